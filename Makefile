@@ -1,0 +1,90 @@
+# agentjail -- `make run` shows a snippet in a jail, `make check` runs all tests, `make help` lists the rest.
+CC         ?= cc
+PREFIX     ?= /usr/local
+VERSION    := 0.1.0
+comma      := ,
+B          := build$(if $(SAN),-san)
+AJ         := $B/agentjail
+ROOTFS     := build/rootfs/default
+# Linked statically: the dynamic loader alone costs more than a namespace. STATIC= links dynamically.
+STATIC     ?= $(if $(SAN),,1)
+
+WARN       := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef -Werror
+SANITIZE   := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+HARDEN     := $(if $(SAN),$(SANITIZE),-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+CPPFLAGS   += -D_GNU_SOURCE -Isrc -MMD -MP -DAJ_VERSION='"$(VERSION)"' -DAJ_LIBDIR='"$(PREFIX)/lib/agentjail"'
+CFLAGS     ?= -O2 -g
+AJ_CFLAGS  := -std=gnu11 -fPIE $(WARN) $(HARDEN) -isystem /usr/include/libnl3
+LINK       := $(if $(STATIC),-static-pie,-pie) $(if $(SAN),$(SANITIZE)) -Wl,-z,relro,-z,now -Wl,--gc-sections
+LDLIBS     := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
+
+MAIN       := src/cli/main.c
+NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c)
+SRCS       := $(sort $(wildcard src/*/*.c))
+LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/gen/filters.o
+GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls base/error base/fd)
+UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+GUEST_SRCS := src/guest/guest.c src/sandbox/filter.c src/base/frame.c src/base/fd.c src/base/error.c
+LAYER      := $(sort $(wildcard src/bootstrap/*.py))
+
+Q := $(if $(V),,@)
+SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
+
+.PHONY: all run check check-unit check-layers check-e2e rootfs install bench format tidy clean help deps-build deps-check
+
+all: $(AJ) rootfs
+
+run: deps-build
+	@$(MAKE) --no-print-directory all
+	$(AJ) exec --json policies/../docs/examples/first.py
+
+$(AJ): $B/src/cli/main.o $(LIB_OBJS)
+	$(call SAY,LD,$@)
+	$Q$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+# The filters are compiled when the program is, by libseccomp, from the table in plan/syscalls.c.
+$B/gen-filters: $(GEN_OBJS)
+	$(call SAY,LD,$@)
+	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ -lseccomp
+
+$B/gen/filters.c: $B/gen-filters
+	$(call SAY,GEN,$@)
+	$Q mkdir -p $(@D) && $< > $@.tmp && mv $@.tmp $@
+
+$B/gen/filters.o: $B/gen/filters.c
+	$(call SAY,CC,$@)
+	$Q$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+# Preloaded into the rootfs' Python: no sanitizer, no dependency but libc.
+build/guest.so: $(GUEST_SRCS) $(wildcard src/base/*.h src/sandbox/seccomp.h)
+	$(call SAY,LD,$@)
+	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -Isrc -std=gnu11 -O2 $(WARN) -fPIC -fvisibility=hidden -shared -s \
+	    -D_FORTIFY_SOURCE=2 -fstack-protector-strong -Wl,-z,relro,-z,now -o $@ $(GUEST_SRCS)
+
+rootfs: $(ROOTFS)/manifest
+
+$(ROOTFS)/manifest: build/guest.so $(LAYER) $(wildcard rootfs/*)
+	$(call SAY,ROOTFS,$(@D))
+	$Q rootfs/build.sh --out $(@D) --guest build/guest.so --layer src/bootstrap
+
+$B/unit/%: $B/tests/unit/%.o $(LIB_OBJS) $B/src/sandbox/seccomp.o
+	$(call SAY,LD,$@)
+	$Q mkdir -p $(@D) && $(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
+
+$B/%.o: %.c
+	$(call SAY,CC,$<)
+	$Q mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+deps-build:
+	$Q .ci/deps build
+deps-check:
+	$Q .ci/deps check
+
+format:
+	clang-format -i $(wildcard src/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
+
+clean:
+	$(RM) -r build build-san
+
+.SECONDARY:
+-include $(shell find $B/src $B/gen $B/tests -type f -name '*.d' 2>/dev/null)

@@ -1,0 +1,97 @@
+/* Owned file descriptors, whole reads and writes, and the monotonic clock.
+ * It holds no state and prints nothing. */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+void aj_close(int *fd)
+{
+	if (*fd >= 0) {
+		int saved = errno;
+		close(*fd);
+		errno = saved;
+	}
+	*fd = -1;
+}
+
+int aj_steal(int *fd)
+{
+	int taken = *fd;
+	*fd = -1;
+	return taken;
+}
+
+int aj_read_all(int fd, void *data, size_t bytes)
+{
+	for (char *at = data; bytes;) {
+		ssize_t n = read(fd, at, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			if (n == 0)
+				errno = EPIPE;
+			return -1;
+		}
+		at += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+int aj_write_all(int fd, const void *data, size_t bytes)
+{
+	for (const char *at = data; bytes;) {
+		ssize_t n = write(fd, at, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		at += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+ssize_t aj_read_text(const char *path, char *out, size_t out_bytes)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	size_t have = 0;
+	for (;;) {
+		ssize_t n = read(fd, out + have, out_bytes - have);
+		if (n < 0)
+			return -1;
+		have += (size_t)n;
+		if (have == out_bytes) {
+			errno = EFBIG;
+			return -1;
+		}
+		if (n == 0)
+			break;
+	}
+	out[have] = '\0';
+	return (ssize_t)have;
+}
+
+int aj_write_text(int dirfd, const char *path, const char *text)
+{
+	cleanup_fd int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	size_t bytes = 0;
+	while (text[bytes])
+		bytes++;
+	ssize_t n = write(fd, text, bytes);
+	return n == (ssize_t)bytes ? 0 : -1;
+}
+
+int64_t aj_now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}

@@ -1,0 +1,35 @@
+/* Messages on a byte stream: 5-byte header (length, little endian, and kind), then the body.
+ * The length is checked against a cap before a byte of the body is stored. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { AJ_FRAME_HEADER = 5 };
+
+/* Kinds on a snippet's control socket. */
+enum aj_frame_kind {
+	AJ_FRAME_FILTER = 'F',  /* to the guest: BPF instructions */
+	AJ_FRAME_PRELOAD = 'P', /* to the guest: module names, one a line */
+	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed */
+	AJ_FRAME_ARMED = 'A',   /* from the guest: the filter stands, no code was read yet */
+	AJ_FRAME_FAILED = 'E',  /* from the guest: the runner could not start, text */
+	AJ_FRAME_RESULT = 'R',  /* from the guest: JSON claim */
+};
+
+void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, uint8_t kind);
+
+/* Collects frames from arriving bytes. */
+struct aj_frame_reader {
+	size_t cap_bytes; /* largest body */
+	unsigned char header[AJ_FRAME_HEADER];
+	size_t have;  /* bytes of header and body so far */
+	char *body;   /* owned; one byte longer than the body, NUL-terminated */
+	size_t body_bytes;
+	uint8_t kind;
+};
+
+/* Take from `data`; returns the number of bytes used, or -1 (EMSGSIZE beyond the cap, ENOMEM).
+ * When *ret_done, kind/body/body_bytes hold a frame; call aj_frame_next() before feeding more. */
+long aj_frame_feed(struct aj_frame_reader *reader, const char *data, size_t bytes, bool *ret_done);
+void aj_frame_next(struct aj_frame_reader *reader); /* frees the body */

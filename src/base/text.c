@@ -1,0 +1,105 @@
+/* Numbers with units, UTF-8 and terminal-safe text.
+ * It allocates nothing and never guesses: what does not parse is an error for the caller to name. */
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static const struct unit byte_units[] = {
+	{ "", 1 },           { "K", 1 << 10 },    { "KiB", 1 << 10 },  { "M", 1 << 20 },
+	{ "MiB", 1 << 20 },  { "G", 1ULL << 30 }, { "GiB", 1ULL << 30 },
+};
+static const struct unit time_units[] = {
+	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 },
+};
+static const struct unit no_units[] = { { "", 1 } };
+
+static bool parse(const char *text, const struct unit *units, size_t unit_count, uint64_t *ret)
+{
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(text, &end, 10);
+	if (errno)
+		return false;
+	for (size_t i = 0; i < unit_count; i++) {
+		if (strcmp(end, units[i].suffix) != 0)
+			continue;
+		return !__builtin_mul_overflow((uint64_t)n, units[i].factor, ret) && *ret <= INT64_MAX;
+	}
+	return false;
+}
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+bool aj_parse_bytes(const char *text, uint64_t *ret_bytes)
+{
+	return parse(text, byte_units, COUNT(byte_units), ret_bytes);
+}
+
+bool aj_parse_duration(const char *text, uint64_t *ret_ms)
+{
+	return parse(text, time_units, COUNT(time_units), ret_ms);
+}
+
+bool aj_parse_count(const char *text, uint64_t *ret_count)
+{
+	return parse(text, no_units, COUNT(no_units), ret_count);
+}
+
+/* Length of the sequence at `s`, 0 when it is not valid (overlong, surrogate, beyond U+10FFFF). */
+static size_t sequence(const unsigned char *s, size_t left)
+{
+	if (s[0] < 0x80)
+		return 1;
+	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || left < n)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+size_t aj_utf8_valid_prefix(const char *text, size_t bytes)
+{
+	size_t at = 0;
+	while (at < bytes) {
+		size_t n = sequence((const unsigned char *)text + at, bytes - at);
+		if (!n)
+			break;
+		at += n;
+	}
+	return at;
+}
+
+size_t aj_printable(char *out, const char *text, size_t bytes)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t at = 0;
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)text[i];
+		/* 0xc2 0x80..0x9f are the C1 controls, which some terminals obey as well. */
+		bool c1 = c == 0xc2 && i + 1 < bytes && (unsigned char)text[i + 1] < 0xa0;
+		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || c1) {
+			out[at++] = '\\';
+			out[at++] = 'x';
+			out[at++] = hex[c >> 4];
+			out[at++] = hex[c & 15];
+		} else {
+			out[at++] = (char)c;
+		}
+	}
+	return at;
+}

@@ -1,0 +1,17 @@
+/* Numbers with units, UTF-8 and terminal-safe text.
+ * Parsing is strict: trailing characters, overflow and unknown units are refused. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool aj_parse_bytes(const char *text, uint64_t *ret_bytes);    /* 4096, 64K, 256M, 2G (powers of 1024) */
+bool aj_parse_duration(const char *text, uint64_t *ret_ms);    /* 2, 2s, 500ms, 3m, 1h; a bare number is seconds */
+bool aj_parse_count(const char *text, uint64_t *ret_count);
+
+/* Length of the valid UTF-8 prefix; equal to `bytes` when all of it is valid. */
+size_t aj_utf8_valid_prefix(const char *text, size_t bytes);
+
+/* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline
+ * and tab made visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
+size_t aj_printable(char *out, const char *text, size_t bytes);

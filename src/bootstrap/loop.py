@@ -1,0 +1,48 @@
+"""An event loop without sockets or pipes, for asyncio in a jail whose filter knows no socketpair().
+It refuses to wait for files: sleeping, tasks, locks, queues and timeouts work, streams do not.
+"""
+
+import asyncio
+import time
+
+
+class Selector:
+    """Nothing is ever ready; waiting is sleeping."""
+
+    def select(self, timeout=None):
+        if timeout is None:
+            raise RuntimeError("every task waits for something that cannot happen in a jail")
+        if timeout > 0:
+            time.sleep(timeout)
+        return ()
+
+    def close(self):
+        pass
+
+
+class Loop(asyncio.base_events.BaseEventLoop):
+    def __init__(self):
+        super().__init__()
+        self._selector = Selector()
+
+    def _process_events(self, events):
+        pass
+
+    def _write_to_self(self):
+        pass  # wakes a selector that sleeps; ours sleeps short when threads are at work
+
+    async def shutdown_default_executor(self, *_):
+        pass
+
+
+class Policy(asyncio.events.BaseDefaultEventLoopPolicy):
+    _loop_factory = Loop
+
+
+def install():
+    asyncio.set_event_loop_policy(Policy())
+
+
+def run_loop(coroutine):
+    install()
+    return asyncio.run(coroutine)

@@ -1,0 +1,337 @@
+"""Entry point: one request (JSON bytes) in, the agent's code checked and run, one claim (JSON bytes) out.
+It refuses to say how a run ended as the host sees it: what it returns is a claim from inside the jail, no more.
+
+    guest ──request──► Session.run ─► values.read_json ─► check (one tree) ─► compile ─► exec ─► values ──claim──► guest
+
+Everything used after agent code ran is bound here before it runs. Errors, tags, views and formats live in files
+that are loaded when first needed; the common snippet pays for five small files. `preload` exists because the
+system-call filter, set between it and `run`, lets no further extension module be mapped.
+"""
+
+import sys
+
+from agentjail.values import Raw, plain, quote, read_json, safe_repr, tagged
+
+STDOUT, STDERR = sys.stdout, sys.stderr
+ModuleType = type(sys)
+
+# The keys of a request: type, default. An unknown key is an error: a misspelt limit must not be ignored.
+REQUEST = {
+    "code": (str, None),
+    "filename": (str, "<snippet>"),
+    "layer": (bool, True),
+    "builtins": (str, "standard"),
+    "imports": (list, ()),
+    "inputs": (dict, {}),
+    "limits": (dict, {}),
+    "id": (object, None),
+}
+# Keys of "limits": default.
+LIMITS = {
+    "source_bytes": 1 << 20,    # more than any model writes; the parser needs some 100 bytes per byte of source
+    "repr_bytes": 8 << 10,      # for a person or a model to read
+    "value_bytes": 1 << 20,     # for a program to read
+    "ast_depth": 400,           # the compiler recurses once per level; it stops at some 1000 by itself
+}
+SETS = ("minimal", "standard", "full")
+ONLY_AST, TOP_LEVEL_AWAIT, CO_COROUTINE = 0x400, 0x2000, 0x80
+
+OUT_OF_MEMORY = (b'{"status":"error","value":null,"repr":"","type":"","error":{"type":"MemoryError","message":'
+                 b'"no memory left to report the result","line":null,"column":null,"source":"","traceback":""},'
+                 b'"errors":[],"final_answer":null,"is_final":false,"imports":[],"truncated":{}}')
+
+
+class FinalAnswer(BaseException):
+    """Ends the snippet. No Exception, so that `except Exception` around final_answer() does not swallow it."""
+
+
+class Session:
+    """A namespace that lives across snippets; the answer, the imports and the checks are new for each."""
+
+    def __init__(self):
+        self.module = None          # __main__ of agent code
+        self.checker = None         # of the last snippet: what names mean in the namespace
+        self.guards = None
+        self.policy = None          # (layer, builtins, imports): a session has one
+        self.sources = {}           # file name -> source text, for error reports
+
+    # --- one snippet ---
+
+    def run(self, request):
+        reserve = bytearray(65536)  # given back when memory is short, so that there is a claim at all
+        claim = {"status": "ok", "value": Raw("null"), "repr": "", "type": "", "error": None, "errors": [],
+                 "final_answer": Raw("null"), "is_final": False, "imports": [], "truncated": {}}
+        try:
+            try:
+                req = self.read(request)
+            except (ValueError, KeyError, IndexError, TypeError, RecursionError) as e:
+                raise RequestError(str(e)) from None
+            self.snippet(req, claim)
+        except MemoryError as e:
+            del reserve
+            self.failed(e, claim)
+        except BaseException as e:
+            self.failed(e, claim)
+        try:
+            flush()
+            return plain(claim).encode("utf-8", "backslashreplace")
+        except BaseException:
+            return OUT_OF_MEMORY
+
+    def read(self, request):
+        raw = read_json(request)
+        if type(raw) is not dict:
+            raise ValueError("the request is no JSON object")
+        req = {}
+        for key, (kind, default) in REQUEST.items():
+            value = raw.pop(key, default)
+            if key == "code" and value is None:
+                raise ValueError("the request has no code")
+            if value is not default and kind is not object and type(value) is not kind:
+                raise ValueError("request key %s: %s expected" % (key, kind.__name__))
+            req[key] = value
+        if raw:
+            raise ValueError("unknown request key " + ", ".join(sorted(raw)))
+        if req["builtins"] not in SETS:
+            raise ValueError("builtins must be one of " + ", ".join(SETS))
+        if not all([type(p) is str for p in req["imports"]]):
+            raise ValueError("imports must be a list of strings")
+        limits = dict(LIMITS)
+        for key, value in req["limits"].items():
+            if key not in limits or type(value) is not int or value < 0:
+                raise ValueError("unknown or bad limit " + key)
+            limits[key] = value
+        req["limits"] = limits
+        for name in req["inputs"]:
+            if not name.isidentifier() or name[:2] == "__":
+                raise ValueError("the input name %r is no plain identifier" % name)
+        return req
+
+    def open(self, req):
+        """The namespace and the guards, made with the first snippet."""
+        policy = (req["layer"], req["builtins"], tuple(req["imports"]))
+        if self.module is None:
+            self.policy = policy
+            self.module = ModuleType("__main__")
+            # Libraries find the module of the agent's classes here, and not the one that started us.
+            sys.modules["__main__"] = self.module
+            if req["layer"]:
+                from agentjail.guards import Allowed, Guards
+                self.guards = Guards(Allowed(list(policy[2])), req["builtins"])
+                self.builtins = self.guards.builtins()
+            else:
+                import builtins
+                self.builtins = builtins
+        elif policy != self.policy:
+            raise RequestError("the policy of a session cannot change")
+        space = self.module.__dict__
+        space["__builtins__"] = self.builtins
+        space["__name__"] = "__main__"
+        return space
+
+    def snippet(self, req, claim):
+        self.limits = limits = req["limits"]
+        self.filename = filename = self.name_file(req["filename"], req["code"])
+        space = self.open(req)
+        self.answers = answers = []
+        guards = self.guards
+        before = set(sys.modules) if guards is None else None
+        if guards is not None:
+            del guards.imported[:]
+        code = self.compile(req, claim)
+        if code is None:
+            return
+        if req["inputs"]:
+            from agentjail.tags import decode
+            for name, value in req["inputs"].items():
+                space[name] = decode(value)
+
+        def final_answer(answer=None):
+            """Record the answer and end the snippet. The first answer stands."""
+            if not answers:
+                answers.append(answer)
+            raise FinalAnswer
+        space["final_answer"] = final_answer
+        space.pop("__agentjail_value__", None)
+        try:
+            if code.co_flags & CO_COROUTINE:
+                drive(eval(code, space))
+            else:
+                exec(code, space)
+            value = space.pop("__agentjail_value__", None)
+            claim["repr"], cut = safe_repr(value, limits["repr_bytes"]) if value is not None else ("None", False)
+            if cut:
+                claim["truncated"]["repr"] = True
+            claim["type"] = type_name(value)
+            text, cut = tagged(value, limits["value_bytes"], limits["repr_bytes"])
+            claim["value"] = Raw(text)
+            if cut:
+                claim["truncated"]["value"] = True
+        except FinalAnswer:
+            pass
+        except BaseException as e:
+            self.failed(e, claim)
+        finally:
+            if answers:
+                self.answer(answers[0], claim)
+            if guards is None:
+                claim["imports"] = sorted(set(sys.modules) - before)[:1000]
+            else:
+                claim["imports"] = guards.imported[:1000]
+
+    def answer(self, value, claim):
+        """The answer counts even if the code went on, or failed, after an `except:` that swallowed the end."""
+        claim["is_final"] = True
+        text, cut = tagged(value, self.limits["value_bytes"], self.limits["repr_bytes"])
+        claim["final_answer"] = Raw(text)
+        if cut:
+            claim["truncated"]["final_answer"] = True
+        if claim["error"] is None:
+            claim["repr"], cut = safe_repr(value, self.limits["repr_bytes"])
+            claim["type"] = type_name(value)
+            if cut:
+                claim["truncated"]["repr"] = True
+
+    def name_file(self, name, code):
+        """A name of its own for each source of a session: tracebacks show the right lines."""
+        unique, n = name, 1
+        while unique in self.sources:
+            n += 1
+            unique = "%s#%d" % (name, n)
+        self.sources[unique] = code
+        if len(self.sources) > 64:
+            del self.sources[next(iter(self.sources))]
+        return unique
+
+    # --- source to code ---
+
+    def compile(self, req, claim):
+        """The code object, or None with the claim filled in."""
+        source, limits = req["code"], self.limits
+        if len(source) * 4 > limits["source_bytes"] and (
+                len(source.encode("utf-8", "replace")) > limits["source_bytes"]):
+            from agentjail.report import reject
+            return reject(self, claim, [("PY-SIZE", "The code is too long (%d characters, limit %d bytes)" % (
+                len(source), limits["source_bytes"]), "Split it into several snippets.", 1, 0, None, None, {})])
+        try:
+            # A leading byte order mark is no part of the program; all else is the parser's business.
+            tree = compile(source[1:] if source[:1] == "\ufeff" else source, self.filename, "exec",
+                           ONLY_AST | TOP_LEVEL_AWAIT, True)
+        except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError) as e:
+            from agentjail.report import unreadable
+            return unreadable(self, claim, e)
+        if self.guards is not None:
+            from agentjail.check import Checker
+            checker = Checker(self.guards.allowed, limits["ast_depth"], self.checker)
+            errors = checker.run(tree)
+            if errors:
+                from agentjail.report import reject
+                return reject(self, claim, errors)
+        keep_value(tree)
+        try:
+            code = compile(tree, self.filename, "exec", TOP_LEVEL_AWAIT, True)
+        except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError) as e:
+            from agentjail.report import unreadable
+            return unreadable(self, claim, e)
+        if self.guards is not None:
+            self.checker = checker
+        return code
+
+    def failed(self, e, claim):
+        try:
+            from agentjail.report import describe
+            claim["status"] = "error"
+            claim["error"] = describe(self, e)
+        except BaseException:
+            claim["error"] = {"type": type(e).__name__, "message": "", "line": None, "column": None, "source": "",
+                              "traceback": ""}
+
+
+class RequestError(Exception):
+    """The request is not one that the host would send."""
+
+
+def keep_value(tree):
+    """If the last statement is an expression, keep its value, as the interactive interpreter does."""
+    body = tree.body
+    import _ast
+    if body and type(body[-1]) is _ast.Expr:
+        last = body[-1]
+        name = _ast.Name("__agentjail_value__", _ast.Store())
+        new = _ast.Assign([name], last.value)
+        for node in (name, new):
+            node.lineno, node.col_offset = last.lineno, last.col_offset
+            node.end_lineno, node.end_col_offset = last.end_lineno, last.end_col_offset
+        body[-1] = new
+
+
+def drive(coroutine):
+    """Top-level await, without an event loop: enough for coroutines that wait for one another."""
+    if "asyncio" in sys.modules:
+        from agentjail.loop import run_loop
+        return run_loop(coroutine)
+    try:
+        while True:
+            if coroutine.send(None) is not None:
+                coroutine.throw(RuntimeError("await needs an event loop here; import asyncio first"))
+    except StopIteration:
+        return None
+
+
+def type_name(value):
+    t = type(value)
+    name = t.__qualname__ if type(t.__qualname__) is str else "?"
+    module = t.__dict__.get("__module__") if t.__module__.__class__ is not str else t.__module__
+    return name if module in ("builtins", "__main__") or type(module) is not str else module + "." + name
+
+
+def flush():
+    """What print() left in buffers goes out, in the agent's replacement streams as well as in ours."""
+    for stream in (sys.stdout, sys.stderr, STDOUT, STDERR):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+    sys.stdout, sys.stderr = STDOUT, STDERR
+
+
+SESSION = None
+
+
+def run(request):
+    """One request, one claim. Further calls go on in the same namespace."""
+    global SESSION
+    if SESSION is None:
+        SESSION = Session()
+    return SESSION.run(request)
+
+
+def preload(request):
+    """Import, before the system-call filter is set, the allowed modules that the code mentions in its imports."""
+    try:
+        req = Session().read(request)
+        from agentjail.guards import Allowed
+        allowed = Allowed(req["imports"])
+        for name in imported_names(req["code"]):
+            if not req["layer"] or allowed.module(name) or allowed.parent(name):
+                try:
+                    __import__(name)
+                except Exception:
+                    pass
+    except Exception:
+        pass  # run() will say what is wrong with the request
+
+
+def imported_names(code):
+    names = []
+    for line in code.replace(";", "\n").split("\n"):
+        words = line.replace(",", " , ").split()
+        if len(words) > 1 and words[0] == "from":
+            names.append(words[1])
+        elif len(words) > 1 and words[0] == "import":
+            fresh = True
+            for w in words[1:]:
+                if fresh:
+                    names.append(w)
+                fresh = w == ","
+    return [n for n in names if n.replace(".", "a").isidentifier()][:100]

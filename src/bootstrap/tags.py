@@ -1,0 +1,138 @@
+"""The rarer type tags, both ways; loaded only when a value or an input needs one.
+It refuses to guess: a type is known by its exact module and name, all others are left to repr.
+"""
+
+from sys import modules
+
+from agentjail.values import quote, TooBig
+
+# dict subclasses whose content is their whole meaning for a reader of JSON
+PLAIN_DICTS = {("collections", "OrderedDict"), ("collections", "defaultdict"), ("collections", "Counter")}
+
+
+class NoTag(Exception):
+    """No tag for this type."""
+
+
+def tag(name, text):
+    return '{"__type__":"' + name + '","data":' + text + "}"
+
+
+def base64(data):
+    from binascii import b2a_base64
+    return '"' + b2a_base64(data, newline=False).decode("ascii") + '"'
+
+
+def encode_rare(encoder, x, depth):
+    """JSON text for x, or NoTag/TooBig (the caller then writes the repr)."""
+    t = type(x)
+    if t is bytes or t is bytearray:
+        encoder.spend(len(x) * 4 // 3)
+        return tag(t.__name__, base64(x))
+    if t is complex:
+        return ('{"__type__":"complex","real":' + encoder.walk(x.real, depth + 1)
+                + ',"imag":' + encoder.walk(x.imag, depth + 1) + "}")
+    module, name = t.__module__, t.__name__
+    if type(module) is not str:
+        raise NoTag
+    # The class must be the one that the module really holds: an agent can name its class as it likes.
+    genuine = getattr(modules.get(module), name, None) is t
+    if genuine and module == "datetime":
+        if name == "timedelta":
+            return '{"__type__":"timedelta","total_seconds":' + repr(x.total_seconds()) + "}"
+        if name in ("datetime", "date", "time"):
+            return tag(name, quote(x.isoformat()))
+    if name == "Decimal" and genuine and module in ("decimal", "_pydecimal"):
+        return tag("Decimal", quote(str(x)))
+    if genuine and module.startswith("pathlib") and name.endswith("Path"):
+        return tag("Path", quote(str(x)))
+    if genuine and (module, name) in PLAIN_DICTS:
+        return encoder.mapping(x, depth)
+    if isinstance(x, tuple) and type(getattr(t, "_fields", None)) is tuple:
+        return tag("tuple", encoder.items(tuple.__getitem__(x, slice(None)), depth))
+    if module.partition(".")[0] == "numpy":
+        return encode_numpy(encoder, x, depth)
+    if "PIL.Image" in modules and isinstance(x, modules["PIL.Image"].Image):
+        return encode_image(encoder, x)
+    fields = t.__dict__.get("__dataclass_fields__")
+    if type(fields) is dict:
+        return encode_dataclass(encoder, x, depth, fields)
+    raise NoTag
+
+
+def encode_numpy(encoder, x, depth):
+    numpy = modules.get("numpy")
+    if type(x) is numpy.ndarray:
+        if x.nbytes > encoder.bytes * 4 or x.dtype.hasobject:
+            raise TooBig
+        data = encoder.walk(x.tolist(), depth + 1)
+        return '{"__type__":"ndarray","data":' + data + ',"dtype":' + quote(str(x.dtype)) + "}"
+    if isinstance(x, (numpy.integer, numpy.floating, numpy.bool_)):
+        return encoder.walk(x.item(), depth + 1)
+    raise NoTag
+
+
+def encode_image(encoder, x):
+    from io import BytesIO
+    buffer = BytesIO()
+    x.save(buffer, format="PNG")
+    data = buffer.getvalue()
+    encoder.spend(len(data) * 4 // 3)
+    return tag("PIL.Image", base64(data))
+
+
+def encode_dataclass(encoder, x, depth, fields):
+    encoder.enter(x)
+    out = []
+    for name in tuple(fields):
+        out.append(quote(name) + ":" + encoder.walk(getattr(x, name), depth + 1))
+    encoder.open.discard(id(x))
+    t = type(x)
+    return ('{"__type__":"dataclass","class_name":' + quote(t.__name__) + ',"module":' + quote(t.__module__)
+            + ',"data":{' + ",".join(out) + "}}")
+
+
+# --- inputs: from tags to values --------------------------------------------------------------------
+
+def decode(x):
+    """Inverse of the tags, for the caller's input values. An unknown tag stays a plain dict."""
+    if type(x) is list:
+        return [decode(v) for v in x]
+    if type(x) is not dict:
+        return x
+    kind = x.get("__type__")
+    if type(kind) is not str:
+        return {k: decode(v) for k, v in x.items()}
+    data = x.get("data")
+    if kind in ("tuple", "set", "frozenset"):
+        return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind]([decode(v) for v in data])
+    if kind == "dict_with_complex_keys":
+        return {decode(k): decode(v) for k, v in data}
+    if kind == "bytes" or kind == "bytearray":
+        from binascii import a2b_base64
+        return (bytes if kind == "bytes" else bytearray)(a2b_base64(data))
+    if kind == "int":
+        return int(data, 0)
+    if kind == "float":
+        return float(data)
+    if kind == "complex":
+        return complex(decode(x["real"]), decode(x["imag"]))
+    if kind in ("datetime", "date", "time"):
+        import datetime
+        return getattr(datetime, kind).fromisoformat(data)
+    if kind == "timedelta":
+        from datetime import timedelta
+        return timedelta(seconds=x["total_seconds"])
+    if kind == "Decimal":
+        from decimal import Decimal
+        return Decimal(data)
+    if kind == "Path":
+        from pathlib import Path
+        return Path(data)
+    if kind == "ndarray":
+        try:
+            import numpy
+        except ImportError:
+            return decode(data)
+        return numpy.array(decode(data), dtype=x["dtype"])
+    return {k: decode(v) for k, v in x.items()}

@@ -1,0 +1,133 @@
+/* `agentjail exec`: one Python snippet, one jail, one result.
+ * It reads the snippet and checks that it is text of a bearable size; what it means is decided inside. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/jail.h"
+#include "cli/options.h"
+#include "cli/paths.h"
+
+static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
+{
+	bool standard_input = strcmp(path, "-") == 0;
+	cleanup_fd int fd = standard_input ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return aj_fail(err, AJ_EXIT_USAGE, "source", errno, "open `%s`", path);
+	struct stat st;
+	if (!standard_input && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is not a regular file", path);
+	size_t room = o->policy.source_bytes + 1;
+	char *text = aj_alloc(o->arena, room + 1);
+	size_t have = 0;
+	for (ssize_t n = 1; n > 0 && have < room; have += (size_t)n)
+		if ((n = read(fd, text + have, room - have)) < 0)
+			return aj_fail(err, AJ_EXIT_USAGE, "source", errno, "read `%s`", path);
+	o->request.code = text;
+	o->request.code_bytes = have;
+	o->request.filename = standard_input ? "<stdin>" : path;
+	return 0;
+}
+
+static int check_source(const struct aj_options *o, struct aj_error *err)
+{
+	const char *code = o->request.code;
+	size_t bytes = o->request.code_bytes;
+	if (bytes > o->policy.source_bytes)
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is larger than the %lu bytes that a snippet may have",
+		               o->request.filename, o->policy.source_bytes);
+	size_t bad = aj_utf8_valid_prefix(code, bytes);
+	const char *nul = memchr(code, '\0', bytes);
+	if (nul && (size_t)(nul - code) < bad)
+		bad = (size_t)(nul - code);
+	if (bad < bytes) {
+		size_t line = 1;
+		for (size_t i = 0; i < bad; i++)
+			line += code[i] == '\n';
+		aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is not UTF-8 text: byte 0x%02x at offset %zu (line %zu)",
+		        o->request.filename, (unsigned char)code[bad], bad, line);
+		aj_advise(err, "Python source is UTF-8 without NUL bytes; is this a compiled or compressed file?");
+		return -1;
+	}
+	return 0;
+}
+
+/* --input options become one JSON object, each value checked where it can still be named. */
+static int gather_inputs(struct aj_options *o, struct aj_error *err)
+{
+	if (o->inputs.count == 0)
+		return 0;
+	json_t *all = json_object();
+	for (size_t i = 0; i < o->inputs.count && !err->exit_code; i++) {
+		const char *text = o->inputs.items[i], *eq = strchr(text, '=');
+		char *name = aj_strndup(o->arena, text, (size_t)(eq - text));
+		json_error_t why;
+		json_t *value = json_loads(eq + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+		if (!value)
+			aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the value of `%s` is not JSON: %s (column %d); a string needs quotes: '%s=\"...\"'",
+			        name, why.text, why.column, name);
+		else if (json_object_get(all, name))
+			aj_fail(err, AJ_EXIT_USAGE, "input", 0, "`%s` is given twice", name);
+		else if (json_object_set(all, name, value) < 0)
+			aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the name `%s` is not UTF-8", name);
+		json_decref(value);
+	}
+	char *text = json_dumps(all, JSON_COMPACT);
+	json_decref(all);
+	if (text)
+		o->request.inputs_json = aj_strdup(o->arena, text);
+	free(text);
+	return err->exit_code ? -1 : 0;
+}
+
+static int operands(struct aj_options *o, int first, int argc, char **argv, struct aj_error *err)
+{
+	if (argc - first > 1)
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "one snippet at a time: unexpected `%s`", argv[first + 1]);
+	if (o->code && first < argc)
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "both -c and `%s` name a snippet", argv[first]);
+	if (o->code) {
+		o->request.code = o->code;
+		o->request.code_bytes = strlen(o->code);
+		o->request.filename = "<snippet>";
+		return 0;
+	}
+	if (first == argc && isatty(0)) {
+		aj_fail(err, AJ_EXIT_USAGE, "source", 0, "no snippet: give FILE, -c CODE, or - for standard input");
+		aj_advise(err, "try: agentjail exec -c 'print(2 + 2)'");
+		return -1;
+	}
+	return read_source(o, first == argc ? "-" : argv[first], err);
+}
+
+int aj_cmd_exec(int argc, char **argv)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error err = { 0 };
+	struct aj_options o = { .arena = &arena };
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		printf("Usage: agentjail exec [options] [FILE | -c CODE | -]\n\nRuns one Python snippet in a jail of its own and prints its "
+		       "output and value.\n\n");
+		aj_options_help(AJ_FOR_EXEC, stdout);
+		return 0;
+	}
+	aj_policy_preset(&o.policy, &arena, "snippet");
+	o.request.snippet = true;
+	int first = aj_options_parse(&o, AJ_FOR_EXEC, argc, argv, &err);
+	int code = AJ_EXIT_USAGE;
+	if (first < 0 || operands(&o, first, argc, argv, &err) < 0 || check_source(&o, &err) < 0 || gather_inputs(&o, &err) < 0 ||
+	    aj_find_rootfs(&o.request, &arena, &err) < 0)
+		code = aj_print_error(&err);
+	else
+		code = aj_jail_and_report(&o);
+	aj_arena_free(&arena);
+	return code;
+}

@@ -1,0 +1,161 @@
+/* `agentjail rootfs verify|path`: is the Python tree what its manifest says?
+ * It changes nothing and builds nothing; rootfs/build.sh does. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/hash.h"
+#include "cli/command.h"
+#include "cli/paths.h"
+
+struct check {
+	int tree;
+	unsigned long listed, present, wrong;
+};
+
+static void wrong(struct check *c, const char *path, const char *why)
+{
+	printf("%s: %s\n", path, why);
+	c->wrong++;
+}
+
+static void check_link(struct check *c, char *path)
+{
+	char *arrow = strstr(path, " -> "), target[4096];
+	if (!arrow) {
+		wrong(c, path, "malformed manifest line");
+		return;
+	}
+	*arrow = '\0';
+	ssize_t n = readlinkat(c->tree, path + 1, target, sizeof target - 1);
+	target[n > 0 ? n : 0] = '\0';
+	if (n < 0 || strcmp(target, arrow + 4) != 0)
+		wrong(c, path, n < 0 ? "missing, or not a symlink" : "points elsewhere");
+}
+
+static void check_file(struct check *c, const char *hash, unsigned long long size, unsigned mode, const char *path)
+{
+	struct stat st;
+	char hex[AJ_SHA256_HEX];
+	cleanup_fd int fd = openat(c->tree, path + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		wrong(c, path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		wrong(c, path, "not a regular file");
+	else if ((unsigned long long)st.st_size != size)
+		wrong(c, path, "different size");
+	else if ((st.st_mode & 07777) != mode)
+		wrong(c, path, "different mode");
+	else if (aj_sha256_fd(fd, hex) < 0 || strcmp(hex, hash) != 0)
+		wrong(c, path, "different content");
+}
+
+/* One line: hash size mode path, or `link` in place of the hash. False when it is not such a line. */
+static bool check_line(struct check *c, char *line)
+{
+	char hash[AJ_SHA256_HEX];
+	unsigned long long size;
+	unsigned mode;
+	int at = 0;
+	if (sscanf(line, "%64s %llu %o %n", hash, &size, &mode, &at) != 3 || line[at] != '/' || strstr(line + at, "/../"))
+		return false;
+	c->listed++;
+	if (strcmp(hash, "link") == 0)
+		check_link(c, line + at);
+	else
+		check_file(c, hash, size, mode, line + at);
+	return true;
+}
+
+/* Files that the manifest does not know would be just as visible to a snippet as those it knows. */
+static void count_present(struct check *c, int dir_fd)
+{
+	DIR *dir = fdopendir(dir_fd);
+	if (!dir) {
+		close(dir_fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		struct stat st;
+		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (!S_ISDIR(st.st_mode))
+			c->present++;
+		else
+			count_present(c, openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	}
+	closedir(dir);
+}
+
+static int verify(const char *rootfs, struct aj_error *err)
+{
+	char path[4200];
+	struct check c = { 0 };
+	snprintf(path, sizeof path, "%s/tree", rootfs);
+	cleanup_fd int tree = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tree < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", errno, "open `%s`", path);
+	c.tree = tree;
+	snprintf(path, sizeof path, "%s/manifest", rootfs);
+	FILE *manifest = fopen(path, "re");
+	if (!manifest)
+		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", errno, "open `%s`", path);
+	char *line = NULL;
+	size_t room = 0, number = 0;
+	bool body = false;
+	for (ssize_t n; (n = getline(&line, &room, manifest)) > 0;) {
+		if (line[n - 1] == '\n')
+			line[n - 1] = '\0';
+		number++;
+		if (number == 1 && strcmp(line, "agentjail-rootfs 1") != 0)
+			aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` is not a manifest of a version that this program knows", path);
+		else if (!body)
+			body = line[0] == '\0';
+		else if (!check_line(&c, line))
+			aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s`, line %zu: not a manifest line", path, number);
+		if (err->exit_code)
+			break;
+	}
+	free(line);
+	fclose(manifest);
+	if (err->exit_code)
+		return -1;
+	if (!body)
+		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` is cut short", path);
+	count_present(&c, openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (c.present != c.listed) {
+		printf("%lu files in the tree, %lu in the manifest\n", c.present, c.listed);
+		c.wrong++;
+	}
+	if (c.wrong)
+		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` is not what was built: %lu differences", rootfs, c.wrong);
+	printf("%s: %lu files as built\n", rootfs, c.listed);
+	return 0;
+}
+
+int aj_cmd_rootfs(int argc, char **argv)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error err = { 0 };
+	struct aj_request request = { .rootfs = argc > 2 ? argv[2] : NULL };
+	if (argc < 2 || argc > 3 || (strcmp(argv[1], "verify") != 0 && strcmp(argv[1], "path") != 0)) {
+		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "what about the rootfs?");
+		aj_advise(&err, "agentjail rootfs verify [DIR], or agentjail rootfs path");
+	} else if (aj_find_rootfs(&request, &arena, &err) == 0) {
+		if (strcmp(argv[1], "path") == 0)
+			puts(request.rootfs);
+		else
+			verify(request.rootfs, &err);
+	}
+	aj_arena_free(&arena);
+	return err.exit_code ? aj_print_error(&err) : 0;
+}

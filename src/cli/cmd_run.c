@@ -1,0 +1,37 @@
+/* `agentjail run`: a program of this host in a jail, its status passed through.
+ * It has no opinion on the program and no Python layer; the walls are all there is. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/jail.h"
+#include "cli/options.h"
+
+int aj_cmd_run(int argc, char **argv)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error err = { 0 };
+	struct aj_options o = { .arena = &arena };
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		printf("Usage: agentjail run [options] -- COMMAND [ARGUMENT...]\n\nRuns COMMAND with the host's /usr read-only, a private /tmp, no "
+		       "network and nothing else of the host.\nIts exit status is ours; 128 + N when signal N ended it.\n\n");
+		aj_options_help(AJ_FOR_RUN, stdout);
+		return 0;
+	}
+	aj_policy_preset(&o.policy, &arena, "command");
+	int first = aj_options_parse(&o, AJ_FOR_RUN, argc, argv, &err);
+	int code;
+	if (first >= 0 && first == argc) {
+		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "no command");
+		aj_advise(&err, "try: agentjail run -- sh -c 'id; ls /'");
+		first = -1;
+	}
+	if (first < 0) {
+		code = aj_print_error(&err);
+	} else {
+		o.request.argv = argv + first;
+		code = aj_jail_and_report(&o);
+	}
+	aj_arena_free(&arena);
+	return code;
+}

@@ -1,0 +1,23 @@
+/* One command, one file, one row of the table in main.c. */
+#pragma once
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct aj_command {
+	const char *name;
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
+	const char *synopsis;
+	const char *help;
+};
+
+int aj_cmd_exec(int argc, char **argv);
+int aj_cmd_run(int argc, char **argv);
+int aj_cmd_doctor(int argc, char **argv);
+int aj_cmd_rootfs(int argc, char **argv);
+
+extern const struct aj_command aj_commands[]; /* ends with a NULL name */
+
+/* Print an error with its fix on stderr; returns its exit code. */
+int aj_print_error(const struct aj_error *err);

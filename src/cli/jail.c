@@ -1,0 +1,66 @@
+/* From parsed options to an exit code: gather the host, plan, run, print.
+ * The only place of the program that prints a result; it adds nothing to it. */
+#include "cli/jail.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "cli/command.h"
+#include "cli/show.h"
+#include "run/once.h"
+
+static const char *random_id(struct aj_arena *arena)
+{
+	unsigned long long bits = 0;
+	if (getrandom(&bits, sizeof bits, 0) != sizeof bits)
+		return "0";
+	return aj_printf(arena, "%016llx", bits);
+}
+
+static int print_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_request *request)
+{
+	json_t *doc = aj_result_json(result, plan, request);
+	int r = json_dumpf(doc, stdout, JSON_COMPACT);
+	json_decref(doc);
+	putchar('\n');
+	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
+}
+
+int aj_jail_and_report(struct aj_options *o)
+{
+	struct aj_error err = { 0 };
+	struct aj_host host;
+	struct aj_plan plan;
+	if (!o->request.id)
+		o->request.id = random_id(o->arena);
+	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0 ||
+	    aj_plan_build(&plan, o->arena, &o->policy, &o->request, &host, &err) < 0) {
+		return aj_print_error(&err);
+	}
+	if (o->dry_run) {
+		aj_plan_dump(&plan, stdout);
+		return fflush(stdout) ? AJ_EXIT_SETUP : 0;
+	}
+	struct aj_result result;
+	struct aj_show show;
+	aj_show_init(&show, &plan);
+	aj_run_once(&plan, &o->policy, &o->request, o->json ? NULL : aj_show_output, &show, &result);
+	if (result.setup.exit_code)
+		aj_host_advise(&result.setup);
+	int code = aj_status_exit_code(&result, &plan);
+	if (o->json) {
+		if (print_json(&result, &plan, &o->request) < 0) {
+			aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written to standard output");
+			code = aj_print_error(&err);
+		}
+	} else if (plan.snippet) {
+		aj_show_result(&show, &result);
+	} else if (result.status == AJ_STATUS_SETUP_ERROR) {
+		aj_print_error(&result.setup);
+	} else if (result.status != AJ_STATUS_OK && result.status != AJ_STATUS_ERROR && result.status != AJ_STATUS_SIGNAL) {
+		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result.status), result.reason);
+	}
+	aj_result_free(&result);
+	return code;
+}

@@ -1,0 +1,275 @@
+/* Parses the options of exec and run from one table.
+ * An option that is unknown, misspelt, lacks its value or has a bad one ends the program before anything happens. */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+/* Setters return NULL, or what is wrong with the value. */
+typedef const char *set_fn(struct aj_options *o, const char *value);
+
+static const char *set_json(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->json = true;
+	o->request.capture = true;
+	return NULL;
+}
+
+static const char *set_dry_run(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->dry_run = true;
+	return NULL;
+}
+
+static const char *set_code(struct aj_options *o, const char *v)
+{
+	o->code = v;
+	return NULL;
+}
+
+static const char *add_import(struct aj_options *o, const char *v)
+{
+	if (!aj_import_pattern_valid(v))
+		return "not a module name, nor `package.*`";
+	*AJ_PUSH(o->arena, &o->policy.imports) = v;
+	return NULL;
+}
+
+static const char *set_builtins(struct aj_options *o, const char *v)
+{
+	return aj_builtins_parse(v, &o->policy.builtins) ? NULL : "not one of minimal, standard, full";
+}
+
+static const char *on_off(const char *v, const char *on, const char *off, bool *ret, const char *wrong)
+{
+	if (strcmp(v, on) != 0 && strcmp(v, off) != 0)
+		return wrong;
+	*ret = strcmp(v, on) == 0;
+	return NULL;
+}
+
+static const char *set_layer(struct aj_options *o, const char *v)
+{
+	return on_off(v, "on", "off", &o->policy.layer, "not one of on, off");
+}
+
+static const char *set_proc(struct aj_options *o, const char *v)
+{
+	return on_off(v, "fresh", "none", &o->policy.proc, "not one of fresh, none");
+}
+
+static const char *set_limits(struct aj_options *o, const char *v)
+{
+	return on_off(v, "best-effort", "strict", &o->policy.best_effort, "not one of best-effort, strict");
+}
+
+static const char *set_network(struct aj_options *o, const char *v)
+{
+	return aj_network_parse(v, &o->policy.network) ? NULL : "not one of none, loopback, host";
+}
+
+static const char *set_timeout(struct aj_options *o, const char *v)
+{
+	if (!aj_parse_duration(v, &o->policy.wall_ms) || o->policy.wall_ms == 0 || o->policy.wall_ms > 7ULL * 24 * 3600 * 1000)
+		return "not a duration like 500ms, 10s, 2m (more than 0, at most 168h)";
+	if (o->policy.cpu_ms)
+		o->policy.cpu_ms = o->policy.wall_ms;
+	return NULL;
+}
+
+static const char *set_memory(struct aj_options *o, const char *v)
+{
+	if (!aj_parse_bytes(v, &o->policy.memory_bytes) || o->policy.memory_bytes < 16 << 20)
+		return "not a size like 256M or 2G (at least 16M)";
+	return NULL;
+}
+
+static const char *set_pids(struct aj_options *o, const char *v)
+{
+	if (!aj_parse_count(v, &o->policy.pids) || o->policy.pids == 0 || o->policy.pids > 1 << 20)
+		return "not a number from 1 to 1048576";
+	return NULL;
+}
+
+static const char *add_env(struct aj_options *o, const char *v)
+{
+	const char *eq = strchr(v, '=');
+	if (!eq) {
+		const char *value = getenv(v);
+		if (!*v || !value)
+			return "neither NAME=VALUE nor the name of a variable that is set";
+		v = aj_printf(o->arena, "%s=%s", v, value);
+	} else if (eq == v) {
+		return "without a name";
+	}
+	/* The loader and Python would obey these before any wall of ours stands in the guest. */
+	if (strncmp(v, "LD_", 3) == 0 || strncmp(v, "PYTHON", 6) == 0)
+		if (o->request.snippet)
+			return "LD_* and PYTHON* would change the runner itself";
+	*AJ_PUSH(o->arena, &o->request.env) = v;
+	return NULL;
+}
+
+static const char *add_input(struct aj_options *o, const char *v)
+{
+	const char *eq = strchr(v, '=');
+	if (!eq || eq == v)
+		return "not NAME=JSON";
+	*AJ_PUSH(o->arena, &o->inputs) = v;
+	return NULL;
+}
+
+static bool normal_path(const char *path)
+{
+	if (path[0] != '/' || path[1] == '\0')
+		return false;
+	for (const char *at = path; (at = strchr(at, '/')); at++) {
+		size_t bytes = strcspn(at + 1, "/");
+		if (bytes == 0 || (bytes <= 2 && strncmp(at + 1, "..", bytes) == 0))
+			return false;
+	}
+	return true;
+}
+
+static const char *add_bind_as(struct aj_options *o, const char *v, const char *default_prefix)
+{
+	char *source = aj_strdup(o->arena, v), *target = strchr(source, ':'), *mode = NULL;
+	if (target) {
+		*target++ = '\0';
+		if ((mode = strchr(target, ':')))
+			*mode++ = '\0';
+	}
+	struct aj_bind bind = { .source = source, .target = target ? target : source };
+	if (mode && strcmp(mode, "rw") == 0)
+		bind.writable = true;
+	else if (mode && strcmp(mode, "ro") != 0)
+		return "with a mode that is neither ro nor rw";
+	if (!*source)
+		return "without a host path";
+	if (!target && default_prefix) {
+		const char *name = strrchr(source, '/');
+		bind.target = aj_printf(o->arena, "%s/%s", default_prefix, name ? name + 1 : source);
+	}
+	if (bind.writable && default_prefix)
+		return "an input file is always read-only";
+	if (!normal_path(bind.target))
+		return "not HOST:JAIL with an absolute path in the jail (no `.`, `..` or `//` in it)";
+	*AJ_PUSH(o->arena, &o->request.binds) = bind;
+	return NULL;
+}
+
+static const char *add_bind(struct aj_options *o, const char *v)
+{
+	return add_bind_as(o, v, NULL);
+}
+
+static const char *add_file(struct aj_options *o, const char *v)
+{
+	return add_bind_as(o, v, "/input");
+}
+
+static const char *set_chdir(struct aj_options *o, const char *v)
+{
+	o->request.chdir = v;
+	return v[0] == '/' ? NULL : "not an absolute path in the jail";
+}
+
+static const char *set_cgroup(struct aj_options *o, const char *v)
+{
+	o->request.cgroup = v;
+	return v[0] == '/' ? NULL : "not an absolute path";
+}
+
+static const char *set_rootfs(struct aj_options *o, const char *v)
+{
+	o->request.rootfs = v;
+	return *v ? NULL : "empty";
+}
+
+static const char *set_id(struct aj_options *o, const char *v)
+{
+	size_t bytes = strlen(v);
+	o->request.id = v;
+	return bytes && bytes <= 128 && aj_utf8_valid_prefix(v, bytes) == bytes ? NULL : "not 1 to 128 bytes of UTF-8";
+}
+
+static const struct option {
+	const char *name, *value; /* value: NULL for a switch */
+	int commands;
+	set_fn *set;
+	const char *help;
+} table[] = {
+	{ "-c", "CODE", AJ_FOR_EXEC, set_code, "the snippet itself" },
+	{ "--json", NULL, AJ_FOR_BOTH, set_json, "print the whole result as one JSON object; run: collect the output in it" },
+	{ "--allow-import", "MODULE", AJ_FOR_EXEC, add_import, "a further module, or `package.*` with its submodules (repeatable)" },
+	{ "--builtins", "SET", AJ_FOR_EXEC, set_builtins, "minimal, standard (default) or full" },
+	{ "--layer", "on|off", AJ_FOR_EXEC, set_layer, "off: no import check, no restricted builtins; the kernel walls alone" },
+	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, "a variable for the snippet (repeatable)" },
+	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, "a read-only input; without JAIL it is /input/NAME (repeatable)" },
+	{ "--rootfs", "DIR", AJ_FOR_EXEC, set_rootfs, "the Python tree to use; see `agentjail rootfs`" },
+	{ "--network", "MODE", AJ_FOR_RUN, set_network, "none (default), loopback or host" },
+	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, "show a host path in the jail, read-only unless :rw (repeatable)" },
+	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, "start in this folder of the jail (default /tmp)" },
+	{ "--proc", "fresh|none", AJ_FOR_RUN, set_proc, "whether the jail gets a /proc of its own (default fresh)" },
+	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, "set a variable, or pass ours on; nothing else is passed (repeatable)" },
+	{ "--timeout", "TIME", AJ_FOR_BOTH, set_timeout, "wall clock limit: 500ms, 10s, 2m (exec: 30s, run: none)" },
+	{ "--memory", "SIZE", AJ_FOR_BOTH, set_memory, "memory limit: 256M, 2G (exec: 512M, run: none)" },
+	{ "--pids", "N", AJ_FOR_BOTH, set_pids, "processes and threads (exec: 32, run: 512)" },
+	{ "--limits", "MODE", AJ_FOR_BOTH, set_limits, "best-effort (default): rlimits where there is no cgroup v2; strict: refuse then" },
+	{ "--cgroup", "DIR", AJ_FOR_BOTH, set_cgroup, "a delegated cgroup v2 directory for the jail" },
+	{ "--id", "TEXT", AJ_FOR_BOTH, set_id, "name of this run in its result (default: random)" },
+	{ "--dry-run", NULL, AJ_FOR_BOTH, set_dry_run, "print the plan and run nothing" },
+};
+
+static const struct option *find(const char *name, size_t bytes, int command)
+{
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if ((table[i].commands & command) && strlen(table[i].name) == bytes && memcmp(table[i].name, name, bytes) == 0)
+			return &table[i];
+	return NULL;
+}
+
+int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, struct aj_error *err)
+{
+	int i = 1;
+	for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+		if (strcmp(argv[i], "--") == 0)
+			return i + 1;
+		bool two = strncmp(argv[i], "--", 2) == 0;
+		size_t bytes = two ? strcspn(argv[i], "=") : strlen(argv[i]);
+		const struct option *option = find(argv[i], bytes, command);
+		if (!option) {
+			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "unknown option `%s`", argv[i]);
+			aj_advise(err, "`agentjail %s --help` lists the options", argv[0]);
+			return -1;
+		}
+		const char *value = argv[i][bytes] == '=' ? argv[i] + bytes + 1 : NULL;
+		if (option->value && !value && !(value = argv[++i]))
+			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s needs a value: %s", option->name, option->value);
+		if (!option->value && value)
+			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s takes no value", option->name);
+		const char *wrong = option->set(o, value);
+		if (wrong)
+			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`: %s", option->name, value, wrong);
+	}
+	return i;
+}
+
+void aj_options_help(int command, FILE *out)
+{
+	fprintf(out, "Options:\n");
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		char left[64];
+		if (!(table[i].commands & command))
+			continue;
+		snprintf(left, sizeof left, "%s %s", table[i].name, table[i].value ? table[i].value : "");
+		fprintf(out, "  %-26s %s\n", left, table[i].help);
+	}
+}

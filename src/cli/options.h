@@ -1,0 +1,24 @@
+/* The options of exec and run as one table: parser, --help and the manual page come from it. */
+#pragma once
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "plan/request.h"
+#include "policy/policy.h"
+
+enum { AJ_FOR_EXEC = 1, AJ_FOR_RUN = 2, AJ_FOR_BOTH = 3 };
+
+/* Everything that the command line can say. */
+struct aj_options {
+	struct aj_arena *arena;
+	struct aj_policy policy;
+	struct aj_request request;
+	bool json, dry_run;
+	const char *code; /* exec -c */
+	AJ_LIST(const char *) inputs; /* name=json */
+};
+
+/* Parse options of `command` (AJ_FOR_EXEC or AJ_FOR_RUN); the index of the first operand, or -1 with err set. */
+int aj_options_parse(struct aj_options *options, int command, int argc, char **argv, struct aj_error *err);
+void aj_options_help(int command, FILE *out);

@@ -1,0 +1,60 @@
+/* Finds the program's own files, in the build tree or where `make install` put them.
+ * It never looks in the working directory: what lies there was perhaps put there by an agent. */
+#include "cli/paths.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#ifndef AJ_LIBDIR
+#define AJ_LIBDIR "/usr/local/lib/agentjail"
+#endif
+
+static bool has_python(struct aj_arena *arena, const char *dir)
+{
+	return access(aj_printf(arena, "%s/tree/usr/bin/python3", dir), X_OK) == 0;
+}
+
+/* The folder of the running program: build/agentjail has build/rootfs/default beside it. */
+static const char *beside_program(struct aj_arena *arena)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	char *slash = strrchr(path, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	return aj_printf(arena, "%s/rootfs/default", path);
+}
+
+int aj_find_rootfs(struct aj_request *request, struct aj_arena *arena, struct aj_error *err)
+{
+	const char *given = request->rootfs ? request->rootfs : getenv("AGENTJAIL_ROOTFS");
+	if (given) {
+		char *real = realpath(given, NULL);
+		if (!real)
+			return aj_fail(err, AJ_EXIT_SETUP, "rootfs", errno, "`%s`", given);
+		request->rootfs = aj_strdup(arena, real);
+		free(real);
+		if (has_python(arena, request->rootfs))
+			return 0;
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` holds no tree/usr/bin/python3", request->rootfs);
+	} else {
+		request->rootfs = beside_program(arena);
+		if (request->rootfs && has_python(arena, request->rootfs))
+			return 0;
+		request->rootfs = AJ_LIBDIR "/rootfs/default";
+		if (has_python(arena, request->rootfs))
+			return 0;
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "no Python tree beside the program or in " AJ_LIBDIR);
+	}
+	aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
+	return -1;
+}

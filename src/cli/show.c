@@ -1,0 +1,115 @@
+/* Prints a result for a person: output as it came, then the value or the error.
+ * Nothing from inside reaches a terminal without its control characters made visible. */
+#include "cli/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/command.h"
+
+void aj_show_init(struct aj_show *show, const struct aj_plan *plan)
+{
+	*show = (struct aj_show){ .plan = plan };
+	show->terminal[1] = isatty(1);
+	show->terminal[2] = isatty(2);
+}
+
+static void put(const struct aj_show *show, int fd, const char *data, size_t bytes)
+{
+	char *safe = show->terminal[fd] ? malloc(bytes * 4 + 1) : NULL;
+	if (safe)
+		bytes = aj_printable(safe, data, bytes);
+	aj_write_all(fd, safe ? safe : data, bytes);
+	free(safe);
+}
+
+static void put_text(const struct aj_show *show, int fd, const char *text)
+{
+	put(show, fd, text, strlen(text));
+}
+
+void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
+{
+	struct aj_show *show = arg;
+	uint64_t head = show->plan->capture_bytes / 2;
+	uint64_t room = show->shown[fd] < head ? head - show->shown[fd] : 0;
+	if (room)
+		put(show, fd, data, bytes < room ? bytes : (size_t)room);
+	show->shown[fd] += bytes < room ? bytes : room;
+}
+
+static void rest(const struct aj_show *show, int fd, const struct aj_capture *capture)
+{
+	size_t bytes = 0;
+	char *text = capture->total_bytes > show->shown[fd] ? aj_capture_text(capture, &bytes) : NULL;
+	if (text && bytes > show->shown[fd])
+		put(show, fd, text + show->shown[fd], bytes - show->shown[fd]);
+	free(text);
+}
+
+static void error(const struct aj_show *show, const json_t *error)
+{
+	const char *type = json_string_value(json_object_get(error, "type"));
+	const char *message = json_string_value(json_object_get(error, "message"));
+	const char *source = json_string_value(json_object_get(error, "source"));
+	const char *hint = json_string_value(json_object_get(error, "hint"));
+	json_int_t line = json_integer_value(json_object_get(error, "line"));
+	json_int_t column = json_integer_value(json_object_get(error, "column"));
+	char at[64] = "";
+	if (line)
+		snprintf(at, sizeof at, "line %lld, column %lld: ", (long long)line, (long long)column);
+	put_text(show, 2, at);
+	put_text(show, 2, type ? type : "error");
+	put_text(show, 2, ": ");
+	put_text(show, 2, message ? message : "");
+	put_text(show, 2, "\n");
+	if (source && line) {
+		put_text(show, 2, "    ");
+		put_text(show, 2, source);
+		put_text(show, 2, "\n");
+		if (column > 0 && column < 400)
+			fprintf(stderr, "    %*s\n", (int)column, "^");
+	}
+	if (hint) {
+		put_text(show, 2, "  hint: ");
+		put_text(show, 2, hint);
+		put_text(show, 2, "\n");
+	}
+}
+
+void aj_show_result(const struct aj_show *show, const struct aj_result *r)
+{
+	rest(show, 1, &r->out);
+	rest(show, 2, &r->err);
+	if (r->status == AJ_STATUS_SETUP_ERROR) {
+		aj_print_error(&r->setup);
+		return;
+	}
+	const json_t *claim = r->claim;
+	bool final = json_is_true(json_object_get(claim, "is_final"));
+	const char *repr = json_string_value(json_object_get(claim, "repr"));
+	const char *type = json_string_value(json_object_get(claim, "type"));
+	if (r->status == AJ_STATUS_OK && final) {
+		char *answer = json_dumps(json_object_get(claim, "final_answer"), JSON_ENCODE_ANY | JSON_COMPACT);
+		put_text(show, 1, "final answer: ");
+		put_text(show, 1, answer ? answer : "null");
+		put_text(show, 1, "\n");
+		free(answer);
+	} else if (r->status == AJ_STATUS_OK && repr && type && strcmp(type, "NoneType") != 0) {
+		put_text(show, 1, repr);
+		put_text(show, 1, "\n");
+	}
+	if (r->status == AJ_STATUS_OK)
+		return;
+	json_t *errors = json_object_get(claim, "errors"), *one;
+	size_t i;
+	if (json_array_size(errors) > 0)
+		json_array_foreach(errors, i, one)
+			error(show, one);
+	else if (json_is_object(json_object_get(claim, "error")))
+		error(show, json_object_get(claim, "error"));
+	fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(r->status), r->reason);
+}

@@ -1,0 +1,15 @@
+/* A result for a person at a terminal. */
+#pragma once
+#include "run/once.h"
+
+/* aj_output_fn: pass the guest's output on as it comes, up to the capture's head; arg is a struct aj_show *. */
+struct aj_show {
+	const struct aj_plan *plan;
+	uint64_t shown[3]; /* by fd number */
+	bool terminal[3];
+};
+void aj_show_init(struct aj_show *show, const struct aj_plan *plan);
+void aj_show_output(int fd, const char *data, size_t bytes, void *arg);
+
+/* What was not shown yet: the tail of long output, the value, the error with its source line. */
+void aj_show_result(const struct aj_show *show, const struct aj_result *result);

@@ -1,0 +1,134 @@
+/* Policy + request + host = plan; reads as a contents page.
+ * Pure: the same three inputs always give the same plan, which is what the golden tests compare. */
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "plan/plan.h"
+#include "plan/syscalls.h"
+
+#ifndef CLONE_NEWCGROUP
+#define CLONE_NEWCGROUP 0x02000000
+#endif
+
+enum { JAIL_ID = 1000, NOBODY = 65534 };
+
+static void identity(struct aj_plan *plan, const struct aj_host *host)
+{
+	plan->uid = plan->gid = JAIL_ID;
+	plan->host_uid = host->uid;
+	plan->host_gid = host->gid;
+	/* Root's own id must not be behind the jail: host files would open to it, and RLIMIT_NPROC does not bind it. */
+	if (host->uid == 0 && host->may_map_ids)
+		plan->host_uid = plan->host_gid = NOBODY;
+}
+
+static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
+{
+	plan->namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+	if (policy->network != AJ_NET_HOST)
+		plan->namespaces |= CLONE_NEWNET;
+	plan->loopback = policy->network == AJ_NET_LOOPBACK;
+	plan->hostname = "jail";
+}
+
+/* A variable named twice: the last one wins, as in a shell. */
+static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *const *defaults, const struct aj_request *request)
+{
+	size_t count = 0;
+	while (defaults[count])
+		count++;
+	plan->env = aj_alloc(arena, (count + request->env.count + 1) * sizeof(char *));
+	size_t used = 0;
+	for (size_t i = 0; i < count + request->env.count; i++) {
+		const char *entry = i < count ? defaults[i] : request->env.items[i - count];
+		size_t name_bytes = (size_t)(strchr(entry, '=') - entry) + 1;
+		size_t at = 0;
+		while (at < used && strncmp(plan->env[at], entry, name_bytes) != 0)
+			at++;
+		plan->env[at] = aj_strdup(arena, entry);
+		used += at == used;
+	}
+}
+
+static void command_line(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
+{
+	/* The preloaded runner takes over before Python's main(); threads of numerical libraries would only fight
+	 * for the few cores and for RLIMIT_AS. */
+	static const char *const python_env[] = { "LD_PRELOAD=/usr/lib/agentjail/guest.so", "PATH=/usr/bin", "HOME=/tmp",
+		                                  "LC_CTYPE=C.UTF-8", "OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", NULL };
+	static const char *const command_env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp",
+		                                   "USER=agent", "LANG=C.UTF-8", "TMPDIR=/tmp", NULL };
+	static char *python_argv[] = { "/usr/bin/python3", NULL };
+	plan->argv = request->snippet ? python_argv : request->argv;
+	set_env(plan, arena, request->snippet ? python_env : command_env, request);
+	plan->chdir = request->chdir ? request->chdir : "/tmp";
+	plan->control_fd = request->snippet;
+	plan->capture = request->capture || request->snippet;
+	plan->new_session = request->snippet || request->capture;
+}
+
+static bool word_byte(char c)
+{
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* A superset of what the code can import by name, found without parsing it: after the filter is up no extension
+ * module can be mapped any more, and before it is up no byte of the code may be looked at inside. */
+static void preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+{
+	for (size_t i = 0; i < policy->imports.count; i++) {
+		const char *pattern = policy->imports.items[i];
+		size_t bytes = strlen(pattern);
+		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
+			bytes -= 2;
+		size_t top_bytes = strcspn(pattern, ".");
+		const char *end = request->code + request->code_bytes;
+		for (const char *at = request->code; (at = memmem(at, (size_t)(end - at), pattern, top_bytes)); at++) {
+			if ((at > request->code && word_byte(at[-1])) || (at + top_bytes < end && word_byte(at[top_bytes])))
+				continue;
+			*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
+			break;
+		}
+	}
+}
+
+static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
+{
+	const char *net = plan->namespaces & CLONE_NEWNET ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
+	                                                  : "none: the policy gives the host's network";
+	const struct aj_enforced rows[] = {
+		{ "namespaces", "user pid mount ipc uts cgroup" },
+		{ "network", net },
+		{ "filesystem", policy->host_usr ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs" },
+		{ "capabilities", "all sets empty, no_new_privs" },
+		{ "seccomp", aj_printf(arena, "allow-list `%s`, %d calls", aj_profile_name(plan->profile),
+		                       aj_syscalls_allowed(plan->profile, plan->network)) },
+		{ "landlock", plan->landlock_abi ? aj_printf(arena, "ABI %d", plan->landlock_abi) : "none: this kernel has no Landlock" },
+		{ "python_layer", !plan->snippet ? "none: not a snippet" : policy->layer ? "on (a rail, not a wall)" : "none: switched off" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		*AJ_PUSH(arena, &plan->enforced) = rows[i];
+}
+
+int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                  const struct aj_request *request, const struct aj_host *host, struct aj_error *err)
+{
+	*plan = (struct aj_plan){
+		.snippet = request->snippet,
+		.policy_name = policy->name,
+		.profile = policy->profile,
+		.network = policy->network,
+		.landlock_abi = host->landlock_abi,
+	};
+	identity(plan, host);
+	namespaces(plan, policy);
+	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 ||
+	    aj_plan_limits(plan, arena, policy, host, err) < 0)
+		return -1;
+	command_line(plan, arena, request);
+	if (request->snippet)
+		preload(plan, arena, policy, request);
+	walls(plan, arena, policy);
+	return 0;
+}

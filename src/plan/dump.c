@@ -1,0 +1,85 @@
+/* The plan as text, for --dry-run and the golden tests.
+ * It leaves out what differs from machine to machine only where the plan itself does. */
+#include <sched.h>
+
+#include "plan/plan.h"
+#include "plan/syscalls.h"
+
+static const char *const mount_names[] = {
+	[AJ_MOUNT_TMPFS] = "tmpfs",     [AJ_MOUNT_BIND] = "bind", [AJ_MOUNT_PROC] = "proc", [AJ_MOUNT_DEVPTS] = "devpts",
+	[AJ_MOUNT_SYMLINK] = "symlink", [AJ_MOUNT_DIR] = "dir",   [AJ_MOUNT_FILE] = "file",
+};
+
+static const struct {
+	unsigned long flag;
+	const char *name;
+} namespace_names[] = {
+	{ CLONE_NEWUSER, "user" }, { CLONE_NEWPID, "pid" }, { CLONE_NEWNS, "mount" },   { CLONE_NEWNET, "net" },
+	{ CLONE_NEWIPC, "ipc" },   { CLONE_NEWUTS, "uts" }, { 0x02000000, "cgroup" },
+};
+
+static void dump_mount(const struct aj_mount *m, FILE *out)
+{
+	fprintf(out, "  %-7s %-22s", mount_names[m->kind], m->target);
+	if (m->kind == AJ_MOUNT_TMPFS)
+		fprintf(out, " mode=%04o size_bytes=%lu inodes=%lu", m->mode, m->size_bytes, m->inodes);
+	else if (m->kind == AJ_MOUNT_BIND || m->kind == AJ_MOUNT_SYMLINK)
+		fprintf(out, " <- %s", m->source);
+	if (m->kind == AJ_MOUNT_BIND || m->kind == AJ_MOUNT_TMPFS || m->kind == AJ_MOUNT_PROC)
+		fprintf(out, " %s,nosuid%s%s%s%s", m->flags & AJ_RO ? "ro" : "rw", m->flags & AJ_DEV ? "" : ",nodev",
+		        m->flags & AJ_NOEXEC ? ",noexec" : "", m->flags & AJ_OPTIONAL ? ",if-present" : "",
+		        m->flags & AJ_MASK ? ",mask" : "");
+	fprintf(out, "  # %s\n", m->why);
+}
+
+static int dump_syscall(const struct aj_syscall *row, void *data)
+{
+	FILE *out = data;
+	if (row->errnum)
+		return 0;
+	fprintf(out, "  %s", row->name);
+	for (int i = 0; i < 2; i++)
+		if (row->arg[i].mask)
+			fprintf(out, " arg%d&%#x==%#x", row->arg[i].index, row->arg[i].mask, row->arg[i].value);
+	fprintf(out, row->why ? "  # %s\n" : "\n", row->why);
+	return 0;
+}
+
+void aj_plan_dump(const struct aj_plan *plan, FILE *out)
+{
+	fprintf(out, "policy: %s\nnamespaces:", plan->policy_name);
+	for (size_t i = 0; i < sizeof namespace_names / sizeof *namespace_names; i++)
+		if (plan->namespaces & namespace_names[i].flag)
+			fprintf(out, " %s", namespace_names[i].name);
+	fprintf(out, "\nidentity: uid %u gid %u inside, %u %u on the host\n", plan->uid, plan->gid, plan->host_uid, plan->host_gid);
+	fprintf(out, "network: %s\nhostname: %s\nchdir: %s\nargv:", aj_network_name(plan->network), plan->hostname, plan->chdir);
+	for (char **a = plan->argv; *a; a++)
+		fprintf(out, " %s", *a);
+	fprintf(out, "\nenv:\n");
+	for (char **e = plan->env; *e; e++)
+		fprintf(out, "  %s\n", *e);
+	fprintf(out, "mounts:\n");
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		dump_mount(&plan->mounts.items[i], out);
+	fprintf(out, "rlimits:\n");
+	for (size_t i = 0; i < plan->rlimits.count; i++)
+		fprintf(out, "  %s %lu  # %s\n", plan->rlimits.items[i].name, plan->rlimits.items[i].value, plan->rlimits.items[i].why);
+	fprintf(out, "cgroup: %s\n", plan->cgroup ? plan->cgroup : "none");
+	for (size_t i = 0; i < plan->cgroup_rows.count; i++)
+		fprintf(out, "  %s = %s  # %s\n", plan->cgroup_rows.items[i].file, plan->cgroup_rows.items[i].value,
+		        plan->cgroup_rows.items[i].why);
+	fprintf(out, "supervisor: wall_ms=%lu capture_bytes=%lu output_bytes=%lu result_bytes=%lu\n", plan->wall_ms,
+	        plan->capture_bytes, plan->output_bytes, plan->result_bytes);
+	if (plan->snippet) {
+		fprintf(out, "preload:");
+		for (size_t i = 0; i < plan->preload.count; i++)
+			fprintf(out, " %s", plan->preload.items[i]);
+		fprintf(out, "\n");
+	}
+	fprintf(out, "enforced:\n");
+	for (size_t i = 0; i < plan->enforced.count; i++)
+		fprintf(out, "  %s: %s\n", plan->enforced.items[i].wall, plan->enforced.items[i].by);
+	fprintf(out, "syscalls: profile %s, %d allowed, the rest refused\n", aj_profile_name(plan->profile),
+	        aj_syscalls_allowed(plan->profile, plan->network));
+	aj_syscalls_each(plan->profile, plan->network, dump_syscall, out);
+}

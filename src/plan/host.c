@@ -1,0 +1,150 @@
+/* Gathers what this kernel and this user can do: ids, Landlock, cgroup v2, the layout of /.
+ * It changes nothing on the host and treats every missing feature as a fact, not as an error. */
+#include "plan/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#endif
+
+const char *const aj_top_links[6] = { "bin", "sbin", "lib", "lib64", "lib32", NULL };
+
+static void top_links(struct aj_host *host, struct aj_arena *arena)
+{
+	for (int i = 0; aj_top_links[i]; i++) {
+		char path[16], target[256];
+		snprintf(path, sizeof path, "/%s", aj_top_links[i]);
+		ssize_t n = readlink(path, target, sizeof target);
+		if (n > 0 && (size_t)n < sizeof target)
+			host->top_links[i] = aj_strndup(arena, target, (size_t)n);
+		else if (errno == EINVAL)
+			host->top_links[i] = "";
+	}
+}
+
+/* Effective CAP_SETGID (6) and CAP_SETUID (7), read as bits: this needs no library. */
+static bool may_map_ids(void)
+{
+	char status[4096];
+	if (geteuid() != 0 || aj_read_text("/proc/self/status", status, sizeof status) < 0)
+		return false;
+	const char *line = strstr(status, "\nCapEff:");
+	return line && (strtoull(line + 8, NULL, 16) & 0xc0) == 0xc0;
+}
+
+static unsigned controllers(const char *dir)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} known[] = { { "memory", AJ_CGROUP_MEMORY }, { "pids", AJ_CGROUP_PIDS }, { "cpu", AJ_CGROUP_CPU } };
+	char path[4200], text[512];
+	snprintf(path, sizeof path, "%s/cgroup.controllers", dir);
+	if (aj_read_text(path, text, sizeof text) < 0)
+		return 0;
+	unsigned bits = 0;
+	for (char *save = NULL, *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+			if (strcmp(word, known[i].name) == 0)
+				bits |= known[i].bit;
+	return bits;
+}
+
+/* Our own cgroup v2 directory, when it is ours to divide. */
+static void find_cgroup(struct aj_host *host, struct aj_arena *arena)
+{
+	char text[4096];
+	host->cgroup_why = "this process is in no cgroup v2 (the host uses cgroup v1)";
+	if (aj_read_text("/proc/self/cgroup", text, sizeof text) < 0)
+		return;
+	char *line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+	if (!line)
+		return;
+	line += *line == '\n';
+	line[strcspn(line, "\n")] = '\0';
+	const char *root = access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
+	const char *dir = aj_printf(arena, "%s%s", root, strcmp(line + 3, "/") == 0 ? "" : line + 3);
+	unsigned bits = controllers(dir);
+	if (!(bits & (AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS))) {
+		host->cgroup_why = "our cgroup has neither the memory nor the pids controller (cgroup v1 or hybrid host, or not delegated)";
+		return;
+	}
+	if (access(dir, W_OK) < 0 || access(aj_printf(arena, "%s/cgroup.subtree_control", dir), W_OK) < 0) {
+		host->cgroup_why = aj_printf(arena, "our cgroup %s is not delegated to this user", dir);
+		return;
+	}
+	host->cgroup = dir;
+	host->cgroup_controllers = bits;
+	host->cgroup_why = NULL;
+}
+
+int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err)
+{
+	*host = (struct aj_host){ .uid = geteuid(), .gid = getegid() };
+	host->may_map_ids = may_map_ids();
+	struct utsname u;
+	if (uname(&u) == 0)
+		sscanf(u.release, "%d.%d", &host->kernel_major, &host->kernel_minor);
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
+	host->landlock_abi = abi > 0 ? (int)abi : 0;
+	top_links(host, arena);
+	if (!given_cgroup) {
+		find_cgroup(host, arena);
+		return 0;
+	}
+	if (access(aj_printf(arena, "%s/cgroup.procs", given_cgroup), W_OK) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "`%s` is not a cgroup v2 directory that this user may use", given_cgroup);
+	host->cgroup = given_cgroup;
+	host->cgroup_controllers = controllers(given_cgroup);
+	return 0;
+}
+
+static bool sysctl_is(const char *path, const char *value)
+{
+	char text[64];
+	if (aj_read_text(path, text, sizeof text) < 0)
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	return strcmp(text, value) == 0;
+}
+
+static bool in_container(void)
+{
+	return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0 || getenv("KUBERNETES_SERVICE_HOST");
+}
+
+void aj_host_advise(struct aj_error *err)
+{
+	if (err->errnum != EPERM && err->errnum != EACCES && err->errnum != ENOSPC && err->errnum != EUSERS && err->errnum != EINVAL &&
+	    err->errnum != ENOSYS)
+		return;
+	if (sysctl_is("/proc/sys/user/max_user_namespaces", "0"))
+		aj_advise(err, "user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`");
+	else if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", "0"))
+		aj_advise(err, "unprivileged user namespaces are switched off: `sudo sysctl kernel.unprivileged_userns_clone=1`");
+	else if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") && geteuid() != 0)
+		aj_advise(err, "AppArmor takes the capabilities of new user namespaces away (Ubuntu 23.10 and later): install a profile that "
+		               "gives this program `userns,` (`agentjail doctor` prints it), or "
+		               "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`");
+	else if (strncmp(err->step, "proc", 4) == 0)
+		aj_advise(err, "a container's masked /proc forbids mounting a new one: use `--proc none`, or start the container with "
+		               "`--security-opt systempaths=unconfined`");
+	else if (in_container())
+		aj_advise(err, "this is a container, whose seccomp or AppArmor profile forbids user namespaces and mounts: start it with "
+		               "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or with a profile that allows "
+		               "clone, unshare, mount, umount2, pivot_root, open_tree, move_mount and mount_setattr");
+	else if (err->errnum == ENOSPC || err->errnum == EUSERS)
+		aj_advise(err, "a limit on namespaces is reached: raise user.max_user_namespaces and its siblings in /proc/sys/user");
+	else if (strcmp(err->step, "clone") == 0)
+		aj_advise(err, "the kernel refuses new user namespaces; `agentjail doctor` lists what this host allows");
+}

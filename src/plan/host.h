@@ -1,0 +1,32 @@
+/* What this kernel and this user can do: facts, gathered once.
+ * The one part of plan/ that looks at the machine; it changes nothing. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum { AJ_CGROUP_MEMORY = 1, AJ_CGROUP_PIDS = 2, AJ_CGROUP_CPU = 4 };
+
+struct aj_host {
+	uid_t uid;
+	gid_t gid;
+	bool may_map_ids;     /* CAP_SETUID and CAP_SETGID: jails run as another host id than ours */
+	int kernel_major, kernel_minor;
+	int landlock_abi;     /* 0 without Landlock */
+	const char *cgroup;   /* cgroup v2 directory below which we may create leaves; NULL when there is none */
+	unsigned cgroup_controllers; /* AJ_CGROUP_* that a leaf there can have */
+	const char *cgroup_why;      /* one line: why there is no cgroup or no controller */
+	/* What /bin, /sbin, /lib... are on this host: a symlink's text, "" for a directory, NULL when absent. */
+	const char *top_links[6];
+};
+
+extern const char *const aj_top_links[6]; /* their names, "bin" first */
+
+/* `given_cgroup`: a directory that the caller wants used, or NULL. Never fails for lack of a feature. */
+int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err);
+
+/* Why did `step` fail with errno, and what helps? Sets err's advice from sysctls, AppArmor and container hints. */
+void aj_host_advise(struct aj_error *err);

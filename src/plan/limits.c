@@ -1,0 +1,93 @@
+/* Limits as rows: cgroup files where there is a cgroup, rlimits in any case, and who enforces what.
+ * It writes nothing; a limit that nobody can enforce is an error unless the policy says best effort. */
+#include <string.h>
+#include <sys/resource.h>
+
+#include "plan/plan.h"
+
+static void rlimit(struct aj_plan *plan, struct aj_arena *arena, const char *name, int resource, uint64_t value, const char *why)
+{
+	*AJ_PUSH(arena, &plan->rlimits) = (struct aj_rlimit){ name, resource, value, why };
+}
+
+static void cgroup_row(struct aj_plan *plan, struct aj_arena *arena, const char *file, const char *value, const char *why)
+{
+	*AJ_PUSH(arena, &plan->cgroup_rows) = (struct aj_cgroup_row){ file, value, why };
+}
+
+static void enforced(struct aj_plan *plan, struct aj_arena *arena, const char *wall, const char *by)
+{
+	*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ wall, by };
+}
+
+static void with_cgroup(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host)
+{
+	if (policy->memory_bytes && (host->cgroup_controllers & AJ_CGROUP_MEMORY)) {
+		cgroup_row(plan, arena, "memory.max", aj_printf(arena, "%lu", policy->memory_bytes), "the limit");
+		cgroup_row(plan, arena, "memory.swap.max", "0", "swap is not a way around it");
+		cgroup_row(plan, arena, "memory.oom.group", "1", "all processes of the jail end, not one of them");
+	}
+	if (policy->pids && (host->cgroup_controllers & AJ_CGROUP_PIDS))
+		cgroup_row(plan, arena, "pids.max", aj_printf(arena, "%lu", policy->pids + 1), "one more for the jail's init");
+}
+
+/* Memory and processes, the two limits that need a cgroup to be exact. */
+static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                         const struct aj_host *host, struct aj_error *err)
+{
+	bool memory_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_MEMORY);
+	bool pids_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_PIDS);
+	if (!policy->best_effort && ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group))) {
+		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the policy wants memory and process limits by cgroup, but %s",
+		        host->cgroup_why ? host->cgroup_why : "the cgroup lacks these controllers");
+		aj_advise(err, "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), name one "
+		               "with --cgroup DIR, or allow rlimits instead (limits best-effort)");
+		return -1;
+	}
+	if (host->cgroup) {
+		plan->cgroup = host->cgroup;
+		with_cgroup(plan, arena, policy, host);
+	}
+	plan->memory_by_rlimit = policy->memory_bytes && !memory_group;
+	if (plan->memory_by_rlimit && plan->snippet)
+		rlimit(plan, arena, "RLIMIT_AS", RLIMIT_AS, policy->memory_bytes, "no memory cgroup: address space of the one process");
+	else if (plan->memory_by_rlimit)
+		rlimit(plan, arena, "RLIMIT_DATA", RLIMIT_DATA, policy->memory_bytes, "no memory cgroup: private memory of each process");
+	enforced(plan, arena, "memory",
+	         !policy->memory_bytes ? "none: no limit asked for"
+	         : memory_group        ? "cgroup v2 memory.max"
+	         : plan->snippet       ? "rlimit RLIMIT_AS (no memory cgroup)"
+	                               : "rlimit RLIMIT_DATA for each process (no memory cgroup)");
+	if (policy->pids)
+		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1, "counted in this user namespace; one more for init");
+	enforced(plan, arena, "pids",
+	         !policy->pids ? "none: no limit asked for" : pids_group ? "cgroup v2 pids.max" : "rlimit RLIMIT_NPROC (no pids cgroup)");
+	return 0;
+}
+
+int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                   const struct aj_host *host, struct aj_error *err)
+{
+	if (shared_limits(plan, arena, policy, host, err) < 0)
+		return -1;
+	if (policy->cpu_ms)
+		rlimit(plan, arena, "RLIMIT_CPU", RLIMIT_CPU, (policy->cpu_ms + 999) / 1000 + 1, "whole seconds, after the wall clock had its say");
+	rlimit(plan, arena, "RLIMIT_NOFILE", RLIMIT_NOFILE, policy->open_files, "open files");
+	if (policy->file_bytes)
+		rlimit(plan, arena, "RLIMIT_FSIZE", RLIMIT_FSIZE, policy->file_bytes, "largest file");
+	/* 1, not 0: the kernel still runs a core_pattern pipe on the host for 0, and refuses to for 1. */
+	rlimit(plan, arena, "RLIMIT_CORE", RLIMIT_CORE, 1, "no core dump, no core handler on the host");
+	rlimit(plan, arena, "RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, 65536, "no pinned memory");
+	rlimit(plan, arena, "RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, 819200, "POSIX queues");
+	rlimit(plan, arena, "RLIMIT_SIGPENDING", RLIMIT_SIGPENDING, 1024, "queued signals");
+	rlimit(plan, arena, "RLIMIT_NICE", RLIMIT_NICE, 0, "no higher priority");
+	rlimit(plan, arena, "RLIMIT_RTPRIO", RLIMIT_RTPRIO, 0, "no real-time priority");
+	plan->wall_ms = policy->wall_ms;
+	plan->memory_bytes = policy->memory_bytes;
+	plan->capture_bytes = policy->capture_bytes;
+	plan->output_bytes = policy->output_bytes;
+	plan->result_bytes = policy->result_bytes;
+	enforced(plan, arena, "wall_clock", policy->wall_ms ? "supervisor" : "none: no limit asked for");
+	enforced(plan, arena, "cpu_time", policy->cpu_ms ? "rlimit RLIMIT_CPU" : "none: no limit asked for");
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* The file tree of a jail as rows: rootfs or host /usr, devices, /proc, private /tmp, the caller's binds.
+ * Pure: it looks at no file; what does not exist shows when sandbox/mount walks the rows. */
+#include <string.h>
+
+#include "plan/plan.h"
+
+static struct aj_mount *row(struct aj_plan *plan, struct aj_arena *arena, enum aj_mount_kind kind,
+                            const char *target, const char *source, unsigned flags, const char *why)
+{
+	struct aj_mount *m = AJ_PUSH(arena, &plan->mounts);
+	*m = (struct aj_mount){ .kind = kind, .target = target, .source = source, .flags = flags, .why = why };
+	return m;
+}
+
+static void tmpfs(struct aj_plan *plan, struct aj_arena *arena, const char *target, unsigned flags, unsigned mode,
+                  uint64_t size_bytes, uint64_t inodes, const char *why)
+{
+	struct aj_mount *m = row(plan, arena, AJ_MOUNT_TMPFS, target, "", flags, why);
+	m->mode = mode;
+	m->size_bytes = size_bytes;
+	m->inodes = inodes;
+}
+
+static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
+{
+	static const char *const all[] = { "/dev/null", "/dev/urandom", "/dev/zero", "/dev/full", "/dev/random", "/dev/tty" };
+	size_t count = plan->snippet ? 2 : sizeof all / sizeof *all;
+	for (size_t i = 0; i < count; i++)
+		row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_NOEXEC, "harmless device");
+	if (plan->snippet)
+		return;
+	row(plan, arena, AJ_MOUNT_DEVPTS, "/dev/pts", "", AJ_NOEXEC | AJ_DEV, "terminals of its own");
+	row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/ptmx", "pts/ptmx", 0, "opens them");
+	if (policy->proc) {
+		row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/fd", "/proc/self/fd", 0, "shells use it");
+		row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stdin", "/proc/self/fd/0", 0, "shells use it");
+		row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stdout", "/proc/self/fd/1", 0, "shells use it");
+		row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stderr", "/proc/self/fd/2", 0, "shells use it");
+	}
+}
+
+static void proc(struct aj_plan *plan, struct aj_arena *arena)
+{
+	static const char *const masked[] = { "/proc/keys", "/proc/key-users", "/proc/kallsyms", "/proc/kcore",
+		                              "/proc/timer_list" };
+	row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only its own processes; read-only");
+	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++)
+		row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_MASK, "the host's, not the jail's");
+}
+
+static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_host *host, bool network)
+{
+	static const char *const etc[] = { "/etc/ld.so.cache", "/etc/alternatives" };
+	static const char *const etc_network[] = { "/etc/resolv.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki" };
+	row(plan, arena, AJ_MOUNT_BIND, "/usr", "/usr", AJ_RO | AJ_FOLLOW, "the host's programs");
+	for (int i = 0; aj_top_links[i]; i++) {
+		const char *target = aj_printf(arena, "/%s", aj_top_links[i]);
+		if (!host->top_links[i])
+			continue;
+		if (host->top_links[i][0])
+			row(plan, arena, AJ_MOUNT_SYMLINK, target, host->top_links[i], 0, "as on the host");
+		else
+			row(plan, arena, AJ_MOUNT_BIND, target, target, AJ_RO | AJ_FOLLOW, "as on the host");
+	}
+	for (size_t i = 0; i < sizeof etc / sizeof *etc; i++)
+		row(plan, arena, AJ_MOUNT_BIND, etc[i], etc[i], AJ_RO | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC, "programs start with it");
+	for (size_t i = 0; network && i < sizeof etc_network / sizeof *etc_network; i++)
+		row(plan, arena, AJ_MOUNT_BIND, etc_network[i], etc_network[i], AJ_RO | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC,
+		    "names and certificates for the network");
+	row(plan, arena, AJ_MOUNT_FILE, "/etc/passwd",
+	    aj_printf(arena, "agent:x:%u:%u::/tmp:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid),
+	    0, "one user");
+	row(plan, arena, AJ_MOUNT_FILE, "/etc/group", aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid), 0,
+	    "one group");
+	row(plan, arena, AJ_MOUNT_FILE, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0,
+	    "no host services behind names");
+	row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
+}
+
+static int user_binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, struct aj_error *err)
+{
+	static const char *const covered[] = { "/", "/proc", "/dev", "/usr" };
+	for (size_t i = 0; i < request->binds.count; i++) {
+		const struct aj_bind *b = &request->binds.items[i];
+		for (size_t j = 0; j < sizeof covered / sizeof *covered; j++)
+			if (strcmp(b->target, covered[j]) == 0 ||
+			    (j > 0 && strncmp(b->target, covered[j], strlen(covered[j])) == 0 && b->target[strlen(covered[j])] == '/'))
+				return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)", b->target,
+				               covered[j]);
+		row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, b->writable ? 0 : AJ_RO, "asked for by the caller");
+	}
+	return 0;
+}
+
+int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                   const struct aj_request *request, const struct aj_host *host, struct aj_error *err)
+{
+	if (policy->host_usr) {
+		host_programs(plan, arena, host, policy->network == AJ_NET_HOST);
+	} else {
+		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", request->rootfs), AJ_RO | AJ_FOLLOW,
+		    "Python and nothing else");
+		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the loader looks");
+		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the loader is");
+	}
+	devices(plan, arena, policy);
+	if (policy->proc)
+		proc(plan, arena);
+	tmpfs(plan, arena, "/tmp", plan->snippet ? AJ_NOEXEC : 0, 01777, policy->tmp_bytes, policy->tmp_inodes, "scratch, gone with the jail");
+	if (!plan->snippet)
+		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, policy->tmp_bytes, policy->tmp_inodes, "shared memory of its own");
+	return user_binds(plan, arena, request, err);
+}

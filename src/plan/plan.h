@@ -1,0 +1,100 @@
+/* Exactly what will be done: rows for the sandbox to walk, nothing left to decide.
+ * Built by aj_plan_build() from policy, request and host without side effects; printable, so testable. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "plan/host.h"
+#include "plan/request.h"
+#include "policy/policy.h"
+
+enum aj_mount_kind {
+	AJ_MOUNT_TMPFS,
+	AJ_MOUNT_BIND,  /* recursive, private, nosuid */
+	AJ_MOUNT_PROC,
+	AJ_MOUNT_DEVPTS,
+	AJ_MOUNT_SYMLINK,
+	AJ_MOUNT_DIR,
+	AJ_MOUNT_FILE,  /* a small read-only text */
+};
+
+enum {
+	AJ_RO = 1,
+	AJ_NOEXEC = 2,
+	AJ_DEV = 4,        /* device nodes work; otherwise nodev */
+	AJ_OPTIONAL = 8,   /* skipped when the source does not exist */
+	AJ_FOLLOW = 16,    /* the source path may contain symlinks (the host's own paths only) */
+	AJ_MASK = 32,      /* hides an existing file; skipped when the target does not exist */
+};
+
+struct aj_mount {
+	enum aj_mount_kind kind;
+	const char *target; /* absolute, in the jail */
+	const char *source; /* host path, symlink text or file text */
+	unsigned flags;
+	unsigned mode;      /* tmpfs, dir */
+	uint64_t size_bytes, inodes; /* tmpfs */
+	const char *why;
+};
+
+struct aj_rlimit {
+	const char *name;
+	int resource;
+	uint64_t value;
+	const char *why;
+};
+
+/* One cgroup file, written before the jail is born in it. */
+struct aj_cgroup_row {
+	const char *file;
+	const char *value;
+	const char *why;
+};
+
+/* Who stands behind a limit or wall: goes into the result's `enforced`. */
+struct aj_enforced {
+	const char *wall;
+	const char *by; /* "none: reason" when nothing does */
+};
+
+struct aj_plan {
+	bool snippet;
+	const char *policy_name;
+	uid_t host_uid; /* the id behind the jail's only id */
+	gid_t host_gid;
+	uid_t uid; /* that id as seen inside */
+	gid_t gid;
+	unsigned long namespaces; /* CLONE_NEW* */
+	const char *hostname;
+	bool loopback;
+	bool new_session; /* setsid: only where no terminal is handed in */
+	AJ_LIST(struct aj_mount) mounts;
+	AJ_LIST(struct aj_rlimit) rlimits;
+	const char *cgroup; /* parent directory for the leaf, NULL for none */
+	AJ_LIST(struct aj_cgroup_row) cgroup_rows;
+	enum aj_profile profile;
+	enum aj_network network;
+	int landlock_abi; /* 0: no ruleset */
+	const char *chdir;
+	char **argv;
+	char **env; /* NULL-terminated */
+	bool control_fd; /* the guest gets the control socket as fd 3 */
+	bool capture;
+	uint64_t wall_ms, memory_bytes, capture_bytes, output_bytes, result_bytes;
+	bool memory_by_rlimit;
+	AJ_LIST(const char *) preload; /* modules imported before the filter: allowed and mentioned in the code */
+	AJ_LIST(struct aj_enforced) enforced;
+};
+
+int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                  const struct aj_request *request, const struct aj_host *host, struct aj_error *err);
+void aj_plan_dump(const struct aj_plan *plan, FILE *out);
+
+/* Parts of aj_plan_build(), each in its own file. */
+int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                   const struct aj_request *request, const struct aj_host *host, struct aj_error *err);
+int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                   const struct aj_host *host, struct aj_error *err);

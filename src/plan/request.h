@@ -1,0 +1,34 @@
+/* What is asked: one snippet or one command, with its inputs.
+ * Filled by cli/ from argv; it says nothing of what is allowed (policy) or possible (host). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+struct aj_bind {
+	const char *source; /* host path, as given */
+	const char *target; /* absolute path in the jail */
+	bool writable;
+};
+
+struct aj_request {
+	bool snippet;      /* else a command */
+	const char *id;    /* chosen by the caller or by us */
+
+	/* snippet */
+	const char *code; /* UTF-8 */
+	size_t code_bytes;
+	const char *filename;        /* shown in errors */
+	const char *inputs_json;     /* object: variable name -> JSON value; NULL for none */
+	const char *rootfs;          /* folder that holds `tree` and `manifest` */
+
+	/* command */
+	char **argv;
+	const char *chdir; /* absolute path in the jail; NULL for /tmp */
+
+	AJ_LIST(const char *) env; /* NAME=value */
+	AJ_LIST(struct aj_bind) binds;
+	const char *cgroup; /* a cgroup v2 directory given to us; NULL to look for one */
+	bool capture;       /* collect stdout and stderr instead of passing ours on */
+};

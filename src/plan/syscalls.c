@@ -1,0 +1,293 @@
+/* The allow-lists: `snippet` is the smallest that runs CPython on pure computation, `command` runs ordinary
+ * programs. It compiles nothing and grants nothing by default: a call that is not named here gets ENOSYS.
+ *
+ * Knowingly left out of both, beside the rows under `refused` below:
+ *   clone3            its flags are behind a pointer, which a filter cannot read; ENOSYS makes libc use clone
+ *   io_uring_*        opens files and sockets past every rule on openat and socket
+ *   keyctl & co.      keyrings are not namespaced
+ *   userfaultfd, bpf, perf_event_open, nested namespaces   the kernel's most attacked entry points
+ *   openat2           its flags are behind a pointer; callers fall back to openat
+ *   x32 and i386      refused by architecture, not by number */
+#include "plan/syscalls.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
+#define LOW32 0xffffffffu
+#define IS(i, v) ARG(i, LOW32, v)
+
+enum {
+	NEW_NAMESPACES = 0x7e020080, /* every CLONE_NEW* flag */
+	THREAD = 0x00010100,         /* CLONE_VM | CLONE_THREAD */
+	PROT_EXEC_BIT = 4,
+	SET_ID_BITS = 06000,
+};
+
+/* Enough for CPython on pure computation, and for numpy once it is loaded. */
+static const struct aj_syscall snippet[] = {
+	{ "read", .why = "files, and the request" },
+	{ "write", .why = "output, and the result" },
+	{ "pread64", .why = "sqlite and mapped arrays" },
+	{ "pwrite64", .why = "sqlite in /tmp" },
+	{ "lseek", .why = "Python file objects" },
+	{ "close", .why = "files" },
+	{ "openat", .why = "modules, and files in /tmp" },
+	{ "fstat", .why = "file objects" },
+	{ "newfstatat", .why = "import, os.stat" },
+	{ "getdents64", .why = "import lists its folders" },
+	{ "readlink", .why = "path resolution" },
+	{ "getcwd", .why = "relative paths" },
+	{ "fcntl", .why = "close-on-exec; sqlite locks" },
+	{ "ioctl", .arg = { IS(1, 0x5401) }, .why = "TCGETS: is it a terminal?" },
+	{ "ioctl", .arg = { IS(1, 0x5451) }, .why = "FIOCLEX" },
+	{ "ioctl", .arg = { IS(1, 0x5421) }, .why = "FIONBIO" },
+	{ "ftruncate", .why = "files in /tmp" },
+	{ "unlink", .why = "files in /tmp" },
+	{ "mkdir", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "folders in /tmp" },
+	{ "rmdir", .why = "folders in /tmp" },
+	{ "rename", .why = "files in /tmp" },
+	{ "dup", .why = "duplicates of open files" },
+	{ "mmap", .arg = { ARG(2, PROT_EXEC_BIT, 0) }, .why = "memory, never executable" },
+	{ "mprotect", .arg = { ARG(2, PROT_EXEC_BIT, 0) }, .why = "memory, never executable" },
+	{ "munmap", .why = "memory" },
+	{ "mremap", .why = "realloc of large blocks" },
+	{ "madvise", .why = "allocators give memory back" },
+	{ "brk", .why = "malloc" },
+	{ "rt_sigaction", .why = "signal module; abort" },
+	{ "rt_sigprocmask", .why = "threads" },
+	{ "rt_sigreturn", .why = "return from a handler" },
+	{ "sigaltstack", .why = "thread start" },
+	{ "kill", .why = "reaches only this PID namespace" },
+	{ "tgkill", .why = "raise and abort" },
+	{ "exit", .why = "thread end" },
+	{ "exit_group", .why = "the end" },
+	{ "futex", .why = "locks" },
+	{ "clone", .arg = { ARG(0, NEW_NAMESPACES | THREAD, THREAD) }, .why = "threads only, no processes" },
+	{ "set_robust_list", .why = "thread start" },
+	{ "rseq", .why = "thread start" },
+	{ "gettid", .why = "threads" },
+	{ "getpid", .why = "harmless" },
+	{ "getuid", .why = "path expansion" },
+	{ "geteuid", .why = "sqlite" },
+	{ "sched_yield", .why = "locks" },
+	{ "sched_getaffinity", .why = "cpu_count" },
+	{ "clock_gettime", .why = "where the vDSO does not answer" },
+	{ "clock_getres", .why = "time.get_clock_info" },
+	{ "clock_nanosleep", .why = "time.sleep" },
+	{ "getrandom", .why = "random, hash seeds" },
+	{ "getrusage", .why = "time.process_time" },
+	{ "sysinfo", .why = "qsort in libc asks how much memory there is" },
+	{ "socketpair", .arg = { IS(0, 1) }, .why = "asyncio wakes itself through one" },
+	{ "sendto", .why = "the same pair" },
+	{ "recvfrom", .why = "the same pair" },
+	{ "epoll_create1", .why = "asyncio" },
+	{ "epoll_ctl", .why = "asyncio" },
+	{ "epoll_wait", .why = "asyncio" },
+	{ "poll", .why = "select module, time-outs" },
+};
+
+/* Ordinary programs: shells, compilers, interpreters, JITs, agents. */
+static const struct aj_syscall command[] = {
+#define ALLOW(call) { .name = call }
+	/* files */
+	ALLOW("read"), ALLOW("write"), ALLOW("readv"), ALLOW("writev"), ALLOW("pread64"), ALLOW("pwrite64"),
+	ALLOW("preadv"), ALLOW("pwritev"), ALLOW("preadv2"), ALLOW("pwritev2"), ALLOW("lseek"), ALLOW("close"),
+	ALLOW("close_range"), ALLOW("dup"), ALLOW("dup2"), ALLOW("dup3"), ALLOW("pipe"), ALLOW("pipe2"),
+	ALLOW("fcntl"), ALLOW("flock"), ALLOW("fsync"), ALLOW("fdatasync"), ALLOW("sync_file_range"), ALLOW("syncfs"),
+	ALLOW("sync"), ALLOW("ftruncate"), ALLOW("truncate"), ALLOW("fallocate"), ALLOW("fadvise64"), ALLOW("readahead"),
+	ALLOW("sendfile"), ALLOW("splice"), ALLOW("tee"), ALLOW("vmsplice"), ALLOW("copy_file_range"), ALLOW("memfd_create"),
+	ALLOW("stat"), ALLOW("lstat"), ALLOW("fstat"), ALLOW("newfstatat"), ALLOW("statx"), ALLOW("statfs"), ALLOW("fstatfs"),
+	ALLOW("access"), ALLOW("faccessat"), ALLOW("faccessat2"), ALLOW("getdents"), ALLOW("getdents64"), ALLOW("getcwd"),
+	ALLOW("chdir"), ALLOW("fchdir"), ALLOW("rename"), ALLOW("renameat"), ALLOW("renameat2"), ALLOW("link"),
+	ALLOW("linkat"), ALLOW("symlink"), ALLOW("symlinkat"), ALLOW("readlink"), ALLOW("readlinkat"), ALLOW("unlink"),
+	ALLOW("unlinkat"), ALLOW("rmdir"), ALLOW("chown"), ALLOW("fchown"), ALLOW("lchown"), ALLOW("fchownat"),
+	ALLOW("umask"), ALLOW("utime"), ALLOW("utimes"), ALLOW("utimensat"), ALLOW("futimesat"), ALLOW("getxattr"),
+	ALLOW("lgetxattr"), ALLOW("fgetxattr"), ALLOW("listxattr"), ALLOW("llistxattr"), ALLOW("flistxattr"),
+	ALLOW("inotify_init"), ALLOW("inotify_init1"), ALLOW("inotify_add_watch"), ALLOW("inotify_rm_watch"),
+	{ "open", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "openat", .arg = { ARG(3, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "creat", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "mkdir", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id folder" },
+	{ "mkdirat", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id folder" },
+	{ "chmod", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "fchmod", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "fchmodat", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "mknod", .arg = { ARG(1, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
+	{ "mknodat", .arg = { ARG(2, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
+	/* memory */
+	ALLOW("mmap"), ALLOW("munmap"), ALLOW("mprotect"), ALLOW("mremap"), ALLOW("madvise"), ALLOW("mincore"),
+	ALLOW("msync"), ALLOW("mlock"), ALLOW("mlock2"), ALLOW("munlock"), ALLOW("mlockall"), ALLOW("munlockall"),
+	ALLOW("brk"), ALLOW("membarrier"), ALLOW("pkey_alloc"), ALLOW("pkey_free"), ALLOW("pkey_mprotect"),
+	ALLOW("shmget"), ALLOW("shmat"), ALLOW("shmdt"), ALLOW("shmctl"), ALLOW("semget"), ALLOW("semop"),
+	ALLOW("semtimedop"), ALLOW("semctl"), ALLOW("msgget"), ALLOW("msgsnd"), ALLOW("msgrcv"), ALLOW("msgctl"),
+	ALLOW("mq_open"), ALLOW("mq_unlink"), ALLOW("mq_timedsend"), ALLOW("mq_timedreceive"), ALLOW("mq_notify"),
+	ALLOW("mq_getsetattr"),
+	/* processes, threads, signals */
+	ALLOW("fork"), ALLOW("vfork"), ALLOW("execve"), ALLOW("execveat"), ALLOW("exit"), ALLOW("exit_group"),
+	ALLOW("wait4"), ALLOW("waitid"), ALLOW("pidfd_open"), ALLOW("pidfd_send_signal"), ALLOW("getpid"),
+	ALLOW("getppid"), ALLOW("gettid"), ALLOW("getpgid"), ALLOW("getpgrp"), ALLOW("setpgid"), ALLOW("getsid"),
+	ALLOW("setsid"), ALLOW("set_tid_address"), ALLOW("set_robust_list"), ALLOW("get_robust_list"), ALLOW("rseq"),
+	ALLOW("futex"), ALLOW("futex_waitv"), ALLOW("sched_yield"), ALLOW("sched_getaffinity"),
+	ALLOW("sched_setaffinity"), ALLOW("sched_getparam"), ALLOW("sched_getscheduler"),
+	ALLOW("sched_get_priority_max"), ALLOW("sched_get_priority_min"), ALLOW("getpriority"), ALLOW("setpriority"),
+	ALLOW("getcpu"), ALLOW("arch_prctl"), ALLOW("kill"), ALLOW("tkill"), ALLOW("tgkill"),
+	ALLOW("rt_sigaction"), ALLOW("rt_sigprocmask"), ALLOW("rt_sigreturn"), ALLOW("rt_sigpending"),
+	ALLOW("rt_sigsuspend"), ALLOW("rt_sigtimedwait"), ALLOW("rt_sigqueueinfo"), ALLOW("rt_tgsigqueueinfo"),
+	ALLOW("sigaltstack"), ALLOW("signalfd"), ALLOW("signalfd4"), ALLOW("pause"), ALLOW("alarm"),
+	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("setrlimit"), ALLOW("prlimit64"), ALLOW("getrusage"),
+	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
+	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("seccomp"),
+	{ "clone", .arg = { ARG(0, NEW_NAMESPACES, 0) }, .why = "processes and threads, no new namespaces" },
+	{ "personality", .arg = { IS(0, 0) }, .why = "plain Linux" },
+	{ "personality", .arg = { IS(0, 0xffffffff) }, .why = "query only; never READ_IMPLIES_EXEC" },
+	/* identity: there is one id, so these change nothing */
+	ALLOW("getuid"), ALLOW("geteuid"), ALLOW("getgid"), ALLOW("getegid"), ALLOW("getresuid"), ALLOW("getresgid"),
+	ALLOW("getgroups"), ALLOW("setuid"), ALLOW("setgid"), ALLOW("setreuid"), ALLOW("setregid"), ALLOW("setresuid"),
+	ALLOW("setresgid"), ALLOW("setfsuid"), ALLOW("setfsgid"),
+	/* time and events */
+	ALLOW("clock_gettime"), ALLOW("clock_getres"), ALLOW("clock_nanosleep"), ALLOW("nanosleep"),
+	ALLOW("gettimeofday"), ALLOW("time"), ALLOW("getitimer"), ALLOW("setitimer"), ALLOW("timer_create"),
+	ALLOW("timer_settime"), ALLOW("timer_gettime"), ALLOW("timer_getoverrun"), ALLOW("timer_delete"),
+	ALLOW("timerfd_create"), ALLOW("timerfd_settime"), ALLOW("timerfd_gettime"), ALLOW("eventfd"), ALLOW("eventfd2"),
+	ALLOW("poll"), ALLOW("ppoll"), ALLOW("select"), ALLOW("pselect6"), ALLOW("epoll_create"), ALLOW("epoll_create1"),
+	ALLOW("epoll_ctl"), ALLOW("epoll_wait"), ALLOW("epoll_pwait"), ALLOW("epoll_pwait2"), ALLOW("getrandom"),
+	/* sockets: which families is decided below */
+	ALLOW("bind"), ALLOW("listen"), ALLOW("accept"), ALLOW("accept4"), ALLOW("connect"), ALLOW("shutdown"),
+	ALLOW("getsockname"), ALLOW("getpeername"), ALLOW("getsockopt"), ALLOW("setsockopt"), ALLOW("sendto"),
+	ALLOW("recvfrom"), ALLOW("sendmsg"), ALLOW("recvmsg"), ALLOW("sendmmsg"), ALLOW("recvmmsg"),
+	{ "socket", .arg = { IS(0, 1) }, .why = "AF_UNIX" },
+	{ "socketpair", .arg = { IS(0, 1) }, .why = "AF_UNIX" },
+#undef ALLOW
+	/* prctl: the harmless options only */
+#define PRCTL(option, why_) { "prctl", .arg = { IS(0, option) }, .why = why_ }
+	PRCTL(1, "PR_SET_PDEATHSIG"), PRCTL(2, "PR_GET_PDEATHSIG"), PRCTL(3, "PR_GET_DUMPABLE"),
+	PRCTL(15, "PR_SET_NAME"), PRCTL(16, "PR_GET_NAME"), PRCTL(21, "PR_GET_SECCOMP"), PRCTL(23, "PR_CAPBSET_READ"),
+	PRCTL(29, "PR_SET_TIMERSLACK"), PRCTL(30, "PR_GET_TIMERSLACK"), PRCTL(36, "PR_SET_CHILD_SUBREAPER"),
+	PRCTL(37, "PR_GET_CHILD_SUBREAPER"), PRCTL(38, "PR_SET_NO_NEW_PRIVS"), PRCTL(39, "PR_GET_NO_NEW_PRIVS"),
+	PRCTL(0x53564d41, "PR_SET_VMA: names for memory"), PRCTL(52, "PR_GET_SPECULATION_CTRL"), PRCTL(22, "PR_SET_SECCOMP: tighten"),
+	{ "prctl", .arg = { IS(0, 4), IS(1, 0) }, .why = "PR_SET_DUMPABLE off" },
+#undef PRCTL
+	/* ioctl: terminals and files; TIOCSTI (0x5412) and TIOCLINUX (0x541c) type into the caller's terminal */
+#define IOCTL(cmd, why_) { "ioctl", .arg = { IS(1, cmd) }, .why = why_ }
+	IOCTL(0x5401, "TCGETS"), IOCTL(0x5402, "TCSETS"), IOCTL(0x5403, "TCSETSW"), IOCTL(0x5404, "TCSETSF"),
+	IOCTL(0x5405, "TCGETA"), IOCTL(0x5409, "TCSBRK"), IOCTL(0x540a, "TCXONC"), IOCTL(0x540b, "TCFLSH"),
+	IOCTL(0x540e, "TIOCSCTTY"), IOCTL(0x540f, "TIOCGPGRP"), IOCTL(0x5410, "TIOCSPGRP"), IOCTL(0x5411, "TIOCOUTQ"),
+	IOCTL(0x5413, "TIOCGWINSZ"), IOCTL(0x5414, "TIOCSWINSZ"), IOCTL(0x541b, "FIONREAD"), IOCTL(0x5420, "TIOCPKT"),
+	IOCTL(0x5421, "FIONBIO"), IOCTL(0x5422, "TIOCNOTTY"), IOCTL(0x5429, "TIOCGSID"), IOCTL(0x5450, "FIONCLEX"),
+	IOCTL(0x5451, "FIOCLEX"), IOCTL(0x5452, "FIOASYNC"), IOCTL(0x802c542a, "TCGETS2"), IOCTL(0x402c542b, "TCSETS2"),
+	IOCTL(0x402c542c, "TCSETSW2"), IOCTL(0x402c542d, "TCSETSF2"), IOCTL(0x80045430, "TIOCGPTN"),
+	IOCTL(0x40045431, "TIOCSPTLCK"), IOCTL(0x5441, "TIOCGPTPEER"), IOCTL(0x40049409, "FICLONE"),
+	IOCTL(0x4020940d, "FICLONERANGE"), IOCTL(0xc020660b, "FS_IOC_FIEMAP"), IOCTL(0x80086601, "FS_IOC_GETFLAGS"),
+};
+
+/* With a network, even if it is only loopback. */
+static const struct aj_syscall network_rows[] = {
+	{ "socket", .arg = { IS(0, 2) }, .why = "AF_INET" },
+	{ "socket", .arg = { IS(0, 10) }, .why = "AF_INET6" },
+	{ "socket", .arg = { IS(0, 16), IS(2, 0) }, .why = "NETLINK_ROUTE: getaddrinfo lists addresses" },
+	{ "ioctl", .arg = { IS(1, 0x8912) }, .why = "SIOCGIFCONF" },
+	{ "ioctl", .arg = { IS(1, 0x8913) }, .why = "SIOCGIFFLAGS" },
+	{ "ioctl", .arg = { IS(1, 0x8915) }, .why = "SIOCGIFADDR" },
+	{ "ioctl", .arg = { IS(1, 0x8927) }, .why = "SIOCGIFHWADDR" },
+	{ "ioctl", .arg = { IS(1, 0x8933) }, .why = "SIOCGIFINDEX" },
+};
+
+/* Refused with EPERM: the caller tried something on purpose and should be told so. The rest gets ENOSYS, which
+ * libraries read as "this kernel is older" and work around. */
+static const struct aj_syscall refused[] = {
+#define REFUSE(name, why_) { name, .errnum = EPERM, .why = why_ }
+	REFUSE("unshare", "new namespaces"), REFUSE("setns", "other namespaces"), REFUSE("mount", "mounts"),
+	REFUSE("umount2", "mounts"), REFUSE("pivot_root", "mounts"), REFUSE("chroot", "mounts"),
+	REFUSE("open_tree", "mounts"), REFUSE("move_mount", "mounts"), REFUSE("fsopen", "mounts"),
+	REFUSE("fsconfig", "mounts"), REFUSE("fsmount", "mounts"), REFUSE("fspick", "mounts"),
+	REFUSE("mount_setattr", "mounts"), REFUSE("ptrace", "other processes' memory"),
+	REFUSE("process_vm_readv", "other processes' memory"), REFUSE("process_vm_writev", "other processes' memory"),
+	REFUSE("kcmp", "other processes"), REFUSE("pidfd_getfd", "other processes' files"),
+	REFUSE("bpf", "kernel programs"), REFUSE("perf_event_open", "kernel tracing"),
+	REFUSE("io_uring_setup", "files and sockets past the filter"),
+	REFUSE("io_uring_enter", "files and sockets past the filter"),
+	REFUSE("io_uring_register", "files and sockets past the filter"), REFUSE("keyctl", "keyrings are not namespaced"),
+	REFUSE("add_key", "keyrings are not namespaced"), REFUSE("request_key", "keyrings are not namespaced"),
+	REFUSE("userfaultfd", "helps kernel exploits"), REFUSE("kexec_load", "host control"),
+	REFUSE("kexec_file_load", "host control"), REFUSE("init_module", "host control"),
+	REFUSE("finit_module", "host control"), REFUSE("delete_module", "host control"), REFUSE("reboot", "host control"),
+	REFUSE("swapon", "host control"), REFUSE("swapoff", "host control"), REFUSE("iopl", "host control"),
+	REFUSE("ioperm", "host control"), REFUSE("acct", "host control"), REFUSE("settimeofday", "host clock"),
+	REFUSE("clock_settime", "host clock"), REFUSE("adjtimex", "host clock"), REFUSE("clock_adjtime", "host clock"),
+	REFUSE("syslog", "kernel log"), REFUSE("quotactl", "host control"), REFUSE("sethostname", "set by the policy"),
+	REFUSE("setdomainname", "set by the policy"), REFUSE("open_by_handle_at", "files by number, past every mount"),
+	REFUSE("name_to_handle_at", "files by number"), REFUSE("fanotify_init", "watches the host's files"),
+	REFUSE("setxattr", "extended attributes leave the jail with the file"),
+	REFUSE("lsetxattr", "as setxattr"), REFUSE("fsetxattr", "as setxattr"), REFUSE("setgroups", "there is one group"),
+	REFUSE("capset", "there are no capabilities"), REFUSE("modify_ldt", "helps kernel exploits"),
+	REFUSE("vhangup", "host control"), REFUSE("lookup_dcookie", "kernel tracing"),
+	REFUSE("move_pages", "other processes"), REFUSE("migrate_pages", "other processes"),
+	REFUSE("process_madvise", "other processes"),
+};
+
+/* Besides, a snippet may not do what a command may. */
+static const struct aj_syscall snippet_refused[] = {
+	REFUSE("fork", "one snippet, one process"), REFUSE("vfork", "one snippet, one process"),
+	REFUSE("execve", "nothing to execute"), REFUSE("execveat", "nothing to execute"),
+	REFUSE("socket", "no network"), REFUSE("connect", "no network"), REFUSE("bind", "no network"),
+	REFUSE("prlimit64", "limits stay"), REFUSE("setrlimit", "limits stay"), REFUSE("prctl", "nothing to set"),
+	REFUSE("memfd_create", "memory outside the limits"), REFUSE("seccomp", "the filter stays"),
+	REFUSE("personality", "stays plain"), REFUSE("setuid", "there is one id"), REFUSE("setgid", "there is one id"),
+	REFUSE("chmod", "nothing to share"), REFUSE("chown", "there is one id"), REFUSE("symlink", "nothing to link to"),
+	REFUSE("mknod", "no devices"), REFUSE("shmget", "one snippet, one process"),
+#undef REFUSE
+};
+
+struct table {
+	const struct aj_syscall *rows;
+	size_t count;
+};
+#define TABLE(t) { t, sizeof t / sizeof *t }
+
+int aj_syscalls_each(enum aj_profile profile, enum aj_network network,
+                     int (*each)(const struct aj_syscall *row, void *data), void *data)
+{
+	const struct table tables[AJ_PROFILE_COUNT][3] = {
+		[AJ_PROFILE_SNIPPET] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) },
+		[AJ_PROFILE_COMMAND] = { TABLE(command), TABLE(refused), { network_rows, 0 } },
+	};
+	for (int t = 0; t < 3; t++) {
+		struct table table = tables[profile][t];
+		if (table.rows == network_rows && network != AJ_NET_NONE)
+			table.count = sizeof network_rows / sizeof *network_rows;
+		for (size_t i = 0; i < table.count; i++) {
+			int r = each(&table.rows[i], data);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+struct counter {
+	const char *last;
+	int count;
+};
+
+/* Rows of one call stand together in the tables, which a unit test checks. */
+static int count_allowed(const struct aj_syscall *row, void *data)
+{
+	struct counter *c = data;
+	if (!row->errnum && (!c->last || strcmp(c->last, row->name) != 0))
+		c->count++;
+	c->last = row->name;
+	return 0;
+}
+
+int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network)
+{
+	struct counter c = { 0 };
+	aj_syscalls_each(profile, network, count_allowed, &c);
+	return c.count;
+}
+
+const char *aj_profile_name(enum aj_profile profile)
+{
+	return profile == AJ_PROFILE_SNIPPET ? "snippet" : "command";
+}

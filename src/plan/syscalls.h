@@ -1,0 +1,29 @@
+/* The system calls a guest may make, by name and with a reason each.
+ * A pure table: sandbox/seccomp turns it into BPF, --dry-run and the docs print it. */
+#pragma once
+#include <stdint.h>
+
+#include "policy/policy.h"
+
+/* A condition on one argument: (argument & mask) == value. The masks are 32 bits wide because the kernel
+ * truncates these arguments to 32 bits: a 64-bit comparison would miss what it really does. */
+struct aj_arg {
+	uint32_t mask; /* 0: no condition */
+	uint32_t value;
+	int index;
+};
+
+struct aj_syscall {
+	const char *name;
+	int errnum; /* 0: allowed; else the error this call gets. Calls that are not listed get ENOSYS. */
+	struct aj_arg arg[2];
+	const char *why;
+};
+
+/* Call `each` for every row of the profile under that network; stops at the first nonzero return and returns it. */
+int aj_syscalls_each(enum aj_profile profile, enum aj_network network,
+                     int (*each)(const struct aj_syscall *row, void *data), void *data);
+
+/* Number of different system calls that the profile allows. */
+int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network);
+const char *aj_profile_name(enum aj_profile profile);

@@ -1,0 +1,75 @@
+/* Keeps head and tail of a guest's output in bounded memory.
+ * It does not read, print or interpret: bytes in, bytes out. */
+#include "run/capture.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t half(const struct aj_capture *c)
+{
+	return c->cap_bytes / 2;
+}
+
+void aj_capture_add(struct aj_capture *c, const char *data, size_t bytes)
+{
+	c->total_bytes += bytes;
+	if (!c->head && !(c->head = malloc(half(c) + 1)))
+		return;
+	size_t take = half(c) - c->head_bytes < bytes ? half(c) - c->head_bytes : bytes;
+	memcpy(c->head + c->head_bytes, data, take);
+	c->head_bytes += take;
+	data += take;
+	bytes -= take;
+	if (bytes == 0 || (!c->ring && !(c->ring = malloc(half(c) + 1))))
+		return;
+	if (bytes > half(c)) {
+		c->ring_total += bytes - half(c);
+		data += bytes - half(c);
+		bytes = half(c);
+	}
+	for (size_t left = bytes; left;) {
+		size_t at = c->ring_total % half(c);
+		size_t n = half(c) - at < left ? half(c) - at : left;
+		memcpy(c->ring + at, data, n);
+		c->ring_total += n;
+		data += n;
+		left -= n;
+	}
+}
+
+uint64_t aj_capture_omitted(const struct aj_capture *c)
+{
+	return c->ring_total > half(c) ? c->ring_total - half(c) : 0;
+}
+
+char *aj_capture_text(const struct aj_capture *c, size_t *ret_bytes)
+{
+	char *text = malloc(c->cap_bytes + 80);
+	if (!text)
+		return NULL;
+	size_t at = c->head_bytes;
+	if (at)
+		memcpy(text, c->head, at);
+	uint64_t omitted = aj_capture_omitted(c);
+	if (omitted)
+		at += (size_t)sprintf(text + at, "\n[... %" PRIu64 " bytes omitted ...]\n", omitted);
+	size_t tail = c->ring_total < half(c) ? (size_t)c->ring_total : half(c);
+	size_t start = omitted ? c->ring_total % half(c) : 0;
+	if (tail) {
+		memcpy(text + at, c->ring + start, tail - start);
+		memcpy(text + at + tail - start, c->ring, start);
+	}
+	at += tail;
+	text[at] = '\0';
+	*ret_bytes = at;
+	return text;
+}
+
+void aj_capture_free(struct aj_capture *c)
+{
+	free(c->head);
+	free(c->ring);
+	*c = (struct aj_capture){ 0 };
+}

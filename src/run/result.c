@@ -1,0 +1,212 @@
+/* The result as JSON: attested fields from the supervisor, claimed fields from the jail, never mixed.
+ * It checks a claim's shape and size and believes nothing in it. */
+#include "run/result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const struct {
+	const char *name;
+	int exit_code;
+} statuses[] = {
+	[AJ_STATUS_OK] = { "ok", AJ_EXIT_OK },
+	[AJ_STATUS_ERROR] = { "error", AJ_EXIT_ERROR },
+	[AJ_STATUS_REJECTED] = { "rejected", AJ_EXIT_REJECTED },
+	[AJ_STATUS_TIMEOUT] = { "timeout", AJ_EXIT_TIMEOUT },
+	[AJ_STATUS_OOM] = { "oom", AJ_EXIT_OOM },
+	[AJ_STATUS_LIMIT] = { "limit", AJ_EXIT_LIMIT },
+	[AJ_STATUS_SIGNAL] = { "signal", AJ_EXIT_SIGNAL },
+	[AJ_STATUS_PROTOCOL_ERROR] = { "protocol_error", AJ_EXIT_PROTOCOL },
+	[AJ_STATUS_SETUP_ERROR] = { "setup_error", AJ_EXIT_SETUP },
+};
+
+const char *aj_status_name(enum aj_status status)
+{
+	return statuses[status].name;
+}
+
+int aj_status_exit_code(const struct aj_result *r, const struct aj_plan *plan)
+{
+	if (r->status == AJ_STATUS_SIGNAL)
+		return AJ_EXIT_SIGNAL + r->signal;
+	if (r->status == AJ_STATUS_SETUP_ERROR)
+		return r->setup.exit_code;
+	if (r->status == AJ_STATUS_ERROR && !plan->snippet)
+		return r->exit_code;
+	return statuses[r->status].exit_code;
+}
+
+enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS };
+
+static const struct {
+	const char *key;
+	enum shape shape;
+} claim_keys[] = {
+	{ "status", STRING },   { "value", ANY },          { "repr", STRING },     { "type", STRING },
+	{ "error", OBJECT_OR_NULL }, { "errors", ARRAY },  { "final_answer", ANY }, { "is_final", BOOLEAN },
+	{ "imports", STRINGS }, { "truncated", OBJECT_OR_NULL },
+};
+
+static bool fits(const json_t *value, enum shape shape)
+{
+	size_t i;
+	json_t *item;
+	switch (shape) {
+	case ANY:
+		return true;
+	case STRING:
+		return json_is_string(value) || json_is_null(value);
+	case BOOLEAN:
+		return json_is_boolean(value);
+	case OBJECT_OR_NULL:
+		return json_is_object(value) || json_is_null(value);
+	case ARRAY:
+		return json_is_array(value);
+	case STRINGS:
+		if (!json_is_array(value))
+			return false;
+		json_array_foreach(value, i, item)
+			if (!json_is_string(item))
+				return false;
+		return true;
+	}
+	return false;
+}
+
+json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes)
+{
+	json_error_t why;
+	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+	if (!json_is_object(claim)) {
+		snprintf(ret_reason, reason_bytes, "not a JSON object: %.100s", claim ? "another type" : why.text);
+		json_decref(claim);
+		return NULL;
+	}
+	const char *key;
+	json_t *value;
+	json_object_foreach(claim, key, value) {
+		size_t i = 0;
+		while (i < sizeof claim_keys / sizeof *claim_keys && strcmp(claim_keys[i].key, key) != 0)
+			i++;
+		if (i < sizeof claim_keys / sizeof *claim_keys && fits(value, claim_keys[i].shape))
+			continue;
+		snprintf(ret_reason, reason_bytes, "unknown or misshapen key `%.60s`", key);
+		json_decref(claim);
+		return NULL;
+	}
+	const char *status = aj_claim_status(claim);
+	if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0 && strcmp(status, "rejected") != 0)) {
+		snprintf(ret_reason, reason_bytes, "no status that a runner may claim");
+		json_decref(claim);
+		return NULL;
+	}
+	return claim;
+}
+
+const char *aj_claim_status(const json_t *claim)
+{
+	return json_string_value(json_object_get(claim, "status"));
+}
+
+/* Bytes from the jail as a JSON string: what is not UTF-8 becomes U+FFFD, byte by byte. */
+static json_t *text_json(const char *text, size_t bytes)
+{
+	size_t valid = aj_utf8_valid_prefix(text, bytes);
+	if (valid == bytes)
+		return json_stringn_nocheck(text, bytes);
+	char *fixed = malloc(bytes * 3 + 1);
+	size_t at = 0;
+	if (!fixed)
+		return json_null();
+	for (size_t i = 0; i < bytes;) {
+		size_t n = aj_utf8_valid_prefix(text + i, bytes - i);
+		memcpy(fixed + at, text + i, n);
+		at += n;
+		i += n;
+		if (i < bytes) {
+			memcpy(fixed + at, "\xef\xbf\xbd", 3);
+			at += 3;
+			i++;
+		}
+	}
+	json_t *json = json_stringn_nocheck(fixed, at);
+	free(fixed);
+	return json;
+}
+
+static json_t *capture_json(const struct aj_capture *capture)
+{
+	size_t bytes = 0;
+	char *text = aj_capture_text(capture, &bytes);
+	json_t *json = text_json(text ? text : "", bytes);
+	free(text);
+	return json;
+}
+
+static void claims(json_t *doc, const struct aj_result *r)
+{
+	static const char *const keys[] = { "value", "repr", "type", "error", "errors", "final_answer", "is_final", "imports" };
+	for (size_t i = 0; r->claim && i < sizeof keys / sizeof *keys; i++) {
+		json_t *value = json_object_get(r->claim, keys[i]);
+		if (value)
+			json_object_set(doc, keys[i], value);
+	}
+}
+
+static void setup_error(json_t *doc, const struct aj_error *e)
+{
+	char text[600];
+	json_object_set_new(doc, "error", json_pack("{s:s, s:s, s:s, s:s}", "type", "SetupError", "step", e->step, "message",
+	                                            aj_error_text(e, text, sizeof text), "fix", e->fix));
+}
+
+json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_request *request)
+{
+	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
+	json_t *enforced = json_object();
+	for (size_t i = 0; ran && i < plan->enforced.count; i++)
+		json_object_set_new(enforced, plan->enforced.items[i].wall, json_string(plan->enforced.items[i].by));
+	json_t *limits = json_array();
+	if (r->limit_hit)
+		json_array_append_new(limits, json_string(r->limit_hit));
+
+	json_t *doc = json_object();
+	json_object_set_new(doc, "id", json_string(request->id));
+	json_object_set_new(doc, "status", json_string(aj_status_name(r->status)));
+	json_object_set_new(doc, "reason", json_string(r->reason));
+	claims(doc, r);
+	if (!ran)
+		setup_error(doc, &r->setup);
+	if (plan->capture) {
+		json_object_set_new(doc, "stdout", capture_json(&r->out));
+		json_object_set_new(doc, "stderr", capture_json(&r->err));
+		json_object_set_new(doc, "truncated",
+		                    json_pack("{s:b, s:b, s:I}", "stdout", aj_capture_omitted(&r->out) > 0, "stderr",
+		                              aj_capture_omitted(&r->err) > 0, "total_bytes",
+		                              (json_int_t)(r->out.total_bytes + r->err.total_bytes)));
+	}
+	json_object_set_new(doc, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
+	json_object_set_new(doc, "signal", r->signal ? json_integer(r->signal) : json_null());
+	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)(r->wall_us + 999) / 1000));
+	json_object_set_new(doc, "cpu_ms", json_integer((json_int_t)(r->cpu_us + 999) / 1000));
+	json_object_set_new(doc, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
+	json_object_set_new(doc, "limits_hit", limits);
+	json_object_set_new(doc, "enforced", enforced);
+	if (r->note[0])
+		json_object_set_new(doc, "note", json_string(r->note));
+	json_object_set_new(doc, "policy", json_pack("{s:s}", "name", plan->policy_name));
+	if (plan->snippet)
+		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));
+	return doc;
+}
+
+void aj_result_free(struct aj_result *r)
+{
+	aj_capture_free(&r->out);
+	aj_capture_free(&r->err);
+	json_decref(r->claim);
+	r->claim = NULL;
+}

@@ -1,0 +1,49 @@
+/* What happened: the last noun. Claims come from inside the jail, everything else is attested by the supervisor. */
+#pragma once
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "plan/plan.h"
+#include "run/capture.h"
+
+enum aj_status {
+	AJ_STATUS_OK,
+	AJ_STATUS_ERROR,          /* the code raised, the command failed, or no result came */
+	AJ_STATUS_REJECTED,       /* refused by the import check before it ran */
+	AJ_STATUS_TIMEOUT,
+	AJ_STATUS_OOM,
+	AJ_STATUS_LIMIT,          /* output, pids, files, disk */
+	AJ_STATUS_SIGNAL,
+	AJ_STATUS_PROTOCOL_ERROR, /* the jail sent something that is not a result */
+	AJ_STATUS_SETUP_ERROR,    /* a wall could not be built: nothing ran */
+};
+
+struct aj_result {
+	/* attested */
+	enum aj_status status;
+	char reason[512];
+	int exit_code; /* -1: did not exit */
+	int signal;    /* 0: was not killed */
+	uint64_t wall_us, cpu_us, peak_memory_bytes;
+	const char *limit_hit; /* NULL, or its name */
+	char note[480];        /* an optional wall that could not be built */
+	struct aj_capture out, err;
+	char code_sha256[AJ_SHA256_HEX];
+	struct aj_error setup; /* SETUP_ERROR: the step */
+	/* claimed: checked for shape, never for truth; NULL without one */
+	json_t *claim;
+};
+
+const char *aj_status_name(enum aj_status status);
+int aj_status_exit_code(const struct aj_result *result, const struct aj_plan *plan);
+
+/* Parse and check the guest's claim; NULL with a reason when it is not one. */
+json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes);
+/* "ok", "error" or "rejected", which aj_claim_parse() made sure of. */
+const char *aj_claim_status(const json_t *claim);
+
+/* The whole result as one JSON object (new reference). */
+json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_request *request);
+void aj_result_free(struct aj_result *result);

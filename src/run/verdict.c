@@ -1,0 +1,119 @@
+/* From facts to a status, in a fixed order of precedence.
+ * It asks nobody: no system call, and a claim counts only where no attested fact speaks. */
+#include "run/verdict.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void set(struct aj_result *r, enum aj_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void set(struct aj_result *r, enum aj_status status, const char *fmt, ...)
+{
+	if (r->reason[0])
+		return;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(r->reason, sizeof r->reason, fmt, ap);
+	va_end(ap);
+	r->status = status;
+}
+
+static void usage(const struct aj_facts *f, struct aj_result *r)
+{
+	r->exit_code = -1;
+	if (f->exited && WIFEXITED(f->wait_status))
+		r->exit_code = WEXITSTATUS(f->wait_status);
+	if (f->exited && WIFSIGNALED(f->wait_status))
+		r->signal = WTERMSIG(f->wait_status);
+	r->cpu_us = (uint64_t)(f->usage.ru_utime.tv_sec + f->usage.ru_stime.tv_sec) * 1000000 +
+	            (uint64_t)(f->usage.ru_utime.tv_usec + f->usage.ru_stime.tv_usec);
+	r->peak_memory_bytes = f->cgroup_peak_bytes ? f->cgroup_peak_bytes : (uint64_t)f->usage.ru_maxrss * 1024;
+}
+
+static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	switch (f->cause) {
+	case AJ_CAUSE_NONE:
+		return;
+	case AJ_CAUSE_TIMEOUT:
+		r->limit_hit = "wall_clock";
+		set(r, AJ_STATUS_TIMEOUT, "wall clock limit of %lu ms reached; every process of the jail was killed", plan->wall_ms);
+		return;
+	case AJ_CAUSE_OUTPUT:
+		r->limit_hit = "output";
+		set(r, AJ_STATUS_LIMIT, "more than %lu bytes of output; every process of the jail was killed", plan->output_bytes);
+		return;
+	case AJ_CAUSE_INTERRUPT:
+		r->signal = f->interrupt_signal;
+		set(r, AJ_STATUS_SIGNAL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));
+		return;
+	case AJ_CAUSE_PROTOCOL:
+		set(r, AJ_STATUS_PROTOCOL_ERROR, "the jail sent a message that is not a result");
+		return;
+	}
+}
+
+/* MemoryError alone is a claim. With the process really grown to near the limit, it is the limit speaking. */
+static bool rlimit_oom(const struct aj_plan *plan, const struct aj_result *r)
+{
+	const char *type = json_string_value(json_object_get(json_object_get(r->claim, "error"), "type"));
+	return plan->memory_by_rlimit && type && strcmp(type, "MemoryError") == 0 &&
+	       r->peak_memory_bytes >= plan->memory_bytes / 4 * 3;
+}
+
+static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	if (f->cgroup_oom_kills) {
+		r->limit_hit = "memory";
+		set(r, AJ_STATUS_OOM, "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)", plan->memory_bytes,
+		    f->cgroup_oom_kills);
+	}
+	if (!f->exited)
+		set(r, AJ_STATUS_SIGNAL, "the jail's init was killed from outside");
+	if (!r->signal)
+		return;
+	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && r->cpu_us >= f->cpu_limit_ms * 1000) {
+		r->limit_hit = "cpu_time";
+		set(r, AJ_STATUS_TIMEOUT, "CPU time limit of %lu ms reached", f->cpu_limit_ms);
+	}
+	set(r, AJ_STATUS_SIGNAL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
+}
+
+static void from_claim(const struct aj_plan *plan, struct aj_result *r)
+{
+	if (!r->claim) {
+		set(r, AJ_STATUS_ERROR, "the snippet's process ended with exit code %d and no result", r->exit_code);
+		return;
+	}
+	const char *status = aj_claim_status(r->claim);
+	if (strcmp(status, "ok") == 0) {
+		set(r, AJ_STATUS_OK, "finished");
+	} else if (strcmp(status, "rejected") == 0) {
+		set(r, AJ_STATUS_REJECTED, "refused by the import check; nothing of it ran");
+	} else if (rlimit_oom(plan, r)) {
+		r->limit_hit = "memory";
+		set(r, AJ_STATUS_OOM, "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)", plan->memory_bytes, r->peak_memory_bytes);
+	} else {
+		set(r, AJ_STATUS_ERROR, "the snippet raised an exception");
+	}
+}
+
+void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	usage(f, r);
+	if (r->setup.exit_code) {
+		char text[480];
+		set(r, AJ_STATUS_SETUP_ERROR, "%s", aj_error_text(&r->setup, text, sizeof text));
+		return;
+	}
+	from_cause(f, plan, r);
+	from_kernel(f, plan, r);
+	if (plan->snippet)
+		from_claim(plan, r);
+	else if (r->exit_code == 0)
+		set(r, AJ_STATUS_OK, "finished");
+	else
+		set(r, AJ_STATUS_ERROR, "exit code %d", r->exit_code);
+}

@@ -1,0 +1,326 @@
+/* One loop over everything that can happen to a running jail: output, messages, end, deadline, signals.
+ * It never waits for an end of file or for the guest's good will: when init is gone, the run is over. */
+#include "run/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/frame.h"
+#include "run/verdict.h"
+#include "run/wire.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/handshake.h"
+
+/* A runner that has sent its result has this long to leave by itself. */
+enum { LEAVE_US = 200000 };
+
+struct watch {
+	struct aj_jail *jail;
+	const struct aj_plan *plan;
+	const struct aj_policy *policy;
+	const struct aj_request *request;
+	aj_output_fn *output;
+	void *output_arg;
+	struct aj_result *result;
+	struct aj_facts facts;
+	struct aj_buffer outbox;
+	struct aj_frame_reader inbox;
+	bool armed, answered;
+	int64_t deadline_us; /* INT64_MAX: none */
+};
+
+static void end(struct watch *w, enum aj_cause cause)
+{
+	if (w->facts.cause == AJ_CAUSE_NONE && !w->facts.exited)
+		w->facts.cause = cause;
+	aj_jail_kill(w->jail);
+}
+
+static void fail_setup(struct watch *w, const char *step, const char *cause)
+{
+	aj_fail(&w->result->setup, AJ_EXIT_SETUP, step, 0, "%s", cause);
+	aj_jail_kill(w->jail);
+}
+
+static void on_report(struct watch *w)
+{
+	struct aj_msg msg;
+	int r = aj_msg_recv(w->jail->report_fd, &msg, MSG_DONTWAIT);
+	if (r < 0 && errno == EAGAIN)
+		return;
+	if (r <= 0) {
+		aj_close(&w->jail->report_fd);
+		return;
+	}
+	switch (msg.kind) {
+	case AJ_MSG_FAILED:
+		aj_fail(&w->result->setup, msg.exit_code, msg.step, msg.errnum, "%s", msg.cause);
+		return;
+	case AJ_MSG_NOTE:
+		snprintf(w->result->note, sizeof w->result->note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
+		return;
+	case AJ_MSG_EXITED:
+		w->facts.exited = true;
+		w->facts.wait_status = msg.wait_status;
+		w->facts.usage = msg.usage;
+		return;
+	default:
+		fail_setup(w, "report", "init sent a message that only we may send");
+	}
+}
+
+/* Read what is there, once. Closes the fd at its end. */
+static void on_output(struct watch *w, int *fd, int number)
+{
+	static char chunk[65536];
+	struct aj_capture *capture = number == 1 ? &w->result->out : &w->result->err;
+	ssize_t n = read(*fd, chunk, sizeof chunk);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		aj_close(fd);
+		return;
+	}
+	aj_capture_add(capture, chunk, (size_t)n);
+	if (w->output)
+		w->output(number, chunk, (size_t)n, w->output_arg);
+	if (w->plan->output_bytes && w->result->out.total_bytes + w->result->err.total_bytes > w->plan->output_bytes)
+		end(w, AJ_CAUSE_OUTPUT);
+}
+
+static bool status_says(const char *status, const char *line)
+{
+	return strstr(status, line) != NULL;
+}
+
+/* The runner says that it is armed; the kernel is asked whether that is so, before a byte of code is handed over. */
+static void on_armed(struct watch *w, pid_t sender)
+{
+	static const char *const walls[] = { "\nSeccomp:\t2\n", "\nNoNewPrivs:\t1\n", "\nCapPrm:\t0000000000000000\n",
+		                             "\nCapEff:\t0000000000000000\n", "\nCapBnd:\t0000000000000000\n" };
+	char path[40], status[4096];
+	snprintf(path, sizeof path, "/proc/%d/status", sender);
+	if (w->armed || sender <= 0 || aj_read_text(path, status, sizeof status) < 0) {
+		fail_setup(w, "attest", "the runner's state cannot be read in /proc");
+		return;
+	}
+	for (size_t i = 0; i < sizeof walls / sizeof *walls; i++)
+		if (!status_says(status, walls[i])) {
+			fail_setup(w, "attest", "the kernel does not confirm the runner's filter and empty capabilities");
+			return;
+		}
+	w->armed = true;
+	aj_wire_request(&w->outbox, w->policy, w->request, &w->result->setup);
+	if (w->result->setup.exit_code)
+		aj_jail_kill(w->jail);
+}
+
+static void on_frame(struct watch *w, pid_t sender)
+{
+	char why[160];
+	if (w->inbox.kind == AJ_FRAME_ARMED && !w->armed) {
+		on_armed(w, sender);
+	} else if (w->inbox.kind == AJ_FRAME_FAILED && !w->armed) {
+		w->inbox.body[strcspn(w->inbox.body, "\n")] = '\0';
+		fail_setup(w, "runner", w->inbox.body);
+		aj_advise(&w->result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+	} else if (w->inbox.kind == AJ_FRAME_RESULT && w->armed && !w->answered &&
+	           (w->result->claim = aj_claim_parse(w->inbox.body, w->inbox.body_bytes, why, sizeof why))) {
+		w->answered = true;
+		int64_t leave_us = aj_now_us() + LEAVE_US;
+		if (leave_us < w->deadline_us)
+			w->deadline_us = leave_us;
+	} else {
+		end(w, AJ_CAUSE_PROTOCOL);
+	}
+	aj_frame_next(&w->inbox);
+}
+
+static void on_control(struct watch *w)
+{
+	static char chunk[65536];
+	union {
+		char data[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} space;
+	struct iovec iov = { chunk, sizeof chunk };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
+	ssize_t n = recvmsg(w->jail->control_fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		aj_close(&w->jail->control_fd);
+		return;
+	}
+	pid_t sender = 0;
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+		struct ucred cred;
+		memcpy(&cred, CMSG_DATA(c), sizeof cred);
+		sender = cred.pid;
+	}
+	for (ssize_t at = 0; at < n && w->facts.cause != AJ_CAUSE_PROTOCOL;) {
+		bool done;
+		long used = aj_frame_feed(&w->inbox, chunk + at, (size_t)(n - at), &done);
+		if (used < 0) {
+			end(w, AJ_CAUSE_PROTOCOL);
+			return;
+		}
+		at += used;
+		if (done)
+			on_frame(w, sender);
+	}
+}
+
+static void on_writable(struct watch *w)
+{
+	struct aj_buffer *b = &w->outbox;
+	ssize_t n = send(w->jail->control_fd, b->data + b->sent, b->bytes - b->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		aj_close(&w->jail->control_fd); /* it died; its end will tell why */
+	if (n > 0)
+		b->sent += (size_t)n;
+}
+
+static void on_signal(struct watch *w, int fd)
+{
+	struct signalfd_siginfo info;
+	if (read(fd, &info, sizeof info) != (ssize_t)sizeof info)
+		return;
+	/* A command in our own session got the terminal's signals itself. */
+	bool from_terminal = info.ssi_code == SI_KERNEL && !w->plan->new_session;
+	if (w->plan->snippet) {
+		w->facts.interrupt_signal = (int)info.ssi_signo;
+		end(w, AJ_CAUSE_INTERRUPT);
+	} else if (!from_terminal) {
+		syscall(SYS_pidfd_send_signal, w->jail->init_pidfd, (int)info.ssi_signo, NULL, 0);
+	}
+}
+
+static int timeout_ms(const struct watch *w)
+{
+	if (w->deadline_us == INT64_MAX)
+		return -1;
+	int64_t left_us = w->deadline_us - aj_now_us();
+	return left_us <= 0 ? 0 : (int)(left_us / 1000 < 1 << 30 ? left_us / 1000 + 1 : 1 << 30);
+}
+
+static void on_deadline(struct watch *w)
+{
+	w->deadline_us = INT64_MAX;
+	/* With an answer in hand the run is over anyway; whatever is left in there does not change it. */
+	if (w->answered)
+		aj_jail_kill(w->jail);
+	else
+		end(w, AJ_CAUSE_TIMEOUT);
+}
+
+static void loop(struct watch *w, int signal_fd)
+{
+	struct aj_jail *jail = w->jail;
+	for (;;) {
+		bool writing = w->outbox.sent < w->outbox.bytes;
+		struct pollfd fds[] = {
+			{ .fd = jail->init_pidfd, .events = POLLIN },
+			{ .fd = jail->report_fd, .events = POLLIN },
+			{ .fd = jail->control_fd, .events = (short)(POLLIN | (writing ? POLLOUT : 0)) },
+			{ .fd = jail->stdout_fd, .events = POLLIN },
+			{ .fd = jail->stderr_fd, .events = POLLIN },
+			{ .fd = signal_fd, .events = POLLIN },
+		};
+		int ready = poll(fds, sizeof fds / sizeof *fds, timeout_ms(w));
+		if (ready < 0 && errno != EINTR)
+			end(w, AJ_CAUSE_PROTOCOL);
+		if (ready <= 0) {
+			if (ready == 0)
+				on_deadline(w);
+			continue;
+		}
+		if (fds[1].revents)
+			on_report(w);
+		if (fds[2].revents & POLLOUT)
+			on_writable(w);
+		if (fds[2].revents & ~POLLOUT && jail->control_fd >= 0)
+			on_control(w);
+		if (fds[3].revents)
+			on_output(w, &jail->stdout_fd, 1);
+		if (fds[4].revents)
+			on_output(w, &jail->stderr_fd, 2);
+		if (fds[5].revents)
+			on_signal(w, signal_fd);
+		if (fds[0].revents)
+			return;
+		if (w->deadline_us != INT64_MAX && aj_now_us() >= w->deadline_us)
+			on_deadline(w);
+	}
+}
+
+/* Init is gone, so nobody writes any more: what is in the channels now is all there will be. */
+static void drain(struct watch *w)
+{
+	struct aj_jail *jail = w->jail;
+	while (jail->report_fd >= 0) {
+		struct pollfd p = { .fd = jail->report_fd, .events = POLLIN };
+		if (poll(&p, 1, 0) <= 0)
+			break;
+		on_report(w);
+	}
+	while (jail->control_fd >= 0 && !w->answered && w->facts.cause == AJ_CAUSE_NONE) {
+		struct pollfd p = { .fd = jail->control_fd, .events = POLLIN };
+		if (poll(&p, 1, 0) <= 0)
+			break;
+		on_control(w);
+	}
+	while (jail->stdout_fd >= 0)
+		on_output(w, &jail->stdout_fd, 1);
+	while (jail->stderr_fd >= 0)
+		on_output(w, &jail->stderr_fd, 2);
+}
+
+static int watched_signals(sigset_t *before)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
+              aj_output_fn *output, void *output_arg, int64_t started_us, struct aj_result *ret)
+{
+	struct watch w = { .jail = jail, .plan = plan, .policy = policy, .request = request, .output = output,
+		           .output_arg = output_arg, .result = ret, .deadline_us = INT64_MAX };
+	w.facts.cpu_limit_ms = policy->cpu_ms;
+	w.inbox.cap_bytes = plan->result_bytes;
+	ret->out.cap_bytes = ret->err.cap_bytes = plan->capture_bytes;
+	if (plan->wall_ms)
+		w.deadline_us = started_us + (int64_t)plan->wall_ms * 1000;
+	sigset_t before;
+	cleanup_fd int signal_fd = watched_signals(&before);
+	if (jail->control_fd >= 0) {
+		int on = 1;
+		setsockopt(jail->control_fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+		aj_wire_arm(&w.outbox, plan);
+	}
+	loop(&w, signal_fd);
+	drain(&w);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	aj_cgroup_usage(jail->cgroup, &w.facts.cgroup_peak_bytes, &w.facts.cgroup_oom_kills);
+	ret->wall_us = (uint64_t)(aj_now_us() - started_us);
+	aj_frame_next(&w.inbox);
+	free(w.outbox.data);
+	aj_verdict(&w.facts, plan, ret);
+}

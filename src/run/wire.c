@@ -1,0 +1,65 @@
+/* Composes the frames that a supervisor sends to a snippet's runner.
+ * It parses nothing that comes back: that is result.c's business. */
+#include "run/wire.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/frame.h"
+#include "sandbox/seccomp.h"
+
+static void append(struct aj_buffer *b, const void *data, size_t bytes)
+{
+	char *grown = realloc(b->data, b->bytes + bytes + 1);
+	if (!grown)
+		abort();
+	memcpy(grown + b->bytes, data, bytes);
+	b->data = grown;
+	b->bytes += bytes;
+}
+
+static void append_frame(struct aj_buffer *b, uint8_t kind, const void *body, size_t bytes)
+{
+	unsigned char header[AJ_FRAME_HEADER];
+	aj_frame_header(header, (uint32_t)bytes, kind);
+	append(b, header, sizeof header);
+	append(b, body, bytes);
+}
+
+void aj_wire_arm(struct aj_buffer *b, const struct aj_plan *plan)
+{
+	const struct aj_filter *filter = aj_filter_ready(plan->profile, plan->network);
+	append_frame(b, AJ_FRAME_FILTER, filter->insns, filter->count * sizeof *filter->insns);
+	struct aj_buffer names = { 0 };
+	append(&names, "", 0);
+	for (size_t i = 0; i < plan->preload.count; i++) {
+		append(&names, plan->preload.items[i], strlen(plan->preload.items[i]));
+		append(&names, "\n", 1);
+	}
+	append_frame(b, AJ_FRAME_PRELOAD, names.data, names.bytes);
+	free(names.data);
+}
+
+int aj_wire_request(struct aj_buffer *b, const struct aj_policy *policy, const struct aj_request *request, struct aj_error *err)
+{
+	json_error_t why;
+	json_t *inputs = request->inputs_json ? json_loads(request->inputs_json, JSON_REJECT_DUPLICATES, &why) : json_object();
+	if (!inputs)
+		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object: %s", why.text);
+	json_t *imports = json_array();
+	for (size_t i = 0; i < policy->imports.count; i++)
+		json_array_append_new(imports, json_string(policy->imports.items[i]));
+	json_t *doc = json_pack("{s:o, s:s, s:b, s:s, s:o, s:o, s:{s:I, s:I, s:I}}", "code",
+	                        json_stringn(request->code, request->code_bytes), "filename", request->filename, "layer", policy->layer,
+	                        "builtins", aj_builtins_name(policy->builtins), "imports", imports, "inputs", inputs, "limits",
+	                        "source_bytes", (json_int_t)policy->source_bytes, "repr_bytes", (json_int_t)65536, "value_bytes",
+	                        (json_int_t)(policy->result_bytes / 4));
+	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
+	json_decref(doc);
+	if (!text)
+		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet or its variables are not valid UTF-8");
+	append_frame(b, AJ_FRAME_REQUEST, text, strlen(text));
+	free(text);
+	return 0;
+}

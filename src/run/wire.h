@@ -1,0 +1,13 @@
+/* The supervisor's side of a snippet's control socket: what it says to the runner, and in which order. */
+#pragma once
+#include "plan/plan.h"
+
+struct aj_buffer {
+	char *data; /* malloced */
+	size_t bytes, sent;
+};
+
+/* Filter and module names: may be sent at once, they hold nothing of the caller's. */
+void aj_wire_arm(struct aj_buffer *buffer, const struct aj_plan *plan);
+/* The code and its variables: only to a runner that is armed. -1 when the inputs are not valid JSON. */
+int aj_wire_request(struct aj_buffer *buffer, const struct aj_policy *policy, const struct aj_request *request, struct aj_error *err);

@@ -1,0 +1,27 @@
+/* Drops every capability of the calling process for good; the only user of libcap.
+ * It cannot give one back or keep one: a jail that needs a capability is not one of ours. */
+#include "sandbox/caps.h"
+
+#include <errno.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+
+/* SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock: id 0 would mean nothing either. */
+enum { SECUREBITS = 0x03 | 0x0c | 0xc0 };
+
+int aj_caps_drop_all(struct aj_error *err)
+{
+	if (prctl(PR_SET_SECUREBITS, SECUREBITS) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "drop_caps", errno, "lock securebits");
+	for (cap_value_t cap = 0; cap < (cap_value_t)cap_max_bits(); cap++)
+		if (cap_drop_bound(cap) < 0)
+			return aj_fail(err, AJ_EXIT_SETUP, "drop_caps", errno, "drop capability %d from the bounding set", cap);
+	if (cap_reset_ambient() < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "drop_caps", errno, "clear the ambient set");
+	cap_t none = cap_init();
+	int r = none ? cap_set_proc(none) : -1;
+	int saved = errno;
+	cap_free(none);
+	errno = saved;
+	return r < 0 ? aj_fail(err, AJ_EXIT_SETUP, "drop_caps", errno, "empty the capability sets") : 0;
+}

@@ -1,0 +1,116 @@
+/* Creates, kills and removes the jail's cgroup v2 leaf.
+ * It never touches a cgroup that it did not make, except to enable controllers for its children. */
+#include "sandbox/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+static int fail(struct aj_error *err, int errnum, const char *what, const char *path)
+{
+	aj_fail(err, AJ_EXIT_SETUP, "cgroup", errnum, "%s `%s`", what, path);
+	aj_advise(err, "the directory must be a delegated cgroup v2: systemd-run --user --scope -p Delegate=yes agentjail ..., "
+	               "or --cgroup DIR");
+	return -1;
+}
+
+/* Enable what the rows need for the children of `dir`. A cgroup with processes in it may not have controllers for
+ * its children, so on EBUSY we, its only inhabitant, move to a leaf and try again. */
+static int enable_controllers(int dir, const struct aj_plan *plan, struct aj_error *err)
+{
+	char want[64] = "", have[256] = "", path[600];
+	for (size_t i = 0; i < plan->cgroup_rows.count; i++) {
+		const char *name = strncmp(plan->cgroup_rows.items[i].file, "memory", 6) == 0 ? "+memory " : "+pids ";
+		if (!strstr(want, name))
+			strncat(want, name, sizeof want - strlen(want) - 1);
+	}
+	snprintf(path, sizeof path, "%s/cgroup.subtree_control", plan->cgroup);
+	aj_read_text(path, have, sizeof have);
+	bool enabled = true;
+	for (const char *w = want; *w; w = strchr(w, ' ') + 1)
+		enabled = enabled && memmem(have, strlen(have), w + 1, strcspn(w + 1, " "));
+	if (enabled)
+		return 0;
+	if (aj_write_text(dir, "cgroup.subtree_control", want) == 0)
+		return 0;
+	if (errno != EBUSY)
+		return fail(err, errno, "enable controllers in", plan->cgroup);
+	char self[16];
+	snprintf(self, sizeof self, "%d", getpid());
+	if (mkdirat(dir, "agentjail-supervisor", 0755) < 0 && errno != EEXIST)
+		return fail(err, errno, "create a leaf for ourselves in", plan->cgroup);
+	if (aj_write_text(dir, "agentjail-supervisor/cgroup.procs", self) < 0)
+		return fail(err, errno, "move ourselves to a leaf of", plan->cgroup);
+	if (aj_write_text(dir, "cgroup.subtree_control", want) < 0)
+		return fail(err, errno, "other processes are in the way; enable controllers in", plan->cgroup);
+	return 0;
+}
+
+int aj_cgroup_create(const struct aj_plan *plan, char *ret_path, size_t path_bytes, struct aj_error *err)
+{
+	cleanup_fd int dir = open(plan->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return fail(err, errno, "open", plan->cgroup);
+	if (enable_controllers(dir, plan, err) < 0)
+		return -1;
+	int n = snprintf(ret_path, path_bytes, "%s/agentjail-%d-%llx", plan->cgroup, getpid(), (unsigned long long)aj_now_us());
+	if (n < 0 || (size_t)n >= path_bytes)
+		return fail(err, ENAMETOOLONG, "create a leaf in", plan->cgroup);
+	if (mkdir(ret_path, 0755) < 0) {
+		fail(err, errno, "create", ret_path);
+		ret_path[0] = '\0';
+		return -1;
+	}
+	cleanup_fd int leaf = open(ret_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; leaf >= 0 && i < plan->cgroup_rows.count; i++) {
+		const struct aj_cgroup_row *row = &plan->cgroup_rows.items[i];
+		/* Without swap accounting there is no swap to forbid. */
+		if (aj_write_text(leaf, row->file, row->value) < 0 && !(errno == ENOENT && strcmp(row->file, "memory.swap.max") == 0)) {
+			fail(err, errno, "set a limit in", ret_path);
+			aj_cgroup_remove(ret_path);
+			ret_path[0] = '\0';
+			return -1;
+		}
+	}
+	if (leaf < 0)
+		return fail(err, errno, "open", ret_path);
+	return aj_steal(&leaf);
+}
+
+void aj_cgroup_kill(const char *path)
+{
+	char file[600];
+	if (!path[0])
+		return;
+	snprintf(file, sizeof file, "%s/cgroup.kill", path);
+	aj_write_text(AT_FDCWD, file, "1");
+}
+
+void aj_cgroup_remove(const char *path)
+{
+	/* Emptying a cgroup is asynchronous in the kernel: the last exit may still be on its way. */
+	for (int tries = 0; path[0] && rmdir(path) < 0 && errno == EBUSY && tries < 200; tries++)
+		usleep(1000);
+}
+
+void aj_cgroup_usage(const char *path, uint64_t *ret_peak_bytes, uint64_t *ret_oom_kills)
+{
+	char file[600], text[512];
+	*ret_peak_bytes = *ret_oom_kills = 0;
+	if (!path[0])
+		return;
+	snprintf(file, sizeof file, "%s/memory.peak", path);
+	if (aj_read_text(file, text, sizeof text) > 0)
+		*ret_peak_bytes = strtoull(text, NULL, 10);
+	snprintf(file, sizeof file, "%s/memory.events", path);
+	if (aj_read_text(file, text, sizeof text) > 0) {
+		const char *line = strstr(text, "oom_kill ");
+		*ret_oom_kills = line ? strtoull(line + strlen("oom_kill "), NULL, 10) : 0;
+	}
+}

@@ -1,0 +1,258 @@
+/* Walks the jail's steps, first in init, then in the guest; reports the failing step by name and exits.
+ * It decides nothing: every choice was made in the plan, and no step is skipped because another one failed. */
+#include "sandbox/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/caps.h"
+#include "sandbox/handshake.h"
+#include "sandbox/init.h"
+#include "sandbox/landlock.h"
+#include "sandbox/mount.h"
+#include "sandbox/netns.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/steps.h"
+
+enum { HIGH_FD = 64, CONTROL_FD = 3 };
+
+struct child {
+	const struct aj_plan *plan;
+	struct aj_child_fds fds;
+	int *sources;
+};
+
+static int fail(struct aj_error *err, const char *step, const char *what)
+{
+	return aj_fail(err, AJ_EXIT_SETUP, step, errno, "%s", what);
+}
+
+static int step_close_parent(struct child *c, struct aj_error *err)
+{
+	/* High numbers first: 0 to 3 must be free to be what the plan says. */
+	int *fds[] = { &c->fds.report, &c->fds.control, &c->fds.out, &c->fds.err };
+	close(c->fds.report_parent);
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+		if (*fds[i] < 0)
+			continue;
+		int high = fcntl(*fds[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		if (high < 0)
+			return fail(err, "close_parent", "move our fds out of the way");
+		close(*fds[i]);
+		*fds[i] = high;
+	}
+	return 0;
+}
+
+static int step_await_maps(struct child *c, struct aj_error *err)
+{
+	struct aj_msg msg;
+	int r = aj_msg_recv(c->fds.report, &msg, 0);
+	if (r <= 0 || msg.kind != AJ_MSG_MAPS_WRITTEN)
+		return aj_fail(err, AJ_EXIT_SETUP, "await_maps", r < 0 ? errno : 0, "the supervisor did not say that the id maps stand");
+	return 0;
+}
+
+static int step_lock_limits(struct child *c, struct aj_error *err)
+{
+	static const struct {
+		const char *file, *value;
+	} rows[] = {
+		{ "/proc/sys/user/max_user_namespaces", "0" },      /* a second lock behind the filter */
+		{ "/proc/sys/user/max_inotify_instances", "64" },   /* shared with the host's user otherwise */
+		{ "/proc/sys/user/max_inotify_watches", "16384" },
+	};
+	(void)err;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (aj_write_text(AT_FDCWD, rows[i].file, rows[i].value) == 0)
+			continue;
+		/* Not asked for by any policy, and out of reach where a container has its own read-only /proc/sys. */
+		struct aj_msg note = { .kind = AJ_MSG_NOTE, .errnum = errno, .step = "lock_limits" };
+		strcpy(note.cause, rows[i].file);
+		aj_msg_send(c->fds.report, &note);
+		break;
+	}
+	return 0;
+}
+
+static int step_sources(struct child *c, struct aj_error *err)
+{
+	return aj_mount_sources(c->plan, c->sources, err);
+}
+
+static int step_identity(struct child *c, struct aj_error *err)
+{
+	if (setresgid(c->plan->gid, c->plan->gid, c->plan->gid) < 0 || setresuid(c->plan->uid, c->plan->uid, c->plan->uid) < 0)
+		return fail(err, "identity", "take the jail's id");
+	return 0;
+}
+
+static int step_mounts(struct child *c, struct aj_error *err)
+{
+	umask(022);
+	int root = aj_mount_rows(c->plan, c->sources, err);
+	c->sources[0] = root; /* the sources are used up; pivot needs one fd */
+	return root < 0 ? -1 : 0;
+}
+
+static int step_pivot(struct child *c, struct aj_error *err)
+{
+	if (aj_mount_pivot(c->sources[0], err) < 0)
+		return -1;
+	close(c->sources[0]);
+	if (chdir(c->plan->chdir) < 0)
+		return aj_fail(err, AJ_EXIT_USAGE, "chdir", errno, "enter `%s` in the jail", c->plan->chdir);
+	return 0;
+}
+
+static int step_hostname(struct child *c, struct aj_error *err)
+{
+	return sethostname(c->plan->hostname, strlen(c->plan->hostname)) < 0 ? fail(err, "hostname", "set the host name") : 0;
+}
+
+static int step_loopback(struct child *c, struct aj_error *err)
+{
+	return c->plan->loopback ? aj_netns_loopback_up(err) : 0;
+}
+
+static int step_drop_caps(struct child *c, struct aj_error *err)
+{
+	(void)c;
+	return aj_caps_drop_all(err);
+}
+
+static int step_no_new_privs(struct child *c, struct aj_error *err)
+{
+	(void)c;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? fail(err, "no_new_privs", "set no_new_privs") : 0;
+}
+
+static int step_tie_to_parent(struct child *c, struct aj_error *err)
+{
+	/* Not dumpable: init's memory and fds are closed to the guest, which has the same id. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return fail(err, "tie_to_parent", "die with the supervisor");
+	/* It may have died before that. Its socket closes before its children are told, so one look suffices. */
+	char byte;
+	ssize_t n = recv(c->fds.report, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	if (n >= 0 || errno != EAGAIN)
+		return aj_fail(err, AJ_EXIT_SETUP, "tie_to_parent", 0, "the supervisor is gone");
+	return 0;
+}
+
+static int put_fd(int fd, int target)
+{
+	return fd < 0 ? 0 : dup2(fd, target);
+}
+
+static int step_stdio(struct child *c, struct aj_error *err)
+{
+	int null = -1;
+	if (c->plan->capture && (null = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+		return fail(err, "stdio", "open /dev/null");
+	if (put_fd(null, 0) < 0 || put_fd(c->fds.out, 1) < 0 || put_fd(c->fds.err, 2) < 0 || put_fd(c->fds.control, CONTROL_FD) < 0)
+		return fail(err, "stdio", "place the guest's fds");
+	if (close_range(c->plan->control_fd ? CONTROL_FD + 1 : CONTROL_FD, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return fail(err, "stdio", "mark every other fd close-on-exec");
+	return 0;
+}
+
+static int step_session(struct child *c, struct aj_error *err)
+{
+	return c->plan->new_session && setsid() < 0 ? fail(err, "session", "leave the terminal") : 0;
+}
+
+static int step_rlimits(struct child *c, struct aj_error *err)
+{
+	for (size_t i = 0; i < c->plan->rlimits.count; i++) {
+		const struct aj_rlimit *row = &c->plan->rlimits.items[i];
+		struct rlimit now, want = { row->value, row->value };
+		if (getrlimit((__rlimit_resource_t)row->resource, &now) < 0)
+			return aj_fail(err, AJ_EXIT_SETUP, "rlimits", errno, "read %s", row->name);
+		if (want.rlim_max > now.rlim_max)
+			want.rlim_cur = want.rlim_max = now.rlim_max;
+		if (setrlimit((__rlimit_resource_t)row->resource, &want) < 0)
+			return aj_fail(err, AJ_EXIT_SETUP, "rlimits", errno, "set %s", row->name);
+	}
+	return 0;
+}
+
+static int step_landlock(struct child *c, struct aj_error *err)
+{
+	return c->plan->landlock_abi ? aj_landlock_restrict(c->plan, err) : 0;
+}
+
+static int step_seccomp(struct child *c, struct aj_error *err)
+{
+	return c->plan->snippet ? 0 : aj_filter_install(aj_filter_ready(c->plan->profile, c->plan->network), err);
+}
+
+static int step_exec(struct child *c, struct aj_error *err)
+{
+	extern char **environ;
+	environ = c->plan->env;
+	execvp(c->plan->argv[0], c->plan->argv);
+	int code = errno == ENOENT ? AJ_EXIT_NOT_FOUND : errno == EACCES || errno == ENOEXEC ? AJ_EXIT_REJECTED : AJ_EXIT_SETUP;
+	aj_fail(err, c->plan->snippet ? AJ_EXIT_SETUP : code, "exec", errno, "run `%s` in the jail", c->plan->argv[0]);
+	if (c->plan->snippet)
+		aj_advise(err, "the rootfs is damaged: `agentjail rootfs verify`, or build it again");
+	return -1;
+}
+
+struct step {
+	const char *name;
+	int (*run)(struct child *, struct aj_error *);
+};
+#define AS_ROW(name, why) { #name, step_##name },
+static const struct step init_steps[] = { AJ_INIT_STEPS(AS_ROW) };
+static const struct step guest_steps[] = { AJ_GUEST_STEPS(AS_ROW) };
+
+static void walk(struct child *c, const struct step *steps, size_t count)
+{
+	struct aj_error err = { 0 };
+	for (size_t i = 0; i < count; i++) {
+		if (steps[i].run(c, &err) == 0)
+			continue;
+		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = err.errnum, .exit_code = err.exit_code };
+		memcpy(msg.step, err.step, sizeof msg.step);
+		memcpy(msg.cause, err.cause, sizeof msg.cause);
+		aj_msg_send(c->fds.report, &msg);
+		_exit(AJ_EXIT_SETUP);
+	}
+}
+
+_Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *fds)
+{
+	struct child c = { .plan = plan, .fds = *fds, .sources = calloc(plan->mounts.count + 1, sizeof(int)) };
+	if (!c.sources)
+		_exit(AJ_EXIT_SETUP);
+	walk(&c, init_steps, sizeof init_steps / sizeof *init_steps);
+	aj_init_block_signals();
+	pid_t guest = fork();
+	if (guest < 0) {
+		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = errno, .exit_code = AJ_EXIT_SETUP, .step = "fork",
+			              .cause = "start the guest" };
+		aj_msg_send(c.fds.report, &msg);
+		_exit(AJ_EXIT_SETUP);
+	}
+	if (guest == 0) {
+		aj_init_unblock_signals();
+		walk(&c, guest_steps, sizeof guest_steps / sizeof *guest_steps);
+		_exit(AJ_EXIT_SETUP);
+	}
+	/* Nothing of the host stays open in init but the report socket. */
+	close_range(0, (unsigned)c.fds.report - 1, 0);
+	close_range((unsigned)c.fds.report + 1, ~0U, 0);
+	aj_init_run(c.fds.report, guest);
+}

@@ -1,0 +1,28 @@
+/* The typed messages between the supervisor and the jail's init, over one SOCK_SEQPACKET pair.
+ * A closed socket is never consent: a reader gets the message it expects or fails. */
+#pragma once
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+
+enum aj_msg_kind {
+	AJ_MSG_MAPS_WRITTEN = 0x616a0001, /* supervisor to init */
+	AJ_MSG_FAILED,                    /* init or guest to supervisor: a step failed, nothing ran */
+	AJ_MSG_NOTE,                      /* init to supervisor: an optional row of the step could not be applied */
+	AJ_MSG_EXITED,                    /* init to supervisor: the guest is gone */
+};
+
+struct aj_msg {
+	uint32_t kind;
+	int32_t errnum;
+	int32_t wait_status; /* EXITED */
+	int32_t exit_code;   /* FAILED: enum aj_exit */
+	struct rusage usage; /* EXITED: of the guest and what it waited for */
+	char step[24];       /* FAILED, NOTE */
+	char cause[400];
+};
+
+int aj_msg_send(int fd, const struct aj_msg *msg);
+/* 1 a message, 0 the peer is gone, -1 error (EAGAIN when nonblocking and nothing is there, EPROTO for a malformed one). */
+int aj_msg_recv(int fd, struct aj_msg *msg, int flags);

@@ -1,0 +1,50 @@
+/* PID 1 of the jail: reaps, forwards signals that come from outside, reports how the guest ended.
+ * It takes no order from inside: signals of the guest's own processes are dropped, and it reads no data at all. */
+#include "sandbox/init.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/handshake.h"
+
+void aj_init_block_signals(void)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+void aj_init_unblock_signals(void)
+{
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+_Noreturn static void report(int report_fd, int wait_status, const struct rusage *usage)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = wait_status, .usage = *usage };
+	_exit(aj_msg_send(report_fd, &msg) < 0 ? AJ_EXIT_SETUP : 0);
+}
+
+_Noreturn void aj_init_run(int report_fd, pid_t guest)
+{
+	sigset_t all;
+	sigfillset(&all);
+	for (;;) {
+		int status;
+		struct rusage usage;
+		pid_t pid;
+		while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+			if (pid == guest)
+				report(report_fd, status, &usage);
+		siginfo_t info;
+		int sig = sigwaitinfo(&all, &info);
+		/* Senders outside our PID namespace have no number in it. */
+		if (sig > 0 && sig != SIGCHLD && info.si_code == SI_USER && info.si_pid == 0)
+			kill(guest, sig);
+	}
+}

@@ -1,0 +1,84 @@
+/* Builds and applies a Landlock ruleset from the plan's rows; the only user of those system calls.
+ * It asks only for rights that the kernel's ABI knows, and adds none that the mounts do not have. */
+#include "sandbox/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* From the kernel's interface, spelled out here because installed headers may be older than the running kernel. */
+enum {
+	FS_EXECUTE = 1 << 0, FS_WRITE_FILE = 1 << 1, FS_READ_FILE = 1 << 2, FS_READ_DIR = 1 << 3,
+	FS_REMOVE_DIR = 1 << 4, FS_REMOVE_FILE = 1 << 5, FS_MAKE_CHAR = 1 << 6, FS_MAKE_DIR = 1 << 7,
+	FS_MAKE_REG = 1 << 8, FS_MAKE_SOCK = 1 << 9, FS_MAKE_FIFO = 1 << 10, FS_MAKE_BLOCK = 1 << 11,
+	FS_MAKE_SYM = 1 << 12, FS_REFER = 1 << 13, FS_TRUNCATE = 1 << 14,
+	NET_BIND_TCP = 1 << 0, NET_CONNECT_TCP = 1 << 1,
+	SCOPE_ABSTRACT_UNIX = 1 << 0, SCOPE_SIGNAL = 1 << 1,
+	FS_ABI_1 = (1 << 13) - 1,
+	RULE_PATH_BENEATH = 1,
+};
+enum {
+	READS = FS_READ_FILE | FS_READ_DIR,
+	WRITES = FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | FS_MAKE_SOCK | FS_MAKE_FIFO |
+	         FS_MAKE_SYM | FS_REFER | FS_TRUNCATE,
+	FILE_ONLY = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE,
+};
+
+struct ruleset_attr {
+	uint64_t handled_access_fs, handled_access_net, scoped;
+};
+struct path_beneath_attr {
+	uint64_t allowed_access;
+	int32_t parent_fd;
+} __attribute__((packed));
+
+static int allow(int ruleset, const char *path, uint64_t access, bool required, struct aj_error *err)
+{
+	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return required ? aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "open `%s`", path) : 0;
+	struct path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
+	if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) == 0)
+		return 0;
+	/* The kernel refuses folder rights on a file. */
+	rule.allowed_access &= FILE_ONLY;
+	if (errno == EINVAL && syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) == 0)
+		return 0;
+	return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "add a rule for `%s`", path);
+}
+
+int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
+{
+	int abi = plan->landlock_abi;
+	struct ruleset_attr attr = {
+		.handled_access_fs = FS_ABI_1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0),
+		.handled_access_net = abi >= 4 && plan->network == AJ_NET_NONE ? NET_BIND_TCP | NET_CONNECT_TCP : 0,
+		.scoped = abi >= 6 ? SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL : 0,
+	};
+	size_t bytes = abi >= 6 ? sizeof attr : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+	cleanup_fd int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0);
+	if (ruleset < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "create the ruleset");
+	uint64_t exec = plan->snippet ? 0 : FS_EXECUTE;
+	/* The snippet's runner and its libraries are executed before the filter forbids it. */
+	if (allow(ruleset, "/", READS, true, err) < 0 || allow(ruleset, "/usr", READS | FS_EXECUTE, true, err) < 0)
+		return -1;
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		bool tree = m->kind == AJ_MOUNT_TMPFS || m->kind == AJ_MOUNT_BIND || m->kind == AJ_MOUNT_DEVPTS;
+		uint64_t more = (m->flags & AJ_NOEXEC ? 0 : exec) | (m->flags & AJ_RO ? 0 : WRITES & attr.handled_access_fs);
+		if (!tree || !more)
+			continue;
+		uint64_t access = READS | more;
+		if (allow(ruleset, m->target, access, !(m->flags & AJ_OPTIONAL), err) < 0)
+			return -1;
+	}
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "restrict the guest");
+	return 0;
+}

@@ -1,0 +1,138 @@
+/* Starts one jail. Three processes take part:
+ *
+ *   supervisor   this process, in the host's namespaces: writes the id maps, watches, reports
+ *     init       born by clone3() into every new namespace and into the jail's cgroup; walks AJ_INIT_STEPS, then is PID 1
+ *       guest    walks AJ_GUEST_STEPS and becomes the command, or the Python runner of a snippet
+ *
+ * One SOCK_SEQPACKET pair joins supervisor and init (struct aj_msg); a snippet's guest has a stream to the supervisor
+ * as fd 3. When init dies the kernel kills every process of the PID namespace; when the supervisor dies init is killed.
+ * This file starts and ends jails; it does not look at what they say and knows no policy. */
+#include "sandbox/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/child.h"
+#include "sandbox/handshake.h"
+
+static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *err)
+{
+	char dir_path[32], map[64];
+	snprintf(dir_path, sizeof dir_path, "/proc/%d", pid);
+	cleanup_fd int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "open %s", dir_path);
+	/* Denying setgroups is what makes the gid map acceptable without privilege; with privilege it still is one door less. */
+	if (aj_write_text(dir, "setgroups", "deny") < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "deny setgroups");
+	snprintf(map, sizeof map, "%u %u 1\n", plan->uid, plan->host_uid);
+	if (aj_write_text(dir, "uid_map", map) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "write uid_map `%u %u 1`", plan->uid, plan->host_uid);
+	snprintf(map, sizeof map, "%u %u 1\n", plan->gid, plan->host_gid);
+	if (aj_write_text(dir, "gid_map", map) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "write gid_map `%u %u 1`", plan->gid, plan->host_gid);
+	return 0;
+}
+
+static int pair(int type, int fds[2], struct aj_error *err)
+{
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make a socket pair");
+	return 0;
+}
+
+static int make_pipe(int fds[2], struct aj_error *err)
+{
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make a pipe");
+	return 0;
+}
+
+static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd, struct aj_error *err)
+{
+	struct clone_args args = { .flags = plan->namespaces | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+		                   .exit_signal = SIGCHLD };
+	if (cgroup_fd >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup_fd;
+	}
+	long pid = syscall(SYS_clone3, &args, sizeof args);
+	if (pid < 0)
+		aj_fail(err, AJ_EXIT_SETUP, "clone", errno, "create the jail's namespaces");
+	return (pid_t)pid;
+}
+
+int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err)
+{
+	struct aj_jail jail = { .init_pidfd = -1, .report_fd = -1, .control_fd = -1, .stdout_fd = -1, .stderr_fd = -1 };
+	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
+	cleanup_fd int cgroup = -1;
+
+	if (plan->cgroup && (cgroup = aj_cgroup_create(plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
+		goto out;
+	if (pair(SOCK_SEQPACKET, report, err) < 0 || (plan->control_fd && pair(SOCK_STREAM, control, err) < 0) ||
+	    (plan->capture && (make_pipe(out, err) < 0 || make_pipe(errs, err) < 0)))
+		goto out;
+	jail.init_pid = clone_init(plan, cgroup, &jail.init_pidfd, err);
+	if (jail.init_pid == 0) {
+		struct aj_child_fds fds = { .report = report[1], .report_parent = report[0], .control = control[1], .out = out[1],
+			                    .err = errs[1] };
+		aj_child(plan, &fds);
+	}
+	if (jail.init_pid < 0) {
+		jail.init_pidfd = -1;
+		goto out;
+	}
+	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN };
+	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(report[0], &go) < 0)
+		aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");
+out:
+	aj_close(&report[1]);
+	aj_close(&control[1]);
+	aj_close(&out[1]);
+	aj_close(&errs[1]);
+	jail.report_fd = report[0];
+	jail.control_fd = control[0];
+	jail.stdout_fd = out[0];
+	jail.stderr_fd = errs[0];
+	if (err->exit_code) {
+		aj_jail_kill(&jail);
+		aj_jail_end(&jail);
+		return -1;
+	}
+	*ret_jail = jail;
+	return 0;
+}
+
+void aj_jail_kill(struct aj_jail *jail)
+{
+	aj_cgroup_kill(jail->cgroup);
+	if (jail->init_pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, jail->init_pidfd, SIGKILL, NULL, 0);
+}
+
+void aj_jail_end(struct aj_jail *jail)
+{
+	if (jail->init_pidfd >= 0) {
+		siginfo_t info;
+		while (waitid(P_PIDFD, (id_t)jail->init_pidfd, &info, WEXITED) < 0 && errno == EINTR)
+			;
+	}
+	aj_close(&jail->init_pidfd);
+	aj_close(&jail->report_fd);
+	aj_close(&jail->control_fd);
+	aj_close(&jail->stdout_fd);
+	aj_close(&jail->stderr_fd);
+	aj_cgroup_remove(jail->cgroup);
+	jail->cgroup[0] = '\0';
+}

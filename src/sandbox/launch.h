@@ -1,0 +1,24 @@
+/* The only way to start a jail: aj_launch() returns when the jail's init exists, not when its walls stand;
+ * walls and outcome arrive as messages on `report_fd`. */
+#pragma once
+#include <sys/types.h>
+
+#include "plan/plan.h"
+
+struct aj_jail {
+	pid_t init_pid;  /* in our PID namespace */
+	int init_pidfd;
+	int report_fd;   /* SOCK_SEQPACKET, struct aj_msg */
+	int control_fd;  /* stream to the guest's fd 3, -1 without one */
+	int stdout_fd, stderr_fd; /* read ends when the plan captures, else -1 */
+	char cgroup[512]; /* leaf of this jail, "" without one */
+};
+
+/* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set and nothing left behind. */
+int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err);
+
+/* End every process of the jail, now. Safe to call twice. */
+void aj_jail_kill(struct aj_jail *jail);
+
+/* Wait for init, remove the cgroup, close the fds. All processes of the jail are gone when this returns. */
+void aj_jail_end(struct aj_jail *jail);

@@ -1,0 +1,219 @@
+/* Builds the jail's file tree from the plan's rows, on fds; the only file that mounts.
+ * It follows no symlink in a target, and none in a source that a caller named: a path is what it says or an error. */
+#include "sandbox/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* Any directory will do: it only carries the new root until pivot, in a mount namespace of our own. */
+#define CARRIER "/tmp"
+enum { ROOT_BYTES = 1 << 20, ROOT_INODES = 512 };
+
+static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, const char *what)
+{
+	return aj_fail(err, AJ_EXIT_SETUP, m->kind == AJ_MOUNT_PROC ? "proc" : "mounts", errnum, "%s `%s` (%s)", what, m->target,
+	               m->source && m->kind == AJ_MOUNT_BIND ? m->source : m->why);
+}
+
+static int open_source(const struct aj_mount *m, struct aj_error *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
+	if (path < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
+		return -1;
+	if (path < 0) {
+		bool link = errno == ELOOP;
+		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail",
+		        m->source);
+		if (link)
+			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
+		return -1;
+	}
+	int tree = open_tree(path, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (tree < 0)
+		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, "clone the mount of `%s`", m->source);
+	return tree;
+}
+
+int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		fds[i] = -1;
+		if (m->kind == AJ_MOUNT_BIND && (fds[i] = open_source(m, err)) < 0 && err->exit_code)
+			return -1;
+	}
+	return 0;
+}
+
+/* Open `name` in `dir` as a folder, making it if it is not there; never through a symlink. */
+static int step_into(int dir, const char *name, bool create)
+{
+	int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (next < 0 && errno == ENOENT && create && mkdirat(dir, name, 0755) == 0)
+		next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return next;
+}
+
+/* The folder that holds `target`; its last part is returned in `ret_name`. */
+static int open_parent(int root, const char *target, bool create, char *name, size_t name_bytes)
+{
+	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
+	for (const char *at = target + 1;; at += 1) {
+		size_t bytes = strcspn(at, "/");
+		if (bytes == 0 || bytes >= name_bytes || (bytes <= 2 && strncmp(at, "..", bytes) == 0)) {
+			errno = EINVAL;
+			return -1;
+		}
+		memcpy(name, at, bytes);
+		name[bytes] = '\0';
+		at += bytes;
+		if (!*at)
+			return aj_steal(&dir);
+		int next = step_into(dir, name, create);
+		if (next < 0)
+			return -1;
+		close(dir);
+		dir = next;
+	}
+}
+
+/* The mount point itself, of the same type as what is going to cover it. */
+static int open_target(int parent, const char *name, bool folder, bool create)
+{
+	if (folder)
+		return step_into(parent, name, create);
+	int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && create && mknodat(parent, name, S_IFREG | 0444, 0) == 0)
+		fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))) {
+		close(fd);
+		errno = ELOOP;
+		return -1;
+	}
+	return fd;
+}
+
+static int bind_row(const struct aj_mount *m, int parent, const char *name, int source, struct aj_error *err)
+{
+	struct stat st;
+	if (fstat(source, &st) < 0)
+		return fail(err, m, errno, "stat the source of");
+	bool device = S_ISCHR(st.st_mode);
+	if ((m->flags & AJ_DEV) && !device)
+		return fail(err, m, ENODEV, "not a device:");
+	if ((m->flags & AJ_MASK) && !(device && st.st_rdev == makedev(1, 3)))
+		return fail(err, m, ENODEV, "/dev/null is not the null device; mask");
+	cleanup_fd int target = open_target(parent, name, S_ISDIR(st.st_mode), !(m->flags & AJ_MASK));
+	if (target < 0 && errno == ENOENT && (m->flags & AJ_MASK))
+		return 0;
+	if (target < 0)
+		return fail(err, m, errno, "make the mount point");
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | (m->flags & AJ_RO ? MOUNT_ATTR_RDONLY : 0) |
+		                               (m->flags & AJ_DEV ? 0 : MOUNT_ATTR_NODEV) |
+		                               (m->flags & AJ_NOEXEC ? MOUNT_ATTR_NOEXEC : 0),
+		                   .propagation = MS_PRIVATE };
+	/* Reading the mask must work as reading an empty file does, so its device stays a device. */
+	if (m->flags & AJ_MASK)
+		attr.attr_set &= ~(uint64_t)MOUNT_ATTR_NODEV;
+	if (mount_setattr(source, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
+		return fail(err, m, errno, "seal");
+	if (move_mount(source, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail(err, m, errno, "attach");
+	return 0;
+}
+
+/* mount(2) takes a path; the working directory is the one path that cannot be swapped under us. */
+static int fs_row(const struct aj_mount *m, int parent, const char *name, struct aj_error *err)
+{
+	cleanup_fd int target = step_into(parent, name, true);
+	if (target < 0 || fchdir(target) < 0)
+		return fail(err, m, errno, "make the mount point");
+	unsigned long flags = MS_NOSUID | (m->flags & AJ_RO ? MS_RDONLY : 0) | (m->flags & AJ_NOEXEC ? MS_NOEXEC : 0) |
+	                      (m->flags & AJ_DEV ? 0 : MS_NODEV);
+	char options[128] = "";
+	const char *type = m->kind == AJ_MOUNT_PROC ? "proc" : m->kind == AJ_MOUNT_DEVPTS ? "devpts" : "tmpfs";
+	if (m->kind == AJ_MOUNT_TMPFS)
+		snprintf(options, sizeof options, "mode=%04o,size=%lu,nr_inodes=%lu", m->mode, m->size_bytes, m->inodes);
+	else if (m->kind == AJ_MOUNT_DEVPTS)
+		snprintf(options, sizeof options, "newinstance,ptmxmode=0666,mode=0620");
+	if (mount(type, ".", type, flags, options) < 0)
+		return fail(err, m, errno, "mount");
+	return 0;
+}
+
+static int text_row(const struct aj_mount *m, int parent, const char *name, struct aj_error *err)
+{
+	cleanup_fd int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+	if (fd < 0 || aj_write_all(fd, m->source, strlen(m->source)) < 0)
+		return fail(err, m, errno, "write");
+	return 0;
+}
+
+static int apply_row(const struct aj_mount *m, int root, int source, struct aj_error *err)
+{
+	char name[256];
+	if (m->kind == AJ_MOUNT_BIND && source < 0)
+		return 0;
+	cleanup_fd int parent = open_parent(root, m->target, !(m->flags & AJ_MASK), name, sizeof name);
+	if (parent < 0)
+		return errno == ENOENT && (m->flags & AJ_MASK) ? 0 : fail(err, m, errno, "open the folder of");
+	switch (m->kind) {
+	case AJ_MOUNT_BIND:
+		return bind_row(m, parent, name, source, err);
+	case AJ_MOUNT_TMPFS:
+	case AJ_MOUNT_PROC:
+	case AJ_MOUNT_DEVPTS:
+		return fs_row(m, parent, name, err);
+	case AJ_MOUNT_FILE:
+		return text_row(m, parent, name, err);
+	case AJ_MOUNT_SYMLINK:
+		return symlinkat(m->source, parent, name) < 0 ? fail(err, m, errno, "link") : 0;
+	case AJ_MOUNT_DIR:
+		return mkdirat(parent, name, m->mode) < 0 ? fail(err, m, errno, "make") : 0;
+	}
+	return fail(err, m, EINVAL, "unknown kind of row");
+}
+
+int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *err)
+{
+	char options[64];
+	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
+	if (mount("tmpfs", CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "mounts", errno, "mount the new root");
+	cleanup_fd int root = open(CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "mounts", errno, "open the new root");
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		if (apply_row(&plan->mounts.items[i], root, fds[i], err) < 0)
+			return -1;
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	return aj_steal(&root);
+}
+
+int aj_mount_pivot(int root, struct aj_error *err)
+{
+	/* pivot_root(".", ".") stacks the old root on the new one; detaching "." then uncovers the new one. */
+	if (fchdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "pivot", errno, "make the new tree the root");
+	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "pivot", errno, "drop the host's tree");
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	if (mount_setattr(AT_FDCWD, "/", 0, &attr, sizeof attr) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "pivot", errno, "seal the root read-only");
+	return 0;
+}

@@ -1,0 +1,11 @@
+/* Builds the jail's file tree from the plan's rows, on fds: no path is looked up twice and none through a symlink.
+ * It decides nothing; a row that cannot be applied is an error unless the row itself says optional. */
+#pragma once
+#include "plan/plan.h"
+
+/* Open the sources of all binds as detached mounts; one fd per row into `fds` (-1: none, or optional and absent). */
+int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err);
+/* A fresh tmpfs as the new root, then the rows in order. Returns the new root's fd. */
+int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *err);
+/* Make `root` the root of this mount namespace, drop the old tree, seal the new root read-only. */
+int aj_mount_pivot(int root, struct aj_error *err);

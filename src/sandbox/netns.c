@@ -1,0 +1,27 @@
+/* Brings the loopback interface of the current network namespace up; the only user of libnl.
+ * It adds no address, route or interface: the kernel gives lo its addresses. */
+#include "sandbox/netns.h"
+
+#include <net/if.h>
+#include <netlink/netlink.h>
+#include <netlink/route/link.h>
+
+/* A new network namespace always numbers its loopback interface 1. */
+enum { LOOPBACK_INDEX = 1 };
+
+int aj_netns_loopback_up(struct aj_error *err)
+{
+	struct nl_sock *sock = nl_socket_alloc();
+	struct rtnl_link *was = rtnl_link_alloc();
+	struct rtnl_link *want = rtnl_link_alloc();
+	int r = -NLE_NOMEM;
+	if (sock && was && want && (r = nl_connect(sock, NETLINK_ROUTE)) == 0) {
+		rtnl_link_set_ifindex(was, LOOPBACK_INDEX);
+		rtnl_link_set_flags(want, IFF_UP);
+		r = rtnl_link_change(sock, was, want, 0);
+	}
+	rtnl_link_put(want);
+	rtnl_link_put(was);
+	nl_socket_free(sock);
+	return r < 0 ? aj_fail(err, AJ_EXIT_SETUP, "loopback", 0, "bring lo up: %s", nl_geterror(r)) : 0;
+}

@@ -1,0 +1,21 @@
+/* The system call filter: compiled by libseccomp at build time, installed by two system calls at run time. */
+#pragma once
+#include <linux/filter.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "policy/policy.h"
+
+struct aj_filter {
+	const struct sock_filter *insns;
+	unsigned short count;
+};
+
+/* The ready filter for a profile under a network; generated, never fails. */
+const struct aj_filter *aj_filter_ready(enum aj_profile profile, enum aj_network network);
+
+/* Compile the table into at most `room` instructions; returns their number or -1. Needs libseccomp. */
+int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room, struct aj_error *err);
+
+/* Install for the calling process and all its threads; no_new_privs must be set. */
+int aj_filter_install(const struct aj_filter *filter, struct aj_error *err);
