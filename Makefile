@@ -30,13 +30,45 @@ LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check check-unit check-layers check-e2e rootfs install bench format tidy clean help deps-build deps-check
+.PHONY: all run check rootfs install bench format tidy clean help deps-build deps-check
 
 all: $(AJ) rootfs
 
 run: deps-build
 	@$(MAKE) --no-print-directory all
-	$(AJ) exec --json policies/../docs/examples/first.py
+	$(AJ) exec --json docs/examples/first.py
+
+# The same set-up, then everything that can be tested here; ends with a count.
+check: deps-check
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe
+	$Q sh tests/check-layers.sh
+	$Q AGENTJAIL=$(AJ) sh tests/run.sh $(UNITS)
+
+bench: all
+	$Q sh tests/bench/bench.sh
+
+tidy:
+	clang-tidy --quiet $(filter-out src/guest/%,$(SRCS)) src/guest/guest.c -- $(CPPFLAGS) -std=gnu11 -isystem /usr/include/libnl3
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs
+	install -m 0755 $(AJ) $(DESTDIR)$(PREFIX)/bin/agentjail
+	install -m 0644 docs/agentjail.1 $(DESTDIR)$(PREFIX)/share/man/man1/agentjail.1
+	rm -rf $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
+	cp -r --no-preserve=ownership $(ROOTFS) $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
+
+help:
+	@echo "make run      build everything and run an example snippet in a jail"
+	@echo "make check    build everything and run all tests (SAN=1: with sanitizers)"
+	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
+	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make bench    start-up and throughput beside the peers that are installed"
+	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
+
+# Static, so that it runs in a jail that holds nothing else.
+$B/probe: tests/probe.c
+	$(call SAY,LD,$@)
+	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $<
 
 $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 	$(call SAY,LD,$@)

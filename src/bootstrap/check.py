@@ -108,8 +108,6 @@ class Checker:
         if name[:2] == "__" and name[-2:] == "__" and len(name) > 4:
             if kind not in ("variable", "function") or name not in DEFINABLE:
                 self.fail(node, "PY-NAME", "The name `%s` is reserved" % name, "Use another name.")
-        elif name in HOLDERS:
-            self.fail(node, "PY-NAME", "The name `%s` is reserved (%s)" % (name, HOLDERS[name]), "Use another name.")
 
     def name(self, node):
         name, ctx = node.id, type(node.ctx)
@@ -138,6 +136,7 @@ class Checker:
         self.bind(node, node.name, "match")
 
     def match_mapping(self, node):
+        self.match_value(node)
         self.bind(node, node.rest, "match")
 
     def type_param(self, node):
@@ -288,6 +287,7 @@ class Checker:
         return name in self.modules and self.bound[name] <= {"import", "from"}
 
     def match_class(self, node):
+        self.match_value(node)
         for name in node.kwd_attrs:
             rule = refused(name)
             if rule is not None:
@@ -299,6 +299,20 @@ class Checker:
                 self.privates.append((node.cls.id, name, node))
         if node.patterns:
             self.patterns.append(node)
+
+    def match_value(self, node):
+        """A pattern compares `a.obj` with the subject natively: a guard cannot stand there."""
+        todo = list(getattr(node, "keys", None) or [getattr(node, "value", None) or getattr(node, "cls", None)])
+        while todo:
+            part = todo.pop()
+            if type(part) is Call:  # the walk put a guard in; say so before the compiler does
+                self.fail(part, "PY-MATCHCLASS", "A pattern may not read `%s`" % part.args[-1].value,
+                          "Assign the value to a name and compare with `if`.")
+            elif type(part) is Attribute:
+                if part.attr in GUARDED:
+                    self.fail(part, "PY-MATCHCLASS", "A pattern may not read `%s`" % part.attr,
+                              "Assign the value to a name and compare with `if`.")
+                todo.append(part.value)
 
     def late(self):
         """What needs all bindings: patterns of rebound classes, private names of modules bound further down."""
@@ -346,7 +360,7 @@ RULES = {
     _ast.For: Checker.other_target, _ast.AsyncFor: Checker.other_target, _ast.comprehension: Checker.other_target,
     _ast.NamedExpr: Checker.other_target, _ast.withitem: Checker.other_target,
     _ast.MatchAs: Checker.match_name, _ast.MatchStar: Checker.match_name, _ast.MatchMapping: Checker.match_mapping,
-    _ast.MatchClass: Checker.match_class,
+    _ast.MatchClass: Checker.match_class, _ast.MatchValue: Checker.match_value,
 }
 for _kind in ("TypeVar", "ParamSpec", "TypeVarTuple"):  # 3.12
     if hasattr(_ast, _kind):

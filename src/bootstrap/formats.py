@@ -13,17 +13,20 @@ METHOD, BUILTIN = type(str.format), type("".format)
 MAX_NESTING = 4  # str.format itself stops at 2
 
 
+def bad_path(field):
+    """Does `0.a[b].c` read a forbidden attribute?"""
+    _, rest = _string.formatter_field_name_split(field)
+    return any(attr and (name[:1] == "_" or name == "obj" or refused(name) is not None) for attr, name in rest)
+
+
 def bad_field(template, depth=0):
     """The first field of a format template that reads a forbidden attribute, or None."""
     if depth > MAX_NESTING:
         return None
     try:
         for _, field, spec, _ in _string.formatter_parser(template):
-            if field and ("." in field or "[" in field):
-                _, rest = _string.formatter_field_name_split(field)
-                for is_attribute, name in rest:
-                    if is_attribute and (name[:1] == "_" or name == "obj" or refused(name) is not None):
-                        return field
+            if field and "." in field and bad_path(field):
+                return field
             if spec and "{" in spec:
                 bad = bad_field(spec, depth + 1)
                 if bad is not None:
@@ -40,13 +43,17 @@ def check_template(template):
             raise TypeError("descriptor 'format' requires a 'str' object but received a '%s'"
                             % REAL_TYPE(template).__name__)
         template = str.__getitem__(template, slice(None))
-    if "." in template or "[" in template:
+    if "." in template:
         bad = bad_field(template)
         if bad is not None:
-            e = AttributeError("the format field `%s` reads an attribute that is not allowed" % bad)
-            e.agentjail = "PY-FORMAT"
-            raise e
+            raise forbidden(bad)
     return template
+
+
+def forbidden(field):
+    e = AttributeError("the format field `%s` reads an attribute that is not allowed" % field)
+    e.agentjail = "PY-FORMAT"
+    return e
 
 
 def unbound(name):
@@ -145,6 +152,8 @@ def harden_formatter(cls):
     real = cls.get_field
 
     def checked_get_field(self, field_name, args, kwargs):
-        check_template("{" + str.replace(field_name, "{", "") + "}")
-        return real(self, str.__getitem__(field_name, slice(None)), args, kwargs)
+        field_name = str.__getitem__(field_name, slice(None))
+        if bad_path(field_name):
+            raise forbidden(field_name)
+        return real(self, field_name, args, kwargs)
     cls.get_field = checked_get_field

@@ -59,6 +59,8 @@ class Allowed:
 
     def module(self, name):
         """May agent code import the module of this full name?"""
+        if name == "agentjail" or name[:10] == "agentjail.":
+            return False  # the layer itself; `*` means the modules of the agent
         return self.all or name in self.exact or (
             name == "__future__" or bool(self.trees) and name.startswith(tuple(self.trees)))
 

@@ -30,8 +30,7 @@ READABLE = frozenset((
     "__getattribute__ __getattr__ __setattr__ __delattr__ "
     # data of the agent's own classes and errors
     "__annotations__ __slots__ __match_args__ __members__ __origin__ __args__ __parameters__ __wrapped__ "
-    "__cause__ __context__ __suppress_context__ __notes__ __isabstractmethod__ __hash__ __value__ __type_params__ "
-    "__defaults__ __kwdefaults__"
+    "__cause__ __context__ __suppress_context__ __notes__ __isabstractmethod__ __value__ __type_params__"
 ).split())
 
 # What a class body or a `def` may bind. Reading more than this is harmless, binding is not: dataclasses builds
@@ -39,7 +38,7 @@ READABLE = frozenset((
 # libraries in which module to look names up, __match_args__ (literal only, see check.py) names attributes to read.
 NOT_DEFINABLE = frozenset(
     "__name__ __module__ __class__ __annotations__ __members__ __prepare__ __file__ __wrapped__ __context__ __cause__ "
-    "__suppress_context__ __value__ __type_params__ __defaults__ __kwdefaults__ __match_args__ __origin__ "
+    "__suppress_context__ __value__ __type_params__ __match_args__ __origin__ "
     "__args__ __parameters__".split())
 DEFINABLE = (READABLE - NOT_DEFINABLE) | {"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
                                           "__getnewargs__", "__getnewargs_ex__", "__dir__", "__mro_entries__",
@@ -68,9 +67,7 @@ FRAMES = frozenset((
 HOLDERS = {
     "_os": "a module inside library objects",
     "_sys": "a module inside library objects",
-    "_module": "warnings.catch_warnings keeps the real module there",
     "_convert_": "Enum._convert_ copies names out of any module",
-    "_stream": "contextlib.redirect_stdout reads and sets sys.<_stream>",
     "_getframe": "sys._getframe",
     "_evaluate": "typing.ForwardRef._evaluate runs text as code",
 }

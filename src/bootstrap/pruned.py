@@ -64,7 +64,6 @@ HIDDEN = {
     ("gc", "get_referents"): "it reads what attributes hide",
     ("asyncio", "create_subprocess_exec"): "processes are not available",
     ("asyncio", "create_subprocess_shell"): "processes are not available",
-    ("warnings", "catch_warnings"): "it keeps the real module in an attribute",
     ("logging", "FileHandler"): "files are not available",
     ("logging", "currentframe"): "frames are not available",
     ("logging", "StrFormatStyle"): "it reads attributes that a template names",
@@ -250,11 +249,28 @@ def make_dataclass(guards, real):
     return make_dataclass
 
 
+def catch_warnings(guards, real):
+    class catch_warnings:
+        """Like warnings.catch_warnings, which keeps the real module in an attribute."""
+        def __init__(self, *, record=False, **filters):
+            filters.pop("module", None)
+            manager = real(record=record, **filters)
+            self._enter, self._exit = lambda: manager.__enter__(), lambda: manager.__exit__()
+
+        def __enter__(self):
+            return self._enter()
+
+        def __exit__(self, *_):
+            self._exit()
+    return catch_warnings
+
+
 # name -> (module that owns it, maker of the stand-in)
 REPLACED = {
     "attrgetter": ("operator", attrgetter),
     "methodcaller": ("operator", methodcaller),
     "import_module": ("importlib", import_module),
+    "catch_warnings": ("warnings", catch_warnings),
     "singledispatch": ("functools", single_dispatch),
     "singledispatchmethod": ("functools", single_dispatch),
     "dataclass": ("dataclasses", dataclass),

@@ -29,13 +29,15 @@ class Views:
         if level:
             raise not_allowed("Relative imports are not allowed: a snippet is in no package", "PY-RELIMPORT")
         names = tuple(fromlist or ())
+        if not all([type(n) is str for n in names]):
+            raise TypeError("names to import must be strings")
         if name == "__future__":
             return REAL_IMPORT(name, None, None, names)
         allowed = self.allowed
         if not allowed.module(name):
-            wanted = [n for n in names if type(n) is str and allowed.module(name + "." + n)]
+            wanted = [n for n in names if allowed.module(name + "." + n)]
             if not names or len(wanted) != len(names):
-                raise self.refusal(name if not names or not allowed.parent(name) else name + "." + str(names[0]))
+                raise self.refusal(name if not names or not allowed.parent(name) else name + "." + names[0])
         if name == "builtins":
             return self.builtins_view()
         real = self.load(name, names)
@@ -54,8 +56,8 @@ class Views:
     def load(self, name, names):
         real = REAL_IMPORT(name, None, None, ("__name__",))
         for n in names:
-            full = name + "." + str(n)
-            if type(n) is str and full not in sys.modules and n[:1] != "_" and n != "*" and (
+            full = name + "." + n
+            if full not in sys.modules and n[:1] != "_" and n != "*" and (
                     not hasattr(real, n) and hasattr(real, "__path__") and self.allowed.module(full)):
                 try:
                     REAL_IMPORT(full)
@@ -149,7 +151,8 @@ class Views:
             own = value.__name__
             if self.allowed.module(own) and sys.modules.get(own) is value:
                 return True, self.view(value, own)
-            return False, "`%s.%s` is a module that is not allowed" % (name, key)
+            return False, "`%s.%s` is a module that is not allowed%s" % (name, key, (
+                " (agentjail --allow-import %s adds it)" % full if sys.modules.get(full) is value else ""))
         new = replacement(value, self.guards)
         if new is not None:
             return True, new

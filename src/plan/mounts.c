@@ -26,7 +26,7 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	static const char *const all[] = { "/dev/null", "/dev/urandom", "/dev/zero", "/dev/full", "/dev/random", "/dev/tty" };
 	size_t count = plan->snippet ? 2 : sizeof all / sizeof *all;
 	for (size_t i = 0; i < count; i++)
-		row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_NOEXEC, "harmless device");
+		row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_NOEXEC | AJ_FOLLOW, "harmless device");
 	if (plan->snippet)
 		return;
 	row(plan, arena, AJ_MOUNT_DEVPTS, "/dev/pts", "", AJ_NOEXEC | AJ_DEV, "terminals of its own");
@@ -45,7 +45,7 @@ static void proc(struct aj_plan *plan, struct aj_arena *arena)
 		                              "/proc/timer_list" };
 	row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only its own processes; read-only");
 	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++)
-		row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_MASK, "the host's, not the jail's");
+		row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_FOLLOW | AJ_MASK, "the host's, not the jail's");
 }
 
 static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_host *host, bool network)

@@ -11,6 +11,7 @@
 #include "plan/syscalls.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
@@ -20,6 +21,7 @@
 enum {
 	NEW_NAMESPACES = 0x7e020080, /* every CLONE_NEW* flag */
 	THREAD = 0x00010100,         /* CLONE_VM | CLONE_THREAD */
+	CLONE_THREAD_BIT = 0x00010000,
 	PROT_EXEC_BIT = 4,
 	SET_ID_BITS = 06000,
 };
@@ -193,6 +195,19 @@ static const struct aj_syscall network_rows[] = {
 	{ "ioctl", .arg = { IS(1, 0x8933) }, .why = "SIOCGIFINDEX" },
 };
 
+/* Every other family: an error that programs know how to take. The masks describe "none of the above" bit by bit,
+ * because a filter can only say what a value is. */
+#define NO_FAMILY(mask, value) { "socket", EAFNOSUPPORT, .arg = { ARG(0, mask, value) }, .why = "other families" }
+static const struct aj_syscall families_unix_only[] = {
+	NO_FAMILY(0x01, 0x00), NO_FAMILY(0x03, 0x03), NO_FAMILY(0x05, 0x05), NO_FAMILY(0x09, 0x09), NO_FAMILY(0x11, 0x11),
+	NO_FAMILY(0x21, 0x21),
+};
+static const struct aj_syscall families_internet[] = {
+	NO_FAMILY(0x03, 0x03), NO_FAMILY(0x05, 0x05), NO_FAMILY(0x09, 0x09), NO_FAMILY(0x11, 0x11), NO_FAMILY(0x21, 0x21),
+	NO_FAMILY(LOW32, 0x00), NO_FAMILY(0x05, 0x04), NO_FAMILY(0x0f, 0x08), NO_FAMILY(0x13, 0x12), NO_FAMILY(0x19, 0x18),
+	NO_FAMILY(0x21, 0x20),
+};
+
 /* Refused with EPERM: the caller tried something on purpose and should be told so. The rest gets ENOSYS, which
  * libraries read as "this kernel is older" and work around. */
 static const struct aj_syscall refused[] = {
@@ -228,6 +243,7 @@ static const struct aj_syscall refused[] = {
 
 /* Besides, a snippet may not do what a command may. */
 static const struct aj_syscall snippet_refused[] = {
+	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, .why = "one snippet, one process" },
 	REFUSE("fork", "one snippet, one process"), REFUSE("vfork", "one snippet, one process"),
 	REFUSE("execve", "nothing to execute"), REFUSE("execveat", "nothing to execute"),
 	REFUSE("socket", "no network"), REFUSE("connect", "no network"), REFUSE("bind", "no network"),
@@ -248,16 +264,21 @@ struct table {
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network,
                      int (*each)(const struct aj_syscall *row, void *data), void *data)
 {
-	const struct table tables[AJ_PROFILE_COUNT][3] = {
-		[AJ_PROFILE_SNIPPET] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) },
-		[AJ_PROFILE_COMMAND] = { TABLE(command), TABLE(refused), { network_rows, 0 } },
+	bool internet = network != AJ_NET_NONE;
+	const struct table snippet_tables[] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) };
+	const struct table command_tables[] = {
+		TABLE(command),
+		TABLE(refused),
+		{ network_rows, internet ? sizeof network_rows / sizeof *network_rows : 0 },
+		{ families_internet, internet ? sizeof families_internet / sizeof *families_internet : 0 },
+		{ families_unix_only, internet ? 0 : sizeof families_unix_only / sizeof *families_unix_only },
 	};
-	for (int t = 0; t < 3; t++) {
-		struct table table = tables[profile][t];
-		if (table.rows == network_rows && network != AJ_NET_NONE)
-			table.count = sizeof network_rows / sizeof *network_rows;
-		for (size_t i = 0; i < table.count; i++) {
-			int r = each(&table.rows[i], data);
+	bool is_snippet = profile == AJ_PROFILE_SNIPPET;
+	const struct table *tables = is_snippet ? snippet_tables : command_tables;
+	size_t count = is_snippet ? sizeof snippet_tables / sizeof *tables : sizeof command_tables / sizeof *tables;
+	for (size_t t = 0; t < count; t++) {
+		for (size_t i = 0; i < tables[t].count; i++) {
+			int r = each(&tables[t].rows[i], data);
 			if (r)
 				return r;
 		}

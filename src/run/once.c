@@ -15,11 +15,8 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	*ret = (struct aj_result){ 0 };
 	if (request->snippet)
 		aj_sha256(request->code, request->code_bytes, ret->code_sha256);
-	if (aj_launch(plan, &jail, &ret->setup) < 0) {
-		struct aj_facts nothing = { 0 };
-		aj_verdict(&nothing, plan, ret);
-		return;
-	}
-	aj_watch(&jail, plan, policy, request, output, output_arg, started_us, ret);
-	aj_jail_end(&jail);
+	struct aj_facts facts = { 0 };
+	if (aj_launch(plan, &jail, &ret->setup) == 0)
+		aj_watch(&jail, plan, policy, request, output, output_arg, started_us, ret, &facts);
+	aj_verdict(&facts, plan, ret);
 }

@@ -23,6 +23,8 @@
 
 /* A runner that has sent its result has this long to leave by itself. */
 enum { LEAVE_US = 200000 };
+/* Init has this long to kill and count the jail's processes before it is killed itself. */
+enum { STOP_US = 100000 };
 
 struct watch {
 	struct aj_jail *jail;
@@ -41,9 +43,11 @@ struct watch {
 
 static void end(struct watch *w, enum aj_cause cause)
 {
-	if (w->facts.cause == AJ_CAUSE_NONE && !w->facts.exited)
+	if (w->facts.cause == AJ_CAUSE_NONE && !w->facts.exited) {
 		w->facts.cause = cause;
-	aj_jail_kill(w->jail);
+		w->deadline_us = aj_now_us() + STOP_US;
+		aj_jail_stop(w->jail);
+	}
 }
 
 static void fail_setup(struct watch *w, const char *step, const char *cause)
@@ -72,7 +76,6 @@ static void on_report(struct watch *w)
 	case AJ_MSG_EXITED:
 		w->facts.exited = true;
 		w->facts.wait_status = msg.wait_status;
-		w->facts.usage = msg.usage;
 		return;
 	default:
 		fail_setup(w, "report", "init sent a message that only we may send");
@@ -219,7 +222,7 @@ static void on_deadline(struct watch *w)
 {
 	w->deadline_us = INT64_MAX;
 	/* With an answer in hand the run is over anyway; whatever is left in there does not change it. */
-	if (w->answered)
+	if (w->answered || w->facts.cause != AJ_CAUSE_NONE)
 		aj_jail_kill(w->jail);
 	else
 		end(w, AJ_CAUSE_TIMEOUT);
@@ -240,7 +243,7 @@ static void loop(struct watch *w, int signal_fd)
 		};
 		int ready = poll(fds, sizeof fds / sizeof *fds, timeout_ms(w));
 		if (ready < 0 && errno != EINTR)
-			end(w, AJ_CAUSE_PROTOCOL);
+			fail_setup(w, "watch", "poll failed");
 		if (ready <= 0) {
 			if (ready == 0)
 				on_deadline(w);
@@ -299,7 +302,7 @@ static int watched_signals(sigset_t *before)
 }
 
 void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
-              aj_output_fn *output, void *output_arg, int64_t started_us, struct aj_result *ret)
+              aj_output_fn *output, void *output_arg, int64_t started_us, struct aj_result *ret, struct aj_facts *ret_facts)
 {
 	struct watch w = { .jail = jail, .plan = plan, .policy = policy, .request = request, .output = output,
 		           .output_arg = output_arg, .result = ret, .deadline_us = INT64_MAX };
@@ -319,8 +322,9 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 	drain(&w);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	aj_cgroup_usage(jail->cgroup, &w.facts.cgroup_peak_bytes, &w.facts.cgroup_oom_kills);
+	aj_jail_end(jail, &w.facts.usage);
 	ret->wall_us = (uint64_t)(aj_now_us() - started_us);
 	aj_frame_next(&w.inbox);
 	free(w.outbox.data);
-	aj_verdict(&w.facts, plan, ret);
+	*ret_facts = w.facts;
 }

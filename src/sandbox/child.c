@@ -177,12 +177,12 @@ static int step_rlimits(struct child *c, struct aj_error *err)
 {
 	for (size_t i = 0; i < c->plan->rlimits.count; i++) {
 		const struct aj_rlimit *row = &c->plan->rlimits.items[i];
-		struct rlimit now, want = { row->value, row->value };
-		if (getrlimit((__rlimit_resource_t)row->resource, &now) < 0)
-			return aj_fail(err, AJ_EXIT_SETUP, "rlimits", errno, "read %s", row->name);
-		if (want.rlim_max > now.rlim_max)
-			want.rlim_cur = want.rlim_max = now.rlim_max;
-		if (setrlimit((__rlimit_resource_t)row->resource, &want) < 0)
+		/* A CPU limit first warns by SIGXCPU, which tells it from a kill by somebody else. */
+		struct rlimit now, want = { row->value, row->value + (row->resource == RLIMIT_CPU) };
+		if (setrlimit((__rlimit_resource_t)row->resource, &want) == 0)
+			continue;
+		/* Ours is lower already; the lower one stays. */
+		if (errno != EPERM || getrlimit((__rlimit_resource_t)row->resource, &now) < 0 || now.rlim_max > row->value)
 			return aj_fail(err, AJ_EXIT_SETUP, "rlimits", errno, "set %s", row->name);
 	}
 	return 0;

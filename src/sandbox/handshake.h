@@ -2,7 +2,6 @@
  * A closed socket is never consent: a reader gets the message it expects or fails. */
 #pragma once
 #include <stdint.h>
-#include <sys/resource.h>
 
 #include "base/error.h"
 
@@ -18,7 +17,6 @@ struct aj_msg {
 	int32_t errnum;
 	int32_t wait_status; /* EXITED */
 	int32_t exit_code;   /* FAILED: enum aj_exit */
-	struct rusage usage; /* EXITED: of the guest and what it waited for */
 	char step[24];       /* FAILED, NOTE */
 	char cause[400];
 };

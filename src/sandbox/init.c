@@ -2,8 +2,6 @@
  * It takes no order from inside: signals of the guest's own processes are dropped, and it reads no data at all. */
 #include "sandbox/init.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,10 +22,21 @@ void aj_init_unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-_Noreturn static void report(int report_fd, int wait_status, const struct rusage *usage)
+_Noreturn static void report(int report_fd, int wait_status)
 {
-	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = wait_status, .usage = *usage };
+	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = wait_status };
 	_exit(aj_msg_send(report_fd, &msg) < 0 ? AJ_EXIT_SETUP : 0);
+}
+
+_Noreturn static void end_all(int report_fd, pid_t guest)
+{
+	int status, guest_status = SIGKILL;
+	pid_t pid;
+	kill(-1, SIGKILL);
+	while ((pid = waitpid(-1, &status, 0)) > 0)
+		if (pid == guest)
+			guest_status = status;
+	report(report_fd, guest_status);
 }
 
 _Noreturn void aj_init_run(int report_fd, pid_t guest)
@@ -36,15 +45,17 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest)
 	sigfillset(&all);
 	for (;;) {
 		int status;
-		struct rusage usage;
 		pid_t pid;
-		while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 			if (pid == guest)
-				report(report_fd, status, &usage);
+				report(report_fd, status);
 		siginfo_t info;
 		int sig = sigwaitinfo(&all, &info);
 		/* Senders outside our PID namespace have no number in it. */
-		if (sig > 0 && sig != SIGCHLD && info.si_code == SI_USER && info.si_pid == 0)
-			kill(guest, sig);
+		if (sig <= 0 || sig == SIGCHLD || info.si_code != SI_USER || info.si_pid != 0)
+			continue;
+		if (sig == AJ_SIGNAL_END)
+			end_all(report_fd, guest);
+		kill(guest, sig);
 	}
 }

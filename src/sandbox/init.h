@@ -1,6 +1,10 @@
 /* PID 1 of the jail: waits for the guest, reaps orphans, forwards signals, reports. */
 #pragma once
+#include <signal.h>
 #include <sys/types.h>
+
+/* From the supervisor: kill everything, reap it, report. Unlike SIGKILL for init itself it keeps the usage counts. */
+#define AJ_SIGNAL_END SIGPWR
 
 /* Call before forking the guest: from then on signals wait for aj_init_run(). */
 void aj_init_block_signals(void);

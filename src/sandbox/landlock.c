@@ -66,13 +66,14 @@ int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "create the ruleset");
 	uint64_t exec = plan->snippet ? 0 : FS_EXECUTE;
 	/* The snippet's runner and its libraries are executed before the filter forbids it. */
-	if (allow(ruleset, "/", READS, true, err) < 0 || allow(ruleset, "/usr", READS | FS_EXECUTE, true, err) < 0)
+	if (allow(ruleset, "/", READS, true, err) < 0 || allow(ruleset, "/usr", READS | FS_EXECUTE, true, err) < 0 ||
+	    allow(ruleset, "/dev", READS | FS_WRITE_FILE, true, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		bool tree = m->kind == AJ_MOUNT_TMPFS || m->kind == AJ_MOUNT_BIND || m->kind == AJ_MOUNT_DEVPTS;
 		uint64_t more = (m->flags & AJ_NOEXEC ? 0 : exec) | (m->flags & AJ_RO ? 0 : WRITES & attr.handled_access_fs);
-		if (!tree || !more)
+		if (!tree || !more || (m->flags & AJ_DEV))
 			continue;
 		uint64_t access = READS | more;
 		if (allow(ruleset, m->target, access, !(m->flags & AJ_OPTIONAL), err) < 0)

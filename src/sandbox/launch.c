@@ -24,6 +24,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/child.h"
 #include "sandbox/handshake.h"
+#include "sandbox/init.h"
 
 static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *err)
 {
@@ -107,11 +108,17 @@ out:
 	jail.stderr_fd = errs[0];
 	if (err->exit_code) {
 		aj_jail_kill(&jail);
-		aj_jail_end(&jail);
+		aj_jail_end(&jail, NULL);
 		return -1;
 	}
 	*ret_jail = jail;
 	return 0;
+}
+
+void aj_jail_stop(struct aj_jail *jail)
+{
+	if (jail->init_pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, jail->init_pidfd, AJ_SIGNAL_END, NULL, 0);
 }
 
 void aj_jail_kill(struct aj_jail *jail)
@@ -121,13 +128,11 @@ void aj_jail_kill(struct aj_jail *jail)
 		syscall(SYS_pidfd_send_signal, jail->init_pidfd, SIGKILL, NULL, 0);
 }
 
-void aj_jail_end(struct aj_jail *jail)
+void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 {
-	if (jail->init_pidfd >= 0) {
-		siginfo_t info;
-		while (waitid(P_PIDFD, (id_t)jail->init_pidfd, &info, WEXITED) < 0 && errno == EINTR)
-			;
-	}
+	/* libc's waitid() hides the kernel's last argument. */
+	while (jail->init_pidfd >= 0 && syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
+		;
 	aj_close(&jail->init_pidfd);
 	aj_close(&jail->report_fd);
 	aj_close(&jail->control_fd);

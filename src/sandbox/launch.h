@@ -1,6 +1,7 @@
 /* The only way to start a jail: aj_launch() returns when the jail's init exists, not when its walls stand;
  * walls and outcome arrive as messages on `report_fd`. */
 #pragma once
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "plan/plan.h"
@@ -17,8 +18,12 @@ struct aj_jail {
 /* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set and nothing left behind. */
 int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err);
 
+/* Ask init to kill and reap everything, so that what it used is counted. A jail that is still being set up ignores it. */
+void aj_jail_stop(struct aj_jail *jail);
+
 /* End every process of the jail, now. Safe to call twice. */
 void aj_jail_kill(struct aj_jail *jail);
 
-/* Wait for init, remove the cgroup, close the fds. All processes of the jail are gone when this returns. */
-void aj_jail_end(struct aj_jail *jail);
+/* Wait for init, remove the cgroup, close the fds. All processes of the jail are gone when this returns; `ret_usage` (may
+ * be NULL) gets what they used. */
+void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,22 +28,23 @@ static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, cons
 
 static int open_source(const struct aj_mount *m, struct aj_error *err)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
-	if (path < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
+	unsigned clone = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	cleanup_fd int path = -1;
+	int tree;
+	if (m->flags & AJ_FOLLOW)
+		tree = open_tree(AT_FDCWD, m->source, clone);
+	else if ((tree = path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how)) >= 0)
+		tree = open_tree(path, "", AT_EMPTY_PATH | clone);
+	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
 		return -1;
-	if (path < 0) {
+	if (tree < 0) {
 		bool link = errno == ELOOP;
 		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail",
 		        m->source);
 		if (link)
 			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
-		return -1;
 	}
-	int tree = open_tree(path, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	if (tree < 0)
-		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, "clone the mount of `%s`", m->source);
 	return tree;
 }
 
@@ -57,36 +59,56 @@ int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 	return 0;
 }
 
+/* The folder that the last row's target was in: neighbours in the plan share it. */
+struct place {
+	int root, dir;
+	char path[256]; /* of dir, with a slash at the end; "" for none */
+};
+
 /* Open `name` in `dir` as a folder, making it if it is not there; never through a symlink. */
 static int step_into(int dir, const char *name, bool create)
 {
-	int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (next < 0 && errno == ENOENT && create && mkdirat(dir, name, 0755) == 0)
-		next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return next;
+	if (create && mkdirat(dir, name, 0755) < 0 && errno != EEXIST && errno != EROFS)
+		return -1;
+	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The folder that holds `target`; its last part is returned in `ret_name`. */
-static int open_parent(int root, const char *target, bool create, char *name, size_t name_bytes)
+static bool bad_part(const char *part, size_t bytes)
 {
-	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
-	for (const char *at = target + 1;; at += 1) {
+	return bytes == 0 || bytes > NAME_MAX || (bytes <= 2 && strncmp(part, "..", bytes) == 0);
+}
+
+/* Make `place` the folder that holds `target`; returns the last part of its name, or NULL with errno. */
+static const char *enter_parent(struct place *place, const char *target, bool create)
+{
+	const char *name = strrchr(target, '/') + 1;
+	size_t parent_bytes = (size_t)(name - target);
+	errno = EINVAL;
+	if (bad_part(name, strlen(name)) || parent_bytes >= sizeof place->path)
+		return NULL;
+	if (strlen(place->path) == parent_bytes && memcmp(place->path, target, parent_bytes) == 0)
+		return name;
+	aj_close(&place->dir);
+	place->path[0] = '\0';
+	cleanup_fd int dir = fcntl(place->root, F_DUPFD_CLOEXEC, 3);
+	for (const char *at = target + 1; at < name; at += strcspn(at, "/") + 1) {
+		char part[NAME_MAX + 1];
 		size_t bytes = strcspn(at, "/");
-		if (bytes == 0 || bytes >= name_bytes || (bytes <= 2 && strncmp(at, "..", bytes) == 0)) {
-			errno = EINVAL;
-			return -1;
-		}
-		memcpy(name, at, bytes);
-		name[bytes] = '\0';
-		at += bytes;
-		if (!*at)
-			return aj_steal(&dir);
-		int next = step_into(dir, name, create);
+		errno = EINVAL;
+		if (bad_part(at, bytes))
+			return NULL;
+		memcpy(part, at, bytes);
+		part[bytes] = '\0';
+		int next = step_into(dir, part, create);
 		if (next < 0)
-			return -1;
+			return NULL;
 		close(dir);
 		dir = next;
 	}
+	memcpy(place->path, target, parent_bytes);
+	place->path[parent_bytes] = '\0';
+	place->dir = aj_steal(&dir);
+	return name;
 }
 
 /* The mount point itself, of the same type as what is going to cover it. */
@@ -94,16 +116,14 @@ static int open_target(int parent, const char *name, bool folder, bool create)
 {
 	if (folder)
 		return step_into(parent, name, create);
-	int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT && create && mknodat(parent, name, S_IFREG | 0444, 0) == 0)
-		fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	bool made = create && mknodat(parent, name, S_IFREG | 0444, 0) == 0;
+	cleanup_fd int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))) {
-		close(fd);
+	if (fd >= 0 && !made && (fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))) {
 		errno = ELOOP;
 		return -1;
 	}
-	return fd;
+	return aj_steal(&fd);
 }
 
 static int bind_row(const struct aj_mount *m, int parent, const char *name, int source, struct aj_error *err)
@@ -162,27 +182,26 @@ static int text_row(const struct aj_mount *m, int parent, const char *name, stru
 	return 0;
 }
 
-static int apply_row(const struct aj_mount *m, int root, int source, struct aj_error *err)
+static int apply_row(const struct aj_mount *m, struct place *place, int source, struct aj_error *err)
 {
-	char name[256];
 	if (m->kind == AJ_MOUNT_BIND && source < 0)
 		return 0;
-	cleanup_fd int parent = open_parent(root, m->target, !(m->flags & AJ_MASK), name, sizeof name);
-	if (parent < 0)
+	const char *name = enter_parent(place, m->target, !(m->flags & AJ_MASK));
+	if (!name)
 		return errno == ENOENT && (m->flags & AJ_MASK) ? 0 : fail(err, m, errno, "open the folder of");
 	switch (m->kind) {
 	case AJ_MOUNT_BIND:
-		return bind_row(m, parent, name, source, err);
+		return bind_row(m, place->dir, name, source, err);
 	case AJ_MOUNT_TMPFS:
 	case AJ_MOUNT_PROC:
 	case AJ_MOUNT_DEVPTS:
-		return fs_row(m, parent, name, err);
+		return fs_row(m, place->dir, name, err);
 	case AJ_MOUNT_FILE:
-		return text_row(m, parent, name, err);
+		return text_row(m, place->dir, name, err);
 	case AJ_MOUNT_SYMLINK:
-		return symlinkat(m->source, parent, name) < 0 ? fail(err, m, errno, "link") : 0;
+		return symlinkat(m->source, place->dir, name) < 0 ? fail(err, m, errno, "link") : 0;
 	case AJ_MOUNT_DIR:
-		return mkdirat(parent, name, m->mode) < 0 ? fail(err, m, errno, "make") : 0;
+		return mkdirat(place->dir, name, m->mode) < 0 ? fail(err, m, errno, "make") : 0;
 	}
 	return fail(err, m, EINVAL, "unknown kind of row");
 }
@@ -196,12 +215,11 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 	cleanup_fd int root = open(CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "mounts", errno, "open the new root");
-	for (size_t i = 0; i < plan->mounts.count; i++) {
-		if (apply_row(&plan->mounts.items[i], root, fds[i], err) < 0)
+	struct place place = { .root = root, .dir = -1 };
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (apply_row(&plan->mounts.items[i], &place, fds[i], err) < 0)
 			return -1;
-		if (fds[i] >= 0)
-			close(fds[i]);
-	}
+	aj_close(&place.dir);
 	return aj_steal(&root);
 }
 

@@ -3,8 +3,31 @@
 #include "sandbox/netns.h"
 
 #include <net/if.h>
+#include <netdb.h>
 #include <netlink/netlink.h>
 #include <netlink/route/link.h>
+
+/* libnl's parser of textual addresses, which is never called, would pull libc's resolver into a static program, and with
+ * it code that loads shared objects at run time. These take its place. */
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **res)
+{
+	(void)node, (void)service, (void)hints, (void)res;
+	return EAI_FAIL;
+}
+void freeaddrinfo(struct addrinfo *res)
+{
+	(void)res;
+}
+struct protoent *getprotobyname(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+struct protoent *getprotobynumber(int proto)
+{
+	(void)proto;
+	return NULL;
+}
 
 /* A new network namespace always numbers its loopback interface 1. */
 enum { LOOPBACK_INDEX = 1 };

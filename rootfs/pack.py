@@ -1,0 +1,313 @@
+"""Fills OUT/tree from the places build.sh found and writes OUT/manifest; run by the very interpreter that is packed.
+It refuses a library it cannot find, a path with a space, a file that does not compile, and whatever exclude.list names."""
+import argparse
+import errno
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+
+import elf
+import manifest
+import pyc
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA_LIMIT = 4 << 20  # a larger file that is neither code nor a library deserves a look first
+
+
+def die(text):
+    sys.exit("rootfs: error: " + text)
+
+
+def note(text):
+    print("rootfs: " + text, file=sys.stderr)
+
+
+class Excludes:
+    """The rows of exclude.list for one place; a row matches a path or any folder above it."""
+
+    def __init__(self, place):
+        self.globs = []
+        with open(os.path.join(HERE, "exclude.list"), encoding="utf-8") as f:
+            for line in f:
+                if line.startswith(place + ":"):
+                    self.globs.append(line[len(place) + 1:].split()[0])
+        self.match = re.compile("|".join(fnmatch.translate(g) for g in self.globs)).match
+
+    def __contains__(self, path):
+        return self.match(path) is not None or self.match("/" + path) is not None
+
+
+class Tree:
+    """The result being filled: every method writes below OUT/tree and keeps the modes plain."""
+
+    def __init__(self, top, strip):
+        self.top, self.strip, self.objects = top, strip, []
+
+    def path(self, jail_path):
+        if re.search(r"[\s\\]", jail_path):
+            die("a path with a space cannot be listed in the manifest: %r" % jail_path)
+        full = self.top + jail_path
+        os.makedirs(os.path.dirname(full), mode=0o755, exist_ok=True)
+        return full
+
+    def write(self, jail_path, data, mode=0o644):
+        full = self.path(jail_path)
+        with open(full, "wb") as f:
+            f.write(data)
+        os.chmod(full, mode)
+
+    def copy(self, source, jail_path, mode=0o644):
+        with open(source, "rb") as f:
+            self.write(jail_path, f.read(), mode)
+
+    def copy_elf(self, source, jail_path, mode=0o644):
+        """Also remembers the object, so that close_over() brings what it needs."""
+        self.copy(source, jail_path, mode)
+        if self.strip:
+            subprocess.run(["strip", "--strip-unneeded", self.top + jail_path], check=True, stderr=subprocess.DEVNULL)
+            os.chmod(self.top + jail_path, mode)
+        self.objects.append((source, jail_path))
+
+
+class Libraries:
+    """Finds shared libraries: next to the object as its run path says, else in the system folders of the source."""
+
+    def __init__(self, args, machine):
+        self.machine, self.index, self.extra, self.root = machine, {}, [], args.root
+        if args.root == "/":
+            self._index_host()
+        else:
+            self._index_root(args.root)
+
+    def _index_root(self, root):
+        found = []
+        for lib in ("lib", "lib64", "usr/lib", "usr/lib64"):
+            for folder, _, names in os.walk(os.path.join(root, lib)):
+                found += [(folder.count("/"), os.path.join(folder, n)) for n in names if ".so" in n]
+        # The shallowest wins: lib/TRIPLET/libx.so before lib/TRIPLET/variant/libx.so.
+        for _, path in sorted(found):
+            real = beneath(root, path)
+            if real:
+                self.index.setdefault(os.path.basename(path), real)
+
+    def _index_host(self):
+        listing = ""
+        for tool in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
+            try:
+                listing = subprocess.run([tool, "-p"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
+                break
+            except OSError:
+                continue
+        for line in listing.splitlines():
+            soname, arrow, path = line.strip().partition(" => ")
+            if arrow and self._fits(path):
+                self.index.setdefault(soname.split()[0], path)
+        self.extra = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+
+    def _fits(self, path):
+        try:
+            return elf.Elf(path).machine == self.machine
+        except (OSError, ValueError):
+            return False
+
+    def find(self, soname, source, runpath):
+        origin = os.path.dirname(os.path.realpath(source))
+        for folder in runpath:
+            if folder.startswith("/"):
+                folder = self.root.rstrip("/") + folder  # never a library of the host for an interpreter that is not
+            folder = folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)
+            path = os.path.join(folder, soname)
+            if folder.startswith("/") and os.path.isfile(path) and self._fits(path):
+                if folder not in self.extra:
+                    self.extra.insert(0, folder)
+                return path
+        if soname in self.index:
+            return self.index[soname]
+        for folder in self.extra:
+            path = os.path.join(folder, soname)
+            if os.path.isfile(path) and self._fits(path):
+                return path
+        return None
+
+
+def beneath(root, path):
+    """The regular file that path means inside root, following links as if root were /; else None."""
+    for _ in range(20):
+        if not os.path.islink(path):
+            return path if os.path.isfile(path) else None
+        target = os.readlink(path)
+        path = root.rstrip("/") + target if target.startswith("/") else os.path.join(os.path.dirname(path), target)
+        path = os.path.normpath(path)
+    return None
+
+
+def in_jail(path):
+    """/lib64/x -> /usr/lib64/x: the jail's /lib, /lib64 are links into /usr. None for other places (/nix, /opt)."""
+    if re.match(r"/lib[^/]*/", path):
+        return "/usr" + path
+    return path if re.match(r"/usr/lib[^/]*/", path) else None
+
+
+def take_modules(tree, args, source, jail, excludes, jobs, lenient=False):
+    """Copies one folder of modules: .py become compile jobs, shared objects and small data are copied."""
+    for folder, folders, names in os.walk(source):
+        rel = os.path.relpath(folder, source)
+        rel = "" if rel == "." else rel + "/"
+        folders[:] = sorted(d for d in folders if rel + d not in excludes)
+        for name in sorted(names):
+            if rel + name in excludes:
+                continue
+            real = beneath(args.root, os.path.join(folder, name))
+            if real is None or name.endswith((".pyc", ".pyo")):
+                continue
+            target = jail + "/" + rel + name
+            if name.endswith(".py"):
+                jobs.append((real, target, lenient))
+            elif elf.is_elf(real):
+                tree.copy_elf(real, target)
+            elif os.path.getsize(real) > DATA_LIMIT:
+                note("left out: %s (%d bytes of data)" % (target, os.path.getsize(real)))
+            else:
+                tree.copy(real, target)
+
+
+def take_layer(source, jail, jobs):
+    """Only the .py files: whatever else lies in that folder was not meant for the jail."""
+    for folder, folders, names in os.walk(source):
+        folders[:] = sorted(d for d in folders if d not in ("test", "tests", "__pycache__"))
+        for name in sorted(names):
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                jobs.append((path, jail + "/" + os.path.relpath(path, source), False))
+
+
+def close_over(tree, libraries, libdir, interp):
+    """Brings every needed library, and what those need, to libdir; an optional extension that lacks one is dropped."""
+    have, queue = {os.path.basename(interp)}, list(tree.objects)
+    inside = {jail for _, jail in tree.objects}
+    while queue:
+        source, jail = queue.pop()
+        wants, lacks = elf.Elf(source), []
+        for soname in wants.needed:
+            if soname in have:
+                continue
+            beside = [os.path.normpath(d.replace("$ORIGIN", os.path.dirname(jail))) + "/" + soname for d in wants.runpath]
+            if any(b in inside for b in beside):
+                continue  # a wheel's own library, already copied with it
+            found = libraries.find(soname, source, wants.runpath)
+            if found is None:
+                lacks.append(soname)
+                continue
+            have.add(soname)
+            tree.copy_elf(found, libdir + "/" + soname)
+            queue.append(tree.objects[-1])
+        if lacks and "/lib-dynload/" in jail:
+            note("left out: %s needs %s, not found" % (jail, ", ".join(lacks)))
+            os.unlink(tree.top + jail)
+        elif lacks:
+            die("%s needs %s, not found" % (jail, ", ".join(lacks)))
+
+
+def take_zoneinfo(tree, args):
+    source = args.zoneinfo
+    for folder, folders, names in os.walk(source):
+        if folder == source:
+            folders[:] = [d for d in folders if d not in ("posix", "right")]  # the same zones again
+        for name in names:
+            real = beneath(args.root, os.path.join(folder, name))
+            if real is None or (folder == source and name in ("localtime", "posixrules")):
+                continue
+            with open(real, "rb") as f:
+                data = f.read()
+            if data[:4] == b"TZif" or name in ("zone.tab", "zone1970.tab", "iso3166.tab", "tzdata.zi"):
+                tree.write("/usr/share/zoneinfo/" + os.path.relpath(os.path.join(folder, name), source), data)
+
+
+def build(args):
+    tree = Tree(args.out + "/tree", strip=args.source == "host" and can_strip())
+    exe = elf.Elf(args.exe)
+    interp = in_jail(exe.interp)
+    if interp is None:
+        die("%s wants the loader %r, which is outside /lib and /usr" % (args.exe, exe.interp))
+    libraries = Libraries(args, exe.machine)
+    libc = next((libraries.find(n, args.exe, []) for n in sorted(libraries.index) if re.match(r"libc\.so|libc\.musl", n)), None)
+    if libc is None:
+        die("no C library found")
+    # The folder that this C library's loader searches by default; everything goes there, whatever its origin.
+    libdir = in_jail("/" + os.path.relpath(os.path.dirname(os.path.realpath(libc)), args.root))
+    if libdir is None:
+        die("the C library is in an unusual place: " + libc)
+
+    stdlib = "/usr/lib/python" + args.version
+    jobs = []
+    tree.copy_elf(args.exe, "/usr/bin/python3", 0o755)
+    loader = libraries.find(os.path.basename(interp), args.exe, [os.path.dirname(exe.interp)])
+    tree.copy(loader or die("no loader " + exe.interp), interp, 0o755)
+    lib_rows = Excludes("lib")
+    take_modules(tree, args, args.stdlib, stdlib, lib_rows, jobs)
+    if os.path.realpath(args.dynload) != os.path.realpath(args.stdlib + "/lib-dynload"):
+        lib_rows_dynload = Under(lib_rows, "lib-dynload/")
+        take_modules(tree, args, args.dynload, stdlib + "/lib-dynload", lib_rows_dynload, jobs)
+    if getattr(sys, "platlibdir", "lib") != "lib":
+        # This interpreter looks for its library below lib64.
+        link = tree.path("/usr/%s/python%s" % (sys.platlibdir, args.version))
+        os.symlink("../lib/python" + args.version, link)
+    if args.with_:
+        take_modules(tree, args, args.dist, "/usr/lib/python3/dist-packages", Excludes("pkg"), jobs, lenient=True)
+        take_modules(tree, args, HERE + "/stub", "/usr/lib/python3/dist-packages", (), jobs)
+    if args.layer:
+        take_layer(args.layer, stdlib + "/agentjail", jobs)
+    if args.guest:
+        tree.copy(args.guest, "/usr/lib/agentjail/guest.so")
+        tree.objects.append((args.guest, "/usr/lib/agentjail/guest.so"))
+    if os.path.isdir(args.zoneinfo):
+        take_zoneinfo(tree, args)
+    close_over(tree, libraries, libdir, interp)
+    pyc.compile_all(tree, jobs)
+    prove(tree, interp, libdir)
+    manifest.write(args.out, {
+        "python": "%d.%d.%d" % sys.version_info[:3], "source": args.source,
+        "arch": os.uname().machine, "with": args.with_ or "-"})
+
+
+class Under:
+    """The same rows, for a folder that lies elsewhere on this host."""
+
+    def __init__(self, rows, prefix):
+        self.rows, self.prefix = rows, prefix
+
+    def __contains__(self, path):
+        return self.prefix + path in self.rows
+
+
+def can_strip():
+    try:
+        return subprocess.run(["strip", "--version"], stdout=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        return False
+
+
+def prove(tree, interp, libdir):
+    """A tree that cannot even start is not written."""
+    code = "import json, re, datetime, random, hashlib, decimal, math; hashlib.new('md5')"
+    argv = [tree.top + interp, "--library-path", tree.top + libdir, tree.top + "/usr/bin/python3", "-I", "-S", "-c", code]
+    got = subprocess.run(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if got.returncode:
+        die("the packed python does not work: " + got.stderr.decode(errors="replace").strip()[-300:])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    for name in ("source", "guest", "layer", "out", "version", "exe", "stdlib", "dynload", "dist", "zoneinfo", "root"):
+        p.add_argument("--" + name, default="")
+    p.add_argument("--with", dest="with_", default="")
+    os.umask(0o022)
+    try:
+        build(p.parse_args())
+    except OSError as e:
+        die("no space left on the device" if e.errno == errno.ENOSPC else str(e))
+
+
+main()

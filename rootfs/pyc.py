@@ -1,0 +1,68 @@
+"""Compiles modules ahead of time to sourceless .pyc files that are the same bytes for the same source.
+It refuses a module of the standard library that does not compile; of an added package it leaves such a file out."""
+import errno
+import importlib._bootstrap_external as loader
+import importlib.util
+import os
+import re
+import sys
+import traceback
+import warnings
+
+
+def compile_all(tree, jobs):
+    """One child per file: marshal's bytes depend on what was interned before, so each file starts from the same state."""
+    warnings.simplefilter("ignore")
+    running, width, failed = {}, max(1, len(os.sched_getaffinity(0))), False
+    for job in sorted(jobs, key=lambda job: job[1]):
+        while len(running) >= width:
+            failed |= reap(running)
+        if failed:
+            break
+        tree.path(job[1])
+        pid = os.fork()
+        if pid == 0:
+            os._exit(compile_one(tree, *job))
+        running[pid] = job
+    while running:
+        failed |= reap(running)
+    if failed:
+        sys.exit(1)
+
+
+def reap(running):
+    pid, status = os.wait()
+    source, target, lenient = running.pop(pid)
+    if status == 0:
+        return False
+    print("rootfs: %s: %s" % ("left out" if lenient else "error", target), file=sys.stderr)
+    return not lenient
+
+
+def compile_one(tree, source, target, lenient):
+    try:
+        with open(source, "rb") as f:
+            text = f.read()
+        if re.match(r"_sysconfigdata_", os.path.basename(target)):
+            text = plain_sysconfig(text)
+        # Unchecked: the loader must not look for a source that is not there.
+        code = compile(text, target, "exec", dont_inherit=True, optimize=0)
+        data = loader._code_to_hash_pyc(code, importlib.util.source_hash(text), False)
+        tree.write(target + "c", bytes(data))
+        return 0
+    except OSError as e:
+        print("rootfs: error: %s" % ("no space left on the device" if e.errno == errno.ENOSPC else e), file=sys.stderr)
+        return 1
+    except (SyntaxError, ValueError):
+        if not lenient:
+            traceback.print_exc(limit=0)
+        return 1
+
+
+def plain_sysconfig(text):
+    """How the interpreter was built, without paths and flags: they name folders of another machine."""
+    names = {}
+    exec(text, names)
+    keep = {k: v for k, v in names["build_time_vars"].items() if not isinstance(v, str) or re.fullmatch(r"[\w.+-]*", v)}
+    keep["TZPATH"] = "/usr/share/zoneinfo"  # zoneinfo asks here where its files are
+    return ("build_time_vars = %r\n" % dict(sorted(keep.items()))).encode()
