@@ -88,17 +88,22 @@ size_t aj_printable(char *out, const char *text, size_t bytes)
 {
 	static const char hex[] = "0123456789abcdef";
 	size_t at = 0;
-	for (size_t i = 0; i < bytes; i++) {
+	for (size_t i = 0; i < bytes;) {
 		unsigned char c = (unsigned char)text[i];
-		/* 0xc2 0x80..0x9f are the C1 controls, which some terminals obey as well. */
-		bool c1 = c == 0xc2 && i + 1 < bytes && (unsigned char)text[i + 1] < 0xa0;
-		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || c1) {
-			out[at++] = '\\';
-			out[at++] = 'x';
-			out[at++] = hex[c >> 4];
-			out[at++] = hex[c & 15];
-		} else {
-			out[at++] = (char)c;
+		size_t n = sequence((const unsigned char *)text + i, bytes - i);
+		/* U+0080 to U+009f are controls that some terminals obey, and so do they with a stray byte 0x80 to 0x9f. */
+		bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || n == 0 ||
+		               (c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
+		for (size_t end = i + (n ? n : 1); i < end; i++) {
+			c = (unsigned char)text[i];
+			if (control) {
+				out[at++] = '\\';
+				out[at++] = 'x';
+				out[at++] = hex[c >> 4];
+				out[at++] = hex[c & 15];
+			} else {
+				out[at++] = (char)c;
+			}
 		}
 	}
 	return at;

@@ -13,5 +13,5 @@ bool aj_parse_count(const char *text, uint64_t *ret_count);
 size_t aj_utf8_valid_prefix(const char *text, size_t bytes);
 
 /* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline
- * and tab made visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
+ * and tab, and every byte that is not UTF-8, made visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
 size_t aj_printable(char *out, const char *text, size_t bytes);

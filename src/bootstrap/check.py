@@ -7,6 +7,7 @@ source text is never read a second time. The walk keeps its own stack, so deep t
 
 import _ast
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail.names import DEFINABLE, GUARDED, HOLDERS, READABLE_NAMES, refused
 
 ATTR_GUARD = "__agentjail_attr__"    # both ends underscored: never mangled in a class body, never bindable
@@ -112,7 +113,8 @@ class Checker:
     def name(self, node):
         name, ctx = node.id, type(node.ctx)
         if ctx is Load:
-            if name[:2] == "__" and name[-2:] == "__" and len(name) > 4 and name not in READABLE_NAMES:
+            if name[:2] == "__" and name[-2:] == "__" and len(name) > 4 and (
+                    name not in READABLE_NAMES and name not in DEFINABLE):
                 if name not in (ATTR_GUARD, TYPE_GUARD) or node.__dict__.get("ours") is not True:
                     self.fail(node, "PY-NAME", "The name `%s` is not available" % name,
                               "Write the code without it.")

@@ -5,6 +5,7 @@ It refuses templates that read forbidden attributes; harmless templates go to th
 import _string
 import sys
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail.names import refused
 
 REAL_GETATTR, REAL_TYPE = getattr, type

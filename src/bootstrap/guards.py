@@ -8,6 +8,7 @@ ones are harmless since their __self__ (the real builtins module) can be read ne
 import builtins
 import sys
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail.names import GUARDED, refused
 
 ModuleType = type(sys)

@@ -9,10 +9,15 @@ import time
 class Selector:
     """Nothing is ever ready; waiting is sleeping."""
 
+    def __init__(self, loop):
+        self.loop = loop
+
     def select(self, timeout=None):
-        if timeout is None:
+        if self.loop._default_executor is not None:
+            time.sleep(0.001)  # a thread cannot wake us (there is no pipe), so look again soon
+        elif timeout is None:
             raise RuntimeError("every task waits for something that cannot happen in a jail")
-        if timeout > 0:
+        elif timeout > 0:
             time.sleep(timeout)
         return ()
 
@@ -23,15 +28,12 @@ class Selector:
 class Loop(asyncio.base_events.BaseEventLoop):
     def __init__(self):
         super().__init__()
-        self._selector = Selector()
+        self._selector = Selector(self)
 
     def _process_events(self, events):
         pass
 
     def _write_to_self(self):
-        pass  # wakes a selector that sleeps; ours sleeps short when threads are at work
-
-    async def shutdown_default_executor(self, *_):
         pass
 
 
@@ -40,6 +42,7 @@ class Policy(asyncio.events.BaseDefaultEventLoopPolicy):
 
 
 def install():
+    """From now on asyncio.run() makes such a loop."""
     asyncio.set_event_loop_policy(Policy())
 
 

@@ -10,6 +10,7 @@ system-call filter, set between it and `run`, lets no further extension module b
 
 import sys
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail.values import Raw, plain, quote, read_json, safe_repr, tagged
 
 STDOUT, STDERR = sys.stdout, sys.stderr
@@ -155,7 +156,7 @@ class Session:
         space.pop("__agentjail_value__", None)
         try:
             if code.co_flags & CO_COROUTINE:
-                drive(eval(code, space))
+                drive(eval(code, space), "asyncio" in code.co_names)
             else:
                 exec(code, space)
             value = space.pop("__agentjail_value__", None)
@@ -265,9 +266,9 @@ def keep_value(tree):
         body[-1] = new
 
 
-def drive(coroutine):
+def drive(coroutine, wants_loop):
     """Top-level await, without an event loop: enough for coroutines that wait for one another."""
-    if "asyncio" in sys.modules:
+    if wants_loop:
         from agentjail.loop import run_loop
         return run_loop(coroutine)
     try:
@@ -318,6 +319,9 @@ def preload(request):
                     __import__(name)
                 except Exception:
                     pass
+        if "asyncio" in sys.modules:
+            from agentjail.loop import install
+            install()
     except Exception:
         pass  # run() will say what is wrong with the request
 

@@ -2,6 +2,8 @@
 It refuses by exact name, never by prefix: `node.f_score` and `co_author` are normal agent code.
 """
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
+
 # Double-underscore attributes that may be *read*. Each gives a value that ordinary syntax gives as well
 # (len(x), x + y, type(x), str(e)) or plain text. What is absent is absent on purpose: __dict__, __globals__,
 # __code__, __closure__, __builtins__, __self__, __func__, __base__, __bases__, __mro__, __subclasses__,

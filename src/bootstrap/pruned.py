@@ -5,6 +5,7 @@ It refuses to grow into a list of modules: which modules agent code may import i
 import builtins
 import sys
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail.names import FRAMES, GUARDED, refused
 
 ModuleType = type(sys)
@@ -132,6 +133,10 @@ def harden(guards):
         if name not in mended and name in sys.modules:
             mended.add(name)
             sys.modules[name].__dict__.update(names)
+    if "asyncio" not in mended and "asyncio" in sys.modules:
+        mended.add("asyncio")
+        from agentjail.loop import install
+        install()  # the usual loop wants a socket pair, which the jail's filter refuses
     if "string" not in mended and "string" in sys.modules:
         mended.add("string")
         from agentjail.formats import harden_formatter

@@ -4,6 +4,7 @@ It refuses to show frames of the layer or of libraries, and to trust any method 
 Lines and columns count from 1; columns count characters, not bytes. Loaded only when there is an error.
 """
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail.values import cut
 
 MESSAGE_BYTES, TRACEBACK_BYTES, LINE_CHARS = 8 << 10, 16 << 10, 400

@@ -7,6 +7,8 @@ objects, so every walk has a budget and every call into such an object may raise
 
 from sys import modules
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
+
 MAX_DEPTH = 64          # deeper values fall back to repr: the host's JSON reader has a limit as well
 MAX_NODES = 200000      # so that a value of a million small items does not cost seconds in the jail
 SAFE_INT = 1 << 53      # beyond it, a reader that holds numbers as doubles would change the value
@@ -168,19 +170,60 @@ class Raw:
 
 def safe_repr(x, cap):
     """repr(x) of at most cap bytes, and whether it was cut; an agent's __repr__ may do anything."""
+    out = []
     try:
-        t = type(x)
-        if (t is str or t is bytes or t is list or t is tuple or t is bytearray) and len(x) > cap:
-            text = t.__repr__(x[:cap])
+        left = write_repr(x, out, cap, ())
+    except Exception as e:
+        return "<repr failed: %s>" % type(e).__name__, False
+    text, was_cut = cut("".join(out), cap)
+    return text, was_cut or left < 0
+
+
+BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), dict: ("{", "}"), set: ("{", "}"), frozenset: ("frozenset({", "})")}
+
+
+def write_repr(x, out, left, above):
+    """Append the pieces of repr(x) until some `left` characters are there: ten nested lists of ten shared
+    lists make a text that would fill any memory. Returns what is left; below zero, something is missing."""
+    t = type(x)
+    if t not in BRACKETS or not x:
+        if (t is str or t is bytes or t is bytearray) and len(x) > left:
+            text = t.__repr__(x[:max(left, 0) + 1])
         elif t is int and x.bit_length() > MAX_DIGIT_BITS:
             text = hex(x)
         else:
             text = repr(x)
-        if type(text) is not str:
-            text = str.__str__(text)
-    except Exception as e:
-        return "<repr failed: %s>" % type(e).__name__, False
-    return cut(text, cap)
+            if type(text) is not str:
+                text = str.__getitem__(text, slice(None))
+        out.append(text)
+        return left - len(text)
+    first, last = BRACKETS[t]
+    if id(x) in above:
+        out.append(t.__name__ + "(...)" if t is set or t is frozenset else first + "..." + last)
+        return left - 5
+    if len(above) > 150:
+        out.append("...")
+        return -1
+    out.append(first)
+    left -= len(first)
+    above += (id(x),)
+    items = tuple(x.items()) if t is dict else x
+    comma = False
+    for item in items:
+        if left < 0:
+            break
+        if comma:
+            out.append(", ")
+            left -= 2
+        comma = True
+        if t is dict:
+            left = write_repr(item[0], out, left, above)
+            out.append(": ")
+            left = write_repr(item[1], out, left - 2, above)
+        else:
+            left = write_repr(item, out, left, above)
+    out.append(",)" if t is tuple and len(x) == 1 else last)
+    return left - 1
 
 
 def cut(text, cap):

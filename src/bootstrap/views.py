@@ -8,6 +8,7 @@ A view is a plain module object, so reading a name from it costs what it always 
 import builtins
 import sys
 
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, not_allowed
 from agentjail.pruned import DANGEROUS_ORIGINS, HIDDEN, KEPT_DUNDERS, harden, replacement
 

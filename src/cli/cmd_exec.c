@@ -33,7 +33,8 @@ static int read_source(struct aj_options *o, const char *path, struct aj_error *
 			return aj_fail(err, AJ_EXIT_USAGE, "source", errno, "read `%s`", path);
 	o->request.code = text;
 	o->request.code_bytes = have;
-	o->request.filename = standard_input ? "<stdin>" : path;
+	bool nameable = aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
+	o->request.filename = standard_input ? "<stdin>" : nameable ? path : "<file>";
 	return 0;
 }
 

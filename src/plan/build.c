@@ -102,8 +102,7 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		{ "network", net },
 		{ "filesystem", policy->host_usr ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs" },
 		{ "capabilities", "all sets empty, no_new_privs" },
-		{ "seccomp", aj_printf(arena, "allow-list `%s`, %d calls", aj_profile_name(plan->profile),
-		                       aj_syscalls_allowed(plan->profile, plan->network)) },
+		{ "seccomp", aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile)) },
 		{ "landlock", plan->landlock_abi ? aj_printf(arena, "ABI %d", plan->landlock_abi) : "none: this kernel has no Landlock" },
 		{ "python_layer", !plan->snippet ? "none: not a snippet" : policy->layer ? "on (a rail, not a wall)" : "none: switched off" },
 	};

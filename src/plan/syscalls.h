@@ -24,6 +24,6 @@ struct aj_syscall {
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network,
                      int (*each)(const struct aj_syscall *row, void *data), void *data);
 
-/* Number of different system calls that the profile allows. */
+/* Number of different system calls that the profile allows. Compares every name with every other: not for the hot path. */
 int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network);
 const char *aj_profile_name(enum aj_profile profile);

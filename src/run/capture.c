@@ -7,31 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t half(const struct aj_capture *c)
+static size_t head_room(const struct aj_capture *c)
 {
 	return c->cap_bytes / 2;
+}
+
+static size_t ring_room(const struct aj_capture *c)
+{
+	return c->cap_bytes - head_room(c);
 }
 
 void aj_capture_add(struct aj_capture *c, const char *data, size_t bytes)
 {
 	c->total_bytes += bytes;
-	if (!c->head && !(c->head = malloc(half(c) + 1)))
+	if (!c->head && !(c->head = malloc(head_room(c) + 1)))
 		return;
-	size_t take = half(c) - c->head_bytes < bytes ? half(c) - c->head_bytes : bytes;
+	size_t take = head_room(c) - c->head_bytes < bytes ? head_room(c) - c->head_bytes : bytes;
 	memcpy(c->head + c->head_bytes, data, take);
 	c->head_bytes += take;
 	data += take;
 	bytes -= take;
-	if (bytes == 0 || (!c->ring && !(c->ring = malloc(half(c) + 1))))
+	size_t room = ring_room(c);
+	if (bytes == 0 || room == 0 || (!c->ring && !(c->ring = malloc(room))))
 		return;
-	if (bytes > half(c)) {
-		c->ring_total += bytes - half(c);
-		data += bytes - half(c);
-		bytes = half(c);
+	if (bytes > room) {
+		c->ring_total += bytes - room;
+		data += bytes - room;
+		bytes = room;
 	}
 	for (size_t left = bytes; left;) {
-		size_t at = c->ring_total % half(c);
-		size_t n = half(c) - at < left ? half(c) - at : left;
+		size_t at = c->ring_total % room;
+		size_t n = room - at < left ? room - at : left;
 		memcpy(c->ring + at, data, n);
 		c->ring_total += n;
 		data += n;
@@ -41,7 +47,7 @@ void aj_capture_add(struct aj_capture *c, const char *data, size_t bytes)
 
 uint64_t aj_capture_omitted(const struct aj_capture *c)
 {
-	return c->ring_total > half(c) ? c->ring_total - half(c) : 0;
+	return c->total_bytes > c->cap_bytes ? c->total_bytes - c->cap_bytes : 0;
 }
 
 char *aj_capture_text(const struct aj_capture *c, size_t *ret_bytes)
@@ -55,8 +61,9 @@ char *aj_capture_text(const struct aj_capture *c, size_t *ret_bytes)
 	uint64_t omitted = aj_capture_omitted(c);
 	if (omitted)
 		at += (size_t)sprintf(text + at, "\n[... %" PRIu64 " bytes omitted ...]\n", omitted);
-	size_t tail = c->ring_total < half(c) ? (size_t)c->ring_total : half(c);
-	size_t start = omitted ? c->ring_total % half(c) : 0;
+	size_t room = ring_room(c);
+	size_t tail = c->ring_total < room ? (size_t)c->ring_total : room;
+	size_t start = tail == room && room ? c->ring_total % room : 0;
 	if (tail) {
 		memcpy(text + at, c->ring + start, tail - start);
 		memcpy(text + at + tail - start, c->ring, start);

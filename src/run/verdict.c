@@ -8,11 +8,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static void set(struct aj_result *r, enum aj_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void set(struct aj_result *r, enum aj_status status, const char *fmt, ...)
+/* First cause wins: without effect once there is a reason. `limit`: the limit that was hit, or NULL. */
+static void set(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void set(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
 {
 	if (r->reason[0])
 		return;
+	r->limit_hit = limit;
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(r->reason, sizeof r->reason, fmt, ap);
@@ -38,19 +41,17 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	case AJ_CAUSE_NONE:
 		return;
 	case AJ_CAUSE_TIMEOUT:
-		r->limit_hit = "wall_clock";
-		set(r, AJ_STATUS_TIMEOUT, "wall clock limit of %lu ms reached; every process of the jail was killed", plan->wall_ms);
+		set(r, AJ_STATUS_TIMEOUT, "wall_clock", "wall clock limit of %lu ms reached; every process of the jail was killed", plan->wall_ms);
 		return;
 	case AJ_CAUSE_OUTPUT:
-		r->limit_hit = "output";
-		set(r, AJ_STATUS_LIMIT, "more than %lu bytes of output; every process of the jail was killed", plan->output_bytes);
+		set(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed", plan->output_bytes);
 		return;
 	case AJ_CAUSE_INTERRUPT:
 		r->signal = f->interrupt_signal;
-		set(r, AJ_STATUS_SIGNAL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));
+		set(r, AJ_STATUS_SIGNAL, NULL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));
 		return;
 	case AJ_CAUSE_PROTOCOL:
-		set(r, AJ_STATUS_PROTOCOL_ERROR, "the jail sent a message that is not a result");
+		set(r, AJ_STATUS_PROTOCOL_ERROR, NULL, "the jail sent a message that is not a result: %s", f->protocol_why);
 		return;
 	}
 }
@@ -65,38 +66,35 @@ static bool rlimit_oom(const struct aj_plan *plan, const struct aj_result *r)
 
 static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
-	if (f->cgroup_oom_kills) {
-		r->limit_hit = "memory";
-		set(r, AJ_STATUS_OOM, "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)", plan->memory_bytes,
+	if (f->cgroup_oom_kills)
+		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)", plan->memory_bytes,
 		    f->cgroup_oom_kills);
-	}
+	if (f->lingered)
+		return;
 	if (!f->exited)
-		set(r, AJ_STATUS_SIGNAL, "the jail's init was killed from outside");
+		set(r, AJ_STATUS_SIGNAL, NULL, "the jail's init was killed from outside");
 	if (!r->signal)
 		return;
-	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && r->cpu_us >= f->cpu_limit_ms * 1000) {
-		r->limit_hit = "cpu_time";
-		set(r, AJ_STATUS_TIMEOUT, "CPU time limit of %lu ms reached", f->cpu_limit_ms);
-	}
-	set(r, AJ_STATUS_SIGNAL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
+	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && r->cpu_us >= f->cpu_limit_ms * 1000)
+		set(r, AJ_STATUS_TIMEOUT, "cpu_time", "CPU time limit of %lu ms reached", f->cpu_limit_ms);
+	set(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
 }
 
 static void from_claim(const struct aj_plan *plan, struct aj_result *r)
 {
 	if (!r->claim) {
-		set(r, AJ_STATUS_ERROR, "the snippet's process ended with exit code %d and no result", r->exit_code);
+		set(r, AJ_STATUS_ERROR, NULL, "the snippet's process ended with exit code %d and no result", r->exit_code);
 		return;
 	}
 	const char *status = aj_claim_status(r->claim);
 	if (strcmp(status, "ok") == 0) {
-		set(r, AJ_STATUS_OK, "finished");
+		set(r, AJ_STATUS_OK, NULL, "finished");
 	} else if (strcmp(status, "rejected") == 0) {
-		set(r, AJ_STATUS_REJECTED, "refused by the import check; nothing of it ran");
+		set(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
 	} else if (rlimit_oom(plan, r)) {
-		r->limit_hit = "memory";
-		set(r, AJ_STATUS_OOM, "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)", plan->memory_bytes, r->peak_memory_bytes);
+		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)", plan->memory_bytes, r->peak_memory_bytes);
 	} else {
-		set(r, AJ_STATUS_ERROR, "the snippet raised an exception");
+		set(r, AJ_STATUS_ERROR, NULL, "the snippet raised an exception");
 	}
 }
 
@@ -105,7 +103,7 @@ void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_
 	usage(f, r);
 	if (r->setup.exit_code) {
 		char text[480];
-		set(r, AJ_STATUS_SETUP_ERROR, "%s", aj_error_text(&r->setup, text, sizeof text));
+		set(r, AJ_STATUS_SETUP_ERROR, NULL, "%s", aj_error_text(&r->setup, text, sizeof text));
 		return;
 	}
 	from_cause(f, plan, r);
@@ -113,7 +111,7 @@ void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_
 	if (plan->snippet)
 		from_claim(plan, r);
 	else if (r->exit_code == 0)
-		set(r, AJ_STATUS_OK, "finished");
+		set(r, AJ_STATUS_OK, NULL, "finished");
 	else
-		set(r, AJ_STATUS_ERROR, "exit code %d", r->exit_code);
+		set(r, AJ_STATUS_ERROR, NULL, "exit code %d", r->exit_code);
 }

@@ -128,9 +128,15 @@ static void on_armed(struct watch *w, pid_t sender)
 		aj_jail_kill(w->jail);
 }
 
+static void protocol_error(struct watch *w, const char *why)
+{
+	snprintf(w->facts.protocol_why, sizeof w->facts.protocol_why, "%s", why);
+	end(w, AJ_CAUSE_PROTOCOL);
+}
+
 static void on_frame(struct watch *w, pid_t sender)
 {
-	char why[160];
+	char why[160] = "a message out of order";
 	if (w->inbox.kind == AJ_FRAME_ARMED && !w->armed) {
 		on_armed(w, sender);
 	} else if (w->inbox.kind == AJ_FRAME_FAILED && !w->armed) {
@@ -144,7 +150,7 @@ static void on_frame(struct watch *w, pid_t sender)
 		if (leave_us < w->deadline_us)
 			w->deadline_us = leave_us;
 	} else {
-		end(w, AJ_CAUSE_PROTOCOL);
+		protocol_error(w, why);
 	}
 	aj_frame_next(&w->inbox);
 }
@@ -176,7 +182,7 @@ static void on_control(struct watch *w)
 		bool done;
 		long used = aj_frame_feed(&w->inbox, chunk + at, (size_t)(n - at), &done);
 		if (used < 0) {
-			end(w, AJ_CAUSE_PROTOCOL);
+			protocol_error(w, "larger than a result may be");
 			return;
 		}
 		at += used;
@@ -221,11 +227,16 @@ static int timeout_ms(const struct watch *w)
 static void on_deadline(struct watch *w)
 {
 	w->deadline_us = INT64_MAX;
-	/* With an answer in hand the run is over anyway; whatever is left in there does not change it. */
-	if (w->answered || w->facts.cause != AJ_CAUSE_NONE)
+	if (w->facts.lingered || w->facts.cause != AJ_CAUSE_NONE) {
 		aj_jail_kill(w->jail);
-	else
+	} else if (w->answered) {
+		/* With an answer in hand the run is over anyway; what is left in there does not change it. */
+		w->facts.lingered = true;
+		w->deadline_us = aj_now_us() + STOP_US;
+		aj_jail_stop(w->jail);
+	} else {
 		end(w, AJ_CAUSE_TIMEOUT);
+	}
 }
 
 static void loop(struct watch *w, int signal_fd)

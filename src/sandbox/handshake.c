@@ -18,7 +18,7 @@ int aj_msg_recv(int fd, struct aj_msg *msg, int flags)
 {
 	ssize_t n;
 	do
-		n = recv(fd, msg, sizeof *msg, flags);
+		n = recv(fd, msg, sizeof *msg, flags | MSG_TRUNC); /* the true length, even where it does not fit */
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return (int)n;
