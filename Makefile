@@ -30,7 +30,7 @@ LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check rootfs install bench format tidy clean help deps-build deps-check
+.PHONY: all run check docs rootfs install bench format tidy clean help deps-build deps-check
 
 all: $(AJ) rootfs
 
@@ -43,6 +43,16 @@ check: deps-check
 	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe
 	$Q sh tests/check-layers.sh
 	$Q AGENTJAIL=$(AJ) sh tests/run.sh $(UNITS)
+
+# What the documentation takes from tables in the code.
+docs: $B/gen-docs
+	$Q $< syscalls > docs/syscalls.md
+	$Q $< steps > $B/steps.md
+	$Q awk -v f=$B/steps.md '/<!-- steps begin/ { print; while ((getline l < f) > 0) print l; skip = 1 } /<!-- steps end/ { skip = 0 } !skip' \
+	    docs/architecture.md > $B/architecture.md && cp $B/architecture.md docs/architecture.md
+	$Q for c in exec run; do $< man-$$c > $B/man-$$c; done; \
+	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
+	    docs/agentjail.1.in > docs/agentjail.1
 
 bench: all
 	$Q sh tests/bench/bench.sh
@@ -78,6 +88,10 @@ $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 $B/gen-filters: $(GEN_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ -lseccomp
+
+$B/gen-docs: $B/src/gen/docs.o $(LIB_OBJS)
+	$(call SAY,LD,$@)
+	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ $(LDLIBS)
 
 $B/gen/filters.c: $B/gen-filters
 	$(call SAY,GEN,$@)

@@ -173,16 +173,6 @@ def take_modules(tree, args, source, jail, excludes, jobs, lenient=False):
                 tree.copy(real, target)
 
 
-def take_layer(source, jail, jobs):
-    """Only the .py files: whatever else lies in that folder was not meant for the jail."""
-    for folder, folders, names in os.walk(source):
-        folders[:] = sorted(d for d in folders if d not in ("test", "tests", "__pycache__"))
-        for name in sorted(names):
-            if name.endswith(".py"):
-                path = os.path.join(folder, name)
-                jobs.append((path, jail + "/" + os.path.relpath(path, source), False))
-
-
 def close_over(tree, libraries, libdir, interp):
     """Brings every needed library, and what those need, to libdir; an optional extension that lacks one is dropped."""
     have, queue = {os.path.basename(interp)}, list(tree.objects)
@@ -258,7 +248,7 @@ def build(args):
         take_modules(tree, args, args.dist, "/usr/lib/python3/dist-packages", Excludes("pkg"), jobs, lenient=True)
         take_modules(tree, args, HERE + "/stub", "/usr/lib/python3/dist-packages", (), jobs)
     if args.layer:
-        take_layer(args.layer, stdlib + "/agentjail", jobs)
+        jobs.append((args.layer, stdlib + "/agentjail.py", False))  # a folder: pyc.py bundles it
     if args.guest:
         tree.copy(args.guest, "/usr/lib/agentjail/guest.so")
         tree.objects.append((args.guest, "/usr/lib/agentjail/guest.so"))

@@ -9,6 +9,8 @@ import sys
 import traceback
 import warnings
 
+from bundle import bundle
+
 
 def compile_all(tree, jobs):
     """One child per file: marshal's bytes depend on what was interned before, so each file starts from the same state."""
@@ -41,8 +43,11 @@ def reap(running):
 
 def compile_one(tree, source, target, lenient):
     try:
-        with open(source, "rb") as f:
-            text = f.read()
+        if os.path.isdir(source):
+            text = bundle(source, target[:-3]).encode()
+        else:
+            with open(source, "rb") as f:
+                text = f.read()
         if re.match(r"_sysconfigdata_", os.path.basename(target)):
             text = plain_sysconfig(text)
         # Unchecked: the loader must not look for a source that is not there.

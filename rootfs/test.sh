@@ -122,9 +122,9 @@ check_python() {
 
 check_build() {
 	from=$(sed -n 's/^source //p;/^$/q' "$dir/manifest")
-	mkdir -p "$work/layer/sub"
+	mkdir -p "$work/layer"
 	echo 'ANSWER = 42' >"$work/layer/__init__.py"
-	echo 'from agentjail import ANSWER' >"$work/layer/sub/__init__.py"
+	echo 'from agentjail import ANSWER' >"$work/layer/part.py"
 	set -- --from "$from" --layer "$work/layer"
 	if command -v cc >/dev/null 2>&1; then
 		echo 'int answer(void) { return 42; }' | cc -shared -fPIC -x c -o "$work/guest.so" - && set -- "$@" --guest "$work/guest.so"
@@ -136,7 +136,7 @@ check_build() {
 		fi
 	done
 	if cmp "$work/b1/manifest" "$work/b2/manifest" >/dev/null; then ok "two builds, one manifest"; else bad "two builds, one manifest" "$(diff "$work/b1/manifest" "$work/b2/manifest")"; fi
-	if grep -q '/usr/lib/python3\.[0-9]*/agentjail/sub/__init__\.pyc$' "$work/b1/manifest"; then ok "--layer is compiled in"; else bad "--layer is compiled in"; fi
+	if grep -q '/usr/lib/python3\.[0-9]*/agentjail\.pyc$' "$work/b1/manifest"; then ok "--layer is compiled in"; else bad "--layer is compiled in"; fi
 	if [ ! -f "$work/guest.so" ]; then
 		skip "--guest" "no C compiler"
 	elif cmp -s "$work/guest.so" "$work/b1/tree/usr/lib/agentjail/guest.so"; then

@@ -14,6 +14,7 @@ enum aj_frame_kind {
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed */
 	AJ_FRAME_ARMED = 'A',   /* from the guest: the filter stands, no code was read yet */
 	AJ_FRAME_FAILED = 'E',  /* from the guest: the runner could not start, text */
+	AJ_FRAME_STARTED = 'S', /* from the guest: checked, the code runs from here on, so `rejected` can no longer be */
 	AJ_FRAME_RESULT = 'R',  /* from the guest: JSON claim */
 };
 

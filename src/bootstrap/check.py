@@ -8,7 +8,7 @@ source text is never read a second time. The walk keeps its own stack, so deep t
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.names import DEFINABLE, GUARDED, HOLDERS, READABLE_NAMES, refused
+from agentjail.names import DEFINABLE, GUARDED, READABLE_NAMES, refused
 
 ATTR_GUARD = "__agentjail_attr__"    # both ends underscored: never mangled in a class body, never bindable
 TYPE_GUARD = "__agentjail_type__"
@@ -16,8 +16,6 @@ VALUE_NAME = "__agentjail_value__"   # receives the last expression statement
 MAX_ERRORS = 20
 MAX_NODES = 400000                   # a tree of 400000 nodes is some 150 MB; the source cap allows more
 
-# Positional class patterns read the attributes that __match_args__ names. These types match themselves.
-SELF_MATCHING = frozenset("bool bytearray bytes dict float frozenset int list set str tuple".split())
 ATTR_FUNCTIONS = frozenset(("getattr", "setattr", "delattr"))
 
 Name, Attribute, Call, Constant = _ast.Name, _ast.Attribute, _ast.Call, _ast.Constant
@@ -92,7 +90,9 @@ class Checker:
                             setattr(node, field, new)
                             child = new
                     push((child, depth))
-        self.late()
+        if self.class_nodes or self.patterns or self.privates:
+            from agentjail import judge
+            judge.late(self)
         self.errors.sort(key=lambda e: (e[3], e[4]))
         return self.errors[:MAX_ERRORS]
 
@@ -138,7 +138,7 @@ class Checker:
         self.bind(node, node.name, "match")
 
     def match_mapping(self, node):
-        self.match_value(node)
+        self.pattern(node)
         self.bind(node, node.rest, "match")
 
     def type_param(self, node):
@@ -178,12 +178,6 @@ class Checker:
                 self.bind(alias, alias.asname or name, "from")
                 self.modules.add(alias.asname or name)
 
-    def refuse_import(self, node, name):
-        shown = name if type(name) is str else "?"
-        self.fail(node, "PY-IMPORT", "Import of %s is not allowed. %s (agentjail --allow-import %s adds it)" % (
-            shown, self.allowed.text(), shown), "Use an allowed module or write the code without it.",
-            allowed=list(self.allowed.patterns))
-
     # --- expressions ---
 
     def attribute(self, node):
@@ -194,21 +188,6 @@ class Checker:
             self.refuse_attribute(node, name, rule, store)
         elif name[:1] == "_" and type(node.value) is Name:
             self.privates.append((node.value.id, name, node))
-
-    def refuse_attribute(self, node, name, rule, store=False):
-        hint = HINTS.get(name) or HINTS[rule]
-        if rule == "PY-PRIVATE":
-            message = "The attribute `%s` is not allowed (%s)" % (name, HOLDERS[name])
-        else:
-            message = "%s the attribute `%s` is not allowed" % ("Setting" if store else "Reading", name)
-        self.fail(node, rule, message, hint)
-
-    def aug_assign(self, node):
-        target = node.target
-        if type(target) is Attribute and target.attr in GUARDED:
-            # The load half of `x.format += y` is native code: no guard would see what y receives.
-            self.fail(target, "PY-FORMAT", "`%s` cannot be the target of an augmented assignment" % target.attr,
-                      "Assign with `=`.")
 
     def call(self, node):
         func, args = node.func, node.args
@@ -263,92 +242,27 @@ class Checker:
 
     def class_(self, node):
         self.bind(node, node.name, "class")
-        self.class_nodes.append(node)  # judged in late(), when all bindings are known
+        self.class_nodes.append(node)  # judged when all bindings are known
 
-    def plain_class(self, node):
-        """Is what the statement makes a class whose __match_args__ no code at run time can have chosen?"""
-        if any(k.arg == "metaclass" or k.arg is None for k in node.keywords):
-            return False
-        for base in node.bases:
-            if type(base) is _ast.Subscript:
-                base = base.value
-            if type(base) is Attribute:
-                if type(base.value) is not Name or not self.imported(base.value.id):
-                    return False
-            elif type(base) is not Name or base.id == "type" or not (
-                    self.imported(base.id) or base.id not in self.bound or self.classes.get(base.id)):
-                return False
-        for d in node.decorator_list:
-            d = d.func if type(d) is Call else d
-            d = d.value if type(d) is Attribute else d
-            if type(d) is not Name or not self.imported(d.id):
-                return False  # a decorator of the agent may return another class
-        return True
+    def pattern(self, node):
+        from agentjail import judge
+        judge.pattern(self, node)
 
-    def imported(self, name):
-        return name in self.modules and self.bound[name] <= {"import", "from"}
+    def refuse_import(self, node, name):
+        from agentjail import judge
+        judge.refuse_import(self, node, name)
 
-    def match_class(self, node):
-        self.match_value(node)
-        for name in node.kwd_attrs:
-            rule = refused(name)
-            if rule is not None:
-                self.refuse_attribute(node, name, rule)
-            elif name in GUARDED or name[:2] == "__":
-                self.fail(node, "PY-MATCHCLASS", "A class pattern may not read `%s`" % name,
-                          "Match the class alone and read the value in the body.")
-            elif name[:1] == "_" and type(node.cls) is Name:
-                self.privates.append((node.cls.id, name, node))
-        if node.patterns:
-            self.patterns.append(node)
+    def refuse_attribute(self, node, name, rule, store=False):
+        from agentjail import judge
+        judge.refuse_attribute(self, node, name, rule, store)
 
-    def match_value(self, node):
-        """A pattern compares `a.obj` with the subject natively: a guard cannot stand there."""
-        todo = list(getattr(node, "keys", None) or [getattr(node, "value", None) or getattr(node, "cls", None)])
-        while todo:
-            part = todo.pop()
-            if type(part) is Call:  # the walk put a guard in; say so before the compiler does
-                self.fail(part, "PY-MATCHCLASS", "A pattern may not read `%s`" % part.args[-1].value,
-                          "Assign the value to a name and compare with `if`.")
-            elif type(part) is Attribute:
-                if part.attr in GUARDED:
-                    self.fail(part, "PY-MATCHCLASS", "A pattern may not read `%s`" % part.attr,
-                              "Assign the value to a name and compare with `if`.")
-                todo.append(part.value)
+    def aug_assign(self, node):
+        target = node.target
+        if type(target) is Attribute and target.attr in GUARDED:
+            # The load half of `x.format += y` is native code: no guard would see what y receives.
+            self.fail(target, "PY-FORMAT", "`%s` cannot be the target of an augmented assignment" % target.attr,
+                      "Assign with `=`.")
 
-    def late(self):
-        """What needs all bindings: patterns of rebound classes, private names of modules bound further down."""
-        for node in sorted(self.class_nodes, key=lambda n: n.lineno):
-            self.classes[node.name] = self.plain_class(node) and self.classes.get(node.name) is not False
-        for node in self.patterns:
-            cls = node.cls
-            name = cls.id if type(cls) is Name else None
-            kinds = self.bound.get(name, ())
-            if name in SELF_MATCHING and not kinds and name not in self.classes:
-                continue
-            if name is not None and self.classes.get(name) and not (set(kinds) - {"class"}):
-                continue
-            self.fail(node, "PY-MATCHCLASS", "Positional patterns are allowed only for built-in types and for classes "
-                      "that a class statement of this code defines", "Write the pattern with names: Point(x=a, y=b).")
-        for name, attr, node in self.privates:
-            if name in self.modules and attr not in ("__version__", "__name__", "__doc__", "__file__") and (
-                    self.bound.get(name, {"import"}) <= {"import"}):
-                self.fail(node, "PY-PRIVATE", "`%s.%s` is private and not allowed" % (name, attr),
-                          "Use the public names of %s." % name)
-
-
-HINTS = {
-    "PY-DUNDER": "Use the built-in function or operator for it (len(x), type(x), x[key], super().__init__()).",
-    "PY-FRAME": "Frames, tracebacks and code objects are not available; handle the exception itself.",
-    "PY-PRIVATE": "Use a public name.",
-    "PY-MANGLED": "Use the public attributes of the object.",
-    "__dict__": "Name the attributes you need, or keep the data in a dict of your own.",
-    "__traceback__": "The traceback is part of the result; use str(e) or repr(e) here.",
-    "__bases__": "Use isinstance() or issubclass().",
-    "__mro__": "Use isinstance() or issubclass().",
-    "__subclasses__": "Keep a list of your classes, for example in __init_subclass__.",
-    "__globals__": "Use the names themselves.",
-}
 
 # Fields of these types hold no tree: numbers, text, None of a Constant.
 PLAIN = frozenset((str, int, float, complex, bytes, bool, type(None), type(...)))
@@ -362,7 +276,7 @@ RULES = {
     _ast.For: Checker.other_target, _ast.AsyncFor: Checker.other_target, _ast.comprehension: Checker.other_target,
     _ast.NamedExpr: Checker.other_target, _ast.withitem: Checker.other_target,
     _ast.MatchAs: Checker.match_name, _ast.MatchStar: Checker.match_name, _ast.MatchMapping: Checker.match_mapping,
-    _ast.MatchClass: Checker.match_class, _ast.MatchValue: Checker.match_value,
+    _ast.MatchClass: Checker.pattern, _ast.MatchValue: Checker.pattern,
 }
 for _kind in ("TypeVar", "ParamSpec", "TypeVarTuple"):  # 3.12
     if hasattr(_ast, _kind):

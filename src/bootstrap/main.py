@@ -3,15 +3,19 @@ It refuses to say how a run ended as the host sees it: what it returns is a clai
 
     guest ──request──► Session.run ─► values.read_json ─► check (one tree) ─► compile ─► exec ─► values ──claim──► guest
 
-Everything used after agent code ran is bound here before it runs. Errors, tags, views and formats live in files
-that are loaded when first needed; the common snippet pays for five small files. `preload` exists because the
-system-call filter, set between it and `run`, lets no further extension module be mapped.
+Everything used after agent code ran is bound here before it runs. What only some snippets need (errors, rare tags,
+imports, formats, patterns) lives in files that are loaded then, so that 2+2 does not pay for it. `preload` exists
+because the system-call filter, set between it and `run`, lets no further extension module be mapped.
+
+SystemExit is an error like any other, with its exit_code: a snippet that ends early should call final_answer().
+Threads that still run are not waited for. Positions count from 1; columns count characters.
 """
 
 import sys
+from posix import write
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.values import Raw, plain, quote, read_json, safe_repr, tagged
+from agentjail.values import Raw, plain, read_json, safe_repr, tagged
 
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
@@ -34,6 +38,7 @@ LIMITS = {
     "value_bytes": 1 << 20,     # for a program to read
     "ast_depth": 400,           # the compiler recurses once per level; it stops at some 1000 by itself
 }
+CONTROL_FD = 3
 SETS = ("minimal", "standard", "full")
 ONLY_AST, TOP_LEVEL_AWAIT, CO_COROUTINE = 0x400, 0x2000, 0x80
 
@@ -51,6 +56,7 @@ class Session:
 
     def __init__(self):
         self.module = None          # __main__ of agent code
+        self.starter = None         # __main__ of the interpreter, kept alive
         self.checker = None         # of the last snippet: what names mean in the namespace
         self.guards = None
         self.policy = None          # (layer, builtins, imports): a session has one
@@ -58,8 +64,9 @@ class Session:
 
     # --- one snippet ---
 
-    def run(self, request):
-        reserve = bytearray(65536)  # given back when memory is short, so that there is a claim at all
+    def run(self, request, started=b""):
+        """`started` goes to the control socket between check and code: from then on no `rejected` is believed."""
+        reserve = bytearray(16384)  # given back when memory is short, so that there is a claim at all
         claim = {"status": "ok", "value": Raw("null"), "repr": "", "type": "", "error": None, "errors": [],
                  "final_answer": Raw("null"), "is_final": False, "imports": [], "truncated": {}}
         try:
@@ -67,7 +74,7 @@ class Session:
                 req = self.read(request)
             except (ValueError, KeyError, IndexError, TypeError, RecursionError) as e:
                 raise RequestError(str(e)) from None
-            self.snippet(req, claim)
+            self.snippet(req, claim, started)
         except MemoryError as e:
             del reserve
             self.failed(e, claim)
@@ -115,6 +122,7 @@ class Session:
             self.policy = policy
             self.module = ModuleType("__main__")
             # Libraries find the module of the agent's classes here, and not the one that started us.
+            self.starter = sys.modules.get("__main__")
             sys.modules["__main__"] = self.module
             if req["layer"]:
                 from agentjail.guards import Allowed, Guards
@@ -130,7 +138,7 @@ class Session:
         space["__name__"] = "__main__"
         return space
 
-    def snippet(self, req, claim):
+    def snippet(self, req, claim, started):
         self.limits = limits = req["limits"]
         self.filename = filename = self.name_file(req["filename"], req["code"])
         space = self.open(req)
@@ -154,6 +162,8 @@ class Session:
             raise FinalAnswer
         space["final_answer"] = final_answer
         space.pop("__agentjail_value__", None)
+        if started:
+            write(CONTROL_FD, started)
         try:
             if code.co_flags & CO_COROUTINE:
                 drive(eval(code, space), "asyncio" in code.co_names)
@@ -176,7 +186,8 @@ class Session:
             if answers:
                 self.answer(answers[0], claim)
             if guards is None:
-                claim["imports"] = sorted(set(sys.modules) - before)[:1000]
+                # Without guards nobody knows who imported what: the public top-level modules that are new.
+                claim["imports"] = sorted([m for m in set(sys.modules) - before if m[:1] != "_" and "." not in m])[:1000]
             else:
                 claim["imports"] = guards.imported[:1000]
 
@@ -299,12 +310,12 @@ def flush():
 SESSION = None
 
 
-def run(request):
+def run(request, started=b""):
     """One request, one claim. Further calls go on in the same namespace."""
     global SESSION
     if SESSION is None:
         SESSION = Session()
-    return SESSION.run(request)
+    return SESSION.run(request, started)
 
 
 def preload(request):

@@ -62,11 +62,12 @@ def _read(text, at):
         return _read_string(text, at + 1)
     if c == "{" or c == "[":
         return _read_items(text, _skip(text, at + 1), c == "{")
-    for word, value in (("true", True), ("false", False), ("null", None)):
-        if text.startswith(word, at):
-            return value, at + len(word)
-    end = at
-    while text[end:end + 1] in tuple("0123456789+-.eE"):
+    if c in "tfn" and c:
+        for word, value in (("true", True), ("false", False), ("null", None)):
+            if text.startswith(word, at):
+                return value, at + len(word)
+    end, size = at, len(text)
+    while end < size and text[end] in "0123456789+-.eE":
         end += 1
     number = text[at:end]
     if not number:
@@ -75,24 +76,27 @@ def _read(text, at):
 
 
 def _read_items(text, at, is_object):
-    out = {} if is_object else []
-    if text[at:at + 1] == ("}" if is_object else "]"):
+    out, close = {} if is_object else [], "}" if is_object else "]"
+    if text[at:at + 1] == close:
         return out, at + 1
     while True:
         if is_object:
             if text[at:at + 1] != '"':
                 raise ValueError("not a JSON key at character %d" % at)
             key, at = _read_string(text, at + 1)
-            at = _skip(text, at)
             if text[at:at + 1] != ":":
-                raise ValueError("no colon at character %d" % at)
+                at = _skip(text, at)
+                if text[at:at + 1] != ":":
+                    raise ValueError("no colon at character %d" % at)
             out[key], at = _read(text, _skip(text, at + 1))
         else:
             item, at = _read(text, at)
             out.append(item)
-        at = _skip(text, at)
         c = text[at:at + 1]
-        if c == ("}" if is_object else "]"):
+        if c != "," and c != close:
+            at = _skip(text, at)
+            c = text[at:at + 1]
+        if c == close:
             return out, at + 1
         if c != ",":
             raise ValueError("no comma at character %d" % at)

@@ -2,10 +2,20 @@
  * It has no opinion on the program and no Python layer; the walls are all there is. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/jail.h"
 #include "cli/options.h"
+
+/* Which of our standard fds is our controlling terminal, if we are in its foreground. */
+static int foreground_terminal(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (tcgetpgrp(fd) == getpgrp())
+			return fd;
+	return -1;
+}
 
 int aj_cmd_run(int argc, char **argv)
 {
@@ -20,6 +30,7 @@ int aj_cmd_run(int argc, char **argv)
 	}
 	aj_policy_preset(&o.policy, &arena, "command");
 	int first = aj_options_parse(&o, AJ_FOR_RUN, argc, argv, &err);
+	o.request.terminal_fd = foreground_terminal();
 	int code;
 	if (first >= 0 && first == argc) {
 		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "no command");

@@ -2,9 +2,11 @@
  * The only place of the program that prints a result; it adds nothing to it. */
 #include "cli/jail.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/show.h"
@@ -25,6 +27,17 @@ static int print_json(const struct aj_result *result, const struct aj_plan *plan
 	json_decref(doc);
 	putchar('\n');
 	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
+}
+
+/* The guest had made itself the foreground; from the background that takes a blocked SIGTTOU. */
+static void take_terminal_back(int fd)
+{
+	sigset_t ttou, before;
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &ttou, &before);
+	tcsetpgrp(fd, getpgrp());
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 int aj_jail_and_report(struct aj_options *o)
@@ -48,18 +61,21 @@ int aj_jail_and_report(struct aj_options *o)
 	aj_run_once(&plan, &o->policy, &o->request, o->json ? NULL : aj_show_output, &show, &result);
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
+	if (plan.terminal_fd >= 0)
+		take_terminal_back(plan.terminal_fd);
 	int code = aj_status_exit_code(&result, &plan);
 	if (o->json) {
-		if (print_json(&result, &plan, &o->request) < 0) {
-			aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written to standard output");
-			code = aj_print_error(&err);
-		}
+		show.failed = print_json(&result, &plan, &o->request) < 0;
 	} else if (plan.snippet) {
 		aj_show_result(&show, &result);
 	} else if (result.status == AJ_STATUS_SETUP_ERROR) {
 		aj_print_error(&result.setup);
 	} else if (result.status != AJ_STATUS_OK && result.status != AJ_STATUS_ERROR && result.status != AJ_STATUS_SIGNAL) {
 		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result.status), result.reason);
+	}
+	if (show.failed) {
+		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
+		code = aj_print_error(&err);
 	}
 	aj_result_free(&result);
 	return code;

@@ -1,8 +1,10 @@
 /* The program: finds the command by name and runs it.
  * It holds no logic of its own; each command has its file. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -27,26 +29,28 @@ static void usage(FILE *out)
 	fprintf(out, "  agentjail %-42s %s\n", "COMMAND --help | --version", "options of a command; the version");
 }
 
-int aj_print_error(const struct aj_error *err)
+/* A missing 0, 1 or 2 would be taken by the next open() and then be handed to the guest as something else; a folder
+ * would be a way out of the jail's tree. */
+static int check_stdio(void)
 {
-	char text[600];
-	fprintf(stderr, "agentjail: %s\n", aj_error_text(err, text, sizeof text));
-	if (err->fix[0])
-		fprintf(stderr, "  fix: %s\n", err->fix);
-	return err->exit_code;
-}
-
-/* A missing 0, 1 or 2 would be taken by the next open() and then be handed to the guest as something else. */
-static void fill_stdio(void)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
-			_exit(AJ_EXIT_SETUP);
+	for (int fd = 0; fd <= 2; fd++) {
+		struct stat st;
+		if (fstat(fd, &st) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+			return -1;
+		if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+			fprintf(stderr, "agentjail: standard input, output or error is a folder, which no jail may hold\n");
+			return -1;
+		}
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	fill_stdio();
+	if (check_stdio() < 0)
+		return AJ_EXIT_USAGE;
+	/* Ignored, it would stay ignored in the jail's init, whose children would then end unseen. */
+	signal(SIGCHLD, SIG_DFL);
 	if (argc > 1)
 		for (const struct aj_command *c = aj_commands; c->name; c++)
 			if (strcmp(argv[1], c->name) == 0)

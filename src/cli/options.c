@@ -143,8 +143,12 @@ static const char *add_bind_as(struct aj_options *o, const char *v, const char *
 	char *source = aj_strdup(o->arena, v), *target = strchr(source, ':'), *mode = NULL;
 	if (target) {
 		*target++ = '\0';
-		if ((mode = strchr(target, ':')))
+		if (target[0] != '/') { /* a path in the jail starts with a slash: this is the mode */
+			mode = target;
+			target = NULL;
+		} else if ((mode = strchr(target, ':'))) {
 			*mode++ = '\0';
+		}
 	}
 	struct aj_bind bind = { .source = source, .target = target ? target : source };
 	if (mode && strcmp(mode, "rw") == 0)
@@ -271,5 +275,27 @@ void aj_options_help(int command, FILE *out)
 			continue;
 		snprintf(left, sizeof left, "%s %s", table[i].name, table[i].value ? table[i].value : "");
 		fprintf(out, "  %-26s %s\n", left, table[i].help);
+	}
+}
+
+/* A hyphen in man(7) text must be escaped to stay a hyphen that can be copied. */
+static void man_text(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		fprintf(out, *text == '-' ? "\\-" : "%c", *text);
+}
+
+void aj_options_man(int command, FILE *out)
+{
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		if (!(table[i].commands & command))
+			continue;
+		fprintf(out, ".TP\n.B ");
+		man_text(table[i].name, out);
+		if (table[i].value)
+			fprintf(out, " \\fI%s\\fR", table[i].value);
+		fprintf(out, "\n");
+		man_text(table[i].help, out);
+		fprintf(out, ".\n");
 	}
 }

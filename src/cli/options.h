@@ -22,3 +22,4 @@ struct aj_options {
 /* Parse options of `command` (AJ_FOR_EXEC or AJ_FOR_RUN); the index of the first operand, or -1 with err set. */
 int aj_options_parse(struct aj_options *options, int command, int argc, char **argv, struct aj_error *err);
 void aj_options_help(int command, FILE *out);
+void aj_options_man(int command, FILE *out); /* the same as man(7) macros */

@@ -2,6 +2,8 @@
  * Nothing from inside reaches a terminal without its control characters made visible. */
 #include "cli/show.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +12,15 @@
 #include "base/text.h"
 #include "cli/command.h"
 
+int aj_print_error(const struct aj_error *err)
+{
+	char text[600];
+	fprintf(stderr, "agentjail: %s\n", aj_error_text(err, text, sizeof text));
+	if (err->fix[0])
+		fprintf(stderr, "  fix: %s\n", err->fix);
+	return err->exit_code;
+}
+
 void aj_show_init(struct aj_show *show, const struct aj_plan *plan)
 {
 	*show = (struct aj_show){ .plan = plan };
@@ -17,16 +28,16 @@ void aj_show_init(struct aj_show *show, const struct aj_plan *plan)
 	show->terminal[2] = isatty(2);
 }
 
-static void put(const struct aj_show *show, int fd, const char *data, size_t bytes)
+static void put(struct aj_show *show, int fd, const char *data, size_t bytes)
 {
 	char *safe = show->terminal[fd] ? malloc(bytes * 4 + 1) : NULL;
 	if (safe)
 		bytes = aj_printable(safe, data, bytes);
-	aj_write_all(fd, safe ? safe : data, bytes);
+	show->failed |= aj_write_all(fd, safe ? safe : data, bytes) < 0;
 	free(safe);
 }
 
-static void put_text(const struct aj_show *show, int fd, const char *text)
+static void put_text(struct aj_show *show, int fd, const char *text)
 {
 	put(show, fd, text, strlen(text));
 }
@@ -36,12 +47,23 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
 	struct aj_show *show = arg;
 	uint64_t head = show->plan->capture_bytes / 2;
 	uint64_t room = show->shown[fd] < head ? head - show->shown[fd] : 0;
-	if (room)
-		put(show, fd, data, bytes < room ? bytes : (size_t)room);
-	show->shown[fd] += bytes < room ? bytes : room;
+	if (bytes > room)
+		bytes = (size_t)room;
+	while (bytes && !show->stalled[fd]) {
+		/* A pipe that is ready takes this much without blocking, also when control characters grow fourfold. */
+		size_t piece = bytes < PIPE_BUF / 4 ? bytes : PIPE_BUF / 4;
+		struct pollfd ready = { .fd = fd, .events = POLLOUT };
+		show->stalled[fd] = poll(&ready, 1, 0) != 1;
+		if (show->stalled[fd])
+			break;
+		put(show, fd, data, piece);
+		show->shown[fd] += piece;
+		data += piece;
+		bytes -= piece;
+	}
 }
 
-static void rest(const struct aj_show *show, int fd, const struct aj_capture *capture)
+static void rest(struct aj_show *show, int fd, const struct aj_capture *capture)
 {
 	size_t bytes = 0;
 	char *text = capture->total_bytes > show->shown[fd] ? aj_capture_text(capture, &bytes) : NULL;
@@ -50,7 +72,7 @@ static void rest(const struct aj_show *show, int fd, const struct aj_capture *ca
 	free(text);
 }
 
-static void error(const struct aj_show *show, const json_t *error)
+static void error(struct aj_show *show, const json_t *error)
 {
 	const char *type = json_string_value(json_object_get(error, "type"));
 	const char *message = json_string_value(json_object_get(error, "message"));
@@ -80,7 +102,7 @@ static void error(const struct aj_show *show, const json_t *error)
 	}
 }
 
-void aj_show_result(const struct aj_show *show, const struct aj_result *r)
+void aj_show_result(struct aj_show *show, const struct aj_result *r)
 {
 	rest(show, 1, &r->out);
 	rest(show, 2, &r->err);
@@ -111,5 +133,9 @@ void aj_show_result(const struct aj_show *show, const struct aj_result *r)
 			error(show, one);
 	else if (json_is_object(json_object_get(claim, "error")))
 		error(show, json_object_get(claim, "error"));
-	fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(r->status), r->reason);
+	put_text(show, 2, "agentjail: ");
+	put_text(show, 2, aj_status_name(r->status));
+	put_text(show, 2, ": ");
+	put_text(show, 2, r->reason);
+	put_text(show, 2, "\n");
 }

@@ -7,9 +7,11 @@ struct aj_show {
 	const struct aj_plan *plan;
 	uint64_t shown[3]; /* by fd number */
 	bool terminal[3];
+	bool stalled[3]; /* its reader is slow: the rest comes at the end, the jail is not watched less for it */
+	bool failed; /* something could not be written */
 };
 void aj_show_init(struct aj_show *show, const struct aj_plan *plan);
 void aj_show_output(int fd, const char *data, size_t bytes, void *arg);
 
 /* What was not shown yet: the tail of long output, the value, the error with its source line. */
-void aj_show_result(const struct aj_show *show, const struct aj_result *result);
+void aj_show_result(struct aj_show *show, const struct aj_result *result);

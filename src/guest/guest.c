@@ -30,6 +30,8 @@ static int (*py_bytes_get)(object *, char **, ssize_t *);
 static void (*py_clear)(void);
 static void (*py_print)(void);
 static const char *(*py_version)(void);
+static int (*py_gc)(void);
+static int (*py_gc_off)(void);
 
 static const struct {
 	const char *name;
@@ -44,6 +46,8 @@ static const struct {
 	{ "PyErr_Clear", &py_clear },
 	{ "PyErr_Print", &py_print },
 	{ "Py_GetVersion", &py_version },
+	{ "PyGC_Enable", &py_gc },
+	{ "PyGC_Disable", &py_gc_off },
 };
 
 /* As `python3 -I -S -B -X utf8`: no site, no environment, no user folder, no bytecode written. */
@@ -138,6 +142,7 @@ static int runner_main(int argc, char **argv, char **env)
 	load_symbols();
 	set_path();
 	py_initialize(0);
+	py_gc_off(); /* nothing that loads now is garbage */
 	object *layer = py_import("agentjail.main");
 	object *run = layer ? py_getattr(layer, "run") : NULL;
 	if (!run) {
@@ -149,10 +154,14 @@ static int runner_main(int argc, char **argv, char **env)
 	struct aj_error err = { 0 };
 	if (aj_filter_install(&wall, &err) < 0)
 		broken("the system call filter cannot be installed");
+	py_gc();
 	send_frame(AJ_FRAME_ARMED, "", 0);
 
 	char *request = expect_frame(AJ_FRAME_REQUEST, &request_bytes);
-	object *claim = py_call(run, py_bytes(request, (ssize_t)request_bytes), NULL);
+	/* The layer itself writes this, between check and code. */
+	unsigned char started[AJ_FRAME_HEADER];
+	aj_frame_header(started, 0, AJ_FRAME_STARTED);
+	object *claim = py_call(run, py_bytes(request, (ssize_t)request_bytes), py_bytes((char *)started, sizeof started), NULL);
 	char *text;
 	ssize_t bytes;
 	if (!claim || py_bytes_get(claim, &text, &bytes) < 0) {

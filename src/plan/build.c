@@ -65,7 +65,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	plan->chdir = request->chdir ? request->chdir : "/tmp";
 	plan->control_fd = request->snippet;
 	plan->capture = request->capture || request->snippet;
-	plan->new_session = request->snippet || request->capture;
+	plan->terminal_fd = request->snippet || request->capture ? -1 : request->terminal_fd;
 }
 
 static bool word_byte(char c)

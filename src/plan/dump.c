@@ -40,7 +40,7 @@ static int dump_syscall(const struct aj_syscall *row, void *data)
 	fprintf(out, "  %s", row->name);
 	for (int i = 0; i < 2; i++)
 		if (row->arg[i].mask)
-			fprintf(out, " arg%d&%#x==%#x", row->arg[i].index, row->arg[i].mask, row->arg[i].value);
+			fprintf(out, " arg%d&%#lx==%#lx", row->arg[i].index, row->arg[i].mask, row->arg[i].value);
 	fprintf(out, row->why ? "  # %s\n" : "\n", row->why);
 	return 0;
 }

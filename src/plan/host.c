@@ -32,14 +32,37 @@ static void top_links(struct aj_host *host, struct aj_arena *arena)
 	}
 }
 
-/* Effective CAP_SETGID (6) and CAP_SETUID (7), read as bits: this needs no library. */
-static bool may_map_ids(void)
+/* Does a map of our user namespace hold `id`? *ret_initial: is it the identity of the initial namespace? */
+static bool id_exists(const char *map_path, unsigned long id, bool *ret_initial)
 {
-	char status[4096];
-	if (geteuid() != 0 || aj_read_text("/proc/self/status", status, sizeof status) < 0)
+	char map[4096];
+	unsigned long inside, outside, count;
+	bool found = false;
+	int used;
+	*ret_initial = false;
+	if (aj_read_text(map_path, map, sizeof map) < 0)
 		return false;
+	for (char *at = map; sscanf(at, "%lu %lu %lu%n", &inside, &outside, &count, &used) == 3; at += used) {
+		found |= id >= inside && id - inside < count;
+		*ret_initial |= inside == 0 && outside == 0 && count == 4294967295;
+	}
+	return found;
+}
+
+/* Effective CAP_SETGID (6) and CAP_SETUID (7), read as bits: this needs no library. */
+static void root_rights(struct aj_host *host)
+{
+	enum { NOBODY = 65534 };
+	char status[4096];
+	bool initial;
+	if (host->uid != 0)
+		return;
+	bool mapped = id_exists("/proc/self/gid_map", NOBODY, &initial);
+	mapped &= id_exists("/proc/self/uid_map", NOBODY, &host->init_root);
+	if (aj_read_text("/proc/self/status", status, sizeof status) < 0)
+		return;
 	const char *line = strstr(status, "\nCapEff:");
-	return line && (strtoull(line + 8, NULL, 16) & 0xc0) == 0xc0;
+	host->may_map_ids = mapped && line && (strtoull(line + 8, NULL, 16) & 0xc0) == 0xc0;
 }
 
 static unsigned controllers(const char *dir)
@@ -83,6 +106,15 @@ static void find_cgroup(struct aj_host *host, struct aj_arena *arena)
 		host->cgroup_why = aj_printf(arena, "our cgroup %s is not delegated to this user", dir);
 		return;
 	}
+	/* A cgroup with controllers for its children may hold no process. Ourselves we can move to a leaf, others not; only
+	 * the root of the hierarchy, which has no type, is exempt. */
+	char procs[64], self[16];
+	snprintf(self, sizeof self, "%d\n", getpid());
+	if (access(aj_printf(arena, "%s/cgroup.type", dir), F_OK) == 0 &&
+	    (aj_read_text(aj_printf(arena, "%s/cgroup.procs", dir), procs, sizeof procs) < 0 || strcmp(procs, self) != 0)) {
+		host->cgroup_why = aj_printf(arena, "other processes are in our cgroup %s, so its children can have no controllers", dir);
+		return;
+	}
 	host->cgroup = dir;
 	host->cgroup_controllers = bits;
 	host->cgroup_why = NULL;
@@ -91,7 +123,7 @@ static void find_cgroup(struct aj_host *host, struct aj_arena *arena)
 int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err)
 {
 	*host = (struct aj_host){ .uid = geteuid(), .gid = getegid() };
-	host->may_map_ids = may_map_ids();
+	root_rights(host);
 	struct utsname u;
 	if (uname(&u) == 0)
 		sscanf(u.release, "%d.%d", &host->kernel_major, &host->kernel_minor);

@@ -13,7 +13,8 @@ enum { AJ_CGROUP_MEMORY = 1, AJ_CGROUP_PIDS = 2, AJ_CGROUP_CPU = 4 };
 struct aj_host {
 	uid_t uid;
 	gid_t gid;
-	bool may_map_ids;     /* CAP_SETUID and CAP_SETGID: jails run as another host id than ours */
+	bool may_map_ids;     /* CAP_SETUID and CAP_SETGID, and id 65534 exists here: jails run as another host id than ours */
+	bool init_root;       /* we are id 0 of the initial user namespace, which RLIMIT_NPROC does not bind */
 	int kernel_major, kernel_minor;
 	int landlock_abi;     /* 0 without Landlock */
 	const char *cgroup;   /* cgroup v2 directory below which we may create leaves; NULL when there is none */

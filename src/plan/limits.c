@@ -44,6 +44,12 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 		               "with --cgroup DIR, or allow rlimits instead (limits best-effort)");
 		return -1;
 	}
+	if (policy->pids && !pids_group && plan->host_uid == 0 && host->init_root) {
+		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the jail would run as host id 0, which RLIMIT_NPROC does not bind, and there is no "
+		                                         "pids cgroup");
+		aj_advise(err, "run as an ordinary user, or as root with CAP_SETUID and CAP_SETGID");
+		return -1;
+	}
 	if (host->cgroup) {
 		plan->cgroup = host->cgroup;
 		with_cgroup(plan, arena, policy, host);

@@ -79,15 +79,17 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 
 static int user_binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, struct aj_error *err)
 {
-	static const char *const covered[] = { "/", "/proc", "/dev", "/usr" };
+	/* For a snippet also everything that the loader or the runner could look at before the filter stands. */
+	static const char *const covered[] = { "/", "/proc", "/dev", "/usr", "/etc", "/lib", "/lib64", "/bin", "/sbin" };
+	size_t count = plan->snippet ? sizeof covered / sizeof *covered : 4;
 	for (size_t i = 0; i < request->binds.count; i++) {
 		const struct aj_bind *b = &request->binds.items[i];
-		for (size_t j = 0; j < sizeof covered / sizeof *covered; j++)
+		for (size_t j = 0; j < count; j++)
 			if (strcmp(b->target, covered[j]) == 0 ||
 			    (j > 0 && strncmp(b->target, covered[j], strlen(covered[j])) == 0 && b->target[strlen(covered[j])] == '/'))
 				return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)", b->target,
 				               covered[j]);
-		row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, b->writable ? 0 : AJ_RO, "asked for by the caller");
+		row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, (b->writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0), "asked for by the caller");
 	}
 	return 0;
 }

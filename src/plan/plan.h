@@ -70,7 +70,7 @@ struct aj_plan {
 	unsigned long namespaces; /* CLONE_NEW* */
 	const char *hostname;
 	bool loopback;
-	bool new_session; /* setsid: only where no terminal is handed in */
+	int terminal_fd; /* the guest becomes its foreground process group; -1: the guest gets a session of its own */
 	AJ_LIST(struct aj_mount) mounts;
 	AJ_LIST(struct aj_rlimit) rlimits;
 	const char *cgroup; /* parent directory for the leaf, NULL for none */

@@ -16,6 +16,7 @@
 
 #define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
 #define LOW32 0xffffffffu
+#define NULL_POINTER(i) ARG(i, UINT64_MAX, 0)
 #define IS(i, v) ARG(i, LOW32, v)
 
 enum {
@@ -137,9 +138,17 @@ static const struct aj_syscall command[] = {
 	ALLOW("rt_sigaction"), ALLOW("rt_sigprocmask"), ALLOW("rt_sigreturn"), ALLOW("rt_sigpending"),
 	ALLOW("rt_sigsuspend"), ALLOW("rt_sigtimedwait"), ALLOW("rt_sigqueueinfo"), ALLOW("rt_tgsigqueueinfo"),
 	ALLOW("sigaltstack"), ALLOW("signalfd"), ALLOW("signalfd4"), ALLOW("pause"), ALLOW("alarm"),
-	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("setrlimit"), ALLOW("prlimit64"), ALLOW("getrusage"),
+	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("getrusage"),
 	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
 	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("seccomp"),
+	/* Any limit but RLIMIT_CORE (4): at 1 the kernel starts no core handler on the host, at 0 it would. The masks say
+	 * "not 4" bit by bit. */
+#define NOT_CORE(call, i)                                                                                          \
+	{ call, .arg = { ARG(i, 1, 1) }, .why = "not RLIMIT_CORE" }, { call, .arg = { ARG(i, 2, 2) }, .why = "not RLIMIT_CORE" }, \
+	{ call, .arg = { ARG(i, 8, 8) }, .why = "not RLIMIT_CORE" }, { call, .arg = { IS(i, 0) }, .why = "not RLIMIT_CORE" }
+	NOT_CORE("setrlimit", 0), NOT_CORE("prlimit64", 1),
+	{ "prlimit64", .arg = { NULL_POINTER(2) }, .why = "reading any limit" },
+#undef NOT_CORE
 	{ "clone", .arg = { ARG(0, NEW_NAMESPACES, 0) }, .why = "processes and threads, no new namespaces" },
 	{ "personality", .arg = { IS(0, 0) }, .why = "plain Linux" },
 	{ "personality", .arg = { IS(0, 0xffffffff) }, .why = "query only; never READ_IMPLIES_EXEC" },

@@ -5,11 +5,11 @@
 
 #include "policy/policy.h"
 
-/* A condition on one argument: (argument & mask) == value. The masks are 32 bits wide because the kernel
- * truncates these arguments to 32 bits: a 64-bit comparison would miss what it really does. */
+/* A condition on one argument: (argument & mask) == value. The kernel truncates integers to 32 bits, so a comparison of
+ * all 64 would miss what it really does: their masks are 32 bits wide. Pointers are compared whole. */
 struct aj_arg {
-	uint32_t mask; /* 0: no condition */
-	uint32_t value;
+	uint64_t mask; /* 0: no condition */
+	uint64_t value;
 	int index;
 };
 

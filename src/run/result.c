@@ -39,6 +39,8 @@ int aj_status_exit_code(const struct aj_result *r, const struct aj_plan *plan)
 	return statuses[r->status].exit_code;
 }
 
+enum { MAX_TREE_BYTES = 40 << 20 };
+
 enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS };
 
 static const struct {
@@ -76,9 +78,31 @@ static bool fits(const json_t *value, enum shape shape)
 	return false;
 }
 
+/* What a parsed text takes in memory, from above. A parser's tree is some eighty times its text in the worst case, and
+ * that memory would be the host's. */
+static size_t tree_bytes(const char *text, size_t bytes)
+{
+	size_t sum = bytes;
+	bool string = false;
+	for (size_t i = 0; i < bytes; i++) {
+		char c = text[i];
+		if (c == '"')
+			string = !string;
+		else if (string && c == '\\')
+			i++;
+		else if (!string)
+			sum += c == '{' ? 400 : c == '[' || c == ':' ? 160 : c == ',' ? 64 : 0;
+	}
+	return sum;
+}
+
 json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes)
 {
 	json_error_t why;
+	if (tree_bytes(text, bytes) > MAX_TREE_BYTES) {
+		snprintf(ret_reason, reason_bytes, "it would take more than %d MiB to hold", MAX_TREE_BYTES >> 20);
+		return NULL;
+	}
 	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
 	if (!json_is_object(claim)) {
 		snprintf(ret_reason, reason_bytes, "not a JSON object: %.100s", claim ? "another type" : why.text);
@@ -159,8 +183,9 @@ static void claims(json_t *doc, const struct aj_result *r)
 static void setup_error(json_t *doc, const struct aj_error *e)
 {
 	char text[600];
-	json_object_set_new(doc, "error", json_pack("{s:s, s:s, s:s, s:s}", "type", "SetupError", "step", e->step, "message",
-	                                            aj_error_text(e, text, sizeof text), "fix", e->fix));
+	aj_error_text(e, text, sizeof text);
+	json_object_set_new(doc, "error", json_pack("{s:s, s:s, s:o, s:s}", "type", "SetupError", "step", e->step, "message",
+	                                            text_json(text, strlen(text)), "fix", e->fix));
 }
 
 json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_request *request)
@@ -176,7 +201,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_t *doc = json_object();
 	json_object_set_new(doc, "id", json_string(request->id));
 	json_object_set_new(doc, "status", json_string(aj_status_name(r->status)));
-	json_object_set_new(doc, "reason", json_string(r->reason));
+	json_object_set_new(doc, "reason", text_json(r->reason, strlen(r->reason)));
 	claims(doc, r);
 	if (!ran)
 		setup_error(doc, &r->setup);
@@ -196,7 +221,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_object_set_new(doc, "limits_hit", limits);
 	json_object_set_new(doc, "enforced", enforced);
 	if (r->note[0])
-		json_object_set_new(doc, "note", json_string(r->note));
+		json_object_set_new(doc, "note", text_json(r->note, strlen(r->note)));
 	json_object_set_new(doc, "policy", json_pack("{s:s}", "name", plan->policy_name));
 	if (plan->snippet)
 		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));

@@ -25,6 +25,8 @@
 enum { LEAVE_US = 200000 };
 /* Init has this long to kill and count the jail's processes before it is killed itself. */
 enum { STOP_US = 100000 };
+/* A pipe holds at most 1 MiB, which is this many reads. */
+enum { DRAIN_READS = 16 };
 
 struct watch {
 	struct aj_jail *jail;
@@ -36,8 +38,9 @@ struct watch {
 	struct aj_result *result;
 	struct aj_facts facts;
 	struct aj_buffer outbox;
+	struct aj_buffer request_frame; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
-	bool armed, answered;
+	bool armed, started, answered; /* the runner's states, in this order */
 	int64_t deadline_us; /* INT64_MAX: none */
 };
 
@@ -87,6 +90,8 @@ static void on_output(struct watch *w, int *fd, int number)
 {
 	static char chunk[65536];
 	struct aj_capture *capture = number == 1 ? &w->result->out : &w->result->err;
+	if (*fd < 0)
+		return;
 	ssize_t n = read(*fd, chunk, sizeof chunk);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -113,7 +118,7 @@ static void on_armed(struct watch *w, pid_t sender)
 		                             "\nCapEff:\t0000000000000000\n", "\nCapBnd:\t0000000000000000\n" };
 	char path[40], status[4096];
 	snprintf(path, sizeof path, "/proc/%d/status", sender);
-	if (w->armed || sender <= 0 || aj_read_text(path, status, sizeof status) < 0) {
+	if (w->armed || sender <= 0 || w->outbox.sent < w->outbox.bytes || aj_read_text(path, status, sizeof status) < 0) {
 		fail_setup(w, "attest", "the runner's state cannot be read in /proc");
 		return;
 	}
@@ -123,14 +128,18 @@ static void on_armed(struct watch *w, pid_t sender)
 			return;
 		}
 	w->armed = true;
-	aj_wire_request(&w->outbox, w->policy, w->request, &w->result->setup);
-	if (w->result->setup.exit_code)
-		aj_jail_kill(w->jail);
+	free(w->outbox.data);
+	w->outbox = w->request_frame;
+	w->request_frame = (struct aj_buffer){ 0 };
 }
 
 static void protocol_error(struct watch *w, const char *why)
 {
-	snprintf(w->facts.protocol_why, sizeof w->facts.protocol_why, "%s", why);
+	/* It may quote the message: nothing but plain characters gets into a reason. */
+	char *at = w->facts.protocol_why;
+	for (; *why && at < w->facts.protocol_why + sizeof w->facts.protocol_why - 1; why++)
+		*at++ = *why >= ' ' && *why < 0x7f ? *why : '?';
+	*at = '\0';
 	end(w, AJ_CAUSE_PROTOCOL);
 }
 
@@ -143,9 +152,13 @@ static void on_frame(struct watch *w, pid_t sender)
 		w->inbox.body[strcspn(w->inbox.body, "\n")] = '\0';
 		fail_setup(w, "runner", w->inbox.body);
 		aj_advise(&w->result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+	} else if (w->inbox.kind == AJ_FRAME_STARTED && w->armed && !w->started && !w->answered) {
+		w->started = true;
 	} else if (w->inbox.kind == AJ_FRAME_RESULT && w->armed && !w->answered &&
 	           (w->result->claim = aj_claim_parse(w->inbox.body, w->inbox.body_bytes, why, sizeof why))) {
 		w->answered = true;
+		if (w->started && strcmp(aj_claim_status(w->result->claim), "rejected") == 0)
+			protocol_error(w, "`rejected` after the code was started");
 		int64_t leave_us = aj_now_us() + LEAVE_US;
 		if (leave_us < w->deadline_us)
 			w->deadline_us = leave_us;
@@ -206,12 +219,10 @@ static void on_signal(struct watch *w, int fd)
 	struct signalfd_siginfo info;
 	if (read(fd, &info, sizeof info) != (ssize_t)sizeof info)
 		return;
-	/* A command in our own session got the terminal's signals itself. */
-	bool from_terminal = info.ssi_code == SI_KERNEL && !w->plan->new_session;
 	if (w->plan->snippet) {
 		w->facts.interrupt_signal = (int)info.ssi_signo;
 		end(w, AJ_CAUSE_INTERRUPT);
-	} else if (!from_terminal) {
+	} else {
 		syscall(SYS_pidfd_send_signal, w->jail->init_pidfd, (int)info.ssi_signo, NULL, 0);
 	}
 }
@@ -279,7 +290,8 @@ static void loop(struct watch *w, int signal_fd)
 	}
 }
 
-/* Init is gone, so nobody writes any more: what is in the channels now is all there will be. */
+/* Init is gone, and all that it was for. What is in the channels now was written before; what somebody outside, who was
+ * handed our pipe, may still write is not waited for, and not counted beyond what a pipe can hold. */
 static void drain(struct watch *w)
 {
 	struct aj_jail *jail = w->jail;
@@ -295,10 +307,10 @@ static void drain(struct watch *w)
 			break;
 		on_control(w);
 	}
-	while (jail->stdout_fd >= 0)
+	for (int i = 0; i < DRAIN_READS; i++) {
 		on_output(w, &jail->stdout_fd, 1);
-	while (jail->stderr_fd >= 0)
 		on_output(w, &jail->stderr_fd, 2);
+	}
 }
 
 static int watched_signals(sigset_t *before)
@@ -328,6 +340,8 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 		int on = 1;
 		setsockopt(jail->control_fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 		aj_wire_arm(&w.outbox, plan);
+		if (aj_wire_request(&w.request_frame, policy, request, &ret->setup) < 0)
+			aj_jail_kill(jail);
 	}
 	loop(&w, signal_fd);
 	drain(&w);
@@ -337,5 +351,6 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 	ret->wall_us = (uint64_t)(aj_now_us() - started_us);
 	aj_frame_next(&w.inbox);
 	free(w.outbox.data);
+	free(w.request_frame.data);
 	*ret_facts = w.facts;
 }

@@ -20,11 +20,25 @@ static int fail(struct aj_error *err, int errnum, const char *what, const char *
 	return -1;
 }
 
-/* Enable what the rows need for the children of `dir`. A cgroup with processes in it may not have controllers for
- * its children, so on EBUSY we, its only inhabitant, move to a leaf and try again. */
+/* Is `pid` in the list of processes of `dir`? */
+static bool holds(const char *dir, const char *pid)
+{
+	char path[600], procs[4096];
+	snprintf(path, sizeof path, "%s/cgroup.procs", dir);
+	ssize_t bytes = aj_read_text(path, procs, sizeof procs);
+	size_t pid_bytes = strlen(pid);
+	for (char *at = procs; bytes > 0 && *at; at += strcspn(at, "\n") + 1)
+		if (strncmp(at, pid, pid_bytes) == 0 && at[pid_bytes] == '\n')
+			return true;
+	return false;
+}
+
+/* Enable what the rows need for the children of `dir`. A cgroup with processes in it may not have controllers for its
+ * children, so if we are in it we move to a leaf first: asking first would be too late, as `pids` alone is accepted and turns
+ * the cgroup into a thread root, where no jail can be born. */
 static int enable_controllers(int dir, const struct aj_plan *plan, struct aj_error *err)
 {
-	char want[64] = "", have[256] = "", path[600];
+	char want[64] = "", have[256] = "", path[600], self[16];
 	for (size_t i = 0; i < plan->cgroup_rows.count; i++) {
 		const char *name = strncmp(plan->cgroup_rows.items[i].file, "memory", 6) == 0 ? "+memory " : "+pids ";
 		if (!strstr(want, name))
@@ -37,18 +51,15 @@ static int enable_controllers(int dir, const struct aj_plan *plan, struct aj_err
 		enabled = enabled && memmem(have, strlen(have), w + 1, strcspn(w + 1, " "));
 	if (enabled)
 		return 0;
-	if (aj_write_text(dir, "cgroup.subtree_control", want) == 0)
-		return 0;
-	if (errno != EBUSY)
-		return fail(err, errno, "enable controllers in", plan->cgroup);
-	char self[16];
 	snprintf(self, sizeof self, "%d", getpid());
-	if (mkdirat(dir, "agentjail-supervisor", 0755) < 0 && errno != EEXIST)
-		return fail(err, errno, "create a leaf for ourselves in", plan->cgroup);
-	if (aj_write_text(dir, "agentjail-supervisor/cgroup.procs", self) < 0)
-		return fail(err, errno, "move ourselves to a leaf of", plan->cgroup);
+	if (faccessat(dir, "cgroup.type", F_OK, 0) == 0 && holds(plan->cgroup, self)) {
+		if (mkdirat(dir, "agentjail-supervisor", 0755) < 0 && errno != EEXIST)
+			return fail(err, errno, "create a leaf for ourselves in", plan->cgroup);
+		if (aj_write_text(dir, "agentjail-supervisor/cgroup.procs", self) < 0)
+			return fail(err, errno, "move ourselves to a leaf of", plan->cgroup);
+	}
 	if (aj_write_text(dir, "cgroup.subtree_control", want) < 0)
-		return fail(err, errno, "other processes are in the way; enable controllers in", plan->cgroup);
+		return fail(err, errno, errno == EBUSY ? "other processes are in the way; enable controllers in" : "enable controllers in", plan->cgroup);
 	return 0;
 }
 

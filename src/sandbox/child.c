@@ -170,7 +170,20 @@ static int step_stdio(struct child *c, struct aj_error *err)
 
 static int step_session(struct child *c, struct aj_error *err)
 {
-	return c->plan->new_session && setsid() < 0 ? fail(err, "session", "leave the terminal") : 0;
+	int terminal = c->plan->terminal_fd;
+	if (terminal < 0)
+		return setsid() < 0 ? fail(err, "session", "leave the caller's session") : 0;
+	/* kill(0) and its like act on the process group, which no namespace bounds. A group that is not in the foreground
+	 * may not make itself so unless the signal for that is blocked. */
+	sigset_t ttou, before;
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &ttou, &before);
+	int r = setpgid(0, 0);
+	if (r == 0)
+		r = tcsetpgrp(terminal, getpid());
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r < 0 ? fail(err, "session", "take the terminal's foreground") : 0;
 }
 
 static int step_rlimits(struct child *c, struct aj_error *err)

@@ -2,6 +2,7 @@
  * It takes no order from inside: signals of the guest's own processes are dropped, and it reads no data at all. */
 #include "sandbox/init.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@ void aj_init_block_signals(void)
 void aj_init_unblock_signals(void)
 {
 	sigset_t none;
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL); /* what the caller ignored is not the guest's business */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -46,9 +49,14 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest)
 	for (;;) {
 		int status;
 		pid_t pid;
-		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-			if (pid == guest)
+		while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+			bool stopped = WIFSTOPPED(status);
+			/* Nobody here could continue a command that Ctrl-Z stopped. A stop that it asked for itself stays. */
+			if (stopped && WSTOPSIG(status) == SIGTSTP)
+				kill(pid, SIGCONT);
+			if (pid == guest && !stopped)
 				report(report_fd, status);
+		}
 		siginfo_t info;
 		int sig = sigwaitinfo(&all, &info);
 		/* Senders outside our PID namespace have no number in it. */

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,7 +55,8 @@ static int pair(int type, int fds[2], struct aj_error *err)
 
 static int make_pipe(int fds[2], struct aj_error *err)
 {
-	if (pipe2(fds, O_CLOEXEC) < 0)
+	/* Our end must never block: the other one may end up outside the jail, and outlive it. */
+	if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make a pipe");
 	return 0;
 }
@@ -79,6 +81,11 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
 	cleanup_fd int cgroup = -1;
 
+	/* Root's groups open files too. An ordinary user's cannot be dropped, and open what they open for the user. */
+	if (plan->host_uid != geteuid() && setgroups(0, NULL) < 0) {
+		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop our supplementary groups");
+		goto out;
+	}
 	if (plan->cgroup && (cgroup = aj_cgroup_create(plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
 		goto out;
 	if (pair(SOCK_SEQPACKET, report, err) < 0 || (plan->control_fd && pair(SOCK_STREAM, control, err) < 0) ||

@@ -167,6 +167,8 @@ static int fs_row(const struct aj_mount *m, int parent, const char *name, struct
 	const char *type = m->kind == AJ_MOUNT_PROC ? "proc" : m->kind == AJ_MOUNT_DEVPTS ? "devpts" : "tmpfs";
 	if (m->kind == AJ_MOUNT_TMPFS)
 		snprintf(options, sizeof options, "mode=%04o,size=%lu,nr_inodes=%lu", m->mode, m->size_bytes, m->inodes);
+	else if (m->kind == AJ_MOUNT_PROC)
+		snprintf(options, sizeof options, "hidepid=2"); /* init's command line is the caller's */
 	else if (m->kind == AJ_MOUNT_DEVPTS)
 		snprintf(options, sizeof options, "newinstance,ptmxmode=0666,mode=0620");
 	if (mount(type, ".", type, flags, options) < 0)

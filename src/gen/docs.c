@@ -1,0 +1,70 @@
+/* Build-time tool: prints the parts of the documentation that are tables in the code.
+ * It is not part of the launcher; `make docs` runs it, and the tests compare what it says with what is committed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "plan/syscalls.h"
+#include "sandbox/steps.h"
+
+static int syscall_row(const struct aj_syscall *row, void *data)
+{
+	bool refused = *(bool *)data;
+	if ((row->errnum != 0) != refused)
+		return 0;
+	printf("| `%s` |", row->name);
+	for (int i = 0; i < 2; i++)
+		if (row->arg[i].mask)
+			printf(" argument %d & %#lx is %#lx", row->arg[i].index + 1, row->arg[i].mask, row->arg[i].value);
+	printf(" | %s |\n", row->why ? row->why : "");
+	return 0;
+}
+
+static void syscalls(enum aj_profile profile, enum aj_network network, bool refused)
+{
+	printf("| call | condition | why |\n|---|---|---|\n");
+	aj_syscalls_each(profile, network, syscall_row, &refused);
+}
+
+static void print_syscalls(void)
+{
+	printf("# System calls\n\nGenerated from src/plan/syscalls.c by `make docs`. What is in no table gets ENOSYS.\n\n");
+	printf("## A snippet may call (%d)\n\n", aj_syscalls_allowed(AJ_PROFILE_SNIPPET, AJ_NET_NONE));
+	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, false);
+	printf("\n## A snippet is refused, with an error that says so\n\n");
+	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, true);
+	printf("\n## A command may call (%d without a network, %d with one)\n\n", aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE),
+	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
+	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);
+}
+
+static void print_steps(void)
+{
+	static const struct {
+		const char *name, *why;
+	} init[] = {
+#define ROW(name, why) { #name, why },
+		AJ_INIT_STEPS(ROW)
+	}, guest[] = { AJ_GUEST_STEPS(ROW) };
+	printf("| step | in | why here |\n|---|---|---|\n");
+	for (size_t i = 0; i < sizeof init / sizeof *init; i++)
+		printf("| `%s` | init | %s |\n", init[i].name, init[i].why);
+	for (size_t i = 0; i < sizeof guest / sizeof *guest; i++)
+		printf("| `%s` | guest | %s |\n", guest[i].name, guest[i].why);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	if (strcmp(what, "syscalls") == 0)
+		print_syscalls();
+	else if (strcmp(what, "steps") == 0)
+		print_steps();
+	else if (strcmp(what, "man-exec") == 0)
+		aj_options_man(AJ_FOR_EXEC, stdout);
+	else if (strcmp(what, "man-run") == 0)
+		aj_options_man(AJ_FOR_RUN, stdout);
+	else
+		return 2;
+	return 0;
+}
