@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import bundle
 import elf
 import manifest
 import pyc
@@ -248,7 +249,8 @@ def build(args):
         take_modules(tree, args, args.dist, "/usr/lib/python3/dist-packages", Excludes("pkg"), jobs, lenient=True)
         take_modules(tree, args, HERE + "/stub", "/usr/lib/python3/dist-packages", (), jobs)
     if args.layer:
-        jobs.append((args.layer, stdlib + "/agentjail.py", False))  # a folder: pyc.py bundles it
+        jobs.append((args.layer, stdlib + "/agentjail.py", False))  # a folder: pyc.py bundles its core
+        jobs.extend((os.path.join(args.layer, name), stdlib + "/agentjail/" + name, False) for name in bundle.rest(args.layer))
     if args.guest:
         tree.copy(args.guest, "/usr/lib/agentjail/guest.so")
         tree.objects.append((args.guest, "/usr/lib/agentjail/guest.so"))

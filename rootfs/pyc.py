@@ -9,7 +9,7 @@ import sys
 import traceback
 import warnings
 
-from bundle import bundle
+import bundle
 
 
 def compile_all(tree, jobs):
@@ -44,7 +44,7 @@ def reap(running):
 def compile_one(tree, source, target, lenient):
     try:
         if os.path.isdir(source):
-            text = bundle(source, target[:-3]).encode()
+            text = bundle.bundle(source, target[:-3]).encode()
         else:
             with open(source, "rb") as f:
                 text = f.read()

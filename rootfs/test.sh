@@ -124,6 +124,7 @@ check_build() {
 	from=$(sed -n 's/^source //p;/^$/q' "$dir/manifest")
 	mkdir -p "$work/layer"
 	echo 'ANSWER = 42' >"$work/layer/__init__.py"
+	for n in values names main guards check; do echo 'from agentjail import ANSWER' >"$work/layer/$n.py"; done
 	echo 'from agentjail import ANSWER' >"$work/layer/part.py"
 	set -- --from "$from" --layer "$work/layer"
 	if command -v cc >/dev/null 2>&1; then
@@ -136,7 +137,7 @@ check_build() {
 		fi
 	done
 	if cmp "$work/b1/manifest" "$work/b2/manifest" >/dev/null; then ok "two builds, one manifest"; else bad "two builds, one manifest" "$(diff "$work/b1/manifest" "$work/b2/manifest")"; fi
-	if grep -q '/usr/lib/python3\.[0-9]*/agentjail\.pyc$' "$work/b1/manifest"; then ok "--layer is compiled in"; else bad "--layer is compiled in"; fi
+	if grep -q '/usr/lib/python3\.[0-9]*/agentjail\.pyc$' "$work/b1/manifest" && grep -q '/agentjail/part\.pyc$' "$work/b1/manifest"; then ok "--layer is compiled in"; else bad "--layer is compiled in"; fi
 	if [ ! -f "$work/guest.so" ]; then
 		skip "--guest" "no C compiler"
 	elif cmp -s "$work/guest.so" "$work/b1/tree/usr/lib/agentjail/guest.so"; then

@@ -91,6 +91,8 @@ class Session:
         if type(raw) is not dict:
             raise ValueError("the request is no JSON object")
         req = {}
+        if type(raw.get("imports")) is str:  # one string with spaces reads quicker than a list
+            raw["imports"] = raw["imports"].split()
         for key, (kind, default) in REQUEST.items():
             value = raw.pop(key, default)
             if key == "code" and value is None:
