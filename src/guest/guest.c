@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -170,6 +172,31 @@ static int runner_main(int argc, char **argv, char **env)
 	}
 	send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
 	_exit(0);
+}
+
+/* Python takes memory in arenas of 1 MiB. The first two come from one huge page where the kernel has one to give: one page
+ * fault instead of some 300, and as many pages less to free at the end, is a third of a millisecond. */
+static void *first_arena(void)
+{
+	enum { HUGE = 2 << 20 };
+	char *room = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return NULL;
+	char *aligned = (char *)(((uintptr_t)room + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
+	madvise(aligned, HUGE, MADV_HUGEPAGE); /* a wish: without it the memory is as good */
+	return aligned;
+}
+
+__attribute__((visibility("default"))) void *mmap64(void *addr, size_t bytes, int protection, int how, int fd, off64_t offset);
+void *mmap64(void *addr, size_t bytes, int protection, int how, int fd, off64_t offset)
+{
+	enum { ARENA = 1 << 20 };
+	static char *arena;
+	static int taken;
+	bool wants_arena = bytes == ARENA && !addr && fd == -1 && protection == (PROT_READ | PROT_WRITE);
+	if (wants_arena && taken < 2 && (arena || (arena = first_arena())))
+		return arena + ARENA * taken++;
+	return (void *)syscall(SYS_mmap, addr, bytes, protection, how, fd, offset);
 }
 
 /* libc's entry calls this with Python's main; ours goes in its place. */
