@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,6 +48,11 @@ int aj_write_all(int fd, const void *data, size_t bytes)
 		ssize_t n = write(fd, at, bytes);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN) { /* somebody made it nonblocking, but we mean all of it */
+			struct pollfd ready = { .fd = fd, .events = POLLOUT };
+			poll(&ready, 1, -1);
+			continue;
+		}
 		if (n < 0)
 			return -1;
 		at += n;

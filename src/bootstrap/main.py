@@ -11,8 +11,8 @@ SystemExit is an error like any other, with its exit_code: a snippet that ends e
 Threads that still run are not waited for. Positions count from 1; columns count characters.
 """
 
+import posix
 import sys
-from posix import write
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail.values import Raw, plain, read_json, safe_repr, tagged
@@ -28,6 +28,7 @@ REQUEST = {
     "builtins": (str, "standard"),
     "imports": (list, ()),
     "inputs": (dict, {}),
+    "env": (list, ()),            # NAME=value; late, so that no loader saw them
     "limits": (dict, {}),
     "id": (object, None),
 }
@@ -152,6 +153,12 @@ class Session:
         code = self.compile(req, claim)
         if code is None:
             return
+        for entry in req["env"]:
+            name, _, value = entry.partition("=")
+            posix.putenv(name, value)
+            posix.environ[name.encode()] = value.encode()
+            if "os" in sys.modules:
+                sys.modules["os"].environ[name] = value
         if req["inputs"]:
             from agentjail.tags import decode
             for name, value in req["inputs"].items():
@@ -165,7 +172,7 @@ class Session:
         space["final_answer"] = final_answer
         space.pop("__agentjail_value__", None)
         if started:
-            write(CONTROL_FD, started)
+            posix.write(CONTROL_FD, started)
         try:
             if code.co_flags & CO_COROUTINE:
                 drive(eval(code, space), "asyncio" in code.co_names)

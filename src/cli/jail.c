@@ -23,7 +23,8 @@ static const char *random_id(struct aj_arena *arena)
 static int print_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_request *request)
 {
 	json_t *doc = aj_result_json(result, plan, request);
-	int r = json_dumpf(doc, stdout, JSON_COMPACT);
+	/* To a terminal in plain ASCII: some obey control characters beyond it. */
+	int r = json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
 	json_decref(doc);
 	putchar('\n');
 	return r < 0 || fflush(stdout) != 0 ? -1 : 0;

@@ -51,6 +51,8 @@ int main(int argc, char **argv)
 		return AJ_EXIT_USAGE;
 	/* Ignored, it would stay ignored in the jail's init, whose children would then end unseen. */
 	signal(SIGCHLD, SIG_DFL);
+	/* So that a caller's file size limit is an error that we can name. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc > 1)
 		for (const struct aj_command *c = aj_commands; c->name; c++)
 			if (strcmp(argv[1], c->name) == 0)

@@ -109,10 +109,10 @@ static const char *add_env(struct aj_options *o, const char *v)
 	} else if (eq == v) {
 		return "without a name";
 	}
-	/* The loader and Python would obey these before any wall of ours stands in the guest. */
+	/* Variables reach a snippet when Python has long started: these would not do what they say. */
 	if (strncmp(v, "LD_", 3) == 0 || strncmp(v, "PYTHON", 6) == 0)
 		if (o->request.snippet)
-			return "LD_* and PYTHON* would change the runner itself";
+			return "LD_* and PYTHON* have no effect on a snippet";
 	*AJ_PUSH(o->arena, &o->request.env) = v;
 	return NULL;
 }

@@ -33,15 +33,15 @@ static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
 }
 
 /* A variable named twice: the last one wins, as in a shell. */
-static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *const *defaults, const struct aj_request *request)
+static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *const *defaults, const char *const *more, size_t more_count)
 {
 	size_t count = 0;
 	while (defaults[count])
 		count++;
-	plan->env = aj_alloc(arena, (count + request->env.count + 1) * sizeof(char *));
+	plan->env = aj_alloc(arena, (count + more_count + 1) * sizeof(char *));
 	size_t used = 0;
-	for (size_t i = 0; i < count + request->env.count; i++) {
-		const char *entry = i < count ? defaults[i] : request->env.items[i - count];
+	for (size_t i = 0; i < count + more_count; i++) {
+		const char *entry = i < count ? defaults[i] : more[i - count];
 		size_t name_bytes = (size_t)(strchr(entry, '=') - entry) + 1;
 		size_t at = 0;
 		while (at < used && strncmp(plan->env[at], entry, name_bytes) != 0)
@@ -61,7 +61,13 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                                   "USER=agent", "LANG=C.UTF-8", "TMPDIR=/tmp", NULL };
 	static char *python_argv[] = { "/usr/bin/python3", NULL };
 	plan->argv = request->snippet ? python_argv : request->argv;
-	set_env(plan, arena, request->snippet ? python_env : command_env, request);
+	if (request->snippet) {
+		set_env(plan, arena, python_env, NULL, 0);
+		for (size_t i = 0; i < request->env.count; i++)
+			*AJ_PUSH(arena, &plan->late_env) = request->env.items[i];
+	} else {
+		set_env(plan, arena, command_env, request->env.items, request->env.count);
+	}
 	plan->chdir = request->chdir ? request->chdir : "/tmp";
 	plan->control_fd = request->snippet;
 	plan->capture = request->capture || request->snippet;
@@ -96,7 +102,8 @@ static void preload(struct aj_plan *plan, struct aj_arena *arena, const struct a
 static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	const char *net = plan->namespaces & CLONE_NEWNET ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
-	                                                  : "none: the policy gives the host's network";
+	                  : plan->landlock_abi >= 6      ? "none: the policy gives the host's network"
+	                                                 : "none: the policy gives the host's network, its abstract sockets included";
 	const struct aj_enforced rows[] = {
 		{ "namespaces", "user pid mount ipc uts cgroup" },
 		{ "network", net },

@@ -58,6 +58,8 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	fprintf(out, "\nenv:\n");
 	for (char **e = plan->env; *e; e++)
 		fprintf(out, "  %s\n", *e);
+	for (size_t i = 0; i < plan->late_env.count; i++)
+		fprintf(out, "  %s  # set once the filter stands\n", plan->late_env.items[i]);
 	fprintf(out, "mounts:\n");
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		dump_mount(&plan->mounts.items[i], out);

@@ -156,10 +156,19 @@ static bool in_container(void)
 
 void aj_host_advise(struct aj_error *err)
 {
+	static const char *const steps[] = { "clone", "id_maps", "mounts", "proc", "pivot", "hostname", "loopback", "drop_caps", "sources" };
+	char name[8] = "";
+	bool ours = false;
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		ours |= strcmp(err->step, steps[i]) == 0;
+	if (!ours || (strcmp(err->step, "sources") == 0 && !in_container()))
+		return;
 	if (err->errnum != EPERM && err->errnum != EACCES && err->errnum != ENOSPC && err->errnum != EUSERS && err->errnum != EINVAL &&
 	    err->errnum != ENOSYS)
 		return;
-	if (sysctl_is("/proc/sys/user/max_user_namespaces", "0"))
+	if (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0)
+		aj_advise(err, "this seems to be a jail already, and jails do not nest: start both from outside");
+	else if (sysctl_is("/proc/sys/user/max_user_namespaces", "0"))
 		aj_advise(err, "user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`");
 	else if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", "0"))
 		aj_advise(err, "unprivileged user namespaces are switched off: `sudo sysctl kernel.unprivileged_userns_clone=1`");

@@ -63,7 +63,7 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	         !policy->memory_bytes ? "none: no limit asked for"
 	         : memory_group        ? "cgroup v2 memory.max"
 	         : plan->snippet       ? "rlimit RLIMIT_AS (no memory cgroup)"
-	                               : "rlimit RLIMIT_DATA for each process (no memory cgroup)");
+	                               : "rlimit RLIMIT_DATA for the private memory of each process; shared memory is not bounded (no memory cgroup)");
 	if (policy->pids)
 		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1, "counted in this user namespace; one more for init");
 	enforced(plan, arena, "pids",

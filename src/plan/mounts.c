@@ -42,7 +42,7 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 static void proc(struct aj_plan *plan, struct aj_arena *arena)
 {
 	static const char *const masked[] = { "/proc/keys", "/proc/key-users", "/proc/kallsyms", "/proc/kcore",
-		                              "/proc/timer_list" };
+		                              "/proc/timer_list", "/proc/cmdline" };
 	row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only its own processes; read-only");
 	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++)
 		row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_FOLLOW | AJ_MASK, "the host's, not the jail's");
@@ -94,6 +94,12 @@ static int user_binds(struct aj_plan *plan, struct aj_arena *arena, const struct
 	return 0;
 }
 
+/* Without a memory cgroup nobody charges these pages to the jail, so they may not exceed its memory either. */
+static uint64_t scratch_bytes(const struct aj_policy *policy)
+{
+	return policy->memory_bytes && policy->memory_bytes < policy->tmp_bytes ? policy->memory_bytes : policy->tmp_bytes;
+}
+
 int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                    const struct aj_request *request, const struct aj_host *host, struct aj_error *err)
 {
@@ -108,8 +114,8 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	devices(plan, arena, policy);
 	if (policy->proc)
 		proc(plan, arena);
-	tmpfs(plan, arena, "/tmp", plan->snippet ? AJ_NOEXEC : 0, 01777, policy->tmp_bytes, policy->tmp_inodes, "scratch, gone with the jail");
+	tmpfs(plan, arena, "/tmp", plan->snippet ? AJ_NOEXEC : 0, 01777, scratch_bytes(policy), policy->tmp_inodes, "scratch, gone with the jail");
 	if (!plan->snippet)
-		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, policy->tmp_bytes, policy->tmp_inodes, "shared memory of its own");
+		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes, "shared memory of its own");
 	return user_binds(plan, arena, request, err);
 }

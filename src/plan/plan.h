@@ -81,6 +81,7 @@ struct aj_plan {
 	const char *chdir;
 	char **argv;
 	char **env; /* NULL-terminated */
+	AJ_LIST(const char *) late_env; /* a snippet's own variables: set once the filter stands, as no loader may read them */
 	bool control_fd; /* the guest gets the control socket as fd 3 */
 	bool capture;
 	uint64_t wall_ms, memory_bytes, capture_bytes, output_bytes, result_bytes;

@@ -27,6 +27,10 @@ enum {
 	SET_ID_BITS = 06000,
 };
 
+/* Of fcntl, not: leases and notifications, which stall or spy on other users of a file; owners and signals, which nobody
+ * here needs. */
+#define FCNTL(cmd, why_) { "fcntl", .arg = { IS(1, cmd) }, .why = why_ }
+
 /* Enough for CPython on pure computation, and for numpy once it is loaded. */
 static const struct aj_syscall snippet[] = {
 	{ "read", .why = "files, and the request" },
@@ -41,7 +45,8 @@ static const struct aj_syscall snippet[] = {
 	{ "getdents64", .why = "import lists its folders" },
 	{ "readlink", .why = "path resolution" },
 	{ "getcwd", .why = "relative paths" },
-	{ "fcntl", .why = "close-on-exec; sqlite locks" },
+	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
+	FCNTL(5, "F_GETLK: sqlite"), FCNTL(6, "F_SETLK: sqlite"), FCNTL(7, "F_SETLKW: sqlite"), FCNTL(1030, "F_DUPFD_CLOEXEC"),
 	{ "ioctl", .arg = { IS(1, 0x5401) }, .why = "TCGETS: is it a terminal?" },
 	{ "ioctl", .arg = { IS(1, 0x5451) }, .why = "FIOCLEX" },
 	{ "ioctl", .arg = { IS(1, 0x5421) }, .why = "FIONBIO" },
@@ -97,7 +102,7 @@ static const struct aj_syscall command[] = {
 	ALLOW("read"), ALLOW("write"), ALLOW("readv"), ALLOW("writev"), ALLOW("pread64"), ALLOW("pwrite64"),
 	ALLOW("preadv"), ALLOW("pwritev"), ALLOW("preadv2"), ALLOW("pwritev2"), ALLOW("lseek"), ALLOW("close"),
 	ALLOW("close_range"), ALLOW("dup"), ALLOW("dup2"), ALLOW("dup3"), ALLOW("pipe"), ALLOW("pipe2"),
-	ALLOW("fcntl"), ALLOW("flock"), ALLOW("fsync"), ALLOW("fdatasync"), ALLOW("sync_file_range"), ALLOW("syncfs"),
+	ALLOW("flock"), ALLOW("fsync"), ALLOW("fdatasync"), ALLOW("sync_file_range"), ALLOW("syncfs"),
 	ALLOW("sync"), ALLOW("ftruncate"), ALLOW("truncate"), ALLOW("fallocate"), ALLOW("fadvise64"), ALLOW("readahead"),
 	ALLOW("sendfile"), ALLOW("splice"), ALLOW("tee"), ALLOW("vmsplice"), ALLOW("copy_file_range"), ALLOW("memfd_create"),
 	ALLOW("stat"), ALLOW("lstat"), ALLOW("fstat"), ALLOW("newfstatat"), ALLOW("statx"), ALLOW("statfs"), ALLOW("fstatfs"),
@@ -143,10 +148,8 @@ static const struct aj_syscall command[] = {
 	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("seccomp"),
 	/* Any limit but RLIMIT_CORE (4): at 1 the kernel starts no core handler on the host, at 0 it would. The masks say
 	 * "not 4" bit by bit. */
-#define NOT_CORE(call, i)                                                                                          \
-	{ call, .arg = { ARG(i, 1, 1) }, .why = "not RLIMIT_CORE" }, { call, .arg = { ARG(i, 2, 2) }, .why = "not RLIMIT_CORE" }, \
-	{ call, .arg = { ARG(i, 8, 8) }, .why = "not RLIMIT_CORE" }, { call, .arg = { IS(i, 0) }, .why = "not RLIMIT_CORE" }
-	NOT_CORE("setrlimit", 0), NOT_CORE("prlimit64", 1),
+#define NOT_CORE(mask, value) { "prlimit64", .arg = { IS(0, 0), ARG(1, mask, value) }, .why = "its own, not RLIMIT_CORE" }
+	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
 	{ "prlimit64", .arg = { NULL_POINTER(2) }, .why = "reading any limit" },
 #undef NOT_CORE
 	{ "clone", .arg = { ARG(0, NEW_NAMESPACES, 0) }, .why = "processes and threads, no new namespaces" },
@@ -179,6 +182,10 @@ static const struct aj_syscall command[] = {
 	PRCTL(0x53564d41, "PR_SET_VMA: names for memory"), PRCTL(52, "PR_GET_SPECULATION_CTRL"), PRCTL(22, "PR_SET_SECCOMP: tighten"),
 	{ "prctl", .arg = { IS(0, 4), IS(1, 0) }, .why = "PR_SET_DUMPABLE off" },
 #undef PRCTL
+	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
+	FCNTL(5, "F_GETLK"), FCNTL(6, "F_SETLK"), FCNTL(7, "F_SETLKW"), FCNTL(36, "F_OFD_GETLK"), FCNTL(37, "F_OFD_SETLK"),
+	FCNTL(38, "F_OFD_SETLKW"), FCNTL(1030, "F_DUPFD_CLOEXEC"), FCNTL(1031, "F_SETPIPE_SZ"), FCNTL(1032, "F_GETPIPE_SZ"),
+	FCNTL(1033, "F_ADD_SEALS"), FCNTL(1034, "F_GET_SEALS"),
 	/* ioctl: terminals and files; TIOCSTI (0x5412) and TIOCLINUX (0x541c) type into the caller's terminal */
 #define IOCTL(cmd, why_) { "ioctl", .arg = { IS(1, cmd) }, .why = why_ }
 	IOCTL(0x5401, "TCGETS"), IOCTL(0x5402, "TCSETS"), IOCTL(0x5403, "TCSETSW"), IOCTL(0x5404, "TCSETSF"),

@@ -39,7 +39,7 @@ int aj_status_exit_code(const struct aj_result *r, const struct aj_plan *plan)
 	return statuses[r->status].exit_code;
 }
 
-enum { MAX_TREE_BYTES = 40 << 20 };
+enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
 enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS };
 
@@ -78,11 +78,11 @@ static bool fits(const json_t *value, enum shape shape)
 	return false;
 }
 
-/* What a parsed text takes in memory, from above. A parser's tree is some eighty times its text in the worst case, and
+/* What a parsed text takes in memory, from above; SIZE_MAX when it is nested deeper than readers bear. A parser's tree is some eighty times its text in the worst case, and
  * that memory would be the host's. */
 static size_t tree_bytes(const char *text, size_t bytes)
 {
-	size_t sum = bytes;
+	size_t sum = bytes, depth = 0;
 	bool string = false;
 	for (size_t i = 0; i < bytes; i++) {
 		char c = text[i];
@@ -90,8 +90,13 @@ static size_t tree_bytes(const char *text, size_t bytes)
 			string = !string;
 		else if (string && c == '\\')
 			i++;
-		else if (!string)
-			sum += c == '{' ? 400 : c == '[' || c == ':' ? 160 : c == ',' ? 64 : 0;
+		if (string)
+			continue;
+		depth += c == '{' || c == '[';
+		depth -= (c == '}' || c == ']') && depth;
+		if (depth > MAX_DEPTH)
+			return SIZE_MAX;
+		sum += c == '{' ? 400 : c == '[' || c == ':' ? 160 : c == ',' ? 64 : 0;
 	}
 	return sum;
 }
@@ -100,7 +105,8 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 {
 	json_error_t why;
 	if (tree_bytes(text, bytes) > MAX_TREE_BYTES) {
-		snprintf(ret_reason, reason_bytes, "it would take more than %d MiB to hold", MAX_TREE_BYTES >> 20);
+		snprintf(ret_reason, reason_bytes, "it would take more than %d MiB to hold, or is nested more than %d deep", MAX_TREE_BYTES >> 20,
+		         MAX_DEPTH);
 		return NULL;
 	}
 	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);

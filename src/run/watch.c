@@ -63,7 +63,8 @@ static void on_report(struct watch *w)
 {
 	struct aj_msg msg;
 	int r = aj_msg_recv(w->jail->report_fd, &msg, MSG_DONTWAIT);
-	if (r < 0 && errno == EAGAIN)
+	/* Init died with a message of ours unread: that error comes once, before what it had sent. */
+	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return;
 	if (r <= 0) {
 		aj_close(&w->jail->report_fd);
@@ -140,6 +141,8 @@ static void protocol_error(struct watch *w, const char *why)
 	for (; *why && at < w->facts.protocol_why + sizeof w->facts.protocol_why - 1; why++)
 		*at++ = *why >= ' ' && *why < 0x7f ? *why : '?';
 	*at = '\0';
+	json_decref(w->result->claim); /* nothing of what such a jail said is passed on */
+	w->result->claim = NULL;
 	end(w, AJ_CAUSE_PROTOCOL);
 }
 
@@ -340,9 +343,11 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 		int on = 1;
 		setsockopt(jail->control_fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 		aj_wire_arm(&w.outbox, plan);
-		if (aj_wire_request(&w.request_frame, policy, request, &ret->setup) < 0)
+		if (aj_wire_request(&w.request_frame, plan, policy, request, &ret->setup) < 0)
 			aj_jail_kill(jail);
 	}
+	if (signal_fd < 0)
+		fail_setup(&w, "watch", "signals cannot be watched");
 	loop(&w, signal_fd);
 	drain(&w);
 	sigprocmask(SIG_SETMASK, &before, NULL);

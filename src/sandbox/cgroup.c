@@ -2,8 +2,10 @@
  * It never touches a cgroup that it did not make, except to enable controllers for its children. */
 #include "sandbox/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +65,18 @@ static int enable_controllers(int dir, const struct aj_plan *plan, struct aj_err
 	return 0;
 }
 
+/* Leaves of supervisors that were killed: theirs are empty by then, and an empty one is all that rmdir() takes. */
+static void sweep(int dir)
+{
+	DIR *entries = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	int pid;
+	for (struct dirent *e; entries && (e = readdir(entries));)
+		if (sscanf(e->d_name, "agentjail-%d-", &pid) == 1 && pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+			unlinkat(dir, e->d_name, AT_REMOVEDIR);
+	if (entries)
+		closedir(entries);
+}
+
 int aj_cgroup_create(const struct aj_plan *plan, char *ret_path, size_t path_bytes, struct aj_error *err)
 {
 	cleanup_fd int dir = open(plan->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -70,6 +84,7 @@ int aj_cgroup_create(const struct aj_plan *plan, char *ret_path, size_t path_byt
 		return fail(err, errno, "open", plan->cgroup);
 	if (enable_controllers(dir, plan, err) < 0)
 		return -1;
+	sweep(dir);
 	int n = snprintf(ret_path, path_bytes, "%s/agentjail-%d-%llx", plan->cgroup, getpid(), (unsigned long long)aj_now_us());
 	if (n < 0 || (size_t)n >= path_bytes)
 		return fail(err, ENAMETOOLONG, "create a leaf in", plan->cgroup);

@@ -62,7 +62,7 @@ int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 /* The folder that the last row's target was in: neighbours in the plan share it. */
 struct place {
 	int root, dir;
-	char path[256]; /* of dir, with a slash at the end; "" for none */
+	char path[PATH_MAX]; /* of dir, with a slash at the end; "" for none */
 };
 
 /* Open `name` in `dir` as a folder, making it if it is not there; never through a symlink. */
@@ -83,7 +83,7 @@ static const char *enter_parent(struct place *place, const char *target, bool cr
 {
 	const char *name = strrchr(target, '/') + 1;
 	size_t parent_bytes = (size_t)(name - target);
-	errno = EINVAL;
+	errno = strlen(target) < PATH_MAX ? EINVAL : ENAMETOOLONG;
 	if (bad_part(name, strlen(name)) || parent_bytes >= sizeof place->path)
 		return NULL;
 	if (strlen(place->path) == parent_bytes && memcmp(place->path, target, parent_bytes) == 0)
@@ -170,7 +170,7 @@ static int fs_row(const struct aj_mount *m, int parent, const char *name, struct
 	else if (m->kind == AJ_MOUNT_PROC)
 		snprintf(options, sizeof options, "hidepid=2"); /* init's command line is the caller's */
 	else if (m->kind == AJ_MOUNT_DEVPTS)
-		snprintf(options, sizeof options, "newinstance,ptmxmode=0666,mode=0620");
+		snprintf(options, sizeof options, "newinstance,ptmxmode=0666,mode=0620,max=64");
 	if (mount(type, ".", type, flags, options) < 0)
 		return fail(err, m, errno, "mount");
 	return 0;
