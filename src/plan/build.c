@@ -2,7 +2,6 @@
  * Pure: the same three inputs always give the same plan, which is what the golden tests compare. */
 #include <sched.h>
 #include <string.h>
-#include <sys/mount.h>
 
 #include "plan/plan.h"
 #include "plan/syscalls.h"

@@ -51,6 +51,7 @@ static const struct aj_syscall snippet[] = {
 	{ "ioctl", .arg = { IS(1, 0x5451) }, .why = "FIOCLEX" },
 	{ "ioctl", .arg = { IS(1, 0x5421) }, .why = "FIONBIO" },
 	{ "ftruncate", .why = "files in /tmp" },
+	{ "fdatasync", .why = "sqlite in /tmp" },
 	{ "unlink", .why = "files in /tmp" },
 	{ "mkdir", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "folders in /tmp" },
 	{ "rmdir", .why = "folders in /tmp" },
