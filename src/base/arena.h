@@ -15,14 +15,13 @@ char *aj_printf(struct aj_arena *arena, const char *fmt, ...) __attribute__((for
 void aj_arena_free(struct aj_arena *arena);
 
 /* A growing array of `type`: items, count. AJ_PUSH returns a pointer to the new zeroed item. */
-#define AJ_LIST(type) \
-	struct {          \
+#define AJ_LIST(type)         \
+	struct {              \
 		type *items;  \
 		size_t count; \
 		size_t room;  \
 	}
-#define AJ_PUSH(arena, list)                                                                    \
-	((list)->items = aj_list_grow((arena), (list)->items, (list)->count, &(list)->room,         \
-	                              sizeof *(list)->items),                                       \
+#define AJ_PUSH(arena, list)                                                                                        \
+	((list)->items = aj_list_grow((arena), (list)->items, (list)->count, &(list)->room, sizeof *(list)->items), \
 	 &(list)->items[(list)->count++])
 void *aj_list_grow(struct aj_arena *arena, void *items, size_t count, size_t *room, size_t item_bytes);

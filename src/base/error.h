@@ -14,7 +14,7 @@ enum aj_exit {
 	AJ_EXIT_SETUP = 125,    /* a wall could not be built: nothing ran */
 	AJ_EXIT_REJECTED = 126, /* the import check refused the snippet (run: command not executable) */
 	AJ_EXIT_NOT_FOUND = 127,
-	AJ_EXIT_SIGNAL = 128,   /* plus the signal's number */
+	AJ_EXIT_SIGNAL = 128, /* plus the signal's number */
 	AJ_EXIT_OOM = 137,
 };
 

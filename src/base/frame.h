@@ -24,8 +24,8 @@ void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, ui
 struct aj_frame_reader {
 	size_t cap_bytes; /* largest body */
 	unsigned char header[AJ_FRAME_HEADER];
-	size_t have;  /* bytes of header and body so far */
-	char *body;   /* owned; one byte longer than the body, NUL-terminated */
+	size_t have; /* bytes of header and body so far */
+	char *body;  /* owned; one byte longer than the body, NUL-terminated */
 	size_t body_bytes;
 	uint8_t kind;
 };

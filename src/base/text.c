@@ -13,8 +13,8 @@ struct unit {
 };
 
 static const struct unit byte_units[] = {
-	{ "", 1 },           { "K", 1 << 10 },    { "KiB", 1 << 10 },  { "M", 1 << 20 },
-	{ "MiB", 1 << 20 },  { "G", 1ULL << 30 }, { "GiB", 1ULL << 30 },
+	{ "", 1 },          { "K", 1 << 10 },    { "KiB", 1 << 10 },    { "M", 1 << 20 },
+	{ "MiB", 1 << 20 }, { "G", 1ULL << 30 }, { "GiB", 1ULL << 30 },
 };
 static const struct unit time_units[] = {
 	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 },

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-bool aj_parse_bytes(const char *text, uint64_t *ret_bytes);    /* 4096, 64K, 256M, 2G (powers of 1024) */
-bool aj_parse_duration(const char *text, uint64_t *ret_ms);    /* 2, 2s, 500ms, 3m, 1h; a bare number is seconds */
+bool aj_parse_bytes(const char *text, uint64_t *ret_bytes); /* 4096, 64K, 256M, 2G (powers of 1024) */
+bool aj_parse_duration(const char *text, uint64_t *ret_ms); /* 2, 2s, 500ms, 3m, 1h; a bare number is seconds */
 bool aj_parse_count(const char *text, uint64_t *ret_count);
 
 /* Length of the valid UTF-8 prefix; equal to `bytes` when all of it is valid. */

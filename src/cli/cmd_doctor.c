@@ -32,8 +32,9 @@ static bool try_jail(struct doctor *d, const char *what, bool snippet, enum aj_n
 	struct aj_policy policy;
 	struct aj_plan plan;
 	struct aj_result result;
-	struct aj_request request = { .snippet = snippet, .id = "doctor", .code = "6 * 7", .code_bytes = 5, .filename = "<doctor>",
-		                      .argv = true_argv, .capture = true };
+	struct aj_request request = {
+		.snippet = snippet, .id = "doctor", .code = "6 * 7", .code_bytes = 5, .filename = "<doctor>", .argv = true_argv, .capture = true
+	};
 	aj_policy_preset(&policy, &d->arena, snippet ? "snippet" : "command");
 	policy.network = network;
 	policy.proc = proc;
@@ -66,7 +67,8 @@ static void landlock(struct doctor *d)
 	if (d->host.landlock_abi)
 		line(d, "ok", "landlock", aj_printf(&d->arena, "ABI %d", d->host.landlock_abi), "");
 	else
-		line(d, "--", "landlock", "not in this kernel; the mounts still hold", "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
+		line(d, "--", "landlock", "not in this kernel; the mounts still hold",
+		     "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
 }
 
 static void cgroup(struct doctor *d)
@@ -80,8 +82,10 @@ static void cgroup(struct doctor *d)
 	}
 	unsigned c = d->host.cgroup_controllers;
 	line(d, "ok", "cgroup v2", d->host.cgroup, "");
-	line(d, c & AJ_CGROUP_MEMORY ? "ok" : "--", "memory limit", c & AJ_CGROUP_MEMORY ? "memory.max" : "rlimits only", c & AJ_CGROUP_MEMORY ? "" : fix);
-	line(d, c & AJ_CGROUP_PIDS ? "ok" : "--", "process limit", c & AJ_CGROUP_PIDS ? "pids.max" : "RLIMIT_NPROC", c & AJ_CGROUP_PIDS ? "" : fix);
+	line(d, c & AJ_CGROUP_MEMORY ? "ok" : "--", "memory limit", c & AJ_CGROUP_MEMORY ? "memory.max" : "rlimits only",
+	     c & AJ_CGROUP_MEMORY ? "" : fix);
+	line(d, c & AJ_CGROUP_PIDS ? "ok" : "--", "process limit", c & AJ_CGROUP_PIDS ? "pids.max" : "RLIMIT_NPROC",
+	     c & AJ_CGROUP_PIDS ? "" : fix);
 }
 
 static void apparmor_profile(void)
@@ -92,7 +96,8 @@ static void apparmor_profile(void)
 		return;
 	path[n] = '\0';
 	printf("\nAppArmor profile for this host (save as /etc/apparmor.d/agentjail, then `sudo apparmor_parser -r` it):\n\n"
-	       "  abi <abi/4.0>,\n  include <tunables/global>\n  profile agentjail %s flags=(unconfined) {\n    userns,\n  }\n", path);
+	       "  abi <abi/4.0>,\n  include <tunables/global>\n  profile agentjail %s flags=(unconfined) {\n    userns,\n  }\n",
+	       path);
 }
 
 int aj_cmd_doctor(int argc, char **argv)
@@ -114,9 +119,9 @@ int aj_cmd_doctor(int argc, char **argv)
 	landlock(&d);
 	cgroup(&d);
 	line(&d, d.host.uid == 0 ? "--" : "ok", "identity",
-	     d.host.uid != 0          ? "an ordinary user; jails run as that user"
-	     : d.host.may_map_ids     ? "root; jails run as host id 65534"
-	                              : "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
+	     d.host.uid != 0      ? "an ordinary user; jails run as that user"
+	     : d.host.may_map_ids ? "root; jails run as host id 65534"
+	                          : "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
 	     d.host.uid == 0 ? "run it as an ordinary user: root is not needed" : "");
 	apparmor_profile();
 	aj_arena_free(&d.arena);

@@ -72,8 +72,9 @@ static int gather_inputs(struct aj_options *o, struct aj_error *err)
 		json_error_t why;
 		json_t *value = json_loads(eq + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
 		if (!value)
-			aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the value of `%s` is not JSON: %s (column %d); a string needs quotes: '%s=\"...\"'",
-			        name, why.text, why.column, name);
+			aj_fail(err, AJ_EXIT_USAGE, "input", 0,
+			        "the value of `%s` is not JSON: %s (column %d); a string needs quotes: '%s=\"...\"'", name,
+			        why.text, why.column, name);
 		else if (json_object_get(all, name))
 			aj_fail(err, AJ_EXIT_USAGE, "input", 0, "`%s` is given twice", name);
 		else if (json_object_set(all, name, value) < 0)

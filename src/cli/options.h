@@ -15,7 +15,7 @@ struct aj_options {
 	struct aj_policy policy;
 	struct aj_request request;
 	bool json, dry_run;
-	const char *code; /* exec -c */
+	const char *code;             /* exec -c */
 	AJ_LIST(const char *) inputs; /* name=json */
 };
 

@@ -8,7 +8,7 @@ struct aj_show {
 	uint64_t shown[3]; /* by fd number */
 	bool terminal[3];
 	bool stalled[3]; /* its reader is slow: the rest comes at the end, the jail is not watched less for it */
-	bool failed; /* something could not be written */
+	bool failed;     /* something could not be written */
 };
 void aj_show_init(struct aj_show *show, const struct aj_plan *plan);
 void aj_show_output(int fd, const char *data, size_t bytes, void *arg);

@@ -33,8 +33,8 @@ static void print_syscalls(void)
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, false);
 	printf("\n## A snippet is refused, with an error that says so\n\n");
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, true);
-	printf("\n## A command may call (%d without a network, %d with one)\n\n", aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE),
-	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
+	printf("\n## A command may call (%d without a network, %d with one)\n\n",
+	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE), aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
 	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);
 }
 

@@ -57,8 +57,9 @@ static const struct {
 	const char *name;
 	int value;
 } flags[] = {
-	{ "Py_IsolatedFlag", 1 },          { "Py_IgnoreEnvironmentFlag", 1 }, { "Py_NoSiteFlag", 1 }, { "Py_NoUserSiteDirectory", 1 },
-	{ "Py_DontWriteBytecodeFlag", 1 }, { "Py_UTF8Mode", 1 },              { "Py_UnbufferedStdioFlag", 0 },
+	{ "Py_IsolatedFlag", 1 },        { "Py_IgnoreEnvironmentFlag", 1 }, { "Py_NoSiteFlag", 1 },
+	{ "Py_NoUserSiteDirectory", 1 }, { "Py_DontWriteBytecodeFlag", 1 }, { "Py_UTF8Mode", 1 },
+	{ "Py_UnbufferedStdioFlag", 0 },
 };
 
 static void send_frame(uint8_t kind, const void *body, size_t bytes)
@@ -122,8 +123,8 @@ static void set_path(void)
 		return;
 	memcpy(&py_set_path, &found, sizeof found);
 	wchar_t path[256];
-	swprintf(path, sizeof path / sizeof *path, L"/usr/lib/python%d.%d:/usr/lib/python%d.%d/lib-dynload:/usr/lib/python3/dist-packages",
-	         major, minor, major, minor);
+	swprintf(path, sizeof path / sizeof *path,
+	         L"/usr/lib/python%d.%d:/usr/lib/python%d.%d/lib-dynload:/usr/lib/python3/dist-packages", major, minor, major, minor);
 	py_set_path(path);
 }
 
@@ -200,8 +201,8 @@ void *mmap64(void *addr, size_t bytes, int protection, int how, int fd, off64_t 
 }
 
 /* libc's entry calls this with Python's main; ours goes in its place. */
-__attribute__((visibility("default"))) int __libc_start_main(main_fn *main, int argc, char **argv, main_fn *init, void (*fini)(void),
-                                                              void (*rtld_fini)(void), void *stack_end);
+__attribute__((visibility("default"))) int __libc_start_main(main_fn *main, int argc, char **argv, main_fn *init,
+                                                             void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
 int __libc_start_main(main_fn *main, int argc, char **argv, main_fn *init, void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
 	int (*real)(main_fn *, int, char **, main_fn *, void (*)(void), void (*)(void), void *);

@@ -54,10 +54,16 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 {
 	/* The preloaded runner takes over before Python's main(); threads of numerical libraries would only fight
 	 * for the few cores and for RLIMIT_AS. */
-	static const char *const python_env[] = { "LD_PRELOAD=/usr/lib/agentjail/guest.so", "PATH=/usr/bin", "HOME=/tmp",
-		                                  "LC_CTYPE=C.UTF-8", "OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", NULL };
-	static const char *const command_env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp",
-		                                   "USER=agent", "LANG=C.UTF-8", "TMPDIR=/tmp", NULL };
+	static const char *const python_env[] = { "LD_PRELOAD=/usr/lib/agentjail/guest.so",
+		                                  "PATH=/usr/bin",
+		                                  "HOME=/tmp",
+		                                  "LC_CTYPE=C.UTF-8",
+		                                  "OPENBLAS_NUM_THREADS=1",
+		                                  "OMP_NUM_THREADS=1",
+		                                  NULL };
+	static const char *const command_env[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "USER=agent", "LANG=C.UTF-8", "TMPDIR=/tmp", NULL
+	};
 	static char *python_argv[] = { "/usr/bin/python3", NULL };
 	plan->argv = request->snippet ? python_argv : request->argv;
 	if (request->snippet) {
@@ -100,9 +106,10 @@ static void preload(struct aj_plan *plan, struct aj_arena *arena, const struct a
 
 static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
-	const char *net = plan->namespaces & CLONE_NEWNET ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
-	                  : plan->landlock_abi >= 6      ? "none: the policy gives the host's network"
-	                                                 : "none: the policy gives the host's network, its abstract sockets included";
+	const char *net = plan->namespaces & CLONE_NEWNET
+	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
+	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
+	                                          : "none: the policy gives the host's network, its abstract sockets included";
 	const struct aj_enforced rows[] = {
 		{ "namespaces", "user pid mount ipc uts cgroup" },
 		{ "network", net },
@@ -110,14 +117,16 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		{ "capabilities", "all sets empty, no_new_privs" },
 		{ "seccomp", aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile)) },
 		{ "landlock", plan->landlock_abi ? aj_printf(arena, "ABI %d", plan->landlock_abi) : "none: this kernel has no Landlock" },
-		{ "python_layer", !plan->snippet ? "none: not a snippet" : policy->layer ? "on (a rail, not a wall)" : "none: switched off" },
+		{ "python_layer", !plan->snippet  ? "none: not a snippet"
+		                  : policy->layer ? "on (a rail, not a wall)"
+		                                  : "none: switched off" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
 }
 
-int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
-                  const struct aj_request *request, const struct aj_host *host, struct aj_error *err)
+int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
+                  const struct aj_host *host, struct aj_error *err)
 {
 	*plan = (struct aj_plan){
 		.snippet = request->snippet,
@@ -128,8 +137,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	};
 	identity(plan, host);
 	namespaces(plan, policy);
-	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 ||
-	    aj_plan_limits(plan, arena, policy, host, err) < 0)
+	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 || aj_plan_limits(plan, arena, policy, host, err) < 0)
 		return -1;
 	command_line(plan, arena, request);
 	if (request->snippet)

@@ -14,7 +14,7 @@ static const struct {
 	unsigned long flag;
 	const char *name;
 } namespace_names[] = {
-	{ CLONE_NEWUSER, "user" }, { CLONE_NEWPID, "pid" }, { CLONE_NEWNS, "mount" },   { CLONE_NEWNET, "net" },
+	{ CLONE_NEWUSER, "user" }, { CLONE_NEWPID, "pid" }, { CLONE_NEWNS, "mount" }, { CLONE_NEWNET, "net" },
 	{ CLONE_NEWIPC, "ipc" },   { CLONE_NEWUTS, "uts" }, { 0x02000000, "cgroup" },
 };
 

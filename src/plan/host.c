@@ -134,7 +134,8 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 		return 0;
 	}
 	if (access(aj_printf(arena, "%s/cgroup.procs", given_cgroup), W_OK) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "`%s` is not a cgroup v2 directory that this user may use", given_cgroup);
+		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "`%s` is not a cgroup v2 directory that this user may use",
+		               given_cgroup);
 	host->cgroup = given_cgroup;
 	host->cgroup_controllers = controllers(given_cgroup);
 	return 0;
@@ -156,15 +157,16 @@ static bool in_container(void)
 
 void aj_host_advise(struct aj_error *err)
 {
-	static const char *const steps[] = { "clone", "id_maps", "mounts", "proc", "pivot", "hostname", "loopback", "drop_caps", "sources" };
+	static const char *const steps[] = { "clone",    "id_maps",  "mounts",    "proc",   "pivot",
+		                             "hostname", "loopback", "drop_caps", "sources" };
 	char name[8] = "";
 	bool ours = false;
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
 		ours |= strcmp(err->step, steps[i]) == 0;
 	if (!ours || (strcmp(err->step, "sources") == 0 && !in_container()))
 		return;
-	if (err->errnum != EPERM && err->errnum != EACCES && err->errnum != ENOSPC && err->errnum != EUSERS && err->errnum != EINVAL &&
-	    err->errnum != ENOSYS)
+	if (err->errnum != EPERM && err->errnum != EACCES && err->errnum != ENOSPC && err->errnum != EUSERS &&
+	    err->errnum != EINVAL && err->errnum != ENOSYS)
 		return;
 	if (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0)
 		aj_advise(err, "this seems to be a jail already, and jails do not nest: start both from outside");

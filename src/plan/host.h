@@ -13,11 +13,11 @@ enum { AJ_CGROUP_MEMORY = 1, AJ_CGROUP_PIDS = 2, AJ_CGROUP_CPU = 4 };
 struct aj_host {
 	uid_t uid;
 	gid_t gid;
-	bool may_map_ids;     /* CAP_SETUID and CAP_SETGID, and id 65534 exists here: jails run as another host id than ours */
-	bool init_root;       /* we are id 0 of the initial user namespace, which RLIMIT_NPROC does not bind */
+	bool may_map_ids; /* CAP_SETUID and CAP_SETGID, and id 65534 exists here: jails run as another host id than ours */
+	bool init_root;   /* we are id 0 of the initial user namespace, which RLIMIT_NPROC does not bind */
 	int kernel_major, kernel_minor;
-	int landlock_abi;     /* 0 without Landlock */
-	const char *cgroup;   /* cgroup v2 directory below which we may create leaves; NULL when there is none */
+	int landlock_abi;            /* 0 without Landlock */
+	const char *cgroup;          /* cgroup v2 directory below which we may create leaves; NULL when there is none */
 	unsigned cgroup_controllers; /* AJ_CGROUP_* that a leaf there can have */
 	const char *cgroup_why;      /* one line: why there is no cgroup or no controller */
 	/* What /bin, /sbin, /lib... are on this host: a symlink's text, "" for a directory, NULL when absent. */

@@ -32,8 +32,8 @@ static void with_cgroup(struct aj_plan *plan, struct aj_arena *arena, const stru
 }
 
 /* Memory and processes, the two limits that need a cgroup to be exact. */
-static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
-                         const struct aj_host *host, struct aj_error *err)
+static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
+                         struct aj_error *err)
 {
 	bool memory_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_MEMORY);
 	bool pids_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_PIDS);
@@ -45,8 +45,9 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 		return -1;
 	}
 	if (policy->pids && !pids_group && plan->host_uid == 0 && host->init_root) {
-		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the jail would run as host id 0, which RLIMIT_NPROC does not bind, and there is no "
-		                                         "pids cgroup");
+		aj_fail(err, AJ_EXIT_SETUP, "limits", 0,
+		        "the jail would run as host id 0, which RLIMIT_NPROC does not bind, and there is no "
+		        "pids cgroup");
 		aj_advise(err, "run as an ordinary user, or as root with CAP_SETUID and CAP_SETGID");
 		return -1;
 	}
@@ -62,22 +63,26 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	enforced(plan, arena, "memory",
 	         !policy->memory_bytes ? "none: no limit asked for"
 	         : memory_group        ? "cgroup v2 memory.max"
-	         : plan->snippet       ? "rlimit RLIMIT_AS (no memory cgroup)"
-	                               : "rlimit RLIMIT_DATA for the private memory of each process; shared memory is not bounded (no memory cgroup)");
+	         : plan->snippet
+	             ? "rlimit RLIMIT_AS (no memory cgroup)"
+	             : "rlimit RLIMIT_DATA for the private memory of each process; shared memory is not bounded (no memory cgroup)");
 	if (policy->pids)
 		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1, "counted in this user namespace; one more for init");
 	enforced(plan, arena, "pids",
-	         !policy->pids ? "none: no limit asked for" : pids_group ? "cgroup v2 pids.max" : "rlimit RLIMIT_NPROC (no pids cgroup)");
+	         !policy->pids ? "none: no limit asked for"
+	         : pids_group  ? "cgroup v2 pids.max"
+	                       : "rlimit RLIMIT_NPROC (no pids cgroup)");
 	return 0;
 }
 
-int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
-                   const struct aj_host *host, struct aj_error *err)
+int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
+                   struct aj_error *err)
 {
 	if (shared_limits(plan, arena, policy, host, err) < 0)
 		return -1;
 	if (policy->cpu_ms)
-		rlimit(plan, arena, "RLIMIT_CPU", RLIMIT_CPU, (policy->cpu_ms + 999) / 1000 + 1, "whole seconds, after the wall clock had its say");
+		rlimit(plan, arena, "RLIMIT_CPU", RLIMIT_CPU, (policy->cpu_ms + 999) / 1000 + 1,
+		       "whole seconds, after the wall clock had its say");
 	rlimit(plan, arena, "RLIMIT_NOFILE", RLIMIT_NOFILE, policy->open_files, "open files");
 	if (policy->file_bytes)
 		rlimit(plan, arena, "RLIMIT_FSIZE", RLIMIT_FSIZE, policy->file_bytes, "largest file");

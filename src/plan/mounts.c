@@ -4,8 +4,8 @@
 
 #include "plan/plan.h"
 
-static struct aj_mount *row(struct aj_plan *plan, struct aj_arena *arena, enum aj_mount_kind kind,
-                            const char *target, const char *source, unsigned flags, const char *why)
+static struct aj_mount *row(struct aj_plan *plan, struct aj_arena *arena, enum aj_mount_kind kind, const char *target,
+                            const char *source, unsigned flags, const char *why)
 {
 	struct aj_mount *m = AJ_PUSH(arena, &plan->mounts);
 	*m = (struct aj_mount){ .kind = kind, .target = target, .source = source, .flags = flags, .why = why };
@@ -41,11 +41,12 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 
 static void proc(struct aj_plan *plan, struct aj_arena *arena)
 {
-	static const char *const masked[] = { "/proc/keys", "/proc/key-users", "/proc/kallsyms", "/proc/kcore",
-		                              "/proc/timer_list", "/proc/cmdline" };
+	static const char *const masked[] = { "/proc/keys",  "/proc/key-users",  "/proc/kallsyms",
+		                              "/proc/kcore", "/proc/timer_list", "/proc/cmdline" };
 	row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only its own processes; read-only");
 	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++)
-		row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_FOLLOW | AJ_MASK, "the host's, not the jail's");
+		row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_FOLLOW | AJ_MASK,
+		    "the host's, not the jail's");
 }
 
 static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_host *host, bool network)
@@ -68,10 +69,9 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 		row(plan, arena, AJ_MOUNT_BIND, etc_network[i], etc_network[i], AJ_RO | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC,
 		    "names and certificates for the network");
 	row(plan, arena, AJ_MOUNT_FILE, "/etc/passwd",
-	    aj_printf(arena, "agent:x:%u:%u::/tmp:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid),
-	    0, "one user");
-	row(plan, arena, AJ_MOUNT_FILE, "/etc/group", aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid), 0,
-	    "one group");
+	    aj_printf(arena, "agent:x:%u:%u::/tmp:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid), 0,
+	    "one user");
+	row(plan, arena, AJ_MOUNT_FILE, "/etc/group", aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid), 0, "one group");
 	row(plan, arena, AJ_MOUNT_FILE, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0,
 	    "no host services behind names");
 	row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
@@ -87,9 +87,10 @@ static int user_binds(struct aj_plan *plan, struct aj_arena *arena, const struct
 		for (size_t j = 0; j < count; j++)
 			if (strcmp(b->target, covered[j]) == 0 ||
 			    (j > 0 && strncmp(b->target, covered[j], strlen(covered[j])) == 0 && b->target[strlen(covered[j])] == '/'))
-				return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)", b->target,
-				               covered[j]);
-		row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, (b->writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0), "asked for by the caller");
+				return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)",
+				               b->target, covered[j]);
+		row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, (b->writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0),
+		    "asked for by the caller");
 	}
 	return 0;
 }
@@ -100,8 +101,8 @@ static uint64_t scratch_bytes(const struct aj_policy *policy)
 	return policy->memory_bytes && policy->memory_bytes < policy->tmp_bytes ? policy->memory_bytes : policy->tmp_bytes;
 }
 
-int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
-                   const struct aj_request *request, const struct aj_host *host, struct aj_error *err)
+int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
+                   const struct aj_host *host, struct aj_error *err)
 {
 	if (policy->host_usr) {
 		host_programs(plan, arena, host, policy->network == AJ_NET_HOST);
@@ -114,7 +115,8 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	devices(plan, arena, policy);
 	if (policy->proc)
 		proc(plan, arena);
-	tmpfs(plan, arena, "/tmp", plan->snippet ? AJ_NOEXEC : 0, 01777, scratch_bytes(policy), policy->tmp_inodes, "scratch, gone with the jail");
+	tmpfs(plan, arena, "/tmp", plan->snippet ? AJ_NOEXEC : 0, 01777, scratch_bytes(policy), policy->tmp_inodes,
+	      "scratch, gone with the jail");
 	if (!plan->snippet)
 		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes, "shared memory of its own");
 	return user_binds(plan, arena, request, err);

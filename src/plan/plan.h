@@ -13,21 +13,21 @@
 
 enum aj_mount_kind {
 	AJ_MOUNT_TMPFS,
-	AJ_MOUNT_BIND,  /* recursive, private, nosuid */
+	AJ_MOUNT_BIND, /* recursive, private, nosuid */
 	AJ_MOUNT_PROC,
 	AJ_MOUNT_DEVPTS,
 	AJ_MOUNT_SYMLINK,
 	AJ_MOUNT_DIR,
-	AJ_MOUNT_FILE,  /* a small read-only text */
+	AJ_MOUNT_FILE, /* a small read-only text */
 };
 
 enum {
 	AJ_RO = 1,
 	AJ_NOEXEC = 2,
-	AJ_DEV = 4,        /* device nodes work; otherwise nodev */
-	AJ_OPTIONAL = 8,   /* skipped when the source does not exist */
-	AJ_FOLLOW = 16,    /* the source path may contain symlinks (the host's own paths only) */
-	AJ_MASK = 32,      /* hides an existing file; skipped when the target does not exist */
+	AJ_DEV = 4,      /* device nodes work; otherwise nodev */
+	AJ_OPTIONAL = 8, /* skipped when the source does not exist */
+	AJ_FOLLOW = 16,  /* the source path may contain symlinks (the host's own paths only) */
+	AJ_MASK = 32,    /* hides an existing file; skipped when the target does not exist */
 };
 
 struct aj_mount {
@@ -35,7 +35,7 @@ struct aj_mount {
 	const char *target; /* absolute, in the jail */
 	const char *source; /* host path, symlink text or file text */
 	unsigned flags;
-	unsigned mode;      /* tmpfs, dir */
+	unsigned mode;               /* tmpfs, dir */
 	uint64_t size_bytes, inodes; /* tmpfs */
 	const char *why;
 };
@@ -80,9 +80,9 @@ struct aj_plan {
 	int landlock_abi; /* 0: no ruleset */
 	const char *chdir;
 	char **argv;
-	char **env; /* NULL-terminated */
+	char **env;                     /* NULL-terminated */
 	AJ_LIST(const char *) late_env; /* a snippet's own variables: set once the filter stands, as no loader may read them */
-	bool control_fd; /* the guest gets the control socket as fd 3 */
+	bool control_fd;                /* the guest gets the control socket as fd 3 */
 	bool capture;
 	uint64_t wall_ms, memory_bytes, capture_bytes, output_bytes, result_bytes;
 	bool memory_by_rlimit;
@@ -90,12 +90,12 @@ struct aj_plan {
 	AJ_LIST(struct aj_enforced) enforced;
 };
 
-int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
-                  const struct aj_request *request, const struct aj_host *host, struct aj_error *err);
+int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
+                  const struct aj_host *host, struct aj_error *err);
 void aj_plan_dump(const struct aj_plan *plan, FILE *out);
 
 /* Parts of aj_plan_build(), each in its own file. */
-int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
-                   const struct aj_request *request, const struct aj_host *host, struct aj_error *err);
-int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                    const struct aj_host *host, struct aj_error *err);
+int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
+                   struct aj_error *err);

@@ -13,15 +13,15 @@ struct aj_bind {
 };
 
 struct aj_request {
-	bool snippet;      /* else a command */
-	const char *id;    /* chosen by the caller or by us */
+	bool snippet;   /* else a command */
+	const char *id; /* chosen by the caller or by us */
 
 	/* snippet */
 	const char *code; /* UTF-8 */
 	size_t code_bytes;
-	const char *filename;        /* shown in errors */
-	const char *inputs_json;     /* object: variable name -> JSON value; NULL for none */
-	const char *rootfs;          /* folder that holds `tree` and `manifest` */
+	const char *filename;    /* shown in errors */
+	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
+	const char *rootfs;      /* folder that holds `tree` and `manifest` */
 
 	/* command */
 	char **argv;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* clang-format off */
 #define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
 #define LOW32 0xffffffffu
 #define NULL_POINTER(i) ARG(i, UINT64_MAX, 0)
@@ -272,14 +273,18 @@ static const struct aj_syscall snippet_refused[] = {
 #undef REFUSE
 };
 
+/* clang-format on */
+
 struct table {
 	const struct aj_syscall *rows;
 	size_t count;
 };
-#define TABLE(t) { t, sizeof t / sizeof *t }
+#define TABLE(t)                        \
+	{                               \
+		t, sizeof t / sizeof *t \
+	}
 
-int aj_syscalls_each(enum aj_profile profile, enum aj_network network,
-                     int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data)
 {
 	bool internet = network != AJ_NET_NONE;
 	const struct table snippet_tables[] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) };

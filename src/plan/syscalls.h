@@ -21,8 +21,7 @@ struct aj_syscall {
 };
 
 /* Call `each` for every row of the profile under that network; stops at the first nonzero return and returns it. */
-int aj_syscalls_each(enum aj_profile profile, enum aj_network network,
-                     int (*each)(const struct aj_syscall *row, void *data), void *data);
+int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data);
 
 /* Number of different system calls that the profile allows. Compares every name with every other: not for the hot path. */
 int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network);

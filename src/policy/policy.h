@@ -33,10 +33,10 @@ struct aj_policy {
 	uint64_t memory_bytes;
 	uint64_t pids;
 	uint64_t open_files;
-	uint64_t file_bytes;   /* largest single file */
-	uint64_t tmp_bytes;    /* /tmp, and /dev/shm again */
+	uint64_t file_bytes; /* largest single file */
+	uint64_t tmp_bytes;  /* /tmp, and /dev/shm again */
 	uint64_t tmp_inodes;
-	uint64_t source_bytes; /* largest snippet */
+	uint64_t source_bytes;  /* largest snippet */
 	uint64_t capture_bytes; /* kept of stdout, and of stderr: head and tail */
 	uint64_t output_bytes;  /* written in all before the run is ended */
 	uint64_t result_bytes;  /* largest result message */

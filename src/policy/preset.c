@@ -7,11 +7,11 @@
 
 /* Pure computation: no module here opens files, starts processes, evaluates text or reaches the interpreter. */
 static const char *const snippet_imports[] = {
-	"array",     "base64",      "binascii", "bisect",    "calendar",  "cmath",   "collections", "collections.abc",
-	"colorsys",  "contextlib",  "copy",     "csv",       "dataclasses", "datetime", "decimal",   "difflib",
-	"enum",      "fractions",   "functools", "graphlib", "hashlib",   "heapq",   "itertools",   "json",
-	"math",      "numbers",     "queue",    "random",    "re",        "stat",    "statistics",  "string",
-	"struct",    "textwrap",    "time",     "unicodedata", "zlib",    "zoneinfo",
+	"array",    "base64",     "binascii",  "bisect",      "calendar",    "cmath",    "collections", "collections.abc",
+	"colorsys", "contextlib", "copy",      "csv",         "dataclasses", "datetime", "decimal",     "difflib",
+	"enum",     "fractions",  "functools", "graphlib",    "hashlib",     "heapq",    "itertools",   "json",
+	"math",     "numbers",    "queue",     "random",      "re",          "stat",     "statistics",  "string",
+	"struct",   "textwrap",   "time",      "unicodedata", "zlib",        "zoneinfo",
 };
 
 static const struct aj_policy snippet = {

@@ -8,7 +8,7 @@ struct aj_capture {
 	uint64_t total_bytes; /* written by the guest */
 	char *head;           /* first half of the cap */
 	size_t head_bytes;
-	char *ring;           /* last half of the cap, a ring once it is full */
+	char *ring; /* last half of the cap, a ring once it is full */
 	uint64_t ring_total;
 };
 

@@ -47,9 +47,11 @@ static const struct {
 	const char *key;
 	enum shape shape;
 } claim_keys[] = {
-	{ "status", STRING },   { "value", ANY },          { "repr", STRING },     { "type", STRING },
-	{ "error", OBJECT_OR_NULL }, { "errors", ARRAY },  { "final_answer", ANY }, { "is_final", BOOLEAN },
-	{ "imports", STRINGS }, { "truncated", OBJECT_OR_NULL },
+	{ "status", STRING },        { "value", ANY },
+	{ "repr", STRING },          { "type", STRING },
+	{ "error", OBJECT_OR_NULL }, { "errors", ARRAY },
+	{ "final_answer", ANY },     { "is_final", BOOLEAN },
+	{ "imports", STRINGS },      { "truncated", OBJECT_OR_NULL },
 };
 
 static bool fits(const json_t *value, enum shape shape)
@@ -105,8 +107,8 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 {
 	json_error_t why;
 	if (tree_bytes(text, bytes) > MAX_TREE_BYTES) {
-		snprintf(ret_reason, reason_bytes, "it would take more than %d MiB to hold, or is nested more than %d deep", MAX_TREE_BYTES >> 20,
-		         MAX_DEPTH);
+		snprintf(ret_reason, reason_bytes, "it would take more than %d MiB to hold, or is nested more than %d deep",
+		         MAX_TREE_BYTES >> 20, MAX_DEPTH);
 		return NULL;
 	}
 	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
@@ -190,8 +192,9 @@ static void setup_error(json_t *doc, const struct aj_error *e)
 {
 	char text[600];
 	aj_error_text(e, text, sizeof text);
-	json_object_set_new(doc, "error", json_pack("{s:s, s:s, s:o, s:s}", "type", "SetupError", "step", e->step, "message",
-	                                            text_json(text, strlen(text)), "fix", e->fix));
+	json_object_set_new(doc, "error",
+	                    json_pack("{s:s, s:s, s:o, s:s}", "type", "SetupError", "step", e->step, "message",
+	                              text_json(text, strlen(text)), "fix", e->fix));
 }
 
 json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_request *request)

@@ -10,11 +10,11 @@
 
 enum aj_status {
 	AJ_STATUS_OK,
-	AJ_STATUS_ERROR,          /* the code raised, the command failed, or no result came */
-	AJ_STATUS_REJECTED,       /* refused by the import check before it ran */
+	AJ_STATUS_ERROR,    /* the code raised, the command failed, or no result came */
+	AJ_STATUS_REJECTED, /* refused by the import check before it ran */
 	AJ_STATUS_TIMEOUT,
 	AJ_STATUS_OOM,
-	AJ_STATUS_LIMIT,          /* output, pids, files, disk */
+	AJ_STATUS_LIMIT, /* output, pids, files, disk */
 	AJ_STATUS_SIGNAL,
 	AJ_STATUS_PROTOCOL_ERROR, /* the jail sent something that is not a result */
 	AJ_STATUS_SETUP_ERROR,    /* a wall could not be built: nothing ran */

@@ -41,10 +41,12 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	case AJ_CAUSE_NONE:
 		return;
 	case AJ_CAUSE_TIMEOUT:
-		set(r, AJ_STATUS_TIMEOUT, "wall_clock", "wall clock limit of %lu ms reached; every process of the jail was killed", plan->wall_ms);
+		set(r, AJ_STATUS_TIMEOUT, "wall_clock",
+		    "wall clock limit of %lu ms reached; every process of the jail was killed", plan->wall_ms);
 		return;
 	case AJ_CAUSE_OUTPUT:
-		set(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed", plan->output_bytes);
+		set(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed",
+		    plan->output_bytes);
 		return;
 	case AJ_CAUSE_INTERRUPT:
 		r->signal = f->interrupt_signal;
@@ -60,15 +62,14 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 static bool rlimit_oom(const struct aj_plan *plan, const struct aj_result *r)
 {
 	const char *type = json_string_value(json_object_get(json_object_get(r->claim, "error"), "type"));
-	return plan->memory_by_rlimit && type && strcmp(type, "MemoryError") == 0 &&
-	       r->peak_memory_bytes >= plan->memory_bytes / 4 * 3;
+	return plan->memory_by_rlimit && type && strcmp(type, "MemoryError") == 0 && r->peak_memory_bytes >= plan->memory_bytes / 4 * 3;
 }
 
 static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	if (f->cgroup_oom_kills)
-		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)", plan->memory_bytes,
-		    f->cgroup_oom_kills);
+		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)",
+		    plan->memory_bytes, f->cgroup_oom_kills);
 	if (f->lingered)
 		return;
 	if (!f->exited)
@@ -92,7 +93,8 @@ static void from_claim(const struct aj_plan *plan, struct aj_result *r)
 	} else if (strcmp(status, "rejected") == 0) {
 		set(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
 	} else if (rlimit_oom(plan, r)) {
-		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)", plan->memory_bytes, r->peak_memory_bytes);
+		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)", plan->memory_bytes,
+		    r->peak_memory_bytes);
 	} else {
 		set(r, AJ_STATUS_ERROR, NULL, "the snippet raised an exception");
 	}

@@ -16,11 +16,11 @@ enum aj_cause {
 };
 
 struct aj_facts {
-	enum aj_cause cause;     /* why the supervisor killed the jail, if it did */
+	enum aj_cause cause; /* why the supervisor killed the jail, if it did */
 	int interrupt_signal;
-	char protocol_why[160];  /* what was wrong with the message */
-	bool lingered;           /* it had answered, did not leave, and was killed for that */
-	bool exited;             /* init reported the guest's end */
+	char protocol_why[160]; /* what was wrong with the message */
+	bool lingered;          /* it had answered, did not leave, and was killed for that */
+	bool exited;            /* init reported the guest's end */
 	int wait_status;
 	struct rusage usage;
 	uint64_t cgroup_peak_bytes; /* 0: unknown */

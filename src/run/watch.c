@@ -41,7 +41,7 @@ struct watch {
 	struct aj_buffer request_frame; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
 	bool armed, started, answered; /* the runner's states, in this order */
-	int64_t deadline_us; /* INT64_MAX: none */
+	int64_t deadline_us;           /* INT64_MAX: none */
 };
 
 static void end(struct watch *w, enum aj_cause cause)
@@ -330,8 +330,14 @@ static int watched_signals(sigset_t *before)
 void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
               aj_output_fn *output, void *output_arg, int64_t started_us, struct aj_result *ret, struct aj_facts *ret_facts)
 {
-	struct watch w = { .jail = jail, .plan = plan, .policy = policy, .request = request, .output = output,
-		           .output_arg = output_arg, .result = ret, .deadline_us = INT64_MAX };
+	struct watch w = { .jail = jail,
+		           .plan = plan,
+		           .policy = policy,
+		           .request = request,
+		           .output = output,
+		           .output_arg = output_arg,
+		           .result = ret,
+		           .deadline_us = INT64_MAX };
 	w.facts.cpu_limit_ms = policy->cpu_ms;
 	w.inbox.cap_bytes = plan->result_bytes;
 	ret->out.cap_bytes = ret->err.cap_bytes = plan->capture_bytes;

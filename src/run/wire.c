@@ -41,8 +41,8 @@ void aj_wire_arm(struct aj_buffer *b, const struct aj_plan *plan)
 	free(names.data);
 }
 
-int aj_wire_request(struct aj_buffer *b, const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
-                    struct aj_error *err)
+int aj_wire_request(struct aj_buffer *b, const struct aj_plan *plan, const struct aj_policy *policy,
+                    const struct aj_request *request, struct aj_error *err)
 {
 	json_error_t why;
 	json_t *inputs = request->inputs_json ? json_loads(request->inputs_json, JSON_REJECT_DUPLICATES, &why) : json_object();
@@ -61,10 +61,10 @@ int aj_wire_request(struct aj_buffer *b, const struct aj_plan *plan, const struc
 	for (size_t i = 0; i < plan->late_env.count; i++)
 		json_array_append_new(env, json_string(plan->late_env.items[i]));
 	json_t *doc = json_pack("{s:o, s:s, s:b, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I}}", "code",
-	                        json_stringn(request->code, request->code_bytes), "filename", request->filename, "layer", policy->layer,
-	                        "builtins", aj_builtins_name(policy->builtins), "imports", imports, "inputs", inputs, "env", env, "limits",
-	                        "source_bytes", (json_int_t)policy->source_bytes, "repr_bytes", (json_int_t)65536, "value_bytes",
-	                        (json_int_t)(policy->result_bytes / 4));
+	                        json_stringn(request->code, request->code_bytes), "filename", request->filename, "layer",
+	                        policy->layer, "builtins", aj_builtins_name(policy->builtins), "imports", imports, "inputs",
+	                        inputs, "env", env, "limits", "source_bytes", (json_int_t)policy->source_bytes, "repr_bytes",
+	                        (json_int_t)65536, "value_bytes", (json_int_t)(policy->result_bytes / 4));
 	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
 	json_decref(doc);
 	if (!text)

@@ -61,7 +61,8 @@ static int enable_controllers(int dir, const struct aj_plan *plan, struct aj_err
 			return fail(err, errno, "move ourselves to a leaf of", plan->cgroup);
 	}
 	if (aj_write_text(dir, "cgroup.subtree_control", want) < 0)
-		return fail(err, errno, errno == EBUSY ? "other processes are in the way; enable controllers in" : "enable controllers in", plan->cgroup);
+		return fail(err, errno, errno == EBUSY ? "other processes are in the way; enable controllers in" : "enable controllers in",
+		            plan->cgroup);
 	return 0;
 }
 

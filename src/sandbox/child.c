@@ -68,7 +68,7 @@ static int step_lock_limits(struct child *c, struct aj_error *err)
 	static const struct {
 		const char *file, *value;
 	} rows[] = {
-		{ "/proc/sys/user/max_user_namespaces", "0" },      /* a second lock behind the filter */
+		{ "/proc/sys/user/max_user_namespaces", "0" }, /* a second lock behind the filter */
 		/* Counted for whoever started us as well, whose limit is 128 where nobody raised it. */
 		{ "/proc/sys/user/max_inotify_instances", "8" },
 		{ "/proc/sys/user/max_inotify_watches", "8192" },
@@ -254,8 +254,7 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 	walk(&c, init_steps, sizeof init_steps / sizeof *init_steps);
 	pid_t guest = fork();
 	if (guest < 0) {
-		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = errno, .exit_code = AJ_EXIT_SETUP, .step = "fork",
-			              .cause = "start the guest" };
+		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = errno, .exit_code = AJ_EXIT_SETUP, .step = "fork", .cause = "start the guest" };
 		aj_msg_send(c.fds.report, &msg);
 		_exit(AJ_EXIT_SETUP);
 	}

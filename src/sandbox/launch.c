@@ -63,8 +63,7 @@ static int make_pipe(int fds[2], struct aj_error *err)
 
 static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd, struct aj_error *err)
 {
-	struct clone_args args = { .flags = plan->namespaces | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-		                   .exit_signal = SIGCHLD };
+	struct clone_args args = { .flags = plan->namespaces | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)ret_pidfd, .exit_signal = SIGCHLD };
 	if (cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)cgroup_fd;
@@ -93,8 +92,9 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		goto out;
 	jail.init_pid = clone_init(plan, cgroup, &jail.init_pidfd, err);
 	if (jail.init_pid == 0) {
-		struct aj_child_fds fds = { .report = report[1], .report_parent = report[0], .control = control[1], .out = out[1],
-			                    .err = errs[1] };
+		struct aj_child_fds fds = {
+			.report = report[1], .report_parent = report[0], .control = control[1], .out = out[1], .err = errs[1]
+		};
 		aj_child(plan, &fds);
 	}
 	if (jail.init_pid < 0) {

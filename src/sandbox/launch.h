@@ -7,12 +7,12 @@
 #include "plan/plan.h"
 
 struct aj_jail {
-	pid_t init_pid;  /* in our PID namespace */
+	pid_t init_pid; /* in our PID namespace */
 	int init_pidfd;
-	int report_fd;   /* SOCK_SEQPACKET, struct aj_msg */
-	int control_fd;  /* stream to the guest's fd 3, -1 without one */
+	int report_fd;            /* SOCK_SEQPACKET, struct aj_msg */
+	int control_fd;           /* stream to the guest's fd 3, -1 without one */
 	int stdout_fd, stderr_fd; /* read ends when the plan captures, else -1 */
-	char cgroup[512]; /* leaf of this jail, "" without one */
+	char cgroup[512];         /* leaf of this jail, "" without one */
 };
 
 /* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set and nothing left behind. */

@@ -40,8 +40,8 @@ static int open_source(const struct aj_mount *m, struct aj_error *err)
 		return -1;
 	if (tree < 0) {
 		bool link = errno == ELOOP;
-		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail",
-		        m->source);
+		aj_fail(err, AJ_EXIT_SETUP, "sources", errno,
+		        link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", m->source);
 		if (link)
 			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
 	}

@@ -2,6 +2,7 @@
  * Rows of the first table run in init (PID 1 of the jail), rows of the second in the guest after the fork. */
 #pragma once
 
+/* clang-format off */
 #define AJ_INIT_STEPS(X)                                                                                        \
 	X(close_parent, "our copy of the supervisor's socket: while we hold it we cannot see the supervisor die")  \
 	X(await_maps,   "the supervisor writes uid_map and gid_map; until then we own nothing")                    \
@@ -24,3 +25,4 @@
 	X(seccomp,  "last: the filter need not allow any step above; a snippet's runner installs it later, after " \
 	            "Python is loaded and before the first byte of code is read")                                   \
 	X(exec,     "from here on nothing is ours")
+/* clang-format on */
