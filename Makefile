@@ -12,7 +12,7 @@ STATIC     ?= $(if $(SAN),,1)
 WARN       := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef -Werror
 SANITIZE   := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HARDEN     := $(if $(SAN),$(SANITIZE),-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
-CPPFLAGS   += -D_GNU_SOURCE -Isrc -MMD -MP -DAJ_VERSION='"$(VERSION)"' -DAJ_LIBDIR='"$(PREFIX)/lib/agentjail"'
+CPPFLAGS   += -D_GNU_SOURCE -Isrc -MMD -MP -DAJ_VERSION='"$(VERSION)"'
 CFLAGS     ?= -O2 -g
 AJ_CFLAGS  := -std=gnu11 -fPIE $(WARN) $(HARDEN) -isystem /usr/include/libnl3
 LINK       := $(if $(STATIC),-static-pie,-pie) $(if $(SAN),$(SANITIZE)) -Wl,-z,relro,-z,now -Wl,--gc-sections
@@ -42,7 +42,7 @@ run: deps-build
 check: deps-check
 	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe
 	$Q sh tests/check-layers.sh
-	$Q AGENTJAIL=$(AJ) sh tests/run.sh $(UNITS)
+	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
 
 # What the documentation takes from tables in the code.
 docs: $B/gen-docs

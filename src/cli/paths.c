@@ -10,16 +10,14 @@
 
 #include "base/error.h"
 
-#ifndef AJ_LIBDIR
-#define AJ_LIBDIR "/usr/local/lib/agentjail"
-#endif
-
 static bool has_python(struct aj_arena *arena, const char *dir)
 {
 	return access(aj_printf(arena, "%s/tree/usr/bin/python3", dir), X_OK) == 0;
 }
 
-/* The folder of the running program: build/agentjail has build/rootfs/default beside it. */
+/* Relative to the running program: in a build tree, and as `make install` lays things out. */
+static const char *const places[] = { "rootfs/default", "../lib/agentjail/rootfs/default" };
+
 static const char *beside_program(struct aj_arena *arena)
 {
 	char path[PATH_MAX];
@@ -27,11 +25,13 @@ static const char *beside_program(struct aj_arena *arena)
 	if (n <= 0)
 		return NULL;
 	path[n] = '\0';
-	char *slash = strrchr(path, '/');
-	if (!slash)
-		return NULL;
-	*slash = '\0';
-	return aj_printf(arena, "%s/rootfs/default", path);
+	*strrchr(path, '/') = '\0';
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		const char *dir = aj_printf(arena, "%s/%s", path, places[i]);
+		if (has_python(arena, dir))
+			return dir;
+	}
+	return NULL;
 }
 
 int aj_find_rootfs(struct aj_request *request, struct aj_arena *arena, struct aj_error *err)
@@ -48,12 +48,9 @@ int aj_find_rootfs(struct aj_request *request, struct aj_arena *arena, struct aj
 		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` holds no tree/usr/bin/python3", request->rootfs);
 	} else {
 		request->rootfs = beside_program(arena);
-		if (request->rootfs && has_python(arena, request->rootfs))
+		if (request->rootfs)
 			return 0;
-		request->rootfs = AJ_LIBDIR "/rootfs/default";
-		if (has_python(arena, request->rootfs))
-			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "no Python tree beside the program or in " AJ_LIBDIR);
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "there is no Python tree beside the program (rootfs/default, ../lib/agentjail/rootfs/default)");
 	}
 	aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
 	return -1;

@@ -177,7 +177,7 @@ static int runner_main(int argc, char **argv, char **env)
 
 /* Python takes memory in arenas of 1 MiB. The first two come from one huge page where the kernel has one to give: one page
  * fault instead of some 300, and as many pages less to free at the end, is a third of a millisecond. */
-static void *first_arena(void)
+static void *first_arenas(void)
 {
 	enum { HUGE = 2 << 20 };
 	char *room = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -191,12 +191,16 @@ static void *first_arena(void)
 __attribute__((visibility("default"))) void *mmap64(void *addr, size_t bytes, int protection, int how, int fd, off64_t offset);
 void *mmap64(void *addr, size_t bytes, int protection, int how, int fd, off64_t offset)
 {
-	enum { ARENA = 1 << 20 };
-	static char *arena;
+	enum { ARENA = 1 << 20, READ_WRITE = PROT_READ | PROT_WRITE, PRIVATE = MAP_PRIVATE | MAP_ANONYMOUS };
+	static char *arenas; /* set by the first call, when there are no threads yet */
 	static int taken;
-	bool wants_arena = bytes == ARENA && !addr && fd == -1 && protection == (PROT_READ | PROT_WRITE);
-	if (wants_arena && taken < 2 && (arena || (arena = first_arena())))
-		return arena + ARENA * taken++;
+	if (bytes == ARENA && !addr && fd == -1 && protection == READ_WRITE && how == PRIVATE) {
+		int mine = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+		if (mine == 0)
+			arenas = first_arenas();
+		if (mine < 2 && arenas)
+			return arenas + ARENA * mine;
+	}
 	return (void *)syscall(SYS_mmap, addr, bytes, protection, how, fd, offset);
 }
 
