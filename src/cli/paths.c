@@ -50,7 +50,8 @@ int aj_find_rootfs(struct aj_request *request, struct aj_arena *arena, struct aj
 		request->rootfs = beside_program(arena);
 		if (request->rootfs)
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "there is no Python tree beside the program (rootfs/default, ../lib/agentjail/rootfs/default)");
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
+		        "there is no Python tree beside the program (rootfs/default, ../lib/agentjail/rootfs/default)");
 	}
 	aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
 	return -1;

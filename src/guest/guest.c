@@ -179,12 +179,12 @@ static int runner_main(int argc, char **argv, char **env)
  * fault instead of some 300, and as many pages less to free at the end, is a third of a millisecond. */
 static void *first_arenas(void)
 {
-	enum { HUGE = 2 << 20 };
-	char *room = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t huge_bytes = 2 << 20;
+	char *room = mmap(NULL, 2 * huge_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)
 		return NULL;
-	char *aligned = (char *)(((uintptr_t)room + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
-	madvise(aligned, HUGE, MADV_HUGEPAGE); /* a wish: without it the memory is as good */
+	char *aligned = (char *)(((uintptr_t)room + huge_bytes - 1) & ~(huge_bytes - 1));
+	madvise(aligned, huge_bytes, MADV_HUGEPAGE); /* a wish: without it the memory is as good */
 	return aligned;
 }
 
@@ -199,7 +199,7 @@ void *mmap64(void *addr, size_t bytes, int protection, int how, int fd, off64_t 
 		if (mine == 0)
 			arenas = first_arenas();
 		if (mine < 2 && arenas)
-			return arenas + ARENA * mine;
+			return arenas + (ptrdiff_t)ARENA * mine;
 	}
 	return (void *)syscall(SYS_mmap, addr, bytes, protection, how, fd, offset);
 }

@@ -215,17 +215,17 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	if (!ran)
 		setup_error(doc, &r->setup);
 	if (plan->capture) {
+		json_int_t total_bytes = (json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes;
 		json_object_set_new(doc, "stdout", capture_json(&r->out));
 		json_object_set_new(doc, "stderr", capture_json(&r->err));
 		json_object_set_new(doc, "truncated",
 		                    json_pack("{s:b, s:b, s:I}", "stdout", aj_capture_omitted(&r->out) > 0, "stderr",
-		                              aj_capture_omitted(&r->err) > 0, "total_bytes",
-		                              (json_int_t)(r->out.total_bytes + r->err.total_bytes)));
+		                              aj_capture_omitted(&r->err) > 0, "total_bytes", total_bytes));
 	}
 	json_object_set_new(doc, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
 	json_object_set_new(doc, "signal", r->signal ? json_integer(r->signal) : json_null());
-	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)(r->wall_us + 999) / 1000));
-	json_object_set_new(doc, "cpu_ms", json_integer((json_int_t)(r->cpu_us + 999) / 1000));
+	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)((r->wall_us + 999) / 1000)));
+	json_object_set_new(doc, "cpu_ms", json_integer((json_int_t)((r->cpu_us + 999) / 1000)));
 	json_object_set_new(doc, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
 	json_object_set_new(doc, "limits_hit", limits);
 	json_object_set_new(doc, "enforced", enforced);

@@ -139,7 +139,7 @@ static void protocol_error(struct watch *w, const char *why)
 	/* It may quote the message: nothing but plain characters gets into a reason. */
 	char *at = w->facts.protocol_why;
 	for (; *why && at < w->facts.protocol_why + sizeof w->facts.protocol_why - 1; why++)
-		*at++ = *why >= ' ' && *why < 0x7f ? *why : '?';
+		*at++ = (char)(*why >= ' ' && *why < 0x7f ? *why : '?');
 	*at = '\0';
 	json_decref(w->result->claim); /* nothing of what such a jail said is passed on */
 	w->result->claim = NULL;
