@@ -6,8 +6,9 @@ comma      := ,
 B          := build$(if $(SAN),-san)
 AJ         := $B/agentjail
 ROOTFS     := build/rootfs/default
-# Linked statically: the dynamic loader alone costs more than a namespace. STATIC= links dynamically.
-STATIC     ?= $(if $(SAN),,1)
+# Linked statically where every library can be: the dynamic loader alone costs more than a namespace. STATIC= links dynamically.
+NO_ARCHIVE := $(filter-out /%,$(foreach l,nl-route-3 nl-3 cap jansson md c,$(shell $(CC) -print-file-name=lib$l.a)))
+STATIC     ?= $(if $(SAN)$(NO_ARCHIVE),,1)
 
 WARN       := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef -Werror
 SANITIZE   := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -182,6 +182,10 @@ class Guards:
             return new
 
         def __import__(name, globals=None, locals=None, fromlist=(), level=0):
+            if name == "typing" and REAL_TYPE(fromlist) is list and not fromlist:
+                # The interpreter itself, for `class A[T]`; it takes the module from sys.modules, not from our answer.
+                REAL_IMPORT("typing")
+                return None
             views = self.views
             if views is None:
                 from agentjail.views import Views

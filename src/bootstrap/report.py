@@ -68,7 +68,7 @@ def unreadable(session, claim, e):
         return reject(session, claim, [("PY-SIZE", "The code is nested too deeply for the compiler",
                                         "Split it into smaller statements.", getattr(e, "lineno", None) or 1,
                                         max((getattr(e, "offset", None) or 1) - 1, 0), None, None, {})])
-    if not isinstance(e, SyntaxError):
+    if not isinstance(e, SyntaxError) or e.lineno is None:
         e = odd_character(source, e)
     claim["status"] = "error"
     claim["error"] = describe(session, e)

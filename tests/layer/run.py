@@ -1,0 +1,30 @@
+"""Runs every test of the Python layer and prints `N passed, N failed, N skipped`.
+It refuses to pass in silence: a filter that matches nothing fails, a skip is printed.
+"""
+
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import harness  # noqa: E402
+import test_claims  # noqa: E402
+import test_escapes  # noqa: E402
+import test_language  # noqa: E402
+
+
+def main():
+    score = harness.Score(sys.argv[1] if len(sys.argv) > 1 else "")
+    folder = harness.package()
+    try:
+        for module in (test_escapes, test_language, test_claims):
+            module.test(score)
+    finally:
+        shutil.rmtree(folder)
+    print("%d passed, %d failed, %d skipped" % (score.passed, score.failed, score.skipped))
+    return 1 if score.failed or not score.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,374 @@
+"""Escape attempts: the shared corpus and our own, each with the layer on and a control with the layer off.
+It refuses a case whose control does not fire: then the case would prove nothing.
+"""
+
+import json
+import os
+import sys
+
+from harness import HERE, STDLIB, request, run
+
+# Our own attempts. (name, imports, code): PWN is set to evidence if it works. With the layer on, PWN must stay
+# unset; the second list (`CONTROL_DIES`) says where the attempt cannot work natively either, and why.
+OWN = [
+    ("getattr-assembled", [], "PWN = getattr((), '__cla'+'ss__').__base__"),
+    ("getattr-str-subclass", [], """
+class S(str):
+    def __getitem__(self, k): return 'real'
+    def startswith(self, *a): return False
+PWN = getattr(print, S('__se' + 'lf__'))"""),
+    ("getattr-in-map", [], "PWN = list(map(getattr, [print], ['__self' + '__']))[0].open"),
+    ("getattr-default", [], "x = getattr(print, '__self' + '__', None)\nif x is None: raise ValueError\nPWN = x"),
+    ("hasattr-probe", [], "if hasattr(print, '__self' + '__'): PWN = 1\nelse: raise ValueError"),
+    ("object-getattribute", [], "PWN = object.__getattribute__(print, '__self' + '__')"),
+    ("super-getattribute", [], """
+class A:
+    def f(self): return super().__getattribute__('__cl'+'ass__').__init__
+a = A()
+PWN = object.__getattribute__(a.f, '__fu' + 'nc__')"""),
+    ("type-getattribute", [], "PWN = type.__getattribute__(int, '__ba' + 'se__')"),
+    ("getattribute-by-getattr", [], "g = getattr(object, '__getattribute__')\nPWN = g(print, '__self' + '__')"),
+    ("setattr-match-args", [], """
+class X: pass
+setattr(X, '__match' + '_args__', ('__class__',))
+match X():
+    case X(c): PWN = c"""),
+    ("type-setattr-match-args", ["abc"], """
+from abc import ABC
+class X(ABC): pass
+type.__setattr__(X, '__match' + '_args__', ('__glo' + 'bals__',))
+def f(): pass
+X.register(type(f))
+match f:
+    case X(g): PWN = g['__builtins__']"""),
+    ("match-args-computed", [], """
+class X:
+    __match_args__ = tuple(['__cl' + 'ass__'])
+match X():
+    case X(c): PWN = c"""),
+    ("match-args-tuple-target", [], """
+class X:
+    __match_args__, y = ('__class__',), 1
+match X():
+    case X(c): PWN = c"""),
+    ("match-args-for-target", [], """
+class X:
+    for __match_args__ in [('__class__',)]: pass
+match X():
+    case X(c): PWN = c"""),
+    ("match-rebound-class", [], """
+class X: pass
+T = type
+X = T('X', (), {'__match' + '_args__': ('__class__',)})
+match X():
+    case X(c): PWN = c"""),
+    ("match-decorated-class", [], """
+def deco(c):
+    T = type
+    return T('X', (), {'__match' + '_args__': ('__class__',)})
+@deco
+class X: pass
+match X():
+    case X(c): PWN = c"""),
+    ("match-metaclass-base", [], """
+class M(type):
+    def __getattr__(cls, n): return ('__class__',)
+class B(metaclass=M): pass
+class X(B): pass
+match X():
+    case X(c): PWN = c"""),
+    ("match-keyword-dunder", [], """
+def f(): pass
+match f:
+    case object(__globals__=g): PWN = g"""),
+    ("match-keyword-obj", [], """
+try: (1).nope
+except AttributeError as e:
+    match e:
+        case AttributeError(obj=o): PWN = o"""),
+    ("error-obj", [], "try: [].nope\nexcept AttributeError as e: PWN = e.obj"),
+    ("error-obj-super", [], """
+class E(AttributeError):
+    def get(self): return super().obj
+try: raise E('x', name='n', obj=print)
+except E as e: PWN = e.get()"""),
+    ("error-obj-descriptor", [], """
+try: [].nope
+except AttributeError as e: PWN = AttributeError.obj.__get__(e)"""),
+    ("error-obj-augassign", [], """
+class C:
+    def __radd__(self, x):
+        global PWN
+        PWN = x
+try: print.nope
+except AttributeError as e: e.obj += C()"""),
+    ("error-obj-format", [], "try: print.nope\nexcept AttributeError as e: PWN = '{0.obj}'.format(e)"),
+    ("format-unbound", [], "PWN = str.format('{0.__' + 'class__}', 1)"),
+    ("format-map-unbound", [], "PWN = list(map(str.format, ['{0.__' + 'class__}'], [1]))[0]"),
+    ("format-getattr", [], "PWN = getattr('{0.__' + 'class__}', 'format')(1)"),
+    ("format-getattr-type", [], "f = getattr(str, 'format')\nPWN = f('{0.__' + 'class__}', 1)"),
+    ("format-getattribute", [], "PWN = object.__getattribute__('{0.__' + 'class__}', 'format')(1)"),
+    ("format-nested-spec", [], "class d: pass\nPWN = ('{0:{1.__' + 'name__}}').format(1, d)"),
+    ("formatter-colon-path", ["string"], "import string\nPWN = string.Formatter().get_field('0:x.__' + 'class__', (), {'0:x': 1})"),
+    ("match-value-obj", [], """
+class C:
+    def __eq__(self, o):
+        global PWN
+        PWN = o
+        return True
+try: print.nope
+except AttributeError as e:
+    match C():
+        case e.obj: pass"""),
+    ("match-value-dunder", [], """
+class C:
+    def __eq__(self, o):
+        global PWN
+        PWN = o
+        return True
+match C():
+    case print.__self__: pass"""),
+    ("match-class-dotted", [], "def f(): pass\nmatch 1:\n    case f.__class__.__base__(): PWN = 1"),
+    ("defaults", ["functools"], "import functools\nPWN = functools.wraps.__defaults__"),
+    ("star-allows-no-layer", ["*"], "import agentjail.main\nPWN = agentjail.main"),
+    ("catch-warnings-module", ["warnings"], "import warnings\nw = warnings.catch_warnings()\nPWN = getattr(w, '_mod' + 'ule')"),
+    ("list-self-check", [], "PWN = [].append.__self__"),
+    ("format-str-subclass", [], """
+class S(str):
+    def f(self, *a): return super().format(*a)
+PWN = S('{0.__' + 'class__}').f(1)"""),
+    ("format-subclass-lies", [], """
+class S(str):
+    def __str__(self): return '{}'
+    def __contains__(self, x): return False
+    def __getitem__(self, i): return '{}'
+PWN = str.format(S('{0.__' + 'class__}'), 1)"""),
+    ("format-augassign", [], """
+class C:
+    def __radd__(self, f): return f('__x__')
+class S(str): pass
+s = S('{0.__' + 'class__}')
+s.format += C()
+PWN = s.format"""),
+    ("format-userstring-unbound", ["collections"], """
+import collections
+PWN = collections.UserString.format(collections.UserString('{0.__' + 'class__}'), 1)"""),
+    ("format-formatter-base", ["string"], """
+import string
+class F(string.Formatter): pass
+PWN = F.mro()[1]().format('{0.__' + 'class__}', 1)"""),
+    ("format-frozen-private", ["random"], "import random\nt = '{0.' + '_os}'\nPWN = t.format(random)"),
+    ("import-fallback-sys-modules", ["json"], "from json import scanner\nPWN = scanner"),
+    ("import-submodule", ["collections"], "import collections.abc\nPWN = collections.abc.Mapping"),
+    ("import-dotted-parent", ["json.decoder"], "import json.decoder\nPWN = json.dumps"),
+    ("import-star-private", ["random"], "from random import *\nPWN = _os"),
+    ("import-via-exec-name", [], "class X: __class_getitem__ = classmethod(lambda c, n: __import__(n))\nPWN = X['os']"),
+    ("import-str-subclass", [], """
+class S(str):
+    def __eq__(self, o): return True
+    def __hash__(self): return hash('math')
+    def startswith(self, *a): return True
+PWN = __import__(S('os'))"""),
+    ("import-fromlist", ["math"], "PWN = __import__('o' + 's', None, None, ('path',))"),
+    ("import-level", ["math"], "PWN = __import__('os', {'__package__': 'x', '__name__': 'x'}, None, (), 1)"),
+    ("import-builtins-dict", [], "def f(): import os; return os\nPWN = f()"),
+    ("wraps-assigned", ["functools", "json"], """
+import functools, json
+class W:
+    def __setattr__(self, n, v):
+        if n[:3] == '__g': globs.append(v)
+globs = []
+functools.update_wrapper(W(), json.dumps, assigned=['__globals' + '__'], updated=())
+PWN = globs[0]"""),
+    ("contextlib-wraps", ["contextlib", "json"], """
+import contextlib, json
+class W:
+    def __setattr__(self, n, v):
+        if n[:3] == '__g': globs.append(v)
+globs = []
+contextlib.wraps(json.dumps, assigned=['__globals' + '__'], updated=())(W())
+PWN = globs[0]"""),
+    ("redirect-stream", ["contextlib"], """
+import contextlib
+class R(contextlib.redirect_stdout): pass
+setattr(R, '_str' + 'eam', 'modules')
+r = R({})
+with r: PWN = r._old_targets[0]"""),
+    ("redirect-stream-type", ["contextlib"], """
+import contextlib
+T = type
+R = T('R', (contextlib.redirect_stdout,), {'_str' + 'eam': 'version'})
+r = R('x')
+with r: PWN = r._old_targets[0]"""),
+    ("dataclass-injection", ["dataclasses"], """
+from dataclasses import dataclass
+L = []
+T = type
+A = T('A', (), {'__annot' + 'ations__': {'x,L.append(1)': int}, 'x': 1})
+C = dataclass(init=False, repr=False)(A)
+C() == C()
+PWN = L[:1] and L"""),
+    ("dataclass-base-field", ["dataclasses"], """
+import dataclasses
+L = []
+@dataclasses.dataclass(init=False)
+class B: x: int = 1
+dataclasses.fields(B)[0].name = 'x,L.append(1)'
+@dataclasses.dataclass(init=False, repr=False)
+class C(B): y: int = 1
+C() == C()
+PWN = L[:1] and L"""),
+    ("dataclass-dunder-field", ["dataclasses"], """
+import dataclasses
+X = dataclasses.make_dataclass('X', ['__cl' + 'ass__'])
+PWN = X"""),
+    ("dataclass-functiontype", ["dataclasses"], "import dataclasses\nPWN = dataclasses.FunctionType"),
+    ("typing-hints-call", ["typing"], """
+import typing
+class A: x: 'list.append(L, 1) or int'
+L = []
+typing.get_type_hints(A, {'L': L, 'list': list})
+PWN = L[0]"""),
+    ("typing-hints-dunder", ["typing"], """
+import typing
+class A: x: '().__class__'
+PWN = typing.get_type_hints(A)"""),
+    ("singledispatch-hints", ["functools"], """
+import functools
+L = []
+@functools.singledispatch
+def f(x): pass
+def g(x: 'L.append(1) or int'): pass
+f.register(g)
+PWN = L[0]"""),
+    ("operator-attrgetter-from", ["operator"], "from operator import attrgetter\nPWN = attrgetter('__self' + '__')(print)"),
+    ("operator-methodcaller-format", ["operator"], "from operator import methodcaller\nPWN = methodcaller('format', 1)('{0.__' + 'class__}')"),
+    ("enum-convert", ["enum"], "import enum\nPWN = getattr(enum.IntEnum, '_conv' + 'ert_')"),
+    ("enum-sys", ["enum"], "import enum\nPWN = enum.sys"),
+    ("copy-slot-state", ["copy"], """
+import copy
+class X: pass
+class R:
+    def __reduce_ex__(self, p): return (lambda: X, (), (None, {'__match' + '_args__': ('__class__',)}))
+copy.copy(R())
+PWN = X.__match_args__"""),
+    ("io-open", ["io"], "import io\nPWN = io.open('/etc/hostname').read()"),
+    ("io-fileio", ["io"], "import io\nPWN = io.FileIO('/etc/hostname').read()"),
+    ("builtins-module", ["builtins"], "import builtins\nPWN = builtins.open"),
+    ("sys-modules", ["sys"], "from sys import modules\nPWN = modules"),
+    ("sys-getframe", ["sys"], "import sys\nPWN = sys._getframe()"),
+    ("types-codetype", ["types"], "import types\nPWN = types.CodeType"),
+    ("name-mangling-import", [], "class C:\n    __import__ = __import__\nPWN = C.__import__('o' + 's')"),
+    ("lambda-default-builtins", [], "PWN = (lambda __builtins__=1: __builtins__)()"),
+    ("walrus-builtins", [], "(__builtins__ := {})\nPWN = 1"),
+    ("del-builtins", [], "class __builtins__: pass\nPWN = 1"),
+    ("except-name", [], "try: 1/0\nexcept ZeroDivisionError as __builtins__: PWN = 1"),
+    ("for-name", [], "for __builtins__ in [1]: PWN = 1"),
+    ("comprehension-name", [], "PWN = [1 for __builtins__ in [1]]"),
+    ("with-name", ["contextlib"], "import contextlib\nwith contextlib.nullcontext() as __builtins__: PWN = 1"),
+    ("match-name", [], "match 1:\n    case __builtins__: PWN = 1"),
+    ("star-match-name", [], "match [1]:\n    case [*__builtins__]: PWN = 1"),
+    ("kwarg-name", [], "def f(**__builtins__): return 1\nPWN = f()"),
+    ("guard-name-load", [], "PWN = __agentjail_attr__"),
+    ("guard-name-def", [], "def __agentjail_attr__(o, n): return 1\nPWN = 1"),
+    ("global-guard", [], "def f():\n    global __agentjail_attr__\n    __agentjail_attr__ = 1\nf()\nPWN = 1"),
+    ("prepare-namespace", [], """
+class M(type):
+    @classmethod
+    def __prepare__(m, *a): return {'__annot' + 'ations__': {'x()': 1}}
+class X(metaclass=M): pass
+PWN = X.__annotations__"""),
+    ("module-dunder-class-body", [], "class X: __module__ = 'os'\nPWN = X.__module__"),
+    ("generator-frame", [], "g = (i for i in [1])\nPWN = g.gi_frame.f_globals"),
+    ("traceback-with", [], """
+class C:
+    def __enter__(s): return s
+    def __exit__(s, t, v, tb):
+        global PWN
+        PWN = tb.tb_frame.f_globals
+        return True
+with C(): 1/0"""),
+    ("traceback-getattr", [], """
+class C:
+    def __enter__(s): return s
+    def __exit__(s, t, v, tb):
+        s.tb = tb
+        return True
+c = C()
+with c: 1/0
+PWN = getattr(c.tb, 'tb_fr' + 'ame')"""),
+    ("reduce-read", [], "PWN = (1).__reduce_ex__(2)"),
+    ("subclasses", [], "PWN = object.__subclasses__()"),
+    ("super-self", [], "class A:\n    def f(s): return super().__thisclass__\nPWN = A().f()"),
+    ("func-of-method", [], "class A:\n    def f(s): pass\nPWN = A().f.__func__.__code__"),
+    ("property-fget", [], "class A:\n    @property\n    def f(s): pass\nPWN = A.f.fget.__globals__"),
+    ("closure-cell", [], "def f():\n    x = 1\n    return lambda: x\nPWN = f().__closure__[0].cell_contents"),
+    ("final-answer-globals", [], "PWN = final_answer.__globals__"),
+    ("view-getattr-closure", ["json"], "import json\nPWN = json.__getattr__.__closure__"),
+    ("view-dict", ["json"], "import json\nPWN = json.__dict__"),
+    ("view-getattr-module", ["random"], "import random\nPWN = getattr(random, '_o' + 's')"),
+    ("view-getattribute", ["random"], "import random\nPWN = object.__getattribute__(random, '_o' + 's')"),
+    ("await-frame", [], "async def f(): pass\nc = f()\nPWN = c.cr_frame"),
+    ("type-three-args", [], "PWN = type('X', (), {'__red' + 'uce__': 1, '__match' + '_args__': ('__dict__',)})"),
+    ("logging-os", ["logging"], "from logging import os\nPWN = os"),
+    ("logging-brace-style", ["logging"], "import logging\nPWN = logging.StrFormatStyle"),
+    ("asyncio-hidden", ["asyncio"], "import asyncio\nPWN = asyncio.base_events.sys"),
+    ("inspect-through-dataclasses", ["dataclasses"], "import dataclasses\nPWN = dataclasses.inspect.currentframe()"),
+    ("deferred-annotation", [], "x: __import__('os') = 1\nPWN = 1"),
+    ("decorator-getattr", [], "@(lambda f: getattr(f, '__glo' + 'bals__'))\ndef f(): pass\nPWN = f"),
+]
+
+# The attempts that do nothing natively either: they would clash with a guard that a plain interpreter has not.
+CONTROL_DIES = {
+    "guard-name-load": "there is no such name",
+    "format-augassign": "str objects take no attribute of that name",
+    "import-star-private": "star imports leave private names out",
+    "import-level": "there is no such package",
+    "view-getattr-closure": "modules have no such function",
+}
+
+
+def test(score):
+    with open(os.path.join(HERE, "corpus.json"), encoding="utf-8") as f:
+        corpus = json.load(f)
+    for item in corpus:
+        name = "corpus/" + item["id"]
+        if not score.wants(name):
+            continue
+        if item.get("since") and sys.version_info[:2] < tuple(item["since"]):
+            want, control = {"status": "error", "type": "SyntaxError"}, False
+        else:
+            want, control = item["expect"], True
+        (claim,), held = run(request(item["code"], imports=item["imports"]), probe="PWN")
+        error = claim["error"] or {}
+        ok = (claim["status"] == want["status"] and want.get("type") in (None, error.get("type"))
+              and want.get("rule") in (None, error.get("rule")) and ("harmless" in item) == (held is not None))
+        if want["status"] == "rejected":
+            ok = ok and error["line"] >= 1 and error["column"] >= 1 and error["hint"]
+        score.check(name, ok, (claim["status"], error.get("rule"), error.get("type"), error.get("message"), held))
+        if control:
+            control_run(score, name, item["code"])
+    for name, imports, code in OWN:
+        name = "own/" + name
+        if not score.wants(name):
+            continue
+        (claim,), held = run(request(code, imports=imports), probe="PWN")
+        error = claim["error"] or {}
+        score.check(name, held is None and claim["status"] in ("rejected", "error"),
+                    (claim["status"], error.get("rule"), error.get("message"), held))
+        # The refusal must be about the attempt: an error that names a rule, or speaks of what is not allowed.
+        text = error.get("message", "")
+        score.check(name + "/reason", error.get("rule") or "allowed" in text or "plain" in text
+                    or "not available" in text or "is not defined" in text or "has no attribute" in text or "cannot import" in text
+                    or error.get("type") in ("ValueError", "IndexError", "TypeError"), error)
+        if name[4:] not in CONTROL_DIES:
+            control_run(score, name, code)
+
+
+def control_run(score, name, code):
+    (claim,), held = run(request(code, layer=False), probe="PWN")
+    if name.endswith(("P60", "P61", "P62", "P69")):
+        return  # needs `site`, or a native __import__ that is a Python function: nothing to compare with
+    if name.endswith("dataclass-functiontype") and sys.version_info >= (3, 13):
+        return  # the module no longer has that name
+    score.check(name + "/control", held is not None, ((claim["error"] or {}).get("message"), "the control did not fire"))
