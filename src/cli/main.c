@@ -1,5 +1,6 @@
 /* The program: finds the command by name and runs it.
  * It holds no logic of its own; each command has its file. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -45,6 +46,16 @@ static int check_stdio(void)
 	return 0;
 }
 
+/* What could not be written was not said: no success then. */
+static int finish(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	struct aj_error err = { 0 };
+	aj_fail(&err, AJ_EXIT_SETUP, "output", errno, "write to standard output");
+	return aj_print_error(&err);
+}
+
 int main(int argc, char **argv)
 {
 	if (check_stdio() < 0)
@@ -56,14 +67,14 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		for (const struct aj_command *c = aj_commands; c->name; c++)
 			if (strcmp(argv[1], c->name) == 0)
-				return c->run(argc - 1, argv + 1);
+				return finish(c->run(argc - 1, argv + 1));
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		puts("agentjail " AJ_VERSION);
-		return 0;
+		return finish(0);
 	}
 	bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);
 	if (argc > 1 && !asked)
 		fprintf(stderr, "agentjail: unknown command `%s`\n", argv[1]);
 	usage(asked ? stdout : stderr);
-	return asked ? 0 : AJ_EXIT_USAGE;
+	return finish(asked ? 0 : AJ_EXIT_USAGE);
 }

@@ -84,9 +84,11 @@ static bool word_byte(char c)
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* A superset of what the code can import by name, found without parsing it: after the filter is up no extension
- * module can be mapped any more, and before it is up no byte of the code may be looked at inside. */
-static void preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+/* Extension modules can be mapped only before the filter stands, and before it stands no byte of the code may be looked at
+ * inside. So a superset of what the code can import by name is found here, without parsing it. */
+
+/* Layer on: the allowed modules that are mentioned anywhere. */
+static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
 	for (size_t i = 0; i < policy->imports.count; i++) {
 		const char *pattern = policy->imports.items[i];
@@ -100,6 +102,38 @@ static void preload(struct aj_plan *plan, struct aj_arena *arena, const struct a
 				continue;
 			*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
 			break;
+		}
+	}
+}
+
+static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char *name, size_t bytes)
+{
+	enum { MOST_NAMES = 64, NAME_BYTES = 100 };
+	if (bytes == 0 || bytes > NAME_BYTES || plan->preload.count == MOST_NAMES)
+		return;
+	for (size_t i = 0; i < plan->preload.count; i++)
+		if (strncmp(plan->preload.items[i], name, bytes) == 0 && plan->preload.items[i][bytes] == '\0')
+			return;
+	char *copy = aj_strndup(arena, name, bytes);
+	if (aj_import_pattern_valid(copy) && strcmp(copy, "import") != 0 && strcmp(copy, "from") != 0)
+		*AJ_PUSH(arena, &plan->preload) = copy;
+}
+
+/* Layer off: every dotted name on a line with the word `import`. All that can be loaded is the rootfs' own. */
+static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
+{
+	const char *end = request->code + request->code_bytes;
+	for (const char *line = request->code, *next; line < end; line = next) {
+		next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next + 1 : end;
+		if (!memmem(line, (size_t)(next - line), "import", strlen("import")) || line[strspn(line, " \t")] == '#')
+			continue;
+		for (const char *at = line; at < next; at++) {
+			size_t bytes = 0;
+			while (at + bytes < next && (word_byte(at[bytes]) || at[bytes] == '.'))
+				bytes++;
+			add_preload(plan, arena, at, bytes);
+			at += bytes;
 		}
 	}
 }
@@ -140,8 +174,10 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 || aj_plan_limits(plan, arena, policy, host, err) < 0)
 		return -1;
 	command_line(plan, arena, request);
-	if (request->snippet)
-		preload(plan, arena, policy, request);
+	if (request->snippet && policy->layer)
+		preload_allowed(plan, arena, policy, request);
+	else if (request->snippet)
+		preload_named(plan, arena, request);
 	walls(plan, arena, policy);
 	return 0;
 }

@@ -86,7 +86,7 @@ struct aj_plan {
 	bool capture;
 	uint64_t wall_ms, memory_bytes, capture_bytes, output_bytes, result_bytes;
 	bool memory_by_rlimit;
-	AJ_LIST(const char *) preload; /* modules imported before the filter: allowed and mentioned in the code */
+	AJ_LIST(const char *) preload; /* modules that the runner imports before the filter: those the code may need */
 	AJ_LIST(struct aj_enforced) enforced;
 };
 

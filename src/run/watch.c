@@ -134,13 +134,18 @@ static void on_armed(struct watch *w, pid_t sender)
 	w->request_frame = (struct aj_buffer){ 0 };
 }
 
+/* What the jail wrote may be quoted in a reason, but nothing but plain characters gets there. */
+static void quote(char *out, size_t out_bytes, const char *text)
+{
+	char *at = out;
+	for (; *text && at < out + out_bytes - 1; text++)
+		*at++ = (char)(*text >= ' ' && *text < 0x7f ? *text : '?');
+	*at = '\0';
+}
+
 static void protocol_error(struct watch *w, const char *why)
 {
-	/* It may quote the message: nothing but plain characters gets into a reason. */
-	char *at = w->facts.protocol_why;
-	for (; *why && at < w->facts.protocol_why + sizeof w->facts.protocol_why - 1; why++)
-		*at++ = (char)(*why >= ' ' && *why < 0x7f ? *why : '?');
-	*at = '\0';
+	quote(w->facts.protocol_why, sizeof w->facts.protocol_why, why);
 	json_decref(w->result->claim); /* nothing of what such a jail said is passed on */
 	w->result->claim = NULL;
 	end(w, AJ_CAUSE_PROTOCOL);
@@ -152,8 +157,9 @@ static void on_frame(struct watch *w, pid_t sender)
 	if (w->inbox.kind == AJ_FRAME_ARMED && !w->armed) {
 		on_armed(w, sender);
 	} else if (w->inbox.kind == AJ_FRAME_FAILED && !w->armed) {
-		w->inbox.body[strcspn(w->inbox.body, "\n")] = '\0';
-		fail_setup(w, "runner", w->inbox.body);
+		char said[160];
+		quote(said, sizeof said, w->inbox.body);
+		fail_setup(w, "runner", said);
 		aj_advise(&w->result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 	} else if (w->inbox.kind == AJ_FRAME_STARTED && w->armed && !w->started && !w->answered) {
 		w->started = true;
@@ -358,6 +364,11 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 	drain(&w);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	aj_cgroup_usage(jail->cgroup, &w.facts.cgroup_peak_bytes, &w.facts.cgroup_oom_kills);
+	if (jail->init_pidfd >= 0 && plan->snippet && !w.armed && w.facts.cause == AJ_CAUSE_NONE && !ret->setup.exit_code) {
+		aj_fail(&ret->setup, AJ_EXIT_SETUP, "runner", 0,
+		        "Python ended before the runner had installed the filter; no code was handed over");
+		aj_advise(&ret->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+	}
 	aj_jail_end(jail, &w.facts.usage);
 	ret->wall_us = (uint64_t)(aj_now_us() - started_us);
 	aj_frame_next(&w.inbox);

@@ -163,8 +163,10 @@ static int step_stdio(struct child *c, struct aj_error *err)
 		return fail(err, "stdio", "open /dev/null");
 	if (put_fd(null, 0) < 0 || put_fd(c->fds.out, 1) < 0 || put_fd(c->fds.err, 2) < 0 || put_fd(c->fds.control, CONTROL_FD) < 0)
 		return fail(err, "stdio", "place the guest's fds");
-	if (close_range(c->plan->control_fd ? CONTROL_FD + 1 : CONTROL_FD, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		return fail(err, "stdio", "mark every other fd close-on-exec");
+	/* Closed now and not at exec: the caller's may be many, and the limit on open files comes before exec. */
+	unsigned first = c->plan->control_fd ? CONTROL_FD + 1 : CONTROL_FD, report = (unsigned)c->fds.report;
+	if (close_range(first, report - 1, 0) < 0 || close_range(report + 1, ~0U, 0) < 0)
+		return fail(err, "stdio", "close every other fd");
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 	X(tie_to_parent, "after the last change of ids, which would clear it: we die with the supervisor")
 
 #define AJ_GUEST_STEPS(X)                                                                                       \
-	X(stdio,    "0 to 3 are what the plan says, everything else closes on exec")                                \
+	X(stdio,    "0 to 3 are what the plan says, everything else closes")                                \
 	X(session,  "out of the caller's process group, which no namespace bounds: a session of its own, or the terminal's foreground")                                             \
 	X(rlimits,  "after setup, so that limits bite the guest and not us")                                        \
 	X(landlock, "before the filter, which does not allow it for a snippet")                                     \
