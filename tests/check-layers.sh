@@ -1,0 +1,232 @@
+#!/bin/sh
+# The architecture as a test: which folder of src/ may include which, and which single file may use a library or a
+# kernel interface. It compiles nothing, knows no exception that is not written down here, and first proves on
+# planted violations that it can fail.
+set -eu
+cd "$(dirname "$0")/.."
+
+rules=$(cat <<'RULES'
+# layer: folder, what it may include
+layer base
+layer policy    base
+layer plan      policy base
+layer sandbox   plan base
+layer run       sandbox plan policy base
+layer cli       run plan policy base
+# The guest is linked into the jail's Python: it gets as little of us as can be.
+layer guest     base
+# Build-time tools read the tables that they print.
+layer gen       cli sandbox plan base
+
+# door: one file may include one header of a layer that its folder may not see
+door sandbox/seccomp.h  policy/policy.h    the names of profiles and networks, not the policy
+door guest/guest.c      sandbox/seccomp.h  installs the ready filter
+
+# plain: system headers that any file may include; every other one needs an owner
+plain ctype.h dirent.h errno.h fcntl.h inttypes.h limits.h poll.h signal.h stdarg.h stdbool.h stddef.h stdint.h stdio.h
+plain stdlib.h string.h time.h unistd.h wchar.h sys/resource.h sys/stat.h sys/types.h sys/wait.h
+
+# owner: header (a trailing / means the whole folder), the files that may include it
+owner seccomp.h         sandbox/seccomp.c
+owner sys/capability.h  sandbox/caps.c
+owner netlink/          sandbox/netns.c
+owner net/if.h          sandbox/netns.c
+owner netdb.h           sandbox/netns.c
+owner sys/mount.h       sandbox/mount.c
+owner sys/sysmacros.h   sandbox/mount.c
+owner linux/openat2.h   sandbox/mount.c
+owner linux/sched.h     sandbox/launch.c
+owner linux/seccomp.h   sandbox/filter.c
+owner linux/filter.h    sandbox/seccomp.h
+owner sys/mman.h        sandbox/seccomp.c guest/guest.c
+owner sys/prctl.h       sandbox/caps.c sandbox/child.c
+owner grp.h             sandbox/launch.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/watch.c
+owner sys/signalfd.h    run/watch.c
+owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c
+owner sched.h           plan/build.c plan/dump.c
+owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
+owner sys/random.h      cli/jail.c
+owner sha2.h            base/hash.c
+owner jansson.h         run/result.h run/wire.c cli/cmd_exec.c
+owner linux/capability.h plan/host.c
+owner dlfcn.h           guest/guest.c
+
+# word: what only these files may say in code (comments and strings do not count)
+word SYS_clone3                    sandbox/launch.c
+word SYS_seccomp                   sandbox/filter.c
+word SYS_pivot_root                sandbox/mount.c
+word SYS_openat2                   sandbox/mount.c
+word SYS_landlock_restrict_self    sandbox/landlock.c
+word SYS_pidfd_send_signal         sandbox/launch.c run/watch.c
+word mount()                       sandbox/mount.c
+word umount2()                     sandbox/mount.c
+word move_mount()                  sandbox/mount.c
+word open_tree()                   sandbox/mount.c
+word mount_setattr()               sandbox/mount.c
+word fork()                        sandbox/child.c
+word vfork()
+word clone()
+word unshare()
+word setns()
+word execv()
+word execve()
+word execvp()                      sandbox/child.c
+word execvpe()
+word execl()
+word execlp()
+word posix_spawn()
+word posix_spawnp()
+word system()
+word popen()
+word setresuid()                   sandbox/child.c
+word setresgid()                   sandbox/child.c
+word prctl()                       sandbox/child.c sandbox/caps.c
+word dlopen()
+word dlsym()                       guest/guest.c
+# Library code never prints: only cli/ and the build-time tools decide what a person sees.
+word printf()                      cli/* gen/*
+word puts()                        cli/* gen/*
+word putchar()                     cli/* gen/*
+word perror()
+word stdout                        cli/* gen/*
+word stderr                        cli/* gen/*
+# Unbounded or silently wrong; base/text has what takes their place. sprintf: one fixed format into a measured buffer.
+word gets()
+word strcat()
+word vsprintf()
+word sprintf()                     run/capture.c
+word atoi()
+word atol()
+word strtol()
+RULES
+)
+
+# Checks the tree given; prints one line a violation and fails if there is one.
+check() {
+	printf '%s\n' "$rules" | awk -v root="$1/" '
+	NR == FNR {
+		if ($1 == "layer") { known[$2] = 1; for (i = 3; i <= NF; i++) layer[$2, $i] = 1 }
+		else if ($1 == "door") door[$2, $3] = 1
+		else if ($1 == "plain") for (i = 2; i <= NF; i++) plain[$i] = 1
+		else if ($1 == "owner") { owned[$2] = 1; for (i = 3; i <= NF; i++) owner[$2, $i] = 1 }
+		else if ($1 == "word") { words[$2] = 1; for (i = 3; i <= NF; i++) word[$2, $i] = 1 }
+		next
+	}
+	function bad(text) { print file ":" FNR ": " text; failed = 1 }
+	# Without strings, characters and comments; `inside` remembers a comment that goes on.
+	function code(line,    out, c, at) {
+		out = ""
+		while (line != "") {
+			if (inside) {
+				at = index(line, "*/")
+				if (!at) return out
+				line = substr(line, at + 2); inside = 0
+				continue
+			}
+			if (!match(line, /"([^"\\]|\\.)*"|\047([^\047\\]|\\.)*\047|\/\*|\/\//)) return out line
+			c = substr(line, RSTART, 2)
+			out = out substr(line, 1, RSTART - 1) " "
+			line = substr(line, RSTART + RLENGTH)
+			if (c == "//") return out
+			if (c == "/*") inside = 1
+		}
+		return out
+	}
+	FNR == 1 {
+		file = substr(FILENAME, length(root) + 1)
+		split(file, part, "/"); folder = part[1]; inside = 0; files++
+		if (!(folder in known)) bad("a folder that no rule knows")
+	}
+	/^[ \t]*#[ \t]*include/ {
+		if (match($0, /"[^"]+"/)) {
+			name = substr($0, RSTART + 1, RLENGTH - 2)
+			if (name !~ /^[a-z]+\/[a-z_0-9]+\.h$/) { bad("include by folder and name, not `" name "`"); next }
+			split(name, part, "/")
+			if (part[1] != folder && !((folder, part[1]) in layer) && !((file, name) in door))
+				bad(folder "/ must not include " name)
+			next
+		}
+		if (!match($0, /<[^>]+>/)) { bad("an include that cannot be read"); next }
+		name = substr($0, RSTART + 1, RLENGTH - 2)
+		split(name, part, "/")
+		key = (name in owned) ? name : part[1] "/"
+		if (key in owned) { if (!((key, file) in owner)) bad("must not include <" name ">") }
+		else if (!(name in plain)) bad("<" name "> has no owner: name one in tests/check-layers.sh")
+		next
+	}
+	{
+		line = code($0)
+		if (line ~ /^[ \t]*$/) next
+		for (w in words) {
+			bare = w; call = sub(/\(\)$/, "", bare)
+			if (!index(line, bare)) continue
+			if (line !~ ("(^|[^A-Za-z0-9_])" bare (call ? "[ \t]*\\(" : "([^A-Za-z0-9_]|$)"))) continue
+			if (line ~ ("[.>]" bare (call ? "\\(" : ""))) continue
+			if (!((w, file) in word) && !((w, folder "/*") in word)) bad("`" w "` is not for this file")
+		}
+	}
+	END {
+		if (files < 20) { print "only " files + 0 " files seen: is this the tree?"; failed = 1 }
+		exit failed
+	}' - "$1"/*/*.[ch]
+}
+
+# Each line of `planted` must make the check fail, naming that file; without it the check must pass.
+self_test() {
+	copy=$(mktemp -d)
+	trap 'rm -rf -- "$copy"' EXIT
+	trap 'exit 130' HUP INT TERM
+	cp -R src/. "$copy"
+	planted='base/fd.c|#include "plan/plan.h"
+policy/preset.c|#include "plan/host.h"
+policy/preset.c|#include <sys/socket.h>
+plan/build.c|#include "sandbox/launch.h"
+plan/dump.c|#include "run/result.h"
+sandbox/child.c|#include "policy/policy.h"
+sandbox/child.c|#include "run/once.h"
+sandbox/child.c|#include <sys/mount.h>
+sandbox/child.c|#include <netlink/socket.h>
+sandbox/launch.c|#include <seccomp.h>
+run/watch.c|#include "cli/show.h"
+run/watch.c|#include <sha2.h>
+run/once.c|#include <sys/capability.h>
+run/once.c|#include "policy.h"
+run/once.c|#include "../cli/show.h"
+run/capture.c|  #  include  <openssl/ssl.h>
+cli/jail.c|#include "sandbox/launch.h"
+cli/cmd_run.c|#include <linux/landlock.h>
+guest/guest.c|#include "sandbox/launch.h"
+guest/guest.c|#include "plan/plan.h"
+gen/filters.c|#include "run/once.h"
+cli/show.c|static int planted(void) { return fork(); }
+run/once.c|static int planted(void) { return mount("a", "b", "c", 0, 0); }
+plan/build.c|static void planted(void) { printf("x"); }
+run/wire.c|static void planted(void) { fprintf(stderr, "x"); }
+run/wire.c|/* comment */ static int planted(void) { return system ("true"); }
+cli/paths.c|static int planted(void) { return execve("a", 0, 0); }
+base/fd.c|static long planted(void) { return syscall(SYS_clone3, 0, 0); }
+new/file.c|int planted;'
+	harmless='base/fd.c|/* fork() and system() in a comment */
+base/fd.c|static const char planted[] = "mount(x) printf(y) stderr";
+base/fd.c|/* a comment over
+base/fd.c| * two lines with fork( */
+base/fd.c|static int planted(struct planted_row *r) { return r->fork(1) + my_mount(2); }
+base/fd.c|#include <stdio.h>'
+	printf '%s\n' "$planted" | while IFS='|' read -r file line; do
+		mkdir -p "$copy/$(dirname "$file")"
+		printf '%s\n' "$line" >> "$copy/$file"
+		found=$(check "$copy") && { echo "check-layers: does not see in $file: $line"; exit 1; }
+		case $found in "$file:"*) ;; *) echo "check-layers: blames another place for: $file: $line"; exit 1 ;; esac
+		if [ -f "src/$file" ]; then cp "src/$file" "$copy/$file"; else rm -r "${copy:?}/$(dirname "$file")"; fi
+	done
+	printf '%s\n' "$harmless" | while IFS='|' read -r file line; do printf '%s\n' "$line" >> "$copy/$file"; done
+	check "$copy" || { echo 'check-layers: complains where nothing is wrong'; exit 1; }
+}
+
+if ! check src; then
+	echo 'check-layers: FAILED'
+	exit 1
+fi
+self_test
+echo "check-layers: ok, and $(printf '%s\n' "$planted" | wc -l) planted violations are seen"

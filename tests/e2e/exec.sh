@@ -1,0 +1,214 @@
+#!/bin/sh
+# What `agentjail exec` promises a caller: sources, values, errors, inputs, files, variables, options and exit codes.
+# It attacks nothing (tests/escape does) and takes the Python layer's own rules for tested (tests/layer).
+. "$(dirname "$0")/../lib.sh"
+
+# --- values and statuses: NAME EXIT EXPECT... -- exec ARGS... ---
+json "a value" 0 status=ok value=4 repr=4 type=int reason=finished exit_code=0 signal=null -- exec -c '2+2'
+json "no value" 0 status=ok value=null type=NoneType -- exec -c 'x = 1'
+json "a string" 0 'value=a b' "repr='a b'" type=str -- exec -c '"a" + " b"'
+json "a tuple is tagged" 0 value.__type__=tuple 'value.data=[1,2]' -- exec -c '(1, 2)'
+json "a set is tagged" 0 value.__type__=set -- exec -c '{1}'
+json "bytes are tagged" 0 value.__type__=bytes -- exec -c 'b"x"'
+json "unicode" 0 'value=žluť 😀' -- exec -c '"žluť 😀"'
+json "stdout and value are two things" 0 'stdout=hi\n' value=1 -- exec -c 'print("hi")
+1'
+json "imports are listed" 0 'imports=["math","json"]' -- exec -c 'import math, json'
+json "final answer" 0 status=ok is_final=true final_answer.n=1 'stdout=' -- exec -c 'final_answer({"n": 1}); print("never")'
+json "no final answer" 0 is_final=false final_answer=null -- exec -c '1'
+json "what is enforced" 0 'enforced.seccomp~snippet' 'enforced.namespaces~user pid mount' 'enforced.capabilities~empty' 'enforced.python_layer~on' \
+	'enforced.memory~^(rlimit|cgroup)' policy.name=snippet 'id~^[0-9a-f]{16}$' 'wall_ms<60000' 'peak_memory_bytes~^[1-9][0-9]{5,}$' -- exec -c 1
+json "the hash of the code" 0 "code_sha256=$(printf 1 | sha256sum | cut -d' ' -f1)" -- exec -c 1
+json "an id of the caller's" 0 id=run-7 -- exec --id run-7 -c 1
+json "an exception" 1 status=error error.type=ZeroDivisionError error.line=2 error.column=5 'error.source=y = 1 / 0' 'error.traceback~line 2' exit_code=0 -- \
+	exec -c 'x = 1
+y = 1 / 0'
+json "an exception in a function" 1 error.line=2 'error.traceback~in f' -- exec -c 'def f():
+    return {}["k"]
+f()'
+json "a syntax error" 1 status=error error.type=SyntaxError error.line=2 'error.source=y = = 2' -- exec -c 'x = 1
+y = = 2'
+json "a rejected import" 126 status=rejected error.type=PolicyError error.rule=PY-IMPORT error.line=2 error.column=8 'error.source=import os' \
+	'error.message~Import of os is not allowed. Allowed: .*math' stdout= -- exec -c 'print("not even this")
+import os'
+json "sys.exit is an error without status" 1 'status~error|rejected' -- exec --allow-import sys -c 'import sys; sys.exit(0)'
+json "an early end gives no result" 1 status=error 'reason~no result' exit_code=0 -- exec --layer off -c 'import os; os._exit(0)'
+json "an exit code is not a status" 1 status=error exit_code=137 -- exec --layer off -c 'import os; os._exit(137)'
+json "an exit code is not a timeout" 1 status=error exit_code=124 -- exec --layer off -c 'import os; os._exit(124)'
+json "a signal" 137 status=signal signal=9 -- exec --layer off -c 'import os; os.kill(os.getpid(), 9)'
+json "abort" 134 status=signal signal=6 -- exec --layer off -c 'import os; os.abort()'
+json "time" 124 status=timeout 'limits_hit=["wall_clock"]' 'reason~1000 ms' 'wall_ms<20000' -- exec --timeout 1s -c 'while True: pass'
+json "time asleep" 124 status=timeout -- exec --timeout 300ms -c 'import time; time.sleep(1000)'
+json "memory" 137 status=oom 'limits_hit=["memory"]' -- exec --memory 128M -c 'b = []
+while True: b.append(bytearray(1 << 20))'
+json "memory in one piece" 1 status=error error.type=MemoryError -- exec --memory 128M -c 'bytearray(1 << 40)'
+json "output" 122 status=limit 'limits_hit=["output"]' truncated.stdout=true -- exec -c 'while True: print("x" * 65536)'
+
+# --- plain text ---
+text "text: output, then the value" 0 '^41$' exec -c 'print(41)
+42'
+is "text: both lines in order" "41 42" "$(tr '\n' ' ' <"$T/out" | sed 's/ $//')"
+text "text: None is not shown" 0 '' exec -c 'None'
+is "text: nothing at all" "" "$(cat "$T/out" "$T/err")"
+text "text: final answer" 0 '^final answer: \[1\]$' exec -c 'final_answer([1])'
+text "text: an error with place and source" 1 'line 1, column 1: ZeroDivisionError' exec -c '1/0'
+says "text: the source line" '^    1/0$'
+says "text: the status" '^agentjail: error:'
+text "text: a rejection" 126 'Import of os is not allowed. Allowed: ' exec -c 'import os'
+text "text: a timeout" 124 'agentjail: timeout: ' exec --timeout 300ms -c 'while True: pass'
+text "text: stderr goes to stderr" 0 '' exec --layer off -c 'import sys; print("E", file=sys.stderr)'
+is "text: and only there" "|E" "$(cat "$T/out")|$(cat "$T/err")"
+
+# --- where the source comes from ---
+echo 'print("from file")' >"$T/a.py"
+text "FILE" 0 '^from file$' exec "$T/a.py"
+printf '1/0\n' >"$T/b.py"
+json "FILE is named in errors" 1 "error.traceback~b.py" -- exec "$T/b.py"
+aj exec - <"$T/a.py"
+says "- is standard input" '^from file$'
+aj exec <"$T/a.py"
+says "no operand is standard input" '^from file$'
+json "an empty source" 0 status=ok value=null -- exec -c ''
+: >"$T/empty.py"
+json "an empty file" 0 status=ok value=null -- exec "$T/empty.py"
+json "CRLF, BOM and form feed" 0 value=3 -- exec -c "$(printf '\357\273\277x = 1\r\n\fx + 2\r\n')"
+mkfifo "$T/fifo"
+printf 'x = "a\000b"\n' >"$T/nul.py"
+printf 'x = 1\ny = "\377"\n' >"$T/utf8.py"
+cp "$PROBE" "$T/binary.py"
+{ printf 'x = "'; head -c 2000000 /dev/zero | tr '\0' a; printf '"\n'; } >"$T/large.py"
+{ printf 'x = "'; head -c 1000000 /dev/zero | tr '\0' a; printf '"\nlen(x)'; } >"$T/most.py"
+json "almost the largest source" 0 value=1000000 -- exec "$T/most.py"
+text "a missing file" 2 'missing.py.*No such file' exec "$T/missing.py"
+text "a folder" 2 'not a regular file' exec "$T"
+text "a FIFO does not block" 2 'not a regular file' exec "$T/fifo"
+text "a device" 2 'not a regular file' exec /dev/zero
+text "a NUL byte" 2 'not UTF-8 text: byte 0x00 .*line 1' exec "$T/nul.py"
+text "bad UTF-8, with its line" 2 'byte 0xff .*line 2' exec "$T/utf8.py"
+text "a binary" 2 'not UTF-8 text' exec "$T/binary.py"
+text "a source that is too large" 2 'larger than' exec "$T/large.py"
+echo 1 >"$T/unreadable.py"
+chmod 0 "$T/unreadable.py"
+if [ "$(id -u)" = 0 ]; then
+	skip "an unreadable file" "root may read everything"
+else
+	text "an unreadable file" 2 'Permission denied' exec "$T/unreadable.py"
+fi
+(printf 1 >"$T/$(printf 'x\377.py')") 2>/dev/null && text "a name that is no UTF-8" 0 '^1$' exec "$T/$(printf 'x\377.py')"
+text "both -c and FILE" 2 'both' exec -c 1 "$T/a.py"
+text "two files" 2 'one snippet' exec "$T/a.py" "$T/b.py"
+
+# --- inputs, files, variables ---
+json "inputs" 0 'value=[1,{"k":[true,null]},"s"]' -- exec --input 'a=1' --input 'b={"k":[true,null]}' --input 'c="s"' -c '[a, b, c]'
+text "an input that is no JSON" 2 '`a`.*not JSON' exec --input 'a=x' -c 1
+text "an input without a value" 2 'not NAME=JSON' exec --input a -c 1
+text "an input twice" 2 'given twice' exec --input a=1 --input a=2 -c 1
+text "an input with NaN" 2 'not JSON' exec --input a=NaN -c 1
+for name in 1x a-b __builtins__ 'a b'; do
+	aj exec --input "$name=1" -c '1'
+	check "an input named \`$name\` is refused" test "$rc" != 0
+done
+echo "host data" >"$T/data.txt"
+chmod 644 "$T/data.txt"
+ln -s "$T/data.txt" "$T/link.txt"
+json "a file" 0 'value=host data\n' -- exec --builtins full --file "$T/data.txt:/input/d.txt" -c 'open("/input/d.txt").read()'
+json "a file by its own name" 0 'value=host data\n' -- exec --builtins full --file "$T/data.txt" -c 'open("/input/data.txt").read()'
+json "a file is read-only" 1 'error.type~OSError|PermissionError' -- exec --builtins full --file "$T/data.txt" -c 'open("/input/data.txt", "w")'
+is "the file is unchanged" "host data" "$(cat "$T/data.txt")"
+text "a file behind a symlink" 125 'symlink' exec --file "$T/link.txt" -c 1
+ln -s "$T" "$T/folderlink"
+text "a file below a symlink" 125 'symlink' exec --file "$T/folderlink/data.txt" -c 1
+text "a missing file to show" 125 'nothing-here' exec --file "$T/nothing-here" -c 1
+text "a file over the library" 2 'cover' exec --file "$T/data.txt:/usr/lib/x" -c 1
+text "a file over a device" 2 'cover' exec --file "$T/data.txt:/dev/null" -c 1
+text "a writable file" 2 'read-only' exec --file "$T/data.txt:/input/x:rw" -c 1
+for target in /a/../b // /a//b relative /./a /; do
+	text "a file at \`$target\`" 2 '' exec --file "$T/data.txt:$target" -c 1
+done
+json "a variable" 0 'value=v=w' -- exec --layer off --env 'AJ_X=v=w' -c 'import os; os.environ["AJ_X"]'
+MINE=passed-on
+export MINE
+json "a variable of ours" 0 'value=passed-on' -- exec --layer off --env MINE -c 'import os; os.environ["MINE"]'
+json "no other variable" 0 'value!CANARY|SSH_|MINE' -- exec --layer off -c 'import os; sorted(os.environ)'
+text "a variable that is not set" 2 'neither' exec --env AJ_NOT_SET -c 1
+text "a variable without name" 2 'without a name' exec --env =x -c 1
+for name in LD_PRELOAD=/x LD_AUDIT=/x PYTHONPATH=/tmp PYTHONSTARTUP=/tmp/x PYTHONHOME=/; do
+	aj exec --layer off --env "$name" -c 'import sys; sys.flags.isolated, sys.path'
+	check "\`--env $name\` is refused or without effect" sh -c "test $rc = 2 || grep -q '^(1, ' '$T/out'"
+done
+for name in PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONINSPECT LD_PRELOAD; do
+	(
+		eval "$name=/nonexistent; export $name"
+		timeout 60 env "$AJ" exec -c '6*7' >"$T/hook" 2>&1
+	)
+	is "$name of the caller is ignored" "42" "$(grep -v 'object .* from LD_PRELOAD' "$T/hook")"
+done
+
+# --- imports, builtins, layer ---
+json "an import allowed" 0 'value~^/' -- exec --allow-import os -c 'import os; os.getcwd()'
+json "a package with its submodules" 0 status=ok -- exec --allow-import 'xml.*' -c 'import xml.etree.ElementTree as e; e.fromstring("<a/>").tag'
+json "a package alone" 126 status=rejected -- exec --allow-import xml -c 'import xml.etree.ElementTree'
+json "another import is not" 126 status=rejected 'error.message~Allowed: .*\bos\b' -- exec --allow-import os -c 'import subprocess'
+json "builtins minimal" 1 error.type=NameError -- exec --builtins minimal -c 'hex(1)'
+json "builtins standard" 0 "value=0x1" -- exec --builtins standard -c 'hex(1)'
+json "no open in standard" 1 error.type=NameError 'error.hint~open' -- exec -c 'open("/tmp/x")'
+json "open in full" 0 status=ok -- exec --builtins full -c 'open("/tmp/x", "w").write("y")'
+json "eval in full is checked" 1 'error.message~os' -- exec --builtins full -c 'eval("__import__(\"os\")")'
+json "control: layer off" 0 status=ok enforced.python_layer='none: switched off' -- exec --layer off -c 'import os; __import__("os").getpid()'
+json "several violations at once" 126 errors.0.line=1 errors.1.line=2 -- exec -c 'import os
+import subprocess'
+
+# --- bad options: OPTION VALUE, one a line; each must end with 2 and name the option ---
+while IFS='|' read -r option value; do
+	text "bad: $option $value" 2 "agentjail: .*$option" exec "$option" "$value" -c 1
+done <<'TABLE'
+--timeout|x
+--timeout|0
+--timeout|-1
+--timeout|1h30
+--timeout|200h
+--timeout|
+--timeout|99999999999999999999s
+--memory|1
+--memory|x
+--memory|-1M
+--memory|1E
+--memory|99999999999999999999
+--pids|0
+--pids|x
+--pids|-3
+--pids|9999999999
+--builtins|all
+--builtins|
+--layer|maybe
+--allow-import|a b
+--allow-import|../x
+--allow-import|
+--allow-import|*.x
+--allow-import|a.*.b
+--input|
+--input|=1
+--file|
+--limits|none
+--cgroup|relative
+--rootfs|
+--id|
+--network|none
+--bind|/tmp
+--proc|none
+--nonsense|x
+--timeou|1s
+-x|x
+TABLE
+for option in --timeout --memory --builtins -c --file --env --input --rootfs --id; do
+	text "no value: $option" 2 "$option needs a value" exec "$option"
+done
+text "a value for a switch" 2 'takes no value' exec --json=1 -c 1
+text "an unknown command" 2 'unknown command' frobnicate
+text "no command" 2 'Usage' # the program's own name alone
+text "help" 0 'exec \[options\]' --help
+text "help of exec" 0 '--allow-import' exec --help
+text "version" 0 '^agentjail [0-9]' --version
+json "--option=value" 124 status=timeout -- exec --timeout=200ms -c 'while True: pass'
+
+finish

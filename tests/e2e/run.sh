@@ -1,0 +1,163 @@
+#!/bin/sh
+# What `agentjail run` promises a caller: exit status, signals, binds, folders, variables, network, limits, dry run.
+# It tries no escape (tests/escape does); every command here is one that an honest caller might give.
+. "$(dirname "$0")/../lib.sh"
+
+# --- status: NAME EXIT REGEX COMMAND... ---
+while IFS='|' read -r want command; do
+	text "exit $want of \`$command\`" "$want" '' run -- sh -c "$command"
+done <<'TABLE'
+0|true
+1|false
+7|exit 7
+124|exit 124
+125|exit 125
+137|exit 137
+255|exit 255
+129|kill -HUP $$
+130|kill -INT $$
+134|kill -ABRT $$
+137|kill -KILL $$
+139|kill -SEGV $$
+143|kill -TERM $$
+TABLE
+text "not found" 127 'no-such-command' run -- no-such-command
+text "not executable" 126 'Permission denied|passwd' run -- /etc/passwd
+text "a folder" 126 '' run -- /tmp
+text "no command" 2 'no command' run --
+text "no command at all" 2 'no command' run
+text "output" 0 '^hello$' run -- echo hello
+text "arguments as they are" 0 '^a b\|\*\|--json\|$' run -- printf '%s|' 'a b' '*' --json
+aj run -- sh -c 'cat; echo E >&2' <<'IN'
+from stdin
+IN
+is "the three standard streams" "from stdin|E" "$(cat "$T/out")|$(cat "$T/err")"
+json "as JSON" 3 status=error exit_code=3 'stdout=o\n' 'stderr=e\n' policy.name=command signal=null 'enforced.seccomp~command' -- run -- sh -c 'echo o; echo e >&2; exit 3'
+json "a signal as JSON" 143 status=signal signal=15 exit_code=null -- run -- sh -c 'kill -TERM $$'
+json "output beyond the cap keeps head and tail" 0 'stdout~^HEAD\n(?s:.*)bytes omitted(?s:.*)\nTAIL\n$' truncated.stdout=true \
+	truncated.total_bytes=50000011 -- run --bind "$PROBE:/opt/probe" -- /opt/probe output 50000000
+json "1 GB of output" 122 status=limit 'limits_hit=["output"]' 'stdout~^HEAD' -- run --bind "$PROBE:/opt/probe" -- /opt/probe output 2000000000
+
+# --- files ---
+mkdir "$T/dir" "$T/open"
+echo inside >"$T/dir/file"
+chmod 777 "$T/open"
+ln -s dir "$T/link"
+ln -s /etc "$T/out-link"
+text "a bind" 0 '^inside$' run --bind "$T/dir:/work" -- cat /work/file
+text "a bind at its own path" 0 '^inside$' run --bind "$T/dir" -- cat "$T/dir/file"
+text "a bind is read-only" 1 'Read-only' run --bind "$T/open:/work" -- touch /work/x
+text "a bind of a file" 0 '^inside$' run --bind "$T/dir/file:/work/f" -- cat /work/f
+text "a writable bind" 0 '' run --bind "$T/open:/work:rw" -- sh -c 'echo made >/work/made'
+is "what was written there" made "$(cat "$T/open/made" 2>&1)"
+text "without :rw the same is refused" 2 'Read-only' run --bind "$T/open:/work:ro" -- sh -c 'echo made >/work/made2 || exit 2'
+text "a writable bind at its own path" 0 '' run --bind "$T/open:rw" -- touch "$T/open/own"
+text "a bind never executes what is set-id" 0 'nosuid' run --bind "$T/dir:/work" -- grep ' /work ' /proc/self/mountinfo
+text "a symlink as source" 125 'symlink' run --bind "$T/link:/work" -- true
+text "a symlink in the source" 125 'symlink' run --bind "$T/out-link/hostname:/work" -- true
+text "a missing source" 125 'No such file' run --bind "$T/none:/work" -- true
+mkdir "$T/pre"
+ln -s /etc "$T/pre/sub"
+text "a bind over a symlink inside an earlier bind" 125 '' run --bind "$T/pre:/work" --bind "$T/dir:/work/sub" -- true
+for target in /usr /usr/lib /proc /proc/self /dev /dev/null; do
+	text "a bind over $target" 2 'cover' run --bind "$T/dir:$target" -- true
+done
+for value in '' : :/x "$T/dir:/" "$T/dir:relative" "$T/dir:/a/../b" "$T/dir:/x:zz" "$T/dir:"; do
+	text "bad: --bind \`$value\`" 2 '--bind' run --bind "$value" -- true
+done
+text "the host's files" 0 '^nothing$' run -- sh -c 'cat "$1" /etc/shadow /root/.bashrc /home/*/.* 2>/dev/null || echo nothing' sh "$HOME/.ssh/id_rsa"
+text "/usr is read-only" 1 'Read-only' run -- touch /usr/x
+text "the root is read-only" 1 'Read-only' run -- touch /x
+text "/etc is read-only" 2 'Read-only|Permission denied' run -- sh -c 'echo x >>/etc/passwd || exit 2'
+text "/tmp is empty and private" 0 '^0$' run -- sh -c 'ls -A /tmp | wc -l; touch /tmp/aj-leaves-nothing'
+check "and gone afterwards" test ! -e /tmp/aj-leaves-nothing
+text "start folder" 0 '^/tmp$' run -- pwd
+text "--chdir" 0 '^/usr/lib$' run --chdir /usr/lib -- pwd
+text "--chdir that is not there" 2 '/nowhere' run --chdir /nowhere -- true
+text "--chdir relative" 2 'absolute' run --chdir usr -- true
+text "--proc none" 0 '^absent$' run --proc none -- sh -c 'ls /proc/self 2>/dev/null || echo absent'
+text "control: --proc fresh" 0 'status' run --proc fresh -- ls /proc/self
+
+# --- variables, identity, processes ---
+text "a variable" 0 '^v$' run --env AJ_X=v -- sh -c 'echo $AJ_X'
+text "nothing else" 0 '^HOME LANG PATH TMPDIR USER ' run -- "$PY" -I -S -c 'import os; print(*sorted(k for k in os.environ if k not in ("PWD", "LC_CTYPE", "_", "SHLVL")), "")'
+text "an ordinary user" 0 '^1000 1000 1000$' run -- sh -c 'echo $(id -u) $(id -g) $(id -G)'
+text "only its own processes" 0 '^[1-6]$' run -- sh -c 'ls -d /proc/[0-9]* | wc -l'
+text "its own host name" 0 '^jail$' run -- uname -n
+json "time" 124 status=timeout 'limits_hit=["wall_clock"]' 'wall_ms<20000' -- run --timeout 300ms -- sleep 1000
+json "memory of one process" 1 'stdout~memory [0-9]+ ENOMEM' -- run --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
+json "processes" 0 'stdout~forks ([0-9]|1[0-9]) EAGAIN' -- run --pids 16 --bind "$PROBE:/opt/probe" -- /opt/probe forkbomb
+
+# --- network ---
+start_canaries
+text "none: no interface is up" 0 '^lo 0' run -- sh -c 'sed -n "s/^ *\(.*\): *\([0-9]*\).*/\1 \2/p" /proc/net/dev'
+text "none: no connection" 0 'tcp .*(EAFNOSUPPORT|ENETUNREACH|EPERM)' run --bind "$PROBE:/opt/probe" -- /opt/probe tcp 127.0.0.1 "$TCP"
+text "none: not even with itself" 0 'loopback E' run --bind "$PROBE:/opt/probe" -- /opt/probe loopback
+text "loopback: with itself" 0 'loopback OK' run --network loopback --bind "$PROBE:/opt/probe" -- /opt/probe loopback
+text "loopback: not with the host" 0 'tcp 127.0.0.1 ECONNREFUSED|tcp 127.0.0.1 OK' run --network loopback --bind "$PROBE:/opt/probe" -- /opt/probe tcp 127.0.0.1 "$TCP"
+text "loopback: nothing beyond" 0 'tcp 192.0.2.1 ENETUNREACH' run --network loopback --bind "$PROBE:/opt/probe" -- /opt/probe tcp 192.0.2.1 80
+is "so far nobody came" "" "$(cat "$T/visitors")"
+text "control: host" 0 'tcp 127.0.0.1 OK' run --network host --bind "$PROBE:/opt/probe" -- /opt/probe tcp 127.0.0.1 "$TCP"
+sleep 0.1
+is "control: it came" "tcp" "$(cat "$T/visitors")"
+: >"$T/visitors"
+end_canaries
+json "host is said to be no wall" 0 'enforced.network~^none' -- run --network host -- true
+
+# --- options ---
+while IFS='|' read -r option value; do
+	text "bad: $option $value" 2 "agentjail: .*$option" run "$option" "$value" -- true
+done <<'TABLE'
+--network|all
+--network|
+--timeout|0
+--memory|15M
+--pids|0
+--proc|maybe
+--limits|x
+--env|
+--cgroup|x
+--layer|on
+--allow-import|os
+-c|1
+--file|/etc/passwd
+--nonsense|1
+TABLE
+text "help of run" 0 '--bind' run --help
+aj run --bind "$T/open:/work:rw" --dry-run -- touch /work/dry
+is "a dry run exits with 0" 0 "$rc"
+says "a dry run prints the plan" '^namespaces: user pid mount net ipc uts cgroup'
+says "a dry run prints the binds" "bind +/work +<- $T/open rw"
+check "a dry run runs nothing" test ! -e "$T/open/dry"
+text "a dry run of exec" 0 'syscalls: profile snippet, [0-9]+ allowed' exec --dry-run -c 'print("ran")'
+silent "and runs nothing" '^ran'
+
+# --- signals that a caller sends: SIGNAL EXIT ---
+while read -r signal want; do
+	rm -f "$T/out"
+	env --default-signal=INT,QUIT "$AJ" run -- sh -c 'trap "" PIPE; echo up; exec sleep 60' >"$T/out" 2>"$T/err" &
+	pid=$!
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		[ ! -s "$T/out" ] || break
+		sleep 0.1
+	done
+	sleep 0.1
+	kill "-$signal" $pid
+	wait $pid
+	is "SIG$signal reaches the command" "$want" $?
+done <<'TABLE'
+TERM 143
+INT 130
+HUP 129
+QUIT 131
+USR1 138
+TABLE
+rm -f "$T/out"
+"$AJ" run -- sh -c 'trap "echo caught; exit 5" TERM; echo up; while :; do sleep 0.1; done' >"$T/out" 2>&1 &
+pid=$!
+while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
+kill -TERM $pid
+wait $pid
+is "a command may handle the signal" "5 caught" "$? $(tail -n 1 "$T/out")"
+
+finish

@@ -1,0 +1,282 @@
+# The harness of the shell tests: counters, one way to run agentjail, JSON expectations, and what must hold of the host.
+# It holds no test, and it never changes the host outside the temporary folder $T that it makes and removes.
+#
+# A script is `. tests/lib.sh`, cases, `finish`. In it:
+#   $AJ $PROBE $ROOTFS    launcher, static probe, Python tree          $T         a folder of its own
+#   aj ARGS...            runs the launcher under a time limit; leaves $rc, $T/out, $T/err
+#   check NAME COMMAND... passes when COMMAND succeeds
+#   text NAME RC REGEX ARGS...       runs aj ARGS; exit code and (unless empty) a regex in its two outputs
+#   json NAME RC EXPECT... -- ARGS...  the same with --json results: `path=value` (\n is a newline), `path~regex`, `path!regex`, `path<number`
+#   field PATH            one field of the last result
+#   probe ARGS... / runner ARGS...   the probe under `run`, or in place of Python under the filter of a snippet
+#   says NAME REGEX / silent NAME REGEX   about the output of the last of these
+
+set -u
+umask 022
+
+# A session of its own: whatever a run leaves behind is still to be recognised as ours.
+if [ "$(cut -d' ' -f6 /proc/$$/stat)" != $$ ]; then
+	exec setsid -w sh "$0" "$@"
+fi
+exec </dev/null
+
+tests=$(cd "$(dirname "$0")/.." && pwd)
+: "${AGENTJAIL:=$tests/../build/agentjail}"
+AJ=$(readlink -f "$AGENTJAIL")
+PROBE=$(dirname "$AJ")/probe
+if [ -z "${AGENTJAIL_ROOTFS:-}" ] && [ ! -e "$(dirname "$AJ")/rootfs/default" ]; then
+	AGENTJAIL_ROOTFS=$tests/../build/rootfs/default
+fi
+ROOTFS=$(readlink -f "${AGENTJAIL_ROOTFS:-$(dirname "$AJ")/rootfs/default}")
+export AGENTJAIL_ROOTFS="$ROOTFS"
+PY=/usr/bin/python3
+[ -x $PY ] || PY=$(python3 -c 'import sys; print(sys.executable)')
+self=$(basename "$(dirname "$0")")/$(basename "$0" .sh)
+
+passed=0 failed=0 skipped=0
+T=$(mktemp -d "${TMPDIR:-/tmp}/aj-test.XXXXXX") || exit 1
+chmod 755 "$T" # root's jails run as another id and are to see what is bound from here
+trap 'end_canaries; rm -rf "$T"' EXIT
+trap 'exit 130' INT TERM
+
+ok() {
+	passed=$((passed + 1))
+	[ -z "${V:-}" ] || echo "  ok    $self: $1"
+}
+fail() {
+	failed=$((failed + 1))
+	printf '  FAIL  %s: %s%s\n' "$self" "$1" "${2:+: $2}" | head -c 4000
+}
+skip() {
+	skipped=$((skipped + 1))
+	printf '  SKIP  %s: %s: %s\n' "$self" "$1" "$2"
+}
+check() {
+	name=$1
+	shift
+	if "$@" >"$T/check" 2>&1; then ok "$name"; else fail "$name" "\`$*\` gave $?: $(head -c 600 "$T/check")"; fi
+}
+is() { # NAME WANT GOT
+	if [ "$2" = "$3" ]; then ok "$1"; else fail "$1" "\`$3\` in place of \`$2\`"; fi
+}
+
+# --- running agentjail ---
+
+aj() {
+	timeout -k 5 "${LIMIT:-60}" "$AJ" "$@" >"$T/out" 2>"$T/err"
+	rc=$?
+	if grep -qF "$SECRET" "$T/out" "$T/err"; then fail "the secret is in the output of: $*"; fi
+}
+shown() {
+	printf 'exit %s, stdout `%s`, stderr `%s`' "$rc" "$(head -c 500 "$T/out" | tr -d '\000')" "$(head -c 700 "$T/err" | tr -d '\000')"
+}
+text() {
+	name=$1 want=$2 regex=$3
+	shift 3
+	aj "$@"
+	if [ "$rc" != "$want" ]; then
+		fail "$name" "want exit $want: $(shown)"
+	elif [ -n "$regex" ] && ! cat "$T/out" "$T/err" | grep -qaE -e "$regex"; then
+		fail "$name" "no \`$regex\`: $(shown)"
+	else
+		ok "$name"
+	fi
+}
+
+# Compares the JSON object in a file with expectations; prints what differs.
+EXPECT='
+import json, re, sys
+def at(value, path):
+    for key in filter(None, path.split(".")):
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+try:
+    doc = json.load(open(sys.argv[1], encoding="utf-8"))
+except Exception as e:
+    sys.exit("the result is no JSON object: %s" % e)
+if sys.argv[2] == "field":
+    print(at(doc, sys.argv[3]))
+    sys.exit()
+bad = []
+for want in sys.argv[3:]:
+    path, how, value = re.fullmatch(r"([\w.]*)([=~!<])(.*)", want, re.S).groups()
+    try:
+        got = at(doc, path)
+    except (KeyError, IndexError, TypeError):
+        got = "(absent)"
+    good = {"=": lambda: got == value.replace("\\n", "\n"), "~": lambda: re.search(value, got), "!": lambda: not re.search(value, got),
+            "<": lambda: float(got) < float(value)}[how]()
+    if not good:
+        bad.append("%s: got %.300s" % (want, got))
+if bad:
+    sys.exit("; ".join(bad))
+'
+expect() {
+	"$PY" -I -S -c "$EXPECT" "$T/out" check "$@"
+}
+field() {
+	"$PY" -I -S -c "$EXPECT" "$T/out" field "$1"
+}
+# The command word (exec or run) comes first among ARGS; --json is added after it.
+json() {
+	name=$1 want=$2
+	shift 2
+	count=0
+	for word; do
+		[ "$word" != -- ] || break
+		count=$((count + 1))
+	done
+	wants=$count
+	index=0
+	: >"$T/wants"
+	for word; do # expectations may hold spaces: one a line, newlines are not needed in them
+		[ $index -lt $wants ] || break
+		printf '%s\n' "$word" >>"$T/wants"
+		index=$((index + 1))
+	done
+	shift $((wants + 1))
+	command=$1
+	shift
+	aj "$command" --json "$@"
+	set --
+	while IFS= read -r word; do set -- "$@" "$word"; done <"$T/wants"
+	if ! why=$(expect "$@" 2>&1); then
+		fail "$name" "$why: $(shown)"
+	elif [ "$rc" != "$want" ]; then
+		fail "$name" "want exit $want: $(shown)"
+	else
+		ok "$name"
+	fi
+}
+
+# The probe under `run`. OPTIONS may hold options for agentjail.
+probe() {
+	# shellcheck disable=SC2086
+	aj run ${OPTIONS:-} --bind "$PROBE:/opt/probe" -- /opt/probe "$@"
+}
+# The probe as the runner of a snippet, under the snippet's filter.
+runner() {
+	# shellcheck disable=SC2086
+	aj exec ${OPTIONS:-} --rootfs "$T/runner" -c "$*"
+}
+runner_rootfs() {
+	mkdir -p "$T/runner/tree/usr/bin"
+	cp "$PROBE" "$T/runner/tree/usr/bin/python3"
+	chmod -R a+rX "$T/runner"
+}
+# The control: the same verb without a jail.
+bare() {
+	timeout -k 5 60 "$PROBE" "$@" >"$T/out" 2>"$T/err"
+	rc=$?
+}
+says() {
+	if cat "$T/out" "$T/err" | grep -qaE -e "$2"; then ok "$1"; else fail "$1" "no \`$2\`: $(shown)"; fi
+}
+silent() {
+	if cat "$T/out" "$T/err" | grep -qaE -e "$2"; then fail "$1" "there is \`$2\`: $(shown)"; else ok "$1"; fi
+}
+
+# --- what must hold of the host ---
+
+# Live processes of our jails: in a PID namespace below ours. Their init keeps the session of its caller, which is us.
+jailed() {
+	cat /proc/[0-9]*/status 2>/dev/null | awk -v session=$$ '
+		/^State:/ { zombie = $2 == "Z" || $2 == "X" }
+		/^Pid:/ { pid = $2 }
+		/^NSpid:/ { deep = NF > 2 }
+		/^NSsid:/ { if (deep && !zombie && $2 == session) print pid }'
+}
+gone() { # all of them, within a second
+	for try in 1 2 3 4 5 6 7 8 9 10 11; do
+		[ -n "$(jailed)" ] || return 0
+		sleep 0.1
+	done
+	for pid in $(jailed); do
+		echo "pid $pid survives: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+	done
+	return 1
+}
+mounts() {
+	cut -d' ' -f3- /proc/self/mountinfo | sort
+}
+cgroups() { # leaves of launchers that are no more
+	find /sys/fs/cgroup -type d -name 'agentjail-[0-9]*' 2>/dev/null | while read -r dir; do
+		pid=${dir##*/agentjail-}
+		[ -d "/proc/${pid%%-*}" ] || echo "$dir"
+	done
+}
+hashes() {
+	sha256sum "$AJ" "$PROBE" "$ROOTFS/manifest" "$ROOTFS/tree/usr/bin/python3" /etc/passwd "$HOME/.ssh/id_rsa" "$T/canary" 2>&1
+}
+
+# Listens on TCP, UDP, a unix socket and an abstract one; writes down whoever comes.
+CANARIES='
+import os, select, socket, sys
+folder, log = sys.argv[1], open(sys.argv[1] + "/visitors", "w", buffering=1)
+tcp = socket.socket(); tcp.bind(("127.0.0.1", 0)); tcp.listen()
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); udp.bind(("127.0.0.1", 0))
+path = socket.socket(socket.AF_UNIX); path.bind(folder + "/socket"); path.listen(); os.chmod(folder + "/socket", 0o777)
+name = socket.socket(socket.AF_UNIX); name.bind("\0aj-canary-%d" % os.getpid()); name.listen()
+with open(folder + "/ports.new", "w") as f:
+    f.write("%d %d %d\n" % (tcp.getsockname()[1], udp.getsockname()[1], os.getpid()))
+os.rename(folder + "/ports.new", folder + "/ports")
+while True:
+    for s in select.select([tcp, udp, path, name], [], [])[0]:
+        if s is udp:
+            s.recv(100)
+        else:
+            s.accept()[0].close()
+        log.write({tcp: "tcp", udp: "udp", path: "path", name: "name"}[s] + "\n")
+'
+start_canaries() {
+	"$PY" -I -S -c "$CANARIES" "$T" &
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+		[ -e "$T/ports" ] && break
+		sleep 0.1
+	done
+	read -r TCP UDP CANARY <"$T/ports"
+	export TCP UDP CANARY
+}
+end_canaries() {
+	[ -z "${CANARY:-}" ] || kill "$CANARY" 2>/dev/null
+	CANARY=
+}
+
+# --- beginning and end of a script ---
+
+SECRET=aj-secret-$$-$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
+HOME=$T/home
+mkdir -p "$HOME/.ssh" "$T/tmp"
+echo "$SECRET" >"$HOME/.ssh/id_rsa"
+echo "$SECRET" >"$T/canary"
+export HOME TMPDIR="$T/tmp" AJ_CANARY_SECRET="$SECRET" SSH_AUTH_SOCK="$T/socket"
+mounts_before=$(mounts)
+hashes_before=$(hashes)
+
+# The first call of a script: without jails nothing else makes sense.
+aj run -- true
+if [ "$rc" != 0 ]; then
+	if [ "${AGENTJAIL_MUST_WORK:-0}" = 1 ]; then fail "a jail can be made here" "$(shown)"; else skip "everything" "no jail can be made here: $(shown)"; fi
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" = 0 ]
+	exit
+fi
+
+finish() {
+	check "no process is left" gone
+	is "no mount is left" "$mounts_before" "$(mounts)"
+	is "no cgroup is left" "" "$(cgroups)"
+	is "no temporary file is left" "" "$(ls -A "$T/tmp")"
+	is "launcher, tree and canary files are as before" "$hashes_before" "$(hashes)"
+	if [ -n "${CANARY:-}" ]; then
+		is "nobody came to the canary sockets" "" "$(cat "$T/visitors")"
+		"$PROBE" tcp 127.0.0.1 "$TCP" >/dev/null
+		"$PROBE" udp 127.0.0.1 "$UDP" >/dev/null
+		"$PROBE" unix "$T/socket" "@aj-canary-$CANARY" >/dev/null
+		sleep 0.2
+		is "control: the canaries notice a visitor" "name path tcp udp" "$(sort "$T/visitors" | tr '\n' ' ' | sed 's/ $//')"
+	fi
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" = 0 ]
+	exit
+}

@@ -1,0 +1,93 @@
+#!/bin/sh
+# Runs every test there is, as this user and, when that is root, what needs a jail also as an unprivileged user.
+# It builds nothing and judges nothing: each part prints `N passed, N failed, N skipped`, and this adds them up.
+#
+# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the probe too (make build/probe)
+#        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
+#        ONLY=WORD: only the parts whose name holds WORD.
+set -u
+tests=$(cd "$(dirname "$0")" && pwd)
+: "${AGENTJAIL:=$tests/../build/agentjail}"
+AGENTJAIL=$(readlink -f "$AGENTJAIL")
+AGENTJAIL_ROOTFS=$(readlink -f "${AGENTJAIL_ROOTFS:-$tests/../build/rootfs/default}")
+export AGENTJAIL AGENTJAIL_ROOTFS
+USER_ID=65534
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+total_passed=0 total_failed=0 total_skipped=0 parts=0
+
+for need in "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$AGENTJAIL_ROOTFS/manifest"; do
+	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe" >&2; exit 1; }
+done
+
+# The counts of a part's closing line; criterion's is a synthesis.
+counts() {
+	sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p
+		s/.*Synthesis: Tested: *\([0-9]*\) *| *Passing: *\([0-9]*\) *| *Failing: *\([0-9]*\) *| *Crashing: *\([0-9]*\).*/\2 \1-\2 0/p' "$1" | tail -n 1
+}
+
+# part NAME COMMAND...
+part() {
+	name=$1
+	shift
+	case $name in *"${ONLY:-}"*) ;; *) return ;; esac
+	parts=$((parts + 1))
+	started=$(date +%s)
+	timeout -k 10 600 "$@" >"$work/log" 2>&1 </dev/null
+	status=$?
+	set -- $(counts "$work/log")
+	if [ $# -ne 3 ]; then
+		echo "  FAIL  $name: no closing line, exit $status: $(tail -c 1500 "$work/log")" >"$work/more"
+		set -- 0 1 0
+	elif [ "$status" -ne 0 ] && [ "$(($2))" -eq 0 ]; then
+		echo "  FAIL  $name: exit $status although no test failed: $(tail -c 1500 "$work/log")" >"$work/more"
+		set -- "$1" 1 "$3"
+	else
+		: >"$work/more"
+	fi
+	if [ -n "${V:-}" ]; then cat "$work/log"; else grep -aE '^  (FAIL|SKIP)|^\[(FAIL|CRASH)\]|^\[----\]|: (FAIL|ERROR)' "$work/log"; fi
+	{ grep -aE '^  FAIL|^\[(FAIL|CRASH)\]|^(FAIL|ERROR)' "$work/log"; cat "$work/more"; } | sed "s|^|[$name] |" >>"$work/failures"
+	cat "$work/more"
+	total_passed=$((total_passed + $1))
+	total_failed=$((total_failed + $2))
+	total_skipped=$((total_skipped + $3))
+	printf '%-36s %5d passed %3d failed %3d skipped  %3d s\n' "$name" "$(($1))" "$(($2))" "$(($3))" "$(($(date +%s) - started))"
+}
+
+scripts() { # FOLDER PREFIX [COMMAND...]: the scripts of both groups in FOLDER
+	folder=$1 prefix=$2
+	shift 2
+	for script in "$folder"/e2e/*.sh "$folder"/escape/*.sh; do
+		part "$prefix$(basename "$(dirname "$script")")/$(basename "$script" .sh)" "$@" sh "$script"
+	done
+}
+
+for unit; do
+	part "unit/$(basename "$unit")" "$unit"
+done
+[ ! -e "$tests/layer/run.sh" ] || part layer sh "$tests/layer/run.sh"
+[ ! -e "$tests/golden/run.sh" ] || part golden sh "$tests/golden/run.sh"
+scripts "$tests" ""
+
+# The same as somebody who owns nothing. The repository may lie where that user cannot go.
+if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
+	copy=$work/copy
+	chmod 755 "$work"
+	mkdir -p "$copy/build/rootfs"
+	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$copy/build/"
+	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copy/build/rootfs/default"
+	cp -R --no-preserve=ownership "$tests" "$copy/tests"
+	chmod -R a+rX "$copy"
+	unset AGENTJAIL AGENTJAIL_ROOTFS
+	scripts "$copy/tests" user/ setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp
+fi
+
+if [ -s "$work/failures" ]; then
+	echo
+	echo "failures:"
+	cat "$work/failures"
+fi
+echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
+[ "$total_failed" -eq 0 ] && [ "$parts" -gt 0 ] && [ "$((total_passed + total_skipped))" -gt 0 ]

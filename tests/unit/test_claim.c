@@ -1,0 +1,268 @@
+/* Tests of the claim parser: whatever a guest sends, it is the expected shape or it is refused.
+ * It does not care whether a claim is true: that is the verdict's business. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/result.h"
+
+/* clang-format off: lists of short texts, several on a line */
+
+static bool accepts(const char *text, size_t bytes, char *why, size_t why_bytes)
+{
+	memset(why, 0, why_bytes);
+	json_t *claim = aj_claim_parse(text, bytes, why, why_bytes);
+	bool yes = claim != NULL;
+	json_decref(claim);
+	return yes;
+}
+
+static void check(const char *const *texts, bool want)
+{
+	char why[160];
+	for (size_t i = 0; texts[i]; i++) {
+		bool got = accepts(texts[i], strlen(texts[i]), why, sizeof why);
+		cr_expect_eq(got, want, "%s: %s", texts[i], got ? "accepted" : why);
+		cr_expect(got || why[0], "%s: refused without a reason", texts[i]);
+	}
+}
+
+Test(claim, what_a_runner_may_say)
+{
+	static const char *const good[] = {
+		"{\"status\":\"ok\"}",
+		" { \"status\" : \"error\" } \n",
+		"{\"status\":\"rejected\",\"error\":{\"type\":\"PolicyError\",\"message\":\"m\",\"line\":1}}",
+		"{\"status\":\"ok\",\"value\":null,\"repr\":null,\"type\":null,\"error\":null,\"errors\":[],\"final_answer\":null,"
+		"\"is_final\":false,\"imports\":[],\"truncated\":null}",
+		"{\"status\":\"ok\",\"value\":{\"__type__\":\"tuple\",\"data\":[1,2.5,\"x\"]},\"repr\":\"(1,)\",\"type\":\"tuple\"}",
+		"{\"status\":\"ok\",\"imports\":[\"math\",\"re\"],\"is_final\":true,\"final_answer\":[[]],\"errors\":[{}]}",
+		"{\"status\":\"ok\",\"value\":9223372036854775807}",
+		"{\"status\":\"ok\",\"value\":-9223372036854775808}",
+		"{\"status\":\"ok\",\"value\":\"\\ud83d\\udc0d\"}",
+		NULL,
+	};
+	check(good, true);
+}
+
+Test(claim, not_json_or_not_an_object)
+{
+	static const char *const bad[] = {
+		"",
+		" ",
+		"null",
+		"true",
+		"1",
+		"\"ok\"",
+		"[]",
+		"[{\"status\":\"ok\"}]",
+		"{",
+		"{\"status\":\"ok\"",
+		"{\"status\":\"ok\",}",
+		"{'status':'ok'}",
+		"{status:\"ok\"}",
+		"{\"status\":\"ok\"}x",
+		"{\"status\":\"ok\"}{\"status\":\"ok\"}",
+		"\xef\xbb\xbf{\"status\":\"ok\"}",
+		"/**/{\"status\":\"ok\"}",
+		"\x80\x04\x95",
+		NULL,
+	};
+	check(bad, false);
+}
+
+Test(claim, status)
+{
+	static const char *const bad[] = {
+		"{}",
+		"{\"value\":1}",
+		"{\"status\":null}",
+		"{\"status\":1}",
+		"{\"status\":\"\"}",
+		"{\"status\":\"OK\"}",
+		"{\"status\":\"ok \"}",
+		"{\"status\":[\"ok\"]}",
+		/* what only the supervisor can know */
+		"{\"status\":\"timeout\"}",
+		"{\"status\":\"oom\"}",
+		"{\"status\":\"limit\"}",
+		"{\"status\":\"signal\"}",
+		"{\"status\":\"setup_error\"}",
+		"{\"status\":\"protocol_error\"}",
+		NULL,
+	};
+	check(bad, false);
+}
+
+/* Attested fields must not even be sent. */
+Test(claim, unknown_keys)
+{
+	static const char *const bad[] = {
+		"{\"status\":\"ok\",\"exit_code\":0}",
+		"{\"status\":\"ok\",\"stdout\":\"\"}",
+		"{\"status\":\"ok\",\"enforced\":{}}",
+		"{\"status\":\"ok\",\"wall_ms\":1}",
+		"{\"status\":\"ok\",\"policy\":{}}",
+		"{\"status\":\"ok\",\"id\":\"x\"}",
+		"{\"status\":\"ok\",\"signal\":9}",
+		"{\"status\":\"ok\",\"reason\":\"\"}",
+		"{\"status\":\"ok\",\"violations\":[]}",
+		"{\"status\":\"ok\",\"Value\":1}",
+		"{\"status\":\"ok\",\"\":1}",
+		"{\"status\":\"ok\",\"value \":1}",
+		"{\"status\":\"ok\",\"__proto__\":{}}",
+		NULL,
+	};
+	check(bad, false);
+}
+
+Test(claim, wrong_types)
+{
+	static const char *const bad[] = {
+		"{\"status\":\"ok\",\"repr\":1}",
+		"{\"status\":\"ok\",\"repr\":[]}",
+		"{\"status\":\"ok\",\"type\":{}}",
+		"{\"status\":\"ok\",\"error\":\"text\"}",
+		"{\"status\":\"ok\",\"error\":[]}",
+		"{\"status\":\"ok\",\"errors\":{}}",
+		"{\"status\":\"ok\",\"errors\":null}",
+		"{\"status\":\"ok\",\"is_final\":1}",
+		"{\"status\":\"ok\",\"is_final\":null}",
+		"{\"status\":\"ok\",\"imports\":\"os\"}",
+		"{\"status\":\"ok\",\"imports\":[1]}",
+		"{\"status\":\"ok\",\"imports\":[null]}",
+		"{\"status\":\"ok\",\"imports\":[\"a\",[\"b\"]]}",
+		"{\"status\":\"ok\",\"imports\":null}",
+		"{\"status\":\"ok\",\"truncated\":true}",
+		NULL,
+	};
+	check(bad, false);
+}
+
+Test(claim, duplicates)
+{
+	static const char *const bad[] = {
+		"{\"status\":\"ok\",\"status\":\"error\"}",
+		"{\"status\":\"ok\",\"status\":\"ok\"}",
+		"{\"status\":\"ok\",\"value\":{\"a\":1,\"a\":2}}",
+		"{\"status\":\"ok\",\"\\u0073tatus\":\"error\"}",
+		NULL,
+	};
+	check(bad, false);
+}
+
+Test(claim, numbers_and_text_that_json_has_not)
+{
+	static const char *const bad[] = {
+		"{\"status\":\"ok\",\"value\":NaN}",
+		"{\"status\":\"ok\",\"value\":Infinity}",
+		"{\"status\":\"ok\",\"value\":-Infinity}",
+		"{\"status\":\"ok\",\"value\":1e999}",
+		"{\"status\":\"ok\",\"value\":9223372036854775808}",
+		"{\"status\":\"ok\",\"value\":01}",
+		"{\"status\":\"ok\",\"value\":.5}",
+		"{\"status\":\"ok\",\"value\":0x1}",
+		"{\"status\":\"ok\",\"repr\":\"\\ud800\"}",
+		"{\"status\":\"ok\",\"repr\":\"\xff\"}",
+		"{\"status\":\"ok\",\"repr\":\"\xed\xa0\x80\"}",
+		"{\"status\":\"ok\",\"repr\":\"a\nb\"}",
+		"{\"status\":\"ok\",\"repr\":\"\\x41\"}",
+		"{\"status\":\"ok\",\"value\":undefined}",
+		NULL,
+	};
+	check(bad, false);
+	char why[100];
+	static const char nul[] = "{\"status\":\"ok\",\"repr\":\"a\0b\"}", key[] = "{\"status\":\"ok\",\"value\\u0000\":1}";
+	cr_expect_not(accepts(nul, sizeof nul - 1, why, sizeof why));
+	cr_expect_not(accepts(key, sizeof key - 1, why, sizeof why));
+}
+
+/* The bytes that count are those of the frame, not those up to a NUL or beyond the end. */
+Test(claim, length)
+{
+	static const char text[] = "{\"status\":\"ok\"}{\"status\":\"error\"}";
+	char why[100];
+	cr_expect(accepts(text, 15, why, sizeof why));
+	cr_expect_not(accepts(text, 14, why, sizeof why));
+	cr_expect_not(accepts(text, 16, why, sizeof why));
+	cr_expect_not(accepts("{\"status\":\"ok\"}\0", 16, why, sizeof why));
+}
+
+static char *nested(size_t depth)
+{
+	char *text = malloc(2 * depth + 64), *at = text;
+	at += sprintf(at, "{\"status\":\"ok\",\"value\":");
+	memset(at, '[', depth);
+	memset(at + depth, ']', depth);
+	strcpy(at + 2 * depth, "}");
+	return text;
+}
+
+Test(claim, deep)
+{
+	char why[160];
+	static const size_t refused[] = { 200, 3000, 100000, 2000000 };
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		char *text = nested(refused[i]);
+		cr_expect_not(accepts(text, strlen(text), why, sizeof why), "depth %zu", refused[i]);
+		free(text);
+	}
+	char *text = nested(190);
+	json_t *claim = aj_claim_parse(text, strlen(text), why, sizeof why);
+	cr_assert_not_null(claim, "%s", why);
+	char *again = json_dumps(claim, JSON_COMPACT);
+	cr_expect_str_eq(again, text, "what was accepted can be printed");
+	free(again);
+	free(text);
+	json_decref(claim);
+}
+
+/* Small texts that would be large trees, and brackets in strings, which are none. */
+Test(claim, trees)
+{
+	enum { ITEMS = 1000000 };
+	char why[160], *text = malloc(4 * ITEMS + 64);
+	int at = sprintf(text, "{\"status\":\"ok\",\"value\":[");
+	for (int i = 0; i < ITEMS; i++)
+		memcpy(text + at + 3 * i, "{},", 3);
+	strcpy(text + at + 3 * ITEMS - 1, "]}");
+	cr_expect_not(accepts(text, strlen(text), why, sizeof why), "a million objects");
+	at = sprintf(text, "{\"status\":\"ok\",\"repr\":\"\\\"");
+	memset(text + at, '{', ITEMS);
+	strcpy(text + at + ITEMS, "\\\\\"}");
+	cr_expect(accepts(text, strlen(text), why, sizeof why), "%s", why);
+	free(text);
+}
+
+Test(claim, huge)
+{
+	enum { BYTES = 4 << 20 };
+	char why[160], *text = malloc(BYTES + 64);
+	int at = sprintf(text, "{\"status\":\"ok\",\"repr\":\"");
+	memset(text + at, 'x', BYTES);
+	strcpy(text + at + BYTES, "\"}");
+	cr_expect(accepts(text, strlen(text), why, sizeof why), "%s", why);
+	/* one key that is as long: the reason must not be */
+	at = sprintf(text, "{\"status\":\"ok\",\"");
+	memset(text + at, 'k', BYTES);
+	strcpy(text + at + BYTES, "\":1}");
+	cr_expect_not(accepts(text, strlen(text), why, sizeof why));
+	cr_expect_lt(strlen(why), 120);
+	free(text);
+}
+
+Test(claim, reasons_fit_their_buffer)
+{
+	char why[8];
+	cr_expect_not(accepts("[]", 2, why, sizeof why));
+	cr_expect_eq(strlen(why), sizeof why - 1);
+}
+
+Test(claim, status_text)
+{
+	char why[100];
+	json_t *claim = aj_claim_parse("{\"status\":\"rejected\"}", 21, why, sizeof why);
+	cr_expect_str_eq(aj_claim_status(claim), "rejected");
+	json_decref(claim);
+}

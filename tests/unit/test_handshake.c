@@ -1,0 +1,116 @@
+/* Tests of sandbox/handshake: what is not exactly the expected message is never taken for one.
+ * Both ends are in this process; no jail is started. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sandbox/handshake.h"
+
+static int ends[2];
+
+static void open_ends(void)
+{
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+}
+
+static void close_ends(void)
+{
+	close(ends[0]);
+	close(ends[1]);
+}
+TestSuite(handshake, .init = open_ends, .fini = close_ends);
+
+Test(handshake, round_trip)
+{
+	static const uint32_t kinds[] = { AJ_MSG_MAPS_WRITTEN, AJ_MSG_FAILED, AJ_MSG_NOTE, AJ_MSG_EXITED };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		struct aj_msg in = { .kind = kinds[i], .errnum = EPERM, .exit_code = AJ_EXIT_SETUP, .step = "mounts", .cause = "why" },
+			      out;
+		cr_expect_eq(aj_msg_send(ends[0], &in), 0);
+		cr_expect_eq(aj_msg_recv(ends[1], &out, 0), 1);
+		cr_expect(out.kind == in.kind && out.errnum == EPERM && out.exit_code == AJ_EXIT_SETUP);
+		cr_expect_str_eq(out.step, "mounts");
+		cr_expect_str_eq(out.cause, "why");
+	}
+}
+
+Test(handshake, wrong_lengths)
+{
+	char bytes[sizeof(struct aj_msg) + 64] = { 0 };
+	struct aj_msg valid = { .kind = AJ_MSG_MAPS_WRITTEN }, msg;
+	static const size_t lengths[] = { 1, 4, sizeof msg - 1, sizeof msg + 1, sizeof bytes };
+	memcpy(bytes, &valid, sizeof valid);
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		cr_assert_eq(send(ends[0], bytes, lengths[i], 0), (ssize_t)lengths[i]);
+		errno = 0;
+		cr_expect_eq(aj_msg_recv(ends[1], &msg, MSG_DONTWAIT), -1, "%zu bytes", lengths[i]);
+		cr_expect_eq(errno, EPROTO, "%zu bytes", lengths[i]);
+		cr_expect_eq(aj_msg_recv(ends[1], &msg, MSG_DONTWAIT), -1, "%zu bytes left something behind", lengths[i]);
+		cr_expect_eq(errno, EAGAIN);
+	}
+	cr_assert_eq(send(ends[0], bytes, 0, 0), 0);
+	cr_expect_neq(aj_msg_recv(ends[1], &msg, MSG_DONTWAIT), 1, "an empty message");
+}
+
+Test(handshake, unknown_kinds)
+{
+	static const uint32_t kinds[] = { 0, 1, AJ_MSG_MAPS_WRITTEN - 1, AJ_MSG_EXITED + 1, 0xffffffff };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		struct aj_msg msg = { .kind = kinds[i] };
+		aj_msg_send(ends[0], &msg);
+		errno = 0;
+		cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), -1, "kind %#x", kinds[i]);
+		cr_expect_eq(errno, EPROTO);
+	}
+}
+
+/* The other side may be an attacker: its strings end where ours do. */
+Test(handshake, unterminated_strings)
+{
+	struct aj_msg msg;
+	memset(&msg, 'x', sizeof msg);
+	msg.kind = AJ_MSG_FAILED;
+	aj_msg_send(ends[0], &msg);
+	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 1);
+	cr_expect_eq(strlen(msg.step), sizeof msg.step - 1);
+	cr_expect_eq(strlen(msg.cause), sizeof msg.cause - 1);
+}
+
+Test(handshake, nothing_there_yet)
+{
+	struct aj_msg msg;
+	errno = 0;
+	cr_expect_eq(aj_msg_recv(ends[1], &msg, MSG_DONTWAIT), -1);
+	cr_expect_eq(errno, EAGAIN);
+}
+
+/* A closed socket is never consent, and never a SIGPIPE. */
+Test(handshake, peer_gone)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_MAPS_WRITTEN };
+	shutdown(ends[0], SHUT_RDWR);
+	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 0);
+	cr_expect_eq(aj_msg_send(ends[1], &msg), -1);
+	cr_expect_eq(errno, EPIPE);
+}
+
+Test(handshake, what_was_sent_before_the_end_still_arrives)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = 0x100 };
+	aj_msg_send(ends[0], &msg);
+	shutdown(ends[0], SHUT_RDWR);
+	msg = (struct aj_msg){ 0 };
+	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 1);
+	cr_expect_eq(msg.wait_status, 0x100);
+	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 0);
+}
+
+Test(handshake, not_a_socket)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_FAILED };
+	cr_expect_eq(aj_msg_recv(-1, &msg, 0), -1);
+	cr_expect_eq(errno, EBADF);
+	cr_expect_eq(aj_msg_send(-1, &msg), -1);
+}

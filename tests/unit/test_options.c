@@ -1,0 +1,286 @@
+/* Tests of cli/options: every option with good and bad values, and the paths of --bind and --file.
+ * It stops at the parsed structure: what the options do is tested where they do it. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+enum { EXEC = AJ_FOR_EXEC, RUN = AJ_FOR_RUN };
+
+static struct aj_arena arena;
+static struct aj_options o;
+static struct aj_error err;
+
+static int parse(int command, const char *a, const char *b, const char *c)
+{
+	char *argv[] = { command == EXEC ? "exec" : "run", (char *)a, (char *)b, (char *)c, NULL };
+	int argc = 1 + !!a + (a && b) + (a && b && c);
+	aj_arena_free(&arena);
+	o = (struct aj_options){ .arena = &arena, .request.snippet = command == EXEC };
+	err = (struct aj_error){ 0 };
+	aj_policy_preset(&o.policy, &arena, command == EXEC ? "snippet" : "command");
+	return aj_options_parse(&o, command, argc, argv, &err);
+}
+
+static void done(void)
+{
+	aj_arena_free(&arena);
+}
+TestSuite(options, .fini = done);
+
+#define LONG_128                                                           \
+	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
+	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* A value that both commands of the option must take, or refuse. NULL: the option takes none. */
+static const struct {
+	const char *name;
+	int commands;
+	const char *good[6], *bad[10];
+} rows[] = {
+	{ "-c", EXEC, { "1", "", "-c" }, { NULL } },
+	{ "--json", EXEC | RUN, { NULL }, { NULL } },
+	{ "--allow-import", EXEC, { "numpy", "numpy.*", "a.b" }, { "", "*", "a b", "a.", "../x" } },
+	{ "--builtins", EXEC, { "minimal", "standard", "full" }, { "", "all", "Full" } },
+	{ "--layer", EXEC, { "on", "off" }, { "", "true", "ON" } },
+	{ "--input", EXEC, { "a=1", "a=", "a==" }, { "", "a", "=1" } },
+	{ "--file", EXEC, { "/etc/hosts", "data.csv", "x:/input/y", "x:/tmp/y:ro" }, { "", ":/x", "x:y", "x:/y:rw", "x:", "/a/", ".." } },
+	{ "--rootfs", EXEC, { "/r", "r" }, { "" } },
+	{ "--network", RUN, { "none", "loopback", "host" }, { "", "allow", "None" } },
+	{ "--bind", RUN, { "/a", "/a:/b", "/a:/b:rw", "/a:/b:ro", "a:/b", "/a:rw" }, { "", "a", ":/b", "/a:b", "/a:/b:x", "/a:/b:rw:x" } },
+	{ "--chdir", RUN, { "/", "/tmp" }, { "", "tmp", "." } },
+	{ "--proc", RUN, { "fresh", "none" }, { "", "host" } },
+	{ "--env", EXEC | RUN, { "A=1", "A=", "A=b=c", "UNIT_TEST_SET" }, { "", "=1", "=", "UNIT_TEST_NOT_SET" } },
+	{ "--timeout", EXEC | RUN, { "500ms", "1", "168h", "604800" }, { "", "0", "0s", "169h", "604801", "-1", "1.5", "1d", "ten" } },
+	{ "--memory", EXEC | RUN, { "16M", "16777216", "2G" }, { "", "0", "16777215", "15M", "-1", "1T", "8589934592G", "lots" } },
+	{ "--pids", EXEC | RUN, { "1", "1048576" }, { "", "0", "1048577", "-1", "1K", "many" } },
+	{ "--limits", EXEC | RUN, { "best-effort", "strict" }, { "", "none", "Strict" } },
+	{ "--cgroup", EXEC | RUN, { "/sys/fs/cgroup/x" }, { "", "x" } },
+	{ "--id", EXEC | RUN, { "a", "\xc3\xa9", LONG_128 }, { "", LONG_128 "x", "\xff", "a\xc3" } },
+	{ "--dry-run", EXEC | RUN, { NULL }, { NULL } },
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static void check_row(size_t i, int command)
+{
+	const char *name = rows[i].name;
+	char joined[300];
+	if (!(rows[i].commands & command)) {
+		cr_expect_eq(parse(command, name, "x", NULL), -1, "%s belongs to the other command", name);
+		cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
+		return;
+	}
+	bool is_switch = !rows[i].good[0];
+	if (is_switch) {
+		cr_expect_eq(parse(command, name, NULL, NULL), 2, "%s", name);
+		snprintf(joined, sizeof joined, "%s=x", name);
+		cr_expect_eq(parse(command, joined, NULL, NULL), -1, "%s takes no value", name);
+		return;
+	}
+	cr_expect_eq(parse(command, name, NULL, NULL), -1, "%s without its value", name);
+	cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
+	for (size_t j = 0; j < 6 && rows[i].good[j]; j++) {
+		cr_expect_eq(parse(command, name, rows[i].good[j], NULL), 3, "%s `%s`: %s", name, rows[i].good[j], err.cause);
+		snprintf(joined, sizeof joined, "%s=%s", name, rows[i].good[j]);
+		if (name[1] == '-')
+			cr_expect_eq(parse(command, joined, NULL, NULL), 2, "%s: %s", joined, err.cause);
+	}
+	for (size_t j = 0; j < 10 && rows[i].bad[j]; j++) {
+		cr_expect_eq(parse(command, name, rows[i].bad[j], NULL), -1, "%s `%s` is accepted", name, rows[i].bad[j]);
+		cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
+		cr_expect(strstr(err.cause, name), "the message does not name %s: %s", name, err.cause);
+		snprintf(joined, sizeof joined, "%s=%s", name, rows[i].bad[j]);
+		cr_expect_eq(parse(command, joined, NULL, NULL), -1, "%s is accepted", joined);
+	}
+}
+
+Test(options, every_option_with_good_and_bad_values)
+{
+	setenv("UNIT_TEST_SET", "yes", 1);
+	unsetenv("UNIT_TEST_NOT_SET");
+	for (size_t i = 0; i < ROWS; i++) {
+		check_row(i, EXEC);
+		check_row(i, RUN);
+	}
+}
+
+/* An option that is added must come with its row above. */
+Test(options, none_is_untested)
+{
+	for (int command = EXEC; command <= RUN; command++) {
+		char *help, *save = NULL;
+		size_t bytes, found = 0, expected = 0;
+		FILE *out = open_memstream(&help, &bytes);
+		aj_options_help(command, out);
+		fclose(out);
+		for (char *line = strtok_r(help, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+			char name[32];
+			if (sscanf(line, "  %31s", name) != 1 || name[0] != '-')
+				continue;
+			size_t i = 0;
+			while (i < ROWS && (strcmp(rows[i].name, name) != 0 || !(rows[i].commands & command)))
+				i++;
+			cr_expect_lt(i, (size_t)ROWS, "%s has no row in this test", name);
+			found++;
+		}
+		for (size_t i = 0; i < ROWS; i++)
+			expected += (rows[i].commands & command) != 0;
+		cr_expect_eq(found, expected, "command %d: %zu options in the help, %zu here", command, found, expected);
+		free(help);
+	}
+}
+
+Test(options, unknown_means_no)
+{
+	static const char *const unknown[] = { "--netwrok", "--time", "--timeoutx", "--timeou", "-x", "-cc",
+		                               "---",       "--=",    "-c=1",       "--JSON",   "-",  NULL };
+	for (size_t i = 0; unknown[i]; i++) {
+		bool operand = strcmp(unknown[i], "-") == 0;
+		cr_expect_eq(parse(EXEC, unknown[i], "1", NULL), operand ? 1 : -1, "%s", unknown[i]);
+		cr_expect_eq(err.exit_code, operand ? 0 : AJ_EXIT_USAGE, "%s", unknown[i]);
+		cr_expect(operand || strstr(err.fix, "--help"), "no advice for %s", unknown[i]);
+	}
+}
+
+Test(options, operands)
+{
+	cr_expect_eq(parse(RUN, NULL, NULL, NULL), 1);
+	cr_expect_eq(parse(RUN, "--", "--json", NULL), 2, "after -- everything is the command's");
+	cr_expect_not(o.json);
+	cr_expect_eq(parse(RUN, "ls", "--json", NULL), 1, "and after the first operand");
+	cr_expect_not(o.json);
+	cr_expect_eq(parse(RUN, "--json", "ls", "--json"), 2);
+	cr_expect_eq(parse(RUN, "--json", "--", "x"), 3);
+	cr_expect_eq(parse(RUN, "--timeout", "--", "x"), -1, "-- is no value of an option that wants a time");
+	cr_expect_eq(parse(EXEC, "", NULL, NULL), 1, "an empty argument is an operand");
+}
+
+Test(options, values_arrive)
+{
+	parse(EXEC, "--timeout", "3", NULL);
+	cr_expect(o.policy.wall_ms == 3000 && o.policy.cpu_ms == 3000, "a snippet's CPU time follows its wall clock");
+	parse(RUN, "--timeout", "3", NULL);
+	cr_expect(o.policy.wall_ms == 3000 && o.policy.cpu_ms == 0, "a command may have many CPUs");
+	parse(RUN, "--memory", "256M", NULL);
+	cr_expect_eq(o.policy.memory_bytes, 256 << 20);
+	parse(RUN, "--pids", "7", NULL);
+	cr_expect_eq(o.policy.pids, 7);
+	parse(RUN, "--network", "loopback", NULL);
+	cr_expect_eq(o.policy.network, AJ_NET_LOOPBACK);
+	parse(RUN, "--proc", "none", NULL);
+	cr_expect_not(o.policy.proc);
+	parse(RUN, "--limits", "strict", NULL);
+	cr_expect_not(o.policy.best_effort);
+	parse(EXEC, "--layer", "off", NULL);
+	cr_expect_not(o.policy.layer);
+	parse(EXEC, "--builtins", "full", NULL);
+	cr_expect_eq(o.policy.builtins, AJ_BUILTINS_FULL);
+	parse(RUN, "--json", NULL, NULL);
+	cr_expect(o.json && o.request.capture);
+	parse(EXEC, "-c", "--json", NULL);
+	cr_expect(!o.json && strcmp(o.code, "--json") == 0, "the value of -c is code, whatever it looks like");
+	parse(EXEC, "--input=a=1", "--input=b=2", NULL);
+	cr_expect(o.inputs.count == 2 && strcmp(o.inputs.items[1], "b=2") == 0);
+	parse(EXEC, "--allow-import=numpy.*", NULL, NULL);
+	cr_expect_str_eq(o.policy.imports.items[o.policy.imports.count - 1], "numpy.*");
+}
+
+Test(options, env)
+{
+	setenv("UNIT_TEST_SET", "yes", 1);
+	parse(RUN, "--env", "UNIT_TEST_SET", NULL);
+	cr_assert_eq(o.request.env.count, 1);
+	cr_expect_str_eq(o.request.env.items[0], "UNIT_TEST_SET=yes");
+	parse(RUN, "--env", "LD_PRELOAD=/x", NULL);
+	cr_expect_eq(o.request.env.count, 1, "a command is the caller's own program");
+	static const char *const runner[] = { "LD_PRELOAD=/x", "LD_LIBRARY_PATH=/x", "PYTHONPATH=/x", "PYTHONSTARTUP=/x" };
+	for (size_t i = 0; i < sizeof runner / sizeof *runner; i++)
+		cr_expect_eq(parse(EXEC, "--env", runner[i], NULL), -1, "%s for a snippet", runner[i]);
+	setenv("LD_UNIT_TEST", "x", 1);
+	cr_expect_eq(parse(EXEC, "--env", "LD_UNIT_TEST", NULL), -1, "passed on from us");
+	cr_expect_eq(parse(EXEC, "--env", "MY_PYTHONPATH=/x", NULL), 3);
+}
+
+Test(options, paths_of_bind)
+{
+	static const struct {
+		const char *text, *source, *target; /* NULL: refused */
+		bool writable;
+	} binds[] = {
+		{ "/a", "/a", "/a", false },
+		{ "/a:/b", "/a", "/b", false },
+		{ "/a:/b:ro", "/a", "/b", false },
+		{ "/a:/b:rw", "/a", "/b", true },
+		{ "/a:rw", "/a", "/a", true },
+		{ "/a:ro", "/a", "/a", false },
+		{ ".:/work", ".", "/work", false },
+		{ "../x:/work/x", "../x", "/work/x", false },
+		{ "/a/../b:/c", "/a/../b", "/c", false },
+		{ "/a:/.b/..c/d..", "/a", "/.b/..c/d..", false },
+		{ "/a:/b c", "/a", "/b c", false },
+		{ "a", NULL, NULL, false },
+		{ "", NULL, NULL, false },
+		{ ":", NULL, NULL, false },
+		{ ":/b", NULL, NULL, false },
+		{ "/a:", NULL, NULL, false },
+		{ "/", NULL, NULL, false },
+		{ "/a:/", NULL, NULL, false },
+		{ "/a:b", NULL, NULL, false },
+		{ "/a:./b", NULL, NULL, false },
+		{ "/a://b", NULL, NULL, false },
+		{ "/a:/b//c", NULL, NULL, false },
+		{ "/a:/b/", NULL, NULL, false },
+		{ "/a:/.", NULL, NULL, false },
+		{ "/a:/..", NULL, NULL, false },
+		{ "/a:/b/../c", NULL, NULL, false },
+		{ "/a:/b/..", NULL, NULL, false },
+		{ "/a:/./b", NULL, NULL, false },
+		{ "/a:/b/.", NULL, NULL, false },
+		{ "/a/../b", NULL, NULL, false }, /* as a target it would be one, too */
+		{ "/a:/b:", NULL, NULL, false },
+		{ "/a:/b:RW", NULL, NULL, false },
+		{ "/a:/b:rw:", NULL, NULL, false },
+		{ "/a:/b:/c", NULL, NULL, false },
+	};
+	for (size_t i = 0; i < sizeof binds / sizeof *binds; i++) {
+		int r = parse(RUN, "--bind", binds[i].text, NULL);
+		cr_expect_eq(r, binds[i].source ? 3 : -1, "`%s`: %d %s", binds[i].text, r, err.cause);
+		cr_expect_eq(o.request.binds.count, binds[i].source != NULL);
+		if (!binds[i].source || o.request.binds.count != 1)
+			continue;
+		cr_expect_str_eq(o.request.binds.items[0].source, binds[i].source);
+		cr_expect_str_eq(o.request.binds.items[0].target, binds[i].target);
+		cr_expect_eq(o.request.binds.items[0].writable, binds[i].writable, "`%s`", binds[i].text);
+	}
+}
+
+Test(options, paths_of_file)
+{
+	static const struct {
+		const char *text, *source, *target;
+	} files[] = {
+		{ "/data/a.csv", "/data/a.csv", "/input/a.csv" },
+		{ "a.csv", "a.csv", "/input/a.csv" },
+		{ "../a.csv", "../a.csv", "/input/a.csv" },
+		{ "/a:/tmp/b", "/a", "/tmp/b" },
+		{ "/a:/tmp/b:ro", "/a", "/tmp/b" },
+		{ "/a:/tmp/b:rw", NULL, NULL },
+		{ "/a:b", NULL, NULL },
+		{ "/a/", NULL, NULL },
+		{ "/", NULL, NULL },
+		{ ".", NULL, NULL },
+		{ "..", NULL, NULL },
+		{ "/a/..", NULL, NULL },
+		{ "", NULL, NULL },
+	};
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		int r = parse(EXEC, "--file", files[i].text, NULL);
+		cr_expect_eq(r, files[i].source ? 3 : -1, "`%s`: %d %s", files[i].text, r, err.cause);
+		if (!files[i].source || o.request.binds.count != 1)
+			continue;
+		cr_expect_str_eq(o.request.binds.items[0].source, files[i].source);
+		cr_expect_str_eq(o.request.binds.items[0].target, files[i].target);
+		cr_expect_not(o.request.binds.items[0].writable);
+	}
+}

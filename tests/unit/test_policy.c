@@ -1,0 +1,101 @@
+/* Tests of policy/preset: the two policies, their names and the patterns of imports.
+ * The numbers of a preset are not repeated here: the golden plans show them. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "policy/policy.h"
+
+Test(policy, presets)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_policy p;
+	cr_assert(aj_policy_preset(&p, &arena, "snippet"));
+	cr_expect_str_eq(p.name, "snippet");
+	cr_expect(p.layer && p.builtins == AJ_BUILTINS_STANDARD && p.profile == AJ_PROFILE_SNIPPET);
+	cr_expect(p.network == AJ_NET_NONE && !p.host_usr && !p.proc);
+	cr_expect(p.wall_ms && p.cpu_ms && p.memory_bytes && p.pids && p.tmp_bytes && p.output_bytes && p.result_bytes,
+	          "a snippet without a limit");
+	cr_assert(aj_policy_preset(&p, &arena, "command"));
+	cr_expect_str_eq(p.name, "command");
+	cr_expect(!p.layer && p.profile == AJ_PROFILE_COMMAND && p.network == AJ_NET_NONE && p.host_usr);
+	cr_expect_eq(p.imports.count, 0);
+	cr_expect_not(aj_policy_preset(&p, &arena, "Snippet"));
+	cr_expect_not(aj_policy_preset(&p, &arena, ""));
+	aj_arena_free(&arena);
+}
+
+/* Modules that start processes, open files or sockets, or reach the interpreter are nobody's default. */
+Test(policy, default_imports_are_harmless)
+{
+	static const char *const never[] = { "os",      "sys",      "subprocess", "socket",    "io",        "pathlib",
+		                             "shutil",  "ctypes",   "importlib",  "builtins",  "pickle",    "marshal",
+		                             "inspect", "gc",       "types",      "code",      "threading", "multiprocessing",
+		                             "signal",  "tempfile", "glob",       "urllib",    "http",      "ssl",
+		                             "asyncio", "operator", "runpy",      "traceback", "weakref",   "ast",
+		                             "posix",   "mmap",     "fcntl" };
+	struct aj_arena arena = { 0 };
+	struct aj_policy p;
+	aj_policy_preset(&p, &arena, "snippet");
+	cr_expect_gt(p.imports.count, 20);
+	for (size_t i = 0; i < p.imports.count; i++) {
+		const char *name = p.imports.items[i];
+		cr_expect(aj_import_pattern_valid(name), "`%s`", name);
+		for (size_t j = 0; j < sizeof never / sizeof *never; j++) {
+			size_t bytes = strlen(never[j]);
+			cr_expect(strncmp(name, never[j], bytes) != 0 || (name[bytes] != '\0' && name[bytes] != '.'), "`%s`", name);
+		}
+		for (size_t j = 0; j < i; j++)
+			cr_expect_str_neq(name, p.imports.items[j]);
+	}
+	aj_arena_free(&arena);
+}
+
+Test(policy, presets_do_not_share_their_lists)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_policy a, b;
+	aj_policy_preset(&a, &arena, "snippet");
+	aj_policy_preset(&b, &arena, "snippet");
+	size_t before = b.imports.count;
+	*AJ_PUSH(&arena, &a.imports) = "numpy";
+	a.imports.items[0] = "changed";
+	cr_expect_eq(b.imports.count, before);
+	cr_expect_str_neq(b.imports.items[0], "changed");
+	aj_arena_free(&arena);
+}
+
+Test(policy, import_patterns)
+{
+	static const char *const good[] = { "numpy", "numpy.*", "a.b.c", "a.b.*", "_private", "_", "Mixed9", "x1.y2" };
+	static const char *const bad[] = { "",    "*",    ".",    "a.",  ".a",       "a..b",      "a.*.b", "a*",
+		                           "*.a", "a.**", "a.*x", "1a",  "a.1",      "a-b",       "a b",   " a",
+		                           "a\n", "a/b",  "a,b",  "a;b", "\xc3\xa9", "a.\xc3\xa9" };
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+		cr_expect(aj_import_pattern_valid(good[i]), "`%s` refused", good[i]);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		cr_expect_not(aj_import_pattern_valid(bad[i]), "`%s` accepted", bad[i]);
+	char name[202];
+	memset(name, 'a', sizeof name);
+	name[201] = '\0';
+	cr_expect_not(aj_import_pattern_valid(name), "201 characters");
+	name[200] = '\0';
+	cr_expect(aj_import_pattern_valid(name), "200 characters");
+}
+
+Test(policy, names_and_values)
+{
+	enum aj_network network = AJ_NET_HOST;
+	enum aj_builtins builtins = AJ_BUILTINS_FULL;
+	for (int i = 0; i < 3; i++) {
+		cr_expect(aj_network_parse(aj_network_name((enum aj_network)i), &network) && network == (enum aj_network)i);
+		cr_expect(aj_builtins_parse(aj_builtins_name((enum aj_builtins)i), &builtins) && builtins == (enum aj_builtins)i);
+	}
+	static const char *const bad[] = { "", "None", "none ", "hosts", "allow", "standard1", "min" };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		network = AJ_NET_LOOPBACK;
+		builtins = AJ_BUILTINS_MINIMAL;
+		cr_expect_not(aj_network_parse(bad[i], &network), "`%s`", bad[i]);
+		cr_expect_not(aj_builtins_parse(bad[i], &builtins), "`%s`", bad[i]);
+		cr_expect(network == AJ_NET_LOOPBACK && builtins == AJ_BUILTINS_MINIMAL, "a refused name changes nothing");
+	}
+}

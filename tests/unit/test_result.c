@@ -1,0 +1,182 @@
+/* Tests of the result as JSON: claims and attested facts stay apart, any output becomes valid text.
+ * The verdict is given here; how it is found is tested in test_verdict.c. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/result.h"
+
+static struct aj_arena arena;
+static struct aj_plan plan;
+static struct aj_request request = { .snippet = true, .id = "unit" };
+static struct aj_result result;
+
+static void prepare(void)
+{
+	plan = (struct aj_plan){ .snippet = true, .policy_name = "snippet", .capture = true };
+	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "seccomp", "allow-list" };
+	result = (struct aj_result){ .reason = "finished", .out.cap_bytes = 8, .err.cap_bytes = 8 };
+}
+
+static void done(void)
+{
+	aj_result_free(&result);
+	aj_arena_free(&arena);
+}
+TestSuite(result, .init = prepare, .fini = done);
+
+static void claim(const char *text)
+{
+	char why[160];
+	result.claim = aj_claim_parse(text, strlen(text), why, sizeof why);
+	cr_assert_not_null(result.claim, "%s", why);
+}
+
+static const char *text_of(json_t *doc, const char *key)
+{
+	const char *text = json_string_value(json_object_get(doc, key));
+	return text ? text : "(none)";
+}
+
+Test(result, fields)
+{
+	claim("{\"status\":\"ok\",\"value\":[4],\"repr\":\"[4]\",\"imports\":[\"math\"]}");
+	result.wall_us = 1500;
+	result.cpu_us = 1000;
+	result.peak_memory_bytes = 4096;
+	strcpy(result.code_sha256, "abc");
+	aj_capture_add(&result.out, "hi\n", 3);
+	json_t *doc = aj_result_json(&result, &plan, &request);
+	cr_expect_str_eq(text_of(doc, "id"), "unit");
+	cr_expect_str_eq(text_of(doc, "status"), "ok");
+	cr_expect_str_eq(text_of(doc, "repr"), "[4]");
+	cr_expect_str_eq(text_of(doc, "stdout"), "hi\n");
+	cr_expect_str_eq(text_of(doc, "stderr"), "");
+	cr_expect_str_eq(text_of(doc, "code_sha256"), "abc");
+	cr_expect_eq(json_integer_value(json_object_get(doc, "wall_ms")), 2, "rounded up: a run takes time");
+	cr_expect_eq(json_integer_value(json_object_get(doc, "cpu_ms")), 1);
+	cr_expect_eq(json_integer_value(json_object_get(doc, "exit_code")), 0);
+	cr_expect(json_is_null(json_object_get(doc, "signal")));
+	cr_expect_str_eq(text_of(json_object_get(doc, "enforced"), "seccomp"), "allow-list");
+	cr_expect_eq(json_array_size(json_object_get(doc, "limits_hit")), 0);
+	cr_expect_str_eq(text_of(json_object_get(doc, "policy"), "name"), "snippet");
+	json_decref(doc);
+}
+
+/* A claim may say what it likes of status and truncation; the supervisor's word stands in the result. */
+Test(result, claims_change_no_attested_field)
+{
+	claim("{\"status\":\"ok\",\"truncated\":{\"stdout\":true,\"total_bytes\":7},\"value\":1}");
+	result.status = AJ_STATUS_TIMEOUT;
+	result.limit_hit = "wall_clock";
+	result.exit_code = -1;
+	result.signal = 9;
+	json_t *doc = aj_result_json(&result, &plan, &request);
+	cr_expect_str_eq(text_of(doc, "status"), "timeout");
+	cr_expect(json_is_false(json_object_get(json_object_get(doc, "truncated"), "stdout")));
+	cr_expect_eq(json_integer_value(json_object_get(json_object_get(doc, "truncated"), "total_bytes")), 0);
+	cr_expect(json_is_null(json_object_get(doc, "exit_code")));
+	cr_expect_eq(json_integer_value(json_object_get(doc, "signal")), 9);
+	cr_expect_str_eq(json_string_value(json_array_get(json_object_get(doc, "limits_hit"), 0)), "wall_clock");
+	json_decref(doc);
+}
+
+Test(result, nothing_is_enforced_when_nothing_ran)
+{
+	result.status = AJ_STATUS_SETUP_ERROR;
+	aj_fail(&result.setup, AJ_EXIT_SETUP, "mounts", 0, "no /proc");
+	aj_advise(&result.setup, "use --proc none");
+	json_t *doc = aj_result_json(&result, &plan, &request), *error = json_object_get(doc, "error");
+	cr_expect_eq(json_object_size(json_object_get(doc, "enforced")), 0);
+	cr_expect_str_eq(text_of(error, "type"), "SetupError");
+	cr_expect_str_eq(text_of(error, "step"), "mounts");
+	cr_expect_str_eq(text_of(error, "fix"), "use --proc none");
+	cr_expect(json_is_null(json_object_get(doc, "exit_code")), "there was no exit");
+	json_decref(doc);
+}
+
+Test(result, truncated_output)
+{
+	aj_capture_add(&result.out, "0123456789", 10);
+	aj_capture_add(&result.err, "01234567", 8);
+	json_t *doc = aj_result_json(&result, &plan, &request), *truncated = json_object_get(doc, "truncated");
+	cr_expect_str_eq(text_of(doc, "stdout"), "0123\n[... 2 bytes omitted ...]\n6789");
+	cr_expect_str_eq(text_of(doc, "stderr"), "01234567");
+	cr_expect(json_is_true(json_object_get(truncated, "stdout")) && json_is_false(json_object_get(truncated, "stderr")));
+	cr_expect_eq(json_integer_value(json_object_get(truncated, "total_bytes")), 18);
+	json_decref(doc);
+}
+
+/* Every byte sequence becomes a JSON string that is valid UTF-8. */
+Test(result, output_that_is_not_text)
+{
+	static const struct {
+		const char *bytes;
+		size_t count;
+		const char *want;
+	} rows[] = {
+		{ "\xff", 1, "\xef\xbf\xbd" },
+		{ "a\xff\xfe"
+		  "b",
+		  4,
+		  "a\xef\xbf\xbd\xef\xbf\xbd"
+		  "b" },
+		{ "\xc3\xa9\xc3", 3, "\xc3\xa9\xef\xbf\xbd" },
+		{ "\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\x1b[31m", 5, "\x1b[31m" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		aj_capture_add(&result.out, rows[i].bytes, rows[i].count);
+		json_t *doc = aj_result_json(&result, &plan, &request);
+		cr_expect_str_eq(text_of(doc, "stdout"), rows[i].want, "row %zu", i);
+		char *text = json_dumps(doc, JSON_COMPACT);
+		cr_expect_not_null(text, "row %zu cannot be printed", i);
+		free(text);
+		json_decref(doc);
+		aj_capture_free(&result.out);
+		result.out.cap_bytes = 8;
+	}
+	for (int byte = 0; byte < 256; byte++) {
+		const char c = (char)byte;
+		aj_capture_add(&result.out, &c, 1);
+		json_t *doc = aj_result_json(&result, &plan, &request);
+		char *text = json_dumps(doc, JSON_COMPACT | JSON_ENSURE_ASCII);
+		cr_expect_not_null(text, "byte %d", byte);
+		free(text);
+		json_decref(doc);
+		aj_capture_free(&result.out);
+		result.out.cap_bytes = 8;
+	}
+}
+
+Test(result, without_capture_there_is_no_output_field)
+{
+	plan.capture = plan.snippet = false;
+	json_t *doc = aj_result_json(&result, &plan, &request);
+	cr_expect_null(json_object_get(doc, "stdout"));
+	cr_expect_null(json_object_get(doc, "code_sha256"));
+	json_decref(doc);
+}
+
+Test(result, names_and_codes)
+{
+	static const struct {
+		enum aj_status status;
+		const char *name;
+		int code;
+	} rows[] = {
+		{ AJ_STATUS_OK, "ok", 0 },
+		{ AJ_STATUS_ERROR, "error", 1 },
+		{ AJ_STATUS_REJECTED, "rejected", 126 },
+		{ AJ_STATUS_TIMEOUT, "timeout", 124 },
+		{ AJ_STATUS_OOM, "oom", 137 },
+		{ AJ_STATUS_LIMIT, "limit", 122 },
+		{ AJ_STATUS_SIGNAL, "signal", 128 },
+		{ AJ_STATUS_PROTOCOL_ERROR, "protocol_error", 123 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		result.status = rows[i].status;
+		cr_expect_str_eq(aj_status_name(rows[i].status), rows[i].name);
+		cr_expect_eq(aj_status_exit_code(&result, &plan), rows[i].code, "%s", rows[i].name);
+	}
+}

@@ -1,0 +1,507 @@
+/* Tests of the compiled filters, with a BPF interpreter of our own: what does the kernel answer to this call?
+ * Only children of the last test install one: this process would lock itself in. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plan/syscalls.h"
+#include "sandbox/seccomp.h"
+
+enum { NETWORKS = AJ_NET_HOST + 1, ALLOW = -1, KILL = -2, BROKEN = -3, X32 = 0x40000000 };
+
+static uint32_t load(const struct seccomp_data *data, uint32_t at)
+{
+	uint32_t word = 0;
+	cr_assert(at % 4 == 0 && at <= sizeof *data - 4, "load at %u", at);
+	memcpy(&word, (const char *)data + at, sizeof word);
+	return word;
+}
+
+/* clang-format off: an instruction a line */
+
+/* The part of classic BPF that a seccomp filter may use: aligned loads, ALU on a constant, jumps forward, return. */
+static uint32_t interpret(const struct aj_filter *f, const struct seccomp_data *data)
+{
+	uint32_t a = 0, x = 0, mem[16] = { 0 };
+	for (size_t pc = 0; pc < f->count; pc++) {
+		const struct sock_filter *i = &f->insns[pc];
+		uint32_t other = BPF_SRC(i->code) == BPF_X ? x : i->k;
+		switch (BPF_CLASS(i->code)) {
+		case BPF_LD:
+			a = BPF_MODE(i->code) == BPF_ABS ? load(data, i->k)
+			  : BPF_MODE(i->code) == BPF_IMM ? i->k
+			  : BPF_MODE(i->code) == BPF_LEN ? (uint32_t)sizeof *data
+			                                 : mem[i->k & 15];
+			break;
+		case BPF_LDX:
+			x = BPF_MODE(i->code) == BPF_IMM ? i->k : mem[i->k & 15];
+			break;
+		case BPF_ST:
+			mem[i->k & 15] = a;
+			break;
+		case BPF_STX:
+			mem[i->k & 15] = x;
+			break;
+		case BPF_ALU:
+			switch (BPF_OP(i->code)) {
+			case BPF_AND:
+				a &= other;
+				break;
+			case BPF_OR:
+				a |= other;
+				break;
+			case BPF_ADD:
+				a += other;
+				break;
+			case BPF_SUB:
+				a -= other;
+				break;
+			case BPF_RSH:
+				a >>= other & 31;
+				break;
+			case BPF_LSH:
+				a <<= other & 31;
+				break;
+			default:
+				cr_assert_fail("instruction %zu: ALU %#x", pc, i->code);
+			}
+			break;
+		case BPF_JMP: {
+			bool yes = true;
+			switch (BPF_OP(i->code)) {
+			case BPF_JA:
+				pc += i->k;
+				continue;
+			case BPF_JEQ:
+				yes = a == other;
+				break;
+			case BPF_JGT:
+				yes = a > other;
+				break;
+			case BPF_JGE:
+				yes = a >= other;
+				break;
+			case BPF_JSET:
+				yes = (a & other) != 0;
+				break;
+			default:
+				cr_assert_fail("instruction %zu: jump %#x", pc, i->code);
+			}
+			pc += yes ? i->jt : i->jf;
+			break;
+		}
+		case BPF_RET:
+			return BPF_RVAL(i->code) == BPF_A ? a : i->k;
+		case BPF_MISC:
+			*(BPF_MISCOP(i->code) == BPF_TAX ? &x : &a) = BPF_MISCOP(i->code) == BPF_TAX ? a : x;
+			break;
+		}
+	}
+	cr_assert_fail("the filter ends without an answer");
+	return 0;
+}
+
+/* ALLOW, KILL, or the errno that the caller sees. */
+static int answer(enum aj_profile profile, enum aj_network network, uint32_t arch, int nr, const uint64_t args[6])
+{
+	struct seccomp_data data = { .nr = nr, .arch = arch };
+	memcpy(data.args, args, sizeof data.args);
+	uint32_t r = interpret(aj_filter_ready(profile, network), &data);
+	switch (r & SECCOMP_RET_ACTION_FULL) {
+	case SECCOMP_RET_ALLOW:
+		return ALLOW;
+	case SECCOMP_RET_KILL_PROCESS:
+		return KILL;
+	case SECCOMP_RET_ERRNO:
+		return (int)(r & SECCOMP_RET_DATA);
+	default:
+		return BROKEN;
+	}
+}
+
+static int nr_of(const char *name)
+{
+	int nr = seccomp_syscall_resolve_name(name);
+	cr_assert_geq(nr, 0, "`%s`", name);
+	return nr;
+}
+
+#define SNIPPET AJ_PROFILE_SNIPPET, AJ_NET_NONE
+#define COMMAND AJ_PROFILE_COMMAND, AJ_NET_NONE
+#define LOOPBACK AJ_PROFILE_COMMAND, AJ_NET_LOOPBACK
+#define NATIVE seccomp_arch_native()
+#define ARGS(...)           \
+	(const uint64_t[6]) \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define EXPECT(where, want, name, ...)                                                \
+	do {                                                                          \
+		int got_ = answer(where, NATIVE, nr_of(name), ARGS(__VA_ARGS__));     \
+		cr_expect_eq(got_, want, "%s(%s): got %d", name, #__VA_ARGS__, got_); \
+	} while (0)
+/* clang-format on */
+#define HIGH 0xdeadbeef00000000ULL
+
+Test(seccomp, ready_filters_are_those_that_libseccomp_compiles)
+{
+	static struct sock_filter fresh[4096];
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++) {
+			struct aj_error err = { 0 };
+			const struct aj_filter *ready = aj_filter_ready((enum aj_profile)p, (enum aj_network)n);
+			int count = aj_filter_compile((enum aj_profile)p, (enum aj_network)n, fresh, 4096, &err);
+			cr_assert_eq(count, ready->count, "profile %d network %d: %d and %u instructions", p, n, count, ready->count);
+			for (int i = 0; i < count; i++)
+				cr_assert(memcmp(&fresh[i], &ready->insns[i], sizeof *fresh) == 0,
+				          "profile %d network %d: instruction %d", p, n, i);
+		}
+}
+
+Test(seccomp, compile_refuses_too_little_room)
+{
+	struct sock_filter few[4];
+	struct aj_error err = { 0 };
+	cr_expect_eq(aj_filter_compile(COMMAND, few, 4, &err), -1);
+	cr_expect_eq(err.exit_code, AJ_EXIT_SETUP);
+	cr_expect_str_eq(err.step, "seccomp");
+}
+
+/* Every row of the table, asked of the compiled filter. */
+static enum aj_profile row_profile;
+static enum aj_network row_network;
+static int ask_row(const struct aj_syscall *row, void *data)
+{
+	uint64_t args[6] = { 0 };
+	int nr = seccomp_syscall_resolve_name(row->name);
+	(void)data;
+	if (nr < 0) /* of another architecture */
+		return 0;
+	for (int i = 0; i < 2; i++)
+		args[row->arg[i].index] |= row->arg[i].value;
+	int got = answer(row_profile, row_network, NATIVE, nr, args);
+	cr_expect_eq(got, row->errnum ? row->errnum : ALLOW, "`%s`: %d", row->name, got);
+	/* The kernel ignores the upper half of integers, so the filter must as well; a pointer's row looks at all of it. */
+	uint64_t whole[6] = { 0 };
+	for (int i = 0; i < 2; i++)
+		whole[row->arg[i].index] |= row->arg[i].mask;
+	for (int i = 0; i < 6; i++)
+		args[i] |= HIGH & ~whole[i];
+	got = answer(row_profile, row_network, NATIVE, nr, args);
+	cr_expect_eq(got, row->errnum ? row->errnum : ALLOW, "`%s` with upper halves: %d", row->name, got);
+	return 0;
+}
+
+Test(seccomp, every_row_has_its_answer)
+{
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++) {
+			row_profile = (enum aj_profile)p;
+			row_network = (enum aj_network)n;
+			aj_syscalls_each(row_profile, row_network, ask_row, NULL);
+		}
+}
+
+static int has_row(const struct aj_syscall *row, void *name)
+{
+	return strcmp(row->name, name) == 0;
+}
+
+/* Every number that no row names, known to libseccomp or not. */
+Test(seccomp, the_rest_does_not_exist)
+{
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++)
+			for (int nr = 0; nr < 1024; nr++) {
+				char *name = seccomp_syscall_resolve_num_arch(NATIVE, nr);
+				if (!name || !aj_syscalls_each((enum aj_profile)p, (enum aj_network)n, has_row, name)) {
+					int got = answer((enum aj_profile)p, (enum aj_network)n, NATIVE, nr, ARGS(0));
+					cr_expect_eq(got, ENOSYS, "profile %d network %d: %s (%d): %d", p, n, name ? name : "?", nr, got);
+				}
+				free(name);
+			}
+	EXPECT(SNIPPET, ENOSYS, "clone3", 0);
+	EXPECT(COMMAND, ENOSYS, "clone3", 0);
+}
+
+Test(seccomp, refused_on_purpose)
+{
+	static const char *const both[] = { "unshare", "setns",  "mount",          "ptrace",
+		                            "bpf",     "keyctl", "io_uring_setup", "userfaultfd" };
+	for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+		EXPECT(SNIPPET, EPERM, both[i], 0);
+		EXPECT(COMMAND, EPERM, both[i], 0);
+	}
+	EXPECT(SNIPPET, EPERM, "execve", 0);
+	EXPECT(COMMAND, ALLOW, "execve", 0);
+	EXPECT(SNIPPET, EPERM, "fork", 0);
+	EXPECT(COMMAND, ALLOW, "fork", 0);
+}
+
+#ifdef __x86_64__
+Test(seccomp, other_architectures_end_the_process)
+{
+	static const uint32_t others[] = { AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, 0, 0xffffffff };
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++)
+			for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+				for (int nr = 0; nr < 512; nr += nr < 8 ? 1 : 7)
+					cr_expect_eq(answer((enum aj_profile)p, (enum aj_network)n, others[i], nr, ARGS(0)), KILL,
+					             "arch %#x nr %d", others[i], nr);
+}
+
+/* x32 shares the architecture's number: bit 30 of the call tells them apart, and -1 has it set as well. */
+Test(seccomp, x32_gets_nothing)
+{
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++)
+			for (int nr = 0; nr < 600; nr++) {
+				int got = answer((enum aj_profile)p, (enum aj_network)n, AUDIT_ARCH_X86_64, X32 | nr, ARGS(0));
+				cr_expect(got == KILL || got == ENOSYS, "x32 %d: %d", nr, got);
+			}
+	static const int odd[] = { -1, -2, (int)0x80000000, 0x7fffffff, 0x3fffffff };
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+		cr_expect_neq(answer(SNIPPET, AUDIT_ARCH_X86_64, odd[i], ARGS(0)), ALLOW, "nr %#x", odd[i]);
+}
+#endif
+
+Test(seccomp, clone_flags)
+{
+	enum { THREAD = 0x003d0f00, SIGCHLD_ = 17, VFORK = 0x4100 | 17 };
+	static const uint64_t spaces[] = { 0x80, 0x20000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000 };
+	EXPECT(SNIPPET, ALLOW, "clone", THREAD);
+	EXPECT(SNIPPET, EPERM, "clone", SIGCHLD_);
+	EXPECT(SNIPPET, EPERM, "clone", VFORK);
+	EXPECT(SNIPPET, EPERM, "clone", 0x100 | SIGCHLD_); /* CLONE_VM alone is a process */
+	EXPECT(SNIPPET, ENOSYS, "clone", 0x10000);         /* CLONE_THREAD alone */
+	EXPECT(COMMAND, ALLOW, "clone", THREAD);
+	EXPECT(COMMAND, ALLOW, "clone", SIGCHLD_);
+	EXPECT(COMMAND, ALLOW, "clone", VFORK);
+	for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+		EXPECT(SNIPPET, ENOSYS, "clone", THREAD | spaces[i]);
+		EXPECT(COMMAND, ENOSYS, "clone", SIGCHLD_ | spaces[i]);
+		EXPECT(COMMAND, ENOSYS, "clone", THREAD | spaces[i]);
+		EXPECT(COMMAND, ENOSYS, "clone", HIGH | SIGCHLD_ | spaces[i]);
+	}
+}
+
+Test(seccomp, no_new_executable_memory_for_a_snippet)
+{
+	static const char *const calls[] = { "mmap", "mprotect" };
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		EXPECT(SNIPPET, ALLOW, calls[i], 0, 4096, PROT_NONE);
+		EXPECT(SNIPPET, ALLOW, calls[i], 0, 4096, PROT_READ | PROT_WRITE);
+		EXPECT(SNIPPET, ALLOW, calls[i], 0, 4096, PROT_READ | 0x01000000); /* PROT_GROWSDOWN is not our concern */
+		EXPECT(SNIPPET, ENOSYS, calls[i], 0, 4096, PROT_EXEC);
+		EXPECT(SNIPPET, ENOSYS, calls[i], 0, 4096, PROT_READ | PROT_EXEC);
+		EXPECT(SNIPPET, ENOSYS, calls[i], 0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+		EXPECT(SNIPPET, ENOSYS, calls[i], 0, 4096, HIGH | PROT_READ | PROT_EXEC);
+		EXPECT(SNIPPET, ENOSYS, calls[i], 0, 4096, 0x7fffffff);
+		EXPECT(COMMAND, ALLOW, calls[i], 0, 4096, PROT_READ | PROT_EXEC);
+	}
+	EXPECT(SNIPPET, ENOSYS, "pkey_mprotect", 0, 4096, PROT_READ | PROT_EXEC);
+	EXPECT(SNIPPET, ENOSYS, "shmat", 0, 0, 0100000);
+	EXPECT(SNIPPET, EPERM, "personality", 0x0400000); /* READ_IMPLIES_EXEC */
+}
+
+/* ioctl numbers are 32 bits: 1 << 32 | TIOCSTI is TIOCSTI to the kernel. */
+Test(seccomp, ioctls)
+{
+	static const uint64_t never[] = { 0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */, 0x4b4a /* KDSETMODE */ };
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+		EXPECT(SNIPPET, ENOSYS, "ioctl", 0, never[i]);
+		EXPECT(COMMAND, ENOSYS, "ioctl", 0, never[i]);
+		EXPECT(COMMAND, ENOSYS, "ioctl", 0, HIGH | never[i]);
+		EXPECT(COMMAND, ENOSYS, "ioctl", 0, 1ULL << 32 | never[i]);
+		EXPECT(COMMAND, ENOSYS, "ioctl", 0, 0xffffffff00000000ULL | never[i]);
+	}
+	EXPECT(SNIPPET, ALLOW, "ioctl", 0, 0x5401);
+	EXPECT(SNIPPET, ENOSYS, "ioctl", 0, 0x5402);
+	EXPECT(COMMAND, ALLOW, "ioctl", 0, 0x5413);
+	EXPECT(COMMAND, ALLOW, "ioctl", 0, HIGH | 0x5413);
+	EXPECT(COMMAND, ENOSYS, "ioctl", 0x5413, 0);
+	EXPECT(COMMAND, ENOSYS, "ioctl", 0, 0x8913);
+}
+
+Test(seccomp, socket_families)
+{
+	enum { NO = EAFNOSUPPORT };
+	static const struct {
+		uint64_t family, protocol;
+		int none, with_network;
+	} rows[] = {
+		{ 1, 0, ALLOW, ALLOW }, /* unix */
+		{ 2, 6, NO, ALLOW },    /* inet */
+		{ 10, 17, NO, ALLOW },  /* inet6 */
+		{ 16, 0, NO, ALLOW },   /* netlink route */
+		{ 16, 9, NO, ENOSYS },  /* netlink audit */
+		{ 16, 12, NO, ENOSYS }, /* netlink netfilter */
+		{ 17, 0, NO, NO },      /* packet */
+		{ 38, 0, NO, NO },      /* alg */
+		{ 40, 0, NO, NO },      /* vsock: reaches the hypervisor whatever the network namespace */
+		{ 44, 0, NO, NO },      /* xdp */
+		{ 0, 0, NO, NO },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		EXPECT(SNIPPET, EPERM, "socket", rows[i].family, 1, rows[i].protocol);
+		EXPECT(COMMAND, rows[i].none, "socket", rows[i].family, 1, rows[i].protocol);
+		EXPECT(COMMAND, rows[i].none, "socket", HIGH | rows[i].family, 1, rows[i].protocol);
+		EXPECT(LOOPBACK, rows[i].with_network, "socket", rows[i].family, 3, rows[i].protocol);
+		EXPECT(LOOPBACK, rows[i].with_network, "socket", HIGH | rows[i].family, 3, rows[i].protocol);
+		EXPECT(SNIPPET, rows[i].family == 1 ? ALLOW : ENOSYS, "socketpair", rows[i].family, 1, 0);
+		EXPECT(LOOPBACK, rows[i].family == 1 ? ALLOW : ENOSYS, "socketpair", rows[i].family, 1, 0);
+	}
+}
+
+/* The families are refused by masks, so every one of them is asked for, and every single high bit. */
+Test(seccomp, no_other_family)
+{
+	for (uint64_t family = 0; family < 70000; family++) {
+		uint64_t args[6] = { family < 65536 ? family : 1ULL << (family & 31) };
+		bool inet = args[0] == 2 || args[0] == 10 || args[0] == 16;
+		cr_expect_eq(answer(COMMAND, NATIVE, nr_of("socket"), args) == ALLOW, args[0] == 1, "family %lu", args[0]);
+		cr_expect_eq(answer(LOOPBACK, NATIVE, nr_of("socket"), args) == ALLOW, args[0] == 1 || inet, "family %lu", args[0]);
+	}
+}
+
+Test(seccomp, set_id_bits)
+{
+	static const struct {
+		const char *call;
+		int index;
+	} rows[] = { { "open", 2 },    { "openat", 3 }, { "creat", 1 },  { "mkdir", 1 },
+		     { "mkdirat", 2 }, { "chmod", 1 },  { "fchmod", 1 }, { "fchmodat", 2 } };
+	static const uint64_t modes[] = { 04755, 02755, 06000, 07777 };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint64_t args[6] = { 0 };
+		args[rows[i].index] = 01777;
+		cr_expect_eq(answer(COMMAND, NATIVE, nr_of(rows[i].call), args), ALLOW, "%s", rows[i].call);
+		for (size_t j = 0; j < sizeof modes / sizeof *modes; j++) {
+			args[rows[i].index] = modes[j];
+			cr_expect_eq(answer(COMMAND, NATIVE, nr_of(rows[i].call), args), ENOSYS, "%s %lo", rows[i].call, modes[j]);
+			args[rows[i].index] |= HIGH;
+			cr_expect_eq(answer(COMMAND, NATIVE, nr_of(rows[i].call), args), ENOSYS, "%s %lo", rows[i].call, modes[j]);
+		}
+	}
+}
+
+Test(seccomp, nodes_are_fifos)
+{
+	EXPECT(COMMAND, ALLOW, "mknod", 0, 0010644);
+	EXPECT(COMMAND, ALLOW, "mknodat", 0, 0, 0010644);
+	static const uint64_t modes[] = { 0020644, 0060644, 0100644, 0140644, 0014644, 0644, 0 };
+	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+		EXPECT(COMMAND, ENOSYS, "mknod", 0, modes[i]);
+		EXPECT(COMMAND, ENOSYS, "mknodat", 0, 0, modes[i]);
+	}
+}
+
+/* Leases and notifications act on other users of a file; signals and owners on other processes. */
+Test(seccomp, fcntl_commands)
+{
+	static const uint64_t both[] = { 0, 1, 2, 3, 4, 5, 6, 7, 1030 }, never[] = { 8, 10, 15, 1024, 1025, 1026, 1036, 1038 };
+	for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+		EXPECT(SNIPPET, ALLOW, "fcntl", 0, both[i]);
+		EXPECT(COMMAND, ALLOW, "fcntl", 0, HIGH | both[i]);
+	}
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+		EXPECT(SNIPPET, ENOSYS, "fcntl", 0, never[i]);
+		EXPECT(COMMAND, ENOSYS, "fcntl", 0, never[i]);
+		EXPECT(COMMAND, ENOSYS, "fcntl", 0, HIGH | never[i]);
+	}
+}
+
+/* Any limit may be read and lowered, but RLIMIT_CORE stays 1: at 0 the kernel would start the host's core handler. */
+Test(seccomp, core_limit_stays)
+{
+	enum { CORE = 4, SOMEWHERE = 0x1000 };
+	for (uint64_t limit = 0; limit < 16; limit++) {
+		int want = limit == CORE ? ENOSYS : ALLOW;
+		EXPECT(COMMAND, want, "prlimit64", 0, limit, SOMEWHERE, 0);
+		EXPECT(COMMAND, want, "prlimit64", 0, HIGH | limit, SOMEWHERE, 0);
+		EXPECT(COMMAND, want, "prlimit64", 0, limit, HIGH, 0); /* a pointer whose lower half is 0 is no null pointer */
+		EXPECT(COMMAND, ENOSYS, "prlimit64", 1, limit, SOMEWHERE, 0);
+		EXPECT(COMMAND, ALLOW, "prlimit64", 0, limit, 0, SOMEWHERE);
+		EXPECT(SNIPPET, EPERM, "prlimit64", 0, limit, 0, SOMEWHERE);
+	}
+	EXPECT(COMMAND, ENOSYS, "setrlimit", CORE, SOMEWHERE);
+}
+
+Test(seccomp, prctl_and_personality)
+{
+	EXPECT(COMMAND, ALLOW, "prctl", 15);
+	EXPECT(COMMAND, ALLOW, "prctl", 4, 0);
+	EXPECT(COMMAND, ENOSYS, "prctl", 4, 1);       /* PR_SET_DUMPABLE on */
+	EXPECT(COMMAND, ENOSYS, "prctl", 24);         /* PR_CAPBSET_DROP */
+	EXPECT(COMMAND, ENOSYS, "prctl", 28);         /* PR_SET_SECUREBITS */
+	EXPECT(COMMAND, ENOSYS, "prctl", 47);         /* PR_CAP_AMBIENT */
+	EXPECT(COMMAND, ENOSYS, "prctl", 35);         /* PR_SET_MM */
+	EXPECT(COMMAND, ENOSYS, "prctl", 0x59616d61); /* PR_SET_PTRACER */
+	EXPECT(COMMAND, ALLOW, "personality", 0);
+	EXPECT(COMMAND, ALLOW, "personality", 0xffffffff);
+	EXPECT(COMMAND, ENOSYS, "personality", 0x0400000);
+	EXPECT(COMMAND, ENOSYS, "personality", 8); /* PER_LINUX32 */
+}
+
+/* The interpreter above agrees with the kernel: a child locks itself in and tries. */
+static int in_a_child(enum aj_profile profile, bool foreign)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		struct aj_error err = { 0 };
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || aj_filter_install(aj_filter_ready(profile, AJ_NET_NONE), &err) < 0)
+			_exit(40);
+#ifdef __x86_64__
+		if (foreign) {
+			long r;
+			__asm__ volatile("int $0x80" : "=a"(r) : "a"(20L) : "memory"); /* getpid of i386 */
+			_exit(41);
+		}
+#endif
+		bool snippet = profile == AJ_PROFILE_SNIPPET;
+		if (syscall(SYS_getpid) <= 0)
+			_exit(42);
+		if (syscall(SYS_socket, 2, 1, 0) != -1 || errno != (snippet ? EPERM : EAFNOSUPPORT))
+			_exit(43);
+		if (syscall(SYS_clone3, NULL, 0) != -1 || errno != ENOSYS)
+			_exit(44);
+		if (syscall(SYS_ioctl, 0, 1UL << 32 | 0x5412, "x") != -1 || errno != ENOSYS)
+			_exit(45);
+		if (snippet && (syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != -1 ||
+		                errno != ENOSYS))
+			_exit(46);
+		if (syscall(SYS_unshare, 0x10000000) != -1 || errno != EPERM)
+			_exit(47);
+		_exit(0);
+	}
+	int status = -1;
+	waitpid(child, &status, 0);
+	return status;
+}
+
+Test(seccomp, the_kernel_agrees)
+{
+	cr_expect_eq(in_a_child(AJ_PROFILE_SNIPPET, false), 0);
+	cr_expect_eq(in_a_child(AJ_PROFILE_COMMAND, false), 0);
+#ifdef __x86_64__
+	int status = in_a_child(AJ_PROFILE_SNIPPET, true);
+	cr_expect(WIFSIGNALED(status), "an i386 call came back: status %#x", status);
+#endif
+}
+
+Test(seccomp, an_empty_filter_is_not_installed)
+{
+	static const struct aj_filter empty = { 0 };
+	struct aj_error err = { 0 };
+	cr_expect_eq(aj_filter_install(&empty, &err), -1);
+	cr_expect_eq(err.exit_code, AJ_EXIT_SETUP);
+}
