@@ -52,7 +52,7 @@ skip() {
 	printf '  SKIP  %s: %s: %s\n' "$self" "$1" "$2"
 }
 check() {
-	name=$1
+	local name=$1
 	shift
 	if "$@" >"$T/check" 2>&1; then ok "$name"; else fail "$name" "\`$*\` gave $?: $(head -c 600 "$T/check")"; fi
 }
@@ -71,7 +71,7 @@ shown() {
 	printf 'exit %s, stdout `%s`, stderr `%s`' "$rc" "$(head -c 500 "$T/out" | tr -d '\000')" "$(head -c 700 "$T/err" | tr -d '\000')"
 }
 text() {
-	name=$1 want=$2 regex=$3
+	local name=$1 want=$2 regex=$3
 	shift 3
 	aj "$@"
 	if [ "$rc" != "$want" ]; then
@@ -119,15 +119,13 @@ field() {
 }
 # The command word (exec or run) comes first among ARGS; --json is added after it.
 json() {
-	name=$1 want=$2
+	local name=$1 want=$2 count=0 index=0 wants command why word
 	shift 2
-	count=0
 	for word; do
 		[ "$word" != -- ] || break
 		count=$((count + 1))
 	done
 	wants=$count
-	index=0
 	: >"$T/wants"
 	for word; do # expectations may hold spaces: one a line, newlines are not needed in them
 		[ $index -lt $wants ] || break
@@ -187,6 +185,7 @@ jailed() {
 		/^NSsid:/ { if (deep && !zombie && $2 == session) print pid }'
 }
 gone() { # all of them, within a second
+	local try pid
 	for try in 1 2 3 4 5 6 7 8 9 10 11; do
 		[ -n "$(jailed)" ] || return 0
 		sleep 0.1
@@ -229,6 +228,7 @@ while True:
         log.write({tcp: "tcp", udp: "udp", path: "path", name: "name"}[s] + "\n")
 '
 start_canaries() {
+	local try
 	"$PY" -I -S -c "$CANARIES" "$T" &
 	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
 		[ -e "$T/ports" ] && break

@@ -41,13 +41,18 @@ static bool holds(const char *dir, const char *pid)
 static int enable_controllers(int dir, const struct aj_plan *plan, struct aj_error *err)
 {
 	char want[64] = "", have[256] = "", path[600], self[16];
+	/* Memory always comes with pids: beside processes that are not ours the kernel refuses the two, but not pids alone. */
+	snprintf(path, sizeof path, "%s/cgroup.controllers", plan->cgroup);
+	if (plan->cgroup_rows.count && aj_read_text(path, have, sizeof have) > 0 && strstr(have, "memory"))
+		strcpy(want, "+memory ");
 	for (size_t i = 0; i < plan->cgroup_rows.count; i++) {
 		const char *name = strncmp(plan->cgroup_rows.items[i].file, "memory", 6) == 0 ? "+memory " : "+pids ";
 		if (!strstr(want, name))
 			strncat(want, name, sizeof want - strlen(want) - 1);
 	}
 	snprintf(path, sizeof path, "%s/cgroup.subtree_control", plan->cgroup);
-	aj_read_text(path, have, sizeof have);
+	if (aj_read_text(path, have, sizeof have) < 0)
+		have[0] = '\0';
 	bool enabled = true;
 	for (const char *w = want; *w; w = strchr(w, ' ') + 1)
 		enabled = enabled && memmem(have, strlen(have), w + 1, strcspn(w + 1, " "));
@@ -60,9 +65,14 @@ static int enable_controllers(int dir, const struct aj_plan *plan, struct aj_err
 		if (aj_write_text(dir, "agentjail-supervisor/cgroup.procs", self) < 0)
 			return fail(err, errno, "move ourselves to a leaf of", plan->cgroup);
 	}
-	if (aj_write_text(dir, "cgroup.subtree_control", want) < 0)
+	int tries = 0;
+	/* Those in the way may be other supervisors, on their way to the leaf as well. */
+	while (aj_write_text(dir, "cgroup.subtree_control", want) < 0) {
+		if (errno == EBUSY && tries++ < 200 && usleep(1000) == 0)
+			continue;
 		return fail(err, errno, errno == EBUSY ? "other processes are in the way; enable controllers in" : "enable controllers in",
 		            plan->cgroup);
+	}
 	return 0;
 }
 

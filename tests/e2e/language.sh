@@ -31,7 +31,7 @@ slices and del|[1,4]|x = [1, 2, 3, 4]\ndel x[1:3]\nx
 while, else, break, continue|9|t = 0\nfor i in range(10):\n    if i % 2: continue\n    if i > 6: break\n    t += i\nwhile t < 9: t -= 1\nelse: t -= 3\nt
 dataclass|[1,2]|from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int = 2\np = P(1)\n[p.x, p.y]
 enum|B|from enum import Enum\nclass E(Enum):\n    A = 1\n    B = 2\nE(2).name
-type hints|3|def f(x: int, y: "list[int] \| None" = None) -> int: return x\nz: int = f(3)\nz
+type hints|3|def f(x: int, y: "list[int]" = None) -> int: return x\nz: int = f(3)\nz
 global statement|5|n = 1\ndef f():\n    global n\n    n = 5\nf()\nn
 recursion|55|fib = lambda n: n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(10)
 big numbers|40|len(str(2 ** 130))

@@ -108,7 +108,7 @@ files beside Python|value.files=["/dev/null","/dev/urandom"]
 variables|value.env~^\["HOME","LC_CTYPE"(,"OMP_NUM_THREADS")?(,"OPENBLAS_NUM_THREADS")?(,"OMP_NUM_THREADS")?,"PATH"\]$
 processes: init and itself|value.pids=[1,2]
 open files|value.fds=[0,1,2,3]
-network interfaces|value.interfaces=OSError
+network interfaces|value.interfaces~Error$
 no socket opens|value.sockets!open
 no child|value.fork~Error
 no program|value.exec!^$

@@ -79,5 +79,5 @@ plan run-loopback run --dry-run --network loopback --timeout 10s --memory 1G --p
 plan run-host-binds run --dry-run --network host --bind /srv/src --bind /srv/out:/work:rw --bind /srv/lib:/opt/lib:ro --chdir /work \
 	--env TOKEN=x -- make all
 
-echo "golden: $passed passed, $failed failed, $skipped skipped"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
