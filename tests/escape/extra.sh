@@ -110,6 +110,31 @@ json "a result printed is output" 1 status=error 'stdout~forged' -- exec --json 
 1/0'
 is "one object, one line" 1 "$(wc -l <"$T/out")"
 
+# The same while the supervisor is stopped: it finds the lie and the end of its teller at once.
+"$PY" -I -S - "$AJ" <<'EOS' >"$T/out" 2>&1
+import json, os, signal, subprocess, sys, time
+forge = '''import os, struct, time
+def frame(kind, text):
+    os.write(3, struct.pack("<I", len(text)) + kind + text)
+time.sleep(0.6)
+'''
+lies = {
+    "two starts": 'frame(b"S", b""); frame(b"S", b"")',
+    "a rejection": 'frame(b"R", b\'{"status":"rejected"}\'); os._exit(0)',
+    "a timeout": 'frame(b"R", b\'{"status":"timeout"}\'); os._exit(0)',
+    "two results": 'frame(b"R", b\'{"status":"ok"}\')',
+    "garbage": 'os.write(3, b"\\xff" * 100); os._exit(0)',
+}
+for name, lie in lies.items():
+    p = subprocess.Popen([sys.argv[1], "exec", "--json", "--layer", "off", "--allow-import", "struct", "-c", forge + lie], stdout=subprocess.PIPE)
+    time.sleep(0.3)
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(0.8)
+    p.send_signal(signal.SIGCONT)
+    print(name + ":", json.load(p.stdout)["status"], p.wait())
+EOS
+for lie in 'two starts' 'a rejection' 'a timeout' 'two results' garbage; do says "a lie told while nobody looks: $lie" "^$lie: protocol_error 123"; done
+
 # --- output that talks to the terminal ---
 "$PY" -I -S - "$AJ" <<'EOS' >"$T/out" 2>&1
 import os, pty, sys
