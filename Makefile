@@ -31,7 +31,7 @@ LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check docs rootfs install bench format tidy clean help deps-build deps-check
+.PHONY: all run check check-docs docs rootfs install bench format tidy clean help deps-build deps-check
 
 all: $(AJ) rootfs
 
@@ -43,17 +43,24 @@ run: deps-build
 check: deps-check
 	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe
 	$Q sh tests/check-layers.sh
+	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
 
 # What the documentation takes from tables in the code.
+DOCS := docs
 docs: $B/gen-docs
-	$Q $< syscalls > docs/syscalls.md
+	$Q $< syscalls > $(DOCS)/syscalls.md
 	$Q $< steps > $B/steps.md
 	$Q awk -v f=$B/steps.md '/<!-- steps begin/ { print; while ((getline l < f) > 0) print l; skip = 1 } /<!-- steps end/ { skip = 0 } !skip' \
-	    docs/architecture.md > $B/architecture.md && cp $B/architecture.md docs/architecture.md
+	    docs/architecture.md > $B/architecture.md && cp $B/architecture.md $(DOCS)/architecture.md
 	$Q for c in exec run; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
-	    docs/agentjail.1.in > docs/agentjail.1
+	    docs/agentjail.1.in > $(DOCS)/agentjail.1
+
+# Are the committed pages what the tables say?
+check-docs: $B/gen-docs
+	$Q mkdir -p $B/docs && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
+	$Q for f in syscalls.md architecture.md agentjail.1; do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done
 
 bench: all
 	$Q sh tests/bench/bench.sh
