@@ -146,9 +146,13 @@ static void quote(char *out, size_t out_bytes, const char *text)
 static void protocol_error(struct watch *w, const char *why)
 {
 	quote(w->facts.protocol_why, sizeof w->facts.protocol_why, why);
+	/* Also when it is read only after the guest has gone: the verdict must not depend on who was quicker. */
+	if (w->facts.cause == AJ_CAUSE_NONE)
+		w->facts.cause = AJ_CAUSE_PROTOCOL;
 	json_decref(w->result->claim); /* nothing of what such a jail said is passed on */
 	w->result->claim = NULL;
-	end(w, AJ_CAUSE_PROTOCOL);
+	w->deadline_us = aj_now_us() + STOP_US;
+	aj_jail_stop(w->jail);
 }
 
 static void on_frame(struct watch *w, pid_t sender)
@@ -310,7 +314,7 @@ static void drain(struct watch *w)
 			break;
 		on_report(w);
 	}
-	while (jail->control_fd >= 0 && !w->answered && w->facts.cause == AJ_CAUSE_NONE) {
+	while (jail->control_fd >= 0 && w->facts.cause == AJ_CAUSE_NONE) {
 		struct pollfd p = { .fd = jail->control_fd, .events = POLLIN };
 		if (poll(&p, 1, 0) <= 0)
 			break;

@@ -124,31 +124,31 @@ is "50 runs at once all answer" 50 $count
 # --- callers that leave a mess to inherit ---
 "$PROBE" spoil "$PROBE" fds >"$T/out"
 check "control: the mess is inherited" sh -c "test \$(wc -l <'$T/out') -gt 1000"
-"$PROBE" spoil "$AJ" run --bind "$PROBE:/opt/probe" -- /opt/probe fds >"$T/out" 2>&1
+timeout 60 "$PROBE" spoil "$AJ" run --bind "$PROBE:/opt/probe" -- /opt/probe fds >"$T/out" 2>&1
 is "no fd leaks into a command" "0 1 2" "$(awk '{print $2}' "$T/out" | tr '\n' ' ' | sed 's/ $//')"
 runner_rootfs
-"$PROBE" spoil "$AJ" exec --rootfs "$T/runner" -c fds >"$T/out" 2>&1
+timeout 60 "$PROBE" spoil "$AJ" exec --rootfs "$T/runner" -c fds >"$T/out" 2>&1
 is "no fd leaks into a snippet" "0 device;1 pipe;2 pipe;3 socket;" "$(sed 's/^fd //' "$T/out" | tr '\n' ';')"
 for command in "run --bind $PROBE:/opt/probe -- /opt/probe signals" "exec --rootfs $T/runner -c signals"; do
 	# shellcheck disable=SC2086
-	"$PROBE" spoil "$AJ" $command >"$T/out" 2>&1
+	timeout 60 "$PROBE" spoil "$AJ" $command >"$T/out" 2>&1
 	is "blocked and ignored signals do not leak in: ${command%% *}" "blocked: ignored: " "$(tr '\n' ' ' <"$T/out")"
 done
-"$PROBE" spoil "$AJ" run -- sh -c 'umask; echo x >/tmp/f; stat -c %a /tmp/f' >"$T/out" 2>&1
+timeout 60 "$PROBE" spoil "$AJ" run -- sh -c 'umask; echo x >/tmp/f; stat -c %a /tmp/f' >"$T/out" 2>&1
 is "the caller's umask does not reach in" "0022 644" "$(tr '\n' ' ' <"$T/out" | sed 's/ $//')"
-"$PROBE" spoil "$AJ" exec -c '6 * 7' >"$T/out" 2>&1
+timeout 60 "$PROBE" spoil "$AJ" exec -c '6 * 7' >"$T/out" 2>&1
 is "and a snippet still works" 42 "$(cat "$T/out")"
 
 # --- missing and broken standard streams ---
-"$AJ" run -- sh -c 'exit 3' <&- >&- 2>&-
+timeout 60 "$AJ" run -- sh -c 'exit 3' <&- >&- 2>&-
 is "run without standard streams" 3 $?
-"$AJ" exec -c '1' <&- >&- 2>&-
+timeout 60 "$AJ" exec -c '1' <&- >&- 2>&-
 is "exec without standard streams" 0 $?
-"$AJ" run -- sh -c 'cat; ls -l /proc/self/fd/0' <&- >"$T/out" 2>&1
+timeout 60 "$AJ" run -- sh -c 'cat; ls -l /proc/self/fd/0' <&- >"$T/out" 2>&1
 says "a missing stdin is empty, not something else" '/dev/null'
 for arguments in "exec -c 2+2" "exec --json -c 2+2" "exec -c print(1)" "exec --dry-run -c 1" "run --json -- true" "--help" "exec --help" "rootfs verify $ROOTFS"; do
 	# shellcheck disable=SC2086
-	"$AJ" $arguments >/dev/full 2>"$T/err"
+	timeout 60 "$AJ" $arguments >/dev/full 2>"$T/err"
 	check "a full disk is no success: $arguments" test $? != 0
 	: >"$T/out"
 	says "and it is said: $arguments" 'agentjail: |No space'

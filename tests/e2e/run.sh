@@ -135,7 +135,7 @@ silent "and runs nothing" '^ran'
 # --- signals that a caller sends: SIGNAL EXIT ---
 while read -r signal want; do
 	rm -f "$T/out"
-	env --default-signal=INT,QUIT "$AJ" run -- sh -c 'trap "" PIPE; echo up; exec sleep 60' >"$T/out" 2>"$T/err" &
+	env --default-signal=INT,QUIT "$AJ" run --timeout 50s -- sh -c 'trap "" PIPE; echo up; exec sleep 60' >"$T/out" 2>"$T/err" &
 	pid=$!
 	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		[ ! -s "$T/out" ] || break
@@ -153,7 +153,7 @@ QUIT 131
 USR1 138
 TABLE
 rm -f "$T/out"
-"$AJ" run -- sh -c 'trap "echo caught; exit 5" TERM; echo up; while :; do sleep 0.1; done' >"$T/out" 2>&1 &
+"$AJ" run --timeout 50s -- sh -c 'trap "echo caught; exit 5" TERM; echo up; while :; do sleep 0.1; done' >"$T/out" 2>&1 &
 pid=$!
 while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
 kill -TERM $pid

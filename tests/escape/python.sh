@@ -88,7 +88,7 @@ world["fork"] = attempt(os.fork)
 world["exec"] = [attempt(os.execv, p, [p]) for p in ("/usr/bin/python3", "/bin/sh")]
 world["uid"] = [os.getuid(), os.geteuid()]
 world["read"] = {p: attempt(open, p) for p in ("/etc/passwd", "/etc/hostname", "/proc/self/environ", "/proc/1/cmdline", "/sys/class/net", "/root", "/home",
-                                               "/work", "/var", "/run", "/opt", "/dev/mem", "/dev/tty", "/dev/kmsg", os.environ.get("AJ_HOME", "/nothing"))}
+                                               "/srv", "/var", "/run", "/opt", "/dev/mem", "/dev/tty", "/dev/kmsg", os.environ.get("AJ_HOME", "/nothing"))}
 def writable(d):
     try:
         open(d + "/w", "w").close()

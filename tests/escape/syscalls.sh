@@ -17,7 +17,7 @@ if ! printf '#include <sys/syscall.h>\n' | "${CC:-cc}" -E -dM - >/dev/null 2>&1;
 	finish
 fi
 
-"$PROBE" marked "$AJ" exec --rootfs "$T/runner" -c sweep >"$T/sweep" 2>&1
+timeout 60 "$PROBE" marked "$AJ" exec --rootfs "$T/runner" -c sweep >"$T/sweep" 2>&1
 sed -n 's/^allowed: //p' "$T/sweep" | names >"$T/open"
 aj exec --dry-run -c 1
 planned >"$T/planned"
@@ -25,7 +25,7 @@ is "snippet: open is what the plan lists" "" "$(diff "$T/planned" "$T/open" | tr
 check "snippet: at most 60 calls" test "$(wc -l <"$T/open")" -le 60
 check "snippet: and not nothing" test "$(wc -l <"$T/open")" -gt 30
 for network in none loopback host; do
-	"$PROBE" marked "$AJ" run --network $network --bind "$PROBE:/opt/probe" -- /opt/probe sweep >"$T/sweep" 2>&1
+	timeout 60 "$PROBE" marked "$AJ" run --network $network --bind "$PROBE:/opt/probe" -- /opt/probe sweep >"$T/sweep" 2>&1
 	sed -n 's/^allowed: //p' "$T/sweep" | names >"$T/open"
 	aj run --network $network --dry-run -- true
 	planned >"$T/planned"
@@ -35,7 +35,7 @@ for network in none loopback host; do
 	is "run, $network: open is what the plan lists" "" "$(diff "$T/known" "$T/open" | tr '\n' ' ')"
 	says "run, $network: the count is right" "^syscalls: profile command, $(wc -l <"$T/planned") allowed"
 done
-"$PROBE" marked "$PROBE" sweep >"$T/sweep" 2>&1
+timeout 60 "$PROBE" marked "$PROBE" sweep >"$T/sweep" 2>&1
 check "control: without a jail every number is open" grep -q '^refused: 0$' "$T/sweep"
 
 finish
