@@ -8,13 +8,10 @@
 #include "cli/jail.h"
 #include "cli/options.h"
 
-/* Which of our standard fds is our controlling terminal, if we are in its foreground. */
+/* Our controlling terminal, if the command would have it to itself: in a pipeline the others need the foreground too. */
 static int foreground_terminal(void)
 {
-	for (int fd = 0; fd <= 2; fd++)
-		if (tcgetpgrp(fd) == getpgrp())
-			return fd;
-	return -1;
+	return tcgetpgrp(0) == getpgrp() && tcgetpgrp(1) == getpgrp() ? 0 : -1;
 }
 
 int aj_cmd_run(int argc, char **argv)

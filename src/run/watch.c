@@ -117,7 +117,8 @@ static void on_armed(struct watch *w, pid_t sender)
 {
 	static const char *const walls[] = { "\nSeccomp:\t2\n", "\nNoNewPrivs:\t1\n", "\nCapPrm:\t0000000000000000\n",
 		                             "\nCapEff:\t0000000000000000\n", "\nCapBnd:\t0000000000000000\n" };
-	char path[40], status[4096];
+	static char status[1 << 20]; /* a user may be in 65,536 groups, and they are listed */
+	char path[40];
 	snprintf(path, sizeof path, "/proc/%d/status", sender);
 	if (w->armed || sender <= 0 || w->outbox.sent < w->outbox.bytes || aj_read_text(path, status, sizeof status) < 0) {
 		fail_setup(w, "attest", "the runner's state cannot be read in /proc");
@@ -251,7 +252,7 @@ static int timeout_ms(const struct watch *w)
 static void on_deadline(struct watch *w)
 {
 	w->deadline_us = INT64_MAX;
-	if (w->facts.lingered || w->facts.cause != AJ_CAUSE_NONE) {
+	if (w->facts.lingered || w->facts.exited || w->facts.cause != AJ_CAUSE_NONE) {
 		aj_jail_kill(w->jail);
 	} else if (w->answered) {
 		/* With an answer in hand the run is over anyway; what is left in there does not change it. */
