@@ -53,6 +53,11 @@ static void end(struct watch *w, enum aj_cause cause)
 	}
 }
 
+static void advise_rootfs(struct aj_result *result)
+{
+	aj_advise(&result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+}
+
 static void fail_setup(struct watch *w, const char *step, const char *cause)
 {
 	aj_fail(&w->result->setup, AJ_EXIT_SETUP, step, 0, "%s", cause);
@@ -107,11 +112,6 @@ static void on_output(struct watch *w, int *fd, int number)
 		end(w, AJ_CAUSE_OUTPUT);
 }
 
-static bool status_says(const char *status, const char *line)
-{
-	return strstr(status, line) != NULL;
-}
-
 /* The runner says that it is armed; the kernel is asked whether that is so, before a byte of code is handed over. */
 static void on_armed(struct watch *w, pid_t sender)
 {
@@ -125,7 +125,7 @@ static void on_armed(struct watch *w, pid_t sender)
 		return;
 	}
 	for (size_t i = 0; i < sizeof walls / sizeof *walls; i++)
-		if (!status_says(status, walls[i])) {
+		if (!strstr(status, walls[i])) {
 			fail_setup(w, "attest", "the kernel does not confirm the runner's filter and empty capabilities");
 			return;
 		}
@@ -165,7 +165,7 @@ static void on_frame(struct watch *w, pid_t sender)
 		char said[160];
 		quote(said, sizeof said, w->inbox.body);
 		fail_setup(w, "runner", said);
-		aj_advise(&w->result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+		advise_rootfs(w->result);
 	} else if (w->inbox.kind == AJ_FRAME_STARTED && w->armed && !w->started && !w->answered) {
 		w->started = true;
 	} else if (w->inbox.kind == AJ_FRAME_RESULT && w->armed && !w->answered &&
@@ -372,7 +372,7 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 	if (jail->init_pidfd >= 0 && plan->snippet && !w.armed && w.facts.cause == AJ_CAUSE_NONE && !ret->setup.exit_code) {
 		aj_fail(&ret->setup, AJ_EXIT_SETUP, "runner", 0,
 		        "Python ended before the runner had installed the filter; no code was handed over");
-		aj_advise(&ret->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+		advise_rootfs(ret);
 	}
 	aj_jail_end(jail, &w.facts.usage);
 	ret->wall_us = (uint64_t)(aj_now_us() - started_us);
