@@ -67,7 +67,11 @@ static const char *set_proc(struct aj_options *o, const char *v)
 
 static const char *set_limits(struct aj_options *o, const char *v)
 {
-	return on_off(v, "best-effort", "strict", &o->policy.best_effort, "not one of best-effort, strict");
+	bool best_effort;
+	const char *wrong = on_off(v, "best-effort", "strict", &best_effort, "not one of best-effort, strict");
+	if (!wrong)
+		o->policy.enforce = best_effort ? AJ_ENFORCE_BEST_EFFORT : AJ_ENFORCE_STRICT;
+	return wrong;
 }
 
 static const char *set_network(struct aj_options *o, const char *v)

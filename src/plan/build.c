@@ -147,7 +147,7 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	const struct aj_enforced rows[] = {
 		{ "namespaces", "user pid mount ipc uts cgroup" },
 		{ "network", net },
-		{ "filesystem", policy->host_usr ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs" },
+		{ "filesystem", strcmp(policy->rootfs, "host") == 0 ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs" },
 		{ "capabilities", "all sets empty, no_new_privs" },
 		{ "seccomp", aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile)) },
 		{ "landlock", plan->landlock_abi ? aj_printf(arena, "ABI %d", plan->landlock_abi) : "none: this kernel has no Landlock" },
@@ -165,7 +165,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	*plan = (struct aj_plan){
 		.snippet = request->snippet,
 		.policy_name = policy->name,
-		.profile = policy->profile,
+		.profile = aj_policy_profile(policy),
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};

@@ -104,7 +104,7 @@ static uint64_t scratch_bytes(const struct aj_policy *policy)
 int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                    const struct aj_host *host, struct aj_error *err)
 {
-	if (policy->host_usr) {
+	if (strcmp(policy->rootfs, "host") == 0) {
 		host_programs(plan, arena, host, policy->network == AJ_NET_HOST);
 	} else {
 		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", request->rootfs), AJ_RO | AJ_FOLLOW,

@@ -5,12 +5,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-
-struct aj_bind {
-	const char *source; /* host path, as given */
-	const char *target; /* absolute path in the jail */
-	bool writable;
-};
+#include "policy/policy.h"
 
 struct aj_request {
 	bool snippet;   /* else a command */

@@ -8,12 +8,29 @@
 #include "base/arena.h"
 
 enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STANDARD, AJ_BUILTINS_FULL };
-enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_HOST };
+/* The values of every enum go from tight to loose: that order is what "looser" means. */
+enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
+enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_READ_WRITE };
+enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
+enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
 /* Which system calls a guest may make; the lists are in plan/syscalls.c. */
 enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
 
+/* Groups of system calls that a policy takes away from its list. */
+enum { AJ_DENY_THREADS = 1, AJ_DENY_SOCKETS = 2, AJ_DENY_IPC = 4, AJ_DENY_INOTIFY = 8, AJ_DENY_MEMFD = 16, AJ_DENY_FORK = 32 };
+enum { AJ_DENY_GROUPS = 6 };
+/* Walls that a policy can insist on where a host could lack them. */
+enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
+
+struct aj_bind {
+	const char *source; /* host path, as given */
+	const char *target; /* absolute path in the jail */
+	bool writable;
+};
+
 struct aj_policy {
 	const char *name;
+	const char *description;
 
 	/* The Python layer: a rail inside the jail, not a wall. */
 	bool layer;
@@ -21,13 +38,26 @@ struct aj_policy {
 	AJ_LIST(const char *) imports; /* module names, `pkg.*` for a package with its submodules */
 
 	/* Walls. */
-	enum aj_profile profile;
+	const char *rootfs; /* name of a Python tree; "host": the host's /usr read-only instead */
+	bool proc;          /* a fresh, read-only /proc */
+	enum aj_workspace workspace;
+	AJ_LIST(const char *) binds; /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
+	AJ_LIST(const char *) masks; /* absolute paths in the jail, shown empty and read-only */
 	enum aj_network network;
-	bool host_usr; /* the host's /usr read-only instead of the Python rootfs */
-	bool proc;     /* a fresh, read-only /proc */
+	AJ_LIST(const char *) allow; /* host:port, *.host:port */
+	bool exec;                   /* the system call list of commands instead of that of snippets */
+	bool fork;
+	uint64_t deny_syscalls;    /* AJ_DENY_* */
+	uint64_t uid;              /* inside, and the group's number too */
+	AJ_LIST(const char *) env; /* NAME=value */
+	uint64_t require;          /* AJ_WALL_* */
+
+	/* Audit. */
+	bool audit; /* without a destination nothing runs */
+	enum aj_audit_failure audit_failure;
 
 	/* Limits. */
-	bool best_effort; /* without cgroup v2, take rlimits and say so; else refuse */
+	enum aj_enforce enforce; /* best effort: without cgroup v2, take rlimits and say so; else refuse */
 	uint64_t wall_ms;
 	uint64_t cpu_ms;
 	uint64_t memory_bytes;
@@ -41,6 +71,11 @@ struct aj_policy {
 	uint64_t output_bytes;  /* written in all before the run is ended */
 	uint64_t result_bytes;  /* largest result message */
 };
+
+static inline enum aj_profile aj_policy_profile(const struct aj_policy *policy)
+{
+	return policy->exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET;
+}
 
 /* Fill `policy` with a preset: NULL-terminated names in aj_policy_presets. False when there is no such preset. */
 bool aj_policy_preset(struct aj_policy *policy, struct aj_arena *arena, const char *name);

@@ -18,9 +18,9 @@ static const struct aj_policy snippet = {
 	.name = "snippet",
 	.layer = true,
 	.builtins = AJ_BUILTINS_STANDARD,
-	.profile = AJ_PROFILE_SNIPPET,
-	.network = AJ_NET_NONE,
-	.best_effort = true,
+	.rootfs = "default",
+	.uid = 1000,
+	.enforce = AJ_ENFORCE_BEST_EFFORT,
 	.wall_ms = 30000,
 	.cpu_ms = 30000,
 	.memory_bytes = 512 << 20,
@@ -38,11 +38,12 @@ static const struct aj_policy snippet = {
 static const struct aj_policy command = {
 	.name = "command",
 	.builtins = AJ_BUILTINS_FULL,
-	.profile = AJ_PROFILE_COMMAND,
-	.network = AJ_NET_NONE,
-	.host_usr = true,
+	.rootfs = "host",
 	.proc = true,
-	.best_effort = true,
+	.exec = true,
+	.fork = true,
+	.uid = 1000,
+	.enforce = AJ_ENFORCE_BEST_EFFORT,
 	.pids = 512,
 	.open_files = 1024,
 	.tmp_bytes = 1 << 30,
@@ -69,6 +70,7 @@ bool aj_policy_preset(struct aj_policy *policy, struct aj_arena *arena, const ch
 static const char *const network_names[] = {
 	[AJ_NET_NONE] = "none",
 	[AJ_NET_LOOPBACK] = "loopback",
+	[AJ_NET_ALLOW] = "allow",
 	[AJ_NET_HOST] = "host",
 };
 static const char *const builtins_names[] = {
@@ -97,7 +99,7 @@ const char *aj_builtins_name(enum aj_builtins builtins)
 
 bool aj_network_parse(const char *text, enum aj_network *ret)
 {
-	int i = find(network_names, 3, text);
+	int i = find(network_names, 4, text);
 	if (i >= 0)
 		*ret = (enum aj_network)i;
 	return i >= 0;

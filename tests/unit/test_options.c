@@ -171,7 +171,7 @@ Test(options, values_arrive)
 	parse(RUN, "--proc", "none", NULL);
 	cr_expect_not(o.policy.proc);
 	parse(RUN, "--limits", "strict", NULL);
-	cr_expect_not(o.policy.best_effort);
+	cr_expect_eq(o.policy.enforce, AJ_ENFORCE_STRICT);
 	parse(EXEC, "--layer", "off", NULL);
 	cr_expect_not(o.policy.layer);
 	parse(EXEC, "--builtins", "full", NULL);

@@ -504,7 +504,7 @@ Test(plan, strict_limits_need_a_cgroup)
 	BOTH_KINDS(snippet)
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 			prepare(snippet);
-			policy.best_effort = false;
+			policy.enforce = AJ_ENFORCE_STRICT;
 			policy.memory_bytes = rows[i].memory;
 			policy.pids = rows[i].pids;
 			host.cgroup = rows[i].cgroup;
@@ -515,7 +515,7 @@ Test(plan, strict_limits_need_a_cgroup)
 			cr_expect(rows[i].ok || err.fix[0], "row %zu: refused without advice", i);
 		}
 	prepare(true);
-	policy.best_effort = false;
+	policy.enforce = AJ_ENFORCE_STRICT;
 	build();
 	cr_expect(strstr(err.cause, "there is none"), "the host's reason is passed on: %s", err.cause);
 }

@@ -11,13 +11,13 @@ Test(policy, presets)
 	struct aj_policy p;
 	cr_assert(aj_policy_preset(&p, &arena, "snippet"));
 	cr_expect_str_eq(p.name, "snippet");
-	cr_expect(p.layer && p.builtins == AJ_BUILTINS_STANDARD && p.profile == AJ_PROFILE_SNIPPET);
-	cr_expect(p.network == AJ_NET_NONE && !p.host_usr && !p.proc);
+	cr_expect(p.layer && p.builtins == AJ_BUILTINS_STANDARD && aj_policy_profile(&p) == AJ_PROFILE_SNIPPET);
+	cr_expect(p.network == AJ_NET_NONE && strcmp(p.rootfs, "host") != 0 && !p.proc);
 	cr_expect(p.wall_ms && p.cpu_ms && p.memory_bytes && p.pids && p.tmp_bytes && p.output_bytes && p.result_bytes,
 	          "a snippet without a limit");
 	cr_assert(aj_policy_preset(&p, &arena, "command"));
 	cr_expect_str_eq(p.name, "command");
-	cr_expect(!p.layer && p.profile == AJ_PROFILE_COMMAND && p.network == AJ_NET_NONE && p.host_usr);
+	cr_expect(!p.layer && aj_policy_profile(&p) == AJ_PROFILE_COMMAND && p.network == AJ_NET_NONE && strcmp(p.rootfs, "host") == 0);
 	cr_expect_eq(p.imports.count, 0);
 	cr_expect_not(aj_policy_preset(&p, &arena, "Snippet"));
 	cr_expect_not(aj_policy_preset(&p, &arena, ""));
@@ -90,7 +90,7 @@ Test(policy, names_and_values)
 		cr_expect(aj_network_parse(aj_network_name((enum aj_network)i), &network) && network == (enum aj_network)i);
 		cr_expect(aj_builtins_parse(aj_builtins_name((enum aj_builtins)i), &builtins) && builtins == (enum aj_builtins)i);
 	}
-	static const char *const bad[] = { "", "None", "none ", "hosts", "allow", "standard1", "min" };
+	static const char *const bad[] = { "", "None", "none ", "hosts", "allowed", "standard1", "min" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		network = AJ_NET_LOOPBACK;
 		builtins = AJ_BUILTINS_MINIMAL;
