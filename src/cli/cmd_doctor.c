@@ -39,7 +39,7 @@ static bool try_jail(struct doctor *d, const char *what, bool snippet, enum aj_n
 	policy.network = network;
 	policy.proc = proc;
 	policy.wall_ms = 20000;
-	if ((snippet && aj_find_rootfs(&request, &d->arena, &err) < 0) ||
+	if ((snippet && aj_find_rootfs(&request, "default", "", &d->arena, &err) < 0) ||
 	    aj_plan_build(&plan, &d->arena, &policy, &request, &d->host, &err) < 0) {
 		char text[600];
 		line(d, "FAIL", what, aj_error_text(&err, text, sizeof text), err.fix);

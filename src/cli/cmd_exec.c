@@ -24,7 +24,7 @@ static int read_source(struct aj_options *o, const char *path, struct aj_error *
 	struct stat st;
 	if (!standard_input && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is not a regular file", path);
-	size_t room = o->policy.source_bytes + 1;
+	size_t room = o->loaded.policy.source_bytes + 1;
 	char *text = aj_alloc(o->arena, room + 1);
 	size_t have = 0;
 	for (ssize_t n = 1; n > 0 && have < room; have += (size_t)n)
@@ -41,9 +41,9 @@ static int check_source(const struct aj_options *o, struct aj_error *err)
 {
 	const char *code = o->request.code;
 	size_t bytes = o->request.code_bytes;
-	if (bytes > o->policy.source_bytes)
+	if (bytes > o->loaded.policy.source_bytes)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is larger than the %lu bytes that a snippet may have",
-		               o->request.filename, o->policy.source_bytes);
+		               o->request.filename, o->loaded.policy.source_bytes);
 	size_t bad = aj_utf8_valid_prefix(code, bytes);
 	const char *nul = memchr(code, '\0', bytes);
 	if (nul && (size_t)(nul - code) < bad)
@@ -120,12 +120,10 @@ int aj_cmd_exec(int argc, char **argv)
 		aj_options_help(AJ_FOR_EXEC, stdout);
 		return 0;
 	}
-	aj_policy_preset(&o.policy, &arena, "snippet");
 	o.request.snippet = true;
-	int first = aj_options_parse(&o, AJ_FOR_EXEC, argc, argv, &err);
-	int code = AJ_EXIT_USAGE;
-	if (first < 0 || operands(&o, first, argc, argv, &err) < 0 || check_source(&o, &err) < 0 || gather_inputs(&o, &err) < 0 ||
-	    aj_find_rootfs(&o.request, &arena, &err) < 0)
+	int code, first = aj_options_parse(&o, AJ_FOR_EXEC, argc, argv, &err);
+	if (first < 0 || aj_options_load(&o, AJ_FOR_EXEC, &err) < 0 || operands(&o, first, argc, argv, &err) < 0 ||
+	    check_source(&o, &err) < 0 || gather_inputs(&o, &err) < 0)
 		code = aj_print_error(&err);
 	else
 		code = aj_jail_and_report(&o);

@@ -150,7 +150,7 @@ int aj_cmd_rootfs(int argc, char **argv)
 	if (argc < 2 || argc > 3 || (strcmp(argv[1], "verify") != 0 && strcmp(argv[1], "path") != 0)) {
 		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "what about the rootfs?");
 		aj_advise(&err, "agentjail rootfs verify [DIR], or agentjail rootfs path");
-	} else if (aj_find_rootfs(&request, &arena, &err) == 0) {
+	} else if (aj_find_rootfs(&request, "default", "", &arena, &err) == 0) {
 		if (strcmp(argv[1], "path") == 0)
 			puts(request.rootfs);
 		else

@@ -25,7 +25,6 @@ int aj_cmd_run(int argc, char **argv)
 		aj_options_help(AJ_FOR_RUN, stdout);
 		return 0;
 	}
-	aj_policy_preset(&o.policy, &arena, "command");
 	int first = aj_options_parse(&o, AJ_FOR_RUN, argc, argv, &err);
 	o.request.terminal_fd = foreground_terminal();
 	int code;
@@ -34,7 +33,7 @@ int aj_cmd_run(int argc, char **argv)
 		aj_advise(&err, "try: agentjail run -- sh -c 'id; ls /'");
 		first = -1;
 	}
-	if (first < 0) {
+	if (first < 0 || aj_options_load(&o, AJ_FOR_RUN, &err) < 0) {
 		code = aj_print_error(&err);
 	} else {
 		o.request.argv = argv + first;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/paths.h"
 #include "cli/show.h"
 #include "run/once.h"
 
@@ -48,8 +49,10 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_plan plan;
 	if (!o->request.id)
 		o->request.id = random_id(o->arena);
+	if (strcmp(o->loaded.policy.rootfs, "host") != 0 && aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
+		return aj_print_error(&err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0 ||
-	    aj_plan_build(&plan, o->arena, &o->policy, &o->request, &host, &err) < 0) {
+	    aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
 		return aj_print_error(&err);
 	}
 	if (o->dry_run) {
@@ -59,7 +62,7 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_result result;
 	struct aj_show show;
 	aj_show_init(&show, &plan);
-	aj_run_once(&plan, &o->policy, &o->request, o->json ? NULL : aj_show_output, &show, &result);
+	aj_run_once(&plan, &o->loaded.policy, &o->request, o->json ? NULL : aj_show_output, &show, &result);
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
 	if (plan.terminal_fd >= 0)

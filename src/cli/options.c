@@ -35,72 +35,58 @@ static const char *set_code(struct aj_options *o, const char *v)
 	return NULL;
 }
 
-static const char *add_import(struct aj_options *o, const char *v)
+/* Options that say what a policy says: checked here, weighed when the policy is loaded. */
+static const char *push_setting(struct aj_options *o, const char *option, const char *key, const char *value, bool request_only)
 {
-	if (!aj_import_pattern_valid(v))
-		return "not a module name, nor `package.*`";
-	*AJ_PUSH(o->arena, &o->policy.imports) = v;
-	return NULL;
+	struct aj_policy scratch = { 0 };
+	const char *wrong = request_only ? NULL : aj_key_set_text(aj_key_find(aj_policy_keys, key), &scratch, o->arena, value);
+	if (!wrong)
+		*AJ_PUSH(o->arena, &o->ask.settings) =
+		    (struct aj_setting){ .option = option, .key = key, .value = value, .request_only = request_only };
+	return wrong;
 }
 
-static const char *set_builtins(struct aj_options *o, const char *v)
-{
-	return aj_builtins_parse(v, &o->policy.builtins) ? NULL : "not one of minimal, standard, full";
-}
-
-static const char *on_off(const char *v, const char *on, const char *off, bool *ret, const char *wrong)
+static const char *on_off(struct aj_options *o, const char *option, const char *key, const char *v, const char *on, const char *off)
 {
 	if (strcmp(v, on) != 0 && strcmp(v, off) != 0)
-		return wrong;
-	*ret = strcmp(v, on) == 0;
-	return NULL;
+		return aj_printf(o->arena, "not one of %s, %s", on, off);
+	return push_setting(o, option, key, strcmp(v, on) == 0 ? "true" : "false", false);
 }
 
 static const char *set_layer(struct aj_options *o, const char *v)
 {
-	return on_off(v, "on", "off", &o->policy.layer, "not one of on, off");
+	return on_off(o, "--layer", "python.layer", v, "on", "off");
 }
 
 static const char *set_proc(struct aj_options *o, const char *v)
 {
-	return on_off(v, "fresh", "none", &o->policy.proc, "not one of fresh, none");
+	return on_off(o, "--proc", "filesystem.proc", v, "fresh", "none");
 }
 
-static const char *set_limits(struct aj_options *o, const char *v)
+static const char *set_policy(struct aj_options *o, const char *v)
 {
-	bool best_effort;
-	const char *wrong = on_off(v, "best-effort", "strict", &best_effort, "not one of best-effort, strict");
-	if (!wrong)
-		o->policy.enforce = best_effort ? AJ_ENFORCE_BEST_EFFORT : AJ_ENFORCE_STRICT;
-	return wrong;
+	o->ask.name = v;
+	return o->ask.file                ? "given together with --policy-file"
+	       : aj_policy_name_valid(v) ? NULL
+	                                 : "not a policy's name (letters, digits, - and _); a file is named with --policy-file";
 }
 
-static const char *set_network(struct aj_options *o, const char *v)
+static const char *set_policy_file(struct aj_options *o, const char *v)
 {
-	return aj_network_parse(v, &o->policy.network) ? NULL : "not one of none, loopback, host";
+	o->ask.file = v;
+	return o->ask.name ? "given together with --policy" : *v ? NULL : "empty";
 }
 
-static const char *set_timeout(struct aj_options *o, const char *v)
+static const char *set_config(struct aj_options *o, const char *v)
 {
-	if (!aj_parse_duration(v, &o->policy.wall_ms) || o->policy.wall_ms == 0 || o->policy.wall_ms > 7ULL * 24 * 3600 * 1000)
-		return "not a duration like 500ms, 10s, 2m (more than 0, at most 168h)";
-	if (o->policy.cpu_ms)
-		o->policy.cpu_ms = o->policy.wall_ms;
-	return NULL;
+	o->config = v;
+	return *v ? NULL : "empty";
 }
 
-static const char *set_memory(struct aj_options *o, const char *v)
+static const char *set_workspace(struct aj_options *o, const char *v)
 {
-	if (!aj_parse_bytes(v, &o->policy.memory_bytes) || o->policy.memory_bytes < 16 << 20)
-		return "not a size like 256M or 2G (at least 16M)";
-	return NULL;
-}
-
-static const char *set_pids(struct aj_options *o, const char *v)
-{
-	if (!aj_parse_count(v, &o->policy.pids) || o->policy.pids == 0 || o->policy.pids > 1 << 20)
-		return "not a number from 1 to 1048576";
-	return NULL;
+	o->request.workspace = v;
+	return *v ? NULL : "empty";
 }
 
 static const char *add_env(struct aj_options *o, const char *v)
@@ -119,7 +105,7 @@ static const char *add_env(struct aj_options *o, const char *v)
 		if (o->request.snippet)
 			return "LD_* and PYTHON* have no effect on a snippet";
 	*AJ_PUSH(o->arena, &o->request.env) = v;
-	return NULL;
+	return push_setting(o, "--env", "process.env", v, true);
 }
 
 static const char *add_input(struct aj_options *o, const char *v)
@@ -137,7 +123,7 @@ static const char *add_bind(struct aj_options *o, const char *v)
 	const char *wrong = aj_bind_parse(o->arena, v, &bind);
 	if (!wrong)
 		*AJ_PUSH(o->arena, &o->request.binds) = bind;
-	return wrong;
+	return wrong ? wrong : push_setting(o, "--bind", "filesystem.binds", v, true);
 }
 
 static const char *add_file(struct aj_options *o, const char *v)
@@ -154,7 +140,7 @@ static const char *add_file(struct aj_options *o, const char *v)
 		wrong = "an input file is always read-only";
 	if (!wrong)
 		*AJ_PUSH(o->arena, &o->request.binds) = bind;
-	return wrong;
+	return wrong ? wrong : push_setting(o, "--file", "filesystem.binds", v, true);
 }
 
 static const char *set_chdir(struct aj_options *o, const char *v)
@@ -172,7 +158,7 @@ static const char *set_cgroup(struct aj_options *o, const char *v)
 static const char *set_rootfs(struct aj_options *o, const char *v)
 {
 	o->request.rootfs = v;
-	return *v ? NULL : "empty";
+	return *v ? push_setting(o, "--rootfs", "filesystem.rootfs", v, true) : "empty";
 }
 
 static const char *set_id(struct aj_options *o, const char *v)
@@ -185,29 +171,34 @@ static const char *set_id(struct aj_options *o, const char *v)
 static const struct option {
 	const char *name, *value; /* value: NULL for a switch */
 	int commands;
-	set_fn *set;
+	set_fn *set;     /* or: */
+	const char *key; /* the policy's key that it sets */
 	const char *help;
 } table[] = {
-	{ "-c", "CODE", AJ_FOR_EXEC, set_code, "the snippet itself" },
-	{ "--json", NULL, AJ_FOR_BOTH, set_json, "print the whole result as one JSON object; run: collect the output in it" },
-	{ "--allow-import", "MODULE", AJ_FOR_EXEC, add_import, "a further module, or `package.*` with its submodules (repeatable)" },
-	{ "--builtins", "SET", AJ_FOR_EXEC, set_builtins, "minimal, standard (default) or full" },
-	{ "--layer", "on|off", AJ_FOR_EXEC, set_layer, "off: no import check, no restricted builtins; the kernel walls alone" },
-	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, "a variable for the snippet (repeatable)" },
-	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, "a read-only input; without JAIL it is /input/NAME (repeatable)" },
-	{ "--rootfs", "DIR", AJ_FOR_EXEC, set_rootfs, "the Python tree to use; see `agentjail rootfs`" },
-	{ "--network", "MODE", AJ_FOR_RUN, set_network, "none (default), loopback or host" },
-	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, "show a host path in the jail, read-only unless :rw (repeatable)" },
-	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, "start in this folder of the jail (default /tmp)" },
-	{ "--proc", "fresh|none", AJ_FOR_RUN, set_proc, "whether the jail gets a /proc of its own (default fresh)" },
-	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, "set a variable, or pass ours on; nothing else is passed (repeatable)" },
-	{ "--timeout", "TIME", AJ_FOR_BOTH, set_timeout, "wall clock limit: 500ms, 10s, 2m (exec: 30s, run: none)" },
-	{ "--memory", "SIZE", AJ_FOR_BOTH, set_memory, "memory limit: 256M, 2G (exec: 512M, run: none)" },
-	{ "--pids", "N", AJ_FOR_BOTH, set_pids, "processes and threads (exec: 32, run: 512)" },
-	{ "--limits", "MODE", AJ_FOR_BOTH, set_limits, "best-effort (default): rlimits where there is no cgroup v2; strict: refuse then" },
-	{ "--cgroup", "DIR", AJ_FOR_BOTH, set_cgroup, "a delegated cgroup v2 directory for the jail" },
-	{ "--id", "TEXT", AJ_FOR_BOTH, set_id, "name of this run in its result (default: random)" },
-	{ "--dry-run", NULL, AJ_FOR_BOTH, set_dry_run, "print the plan and run nothing" },
+	{ "-c", "CODE", AJ_FOR_EXEC, set_code, NULL, "the snippet itself" },
+	{ "--policy", "NAME", AJ_FOR_BOTH, set_policy, NULL, "a policy of `agentjail policy list` (exec: snippet, run: command)" },
+	{ "--policy-file", "FILE", AJ_FOR_BOTH, set_policy_file, NULL, "a policy by its path; see agentjail.toml(5)" },
+	{ "--config", "FILE", AJ_FOR_BOTH, set_config, NULL, "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
+	{ "--json", NULL, AJ_FOR_BOTH, set_json, NULL, "print the whole result as one JSON object; run: collect the output in it" },
+	{ "--allow-import", "MODULE", AJ_FOR_EXEC, NULL, "python.imports", "a further module, or `package.*` with its submodules (repeatable)" },
+	{ "--builtins", "SET", AJ_FOR_EXEC, NULL, "python.builtins", "minimal, standard (default) or full" },
+	{ "--layer", "on|off", AJ_FOR_EXEC, set_layer, NULL, "off: no import check, no restricted builtins; the kernel walls alone" },
+	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
+	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL, "a read-only input; without JAIL it is /input/NAME (repeatable)" },
+	{ "--rootfs", "DIR", AJ_FOR_BOTH, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
+	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
+	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
+	{ "--workspace", "DIR", AJ_FOR_BOTH, set_workspace, NULL, "the folder that a policy with a workspace shows at /workspace" },
+	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default /workspace or /tmp)" },
+	{ "--proc", "fresh|none", AJ_FOR_RUN, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },
+	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, NULL, "set a variable, or pass ours on; nothing else is passed (repeatable)" },
+	{ "--timeout", "TIME", AJ_FOR_BOTH, NULL, "limits.wall", "wall clock limit: 500ms, 10s, 2m (exec: 30s, run: none)" },
+	{ "--memory", "SIZE", AJ_FOR_BOTH, NULL, "limits.memory", "memory limit: 256M, 2G (exec: 512M, run: none)" },
+	{ "--pids", "N", AJ_FOR_BOTH, NULL, "limits.pids", "processes and threads (exec: 32, run: 512)" },
+	{ "--limits", "MODE", AJ_FOR_BOTH, NULL, "limits.enforce", "best-effort (default): rlimits where there is no cgroup v2; strict: refuse then" },
+	{ "--cgroup", "DIR", AJ_FOR_BOTH, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },
+	{ "--id", "TEXT", AJ_FOR_BOTH, set_id, NULL, "name of this run in its result (default: random)" },
+	{ "--dry-run", NULL, AJ_FOR_BOTH, set_dry_run, NULL, "print the plan and run nothing" },
 };
 
 static const struct option *find(const char *name, size_t bytes, int command)
@@ -237,7 +228,7 @@ int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, s
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s needs a value: %s", option->name, option->value);
 		if (!option->value && value)
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s takes no value", option->name);
-		const char *wrong = option->set(o, value);
+		const char *wrong = option->set ? option->set(o, value) : push_setting(o, option->name, option->key, value, false);
 		if (wrong)
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`: %s", option->name, value, wrong);
 	}

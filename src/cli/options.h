@@ -5,14 +5,17 @@
 
 #include "base/error.h"
 #include "plan/request.h"
-#include "policy/policy.h"
+#include "policy/load.h"
 
 enum { AJ_FOR_EXEC = 1, AJ_FOR_RUN = 2, AJ_FOR_BOTH = 3 };
 
 /* Everything that the command line can say. */
 struct aj_options {
 	struct aj_arena *arena;
-	struct aj_policy policy;
+	struct aj_ask ask;  /* which policy, and what of it shall be different */
+	const char *config; /* a site's configuration */
+	struct aj_site site;      /* from here on filled by aj_options_load() */
+	struct aj_loaded loaded;
 	struct aj_request request;
 	bool json, dry_run;
 	const char *code;             /* exec -c */
@@ -21,5 +24,7 @@ struct aj_options {
 
 /* Parse options of `command` (AJ_FOR_EXEC or AJ_FOR_RUN); the index of the first operand, or -1 with err set. */
 int aj_options_parse(struct aj_options *options, int command, int argc, char **argv, struct aj_error *err);
+/* Load the policy that the options ask for, as a layer above the site's. 0, or -1 after all findings were printed, with err set. */
+int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
 void aj_options_help(int command, FILE *out);
 void aj_options_man(int command, FILE *out); /* the same as man(7) macros */

@@ -16,9 +16,9 @@ static bool has_python(struct aj_arena *arena, const char *dir)
 }
 
 /* Relative to the running program: in a build tree, and as `make install` lays things out. */
-static const char *const places[] = { "rootfs/default", "../lib/agentjail/rootfs/default" };
+static const char *const places[] = { "rootfs", "../lib/agentjail/rootfs" };
 
-static const char *beside_program(struct aj_arena *arena)
+static const char *beside_program(struct aj_arena *arena, const char *name)
 {
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -27,16 +27,20 @@ static const char *beside_program(struct aj_arena *arena)
 	path[n] = '\0';
 	*strrchr(path, '/') = '\0';
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		const char *dir = aj_printf(arena, "%s/%s", path, places[i]);
+		const char *dir = aj_printf(arena, "%s/%s/%s", path, places[i], name);
 		if (has_python(arena, dir))
 			return dir;
 	}
 	return NULL;
 }
 
-int aj_find_rootfs(struct aj_request *request, struct aj_arena *arena, struct aj_error *err)
+int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err)
 {
-	const char *given = request->rootfs ? request->rootfs : getenv("AGENTJAIL_ROOTFS");
+	const char *given = request->rootfs;
+	if (!given && *path)
+		given = aj_printf(arena, "%s/%s", path, name);
+	if (!given && strcmp(name, "default") == 0)
+		given = getenv("AGENTJAIL_ROOTFS");
 	if (given) {
 		char *real = realpath(given, NULL);
 		if (!real)
@@ -47,11 +51,11 @@ int aj_find_rootfs(struct aj_request *request, struct aj_arena *arena, struct aj
 			return 0;
 		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` holds no tree/usr/bin/python3", request->rootfs);
 	} else {
-		request->rootfs = beside_program(arena);
+		request->rootfs = beside_program(arena, name);
 		if (request->rootfs)
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
-		        "there is no Python tree beside the program (rootfs/default, ../lib/agentjail/rootfs/default)");
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "there is no Python tree `%s` beside the program (rootfs/%s, ../lib/agentjail/rootfs/%s)",
+		        name, name, name);
 	}
 	aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
 	return -1;

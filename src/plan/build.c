@@ -5,6 +5,7 @@
 
 #include "plan/plan.h"
 #include "plan/syscalls.h"
+#include "policy/items.h"
 
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000

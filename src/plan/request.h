@@ -24,6 +24,7 @@ struct aj_request {
 
 	AJ_LIST(const char *) env; /* NAME=value */
 	AJ_LIST(struct aj_bind) binds;
+	const char *workspace; /* host folder for /workspace, as given; NULL for none */
 	const char *cgroup; /* a cgroup v2 directory given to us; NULL to look for one */
 	int terminal_fd;    /* 0 to 2: our controlling terminal, with us in its foreground; -1: none */
 	bool capture;       /* collect stdout and stderr instead of passing ours on */

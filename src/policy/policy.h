@@ -28,9 +28,17 @@ struct aj_bind {
 	bool writable;
 };
 
+struct aj_policy_file {
+	const char *file;   /* as shown */
+	const char *sha256; /* of the bytes that were read, in hex */
+};
+
 struct aj_policy {
 	const char *name;
 	const char *description;
+	/* What it was made of: its own file first, then what that extends, then the working directory's; and options. */
+	AJ_LIST(struct aj_policy_file) files;
+	AJ_LIST(const char *) options; /* --name=value */
 
 	/* The Python layer: a rail inside the jail, not a wall. */
 	bool layer;
@@ -77,12 +85,8 @@ static inline enum aj_profile aj_policy_profile(const struct aj_policy *policy)
 	return policy->exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET;
 }
 
-/* Fill `policy` with a preset: NULL-terminated names in aj_policy_presets. False when there is no such preset. */
+/* Fill `policy` with a built-in policy, without a site's rules. False when there is none of that name. */
 bool aj_policy_preset(struct aj_policy *policy, struct aj_arena *arena, const char *name);
 
 const char *aj_network_name(enum aj_network network);
 const char *aj_builtins_name(enum aj_builtins builtins);
-bool aj_network_parse(const char *text, enum aj_network *ret);
-bool aj_builtins_parse(const char *text, enum aj_builtins *ret);
-/* `numpy`, `numpy.*`, `a.b.c`: identifiers with dots, a star only as the last part. */
-bool aj_import_pattern_valid(const char *text);

@@ -1,8 +1,9 @@
-/* Tests of policy/preset: the two policies, their names and the patterns of imports.
+/* Tests of the default policies, their names and the patterns of imports.
  * The numbers of a preset are not repeated here: the golden plans show them. */
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "policy/items.h"
 #include "policy/policy.h"
 
 Test(policy, presets)
@@ -17,7 +18,7 @@ Test(policy, presets)
 	          "a snippet without a limit");
 	cr_assert(aj_policy_preset(&p, &arena, "command"));
 	cr_expect_str_eq(p.name, "command");
-	cr_expect(!p.layer && aj_policy_profile(&p) == AJ_PROFILE_COMMAND && p.network == AJ_NET_NONE && strcmp(p.rootfs, "host") == 0);
+	cr_expect(aj_policy_profile(&p) == AJ_PROFILE_COMMAND && p.network == AJ_NET_NONE && strcmp(p.rootfs, "host") == 0);
 	cr_expect_eq(p.imports.count, 0);
 	cr_expect_not(aj_policy_preset(&p, &arena, "Snippet"));
 	cr_expect_not(aj_policy_preset(&p, &arena, ""));
@@ -80,22 +81,4 @@ Test(policy, import_patterns)
 	cr_expect_not(aj_import_pattern_valid(name), "201 characters");
 	name[200] = '\0';
 	cr_expect(aj_import_pattern_valid(name), "200 characters");
-}
-
-Test(policy, names_and_values)
-{
-	enum aj_network network = AJ_NET_HOST;
-	enum aj_builtins builtins = AJ_BUILTINS_FULL;
-	for (int i = 0; i < 3; i++) {
-		cr_expect(aj_network_parse(aj_network_name((enum aj_network)i), &network) && network == (enum aj_network)i);
-		cr_expect(aj_builtins_parse(aj_builtins_name((enum aj_builtins)i), &builtins) && builtins == (enum aj_builtins)i);
-	}
-	static const char *const bad[] = { "", "None", "none ", "hosts", "allowed", "standard1", "min" };
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		network = AJ_NET_LOOPBACK;
-		builtins = AJ_BUILTINS_MINIMAL;
-		cr_expect_not(aj_network_parse(bad[i], &network), "`%s`", bad[i]);
-		cr_expect_not(aj_builtins_parse(bad[i], &builtins), "`%s`", bad[i]);
-		cr_expect(network == AJ_NET_LOOPBACK && builtins == AJ_BUILTINS_MINIMAL, "a refused name changes nothing");
-	}
 }

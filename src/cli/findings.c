@@ -1,0 +1,50 @@
+/* Prints findings about policies, one or two lines each, file:line:column first.
+ * It decides nothing: what a finding means for the program is its caller's business. */
+#include "cli/findings.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* A policy may have been written by an agent: what it says must not drive a terminal. */
+static void put(struct aj_arena *arena, const char *text, FILE *out)
+{
+	size_t bytes = strlen(text);
+	char *safe = aj_alloc(arena, 4 * bytes + 1);
+	safe[aj_printable(safe, text, bytes)] = '\0';
+	fputs(safe, out);
+}
+
+static void print_one(const struct aj_diags *diags, const struct aj_diag *d, FILE *out)
+{
+	put(diags->arena, aj_origin_text(&d->at, diags->arena), out);
+	fprintf(out, ": %s %s: ", d->warning ? "warning" : "error", d->code);
+	put(diags->arena, d->message, out);
+	fputc('\n', out);
+	if (d->advice) {
+		fputs("  fix: ", out);
+		put(diags->arena, d->advice, out);
+		fputc('\n', out);
+	}
+}
+
+void aj_findings_print(const struct aj_diags *diags, FILE *out)
+{
+	for (size_t i = 0; i < diags->list.count; i++)
+		print_one(diags, &diags->list.items[i], out);
+	size_t more = diags->errors + diags->warnings - diags->list.count;
+	if (more)
+		fprintf(out, "and %zu more\n", more);
+}
+
+json_t *aj_findings_json(const struct aj_diags *diags)
+{
+	json_t *all = json_array();
+	for (size_t i = 0; i < diags->list.count; i++) {
+		const struct aj_diag *d = &diags->list.items[i];
+		json_array_append_new(all, json_pack("{s:s, s:s, s:s*, s:i, s:i, s:s, s:s*}", "severity", d->warning ? "warning" : "error", "code",
+		                                     d->code, "file", d->at.file, "line", d->at.line, "column", d->at.column, "message",
+		                                     d->message, "advice", d->advice));
+	}
+	return all;
+}

@@ -1,0 +1,264 @@
+/* Rules spanning several keys: contradictions are errors, and unwise combinations are lint.
+ * It changes nothing and knows no file but for where a value came from. */
+#include <string.h>
+#include <strings.h>
+
+#include "policy/bind.h"
+#include "policy/load.h"
+
+struct check {
+	const struct aj_loaded *loaded;
+	const struct aj_policy *p;
+	struct aj_diags *diags;
+};
+
+static size_t index_of(const char *key)
+{
+	return (size_t)(aj_key_find(aj_policy_keys, key) - aj_policy_keys);
+}
+
+static const struct aj_origin *at(const struct check *c, const char *key)
+{
+	return &c->loaded->at[index_of(key)];
+}
+
+static const struct aj_origin *item_at(const struct check *c, const char *key, size_t i)
+{
+	size_t k = index_of(key);
+	return i < c->loaded->items_at[k].count ? &c->loaded->items_at[k].items[i] : &c->loaded->at[k];
+}
+
+static bool beneath(const char *path, const char *folder)
+{
+	size_t bytes = strlen(folder);
+	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
+}
+
+static void network(const struct check *c)
+{
+	if (c->p->network != AJ_NET_ALLOW && c->p->allow.count) {
+		aj_diag_error(c->diags, at(c, "network.allow"), AJ_E_CONTRADICTION, "hosts are allowed, but network.mode is %s (%s)",
+		              aj_key_value(&aj_policy_keys[index_of("network.mode")], c->p, c->diags->arena),
+		              aj_origin_text(at(c, "network.mode"), c->diags->arena));
+		aj_diag_advise(c->diags, "network.mode = \"allow\", or drop network.allow");
+	}
+	if (c->p->network == AJ_NET_ALLOW && !c->p->allow.count) {
+		aj_diag_error(c->diags, at(c, "network.mode"), AJ_E_CONTRADICTION, "network.mode is \"allow\", but network.allow names no host");
+		aj_diag_advise(c->diags, "network.mode = \"none\", or name hosts: network.allow = [\"pypi.org:443\"]");
+	}
+	if (c->p->network == AJ_NET_HOST && (c->p->require & AJ_WALL_NETWORK))
+		aj_diag_error(c->diags, at(c, "network.mode"), AJ_E_CONTRADICTION,
+		              "network.mode is \"host\", but require.walls asks for the network wall (%s)",
+		              aj_origin_text(at(c, "require.walls"), c->diags->arena));
+}
+
+static void files(const struct check *c)
+{
+	static const char *const own[] = { "/proc", "/dev", "/usr", "/etc" };
+	for (size_t i = 0; i < c->p->binds.count; i++) {
+		struct aj_bind bind, other;
+		if (aj_bind_parse(c->diags->arena, c->p->binds.items[i], &bind))
+			continue;
+		for (size_t j = 0; j < sizeof own / sizeof *own; j++)
+			if (beneath(bind.target, own[j]))
+				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
+				              "the bind at `%s` would cover a part of the jail itself (%s)", bind.target, own[j]);
+		for (size_t j = 0; j < c->p->masks.count; j++) {
+			if (!beneath(bind.target, c->p->masks.items[j]))
+				continue;
+			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` uncovers the mask `%s` (%s)",
+			              bind.target, c->p->masks.items[j], aj_origin_text(item_at(c, "filesystem.masks", j), c->diags->arena));
+			aj_diag_advise(c->diags, "drop one of them");
+		}
+		for (size_t j = 0; j < i; j++)
+			if (!aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) && strcmp(other.target, bind.target) == 0)
+				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "two binds at `%s` (the other: %s)",
+				              bind.target, aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
+		if (beneath(bind.target, "/workspace") && c->p->workspace != AJ_WORKSPACE_NONE)
+			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` is inside the workspace", bind.target);
+	}
+}
+
+static void process(const struct check *c)
+{
+	if (c->p->fork && !c->p->exec)
+		aj_diag_error(c->diags, at(c, "process.fork"), AJ_E_CONTRADICTION,
+		              "process.fork needs process.exec = true: the list of snippets (%s) has neither",
+		              aj_origin_text(at(c, "process.exec"), c->diags->arena));
+	if (!c->p->exec && strcmp(c->p->rootfs, "host") == 0)
+		aj_diag_error(c->diags, at(c, "filesystem.rootfs"), AJ_E_CONTRADICTION,
+		              "filesystem.rootfs = \"host\" is for commands, but process.exec is false: nothing could be started");
+	if (!c->p->layer && (c->p->require & AJ_WALL_PYTHON_LAYER))
+		aj_diag_error(c->diags, at(c, "python.layer"), AJ_E_CONTRADICTION, "python.layer is false, but require.walls asks for it (%s)",
+		              aj_origin_text(at(c, "require.walls"), c->diags->arena));
+	for (size_t i = 0; i < c->p->env.count; i++)
+		for (size_t j = 0; j < i; j++) {
+			size_t bytes = strcspn(c->p->env.items[i], "=") + 1;
+			if (strncmp(c->p->env.items[i], c->p->env.items[j], bytes) == 0)
+				aj_diag_error(c->diags, item_at(c, "process.env", i), AJ_E_CONTRADICTION, "the variable `%.*s` is set twice",
+				              (int)bytes - 1, c->p->env.items[i]);
+		}
+}
+
+static void limits(const struct check *c)
+{
+	if ((c->p->require & AJ_WALL_MEMORY_CGROUP) && !c->p->memory_bytes)
+		aj_diag_error(c->diags, at(c, "require.walls"), AJ_E_CONTRADICTION, "memory-cgroup is required, but limits.memory is \"none\"");
+	if ((c->p->require & AJ_WALL_PIDS_CGROUP) && !c->p->pids)
+		aj_diag_error(c->diags, at(c, "require.walls"), AJ_E_CONTRADICTION, "pids-cgroup is required, but limits.pids is \"none\"");
+	if (c->p->output_bytes && c->p->capture_bytes > c->p->output_bytes)
+		aj_diag_error(c->diags, at(c, "output.capture"), AJ_E_CONTRADICTION, "more is kept than may be written (output.total)");
+}
+
+void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags)
+{
+	const struct check c = { loaded, &loaded->policy, diags };
+	network(&c);
+	files(&c);
+	process(&c);
+	limits(&c);
+}
+
+/* --- lint --- */
+
+/* Modules that lead out of the Python layer, or evaluate what they are given. */
+static const struct {
+	const char *name, *why;
+} dangerous[] = {
+	{ "os", "files, processes and the environment" },
+	{ "posix", "os by another name" },
+	{ "sys", "every loaded module is in sys.modules" },
+	{ "subprocess", "starts programs" },
+	{ "multiprocessing", "starts processes, and unpickles" },
+	{ "concurrent", "starts processes" },
+	{ "socket", "the network" },
+	{ "ssl", "the network" },
+	{ "http", "the network" },
+	{ "urllib", "the network" },
+	{ "asyncio", "starts programs and opens sockets" },
+	{ "ctypes", "calls any C function: the layer ends there" },
+	{ "cffi", "calls any C function: the layer ends there" },
+	{ "pickle", "runs what it loads" },
+	{ "marshal", "makes code objects" },
+	{ "shelve", "pickle in a file" },
+	{ "copyreg", "part of pickle" },
+	{ "importlib", "imports any module" },
+	{ "imp", "imports any module" },
+	{ "runpy", "runs any module" },
+	{ "pkgutil", "imports any module" },
+	{ "zipimport", "imports any module" },
+	{ "builtins", "the unrestricted builtins" },
+	{ "gc", "every object of the process" },
+	{ "inspect", "frames and code objects" },
+	{ "code", "evaluates text" },
+	{ "codeop", "evaluates text" },
+	{ "timeit", "evaluates text" },
+	{ "trace", "evaluates text" },
+	{ "pdb", "evaluates text" },
+	{ "cProfile", "evaluates text" },
+	{ "profile", "evaluates text" },
+	{ "doctest", "evaluates text" },
+	{ "typing", "get_type_hints evaluates text" },
+	{ "operator", "attrgetter reads attributes past the check" },
+	{ "signal", "changes how the process ends" },
+	{ "threading", "holds sys and the frames of all threads" },
+	{ "tempfile", "files, and os" },
+	{ "shutil", "files, and os" },
+	{ "pathlib", "files, and os" },
+	{ "io", "files" },
+	{ "fileinput", "files" },
+	{ "glob", "files, and os" },
+	{ "fcntl", "files" },
+	{ "mmap", "memory" },
+	{ "resource", "limits" },
+	{ "pty", "starts programs" },
+	{ "webbrowser", "starts programs" },
+	{ "uuid", "holds os and sys" },
+	{ "logging", "holds os and sys" },
+};
+
+static void imports(const struct check *c)
+{
+	for (size_t i = 0; c->p->layer && i < c->p->imports.count; i++) {
+		const char *pattern = c->p->imports.items[i];
+		size_t top = strcspn(pattern, ".");
+		for (size_t j = 0; j < sizeof dangerous / sizeof *dangerous; j++) {
+			if (strlen(dangerous[j].name) != top || strncmp(dangerous[j].name, pattern, top) != 0)
+				continue;
+			aj_diag_warn(c->diags, item_at(c, "python.imports", i), "AJ101", "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
+			aj_diag_advise(c->diags, "drop it, or say python.layer = false: the kernel's walls hold either way");
+		}
+		if (strchr(pattern, '*')) {
+			aj_diag_warn(c->diags, item_at(c, "python.imports", i), "AJ102", "`%s` allows every module below `%.*s`", pattern, (int)top, pattern);
+			aj_diag_advise(c->diags, "name the modules that are used");
+		}
+	}
+}
+
+static void secrets(const struct check *c)
+{
+	static const char *const words[] = { "SECRET", "TOKEN", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL", "_KEY" };
+	static const char *const prefixes[] = { "sk-", "ghp_", "gho_", "github_pat_", "AKIA", "xoxb-", "xoxp-", "glpat-", "hf_", "eyJ", "-----BEGIN" };
+	for (size_t i = 0; i < c->p->env.count; i++) {
+		const char *entry = c->p->env.items[i], *value = strchr(entry, '=') + 1;
+		int name_bytes = (int)(value - entry) - 1;
+		char *name = aj_strndup(c->diags->arena, entry, (size_t)name_bytes);
+		bool secret = false;
+		for (size_t j = 0; j < sizeof words / sizeof *words; j++)
+			secret |= *value && strcasestr(name, words[j]);
+		for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++)
+			secret |= strncmp(value, prefixes[j], strlen(prefixes[j])) == 0;
+		if (!secret)
+			continue;
+		aj_diag_warn(c->diags, item_at(c, "process.env", i), "AJ103", "the variable `%s` looks like a secret: everything in the jail can read it", name);
+		aj_diag_advise(c->diags, "keep it out of the jail: call the service outside and hand in the answer");
+	}
+}
+
+static void rails(const struct check *c)
+{
+	if (c->p->layer && c->p->builtins == AJ_BUILTINS_FULL && !c->p->exec)
+		aj_diag_warn(c->diags, at(c, "python.builtins"), "AJ104", "the builtin set \"full\" has eval, exec and open: little is left of the rail");
+	if (c->p->network == AJ_NET_HOST)
+		aj_diag_warn(c->diags, at(c, "network.mode"), "AJ105", "the host's network, its local services included: there is no wall");
+	if (c->p->network == AJ_NET_HOST && c->p->layer && !c->p->exec)
+		aj_diag_warn(c->diags, at(c, "network.mode"), "AJ106", "only the import check keeps snippets from the network: a rail where a wall exists (network.mode = \"none\")");
+	if (!c->p->memory_bytes && !c->p->exec)
+		aj_diag_warn(c->diags, at(c, "limits.memory"), "AJ107", "no memory limit");
+	if (!c->p->pids)
+		aj_diag_warn(c->diags, at(c, "limits.pids"), "AJ107", "no limit of processes");
+	for (size_t i = 0; i < c->p->allow.count; i++)
+		if (c->p->allow.items[i][0] == '*')
+			aj_diag_warn(c->diags, item_at(c, "network.allow", i), "AJ102", "`%s` allows every name below it, whoever registers it", c->p->allow.items[i]);
+}
+
+static void binds(const struct check *c)
+{
+	static const char *const whole[] = { "/home", "/root", "/etc", "/var", "/run", "/proc", "/sys", "/dev", "/boot", "/tmp" };
+	static const char *const sockets[] = { "docker.sock", "podman.sock", "containerd.sock", ".ssh", ".aws", ".gnupg", ".kube", ".docker" };
+	for (size_t i = 0; i < c->p->binds.count; i++) {
+		struct aj_bind bind;
+		if (aj_bind_parse(c->diags->arena, c->p->binds.items[i], &bind))
+			continue;
+		for (size_t j = 0; j < sizeof whole / sizeof *whole; j++)
+			if (strcmp(bind.source, whole[j]) == 0)
+				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), "AJ108", "all of `%s` is shown to the jail", whole[j]);
+		for (size_t j = 0; j < sizeof sockets / sizeof *sockets; j++)
+			if (strstr(bind.source, sockets[j]))
+				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), "AJ109", "`%s` holds keys, or is a way to run things outside", bind.source);
+		for (size_t j = 0; bind.writable && j < c->p->masks.count; j++)
+			if (beneath(c->p->masks.items[j], bind.target) && strcmp(c->p->masks.items[j], bind.target) != 0)
+				aj_diag_warn(c->diags, item_at(c, "filesystem.masks", j), "AJ110",
+				             "the mask `%s` is inside the writable bind `%s`: folders above it can be renamed, though not what it hides be read",
+				             c->p->masks.items[j], bind.target);
+	}
+}
+
+void aj_policy_lint(const struct aj_loaded *loaded, struct aj_diags *diags)
+{
+	const struct check c = { loaded, &loaded->policy, diags };
+	imports(&c);
+	secrets(&c);
+	rails(&c);
+	binds(&c);
+}

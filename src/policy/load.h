@@ -1,0 +1,46 @@
+/* From files, options and the site's rules to one policy that knows where each of its values came from. */
+#pragma once
+#include "policy/policy.h"
+#include "policy/site.h"
+
+/* One wish of the command line. */
+struct aj_setting {
+	const char *option; /* as typed: "--memory" */
+	const char *key;    /* in aj_policy_keys */
+	const char *value;
+	bool request_only; /* already part of the request: only asked whether the policy lets it */
+};
+
+struct aj_ask {
+	const char *name; /* a policy's name, or NULL */
+	const char *file; /* or a path, or NULL */
+	AJ_LIST(struct aj_setting) settings;
+	const char *local; /* path of the working directory's policy, NULL for none */
+};
+#define AJ_LOCAL_FILE "agentjail-policy.toml"
+
+struct aj_loaded {
+	struct aj_policy policy;
+	/* By index in aj_policy_keys. */
+	struct aj_origin at[AJ_KEYS_MAX];
+	AJ_LIST(struct aj_origin) items_at[AJ_KEYS_MAX]; /* one for each item of a list */
+	bool locked[AJ_KEYS_MAX];
+	struct aj_origin locked_at[AJ_KEYS_MAX];
+};
+
+/* 0, or -1 with findings. `diags->arena` owns everything in `loaded`. */
+int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags);
+
+/* Rules spanning several keys; called by aj_policy_load(). */
+void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags);
+/* Lint: what is allowed and still unwise. Adds warnings. */
+void aj_policy_lint(const struct aj_loaded *loaded, struct aj_diags *diags);
+
+/* Mark the keys that `what` (a key, a section, or `*`) stands for; false when it stands for none. */
+bool aj_policy_lock(const char *what, bool lock[AJ_KEYS_MAX]);
+
+/* Names that can be loaded, sorted: built-in ones and those on the site's path. */
+struct aj_policy_entry {
+	const char *name, *file, *description;
+};
+typedef AJ_LIST(struct aj_policy_entry) aj_policy_entries;

@@ -1,0 +1,121 @@
+/* The tables of keys. To add a key: a field in policy.h, a row here, and whoever enforces it in plan/.
+ * It holds no logic: values.c sets, prints and compares what the rows describe. */
+#include "policy/schema.h"
+
+#include "policy/site.h"
+
+static const char *const builtins_names[] = { "minimal", "standard", "full", NULL };
+static const char *const network_names[] = { "none", "loopback", "allow", "host", NULL };
+static const char *const workspace_names[] = { "none", "read-only", "overlay", "read-write", NULL };
+static const char *const enforce_names[] = { "strict", "best-effort", NULL };
+static const char *const failure_names[] = { "refuse", "flag", NULL };
+static const char *const deny_names[] = { "threads", "sockets", "ipc", "inotify", "memfd", NULL };
+static const char *const wall_names[] = { "landlock", "memory-cgroup", "pids-cgroup", "network", "python-layer", NULL };
+
+#define K ((uint64_t)1 << 10)
+#define M ((uint64_t)1 << 20)
+#define G ((uint64_t)1 << 30)
+#define HOUR ((uint64_t)3600 * 1000)
+#define AT(field) offsetof(struct aj_policy, field)
+
+/* clang-format off */
+const struct aj_key aj_policy_keys[] = {
+	{ "description", AJ_KEY_TEXT, AT(description), .fallback = "", .looser = AJ_LOOSER_NEVER, .by = AJ_BY_NOBODY, .items = &aj_item_text,
+	  .help = "one line on what the policy is for" },
+
+	{ "python.layer", AJ_KEY_BOOL, AT(layer), .fallback = "true", .looser = AJ_LOOSER_LESS, .by = AJ_BY_RAIL,
+	  .help = "whether snippets pass the import check and get restricted builtins; false leaves the kernel's walls alone" },
+	{ "python.imports", AJ_KEY_LIST, AT(imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
+	  .help = "modules that a snippet may import: `json` is that module, `numpy.*` it and everything below it" },
+	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names, .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
+	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection) or full" },
+	{ "python.source_size", AJ_KEY_BYTES, AT(source_bytes), .min = 1, .max = 8 * M, .fallback = "1M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
+	  .help = "largest snippet" },
+
+	{ "filesystem.rootfs", AJ_KEY_TEXT, AT(rootfs), .fallback = "default", .looser = AJ_LOOSER_ANY, .by = AJ_BY_MOUNTS, .items = &aj_item_rootfs,
+	  .help = "what is at /usr, read-only: the name of a Python tree (`default`, or a variant beside it), or `host` for the host's /usr" },
+	{ "filesystem.proc", AJ_KEY_BOOL, AT(proc), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
+	  .help = "whether the jail has a /proc, read-only and of its own processes" },
+	{ "filesystem.binds", AJ_KEY_LIST, AT(binds), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .items = &aj_item_bind,
+	  .help = "host paths that the jail sees, as HOST[:JAIL][:rw]; read-only unless :rw" },
+	{ "filesystem.masks", AJ_KEY_LIST, AT(masks), .max = 100, .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_path,
+	  .help = "paths in the jail that are shown empty and read-only, whatever a bind brings there" },
+	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
+	  .unbuilt = "overlay", .help = "how the folder that the caller names with --workspace is shown at /workspace" },
+	{ "filesystem.tmp_size", AJ_KEY_BYTES, AT(tmp_bytes), .min = 64 * K, .max = 64 * G, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
+	  .help = "size of the private /tmp, and of /dev/shm where there is one" },
+	{ "filesystem.tmp_files", AJ_KEY_COUNT, AT(tmp_inodes), .min = 16, .max = 16 * M, .fallback = "4096", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
+	  .help = "files and folders in /tmp, and in /dev/shm" },
+
+	{ "network.mode", AJ_KEY_ENUM, AT(network), .names = network_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE,
+	  .unbuilt = "allow", .help = "none (no interface is up), loopback, allow (only the hosts of network.allow) or host (the host's own network: no wall)" },
+	{ "network.allow", AJ_KEY_LIST, AT(allow), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE, .items = &aj_item_host,
+	  .help = "hosts of network.mode = \"allow\", as name:port or *.name:port" },
+
+	{ "process.exec", AJ_KEY_BOOL, AT(exec), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
+	  .help = "whether programs may be started: false is the short system call list of snippets, true that of commands" },
+	{ "process.fork", AJ_KEY_BOOL, AT(fork), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
+	  .help = "whether new processes may be made (threads may, unless denied below); needs process.exec" },
+	{ "process.deny_syscalls", AJ_KEY_FLAGS, AT(deny_syscalls), .names = deny_names, .looser = AJ_LOOSER_LESS, .by = AJ_BY_SECCOMP,
+	  .help = "groups of system calls taken away from the list" },
+	{ "process.env", AJ_KEY_LIST, AT(env), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .items = &aj_item_env,
+	  .help = "variables of the jail, as NAME=VALUE; nothing of the caller's environment is passed on" },
+	{ "process.uid", AJ_KEY_COUNT, AT(uid), .min = 1, .max = 65533, .fallback = "1000", .looser = AJ_LOOSER_ANY, .by = AJ_BY_NAMESPACE,
+	  .help = "the jail's only user id and group id, as seen inside" },
+
+	{ "limits.enforce", AJ_KEY_ENUM, AT(enforce), .names = enforce_names, .fallback = "best-effort", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
+	  .help = "without cgroup v2: strict refuses to run, best-effort takes rlimits and says so" },
+	{ "limits.wall", AJ_KEY_DURATION, AT(wall_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "30s", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "time on the clock until every process of the jail is killed" },
+	{ "limits.cpu", AJ_KEY_DURATION, AT(cpu_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "wall", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
+	  .help = "processor time of each process; `wall` is as much as limits.wall" },
+	{ "limits.memory", AJ_KEY_BYTES, AT(memory_bytes), .min = 16 * M, .max = 4096 * G, .none = true, .fallback = "512M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,
+	  .help = "memory of the whole jail; without cgroup v2 of each process" },
+	{ "limits.pids", AJ_KEY_COUNT, AT(pids), .min = 1, .max = M, .none = true, .fallback = "32", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,
+	  .help = "processes and threads" },
+	{ "limits.open_files", AJ_KEY_COUNT, AT(open_files), .min = 16, .max = M, .fallback = "64", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
+	  .help = "open files of each process" },
+	{ "limits.file_size", AJ_KEY_BYTES, AT(file_bytes), .min = 1, .max = 4096 * G, .none = true, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
+	  .help = "largest file that may be written" },
+
+	{ "output.capture", AJ_KEY_BYTES, AT(capture_bytes), .min = 1 * K, .max = 64 * M, .fallback = "64K", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "kept of stdout, and again of stderr: head and tail" },
+	{ "output.total", AJ_KEY_BYTES, AT(output_bytes), .min = 1 * K, .max = 4096 * G, .none = true, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "written in all before the run is ended" },
+	{ "output.result", AJ_KEY_BYTES, AT(result_bytes), .min = 4 * K, .max = 32 * M, .fallback = "4M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "largest result message of a snippet" },
+
+	{ "audit.required", AJ_KEY_BOOL, AT(audit), .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_LAUNCHER,
+	  .help = "whether nothing runs where the site names no audit destination" },
+	{ "audit.on_failure", AJ_KEY_ENUM, AT(audit_failure), .names = failure_names, .fallback = "refuse", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
+	  .help = "when a record cannot be written: refuse to run, or flag the result" },
+
+	{ "require.walls", AJ_KEY_FLAGS, AT(require), .names = wall_names, .looser = AJ_LOOSER_LESS, .by = AJ_BY_LAUNCHER,
+	  .help = "walls that must stand, or nothing runs, where the host or an option would do without them" },
+	{ 0 },
+};
+const size_t aj_policy_key_count = sizeof aj_policy_keys / sizeof *aj_policy_keys - 1;
+_Static_assert(sizeof aj_policy_keys / sizeof *aj_policy_keys <= AJ_KEYS_MAX, "AJ_KEYS_MAX");
+#undef AT
+#define AT(field) offsetof(struct aj_site, field)
+
+const struct aj_key aj_site_keys[] = {
+	{ "default.exec", AJ_KEY_TEXT, AT(default_exec), .fallback = "snippet", .by = AJ_BY_LAUNCHER, .items = &aj_item_name,
+	  .help = "the policy of `agentjail exec` without --policy" },
+	{ "default.run", AJ_KEY_TEXT, AT(default_run), .fallback = "command", .by = AJ_BY_LAUNCHER, .items = &aj_item_name,
+	  .help = "the policy of `agentjail run` without --policy" },
+	{ "policies.path", AJ_KEY_LIST, AT(path), .max = 16, .by = AJ_BY_LAUNCHER, .items = &aj_item_folder,
+	  .help = "folders where NAME.toml is looked for, first one first, before the built-in policies" },
+	{ "policies.local", AJ_KEY_BOOL, AT(local), .fallback = "true", .by = AJ_BY_LAUNCHER,
+	  .help = "whether an agentjail-policy.toml in the working directory is obeyed; it may only tighten" },
+	{ "policies.files", AJ_KEY_BOOL, AT(files), .fallback = "true", .by = AJ_BY_LAUNCHER,
+	  .help = "whether --policy-file may name any file; false: only named policies" },
+	{ "policies.lock", AJ_KEY_LIST, AT(lock), .max = AJ_KEYS_MAX, .by = AJ_BY_LAUNCHER, .items = &aj_item_key,
+	  .help = "keys or sections of policies that only the policies of the path and the built-in ones may loosen: no option, no other file" },
+	{ "rootfs.path", AJ_KEY_TEXT, AT(rootfs), .fallback = "", .by = AJ_BY_LAUNCHER, .items = &aj_item_text,
+	  .help = "the folder that holds the Python trees by name; empty: beside the program" },
+	{ "audit.destination", AJ_KEY_TEXT, AT(audit), .fallback = "none", .by = AJ_BY_LAUNCHER, .items = &aj_item_destination,
+	  .help = "where every run is recorded: none, file:/path, syslog or journal" },
+	{ 0 },
+};
+/* clang-format on */

@@ -1,0 +1,92 @@
+/* THE table: every key of a policy with type, range, default, enforcer and help; and of the site's configuration.
+ * Parser, defaults, range checks, show, explain, diff, JSON Schema, manual page and fuzz dictionary walk it. */
+#pragma once
+#include "policy/diag.h"
+#include "policy/items.h"
+#include "policy/policy.h"
+#include "policy/toml.h"
+
+enum aj_key_type {
+	AJ_KEY_BOOL,     /* bool */
+	AJ_KEY_ENUM,     /* int-sized enum; names in order from tight to loose */
+	AJ_KEY_FLAGS,    /* uint64_t: a set of names, bit by bit */
+	AJ_KEY_BYTES,    /* uint64_t: "512M", or an integer */
+	AJ_KEY_DURATION, /* uint64_t milliseconds: "30s" */
+	AJ_KEY_COUNT,    /* uint64_t: an integer */
+	AJ_KEY_TEXT,     /* const char * */
+	AJ_KEY_LIST,     /* AJ_LIST(const char *) */
+};
+
+/* Which way is looser: more of it, less of it, or is every change one that somebody must look at? */
+enum aj_looser { AJ_LOOSER_MORE, AJ_LOOSER_LESS, AJ_LOOSER_ANY, AJ_LOOSER_NEVER };
+
+enum aj_enforcer {
+	AJ_BY_NOBODY,     /* describes the policy */
+	AJ_BY_RAIL,       /* the Python layer: early and friendly, and not a wall */
+	AJ_BY_LAUNCHER,   /* before anything runs */
+	AJ_BY_NAMESPACE,  /* kernel namespaces */
+	AJ_BY_MOUNTS,     /* the jail's own file tree */
+	AJ_BY_SECCOMP,    /* the system call filter */
+	AJ_BY_CGROUP,     /* cgroup v2, else an rlimit */
+	AJ_BY_RLIMIT,     /* the kernel's rlimits */
+	AJ_BY_SUPERVISOR, /* the process that watches the jail */
+};
+
+struct aj_key {
+	const char *name; /* section.key, or a key above all sections */
+	enum aj_key_type type;
+	size_t offset;
+	uint64_t min, max;        /* quantities; for lists max is the number of items */
+	bool none;                /* quantities: "none" is allowed and stored as 0 */
+	const char *const *names; /* ENUM, FLAGS: NULL-terminated */
+	const char *fallback;     /* the default as text; lists start empty */
+	enum aj_looser looser;
+	enum aj_enforcer by;
+	const struct aj_item_kind *items; /* TEXT, LIST */
+	const char *unbuilt;              /* the value whose wall does not exist yet */
+	const char *help;
+};
+
+enum { AJ_KEYS_MAX = 48 };
+extern const struct aj_key aj_policy_keys[]; /* ends with a NULL name */
+extern const struct aj_key aj_site_keys[];
+extern const size_t aj_policy_key_count;
+
+/* What a limit that follows the wall clock holds until it is known. */
+#define AJ_AS_WALL UINT64_MAX
+
+/* NULL when there is none. `index` of a policy key: key - aj_policy_keys. */
+const struct aj_key *aj_key_find(const struct aj_key *keys, const char *name);
+const char *aj_key_suggest(const struct aj_key *keys, const char *name);
+/* The part before the dot: is it a section, and which was meant? */
+bool aj_section_known(const struct aj_key *keys, const char *section);
+const char *aj_section_suggest(const struct aj_key *keys, const char *section, struct aj_arena *arena);
+bool aj_key_is_list(const struct aj_key *key); /* LIST or FLAGS: written as an array, may be extended */
+const char *aj_enforcer_name(enum aj_enforcer by);
+bool aj_enforcer_is_wall(enum aj_enforcer by);
+
+/* Fill every field of `base` (a policy or a site) with its default. */
+void aj_keys_default(const struct aj_key *keys, void *base, struct aj_arena *arena);
+
+/* Set from a TOML value; `extend` adds to a list instead of replacing it. 0, or -1 with findings added. */
+int aj_key_set_toml(const struct aj_key *key, void *base, const struct aj_toml *value, bool extend, const char *file,
+                    struct aj_diags *diags);
+/* Set from one word, as on the command line; a list gets one more item. NULL, or what is wrong with it. */
+const char *aj_key_set_text(const struct aj_key *key, void *base, struct aj_arena *arena, const char *text);
+void aj_key_copy(const struct aj_key *key, void *to, const void *from);
+
+/* The value as TOML. */
+const char *aj_key_value(const struct aj_key *key, const void *base, struct aj_arena *arena);
+/* A string as TOML. */
+const char *aj_toml_quote(const char *text, struct aj_arena *arena);
+
+enum aj_order { AJ_SAME, AJ_TIGHTER, AJ_LOOSER, AJ_DIFFERENT };
+/* How `to` compares with `from` in this key. DIFFERENT: looser in one way and tighter in another, or not comparable. */
+enum aj_order aj_key_compare(const struct aj_key *key, const void *from, const void *to, struct aj_arena *arena);
+
+/* Does `outer` allow all that `inner` does? */
+bool aj_key_within(const struct aj_key *key, const void *outer, const void *inner, struct aj_arena *arena);
+/* Tighten `base` until it is within `ceiling`. The key must have an order. */
+void aj_key_lower(const struct aj_key *key, void *base, const void *ceiling, struct aj_arena *arena);
+/* Add an item to a list without a check. */
+void aj_key_push(const struct aj_key *key, void *base, struct aj_arena *arena, const char *item);

@@ -1,0 +1,27 @@
+/* The site's configuration, agentjail.toml: where policies come from and what none of them may exceed. */
+#pragma once
+#include "base/hash.h"
+#include "policy/diag.h"
+#include "policy/schema.h"
+
+struct aj_site {
+	const char *default_exec, *default_run;
+	AJ_LIST(const char *) path;
+	bool local, files;
+	AJ_LIST(const char *) lock;
+	const char *rootfs; /* "" for beside the program */
+	const char *audit;  /* none, file:/path, syslog, journal */
+
+	const char *file; /* where it was read; "built-in agentjail.toml" */
+	char sha256[AJ_SHA256_HEX];
+	struct aj_policy ceilings;                    /* valid where ceiling_at[key].file is set */
+	struct aj_origin ceiling_at[AJ_KEYS_MAX];     /* by index in aj_policy_keys */
+	bool locked[AJ_KEYS_MAX];
+	struct aj_origin locked_at;
+};
+
+/* Where a site's configuration is, when there is one: nothing on the command line replaces it. */
+#define AJ_SITE_FILE "/etc/agentjail/agentjail.toml"
+
+/* Read AJ_SITE_FILE if it exists, else `given` (may be NULL), else the built-in agentjail.toml. 0, or -1 with findings. */
+int aj_site_load(struct aj_site *site, const char *given, struct aj_diags *diags);

@@ -1,0 +1,116 @@
+/* Opens, distrusts, reads and hashes policy files; the only file of this folder that makes system calls.
+ * It never opens a path twice: what was checked is the very file whose bytes are hashed and parsed. */
+#include "policy/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+static int refuse(struct aj_diags *diags, const struct aj_origin *at, const char *path, const char *why, const char *advice)
+{
+	aj_diag_error(diags, at, AJ_E_TRUST, "`%s` %s", path, why);
+	if (advice)
+		aj_diag_advise(diags, "%s", advice);
+	return -1;
+}
+
+/* Could somebody else than root and us have written this, or put it there? */
+static int distrust(const struct stat *st, const char *path, const struct aj_origin *at, struct aj_diags *diags)
+{
+	bool folder = S_ISDIR(st->st_mode);
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return refuse(diags, at, path, aj_printf(diags->arena, "belongs to user id %u, who can change it", st->st_uid),
+		              "a policy and its folder must belong to root or to the user who runs agentjail");
+	/* In a sticky folder nobody else can replace a file, and the file's own owner was checked. A group with its owner's
+	 * number is the private group that distributions give each user, together with a umask of 002. */
+	mode_t others = st->st_gid == st->st_uid ? S_IWOTH : S_IWOTH | S_IWGRP;
+	if ((st->st_mode & others) && !(folder && (st->st_mode & S_ISVTX)))
+		return refuse(diags, at, path, "is writable by others", aj_printf(diags->arena, "chmod go-w '%s'", path));
+	return 0;
+}
+
+static const char *folder_of(const char *path, struct aj_arena *arena)
+{
+	const char *slash = strrchr(path, '/');
+	return !slash ? "." : slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
+}
+
+/* A link inside the folder is followed, so the file may lie in a folder further below. */
+static int check_folders(int fd, int dir, const char *folder, const struct aj_origin *at, struct aj_diags *diags)
+{
+	struct stat st;
+	char link[64], real[PATH_MAX];
+	if (fstat(dir, &st) < 0 || distrust(&st, folder, at, diags) < 0)
+		return -1;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, real, sizeof real - 1);
+	if (n <= 0)
+		return 0;
+	real[n] = '\0';
+	const char *below = folder_of(real, diags->arena);
+	return stat(below, &st) < 0 ? 0 : distrust(&st, below, at, diags);
+}
+
+static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
+{
+	const char *folder = folder_of(path, diags->arena), *slash = strrchr(path, '/');
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+	cleanup_fd int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, slash ? slash + 1 : path, &how, sizeof how);
+	if (fd < 0 && errno == ENOENT && optional)
+		return -2;
+	if (fd < 0 && errno == EXDEV)
+		return refuse(diags, at, path, "is a symlink that leads out of its folder", "name the file that it points to");
+	if (fd < 0)
+		return refuse(diags, at, path, aj_printf(diags->arena, "cannot be opened: %s", strerror(errno)), NULL);
+	struct stat st;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return refuse(diags, at, path, "is not a regular file", NULL);
+	if (distrust(&st, path, at, diags) < 0 || check_folders(fd, dir, folder, at, diags) < 0)
+		return -1;
+	if (st.st_size > AJ_TOML_MAX_BYTES)
+		return refuse(diags, at, path, aj_printf(diags->arena, "is larger than a policy may be (%d KiB)", AJ_TOML_MAX_BYTES >> 10), NULL);
+	return aj_steal(&fd);
+}
+
+int aj_source_read(struct aj_source *source, const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
+{
+	cleanup_fd int fd = open_beneath(path, optional, at, diags);
+	if (fd < 0)
+		return fd == -2 ? 1 : -1;
+	char *text = aj_alloc(diags->arena, AJ_TOML_MAX_BYTES + 1);
+	size_t have = 0;
+	for (ssize_t n = 1; n > 0 && have <= AJ_TOML_MAX_BYTES; have += (size_t)n)
+		if ((n = read(fd, text + have, AJ_TOML_MAX_BYTES + 1 - have)) < 0)
+			return refuse(diags, at, path, aj_printf(diags->arena, "cannot be read: %s", strerror(errno)), NULL);
+	bool nameable = aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
+	*source = (struct aj_source){ .file = nameable ? aj_strdup(diags->arena, path) : "<file>", .folder = folder_of(path, diags->arena) };
+	aj_sha256(text, have, source->sha256);
+	struct aj_toml_error err;
+	if (aj_toml_parse(&source->root, diags->arena, text, have, &err) < 0) {
+		struct aj_origin where = { source->file, err.line, err.column };
+		return aj_diag_error(diags, &where, AJ_E_SYNTAX, "%s", err.message);
+	}
+	return 0;
+}
+
+int aj_source_builtin(struct aj_source *source, const char *name)
+{
+	for (const struct aj_builtin *b = aj_builtins; b->name; b++) {
+		if (strcmp(b->name, name) != 0)
+			continue;
+		*source = (struct aj_source){ .file = b->name, .built_in = true, .root = *b->tree };
+		memcpy(source->sha256, b->sha256, AJ_SHA256_HEX);
+		return 0;
+	}
+	return -1;
+}
