@@ -1,5 +1,6 @@
 # agentjail -- `make run` shows a snippet in a jail, `make check` runs all tests, `make help` lists the rest.
 CC         ?= cc
+CXX        ?= c++
 PREFIX     ?= /usr/local
 VERSION    := 0.1.0
 comma      := ,
@@ -7,22 +8,28 @@ B          := build$(if $(SAN),-san)
 AJ         := $B/agentjail
 ROOTFS     := build/rootfs/default
 # Linked statically where every library can be: the dynamic loader alone costs more than a namespace. STATIC= links dynamically.
-NO_ARCHIVE := $(filter-out /%,$(foreach l,nl-route-3 nl-3 cap jansson md c,$(shell $(CC) -print-file-name=lib$l.a)))
+NO_ARCHIVE := $(filter-out /%,$(foreach l,nl-route-3 nl-3 cap jansson md stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
 STATIC     ?= $(if $(SAN)$(NO_ARCHIVE),,1)
 
-WARN       := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef -Werror
+WARN_BOTH  := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wundef -Werror
+WARN       := $(WARN_BOTH) -Wstrict-prototypes -Wmissing-prototypes
 SANITIZE   := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HARDEN     := $(if $(SAN),$(SANITIZE),-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
 CPPFLAGS   += -D_GNU_SOURCE -Isrc -MMD -MP -DAJ_VERSION='"$(VERSION)"'
 CFLAGS     ?= -O2 -g
+CXXFLAGS   ?= $(CFLAGS)
 AJ_CFLAGS  := -std=gnu11 -fPIE $(WARN) $(HARDEN) -isystem /usr/include/libnl3
-LINK       := $(if $(STATIC),-static-pie,-pie) $(if $(SAN),$(SANITIZE)) -Wl,-z,relro,-z,now -Wl,--gc-sections
+# One file is C++ (policy/toml.cc). Nothing in it throws, and vptr checks would want type information.
+AJ_CXXFLAGS := -std=c++17 -fPIE -fno-exceptions -fno-rtti $(WARN_BOTH) $(HARDEN) $(if $(SAN),-fno-sanitize=vptr)
+# With -static-pie those two would take the rest of the line back to shared libraries.
+LINK       := $(if $(STATIC),-static-pie,-pie -static-libstdc++ -static-libgcc) $(if $(SAN),$(SANITIZE)) \
+	      -Wl,-z,relro,-z,now -Wl,--gc-sections
 LDLIBS     := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
 
 MAIN       := src/cli/main.c
 NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c)
 SRCS       := $(sort $(wildcard src/*/*.c))
-LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/gen/filters.o
+LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/policy/toml.o $B/gen/filters.o
 GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls base/error base/fd)
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 GUEST_SRCS := src/guest/guest.c src/sandbox/filter.c src/base/frame.c src/base/fd.c src/base/error.c
@@ -67,6 +74,7 @@ bench: all
 
 tidy:
 	clang-tidy --quiet $(filter-out src/guest/%,$(SRCS)) src/guest/guest.c -- $(CPPFLAGS) -std=gnu11 -isystem /usr/include/libnl3
+	clang-tidy --quiet src/policy/toml.cc -- $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs
@@ -90,7 +98,7 @@ $B/probe: tests/probe.c
 
 $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
-	$Q$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
 # The filters are compiled when the program is, by libseccomp, from the table in plan/syscalls.c.
 $B/gen-filters: $(GEN_OBJS)
@@ -99,7 +107,7 @@ $B/gen-filters: $(GEN_OBJS)
 
 $B/gen-docs: $B/src/gen/docs.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
-	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ $(LDLIBS)
+	$Q$(CXX) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ $(LDLIBS)
 
 $B/gen/filters.c: $B/gen-filters
 	$(call SAY,GEN,$@)
@@ -123,11 +131,15 @@ $(ROOTFS)/manifest: build/guest.so $(LAYER) $(wildcard rootfs/*)
 
 $B/unit/%: $B/tests/unit/%.o $(LIB_OBJS) $B/src/sandbox/seccomp.o
 	$(call SAY,LD,$@)
-	$Q mkdir -p $(@D) && $(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
+	$Q mkdir -p $(@D) && $(CXX) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
 
 $B/%.o: %.c
 	$(call SAY,CC,$<)
 	$Q mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+$B/%.o: %.cc
+	$(call SAY,CXX,$<)
+	$Q mkdir -p $(@D) && $(CXX) $(CPPFLAGS) $(AJ_CXXFLAGS) $(CXXFLAGS) -c -o $@ $<
 
 deps-build:
 	$Q .ci/deps build
@@ -135,7 +147,7 @@ deps-check:
 	$Q .ci/deps check
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*.cc tests/*.[ch] tests/*/*.[ch])
 
 clean:
 	$(RM) -r build build-san

@@ -48,6 +48,7 @@ owner sched.h           plan/build.c plan/dump.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c
 owner sha2.h            base/hash.c
+owner toml++/           policy/toml.cc
 owner jansson.h         run/result.h run/wire.c cli/cmd_exec.c
 owner linux/capability.h plan/host.c
 owner dlfcn.h           guest/guest.c
@@ -169,7 +170,7 @@ check() {
 	END {
 		if (files < 20) { print "only " files + 0 " files seen: is this the tree?"; failed = 1 }
 		exit failed
-	}' - "$1"/*/*.[ch]
+	}' - "$1"/*/*.[ch] "$1"/*/*.cc
 }
 
 # Each line of `planted` must make the check fail, naming that file; without it the check must pass.
@@ -181,6 +182,9 @@ self_test() {
 	planted='base/fd.c|#include "plan/plan.h"
 policy/preset.c|#include "plan/host.h"
 policy/preset.c|#include <sys/socket.h>
+policy/preset.c|#include <toml++/toml.h>
+policy/toml.cc|#include <iostream>
+policy/toml.cc|static int planted(void) { return system("true"); }
 plan/build.c|#include "sandbox/launch.h"
 plan/dump.c|#include "run/result.h"
 sandbox/child.c|#include "policy/policy.h"
