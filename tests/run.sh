@@ -2,7 +2,7 @@
 # Runs every test there is, as this user and, when that is root, what needs a jail also as an unprivileged user.
 # It builds nothing and judges nothing: each part prints `N passed, N failed, N skipped`, and this adds them up.
 #
-# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the probe too (make build/probe)
+# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the probe too, and toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD.
 set -u
@@ -18,8 +18,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 total_passed=0 total_failed=0 total_skipped=0 parts=0
 
-for need in "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$AGENTJAIL_ROOTFS/manifest"; do
-	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe" >&2; exit 1; }
+for need in "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
+	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/toml-check" >&2; exit 1; }
 done
 
 # The counts of a part's closing line; criterion's is a synthesis.
@@ -69,6 +69,7 @@ for unit; do
 done
 [ ! -e "$tests/layer/run.sh" ] || part layer sh "$tests/layer/run.sh"
 [ ! -e "$tests/golden/run.sh" ] || part golden sh "$tests/golden/run.sh"
+part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$(dirname "$AGENTJAIL")/toml-check"
 scripts "$tests" ""
 
 # The same as somebody who owns nothing. The repository may lie where that user cannot go.

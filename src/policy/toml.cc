@@ -19,8 +19,8 @@ extern "C" {
 #define TOML_FLOAT_CHARCONV 1 /* else floats go through a stringstream, which links in every locale */
 
 /* Its assertions stay on, also under NDEBUG, where they would be promises to the compiler. 3.3 guesses wrong what the next
- * character is (`[!]`, `1979-05-27T!`), and the code after such a guess copes. It also promises that no letter beyond ASCII
- * gets where `\xb5 = 1` has one; there the answer is no. */
+ * character is (`[!]`, `1979-05-27T!`), and the code after such a guess copes. It also promises that most letters beyond
+ * ASCII are never asked about, though one outside quotes is enough; of those the answer is: not a blank. */
 #undef NDEBUG
 #define TOML_ASSERT(expr) ((expr) || strstr(#expr, "*cp") ? static_cast<void>(0) : abort())
 #include <toml++/impl/preprocessor.h>
@@ -287,6 +287,7 @@ extern "C" int aj_toml_parse(aj_toml *root, aj_arena *arena, const char *text, s
 
 extern "C" const char *aj_toml_kind_name(aj_toml_kind kind)
 {
-	static const char *const names[] = { "a string", "an integer", "a float", "a boolean", "a date or time", "an array", "a table" };
+	static const char *const names[] = { "a string",       "an integer", "a float", "a boolean",
+		                             "a date or time", "an array",   "a table" };
 	return names[kind];
 }
