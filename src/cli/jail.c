@@ -21,9 +21,9 @@ static const char *random_id(struct aj_arena *arena)
 	return aj_printf(arena, "%016llx", bits);
 }
 
-static int print_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_request *request)
+static int print_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_options *o)
 {
-	json_t *doc = aj_result_json(result, plan, request);
+	json_t *doc = aj_result_json(result, plan, &o->loaded.policy, &o->request);
 	/* To a terminal in plain ASCII: some obey control characters beyond it. */
 	int r = json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
 	json_decref(doc);
@@ -69,7 +69,7 @@ int aj_jail_and_report(struct aj_options *o)
 		take_terminal_back(plan.terminal_fd);
 	int code = aj_status_exit_code(&result, &plan);
 	if (o->json) {
-		show.failed = print_json(&result, &plan, &o->request) < 0;
+		show.failed = print_json(&result, &plan, o) < 0;
 	} else if (plan.snippet) {
 		aj_show_result(&show, &result);
 	} else if (result.status == AJ_STATUS_SETUP_ERROR) {

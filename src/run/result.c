@@ -197,7 +197,21 @@ static void setup_error(json_t *doc, const struct aj_error *e)
 	                              text_json(text, strlen(text)), "fix", e->fix));
 }
 
-json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_request *request)
+json_t *aj_policy_json(const struct aj_policy *policy)
+{
+	json_t *files = json_array(), *options = json_array();
+	for (size_t i = 0; i < policy->files.count; i++) {
+		const struct aj_policy_file *f = &policy->files.items[i];
+		json_array_append_new(files, json_pack("{s:o, s:s}", "file", text_json(f->file, strlen(f->file)), "sha256", f->sha256));
+	}
+	for (size_t i = 0; i < policy->options.count; i++)
+		json_array_append_new(options, text_json(policy->options.items[i], strlen(policy->options.items[i])));
+	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256", policy->files.count ? policy->files.items[0].sha256 : NULL,
+	                 "files", files, "options", options);
+}
+
+json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
+                       const struct aj_request *request)
 {
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
 	json_t *enforced = json_object();
@@ -231,7 +245,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_object_set_new(doc, "enforced", enforced);
 	if (r->note[0])
 		json_object_set_new(doc, "note", text_json(r->note, strlen(r->note)));
-	json_object_set_new(doc, "policy", json_pack("{s:s}", "name", plan->policy_name));
+	json_object_set_new(doc, "policy", aj_policy_json(policy));
 	if (plan->snippet)
 		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));
 	return doc;

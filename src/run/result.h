@@ -44,6 +44,9 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 /* "ok", "error" or "rejected", which aj_claim_parse() made sure of. */
 const char *aj_claim_status(const json_t *claim);
 
+/* Which policy it was: name, sha256 of its file, all files it was made of, options that changed it (new reference). */
+json_t *aj_policy_json(const struct aj_policy *policy);
 /* The whole result as one JSON object (new reference). */
-json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_request *request);
+json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_policy *policy,
+                       const struct aj_request *request);
 void aj_result_free(struct aj_result *result);

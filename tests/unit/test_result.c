@@ -8,12 +8,14 @@
 
 static struct aj_arena arena;
 static struct aj_plan plan;
+static struct aj_policy policy;
 static struct aj_request request = { .snippet = true, .id = "unit" };
 static struct aj_result result;
 
 static void prepare(void)
 {
 	plan = (struct aj_plan){ .snippet = true, .policy_name = "snippet", .capture = true };
+	cr_assert(aj_policy_preset(&policy, &arena, "snippet"));
 	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "seccomp", "allow-list" };
 	result = (struct aj_result){ .reason = "finished", .out.cap_bytes = 8, .err.cap_bytes = 8 };
 }
@@ -46,7 +48,7 @@ Test(result, fields)
 	result.peak_memory_bytes = 4096;
 	strcpy(result.code_sha256, "abc");
 	aj_capture_add(&result.out, "hi\n", 3);
-	json_t *doc = aj_result_json(&result, &plan, &request);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_str_eq(text_of(doc, "id"), "unit");
 	cr_expect_str_eq(text_of(doc, "status"), "ok");
 	cr_expect_str_eq(text_of(doc, "repr"), "[4]");
@@ -60,6 +62,8 @@ Test(result, fields)
 	cr_expect_str_eq(text_of(json_object_get(doc, "enforced"), "seccomp"), "allow-list");
 	cr_expect_eq(json_array_size(json_object_get(doc, "limits_hit")), 0);
 	cr_expect_str_eq(text_of(json_object_get(doc, "policy"), "name"), "snippet");
+	cr_expect_eq(strlen(text_of(json_object_get(doc, "policy"), "sha256")), 64);
+	cr_expect_eq(json_array_size(json_object_get(json_object_get(doc, "policy"), "files")), 1);
 	json_decref(doc);
 }
 
@@ -71,7 +75,7 @@ Test(result, claims_change_no_attested_field)
 	result.limit_hit = "wall_clock";
 	result.exit_code = -1;
 	result.signal = 9;
-	json_t *doc = aj_result_json(&result, &plan, &request);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_str_eq(text_of(doc, "status"), "timeout");
 	cr_expect(json_is_false(json_object_get(json_object_get(doc, "truncated"), "stdout")));
 	cr_expect_eq(json_integer_value(json_object_get(json_object_get(doc, "truncated"), "total_bytes")), 0);
@@ -86,7 +90,7 @@ Test(result, nothing_is_enforced_when_nothing_ran)
 	result.status = AJ_STATUS_SETUP_ERROR;
 	aj_fail(&result.setup, AJ_EXIT_SETUP, "mounts", 0, "no /proc");
 	aj_advise(&result.setup, "use --proc none");
-	json_t *doc = aj_result_json(&result, &plan, &request), *error = json_object_get(doc, "error");
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *error = json_object_get(doc, "error");
 	cr_expect_eq(json_object_size(json_object_get(doc, "enforced")), 0);
 	cr_expect_str_eq(text_of(error, "type"), "SetupError");
 	cr_expect_str_eq(text_of(error, "step"), "mounts");
@@ -99,7 +103,7 @@ Test(result, truncated_output)
 {
 	aj_capture_add(&result.out, "0123456789", 10);
 	aj_capture_add(&result.err, "01234567", 8);
-	json_t *doc = aj_result_json(&result, &plan, &request), *truncated = json_object_get(doc, "truncated");
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *truncated = json_object_get(doc, "truncated");
 	cr_expect_str_eq(text_of(doc, "stdout"), "0123\n[... 2 bytes omitted ...]\n6789");
 	cr_expect_str_eq(text_of(doc, "stderr"), "01234567");
 	cr_expect(json_is_true(json_object_get(truncated, "stdout")) && json_is_false(json_object_get(truncated, "stderr")));
@@ -127,7 +131,7 @@ Test(result, output_that_is_not_text)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		aj_capture_add(&result.out, rows[i].bytes, rows[i].count);
-		json_t *doc = aj_result_json(&result, &plan, &request);
+		json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 		cr_expect_str_eq(text_of(doc, "stdout"), rows[i].want, "row %zu", i);
 		char *text = json_dumps(doc, JSON_COMPACT);
 		cr_expect_not_null(text, "row %zu cannot be printed", i);
@@ -139,7 +143,7 @@ Test(result, output_that_is_not_text)
 	for (int byte = 0; byte < 256; byte++) {
 		const char c = (char)byte;
 		aj_capture_add(&result.out, &c, 1);
-		json_t *doc = aj_result_json(&result, &plan, &request);
+		json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 		char *text = json_dumps(doc, JSON_COMPACT | JSON_ENSURE_ASCII);
 		cr_expect_not_null(text, "byte %d", byte);
 		free(text);
@@ -152,7 +156,7 @@ Test(result, output_that_is_not_text)
 Test(result, without_capture_there_is_no_output_field)
 {
 	plan.capture = plan.snippet = false;
-	json_t *doc = aj_result_json(&result, &plan, &request);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_null(json_object_get(doc, "stdout"));
 	cr_expect_null(json_object_get(doc, "code_sha256"));
 	json_decref(doc);
