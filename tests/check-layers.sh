@@ -42,13 +42,14 @@ owner sys/mman.h        sandbox/seccomp.c guest/guest.c
 owner sys/prctl.h       sandbox/caps.c sandbox/child.c
 owner grp.h             sandbox/launch.c
 owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/watch.c
+owner sys/file.h        run/chain.c
 owner sys/signalfd.h    run/watch.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c
 owner sched.h           plan/build.c plan/dump.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c
 owner sha2.h            base/hash.c
-owner jansson.h         run/result.h run/wire.c cli/cmd_exec.c
+owner jansson.h         run/result.h run/wire.c run/chain.h cli/cmd_exec.c
 owner linux/capability.h plan/host.c
 owner dlfcn.h           guest/guest.c
 
