@@ -30,7 +30,8 @@ int aj_audit_open(struct aj_audit *audit, const char *destination, struct aj_err
 int aj_audit_ready(const struct aj_audit *audit, struct aj_error *err);
 
 /* Append `record` (an object without seq, prev and hash; the reference stays the caller's). 0 when it is on disk, or with the
- * log; -1 with err when it is not, and then the file is as it was. */
+ * log; -1 with err when it is not, and then the file is as it was. (Should the disk fail after the append, the record is in the
+ * file as far as anybody can see, and the error says so: others may have gone on after it.) */
 int aj_audit_write(const struct aj_audit *audit, json_t *record, struct aj_error *err);
 
 /* Would a jail see the trail if `source` (a real path) were bound into it? It could read other runs' records then, or write its
