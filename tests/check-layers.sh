@@ -41,7 +41,9 @@ owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c
 owner sys/prctl.h       sandbox/caps.c sandbox/child.c
 owner grp.h             sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/watch.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/watch.c run/datagram.c
+owner sys/un.h          run/datagram.c
+owner sys/file.h        run/chain.c
 owner sys/signalfd.h    run/watch.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c
 owner sched.h           plan/build.c plan/dump.c
@@ -49,7 +51,7 @@ owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         run/result.h run/wire.c cli/cmd_exec.c
+owner jansson.h         run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h
 owner linux/capability.h plan/host.c
 owner dlfcn.h           guest/guest.c
 
@@ -194,6 +196,7 @@ sandbox/child.c|#include <netlink/socket.h>
 sandbox/launch.c|#include <seccomp.h>
 run/watch.c|#include "cli/show.h"
 run/watch.c|#include <sha2.h>
+run/audit.c|#include <sys/socket.h>
 run/once.c|#include <sys/capability.h>
 run/once.c|#include "policy.h"
 run/once.c|#include "../cli/show.h"

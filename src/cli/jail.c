@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/paths.h"
 #include "cli/show.h"
+#include "cli/trail.h"
 #include "run/once.h"
 
 static const char *random_id(struct aj_arena *arena)
@@ -61,6 +62,9 @@ int aj_jail_and_report(struct aj_options *o)
 	}
 	struct aj_result result;
 	struct aj_show show;
+	struct aj_trail trail;
+	if (aj_trail_start(&trail, o, &plan, &err) < 0)
+		return aj_print_error(&err);
 	aj_show_init(&show, &plan);
 	aj_run_once(&plan, &o->loaded.policy, &o->request, o->json ? NULL : aj_show_output, &show, &result);
 	if (result.setup.exit_code)
@@ -68,6 +72,8 @@ int aj_jail_and_report(struct aj_options *o)
 	if (plan.terminal_fd >= 0)
 		take_terminal_back(plan.terminal_fd);
 	int code = aj_status_exit_code(&result, &plan);
+	if (aj_trail_end(&trail, o, &plan, &result, &err) < 0)
+		code = aj_print_error(&err);
 	if (o->json) {
 		show.failed = print_json(&result, &plan, o) < 0;
 	} else if (plan.snippet) {

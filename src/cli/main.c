@@ -19,6 +19,7 @@ const struct aj_command aj_commands[] = {
 	{ "run", aj_cmd_run, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail" },
 	{ "doctor", aj_cmd_doctor, "doctor", "list what this host can enforce and how to get what is missing" },
 	{ "rootfs", aj_cmd_rootfs, "rootfs verify|path [DIR]", "check the Python tree against its manifest, or say where it is" },
+	{ "audit", aj_cmd_audit, "audit verify FILE [--head HASH]", "check that an audit file is whole" },
 	{ NULL, NULL, NULL, NULL },
 };
 

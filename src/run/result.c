@@ -246,6 +246,9 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	if (r->note[0])
 		json_object_set_new(doc, "note", text_json(r->note, strlen(r->note)));
 	json_object_set_new(doc, "policy", aj_policy_json(policy));
+	if (r->recorded != AJ_NOT_ASKED)
+		json_object_set_new(doc, "audit", json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",
+		                                            r->recorded == AJ_MISSED ? text_json(r->audit_why, strlen(r->audit_why)) : NULL));
 	if (plan->snippet)
 		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));
 	return doc;

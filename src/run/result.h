@@ -20,6 +20,9 @@ enum aj_status {
 	AJ_STATUS_SETUP_ERROR,    /* a wall could not be built: nothing ran */
 };
 
+/* Is the run in the audit trail? */
+enum aj_recorded { AJ_NOT_ASKED, AJ_RECORDED, AJ_MISSED };
+
 struct aj_result {
 	/* attested */
 	enum aj_status status;
@@ -29,6 +32,8 @@ struct aj_result {
 	uint64_t wall_us, cpu_us, peak_memory_bytes;
 	const char *limit_hit; /* NULL, or its name */
 	char note[480];        /* an optional wall that could not be built */
+	enum aj_recorded recorded;
+	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_capture out, err;
 	char code_sha256[AJ_SHA256_HEX];
 	struct aj_error setup; /* SETUP_ERROR: the step */

@@ -1,0 +1,111 @@
+/* `agentjail audit verify`: is an audit file whole, and if not, where does it begin not to be?
+ * It repairs nothing and judges no run; what is in the records is for other tools. */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "run/verify.h"
+
+enum { OPEN_SHOWN = 20 };
+
+struct question {
+	const char *file, *head;
+};
+
+static int parse(struct question *q, int argc, char **argv, struct aj_error *err)
+{
+	static const char usage[] = "agentjail audit verify FILE [--head HASH]";
+	bool options = true;
+	for (int i = 2; i < argc; i++) {
+		const char *word = argv[i], *head = NULL;
+		if (options && strcmp(word, "--") == 0) {
+			options = false;
+		} else if (options && strcmp(word, "--head") == 0 && i + 1 < argc) {
+			head = argv[++i];
+		} else if (options && strncmp(word, "--head=", 7) == 0) {
+			head = word + 7;
+		} else if ((options && word[0] == '-') || q->file) {
+			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`", word);
+			aj_advise(err, usage);
+			return -1;
+		} else {
+			q->file = word;
+		}
+		if (head && (strlen(head) != 64 || strspn(head, "0123456789abcdef") != 64)) {
+			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%.100s` is not a head", head);
+			aj_advise(err, "it is the 64 hexadecimal digits, in lower case, that an earlier `audit verify` printed");
+			return -1;
+		}
+		q->head = head ? head : q->head;
+	}
+	if (argc < 2 || strcmp(argv[1], "verify") != 0 || !q->file) {
+		aj_fail(err, AJ_EXIT_USAGE, "options", 0, argc < 2 ? "what about the audit trail?" : "which file is to be verified?");
+		aj_advise(err, usage);
+		return -1;
+	}
+	return 0;
+}
+
+/* An id is its chooser's text: no control character of it reaches a terminal. */
+static void print_id(const char *id)
+{
+	char safe[4 * sizeof(struct aj_verify_run)];
+	size_t bytes = aj_printable(safe, id, strlen(id));
+	for (size_t i = 0; i < bytes; i++)
+		if (safe[i] == '\n' || safe[i] == '\t')
+			safe[i] = ' ';
+	printf("        %.*s\n", (int)bytes, safe);
+}
+
+static void print_time(const char *what, const char *time)
+{
+	char safe[4 * sizeof((struct aj_verify *)NULL)->first_time];
+	printf("  %-5s %.*s\n", what, (int)aj_printable(safe, time, strlen(time)), safe);
+}
+
+static void report(const char *file, const struct aj_verify *v)
+{
+	if (v->kind != AJ_VERIFY_WHOLE) {
+		printf("%s: line %" PRIu64 ": %s: %s\n", file, v->line, aj_verify_kind_name(v->kind), v->why);
+		return;
+	}
+	printf("%s: whole: records %" PRIu64 ", runs begun %" PRIu64 "\n", file, v->records, v->starts);
+	if (v->records == 0)
+		return;
+	print_time("first", v->first_time);
+	print_time("last", v->last_time);
+	printf("  %-5s %s\n", "head", v->head);
+	printf("  %-5s %zu%s\n", "open", v->open.count, v->more_open ? ", or more" : "");
+	if (v->open.count)
+		printf("        begun without an end: still running, or the supervisor was killed\n");
+	for (size_t i = 0; i < v->open.count && i < OPEN_SHOWN; i++)
+		print_id(v->open.items[i].id);
+	if (v->open.count > OPEN_SHOWN)
+		printf("        and %zu more\n", v->open.count - OPEN_SHOWN);
+}
+
+int aj_cmd_audit(int argc, char **argv)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error err = { 0 };
+	struct aj_verify v;
+	struct question q = { 0 };
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		printf("Usage: agentjail audit verify FILE [--head HASH]\n\nChecks that every record of an audit file is as it was written and in "
+		       "its place. --head: HASH, noted\nearlier, must be the hash of one of the records, or the file was cut off or written anew.\n"
+		       "Exits with 0 when it is whole, 1 with the first problem, 2 when it cannot be read.\n");
+		return 0;
+	}
+	int code = 0;
+	if (parse(&q, argc, argv, &err) < 0 || aj_verify(q.file, q.head, &arena, &v, &err) < 0) {
+		code = aj_print_error(&err);
+	} else {
+		report(q.file, &v);
+		code = v.kind == AJ_VERIFY_WHOLE ? 0 : AJ_EXIT_ERROR;
+	}
+	aj_arena_free(&arena);
+	return code;
+}

@@ -1,0 +1,237 @@
+/* Tests of audit records: the fields, hostile bytes as one valid line, and the room that nothing may exceed.
+ * Nothing is written anywhere; sealing stands for it. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/chain.h"
+#include "run/record.h"
+
+static struct aj_arena arena;
+static struct aj_plan plan;
+static struct aj_request request;
+static struct aj_result result;
+static char *argv[] = { "sh", "-c", "id", NULL };
+
+static void prepare(void)
+{
+	plan = (struct aj_plan){ .snippet = true, .policy_name = "snippet", .capture = true };
+	request = (struct aj_request){ .snippet = true, .id = "unit", .code = "1+1", .code_bytes = 3, .argv = argv };
+	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "seccomp", "allow-list" };
+	result = (struct aj_result){ .reason = "finished", .wall_us = 1500, .cpu_us = 1000, .peak_memory_bytes = 4096 };
+}
+
+static void done(void)
+{
+	aj_result_free(&result);
+	aj_arena_free(&arena);
+}
+TestSuite(record, .init = prepare, .fini = done);
+
+static void claim(json_t *claimed)
+{
+	result.claim = claimed;
+	cr_assert_not_null(claimed);
+}
+
+static const char *text_of(const json_t *doc, const char *key)
+{
+	const char *text = json_string_value(json_object_get(doc, key));
+	return text ? text : "(none)";
+}
+
+static json_int_t number_of(const json_t *doc, const char *key)
+{
+	const json_t *value = json_object_get(doc, key);
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+/* One line of printable ASCII that reads back as the same object, within the room. Returns its length. */
+static size_t one_line(json_t *doc)
+{
+	size_t bytes;
+	char why[160], *text = json_dumps(doc, JSON_COMPACT | JSON_ENSURE_ASCII);
+	cr_assert_not_null(text);
+	char *line = aj_chain_seal(text, strlen(text), &aj_chain_start, &bytes);
+	free(text);
+	cr_expect_leq(bytes, AJ_CHAIN_RECORD_BYTES);
+	cr_expect_eq(line[bytes - 1], '\n');
+	for (size_t i = 0; i + 1 < bytes; i++)
+		cr_assert(line[i] >= 0x20 && line[i] < 0x7f, "byte %d at %zu", line[i], i);
+	struct aj_chain_record back;
+	cr_assert(aj_chain_read(line, bytes - 1, &back, why, sizeof why), "%s", why);
+	const char *key;
+	json_t *value;
+	json_object_foreach(doc, key, value)
+		cr_expect(json_equal(value, json_object_get(back.json, key)), "%s", key);
+	json_decref(back.json);
+	free(line);
+	return bytes;
+}
+
+Test(record, start)
+{
+	json_t *policy = json_pack("{s:s, s:s, s:[]}", "name", "snippet", "sha256", "abc", "files");
+	json_t *doc = aj_record_start(&request, policy), *user = json_object_get(doc, "user");
+	one_line(doc);
+	cr_expect_eq(number_of(doc, "v"), 1);
+	cr_expect_str_eq(text_of(doc, "event"), "start");
+	cr_expect_str_eq(text_of(doc, "id"), "unit");
+	cr_expect_str_eq(text_of(doc, "command"), "exec");
+	cr_expect_eq(number_of(doc, "pid"), getpid());
+	cr_expect_eq(number_of(user, "uid"), getuid());
+	cr_expect_eq(number_of(user, "gid"), getgid());
+	cr_expect_neq(number_of(user, "login"), UINT32_MAX, "unset is not an id");
+	cr_expect_eq(json_object_get(doc, "policy"), policy);
+	cr_expect_str_eq(text_of(doc, "code_sha256"), "4a1b21d876ae00c8ed5c4d1cde09c61f8a61b50fe370a801b10c339831f370ab");
+	cr_expect_null(json_object_get(doc, "argv"));
+	cr_expect_null(json_object_get(doc, "status"));
+	cr_expect_null(json_object_get(doc, "truncated"));
+	cr_expect_eq(text_of(doc, "cwd")[0], '/');
+	int year, ms, at = 0;
+	cr_expect_eq(sscanf(text_of(doc, "time"), "%4d-%*2d-%*2dT%*2d:%*2d:%*2d.%3dZ%n", &year, &ms, &at), 2);
+	cr_expect_eq(at, 24);
+	json_decref(doc);
+	json_decref(policy);
+}
+
+Test(record, command)
+{
+	request.snippet = plan.snippet = plan.capture = false;
+	request.code = NULL;
+	json_t *doc = aj_record_end(&request, NULL, &plan, &result), *list = json_object_get(doc, "argv");
+	one_line(doc);
+	cr_expect_str_eq(text_of(doc, "command"), "run");
+	cr_expect_eq(json_array_size(list), 3);
+	cr_expect_str_eq(json_string_value(json_array_get(list, 2)), "id");
+	cr_expect_null(json_object_get(doc, "code_sha256"));
+	cr_expect_null(json_object_get(doc, "claimed"), "a command claims nothing");
+	cr_expect(json_is_null(json_object_get(doc, "policy")));
+	cr_expect(json_is_null(json_object_get(json_object_get(doc, "usage"), "output_bytes")), "it went past us");
+	json_decref(doc);
+}
+
+Test(record, end)
+{
+	claim(json_pack("{s:s, s:[s,s], s:[]}", "status", "ok", "imports", "math", "re", "errors"));
+	result.limit_hit = "wall_clock";
+	result.status = AJ_STATUS_TIMEOUT;
+	result.exit_code = -1;
+	result.signal = 9;
+	result.out.total_bytes = 3;
+	json_t *doc = aj_record_end(&request, NULL, &plan, &result), *usage = json_object_get(doc, "usage");
+	one_line(doc);
+	cr_expect_str_eq(text_of(doc, "event"), "end");
+	cr_expect_str_eq(text_of(doc, "status"), "timeout");
+	cr_expect_str_eq(text_of(doc, "reason"), "finished");
+	cr_expect(json_is_null(json_object_get(doc, "exit_code")));
+	cr_expect_eq(number_of(doc, "signal"), 9);
+	cr_expect_eq(number_of(usage, "wall_ms"), 2);
+	cr_expect_eq(number_of(usage, "cpu_ms"), 1);
+	cr_expect_eq(number_of(usage, "peak_memory_bytes"), 4096);
+	cr_expect_eq(number_of(usage, "output_bytes"), 3);
+	cr_expect_str_eq(json_string_value(json_array_get(json_object_get(doc, "limits_hit"), 0)), "wall_clock");
+	cr_expect_str_eq(text_of(json_object_get(doc, "enforced"), "seccomp"), "allow-list");
+	cr_expect_null(json_object_get(doc, "imports"), "claims stay apart");
+	cr_expect_eq(json_array_size(json_object_get(json_object_get(doc, "claimed"), "imports")), 2);
+	cr_expect_eq(json_array_size(json_object_get(doc, "denials")), 0);
+	json_decref(doc);
+	result.status = AJ_STATUS_SETUP_ERROR;
+	doc = aj_record_end(&request, NULL, &plan, &result);
+	cr_expect_eq(json_object_size(json_object_get(doc, "enforced")), 0, "nothing ran");
+	json_decref(doc);
+}
+
+Test(record, denials)
+{
+	claim(json_pack("{s:s, s:[{s:s, s:s, s:i, s:s}, {s:s, s:b}, s, {s:[]}]}", "status", "rejected", "errors", "rule", "PY-IMPORT",
+	                "message", "Import of os", "line", 7, "by", "kernel", "rule", "PY-X", "message", 1, "text", "rule"));
+	json_t *doc = aj_record_end(&request, NULL, &plan, &result), *list = json_object_get(doc, "denials"),
+	       *first = json_array_get(list, 0);
+	one_line(doc);
+	cr_expect_eq(json_array_size(list), 2, "what has no rule is none");
+	cr_expect_str_eq(text_of(first, "by"), "layer", "whatever is claimed");
+	cr_expect_str_eq(text_of(first, "rule"), "PY-IMPORT");
+	cr_expect_str_eq(text_of(first, "message"), "Import of os");
+	cr_expect_eq(number_of(first, "line"), 7);
+	json_decref(doc);
+	json_decref(result.claim);
+	claim(json_pack("{s:s, s:{s:s}}", "status", "error", "error", "rule", "PY-PRIVATE"));
+	doc = aj_record_end(&request, NULL, &plan, &result);
+	cr_expect_str_eq(text_of(json_array_get(json_object_get(doc, "denials"), 0), "rule"), "PY-PRIVATE");
+	json_decref(doc);
+}
+
+Test(record, hostile_bytes)
+{
+	char bytes[256];
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)(255 - i);
+	char *hostile[] = { bytes, "\033[2J", "\xc3\xa4\xf0\x9f\x92\xa9\xed\xa0\x80\x7f", "\"}\n{\"v\":1,\"hash\":\"\\", "", NULL };
+	request.snippet = plan.snippet = false;
+	request.argv = hostile;
+	request.id = bytes;
+	memcpy(result.reason, bytes, sizeof bytes);
+	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "network", bytes };
+	json_t *doc = aj_record_end(&request, NULL, &plan, &result), *list = json_object_get(doc, "argv");
+	one_line(doc);
+	cr_expect_str_eq(json_string_value(json_array_get(list, 1)), "\033[2J");
+	cr_expect_str_eq(json_string_value(json_array_get(list, 2)), "\xc3\xa4\xf0\x9f\x92\xa9\\xed\\xa0\\x80\\x7f");
+	cr_expect_str_eq(json_string_value(json_array_get(list, 3)), hostile[3]);
+	cr_expect_eq(json_array_size(list), 5);
+	cr_expect_null(json_object_get(doc, "truncated"));
+	json_decref(doc);
+	/* NUL only comes in claims. */
+	request.snippet = plan.snippet = true;
+	claim(json_object());
+	json_object_set_new(result.claim, "imports", json_pack("[o]", json_stringn("a\0b", 3)));
+	doc = aj_record_end(&request, NULL, &plan, &result);
+	one_line(doc);
+	cr_expect_eq(json_string_length(json_array_get(json_object_get(json_object_get(doc, "claimed"), "imports"), 0)), 3);
+	json_decref(doc);
+}
+
+/* Everything as large as can be, in bytes that take the most room each. */
+Test(record, nothing_exceeds_the_line)
+{
+	static const char *const fill[] = { "x", "\001", "\xf0\x9f\x92\xa9", "\xff", "\"", "" };
+	for (size_t f = 0; f < sizeof fill / sizeof *fill; f++) {
+		enum { BYTES = 1 << 20 };
+		size_t n = strlen(fill[f]);
+		char *wide = calloc(1, BYTES + 1), *many[8000] = { "sh" };
+		for (size_t i = 0; n && i + n <= BYTES; i += n)
+			memcpy(wide + i, fill[f], n);
+		for (size_t i = 1; i + 1 < sizeof many / sizeof *many; i++)
+			many[i] = i < 3 ? wide : "";
+		request.id = wide;
+		request.argv = many;
+		snprintf(result.reason, sizeof result.reason, "%s", wide);
+		plan.enforced.count = 0;
+		for (size_t i = 0; i < 100; i++)
+			*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ aj_printf(&arena, "wall%zu", i), wide };
+		json_t *list = json_array(), *imports = json_array(), *text = n ? json_stringn(wide, BYTES / 2 / n * n) : NULL;
+		if (!text)
+			text = json_string("?");
+		for (size_t i = 0; i < 2000; i++) {
+			json_array_append_new(list, json_pack("{s:O, s:O, s:I}", "rule", text, "message", text, "line",
+			                                      (json_int_t)INT64_MIN));
+			json_array_append(imports, text);
+		}
+		claim(json_pack("{s:o, s:o}", "errors", list, "imports", imports));
+		json_t *policy = json_pack("{s:O, s:O, s:[O,O]}", "name", text, "sha256", text, "files", text, text);
+		for (int snippet = 0; snippet < 2; snippet++) {
+			request.snippet = plan.snippet = snippet;
+			json_t *doc = aj_record_end(&request, policy, &plan, &result);
+			size_t bytes = one_line(doc);
+			cr_expect(json_is_true(json_object_get(doc, "truncated")), "`%s`: %zu bytes", fill[f], bytes);
+			cr_expect_eq(json_object_get(doc, "argv_sha256") != NULL, !snippet);
+			json_decref(doc);
+		}
+		json_decref(policy);
+		json_decref(text);
+		json_decref(result.claim);
+		result.claim = NULL;
+		free(wide);
+	}
+}
