@@ -1,0 +1,73 @@
+#!/bin/sh
+# Runs and the audit trail: what is recorded, what happens when it cannot be, and that no jail reaches it.
+# The trail's own files and their verification are e2e/audit.sh's.
+. "$(dirname "$0")/../lib.sh"
+
+mkdir -m 700 "$T/log"
+LOG=$T/log/trail.jsonl
+site() { # DESTINATION
+	printf '[audit]\ndestination = "%s"\n' "$1" >"$T/site.toml"
+}
+line() { # N: that line of the trail becomes the result that field and expect look at
+	sed -n "$1p" "$LOG" >"$T/out"
+}
+site "file:$LOG"
+printf 'extends = "snippet"\n[audit]\non_failure = "flag"\n' >"$T/flag.toml"
+printf 'extends = "snippet"\n[audit]\nrequired = true\n' >"$T/required.toml"
+
+json "a snippet is recorded" 0 audit.recorded=true -- exec --config "$T/site.toml" --id one -c 'import math; math.floor(2.5)'
+line 1
+check "its start" expect event=start id=one command=exec policy.name=snippet "policy.sha256~^[0-9a-f]{64}$" "code_sha256~^[0-9a-f]{64}$" seq=1
+line 2
+check "its end" expect event=end id=one status=ok exit_code=0 'claimed.imports=["math"]' seq=2
+json "a refused snippet" 126 status=rejected -- exec --config "$T/site.toml" -c 'import os'
+line 4
+check "its denial" expect status=rejected denials.0.by=layer denials.0.rule=PY-IMPORT denials.0.line=1
+json "a command with hostile words" 3 audit.recorded=true -- run --config "$T/site.toml" -- sh -c 'exit 3' "$(printf 'a\nb\033[2J\377"}')"
+line 6
+check "its words" expect status=error exit_code=3 'argv.3~^a' 'argv.3~xff' 'cwd~^/'
+text "a time limit" 124 "" exec --config "$T/site.toml" --timeout 300ms -c 'while True: pass'
+line 8
+check "its end says so" expect status=timeout 'limits_hit=["wall_clock"]'
+text "options are recorded" 0 "" exec --config "$T/site.toml" --memory 64M -c 1
+line 10
+check "by name and value" expect 'policy.options=["--memory=64M"]'
+text "the trail is whole" 0 'whole: records 10, runs begun 5' audit verify "$LOG"
+text "a dry run is no run" 0 "" exec --config "$T/site.toml" --dry-run -c 1
+text "and leaves no record" 0 'records 10' audit verify "$LOG"
+text "without a destination nothing is said" 0 "" exec --json -c 1
+silent "nor claimed" '"audit"'
+
+# The jail cannot reach it.
+text "a bind of its folder" 125 'the jail would see the audit trail' run --config "$T/site.toml" --bind "$T/log" -- true
+text "a bind from above" 125 'the jail would see the audit trail' run --config "$T/site.toml" --bind "$T:/opt/x" -- true
+text "control: another folder" 0 "" run --config "$T/site.toml" --bind "$T/home:/opt/x" -- true
+
+# It cannot be written: refuse, or flag.
+before=$(wc -l <"$LOG")
+chmod 0666 "$LOG"
+text "a trail that others write is no trail" 125 'may be written to by others' exec --config "$T/site.toml" -c 'print("ran")'
+silent "nothing ran" '^ran$'
+text "the policy may want the run all the same" 0 'warning: this run is not whole in the audit trail' exec --config "$T/site.toml" --policy-file "$T/flag.toml" -c 'print("ran")'
+says "it ran" '^ran$'
+json "the result is flagged" 0 audit.recorded=false 'audit.error~may be written' -- exec --config "$T/site.toml" --policy-file "$T/flag.toml" -c 1
+chmod 0600 "$LOG"
+is "nothing was written meanwhile" "$before" "$(wc -l <"$LOG")"
+printf '{"half' >>"$LOG"
+text "a broken trail is not continued" 125 'audit verify' exec --config "$T/site.toml" -c 1
+site "file:$T/none/trail.jsonl"
+text "a folder that is not there" 125 'audit: ' run --config "$T/site.toml" -- true
+site "file:relative"
+text "a relative path" 2 'site.toml:2:1: error AJ004: .*destination' run --config "$T/site.toml" -- true
+site none
+text "a policy that needs a trail" 125 'wants every run recorded' exec --config "$T/site.toml" --policy-file "$T/required.toml" -c 1
+site "file:$T/log/second.jsonl"
+text "control: and has one" 0 "" exec --config "$T/site.toml" --policy-file "$T/required.toml" -c 1
+i=0
+while [ $i -lt 12 ]; do
+	"$AJ" exec --config "$T/site.toml" -c "$i" >/dev/null 2>&1 &
+	i=$((i + 1))
+done
+wait
+text "runs side by side share it" 0 'whole: records 26, runs begun 13' audit verify "$T/log/second.jsonl"
+finish
