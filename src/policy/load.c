@@ -102,7 +102,9 @@ static int take_locks(struct stack *s, const struct aj_toml *value, const char *
 		if (item->kind != AJ_TOML_STRING)
 			r = aj_diag_error(s->diags, &at, AJ_E_TYPE, "an item of `lock` is %s and must be a string", aj_toml_kind_name(item->kind));
 		else if (!aj_policy_lock(item->text, lock)) {
-			const char *meant = aj_key_suggest(aj_policy_keys, item->text);
+			const char *meant = aj_section_suggest(aj_policy_keys, item->text, s->diags->arena);
+			if (!meant)
+				meant = aj_key_suggest(aj_policy_keys, item->text);
 			r = aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "`lock`: there is no key or section `%s`", item->text);
 			if (meant)
 				aj_diag_advise(s->diags, "did you mean `%s`?", meant);
@@ -283,6 +285,7 @@ static int load_parent(struct stack *s, const struct aj_source *source, const st
 
 static int load_chain(struct stack *s, const struct aj_source *source, enum trust trust)
 {
+	int r = 0;
 	for (size_t i = 0; i < source->root.count; i++) {
 		const struct aj_toml *entry = &source->root.children[i];
 		struct aj_origin at = { source->file, entry->line, entry->column };
@@ -294,11 +297,10 @@ static int load_chain(struct stack *s, const struct aj_source *source, enum trus
 		if (s->depth == CHAIN_MAX)
 			return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "more than %d policies extend one another", CHAIN_MAX);
 		s->chain[s->depth++] = aj_strdup(s->diags->arena, source->sha256);
-		if (load_parent(s, source, entry, trust) < 0)
-			return -1;
+		r |= load_parent(s, source, entry, trust); /* if it fails: this file's own errors are shown as well */
 	}
 	s->loaded->policy.description = ""; /* the one thing that is not inherited */
-	return apply(s, source, trust);
+	return apply(s, source, trust) | r;
 }
 
 /* --- the command line --- */
@@ -322,7 +324,7 @@ static int apply_settings(struct stack *s, const struct aj_ask *ask)
 			wrong = aj_key_set_text(key, &next, s->diags->arena, setting->value);
 		*AJ_PUSH(s->diags->arena, &s->loaded->policy.options) = aj_printf(s->diags->arena, "%s=%s", setting->option, setting->value);
 		if (wrong) {
-			r = aj_diag_error(s->diags, &at, AJ_E_VALUE, "`%s` is %s", setting->value, wrong);
+			r = aj_diag_error(s->diags, &at, AJ_E_VALUE, "`%s`: %s", setting->value, wrong);
 			continue;
 		}
 		r |= loosened(s, k, &next, OF_USER, &at, &before);
@@ -412,8 +414,7 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 	r |= apply_ceilings(&s);
 	if (loaded->policy.cpu_ms == AJ_AS_WALL)
 		loaded->policy.cpu_ms = loaded->policy.wall_ms;
-	if (r == 0)
-		aj_policy_contradictions(loaded, diags);
+	aj_policy_contradictions(loaded, diags);
 	return diags->errors ? -1 : r;
 }
 

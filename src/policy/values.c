@@ -165,7 +165,7 @@ static const char *range_text(const struct aj_key *key, struct aj_arena *arena)
 static const char *set_quantity(const struct aj_key *key, void *base, struct aj_arena *arena, uint64_t value)
 {
 	if (value == 0 && key->none)
-		return aj_printf(arena, "0 is no limit that can be kept; %s (\"none\" means without a limit)", range_text(key, arena));
+		return aj_printf(arena, "no limit that anything could keep: %s (which means without a limit)", range_text(key, arena));
 	if (value < key->min || value > key->max)
 		return aj_printf(arena, "out of range: %s", range_text(key, arena));
 	*(uint64_t *)field(key, base) = value;
@@ -304,7 +304,7 @@ static int bad_value(const struct aj_key *key, const struct aj_toml *value, cons
 {
 	const char *shown = value->kind == AJ_TOML_STRING ? aj_toml_quote(value->text, diags->arena)
 	                                                  : aj_printf(diags->arena, "%ld", value->integer);
-	aj_diag_error(diags, at, AJ_E_VALUE, "`%s`: %s is %s", key->name, shown, wrong);
+	aj_diag_error(diags, at, AJ_E_VALUE, "`%s`: %s: %s", key->name, shown, wrong);
 	if (value->kind == AJ_TOML_STRING && key->names) {
 		const char *meant = aj_suggest(value->text, name_at, key->names, names_count(key));
 		if (meant)
