@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "policy/bind.h"
 
 /* Setters return NULL, or what is wrong with the value. */
 typedef const char *set_fn(struct aj_options *o, const char *value);
@@ -130,57 +131,30 @@ static const char *add_input(struct aj_options *o, const char *v)
 	return NULL;
 }
 
-static bool normal_path(const char *path)
-{
-	if (path[0] != '/' || path[1] == '\0')
-		return false;
-	for (const char *at = path; (at = strchr(at, '/')); at++) {
-		size_t bytes = strcspn(at + 1, "/");
-		if (bytes == 0 || (bytes <= 2 && strncmp(at + 1, "..", bytes) == 0))
-			return false;
-	}
-	return true;
-}
-
-static const char *add_bind_as(struct aj_options *o, const char *v, const char *default_prefix)
-{
-	char *source = aj_strdup(o->arena, v), *target = strchr(source, ':'), *mode = NULL;
-	if (target) {
-		*target++ = '\0';
-		if (target[0] != '/') { /* a path in the jail starts with a slash: this is the mode */
-			mode = target;
-			target = NULL;
-		} else if ((mode = strchr(target, ':'))) {
-			*mode++ = '\0';
-		}
-	}
-	struct aj_bind bind = { .source = source, .target = target ? target : source };
-	if (mode && strcmp(mode, "rw") == 0)
-		bind.writable = true;
-	else if (mode && strcmp(mode, "ro") != 0)
-		return "with a mode that is neither ro nor rw";
-	if (!*source)
-		return "without a host path";
-	if (!target && default_prefix) {
-		const char *name = strrchr(source, '/');
-		bind.target = aj_printf(o->arena, "%s/%s", default_prefix, name ? name + 1 : source);
-	}
-	if (bind.writable && default_prefix)
-		return "an input file is always read-only";
-	if (!normal_path(bind.target))
-		return "not HOST:JAIL with an absolute path in the jail (no `.`, `..` or `//` in it)";
-	*AJ_PUSH(o->arena, &o->request.binds) = bind;
-	return NULL;
-}
-
 static const char *add_bind(struct aj_options *o, const char *v)
 {
-	return add_bind_as(o, v, NULL);
+	struct aj_bind bind;
+	const char *wrong = aj_bind_parse(o->arena, v, &bind);
+	if (!wrong)
+		*AJ_PUSH(o->arena, &o->request.binds) = bind;
+	return wrong;
 }
 
 static const char *add_file(struct aj_options *o, const char *v)
 {
-	return add_bind_as(o, v, "/input");
+	const char *rest = strchrnul(v, ':');
+	if (rest[0] != ':' || rest[1] != '/') { /* no path in the jail: it gets its own name below /input */
+		const char *source = aj_strndup(o->arena, v, (size_t)(rest - v)), *slash = strrchr(source, '/');
+		if (*source)
+			v = aj_printf(o->arena, "%s:/input/%s%s", source, slash ? slash + 1 : source, rest);
+	}
+	struct aj_bind bind;
+	const char *wrong = aj_bind_parse(o->arena, v, &bind);
+	if (!wrong && bind.writable)
+		wrong = "an input file is always read-only";
+	if (!wrong)
+		*AJ_PUSH(o->arena, &o->request.binds) = bind;
+	return wrong;
 }
 
 static const char *set_chdir(struct aj_options *o, const char *v)

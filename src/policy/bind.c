@@ -1,0 +1,40 @@
+/* Reads a bind's text: where on the host, where in the jail, and whether it can be written.
+ * It looks at no file and expands nothing; a path in the jail that is not spelled plainly is refused. */
+#include "policy/bind.h"
+
+#include <string.h>
+
+bool aj_jail_path_valid(const char *path)
+{
+	if (path[0] != '/' || path[1] == '\0')
+		return false;
+	for (const char *at = path; (at = strchr(at, '/')); at++) {
+		size_t bytes = strcspn(at + 1, "/");
+		if (bytes == 0 || (bytes <= 2 && strncmp(at + 1, "..", bytes) == 0))
+			return false;
+	}
+	return true;
+}
+
+const char *aj_bind_parse(struct aj_arena *arena, const char *text, struct aj_bind *ret)
+{
+	char *source = aj_strdup(arena, text), *target = strchr(source, ':'), *mode = NULL;
+	if (target) {
+		*target++ = '\0';
+		if (target[0] != '/') { /* a path in the jail starts with a slash: this is the mode */
+			mode = target;
+			target = NULL;
+		} else if ((mode = strchr(target, ':'))) {
+			*mode++ = '\0';
+		}
+	}
+	bool writable = mode && strcmp(mode, "rw") == 0;
+	if (mode && !writable && strcmp(mode, "ro") != 0)
+		return "with a mode that is neither ro nor rw";
+	if (!*source)
+		return "without a host path";
+	if (!aj_jail_path_valid(target ? target : source))
+		return "not HOST:JAIL with an absolute path in the jail (no `.`, `..` or `//` in it)";
+	*ret = (struct aj_bind){ .source = source, .target = target ? target : source, .writable = writable };
+	return NULL;
+}
