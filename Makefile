@@ -41,7 +41,7 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/jail
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
@@ -88,6 +88,11 @@ $B/probe: tests/probe.c
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $<
 
+# Runs a jail under a policy that its arguments spell out, for what no option sets.
+$B/jail: $B/tests/jail.o $(LIB_OBJS)
+	$(call SAY,LD,$@)
+	$Q$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
 $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
@@ -110,7 +115,7 @@ $B/gen/filters.o: $B/gen/filters.c
 	$Q$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Preloaded into the rootfs' Python: no sanitizer, no dependency but libc.
-build/guest.so: $(GUEST_SRCS) $(wildcard src/base/*.h src/sandbox/seccomp.h)
+build/guest.so: $(GUEST_SRCS) $(wildcard src/base/*.h) src/sandbox/seccomp.h src/policy/policy.h
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -Isrc -std=gnu11 -O2 $(WARN) -fPIC -fvisibility=hidden -shared -s \
 	    -D_FORTIFY_SOURCE=2 -fstack-protector-strong -Wl,-z,relro,-z,now -o $@ $(GUEST_SRCS)
