@@ -118,7 +118,9 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	}
 	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE;
 	row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", (writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0),
-	    writable ? "the caller's folder; what is changed in it stays changed" : "the caller's folder");
+	    policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
+	    : writable                                ? "the caller's folder; what is changed in it stays changed"
+	                                              : "the caller's folder");
 	return 0;
 }
 
