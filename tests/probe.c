@@ -1143,11 +1143,11 @@ static int play_runner(void)
 		filter_bytes[walls] = bytes;
 	}
 	lie_before_armed(evil);
-	/* `last-only` leaves the denied groups out; `one-more` installs the first one twice. */
-	for (int i = strcmp(evil, "last-only") == 0 ? walls - 1 : 0; i < walls; i++)
-		install_filter(filters[i], filter_bytes[i]);
+	/* `last-only` leaves the denied groups out; `one-more` installs one of them twice. */
 	if (strcmp(evil, "one-more") == 0)
 		install_filter(filters[0], filter_bytes[0]);
+	for (int i = strcmp(evil, "last-only") == 0 ? walls - 1 : 0; i < walls; i++)
+		install_filter(filters[i], filter_bytes[i]);
 	put_frame('A', "");
 	char *code = code_of(take_frame('Q', &bytes));
 	for (char *save = NULL, *word = strtok_r(code, " \n", &save); word && count < 63; word = strtok_r(NULL, " \n", &save))

@@ -77,6 +77,7 @@ Test(handshake, unterminated_strings)
 	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 1);
 	cr_expect_eq(strlen(msg.step), sizeof msg.step - 1);
 	cr_expect_eq(strlen(msg.cause), sizeof msg.cause - 1);
+	cr_expect_eq(strlen(msg.fix), sizeof msg.fix - 1);
 }
 
 Test(handshake, nothing_there_yet)
