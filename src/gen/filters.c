@@ -31,7 +31,8 @@ int main(void)
 	printf("/* Generated from plan/syscalls.c by gen/filters.c. */\n#include \"sandbox/seccomp.h\"\n\n");
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int n = 0; n < NETWORKS; n++)
-			if (print_filter("filter", p, n, aj_filter_compile((enum aj_profile)p, (enum aj_network)n, insns, ROOM, &err), &err) < 0)
+			if (print_filter("filter", p, n,
+			                 aj_filter_compile((enum aj_profile)p, (enum aj_network)n, insns, ROOM, &err), &err) < 0)
 				return 1;
 	for (int g = 0; g < AJ_DENY_GROUPS; g++)
 		if (print_filter("denied", g, 0, aj_filter_compile_denied(1ULL << g, insns, ROOM, &err), &err) < 0)

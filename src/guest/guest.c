@@ -107,7 +107,8 @@ static char *take_walls(struct aj_filter *ret_walls, size_t *ret_count)
 		}
 		if (count == AJ_FILTERS_MAX)
 			_exit(EXIT_BROKEN);
-		ret_walls[count++] = (struct aj_filter){ (const struct sock_filter *)body, (unsigned short)(bytes / sizeof(struct sock_filter)) };
+		ret_walls[count++] = (struct aj_filter){ (const struct sock_filter *)body,
+			                                 (unsigned short)(bytes / sizeof(struct sock_filter)) };
 	}
 }
 

@@ -29,8 +29,8 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		        policy->name, policy->rootfs);
 		aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
 	} else if (policy->uid == 0 || policy->uid >= NOBODY) {
-		aj_fail(err, AJ_EXIT_USAGE, "identity", 0, "policy `%s` wants uid %lu in the jail: 1 to 65533 can be had", policy->name,
-		        policy->uid);
+		aj_fail(err, AJ_EXIT_USAGE, "identity", 0, "policy `%s` wants uid %lu in the jail: 1 to 65533 can be had",
+		        policy->name, policy->uid);
 	}
 	return err->exit_code ? -1 : 0;
 }
@@ -174,13 +174,15 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
 	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
 	                                          : "none: the policy gives the host's network, its abstract sockets included";
-	static const char *const workspaces[] = { "", ", read-only workspace", ", none for the workspace: not built yet, so nothing would run",
+	static const char *const workspaces[] = { "", ", read-only workspace",
+		                                  ", none for the workspace: not built yet, so nothing would run",
 		                                  ", writable workspace" };
 	const char *tree = strcmp(policy->rootfs, "host") == 0 ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
 	const char *filter = aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile));
 	for (int i = 0; i < AJ_DENY_GROUPS; i++)
 		if (plan->deny & 1ULL << i)
-			filter = aj_printf(arena, "%s%s %s", filter, plan->deny & ((1ULL << i) - 1) ? "" : ", without", aj_deny_name(1ULL << i));
+			filter = aj_printf(arena, "%s%s %s", filter, plan->deny & ((1ULL << i) - 1) ? "" : ", without",
+			                   aj_deny_name(1ULL << i));
 	const struct aj_enforced rows[] = {
 		{ "namespaces", "user pid mount ipc uts cgroup" },
 		{ "network", net },
@@ -216,11 +218,10 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	    (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
 		return -1;
 	command_line(plan, arena, policy, request);
-	if (!request->snippet || !request->code)
-		; /* nothing to look into */
-	else if (policy->layer)
+	bool has_code = request->snippet && request->code;
+	if (has_code && policy->layer)
 		preload_allowed(plan, arena, policy, request);
-	else
+	else if (has_code)
 		preload_named(plan, arena, request);
 	walls(plan, arena, policy);
 	return 0;

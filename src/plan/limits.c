@@ -37,7 +37,8 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 {
 	bool memory_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_MEMORY);
 	bool pids_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_PIDS);
-	bool refused = policy->enforce == AJ_ENFORCE_STRICT && ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group));
+	bool refused = policy->enforce == AJ_ENFORCE_STRICT &&
+	               ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group));
 	if (refused && !plan->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the policy wants memory and process limits by cgroup, but %s",
 		        host->cgroup_why ? host->cgroup_why : "the cgroup lacks these controllers");

@@ -92,22 +92,23 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	for (size_t j = 0; j < count; j++)
 		if (strcmp(b->target, covered[j]) == 0 ||
 		    (j > 0 && strncmp(b->target, covered[j], strlen(covered[j])) == 0 && b->target[strlen(covered[j])] == '/'))
-			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)", b->target,
-			               covered[j]);
+			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)",
+			               b->target, covered[j]);
 	if (workspace && strcmp(b->target, AJ_WORKSPACE) == 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
 	row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, (b->writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0), why);
 	return 0;
 }
 
-static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
-                     struct aj_error *err)
+static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                     const struct aj_request *request, struct aj_error *err)
 {
 	const char *source = request->workspace;
 	if (policy->workspace == AJ_WORKSPACE_NONE && !source)
 		return 0;
 	if (policy->workspace == AJ_WORKSPACE_NONE) {
-		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown", policy->name, source);
+		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown",
+		        policy->name, source);
 		aj_advise(err, "use a policy with a workspace, or leave the folder out");
 		return -1;
 	}
@@ -133,7 +134,8 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 		struct aj_bind bind;
 		const char *wrong = aj_bind_parse(arena, policy->binds.items[i], &bind);
 		if (wrong)
-			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` of policy `%s`: %s", policy->binds.items[i], policy->name, wrong);
+			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` of policy `%s`: %s", policy->binds.items[i],
+			               policy->name, wrong);
 		if (add_bind(plan, arena, &bind, has_workspace, "asked for by the policy", err) < 0)
 			return -1;
 	}
@@ -149,7 +151,8 @@ static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 	for (size_t i = 0; i < policy->masks.count; i++) {
 		const char *target = policy->masks.items[i];
 		if (!aj_jail_path_valid(target))
-			return aj_fail(err, AJ_EXIT_USAGE, "mask", 0, "`%s` of policy `%s` is not an absolute path in the jail (no `.`, `..` or `//` in it)",
+			return aj_fail(err, AJ_EXIT_USAGE, "mask", 0,
+			               "`%s` of policy `%s` is not an absolute path in the jail (no `.`, `..` or `//` in it)",
 			               target, policy->name);
 		row(plan, arena, AJ_MOUNT_MASK, target, "", AJ_RO | AJ_NOEXEC, "hidden by the policy");
 	}
@@ -169,7 +172,8 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		host_programs(plan, arena, host, policy->network == AJ_NET_HOST);
 	} else {
 		const char *rootfs = request->rootfs ? request->rootfs : "ROOTFS";
-		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs), AJ_RO | AJ_FOLLOW, "Python and nothing else");
+		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs), AJ_RO | AJ_FOLLOW,
+		    "Python and nothing else");
 		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the loader looks");
 		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the loader is");
 	}

@@ -52,14 +52,14 @@ static const char *in_a_group(const struct asked *a, bool limited, unsigned cont
 
 static const char *memory_cgroup(const struct asked *a, int *ret_exit_code, const char **ret_fix)
 {
-	return in_a_group(a, a->policy->memory_bytes != 0, AJ_CGROUP_MEMORY, "the policy sets no memory limit that a cgroup could enforce",
-	                  ret_exit_code, ret_fix);
+	return in_a_group(a, a->policy->memory_bytes != 0, AJ_CGROUP_MEMORY,
+	                  "the policy sets no memory limit that a cgroup could enforce", ret_exit_code, ret_fix);
 }
 
 static const char *pids_cgroup(const struct asked *a, int *ret_exit_code, const char **ret_fix)
 {
-	return in_a_group(a, a->policy->pids != 0, AJ_CGROUP_PIDS, "the policy sets no limit on processes that a cgroup could enforce",
-	                  ret_exit_code, ret_fix);
+	return in_a_group(a, a->policy->pids != 0, AJ_CGROUP_PIDS,
+	                  "the policy sets no limit on processes that a cgroup could enforce", ret_exit_code, ret_fix);
 }
 
 static const char *network(const struct asked *a, int *ret_exit_code, const char **ret_fix)

@@ -34,8 +34,8 @@ static int may_change(int root, int dir, bool *ret, bool *ret_mount_root)
 {
 	struct statx of_root, of_dir;
 	struct statvfs fs;
-	if (statx(root, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_root) < 0 || statx(dir, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_dir) < 0 ||
-	    fstatvfs(dir, &fs) < 0)
+	if (statx(root, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_root) < 0 ||
+	    statx(dir, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_dir) < 0 || fstatvfs(dir, &fs) < 0)
 		return -1;
 	*ret = of_root.stx_mnt_id != of_dir.stx_mnt_id && !(fs.f_flag & ST_RDONLY);
 	*ret_mount_root = of_dir.stx_attributes & STATX_ATTR_MOUNT_ROOT;
@@ -75,8 +75,8 @@ static int absent(int root, int dir, const char *target, int above_bytes, struct
 		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "look at the folder above `%s`", target);
 	if (!changeable)
 		return 0;
-	aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%s` does not exist, and the jail could make it: `%.*s` is writable in there", target,
-	        above_bytes, target);
+	aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%s` does not exist, and the jail could make it: `%.*s` is writable in there",
+	        target, above_bytes, target);
 	aj_advise(err, "make an empty file or folder there first, show `%.*s` read-only, or leave that mask out", above_bytes, target);
 	return -1;
 }
@@ -99,8 +99,8 @@ int aj_mask_apply(int root, int blanks, const char *target, struct aj_error *err
 		if (next < 0 || fstat(next, &st) < 0)
 			return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "open `%.*s`", above_bytes + 1 + (int)bytes, target);
 		if (S_ISLNK(st.st_mode)) {
-			aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%.*s` is a symlink, so `%s` would hide nothing", above_bytes + 1 + (int)bytes,
-			        target, target);
+			aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%.*s` is a symlink, so `%s` would hide nothing",
+			        above_bytes + 1 + (int)bytes, target, target);
 			aj_advise(err, "mask the place itself that the link leads to");
 			return -1;
 		}

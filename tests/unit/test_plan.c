@@ -528,7 +528,8 @@ Test(plan, binds_of_the_policy_come_first)
 Test(plan, workspace)
 {
 	BOTH_KINDS(snippet) {
-		for (int mode = AJ_WORKSPACE_READ_ONLY; mode <= AJ_WORKSPACE_READ_WRITE; mode += AJ_WORKSPACE_READ_WRITE - AJ_WORKSPACE_READ_ONLY) {
+		for (int mode = AJ_WORKSPACE_READ_ONLY; mode <= AJ_WORKSPACE_READ_WRITE;
+		     mode += AJ_WORKSPACE_READ_WRITE - AJ_WORKSPACE_READ_ONLY) {
 			prepare(snippet);
 			policy.workspace = (enum aj_workspace)mode;
 			cr_expect_eq(build(), -1, "without a folder");
@@ -542,8 +543,8 @@ Test(plan, workspace)
 			cr_expect_eq(w->flags, (mode == AJ_WORKSPACE_READ_ONLY ? AJ_RO : 0) | (snippet ? AJ_NOEXEC : 0), "%u", w->flags);
 			cr_expect(mount_at("/workspace/.git") > w, "what is bound into it lies on top");
 			cr_expect_str_eq(plan.chdir, "/workspace");
-			cr_expect(strstr(enforced("filesystem"), mode == AJ_WORKSPACE_READ_ONLY ? ", read-only w" : ", writable w"), "%s",
-			          enforced("filesystem"));
+			cr_expect(strstr(enforced("filesystem"), mode == AJ_WORKSPACE_READ_ONLY ? ", read-only w" : ", writable w"),
+			          "%s", enforced("filesystem"));
 			request.chdir = "/tmp";
 			must_build();
 			cr_expect_str_eq(plan.chdir, "/tmp");
@@ -977,8 +978,8 @@ Test(plan, dump_shows_what_will_be_done)
 	*AJ_PUSH(&arena, &policy.masks) = "/work/.env";
 	must_build();
 	text = dump();
-	static const char *const more[] = { "denied all the same: threads\n  clone arg0&0x10000==0x10000", "denied all the same: memfd\n  memfd_create",
-		                            "  mask    /work/.env" };
+	static const char *const more[] = { "denied all the same: threads\n  clone arg0&0x10000==0x10000",
+		                            "denied all the same: memfd\n  memfd_create", "  mask    /work/.env" };
 	for (size_t i = 0; i < sizeof more / sizeof *more; i++)
 		cr_expect(strstr(text, more[i]), "no `%s` in the plan", more[i]);
 	free(text);

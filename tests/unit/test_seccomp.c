@@ -519,7 +519,8 @@ Test(seccomp, a_group_only_takes_away)
 		for (int g = 0; g < AJ_DENY_GROUPS; g++)
 			for (int nr = 0; nr < 512; nr++)
 				for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
-					const uint64_t args[6] = { values[v], values[v], values[v], values[v], values[v], values[v] };
+					const uint64_t args[6] = { values[v], values[v], values[v],
+						                   values[v], values[v], values[v] };
 					int alone = answer((enum aj_profile)p, AJ_NET_HOST, NATIVE, nr, args);
 					int both = stacked(1ULL << g, (enum aj_profile)p, AJ_NET_HOST, NATIVE, nr, args);
 					cr_expect(both == alone || (both == EPERM && alone == ALLOW), "%s: %d: %d and %d",
@@ -527,10 +528,10 @@ Test(seccomp, a_group_only_takes_away)
 				}
 }
 
-#define DENIED(deny, where, want, name, ...)                                                  \
-	do {                                                                                  \
-		int got_ = stacked(deny, where, NATIVE, nr_of(name), ARGS(__VA_ARGS__));      \
-		cr_expect_eq(got_, want, "%s(%s): got %d", name, #__VA_ARGS__, got_);         \
+#define DENIED(deny, where, want, name, ...)                                             \
+	do {                                                                             \
+		int got_ = stacked(deny, where, NATIVE, nr_of(name), ARGS(__VA_ARGS__)); \
+		cr_expect_eq(got_, want, "%s(%s): got %d", name, #__VA_ARGS__, got_);    \
 	} while (0)
 
 Test(seccomp, denied_groups)
