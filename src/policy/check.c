@@ -35,7 +35,9 @@ static bool beneath(const char *path, const char *folder)
 
 static void network(const struct check *c)
 {
-	if (c->p->network != AJ_NET_ALLOW && c->p->allow.count) {
+	/* A later layer may take the network away from a list; a list may not come without its network. */
+	bool taken_away = c->loaded->layer[index_of("network.mode")] > c->loaded->layer[index_of("network.allow")] && c->p->network < AJ_NET_ALLOW;
+	if (c->p->network != AJ_NET_ALLOW && c->p->allow.count && !taken_away) {
 		aj_diag_error(c->diags, at(c, "network.allow"), AJ_E_CONTRADICTION, "hosts are allowed, but network.mode is %s (%s)",
 		              aj_key_value(&aj_policy_keys[index_of("network.mode")], c->p, c->diags->arena),
 		              aj_origin_text(at(c, "network.mode"), c->diags->arena));

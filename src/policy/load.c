@@ -24,6 +24,7 @@ struct stack {
 	bool explicit_file[AJ_KEYS_MAX];  /* by a file or an option, not by a built-in policy or a default */
 	const char *chain[CHAIN_MAX];     /* being loaded, to see cycles */
 	size_t depth;
+	unsigned layers;
 };
 
 /* --- one file's keys into a copy of the policy --- */
@@ -167,6 +168,7 @@ static void commit(struct stack *s, size_t k, const struct aj_policy *next, bool
 {
 	aj_key_copy(&aj_policy_keys[k], &s->loaded->policy, next);
 	s->explicit_file[k] = !built_in;
+	s->loaded->layer[k] = s->layers;
 }
 
 static int take_tables(struct stack *s, struct aj_policy *next, const struct aj_source *source, enum trust trust, bool *set, bool *lock)
@@ -200,6 +202,7 @@ static int apply(struct stack *s, const struct aj_source *source, enum trust tru
 	struct aj_origin before[AJ_KEYS_MAX];
 	bool set[AJ_KEYS_MAX] = { false }, lock[AJ_KEYS_MAX] = { false };
 	memcpy(before, s->loaded->at, sizeof before);
+	s->layers++;
 	for (size_t k = 0; k < aj_policy_key_count; k++)
 		aj_key_copy(&aj_policy_keys[k], &next, &s->loaded->policy);
 	int r = take_tables(s, &next, source, trust, set, lock);
@@ -308,6 +311,7 @@ static int load_chain(struct stack *s, const struct aj_source *source, enum trus
 static int apply_settings(struct stack *s, const struct aj_ask *ask)
 {
 	int r = 0;
+	s->layers++;
 	for (size_t i = 0; i < ask->settings.count; i++) {
 		const struct aj_setting *setting = &ask->settings.items[i];
 		const struct aj_key *key = aj_key_find(aj_policy_keys, setting->key);

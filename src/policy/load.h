@@ -24,6 +24,7 @@ struct aj_loaded {
 	/* By index in aj_policy_keys. */
 	struct aj_origin at[AJ_KEYS_MAX];
 	AJ_LIST(struct aj_origin) items_at[AJ_KEYS_MAX]; /* one for each item of a list */
+	unsigned layer[AJ_KEYS_MAX]; /* which layer set it last: 0 none, 1 the first that was loaded, and so on */
 	bool locked[AJ_KEYS_MAX];
 	struct aj_origin locked_at[AJ_KEYS_MAX];
 };

@@ -61,7 +61,8 @@ Test(bind, texts)
 Test(bind, paths_of_the_jail)
 {
 	static const char *const good[] = { "/a", "/a/b", "/.a", "/..a", "/a..", "/...", "/a b", "/\xc3\xa9" };
-	static const char *const bad[] = { "", "/", "a", "./a", "//", "//a", "/a/", "/a//b", "/.", "/..", "/./a", "/../a", "/a/.", "/a/../b" };
+	static const char *const bad[] = { "",      "/",  "a",   "./a",  "//",    "//a",  "/a/",
+		                           "/a//b", "/.", "/..", "/./a", "/../a", "/a/.", "/a/../b" };
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
 		cr_expect(aj_jail_path_valid(good[i]), "%s", good[i]);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
