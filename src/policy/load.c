@@ -129,6 +129,25 @@ static bool bound(const struct stack *s, size_t k, enum trust trust, struct aj_o
 	return false;
 }
 
+/* limits.cpu = "wall" moves with the clock. */
+static size_t cpu_key(void)
+{
+	return (size_t)(aj_key_find(aj_policy_keys, "limits.cpu") - aj_policy_keys);
+}
+
+static bool follows_wall(size_t k)
+{
+	return strcmp(aj_policy_keys[k].name, "limits.wall") == 0;
+}
+
+static const char *shown(const struct aj_key *key, const struct aj_policy *policy, struct aj_arena *arena)
+{
+	const char *text = aj_key_value(key, policy, arena);
+	if (strcmp(text, "\"wall\"") != 0)
+		return text;
+	return aj_printf(arena, "%s (%s)", text, aj_key_value(aj_key_find(aj_policy_keys, "limits.wall"), policy, arena));
+}
+
 static int loosened(struct stack *s, size_t k, const struct aj_policy *next, enum trust trust, const struct aj_origin *at,
                     const struct aj_origin *before)
 {
@@ -138,7 +157,7 @@ static int loosened(struct stack *s, size_t k, const struct aj_policy *next, enu
 	enum aj_order order = aj_key_compare(key, &s->loaded->policy, next, arena);
 	if (order == AJ_SAME || order == AJ_TIGHTER || key->looser == AJ_LOOSER_NEVER)
 		return 0;
-	const char *old = aj_key_value(key, &s->loaded->policy, arena), *new = aj_key_value(key, next, arena);
+	const char *old = shown(key, &s->loaded->policy, arena), *new = shown(key, next, arena);
 	if (trust == LOCAL) {
 		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY, "`%s` = %.150s %s than %.150s (%s), and a policy of the working directory may only tighten",
 		              key->name, new, order == AJ_LOOSER ? "is looser" : "is not tighter", old, aj_origin_text(before, arena));
@@ -151,17 +170,6 @@ static int loosened(struct stack *s, size_t k, const struct aj_policy *next, enu
 	              order == AJ_LOOSER ? "is looser" : "is not tighter", old, aj_origin_text(before, arena), aj_origin_text(&by, arena));
 	aj_diag_advise(s->diags, "keep it, make it tighter, or ask whoever owns %s", by.file);
 	return -1;
-}
-
-/* limits.cpu = "wall" moves with the clock. */
-static size_t cpu_key(void)
-{
-	return (size_t)(aj_key_find(aj_policy_keys, "limits.cpu") - aj_policy_keys);
-}
-
-static bool follows_wall(size_t k)
-{
-	return strcmp(aj_policy_keys[k].name, "limits.wall") == 0;
 }
 
 static void commit(struct stack *s, size_t k, const struct aj_policy *next, bool built_in)
@@ -207,10 +215,12 @@ static int apply(struct stack *s, const struct aj_source *source, enum trust tru
 		aj_key_copy(&aj_policy_keys[k], &next, &s->loaded->policy);
 	int r = take_tables(s, &next, source, trust, set, lock);
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
-		if (set[k])
-			r |= loosened(s, k, &next, trust, &s->loaded->at[k], &before[k]);
-		if (set[k] && follows_wall(k) && !set[cpu_key()])
-			r |= loosened(s, cpu_key(), &next, trust, &s->loaded->at[k], &before[cpu_key()]);
+		if (!set[k])
+			continue;
+		int worse = loosened(s, k, &next, trust, &s->loaded->at[k], &before[k]);
+		if (worse == 0 && follows_wall(k) && !set[cpu_key()])
+			worse = loosened(s, cpu_key(), &next, trust, &s->loaded->at[k], &before[cpu_key()]);
+		r |= worse;
 	}
 	for (size_t k = 0; k < aj_policy_key_count; k++)
 		if (set[k])
@@ -250,7 +260,7 @@ static int find_named(struct stack *s, const char *name, const struct aj_origin 
 		if (r <= 0)
 			return r;
 	}
-	if (aj_source_builtin(ret, name) == 0)
+	if (aj_source_builtin(ret, name, s->diags->arena) == 0)
 		return 0;
 	size_t count = 0;
 	while (aj_builtins[count].name)
@@ -331,9 +341,10 @@ static int apply_settings(struct stack *s, const struct aj_ask *ask)
 			r = aj_diag_error(s->diags, &at, AJ_E_VALUE, "`%s`: %s", setting->value, wrong);
 			continue;
 		}
-		r |= loosened(s, k, &next, OF_USER, &at, &before);
-		if (follows_wall(k))
-			r |= loosened(s, cpu_key(), &next, OF_USER, &at, &s->loaded->at[cpu_key()]);
+		int worse = loosened(s, k, &next, OF_USER, &at, &before);
+		if (worse == 0 && follows_wall(k))
+			worse = loosened(s, cpu_key(), &next, OF_USER, &at, &s->loaded->at[cpu_key()]);
+		r |= worse;
 		if (s->site->ceiling_at[k].file && !aj_key_within(key, &s->site->ceilings, &next, s->diags->arena)) {
 			aj_diag_error(s->diags, &at, AJ_E_CEILING, "`%s` passes the site's ceiling of %.200s (%s)", setting->value,
 			              aj_key_value(key, &s->site->ceilings, s->diags->arena),

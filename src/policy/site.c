@@ -107,9 +107,9 @@ int aj_site_load(struct aj_site *site, const char *given, struct aj_diags *diags
 	}
 	if (found == 1 && given && aj_source_read(&source, given, false, &asked, diags) < 0)
 		return -1;
-	if (found == 1 && !given && aj_source_builtin(&source, AJ_BUILTIN_SITE) < 0)
+	if (found == 1 && !given && aj_source_builtin(&source, AJ_BUILTIN_SITE, diags->arena) < 0)
 		return aj_diag_error(diags, &asked, AJ_E_TRUST, "the built-in configuration is missing");
-	site->file = source.built_in ? "built-in " AJ_BUILTIN_SITE : source.file;
+	site->file = source.file;
 	memcpy(site->sha256, source.sha256, sizeof site->sha256);
 	return take(site, &source.root, diags);
 }

@@ -65,7 +65,10 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 	const char *folder = folder_of(path, diags->arena), *slash = strrchr(path, '/');
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, slash ? slash + 1 : path, &how, sizeof how);
+	const char *name = slash ? slash + 1 : path;
+	cleanup_fd int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
+	if (dir >= 0 && fd < 0 && errno == ENOSYS) /* a container's or a jail's filter: then no symlink at all */
+		fd = openat(dir, name, (int)how.flags | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT && optional)
 		return -2;
 	if (fd < 0 && errno == EXDEV)
@@ -103,12 +106,12 @@ int aj_source_read(struct aj_source *source, const char *path, bool optional, co
 	return 0;
 }
 
-int aj_source_builtin(struct aj_source *source, const char *name)
+int aj_source_builtin(struct aj_source *source, const char *name, struct aj_arena *arena)
 {
 	for (const struct aj_builtin *b = aj_builtins; b->name; b++) {
 		if (strcmp(b->name, name) != 0)
 			continue;
-		*source = (struct aj_source){ .file = b->name, .built_in = true, .root = *b->tree };
+		*source = (struct aj_source){ .file = aj_printf(arena, "built-in %s%s", name, strchr(name, '.') ? "" : ".toml"), .built_in = true, .root = *b->tree };
 		memcpy(source->sha256, b->sha256, AJ_SHA256_HEX);
 		return 0;
 	}
