@@ -102,11 +102,13 @@ size_t after_string(view text, size_t at)
 	return at;
 }
 
-/* toml++ bounds values in values, but makes a table of every part of a key, and frees tables in tables by recursion:
- * finds the key with too many parts, or npos. Numbers have dots too, never so many. */
-size_t endless_key(view text)
+/* toml++ bounds values in values, but makes a table of every part of a key, frees tables in tables by recursion, and looks
+ * for a part that is there among all that were made: refuses a key with too many parts, and too many in all keys together.
+ * Of a text that is not TOML all that counts is what comes before its first error. Numbers have dots too, never so many. */
+int check_keys(aj_toml_error *err, view text)
 {
-	int dots = 0;
+	int dots = 0, parts = 0, depth = 0;
+	bool value = false; /* after the '=' of a line that is not inside of brackets */
 	for (size_t i = 0; i < text.size();) {
 		char c = text[i];
 		if (c == '"' || c == '\'') {
@@ -120,12 +122,21 @@ size_t endless_key(view text)
 			continue;
 		}
 		if (c == '.' && ++dots == AJ_TOML_MAX_PARTS)
-			return i;
+			return fail(err, place_at(text, i), "a key of more than %d parts", AJ_TOML_MAX_PARTS);
+		if (c == '=' || (c == '[' && depth == 0 && !value))
+			parts++;
+		if (c == '=' || (c == ']' && !value))
+			parts += dots;
+		if (parts > AJ_TOML_MAX_ALL_PARTS)
+			return fail(err, place_at(text, i), "more than %d keys, counting each part of a dotted one", AJ_TOML_MAX_ALL_PARTS);
+		depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+		if (depth == 0 && (c == '=' || c == '\n'))
+			value = c == '=';
 		if (strchr("\n=,[]{}", c))
 			dots = 0;
 		i++;
 	}
-	return view::npos;
+	return 0;
 }
 
 bool ends_with(view text, view end)
@@ -279,8 +290,8 @@ extern "C" int aj_toml_parse(aj_toml *root, aj_arena *arena, const char *text, s
 		return fail(err, place_at(all, valid), "not UTF-8: byte 0x%02x", static_cast<unsigned char>(all[valid]));
 	if (size_t at = all.find('\0'); at != view::npos)
 		return fail(err, place_at(all, at), "a NUL byte");
-	if (size_t at = endless_key(all); at != view::npos)
-		return fail(err, place_at(all, at), "a key of more than %d parts", AJ_TOML_MAX_PARTS);
+	if (check_keys(err, all))
+		return -1;
 
 	toml::parse_result parsed = toml::parse(all);
 	if (!parsed)
