@@ -37,8 +37,9 @@ struct aj_toml_error {
 
 enum {
 	AJ_TOML_MAX_BYTES = 256 << 10,
-	AJ_TOML_MAX_PARTS = 16, /* of one dotted key or table header */
-	AJ_TOML_MAX_DEPTH = 32, /* of the tree, and of values in values */
+	AJ_TOML_MAX_PARTS = 16,           /* of one dotted key or table header */
+	AJ_TOML_MAX_ALL_PARTS = 16 << 10, /* of all of them: toml++ takes time with the square of it */
+	AJ_TOML_MAX_DEPTH = 32,           /* of the tree, and of values in values */
 };
 
 /* 0, or -1 with `err` filled and `root` untouched. Everything in `root` lives in `arena`. */

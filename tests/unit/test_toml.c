@@ -22,7 +22,7 @@ static struct aj_toml tree(const char *text)
 {
 	struct aj_toml root;
 	struct aj_toml_error err;
-	cr_assert(parses(&root, text, strlen(text), &err), "`%s`: %d:%d: %s", text, err.line, err.column, err.message);
+	cr_assert(parses(&root, text, strlen(text), &err), "`%.60s`: %d:%d: %s", text, err.line, err.column, err.message);
 	cr_assert(root.kind == AJ_TOML_TABLE && !root.key && root.line == 1 && root.column == 1);
 	return root;
 }
@@ -279,23 +279,25 @@ static char *fill(const char *head, const char *unit, size_t times, const char *
 Test(toml, depth)
 {
 	static const struct {
+		size_t units; /* or fewer, if those do not fit */
 		const char *head, *unit, *tail, *part;
 		int column;
 	} rows[] = {
-		{ "", "a.", "a = 1", "more than 16 parts", 32 },
-		{ "", "'a' . ", "a = 1", "more than 16 parts", 95 },
-		{ "", "\"\\\".\".", "a = 1", "more than 16 parts", 96 },
-		{ "[", "a.", "a]", "more than 16 parts", 33 },
-		{ "[[", "a.", "a]]", "more than 16 parts", 34 },
-		{ "b = {", "a.", "a = 1}", "more than 16 parts", 37 },
-		{ "b = [", "{a.a.a.a = [", "1", "nested deeper", 197 },
-		{ "b = ", "[", "", "nested deeper", 37 },
-		{ "b = ", "{a=", "", "nested deeper", 101 },
-		{ "b = ", "{a.a.a.a.a.a.a.a=", "", "nested deeper", 549 },
+		{ AJ_TOML_MAX_BYTES, "", "a.", "a = 1", "more than 16 parts", 32 },
+		{ AJ_TOML_MAX_BYTES, "", "'a' . ", "a = 1", "more than 16 parts", 95 },
+		{ AJ_TOML_MAX_BYTES, "", "\"\\\".\".", "a = 1", "more than 16 parts", 96 },
+		{ AJ_TOML_MAX_BYTES, "[", "a.", "a]", "more than 16 parts", 33 },
+		{ AJ_TOML_MAX_BYTES, "[[", "a.", "a]]", "more than 16 parts", 34 },
+		{ AJ_TOML_MAX_BYTES, "b = {", "a.", "a = 1}", "more than 16 parts", 37 },
+		{ AJ_TOML_MAX_BYTES, "b = ", "[", "", "nested deeper", 37 },
+		{ 4000, "b = [", "{a.a.a.a = [", "1", "nested deeper", 197 },
+		{ 16000, "b = ", "{a=", "", "nested deeper", 101 },
+		{ 2000, "b = ", "{a.a.a.a.a.a.a.a=", "", "nested deeper", 549 },
+		{ AJ_TOML_MAX_BYTES, "b = ", "{a=", "", "more than 16384 keys", 49156 },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		size_t units = (AJ_TOML_MAX_BYTES - 20) / strlen(rows[i].unit);
-		char *text = fill(rows[i].head, rows[i].unit, units, rows[i].tail);
+		size_t fits = (AJ_TOML_MAX_BYTES - 20) / strlen(rows[i].unit);
+		char *text = fill(rows[i].head, rows[i].unit, rows[i].units < fits ? rows[i].units : fits, rows[i].tail);
 		refused(text, strlen(text), 1, rows[i].column, rows[i].part);
 		free(text);
 	}
@@ -324,10 +326,73 @@ Test(toml, size)
 	struct aj_toml root = tree(text);
 	cr_expect(root.count == 1 && root.children[0].count == (AJ_TOML_MAX_BYTES - 10) / 3);
 	free(text);
-	text = fill("", "[[a]]\n", AJ_TOML_MAX_BYTES / 6, "");
+	text = fill("", "[[a]]\n", AJ_TOML_MAX_ALL_PARTS, "");
 	root = tree(text);
-	cr_expect(root.count == 1 && root.children[0].count == AJ_TOML_MAX_BYTES / 6);
+	cr_expect(root.count == 1 && root.children[0].count == AJ_TOML_MAX_ALL_PARTS);
 	free(text);
+	aj_arena_free(&arena);
+}
+
+/* As many parts of keys as there may be, and one more. */
+Test(toml, all_parts)
+{
+	static const struct {
+		const char *head, *unit, *tail;
+		int in_head, in_unit; /* parts */
+		size_t at;            /* of the unit that is too much */
+	} rows[] = {
+		{ "", "[[a]]\n", "", 0, 1, 0 },
+		{ "", "[[a.'=.']]\n", "", 0, 2, 0 },
+		{ "\n", "  [[ a . b\t. c.d ]]# [a.b]=.\n", "", 0, 4, 2 },
+		{ "a.b = 0\n", "[[c]]\nx.y = [1.5, [2.5],\n[3.5]]\n", "", 2, 3, 10 },
+		{ "a = '''\n[a.b.c]=\n'''\n", "[[b.c]]\r\nd = [\n[[{e=0.5}]]]\n", "", 1, 4, 19 },
+		{ "a = [", "{a=1},", "]", 1, 1, 2 },
+		{ "a = [1.5", ", { a . b . c = '=' }", "]", 1, 3, 14 },
+		{ "a.b.c.d = [", "{a.\"b\".c.d={}},", "]", 4, 4, 10 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t fits = (size_t)(AJ_TOML_MAX_ALL_PARTS - rows[i].in_head) / (size_t)rows[i].in_unit;
+		char *text = fill(rows[i].head, rows[i].unit, fits, rows[i].tail);
+		tree(text);
+		free(text);
+
+		text = fill(rows[i].head, rows[i].unit, fits + 1, rows[i].tail);
+		int line = 1, column = 1;
+		for (size_t at = strlen(rows[i].head) + fits * strlen(rows[i].unit) + rows[i].at, n = 0; n < at; n++) {
+			line += text[n] == '\n';
+			column = text[n] == '\n' ? 1 : column + 1;
+		}
+		refused(text, strlen(text), line, column, "more than 16384 keys");
+		free(text);
+	}
+
+	/* The worst for toml++: many tables, then keys that go through the last of them. */
+	char *text = malloc(AJ_TOML_MAX_BYTES), *at = text;
+	cr_assert(text);
+	for (int i = 0; i < 1024; i++)
+		at += sprintf(at, "k%d.a.a.a.a.a.a.a.a.a.a.a.a.a.a.k%d = 1\n", i < 512 ? i : 511, i);
+	cr_expect(tree(text).count == 512);
+	sprintf(at, "k = 1\n");
+	refused(text, strlen(text), 1025, 3, "more than 16384 keys");
+	free(text);
+	aj_arena_free(&arena);
+}
+
+/* What only looks like keys is not counted. */
+Test(toml, no_parts)
+{
+	static const char *const rows[][3] = {
+		{ "a = [", "1.5,", "]" },            /* dots of numbers */
+		{ "a = [\n", "[1.5],\n", "]" },      /* lines that begin as headers do */
+		{ "a = [1, # [\n[", "[\n],", "]]" }, /* brackets in a comment */
+		{ "a = '''\n", "[a.b]=\n", "'''" },
+		{ "", "#[.]=\n", "" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char *text = fill(rows[i][0], rows[i][1], 2 * AJ_TOML_MAX_ALL_PARTS, rows[i][2]);
+		tree(text);
+		free(text);
+	}
 	aj_arena_free(&arena);
 }
 
