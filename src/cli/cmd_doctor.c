@@ -1,30 +1,130 @@
 /* `agentjail doctor`: what this host can enforce, each line with the way to get what is missing.
  * It tries real jails instead of guessing from versions, and changes nothing. */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/command.h"
 #include "cli/paths.h"
+#include "policy/load.h"
 #include "run/once.h"
+
+enum mark { OK, PART, FAIL };
+static const char *const mark_names[] = { [OK] = "ok", [PART] = "part", [FAIL] = "FAIL" };
+
+struct line {
+	enum mark mark;
+	const char *what, *state, *fix; /* fix: NULL for none */
+};
 
 struct doctor {
 	struct aj_arena arena;
 	struct aj_host host;
-	bool failed;
+	struct aj_site site;
+	bool site_fits;
+	AJ_LIST(struct line) lines;
 };
 
-static void line(struct doctor *d, const char *mark, const char *what, const char *state, const char *fix)
+static void say(struct doctor *d, enum mark mark, const char *what, const char *state, const char *fix)
 {
-	printf("%-4s  %-18s %s\n", mark, what, state);
-	if (fix && *fix)
-		printf("      %-18s fix: %s\n", "", fix);
-	d->failed |= strcmp(mark, "FAIL") == 0;
+	*AJ_PUSH(&d->arena, &d->lines) = (struct line){ mark, what, aj_strdup(&d->arena, state), fix && *fix ? aj_strdup(&d->arena, fix) : NULL };
 }
 
-/* Run a real jail under `preset` with one change; the line says whether its walls stood. */
+static bool read_line(const char *path, char *out, size_t out_bytes)
+{
+	if (aj_read_text(path, out, out_bytes) < 0)
+		return false;
+	out[strcspn(out, "\n")] = '\0';
+	return true;
+}
+
+/* --- the kernel --- */
+
+static void kernel(struct doctor *d)
+{
+	struct utsname u;
+	uname(&u);
+	bool enough = d->host.kernel_major > 5 || (d->host.kernel_major == 5 && d->host.kernel_minor >= 14);
+	say(d, enough ? OK : FAIL, "kernel", aj_printf(&d->arena, "%s %s", u.sysname, u.release),
+	    enough ? NULL : "Linux 5.14 or newer is needed (mount_setattr, clone3, process limits per user namespace)");
+}
+
+static void user_namespaces(struct doctor *d)
+{
+	static const struct {
+		const char *path, *bad, *state, *fix;
+	} switches[] = {
+		{ "/proc/sys/user/max_user_namespaces", "0", "switched off", "sudo sysctl user.max_user_namespaces=15000" },
+		{ "/proc/sys/kernel/unprivileged_userns_clone", "0", "switched off for ordinary users",
+		  "sudo sysctl kernel.unprivileged_userns_clone=1" },
+		{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor takes their capabilities away from ordinary users",
+		  "save what `agentjail doctor --apparmor` prints as /etc/apparmor.d/agentjail, then sudo apparmor_parser -r /etc/apparmor.d/agentjail" },
+	};
+	char text[64];
+	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+		if (read_line(switches[i].path, text, sizeof text) && strcmp(text, switches[i].bad) == 0) {
+			/* Whether it stops us is what the jails below tell: a profile may be there already. */
+			say(d, d->host.uid == 0 && i > 0 ? OK : PART, "user namespaces", switches[i].state, switches[i].fix);
+			return;
+		}
+	say(d, OK, "user namespaces", "allowed by the sysctls", NULL);
+}
+
+static void seccomp(struct doctor *d)
+{
+	char text[256];
+	bool known = read_line("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text);
+	if (!known)
+		say(d, FAIL, "seccomp", "not in this kernel", "a kernel with CONFIG_SECCOMP_FILTER");
+	else if (!strstr(text, "user_notif"))
+		say(d, PART, "seccomp", "filters, but no notifications: what was refused is not reported", "Linux 5.0 or newer");
+	else
+		say(d, OK, "seccomp", "filters and notifications", NULL);
+}
+
+static void landlock(struct doctor *d)
+{
+	if (d->host.landlock_abi)
+		say(d, OK, "landlock", aj_printf(&d->arena, "ABI %d", d->host.landlock_abi), NULL);
+	else
+		say(d, PART, "landlock", "not in this kernel; the mounts still hold", "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
+}
+
+static void cgroup(struct doctor *d)
+{
+	static const struct {
+		unsigned bit;
+		const char *what, *with, *without;
+	} rows[] = {
+		{ AJ_CGROUP_MEMORY, "memory limit", "memory.max", "rlimits only: RLIMIT_AS for a snippet, RLIMIT_DATA for each process of a command" },
+		{ AJ_CGROUP_PIDS, "process limit", "pids.max", "RLIMIT_NPROC, counted per jail" },
+		{ AJ_CGROUP_CPU, "processor share", "cpu.max", "none" },
+	};
+	const char *fix = "systemd-run --user --scope -p Delegate=yes agentjail ..., or --cgroup DIR";
+	say(d, d->host.cgroup ? OK : PART, "cgroup v2", d->host.cgroup ? d->host.cgroup : d->host.cgroup_why, d->host.cgroup ? NULL : fix);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		bool there = d->host.cgroup && (d->host.cgroup_controllers & rows[i].bit);
+		say(d, there ? OK : PART, rows[i].what, there ? rows[i].with : rows[i].without, d->host.cgroup && !there ? fix : NULL);
+	}
+}
+
+static void identity(struct doctor *d)
+{
+	if (d->host.uid != 0)
+		say(d, OK, "identity", "an ordinary user; jails run as that user", NULL);
+	else if (d->host.may_map_ids)
+		say(d, OK, "identity", "root; jails run as host id 65534 (root is not needed)", NULL);
+	else
+		say(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind", "run it as an ordinary user");
+}
+
+/* --- jails --- */
+
+/* Run a real jail under a built-in policy with one change; the line says whether its walls stood. */
 static bool try_jail(struct doctor *d, const char *what, bool snippet, enum aj_network network, bool proc)
 {
 	static char *true_argv[] = { "true", NULL };
@@ -39,91 +139,157 @@ static bool try_jail(struct doctor *d, const char *what, bool snippet, enum aj_n
 	policy.network = network;
 	policy.proc = proc;
 	policy.wall_ms = 20000;
-	if ((snippet && aj_find_rootfs(&request, "default", "", &d->arena, &err) < 0) ||
+	if ((snippet && aj_find_rootfs(&request, policy.rootfs, d->site_fits ? d->site.rootfs : "", &d->arena, &err) < 0) ||
 	    aj_plan_build(&plan, &d->arena, &policy, &request, &d->host, &err) < 0) {
 		char text[600];
-		line(d, "FAIL", what, aj_error_text(&err, text, sizeof text), err.fix);
+		say(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
 		return false;
 	}
 	aj_run_once(&plan, &policy, &request, NULL, NULL, &result);
 	bool ok = result.status == AJ_STATUS_OK;
 	aj_host_advise(&result.setup);
-	line(d, ok ? "ok" : "FAIL", what, ok ? "works" : result.reason, ok ? "" : result.setup.fix);
+	say(d, ok ? OK : FAIL, what, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);
 	aj_result_free(&result);
 	return ok;
 }
 
-static void kernel(struct doctor *d)
+static void jails(struct doctor *d)
 {
-	struct utsname u;
-	uname(&u);
-	bool enough = d->host.kernel_major > 5 || (d->host.kernel_major == 5 && d->host.kernel_minor >= 14);
-	line(d, enough ? "ok" : "FAIL", "kernel", aj_printf(&d->arena, "%s %s", u.sysname, u.release),
-	     enough ? "" : "Linux 5.14 or newer is needed (mount_setattr, clone3, process limits per user namespace)");
-}
-
-static void landlock(struct doctor *d)
-{
-	if (d->host.landlock_abi)
-		line(d, "ok", "landlock", aj_printf(&d->arena, "ABI %d", d->host.landlock_abi), "");
+	if (try_jail(d, "command jail", false, AJ_NET_NONE, true))
+		try_jail(d, "loopback network", false, AJ_NET_LOOPBACK, true);
 	else
-		line(d, "--", "landlock", "not in this kernel; the mounts still hold",
-		     "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
+		try_jail(d, "without /proc", false, AJ_NET_NONE, false);
+	try_jail(d, "snippet jail", true, AJ_NET_NONE, false);
 }
 
-static void cgroup(struct doctor *d)
+/* --- policies --- */
+
+static void site(struct doctor *d, const char *config)
 {
-	const char *fix = "systemd-run --user --scope -p Delegate=yes agentjail ..., or --cgroup DIR";
-	if (!d->host.cgroup) {
-		line(d, "--", "cgroup v2", d->host.cgroup_why, fix);
-		line(d, "--", "memory limit", "rlimits only: RLIMIT_AS for a snippet, RLIMIT_DATA for each process of a command", "");
-		line(d, "--", "process limit", "RLIMIT_NPROC, counted per jail", "");
+	struct aj_diags diags = { .arena = &d->arena };
+	d->site_fits = aj_site_load(&d->site, config, &diags) == 0;
+	if (d->site_fits)
+		say(d, OK, "site", d->site.file, NULL);
+	else
+		say(d, FAIL, "site", diags.list.count ? diags.list.items[0].message : "its configuration is broken", "agentjail policy check");
+}
+
+/* Is everything that the policy asks for enforced in full, or is something taken as well as it goes? */
+static void default_policy(struct doctor *d, bool snippet)
+{
+	struct aj_diags diags = { .arena = &d->arena };
+	struct aj_ask ask = { .name = snippet ? d->site.default_exec : d->site.default_run };
+	const char *what = aj_printf(&d->arena, "policy of %s", snippet ? "exec" : "run");
+	static char *true_argv[] = { "true", NULL };
+	struct aj_request request = { .snippet = snippet, .code = "", .argv = true_argv, .workspace = "/" };
+	struct aj_loaded loaded;
+	struct aj_error err = { 0 };
+	struct aj_plan plan;
+	char text[600];
+	if (aj_policy_load(&loaded, &d->site, &ask, &diags) < 0) {
+		say(d, FAIL, what, diags.list.count ? diags.list.items[0].message : "it is broken", aj_printf(&d->arena, "agentjail policy check %s", ask.name));
 		return;
 	}
-	unsigned c = d->host.cgroup_controllers;
-	line(d, "ok", "cgroup v2", d->host.cgroup, "");
-	line(d, c & AJ_CGROUP_MEMORY ? "ok" : "--", "memory limit", c & AJ_CGROUP_MEMORY ? "memory.max" : "rlimits only",
-	     c & AJ_CGROUP_MEMORY ? "" : fix);
-	line(d, c & AJ_CGROUP_PIDS ? "ok" : "--", "process limit", c & AJ_CGROUP_PIDS ? "pids.max" : "RLIMIT_NPROC",
-	     c & AJ_CGROUP_PIDS ? "" : fix);
+	if (loaded.policy.workspace == AJ_WORKSPACE_NONE)
+		request.workspace = NULL;
+	if (strcmp(loaded.policy.rootfs, "host") != 0 && aj_find_rootfs(&request, loaded.policy.rootfs, d->site.rootfs, &d->arena, &err) < 0) {
+		say(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
+	} else if (aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) < 0) {
+		say(d, FAIL, what, aj_printf(&d->arena, "`%s` cannot be enforced: %s", ask.name, aj_error_text(&err, text, sizeof text)), err.fix);
+	} else {
+		loaded.policy.enforce = AJ_ENFORCE_STRICT;
+		bool full = aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) == 0;
+		say(d, full ? OK : PART, what, aj_printf(&d->arena, full ? "`%s`: enforced in full" : "`%s`: memory and processes are limited by rlimits", ask.name),
+		    full ? NULL : err.fix);
+	}
 }
 
-static void apparmor_profile(void)
+/* --- the report --- */
+
+static void print_text(const struct doctor *d)
+{
+	for (size_t i = 0; i < d->lines.count; i++) {
+		const struct line *l = &d->lines.items[i];
+		printf("%-4s  %-18s %s\n", mark_names[l->mark], l->what, l->state);
+		if (l->fix)
+			printf("      %-18s fix: %s\n", "", l->fix);
+	}
+}
+
+static void print_json(const struct doctor *d, const char *verdict)
+{
+	json_t *lines = json_array();
+	for (size_t i = 0; i < d->lines.count; i++) {
+		const struct line *l = &d->lines.items[i];
+		json_array_append_new(lines, json_pack("{s:s, s:s, s:s, s:s?}", "check", l->what, "mark", mark_names[l->mark], "state", l->state, "fix", l->fix));
+	}
+	json_t *doc = json_pack("{s:s, s:o}", "verdict", verdict, "checks", lines);
+	json_dumpf(doc, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
+	json_decref(doc);
+	putchar('\n');
+}
+
+static void print_apparmor(void)
 {
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-	if (n <= 0 || access("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", F_OK) < 0)
-		return;
-	path[n] = '\0';
-	printf("\nAppArmor profile for this host (save as /etc/apparmor.d/agentjail, then `sudo apparmor_parser -r` it):\n\n"
-	       "  abi <abi/4.0>,\n  include <tunables/global>\n  profile agentjail %s flags=(unconfined) {\n    userns,\n  }\n",
-	       path);
+	path[n > 0 ? n : 0] = '\0';
+	printf("# Lets agentjail make user namespaces where AppArmor keeps ordinary programs from it (Ubuntu 23.10 and later).\n"
+	       "abi <abi/4.0>,\ninclude <tunables/global>\n\nprofile agentjail %s flags=(unconfined) {\n  userns,\n\n"
+	       "  include if exists <local/agentjail>\n}\n",
+	       n > 0 ? path : "/usr/local/bin/agentjail");
 }
+
+static const char usage[] = "Usage: agentjail doctor [--json] [--config FILE]   what this host can enforce\n"
+			    "       agentjail doctor --apparmor                the profile that Ubuntu 23.10 and later need\n\n"
+			    "Exit status: 0 the default policies are enforced in full, 1 in part, 125 no jail can be made.\n";
 
 int aj_cmd_doctor(int argc, char **argv)
 {
 	struct doctor d = { 0 };
 	struct aj_error err = { 0 };
-	if (argc > 1) {
-		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "doctor takes no argument, but got `%s`", argv[1]);
-		return aj_print_error(&err);
+	const char *config = NULL;
+	bool json = false;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0) {
+			json = true;
+		} else if (strcmp(argv[i], "--config") == 0 && argv[i + 1]) {
+			config = argv[++i];
+		} else if (strcmp(argv[i], "--apparmor") == 0 && argc == 2) {
+			print_apparmor();
+			return 0;
+		} else if (strcmp(argv[i], "--help") == 0) {
+			fputs(usage, stdout);
+			return 0;
+		} else {
+			aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`", argv[i]);
+			aj_advise(&err, "agentjail doctor [--json] [--config FILE] | --apparmor");
+			return aj_print_error(&err);
+		}
 	}
 	aj_host_gather(&d.host, &d.arena, NULL, &err);
+	site(&d, config);
 	kernel(&d);
-	if (try_jail(&d, "command jail", false, AJ_NET_NONE, true)) {
-		try_jail(&d, "loopback network", false, AJ_NET_LOOPBACK, true);
-	} else {
-		try_jail(&d, "without /proc", false, AJ_NET_NONE, false);
-	}
-	try_jail(&d, "snippet jail", true, AJ_NET_NONE, false);
+	user_namespaces(&d);
+	seccomp(&d);
 	landlock(&d);
+	jails(&d);
 	cgroup(&d);
-	line(&d, d.host.uid == 0 ? "--" : "ok", "identity",
-	     d.host.uid != 0      ? "an ordinary user; jails run as that user"
-	     : d.host.may_map_ids ? "root; jails run as host id 65534"
-	                          : "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
-	     d.host.uid == 0 ? "run it as an ordinary user: root is not needed" : "");
-	apparmor_profile();
+	identity(&d);
+	if (d.site_fits) {
+		default_policy(&d, true);
+		default_policy(&d, false);
+	}
+	/* The last word is what the default policies get; that a wall is missing which they do not ask for is no failure. */
+	enum mark worst = d.site_fits ? OK : FAIL;
+	for (size_t i = 0; i < d.lines.count; i++)
+		if (d.lines.items[i].mark > worst && (d.lines.items[i].mark == FAIL || strncmp(d.lines.items[i].what, "policy of", 9) == 0))
+			worst = d.lines.items[i].mark;
+	static const char *const verdicts[] = { [OK] = "full", [PART] = "partial", [FAIL] = "broken" };
+	if (json)
+		print_json(&d, verdicts[worst]);
+	else
+		print_text(&d);
 	aj_arena_free(&d.arena);
-	return d.failed ? AJ_EXIT_SETUP : 0;
+	return worst == FAIL ? AJ_EXIT_SETUP : worst == PART ? 1 : 0;
 }

@@ -17,7 +17,7 @@
 const struct aj_command aj_commands[] = {
 	{ "exec", aj_cmd_exec, "exec [options] [FILE | -c CODE | -]", "run one Python snippet in a jail and print its result" },
 	{ "run", aj_cmd_run, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail" },
-	{ "doctor", aj_cmd_doctor, "doctor", "list what this host can enforce and how to get what is missing" },
+	{ "doctor", aj_cmd_doctor, "doctor [--json | --apparmor]", "list what this host can enforce and how to get what is missing" },
 	{ "rootfs", aj_cmd_rootfs, "rootfs verify|path [DIR]", "check the Python tree against its manifest, or say where it is" },
 	{ "audit", aj_cmd_audit, "audit verify FILE [--head HASH]", "check that an audit file is whole" },
 	{ NULL, NULL, NULL, NULL },

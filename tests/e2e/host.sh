@@ -3,8 +3,19 @@
 # It changes no setting of the host; what is missing is taken away in namespaces of the test's own.
 . "$(dirname "$0")/../lib.sh"
 
-text "doctor works here" 0 'snippet jail +works' doctor
-text "doctor tells about cgroups" 0 'cgroup v2' doctor
+aj doctor
+says "doctor works here" 'ok +snippet jail +works'
+says "doctor tells about cgroups" 'cgroup v2'
+verdict=$rc
+check "doctor's status: in full or in part" test $verdict -le 1
+aj doctor --json
+check "doctor --json says the same" expect "verdict~^$([ $verdict = 0 ] && echo full || echo partial)\$" 'checks.0.mark=ok'
+printf '[default]\nexec = "nothing"\n' >"$T/site.toml"
+text "doctor names a default policy that is not there" 125 'FAIL +policy of exec +there is no policy' doctor --config "$T/site.toml"
+printf '[limits]\n' >"$T/site.toml"
+text "doctor names a broken configuration" 125 'FAIL +site ' doctor --config "$T/site.toml"
+text "doctor prints a profile for AppArmor" 0 '^profile agentjail /' doctor --apparmor
+text "doctor takes no other word" 2 'unexpected .all.' doctor --all
 
 # Run COMMAND as root of a user namespace in which no further one can be made.
 no_userns() {
