@@ -15,7 +15,7 @@ text "doctor names a default policy that is not there" 125 'FAIL +policy of exec
 printf '[limits]\n' >"$T/site.toml"
 text "doctor names a broken configuration" 125 'FAIL +site ' doctor --config "$T/site.toml"
 text "doctor prints a profile for AppArmor" 0 '^profile agentjail /' doctor --apparmor
-text "doctor takes no other word" 2 'unexpected .all.' doctor --all
+text "doctor takes no other word" 2 'unexpected .--all' doctor --all
 
 # Run COMMAND as root of a user namespace in which no further one can be made.
 no_userns() {
