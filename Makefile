@@ -30,7 +30,7 @@ MAIN       := src/cli/main.c
 NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c)
 SRCS       := $(sort $(wildcard src/*/*.c))
 LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/policy/toml.o $B/gen/filters.o $B/gen/builtins.o
-GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls base/error base/fd)
+GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls plan/denied base/error base/fd)
 EMBED_OBJS := $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/fd base/hash base/text)
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -50,7 +50,7 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
@@ -102,6 +102,11 @@ $B/toml-check: $B/tests/policy/toml-check.o $B/src/policy/toml.o $B/src/base/tex
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^
 
+# Runs a jail under a policy that its arguments spell out, for what no option sets.
+$B/jail: $B/tests/jail.o $(LIB_OBJS)
+	$(call SAY,LD,$@)
+	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
 $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
@@ -133,7 +138,7 @@ $B/gen/%.o: $B/gen/%.c
 	$Q$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Preloaded into the rootfs' Python: no sanitizer, no dependency but libc.
-build/guest.so: $(GUEST_SRCS) $(wildcard src/base/*.h src/sandbox/seccomp.h)
+build/guest.so: $(GUEST_SRCS) $(wildcard src/base/*.h) src/sandbox/seccomp.h src/policy/policy.h
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -Isrc -std=gnu11 -O2 $(WARN) -fPIC -fvisibility=hidden -shared -s \
 	    -D_FORTIFY_SOURCE=2 -fstack-protector-strong -Wl,-z,relro,-z,now -o $@ $(GUEST_SRCS)

@@ -32,7 +32,8 @@ owner sys/capability.h  sandbox/caps.c
 owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
-owner sys/mount.h       sandbox/mount.c
+owner sys/mount.h       sandbox/mount.c sandbox/mask.c
+owner sys/statvfs.h     sandbox/mask.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c
 owner linux/sched.h     sandbox/launch.c
@@ -60,11 +61,11 @@ word SYS_pivot_root                sandbox/mount.c
 word SYS_openat2                   sandbox/mount.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
 word SYS_pidfd_send_signal         sandbox/launch.c run/watch.c
-word mount()                       sandbox/mount.c
+word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
-word move_mount()                  sandbox/mount.c
-word open_tree()                   sandbox/mount.c
-word mount_setattr()               sandbox/mount.c
+word move_mount()                  sandbox/mount.c sandbox/mask.c
+word open_tree()                   sandbox/mount.c sandbox/mask.c
+word mount_setattr()               sandbox/mount.c sandbox/mask.c
 word fork()                        sandbox/child.c
 word vfork()
 word clone()

@@ -931,7 +931,8 @@ static void put_frame(char kind, const char *text)
 	put(text, strlen(text));
 }
 
-static char *take_frame(char kind, size_t *ret_bytes)
+/* `*kind` is what must come; '?' takes a filter or the module names and says which. */
+static char *take_any(char *kind, size_t *ret_bytes)
 {
 	unsigned char head[5];
 	size_t have = 0, bytes;
@@ -940,8 +941,9 @@ static char *take_frame(char kind, size_t *ret_bytes)
 			_exit(98);
 	bytes = (size_t)head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16 | (size_t)head[3] << 24;
 	char *body = calloc(1, bytes + 1);
-	if (head[4] != (unsigned char)kind || !body)
+	if ((*kind == '?' ? head[4] != 'F' && head[4] != 'P' : head[4] != (unsigned char)*kind) || !body)
 		_exit(97);
+	*kind = (char)head[4];
 	for (have = 0; have < bytes;) {
 		ssize_t n = read(CONTROL_FD, body + have, bytes - have);
 		if (n <= 0)
@@ -950,6 +952,18 @@ static char *take_frame(char kind, size_t *ret_bytes)
 	}
 	*ret_bytes = bytes;
 	return body;
+}
+
+static char *take_frame(char kind, size_t *ret_bytes)
+{
+	return take_any(&kind, ret_bytes);
+}
+
+static void install_filter(char *filter, size_t bytes)
+{
+	struct sock_fprog program = { (unsigned short)(bytes / sizeof(struct sock_filter)), (struct sock_filter *)filter };
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+		_exit(94);
 }
 
 /* The string behind "code": in the request; quotes and backslashes are all the escapes a verb has. */
@@ -1112,21 +1126,28 @@ static void lie_before_armed(const char *evil)
 
 static int play_runner(void)
 {
-	size_t filter_bytes, bytes;
-	char evil[64] = "", *filter, *words[64];
-	int count = 0, file = open("/usr/evil", O_RDONLY);
+	size_t filter_bytes[16], bytes;
+	char evil[64] = "", *filters[16], *words[64], kind;
+	int count = 0, walls = 0, file = open("/usr/evil", O_RDONLY);
 	if (file >= 0 && read(file, evil, sizeof evil - 1) > 0)
 		evil[strcspn(evil, "\n")] = '\0';
 	if (file >= 0)
 		close(file);
 	if (strcmp(evil, "impatient") == 0)
 		lie_before_armed(evil);
-	filter = take_frame('F', &filter_bytes);
-	take_frame('P', &bytes);
+	for (;; walls++) {
+		char *body = take_any((kind = '?', &kind), &bytes);
+		if (kind == 'P' || walls == 16)
+			break;
+		filters[walls] = body;
+		filter_bytes[walls] = bytes;
+	}
 	lie_before_armed(evil);
-	struct sock_fprog program = { (unsigned short)(filter_bytes / sizeof(struct sock_filter)), (struct sock_filter *)filter };
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
-		_exit(94);
+	/* `last-only` leaves the denied groups out; `one-more` installs one of them twice. */
+	if (strcmp(evil, "one-more") == 0)
+		install_filter(filters[0], filter_bytes[0]);
+	for (int i = strcmp(evil, "last-only") == 0 ? walls - 1 : 0; i < walls; i++)
+		install_filter(filters[i], filter_bytes[i]);
 	put_frame('A', "");
 	char *code = code_of(take_frame('Q', &bytes));
 	for (char *save = NULL, *word = strtok_r(code, " \n", &save); word && count < 63; word = strtok_r(NULL, " \n", &save))

@@ -9,7 +9,7 @@ enum { AJ_FRAME_HEADER = 5 };
 
 /* Kinds on a snippet's control socket. */
 enum aj_frame_kind {
-	AJ_FRAME_FILTER = 'F',  /* to the guest: BPF instructions */
+	AJ_FRAME_FILTER = 'F',  /* to the guest: BPF instructions; one frame or several, installed in their order */
 	AJ_FRAME_PRELOAD = 'P', /* to the guest: module names, one a line */
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed */
 	AJ_FRAME_ARMED = 'A',   /* from the guest: the filter stands, no code was read yet */

@@ -36,6 +36,13 @@ static void print_syscalls(void)
 	printf("\n## A command may call (%d without a network, %d with one)\n\n",
 	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE), aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
 	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);
+	printf("\n## Groups that a policy can deny\n\nEach is a filter of its own, before that of the list: its calls get EPERM, whatever the "
+	       "list says. `clone3` is in no list.\n");
+	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
+		bool refused = true;
+		printf("\n### %s\n\n| call | condition | why |\n|---|---|---|\n", aj_deny_name(1ULL << i));
+		aj_syscalls_denied_each(1ULL << i, syscall_row, &refused);
+	}
 }
 
 static void print_steps(void)

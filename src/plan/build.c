@@ -11,11 +11,35 @@
 #define CLONE_NEWCGROUP 0x02000000
 #endif
 
-enum { JAIL_ID = 1000, NOBODY = 65534 };
+enum { NOBODY = 65534 };
 
-static void identity(struct aj_plan *plan, const struct aj_host *host)
+/* Is this policy for what is asked? */
+static int fits(const struct aj_policy *policy, const struct aj_request *request, struct aj_error *err)
 {
-	plan->uid = plan->gid = JAIL_ID;
+	bool host_programs = strcmp(policy->rootfs, "host") == 0;
+	if (request->snippet && host_programs) {
+		aj_fail(err, AJ_EXIT_USAGE, "rootfs", 0, "policy `%s` shows the host's /usr, which holds no runner for snippets",
+		        policy->name);
+		aj_advise(err, "agentjail run, or another policy");
+	} else if (!request->snippet && !policy->exec) {
+		aj_fail(err, AJ_EXIT_USAGE, "policy", 0,
+		        "policy `%s` is for snippets (process.exec = false): it cannot start a command", policy->name);
+		aj_advise(err, "agentjail exec, or another policy");
+	} else if (!host_programs && !request->rootfs && !request->inspect) {
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "policy `%s` wants the Python tree `%s`, and no folder is named for it",
+		        policy->name, policy->rootfs);
+		aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
+	} else if (policy->uid == 0 || policy->uid >= NOBODY) {
+		aj_fail(err, AJ_EXIT_USAGE, "identity", 0, "policy `%s` wants uid %lu in the jail: 1 to 65533 can be had", policy->name,
+		        policy->uid);
+	}
+	return err->exit_code ? -1 : 0;
+}
+
+static void identity(struct aj_plan *plan, const struct aj_policy *policy, const struct aj_host *host)
+{
+	plan->uid = (uid_t)policy->uid;
+	plan->gid = (gid_t)policy->uid;
 	plan->host_uid = host->uid;
 	plan->host_gid = host->gid;
 	/* Root's own id must not be behind the jail: host files would open to it, and RLIMIT_NPROC does not bind it. */
@@ -51,7 +75,7 @@ static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *co
 	}
 }
 
-static void command_line(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
+static void command_line(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
 	/* The preloaded runner takes over before Python's main(); threads of numerical libraries would only fight
 	 * for the few cores and for RLIMIT_AS. */
@@ -65,16 +89,21 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	static const char *const command_env[] = {
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "USER=agent", "LANG=C.UTF-8", "TMPDIR=/tmp", NULL
 	};
-	static char *python_argv[] = { "/usr/bin/python3", NULL };
-	plan->argv = request->snippet ? python_argv : request->argv;
+	static char *python_argv[] = { "/usr/bin/python3", NULL }, *any_argv[] = { "COMMAND", NULL };
+	plan->argv = request->snippet ? python_argv : request->argv ? request->argv : any_argv;
+	AJ_LIST(const char *) asked = { 0 }; /* the caller's after the policy's: the last one wins */
+	for (size_t i = 0; i < policy->env.count; i++)
+		*AJ_PUSH(arena, &asked) = policy->env.items[i];
+	for (size_t i = 0; i < request->env.count; i++)
+		*AJ_PUSH(arena, &asked) = request->env.items[i];
 	if (request->snippet) {
 		set_env(plan, arena, python_env, NULL, 0);
-		for (size_t i = 0; i < request->env.count; i++)
-			*AJ_PUSH(arena, &plan->late_env) = request->env.items[i];
+		for (size_t i = 0; i < asked.count; i++)
+			*AJ_PUSH(arena, &plan->late_env) = asked.items[i];
 	} else {
-		set_env(plan, arena, command_env, request->env.items, request->env.count);
+		set_env(plan, arena, command_env, asked.items, asked.count);
 	}
-	plan->chdir = request->chdir ? request->chdir : "/tmp";
+	plan->chdir = request->chdir ? request->chdir : policy->workspace != AJ_WORKSPACE_NONE ? AJ_WORKSPACE : "/tmp";
 	plan->control_fd = request->snippet;
 	plan->capture = request->capture || request->snippet;
 	plan->terminal_fd = request->snippet || request->capture ? -1 : request->terminal_fd;
@@ -141,16 +170,24 @@ static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const st
 
 static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
-	const char *net = plan->namespaces & CLONE_NEWNET
+	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so nothing would run"
+	                : plan->namespaces & CLONE_NEWNET
 	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
 	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
 	                                          : "none: the policy gives the host's network, its abstract sockets included";
+	static const char *const workspaces[] = { "", ", read-only workspace", ", none for the workspace: not built yet, so nothing would run",
+		                                  ", writable workspace" };
+	const char *tree = strcmp(policy->rootfs, "host") == 0 ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
+	const char *filter = aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile));
+	for (int i = 0; i < AJ_DENY_GROUPS; i++)
+		if (plan->deny & 1ULL << i)
+			filter = aj_printf(arena, "%s%s %s", filter, plan->deny & ((1ULL << i) - 1) ? "" : ", without", aj_deny_name(1ULL << i));
 	const struct aj_enforced rows[] = {
 		{ "namespaces", "user pid mount ipc uts cgroup" },
 		{ "network", net },
-		{ "filesystem", strcmp(policy->rootfs, "host") == 0 ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs" },
+		{ "filesystem", aj_printf(arena, "%s%s", tree, workspaces[policy->workspace]) },
 		{ "capabilities", "all sets empty, no_new_privs" },
-		{ "seccomp", aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile)) },
+		{ "seccomp", filter },
 		{ "landlock", plan->landlock_abi ? aj_printf(arena, "ABI %d", plan->landlock_abi) : "none: this kernel has no Landlock" },
 		{ "python_layer", !plan->snippet  ? "none: not a snippet"
 		                  : policy->layer ? "on (a rail, not a wall)"
@@ -163,21 +200,28 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                   const struct aj_host *host, struct aj_error *err)
 {
+	if ((!request->inspect && aj_plan_buildable(policy, err) < 0) || fits(policy, request, err) < 0)
+		return -1;
 	*plan = (struct aj_plan){
 		.snippet = request->snippet,
+		.inspect = request->inspect,
 		.policy_name = policy->name,
 		.profile = aj_policy_profile(policy),
+		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0), /* a snippet's list has none of those */
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};
-	identity(plan, host);
+	identity(plan, policy, host);
 	namespaces(plan, policy);
-	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 || aj_plan_limits(plan, arena, policy, host, err) < 0)
+	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 || aj_plan_limits(plan, arena, policy, host, err) < 0 ||
+	    (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
 		return -1;
-	command_line(plan, arena, request);
-	if (request->snippet && policy->layer)
+	command_line(plan, arena, policy, request);
+	if (!request->snippet || !request->code)
+		; /* nothing to look into */
+	else if (policy->layer)
 		preload_allowed(plan, arena, policy, request);
-	else if (request->snippet)
+	else
 		preload_named(plan, arena, request);
 	walls(plan, arena, policy);
 	return 0;

@@ -7,7 +7,7 @@
 
 static const char *const mount_names[] = {
 	[AJ_MOUNT_TMPFS] = "tmpfs",     [AJ_MOUNT_BIND] = "bind", [AJ_MOUNT_PROC] = "proc", [AJ_MOUNT_DEVPTS] = "devpts",
-	[AJ_MOUNT_SYMLINK] = "symlink", [AJ_MOUNT_DIR] = "dir",   [AJ_MOUNT_FILE] = "file",
+	[AJ_MOUNT_SYMLINK] = "symlink", [AJ_MOUNT_FILE] = "file", [AJ_MOUNT_MASK] = "mask",
 };
 
 static const struct {
@@ -32,17 +32,30 @@ static void dump_mount(const struct aj_mount *m, FILE *out)
 	fprintf(out, "  # %s\n", m->why);
 }
 
-static int dump_syscall(const struct aj_syscall *row, void *data)
+static int dump_row(const struct aj_syscall *row, void *data)
 {
 	FILE *out = data;
-	if (row->errnum)
-		return 0;
 	fprintf(out, "  %s", row->name);
 	for (int i = 0; i < 2; i++)
 		if (row->arg[i].mask)
 			fprintf(out, " arg%d&%#lx==%#lx", row->arg[i].index, row->arg[i].mask, row->arg[i].value);
 	fprintf(out, row->why ? "  # %s\n" : "\n", row->why);
 	return 0;
+}
+
+static int dump_allowed(const struct aj_syscall *row, void *data)
+{
+	return row->errnum ? 0 : dump_row(row, data);
+}
+
+static void dump_denied(uint64_t deny, FILE *out)
+{
+	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
+		if (!(deny & 1ULL << i))
+			continue;
+		fprintf(out, "denied all the same: %s\n", aj_deny_name(1ULL << i));
+		aj_syscalls_denied_each(1ULL << i, dump_row, out);
+	}
 }
 
 void aj_plan_dump(const struct aj_plan *plan, FILE *out)
@@ -83,5 +96,6 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 		fprintf(out, "  %s: %s\n", plan->enforced.items[i].wall, plan->enforced.items[i].by);
 	fprintf(out, "syscalls: profile %s, %d allowed, the rest refused\n", aj_profile_name(plan->profile),
 	        aj_syscalls_allowed(plan->profile, plan->network));
-	aj_syscalls_each(plan->profile, plan->network, dump_syscall, out);
+	aj_syscalls_each(plan->profile, plan->network, dump_allowed, out);
+	dump_denied(plan->deny, out);
 }

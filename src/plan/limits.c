@@ -37,14 +37,15 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 {
 	bool memory_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_MEMORY);
 	bool pids_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_PIDS);
-	if (policy->enforce == AJ_ENFORCE_STRICT && ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group))) {
+	bool refused = policy->enforce == AJ_ENFORCE_STRICT && ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group));
+	if (refused && !plan->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the policy wants memory and process limits by cgroup, but %s",
 		        host->cgroup_why ? host->cgroup_why : "the cgroup lacks these controllers");
 		aj_advise(err, "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), name one "
 		               "with --cgroup DIR, or allow rlimits instead (limits best-effort)");
 		return -1;
 	}
-	if (policy->pids && !pids_group && plan->host_uid == 0 && host->init_root) {
+	if (policy->pids && !pids_group && plan->host_uid == 0 && host->init_root && !plan->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "limits", 0,
 		        "the jail would run as host id 0, which RLIMIT_NPROC does not bind, and there is no "
 		        "pids cgroup");
@@ -63,14 +64,17 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	enforced(plan, arena, "memory",
 	         !policy->memory_bytes ? "none: no limit asked for"
 	         : memory_group        ? "cgroup v2 memory.max"
+	         : refused             ? "none: strict limits need a memory cgroup, so nothing would run here"
 	         : plan->snippet
-	             ? "rlimit RLIMIT_AS (no memory cgroup)"
+	             ? (plan->profile == AJ_PROFILE_SNIPPET ? "rlimit RLIMIT_AS (no memory cgroup)"
+	                                                    : "rlimit RLIMIT_AS for each process (no memory cgroup)")
 	             : "rlimit RLIMIT_DATA for the private memory of each process; shared memory is not bounded (no memory cgroup)");
 	if (policy->pids)
 		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1, "counted in this user namespace; one more for init");
 	enforced(plan, arena, "pids",
 	         !policy->pids ? "none: no limit asked for"
 	         : pids_group  ? "cgroup v2 pids.max"
+	         : refused     ? "none: strict limits need a pids cgroup, so nothing would run here"
 	                       : "rlimit RLIMIT_NPROC (no pids cgroup)");
 	return 0;
 }

@@ -1,8 +1,9 @@
-/* The file tree of a jail as rows: rootfs or host /usr, devices, /proc, private /tmp, the caller's binds.
+/* The file tree of a jail as rows: rootfs or host /usr, devices, /proc, private /tmp, workspace, binds, masks.
  * Pure: it looks at no file; what does not exist shows when sandbox/mount walks the rows. */
 #include <string.h>
 
 #include "plan/plan.h"
+#include "policy/bind.h"
 
 static struct aj_mount *row(struct aj_plan *plan, struct aj_arena *arena, enum aj_mount_kind kind, const char *target,
                             const char *source, unsigned flags, const char *why)
@@ -68,6 +69,11 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 	for (size_t i = 0; network && i < sizeof etc_network / sizeof *etc_network; i++)
 		row(plan, arena, AJ_MOUNT_BIND, etc_network[i], etc_network[i], AJ_RO | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC,
 		    "names and certificates for the network");
+}
+
+/* What C libraries ask for the names of users and hosts. */
+static void names(struct aj_plan *plan, struct aj_arena *arena)
+{
 	row(plan, arena, AJ_MOUNT_FILE, "/etc/passwd",
 	    aj_printf(arena, "agent:x:%u:%u::/tmp:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid), 0,
 	    "one user");
@@ -77,20 +83,75 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 	row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
 }
 
-static int user_binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, struct aj_error *err)
+static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct aj_bind *b, bool workspace, const char *why,
+                    struct aj_error *err)
 {
 	/* For a snippet also everything that the loader or the runner could look at before the filter stands. */
 	static const char *const covered[] = { "/", "/proc", "/dev", "/usr", "/etc", "/lib", "/lib64", "/bin", "/sbin" };
 	size_t count = plan->snippet ? sizeof covered / sizeof *covered : 4;
-	for (size_t i = 0; i < request->binds.count; i++) {
-		const struct aj_bind *b = &request->binds.items[i];
-		for (size_t j = 0; j < count; j++)
-			if (strcmp(b->target, covered[j]) == 0 ||
-			    (j > 0 && strncmp(b->target, covered[j], strlen(covered[j])) == 0 && b->target[strlen(covered[j])] == '/'))
-				return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)",
-				               b->target, covered[j]);
-		row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, (b->writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0),
-		    "asked for by the caller");
+	for (size_t j = 0; j < count; j++)
+		if (strcmp(b->target, covered[j]) == 0 ||
+		    (j > 0 && strncmp(b->target, covered[j], strlen(covered[j])) == 0 && b->target[strlen(covered[j])] == '/'))
+			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)", b->target,
+			               covered[j]);
+	if (workspace && strcmp(b->target, AJ_WORKSPACE) == 0)
+		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
+	row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, (b->writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0), why);
+	return 0;
+}
+
+static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
+                     struct aj_error *err)
+{
+	const char *source = request->workspace;
+	if (policy->workspace == AJ_WORKSPACE_NONE && !source)
+		return 0;
+	if (policy->workspace == AJ_WORKSPACE_NONE) {
+		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown", policy->name, source);
+		aj_advise(err, "use a policy with a workspace, or leave the folder out");
+		return -1;
+	}
+	if (!source && !request->inspect) {
+		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "the policy wants a workspace, and none is named");
+		aj_advise(err, "name it with --workspace DIR");
+		return -1;
+	}
+	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE;
+	row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", (writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0),
+	    policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
+	    : writable                                ? "the caller's folder; what is changed in it stays changed"
+	                                              : "the caller's folder");
+	return 0;
+}
+
+/* The policy's before the caller's, so that the caller's own lie on top where both name one place. */
+static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
+                 struct aj_error *err)
+{
+	bool has_workspace = policy->workspace != AJ_WORKSPACE_NONE;
+	for (size_t i = 0; i < policy->binds.count; i++) {
+		struct aj_bind bind;
+		const char *wrong = aj_bind_parse(arena, policy->binds.items[i], &bind);
+		if (wrong)
+			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` of policy `%s`: %s", policy->binds.items[i], policy->name, wrong);
+		if (add_bind(plan, arena, &bind, has_workspace, "asked for by the policy", err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < request->binds.count; i++)
+		if (add_bind(plan, arena, &request->binds.items[i], has_workspace, "asked for by the caller", err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Last of all: nothing may come to lie over them. */
+static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, struct aj_error *err)
+{
+	for (size_t i = 0; i < policy->masks.count; i++) {
+		const char *target = policy->masks.items[i];
+		if (!aj_jail_path_valid(target))
+			return aj_fail(err, AJ_EXIT_USAGE, "mask", 0, "`%s` of policy `%s` is not an absolute path in the jail (no `.`, `..` or `//` in it)",
+			               target, policy->name);
+		row(plan, arena, AJ_MOUNT_MASK, target, "", AJ_RO | AJ_NOEXEC, "hidden by the policy");
 	}
 	return 0;
 }
@@ -107,11 +168,13 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	if (strcmp(policy->rootfs, "host") == 0) {
 		host_programs(plan, arena, host, policy->network == AJ_NET_HOST);
 	} else {
-		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", request->rootfs), AJ_RO | AJ_FOLLOW,
-		    "Python and nothing else");
+		const char *rootfs = request->rootfs ? request->rootfs : "ROOTFS";
+		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs), AJ_RO | AJ_FOLLOW, "Python and nothing else");
 		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the loader looks");
 		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the loader is");
 	}
+	if (!plan->snippet)
+		names(plan, arena);
 	devices(plan, arena, policy);
 	if (policy->proc)
 		proc(plan, arena);
@@ -119,5 +182,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	      "scratch, gone with the jail");
 	if (!plan->snippet)
 		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes, "shared memory of its own");
-	return user_binds(plan, arena, request, err);
+	if (workspace(plan, arena, policy, request, err) < 0 || binds(plan, arena, policy, request, err) < 0)
+		return -1;
+	return masks(plan, arena, policy, err);
 }

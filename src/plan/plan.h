@@ -17,8 +17,8 @@ enum aj_mount_kind {
 	AJ_MOUNT_PROC,
 	AJ_MOUNT_DEVPTS,
 	AJ_MOUNT_SYMLINK,
-	AJ_MOUNT_DIR,
 	AJ_MOUNT_FILE, /* a small read-only text */
+	AJ_MOUNT_MASK, /* hides what is at the target behind an empty read-only folder or file */
 };
 
 enum {
@@ -27,7 +27,7 @@ enum {
 	AJ_DEV = 4,      /* device nodes work; otherwise nodev */
 	AJ_OPTIONAL = 8, /* skipped when the source does not exist */
 	AJ_FOLLOW = 16,  /* the source path may contain symlinks (the host's own paths only) */
-	AJ_MASK = 32,    /* hides an existing file; skipped when the target does not exist */
+	AJ_MASK = 32,    /* hides an existing file of /proc; skipped when the target does not exist */
 };
 
 struct aj_mount {
@@ -35,7 +35,7 @@ struct aj_mount {
 	const char *target; /* absolute, in the jail */
 	const char *source; /* host path, symlink text or file text */
 	unsigned flags;
-	unsigned mode;               /* tmpfs, dir */
+	unsigned mode;               /* tmpfs */
 	uint64_t size_bytes, inodes; /* tmpfs */
 	const char *why;
 };
@@ -62,6 +62,7 @@ struct aj_enforced {
 
 struct aj_plan {
 	bool snippet;
+	bool inspect; /* for looking at only: never launched */
 	const char *policy_name;
 	uid_t host_uid; /* the id behind the jail's only id */
 	gid_t host_gid;
@@ -76,6 +77,7 @@ struct aj_plan {
 	const char *cgroup; /* parent directory for the leaf, NULL for none */
 	AJ_LIST(struct aj_cgroup_row) cgroup_rows;
 	enum aj_profile profile;
+	uint64_t deny; /* AJ_DENY_*: groups taken away from the profile */
 	enum aj_network network;
 	int landlock_abi; /* 0: no ruleset */
 	const char *chdir;
@@ -90,6 +92,11 @@ struct aj_plan {
 	AJ_LIST(struct aj_enforced) enforced;
 };
 
+/* Where a workspace is shown. */
+#define AJ_WORKSPACE "/workspace"
+
+/* -1 when the policy wants something that is not built yet; aj_plan_build() asks first, but not for an inspection. */
+int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err);
 int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                   const struct aj_host *host, struct aj_error *err);
 void aj_plan_dump(const struct aj_plan *plan, FILE *out);
@@ -99,3 +106,5 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
                    const struct aj_host *host, struct aj_error *err);
 int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
                    struct aj_error *err);
+/* -1 when a wall that the policy requires would not stand in this plan on this host. */
+int aj_plan_require(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_host *host, struct aj_error *err);

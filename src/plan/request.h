@@ -16,7 +16,6 @@ struct aj_request {
 	size_t code_bytes;
 	const char *filename;    /* shown in errors */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
-	const char *rootfs;      /* folder that holds `tree` and `manifest` */
 
 	/* command */
 	char **argv;
@@ -24,8 +23,11 @@ struct aj_request {
 
 	AJ_LIST(const char *) env; /* NAME=value */
 	AJ_LIST(struct aj_bind) binds;
-	const char *workspace; /* host folder for /workspace, as given; NULL for none */
 	const char *cgroup; /* a cgroup v2 directory given to us; NULL to look for one */
 	int terminal_fd;    /* 0 to 2: our controlling terminal, with us in its foreground; -1: none */
 	bool capture;       /* collect stdout and stderr instead of passing ours on */
+
+	const char *rootfs;    /* folder that holds `tree` and `manifest`; not looked at where the policy shows the host's /usr */
+	const char *workspace; /* host folder to show at /workspace, for a policy that has one */
+	bool inspect;          /* the plan is for looking at: unbuilt walls, missing inputs and a host that lacks something are no errors */
 };

@@ -26,3 +26,7 @@ int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*eac
 /* Number of different system calls that the profile allows. Compares every name with every other: not for the hot path. */
 int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network);
 const char *aj_profile_name(enum aj_profile profile);
+
+/* The same for what a group (one AJ_DENY_* bit) takes away: every row of it gets its errnum, whatever the profile allows. */
+int aj_syscalls_denied_each(uint64_t group, int (*each)(const struct aj_syscall *row, void *data), void *data);
+const char *aj_deny_name(uint64_t group);

@@ -16,10 +16,12 @@
 
 #include "base/fd.h"
 #include "base/frame.h"
+#include "run/attest.h"
 #include "run/verdict.h"
 #include "run/wire.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
+#include "sandbox/seccomp.h"
 
 /* A runner that has sent its result has this long to leave by itself. */
 enum { LEAVE_US = 200000 };
@@ -40,6 +42,7 @@ struct watch {
 	struct aj_buffer outbox;
 	struct aj_buffer request_frame; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
+	size_t filters;                /* that the kernel must confirm: the plan's, and those that we run under ourselves */
 	bool armed, started, answered; /* the runner's states, in this order */
 	int64_t deadline_us;           /* INT64_MAX: none */
 };
@@ -78,6 +81,8 @@ static void on_report(struct watch *w)
 	switch (msg.kind) {
 	case AJ_MSG_FAILED:
 		aj_fail(&w->result->setup, msg.exit_code, msg.step, msg.errnum, "%s", msg.cause);
+		if (msg.fix[0])
+			aj_advise(&w->result->setup, "%s", msg.fix);
 		return;
 	case AJ_MSG_NOTE:
 		snprintf(w->result->note, sizeof w->result->note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
@@ -115,20 +120,12 @@ static void on_output(struct watch *w, int *fd, int number)
 /* The runner says that it is armed; the kernel is asked whether that is so, before a byte of code is handed over. */
 static void on_armed(struct watch *w, pid_t sender)
 {
-	static const char *const walls[] = { "\nSeccomp:\t2\n", "\nNoNewPrivs:\t1\n", "\nCapPrm:\t0000000000000000\n",
-		                             "\nCapEff:\t0000000000000000\n", "\nCapBnd:\t0000000000000000\n" };
-	static char status[1 << 20]; /* a user may be in 65,536 groups, and they are listed */
-	char path[40];
-	snprintf(path, sizeof path, "/proc/%d/status", sender);
-	if (w->armed || sender <= 0 || w->outbox.sent < w->outbox.bytes || aj_read_text(path, status, sizeof status) < 0) {
-		fail_setup(w, "attest", "the runner's state cannot be read in /proc");
+	const char *wrong = w->outbox.sent < w->outbox.bytes ? "the runner says that it is armed before it was sent its filters"
+	                                                     : aj_attest(sender, w->filters);
+	if (wrong) {
+		fail_setup(w, "attest", wrong);
 		return;
 	}
-	for (size_t i = 0; i < sizeof walls / sizeof *walls; i++)
-		if (!strstr(status, walls[i])) {
-			fail_setup(w, "attest", "the kernel does not confirm the runner's filter and empty capabilities");
-			return;
-		}
 	w->armed = true;
 	free(w->outbox.data);
 	w->outbox = w->request_frame;
@@ -362,6 +359,11 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 		aj_wire_arm(&w.outbox, plan);
 		if (aj_wire_request(&w.request_frame, plan, policy, request, &ret->setup) < 0)
 			aj_jail_kill(jail);
+		const struct aj_filter *filters[AJ_FILTERS_MAX];
+		int own = aj_attest_own_filters();
+		if (own < 0)
+			fail_setup(&w, "attest", "the kernel does not count our own system call filters in /proc/self/status");
+		w.filters = (size_t)own + aj_filter_list(plan->profile, plan->network, plan->deny, filters);
 	}
 	if (signal_fd < 0)
 		fail_setup(&w, "watch", "signals cannot be watched");

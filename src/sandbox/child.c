@@ -210,7 +210,12 @@ static int step_landlock(struct child *c, struct aj_error *err)
 
 static int step_seccomp(struct child *c, struct aj_error *err)
 {
-	return c->plan->snippet ? 0 : aj_filter_install(aj_filter_ready(c->plan->profile, c->plan->network), err);
+	const struct aj_filter *filters[AJ_FILTERS_MAX];
+	size_t count = c->plan->snippet ? 0 : aj_filter_list(c->plan->profile, c->plan->network, c->plan->deny, filters);
+	for (size_t i = 0; i < count; i++)
+		if (aj_filter_install(filters[i], err) < 0)
+			return -1;
+	return 0;
 }
 
 static int step_exec(struct child *c, struct aj_error *err)
@@ -242,6 +247,7 @@ static void walk(struct child *c, const struct step *steps, size_t count)
 		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = err.errnum, .exit_code = err.exit_code };
 		memcpy(msg.step, err.step, sizeof msg.step);
 		memcpy(msg.cause, err.cause, sizeof msg.cause);
+		memcpy(msg.fix, err.fix, sizeof msg.fix - 1);
 		aj_msg_send(c->fds.report, &msg);
 		_exit(AJ_EXIT_SETUP);
 	}

@@ -28,5 +28,6 @@ int aj_msg_recv(int fd, struct aj_msg *msg, int flags)
 	}
 	msg->step[sizeof msg->step - 1] = '\0';
 	msg->cause[sizeof msg->cause - 1] = '\0';
+	msg->fix[sizeof msg->fix - 1] = '\0';
 	return 1;
 }

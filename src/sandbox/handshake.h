@@ -19,6 +19,7 @@ struct aj_msg {
 	int32_t exit_code;   /* FAILED: enum aj_exit */
 	char step[24];       /* FAILED, NOTE */
 	char cause[400];
+	char fix[300]; /* FAILED: advice, or empty */
 };
 
 int aj_msg_send(int fd, const struct aj_msg *msg);

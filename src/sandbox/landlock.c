@@ -50,11 +50,13 @@ struct path_beneath_attr {
 	int32_t parent_fd;
 } __attribute__((packed));
 
-static int allow(int ruleset, const char *path, uint64_t access, bool required, struct aj_error *err)
+static int allow(int ruleset, const char *path, uint64_t access, struct aj_error *err)
 {
 	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	/* An optional row without a source, or one below a mask: what is not in reach needs no right. Where a mask lies over
+	 * the very place, the right is the mask's, which is read-only. */
 	if (fd < 0)
-		return required ? aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "open `%s`", path) : 0;
+		return errno == ENOENT ? 0 : aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "open `%s`", path);
 	struct path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
 	if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) == 0)
 		return 0;
@@ -77,10 +79,10 @@ int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 	cleanup_fd int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0);
 	if (ruleset < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "create the ruleset");
-	uint64_t exec = plan->snippet ? 0 : FS_EXECUTE;
+	uint64_t exec = plan->profile == AJ_PROFILE_COMMAND ? FS_EXECUTE : 0;
 	/* The snippet's runner and its libraries are executed before the filter forbids it. */
-	if (allow(ruleset, "/", READS, true, err) < 0 || allow(ruleset, "/usr", READS | FS_EXECUTE, true, err) < 0 ||
-	    allow(ruleset, "/dev", READS | FS_WRITE_FILE, true, err) < 0)
+	if (allow(ruleset, "/", READS, err) < 0 || allow(ruleset, "/usr", READS | FS_EXECUTE, err) < 0 ||
+	    allow(ruleset, "/dev", READS | FS_WRITE_FILE, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
@@ -89,7 +91,7 @@ int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 		if (!tree || !more || (m->flags & AJ_DEV))
 			continue;
 		uint64_t access = READS | more;
-		if (allow(ruleset, m->target, access, !(m->flags & AJ_OPTIONAL), err) < 0)
+		if (allow(ruleset, m->target, access, err) < 0)
 			return -1;
 	}
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)

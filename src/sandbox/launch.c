@@ -80,6 +80,10 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
 	cleanup_fd int cgroup = -1;
 
+	if (plan->inspect) {
+		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan is for looking at: walls that it names may not exist");
+		goto out;
+	}
 	/* Root's groups open files too. An ordinary user's cannot be dropped, and open what they open for the user. */
 	if (plan->host_uid != geteuid() && setgroups(0, NULL) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop our supplementary groups");

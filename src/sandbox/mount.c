@@ -1,4 +1,4 @@
-/* Builds the jail's file tree from the plan's rows, on fds; the only file that mounts.
+/* Builds the jail's file tree from the plan's rows, on fds; but for mask.c the only file that mounts.
  * It follows no symlink in a target, and none in a source that a caller named: a path is what it says or an error. */
 #include "sandbox/mount.h"
 
@@ -15,9 +15,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/mask.h"
 
-/* Any directory will do: it only carries the new root until pivot, in a mount namespace of our own. */
-#define CARRIER "/tmp"
 enum { ROOT_BYTES = 1 << 20, ROOT_INODES = 512 };
 
 static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, const char *what)
@@ -62,6 +61,7 @@ int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 /* The folder that the last row's target was in: neighbours in the plan share it. */
 struct place {
 	int root, dir;
+	int blanks;          /* what masks show; -1 without any */
 	char path[PATH_MAX]; /* of dir, with a slash at the end; "" for none */
 };
 
@@ -188,6 +188,8 @@ static int apply_row(const struct aj_mount *m, struct place *place, int source, 
 {
 	if (m->kind == AJ_MOUNT_BIND && source < 0)
 		return 0;
+	if (m->kind == AJ_MOUNT_MASK)
+		return aj_mask_apply(place->root, place->blanks, m->target, err);
 	const char *name = enter_parent(place, m->target, !(m->flags & AJ_MASK));
 	if (!name)
 		return errno == ENOENT && (m->flags & AJ_MASK) ? 0 : fail(err, m, errno, "open the folder of");
@@ -202,8 +204,8 @@ static int apply_row(const struct aj_mount *m, struct place *place, int source, 
 		return text_row(m, place->dir, name, err);
 	case AJ_MOUNT_SYMLINK:
 		return symlinkat(m->source, place->dir, name) < 0 ? fail(err, m, errno, "link") : 0;
-	case AJ_MOUNT_DIR:
-		return mkdirat(place->dir, name, m->mode) < 0 ? fail(err, m, errno, "make") : 0;
+	case AJ_MOUNT_MASK:
+		break;
 	}
 	return fail(err, m, EINVAL, "unknown kind of row");
 }
@@ -211,13 +213,17 @@ static int apply_row(const struct aj_mount *m, struct place *place, int source, 
 int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *err)
 {
 	char options[64];
+	cleanup_fd int blanks = -1;
+	for (size_t i = 0; i < plan->mounts.count && blanks < 0; i++)
+		if (plan->mounts.items[i].kind == AJ_MOUNT_MASK && (blanks = aj_mask_blanks(err)) < 0)
+			return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
-	if (mount("tmpfs", CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "mounts", errno, "mount the new root");
-	cleanup_fd int root = open(CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int root = open(AJ_MOUNT_CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "mounts", errno, "open the new root");
-	struct place place = { .root = root, .dir = -1 };
+	struct place place = { .root = root, .dir = -1, .blanks = blanks };
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		if (apply_row(&plan->mounts.items[i], &place, fds[i], err) < 0)
 			return -1;

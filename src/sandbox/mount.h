@@ -3,6 +3,9 @@
 #pragma once
 #include "plan/plan.h"
 
+/* Any directory will do: it only carries the new root until pivot, in a mount namespace of our own. */
+#define AJ_MOUNT_CARRIER "/tmp"
+
 /* Open the sources of all binds as detached mounts; one fd per row into `fds` (-1: none, or optional and absent). */
 int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err);
 /* A fresh tmpfs as the new root, then the rows in order. Returns the new root's fd. */

@@ -28,18 +28,21 @@ static int add_row(const struct aj_syscall *row, void *data)
 	return r == -EEXIST ? 0 : r;
 }
 
-int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room, struct aj_error *err)
+static int start(uint32_t otherwise, scmp_filter_ctx *ret)
 {
+	*ret = seccomp_init(otherwise);
+	if (!*ret)
+		return -ENOMEM;
 	/* One architecture: calls of i386 and x32 on x86-64 end the process. */
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-	if (!ctx)
-		return aj_fail(err, AJ_EXIT_SETUP, "seccomp", ENOMEM, "start a filter");
+	int r = seccomp_attr_set(*ret, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	/* A binary tree: fewer instructions a call, and quicker for the kernel to check. */
+	return r ? r : seccomp_attr_set(*ret, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+}
+
+/* Releases `ctx`; `r` is how its making went. */
+static int finish(scmp_filter_ctx ctx, int r, struct sock_filter *out, size_t room, struct aj_error *err)
+{
 	cleanup_fd int fd = memfd_create("filter", MFD_CLOEXEC);
-	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	if (r == 0) /* a binary tree: fewer instructions a call, and quicker for the kernel to check */
-		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	if (r == 0)
-		r = aj_syscalls_each(profile, network, add_row, ctx);
 	if (r == 0)
 		r = fd < 0 ? -errno : seccomp_export_bpf(ctx, fd);
 	seccomp_release(ctx);
@@ -49,4 +52,22 @@ int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct s
 	if (bytes < 0 || (size_t)bytes > room * sizeof *out || pread(fd, out, (size_t)bytes, 0) != bytes)
 		return aj_fail(err, AJ_EXIT_SETUP, "seccomp", EOVERFLOW, "read the filter back");
 	return (int)((size_t)bytes / sizeof *out);
+}
+
+int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room, struct aj_error *err)
+{
+	scmp_filter_ctx ctx;
+	int r = start(SCMP_ACT_ERRNO(ENOSYS), &ctx);
+	if (r == 0)
+		r = aj_syscalls_each(profile, network, add_row, ctx);
+	return finish(ctx, r, out, room, err);
+}
+
+int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err)
+{
+	scmp_filter_ctx ctx;
+	int r = start(SCMP_ACT_ALLOW, &ctx);
+	if (r == 0)
+		r = aj_syscalls_denied_each(group, add_row, ctx);
+	return finish(ctx, r, out, room, err);
 }

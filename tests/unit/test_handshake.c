@@ -26,13 +26,14 @@ Test(handshake, round_trip)
 {
 	static const uint32_t kinds[] = { AJ_MSG_MAPS_WRITTEN, AJ_MSG_FAILED, AJ_MSG_NOTE, AJ_MSG_EXITED };
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		struct aj_msg in = { .kind = kinds[i], .errnum = EPERM, .exit_code = AJ_EXIT_SETUP, .step = "mounts", .cause = "why" },
+		struct aj_msg in = { .kind = kinds[i], .errnum = EPERM, .exit_code = AJ_EXIT_SETUP, .step = "mounts", .cause = "why", .fix = "do" },
 			      out;
 		cr_expect_eq(aj_msg_send(ends[0], &in), 0);
 		cr_expect_eq(aj_msg_recv(ends[1], &out, 0), 1);
 		cr_expect(out.kind == in.kind && out.errnum == EPERM && out.exit_code == AJ_EXIT_SETUP);
 		cr_expect_str_eq(out.step, "mounts");
 		cr_expect_str_eq(out.cause, "why");
+		cr_expect_str_eq(out.fix, "do");
 	}
 }
 
@@ -76,6 +77,7 @@ Test(handshake, unterminated_strings)
 	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 1);
 	cr_expect_eq(strlen(msg.step), sizeof msg.step - 1);
 	cr_expect_eq(strlen(msg.cause), sizeof msg.cause - 1);
+	cr_expect_eq(strlen(msg.fix), sizeof msg.fix - 1);
 }
 
 Test(handshake, nothing_there_yet)

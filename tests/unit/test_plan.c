@@ -153,6 +153,27 @@ Test(plan, env_of_a_snippet_comes_late)
 	cr_expect_eq(plan.late_env.count, 0);
 }
 
+Test(plan, env_of_the_policy_comes_before_the_callers)
+{
+	prepare(false);
+	*AJ_PUSH(&arena, &policy.env) = "A=policy";
+	*AJ_PUSH(&arena, &policy.env) = "B=policy";
+	*AJ_PUSH(&arena, &policy.env) = "LANG=C";
+	*AJ_PUSH(&arena, &request.env) = "A=caller";
+	must_build();
+	cr_expect_str_eq(env("A"), "caller");
+	cr_expect_str_eq(env("B"), "policy");
+	cr_expect_str_eq(env("LANG"), "C");
+	prepare(true);
+	*AJ_PUSH(&arena, &policy.env) = "A=policy";
+	*AJ_PUSH(&arena, &request.env) = "A=caller";
+	must_build();
+	cr_assert_eq(plan.late_env.count, 2);
+	cr_expect_str_eq(plan.late_env.items[0], "A=policy");
+	cr_expect_str_eq(plan.late_env.items[1], "A=caller", "the later one wins");
+	cr_expect_null(env("A"));
+}
+
 /* Preload */
 
 Test(plan, preload_by_words)
@@ -282,10 +303,29 @@ Test(plan, identity)
 			host.gid = rows[i].gid;
 			host.may_map_ids = rows[i].may_map;
 			must_build();
-			cr_expect(plan.uid == 1000 && plan.gid == 1000, "inside it is always the same id");
+			cr_expect(plan.uid == 1000 && plan.gid == 1000, "inside it is the policy's id");
 			cr_expect(plan.host_uid == rows[i].host_uid && plan.host_gid == rows[i].host_gid, "row %zu: %u %u", i,
 			          plan.host_uid, plan.host_gid);
 		}
+}
+
+Test(plan, the_id_inside_is_the_policys)
+{
+	static const struct {
+		uint64_t uid;
+		bool ok;
+	} rows[] = { { 1, true }, { 1000, true }, { 65533, true }, { 0, false }, { 65534, false }, { 1ULL << 32 | 7, false } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		prepare(false);
+		policy.uid = rows[i].uid;
+		cr_expect_eq(build(), rows[i].ok ? 0 : -1, "%lu: %s", rows[i].uid, err.cause);
+		if (!rows[i].ok)
+			continue;
+		cr_expect(plan.uid == rows[i].uid && plan.gid == rows[i].uid && plan.host_uid == 1001);
+		char want[60];
+		snprintf(want, sizeof want, "agent:x:%lu:%lu:", rows[i].uid, rows[i].uid);
+		cr_expect(strstr(mount_at("/etc/passwd")->source, want), "%s", mount_at("/etc/passwd")->source);
+	}
 }
 
 /* Namespaces and network */
@@ -460,6 +500,86 @@ Test(plan, binds_that_would_cover_the_jail)
 		}
 }
 
+Test(plan, binds_of_the_policy_come_first)
+{
+	prepare(false);
+	*AJ_PUSH(&arena, &policy.binds) = "/srv/a:/data:rw";
+	*AJ_PUSH(&arena, &policy.binds) = "/srv/b";
+	bind("/src", "/work", true);
+	must_build();
+	const struct aj_mount *data = mount_at("/data"), *b = mount_at("/srv/b"), *work = mount_at("/work");
+	cr_assert(data && b && work);
+	cr_expect(data < b && b < work);
+	cr_expect(strcmp(data->source, "/srv/a") == 0 && data->flags == 0 && b->flags == AJ_RO);
+	cr_expect_str_eq(data->why, "asked for by the policy");
+	cr_expect_str_eq(work->why, "asked for by the caller");
+	static const char *const bad[] = { "/a:b", "", "/a:/b:x", "/a:/usr/lib", "/a:/proc" };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		prepare(false);
+		*AJ_PUSH(&arena, &policy.binds) = bad[i];
+		cr_expect_eq(build(), -1, "%s", bad[i]);
+		cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
+		cr_expect_str_eq(err.step, "bind");
+	}
+}
+
+/* Workspaces and masks */
+
+Test(plan, workspace)
+{
+	BOTH_KINDS(snippet) {
+		for (int mode = AJ_WORKSPACE_READ_ONLY; mode <= AJ_WORKSPACE_READ_WRITE; mode += AJ_WORKSPACE_READ_WRITE - AJ_WORKSPACE_READ_ONLY) {
+			prepare(snippet);
+			policy.workspace = (enum aj_workspace)mode;
+			cr_expect_eq(build(), -1, "without a folder");
+			cr_expect(err.exit_code == AJ_EXIT_USAGE && strstr(err.fix, "--workspace"), "%s", err.fix);
+			request.workspace = "/home/u/project";
+			*AJ_PUSH(&arena, &policy.binds) = "/srv/git:/workspace/.git";
+			must_build();
+			const struct aj_mount *w = mount_at("/workspace");
+			cr_assert_not_null(w);
+			cr_expect_str_eq(w->source, "/home/u/project");
+			cr_expect_eq(w->flags, (mode == AJ_WORKSPACE_READ_ONLY ? AJ_RO : 0) | (snippet ? AJ_NOEXEC : 0), "%u", w->flags);
+			cr_expect(mount_at("/workspace/.git") > w, "what is bound into it lies on top");
+			cr_expect_str_eq(plan.chdir, "/workspace");
+			cr_expect(strstr(enforced("filesystem"), mode == AJ_WORKSPACE_READ_ONLY ? ", read-only w" : ", writable w"), "%s",
+			          enforced("filesystem"));
+			request.chdir = "/tmp";
+			must_build();
+			cr_expect_str_eq(plan.chdir, "/tmp");
+			bind("/src", "/workspace", false);
+			cr_expect_eq(build(), -1, "a bind over the workspace");
+		}
+		prepare(snippet);
+		request.workspace = "/home/u/project";
+		cr_expect_eq(build(), -1, "a folder that the policy does not show");
+		cr_expect_str_eq(err.step, "workspace");
+	}
+}
+
+Test(plan, masks_come_last)
+{
+	prepare(false);
+	policy.workspace = AJ_WORKSPACE_READ_WRITE;
+	request.workspace = "/w";
+	bind("/src", "/work", true);
+	*AJ_PUSH(&arena, &policy.masks) = "/workspace/.env";
+	*AJ_PUSH(&arena, &policy.masks) = "/usr/bin/env";
+	must_build();
+	for (size_t i = 0; i < 2; i++) {
+		const struct aj_mount *m = &plan.mounts.items[plan.mounts.count - 2 + i];
+		cr_expect_eq(m->kind, AJ_MOUNT_MASK);
+		cr_expect_str_eq(m->target, policy.masks.items[i]);
+	}
+	static const char *const bad[] = { "", "/", "a", "/a/", "/a/../b", "//a", "/a/." };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		prepare(false);
+		*AJ_PUSH(&arena, &policy.masks) = bad[i];
+		cr_expect_eq(build(), -1, "%s", bad[i]);
+		cr_expect_str_eq(err.step, "mask");
+	}
+}
+
 /* Pages of a tmpfs are nobody's memory where there is no memory cgroup. */
 Test(plan, scratch_is_no_larger_than_memory)
 {
@@ -603,7 +723,155 @@ Test(plan, id_0_needs_a_pids_cgroup)
 	}
 }
 
+/* What is not built, and what is required */
+
+Test(plan, unbuilt_walls)
+{
+	BOTH_KINDS(snippet)
+		for (int which = 0; which < 2; which++) {
+			prepare(snippet);
+			if (which)
+				policy.network = AJ_NET_ALLOW;
+			else
+				policy.workspace = AJ_WORKSPACE_OVERLAY;
+			cr_expect_eq(build(), -1);
+			cr_expect_eq(err.exit_code, AJ_EXIT_SETUP);
+			cr_expect_str_eq(err.step, which ? "network" : "workspace");
+			cr_expect(strstr(err.cause, "not built yet") && err.fix[0], "%s", err.cause);
+			struct aj_error other = { 0 };
+			cr_expect_eq(aj_plan_buildable(&policy, &other), -1);
+			cr_expect_str_eq(other.cause, err.cause);
+		}
+	prepare(false);
+	cr_expect_eq(aj_plan_buildable(&policy, &err), 0);
+}
+
+Test(plan, an_inspection_wants_no_inputs)
+{
+	BOTH_KINDS(snippet) {
+		prepare(snippet);
+		policy.network = AJ_NET_ALLOW;
+		policy.workspace = AJ_WORKSPACE_OVERLAY;
+		policy.enforce = AJ_ENFORCE_STRICT;
+		policy.require = AJ_WALL_LANDLOCK | AJ_WALL_MEMORY_CGROUP;
+		host.landlock_abi = 0;
+		host.uid = host.gid = 0;
+		host.init_root = true;
+		request = (struct aj_request){ .snippet = snippet, .inspect = true };
+		must_build();
+		cr_expect(plan.inspect && plan.argv[0]);
+		cr_expect(strncmp(enforced("pids"), "none: ", 6) == 0 && strncmp(enforced("network"), "none: ", 6) == 0,
+		          "nothing is said to stand that would not: %s, %s", enforced("pids"), enforced("network"));
+		FILE *out = fopen("/dev/null", "w");
+		aj_plan_dump(&plan, out);
+		fclose(out);
+	}
+}
+
+Test(plan, required_walls)
+{
+	enum { CGROUP = AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS, LIMITS = 1 << 30 };
+	static const struct {
+		uint64_t wall;
+		const char *name;
+		int abi;
+		unsigned controllers; /* 0: no cgroup */
+		uint64_t memory, pids;
+		enum aj_network network;
+		bool snippet, layer;
+		int want; /* exit code */
+	} rows[] = {
+		{ AJ_WALL_LANDLOCK, "landlock", 1, 0, 0, 9, AJ_NET_HOST, false, false, 0 },
+		{ AJ_WALL_LANDLOCK, "landlock", 0, CGROUP, LIMITS, 9, AJ_NET_NONE, false, true, AJ_EXIT_SETUP },
+		{ AJ_WALL_MEMORY_CGROUP, "memory-cgroup", 0, CGROUP, LIMITS, 9, AJ_NET_NONE, false, false, 0 },
+		{ AJ_WALL_MEMORY_CGROUP, "memory-cgroup", 0, CGROUP, 0, 9, AJ_NET_NONE, false, false, AJ_EXIT_USAGE },
+		{ AJ_WALL_MEMORY_CGROUP, "memory-cgroup", 9, AJ_CGROUP_PIDS, LIMITS, 9, AJ_NET_NONE, true, true, AJ_EXIT_SETUP },
+		{ AJ_WALL_MEMORY_CGROUP, "memory-cgroup", 9, 0, LIMITS, 9, AJ_NET_NONE, true, true, AJ_EXIT_SETUP },
+		{ AJ_WALL_PIDS_CGROUP, "pids-cgroup", 0, CGROUP, 0, 9, AJ_NET_NONE, false, false, 0 },
+		{ AJ_WALL_PIDS_CGROUP, "pids-cgroup", 0, CGROUP, LIMITS, 0, AJ_NET_NONE, false, false, AJ_EXIT_USAGE },
+		{ AJ_WALL_PIDS_CGROUP, "pids-cgroup", 9, AJ_CGROUP_MEMORY, LIMITS, 9, AJ_NET_NONE, true, true, AJ_EXIT_SETUP },
+		{ AJ_WALL_NETWORK, "network", 0, 0, 0, 9, AJ_NET_NONE, false, false, 0 },
+		{ AJ_WALL_NETWORK, "network", 0, 0, 0, 9, AJ_NET_LOOPBACK, false, false, 0 },
+		{ AJ_WALL_NETWORK, "network", 9, CGROUP, LIMITS, 9, AJ_NET_HOST, false, false, AJ_EXIT_USAGE },
+		{ AJ_WALL_PYTHON_LAYER, "python-layer", 0, 0, 0, 9, AJ_NET_NONE, true, true, 0 },
+		{ AJ_WALL_PYTHON_LAYER, "python-layer", 9, CGROUP, LIMITS, 9, AJ_NET_NONE, true, false, AJ_EXIT_USAGE },
+		{ AJ_WALL_PYTHON_LAYER, "python-layer", 9, CGROUP, LIMITS, 9, AJ_NET_NONE, false, true, AJ_EXIT_USAGE },
+		{ 1ULL << 40, "a wall", 9, CGROUP, LIMITS, 9, AJ_NET_NONE, true, true, AJ_EXIT_SETUP },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		prepare(rows[i].snippet);
+		host.landlock_abi = rows[i].abi;
+		host.cgroup = rows[i].controllers ? "/cg" : NULL;
+		host.cgroup_controllers = rows[i].controllers;
+		policy.memory_bytes = rows[i].memory;
+		policy.pids = rows[i].pids;
+		policy.network = rows[i].network;
+		policy.layer = rows[i].layer;
+		cr_expect_eq(build(), 0, "row %zu without the requirement: %s", i, err.cause);
+		policy.require = rows[i].wall;
+		cr_expect_eq(build(), rows[i].want ? -1 : 0, "row %zu: %s", i, err.cause);
+		cr_expect_eq(err.exit_code, rows[i].want, "row %zu: %d", i, err.exit_code);
+		if (!rows[i].want)
+			continue;
+		cr_expect_str_eq(err.step, "require");
+		cr_expect(strstr(err.cause, rows[i].name), "row %zu: %s", i, err.cause);
+	}
+}
+
 /* The rest */
+
+Test(plan, denied_groups)
+{
+	static const struct {
+		bool snippet, exec, fork;
+		uint64_t asked, want;
+	} rows[] = {
+		{ false, true, true, 0, 0 },
+		{ false, true, false, 0, AJ_DENY_FORK },
+		{ false, true, false, AJ_DENY_IPC, AJ_DENY_IPC | AJ_DENY_FORK },
+		{ false, true, true, AJ_DENY_THREADS | AJ_DENY_MEMFD, AJ_DENY_THREADS | AJ_DENY_MEMFD },
+		{ true, false, false, 0, 0 },
+		{ true, false, false, AJ_DENY_SOCKETS, AJ_DENY_SOCKETS },
+		{ true, true, false, 0, AJ_DENY_FORK },
+		{ true, true, true, 0, 0 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		prepare(rows[i].snippet);
+		policy.exec = rows[i].exec;
+		policy.fork = rows[i].fork;
+		policy.deny_syscalls = rows[i].asked;
+		must_build();
+		cr_expect_eq(plan.deny, rows[i].want, "row %zu: %#lx", i, plan.deny);
+		cr_expect_eq(plan.profile, rows[i].exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET);
+		cr_expect_eq(strstr(enforced("seccomp"), ", without ") != NULL, rows[i].want != 0, "%s", enforced("seccomp"));
+	}
+}
+
+/* The tree is the policy's choice, and it must be one for what is asked. */
+Test(plan, rootfs_by_name)
+{
+	prepare(false);
+	policy.rootfs = "default";
+	static char *python[] = { "/usr/bin/python3", "-c", "print(1)", NULL };
+	request.argv = python;
+	must_build();
+	cr_expect_str_eq(mount_at("/usr")->source, "/rootfs/tree/usr");
+	cr_expect(mount_at("/lib64") && mount_at("/etc/passwd") && mount_at("/proc") && !mount_at("/etc/alternatives"));
+	cr_expect(strstr(enforced("filesystem"), "rootfs"));
+	request.rootfs = NULL;
+	cr_expect_eq(build(), -1, "a tree that nobody found");
+	cr_expect_str_eq(err.step, "rootfs");
+	policy.rootfs = "host";
+	must_build();
+	prepare(true);
+	policy.rootfs = "host";
+	cr_expect_eq(build(), -1, "no runner in there");
+	cr_expect(err.exit_code == AJ_EXIT_USAGE && strcmp(err.step, "rootfs") == 0 && err.fix[0]);
+	prepare(false);
+	policy.exec = false;
+	cr_expect_eq(build(), -1, "a command without exec");
+	cr_expect(err.exit_code == AJ_EXIT_USAGE && strcmp(err.step, "policy") == 0 && strstr(err.cause, "process.exec"), "%s", err.cause);
+}
 
 Test(plan, snippet_and_command)
 {
@@ -703,5 +971,15 @@ Test(plan, dump_shows_what_will_be_done)
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		cr_expect(strstr(text, lines[i]), "no `%s` in the plan", lines[i]);
 	cr_expect_null(strstr(text, "  unshare"), "refused calls are not listed as allowed");
+	cr_expect_null(strstr(text, "denied all the same"));
+	free(text);
+	policy.deny_syscalls = AJ_DENY_MEMFD | AJ_DENY_THREADS;
+	*AJ_PUSH(&arena, &policy.masks) = "/work/.env";
+	must_build();
+	text = dump();
+	static const char *const more[] = { "denied all the same: threads\n  clone arg0&0x10000==0x10000", "denied all the same: memfd\n  memfd_create",
+		                            "  mask    /work/.env" };
+	for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+		cr_expect(strstr(text, more[i]), "no `%s` in the plan", more[i]);
 	free(text);
 }

@@ -452,6 +452,147 @@ Test(seccomp, prctl_and_personality)
 	EXPECT(COMMAND, ENOSYS, "personality", 8); /* PER_LINUX32 */
 }
 
+/* What the kernel makes of several filters: the strictest answer, and of equal ones that of the filter installed last. */
+static int stacked(uint64_t deny, enum aj_profile profile, enum aj_network network, uint32_t arch, int nr, const uint64_t args[6])
+{
+	const struct aj_filter *filters[AJ_FILTERS_MAX];
+	struct seccomp_data data = { .nr = nr, .arch = arch };
+	uint32_t result = SECCOMP_RET_ALLOW;
+	memcpy(data.args, args, sizeof data.args);
+	for (size_t i = aj_filter_list(profile, network, deny, filters); i-- > 0;) {
+		uint32_t r = interpret(filters[i], &data);
+		if ((int32_t)(r & SECCOMP_RET_ACTION_FULL) < (int32_t)(result & SECCOMP_RET_ACTION_FULL))
+			result = r;
+	}
+	switch (result & SECCOMP_RET_ACTION_FULL) {
+	case SECCOMP_RET_ALLOW:
+		return ALLOW;
+	case SECCOMP_RET_KILL_PROCESS:
+		return KILL;
+	case SECCOMP_RET_ERRNO:
+		return (int)(result & SECCOMP_RET_DATA);
+	default:
+		return BROKEN;
+	}
+}
+
+Test(seccomp, groups_are_what_libseccomp_compiles)
+{
+	static struct sock_filter fresh[4096];
+	for (int g = 0; g < AJ_DENY_GROUPS; g++) {
+		struct aj_error err = { 0 };
+		const struct aj_filter *ready = aj_filter_denied(1ULL << g);
+		cr_assert_eq(aj_filter_compile_denied(1ULL << g, fresh, 4096, &err), ready->count, "%s", aj_deny_name(1ULL << g));
+		cr_expect(memcmp(fresh, ready->insns, ready->count * sizeof *fresh) == 0, "%s", aj_deny_name(1ULL << g));
+	}
+}
+
+Test(seccomp, filters_in_their_order)
+{
+	const struct aj_filter *list[AJ_FILTERS_MAX];
+	cr_expect_eq(aj_filter_list(SNIPPET, 0, list), 1, "nothing denied costs nothing");
+	cr_expect_eq(list[0], aj_filter_ready(SNIPPET));
+	cr_expect_eq(aj_filter_list(COMMAND, (1 << AJ_DENY_GROUPS) - 1, list), AJ_FILTERS_MAX);
+	cr_expect_eq(list[0], aj_filter_denied(AJ_DENY_THREADS));
+	cr_expect_eq(list[AJ_DENY_GROUPS], aj_filter_ready(COMMAND), "the profile's comes last");
+}
+
+/* Installing the next filter, and setting no_new_privs, must not be what a group takes away. */
+Test(seccomp, groups_leave_the_rest_alone)
+{
+	for (int g = 0; g < AJ_DENY_GROUPS; g++)
+		for (int nr = 0; nr < 1024; nr++) {
+			char *name = seccomp_syscall_resolve_num_arch(NATIVE, nr);
+			if (!name || !aj_syscalls_denied_each(1ULL << g, has_row, name)) {
+				struct seccomp_data data = { .nr = nr, .arch = NATIVE };
+				cr_expect_eq(interpret(aj_filter_denied(1ULL << g), &data), SECCOMP_RET_ALLOW, "%s: %s",
+				             aj_deny_name(1ULL << g), name ? name : "?");
+			}
+			free(name);
+		}
+}
+
+Test(seccomp, a_group_only_takes_away)
+{
+	static const uint64_t values[] = { 0, 1, 2, 17, 0x10000, 0x3d0f00, 0x4111, 0xffffffff, HIGH | 17, HIGH | 0x3d0f00 };
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int g = 0; g < AJ_DENY_GROUPS; g++)
+			for (int nr = 0; nr < 512; nr++)
+				for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+					const uint64_t args[6] = { values[v], values[v], values[v], values[v], values[v], values[v] };
+					int alone = answer((enum aj_profile)p, AJ_NET_HOST, NATIVE, nr, args);
+					int both = stacked(1ULL << g, (enum aj_profile)p, AJ_NET_HOST, NATIVE, nr, args);
+					cr_expect(both == alone || (both == EPERM && alone == ALLOW), "%s: %d: %d and %d",
+					          aj_deny_name(1ULL << g), nr, alone, both);
+				}
+}
+
+#define DENIED(deny, where, want, name, ...)                                                  \
+	do {                                                                                  \
+		int got_ = stacked(deny, where, NATIVE, nr_of(name), ARGS(__VA_ARGS__));      \
+		cr_expect_eq(got_, want, "%s(%s): got %d", name, #__VA_ARGS__, got_);         \
+	} while (0)
+
+Test(seccomp, denied_groups)
+{
+	enum { THREAD = 0x003d0f00, FORK = 0x01200011, VFORK = 0x4100 | 17 };
+	DENIED(AJ_DENY_THREADS, COMMAND, EPERM, "clone", THREAD);
+	DENIED(AJ_DENY_THREADS, COMMAND, EPERM, "clone", HIGH | THREAD);
+	DENIED(AJ_DENY_THREADS, COMMAND, ALLOW, "clone", FORK);
+	DENIED(AJ_DENY_THREADS, COMMAND, ENOSYS, "clone3", 0);
+	DENIED(AJ_DENY_THREADS, SNIPPET, EPERM, "clone", THREAD);
+	DENIED(AJ_DENY_FORK, COMMAND, ALLOW, "clone", THREAD);
+	DENIED(AJ_DENY_FORK, COMMAND, EPERM, "clone", FORK);
+	DENIED(AJ_DENY_FORK, COMMAND, EPERM, "clone", VFORK); /* posix_spawn */
+	DENIED(AJ_DENY_FORK, COMMAND, EPERM, "clone", 0x100 | 17);
+	DENIED(AJ_DENY_FORK, COMMAND, EPERM, "fork", 0);
+	DENIED(AJ_DENY_FORK, COMMAND, EPERM, "vfork", 0);
+	DENIED(AJ_DENY_FORK, COMMAND, ENOSYS, "clone3", 0);
+	DENIED(AJ_DENY_FORK, COMMAND, ALLOW, "execve", 0);
+	DENIED(AJ_DENY_FORK | AJ_DENY_THREADS, COMMAND, EPERM, "clone", THREAD);
+	DENIED(AJ_DENY_FORK | AJ_DENY_THREADS, COMMAND, EPERM, "clone", FORK);
+	DENIED(AJ_DENY_SOCKETS, LOOPBACK, EPERM, "socket", 2, 1, 0);
+	DENIED(AJ_DENY_SOCKETS, COMMAND, EPERM, "socket", 1, 1, 0);
+	DENIED(AJ_DENY_SOCKETS, COMMAND, EAFNOSUPPORT, "socket", 2, 1, 0); /* the list's own error is the last word */
+	DENIED(AJ_DENY_SOCKETS, SNIPPET, EPERM, "socketpair", 1);
+	DENIED(AJ_DENY_SOCKETS, COMMAND, ALLOW, "getpeername", 0);
+	DENIED(AJ_DENY_SOCKETS, COMMAND, ALLOW, "read", 0);
+	DENIED(AJ_DENY_IPC, COMMAND, EPERM, "shmget", 0);
+	DENIED(AJ_DENY_IPC, COMMAND, EPERM, "mq_open", 0);
+	DENIED(AJ_DENY_INOTIFY, COMMAND, EPERM, "inotify_init1", 0);
+	DENIED(AJ_DENY_INOTIFY, SNIPPET, ENOSYS, "inotify_init1", 0);
+	DENIED(AJ_DENY_MEMFD, COMMAND, EPERM, "memfd_create", 0);
+	DENIED(0, COMMAND, ALLOW, "memfd_create", 0);
+}
+
+/* A child with every group denied: the filters let each other be installed, and the kernel counts them. */
+Test(seccomp, the_kernel_stacks_them)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		const struct aj_filter *list[AJ_FILTERS_MAX];
+		size_t count = aj_filter_list(COMMAND, (1 << AJ_DENY_GROUPS) - 1, list);
+		struct aj_error err = { 0 };
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+			_exit(40);
+		for (size_t i = 0; i < count; i++)
+			if (aj_filter_install(list[i], &err) < 0)
+				_exit(41);
+		if (syscall(SYS_memfd_create, "x", 0) != -1 || errno != EPERM)
+			_exit(42);
+		if (syscall(SYS_clone, 17, 0, 0, 0, 0) != -1 || errno != EPERM)
+			_exit(43);
+		if (syscall(SYS_clone3, NULL, 0) != -1 || errno != ENOSYS)
+			_exit(44);
+		if (syscall(SYS_socketpair, 1, 1, 0, NULL) != -1 || errno != EPERM)
+			_exit(45);
+		_exit(syscall(SYS_getpid) > 0 ? 0 : 46);
+	}
+	int status = -1;
+	waitpid(child, &status, 0);
+	cr_expect_eq(status, 0, "status %#x", status);
+}
+
 /* The interpreter above agrees with the kernel: a child locks itself in and tries. */
 static int in_a_child(enum aj_profile profile, bool foreign)
 {

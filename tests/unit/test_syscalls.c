@@ -310,6 +310,42 @@ Test(syscalls, what_no_snippet_gets)
 }
 /* clang-format on */
 
+static struct rows *denied(int number)
+{
+	static struct rows rows;
+	rows.count = 0;
+	aj_syscalls_denied_each(1ULL << number, keep, &rows);
+	return &rows;
+}
+
+Test(syscalls, groups_that_can_be_denied)
+{
+	static const struct {
+		uint64_t bit;
+		const char *name, *call;
+	} rows[] = { { AJ_DENY_THREADS, "threads", "clone" },         { AJ_DENY_SOCKETS, "sockets", "socketpair" },
+		     { AJ_DENY_IPC, "ipc", "shmget" },                { AJ_DENY_INOTIFY, "inotify", "inotify_add_watch" },
+		     { AJ_DENY_MEMFD, "memfd", "memfd_create" },      { AJ_DENY_FORK, "fork", "vfork" } };
+	cr_assert_eq(sizeof rows / sizeof *rows, AJ_DENY_GROUPS);
+	for (int g = 0; g < AJ_DENY_GROUPS; g++) {
+		struct rows *group = denied(g);
+		bool has_call = false;
+		cr_expect_eq(rows[g].bit, 1ULL << g);
+		cr_expect_str_eq(aj_deny_name(1ULL << g), rows[g].name);
+		for (size_t i = 0; i < group->count; i++) {
+			const struct aj_syscall *r = &group->row[i];
+			cr_expect_eq(r->errnum, EPERM, "`%s`", r->name);
+			cr_expect(r->why && *r->why, "`%s` has no reason", r->name);
+			cr_expect_neq(seccomp_syscall_resolve_name(r->name), __NR_SCMP_ERROR, "`%s`", r->name);
+			cr_expect(allows(all(AJ_PROFILE_COMMAND, AJ_NET_HOST), r->name), "`%s` is in no list anyway", r->name);
+			for (size_t j = 0; j < i; j++)
+				cr_expect(strcmp(r->name, group->row[j].name) != 0, "`%s` twice", r->name);
+			has_call |= strcmp(r->name, rows[g].call) == 0;
+		}
+		cr_expect(has_call, "%s without %s", rows[g].name, rows[g].call);
+	}
+}
+
 Test(syscalls, each_stops_where_it_is_told)
 {
 	struct rows *rows = all(AJ_PROFILE_COMMAND, AJ_NET_NONE);

@@ -1,0 +1,73 @@
+/* The groups of system calls that a policy can take away, on top of either allow-list.
+ * It allows nothing: a call that no list names stays out, with or without a group. */
+#include <errno.h>
+
+#include "plan/syscalls.h"
+
+/* clang-format off */
+#define REFUSE(name_, why_) { .name = name_, .errnum = EPERM, .why = why_ }
+#define CLONE(value_, why_) \
+	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_THREAD_BIT, .value = (value_) } }, .why = why_ }
+
+enum { CLONE_THREAD_BIT = 0x00010000 };
+
+/* Knowingly left out of `sockets`: what only looks at a socket that is there already, or shuts it. Programs ask their
+ * standard input whether it is one, and only ENOTSOCK tells bash that no remote shell has started it. */
+static const struct aj_syscall deny_threads[] = {
+	CLONE(CLONE_THREAD_BIT, "threads"),
+};
+static const struct aj_syscall deny_sockets[] = {
+	REFUSE("socket", "no new socket"), REFUSE("socketpair", "no new socket"), REFUSE("bind", "no server"),
+	REFUSE("listen", "no server"), REFUSE("accept", "no server"), REFUSE("accept4", "no server"),
+	REFUSE("connect", "no client"), REFUSE("sendto", "nothing by an inherited one"),
+	REFUSE("sendmsg", "no descriptors passed on"), REFUSE("sendmmsg", "no descriptors passed on"),
+	REFUSE("recvfrom", "nothing by an inherited one"), REFUSE("recvmsg", "no descriptors taken"),
+	REFUSE("recvmmsg", "no descriptors taken"),
+};
+static const struct aj_syscall deny_ipc[] = {
+	REFUSE("shmget", "System V shared memory"), REFUSE("shmat", "System V shared memory"),
+	REFUSE("shmdt", "System V shared memory"), REFUSE("shmctl", "System V shared memory"),
+	REFUSE("semget", "System V semaphores"), REFUSE("semop", "System V semaphores"),
+	REFUSE("semtimedop", "System V semaphores"), REFUSE("semctl", "System V semaphores"),
+	REFUSE("msgget", "System V queues"), REFUSE("msgsnd", "System V queues"), REFUSE("msgrcv", "System V queues"),
+	REFUSE("msgctl", "System V queues"), REFUSE("mq_open", "POSIX queues"), REFUSE("mq_unlink", "POSIX queues"),
+	REFUSE("mq_timedsend", "POSIX queues"), REFUSE("mq_timedreceive", "POSIX queues"),
+	REFUSE("mq_notify", "POSIX queues"), REFUSE("mq_getsetattr", "POSIX queues"),
+};
+static const struct aj_syscall deny_inotify[] = {
+	REFUSE("inotify_init", "watching files"), REFUSE("inotify_init1", "watching files"),
+	REFUSE("inotify_add_watch", "watching files"), REFUSE("inotify_rm_watch", "watching files"),
+};
+static const struct aj_syscall deny_memfd[] = { REFUSE("memfd_create", "files without a file system") };
+static const struct aj_syscall deny_fork[] = {
+	CLONE(0, "fork and posix_spawn in libc: anything but a thread"),
+	REFUSE("fork", "processes"), REFUSE("vfork", "processes"),
+};
+
+/* In the order of the bits. */
+static const struct {
+	const char *name;
+	const struct aj_syscall *rows;
+	size_t count;
+} groups[AJ_DENY_GROUPS] = {
+#define GROUP(name_, rows_) { name_, rows_, sizeof rows_ / sizeof *rows_ }
+	GROUP("threads", deny_threads), GROUP("sockets", deny_sockets), GROUP("ipc", deny_ipc),
+	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("fork", deny_fork),
+};
+/* clang-format on */
+
+int aj_syscalls_denied_each(uint64_t group, int (*each)(const struct aj_syscall *row, void *data), void *data)
+{
+	int number = __builtin_ctzll(group);
+	for (size_t i = 0; i < groups[number].count; i++) {
+		int r = each(&groups[number].rows[i], data);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+const char *aj_deny_name(uint64_t group)
+{
+	return groups[__builtin_ctzll(group)].name;
+}

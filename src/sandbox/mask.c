@@ -1,0 +1,120 @@
+/* Hides places of the jail behind an empty folder or file, once every other row of the tree stands.
+ * It hides a path, not a file: what else leads there (a hard link, a second bind) is not looked for. It follows no symlink.
+ *
+ * A mount keeps its place from being renamed and removed, but not the folders above it: moved away with all that is in them,
+ * they could be made anew without the mask. So each of those that the jail could rename becomes a mount itself, of itself. */
+#include "sandbox/mask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/mount.h"
+
+int aj_mask_blanks(struct aj_error *err)
+{
+	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755,size=4096,nr_inodes=8") < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "mount what masks show");
+	cleanup_fd int fd = open(AJ_MOUNT_CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || mkdirat(fd, "folder", 0555) < 0 || mknodat(fd, "file", S_IFREG | 0444, 0) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "make what masks show");
+	return aj_steal(&fd);
+}
+
+/* May the jail make, rename or remove things in this folder, as far as its mount says? The root itself is sealed later. */
+static int may_change(int root, int dir, bool *ret, bool *ret_mount_root)
+{
+	struct statx of_root, of_dir;
+	struct statvfs fs;
+	if (statx(root, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_root) < 0 || statx(dir, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_dir) < 0 ||
+	    fstatvfs(dir, &fs) < 0)
+		return -1;
+	*ret = of_root.stx_mnt_id != of_dir.stx_mnt_id && !(fs.f_flag & ST_RDONLY);
+	*ret_mount_root = of_dir.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+	return 0;
+}
+
+/* Make the folder a mount of itself, if the jail could rename it otherwise; `*dir` is then the one in that mount. */
+static int pin(int root, int *dir)
+{
+	bool changeable, mount_root;
+	if (may_change(root, *dir, &changeable, &mount_root) < 0)
+		return -1;
+	if (!changeable || mount_root)
+		return 0;
+	cleanup_fd int self = open_tree(*dir, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (self < 0 || move_mount(self, "", *dir, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -1;
+	close(*dir);
+	*dir = aj_steal(&self);
+	return 0;
+}
+
+static int cover(int blanks, int place, bool folder)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+	cleanup_fd int blank = open_tree(blanks, folder ? "folder" : "file", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	if (blank < 0 || mount_setattr(blank, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0)
+		return -1;
+	return move_mount(blank, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+/* Nothing is there, so there is nothing to hide; unless the jail could make it, which a mask says that it cannot. */
+static int absent(int root, int dir, const char *target, int above_bytes, struct aj_error *err)
+{
+	bool changeable, mount_root;
+	if (may_change(root, dir, &changeable, &mount_root) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "look at the folder above `%s`", target);
+	if (!changeable)
+		return 0;
+	aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%s` does not exist, and the jail could make it: `%.*s` is writable in there", target,
+	        above_bytes, target);
+	aj_advise(err, "make an empty file or folder there first, show `%.*s` read-only, or leave that mask out", above_bytes, target);
+	return -1;
+}
+
+int aj_mask_apply(int root, int blanks, const char *target, struct aj_error *err)
+{
+	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
+	for (const char *at = target + 1;;) {
+		char part[NAME_MAX + 1];
+		size_t bytes = strcspn(at, "/");
+		int above_bytes = (int)(at - target - 1);
+		if (bytes == 0 || bytes > NAME_MAX)
+			return aj_fail(err, AJ_EXIT_SETUP, "mask", ENAMETOOLONG, "`%s`", target);
+		memcpy(part, at, bytes);
+		part[bytes] = '\0';
+		cleanup_fd int next = openat(dir, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		struct stat st;
+		if (next < 0 && errno == ENOENT)
+			return absent(root, dir, target, above_bytes, err);
+		if (next < 0 || fstat(next, &st) < 0)
+			return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "open `%.*s`", above_bytes + 1 + (int)bytes, target);
+		if (S_ISLNK(st.st_mode)) {
+			aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%.*s` is a symlink, so `%s` would hide nothing", above_bytes + 1 + (int)bytes,
+			        target, target);
+			aj_advise(err, "mask the place itself that the link leads to");
+			return -1;
+		}
+		if (at[bytes] == '\0') {
+			if (cover(blanks, next, S_ISDIR(st.st_mode)) < 0)
+				return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "hide `%s`", target);
+			return 0;
+		}
+		if (!S_ISDIR(st.st_mode))
+			return absent(root, dir, target, above_bytes, err);
+		if (pin(root, &next) < 0)
+			return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "hold `%.*s` in its place", above_bytes + 1 + (int)bytes, target);
+		close(dir);
+		dir = aj_steal(&next);
+		at += bytes + 1;
+	}
+}
