@@ -16,7 +16,7 @@ layer cli       run plan policy base
 # The guest is linked into the jail's Python: it gets as little of us as can be.
 layer guest     base
 # Build-time tools read the tables that they print.
-layer gen       cli sandbox plan base
+layer gen       cli sandbox plan policy base
 
 # door: one file may include one header of a layer that its folder may not see
 door sandbox/seccomp.h  policy/policy.h    the names of profiles and networks, not the policy
@@ -35,7 +35,7 @@ owner netdb.h           sandbox/netns.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
 owner sys/statvfs.h     sandbox/mask.c
 owner sys/sysmacros.h   sandbox/mount.c
-owner linux/openat2.h   sandbox/mount.c
+owner linux/openat2.h   sandbox/mount.c policy/source.c
 owner linux/sched.h     sandbox/launch.c
 owner linux/seccomp.h   sandbox/filter.c
 owner linux/filter.h    sandbox/seccomp.h
@@ -44,13 +44,13 @@ owner sys/prctl.h       sandbox/caps.c sandbox/child.c
 owner grp.h             sandbox/launch.c
 owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/watch.c
 owner sys/signalfd.h    run/watch.c
-owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c
+owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c policy/source.c
 owner sched.h           plan/build.c plan/dump.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         run/result.h run/wire.c cli/cmd_exec.c
+owner jansson.h         run/result.h run/wire.c cli/cmd_exec.c cli/findings.h
 owner linux/capability.h plan/host.c
 owner dlfcn.h           guest/guest.c
 
@@ -58,7 +58,7 @@ owner dlfcn.h           guest/guest.c
 word SYS_clone3                    sandbox/launch.c
 word SYS_seccomp                   sandbox/filter.c
 word SYS_pivot_root                sandbox/mount.c
-word SYS_openat2                   sandbox/mount.c
+word SYS_openat2                   sandbox/mount.c policy/source.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
 word SYS_pidfd_send_signal         sandbox/launch.c run/watch.c
 word mount()                       sandbox/mount.c sandbox/mask.c

@@ -1,5 +1,6 @@
 /* Build-time tool: prints policy files as C, as text and as parsed trees, so that a run parses no TOML that was known before.
  * It checks syntax only: what the files mean is checked when they are loaded, and by the tests. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ int main(int argc, char **argv)
 		int last = 0;
 		ssize_t bytes = aj_read_text(argv[i], text, sizeof text);
 		if (bytes < 0) {
-			perror(argv[i]);
+			fprintf(stderr, "%s: %s\n", argv[i], strerror(errno));
 			return 1;
 		}
 		if (aj_toml_parse(&root, &arena, text, (size_t)bytes, &err) < 0) {

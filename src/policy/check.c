@@ -1,7 +1,6 @@
 /* Rules spanning several keys: contradictions are errors, and unwise combinations are lint.
  * It changes nothing and knows no file but for where a value came from. */
 #include <string.h>
-#include <strings.h>
 
 #include "policy/bind.h"
 #include "policy/load.h"
