@@ -181,9 +181,9 @@ self_test() {
 	trap 'exit 130' HUP INT TERM
 	cp -R src/. "$copy"
 	planted='base/fd.c|#include "plan/plan.h"
-policy/preset.c|#include "plan/host.h"
-policy/preset.c|#include <sys/socket.h>
-policy/preset.c|#include <toml++/toml.h>
+policy/load.c|#include "plan/host.h"
+policy/load.c|#include <sys/socket.h>
+policy/load.c|#include <toml++/toml.h>
 policy/toml.cc|#include <iostream>
 policy/toml.cc|static int planted(void) { return system("true"); }
 plan/build.c|#include "sandbox/launch.h"
