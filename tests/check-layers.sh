@@ -50,7 +50,7 @@ owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         run/result.h run/wire.c cli/cmd_exec.c cli/findings.h
+owner jansson.h         run/result.h run/wire.c cli/cmd_exec.c cli/findings.h cli/policy.h
 owner linux/capability.h plan/host.c
 owner dlfcn.h           guest/guest.c
 
