@@ -59,13 +59,10 @@ static void print_key(const struct aj_loaded *loaded, size_t k, const char *name
 
 static void print_locks(const struct aj_loaded *loaded, struct aj_arena *arena)
 {
-	size_t count = 0;
-	bool any = false, same = true;
-	for (size_t k = 0; k < aj_policy_key_count; k++) {
-		count += loaded->locked[k];
-		same &= loaded->locked[k] && strcmp(loaded->locked_at[k].file, loaded->locked_at[0].file) == 0;
-	}
-	if (same && count == aj_policy_key_count) {
+	bool any = false, same = loaded->locked[0];
+	for (size_t k = 0; k < aj_policy_key_count && same; k++)
+		same = loaded->locked[k] && strcmp(loaded->locked_at[k].file, loaded->locked_at[0].file) == 0;
+	if (same) {
 		printf("lock = [\"*\"] # %s\n", aj_where(&loaded->locked_at[0], arena));
 		return;
 	}

@@ -15,14 +15,14 @@ const char *aj_key_standing(const struct aj_key *key, const struct aj_policy *po
 	if (key->offset == offsetof(struct aj_policy, allow)) /* it has the wall of network.mode, or none to need */
 		return policy->network == AJ_NET_ALLOW ? later : NULL;
 	if (key->unwalled && strcmp(key->unwalled, value) == 0)
-		return "no wall: nobody enforces anything here";
+		return "nobody enforces anything here";
 	if (key->by == AJ_BY_RAIL && commands)
 		return "not in use: commands have no Python layer";
 	if (key->by == AJ_BY_RAIL && !policy->layer)
 		return "not in use: the Python layer is off";
 	if (key->by == AJ_BY_RAIL)
 		return "what gets past it still meets the kernel's walls";
-	return key->none && *(const uint64_t *)field == 0 ? "no limit: there is nothing to enforce" : NULL;
+	return key->none && *(const uint64_t *)field == 0 ? "no limit" : NULL;
 }
 
 const char *aj_key_kind(const struct aj_key *key, const struct aj_policy *policy)
