@@ -202,7 +202,7 @@ static struct aj_answer at_place(const struct look *l, const char *path, const s
 		a.why = aj_printf(l->arena, "the jail's own file, not the host's, and read-only (%s)", row->why);
 		return a;
 	case AJ_PLACE_SCRATCH:
-		a.why = aj_printf(l->arena, "in the jail's own %s: empty at first, gone with the jail, at most %lu bytes", row->target, row->size_bytes);
+		a.why = aj_printf(l->arena, "in the jail's own %s, not the host's: empty at first, gone with the jail, at most %lu bytes", row->target, row->size_bytes);
 		return a;
 	case AJ_PLACE_KERNEL:
 		a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;

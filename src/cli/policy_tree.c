@@ -17,21 +17,22 @@ static enum found find(const char *folder, const char *part, size_t bytes)
 {
 	static const char *const endings[] = { "py", "pyc", "so" };
 	DIR *dir = opendir(folder);
-	enum found found = NOTHING;
-	for (struct dirent *e; dir && found != PACKAGE && (e = readdir(dir));) {
+	bool module = false, package = false;
+	for (struct dirent *e; dir && (e = readdir(dir));) {
 		const char *after = e->d_name + bytes, *last = strrchr(e->d_name, '.');
 		if (strncmp(e->d_name, part, bytes) != 0)
 			continue;
 		struct stat st;
 		if (*after == '\0' && fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode))
-			found = PACKAGE;
+			package = true;
 		for (size_t i = 0; *after == '.' && i < sizeof endings / sizeof *endings; i++)
 			if (strcmp(last + 1, endings[i]) == 0)
-				found = MODULE;
+				module = true;
 	}
 	if (dir)
 		closedir(dir);
-	return found;
+	/* Both: which one it is depends on what the folder holds. */
+	return module ? MODULE : package ? PACKAGE : NOTHING;
 }
 
 /* From a folder of sys.path down the dots. */

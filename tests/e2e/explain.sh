@@ -32,8 +32,8 @@ said() { # the verdict of each question, a line each
 
 # --- paths: the probe opens them ---
 READ="/ /etc /etc/shadow /etc/passwd /etc/hostname /etc/ssl /root /root/.ssh /home /home/x /var/log /usr /usr/bin /usr/bin/env /usr/bin/awk /bin/sh /lib64
- /usr/share/no-such-file /usr/bin/python3 /usr/lib/python3.11/os.pyc /proc /proc/self/status /proc/kcore /proc/1/environ /dev/null /dev/urandom /dev/zero
- /dev/mem /dev/sda /dev/shm /sys /sys/kernel /run /boot /tmp /workspace /workspace/file /workspace/nothing $T/canary /opt /mnt"
+ /usr/share/no-such-file /usr/bin/python3 /usr/lib/python3.11/os.pyc /proc /proc/self/status /proc/kcore /dev/null /dev/urandom /dev/zero
+ /dev/mem /dev/sda /dev/shm /sys /sys/kernel /run /boot /tmp /workspace /workspace/file /workspace/nothing /opt /mnt"
 WRITE="/ /etc /etc/passwd /etc/x /usr/x /usr/bin/env /tmp/x /dev/null /dev/x /dev/shm/x /proc/x /proc/sys/kernel/hostname /workspace/file /workspace/new /root/x /var/x /home/x"
 try_paths() { # PRESET read|write PATH...: a line `PATH OUTCOME` each, into $T/tried
 	local name=$1 how=$2 verb path
@@ -48,7 +48,7 @@ try_paths() { # PRESET read|write PATH...: a line `PATH OUTCOME` each, into $T/t
 			# shellcheck disable=SC2046
 			aj run --policy "$name" $(extra "$name") --bind "$PROBE:/opt/probe" -- /opt/probe $verb "$path"
 		else
-			aj exec --policy "$name" --rootfs "$T/runner" -c "$verb $path"
+			AGENTJAIL_ROOTFS=$T/runner aj exec --policy "$name" -c "$verb $path"
 		fi
 		if grep -q " OK$" "$T/out"; then echo allowed; elif grep -q " E[A-Z0-9]*$\| HIDDEN$" "$T/out"; then echo denied; else echo "nothing: $(shown)"; fi >>"$T/tried"
 	done
@@ -64,8 +64,7 @@ for name in $PRESETS; do
 			set -- "$@" --path "$path"
 			paths="$paths $path"
 		done
-		is_command "$name" || set -- "$@" --rootfs "$T/runner"
-		said "$name" "$@" >"$T/said"
+		AGENTJAIL_ROOTFS=$T/runner said "$name" "$@" >"$T/said"
 		is "$name, $how: an answer each" "$(echo $paths | wc -w)" "$(wc -l <"$T/said")"
 		try_paths "$name" $how $paths
 		i=0
@@ -75,6 +74,9 @@ for name in $PRESETS; do
 		done
 	done
 done
+text "a file of the host's /tmp is not in the jail's" 0 "the jail's own /tmp, not the host's" policy explain command --path "$T/canary"
+probe look "$T/canary"
+says "and it is not" ' ENOENT$'
 # A policy with binds and masks of its own.
 mkdir -m 755 "$T/p" "$T/data" "$T/data/secret" "$T/data/open"
 echo hidden >"$T/data/secret/key"
@@ -137,7 +139,7 @@ for name in $PRESETS; do
 	is_command "$name" && continue
 	aj policy explain "$name" --host localhost:80
 	said=$(cut -d' ' -f1 "$T/out")
-	aj exec --policy "$name" --rootfs "$T/runner" -c "socket 2:1:0"
+	AGENTJAIL_ROOTFS=$T/runner aj exec --policy "$name" -c "socket 2:1:0"
 	if grep -q ' OK$' "$T/out"; then did=allowed; else did=denied; fi
 	agree "$name: a socket" "$said" $did
 done
@@ -203,7 +205,7 @@ for name in $PRESETS; do
 		# shellcheck disable=SC2046
 		timeout 60 "$PROBE" marked "$AJ" run --policy "$name" $(extra "$name") --bind "$PROBE:/opt/probe" -- /opt/probe sweep >"$T/sweep" 2>&1
 	else
-		timeout 60 "$PROBE" marked "$AJ" exec --policy "$name" --rootfs "$T/runner" -c sweep >"$T/sweep" 2>&1
+		AGENTJAIL_ROOTFS=$T/runner timeout 60 "$PROBE" marked "$AJ" exec --policy "$name" -c sweep >"$T/sweep" 2>&1
 	fi
 	# shellcheck disable=SC2046
 	calls "$name" "$name" $(extra "$name")
