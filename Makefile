@@ -57,6 +57,7 @@ check: deps-check
 
 # What the documentation takes from tables in the code.
 DOCS := docs
+GENERATED := syscalls.md architecture.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
 docs: $B/gen-docs
 	$Q $< syscalls > $(DOCS)/syscalls.md
 	$Q $< steps > $B/steps.md
@@ -65,11 +66,16 @@ docs: $B/gen-docs
 	$Q for c in exec run; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
 	    docs/agentjail.1.in > $(DOCS)/agentjail.1
+	$Q for c in policy-keys site-keys codes; do $< man-$$c > $B/man-$$c; done; \
+	    sed -e '/^@POLICY-KEYS@$$/{r $B/man-policy-keys' -e 'd}' -e '/^@SITE-KEYS@$$/{r $B/man-site-keys' -e 'd}' \
+	    -e '/^@CODES@$$/{r $B/man-codes' -e 'd}' -e 's/@VERSION@/$(VERSION)/' docs/agentjail.toml.5.in > $(DOCS)/agentjail.toml.5
+	$Q $< policy-schema > $(DOCS)/policy.schema.json
+	$Q $< site-schema > $(DOCS)/agentjail.toml.schema.json
 
 # Are the committed pages what the tables say?
 check-docs: $B/gen-docs
 	$Q mkdir -p $B/docs && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
-	$Q for f in syscalls.md architecture.md agentjail.1; do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done
+	$Q for f in $(GENERATED); do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done
 
 bench: all
 	$Q sh tests/bench/bench.sh
@@ -79,9 +85,13 @@ tidy:
 	clang-tidy --quiet src/policy/toml.cc -- $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
+	    $(DESTDIR)$(PREFIX)/share/agentjail/policies $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs
 	install -m 0755 $(AJ) $(DESTDIR)$(PREFIX)/bin/agentjail
 	install -m 0644 docs/agentjail.1 $(DESTDIR)$(PREFIX)/share/man/man1/agentjail.1
+	install -m 0644 docs/agentjail.toml.5 $(DESTDIR)$(PREFIX)/share/man/man5/agentjail.toml.5
+	install -m 0644 policies/*.toml $(DESTDIR)$(PREFIX)/share/agentjail/policies/
+	install -m 0644 agentjail.toml docs/policy.schema.json docs/agentjail.toml.schema.json $(DESTDIR)$(PREFIX)/share/agentjail/
 	rm -rf $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 	cp -r --no-preserve=ownership $(ROOTFS) $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 

@@ -52,7 +52,7 @@ owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c
+owner jansson.h         run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h
 owner linux/capability.h plan/host.c
 owner dlfcn.h           guest/guest.c
 
@@ -183,9 +183,9 @@ self_test() {
 	trap 'exit 130' HUP INT TERM
 	cp -R src/. "$copy"
 	planted='base/fd.c|#include "plan/plan.h"
-policy/check.c|#include "plan/host.h"
-policy/check.c|#include <sys/socket.h>
-policy/check.c|#include <toml++/toml.h>
+policy/load.c|#include "plan/host.h"
+policy/load.c|#include <sys/socket.h>
+policy/load.c|#include <toml++/toml.h>
 policy/toml.cc|#include <iostream>
 policy/toml.cc|static int planted(void) { return system("true"); }
 plan/build.c|#include "sandbox/launch.h"

@@ -189,6 +189,41 @@ static int v_create(int argc, char **argv)
 	return 0;
 }
 
+/* Is there something to read? A folder that opens, a device, or a file with a byte in it; an empty one is HIDDEN. */
+static int v_look(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		struct stat st;
+		char byte;
+		int fd = open(argv[i], O_RDONLY | O_NONBLOCK);
+		bool open_up = fd >= 0 && fstat(fd, &st) == 0;
+		bool other = open_up && (S_ISDIR(st.st_mode) || (S_ISCHR(st.st_mode) && strncmp(argv[i], "/dev/", 5) == 0));
+		ssize_t n = open_up && !other ? read(fd, &byte, 1) : 1;
+		printf("%s %s\n", argv[i], !open_up ? outcome(-1) : n == 0 ? "HIDDEN" : outcome(n));
+		if (fd >= 0)
+			close(fd);
+	}
+	return 0;
+}
+
+/* Can it be changed? A file opens for writing, a folder takes a new file, what is not there can be made. */
+static int v_change(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		struct stat st;
+		char made[4096];
+		bool there = stat(argv[i], &st) == 0, folder = there && S_ISDIR(st.st_mode);
+		snprintf(made, sizeof made, folder ? "%s/probe-new" : "%s", argv[i]);
+		int fd = open(made, O_WRONLY | O_NONBLOCK | (there && !folder ? 0 : O_CREAT | O_EXCL), 0644);
+		printf("%s %s\n", argv[i], outcome(fd));
+		if (fd >= 0)
+			close(fd);
+		if (fd >= 0 && (folder || !there))
+			unlink(made);
+	}
+	return 0;
+}
+
 static int v_rename(int argc, char **argv)
 {
 	printf("rename %s\n", argc < 3 ? "usage" : outcome(rename(argv[1], argv[2])));
@@ -837,6 +872,8 @@ static const struct verb {
 	{ "cat", v_cat, false },
 	{ "open-write", v_open_write, false },
 	{ "create", v_create, false },
+	{ "look", v_look, false },
+	{ "change", v_change, false },
 	{ "rename", v_rename, false },
 	{ "pids", v_pids, false },
 	{ "rlimits", v_rlimits, false },

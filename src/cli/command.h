@@ -17,6 +17,7 @@ int aj_cmd_run(int argc, char **argv);
 int aj_cmd_doctor(int argc, char **argv);
 int aj_cmd_rootfs(int argc, char **argv);
 int aj_cmd_audit(int argc, char **argv);
+int aj_cmd_policy(int argc, char **argv);
 
 extern const struct aj_command aj_commands[]; /* ends with a NULL name */
 

@@ -6,13 +6,25 @@
 
 #include "base/text.h"
 
-/* A policy may have been written by an agent: what it says must not drive a terminal. */
+const char *aj_line(struct aj_arena *arena, const char *text)
+{
+	size_t bytes = strlen(text), used = 0;
+	char *safe = aj_alloc(arena, 4 * bytes + 1), *line = aj_alloc(arena, 16 * bytes + 1);
+	safe[aj_printable(safe, text, bytes)] = '\0';
+	for (const char *c = safe; *c; c++) {
+		if (*c != '\n' && *c != '\t') {
+			line[used++] = *c;
+			continue;
+		}
+		memcpy(line + used, *c == '\n' ? "\\n" : "\\t", 2);
+		used += 2;
+	}
+	return line;
+}
+
 static void put(struct aj_arena *arena, const char *text, FILE *out)
 {
-	size_t bytes = strlen(text);
-	char *safe = aj_alloc(arena, 4 * bytes + 1);
-	safe[aj_printable(safe, text, bytes)] = '\0';
-	fputs(safe, out);
+	fputs(aj_line(arena, text), out);
 }
 
 static void print_one(const struct aj_diags *diags, const struct aj_diag *d, FILE *out)

@@ -209,6 +209,20 @@ static const struct option *find(const char *name, size_t bytes, int command)
 	return NULL;
 }
 
+const char *aj_options_policy(struct aj_options *o, const char *name, size_t bytes, const char *value, bool *ret_known,
+                              const char **ret_value)
+{
+	static set_fn *const with_a_policy[] = { set_layer, set_proc, set_rootfs, set_workspace, set_config, set_json };
+	const struct option *option = find(name, bytes, AJ_FOR_BOTH);
+	*ret_known = option && option->key;
+	for (size_t i = 0; option && i < sizeof with_a_policy / sizeof *with_a_policy; i++)
+		*ret_known |= option->set == with_a_policy[i];
+	*ret_value = option ? option->value : NULL;
+	if (!*ret_known || !value != !option->value)
+		return NULL;
+	return option->set ? option->set(o, value) : push_setting(o, option->name, option->key, value, false);
+}
+
 int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, struct aj_error *err)
 {
 	int i = 1;

@@ -24,6 +24,10 @@ struct aj_options {
 
 /* Parse options of `command` (AJ_FOR_EXEC or AJ_FOR_RUN); the index of the first operand, or -1 with err set. */
 int aj_options_parse(struct aj_options *options, int command, int argc, char **argv, struct aj_error *err);
+/* One option out of its place: those that set a key of the policy, and --rootfs, --workspace, --config, --json. NULL, or what is
+ * wrong; *ret_known: is it one of those? *ret_value: what its value is called, NULL for a switch. */
+const char *aj_options_policy(struct aj_options *options, const char *name, size_t bytes, const char *value, bool *ret_known,
+                              const char **ret_value);
 /* Load the policy that the options ask for, as a layer above the site's. 0, or -1 after all findings were printed, with err set. */
 int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
 void aj_options_help(int command, FILE *out);

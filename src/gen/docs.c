@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/options.h"
+#include "cli/policy.h"
 #include "plan/syscalls.h"
 #include "sandbox/steps.h"
 
@@ -71,6 +72,16 @@ int main(int argc, char **argv)
 		aj_options_man(AJ_FOR_EXEC, stdout);
 	else if (strcmp(what, "man-run") == 0)
 		aj_options_man(AJ_FOR_RUN, stdout);
+	else if (strcmp(what, "policy-schema") == 0)
+		aj_schema_print(false, stdout);
+	else if (strcmp(what, "site-schema") == 0)
+		aj_schema_print(true, stdout);
+	else if (strcmp(what, "man-policy-keys") == 0)
+		aj_schema_man(false, stdout);
+	else if (strcmp(what, "man-site-keys") == 0)
+		aj_schema_man(true, stdout);
+	else if (strcmp(what, "man-codes") == 0)
+		aj_codes_man(stdout);
 	else
 		return 2;
 	return 0;

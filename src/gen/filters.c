@@ -1,8 +1,10 @@
-/* Build-time tool: prints the compiled filter of every profile and network, and of every group that can be denied, as C.
+/* Build-time tool: prints the compiled filter of every profile and network, and of every group that can be denied, as C; and
+ * the names of all system calls.
  * It is not part of the launcher and runs with the builder's rights only. */
 #include <stdio.h>
 
 #include "base/error.h"
+#include "plan/answer.h"
 #include "plan/syscalls.h"
 #include "sandbox/seccomp.h"
 
@@ -25,10 +27,20 @@ static int print_filter(const char *kind, int a, int b, int count, const struct 
 	return 0;
 }
 
+static void print_names(void)
+{
+	char name[64];
+	printf("\nconst char *const aj_syscall_names[AJ_SYSCALL_NUMBERS] = {\n");
+	for (int nr = 0; nr < AJ_SYSCALL_NUMBERS; nr++)
+		if (aj_syscall_name(nr, name, sizeof name) == 0)
+			printf("\t[%d] = \"%s\",\n", nr, name);
+	printf("};\n");
+}
+
 int main(void)
 {
 	struct aj_error err = { 0 };
-	printf("/* Generated from plan/syscalls.c by gen/filters.c. */\n#include \"sandbox/seccomp.h\"\n\n");
+	printf("/* Generated from plan/syscalls.c by gen/filters.c. */\n#include \"sandbox/seccomp.h\"\n\n#include \"plan/answer.h\"\n\n");
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int n = 0; n < NETWORKS; n++)
 			if (print_filter("filter", p, n,
@@ -48,5 +60,6 @@ int main(void)
 	       "{\n\treturn &ready[profile][network];\n}\n\n"
 	       "const struct aj_filter *aj_filter_denied(uint64_t group)\n"
 	       "{\n\treturn &denied[__builtin_ctzll(group)];\n}\n");
+	print_names();
 	return 0;
 }

@@ -186,11 +186,11 @@ static void imports(const struct check *c)
 		for (size_t j = 0; j < sizeof dangerous / sizeof *dangerous; j++) {
 			if (strlen(dangerous[j].name) != top || strncmp(dangerous[j].name, pattern, top) != 0)
 				continue;
-			aj_diag_warn(c->diags, item_at(c, "python.imports", i), "AJ101", "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
+			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_MODULE, "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
 			aj_diag_advise(c->diags, "drop it, or say python.layer = false: the kernel's walls hold either way");
 		}
 		if (strchr(pattern, '*')) {
-			aj_diag_warn(c->diags, item_at(c, "python.imports", i), "AJ102", "`%s` allows every module below `%.*s`", pattern, (int)top, pattern);
+			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_STAR, "`%s` allows every module below `%.*s`", pattern, (int)top, pattern);
 			aj_diag_advise(c->diags, "name the modules that are used");
 		}
 	}
@@ -211,7 +211,7 @@ static void secrets(const struct check *c)
 			secret |= strncmp(value, prefixes[j], strlen(prefixes[j])) == 0;
 		if (!secret)
 			continue;
-		aj_diag_warn(c->diags, item_at(c, "process.env", i), "AJ103", "the variable `%s` looks like a secret: everything in the jail can read it", name);
+		aj_diag_warn(c->diags, item_at(c, "process.env", i), AJ_W_SECRET, "the variable `%s` looks like a secret: everything in the jail can read it", name);
 		aj_diag_advise(c->diags, "keep it out of the jail: call the service outside and hand in the answer");
 	}
 }
@@ -219,18 +219,18 @@ static void secrets(const struct check *c)
 static void rails(const struct check *c)
 {
 	if (c->p->layer && c->p->builtins == AJ_BUILTINS_FULL && !c->p->exec)
-		aj_diag_warn(c->diags, at(c, "python.builtins"), "AJ104", "the builtin set \"full\" has eval, exec and open: little is left of the rail");
+		aj_diag_warn(c->diags, at(c, "python.builtins"), AJ_W_BUILTINS, "the builtin set \"full\" has eval, exec and open: little is left of the rail");
 	if (c->p->network == AJ_NET_HOST)
-		aj_diag_warn(c->diags, at(c, "network.mode"), "AJ105", "the host's network, its local services included: there is no wall");
+		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_HOST_NETWORK, "the host's network, its local services included: there is no wall");
 	if (c->p->network == AJ_NET_HOST && c->p->layer && !c->p->exec)
-		aj_diag_warn(c->diags, at(c, "network.mode"), "AJ106", "only the import check keeps snippets from the network: a rail where a wall exists (network.mode = \"none\")");
+		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_RAIL_FOR_WALL, "only the import check keeps snippets from the network: a rail where a wall exists (network.mode = \"none\")");
 	if (!c->p->memory_bytes && !c->p->exec)
-		aj_diag_warn(c->diags, at(c, "limits.memory"), "AJ107", "no memory limit");
+		aj_diag_warn(c->diags, at(c, "limits.memory"), AJ_W_NO_LIMIT, "no memory limit");
 	if (!c->p->pids)
-		aj_diag_warn(c->diags, at(c, "limits.pids"), "AJ107", "no limit of processes");
+		aj_diag_warn(c->diags, at(c, "limits.pids"), AJ_W_NO_LIMIT, "no limit of processes");
 	for (size_t i = 0; i < c->p->allow.count; i++)
 		if (c->p->allow.items[i][0] == '*')
-			aj_diag_warn(c->diags, item_at(c, "network.allow", i), "AJ102", "`%s` allows every name below it, whoever registers it", c->p->allow.items[i]);
+			aj_diag_warn(c->diags, item_at(c, "network.allow", i), AJ_W_STAR, "`%s` allows every name below it, whoever registers it", c->p->allow.items[i]);
 }
 
 static void binds(const struct check *c)
@@ -243,13 +243,13 @@ static void binds(const struct check *c)
 			continue;
 		for (size_t j = 0; j < sizeof whole / sizeof *whole; j++)
 			if (strcmp(bind.source, whole[j]) == 0)
-				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), "AJ108", "all of `%s` is shown to the jail", whole[j]);
+				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), AJ_W_WHOLE_FOLDER, "all of `%s` is shown to the jail", whole[j]);
 		for (size_t j = 0; j < sizeof sockets / sizeof *sockets; j++)
 			if (strstr(bind.source, sockets[j]))
-				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), "AJ109", "`%s` holds keys, or is a way to run things outside", bind.source);
+				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), AJ_W_KEYS, "`%s` holds keys, or is a way to run things outside", bind.source);
 		for (size_t j = 0; bind.writable && j < c->p->masks.count; j++)
 			if (beneath(c->p->masks.items[j], bind.target) && strcmp(c->p->masks.items[j], bind.target) != 0)
-				aj_diag_warn(c->diags, item_at(c, "filesystem.masks", j), "AJ110",
+				aj_diag_warn(c->diags, item_at(c, "filesystem.masks", j), AJ_W_MASK_FOLDER,
 				             "the mask `%s` is inside the writable bind `%s`: folders above it can be renamed, though not what it hides be read",
 				             c->p->masks.items[j], bind.target);
 	}

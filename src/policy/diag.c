@@ -7,7 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(struct aj_diags *diags, const struct aj_origin *at, const char *code, bool warning, const char *fmt, va_list ap)
+const struct aj_code_row aj_codes[AJ_CODE_COUNT] = {
+#define ROW(name, text, meaning) { text, meaning },
+	AJ_CODES(ROW)
+#undef ROW
+};
+
+static void add(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, bool warning, const char *fmt, va_list ap)
 {
 	char text[600];
 	vsnprintf(text, sizeof text, fmt, ap);
@@ -15,12 +21,12 @@ static void add(struct aj_diags *diags, const struct aj_origin *at, const char *
 	if (diags->list.count == AJ_DIAGS_MAX)
 		return;
 	struct aj_diag *d = AJ_PUSH(diags->arena, &diags->list);
-	*d = (struct aj_diag){ .code = code, .warning = warning, .message = aj_strdup(diags->arena, text) };
+	*d = (struct aj_diag){ .code = aj_codes[code].code, .warning = warning, .message = aj_strdup(diags->arena, text) };
 	if (at)
 		d->at = *at;
 }
 
-int aj_diag_error(struct aj_diags *diags, const struct aj_origin *at, const char *code, const char *fmt, ...)
+int aj_diag_error(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -29,7 +35,7 @@ int aj_diag_error(struct aj_diags *diags, const struct aj_origin *at, const char
 	return -1;
 }
 
-void aj_diag_warn(struct aj_diags *diags, const struct aj_origin *at, const char *code, const char *fmt, ...)
+void aj_diag_warn(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);

@@ -226,7 +226,7 @@ static int apply(struct stack *s, const struct aj_source *source, enum trust tru
 		if (set[k])
 			commit(s, k, &next, source->built_in);
 	*AJ_PUSH(s->diags->arena, &s->loaded->policy.files) =
-	    (struct aj_policy_file){ source->file, aj_strdup(s->diags->arena, source->sha256) };
+	    (struct aj_policy_file){ source->file, aj_strdup(s->diags->arena, source->sha256), source->built_in };
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
 		if (!lock[k] || s->loaded->locked[k])
 			continue;
@@ -383,17 +383,28 @@ static int apply_ceilings(struct stack *s)
 	return r;
 }
 
-static int base_policy(struct stack *s, const struct aj_ask *ask)
+static int find_asked(struct stack *s, const struct aj_ask *ask, struct aj_source *ret)
 {
 	struct aj_origin asked = { ask->file ? "--policy-file" : "--policy", 0, 0 };
-	struct aj_source source;
 	if (ask->file && !s->site->files) {
 		aj_diag_error(s->diags, &asked, AJ_E_LOCKED, "%s lets nobody name a policy by its path (policies.files = false)", s->site->file);
 		aj_diag_advise(s->diags, "put it on the site's path, or use one of `agentjail policy list`");
 		return -1;
 	}
-	int found = ask->file ? aj_source_read(&source, ask->file, false, &asked, s->diags) : find_named(s, ask->name, &asked, &source);
-	if (found < 0)
+	return ask->file ? aj_source_read(ret, ask->file, false, &asked, s->diags) : find_named(s, ask->name, &asked, ret);
+}
+
+int aj_policy_source(struct aj_source *source, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags)
+{
+	struct stack s = { .site = site, .diags = diags };
+	return find_asked(&s, ask, source);
+}
+
+static int base_policy(struct stack *s, const struct aj_ask *ask)
+{
+	struct aj_source source;
+	s->loaded->policy.name = ask->name ? ask->name : ask->file;
+	if (find_asked(s, ask, &source) < 0)
 		return -1;
 	const char *slash = strrchr(source.file, '/'), *name = slash ? slash + 1 : source.file, *dot = strrchr(name, '.');
 	s->loaded->policy.name = ask->name ? ask->name : dot && dot > name ? aj_strndup(s->diags->arena, name, (size_t)(dot - name)) : name;
@@ -410,23 +421,57 @@ static int local_policy(struct stack *s, const struct aj_ask *ask)
 	return apply(s, &source, LOCAL);
 }
 
+/* Where the file stands among those that made the policy: the further on, the later it had its say. Options and the site's
+ * ceilings come after all files, a default before them. The list is in order of reading here: parents first. */
+static size_t rank(const struct stack *s, const struct aj_origin *at)
+{
+	if (!at->file)
+		return 0;
+	for (size_t i = 0; i < s->loaded->policy.files.count; i++)
+		if (at->line && strcmp(s->loaded->policy.files.items[i].file, at->file) == 0)
+			return i + 1;
+	return SIZE_MAX;
+}
+
+/* A network that a later layer closed leaves hosts without a meaning; hosts that come later than the closed network are a
+ * mistake, and stay to be named as one. */
+static void drop_hosts(struct stack *s)
+{
+	size_t mode = (size_t)(aj_key_find(aj_policy_keys, "network.mode") - aj_policy_keys);
+	size_t hosts = (size_t)(aj_key_find(aj_policy_keys, "network.allow") - aj_policy_keys);
+	struct aj_policy *p = &s->loaded->policy;
+	if (p->network == AJ_NET_ALLOW || !p->allow.count || rank(s, &s->loaded->at[mode]) <= rank(s, &s->loaded->at[hosts]))
+		return;
+	memset(&p->allow, 0, sizeof p->allow);
+	memset(&s->loaded->items_at[hosts], 0, sizeof s->loaded->items_at[hosts]);
+	s->loaded->at[hosts] = s->loaded->at[mode];
+}
+
+/* The first `count` in reverse; the working directory's stays behind them. */
+static void own_file_first(struct aj_policy *policy, size_t count)
+{
+	struct aj_policy_file *files = policy->files.items;
+	for (size_t i = 0, j = count; i + 1 < j; i++) {
+		struct aj_policy_file swap = files[i];
+		files[i] = files[--j];
+		files[j] = swap;
+	}
+}
+
 int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags)
 {
 	struct stack s = { .loaded = loaded, .site = site, .diags = diags };
 	*loaded = (struct aj_loaded){ 0 };
 	aj_keys_default(aj_policy_keys, &loaded->policy, diags->arena);
 	int r = base_policy(&s, ask);
-	struct aj_policy_file *files = loaded->policy.files.items;
-	for (size_t i = 0, j = loaded->policy.files.count; i + 1 < j; i++) { /* the policy's own file first */
-		struct aj_policy_file swap = files[i];
-		files[i] = files[--j];
-		files[j] = swap;
-	}
+	size_t chain = loaded->policy.files.count;
 	if (r == 0 && site->local && ask->local)
 		r = local_policy(&s, ask);
 	if (r == 0) /* what it builds on is sound */
 		r = apply_settings(&s, ask);
 	r |= apply_ceilings(&s);
+	drop_hosts(&s);
+	own_file_first(&loaded->policy, chain);
 	if (loaded->policy.cpu_ms == AJ_AS_WALL)
 		loaded->policy.cpu_ms = loaded->policy.wall_ms;
 	aj_policy_contradictions(loaded, diags);

@@ -2,6 +2,7 @@
 #pragma once
 #include "policy/policy.h"
 #include "policy/site.h"
+#include "policy/source.h"
 
 /* One wish of the command line. */
 struct aj_setting {
@@ -32,6 +33,9 @@ struct aj_loaded {
 /* 0, or -1 with findings. `diags->arena` owns everything in `loaded`. */
 int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags);
 
+/* Only the file that `ask` names, read and parsed: what `policy show --source` prints. 0, or -1 with findings. */
+int aj_policy_source(struct aj_source *source, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags);
+
 /* Rules spanning several keys; called by aj_policy_load(). */
 void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags);
 /* Lint: what is allowed and still unwise. Adds warnings. */
@@ -39,9 +43,3 @@ void aj_policy_lint(const struct aj_loaded *loaded, struct aj_diags *diags);
 
 /* Mark the keys that `what` (a key, a section, or `*`) stands for; false when it stands for none. */
 bool aj_policy_lock(const char *what, bool lock[AJ_KEYS_MAX]);
-
-/* Names that can be loaded, sorted: built-in ones and those on the site's path. */
-struct aj_policy_entry {
-	const char *name, *file, *description;
-};
-typedef AJ_LIST(struct aj_policy_entry) aj_policy_entries;

@@ -31,6 +31,7 @@ struct aj_bind {
 struct aj_policy_file {
 	const char *file;   /* as shown */
 	const char *sha256; /* of the bytes that were read, in hex */
+	bool built_in;
 };
 
 struct aj_policy {

@@ -48,7 +48,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "files and folders in /tmp, and in /dev/shm" },
 
 	{ "network.mode", AJ_KEY_ENUM, AT(network), .names = network_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE,
-	  .unbuilt = "allow", .help = "none (no interface is up), loopback, allow (only the hosts of network.allow) or host (the host's own network: no wall)" },
+	  .unbuilt = "allow", .unwalled = "host", .help = "none (no interface is up), loopback, allow (only the hosts of network.allow) or host (the host's own network: no wall)" },
 	{ "network.allow", AJ_KEY_LIST, AT(allow), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE, .items = &aj_item_host,
 	  .help = "hosts of network.mode = \"allow\", as name:port or *.name:port" },
 

@@ -44,6 +44,7 @@ struct aj_key {
 	enum aj_enforcer by;
 	const struct aj_item_kind *items; /* TEXT, LIST */
 	const char *unbuilt;              /* the value whose wall does not exist yet */
+	const char *unwalled;             /* the value under which there is no wall at all */
 	const char *help;
 };
 
@@ -63,6 +64,7 @@ bool aj_section_known(const struct aj_key *keys, const char *section);
 const char *aj_section_suggest(const struct aj_key *keys, const char *section, struct aj_arena *arena);
 bool aj_key_is_list(const struct aj_key *key); /* LIST or FLAGS: written as an array, may be extended */
 const char *aj_enforcer_name(enum aj_enforcer by);
+const char *aj_enforcer_kind(enum aj_enforcer by); /* "kernel wall", "rail"... */
 bool aj_enforcer_is_wall(enum aj_enforcer by);
 
 /* Fill every field of `base` (a policy or a site) with its default. */
@@ -74,6 +76,14 @@ int aj_key_set_toml(const struct aj_key *key, void *base, const struct aj_toml *
 /* Set from one word, as on the command line; a list gets one more item. NULL, or what is wrong with it. */
 const char *aj_key_set_text(const struct aj_key *key, void *base, struct aj_arena *arena, const char *text);
 void aj_key_copy(const struct aj_key *key, void *to, const void *from);
+
+/* "from 1K to 64M, or \"none\"": of a quantity. */
+const char *aj_key_range(const struct aj_key *key, struct aj_arena *arena);
+/* What must be said beside the enforcer with this value: that the wall is not built, that there is none, that the key is not in
+ * use. NULL when the enforcer does what its name says. */
+const char *aj_key_standing(const struct aj_key *key, const struct aj_policy *policy);
+/* aj_enforcer_kind() of this key with this value: "no wall" where the one that its row names does not stand. */
+const char *aj_key_kind(const struct aj_key *key, const struct aj_policy *policy);
 
 /* The value as TOML. */
 const char *aj_key_value(const struct aj_key *key, const void *base, struct aj_arena *arena);

@@ -96,7 +96,8 @@ int aj_source_read(struct aj_source *source, const char *path, bool optional, co
 		if ((n = read(fd, text + have, AJ_TOML_MAX_BYTES + 1 - have)) < 0)
 			return refuse(diags, at, path, aj_printf(diags->arena, "cannot be read: %s", strerror(errno)), NULL);
 	bool nameable = aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
-	*source = (struct aj_source){ .file = nameable ? aj_strdup(diags->arena, path) : "<file>", .folder = folder_of(path, diags->arena) };
+	*source = (struct aj_source){ .file = nameable ? aj_strdup(diags->arena, path) : "<file>", .folder = folder_of(path, diags->arena),
+	                             .text = text, .bytes = have };
 	aj_sha256(text, have, source->sha256);
 	struct aj_toml_error err;
 	if (aj_toml_parse(&source->root, diags->arena, text, have, &err) < 0) {
@@ -111,7 +112,13 @@ int aj_source_builtin(struct aj_source *source, const char *name, struct aj_aren
 	for (const struct aj_builtin *b = aj_builtins; b->name; b++) {
 		if (strcmp(b->name, name) != 0)
 			continue;
-		*source = (struct aj_source){ .file = aj_printf(arena, "built-in %s%s", name, strchr(name, '.') ? "" : ".toml"), .built_in = true, .root = *b->tree };
+		*source = (struct aj_source){
+			.file = aj_printf(arena, "built-in %s%s", name, strchr(name, '.') ? "" : ".toml"),
+			.built_in = true,
+			.text = b->text,
+			.bytes = strlen(b->text),
+			.root = *b->tree,
+		};
 		memcpy(source->sha256, b->sha256, AJ_SHA256_HEX);
 		return 0;
 	}

@@ -8,6 +8,8 @@ struct aj_source {
 	const char *file;   /* as shown */
 	const char *folder; /* what relative paths in it start from; NULL for a built-in policy */
 	char sha256[AJ_SHA256_HEX];
+	const char *text; /* the bytes, with a NUL behind them */
+	size_t bytes;
 	struct aj_toml root;
 	bool built_in;
 };

@@ -100,19 +100,24 @@ bool aj_key_is_list(const struct aj_key *key)
 }
 
 static const struct {
-	const char *name;
+	const char *kind, *name;
 	bool wall;
 } enforcers[] = {
-	[AJ_BY_NOBODY] = { "nobody: it is a description", false },
-	[AJ_BY_RAIL] = { "the Python layer (a rail, not a wall)", false },
-	[AJ_BY_LAUNCHER] = { "the launcher, before anything runs", true },
-	[AJ_BY_NAMESPACE] = { "kernel: namespaces", true },
-	[AJ_BY_MOUNTS] = { "kernel: the jail's own mounts", true },
-	[AJ_BY_SECCOMP] = { "kernel: system call filter", true },
-	[AJ_BY_CGROUP] = { "kernel: cgroup v2, or rlimits where there is none", true },
-	[AJ_BY_RLIMIT] = { "kernel: rlimit", true },
-	[AJ_BY_SUPERVISOR] = { "the supervisor, outside the jail", true },
+	[AJ_BY_NOBODY] = { "no wall", "nobody", false },
+	[AJ_BY_RAIL] = { "rail", "the Python layer (a rail, not a wall)", false },
+	[AJ_BY_LAUNCHER] = { "launcher", "the launcher, before anything runs", true },
+	[AJ_BY_NAMESPACE] = { "kernel wall", "kernel: namespaces", true },
+	[AJ_BY_MOUNTS] = { "kernel wall", "kernel: the jail's own mounts", true },
+	[AJ_BY_SECCOMP] = { "kernel wall", "kernel: system call filter", true },
+	[AJ_BY_CGROUP] = { "kernel wall", "kernel: cgroup v2, or rlimits where there is none", true },
+	[AJ_BY_RLIMIT] = { "kernel wall", "kernel: rlimit", true },
+	[AJ_BY_SUPERVISOR] = { "supervisor", "the supervisor, outside the jail", true },
 };
+
+const char *aj_enforcer_kind(enum aj_enforcer by)
+{
+	return enforcers[by].kind;
+}
 
 const char *aj_enforcer_name(enum aj_enforcer by)
 {
@@ -156,7 +161,7 @@ static const char *quantity_text(enum aj_key_type type, uint64_t value, struct a
 	return aj_printf(arena, type == AJ_KEY_DURATION ? "%lums" : "%lu", value);
 }
 
-static const char *range_text(const struct aj_key *key, struct aj_arena *arena)
+const char *aj_key_range(const struct aj_key *key, struct aj_arena *arena)
 {
 	const char *low = quantity_text(key->type, key->min, arena), *high = quantity_text(key->type, key->max, arena);
 	return aj_printf(arena, "from %s to %s%s", low, high, key->none ? ", or \"none\"" : "");
@@ -165,9 +170,9 @@ static const char *range_text(const struct aj_key *key, struct aj_arena *arena)
 static const char *set_quantity(const struct aj_key *key, void *base, struct aj_arena *arena, uint64_t value)
 {
 	if (value == 0 && key->none)
-		return aj_printf(arena, "no limit that anything could keep: %s (which means without a limit)", range_text(key, arena));
+		return aj_printf(arena, "no limit that anything could keep: %s (which means without a limit)", aj_key_range(key, arena));
 	if (value < key->min || value > key->max)
-		return aj_printf(arena, "out of range: %s", range_text(key, arena));
+		return aj_printf(arena, "out of range: %s", aj_key_range(key, arena));
 	*(uint64_t *)field(key, base) = value;
 	return NULL;
 }
@@ -191,7 +196,7 @@ static const char *parse_quantity(const struct aj_key *key, void *base, struct a
 		                 key->type == AJ_KEY_BYTES      ? "a size like 64K, 256M or 2G,"
 		                 : key->type == AJ_KEY_DURATION ? "a duration like 500ms, 10s, 2m or 1h,"
 		                                                : "a number",
-		                 range_text(key, arena));
+		                 aj_key_range(key, arena));
 	return set_quantity(key, base, arena, value);
 }
 
@@ -369,7 +374,7 @@ int aj_key_set_toml(const struct aj_key *key, void *base, const struct aj_toml *
 	if (key->type == AJ_KEY_BOOL && value->kind == AJ_TOML_BOOL)
 		*(bool *)field(key, base) = value->boolean;
 	else if (number_allowed && value->kind == AJ_TOML_INTEGER)
-		wrong = value->integer < 0 ? aj_printf(diags->arena, "out of range: %s", range_text(key, diags->arena))
+		wrong = value->integer < 0 ? aj_printf(diags->arena, "out of range: %s", aj_key_range(key, diags->arena))
 		                           : set_quantity(key, base, diags->arena, (uint64_t)value->integer);
 	else if (string_allowed && value->kind == AJ_TOML_STRING)
 		/* On the command line a bare number is seconds; in a file somebody else has to read it. */
@@ -390,8 +395,12 @@ const char *aj_toml_quote(const char *text, struct aj_arena *arena)
 		unsigned char c = (unsigned char)text[i];
 		if (c == '"' || c == '\\')
 			out[used++] = '\\';
+		/* U+0080 to U+009f are controls, too. */
+		unsigned char next = (unsigned char)text[i + 1];
 		if (c < 32 || c == 127)
 			used += (size_t)snprintf(out + used, 7, "\\u%04x", c);
+		else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+			used += (size_t)snprintf(out + used, 7, "\\u%04x", text[++i] & 0xff);
 		else
 			out[used++] = (char)c;
 	}

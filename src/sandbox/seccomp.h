@@ -28,5 +28,8 @@ int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct s
 /* The same for a group. */
 int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err);
 
+/* The name of a system call of this architecture; -1 when the number has none. Needs libseccomp. */
+int aj_syscall_name(int number, char *out, size_t room);
+
 /* Install for the calling process and all its threads; no_new_privs must be set. */
 int aj_filter_install(const struct aj_filter *filter, struct aj_error *err);

@@ -1,0 +1,239 @@
+/* Answers questions about a policy: hosts, modules, system calls, and which mount row a path leads to.
+ * It tries nothing and looks at no file; that its answers hold in a real jail is what tests/e2e/explain.sh is for. */
+#include "plan/answer.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/syscalls.h"
+
+static struct aj_answer answer(enum aj_verdict verdict, const char *key, enum aj_enforcer by, const char *why)
+{
+	return (struct aj_answer){ .verdict = verdict, .why = why, .key = key, .item = AJ_NO_ITEM, .by = by };
+}
+
+/* --- paths --- */
+
+static bool at_or_below(const char *path, const char *folder)
+{
+	size_t bytes = strlen(folder);
+	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
+}
+
+static const enum aj_place_kind kinds[] = {
+	[AJ_MOUNT_TMPFS] = AJ_PLACE_SCRATCH, [AJ_MOUNT_BIND] = AJ_PLACE_HOST, [AJ_MOUNT_PROC] = AJ_PLACE_KERNEL, [AJ_MOUNT_DEVPTS] = AJ_PLACE_KERNEL,
+	[AJ_MOUNT_SYMLINK] = AJ_PLACE_LINK,  [AJ_MOUNT_FILE] = AJ_PLACE_TEXT, [AJ_MOUNT_MASK] = AJ_PLACE_MASK,
+};
+
+struct aj_place aj_plan_place(const struct aj_plan *plan, const char *path)
+{
+	struct aj_place place = { .kind = AJ_PLACE_NONE, .rest = "" };
+	size_t longest = 0;
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *row = &plan->mounts.items[i];
+		size_t bytes = strlen(row->target);
+		/* A text ends where it is, and what comes later lies over what was there. */
+		if (at_or_below(path, row->target) && bytes >= longest) {
+			longest = bytes;
+			place = (struct aj_place){ row->flags & AJ_MASK ? AJ_PLACE_MASK : kinds[row->kind], row, path + bytes };
+		} else if (!place.row && (strcmp(path, "/") == 0 || at_or_below(row->target, path))) {
+			place.kind = AJ_PLACE_FOLDER;
+		}
+	}
+	return place;
+}
+
+/* --- hosts --- */
+
+static size_t name_bytes(const char *host_port)
+{
+	return (size_t)(strrchr(host_port, ':') - host_port);
+}
+
+bool aj_host_question_valid(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	if (!colon || colon == text || !isdigit((unsigned char)colon[1]) || strlen(text) > 300)
+		return false;
+	char *end;
+	unsigned long port = strtoul(colon + 1, &end, 10);
+	if (*end || port < 1 || port > 65535)
+		return false;
+	bool bracket = text[0] == '[';
+	for (const char *c = text; c < colon; c++) {
+		bool edge = bracket && ((c == text && *c == '[') || (c == colon - 1 && *c == ']'));
+		if (!edge && !(isalnum((unsigned char)*c) || *c == '.' || *c == '-' || (bracket && *c == ':')))
+			return false;
+	}
+	return !bracket || (colon - text > 3 && colon[-1] == ']');
+}
+
+static bool is_name(const char *host_port, const char *name)
+{
+	return name_bytes(host_port) == strlen(name) && strncasecmp(host_port, name, strlen(name)) == 0;
+}
+
+static bool numeric(const char *host_port)
+{
+	return host_port[0] == '[' || strspn(host_port, "0123456789.") == name_bytes(host_port);
+}
+
+/* The jail's own: what its /etc/hosts names, 127.0.0.0/8, and the addresses that stand for "this host". */
+static bool own_loopback(const char *host_port)
+{
+	return is_name(host_port, "localhost") || is_name(host_port, "jail") || is_name(host_port, "[::1]") || is_name(host_port, "[::]") ||
+	       is_name(host_port, "0.0.0.0") || (numeric(host_port) && strncmp(host_port, "127.", 4) == 0);
+}
+
+static struct aj_answer by_list(const struct aj_policy *policy, const char *host)
+{
+	static const char own[] = "network.allow";
+	struct aj_answer a = answer(AJ_NOT_YET, own, AJ_BY_NAMESPACE, "");
+	for (size_t i = 0; i < policy->allow.count && !numeric(host); i++)
+		if (aj_host_covers(policy->allow.items[i], host)) {
+			a.item = i;
+			a.why = "the list allows it, but its wall is not built yet: a run under this policy is refused";
+			return a;
+		}
+	a.why = numeric(host) || own_loopback(host)
+	            ? "an address and not a name: the list would deny it; its wall is not built yet, and a run under this policy is refused"
+	            : "no item of the list covers it; its wall is not built yet, and a run under this policy is refused";
+	return a;
+}
+
+struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host)
+{
+	if (policy->network == AJ_NET_ALLOW)
+		return by_list(policy, host);
+	if (plan->profile == AJ_PROFILE_SNIPPET)
+		return answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP, "a snippet cannot open a socket, whatever the network: the system call list has none");
+	if (plan->deny & AJ_DENY_SOCKETS)
+		return answer(AJ_DENIED, "process.deny_syscalls", AJ_BY_SECCOMP, "no socket can be opened");
+	if (policy->network == AJ_NET_HOST)
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NOBODY, "the host's own network: wherever the host gets");
+	if (policy->network == AJ_NET_NONE)
+		return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace in which no interface is up");
+	if (own_loopback(host))
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, "the jail's own loopback, not the host's: what listens in the jail");
+	return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace with nothing but its own loopback");
+}
+
+/* --- modules --- */
+
+struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *module, struct aj_arena *arena)
+{
+	static const char key[] = "python.imports";
+	if (strcmp(policy->rootfs, "host") == 0)
+		return answer(AJ_ALLOWED, "filesystem.rootfs", AJ_BY_NOBODY, "commands have no Python layer: whatever the Python of the host has");
+	if (!policy->layer)
+		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: whatever the tree has");
+	/* As class Allowed of bootstrap/guards.py has it. */
+	if (at_or_below(module, "agentjail") || strncmp(module, "agentjail.", 10) == 0)
+		return answer(AJ_DENIED, NULL, AJ_BY_RAIL, "the layer itself, which no policy lets a snippet import");
+	if (strcmp(module, "__future__") == 0)
+		return answer(AJ_ALLOWED, NULL, AJ_BY_RAIL, "a part of the language");
+	size_t bytes = strlen(module);
+	bool way = false;
+	for (size_t i = 0; i < policy->imports.count; i++) {
+		const char *pattern = policy->imports.items[i];
+		if (aj_import_covers(pattern, module)) {
+			struct aj_answer a = answer(AJ_ALLOWED, key, AJ_BY_RAIL, aj_printf(arena, "`%s` is in the list", pattern));
+			a.item = i;
+			return a;
+		}
+		way |= strncmp(pattern, module, bytes) == 0 && pattern[bytes] == '.';
+	}
+	return answer(AJ_DENIED, key, AJ_BY_RAIL, way ? "not in the list: only modules below it are" : "not in the list");
+}
+
+/* --- system calls --- */
+
+struct call {
+	struct aj_arena *arena;
+	const char *name;
+	bool listed, open, refused; /* unconditionally open or refused */
+	int errnum;
+	const char *conditions, *exceptions, *why;
+};
+
+static const char *condition(const struct aj_syscall *row, struct aj_arena *arena)
+{
+	const char *text = "";
+	for (int i = 0; i < 2; i++)
+		if (row->arg[i].mask)
+			text = aj_printf(arena, "%s%sargument %d & %#lx is %#lx", text, *text ? " and " : "", row->arg[i].index + 1,
+			                 row->arg[i].mask, row->arg[i].value);
+	return row->why && *row->why ? aj_printf(arena, "%s (%s)", text, row->why) : text;
+}
+
+static int take_row(const struct aj_syscall *row, void *data)
+{
+	struct call *c = data;
+	bool conditional = row->arg[0].mask || row->arg[1].mask;
+	if (strcmp(row->name, c->name) != 0)
+		return 0;
+	c->listed = true;
+	if (!conditional) {
+		*(row->errnum ? &c->refused : &c->open) = true;
+		c->errnum = row->errnum;
+		c->why = row->why;
+		return 0;
+	}
+	const char **list = row->errnum ? &c->exceptions : &c->conditions;
+	*list = aj_printf(c->arena, "%s%s%s", *list ? *list : "", *list ? ", or " : "", condition(row, c->arena));
+	if (row->errnum) {
+		c->errnum = row->errnum;
+		c->why = row->why;
+	}
+	return 0;
+}
+
+static const char *error_name(int errnum)
+{
+	const char *name = strerrorname_np(errnum);
+	return name ? name : "an error";
+}
+
+/* A group that is denied wins over every list. */
+static bool taken_away(struct call *c, const struct aj_plan *plan, struct aj_answer *ret)
+{
+	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
+		uint64_t group = (uint64_t)1 << i;
+		struct call denied = { .arena = c->arena, .name = c->name };
+		if (!(plan->deny & group))
+			continue;
+		aj_syscalls_denied_each(group, take_row, &denied);
+		if (!denied.listed)
+			continue;
+		ret->key = group == AJ_DENY_FORK ? "process.fork" : "process.deny_syscalls";
+		if (denied.refused) {
+			ret->verdict = AJ_DENIED;
+			ret->why = aj_printf(c->arena, "%s: the group `%s` is taken away (%s)", error_name(denied.errnum), aj_deny_name(group), denied.why);
+			return true;
+		}
+		c->exceptions = aj_printf(c->arena, "%s%s%s", c->exceptions ? c->exceptions : "", c->exceptions ? ", or " : "", denied.exceptions);
+	}
+	return false;
+}
+
+struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name, struct aj_arena *arena)
+{
+	struct call c = { .arena = arena, .name = name };
+	struct aj_answer a = answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP, "");
+	const char *list = aj_profile_name(plan->profile);
+	aj_syscalls_each(plan->profile, policy->network, take_row, &c);
+	if (!c.open && !c.conditions) {
+		a.why = c.listed ? aj_printf(arena, "%s: %s", error_name(c.errnum), c.why && *c.why ? c.why : "refused")
+		                 : aj_printf(arena, "ENOSYS: not in the list `%s`", list);
+		return a;
+	}
+	if (taken_away(&c, plan, &a))
+		return a;
+	a.verdict = AJ_ALLOWED;
+	a.why = c.open ? aj_printf(arena, "in the list `%s`%s%s", list, c.why && *c.why ? ": " : "", c.why ? c.why : "")
+	               : aj_printf(arena, "in the list `%s` only where %s", list, c.conditions);
+	if (c.exceptions)
+		a.why = aj_printf(arena, "%s; refused where %s", a.why, c.exceptions);
+	return a;
+}

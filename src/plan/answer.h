@@ -1,0 +1,37 @@
+/* May it? One question about a policy, answered from the policy and its plan, with the rule and who enforces it.
+ * Pure: what a file of the host or of the tree is, others look up. */
+#pragma once
+#include "plan/plan.h"
+#include "policy/schema.h"
+
+enum aj_question_kind { AJ_ASK_PATH, AJ_ASK_HOST, AJ_ASK_IMPORT, AJ_ASK_SYSCALL };
+enum aj_verdict { AJ_ALLOWED, AJ_DENIED, AJ_NOT_YET };
+#define AJ_NO_ITEM ((size_t)-1)
+
+struct aj_answer {
+	enum aj_verdict verdict;
+	const char *why;
+	const char *key; /* of the policy: what decides; NULL: every jail is so */
+	size_t item;     /* of that key's list, or AJ_NO_ITEM */
+	enum aj_enforcer by;
+	const char *enforcer; /* in place of by's name; or NULL */
+};
+
+/* The mount row that a path of the jail leads to. */
+enum aj_place_kind { AJ_PLACE_NONE, AJ_PLACE_FOLDER, AJ_PLACE_LINK, AJ_PLACE_TEXT, AJ_PLACE_SCRATCH, AJ_PLACE_KERNEL, AJ_PLACE_MASK, AJ_PLACE_HOST };
+struct aj_place {
+	enum aj_place_kind kind;
+	const struct aj_mount *row; /* NULL for NONE and FOLDER */
+	const char *rest;           /* of the path below the row: "" or "/..." */
+};
+struct aj_place aj_plan_place(const struct aj_plan *plan, const char *path);
+
+/* "host:port" of a question; [::1]:80 too. */
+bool aj_host_question_valid(const char *text);
+struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host);
+struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *module, struct aj_arena *arena);
+struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name, struct aj_arena *arena);
+
+/* The names of this architecture's system calls by number, as the library of the build knows them; NULL where there is none. */
+enum { AJ_SYSCALL_NUMBERS = 512 };
+extern const char *const aj_syscall_names[AJ_SYSCALL_NUMBERS];

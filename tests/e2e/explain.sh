@@ -1,0 +1,219 @@
+#!/bin/sh
+# Is it true what `agentjail policy explain` says? Each kind of question, under each preset, asked and then tried in a real jail.
+# It trusts no table: what is denied must fail inside, what is allowed must work, and both must occur.
+. "$(dirname "$0")/../lib.sh"
+cd "$T" || exit 1
+runner_rootfs
+PRESETS="snippet minimal text utility science data-analysis smolagents locked command offline-build coding-agent"
+mkdir -m 777 "$T/ws"
+echo hello >"$T/ws/file"
+chmod 666 "$T/ws/file"
+umask 022
+allowed=0 denied=0
+
+is_command() { case $1 in command | offline-build | coding-agent) true ;; *) false ;; esac; }
+# What a run under the preset needs besides.
+extra() {
+	case $1 in
+	offline-build) echo "--workspace $T/ws" ;;
+	coding-agent) echo "--workspace $T/ws --network none" ;;
+	esac
+}
+# agree NAME SAID DID: both are `allowed` or `denied`.
+agree() {
+	if [ "$2" = "$3" ]; then ok "$1"; else fail "$1" "explain says $2, the jail $3: $(shown)"; fi
+	case $2 in allowed) allowed=$((allowed + 1)) ;; denied) denied=$((denied + 1)) ;; esac
+}
+said() { # the verdict of each question, a line each
+	# shellcheck disable=SC2046
+	aj policy explain $(extra "$1") "$@"
+	cut -d' ' -f1 "$T/out"
+}
+
+# --- paths: the probe opens them ---
+READ="/ /etc /etc/shadow /etc/passwd /etc/hostname /etc/ssl /root /root/.ssh /home /home/x /var/log /usr /usr/bin /usr/bin/env /usr/bin/awk /bin/sh /lib64
+ /usr/share/no-such-file /usr/bin/python3 /usr/lib/python3.11/os.pyc /proc /proc/self/status /proc/kcore /dev/null /dev/urandom /dev/zero
+ /dev/mem /dev/sda /dev/shm /sys /sys/kernel /run /boot /tmp /workspace /workspace/file /workspace/nothing /opt /mnt"
+WRITE="/ /etc /etc/passwd /etc/x /usr/x /usr/bin/env /tmp/x /dev/null /dev/x /dev/shm/x /proc/x /proc/sys/kernel/hostname /workspace/file /workspace/new /root/x /var/x /home/x"
+try_paths() { # PRESET read|write PATH...: a line `PATH OUTCOME` each, into $T/tried
+	local name=$1 how=$2 verb path
+	shift 2
+	: >"$T/tried"
+	for path; do
+		case $how in
+		read) verb=look ;;
+		write) verb=change ;;
+		esac
+		if is_command "$name"; then
+			# shellcheck disable=SC2046
+			aj run --policy "$name" $(extra "$name") --bind "$PROBE:/opt/probe" -- /opt/probe $verb "$path"
+		else
+			AGENTJAIL_ROOTFS=$T/runner aj exec --policy "$name" -c "$verb $path"
+		fi
+		if grep -q " OK$" "$T/out"; then echo allowed; elif grep -q " E[A-Z0-9]*$\| HIDDEN$" "$T/out"; then echo denied; else echo "nothing: $(shown)"; fi >>"$T/tried"
+	done
+}
+for name in $PRESETS; do
+	for how in read write; do
+		set --
+		[ $how = write ] && set -- --write
+		paths=
+		for path in $([ $how = read ] && echo $READ || echo $WRITE); do
+			# The bind of the probe itself makes /opt.
+			[ "$path" = /opt ] && continue
+			set -- "$@" --path "$path"
+			paths="$paths $path"
+		done
+		AGENTJAIL_ROOTFS=$T/runner said "$name" "$@" >"$T/said"
+		is "$name, $how: an answer each" "$(echo $paths | wc -w)" "$(wc -l <"$T/said")"
+		try_paths "$name" $how $paths
+		i=0
+		for path in $paths; do
+			i=$((i + 1))
+			agree "$name, $how $path" "$(sed -n ${i}p "$T/said")" "$(sed -n ${i}p "$T/tried")"
+		done
+	done
+done
+text "a file of the host's /tmp is not in the jail's" 0 "the jail's own /tmp, not the host's" policy explain command --path "$T/canary"
+probe look "$T/canary"
+says "and it is not" ' ENOENT$'
+# A policy with binds and masks of its own.
+mkdir -m 755 "$T/p" "$T/data" "$T/data/secret" "$T/data/open"
+echo hidden >"$T/data/secret/key"
+echo plain >"$T/data/open/file"
+echo mine >"$T/data/closed"
+chmod 600 "$T/data/closed"
+ln -s ../secret/key "$T/data/open/link"
+ln -s /data/open/file "$T/data/absolute"
+ln -s /etc/shadow "$T/data/out"
+chmod 777 "$T/data/open"
+cat >"$T/p/own.toml" <<-E
+	extends = "command"
+	[filesystem]
+	binds = ["$T/data:/data", "$T/data/open:/rw:rw"]
+	masks = ["/data/secret", "/data/open/masked"]
+	E
+for how in read write; do
+	paths="/data /data/open/file /data/secret/key /data/open/link /data/absolute /data/out /data/closed /rw/file /rw/new /rw/link /data/open/new"
+	set -- --policy-file "$T/p/own.toml"
+	[ $how = write ] && set -- "$@" --write
+	for path in $paths; do set -- "$@" --path "$path"; done
+	aj policy explain "$@"
+	cut -d' ' -f1 "$T/out" >"$T/said"
+	i=0
+	for path in $paths; do
+		i=$((i + 1))
+		verb=look
+		[ $how = write ] && verb=change
+		aj run --policy-file "$T/p/own.toml" --bind "$PROBE:/opt/probe" -- /opt/probe $verb "$path"
+		if grep -q " OK$" "$T/out"; then did=allowed; else did=denied; fi
+		agree "own, $how $path" "$(sed -n ${i}p "$T/said")" $did
+	done
+done
+text "the item of a list that hides it" 1 'filesystem.masks: "/data/secret", ' policy explain --policy-file "$T/p/own.toml" --path /data/secret/key
+text "the item of a list that shows it" 0 "filesystem.binds: \"$T/data:/data\", " policy explain --policy-file "$T/p/own.toml" --path /data/open/file
+
+# --- hosts: the probe connects. 127.0.0.1 is the jail's own where it has one ---
+start_canaries
+for name in command offline-build; do
+	for mode in none loopback; do
+		aj policy explain "$name" $(extra "$name") --network $mode --host "127.0.0.1:$TCP"
+		said=$(cut -d' ' -f1 "$T/out")
+		# shellcheck disable=SC2046
+		aj run --policy "$name" $(extra "$name") --network $mode --bind "$PROBE:/opt/probe" -- /opt/probe loopback
+		if grep -q '^loopback OK' "$T/out"; then did=allowed; else did=denied; fi
+		agree "$name, $mode: loopback" "$said" $did
+		aj policy explain "$name" $(extra "$name") --network $mode --host 192.0.2.1:80
+		said=$(cut -d' ' -f1 "$T/out")
+		# shellcheck disable=SC2046
+		aj run --policy "$name" $(extra "$name") --network $mode --bind "$PROBE:/opt/probe" -- /opt/probe tcp 192.0.2.1 80
+		if grep -q ' OK$' "$T/out"; then did=allowed; else did=denied; fi
+		agree "$name, $mode: an address elsewhere" "$said" $did
+	done
+done
+text "the host's own network" 0 'nobody enforces it' policy explain command --network host --host "127.0.0.1:$TCP"
+text "coding-agent: by its list, which is not built" 1 '^not yet +host pypi.org:443: the list allows it.*network.allow: "pypi.org:443"' policy explain coding-agent --host pypi.org:443
+aj run --policy coding-agent --workspace "$T/ws" -- true
+is "and so nothing runs" 125 "$rc"
+for name in $PRESETS; do
+	is_command "$name" && continue
+	aj policy explain "$name" --host localhost:80
+	said=$(cut -d' ' -f1 "$T/out")
+	AGENTJAIL_ROOTFS=$T/runner aj exec --policy "$name" -c "socket 2:1:0"
+	if grep -q ' OK$' "$T/out"; then did=allowed; else did=denied; fi
+	agree "$name: a socket" "$said" $did
+done
+
+# --- modules: snippets import them ---
+MODULES="json math re os sys subprocess socket collections collections.abc numpy numpy.random pandas __future__ agentjail agentjail.names builtins
+ zlib array datetime zoneinfo ctypes pickle no_such_module os.path email.mime importlib"
+for name in $PRESETS; do
+	for layer in on off; do
+		is_command "$name" && continue
+		[ "$name $layer" = "locked off" ] && continue
+		set --
+		for module in $MODULES; do set -- "$@" --import "$module"; done
+		aj policy explain "$name" --layer $layer "$@"
+		cp "$T/out" "$T/said"
+		i=0
+		for module in $MODULES; do
+			i=$((i + 1))
+			line=$(sed -n ${i}p "$T/said")
+			said=${line%% *}
+			case $line in *"tree does not have it"*) said=absent ;; esac
+			case $module in
+			__future__) code="from __future__ import annotations" ;;
+			*) code="import $module" ;;
+			esac
+			aj exec --policy "$name" --layer $layer -c "$code"
+			case $rc in
+			0) did=allowed ;;
+			126) did=denied ;;
+			*) if grep -q ModuleNotFound "$T/err"; then did=absent; else did="exit $rc"; fi ;;
+			esac
+			agree "$name, layer $layer: $code" "$said" "$did"
+		done
+	done
+done
+
+# --- system calls: every one, by its number, under every kind of filter ---
+if ! printf '#include <sys/syscall.h>\n' | "${CC:-cc}" -E -dM - >"$T/header" 2>/dev/null; then
+	skip "system calls" "no C compiler"
+	finish
+fi
+sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$/\2 \1/p' "$T/header" | sort -n >"$T/names"
+calls() { # NAME POLICY OPTIONS...: the probe's sweep against explain
+	local title=$1
+	shift
+	set -- "$@"
+	for call in $(cut -d' ' -f2 "$T/known"); do set -- "$@" --syscall "$call"; done
+	aj policy explain "$@"
+	sed -n 's/^allowed *syscall \([a-z0-9_]*\):.*/\1/p' "$T/out" | sort >"$T/said"
+	sed -n 's/^allowed: //p' "$T/sweep" | tr ' ' '\n' | sort >"$T/numbers"
+	while read -r number call; do grep -qx "$number" "$T/numbers" && echo "$call"; done <"$T/known" | sort >"$T/did"
+	is "$title: each call as explain says" "" "$(diff "$T/said" "$T/did" | tr '\n' ' ')"
+	check "$title: some are allowed" test -s "$T/did"
+}
+# Names that the header has and the program does not know are newer than the library it was built with.
+while read -r number call; do
+	aj policy explain --syscall "$call"
+	[ "$rc" = 2 ] || echo "$number $call"
+done <"$T/names" >"$T/known"
+check "nearly all calls are known by name" test "$(wc -l <"$T/known")" -gt 250
+for name in $PRESETS; do
+	if is_command "$name"; then
+		# shellcheck disable=SC2046
+		timeout 60 "$PROBE" marked "$AJ" run --policy "$name" $(extra "$name") --bind "$PROBE:/opt/probe" -- /opt/probe sweep >"$T/sweep" 2>&1
+	else
+		AGENTJAIL_ROOTFS=$T/runner timeout 60 "$PROBE" marked "$AJ" exec --policy "$name" -c sweep >"$T/sweep" 2>&1
+	fi
+	# shellcheck disable=SC2046
+	calls "$name" "$name" $(extra "$name")
+done
+printf 'extends = "command"\n[process]\nfork = false\ndeny_syscalls = ["sockets", "ipc", "inotify", "memfd"]\n' >"$T/p/deny.toml"
+timeout 60 "$PROBE" marked "$AJ" run --policy-file "$T/p/deny.toml" --bind "$PROBE:/opt/probe" -- /opt/probe sweep >"$T/sweep" 2>&1
+calls "denied groups" --policy-file "$T/p/deny.toml"
+check "many answers were allowed: $allowed" test "$allowed" -gt 150
+check "and many denied: $denied" test "$denied" -gt 300
+
+finish

@@ -1,0 +1,253 @@
+#!/bin/sh
+# agentjail policy: what it lists, shows, checks, compares and answers, and how it exits.
+# It asks the program about files of its own in $T; whether answers are true is for explain.sh.
+. "$(dirname "$0")/../lib.sh"
+cd "$T" || exit 1
+# A folder that nobody else can write, for the files of whoever runs this.
+P=$T/policies
+mkdir -m 755 "$P" "$T/site"
+p() { aj policy "$@"; }
+presets=$(aj policy list --json; "$PY" -I -S -c 'import json, sys; print(*[p["name"] for p in json.load(open(sys.argv[1]))])' "$T/out")
+jsonfile() { "$PY" -I -S -c "$EXPECT" "$T/out" check "$@"; }
+is "eleven presets" 11 "$(echo "$presets" | wc -w)"
+
+# --- list ---
+text "list" 0 '^\* snippet +built-in +exec ' policy list
+text "list: the default of run" 0 '^\* command +built-in +run ' policy list
+cat >"$T/site.toml" <<-E
+	[default]
+	exec = "mine"
+	[policies]
+	path = ["$T/site", "$P"]
+	E
+echo 'description = "first"' >"$T/site/mine.toml"
+echo 'description = "second"' >"$P/mine.toml"
+printf 'description = "text hidden"\nextends = "text"\n' >"$P/text.toml"
+echo 'x = 1' >"$T/site/not a name.toml"
+text "list: the site's folders" 0 "^\\* mine +$T/site/mine.toml +exec +first" policy list --config "$T/site.toml"
+silent "a hidden one is not listed" second
+text "list: a built-in policy that is hidden" 0 "^  text +$P/text.toml +text hidden" policy list --config "$T/site.toml"
+printf 'description = "a\\u001b[31m\\nb"\n' >"$P/esc.toml"
+p list --config "$T/site.toml"
+silent "terminal control characters are not passed on" "$(printf '\033')"
+rm "$P/esc.toml"
+echo 'oops = 1' >"$P/broken.toml"
+text "list: a broken one with its error" 2 "broken.toml:1:1: error AJ002" policy list --config "$T/site.toml"
+text "list --json has it too" 2 '"name":"broken".*"ok":false' policy list --json --config "$T/site.toml"
+rm "$P/broken.toml"
+
+# --- show: loads again to the same ---
+without_origins() { sed 's/ *#.*//' "$1" | grep -v '^$'; }
+for name in $presets; do
+	p show "$name"
+	cp "$T/out" "$P/$name-shown.toml"
+	without_origins "$T/out" >"$T/first"
+	p show --policy-file "$P/$name-shown.toml"
+	without_origins "$T/out" >"$T/second"
+	is "show $name: loads to the same values" "$(cat "$T/first")" "$(cat "$T/second")"
+	text "diff finds no difference, $name" 0 '^no difference$' policy diff "$name" --policy-file "$P/$name-shown.toml"
+	p show --source "$name"
+	[ ! -d "$tests/../policies" ] || check "show --source $name" cmp "$T/out" "$tests/../policies/$name.toml"
+done
+text "show has an origin for each value" 0 '^wall = "30s" # snippet:[0-9]+:1$' policy show snippet
+text "show: an option" 0 '^mode = "none" # --network$' policy show coding-agent --network none
+text "and the hosts go with the network" 0 '^allow = \[\] # --network$' policy show coding-agent --network none
+text "show: locks" 0 '^lock = \["\*"\] # locked$' policy show locked
+printf 'extends = "text"\nlock = ["network"]\n[python]\nextend_imports = ["numpy"]\n[process]\nenv = ["A=\\u001b\\"x"]\n' >"$P/own.toml"
+text "show: a list of two origins" 0 "^  \"numpy\", # $P/own.toml:4:19$" policy show --policy-file "$P/own.toml"
+says "escaped" '^env = \["A=\\u001b\\"x"\]'
+odd=$P/$(printf 'a\nlimits.toml')
+cp "$P/own.toml" "$odd"
+p show --policy-file "$odd"
+silent "a file's name is no line of its own" '^limits'
+rm "$odd"
+text "a name is never a path" 2 'named with --policy-file' policy show "$P/own.toml"
+text "no such policy" 2 'did you mean `snippet`' policy show snipet
+text "show --json" 0 '"limits.wall":\{"file":"snippet","line":[0-9]+,"column":1\}' policy show --json snippet
+
+# --- schema ---
+p schema
+cp "$T/out" "$T/schema.json"
+check "the schema is JSON" jsonfile properties.network.properties.mode.enum.0=none additionalProperties=false properties.limits.properties.pids.default=32
+p schema --site
+cp "$T/out" "$T/site.schema.json"
+check "so is that of sites" jsonfile 'properties.ceilings.properties.limits.properties.wall.anyOf.0.type=string'
+text "schema --text" 0 '^limits.memory$' policy schema --text
+text "schema --dictionary" 0 '^"extend_imports"$' policy schema --dictionary
+is "each line of the dictionary is a string" "" "$(grep -vE '^(#.*|"([^"\\]|\\.)+")$' "$T/out")"
+SCHEMA='
+import json, sys
+try:
+    import jsonschema
+except ImportError:
+    sys.exit(77)
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+doc = json.load(open(sys.argv[2]))
+errors = list(jsonschema.Draft202012Validator(schema).iter_errors(doc.get("policy", doc)))
+if bool(errors) != (len(sys.argv) > 3):
+    sys.exit(str(errors))
+'
+# Not a dependency: whichever Python has it.
+PYS=python3
+$PYS -c "import jsonschema" 2>/dev/null || PYS=$PY
+"$PYS" -c "$SCHEMA" "$T/schema.json" /dev/null 2>/dev/null
+if [ $? = 77 ]; then
+	skip "policies against the schema" "python3-jsonschema is not there"
+else
+	for name in $presets; do
+		p show --json "$name"
+		check "the schema takes $name" "$PYS" -c "$SCHEMA" "$T/schema.json" "$T/out"
+	done
+	for bad in '{"netwrok":{}}' '{"network":{"mode":"maybe"}}' '{"limits":{"pids":0}}' '{"limits":{"wall":"30"}}' '{"limits":{"wall":30}}' \
+		'{"python":{"imports":["a b"]}}' '{"python":{"imports":[],"extend_imports":[]}}' '{"process":{"uid":0}}' '{"lock":["A"]}'; do
+		echo "$bad" >"$T/bad.json"
+		check "and not $bad" "$PYS" -c "$SCHEMA" "$T/schema.json" "$T/bad.json" bad
+	done
+	echo '{"policies":{"path":["/a"]},"ceilings":{"limits":{"wall":"1h"},"network":{"mode":"none"}}}' >"$T/good.json"
+	check "the site's schema takes a site" "$PYS" -c "$SCHEMA" "$T/site.schema.json" "$T/good.json"
+	echo '{"ceilings":{"filesystem":{"rootfs":"host"}}}' >"$T/bad.json"
+	check "and no ceiling without an order" "$PYS" -c "$SCHEMA" "$T/site.schema.json" "$T/bad.json" bad
+fi
+
+# --- check ---
+text "check: every preset is clean" 0 '^snippet: clean$' policy check
+silent "no finding at all" 'AJ[0-9]'
+finds() { # NAME RC CODE, the policy on standard input
+	cat >"$P/case.toml"
+	text "check: $1" "$2" "case.toml:[0-9]+:[0-9]+: (error|warning) $3: " policy check --policy-file "$P/case.toml"
+}
+finds syntax 2 AJ001 <<-'E'
+	a = = 1
+	E
+finds "an unknown key" 2 AJ002 <<-'E'
+	[network]
+	mod = "none"
+	E
+finds "a type" 2 AJ003 <<-'E'
+	[limits]
+	wall = 3
+	E
+finds "a value" 2 AJ004 <<-'E'
+	[limits]
+	wall = "1x"
+	E
+finds "a lock" 2 AJ005 <<-'E'
+	extends = "locked"
+	[limits]
+	wall = "1h"
+	E
+finds "a contradiction" 2 AJ007 <<-'E'
+	[process]
+	fork = true
+	E
+finds "extends" 2 AJ009 <<-'E'
+	extends = "nothing-of-the-kind"
+	E
+finds "a dangerous module" 1 AJ101 <<-'E'
+	[python]
+	imports = ["os"]
+	E
+finds "a star" 1 AJ102 <<-'E'
+	[python]
+	imports = ["numpy.*"]
+	E
+finds "a secret" 1 AJ103 <<-'E'
+	[process]
+	env = ["API_TOKEN=abc"]
+	E
+finds "builtins" 1 AJ104 <<-'E'
+	[python]
+	builtins = "full"
+	E
+finds "the host's network" 1 AJ105 <<-'E'
+	extends = "command"
+	[network]
+	mode = "host"
+	E
+finds "a rail for a wall" 1 AJ106 <<-'E'
+	[network]
+	mode = "host"
+	E
+finds "no limit" 1 AJ107 <<-'E'
+	[limits]
+	memory = "none"
+	E
+finds "a whole folder" 1 AJ108 <<-'E'
+	[filesystem]
+	binds = ["/etc:/host"]
+	E
+finds "keys" 1 AJ109 <<-'E'
+	[filesystem]
+	binds = ["/home/me/.ssh:/keys"]
+	E
+finds "a mask in a writable bind" 1 AJ110 <<-'E'
+	[filesystem]
+	binds = ["/srv/work:/work:rw"]
+	masks = ["/work/secret"]
+	E
+printf '[limits]\nwall = "2h"\n' >"$P/case.toml"
+printf '[ceilings.limits]\nwall = "1h"\n' >"$T/ceiling.toml"
+text "check: a ceiling" 2 'case.toml:2:1: error AJ006' policy check --policy-file "$P/case.toml" --config "$T/ceiling.toml"
+chmod o+w "$P/case.toml"
+text "check: a file that others can write" 2 'error AJ008' policy check --policy-file "$P/case.toml"
+mkdir -m 755 "$T/local"
+printf '[limits]\nwall = "2h"\n' >"$T/local/agentjail-policy.toml"
+(cd "$T/local" && timeout 20 "$AJ" policy show >"$T/out" 2>"$T/err") && fail "the working directory's may only tighten"
+says "AJ010 for the working directory's" 'agentjail-policy.toml:2:1: error AJ010'
+p check --codes
+for code in 001 002 003 004 005 006 007 008 009 010 101 102 103 104 105 106 107 108 109 110; do
+	says "check --codes has AJ$code" "^AJ$code  "
+done
+text "errors win over warnings" 2 '' policy check snippet --policy-file "$P/case.toml"
+chmod o-w "$P/case.toml"
+text "check --json" 0 '^\[\{"name":"snippet","file":"built-in","sha256":"[0-9a-f]{64}","ok":true,"findings":\[\]\}\]$' policy check --json snippet
+text "a broken site" 2 'AJ002' policy check --config "$P/own.toml"
+
+# --- diff ---
+text "diff: looser" 1 'limits.memory: "512M" -> "2G"' policy diff snippet science
+text "diff: tighter only" 0 'limits.wall: "30s" -> "10s"' policy diff snippet minimal
+says "items that are gone" '^    - json$'
+text "diff: and back" 1 '^    \+ json$' policy diff minimal snippet
+text "diff: locks gone" 1 '^looser, no longer locked: everything' policy diff locked snippet
+text "diff: locks come" 0 '^tighter, now locked: everything' policy diff snippet locked
+text "diff: a rail is no wall" 1 'python.imports +\[rail;' policy diff minimal snippet
+text "diff: what is not built is no wall" 1 'network.mode: "none" -> "allow" +\[no wall; not built yet' policy diff command coding-agent
+text "diff: none is looser than a number" 1 'limits.wall: "30s" -> "none"' policy diff snippet command
+text "diff: the same" 0 '^no difference$' policy diff text text
+text "diff --json" 1 '"looser":true,"changes":\[.*"key":"limits.wall","change":"looser","kind":"supervisor"' policy diff --json snippet data-analysis
+text "diff takes two" 2 'too few' policy diff text
+printf 'extends = "snippet"\n[process]\nuid = 1001\n' >"$P/case.toml"
+text "diff: no order is to be looked at" 1 '^different:$' policy diff snippet --policy-file "$P/case.toml"
+
+# --- explain ---
+text "explain: the rail is a rail" 0 'from snippet:8:1; rail: the Python layer \(a rail, not a wall\)' policy explain snippet
+text "explain: a lock" 0 'from locked:[0-9]+:1; supervisor: the supervisor, outside the jail; locked by locked$' policy explain locked
+text "explain: a ceiling" 0 "ceiling \"1h\" \\($T/ceiling.toml:2:1\\)" policy explain --config "$T/ceiling.toml"
+text "explain: what is not built" 0 'no wall: not built yet' policy explain coding-agent
+text "explain: no limit" 0 'no wall: no limit' policy explain command
+text "explain: the host's network" 0 'no wall: nobody enforces anything here' policy explain command --network host
+text "explain --json" 0 '"key":"python.imports".*"enforcer_kind":"rail"' policy explain --json snippet
+for name in $presets; do
+	text "explain $name" 0 '^On this host' policy explain "$name"
+	text "explain $name: /etc/shadow" 1 '^denied +path /etc/shadow' policy explain "$name" --path /etc/shadow
+	text "explain $name: /tmp" 0 '^allowed +path /tmp/x \(write\)' policy explain "$name" --path /tmp/x --write
+	text "explain $name: ptrace" 1 '^denied +syscall ptrace: EPERM' policy explain "$name" --syscall ptrace
+	text "explain $name: read" 0 '^allowed +syscall read' policy explain "$name" --syscall read
+	text "explain $name: a host" 1 '^(denied|not yet) +host metadata.internal:80' policy explain "$name" --host metadata.internal:80
+done
+text "several questions, one answer each" 1 '^denied +import os' policy explain --import json --import os
+is "in their order" "allowed denied" "$(cut -d' ' -f1 "$T/out" | tr '\n' ' ' | sed 's/ $//')"
+text "an item's own place" 0 'python.imports: "json", snippet:[0-9]+:[0-9]+' policy explain --import json
+text "what the tree lacks" 0 'but the tree does not have it' policy explain science --import numpy
+text "not plain" 2 'not an absolute path' policy explain --path /usr/../etc
+text "not absolute" 2 'not an absolute path' policy explain --path etc
+text "no such call" 2 'did you mean `ptrace`' policy explain --syscall ptrac
+text "no port" 2 'not host:port' policy explain --host a.b
+text "no module" 2 'not the name of a module' policy explain --import 'a.*'
+text "an unknown option" 2 'no option `--write`' policy show --write
+text "an unknown subcommand" 2 'no subcommand `lst`' policy lst
+text "--help" 0 'Exit status: 0 clean, 1 with warnings' policy check --help
+text "questions as JSON" 1 '"verdict":"denied".*"enforcer_kind":"kernel wall"' policy explain --json --syscall ptrace
+
+finish
