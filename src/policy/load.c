@@ -59,7 +59,8 @@ static int take_value(struct stack *s, struct aj_policy *next, const char *secti
 	const char *name = value->key + (extend ? 7 : 0);
 	if (*section)
 		name = aj_printf(s->diags->arena, "%s.%s", section, name);
-	const struct aj_key *key = aj_key_find(aj_policy_keys, name);
+	/* A dot within a quoted key is a letter of it: "limits.wall" is not limits.wall. */
+	const struct aj_key *key = strchr(value->key, '.') ? NULL : aj_key_find(aj_policy_keys, name);
 	if (!key)
 		return unknown(s, *section ? aj_printf(s->diags->arena, "%s.%s", section, value->key) : value->key, &at);
 	size_t k = (size_t)(key - aj_policy_keys);
@@ -102,6 +103,8 @@ static int take_locks(struct stack *s, const struct aj_toml *value, const char *
 		at = (struct aj_origin){ file, item->line, item->column };
 		if (item->kind != AJ_TOML_STRING)
 			r = aj_diag_error(s->diags, &at, AJ_E_TYPE, "an item of `lock` is %s and must be a string", aj_toml_kind_name(item->kind));
+		else if (strlen(item->text) != item->text_bytes)
+			r = aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "an item of `lock` holds a NUL");
 		else if (!aj_policy_lock(item->text, lock)) {
 			const char *meant = aj_section_suggest(aj_policy_keys, item->text, s->diags->arena);
 			if (!meant)
@@ -196,6 +199,20 @@ static int take_tables(struct stack *s, struct aj_policy *next, const struct aj_
 	return r;
 }
 
+/* What a built-in policy or a default has too much is lowered, before anybody builds on it. */
+static void lower(struct stack *s)
+{
+	for (size_t k = 0; k < aj_policy_key_count; k++) {
+		const struct aj_key *key = &aj_policy_keys[k];
+		if (!s->site->ceiling_at[k].file || s->explicit_file[k] ||
+		    aj_key_within(key, &s->site->ceilings, &s->loaded->policy, s->diags->arena))
+			continue;
+		aj_key_lower(key, &s->loaded->policy, &s->site->ceilings, s->diags->arena);
+		s->loaded->at[k] = s->site->ceiling_at[k];
+		memset(&s->loaded->items_at[k], 0, sizeof s->loaded->items_at[k]);
+	}
+}
+
 static int apply(struct stack *s, const struct aj_source *source, enum trust trust)
 {
 	struct aj_policy next = s->loaded->policy;
@@ -215,6 +232,7 @@ static int apply(struct stack *s, const struct aj_source *source, enum trust tru
 	for (size_t k = 0; k < aj_policy_key_count; k++)
 		if (set[k])
 			commit(s, k, &next, source->built_in);
+	lower(s);
 	*AJ_PUSH(s->diags->arena, &s->loaded->policy.files) =
 	    (struct aj_policy_file){ source->file, aj_strdup(s->diags->arena, source->sha256) };
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
@@ -242,10 +260,12 @@ static int find_named(struct stack *s, const char *name, const struct aj_origin 
 		aj_diag_advise(s->diags, at->line ? "a file starts with ./ or /: \"./%s\"" : "a file is named with --policy-file", name);
 		return -1;
 	}
-	for (size_t i = 0; i < s->site->path.count; i++) {
+	size_t first = 0; /* a policy that extends its own name extends the next of that name, which it hides */
+	for (size_t i = 0; at->line && i < s->site->path.count; i++)
+		if (strcmp(aj_printf(s->diags->arena, "%s/%s.toml", s->site->path.items[i], name), at->file) == 0)
+			first = i + 1;
+	for (size_t i = first; i < s->site->path.count; i++) {
 		const char *path = aj_printf(s->diags->arena, "%s/%s.toml", s->site->path.items[i], name);
-		if (at->line && strcmp(path, at->file) == 0)
-			continue; /* a policy that extends its own name extends the one that it hides */
 		int r = aj_source_read(ret, path, true, at, s->diags);
 		if (r <= 0)
 			return r;
@@ -350,21 +370,16 @@ static int apply_settings(struct stack *s, const struct aj_ask *ask)
 	return r;
 }
 
-/* What a built-in policy or a default has too much is lowered; a file that asks for it is told. */
+/* A file that asks for too much is told. */
 static int apply_ceilings(struct stack *s)
 {
 	int r = 0;
+	lower(s); /* a processor limit that follows the clock has moved with it */
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
 		const struct aj_key *key = &aj_policy_keys[k];
 		const struct aj_origin *ceiling = &s->site->ceiling_at[k];
 		if (!ceiling->file || aj_key_within(key, &s->site->ceilings, &s->loaded->policy, s->diags->arena))
 			continue;
-		if (!s->explicit_file[k]) {
-			aj_key_lower(key, &s->loaded->policy, &s->site->ceilings, s->diags->arena);
-			s->loaded->at[k] = *ceiling;
-			memset(&s->loaded->items_at[k], 0, sizeof s->loaded->items_at[k]);
-			continue;
-		}
 		r = aj_diag_error(s->diags, &s->loaded->at[k], AJ_E_CEILING, "`%s` = %.200s passes the site's ceiling of %.200s (%s)", key->name,
 		                  aj_key_value(key, &s->loaded->policy, s->diags->arena),
 		                  aj_key_value(key, &s->site->ceilings, s->diags->arena), aj_origin_text(ceiling, s->diags->arena));
@@ -404,6 +419,7 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 	struct stack s = { .loaded = loaded, .site = site, .diags = diags };
 	*loaded = (struct aj_loaded){ 0 };
 	aj_keys_default(aj_policy_keys, &loaded->policy, diags->arena);
+	lower(&s);
 	int r = base_policy(&s, ask);
 	struct aj_policy_file *files = loaded->policy.files.items;
 	for (size_t i = 0, j = loaded->policy.files.count; i + 1 < j; i++) { /* the policy's own file first */
