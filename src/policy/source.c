@@ -54,10 +54,10 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, real, sizeof real - 1);
 	if (n <= 0)
-		return 0;
+		return refuse(diags, at, folder, "holds the file in a place that cannot be told (is /proc there?)", NULL);
 	real[n] = '\0';
 	const char *below = folder_of(real, diags->arena);
-	return stat(below, &st) < 0 ? 0 : distrust(&st, below, at, diags);
+	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be looked at", NULL) : distrust(&st, below, at, diags);
 }
 
 static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
@@ -66,8 +66,14 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, slash ? slash + 1 : path, &how, sizeof how);
-	if (fd < 0 && errno == ENOENT && optional)
-		return -2;
+	if (fd < 0 && errno == ENOENT && optional) {
+		/* What is there and leads nowhere is not absent: somebody meant it to be read. */
+		struct stat st;
+		const char *there = dir < 0 ? folder : path;
+		if (lstat(there, &st) < 0 && errno == ENOENT)
+			return -2;
+		return refuse(diags, at, there, "is there and leads to nothing", "mend or remove the link");
+	}
 	if (fd < 0 && errno == EXDEV)
 		return refuse(diags, at, path, "is a symlink that leads out of its folder", "name the file that it points to");
 	if (fd < 0)
