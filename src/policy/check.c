@@ -108,7 +108,7 @@ static void limits(const struct check *c)
 	if ((c->p->require & AJ_WALL_PIDS_CGROUP) && !c->p->pids)
 		aj_diag_error(c->diags, at(c, "require.walls"), AJ_E_CONTRADICTION, "pids-cgroup is required, but limits.pids is \"none\"");
 	if (c->p->output_bytes && c->p->capture_bytes > c->p->output_bytes)
-		aj_diag_error(c->diags, at(c, "output.capture"), AJ_E_CONTRADICTION, "more is kept than may be written (output.total)");
+		aj_diag_error(c->diags, at(c, at(c, "output.capture")->file ? "output.capture" : "output.total"), AJ_E_CONTRADICTION, "more is kept than may be written (output.total)");
 }
 
 void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags)
