@@ -328,6 +328,13 @@ static int load_chain(struct stack *s, const struct aj_source *source, enum trus
 
 /* --- the command line --- */
 
+/* As results and the audit trail name it: of a variable its name alone, since its value may be a secret. */
+static const char *option_text(const struct aj_setting *setting, const struct aj_key *key, struct aj_arena *arena)
+{
+	int shown = (int)(key->items == &aj_item_env ? strcspn(setting->value, "=") : strlen(setting->value));
+	return aj_printf(arena, "%s=%.*s", setting->option, shown, setting->value);
+}
+
 static int apply_settings(struct stack *s, const struct aj_ask *ask)
 {
 	int r = 0;
@@ -346,7 +353,7 @@ static int apply_settings(struct stack *s, const struct aj_ask *ask)
 			aj_key_push(key, &next, s->diags->arena, setting->value);
 		else
 			wrong = aj_key_set_text(key, &next, s->diags->arena, setting->value);
-		*AJ_PUSH(s->diags->arena, &s->loaded->policy.options) = aj_printf(s->diags->arena, "%s=%s", setting->option, setting->value);
+		*AJ_PUSH(s->diags->arena, &s->loaded->policy.options) = option_text(setting, key, s->diags->arena);
 		if (wrong) {
 			r = aj_diag_error(s->diags, &at, AJ_E_VALUE, "`%s`: %s", setting->value, wrong);
 			continue;
