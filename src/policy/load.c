@@ -69,10 +69,10 @@ static int take_value(struct stack *s, struct aj_policy *next, const char *secti
 	if (set[k])
 		return aj_diag_error(s->diags, &at, AJ_E_CONTRADICTION, "`%s` is both replaced and extended in one file", key->name);
 	set[k] = true;
+	s->loaded->at[k] = at; /* also of a bad value: what follows from it is placed here */
 	if (aj_key_set_toml(key, next, value, extend, file, s->diags) < 0)
 		return -1;
 	take_items(s, key, k, value, extend, file);
-	s->loaded->at[k] = at;
 	return 0;
 }
 
@@ -132,6 +132,15 @@ static bool bound(const struct stack *s, size_t k, enum trust trust, struct aj_o
 	return false;
 }
 
+/* A time that follows the clock is told with the clock's. */
+static const char *value_text(const struct aj_key *key, const struct aj_policy *policy, struct aj_arena *arena)
+{
+	const char *text = aj_key_value(key, policy, arena);
+	if (strcmp(text, "\"wall\"") != 0 || key->type != AJ_KEY_DURATION)
+		return text;
+	return aj_printf(arena, "%s (%s)", text, aj_key_value(aj_key_find(aj_policy_keys, "limits.wall"), policy, arena));
+}
+
 static int loosened(struct stack *s, size_t k, const struct aj_policy *next, enum trust trust, const struct aj_origin *at,
                     const struct aj_origin *before)
 {
@@ -141,7 +150,7 @@ static int loosened(struct stack *s, size_t k, const struct aj_policy *next, enu
 	enum aj_order order = aj_key_compare(key, &s->loaded->policy, next, arena);
 	if (order == AJ_SAME || order == AJ_TIGHTER || key->looser == AJ_LOOSER_NEVER)
 		return 0;
-	const char *old = aj_key_value(key, &s->loaded->policy, arena), *new = aj_key_value(key, next, arena);
+	const char *old = value_text(key, &s->loaded->policy, arena), *new = value_text(key, next, arena);
 	if (trust == LOCAL) {
 		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY, "`%s` = %.150s %s than %.150s (%s), and a policy of the working directory may only tighten",
 		              key->name, new, order == AJ_LOOSER ? "is looser" : "is not tighter", old, aj_origin_text(before, arena));
