@@ -75,6 +75,14 @@ static void files(const struct check *c)
 			if (!aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) && strcmp(other.target, bind.target) == 0)
 				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "two binds at `%s` (the other: %s)",
 				              bind.target, aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
+		for (size_t j = 0; j < i; j++) {
+			if (aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) || strcmp(other.target, bind.target) == 0 ||
+			    !beneath(other.target, bind.target))
+				continue;
+			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` hides the one at `%s` before it (%s)",
+			              bind.target, other.target, aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
+			aj_diag_advise(c->diags, "put it first");
+		}
 		if (beneath(bind.target, "/workspace") && c->p->workspace != AJ_WORKSPACE_NONE)
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` is inside the workspace", bind.target);
 	}

@@ -319,6 +319,7 @@ static const struct {
 	{ "[filesystem]\nmasks = [\"/w\"]\nbinds = [\"/srv/a:/w\"]", CONTRADICTION, 3, 10, "uncovers the mask `/w`" },
 	{ "[filesystem]\nbinds = [\"/srv/a:/usr/x\"]", CONTRADICTION, 2, 10, "a part of the jail itself" },
 	{ "[filesystem]\nbinds = [\"/a:/x\", \"/b:/x\"]", CONTRADICTION, 2, 19, "two binds at `/x`" },
+	{ "[filesystem]\nbinds = [\"/a:/x/y\", \"/b:/x\"]", CONTRADICTION, 2, 21, "hides the one at `/x/y` before it" },
 	{ "[filesystem]\nworkspace = \"read-only\"\nbinds = [\"/a:/workspace/x\"]", CONTRADICTION, 3, 10, "inside the workspace" },
 	{ "[process]\nfork = true", CONTRADICTION, 2, 1, "needs process.exec" },
 	{ "[filesystem]\nrootfs = \"host\"", CONTRADICTION, 2, 1, "for commands" },
@@ -596,6 +597,28 @@ Test(load, locks_of_what_tightens)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		cr_expect_eq(load_text(aj_printf(&arena, "extends = \"./parent.toml\"\n%s\n", cases[i].child)), cases[i].allowed ? 0 : -1, "%s:%s",
 		             cases[i].child, all_findings());
+}
+
+/* A bind that lies inside another hides what is there: to drop it would show that. */
+Test(load, locks_of_binds)
+{
+	static const struct {
+		const char *binds;
+		bool allowed;
+	} cases[] = {
+		{ "", true },
+		{ "\"/srv/p:/w:rw\", \"/srv/empty:/w/keys\"", true },
+		{ "\"/srv/p:/w\", \"/srv/empty:/w/keys\"", true },
+		{ "\"/srv/empty:/w/keys\"", true },
+		{ "\"/srv/p:/w\"", false },
+		{ "\"/srv/p:/w:rw\"", false },
+		{ "\"/srv/p:/w\", \"/srv/other:/w/keys\"", false },
+		{ "\"/srv/p:/w\", \"/srv/empty:/w/keys:rw\"", false },
+	};
+	put("user/parent.toml", "lock = [\"filesystem\"]\n[filesystem]\nbinds = [\"/srv/p:/w:rw\", \"/srv/empty:/w/keys\"]\n");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		cr_expect_eq(load_text(aj_printf(&arena, "extends = \"./parent.toml\"\n[filesystem]\nbinds = [%s]\n", cases[i].binds)),
+		             cases[i].allowed ? 0 : -1, "%s:%s", cases[i].binds, all_findings());
 }
 
 Test(load, a_locked_value_may_be_tightened_once_and_stays_so)
