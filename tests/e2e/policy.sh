@@ -265,6 +265,11 @@ X
 	refused "nor one that others can write" AJ008 exec --config "$T/bad-site.toml" -c "$SAY"
 	refused "nor one that is not there" AJ008 exec --config "$T/absent.toml" -c "$SAY"
 
+	printf 'policies.lock = ["filesystem"]\n' >"$T/tree.toml"
+	refused "a variable is no way around the lock of the tree" 'AGENTJAIL_ROOTFS: error AJ005' exec --config "$T/tree.toml" -c "$SAY"
+	printf 'policies.lock = ["filesystem"]\nrootfs.path = "%s"\n' "$(dirname "$ROOTFS")" >"$T/tree.toml"
+	text "control: the site names its trees" 0 '^RAN$' exec --config "$T/tree.toml" -c "$SAY"
+
 	# /etc/agentjail/agentjail.toml, in a mount namespace with an /etc of its own
 	cat >"$T/etc.sh" <<'X'
 set -eu
