@@ -32,6 +32,9 @@ SRCS       := $(sort $(wildcard src/*/*.c))
 LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/policy/toml.o $B/gen/filters.o $B/gen/builtins.o
 GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls plan/denied base/error base/fd)
 EMBED_OBJS := $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/fd base/hash base/text)
+CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
+FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc $(addprefix src/base/,arena.c fd.c hash.c text.c)
+FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 GUEST_SRCS := src/guest/guest.c src/sandbox/filter.c src/base/frame.c src/base/fd.c src/base/error.c
@@ -40,7 +43,7 @@ LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check check-docs docs rootfs install bench format tidy clean help deps-build deps-check
+.PHONY: all run check check-docs docs rootfs install bench fuzz format tidy clean fuzzers help deps-build deps-check
 
 all: $(AJ) rootfs
 
@@ -50,7 +53,7 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
@@ -77,6 +80,14 @@ check-docs: $B/gen-docs
 	$Q mkdir -p $B/docs && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
 	$Q for f in $(GENERATED); do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done
 
+# Fuzzers: FUZZ_SECONDS each (20), a few seconds in `make check`. Without clang's libFuzzer there are none, and the tests say so.
+fuzz: fuzzers
+	$Q sh tests/fuzz/run.sh build/fuzz
+
+fuzzers:
+	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
+	    $(MAKE) --no-print-directory build/fuzz/policy build/fuzz/policy.dict; fi
+
 bench: all
 	$Q sh tests/bench/bench.sh
 
@@ -100,6 +111,7 @@ help:
 	@echo "make check    build everything and run all tests (SAN=1: with sanitizers)"
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make fuzz     fuzz what reads policies, for FUZZ_SECONDS=20 (clang)"
 	@echo "make bench    start-up and throughput beside the peers that are installed"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
 
@@ -120,6 +132,27 @@ $B/jail: $B/tests/jail.o $(LIB_OBJS)
 $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+build/fuzz/policy: $(patsubst %,build/fuzz/%.o,$(FUZZ_SRCS) gen/builtins.c)
+	$(call SAY,LD,$@)
+	$Q$(CLANG)++ $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--wrap=aj_source_read -o $@ $^ -lmd
+
+build/fuzz/policy.dict: build/gen-docs
+	$(call SAY,GEN,$@)
+	$Q mkdir -p $(@D) && $< dictionary > $@.tmp && mv $@.tmp $@
+
+build/fuzz/%.c.o: %.c
+	$(call SAY,CC,$@)
+	$Q mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+build/fuzz/gen/builtins.c.o: build/gen/builtins.c
+	$(call SAY,CC,$@)
+	$Q mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+build/fuzz/%.cc.o: %.cc
+	$(call SAY,CXX,$@)
+	$Q mkdir -p $(@D) && $(CLANG)++ $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra $(FUZZ_FLAGS) -fno-sanitize=vptr \
+	    -fsanitize=fuzzer-no-link -c -o $@ $<
 
 # The filters are compiled when the program is, by libseccomp, from the table in plan/syscalls.c.
 $B/gen-filters: $(GEN_OBJS)
@@ -183,4 +216,4 @@ clean:
 	$(RM) -r build build-san
 
 .SECONDARY:
--include $(shell find $B/src $B/gen $B/tests -type f -name '*.d' 2>/dev/null)
+-include $(shell find $B/src $B/gen $B/tests build/fuzz -type f -name '*.d' 2>/dev/null)

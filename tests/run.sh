@@ -69,6 +69,7 @@ for unit; do
 done
 [ ! -e "$tests/layer/run.sh" ] || part layer sh "$tests/layer/run.sh"
 [ ! -e "$tests/golden/run.sh" ] || part golden sh "$tests/golden/run.sh"
+part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-10}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
 part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$(dirname "$AGENTJAIL")/toml-check"
 scripts "$tests" ""
 

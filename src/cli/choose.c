@@ -1,10 +1,22 @@
 /* From options to a loaded policy: the site's configuration first, then the policy, the working directory's, the options.
  * It prints every finding, not the first, and lets nothing run while there is one. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/findings.h"
 #include "cli/options.h"
+
+/* AGENTJAIL_ROOTFS says where the tree `default` is; where the site keeps that to itself, it would be an option by another door. */
+static void check_environment(const struct aj_options *o, struct aj_diags *diags)
+{
+	size_t k = (size_t)(aj_key_find(aj_policy_keys, "filesystem.rootfs") - aj_policy_keys);
+	struct aj_origin at = { "AGENTJAIL_ROOTFS", 0, 0 };
+	if (!o->site.locked[k] || *o->site.rootfs || o->request.rootfs || !getenv("AGENTJAIL_ROOTFS") || strcmp(o->loaded.policy.rootfs, "default") != 0)
+		return;
+	aj_diag_error(diags, &at, AJ_E_LOCKED, "the variable names the Python tree, and %s locks filesystem.rootfs", aj_origin_text(&o->site.locked_at, o->arena));
+	aj_diag_advise(diags, "unset it; a site says with rootfs.path where its trees are");
+}
 
 int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 {
@@ -13,7 +25,8 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 		if (!o->ask.name && !o->ask.file)
 			o->ask.name = command == AJ_FOR_EXEC ? o->site.default_exec : o->site.default_run;
 		o->ask.local = AJ_LOCAL_FILE;
-		aj_policy_load(&o->loaded, &o->site, &o->ask, &diags);
+		if (aj_policy_load(&o->loaded, &o->site, &o->ask, &diags) == 0)
+			check_environment(o, &diags);
 	}
 	if (diags.errors == 0)
 		return 0;

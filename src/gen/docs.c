@@ -6,6 +6,8 @@
 #include "cli/options.h"
 #include "cli/policy.h"
 #include "plan/syscalls.h"
+#include "policy/site.h"
+#include "policy/source.h"
 #include "sandbox/steps.h"
 
 static int syscall_row(const struct aj_syscall *row, void *data)
@@ -61,6 +63,26 @@ static void print_steps(void)
 		printf("| `%s` | guest | %s |\n", guest[i].name, guest[i].why);
 }
 
+/* Words for a fuzzer: whatever the tables know, once as a key and once as a value. */
+static void print_dictionary(void)
+{
+	static const char *const words[] = { "extends = ", "lock = [\\\"*\\\"]", "extend_", "\\\"none\\\"", "\\\"wall\\\"", "[ceilings.", "true", "false", "\\x0a" };
+	const struct aj_key *const tables[] = { aj_policy_keys, aj_site_keys };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		printf("\"%s\"\n", words[i]);
+	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+		for (const struct aj_key *key = tables[t]; key->name; key++) {
+			const char *dot = strchr(key->name, '.');
+			printf("\"%s = \"\n", key->name);
+			if (dot)
+				printf("\"[%.*s]\\x0a%s = \"\n", (int)(dot - key->name), key->name, dot + 1);
+			for (size_t i = 0; key->names && key->names[i]; i++)
+				printf("\"\\\"%s\\\"\"\n", key->names[i]);
+		}
+	for (const struct aj_builtin *b = aj_builtins; b->name; b++)
+		printf("\"\\\"%s\\\"\"\n", b->name);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -82,6 +104,8 @@ int main(int argc, char **argv)
 		aj_schema_man(true, stdout);
 	else if (strcmp(what, "man-codes") == 0)
 		aj_codes_man(stdout);
+	else if (strcmp(what, "dictionary") == 0)
+		print_dictionary();
 	else
 		return 2;
 	return 0;

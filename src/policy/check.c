@@ -75,6 +75,14 @@ static void files(const struct check *c)
 			if (!aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) && strcmp(other.target, bind.target) == 0)
 				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "two binds at `%s` (the other: %s)",
 				              bind.target, aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
+		for (size_t j = 0; j < i; j++) {
+			if (aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) || strcmp(other.target, bind.target) == 0 ||
+			    !beneath(other.target, bind.target))
+				continue;
+			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` hides the one at `%s` before it (%s)",
+			              bind.target, other.target, aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
+			aj_diag_advise(c->diags, "put it first");
+		}
 		if (beneath(bind.target, "/workspace") && c->p->workspace != AJ_WORKSPACE_NONE)
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` is inside the workspace", bind.target);
 	}
@@ -108,7 +116,7 @@ static void limits(const struct check *c)
 	if ((c->p->require & AJ_WALL_PIDS_CGROUP) && !c->p->pids)
 		aj_diag_error(c->diags, at(c, "require.walls"), AJ_E_CONTRADICTION, "pids-cgroup is required, but limits.pids is \"none\"");
 	if (c->p->output_bytes && c->p->capture_bytes > c->p->output_bytes)
-		aj_diag_error(c->diags, at(c, "output.capture"), AJ_E_CONTRADICTION, "more is kept than may be written (output.total)");
+		aj_diag_error(c->diags, at(c, at(c, "output.capture")->file ? "output.capture" : "output.total"), AJ_E_CONTRADICTION, "more is kept than may be written (output.total)");
 }
 
 void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags)

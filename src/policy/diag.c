@@ -7,21 +7,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 const struct aj_code_row aj_codes[AJ_CODE_COUNT] = {
 #define ROW(name, text, meaning) { text, meaning },
 	AJ_CODES(ROW)
 #undef ROW
 };
 
-static void add(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, bool warning, const char *fmt, va_list ap)
+/* What a finding quotes may be cut short; half a letter is then shown as bytes, so that every finding is UTF-8. */
+static const char *text_of(struct aj_arena *arena, const char *fmt, va_list ap)
 {
 	char text[600];
-	vsnprintf(text, sizeof text, fmt, ap);
+	int bytes = vsnprintf(text, sizeof text, fmt, ap);
+	if (bytes < 0)
+		return "";
+	size_t kept = (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1;
+	char *safe = aj_alloc(arena, 4 * kept + 1);
+	aj_printable(safe, text, kept);
+	return safe;
+}
+
+static void add(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, bool warning, const char *fmt, va_list ap)
+{
 	*(warning ? &diags->warnings : &diags->errors) += 1;
 	if (diags->list.count == AJ_DIAGS_MAX)
 		return;
 	struct aj_diag *d = AJ_PUSH(diags->arena, &diags->list);
-	*d = (struct aj_diag){ .code = aj_codes[code].code, .warning = warning, .message = aj_strdup(diags->arena, text) };
+	*d = (struct aj_diag){ .code = aj_codes[code].code, .warning = warning, .message = text_of(diags->arena, fmt, ap) };
 	if (at)
 		d->at = *at;
 }
@@ -47,12 +60,10 @@ void aj_diag_advise(struct aj_diags *diags, const char *fmt, ...)
 {
 	if (diags->list.count == 0 || diags->errors + diags->warnings > diags->list.count)
 		return; /* the finding it belongs to was not kept */
-	char text[600];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	diags->list.items[diags->list.count - 1].advice = text_of(diags->arena, fmt, ap);
 	va_end(ap);
-	diags->list.items[diags->list.count - 1].advice = aj_strdup(diags->arena, text);
 }
 
 const char *aj_origin_text(const struct aj_origin *at, struct aj_arena *arena)
@@ -71,7 +82,7 @@ static size_t distance(const char *a, const char *b)
 {
 	size_t rows[3][LONGEST + 1], n = strlen(a), m = strlen(b);
 	if (n > LONGEST || m > LONGEST)
-		return LONGEST;
+		return SIZE_MAX;
 	size_t *before = rows[0], *last = rows[1], *row = rows[2];
 	for (size_t j = 0; j <= m; j++)
 		before[j] = last[j] = j;

@@ -123,8 +123,12 @@ static const char *check_env(struct aj_arena *arena, const char *text)
 			return "a name other than letters, digits and underscores";
 	if (strncmp(text, "LD_", 3) == 0 || strncmp(text, "PYTHON", 6) == 0)
 		return "LD_* and PYTHON* change what is loaded, before any wall stands";
-	if (strstr(eq, "${") || strstr(eq, "$("))
-		return "variables are not expanded: write what is meant";
+	/* A dollar sign may be part of a password; one before a name, a brace or a parenthesis was meant for a shell. */
+	for (const char *c = eq; (c = strchr(c, '$')); c++)
+		if (isalpha((unsigned char)c[1]) || (c[1] && strchr("_{(", c[1])))
+			return "variables are not expanded: write what is meant";
+	if (eq[1] == '~')
+		return "`~` is not expanded: write the whole path";
 	return NULL;
 }
 
@@ -158,6 +162,17 @@ static bool numeric(const char *host, size_t bytes)
 	return true;
 }
 
+/* 127.1 and 0x7f.0x1 are addresses to a resolver, too: whatever ends in a number is one. */
+static bool ends_in_number(const char *host, size_t bytes)
+{
+	size_t start = bytes;
+	while (start && host[start - 1] != '.')
+		start--;
+	if (bytes - start > 1 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X'))
+		return true;
+	return numeric(host + start, bytes - start);
+}
+
 static const char *check_host(struct aj_arena *arena, const char *text)
 {
 	(void)arena;
@@ -168,10 +183,10 @@ static const char *check_host(struct aj_arena *arena, const char *text)
 		return "without a port: write host:port";
 	char *end;
 	long port = isdigit((unsigned char)colon[1]) ? strtoul(colon + 1, &end, 10) > 65535 ? 0 : (long)strtoul(colon + 1, &end, 10) : 0;
-	if (port < 1 || *end)
+	if (port < 1 || *end || colon[1] == '0')
 		return "with a port that is no number from 1 to 65535";
 	size_t bytes = (size_t)(colon - host);
-	if (numeric(host, bytes) || strchr(host, '[') || strchr(host, ']'))
+	if (numeric(host, bytes) || ends_in_number(host, bytes) || strchr(host, '[') || strchr(host, ']'))
 		return "an address: name hosts, whose addresses are checked when they are used";
 	return host_valid(host, bytes) ? NULL : "not host:port or *.host:port (letters, digits and - between dots)";
 }

@@ -59,7 +59,8 @@ static int take_value(struct stack *s, struct aj_policy *next, const char *secti
 	const char *name = value->key + (extend ? 7 : 0);
 	if (*section)
 		name = aj_printf(s->diags->arena, "%s.%s", section, name);
-	const struct aj_key *key = aj_key_find(aj_policy_keys, name);
+	/* A dot within a quoted key is a letter of it: "limits.wall" is not limits.wall. */
+	const struct aj_key *key = strchr(value->key, '.') ? NULL : aj_key_find(aj_policy_keys, name);
 	if (!key)
 		return unknown(s, *section ? aj_printf(s->diags->arena, "%s.%s", section, value->key) : value->key, &at);
 	size_t k = (size_t)(key - aj_policy_keys);
@@ -68,10 +69,10 @@ static int take_value(struct stack *s, struct aj_policy *next, const char *secti
 	if (set[k])
 		return aj_diag_error(s->diags, &at, AJ_E_CONTRADICTION, "`%s` is both replaced and extended in one file", key->name);
 	set[k] = true;
+	s->loaded->at[k] = at; /* also of a bad value: what follows from it is placed here */
 	if (aj_key_set_toml(key, next, value, extend, file, s->diags) < 0)
 		return -1;
 	take_items(s, key, k, value, extend, file);
-	s->loaded->at[k] = at;
 	return 0;
 }
 
@@ -102,6 +103,8 @@ static int take_locks(struct stack *s, const struct aj_toml *value, const char *
 		at = (struct aj_origin){ file, item->line, item->column };
 		if (item->kind != AJ_TOML_STRING)
 			r = aj_diag_error(s->diags, &at, AJ_E_TYPE, "an item of `lock` is %s and must be a string", aj_toml_kind_name(item->kind));
+		else if (strlen(item->text) != item->text_bytes)
+			r = aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "an item of `lock` holds a NUL");
 		else if (!aj_policy_lock(item->text, lock)) {
 			const char *meant = aj_section_suggest(aj_policy_keys, item->text, s->diags->arena);
 			if (!meant)
@@ -140,10 +143,32 @@ static bool follows_wall(size_t k)
 	return strcmp(aj_policy_keys[k].name, "limits.wall") == 0;
 }
 
-static const char *shown(const struct aj_key *key, const struct aj_policy *policy, struct aj_arena *arena)
+/* A bind inside another one hides what the other has there: without it that would be seen. */
+static bool uncovers(const struct aj_policy *old, const struct aj_policy *new, struct aj_arena *arena)
+{
+	struct aj_bind gone, kept;
+	for (size_t i = 0; i < old->binds.count; i++) {
+		bool there = false, inside = false;
+		if (aj_bind_parse(arena, old->binds.items[i], &gone))
+			continue;
+		for (size_t j = 0; j < new->binds.count; j++) {
+			if (aj_bind_parse(arena, new->binds.items[j], &kept))
+				continue;
+			size_t bytes = strlen(kept.target);
+			there |= strcmp(kept.target, gone.target) == 0;
+			inside |= strncmp(gone.target, kept.target, bytes) == 0 && gone.target[bytes] == '/';
+		}
+		if (inside && !there)
+			return true;
+	}
+	return false;
+}
+
+/* A time that follows the clock is told with the clock's. */
+static const char *value_text(const struct aj_key *key, const struct aj_policy *policy, struct aj_arena *arena)
 {
 	const char *text = aj_key_value(key, policy, arena);
-	if (strcmp(text, "\"wall\"") != 0)
+	if (strcmp(text, "\"wall\"") != 0 || key->type != AJ_KEY_DURATION)
 		return text;
 	return aj_printf(arena, "%s (%s)", text, aj_key_value(aj_key_find(aj_policy_keys, "limits.wall"), policy, arena));
 }
@@ -155,9 +180,11 @@ static int loosened(struct stack *s, size_t k, const struct aj_policy *next, enu
 	struct aj_arena *arena = s->diags->arena;
 	struct aj_origin by;
 	enum aj_order order = aj_key_compare(key, &s->loaded->policy, next, arena);
+	if (order == AJ_TIGHTER && key->items == &aj_item_bind && uncovers(&s->loaded->policy, next, arena))
+		order = AJ_DIFFERENT;
 	if (order == AJ_SAME || order == AJ_TIGHTER || key->looser == AJ_LOOSER_NEVER)
 		return 0;
-	const char *old = shown(key, &s->loaded->policy, arena), *new = shown(key, next, arena);
+	const char *old = value_text(key, &s->loaded->policy, arena), *new = value_text(key, next, arena);
 	if (trust == LOCAL) {
 		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY, "`%s` = %.150s %s than %.150s (%s), and a policy of the working directory may only tighten",
 		              key->name, new, order == AJ_LOOSER ? "is looser" : "is not tighter", old, aj_origin_text(before, arena));
@@ -204,6 +231,20 @@ static int take_tables(struct stack *s, struct aj_policy *next, const struct aj_
 	return r;
 }
 
+/* What a built-in policy or a default has too much is lowered, before anybody builds on it. */
+static void lower(struct stack *s)
+{
+	for (size_t k = 0; k < aj_policy_key_count; k++) {
+		const struct aj_key *key = &aj_policy_keys[k];
+		if (!s->site->ceiling_at[k].file || s->explicit_file[k] ||
+		    aj_key_within(key, &s->site->ceilings, &s->loaded->policy, s->diags->arena))
+			continue;
+		aj_key_lower(key, &s->loaded->policy, &s->site->ceilings, s->diags->arena);
+		s->loaded->at[k] = s->site->ceiling_at[k];
+		memset(&s->loaded->items_at[k], 0, sizeof s->loaded->items_at[k]);
+	}
+}
+
 static int apply(struct stack *s, const struct aj_source *source, enum trust trust)
 {
 	struct aj_policy next = s->loaded->policy;
@@ -225,6 +266,7 @@ static int apply(struct stack *s, const struct aj_source *source, enum trust tru
 	for (size_t k = 0; k < aj_policy_key_count; k++)
 		if (set[k])
 			commit(s, k, &next, source->built_in);
+	lower(s);
 	*AJ_PUSH(s->diags->arena, &s->loaded->policy.files) =
 	    (struct aj_policy_file){ source->file, aj_strdup(s->diags->arena, source->sha256), source->built_in };
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
@@ -252,10 +294,12 @@ static int find_named(struct stack *s, const char *name, const struct aj_origin 
 		aj_diag_advise(s->diags, at->line ? "a file starts with ./ or /: \"./%s\"" : "a file is named with --policy-file", name);
 		return -1;
 	}
-	for (size_t i = 0; i < s->site->path.count; i++) {
+	size_t first = 0; /* a policy that extends its own name extends the next of that name, which it hides */
+	for (size_t i = 0; at->line && i < s->site->path.count; i++)
+		if (strcmp(aj_printf(s->diags->arena, "%s/%s.toml", s->site->path.items[i], name), at->file) == 0)
+			first = i + 1;
+	for (size_t i = first; i < s->site->path.count; i++) {
 		const char *path = aj_printf(s->diags->arena, "%s/%s.toml", s->site->path.items[i], name);
-		if (at->line && strcmp(path, at->file) == 0)
-			continue; /* a policy that extends its own name extends the one that it hides */
 		int r = aj_source_read(ret, path, true, at, s->diags);
 		if (r <= 0)
 			return r;
@@ -318,6 +362,13 @@ static int load_chain(struct stack *s, const struct aj_source *source, enum trus
 
 /* --- the command line --- */
 
+/* As results and the audit trail name it: of a variable its name alone, since its value may be a secret. */
+static const char *option_text(const struct aj_setting *setting, const struct aj_key *key, struct aj_arena *arena)
+{
+	int shown = (int)(key->items == &aj_item_env ? strcspn(setting->value, "=") : strlen(setting->value));
+	return aj_printf(arena, "%s=%.*s", setting->option, shown, setting->value);
+}
+
 static int apply_settings(struct stack *s, const struct aj_ask *ask)
 {
 	int r = 0;
@@ -336,7 +387,7 @@ static int apply_settings(struct stack *s, const struct aj_ask *ask)
 			aj_key_push(key, &next, s->diags->arena, setting->value);
 		else
 			wrong = aj_key_set_text(key, &next, s->diags->arena, setting->value);
-		*AJ_PUSH(s->diags->arena, &s->loaded->policy.options) = aj_printf(s->diags->arena, "%s=%s", setting->option, setting->value);
+		*AJ_PUSH(s->diags->arena, &s->loaded->policy.options) = option_text(setting, key, s->diags->arena);
 		if (wrong) {
 			r = aj_diag_error(s->diags, &at, AJ_E_VALUE, "`%s`: %s", setting->value, wrong);
 			continue;
@@ -361,21 +412,16 @@ static int apply_settings(struct stack *s, const struct aj_ask *ask)
 	return r;
 }
 
-/* What a built-in policy or a default has too much is lowered; a file that asks for it is told. */
+/* A file that asks for too much is told. */
 static int apply_ceilings(struct stack *s)
 {
 	int r = 0;
+	lower(s); /* a processor limit that follows the clock has moved with it */
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
 		const struct aj_key *key = &aj_policy_keys[k];
 		const struct aj_origin *ceiling = &s->site->ceiling_at[k];
 		if (!ceiling->file || aj_key_within(key, &s->site->ceilings, &s->loaded->policy, s->diags->arena))
 			continue;
-		if (!s->explicit_file[k]) {
-			aj_key_lower(key, &s->loaded->policy, &s->site->ceilings, s->diags->arena);
-			s->loaded->at[k] = *ceiling;
-			memset(&s->loaded->items_at[k], 0, sizeof s->loaded->items_at[k]);
-			continue;
-		}
 		r = aj_diag_error(s->diags, &s->loaded->at[k], AJ_E_CEILING, "`%s` = %.200s passes the site's ceiling of %.200s (%s)", key->name,
 		                  aj_key_value(key, &s->loaded->policy, s->diags->arena),
 		                  aj_key_value(key, &s->site->ceilings, s->diags->arena), aj_origin_text(ceiling, s->diags->arena));
@@ -463,6 +509,7 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 	struct stack s = { .loaded = loaded, .site = site, .diags = diags };
 	*loaded = (struct aj_loaded){ 0 };
 	aj_keys_default(aj_policy_keys, &loaded->policy, diags->arena);
+	lower(&s);
 	int r = base_policy(&s, ask);
 	size_t chain = loaded->policy.files.count;
 	if (r == 0 && site->local && ask->local)

@@ -26,12 +26,19 @@ static int take_ceiling(struct aj_site *site, const char *section, const struct 
 	struct aj_origin at = { site->file, value->line, value->column };
 	const char *name = aj_printf(diags->arena, "%s.%s", section, value->key);
 	const struct aj_key *key = aj_key_find(aj_policy_keys, name);
-	if (!key)
-		return unknown(diags, &at, aj_printf(diags->arena, "ceilings.%s", name));
+	if (!key) {
+		aj_diag_error(diags, &at, AJ_E_UNKNOWN, "there is no key `ceilings.%s`", name);
+		const char *meant = aj_key_suggest(aj_policy_keys, name);
+		if (meant)
+			aj_diag_advise(diags, "did you mean `ceilings.%s`?", meant);
+		return -1;
+	}
 	if (key->looser == AJ_LOOSER_ANY || key->looser == AJ_LOOSER_NEVER)
 		return aj_diag_error(diags, &at, AJ_E_VALUE, "`%s` has no order, so there is no ceiling for it; it can be locked (policies.lock)", name);
 	if (aj_key_set_toml(key, &site->ceilings, value, false, site->file, diags) < 0)
 		return -1;
+	if (key->type == AJ_KEY_DURATION && *(uint64_t *)((char *)&site->ceilings + key->offset) == AJ_AS_WALL)
+		return aj_diag_error(diags, &at, AJ_E_VALUE, "`%s`: \"wall\" is no ceiling: write the time, or leave it to the ceiling of limits.wall", key->name);
 	site->ceiling_at[key - aj_policy_keys] = at;
 	return 0;
 }
@@ -84,10 +91,14 @@ static int take(struct aj_site *site, const struct aj_toml *root, struct aj_diag
 			r |= ceilings ? take_ceilings(site, entry, diags) : take_section(site, entry, diags);
 	}
 	for (size_t i = 0; i < site->lock.count; i++)
-		if (!aj_policy_lock(site->lock.items[i], site->locked))
+		if (!aj_policy_lock(site->lock.items[i], site->locked)) {
 			r = aj_diag_error(diags, &site->locked_at, AJ_E_UNKNOWN, "`policies.lock`: there is no key or section `%s`", site->lock.items[i]);
-	if (site->ceilings.cpu_ms == AJ_AS_WALL)
-		site->ceilings.cpu_ms = site->ceilings.wall_ms;
+			const char *meant = aj_section_suggest(aj_policy_keys, site->lock.items[i], diags->arena);
+			if (!meant)
+				meant = aj_key_suggest(aj_policy_keys, site->lock.items[i]);
+			if (meant)
+				aj_diag_advise(diags, "did you mean `%s`?", meant);
+		}
 	return r;
 }
 

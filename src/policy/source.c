@@ -54,10 +54,10 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, real, sizeof real - 1);
 	if (n <= 0)
-		return 0;
+		return refuse(diags, at, folder, "holds the file in a place that cannot be told (is /proc there?)", NULL);
 	real[n] = '\0';
 	const char *below = folder_of(real, diags->arena);
-	return stat(below, &st) < 0 ? 0 : distrust(&st, below, at, diags);
+	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be looked at", NULL) : distrust(&st, below, at, diags);
 }
 
 static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
@@ -69,8 +69,14 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 	cleanup_fd int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
 	if (dir >= 0 && fd < 0 && errno == ENOSYS) /* a container's or a jail's filter: then no symlink at all */
 		fd = openat(dir, name, (int)how.flags | O_NOFOLLOW);
-	if (fd < 0 && errno == ENOENT && optional)
-		return -2;
+	if (fd < 0 && errno == ENOENT && optional) {
+		/* What is there and leads nowhere is not absent: somebody meant it to be read. */
+		struct stat st;
+		const char *there = dir < 0 ? folder : path;
+		if (lstat(there, &st) < 0 && errno == ENOENT)
+			return -2;
+		return refuse(diags, at, there, "is there and leads to nothing", "mend or remove the link");
+	}
 	if (fd < 0 && errno == EXDEV)
 		return refuse(diags, at, path, "is a symlink that leads out of its folder", "name the file that it points to");
 	if (fd < 0)
@@ -83,6 +89,18 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 	if (st.st_size > AJ_TOML_MAX_BYTES)
 		return refuse(diags, at, path, aj_printf(diags->arena, "is larger than a policy may be (%d KiB)", AJ_TOML_MAX_BYTES >> 10), NULL);
 	return aj_steal(&fd);
+}
+
+int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes, struct aj_diags *diags)
+{
+	struct aj_toml_error err;
+	*source = (struct aj_source){ .file = file, .folder = folder };
+	aj_sha256(text, bytes, source->sha256);
+	if (aj_toml_parse(&source->root, diags->arena, text, bytes, &err) < 0) {
+		struct aj_origin where = { source->file, err.line, err.column };
+		return aj_diag_error(diags, &where, AJ_E_SYNTAX, "%s", err.message);
+	}
+	return 0;
 }
 
 int aj_source_read(struct aj_source *source, const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)

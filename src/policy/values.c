@@ -60,11 +60,13 @@ const char *aj_key_suggest(const struct aj_key *keys, const char *name)
 	size_t count = 0;
 	while (keys[count].name)
 		count++;
-	const char *best = aj_suggest(name, key_name_at, keys, count);
-	if (best)
+	const char *part = strrchr(name, '.'), *best;
+	/* Right key, wrong or missing section? Else a misspelling of the whole, or of the key. */
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(last_part(i, keys), part ? part + 1 : name) == 0)
+			return keys[i].name;
+	if ((best = aj_suggest(name, key_name_at, keys, count)))
 		return best;
-	/* Right key, wrong or missing section? */
-	const char *part = strrchr(name, '.');
 	best = aj_suggest(part ? part + 1 : name, last_part, keys, count);
 	for (size_t i = 0; best && i < count; i++)
 		if (strcmp(last_part(i, keys), best) == 0)
@@ -90,7 +92,8 @@ const char *aj_section_suggest(const struct aj_key *keys, const char *section, s
 {
 	AJ_LIST(const char *) sections = { 0 };
 	for (; keys->name; keys++)
-		*AJ_PUSH(arena, &sections) = aj_strndup(arena, keys->name, section_bytes(keys));
+		if (section_bytes(keys))
+			*AJ_PUSH(arena, &sections) = aj_strndup(arena, keys->name, section_bytes(keys));
 	return sections.count ? aj_suggest(section, name_at, sections.items, sections.count) : NULL;
 }
 

@@ -15,6 +15,7 @@ trap 'exit 130' HUP INT TERM
 mkdir -p "$scratch/rootfs/tree/usr/bin"
 : > "$scratch/rootfs/tree/usr/bin/python3"
 chmod 755 "$scratch/rootfs/tree/usr/bin/python3"
+mkdir "$scratch/ws"
 
 # What differs from host to host, and nothing else:
 #   identity      the caller's ids, or 65534 for root
@@ -27,6 +28,7 @@ normalise() {
 	sed -E \
 		-e 's/^(identity: uid 1000 gid 1000 inside), [0-9]+ [0-9]+ on the host$/\1, HOST_UID HOST_GID on the host/' \
 		-e "s|<- $scratch/rootfs/tree/usr |<- ROOTFS/tree/usr |" \
+		-e "s|<- $scratch/ws |<- WORKSPACE |" \
 		-e '/^  (symlink|bind) +\/(bin|sbin|lib|lib64|lib32) .*# as on the host$/d' \
 		-e 's/^(  landlock: )(ABI [0-9]+|none: this kernel has no Landlock)$/\1AS_ON_HOST/' \
 		-e "s/^(  network: none: the policy gives the host's network)(, its abstract sockets included)?\$/\1/" \
@@ -47,7 +49,7 @@ plan() {
 		failed=$((failed + 1))
 		return
 	fi
-	{ echo "# agentjail $*" | sed "s|$scratch/rootfs|ROOTFS|"; normalise < "$scratch/raw"; } > "$scratch/plan"
+	{ echo "# agentjail $*" | sed "s|$scratch/rootfs|ROOTFS|; s|$scratch/ws|WORKSPACE|"; normalise < "$scratch/raw"; } > "$scratch/plan"
 	if [ "$update" = --update ]; then
 		cmp -s "$scratch/plan" "$golden/$name.plan" || echo "new  $name"
 		cp "$scratch/plan" "$golden/$name.plan"
@@ -78,6 +80,15 @@ plan run-default run --dry-run -- true
 plan run-loopback run --dry-run --network loopback --timeout 10s --memory 1G --pids 64 --proc none --json -- sh -c 'echo x'
 plan run-host-binds run --dry-run --network host --bind /srv/src --bind /srv/out:/work:rw --bind /srv/lib:/opt/lib:ro --chdir /work \
 	--env TOKEN=x -- make all
+
+# One plan for each preset: a change of a policy arrives with its plan.
+for preset in snippet minimal smolagents data-analysis text utility science; do
+	plan "policy-$preset" exec --dry-run --policy $preset --rootfs "$rootfs" -c 'print(2 + 2)'
+done
+AGENTJAIL_ROOTFS=$rootfs plan policy-locked exec --dry-run --policy locked -c 'print(2 + 2)'
+plan policy-command run --dry-run --policy command -- true
+plan policy-offline-build run --dry-run --policy offline-build --workspace "$scratch/ws" -- make
+plan policy-coding-agent run --dry-run --policy coding-agent --network none --workspace "$scratch/ws" -- sh -c 'make test'
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Runs each fuzzer over its seeds, then for FUZZ_SECONDS (20) over what it makes of them.
+# It builds nothing: `make fuzz` does. What breaks a rule or crashes stays in build/fuzz/; as a seed it is never forgotten.
+#
+# Usage: tests/fuzz/run.sh FOLDER     the folder with the fuzzers and their dictionaries
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+folder=${1:-build/fuzz}
+seconds=${FUZZ_SECONDS:-20}
+passed=0 failed=0 skipped=0
+
+result() { # NAME STATUS
+	if [ "$2" -eq 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "  FAIL  fuzz: $1: $(grep -aE '^broken:|ERROR: |SUMMARY|Test unit written|runtime error' "$work/log" | head -n 6)"
+	fi
+}
+
+if [ ! -x "$folder/policy" ]; then
+	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
+	echo "0 passed, 0 failed, 1 skipped"
+	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
+	exit
+fi
+work=$(mktemp -d) || exit 1
+trap 'rm -rf -- "$work"' EXIT
+trap 'exit 130' HUP INT TERM
+mkdir -p "$work/seeds" "$folder/corpus"
+cp policies/*.toml agentjail.toml tests/fuzz/seeds/* "$work/seeds/"
+
+"$folder/policy" -timeout=5 -rss_limit_mb=2048 "$work"/seeds/* >"$work/log" 2>&1
+result "every seed" $?
+"$folder/policy" -max_total_time="$seconds" -timeout=5 -max_len=4096 -rss_limit_mb=2048 -dict="$folder/policy.dict" -artifact_prefix="$folder/" \
+	-print_final_stats=1 "$folder/corpus" "$work/seeds" >"$work/log" 2>&1
+result "policies for $seconds s" $?
+[ -z "${V:-}" ] || tail -n 12 "$work/log"
+echo "  $(grep -a number_of_executed_units "$work/log" || echo 'stat: none') in $seconds s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
