@@ -12,9 +12,11 @@ static void check_environment(const struct aj_options *o, struct aj_diags *diags
 {
 	size_t k = (size_t)(aj_key_find(aj_policy_keys, "filesystem.rootfs") - aj_policy_keys);
 	struct aj_origin at = { "AGENTJAIL_ROOTFS", 0, 0 };
-	if (!o->site.locked[k] || *o->site.rootfs || o->request.rootfs || !getenv("AGENTJAIL_ROOTFS") || strcmp(o->loaded.policy.rootfs, "default") != 0)
+	if (!o->site.locked[k] || *o->site.rootfs || o->request.rootfs || !getenv("AGENTJAIL_ROOTFS") ||
+	    strcmp(o->loaded.policy.rootfs, "default") != 0)
 		return;
-	aj_diag_error(diags, &at, AJ_E_LOCKED, "the variable names the Python tree, and %s locks filesystem.rootfs", aj_origin_text(&o->site.locked_at, o->arena));
+	aj_diag_error(diags, &at, AJ_E_LOCKED, "the variable names the Python tree, and %s locks filesystem.rootfs",
+	              aj_origin_text(&o->site.locked_at, o->arena));
 	aj_diag_advise(diags, "unset it; a site says with rootfs.path where its trees are");
 }
 

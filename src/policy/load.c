@@ -42,6 +42,8 @@ static void take_items(struct stack *s, const struct aj_key *key, size_t k, cons
 static int unknown(struct stack *s, const char *name, const struct aj_origin *at)
 {
 	aj_diag_error(s->diags, at, AJ_E_UNKNOWN, "there is no key `%s`", name);
+	if (s->diags->errors + s->diags->warnings > s->diags->list.count)
+		return -1; /* it was not kept: no advice to look for */
 	const char *meant = strchr(name, '.') ? NULL : aj_section_suggest(aj_policy_keys, name, s->diags->arena);
 	if (!meant)
 		meant = aj_key_suggest(aj_policy_keys, name);

@@ -51,7 +51,7 @@ echo data >"$T/data"
 for option in '--timeout 11s' '--timeout 1h' '--memory 257M' '--memory 4G' '--pids 9' '--builtins full' '--layer off' '--allow-import os' '--env A=1' \
 	"--file $T/data" "--rootfs $ROOTFS"; do
 	# shellcheck disable=SC2086
-	refused "locked: $option" 'AJ005.*locked locks it' exec --policy locked $option -c "$SAY"
+	refused "locked: $option" 'AJ005.*locked.toml locks it' exec --policy locked $option -c "$SAY"
 done
 refused "locked: several at once, each is named" '--memory' exec --policy locked --memory 4G --timeout 1h --pids 100 -c "$SAY"
 says "and the second" '--timeout: error AJ005'
@@ -144,18 +144,13 @@ walls = ["network"]
 X
 printf 'extends = "command"\n[limits]\npids = 0\n' | policy zero
 refused "O32 a limit of 0" 'zero.toml:3:1: error AJ004' run --policy-file "$T/p/zero.toml" -- echo RAN
-aj policy --help
-if [ "$rc" = 0 ]; then
-	policy lint <<X
+policy lint <<X
 extends = "command"
 [filesystem]
 binds = ["$T/ws:/w:rw"]
 masks = ["/w/a/keys"]
 X
-	text "O32 a mask below a writable bind is lint" '[01]' 'AJ110' policy lint "$T/p/lint.toml"
-else
-	skip "O32 lint and explain" "there is no \`agentjail policy\` yet"
-fi
+text "O32 a mask below a writable bind is lint" 1 'AJ110' policy check --policy-file "$T/p/lint.toml"
 
 # --- O34: a name is never a path ---
 printf 'extends = "snippet"\n' >"$T/cwd/evil.toml"
@@ -318,7 +313,7 @@ put("arrays", "a = " + "[" * 200000)
 put("tables", "a = " + "{a = " * 40000)
 put("dots", "[" + "a." * 100000 + "a]")
 put("nul", "a = 1\n\0\n")
-put("keys", "".join("k%x=1\n" % i for i in range(30000)))
+put("keys", "".join("k%x=1\n" % i for i in range(15000)))
 put("sections", "".join("[limits%x]\n" % i for i in range(18000)))
 put("items", "[python]\nimports = [" + "'a'," * 60000 + "]")
 for i in range(10000):

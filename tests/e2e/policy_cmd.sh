@@ -49,10 +49,10 @@ for name in $presets; do
 	p show --source "$name"
 	[ ! -d "$tests/../policies" ] || check "show --source $name" cmp "$T/out" "$tests/../policies/$name.toml"
 done
-text "show has an origin for each value" 0 '^wall = "30s" # snippet:[0-9]+:1$' policy show snippet
+text "show has an origin for each value" 0 '^wall = "30s" # built-in snippet.toml:[0-9]+:1$' policy show snippet
 text "show: an option" 0 '^mode = "none" # --network$' policy show coding-agent --network none
 text "and the hosts go with the network" 0 '^allow = \[\] # --network$' policy show coding-agent --network none
-text "show: locks" 0 '^lock = \["\*"\] # locked$' policy show locked
+text "show: locks" 0 '^lock = \["\*"\] # built-in locked.toml$' policy show locked
 printf 'extends = "text"\nlock = ["network"]\n[python]\nextend_imports = ["numpy"]\n[process]\nenv = ["A=\\u001b\\"x"]\n' >"$P/own.toml"
 text "show: a list of two origins" 0 "^  \"numpy\", # $P/own.toml:4:19$" policy show --policy-file "$P/own.toml"
 says "escaped" '^env = \["A=\\u001b\\"x"\]'
@@ -63,7 +63,7 @@ silent "a file's name is no line of its own" '^limits'
 rm "$odd"
 text "a name is never a path" 2 'named with --policy-file' policy show "$P/own.toml"
 text "no such policy" 2 'did you mean `snippet`' policy show snipet
-text "show --json" 0 '"limits.wall":\{"file":"snippet","line":[0-9]+,"column":1\}' policy show --json snippet
+text "show --json" 0 '"limits.wall":\{"file":"built-in snippet.toml","line":[0-9]+,"column":1\}' policy show --json snippet
 
 # --- schema ---
 p schema
@@ -221,8 +221,8 @@ printf 'extends = "snippet"\n[process]\nuid = 1001\n' >"$P/case.toml"
 text "diff: no order is to be looked at" 1 '^different:$' policy diff snippet --policy-file "$P/case.toml"
 
 # --- explain ---
-text "explain: the rail is a rail" 0 'from snippet:8:1; rail: the Python layer \(a rail, not a wall\)' policy explain snippet
-text "explain: a lock" 0 'from locked:[0-9]+:1; supervisor: the supervisor, outside the jail; locked by locked$' policy explain locked
+text "explain: the rail is a rail" 0 'from built-in snippet.toml:8:1; rail: the Python layer \(a rail, not a wall\)' policy explain snippet
+text "explain: a lock" 0 'from built-in locked.toml:[0-9]+:1; supervisor: the supervisor, outside the jail; locked by built-in locked.toml$' policy explain locked
 text "explain: a ceiling" 0 "ceiling \"1h\" \\($T/ceiling.toml:2:1\\)" policy explain --config "$T/ceiling.toml"
 text "explain: what is not built" 0 'no wall: not built yet' policy explain coding-agent
 text "explain: no limit" 0 'no wall: no limit' policy explain command
@@ -238,7 +238,7 @@ for name in $presets; do
 done
 text "several questions, one answer each" 1 '^denied +import os' policy explain --import json --import os
 is "in their order" "allowed denied" "$(cut -d' ' -f1 "$T/out" | tr '\n' ' ' | sed 's/ $//')"
-text "an item's own place" 0 'python.imports: "json", snippet:[0-9]+:[0-9]+' policy explain --import json
+text "an item's own place" 0 'python.imports: "json", built-in snippet.toml:[0-9]+:[0-9]+' policy explain --import json
 text "what the tree lacks" 0 'but the tree does not have it' policy explain science --import numpy
 text "not plain" 2 'not an absolute path' policy explain --path /usr/../etc
 text "not absolute" 2 'not an absolute path' policy explain --path etc

@@ -70,8 +70,8 @@ static void print_and_parse(const struct aj_policy *policy, struct aj_arena *are
 static void within(const struct aj_site *site, const struct aj_policy *policy, struct aj_arena *arena)
 {
 	for (size_t k = 0; k < aj_policy_key_count; k++)
-		must(!site->ceiling_at[k].file || aj_key_within(&aj_policy_keys[k], &site->ceilings, policy, arena), "nothing passes a ceiling",
-		     aj_policy_keys[k].name);
+		must(!site->ceiling_at[k].file || aj_key_within(&aj_policy_keys[k], &site->ceilings, policy, arena),
+		     "nothing passes a ceiling", aj_policy_keys[k].name);
 }
 
 /* `only`: of these keys, or of all. */
@@ -84,7 +84,8 @@ static void not_looser(const struct aj_policy *from, const struct aj_policy *to,
 	}
 }
 
-static int load(struct aj_loaded *loaded, const struct aj_site *site, const char *name, const char *file, const char *local, struct aj_arena *arena)
+static int load(struct aj_loaded *loaded, const struct aj_site *site, const char *name, const char *file, const char *local,
+                struct aj_arena *arena)
 {
 	struct aj_diags diags = { .arena = arena };
 	struct aj_ask ask = { .name = name, .file = file, .local = local };
@@ -101,11 +102,11 @@ static int load(struct aj_loaded *loaded, const struct aj_site *site, const char
 }
 
 static const char rules[] = "[policies]\npath = [\"/site\"]\nlock = [\"limits\", \"process\", \"require\", \"filesystem\"]\n"
-                            "[ceilings.limits]\nwall = \"10m\"\ncpu = \"5m\"\nmemory = \"4G\"\npids = 256\n"
-                            "[ceilings.network]\nmode = \"allow\"\nallow = [\"*.example.org:443\"]\n"
-                            "[ceilings.python]\nimports = [\"json\", \"collections.*\", \"numpy\"]\n"
-                            "[ceilings.filesystem]\nmasks = [\"/workspace/.git\"]\nbinds = [\"/srv/a:/a:rw\"]\nworkspace = \"read-write\"\n"
-                            "[ceilings.process]\ndeny_syscalls = [\"ipc\"]\n[ceilings.audit]\non_failure = \"flag\"\n";
+			    "[ceilings.limits]\nwall = \"10m\"\ncpu = \"5m\"\nmemory = \"4G\"\npids = 256\n"
+			    "[ceilings.network]\nmode = \"allow\"\nallow = [\"*.example.org:443\"]\n"
+			    "[ceilings.python]\nimports = [\"json\", \"collections.*\", \"numpy\"]\n"
+			    "[ceilings.filesystem]\nmasks = [\"/workspace/.git\"]\nbinds = [\"/srv/a:/a:rw\"]\nworkspace = \"read-write\"\n"
+			    "[ceilings.process]\ndeny_syscalls = [\"ipc\"]\n[ceilings.audit]\non_failure = \"flag\"\n";
 
 static bool extends_nothing(const char *text, size_t bytes, struct aj_arena *arena)
 {
@@ -164,7 +165,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 	/* as the working directory's */
 	static const char *const bases[] = { "snippet", "command" };
 	for (size_t i = 0; i < 2; i++)
-		if (load(&loaded, &site, bases[i], NULL, "/f/p.toml", &arena) == 0 && load(&base, &site, bases[i], NULL, NULL, &arena) == 0)
+		if (load(&loaded, &site, bases[i], NULL, "/f/p.toml", &arena) == 0 &&
+		    load(&base, &site, bases[i], NULL, NULL, &arena) == 0)
 			not_looser(&base.policy, &loaded.policy, NULL, &arena, "the working directory's policy only tightens");
 
 	/* as a site's configuration */

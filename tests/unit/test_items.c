@@ -29,8 +29,30 @@ static const struct {
 	  { { "a", "a.b" }, { "a", "a.*" }, { "a.*", "ab" }, { "a.*", "ab.c" }, { "a.b.*", "a" }, { "a.b.*", "a.c" }, { "a.b", "a" } } },
 	{ &aj_item_bind,
 	  { "/a", "/a:/b", "/a:/b:rw", "/a:rw", "/a:ro", "/a:/b:ro", "/a b:/c" },
-	  { "", "a", "a:/b", "/a/", "/", "/:/b", "/a:/", "/a:b", "/a:/b:x", "/a:/b:rw:ro", ":/b", "/a//b", "/a/../b:/c", "/a/.:/c", "/a:/b/..", "~/a:/b",
-	    "~root:/b", "$HOME:/b", "${HOME}/../..:/b", "/a:/$X", "/a:/b:", "/a:", "./a:/b", "../a:/b" },
+	  { "",
+	    "a",
+	    "a:/b",
+	    "/a/",
+	    "/",
+	    "/:/b",
+	    "/a:/",
+	    "/a:b",
+	    "/a:/b:x",
+	    "/a:/b:rw:ro",
+	    ":/b",
+	    "/a//b",
+	    "/a/../b:/c",
+	    "/a/.:/c",
+	    "/a:/b/..",
+	    "~/a:/b",
+	    "~root:/b",
+	    "$HOME:/b",
+	    "${HOME}/../..:/b",
+	    "/a:/$X",
+	    "/a:/b:",
+	    "/a:",
+	    "./a:/b",
+	    "../a:/b" },
 	  { { "/a", "/a:/a" }, { "/a:/b:rw", "/a:/b" }, { "/a:/b:rw", "/a:/b:ro" }, { "/a:rw", "/a:/a:rw" } },
 	  { { "/a:/b", "/a:/b:rw" }, { "/a:/b", "/a:/c" }, { "/a:/b", "/c:/b" }, { "/a", "/a/b" }, { "/a:/b", "/a/x:/b/x" } } },
 	{ &aj_item_path,
@@ -40,20 +62,67 @@ static const struct {
 	  { { "/a/b", "/a" }, { "/a", "/ab" }, { "/a", "/" }, { "/a", "/b/a" } } },
 	{ &aj_item_env,
 	  { "A=", "A=1", "_=x", "a_9=b=c", "A=$", "A=5$ x", "A=a$1", "A= ~" },
-	  { "", "A", "=", "=1", "9A=1", "A B=1", "A-B=1", "\xc3\xa9=1", "LD_PRELOAD=x", "LD_=", "PYTHONPATH=x", "PYTHON=1", "A=${B}", "A=$(b)", "A=$B",
-	    "A=x$B/y", "A=$_", "A=~", "A=~root" },
+	  { "", "A", "=", "=1", "9A=1", "A B=1", "A-B=1", "\xc3\xa9=1", "LD_PRELOAD=x", "LD_=", "PYTHONPATH=x", "PYTHON=1",
+	    "A=${B}", "A=$(b)", "A=$B", "A=x$B/y", "A=$_", "A=~", "A=~root" },
 	  { { "A=1", "A=1" } },
 	  { { "A=1", "A=2" }, { "A=", "A=1" }, { "A=1", "B=1" } } },
 	{ &aj_item_host,
 	  { "a.b:1", "a.b:65535", "*.a.b:443", "A-1.b-2.C:80", LABEL_63 ".b:1", "1a.b2:1", "xn--bcher-kva.example:443" },
-	  { "", "a.b", "a.b:", "a.b:0", "a.b:65536", "a.b:99999999999999999999", "a.b:+1", "a.b:-1", "a.b: 1", "a.b:1 ", "a.b:0443", "a.b:0x50", "a.b:http",
-	    ":443", "*:443", "*.:443", "*.b:443", "a:443", "localhost:80", "*.*.b:1", "a.*.b:1", "a*.b.c:1", ".a.b:1", "a..b:1", "a.b.:1", "-a.b:1", "a-.b:1",
-	    "a.b-:1", LABEL_63 "4.b:1", "127.0.0.1:80", "1.2:80", "0x7f.0x1:80", "a.127:80", "[::1]:80", "::1:80", "https://a.b:443", "a_b.c:1",
-	    "\xc3\xa9.b:1", "a.b:443/x" },
-	  { { "a.b:1", "A.B:1" }, { "*.a.b:1", "x.a.b:1" }, { "*.a.b:1", "y.x.a.b:1" }, { "*.a.b:1", "*.x.a.b:1" }, { "*.a.b:1", "*.a.b:1" },
+	  { "",
+	    "a.b",
+	    "a.b:",
+	    "a.b:0",
+	    "a.b:65536",
+	    "a.b:99999999999999999999",
+	    "a.b:+1",
+	    "a.b:-1",
+	    "a.b: 1",
+	    "a.b:1 ",
+	    "a.b:0443",
+	    "a.b:0x50",
+	    "a.b:http",
+	    ":443",
+	    "*:443",
+	    "*.:443",
+	    "*.b:443",
+	    "a:443",
+	    "localhost:80",
+	    "*.*.b:1",
+	    "a.*.b:1",
+	    "a*.b.c:1",
+	    ".a.b:1",
+	    "a..b:1",
+	    "a.b.:1",
+	    "-a.b:1",
+	    "a-.b:1",
+	    "a.b-:1",
+	    LABEL_63 "4.b:1",
+	    "127.0.0.1:80",
+	    "1.2:80",
+	    "0x7f.0x1:80",
+	    "a.127:80",
+	    "[::1]:80",
+	    "::1:80",
+	    "https://a.b:443",
+	    "a_b.c:1",
+	    "\xc3\xa9.b:1",
+	    "a.b:443/x" },
+	  { { "a.b:1", "A.B:1" },
+	    { "*.a.b:1", "x.a.b:1" },
+	    { "*.a.b:1", "y.x.a.b:1" },
+	    { "*.a.b:1", "*.x.a.b:1" },
+	    { "*.a.b:1", "*.a.b:1" },
 	    { "a.b:1", "a.b.:1" } },
-	  { { "a.b:1", "a.b:2" }, { "*.a.b:1", "a.b:1" }, { "*.a.b:1", "xa.b:1" }, { "a.b:1", "x.a.b:1" }, { "a.b:1", "*.a.b:1" }, { "*.x.a.b:1", "*.a.b:1" },
-	    { "a.b:443", "a.b:0443" }, { "a.b:1", "a.b" }, { "*.a.b:1", ".a.b:1" }, { "a.b:1", "" } } },
+	  { { "a.b:1", "a.b:2" },
+	    { "*.a.b:1", "a.b:1" },
+	    { "*.a.b:1", "xa.b:1" },
+	    { "a.b:1", "x.a.b:1" },
+	    { "a.b:1", "*.a.b:1" },
+	    { "*.x.a.b:1", "*.a.b:1" },
+	    { "a.b:443", "a.b:0443" },
+	    { "a.b:1", "a.b" },
+	    { "*.a.b:1", ".a.b:1" },
+	    { "a.b:1", "" } } },
 	{ &aj_item_name,
 	  { "a", "A-b_9", "0" },
 	  { "", "-a", "_a", ".", "..", "a.b", "a/b", "/a", "../../tmp/evil", "http://x", "a b", "a\n", "\xc3\xa9", "a:b", "~", LABEL_63 "45" },
@@ -78,7 +147,8 @@ Test(items, good_and_bad)
 		for (size_t j = 0; j < sizeof kinds[i].good / sizeof *kinds[i].good && kinds[i].good[j]; j++) {
 			const char *wrong = kind->check(&arena, kinds[i].good[j]);
 			cr_expect_null(wrong, "%s `%s`: %s", kind->name, kinds[i].good[j], wrong);
-			cr_expect(kind->covers(&arena, kinds[i].good[j], kinds[i].good[j]), "%s `%s` covers itself", kind->name, kinds[i].good[j]);
+			cr_expect(kind->covers(&arena, kinds[i].good[j], kinds[i].good[j]), "%s `%s` covers itself", kind->name,
+			          kinds[i].good[j]);
 		}
 		for (size_t j = 0; j < sizeof kinds[i].bad / sizeof *kinds[i].bad && kinds[i].bad[j]; j++) {
 			const char *wrong = kind->check(&arena, kinds[i].bad[j]);
@@ -92,11 +162,11 @@ Test(items, covers)
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		const struct aj_item_kind *kind = kinds[i].kind;
 		for (size_t j = 0; j < sizeof kinds[i].covers / sizeof *kinds[i].covers && kinds[i].covers[j].outer; j++)
-			cr_expect(kind->covers(&arena, kinds[i].covers[j].outer, kinds[i].covers[j].inner), "%s: `%s` covers `%s`", kind->name,
-			          kinds[i].covers[j].outer, kinds[i].covers[j].inner);
+			cr_expect(kind->covers(&arena, kinds[i].covers[j].outer, kinds[i].covers[j].inner),
+			          "%s: `%s` covers `%s`", kind->name, kinds[i].covers[j].outer, kinds[i].covers[j].inner);
 		for (size_t j = 0; j < sizeof kinds[i].not_ / sizeof *kinds[i].not_ && kinds[i].not_[j].outer; j++)
-			cr_expect_not(kind->covers(&arena, kinds[i].not_[j].outer, kinds[i].not_[j].inner), "%s: `%s` does not cover `%s`", kind->name,
-			              kinds[i].not_[j].outer, kinds[i].not_[j].inner);
+			cr_expect_not(kind->covers(&arena, kinds[i].not_[j].outer, kinds[i].not_[j].inner),
+			              "%s: `%s` does not cover `%s`", kind->name, kinds[i].not_[j].outer, kinds[i].not_[j].inner);
 	}
 }
 
@@ -117,7 +187,8 @@ Test(items, covers_is_an_order)
 			for (size_t y = 0; y < count; y++)
 				for (size_t z = 0; z < count; z++)
 					if (kind->covers(&arena, all[x], all[y]) && kind->covers(&arena, all[y], all[z]))
-						cr_expect(kind->covers(&arena, all[x], all[z]), "%s: `%s` > `%s` > `%s`", kind->name, all[x], all[y], all[z]);
+						cr_expect(kind->covers(&arena, all[x], all[z]), "%s: `%s` > `%s` > `%s`",
+						          kind->name, all[x], all[y], all[z]);
 	}
 }
 

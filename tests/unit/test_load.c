@@ -14,16 +14,16 @@
 #include "policy/source.h"
 
 /* As people see them: what they mean to scripts is part of the interface. */
-#define SYNTAX        "AJ001"
-#define UNKNOWN       "AJ002"
-#define TYPE          "AJ003"
-#define VALUE         "AJ004"
-#define LOCKED        "AJ005"
-#define CEILING       "AJ006"
+#define SYNTAX "AJ001"
+#define UNKNOWN "AJ002"
+#define TYPE "AJ003"
+#define VALUE "AJ004"
+#define LOCKED "AJ005"
+#define CEILING "AJ006"
 #define CONTRADICTION "AJ007"
-#define TRUST         "AJ008"
-#define EXTENDS       "AJ009"
-#define TIGHTEN_ONLY  "AJ010"
+#define TRUST "AJ008"
+#define EXTENDS "AJ009"
+#define TIGHTEN_ONLY "AJ010"
 
 static struct aj_arena arena;
 static struct aj_diags diags;
@@ -125,8 +125,8 @@ static const char *all_findings(void)
 {
 	const char *all = "";
 	for (size_t i = 0; i < diags.list.count; i++)
-		all = aj_printf(&arena, "%s\n  %s: %s: %s (%s)", all, aj_origin_text(&diags.list.items[i].at, &arena), diags.list.items[i].code,
-		                diags.list.items[i].message, diags.list.items[i].advice);
+		all = aj_printf(&arena, "%s\n  %s: %s: %s (%s)", all, aj_origin_text(&diags.list.items[i].at, &arena),
+		                diags.list.items[i].code, diags.list.items[i].message, diags.list.items[i].advice);
 	return all;
 }
 
@@ -136,17 +136,19 @@ static bool found(const char *code, int line, int column, const char *words)
 	for (size_t i = 0; i < diags.list.count; i++) {
 		const struct aj_diag *d = &diags.list.items[i];
 		const char *text = aj_printf(&arena, "%s fix: %s", d->message, d->advice ? d->advice : "none");
-		if (strcmp(d->code, code) == 0 && (!line || d->at.line == line) && (!column || d->at.column == column) && strstr(text, words))
+		if (strcmp(d->code, code) == 0 && (!line || d->at.line == line) && (!column || d->at.column == column) &&
+		    strstr(text, words))
 			return true;
 	}
 	return false;
 }
 
 #define OK(call) cr_expect_eq((call), 0, "refused: %s", all_findings())
-#define REFUSED(call, code, line, column, words)                                                       \
-	do {                                                                                           \
-		cr_expect_eq((call), -1, "accepted, which should say: %s", words);                     \
-		cr_expect(found(code, line, column, words), "no %s at %d:%d with `%s` in:%s", code, line, column, words, all_findings()); \
+#define REFUSED(call, code, line, column, words)                                                                         \
+	do {                                                                                                             \
+		cr_expect_eq((call), -1, "accepted, which should say: %s", words);                                       \
+		cr_expect(found(code, line, column, words), "no %s at %d:%d with `%s` in:%s", code, line, column, words, \
+		          all_findings());                                                                               \
 	} while (0)
 
 static bool has(const char *key, const char *value)
@@ -154,7 +156,7 @@ static bool has(const char *key, const char *value)
 	const struct aj_key *k = aj_key_find(aj_policy_keys, key);
 	return strcmp(aj_key_value(k, &loaded.policy, &arena), value) == 0;
 }
-#define IS(key, value)                 \
+#define IS(key, value) \
 	cr_expect(has(key, value), "%s is %s", key, aj_key_value(aj_key_find(aj_policy_keys, key), &loaded.policy, &arena))
 
 /* --- what a file may say --- */
@@ -336,8 +338,9 @@ Test(load, mistakes)
 	for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
 		int r = load_text(mistakes[i].text);
 		cr_expect_eq(r, -1, "accepted: %s", mistakes[i].text);
-		cr_expect(found(mistakes[i].code, mistakes[i].line, mistakes[i].column, mistakes[i].words), "%s\nno %s at %d:%d with `%s` in:%s",
-		          mistakes[i].text, mistakes[i].code, mistakes[i].line, mistakes[i].column, mistakes[i].words, all_findings());
+		cr_expect(found(mistakes[i].code, mistakes[i].line, mistakes[i].column, mistakes[i].words),
+		          "%s\nno %s at %d:%d with `%s` in:%s", mistakes[i].text, mistakes[i].code, mistakes[i].line,
+		          mistakes[i].column, mistakes[i].words, all_findings());
 		cr_expect_eq(diags.errors, 1, "one mistake, %zu findings:\n%s%s", diags.errors, mistakes[i].text, all_findings());
 		for (size_t j = 0; j < diags.list.count; j++)
 			cr_expect(diags.list.items[j].at.file, "a finding has a place");
@@ -347,11 +350,12 @@ Test(load, mistakes)
 Test(load, all_mistakes_are_shown)
 {
 	const char *text = "extends = \"snippt\"\nnetwrok = 1\nlock = [\"x\", \"y\"]\n[limits]\nwall = 30\npids = 0\nmemroy = \"1G\"\n"
-	                   "[python]\nimports = [\"a b\", 3, \"json\", \"c d\"]\n[procss]\n";
+			   "[python]\nimports = [\"a b\", 3, \"json\", \"c d\"]\n[procss]\n";
 	cr_expect_eq(load_text(text), -1);
 	static const struct {
 		int line, column;
-	} places[] = { { 1, 1 }, { 2, 1 }, { 3, 9 }, { 3, 14 }, { 5, 1 }, { 6, 1 }, { 7, 1 }, { 9, 12 }, { 9, 19 }, { 9, 30 }, { 10, 2 } };
+	} places[] = { { 1, 1 }, { 2, 1 },  { 3, 9 },  { 3, 14 }, { 5, 1 }, { 6, 1 },
+		       { 7, 1 }, { 9, 12 }, { 9, 19 }, { 9, 30 }, { 10, 2 } };
 	cr_expect_eq(diags.errors, sizeof places / sizeof *places, "%s", all_findings());
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		bool there = false;
@@ -389,7 +393,8 @@ Test(load, forms_of_toml)
 	IS("limits.wall", "\"5s\"");
 	cr_expect_eq(loaded.at[aj_key_find(aj_policy_keys, "limits.wall") - aj_policy_keys].line, 2);
 	OK(load_text("[limits]\nwall = 'none'\ncpu = \"10m\"\nmemory = \"none\"\npids = \"none\"\n"));
-	cr_expect(loaded.policy.wall_ms == 0 && loaded.policy.cpu_ms == 600000 && loaded.policy.memory_bytes == 0 && loaded.policy.pids == 0);
+	cr_expect(loaded.policy.wall_ms == 0 && loaded.policy.cpu_ms == 600000 && loaded.policy.memory_bytes == 0 &&
+	          loaded.policy.pids == 0);
 	OK(load_text("lock = []\n[python]\n[limits]\n"));
 }
 
@@ -403,8 +408,13 @@ Test(load, findings_are_text)
 		for (; at < 3000; at += 2)
 			memcpy(long_ + at, "\xc3\xa9", 2);
 		long_[at] = '\0';
-		static const char *const forms[] = { "\"%s\" = 1", "extends = \"%s\"", "lock = [\"%s\"]", "description = \"%s\"", "[network]\nmode = \"%s\"",
-			                             "[process]\nenv = [\"A=1\", \"A=%s\"]", "[python]\nimports = [\"%s\"]" };
+		static const char *const forms[] = { "\"%s\" = 1",
+			                             "extends = \"%s\"",
+			                             "lock = [\"%s\"]",
+			                             "description = \"%s\"",
+			                             "[network]\nmode = \"%s\"",
+			                             "[process]\nenv = [\"A=1\", \"A=%s\"]",
+			                             "[python]\nimports = [\"%s\"]" };
 		for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 			snprintf(text, sizeof text, forms[i], long_);
 			cr_expect_eq(load_text(text), -1);
@@ -412,14 +422,16 @@ Test(load, findings_are_text)
 				const struct aj_diag *d = &diags.list.items[j];
 				cr_expect_eq(aj_utf8_valid_prefix(d->message, strlen(d->message)), strlen(d->message), "%s", forms[i]);
 				if (d->advice)
-					cr_expect_eq(aj_utf8_valid_prefix(d->advice, strlen(d->advice)), strlen(d->advice), "%s", forms[i]);
+					cr_expect_eq(aj_utf8_valid_prefix(d->advice, strlen(d->advice)), strlen(d->advice), "%s",
+					             forms[i]);
 				cr_expect(!d->advice || !strstr(d->advice, "did you mean"), "%s: %s", forms[i], d->advice);
 			}
 		}
 	}
 	snprintf(text, sizeof text, "extends = \"locked\"\n[process]\nenv = [\"A=%s\"]", long_);
 	REFUSED(load_text(text), LOCKED, 0, 0, "process.env");
-	cr_expect_eq(aj_utf8_valid_prefix(diags.list.items[0].message, strlen(diags.list.items[0].message)), strlen(diags.list.items[0].message));
+	cr_expect_eq(aj_utf8_valid_prefix(diags.list.items[0].message, strlen(diags.list.items[0].message)),
+	             strlen(diags.list.items[0].message));
 }
 
 /* --- chains --- */
@@ -427,8 +439,10 @@ Test(load, findings_are_text)
 Test(load, a_child_changes_what_it_names)
 {
 	put("user/a.toml", "description = \"a\"\nextends = \"snippet\"\n[limits]\nwall = \"20s\"\n[python]\nimports = [\"json\"]\n");
-	put("user/b.toml", "extends = \"./a.toml\"\n[limits]\nmemory = \"1G\"\n[python]\nextend_imports = [\"re\"]\n[process]\ndeny_syscalls = [\"ipc\"]\n");
-	put("user/c.toml", "extends = \"./b.toml\"\n[python]\nextend_imports = [\"math\"]\n[process]\nextend_deny_syscalls = [\"memfd\"]\n");
+	put("user/b.toml",
+	    "extends = \"./a.toml\"\n[limits]\nmemory = \"1G\"\n[python]\nextend_imports = [\"re\"]\n[process]\ndeny_syscalls = [\"ipc\"]\n");
+	put("user/c.toml",
+	    "extends = \"./b.toml\"\n[python]\nextend_imports = [\"math\"]\n[process]\nextend_deny_syscalls = [\"memfd\"]\n");
 	OK(load_file("user/c.toml"));
 	IS("limits.wall", "\"20s\"");
 	IS("limits.memory", "\"1G\"");
@@ -561,7 +575,8 @@ Test(load, locks)
 		cr_expect_eq(r, cases[i].allowed ? 0 : -1, "lock %s: %s:%s", cases[i].lock, cases[i].child, all_findings());
 		if (!cases[i].allowed) {
 			cr_expect(found(LOCKED, 0, 0, "parent.toml locks it"), "%s", all_findings());
-			cr_expect(diags.list.items[0].at.line >= 2 && strstr(diags.list.items[0].at.file, "/p.toml"), "%s", all_findings());
+			cr_expect(diags.list.items[0].at.line >= 2 && strstr(diags.list.items[0].at.file, "/p.toml"), "%s",
+			          all_findings());
 		}
 		/* and the same two levels further down */
 		put("user/between.toml", "extends = \"./parent.toml\"\n[limits]\nopen_files = 32\n");
@@ -595,8 +610,8 @@ Test(load, locks_of_what_tightens)
 	put("user/parent.toml", "lock = [\"*\"]\n[filesystem]\nmasks = [\"/w/.git\"]\n[process]\ndeny_syscalls = [\"ipc\"]\n"
 	                        "[require]\nwalls = [\"network\"]\n[audit]\nrequired = true\n");
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		cr_expect_eq(load_text(aj_printf(&arena, "extends = \"./parent.toml\"\n%s\n", cases[i].child)), cases[i].allowed ? 0 : -1, "%s:%s",
-		             cases[i].child, all_findings());
+		cr_expect_eq(load_text(aj_printf(&arena, "extends = \"./parent.toml\"\n%s\n", cases[i].child)),
+		             cases[i].allowed ? 0 : -1, "%s:%s", cases[i].child, all_findings());
 }
 
 /* A bind that lies inside another hides what is there: to drop it would show that. */
@@ -679,8 +694,8 @@ Test(load, every_option_is_judged)
 	option("--env", "process.env", "A=1", true);
 	option("--pids", "limits.pids", "4", false);
 	cr_expect_eq(load_name("locked"), -1);
-	cr_expect(found(LOCKED, 0, 0, "limits.memory") && found(LOCKED, 0, 0, "limits.wall") && found(LOCKED, 0, 0, "process.env"), "%s",
-	          all_findings());
+	cr_expect(found(LOCKED, 0, 0, "limits.memory") && found(LOCKED, 0, 0, "limits.wall") && found(LOCKED, 0, 0, "process.env"),
+	          "%s", all_findings());
 	cr_expect_not(found(LOCKED, 0, 0, "limits.pids"));
 }
 
@@ -777,8 +792,8 @@ Test(load, site_mistakes)
 			cr_skip("this machine has a " AJ_SITE_FILE);
 		int r = aj_site_load(&site, put("agentjail.toml", cases[i].text), &diags);
 		cr_expect_eq(r, -1, "accepted: %s", cases[i].text);
-		cr_expect(found(cases[i].code, cases[i].line, cases[i].column, cases[i].words), "%s\nno %s at %d:%d with `%s` in:%s", cases[i].text,
-		          cases[i].code, cases[i].line, cases[i].column, cases[i].words, all_findings());
+		cr_expect(found(cases[i].code, cases[i].line, cases[i].column, cases[i].words), "%s\nno %s at %d:%d with `%s` in:%s",
+		          cases[i].text, cases[i].code, cases[i].line, cases[i].column, cases[i].words, all_findings());
 	}
 }
 
@@ -841,7 +856,8 @@ Test(load, ceilings_refuse_options)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		ask.settings.count = 0;
 		option(cases[i].option, cases[i].key, cases[i].value, cases[i].request_only);
-		cr_expect_eq(load_name("snippet"), cases[i].allowed ? 0 : -1, "%s %s:%s", cases[i].option, cases[i].value, all_findings());
+		cr_expect_eq(load_name("snippet"), cases[i].allowed ? 0 : -1, "%s %s:%s", cases[i].option, cases[i].value,
+		             all_findings());
 		cr_expect_eq(diags.errors, !cases[i].allowed, "%s", all_findings());
 	}
 }
@@ -880,7 +896,8 @@ Test(load, local_policies_tighten)
 	} cases[] = {
 		{ "", NULL, 0 },
 		{ "[limits]\nwall = \"1s\"\nmemory = \"64M\"\n[python]\nimports = []\nbuiltins = \"minimal\"\n", NULL, 0 },
-		{ "[filesystem]\nmasks = [\"/w\"]\n[process]\nextend_deny_syscalls = [\"ipc\"]\n[require]\nwalls = [\"network\"]\n", NULL, 0 },
+		{ "[filesystem]\nmasks = [\"/w\"]\n[process]\nextend_deny_syscalls = [\"ipc\"]\n[require]\nwalls = [\"network\"]\n",
+		  NULL, 0 },
 		{ "description = \"mine\"\nlock = [\"*\"]\n", NULL, 0 },
 		{ "[limits]\nwall = \"31s\"\n", TIGHTEN_ONLY, 2 },
 		{ "limits.wall = \"none\"\n", TIGHTEN_ONLY, 1 },
@@ -932,9 +949,9 @@ Test(load, modes_and_owners)
 		uid_t uid;
 		bool allowed;
 	} cases[] = {
-		{ 0600, 0, 0, true },      { 0644, 0, 0, true },       { 0444, 0, 0, true },       { 0666, 0, 0, false }, { 0646, 0, 0, false },
-		{ 0664, 12345, 0, false }, { 0660, 12345, 0, false },  { 0644, 12345, 0, true },   { 0664, 0, 0, true },
-		{ 0644, 0, 12345, false }, { 0600, 12345, 12345, false },
+		{ 0600, 0, 0, true },  { 0644, 0, 0, true },      { 0444, 0, 0, true },          { 0666, 0, 0, false },
+		{ 0646, 0, 0, false }, { 0664, 12345, 0, false }, { 0660, 12345, 0, false },     { 0644, 12345, 0, true },
+		{ 0664, 0, 0, true },  { 0644, 0, 12345, false }, { 0600, 12345, 12345, false },
 	};
 	bool root = geteuid() == 0;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -944,8 +961,8 @@ Test(load, modes_and_owners)
 		if (root)
 			cr_assert_eq(chown(path, cases[i].uid, cases[i].gid), 0);
 		cr_assert_eq(chmod(path, cases[i].mode), 0);
-		cr_expect_eq(load_file("user/p.toml"), cases[i].allowed ? 0 : -1, "mode %o, group %u, user %u:%s", cases[i].mode, cases[i].gid, cases[i].uid,
-		             all_findings());
+		cr_expect_eq(load_file("user/p.toml"), cases[i].allowed ? 0 : -1, "mode %o, group %u, user %u:%s", cases[i].mode,
+		             cases[i].gid, cases[i].uid, all_findings());
 		cr_expect(cases[i].allowed || found(TRUST, 0, 0, "user/p.toml"), "%s", all_findings());
 		unlink(path);
 	}

@@ -137,8 +137,8 @@ Test(schema, quantities)
 		const struct {
 			uint64_t value;
 			bool good;
-		} values[] = { { key->min, true }, { key->max, true }, { key->min + 1, true }, { key->max - 1, true }, { key->min - 1, false },
-			       { key->max + 1, false }, { 0, false }, { INT64_MAX, false } };
+		} values[] = { { key->min, true },      { key->max, true },      { key->min + 1, true }, { key->max - 1, true },
+			       { key->min - 1, false }, { key->max + 1, false }, { 0, false },           { INT64_MAX, false } };
 		for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
 			fresh(&b);
 			const char *text = aj_printf(&arena, "%s%lu%s%s", quote, values[i].value, unit, quote), *before = of(key, &b);
@@ -191,13 +191,15 @@ Test(schema, names)
 			cr_expect_null(aj_key_set_text(key, &c, &arena, key->names[i]));
 			cr_expect_str_eq(of(key, &c), text);
 			cr_expect_eq(take(key, &b, aj_printf(&arena, flags ? "[\"%sx\"]" : "\"%sx\"", key->names[i])), -1);
-			cr_expect_eq(take(key, &b, aj_printf(&arena, flags ? "[\"%c%s\"]" : "\"%c%s\"", key->names[i][0] - 32, key->names[i] + 1)), -1,
-			             "%s: capitals", key->name);
+			cr_expect_eq(take(key, &b,
+			                  aj_printf(&arena, flags ? "[\"%c%s\"]" : "\"%c%s\"", key->names[i][0] - 32, key->names[i] + 1)),
+			             -1, "%s: capitals", key->name);
 			cr_expect_str_eq(of(key, &b), text, "%s: a bad value leaves the old one", key->name);
 			if (i == 0 || flags)
 				continue;
 			take(key, &c, aj_printf(&arena, "\"%s\"", key->names[i - 1]));
-			cr_expect_eq(aj_key_compare(key, &c, &b, &arena), AJ_LOOSER, "%s: %s is looser than the name before it", key->name, key->names[i]);
+			cr_expect_eq(aj_key_compare(key, &c, &b, &arena), AJ_LOOSER, "%s: %s is looser than the name before it",
+			             key->name, key->names[i]);
 			cr_expect_eq(aj_key_compare(key, &b, &c, &arena), AJ_TIGHTER, "%s", key->name);
 		}
 	}
@@ -242,8 +244,10 @@ Test(schema, order)
 			take(key, &b, aj_printf(&arena, "[\"%s\"]", key->names[0]));
 			take(key, &c, aj_printf(&arena, "[\"%s\"]", key->names[1]));
 		} else if (key->type == AJ_KEY_LIST) {
-			cr_assert_eq(take(key, &b, aj_printf(&arena, "[%s]", aj_toml_quote(sample(key, false), &arena))), 0, "%s", key->name);
-			cr_assert_eq(take(key, &c, aj_printf(&arena, "[%s]", aj_toml_quote(sample(key, true), &arena))), 0, "%s", key->name);
+			cr_assert_eq(take(key, &b, aj_printf(&arena, "[%s]", aj_toml_quote(sample(key, false), &arena))), 0, "%s",
+			             key->name);
+			cr_assert_eq(take(key, &c, aj_printf(&arena, "[%s]", aj_toml_quote(sample(key, true), &arena))), 0, "%s",
+			             key->name);
 		} else if (key->type == AJ_KEY_TEXT) {
 			cr_assert_eq(take(key, &a, aj_toml_quote(sample(key, false), &arena)), 0);
 			cr_assert_eq(take(key, &b, aj_toml_quote(sample(key, true), &arena)), 0);
@@ -309,9 +313,11 @@ Test(schema, lower)
 				c = a;
 				aj_key_copy(key, &c, &a);
 				aj_key_lower(key, &a, &b, &arena);
-				cr_expect(aj_key_within(key, &b, &a, &arena), "%s: %s lowered to %s is %s", key->name, values[i], values[j], of(key, &a));
+				cr_expect(aj_key_within(key, &b, &a, &arena), "%s: %s lowered to %s is %s", key->name, values[i],
+				          values[j], of(key, &a));
 				enum aj_order order = aj_key_compare(key, &c, &a, &arena);
-				cr_expect(order == AJ_SAME || order == AJ_TIGHTER, "%s: %s lowered to %s is %s", key->name, values[i], values[j], of(key, &a));
+				cr_expect(order == AJ_SAME || order == AJ_TIGHTER, "%s: %s lowered to %s is %s", key->name,
+				          values[i], values[j], of(key, &a));
 				cr_expect_str_eq(of(key, &c), aj_key_value(key, &c, &arena));
 			}
 	}
@@ -367,7 +373,8 @@ Test(schema, lists_have_an_end)
 
 Test(schema, quoting)
 {
-	static const char *const texts[] = { "", "\"", "\\", "\n\t\r\x01\x1f\x7f", "\xc3\xa9\xf0\x9f\x98\x80", "'", "a\\u0041", "#", "\"\"\"" };
+	static const char *const texts[] = { "",         "\"", "\\",    "\n\t\r\x01\x1f\x7f", "\xc3\xa9\xf0\x9f\x98\x80", "'",
+		                             "a\\u0041", "#",  "\"\"\"" };
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		struct aj_toml root;
 		struct aj_toml_error err;
@@ -382,9 +389,15 @@ Test(schema, suggestions)
 	static const struct {
 		const char *name, *key;
 	} keys[] = {
-		{ "limits.memroy", "limits.memory" }, { "limit.memory", "limits.memory" },   { "memory", "limits.memory" },
-		{ "python.wall", "limits.wall" },     { "network.modes", "network.mode" },   { "filesystem.bind", "filesystem.binds" },
-		{ "zzz", NULL },                      { "", NULL },                          { "zzzzzzzzzz.zzzzzzzzzzz", NULL },
+		{ "limits.memroy", "limits.memory" },
+		{ "limit.memory", "limits.memory" },
+		{ "memory", "limits.memory" },
+		{ "python.wall", "limits.wall" },
+		{ "network.modes", "network.mode" },
+		{ "filesystem.bind", "filesystem.binds" },
+		{ "zzz", NULL },
+		{ "", NULL },
+		{ "zzzzzzzzzz.zzzzzzzzzzz", NULL },
 	};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const char *meant = aj_key_suggest(aj_policy_keys, keys[i].name);
@@ -398,6 +411,7 @@ Test(schema, suggestions)
 	}
 	cr_expect_str_eq(aj_section_suggest(aj_policy_keys, "netwrok", &arena), "network");
 	cr_expect_null(aj_section_suggest(aj_policy_keys, "x", &arena));
-	cr_expect(aj_section_known(aj_policy_keys, "limits") && !aj_section_known(aj_policy_keys, "") && !aj_section_known(aj_policy_keys, "description") &&
-	          !aj_section_known(aj_policy_keys, "limits.wall") && !aj_section_known(aj_policy_keys, "limit"));
+	cr_expect(aj_section_known(aj_policy_keys, "limits") && !aj_section_known(aj_policy_keys, "") &&
+	          !aj_section_known(aj_policy_keys, "description") && !aj_section_known(aj_policy_keys, "limits.wall") &&
+	          !aj_section_known(aj_policy_keys, "limit"));
 }
