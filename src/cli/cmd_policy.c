@@ -10,12 +10,13 @@ enum { MANY = 1000 };
 
 const struct aj_policy_command aj_policy_commands[] = {
 	{ "list", aj_policy_list, 0, 0, "list", "the policies that can be named", "0; 2 when one of them cannot be loaded" },
-	{ "show", aj_policy_show, 0, 1, "show [NAME]", "one policy whole, as the file that it amounts to here", "0; 2 when it cannot be loaded" },
+	{ "show", aj_policy_show, 0, 1, "show [NAME]", "one policy whole, as the file that it amounts to here",
+	  "0; 2 when it cannot be loaded" },
 	{ "explain", aj_policy_explain, 0, 1, "explain [NAME] [QUESTION...]",
 	  "each key with its origin and enforcer, or answers: may it read this path, reach this host, import this, call this?",
 	  "0; with questions 0 when all is allowed, 1 when something is not, 2 for an error" },
-	{ "check", aj_policy_check, 0, MANY, "check [NAME...]", "all errors and lint of these policies, or of all that are listed",
-	  "0 clean, 1 with warnings, 2 with errors" },
+	{ "check", aj_policy_check, 0, MANY, "check [NAME...]",
+	  "all errors and lint of these policies, or of all that are listed", "0 clean, 1 with warnings, 2 with errors" },
 	{ "diff", aj_policy_diff, 2, 2, "diff A B", "what is looser in B than in A, what tighter, what merely different",
 	  "0 when nothing is looser, 1 when something is or cannot be compared, 2 for an error" },
 	{ "schema", aj_policy_schema, 0, 0, "schema", "JSON Schema of policies, or of a site's configuration", "0" },

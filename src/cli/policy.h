@@ -77,6 +77,7 @@ void aj_codes_text(FILE *out);
 void aj_codes_man(FILE *out);
 
 /* Where a path of the jail leads, with what the host's files and the tree hold. */
-struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write, struct aj_arena *arena);
+struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
+                              struct aj_arena *arena);
 /* Does the tree of `plan` hold the module? Also true when nobody can tell. */
 bool aj_tree_has_module(const char *rootfs, const char *module, struct aj_arena *arena);

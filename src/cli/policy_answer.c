@@ -57,7 +57,8 @@ static const char *rule(const struct aj_explained *e, const struct aj_answer *a)
 		const AJ_LIST(const char *) *list = (const void *)((const char *)&e->loaded.policy + key->offset);
 		return a->item < list->count ? aj_printf(e->arena, "%s: \"%s\"", key->name, list->items[a->item]) : key->name;
 	}
-	return key->type == AJ_KEY_LIST ? key->name : aj_printf(e->arena, "%s = %s", key->name, aj_key_value(key, &e->loaded.policy, e->arena));
+	return key->type == AJ_KEY_LIST ? key->name
+	                                : aj_printf(e->arena, "%s = %s", key->name, aj_key_value(key, &e->loaded.policy, e->arena));
 }
 
 static const char *enforcer(const struct aj_answer *a)
@@ -68,8 +69,9 @@ static const char *enforcer(const struct aj_answer *a)
 static json_t *answer_json(const struct aj_explained *e, const struct aj_question *q, bool write, const struct aj_answer *a)
 {
 	const struct aj_origin *at = origin(e, a);
-	json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:s}", "kind", kinds[q->kind], "question", q->text, "verdict", verdicts[a->verdict],
-	                        "why", a->why, "key", a->key, "rule", rule(e, a), "enforcer_kind", aj_enforcer_kind(a->by), "enforced_by", enforcer(a));
+	json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:s}", "kind", kinds[q->kind], "question", q->text,
+	                        "verdict", verdicts[a->verdict], "why", a->why, "key", a->key, "rule", rule(e, a),
+	                        "enforcer_kind", aj_enforcer_kind(a->by), "enforced_by", enforcer(a));
 	if (q->kind == AJ_ASK_PATH)
 		json_object_set_new(doc, "access", json_string(write ? "write" : "read"));
 	if (at)
@@ -91,10 +93,15 @@ int aj_explain_questions(const struct aj_explained *e, const struct aj_policy_ar
 			continue;
 		}
 		printf("%-7s  %s %s%s: %s", verdicts[a.verdict], kinds[q->kind], aj_line(e->arena, q->text),
-		       q->kind != AJ_ASK_PATH ? "" : args->write ? " (write)" : " (read)", aj_line(e->arena, a.why));
-		printf(" [%s%s%s; %s]\n", aj_line(e->arena, rule(e, &a)), at ? ", " : "", at ? aj_where(at, e->arena) : "", enforcer(&a));
+		       q->kind != AJ_ASK_PATH ? ""
+		       : args->write          ? " (write)"
+		                              : " (read)",
+		       aj_line(e->arena, a.why));
+		printf(" [%s%s%s; %s]\n", aj_line(e->arena, rule(e, &a)), at ? ", " : "", at ? aj_where(at, e->arena) : "",
+		       enforcer(&a));
 	}
 	if (all)
-		aj_json_print(json_pack("{s:s, s:o, s:o}", "policy", e->loaded.policy.name, "files", aj_files_json(&e->loaded.policy), "answers", all));
+		aj_json_print(json_pack("{s:s, s:o, s:o}", "policy", e->loaded.policy.name, "files",
+		                        aj_files_json(&e->loaded.policy), "answers", all));
 	return denied;
 }

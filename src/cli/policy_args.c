@@ -134,7 +134,8 @@ void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
 		fprintf(out, "  %-26s %s\n  %-26s %s\n", "--json", "the same for programs", "--config FILE",
 		        "a site's configuration, where there is no /etc/agentjail/agentjail.toml");
 	if (effective(command->name))
-		fprintf(out, "  %-26s %s\n", "--network MODE, ...", "every option of exec and run that changes a policy; --rootfs, --workspace");
+		fprintf(out, "  %-26s %s\n", "--network MODE, ...",
+		        "every option of exec and run that changes a policy; --rootfs, --workspace");
 }
 
 static int option(struct aj_policy_args *args, const struct aj_policy_command *command, char **argv, int *i, struct aj_error *err)
@@ -144,7 +145,8 @@ static int option(struct aj_policy_args *args, const struct aj_policy_command *c
 	set_fn *set = NULL;
 	bool known = false;
 	for (size_t j = 0; j < sizeof table / sizeof *table && !known; j++) {
-		known = strlen(table[j].name) == bytes && strncmp(table[j].name, word, bytes) == 0 && has_word(table[j].commands, command->name);
+		known = strlen(table[j].name) == bytes && strncmp(table[j].name, word, bytes) == 0 &&
+		        has_word(table[j].commands, command->name);
 		set = table[j].set;
 		value_name = table[j].value;
 	}

@@ -78,7 +78,8 @@ static void print_items(char sign, const char *const *items, size_t count, struc
 
 static void print_change(const struct change *c, const struct side sides[2], struct aj_arena *arena)
 {
-	const char *from = aj_key_value(c->key, &sides[0].loaded.policy, arena), *to = aj_key_value(c->key, &sides[1].loaded.policy, arena);
+	const char *from = aj_key_value(c->key, &sides[0].loaded.policy, arena),
+		   *to = aj_key_value(c->key, &sides[1].loaded.policy, arena);
 	const char *standing = aj_key_standing(c->key, &sides[1].loaded.policy);
 	if (!aj_key_is_list(c->key))
 		printf("  %s: %s -> %s", c->key->name, aj_line(arena, from), aj_line(arena, to));
@@ -117,7 +118,11 @@ static void print_locks(const change_list *changes, bool added)
 	for (size_t i = 0; i < changes->count; i++) {
 		if (!(added ? changes->items[i].locked : changes->items[i].unlocked))
 			continue;
-		printf("%s %s", any ? "," : added ? "tighter, now locked:" : "looser, no longer locked:", changes->items[i].key->name);
+		printf("%s %s",
+		       any     ? ","
+		       : added ? "tighter, now locked:"
+		               : "looser, no longer locked:",
+		       changes->items[i].key->name);
 		any = true;
 	}
 	if (any)
@@ -149,8 +154,9 @@ static json_t *change_json(const struct change *c, const struct side sides[2], s
 {
 	json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:s*}", "key", c->key->name, "change", words[c->order], "kind",
 	                        aj_key_kind(c->key, &sides[1].loaded.policy), "enforced_by", aj_enforcer_name(c->key->by), "from",
-	                        aj_key_json(c->key, &sides[0].loaded.policy, arena), "to", aj_key_json(c->key, &sides[1].loaded.policy, arena),
-	                        "standing", aj_key_standing(c->key, &sides[1].loaded.policy));
+	                        aj_key_json(c->key, &sides[0].loaded.policy, arena), "to",
+	                        aj_key_json(c->key, &sides[1].loaded.policy, arena), "standing",
+	                        aj_key_standing(c->key, &sides[1].loaded.policy));
 	if (aj_key_is_list(c->key)) {
 		json_object_set_new(doc, "added", texts_json(c->added.items, c->added.count));
 		json_object_set_new(doc, "removed", texts_json(c->removed.items, c->removed.count));

@@ -46,7 +46,8 @@ static void print_key(const struct aj_explained *e, const struct aj_site *site, 
 	if (lock)
 		printf("; locked by %s", aj_where(lock, e->arena));
 	if (site->ceiling_at[k].file)
-		printf("; ceiling %s (%s)", aj_line(e->arena, aj_key_value(key, &site->ceilings, e->arena)), aj_where(&site->ceiling_at[k], e->arena));
+		printf("; ceiling %s (%s)", aj_line(e->arena, aj_key_value(key, &site->ceilings, e->arena)),
+		       aj_where(&site->ceiling_at[k], e->arena));
 	printf("\n");
 }
 
@@ -55,14 +56,15 @@ static json_t *key_json(const struct aj_explained *e, const struct aj_site *site
 	const struct aj_key *key = &aj_policy_keys[k];
 	const char *standing = aj_key_standing(key, &e->loaded.policy);
 	const struct aj_origin *lock = lock_of(e, site, k);
-	json_t *doc = json_pack("{s:s, s:o, s:o, s:s, s:s, s:s*}", "key", key->name, "value", aj_key_json(key, &e->loaded.policy, e->arena), "from",
-	                        aj_origin_json(&e->loaded.at[k]), "enforcer_kind", aj_key_kind(key, &e->loaded.policy), "enforced_by",
-	                        aj_enforcer_name(key->by), "standing", standing);
+	json_t *doc = json_pack("{s:s, s:o, s:o, s:s, s:s, s:s*}", "key", key->name, "value",
+	                        aj_key_json(key, &e->loaded.policy, e->arena), "from", aj_origin_json(&e->loaded.at[k]), "enforcer_kind",
+	                        aj_key_kind(key, &e->loaded.policy), "enforced_by", aj_enforcer_name(key->by), "standing", standing);
 	if (lock)
 		json_object_set_new(doc, "locked_by", aj_origin_json(lock));
 	if (site->ceiling_at[k].file)
 		json_object_set_new(doc, "ceiling",
-		                    json_pack("{s:o, s:o}", "value", aj_key_json(key, &site->ceilings, e->arena), "from", aj_origin_json(&site->ceiling_at[k])));
+		                    json_pack("{s:o, s:o}", "value", aj_key_json(key, &site->ceilings, e->arena), "from",
+		                              aj_origin_json(&site->ceiling_at[k])));
 	return doc;
 }
 
@@ -73,8 +75,8 @@ static void print_json(const struct aj_explained *e, const struct aj_site *site)
 		json_array_append_new(keys, key_json(e, site, k));
 	for (size_t i = 0; i < e->plan.enforced.count; i++)
 		json_object_set_new(host, e->plan.enforced.items[i].wall, json_string(e->plan.enforced.items[i].by));
-	aj_json_print(json_pack("{s:s, s:o, s:o, s:o}", "policy", e->loaded.policy.name, "files", aj_files_json(&e->loaded.policy), "keys", keys,
-	                        "enforced_here", host));
+	aj_json_print(json_pack("{s:s, s:o, s:o, s:o}", "policy", e->loaded.policy.name, "files",
+	                        aj_files_json(&e->loaded.policy), "keys", keys, "enforced_here", host));
 }
 
 static void print_text(const struct aj_explained *e, const struct aj_site *site)
@@ -91,7 +93,8 @@ int aj_policy_explain(struct aj_policy_args *args, struct aj_error *err)
 	struct aj_explained *e = aj_alloc(args->arena, sizeof *e);
 	e->arena = args->arena;
 	if (aj_policy_site(args, err) < 0 ||
-	    aj_policy_effective(args, args->policies.count ? args->policies.items : NULL, &e->loaded, err) < 0 || inspect(args, e, err) < 0)
+	    aj_policy_effective(args, args->policies.count ? args->policies.items : NULL, &e->loaded, err) < 0 ||
+	    inspect(args, e, err) < 0)
 		return -1;
 	if (args->questions.count)
 		return aj_explain_questions(e, args);

@@ -61,8 +61,8 @@ static json_t *entry_json(const struct entry *e, const struct aj_site *site)
 		json_array_append_new(defaults, json_string("exec"));
 	if (strcmp(e->name, site->default_run) == 0)
 		json_array_append_new(defaults, json_string("run"));
-	return json_pack("{s:s, s:s*, s:s, s:o, s:b, s:o}", "name", e->name, "from", e->from, "description", e->description, "default_of", defaults,
-	                 "ok", e->diags.errors == 0, "findings", aj_findings_json(&e->diags));
+	return json_pack("{s:s, s:s*, s:s, s:o, s:b, s:o}", "name", e->name, "from", e->from, "description", e->description,
+	                 "default_of", defaults, "ok", e->diags.errors == 0, "findings", aj_findings_json(&e->diags));
 }
 
 static void print_entry(const struct entry *e, int name_width, int from_width)

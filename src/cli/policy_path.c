@@ -38,8 +38,9 @@ static void rule(const struct look *l, const struct aj_mount *row, struct aj_ans
 	static const struct {
 		const char *folder, *key; /* NULL: every jail has it */
 	} rules[] = {
-		{ "/proc", "filesystem.proc" }, { "/tmp", "filesystem.tmp_size" },        { "/dev/shm", "filesystem.tmp_size" },
-		{ "/dev", NULL },               { AJ_WORKSPACE, "filesystem.workspace" }, { "", "filesystem.rootfs" },
+		{ "/proc", "filesystem.proc" },           { "/tmp", "filesystem.tmp_size" },
+		{ "/dev/shm", "filesystem.tmp_size" },    { "/dev", NULL },
+		{ AJ_WORKSPACE, "filesystem.workspace" }, { "", "filesystem.rootfs" },
 	};
 	struct aj_bind bind;
 	for (size_t i = 0; row->kind == AJ_MOUNT_MASK && i < l->policy->masks.count; i++)
@@ -111,7 +112,7 @@ static struct aj_answer missing(const struct look *l, const char *path, bool may
 {
 	a.verdict = may_be_made ? AJ_ALLOWED : AJ_DENIED;
 	a.why = may_be_made ? aj_printf(l->arena, "not there, and may be made: %s is bound writable", folder_of(l->arena, path))
-	        : tree      ? "not in the tree"
+	      : tree        ? "not in the tree"
 	                    : aj_printf(l->arena, "not on the host: %s", path);
 	return a;
 }
@@ -202,7 +203,8 @@ static struct aj_answer at_place(const struct look *l, const char *path, const s
 		a.why = aj_printf(l->arena, "the jail's own file, not the host's, and read-only (%s)", row->why);
 		return a;
 	case AJ_PLACE_SCRATCH:
-		a.why = aj_printf(l->arena, "in the jail's own %s, not the host's: empty at first, gone with the jail, at most %lu bytes", row->target, row->size_bytes);
+		a.why = aj_printf(l->arena, "in the jail's own %s, not the host's: empty at first, gone with the jail, at most %lu bytes",
+		                  row->target, row->size_bytes);
 		return a;
 	case AJ_PLACE_KERNEL:
 		a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
@@ -215,10 +217,12 @@ static struct aj_answer at_place(const struct look *l, const char *path, const s
 	case AJ_PLACE_NONE:
 		break;
 	}
-	return say(AJ_DENIED, "filesystem.binds", aj_printf(l->arena, "not in the jail: neither its tree nor a bind of the policy brings %s", path));
+	return say(AJ_DENIED, "filesystem.binds",
+	           aj_printf(l->arena, "not in the jail: neither its tree nor a bind of the policy brings %s", path));
 }
 
-struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write, struct aj_arena *arena)
+struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
+                              struct aj_arena *arena)
 {
 	struct look l = { plan, policy, arena, write };
 	const char *asked = path;

@@ -30,8 +30,8 @@ static json_t *quantity_schema(const struct aj_key *key)
 	else if (key->type == AJ_KEY_BYTES)
 		json_array_append_new(any, text_schema(BYTES_PATTERN));
 	if (key->type != AJ_KEY_DURATION)
-		json_array_append_new(any, json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)key->min, "maximum",
-		                                     (json_int_t)key->max));
+		json_array_append_new(any, json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)key->min,
+		                                     "maximum", (json_int_t)key->max));
 	if (key->none)
 		json_array_append_new(any, json_pack("{s:s}", "const", "none"));
 	if (strcmp(key->fallback, "wall") == 0)
@@ -49,7 +49,8 @@ static json_t *value_schema(const struct aj_key *key)
 	case AJ_KEY_FLAGS:
 		return json_pack("{s:s, s:o}", "type", "array", "items", names_schema(key));
 	case AJ_KEY_LIST:
-		return json_pack("{s:s, s:o, s:I}", "type", "array", "items", text_schema(key->items->pattern), "maxItems", (json_int_t)key->max);
+		return json_pack("{s:s, s:o, s:I}", "type", "array", "items", text_schema(key->items->pattern), "maxItems",
+		                 (json_int_t)key->max);
 	case AJ_KEY_TEXT:
 		return text_schema(key->items->pattern);
 	default:
@@ -70,10 +71,13 @@ static json_t *default_json(const struct aj_key *key)
 static json_t *key_schema(const struct aj_key *key, const char *before, struct aj_arena *arena)
 {
 	json_t *schema = value_schema(key);
-	const char *range = key->type >= AJ_KEY_BYTES && key->type <= AJ_KEY_COUNT ? aj_printf(arena, " (%s)", aj_key_range(key, arena)) : "";
+	const char *range = key->type >= AJ_KEY_BYTES && key->type <= AJ_KEY_COUNT
+	                      ? aj_printf(arena, " (%s)", aj_key_range(key, arena))
+	                      : "";
 	const char *unbuilt = key->unbuilt ? aj_printf(arena, " The wall of \"%s\" is not built yet.", key->unbuilt) : "";
 	json_object_set_new(schema, "description",
-	                    json_string(aj_printf(arena, "%s%s%s. Enforced by %s.%s", before, key->help, range, aj_enforcer_name(key->by), unbuilt)));
+	                    json_string(aj_printf(arena, "%s%s%s. Enforced by %s.%s", before, key->help, range,
+	                                          aj_enforcer_name(key->by), unbuilt)));
 	if (!*before)
 		json_object_set_new(schema, "default", default_json(key));
 	return schema;
@@ -104,15 +108,16 @@ static void add_key(json_t *properties, const struct aj_key *key, bool extend, c
 
 static json_t *document(const char *title, json_t *properties)
 {
-	return json_pack("{s:s, s:s, s:s, s:b, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title", title, "type", "object",
-	                 "additionalProperties", 0, "properties", properties);
+	return json_pack("{s:s, s:s, s:s, s:b, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title", title,
+	                 "type", "object", "additionalProperties", 0, "properties", properties);
 }
 
 static json_t *policy_schema(struct aj_arena *arena)
 {
 	json_t *properties = json_object();
 	json_object_set_new(properties, "extends",
-	                    json_pack("{s:s, s:s, s:s}", "type", "string", "pattern", "^([A-Za-z0-9][A-Za-z0-9_-]{0,63}|\\./.+|/.+)$", "description",
+	                    json_pack("{s:s, s:s, s:s}", "type", "string", "pattern",
+	                              "^([A-Za-z0-9][A-Za-z0-9_-]{0,63}|\\./.+|/.+)$", "description",
 	                              "The policy that this one changes: a name, or a file that starts with ./ (beside this one) or /."));
 	json_object_set_new(properties, "lock",
 	                    json_pack("{s:s, s:o, s:s}", "type", "array", "items", text_schema(aj_item_key.pattern), "description",

@@ -81,7 +81,8 @@ static void print_toml(const struct aj_loaded *loaded, struct aj_arena *arena)
 	const char *section = "";
 	printf("# The policy `%s` as it takes effect.\n", aj_line(arena, loaded->policy.name));
 	for (size_t i = 0; i < loaded->policy.files.count; i++)
-		printf("# made of %s, sha256 %s\n", aj_line(arena, loaded->policy.files.items[i].file), loaded->policy.files.items[i].sha256);
+		printf("# made of %s, sha256 %s\n", aj_line(arena, loaded->policy.files.items[i].file),
+		       loaded->policy.files.items[i].sha256);
 	for (size_t i = 0; i < loaded->policy.options.count; i++)
 		printf("# and of %s\n", aj_line(arena, loaded->policy.options.items[i]));
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
@@ -115,8 +116,8 @@ static json_t *policy_json(const struct aj_loaded *loaded, struct aj_arena *aren
 			json_array_append_new(locks, json_string(name));
 	}
 	json_object_set_new(policy, "lock", locks);
-	return json_pack("{s:s, s:o, s:o, s:o}", "name", loaded->policy.name, "files", aj_files_json(&loaded->policy), "policy", policy, "origins",
-	                 origins);
+	return json_pack("{s:s, s:o, s:o, s:o}", "name", loaded->policy.name, "files", aj_files_json(&loaded->policy), "policy",
+	                 policy, "origins", origins);
 }
 
 static int print_source(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_error *err)

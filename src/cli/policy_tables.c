@@ -9,8 +9,9 @@
 static const char *type_text(const struct aj_key *key, struct aj_arena *arena)
 {
 	static const char *const types[] = {
-		[AJ_KEY_BOOL] = "true or false", [AJ_KEY_FLAGS] = "list of",     [AJ_KEY_BYTES] = "size", [AJ_KEY_DURATION] = "duration",
-		[AJ_KEY_COUNT] = "integer",      [AJ_KEY_TEXT] = "string",       [AJ_KEY_LIST] = "list",  [AJ_KEY_ENUM] = "one of",
+		[AJ_KEY_BOOL] = "true or false", [AJ_KEY_FLAGS] = "list of", [AJ_KEY_BYTES] = "size",
+		[AJ_KEY_DURATION] = "duration",  [AJ_KEY_COUNT] = "integer", [AJ_KEY_TEXT] = "string",
+		[AJ_KEY_LIST] = "list",          [AJ_KEY_ENUM] = "one of",
 	};
 	const char *text = types[key->type];
 	if (key->type == AJ_KEY_BYTES || key->type == AJ_KEY_DURATION || key->type == AJ_KEY_COUNT)
@@ -33,8 +34,8 @@ void aj_schema_text(bool site, FILE *out)
 {
 	struct aj_arena arena = { 0 };
 	for (const struct aj_key *key = site ? aj_site_keys : aj_policy_keys; key->name; key++) {
-		fprintf(out, "%s\n    %s\n    %s; default %s\n    %s: %s\n", key->name, key->help, type_text(key, &arena), default_text(key),
-		        aj_enforcer_kind(key->by), aj_enforcer_name(key->by));
+		fprintf(out, "%s\n    %s\n    %s; default %s\n    %s: %s\n", key->name, key->help, type_text(key, &arena),
+		        default_text(key), aj_enforcer_kind(key->by), aj_enforcer_name(key->by));
 		if (key->unbuilt)
 			fprintf(out, "    not built yet: %s\n", key->unbuilt);
 	}
@@ -44,7 +45,8 @@ void aj_schema_text(bool site, FILE *out)
 void aj_codes_text(FILE *out)
 {
 	for (int i = 0; i < AJ_CODE_COUNT; i++)
-		fprintf(out, "%s  %-7s  %s\n", aj_codes[i].code, strcmp(aj_codes[i].code, "AJ100") < 0 ? "error" : "warning", aj_codes[i].meaning);
+		fprintf(out, "%s  %-7s  %s\n", aj_codes[i].code, strcmp(aj_codes[i].code, "AJ100") < 0 ? "error" : "warning",
+		        aj_codes[i].meaning);
 }
 
 /* --- for the manual --- */
@@ -114,8 +116,12 @@ static void dictionary_keys(const struct aj_key *keys, FILE *out)
 void aj_schema_dictionary(FILE *out)
 {
 	static const char *const words[] = {
-		"extends = ", "lock = ", "[[", "]]", "[ceilings.", "\"\"\"", "'''", " = ", "{ ", " }", ", ", "#", "true", "false", "inf", "nan",
-		"0x", "0o", "0b", "1979-05-27T07:32:00Z", "\\u0000", "\"none\"", "\"wall\"", "\"30s\"", "\"512M\"", "\"*\"", "\"./", "\"/", "_",
+		"extends = ", "lock = ",  "[[",       "]]",      "[ceilings.",
+		"\"\"\"",     "'''",      " = ",      "{ ",      " }",
+		", ",         "#",        "true",     "false",   "inf",
+		"nan",        "0x",       "0o",       "0b",      "1979-05-27T07:32:00Z",
+		"\\u0000",    "\"none\"", "\"wall\"", "\"30s\"", "\"512M\"",
+		"\"*\"",      "\"./",     "\"/",      "_",
 	};
 	fprintf(out, "# libFuzzer dictionary of policies and of a site's configuration, from the tables of keys\n");
 	dictionary_keys(aj_policy_keys, out);

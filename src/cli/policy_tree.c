@@ -52,7 +52,8 @@ static bool below(const char *folder, const char *module, struct aj_arena *arena
 
 bool aj_tree_has_module(const char *rootfs, const char *module, struct aj_arena *arena)
 {
-	const char *lib = aj_printf(arena, "%s/tree/usr/lib", rootfs), *top = aj_printf(arena, " %.*s ", (int)strcspn(module, "."), module);
+	const char *lib = aj_printf(arena, "%s/tree/usr/lib", rootfs),
+		   *top = aj_printf(arena, " %.*s ", (int)strcspn(module, "."), module);
 	static const char *const places[] = { "", "/lib-dynload", "/site-packages", "/dist-packages" };
 	/* Names with an underscore are the interpreter's own affair. */
 	if (module[0] == '_' || strstr(built_in, top))

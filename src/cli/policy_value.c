@@ -35,7 +35,8 @@ json_t *aj_files_json(const struct aj_policy *policy)
 {
 	json_t *all = json_array();
 	for (size_t i = 0; i < policy->files.count; i++)
-		json_array_append_new(all, json_pack("{s:s, s:s}", "file", policy->files.items[i].file, "sha256", policy->files.items[i].sha256));
+		json_array_append_new(all, json_pack("{s:s, s:s}", "file", policy->files.items[i].file, "sha256",
+		                                     policy->files.items[i].sha256));
 	return all;
 }
 

@@ -22,8 +22,9 @@ static bool at_or_below(const char *path, const char *folder)
 }
 
 static const enum aj_place_kind kinds[] = {
-	[AJ_MOUNT_TMPFS] = AJ_PLACE_SCRATCH, [AJ_MOUNT_BIND] = AJ_PLACE_HOST, [AJ_MOUNT_PROC] = AJ_PLACE_KERNEL, [AJ_MOUNT_DEVPTS] = AJ_PLACE_KERNEL,
-	[AJ_MOUNT_SYMLINK] = AJ_PLACE_LINK,  [AJ_MOUNT_FILE] = AJ_PLACE_TEXT, [AJ_MOUNT_MASK] = AJ_PLACE_MASK,
+	[AJ_MOUNT_TMPFS] = AJ_PLACE_SCRATCH, [AJ_MOUNT_BIND] = AJ_PLACE_HOST,    [AJ_MOUNT_PROC] = AJ_PLACE_KERNEL,
+	[AJ_MOUNT_DEVPTS] = AJ_PLACE_KERNEL, [AJ_MOUNT_SYMLINK] = AJ_PLACE_LINK, [AJ_MOUNT_FILE] = AJ_PLACE_TEXT,
+	[AJ_MOUNT_MASK] = AJ_PLACE_MASK,
 };
 
 struct aj_place aj_plan_place(const struct aj_plan *plan, const char *path)
@@ -82,8 +83,9 @@ static bool numeric(const char *host_port)
 /* The jail's own: what its /etc/hosts names, 127.0.0.0/8, and the addresses that stand for "this host". */
 static bool own_loopback(const char *host_port)
 {
-	return is_name(host_port, "localhost") || is_name(host_port, "jail") || is_name(host_port, "[::1]") || is_name(host_port, "[::]") ||
-	       is_name(host_port, "0.0.0.0") || (numeric(host_port) && strncmp(host_port, "127.", 4) == 0);
+	return is_name(host_port, "localhost") || is_name(host_port, "jail") || is_name(host_port, "[::1]") ||
+	       is_name(host_port, "[::]") || is_name(host_port, "0.0.0.0") ||
+	       (numeric(host_port) && strncmp(host_port, "127.", 4) == 0);
 }
 
 static struct aj_answer by_list(const struct aj_policy *policy, const char *host)
@@ -97,8 +99,8 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 			return a;
 		}
 	a.why = numeric(host) || own_loopback(host)
-	            ? "an address and not a name: the list would deny it; its wall is not built yet, and a run under this policy is refused"
-	            : "no item of the list covers it; its wall is not built yet, and a run under this policy is refused";
+	          ? "an address and not a name: the list would deny it; its wall is not built yet, and a run under this policy is refused"
+	          : "no item of the list covers it; its wall is not built yet, and a run under this policy is refused";
 	return a;
 }
 
@@ -107,7 +109,8 @@ struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_poli
 	if (policy->network == AJ_NET_ALLOW)
 		return by_list(policy, host);
 	if (plan->profile == AJ_PROFILE_SNIPPET)
-		return answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP, "a snippet cannot open a socket, whatever the network: the system call list has none");
+		return answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP,
+		              "a snippet cannot open a socket, whatever the network: the system call list has none");
 	if (plan->deny & AJ_DENY_SOCKETS)
 		return answer(AJ_DENIED, "process.deny_syscalls", AJ_BY_SECCOMP, "no socket can be opened");
 	if (policy->network == AJ_NET_HOST)
@@ -115,7 +118,8 @@ struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_poli
 	if (policy->network == AJ_NET_NONE)
 		return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace in which no interface is up");
 	if (own_loopback(host))
-		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, "the jail's own loopback, not the host's: what listens in the jail");
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE,
+		              "the jail's own loopback, not the host's: what listens in the jail");
 	return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace with nothing but its own loopback");
 }
 
@@ -125,7 +129,8 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 {
 	static const char key[] = "python.imports";
 	if (strcmp(policy->rootfs, "host") == 0)
-		return answer(AJ_ALLOWED, "filesystem.rootfs", AJ_BY_NOBODY, "commands have no Python layer: whatever the Python of the host has");
+		return answer(AJ_ALLOWED, "filesystem.rootfs", AJ_BY_NOBODY,
+		              "commands have no Python layer: whatever the Python of the host has");
 	if (!policy->layer)
 		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: whatever the tree has");
 	/* As class Allowed of bootstrap/guards.py has it. */
@@ -162,8 +167,8 @@ static const char *condition(const struct aj_syscall *row, struct aj_arena *aren
 	const char *text = "";
 	for (int i = 0; i < 2; i++)
 		if (row->arg[i].mask)
-			text = aj_printf(arena, "%s%sargument %d & %#lx is %#lx", text, *text ? " and " : "", row->arg[i].index + 1,
-			                 row->arg[i].mask, row->arg[i].value);
+			text = aj_printf(arena, "%s%sargument %d & %#lx is %#lx", text, *text ? " and " : "",
+			                 row->arg[i].index + 1, row->arg[i].mask, row->arg[i].value);
 	return row->why && *row->why ? aj_printf(arena, "%s (%s)", text, row->why) : text;
 }
 
@@ -209,10 +214,12 @@ static bool taken_away(struct call *c, const struct aj_plan *plan, struct aj_ans
 		ret->key = group == AJ_DENY_FORK ? "process.fork" : "process.deny_syscalls";
 		if (denied.refused) {
 			ret->verdict = AJ_DENIED;
-			ret->why = aj_printf(c->arena, "%s: the group `%s` is taken away (%s)", error_name(denied.errnum), aj_deny_name(group), denied.why);
+			ret->why = aj_printf(c->arena, "%s: the group `%s` is taken away (%s)", error_name(denied.errnum),
+			                     aj_deny_name(group), denied.why);
 			return true;
 		}
-		c->exceptions = aj_printf(c->arena, "%s%s%s", c->exceptions ? c->exceptions : "", c->exceptions ? ", or " : "", denied.exceptions);
+		c->exceptions = aj_printf(c->arena, "%s%s%s", c->exceptions ? c->exceptions : "", c->exceptions ? ", or " : "",
+		                          denied.exceptions);
 	}
 	return false;
 }

@@ -18,7 +18,16 @@ struct aj_answer {
 };
 
 /* The mount row that a path of the jail leads to. */
-enum aj_place_kind { AJ_PLACE_NONE, AJ_PLACE_FOLDER, AJ_PLACE_LINK, AJ_PLACE_TEXT, AJ_PLACE_SCRATCH, AJ_PLACE_KERNEL, AJ_PLACE_MASK, AJ_PLACE_HOST };
+enum aj_place_kind {
+	AJ_PLACE_NONE,
+	AJ_PLACE_FOLDER,
+	AJ_PLACE_LINK,
+	AJ_PLACE_TEXT,
+	AJ_PLACE_SCRATCH,
+	AJ_PLACE_KERNEL,
+	AJ_PLACE_MASK,
+	AJ_PLACE_HOST
+};
 struct aj_place {
 	enum aj_place_kind kind;
 	const struct aj_mount *row; /* NULL for NONE and FOLDER */

@@ -43,13 +43,20 @@ Test(answer, hosts)
 		enum aj_verdict verdict;
 		size_t item;
 	} rows[] = {
-		{ AJ_NET_NONE, "localhost:80", AJ_DENIED, AJ_NO_ITEM },      { AJ_NET_NONE, "127.0.0.1:80", AJ_DENIED, AJ_NO_ITEM },
-		{ AJ_NET_LOOPBACK, "localhost:80", AJ_ALLOWED, AJ_NO_ITEM }, { AJ_NET_LOOPBACK, "127.9.9.9:80", AJ_ALLOWED, AJ_NO_ITEM },
-		{ AJ_NET_LOOPBACK, "[::1]:80", AJ_ALLOWED, AJ_NO_ITEM },     { AJ_NET_LOOPBACK, "127.a.example:80", AJ_DENIED, AJ_NO_ITEM },
-		{ AJ_NET_LOOPBACK, "10.0.0.1:80", AJ_DENIED, AJ_NO_ITEM },   { AJ_NET_LOOPBACK, "localhost.a.b:80", AJ_DENIED, AJ_NO_ITEM },
-		{ AJ_NET_ALLOW, "pypi.org:443", AJ_NOT_YET, 0 },             { AJ_NET_ALLOW, "PyPI.org.:443", AJ_NOT_YET, 0 },
-		{ AJ_NET_ALLOW, "a.example.com:443", AJ_NOT_YET, 1 },        { AJ_NET_ALLOW, "example.com:443", AJ_NOT_YET, AJ_NO_ITEM },
-		{ AJ_NET_ALLOW, "pypi.org:80", AJ_NOT_YET, AJ_NO_ITEM },     { AJ_NET_ALLOW, "169.254.169.254:80", AJ_NOT_YET, AJ_NO_ITEM },
+		{ AJ_NET_NONE, "localhost:80", AJ_DENIED, AJ_NO_ITEM },
+		{ AJ_NET_NONE, "127.0.0.1:80", AJ_DENIED, AJ_NO_ITEM },
+		{ AJ_NET_LOOPBACK, "localhost:80", AJ_ALLOWED, AJ_NO_ITEM },
+		{ AJ_NET_LOOPBACK, "127.9.9.9:80", AJ_ALLOWED, AJ_NO_ITEM },
+		{ AJ_NET_LOOPBACK, "[::1]:80", AJ_ALLOWED, AJ_NO_ITEM },
+		{ AJ_NET_LOOPBACK, "127.a.example:80", AJ_DENIED, AJ_NO_ITEM },
+		{ AJ_NET_LOOPBACK, "10.0.0.1:80", AJ_DENIED, AJ_NO_ITEM },
+		{ AJ_NET_LOOPBACK, "localhost.a.b:80", AJ_DENIED, AJ_NO_ITEM },
+		{ AJ_NET_ALLOW, "pypi.org:443", AJ_NOT_YET, 0 },
+		{ AJ_NET_ALLOW, "PyPI.org.:443", AJ_NOT_YET, 0 },
+		{ AJ_NET_ALLOW, "a.example.com:443", AJ_NOT_YET, 1 },
+		{ AJ_NET_ALLOW, "example.com:443", AJ_NOT_YET, AJ_NO_ITEM },
+		{ AJ_NET_ALLOW, "pypi.org:80", AJ_NOT_YET, AJ_NO_ITEM },
+		{ AJ_NET_ALLOW, "169.254.169.254:80", AJ_NOT_YET, AJ_NO_ITEM },
 		{ AJ_NET_HOST, "anything.example:1", AJ_ALLOWED, AJ_NO_ITEM },
 	};
 	prepare("command");
@@ -58,7 +65,8 @@ Test(answer, hosts)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		policy.network = rows[i].network;
 		struct aj_answer a = HOST(rows[i].host);
-		cr_expect(a.verdict == rows[i].verdict && a.item == rows[i].item, "%d %s: %d %s", rows[i].network, rows[i].host, a.verdict, a.why);
+		cr_expect(a.verdict == rows[i].verdict && a.item == rows[i].item, "%d %s: %d %s", rows[i].network, rows[i].host,
+		          a.verdict, a.why);
 		cr_expect_eq(a.by == AJ_BY_NOBODY, rows[i].network == AJ_NET_HOST, "the host's network is nobody's wall");
 	}
 	plan.deny = AJ_DENY_SOCKETS;
@@ -68,7 +76,8 @@ Test(answer, hosts)
 Test(answer, host_questions)
 {
 	static const char *const good[] = { "a:1", "a.b-c.d:65535", "1.2.3.4:80", "[::1]:80", "[fe80::1]:443" };
-	static const char *const bad[] = { "", ":1", "a", "a:", "a:0", "a:65536", "a:1x", "a b:1", "http://a:1", "::1:80", "[]:80", "[::1:80", "a:+1", "a\n:1" };
+	static const char *const bad[] = { "",      ":1",         "a",      "a:",    "a:0",     "a:65536", "a:1x",
+		                           "a b:1", "http://a:1", "::1:80", "[]:80", "[::1:80", "a:+1",    "a\n:1" };
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
 		cr_expect(aj_host_question_valid(good[i]), "%s", good[i]);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -88,9 +97,17 @@ Test(answer, imports)
 		bool allowed;
 		size_t item;
 	} rows[] = {
-		{ "json", true, 0 },          { "json.decoder", false, AJ_NO_ITEM }, { "a", false, AJ_NO_ITEM },          { "a.b", true, 1 },
-		{ "numpy", true, 2 },         { "numpy.random.x", true, 2 },         { "numpyx", false, AJ_NO_ITEM },     { "os", false, AJ_NO_ITEM },
-		{ "__future__", true, AJ_NO_ITEM }, { "agentjail", false, AJ_NO_ITEM },    { "agentjail.names", false, AJ_NO_ITEM },
+		{ "json", true, 0 },
+		{ "json.decoder", false, AJ_NO_ITEM },
+		{ "a", false, AJ_NO_ITEM },
+		{ "a.b", true, 1 },
+		{ "numpy", true, 2 },
+		{ "numpy.random.x", true, 2 },
+		{ "numpyx", false, AJ_NO_ITEM },
+		{ "os", false, AJ_NO_ITEM },
+		{ "__future__", true, AJ_NO_ITEM },
+		{ "agentjail", false, AJ_NO_ITEM },
+		{ "agentjail.names", false, AJ_NO_ITEM },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct aj_answer a = IMPORT(rows[i].module);
@@ -113,12 +130,14 @@ Test(answer, system_calls)
 	cr_expect(CALL("mprotect").verdict == AJ_ALLOWED && strstr(CALL("mprotect").why, "only where argument 3"));
 	prepare("command");
 	cr_expect_eq(CALL("execve").verdict, AJ_ALLOWED);
-	cr_expect(CALL("socket").verdict == AJ_ALLOWED && strstr(CALL("socket").why, "AF_UNIX") && strstr(CALL("socket").why, "refused where"));
+	cr_expect(CALL("socket").verdict == AJ_ALLOWED && strstr(CALL("socket").why, "AF_UNIX") &&
+	          strstr(CALL("socket").why, "refused where"));
 	cr_expect(CALL("ptrace").verdict == AJ_DENIED && CALL("ptrace").by == AJ_BY_SECCOMP);
 	plan.deny = AJ_DENY_FORK | AJ_DENY_MEMFD;
 	cr_expect(CALL("fork").verdict == AJ_DENIED && strcmp(CALL("fork").key, "process.fork") == 0);
 	cr_expect(CALL("memfd_create").verdict == AJ_DENIED && strcmp(CALL("memfd_create").key, "process.deny_syscalls") == 0);
-	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "refused where argument 1 & 0x10000 is 0"), "threads are left");
+	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "refused where argument 1 & 0x10000 is 0"),
+	          "threads are left");
 	plan.deny = AJ_DENY_THREADS;
 	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "refused where argument 1 & 0x10000 is 0x10000"));
 }
@@ -182,5 +201,6 @@ Test(answer, standing)
 	cr_expect_str_eq(aj_key_kind(mode, &policy), "kernel wall");
 	prepare("snippet");
 	for (size_t k = 0; k < aj_policy_key_count; k++)
-		cr_expect_eq(aj_policy_keys[k].by == AJ_BY_RAIL, strcmp(aj_key_kind(&aj_policy_keys[k], &policy), "rail") == 0, "%s", aj_policy_keys[k].name);
+		cr_expect_eq(aj_policy_keys[k].by == AJ_BY_RAIL, strcmp(aj_key_kind(&aj_policy_keys[k], &policy), "rail") == 0,
+		             "%s", aj_policy_keys[k].name);
 }
