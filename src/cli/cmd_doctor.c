@@ -31,7 +31,8 @@ struct doctor {
 
 static void say(struct doctor *d, enum mark mark, const char *what, const char *state, const char *fix)
 {
-	*AJ_PUSH(&d->arena, &d->lines) = (struct line){ mark, what, aj_strdup(&d->arena, state), fix && *fix ? aj_strdup(&d->arena, fix) : NULL };
+	*AJ_PUSH(&d->arena, &d->lines) = (struct line){ mark, what, aj_strdup(&d->arena, state),
+		                                        fix && *fix ? aj_strdup(&d->arena, fix) : NULL };
 }
 
 static bool read_line(const char *path, char *out, size_t out_bytes)
@@ -91,7 +92,8 @@ static void landlock(struct doctor *d)
 	if (d->host.landlock_abi)
 		say(d, OK, "landlock", aj_printf(&d->arena, "ABI %d", d->host.landlock_abi), NULL);
 	else
-		say(d, PART, "landlock", "not in this kernel; the mounts still hold", "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
+		say(d, PART, "landlock", "not in this kernel; the mounts still hold",
+		    "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
 }
 
 static void cgroup(struct doctor *d)
@@ -100,7 +102,8 @@ static void cgroup(struct doctor *d)
 		unsigned bit;
 		const char *what, *with, *without;
 	} rows[] = {
-		{ AJ_CGROUP_MEMORY, "memory limit", "memory.max", "rlimits only: RLIMIT_AS for a snippet, RLIMIT_DATA for each process of a command" },
+		{ AJ_CGROUP_MEMORY, "memory limit", "memory.max",
+		  "rlimits only: RLIMIT_AS for a snippet, RLIMIT_DATA for each process of a command" },
 		{ AJ_CGROUP_PIDS, "process limit", "pids.max", "RLIMIT_NPROC, counted per jail" },
 		{ AJ_CGROUP_CPU, "processor share", "cpu.max", "none" },
 	};
@@ -119,7 +122,8 @@ static void identity(struct doctor *d)
 	else if (d->host.may_map_ids)
 		say(d, OK, "identity", "root; jails run as host id 65534 (root is not needed)", NULL);
 	else
-		say(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind", "run it as an ordinary user");
+		say(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
+		    "run it as an ordinary user");
 }
 
 /* --- jails --- */
@@ -171,7 +175,8 @@ static void site(struct doctor *d, const char *config)
 	if (d->site_fits)
 		say(d, OK, "site", d->site.file, NULL);
 	else
-		say(d, FAIL, "site", diags.list.count ? diags.list.items[0].message : "its configuration is broken", "agentjail policy check");
+		say(d, FAIL, "site", diags.list.count ? diags.list.items[0].message : "its configuration is broken",
+		    "agentjail policy check");
 }
 
 /* Is everything that the policy asks for enforced in full, or is something taken as well as it goes? */
@@ -187,19 +192,23 @@ static void default_policy(struct doctor *d, bool snippet)
 	struct aj_plan plan;
 	char text[600];
 	if (aj_policy_load(&loaded, &d->site, &ask, &diags) < 0) {
-		say(d, FAIL, what, diags.list.count ? diags.list.items[0].message : "it is broken", aj_printf(&d->arena, "agentjail policy check %s", ask.name));
+		say(d, FAIL, what, diags.list.count ? diags.list.items[0].message : "it is broken",
+		    aj_printf(&d->arena, "agentjail policy check %s", ask.name));
 		return;
 	}
 	if (loaded.policy.workspace == AJ_WORKSPACE_NONE)
 		request.workspace = NULL;
-	if (strcmp(loaded.policy.rootfs, "host") != 0 && aj_find_rootfs(&request, loaded.policy.rootfs, d->site.rootfs, &d->arena, &err) < 0) {
+	if (strcmp(loaded.policy.rootfs, "host") != 0 &&
+	    aj_find_rootfs(&request, loaded.policy.rootfs, d->site.rootfs, &d->arena, &err) < 0) {
 		say(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
 	} else if (aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) < 0) {
-		say(d, FAIL, what, aj_printf(&d->arena, "`%s` cannot be enforced: %s", ask.name, aj_error_text(&err, text, sizeof text)), err.fix);
+		say(d, FAIL, what,
+		    aj_printf(&d->arena, "`%s` cannot be enforced: %s", ask.name, aj_error_text(&err, text, sizeof text)), err.fix);
 	} else {
 		loaded.policy.enforce = AJ_ENFORCE_STRICT;
 		bool full = aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) == 0;
-		say(d, full ? OK : PART, what, aj_printf(&d->arena, full ? "`%s`: enforced in full" : "`%s`: memory and processes are limited by rlimits", ask.name),
+		say(d, full ? OK : PART, what,
+		    aj_printf(&d->arena, full ? "`%s`: enforced in full" : "`%s`: memory and processes are limited by rlimits", ask.name),
 		    full ? NULL : err.fix);
 	}
 }
@@ -221,7 +230,8 @@ static void print_json(const struct doctor *d, const char *verdict)
 	json_t *lines = json_array();
 	for (size_t i = 0; i < d->lines.count; i++) {
 		const struct line *l = &d->lines.items[i];
-		json_array_append_new(lines, json_pack("{s:s, s:s, s:s, s:s?}", "check", l->what, "mark", mark_names[l->mark], "state", l->state, "fix", l->fix));
+		json_array_append_new(lines, json_pack("{s:s, s:s, s:s, s:s?}", "check", l->what, "mark", mark_names[l->mark],
+		                                       "state", l->state, "fix", l->fix));
 	}
 	json_t *doc = json_pack("{s:s, s:o}", "verdict", verdict, "checks", lines);
 	json_dumpf(doc, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
@@ -283,7 +293,8 @@ int aj_cmd_doctor(int argc, char **argv)
 	/* The last word is what the default policies get; that a wall is missing which they do not ask for is no failure. */
 	enum mark worst = d.site_fits ? OK : FAIL;
 	for (size_t i = 0; i < d.lines.count; i++)
-		if (d.lines.items[i].mark > worst && (d.lines.items[i].mark == FAIL || strncmp(d.lines.items[i].what, "policy of", 9) == 0))
+		if (d.lines.items[i].mark > worst &&
+		    (d.lines.items[i].mark == FAIL || strncmp(d.lines.items[i].what, "policy of", 9) == 0))
 			worst = d.lines.items[i].mark;
 	static const char *const verdicts[] = { [OK] = "full", [PART] = "partial", [FAIL] = "broken" };
 	if (json)

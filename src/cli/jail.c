@@ -50,7 +50,8 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_plan plan;
 	if (!o->request.id)
 		o->request.id = random_id(o->arena);
-	if (strcmp(o->loaded.policy.rootfs, "host") != 0 && aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
+	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&
+	    aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
 		return aj_print_error(&err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0 ||
 	    aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {

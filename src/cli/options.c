@@ -41,8 +41,9 @@ static const char *push_setting(struct aj_options *o, const char *option, const 
 	struct aj_policy scratch = { 0 };
 	const char *wrong = request_only ? NULL : aj_key_set_text(aj_key_find(aj_policy_keys, key), &scratch, o->arena, value);
 	if (!wrong)
-		*AJ_PUSH(o->arena, &o->ask.settings) =
-		    (struct aj_setting){ .option = option, .key = key, .value = value, .request_only = request_only };
+		*AJ_PUSH(o->arena, &o->ask.settings) = (struct aj_setting){
+			.option = option, .key = key, .value = value, .request_only = request_only
+		};
 	return wrong;
 }
 
@@ -66,9 +67,9 @@ static const char *set_proc(struct aj_options *o, const char *v)
 static const char *set_policy(struct aj_options *o, const char *v)
 {
 	o->ask.name = v;
-	return o->ask.file                ? "given together with --policy-file"
-	       : aj_policy_name_valid(v) ? NULL
-	                                 : "not a policy's name (letters, digits, - and _); a file is named with --policy-file";
+	return o->ask.file             ? "given together with --policy-file"
+	     : aj_policy_name_valid(v) ? NULL
+	                               : "not a policy's name (letters, digits, - and _); a file is named with --policy-file";
 }
 
 static const char *set_policy_file(struct aj_options *o, const char *v)
@@ -180,7 +181,8 @@ static const struct option {
 	{ "--policy-file", "FILE", AJ_FOR_BOTH, set_policy_file, NULL, "a policy by its path; see agentjail.toml(5)" },
 	{ "--config", "FILE", AJ_FOR_BOTH, set_config, NULL, "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
 	{ "--json", NULL, AJ_FOR_BOTH, set_json, NULL, "print the whole result as one JSON object; run: collect the output in it" },
-	{ "--allow-import", "MODULE", AJ_FOR_EXEC, NULL, "python.imports", "a further module, or `package.*` with its submodules (repeatable)" },
+	{ "--allow-import", "MODULE", AJ_FOR_EXEC, NULL, "python.imports",
+	  "a further module, or `package.*` with its submodules (repeatable)" },
 	{ "--builtins", "SET", AJ_FOR_EXEC, NULL, "python.builtins", "minimal, standard (default) or full" },
 	{ "--layer", "on|off", AJ_FOR_EXEC, set_layer, NULL, "off: no import check, no restricted builtins; the kernel walls alone" },
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
@@ -195,7 +197,8 @@ static const struct option {
 	{ "--timeout", "TIME", AJ_FOR_BOTH, NULL, "limits.wall", "wall clock limit: 500ms, 10s, 2m (exec: 30s, run: none)" },
 	{ "--memory", "SIZE", AJ_FOR_BOTH, NULL, "limits.memory", "memory limit: 256M, 2G (exec: 512M, run: none)" },
 	{ "--pids", "N", AJ_FOR_BOTH, NULL, "limits.pids", "processes and threads (exec: 32, run: 512)" },
-	{ "--limits", "MODE", AJ_FOR_BOTH, NULL, "limits.enforce", "best-effort (default): rlimits where there is no cgroup v2; strict: refuse then" },
+	{ "--limits", "MODE", AJ_FOR_BOTH, NULL, "limits.enforce",
+	  "best-effort (default): rlimits where there is no cgroup v2; strict: refuse then" },
 	{ "--cgroup", "DIR", AJ_FOR_BOTH, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },
 	{ "--id", "TEXT", AJ_FOR_BOTH, set_id, NULL, "name of this run in its result (default: random)" },
 	{ "--dry-run", NULL, AJ_FOR_BOTH, set_dry_run, NULL, "print the plan and run nothing" },

@@ -12,9 +12,9 @@ enum { AJ_FOR_EXEC = 1, AJ_FOR_RUN = 2, AJ_FOR_BOTH = 3 };
 /* Everything that the command line can say. */
 struct aj_options {
 	struct aj_arena *arena;
-	struct aj_ask ask;  /* which policy, and what of it shall be different */
-	const char *config; /* a site's configuration */
-	struct aj_site site;      /* from here on filled by aj_options_load() */
+	struct aj_ask ask;   /* which policy, and what of it shall be different */
+	const char *config;  /* a site's configuration */
+	struct aj_site site; /* from here on filled by aj_options_load() */
 	struct aj_loaded loaded;
 	struct aj_request request;
 	bool json, dry_run;

@@ -54,8 +54,8 @@ int aj_find_rootfs(struct aj_request *request, const char *name, const char *pat
 		request->rootfs = beside_program(arena, name);
 		if (request->rootfs)
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "there is no Python tree `%s` beside the program (rootfs/%s, ../lib/agentjail/rootfs/%s)",
-		        name, name, name);
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
+		        "there is no Python tree `%s` beside the program (rootfs/%s, ../lib/agentjail/rootfs/%s)", name, name, name);
 	}
 	aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
 	return -1;

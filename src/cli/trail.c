@@ -18,7 +18,8 @@ static int check_visible(const struct aj_audit *audit, const struct aj_plan *pla
 		free(real);
 		if (!visible)
 			continue;
-		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the jail would see the audit trail `%s` through the bind of `%s`", audit->path, m->source);
+		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the jail would see the audit trail `%s` through the bind of `%s`",
+		        audit->path, m->source);
 		aj_advise(err, "keep the trail out of what is bound into jails");
 		return -1;
 	}
@@ -39,8 +40,8 @@ int aj_trail_start(struct aj_trail *trail, struct aj_options *o, const struct aj
 	if (strcmp(o->site.audit, "none") == 0) {
 		if (!policy->audit)
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the policy `%s` wants every run recorded, but %s names no destination", policy->name,
-		        o->site.file);
+		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the policy `%s` wants every run recorded, but %s names no destination",
+		        policy->name, o->site.file);
 		aj_advise(err, "set audit.destination there, for example \"file:/var/log/agentjail/audit.jsonl\"");
 		return -1;
 	}
@@ -65,7 +66,8 @@ int aj_trail_start(struct aj_trail *trail, struct aj_options *o, const struct aj
 	return -1;
 }
 
-int aj_trail_end(const struct aj_trail *trail, struct aj_options *o, const struct aj_plan *plan, struct aj_result *result, struct aj_error *err)
+int aj_trail_end(const struct aj_trail *trail, struct aj_options *o, const struct aj_plan *plan, struct aj_result *result,
+                 struct aj_error *err)
 {
 	if (trail->audit.kind == AJ_AUDIT_NONE && !trail->missed[0])
 		return 0;

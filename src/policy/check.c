@@ -35,16 +35,15 @@ static bool beneath(const char *path, const char *folder)
 
 static void network(const struct check *c)
 {
-	/* A later layer may take the network away from a list; a list may not come without its network. */
-	bool taken_away = c->loaded->layer[index_of("network.mode")] > c->loaded->layer[index_of("network.allow")] && c->p->network < AJ_NET_ALLOW;
-	if (c->p->network != AJ_NET_ALLOW && c->p->allow.count && !taken_away) {
+	if (c->p->network != AJ_NET_ALLOW && c->p->allow.count) {
 		aj_diag_error(c->diags, at(c, "network.allow"), AJ_E_CONTRADICTION, "hosts are allowed, but network.mode is %s (%s)",
 		              aj_key_value(&aj_policy_keys[index_of("network.mode")], c->p, c->diags->arena),
 		              aj_origin_text(at(c, "network.mode"), c->diags->arena));
 		aj_diag_advise(c->diags, "network.mode = \"allow\", or drop network.allow");
 	}
 	if (c->p->network == AJ_NET_ALLOW && !c->p->allow.count) {
-		aj_diag_error(c->diags, at(c, "network.mode"), AJ_E_CONTRADICTION, "network.mode is \"allow\", but network.allow names no host");
+		aj_diag_error(c->diags, at(c, "network.mode"), AJ_E_CONTRADICTION,
+		              "network.mode is \"allow\", but network.allow names no host");
 		aj_diag_advise(c->diags, "network.mode = \"none\", or name hosts: network.allow = [\"pypi.org:443\"]");
 	}
 	if (c->p->network == AJ_NET_HOST && (c->p->require & AJ_WALL_NETWORK))
@@ -67,24 +66,28 @@ static void files(const struct check *c)
 		for (size_t j = 0; j < c->p->masks.count; j++) {
 			if (!beneath(bind.target, c->p->masks.items[j]))
 				continue;
-			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` uncovers the mask `%s` (%s)",
-			              bind.target, c->p->masks.items[j], aj_origin_text(item_at(c, "filesystem.masks", j), c->diags->arena));
+			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
+			              "the bind at `%s` uncovers the mask `%s` (%s)", bind.target, c->p->masks.items[j],
+			              aj_origin_text(item_at(c, "filesystem.masks", j), c->diags->arena));
 			aj_diag_advise(c->diags, "drop one of them");
 		}
 		for (size_t j = 0; j < i; j++)
 			if (!aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) && strcmp(other.target, bind.target) == 0)
-				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "two binds at `%s` (the other: %s)",
-				              bind.target, aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
+				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
+				              "two binds at `%s` (the other: %s)", bind.target,
+				              aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
 		for (size_t j = 0; j < i; j++) {
-			if (aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) || strcmp(other.target, bind.target) == 0 ||
-			    !beneath(other.target, bind.target))
+			if (aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) ||
+			    strcmp(other.target, bind.target) == 0 || !beneath(other.target, bind.target))
 				continue;
-			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` hides the one at `%s` before it (%s)",
-			              bind.target, other.target, aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
+			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
+			              "the bind at `%s` hides the one at `%s` before it (%s)", bind.target, other.target,
+			              aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
 			aj_diag_advise(c->diags, "put it first");
 		}
 		if (beneath(bind.target, "/workspace") && c->p->workspace != AJ_WORKSPACE_NONE)
-			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION, "the bind at `%s` is inside the workspace", bind.target);
+			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
+			              "the bind at `%s` is inside the workspace", bind.target);
 	}
 }
 
@@ -98,25 +101,28 @@ static void process(const struct check *c)
 		aj_diag_error(c->diags, at(c, "filesystem.rootfs"), AJ_E_CONTRADICTION,
 		              "filesystem.rootfs = \"host\" is for commands, but process.exec is false: nothing could be started");
 	if (!c->p->layer && (c->p->require & AJ_WALL_PYTHON_LAYER))
-		aj_diag_error(c->diags, at(c, "python.layer"), AJ_E_CONTRADICTION, "python.layer is false, but require.walls asks for it (%s)",
+		aj_diag_error(c->diags, at(c, "python.layer"), AJ_E_CONTRADICTION,
+		              "python.layer is false, but require.walls asks for it (%s)",
 		              aj_origin_text(at(c, "require.walls"), c->diags->arena));
 	for (size_t i = 0; i < c->p->env.count; i++)
 		for (size_t j = 0; j < i; j++) {
 			size_t bytes = strcspn(c->p->env.items[i], "=") + 1;
 			if (strncmp(c->p->env.items[i], c->p->env.items[j], bytes) == 0)
-				aj_diag_error(c->diags, item_at(c, "process.env", i), AJ_E_CONTRADICTION, "the variable `%.*s` is set twice",
-				              (int)bytes - 1, c->p->env.items[i]);
+				aj_diag_error(c->diags, item_at(c, "process.env", i), AJ_E_CONTRADICTION,
+				              "the variable `%.*s` is set twice", (int)bytes - 1, c->p->env.items[i]);
 		}
 }
 
 static void limits(const struct check *c)
 {
 	if ((c->p->require & AJ_WALL_MEMORY_CGROUP) && !c->p->memory_bytes)
-		aj_diag_error(c->diags, at(c, "require.walls"), AJ_E_CONTRADICTION, "memory-cgroup is required, but limits.memory is \"none\"");
+		aj_diag_error(c->diags, at(c, "require.walls"), AJ_E_CONTRADICTION,
+		              "memory-cgroup is required, but limits.memory is \"none\"");
 	if ((c->p->require & AJ_WALL_PIDS_CGROUP) && !c->p->pids)
 		aj_diag_error(c->diags, at(c, "require.walls"), AJ_E_CONTRADICTION, "pids-cgroup is required, but limits.pids is \"none\"");
 	if (c->p->output_bytes && c->p->capture_bytes > c->p->output_bytes)
-		aj_diag_error(c->diags, at(c, at(c, "output.capture")->file ? "output.capture" : "output.total"), AJ_E_CONTRADICTION, "more is kept than may be written (output.total)");
+		aj_diag_error(c->diags, at(c, at(c, "output.capture")->file ? "output.capture" : "output.total"),
+		              AJ_E_CONTRADICTION, "more is kept than may be written (output.total)");
 }
 
 void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags)
@@ -194,11 +200,13 @@ static void imports(const struct check *c)
 		for (size_t j = 0; j < sizeof dangerous / sizeof *dangerous; j++) {
 			if (strlen(dangerous[j].name) != top || strncmp(dangerous[j].name, pattern, top) != 0)
 				continue;
-			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_MODULE, "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
+			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_MODULE,
+			             "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
 			aj_diag_advise(c->diags, "drop it, or say python.layer = false: the kernel's walls hold either way");
 		}
 		if (strchr(pattern, '*')) {
-			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_STAR, "`%s` allows every module below `%.*s`", pattern, (int)top, pattern);
+			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_STAR,
+			             "`%s` allows every module below `%.*s`", pattern, (int)top, pattern);
 			aj_diag_advise(c->diags, "name the modules that are used");
 		}
 	}
@@ -206,8 +214,10 @@ static void imports(const struct check *c)
 
 static void secrets(const struct check *c)
 {
-	static const char *const words[] = { "SECRET", "TOKEN", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL", "_KEY" };
-	static const char *const prefixes[] = { "sk-", "ghp_", "gho_", "github_pat_", "AKIA", "xoxb-", "xoxp-", "glpat-", "hf_", "eyJ", "-----BEGIN" };
+	static const char *const words[] = { "SECRET", "TOKEN",      "PASSWORD",    "PASSWD",     "API_KEY",
+		                             "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL", "_KEY" };
+	static const char *const prefixes[] = { "sk-",   "ghp_",   "gho_", "github_pat_", "AKIA",      "xoxb-",
+		                                "xoxp-", "glpat-", "hf_",  "eyJ",         "-----BEGIN" };
 	for (size_t i = 0; i < c->p->env.count; i++) {
 		const char *entry = c->p->env.items[i], *value = strchr(entry, '=') + 1;
 		int name_bytes = (int)(value - entry) - 1;
@@ -219,7 +229,8 @@ static void secrets(const struct check *c)
 			secret |= strncmp(value, prefixes[j], strlen(prefixes[j])) == 0;
 		if (!secret)
 			continue;
-		aj_diag_warn(c->diags, item_at(c, "process.env", i), AJ_W_SECRET, "the variable `%s` looks like a secret: everything in the jail can read it", name);
+		aj_diag_warn(c->diags, item_at(c, "process.env", i), AJ_W_SECRET,
+		             "the variable `%s` looks like a secret: everything in the jail can read it", name);
 		aj_diag_advise(c->diags, "keep it out of the jail: call the service outside and hand in the answer");
 	}
 }
@@ -227,34 +238,41 @@ static void secrets(const struct check *c)
 static void rails(const struct check *c)
 {
 	if (c->p->layer && c->p->builtins == AJ_BUILTINS_FULL && !c->p->exec)
-		aj_diag_warn(c->diags, at(c, "python.builtins"), AJ_W_BUILTINS, "the builtin set \"full\" has eval, exec and open: little is left of the rail");
+		aj_diag_warn(c->diags, at(c, "python.builtins"), AJ_W_BUILTINS,
+		             "the builtin set \"full\" has eval, exec and open: little is left of the rail");
 	if (c->p->network == AJ_NET_HOST)
-		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_HOST_NETWORK, "the host's network, its local services included: there is no wall");
+		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_HOST_NETWORK,
+		             "the host's network, its local services included: there is no wall");
 	if (c->p->network == AJ_NET_HOST && c->p->layer && !c->p->exec)
-		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_RAIL_FOR_WALL, "only the import check keeps snippets from the network: a rail where a wall exists (network.mode = \"none\")");
+		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_RAIL_FOR_WALL,
+		             "only the import check keeps snippets from the network: a rail where a wall exists (network.mode = \"none\")");
 	if (!c->p->memory_bytes && !c->p->exec)
 		aj_diag_warn(c->diags, at(c, "limits.memory"), AJ_W_NO_LIMIT, "no memory limit");
 	if (!c->p->pids)
 		aj_diag_warn(c->diags, at(c, "limits.pids"), AJ_W_NO_LIMIT, "no limit of processes");
 	for (size_t i = 0; i < c->p->allow.count; i++)
 		if (c->p->allow.items[i][0] == '*')
-			aj_diag_warn(c->diags, item_at(c, "network.allow", i), AJ_W_STAR, "`%s` allows every name below it, whoever registers it", c->p->allow.items[i]);
+			aj_diag_warn(c->diags, item_at(c, "network.allow", i), AJ_W_STAR,
+			             "`%s` allows every name below it, whoever registers it", c->p->allow.items[i]);
 }
 
 static void binds(const struct check *c)
 {
 	static const char *const whole[] = { "/home", "/root", "/etc", "/var", "/run", "/proc", "/sys", "/dev", "/boot", "/tmp" };
-	static const char *const sockets[] = { "docker.sock", "podman.sock", "containerd.sock", ".ssh", ".aws", ".gnupg", ".kube", ".docker" };
+	static const char *const sockets[] = { "docker.sock", "podman.sock", "containerd.sock", ".ssh",
+		                               ".aws",        ".gnupg",      ".kube",           ".docker" };
 	for (size_t i = 0; i < c->p->binds.count; i++) {
 		struct aj_bind bind;
 		if (aj_bind_parse(c->diags->arena, c->p->binds.items[i], &bind))
 			continue;
 		for (size_t j = 0; j < sizeof whole / sizeof *whole; j++)
 			if (strcmp(bind.source, whole[j]) == 0)
-				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), AJ_W_WHOLE_FOLDER, "all of `%s` is shown to the jail", whole[j]);
+				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), AJ_W_WHOLE_FOLDER,
+				             "all of `%s` is shown to the jail", whole[j]);
 		for (size_t j = 0; j < sizeof sockets / sizeof *sockets; j++)
 			if (strstr(bind.source, sockets[j]))
-				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), AJ_W_KEYS, "`%s` holds keys, or is a way to run things outside", bind.source);
+				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), AJ_W_KEYS,
+				             "`%s` holds keys, or is a way to run things outside", bind.source);
 		for (size_t j = 0; bind.writable && j < c->p->masks.count; j++)
 			if (beneath(c->p->masks.items[j], bind.target) && strcmp(c->p->masks.items[j], bind.target) != 0)
 				aj_diag_warn(c->diags, item_at(c, "filesystem.masks", j), AJ_W_MASK_FOLDER,

@@ -75,6 +75,8 @@ int aj_key_set_toml(const struct aj_key *key, void *base, const struct aj_toml *
                     struct aj_diags *diags);
 /* Set from one word, as on the command line; a list gets one more item. NULL, or what is wrong with it. */
 const char *aj_key_set_text(const struct aj_key *key, void *base, struct aj_arena *arena, const char *text);
+/* The same for a quantity in its own unit. */
+const char *aj_key_set_number(const struct aj_key *key, void *base, struct aj_arena *arena, uint64_t value);
 void aj_key_copy(const struct aj_key *key, void *to, const void *from);
 
 /* "from 1K to 64M, or \"none\"": of a quantity. */
@@ -100,3 +102,5 @@ bool aj_key_within(const struct aj_key *key, const void *outer, const void *inne
 void aj_key_lower(const struct aj_key *key, void *base, const void *ceiling, struct aj_arena *arena);
 /* Add an item to a list without a check. */
 void aj_key_push(const struct aj_key *key, void *base, struct aj_arena *arena, const char *item);
+/* For lists: the items (as TOML) that make `to` looser than `from`: those it has too many, or too few. */
+const char *aj_key_excess(const struct aj_key *key, const void *from, const void *to, struct aj_arena *arena);

@@ -34,11 +34,14 @@ static int take_ceiling(struct aj_site *site, const char *section, const struct 
 		return -1;
 	}
 	if (key->looser == AJ_LOOSER_ANY || key->looser == AJ_LOOSER_NEVER)
-		return aj_diag_error(diags, &at, AJ_E_VALUE, "`%s` has no order, so there is no ceiling for it; it can be locked (policies.lock)", name);
+		return aj_diag_error(diags, &at, AJ_E_VALUE,
+		                     "`%s` has no order, so there is no ceiling for it; it can be locked (policies.lock)", name);
 	if (aj_key_set_toml(key, &site->ceilings, value, false, site->file, diags) < 0)
 		return -1;
 	if (key->type == AJ_KEY_DURATION && *(uint64_t *)((char *)&site->ceilings + key->offset) == AJ_AS_WALL)
-		return aj_diag_error(diags, &at, AJ_E_VALUE, "`%s`: \"wall\" is no ceiling: write the time, or leave it to the ceiling of limits.wall", key->name);
+		return aj_diag_error(diags, &at, AJ_E_VALUE,
+		                     "`%s`: \"wall\" is no ceiling: write the time, or leave it to the ceiling of limits.wall",
+		                     key->name);
 	site->ceiling_at[key - aj_policy_keys] = at;
 	return 0;
 }
@@ -50,7 +53,8 @@ static int take_ceilings(struct aj_site *site, const struct aj_toml *table, stru
 		const struct aj_toml *section = &table->children[i];
 		struct aj_origin at = { site->file, section->line, section->column };
 		if (section->kind != AJ_TOML_TABLE) {
-			r = aj_diag_error(diags, &at, AJ_E_TYPE, "[ceilings] holds sections of a policy: [ceilings.limits], [ceilings.network]...");
+			r = aj_diag_error(diags, &at, AJ_E_TYPE,
+			                  "[ceilings] holds sections of a policy: [ceilings.limits], [ceilings.network]...");
 			continue;
 		}
 		for (size_t j = 0; j < section->count; j++)
@@ -92,7 +96,8 @@ static int take(struct aj_site *site, const struct aj_toml *root, struct aj_diag
 	}
 	for (size_t i = 0; i < site->lock.count; i++)
 		if (!aj_policy_lock(site->lock.items[i], site->locked)) {
-			r = aj_diag_error(diags, &site->locked_at, AJ_E_UNKNOWN, "`policies.lock`: there is no key or section `%s`", site->lock.items[i]);
+			r = aj_diag_error(diags, &site->locked_at, AJ_E_UNKNOWN,
+			                  "`policies.lock`: there is no key or section `%s`", site->lock.items[i]);
 			const char *meant = aj_section_suggest(aj_policy_keys, site->lock.items[i], diags->arena);
 			if (!meant)
 				meant = aj_key_suggest(aj_policy_keys, site->lock.items[i]);

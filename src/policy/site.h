@@ -14,8 +14,8 @@ struct aj_site {
 
 	const char *file; /* where it was read; "built-in agentjail.toml" */
 	char sha256[AJ_SHA256_HEX];
-	struct aj_policy ceilings;                    /* valid where ceiling_at[key].file is set */
-	struct aj_origin ceiling_at[AJ_KEYS_MAX];     /* by index in aj_policy_keys */
+	struct aj_policy ceilings;                /* valid where ceiling_at[key].file is set */
+	struct aj_origin ceiling_at[AJ_KEYS_MAX]; /* by index in aj_policy_keys */
 	bool locked[AJ_KEYS_MAX];
 	struct aj_origin locked_at;
 };

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,7 +87,8 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 	if (distrust(&st, path, at, diags) < 0 || check_folders(fd, dir, folder, at, diags) < 0)
 		return -1;
 	if (st.st_size > AJ_TOML_MAX_BYTES)
-		return refuse(diags, at, path, aj_printf(diags->arena, "is larger than a policy may be (%d KiB)", AJ_TOML_MAX_BYTES >> 10), NULL);
+		return refuse(diags, at, path,
+		              aj_printf(diags->arena, "is larger than a policy may be (%d KiB)", AJ_TOML_MAX_BYTES >> 10), NULL);
 	return aj_steal(&fd);
 }
 
@@ -114,8 +115,10 @@ int aj_source_read(struct aj_source *source, const char *path, bool optional, co
 		if ((n = read(fd, text + have, AJ_TOML_MAX_BYTES + 1 - have)) < 0)
 			return refuse(diags, at, path, aj_printf(diags->arena, "cannot be read: %s", strerror(errno)), NULL);
 	bool nameable = aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
-	*source = (struct aj_source){ .file = nameable ? aj_strdup(diags->arena, path) : "<file>", .folder = folder_of(path, diags->arena),
-	                             .text = text, .bytes = have };
+	*source = (struct aj_source){ .file = nameable ? aj_strdup(diags->arena, path) : "<file>",
+		                      .folder = folder_of(path, diags->arena),
+		                      .text = text,
+		                      .bytes = have };
 	aj_sha256(text, have, source->sha256);
 	struct aj_toml_error err;
 	if (aj_toml_parse(&source->root, diags->arena, text, have, &err) < 0) {

@@ -29,6 +29,7 @@ extern const struct aj_builtin aj_builtins[];
  * out of the folder. 0, or -1 with findings. */
 int aj_source_read(struct aj_source *source, const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags);
 /* Bytes that were read, as the contents of `file`. 0, or -1 with a finding. */
-int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes, struct aj_diags *diags);
+int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes,
+                    struct aj_diags *diags);
 /* 0, or -1 when there is no built-in of that name; no finding is added. */
 int aj_source_builtin(struct aj_source *source, const char *name, struct aj_arena *arena);

@@ -1,0 +1,117 @@
+/* Which of two values is looser, as the rows of the schema say; ceilings are the same question.
+ * It changes nothing but what aj_key_lower() is asked to. */
+#include <string.h>
+
+#include "policy/field.h"
+
+static bool all_covered(const struct aj_key *key, const aj_text_list *inner, const aj_text_list *outer, struct aj_arena *arena)
+{
+	for (size_t i = 0; i < inner->count; i++) {
+		bool covered = false;
+		for (size_t j = 0; j < outer->count && !covered; j++)
+			covered = key->items->covers(arena, outer->items[j], inner->items[i]);
+		if (!covered)
+			return false;
+	}
+	return true;
+}
+
+static enum aj_order order_of(bool more, bool less)
+{
+	return more && less ? AJ_DIFFERENT : more ? AJ_LOOSER : less ? AJ_TIGHTER : AJ_SAME;
+}
+
+static uint64_t magnitude(const struct aj_key *key, const void *base)
+{
+	switch (key->type) {
+	case AJ_KEY_BOOL:
+		return *(const bool *)aj_const_field(key, base);
+	case AJ_KEY_ENUM:
+		return (uint64_t) * (const int *)aj_const_field(key, base);
+	default:
+		if (aj_number(key, base) == AJ_AS_WALL) {
+			uint64_t wall_ms = ((const struct aj_policy *)base)->wall_ms;
+			return wall_ms ? wall_ms : UINT64_MAX;
+		}
+		return key->none && aj_number(key, base) == 0 ? UINT64_MAX : aj_number(key, base);
+	}
+}
+
+enum aj_order aj_key_compare(const struct aj_key *key, const void *from, const void *to, struct aj_arena *arena)
+{
+	const aj_text_list *a = aj_const_field(key, from), *b = aj_const_field(key, to);
+	uint64_t x, y;
+	enum aj_order order;
+	switch (key->type) {
+	case AJ_KEY_TEXT:
+		return strcmp(*(const char *const *)aj_const_field(key, from), *(const char *const *)aj_const_field(key, to)) == 0
+		         ? AJ_SAME
+		         : AJ_DIFFERENT;
+	case AJ_KEY_LIST:
+		order = order_of(!all_covered(key, b, a, arena), !all_covered(key, a, b, arena));
+		break;
+	case AJ_KEY_FLAGS:
+		order = order_of((aj_number(key, to) & ~aj_number(key, from)) != 0, (aj_number(key, from) & ~aj_number(key, to)) != 0);
+		break;
+	default:
+		x = magnitude(key, from);
+		y = magnitude(key, to);
+		order = order_of(y > x, y < x);
+	}
+	if (order == AJ_SAME || order == AJ_DIFFERENT || key->looser == AJ_LOOSER_MORE)
+		return order;
+	if (key->looser == AJ_LOOSER_LESS)
+		return order == AJ_LOOSER ? AJ_TIGHTER : AJ_LOOSER;
+	return AJ_DIFFERENT;
+}
+
+bool aj_key_within(const struct aj_key *key, const void *outer, const void *inner, struct aj_arena *arena)
+{
+	enum aj_order order = aj_key_compare(key, outer, inner, arena);
+	if (key->type == AJ_KEY_LIST && order == AJ_DIFFERENT) {
+		bool more = key->looser == AJ_LOOSER_MORE;
+		return all_covered(key, aj_const_field(key, more ? inner : outer), aj_const_field(key, more ? outer : inner), arena);
+	}
+	if (key->type == AJ_KEY_FLAGS && key->looser == AJ_LOOSER_LESS)
+		return (aj_number(key, outer) & ~aj_number(key, inner)) == 0;
+	return order == AJ_SAME || order == AJ_TIGHTER;
+}
+
+void aj_key_lower(const struct aj_key *key, void *base, const void *ceiling, struct aj_arena *arena)
+{
+	aj_text_list *list = aj_field(key, base), kept = { 0 };
+	const aj_text_list *limit = aj_const_field(key, ceiling);
+	if (key->type == AJ_KEY_FLAGS) {
+		*(uint64_t *)aj_field(key, base) |= aj_number(key, ceiling);
+	} else if (key->type != AJ_KEY_LIST) {
+		aj_key_copy(key, base, ceiling);
+	} else {
+		/* More is looser: only what the ceiling covers stays. Less is looser: what the ceiling asks for comes in. */
+		for (size_t i = 0; i < list->count; i++)
+			if (key->looser == AJ_LOOSER_LESS ||
+			    all_covered(key, &(aj_text_list){ .items = &list->items[i], .count = 1 }, limit, arena))
+				*AJ_PUSH(arena, &kept) = list->items[i];
+		for (size_t i = 0; key->looser == AJ_LOOSER_LESS && i < limit->count; i++)
+			*AJ_PUSH(arena, &kept) = limit->items[i];
+		*list = kept;
+	}
+}
+
+const char *aj_key_excess(const struct aj_key *key, const void *from, const void *to, struct aj_arena *arena)
+{
+	const void *more = key->looser == AJ_LOOSER_LESS ? from : to, *less = key->looser == AJ_LOOSER_LESS ? to : from;
+	const aj_text_list *list = aj_const_field(key, more), *limit = aj_const_field(key, less);
+	struct {
+		uint64_t flags;
+		aj_text_list list;
+	} excess = { 0 };
+	struct aj_key there = *key;
+	there.offset = key->type == AJ_KEY_FLAGS ? 0 : offsetof(__typeof__(excess), list);
+	if (key->type == AJ_KEY_FLAGS)
+		excess.flags = aj_number(key, more) & ~aj_number(key, less);
+	else
+		for (size_t i = 0; i < list->count; i++)
+			if (!all_covered(key, &(aj_text_list){ .items = &list->items[i], .count = 1 }, limit, arena))
+				*AJ_PUSH(arena, &excess.list) = list->items[i];
+	return aj_key_value(&there, &excess, arena);
+}
