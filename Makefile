@@ -27,7 +27,7 @@ LINK       := $(if $(STATIC),-static-pie,-pie -static-libstdc++ -static-libgcc) 
 LDLIBS     := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
 
 MAIN       := src/cli/main.c
-NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c)
+NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
 SRCS       := $(sort $(wildcard src/*/*.c))
 LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/policy/toml.o $B/gen/filters.o $B/gen/builtins.o
 GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls plan/denied base/error base/fd)
@@ -37,12 +37,16 @@ UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/t
 GUEST_SRCS := src/guest/guest.c src/sandbox/filter.c src/base/frame.c src/base/fd.c src/base/error.c
 LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 
+# Asks systemd for a cgroup where a policy demands one. libsystemd has no static library, so this is a program of its own;
+# without its headers it is not built, and whoever would need it is told.
+SCOPE      := $(if $(wildcard /usr/include/systemd/sd-bus.h),$B/agentjail-scope)
+
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
 .PHONY: all run check check-docs docs rootfs install bench format tidy clean help deps-build deps-check
 
-all: $(AJ) rootfs
+all: $(AJ) $(SCOPE) rootfs
 
 run: deps-build
 	@$(MAKE) --no-print-directory all
@@ -82,6 +86,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs
 	install -m 0755 $(AJ) $(DESTDIR)$(PREFIX)/bin/agentjail
 	install -m 0644 docs/agentjail.1 $(DESTDIR)$(PREFIX)/share/man/man1/agentjail.1
+	$(if $(SCOPE),install -m 0755 $(SCOPE) $(DESTDIR)$(PREFIX)/lib/agentjail/agentjail-scope)
 	rm -rf $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 	cp -r --no-preserve=ownership $(ROOTFS) $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 
@@ -110,6 +115,10 @@ $B/jail: $B/tests/jail.o $(LIB_OBJS)
 $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+$B/agentjail-scope: $B/src/scope/agentjail-scope.o
+	$(call SAY,LD,$@)
+	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -Wl,-z,relro,-z,now -o $@ $^ -lsystemd
 
 # The filters are compiled when the program is, by libseccomp, from the table in plan/syscalls.c.
 $B/gen-filters: $(GEN_OBJS)

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/paths.h"
+#include "cli/scope.h"
 #include "cli/show.h"
 #include "cli/trail.h"
 #include "run/once.h"
@@ -43,6 +44,18 @@ static void take_terminal_back(int fd)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* A policy that demands a cgroup where there is none gets one from systemd, if that has one to give. Others are not to pay for it. */
+static void find_cgroup_demanded(struct aj_host *host, const struct aj_options *o)
+{
+	if (o->request.cgroup || !aj_plan_lacks_cgroup(&o->loaded.policy, host))
+		return;
+	const char *before = host->cgroup_why ? host->cgroup_why : "the cgroup lacks a controller", *why = aj_scope_enter(o->arena);
+	if (!why)
+		aj_host_find_cgroup(host, o->arena, NULL, NULL);
+	else
+		host->cgroup_why = aj_printf(o->arena, "%s; and systemd gave no scope: %s", before, why);
+}
+
 int aj_jail_and_report(struct aj_options *o)
 {
 	struct aj_error err = { 0 };
@@ -52,8 +65,10 @@ int aj_jail_and_report(struct aj_options *o)
 		o->request.id = random_id(o->arena);
 	if (strcmp(o->loaded.policy.rootfs, "host") != 0 && aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
 		return aj_print_error(&err);
-	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0 ||
-	    aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
+	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
+		return aj_print_error(&err);
+	find_cgroup_demanded(&host, o);
+	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
 		return aj_print_error(&err);
 	}
 	if (o->dry_run) {
