@@ -15,8 +15,8 @@
 #include "base/fd.h"
 #include "run/channel.h"
 #include "run/verdict.h"
-#include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
+#include "sandbox/leaf.h"
 
 /* A runner that has sent its result has this long to leave by itself. */
 enum { LEAVE_US = 200000 };
@@ -61,6 +61,15 @@ static void fail_setup(struct watch *w, const char *step, const char *cause)
 	aj_jail_kill(w->jail);
 }
 
+/* The plan's own word for it, NULL for "". */
+static const char *scratch_mount(const struct aj_plan *plan, const char *target)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (plan->mounts.items[i].kind == AJ_MOUNT_TMPFS && strcmp(plan->mounts.items[i].target, target) == 0)
+			return plan->mounts.items[i].target;
+	return NULL;
+}
+
 static void on_report(struct watch *w)
 {
 	struct aj_msg msg;
@@ -84,6 +93,7 @@ static void on_report(struct watch *w)
 	case AJ_MSG_EXITED:
 		w->facts.exited = true;
 		w->facts.wait_status = msg.wait_status;
+		w->facts.full = scratch_mount(w->plan, msg.step);
 		return;
 	default:
 		fail_setup(w, "report", "init sent a message that only we may send");
@@ -240,6 +250,8 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 {
 	struct watch w = { .jail = jail, .plan = plan, .output = output, .output_arg = output_arg, .result = ret, .deadline_us = INT64_MAX };
 	w.facts.cpu_limit_ms = policy->cpu_ms;
+	w.facts.pids_limit = policy->pids;
+	w.facts.file_limit_bytes = policy->file_bytes;
 	ret->out.cap_bytes = ret->err.cap_bytes = plan->capture_bytes;
 	if (plan->wall_ms)
 		w.deadline_us = started_us + (int64_t)plan->wall_ms * 1000;
@@ -253,7 +265,7 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 	drain(&w);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	memcpy(w.facts.protocol_why, w.channel.why, sizeof w.facts.protocol_why);
-	aj_cgroup_usage(jail->cgroup, &w.facts.cgroup_peak_bytes, &w.facts.cgroup_oom_kills);
+	aj_leaf_read(jail->cgroup, &w.facts.leaf);
 	if (jail->init_pidfd >= 0 && plan->snippet && w.facts.cause == AJ_CAUSE_NONE && !ret->setup.exit_code)
 		aj_channel_ended(&w.channel);
 	aj_jail_end(jail, &w.facts.usage);
