@@ -44,7 +44,7 @@ static void take_terminal_back(int fd)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A policy that demands a cgroup where there is none gets one from systemd, if that has one to give. Others are not to pay for it. */
+/* A policy that demands a cgroup where there is none gets one from systemd, if that has one to give. Others do not pay for it. */
 static void find_cgroup_demanded(struct aj_host *host, const struct aj_options *o)
 {
 	if (o->request.cgroup || !aj_plan_lacks_cgroup(&o->loaded.policy, host))
@@ -56,8 +56,8 @@ static void find_cgroup_demanded(struct aj_host *host, const struct aj_options *
 		host->cgroup_why = aj_printf(o->arena, "%s; and systemd gave no scope: %s", before, why);
 }
 
-/* A cgroup that we found ourselves and could not use after all, as when others came into it meanwhile: best effort does without, and
- * says so. One that was given, or that the policy demands, stays an error. Nothing ran yet. */
+/* A cgroup that we found ourselves and could not use after all, as when others came into it meanwhile: best effort does without,
+ * and says so. One that was given, or that the policy demands, stays an error. Nothing ran yet. */
 static bool do_without_cgroup(const struct aj_result *result, struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
 {
 	struct aj_error err = { 0 };

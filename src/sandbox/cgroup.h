@@ -4,6 +4,6 @@
 
 #include "plan/plan.h"
 
-/* Create a leaf below plan->cgroup, apply the rows. Returns an fd for CLONE_INTO_CGROUP, or -1 with err set and nothing left behind.
+/* Create a leaf below plan->cgroup, apply the rows. Returns an fd for CLONE_INTO_CGROUP, or -1 with err set and no leaf left.
  * `ret_path` gets the leaf's path. We move ourselves into a leaf of our own first where the kernel demands it. */
 int aj_cgroup_create(const struct aj_plan *plan, char *ret_path, size_t path_bytes, struct aj_error *err);
