@@ -27,7 +27,7 @@ LINK       := $(if $(STATIC),-static-pie,-pie -static-libstdc++ -static-libgcc) 
 LDLIBS     := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
 
 MAIN       := src/cli/main.c
-NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c)
+NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
 SRCS       := $(sort $(wildcard src/*/*.c))
 LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/policy/toml.o $B/gen/filters.o $B/gen/builtins.o
 GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls plan/denied base/error base/fd)
@@ -40,12 +40,16 @@ UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/t
 GUEST_SRCS := src/guest/guest.c src/sandbox/filter.c src/base/frame.c src/base/fd.c src/base/error.c
 LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 
+# Asks systemd for a cgroup where a policy demands one. libsystemd has no static library, so this is a program of its own;
+# without its headers it is not built, and whoever would need it is told.
+SCOPE      := $(if $(wildcard /usr/include/systemd/sd-bus.h),$B/agentjail-scope)
+
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
 .PHONY: all run check check-docs docs rootfs install bench fuzz format tidy clean fuzzers help deps-build deps-check
 
-all: $(AJ) rootfs
+all: $(AJ) $(SCOPE) rootfs
 
 run: deps-build
 	@$(MAKE) --no-print-directory all
@@ -103,6 +107,7 @@ install: all
 	install -m 0644 docs/agentjail.toml.5 $(DESTDIR)$(PREFIX)/share/man/man5/agentjail.toml.5
 	install -m 0644 policies/*.toml $(DESTDIR)$(PREFIX)/share/agentjail/policies/
 	install -m 0644 agentjail.toml docs/policy.schema.json docs/agentjail.toml.schema.json $(DESTDIR)$(PREFIX)/share/agentjail/
+	$(if $(SCOPE),install -m 0755 $(SCOPE) $(DESTDIR)$(PREFIX)/lib/agentjail/agentjail-scope)
 	rm -rf $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 	cp -r --no-preserve=ownership $(ROOTFS) $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 
@@ -153,6 +158,10 @@ build/fuzz/%.cc.o: %.cc
 	$(call SAY,CXX,$@)
 	$Q mkdir -p $(@D) && $(CLANG)++ $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra $(FUZZ_FLAGS) -fno-sanitize=vptr \
 	    -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$B/agentjail-scope: $B/src/scope/agentjail-scope.o
+	$(call SAY,LD,$@)
+	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -Wl,-z,relro,-z,now -o $@ $^ -lsystemd
 
 # The filters are compiled when the program is, by libseccomp, from the table in plan/syscalls.c.
 $B/gen-filters: $(GEN_OBJS)

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/paths.h"
+#include "cli/scope.h"
 #include "cli/show.h"
 #include "cli/trail.h"
 #include "run/once.h"
@@ -43,6 +44,31 @@ static void take_terminal_back(int fd)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* A policy that demands a cgroup where there is none gets one from systemd, if that has one to give. Others do not pay for it. */
+static void find_cgroup_demanded(struct aj_host *host, const struct aj_options *o)
+{
+	if (o->request.cgroup || !aj_plan_lacks_cgroup(&o->loaded.policy, host))
+		return;
+	const char *before = host->cgroup_why ? host->cgroup_why : "the cgroup lacks a controller", *why = aj_scope_enter(o->arena);
+	if (!why)
+		aj_host_find_cgroup(host, o->arena, NULL, NULL);
+	else
+		host->cgroup_why = aj_printf(o->arena, "%s; and systemd gave no scope: %s", before, why);
+}
+
+/* A cgroup that we found ourselves and could not use after all, as when others came into it meanwhile: best effort does without,
+ * and says so. One that was given, or that the policy demands, stays an error. Nothing ran yet. */
+static bool do_without_cgroup(const struct aj_result *result, struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
+{
+	struct aj_error err = { 0 };
+	if (strcmp(result->setup.step, "cgroup") != 0 || o->request.cgroup)
+		return false;
+	host->cgroup = NULL;
+	host->cgroup_why = aj_strdup(o->arena, result->setup.cause);
+	return !aj_plan_lacks_cgroup(&o->loaded.policy, host) &&
+	       aj_plan_build(plan, o->arena, &o->loaded.policy, &o->request, host, &err) == 0;
+}
+
 int aj_jail_and_report(struct aj_options *o)
 {
 	struct aj_error err = { 0 };
@@ -53,8 +79,10 @@ int aj_jail_and_report(struct aj_options *o)
 	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&
 	    aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
 		return aj_print_error(&err);
-	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0 ||
-	    aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
+	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
+		return aj_print_error(&err);
+	find_cgroup_demanded(&host, o);
+	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
 		return aj_print_error(&err);
 	}
 	if (o->dry_run) {
@@ -67,7 +95,12 @@ int aj_jail_and_report(struct aj_options *o)
 	if (aj_trail_start(&trail, o, &plan, &err) < 0)
 		return aj_print_error(&err);
 	aj_show_init(&show, &plan);
-	aj_run_once(&plan, &o->loaded.policy, &o->request, o->json ? NULL : aj_show_output, &show, &result);
+	aj_output_fn *output = o->json ? NULL : aj_show_output;
+	aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
+	if (result.setup.exit_code && do_without_cgroup(&result, &host, &plan, o)) {
+		aj_result_free(&result);
+		aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
+	}
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
 	if (plan.terminal_fd >= 0)

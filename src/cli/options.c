@@ -197,6 +197,7 @@ static const struct option {
 	{ "--timeout", "TIME", AJ_FOR_BOTH, NULL, "limits.wall", "wall clock limit: 500ms, 10s, 2m (exec: 30s, run: none)" },
 	{ "--memory", "SIZE", AJ_FOR_BOTH, NULL, "limits.memory", "memory limit: 256M, 2G (exec: 512M, run: none)" },
 	{ "--pids", "N", AJ_FOR_BOTH, NULL, "limits.pids", "processes and threads (exec: 32, run: 512)" },
+	{ "--cpu-percent", "N", AJ_FOR_BOTH, NULL, "limits.cpu_percent", "share of processors, 100 is one; needs cgroup v2 (default none)" },
 	{ "--limits", "MODE", AJ_FOR_BOTH, NULL, "limits.enforce",
 	  "best-effort (default): rlimits where there is no cgroup v2; strict: refuse then" },
 	{ "--cgroup", "DIR", AJ_FOR_BOTH, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },

@@ -18,7 +18,8 @@ static bool has_python(struct aj_arena *arena, const char *dir)
 /* Relative to the running program: in a build tree, and as `make install` lays things out. */
 static const char *const places[] = { "rootfs", "../lib/agentjail/rootfs" };
 
-static const char *beside_program(struct aj_arena *arena, const char *name)
+/* The running program's folder, NULL when /proc does not say. */
+static const char *own_folder(struct aj_arena *arena)
 {
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -26,8 +27,26 @@ static const char *beside_program(struct aj_arena *arena, const char *name)
 		return NULL;
 	path[n] = '\0';
 	*strrchr(path, '/') = '\0';
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		const char *dir = aj_printf(arena, "%s/%s/%s", path, places[i], name);
+	return aj_strdup(arena, path);
+}
+
+const char *aj_find_helper(const char *name, struct aj_arena *arena)
+{
+	static const char *const folders[] = { "", "/../lib/agentjail" };
+	const char *own = own_folder(arena);
+	for (size_t i = 0; own && i < sizeof folders / sizeof *folders; i++) {
+		const char *path = aj_printf(arena, "%s%s/%s", own, folders[i], name);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+static const char *beside_program(struct aj_arena *arena, const char *name)
+{
+	const char *own = own_folder(arena);
+	for (size_t i = 0; own && i < sizeof places / sizeof *places; i++) {
+		const char *dir = aj_printf(arena, "%s/%s/%s", own, places[i], name);
 		if (has_python(arena, dir))
 			return dir;
 	}

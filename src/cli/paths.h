@@ -7,3 +7,6 @@ struct aj_error;
 /* Fill request->rootfs with the Python tree `name`: the one given, else in the site's folder `path` ("" for none), else
  * $AGENTJAIL_ROOTFS (for the tree `default`), else beside the program (build tree), else installed. */
 int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err);
+
+/* Path of a program that belongs to ours, NULL when it is not there. */
+const char *aj_find_helper(const char *name, struct aj_arena *arena);

@@ -1,4 +1,4 @@
-/* Gathers what this kernel and this user can do: ids, Landlock, cgroup v2, the layout of /.
+/* Gathers what this kernel and this user can do: ids, Landlock, the layout of /; cgroup v2 is in host_cgroup.c.
  * It changes nothing on the host and treats every missing feature as a fact, not as an error. */
 #include "plan/host.h"
 
@@ -64,61 +64,6 @@ static void root_rights(struct aj_host *host)
 	                    (caps[0].effective & SETGID_AND_SETUID) == SETGID_AND_SETUID;
 }
 
-static unsigned controllers(const char *dir)
-{
-	static const struct {
-		const char *name;
-		unsigned bit;
-	} known[] = { { "memory", AJ_CGROUP_MEMORY }, { "pids", AJ_CGROUP_PIDS }, { "cpu", AJ_CGROUP_CPU } };
-	char path[4200], text[512];
-	snprintf(path, sizeof path, "%s/cgroup.controllers", dir);
-	if (aj_read_text(path, text, sizeof text) < 0)
-		return 0;
-	unsigned bits = 0;
-	for (char *save = NULL, *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
-		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-			if (strcmp(word, known[i].name) == 0)
-				bits |= known[i].bit;
-	return bits;
-}
-
-/* Our own cgroup v2 directory, when it is ours to divide. */
-static void find_cgroup(struct aj_host *host, struct aj_arena *arena)
-{
-	char text[4096];
-	host->cgroup_why = "this process is in no cgroup v2 (the host uses cgroup v1)";
-	if (aj_read_text("/proc/self/cgroup", text, sizeof text) < 0)
-		return;
-	char *line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-	if (!line)
-		return;
-	line += *line == '\n';
-	line[strcspn(line, "\n")] = '\0';
-	const char *root = access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
-	const char *dir = aj_printf(arena, "%s%s", root, strcmp(line + 3, "/") == 0 ? "" : line + 3);
-	unsigned bits = controllers(dir);
-	if (!(bits & (AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS))) {
-		host->cgroup_why = "our cgroup has neither the memory nor the pids controller (cgroup v1 or hybrid host, or not delegated)";
-		return;
-	}
-	if (access(dir, W_OK) < 0 || access(aj_printf(arena, "%s/cgroup.subtree_control", dir), W_OK) < 0) {
-		host->cgroup_why = aj_printf(arena, "our cgroup %s is not delegated to this user", dir);
-		return;
-	}
-	/* A cgroup with controllers for its children may hold no process. Ourselves we can move to a leaf, others not; only
-	 * the root of the hierarchy, which has no type, is exempt. */
-	char procs[64], self[16];
-	snprintf(self, sizeof self, "%d\n", getpid());
-	if (access(aj_printf(arena, "%s/cgroup.type", dir), F_OK) == 0 &&
-	    (aj_read_text(aj_printf(arena, "%s/cgroup.procs", dir), procs, sizeof procs) < 0 || strcmp(procs, self) != 0)) {
-		host->cgroup_why = aj_printf(arena, "other processes are in our cgroup %s, so its children can have no controllers", dir);
-		return;
-	}
-	host->cgroup = dir;
-	host->cgroup_controllers = bits;
-	host->cgroup_why = NULL;
-}
-
 int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err)
 {
 	*host = (struct aj_host){ .uid = geteuid(), .gid = getegid() };
@@ -130,14 +75,14 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 	host->landlock_abi = abi > 0 ? (int)abi : 0;
 	top_links(host, arena);
 	if (!given_cgroup) {
-		find_cgroup(host, arena);
+		aj_host_find_cgroup(host, arena, NULL, NULL);
 		return 0;
 	}
 	if (access(aj_printf(arena, "%s/cgroup.procs", given_cgroup), W_OK) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "`%s` is not a cgroup v2 directory that this user may use",
 		               given_cgroup);
 	host->cgroup = given_cgroup;
-	host->cgroup_controllers = controllers(given_cgroup);
+	host->cgroup_controllers = aj_host_controllers(given_cgroup);
 	return 0;
 }
 

@@ -29,5 +29,11 @@ extern const char *const aj_top_links[6]; /* their names, "bin" first */
 /* `given_cgroup`: a directory that the caller wants used, or NULL. Never fails for lack of a feature. */
 int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err);
 
+/* Find where leaves can be made: our own cgroup, or the nearest one above it; fills the three cgroup fields. `root`, `path`: where the
+ * hierarchy is mounted and where in it we are; NULL: as the kernel says. */
+void aj_host_find_cgroup(struct aj_host *host, struct aj_arena *arena, const char *root, const char *path);
+/* AJ_CGROUP_* of what the children of a cgroup directory can have. */
+unsigned aj_host_controllers(const char *dir);
+
 /* Why did `step` fail with errno, and what helps? Sets err's advice from sysctls, AppArmor and container hints. */
 void aj_host_advise(struct aj_error *err);

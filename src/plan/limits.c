@@ -5,6 +5,8 @@
 
 #include "plan/plan.h"
 
+enum { CPU_PERIOD_US = 100000 };
+
 static void rlimit(struct aj_plan *plan, struct aj_arena *arena, const char *name, int resource, uint64_t value, const char *why)
 {
 	*AJ_PUSH(arena, &plan->rlimits) = (struct aj_rlimit){ name, resource, value, why };
@@ -29,18 +31,36 @@ static void with_cgroup(struct aj_plan *plan, struct aj_arena *arena, const stru
 	}
 	if (policy->pids && (host->cgroup_controllers & AJ_CGROUP_PIDS))
 		cgroup_row(plan, arena, "pids.max", aj_printf(arena, "%lu", policy->pids + 1), "one more for the jail's init");
+	if (policy->cpu_percent && (host->cgroup_controllers & AJ_CGROUP_CPU))
+		cgroup_row(plan, arena, "cpu.max",
+		           aj_printf(arena, "%lu %d", policy->cpu_percent * (CPU_PERIOD_US / 100), CPU_PERIOD_US),
+		           "microseconds of processor time in so many of the clock");
 }
 
-/* Memory and processes, the two limits that need a cgroup to be exact. */
+static bool has(const struct aj_host *host, unsigned controller)
+{
+	return host->cgroup && (host->cgroup_controllers & controller);
+}
+
+bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host)
+{
+	bool strict = policy->enforce == AJ_ENFORCE_STRICT;
+	return (policy->memory_bytes && (strict || (policy->require & AJ_WALL_MEMORY_CGROUP)) && !has(host, AJ_CGROUP_MEMORY)) ||
+	       (policy->pids && (strict || (policy->require & AJ_WALL_PIDS_CGROUP)) && !has(host, AJ_CGROUP_PIDS)) ||
+	       (policy->cpu_percent && strict && !has(host, AJ_CGROUP_CPU));
+}
+
+/* Memory, processes and the share of processors: the limits that need a cgroup, or need one to be exact. */
 static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
                          struct aj_error *err)
 {
-	bool memory_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_MEMORY);
-	bool pids_group = host->cgroup && (host->cgroup_controllers & AJ_CGROUP_PIDS);
-	bool refused = policy->enforce == AJ_ENFORCE_STRICT &&
-	               ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group));
-	if (refused && !plan->inspect) {
-		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the policy wants memory and process limits by cgroup, but %s",
+	bool memory_group = has(host, AJ_CGROUP_MEMORY), pids_group = has(host, AJ_CGROUP_PIDS), cpu_group = has(host, AJ_CGROUP_CPU);
+	bool strict = policy->enforce == AJ_ENFORCE_STRICT;
+	bool refused = strict && ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group));
+	bool refused_cpu = strict && policy->cpu_percent && !cpu_group;
+	if ((refused || refused_cpu) && !plan->inspect) {
+		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the policy wants %s by cgroup, but %s",
+		        refused ? "memory and process limits" : "its share of processors (limits.cpu_percent)",
 		        host->cgroup_why ? host->cgroup_why : "the cgroup lacks these controllers");
 		aj_advise(err, "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), name one "
 		               "with --cgroup DIR, or allow rlimits instead (limits best-effort)");
@@ -70,8 +90,15 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	             ? (plan->profile == AJ_PROFILE_SNIPPET ? "rlimit RLIMIT_AS (no memory cgroup)"
 	                                                    : "rlimit RLIMIT_AS for each process (no memory cgroup)")
 	             : "rlimit RLIMIT_DATA for the private memory of each process; shared memory is not bounded (no memory cgroup)");
+	if (policy->cpu_percent)
+		enforced(plan, arena, "cpu",
+		         cpu_group     ? "cgroup v2 cpu.max"
+		         : refused_cpu ? "none: strict limits need a cpu cgroup, so nothing would run here"
+		                       : "none: no cpu cgroup, so the jail may take every processor");
+	/* Where pids.max counts too it must speak first: of a refusal by the rlimit the kernel keeps no count. */
 	if (policy->pids)
-		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1, "counted in this user namespace; one more for init");
+		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1 + pids_group,
+		       pids_group ? "behind pids.max, which keeps a count" : "counted in this user namespace; one more for init");
 	enforced(plan, arena, "pids",
 	         !policy->pids ? "none: no limit asked for"
 	         : pids_group  ? "cgroup v2 pids.max"

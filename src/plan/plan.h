@@ -106,5 +106,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
                    const struct aj_host *host, struct aj_error *err);
 int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
                    struct aj_error *err);
+/* Does the policy demand a limit by cgroup that this host's facts have no controller for? */
+bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host);
 /* -1 when a wall that the policy requires would not stand in this plan on this host. */
 int aj_plan_require(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_host *host, struct aj_error *err);

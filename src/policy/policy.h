@@ -69,6 +69,7 @@ struct aj_policy {
 	enum aj_enforce enforce; /* best effort: without cgroup v2, take rlimits and say so; else refuse */
 	uint64_t wall_ms;
 	uint64_t cpu_ms;
+	uint64_t cpu_percent; /* share of processors: 100 is one */
 	uint64_t memory_bytes;
 	uint64_t pids;
 	uint64_t open_files;

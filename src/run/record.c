@@ -266,11 +266,16 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 	set(&c, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
 	set(&c, "signal", r->signal ? json_integer(r->signal) : json_null());
 	/* Output that went past us was not counted. */
-	set(&c, "usage",
-	    json_pack("{s:I, s:I, s:I, s:o}", "wall_ms", milliseconds(r->wall_us), "cpu_ms", milliseconds(r->cpu_us),
-	              "peak_memory_bytes", (json_int_t)r->peak_memory_bytes, "output_bytes",
-	              plan->capture ? json_integer((json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes) : json_null()));
-	set(&c, "limits_hit", r->limit_hit ? json_pack("[s]", r->limit_hit) : json_array());
+	json_t *usage = json_pack("{s:I, s:I, s:I, s:o}", "wall_ms", milliseconds(r->wall_us), "cpu_ms", milliseconds(r->cpu_us),
+	                          "peak_memory_bytes", (json_int_t)r->peak_memory_bytes, "output_bytes",
+	                          plan->capture ? json_integer((json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes)
+	                                        : json_null());
+	aj_usage_json(usage, &r->leaf);
+	set(&c, "usage", usage);
+	json_t *limits = json_array();
+	for (size_t i = 0; i < r->limits_hit_count; i++)
+		json_array_append_new(limits, json_string(r->limits_hit[i]));
+	set(&c, "limits_hit", limits);
 	set(&c, "enforced", ran ? enforced(&c, plan) : json_object());
 	set(&c, "denials", denials(&c, r));
 	if (plan->snippet)

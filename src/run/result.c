@@ -197,6 +197,26 @@ static void setup_error(json_t *doc, const struct aj_error *e)
 	                              text_json(text, strlen(text)), "fix", e->fix));
 }
 
+void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf)
+{
+	if (leaf->knows_throttling)
+		json_object_set_new(usage, "throttled_ms", json_integer((json_int_t)((leaf->throttled_us + 999) / 1000)));
+	if (leaf->knows_io) {
+		json_object_set_new(usage, "io_read_bytes", json_integer((json_int_t)leaf->io_read_bytes));
+		json_object_set_new(usage, "io_written_bytes", json_integer((json_int_t)leaf->io_written_bytes));
+	}
+}
+
+/* A peak without a cgroup is that of the largest process, however many there were. */
+static json_t *usage_json(const struct aj_result *r)
+{
+	json_t *usage = json_object();
+	json_object_set_new(usage, "peak_memory",
+	                    json_string(r->leaf.peak_bytes ? "cgroup v2 memory.peak" : "largest process (ru_maxrss)"));
+	aj_usage_json(usage, &r->leaf);
+	return usage;
+}
+
 json_t *aj_policy_json(const struct aj_policy *policy)
 {
 	json_t *files = json_array(), *options = json_array();
@@ -206,8 +226,8 @@ json_t *aj_policy_json(const struct aj_policy *policy)
 	}
 	for (size_t i = 0; i < policy->options.count; i++)
 		json_array_append_new(options, text_json(policy->options.items[i], strlen(policy->options.items[i])));
-	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256", policy->files.count ? policy->files.items[0].sha256 : NULL,
-	                 "files", files, "options", options);
+	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256",
+	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", files, "options", options);
 }
 
 json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
@@ -218,8 +238,8 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	for (size_t i = 0; ran && i < plan->enforced.count; i++)
 		json_object_set_new(enforced, plan->enforced.items[i].wall, json_string(plan->enforced.items[i].by));
 	json_t *limits = json_array();
-	if (r->limit_hit)
-		json_array_append_new(limits, json_string(r->limit_hit));
+	for (size_t i = 0; i < r->limits_hit_count; i++)
+		json_array_append_new(limits, json_string(r->limits_hit[i]));
 
 	json_t *doc = json_object();
 	json_object_set_new(doc, "id", json_string(request->id));
@@ -241,14 +261,20 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)((r->wall_us + 999) / 1000)));
 	json_object_set_new(doc, "cpu_ms", json_integer((json_int_t)((r->cpu_us + 999) / 1000)));
 	json_object_set_new(doc, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
+	json_object_set_new(doc, "usage", usage_json(r));
 	json_object_set_new(doc, "limits_hit", limits);
+	if (r->status == AJ_STATUS_OOM)
+		json_object_set_new(doc, "oom",
+		                    json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
+		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
 	json_object_set_new(doc, "enforced", enforced);
 	if (r->note[0])
 		json_object_set_new(doc, "note", text_json(r->note, strlen(r->note)));
 	json_object_set_new(doc, "policy", aj_policy_json(policy));
 	if (r->recorded != AJ_NOT_ASKED)
-		json_object_set_new(doc, "audit", json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",
-		                                            r->recorded == AJ_MISSED ? text_json(r->audit_why, strlen(r->audit_why)) : NULL));
+		json_object_set_new(doc, "audit",
+		                    json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",
+		                              r->recorded == AJ_MISSED ? text_json(r->audit_why, strlen(r->audit_why)) : NULL));
 	if (plan->snippet)
 		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));
 	return doc;

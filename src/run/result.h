@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "plan/plan.h"
 #include "run/capture.h"
+#include "sandbox/leaf.h"
 
 enum aj_status {
 	AJ_STATUS_OK,
@@ -20,6 +21,8 @@ enum aj_status {
 	AJ_STATUS_SETUP_ERROR,    /* a wall could not be built: nothing ran */
 };
 
+enum { AJ_LIMITS_HIT = 8 };
+
 /* Is the run in the audit trail? */
 enum aj_recorded { AJ_NOT_ASKED, AJ_RECORDED, AJ_MISSED };
 
@@ -30,8 +33,10 @@ struct aj_result {
 	int exit_code; /* -1: did not exit */
 	int signal;    /* 0: was not killed */
 	uint64_t wall_us, cpu_us, peak_memory_bytes;
-	const char *limit_hit; /* NULL, or its name */
-	char note[480];        /* an optional wall that could not be built */
+	struct aj_leaf_usage leaf;             /* the kernel's counts, where there was a cgroup */
+	const char *limits_hit[AJ_LIMITS_HIT]; /* names; the one that ended the run comes first */
+	size_t limits_hit_count;
+	char note[480]; /* an optional wall that could not be built */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_capture out, err;
@@ -49,6 +54,8 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 /* "ok", "error" or "rejected", which aj_claim_parse() made sure of. */
 const char *aj_claim_status(const json_t *claim);
 
+/* Add throttled_ms, io_read_bytes, io_written_bytes: those that the kernel told. */
+void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf);
 /* Which policy it was: name, sha256 of its file, all files it was made of, options that changed it (new reference). */
 json_t *aj_policy_json(const struct aj_policy *policy);
 /* The whole result as one JSON object (new reference). */

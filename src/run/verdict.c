@@ -8,6 +8,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* Once each. */
+static void hit(struct aj_result *r, const char *limit)
+{
+	for (size_t i = 0; i < r->limits_hit_count; i++)
+		if (strcmp(r->limits_hit[i], limit) == 0)
+			return;
+	if (r->limits_hit_count < AJ_LIMITS_HIT)
+		r->limits_hit[r->limits_hit_count++] = limit;
+}
+
 /* First cause wins: without effect once there is a reason. `limit`: the limit that was hit, or NULL. */
 static void set(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -15,12 +25,20 @@ static void set(struct aj_result *r, enum aj_status status, const char *limit, c
 {
 	if (r->reason[0])
 		return;
-	r->limit_hit = limit;
+	if (limit)
+		hit(r, limit);
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(r->reason, sizeof r->reason, fmt, ap);
 	va_end(ap);
 	r->status = status;
+}
+
+/* What init waited for, in user and kernel mode. */
+static uint64_t reaped_cpu_us(const struct aj_facts *f)
+{
+	return (uint64_t)(f->usage.ru_utime.tv_sec + f->usage.ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(f->usage.ru_utime.tv_usec + f->usage.ru_stime.tv_usec);
 }
 
 static void usage(const struct aj_facts *f, struct aj_result *r)
@@ -30,9 +48,9 @@ static void usage(const struct aj_facts *f, struct aj_result *r)
 		r->exit_code = WEXITSTATUS(f->wait_status);
 	if (f->exited && WIFSIGNALED(f->wait_status))
 		r->signal = WTERMSIG(f->wait_status);
-	r->cpu_us = (uint64_t)(f->usage.ru_utime.tv_sec + f->usage.ru_stime.tv_sec) * 1000000 +
-	            (uint64_t)(f->usage.ru_utime.tv_usec + f->usage.ru_stime.tv_usec);
-	r->peak_memory_bytes = f->cgroup_peak_bytes ? f->cgroup_peak_bytes : (uint64_t)f->usage.ru_maxrss * 1024;
+	r->leaf = f->leaf;
+	r->cpu_us = f->leaf.knows_cpu ? f->leaf.cpu_us : reaped_cpu_us(f);
+	r->peak_memory_bytes = f->leaf.peak_bytes ? f->leaf.peak_bytes : (uint64_t)f->usage.ru_maxrss * 1024;
 }
 
 static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
@@ -65,25 +83,53 @@ static bool rlimit_oom(const struct aj_plan *plan, const struct aj_result *r)
 	return plan->memory_by_rlimit && type && strcmp(type, "MemoryError") == 0 && r->peak_memory_bytes >= plan->memory_bytes / 4 * 3;
 }
 
+/* Killed for memory: at the jail's own limit, or because there was none left above it. */
+static void from_memory(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	if (!f->leaf.oom_kills)
+		return;
+	if (f->leaf.oom)
+		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)",
+		    plan->memory_bytes, f->leaf.oom_kills);
+	else
+		set(r, AJ_STATUS_OOM, NULL,
+		    "the host, or a cgroup above the jail, was out of memory: the kernel killed processes of the jail (%lu kills)",
+		    f->leaf.oom_kills);
+}
+
 static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
-	if (f->cgroup_oom_kills)
-		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)",
-		    plan->memory_bytes, f->cgroup_oom_kills);
+	from_memory(f, plan, r);
 	if (f->lingered)
 		return;
 	if (!f->exited)
 		set(r, AJ_STATUS_SIGNAL, NULL, "the jail's init was killed from outside");
 	if (!r->signal)
 		return;
-	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && r->cpu_us >= f->cpu_limit_ms * 1000)
+	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && reaped_cpu_us(f) >= f->cpu_limit_ms * 1000)
 		set(r, AJ_STATUS_TIMEOUT, "cpu_time", "CPU time limit of %lu ms reached", f->cpu_limit_ms);
+	/* The guest can send it to itself, and gains nothing by it. */
+	if (r->signal == SIGXFSZ && f->file_limit_bytes)
+		set(r, AJ_STATUS_LIMIT, "file_size", "ended by SIGXFSZ, the kernel's signal at the limit of %lu bytes for a file",
+		    f->file_limit_bytes);
 	set(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
 }
 
-static void from_claim(const struct aj_plan *plan, struct aj_result *r)
+/* The run failed: of a limit, if one that others attest was hit. One that coped with it is fine. */
+static void from_limits(const struct aj_facts *f, struct aj_result *r)
+{
+	if (f->leaf.pids_refused)
+		set(r, AJ_STATUS_LIMIT, "pids",
+		    "process limit of %lu reached: the kernel refused %lu new processes or threads, and the run failed",
+		    f->pids_limit, f->leaf.pids_refused);
+	if (f->full)
+		set(r, AJ_STATUS_LIMIT, "disk", "`%s` is full, and the run failed", f->full);
+}
+
+static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	if (!r->claim) {
+		from_limits(f, r);
 		set(r, AJ_STATUS_ERROR, NULL, "the snippet's process ended with exit code %d and no result", r->exit_code);
 		return;
 	}
@@ -92,12 +138,24 @@ static void from_claim(const struct aj_plan *plan, struct aj_result *r)
 		set(r, AJ_STATUS_OK, NULL, "finished");
 	} else if (strcmp(status, "rejected") == 0) {
 		set(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
-	} else if (rlimit_oom(plan, r)) {
-		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)", plan->memory_bytes,
-		    r->peak_memory_bytes);
 	} else {
+		if (rlimit_oom(plan, r))
+			set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)",
+			    plan->memory_bytes, r->peak_memory_bytes);
+		from_limits(f, r);
 		set(r, AJ_STATUS_ERROR, NULL, "the snippet raised an exception");
 	}
+}
+
+/* Also what did not decide. */
+static void list_limits(const struct aj_facts *f, struct aj_result *r)
+{
+	if (f->leaf.oom_kills && f->leaf.oom)
+		hit(r, "memory");
+	if (f->leaf.pids_refused)
+		hit(r, "pids");
+	if (f->full)
+		hit(r, "disk");
 }
 
 void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
@@ -110,10 +168,13 @@ void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_
 	}
 	from_cause(f, plan, r);
 	from_kernel(f, plan, r);
-	if (plan->snippet)
-		from_claim(plan, r);
-	else if (r->exit_code == 0)
+	if (plan->snippet) {
+		from_claim(f, plan, r);
+	} else if (r->exit_code == 0) {
 		set(r, AJ_STATUS_OK, NULL, "finished");
-	else
+	} else {
+		from_limits(f, r);
 		set(r, AJ_STATUS_ERROR, NULL, "exit code %d", r->exit_code);
+	}
+	list_limits(f, r);
 }

@@ -1,6 +1,19 @@
 /* From facts to a status: pure, so that every order of events can be tested.
- * First cause wins: a failed set-up, then what the supervisor ended the run for, then the kernel's word on how the
- * guest ended, and only then what the guest itself claims. */
+ * First cause wins, in this order:
+ *
+ *   setup_error             a wall did not stand; nothing ran
+ *   timeout limit signal    what the supervisor ended the run for: wall clock, output, interrupt;
+ *   protocol_error            a message that is none
+ *   oom                     the kernel killed for memory in this jail, whichever process, whatever the others did then
+ *   timeout                 killed at the limit of processor time
+ *   limit                   killed by SIGXFSZ under a limit of file size
+ *   signal                  killed otherwise
+ *   rejected                a claim; it can only come before the code was started
+ *   oom                     without a memory cgroup: MemoryError is claimed, and the peak was near the limit
+ *   limit                   the run failed, and the kernel had refused it processes, or its scratch space is full
+ *   ok error                exit code or claim
+ *
+ * An exit code is never taken for one of these. Limits that were hit without deciding are listed all the same. */
 #pragma once
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -23,10 +36,10 @@ struct aj_facts {
 	bool exited;            /* init reported the guest's end */
 	int wait_status;
 	struct rusage usage;
-	uint64_t cgroup_peak_bytes; /* 0: unknown */
-	uint64_t cgroup_oom_kills;
-	uint64_t cpu_limit_ms;
+	struct aj_leaf_usage leaf; /* all 0 without a cgroup */
+	const char *full;          /* target of a scratch mount that init found full when the guest had ended, or NULL */
+	uint64_t cpu_limit_ms, pids_limit, file_limit_bytes;
 };
 
-/* Fills status, reason, exit_code, signal, limit_hit and usage of `ret`; reads ret->setup and ret->claim. */
+/* Fills status, reason, exit_code, signal, limits_hit and usage of `ret`; reads ret->setup and ret->claim. */
 void aj_verdict(const struct aj_facts *facts, const struct aj_plan *plan, struct aj_result *ret);

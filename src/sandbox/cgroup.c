@@ -1,4 +1,4 @@
-/* Creates, kills and removes the jail's cgroup v2 leaf.
+/* Creates a jail's cgroup v2 leaf, and makes its parent fit for one: controllers on, ourselves out of the way.
  * It never touches a cgroup that it did not make, except to enable controllers for its children. */
 #include "sandbox/cgroup.h"
 
@@ -7,12 +7,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/leaf.h"
+
+/* Others may be on their way out of the parent, or switching its controllers, for this many milliseconds. */
+enum { PATIENCE_MS = 200, ATTEMPTS = 3 };
 
 static int fail(struct aj_error *err, int errnum, const char *what, const char *path)
 {
@@ -22,57 +25,82 @@ static int fail(struct aj_error *err, int errnum, const char *what, const char *
 	return -1;
 }
 
-/* Is `pid` in the list of processes of `dir`? */
-static bool holds(const char *dir, const char *pid)
+/* Is `word` one of those that blanks and newlines part in `list`? */
+static bool has_word(const char *list, const char *word)
 {
-	char path[600], procs[4096];
-	snprintf(path, sizeof path, "%s/cgroup.procs", dir);
-	ssize_t bytes = aj_read_text(path, procs, sizeof procs);
-	size_t pid_bytes = strlen(pid);
-	for (char *at = procs; bytes > 0 && *at; at += strcspn(at, "\n") + 1)
-		if (strncmp(at, pid, pid_bytes) == 0 && at[pid_bytes] == '\n')
+	size_t bytes = strlen(word);
+	for (const char *at = list; *at; at += strcspn(at, " \n"), at += strspn(at, " \n"))
+		if (strcspn(at, " \n") == bytes && memcmp(at, word, bytes) == 0)
 			return true;
 	return false;
 }
 
-/* Enable what the rows need for the children of `dir`. A cgroup with processes in it may not have controllers for its
- * children, so if we are in it we move to a leaf first: asking first would be too late, as `pids` alone is accepted and turns
- * the cgroup into a thread root, where no jail can be born. */
+static void read_list(const char *dir, const char *file, char *out, size_t out_bytes)
+{
+	char path[600];
+	int n = snprintf(path, sizeof path, "%s/%s", dir, file);
+	if (n < 0 || (size_t)n >= sizeof path || aj_read_text(path, out, out_bytes) < 0)
+		out[0] = '\0';
+}
+
+static bool wanted(const struct aj_plan *plan, const char *controller, const char *available)
+{
+	size_t bytes = strlen(controller);
+	/* Memory always comes with the others: beside processes that are not ours the kernel refuses it, and with it the whole line;
+	 * pids or cpu alone it accepts, and the cgroup becomes a thread root, where no jail can be born. */
+	if (plan->cgroup_rows.count && strcmp(controller, "memory") == 0 && has_word(available, controller))
+		return true;
+	for (size_t i = 0; i < plan->cgroup_rows.count; i++)
+		if (strncmp(plan->cgroup_rows.items[i].file, controller, bytes) == 0 && plan->cgroup_rows.items[i].file[bytes] == '.')
+			return true;
+	return false;
+}
+
+/* A cgroup with processes in it may not have controllers for its children, so if we are in it we move to a leaf. Asking first
+ * would be too late: see wanted(). The leaf is named so that the next start sweeps it. */
+static int step_aside(int dir, const struct aj_plan *plan, struct aj_error *err)
+{
+	char procs[4096], self[16], leaf[64], file[80];
+	snprintf(self, sizeof self, "%d", getpid());
+	read_list(plan->cgroup, "cgroup.procs", procs, sizeof procs);
+	if (faccessat(dir, "cgroup.type", F_OK, 0) < 0 || !has_word(procs, self))
+		return 0;
+	snprintf(leaf, sizeof leaf, "agentjail-%s-supervisor", self);
+	snprintf(file, sizeof file, "%s/cgroup.procs", leaf);
+	if (mkdirat(dir, leaf, 0755) < 0 && errno != EEXIST)
+		return fail(err, errno, "create a leaf for ourselves in", plan->cgroup);
+	if (aj_write_text(dir, file, self) < 0)
+		return fail(err, errno, "move ourselves to a leaf of", plan->cgroup);
+	return 0;
+}
+
+/* Enable what the rows need for the children of `dir`: all of it in one write, which the kernel takes or refuses as a whole. */
 static int enable_controllers(int dir, const struct aj_plan *plan, struct aj_error *err)
 {
-	char want[64] = "", have[256] = "", path[600], self[16];
-	/* Memory always comes with pids: beside processes that are not ours the kernel refuses the two, but not pids alone. */
-	snprintf(path, sizeof path, "%s/cgroup.controllers", plan->cgroup);
-	if (plan->cgroup_rows.count && aj_read_text(path, have, sizeof have) > 0 && strstr(have, "memory"))
-		strcpy(want, "+memory ");
-	for (size_t i = 0; i < plan->cgroup_rows.count; i++) {
-		const char *name = strncmp(plan->cgroup_rows.items[i].file, "memory", 6) == 0 ? "+memory " : "+pids ";
-		if (!strstr(want, name))
-			strncat(want, name, sizeof want - strlen(want) - 1);
+	static const char *const controllers[] = { "memory", "pids", "cpu" };
+	char want[64] = "", available[256], enabled[256];
+	size_t at = 0;
+	read_list(plan->cgroup, "cgroup.controllers", available, sizeof available);
+	read_list(plan->cgroup, "cgroup.subtree_control", enabled, sizeof enabled);
+	bool missing = false;
+	for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++) {
+		if (!wanted(plan, controllers[i], available))
+			continue;
+		missing |= !has_word(enabled, controllers[i]);
+		at += (size_t)snprintf(want + at, sizeof want - at, "+%s ", controllers[i]);
 	}
-	snprintf(path, sizeof path, "%s/cgroup.subtree_control", plan->cgroup);
-	if (aj_read_text(path, have, sizeof have) < 0)
-		have[0] = '\0';
-	bool enabled = true;
-	for (const char *w = want; *w; w = strchr(w, ' ') + 1)
-		enabled = enabled && memmem(have, strlen(have), w + 1, strcspn(w + 1, " "));
-	if (enabled)
-		return 0;
-	snprintf(self, sizeof self, "%d", getpid());
-	if (faccessat(dir, "cgroup.type", F_OK, 0) == 0 && holds(plan->cgroup, self)) {
-		if (mkdirat(dir, "agentjail-supervisor", 0755) < 0 && errno != EEXIST)
-			return fail(err, errno, "create a leaf for ourselves in", plan->cgroup);
-		if (aj_write_text(dir, "agentjail-supervisor/cgroup.procs", self) < 0)
-			return fail(err, errno, "move ourselves to a leaf of", plan->cgroup);
-	}
-	int tries = 0;
-	/* Those in the way may be other supervisors, on their way to the leaf as well. */
-	while (aj_write_text(dir, "cgroup.subtree_control", want) < 0) {
-		if (errno == EBUSY && tries++ < 200 && usleep(1000) == 0)
+	if (missing && step_aside(dir, plan, err) < 0)
+		return -1;
+	/* Those in the way may be other supervisors, on their way to their leaves as well. */
+	for (int tries = 0; missing && aj_write_text(dir, "cgroup.subtree_control", want) < 0; tries++) {
+		if ((errno == EBUSY || errno == ENOENT) && tries < PATIENCE_MS && usleep(1000) == 0)
 			continue;
 		return fail(err, errno, errno == EBUSY ? "other processes are in the way; enable controllers in" : "enable controllers in",
 		            plan->cgroup);
 	}
+	/* Only to count what is read and written: it may fail. */
+	if (at && has_word(available, "io") && !has_word(enabled, "io"))
+		aj_write_text(dir, "cgroup.subtree_control", "+io");
 	return 0;
 }
 
@@ -88,66 +116,43 @@ static void sweep(int dir)
 		closedir(entries);
 }
 
+/* 0, or -1 with errno. */
+static int write_rows(int leaf, const struct aj_plan *plan)
+{
+	for (size_t i = 0; i < plan->cgroup_rows.count; i++) {
+		const struct aj_cgroup_row *row = &plan->cgroup_rows.items[i];
+		/* Without swap accounting there is no swap to forbid. */
+		if (aj_write_text(leaf, row->file, row->value) < 0 && !(errno == ENOENT && strcmp(row->file, "memory.swap.max") == 0))
+			return -1;
+	}
+	return 0;
+}
+
 int aj_cgroup_create(const struct aj_plan *plan, char *ret_path, size_t path_bytes, struct aj_error *err)
 {
 	cleanup_fd int dir = open(plan->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char path[600];
 	if (dir < 0)
 		return fail(err, errno, "open", plan->cgroup);
-	if (enable_controllers(dir, plan, err) < 0)
-		return -1;
-	sweep(dir);
-	int n = snprintf(ret_path, path_bytes, "%s/agentjail-%d-%llx", plan->cgroup, getpid(), (unsigned long long)aj_now_us());
-	if (n < 0 || (size_t)n >= path_bytes)
+	int n = snprintf(path, sizeof path, "%s/agentjail-%d-%llx", plan->cgroup, getpid(), (unsigned long long)aj_now_us());
+	if (n < 0 || (size_t)n >= path_bytes || (size_t)n >= sizeof path)
 		return fail(err, ENAMETOOLONG, "create a leaf in", plan->cgroup);
-	if (mkdir(ret_path, 0755) < 0) {
-		fail(err, errno, "create", ret_path);
-		ret_path[0] = '\0';
-		return -1;
-	}
-	cleanup_fd int leaf = open(ret_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (size_t i = 0; leaf >= 0 && i < plan->cgroup_rows.count; i++) {
-		const struct aj_cgroup_row *row = &plan->cgroup_rows.items[i];
-		/* Without swap accounting there is no swap to forbid. */
-		if (aj_write_text(leaf, row->file, row->value) < 0 && !(errno == ENOENT && strcmp(row->file, "memory.swap.max") == 0)) {
-			fail(err, errno, "set a limit in", ret_path);
-			aj_cgroup_remove(ret_path);
-			ret_path[0] = '\0';
+	for (int attempt = 1;; attempt++) {
+		if (enable_controllers(dir, plan, err) < 0)
 			return -1;
+		if (attempt == 1)
+			sweep(dir);
+		if (mkdir(path, 0755) < 0)
+			return fail(err, errno, "create", path);
+		cleanup_fd int leaf = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (leaf >= 0 && write_rows(leaf, plan) == 0) {
+			memcpy(ret_path, path, (size_t)n + 1);
+			return aj_steal(&leaf);
 		}
-	}
-	if (leaf < 0)
-		return fail(err, errno, "open", ret_path);
-	return aj_steal(&leaf);
-}
-
-void aj_cgroup_kill(const char *path)
-{
-	char file[600];
-	if (!path[0])
-		return;
-	snprintf(file, sizeof file, "%s/cgroup.kill", path);
-	aj_write_text(AT_FDCWD, file, "1");
-}
-
-void aj_cgroup_remove(const char *path)
-{
-	/* Emptying a cgroup is asynchronous in the kernel: the last exit may still be on its way. */
-	for (int tries = 0; path[0] && rmdir(path) < 0 && errno == EBUSY && tries < 200; tries++)
-		usleep(1000);
-}
-
-void aj_cgroup_usage(const char *path, uint64_t *ret_peak_bytes, uint64_t *ret_oom_kills)
-{
-	char file[600], text[512];
-	*ret_peak_bytes = *ret_oom_kills = 0;
-	if (!path[0])
-		return;
-	snprintf(file, sizeof file, "%s/memory.peak", path);
-	if (aj_read_text(file, text, sizeof text) > 0)
-		*ret_peak_bytes = strtoull(text, NULL, 10);
-	snprintf(file, sizeof file, "%s/memory.events", path);
-	if (aj_read_text(file, text, sizeof text) > 0) {
-		const char *line = strstr(text, "oom_kill ");
-		*ret_oom_kills = line ? strtoull(line + strlen("oom_kill "), NULL, 10) : 0;
+		int errnum = errno;
+		aj_leaf_remove(path);
+		/* A file that is not there: somebody switched a controller off between the two, or swept what looked like nobody's. */
+		if (errnum != ENOENT || attempt == ATTEMPTS)
+			return fail(err, errnum, leaf < 0 ? "open" : "set a limit in", path);
 	}
 }

@@ -274,5 +274,5 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 	/* Nothing of the host stays open in init but the report socket. */
 	close_range(0, (unsigned)c.fds.report - 1, 0);
 	close_range((unsigned)c.fds.report + 1, ~0U, 0);
-	aj_init_run(c.fds.report, guest);
+	aj_init_run(c.fds.report, guest, plan);
 }

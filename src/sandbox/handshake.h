@@ -17,7 +17,7 @@ struct aj_msg {
 	int32_t errnum;
 	int32_t wait_status; /* EXITED */
 	int32_t exit_code;   /* FAILED: enum aj_exit */
-	char step[24];       /* FAILED, NOTE */
+	char step[24];       /* FAILED, NOTE; EXITED: target of a scratch mount that is full, or empty */
 	char cause[400];
 	char fix[300]; /* FAILED: advice, or empty */
 };

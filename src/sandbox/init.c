@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,13 +27,37 @@ void aj_init_unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-_Noreturn static void report(int report_fd, int wait_status)
+/* Is the mount of this row still the one on top, and has it neither blocks nor files left? */
+static bool is_full(const struct aj_plan *plan, size_t row)
+{
+	struct statvfs fs;
+	const char *target = plan->mounts.items[row].target;
+	for (size_t i = row + 1; i < plan->mounts.count; i++)
+		if (strcmp(plan->mounts.items[i].target, target) == 0)
+			return false;
+	return statvfs(target, &fs) == 0 && ((fs.f_blocks && !fs.f_bavail) || (fs.f_files && !fs.f_favail));
+}
+
+/* The guest's scratch space is looked at from here: what the guest says of it would be a claim. */
+static void note_full(struct aj_msg *msg, const struct aj_plan *plan)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (m->kind == AJ_MOUNT_TMPFS && !(m->flags & AJ_RO) && strlen(m->target) < sizeof msg->step && is_full(plan, i)) {
+			strcpy(msg->step, m->target);
+			return;
+		}
+	}
+}
+
+_Noreturn static void report(int report_fd, int wait_status, const struct aj_plan *plan)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = wait_status };
+	note_full(&msg, plan);
 	_exit(aj_msg_send(report_fd, &msg) < 0 ? AJ_EXIT_SETUP : 0);
 }
 
-_Noreturn static void end_all(int report_fd, pid_t guest)
+_Noreturn static void end_all(int report_fd, pid_t guest, const struct aj_plan *plan)
 {
 	int status, guest_status = SIGKILL;
 	pid_t pid;
@@ -39,10 +65,10 @@ _Noreturn static void end_all(int report_fd, pid_t guest)
 	while ((pid = waitpid(-1, &status, 0)) > 0)
 		if (pid == guest)
 			guest_status = status;
-	report(report_fd, guest_status);
+	report(report_fd, guest_status, plan);
 }
 
-_Noreturn void aj_init_run(int report_fd, pid_t guest)
+_Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *plan)
 {
 	sigset_t all;
 	sigfillset(&all);
@@ -55,7 +81,7 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest)
 			if (stopped && WSTOPSIG(status) == SIGTSTP)
 				kill(pid, SIGCONT);
 			if (pid == guest && !stopped)
-				report(report_fd, status);
+				report(report_fd, status, plan);
 		}
 		siginfo_t info;
 		int sig = sigwaitinfo(&all, &info);
@@ -63,7 +89,7 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest)
 		if (sig <= 0 || sig == SIGCHLD || info.si_code != SI_USER || info.si_pid != 0)
 			continue;
 		if (sig == AJ_SIGNAL_END)
-			end_all(report_fd, guest);
+			end_all(report_fd, guest, plan);
 		kill(guest, sig);
 	}
 }

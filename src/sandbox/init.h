@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "plan/plan.h"
+
 /* From the supervisor: kill everything, reap it, report. Unlike SIGKILL for init itself it keeps the usage counts. */
 #define AJ_SIGNAL_END SIGPWR
 
@@ -11,4 +13,4 @@ void aj_init_block_signals(void);
 /* Undo that in the guest, and give every signal its default action. */
 void aj_init_unblock_signals(void);
 /* Returns never: exits when the guest has exited, which ends every other process of the jail. */
-_Noreturn void aj_init_run(int report_fd, pid_t guest);
+_Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *plan);

@@ -26,6 +26,7 @@
 #include "sandbox/child.h"
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
+#include "sandbox/leaf.h"
 
 static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *err)
 {
@@ -128,13 +129,15 @@ out:
 
 void aj_jail_stop(struct aj_jail *jail)
 {
+	aj_leaf_unthrottle(jail->cgroup);
 	if (jail->init_pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, jail->init_pidfd, AJ_SIGNAL_END, NULL, 0);
 }
 
 void aj_jail_kill(struct aj_jail *jail)
 {
-	aj_cgroup_kill(jail->cgroup);
+	aj_leaf_unthrottle(jail->cgroup);
+	aj_leaf_kill(jail->cgroup);
 	if (jail->init_pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, jail->init_pidfd, SIGKILL, NULL, 0);
 }
@@ -149,6 +152,6 @@ void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 	aj_close(&jail->control_fd);
 	aj_close(&jail->stdout_fd);
 	aj_close(&jail->stderr_fd);
-	aj_cgroup_remove(jail->cgroup);
+	aj_leaf_remove(jail->cgroup);
 	jail->cgroup[0] = '\0';
 }

@@ -48,7 +48,7 @@ says "R28 no secret memory" '^memfd_secret E(NOSYS|PERM)'
 # --- R05, R09, R10, R29: files ---
 runner fill /tmp/a
 says "R05 a file of a snippet is bounded" '^fill 6[67][0-9]{6} E(FBIG|NOSPC)'
-json "R05 and /tmp as a whole" 1 'error.type=OSError' 'error.message~No space|No Space|\[Errno 28\]' -- exec --layer off -c 'for i in range(20):
+json "R05 and /tmp as a whole" 122 status=limit 'limits_hit=["disk"]' 'error.type=OSError' 'error.message~No space|No Space|\[Errno 28\]' -- exec --layer off -c 'for i in range(20):
     open("/tmp/%d" % i, "wb").write(bytes(10 << 20))'
 runner inodes /tmp
 says "R09 files of a snippet are counted" '^inodes [0-9]{4} ENOSPC'

@@ -60,6 +60,7 @@ static const struct {
 	{ "--timeout", EXEC | RUN, { "500ms", "1", "168h", "604800" }, { "", "0", "0s", "169h", "604801", "-1", "1.5", "1d", "ten" } },
 	{ "--memory", EXEC | RUN, { "16M", "16777216", "2G" }, { "", "0", "16777215", "15M", "-1", "1T", "8589934592G", "lots" } },
 	{ "--pids", EXEC | RUN, { "1", "1048576" }, { "", "0", "1048577", "-1", "1K", "many" } },
+	{ "--cpu-percent", EXEC | RUN, { "1", "250", "100000", "none" }, { "", "0", "100001", "-1", "50%", "half" } },
 	{ "--limits", EXEC | RUN, { "best-effort", "strict" }, { "", "none", "Strict" } },
 	{ "--cgroup", EXEC | RUN, { "/sys/fs/cgroup/x" }, { "", "x" } },
 	{ "--id", EXEC | RUN, { "a", "\xc3\xa9", LONG_128 }, { "", LONG_128 "x", "\xff", "a\xc3" } },

@@ -669,12 +669,84 @@ Test(plan, cgroup_rows)
 	cr_expect_str_eq(cgroup_row("memory.swap.max"), "0");
 	cr_expect_str_eq(cgroup_row("memory.oom.group"), "1");
 	cr_expect_str_eq(cgroup_row("pids.max"), "10", "one more for init");
+	cr_expect_eq(rlimit_of(RLIMIT_NPROC)->value, 11, "of its refusals the kernel keeps no count, so pids.max must come first");
 	cr_expect(!plan.memory_by_rlimit && !rlimit_of(RLIMIT_AS) && !rlimit_of(RLIMIT_DATA));
 	cr_expect(strstr(enforced("memory"), "memory.max") && strstr(enforced("pids"), "pids.max"));
 	host.cgroup_controllers = AJ_CGROUP_PIDS;
 	must_build();
 	cr_expect(!cgroup_row("memory.max") && cgroup_row("pids.max") && plan.memory_by_rlimit);
 	cr_expect(strstr(enforced("memory"), "RLIMIT_AS"));
+}
+
+Test(plan, share_of_processors)
+{
+	static const struct {
+		uint64_t percent;
+		unsigned controllers; /* 0: no cgroup */
+		bool strict, ok;
+		const char *row, *says;
+	} rows[] = {
+		{ 0, AJ_CGROUP_CPU | AJ_CGROUP_PIDS, false, true, NULL, "(missing)" },
+		{ 1, AJ_CGROUP_CPU | AJ_CGROUP_PIDS, false, true, "1000 100000", "cgroup v2 cpu.max" },
+		{ 50, AJ_CGROUP_CPU | AJ_CGROUP_PIDS, false, true, "50000 100000", "cgroup v2 cpu.max" },
+		{ 100000, AJ_CGROUP_CPU | AJ_CGROUP_PIDS, true, true, "100000000 100000", "cgroup v2 cpu.max" },
+		{ 50, AJ_CGROUP_PIDS, false, true, NULL, "none: no cpu cgroup" },
+		{ 50, 0, false, true, NULL, "none: no cpu cgroup" },
+		{ 50, AJ_CGROUP_PIDS, true, false, NULL, NULL },
+		{ 50, 0, true, false, NULL, NULL },
+		{ 0, 0, true, true, NULL, "(missing)" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		prepare(true);
+		policy.memory_bytes = policy.pids = 0;
+		policy.cpu_percent = rows[i].percent;
+		policy.enforce = rows[i].strict ? AJ_ENFORCE_STRICT : AJ_ENFORCE_BEST_EFFORT;
+		host.cgroup = rows[i].controllers ? "/cg" : NULL;
+		host.cgroup_controllers = rows[i].controllers;
+		cr_expect_eq(build(), rows[i].ok ? 0 : -1, "row %zu: %s", i, err.cause);
+		cr_expect_eq(aj_plan_lacks_cgroup(&policy, &host), !rows[i].ok, "row %zu: systemd is asked", i);
+		if (!rows[i].ok) {
+			cr_expect(strstr(err.cause, "cpu_percent") && err.fix[0], "row %zu: %s", i, err.cause);
+			continue;
+		}
+		const char *row = cgroup_row("cpu.max");
+		cr_expect((!row && !rows[i].row) || (row && rows[i].row && strcmp(row, rows[i].row) == 0), "row %zu: %s", i, row);
+		cr_expect(strncmp(enforced("cpu"), rows[i].says, strlen(rows[i].says)) == 0, "row %zu: %s", i, enforced("cpu"));
+	}
+}
+
+/* systemd is asked for a scope only where the policy would be refused without one. */
+Test(plan, a_cgroup_is_demanded)
+{
+	enum { BOTH = AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS };
+	static const struct {
+		enum aj_enforce enforce;
+		uint64_t require, memory, pids;
+		unsigned controllers;
+		bool lacks;
+	} rows[] = {
+		{ AJ_ENFORCE_BEST_EFFORT, 0, 1 << 30, 9, 0, false },
+		{ AJ_ENFORCE_BEST_EFFORT, AJ_WALL_MEMORY_CGROUP, 1 << 30, 9, 0, true },
+		{ AJ_ENFORCE_BEST_EFFORT, AJ_WALL_PIDS_CGROUP, 1 << 30, 9, 0, true },
+		{ AJ_ENFORCE_BEST_EFFORT, AJ_WALL_PIDS_CGROUP, 1 << 30, 9, AJ_CGROUP_MEMORY, true },
+		{ AJ_ENFORCE_BEST_EFFORT, AJ_WALL_PIDS_CGROUP, 1 << 30, 9, AJ_CGROUP_PIDS, false },
+		{ AJ_ENFORCE_BEST_EFFORT, AJ_WALL_PIDS_CGROUP, 1 << 30, 0, 0, false }, /* no scope could help */
+		{ AJ_ENFORCE_BEST_EFFORT, AJ_WALL_LANDLOCK, 1 << 30, 9, 0, false },
+		{ AJ_ENFORCE_STRICT, 0, 1 << 30, 9, 0, true },
+		{ AJ_ENFORCE_STRICT, 0, 1 << 30, 9, AJ_CGROUP_MEMORY, true },
+		{ AJ_ENFORCE_STRICT, 0, 1 << 30, 9, BOTH, false },
+		{ AJ_ENFORCE_STRICT, 0, 0, 0, 0, false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		prepare(true);
+		policy.enforce = rows[i].enforce;
+		policy.require = rows[i].require;
+		policy.memory_bytes = rows[i].memory;
+		policy.pids = rows[i].pids;
+		host.cgroup = rows[i].controllers ? "/cg" : NULL;
+		host.cgroup_controllers = rows[i].controllers;
+		cr_expect_eq(aj_plan_lacks_cgroup(&policy, &host), rows[i].lacks, "row %zu", i);
+	}
 }
 
 Test(plan, no_limit_is_said_to_be_none)

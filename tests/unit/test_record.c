@@ -115,7 +115,7 @@ Test(record, command)
 Test(record, end)
 {
 	claim(json_pack("{s:s, s:[s,s], s:[]}", "status", "ok", "imports", "math", "re", "errors"));
-	result.limit_hit = "wall_clock";
+	result.limits_hit[result.limits_hit_count++] = "wall_clock";
 	result.status = AJ_STATUS_TIMEOUT;
 	result.exit_code = -1;
 	result.signal = 9;

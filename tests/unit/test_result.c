@@ -72,7 +72,7 @@ Test(result, claims_change_no_attested_field)
 {
 	claim("{\"status\":\"ok\",\"truncated\":{\"stdout\":true,\"total_bytes\":7},\"value\":1}");
 	result.status = AJ_STATUS_TIMEOUT;
-	result.limit_hit = "wall_clock";
+	result.limits_hit[result.limits_hit_count++] = "wall_clock";
 	result.exit_code = -1;
 	result.signal = 9;
 	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
@@ -82,6 +82,47 @@ Test(result, claims_change_no_attested_field)
 	cr_expect(json_is_null(json_object_get(doc, "exit_code")));
 	cr_expect_eq(json_integer_value(json_object_get(doc, "signal")), 9);
 	cr_expect_str_eq(json_string_value(json_array_get(json_object_get(doc, "limits_hit"), 0)), "wall_clock");
+	json_decref(doc);
+}
+
+/* What the kernel did not say is not there: 0 would be an answer. */
+Test(result, usage)
+{
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *usage = json_object_get(doc, "usage");
+	cr_expect_eq(json_object_size(usage), 1);
+	cr_expect_str_eq(text_of(usage, "peak_memory"), "largest process (ru_maxrss)");
+	json_decref(doc);
+	result.leaf = (struct aj_leaf_usage){
+		.peak_bytes = 1, .knows_throttling = true, .throttled_us = 1500, .knows_io = true, .io_read_bytes = 7, .io_written_bytes = 0
+	};
+	doc = aj_result_json(&result, &plan, &policy, &request);
+	usage = json_object_get(doc, "usage");
+	cr_expect_eq(json_object_size(usage), 4);
+	cr_expect_str_eq(text_of(usage, "peak_memory"), "cgroup v2 memory.peak");
+	cr_expect_eq(json_integer_value(json_object_get(usage, "throttled_ms")), 2);
+	cr_expect_eq(json_integer_value(json_object_get(usage, "io_read_bytes")), 7);
+	cr_expect(json_is_integer(json_object_get(usage, "io_written_bytes")));
+	json_decref(doc);
+}
+
+Test(result, oom_and_several_limits)
+{
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
+	cr_expect_null(json_object_get(doc, "oom"));
+	json_decref(doc);
+	result.status = AJ_STATUS_OOM;
+	result.peak_memory_bytes = 99;
+	result.leaf.oom_kills = 3;
+	result.limits_hit[result.limits_hit_count++] = "memory";
+	result.limits_hit[result.limits_hit_count++] = "pids";
+	plan.memory_bytes = 100;
+	doc = aj_result_json(&result, &plan, &policy, &request);
+	json_t *oom = json_object_get(doc, "oom"), *limits = json_object_get(doc, "limits_hit");
+	cr_expect_eq(json_integer_value(json_object_get(oom, "limit_bytes")), 100);
+	cr_expect_eq(json_integer_value(json_object_get(oom, "peak_bytes")), 99);
+	cr_expect_eq(json_integer_value(json_object_get(oom, "kills")), 3);
+	cr_assert_eq(json_array_size(limits), 2);
+	cr_expect_str_eq(json_string_value(json_array_get(limits, 1)), "pids");
 	json_decref(doc);
 }
 

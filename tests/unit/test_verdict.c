@@ -11,6 +11,8 @@
 #define KILLED(sig) (sig)
 #define RAISED "{\"status\":\"error\",\"error\":{\"type\":\"ValueError\"}}"
 #define NO_MEMORY "{\"status\":\"error\",\"error\":{\"type\":\"MemoryError\"}}"
+#define OOM { .oom = 1, .oom_kills = 1 }
+#define REFUSED { .pids_refused = 7 }
 #define CLAIM(status) "{\"status\":\"" status "\"}"
 
 struct row {
@@ -20,7 +22,7 @@ struct row {
 	const char *claim;
 	/* expected */
 	enum aj_status status;
-	const char *limit;
+	const char *limit; /* limits_hit, joined by blanks; NULL for none */
 	int code;
 };
 
@@ -57,7 +59,7 @@ static const struct row rows[] = {
 	{ "timeout, SIGKILL seen", true, { .cause = AJ_CAUSE_TIMEOUT, .exited = true, .wait_status = KILLED(SIGKILL) }, NULL, AJ_STATUS_TIMEOUT, "wall_clock", 124 },
 	{ "timeout beats exit 0", false, { .cause = AJ_CAUSE_TIMEOUT, .exited = true }, NULL, AJ_STATUS_TIMEOUT, "wall_clock", 124 },
 	{ "timeout beats a claim", true, { .cause = AJ_CAUSE_TIMEOUT, .exited = true }, CLAIM("ok"), AJ_STATUS_TIMEOUT, "wall_clock", 124 },
-	{ "timeout beats oom", true, { .cause = AJ_CAUSE_TIMEOUT, .cgroup_oom_kills = 1 }, NULL, AJ_STATUS_TIMEOUT, "wall_clock", 124 },
+	{ "timeout beats oom", true, { .cause = AJ_CAUSE_TIMEOUT, .leaf = { .oom = 1, .oom_kills = 1 } }, NULL, AJ_STATUS_TIMEOUT, "wall_clock memory", 124 },
 	{ "timeout beats CPU time",
 	  true,
 	  { .cause = AJ_CAUSE_TIMEOUT, .exited = true, .wait_status = KILLED(SIGKILL), .usage = { .ru_utime = { 9, 0 } }, .cpu_limit_ms = 1000 },
@@ -69,7 +71,7 @@ static const struct row rows[] = {
 	{ "output", true, { .cause = AJ_CAUSE_OUTPUT }, NULL, AJ_STATUS_LIMIT, "output", 122 },
 	{ "output beats a claim", true, { .cause = AJ_CAUSE_OUTPUT, .exited = true }, CLAIM("ok"), AJ_STATUS_LIMIT, "output", 122 },
 	{ "output of a command", false, { .cause = AJ_CAUSE_OUTPUT, .exited = true, .wait_status = KILLED(SIGKILL) }, NULL, AJ_STATUS_LIMIT, "output", 122 },
-	{ "output beats oom", true, { .cause = AJ_CAUSE_OUTPUT, .cgroup_oom_kills = 3 }, NULL, AJ_STATUS_LIMIT, "output", 122 },
+	{ "output beats oom", true, { .cause = AJ_CAUSE_OUTPUT, .leaf = { .oom = 1, .oom_kills = 3 } }, NULL, AJ_STATUS_LIMIT, "output memory", 122 },
 
 	{ "Ctrl-C", true, { .cause = AJ_CAUSE_INTERRUPT, .interrupt_signal = SIGINT }, NULL, AJ_STATUS_SIGNAL, NULL, 130 },
 	{ "SIGTERM",
@@ -82,10 +84,10 @@ static const struct row rows[] = {
 	{ "protocol", true, { .cause = AJ_CAUSE_PROTOCOL, .protocol_why = "odd" }, NULL, AJ_STATUS_PROTOCOL_ERROR, NULL, 123 },
 	{ "protocol beats the claim before", true, { .cause = AJ_CAUSE_PROTOCOL, .exited = true }, CLAIM("ok"), AJ_STATUS_PROTOCOL_ERROR, NULL, 123 },
 
-	{ "oom", true, { .cgroup_oom_kills = 1, .exited = true, .wait_status = KILLED(SIGKILL) }, NULL, AJ_STATUS_OOM, "memory", 137 },
-	{ "oom, init too", true, { .cgroup_oom_kills = 2 }, NULL, AJ_STATUS_OOM, "memory", 137 },
-	{ "oom beats a claim", true, { .cgroup_oom_kills = 1, .exited = true }, CLAIM("ok"), AJ_STATUS_OOM, "memory", 137 },
-	{ "oom of a command", false, { .cgroup_oom_kills = 1, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_OOM, "memory", 137 },
+	{ "oom", true, { .leaf = { .oom = 1, .oom_kills = 1 }, .exited = true, .wait_status = KILLED(SIGKILL) }, NULL, AJ_STATUS_OOM, "memory", 137 },
+	{ "oom, init too", true, { .leaf = { .oom = 1, .oom_kills = 2 } }, NULL, AJ_STATUS_OOM, "memory", 137 },
+	{ "oom beats a claim", true, { .leaf = { .oom = 1, .oom_kills = 1 }, .exited = true }, CLAIM("ok"), AJ_STATUS_OOM, "memory", 137 },
+	{ "oom of a command", false, { .leaf = { .oom = 1, .oom_kills = 1 }, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_OOM, "memory", 137 },
 
 	{ "CPU time",
 	  true,
@@ -129,7 +131,66 @@ static const struct row rows[] = {
 	{ "lingered, killed", true, { .lingered = true, .exited = true, .wait_status = KILLED(SIGKILL) }, CLAIM("ok"), AJ_STATUS_OK, NULL, 0 },
 	{ "lingered after an error", true, { .lingered = true }, RAISED, AJ_STATUS_ERROR, NULL, 1 },
 	{ "lingered, too much output", true, { .cause = AJ_CAUSE_OUTPUT, .lingered = true }, CLAIM("ok"), AJ_STATUS_LIMIT, "output", 122 },
-	{ "lingered, oom", true, { .lingered = true, .cgroup_oom_kills = 1 }, CLAIM("ok"), AJ_STATUS_OOM, "memory", 137 },
+	{ "lingered, oom", true, { .lingered = true, .leaf = { .oom = 1, .oom_kills = 1 } }, CLAIM("ok"), AJ_STATUS_OOM, "memory", 137 },
+
+	/* memory: whichever process it was, and whatever the others did afterwards */
+	{ "oom of a child, exit 0", false, { .leaf = OOM, .exited = true }, NULL, AJ_STATUS_OOM, "memory", 137 },
+	{ "oom of a child, SIGTERM", false, { .leaf = OOM, .exited = true, .wait_status = KILLED(SIGTERM) }, NULL, AJ_STATUS_OOM, "memory", 137 },
+	{ "oom above the jail", false, { .leaf = { .oom_kills = 1 }, .exited = true, .wait_status = KILLED(SIGKILL) }, NULL, AJ_STATUS_OOM, NULL, 137 },
+	{ "at the limit, nobody killed", false, { .leaf = { .oom = 3 }, .exited = true }, NULL, AJ_STATUS_OK, NULL, 0 },
+	{ "at the limit, exit 137", false, { .leaf = { .oom = 3 }, .exited = true, .wait_status = EXIT(137) }, NULL, AJ_STATUS_ERROR, NULL, 137 },
+	{ "interrupt beats oom", true, { .cause = AJ_CAUSE_INTERRUPT, .interrupt_signal = SIGINT, .leaf = OOM }, NULL, AJ_STATUS_SIGNAL, "memory", 130 },
+	{ "protocol beats oom", true, { .cause = AJ_CAUSE_PROTOCOL, .leaf = OOM }, NULL, AJ_STATUS_PROTOCOL_ERROR, "memory", 123 },
+	{ "oom beats CPU time",
+	  false,
+	  { .leaf = OOM, .exited = true, .wait_status = KILLED(SIGXCPU), .usage = { .ru_utime = { 9, 0 } }, .cpu_limit_ms = 1000 },
+	  NULL,
+	  AJ_STATUS_OOM,
+	  "memory",
+	  137 },
+	{ "oom beats file size", false, { .leaf = OOM, .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_OOM, "memory", 137 },
+	{ "oom beats pids", false, { .leaf = { .oom = 1, .oom_kills = 2, .pids_refused = 9 }, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_OOM, "memory pids", 137 },
+
+	/* CPU time is the reaped processes', not the whole jail's: that of init and of others is no reason to die of */
+	{ "SIGKILL, the cgroup's time alone",
+	  false,
+	  { .exited = true, .wait_status = KILLED(SIGKILL), .leaf = { .knows_cpu = true, .cpu_us = 9000000 }, .cpu_limit_ms = 1000 },
+	  NULL,
+	  AJ_STATUS_SIGNAL,
+	  NULL,
+	  137 },
+	{ "CPU time used up, exit 0", false, { .exited = true, .usage = { .ru_utime = { 9, 0 } }, .cpu_limit_ms = 1000 }, NULL, AJ_STATUS_OK, NULL, 0 },
+	{ "CPU time beats pids",
+	  false,
+	  { .exited = true, .wait_status = KILLED(SIGXCPU), .usage = { .ru_utime = { 9, 0 } }, .cpu_limit_ms = 1000, .leaf = REFUSED },
+	  NULL,
+	  AJ_STATUS_TIMEOUT,
+	  "cpu_time pids",
+	  124 },
+
+	{ "file size", false, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_LIMIT, "file_size", 122 },
+	{ "file size of a snippet", true, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_LIMIT, "file_size", 122 },
+	{ "SIGXFSZ without a limit", false, { .exited = true, .wait_status = KILLED(SIGXFSZ) }, NULL, AJ_STATUS_SIGNAL, NULL, 128 + SIGXFSZ },
+	{ "exit code of SIGXFSZ", false, { .exited = true, .wait_status = EXIT(128 + SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_ERROR, NULL, 128 + SIGXFSZ },
+	{ "file size and full", false, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9, .full = "/tmp" }, NULL, AJ_STATUS_LIMIT, "file_size disk", 122 },
+
+	{ "processes refused, failed", false, { .leaf = REFUSED, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_LIMIT, "pids", 122 },
+	{ "processes refused, fine", false, { .leaf = REFUSED, .exited = true }, NULL, AJ_STATUS_OK, "pids", 0 },
+	{ "processes refused, signal", false, { .leaf = REFUSED, .exited = true, .wait_status = KILLED(SIGABRT) }, NULL, AJ_STATUS_SIGNAL, "pids", 134 },
+	{ "processes refused, timeout", false, { .cause = AJ_CAUSE_TIMEOUT, .leaf = REFUSED }, NULL, AJ_STATUS_TIMEOUT, "wall_clock pids", 124 },
+	{ "threads refused, raised", true, { .leaf = REFUSED, .exited = true }, RAISED, AJ_STATUS_LIMIT, "pids", 122 },
+	{ "threads refused, ok", true, { .leaf = REFUSED, .exited = true }, CLAIM("ok"), AJ_STATUS_OK, "pids", 0 },
+	{ "threads refused, no claim", true, { .leaf = REFUSED, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_LIMIT, "pids", 122 },
+	{ "threads refused, rejected", true, { .leaf = REFUSED, .exited = true }, CLAIM("rejected"), AJ_STATUS_REJECTED, "pids", 126 },
+	{ "threads refused, lingered", true, { .leaf = REFUSED, .lingered = true }, CLAIM("ok"), AJ_STATUS_OK, "pids", 0 },
+
+	{ "disk full, failed", false, { .full = "/tmp", .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_LIMIT, "disk", 122 },
+	{ "disk full, fine", false, { .full = "/tmp", .exited = true }, NULL, AJ_STATUS_OK, "disk", 0 },
+	{ "disk full, raised", true, { .full = "/tmp", .exited = true }, RAISED, AJ_STATUS_LIMIT, "disk", 122 },
+	{ "disk full, killed", false, { .full = "/dev/shm", .exited = true, .wait_status = KILLED(SIGTERM) }, NULL, AJ_STATUS_SIGNAL, "disk", 143 },
+	{ "disk full, timeout", false, { .full = "/tmp", .exited = true, .cause = AJ_CAUSE_TIMEOUT }, NULL, AJ_STATUS_TIMEOUT, "wall_clock disk", 124 },
+	{ "processes refused and full", false, { .leaf = REFUSED, .full = "/tmp", .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_LIMIT, "pids disk", 122 },
+	{ "MemoryError and full", true, { .full = "/tmp", .exited = true, .usage = { .ru_maxrss = 90 << 10 } }, NO_MEMORY, AJ_STATUS_OOM, "memory disk", 137 },
 };
 
 static const struct aj_plan plans[] = {
@@ -153,8 +214,10 @@ Test(verdict, facts_to_status)
 		judge(row, &r);
 		cr_expect_eq(r.status, row->status, "%s: %s (%s)", row->what, aj_status_name(r.status), r.reason);
 		cr_expect(r.reason[0], "%s: no reason", row->what);
-		cr_expect((!r.limit_hit && !row->limit) || (r.limit_hit && row->limit && strcmp(r.limit_hit, row->limit) == 0),
-		          "%s: limit %s", row->what, r.limit_hit ? r.limit_hit : "none");
+		char limits[100] = "";
+		for (size_t j = 0; j < r.limits_hit_count; j++)
+			sprintf(limits + strlen(limits), "%s%s", j ? " " : "", r.limits_hit[j]);
+		cr_expect_str_eq(limits, row->limit ? row->limit : "", "%s: limits hit `%s`", row->what, limits);
 		int code = aj_status_exit_code(&r, &plans[row->snippet]);
 		cr_expect_eq(code, row->code, "%s: exit code %d", row->what, code);
 		aj_result_free(&r);
@@ -171,7 +234,7 @@ Test(verdict, a_failed_set_up_beats_everything)
 		cr_expect_eq(r.status, AJ_STATUS_SETUP_ERROR, "%s: %s", rows[i].what, aj_status_name(r.status));
 		cr_expect_eq(aj_status_exit_code(&r, &plans[rows[i].snippet]), AJ_EXIT_NOT_FOUND);
 		cr_expect(strncmp(r.reason, "exec: ", 6) == 0, "%s", r.reason);
-		cr_expect_null(r.limit_hit, "%s", rows[i].what);
+		cr_expect_eq(r.limits_hit_count, 0, "%s", rows[i].what);
 		aj_result_free(&r);
 	}
 }
@@ -187,11 +250,42 @@ Test(verdict, usage)
 	cr_expect_eq(r.peak_memory_bytes, 2 << 20);
 	cr_expect(r.exit_code == 3 && r.signal == 0);
 	r = (struct aj_result){ 0 };
-	f.cgroup_peak_bytes = 5 << 20;
+	f.leaf.peak_bytes = 5 << 20;
 	f.wait_status = KILLED(SIGTERM);
 	aj_verdict(&f, &plans[false], &r);
 	cr_expect_eq(r.peak_memory_bytes, 5 << 20, "the cgroup counts all processes");
 	cr_expect(r.exit_code == -1 && r.signal == SIGTERM);
+}
+
+/* With a cgroup its counts go into the result, the orphans' included. */
+Test(verdict, usage_by_cgroup)
+{
+	struct aj_result r = { 0 };
+	struct aj_facts f = { .exited = true,
+		              .usage = { .ru_utime = { 1, 0 } },
+		              .leaf = { .knows_cpu = true, .cpu_us = 0, .knows_io = true, .io_read_bytes = 5 } };
+	aj_verdict(&f, &plans[false], &r);
+	cr_expect_eq(r.cpu_us, 0, "0 is an answer too");
+	cr_expect(r.leaf.knows_io && r.leaf.io_read_bytes == 5 && !r.leaf.knows_throttling);
+}
+
+Test(verdict, reasons_say_what_was_seen)
+{
+	static const struct {
+		struct aj_facts facts;
+		const char *says, *says_not;
+	} table[] = {
+		{ { .leaf = { .oom = 1, .oom_kills = 2 } }, "memory limit of 104857600 bytes reached: the kernel killed the jail (2 kills)", "above" },
+		{ { .leaf = { .oom_kills = 2 } }, "above the jail", "limit of" },
+		{ { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 77 }, "limit of 77 bytes for a file", "reached" },
+		{ { .exited = true, .wait_status = EXIT(1), .leaf = REFUSED, .pids_limit = 8 }, "process limit of 8 reached: the kernel refused 7", "exit code" },
+		{ { .exited = true, .wait_status = EXIT(1), .full = "/dev/shm" }, "`/dev/shm` is full", "exit code" },
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct aj_result r = { 0 };
+		aj_verdict(&table[i].facts, &plans[false], &r);
+		cr_expect(strstr(r.reason, table[i].says) && !strstr(r.reason, table[i].says_not), "row %zu: %s", i, r.reason);
+	}
 }
 
 /* A MemoryError under a cgroup that saw no kill is the snippet's own affair. */

@@ -1,0 +1,83 @@
+/* Has this process moved to a scope of its own by agentjail-scope, the one program that ours ever starts outside of a jail.
+ * It looks for it beside the program only, never waits longer than its limit, and talks to no bus itself. */
+#include "cli/scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/paths.h"
+
+enum { LIMIT_US = 5000000 };
+
+/* stdin is /dev/null, stdout and stderr our pipe. 0 or an errno. */
+static int start(const char *program, int out, pid_t *ret_pid, struct aj_arena *arena)
+{
+	extern char **environ;
+	char *argv[] = { aj_strdup(arena, program), aj_printf(arena, "%d", getpid()), NULL };
+	posix_spawn_file_actions_t files;
+	int r = posix_spawn_file_actions_init(&files);
+	if (r)
+		return r;
+	if (!(r = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0)) &&
+	    !(r = posix_spawn_file_actions_adddup2(&files, out, 1)) && !(r = posix_spawn_file_actions_adddup2(&files, out, 2)))
+		r = posix_spawn(ret_pid, program, &files, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	return r;
+}
+
+/* All that it says until it closes its end; false when the time is over. */
+static bool read_until(int fd, int64_t until_us, char *out, size_t out_bytes)
+{
+	size_t have = 0;
+	for (;;) {
+		int64_t left_us = until_us - aj_now_us();
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		out[have] = '\0';
+		if (left_us <= 0)
+			return false;
+		if (poll(&p, 1, (int)(left_us / 1000) + 1) <= 0)
+			continue;
+		char chunk[512];
+		ssize_t n = read(fd, chunk, sizeof chunk);
+		if (n <= 0)
+			return n == 0 || errno != EINTR;
+		size_t keep = have + (size_t)n < out_bytes ? (size_t)n : out_bytes - 1 - have;
+		memcpy(out + have, chunk, keep);
+		have += keep;
+	}
+}
+
+const char *aj_scope_enter(struct aj_arena *arena)
+{
+	char said[200];
+	int ends[2], status = 0, errnum;
+	pid_t pid;
+	const char *program = aj_find_helper("agentjail-scope", arena);
+	if (!program)
+		return "the helper agentjail-scope is not beside the program (it is built where libsystemd's headers are: libsystemd-dev)";
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return aj_printf(arena, "no pipe: %s", strerror(errno));
+	cleanup_fd int from = ends[0], to = ends[1];
+	if ((errnum = start(program, to, &pid, arena)))
+		return aj_printf(arena, "%s: %s", program, strerror(errnum));
+	aj_close(&to);
+	bool in_time = read_until(from, aj_now_us() + LIMIT_US, said, sizeof said);
+	/* Also when it has closed its end: whoever does that and stays is not waited for. */
+	if (!in_time)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	said[strcspn(said, "\n")] = '\0';
+	if (!in_time)
+		return aj_printf(arena, "no answer within %d s", LIMIT_US / 1000000);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return NULL;
+	return aj_printf(arena, "%s", *said ? said : "agentjail-scope failed without a word");
+}

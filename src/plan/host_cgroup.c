@@ -1,0 +1,108 @@
+/* Looks for a cgroup v2 directory below which this user may make leaves: our own, or the nearest one above it.
+ * It changes nothing, and takes none that belongs to systemd or holds processes that are not ours to move. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "plan/host.h"
+
+unsigned aj_host_controllers(const char *dir)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} known[] = { { "memory", AJ_CGROUP_MEMORY }, { "pids", AJ_CGROUP_PIDS }, { "cpu", AJ_CGROUP_CPU } };
+	char path[4200], text[512];
+	snprintf(path, sizeof path, "%s/cgroup.controllers", dir);
+	if (aj_read_text(path, text, sizeof text) < 0)
+		return 0;
+	unsigned bits = 0;
+	for (char *save = NULL, *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+			if (strcmp(word, known[i].name) == 0)
+				bits |= known[i].bit;
+	return bits;
+}
+
+static bool may_write(struct aj_arena *arena, const char *dir)
+{
+	/* cgroup.procs: the kernel asks for it in the common ancestor when a process is born into a leaf from beside it. */
+	return access(dir, W_OK) == 0 && access(aj_printf(arena, "%s/cgroup.procs", dir), W_OK) == 0 &&
+	       access(aj_printf(arena, "%s/cgroup.subtree_control", dir), W_OK) == 0;
+}
+
+/* What keeps us from making leaves in `dir`, NULL when nothing does. `own`: we are in it ourselves. */
+static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
+{
+	char type[32], procs[64], self[16] = "";
+	const char *name = own ? aj_printf(arena, "our cgroup %s", dir) : dir;
+	if (!(aj_host_controllers(dir) & (AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS)))
+		return aj_printf(arena, "%s has neither the memory nor the pids controller (cgroup v1 or hybrid host, or not delegated)",
+		                 own ? "our cgroup" : dir);
+	if (!may_write(arena, dir))
+		return aj_printf(arena, "%s is not delegated to this user", name);
+	/* A cgroup with controllers for its children may hold no process. Ourselves we can move to a leaf, others not. Only
+	 * the root of the hierarchy, which has no type, is exempt; being above us does not make it ours. */
+	if (aj_read_text(aj_printf(arena, "%s/cgroup.type", dir), type, sizeof type) < 0)
+		return own ? NULL : "the hierarchy's root is the system's";
+	if (strcmp(type, "domain\n") != 0)
+		return aj_printf(arena, "%s is a cgroup for threads, where no jail can be born", name);
+	if (own)
+		snprintf(self, sizeof self, "%d\n", getpid());
+	if (aj_read_text(aj_printf(arena, "%s/cgroup.procs", dir), procs, sizeof procs) < 0 || strcmp(procs, self) != 0)
+		return aj_printf(arena, "other processes are in %s, so its children can have no controllers", name);
+	return NULL;
+}
+
+/* systemd hands out services and scopes, never slices: in one that it may write, a user's own systemd switches controllers on and
+ * off as it sees fit, and a limit would go without a word. Nothing above a slice is ours either. */
+static bool is_slice(const char *dir)
+{
+	size_t bytes = strlen(dir);
+	return bytes > 6 && strcmp(dir + bytes - 6, ".slice") == 0;
+}
+
+/* The line of the v2 hierarchy in /proc/self/cgroup, cut to its path; NULL without one. */
+static const char *own_path(char *text)
+{
+	char *line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+	if (!line)
+		return NULL;
+	line += *line == '\n';
+	line[strcspn(line, "\n")] = '\0';
+	return line + 3;
+}
+
+void aj_host_find_cgroup(struct aj_host *host, struct aj_arena *arena, const char *root, const char *path)
+{
+	char text[4096];
+	host->cgroup = NULL;
+	host->cgroup_controllers = 0;
+	host->cgroup_why = "this process is in no cgroup v2 (the host uses cgroup v1)";
+	if (!path && (aj_read_text("/proc/self/cgroup", text, sizeof text) < 0 || !(path = own_path(text))))
+		return;
+	if (!root)
+		root = access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
+	if (strncmp(path, "/..", 3) == 0) {
+		host->cgroup_why = "our cgroup is outside of the part of the hierarchy that is shown here";
+		return;
+	}
+	char *dir = aj_printf(arena, "%s%s", root, strcmp(path, "/") == 0 ? "" : path);
+	for (bool own = true;; own = false) {
+		const char *why = obstacle(arena, dir, own);
+		if (!why) {
+			host->cgroup = aj_strdup(arena, dir);
+			host->cgroup_controllers = aj_host_controllers(dir);
+			host->cgroup_why = NULL;
+			return;
+		}
+		if (own)
+			host->cgroup_why = why;
+		if (strlen(dir) <= strlen(root))
+			return;
+		*strrchr(dir, '/') = '\0';
+		if (is_slice(dir))
+			return;
+	}
+}

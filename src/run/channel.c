@@ -1,0 +1,168 @@
+/* Feeds a snippet's runner and takes its one answer, each message only in the state that allows it.
+ * It believes nothing: that the runner is armed the kernel must say, and a claim is checked for its shape. */
+#include "run/channel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "run/attest.h"
+#include "run/wire.h"
+#include "sandbox/seccomp.h"
+
+static unsigned fail_setup(struct aj_channel *c, const char *step, const char *cause)
+{
+	aj_fail(&c->result->setup, AJ_EXIT_SETUP, step, 0, "%s", cause);
+	return AJ_CHANNEL_FAILED;
+}
+
+static void advise_rootfs(struct aj_result *result)
+{
+	aj_advise(&result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+}
+
+unsigned aj_channel_open(struct aj_channel *c, int *fd, const struct aj_plan *plan, const struct aj_policy *policy,
+                         const struct aj_request *request, struct aj_result *result)
+{
+	*c = (struct aj_channel){ .fd = fd, .result = result, .inbox.cap_bytes = plan->result_bytes };
+	if (*fd < 0)
+		return 0;
+	int on = 1;
+	setsockopt(*fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+	aj_wire_arm(&c->outbox, plan);
+	unsigned found = aj_wire_request(&c->request, plan, policy, request, &result->setup) < 0 ? AJ_CHANNEL_FAILED : 0;
+	const struct aj_filter *filters[AJ_FILTERS_MAX];
+	int own = aj_attest_own_filters();
+	if (own < 0)
+		return fail_setup(c, "attest", "the kernel does not count our own system call filters in /proc/self/status");
+	c->filters = (size_t)own + aj_filter_list(plan->profile, plan->network, plan->deny, filters);
+	return found;
+}
+
+bool aj_channel_writing(const struct aj_channel *c)
+{
+	return c->outbox.sent < c->outbox.bytes;
+}
+
+void aj_channel_write(struct aj_channel *c)
+{
+	struct aj_buffer *b = &c->outbox;
+	ssize_t n = send(*c->fd, b->data + b->sent, b->bytes - b->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		aj_close(c->fd); /* it died; its end will tell why */
+	if (n > 0)
+		b->sent += (size_t)n;
+}
+
+/* The runner says that it is armed; the kernel is asked whether that is so, before a byte of code is handed over. */
+static unsigned on_armed(struct aj_channel *c, pid_t sender)
+{
+	const char *wrong = aj_channel_writing(c) ? "the runner says that it is armed before it was sent its filters"
+	                                          : aj_attest(sender, c->filters);
+	if (wrong)
+		return fail_setup(c, "attest", wrong);
+	c->armed = true;
+	free(c->outbox.data);
+	c->outbox = c->request;
+	c->request = (struct aj_buffer){ 0 };
+	return 0;
+}
+
+/* What the jail wrote may be quoted in a reason, but nothing but plain characters gets there. */
+static void quote(char *out, size_t out_bytes, const char *text)
+{
+	char *at = out;
+	for (; *text && at < out + out_bytes - 1; text++)
+		*at++ = (char)(*text >= ' ' && *text < 0x7f ? *text : '?');
+	*at = '\0';
+}
+
+static unsigned broken(struct aj_channel *c, const char *why)
+{
+	quote(c->why, sizeof c->why, why);
+	c->broken = true;
+	json_decref(c->result->claim); /* nothing of what such a jail said is passed on */
+	c->result->claim = NULL;
+	return AJ_CHANNEL_BROKEN;
+}
+
+static unsigned on_frame(struct aj_channel *c, pid_t sender)
+{
+	char why[160] = "a message out of order";
+	if (c->inbox.kind == AJ_FRAME_ARMED && !c->armed)
+		return on_armed(c, sender);
+	if (c->inbox.kind == AJ_FRAME_FAILED && !c->armed) {
+		char said[160];
+		quote(said, sizeof said, c->inbox.body);
+		fail_setup(c, "runner", said);
+		advise_rootfs(c->result);
+		return AJ_CHANNEL_FAILED;
+	}
+	if (c->inbox.kind == AJ_FRAME_STARTED && c->armed && !c->started && !c->answered) {
+		c->started = true;
+		return 0;
+	}
+	if (c->inbox.kind == AJ_FRAME_RESULT && c->armed && !c->answered &&
+	    (c->result->claim = aj_claim_parse(c->inbox.body, c->inbox.body_bytes, why, sizeof why))) {
+		c->answered = true;
+		if (c->started && strcmp(aj_claim_status(c->result->claim), "rejected") == 0)
+			return AJ_CHANNEL_ANSWERED | broken(c, "`rejected` after the code was started");
+		return AJ_CHANNEL_ANSWERED;
+	}
+	return broken(c, why);
+}
+
+unsigned aj_channel_read(struct aj_channel *c)
+{
+	static char chunk[65536];
+	union {
+		char data[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} space;
+	struct iovec iov = { chunk, sizeof chunk };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
+	ssize_t n = recvmsg(*c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		aj_close(c->fd);
+		return 0;
+	}
+	pid_t sender = 0;
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_CREDENTIALS) {
+		struct ucred cred;
+		memcpy(&cred, CMSG_DATA(head), sizeof cred);
+		sender = cred.pid;
+	}
+	unsigned found = 0;
+	for (ssize_t at = 0; at < n && !c->broken;) {
+		bool done;
+		long used = aj_frame_feed(&c->inbox, chunk + at, (size_t)(n - at), &done);
+		if (used < 0)
+			return found | broken(c, "larger than a result may be");
+		at += used;
+		if (done) {
+			found |= on_frame(c, sender);
+			aj_frame_next(&c->inbox);
+		}
+	}
+	return found;
+}
+
+void aj_channel_ended(struct aj_channel *c)
+{
+	if (c->armed)
+		return;
+	fail_setup(c, "runner", "Python ended before the runner had installed the filter; no code was handed over");
+	advise_rootfs(c->result);
+}
+
+void aj_channel_free(struct aj_channel *c)
+{
+	aj_frame_next(&c->inbox);
+	free(c->outbox.data);
+	free(c->request.data);
+}
