@@ -1,4 +1,5 @@
-/* Build-time tool: prints the compiled filter of every profile and network, and of every group that can be denied, as C.
+/* Build-time tool: prints the compiled filter of every profile and network, of every group that can be denied, and the names of
+ * what they refuse, as C.
  * It is not part of the launcher and runs with the builder's rights only. */
 #include <stdio.h>
 
@@ -25,6 +26,41 @@ static int print_filter(const char *kind, int a, int b, int count, const struct 
 	return 0;
 }
 
+static struct {
+	int nr;
+	const char *name;
+} refused[512];
+static size_t refused_count;
+
+static int note_refused(const struct aj_syscall *row, void *data)
+{
+	(void)data;
+	int nr = row->errnum ? aj_filter_call_number(row->name) : -1;
+	for (size_t i = 0; i < refused_count; i++)
+		if (refused[i].nr == nr)
+			return 0;
+	if (nr < 0) /* exists on other architectures only */
+		return 0;
+	refused[refused_count].nr = nr;
+	refused[refused_count++].name = row->name;
+	return refused_count == sizeof refused / sizeof *refused;
+}
+
+static int print_names(void)
+{
+	int full = 0;
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++)
+			full |= aj_syscalls_each((enum aj_profile)p, (enum aj_network)n, note_refused, NULL);
+	for (int g = 0; g < AJ_DENY_GROUPS; g++)
+		full |= aj_syscalls_denied_each(1ULL << g, note_refused, NULL);
+	printf("const char *aj_filter_call_name(int nr)\n{\n\tswitch (nr) {\n");
+	for (size_t i = 0; i < refused_count; i++)
+		printf("\tcase %d:\n\t\treturn \"%s\";\n", refused[i].nr, refused[i].name);
+	printf("\t}\n\treturn NULL;\n}\n");
+	return full;
+}
+
 int main(void)
 {
 	struct aj_error err = { 0 };
@@ -47,6 +83,6 @@ int main(void)
 	printf("};\n\nconst struct aj_filter *aj_filter_ready(enum aj_profile profile, enum aj_network network)\n"
 	       "{\n\treturn &ready[profile][network];\n}\n\n"
 	       "const struct aj_filter *aj_filter_denied(uint64_t group)\n"
-	       "{\n\treturn &denied[__builtin_ctzll(group)];\n}\n");
-	return 0;
+	       "{\n\treturn &denied[__builtin_ctzll(group)];\n}\n\n");
+	return print_names();
 }

@@ -18,10 +18,10 @@
 #include "base/frame.h"
 #include "run/attest.h"
 #include "run/verdict.h"
+#include "run/violations.h"
 #include "run/wire.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
-#include "sandbox/seccomp.h"
 
 /* A runner that has sent its result has this long to leave by itself. */
 enum { LEAVE_US = 200000 };
@@ -43,6 +43,7 @@ struct watch {
 	struct aj_buffer request_frame; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
 	size_t filters;                /* that the kernel must confirm: the plan's, and those that we run under ourselves */
+	int listener_fd;               /* reports what the filter refuses; -1: nobody listens */
 	bool armed, started, answered; /* the runner's states, in this order */
 	int64_t deadline_us;           /* INT64_MAX: none */
 };
@@ -70,7 +71,9 @@ static void fail_setup(struct watch *w, const char *step, const char *cause)
 static void on_report(struct watch *w)
 {
 	struct aj_msg msg;
-	int r = aj_msg_recv(w->jail->report_fd, &msg, MSG_DONTWAIT);
+	int fd, r = aj_msg_recv_fd(w->jail->report_fd, &msg, MSG_DONTWAIT, &fd);
+	if (fd >= 0)
+		aj_violations_listen(&w->result->violations, &w->listener_fd, fd, r > 0 && msg.kind == AJ_MSG_LISTENER && !w->plan->snippet);
 	/* Init died with a message of ours unread: that error comes once, before what it had sent. */
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return;
@@ -86,6 +89,8 @@ static void on_report(struct watch *w)
 		return;
 	case AJ_MSG_NOTE:
 		snprintf(w->result->note, sizeof w->result->note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
+		return;
+	case AJ_MSG_LISTENER:
 		return;
 	case AJ_MSG_EXITED:
 		w->facts.exited = true;
@@ -158,6 +163,8 @@ static void on_frame(struct watch *w, pid_t sender)
 	char why[160] = "a message out of order";
 	if (w->inbox.kind == AJ_FRAME_ARMED && !w->armed) {
 		on_armed(w, sender);
+	} else if (w->inbox.kind == AJ_FRAME_LISTENER && !w->armed && w->listener_fd >= 0) {
+		; /* it came with this message */
 	} else if (w->inbox.kind == AJ_FRAME_FAILED && !w->armed) {
 		char said[160];
 		quote(said, sizeof said, w->inbox.body);
@@ -183,7 +190,7 @@ static void on_control(struct watch *w)
 {
 	static char chunk[65536];
 	union {
-		char data[CMSG_SPACE(sizeof(struct ucred))];
+		char data[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} space;
 	struct iovec iov = { chunk, sizeof chunk };
@@ -195,6 +202,9 @@ static void on_control(struct watch *w)
 		aj_close(&w->jail->control_fd);
 		return;
 	}
+	int fd = aj_msg_fd(&msg);
+	if (fd >= 0)
+		aj_violations_listen(&w->result->violations, &w->listener_fd, fd, !w->armed);
 	pid_t sender = 0;
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
@@ -273,6 +283,7 @@ static void loop(struct watch *w, int signal_fd)
 			{ .fd = jail->stdout_fd, .events = POLLIN },
 			{ .fd = jail->stderr_fd, .events = POLLIN },
 			{ .fd = signal_fd, .events = POLLIN },
+			{ .fd = w->listener_fd, .events = POLLIN },
 		};
 		int ready = poll(fds, sizeof fds / sizeof *fds, timeout_ms(w));
 		if (ready < 0 && errno != EINTR)
@@ -294,6 +305,8 @@ static void loop(struct watch *w, int signal_fd)
 			on_output(w, &jail->stderr_fd, 2);
 		if (fds[5].revents)
 			on_signal(w, signal_fd);
+		if (fds[6].revents)
+			aj_violations_answer(&w->result->violations, w->plan, &w->listener_fd);
 		if (fds[0].revents)
 			return;
 		if (w->deadline_us != INT64_MAX && aj_now_us() >= w->deadline_us)
@@ -345,6 +358,7 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 		           .output = output,
 		           .output_arg = output_arg,
 		           .result = ret,
+		           .listener_fd = -1,
 		           .deadline_us = INT64_MAX };
 	w.facts.cpu_limit_ms = policy->cpu_ms;
 	w.inbox.cap_bytes = plan->result_bytes;
@@ -359,16 +373,16 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 		aj_wire_arm(&w.outbox, plan);
 		if (aj_wire_request(&w.request_frame, plan, policy, request, &ret->setup) < 0)
 			aj_jail_kill(jail);
-		const struct aj_filter *filters[AJ_FILTERS_MAX];
 		int own = aj_attest_own_filters();
 		if (own < 0)
 			fail_setup(&w, "attest", "the kernel does not count our own system call filters in /proc/self/status");
-		w.filters = (size_t)own + aj_filter_list(plan->profile, plan->network, plan->deny, filters);
+		w.filters = (size_t)own + 1;
 	}
 	if (signal_fd < 0)
 		fail_setup(&w, "watch", "signals cannot be watched");
 	loop(&w, signal_fd);
 	drain(&w);
+	aj_close(&w.listener_fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	aj_cgroup_usage(jail->cgroup, &w.facts.cgroup_peak_bytes, &w.facts.cgroup_oom_kills);
 	if (jail->init_pidfd >= 0 && plan->snippet && !w.armed && w.facts.cause == AJ_CAUSE_NONE && !ret->setup.exit_code) {

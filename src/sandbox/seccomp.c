@@ -63,6 +63,11 @@ int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct s
 	return finish(ctx, r, out, room, err);
 }
 
+int aj_filter_call_number(const char *name)
+{
+	return seccomp_syscall_resolve_name(name);
+}
+
 int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	scmp_filter_ctx ctx;
