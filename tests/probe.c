@@ -900,7 +900,11 @@ static int v_marked(int argc, char **argv)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof code / sizeof *code, code };
-	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+	/* An error beats a report. With a listener here there can be none below, so refusals are errors there, too. */
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return 125;
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (fd < 0 ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 : fcntl((int)fd, F_SETFD, 0) < 0)
 		return 125;
 	execvp(argv[1], argv + 1);
 	return 127;
@@ -1278,9 +1282,10 @@ static int play_runner(void)
 		filter_bytes[walls] = bytes;
 	}
 	lie_before_armed(evil);
-	/* `one-more` installs it twice. */
-	if (strcmp(evil, "one-more") == 0)
-		install_filter(filters[0], filter_bytes[0]);
+	if (strcmp(evil, "one-more") == 0) { /* one that allows everything */
+		struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+		install_filter((char *)&allow, sizeof allow);
+	}
 	if (strcmp(evil, "kept-listener") == 0) {
 		keep_listener(filters[0], filter_bytes[0]);
 		walls = 0;

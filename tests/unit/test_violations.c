@@ -263,7 +263,7 @@ Test(violations, a_supervisor_that_is_gone_is_an_error)
 	if (child == 0) {
 		static const struct aj_msg msg = { .kind = AJ_MSG_LISTENER };
 		struct aj_error err = { 0 };
-		close(ends[0]);
+		shutdown(ends[1], SHUT_RDWR);
 		REQUIRE(40, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 		REQUIRE(41, aj_filter_install_reported(&plain, aj_filter_may_send(plan.profile, plan.deny), ends[1], &msg,
 		                                       sizeof msg, &err) == -1);
