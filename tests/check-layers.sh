@@ -39,17 +39,19 @@ owner sys/statvfs.h     sandbox/mask.c sandbox/init.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c
 owner linux/sched.h     sandbox/launch.c
-owner linux/seccomp.h   sandbox/filter.c
+owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
+owner linux/futex.h     sandbox/filter.c
+owner sys/ioctl.h       sandbox/notice.c
 owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c
 owner sys/prctl.h       sandbox/caps.c sandbox/child.c
 owner grp.h             sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/watch.c run/channel.c run/datagram.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/watch.c run/channel.c run/datagram.c
 owner sys/un.h          run/datagram.c
 owner sys/file.h        run/chain.c
 owner sys/signalfd.h    run/watch.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c policy/source.c
-owner sched.h           plan/build.c plan/dump.c
+owner sched.h           plan/build.c plan/dump.c sandbox/filter.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c
 owner sha2.h            base/hash.c
@@ -74,7 +76,9 @@ word open_tree()                   sandbox/mount.c sandbox/mask.c
 word mount_setattr()               sandbox/mount.c sandbox/mask.c
 word fork()                        sandbox/child.c
 word vfork()
-word clone()
+word clone()                       sandbox/filter.c
+# A reported call is never let through: this flag of the kernel would.
+word SECCOMP_USER_NOTIF_FLAG_CONTINUE
 word unshare()
 word setns()
 word execv()

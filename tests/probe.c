@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -28,6 +29,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -506,6 +508,89 @@ static int v_trace(int argc, char **argv)
 	return 0;
 }
 
+/* --- refused calls that somebody counts --- */
+
+/* COUNT [PROCESSES]: ptrace, so often by each. */
+static int v_denied(int argc, char **argv)
+{
+	long count = argc > 1 ? number(argv[1]) : 1, processes = argc > 2 ? number(argv[2]) : 1;
+	for (long i = 0; i < processes; i++)
+		if (i == processes - 1 || fork() == 0) {
+			long same = 0;
+			while (same < count && syscall(SYS_ptrace, 0, 0, 0, 0) < 0 && errno == EPERM)
+				same++;
+			if (i == processes - 1)
+				printf("EPERM %ld\n", same);
+			else
+				_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+static void on_tick(int sig)
+{
+	(void)sig;
+}
+
+/* COUNT: refused calls while signals arrive all the time. */
+static int v_interrupted(int argc, char **argv)
+{
+	struct sigaction act = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
+	struct itimerval often = { { 0, 50 }, { 0, 50 } };
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	return v_denied(argc, argv);
+}
+
+/* COUNT: threads in the middle of refused calls when their process is killed, again and again. */
+static void *call_on(void *arg)
+{
+	for (;;)
+		syscall(SYS_ptrace, 0, 0, 0, 0);
+	return arg;
+}
+static int v_torn(int argc, char **argv)
+{
+	for (long i = argc > 1 ? number(argv[1]) : 1; i > 0; i--) {
+		pid_t child = fork();
+		if (child == 0) {
+			pthread_t thread;
+			for (int t = 0; t < 4; t++)
+				pthread_create(&thread, NULL, call_on, NULL);
+			usleep(300);
+			kill(getpid(), SIGKILL);
+		}
+		waitpid(child, NULL, 0);
+	}
+	printf("torn OK\n");
+	return 0;
+}
+
+/* Is any descriptor a listener? Then a listener of its own, and a filter that reports without one. */
+static int v_listener(int argc, char **argv)
+{
+	struct sock_filter notify[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof notify / sizeof *notify, notify };
+	uint64_t id = 0;
+	(void)argc, (void)argv;
+	for (int fd = 0; fd < 65536; fd++)
+		if (fcntl(fd, F_GETFD) >= 0 && ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0 && errno == ENOENT)
+			printf("fd %d listens\n", fd);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	printf("own-listener %s\n", outcome(fd));
+	printf("own-filter %s\n", outcome(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)));
+	printf("ptrace %s\n", fd < 0 ? outcome(syscall(SYS_ptrace, 0, 0, 0, 0)) : "");
+	return 0;
+}
+
 static int v_kill_init(int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -850,7 +935,11 @@ static int v_marked(int argc, char **argv)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof code / sizeof *code, code };
-	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+	/* An error beats a report. With a listener here there can be none below, so refusals are errors there, too. */
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return 125;
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (fd < 0 ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 : fcntl((int)fd, F_SETFD, 0) < 0)
 		return 125;
 	execvp(argv[1], argv + 1);
 	return 127;
@@ -890,6 +979,10 @@ static const struct verb {
 	{ "nodes", v_nodes, true },
 	{ "rlimit-raise", v_rlimit_raise, true },
 	{ "trace", v_trace, false },
+	{ "denied", v_denied, true },
+	{ "interrupted", v_interrupted, true },
+	{ "torn", v_torn, true },
+	{ "listener", v_listener, false },
 	{ "kill-init", v_kill_init, true },
 	{ "handle", v_handle, false },
 	{ "tcp", v_tcp, false },
@@ -1120,6 +1213,20 @@ static void lie_about_result(const char *evil)
 	}
 }
 
+/* Sends a descriptor with a frame, as a listener would come. */
+static void put_descriptor(int fd)
+{
+	unsigned char head[5] = { 0, 0, 0, 0, 'L' };
+	char space[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = { 0 };
+	struct iovec iov = { head, sizeof head };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd) };
+	memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	if (sendmsg(CONTROL_FD, &msg, 0) != sizeof head)
+		_exit(92);
+}
+
 static void lie_before_armed(const char *evil)
 {
 	if (strcmp(evil, "unfiltered") == 0) {
@@ -1137,6 +1244,13 @@ static void lie_before_armed(const char *evil)
 	}
 	if (strcmp(evil, "impatient") == 0) { /* says so before it has read what it was sent */
 		put_frame('A', "");
+		sleep(600);
+	}
+	if (strcmp(evil, "no-listener") == 0 || strcmp(evil, "false-listener") == 0) {
+		if (strcmp(evil, "no-listener") == 0)
+			put_frame('L', "");
+		else
+			put_descriptor(1);
 		sleep(600);
 	}
 	if (strcmp(evil, "garbage") == 0) {
@@ -1161,6 +1275,31 @@ static void lie_before_armed(const char *evil)
 	}
 }
 
+/* Installs the filter with its refusals reported, and hands the listener on; but another process, which has no filter, keeps
+ * it and takes away what it can, while this one calls without end. */
+static void keep_listener(char *filter, size_t bytes)
+{
+	struct sock_fprog program = { (unsigned short)(bytes / sizeof(struct sock_filter)), (struct sock_filter *)filter };
+	int numbers[2];
+	for (size_t i = 0; i < program.len; i++)
+		if (program.filter[i].code == BPF_RET && program.filter[i].k == (SECCOMP_RET_ERRNO | EPERM))
+			program.filter[i].k = SECCOMP_RET_USER_NOTIF;
+	if (pipe(numbers) < 0)
+		_exit(92);
+	if (syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0) == 0) {
+		int fd;
+		if (read(numbers[0], &fd, sizeof fd) == sizeof fd)
+			put_descriptor(fd);
+		for (struct seccomp_notif call;; memset(&call, 0, sizeof call))
+			ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &call);
+	}
+	int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (fd < 0 || write(numbers[1], &fd, sizeof fd) != sizeof fd)
+		_exit(92);
+	for (volatile long i = 0; i < 200000000; i++) /* until it was sent */
+		;
+}
+
 static int play_runner(void)
 {
 	size_t filter_bytes[16], bytes;
@@ -1180,10 +1319,15 @@ static int play_runner(void)
 		filter_bytes[walls] = bytes;
 	}
 	lie_before_armed(evil);
-	/* `last-only` leaves the denied groups out; `one-more` installs one of them twice. */
-	if (strcmp(evil, "one-more") == 0)
-		install_filter(filters[0], filter_bytes[0]);
-	for (int i = strcmp(evil, "last-only") == 0 ? walls - 1 : 0; i < walls; i++)
+	if (strcmp(evil, "one-more") == 0) { /* one that allows everything */
+		struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+		install_filter((char *)&allow, sizeof allow);
+	}
+	if (strcmp(evil, "kept-listener") == 0) {
+		keep_listener(filters[0], filter_bytes[0]);
+		walls = 0;
+	}
+	for (int i = 0; i < walls; i++)
 		install_filter(filters[i], filter_bytes[i]);
 	put_frame('A', "");
 	char *code = code_of(take_frame('Q', &bytes));

@@ -9,9 +9,11 @@ enum { AJ_FRAME_HEADER = 5 };
 
 /* Kinds on a snippet's control socket. */
 enum aj_frame_kind {
-	AJ_FRAME_FILTER = 'F',  /* to the guest: BPF instructions; one frame or several, installed in their order */
+	AJ_FRAME_FILTER = 'F',  /* to the guest: BPF instructions */
 	AJ_FRAME_PRELOAD = 'P', /* to the guest: module names, one a line */
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed */
+	/* From the guest, empty, before it is armed and with a descriptor: what the filter refuses is reported there. */
+	AJ_FRAME_LISTENER = 'L',
 	AJ_FRAME_ARMED = 'A',   /* from the guest: the filter stands, no code was read yet */
 	AJ_FRAME_FAILED = 'E',  /* from the guest: the runner could not start, text */
 	AJ_FRAME_STARTED = 'S', /* from the guest: checked, the code runs from here on, so `rejected` can no longer be */

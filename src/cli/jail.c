@@ -117,6 +117,8 @@ int aj_jail_and_report(struct aj_options *o)
 	} else if (result.status != AJ_STATUS_OK && result.status != AJ_STATUS_ERROR && result.status != AJ_STATUS_SIGNAL) {
 		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result.status), result.reason);
 	}
+	if (!o->json && result.status != AJ_STATUS_OK)
+		aj_show_violations(&result);
 	if (show.failed) {
 		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
 		code = aj_print_error(&err);

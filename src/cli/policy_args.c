@@ -5,6 +5,7 @@
 
 #include "cli/findings.h"
 #include "cli/policy.h"
+#include "plan/syscalls.h"
 #include "policy/bind.h"
 
 typedef const char *set_fn(struct aj_policy_args *args, const char *value);

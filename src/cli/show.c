@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 
+enum { MOST_VIOLATIONS = 10 };
+
 int aj_print_error(const struct aj_error *err)
 {
 	char text[600];
@@ -138,4 +140,12 @@ void aj_show_result(struct aj_show *show, const struct aj_result *r)
 	put_text(show, 2, ": ");
 	put_text(show, 2, r->reason);
 	put_text(show, 2, "\n");
+}
+
+void aj_show_violations(const struct aj_result *r)
+{
+	const struct aj_violations *v = &r->violations;
+	for (size_t i = 0; i < v->count && i < MOST_VIOLATIONS; i++)
+		fprintf(stderr, "agentjail: refused by the kernel: %s x%lu (%s)\n", v->items[i].row->name, v->items[i].count,
+		        v->items[i].row->why);
 }

@@ -14,4 +14,6 @@ void aj_show_init(struct aj_show *show, const struct aj_plan *plan);
 void aj_show_output(int fd, const char *data, size_t bytes, void *arg);
 
 /* What was not shown yet: the tail of long output, the value, the error with its source line. */
+/* What the kernel refused, a line each, at most ten. */
+void aj_show_violations(const struct aj_result *result);
 void aj_show_result(struct aj_show *show, const struct aj_result *result);

@@ -10,6 +10,8 @@
 #include "policy/source.h"
 #include "sandbox/steps.h"
 
+#define REFUSED_HEAD "| call | condition | why | instead |\n|---|---|---|---|\n"
+
 static int syscall_row(const struct aj_syscall *row, void *data)
 {
 	bool refused = *(bool *)data;
@@ -19,13 +21,16 @@ static int syscall_row(const struct aj_syscall *row, void *data)
 	for (int i = 0; i < 2; i++)
 		if (row->arg[i].mask)
 			printf(" argument %d & %#lx is %#lx", row->arg[i].index + 1, row->arg[i].mask, row->arg[i].value);
-	printf(" | %s |\n", row->why ? row->why : "");
+	printf(" | %s |", row->why ? row->why : "");
+	if (refused)
+		printf(" %s |", row->instead);
+	printf("\n");
 	return 0;
 }
 
 static void syscalls(enum aj_profile profile, enum aj_network network, bool refused)
 {
-	printf("| call | condition | why |\n|---|---|---|\n");
+	printf(refused ? REFUSED_HEAD : "| call | condition | why |\n|---|---|---|\n");
 	aj_syscalls_each(profile, network, syscall_row, &refused);
 }
 
@@ -39,11 +44,10 @@ static void print_syscalls(void)
 	printf("\n## A command may call (%d without a network, %d with one)\n\n",
 	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE), aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
 	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);
-	printf("\n## Groups that a policy can deny\n\nEach is a filter of its own, before that of the list: its calls get EPERM, whatever the "
-	       "list says. `clone3` is in no list.\n");
+	printf("\n## Groups that a policy can deny\n\nWhat the list allows is asked of each denied group, too: its calls get EPERM. `clone3` is in no list.\n");
 	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
 		bool refused = true;
-		printf("\n### %s\n\n| call | condition | why |\n|---|---|---|\n", aj_deny_name(1ULL << i));
+		printf("\n### %s\n\n" REFUSED_HEAD, aj_deny_name(1ULL << i));
 		aj_syscalls_denied_each(1ULL << i, syscall_row, &refused);
 	}
 }

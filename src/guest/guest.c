@@ -2,7 +2,7 @@
  * trusted layer, installs the filter, and only then asks for the code. It never reads a byte of the code before the
  * filter stands, takes no option and no environment, and links no Python: the interpreter's symbols are looked up.
  *
- * Control socket (fd 3): filters, module names  ->  armed  ->  request  ->  result. See base/frame.h. */
+ * Control socket (fd 3): filter, module names  ->  armed  ->  request  ->  result. See base/frame.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -78,38 +78,19 @@ static _Noreturn void broken(const char *what)
 	_exit(EXIT_BROKEN);
 }
 
-/* The body of the next frame, malloced and NUL-terminated; its kind must be one of the two. */
-static char *take_frame(uint8_t kind, uint8_t other, uint8_t *ret_kind, size_t *ret_bytes)
+/* The body of the next frame, malloced and NUL-terminated, which must be of that kind. */
+static char *take_frame(uint8_t kind, size_t *ret_bytes)
 {
 	struct aj_frame_reader reader = { .cap_bytes = MAX_BODY };
 	unsigned char header[AJ_FRAME_HEADER];
 	bool done;
 	if (aj_read_all(CONTROL_FD, header, sizeof header) < 0)
 		_exit(EXIT_BROKEN); /* the supervisor is gone */
-	if ((header[4] != kind && header[4] != other) || aj_frame_feed(&reader, (char *)header, sizeof header, &done) < 0 ||
+	if (header[4] != kind || aj_frame_feed(&reader, (char *)header, sizeof header, &done) < 0 ||
 	    aj_read_all(CONTROL_FD, reader.body, reader.body_bytes) < 0)
 		_exit(EXIT_BROKEN);
-	*ret_kind = header[4];
 	*ret_bytes = reader.body_bytes;
 	return reader.body;
-}
-
-/* The filters that come first, and the module names behind them. */
-static char *take_walls(struct aj_filter *ret_walls, size_t *ret_count)
-{
-	uint8_t kind;
-	size_t bytes, count = 0;
-	for (;;) {
-		char *body = take_frame(AJ_FRAME_FILTER, count ? AJ_FRAME_PRELOAD : AJ_FRAME_FILTER, &kind, &bytes);
-		if (kind == AJ_FRAME_PRELOAD) {
-			*ret_count = count;
-			return body;
-		}
-		if (count == AJ_FILTERS_MAX)
-			_exit(EXIT_BROKEN);
-		ret_walls[count++] = (struct aj_filter){ (const struct sock_filter *)body,
-			                                 (unsigned short)(bytes / sizeof(struct sock_filter)) };
-	}
 }
 
 static void load_symbols(void)
@@ -158,10 +139,8 @@ static int runner_main(int argc, char **argv, char **env)
 {
 	(void)argc, (void)argv, (void)env;
 	unsetenv("LD_PRELOAD");
-	struct aj_filter walls[AJ_FILTERS_MAX];
-	size_t walls_count, request_bytes;
-	uint8_t kind;
-	char *names = take_walls(walls, &walls_count);
+	size_t filter_bytes, names_bytes, request_bytes;
+	char *insns = take_frame(AJ_FRAME_FILTER, &filter_bytes), *names = take_frame(AJ_FRAME_PRELOAD, &names_bytes);
 	load_symbols();
 	set_path();
 	py_initialize(0);
@@ -174,13 +153,15 @@ static int runner_main(int argc, char **argv, char **env)
 	}
 	preload(names);
 	struct aj_error err = { 0 };
-	for (size_t i = 0; i < walls_count; i++)
-		if (aj_filter_install(&walls[i], &err) < 0)
-			broken("the system call filter cannot be installed");
+	unsigned char listener[AJ_FRAME_HEADER];
+	aj_frame_header(listener, 0, AJ_FRAME_LISTENER);
+	struct aj_filter filter = { (const struct sock_filter *)insns, (unsigned short)(filter_bytes / sizeof(struct sock_filter)) };
+	if (aj_filter_install_reported(&filter, false, CONTROL_FD, listener, sizeof listener, &err) < 0)
+		broken("the system call filter cannot be installed");
 	py_gc();
 	send_frame(AJ_FRAME_ARMED, "", 0);
 
-	char *request = take_frame(AJ_FRAME_REQUEST, AJ_FRAME_REQUEST, &kind, &request_bytes);
+	char *request = take_frame(AJ_FRAME_REQUEST, &request_bytes);
 	/* The layer itself writes this, between check and code. */
 	unsigned char started[AJ_FRAME_HEADER];
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);

@@ -40,7 +40,3 @@ bool aj_host_question_valid(const char *text);
 struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host);
 struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *module, struct aj_arena *arena);
 struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name, struct aj_arena *arena);
-
-/* The names of this architecture's system calls by number, as the library of the build knows them; NULL where there is none. */
-enum { AJ_SYSCALL_NUMBERS = 512 };
-extern const char *const aj_syscall_names[AJ_SYSCALL_NUMBERS];

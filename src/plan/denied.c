@@ -5,17 +5,21 @@
 #include "plan/syscalls.h"
 
 /* clang-format off */
-#define REFUSE(name_, why_) { .name = name_, .errnum = EPERM, .why = why_ }
-#define CLONE(value_, why_) \
-	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_THREAD_BIT, .value = (value_) } }, .why = why_ }
+#define REFUSE(name_, why_) { .name = name_, .errnum = EPERM, .why = why_, .instead = INSTEAD }
+#define CLONE(value_, why_)                                                                                                          \
+	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_THREAD_BIT, .value = (value_) } }, .why = why_, \
+	  .instead = INSTEAD }
 
 enum { CLONE_THREAD_BIT = 0x00010000 };
 
 /* Knowingly left out of `sockets`: what only looks at a socket that is there already, or shuts it. Programs ask their
  * standard input whether it is one, and only ENOTSOCK tells bash that no remote shell has started it. */
+#define INSTEAD "Threads are denied by the policy; work in one thread, or in several processes."
 static const struct aj_syscall deny_threads[] = {
 	CLONE(CLONE_THREAD_BIT, "threads"),
 };
+#undef INSTEAD
+#define INSTEAD "Sockets are denied by the policy; use files and pipes."
 static const struct aj_syscall deny_sockets[] = {
 	REFUSE("socket", "no new socket"), REFUSE("socketpair", "no new socket"), REFUSE("bind", "no server"),
 	REFUSE("listen", "no server"), REFUSE("accept", "no server"), REFUSE("accept4", "no server"),
@@ -24,6 +28,8 @@ static const struct aj_syscall deny_sockets[] = {
 	REFUSE("recvfrom", "nothing by an inherited one"), REFUSE("recvmsg", "no descriptors taken"),
 	REFUSE("recvmmsg", "no descriptors taken"),
 };
+#undef INSTEAD
+#define INSTEAD "System V and POSIX queues, semaphores and shared memory are denied by the policy; use files and pipes."
 static const struct aj_syscall deny_ipc[] = {
 	REFUSE("shmget", "System V shared memory"), REFUSE("shmat", "System V shared memory"),
 	REFUSE("shmdt", "System V shared memory"), REFUSE("shmctl", "System V shared memory"),
@@ -34,11 +40,17 @@ static const struct aj_syscall deny_ipc[] = {
 	REFUSE("mq_timedsend", "POSIX queues"), REFUSE("mq_timedreceive", "POSIX queues"),
 	REFUSE("mq_notify", "POSIX queues"), REFUSE("mq_getsetattr", "POSIX queues"),
 };
+#undef INSTEAD
+#define INSTEAD "Watching files is denied by the policy; look at them again from time to time."
 static const struct aj_syscall deny_inotify[] = {
 	REFUSE("inotify_init", "watching files"), REFUSE("inotify_init1", "watching files"),
 	REFUSE("inotify_add_watch", "watching files"), REFUSE("inotify_rm_watch", "watching files"),
 };
+#undef INSTEAD
+#define INSTEAD "Files in memory are denied by the policy; use a file in /tmp."
 static const struct aj_syscall deny_memfd[] = { REFUSE("memfd_create", "files without a file system") };
+#undef INSTEAD
+#define INSTEAD "New processes are denied by the policy; do it in this process."
 static const struct aj_syscall deny_fork[] = {
 	CLONE(0, "fork and posix_spawn in libc: anything but a thread"),
 	REFUSE("fork", "processes"), REFUSE("vfork", "processes"),

@@ -217,62 +217,79 @@ static const struct aj_syscall network_rows[] = {
 
 /* Every other family: an error that programs know how to take. The masks describe "none of the above" bit by bit,
  * because a filter can only say what a value is. */
-#define NO_FAMILY(mask, value) { "socket", EAFNOSUPPORT, .arg = { ARG(0, mask, value) }, .why = "other families" }
+#define REASON(...) REASON_(__VA_ARGS__)
+#define REASON_(why_, instead_) .why = why_, .instead = instead_
+#define NO_FAMILY(mask, value, ...) { "socket", EAFNOSUPPORT, .arg = { ARG(0, mask, value) }, REASON(__VA_ARGS__) }
+#define NO_NETWORK "no network", "There is no network in this jail; ask for data through the tools or inputs you were given."
+#define OTHER "other families", "Use IPv4, IPv6 or a unix socket; there are no other kinds."
 static const struct aj_syscall families_unix_only[] = {
-	NO_FAMILY(0x01, 0x00), NO_FAMILY(0x03, 0x03), NO_FAMILY(0x05, 0x05), NO_FAMILY(0x09, 0x09), NO_FAMILY(0x11, 0x11),
-	NO_FAMILY(0x21, 0x21),
+	NO_FAMILY(0x01, 0x00, NO_NETWORK), NO_FAMILY(0x03, 0x03, NO_NETWORK), NO_FAMILY(0x05, 0x05, NO_NETWORK),
+	NO_FAMILY(0x09, 0x09, NO_NETWORK), NO_FAMILY(0x11, 0x11, NO_NETWORK), NO_FAMILY(0x21, 0x21, NO_NETWORK),
 };
 static const struct aj_syscall families_internet[] = {
-	NO_FAMILY(0x03, 0x03), NO_FAMILY(0x05, 0x05), NO_FAMILY(0x09, 0x09), NO_FAMILY(0x11, 0x11), NO_FAMILY(0x21, 0x21),
-	NO_FAMILY(LOW32, 0x00), NO_FAMILY(0x05, 0x04), NO_FAMILY(0x0f, 0x08), NO_FAMILY(0x13, 0x12), NO_FAMILY(0x19, 0x18),
-	NO_FAMILY(0x21, 0x20),
+	NO_FAMILY(0x03, 0x03, OTHER), NO_FAMILY(0x05, 0x05, OTHER), NO_FAMILY(0x09, 0x09, OTHER),
+	NO_FAMILY(0x11, 0x11, OTHER), NO_FAMILY(0x21, 0x21, OTHER), NO_FAMILY(LOW32, 0x00, OTHER),
+	NO_FAMILY(0x05, 0x04, OTHER), NO_FAMILY(0x0f, 0x08, OTHER), NO_FAMILY(0x13, 0x12, OTHER),
+	NO_FAMILY(0x19, 0x18, OTHER), NO_FAMILY(0x21, 0x20, OTHER),
 };
 
 /* Refused with EPERM: the caller tried something on purpose and should be told so. The rest gets ENOSYS, which
- * libraries read as "this kernel is older" and work around. */
+ * libraries read as "this kernel is older" and work around. Why, and what a model is told to do instead: */
+#define NAMESPACES "other namespaces", "This jail is the isolation; run the program without a container or sandbox of its own."
+#define MOUNTS "mounts", "The folders are given by the policy; use those that are there, and write in /tmp."
+#define MEMORY "other processes' memory", "Debug with output or logging in the program itself; no debugger or tracer can attach here."
+#define PROCESSES "other processes", "Act on your own process only; talk to others through pipes and files."
+#define TRACING "kernel programs and tracing", "Measure inside the program, with timers and counters of its own."
+#define URING "files and sockets past the filter", "Use ordinary read, write and poll; switch io_uring off in the library."
+#define KEYRINGS "keyrings are not namespaced", "Keep the value in memory or in a file in /tmp."
+#define EXPLOITS "helps kernel exploits", "Choose the library's portable way; this one is not needed for ordinary programs."
+#define CONTROL "host control", "Nothing in here can change the host; leave this step out."
+#define CLOCK "host clock", "The clock cannot be set; pass the time that you need as a value."
+#define FIXED "set by the policy", "It cannot be changed from inside; leave this step out."
+#define HANDLES "files by number, past every mount", "Open files by their path."
+#define XATTR "extended attributes leave the jail with the file", "Copy without extended attributes: cp without -a or --preserve=xattr."
+#define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
+#define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
 static const struct aj_syscall refused[] = {
-#define REFUSE(name, why_) { name, .errnum = EPERM, .why = why_ }
-	REFUSE("unshare", "new namespaces"), REFUSE("setns", "other namespaces"), REFUSE("mount", "mounts"),
-	REFUSE("umount2", "mounts"), REFUSE("pivot_root", "mounts"), REFUSE("chroot", "mounts"),
-	REFUSE("open_tree", "mounts"), REFUSE("move_mount", "mounts"), REFUSE("fsopen", "mounts"),
-	REFUSE("fsconfig", "mounts"), REFUSE("fsmount", "mounts"), REFUSE("fspick", "mounts"),
-	REFUSE("mount_setattr", "mounts"), REFUSE("ptrace", "other processes' memory"),
-	REFUSE("process_vm_readv", "other processes' memory"), REFUSE("process_vm_writev", "other processes' memory"),
-	REFUSE("kcmp", "other processes"), REFUSE("pidfd_getfd", "other processes' files"),
-	REFUSE("bpf", "kernel programs"), REFUSE("perf_event_open", "kernel tracing"),
-	REFUSE("io_uring_setup", "files and sockets past the filter"),
-	REFUSE("io_uring_enter", "files and sockets past the filter"),
-	REFUSE("io_uring_register", "files and sockets past the filter"), REFUSE("keyctl", "keyrings are not namespaced"),
-	REFUSE("add_key", "keyrings are not namespaced"), REFUSE("request_key", "keyrings are not namespaced"),
-	REFUSE("userfaultfd", "helps kernel exploits"), REFUSE("kexec_load", "host control"),
-	REFUSE("kexec_file_load", "host control"), REFUSE("init_module", "host control"),
-	REFUSE("finit_module", "host control"), REFUSE("delete_module", "host control"), REFUSE("reboot", "host control"),
-	REFUSE("swapon", "host control"), REFUSE("swapoff", "host control"), REFUSE("iopl", "host control"),
-	REFUSE("ioperm", "host control"), REFUSE("acct", "host control"), REFUSE("settimeofday", "host clock"),
-	REFUSE("clock_settime", "host clock"), REFUSE("adjtimex", "host clock"), REFUSE("clock_adjtime", "host clock"),
-	REFUSE("syslog", "kernel log"), REFUSE("quotactl", "host control"), REFUSE("sethostname", "set by the policy"),
-	REFUSE("setdomainname", "set by the policy"), REFUSE("open_by_handle_at", "files by number, past every mount"),
-	REFUSE("name_to_handle_at", "files by number"), REFUSE("fanotify_init", "watches the host's files"),
-	REFUSE("setxattr", "extended attributes leave the jail with the file"),
-	REFUSE("lsetxattr", "as setxattr"), REFUSE("fsetxattr", "as setxattr"), REFUSE("setgroups", "there is one group"),
-	REFUSE("capset", "there are no capabilities"), REFUSE("modify_ldt", "helps kernel exploits"),
-	REFUSE("vhangup", "host control"), REFUSE("lookup_dcookie", "kernel tracing"),
-	REFUSE("move_pages", "other processes"), REFUSE("migrate_pages", "other processes"),
-	REFUSE("process_madvise", "other processes"),
+	REFUSE("unshare", NAMESPACES), REFUSE("setns", NAMESPACES),
+	REFUSE("mount", MOUNTS), REFUSE("umount2", MOUNTS), REFUSE("pivot_root", MOUNTS), REFUSE("chroot", MOUNTS),
+	REFUSE("open_tree", MOUNTS), REFUSE("move_mount", MOUNTS), REFUSE("fsopen", MOUNTS), REFUSE("fsconfig", MOUNTS),
+	REFUSE("fsmount", MOUNTS), REFUSE("fspick", MOUNTS), REFUSE("mount_setattr", MOUNTS),
+	REFUSE("ptrace", MEMORY), REFUSE("process_vm_readv", MEMORY), REFUSE("process_vm_writev", MEMORY),
+	REFUSE("kcmp", PROCESSES), REFUSE("pidfd_getfd", PROCESSES), REFUSE("move_pages", PROCESSES),
+	REFUSE("migrate_pages", PROCESSES), REFUSE("process_madvise", PROCESSES),
+	REFUSE("bpf", TRACING), REFUSE("perf_event_open", TRACING), REFUSE("lookup_dcookie", TRACING),
+	REFUSE("io_uring_setup", URING), REFUSE("io_uring_enter", URING), REFUSE("io_uring_register", URING),
+	REFUSE("keyctl", KEYRINGS), REFUSE("add_key", KEYRINGS), REFUSE("request_key", KEYRINGS),
+	REFUSE("userfaultfd", EXPLOITS), REFUSE("modify_ldt", EXPLOITS),
+	REFUSE("kexec_load", CONTROL), REFUSE("kexec_file_load", CONTROL), REFUSE("init_module", CONTROL),
+	REFUSE("finit_module", CONTROL), REFUSE("delete_module", CONTROL), REFUSE("reboot", CONTROL),
+	REFUSE("swapon", CONTROL), REFUSE("swapoff", CONTROL), REFUSE("iopl", CONTROL), REFUSE("ioperm", CONTROL),
+	REFUSE("acct", CONTROL), REFUSE("quotactl", CONTROL), REFUSE("vhangup", CONTROL),
+	REFUSE("syslog", "kernel log", "The host's log is not for the jail; write messages to standard error."),
+	REFUSE("fanotify_init", "watches the host's files", "Look at the files again from time to time, or use inotify."),
+	REFUSE("settimeofday", CLOCK), REFUSE("clock_settime", CLOCK), REFUSE("adjtimex", CLOCK), REFUSE("clock_adjtime", CLOCK),
+	REFUSE("sethostname", FIXED), REFUSE("setdomainname", FIXED),
+	REFUSE("open_by_handle_at", HANDLES), REFUSE("name_to_handle_at", HANDLES),
+	REFUSE("setxattr", XATTR), REFUSE("lsetxattr", XATTR), REFUSE("fsetxattr", XATTR),
+	REFUSE("setgroups", IDS), REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
 };
 
 /* Besides, a snippet may not do what a command may. */
+#define ONE "one snippet, one process", "Compute in this process; threads work, processes do not."
+#define NO_EXEC "nothing to execute", "There are no programs in this jail; do it in Python."
+#define STAYS "limits and filters stay", "It cannot be changed from inside; leave this step out."
+#define SHARING "nothing to share", "Files in /tmp are for this snippet alone; leave this step out."
 static const struct aj_syscall snippet_refused[] = {
-	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, .why = "one snippet, one process" },
-	REFUSE("fork", "one snippet, one process"), REFUSE("vfork", "one snippet, one process"),
-	REFUSE("execve", "nothing to execute"), REFUSE("execveat", "nothing to execute"),
-	REFUSE("socket", "no network"), REFUSE("connect", "no network"), REFUSE("bind", "no network"),
-	REFUSE("prlimit64", "limits stay"), REFUSE("setrlimit", "limits stay"), REFUSE("prctl", "nothing to set"),
-	REFUSE("memfd_create", "memory outside the limits"), REFUSE("seccomp", "the filter stays"),
-	REFUSE("personality", "stays plain"), REFUSE("setuid", "there is one id"), REFUSE("setgid", "there is one id"),
-	REFUSE("chmod", "nothing to share"), REFUSE("chown", "there is one id"), REFUSE("symlink", "nothing to link to"),
-	REFUSE("mknod", "no devices"), REFUSE("shmget", "one snippet, one process"),
-#undef REFUSE
+	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, REASON(ONE) },
+	REFUSE("fork", ONE), REFUSE("vfork", ONE), REFUSE("shmget", ONE),
+	REFUSE("execve", NO_EXEC), REFUSE("execveat", NO_EXEC),
+	REFUSE("socket", NO_NETWORK), REFUSE("connect", NO_NETWORK), REFUSE("bind", NO_NETWORK),
+	REFUSE("prlimit64", STAYS), REFUSE("setrlimit", STAYS), REFUSE("prctl", STAYS), REFUSE("seccomp", STAYS),
+	REFUSE("personality", STAYS), REFUSE("memfd_create", "memory outside the limits", "Use a file in /tmp, or io.BytesIO."),
+	REFUSE("setuid", IDS), REFUSE("setgid", IDS), REFUSE("chown", IDS),
+	REFUSE("chmod", SHARING), REFUSE("symlink", "nothing to link to", "Copy the file, or use its own path."),
+	REFUSE("mknod", "no devices", "Use ordinary files in /tmp."),
 };
 
 /* clang-format on */

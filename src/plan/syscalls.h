@@ -18,10 +18,15 @@ struct aj_syscall {
 	int errnum; /* 0: allowed; else the error this call gets. Calls that are not listed get ENOSYS. */
 	struct aj_arg arg[2];
 	const char *why;
+	const char *instead; /* of a refused row: what a model is told to do instead */
 };
 
 /* Call `each` for every row of the profile under that network; stops at the first nonzero return and returns it. */
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data);
+
+/* The row that refuses this call: the profile's, else that of a denied group; NULL when there is none. */
+const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,
+                                             const uint64_t args[6]);
 
 /* Number of different system calls that the profile allows. Compares every name with every other: not for the hot path. */
 int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network);
@@ -30,3 +35,7 @@ const char *aj_profile_name(enum aj_profile profile);
 /* The same for what a group (one AJ_DENY_* bit) takes away: every row of it gets its errnum, whatever the profile allows. */
 int aj_syscalls_denied_each(uint64_t group, int (*each)(const struct aj_syscall *row, void *data), void *data);
 const char *aj_deny_name(uint64_t group);
+
+/* The names of this architecture's system calls by number, as the library of the build knows them; NULL where there is none. */
+enum { AJ_SYSCALL_NUMBERS = 512 };
+extern const char *const aj_syscall_names[AJ_SYSCALL_NUMBERS];

@@ -9,8 +9,9 @@
 
 #include "base/fd.h"
 #include "run/attest.h"
+#include "run/violations.h"
 #include "run/wire.h"
-#include "sandbox/seccomp.h"
+#include "sandbox/handshake.h"
 
 static unsigned fail_setup(struct aj_channel *c, const char *step, const char *cause)
 {
@@ -23,21 +24,20 @@ static void advise_rootfs(struct aj_result *result)
 	aj_advise(&result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 }
 
-unsigned aj_channel_open(struct aj_channel *c, int *fd, const struct aj_plan *plan, const struct aj_policy *policy,
+unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, const struct aj_plan *plan, const struct aj_policy *policy,
                          const struct aj_request *request, struct aj_result *result)
 {
-	*c = (struct aj_channel){ .fd = fd, .result = result, .inbox.cap_bytes = plan->result_bytes };
+	*c = (struct aj_channel){ .fd = fd, .listener = listener, .result = result, .inbox.cap_bytes = plan->result_bytes };
 	if (*fd < 0)
 		return 0;
 	int on = 1;
 	setsockopt(*fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 	aj_wire_arm(&c->outbox, plan);
 	unsigned found = aj_wire_request(&c->request, plan, policy, request, &result->setup) < 0 ? AJ_CHANNEL_FAILED : 0;
-	const struct aj_filter *filters[AJ_FILTERS_MAX];
 	int own = aj_attest_own_filters();
 	if (own < 0)
 		return fail_setup(c, "attest", "the kernel does not count our own system call filters in /proc/self/status");
-	c->filters = (size_t)own + aj_filter_list(plan->profile, plan->network, plan->deny, filters);
+	c->filters = (size_t)own + 1;
 	return found;
 }
 
@@ -93,6 +93,8 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 	char why[160] = "a message out of order";
 	if (c->inbox.kind == AJ_FRAME_ARMED && !c->armed)
 		return on_armed(c, sender);
+	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed && *c->listener >= 0)
+		return 0; /* it came with this message */
 	if (c->inbox.kind == AJ_FRAME_FAILED && !c->armed) {
 		char said[160];
 		quote(said, sizeof said, c->inbox.body);
@@ -118,7 +120,7 @@ unsigned aj_channel_read(struct aj_channel *c)
 {
 	static char chunk[65536];
 	union {
-		char data[CMSG_SPACE(sizeof(struct ucred))];
+		char data[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} space;
 	struct iovec iov = { chunk, sizeof chunk };
@@ -130,6 +132,9 @@ unsigned aj_channel_read(struct aj_channel *c)
 		aj_close(c->fd);
 		return 0;
 	}
+	int fd = aj_msg_fd(&msg);
+	if (fd >= 0)
+		aj_violations_listen(&c->result->violations, c->listener, fd, !c->armed);
 	pid_t sender = 0;
 	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_CREDENTIALS) {

@@ -12,7 +12,8 @@ enum {
 };
 
 struct aj_channel {
-	int *fd; /* owned by the jail; -1 once it is closed */
+	int *fd;       /* owned by the jail; -1 once it is closed */
+	int *listener; /* where the fd goes on which the kernel reports refused calls; -1 so far */
 	struct aj_result *result;
 	struct aj_buffer outbox;
 	struct aj_buffer request; /* composed while the jail is being built, held back until the runner is armed */
@@ -24,7 +25,7 @@ struct aj_channel {
 };
 
 /* Compose what will be sent. Without effect when there is no channel. */
-unsigned aj_channel_open(struct aj_channel *channel, int *fd, const struct aj_plan *plan, const struct aj_policy *policy,
+unsigned aj_channel_open(struct aj_channel *channel, int *fd, int *listener, const struct aj_plan *plan, const struct aj_policy *policy,
                          const struct aj_request *request, struct aj_result *result);
 bool aj_channel_writing(const struct aj_channel *channel);
 void aj_channel_write(struct aj_channel *channel);

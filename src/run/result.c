@@ -230,6 +230,21 @@ json_t *aj_policy_json(const struct aj_policy *policy)
 	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", files, "options", options);
 }
 
+static json_t *violations(const struct aj_violations *v)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < v->count; i++) {
+		const struct aj_violation *one = &v->items[i];
+		json_t *pids = json_array();
+		for (size_t p = 0; p < one->pids_count; p++)
+			json_array_append_new(pids, json_integer(one->pids[p]));
+		json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:s, s:s}", "syscall", one->row->name, "count",
+		                                      (json_int_t)one->count, "pids", pids, "why", one->row->why, "instead",
+		                                      one->row->instead));
+	}
+	return list;
+}
+
 json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request)
 {
@@ -268,6 +283,8 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		                    json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
 		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
 	json_object_set_new(doc, "enforced", enforced);
+	json_object_set_new(doc, "violations", violations(&r->violations));
+	json_object_set_new(doc, "violations_seen", json_boolean(r->violations.seen));
 	if (r->note[0])
 		json_object_set_new(doc, "note", text_json(r->note, strlen(r->note)));
 	json_object_set_new(doc, "policy", aj_policy_json(policy));

@@ -8,6 +8,7 @@
 #include "plan/plan.h"
 #include "run/capture.h"
 #include "sandbox/leaf.h"
+#include "run/violations.h"
 
 enum aj_status {
 	AJ_STATUS_OK,
@@ -39,6 +40,7 @@ struct aj_result {
 	char note[480]; /* an optional wall that could not be built */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
+	struct aj_violations violations;
 	struct aj_capture out, err;
 	char code_sha256[AJ_SHA256_HEX];
 	struct aj_error setup; /* SETUP_ERROR: the step */

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "run/channel.h"
 #include "run/verdict.h"
+#include "run/violations.h"
 #include "sandbox/handshake.h"
 #include "sandbox/leaf.h"
 
@@ -33,6 +34,7 @@ struct watch {
 	struct aj_result *result;
 	struct aj_facts facts;
 	struct aj_channel channel;
+	int listener_fd; /* reports what the filter refuses; -1: nobody listens */
 	bool stopping;
 	int64_t deadline_us; /* INT64_MAX: none */
 };
@@ -73,7 +75,9 @@ static const char *scratch_mount(const struct aj_plan *plan, const char *target)
 static void on_report(struct watch *w)
 {
 	struct aj_msg msg;
-	int r = aj_msg_recv(w->jail->report_fd, &msg, MSG_DONTWAIT);
+	int fd, r = aj_msg_recv_fd(w->jail->report_fd, &msg, MSG_DONTWAIT, &fd);
+	if (fd >= 0)
+		aj_violations_listen(&w->result->violations, &w->listener_fd, fd, r > 0 && msg.kind == AJ_MSG_LISTENER && !w->plan->snippet);
 	/* Init died with a message of ours unread: that error comes once, before what it had sent. */
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return;
@@ -89,6 +93,8 @@ static void on_report(struct watch *w)
 		return;
 	case AJ_MSG_NOTE:
 		snprintf(w->result->note, sizeof w->result->note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
+		return;
+	case AJ_MSG_LISTENER:
 		return;
 	case AJ_MSG_EXITED:
 		w->facts.exited = true;
@@ -183,6 +189,7 @@ static void loop(struct watch *w, int signal_fd)
 			{ .fd = jail->stdout_fd, .events = POLLIN },
 			{ .fd = jail->stderr_fd, .events = POLLIN },
 			{ .fd = signal_fd, .events = POLLIN },
+			{ .fd = w->listener_fd, .events = POLLIN },
 		};
 		int ready = poll(fds, sizeof fds / sizeof *fds, timeout_ms(w));
 		if (ready < 0 && errno != EINTR)
@@ -204,6 +211,8 @@ static void loop(struct watch *w, int signal_fd)
 			on_output(w, &jail->stderr_fd, 2);
 		if (fds[5].revents)
 			on_signal(w, signal_fd);
+		if (fds[6].revents)
+			aj_violations_answer(&w->result->violations, w->plan, &w->listener_fd);
 		if (fds[0].revents)
 			return;
 		if (w->deadline_us != INT64_MAX && aj_now_us() >= w->deadline_us)
@@ -248,7 +257,13 @@ static int watched_signals(sigset_t *before)
 void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
               aj_output_fn *output, void *output_arg, int64_t started_us, struct aj_result *ret, struct aj_facts *ret_facts)
 {
-	struct watch w = { .jail = jail, .plan = plan, .output = output, .output_arg = output_arg, .result = ret, .deadline_us = INT64_MAX };
+	struct watch w = { .jail = jail,
+		           .plan = plan,
+		           .output = output,
+		           .output_arg = output_arg,
+		           .result = ret,
+		           .listener_fd = -1,
+		           .deadline_us = INT64_MAX };
 	w.facts.cpu_limit_ms = policy->cpu_ms;
 	w.facts.pids_limit = policy->pids;
 	w.facts.file_limit_bytes = policy->file_bytes;
@@ -257,12 +272,13 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 		w.deadline_us = started_us + (int64_t)plan->wall_ms * 1000;
 	sigset_t before;
 	cleanup_fd int signal_fd = watched_signals(&before);
-	if (aj_channel_open(&w.channel, &jail->control_fd, plan, policy, request, ret) & AJ_CHANNEL_FAILED)
+	if (aj_channel_open(&w.channel, &jail->control_fd, &w.listener_fd, plan, policy, request, ret) & AJ_CHANNEL_FAILED)
 		aj_jail_kill(jail);
 	if (signal_fd < 0)
 		fail_setup(&w, "watch", "signals cannot be watched");
 	loop(&w, signal_fd);
 	drain(&w);
+	aj_close(&w.listener_fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	memcpy(w.facts.protocol_why, w.channel.why, sizeof w.facts.protocol_why);
 	aj_leaf_read(jail->cgroup, &w.facts.leaf);

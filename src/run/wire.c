@@ -29,10 +29,9 @@ static void append_frame(struct aj_buffer *b, uint8_t kind, const void *body, si
 
 void aj_wire_arm(struct aj_buffer *b, const struct aj_plan *plan)
 {
-	const struct aj_filter *filters[AJ_FILTERS_MAX];
-	size_t count = aj_filter_list(plan->profile, plan->network, plan->deny, filters);
-	for (size_t i = 0; i < count; i++)
-		append_frame(b, AJ_FRAME_FILTER, filters[i]->insns, filters[i]->count * sizeof *filters[i]->insns);
+	static struct sock_filter room[AJ_FILTER_ROOM];
+	struct aj_filter filter = aj_filter_build(plan->profile, plan->network, plan->deny, room);
+	append_frame(b, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
 	struct aj_buffer names = { 0 };
 	append(&names, "", 0);
 	for (size_t i = 0; i < plan->preload.count; i++) {

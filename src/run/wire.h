@@ -7,7 +7,7 @@ struct aj_buffer {
 	size_t bytes, sent;
 };
 
-/* Filters, in the order of their installation, and module names: may be sent at once, they hold nothing of the caller's. */
+/* The filter and module names: may be sent at once, they hold nothing of the caller's. */
 void aj_wire_arm(struct aj_buffer *buffer, const struct aj_plan *plan);
 /* The code and its variables: only to a runner that is armed. -1 when the inputs are not valid JSON. */
 int aj_wire_request(struct aj_buffer *buffer, const struct aj_plan *plan, const struct aj_policy *policy,

@@ -210,12 +210,13 @@ static int step_landlock(struct child *c, struct aj_error *err)
 
 static int step_seccomp(struct child *c, struct aj_error *err)
 {
-	const struct aj_filter *filters[AJ_FILTERS_MAX];
-	size_t count = c->plan->snippet ? 0 : aj_filter_list(c->plan->profile, c->plan->network, c->plan->deny, filters);
-	for (size_t i = 0; i < count; i++)
-		if (aj_filter_install(filters[i], err) < 0)
-			return -1;
-	return 0;
+	static struct sock_filter room[AJ_FILTER_ROOM];
+	static const struct aj_msg msg = { .kind = AJ_MSG_LISTENER };
+	if (c->plan->snippet)
+		return 0;
+	struct aj_filter filter = aj_filter_build(c->plan->profile, c->plan->network, c->plan->deny, room);
+	return aj_filter_install_reported(&filter, aj_filter_may_send(c->plan->profile, c->plan->deny), c->fds.report, &msg,
+	                                  sizeof msg, err);
 }
 
 static int step_exec(struct child *c, struct aj_error *err)

@@ -1,6 +1,7 @@
 /* The system call filter: compiled by libseccomp at build time, installed by two system calls at run time. */
 #pragma once
 #include <linux/filter.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -17,10 +18,15 @@ const struct aj_filter *aj_filter_ready(enum aj_profile profile, enum aj_network
 /* The ready filter that takes away one group (an AJ_DENY_* bit); it allows everything else. Generated, never fails. */
 const struct aj_filter *aj_filter_denied(uint64_t group);
 
-/* All filters of a guest in the order of their installation, the profile's last: it need not be there for the others, and
- * where two refuse a call the last one names the error. Returns their number. */
-enum { AJ_FILTERS_MAX = AJ_DENY_GROUPS + 1 };
-size_t aj_filter_list(enum aj_profile profile, enum aj_network network, uint64_t deny, const struct aj_filter *ret[AJ_FILTERS_MAX]);
+/* The whole filter of a guest: the profile's, and for what that allows each denied group's, so where two refuse a call the profile
+ * names the error. Made in `room`; without instructions when they do not fit, and such a filter is not installed. */
+enum { AJ_FILTER_ROOM = 4096 };
+struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network network, uint64_t deny,
+                                 struct sock_filter room[AJ_FILTER_ROOM]);
+
+/* Every answer that is an error becomes a report, but for ENOSYS: no list names those, and libraries ask for them all the time.
+ * A report that nobody takes is ENOSYS. */
+void aj_filter_report(struct sock_filter *insns, size_t count);
 
 /* Compile the table into at most `room` instructions; returns their number or -1. Needs libseccomp. */
 int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room, struct aj_error *err);
@@ -33,3 +39,10 @@ int aj_syscall_name(int number, char *out, size_t room);
 
 /* Install for the calling process and all its threads; no_new_privs must be set. */
 int aj_filter_install(const struct aj_filter *filter, struct aj_error *err);
+
+/* The same with its refusals reported to whoever is at the other end of `socket`: sends `message` there, and the listener with it,
+ * and keeps no copy. `may_send`: the filter allows sendmsg, so nobody else has to.
+ * Where the kernel has no such thing, or somebody above us listens already, the filter is installed as it is and nothing is sent. */
+int aj_filter_install_reported(const struct aj_filter *filter, bool may_send, int socket, const void *message, size_t bytes,
+                               struct aj_error *err);
+bool aj_filter_may_send(enum aj_profile profile, uint64_t deny);

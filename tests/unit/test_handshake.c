@@ -24,7 +24,7 @@ TestSuite(handshake, .init = open_ends, .fini = close_ends);
 
 Test(handshake, round_trip)
 {
-	static const uint32_t kinds[] = { AJ_MSG_MAPS_WRITTEN, AJ_MSG_FAILED, AJ_MSG_NOTE, AJ_MSG_EXITED };
+	static const uint32_t kinds[] = { AJ_MSG_MAPS_WRITTEN, AJ_MSG_FAILED, AJ_MSG_NOTE, AJ_MSG_LISTENER, AJ_MSG_EXITED };
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		struct aj_msg in = { .kind = kinds[i], .errnum = EPERM, .exit_code = AJ_EXIT_SETUP, .step = "mounts", .cause = "why", .fix = "do" },
 			      out;

@@ -161,6 +161,16 @@ Test(record, denials)
 	doc = aj_record_end(&request, NULL, &plan, &result);
 	cr_expect_str_eq(text_of(json_array_get(json_object_get(doc, "denials"), 0), "rule"), "PY-PRIVATE");
 	json_decref(doc);
+	static const struct aj_syscall row = { .name = "ptrace", .errnum = 1, .why = "other processes' memory", .instead = "-" };
+	result.violations = (struct aj_violations){ .seen = true, .count = 1, .items = { { .row = &row, .count = 3 } } };
+	doc = aj_record_end(&request, NULL, &plan, &result);
+	first = json_array_get(json_object_get(doc, "denials"), 0);
+	cr_expect_str_eq(text_of(first, "by"), "kernel", "what is attested comes first");
+	cr_expect_str_eq(text_of(first, "rule"), "ptrace");
+	cr_expect_str_eq(text_of(first, "message"), "other processes' memory");
+	cr_expect_eq(number_of(first, "count"), 3);
+	cr_expect_str_eq(text_of(json_array_get(json_object_get(doc, "denials"), 1), "by"), "layer");
+	json_decref(doc);
 }
 
 Test(record, hostile_bytes)

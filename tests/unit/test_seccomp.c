@@ -13,102 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bpf.h"
 #include "plan/syscalls.h"
 #include "sandbox/seccomp.h"
 
 enum { NETWORKS = AJ_NET_HOST + 1, ALLOW = -1, KILL = -2, BROKEN = -3, X32 = 0x40000000 };
-
-static uint32_t load(const struct seccomp_data *data, uint32_t at)
-{
-	uint32_t word = 0;
-	cr_assert(at % 4 == 0 && at <= sizeof *data - 4, "load at %u", at);
-	memcpy(&word, (const char *)data + at, sizeof word);
-	return word;
-}
-
-/* clang-format off: an instruction a line */
-
-/* The part of classic BPF that a seccomp filter may use: aligned loads, ALU on a constant, jumps forward, return. */
-static uint32_t interpret(const struct aj_filter *f, const struct seccomp_data *data)
-{
-	uint32_t a = 0, x = 0, mem[16] = { 0 };
-	for (size_t pc = 0; pc < f->count; pc++) {
-		const struct sock_filter *i = &f->insns[pc];
-		uint32_t other = BPF_SRC(i->code) == BPF_X ? x : i->k;
-		switch (BPF_CLASS(i->code)) {
-		case BPF_LD:
-			a = BPF_MODE(i->code) == BPF_ABS ? load(data, i->k)
-			  : BPF_MODE(i->code) == BPF_IMM ? i->k
-			  : BPF_MODE(i->code) == BPF_LEN ? (uint32_t)sizeof *data
-			                                 : mem[i->k & 15];
-			break;
-		case BPF_LDX:
-			x = BPF_MODE(i->code) == BPF_IMM ? i->k : mem[i->k & 15];
-			break;
-		case BPF_ST:
-			mem[i->k & 15] = a;
-			break;
-		case BPF_STX:
-			mem[i->k & 15] = x;
-			break;
-		case BPF_ALU:
-			switch (BPF_OP(i->code)) {
-			case BPF_AND:
-				a &= other;
-				break;
-			case BPF_OR:
-				a |= other;
-				break;
-			case BPF_ADD:
-				a += other;
-				break;
-			case BPF_SUB:
-				a -= other;
-				break;
-			case BPF_RSH:
-				a >>= other & 31;
-				break;
-			case BPF_LSH:
-				a <<= other & 31;
-				break;
-			default:
-				cr_assert_fail("instruction %zu: ALU %#x", pc, i->code);
-			}
-			break;
-		case BPF_JMP: {
-			bool yes = true;
-			switch (BPF_OP(i->code)) {
-			case BPF_JA:
-				pc += i->k;
-				continue;
-			case BPF_JEQ:
-				yes = a == other;
-				break;
-			case BPF_JGT:
-				yes = a > other;
-				break;
-			case BPF_JGE:
-				yes = a >= other;
-				break;
-			case BPF_JSET:
-				yes = (a & other) != 0;
-				break;
-			default:
-				cr_assert_fail("instruction %zu: jump %#x", pc, i->code);
-			}
-			pc += yes ? i->jt : i->jf;
-			break;
-		}
-		case BPF_RET:
-			return BPF_RVAL(i->code) == BPF_A ? a : i->k;
-		case BPF_MISC:
-			*(BPF_MISCOP(i->code) == BPF_TAX ? &x : &a) = BPF_MISCOP(i->code) == BPF_TAX ? a : x;
-			break;
-		}
-	}
-	cr_assert_fail("the filter ends without an answer");
-	return 0;
-}
 
 /* ALLOW, KILL, or the errno that the caller sees. */
 static int answer(enum aj_profile profile, enum aj_network network, uint32_t arch, int nr, const uint64_t args[6])
@@ -452,18 +361,29 @@ Test(seccomp, prctl_and_personality)
 	EXPECT(COMMAND, ENOSYS, "personality", 8); /* PER_LINUX32 */
 }
 
-/* What the kernel makes of several filters: the strictest answer, and of equal ones that of the filter installed last. */
+/* What the kernel makes of several filters: the strictest answer, and of equal ones that of the filter installed last,
+ * which is the profile's. The one filter that is made of them must say the same. */
 static int stacked(uint64_t deny, enum aj_profile profile, enum aj_network network, uint32_t arch, int nr, const uint64_t args[6])
 {
-	const struct aj_filter *filters[AJ_FILTERS_MAX];
 	struct seccomp_data data = { .nr = nr, .arch = arch };
 	uint32_t result = SECCOMP_RET_ALLOW;
 	memcpy(data.args, args, sizeof data.args);
-	for (size_t i = aj_filter_list(profile, network, deny, filters); i-- > 0;) {
-		uint32_t r = interpret(filters[i], &data);
+	for (int i = -1; i < AJ_DENY_GROUPS; i++) {
+		if (i >= 0 && !(deny & 1ULL << i))
+			continue;
+		uint32_t r = interpret(i < 0 ? aj_filter_ready(profile, network) : aj_filter_denied(1ULL << i), &data);
 		if ((int32_t)(r & SECCOMP_RET_ACTION_FULL) < (int32_t)(result & SECCOMP_RET_ACTION_FULL))
 			result = r;
 	}
+	static struct sock_filter room[AJ_FILTER_ROOM];
+	static struct aj_filter joined;
+	static uint64_t made_of = ~0ULL;
+	uint64_t now = deny | (uint64_t)profile << 32 | (uint64_t)network << 40;
+	if (now != made_of)
+		joined = aj_filter_build(profile, network, deny, room);
+	made_of = now;
+	cr_assert_gt(joined.count, 0);
+	cr_assert_eq(interpret(&joined, &data), result, "joined into one they answer the same: %d %#x", nr, result);
 	switch (result & SECCOMP_RET_ACTION_FULL) {
 	case SECCOMP_RET_ALLOW:
 		return ALLOW;
@@ -487,17 +407,18 @@ Test(seccomp, groups_are_what_libseccomp_compiles)
 	}
 }
 
-Test(seccomp, filters_in_their_order)
+Test(seccomp, one_filter_of_all)
 {
-	const struct aj_filter *list[AJ_FILTERS_MAX];
-	cr_expect_eq(aj_filter_list(SNIPPET, 0, list), 1, "nothing denied costs nothing");
-	cr_expect_eq(list[0], aj_filter_ready(SNIPPET));
-	cr_expect_eq(aj_filter_list(COMMAND, (1 << AJ_DENY_GROUPS) - 1, list), AJ_FILTERS_MAX);
-	cr_expect_eq(list[0], aj_filter_denied(AJ_DENY_THREADS));
-	cr_expect_eq(list[AJ_DENY_GROUPS], aj_filter_ready(COMMAND), "the profile's comes last");
+	static struct sock_filter room[AJ_FILTER_ROOM];
+	struct aj_filter one = aj_filter_build(SNIPPET, 0, room);
+	const struct aj_filter *ready = aj_filter_ready(SNIPPET);
+	cr_assert_eq(one.count, ready->count);
+	cr_expect(one.insns == ready->insns, "nothing denied costs nothing");
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++)
+			cr_expect_gt(aj_filter_build((enum aj_profile)p, (enum aj_network)n, (1 << AJ_DENY_GROUPS) - 1, room).count, 0);
 }
 
-/* Installing the next filter, and setting no_new_privs, must not be what a group takes away. */
 Test(seccomp, groups_leave_the_rest_alone)
 {
 	for (int g = 0; g < AJ_DENY_GROUPS; g++)
@@ -566,19 +487,18 @@ Test(seccomp, denied_groups)
 	DENIED(0, COMMAND, ALLOW, "memfd_create", 0);
 }
 
-/* A child with every group denied: the filters let each other be installed, and the kernel counts them. */
-Test(seccomp, the_kernel_stacks_them)
+/* A child with every group denied. */
+Test(seccomp, the_kernel_takes_the_joined_one)
 {
 	pid_t child = fork();
 	if (child == 0) {
-		const struct aj_filter *list[AJ_FILTERS_MAX];
-		size_t count = aj_filter_list(COMMAND, (1 << AJ_DENY_GROUPS) - 1, list);
+		static struct sock_filter room[AJ_FILTER_ROOM];
+		struct aj_filter all = aj_filter_build(COMMAND, (1 << AJ_DENY_GROUPS) - 1, room);
 		struct aj_error err = { 0 };
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 			_exit(40);
-		for (size_t i = 0; i < count; i++)
-			if (aj_filter_install(list[i], &err) < 0)
-				_exit(41);
+		if (aj_filter_install(&all, &err) < 0)
+			_exit(41);
 		if (syscall(SYS_memfd_create, "x", 0) != -1 || errno != EPERM)
 			_exit(42);
 		if (syscall(SYS_clone, 17, 0, 0, 0, 0) != -1 || errno != EPERM)

@@ -1,0 +1,119 @@
+/* Answers the calls that a jail's filter refuses, each with the error of its row, and counts them.
+ * It decides nothing: whatever happens here, the call is not made. */
+#include "run/violations.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "sandbox/notice.h"
+#include "sandbox/seccomp.h"
+
+/* Calls answered in a row, before everything else has its turn. */
+enum { TURN = 64 };
+/* A hostile runner that kept the listener could take a call away between our question and our taking it: no longer than this. */
+enum { STUCK_US = 20000 };
+
+static void on_stuck(int sig)
+{
+	(void)sig;
+}
+
+/* A timer and a signal of our own, which is ignored elsewhere: SIGALRM may be the caller's way to end us. 0: off. */
+static void interrupt_after(long us)
+{
+	static timer_t timer;
+	static bool ready;
+	if (!ready) {
+		struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG };
+		sigset_t set;
+		sigemptyset(&set);
+		sigaddset(&set, SIGURG);
+		sigaction(SIGURG, &(struct sigaction){ .sa_handler = on_stuck }, NULL);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		ready = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+	}
+	struct itimerspec t = { { 0, us * 1000 }, { 0, us * 1000 } };
+	if (ready)
+		timer_settime(timer, 0, &t, NULL);
+}
+
+/* The process of a thread as the jail numbers it; 0: unknown. */
+static pid_t jail_pid(pid_t tid)
+{
+	char path[40], text[4096];
+	snprintf(path, sizeof path, "/proc/%d/status", tid);
+	const char *line = tid > 0 && aj_read_text(path, text, sizeof text) > 0 ? strstr(text, "\nNStgid:") : NULL;
+	pid_t pid = 0;
+	for (line = line ? line + strlen("\nNStgid:") : ""; *line && *line != '\n';) {
+		char *end;
+		long number = strtoul(line, &end, 10) & 0x7fffffff;
+		if (end == line)
+			break;
+		pid = (pid_t)number;
+		line = end;
+	}
+	return pid;
+}
+
+static void add_pid(struct aj_violation *one, int listener_fd, const struct aj_notice *call)
+{
+	if (one->pids_count == AJ_VIOLATION_PIDS || call->tid == one->last_tid)
+		return;
+	one->last_tid = call->tid;
+	pid_t pid = jail_pid(call->tid);
+	if (pid <= 0 || !aj_notice_waits(listener_fd, call->id))
+		return;
+	for (size_t i = 0; i < one->pids_count; i++)
+		if (one->pids[i] == pid)
+			return;
+	one->pids[one->pids_count++] = pid;
+}
+
+static void count(struct aj_violations *v, const struct aj_syscall *row, int listener_fd, const struct aj_notice *call)
+{
+	struct aj_violation *one = v->items;
+	while (one < v->items + v->count && strcmp(one->row->name, row->name) != 0)
+		one++;
+	if (one == v->items + AJ_VIOLATIONS_MAX)
+		return;
+	if (one == v->items + v->count) {
+		*one = (struct aj_violation){ .row = row };
+		v->count++;
+	}
+	one->count++;
+	add_pid(one, listener_fd, call);
+}
+
+void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, bool in_time)
+{
+	if (in_time && *listener_fd < 0 && aj_notice_listener(fd)) {
+		*listener_fd = fd;
+		v->seen = true;
+	} else {
+		aj_close(&fd);
+	}
+}
+
+void aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int *listener_fd)
+{
+	struct aj_notice call;
+	int r = 0;
+	interrupt_after(STUCK_US);
+	for (int i = 0; i < TURN && (r = aj_notice_take(*listener_fd, &call)) > 0; i++) {
+		const char *name = call.nr >= 0 && call.nr < AJ_SYSCALL_NUMBERS ? aj_syscall_names[call.nr] : NULL;
+		const struct aj_syscall *row = name ? aj_syscalls_refusal(plan->profile, plan->network, plan->deny, name, call.args)
+		                                    : NULL;
+		v->total++;
+		if (row)
+			count(v, row, *listener_fd, &call);
+		aj_notice_refuse(*listener_fd, call.id, row ? row->errnum : EPERM);
+	}
+	interrupt_after(0);
+	if (r < 0 || v->total >= AJ_VIOLATIONS_END)
+		aj_close(listener_fd);
+}

@@ -1,0 +1,39 @@
+/* What the kernel refused to a jail: counted by the supervisor, call by call, while it answers them.
+ * An attested part of the result; it says nothing of calls that only do not exist (ENOSYS). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "plan/plan.h"
+#include "plan/syscalls.h"
+
+enum {
+	AJ_VIOLATIONS_MAX = 32, /* different calls */
+	AJ_VIOLATION_PIDS = 8,  /* processes named for each */
+	/* Then the listener is closed: the kernel refuses alone (ENOSYS), and a flood costs the host nothing more. */
+	AJ_VIOLATIONS_END = 1000000,
+};
+
+struct aj_violation {
+	const struct aj_syscall *row;
+	uint64_t count;
+	pid_t pids[AJ_VIOLATION_PIDS]; /* the first, as the jail sees them */
+	size_t pids_count;
+	pid_t last_tid;
+};
+
+struct aj_violations {
+	bool seen; /* false: nobody counted */
+	uint64_t total;
+	struct aj_violation items[AJ_VIOLATIONS_MAX]; /* in the order of their first time */
+	size_t count;
+};
+
+/* Take `fd`, which came from the jail, as its listener: closed unless it is one, and the first, and comes in time. */
+void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, bool in_time);
+
+/* Refuse some of the calls that wait; returns without having seen to all, so that a flood holds nothing else up. Closes the
+ * listener when nobody is left. */
+void aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int *listener_fd);

@@ -1,0 +1,336 @@
+/* Tests of reported refusals: a report stands exactly where an error stood, nobody's answer lets a call pass, and all are counted.
+ * Children lock themselves in and call; this process is their supervisor. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "bpf.h"
+#include "run/result.h"
+#include "sandbox/handshake.h"
+#include "sandbox/notice.h"
+
+enum { NETWORKS = AJ_NET_HOST + 1, ALL = (1 << AJ_DENY_GROUPS) - 1 };
+#define NATIVE seccomp_arch_native()
+
+static struct sock_filter plain_room[AJ_FILTER_ROOM], reported_room[AJ_FILTER_ROOM];
+static struct aj_filter plain, reported;
+static struct aj_plan plan;
+
+static void build(enum aj_profile profile, enum aj_network network, uint64_t deny)
+{
+	plan = (struct aj_plan){ .profile = profile, .network = network, .deny = deny };
+	plain = aj_filter_build(profile, network, deny, plain_room);
+	memcpy(reported_room, plain.insns, plain.count * sizeof *plain.insns);
+	aj_filter_report(reported_room, plain.count);
+	reported = (struct aj_filter){ reported_room, plain.count };
+}
+
+/* One call, under both. */
+static void ask(uint32_t arch, int nr, const uint64_t args[6])
+{
+	struct seccomp_data data = { .nr = nr, .arch = arch };
+	memcpy(data.args, args, sizeof data.args);
+	uint32_t before = interpret(&plain, &data), after = interpret(&reported, &data);
+	bool error = (before & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO && (before & SECCOMP_RET_DATA) != ENOSYS;
+	cr_assert_eq(after, error ? SECCOMP_RET_USER_NOTIF : before, "%d: %#x became %#x", nr, before, after);
+	if (!error)
+		return;
+	const char *name = aj_syscall_names[nr];
+	cr_assert_not_null(name, "%d has no name", nr);
+	const struct aj_syscall *row = aj_syscalls_refusal(plan.profile, plan.network, plan.deny, name, args);
+	cr_assert_not_null(row, "`%s` has no row", name);
+	cr_assert_eq((uint32_t)row->errnum, before & SECCOMP_RET_DATA, "`%s` gets the error that it got before", name);
+	cr_assert(row->why && row->instead && strlen(row->instead) > 20, "`%s` says what to do instead", name);
+}
+
+static int ask_row(const struct aj_syscall *row, void *data)
+{
+	uint64_t args[6] = { 0 };
+	int nr = seccomp_syscall_resolve_name(row->name);
+	(void)data;
+	for (int i = 0; i < 2; i++)
+		args[row->arg[i].index] |= row->arg[i].value;
+	if (nr >= 0)
+		ask(NATIVE, nr, args);
+	return 0;
+}
+
+Test(violations, a_report_stands_where_an_error_stood)
+{
+	static const uint64_t values[] = { 0, 1, 2, 3, 10, 16, 17, 0x10000, 0x3d0f00, 0xffffffff, 0xdeadbeef00000002 };
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++)
+			for (uint64_t deny = 0; deny <= ALL + 1; deny = deny ? deny << 1 : 1) {
+				build((enum aj_profile)p, (enum aj_network)n, deny == 1 << AJ_DENY_GROUPS ? ALL : deny);
+				aj_syscalls_each(plan.profile, plan.network, ask_row, NULL);
+				for (int g = 0; g < AJ_DENY_GROUPS; g++)
+					aj_syscalls_denied_each(1ULL << g, ask_row, NULL);
+				for (int nr = 0; nr < 512; nr++)
+					for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+						ask(NATIVE, nr, (const uint64_t[6]){ values[v], values[v], values[v] });
+				ask(0x40000003, 20, (const uint64_t[6]){ 0 });
+				ask(NATIVE, 0x40000000, (const uint64_t[6]){ 0 });
+			}
+}
+
+Test(violations, only_refused_calls_have_a_refusal)
+{
+	cr_expect_str_eq(aj_syscall_names[SYS_ptrace], "ptrace");
+	cr_expect_null(aj_syscalls_refusal(AJ_PROFILE_COMMAND, AJ_NET_NONE, ALL, "getpid", (const uint64_t[6]){ 0 }));
+	cr_expect_null(aj_syscalls_refusal(AJ_PROFILE_COMMAND, AJ_NET_NONE, 0, "socket", (const uint64_t[6]){ 1 }));
+}
+
+/* What the hand-over does once the filter stands, and what a process needs to end. */
+Test(violations, the_hand_over_is_never_refused)
+{
+	static const int calls[] = { SYS_futex,  SYS_kill, SYS_sched_yield, SYS_rt_sigaction,
+		                     SYS_munmap, SYS_brk,  SYS_close,       SYS_exit_group };
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int n = 0; n < NETWORKS; n++) {
+			for (uint64_t deny = 0; deny <= ALL; deny++) {
+				build((enum aj_profile)p, (enum aj_network)n, deny);
+				struct seccomp_data data = { .nr = SYS_sendmsg, .arch = NATIVE };
+				bool allowed = interpret(&reported, &data) == SECCOMP_RET_ALLOW;
+				cr_expect_eq(aj_filter_may_send(plan.profile, deny), allowed, "profile %d, deny %#lx", p, deny);
+			}
+			for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+				struct seccomp_data data = { .nr = calls[i], .arch = NATIVE };
+				cr_expect_eq(interpret(&reported, &data), SECCOMP_RET_ALLOW, "call %d", calls[i]);
+			}
+		}
+}
+
+/* --- with the kernel --- */
+
+static int ends[2], listener = -1;
+static struct aj_violations seen;
+
+#define REQUIRE(code, condition)     \
+	do {                         \
+		if (!(condition))    \
+			_exit(code); \
+	} while (0)
+
+static int refused(long nr)
+{
+	return syscall(nr, -1, 0, 0, 0, 0) == -1 ? errno : 0;
+}
+
+/* By the child itself, or by another process for it: as the filter wants it. */
+static void lock_in(void)
+{
+	static const struct aj_msg msg = { .kind = AJ_MSG_LISTENER };
+	struct aj_error err = { 0 };
+	REQUIRE(40, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	REQUIRE(41, aj_filter_install_reported(&plain, aj_filter_may_send(plan.profile, plan.deny), ends[1], &msg, sizeof msg, &err) == 0);
+}
+
+static void open_ends(void)
+{
+	build(AJ_PROFILE_COMMAND, AJ_NET_NONE, ALL);
+	seen = (struct aj_violations){ 0 };
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+}
+TestSuite(violations, .init = open_ends);
+
+/* Answers for a child until it ends; returns its wait status. */
+static int supervise(pid_t child)
+{
+	int status;
+	struct aj_msg msg;
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		int fd;
+		if (aj_msg_recv_fd(ends[0], &msg, MSG_DONTWAIT, &fd) == 1) {
+			cr_expect_eq(msg.kind, AJ_MSG_LISTENER);
+			aj_violations_listen(&seen, &listener, fd, true);
+		}
+		if (listener >= 0)
+			aj_violations_answer(&seen, &plan, &listener);
+		usleep(200);
+	}
+	return status;
+}
+
+Test(violations, counted_by_name)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		int lowest = dup(0);
+		close(lowest);
+		lock_in();
+		REQUIRE(42, dup(0) == lowest); /* the listener is not here any more */
+		REQUIRE(43, waitpid(-1, NULL, 0) == -1 && errno == ECHILD);
+		struct sigaction now;
+		REQUIRE(44, sigaction(SIGCHLD, NULL, &now) == 0 && now.sa_handler == SIG_DFL);
+		for (int i = 0; i < 300; i++)
+			REQUIRE(45, refused(SYS_ptrace) == EPERM);
+		REQUIRE(46, syscall(SYS_socket, 2, 1, 0) == -1 && errno == EAFNOSUPPORT);
+		REQUIRE(47, refused(SYS_sendmsg) == EPERM && refused(SYS_memfd_create) == EPERM);
+		REQUIRE(48, refused(SYS_clone3) == ENOSYS);
+		_exit(syscall(SYS_getpid) > 0 ? 0 : 49);
+	}
+	cr_expect_eq(supervise(child), 0);
+	cr_assert(seen.seen);
+	cr_expect_eq(seen.count, 4);
+	cr_expect_eq(seen.total, 303);
+	cr_expect_str_eq(seen.items[0].row->name, "ptrace");
+	cr_expect_eq(seen.items[0].count, 300);
+	cr_expect_eq(seen.items[0].pids_count, 1);
+	cr_expect_eq(seen.items[0].pids[0], child);
+	cr_expect_eq(seen.items[1].row->errnum, EAFNOSUPPORT);
+	cr_expect_str_eq(seen.items[2].row->name, "sendmsg");
+}
+
+/* Where sendmsg is allowed it hands the listener on itself. */
+Test(violations, counted_without_a_sender)
+{
+	build(AJ_PROFILE_COMMAND, AJ_NET_NONE, 0);
+	cr_assert(aj_filter_may_send(plan.profile, plan.deny));
+	pid_t child = fork();
+	if (child == 0) {
+		int lowest = dup(0);
+		close(lowest);
+		lock_in();
+		REQUIRE(42, dup(0) == lowest);
+		REQUIRE(43, refused(SYS_ptrace) == EPERM && refused(SYS_mount) == EPERM);
+		_exit(0);
+	}
+	cr_expect_eq(supervise(child), 0);
+	cr_expect_eq(seen.total, 2);
+}
+
+/* Denied, whatever becomes of who should answer. */
+Test(violations, without_a_listener_nothing_is_let_through)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		struct aj_error err = { 0 };
+		REQUIRE(40, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && aj_filter_install(&reported, &err) == 0);
+		REQUIRE(41, refused(SYS_ptrace) == ENOSYS && refused(SYS_mount) == ENOSYS && refused(SYS_socketpair) == ENOSYS);
+		_exit(0);
+	}
+	cr_expect_eq(supervise(child), 0);
+	cr_expect(!seen.seen);
+	child = fork();
+	if (child == 0) {
+		lock_in();
+		shutdown(ends[1], SHUT_RDWR); /* the supervisor is gone, and what was under way to it */
+		close(ends[0]);
+		REQUIRE(42, refused(SYS_ptrace) == ENOSYS);
+		_exit(0);
+	}
+	close(ends[0]);
+	int status;
+	waitpid(child, &status, 0);
+	cr_expect_eq(status, 0, "%#x", status);
+}
+
+/* Where somebody listens already the refusals are plain errors, and the result will say that nobody counted. */
+Test(violations, a_second_listener)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		struct aj_error err = { 0 };
+		static const struct aj_msg msg = { .kind = AJ_MSG_LISTENER };
+		plain = aj_filter_build(AJ_PROFILE_COMMAND, AJ_NET_NONE, 0, plain_room);
+		lock_in();
+		int other[2];
+		REQUIRE(42, socketpair(AF_UNIX, SOCK_SEQPACKET, 0, other) == 0);
+		REQUIRE(43, aj_filter_install_reported(&plain, true, other[1], &msg, sizeof msg, &err) == 0);
+		char byte;
+		REQUIRE(44, recv(other[0], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+		REQUIRE(45, refused(SYS_ptrace) == EPERM);
+		_exit(0);
+	}
+	cr_expect_eq(supervise(child), 0);
+	cr_expect_eq(seen.total, 0, "the second filter's error beats the first one's report");
+}
+
+Test(violations, a_supervisor_that_is_gone_is_an_error)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		static const struct aj_msg msg = { .kind = AJ_MSG_LISTENER };
+		struct aj_error err = { 0 };
+		shutdown(ends[1], SHUT_RDWR);
+		REQUIRE(40, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+		REQUIRE(41, aj_filter_install_reported(&plain, aj_filter_may_send(plan.profile, plan.deny), ends[1], &msg,
+		                                       sizeof msg, &err) == -1);
+		_exit(err.exit_code == AJ_EXIT_SETUP ? 0 : 42);
+	}
+	close(ends[0]);
+	int status;
+	waitpid(child, &status, 0);
+	cr_expect_eq(status, 0, "%#x", status);
+}
+
+Test(violations, a_caller_that_dies_is_no_problem)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		lock_in();
+		alarm(1); /* ends it in the middle of a call */
+		_exit(refused(SYS_ptrace));
+	}
+	struct aj_msg msg;
+	int status, fd;
+	cr_assert_eq(aj_msg_recv_fd(ends[0], &msg, 0, &fd), 1);
+	aj_violations_listen(&seen, &listener, fd, true);
+	waitpid(child, &status, 0);
+	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM, "%#x", status);
+	aj_violations_answer(&seen, &plan, &listener);
+	cr_expect_eq(seen.total, 0);
+	cr_expect_eq(listener, -1, "nobody is left");
+}
+
+/* What a jail sends may be anything. */
+Test(violations, not_a_listener)
+{
+	int null = open("/dev/null", O_RDONLY), late = open("/dev/null", O_RDONLY);
+	cr_expect(!aj_notice_listener(null) && !aj_notice_listener(ends[0]) && !aj_notice_listener(-1));
+	aj_violations_listen(&seen, &listener, null, true);
+	cr_expect(listener == -1 && !seen.seen);
+	cr_expect(fcntl(null, F_GETFD) == -1 && errno == EBADF, "and closed");
+	aj_violations_listen(&seen, &listener, late, false);
+	cr_expect(fcntl(late, F_GETFD) == -1 && errno == EBADF);
+}
+
+Test(violations, descriptors_with_other_messages_are_closed)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_NOTE };
+	cr_expect_eq(aj_msg_send(ends[1], &msg), 0);
+	int fd = 5;
+	cr_expect_eq(aj_msg_recv_fd(ends[0], &msg, 0, &fd), 1);
+	cr_expect_eq(fd, -1);
+}
+
+Test(violations, as_json)
+{
+	static const struct aj_syscall row = { .name = "ptrace", .errnum = EPERM, .why = "why", .instead = "do this" };
+	struct aj_result r = { .reason = "finished" };
+	struct aj_arena arena = { 0 };
+	struct aj_policy policy;
+	struct aj_request request = { .id = "x" };
+	aj_policy_preset(&policy, &arena, "command");
+	json_t *doc = aj_result_json(&r, &plan, &policy, &request);
+	cr_expect_eq(json_array_size(json_object_get(doc, "violations")), 0);
+	cr_expect(json_is_array(json_object_get(doc, "violations")) && json_is_false(json_object_get(doc, "violations_seen")));
+	json_decref(doc);
+	r.violations = (struct aj_violations){ .seen = true, .count = 1, .items = { { &row, 3, { 2, 5 }, 2, 0 } } };
+	doc = aj_result_json(&r, &plan, &policy, &request);
+	char *text = json_dumps(json_object_get(doc, "violations"), JSON_COMPACT);
+	cr_expect_str_eq(text, "[{\"syscall\":\"ptrace\",\"count\":3,\"pids\":[2,5],\"why\":\"why\",\"instead\":\"do this\"}]");
+	cr_expect(json_is_true(json_object_get(doc, "violations_seen")));
+	free(text);
+	json_decref(doc);
+	aj_arena_free(&arena);
+}
