@@ -40,7 +40,7 @@ LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check check-docs docs rootfs install bench format tidy clean help deps-build deps-check
+.PHONY: all run check check-docs docs rootfs install faults bench format tidy clean help deps-build deps-check
 
 all: $(AJ) rootfs
 
@@ -50,7 +50,7 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/inject
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
@@ -71,6 +71,12 @@ check-docs: $B/gen-docs
 	$Q mkdir -p $B/docs && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
 	$Q for f in syscalls.md architecture.md agentjail.1; do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done
 
+# Every system call of the launcher failed with every errno that is plausible; writes docs/faults.md. Takes some minutes.
+faults: all $B/probe $B/inject
+	$Q rm -f $B/fault-table.txt
+	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/fault/run.sh
+	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
+
 bench: all
 	$Q sh tests/bench/bench.sh
 
@@ -90,6 +96,7 @@ help:
 	@echo "make check    build everything and run all tests (SAN=1: with sanitizers)"
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
 	@echo "make bench    start-up and throughput beside the peers that are installed"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
 
@@ -97,6 +104,11 @@ help:
 $B/probe: tests/probe.c
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $<
+
+# Fails system calls of a launcher; static like the probe, and for x86-64 only.
+$B/inject: tests/fault/inject.c
+	$(call SAY,LD,$@)
+	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $< -lseccomp
 
 $B/toml-check: $B/tests/policy/toml-check.o $B/src/policy/toml.o $B/src/base/text.o $B/src/base/arena.o
 	$(call SAY,LD,$@)

@@ -821,6 +821,47 @@ static int v_marked(int argc, char **argv)
 	return 127;
 }
 
+/* --- all of it, in words that are the same in every run --- */
+
+static int v_walls(int argc, char **argv)
+{
+	static char *places[] = {
+		"",       "/", "/usr", "/etc/passwd", "/etc/x", "/dev/x", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger",
+		"/tmp/x", NULL
+	};
+	static char *folders[] = { "", "/", "/dev", "/etc", "/tmp", NULL };
+	/* ptrace, mount, bpf, unshare(user), keyctl, userfaultfd, io_uring_setup, open_by_handle_at */
+	static char *calls[] = { "", "101", "165", "321", "272:0x10000000", "250", "323", "425", "304", NULL };
+	char name[64] = "";
+	(void)argc, (void)argv;
+	v_ids(0, NULL);
+	v_rlimits(0, NULL);
+	v_signals(0, NULL);
+	v_fds(2, (char *[]){ "", "1024" });
+	v_env(0, NULL);
+	v_ls(5, folders);
+	v_create(9, places);
+	v_syscall(9, calls);
+	for (int cap = 0; cap < 64; cap++)
+		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
+			printf("bounding %d\n", cap);
+	printf("no_new_privs %d securebits %d dumpable %d\n", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+	       prctl(PR_GET_SECUREBITS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+	printf("hostname %s\n", gethostname(name, sizeof name) == 0 ? name : outcome(-1));
+	/* A whiteout needs no right but Landlock's; nor does a port. */
+	printf("whiteout %s\n", outcome(mknod("/tmp/whiteout", S_IFCHR, 0)));
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	printf("bind %s\n", outcome(bind(fd, (struct sockaddr *)&any, sizeof any)));
+	int lo = socket(AF_INET, SOCK_DGRAM, 0);
+	any.sin_port = htons(9);
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	printf("loopback %s\n", outcome(connect(lo, (struct sockaddr *)&any, sizeof any)));
+	printf("init's memory %s\n", outcome(open("/proc/1/mem", O_RDONLY)));
+	printf("namespaces %s\n", outcome(open("/proc/sys/user/max_user_namespaces", O_WRONLY)));
+	return 0;
+}
+
 /* --- the table --- */
 
 static const struct verb {
@@ -828,6 +869,7 @@ static const struct verb {
 	int (*run)(int argc, char **argv);
 	bool jail_only; /* would hurt the host */
 } verbs[] = {
+	{ "walls", v_walls, true },
 	{ "caps", v_caps, false },
 	{ "fds", v_fds, false },
 	{ "signals", v_signals, false },
