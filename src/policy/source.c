@@ -49,15 +49,17 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 {
 	struct stat st;
 	char link[64], real[PATH_MAX];
-	if (fstat(dir, &st) < 0 || distrust(&st, folder, at, diags) < 0)
+	if (fstat(dir, &st) < 0)
+		return refuse(diags, at, folder, aj_printf(diags->arena, "cannot be looked at: %s", strerror(errno)), NULL);
+	if (distrust(&st, folder, at, diags) < 0)
 		return -1;
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, real, sizeof real - 1);
-	if (n <= 0)
-		return 0;
-	real[n] = '\0';
+	real[n < 0 ? 0 : n] = '\0';
 	const char *below = folder_of(real, diags->arena);
-	return stat(below, &st) < 0 ? 0 : distrust(&st, below, at, diags);
+	if (n <= 0 || stat(below, &st) < 0)
+		return refuse(diags, at, folder, aj_printf(diags->arena, "does not say where a link in it leads: %s", strerror(errno)), NULL);
+	return distrust(&st, below, at, diags);
 }
 
 static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
