@@ -31,7 +31,7 @@ ERRNOS = {
     "rseq": "EINVAL", "rt_sigaction": "EINVAL", "rt_sigprocmask": "EINVAL", "rt_sigtimedwait": "EINTR EAGAIN", "seccomp": "EINVAL ENOMEM EACCES",
     "sendmsg": "ENOBUFS EPERM", "sendto": "ENOBUFS EPERM EINTR", "set_robust_list": "EINVAL", "setgroups": "EPERM", "sethostname": "EPERM",
     "setresgid": "EPERM EINVAL", "setresuid": "EPERM EAGAIN", "setsid": "EPERM", "setsockopt": "ENOMEM ENOPROTOOPT", "signalfd4": "EMFILE ENOMEM",
-    "socket": "EMFILE EACCES", "socketpair": "EMFILE", "statx": "EACCES ENOSYS", "symlinkat": "ENOSPC EEXIST", "sysinfo": "EFAULT",
+    "socket": "EMFILE EACCES", "socketpair": "EMFILE", "statx": "ENOSYS EACCES", "symlinkat": "ENOSPC EEXIST", "sysinfo": "EFAULT",
     "umount2": "EPERM EBUSY", "uname": "EFAULT", "wait4": "ECHILD EINTR", "waitid": "ECHILD EINTR", "write": "ENOSPC EIO EPERM EINTR",
     "getsockname": "ENOBUFS", "fadvise64": "EINVAL", "sched_getaffinity": "EINVAL", "clock_nanosleep": "EINTR", "statfs": "EACCES",
 }
@@ -51,6 +51,7 @@ ALLOWED = [
     ("any", "set_robust_list|rseq", "", "same", "libc's bookkeeping for threads, of which there are none"),
     ("any", "brk|mmap|munmap|madvise", "", "same", "libc takes memory elsewhere, or keeps what it would give back"),
     ("any", "rt_sigaction", "", "same", "a default is set once more; signals that can be neither caught nor ignored are among them"),
+    ("supervisor", "brk", "", "ended", "libc's allocator gives up later: no result, and no success"),
     ("supervisor", "readlink", "^/proc/self/exe$", "same", "libc's start asks where the program is"),
     ("supervisor", "prlimit64", "get", "same", "libc's start asks for the size of the stack"),
     ("supervisor", "getrandom", "", "same", "seeds of libc and jansson; a random id becomes 0"),
@@ -88,7 +89,23 @@ ALLOWED = [
     ("runner", ".*", "", "same", "Python does without; before the code is handed over the kernel confirms filters, capabilities and no_new_privs"),
     ("runner", "read", "^fd 3$", "ended", "the code arrives at nobody; the process ends without a result, and the result says so"),
 ]
-ALLOWED = [(role, re.compile(call), re.compile(detail), classes.split(), why) for role, call, detail, classes, why in ALLOWED]
+# The same where only one errno makes it right.
+LIES = [
+    ("any", ".*", "", "same", "it is tried again", "EINTR"),
+    ("any", "mkdirat", "", "same", "then it is there, and opened as a folder", "EEXIST"),
+    ("any", "close", "", "walls", "a close that fails has closed all the same, but here it was not executed", "EIO|EINTR"),
+    ("supervisor", "openat|openat2|readlink|newfstatat|faccessat2|access", "", "same walls", "taken for something that is not there", "ENOENT"),
+    ("supervisor", "openat2", "", "same", "opened without a symlink anywhere in its place", "ENOSYS"),
+    ("init", "openat", "^fd:(proc|keys|key-users|kallsyms|kcore|timer_list|cmdline|sysrq-trigger)$", "same walls", "taken for a kernel without that file, so there is nothing to hide", "ENOENT"),
+    ("init", "openat", "^fd:", "same walls", "taken for a path that is not there and that the jail cannot make, so there is nothing to hide; the kernel does not say so of what is mounted", "ENOENT"),
+    ("init", "open_tree", "", "same walls", "an optional file of the host that is not there", "ENOENT"),
+    ("init", "prctl", "^2[34],(4[1-9]|5.|6.)$", "same", "there is no such capability", "EINVAL|EPERM"),
+    ("init", "prctl", "^47,", "same", "the ambient set goes with the permitted one", "EINVAL|EPERM"),
+    ("guest", "openat|landlock_add_rule", "", "same walls", "taken for a place that is not there, or no folder: fewer rights, never more", "ENOENT|EINVAL"),
+    ("guest", "rt_sigaction", "", "walls", "a signal that the caller ignored stays ignored, which is no wall", "EINVAL"),
+    ("guest", "execve", "", "walls", "libc's execvp hands it to the jail's shell, behind the same walls", "ENOEXEC"),
+]
+ALLOWED = [(row[0], re.compile(row[1]), re.compile(row[2]), row[3].split(), row[4], re.compile((row + (".*",))[5])) for row in ALLOWED + LIES]
 
 
 class Run:
@@ -176,6 +193,8 @@ def judge(base, run, started):
     landlock = [d for d in diff if d[1:] not in ("landlock 1", "landlock 0")]
     if len(landlock) < len(diff) and run.doc and run.doc["enforced"]["landlock"].startswith("none"):
         diff = landlock
+    if code[0] == "signal" and not [d for d in diff if d[0] in "-+"]:
+        return "ended", run.end
     walls = [d for d in diff if d[0] in "-+" or d.startswith("probe")]
     if walls:
         return "walls", "; ".join(diff)
@@ -239,9 +258,10 @@ def main():
                     kind, more = "BAD", "left behind: %s" % os.listdir(os.environ["TMPDIR"])
                 why, good = "", kind in ("refused", "libc", "unreached")
                 if args.sticky:
-                    good = kind != "BAD" and not (kind == "walls" and run.end == "exit 0")
-                for a_role, a_name, a_detail, classes, a_why in ALLOWED:
-                    if not good and a_role in (role, "any") and a_name.fullmatch(name) and a_detail.search(detail) and kind in classes:
+                    # When nothing can be written, nothing can be said.
+                    good = kind != "BAD" and not (kind == "walls" and run.end == "exit 0") or name == "write" and run.end == "exit 125"
+                for a_role, a_name, a_detail, classes, a_why, a_errno in ALLOWED:
+                    if not good and a_role in (role, "any") and a_name.fullmatch(name) and a_detail.search(detail) and kind in classes and a_errno.fullmatch(errno):
                         good, why = True, a_why
                 passed += good and kind != "unreached"
                 skipped += kind == "unreached"
