@@ -38,7 +38,8 @@ static int check_stdio(void)
 	for (int fd = 0; fd <= 2; fd++) {
 		struct stat st;
 		if (fstat(fd, &st) < 0 && (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd || fstat(fd, &st) < 0)) {
-			fprintf(stderr, "agentjail: stdio: look at file descriptor %d, or put /dev/null in its place: %s\n", fd, strerror(errno));
+			fprintf(stderr, "agentjail: stdio: look at file descriptor %d, or put /dev/null in its place: %s\n", fd,
+			        strerror(errno));
 			return -1;
 		}
 		if (S_ISDIR(st.st_mode)) {

@@ -58,6 +58,8 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest)
 			if (pid == guest && !stopped)
 				report(report_fd, status);
 		}
+		if (pid < 0 && errno == EINTR)
+			continue;
 		if (pid < 0 && errno == ECHILD) /* somebody reaped the guest, and how it ended is lost: no signal will tell of it */
 			_exit(AJ_EXIT_SETUP);
 		siginfo_t info;
