@@ -730,6 +730,90 @@ static int v_stubborn(int argc, char **argv)
 	return 0;
 }
 
+/* Trees of processes that do not want to end, by name. */
+static int v_tree(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	static char block[1 << 16];
+	int fds[2];
+	printf("growing\n");
+	fflush(stdout);
+	if (strcmp(how, "sessions") == 0) { /* each generation in a session of its own, its parent gone */
+		for (int i = 0; i < 50; i++) {
+			if (fork() != 0) {
+				if (i == 0)
+					break;
+				_exit(0);
+			}
+			setsid();
+			ignore_all();
+		}
+	} else if (strcmp(how, "forking") == 0) { /* whoever is killed has just forked */
+		ignore_all();
+		for (int i = 0; i < 20; i++)
+			if (fork() == 0)
+				for (;;)
+					if (fork() > 0)
+						_exit(0);
+		for (;;)
+			while (waitpid(-1, NULL, 0) > 0)
+				;
+	} else if (strcmp(how, "zombies") == 0) {
+		for (int i = 0; i < 300; i++)
+			if (fork() == 0)
+				_exit(0);
+	} else if (strcmp(how, "vfork") == 0) { /* a parent that waits unkillably for a child that stops itself */
+		if (vfork() == 0) {
+			kill(getpid(), SIGSTOP);
+			for (;;)
+				pause();
+		}
+	} else if (strcmp(how, "stopped") == 0) {
+		for (int i = 0; i < 20; i++)
+			if (fork() == 0)
+				for (;;)
+					kill(getpid(), SIGSTOP);
+		kill(getppid(), SIGSTOP);
+		kill(getpid(), SIGSTOP);
+	} else if (strcmp(how, "fifo") == 0) { /* a reader without a writer */
+		ignore_all();
+		mkfifo("/tmp/fifo", 0600);
+		fork();
+		open("/tmp/fifo", O_RDONLY);
+	} else if (strcmp(how, "pipe") == 0 && pipe(fds) == 0) { /* a writer without a reader */
+		ignore_all();
+		fork();
+		while (write(fds[1], block, sizeof block) > 0)
+			;
+	} else if (strcmp(how, "flood") == 0) { /* with the output held by a grandchild that left the family */
+		if (fork() == 0) {
+			setsid();
+			ignore_all();
+			for (;;)
+				if (write(1, "x", 1) < 0)
+					pause();
+		}
+	} else if (strcmp(how, "memory") == 0) { /* much to tear down */
+		for (int i = 0; i < 4; i++)
+			if (fork() == 0) {
+				memset(malloc(64 << 20), 1, 64 << 20);
+				for (;;)
+					pause();
+			}
+	} else if (strcmp(how, "threads") == 0) {
+		for (int i = 0; i < 8; i++)
+			if (fork() == 0) {
+				pthread_t thread;
+				for (int t = 0; t < 20; t++)
+					pthread_create(&thread, NULL, (void *(*)(void *))(void *)pause, NULL);
+				for (;;)
+					pause();
+			}
+	}
+	for (;;)
+		pause();
+}
+
 static int v_spin(int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -912,6 +996,7 @@ static const struct verb {
 	{ "inotify", v_inotify, true },
 	{ "daemon", v_daemon, false },
 	{ "stopself", v_stopself, true },
+	{ "tree", v_tree, true },
 	{ "stubborn", v_stubborn, false },
 	{ "spin", v_spin, false },
 	{ "sleep", v_sleep, false },
