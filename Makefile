@@ -47,7 +47,7 @@ SCOPE      := $(if $(wildcard /usr/include/systemd/sd-bus.h),$B/agentjail-scope)
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check check-docs docs rootfs install bench fuzz format tidy clean fuzzers help deps-build deps-check
+.PHONY: all run check check-docs docs rootfs install faults bench fuzz format tidy clean fuzzers help deps-build deps-check
 
 all: $(AJ) $(SCOPE) rootfs
 
@@ -57,7 +57,7 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail fuzzers
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/inject fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
@@ -92,6 +92,12 @@ fuzzers:
 	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory build/fuzz/policy build/fuzz/policy.dict; fi
 
+# Every system call of the launcher failed with every errno that is plausible; writes docs/faults.md. Takes some minutes.
+faults: all $B/probe $B/inject
+	$Q rm -f $B/fault-table.txt
+	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/fault/run.sh
+	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
+
 bench: all
 	$Q sh tests/bench/bench.sh
 
@@ -117,6 +123,7 @@ help:
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make fuzz     fuzz what reads policies, for FUZZ_SECONDS=20 (clang)"
+	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
 	@echo "make bench    start-up and throughput beside the peers that are installed"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
 
@@ -124,6 +131,11 @@ help:
 $B/probe: tests/probe.c
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $<
+
+# Fails system calls of a launcher; static like the probe, and for x86-64 only.
+$B/inject: tests/fault/inject.c
+	$(call SAY,LD,$@)
+	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $< -lseccomp
 
 $B/toml-check: $B/tests/policy/toml-check.o $B/src/policy/toml.o $B/src/base/text.o $B/src/base/arena.o
 	$(call SAY,LD,$@)

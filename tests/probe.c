@@ -850,6 +850,90 @@ static int v_stubborn(int argc, char **argv)
 	return 0;
 }
 
+/* Trees of processes that do not want to end, by name. */
+static int v_tree(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	static char block[1 << 16];
+	int fds[2];
+	printf("growing\n");
+	fflush(stdout);
+	if (strcmp(how, "sessions") == 0) { /* each generation in a session of its own, its parent gone */
+		for (int i = 0; i < 50; i++) {
+			if (fork() != 0) {
+				if (i == 0)
+					break;
+				_exit(0);
+			}
+			setsid();
+			ignore_all();
+		}
+	} else if (strcmp(how, "forking") == 0) { /* whoever is killed has just forked */
+		ignore_all();
+		for (int i = 0; i < 20; i++)
+			if (fork() == 0)
+				for (;;)
+					if (fork() > 0)
+						_exit(0);
+		for (;;)
+			while (waitpid(-1, NULL, 0) > 0)
+				;
+	} else if (strcmp(how, "zombies") == 0) {
+		for (int i = 0; i < 300; i++)
+			if (fork() == 0)
+				_exit(0);
+	} else if (strcmp(how, "vfork") == 0) { /* a parent that waits unkillably for a child that stops itself */
+		if (vfork() == 0) {
+			kill(getpid(), SIGSTOP);
+			for (;;)
+				pause();
+		}
+	} else if (strcmp(how, "stopped") == 0) {
+		for (int i = 0; i < 20; i++)
+			if (fork() == 0)
+				for (;;)
+					kill(getpid(), SIGSTOP);
+		kill(getppid(), SIGSTOP);
+		kill(getpid(), SIGSTOP);
+	} else if (strcmp(how, "fifo") == 0) { /* a reader without a writer */
+		ignore_all();
+		mkfifo("/tmp/fifo", 0600);
+		fork();
+		open("/tmp/fifo", O_RDONLY);
+	} else if (strcmp(how, "pipe") == 0 && pipe(fds) == 0) { /* a writer without a reader */
+		ignore_all();
+		fork();
+		while (write(fds[1], block, sizeof block) > 0)
+			;
+	} else if (strcmp(how, "flood") == 0) { /* with the output held by a grandchild that left the family */
+		if (fork() == 0) {
+			setsid();
+			ignore_all();
+			for (;;)
+				if (write(1, "x", 1) < 0)
+					pause();
+		}
+	} else if (strcmp(how, "memory") == 0) { /* much to tear down */
+		for (int i = 0; i < 4; i++)
+			if (fork() == 0) {
+				memset(malloc(64 << 20), 1, 64 << 20);
+				for (;;)
+					pause();
+			}
+	} else if (strcmp(how, "threads") == 0) {
+		for (int i = 0; i < 8; i++)
+			if (fork() == 0) {
+				pthread_t thread;
+				for (int t = 0; t < 20; t++)
+					pthread_create(&thread, NULL, (void *(*)(void *))(void *)pause, NULL);
+				for (;;)
+					pause();
+			}
+	}
+	for (;;)
+		pause();
+}
+
 static int v_spin(int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -945,6 +1029,47 @@ static int v_marked(int argc, char **argv)
 	return 127;
 }
 
+/* --- all of it, in words that are the same in every run --- */
+
+static int v_walls(int argc, char **argv)
+{
+	static char *places[] = {
+		"",       "/", "/usr", "/etc/passwd", "/etc/x", "/dev/x", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger",
+		"/tmp/x", NULL
+	};
+	static char *folders[] = { "", "/", "/dev", "/etc", "/tmp", NULL };
+	/* ptrace, mount, bpf, unshare(user), keyctl, userfaultfd, io_uring_setup, open_by_handle_at */
+	static char *calls[] = { "", "101", "165", "321", "272:0x10000000", "250", "323", "425", "304", NULL };
+	char name[64] = "";
+	(void)argc, (void)argv;
+	v_ids(0, NULL);
+	v_rlimits(0, NULL);
+	v_signals(0, NULL);
+	v_fds(2, (char *[]){ "", "1024" });
+	v_env(0, NULL);
+	v_ls(5, folders);
+	v_create(9, places);
+	v_syscall(9, calls);
+	for (int cap = 0; cap < 64; cap++)
+		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
+			printf("bounding %d\n", cap);
+	printf("no_new_privs %d securebits %d dumpable %d\n", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+	       prctl(PR_GET_SECUREBITS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+	printf("hostname %s\n", gethostname(name, sizeof name) == 0 ? name : outcome(-1));
+	/* A whiteout needs no right but Landlock's; nor does a port. */
+	printf("whiteout %s\n", outcome(mknod("/tmp/whiteout", S_IFCHR, 0)));
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	printf("bind %s\n", outcome(bind(fd, (struct sockaddr *)&any, sizeof any)));
+	int lo = socket(AF_INET, SOCK_DGRAM, 0);
+	any.sin_port = htons(9);
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	printf("loopback %s\n", outcome(connect(lo, (struct sockaddr *)&any, sizeof any)));
+	printf("init's memory %s\n", outcome(open("/proc/1/mem", O_RDONLY)));
+	printf("namespaces %s\n", outcome(open("/proc/sys/user/max_user_namespaces", O_WRONLY)));
+	return 0;
+}
+
 /* --- the table --- */
 
 static const struct verb {
@@ -952,6 +1077,7 @@ static const struct verb {
 	int (*run)(int argc, char **argv);
 	bool jail_only; /* would hurt the host */
 } verbs[] = {
+	{ "walls", v_walls, true },
 	{ "caps", v_caps, false },
 	{ "fds", v_fds, false },
 	{ "signals", v_signals, false },
@@ -1000,6 +1126,7 @@ static const struct verb {
 	{ "inotify", v_inotify, true },
 	{ "daemon", v_daemon, false },
 	{ "stopself", v_stopself, true },
+	{ "tree", v_tree, true },
 	{ "stubborn", v_stubborn, false },
 	{ "spin", v_spin, false },
 	{ "sleep", v_sleep, false },

@@ -2,7 +2,7 @@
 # Runs every test there is, as this user and, when that is root, what needs a jail also as an unprivileged user.
 # It builds nothing and judges nothing: each part prints `N passed, N failed, N skipped`, and this adds them up.
 #
-# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, jail, toml-check
+# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, jail, inject, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD.
 set -u
@@ -18,8 +18,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 total_passed=0 total_failed=0 total_skipped=0 parts=0
 
-for need in "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
-	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/jail build/toml-check" >&2; exit 1; }
+for need in "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/inject" "$(dirname "$AGENTJAIL")/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
+	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/jail build/inject build/toml-check" >&2; exit 1; }
 done
 
 # The counts of a part's closing line; criterion's is a synthesis.
@@ -56,10 +56,10 @@ part() {
 	printf '%-36s %5d passed %3d failed %3d skipped  %3d s\n' "$name" "$(($1))" "$(($2))" "$(($3))" "$(($(date +%s) - started))"
 }
 
-scripts() { # FOLDER PREFIX [COMMAND...]: the scripts of both groups in FOLDER
+scripts() { # FOLDER PREFIX [COMMAND...]: the scripts of all groups in FOLDER
 	folder=$1 prefix=$2
 	shift 2
-	for script in "$folder"/e2e/*.sh "$folder"/escape/*.sh; do
+	for script in "$folder"/e2e/*.sh "$folder"/escape/*.sh "$folder"/fault/*.sh; do
 		part "$prefix$(basename "$(dirname "$script")")/$(basename "$script" .sh)" "$@" sh "$script"
 	done
 }
@@ -78,7 +78,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	copy=$work/copy
 	chmod 755 "$work"
 	mkdir -p "$copy/build/rootfs"
-	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$copy/build/"
+	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/inject" "$copy/build/"
 	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copy/build/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
 	chmod -R a+rX "$copy"

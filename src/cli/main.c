@@ -38,9 +38,12 @@ static int check_stdio(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		struct stat st;
-		if (fstat(fd, &st) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+		if (fstat(fd, &st) < 0 && (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd || fstat(fd, &st) < 0)) {
+			fprintf(stderr, "agentjail: stdio: look at file descriptor %d, or put /dev/null in its place: %s\n", fd,
+			        strerror(errno));
 			return -1;
-		if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		}
+		if (S_ISDIR(st.st_mode)) {
 			fprintf(stderr, "agentjail: standard input, output or error is a folder, which no jail may hold\n");
 			return -1;
 		}

@@ -2,6 +2,7 @@
  * It composes no record and writes none itself: run/record.h and run/audit.h do. */
 #include "cli/trail.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@ static int check_visible(const struct aj_audit *audit, const struct aj_plan *pla
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		char *real = m->kind == AJ_MOUNT_BIND ? realpath(m->source, NULL) : NULL;
-		bool visible = real && aj_audit_visible(audit, real);
+		/* What is not there will not be bound; of anything else that cannot be looked at the worst is assumed. */
+		bool unknown = m->kind == AJ_MOUNT_BIND && !real && errno != ENOENT;
+		bool visible = unknown || (real && aj_audit_visible(audit, real));
 		free(real);
 		if (!visible)
 			continue;

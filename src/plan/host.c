@@ -20,7 +20,7 @@
 
 const char *const aj_top_links[6] = { "bin", "sbin", "lib", "lib64", "lib32", NULL };
 
-static void top_links(struct aj_host *host, struct aj_arena *arena)
+static int top_links(struct aj_host *host, struct aj_arena *arena, struct aj_error *err)
 {
 	for (int i = 0; aj_top_links[i]; i++) {
 		char path[16], target[256];
@@ -28,52 +28,62 @@ static void top_links(struct aj_host *host, struct aj_arena *arena)
 		ssize_t n = readlink(path, target, sizeof target);
 		if (n > 0 && (size_t)n < sizeof target)
 			host->top_links[i] = aj_strndup(arena, target, (size_t)n);
-		else if (errno == EINVAL)
+		else if (n < 0 && errno == EINVAL)
 			host->top_links[i] = "";
+		else if (n > 0 || errno != ENOENT)
+			return aj_fail(err, AJ_EXIT_SETUP, "host", n > 0 ? ENAMETOOLONG : errno, "look at `%s`", path);
 	}
+	return 0;
 }
 
 /* Does a map of our user namespace hold `id`? *ret_initial: is it the identity of the initial namespace? */
-static bool id_exists(const char *map_path, unsigned long id, bool *ret_initial)
+static int id_exists(const char *map_path, unsigned long id, bool *ret, bool *ret_initial, struct aj_error *err)
 {
-	char map[4096];
+	char map[16384]; /* of 340 lines at most */
 	unsigned long inside, outside, count;
 	bool found = false;
 	int used;
 	*ret_initial = false;
 	if (aj_read_text(map_path, map, sizeof map) < 0)
-		return false;
+		return aj_fail(err, AJ_EXIT_SETUP, "host", errno, "read `%s`", map_path);
 	for (char *at = map; sscanf(at, "%lu %lu %lu%n", &inside, &outside, &count, &used) == 3; at += used) {
 		found |= id >= inside && id - inside < count;
 		*ret_initial |= inside == 0 && outside == 0 && count == 4294967295;
 	}
-	return found;
+	*ret = found;
+	return 0;
 }
 
-static void root_rights(struct aj_host *host)
+/* Not knowing is an error: a jail that runs as root's own id is for those whose namespace has no other. */
+static int root_rights(struct aj_host *host, struct aj_error *err)
 {
 	enum { NOBODY = 65534, SETGID_AND_SETUID = 1 << 6 | 1 << 7 };
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct caps[2] = { 0 };
-	bool initial;
+	bool initial, gid = false, uid = false;
 	if (host->uid != 0)
-		return;
-	bool mapped = id_exists("/proc/self/gid_map", NOBODY, &initial);
-	mapped &= id_exists("/proc/self/uid_map", NOBODY, &host->init_root);
-	host->may_map_ids = mapped && syscall(SYS_capget, &header, caps) == 0 &&
-	                    (caps[0].effective & SETGID_AND_SETUID) == SETGID_AND_SETUID;
+		return 0;
+	if (id_exists("/proc/self/gid_map", NOBODY, &gid, &initial, err) < 0 ||
+	    id_exists("/proc/self/uid_map", NOBODY, &uid, &host->init_root, err) < 0)
+		return -1;
+	if (syscall(SYS_capget, &header, caps) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "host", errno, "look at our capabilities");
+	host->may_map_ids = gid && uid && (caps[0].effective & SETGID_AND_SETUID) == SETGID_AND_SETUID;
+	return 0;
 }
 
 int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err)
 {
 	*host = (struct aj_host){ .uid = geteuid(), .gid = getegid() };
-	root_rights(host);
+	if (root_rights(host, err) < 0)
+		return -1;
 	struct utsname u;
 	if (uname(&u) == 0)
 		sscanf(u.release, "%d.%d", &host->kernel_major, &host->kernel_minor);
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
 	host->landlock_abi = abi > 0 ? (int)abi : 0;
-	top_links(host, arena);
+	if (top_links(host, arena, err) < 0)
+		return -1;
 	if (!given_cgroup) {
 		aj_host_find_cgroup(host, arena, NULL, NULL);
 		return 0;

@@ -49,7 +49,9 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 {
 	struct stat st;
 	char link[64], real[PATH_MAX];
-	if (fstat(dir, &st) < 0 || distrust(&st, folder, at, diags) < 0)
+	if (fstat(dir, &st) < 0)
+		return refuse(diags, at, folder, aj_printf(diags->arena, "cannot be looked at: %s", strerror(errno)), NULL);
+	if (distrust(&st, folder, at, diags) < 0)
 		return -1;
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, real, sizeof real - 1);

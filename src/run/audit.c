@@ -217,15 +217,23 @@ bool aj_audit_visible(const struct aj_audit *a, const char *source)
 	memcpy(path, a->path, strlen(a->path) + 1);
 	/* The file may not be there yet; then its folder is what would be seen. */
 	if (!realpath(path, real)) {
+		if (errno != ENOENT)
+			return true;
 		*(strrchr(path, '/') + 1) = '\0';
-		if (!realpath(path, real))
+		if (!realpath(path, real)) {
+			if (errno != ENOENT)
+				return true;
 			memcpy(real, path, strlen(path) + 1);
+		}
 	}
 	struct stat st, its;
 	bool known = stat(source, &st) == 0;
+	if (!known && errno != ENOENT)
+		return true;
 	/* From the file upwards, "/" at last. */
 	for (;;) {
-		if (strcmp(real, source) == 0 || (known && stat(real, &its) == 0 && same(&st, &its)))
+		bool there = stat(real, &its) == 0;
+		if (strcmp(real, source) == 0 || (known && there && same(&st, &its)) || (!there && errno != ENOENT))
 			return true;
 		if (strcmp(real, "/") == 0)
 			return false;

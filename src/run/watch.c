@@ -116,6 +116,8 @@ static void on_output(struct watch *w, int *fd, int number)
 	ssize_t n = read(*fd, chunk, sizeof chunk);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (n < 0) /* output without some of it is not what the jail wrote */
+		fail_setup(w, "watch", "the jail's output cannot be read; what ran until then is done");
 	if (n <= 0) {
 		aj_close(fd);
 		return;
@@ -192,8 +194,10 @@ static void loop(struct watch *w, int signal_fd)
 			{ .fd = w->listener_fd, .events = POLLIN },
 		};
 		int ready = poll(fds, sizeof fds / sizeof *fds, timeout_ms(w));
-		if (ready < 0 && errno != EINTR)
-			fail_setup(w, "watch", "poll failed");
+		if (ready < 0 && errno != EINTR) {
+			fail_setup(w, "watch", "the jail cannot be waited for; what ran until then is done");
+			return;
+		}
 		if (ready <= 0) {
 			if (ready == 0)
 				on_deadline(w);

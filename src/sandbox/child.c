@@ -254,21 +254,31 @@ static void walk(struct child *c, const struct step *steps, size_t count)
 	}
 }
 
+/* What is no step of the table: no error has been filled in yet. */
+_Noreturn static void give_up(int report, const char *step, const char *cause)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = errno, .exit_code = AJ_EXIT_SETUP };
+	strcpy(msg.step, step);
+	strcpy(msg.cause, cause);
+	aj_msg_send(report, &msg);
+	_exit(AJ_EXIT_SETUP);
+}
+
 _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *fds)
 {
 	struct child c = { .plan = plan, .fds = *fds, .sources = calloc(plan->mounts.count + 1, sizeof(int)) };
 	if (!c.sources)
-		_exit(AJ_EXIT_SETUP);
-	aj_init_block_signals(); /* first: PID 1 loses every signal that it has neither blocked nor a handler for */
+		give_up(fds->report, "memory", "make room for the sources");
+	/* First: PID 1 loses every signal that it has neither blocked nor a handler for. */
+	if (aj_init_block_signals() < 0)
+		give_up(fds->report, "signals", "block them in init");
 	walk(&c, init_steps, sizeof init_steps / sizeof *init_steps);
 	pid_t guest = fork();
-	if (guest < 0) {
-		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = errno, .exit_code = AJ_EXIT_SETUP, .step = "fork", .cause = "start the guest" };
-		aj_msg_send(c.fds.report, &msg);
-		_exit(AJ_EXIT_SETUP);
-	}
+	if (guest < 0)
+		give_up(c.fds.report, "fork", "start the guest");
 	if (guest == 0) {
-		aj_init_unblock_signals();
+		if (aj_init_unblock_signals() < 0)
+			give_up(c.fds.report, "signals", "unblock them for the guest");
 		walk(&c, guest_steps, sizeof guest_steps / sizeof *guest_steps);
 		_exit(AJ_EXIT_SETUP);
 	}

@@ -2,6 +2,7 @@
  * It takes no order from inside: signals of the guest's own processes are dropped, and it reads no data at all. */
 #include "sandbox/init.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,20 +12,20 @@
 
 #include "sandbox/handshake.h"
 
-void aj_init_block_signals(void)
+int aj_init_block_signals(void)
 {
 	sigset_t all;
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	return sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-void aj_init_unblock_signals(void)
+int aj_init_unblock_signals(void)
 {
 	sigset_t none;
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL); /* what the caller ignored is not the guest's business */
 	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Is the mount of this row still the one on top, and has it neither blocks nor files left? */
@@ -83,6 +84,10 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *pla
 			if (pid == guest && !stopped)
 				report(report_fd, status, plan);
 		}
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0 && errno == ECHILD) /* somebody reaped the guest, and how it ended is lost: no signal will tell of it */
+			_exit(AJ_EXIT_SETUP);
 		siginfo_t info;
 		int sig = sigwaitinfo(&all, &info);
 		/* Senders outside our PID namespace have no number in it. */

@@ -9,8 +9,8 @@
 #define AJ_SIGNAL_END SIGPWR
 
 /* Call before forking the guest: from then on signals wait for aj_init_run(). */
-void aj_init_block_signals(void);
+int aj_init_block_signals(void);
 /* Undo that in the guest, and give every signal its default action. */
-void aj_init_unblock_signals(void);
+int aj_init_unblock_signals(void);
 /* Returns never: exits when the guest has exited, which ends every other process of the jail. */
 _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *plan);

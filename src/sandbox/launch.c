@@ -69,7 +69,16 @@ static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidf
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)cgroup_fd;
 	}
+	/* Init is born with every signal blocked: one that we passed on before it had done so itself would be lost on a PID 1. */
+	sigset_t all, before;
+	sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "block them for the jail's init");
 	long pid = syscall(SYS_clone3, &args, sizeof args);
+	int error = errno;
+	if (pid != 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = error;
 	if (pid < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "clone", errno, "create the jail's namespaces");
 	return (pid_t)pid;

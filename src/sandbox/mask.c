@@ -37,6 +37,11 @@ static int may_change(int root, int dir, bool *ret, bool *ret_mount_root)
 	if (statx(root, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_root) < 0 ||
 	    statx(dir, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_dir) < 0 || fstatvfs(dir, &fs) < 0)
 		return -1;
+	/* libc makes do with less where the call is forbidden, and then all mounts look like one. */
+	if (!(of_root.stx_mask & of_dir.stx_mask & STATX_MNT_ID)) {
+		errno = ENOSYS;
+		return -1;
+	}
 	*ret = of_root.stx_mnt_id != of_dir.stx_mnt_id && !(fs.f_flag & ST_RDONLY);
 	*ret_mount_root = of_dir.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 	return 0;

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Guests that do not want to end: the result is there soon after the limit, and a second later no process of the run is alive.
+# The bound is two seconds, for busy machines; V=1 prints how long each really took, which should be below 200 ms.
+. "$(dirname "$0")/../lib.sh"
+
+"$PY" -I -S -B - "$AJ" "$PROBE" "$T" <<'EOS' >"$T/tree" 2>&1
+import glob, json, os, subprocess, sys, time
+aj, probe, folder = sys.argv[1:4]
+LIMIT_MS, BOUND_MS = 400, 2000
+
+def words(path):
+    try:
+        with open(path) as f:
+            return f.read()
+    except OSError:
+        return ""
+
+def jailed():
+    """Live processes below our PID namespace: inits of our session, and whose parents are such."""
+    all_of, found = {}, {}
+    for path in glob.glob("/proc/[0-9]*"):
+        s = dict(line.split(":", 1) for line in words(path + "/status").splitlines() if ":" in line)
+        if len(s.get("NSpid", "").split()) > 1 and s["State"].split()[0] not in "ZX":
+            all_of[int(s["Pid"])] = s
+    for pid, s in sorted(all_of.items(), key=lambda one: int(one[1]["NSpid"].split()[1])):
+        if int(s["NSsid"].split()[0]) == os.getsid(0) or int(s["PPid"]) in found:
+            found[pid] = s["Name"].strip()
+    return found
+
+run = ["run", "--json", "--timeout", "%dms" % LIMIT_MS, "--bind", probe + ":/opt/probe", "--", "/opt/probe"]
+cases = [("run", " ".join(v), run + v, 0) for v in
+         [["tree", k] for k in ("sessions", "forking", "zombies", "vfork", "stopped", "fifo", "pipe", "flood", "memory", "threads")] +
+         [["forkstorm"], ["forkbomb", "stay"], ["stubborn", "600"], ["stopself"], ["spin"]]]
+snippets = {
+    "a loop": "while True: pass",
+    "signals ignored": "import signal, time\nfor s in range(1, 64):\n    try: signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: time.sleep(9)",
+    "a stop": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+    "threads": "import threading, time\nfor i in range(4): threading.Thread(target=time.sleep, args=(99,)).start()\ntime.sleep(99)",
+    "a read of nothing": "import os\nos.read(3, 1)",
+    "memory": "b = bytearray(200 << 20)\nwhile True: pass",
+    "a C call": "sum(range(10 ** 12))",
+    "output without end": "import sys\nwhile True: sys.stdout.write('.'); sys.stdout.flush()",
+}
+cases += [("exec", name, ["exec", "--json", "--layer", "off", "--timeout", "%dms" % (LIMIT_MS + 300), "-c", code], 300) for name, code in snippets.items()]
+passed, numbers = 0, []
+for command, name, words_, more in cases:
+    started = time.monotonic()
+    try:
+        p = subprocess.run([aj] + words_, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30)
+    except subprocess.TimeoutExpired:
+        print("  FAIL  escape/killtree: %s %s: no result" % (command, name), flush=True)
+        continue
+    late = (time.monotonic() - started) * 1000 - LIMIT_MS - more
+    numbers.append(late)
+    try:
+        d = json.loads(p.stdout)
+        said = d["status"] == "timeout" and d["limits_hit"] == ["wall_clock"] and p.returncode == 124 or d["status"] == "limit" and p.returncode == 122
+    except (ValueError, KeyError):
+        said = False
+    if not said or late > BOUND_MS:
+        print("  FAIL  escape/killtree: %s %s: %d ms after the limit, exit %d, %.300s" % (command, name, late, p.returncode, p.stdout.decode(errors="replace")), flush=True)
+    else:
+        passed += 1
+    until = time.monotonic() + 1
+    left = jailed()
+    while left and time.monotonic() < until:
+        time.sleep(0.01)
+        left = jailed()
+    if left:
+        print("  FAIL  escape/killtree: %s %s: still there: %s" % (command, name, left), flush=True)
+    else:
+        passed += 1
+    print("  %-24s %5.0f ms after the limit" % (command + " " + name, late))
+print("slowest %.0f ms, %d of %d within 200 ms" % (max(numbers), sum(n <= 200 for n in numbers), len(numbers)))
+print("%d passed" % passed)
+EOS
+grep -a '^  FAIL' "$T/tree"
+[ -z "${V:-}" ] || grep -a ' ms' "$T/tree"
+failed=$((failed + $(grep -ac '^  FAIL' "$T/tree")))
+done=$(sed -n 's/^\([0-9]*\) passed$/\1/p' "$T/tree")
+if [ -n "$done" ]; then passed=$((passed + done)); else fail "the cases came to their end" "$(tail -c 1500 "$T/tree")"; fi
+finish

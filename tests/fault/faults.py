@@ -1,0 +1,279 @@
+"""Makes every system call of a launcher fail, one a run, and holds each outcome against what an undisturbed run does.
+
+It knows no wall by itself: tests/fault/inject writes down what the kernel says of the guest (and the probe what it meets), and both
+must be as in the undisturbed run wherever the guest's program begins at all. A fault without consequence must be in ALLOWED.
+
+Usage: faults.py INJECT TABLE NAME [--all] [--sticky] -- COMMAND...     TABLE: appended to, one tab-separated line a fault
+"""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+
+SECONDS = 15
+
+# What a call fails with: first the errno of `make check`, then further ones of `make faults`.
+ERRNOS = {
+    "access": "EACCES", "arch_prctl": "EPERM", "bind": "EADDRINUSE EACCES", "brk": "ENOMEM", "capget": "EPERM", "capset": "EPERM",
+    "chdir": "EACCES ENOENT ENOMEM", "clone": "EAGAIN ENOMEM", "clone3": "EAGAIN EPERM ENOSPC ENOSYS", "close": "EIO EINTR",
+    "close_range": "ENOSYS EPERM", "connect": "EACCES ECONNREFUSED", "dup2": "EBUSY EMFILE", "execve": "ENOMEM ENOENT EACCES ENOEXEC EPERM",
+    "fchdir": "EACCES", "fcntl": "EMFILE EPERM", "fdatasync": "EIO ENOSPC", "flock": "ENOLCK EINTR", "fstatfs": "EIO", "fstat": "EIO", "fsync": "EIO",
+    "ftruncate": "EIO", "futex": "ENOSYS", "getdents64": "EIO", "getrandom": "ENOSYS EAGAIN", "ioctl": "ENOTTY EIO",
+    "kill": "EPERM ESRCH", "landlock_add_rule": "ENOMEM EINVAL", "landlock_create_ruleset": "EPERM ENOSYS EOPNOTSUPP",
+    "landlock_restrict_self": "E2BIG EPERM", "lseek": "ESPIPE", "madvise": "EINVAL", "mkdirat": "ENOSPC EEXIST EACCES", "mknodat": "ENOSPC EEXIST EPERM",
+    "mmap": "ENOMEM", "mount": "EPERM ENOMEM EBUSY", "mount_setattr": "EPERM ENOMEM ENOSYS", "move_mount": "EPERM EINVAL ELOOP",
+    "mprotect": "ENOMEM", "munmap": "ENOMEM", "newfstatat": "EACCES ENOMEM ENOENT", "open": "EMFILE EACCES",
+    "open_tree": "EMFILE EPERM ENOENT", "openat": "EMFILE EACCES ENOENT ENFILE", "openat2": "EMFILE ENOSYS EACCES ENOENT", "pidfd_send_signal": "EPERM",
+    "pipe2": "EMFILE", "pivot_root": "EPERM EINVAL", "poll": "ENOMEM EINTR", "prctl": "EPERM EINVAL", "pread64": "EIO",
+    "prlimit64": "EPERM EINVAL", "read": "EIO EINTR", "readlink": "EACCES ENOENT EINVAL", "recvfrom": "ENOMEM EINTR", "recvmsg": "ENOMEM EINTR",
+    "rseq": "EINVAL", "rt_sigaction": "EINVAL", "rt_sigprocmask": "EINVAL", "rt_sigtimedwait": "EINTR EAGAIN", "seccomp": "EINVAL ENOMEM EACCES",
+    "sendmsg": "ENOBUFS EPERM", "sendto": "ENOBUFS EPERM EINTR", "set_robust_list": "EINVAL", "setgroups": "EPERM", "sethostname": "EPERM",
+    "setresgid": "EPERM EINVAL", "setresuid": "EPERM EAGAIN", "setsid": "EPERM", "setsockopt": "ENOMEM ENOPROTOOPT", "signalfd4": "EMFILE ENOMEM",
+    "socket": "EMFILE EACCES", "socketpair": "EMFILE", "statx": "ENOSYS EACCES", "symlinkat": "ENOSPC EEXIST", "sysinfo": "EFAULT",
+    "umount2": "EPERM EBUSY", "uname": "EFAULT", "wait4": "ECHILD EINTR", "waitid": "ECHILD EINTR", "write": "ENOSPC EIO EPERM EINTR",
+    "getsockname": "ENOBUFS", "fadvise64": "EINVAL", "sched_getaffinity": "EINVAL", "clock_nanosleep": "EINTR", "statfs": "EACCES",
+}
+OTHER = "EPERM ENOMEM"
+
+# They have no way to fail, or do not return.
+CANNOT = set("getpid gettid getppid getpgrp getuid geteuid getgid getegid umask set_tid_address exit_group exit rt_sigreturn "
+             "restart_syscall getpgid getsid getresuid getresgid alarm sched_yield".split())
+
+# Faults that need not end the run: role, call, detail (a regex), what may happen then, why that is right.
+#   same   the run is as if nothing had been
+#   told   a wall or limit is missing that depends on the host, and the result says so
+#   audit  the guest's program had ended; exit code 125, and the result says why it is not in the trail
+#   ended  the guest's program had begun; the run ends with a status that is not `ok`, or the launcher's own exit code
+ALLOWED = [
+    ("any", "close", "", "same", "the number stays taken until exec or exit closes it; the fds of the guest are compared"),
+    ("any", "set_robust_list|rseq", "", "same", "libc's bookkeeping for threads, of which there are none"),
+    ("any", "brk|mmap|munmap|madvise", "", "same", "libc takes memory elsewhere, or keeps what it would give back"),
+    ("any", "rt_sigaction", "", "same", "a default is set once more; signals that can be neither caught nor ignored are among them"),
+    ("supervisor", "brk", "", "ended", "libc's allocator gives up later: no result, and no success"),
+    ("supervisor", "readlink", "^/proc/self/exe$", "same", "libc's start asks where the program is"),
+    ("supervisor", "prlimit64", "get", "same", "libc's start asks for the size of the stack"),
+    ("supervisor", "getrandom", "", "same", "seeds of libc and jansson; a random id becomes 0"),
+    ("supervisor", "prctl", "^23,", "same", "libcap counts capabilities when it starts; drop_caps does not believe the number"),
+    ("supervisor", "newfstatat", "^fd:$", "same", "stdio asks for the best size of a buffer"),
+    ("supervisor", "ioctl|getpgrp", "", "same", "is it a terminal? No is the safe answer"),
+    ("supervisor", "fdatasync|flock|write|openat|newfstatat|readlink|faccessat2|read|fstat|lseek|fstatfs|pread64|fcntl", "", "audit", "the run is done when its end is recorded; the result says that it is not, and the exit code is 125"),
+    ("supervisor", "readlink", "/log$", "same", "with a slash behind it libc asks only whether it is a folder"),
+    ("supervisor", "flock|lseek", "", "same", "closing the trail unlocks it; libc's buffer of /etc/localtime"),
+    ("supervisor", "openat|getcwd|read|newfstatat", "localtime|loginuid|^$|^fd:$", "same", "words of an audit record, without which it is one"),
+    ("init", "bind|getsockname", "", "same", "libnl tries another port"),
+    ("supervisor", "uname", "", "same", "the version of the kernel is for `doctor`"),
+    ("supervisor", "landlock_create_ruleset", "", "told", "taken for a kernel without Landlock; `enforced` says so, and a policy can require it"),
+    ("supervisor", "readlink", "^/(bin|sbin|lib|lib32|lib64)$", "walls", "taken for a host without that link, which the jail then lacks"),
+    ("supervisor", "openat|access", "cgroup", "same told", "no cgroup then: rlimits stand in, `enforced` says so, and a policy can require one"),
+    ("supervisor", "read", "^fd [35]$", "same told", "the same, for a cgroup's file"),
+    ("supervisor", "openat", "policy|/etc/agentjail", "same", "an optional file that is not there"),
+    ("supervisor", "rt_sigprocmask", "", "same", "a signal ends the supervisor then, and that the jail"),
+    ("supervisor", "poll", "", "same ended", "the jail is killed, and the result says that it could not be watched"),
+    ("supervisor", "read", "", "same ended", "output that cannot be read whole is no success"),
+    ("supervisor", "recvfrom", "", "same ended", "the report of the end is lost, and the result says that it did not come"),
+    ("supervisor", "recvmsg", "", "same ended", "a message of the runner is lost: nothing is handed over, or there is no result"),
+    ("supervisor", "sendto", "", "ended", "the runner never gets the code, and ends without a result"),
+    ("supervisor", "waitid", "", "same", "the pidfd has said that init is gone; its usage counts as nothing"),
+    ("supervisor", "pidfd_send_signal", "", "same ended", "the deadline kills what a request to end did not"),
+    ("supervisor", "openat|read", "/dev/urandom|^fd ", "same", "jansson's seed for its hash tables"),
+    ("supervisor", "write", "^fd [12]$", "same ended", "what could not be written was not said: exit code 125"),
+    ("init", "openat|write", "/proc/sys/user|^fd 3$", "told", "second locks behind the filter, which no policy asks for; the result has a note"),
+    ("init", "capget", "", "same", "libcap asks which version it may use; capset itself is checked"),
+    ("init", "close_range", "", "same", "init is not dumpable, and its fds are out of the guest's reach with it"),
+    ("init", "wait4", "", "same ended", "init leaves, and the result says that it did not tell how the command ended"),
+    ("init", "rt_sigtimedwait", "", "same", "it waits again"),
+    ("init", "sendto", "^fd 1[0-9]$", "ended", "the report of the end is lost, and the result says that it did not come"),
+    ("guest", "prlimit64", "", "same", "the limit was as low before"),
+    ("runner", ".*", "", "same", "Python does without; before the code is handed over the kernel confirms filters, capabilities and no_new_privs"),
+    ("runner", "read", "^fd 3$", "ended", "the code arrives at nobody; the process ends without a result, and the result says so"),
+]
+# The same where only one errno makes it right.
+LIES = [
+    ("any", ".*", "", "same", "it is tried again", "EINTR"),
+    ("any", "mkdirat", "", "same", "then it is there, and opened as a folder", "EEXIST"),
+    ("any", "close", "", "walls", "a close that fails has closed all the same, but here it was not executed", "EIO|EINTR"),
+    ("supervisor", "openat|openat2|readlink|newfstatat|faccessat2|access", "", "same walls", "taken for something that is not there", "ENOENT"),
+    ("supervisor", "readlink", "", "same walls", "taken for no link, which most are not", "EINVAL"),
+    ("supervisor", "openat2", "", "same", "opened without a symlink anywhere in its place", "ENOSYS"),
+    ("init", "openat", "^fd:(proc|keys|key-users|kallsyms|kcore|timer_list|cmdline|sysrq-trigger)$", "same walls", "taken for a kernel without that file, so there is nothing to hide", "ENOENT"),
+    ("init", "openat", "^fd:", "same walls", "taken for a path that is not there and that the jail cannot make, so there is nothing to hide; the kernel does not say so of what is mounted", "ENOENT"),
+    ("init", "open_tree", "", "same walls", "an optional file of the host that is not there", "ENOENT"),
+    ("init", "prctl", "^2[34],(4[1-9]|5.|6.)$", "same", "there is no such capability", "EINVAL|EPERM"),
+    ("init", "prctl", "^47,", "same", "the ambient set goes with the permitted one", "EINVAL|EPERM"),
+    ("guest", "openat|landlock_add_rule", "", "same walls", "taken for a place that is not there, or no folder: fewer rights, never more", "ENOENT|EINVAL"),
+    ("guest", "rt_sigaction", "", "walls", "a signal that the caller ignored stays ignored, which is no wall", "EINVAL"),
+    ("guest", "execve", "", "walls", "libc's execvp hands it to the jail's shell, behind the same walls", "ENOEXEC"),
+]
+ALLOWED = [(row[0], re.compile(row[1]), re.compile(row[2]), row[3].split(), row[4], re.compile((row + (".*",))[5])) for row in LIES + ALLOWED]
+
+
+class Run:
+    def __init__(self, args, fault):
+        self.trace = os.path.join(os.environ["TMPDIR"], "trace")
+        done = subprocess.run([args.inject, self.trace, str(SECONDS), fault] + args.command, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS * 3)
+        self.stderr = done.stderr.decode(errors="replace")
+        self.calls, self.walls, self.bad, self.began, self.failed, self.end = [], [], [], False, 0, "nothing"
+        if done.returncode:
+            self.bad.append("inject ended with %d: %s" % (done.returncode, self.stderr[:200]))
+            self.doc = None
+            return
+        with open(self.trace, errors="replace") as f:
+            for line in f:
+                word = line.rstrip("\n").split("\t")
+                if word[0] == "call":
+                    self.calls.append((word[1], word[2], int(word[3]), word[4]))
+                elif word[0] == "wall":
+                    self.walls.append(word[1] + " " + word[2])
+                elif word[0] == "began":
+                    self.began = True
+                elif word[0] == "failed":
+                    self.failed += 1
+                elif word[0] == "end":
+                    self.end = word[1] + " " + word[2]
+                else:
+                    self.bad.append(" ".join(word))
+        os.unlink(self.trace)
+        try:
+            self.doc = json.loads(done.stdout)
+        except ValueError:
+            self.doc = None
+        if not self.began and self.doc and self.doc.get("stdout"):
+            self.bad.append("output of a guest that never began")
+
+    def step(self):
+        if self.doc:
+            return (self.doc.get("error") or {}).get("step", "") if self.doc["status"] == "setup_error" else ""
+        m = re.search(r"^agentjail: (?:([a-z_]+)[:,]|(out of memory)|([^:\n]*))", self.stderr, re.M)
+        return (m.group(1) or m.group(2) or m.group(3)) if m else ""
+
+    def said(self):
+        """What of the result must not differ: all but times, sizes and the like."""
+        keys = "status", "exit_code", "signal", "value", "repr", "stdout", "stderr", "error", "limits_hit", "enforced", "note", "audit"
+        return {k: self.doc.get(k) for k in keys} if self.doc else None
+
+
+def differs(base, run):
+    a, b = collections.Counter(base.walls), collections.Counter(run.walls)
+    out = ["-" + w for w in (a - b)] + ["+" + w for w in (b - a)]
+    one, two = base.said() or {}, run.said() or {}
+    for key in sorted(set(one) | set(two)):
+        if one.get(key) != two.get(key):
+            if key == "stdout":
+                lines, others = (one.get(key) or "").split("\n"), (two.get(key) or "").split("\n")
+                out += ["probe -" + w for w in lines if w not in others] + ["probe +" + w for w in others if w not in lines]
+            else:
+                out.append("%s: %.160s in place of %.160s" % (key, json.dumps(two.get(key)), json.dumps(one.get(key))))
+    if base.end != run.end:
+        out.append("%s in place of %s" % (run.end, base.end))
+    return out
+
+
+def judge(base, run, started):
+    """The class of an outcome, and what is worth telling of it."""
+    code = run.end.split()
+    if run.bad:
+        return "BAD", "; ".join(run.bad)
+    if not run.began:
+        if run.end in ("exit 125", "exit 126", "exit 127", "exit 2") and run.step():
+            return ("refused" if run.doc is None or run.doc["status"] == "setup_error" else "BAD"), run.step()
+        if run.doc and run.doc["status"] in ("error", "signal") and run.end in ("exit 1", "exit 128"):
+            return "ended", "%s, %s" % (run.end, run.doc["reason"])
+        if not started and run.end != "exit 0":
+            return "libc", run.end
+        return "BAD", "no step is named: %s, stderr %.200r, result %.300s" % (run.end, run.stderr, json.dumps(run.doc))
+    diff = differs(base, run)
+    if not diff:
+        return "same", ""
+    status = run.doc["status"] if run.doc else None
+    if run.end == "exit 125" and run.step() and not [d for d in diff if d[0] in "-+"]:
+        audit = run.doc and (run.doc.get("audit") or {}).get("recorded") is False
+        return "audit" if audit else "ended", "%s, %s" % (run.end, run.step())
+    landlock = [d for d in diff if d[1:] not in ("landlock 1", "landlock 0")]
+    if len(landlock) < len(diff) and run.doc and run.doc["enforced"]["landlock"].startswith("none"):
+        diff = landlock
+    if code[0] == "signal" and not [d for d in diff if d[0] in "-+"]:
+        return "ended", run.end
+    walls = [d for d in diff if d[0] in "-+" or d.startswith("probe")]
+    if walls:
+        return "walls", "; ".join(diff)
+    if run.end == "exit 0" or status == "ok" and code[0] == "exit" and code[1] == "0":
+        return "told", "; ".join(diff)
+    audit = run.end == "exit 125" and run.doc and (run.doc.get("audit") or {}).get("recorded") is False
+    return "audit" if audit else "ended", "%s, %s" % (run.end, status or run.step() or "nothing said")
+
+
+def select(calls, everything):
+    """Which faults to try: all of them, or of calls that repeat themselves the first two and the last."""
+    of = collections.defaultdict(list)
+    for role, name, n, detail in calls:
+        if name not in CANNOT:
+            of[role, name, "" if everything else detail.split("0x")[0] if name not in ("prctl", "rt_sigaction") else ""].append((n, detail))
+    for (role, name, _), all_of in of.items():
+        for n, detail in all_of if everything or len(all_of) <= 3 else all_of[:2] + all_of[-1:]:
+            yield role, name, n, detail
+
+
+def main():
+    class args:
+        inject, table, name = sys.argv[1:4]
+        everything, sticky = "--all" in sys.argv[4:sys.argv.index("--")], "--sticky" in sys.argv[4:sys.argv.index("--")]
+        only = [w[7:] for w in sys.argv[4:sys.argv.index("--")] if w.startswith("--role=")]
+        command = sys.argv[sys.argv.index("--") + 1:]
+
+    passed = failed = skipped = 0
+    base = Run(args, "-")
+    if base.bad or not base.began:
+        print("  FAIL  %s: the undisturbed run: %s %s %.300s" % (args.name, base.bad, base.end, base.stderr))
+        return 0, 1, 0
+    again = differs(base, Run(args, "-"))
+    if again:
+        print("  FAIL  %s: two undisturbed runs differ: %s" % (args.name, "; ".join(again)))
+        return 0, 1, 0
+    # Where main() begins: what fails before is libc's to handle.
+    start = next(i for i, c in enumerate(base.calls) if c[0] == "supervisor" and c[1] in ("newfstatat", "fstat"))
+    early = set(c[:3] for c in base.calls[:start])
+    mounts = open("/proc/self/mountinfo").read()
+    left = sorted(os.listdir(os.environ["TMPDIR"]))
+    with open(args.table, "a") as table:
+        for role, name, n, detail in select(base.calls, args.everything):
+            if args.only and role not in args.only:
+                continue
+            if args.sticky and n != 1 and not (role == "runner" and n < 4):
+                continue
+            errnos = ERRNOS.get(name, OTHER).split()
+            for errno in errnos if args.everything else errnos[:1]:
+                fault = "%s:%s:%d:%s%s" % (role, name, n, errno, "+" if args.sticky else "")
+                for attempt in range(3):
+                    run = Run(args, fault)
+                    if run.failed or run.bad:
+                        break
+                kind, more = judge(base, run, (role, name, n) not in early)
+                if not run.failed and kind == "same":
+                    kind, more = "unreached", "not called this time"
+                if open("/proc/self/mountinfo").read() != mounts:
+                    kind, more = "BAD", "a mount of the host changed"
+                if sorted(os.listdir(os.environ["TMPDIR"])) != left:
+                    kind, more = "BAD", "left behind: %s" % os.listdir(os.environ["TMPDIR"])
+                why, good = "", kind in ("refused", "libc", "unreached")
+                if args.sticky:
+                    # When nothing can be written, nothing can be said.
+                    good = kind != "BAD" and not (kind == "walls" and run.end == "exit 0") or name == "write" and run.end == "exit 125"
+                for a_role, a_name, a_detail, classes, a_why, a_errno in ALLOWED:
+                    if not good and a_role in (role, "any") and a_name.fullmatch(name) and a_detail.search(detail) and kind in classes and a_errno.fullmatch(errno):
+                        good, why = True, a_why
+                passed += good and kind != "unreached"
+                skipped += kind == "unreached"
+                failed += not good
+                if not good:
+                    print("  FAIL  %s: %s (%s): %s: %.700s" % (args.name, fault, detail, kind, more))
+                table.write("\t".join([args.name, role, name, str(n), detail, errno + ("+" if args.sticky else ""), kind, more[:120].replace("\t", " "), why]) + "\n")
+    return passed, failed, skipped
+
+
+if __name__ == "__main__":
+    counts = main()
+    print("%d passed, %d failed, %d skipped" % counts)
+    sys.exit(counts[1] != 0)

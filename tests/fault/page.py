@@ -1,0 +1,53 @@
+"""Makes docs/faults.md of the table that tests/fault/run.sh wrote. It leaves out nothing but numbers that differ from run to run."""
+import collections
+import re
+import sys
+
+HEAD = """# When a system call fails
+
+Every system call of the launcher, from its start to its end, fails once in each way that is plausible: in the supervisor, in init, in
+the guest until its program begins, in a snippet's runner until it is handed the code. `make faults` does that with an injector of our
+own (tests/fault/inject.c, ptrace, x86-64 only) and writes this page; `make check` does a part of it. A run must end in one of these ways:
+
+| outcome | what it means |
+|---|---|
+| **refused** | nothing began; the error names the step, exit code 125 (2, 126, 127 for what the caller named) |
+| libc | libc's own start failed before `main`; nothing began |
+| same | no consequence: the guest has the very walls of an undisturbed run, as the kernel reports them and as it meets them itself |
+| told | something that depends on the host is not there, and the result says so |
+| walls | a difference inside that is no wall; the reason says which |
+| ended | the guest's program had begun; the run ends without `ok` |
+| audit | the run's end is not in the audit trail; exit code 125, and the result says why |
+
+Nothing may hang, and no process, mount or file may be left. What is not **refused** is in a table in tests/fault/faults.py with its reason.
+Persistent faults (`+`: this call and every later one of its name) are tried too; they must end as well, and never as `ok` with other walls.
+Calls that cannot fail (getpid, umask, ...) are left out.
+
+"""
+
+
+def main():
+    rows = [line.rstrip("\n").split("\t") for line in open(sys.argv[1])]
+    one = [r for r in rows if not r[5].endswith("+")]
+    more = [r for r in rows if r[5].endswith("+")]
+    sys.stdout.write(HEAD)
+    kinds = collections.Counter(r[6] for r in rows)
+    print("The run behind this page: %d faults, %d of them persistent; %s." % (len(rows), len(more), ", ".join("%d %s" % (n, k) for k, n in kinds.most_common())))
+    for role, what in (("supervisor", "In the supervisor"), ("init", "In init, the PID 1 of the jail"), ("guest", "In the guest, until its program begins"),
+                       ("runner", "In a snippet's runner, until it is handed the code")):
+        print("\n## %s\n\n| call | failed as | outcome | steps named, or why it is right |\n|---|---|---|---|" % what)
+        table = collections.defaultdict(lambda: [set(), collections.Counter(), set()])
+        for _, a_role, call, _, _, errno, kind, text, why in one:
+            if a_role != role or kind == "unreached":
+                continue
+            cell = table[call, "" if kind == "refused" else kind, why]
+            cell[0].add(errno)
+            cell[1][kind] += 1
+            if kind == "refused":
+                cell[2].add(re.sub(r"[^a-z_ ].*", "", text))
+        for (call, kind, why), (errnos, count, steps) in sorted(table.items()):
+            name = kind or "**refused**"
+            print("| `%s` | %s | %s | %s |" % (call, " ".join(sorted(errnos)), name, ", ".join("`%s`" % s for s in sorted(steps)) or why))
+
+
+main()

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Every system call of the launcher, from its start to its end, failed in turn: each run ends in an error that names the step, or is in
+# the table of faults without consequence (faults.py) with all walls as in an undisturbed run; nothing hangs, nothing is left.
+# It tries one errno a call and of calls that repeat themselves three; FAULTS=all (`make faults`) tries everything.
+. "$(dirname "$0")/../lib.sh"
+INJECT=$(dirname "$AJ")/inject
+"$INJECT" >/dev/null 2>&1
+if [ $? = 77 ]; then
+	skip "everything" "the injector knows x86-64 only"
+	finish
+fi
+case $AJ in
+*-san/*)
+	skip "everything" "sanitizers do not work under ptrace"
+	finish
+	;;
+esac
+: "${FAULT_TABLE:=$T/table}"
+
+ws=$T/ws
+mkdir -p "$ws/keys" "$T/log"
+echo hidden >"$ws/.env"
+chmod -R a+rwX "$ws"
+chmod 700 "$T/log"
+printf '[audit]\ndestination = "file:%s"\n' "$T/log/trail.jsonl" >"$T/site.toml"
+cat >"$T/command.toml" <<'TOML'
+extends = "command"
+[filesystem]
+workspace = "read-write"
+masks = ["/workspace/.env", "/workspace/keys"]
+[network]
+mode = "loopback"
+[process]
+deny_syscalls = ["threads", "ipc", "inotify"]
+[limits]
+wall = "60s"
+TOML
+printf 'extends = "snippet"\n[process]\ndeny_syscalls = ["threads"]\n' >"$T/snippet.toml"
+
+# NAME [OPTION...] -- COMMAND...
+faults() {
+	"$PY" -I -S -B "$tests/fault/faults.py" "$INJECT" "$FAULT_TABLE" "$@" >"$T/faults" 2>&1
+	grep -a '^  FAIL' "$T/faults" | cut -c1-900
+	set -- $(tail -n 1 "$T/faults" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
+	if [ $# != 3 ]; then
+		fail "the driver came to its end" "$(tail -c 1500 "$T/faults")"
+		return
+	fi
+	passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+}
+
+probe="--bind $PROBE:/opt/probe -- /opt/probe walls"
+strict="--config $T/site.toml --policy-file $T/command.toml --workspace $ws"
+# shellcheck disable=SC2086
+if [ "${FAULTS:-}" = all ]; then
+	for how in --all --sticky; do
+		faults run $how -- "$AJ" run --json $probe
+		faults exec $how -- "$AJ" exec --json -c 1+1
+		faults run-policy $how -- "$AJ" run --json $strict $probe
+		faults exec-policy $how -- "$AJ" exec --json --config "$T/site.toml" --policy-file "$T/snippet.toml" -c 1+1
+	done
+else
+	# The policy's run has every call of a plain one; the snippet's has the runner's.
+	faults run-policy -- "$AJ" run --json $strict $probe
+	faults exec --role=supervisor --role=runner -- "$AJ" exec --json -c 1+1
+fi
+finish
