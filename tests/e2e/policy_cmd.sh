@@ -240,6 +240,16 @@ text "several questions, one answer each" 1 '^denied +import os' policy explain 
 is "in their order" "allowed denied" "$(cut -d' ' -f1 "$T/out" | tr '\n' ' ' | sed 's/ $//')"
 text "an item's own place" 0 'python.imports: "json", built-in snippet.toml:[0-9]+:[0-9]+' policy explain --import json
 text "what the tree lacks" 0 'but the tree does not have it' policy explain science --import numpy
+printf 'extends = "command"\n[filesystem]\nmasks = ["/etc"]\n' >"$P/etc.toml"
+mkdir -m 755 "$T/real" "$T/proj"
+echo x >"$T/real/file"
+ln -s real "$T/link"
+printf 'extends = "command"\n[filesystem]\nbinds = ["%s:/opt/x"]\n' "$T/link" >"$P/linked.toml"
+text "a bind that no run would make" 1 'denied.*a symlink in the path' policy explain --policy-file "$P/linked.toml" --path /opt/x/file
+text "indeed" 125 'a symlink in the path' run --policy-file "$P/linked.toml" -- true
+text "a workspace with a relative name" 1 'denied.*not on the host' policy explain offline-build --workspace proj --path /workspace/none
+text "a mask lies over mounts below it" 1 'denied.*hidden' policy explain --policy-file "$P/etc.toml" --path /etc/passwd
+text "indeed" 1 "" run --policy-file "$P/etc.toml" -- cat /etc/passwd
 text "not plain" 2 'not an absolute path' policy explain --path /usr/../etc
 text "not absolute" 2 'not an absolute path' policy explain --path etc
 text "no such call" 2 'did you mean `ptrace`' policy explain --syscall ptrac
