@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "policy/bind.h"
 
 /* --- one file's keys into a copy of the policy --- */
 
@@ -128,27 +127,6 @@ static bool follows_wall(size_t k)
 	return strcmp(aj_policy_keys[k].name, "limits.wall") == 0;
 }
 
-/* A bind inside another one hides what the other has there: without it that would be seen. */
-static bool uncovers(const struct aj_policy *old, const struct aj_policy *new, struct aj_arena *arena)
-{
-	struct aj_bind gone, kept;
-	for (size_t i = 0; i < old->binds.count; i++) {
-		bool there = false, inside = false;
-		if (aj_bind_parse(arena, old->binds.items[i], &gone))
-			continue;
-		for (size_t j = 0; j < new->binds.count; j++) {
-			if (aj_bind_parse(arena, new->binds.items[j], &kept))
-				continue;
-			size_t bytes = strlen(kept.target);
-			there |= strcmp(kept.target, gone.target) == 0;
-			inside |= strncmp(gone.target, kept.target, bytes) == 0 && gone.target[bytes] == '/';
-		}
-		if (inside && !there)
-			return true;
-	}
-	return false;
-}
-
 /* A time that follows the clock is told with the clock's. */
 static const char *value_text(const struct aj_key *key, const struct aj_policy *policy, struct aj_arena *arena)
 {
@@ -181,8 +159,6 @@ static int loosened(struct aj_stack *s, size_t k, const struct aj_policy *next, 
 	struct aj_arena *arena = s->diags->arena;
 	struct aj_origin by;
 	enum aj_order order = aj_key_compare(key, &s->loaded->policy, next, arena);
-	if (order == AJ_TIGHTER && key->items == &aj_item_bind && uncovers(&s->loaded->policy, next, arena))
-		order = AJ_DIFFERENT;
 	if (order == AJ_SAME || order == AJ_TIGHTER || key->looser == AJ_LOOSER_NEVER)
 		return 0;
 	const char *what = comparison(key, &s->loaded->policy, next, order, before, arena);

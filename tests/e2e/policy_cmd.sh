@@ -214,6 +214,9 @@ text "diff: locks come" 0 '^tighter, now locked: everything' policy diff snippet
 text "diff: a rail is no wall" 1 'python.imports +\[rail;' policy diff minimal snippet
 text "diff: what is not built is no wall" 1 'network.mode: "none" -> "allow" +\[no wall; not built yet' policy diff command coding-agent
 text "diff: none is looser than a number" 1 'limits.wall: "30s" -> "none"' policy diff snippet command
+printf 'extends = "command"\n[filesystem]\nbinds = ["/srv:/x", "/mnt:/x/y"]\n' >"$P/covered.toml"
+printf 'extends = "command"\n[filesystem]\nbinds = ["/srv:/x"]\n' >"$P/uncovered.toml"
+text "diff: without a bind what it hid is seen" 1 '^different:$' policy diff --policy-file "$P/covered.toml" --policy-file "$P/uncovered.toml"
 text "diff: the same" 0 '^no difference$' policy diff text text
 text "diff --json" 1 '"looser":true,"changes":\[.*"key":"limits.wall","change":"looser","kind":"supervisor"' policy diff --json snippet data-analysis
 text "diff takes two" 2 'too few' policy diff text
