@@ -19,14 +19,19 @@ static void take_items(struct aj_stack *s, const struct aj_key *key, size_t k, c
 			                                                                 value->children[i].column };
 }
 
+/* The key or section that was probably meant by the last finding. */
+static const char *meant_by(struct aj_stack *s, const char *name)
+{
+	if (s->diags->errors + s->diags->warnings > s->diags->list.count)
+		return NULL; /* it was not kept: thousands of names would take seconds */
+	const char *meant = strchr(name, '.') ? NULL : aj_section_suggest(aj_policy_keys, name, s->diags->arena);
+	return meant ? meant : aj_key_suggest(aj_policy_keys, name);
+}
+
 static int unknown(struct aj_stack *s, const char *name, const struct aj_origin *at)
 {
 	aj_diag_error(s->diags, at, AJ_E_UNKNOWN, "there is no key `%s`", name);
-	if (s->diags->errors + s->diags->warnings > s->diags->list.count)
-		return -1; /* it was not kept: no advice to look for */
-	const char *meant = strchr(name, '.') ? NULL : aj_section_suggest(aj_policy_keys, name, s->diags->arena);
-	if (!meant)
-		meant = aj_key_suggest(aj_policy_keys, name);
+	const char *meant = meant_by(s, name);
 	if (meant)
 		aj_diag_advise(s->diags, "did you mean `%s`?", meant);
 	else
@@ -90,10 +95,8 @@ static int take_locks(struct aj_stack *s, const struct aj_toml *value, const cha
 		else if (strlen(item->text) != item->text_bytes)
 			r = aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "an item of `lock` holds a NUL");
 		else if (!aj_policy_lock(item->text, lock)) {
-			const char *meant = aj_section_suggest(aj_policy_keys, item->text, s->diags->arena);
-			if (!meant)
-				meant = aj_key_suggest(aj_policy_keys, item->text);
 			r = aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "`lock`: there is no key or section `%s`", item->text);
+			const char *meant = meant_by(s, item->text);
 			if (meant)
 				aj_diag_advise(s->diags, "did you mean `%s`?", meant);
 		}
