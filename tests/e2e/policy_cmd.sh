@@ -199,6 +199,10 @@ p check --codes
 for code in 001 002 003 004 005 006 007 008 009 010 101 102 103 104 105 106 107 108 109 110; do
 	says "check --codes has AJ$code" "^AJ$code  "
 done
+odd=$P/$(printf 'a\377.toml')
+echo 'oops' >"$odd"
+text "check --json: a file whose name is not UTF-8 is not left out" 2 '"file":"[^"]*a\\\\xff.toml","ok":false' policy check --json --policy-file "$odd"
+rm "$odd"
 text "errors win over warnings" 2 '' policy check snippet --policy-file "$P/case.toml"
 chmod o-w "$P/case.toml"
 text "check --json" 0 '^\[\{"name":"snippet","file":"built-in","sha256":"[0-9a-f]{64}","ok":true,"findings":\[\]\}\]$' policy check --json snippet
