@@ -24,9 +24,9 @@ static int check_one(struct aj_policy_args *args, const struct aj_policy_word *w
 	const char *file = aj_policy_where(&loaded), *name = loaded.policy.name;
 	if (doc) {
 		json_array_append_new(doc, json_pack("{s:s, s:s*, s:s*, s:b, s:o}", "name", utf8(args->arena, name), "file",
-		                                     file ? file : utf8(args->arena, word->file),
-		                                     "sha256", file ? loaded.policy.files.items[0].sha256 : NULL, "ok",
-		                                     diags.errors == 0, "findings", aj_findings_json(&diags)));
+		                                     file ? file : utf8(args->arena, word->file), "sha256",
+		                                     file ? loaded.policy.files.items[0].sha256 : NULL, "ok", diags.errors == 0,
+		                                     "findings", aj_findings_json(&diags)));
 	} else {
 		aj_findings_print(&diags, stdout);
 		printf("%s: ", aj_line(args->arena, name));

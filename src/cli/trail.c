@@ -85,7 +85,8 @@ int aj_trail_end(const struct aj_trail *trail, struct aj_options *o, const struc
 	else
 		aj_error_text(&why, result->audit_why, sizeof result->audit_why);
 	if (!o->json)
-		fprintf(stderr, "agentjail: warning: this run is not whole in the audit trail: %s\n", aj_line(o->arena, result->audit_why));
+		fprintf(stderr, "agentjail: warning: this run is not whole in the audit trail: %s\n",
+		        aj_line(o->arena, result->audit_why));
 	if (o->loaded.policy.audit_failure == AJ_AUDIT_FLAG)
 		return 0;
 	*err = why;

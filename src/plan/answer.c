@@ -207,8 +207,8 @@ static bool nothing_left(const struct call *c)
 		for (size_t j = 0; j < i; j++) {
 			const struct aj_syscall *a = c->refusals.items[i], *b = c->refusals.items[j];
 			bool one_bit = !a->arg[1].mask && !b->arg[1].mask && !(a->arg[0].mask & (a->arg[0].mask - 1));
-			if (one_bit && a->arg[0].index == b->arg[0].index && (a->arg[0].value ^ b->arg[0].value) == a->arg[0].mask &&
-			    a->arg[0].mask == b->arg[0].mask)
+			if (one_bit && a->arg[0].index == b->arg[0].index &&
+			    (a->arg[0].value ^ b->arg[0].value) == a->arg[0].mask && a->arg[0].mask == b->arg[0].mask)
 				return true;
 		}
 	return false;
