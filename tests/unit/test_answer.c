@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/answer.h"
+#include "plan/syscalls.h"
 
 static struct aj_arena arena;
 static struct aj_policy policy;
