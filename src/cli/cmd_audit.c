@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli/command.h"
+#include "cli/findings.h"
 #include "run/verify.h"
 
 enum { OPEN_SHOWN = 20 };
@@ -49,25 +49,10 @@ static int parse(struct question *q, int argc, char **argv, struct aj_error *err
 	return 0;
 }
 
-/* An id is its chooser's text: no control character of it reaches a terminal. */
-static void print_id(const char *id)
+/* A file's name and what is in it are others' text: no control character of them reaches a terminal. */
+static void report(struct aj_arena *arena, const char *file, const struct aj_verify *v)
 {
-	char safe[4 * sizeof(struct aj_verify_run)];
-	size_t bytes = aj_printable(safe, id, strlen(id));
-	for (size_t i = 0; i < bytes; i++)
-		if (safe[i] == '\n' || safe[i] == '\t')
-			safe[i] = ' ';
-	printf("        %.*s\n", (int)bytes, safe);
-}
-
-static void print_time(const char *what, const char *time)
-{
-	char safe[4 * sizeof((struct aj_verify *)NULL)->first_time];
-	printf("  %-5s %.*s\n", what, (int)aj_printable(safe, time, strlen(time)), safe);
-}
-
-static void report(const char *file, const struct aj_verify *v)
-{
+	file = aj_line(arena, file);
 	if (v->kind != AJ_VERIFY_WHOLE) {
 		printf("%s: line %" PRIu64 ": %s: %s\n", file, v->line, aj_verify_kind_name(v->kind), v->why);
 		return;
@@ -75,14 +60,14 @@ static void report(const char *file, const struct aj_verify *v)
 	printf("%s: whole: records %" PRIu64 ", runs begun %" PRIu64 "\n", file, v->records, v->starts);
 	if (v->records == 0)
 		return;
-	print_time("first", v->first_time);
-	print_time("last", v->last_time);
-	printf("  %-5s %s\n", "head", v->head);
-	printf("  %-5s %zu%s\n", "open", v->open.count, v->more_open ? ", or more" : "");
+	printf("  first %s\n", aj_line(arena, v->first_time));
+	printf("  last  %s\n", aj_line(arena, v->last_time));
+	printf("  head  %s\n", v->head);
+	printf("  open  %zu%s\n", v->open.count, v->more_open ? ", or more" : "");
 	if (v->open.count)
 		printf("        begun without an end: still running, or the supervisor was killed\n");
 	for (size_t i = 0; i < v->open.count && i < OPEN_SHOWN; i++)
-		print_id(v->open.items[i].id);
+		printf("        %s\n", aj_line(arena, v->open.items[i].id));
 	if (v->open.count > OPEN_SHOWN)
 		printf("        and %zu more\n", v->open.count - OPEN_SHOWN);
 }
@@ -103,7 +88,7 @@ int aj_cmd_audit(int argc, char **argv)
 	if (parse(&q, argc, argv, &err) < 0 || aj_verify(q.file, q.head, &arena, &v, &err) < 0) {
 		code = aj_print_error(&err);
 	} else {
-		report(q.file, &v);
+		report(&arena, q.file, &v);
 		code = v.kind == AJ_VERIFY_WHOLE ? 0 : AJ_EXIT_ERROR;
 	}
 	aj_arena_free(&arena);

@@ -159,7 +159,9 @@ static const char *set_cgroup(struct aj_options *o, const char *v)
 static const char *set_rootfs(struct aj_options *o, const char *v)
 {
 	o->request.rootfs = v;
-	return *v ? push_setting(o, "--rootfs", "filesystem.rootfs", v, true) : "empty";
+	/* A folder, and so never the same as a tree's name: `default` here is ./default, whoever made that. */
+	const char *folder = strchr(v, '/') ? v : aj_printf(o->arena, "./%s", v);
+	return *v ? push_setting(o, "--rootfs", "filesystem.rootfs", folder, true) : "empty";
 }
 
 static const char *set_id(struct aj_options *o, const char *v)

@@ -136,7 +136,7 @@ void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
 		        "a site's configuration, where there is no /etc/agentjail/agentjail.toml");
 	if (effective(command->name))
 		fprintf(out, "  %-26s %s\n", "--network MODE, ...",
-		        "every option of exec and run that changes a policy; --rootfs, --workspace");
+		        "every option of exec and run that sets a key of the policy; --rootfs, --workspace");
 }
 
 static int option(struct aj_policy_args *args, const struct aj_policy_command *command, char **argv, int *i, struct aj_error *err)

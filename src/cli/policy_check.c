@@ -3,10 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/findings.h"
 #include "cli/policy.h"
 
 enum { CLEAN = 0, WARNINGS = 1, ERRORS = 2 };
+
+/* A file may be called anything; JSON holds UTF-8. */
+static const char *utf8(struct aj_arena *arena, const char *text)
+{
+	return !text || aj_utf8_valid_prefix(text, strlen(text)) == strlen(text) ? text : aj_line(arena, text);
+}
 
 static int check_one(struct aj_policy_args *args, const struct aj_policy_word *word, json_t *doc)
 {
@@ -16,9 +23,10 @@ static int check_one(struct aj_policy_args *args, const struct aj_policy_word *w
 	aj_policy_lint(&loaded, &diags);
 	const char *file = aj_policy_where(&loaded), *name = loaded.policy.name;
 	if (doc) {
-		json_array_append_new(doc, json_pack("{s:s, s:s*, s:s*, s:b, s:o}", "name", name, "file", file ? file : word->file,
-		                                     "sha256", file ? loaded.policy.files.items[0].sha256 : NULL, "ok",
-		                                     diags.errors == 0, "findings", aj_findings_json(&diags)));
+		json_array_append_new(doc, json_pack("{s:s, s:s*, s:s*, s:b, s:o}", "name", utf8(args->arena, name), "file",
+		                                     file ? file : utf8(args->arena, word->file), "sha256",
+		                                     file ? loaded.policy.files.items[0].sha256 : NULL, "ok", diags.errors == 0,
+		                                     "findings", aj_findings_json(&diags)));
 	} else {
 		aj_findings_print(&diags, stdout);
 		printf("%s: ", aj_line(args->arena, name));

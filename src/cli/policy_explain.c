@@ -2,8 +2,10 @@
  * It builds a plan to look at and launches nothing; it never presents a rail, or a wall that is not built, as a wall. */
 #include "cli/policy_explain.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/findings.h"
 #include "cli/paths.h"
@@ -14,6 +16,9 @@ static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct a
 	struct aj_error no_tree = { 0 };
 	struct aj_host host;
 	struct aj_request *request = &args->options.request;
+	char cwd[PATH_MAX];
+	if (request->workspace && request->workspace[0] != '/' && getcwd(cwd, sizeof cwd)) /* else it would pass for none */
+		request->workspace = aj_printf(args->arena, "%s/%s", cwd, request->workspace);
 	request->snippet = !e->loaded.policy.exec;
 	request->inspect = true;
 	request->terminal_fd = -1;

@@ -142,6 +142,18 @@ static struct aj_answer stand_in(const struct look *l, const struct aj_mount *ro
 	return a;
 }
 
+/* The source of a bind is never looked up through a symlink. */
+static bool through_link(const struct look *l, const char *path)
+{
+	struct stat st;
+	for (const char *at = path; *at; at += strspn(at, "/")) {
+		at += strcspn(at, "/");
+		if (lstat(aj_strndup(l->arena, path, (size_t)(at - path)), &st) == 0 && S_ISLNK(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
 /* Walks below a bind; a symlink on the way sets *ret_next and starts again from the jail's root. */
 static struct aj_answer walk(const struct look *l, const struct aj_place *place, const char **ret_next)
 {
@@ -156,6 +168,11 @@ static struct aj_answer walk(const struct look *l, const struct aj_place *place,
 		return stand_in(l, row, tree, a);
 	if (stat(path, &st) < 0)
 		return missing(l, path, false, tree, a);
+	if (!(row->flags & AJ_FOLLOW) && through_link(l, path)) {
+		a.verdict = AJ_DENIED;
+		a.why = aj_printf(l->arena, "a symlink in the path %s: a run under this policy is refused", path);
+		return a;
+	}
 	while (*rest) {
 		size_t bytes = strcspn(rest + 1, "/") + 1;
 		if (!permitted(l, path, &st, X_OK))

@@ -11,15 +11,19 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/findings.h"
 
 enum { MOST_VIOLATIONS = 10 };
 
 int aj_print_error(const struct aj_error *err)
 {
+	struct aj_arena arena = { 0 };
 	char text[600];
-	fprintf(stderr, "agentjail: %s\n", aj_error_text(err, text, sizeof text));
+	/* What it quotes are others' names: no control character of them reaches a terminal, and no line looks like one of ours. */
+	fprintf(stderr, "agentjail: %s\n", aj_line(&arena, aj_error_text(err, text, sizeof text)));
 	if (err->fix[0])
-		fprintf(stderr, "  fix: %s\n", err->fix);
+		fprintf(stderr, "  fix: %s\n", aj_line(&arena, err->fix));
+	aj_arena_free(&arena);
 	return err->exit_code;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/findings.h"
 #include "run/record.h"
 
 /* A jail that saw the trail could read other runs' records, or write its own. */
@@ -49,12 +50,13 @@ int aj_trail_start(struct aj_trail *trail, struct aj_options *o, const struct aj
 		return -1;
 	}
 	struct aj_error why = { 0 };
+	int r = aj_audit_parse(&trail->audit, o->site.audit, &why);
+	/* Before the trail is tried, and whatever the policy says of records: this would let the jail write them. */
+	if (r == 0 && check_visible(&trail->audit, plan, err) < 0)
+		return -1;
 	json_t *named = aj_policy_json(policy);
-	int r = aj_audit_open(&trail->audit, o->site.audit, &why);
-	if (r == 0 && (r = check_visible(&trail->audit, plan, err)) < 0) {
-		json_decref(named);
-		return -1; /* whatever the policy says of records: this would let the jail write them */
-	}
+	if (r == 0)
+		r = aj_audit_ready(&trail->audit, &why);
 	if (r == 0)
 		r = append(&trail->audit, aj_record_start(&o->request, named), &why);
 	json_decref(named);
@@ -86,7 +88,8 @@ int aj_trail_end(const struct aj_trail *trail, struct aj_options *o, const struc
 	else
 		aj_error_text(&why, result->audit_why, sizeof result->audit_why);
 	if (!o->json)
-		fprintf(stderr, "agentjail: warning: this run is not whole in the audit trail: %s\n", result->audit_why);
+		fprintf(stderr, "agentjail: warning: this run is not whole in the audit trail: %s\n",
+		        aj_line(o->arena, result->audit_why));
 	if (o->loaded.policy.audit_failure == AJ_AUDIT_FLAG)
 		return 0;
 	*err = why;

@@ -30,13 +30,11 @@ static const enum aj_place_kind kinds[] = {
 struct aj_place aj_plan_place(const struct aj_plan *plan, const char *path)
 {
 	struct aj_place place = { .kind = AJ_PLACE_NONE, .rest = "" };
-	size_t longest = 0;
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *row = &plan->mounts.items[i];
 		size_t bytes = strlen(row->target);
-		/* A text ends where it is, and what comes later lies over what was there. */
-		if (at_or_below(path, row->target) && bytes >= longest) {
-			longest = bytes;
+		/* What comes later lies over what was there, and over all that was below it. */
+		if (at_or_below(path, row->target)) {
 			place = (struct aj_place){ row->flags & AJ_MASK ? AJ_PLACE_MASK : kinds[row->kind], row, path + bytes };
 		} else if (!place.row && (strcmp(path, "/") == 0 || at_or_below(row->target, path))) {
 			place.kind = AJ_PLACE_FOLDER;
@@ -160,6 +158,7 @@ struct call {
 	bool listed, open, refused; /* unconditionally open or refused */
 	int errnum;
 	const char *conditions, *exceptions, *why;
+	AJ_LIST(const struct aj_syscall *) refusals; /* the rows behind `exceptions` */
 };
 
 static const char *condition(const struct aj_syscall *row, struct aj_arena *arena)
@@ -190,6 +189,7 @@ static int take_row(const struct aj_syscall *row, void *data)
 	if (row->errnum) {
 		c->errnum = row->errnum;
 		c->why = row->why;
+		*AJ_PUSH(c->arena, &c->refusals) = row;
 	}
 	return 0;
 }
@@ -198,6 +198,20 @@ static const char *error_name(int errnum)
 {
 	const char *name = strerrorname_np(errnum);
 	return name ? name : "an error";
+}
+
+/* Two refusals between them: a bit that may be neither set nor clear. */
+static bool nothing_left(const struct call *c)
+{
+	for (size_t i = 0; i < c->refusals.count; i++)
+		for (size_t j = 0; j < i; j++) {
+			const struct aj_syscall *a = c->refusals.items[i], *b = c->refusals.items[j];
+			bool one_bit = !a->arg[1].mask && !b->arg[1].mask && !(a->arg[0].mask & (a->arg[0].mask - 1));
+			if (one_bit && a->arg[0].index == b->arg[0].index &&
+			    (a->arg[0].value ^ b->arg[0].value) == a->arg[0].mask && a->arg[0].mask == b->arg[0].mask)
+				return true;
+		}
+	return false;
 }
 
 /* A group that is denied wins over every list. */
@@ -220,8 +234,15 @@ static bool taken_away(struct call *c, const struct aj_plan *plan, struct aj_ans
 		}
 		c->exceptions = aj_printf(c->arena, "%s%s%s", c->exceptions ? c->exceptions : "", c->exceptions ? ", or " : "",
 		                          denied.exceptions);
+		for (size_t j = 0; j < denied.refusals.count; j++)
+			*AJ_PUSH(c->arena, &c->refusals) = denied.refusals.items[j];
+		c->errnum = denied.errnum;
 	}
-	return false;
+	if (!nothing_left(c))
+		return false;
+	ret->verdict = AJ_DENIED;
+	ret->why = aj_printf(c->arena, "%s: refused where %s", error_name(c->errnum), c->exceptions);
+	return true;
 }
 
 struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name, struct aj_arena *arena)

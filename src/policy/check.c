@@ -276,7 +276,7 @@ static void binds(const struct check *c)
 		for (size_t j = 0; bind.writable && j < c->p->masks.count; j++)
 			if (beneath(c->p->masks.items[j], bind.target) && strcmp(c->p->masks.items[j], bind.target) != 0)
 				aj_diag_warn(c->diags, item_at(c, "filesystem.masks", j), AJ_W_MASK_FOLDER,
-				             "the mask `%s` is inside the writable bind `%s`: folders above it can be renamed, though not what it hides be read",
+				             "the mask `%s` is inside the writable bind `%s`: a path is hidden, and not what else leads to the file",
 				             c->p->masks.items[j], bind.target);
 	}
 }

@@ -2,6 +2,7 @@
  * It changes nothing but what aj_key_lower() is asked to. */
 #include <string.h>
 
+#include "policy/bind.h"
 #include "policy/field.h"
 
 static bool all_covered(const struct aj_key *key, const aj_text_list *inner, const aj_text_list *outer, struct aj_arena *arena)
@@ -14,6 +15,27 @@ static bool all_covered(const struct aj_key *key, const aj_text_list *inner, con
 			return false;
 	}
 	return true;
+}
+
+/* A bind inside another one hides what the other has there: without it that would be seen. */
+static bool uncovers(const aj_text_list *old, const aj_text_list *new, struct aj_arena *arena)
+{
+	struct aj_bind gone, kept;
+	for (size_t i = 0; i < old->count; i++) {
+		bool there = false, inside = false;
+		if (aj_bind_parse(arena, old->items[i], &gone))
+			continue;
+		for (size_t j = 0; j < new->count; j++) {
+			if (aj_bind_parse(arena, new->items[j], &kept))
+				continue;
+			size_t bytes = strlen(kept.target);
+			there |= strcmp(kept.target, gone.target) == 0;
+			inside |= strncmp(gone.target, kept.target, bytes) == 0 && gone.target[bytes] == '/';
+		}
+		if (inside && !there)
+			return true;
+	}
+	return false;
 }
 
 static enum aj_order order_of(bool more, bool less)
@@ -49,6 +71,8 @@ enum aj_order aj_key_compare(const struct aj_key *key, const void *from, const v
 		         : AJ_DIFFERENT;
 	case AJ_KEY_LIST:
 		order = order_of(!all_covered(key, b, a, arena), !all_covered(key, a, b, arena));
+		if (order == AJ_TIGHTER && key->items == &aj_item_bind && uncovers(a, b, arena))
+			return AJ_DIFFERENT;
 		break;
 	case AJ_KEY_FLAGS:
 		order = order_of((aj_number(key, to) & ~aj_number(key, from)) != 0, (aj_number(key, from) & ~aj_number(key, to)) != 0);

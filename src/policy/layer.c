@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "policy/bind.h"
 
 /* --- one file's keys into a copy of the policy --- */
 
@@ -20,14 +19,19 @@ static void take_items(struct aj_stack *s, const struct aj_key *key, size_t k, c
 			                                                                 value->children[i].column };
 }
 
+/* The key or section that was probably meant by the last finding. */
+static const char *meant_by(struct aj_stack *s, const char *name)
+{
+	if (s->diags->errors + s->diags->warnings > s->diags->list.count)
+		return NULL; /* it was not kept: thousands of names would take seconds */
+	const char *meant = strchr(name, '.') ? NULL : aj_section_suggest(aj_policy_keys, name, s->diags->arena);
+	return meant ? meant : aj_key_suggest(aj_policy_keys, name);
+}
+
 static int unknown(struct aj_stack *s, const char *name, const struct aj_origin *at)
 {
 	aj_diag_error(s->diags, at, AJ_E_UNKNOWN, "there is no key `%s`", name);
-	if (s->diags->errors + s->diags->warnings > s->diags->list.count)
-		return -1; /* it was not kept: no advice to look for */
-	const char *meant = strchr(name, '.') ? NULL : aj_section_suggest(aj_policy_keys, name, s->diags->arena);
-	if (!meant)
-		meant = aj_key_suggest(aj_policy_keys, name);
+	const char *meant = meant_by(s, name);
 	if (meant)
 		aj_diag_advise(s->diags, "did you mean `%s`?", meant);
 	else
@@ -91,10 +95,8 @@ static int take_locks(struct aj_stack *s, const struct aj_toml *value, const cha
 		else if (strlen(item->text) != item->text_bytes)
 			r = aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "an item of `lock` holds a NUL");
 		else if (!aj_policy_lock(item->text, lock)) {
-			const char *meant = aj_section_suggest(aj_policy_keys, item->text, s->diags->arena);
-			if (!meant)
-				meant = aj_key_suggest(aj_policy_keys, item->text);
 			r = aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "`lock`: there is no key or section `%s`", item->text);
+			const char *meant = meant_by(s, item->text);
 			if (meant)
 				aj_diag_advise(s->diags, "did you mean `%s`?", meant);
 		}
@@ -126,27 +128,6 @@ static size_t cpu_key(void)
 static bool follows_wall(size_t k)
 {
 	return strcmp(aj_policy_keys[k].name, "limits.wall") == 0;
-}
-
-/* A bind inside another one hides what the other has there: without it that would be seen. */
-static bool uncovers(const struct aj_policy *old, const struct aj_policy *new, struct aj_arena *arena)
-{
-	struct aj_bind gone, kept;
-	for (size_t i = 0; i < old->binds.count; i++) {
-		bool there = false, inside = false;
-		if (aj_bind_parse(arena, old->binds.items[i], &gone))
-			continue;
-		for (size_t j = 0; j < new->binds.count; j++) {
-			if (aj_bind_parse(arena, new->binds.items[j], &kept))
-				continue;
-			size_t bytes = strlen(kept.target);
-			there |= strcmp(kept.target, gone.target) == 0;
-			inside |= strncmp(gone.target, kept.target, bytes) == 0 && gone.target[bytes] == '/';
-		}
-		if (inside && !there)
-			return true;
-	}
-	return false;
 }
 
 /* A time that follows the clock is told with the clock's. */
@@ -181,8 +162,6 @@ static int loosened(struct aj_stack *s, size_t k, const struct aj_policy *next, 
 	struct aj_arena *arena = s->diags->arena;
 	struct aj_origin by;
 	enum aj_order order = aj_key_compare(key, &s->loaded->policy, next, arena);
-	if (order == AJ_TIGHTER && key->items == &aj_item_bind && uncovers(&s->loaded->policy, next, arena))
-		order = AJ_DIFFERENT;
 	if (order == AJ_SAME || order == AJ_TIGHTER || key->looser == AJ_LOOSER_NEVER)
 		return 0;
 	const char *what = comparison(key, &s->loaded->policy, next, order, before, arena);

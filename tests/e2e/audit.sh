@@ -55,5 +55,8 @@ text "help" 0 'Usage: agentjail audit verify' audit --help
 # An id is anybody's text.
 SEQ=0 PREV=$(printf '%064d' 0) LOG=$T/hostile
 record start '\u001b[2Jx\nhead'
-text "a hostile id" 0 '\\x1b\[2Jx head' audit verify "$LOG"
+text "a hostile id" 0 '\\x1b\[2Jx\\nhead' audit verify "$LOG"
+named=$T/$(printf 'a\033]0;x\007')
+cp "$LOG" "$named"
+text "a hostile file name" 0 'a\\x1b\]0;x\\x07: whole' audit verify "$named"
 finish

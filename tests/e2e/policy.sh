@@ -263,6 +263,13 @@ X
 	printf 'policies.lock = ["filesystem"]\n' >"$T/tree.toml"
 	refused "a variable is no way around the lock of the tree" 'AGENTJAIL_ROOTFS: error AJ005' exec --config "$T/tree.toml" -c "$SAY"
 	printf 'policies.lock = ["filesystem"]\nrootfs.path = "%s"\n' "$(dirname "$ROOTFS")" >"$T/tree.toml"
+	mkdir "$T/default"
+	ln -s "$ROOTFS/tree" "$T/default/tree"
+	cd "$T" || exit 1
+	refused "nor is a folder that is called like the tree" '--rootfs: error AJ005' exec --config "$T/tree.toml" --rootfs default -c "$SAY"
+	refused "under a policy that locks it neither" '--rootfs: error AJ005' exec --policy locked --rootfs default -c "$SAY"
+	text "control: without a lock it is a folder" 0 '^RAN$' exec --rootfs default -c "$SAY"
+	cd "$OLDPWD" || exit 1
 	text "control: the site names its trees" 0 '^RAN$' exec --config "$T/tree.toml" -c "$SAY"
 
 	# /etc/agentjail/agentjail.toml, in a mount namespace with an /etc of its own

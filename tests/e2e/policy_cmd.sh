@@ -199,6 +199,10 @@ p check --codes
 for code in 001 002 003 004 005 006 007 008 009 010 101 102 103 104 105 106 107 108 109 110; do
 	says "check --codes has AJ$code" "^AJ$code  "
 done
+odd=$P/$(printf 'a\377.toml')
+echo 'oops' >"$odd"
+text "check --json: a file whose name is not UTF-8 is not left out" 2 '"file":"[^"]*a\\\\xff.toml","ok":false' policy check --json --policy-file "$odd"
+rm "$odd"
 text "errors win over warnings" 2 '' policy check snippet --policy-file "$P/case.toml"
 chmod o-w "$P/case.toml"
 text "check --json" 0 '^\[\{"name":"snippet","file":"built-in","sha256":"[0-9a-f]{64}","ok":true,"findings":\[\]\}\]$' policy check --json snippet
@@ -214,6 +218,9 @@ text "diff: locks come" 0 '^tighter, now locked: everything' policy diff snippet
 text "diff: a rail is no wall" 1 'python.imports +\[rail;' policy diff minimal snippet
 text "diff: what is not built is no wall" 1 'network.mode: "none" -> "allow" +\[no wall; not built yet' policy diff command coding-agent
 text "diff: none is looser than a number" 1 'limits.wall: "30s" -> "none"' policy diff snippet command
+printf 'extends = "command"\n[filesystem]\nbinds = ["/srv:/x", "/mnt:/x/y"]\n' >"$P/covered.toml"
+printf 'extends = "command"\n[filesystem]\nbinds = ["/srv:/x"]\n' >"$P/uncovered.toml"
+text "diff: without a bind what it hid is seen" 1 '^different:$' policy diff --policy-file "$P/covered.toml" --policy-file "$P/uncovered.toml"
 text "diff: the same" 0 '^no difference$' policy diff text text
 text "diff --json" 1 '"looser":true,"changes":\[.*"key":"limits.wall","change":"looser","kind":"supervisor"' policy diff --json snippet data-analysis
 text "diff takes two" 2 'too few' policy diff text
@@ -240,6 +247,16 @@ text "several questions, one answer each" 1 '^denied +import os' policy explain 
 is "in their order" "allowed denied" "$(cut -d' ' -f1 "$T/out" | tr '\n' ' ' | sed 's/ $//')"
 text "an item's own place" 0 'python.imports: "json", built-in snippet.toml:[0-9]+:[0-9]+' policy explain --import json
 text "what the tree lacks" 0 'but the tree does not have it' policy explain science --import numpy
+printf 'extends = "command"\n[filesystem]\nmasks = ["/etc"]\n' >"$P/etc.toml"
+mkdir -m 755 "$T/real" "$T/proj"
+echo x >"$T/real/file"
+ln -s real "$T/link"
+printf 'extends = "command"\n[filesystem]\nbinds = ["%s:/opt/x"]\n' "$T/link" >"$P/linked.toml"
+text "a bind that no run would make" 1 'denied.*a symlink in the path' policy explain --policy-file "$P/linked.toml" --path /opt/x/file
+text "indeed" 125 'a symlink in the path' run --policy-file "$P/linked.toml" -- true
+text "a workspace with a relative name" 1 'denied.*not on the host' policy explain offline-build --workspace proj --path /workspace/none
+text "a mask lies over mounts below it" 1 'denied.*hidden' policy explain --policy-file "$P/etc.toml" --path /etc/passwd
+text "indeed" 1 "" run --policy-file "$P/etc.toml" -- cat /etc/passwd
 text "not plain" 2 'not an absolute path' policy explain --path /usr/../etc
 text "not absolute" 2 'not an absolute path' policy explain --path etc
 text "no such call" 2 'did you mean `ptrace`' policy explain --syscall ptrac

@@ -132,6 +132,12 @@ check "a dry run runs nothing" test ! -e "$T/open/dry"
 text "a dry run of exec" 0 'syscalls: profile snippet, [0-9]+ allowed' exec --dry-run -c 'print("ran")'
 silent "and runs nothing" '^ran'
 
+# What an error quotes is somebody else's text.
+mkdir "$T/hostile"
+echo 'extends = "command"' >"$T/hostile/$(printf 'a\033[2J').toml"
+text "a hostile name of a command" 127 'run `x\\x1b\]0;t\\x07\\n  fix: y`' run -- "$(printf 'x\033]0;t\007\n  fix: y')"
+text "of a policy" 2 'policy `a\\x1b\[2J`' exec --policy-file "$T/hostile/$(printf 'a\033[2J').toml" -c 1
+
 # --- signals that a caller sends: SIGNAL EXIT ---
 while read -r signal want; do
 	rm -f "$T/out"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/answer.h"
+#include "plan/syscalls.h"
 
 static struct aj_arena arena;
 static struct aj_policy policy;
@@ -140,6 +141,13 @@ Test(answer, system_calls)
 	          "threads are left");
 	plan.deny = AJ_DENY_THREADS;
 	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "refused where argument 1 & 0x10000 is 0x10000"));
+	plan.deny = AJ_DENY_THREADS | AJ_DENY_FORK;
+	cr_expect(CALL("clone").verdict == AJ_DENIED && strncmp(CALL("clone").why, "EPERM", 5) == 0, "neither threads nor processes");
+	cr_expect_eq(CALL("socket").verdict, AJ_ALLOWED);
+	prepare("snippet");
+	cr_expect_eq(CALL("clone").verdict, AJ_ALLOWED);
+	plan.deny = AJ_DENY_THREADS;
+	cr_expect(CALL("clone").verdict == AJ_DENIED && strcmp(CALL("clone").key, "process.deny_syscalls") == 0, "a snippet had only them");
 }
 
 Test(answer, names_of_system_calls)
@@ -186,6 +194,13 @@ Test(answer, places)
 		if (rows[i].target)
 			cr_expect_str_eq(p.row ? p.row->target : "", rows[i].target);
 	}
+	/* A mask lies over what is mounted below it, too. */
+	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_MASK, .target = "/etc", .source = "" };
+	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_MASK, .target = "/dev", .source = "" };
+	cr_expect_eq(aj_plan_place(&plan, "/etc/passwd").kind, AJ_PLACE_MASK);
+	cr_expect_eq(aj_plan_place(&plan, "/dev/null").kind, AJ_PLACE_MASK);
+	cr_expect_eq(aj_plan_place(&plan, "/dev/shm/x").kind, AJ_PLACE_MASK);
+	cr_expect_eq(aj_plan_place(&plan, "/etcetera").kind, AJ_PLACE_NONE);
 }
 
 /* Somebody must be able to read from a value that its wall does not stand. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -381,6 +382,16 @@ Test(load, many_mistakes_are_counted)
 	cr_expect_eq(load_text(text), -1);
 	cr_expect_eq(diags.errors, 500);
 	cr_expect_eq(diags.list.count, AJ_DIAGS_MAX);
+	at = stpcpy(text, "lock = [");
+	for (int i = 0; i < 14000; i++)
+		at = stpcpy(at, "\"limits.memorx\",");
+	strcpy(at, "]\n");
+	clock_t before = clock();
+	cr_expect_eq(load_text(text), -1);
+	cr_expect_eq(diags.errors, 14000);
+	cr_expect(found(UNKNOWN, 1, 9, "`limits.memorx`"), "%s", all_findings());
+	/* It was more than a second while each was compared with all keys. */
+	cr_expect_lt(clock() - before, CLOCKS_PER_SEC / 2, "%ld", (long)(clock() - before));
 }
 
 Test(load, forms_of_toml)
