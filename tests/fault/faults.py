@@ -259,8 +259,9 @@ def main():
                     kind, more = "BAD", "left behind: %s" % os.listdir(os.environ["TMPDIR"])
                 why, good = "", kind in ("refused", "libc", "unreached")
                 if args.sticky:
-                    # When nothing can be written, nothing can be said.
-                    good = kind != "BAD" and not (kind == "walls" and run.end == "exit 0") or name == "write" and run.end == "exit 125"
+                    if kind == "BAD" and not run.bad and name == "write" and run.end == "exit 125":
+                        kind, more = "mute", "nothing can be written, so nothing can be said"
+                    good = kind != "BAD" and not (kind == "walls" and run.end == "exit 0")
                 for a_role, a_name, a_detail, classes, a_why, a_errno in ALLOWED:
                     if not good and a_role in (role, "any") and a_name.fullmatch(name) and a_detail.search(detail) and kind in classes and a_errno.fullmatch(errno):
                         good, why = True, a_why

@@ -17,6 +17,7 @@ own (tests/fault/inject.c, ptrace, x86-64 only) and writes this page; `make chec
 | told | something that depends on the host is not there, and the result says so |
 | walls | a difference inside that is no wall; the reason says which |
 | ended | the guest's program had begun; the run ends without `ok` |
+| mute | no write succeeds any more, so the exit code of 125 is all that can be said |
 | audit | the run's end is not in the audit trail; exit code 125, and the result says why |
 
 Nothing may hang, and no process, mount or file may be left. What is not **refused** is in a table in tests/fault/faults.py with its reason.
