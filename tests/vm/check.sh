@@ -60,7 +60,7 @@ variants() {
 	done
 	for kernel in $(ls "$cache/kernel" | sort -V); do echo "$kernel session 300 session"; done
 }
-variants | grep -e "$word" | xargs -P "${JOBS:-2}" -L 1 sh "$0" one
+variants | grep -F -e "$word" | xargs -P "${JOBS:-2}" -L 1 sh "$0" one
 set -- "$KEEP"/*.log.counts
 [ -e "$1" ] || { echo "tests/vm/check.sh: no variant is called $word" >&2; exit 1; }
 cat "$@" | awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 || p == 0 }'
