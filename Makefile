@@ -47,7 +47,7 @@ SCOPE      := $(if $(wildcard /usr/include/systemd/sd-bus.h),$B/agentjail-scope)
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check check-docs docs rootfs install faults bench fuzz format tidy clean fuzzers help deps-build deps-check
+.PHONY: all run check check-vm check-docs docs rootfs install faults bench fuzz format tidy clean fuzzers help deps-build deps-check deps-vm
 
 all: $(AJ) $(SCOPE) rootfs
 
@@ -61,6 +61,11 @@ check: deps-check
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
+
+# What needs another kernel, real cgroups or systemd: in a machine of its own. VM_OPTIONS=--quick: minutes instead of half an hour.
+check-vm: deps-vm
+	@$(MAKE) --no-print-directory all $B/probe
+	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/vm/check.sh $(VM_OPTIONS)
 
 # What the documentation takes from tables in the code.
 DOCS := docs
@@ -120,6 +125,7 @@ install: all
 help:
 	@echo "make run      build everything and run an example snippet in a jail"
 	@echo "make check    build everything and run all tests (SAN=1: with sanitizers)"
+	@echo "make check-vm the same scripts and those of cgroups in test machines: stock Debian kernels, root and user, systemd"
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make fuzz     fuzz what reads policies, for FUZZ_SECONDS=20 (clang)"
@@ -229,6 +235,8 @@ deps-build:
 	$Q .ci/deps build
 deps-check:
 	$Q .ci/deps check
+deps-vm:
+	$Q .ci/deps vm
 
 format:
 	clang-format -i $(wildcard src/*/*.[ch] src/*/*.cc tests/*.[ch] tests/*/*.[ch])

@@ -70,9 +70,9 @@ KILL|137|run --bind $PROBE:/opt/probe -- /opt/probe stubborn
 TABLE
 
 # --- kill -9 of the launcher, at any instant of its life ---
-"$PY" -I -S - "$AJ" "$PROBE" "${KILLS:-160}" <<'EOS' >"$T/kills" 2>&1
+"$PY" -I -S - "$AJ" "$PROBE" "${KILLS:-160}" "${KILL_WITHIN:-0.025}" <<'EOS' >"$T/kills" 2>&1
 import glob, os, random, signal, subprocess, sys, time
-aj, probe, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+aj, probe, rounds, within = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 session = os.getsid(0)
 def jailed():
     found = []
@@ -95,7 +95,7 @@ commands = [
 caught = survivors = 0
 for n in range(rounds):
     p = subprocess.Popen([aj] + commands[n % len(commands)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(random.random() * 0.025)
+    time.sleep(random.random() * within)
     caught += bool(jailed())
     p.kill()
     p.wait()

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Runs the test scripts in machines of their own: every kernel that was fetched, as an ordinary user, as root, and in a login session.
+# It judges nothing itself: each machine's counts are added up, and a machine that brings no result counts as a failure.
+#
+# Usage: tests/vm/check.sh [--quick] [WORD]     WORD: only the variants whose name holds it
+#        --quick: only what the host itself cannot test, the cgroup and session scripts
+#        JOBS=2: machines at a time, each with one CPU.  KEEP=DIR: the logs stay there.  V=1: all of each log
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+folders='cgroup e2e escape' quick=''
+if [ "${1:-}" = --quick ]; then
+	quick=1 folders=cgroup
+	shift
+fi
+
+# One machine: NAME KERNEL WHO SECONDS FOLDER...
+if [ "${1:-}" = one ]; then
+	log=$KEEP/$2-$3.log
+	started=$(date +%s)
+	name="$2 $3" kernel=$2 who=$3 seconds=$4
+	shift 4
+	sh "$here/run.sh" --kernel "$kernel" "--$who" --limit "$seconds" "$here/suites.sh" "$@" >"$log" 2>&1
+	status=$?
+	counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
+	# shellcheck disable=SC2086
+	set -- $counts
+	if [ $# -ne 3 ] || [ $status -gt 1 ] || { [ $status = 1 ] && [ "$2" = 0 ]; }; then
+		echo "  FAIL  no result (status $status): $(tail -n 40 "$log")" >>"$log.more"
+		set -- "${1:-0}" $((${2:-0} + 1)) "${3:-0}"
+	fi
+	echo "$1 $2 $3" >"$log.counts"
+	{
+		if [ -n "${V:-}" ]; then cat "$log"; else sed -n '/^failures:$/q; /^  FAIL\|^  SKIP\|^[a-z0-9_/-]* .* passed .* failed /p' "$log"; fi
+		[ ! -e "$log.more" ] || cat "$log.more"
+		printf '%-24s %5d passed %3d failed %3d skipped  %4d s\n' "kernel $name:" "$1" "$2" "$3" "$(($(date +%s) - started))"
+	} >"$log.block"
+	exec cat "$log.block"
+fi
+
+word=${1:-}
+cache=$(sh "$here/fetch.sh") || exit 1
+AGENTJAIL_VM=$(mktemp -d) || exit 1
+archive=$AGENTJAIL_VM
+trap 'rm -rf "$archive" ${own:-}' EXIT
+trap 'exit 130' HUP INT TERM
+if [ -z "${KEEP:-}" ]; then KEEP=$(mktemp -d) && own=$KEEP; fi
+mkdir -p "$KEEP"
+AGENTJAIL_VM=$archive/agentjail.cpio
+export AGENTJAIL_VM KEEP
+sh "$here/image.sh" "$cache" "$AGENTJAIL_VM" || exit 1
+rm -f "$KEEP"/*.log.*
+
+# The longest first. A machine needs ten to twenty minutes for everything; the limit is for one that hangs.
+variants() {
+	newest=$(ls "$cache/kernel" | sort -V | tail -n 1)
+	for kernel in $(ls "$cache/kernel" | sort -V); do
+		echo "$kernel user 3000 $folders"
+		# Root is no other path through another kernel, where time is short.
+		[ -n "$quick" ] && [ "$kernel" = "$newest" ] || echo "$kernel root 3000 $folders"
+	done
+	for kernel in $(ls "$cache/kernel" | sort -V); do echo "$kernel session 300 session"; done
+}
+variants | grep -F -e "$word" | xargs -P "${JOBS:-2}" -L 1 sh "$0" one
+set -- "$KEEP"/*.log.counts
+[ -e "$1" ] || { echo "tests/vm/check.sh: no variant is called $word" >&2; exit 1; }
+cat "$@" | awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 || p == 0 }'
