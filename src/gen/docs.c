@@ -70,7 +70,9 @@ static void print_steps(void)
 /* Words for a fuzzer: whatever the tables know, once as a key and once as a value. */
 static void print_dictionary(void)
 {
-	static const char *const words[] = { "extends = ", "lock = [\\\"*\\\"]", "extend_", "\\\"none\\\"", "\\\"wall\\\"", "[ceilings.", "true", "false", "\\x0a" };
+	static const char *const words[] = { "extends = ",   "lock = [\\\"*\\\"]", "extend_", "\\\"none\\\"",
+		                             "\\\"wall\\\"", "[ceilings.",         "true",    "false",
+		                             "\\x0a" };
 	const struct aj_key *const tables[] = { aj_policy_keys, aj_site_keys };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		printf("\"%s\"\n", words[i]);

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-
 /* --- one file's keys into a copy of the policy --- */
 
 static void take_items(struct aj_stack *s, const struct aj_key *key, size_t k, const struct aj_toml *value, bool extend, const char *file)

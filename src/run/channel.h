@@ -25,8 +25,8 @@ struct aj_channel {
 };
 
 /* Compose what will be sent. Without effect when there is no channel. */
-unsigned aj_channel_open(struct aj_channel *channel, int *fd, int *listener, const struct aj_plan *plan, const struct aj_policy *policy,
-                         const struct aj_request *request, struct aj_result *result);
+unsigned aj_channel_open(struct aj_channel *channel, int *fd, int *listener, const struct aj_plan *plan,
+                         const struct aj_policy *policy, const struct aj_request *request, struct aj_result *result);
 bool aj_channel_writing(const struct aj_channel *channel);
 void aj_channel_write(struct aj_channel *channel);
 /* Read what is there, once. Closes the fd at its end. */

@@ -215,8 +215,8 @@ static void add_violations(json_t *list, const struct aj_violations *v, size_t *
 {
 	for (size_t i = 0; i < v->count; i++) {
 		const struct aj_violation *one = &v->items[i];
-		json_t *denial = json_pack("{s:s, s:s, s:s, s:I}", "by", "kernel", "rule", one->row->name, "message", one->row->why,
-		                           "count", (json_int_t)one->count);
+		json_t *denial = json_pack("{s:s, s:s, s:s, s:I}", "by", "kernel", "rule", one->row->name, "message",
+		                           one->row->why, "count", (json_int_t)one->count);
 		*budget -= json_dumpb(denial, NULL, 0, JSON_COMPACT) + 1;
 		json_array_append_new(list, denial);
 	}

@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "plan/plan.h"
 #include "run/capture.h"
-#include "sandbox/leaf.h"
 #include "run/violations.h"
+#include "sandbox/leaf.h"
 
 enum aj_status {
 	AJ_STATUS_OK,

@@ -103,7 +103,8 @@ static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, st
 	if (f->lingered)
 		return;
 	if (!f->exited)
-		set(r, AJ_STATUS_SIGNAL, NULL, "the jail's init ended without saying how the command did: killed from outside, most likely");
+		set(r, AJ_STATUS_SIGNAL, NULL,
+		    "the jail's init ended without saying how the command did: killed from outside, most likely");
 	if (!r->signal)
 		return;
 	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && reaped_cpu_us(f) >= f->cpu_limit_ms * 1000)

@@ -77,7 +77,8 @@ static void on_report(struct watch *w)
 	struct aj_msg msg;
 	int fd, r = aj_msg_recv_fd(w->jail->report_fd, &msg, MSG_DONTWAIT, &fd);
 	if (fd >= 0)
-		aj_violations_listen(&w->result->violations, &w->listener_fd, fd, r > 0 && msg.kind == AJ_MSG_LISTENER && !w->plan->snippet);
+		aj_violations_listen(&w->result->violations, &w->listener_fd, fd,
+		                     r > 0 && msg.kind == AJ_MSG_LISTENER && !w->plan->snippet);
 	/* Init died with a message of ours unread: that error comes once, before what it had sent. */
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return;
@@ -261,13 +262,9 @@ static int watched_signals(sigset_t *before)
 void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
               aj_output_fn *output, void *output_arg, int64_t started_us, struct aj_result *ret, struct aj_facts *ret_facts)
 {
-	struct watch w = { .jail = jail,
-		           .plan = plan,
-		           .output = output,
-		           .output_arg = output_arg,
-		           .result = ret,
-		           .listener_fd = -1,
-		           .deadline_us = INT64_MAX };
+	struct watch w = {
+		.jail = jail, .plan = plan, .output = output, .output_arg = output_arg, .result = ret, .listener_fd = -1, .deadline_us = INT64_MAX
+	};
 	w.facts.cpu_limit_ms = policy->cpu_ms;
 	w.facts.pids_limit = policy->pids;
 	w.facts.file_limit_bytes = policy->file_bytes;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -688,7 +688,8 @@ Test(load, options_and_locks)
 		int r = load_name("locked");
 		cr_expect_eq(r, cases[i].allowed ? 0 : -1, "%s %s:%s", cases[i].option, cases[i].value, all_findings());
 		if (!cases[i].allowed)
-			cr_expect(found(LOCKED, 0, 0, "locked.toml locks it") && strcmp(diags.list.items[0].at.file, cases[i].option) == 0, "%s", all_findings());
+			cr_expect(found(LOCKED, 0, 0, "locked.toml locks it") && strcmp(diags.list.items[0].at.file, cases[i].option) == 0,
+			          "%s", all_findings());
 		/* a site's lock does the same to an option */
 		r = site_text("[policies]\nlock = [\"*\"]\n");
 		cr_assert_eq(r, 0, "%s", all_findings());
