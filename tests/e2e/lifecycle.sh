@@ -115,7 +115,7 @@ check "no mount or process is left of that" gone
 # --- many at once ---
 count=0
 for n in $(seq 50); do
-	if [ $((n % 2)) = 0 ]; then timeout 60 "$AJ" exec -c "$n * 2" >"$T/many.$n" 2>&1 & else timeout 60 "$AJ" run -- echo $((n * 2)) >"$T/many.$n" 2>&1 & fi
+	if [ $((n % 2)) = 0 ]; then timeout "${LIMIT:-60}" "$AJ" exec -c "$n * 2" >"$T/many.$n" 2>&1 & else timeout "${LIMIT:-60}" "$AJ" run -- echo $((n * 2)) >"$T/many.$n" 2>&1 & fi
 done
 wait
 for n in $(seq 50); do [ "$(cat "$T/many.$n")" != $((n * 2)) ] || count=$((count + 1)); done

@@ -85,7 +85,12 @@ text "an ordinary user" 0 '^1000 1000 1000$' run -- sh -c 'echo $(id -u) $(id -g
 text "only its own processes" 0 '^[1-6]$' run -- sh -c 'ls -d /proc/[0-9]* | wc -l'
 text "its own host name" 0 '^jail$' run -- uname -n
 json "time" 124 status=timeout 'limits_hit=["wall_clock"]' 'wall_ms<20000' -- run --timeout 300ms -- sleep 1000
-json "memory of one process" 1 'stdout~memory [0-9]+ ENOMEM' -- run --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
+aj run --json --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
+if expect 'enforced.memory~^cgroup' >/dev/null 2>&1; then
+	check "memory of a jail" expect status=oom 'limits_hit=["memory"]'
+else
+	check "memory of one process" expect status=error 'stdout~memory [0-9]+ ENOMEM'
+fi
 json "processes" 0 'stdout~forks ([0-9]|1[0-9]) EAGAIN' -- run --pids 16 --bind "$PROBE:/opt/probe" -- /opt/probe forkbomb
 
 # --- network ---
