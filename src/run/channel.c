@@ -93,8 +93,8 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 	char why[160] = "a message out of order";
 	if (c->inbox.kind == AJ_FRAME_ARMED && !c->armed)
 		return on_armed(c, sender);
-	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed && *c->listener >= 0)
-		return 0; /* it came with this message */
+	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed)
+		return *c->listener >= 0 ? 0 : fail_setup(c, "attest", "what the runner handed over is no listener of a filter");
 	if (c->inbox.kind == AJ_FRAME_FAILED && !c->armed) {
 		char said[160];
 		quote(said, sizeof said, c->inbox.body);

@@ -111,7 +111,10 @@ void aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, i
 		v->total++;
 		if (row)
 			count(v, row, *listener_fd, &call);
-		aj_notice_refuse(*listener_fd, call.id, row ? row->errnum : EPERM);
+		if (aj_notice_refuse(*listener_fd, call.id, row ? row->errnum : EPERM) < 0) {
+			r = -1;
+			break;
+		}
 	}
 	interrupt_after(0);
 	if (r < 0 || v->total >= AJ_VIOLATIONS_END)

@@ -78,7 +78,7 @@ static int send_when_told(void *arg)
 {
 	struct handover *h = arg;
 	while (__atomic_load_n(&h->listener, __ATOMIC_ACQUIRE) == PENDING)
-		syscall(SYS_futex, &h->listener, FUTEX_WAIT, PENDING, NULL, NULL, 0);
+		syscall(SYS_futex, &h->listener, FUTEX_WAIT, PENDING, &(struct timespec){ .tv_nsec = 10000000 }, NULL, 0);
 	if (h->listener != NONE)
 		send_listener(h);
 	return 0;
@@ -104,7 +104,7 @@ static int listen_to(const struct aj_filter *filter)
 static void listen_with_sender(const struct aj_filter *filter, struct handover *h)
 {
 	void (*before)(int) = signal(SIGCHLD, SIG_IGN);
-	pid_t sender = start_sender(h);
+	pid_t sender = before == SIG_ERR ? -1 : start_sender(h);
 	int fd = sender > 0 ? listen_to(filter) : -1;
 	/* From here on only calls that every list allows and no group takes away: a unit test says so. */
 	__atomic_store_n(&h->listener, fd < 0 ? NONE : fd, __ATOMIC_RELEASE);

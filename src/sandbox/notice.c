@@ -40,8 +40,12 @@ bool aj_notice_waits(int listener_fd, uint64_t id)
 	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-void aj_notice_refuse(int listener_fd, uint64_t id, int errnum)
+int aj_notice_refuse(int listener_fd, uint64_t id, int errnum)
 {
 	struct seccomp_notif_resp answer = { .id = id, .error = errnum > 0 ? -errnum : -EPERM };
-	ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* ENOENT: the caller is gone, and with it the call */
+	int r;
+	do
+		r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	while (r < 0 && errno == EINTR);
+	return r < 0 && errno != ENOENT ? -1 : 0; /* ENOENT: the caller is gone, and with it the call */
 }

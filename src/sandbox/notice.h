@@ -21,5 +21,6 @@ int aj_notice_take(int listener_fd, struct aj_notice *ret);
 /* Does the caller still wait? If so, what /proc said about `tid` was about the caller. */
 bool aj_notice_waits(int listener_fd, uint64_t id);
 
-/* Let the call fail with that error. There is no function to let it pass. */
-void aj_notice_refuse(int listener_fd, uint64_t id, int errnum);
+/* Let the call fail with that error. There is no function to let it pass. 0, or -1 when the kernel takes no answer: closing the
+ * listener then ends the wait of its caller, with ENOSYS. */
+int aj_notice_refuse(int listener_fd, uint64_t id, int errnum);

@@ -39,8 +39,8 @@ int main(void)
 #else
 
 enum { NUMBERS = 512, TASKS = 64, LEFT_SECONDS = 2, CONTROL_FD = 3 };
-enum role { NOBODY, SUPERVISOR, INIT, GUEST, RUNNER };
-static const char *const role_names[] = { "nobody", "supervisor", "init", "guest", "runner" };
+enum role { NOBODY, SUPERVISOR, INIT, GUEST, RUNNER, SENDER }; /* sender: hands the listener of a filter over */
+static const char *const role_names[] = { "nobody", "supervisor", "init", "guest", "runner", "sender" };
 
 struct task {
 	pid_t pid;
@@ -106,7 +106,7 @@ static void parse(const char *text)
 		return;
 	if (sscanf(text, "%15[^:]:%63[^:]:%u:%15[A-Z0-9]", role, call, &fault.n, name) != 4)
 		exit(96);
-	for (enum role r = SUPERVISOR; r <= RUNNER; r++)
+	for (enum role r = SUPERVISOR; r <= SENDER; r++)
 		if (strcmp(role, role_names[r]) == 0)
 			fault.role = r;
 	fault.nr = seccomp_syscall_resolve_name(call);
@@ -373,7 +373,7 @@ static bool on_syscall(struct task *t)
 		ptrace(PTRACE_POKEUSER, t->pid, offsetof(struct user_regs_struct, rax), result);
 	if (t->nr == SYS_brk)
 		t->heap_end = result;
-	t->filters += t->role == RUNNER && t->nr == SYS_seccomp && result == 0;
+	t->filters += t->role == RUNNER && t->nr == SYS_seccomp && result >= 0; /* a listener is a number above 0 */
 	t->domains += t->nr == SYS_landlock_restrict_self && result == 0;
 	/* The first thing that is read behind the filters is the request. */
 	bool handed = t->role == RUNNER && t->filters && t->nr == SYS_read && result > 0;
@@ -389,7 +389,7 @@ static bool on_syscall(struct task *t)
 
 static enum role child_role(enum role parent)
 {
-	return parent == SUPERVISOR ? INIT : parent == INIT ? GUEST : NOBODY;
+	return parent == SUPERVISOR ? INIT : parent == INIT ? GUEST : parent == GUEST || parent == RUNNER ? SENDER : NOBODY;
 }
 
 /* One stop of one process: says with which signal it goes on, or -1 when it was let go. */
