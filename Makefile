@@ -119,6 +119,8 @@ install: all
 	install -m 0644 policies/*.toml $(DESTDIR)$(PREFIX)/share/agentjail/policies/
 	install -m 0644 agentjail.toml docs/policy.schema.json docs/agentjail.toml.schema.json $(DESTDIR)$(PREFIX)/share/agentjail/
 	$(if $(SCOPE),install -m 0755 $(SCOPE) $(DESTDIR)$(PREFIX)/lib/agentjail/agentjail-scope)
+	$(AJ) doctor --apparmor | sed 's|^profile agentjail [^ ]*|profile agentjail $(PREFIX)/bin/agentjail|' \
+	    > $(DESTDIR)$(PREFIX)/share/agentjail/apparmor-profile
 	rm -rf $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 	cp -r --no-preserve=ownership $(ROOTFS) $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 
