@@ -34,7 +34,8 @@ struct watch {
 	struct aj_result *result;
 	struct aj_facts facts;
 	struct aj_channel channel;
-	int listener_fd; /* reports what the filter refuses; -1: nobody listens */
+	int listener_fd;              /* reports what the filter refuses; -1: nobody listens */
+	uint64_t pids_refused_before; /* up to the moment when the code was handed over */
 	bool stopping;
 	int64_t deadline_us; /* INT64_MAX: none */
 };
@@ -132,7 +133,14 @@ static void on_output(struct watch *w, int *fd, int number)
 
 static void on_control(struct watch *w)
 {
+	bool armed = w->channel.armed;
 	unsigned found = aj_channel_read(&w->channel);
+	/* What the runner itself was refused, such as a process to hand its listener over, is no deed of the code's. */
+	if (w->channel.armed && !armed) {
+		struct aj_leaf_usage so_far;
+		aj_leaf_read(w->jail->cgroup, &so_far);
+		w->pids_refused_before = so_far.pids_refused;
+	}
 	if (found & AJ_CHANNEL_FAILED)
 		aj_jail_kill(w->jail);
 	int64_t leave_us = aj_now_us() + LEAVE_US;
@@ -283,6 +291,8 @@ void aj_watch(struct aj_jail *jail, const struct aj_plan *plan, const struct aj_
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	memcpy(w.facts.protocol_why, w.channel.why, sizeof w.facts.protocol_why);
 	aj_leaf_read(jail->cgroup, &w.facts.leaf);
+	if (w.facts.leaf.pids_refused >= w.pids_refused_before)
+		w.facts.leaf.pids_refused -= w.pids_refused_before;
 	if (jail->init_pidfd >= 0 && plan->snippet && w.facts.cause == AJ_CAUSE_NONE && !ret->setup.exit_code)
 		aj_channel_ended(&w.channel);
 	aj_jail_end(jail, &w.facts.usage);
