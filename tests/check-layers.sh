@@ -54,6 +54,7 @@ owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox
 owner sched.h           plan/build.c plan/dump.c sandbox/filter.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c
+owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
 owner jansson.h         run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h

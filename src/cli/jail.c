@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -33,14 +34,16 @@ static int print_json(const struct aj_result *result, const struct aj_plan *plan
 	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
-/* The guest had made itself the foreground; from the background that takes a blocked SIGTTOU. */
-static void take_terminal_back(int fd)
+/* The guest had made itself the foreground, and may have left the terminal raw; from the background that takes a blocked SIGTTOU. */
+static void take_terminal_back(int fd, const struct termios *modes)
 {
 	sigset_t ttou, before;
 	sigemptyset(&ttou);
 	sigaddset(&ttou, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &ttou, &before);
 	tcsetpgrp(fd, getpgrp());
+	if (modes)
+		tcsetattr(fd, TCSADRAIN, modes);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -94,6 +97,8 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_trail trail;
 	if (aj_trail_start(&trail, o, &plan, &err) < 0)
 		return aj_print_error(&err);
+	struct termios modes;
+	bool modes_known = plan.terminal_fd >= 0 && tcgetattr(plan.terminal_fd, &modes) == 0;
 	aj_show_init(&show, &plan);
 	aj_output_fn *output = o->json ? NULL : aj_show_output;
 	aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
@@ -104,7 +109,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
 	if (plan.terminal_fd >= 0)
-		take_terminal_back(plan.terminal_fd);
+		take_terminal_back(plan.terminal_fd, modes_known ? &modes : NULL);
 	int code = aj_status_exit_code(&result, &plan);
 	if (aj_trail_end(&trail, o, &plan, &result, &err) < 0)
 		code = aj_print_error(&err);
