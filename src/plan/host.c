@@ -91,8 +91,10 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 	if (access(aj_printf(arena, "%s/cgroup.procs", given_cgroup), W_OK) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "`%s` is not a cgroup v2 directory that this user may use",
 		               given_cgroup);
+	/* Unreadable is not empty: rlimits in place of limits that somebody gave a cgroup for would be a surprise. */
+	if (aj_host_controllers(given_cgroup, &host->cgroup_controllers) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "read which controllers `%s` has", given_cgroup);
 	host->cgroup = given_cgroup;
-	host->cgroup_controllers = aj_host_controllers(given_cgroup);
 	return 0;
 }
 

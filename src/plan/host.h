@@ -32,8 +32,8 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 /* Find where leaves can be made: our own cgroup, or the nearest one above it; fills the three cgroup fields. `root`, `path`: where the
  * hierarchy is mounted and where in it we are; NULL: as the kernel says. */
 void aj_host_find_cgroup(struct aj_host *host, struct aj_arena *arena, const char *root, const char *path);
-/* AJ_CGROUP_* of what the children of a cgroup directory can have. */
-unsigned aj_host_controllers(const char *dir);
+/* AJ_CGROUP_* of what the children of a cgroup directory can have; -1 with errno when that cannot be read (none, then). */
+int aj_host_controllers(const char *dir, unsigned *ret);
 
 /* Why did `step` fail with errno, and what helps? Sets err's advice from sysctls, AppArmor and container hints. */
 void aj_host_advise(struct aj_error *err);

@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "plan/host.h"
 
-unsigned aj_host_controllers(const char *dir)
+int aj_host_controllers(const char *dir, unsigned *ret)
 {
 	static const struct {
 		const char *name;
@@ -15,14 +15,14 @@ unsigned aj_host_controllers(const char *dir)
 	} known[] = { { "memory", AJ_CGROUP_MEMORY }, { "pids", AJ_CGROUP_PIDS }, { "cpu", AJ_CGROUP_CPU } };
 	char path[4200], text[512];
 	snprintf(path, sizeof path, "%s/cgroup.controllers", dir);
+	*ret = 0;
 	if (aj_read_text(path, text, sizeof text) < 0)
-		return 0;
-	unsigned bits = 0;
+		return -1;
 	for (char *save = NULL, *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
 		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 			if (strcmp(word, known[i].name) == 0)
-				bits |= known[i].bit;
-	return bits;
+				*ret |= known[i].bit;
+	return 0;
 }
 
 static bool may_write(struct aj_arena *arena, const char *dir)
@@ -37,7 +37,8 @@ static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
 {
 	char type[32], procs[64], self[16] = "";
 	const char *name = own ? aj_printf(arena, "our cgroup %s", dir) : dir;
-	if (!(aj_host_controllers(dir) & (AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS)))
+	unsigned bits;
+	if (aj_host_controllers(dir, &bits) < 0 || !(bits & (AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS)))
 		return aj_printf(arena, "%s has neither the memory nor the pids controller (cgroup v1 or hybrid host, or not delegated)",
 		                 own ? "our cgroup" : dir);
 	if (!may_write(arena, dir))
@@ -93,7 +94,7 @@ void aj_host_find_cgroup(struct aj_host *host, struct aj_arena *arena, const cha
 		const char *why = obstacle(arena, dir, own);
 		if (!why) {
 			host->cgroup = aj_strdup(arena, dir);
-			host->cgroup_controllers = aj_host_controllers(dir);
+			aj_host_controllers(dir, &host->cgroup_controllers);
 			host->cgroup_why = NULL;
 			return;
 		}

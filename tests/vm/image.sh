@@ -28,6 +28,7 @@ mkdir -m 700 "$tree/root"
 mkdir -m 1777 "$tree/tmp" "$tree/var/tmp"
 
 cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$tree/agentjail/build/"
+[ ! -e "$(dirname "$AGENTJAIL")/inject" ] || cp "$(dirname "$AGENTJAIL")/inject" "$tree/agentjail/build/"
 for helper in "$(dirname "$AGENTJAIL")"/agentjail-*; do # these may need libraries: the tree's own
 	[ ! -f "$helper" ] || cp "$helper" "$tree/agentjail/build/"
 done
