@@ -64,7 +64,7 @@ check: deps-check
 
 # What needs another kernel, real cgroups or systemd: in a machine of its own. VM_OPTIONS=--quick: minutes instead of half an hour.
 check-vm: deps-vm
-	@$(MAKE) --no-print-directory all $B/probe
+	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/inject
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/vm/check.sh $(VM_OPTIONS)
 
 # What the documentation takes from tables in the code.
