@@ -58,10 +58,9 @@ typedef AJ_LIST(const char *) aj_policy_names;
 void aj_policy_names_find(struct aj_policy_args *args, aj_policy_names *ret);
 const char *aj_policy_where(const struct aj_loaded *loaded); /* the policy's own file; "built-in" for one of ours */
 
-/* A value as it is in a policy file; an origin; the files that made a policy. New references. */
+/* A value as it is in a policy file; an origin. New references. */
 json_t *aj_key_json(const struct aj_key *key, const void *base, struct aj_arena *arena);
 json_t *aj_origin_json(const struct aj_origin *at);
-json_t *aj_files_json(const struct aj_policy *policy);
 /* One line on standard output, and gone. */
 void aj_json_print(json_t *doc);
 

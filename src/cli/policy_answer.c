@@ -5,6 +5,7 @@
 
 #include "cli/findings.h"
 #include "cli/policy_explain.h"
+#include "run/result.h"
 
 static const char *const kinds[] = { [AJ_ASK_PATH] = "path", [AJ_ASK_HOST] = "host", [AJ_ASK_IMPORT] = "import", [AJ_ASK_SYSCALL] = "syscall" };
 static const char *const verdicts[] = { [AJ_ALLOWED] = "allowed", [AJ_DENIED] = "denied", [AJ_NOT_YET] = "not yet" };

@@ -5,6 +5,7 @@
 
 #include "cli/findings.h"
 #include "cli/policy.h"
+#include "run/result.h"
 
 struct side {
 	struct aj_loaded loaded;

@@ -9,6 +9,7 @@
 
 #include "cli/findings.h"
 #include "cli/paths.h"
+#include "run/result.h"
 
 /* The plan of the run that this policy is for. That there is no tree here is no error: the answers say so. */
 static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct aj_error *err)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/findings.h"
 #include "cli/policy.h"
+#include "run/result.h"
 
 enum { LINE = 100 };
 

@@ -1,4 +1,4 @@
-/* Values, origins and files of a policy as JSON, and the words for where something comes from.
+/* Values and origins of a policy as JSON, and the words for where something comes from.
  * A value is written as a policy file has it, so that what it says can be loaded again. */
 #include <stdio.h>
 #include <string.h>
@@ -29,15 +29,6 @@ json_t *aj_origin_json(const struct aj_origin *at)
 	if (!at->line)
 		return json_pack("{s:s}", "file", at->file);
 	return json_pack("{s:s, s:i, s:i}", "file", at->file, "line", at->line, "column", at->column);
-}
-
-json_t *aj_files_json(const struct aj_policy *policy)
-{
-	json_t *all = json_array();
-	for (size_t i = 0; i < policy->files.count; i++)
-		json_array_append_new(all, json_pack("{s:s, s:s}", "file", policy->files.items[i].file, "sha256",
-		                                     policy->files.items[i].sha256));
-	return all;
 }
 
 void aj_json_print(json_t *doc)

@@ -77,17 +77,16 @@ bool aj_key_is_list(const struct aj_key *key)
 
 static const struct {
 	const char *kind, *name;
-	bool wall;
 } enforcers[] = {
-	[AJ_BY_NOBODY] = { "no wall", "nobody", false },
-	[AJ_BY_RAIL] = { "rail", "the Python layer (a rail, not a wall)", false },
-	[AJ_BY_LAUNCHER] = { "launcher", "the launcher, before anything runs", true },
-	[AJ_BY_NAMESPACE] = { "kernel wall", "kernel: namespaces", true },
-	[AJ_BY_MOUNTS] = { "kernel wall", "kernel: the jail's own mounts", true },
-	[AJ_BY_SECCOMP] = { "kernel wall", "kernel: system call filter", true },
-	[AJ_BY_CGROUP] = { "kernel wall", "kernel: cgroup v2, or rlimits where there is none", true },
-	[AJ_BY_RLIMIT] = { "kernel wall", "kernel: rlimit", true },
-	[AJ_BY_SUPERVISOR] = { "supervisor", "the supervisor, outside the jail", true },
+	[AJ_BY_NOBODY] = { "no wall", "nobody" },
+	[AJ_BY_RAIL] = { "rail", "the Python layer (a rail, not a wall)" },
+	[AJ_BY_LAUNCHER] = { "launcher", "the launcher, before anything runs" },
+	[AJ_BY_NAMESPACE] = { "kernel wall", "kernel: namespaces" },
+	[AJ_BY_MOUNTS] = { "kernel wall", "kernel: the jail's own mounts" },
+	[AJ_BY_SECCOMP] = { "kernel wall", "kernel: system call filter" },
+	[AJ_BY_CGROUP] = { "kernel wall", "kernel: cgroup v2, or rlimits where there is none" },
+	[AJ_BY_RLIMIT] = { "kernel wall", "kernel: rlimit" },
+	[AJ_BY_SUPERVISOR] = { "supervisor", "the supervisor, outside the jail" },
 };
 
 const char *aj_enforcer_kind(enum aj_enforcer by)
@@ -98,11 +97,6 @@ const char *aj_enforcer_kind(enum aj_enforcer by)
 const char *aj_enforcer_name(enum aj_enforcer by)
 {
 	return enforcers[by].name;
-}
-
-bool aj_enforcer_is_wall(enum aj_enforcer by)
-{
-	return enforcers[by].wall;
 }
 
 const char *aj_network_name(enum aj_network network)

@@ -65,7 +65,6 @@ const char *aj_section_suggest(const struct aj_key *keys, const char *section, s
 bool aj_key_is_list(const struct aj_key *key); /* LIST or FLAGS: written as an array, may be extended */
 const char *aj_enforcer_name(enum aj_enforcer by);
 const char *aj_enforcer_kind(enum aj_enforcer by); /* "kernel wall", "rail"... */
-bool aj_enforcer_is_wall(enum aj_enforcer by);
 
 /* Fill every field of `base` (a policy or a site) with its default. */
 void aj_keys_default(const struct aj_key *keys, void *base, struct aj_arena *arena);

@@ -97,7 +97,7 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes, struct aj_diags *diags)
 {
 	struct aj_toml_error err;
-	*source = (struct aj_source){ .file = file, .folder = folder };
+	*source = (struct aj_source){ .file = file, .folder = folder, .text = text, .bytes = bytes };
 	aj_sha256(text, bytes, source->sha256);
 	if (aj_toml_parse(&source->root, diags->arena, text, bytes, &err) < 0) {
 		struct aj_origin where = { source->file, err.line, err.column };
@@ -117,17 +117,8 @@ int aj_source_read(struct aj_source *source, const char *path, bool optional, co
 		if ((n = read(fd, text + have, AJ_TOML_MAX_BYTES + 1 - have)) < 0)
 			return refuse(diags, at, path, aj_printf(diags->arena, "cannot be read: %s", strerror(errno)), NULL);
 	bool nameable = aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
-	*source = (struct aj_source){ .file = nameable ? aj_strdup(diags->arena, path) : "<file>",
-		                      .folder = folder_of(path, diags->arena),
-		                      .text = text,
-		                      .bytes = have };
-	aj_sha256(text, have, source->sha256);
-	struct aj_toml_error err;
-	if (aj_toml_parse(&source->root, diags->arena, text, have, &err) < 0) {
-		struct aj_origin where = { source->file, err.line, err.column };
-		return aj_diag_error(diags, &where, AJ_E_SYNTAX, "%s", err.message);
-	}
-	return 0;
+	const char *file = nameable ? aj_strdup(diags->arena, path) : "<file>";
+	return aj_source_parse(source, file, folder_of(path, diags->arena), text, have, diags);
 }
 
 int aj_source_builtin(struct aj_source *source, const char *name, struct aj_arena *arena)

@@ -217,17 +217,23 @@ static json_t *usage_json(const struct aj_result *r)
 	return usage;
 }
 
-json_t *aj_policy_json(const struct aj_policy *policy)
+json_t *aj_files_json(const struct aj_policy *policy)
 {
-	json_t *files = json_array(), *options = json_array();
+	json_t *files = json_array();
 	for (size_t i = 0; i < policy->files.count; i++) {
 		const struct aj_policy_file *f = &policy->files.items[i];
 		json_array_append_new(files, json_pack("{s:o, s:s}", "file", text_json(f->file, strlen(f->file)), "sha256", f->sha256));
 	}
+	return files;
+}
+
+json_t *aj_policy_json(const struct aj_policy *policy)
+{
+	json_t *options = json_array();
 	for (size_t i = 0; i < policy->options.count; i++)
 		json_array_append_new(options, text_json(policy->options.items[i], strlen(policy->options.items[i])));
 	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256",
-	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", files, "options", options);
+	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", aj_files_json(policy), "options", options);
 }
 
 static json_t *violations(const struct aj_violations *v)

@@ -58,6 +58,8 @@ const char *aj_claim_status(const json_t *claim);
 
 /* Add throttled_ms, io_read_bytes, io_written_bytes: those that the kernel told. */
 void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf);
+/* The files that a policy was made of, each with its sha256 (new reference). */
+json_t *aj_files_json(const struct aj_policy *policy);
 /* Which policy it was: name, sha256 of its file, all files it was made of, options that changed it (new reference). */
 json_t *aj_policy_json(const struct aj_policy *policy);
 /* The whole result as one JSON object (new reference). */
