@@ -37,7 +37,8 @@ FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc 
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
-GUEST_SRCS := src/guest/guest.c src/sandbox/filter.c src/base/frame.c src/base/fd.c src/base/error.c
+GUEST_SRCS := $(wildcard src/guest/*.c) src/plan/pack.c $(addprefix src/base/,frame.c fd.c error.c) \
+	      $(addprefix src/sandbox/,birth.c filter.c handshake.c init.c landlock.c mask.c mount.c walls.c)
 LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 
 # Asks systemd for a cgroup where a policy demands one. libsystemd has no static library, so this is a program of its own;
@@ -210,10 +211,10 @@ $B/gen/%.o: $B/gen/%.c
 	$Q$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Preloaded into the rootfs' Python: no sanitizer, no dependency but libc.
-build/guest.so: $(GUEST_SRCS) $(wildcard src/base/*.h) src/sandbox/seccomp.h src/policy/policy.h
+build/guest.so: $(GUEST_SRCS) $(wildcard $(addprefix src/,base/*.h guest/*.h sandbox/*.h plan/*.h policy/policy.h))
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -Isrc -std=gnu11 -O2 $(WARN) -fPIC -fvisibility=hidden -shared -s \
-	    -D_FORTIFY_SOURCE=2 -fstack-protector-strong -Wl,-z,relro,-z,now -o $@ $(GUEST_SRCS)
+	    -D_FORTIFY_SOURCE=2 -fstack-protector-strong -ffunction-sections -Wl,-z,relro,-z,now,--gc-sections -o $@ $(GUEST_SRCS)
 
 rootfs: $(ROOTFS)/manifest
 

@@ -23,6 +23,15 @@ layer gen       cli sandbox plan policy base
 # door: one file may include one header of a layer that its folder may not see
 door sandbox/seccomp.h  policy/policy.h    the names of profiles and networks, not the policy
 door guest/guest.c      sandbox/seccomp.h  installs the ready filter
+door guest/zygote.h     sandbox/birth.h    the orders that it takes
+door guest/zygote.c     sandbox/init.h     signals, as the launcher's own child has them
+door guest/zygote.c     sandbox/mount.h    a jail's own mounts
+door guest/zygote.c     sandbox/steps.h    the one table of steps
+door guest/zygote.c     sandbox/walls.h    the steps that every jail walks
+door guest/zygote.c     plan/pack.h        the plan, as it was sent
+door guest/nest.h       plan/plan.h        the namespaces, and what init reports on
+door guest/nest.c       sandbox/init.h     init's life, once it is born
+door guest/nest.c       sandbox/handshake.h  what init says when it fails
 
 # plain: system headers that any file may include; every other one needs an owner
 plain ctype.h dirent.h errno.h fcntl.h inttypes.h limits.h poll.h signal.h stdarg.h stdbool.h stddef.h stdint.h stdio.h
@@ -35,36 +44,38 @@ owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
-owner sys/statvfs.h     sandbox/mask.c sandbox/init.c
+owner sys/statvfs.h     sandbox/mask.c
+owner sys/vfs.h         sandbox/init.c
+owner sys/epoll.h       base/loop.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c
-owner linux/sched.h     sandbox/launch.c
+owner linux/sched.h     sandbox/launch.c guest/nest.c
 owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
-owner linux/futex.h     sandbox/filter.c
+owner linux/futex.h     sandbox/filter.c guest/nest.c
 owner sys/ioctl.h       sandbox/notice.c
 owner linux/filter.h    sandbox/seccomp.h
-owner sys/mman.h        sandbox/seccomp.c guest/guest.c
-owner sys/prctl.h       sandbox/caps.c sandbox/child.c
+owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c
+owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c
 owner grp.h             sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/watch.c run/channel.c run/datagram.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/watch.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c
 owner sys/un.h          run/datagram.c
 owner sys/file.h        run/chain.c
 owner sys/signalfd.h    run/watch.c
-owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c policy/source.c
-owner sched.h           plan/build.c plan/dump.c sandbox/filter.c
+owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c
+owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
-owner sys/random.h      cli/jail.c
+owner sys/random.h      cli/jail.c run/zygote.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
 owner jansson.h         run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h
-owner linux/capability.h plan/host.c
+owner linux/capability.h plan/host.c guest/nest.c
 owner systemd/          scope/agentjail-scope.c
 owner spawn.h           cli/scope.c
-owner dlfcn.h           guest/guest.c
+owner dlfcn.h           guest/guest.c guest/python.c
 
 # word: what only these files may say in code (comments and strings do not count)
-word SYS_clone3                    sandbox/launch.c
+word SYS_clone3                    sandbox/launch.c guest/nest.c
 word SYS_seccomp                   sandbox/filter.c
 word SYS_pivot_root                sandbox/mount.c
 word SYS_openat2                   sandbox/mount.c policy/source.c
@@ -77,7 +88,7 @@ word open_tree()                   sandbox/mount.c sandbox/mask.c
 word mount_setattr()               sandbox/mount.c sandbox/mask.c
 word fork()                        sandbox/child.c
 word vfork()
-word clone()                       sandbox/filter.c
+word clone()                       sandbox/filter.c guest/nest.c
 # A reported call is never let through: this flag of the kernel would.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE
 word unshare()
@@ -92,11 +103,11 @@ word posix_spawn()                 cli/scope.c
 word posix_spawnp()
 word system()
 word popen()
-word setresuid()                   sandbox/child.c
-word setresgid()                   sandbox/child.c
-word prctl()                       sandbox/child.c sandbox/caps.c
+word setresuid()                   sandbox/walls.c
+word setresgid()                   sandbox/walls.c
+word prctl()                       sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c
 word dlopen()
-word dlsym()                       guest/guest.c
+word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only cli/ and the build-time tools decide what a person sees.
 word printf()                      cli/* gen/*
 word puts()                        cli/* gen/* scope/*
@@ -215,6 +226,7 @@ cli/jail.c|#include "sandbox/launch.h"
 cli/cmd_run.c|#include <linux/landlock.h>
 guest/guest.c|#include "sandbox/launch.h"
 guest/guest.c|#include "plan/plan.h"
+guest/zygote.c|#include "sandbox/launch.h"
 gen/filters.c|#include "run/once.h"
 scope/agentjail-scope.c|#include "base/fd.h"
 cli/jail.c|#include <systemd/sd-bus.h>

@@ -11,13 +11,19 @@ enum { AJ_FRAME_HEADER = 5 };
 enum aj_frame_kind {
 	AJ_FRAME_FILTER = 'F',  /* to the guest: BPF instructions */
 	AJ_FRAME_PRELOAD = 'P', /* to the guest: module names, one a line */
-	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed */
+	AJ_FRAME_PLAN = 'Z',    /* to the guest, before the filter: become a zygote; a packed plan */
+	AJ_FRAME_SESSION = 'H', /* to the guest, before the filter: more than one snippet will come; empty */
+	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed. Its last: it ends when it has answered */
+	AJ_FRAME_SNIPPET = 'N', /* to the guest: the same, and more may follow */
+	AJ_FRAME_TOOL = 'T',    /* to the guest: a tool's value or error, JSON */
 	/* From the guest, empty, before it is armed and with a descriptor: what the filter refuses is reported there. */
 	AJ_FRAME_LISTENER = 'L',
 	AJ_FRAME_ARMED = 'A',   /* from the guest: the filter stands, no code was read yet */
 	AJ_FRAME_FAILED = 'E',  /* from the guest: the runner could not start, text */
 	AJ_FRAME_STARTED = 'S', /* from the guest: checked, the code runs from here on, so `rejected` can no longer be */
 	AJ_FRAME_RESULT = 'R',  /* from the guest: JSON claim */
+	AJ_FRAME_CALL = 'C',    /* from the guest: a tool is called, JSON */
+	AJ_FRAME_READY = 'Y',   /* from a zygote: jails can be born */
 };
 
 void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, uint8_t kind);

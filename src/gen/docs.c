@@ -55,16 +55,20 @@ static void print_syscalls(void)
 static void print_steps(void)
 {
 	static const struct {
-		const char *name, *why;
-	} init[] = {
-#define ROW(name, why) { #name, why },
-		AJ_INIT_STEPS(ROW)
-	}, guest[] = { AJ_GUEST_STEPS(ROW) };
-	printf("| step | in | why here |\n|---|---|---|\n");
-	for (size_t i = 0; i < sizeof init / sizeof *init; i++)
-		printf("| `%s` | init | %s |\n", init[i].name, init[i].why);
-	for (size_t i = 0; i < sizeof guest / sizeof *guest; i++)
-		printf("| `%s` | guest | %s |\n", guest[i].name, guest[i].why);
+		const char *name;
+		unsigned who;
+		const char *why;
+	} steps[] = {
+#define ROW(name, who, why) { #name, who, why },
+		AJ_STEPS(ROW)
+	};
+	printf("| step | cold start | zygote | jail born from it | why here |\n|---|---|---|---|---|\n");
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		printf("| `%s` | %s | %s | %s | %s |\n", steps[i].name,
+		       steps[i].who & AJ_BY_INIT    ? "init"
+		       : steps[i].who & AJ_BY_GUEST ? "guest"
+		                                    : "",
+		       steps[i].who & AJ_BY_ZYGOTE ? "zygote" : "", steps[i].who & AJ_BY_JAIL ? "guest" : "", steps[i].why);
 }
 
 /* Words for a fuzzer: whatever the tables know, once as a key and once as a value. */

@@ -2,7 +2,8 @@
  * trusted layer, installs the filter, and only then asks for the code. It never reads a byte of the code before the
  * filter stands, takes no option and no environment, and links no Python: the interpreter's symbols are looked up.
  *
- * Control socket (fd 3): filter, module names  ->  armed  ->  request  ->  result. See base/frame.h. */
+ * Control socket (fd 3): [plan | session,] filter, module names  ->  armed  ->  request  ->  result  ->  request ...
+ * With a plan it becomes a zygote: it loads everything, and the jails that are born from it go on at the filter. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,56 +12,16 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <wchar.h>
 
 #include "base/fd.h"
 #include "base/frame.h"
+#include "guest/python.h"
+#include "guest/zygote.h"
 #include "sandbox/seccomp.h"
 
 enum { CONTROL_FD = 3, MAX_BODY = 256 << 20, EXIT_BROKEN = 125 };
 
-typedef struct object object;
 typedef int main_fn(int, char **, char **);
-
-/* The stable part of Python's C interface that is used; resolved in load_symbols(). */
-static void (*py_initialize)(int);
-static object *(*py_import)(const char *);
-static object *(*py_getattr)(object *, const char *);
-static object *(*py_bytes)(const char *, ssize_t);
-static object *(*py_call)(object *, ...);
-static int (*py_bytes_get)(object *, char **, ssize_t *);
-static void (*py_clear)(void);
-static void (*py_print)(void);
-static const char *(*py_version)(void);
-static int (*py_gc)(void);
-static int (*py_gc_off)(void);
-
-static const struct {
-	const char *name;
-	void *slot;
-} symbols[] = {
-	{ "Py_InitializeEx", &py_initialize },
-	{ "PyImport_ImportModule", &py_import },
-	{ "PyObject_GetAttrString", &py_getattr },
-	{ "PyBytes_FromStringAndSize", &py_bytes },
-	{ "PyObject_CallFunctionObjArgs", &py_call },
-	{ "PyBytes_AsStringAndSize", &py_bytes_get },
-	{ "PyErr_Clear", &py_clear },
-	{ "PyErr_Print", &py_print },
-	{ "Py_GetVersion", &py_version },
-	{ "PyGC_Enable", &py_gc },
-	{ "PyGC_Disable", &py_gc_off },
-};
-
-/* As `python3 -I -S -B -X utf8`: no site, no environment, no user folder, no bytecode written. */
-static const struct {
-	const char *name;
-	int value;
-} flags[] = {
-	{ "Py_IsolatedFlag", 1 },        { "Py_IgnoreEnvironmentFlag", 1 }, { "Py_NoSiteFlag", 1 },
-	{ "Py_NoUserSiteDirectory", 1 }, { "Py_DontWriteBytecodeFlag", 1 }, { "Py_UTF8Mode", 1 },
-	{ "Py_UnbufferedStdioFlag", 0 },
-};
 
 static void send_frame(uint8_t kind, const void *body, size_t bytes)
 {
@@ -78,102 +39,124 @@ static _Noreturn void broken(const char *what)
 	_exit(EXIT_BROKEN);
 }
 
-/* The body of the next frame, malloced and NUL-terminated, which must be of that kind. */
-static char *take_frame(uint8_t kind, size_t *ret_bytes)
+struct frame {
+	uint8_t kind;
+	char *body; /* malloced, NUL-terminated */
+	size_t bytes;
+};
+
+/* The next frame, which must be of one of these kinds. Without one there is nothing left to do: the supervisor is gone. */
+static struct frame take_frame(const char *kinds)
 {
 	struct aj_frame_reader reader = { .cap_bytes = MAX_BODY };
 	unsigned char header[AJ_FRAME_HEADER];
 	bool done;
+	errno = 0;
 	if (aj_read_all(CONTROL_FD, header, sizeof header) < 0)
-		_exit(EXIT_BROKEN); /* the supervisor is gone */
-	if (header[4] != kind || aj_frame_feed(&reader, (char *)header, sizeof header, &done) < 0 ||
+		_exit(errno == EPIPE ? 0 : EXIT_BROKEN);
+	if (!header[4] || !strchr(kinds, header[4]) || aj_frame_feed(&reader, (char *)header, sizeof header, &done) < 0 ||
 	    aj_read_all(CONTROL_FD, reader.body, reader.body_bytes) < 0)
 		_exit(EXIT_BROKEN);
-	*ret_bytes = reader.body_bytes;
-	return reader.body;
-}
-
-static void load_symbols(void)
-{
-	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-		void *found = dlsym(RTLD_DEFAULT, symbols[i].name);
-		if (!found) {
-			char text[128];
-			snprintf(text, sizeof text, "this Python does not export %s", symbols[i].name);
-			broken(text);
-		}
-		memcpy(symbols[i].slot, &found, sizeof found);
-	}
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-		int *flag = dlsym(RTLD_DEFAULT, flags[i].name);
-		if (!flag)
-			broken("this Python lacks the flags for isolated mode");
-		*flag = flags[i].value;
-	}
-}
-
-/* Where the rootfs keeps the library. Told in advance, Python does not have to search; the call left in 3.13, and
- * without it the search from /usr/bin/python3 ends at the same place. */
-static void set_path(void)
-{
-	void (*py_set_path)(const wchar_t *);
-	void *found = dlsym(RTLD_DEFAULT, "Py_SetPath");
-	int major = 0, minor = 0;
-	if (!found || sscanf(py_version(), "%d.%d", &major, &minor) != 2)
-		return;
-	memcpy(&py_set_path, &found, sizeof found);
-	wchar_t path[256];
-	swprintf(path, sizeof path / sizeof *path,
-	         L"/usr/lib/python%d.%d:/usr/lib/python%d.%d/lib-dynload:/usr/lib/python3/dist-packages", major, minor, major, minor);
-	py_set_path(path);
+	return (struct frame){ header[4], reader.body, reader.body_bytes };
 }
 
 static void preload(char *names)
 {
 	for (char *save = NULL, *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
-		if (!py_import(name))
-			py_clear(); /* the snippet's own import will say why */
+		aj_python_import(name); /* where that fails the snippet's own import will say why */
+}
+
+static object *layer_function(const char *module, const char *name)
+{
+	object *function = aj_python_function(module, name);
+	if (!function)
+		broken("the Python layer cannot be loaded");
+	return function;
+}
+
+static void call_layer(const char *module, const char *name, const char *bytes, size_t count)
+{
+	object *function = layer_function(module, name);
+	object *value = aj_python_call(function, bytes, count, NULL, 0);
+	if (!value)
+		broken("the Python layer cannot be prepared");
+	aj_python_forget(value);
+	aj_python_forget(function);
+}
+
+/* Returns in a newborn jail. */
+static void be_zygote(const struct frame *plan, const struct frame *names)
+{
+	call_layer("agentjail.warm", "prepare", names->body, names->bytes);
+	object *after_fork = layer_function("agentjail.warm", "after_fork");
+	const char *missing = aj_zygote_prepare();
+	if (missing)
+		broken(missing);
+	send_frame(AJ_FRAME_READY, "", 0);
+	const struct aj_birth *order = aj_zygote_serve(plan->body, plan->bytes);
+	if (!aj_python_call(after_fork, (const char *)order->entropy, sizeof order->entropy, NULL, 0))
+		broken("the Python layer cannot be made this jail's own");
+}
+
+/* One request after the other, until the last one or the end of the channel. */
+static _Noreturn void serve(object *run)
+{
+	/* The layer itself writes this, between check and code. */
+	unsigned char started[AJ_FRAME_HEADER];
+	aj_frame_header(started, 0, AJ_FRAME_STARTED);
+	for (;;) {
+		struct frame request = take_frame((char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, 0 });
+		/* The answer to a call that nobody waits for any more. */
+		if (request.kind == AJ_FRAME_TOOL) {
+			free(request.body);
+			continue;
+		}
+		object *claim = aj_python_call(run, request.body, request.bytes, (char *)started, sizeof started);
+		char *text;
+		ssize_t bytes;
+		if (!claim || aj_python_bytes(claim, &text, &bytes) < 0)
+			_exit(EXIT_BROKEN);
+		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
+		if (request.kind == AJ_FRAME_REQUEST)
+			_exit(0);
+		aj_python_forget(claim);
+		free(request.body);
+	}
 }
 
 static int runner_main(int argc, char **argv, char **env)
 {
 	(void)argc, (void)argv, (void)env;
 	unsetenv("LD_PRELOAD");
-	size_t filter_bytes, names_bytes, request_bytes;
-	char *insns = take_frame(AJ_FRAME_FILTER, &filter_bytes), *names = take_frame(AJ_FRAME_PRELOAD, &names_bytes);
-	load_symbols();
-	set_path();
-	py_initialize(0);
-	py_gc_off(); /* nothing that loads now is garbage */
-	object *layer = py_import("agentjail.main");
-	object *run = layer ? py_getattr(layer, "run") : NULL;
-	if (!run) {
-		py_print();
-		broken("the Python layer cannot be loaded");
+	struct frame plan = { 0 }, insns = take_frame((char[]){ AJ_FRAME_PLAN, AJ_FRAME_SESSION, AJ_FRAME_FILTER, 0 });
+	uint8_t role = insns.kind;
+	if (role != AJ_FRAME_FILTER) {
+		plan = insns;
+		insns = take_frame((char[]){ AJ_FRAME_FILTER, 0 });
 	}
-	preload(names);
+	struct frame names = take_frame((char[]){ AJ_FRAME_PRELOAD, 0 });
+	const char *missing = aj_python_find();
+	if (missing)
+		broken(missing);
+	aj_python_start();
+	aj_python_collect(0); /* nothing that loads now is garbage */
+	object *run = layer_function("agentjail.main", "run");
+	if (role == AJ_FRAME_PLAN) {
+		be_zygote(&plan, &names);
+	} else {
+		if (role == AJ_FRAME_SESSION)
+			call_layer("agentjail.session", "arm", NULL, 0);
+		preload(names.body);
+	}
 	struct aj_error err = { 0 };
 	unsigned char listener[AJ_FRAME_HEADER];
 	aj_frame_header(listener, 0, AJ_FRAME_LISTENER);
-	struct aj_filter filter = { (const struct sock_filter *)insns, (unsigned short)(filter_bytes / sizeof(struct sock_filter)) };
+	struct aj_filter filter = { (const struct sock_filter *)insns.body, (unsigned short)(insns.bytes / sizeof(struct sock_filter)) };
 	if (aj_filter_install_reported(&filter, false, CONTROL_FD, listener, sizeof listener, &err) < 0)
 		broken("the system call filter cannot be installed");
-	py_gc();
+	aj_python_collect(1);
 	send_frame(AJ_FRAME_ARMED, "", 0);
-
-	char *request = take_frame(AJ_FRAME_REQUEST, &request_bytes);
-	/* The layer itself writes this, between check and code. */
-	unsigned char started[AJ_FRAME_HEADER];
-	aj_frame_header(started, 0, AJ_FRAME_STARTED);
-	object *claim = py_call(run, py_bytes(request, (ssize_t)request_bytes), py_bytes((char *)started, sizeof started), NULL);
-	char *text;
-	ssize_t bytes;
-	if (!claim || py_bytes_get(claim, &text, &bytes) < 0) {
-		py_print();
-		_exit(EXIT_BROKEN);
-	}
-	send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
-	_exit(0);
+	serve(run);
 }
 
 /* Python takes memory in arenas of 1 MiB. The first two come from one huge page where the kernel has one to give: one page

@@ -52,6 +52,9 @@ static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
 	plan->namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 	if (policy->network != AJ_NET_HOST)
 		plan->namespaces |= CLONE_NEWNET;
+	/* Its jails are to be the supervisor's children, and each has a PID namespace of its own. */
+	if (plan->zygote)
+		plan->namespaces &= ~(unsigned long)CLONE_NEWPID;
 	plan->loopback = policy->network == AJ_NET_LOOPBACK;
 	plan->hostname = "jail";
 }
@@ -149,6 +152,19 @@ static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char
 		*AJ_PUSH(arena, &plan->preload) = copy;
 }
 
+/* A zygote loads what any of its snippets may ask for. */
+static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
+{
+	for (size_t i = 0; i < policy->imports.count; i++) {
+		const char *pattern = policy->imports.items[i];
+		size_t bytes = strlen(pattern);
+		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
+			bytes -= 2;
+		if (strcmp(pattern, "*") != 0)
+			*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
+	}
+}
+
 /* Layer off: every dotted name on a line with the word `import`. All that can be loaded is the rootfs' own. */
 static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
 {
@@ -199,6 +215,22 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
 }
 
+const char *aj_plan_warm_why_not(const struct aj_plan *plan)
+{
+	if (!plan->snippet)
+		return "a command has no Python to keep warm";
+	if (!(plan->namespaces & CLONE_NEWNET) || plan->network != AJ_NET_NONE)
+		return "the policy gives a network, which only a cold start builds";
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (m->kind == AJ_MOUNT_PROC || m->kind == AJ_MOUNT_DEVPTS || m->kind == AJ_MOUNT_MASK)
+			return "the policy shows /proc, terminals or masks, which only a cold start builds";
+		if (m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV)))
+			return "the policy or the request binds a writable folder, which only a cold start does";
+	}
+	return NULL;
+}
+
 int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                   const struct aj_host *host, struct aj_error *err)
 {
@@ -207,6 +239,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	*plan = (struct aj_plan){
 		.snippet = request->snippet,
 		.inspect = request->inspect,
+		.zygote = request->zygote,
 		.policy_name = policy->name,
 		.profile = aj_policy_profile(policy),
 		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0), /* a snippet's list has none of those */
@@ -220,7 +253,9 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		return -1;
 	command_line(plan, arena, policy, request);
 	bool has_code = request->snippet && request->code;
-	if (has_code && policy->layer)
+	if (plan->zygote)
+		preload_all(plan, arena, policy);
+	else if (has_code && policy->layer)
 		preload_allowed(plan, arena, policy, request);
 	else if (has_code)
 		preload_named(plan, arena, request);

@@ -63,6 +63,7 @@ struct aj_enforced {
 struct aj_plan {
 	bool snippet;
 	bool inspect; /* for looking at only: never launched */
+	bool zygote;  /* what jails are born from: builds what they share, runs trusted code only, and stays */
 	const char *policy_name;
 	uid_t host_uid; /* the id behind the jail's only id */
 	gid_t host_gid;
@@ -94,6 +95,15 @@ struct aj_plan {
 
 /* Where a workspace is shown. */
 #define AJ_WORKSPACE "/workspace"
+
+/* Empty, writable and gone with the jail: each has its own, also where jails share the rest. */
+static inline bool aj_mount_is_scratch(const struct aj_mount *m)
+{
+	return m->kind == AJ_MOUNT_TMPFS && !(m->flags & AJ_RO);
+}
+
+/* NULL when jails under this plan can be born from a zygote, else why each must be built from nothing. */
+const char *aj_plan_warm_why_not(const struct aj_plan *plan);
 
 /* -1 when the policy wants something that is not built yet; aj_plan_build() asks first, but not for an inspection. */
 int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err);

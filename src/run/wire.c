@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/frame.h"
+#include "plan/pack.h"
 #include "sandbox/seccomp.h"
 
 static void append(struct aj_buffer *b, const void *data, size_t bytes)
@@ -40,6 +41,17 @@ void aj_wire_arm(struct aj_buffer *b, const struct aj_plan *plan)
 	}
 	append_frame(b, AJ_FRAME_PRELOAD, names.data, names.bytes);
 	free(names.data);
+}
+
+void aj_wire_zygote(struct aj_buffer *b, const struct aj_plan *plan)
+{
+	size_t bytes;
+	char *packed = aj_plan_pack(plan, &bytes);
+	if (!packed)
+		abort();
+	append_frame(b, AJ_FRAME_PLAN, packed, bytes);
+	free(packed);
+	aj_wire_arm(b, plan);
 }
 
 int aj_wire_request(struct aj_buffer *b, const struct aj_plan *plan, const struct aj_policy *policy,

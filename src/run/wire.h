@@ -9,6 +9,8 @@ struct aj_buffer {
 
 /* The filter and module names: may be sent at once, they hold nothing of the caller's. */
 void aj_wire_arm(struct aj_buffer *buffer, const struct aj_plan *plan);
+/* The plan of its jails, then the same: everything that a zygote needs. */
+void aj_wire_zygote(struct aj_buffer *buffer, const struct aj_plan *plan);
 /* The code and its variables: only to a runner that is armed. -1 when the inputs are not valid JSON. */
 int aj_wire_request(struct aj_buffer *buffer, const struct aj_plan *plan, const struct aj_policy *policy,
                     const struct aj_request *request, struct aj_error *err);

@@ -1,15 +1,20 @@
 /* PID 1 of the jail: reaps, forwards signals that come from outside, reports how the guest ended.
- * It takes no order from inside: signals of the guest's own processes are dropped, and it reads no data at all. */
+ * It takes no order from inside: signals of the guest's own processes are dropped, and it reads no data at all.
+ *
+ * A jail born from a zygote has an init that shares the zygote's memory, libc's errno with it: so everything from
+ * aj_init_run() on is system calls without libc. */
 #include "sandbox/init.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/statvfs.h>
+#include <sys/socket.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/raw.h"
 #include "sandbox/handshake.h"
 
 int aj_init_block_signals(void)
@@ -31,12 +36,13 @@ int aj_init_unblock_signals(void)
 /* Is the mount of this row still the one on top, and has it neither blocks nor files left? */
 static bool is_full(const struct aj_plan *plan, size_t row)
 {
-	struct statvfs fs;
+	struct statfs fs;
 	const char *target = plan->mounts.items[row].target;
 	for (size_t i = row + 1; i < plan->mounts.count; i++)
 		if (strcmp(plan->mounts.items[i].target, target) == 0)
 			return false;
-	return statvfs(target, &fs) == 0 && ((fs.f_blocks && !fs.f_bavail) || (fs.f_files && !fs.f_favail));
+	return aj_raw(SYS_statfs, (long)target, (long)&fs, 0, 0, 0, 0) == 0 &&
+	       ((fs.f_blocks && !fs.f_bavail) || (fs.f_files && !fs.f_ffree));
 }
 
 /* The guest's scratch space is looked at from here: what the guest says of it would be a claim. */
@@ -44,26 +50,41 @@ static void note_full(struct aj_msg *msg, const struct aj_plan *plan)
 {
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
-		if (m->kind == AJ_MOUNT_TMPFS && !(m->flags & AJ_RO) && strlen(m->target) < sizeof msg->step && is_full(plan, i)) {
+		if (aj_mount_is_scratch(m) && strlen(m->target) < sizeof msg->step && is_full(plan, i)) {
 			strcpy(msg->step, m->target);
 			return;
 		}
 	}
 }
 
+_Noreturn static void leave(int code)
+{
+	for (;;)
+		aj_raw(SYS_exit_group, code, 0, 0, 0, 0, 0);
+}
+
 _Noreturn static void report(int report_fd, int wait_status, const struct aj_plan *plan)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = wait_status };
+	long sent;
 	note_full(&msg, plan);
-	_exit(aj_msg_send(report_fd, &msg) < 0 ? AJ_EXIT_SETUP : 0);
+	do
+		sent = aj_raw(SYS_sendto, report_fd, (long)&msg, sizeof msg, MSG_NOSIGNAL, 0, 0);
+	while (sent == -EINTR);
+	leave(sent == (long)sizeof msg ? 0 : AJ_EXIT_SETUP);
+}
+
+static long wait_for_any(int *status, int options)
+{
+	return aj_raw(SYS_wait4, -1, (long)status, options, 0, 0, 0);
 }
 
 _Noreturn static void end_all(int report_fd, pid_t guest, const struct aj_plan *plan)
 {
 	int status, guest_status = SIGKILL;
-	pid_t pid;
-	kill(-1, SIGKILL);
-	while ((pid = waitpid(-1, &status, 0)) > 0)
+	long pid;
+	aj_raw(SYS_kill, -1, SIGKILL, 0, 0, 0, 0);
+	while ((pid = wait_for_any(&status, 0)) > 0)
 		if (pid == guest)
 			guest_status = status;
 	report(report_fd, guest_status, plan);
@@ -71,30 +92,29 @@ _Noreturn static void end_all(int report_fd, pid_t guest, const struct aj_plan *
 
 _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *plan)
 {
-	sigset_t all;
-	sigfillset(&all);
+	const unsigned long all = ~0UL; /* as the kernel keeps a set */
 	for (;;) {
 		int status;
-		pid_t pid;
-		while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		long pid;
+		while ((pid = wait_for_any(&status, WNOHANG | WUNTRACED)) > 0) {
 			bool stopped = WIFSTOPPED(status);
 			/* Nobody here could continue a command that Ctrl-Z stopped. A stop that it asked for itself stays. */
 			if (stopped && WSTOPSIG(status) == SIGTSTP)
-				kill(pid, SIGCONT);
+				aj_raw(SYS_kill, pid, SIGCONT, 0, 0, 0, 0);
 			if (pid == guest && !stopped)
 				report(report_fd, status, plan);
 		}
-		if (pid < 0 && errno == EINTR)
+		if (pid == -EINTR)
 			continue;
-		if (pid < 0 && errno == ECHILD) /* somebody reaped the guest, and how it ended is lost: no signal will tell of it */
-			_exit(AJ_EXIT_SETUP);
+		if (pid == -ECHILD) /* somebody reaped the guest, and how it ended is lost: no signal will tell of it */
+			leave(AJ_EXIT_SETUP);
 		siginfo_t info;
-		int sig = sigwaitinfo(&all, &info);
+		long sig = aj_raw(SYS_rt_sigtimedwait, (long)&all, (long)&info, 0, sizeof all, 0, 0);
 		/* Senders outside our PID namespace have no number in it. */
 		if (sig <= 0 || sig == SIGCHLD || info.si_code != SI_USER || info.si_pid != 0)
 			continue;
 		if (sig == AJ_SIGNAL_END)
 			end_all(report_fd, guest, plan);
-		kill(guest, sig);
+		aj_raw(SYS_kill, guest, sig, 0, 0, 0, 0);
 	}
 }

@@ -84,10 +84,34 @@ static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidf
 	return (pid_t)pid;
 }
 
+int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err)
+{
+	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
+	bool capture = plan->capture && !plan->zygote; /* a zygote has nothing to say */
+	int r = pair(SOCK_SEQPACKET, report, err) < 0 || (plan->control_fd && pair(SOCK_STREAM, control, err) < 0) ||
+	                (capture && (make_pipe(out, err) < 0 || make_pipe(errs, err) < 0))
+	          ? -1
+	          : 0;
+	*ret_ends = (struct aj_jail_ends){ .report = report[1], .control = control[1], .out = out[1], .err = errs[1] };
+	jail->report_fd = report[0];
+	jail->control_fd = control[0];
+	jail->stdout_fd = out[0];
+	jail->stderr_fd = errs[0];
+	return r;
+}
+
+void aj_jail_ends_close(struct aj_jail_ends *ends)
+{
+	aj_close(&ends->report);
+	aj_close(&ends->control);
+	aj_close(&ends->out);
+	aj_close(&ends->err);
+}
+
 int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err)
 {
-	struct aj_jail jail = { .init_pidfd = -1, .report_fd = -1, .control_fd = -1, .stdout_fd = -1, .stderr_fd = -1 };
-	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
+	struct aj_jail jail = AJ_NO_JAIL;
+	struct aj_jail_ends ends = AJ_NO_ENDS;
 	cleanup_fd int cgroup = -1;
 
 	if (plan->inspect) {
@@ -99,15 +123,15 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop our supplementary groups");
 		goto out;
 	}
-	if (plan->cgroup && (cgroup = aj_cgroup_create(plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
+	/* A zygote stays where the supervisor is: its jails have leaves. */
+	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
 		goto out;
-	if (pair(SOCK_SEQPACKET, report, err) < 0 || (plan->control_fd && pair(SOCK_STREAM, control, err) < 0) ||
-	    (plan->capture && (make_pipe(out, err) < 0 || make_pipe(errs, err) < 0)))
+	if (aj_jail_channels(plan, &jail, &ends, err) < 0)
 		goto out;
 	jail.init_pid = clone_init(plan, cgroup, &jail.init_pidfd, err);
 	if (jail.init_pid == 0) {
 		struct aj_child_fds fds = {
-			.report = report[1], .report_parent = report[0], .control = control[1], .out = out[1], .err = errs[1]
+			.report = ends.report, .report_parent = jail.report_fd, .control = ends.control, .out = ends.out, .err = ends.err
 		};
 		aj_child(plan, &fds);
 	}
@@ -116,17 +140,10 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		goto out;
 	}
 	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN };
-	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(report[0], &go) < 0)
+	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(jail.report_fd, &go) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");
 out:
-	aj_close(&report[1]);
-	aj_close(&control[1]);
-	aj_close(&out[1]);
-	aj_close(&errs[1]);
-	jail.report_fd = report[0];
-	jail.control_fd = control[0];
-	jail.stdout_fd = out[0];
-	jail.stderr_fd = errs[0];
+	aj_jail_ends_close(&ends);
 	if (err->exit_code) {
 		aj_jail_kill(&jail);
 		aj_jail_end(&jail, NULL);

@@ -1,4 +1,4 @@
-/* The only way to start a jail: aj_launch() returns when the jail's init exists, not when its walls stand;
+/* How a jail is started from nothing (run/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when its walls stand;
  * walls and outcome arrive as messages on `report_fd`. */
 #pragma once
 #include <sys/resource.h>
@@ -14,6 +14,24 @@ struct aj_jail {
 	int stdout_fd, stderr_fd; /* read ends when the plan captures, else -1 */
 	char cgroup[512];         /* leaf of this jail, "" without one */
 };
+
+#define AJ_NO_JAIL                                                                                    \
+	{                                                                                             \
+		.init_pidfd = -1, .report_fd = -1, .control_fd = -1, .stdout_fd = -1, .stderr_fd = -1 \
+	}
+
+/* The jail's ends of its channels; -1 where the plan has none. */
+struct aj_jail_ends {
+	int report, control, out, err;
+};
+#define AJ_NO_ENDS             \
+	{                      \
+		-1, -1, -1, -1 \
+	}
+
+/* Both ends of every channel. -1 with err: then some are open, for aj_jail_end() and aj_jail_ends_close(). */
+int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err);
+void aj_jail_ends_close(struct aj_jail_ends *ends);
 
 /* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set and nothing left behind. */
 int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err);

@@ -243,3 +243,18 @@ int aj_mount_pivot(int root, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "pivot", errno, "seal the root read-only");
 	return 0;
 }
+
+int aj_mount_own(const struct aj_plan *plan, struct aj_error *err)
+{
+	cleanup_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "own_mounts", errno, "open the root");
+	struct place place = { .root = root, .dir = -1, .blanks = -1 };
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (aj_mount_is_scratch(&plan->mounts.items[i]) && apply_row(&plan->mounts.items[i], &place, -1, err) < 0)
+			return -1;
+	aj_close(&place.dir);
+	if (chdir(plan->chdir) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "own_mounts", errno, "enter `%s` in the jail", plan->chdir);
+	return 0;
+}

@@ -12,3 +12,5 @@ int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *err);
 /* Make `root` the root of this mount namespace, drop the old tree, seal the new root read-only. */
 int aj_mount_pivot(int root, struct aj_error *err);
+/* In a copy of a zygote's mounts: fresh scratch space over what it had. The root stays sealed. */
+int aj_mount_own(const struct aj_plan *plan, struct aj_error *err);

@@ -1,0 +1,156 @@
+/* The event loop: epoll and a binary heap.
+ * It calls back in the order in which the kernel names what is ready, timers first, and never for what was taken out meanwhile. */
+#include "base/loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum { BATCH = 64 };
+
+struct aj_loop {
+	int epoll_fd;
+	struct aj_timer **heap; /* from 1 */
+	size_t count, room;
+	struct epoll_event batch[BATCH]; /* what is being worked through */
+	int batch_count;
+};
+
+struct aj_loop *aj_loop_new(void)
+{
+	struct aj_loop *loop = calloc(1, sizeof *loop);
+	if (loop && (loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0) {
+		free(loop);
+		return NULL;
+	}
+	return loop;
+}
+
+void aj_loop_free(struct aj_loop *loop)
+{
+	if (!loop)
+		return;
+	close(loop->epoll_fd);
+	free(loop->heap);
+	free(loop);
+}
+
+int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = io };
+	if (io->fd == fd && io->events == events)
+		return 0;
+	if (epoll_ctl(loop->epoll_fd, io->fd < 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0)
+		return -1;
+	io->fd = fd;
+	io->events = events;
+	return 0;
+}
+
+void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io)
+{
+	if (io->fd < 0)
+		return;
+	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
+	io->fd = -1;
+	io->events = 0;
+	for (int i = 0; i < loop->batch_count; i++)
+		if (loop->batch[i].data.ptr == io)
+			loop->batch[i].data.ptr = NULL;
+}
+
+static void put(struct aj_loop *loop, size_t place, struct aj_timer *timer)
+{
+	loop->heap[place] = timer;
+	timer->place = place;
+}
+
+/* Move it to where it belongs, from `place`. */
+static void settle(struct aj_loop *loop, struct aj_timer *timer, size_t place)
+{
+	for (; place > 1 && loop->heap[place / 2]->at_us > timer->at_us; place /= 2)
+		put(loop, place, loop->heap[place / 2]);
+	for (;;) {
+		size_t child = place * 2;
+		if (child < loop->count && loop->heap[child + 1]->at_us < loop->heap[child]->at_us)
+			child++;
+		if (child > loop->count || loop->heap[child]->at_us >= timer->at_us)
+			break;
+		put(loop, place, loop->heap[child]);
+		place = child;
+	}
+	put(loop, place, timer);
+}
+
+void aj_loop_set(struct aj_loop *loop, struct aj_timer *timer, int64_t at_us)
+{
+	timer->at_us = at_us;
+	if (!timer->place) {
+		if (loop->count + 2 > loop->room) {
+			loop->room = loop->room ? loop->room * 2 : 64;
+			loop->heap = realloc(loop->heap, loop->room * sizeof *loop->heap);
+			if (!loop->heap)
+				abort();
+		}
+		timer->place = ++loop->count;
+		loop->heap[timer->place] = timer;
+	}
+	settle(loop, timer, timer->place);
+}
+
+void aj_loop_unset(struct aj_loop *loop, struct aj_timer *timer)
+{
+	size_t place = timer->place;
+	if (!place)
+		return;
+	timer->place = 0;
+	struct aj_timer *last = loop->heap[loop->count--];
+	if (last != timer)
+		settle(loop, last, place);
+}
+
+int64_t aj_loop_next_us(const struct aj_loop *loop)
+{
+	return loop->count ? loop->heap[1]->at_us : INT64_MAX;
+}
+
+int aj_loop_fd(const struct aj_loop *loop)
+{
+	return loop->epoll_fd;
+}
+
+static void fire_timers(struct aj_loop *loop)
+{
+	int64_t now_us = aj_now_us();
+	while (loop->count && loop->heap[1]->at_us <= now_us) {
+		struct aj_timer *timer = loop->heap[1];
+		aj_loop_unset(loop, timer);
+		timer->fn(timer);
+	}
+}
+
+int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
+{
+	int64_t next_us = aj_loop_next_us(loop) < until_us ? aj_loop_next_us(loop) : until_us;
+	int64_t left_us = next_us == INT64_MAX ? -1 : next_us - aj_now_us();
+	int wait_ms = next_us == INT64_MAX     ? -1
+	            : left_us <= 0             ? 0
+	            : left_us / 1000 < 1 << 30 ? (int)((left_us + 999) / 1000)
+	                                       : 1 << 30;
+	int count = epoll_wait(loop->epoll_fd, loop->batch, BATCH, wait_ms);
+	if (count < 0 && errno != EINTR)
+		return -1;
+	loop->batch_count = count < 0 ? 0 : count;
+	fire_timers(loop);
+	for (int i = 0; i < loop->batch_count; i++) {
+		struct aj_io *io = loop->batch[i].data.ptr;
+		if (io)
+			io->fn(io, loop->batch[i].events);
+	}
+	loop->batch_count = 0;
+	return 0;
+}

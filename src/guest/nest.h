@@ -1,0 +1,22 @@
+/* Birth of a jail inside a zygote: its init, which shares the zygote's memory as a vfork child does but stays, and from that
+ * its guest, a copy of the zygote. */
+#pragma once
+#include <sys/types.h>
+
+#include "plan/plan.h"
+
+struct aj_nest {
+	const struct aj_plan *plan;
+	int report_fd;
+	int cgroup_fd;  /* the guest is born into it; -1: where the zygote is */
+	int init_ready; /* guest: readable when init has given up all that it could do */
+	pid_t init_pid; /* zygote: in the supervisor's PID namespace */
+	int init_pidfd; /* zygote: the caller's to close */
+};
+
+/* Once, before the first birth. NULL, or what is missing. */
+const char *aj_nest_prepare(void);
+/* 1 in the guest, 0 in the zygote, -1 in the zygote with errno and no jail. The caller has blocked every signal. */
+int aj_nest_birth(struct aj_nest *nest);
+/* In the guest: the capabilities that it has in its own user namespace, all of them. -1 with errno. */
+int aj_nest_drop_caps(void);

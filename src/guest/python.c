@@ -1,0 +1,165 @@
+/* Looks up and calls the interpreter that the runner was preloaded into.
+ * It holds no state of its own and never lets an exception of Python's stay set. */
+#include "guest/python.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+static void (*py_initialize)(int);
+static object *(*py_import)(const char *);
+static object *(*py_getattr)(object *, const char *);
+static object *(*py_from_bytes)(const char *, ssize_t);
+static object *(*py_call)(object *, ...);
+static int (*py_bytes_get)(object *, char **, ssize_t *);
+static void (*py_clear)(void);
+static void (*py_print)(void);
+static const char *(*py_version)(void);
+static int (*py_gc)(void);
+static int (*py_gc_off)(void);
+static void (*py_forget)(object *);
+static void (*py_before_fork)(void);
+static void (*py_after_fork_child)(void);
+static void (*py_after_fork_parent)(void);
+
+static const struct {
+	const char *name;
+	void *slot;
+} symbols[] = {
+	{ "Py_InitializeEx", &py_initialize },
+	{ "PyImport_ImportModule", &py_import },
+	{ "PyObject_GetAttrString", &py_getattr },
+	{ "PyBytes_FromStringAndSize", &py_from_bytes },
+	{ "PyObject_CallFunctionObjArgs", &py_call },
+	{ "PyBytes_AsStringAndSize", &py_bytes_get },
+	{ "PyErr_Clear", &py_clear },
+	{ "PyErr_Print", &py_print },
+	{ "Py_GetVersion", &py_version },
+	{ "PyGC_Enable", &py_gc },
+	{ "PyGC_Disable", &py_gc_off },
+	{ "Py_DecRef", &py_forget },
+	{ "PyOS_BeforeFork", &py_before_fork },
+	{ "PyOS_AfterFork_Child", &py_after_fork_child },
+	{ "PyOS_AfterFork_Parent", &py_after_fork_parent },
+};
+
+/* As `python3 -I -S -B -X utf8`: no site, no environment, no user folder, no bytecode written. */
+static const struct {
+	const char *name;
+	int value;
+} flags[] = {
+	{ "Py_IsolatedFlag", 1 },        { "Py_IgnoreEnvironmentFlag", 1 }, { "Py_NoSiteFlag", 1 },
+	{ "Py_NoUserSiteDirectory", 1 }, { "Py_DontWriteBytecodeFlag", 1 }, { "Py_UTF8Mode", 1 },
+	{ "Py_UnbufferedStdioFlag", 0 },
+};
+
+const char *aj_python_find(void)
+{
+	static char text[128];
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+		void *found = dlsym(RTLD_DEFAULT, symbols[i].name);
+		if (!found) {
+			snprintf(text, sizeof text, "this Python does not export %s", symbols[i].name);
+			return text;
+		}
+		memcpy(symbols[i].slot, &found, sizeof found);
+	}
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+		int *flag = dlsym(RTLD_DEFAULT, flags[i].name);
+		if (!flag)
+			return "this Python lacks the flags for isolated mode";
+		*flag = flags[i].value;
+	}
+	return NULL;
+}
+
+/* Where the rootfs keeps the library. Told in advance, Python does not have to search; the call left in 3.13, and
+ * without it the search from /usr/bin/python3 ends at the same place. */
+static void set_path(void)
+{
+	void (*py_set_path)(const wchar_t *);
+	void *found = dlsym(RTLD_DEFAULT, "Py_SetPath");
+	int major = 0, minor = 0;
+	if (!found || sscanf(py_version(), "%d.%d", &major, &minor) != 2)
+		return;
+	memcpy(&py_set_path, &found, sizeof found);
+	wchar_t path[256];
+	swprintf(path, sizeof path / sizeof *path,
+	         L"/usr/lib/python%d.%d:/usr/lib/python%d.%d/lib-dynload:/usr/lib/python3/dist-packages", major, minor, major, minor);
+	py_set_path(path);
+}
+
+void aj_python_start(void)
+{
+	set_path();
+	py_initialize(0);
+}
+
+int aj_python_import(const char *module)
+{
+	if (py_import(module))
+		return 1;
+	py_clear();
+	return 0;
+}
+
+object *aj_python_function(const char *module, const char *name)
+{
+	object *found = py_import(module);
+	object *function = found ? py_getattr(found, name) : NULL;
+	if (!function)
+		py_print();
+	return function;
+}
+
+object *aj_python_call(object *function, const char *first, size_t first_bytes, const char *second, size_t second_bytes)
+{
+	object *one = first ? py_from_bytes(first, (ssize_t)first_bytes) : NULL;
+	object *two = second ? py_from_bytes(second, (ssize_t)second_bytes) : NULL;
+	object *value = (first && !one) || (second && !two) ? NULL : py_call(function, one, two, NULL);
+	if (!value)
+		py_print();
+	if (one)
+		py_forget(one);
+	if (two)
+		py_forget(two);
+	return value;
+}
+
+int aj_python_bytes(object *value, char **ret, ssize_t *ret_bytes)
+{
+	return py_bytes_get(value, ret, ret_bytes);
+}
+
+void aj_python_forget(object *value)
+{
+	if (value)
+		py_forget(value);
+}
+
+void aj_python_collect(int on)
+{
+	if (on)
+		py_gc();
+	else
+		py_gc_off();
+}
+
+void aj_python_before_fork(void)
+{
+	py_before_fork();
+}
+
+void aj_python_after_fork(int child)
+{
+	if (child)
+		py_after_fork_child();
+	else
+		py_after_fork_parent();
+}
+
+void *aj_python_next(const char *symbol)
+{
+	return dlsym(RTLD_NEXT, symbol);
+}

@@ -1,0 +1,162 @@
+/* Starts a zygote, orders jails from it and takes them in, all without waiting.
+ * It attests nothing of a jail: that is the channel's business, as for every other jail. */
+#include "run/zygote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "run/wire.h"
+#include "sandbox/birth.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/handshake.h"
+
+/* What its runner needs before it is ready, in one piece. */
+static int send_plan(struct aj_zygote *z, struct aj_error *err)
+{
+	struct aj_buffer b = { 0 };
+	aj_wire_zygote(&b, z->plan);
+	int r = aj_write_all(z->jail.control_fd, b.data, b.bytes);
+	free(b.data);
+	return r < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
+}
+
+int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, struct aj_error *err)
+{
+	*z = (struct aj_zygote){ .plan = plan, .jail = AJ_NO_JAIL, .inbox.cap_bytes = 4096, .proc_fd = -1 };
+	if ((z->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "open /proc");
+	if (aj_launch(plan, &z->jail, err) < 0) {
+		aj_close(&z->proc_fd);
+		return -1;
+	}
+	if (send_plan(z, err) < 0) {
+		aj_zygote_end(z);
+		return -1;
+	}
+	return 0;
+}
+
+static enum aj_zygote_found dead(struct aj_zygote *z, int errnum, const char *cause)
+{
+	aj_fail(&z->err, AJ_EXIT_SETUP, "zygote", errnum, "%s", cause);
+	return AJ_ZYGOTE_DEAD;
+}
+
+/* What the steps say, before there is a program that could. */
+static enum aj_zygote_found on_report(struct aj_zygote *z)
+{
+	struct aj_msg msg;
+	int r = aj_msg_recv(z->jail.report_fd, &msg, MSG_DONTWAIT);
+	if (r < 0 && errno == EAGAIN)
+		return AJ_ZYGOTE_NOTHING;
+	if (r <= 0) { /* closed by exec; its end shows on the other one */
+		aj_close(&z->jail.report_fd);
+		return AJ_ZYGOTE_NOTHING;
+	}
+	if (msg.kind != AJ_MSG_FAILED)
+		return AJ_ZYGOTE_NOTHING;
+	aj_fail(&z->err, msg.exit_code, msg.step, msg.errnum, "%s", msg.cause);
+	if (msg.fix[0])
+		aj_advise(&z->err, "%s", msg.fix);
+	return AJ_ZYGOTE_DEAD;
+}
+
+static enum aj_zygote_found on_frame(struct aj_zygote *z)
+{
+	char byte;
+	ssize_t n;
+	bool done = false;
+	while (!done && (n = recv(z->jail.control_fd, &byte, 1, MSG_DONTWAIT)) > 0)
+		if (aj_frame_feed(&z->inbox, &byte, 1, &done) < 0)
+			return dead(z, errno, "it says something that is not a message");
+	if (!done)
+		return n < 0 && (errno == EAGAIN || errno == EINTR) ? AJ_ZYGOTE_NOTHING : dead(z, 0, "it ended before it was ready");
+	z->ready = z->inbox.kind == AJ_FRAME_READY;
+	if (z->ready) {
+		aj_frame_next(&z->inbox);
+		return AJ_ZYGOTE_READY;
+	}
+	dead(z, 0, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
+	aj_advise(&z->err, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+	return AJ_ZYGOTE_DEAD;
+}
+
+static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
+{
+	struct aj_born born;
+	int pidfd, r = aj_birth_recv(z->jail.control_fd, &born, sizeof born, &pidfd, 1, MSG_DONTWAIT);
+	if (r < 0 && errno == EAGAIN)
+		return AJ_ZYGOTE_NOTHING;
+	if (r <= 0 || z->waiting_count == 0) {
+		aj_close(&pidfd);
+		return dead(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it has answered what nobody asked");
+	}
+	struct aj_jail jail = z->waiting[0];
+	memmove(z->waiting, z->waiting + 1, --z->waiting_count * sizeof *z->waiting);
+	jail.init_pid = born.pid;
+	jail.init_pidfd = pidfd;
+	if (born.pid > 0 && pidfd >= 0) {
+		*ret_jail = jail;
+		return AJ_ZYGOTE_BORN;
+	}
+	aj_jail_kill(&jail);
+	aj_jail_end(&jail, NULL);
+	aj_fail(ret_err, AJ_EXIT_SETUP, "birth", born.errnum, "the zygote cannot make a jail");
+	return AJ_ZYGOTE_FAILED;
+}
+
+enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
+{
+	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
+	if (found != AJ_ZYGOTE_NOTHING)
+		return found;
+	return z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
+}
+
+int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
+{
+	struct aj_jail jail = AJ_NO_JAIL;
+	struct aj_jail_ends ends = AJ_NO_ENDS;
+	struct aj_birth order = { 0 };
+	cleanup_fd int cgroup = -1;
+	if (z->waiting_count == AJ_BIRTHS_MAX)
+		return aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "more than %d are under way", AJ_BIRTHS_MAX);
+	if (getrandom(order.entropy, sizeof order.entropy, 0) != sizeof order.entropy)
+		aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "draw random bytes");
+	else if (z->plan->cgroup && (cgroup = aj_cgroup_create(z->plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
+		;
+	else if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, &jail, &ends, err) == 0) {
+		int fds[AJ_BIRTH_FDS] = { ends.report, ends.control, ends.out, ends.err, z->proc_fd, cgroup };
+		order.has_cgroup = cgroup >= 0;
+		if (aj_birth_send(z->jail.control_fd, &order, sizeof order, fds, AJ_BIRTH_FDS - (cgroup < 0)) < 0)
+			aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "ask the zygote for a jail");
+	}
+	aj_jail_ends_close(&ends);
+	if (err->exit_code) {
+		aj_jail_end(&jail, NULL);
+		return -1;
+	}
+	z->waiting[z->waiting_count++] = jail;
+	return 0;
+}
+
+void aj_zygote_end(struct aj_zygote *z)
+{
+	aj_jail_kill(&z->jail);
+	aj_jail_end(&z->jail, NULL);
+	/* One that was born meanwhile sees its channel closed, and ends. */
+	for (size_t i = 0; i < z->waiting_count; i++) {
+		aj_jail_kill(&z->waiting[i]);
+		aj_jail_end(&z->waiting[i], NULL);
+	}
+	z->waiting_count = 0;
+	aj_frame_next(&z->inbox);
+	aj_close(&z->proc_fd);
+	z->ready = false;
+}

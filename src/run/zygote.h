@@ -1,0 +1,39 @@
+/* A zygote as its supervisor sees it: started once, then asked for one jail after the other, without waiting.
+ * It has run nothing but our code; the jails that are born from it are watched as any other jail is. */
+#pragma once
+#include "base/frame.h"
+#include "sandbox/launch.h"
+
+enum { AJ_BIRTHS_MAX = 8 };
+
+struct aj_zygote {
+	const struct aj_plan *plan; /* of its jails too */
+	struct aj_jail jail;        /* it is one: init_pid is the zygote itself */
+	bool ready;                 /* orders are taken */
+	int proc_fd;
+	struct aj_frame_reader inbox;
+	struct aj_jail waiting[AJ_BIRTHS_MAX]; /* ordered, in this sequence */
+	size_t waiting_count;
+	struct aj_error err; /* why it is of no use any more; then end it */
+};
+
+/* Start one under a plan that was built with request.zygote and that aj_plan_warm_why_not() has nothing against. -1 with err, and
+ * nothing left behind. */
+int aj_zygote_start(struct aj_zygote *zygote, const struct aj_plan *plan, struct aj_error *err);
+
+/* Its descriptors: control and report, to be waited for (POLLIN). */
+enum aj_zygote_found {
+	AJ_ZYGOTE_NOTHING,
+	AJ_ZYGOTE_READY,  /* once */
+	AJ_ZYGOTE_BORN,   /* *ret_jail is there, and the caller's */
+	AJ_ZYGOTE_FAILED, /* one birth failed: *ret_err. The zygote goes on */
+	AJ_ZYGOTE_DEAD,   /* zygote->err: end it */
+};
+/* Call again until it finds nothing. */
+enum aj_zygote_found aj_zygote_read(struct aj_zygote *zygote, struct aj_jail *ret_jail, struct aj_error *ret_err);
+
+/* Order a jail; at most AJ_BIRTHS_MAX are under way. -1 with err, and nothing ordered. */
+int aj_zygote_order(struct aj_zygote *zygote, struct aj_error *err);
+
+/* Kill it, with the jails that were ordered and did not come yet. Those that came live on. */
+void aj_zygote_end(struct aj_zygote *zygote);
