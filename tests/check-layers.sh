@@ -44,7 +44,7 @@ owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
-owner sys/statvfs.h     sandbox/mask.c
+owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
 owner sys/epoll.h       base/loop.c
 owner sys/sysmacros.h   sandbox/mount.c
@@ -57,14 +57,14 @@ owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c
 owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c
 owner grp.h             sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/watch.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c
 owner sys/un.h          run/datagram.c
 owner sys/file.h        run/chain.c
-owner sys/signalfd.h    run/watch.c
-owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/watch.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c
+owner sys/signalfd.h    run/once.c
+owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c
 owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
-owner sys/random.h      cli/jail.c run/zygote.c
+owner sys/random.h      cli/jail.c run/zygote.c run/channel.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
@@ -80,7 +80,7 @@ word SYS_seccomp                   sandbox/filter.c
 word SYS_pivot_root                sandbox/mount.c
 word SYS_openat2                   sandbox/mount.c policy/source.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
-word SYS_pidfd_send_signal         sandbox/launch.c run/watch.c
+word SYS_pidfd_send_signal         sandbox/launch.c run/live.c
 word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
 word move_mount()                  sandbox/mount.c sandbox/mask.c
@@ -215,8 +215,8 @@ sandbox/child.c|#include "run/once.h"
 sandbox/child.c|#include <sys/mount.h>
 sandbox/child.c|#include <netlink/socket.h>
 sandbox/launch.c|#include <seccomp.h>
-run/watch.c|#include "cli/show.h"
-run/watch.c|#include <sha2.h>
+run/live.c|#include "cli/show.h"
+run/live.c|#include <sha2.h>
 run/audit.c|#include <sys/socket.h>
 run/once.c|#include <sys/capability.h>
 run/once.c|#include "policy.h"

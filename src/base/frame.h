@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AJ_FRAME_HEADER = 5 };
+enum { AJ_FRAME_HEADER = 5, AJ_NONCE_BYTES = 8 };
 
 /* Kinds on a snippet's control socket. */
 enum aj_frame_kind {
@@ -14,7 +14,7 @@ enum aj_frame_kind {
 	AJ_FRAME_PLAN = 'Z',    /* to the guest, before the filter: become a zygote; a packed plan */
 	AJ_FRAME_SESSION = 'H', /* to the guest, before the filter: more than one snippet will come; empty */
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed. Its last: it ends when it has answered */
-	AJ_FRAME_SNIPPET = 'N', /* to the guest: the same, and more may follow */
+	AJ_FRAME_SNIPPET = 'N', /* to the guest: the same after a nonce, which its result begins with; more may follow */
 	AJ_FRAME_TOOL = 'T',    /* to the guest: a tool's value or error, JSON */
 	/* From the guest, empty, before it is armed and with a descriptor: what the filter refuses is reported there. */
 	AJ_FRAME_LISTENER = 'L',

@@ -23,12 +23,21 @@ enum { CONTROL_FD = 3, MAX_BODY = 256 << 20, EXIT_BROKEN = 125 };
 
 typedef int main_fn(int, char **, char **);
 
+/* In one piece where it is small: the supervisor wakes up once. */
+static void send_frame_after(const char *first, size_t first_bytes, uint8_t kind, const void *body, size_t bytes)
+{
+	static char piece[32 << 10];
+	size_t used = AJ_FRAME_HEADER + first_bytes, along = bytes <= sizeof piece - used ? bytes : 0;
+	aj_frame_header((unsigned char *)piece, (uint32_t)(first_bytes + bytes), kind);
+	memcpy(piece + AJ_FRAME_HEADER, first, first_bytes);
+	memcpy(piece + used, body, along);
+	if (aj_write_all(CONTROL_FD, piece, used + along) < 0 || aj_write_all(CONTROL_FD, (const char *)body + along, bytes - along) < 0)
+		_exit(EXIT_BROKEN);
+}
+
 static void send_frame(uint8_t kind, const void *body, size_t bytes)
 {
-	unsigned char header[AJ_FRAME_HEADER];
-	aj_frame_header(header, (uint32_t)bytes, kind);
-	if (aj_write_all(CONTROL_FD, header, sizeof header) < 0 || aj_write_all(CONTROL_FD, body, bytes) < 0)
-		_exit(EXIT_BROKEN);
+	send_frame_after("", 0, kind, body, bytes);
 }
 
 static _Noreturn void broken(const char *what)
@@ -111,12 +120,16 @@ static _Noreturn void serve(object *run)
 			free(request.body);
 			continue;
 		}
-		object *claim = aj_python_call(run, request.body, request.bytes, (char *)started, sizeof started);
+		size_t nonce_bytes = request.kind == AJ_FRAME_SNIPPET ? AJ_NONCE_BYTES : 0;
+		if (request.bytes < nonce_bytes)
+			_exit(EXIT_BROKEN);
+		object *claim = aj_python_call(run, request.body + nonce_bytes, request.bytes - nonce_bytes, (char *)started,
+		                               sizeof started);
 		char *text;
 		ssize_t bytes;
 		if (!claim || aj_python_bytes(claim, &text, &bytes) < 0)
 			_exit(EXIT_BROKEN);
-		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
+		send_frame_after(request.body, nonce_bytes, AJ_FRAME_RESULT, text, (size_t)bytes);
 		if (request.kind == AJ_FRAME_REQUEST)
 			_exit(0);
 		aj_python_forget(claim);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -24,21 +25,43 @@ static void advise_rootfs(struct aj_result *result)
 	aj_advise(&result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 }
 
-unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, const struct aj_plan *plan, const struct aj_policy *policy,
-                         const struct aj_request *request, struct aj_result *result)
+unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, int filters, size_t result_bytes, struct aj_result *result)
 {
-	*c = (struct aj_channel){ .fd = fd, .listener = listener, .result = result, .inbox.cap_bytes = plan->result_bytes };
+	*c = (struct aj_channel){ .fd = fd, .listener = listener, .result = result, .inbox.cap_bytes = result_bytes + AJ_NONCE_BYTES };
 	if (*fd < 0)
 		return 0;
 	int on = 1;
 	setsockopt(*fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-	aj_wire_arm(&c->outbox, plan);
-	unsigned found = aj_wire_request(&c->request, plan, policy, request, &result->setup) < 0 ? AJ_CHANNEL_FAILED : 0;
-	int own = aj_attest_own_filters();
-	if (own < 0)
+	if (filters < 0)
 		return fail_setup(c, "attest", "the kernel does not count our own system call filters in /proc/self/status");
-	c->filters = (size_t)own + 1;
-	return found;
+	c->filters = (size_t)filters + 1;
+	return 0;
+}
+
+void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, bool lasting)
+{
+	if (lasting)
+		aj_wire_frame(&c->outbox, AJ_FRAME_SESSION, "", 0);
+	aj_wire_arm(&c->outbox, plan);
+}
+
+int aj_channel_request(struct aj_channel *c, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,
+                       const struct aj_request *request, struct aj_error *err)
+{
+	if (lasting && getrandom(c->nonce, sizeof c->nonce, 0) != sizeof c->nonce)
+		return aj_fail(err, AJ_EXIT_SETUP, "request", errno, "draw random bytes");
+	if (aj_wire_request(c->armed ? &c->outbox : &c->request, lasting ? c->nonce : NULL, plan, policy, request, err) < 0)
+		return -1;
+	c->nonced = lasting;
+	c->busy = true;
+	c->started = c->answered = false;
+	return 0;
+}
+
+void aj_channel_tool(struct aj_channel *c, const char *text, size_t bytes)
+{
+	if (c->busy && *c->fd >= 0)
+		aj_wire_frame(&c->outbox, AJ_FRAME_TOOL, text, bytes);
 }
 
 bool aj_channel_writing(const struct aj_channel *c)
@@ -54,6 +77,8 @@ void aj_channel_write(struct aj_channel *c)
 		aj_close(c->fd); /* it died; its end will tell why */
 	if (n > 0)
 		b->sent += (size_t)n;
+	if (b->sent == b->bytes)
+		b->sent = b->bytes = 0; /* the room stays for the next one */
 }
 
 /* The runner says that it is armed; the kernel is asked whether that is so, before a byte of code is handed over. */
@@ -64,10 +89,11 @@ static unsigned on_armed(struct aj_channel *c, pid_t sender)
 	if (wrong)
 		return fail_setup(c, "attest", wrong);
 	c->armed = true;
+	c->runner = sender;
 	free(c->outbox.data);
 	c->outbox = c->request;
 	c->request = (struct aj_buffer){ 0 };
-	return 0;
+	return AJ_CHANNEL_ARMED;
 }
 
 /* What the jail wrote may be quoted in a reason, but nothing but plain characters gets there. */
@@ -88,9 +114,25 @@ static unsigned broken(struct aj_channel *c, const char *why)
 	return AJ_CHANNEL_BROKEN;
 }
 
+/* One that somebody in there made up earlier, or kept for later, does not bear this snippet's nonce. */
+static unsigned on_result(struct aj_channel *c)
+{
+	char why[160];
+	size_t skip = c->nonced ? AJ_NONCE_BYTES : 0;
+	if (c->inbox.body_bytes < skip || memcmp(c->inbox.body, c->nonce, skip) != 0)
+		return broken(c, "a result of another snippet");
+	c->result->claim = aj_claim_parse(c->inbox.body + skip, c->inbox.body_bytes - skip, why, sizeof why);
+	if (!c->result->claim)
+		return broken(c, why);
+	c->busy = false;
+	c->answered = true;
+	if (c->started && strcmp(aj_claim_status(c->result->claim), "rejected") == 0)
+		return AJ_CHANNEL_ANSWERED | broken(c, "`rejected` after the code was started");
+	return AJ_CHANNEL_ANSWERED;
+}
+
 static unsigned on_frame(struct aj_channel *c, pid_t sender)
 {
-	char why[160] = "a message out of order";
 	if (c->inbox.kind == AJ_FRAME_ARMED && !c->armed)
 		return on_armed(c, sender);
 	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed)
@@ -102,18 +144,17 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 		advise_rootfs(c->result);
 		return AJ_CHANNEL_FAILED;
 	}
-	if (c->inbox.kind == AJ_FRAME_STARTED && c->armed && !c->started && !c->answered) {
+	if (c->inbox.kind == AJ_FRAME_STARTED && c->armed && c->busy && !c->started) {
 		c->started = true;
 		return 0;
 	}
-	if (c->inbox.kind == AJ_FRAME_RESULT && c->armed && !c->answered &&
-	    (c->result->claim = aj_claim_parse(c->inbox.body, c->inbox.body_bytes, why, sizeof why))) {
-		c->answered = true;
-		if (c->started && strcmp(aj_claim_status(c->result->claim), "rejected") == 0)
-			return AJ_CHANNEL_ANSWERED | broken(c, "`rejected` after the code was started");
-		return AJ_CHANNEL_ANSWERED;
+	if (c->inbox.kind == AJ_FRAME_CALL && c->started && c->on_call) {
+		const char *wrong = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes);
+		return wrong ? broken(c, wrong) : 0;
 	}
-	return broken(c, why);
+	if (c->inbox.kind == AJ_FRAME_RESULT && c->armed && c->busy)
+		return on_result(c);
+	return broken(c, "a message out of order");
 }
 
 unsigned aj_channel_read(struct aj_channel *c)

@@ -1,4 +1,4 @@
-/* The control channel to a snippet's runner: filters and request out, one claim back, in a fixed order of messages. */
+/* The control channel to a snippet's runner: filters and requests out, claims and tool calls back, in a fixed order of messages. */
 #pragma once
 #include "base/frame.h"
 #include "run/result.h"
@@ -6,27 +6,44 @@
 
 /* What a call found out, as bits. */
 enum {
-	AJ_CHANNEL_FAILED = 1,   /* the jail is unfit for the code: result->setup says why */
+	AJ_CHANNEL_FAILED = 1,   /* the jail is unfit for code: result->setup says why */
 	AJ_CHANNEL_ANSWERED = 2, /* result->claim is there */
 	AJ_CHANNEL_BROKEN = 4,   /* not a protocol any more: `why` says what was wrong */
+	AJ_CHANNEL_ARMED = 8,    /* the kernel confirms the runner's walls: it may be given code */
 };
 
 struct aj_channel {
 	int *fd;       /* owned by the jail; -1 once it is closed */
 	int *listener; /* where the fd goes on which the kernel reports refused calls; -1 so far */
 	struct aj_result *result;
+	/* A tool is called: NULL, or why that is no call. May be NULL: no tools. */
+	const char *(*on_call)(void *arg, const char *body, size_t bytes);
+	void *on_call_arg;
 	struct aj_buffer outbox;
 	struct aj_buffer request; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
-	size_t filters;                /* that the kernel must confirm: the plan's, and those that we run under ourselves */
-	bool armed, started, answered; /* the runner's states, in this order */
+	size_t filters; /* that the kernel must confirm: the plan's, and those that we run under ourselves */
+	pid_t runner;   /* that armed itself, in our PID namespace; 0 before */
+	bool armed;
+	bool busy, started, answered; /* the snippet's states, in this order; new with each */
+	char nonce[AJ_NONCE_BYTES];   /* of the snippet under way, when more may follow: its result begins with it */
+	bool nonced;
 	bool broken;
 	char why[160]; /* plain characters only */
 };
 
-/* Compose what will be sent. Without effect when there is no channel. */
-unsigned aj_channel_open(struct aj_channel *channel, int *fd, int *listener, const struct aj_plan *plan,
-                         const struct aj_policy *policy, const struct aj_request *request, struct aj_result *result);
+/* Start watching: no message has been exchanged. `filters`: what aj_attest_own_filters() said when the runner's process, or the
+ * zygote that it comes from, was started. Without effect when there is no channel. */
+unsigned aj_channel_open(struct aj_channel *channel, int *fd, int *listener, int filters, size_t result_bytes, struct aj_result *result);
+/* To a runner that was started for this: what it needs before it can be armed. `lasting`: more than one snippet will come. */
+void aj_channel_arm(struct aj_channel *channel, const struct aj_plan *plan, bool lasting);
+/* The snippet, now or as soon as the runner is armed; none may be under way. Not `lasting`: it is the last one. -1 with err when
+ * the inputs are not valid JSON. */
+int aj_channel_request(struct aj_channel *channel, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,
+                       const struct aj_request *request, struct aj_error *err);
+/* A tool's answer (JSON). Without effect when no snippet waits. */
+void aj_channel_tool(struct aj_channel *channel, const char *text, size_t bytes);
+
 bool aj_channel_writing(const struct aj_channel *channel);
 void aj_channel_write(struct aj_channel *channel);
 /* Read what is there, once. Closes the fd at its end. */

@@ -1,11 +1,8 @@
-/* One request, one jail: launch, feed, watch, judge. */
+/* One request in a jail of its own: the whole of `exec` and `run`. */
 #pragma once
-#include "plan/plan.h"
-#include "run/result.h"
+#include "run/live.h"
 
-/* Called with every piece of output as it arrives, for callers that show it at once. fd is 1 or 2. */
-typedef void aj_output_fn(int fd, const char *data, size_t bytes, void *arg);
-
-/* Always fills `ret` (a failed set-up is a result too); free it with aj_result_free(). `output` may be NULL. */
+/* Everything about the run goes into `ret` (free it with aj_result_free()). Output that arrives is passed on as it comes when
+ * `output` is given. Signals SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 go to a command; they end a snippet. */
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
                  aj_output_fn *output, void *output_arg, struct aj_result *ret);

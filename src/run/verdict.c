@@ -100,7 +100,7 @@ static void from_memory(const struct aj_facts *f, const struct aj_plan *plan, st
 static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	from_memory(f, plan, r);
-	if (f->lingered)
+	if (f->lingered || f->alive)
 		return;
 	if (!f->exited)
 		set(r, AJ_STATUS_SIGNAL, NULL,
@@ -114,6 +114,15 @@ static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, st
 		set(r, AJ_STATUS_LIMIT, "file_size", "ended by SIGXFSZ, the kernel's signal at the limit of %lu bytes for a file",
 		    f->file_limit_bytes);
 	set(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
+}
+
+/* It was told to, and the jail goes on; one that finished all the same is fine. */
+static void from_being_told(const struct aj_facts *f, struct aj_result *r)
+{
+	if (f->told == AJ_TOLD_BY_CLOCK)
+		set(r, AJ_STATUS_TIMEOUT, "wall_clock", "the snippet was told to stop after %lu ms, and did; its jail goes on", f->soft_ms);
+	if (f->told == AJ_TOLD_BY_CALLER)
+		set(r, AJ_STATUS_SIGNAL, NULL, "the snippet was interrupted by the caller; its jail goes on");
 }
 
 /* The run failed: of a limit, if one that others attest was hit. One that coped with it is fine. */
@@ -140,6 +149,7 @@ static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, str
 	} else if (strcmp(status, "rejected") == 0) {
 		set(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
 	} else {
+		from_being_told(f, r);
 		if (rlimit_oom(plan, r))
 			set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)",
 			    plan->memory_bytes, r->peak_memory_bytes);
@@ -157,6 +167,8 @@ static void list_limits(const struct aj_facts *f, struct aj_result *r)
 		hit(r, "pids");
 	if (f->full)
 		hit(r, "disk");
+	if (f->told == AJ_TOLD_BY_CLOCK)
+		hit(r, "wall_clock");
 }
 
 void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)

@@ -9,6 +9,7 @@
  *   limit                   killed by SIGXFSZ under a limit of file size
  *   signal                  killed otherwise
  *   rejected                a claim; it can only come before the code was started
+ *   timeout signal          a jail that lasts: the snippet failed after it was told to stop
  *   oom                     without a memory cgroup: MemoryError is claimed, and the peak was near the limit
  *   limit                   the run failed, and the kernel had refused it processes, or its scratch space is full
  *   ok error                exit code or claim
@@ -28,8 +29,14 @@ enum aj_cause {
 	AJ_CAUSE_PROTOCOL,
 };
 
+/* A snippet of a jail that lasts was told to stop, and the jail was not ended. */
+enum aj_told { AJ_NOT_TOLD, AJ_TOLD_BY_CLOCK, AJ_TOLD_BY_CALLER };
+
 struct aj_facts {
 	enum aj_cause cause; /* why the supervisor killed the jail, if it did */
+	bool alive;          /* it has answered, and goes on */
+	enum aj_told told;
+	uint64_t soft_ms;
 	int interrupt_signal;
 	char protocol_why[160]; /* what was wrong with the message */
 	bool lingered;          /* it had answered, did not leave, and was killed for that */

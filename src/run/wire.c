@@ -12,15 +12,17 @@
 
 static void append(struct aj_buffer *b, const void *data, size_t bytes)
 {
-	char *grown = realloc(b->data, b->bytes + bytes + 1);
-	if (!grown)
-		abort();
-	memcpy(grown + b->bytes, data, bytes);
-	b->data = grown;
+	if (b->bytes + bytes >= b->room) {
+		b->room = 2 * b->room > b->bytes + bytes ? 2 * b->room : b->bytes + bytes + 1;
+		b->data = realloc(b->data, b->room);
+		if (!b->data)
+			abort();
+	}
+	memcpy(b->data + b->bytes, data, bytes);
 	b->bytes += bytes;
 }
 
-static void append_frame(struct aj_buffer *b, uint8_t kind, const void *body, size_t bytes)
+void aj_wire_frame(struct aj_buffer *b, uint8_t kind, const void *body, size_t bytes)
 {
 	unsigned char header[AJ_FRAME_HEADER];
 	aj_frame_header(header, (uint32_t)bytes, kind);
@@ -32,14 +34,14 @@ void aj_wire_arm(struct aj_buffer *b, const struct aj_plan *plan)
 {
 	static struct sock_filter room[AJ_FILTER_ROOM];
 	struct aj_filter filter = aj_filter_build(plan->profile, plan->network, plan->deny, room);
-	append_frame(b, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
+	aj_wire_frame(b, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
 	struct aj_buffer names = { 0 };
 	append(&names, "", 0);
 	for (size_t i = 0; i < plan->preload.count; i++) {
 		append(&names, plan->preload.items[i], strlen(plan->preload.items[i]));
 		append(&names, "\n", 1);
 	}
-	append_frame(b, AJ_FRAME_PRELOAD, names.data, names.bytes);
+	aj_wire_frame(b, AJ_FRAME_PRELOAD, names.data, names.bytes);
 	free(names.data);
 }
 
@@ -49,12 +51,12 @@ void aj_wire_zygote(struct aj_buffer *b, const struct aj_plan *plan)
 	char *packed = aj_plan_pack(plan, &bytes);
 	if (!packed)
 		abort();
-	append_frame(b, AJ_FRAME_PLAN, packed, bytes);
+	aj_wire_frame(b, AJ_FRAME_PLAN, packed, bytes);
 	free(packed);
 	aj_wire_arm(b, plan);
 }
 
-int aj_wire_request(struct aj_buffer *b, const struct aj_plan *plan, const struct aj_policy *policy,
+int aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                     const struct aj_request *request, struct aj_error *err)
 {
 	json_error_t why;
@@ -82,7 +84,13 @@ int aj_wire_request(struct aj_buffer *b, const struct aj_plan *plan, const struc
 	json_decref(doc);
 	if (!text)
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet or its variables are not valid UTF-8");
-	append_frame(b, AJ_FRAME_REQUEST, text, strlen(text));
+	unsigned char header[AJ_FRAME_HEADER];
+	size_t bytes = strlen(text), nonce_bytes = nonce ? AJ_NONCE_BYTES : 0;
+	aj_frame_header(header, (uint32_t)(bytes + nonce_bytes), nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
+	append(b, header, sizeof header);
+	if (nonce)
+		append(b, nonce, nonce_bytes);
+	append(b, text, bytes);
 	free(text);
 	return 0;
 }

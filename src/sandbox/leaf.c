@@ -108,6 +108,15 @@ static uint64_t sum_of(const char *text, const char *key)
 	return sum;
 }
 
+uint64_t aj_leaf_pids_refused(const char *path)
+{
+	char text[256];
+	uint64_t refused = 0;
+	if (path[0] && get(path, "pids.events", text, sizeof text))
+		keyed(text, "max", &refused);
+	return refused;
+}
+
 void aj_leaf_read(const char *path, struct aj_leaf_usage *ret)
 {
 	char text[8192];
@@ -119,8 +128,7 @@ void aj_leaf_read(const char *path, struct aj_leaf_usage *ret)
 	get(path, "memory.events", text, sizeof text);
 	keyed(text, "oom", &ret->oom);
 	keyed(text, "oom_kill", &ret->oom_kills);
-	get(path, "pids.events", text, sizeof text);
-	keyed(text, "max", &ret->pids_refused);
+	ret->pids_refused = aj_leaf_pids_refused(path);
 	get(path, "cpu.stat", text, sizeof text);
 	ret->knows_cpu = keyed(text, "usage_usec", &ret->cpu_us);
 	ret->knows_throttling = keyed(text, "throttled_usec", &ret->throttled_us) && keyed(text, "nr_throttled", &ret->throttled);
@@ -128,4 +136,21 @@ void aj_leaf_read(const char *path, struct aj_leaf_usage *ret)
 		ret->io_read_bytes = sum_of(text, "rbytes=");
 		ret->io_written_bytes = sum_of(text, "wbytes=");
 	}
+}
+
+void aj_leaf_since(struct aj_leaf_usage *usage, const struct aj_leaf_usage *before)
+{
+	const struct {
+		uint64_t *now, before;
+	} counts[] = { { &usage->oom, before->oom },
+		       { &usage->oom_kills, before->oom_kills },
+		       { &usage->pids_refused, before->pids_refused },
+		       { &usage->cpu_us, before->cpu_us },
+		       { &usage->throttled_us, before->throttled_us },
+		       { &usage->throttled, before->throttled },
+		       { &usage->io_read_bytes, before->io_read_bytes },
+		       { &usage->io_written_bytes, before->io_written_bytes } };
+	/* Where the kernel's file could not be read this time, 0 is less than before. */
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		*counts[i].now -= *counts[i].now < counts[i].before ? *counts[i].now : counts[i].before;
 }

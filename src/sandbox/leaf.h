@@ -29,5 +29,11 @@ void aj_leaf_unthrottle(const char *path);
 /* What was used so far. */
 void aj_leaf_read(const char *path, struct aj_leaf_usage *ret);
 
+/* Of that alone, pids_refused. */
+uint64_t aj_leaf_pids_refused(const char *path);
+
+/* From counts since the leaf was made to counts since `before`; the peak stays what it is. */
+void aj_leaf_since(struct aj_leaf_usage *usage, const struct aj_leaf_usage *before);
+
 /* Remove the leaf; all its processes are gone. */
 void aj_leaf_remove(const char *path);

@@ -80,7 +80,7 @@ static int compose(const char *code, const char *inputs, struct aj_error *err)
 	};
 	aj_policy_preset(&policy, &arena, "snippet");
 	*AJ_PUSH(&arena, &plan.late_env) = "A=1";
-	return aj_wire_request(&buffer, &plan, &policy, &request, err);
+	return aj_wire_request(&buffer, NULL, &plan, &policy, &request, err);
 }
 
 Test(wire, request)
@@ -101,6 +101,24 @@ Test(wire, request)
 	cr_assert_not_null(imports);
 	cr_expect(strstr(imports, "collections.abc ") && strstr(imports, " math "), "%s", imports);
 	cr_expect_str_eq(json_string_value(json_array_get(json_object_get(doc, "env"), 0)), "A=1");
+	json_decref(doc);
+}
+
+/* More snippets may follow: the nonce first, and nothing else is different. */
+Test(wire, nonce)
+{
+	struct aj_policy policy;
+	struct aj_plan plan = { .snippet = true };
+	struct aj_request request = { .snippet = true, .id = "x", .code = "1", .code_bytes = 1, .filename = "f.py" };
+	struct aj_error err = { 0 };
+	aj_policy_preset(&policy, &arena, "snippet");
+	cr_assert_eq(aj_wire_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);
+	next_frame(AJ_FRAME_SNIPPET);
+	cr_assert_gt(reader.body_bytes, AJ_NONCE_BYTES);
+	cr_expect_eq(memcmp(reader.body, "12345678", AJ_NONCE_BYTES), 0);
+	json_t *doc = json_loadb(reader.body + AJ_NONCE_BYTES, reader.body_bytes - AJ_NONCE_BYTES, 0, NULL);
+	cr_assert_not_null(doc);
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "code")), "1");
 	json_decref(doc);
 }
 

@@ -1,0 +1,356 @@
+/* What happens to a jail, one event at a time: output, messages, end, deadlines, signals.
+ * It never waits, neither for an end of file nor for the guest's good will: when init is gone, the jail is. */
+#include "run/live.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "run/meter.h"
+#include "run/violations.h"
+#include "sandbox/handshake.h"
+#include "sandbox/leaf.h"
+
+/* A runner that has sent its last result has this long to leave by itself. */
+enum { LEAVE_US = 200000 };
+/* Init has this long to kill and count the jail's processes before it is killed itself. */
+enum { STOP_US = 100000 };
+/* A snippet that was told to stop has this long to do so; a quarter of its time where that is less. */
+enum { SOFT_US = 1000000 };
+/* A pipe holds at most 1 MiB, which is this many reads. */
+enum { DRAIN_READS = 16 };
+
+/* Init ends everything; what then is still there is killed. Once: nothing that the jail does gives it more time. */
+static void stop(struct aj_live *l)
+{
+	if (l->stopping || l->gone)
+		return;
+	l->stopping = true;
+	l->soft_us = INT64_MAX;
+	l->deadline_us = aj_now_us() + STOP_US;
+	aj_jail_stop(&l->jail);
+}
+
+static void end(struct aj_live *l, enum aj_cause cause)
+{
+	if (l->facts.cause == AJ_CAUSE_NONE && !l->facts.exited) {
+		l->facts.cause = cause;
+		stop(l);
+	}
+}
+
+void aj_live_fail(struct aj_live *l, const char *cause)
+{
+	aj_fail(&l->result.setup, AJ_EXIT_SETUP, "watch", 0, "%s", cause);
+	aj_jail_kill(&l->jail);
+}
+
+/* The plan's own word for it, NULL for "". */
+static const char *scratch_mount(const struct aj_plan *plan, const char *target)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (plan->mounts.items[i].kind == AJ_MOUNT_TMPFS && strcmp(plan->mounts.items[i].target, target) == 0)
+			return plan->mounts.items[i].target;
+	return NULL;
+}
+
+static void on_report(struct aj_live *l)
+{
+	struct aj_msg msg;
+	int fd, r = aj_msg_recv_fd(l->jail.report_fd, &msg, MSG_DONTWAIT, &fd);
+	if (fd >= 0)
+		aj_violations_listen(&l->result.violations, &l->listener_fd, fd, r > 0 && msg.kind == AJ_MSG_LISTENER && !l->plan->snippet);
+	/* Init died with a message of ours unread: that error comes once, before what it had sent. */
+	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
+		return;
+	if (r <= 0) {
+		aj_close(&l->jail.report_fd);
+		return;
+	}
+	switch (msg.kind) {
+	case AJ_MSG_FAILED:
+		aj_fail(&l->result.setup, msg.exit_code, msg.step, msg.errnum, "%s", msg.cause);
+		if (msg.fix[0])
+			aj_advise(&l->result.setup, "%s", msg.fix);
+		return;
+	case AJ_MSG_NOTE:
+		snprintf(l->result.note, sizeof l->result.note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
+		return;
+	case AJ_MSG_LISTENER:
+		return;
+	case AJ_MSG_EXITED:
+		l->facts.exited = true;
+		l->facts.wait_status = msg.wait_status;
+		l->facts.full = scratch_mount(l->plan, msg.step);
+		return;
+	default:
+		aj_live_fail(l, "init sent a message that only we may send");
+	}
+}
+
+/* Read what is there, once; false when nothing is. Closes the fd at its end. */
+static bool on_output(struct aj_live *l, int *fd, int number)
+{
+	static char chunk[65536];
+	struct aj_capture *capture = number == 1 ? &l->result.out : &l->result.err;
+	if (*fd < 0)
+		return false;
+	ssize_t n = read(*fd, chunk, sizeof chunk);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return errno == EINTR;
+	if (n < 0) /* output without some of it is not what the jail wrote */
+		aj_live_fail(l, "the jail's output cannot be read; what ran until then is done");
+	if (n <= 0) {
+		aj_close(fd);
+		return false;
+	}
+	aj_capture_add(capture, chunk, (size_t)n);
+	if (l->output)
+		l->output(number, chunk, (size_t)n, l->output_arg);
+	if (l->plan->output_bytes && l->result.out.total_bytes + l->result.err.total_bytes > l->plan->output_bytes)
+		end(l, AJ_CAUSE_OUTPUT);
+	return true;
+}
+
+/* What somebody outside, who was handed our pipe, may still write is not waited for, and not counted beyond what a pipe holds. */
+static void drain_output(struct aj_live *l)
+{
+	for (int i = 0; i < DRAIN_READS && on_output(l, &l->jail.stdout_fd, 1); i++)
+		;
+	for (int i = 0; i < DRAIN_READS && on_output(l, &l->jail.stderr_fd, 2); i++)
+		;
+}
+
+/* A lasting jail has answered: what there is to say of this run is said now, while the jail is there. */
+static void finish(struct aj_live *l)
+{
+	struct aj_leaf_usage now;
+	drain_output(l);
+	l->running = false;
+	l->soft_us = l->deadline_us = INT64_MAX;
+	l->facts.alive = true;
+	aj_leaf_read(l->jail.cgroup, &now);
+	l->facts.leaf = now;
+	aj_leaf_since(&l->facts.leaf, &l->leaf_before);
+	aj_meter_read(l->channel.runner, l->cpu_before_us, &l->facts.usage);
+	if (strcmp(aj_claim_status(l->result.claim), "error") == 0)
+		l->facts.full = aj_meter_full(l->channel.runner, l->plan);
+	l->result.wall_us = (uint64_t)(aj_now_us() - l->started_us);
+	aj_verdict(&l->facts, l->plan, &l->result);
+}
+
+static unsigned on_control(struct aj_live *l)
+{
+	unsigned found = aj_channel_read(&l->channel), tell = 0;
+	/* What the runner itself was refused, such as a process to hand its listener over, is no deed of the code's. */
+	if (found & AJ_CHANNEL_ARMED) {
+		l->leaf_before.pids_refused = aj_leaf_pids_refused(l->jail.cgroup);
+		tell |= l->lasting ? AJ_LIVE_ARMED : 0;
+	}
+	if (found & AJ_CHANNEL_FAILED)
+		aj_jail_kill(&l->jail);
+	int64_t leave_us = aj_now_us() + LEAVE_US;
+	if ((found & AJ_CHANNEL_ANSWERED) && !l->lasting && leave_us < l->deadline_us)
+		l->deadline_us = leave_us;
+	if (found & AJ_CHANNEL_BROKEN) {
+		/* Also when it is read only after the guest has gone: the verdict must not depend on who was quicker. */
+		if (l->facts.cause == AJ_CAUSE_NONE)
+			l->facts.cause = AJ_CAUSE_PROTOCOL;
+		stop(l);
+	} else if ((found & AJ_CHANNEL_ANSWERED) && l->lasting && !l->stopping) {
+		finish(l);
+		tell |= AJ_LIVE_ANSWERED;
+	}
+	return tell;
+}
+
+void aj_live_open(struct aj_live *l, int filters)
+{
+	l->listener_fd = -1;
+	l->soft_us = l->deadline_us = INT64_MAX;
+	l->facts.cpu_limit_ms = l->policy->cpu_ms;
+	l->facts.pids_limit = l->policy->pids;
+	l->facts.file_limit_bytes = l->policy->file_bytes;
+	l->result.out.cap_bytes = l->result.err.cap_bytes = l->plan->capture_bytes;
+	if (aj_channel_open(&l->channel, &l->jail.control_fd, &l->listener_fd, filters, l->plan->result_bytes, &l->result) & AJ_CHANNEL_FAILED)
+		aj_jail_kill(&l->jail);
+}
+
+/* What was found out before the first run stays; what belonged to the last one goes. */
+static void next_result(struct aj_live *l)
+{
+	struct aj_result *r = &l->result;
+	bool seen = r->violations.seen;
+	char note[sizeof r->note];
+	memcpy(note, r->note, sizeof note);
+	aj_result_free(r);
+	*r = (struct aj_result){ .out.cap_bytes = l->plan->capture_bytes, .err.cap_bytes = l->plan->capture_bytes, .violations.seen = seen };
+	memcpy(r->note, note, sizeof note);
+	l->facts = (struct aj_facts){ .cpu_limit_ms = l->facts.cpu_limit_ms,
+		                      .pids_limit = l->facts.pids_limit,
+		                      .file_limit_bytes = l->facts.file_limit_bytes };
+	aj_leaf_read(l->jail.cgroup, &l->leaf_before);
+	l->cpu_before_us = aj_meter_cpu_us(l->channel.runner);
+}
+
+int aj_live_run(struct aj_live *l, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err)
+{
+	if (request->snippet && aj_channel_request(&l->channel, l->lasting, l->plan, l->policy, request, err) < 0)
+		return -1;
+	if (l->lasting)
+		next_result(l);
+	if (request->snippet && request->code)
+		aj_sha256(request->code, request->code_bytes, l->result.code_sha256);
+	l->running = true;
+	l->started_us = started_us;
+	int64_t wall_us = l->plan->wall_ms ? (int64_t)l->plan->wall_ms * 1000 : INT64_MAX;
+	if (l->lasting) {
+		int64_t asked_us = timeout_ms && (int64_t)timeout_ms <= INT64_MAX / 2000 ? (int64_t)timeout_ms * 1000 : INT64_MAX / 2;
+		int64_t grace_us = wall_us / 4 < SOFT_US ? wall_us / 4 : SOFT_US;
+		int64_t soft_us = asked_us < wall_us - grace_us ? asked_us : wall_us - grace_us;
+		wall_us = soft_us < wall_us - SOFT_US ? soft_us + SOFT_US : wall_us;
+		l->soft_ms = (uint64_t)soft_us / 1000;
+		l->soft_us = soft_us >= INT64_MAX / 4 ? INT64_MAX : started_us + soft_us;
+	}
+	l->deadline_us = wall_us >= INT64_MAX / 4 ? INT64_MAX : started_us + wall_us;
+	return 0;
+}
+
+static void send_signal(const struct aj_live *l, int signal)
+{
+	syscall(SYS_pidfd_send_signal, l->jail.init_pidfd, signal, NULL, 0);
+}
+
+void aj_live_interrupt(struct aj_live *l)
+{
+	if (!l->running || l->stopping || l->facts.told)
+		return;
+	l->facts.told = AJ_TOLD_BY_CALLER;
+	send_signal(l, SIGINT);
+}
+
+void aj_live_signal(struct aj_live *l, int signal)
+{
+	if (l->plan->snippet) {
+		l->facts.interrupt_signal = signal;
+		end(l, AJ_CAUSE_INTERRUPT);
+	} else {
+		send_signal(l, signal);
+	}
+}
+
+void aj_live_end(struct aj_live *l)
+{
+	stop(l);
+}
+
+int64_t aj_live_deadline_us(const struct aj_live *l)
+{
+	return l->soft_us < l->deadline_us ? l->soft_us : l->deadline_us;
+}
+
+void aj_live_due(struct aj_live *l)
+{
+	int64_t now_us = aj_now_us();
+	if (now_us >= l->soft_us) {
+		l->soft_us = INT64_MAX;
+		if (!l->facts.told) {
+			l->facts.told = AJ_TOLD_BY_CLOCK;
+			l->facts.soft_ms = l->soft_ms;
+			send_signal(l, SIGUSR1);
+		}
+	}
+	if (now_us < l->deadline_us)
+		return;
+	l->deadline_us = INT64_MAX;
+	if (l->stopping || l->facts.exited) {
+		aj_jail_kill(&l->jail);
+	} else if (l->channel.answered && !l->lasting) {
+		/* With an answer in hand the run is over anyway; what is left in there does not change it. */
+		l->facts.lingered = true;
+		stop(l);
+	} else {
+		end(l, AJ_CAUSE_TIMEOUT);
+	}
+}
+
+/* Init is gone, and all that it was for. What is in the channels now was written before. */
+static void bury(struct aj_live *l)
+{
+	struct aj_jail *jail = &l->jail;
+	while (jail->report_fd >= 0) {
+		struct pollfd p = { .fd = jail->report_fd, .events = POLLIN };
+		if (poll(&p, 1, 0) <= 0)
+			break;
+		on_report(l);
+	}
+	bool lasting = l->lasting; /* what comes now is no answer of a jail that goes on */
+	l->lasting = false;
+	while (jail->control_fd >= 0 && l->facts.cause == AJ_CAUSE_NONE) {
+		struct pollfd p = { .fd = jail->control_fd, .events = POLLIN };
+		if (poll(&p, 1, 0) <= 0)
+			break;
+		on_control(l);
+	}
+	l->lasting = lasting;
+	drain_output(l);
+	aj_close(&l->listener_fd);
+	memcpy(l->facts.protocol_why, l->channel.why, sizeof l->facts.protocol_why);
+	aj_leaf_read(jail->cgroup, &l->facts.leaf);
+	aj_leaf_since(&l->facts.leaf, &l->leaf_before);
+	if (jail->init_pidfd >= 0 && l->plan->snippet && l->facts.cause == AJ_CAUSE_NONE && !l->result.setup.exit_code)
+		aj_channel_ended(&l->channel);
+	aj_jail_end(jail, &l->facts.usage);
+	l->result.wall_us = (uint64_t)(aj_now_us() - l->started_us);
+	aj_channel_free(&l->channel);
+	l->soft_us = l->deadline_us = INT64_MAX;
+	l->gone = true;
+	aj_verdict(&l->facts, l->plan, &l->result);
+}
+
+void aj_live_poll(const struct aj_live *l, struct pollfd fds[AJ_LIVE_FDS])
+{
+	const struct aj_jail *jail = &l->jail;
+	fds[AJ_LIVE_REPORT] = (struct pollfd){ .fd = jail->report_fd, .events = POLLIN };
+	fds[AJ_LIVE_CONTROL] = (struct pollfd){ .fd = jail->control_fd,
+		                                .events = (short)(POLLIN | (aj_channel_writing(&l->channel) ? POLLOUT : 0)) };
+	fds[AJ_LIVE_OUT] = (struct pollfd){ .fd = jail->stdout_fd, .events = POLLIN };
+	fds[AJ_LIVE_ERR] = (struct pollfd){ .fd = jail->stderr_fd, .events = POLLIN };
+	fds[AJ_LIVE_LISTENER] = (struct pollfd){ .fd = l->listener_fd, .events = POLLIN };
+	fds[AJ_LIVE_INIT] = (struct pollfd){ .fd = jail->init_pidfd, .events = POLLIN };
+}
+
+unsigned aj_live_step(struct aj_live *l, const struct pollfd fds[AJ_LIVE_FDS])
+{
+	struct aj_jail *jail = &l->jail;
+	unsigned tell = 0;
+	if (l->gone)
+		return 0;
+	if (fds[AJ_LIVE_REPORT].revents && jail->report_fd >= 0)
+		on_report(l);
+	if (fds[AJ_LIVE_CONTROL].revents & POLLOUT)
+		aj_channel_write(&l->channel);
+	if (fds[AJ_LIVE_CONTROL].revents & ~POLLOUT && jail->control_fd >= 0)
+		tell |= on_control(l);
+	if (fds[AJ_LIVE_OUT].revents)
+		on_output(l, &jail->stdout_fd, 1);
+	if (fds[AJ_LIVE_ERR].revents)
+		on_output(l, &jail->stderr_fd, 2);
+	if (fds[AJ_LIVE_LISTENER].revents && l->listener_fd >= 0)
+		aj_violations_answer(&l->result.violations, l->plan, &l->listener_fd);
+	if (fds[AJ_LIVE_INIT].revents) {
+		bury(l);
+		tell |= AJ_LIVE_GONE;
+	}
+	return tell;
+}
+
+void aj_live_free(struct aj_live *l)
+{
+	aj_result_free(&l->result);
+}

@@ -1,0 +1,73 @@
+/* One jail, watched: everything that can happen to it, as steps of whatever loop its owner has. A jail that lasts takes one
+ * snippet after the other; any other has one, and its run is over when the jail is gone. */
+#pragma once
+#include <poll.h>
+
+#include "run/channel.h"
+#include "run/verdict.h"
+#include "sandbox/launch.h"
+
+/* What is waited for, in the order in which it is seen to. */
+enum aj_live_fd { AJ_LIVE_REPORT, AJ_LIVE_CONTROL, AJ_LIVE_OUT, AJ_LIVE_ERR, AJ_LIVE_LISTENER, AJ_LIVE_INIT, AJ_LIVE_FDS };
+
+/* What a step found out, as bits. */
+enum {
+	AJ_LIVE_ARMED = 1,    /* a lasting jail may be given its first snippet */
+	AJ_LIVE_ANSWERED = 2, /* live->result is whole: status, claims, output. A lasting jail takes the next one */
+	AJ_LIVE_GONE = 4,     /* the jail is gone and its fds are closed. When a run was under way, live->result is whole */
+};
+
+typedef void aj_output_fn(int fd /* 1 or 2 */, const char *data, size_t bytes, void *arg);
+
+struct aj_live {
+	/* The owner's, before aj_live_open(). */
+	const struct aj_plan *plan;
+	const struct aj_policy *policy;
+	bool lasting;
+	aj_output_fn *output; /* as it comes; may be NULL */
+	void *output_arg;
+
+	struct aj_jail jail;
+	struct aj_channel channel;
+	struct aj_result result; /* of the run under way, or of the last one */
+	struct aj_facts facts;
+	int listener_fd;    /* reports what the filter refuses; -1: nobody listens */
+	bool running, gone; /* a run is under way; the jail is gone */
+	bool stopping;      /* it is being ended */
+	int64_t started_us; /* the run */
+	int64_t soft_us;    /* when the snippet is told to stop; INT64_MAX: never, or it was */
+	uint64_t soft_ms;
+	int64_t deadline_us; /* when everything is killed; INT64_MAX: never */
+	/* What the jail had used, and been refused, before this run. */
+	struct aj_leaf_usage leaf_before;
+	uint64_t cpu_before_us;
+};
+
+/* Start watching a jail that was launched (`live->jail` is set). It must not move in memory any more. `filters`: see
+ * aj_channel_open(). */
+void aj_live_open(struct aj_live *live, int filters);
+
+/* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: none but the policy's) is when the
+ * snippet of a lasting jail is told to stop; it has a moment for that before the jail is killed. -1 with err: then nothing was
+ * begun. Frees what the last run left in live->result. */
+int aj_live_run(struct aj_live *live, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
+
+/* Have the snippet stop, as at a keyboard; the jail goes on. Without effect when none runs. */
+void aj_live_interrupt(struct aj_live *live);
+/* A signal to a command, or one that ends a snippet and its jail. */
+void aj_live_signal(struct aj_live *live, int signal);
+/* End the jail for the owner's own reason; it is gone some time later. */
+void aj_live_end(struct aj_live *live);
+
+/* Descriptors and events to wait for; fd -1: none. */
+void aj_live_poll(const struct aj_live *live, struct pollfd fds[AJ_LIVE_FDS]);
+/* See to what is ready (`revents`), in a fixed order. */
+unsigned aj_live_step(struct aj_live *live, const struct pollfd fds[AJ_LIVE_FDS]);
+/* When aj_live_due() wants to be called: INT64_MAX never. */
+int64_t aj_live_deadline_us(const struct aj_live *live);
+void aj_live_due(struct aj_live *live);
+/* The jail cannot be waited for any more. */
+void aj_live_fail(struct aj_live *live, const char *cause);
+
+/* What the result holds. The jail must be gone. */
+void aj_live_free(struct aj_live *live);
