@@ -30,6 +30,7 @@ REQUEST = {
     "inputs": (dict, {}),
     "env": (list, ()),            # NAME=value; late, so that no loader saw them
     "limits": (dict, {}),
+    "tools": (list, ()),          # functions that the host runs, see tools.py
     "id": (object, None),
 }
 # Keys of "limits": default.
@@ -38,6 +39,8 @@ LIMITS = {
     "repr_bytes": 8 << 10,      # for a person or a model to read
     "value_bytes": 1 << 20,     # for a program to read
     "ast_depth": 400,           # the compiler recurses once per level; it stops at some 1000 by itself
+    "tool_bytes": 1 << 20,      # the arguments of one call of a tool
+    "soft_ms": 0,               # what the message of a soft deadline names; the supervisor keeps the time
 }
 CONTROL_FD = 3
 SETS = ("minimal", "standard", "full")
@@ -62,6 +65,9 @@ class Session:
         self.guards = None
         self.policy = None          # (layer, builtins, imports): a session has one
         self.sources = {}           # file name -> source text, for error reports
+        self.names = {}             # file name of the request -> how often it came
+        self.tools = None           # channel.Channel, when there are tools
+        self.recorded = None        # names that a recorder of imports saw, see warm.py
 
     # --- one snippet ---
 
@@ -96,13 +102,13 @@ class Session:
             raw["imports"] = raw["imports"].split()
         for key, (kind, default) in REQUEST.items():
             value = raw.pop(key, default)
-            if key == "code" and value is None:
-                raise ValueError("the request has no code")
             if value is not default and kind is not object and type(value) is not kind:
                 raise ValueError("request key %s: %s expected" % (key, kind.__name__))
             req[key] = value
         if raw:
             raise ValueError("unknown request key " + ", ".join(sorted(raw)))
+        if req["code"] is None and not req["inputs"] and not req["tools"]:
+            raise ValueError("the request has no code")
         if req["builtins"] not in SETS:
             raise ValueError("builtins must be one of " + ", ".join(SETS))
         if not all([type(p) is str for p in req["imports"]]):
@@ -134,6 +140,8 @@ class Session:
             else:
                 import builtins
                 self.builtins = builtins
+                if RECORDER is not None:
+                    self.recorded = RECORDER(self.module.__dict__)
         elif policy != self.policy:
             raise RequestError("the policy of a session cannot change")
         space = self.module.__dict__
@@ -143,16 +151,21 @@ class Session:
 
     def snippet(self, req, claim, started):
         self.limits = limits = req["limits"]
-        self.filename = filename = self.name_file(req["filename"], req["code"])
+        source = req["code"]
+        self.filename = self.name_file(req["filename"], source or "")
         space = self.open(req)
         self.answers = answers = []
         guards = self.guards
         before = set(sys.modules) if guards is None else None
         if guards is not None:
             del guards.imported[:]
-        code = self.compile(req, claim)
-        if code is None:
-            return
+        elif self.recorded is not None:
+            self.recorded.clear()
+        code = None
+        if source is not None:
+            code = self.compile(req, claim)
+            if code is None:
+                return
         for entry in req["env"]:
             name, _, value = entry.partition("=")
             posix.putenv(name, value)
@@ -163,6 +176,9 @@ class Session:
             from agentjail.tags import decode
             for name, value in req["inputs"].items():
                 space[name] = decode(value)
+        if req["tools"]:
+            from agentjail.tools import define
+            define(self, space, req["tools"])
 
         def final_answer(answer=None):
             """Record the answer and end the snippet. The first answer stands."""
@@ -173,9 +189,15 @@ class Session:
         space.pop("__agentjail_value__", None)
         if started:
             posix.write(CONTROL_FD, started)
+        if code is None:
+            claim["repr"], claim["type"] = "None", "NoneType"
+            return
+        tools = self.tools
+        if tools is not None:
+            tools.begin(limits["tool_bytes"])
         try:
             if code.co_flags & CO_COROUTINE:
-                drive(eval(code, space), "asyncio" in code.co_names)
+                drive(eval(code, space), "asyncio" in code.co_names or "asyncio" in sys.modules)
             else:
                 exec(code, space)
             value = space.pop("__agentjail_value__", None)
@@ -192,13 +214,22 @@ class Session:
         except BaseException as e:
             self.failed(e, claim)
         finally:
-            if answers:
-                self.answer(answers[0], claim)
+            if tools is not None:
+                tools.end()
             if guards is None:
-                # Without guards nobody knows who imported what: the public top-level modules that are new.
-                claim["imports"] = sorted([m for m in set(sys.modules) - before if m[:1] != "_" and "." not in m])[:1000]
+                claim["imports"] = self.new_modules(before)
             else:
                 claim["imports"] = guards.imported[:1000]
+            if answers:
+                self.answer(answers[0], claim)
+
+    def new_modules(self, before):
+        """Without guards nobody knows who imported what: the public top-level modules that are new, and what a
+        recorder saw where all were loaded before."""
+        new = set(sys.modules) - before
+        if self.recorded is not None:
+            new = new | self.recorded
+        return sorted([m for m in new if m[:1] != "_" and "." not in m])[:1000]
 
     def answer(self, value, claim):
         """The answer counts even if the code went on, or failed, after an `except:` that swallowed the end."""
@@ -215,10 +246,8 @@ class Session:
 
     def name_file(self, name, code):
         """A name of its own for each source of a session: tracebacks show the right lines."""
-        unique, n = name, 1
-        while unique in self.sources:
-            n += 1
-            unique = "%s#%d" % (name, n)
+        n = self.names[name] = self.names.get(name, 0) + 1
+        unique = name if n == 1 else "%s#%d" % (name, n)
         self.sources[unique] = code
         if len(self.sources) > 64:
             del self.sources[next(iter(self.sources))]
@@ -259,6 +288,8 @@ class Session:
         return code
 
     def failed(self, e, claim):
+        if isinstance(e, KeyboardInterrupt) and "agentjail.session" in sys.modules:
+            sys.modules["agentjail.session"].tidy()
         try:
             from agentjail.report import describe
             claim["status"] = "error"
@@ -317,6 +348,7 @@ def flush():
 
 
 SESSION = None
+RECORDER = None     # warm.py: where every module is loaded already, new ones do not tell what was imported
 
 
 def run(request, started=b""):

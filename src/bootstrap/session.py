@@ -1,0 +1,71 @@
+"""Signals of a jail that lives on: an interrupt and the soft deadline become exceptions in the agent's code.
+It refuses to raise them anywhere else: a request that is read or a claim that is composed is never disturbed.
+
+There is no flag that says "the code runs now", and so no instant at which it is wrong: the handler looks at the stack.
+Only if a frame of the agent is on it does it raise, and what it raises ends below the layer's own `try`. Where the
+agent called a function of the layer that must not stop half way, the signal is sent again until that one has returned.
+"""
+
+import sys
+from _signal import SIGINT, SIGUSR1, raise_signal, signal
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
+from agentjail import main
+
+# Module and function of the layer that run to their end. All of them are short.
+WHOLE = frozenset((
+    ("agentjail.channel", "start"), ("agentjail.channel", "lead"), ("agentjail.channel", "take"),
+    ("agentjail.channel", "leave"), ("agentjail.views", "view"), ("agentjail.pruned", "harden"),
+))
+
+
+class TimeoutError(KeyboardInterrupt):
+    """The soft deadline. No Exception, so that `except Exception` does not swallow it; a KeyboardInterrupt, since
+    asyncio lets nothing else out of a task that nobody waits for."""
+
+
+TimeoutError.__module__ = "builtins"
+TimeoutError.__qualname__ = "TimeoutError"
+
+
+def on_signal(number, frame):
+    session = main.SESSION
+    if session is None or session.module is None:
+        return
+    space, agent = session.module.__dict__, False
+    while frame is not None:
+        names, code = frame.f_globals, frame.f_code
+        if names is space or code is DRIVE:
+            agent = True
+        elif (dict.get(names, "__name__"), code.co_name) in WHOLE:
+            raise_signal(number)
+            return
+        frame = frame.f_back
+    if not agent:
+        return
+    if number == SIGINT:
+        raise KeyboardInterrupt("the snippet was interrupted; the session goes on")
+    ms = session.limits["soft_ms"]
+    raise TimeoutError("the snippet took %s; the session goes on" % ("longer than %d ms" % ms if ms else "too long"))
+
+
+# While an event loop waits, no frame of the agent is on the stack, but this one is.
+DRIVE = main.drive.__code__
+
+
+def arm():
+    """Set the handlers, and map what may not be mapped later. Before the filter, in a zygote or in a session."""
+    signal(SIGINT, on_signal)
+    signal(SIGUSR1, on_signal)
+    try:
+        import select  # noqa: F401 (for channel.py; in some Pythons an extension module)
+    except ImportError:
+        pass  # then tools cannot be defined, and define() says so
+
+
+def tidy():
+    """After an interrupt, which may have come while asyncio was putting its own things back."""
+    events = sys.modules.get("asyncio.events")
+    if events is not None:
+        events._set_running_loop(None)
+        sys.set_asyncgen_hooks(None, None)

@@ -1,0 +1,162 @@
+"""The zygote's part: everything loaded and every path walked before the fork, and what must differ made different after.
+It refuses to leave a trace of its trial runs: a jail cannot tell from inside that the layer ran before.
+
+What cannot be changed after a fork: the seed of hash(), and where things lie in memory. All jails of one zygote share
+them, and the zygote is never shared between tenants.
+"""
+
+import builtins
+import sys
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
+from agentjail import main
+
+# What the layer loads when it needs it, and what that needs. `loop` loads asyncio, and is for those who have it.
+PARTS = ("check guards names values report judge tags tools channel session formats views pruned dynamic "
+         "_json binascii _string").split()
+
+# The trial runs: keys of requests, each list in one session. They import what is loaded anyway.
+TRIALS = (
+    ({"code": "x = [1, 2]\nfor i in range(3):\n    x.append(i * 2)\n\n\ndef f(a, b=1):\n    \"\"\"Doc.\"\"\"\n    return a + b\n"
+              "\n\nprint('a', x, f'{f(1)}')\nf(x[0])", "inputs": {"v": [1, "a", {"b": None}]}},
+     {"code": "y = {'a': (1, 2.5), 'b': 'ü'}\ny"},
+     {"code": "def g(n):\n    return 1 / n\n\n\ng(0)"},
+     {"code": "class A:\n    def __init__(self, n):\n        self.n = n\n\n    def get(self):\n        return self.n\n\n\n"
+              "try:\n    A(1).get()['k']\nexcept TypeError as e:\n    print(e)\n'{} {}'.format(1, 2)"},
+     {"code": "final_answer({'a': [1, 2], 'b': 'text'})"},
+     {"code": "import os\nx.__dict__"},
+     {"code": "x = ("},
+     {"inputs": {"w": 5}}),
+    ({"code": "import sys\nfrom sys import version\nsys.maxsize", "imports": ["sys"]},),
+    ({"code": "1 + 1", "tools": [{"name": "t", "description": "d", "parameters": {
+        "type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}}]},),
+    ({"code": "x = 1\nx", "layer": False},),
+)
+ROUNDS = 12     # after some ten runs the interpreter has specialised what it runs
+FIRST = b'{"code":"x = [i for i in (1, 2)]\\nx","imports":["math"],"inputs":{"v":1}}'
+
+
+# --- in the zygote ---
+
+def prepare(names):
+    """names: the modules that jails may import, one a line. What cannot be imported says why to whoever imports it."""
+    for name in names.decode().split("\n"):
+        if name:
+            try:
+                __import__(name)
+            except Exception:
+                pass
+    for part in PARTS:
+        try:
+            __import__(part if part[:1] == "_" or part == "binascii" else "agentjail." + part)
+        except ImportError:
+            pass
+    if "asyncio" in sys.modules:
+        from agentjail.loop import install
+        install()
+    for _ in range(ROUNDS):
+        for trial in TRIALS:
+            rehearse([request(keys) for keys in trial])
+    rehearse([FIRST])
+    main.RECORDER = record_imports
+    forget()
+    import gc
+    gc.collect()
+    gc.freeze()  # the collector of a jail does not look at, and so does not copy, what was here before it
+
+
+def request(keys):
+    from agentjail.values import plain
+    return plain(dict({"imports": ["math", "json"]}, **keys)).encode()
+
+
+def rehearse(requests):
+    """Run them in a session that is thrown away, and put back whatever a session changes outside of itself."""
+    from agentjail import views
+    from _io import BytesIO, TextIOWrapper
+    modules, starter, streams = sys.modules, sys.modules.get("__main__"), (sys.stdout, sys.stderr)
+    ours, harden, recorder = (main.STDOUT, main.STDERR), views.harden, main.RECORDER
+    sink = TextIOWrapper(BytesIO(), "utf-8", write_through=True)
+    try:
+        sys.stdout = sys.stderr = main.STDOUT = main.STDERR = sink
+        main.RECORDER = None
+        views.harden = nothing  # it changes modules for good, and whether it may is the request's to say
+        session = main.Session()
+        return [session.run(r) for r in requests]
+    finally:
+        views.harden, main.RECORDER = harden, recorder
+        main.STDOUT, main.STDERR = ours
+        sys.stdout, sys.stderr = streams
+        if starter is None:
+            modules.pop("__main__", None)
+        else:
+            modules["__main__"] = starter
+
+
+def nothing(_):
+    pass
+
+
+def forget():
+    """What imports and trials left in modules that keep notes."""
+    for module in list(sys.modules.values()):
+        if isinstance(module, main.ModuleType):
+            module.__dict__.pop("__warningregistry__", None)
+    linecache = sys.modules.get("linecache")
+    if linecache is not None:
+        linecache.clearcache()
+    for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+        sys.__dict__.pop(name, None)
+
+
+def record_imports(space):
+    """With the layer off nobody sees an import, and here nothing is new in sys.modules: so each import statement of the
+    agent's own code is noted on its way to the real function."""
+    seen, real = set(), builtins.__import__
+
+    def __import__(name, globals=None, locals=None, fromlist=(), level=0):
+        module = real(name, globals, locals, fromlist, level)
+        if globals is space and not level:
+            seen.add(name.partition(".")[0])
+        return module
+    builtins.__import__ = __import__
+    return seen
+
+
+# --- in each jail ---
+
+def after_fork(entropy):
+    """In a fresh jail, before its filter. `entropy`: 64 random bytes that no other jail has."""
+    number = int.from_bytes(entropy, "little")
+    for name, seed in SEEDS.items():
+        module = sys.modules.get(name)
+        if module is not None:
+            try:
+                seed(module, number, entropy)
+            except Exception as e:
+                raise RuntimeError("%s cannot be seeded anew: %s" % (name, e)) from None
+    rehearse([FIRST])  # the pages that the first snippet writes become ours now, while nobody waits
+
+
+def seed_random(module, number, entropy):
+    module.seed(number)
+
+
+def seed_numpy(module, number, entropy):
+    module.seed([number >> 32 * i & 0xffffffff for i in range(16)])
+
+
+def seed_uuid(module, number, entropy):
+    module._node = module._last_timestamp = None
+
+
+def seed_tempfile(module, number, entropy):
+    module._name_sequence = None  # it knows a fork by the process id, which is the same in every jail
+
+
+def seed_ssl(module, number, entropy):
+    module.RAND_add(entropy, float(len(entropy)))
+
+
+# Modules with a random state of their own. secrets and os.urandom ask the kernel each time, as do numpy's generators.
+SEEDS = {"random": seed_random, "numpy.random": seed_numpy, "uuid": seed_uuid, "tempfile": seed_tempfile, "ssl": seed_ssl}
