@@ -12,6 +12,7 @@ layer policy    base
 layer plan      policy base
 layer sandbox   plan base
 layer run       sandbox plan policy base
+layer pool      run sandbox plan policy base
 layer cli       run plan policy base
 # The guest is linked into the jail's Python: it gets as little of us as can be.
 layer guest     base
@@ -46,7 +47,7 @@ owner netdb.h           sandbox/netns.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
 owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
-owner sys/epoll.h       base/loop.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c

@@ -152,7 +152,7 @@ static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char
 		*AJ_PUSH(arena, &plan->preload) = copy;
 }
 
-/* A zygote loads what any of its snippets may ask for. */
+/* Where more snippets may come: what any of them may ask for. */
 static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	for (size_t i = 0; i < policy->imports.count; i++) {
@@ -253,7 +253,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		return -1;
 	command_line(plan, arena, policy, request);
 	bool has_code = request->snippet && request->code;
-	if (plan->zygote)
+	if (request->lasting)
 		preload_all(plan, arena, policy);
 	else if (has_code && policy->layer)
 		preload_allowed(plan, arena, policy, request);

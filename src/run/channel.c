@@ -30,8 +30,6 @@ unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, int filte
 	*c = (struct aj_channel){ .fd = fd, .listener = listener, .result = result, .inbox.cap_bytes = result_bytes + AJ_NONCE_BYTES };
 	if (*fd < 0)
 		return 0;
-	int on = 1;
-	setsockopt(*fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 	if (filters < 0)
 		return fail_setup(c, "attest", "the kernel does not count our own system call filters in /proc/self/status");
 	c->filters = (size_t)filters + 1;

@@ -97,6 +97,10 @@ int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj
 	jail->control_fd = control[0];
 	jail->stdout_fd = out[0];
 	jail->stderr_fd = errs[0];
+	/* The kernel says who sent a message: from the first one on, so before there is anybody who could send. */
+	int on = 1;
+	if (r == 0 && control[0] >= 0 && !plan->zygote && setsockopt(control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "ask for the senders of messages");
 	return r;
 }
 

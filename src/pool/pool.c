@@ -1,0 +1,389 @@
+/* Keeps a zygote, a few parked jails, and a queue of those who wait for one.
+ * It never gives a jail to two askers, and nothing that was given away comes back to be used again. */
+#include "pool/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/fd.h"
+#include "run/attest.h"
+#include "run/zygote.h"
+
+/* A zygote that dies, or that cannot have jails, is not tried again at once. */
+enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
+/* A jail must be armed after this long. */
+enum { ARM_US = 20000000 };
+
+struct aj_pool {
+	struct aj_loop *loop;
+	struct aj_pool_config config;
+	struct aj_arena arena;
+	struct aj_plan jail_plan, zygote_plan;
+	int filters;
+	bool retired;
+	struct aj_zygote zygote;
+	bool zygote_there;
+	struct aj_io zygote_control, zygote_report;
+	struct aj_worker *parked;   /* armed */
+	struct aj_worker *starting; /* born, not armed */
+	struct aj_worker *ending;
+	struct aj_asker *askers, **askers_end;
+	unsigned used;
+	struct aj_timer pause; /* then zygote and births are tried again */
+	int64_t pause_us;
+	struct aj_pool_counts counts;
+};
+
+static void fill(struct aj_pool *p);
+
+static void trouble(struct aj_pool *p, const struct aj_error *err)
+{
+	p->counts.failures++;
+	if (p->config.on_trouble)
+		p->config.on_trouble(p->config.trouble_arg, err);
+}
+
+static void unlink_worker(struct aj_worker **list, struct aj_worker *w)
+{
+	while (*list && *list != w)
+		list = &(*list)->next;
+	if (*list)
+		*list = w->next;
+}
+
+static void link_worker(struct aj_worker **list, struct aj_worker *w)
+{
+	w->next = *list;
+	*list = w;
+}
+
+static void tell_all(struct aj_pool *p, const struct aj_error *err)
+{
+	struct aj_asker *waiting = p->askers;
+	p->askers = NULL;
+	p->askers_end = &p->askers;
+	p->counts.asked = 0;
+	for (struct aj_asker *next; waiting; waiting = next) {
+		next = waiting->next;
+		waiting->fn(waiting, NULL, err);
+	}
+}
+
+/* What went wrong is told to those who wait now; who comes later waits for the next try. */
+static void pause_after(struct aj_pool *p, const struct aj_error *err)
+{
+	trouble(p, err);
+	p->pause_us = p->pause_us ? p->pause_us * 2 : FIRST_PAUSE_US;
+	if (p->pause_us > LONGEST_PAUSE_US)
+		p->pause_us = LONGEST_PAUSE_US;
+	aj_loop_set(p->loop, &p->pause, aj_now_us() + p->pause_us);
+	tell_all(p, err);
+}
+
+static void on_ended(struct aj_worker *w, unsigned found)
+{
+	struct aj_pool *p = w->owner;
+	if (!(found & AJ_LIVE_GONE))
+		return;
+	unlink_worker(&p->ending, w);
+	aj_worker_destroy(w);
+	free(w);
+}
+
+static void let_end(struct aj_pool *p, struct aj_worker *w)
+{
+	w->owner = p;
+	w->on_event = on_ended;
+	link_worker(&p->ending, w);
+	if (w->live.gone)
+		on_ended(w, AJ_LIVE_GONE);
+	else
+		aj_worker_end(w);
+}
+
+static void give(struct aj_pool *p, struct aj_worker *w)
+{
+	struct aj_asker *asker = p->askers;
+	p->askers = asker->next;
+	if (!p->askers)
+		p->askers_end = &p->askers;
+	p->counts.asked--;
+	p->used++;
+	aj_loop_unset(p->loop, &w->timer);
+	asker->fn(asker, w, NULL);
+}
+
+/* A jail that waits to be used: it arms itself once, and may die. */
+static void on_waiting(struct aj_worker *w, unsigned found)
+{
+	struct aj_pool *p = w->owner;
+	if (found & AJ_LIVE_GONE) {
+		struct aj_error err = w->live.result.setup;
+		bool armed = w->live.channel.armed;
+		aj_fail(&err, AJ_EXIT_SETUP, "birth", 0, "a jail ended before it was used: %s", w->live.result.reason);
+		unlink_worker(armed ? &p->parked : &p->starting, w);
+		*(armed ? &p->counts.parked : &p->counts.starting) -= 1;
+		aj_worker_destroy(w);
+		free(w);
+		if (armed)
+			trouble(p, &err);
+		else
+			pause_after(p, &err);
+		fill(p);
+	} else if (found & AJ_LIVE_ARMED) {
+		unlink_worker(&p->starting, w);
+		p->counts.starting--;
+		p->counts.births++;
+		p->pause_us = 0;
+		w->live.deadline_us = INT64_MAX;
+		if (p->askers) {
+			give(p, w);
+		} else {
+			link_worker(&p->parked, w);
+			p->counts.parked++;
+		}
+		fill(p);
+	}
+}
+
+static void take_in(struct aj_pool *p, const struct aj_jail *jail, bool warm)
+{
+	struct aj_error err = { 0 };
+	struct aj_worker *w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	w->live.plan = &p->jail_plan;
+	w->live.policy = p->config.policy;
+	w->live.jail = *jail;
+	w->on_event = on_waiting;
+	w->owner = p;
+	w->warm = warm;
+	if (aj_worker_start(w, p->loop, p->filters, &err) < 0) {
+		free(w);
+		p->counts.starting--;
+		pause_after(p, &err);
+		return;
+	}
+	if (!warm) {
+		aj_channel_arm(&w->live.channel, &p->jail_plan, true);
+		aj_channel_write(&w->live.channel);
+	}
+	w->live.deadline_us = aj_now_us() + ARM_US;
+	aj_worker_watch(w);
+	link_worker(&p->starting, w);
+}
+
+static void drop_zygote(struct aj_pool *p)
+{
+	aj_loop_unwatch(p->loop, &p->zygote_control);
+	aj_loop_unwatch(p->loop, &p->zygote_report);
+	p->counts.starting -= (unsigned)p->zygote.waiting_count;
+	aj_zygote_end(&p->zygote);
+	p->zygote_there = false;
+}
+
+static void on_zygote(struct aj_io *io, uint32_t events)
+{
+	struct aj_pool *p = io->arg;
+	struct aj_jail jail;
+	struct aj_error err = { 0 };
+	enum aj_zygote_found found;
+	(void)events;
+	while (p->zygote_there && (found = aj_zygote_read(&p->zygote, &jail, &err)) != AJ_ZYGOTE_NOTHING) {
+		if (found == AJ_ZYGOTE_BORN) {
+			take_in(p, &jail, true);
+		} else if (found == AJ_ZYGOTE_FAILED) {
+			p->counts.starting--;
+			pause_after(p, &err);
+			err = (struct aj_error){ 0 };
+		} else if (found == AJ_ZYGOTE_DEAD) {
+			err = p->zygote.err;
+			drop_zygote(p);
+			p->counts.zygote_deaths++;
+			pause_after(p, &err);
+			break;
+		}
+	}
+	if (p->zygote_there && p->zygote.jail.report_fd < 0)
+		aj_loop_unwatch(p->loop, &p->zygote_report);
+	fill(p);
+}
+
+static void start_zygote(struct aj_pool *p)
+{
+	struct aj_error err = { 0 };
+	p->filters = aj_attest_own_filters();
+	if (aj_zygote_start(&p->zygote, &p->zygote_plan, &err) < 0) {
+		pause_after(p, &err);
+		return;
+	}
+	p->zygote_there = true;
+	if (aj_loop_watch(p->loop, &p->zygote_control, p->zygote.jail.control_fd, EPOLLIN) < 0 ||
+	    aj_loop_watch(p->loop, &p->zygote_report, p->zygote.jail.report_fd, EPOLLIN) < 0) {
+		aj_fail(&err, AJ_EXIT_SETUP, "zygote", errno, "watch it");
+		drop_zygote(p);
+		pause_after(p, &err);
+	}
+}
+
+static void start_cold(struct aj_pool *p)
+{
+	struct aj_error err = { 0 };
+	struct aj_jail jail;
+	p->filters = aj_attest_own_filters();
+	if (aj_launch(&p->jail_plan, &jail, &err) < 0) {
+		pause_after(p, &err);
+		return;
+	}
+	p->counts.starting++;
+	take_in(p, &jail, false);
+}
+
+/* As many jails on their way as are wanted, and may be. */
+static void fill(struct aj_pool *p)
+{
+	bool warm = !p->counts.cold_why;
+	if (p->retired || p->pause.place)
+		return;
+	for (;;) {
+		unsigned there = p->counts.parked + p->counts.starting, wanted = p->counts.asked + (warm ? p->config.depth : 0);
+		if (there >= wanted || (p->config.jails_max && there + p->used >= p->config.jails_max) || p->pause.place)
+			return;
+		if (!warm) {
+			start_cold(p);
+			continue;
+		}
+		if (!p->zygote_there)
+			start_zygote(p);
+		struct aj_error err = { 0 };
+		if (!p->zygote_there || !p->zygote.ready || p->zygote.waiting_count == AJ_BIRTHS_MAX)
+			return;
+		if (aj_zygote_order(&p->zygote, &err) < 0) {
+			pause_after(p, &err);
+			return;
+		}
+		p->counts.starting++;
+	}
+}
+
+static void on_pause_over(struct aj_timer *timer)
+{
+	fill(timer->arg);
+}
+
+struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *config, struct aj_error *err)
+{
+	struct aj_pool *p = calloc(1, sizeof *p);
+	if (!p)
+		abort();
+	p->loop = loop;
+	p->config = *config;
+	p->askers_end = &p->askers;
+	p->pause = (struct aj_timer){ .fn = on_pause_over, .arg = p };
+	p->zygote_control = p->zygote_report = (struct aj_io){ .fn = on_zygote, .arg = p, .fd = -1 };
+	struct aj_request request = { .snippet = true,
+		                      .lasting = true,
+		                      .id = "",
+		                      .code = "",
+		                      .filename = "<snippet>",
+		                      .terminal_fd = -1,
+		                      .rootfs = config->rootfs,
+		                      .workspace = config->workspace,
+		                      .cgroup = config->cgroup };
+	int r = aj_plan_build(&p->jail_plan, &p->arena, config->policy, &request, config->host, err);
+	request.zygote = true;
+	if (r == 0)
+		r = aj_plan_build(&p->zygote_plan, &p->arena, config->policy, &request, config->host, err);
+	if (r < 0) {
+		aj_arena_free(&p->arena);
+		free(p);
+		return NULL;
+	}
+	p->counts.cold_why = aj_plan_warm_why_not(&p->jail_plan);
+	fill(p);
+	return p;
+}
+
+void aj_pool_retire(struct aj_pool *p)
+{
+	struct aj_error err = { 0 };
+	if (p->retired)
+		return;
+	p->retired = true;
+	aj_loop_unset(p->loop, &p->pause);
+	if (p->zygote_there)
+		drop_zygote(p);
+	struct aj_worker **lists[] = { &p->parked, &p->starting };
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		for (struct aj_worker *w; (w = *lists[i]);) {
+			*lists[i] = w->next;
+			let_end(p, w);
+		}
+	p->counts.parked = p->counts.starting = 0;
+	aj_fail(&err, AJ_EXIT_SETUP, "pool", 0, "it is closed");
+	tell_all(p, &err);
+}
+
+void aj_pool_free(struct aj_pool *p)
+{
+	aj_pool_retire(p);
+	for (struct aj_worker *w; (w = p->ending);) {
+		p->ending = w->next;
+		aj_worker_destroy(w);
+		free(w);
+	}
+	aj_arena_free(&p->arena);
+	free(p);
+}
+
+unsigned aj_pool_used(const struct aj_pool *p)
+{
+	return p->used;
+}
+
+void aj_pool_ask(struct aj_pool *p, struct aj_asker *asker)
+{
+	asker->next = NULL;
+	*p->askers_end = asker;
+	p->askers_end = &asker->next;
+	p->counts.asked++;
+	struct aj_worker *w = p->parked;
+	if (w && p->askers == asker) {
+		p->parked = w->next;
+		p->counts.parked--;
+		give(p, w);
+	}
+	fill(p);
+}
+
+void aj_pool_unask(struct aj_pool *p, struct aj_asker *asker)
+{
+	struct aj_asker **at = &p->askers;
+	while (*at && *at != asker)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = asker->next;
+	if (!*at)
+		p->askers_end = at;
+	p->counts.asked--;
+}
+
+void aj_pool_return(struct aj_pool *p, struct aj_worker *w)
+{
+	p->used--;
+	let_end(p, w);
+	fill(p);
+}
+
+void aj_pool_count(const struct aj_pool *p, struct aj_pool_counts *ret)
+{
+	*ret = p->counts;
+	ret->warm = p->zygote_there;
+}
+
+const struct aj_plan *aj_pool_plan(const struct aj_pool *p)
+{
+	return &p->jail_plan;
+}

@@ -1,0 +1,121 @@
+/* Joins a live jail to an event loop: what it waits for is watched, what happens is stepped through, the owner is told.
+ * It never waits, but in aj_worker_destroy(), for a jail that it has killed. */
+#include "pool/worker.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "base/fd.h"
+
+/* What the jail waits for now, as far as it changed. */
+void aj_worker_watch(struct aj_worker *w)
+{
+	struct pollfd fds[AJ_LIVE_FDS];
+	aj_live_poll(&w->live, fds);
+	for (int i = 0; i < AJ_LIVE_FDS; i++) {
+		uint32_t events = fds[i].events & POLLOUT ? EPOLLIN | EPOLLOUT : EPOLLIN;
+		if (fds[i].fd < 0)
+			aj_loop_unwatch(w->loop, &w->io[i]);
+		else if (aj_loop_watch(w->loop, &w->io[i], fds[i].fd, events) < 0)
+			aj_live_fail(&w->live, "the jail cannot be waited for");
+	}
+	int64_t due_us = aj_live_deadline_us(&w->live);
+	if (due_us == INT64_MAX)
+		aj_loop_unset(w->loop, &w->timer);
+	else if (!w->timer.place || w->timer.at_us != due_us)
+		aj_loop_set(w->loop, &w->timer, due_us);
+}
+
+static void tell(struct aj_worker *w, unsigned found)
+{
+	if (found)
+		w->on_event(w, found);
+}
+
+static void on_io(struct aj_io *io, uint32_t events)
+{
+	struct aj_worker *w = io->arg;
+	struct pollfd fds[AJ_LIVE_FDS] = { 0 };
+	int which = (int)(io - w->io);
+	fds[which].revents = (short)((events & EPOLLIN ? POLLIN : 0) | (events & EPOLLOUT ? POLLOUT : 0) |
+	                             (events & ~(EPOLLIN | EPOLLOUT) ? POLLHUP : 0));
+	/* What is about to be closed is taken out first: another process may hold a copy, and the kernel would go on telling. */
+	if (which == AJ_LIVE_INIT)
+		for (int i = 0; i < AJ_LIVE_FDS; i++)
+			aj_loop_unwatch(w->loop, &w->io[i]);
+	else if (fds[which].revents & POLLHUP)
+		aj_loop_unwatch(w->loop, io);
+	unsigned found = aj_live_step(&w->live, fds);
+	aj_worker_watch(w);
+	tell(w, found);
+}
+
+static void on_timer(struct aj_timer *timer)
+{
+	struct aj_worker *w = timer->arg;
+	aj_live_due(&w->live);
+	aj_worker_watch(w);
+}
+
+int aj_worker_start(struct aj_worker *w, struct aj_loop *loop, int filters, struct aj_error *err)
+{
+	w->loop = loop;
+	w->live.lasting = true;
+	w->timer = (struct aj_timer){ .fn = on_timer, .arg = w };
+	for (int i = 0; i < AJ_LIVE_FDS; i++)
+		w->io[i] = (struct aj_io){ .fn = on_io, .arg = w, .fd = -1 };
+	aj_live_open(&w->live, filters);
+	aj_worker_watch(w);
+	if (!w->live.result.setup.exit_code)
+		return 0;
+	*err = w->live.result.setup;
+	aj_worker_destroy(w);
+	return -1;
+}
+
+int aj_worker_run(struct aj_worker *w, const struct aj_request *request, uint64_t timeout_ms, struct aj_error *err)
+{
+	if (aj_live_run(&w->live, request, timeout_ms, aj_now_us(), err) < 0)
+		return -1;
+	if (w->live.channel.armed)
+		aj_channel_write(&w->live.channel);
+	aj_worker_watch(w);
+	return 0;
+}
+
+void aj_worker_tool(struct aj_worker *w, const char *text, size_t bytes)
+{
+	if (w->live.gone)
+		return;
+	aj_channel_tool(&w->live.channel, text, bytes);
+	if (aj_channel_writing(&w->live.channel) && w->live.jail.control_fd >= 0)
+		aj_channel_write(&w->live.channel);
+	aj_worker_watch(w);
+}
+
+void aj_worker_interrupt(struct aj_worker *w)
+{
+	aj_live_interrupt(&w->live);
+}
+
+void aj_worker_end(struct aj_worker *w)
+{
+	if (w->live.gone)
+		return;
+	aj_live_end(&w->live);
+	aj_worker_watch(w);
+}
+
+void aj_worker_destroy(struct aj_worker *w)
+{
+	for (int i = 0; i < AJ_LIVE_FDS; i++)
+		aj_loop_unwatch(w->loop, &w->io[i]);
+	aj_loop_unset(w->loop, &w->timer);
+	if (!w->live.gone) {
+		struct pollfd fds[AJ_LIVE_FDS] = { 0 };
+		aj_jail_kill(&w->live.jail);
+		fds[AJ_LIVE_INIT].revents = POLLIN;
+		aj_live_step(&w->live, fds);
+	}
+	aj_live_free(&w->live);
+}
