@@ -21,7 +21,7 @@ enum aj_call aj_tools_check_call(const struct aj_tools *tools, const json_t *cal
                                  const char **ret_type, char *ret_why, size_t why_bytes)
 {
 	json_t *number = json_object_get(call, "call"), *args = json_object_get(call, "args");
-	const char *name = json_string_value(json_object_get(call, "tool")), *why = NULL, *start;
+	const char *name = json_string_value(json_object_get(call, "tool")), *why = NULL;
 	*ret = (struct aj_tool_call){ 0 };
 	*ret_type = NULL;
 	if (json_object_size(call) != CALL_KEYS || !json_is_integer(number) || json_integer_value(number) < 0 ||
@@ -44,9 +44,8 @@ enum aj_call aj_tools_check_call(const struct aj_tools *tools, const json_t *cal
 		return AJ_CALL_OK;
 	}
 	json_decref(plain);
-	start = *reason == '/' ? "" : "arguments: ";
 	*ret_type = AJ_TOOL_ARGUMENTS;
-	snprintf(ret_why, why_bytes, "%s: %s%s", tool->name, start, reason);
+	snprintf(ret_why, why_bytes, "%s: %s", tool->name, reason);
 	return AJ_CALL_REFUSED;
 }
 
@@ -85,25 +84,25 @@ static bool identifier(const char *type)
 	return bytes > 0 && bytes <= AJ_TOOL_NAME_BYTES && strspn(type, letters) == bytes && !(*type >= '0' && *type <= '9');
 }
 
+/* One character: C0 but newline and tab, DEL, C1. */
+static bool control(const unsigned char *c)
+{
+	return (*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0);
+}
+
 json_t *aj_tools_error_json(const char *type, const char *message, size_t message_bytes)
 {
 	char text[AJ_TOOL_ERROR_BYTES];
 	size_t used = 0;
-	for (size_t i = 0, n; i < message_bytes; i += n) {
-		size_t left = message_bytes - i < 4 ? message_bytes - i : 4;
+	for (size_t i = 0, n; i < message_bytes; i += n ? n : 1) {
 		const char *put = message + i;
-		size_t bytes = n = 1;
-		while (n < left && aj_utf8_valid_prefix(put, n) != n)
-			n++; /* until it is one character */
-		if (aj_utf8_valid_prefix(put, n) != n) {
-			n = 1;
+		size_t bytes = n = aj_utf8_first(put, message_bytes - i);
+		if (n == 0) {
 			put = "\xef\xbf\xbd";
 			bytes = 3;
-		} else if (((unsigned char)*put < 0x20 && *put != '\n' && *put != '\t') || *put == 0x7f ||
-		           ((unsigned char)*put == 0xc2 && (unsigned char)put[1] < 0xa0)) {
+		} else if (n <= 2 && control((const unsigned char *)put)) {
 			put = " ";
-		} else {
-			bytes = n;
+			bytes = 1;
 		}
 		if (bytes > sizeof text - used)
 			break;

@@ -14,7 +14,7 @@ static bool refuse(struct aj_check *c, const struct aj_place *at, const char *fm
 		return false;
 	va_list ap;
 	va_start(ap, fmt);
-	aj_place_say(c->why, c->why_bytes, at, fmt, ap);
+	aj_place_vsay(c->why, c->why_bytes, at, fmt, ap);
 	va_end(ap);
 	return false;
 }

@@ -33,9 +33,7 @@ static void add_key(struct text *text, const char *key)
 {
 	for (size_t left = strlen(key), n; left && !text->cut; key += n, left -= n) {
 		char one[5] = { 0 };
-		n = aj_utf8_valid_prefix(key, left < 4 ? left : 4);
-		while (n > 1 && aj_utf8_valid_prefix(key, n - 1) == n - 1)
-			n--; /* the first character of them */
+		n = aj_utf8_first(key, left);
 		n = n ? n : 1;
 		memcpy(one, key, n);
 		add(text, *key == '~' ? "~0" : *key == '/' ? "~1" : one);
@@ -70,7 +68,7 @@ static void defuse(char *out)
 		out[valid] = '?';
 }
 
-void aj_place_say(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, va_list ap)
+void aj_place_vsay(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, va_list ap)
 {
 	char pointer[POINTER_BYTES + 8] = "";
 	struct text text = { .out = pointer, .room = POINTER_BYTES };
@@ -83,4 +81,12 @@ void aj_place_say(char *out, size_t out_bytes, const struct aj_place *place, con
 	if (bytes + 1 == out_bytes) /* perhaps cut in the middle of a character */
 		out[aj_utf8_valid_prefix(out, bytes)] = '\0';
 	defuse(out);
+}
+
+void aj_place_say(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	aj_place_vsay(out, out_bytes, place, fmt, ap);
+	va_end(ap);
 }

@@ -13,5 +13,7 @@ struct aj_place {
 
 /* "POINTER: MESSAGE" into `out`, cut where it ends, always UTF-8 and without control characters; for the whole document only
  * the message. */
-void aj_place_say(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, va_list ap)
+void aj_place_say(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void aj_place_vsay(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, va_list ap)
     __attribute__((format(printf, 4, 0)));

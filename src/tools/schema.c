@@ -11,7 +11,7 @@ bool aj_malformed(struct aj_compiler *c, const struct aj_place *at, const char *
 {
 	va_list ap;
 	va_start(ap, fmt);
-	aj_place_say(c->why, c->why_bytes, at, fmt, ap);
+	aj_place_vsay(c->why, c->why_bytes, at, fmt, ap);
 	va_end(ap);
 	return false;
 }

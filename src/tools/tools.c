@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/place.h"
+
 #define STEP "tools"
 
 /* Names that inside mean something else, and those of Python's syntax. */
@@ -68,11 +70,14 @@ static const char *take_parameters(struct aj_tool *tool, json_t *value, char *wh
 		return why;
 	if (!type || strcmp(type, "object") != 0)
 		return "must be a schema of \"type\": \"object\", since arguments have names";
-	json_object_foreach(json_object_get(value, "properties"), key, schema)
-		if ((bad = bad_name(key, true))) {
-			snprintf(why, AJ_SCHEMA_WHY_BYTES, "the name of property `%.64s` %s", key, bad);
+	json_object_foreach(json_object_get(value, "properties"), key, schema) {
+		struct aj_place list = { NULL, "properties", 0 }, place = { &list, key, 0 };
+		bad = bad_name(key, true);
+		if (bad) {
+			aj_place_say(why, AJ_SCHEMA_WHY_BYTES, &place, "the name %s", bad);
 			return why;
 		}
+	}
 	return NULL;
 }
 
@@ -130,26 +135,39 @@ void aj_tool_release(struct aj_tool *tool)
 	free(tool);
 }
 
+static int refuse(struct aj_error *err, const struct aj_place *place, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int refuse(struct aj_error *err, const struct aj_place *place, const char *fmt, ...)
+{
+	char text[sizeof err->cause];
+	va_list ap;
+	va_start(ap, fmt);
+	aj_place_vsay(text, sizeof text, place, fmt, ap);
+	va_end(ap);
+	return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "%s", text);
+}
+
 static int fill(struct aj_tool *tool, json_t *declaration, size_t index, struct aj_error *err)
 {
 	char why[AJ_SCHEMA_WHY_BYTES];
 	const char *key, *bad;
 	json_t *value;
+	struct aj_place tool_place = { NULL, NULL, index };
 	if (!json_is_object(declaration))
-		return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "/%zu: a tool is an object", index);
+		return refuse(err, &tool_place, "a tool is an object");
 	json_object_foreach(declaration, key, value) {
+		struct aj_place place = { &tool_place, key, 0 };
 		size_t i = 0;
 		while (i < KEYS && strcmp(keys[i].key, key) != 0)
 			i++;
 		if (i == KEYS)
-			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "/%zu: there is no such key: `%.60s`", index, key);
+			return refuse(err, &place, "there is no such key");
 	}
 	for (size_t i = 0; i < KEYS; i++) {
 		value = json_object_get(declaration, keys[i].key);
 		if (!value && keys[i].needed)
-			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "/%zu: `%s` is missing", index, keys[i].key);
+			return refuse(err, &tool_place, "`%s` is missing", keys[i].key);
 		bad = value ? keys[i].take(tool, value, why) : NULL;
-		if (bad)
+		if (bad) /* with a pointer that goes on from here, or without one */
 			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "/%zu/%s%s%s", index, keys[i].key, *bad == '/' ? "" : ": ", bad);
 	}
 	return 0;
@@ -193,8 +211,9 @@ static int merge(struct aj_tools *ret, const struct aj_tools *tools, const struc
 	*ret = *tools;
 	for (size_t i = 0; i < fresh->count; i++) {
 		size_t at = place_of(ret, fresh->items[i]->name);
+		struct aj_place place = { NULL, NULL, i };
 		if (place_of(fresh, fresh->items[i]->name) < i)
-			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "/%zu/name: `%s` is there twice", i, fresh->items[i]->name);
+			return refuse(err, &place, "`%s` is there twice", fresh->items[i]->name);
 		if (at == AJ_TOOLS_MAX)
 			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "there are at most %d tools", AJ_TOOLS_MAX);
 		ret->items[at] = fresh->items[i];
