@@ -72,6 +72,11 @@ static size_t sequence(const unsigned char *s, size_t left)
 	return n;
 }
 
+size_t aj_utf8_first(const char *text, size_t bytes)
+{
+	return sequence((const unsigned char *)text, bytes);
+}
+
 size_t aj_utf8_valid_prefix(const char *text, size_t bytes)
 {
 	size_t at = 0;

@@ -12,6 +12,9 @@ bool aj_parse_count(const char *text, uint64_t *ret_count);
 /* Length of the valid UTF-8 prefix; equal to `bytes` when all of it is valid. */
 size_t aj_utf8_valid_prefix(const char *text, size_t bytes);
 
+/* Bytes of the character at the start of `text`, which is not empty; 0 when it is none. */
+size_t aj_utf8_first(const char *text, size_t bytes);
+
 /* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline
  * and tab, and every byte that is not UTF-8, made visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
 size_t aj_printable(char *out, const char *text, size_t bytes);

@@ -141,6 +141,19 @@ Test(text, utf8_stops_at_the_given_length)
 	cr_expect(aj_utf8_valid_prefix("\xe2\x82\xac", 2) == 0);
 }
 
+Test(text, utf8_first)
+{
+	cr_expect_eq(aj_utf8_first("ab", 2), 1);
+	cr_expect_eq(aj_utf8_first("\xc3\xa9\xff", 3), 2);
+	cr_expect_eq(aj_utf8_first("\xe2\x82\xac"
+	                           "a",
+	                           4),
+	             3);
+	cr_expect_eq(aj_utf8_first("\xf0\x9f\x90\x8d", 4), 4);
+	cr_expect_eq(aj_utf8_first("\xf0\x9f\x90\x8d", 3), 0);
+	cr_expect_eq(aj_utf8_first("\xa9", 1), 0);
+}
+
 static void expect_printable(const char *in, size_t bytes, const char *want)
 {
 	char out[256];

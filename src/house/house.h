@@ -1,0 +1,88 @@
+/* What a service and the library have in common: policies that are read again when their files change, a pool of jails for each
+ * policy and tenant, and sessions. One event loop, no threads; nothing here waits. */
+#pragma once
+#include <jansson.h>
+
+#include "base/loop.h"
+#include "policy/load.h"
+
+struct aj_house;
+struct aj_session;
+
+struct aj_house_config {
+	const struct aj_site *site;
+	const char *rootfs; /* folder of the tree `default`; the finder's answer otherwise is the caller's business */
+	const char *cgroup; /* given; NULL to look for one */
+	unsigned parked;    /* jails kept ready per pool */
+	unsigned jails_max; /* alive per pool, parked ones included; 0: no limit */
+	unsigned pools_max; /* pools (policy and tenant) at a time: the idlest gives way to a new one; 0: no limit */
+	uint64_t idle_ms, lifetime_ms; /* of a session; 0: no limit */
+	/* What went wrong and is nobody's answer: one line. May be NULL. */
+	void (*log)(void *arg, const char *line);
+	void *log_arg;
+};
+
+/* NULL with err. */
+struct aj_house *aj_house_new(struct aj_loop *loop, const struct aj_house_config *config, struct aj_error *err);
+/* End everything, now. Sessions must have been closed. */
+void aj_house_free(struct aj_house *house);
+
+/* Serve one more policy, under `name` (the name it is asked for by; NULL: its own). Reads it now; -1 with err (the first finding)
+ * when it does not load. The first one is the default. */
+int aj_house_add_policy(struct aj_house *house, const struct aj_ask *ask, const char *name, struct aj_error *err);
+size_t aj_house_policies(const struct aj_house *house);
+const char *aj_house_policy_name(const struct aj_house *house, size_t index);
+
+/* {"jails":n,"parked":n,"starting":n,"waiting":n,"zygotes":n,"pools":[{"policy","tenant","parked",...}]} (new reference). */
+json_t *aj_house_stats(const struct aj_house *house);
+/* Jails alive, parked ones included. */
+unsigned aj_house_jails(const struct aj_house *house);
+
+/* --- sessions: a jail that was given to somebody; one snippet alone is a session too, closed after its answer --- */
+
+struct aj_place {
+	const char *policy;    /* a name that was added; NULL: the default */
+	const char *tenant;    /* "" or NULL: the unnamed one. Two tenants never share a zygote */
+	const char *workspace; /* host folder, for a policy that has one; such a jail starts cold. NULL: none */
+};
+
+/* All of them from the loop or from the call that caused them; none after aj_session_close(), which any of them may call. */
+struct aj_session_events {
+	/* A jail is there; or err, and then the session is only good for being closed. */
+	void (*opened)(struct aj_session *session, void *arg, const struct aj_error *err);
+	/* As it comes; NULL: not wanted. */
+	void (*output)(struct aj_session *session, void *arg, int number, const char *data, size_t bytes);
+	/* The snippet calls a tool, checked against its schema: answer with aj_session_tool_...(). `args` is borrowed. */
+	void (*call)(struct aj_session *session, void *arg, uint64_t call, const char *tool, const json_t *args);
+	/* The run is over. `result` is borrowed; result.session is "alive" or "ended". */
+	void (*answered)(struct aj_session *session, void *arg, const json_t *result);
+	/* The session's jail is gone, after `answered` when a run was under way. Why: one line. */
+	void (*ended)(struct aj_session *session, void *arg, const char *why);
+};
+
+struct aj_snippet {
+	const char *id;   /* goes into the result; NULL: one is made */
+	const char *code; /* UTF-8; NULL: only set variables */
+	size_t code_bytes;
+	const char *filename;    /* NULL: <snippet> */
+	const char *inputs_json; /* object, values may bear type tags; NULL: none */
+	uint64_t timeout_ms;     /* when the snippet is told to stop; 0: as the policy says */
+};
+
+/* NULL with err when the place is unknown or unfit. `opened` is told later, or from within. */
+struct aj_session *aj_session_open(struct aj_house *house, const struct aj_place *place, const struct aj_session_events *events,
+                                   void *arg, struct aj_error *err);
+/* Declare tools (docs/tools.md), or replace those of the same name; the next run knows them. -1 with err: nothing changed. */
+int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_error *err);
+/* Begin a run; one at a time, and not before `opened`. -1 with err: nothing was begun. */
+int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);
+void aj_session_interrupt(struct aj_session *session);
+/* Answer a call: with a value, checked against the tool's `returns` (-1 with err, and the call still waits), or with an error.
+ * A call that nobody waits for any more (timeout, end of the run) is -1 too. */
+int aj_session_tool_value(struct aj_session *session, uint64_t call, const json_t *value, struct aj_error *err);
+int aj_session_tool_error(struct aj_session *session, uint64_t call, const char *type, const char *message, struct aj_error *err);
+/* End the jail and forget the session. */
+void aj_session_close(struct aj_session *session);
+
+bool aj_session_running(const struct aj_session *session);
+bool aj_session_warm(const struct aj_session *session); /* born from a zygote */

@@ -1,0 +1,19 @@
+/* Where in a JSON document something is: a chain from the inside out, and its text as a JSON pointer (RFC 6901).
+ * A chain may live on the stack, since it is read only while what made it runs. */
+#pragma once
+#include <stdarg.h>
+#include <stddef.h>
+
+/* NULL is the whole document. */
+struct aj_place {
+	const struct aj_place *up;
+	const char *key; /* NULL: an array's item */
+	size_t index;
+};
+
+/* "POINTER: MESSAGE" into `out`, cut where it ends, always UTF-8 and without control characters; for the whole document only
+ * the message. */
+void aj_place_say(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void aj_place_vsay(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, va_list ap)
+    __attribute__((format(printf, 4, 0)));

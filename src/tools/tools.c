@@ -1,0 +1,270 @@
+/* The set of declared tools: what a declaration may hold, and what the guest is told of it.
+ * It refuses a list as a whole when anything in it is unknown, misspelt or beyond a cap. */
+#include "tools/tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/place.h"
+
+#define STEP "tools"
+
+/* Names that inside mean something else, and those of Python's syntax. */
+static const char *const taken[] = {
+	"final_answer", "ToolError", "False",    "None",   "True",  "and",  "as",     "assert",   "async",   "await",
+	"break",        "class",     "continue", "def",    "del",   "elif", "else",   "except",   "finally", "for",
+	"from",         "global",    "if",       "import", "in",    "is",   "lambda", "nonlocal", "not",     "or",
+	"pass",         "raise",     "return",   "try",    "while", "with", "yield",
+};
+enum { OUR_NAMES = 2 };
+
+/* NULL, or what is wrong with it as a tool's name; a parameter may have those of ours and start with one underscore. */
+static const char *bad_name(const char *name, bool parameter)
+{
+	size_t bytes = strlen(name);
+	if (bytes == 0 || bytes > AJ_TOOL_NAME_BYTES)
+		return "must have 1 to 64 characters";
+	if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != bytes || (*name >= '0' && *name <= '9'))
+		return "must be an ASCII identifier";
+	if (parameter ? strncmp(name, "__", 2) == 0 : *name == '_')
+		return parameter ? "must not start with two underscores" : "must not start with an underscore";
+	for (size_t i = parameter ? OUR_NAMES : 0; i < sizeof taken / sizeof *taken; i++)
+		if (strcmp(taken[i], name) == 0)
+			return i < OUR_NAMES ? "is a name that code inside needs" : "is a keyword of Python";
+	return NULL;
+}
+
+/* The one reading of a whole number that a declaration has: an integer, not a float. */
+static bool whole(const json_t *value, uint64_t most, uint64_t *ret)
+{
+	if (!json_is_integer(value) || json_integer_value(value) < 1 || (uint64_t)json_integer_value(value) > most)
+		return false;
+	*ret = (uint64_t)json_integer_value(value);
+	return true;
+}
+
+static const char *take_name(struct aj_tool *tool, json_t *value, char *why)
+{
+	(void)why;
+	tool->name = json_string_value(value);
+	return tool->name ? bad_name(tool->name, false) : "must be a string";
+}
+
+static const char *take_description(struct aj_tool *tool, json_t *value, char *why)
+{
+	(void)why;
+	tool->description = json_string_value(value);
+	if (!tool->description)
+		return "must be a string";
+	return json_string_length(value) > AJ_TOOL_DESCRIPTION_BYTES ? "has more than 8192 bytes" : NULL;
+}
+
+static const char *take_parameters(struct aj_tool *tool, json_t *value, char *why)
+{
+	const char *type = json_string_value(json_object_get(value, "type")), *key, *bad;
+	json_t *schema;
+	tool->parameters = value;
+	tool->parameters_schema = aj_schema_compile(&tool->arena, value, why, AJ_SCHEMA_WHY_BYTES);
+	if (!tool->parameters_schema)
+		return why;
+	if (!type || strcmp(type, "object") != 0)
+		return "must be a schema of \"type\": \"object\", since arguments have names";
+	json_object_foreach(json_object_get(value, "properties"), key, schema) {
+		struct aj_place list = { NULL, "properties", 0 }, place = { &list, key, 0 };
+		bad = bad_name(key, true);
+		if (bad) {
+			aj_place_say(why, AJ_SCHEMA_WHY_BYTES, &place, "the name %s", bad);
+			return why;
+		}
+	}
+	return NULL;
+}
+
+static const char *take_returns(struct aj_tool *tool, json_t *value, char *why)
+{
+	tool->returns = value;
+	tool->returns_schema = aj_schema_compile(&tool->arena, value, why, AJ_SCHEMA_WHY_BYTES);
+	return tool->returns_schema ? NULL : why;
+}
+
+static const char *take_async(struct aj_tool *tool, json_t *value, char *why)
+{
+	(void)why;
+	tool->async = json_is_true(value);
+	return json_is_boolean(value) ? NULL : "must be true or false";
+}
+
+static const char *take_timeout(struct aj_tool *tool, json_t *value, char *why)
+{
+	(void)why;
+	return whole(value, AJ_TOOL_MAX_TIMEOUT_MS, &tool->timeout_ms) ? NULL : "must be an integer from 1 to 3600000";
+}
+
+static const char *take_result_bytes(struct aj_tool *tool, json_t *value, char *why)
+{
+	uint64_t bytes = 0;
+	(void)why;
+	bool good = whole(value, AJ_TOOL_MAX_RESULT_BYTES, &bytes);
+	tool->result_bytes = bytes;
+	return good ? NULL : "must be an integer from 1 to 16777216";
+}
+
+/* NULL, or what is wrong with the value; `why` has room for that. */
+static const struct {
+	const char *key;
+	bool needed;
+	const char *(*take)(struct aj_tool *tool, json_t *value, char why[AJ_SCHEMA_WHY_BYTES]);
+} keys[] = {
+	{ "name", true, take_name },
+	{ "description", false, take_description },
+	{ "parameters", true, take_parameters },
+	{ "returns", false, take_returns },
+	{ "async", false, take_async },
+	{ "timeout_ms", false, take_timeout },
+	{ "result_bytes", false, take_result_bytes },
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+void aj_tool_release(struct aj_tool *tool)
+{
+	if (!tool || --tool->references)
+		return;
+	json_decref(tool->declaration);
+	aj_arena_free(&tool->arena);
+	free(tool);
+}
+
+static int refuse(struct aj_error *err, const struct aj_place *place, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int refuse(struct aj_error *err, const struct aj_place *place, const char *fmt, ...)
+{
+	char text[sizeof err->cause];
+	va_list ap;
+	va_start(ap, fmt);
+	aj_place_vsay(text, sizeof text, place, fmt, ap);
+	va_end(ap);
+	return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "%s", text);
+}
+
+static int fill(struct aj_tool *tool, json_t *declaration, size_t index, struct aj_error *err)
+{
+	char why[AJ_SCHEMA_WHY_BYTES];
+	const char *key, *bad;
+	json_t *value;
+	struct aj_place tool_place = { NULL, NULL, index };
+	if (!json_is_object(declaration))
+		return refuse(err, &tool_place, "a tool is an object");
+	json_object_foreach(declaration, key, value) {
+		struct aj_place place = { &tool_place, key, 0 };
+		size_t i = 0;
+		while (i < KEYS && strcmp(keys[i].key, key) != 0)
+			i++;
+		if (i == KEYS)
+			return refuse(err, &place, "there is no such key");
+	}
+	for (size_t i = 0; i < KEYS; i++) {
+		value = json_object_get(declaration, keys[i].key);
+		if (!value && keys[i].needed)
+			return refuse(err, &tool_place, "`%s` is missing", keys[i].key);
+		bad = value ? keys[i].take(tool, value, why) : NULL;
+		if (bad) /* with a pointer that goes on from here, or without one */
+			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "/%zu/%s%s%s", index, keys[i].key, *bad == '/' ? "" : ": ", bad);
+	}
+	return 0;
+}
+
+static struct aj_tool *make(json_t *declaration, size_t index, struct aj_error *err)
+{
+	struct aj_tool *tool = calloc(1, sizeof *tool);
+	if (!tool) {
+		aj_fail(err, AJ_EXIT_SETUP, STEP, 0, "there is no memory for a tool");
+		return NULL;
+	}
+	tool->references = 1;
+	tool->description = "";
+	tool->timeout_ms = AJ_TOOL_TIMEOUT_MS;
+	tool->result_bytes = AJ_TOOL_RESULT_BYTES;
+	tool->declaration = json_incref(declaration);
+	if (fill(tool, declaration, index, err) == 0)
+		return tool;
+	aj_tool_release(tool);
+	return NULL;
+}
+
+static size_t place_of(const struct aj_tools *tools, const char *name)
+{
+	size_t i = 0;
+	while (i < tools->count && strcmp(tools->items[i]->name, name) != 0)
+		i++;
+	return i;
+}
+
+const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *name)
+{
+	size_t i = place_of(tools, name);
+	return i < tools->count ? tools->items[i] : NULL;
+}
+
+/* `fresh` are the tools of a list; `ret` borrows from both. */
+static int merge(struct aj_tools *ret, const struct aj_tools *tools, const struct aj_tools *fresh, struct aj_error *err)
+{
+	*ret = *tools;
+	for (size_t i = 0; i < fresh->count; i++) {
+		size_t at = place_of(ret, fresh->items[i]->name);
+		struct aj_place place = { NULL, NULL, i };
+		if (place_of(fresh, fresh->items[i]->name) < i)
+			return refuse(err, &place, "`%s` is there twice", fresh->items[i]->name);
+		if (at == AJ_TOOLS_MAX)
+			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "there are at most %d tools", AJ_TOOLS_MAX);
+		ret->items[at] = fresh->items[i];
+		ret->count += at == ret->count;
+	}
+	json_t *json = aj_tools_json(ret);
+	size_t bytes = json_dumpb(json, NULL, 0, JSON_COMPACT);
+	json_decref(json);
+	if (bytes == 0 || bytes > AJ_TOOLS_MAX_BYTES)
+		return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "the tools take %zu bytes, of at most %d", bytes, AJ_TOOLS_MAX_BYTES);
+	return 0;
+}
+
+int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error *err)
+{
+	struct aj_tools fresh = { 0 }, merged;
+	int r = 0;
+	if (!json_is_array(list) || json_array_size(list) > AJ_TOOLS_MAX)
+		return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "tools are declared as a list of at most %d", AJ_TOOLS_MAX);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct aj_tool *tool = make(json_array_get(list, i), i, err);
+		if (tool)
+			fresh.items[fresh.count++] = tool;
+		r = tool ? 0 : -1;
+	}
+	if (r == 0)
+		r = merge(&merged, tools, &fresh, err);
+	/* Whichever set is not to be: of the old one the tools that were replaced, of the new one all of them. */
+	struct aj_tools gone = r == 0 ? *tools : fresh;
+	for (size_t i = 0; i < gone.count; i++)
+		if (r < 0 || merged.items[i] != gone.items[i])
+			aj_tool_release(gone.items[i]);
+	if (r == 0)
+		*tools = merged;
+	return r;
+}
+
+json_t *aj_tools_json(const struct aj_tools *tools)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < tools->count; i++) {
+		const struct aj_tool *t = tools->items[i];
+		json_array_append_new(list, json_pack("{s:s, s:s, s:O, s:O?, s:b}", "name", t->name, "description", t->description,
+		                                      "parameters", t->parameters, "returns", t->returns, "async", t->async));
+	}
+	return list;
+}
+
+void aj_tools_free(struct aj_tools *tools)
+{
+	for (size_t i = 0; i < tools->count; i++)
+		aj_tool_release(tools->items[i]);
+	tools->count = 0;
+}
