@@ -11,19 +11,14 @@ layer base
 layer policy    base
 layer plan      policy base
 layer sandbox   plan base
-<<<<<<< HEAD
-layer run       sandbox plan policy base
+layer run       sandbox tools plan policy base
 layer house     pool tools run sandbox plan policy base
 layer pool      run sandbox plan policy base
 layer serve     house tools run plan policy base
 layer lib       house tools run plan policy base
-layer cli       serve house run plan policy base
-=======
+layer cli       serve house run tools plan policy base
 # Declarations and calls as data: it runs no tool and knows no jail.
 layer tools     base
-layer run       sandbox tools plan policy base
-layer cli       run tools plan policy base
->>>>>>> tools
 # The guest is linked into the jail's Python: it gets as little of us as can be.
 layer guest     base
 # A program of its own, which nothing of ours goes into.
@@ -79,15 +74,10 @@ owner sys/random.h      cli/jail.c run/zygote.c run/channel.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-<<<<<<< HEAD
-owner jansson.h         house/house.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h
+owner jansson.h         house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h
 owner linux/capability.h plan/host.c guest/nest.c
-=======
 owner math.h            tools/value.c
 owner float.h           tools/value.c
-owner jansson.h         house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h
-owner linux/capability.h plan/host.c
->>>>>>> tools
 owner systemd/          scope/agentjail-scope.c
 owner spawn.h           cli/scope.c
 owner dlfcn.h           guest/guest.c guest/python.c
@@ -233,17 +223,12 @@ sandbox/child.c|#include "run/once.h"
 sandbox/child.c|#include <sys/mount.h>
 sandbox/child.c|#include <netlink/socket.h>
 sandbox/launch.c|#include <seccomp.h>
-<<<<<<< HEAD
 run/live.c|#include "cli/show.h"
 run/live.c|#include <sha2.h>
-=======
 sandbox/child.c|#include "tools/tools.h"
 tools/call.c|#include "run/result.h"
 tools/tools.c|#include "policy/policy.h"
 tools/check.c|#include <jansson.h>
-run/watch.c|#include "cli/show.h"
-run/watch.c|#include <sha2.h>
->>>>>>> tools
 run/audit.c|#include <sys/socket.h>
 run/once.c|#include <sys/capability.h>
 run/once.c|#include "policy.h"
