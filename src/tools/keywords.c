@@ -4,7 +4,7 @@
 
 #include "tools/keyword.h"
 
-static bool schema_at(struct aj_compiler *c, struct aj_rule *rule, size_t i, const struct aj_place *at, const json_t *json)
+static bool schema_at(struct aj_compiler *c, struct aj_rule *rule, size_t i, const struct aj_pointer *at, const json_t *json)
 {
 	return (rule->schemas[i] = aj_compile(c, at, json)) != NULL;
 }
@@ -12,12 +12,13 @@ static bool schema_at(struct aj_compiler *c, struct aj_rule *rule, size_t i, con
 static void make_room(struct aj_compiler *c, struct aj_rule *rule, size_t count)
 {
 	rule->count = count;
-	rule->schemas = aj_alloc(c->arena, (count + 1) * sizeof *rule->schemas);
-	rule->keys = aj_alloc(c->arena, (count + 1) * sizeof *rule->keys);
+	rule->schemas = aj_alloc(c->arena, count * sizeof *rule->schemas);
+	rule->keys = aj_alloc(c->arena, count * sizeof *rule->keys);
 }
 
-#define PARSE(name) \
-	static bool name(struct aj_compiler *c, struct aj_rule *rule, const struct aj_place *at, const json_t *json, const json_t *schema)
+#define PARSE(name)                                                                                                    \
+	static bool name(struct aj_compiler *c, struct aj_rule *rule, const struct aj_pointer *at, const json_t *json, \
+	                 const json_t *schema)
 #define UNUSED (void)c, (void)rule, (void)at, (void)json, (void)schema
 
 PARSE(types)
@@ -52,7 +53,7 @@ PARSE(schemas)
 		return aj_malformed(c, at, "takes a list of at least one schema");
 	make_room(c, rule, json_array_size(json));
 	for (size_t i = 0; i < rule->count; i++)
-		if (!schema_at(c, rule, i, aj_compile_place(c, at, NULL, i), json_array_get(json, i)))
+		if (!schema_at(c, rule, i, aj_compile_pointer(c, at, NULL, i), json_array_get(json, i)))
 			return false;
 	return true;
 }
@@ -67,7 +68,7 @@ PARSE(properties)
 		return aj_malformed(c, at, "takes an object of schemas");
 	make_room(c, rule, json_object_size(json));
 	json_object_foreach((json_t *)json, key, value) {
-		const struct aj_place *here = aj_compile_place(c, at, key, 0);
+		const struct aj_pointer *here = aj_compile_pointer(c, at, key, 0);
 		if (strcmp(key, "__type__") == 0)
 			return aj_malformed(c, here, "this name is that of a typed tag, which is no object");
 		rule->keys[i] = key;
@@ -139,7 +140,7 @@ PARSE(definitions)
 	if (!json_is_object(json))
 		return aj_malformed(c, at, "takes an object of schemas");
 	json_object_foreach((json_t *)json, key, value)
-		if (!aj_compile_into(c, c->defs[i++].schema, aj_compile_place(c, at, key, 0), value))
+		if (!aj_compile_into(c, c->defs[i++].schema, aj_compile_pointer(c, at, key, 0), value))
 			return false;
 	return true;
 }
@@ -159,7 +160,7 @@ PARSE(anything)
 PARSE(count)
 {
 	UNUSED;
-	long double number = json_is_number(json) ? aj_number(json) : -1;
+	long double number = json_is_number(json) ? aj_json_number(json) : -1;
 	if (number < 0 || number > 0x1p53L || !(aj_type_of(json) & AJ_TYPE_INTEGER))
 		return aj_malformed(c, at, "takes a whole number of at least 0");
 	rule->count = (size_t)number;
@@ -169,14 +170,14 @@ PARSE(count)
 PARSE(number)
 {
 	UNUSED;
-	rule->number = json_is_number(json) ? aj_number(json) : 0;
+	rule->number = json_is_number(json) ? aj_json_number(json) : 0;
 	return json_is_number(json) || aj_malformed(c, at, "takes a number");
 }
 
 PARSE(step)
 {
 	UNUSED;
-	rule->number = json_is_number(json) ? aj_number(json) : 0;
+	rule->number = json_is_number(json) ? aj_json_number(json) : 0;
 	return rule->number > 0 || aj_malformed(c, at, "takes a number above 0");
 }
 

@@ -621,6 +621,13 @@ Test(json_schema, bytes_cost_too)
 	while (json_array_size(list) > 10)
 		json_array_remove(list, 0);
 	cr_expect(aj_schema_check(costly, list, why, sizeof why), "%s", why);
+
+	list = keep(json_array());
+	json_t *far = keep(json_real(1.7e308));
+	for (int i = 0; i < 20000; i++)
+		json_array_append(list, far);
+	cr_expect(aj_schema_check(compiled("{'items':{'multipleOf':1e300}}"), keep(json_pack("[f]", 3e300)), why, sizeof why), "%s", why);
+	too_much(compiled("{'items':{'not':{'multipleOf':3e-308}}}"), list);
 }
 
 Test(json_schema, deep_values)

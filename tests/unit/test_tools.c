@@ -201,8 +201,12 @@ Test(tools, caps_of_a_set)
 	err = (struct aj_error){ 0 };
 	cr_expect_eq(aj_tools_declare(&tools, numbered(0, 100, text), &err), 0, "%s", err.cause);
 	cr_expect_eq(aj_tools_declare(&tools, numbered(0, AJ_TOOLS_MAX, text), &err), -1);
-	cr_expect(strstr(err.cause, " bytes, of at most 1048576"), "%s", err.cause);
+	cr_expect_str_eq(err.cause, "the tools take more than 1048576 bytes", "%s", err.cause);
 	cr_expect_str_eq(tools.items[AJ_TOOLS_MAX - 1]->description, "");
+	/* so do those that are there already count */
+	err = (struct aj_error){ 0 };
+	cr_expect_eq(aj_tools_declare(&tools, numbered(100, 28, text), &err), -1);
+	cr_expect_str_eq(err.cause, "the tools take more than 1048576 bytes", "%s", err.cause);
 }
 
 #define SEARCH                                                                                                                                                     \
