@@ -29,6 +29,7 @@ struct aj_schema {
 	bool never; /* the schema `false` */
 	int chain;  /* 0: not counted yet; else how many schemas look at one value from here on */
 	bool counting;
+	struct aj_schema *next; /* of all that belong to one document */
 };
 
 struct aj_def {
@@ -40,7 +41,7 @@ struct aj_compiler {
 	struct aj_arena *arena;
 	struct aj_def defs[AJ_SCHEMA_MAX_DEFS];
 	size_t def_count;
-	AJ_LIST(struct aj_schema *) all;
+	struct aj_schema *all; /* linked by `next` */
 	char *why;
 	size_t why_bytes;
 };
@@ -66,9 +67,9 @@ bool aj_fits(struct aj_check *c, const struct aj_schema *schema, const struct aj
 struct aj_keyword {
 	const char *name;
 	unsigned applies;     /* values of other types are not looked at */
+	bool in_place;        /* its schemas look at the same value */
 	const char *argument; /* what a schema gives */
 	const char *meaning;  /* one sentence without a full stop */
-	bool in_place;        /* its schemas look at the same value */
 	bool (*parse)(struct aj_compiler *c, struct aj_rule *rule, const struct aj_pointer *at, const json_t *argument,
 	              const json_t *schema);
 	/* NULL: an annotation, which nobody checks a value against. */

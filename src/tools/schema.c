@@ -40,7 +40,9 @@ bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct
 {
 	const char *key;
 	json_t *argument;
-	*into = (struct aj_schema){ .place = at, .types = AJ_TYPE_ANY, .never = json_is_false(json) };
+	into->place = at;
+	into->types = AJ_TYPE_ANY;
+	into->never = json_is_false(json);
 	if (json_is_boolean(json))
 		return true;
 	if (!json_is_object(json))
@@ -63,10 +65,17 @@ bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct
 	return true;
 }
 
-struct aj_schema *aj_compile(struct aj_compiler *c, const struct aj_pointer *at, const json_t *json)
+static struct aj_schema *add_schema(struct aj_compiler *c)
 {
 	struct aj_schema *schema = aj_alloc(c->arena, sizeof *schema);
-	*AJ_PUSH(c->arena, &c->all) = schema;
+	schema->next = c->all;
+	c->all = schema;
+	return schema;
+}
+
+struct aj_schema *aj_compile(struct aj_compiler *c, const struct aj_pointer *at, const json_t *json)
+{
+	struct aj_schema *schema = add_schema(c);
 	return aj_compile_into(c, schema, at, json) ? schema : NULL;
 }
 
@@ -127,9 +136,7 @@ static bool list_definitions(struct aj_compiler *c, const json_t *json)
 	json_object_foreach(json_object_get(json, "$defs"), key, value) {
 		if (c->def_count == AJ_SCHEMA_MAX_DEFS)
 			return aj_malformed(c, NULL, "a schema has at most %d definitions", AJ_SCHEMA_MAX_DEFS);
-		struct aj_schema *schema = aj_alloc(c->arena, sizeof *schema);
-		*AJ_PUSH(c->arena, &c->all) = schema;
-		c->defs[c->def_count++] = (struct aj_def){ key, schema };
+		c->defs[c->def_count++] = (struct aj_def){ key, add_schema(c) };
 	}
 	return true;
 }
@@ -145,8 +152,8 @@ const struct aj_schema *aj_schema_compile(struct aj_arena *arena, const json_t *
 		return NULL;
 	}
 	struct aj_schema *root = list_definitions(&c, json) ? aj_compile(&c, NULL, json) : NULL;
-	for (size_t i = 0; root && i < c.all.count; i++)
-		if (!count_chain(&c, c.all.items[i], 0))
+	for (struct aj_schema *s = c.all; root && s; s = s->next)
+		if (!count_chain(&c, s, 0))
 			return NULL;
 	return root;
 }
