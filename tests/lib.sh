@@ -76,7 +76,7 @@ text() {
 	aj "$@"
 	if [ "$rc" != "$want" ]; then
 		fail "$name" "want exit $want: $(shown)"
-	elif [ -n "$regex" ] && ! cat "$T/out" "$T/err" | grep -qaE -e "$regex"; then
+	elif [ -n "$regex" ] && ! grep -qaE -e "$regex" "$T/out" "$T/err"; then
 		fail "$name" "no \`$regex\`: $(shown)"
 	else
 		ok "$name"
@@ -202,10 +202,10 @@ bare() {
 	rc=$?
 }
 says() {
-	if cat "$T/out" "$T/err" | grep -qaE -e "$2"; then ok "$1"; else fail "$1" "no \`$2\`: $(shown)"; fi
+	if grep -qaE -e "$2" "$T/out" "$T/err"; then ok "$1"; else fail "$1" "no \`$2\`: $(shown)"; fi
 }
 silent() {
-	if cat "$T/out" "$T/err" | grep -qaE -e "$2"; then fail "$1" "there is \`$2\`: $(shown)"; else ok "$1"; fi
+	if grep -qaE -e "$2" "$T/out" "$T/err"; then fail "$1" "there is \`$2\`: $(shown)"; else ok "$1"; fi
 }
 
 # --- what must hold of the host ---
