@@ -5,7 +5,6 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -118,9 +117,9 @@ int aj_filter_install_reported(const struct aj_filter *filter, bool may_send, in
                                struct aj_error *err)
 {
 	struct handover h = { .listener = PENDING, .socket = socket, .message = message, .bytes = bytes };
-	struct sock_filter *insns = malloc(filter->count * sizeof *insns + 1);
+	static struct sock_filter insns[AJ_FILTER_ROOM]; /* the guest's limits hold by now: nothing may have to be allocated */
 	struct aj_filter reported = { insns, filter->count };
-	if (!insns)
+	if (filter->count > AJ_FILTER_ROOM)
 		return aj_filter_install(filter, err);
 	memcpy(insns, filter->insns, filter->count * sizeof *insns);
 	aj_filter_report(insns, filter->count);
@@ -128,7 +127,6 @@ int aj_filter_install_reported(const struct aj_filter *filter, bool may_send, in
 		listen_with_sender(&reported, &h);
 	else if ((h.listener = listen_to(&reported)) >= 0)
 		send_listener(&h);
-	free(insns);
 	if (h.listener < 0) /* no such thing here, one listener already in our own ancestry, or no room for a process: unreported */
 		return aj_filter_install(filter, err);
 	if (close(h.listener) < 0 || !h.sent)

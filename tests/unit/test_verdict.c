@@ -11,8 +11,14 @@
 #define KILLED(sig) (sig)
 #define RAISED "{\"status\":\"error\",\"error\":{\"type\":\"ValueError\"}}"
 #define NO_MEMORY "{\"status\":\"error\",\"error\":{\"type\":\"MemoryError\"}}"
-#define OOM { .oom = 1, .oom_kills = 1 }
-#define REFUSED { .pids_refused = 7 }
+#define OOM                              \
+	{                                \
+		.oom = 1, .oom_kills = 1 \
+	}
+#define REFUSED                   \
+	{                         \
+		.pids_refused = 7 \
+	}
 #define CLAIM(status) "{\"status\":\"" status "\"}"
 
 struct row {
@@ -148,8 +154,20 @@ static const struct row rows[] = {
 	  AJ_STATUS_OOM,
 	  "memory",
 	  137 },
-	{ "oom beats file size", false, { .leaf = OOM, .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_OOM, "memory", 137 },
-	{ "oom beats pids", false, { .leaf = { .oom = 1, .oom_kills = 2, .pids_refused = 9 }, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_OOM, "memory pids", 137 },
+	{ "oom beats file size",
+	  false,
+	  { .leaf = OOM, .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 },
+	  NULL,
+	  AJ_STATUS_OOM,
+	  "memory",
+	  137 },
+	{ "oom beats pids",
+	  false,
+	  { .leaf = { .oom = 1, .oom_kills = 2, .pids_refused = 9 }, .exited = true, .wait_status = EXIT(1) },
+	  NULL,
+	  AJ_STATUS_OOM,
+	  "memory pids",
+	  137 },
 
 	/* CPU time is the reaped processes', not the whole jail's: that of init and of others is no reason to die of */
 	{ "SIGKILL, the cgroup's time alone",
@@ -171,8 +189,20 @@ static const struct row rows[] = {
 	{ "file size", false, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_LIMIT, "file_size", 122 },
 	{ "file size of a snippet", true, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_LIMIT, "file_size", 122 },
 	{ "SIGXFSZ without a limit", false, { .exited = true, .wait_status = KILLED(SIGXFSZ) }, NULL, AJ_STATUS_SIGNAL, NULL, 128 + SIGXFSZ },
-	{ "exit code of SIGXFSZ", false, { .exited = true, .wait_status = EXIT(128 + SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_ERROR, NULL, 128 + SIGXFSZ },
-	{ "file size and full", false, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9, .full = "/tmp" }, NULL, AJ_STATUS_LIMIT, "file_size disk", 122 },
+	{ "exit code of SIGXFSZ",
+	  false,
+	  { .exited = true, .wait_status = EXIT(128 + SIGXFSZ), .file_limit_bytes = 9 },
+	  NULL,
+	  AJ_STATUS_ERROR,
+	  NULL,
+	  128 + SIGXFSZ },
+	{ "file size and full",
+	  false,
+	  { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9, .full = "/tmp" },
+	  NULL,
+	  AJ_STATUS_LIMIT,
+	  "file_size disk",
+	  122 },
 
 	{ "processes refused, failed", false, { .leaf = REFUSED, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_LIMIT, "pids", 122 },
 	{ "processes refused, fine", false, { .leaf = REFUSED, .exited = true }, NULL, AJ_STATUS_OK, "pids", 0 },
@@ -189,7 +219,13 @@ static const struct row rows[] = {
 	{ "disk full, raised", true, { .full = "/tmp", .exited = true }, RAISED, AJ_STATUS_LIMIT, "disk", 122 },
 	{ "disk full, killed", false, { .full = "/dev/shm", .exited = true, .wait_status = KILLED(SIGTERM) }, NULL, AJ_STATUS_SIGNAL, "disk", 143 },
 	{ "disk full, timeout", false, { .full = "/tmp", .exited = true, .cause = AJ_CAUSE_TIMEOUT }, NULL, AJ_STATUS_TIMEOUT, "wall_clock disk", 124 },
-	{ "processes refused and full", false, { .leaf = REFUSED, .full = "/tmp", .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_LIMIT, "pids disk", 122 },
+	{ "processes refused and full",
+	  false,
+	  { .leaf = REFUSED, .full = "/tmp", .exited = true, .wait_status = EXIT(1) },
+	  NULL,
+	  AJ_STATUS_LIMIT,
+	  "pids disk",
+	  122 },
 	{ "MemoryError and full", true, { .full = "/tmp", .exited = true, .usage = { .ru_maxrss = 90 << 10 } }, NO_MEMORY, AJ_STATUS_OOM, "memory disk", 137 },
 };
 
@@ -275,10 +311,14 @@ Test(verdict, reasons_say_what_was_seen)
 		struct aj_facts facts;
 		const char *says, *says_not;
 	} table[] = {
-		{ { .leaf = { .oom = 1, .oom_kills = 2 } }, "memory limit of 104857600 bytes reached: the kernel killed the jail (2 kills)", "above" },
+		{ { .leaf = { .oom = 1, .oom_kills = 2 } },
+		  "memory limit of 104857600 bytes reached: the kernel killed the jail (2 kills)",
+		  "above" },
 		{ { .leaf = { .oom_kills = 2 } }, "above the jail", "limit of" },
 		{ { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 77 }, "limit of 77 bytes for a file", "reached" },
-		{ { .exited = true, .wait_status = EXIT(1), .leaf = REFUSED, .pids_limit = 8 }, "process limit of 8 reached: the kernel refused 7", "exit code" },
+		{ { .exited = true, .wait_status = EXIT(1), .leaf = REFUSED, .pids_limit = 8 },
+		  "process limit of 8 reached: the kernel refused 7",
+		  "exit code" },
 		{ { .exited = true, .wait_status = EXIT(1), .full = "/dev/shm" }, "`/dev/shm` is full", "exit code" },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
