@@ -49,7 +49,7 @@ SCOPE      := $(if $(wildcard /usr/include/systemd/sd-bus.h),$B/agentjail-scope)
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check check-vm check-docs docs rootfs install faults bench fuzz format tidy clean fuzzers help deps-build deps-check deps-vm
+.PHONY: all run check check-vm check-docs docs rootfs install faults bench bench-warm fuzz format tidy clean fuzzers help deps-build deps-check deps-vm
 
 all: $(AJ) $(SCOPE) rootfs
 
@@ -108,8 +108,12 @@ faults: all $B/probe $B/inject
 	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/fault/run.sh
 	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
 
-bench: all
+bench: all $B/bench-warm
 	$Q sh tests/bench/bench.sh
+	$Q sh tests/bench/warm.sh
+
+bench-warm: all $B/bench-warm
+	$Q sh tests/bench/warm.sh
 
 tidy:
 	clang-tidy --quiet $(filter-out src/guest/%,$(SRCS)) src/guest/guest.c -- $(CPPFLAGS) -std=gnu11 -isystem /usr/include/libnl3
@@ -137,7 +141,7 @@ help:
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make fuzz     fuzz what reads policies and schemas of tools, for FUZZ_SECONDS=20 each (clang)"
 	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
-	@echo "make bench    start-up and throughput beside the peers that are installed"
+	@echo "make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
 
 # Static, so that it runs in a jail that holds nothing else.
@@ -160,6 +164,11 @@ $B/jail: $B/tests/jail.o $(LIB_OBJS)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
 $B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS))
+	$(call SAY,LD,$@)
+	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+# Measures the warm path, with the library's own code in its process.
+$B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory) $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
