@@ -49,10 +49,11 @@ owner sys/capability.h  sandbox/caps.c
 owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
+owner sys/eventfd.h     lib/handle.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
 owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
-owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c lib/handle.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c
@@ -74,7 +75,7 @@ owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h
+owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h
 owner linux/capability.h plan/host.c guest/nest.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c
