@@ -69,6 +69,7 @@ struct aj_snippet {
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
 	uint64_t timeout_ms;     /* when the snippet is told to stop; 0: as the policy says */
+	bool last;               /* the session is for this one: it is not told to stop, its jail is killed */
 };
 
 /* NULL with err when the place is unknown or unfit. `opened` is told later. */

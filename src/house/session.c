@@ -245,7 +245,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "the snippet is larger than the %lu bytes that one may have",
 		               live->policy->source_bytes);
 	s->request = (struct aj_request){ .snippet = true,
-		                          .lasting = true,
+		                          .lasting = !snippet->last,
 		                          .id = snippet->id ? aj_strdup(&s->arena, snippet->id) : new_id(&s->arena),
 		                          .code = snippet->code,
 		                          .code_bytes = snippet->code ? snippet->code_bytes : 0,

@@ -148,6 +148,10 @@ static unsigned on_control(struct aj_live *l)
 {
 	unsigned found = aj_channel_read(&l->channel), tell = 0;
 	/* What the runner itself was refused, such as a process to hand its listener over, is no deed of the code's. */
+	if ((found & AJ_CHANNEL_ARMED) && l->jail.outside && aj_leaf_take(l->jail.cgroup, l->channel.runner) < 0) {
+		aj_live_fail(l, "the jail's guest cannot be moved into its cgroup");
+		return 0;
+	}
 	if (found & AJ_CHANNEL_ARMED) {
 		l->leaf_before.pids_refused = aj_leaf_pids_refused(l->jail.cgroup);
 		tell |= l->lasting ? AJ_LIVE_ARMED : 0;
@@ -199,12 +203,12 @@ static void next_result(struct aj_live *l)
 }
 
 /* When a snippet is told to stop, and when everything is killed, counted from its start; INT64_MAX: never. */
-static void clocks(const struct aj_live *l, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
+static void clocks(const struct aj_live *l, bool lasting, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
 {
 	int64_t wall_us = l->plan->wall_ms ? (int64_t)l->plan->wall_ms * 1000 : INT64_MAX;
 	*ret_soft_us = INT64_MAX;
-	*ret_wall_us = wall_us;
-	if (!l->lasting || (!timeout_ms && wall_us == INT64_MAX))
+	*ret_wall_us = !lasting && timeout_ms && timeout_ms < (uint64_t)wall_us / 1000 ? (int64_t)timeout_ms * 1000 : wall_us;
+	if (!lasting || (!timeout_ms && wall_us == INT64_MAX))
 		return;
 	int64_t grace_us = wall_us / 4 < SOFT_US ? wall_us / 4 : SOFT_US, latest_us = wall_us - grace_us;
 	*ret_soft_us = timeout_ms && timeout_ms <= (uint64_t)latest_us / 1000 ? (int64_t)timeout_ms * 1000 : latest_us;
@@ -215,7 +219,7 @@ int aj_live_run(struct aj_live *l, const struct aj_request *request, uint64_t ti
 {
 	struct aj_request asked = *request;
 	int64_t soft_us, wall_us;
-	clocks(l, timeout_ms, &soft_us, &wall_us);
+	clocks(l, asked.lasting, timeout_ms, &soft_us, &wall_us);
 	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
 	if (asked.snippet && aj_channel_request(&l->channel, l->lasting, l->plan, l->policy, &asked, err) < 0)
 		return -1;
