@@ -67,7 +67,7 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/inject fuzzers
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/inject $(USERS) fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
@@ -176,6 +176,30 @@ $B/probe: tests/probe.c
 $B/inject: tests/fault/inject.c
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $< -lseccomp
+
+# Programs of strangers: they know the library as `make install` leaves it, and pkg-config. Sanitizers do not link statically.
+DEST := $B/dest
+USERS := $B/library-test $B/library-shared $(if $(STATIC),$B/library-static)
+AS_STRANGER = env PKG_CONFIG_PATH=$(DEST)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(CURDIR)/$(DEST) pkg-config --cflags --libs
+
+$(DEST)/usr/lib/pkgconfig/agentjail.pc: $(SO) $A src/lib/agentjail.h src/lib/agentjail.pc.in
+	$(call SAY,INSTALL,$(DEST))
+	$Q rm -rf $(DEST) && $(MAKE) --no-print-directory -s install-lib DESTDIR=$(DEST) PREFIX=/usr
+
+$B/library-test: tests/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call SAY,LD,$@)
+	$Q$(CC) -std=c99 -g $(WARN) $(if $(SAN),$(SANITIZE)) -o $@ $< $$($(AS_STRANGER) agentjail) -pthread
+	$Q printf '#include <agentjail.h>\nint main() { return agentjail_version() == 0; }\n' | \
+	    $(CXX) -std=c++98 -pedantic -Wall -Wextra -Werror -x c++ -fsyntax-only $$($(AS_STRANGER) agentjail) -
+
+$B/library-shared: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call SAY,LD,$@)
+	$Q$(CC) $(WARN) $(if $(SAN),$(SANITIZE)) -o $@ $< $$($(AS_STRANGER) agentjail)
+
+# The linker's warnings are of libnl, whose parser of addresses nobody calls.
+$B/library-static: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call SAY,LD,$@)
+	$Q$(CC) $(WARN) -static -o $@ $< $$($(AS_STRANGER) --static agentjail) 2>$@.log || { cat $@.log; exit 1; }
 
 $B/toml-check: $B/tests/policy/toml-check.o $B/src/policy/toml.o $B/src/base/text.o $B/src/base/arena.o
 	$(call SAY,LD,$@)

@@ -130,11 +130,16 @@ static int add(struct aj_lib_tools *tools, struct aj_session *inner, const struc
 	aj_tools_free(&trial);
 	json_decref(list);
 	json_decref(one);
-	if (r == 0)
+	if (r == 0) {
 		put(tools, tool);
-	else
-		release(tool);
-	return r;
+		return 0;
+	}
+	struct aj_error named = { 0 };
+	aj_fail(&named, err->exit_code, err->step, err->errnum, "`%s`: %s", name_of(tool), err->cause);
+	aj_advise(&named, "%s", err->fix);
+	*err = named;
+	release(tool);
+	return -1;
 }
 
 int agentjail_add_tool(agentjail *h, const struct agentjail_tool *tool, struct agentjail_error *ret_err)
