@@ -449,6 +449,8 @@ static void *use_stranger(void *arg)
 	return (void *)(long)(strcmp(why.step, "thread") == 0 && why.fix[0]);
 }
 
+static agentjail *volatile lost; /* by a thread that ended; nobody may close it any more */
+
 static void *leave_behind(void *arg)
 {
 	struct agentjail_options o = { .size = sizeof o, .parked = 1 };
@@ -462,6 +464,7 @@ static void *leave_behind(void *arg)
 		settled = strstr(stats, "\"parked\":1,\"starting\":0,") != NULL;
 		agentjail_free(stats);
 	}
+	lost = h;
 	return h;
 }
 
