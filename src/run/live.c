@@ -23,7 +23,7 @@ enum { STOP_US = 100000 };
 /* A snippet that was told to stop has this long to do so; a quarter of its time where that is less. */
 enum { SOFT_US = 1000000 };
 /* A pipe holds at most 1 MiB, which is this many reads. */
-enum { DRAIN_READS = 16 };
+enum { DRAIN_READS = (1 << 20) / AJ_CHUNK_BYTES };
 
 /* Init ends everything; what then is still there is killed. Once: nothing that the jail does gives it more time. */
 static void stop(struct aj_live *l)
@@ -96,7 +96,7 @@ static void on_report(struct aj_live *l)
 /* Read what is there, once; false when nothing is. Closes the fd at its end. */
 static bool on_output(struct aj_live *l, int *fd, int number)
 {
-	static char chunk[65536];
+	char chunk[AJ_CHUNK_BYTES];
 	struct aj_capture *capture = number == 1 ? &l->result.out : &l->result.err;
 	if (*fd < 0)
 		return false;
