@@ -34,6 +34,7 @@ GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls 
 EMBED_OBJS := $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/fd base/hash base/text)
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
 FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc $(addprefix src/base/,arena.c fd.c hash.c text.c)
+FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c) $(addprefix src/base/,arena.c error.c text.c)
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -58,24 +59,27 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/inject fuzzers
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/inject fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
 
 # What needs another kernel, real cgroups or systemd: in a machine of its own. VM_OPTIONS=--quick: minutes instead of half an hour.
 check-vm: deps-vm
-	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/inject
+	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/inject
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/vm/check.sh $(VM_OPTIONS)
 
 # What the documentation takes from tables in the code.
 DOCS := docs
-GENERATED := syscalls.md architecture.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
+GENERATED := syscalls.md architecture.md tools.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
+# A table between two comments of a page that is otherwise written by hand.
+FILL = awk -v f=$B/$1.md '/<!-- $1 begin/ { print; while ((getline l < f) > 0) print l; skip = 1 } /<!-- $1 end/ { skip = 0 } !skip'
 docs: $B/gen-docs
 	$Q $< syscalls > $(DOCS)/syscalls.md
 	$Q $< steps > $B/steps.md
-	$Q awk -v f=$B/steps.md '/<!-- steps begin/ { print; while ((getline l < f) > 0) print l; skip = 1 } /<!-- steps end/ { skip = 0 } !skip' \
-	    docs/architecture.md > $B/architecture.md && cp $B/architecture.md $(DOCS)/architecture.md
+	$Q $(call FILL,steps) docs/architecture.md > $B/architecture.md && cp $B/architecture.md $(DOCS)/architecture.md
+	$Q $< keywords > $B/keywords.md
+	$Q $(call FILL,keywords) docs/tools.md > $B/tools.md && cp $B/tools.md $(DOCS)/tools.md
 	$Q for c in exec run; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
 	    docs/agentjail.1.in > $(DOCS)/agentjail.1
@@ -96,7 +100,7 @@ fuzz: fuzzers
 
 fuzzers:
 	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
-	    $(MAKE) --no-print-directory build/fuzz/policy build/fuzz/policy.dict; fi
+	    $(MAKE) --no-print-directory $(foreach f,policy tools,build/fuzz/$f build/fuzz/$f.dict); fi
 
 # Every system call of the launcher failed with every errno that is plausible; writes docs/faults.md. Takes some minutes.
 faults: all $B/probe $B/inject
@@ -131,7 +135,7 @@ help:
 	@echo "make check-vm the same scripts and those of cgroups in test machines: stock Debian kernels, root and user, systemd"
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
-	@echo "make fuzz     fuzz what reads policies, for FUZZ_SECONDS=20 (clang)"
+	@echo "make fuzz     fuzz what reads policies and schemas of tools, for FUZZ_SECONDS=20 each (clang)"
 	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
 	@echo "make bench    start-up and throughput beside the peers that are installed"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
@@ -155,6 +159,10 @@ $B/jail: $B/tests/jail.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
+$B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS))
+	$(call SAY,LD,$@)
+	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
 $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
@@ -162,6 +170,14 @@ $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 build/fuzz/policy: $(patsubst %,build/fuzz/%.o,$(FUZZ_SRCS) gen/builtins.c)
 	$(call SAY,LD,$@)
 	$Q$(CLANG)++ $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--wrap=aj_source_read -o $@ $^ -lmd
+
+build/fuzz/tools: $(patsubst %,build/fuzz/%.o,$(FUZZ_TOOLS))
+	$(call SAY,LD,$@)
+	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson -lm
+
+build/fuzz/tools.dict: build/gen-docs
+	$(call SAY,GEN,$@)
+	$Q mkdir -p $(@D) && $< keyword-dictionary > $@.tmp && mv $@.tmp $@
 
 build/fuzz/policy.dict: build/gen-docs
 	$(call SAY,GEN,$@)

@@ -70,7 +70,7 @@ owner sys/signalfd.h    run/once.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c
 owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
-owner sys/random.h      cli/jail.c run/zygote.c run/channel.c
+owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc

@@ -294,9 +294,9 @@ class Session:
             from agentjail.report import describe
             claim["status"] = "error"
             claim["error"] = describe(self, e)
-        except BaseException:
-            claim["error"] = {"type": type(e).__name__, "message": "", "line": None, "column": None, "source": "",
-                              "traceback": ""}
+        except BaseException as inner:
+            claim["error"] = {"type": type(e).__name__, "message": "<str failed: %s>" % type(inner).__name__,
+                              "line": None, "column": None, "source": "", "traceback": ""}
 
 
 class RequestError(Exception):

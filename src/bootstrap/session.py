@@ -3,11 +3,14 @@ It refuses to raise them anywhere else: a request that is read or a claim that i
 
 There is no flag that says "the code runs now", and so no instant at which it is wrong: the handler looks at the stack.
 Only if a frame of the agent is on it does it raise, and what it raises ends below the layer's own `try`. Where the
-agent called a function of the layer that must not stop half way, the signal is sent again until that one has returned.
+agent called something that must not stop half way, the signal comes again a millisecond later.
 """
 
 import sys
-from _signal import SIGINT, SIGUSR1, raise_signal, signal
+from _frozen_importlib import _find_and_load
+from _signal import SIGINT, SIGUSR1, pthread_kill, signal
+from _thread import get_ident, start_new_thread
+from time import monotonic, sleep
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail import main
@@ -17,6 +20,14 @@ WHOLE = frozenset((
     ("agentjail.channel", "start"), ("agentjail.channel", "lead"), ("agentjail.channel", "take"),
     ("agentjail.channel", "leave"), ("agentjail.views", "view"), ("agentjail.pruned", "harden"),
 ))
+# An event loop takes a task out of its queue and then runs it: in between nothing may be raised, or the task would be
+# lost. It may where the loop waits, and in what it runs.
+LOOP = frozenset((("asyncio.base_events", "run_forever"), ("asyncio.runners", "close")))
+# A package that is imported half cannot always be imported again. Its code is not the agent's, so it comes to an end.
+IMPORT = (_find_and_load.__globals__["__name__"], "_find_and_load")
+PATIENCE_S = 2
+since = [None, 0]
+WAITS = frozenset((("agentjail.loop", "select"), ("selectors", "select")))
 
 
 class TimeoutError(KeyboardInterrupt):
@@ -33,13 +44,17 @@ def on_signal(number, frame):
     if session is None or session.module is None:
         return
     space, agent = session.module.__dict__, False
+    waits = False
     while frame is not None:
         names, code = frame.f_globals, frame.f_code
         if names is space or code is DRIVE:
             agent = True
-        elif (dict.get(names, "__name__"), code.co_name) in WHOLE:
-            raise_signal(number)
-            return
+        else:
+            where = dict.get(names, "__name__"), code.co_name
+            if where in WHOLE or not agent and (where in LOOP and not waits or where == IMPORT and patient(session)):
+                postpone(number, session)
+                return
+            waits = waits or where in WAITS
         frame = frame.f_back
     if not agent:
         return
@@ -47,6 +62,32 @@ def on_signal(number, frame):
         raise KeyboardInterrupt("the snippet was interrupted; the session goes on")
     ms = session.limits["soft_ms"]
     raise TimeoutError("the snippet took %s; the session goes on" % ("longer than %d ms" % ms if ms else "too long"))
+
+
+def postpone(number, session):
+    if number not in postponed:
+        postponed.add(number)
+        try:
+            start_new_thread(again, (number, get_ident(), session.answers))
+        except RuntimeError:
+            postponed.discard(number)  # no more threads: this signal is lost
+
+
+postponed = set()
+
+
+def again(number, thread, snippet):
+    sleep(0.001)
+    postponed.discard(number)
+    if main.SESSION.answers is snippet:
+        pthread_kill(thread, number)
+
+
+def patient(session):
+    """Is the import that this snippet's signal waits for still young?"""
+    if since[0] is not session.answers:
+        since[:] = session.answers, monotonic()
+    return monotonic() - since[1] < PATIENCE_S
 
 
 # While an event loop waits, no frame of the agent is on the stack, but this one is.

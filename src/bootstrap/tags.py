@@ -58,7 +58,7 @@ def encode_rare(encoder, x, depth):
     fields = t.__dict__.get("__dataclass_fields__")
     if type(fields) is dict:
         return encode_dataclass(encoder, x, depth, fields)
-    raise NoTag
+    raise NoTag(name)
 
 
 def encode_numpy(encoder, x, depth):
@@ -70,7 +70,7 @@ def encode_numpy(encoder, x, depth):
         return '{"__type__":"ndarray","data":' + data + ',"dtype":' + quote(str(x.dtype)) + "}"
     if isinstance(x, (numpy.integer, numpy.floating, numpy.bool_)):
         return encoder.walk(x.item(), depth + 1)
-    raise NoTag
+    raise NoTag(type(x).__name__)
 
 
 def encode_image(encoder, x):

@@ -175,9 +175,9 @@ def caller(channel, name, defaults, is_async):
             except TooBig:
                 raise ToolError("%s: the arguments are too large, nested too deeply or hold themselves (limit %d bytes)"
                                 % (name, channel.cap), name) from None
-            except NoTag:
+            except NoTag as e:
                 raise TypeError("%s() argument %r: a value of type %s cannot be passed to a tool"
-                                % (name, p, type(value).__name__)) from None
+                                % (name, p, e)) from None
         text = "{" + ",".join(out) + "}"
         if len(text) > channel.cap:
             raise ToolError("%s: the arguments are too large (limit %d bytes)" % (name, channel.cap), name)

@@ -1,19 +1,17 @@
 /* From options to a loaded policy: the site's configuration first, then the policy, the working directory's, the options.
  * It prints every finding, not the first, and lets nothing run while there is one. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/findings.h"
 #include "cli/options.h"
+#include "run/paths.h"
 
 /* AGENTJAIL_ROOTFS says where the tree `default` is; where the site keeps that to itself, it would be an option by another door. */
 static void check_environment(const struct aj_options *o, struct aj_diags *diags)
 {
 	size_t k = (size_t)(aj_key_find(aj_policy_keys, "filesystem.rootfs") - aj_policy_keys);
 	struct aj_origin at = { "AGENTJAIL_ROOTFS", 0, 0 };
-	if (!o->site.locked[k] || *o->site.rootfs || o->request.rootfs || !getenv("AGENTJAIL_ROOTFS") ||
-	    strcmp(o->loaded.policy.rootfs, "default") != 0)
+	if (!o->site.locked[k] || !aj_rootfs_by_environment(&o->request, o->loaded.policy.rootfs, o->site.rootfs))
 		return;
 	aj_diag_error(diags, &at, AJ_E_LOCKED, "the variable names the Python tree, and %s locks filesystem.rootfs",
 	              aj_origin_text(&o->site.locked_at, o->arena));

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "cli/command.h"
-#include "cli/paths.h"
+#include "run/paths.h"
 
 struct check {
 	int tree;

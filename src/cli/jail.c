@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/paths.h"
+#include "cli/findings.h"
 #include "cli/scope.h"
 #include "cli/show.h"
-#include "cli/trail.h"
 #include "run/once.h"
+#include "run/paths.h"
+#include "run/trail.h"
 
 static const char *random_id(struct aj_arena *arena)
 {
@@ -95,7 +96,7 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_result result;
 	struct aj_show show;
 	struct aj_trail trail;
-	if (aj_trail_start(&trail, o, &plan, &err) < 0)
+	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
 		return aj_print_error(&err);
 	struct termios modes;
 	bool modes_known = plan.terminal_fd >= 0 && tcgetattr(plan.terminal_fd, &modes) == 0;
@@ -111,8 +112,11 @@ int aj_jail_and_report(struct aj_options *o)
 	if (plan.terminal_fd >= 0)
 		take_terminal_back(plan.terminal_fd, modes_known ? &modes : NULL);
 	int code = aj_status_exit_code(&result, &plan);
-	if (aj_trail_end(&trail, o, &plan, &result, &err) < 0)
+	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, &result, &err) < 0)
 		code = aj_print_error(&err);
+	if (result.recorded == AJ_MISSED && !o->json)
+		fprintf(stderr, "agentjail: warning: this run is not whole in the audit trail: %s\n",
+		        aj_line(o->arena, result.audit_why));
 	if (o->json) {
 		show.failed = print_json(&result, &plan, o) < 0;
 	} else if (plan.snippet) {

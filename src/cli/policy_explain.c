@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/findings.h"
-#include "cli/paths.h"
+#include "run/paths.h"
 #include "run/result.h"
 
 /* The plan of the run that this policy is for. That there is no tree here is no error: the answers say so. */

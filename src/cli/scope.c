@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/paths.h"
+#include "run/paths.h"
 
 enum { LIMIT_US = 5000000 };
 

@@ -9,6 +9,7 @@
 #include "policy/site.h"
 #include "policy/source.h"
 #include "sandbox/steps.h"
+#include "tools/keyword.h"
 
 #define REFUSED_HEAD "| call | condition | why | instead |\n|---|---|---|---|\n"
 
@@ -93,6 +94,35 @@ static void print_dictionary(void)
 		printf("\"\\\"%s\\\"\"\n", b->name);
 }
 
+/* Which keywords of JSON Schema the declaration of a tool may use, and what for. */
+static void print_keywords(void)
+{
+	char types[80];
+	printf("| keyword | looks at | takes | meaning |\n|---|---|---|---|\n");
+	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
+		if (k->check)
+			printf("| `%s` | %s | %s | %s |\n", k->name,
+			       k->applies == AJ_TYPE_ANY ? "every value" : aj_types_text(k->applies, types), k->argument, k->meaning);
+	printf("\nAnnotations: their own form is checked, and no value is held against them.\n\n| keyword | takes | meaning |\n|---|---|---|\n");
+	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
+		if (!k->check)
+			printf("| `%s` | %s | %s |\n", k->name, k->argument, k->meaning);
+	printf("\nEvery other keyword is refused when it is declared. Those that are often asked for:\n\n| keyword | instead |\n|---|---|\n");
+	for (const struct aj_refused_keyword *r = aj_refused_keywords; r->name; r++)
+		printf("| `%s` | %s |\n", r->name, r->instead);
+}
+
+static void print_keyword_dictionary(void)
+{
+	static const char *const words[] = { "null",   "boolean",  "integer",  "number", "string", "array",
+		                             "object", "#/$defs/", "__type__", "data",   "tuple",  "int" };
+	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
+		printf("\"\\\"%s\\\":\"\n", k->name);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		printf("\"\\\"%s\\\"\"\n", words[i]);
+	printf("\"\\x00\"\n");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -114,6 +144,10 @@ int main(int argc, char **argv)
 		aj_schema_man(true, stdout);
 	else if (strcmp(what, "man-codes") == 0)
 		aj_codes_man(stdout);
+	else if (strcmp(what, "keywords") == 0)
+		print_keywords();
+	else if (strcmp(what, "keyword-dictionary") == 0)
+		print_keyword_dictionary();
 	else if (strcmp(what, "dictionary") == 0)
 		print_dictionary();
 	else

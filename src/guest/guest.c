@@ -97,6 +97,7 @@ static void call_layer(const char *module, const char *name, const char *bytes, 
 static void be_zygote(const struct frame *plan, const struct frame *names)
 {
 	call_layer("agentjail.warm", "prepare", names->body, names->bytes);
+	call_layer("agentjail.session", "arm", NULL, 0);
 	object *after_fork = layer_function("agentjail.warm", "after_fork");
 	const char *missing = aj_zygote_prepare();
 	if (missing)

@@ -10,12 +10,12 @@ struct aj_house;
 struct aj_session;
 
 struct aj_house_config {
-	const struct aj_site *site;
-	const char *rootfs; /* folder of the tree `default`; the finder's answer otherwise is the caller's business */
-	const char *cgroup; /* given; NULL to look for one */
-	unsigned parked;    /* jails kept ready per pool */
-	unsigned jails_max; /* alive per pool, parked ones included; 0: no limit */
-	unsigned pools_max; /* pools (policy and tenant) at a time: the idlest gives way to a new one; 0: no limit */
+	const char *site;              /* the site's configuration, as --config names it; NULL: as there is */
+	const char *rootfs;            /* folder of the Python tree; NULL: found as `exec` finds it */
+	const char *cgroup;            /* given; NULL to look for one */
+	unsigned parked;               /* jails kept ready per pool */
+	unsigned jails_max;            /* alive per pool, parked ones included; 0: no limit */
+	unsigned pools_max;            /* pools (policy and tenant) at a time: the idlest gives way to a new one; 0: no limit */
 	uint64_t idle_ms, lifetime_ms; /* of a session; 0: no limit */
 	/* What went wrong and is nobody's answer: one line. May be NULL. */
 	void (*log)(void *arg, const char *line);
@@ -28,8 +28,10 @@ struct aj_house *aj_house_new(struct aj_loop *loop, const struct aj_house_config
 void aj_house_free(struct aj_house *house);
 
 /* Serve one more policy, under `name` (the name it is asked for by; NULL: its own). Reads it now; -1 with err (the first finding)
- * when it does not load. The first one is the default. */
+ * when it does not load. The first one is the default. `ask` and all that it points to must stay as long as the house. Files are
+ * read again whenever they, what they extend, or the site's own have changed; what does not load then is an error of whoever asks. */
 int aj_house_add_policy(struct aj_house *house, const struct aj_ask *ask, const char *name, struct aj_error *err);
+
 size_t aj_house_policies(const struct aj_house *house);
 const char *aj_house_policy_name(const struct aj_house *house, size_t index);
 
@@ -46,7 +48,7 @@ struct aj_place {
 	const char *workspace; /* host folder, for a policy that has one; such a jail starts cold. NULL: none */
 };
 
-/* All of them from the loop or from the call that caused them; none after aj_session_close(), which any of them may call. */
+/* All of them from the loop; none after aj_session_close(), which any of them may call. */
 struct aj_session_events {
 	/* A jail is there; or err, and then the session is only good for being closed. */
 	void (*opened)(struct aj_session *session, void *arg, const struct aj_error *err);
@@ -67,9 +69,10 @@ struct aj_snippet {
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
 	uint64_t timeout_ms;     /* when the snippet is told to stop; 0: as the policy says */
+	bool last;               /* the session is for this one: it is not told to stop, its jail is killed */
 };
 
-/* NULL with err when the place is unknown or unfit. `opened` is told later, or from within. */
+/* NULL with err when the place is unknown or unfit. `opened` is told later. */
 struct aj_session *aj_session_open(struct aj_house *house, const struct aj_place *place, const struct aj_session_events *events,
                                    void *arg, struct aj_error *err);
 /* Declare tools (docs/tools.md), or replace those of the same name; the next run knows them. -1 with err: nothing changed. */

@@ -3,6 +3,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "policy/policy.h"
@@ -12,9 +13,11 @@ struct aj_request {
 	const char *id; /* chosen by the caller or by us */
 
 	/* snippet */
-	const char *code; /* UTF-8 */
+	const char *code; /* UTF-8; NULL in a jail that lasts: only set variables */
 	size_t code_bytes;
 	const char *filename;    /* shown in errors */
+	const char *tools_json;  /* array of declared tools for the guest to define; NULL for none */
+	uint64_t soft_ms;        /* when a snippet of a jail that lasts is told to stop; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
 
 	/* command */

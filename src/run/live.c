@@ -198,26 +198,36 @@ static void next_result(struct aj_live *l)
 	l->cpu_before_us = aj_meter_cpu_us(l->channel.runner);
 }
 
+/* When a snippet is told to stop, and when everything is killed, counted from its start; INT64_MAX: never. */
+static void clocks(const struct aj_live *l, bool lasting, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
+{
+	int64_t wall_us = l->plan->wall_ms ? (int64_t)l->plan->wall_ms * 1000 : INT64_MAX;
+	*ret_soft_us = INT64_MAX;
+	*ret_wall_us = !lasting && timeout_ms && timeout_ms < (uint64_t)wall_us / 1000 ? (int64_t)timeout_ms * 1000 : wall_us;
+	if (!lasting || (!timeout_ms && wall_us == INT64_MAX))
+		return;
+	int64_t grace_us = wall_us / 4 < SOFT_US ? wall_us / 4 : SOFT_US, latest_us = wall_us - grace_us;
+	*ret_soft_us = timeout_ms && timeout_ms <= (uint64_t)latest_us / 1000 ? (int64_t)timeout_ms * 1000 : latest_us;
+	*ret_wall_us = *ret_soft_us < wall_us - SOFT_US ? *ret_soft_us + SOFT_US : wall_us;
+}
+
 int aj_live_run(struct aj_live *l, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err)
 {
-	if (request->snippet && aj_channel_request(&l->channel, l->lasting, l->plan, l->policy, request, err) < 0)
+	struct aj_request asked = *request;
+	int64_t soft_us, wall_us;
+	clocks(l, asked.lasting, timeout_ms, &soft_us, &wall_us);
+	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
+	if (asked.snippet && aj_channel_request(&l->channel, l->lasting, l->plan, l->policy, &asked, err) < 0)
 		return -1;
 	if (l->lasting)
 		next_result(l);
-	if (request->snippet && request->code)
-		aj_sha256(request->code, request->code_bytes, l->result.code_sha256);
+	if (asked.snippet && asked.code)
+		aj_sha256(asked.code, asked.code_bytes, l->result.code_sha256);
 	l->running = true;
 	l->started_us = started_us;
-	int64_t wall_us = l->plan->wall_ms ? (int64_t)l->plan->wall_ms * 1000 : INT64_MAX;
-	if (l->lasting) {
-		int64_t asked_us = timeout_ms && (int64_t)timeout_ms <= INT64_MAX / 2000 ? (int64_t)timeout_ms * 1000 : INT64_MAX / 2;
-		int64_t grace_us = wall_us / 4 < SOFT_US ? wall_us / 4 : SOFT_US;
-		int64_t soft_us = asked_us < wall_us - grace_us ? asked_us : wall_us - grace_us;
-		wall_us = soft_us < wall_us - SOFT_US ? soft_us + SOFT_US : wall_us;
-		l->soft_ms = (uint64_t)soft_us / 1000;
-		l->soft_us = soft_us >= INT64_MAX / 4 ? INT64_MAX : started_us + soft_us;
-	}
-	l->deadline_us = wall_us >= INT64_MAX / 4 ? INT64_MAX : started_us + wall_us;
+	l->soft_ms = asked.soft_ms;
+	l->soft_us = soft_us == INT64_MAX ? INT64_MAX : started_us + soft_us;
+	l->deadline_us = wall_us == INT64_MAX ? INT64_MAX : started_us + wall_us;
 	return 0;
 }
 

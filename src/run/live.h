@@ -47,9 +47,9 @@ struct aj_live {
  * aj_channel_open(). */
 void aj_live_open(struct aj_live *live, int filters);
 
-/* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: none but the policy's) is when the
- * snippet of a lasting jail is told to stop; it has a moment for that before the jail is killed. -1 with err: then nothing was
- * begun. Frees what the last run left in live->result. */
+/* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: the policy's): where the request lasts, the
+ * snippet is told to stop then, and has a moment for that before the jail is killed; elsewhere the jail is killed. -1 with err: then
+ * nothing was begun. Frees what the last run left in live->result. */
 int aj_live_run(struct aj_live *live, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
 
 /* Have the snippet stop, as at a keyboard; the jail goes on. Without effect when none runs. */

@@ -63,6 +63,7 @@ int aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan
 	json_t *inputs = request->inputs_json ? json_loads(request->inputs_json, JSON_REJECT_DUPLICATES, &why) : json_object();
 	if (!inputs)
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object: %s", why.text);
+	json_t *tools = request->tools_json ? json_loads(request->tools_json, 0, &why) : NULL;
 	/* One string: the reader inside is slow per string, and module names hold no spaces. */
 	struct aj_buffer names = { 0 };
 	append(&names, "", 0);
@@ -75,11 +76,16 @@ int aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan
 	json_t *env = json_array();
 	for (size_t i = 0; i < plan->late_env.count; i++)
 		json_array_append_new(env, json_string(plan->late_env.items[i]));
-	json_t *doc = json_pack("{s:o, s:s, s:b, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I}}", "code",
-	                        json_stringn(request->code, request->code_bytes), "filename", request->filename, "layer",
-	                        policy->layer, "builtins", aj_builtins_name(policy->builtins), "imports", imports, "inputs",
-	                        inputs, "env", env, "limits", "source_bytes", (json_int_t)policy->source_bytes, "repr_bytes",
-	                        (json_int_t)65536, "value_bytes", (json_int_t)(policy->result_bytes / 4));
+	json_t *doc = json_pack("{s:s, s:b, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:o*}", "filename", request->filename,
+	                        "layer", policy->layer, "builtins", aj_builtins_name(policy->builtins), "imports", imports,
+	                        "inputs", inputs, "env", env, "limits", "source_bytes", (json_int_t)policy->source_bytes,
+	                        "repr_bytes", (json_int_t)65536, "value_bytes", (json_int_t)(policy->result_bytes / 4), "soft_ms",
+	                        (json_int_t)request->soft_ms, "tools", tools);
+	json_t *code = request->code ? json_stringn(request->code, request->code_bytes) : NULL;
+	if (request->code && (!code || json_object_set_new(doc, "code", code) < 0)) {
+		json_decref(doc);
+		doc = NULL;
+	}
 	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
 	json_decref(doc);
 	if (!text)

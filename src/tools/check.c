@@ -7,14 +7,14 @@
 #include "tools/keyword.h"
 
 /* Always false: the value at `at` does not fit. */
-static bool refuse(struct aj_check *c, const struct aj_place *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static bool refuse(struct aj_check *c, const struct aj_place *at, const char *fmt, ...)
+static bool refuse(struct aj_check *c, const struct aj_pointer *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool refuse(struct aj_check *c, const struct aj_pointer *at, const char *fmt, ...)
 {
 	if (c->quiet || c->budget.spent)
 		return false;
 	va_list ap;
 	va_start(ap, fmt);
-	aj_place_vsay(c->why, c->why_bytes, at, fmt, ap);
+	aj_pointer_vsay(c->why, c->why_bytes, at, fmt, ap);
 	va_end(ap);
 	return false;
 }
@@ -38,7 +38,7 @@ static struct brief brief(const json_t *value)
 	return b;
 }
 
-bool aj_fits(struct aj_check *c, const struct aj_schema *s, const struct aj_place *at, const json_t *value)
+bool aj_fits(struct aj_check *c, const struct aj_schema *s, const struct aj_pointer *at, const json_t *value)
 {
 	bool fits = aj_spend(&c->budget, c->depth < AJ_SCHEMA_MAX_CHECK_DEPTH ? 1 : (size_t)-1);
 	if (fits && s->never)
@@ -54,9 +54,9 @@ bool aj_fits(struct aj_check *c, const struct aj_schema *s, const struct aj_plac
 	return fits;
 }
 
-#define CHECK(name) bool name(struct aj_check *c, const struct aj_rule *rule, const struct aj_place *at, const json_t *value)
+#define CHECK(name) bool name(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value)
 
-static bool refuse_type(struct aj_check *c, unsigned types, const struct aj_place *at, const json_t *value)
+static bool refuse_type(struct aj_check *c, unsigned types, const struct aj_pointer *at, const json_t *value)
 {
 	char wanted[80], got[48];
 	if (c->quiet)
@@ -74,7 +74,7 @@ CHECK(aj_check_enum)
 	char list[200] = "";
 	size_t used = 0, count = json_array_size(rule->json), i;
 	for (i = 0; i < count && !c->budget.spent; i++)
-		if (aj_equal(&c->budget, json_array_get(rule->json, i), value))
+		if (aj_json_equal(&c->budget, json_array_get(rule->json, i), value))
 			return true;
 	for (i = 0; i < count && !c->quiet; i++) {
 		struct brief b = brief(json_array_get(rule->json, i));
@@ -87,7 +87,7 @@ CHECK(aj_check_enum)
 
 CHECK(aj_check_const)
 {
-	return aj_equal(&c->budget, rule->json, value) || (!c->quiet && refuse(c, at, "expected %s", brief(rule->json).text));
+	return aj_json_equal(&c->budget, rule->json, value) || (!c->quiet && refuse(c, at, "expected %s", brief(rule->json).text));
 }
 
 CHECK(aj_check_all)
@@ -98,7 +98,7 @@ CHECK(aj_check_all)
 	return true;
 }
 
-static size_t fitting(struct aj_check *c, const struct aj_rule *rule, const struct aj_place *at, const json_t *value, size_t enough)
+static size_t fitting(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value, size_t enough)
 {
 	size_t fit = 0;
 	c->quiet++;
@@ -109,7 +109,7 @@ static size_t fitting(struct aj_check *c, const struct aj_rule *rule, const stru
 }
 
 /* Often it is only about types ("integer or null"), and that is easier to say. */
-static bool refuse_alternatives(struct aj_check *c, const struct aj_rule *rule, const struct aj_place *at, const json_t *value)
+static bool refuse_alternatives(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value)
 {
 	unsigned types = 0;
 	for (size_t i = 0; i < rule->count; i++)
@@ -138,7 +138,7 @@ CHECK(aj_check_one)
 
 CHECK(aj_check_not)
 {
-	return (fitting(c, rule, at, value, 1) == 0 && !c->budget.spent) || refuse(c, at, "fits a schema that it must not fit (not)");
+	return fitting(c, rule, at, value, 1) == 0 || refuse(c, at, "fits a schema that it must not fit (not)");
 }
 
 CHECK(aj_check_required)
@@ -157,14 +157,14 @@ CHECK(aj_check_properties)
 		return false;
 	for (size_t i = 0; i < rule->count; i++) {
 		const json_t *item = json_object_get(value, rule->keys[i]);
-		struct aj_place here = { at, rule->keys[i], 0 };
+		struct aj_pointer here = { at, rule->keys[i], 0 };
 		if (item && !aj_fits(c, rule->schemas[i], &here, item))
 			return false;
 	}
 	return true;
 }
 
-static bool refuse_key(struct aj_check *c, const struct aj_rule *rule, const struct aj_place *here)
+static bool refuse_key(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *here)
 {
 	char list[160] = "";
 	size_t used = 0;
@@ -183,7 +183,7 @@ CHECK(aj_check_additional)
 	const char *key;
 	json_t *item;
 	json_object_foreach((json_t *)value, key, item) {
-		struct aj_place here = { at, key, 0 };
+		struct aj_pointer here = { at, key, 0 };
 		if (!aj_spend(&c->budget, aj_text_steps(strlen(key))))
 			return false;
 		if (rule->json && json_object_get(rule->json, key))
@@ -200,7 +200,7 @@ CHECK(aj_check_prefix)
 {
 	size_t items = json_array_size(value);
 	for (size_t i = 0; i < rule->count && i < items; i++) {
-		struct aj_place here = { at, NULL, i };
+		struct aj_pointer here = { at, NULL, i };
 		if (!aj_fits(c, rule->schemas[i], &here, json_array_get(value, i)))
 			return false;
 	}
@@ -211,7 +211,7 @@ CHECK(aj_check_items)
 {
 	size_t items = json_array_size(value);
 	for (size_t i = rule->skip; i < items; i++) {
-		struct aj_place here = { at, NULL, i };
+		struct aj_pointer here = { at, NULL, i };
 		if (!aj_fits(c, rule->schemas[0], &here, json_array_get(value, i)))
 			return false;
 	}
@@ -221,7 +221,7 @@ CHECK(aj_check_items)
 CHECK(aj_check_unique)
 {
 	size_t first = 0, second = 0;
-	return !rule->count || aj_unique(&c->budget, value, &first, &second) ||
+	return !rule->count || aj_json_unique(&c->budget, value, &first, &second) ||
 	       refuse(c, at, "items %zu and %zu are equal", first, second);
 }
 
@@ -257,7 +257,7 @@ CHECK(aj_check_max_size)
 	return size <= rule->count || refuse(c, at, "expected at most %zu %s, got %zu", rule->count, unit, size);
 }
 
-static bool range(struct aj_check *c, bool holds, const char *what, const struct aj_rule *rule, const struct aj_place *at,
+static bool range(struct aj_check *c, bool holds, const char *what, const struct aj_rule *rule, const struct aj_pointer *at,
                   const json_t *value)
 {
 	return holds || (!c->quiet && refuse(c, at, "expected %s%s, got %s", what, brief(rule->json).text, brief(value).text));
@@ -265,27 +265,27 @@ static bool range(struct aj_check *c, bool holds, const char *what, const struct
 
 CHECK(aj_check_min)
 {
-	return range(c, aj_number(value) >= rule->number, "at least ", rule, at, value);
+	return range(c, aj_json_number(value) >= rule->number, "at least ", rule, at, value);
 }
 
 CHECK(aj_check_max)
 {
-	return range(c, aj_number(value) <= rule->number, "at most ", rule, at, value);
+	return range(c, aj_json_number(value) <= rule->number, "at most ", rule, at, value);
 }
 
 CHECK(aj_check_above)
 {
-	return range(c, aj_number(value) > rule->number, "more than ", rule, at, value);
+	return range(c, aj_json_number(value) > rule->number, "more than ", rule, at, value);
 }
 
 CHECK(aj_check_below)
 {
-	return range(c, aj_number(value) < rule->number, "less than ", rule, at, value);
+	return range(c, aj_json_number(value) < rule->number, "less than ", rule, at, value);
 }
 
 CHECK(aj_check_multiple)
 {
-	return range(c, aj_multiple_of(aj_number(value), rule->number), "a multiple of ", rule, at, value);
+	return range(c, aj_multiple_of(&c->budget, aj_json_number(value), rule->number), "a multiple of ", rule, at, value);
 }
 
 bool aj_schema_check(const struct aj_schema *schema, const json_t *value, char *ret_why, size_t why_bytes)

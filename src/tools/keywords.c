@@ -4,7 +4,7 @@
 
 #include "tools/keyword.h"
 
-static bool schema_at(struct aj_compiler *c, struct aj_rule *rule, size_t i, const struct aj_place *at, const json_t *json)
+static bool schema_at(struct aj_compiler *c, struct aj_rule *rule, size_t i, const struct aj_pointer *at, const json_t *json)
 {
 	return (rule->schemas[i] = aj_compile(c, at, json)) != NULL;
 }
@@ -12,12 +12,13 @@ static bool schema_at(struct aj_compiler *c, struct aj_rule *rule, size_t i, con
 static void make_room(struct aj_compiler *c, struct aj_rule *rule, size_t count)
 {
 	rule->count = count;
-	rule->schemas = aj_alloc(c->arena, (count + 1) * sizeof *rule->schemas);
-	rule->keys = aj_alloc(c->arena, (count + 1) * sizeof *rule->keys);
+	rule->schemas = aj_alloc(c->arena, count * sizeof(void *));
+	rule->keys = aj_alloc(c->arena, count * sizeof(void *));
 }
 
-#define PARSE(name) \
-	static bool name(struct aj_compiler *c, struct aj_rule *rule, const struct aj_place *at, const json_t *json, const json_t *schema)
+#define PARSE(name)                                                                                                    \
+	static bool name(struct aj_compiler *c, struct aj_rule *rule, const struct aj_pointer *at, const json_t *json, \
+	                 const json_t *schema)
 #define UNUSED (void)c, (void)rule, (void)at, (void)json, (void)schema
 
 PARSE(types)
@@ -52,7 +53,7 @@ PARSE(schemas)
 		return aj_malformed(c, at, "takes a list of at least one schema");
 	make_room(c, rule, json_array_size(json));
 	for (size_t i = 0; i < rule->count; i++)
-		if (!schema_at(c, rule, i, aj_compile_place(c, at, NULL, i), json_array_get(json, i)))
+		if (!schema_at(c, rule, i, aj_compile_pointer(c, at, NULL, i), json_array_get(json, i)))
 			return false;
 	return true;
 }
@@ -67,7 +68,7 @@ PARSE(properties)
 		return aj_malformed(c, at, "takes an object of schemas");
 	make_room(c, rule, json_object_size(json));
 	json_object_foreach((json_t *)json, key, value) {
-		const struct aj_place *here = aj_compile_place(c, at, key, 0);
+		const struct aj_pointer *here = aj_compile_pointer(c, at, key, 0);
 		if (strcmp(key, "__type__") == 0)
 			return aj_malformed(c, here, "this name is that of a typed tag, which is no object");
 		rule->keys[i] = key;
@@ -139,7 +140,7 @@ PARSE(definitions)
 	if (!json_is_object(json))
 		return aj_malformed(c, at, "takes an object of schemas");
 	json_object_foreach((json_t *)json, key, value)
-		if (!aj_compile_into(c, c->defs[i++].schema, aj_compile_place(c, at, key, 0), value))
+		if (!aj_compile_into(c, c->defs[i++].schema, aj_compile_pointer(c, at, key, 0), value))
 			return false;
 	return true;
 }
@@ -159,7 +160,7 @@ PARSE(anything)
 PARSE(count)
 {
 	UNUSED;
-	long double number = json_is_number(json) ? aj_number(json) : -1;
+	long double number = json_is_number(json) ? aj_json_number(json) : -1;
 	if (number < 0 || number > 0x1p53L || !(aj_type_of(json) & AJ_TYPE_INTEGER))
 		return aj_malformed(c, at, "takes a whole number of at least 0");
 	rule->count = (size_t)number;
@@ -169,14 +170,14 @@ PARSE(count)
 PARSE(number)
 {
 	UNUSED;
-	rule->number = json_is_number(json) ? aj_number(json) : 0;
+	rule->number = json_is_number(json) ? aj_json_number(json) : 0;
 	return json_is_number(json) || aj_malformed(c, at, "takes a number");
 }
 
 PARSE(step)
 {
 	UNUSED;
-	rule->number = json_is_number(json) ? aj_number(json) : 0;
+	rule->number = json_is_number(json) ? aj_json_number(json) : 0;
 	return rule->number > 0 || aj_malformed(c, at, "takes a number above 0");
 }
 
@@ -223,42 +224,42 @@ enum {
 
 /* clang-format off */
 const struct aj_keyword aj_keywords[] = {
-	{ "type", ANY, "a name or a list of names", "The value is of one of these types: `null`, `boolean`, `integer`, `number`, `string`, `array`, `object`. 1.0 is an `integer`, a typed tag is none of them", false, types, aj_check_type },
-	{ "enum", ANY, "a list of values", "The value equals one of these (1 equals 1.0, the order of keys means nothing)", false, alternatives, aj_check_enum },
-	{ "const", ANY, "a value", "The value equals this one", false, anything, aj_check_const },
-	{ "required", OBJECT, "a list of names", "All of these keys are there", false, names, aj_check_required },
-	{ "minProperties", OBJECT, "a count", "There are at least so many keys", false, count, aj_check_min_size },
-	{ "maxProperties", OBJECT, "a count", "There are at most so many keys", false, count, aj_check_max_size },
-	{ "properties", OBJECT, "an object of schemas", "Of the keys named here, those that are there fit their schema", false, properties, aj_check_properties },
-	{ "additionalProperties", OBJECT, "a schema or a boolean", "Every key that `properties` beside it does not name fits this; `false`: there is none", false, additional, aj_check_additional },
-	{ "minItems", ARRAY, "a count", "There are at least so many items", false, count, aj_check_min_size },
-	{ "maxItems", ARRAY, "a count", "There are at most so many items", false, count, aj_check_max_size },
-	{ "prefixItems", ARRAY, "a list of schemas", "The first item fits the first schema, the second the second, as far as there are items", false, schemas, aj_check_prefix },
-	{ "items", ARRAY, "a schema or a boolean", "Every item behind those of `prefixItems` fits this", false, items, aj_check_items },
-	{ "uniqueItems", ARRAY, "a boolean", "`true`: no two items are equal", false, flag, aj_check_unique },
-	{ "minLength", STRING, "a count", "There are at least so many code points", false, count, aj_check_min_size },
-	{ "maxLength", STRING, "a count", "There are at most so many code points", false, count, aj_check_max_size },
-	{ "minimum", NUMBER, "a number", "The value is this or more", false, number, aj_check_min },
-	{ "maximum", NUMBER, "a number", "The value is this or less", false, number, aj_check_max },
-	{ "exclusiveMinimum", NUMBER, "a number", "The value is more than this", false, number, aj_check_above },
-	{ "exclusiveMaximum", NUMBER, "a number", "The value is less than this", false, number, aj_check_below },
-	{ "multipleOf", NUMBER, "a number above 0", "The value is a whole number of times this; fractions count as the decimals that they are written as, up to 2^40 times", false, step, aj_check_multiple },
-	{ "$ref", ANY, "`\"#/$defs/NAME\"`", "The value fits that definition, and what stands beside `$ref`, too", true, reference, aj_check_all },
-	{ "allOf", ANY, "a list of schemas", "The value fits all of them", true, schemas, aj_check_all },
-	{ "anyOf", ANY, "a list of schemas", "The value fits at least one of them", true, schemas, aj_check_any },
-	{ "oneOf", ANY, "a list of schemas", "The value fits exactly one of them", true, schemas, aj_check_one },
-	{ "not", ANY, "a schema or a boolean", "The value does not fit it", true, one_schema, aj_check_not },
-	{ "$defs", ANY, "an object of schemas", "Definitions for `$ref`; at the root only", false, definitions, NULL },
-	{ "$schema", ANY, "a name", "The dialect, 2020-12 or draft-07; at the root only", false, dialect, NULL },
-	{ "$comment", ANY, "a string", "For readers", false, text, NULL },
-	{ "title", ANY, "a string", "For readers", false, text, NULL },
-	{ "description", ANY, "a string", "For readers", false, text, NULL },
-	{ "default", ANY, "a value", "For readers: a missing value stays missing", false, anything, NULL },
-	{ "examples", ANY, "a list of values", "For readers", false, list, NULL },
-	{ "deprecated", ANY, "a boolean", "For readers", false, flag, NULL },
-	{ "readOnly", ANY, "a boolean", "For readers", false, flag, NULL },
-	{ "writeOnly", ANY, "a boolean", "For readers", false, flag, NULL },
-	{ "format", ANY, "a string", "For readers: no text is checked for being an address or a date", false, text, NULL },
+	{ "type", ANY, false, "a name or a list of names", "The value is of one of these types: `null`, `boolean`, `integer`, `number`, `string`, `array`, `object`. 1.0 is an `integer`, a typed tag is none of them", types, aj_check_type },
+	{ "enum", ANY, false, "a list of values", "The value equals one of these (1 equals 1.0, the order of keys means nothing)", alternatives, aj_check_enum },
+	{ "const", ANY, false, "a value", "The value equals this one", anything, aj_check_const },
+	{ "required", OBJECT, false, "a list of names", "All of these keys are there", names, aj_check_required },
+	{ "minProperties", OBJECT, false, "a count", "There are at least so many keys", count, aj_check_min_size },
+	{ "maxProperties", OBJECT, false, "a count", "There are at most so many keys", count, aj_check_max_size },
+	{ "properties", OBJECT, false, "an object of schemas", "Of the keys named here, those that are there fit their schema", properties, aj_check_properties },
+	{ "additionalProperties", OBJECT, false, "a schema or a boolean", "Every key that `properties` beside it does not name fits this; `false`: there is none", additional, aj_check_additional },
+	{ "minItems", ARRAY, false, "a count", "There are at least so many items", count, aj_check_min_size },
+	{ "maxItems", ARRAY, false, "a count", "There are at most so many items", count, aj_check_max_size },
+	{ "prefixItems", ARRAY, false, "a list of schemas", "The first item fits the first schema, the second the second, as far as there are items", schemas, aj_check_prefix },
+	{ "items", ARRAY, false, "a schema or a boolean", "Every item behind those of `prefixItems` fits this", items, aj_check_items },
+	{ "uniqueItems", ARRAY, false, "a boolean", "`true`: no two items are equal", flag, aj_check_unique },
+	{ "minLength", STRING, false, "a count", "There are at least so many code points", count, aj_check_min_size },
+	{ "maxLength", STRING, false, "a count", "There are at most so many code points", count, aj_check_max_size },
+	{ "minimum", NUMBER, false, "a number", "The value is this or more", number, aj_check_min },
+	{ "maximum", NUMBER, false, "a number", "The value is this or less", number, aj_check_max },
+	{ "exclusiveMinimum", NUMBER, false, "a number", "The value is more than this", number, aj_check_above },
+	{ "exclusiveMaximum", NUMBER, false, "a number", "The value is less than this", number, aj_check_below },
+	{ "multipleOf", NUMBER, false, "a number above 0", "The value is a whole number of times this; fractions count as the decimals that they are written as, up to 2^40 times", step, aj_check_multiple },
+	{ "$ref", ANY, true, "`\"#/$defs/NAME\"`", "The value fits that definition, and what stands beside `$ref`, too", reference, aj_check_all },
+	{ "allOf", ANY, true, "a list of schemas", "The value fits all of them", schemas, aj_check_all },
+	{ "anyOf", ANY, true, "a list of schemas", "The value fits at least one of them", schemas, aj_check_any },
+	{ "oneOf", ANY, true, "a list of schemas", "The value fits exactly one of them", schemas, aj_check_one },
+	{ "not", ANY, true, "a schema or a boolean", "The value does not fit it", one_schema, aj_check_not },
+	{ "$defs", ANY, false, "an object of schemas", "Definitions for `$ref`; at the root only", definitions, NULL },
+	{ "$schema", ANY, false, "a name", "The dialect, 2020-12 or draft-07; at the root only", dialect, NULL },
+	{ "$comment", ANY, false, "a string", "For readers", text, NULL },
+	{ "title", ANY, false, "a string", "For readers", text, NULL },
+	{ "description", ANY, false, "a string", "For readers", text, NULL },
+	{ "default", ANY, false, "a value", "For readers: a missing value stays missing", anything, NULL },
+	{ "examples", ANY, false, "a list of values", "For readers", list, NULL },
+	{ "deprecated", ANY, false, "a boolean", "For readers", flag, NULL },
+	{ "readOnly", ANY, false, "a boolean", "For readers", flag, NULL },
+	{ "writeOnly", ANY, false, "a boolean", "For readers", flag, NULL },
+	{ "format", ANY, false, "a string", "For readers: no text is checked for being an address or a date", text, NULL },
 	{ 0 },
 };
 

@@ -7,40 +7,42 @@
 
 #include "tools/keyword.h"
 
-bool aj_malformed(struct aj_compiler *c, const struct aj_place *at, const char *fmt, ...)
+bool aj_malformed(struct aj_compiler *c, const struct aj_pointer *at, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	aj_place_vsay(c->why, c->why_bytes, at, fmt, ap);
+	aj_pointer_vsay(c->why, c->why_bytes, at, fmt, ap);
 	va_end(ap);
 	return false;
 }
 
-const struct aj_place *aj_compile_place(struct aj_compiler *c, const struct aj_place *up, const char *key, size_t index)
+const struct aj_pointer *aj_compile_pointer(struct aj_compiler *c, const struct aj_pointer *up, const char *key, size_t index)
 {
-	struct aj_place *place = aj_alloc(c->arena, sizeof *place);
-	*place = (struct aj_place){ up, key, index };
+	struct aj_pointer *place = aj_alloc(c->arena, sizeof *place);
+	*place = (struct aj_pointer){ up, key, index };
 	return place;
 }
 
 /* A key that the table does not have is refused, with advice if there is any. */
-static bool known(struct aj_compiler *c, const struct aj_place *at, const char *key)
+static bool known(struct aj_compiler *c, const struct aj_pointer *at, const char *key)
 {
 	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
 		if (strcmp(k->name, key) == 0)
 			return true;
-	at = aj_compile_place(c, at, key, 0);
+	at = aj_compile_pointer(c, at, key, 0);
 	for (const struct aj_refused_keyword *r = aj_refused_keywords; r->name; r++)
 		if (strcmp(r->name, key) == 0)
 			return aj_malformed(c, at, "this keyword is not supported: %s", r->instead);
 	return aj_malformed(c, at, "this keyword is not known");
 }
 
-bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct aj_place *at, const json_t *json)
+bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct aj_pointer *at, const json_t *json)
 {
 	const char *key;
 	json_t *argument;
-	*into = (struct aj_schema){ .place = at, .types = AJ_TYPE_ANY, .never = json_is_false(json) };
+	into->place = at;
+	into->types = AJ_TYPE_ANY;
+	into->never = json_is_false(json);
 	if (json_is_boolean(json))
 		return true;
 	if (!json_is_object(json))
@@ -48,14 +50,14 @@ bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct
 	json_object_foreach((json_t *)json, key, argument)
 		if (!known(c, at, key))
 			return false;
-	into->rules = aj_alloc(c->arena, (json_object_size(json) + 1) * sizeof *into->rules);
+	into->rules = aj_alloc(c->arena, json_object_size(json) * sizeof *into->rules);
 	for (const struct aj_keyword *k = aj_keywords; k->name && into->count < json_object_size(json); k++) {
 		argument = json_object_get(json, k->name);
 		if (!argument)
 			continue;
 		struct aj_rule *rule = &into->rules[into->count++];
 		*rule = (struct aj_rule){ .keyword = k, .json = argument };
-		if (!k->parse(c, rule, aj_compile_place(c, at, k->name, 0), argument, json))
+		if (!k->parse(c, rule, aj_compile_pointer(c, at, k->name, 0), argument, json))
 			return false;
 		if (rule->types)
 			into->types = rule->types;
@@ -63,10 +65,17 @@ bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct
 	return true;
 }
 
-struct aj_schema *aj_compile(struct aj_compiler *c, const struct aj_place *at, const json_t *json)
+static struct aj_schema *add_schema(struct aj_compiler *c)
 {
 	struct aj_schema *schema = aj_alloc(c->arena, sizeof *schema);
-	*AJ_PUSH(c->arena, &c->all) = schema;
+	schema->next = c->all;
+	c->all = schema;
+	return schema;
+}
+
+struct aj_schema *aj_compile(struct aj_compiler *c, const struct aj_pointer *at, const json_t *json)
+{
+	struct aj_schema *schema = add_schema(c);
 	return aj_compile_into(c, schema, at, json) ? schema : NULL;
 }
 
@@ -94,7 +103,7 @@ static bool count_chain(struct aj_compiler *c, struct aj_schema *s, int above)
 }
 
 /* Counts before anything recurses into the document without a bound. */
-static bool within(struct aj_compiler *c, const json_t *json, const struct aj_place *at, int depth, size_t *values)
+static bool within(struct aj_compiler *c, const json_t *json, const struct aj_pointer *at, int depth, size_t *values)
 {
 	const char *key;
 	json_t *item;
@@ -105,13 +114,13 @@ static bool within(struct aj_compiler *c, const json_t *json, const struct aj_pl
 		return aj_malformed(c, NULL, "a schema has at most %d values", AJ_SCHEMA_MAX_VALUES);
 	if (json_is_object(json)) {
 		json_object_foreach((json_t *)json, key, item) {
-			struct aj_place here = { at, key, 0 };
+			struct aj_pointer here = { at, key, 0 };
 			if (!within(c, item, &here, depth + 1, values))
 				return false;
 		}
 	} else if (json_is_array(json)) {
 		json_array_foreach(json, i, item) {
-			struct aj_place here = { at, NULL, i };
+			struct aj_pointer here = { at, NULL, i };
 			if (!within(c, item, &here, depth + 1, values))
 				return false;
 		}
@@ -127,9 +136,7 @@ static bool list_definitions(struct aj_compiler *c, const json_t *json)
 	json_object_foreach(json_object_get(json, "$defs"), key, value) {
 		if (c->def_count == AJ_SCHEMA_MAX_DEFS)
 			return aj_malformed(c, NULL, "a schema has at most %d definitions", AJ_SCHEMA_MAX_DEFS);
-		struct aj_schema *schema = aj_alloc(c->arena, sizeof *schema);
-		*AJ_PUSH(c->arena, &c->all) = schema;
-		c->defs[c->def_count++] = (struct aj_def){ key, schema };
+		c->defs[c->def_count++] = (struct aj_def){ key, add_schema(c) };
 	}
 	return true;
 }
@@ -145,8 +152,8 @@ const struct aj_schema *aj_schema_compile(struct aj_arena *arena, const json_t *
 		return NULL;
 	}
 	struct aj_schema *root = list_definitions(&c, json) ? aj_compile(&c, NULL, json) : NULL;
-	for (size_t i = 0; root && i < c.all.count; i++)
-		if (!count_chain(&c, c.all.items[i], 0))
+	for (struct aj_schema *s = c.all; root && s; s = s->next)
+		if (!count_chain(&c, s, 0))
 			return NULL;
 	return root;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/place.h"
+#include "tools/pointer.h"
 
 #define STEP "tools"
 
@@ -71,10 +71,10 @@ static const char *take_parameters(struct aj_tool *tool, json_t *value, char *wh
 	if (!type || strcmp(type, "object") != 0)
 		return "must be a schema of \"type\": \"object\", since arguments have names";
 	json_object_foreach(json_object_get(value, "properties"), key, schema) {
-		struct aj_place list = { NULL, "properties", 0 }, place = { &list, key, 0 };
+		struct aj_pointer list = { NULL, "properties", 0 }, place = { &list, key, 0 };
 		bad = bad_name(key, true);
 		if (bad) {
-			aj_place_say(why, AJ_SCHEMA_WHY_BYTES, &place, "the name %s", bad);
+			aj_pointer_say(why, AJ_SCHEMA_WHY_BYTES, &place, "the name %s", bad);
 			return why;
 		}
 	}
@@ -135,13 +135,13 @@ void aj_tool_release(struct aj_tool *tool)
 	free(tool);
 }
 
-static int refuse(struct aj_error *err, const struct aj_place *place, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static int refuse(struct aj_error *err, const struct aj_place *place, const char *fmt, ...)
+static int refuse(struct aj_error *err, const struct aj_pointer *place, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int refuse(struct aj_error *err, const struct aj_pointer *place, const char *fmt, ...)
 {
 	char text[sizeof err->cause];
 	va_list ap;
 	va_start(ap, fmt);
-	aj_place_vsay(text, sizeof text, place, fmt, ap);
+	aj_pointer_vsay(text, sizeof text, place, fmt, ap);
 	va_end(ap);
 	return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "%s", text);
 }
@@ -151,11 +151,11 @@ static int fill(struct aj_tool *tool, json_t *declaration, size_t index, struct 
 	char why[AJ_SCHEMA_WHY_BYTES];
 	const char *key, *bad;
 	json_t *value;
-	struct aj_place tool_place = { NULL, NULL, index };
+	struct aj_pointer tool_place = { NULL, NULL, index };
 	if (!json_is_object(declaration))
 		return refuse(err, &tool_place, "a tool is an object");
 	json_object_foreach(declaration, key, value) {
-		struct aj_place place = { &tool_place, key, 0 };
+		struct aj_pointer place = { &tool_place, key, 0 };
 		size_t i = 0;
 		while (i < KEYS && strcmp(keys[i].key, key) != 0)
 			i++;
@@ -205,13 +205,18 @@ const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *na
 	return i < tools->count ? tools->items[i] : NULL;
 }
 
+static int too_big(struct aj_error *err)
+{
+	return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "the tools take more than %d bytes", AJ_TOOLS_MAX_BYTES);
+}
+
 /* `fresh` are the tools of a list; `ret` borrows from both. */
 static int merge(struct aj_tools *ret, const struct aj_tools *tools, const struct aj_tools *fresh, struct aj_error *err)
 {
 	*ret = *tools;
 	for (size_t i = 0; i < fresh->count; i++) {
 		size_t at = place_of(ret, fresh->items[i]->name);
-		struct aj_place place = { NULL, NULL, i };
+		struct aj_pointer place = { NULL, NULL, i };
 		if (place_of(fresh, fresh->items[i]->name) < i)
 			return refuse(err, &place, "`%s` is there twice", fresh->items[i]->name);
 		if (at == AJ_TOOLS_MAX)
@@ -222,14 +227,13 @@ static int merge(struct aj_tools *ret, const struct aj_tools *tools, const struc
 	json_t *json = aj_tools_json(ret);
 	size_t bytes = json_dumpb(json, NULL, 0, JSON_COMPACT);
 	json_decref(json);
-	if (bytes == 0 || bytes > AJ_TOOLS_MAX_BYTES)
-		return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "the tools take %zu bytes, of at most %d", bytes, AJ_TOOLS_MAX_BYTES);
-	return 0;
+	return bytes > 0 && bytes <= AJ_TOOLS_MAX_BYTES ? 0 : too_big(err);
 }
 
 int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error *err)
 {
 	struct aj_tools fresh = { 0 }, merged;
+	size_t bytes = 0;
 	int r = 0;
 	if (!json_is_array(list) || json_array_size(list) > AJ_TOOLS_MAX)
 		return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "tools are declared as a list of at most %d", AJ_TOOLS_MAX);
@@ -237,7 +241,9 @@ int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error
 		struct aj_tool *tool = make(json_array_get(list, i), i, err);
 		if (tool)
 			fresh.items[fresh.count++] = tool;
-		r = tool ? 0 : -1;
+		/* A compiled schema is some thirty times its text, so the sum is kept while it grows. */
+		bytes += tool ? json_dumpb(tool->declaration, NULL, 0, JSON_COMPACT) : 0;
+		r = !tool ? -1 : bytes > AJ_TOOLS_MAX_BYTES ? too_big(err) : 0;
 	}
 	if (r == 0)
 		r = merge(&merged, tools, &fresh, err);

@@ -27,10 +27,7 @@ const char *aj_type_name(const json_t *value, char room[48]);
 const char *aj_types_text(unsigned types, char room[80]);
 
 /* Exact for every number that jansson holds. */
-long double aj_number(const json_t *value);
-/* Is the number a whole one times `step`, which is above 0? Fractions count as the decimals that they are written as. */
-bool aj_multiple_of(long double number, long double step);
-
+long double aj_json_number(const json_t *value);
 struct aj_budget {
 	size_t steps;
 	bool spent; /* more was asked for than there was: whatever came out since is worth nothing */
@@ -42,6 +39,8 @@ static inline size_t aj_text_steps(size_t bytes)
 	return 1 + bytes / 64;
 }
 
-bool aj_equal(struct aj_budget *budget, const json_t *a, const json_t *b);
+/* Is the number a whole one times `step`, which is above 0? Fractions count as the decimals that they are written as. */
+bool aj_multiple_of(struct aj_budget *budget, long double number, long double step);
+bool aj_json_equal(struct aj_budget *budget, const json_t *a, const json_t *b);
 /* false with the indices of two equal items. */
-bool aj_unique(struct aj_budget *budget, const json_t *array, size_t *ret_first, size_t *ret_second);
+bool aj_json_unique(struct aj_budget *budget, const json_t *array, size_t *ret_first, size_t *ret_second);

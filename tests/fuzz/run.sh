@@ -18,7 +18,7 @@ result() { # NAME STATUS
 	fi
 }
 
-if [ ! -x "$folder/policy" ]; then
+if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ]; then
 	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
 	echo "0 passed, 0 failed, 1 skipped"
 	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
@@ -27,15 +27,27 @@ fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 130' HUP INT TERM
-mkdir -p "$work/seeds" "$folder/corpus"
-cp policies/*.toml agentjail.toml tests/fuzz/seeds/* "$work/seeds/"
 
-"$folder/policy" -timeout=5 -rss_limit_mb=2048 "$work"/seeds/* >"$work/log" 2>&1
-result "every seed" $?
-"$folder/policy" -max_total_time="$seconds" -timeout=5 -max_len=4096 -rss_limit_mb=2048 -dict="$folder/policy.dict" -artifact_prefix="$folder/" \
-	-print_final_stats=1 "$folder/corpus" "$work/seeds" >"$work/log" 2>&1
-result "policies for $seconds s" $?
-[ -z "${V:-}" ] || tail -n 12 "$work/log"
-echo "  $(grep -a number_of_executed_units "$work/log" || echo 'stat: none') in $seconds s"
+fuzz() { # NAME MAX-BYTES WHAT: seeds are in $work/NAME
+	mkdir -p "$folder/corpus/$1"
+	"$folder/$1" -timeout=5 -rss_limit_mb=2048 "$work/$1"/* >"$work/log" 2>&1
+	result "every seed of $3" $?
+	"$folder/$1" -max_total_time="$seconds" -timeout=5 -max_len="$2" -rss_limit_mb=2048 -dict="$folder/$1.dict" -artifact_prefix="$folder/" \
+		-print_final_stats=1 "$folder/corpus/$1" "$work/$1" >"$work/log" 2>&1
+	result "$3 for $seconds s" $?
+	[ -z "${V:-}" ] || tail -n 12 "$work/log"
+	echo "  $3: $(grep -a number_of_executed_units "$work/log" || echo 'stat: none') in $seconds s"
+}
+
+mkdir -p "$work/policy" "$work/tools"
+cp policies/*.toml agentjail.toml tests/fuzz/seeds/*.toml "$work/policy/"
+fuzz policy 4096 policies
+
+# A line of tools.txt is a schema, a tab and a value; between the two the fuzzer has a NUL.
+while IFS='	' read -r schema value; do
+	printf '%s\0%s' "$schema" "$value" >"$work/tools/$((seed = ${seed:-0} + 1))"
+done <tests/fuzz/seeds/tools.txt
+fuzz tools 2048 schemas
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

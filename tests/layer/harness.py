@@ -25,7 +25,9 @@ def package():
 
 def request(code, **keys):
     keys.setdefault("imports", [])
-    return json.dumps(dict(keys, code=code)).encode()
+    if code is not None:
+        keys["code"] = code
+    return json.dumps(keys).encode()
 
 
 def run(*requests, probe=None, seconds=20):

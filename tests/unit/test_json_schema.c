@@ -105,6 +105,8 @@ static const struct {
 	{ "{'const':{'a':[1,2],'b':null}}", "{'b':null,'a':[1,2.0]}", NULL },
 	{ "{'const':{'a':[1,2],'b':null}}", "{'b':null,'a':[2,1]}", "expected {\"a\":[1,2],\"b\":null}" },
 	{ "{'const':{'a':[1,2],'b':null}}", "{'a':[1,2]}", "expected {\"a\":[1,2],\"b\":null}" },
+	{ "{'const':{'a':1}}", "{'a':1,'b':2}", "expected {\"a\":1}" },
+	{ "{'const':{'a':1,'b':2}}", "{'a':1,'c':2}", "expected {\"a\":1,\"b\":2}" },
 	{ "{'const':null}", "null", NULL },
 	{ "{'const':null}", "false", "expected null" },
 	{ "{'const':9007199254740993}", "9007199254740993", NULL },
@@ -203,6 +205,7 @@ static const struct {
 	{ "{'multipleOf':3}", "9.3", "expected a multiple of 3, got 9.3000000000000007" },
 	{ "{'multipleOf':3}", "9223372036854775807", "expected a multiple of 3, got 9223372036854775807" },
 	{ "{'multipleOf':7}", "9223372036854775807", NULL },
+	{ "{'multipleOf':1048576}", "9007199254740993", "expected a multiple of 1048576, got 9007199254740993" },
 	{ "{'multipleOf':0.01}", "19.99", NULL },
 	{ "{'multipleOf':0.01}", "-1234567.89", NULL },
 	{ "{'multipleOf':0.01}", "19.995", "expected a multiple of 0.01, got 19.995000000000001" },
@@ -373,7 +376,7 @@ static const struct {
 	/* what leads to itself on one value */
 	{ "{'$defs':{'a':{'$ref':'#/$defs/a'}}}", "/$defs/a: this schema leads back to itself by $ref without going into the value" },
 	{ "{'$defs':{'a':{'$ref':'#/$defs/b'},'b':{'anyOf':[true,{'not':{'$ref':'#/$defs/a'}}]}},'items':{'$ref':'#/$defs/b'}}",
-	  "/$defs/a: this schema leads back to itself by $ref without going into the value" },
+	  "/$defs/b/anyOf/1/not: this schema leads back to itself by $ref without going into the value" },
 	/* a pointer never drives a terminal, and ends */
 	{ "{'\\u001b[2J\\u009b':1}", "/?[2J??: this keyword is not known" },
 };
@@ -595,6 +598,9 @@ Test(json_schema, a_big_value_is_no_problem)
 		json_array_append_new(list, json_integer(i));
 	cr_expect(aj_schema_check(compiled("{'items':{'type':'integer','minimum':0}}"), list, why, sizeof why), "%s", why);
 	cr_expect(aj_schema_check(compiled("{'uniqueItems':true}"), list, why, sizeof why), "%s", why);
+	too_much(compiled("{'items':{'type':'integer','minimum':0,'maximum':1e9,'exclusiveMinimum':-1,'exclusiveMaximum':1e9,"
+	                  "'multipleOf':1,'allOf':[true],'anyOf':[{'minimum':0,'maximum':1e9}]}}"),
+	         list);
 	json_array_append_new(list, json_real(99998.0));
 	cr_expect(!aj_schema_check(compiled("{'uniqueItems':true}"), list, why, sizeof why));
 	cr_expect_str_eq(why, "items 99998 and 100000 are equal", "%s", why);
@@ -621,6 +627,13 @@ Test(json_schema, bytes_cost_too)
 	while (json_array_size(list) > 10)
 		json_array_remove(list, 0);
 	cr_expect(aj_schema_check(costly, list, why, sizeof why), "%s", why);
+
+	list = keep(json_array());
+	json_t *far = keep(json_real(1.7e308));
+	for (int i = 0; i < 20000; i++)
+		json_array_append(list, far);
+	cr_expect(aj_schema_check(compiled("{'items':{'multipleOf':1e300}}"), keep(json_pack("[f]", 3e300)), why, sizeof why), "%s", why);
+	too_much(compiled("{'items':{'not':{'multipleOf':3e-308}}}"), list);
 }
 
 Test(json_schema, deep_values)

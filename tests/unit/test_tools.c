@@ -201,8 +201,20 @@ Test(tools, caps_of_a_set)
 	err = (struct aj_error){ 0 };
 	cr_expect_eq(aj_tools_declare(&tools, numbered(0, 100, text), &err), 0, "%s", err.cause);
 	cr_expect_eq(aj_tools_declare(&tools, numbered(0, AJ_TOOLS_MAX, text), &err), -1);
-	cr_expect(strstr(err.cause, " bytes, of at most 1048576"), "%s", err.cause);
+	cr_expect_str_eq(err.cause, "the tools take more than 1048576 bytes", "%s", err.cause);
 	cr_expect_str_eq(tools.items[AJ_TOOLS_MAX - 1]->description, "");
+	/* counted while it grows: what comes behind is not looked at */
+	json_t *list = numbered(0, AJ_TOOLS_MAX, text);
+	for (size_t i = 0; i < AJ_TOOLS_MAX; i++)
+		json_object_set_new(json_array_get(list, i), "returns", json_pack("{s:s}", "title", text));
+	json_array_set_new(list, AJ_TOOLS_MAX - 1, json_null());
+	err = (struct aj_error){ 0 };
+	cr_expect_eq(aj_tools_declare(&tools, list, &err), -1);
+	cr_expect_str_eq(err.cause, "the tools take more than 1048576 bytes", "%s", err.cause);
+	/* those that are there already count, too */
+	err = (struct aj_error){ 0 };
+	cr_expect_eq(aj_tools_declare(&tools, numbered(100, 28, text), &err), -1);
+	cr_expect_str_eq(err.cause, "the tools take more than 1048576 bytes", "%s", err.cause);
 }
 
 #define SEARCH                                                                                                                                                     \
@@ -320,7 +332,9 @@ Test(tools, a_call_keeps_its_tool)
 	declare("[" SEARCH "]");
 	cr_assert_eq(aj_tools_check_call(&tools, json("{'call':1,'tool':'search','args':{'q':''}}"), &got, &type, why, sizeof why),
 	             AJ_CALL_OK);
+	cr_expect_eq(got.tool->references, 2);
 	declare("[{'name':'search'," SCHEMA ",'returns':{'type':'null'}}]");
+	cr_expect_eq(got.tool->references, 1, "what nobody calls is freed when it is replaced");
 	aj_tools_free(&tools);
 	cr_expect_str_eq(got.tool->name, "search");
 	cr_expect(aj_tool_check_result(got.tool, json("['x']"), why, sizeof why), "%s", why);

@@ -1,6 +1,6 @@
 /* JSON pointers for messages: built from the inside out, printed from the outside in.
  * It never prints more than fits and never refuses: a pointer that is too long ends in "...". */
-#include "tools/place.h"
+#include "tools/pointer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ static void add_key(struct text *text, const char *key)
 }
 
 /* The chain is as deep as a schema or a check of one may be, so this recursion is, too. */
-static void add_place(struct text *text, const struct aj_place *place)
+static void add_place(struct text *text, const struct aj_pointer *place)
 {
 	char number[24];
 	if (!place)
@@ -68,7 +68,7 @@ static void defuse(char *out)
 		out[valid] = '?';
 }
 
-void aj_place_vsay(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, va_list ap)
+void aj_pointer_vsay(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)
 {
 	char pointer[POINTER_BYTES + 8] = "";
 	struct text text = { .out = pointer, .room = POINTER_BYTES };
@@ -83,10 +83,10 @@ void aj_place_vsay(char *out, size_t out_bytes, const struct aj_place *place, co
 	defuse(out);
 }
 
-void aj_place_say(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, ...)
+void aj_pointer_say(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	aj_place_vsay(out, out_bytes, place, fmt, ap);
+	aj_pointer_vsay(out, out_bytes, place, fmt, ap);
 	va_end(ap);
 }

@@ -8,5 +8,8 @@ struct aj_error;
  * $AGENTJAIL_ROOTFS (for the tree `default`), else beside the program (build tree), else installed. */
 int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err);
 
+/* Would the variable decide, for this tree and these other ways to name it? */
+bool aj_rootfs_by_environment(const struct aj_request *request, const char *name, const char *path);
+
 /* Path of a program that belongs to ours, NULL when it is not there. */
 const char *aj_find_helper(const char *name, struct aj_arena *arena);

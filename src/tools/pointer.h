@@ -5,15 +5,15 @@
 #include <stddef.h>
 
 /* NULL is the whole document. */
-struct aj_place {
-	const struct aj_place *up;
+struct aj_pointer {
+	const struct aj_pointer *up;
 	const char *key; /* NULL: an array's item */
 	size_t index;
 };
 
 /* "POINTER: MESSAGE" into `out`, cut where it ends, always UTF-8 and without control characters; for the whole document only
  * the message. */
-void aj_place_say(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, ...)
+void aj_pointer_say(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-void aj_place_vsay(char *out, size_t out_bytes, const struct aj_place *place, const char *fmt, va_list ap)
+void aj_pointer_vsay(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)
     __attribute__((format(printf, 4, 0)));

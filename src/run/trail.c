@@ -1,13 +1,12 @@
 /* Joins a run to the audit trail as site and policy want it: where to, and what when a record cannot be written.
  * It composes no record and writes none itself: run/record.h and run/audit.h do. */
-#include "cli/trail.h"
+#include "run/trail.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/findings.h"
 #include "run/record.h"
 
 /* A jail that saw the trail could read other runs' records, or write its own. */
@@ -37,20 +36,20 @@ static int append(const struct aj_audit *audit, json_t *record, struct aj_error 
 	return r;
 }
 
-int aj_trail_start(struct aj_trail *trail, struct aj_options *o, const struct aj_plan *plan, struct aj_error *err)
+int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const struct aj_policy *policy,
+                   const struct aj_request *request, const struct aj_plan *plan, struct aj_error *err)
 {
-	const struct aj_policy *policy = &o->loaded.policy;
 	*trail = (struct aj_trail){ 0 };
-	if (strcmp(o->site.audit, "none") == 0) {
+	if (strcmp(site->audit, "none") == 0) {
 		if (!policy->audit)
 			return 0;
 		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the policy `%s` wants every run recorded, but %s names no destination",
-		        policy->name, o->site.file);
+		        policy->name, site->file);
 		aj_advise(err, "set audit.destination there, for example \"file:/var/log/agentjail/audit.jsonl\"");
 		return -1;
 	}
 	struct aj_error why = { 0 };
-	int r = aj_audit_parse(&trail->audit, o->site.audit, &why);
+	int r = aj_audit_parse(&trail->audit, site->audit, &why);
 	/* Before the trail is tried, and whatever the policy says of records: this would let the jail write them. */
 	if (r == 0 && check_visible(&trail->audit, plan, err) < 0)
 		return -1;
@@ -58,7 +57,7 @@ int aj_trail_start(struct aj_trail *trail, struct aj_options *o, const struct aj
 	if (r == 0)
 		r = aj_audit_ready(&trail->audit, &why);
 	if (r == 0)
-		r = append(&trail->audit, aj_record_start(&o->request, named), &why);
+		r = append(&trail->audit, aj_record_start(request, named), &why);
 	json_decref(named);
 	if (r == 0)
 		return 0;
@@ -71,14 +70,14 @@ int aj_trail_start(struct aj_trail *trail, struct aj_options *o, const struct aj
 	return -1;
 }
 
-int aj_trail_end(const struct aj_trail *trail, struct aj_options *o, const struct aj_plan *plan, struct aj_result *result,
-                 struct aj_error *err)
+int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, const struct aj_request *request,
+                 const struct aj_plan *plan, struct aj_result *result, struct aj_error *err)
 {
 	if (trail->audit.kind == AJ_AUDIT_NONE && !trail->missed[0])
 		return 0;
 	struct aj_error why = { 0 };
-	json_t *named = aj_policy_json(&o->loaded.policy);
-	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : append(&trail->audit, aj_record_end(&o->request, named, plan, result), &why);
+	json_t *named = aj_policy_json(policy);
+	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : append(&trail->audit, aj_record_end(request, named, plan, result), &why);
 	json_decref(named);
 	result->recorded = r == 0 && !trail->missed[0] ? AJ_RECORDED : AJ_MISSED;
 	if (result->recorded == AJ_RECORDED)
@@ -87,10 +86,7 @@ int aj_trail_end(const struct aj_trail *trail, struct aj_options *o, const struc
 		snprintf(result->audit_why, sizeof result->audit_why, "%s", trail->missed);
 	else
 		aj_error_text(&why, result->audit_why, sizeof result->audit_why);
-	if (!o->json)
-		fprintf(stderr, "agentjail: warning: this run is not whole in the audit trail: %s\n",
-		        aj_line(o->arena, result->audit_why));
-	if (o->loaded.policy.audit_failure == AJ_AUDIT_FLAG)
+	if (policy->audit_failure == AJ_AUDIT_FLAG)
 		return 0;
 	*err = why;
 	return -1;

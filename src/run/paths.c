@@ -1,6 +1,6 @@
 /* Finds the program's own files, in the build tree or where `make install` put them.
  * It never looks in the working directory: what lies there was perhaps put there by an agent. */
-#include "cli/paths.h"
+#include "run/paths.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,12 +53,17 @@ static const char *beside_program(struct aj_arena *arena, const char *name)
 	return NULL;
 }
 
+bool aj_rootfs_by_environment(const struct aj_request *request, const char *name, const char *path)
+{
+	return !request->rootfs && !*path && strcmp(name, "default") == 0 && getenv("AGENTJAIL_ROOTFS");
+}
+
 int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err)
 {
 	const char *given = request->rootfs;
 	if (!given && *path)
 		given = aj_printf(arena, "%s/%s", path, name);
-	if (!given && strcmp(name, "default") == 0)
+	if (aj_rootfs_by_environment(request, name, path))
 		given = getenv("AGENTJAIL_ROOTFS");
 	if (given) {
 		char *real = realpath(given, NULL);

@@ -1,0 +1,146 @@
+/* Takes a jail's calls of tools, checks them, and sends back what their owner answers, each within its time.
+ * It runs no tool, and gives the owner only what was declared and fits. */
+#include "house/calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+
+void aj_calls_init(struct aj_calls *c, struct aj_loop *loop, void (*on_call)(void *, const struct aj_tool_call *),
+                   void (*send)(void *, const char *, size_t), void *arg)
+{
+	*c = (struct aj_calls){ .loop = loop, .on_call = on_call, .send = send, .arg = arg };
+}
+
+int aj_calls_declare(struct aj_calls *c, const json_t *list, struct aj_error *err)
+{
+	return aj_tools_declare(&c->tools, list, err);
+}
+
+char *aj_calls_tools(const struct aj_calls *c)
+{
+	json_t *list = aj_tools_json(&c->tools);
+	char *text = json_dumps(list, JSON_COMPACT);
+	json_decref(list);
+	return text;
+}
+
+static void forget(struct aj_waiting_call *w)
+{
+	aj_loop_unset(w->calls->loop, &w->timer);
+	aj_tool_call_free(&w->call);
+	w->call = (struct aj_tool_call){ 0 };
+}
+
+/* Steals `what`. */
+static void reply(struct aj_calls *c, uint64_t number, const char *key, json_t *what)
+{
+	json_t *doc = json_pack("{s:I, s:o}", "call", (json_int_t)number, key, what);
+	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
+	if (text)
+		c->send(c->arg, text, strlen(text));
+	free(text);
+	json_decref(doc);
+}
+
+static void reply_error(struct aj_calls *c, uint64_t number, const char *type, const char *message)
+{
+	reply(c, number, "error", aj_tools_error_json(type, message, strlen(message)));
+}
+
+static void on_timeout(struct aj_timer *timer)
+{
+	struct aj_waiting_call *w = timer->arg;
+	struct aj_calls *c = w->calls;
+	char message[200];
+	uint64_t number = w->call.number;
+	snprintf(message, sizeof message, "no answer within %lu ms", (unsigned long)w->call.tool->timeout_ms);
+	forget(w);
+	reply_error(c, number, AJ_TOOL_TIMEOUT, message);
+}
+
+static struct aj_waiting_call *find(struct aj_calls *c, uint64_t number)
+{
+	for (size_t i = 0; i < AJ_CALLS_MAX; i++)
+		if (c->waiting[i].call.tool && c->waiting[i].call.number == number)
+			return &c->waiting[i];
+	return NULL;
+}
+
+const char *aj_calls_take(void *arg, const char *body, size_t bytes)
+{
+	struct aj_calls *c = arg;
+	struct aj_tool_call call = { 0 };
+	struct aj_waiting_call *room = c->waiting;
+	const char *type = AJ_TOOL_FAILED;
+	char why[AJ_TOOL_WHY_BYTES] = "";
+	json_t *doc = json_loadb(body, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	enum aj_call kind = doc ? aj_tools_check_call(&c->tools, doc, &call, &type, why, sizeof why) : AJ_CALL_MISSHAPEN;
+	json_decref(doc);
+	if (kind == AJ_CALL_MISSHAPEN)
+		return "a call of a tool that is none";
+	if (find(c, call.number)) {
+		aj_tool_call_free(&call);
+		return "two calls of tools with one number";
+	}
+	if (kind == AJ_CALL_REFUSED) {
+		reply_error(c, call.number, type, why);
+		return NULL;
+	}
+	while (room < c->waiting + AJ_CALLS_MAX && room->call.tool)
+		room++;
+	if (room == c->waiting + AJ_CALLS_MAX) {
+		reply_error(c, call.number, AJ_TOOL_FAILED, "too many calls at a time");
+		aj_tool_call_free(&call);
+		return NULL;
+	}
+	room->calls = c;
+	room->call = call;
+	room->timer = (struct aj_timer){ .fn = on_timeout, .arg = room };
+	aj_loop_set(c->loop, &room->timer, aj_now_us() + (int64_t)call.tool->timeout_ms * 1000);
+	c->on_call(c->arg, &room->call);
+	return NULL;
+}
+
+static int nobody_waits(struct aj_error *err, uint64_t number)
+{
+	return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "nobody waits for an answer to call %lu", (unsigned long)number);
+}
+
+int aj_calls_value(struct aj_calls *c, uint64_t number, const json_t *value, struct aj_error *err)
+{
+	struct aj_waiting_call *w = find(c, number);
+	char why[AJ_TOOL_WHY_BYTES];
+	if (!w)
+		return nobody_waits(err, number);
+	if (!aj_tool_check_result(w->call.tool, value, why, sizeof why))
+		return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "the value of `%s` does not fit: %s", w->call.tool->name, why);
+	forget(w);
+	reply(c, number, "value", json_incref((json_t *)value));
+	return 0;
+}
+
+int aj_calls_error(struct aj_calls *c, uint64_t number, const char *type, const char *message, struct aj_error *err)
+{
+	struct aj_waiting_call *w = find(c, number);
+	if (!w)
+		return nobody_waits(err, number);
+	forget(w);
+	reply_error(c, number, type, message);
+	return 0;
+}
+
+void aj_calls_drop(struct aj_calls *c)
+{
+	for (size_t i = 0; i < AJ_CALLS_MAX; i++)
+		if (c->waiting[i].call.tool)
+			forget(&c->waiting[i]);
+}
+
+void aj_calls_free(struct aj_calls *c)
+{
+	aj_calls_drop(c);
+	aj_tools_free(&c->tools);
+}

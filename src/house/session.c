@@ -1,0 +1,331 @@
+/* A session: one jail, its tools, and one run at a time, told to whoever opened it.
+ * What the jail says is checked before it is passed on, and nothing is passed on after the session was closed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/fd.h"
+#include "house/calls.h"
+#include "house/inner.h"
+#include "run/trail.h"
+
+struct aj_session {
+	struct aj_room *room;
+	struct aj_session_events on;
+	void *arg;
+	struct aj_asker asker;
+	struct aj_worker *worker; /* NULL: not there yet, or gone */
+	bool waiting;             /* for a jail */
+	bool running;
+	unsigned telling; /* we are inside callbacks: what was closed meanwhile is freed after them */
+	bool closed;
+	struct aj_calls calls;
+	bool tools_changed; /* the guest does not know them yet */
+	struct aj_timer opened, idle, lifetime;
+	struct aj_error open_error;
+	const char *ending_why;
+	struct aj_trail trail;
+	struct aj_request request; /* of the run: what the result and the records name */
+	struct aj_arena arena;     /* of the run */
+};
+
+static void free_session(struct aj_session *s)
+{
+	aj_calls_free(&s->calls);
+	aj_arena_free(&s->arena);
+	free(s);
+}
+
+static void begin_telling(struct aj_session *s)
+{
+	s->telling++;
+}
+
+/* False when there is no session any more. */
+static bool end_telling(struct aj_session *s)
+{
+	bool gone = --s->telling == 0 && s->closed;
+	if (gone)
+		free_session(s);
+	return !gone && !s->closed;
+}
+
+static struct aj_loop *loop_of(const struct aj_session *s)
+{
+	return s->room->house->loop;
+}
+
+static void await_next(struct aj_session *s)
+{
+	uint64_t idle_ms = s->room->house->config.idle_ms;
+	if (idle_ms)
+		aj_loop_set(loop_of(s), &s->idle, aj_now_us() + (int64_t)idle_ms * 1000);
+}
+
+static json_t *result_json(struct aj_session *s, bool alive)
+{
+	const struct aj_live *live = &s->worker->live;
+	json_t *result = aj_result_json(&live->result, live->plan, live->policy, &s->request);
+	json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
+	json_object_set_new(result, "warm", json_boolean(s->worker->warm));
+	return result;
+}
+
+/* The run is over; false when the session is, too. */
+static bool answer(struct aj_session *s, bool alive)
+{
+	struct aj_error err = { 0 };
+	struct aj_live *live = &s->worker->live;
+	s->running = false;
+	aj_calls_drop(&s->calls);
+	if (aj_trail_end(&s->trail, live->policy, &s->request, live->plan, &live->result, &err) < 0)
+		aj_house_log(s->room->house, "audit", &err);
+	json_t *result = result_json(s, alive);
+	if (alive)
+		await_next(s);
+	begin_telling(s);
+	s->on.answered(s, s->arg, result);
+	json_decref(result);
+	return end_telling(s);
+}
+
+static void on_gone(struct aj_session *s)
+{
+	char why[560];
+	struct aj_worker *worker = s->worker;
+	if (s->running && !answer(s, false))
+		return;
+	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : worker->live.result.reason);
+	aj_loop_unset(loop_of(s), &s->idle);
+	aj_loop_unset(loop_of(s), &s->lifetime);
+	s->worker = NULL;
+	aj_pool_return(s->room->pool, worker);
+	begin_telling(s);
+	if (s->opened.place) { /* it died before anybody was told of it */
+		aj_loop_unset(loop_of(s), &s->opened);
+		s->on.opened(s, s->arg, NULL);
+		if (s->closed) {
+			end_telling(s);
+			return;
+		}
+	}
+	s->on.ended(s, s->arg, why);
+	end_telling(s);
+}
+
+static void on_event(struct aj_worker *worker, unsigned found)
+{
+	struct aj_session *s = worker->owner;
+	if ((found & AJ_LIVE_ANSWERED) && !answer(s, true))
+		return;
+	if (found & AJ_LIVE_GONE)
+		on_gone(s);
+}
+
+static void on_output(int number, const char *data, size_t bytes, void *arg)
+{
+	struct aj_session *s = arg;
+	if (!s->running)
+		return;
+	begin_telling(s);
+	s->on.output(s, s->arg, number, data, bytes);
+	end_telling(s);
+}
+
+static void on_call(void *arg, const struct aj_tool_call *call)
+{
+	struct aj_session *s = arg;
+	begin_telling(s);
+	s->on.call(s, s->arg, call->number, call->tool->name, call->args);
+	end_telling(s);
+}
+
+static void send_answer(void *arg, const char *text, size_t bytes)
+{
+	struct aj_session *s = arg;
+	if (s->worker)
+		aj_worker_tool(s->worker, text, bytes);
+}
+
+static void on_jail(struct aj_asker *asker, struct aj_worker *worker, const struct aj_error *err)
+{
+	struct aj_session *s = asker->arg;
+	s->waiting = false;
+	if (worker) {
+		s->worker = worker;
+		worker->owner = s;
+		worker->on_event = on_event;
+		worker->live.channel.on_call = aj_calls_take;
+		worker->live.channel.on_call_arg = &s->calls;
+		if (s->on.output) {
+			worker->live.output = on_output;
+			worker->live.output_arg = s;
+		}
+		await_next(s);
+	} else {
+		s->open_error = *err;
+	}
+	/* From the loop, always: whoever opens a session has it in hand before it is told anything. */
+	aj_loop_set(loop_of(s), &s->opened, aj_now_us());
+}
+
+static void on_opened(struct aj_timer *timer)
+{
+	struct aj_session *s = timer->arg;
+	begin_telling(s);
+	s->on.opened(s, s->arg, s->open_error.exit_code ? &s->open_error : NULL);
+	end_telling(s);
+}
+
+static void end_for(struct aj_session *s, const char *why)
+{
+	s->ending_why = why;
+	if (s->worker)
+		aj_worker_end(s->worker);
+}
+
+static void on_idle(struct aj_timer *timer)
+{
+	end_for(timer->arg, "the session was idle for too long");
+}
+
+static void on_lifetime(struct aj_timer *timer)
+{
+	end_for(timer->arg, "the session reached its lifetime");
+}
+
+struct aj_session *aj_session_open(struct aj_house *house, const struct aj_place *place, const struct aj_session_events *events,
+                                   void *arg, struct aj_error *err)
+{
+	struct aj_room *room = aj_house_room(house, place, err);
+	struct aj_session *s = room ? calloc(1, sizeof *s) : NULL;
+	if (!room)
+		return NULL;
+	if (!s)
+		abort();
+	s->room = room;
+	s->on = *events;
+	s->arg = arg;
+	s->asker = (struct aj_asker){ .fn = on_jail, .arg = s };
+	s->idle = (struct aj_timer){ .fn = on_idle, .arg = s };
+	s->opened = (struct aj_timer){ .fn = on_opened, .arg = s };
+	s->lifetime = (struct aj_timer){ .fn = on_lifetime, .arg = s };
+	aj_calls_init(&s->calls, house->loop, on_call, send_answer, s);
+	if (house->config.lifetime_ms)
+		aj_loop_set(house->loop, &s->lifetime, aj_now_us() + (int64_t)house->config.lifetime_ms * 1000);
+	s->waiting = true;
+	aj_pool_ask(room->pool, &s->asker);
+	return s;
+}
+
+int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *err)
+{
+	if (aj_calls_declare(&s->calls, list, err) < 0)
+		return -1;
+	s->tools_changed = true;
+	return 0;
+}
+
+static const char *new_id(struct aj_arena *arena)
+{
+	unsigned long long bits = 0;
+	return getrandom(&bits, sizeof bits, 0) == sizeof bits ? aj_printf(arena, "%016llx", bits) : "0";
+}
+
+int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struct aj_error *err)
+{
+	if (!s->worker || s->worker->live.gone || s->worker->live.stopping)
+		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, s->waiting ? "the session has no jail yet" : "the session has ended");
+	if (s->running)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
+	const struct aj_live *live = &s->worker->live;
+	aj_arena_free(&s->arena);
+	if (snippet->code && snippet->code_bytes > live->policy->source_bytes)
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "the snippet is larger than the %lu bytes that one may have",
+		               live->policy->source_bytes);
+	s->request = (struct aj_request){ .snippet = true,
+		                          .lasting = !snippet->last,
+		                          .id = snippet->id ? aj_strdup(&s->arena, snippet->id) : new_id(&s->arena),
+		                          .code = snippet->code,
+		                          .code_bytes = snippet->code ? snippet->code_bytes : 0,
+		                          .filename = snippet->filename ? snippet->filename : "<snippet>",
+		                          .inputs_json = snippet->inputs_json,
+		                          .terminal_fd = -1,
+		                          .workspace = s->room->workspace,
+		                          .rootfs = s->room->edition->rootfs };
+	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
+	s->request.tools_json = tools;
+	int r = aj_trail_start(&s->trail, &s->room->edition->site, live->policy, &s->request, live->plan, err);
+	if (r == 0)
+		r = aj_worker_run(s->worker, &s->request, snippet->timeout_ms, err);
+	free(tools);
+	/* They are the caller's, and the run outlives them. */
+	s->request.code = s->request.inputs_json = s->request.tools_json = NULL;
+	s->request.filename = NULL;
+	if (r < 0)
+		return -1;
+	s->tools_changed = false;
+	s->running = true;
+	aj_loop_unset(loop_of(s), &s->idle);
+	return 0;
+}
+
+void aj_session_interrupt(struct aj_session *s)
+{
+	if (s->worker && s->running)
+		aj_worker_interrupt(s->worker);
+}
+
+int aj_session_tool_value(struct aj_session *s, uint64_t call, const json_t *value, struct aj_error *err)
+{
+	return aj_calls_value(&s->calls, call, value, err);
+}
+
+int aj_session_tool_error(struct aj_session *s, uint64_t call, const char *type, const char *message, struct aj_error *err)
+{
+	return aj_calls_error(&s->calls, call, type, message, err);
+}
+
+void aj_session_close(struct aj_session *s)
+{
+	if (s->closed)
+		return;
+	s->closed = true;
+	aj_loop_unset(loop_of(s), &s->opened);
+	aj_loop_unset(loop_of(s), &s->idle);
+	aj_loop_unset(loop_of(s), &s->lifetime);
+	aj_calls_drop(&s->calls);
+	if (s->waiting)
+		aj_pool_unask(s->room->pool, &s->asker);
+	if (s->worker) {
+		struct aj_worker *worker = s->worker;
+		struct aj_error err = { 0 };
+		s->worker = NULL;
+		worker->live.output = NULL;
+		worker->live.channel.on_call = NULL;
+		/* A run that is cut off has an end in the trail all the same. */
+		if (s->running) {
+			struct aj_result cut = { .status = AJ_STATUS_SIGNAL,
+				                 .reason = "the session was closed while the snippet ran",
+				                 .exit_code = -1 };
+			memcpy(cut.code_sha256, worker->live.result.code_sha256, sizeof cut.code_sha256);
+			if (aj_trail_end(&s->trail, worker->live.policy, &s->request, worker->live.plan, &cut, &err) < 0)
+				aj_house_log(s->room->house, "audit", &err);
+		}
+		aj_pool_return(s->room->pool, worker);
+	}
+	aj_house_leave(s->room);
+	if (!s->telling)
+		free_session(s);
+}
+
+bool aj_session_running(const struct aj_session *s)
+{
+	return s->running;
+}
+
+bool aj_session_warm(const struct aj_session *s)
+{
+	return s->worker && s->worker->warm;
+}

@@ -1,0 +1,191 @@
+"""Sessions: what stays and what is new for each snippet, and signals, which may stop code but never the session.
+It refuses a race it did not run: where an instant matters, signals come at thousands of instants.
+"""
+
+import os
+import signal
+import threading
+import time
+
+from guest import Died, Guest
+from harness import request, run
+
+SOFT, INT = signal.SIGUSR1, signal.SIGINT
+STOPPED = {SOFT: "TimeoutError", INT: "KeyboardInterrupt"}
+
+# Code that would not end by itself. (name, imports, code, layer)
+STUCK = [
+    ("loop", [], "while True: pass", True),
+    ("loop-else", [], "x = 0\nwhile True:\n    x += 1", True),
+    ("except-exception", [], "while True:\n    try:\n        while True: pass\n    except Exception: pass", True),
+    ("sleep", ["time"], "import time\ntime.sleep(60)", True),
+    ("lock", ["threading"], "import threading\nl = threading.Lock()\nl.acquire()\nl.acquire()", True),
+    ("event", ["threading"], "import threading\nthreading.Event().wait()", True),
+    ("join", ["threading", "time"], "import threading, time\nt = threading.Thread(target=lambda: time.sleep(5), daemon=True)\nt.start()\nt.join()", True),
+    ("queue", ["queue"], "import queue\nqueue.Queue().get()", True),
+    ("generator", [], "def g():\n    while True: yield 1\nfor _ in g(): pass", True),
+    ("comprehension", ["itertools"], "import itertools\n[0 for _ in itertools.count() if _ < 0]", True),
+    ("method", [], "class A:\n    def __eq__(s, o):\n        while True: pass\nA() in [1]", True),
+    ("repr", [], "class A:\n    def __repr__(s):\n        while True: pass\nA()", True),
+    ("str-of-error", [], "class E(Exception):\n    def __str__(s):\n        while True: pass\nraise E", True),
+    ("final-repr", [], "class A:\n    def __repr__(s):\n        while True: pass\nfinal_answer(A())", True),
+    ("asyncio-sleep", ["asyncio"], "import asyncio\nasync def f(): await asyncio.sleep(60)\nasyncio.run(f())", True),
+    ("asyncio-top", ["asyncio"], "import asyncio\nawait asyncio.sleep(60)", True),
+    ("asyncio-task", ["asyncio"], "import asyncio\nasync def f():\n    while True: pass\nt = asyncio.create_task(f())\nawait asyncio.sleep(60)", True),
+    ("asyncio-busy", ["asyncio"], "import asyncio\nwhile True: await asyncio.sleep(0)", True),
+    ("asyncio-thread", ["asyncio", "time"], "import asyncio, time\nawait asyncio.to_thread(time.sleep, 2)", True),
+    ("coroutine", [], "async def f():\n    while True: pass\nawait f()", True),
+    ("layer-off-loop", [], "while True: pass", False),
+    ("layer-off-sleep", [], "import time\ntime.sleep(60)", False),
+    ("layer-off-asyncio", [], "import asyncio\nasyncio.run(asyncio.sleep(60))", False),
+    ("layer-off-select", [], "import select\nselect.select([], [], [])", False),
+]
+
+
+def test(score):
+    def case(name, requests, ok):
+        name = "session/" + name
+        if score.wants(name):
+            claims, _ = run(*requests)
+            score.check(name, ok(claims), claims)
+    case("variables-only", [request(None, inputs={"x": {"__type__": "tuple", "data": [1]}}), request("x")],
+         lambda c: c[0]["status"] == "ok" and c[0]["value"] is None and c[0]["repr"] == "None" and c[1]["repr"] == "(1,)")
+    case("variables-bad", [request("y = 1"), request(None, inputs={"x": {"__type__": "bytes", "data": "a"}}), request("y")],
+         lambda c: c[1]["status"] == "error" and c[2]["value"] == 1)
+    case("nothing-asked", [request(None), request("1")], lambda c: c[0]["error"]["type"] == "RequestError" and c[1]["value"] == 1)
+    case("file-names", [request("def f(): 1/0")] + [request("1")] * 80 + [request("f()"), request("1/0"), request("1/0", filename="b.py")],
+         lambda c: '"<snippet>#82", line 1' in c[-3]["error"]["traceback"] and '"<snippet>"' not in c[-3]["error"]["traceback"]
+         and '"<snippet>#83"' in c[-2]["error"]["traceback"] and '"b.py"' in c[-1]["error"]["traceback"])
+    case("classes", [request("class A:\n    n = 1"), request("class B(A): pass\nb = B()"), request("b.n, isinstance(b, A)")],
+         lambda c: c[2]["repr"] == "(1, True)")
+    case("import-again", [request("import math", imports=["math"]), request("import math\nmath.pi", imports=["math"])],
+         lambda c: c[1]["imports"] == ["math"])
+    case("await-later", [request("from asyncio import gather, sleep", imports=["asyncio"]),
+                         request("async def f(n):\n    await sleep(0)\n    return n\nawait gather(f(1), f(2))", imports=["asyncio"])],
+         lambda c: c[1]["value"] == [1, 2])
+    stuck(score)
+    survives(score)
+    windows(score)
+
+
+def stuck(score):
+    for name, imports, code, layer in STUCK:
+        name = "signal/" + name
+        if not score.wants(name):
+            continue
+        for number in (SOFT, INT):
+            with Guest(imports=imports, layer=layer, limits={"soft_ms": 70}) as guest:
+                try:
+                    first = guest.run("kept = [1]\nimport " + ", ".join(imports or ["sys"]) if imports or not layer else "kept = [1]")
+                    began = time.monotonic()
+                    claim = guest.run("print('before', end='')\n" + code, after=[(0.07, number)])
+                    took = time.monotonic() - began
+                    again = guest.run("import asyncio\nawait asyncio.sleep(0.001)\n" * ("asyncio" in imports) + "kept.append(2)\nkept")
+                    ok = (first["status"] == "ok" and took < 4 and claim["status"] == "error"
+                          and guest.output().startswith("before")
+                          and again["value"] == [1, 2])
+                    error = claim["error"]
+                    if name.endswith("str-of-error"):  # the code's own error is what is told
+                        ok = ok and error["type"] == "E" and STOPPED[number] in error["message"]
+                    else:
+                        ok = ok and error["type"] == STOPPED[number] and "session goes on" in error["message"] and (
+                            number == INT or "70 ms" in error["message"])
+                    score.check("%s/%d" % (name, number), ok, (took, error, again["value"], again["error"], guest.output()[:100]))
+                except Died as e:
+                    score.check("%s/%d" % (name, number), False, e)
+
+
+def survives(score):
+    def case(name, ok):
+        score.check("signal/" + name, *ok)
+    if score.wants("signal/between"):
+        with Guest() as guest:
+            guest.run("x = 1")
+            for number in (INT, SOFT, INT):
+                guest.do(number)
+            time.sleep(0.05)
+            claim = guest.run("x")
+            case("between", (claim["value"] == 1, claim))
+    if score.wants("signal/first"):
+        with Guest() as guest:
+            time.sleep(0.2)
+            guest.do(INT)
+            claim = guest.run("5")
+            case("first", (claim["value"] == 5, claim))
+    if score.wants("signal/where"):
+        with Guest() as guest:
+            claim = guest.run("def f():\n    while True: pass\n\nf()", after=[(0.05, SOFT)])
+            e = claim["error"]
+            case("where", (e["line"] == 2 and "line 4, in <module>" in e["traceback"] and "session.py" not in e["traceback"]
+                           and "too long" in e["message"], e))
+    if score.wants("signal/caught"):
+        with Guest() as guest:
+            claim = guest.run("try:\n    x = 1\n    while True: x += 1\nexcept KeyboardInterrupt as e: r = str(e)\nr", after=[(0.05, SOFT)])
+            case("caught", (claim["status"] == "ok" and "too long" in claim["value"], claim))
+    if score.wants("signal/finally"):
+        with Guest() as guest:
+            guest.run("try:\n    x = 1\n    while True: x += 1\nfinally: done = 1", after=[(0.05, INT)])
+            claim = guest.run("done")
+            case("finally", (claim["value"] == 1, claim))
+    if score.wants("signal/import-state"):
+        # An import that is interrupted at any instant leaves a module that can be imported again.
+        with Guest(imports=["statistics", "json.*"]) as guest:
+            for i in range(40):
+                guest.run("import statistics, json.decoder", after=[(i * 0.0005, INT)])
+            claim = guest.run("import statistics, json.decoder\nstatistics.mean([1, 3]), json.dumps(json.decoder.JSONDecoder().decode('1'))")
+            case("import-state", (claim["value"] and claim["value"]["data"] == [2, "1"], claim))
+
+
+def windows(score):
+    """A storm of signals over many short snippets: each gives its claim, and the state stays."""
+    for name, code, keys in (
+        ("plain", "n += 1\nn", {}),
+        ("error", "n += 1\nraise ValueError('v')", {}),
+        ("final", "n += 1\nfinal_answer([n])", {}),
+        ("rejected", "import os", {}),
+        ("await", "async def f(): return 1\nn += await f()", {}),
+        ("asyncio", "import asyncio\nn += 1\nawait asyncio.sleep(0)", {"imports": ["asyncio"]}),
+        ("repr", "n += 1\nclass A:\n    def __repr__(self): return 'A' * 100\nA()", {}),
+        ("layer-off", "n += 1\nn", {"layer": False}),
+    ):
+        name = "signal/storm-" + name
+        if not score.wants(name):
+            continue
+        with Guest(**keys) as guest:
+            guest.run("n = 0")
+            stop, sent, seen, bad = [], [0], {}, None
+            pid = guest.pid
+
+            def storm():
+                while not stop:
+                    for number in (INT, SOFT):
+                        os.kill(pid, number)
+                        sent[0] += 1
+                        time.sleep(0.00005 * (sent[0] % 17))
+            thread = threading.Thread(target=storm)
+            thread.start()
+            try:
+                until = time.monotonic() + 2
+                count = 0
+                while time.monotonic() < until:
+                    claim = guest.run(code)
+                    count += 1
+                    kind = claim["error"]["type"] if claim["error"] else claim["status"]
+                    seen[kind] = seen.get(kind, 0) + 1
+                    if kind not in ("ok", "KeyboardInterrupt", "TimeoutError", "ValueError", "PolicyError"):
+                        bad = claim
+                        break
+            except Died as e:
+                bad = str(e)
+            finally:
+                stop.append(1)
+                thread.join()
+            if bad is None:
+                time.sleep(0.05)
+                claim = guest.run("n" if name != "signal/storm-await" else "n, await f()", **keys)
+                if claim["status"] != "ok":
+                    bad = claim
+            stopped = seen.get("KeyboardInterrupt", 0) + seen.get("TimeoutError", 0)
+            score.check(name, bad is None and count > 50 and sent[0] > 200, (bad, seen))
+            # A storm that never hits shows nothing; what has no frame of the agent cannot be hit.
+            score.check(name + "/hits", stopped > 0 if name != "signal/storm-rejected" else stopped == 0, seen)

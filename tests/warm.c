@@ -1,0 +1,121 @@
+/* `agentjail` whose `exec` takes its jail from a zygote: linked with this file in the place of cli/jail.c, so that the scripts
+ * that test a cold start test a warm one. What a warm jail cannot be is told and run by the real program. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/command.h"
+#include "cli/jail.h"
+#include "cli/show.h"
+#include "pool/pool.h"
+#include "run/paths.h"
+#include "run/trail.h"
+
+static struct aj_worker *worker;
+static unsigned seen;
+static struct aj_error failed;
+
+static void on_event(struct aj_worker *w, unsigned found)
+{
+	(void)w;
+	seen |= found;
+}
+
+static void on_jail(struct aj_asker *asker, struct aj_worker *w, const struct aj_error *err)
+{
+	(void)asker;
+	worker = w;
+	if (w)
+		w->on_event = on_event;
+	else
+		failed = *err;
+}
+
+_Noreturn static void run_cold(void)
+{
+	char *argv[256], text[8192];
+	size_t count = 0, bytes = 0;
+	FILE *file = fopen("/proc/self/cmdline", "r");
+	bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
+	text[bytes] = '\0';
+	for (char *at = text; at < text + bytes && count < 255; at += strlen(at) + 1)
+		argv[count++] = at;
+	argv[count] = NULL;
+	execv(getenv("AGENTJAIL_COLD"), argv);
+	perror("AGENTJAIL_COLD");
+	_exit(125);
+}
+
+int aj_jail_and_report(struct aj_options *o)
+{
+	struct aj_error err = { 0 };
+	struct aj_host host;
+	struct aj_plan plan;
+	struct aj_trail trail;
+	if (!o->request.snippet || o->dry_run || o->request.binds.count || o->request.env.count)
+		run_cold();
+	if (!o->request.id)
+		o->request.id = "00000000000000aa";
+	if (aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0 ||
+	    aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0 ||
+	    aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0)
+		return aj_print_error(&err);
+	if (aj_plan_warm_why_not(&plan))
+		run_cold();
+	struct aj_loop *loop = aj_loop_new();
+	struct aj_pool_config config = {
+		.policy = &o->loaded.policy, .host = &host, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup, .depth = 1
+	};
+	struct aj_pool *pool = aj_pool_new(loop, &config, &err);
+	struct aj_asker asker = { .fn = on_jail };
+	if (!pool)
+		return aj_print_error(&err);
+	aj_pool_ask(pool, &asker);
+	while (!worker && !failed.exit_code)
+		aj_loop_turn(loop, INT64_MAX);
+	if (!worker) {
+		aj_pool_free(pool);
+		/* Some tests have a runner of their own, which cannot be a zygote. */
+		if (strcmp(failed.step, "zygote") == 0)
+			run_cold();
+		return aj_print_error(&failed);
+	}
+	struct aj_show show;
+	aj_show_init(&show, &plan);
+	if (!o->json) {
+		worker->live.output = aj_show_output;
+		worker->live.output_arg = &show;
+	}
+	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0 ||
+	    aj_worker_run(worker, &o->request, 0, &err) < 0) {
+		aj_pool_return(pool, worker);
+		aj_pool_free(pool);
+		return aj_print_error(&err);
+	}
+	while (!(seen & (AJ_LIVE_ANSWERED | AJ_LIVE_GONE)))
+		aj_loop_turn(loop, INT64_MAX);
+	struct aj_result *result = &worker->live.result;
+	/* It was not waited for. */
+	if (!(seen & AJ_LIVE_GONE))
+		result->exit_code = 0;
+	int code = aj_status_exit_code(result, &plan);
+	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, result, &err) < 0)
+		code = aj_print_error(&err);
+	if (o->json) {
+		json_t *doc = aj_result_json(result, &plan, &o->loaded.policy, &o->request);
+		json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
+		json_decref(doc);
+		putchar('\n');
+	} else {
+		aj_show_result(&show, result);
+		if (result->status != AJ_STATUS_OK)
+			aj_show_violations(result);
+	}
+	fflush(stdout);
+	aj_pool_return(pool, worker);
+	aj_pool_free(pool);
+	aj_loop_free(loop);
+	return code;
+}
