@@ -60,8 +60,8 @@ owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
 owner linux/futex.h     sandbox/filter.c guest/nest.c
 owner sys/ioctl.h       sandbox/notice.c
 owner linux/filter.h    sandbox/seccomp.h
-owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c
-owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c
+owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
+owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c
 owner grp.h             sandbox/launch.c
 owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c
 owner sys/un.h          run/datagram.c
@@ -113,7 +113,7 @@ word system()
 word popen()
 word setresuid()                   sandbox/walls.c
 word setresgid()                   sandbox/walls.c
-word prctl()                       sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c
+word prctl()                       sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c guest/touch.c
 word dlopen()
 word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only cli/ and the build-time tools decide what a person sees.

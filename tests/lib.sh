@@ -76,46 +76,80 @@ text() {
 	aj "$@"
 	if [ "$rc" != "$want" ]; then
 		fail "$name" "want exit $want: $(shown)"
-	elif [ -n "$regex" ] && ! cat "$T/out" "$T/err" | grep -qaE -e "$regex"; then
+	elif [ -n "$regex" ] && ! grep -qaE -e "$regex" "$T/out" "$T/err"; then
 		fail "$name" "no \`$regex\`: $(shown)"
 	else
 		ok "$name"
 	fi
 }
 
-# Compares the JSON object in a file with expectations; prints what differs.
-EXPECT='
-import json, re, sys
+# Compares the last result with expectations and says what differs, or prints one field of it. One process answers all questions of a
+# script, because the start of a Python is what most of them would take; it leaves when $T is gone.
+JUDGE='
+import json, os, re, signal, sys
+ask, answer, result = (sys.argv[1] + name for name in ("/ask", "/answer", "/out"))
 def at(value, path):
     for key in filter(None, path.split(".")):
         value = value[int(key)] if isinstance(value, list) else value[key]
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-try:
-    doc = json.load(open(sys.argv[1], encoding="utf-8"))
-except Exception as e:
-    sys.exit("the result is no JSON object: %s" % e)
-if sys.argv[2] == "field":
-    print(at(doc, sys.argv[3]))
-    sys.exit()
-bad = []
-for want in sys.argv[3:]:
-    path, how, value = re.fullmatch(r"([\w.]*)([=~!<])(.*)", want, re.S).groups()
+def judge(verb, wants):
     try:
-        got = at(doc, path)
-    except (KeyError, IndexError, TypeError):
-        got = "(absent)"
-    good = {"=": lambda: got == value.replace("\\n", "\n"), "~": lambda: re.search(value, got), "!": lambda: not re.search(value, got),
-            "<": lambda: float(got) < float(value)}[how]()
-    if not good:
-        bad.append("%s: got %.300s" % (want, got))
-if bad:
-    sys.exit("; ".join(bad))
+        with open(result, encoding="utf-8") as f:
+            doc = json.load(f)
+    except Exception as e:
+        return "the result is no JSON object: %s" % e, ""
+    if verb == "field":
+        try:
+            return "", at(doc, wants[0])
+        except Exception as e:
+            return "no field %s: %r" % (wants[0], e), ""
+    bad = []
+    for want in wants:
+        path, how, value = re.fullmatch(r"([\w.]*)([=~!<])(.*)", want, re.S).groups()
+        try:
+            got = at(doc, path)
+        except (KeyError, IndexError, TypeError):
+            got = "(absent)"
+        good = {"=": lambda: got == value.replace("\\n", "\n"), "~": lambda: re.search(value, got), "!": lambda: not re.search(value, got),
+                "<": lambda: float(got) < float(value)}[how]()
+        if not good:
+            bad.append("%s: got %.300s" % (path, got))
+    return "; ".join(bad), ""
+def look(*_):
+    signal.alarm(5)
+    if not os.path.exists(ask):
+        os._exit(0)
+signal.signal(signal.SIGALRM, look)
+look()
+while True:
+    with open(ask, encoding="utf-8", errors="surrogateescape") as f:
+        verb, *wants = f.read().split("\x1e")[:-1]
+    try:
+        bad, text = judge(verb, wants)
+    except Exception as e:
+        bad, text = "the test asks for nonsense: %r" % e, ""
+    with open(answer, "w", encoding="utf-8", errors="surrogateescape") as f:
+        f.write("%d\n%s%s\n" % (bool(bad), bad, text))
 '
+asked() { # VERB WORD...
+	local bad line
+	if [ ! -p "$T/ask" ]; then
+		mkfifo "$T/answer" "$T/ask"
+		# No child of this shell, which may wait for all of its own.
+		("$PY" -I -S -c "$JUDGE" "$T" </dev/null >/dev/null 2>"$T/judge" &)
+	fi
+	printf '%s\036' "$@" >"$T/ask"
+	{
+		IFS= read -r bad
+		while IFS= read -r line; do printf '%s\n' "$line"; done
+	} <"$T/answer"
+	return "$bad"
+}
 expect() {
-	"$PY" -I -S -c "$EXPECT" "$T/out" check "$@"
+	asked expect "$@"
 }
 field() {
-	"$PY" -I -S -c "$EXPECT" "$T/out" field "$1"
+	asked field "$1"
 }
 # The command word (exec or run) comes first among ARGS; --json is added after it.
 json() {
@@ -168,10 +202,10 @@ bare() {
 	rc=$?
 }
 says() {
-	if cat "$T/out" "$T/err" | grep -qaE -e "$2"; then ok "$1"; else fail "$1" "no \`$2\`: $(shown)"; fi
+	if grep -qaE -e "$2" "$T/out" "$T/err"; then ok "$1"; else fail "$1" "no \`$2\`: $(shown)"; fi
 }
 silent() {
-	if cat "$T/out" "$T/err" | grep -qaE -e "$2"; then fail "$1" "there is \`$2\`: $(shown)"; else ok "$1"; fi
+	if grep -qaE -e "$2" "$T/out" "$T/err"; then fail "$1" "there is \`$2\`: $(shown)"; else ok "$1"; fi
 }
 
 # --- what must hold of the host ---

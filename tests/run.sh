@@ -4,7 +4,7 @@
 #
 # Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, jail, inject, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
-#        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e escape cgroup': only the scripts of these folders.
+#        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts.
 #        PART_LIMIT=600: seconds until a part is ended.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -62,8 +62,9 @@ scripts() { # FOLDER PREFIX [COMMAND...]: the scripts of all groups in FOLDER
 	folder=$1 prefix=$2
 	shift 2
 	for suite in ${SUITES:-e2e escape fault cgroup}; do
-		for script in "$folder/$suite"/*.sh; do
-			part "$prefix$suite/$(basename "$script" .sh)" "$@" sh "$script"
+		for script in "$folder/$suite"/*.sh "$folder/$suite.sh"; do
+			name=${script#"$folder/"}
+			[ ! -e "$script" ] || part "$prefix${name%.sh}" "$@" sh "$script"
 		done
 	done
 }

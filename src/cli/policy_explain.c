@@ -23,9 +23,8 @@ static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct a
 	request->snippet = !e->loaded.policy.exec;
 	request->inspect = true;
 	request->terminal_fd = -1;
-	if (strcmp(e->loaded.policy.rootfs, "host") == 0)
-		request->rootfs = NULL;
-	else if (aj_find_rootfs(request, e->loaded.policy.rootfs, args->options.site.rootfs, args->arena, &no_tree) < 0)
+	if (strcmp(e->loaded.policy.rootfs, "host") == 0 ||
+	    aj_find_rootfs(request, e->loaded.policy.rootfs, args->options.site.rootfs, args->arena, &no_tree) < 0)
 		request->rootfs = NULL;
 	e->rootfs = request->rootfs;
 	if (aj_host_gather(&host, args->arena, NULL, err) < 0)

@@ -199,9 +199,14 @@ static struct aj_answer at_place(const struct look *l, const char *path, const s
 	const struct aj_mount *row = place->row;
 	struct aj_answer a = say(AJ_ALLOWED, NULL, "");
 	struct stat st;
-	if (row)
+	if (row) {
 		rule(l, row, &a);
-	switch (place->kind) {
+	} else if (place->kind == AJ_PLACE_FOLDER) {
+		a.verdict = l->write ? AJ_DENIED : AJ_ALLOWED;
+		a.why = "a folder of the jail's own, sealed read-only";
+		return a;
+	}
+	switch (row ? place->kind : AJ_PLACE_NONE) {
 	case AJ_PLACE_LINK:
 		*ret_next = join(l->arena, folder_of(l->arena, row->target), row->source, place->rest);
 		return a;
@@ -228,9 +233,6 @@ static struct aj_answer at_place(const struct look *l, const char *path, const s
 		a.why = aj_printf(l->arena, "the jail's own %s, as far as the kernel has it (%s)", row->target, row->why);
 		return a;
 	case AJ_PLACE_FOLDER:
-		a.verdict = l->write ? AJ_DENIED : AJ_ALLOWED;
-		a.why = "a folder of the jail's own, sealed read-only";
-		return a;
 	case AJ_PLACE_NONE:
 		break;
 	}

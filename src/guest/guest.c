@@ -93,19 +93,26 @@ static void call_layer(const char *module, const char *name, const char *bytes, 
 	aj_python_forget(function);
 }
 
+static object *after_fork;
+
+/* What a newborn jail does before its filter. */
+static void make_own(const struct aj_birth *order)
+{
+	if (!aj_python_call(after_fork, (const char *)order->entropy, sizeof order->entropy, NULL, 0))
+		broken("the Python layer cannot be made this jail's own");
+}
+
 /* Returns in a newborn jail. */
 static void be_zygote(const struct frame *plan, const struct frame *names)
 {
 	call_layer("agentjail.warm", "prepare", names->body, names->bytes);
 	call_layer("agentjail.session", "arm", NULL, 0);
-	object *after_fork = layer_function("agentjail.warm", "after_fork");
+	after_fork = layer_function("agentjail.warm", "after_fork");
 	const char *missing = aj_zygote_prepare();
 	if (missing)
 		broken(missing);
 	send_frame(AJ_FRAME_READY, "", 0);
-	const struct aj_birth *order = aj_zygote_serve(plan->body, plan->bytes);
-	if (!aj_python_call(after_fork, (const char *)order->entropy, sizeof order->entropy, NULL, 0))
-		broken("the Python layer cannot be made this jail's own");
+	make_own(aj_zygote_serve(plan->body, plan->bytes, make_own));
 }
 
 /* One request after the other, until the last one or the end of the channel. */

@@ -18,5 +18,7 @@ struct aj_nest {
 const char *aj_nest_prepare(void);
 /* 1 in the guest, 0 in the zygote, -1 in the zygote with errno and no jail. The caller has blocked every signal. */
 int aj_nest_birth(struct aj_nest *nest);
+/* A plain copy of the zygote, its own child, in no namespaces of its own: for trials. As fork(): 0 in the copy, -1 with errno. */
+pid_t aj_nest_copy(void);
 /* In the guest: the capabilities that it has in its own user namespace, all of them. -1 with errno. */
 int aj_nest_drop_caps(void);

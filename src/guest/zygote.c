@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "guest/nest.h"
 #include "guest/python.h"
+#include "guest/touch.h"
 #include "plan/pack.h"
 #include "sandbox/init.h"
 #include "sandbox/mount.h"
@@ -138,6 +139,7 @@ static void build(const struct aj_plan *plan, const int fds[AJ_BIRTH_FDS], int r
 		              .err = fds[AJ_BIRTH_ERR] };
 	sigset_t none;
 	init_ready = ready;
+	aj_touch();
 	tell_after(true);
 	aj_walls_walk(&w, jail_steps, sizeof jail_steps / sizeof *jail_steps);
 	close(w.report);
@@ -145,10 +147,19 @@ static void build(const struct aj_plan *plan, const int fds[AJ_BIRTH_FDS], int r
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes)
+static struct aj_birth order;
+static void (*newborn)(const struct aj_birth *);
+
+static void try_newborn(void)
+{
+	tell_after(true);
+	newborn(&order);
+}
+
+const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, void (*trial)(const struct aj_birth *))
 {
 	static struct aj_plan plan; /* static: init reads it as long as it lives, and a guest returns into this function */
-	static struct aj_birth order;
+	static bool learnt;
 	static struct aj_nest nest;
 	static int fds[AJ_BIRTH_FDS];
 	if (aj_plan_unpack(&plan, packed, packed_bytes) < 0)
@@ -161,6 +172,13 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes)
 		int report = fcntl(fds[AJ_BIRTH_REPORT], F_DUPFD_CLOEXEC, HIGH_FD);
 		aj_close(&fds[AJ_BIRTH_REPORT]);
 		fds[AJ_BIRTH_REPORT] = report;
+		if (!learnt) {
+			learnt = true;
+			newborn = trial;
+			tell_before();
+			aj_touch_learn(fds[AJ_BIRTH_PROC], try_newborn);
+			tell_after(false);
+		}
 		nest = (struct aj_nest){ .plan = &plan, .report_fd = report, .cgroup_fd = order.has_cgroup ? fds[AJ_BIRTH_CGROUP] : -1 };
 		tell_before();
 		r = report < 0 ? -1 : aj_nest_birth(&nest);

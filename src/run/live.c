@@ -148,6 +148,10 @@ static unsigned on_control(struct aj_live *l)
 {
 	unsigned found = aj_channel_read(&l->channel), tell = 0;
 	/* What the runner itself was refused, such as a process to hand its listener over, is no deed of the code's. */
+	if ((found & AJ_CHANNEL_ARMED) && l->jail.outside && aj_leaf_take(l->jail.cgroup, l->channel.runner) < 0) {
+		aj_live_fail(l, "the jail's guest cannot be moved into its cgroup");
+		return 0;
+	}
 	if (found & AJ_CHANNEL_ARMED) {
 		l->leaf_before.pids_refused = aj_leaf_pids_refused(l->jail.cgroup);
 		tell |= l->lasting ? AJ_LIVE_ARMED : 0;

@@ -51,10 +51,10 @@ static pid_t jail_pid(pid_t tid)
 	pid_t pid = 0;
 	for (line = line ? line + strlen("\nNStgid:") : ""; *line && *line != '\n';) {
 		char *end;
-		long number = strtoul(line, &end, 10) & 0x7fffffff;
+		unsigned long number = strtoul(line, &end, 10);
 		if (end == line)
 			break;
-		pid = (pid_t)number;
+		pid = (pid_t)(number & 0x7fffffff);
 		line = end;
 	}
 	return pid;

@@ -133,8 +133,10 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 		;
 	else if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, &jail, &ends, err) == 0) {
 		int fds[AJ_BIRTH_FDS] = { ends.report, ends.control, ends.out, ends.err, z->proc_fd, cgroup };
-		order.has_cgroup = cgroup >= 0;
-		if (aj_birth_send(z->jail.control_fd, &order, sizeof order, fds, AJ_BIRTH_FDS - (cgroup < 0)) < 0)
+		/* A zygote of root's is not root, and may not use root's cgroups. */
+		jail.outside = cgroup >= 0 && z->plan->host_uid != geteuid();
+		order.has_cgroup = cgroup >= 0 && !jail.outside;
+		if (aj_birth_send(z->jail.control_fd, &order, sizeof order, fds, AJ_BIRTH_FDS - !order.has_cgroup) < 0)
 			aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "ask the zygote for a jail");
 	}
 	aj_jail_ends_close(&ends);

@@ -5,7 +5,6 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -50,6 +49,7 @@ enum { PENDING = -1, NONE = -2 };
 
 struct handover {
 	int listener; /* PENDING, NONE, or the descriptor; a futex */
+	int there;    /* the sender: the kernel clears it at its end, and wakes who waits */
 	int socket, sent;
 	const void *message;
 	size_t bytes;
@@ -89,7 +89,8 @@ static int send_when_told(void *arg)
 static pid_t start_sender(struct handover *h)
 {
 	static char stack[64 << 10] __attribute__((aligned(16)));
-	return clone(send_when_told, stack + sizeof stack, CLONE_VM | CLONE_FILES | SIGCHLD, h);
+	return clone(send_when_told, stack + sizeof stack, CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID | SIGCHLD, h, NULL, NULL,
+	             &h->there);
 }
 
 static int listen_to(const struct aj_filter *filter)
@@ -109,6 +110,8 @@ static void listen_with_sender(const struct aj_filter *filter, struct handover *
 	/* From here on only calls that every list allows and no group takes away: a unit test says so. */
 	__atomic_store_n(&h->listener, fd < 0 ? NONE : fd, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &h->listener, FUTEX_WAKE, 1, NULL, NULL, 0);
+	while (sender > 0 && __atomic_load_n(&h->there, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, &h->there, FUTEX_WAIT, 1, NULL, NULL, 0);
 	while (sender > 0 && kill(sender, 0) == 0)
 		sched_yield();
 	signal(SIGCHLD, before);
@@ -117,10 +120,10 @@ static void listen_with_sender(const struct aj_filter *filter, struct handover *
 int aj_filter_install_reported(const struct aj_filter *filter, bool may_send, int socket, const void *message, size_t bytes,
                                struct aj_error *err)
 {
-	struct handover h = { .listener = PENDING, .socket = socket, .message = message, .bytes = bytes };
-	struct sock_filter *insns = malloc(filter->count * sizeof *insns + 1);
+	struct handover h = { .listener = PENDING, .there = 1, .socket = socket, .message = message, .bytes = bytes };
+	static struct sock_filter insns[AJ_FILTER_ROOM]; /* the guest's limits hold by now: nothing may have to be allocated */
 	struct aj_filter reported = { insns, filter->count };
-	if (!insns)
+	if (filter->count > AJ_FILTER_ROOM)
 		return aj_filter_install(filter, err);
 	memcpy(insns, filter->insns, filter->count * sizeof *insns);
 	aj_filter_report(insns, filter->count);
@@ -128,7 +131,6 @@ int aj_filter_install_reported(const struct aj_filter *filter, bool may_send, in
 		listen_with_sender(&reported, &h);
 	else if ((h.listener = listen_to(&reported)) >= 0)
 		send_listener(&h);
-	free(insns);
 	if (h.listener < 0) /* no such thing here, one listener already in our own ancestry, or no room for a process: unreported */
 		return aj_filter_install(filter, err);
 	if (close(h.listener) < 0 || !h.sent)

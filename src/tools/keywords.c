@@ -254,7 +254,7 @@ const struct aj_keyword aj_keywords[] = {
 	{ "$comment", ANY, false, "a string", "For readers", text, NULL },
 	{ "title", ANY, false, "a string", "For readers", text, NULL },
 	{ "description", ANY, false, "a string", "For readers", text, NULL },
-	{ "default", ANY, false, "a value", "For readers: a missing value stays missing", anything, NULL },
+	{ "default", ANY, false, "a value", "For readers, and for the signature of the function inside; a value that is missing where a schema is checked stays missing", anything, NULL },
 	{ "examples", ANY, false, "a list of values", "For readers", list, NULL },
 	{ "deprecated", ANY, false, "a boolean", "For readers", flag, NULL },
 	{ "readOnly", ANY, false, "a boolean", "For readers", flag, NULL },

@@ -157,3 +157,12 @@ const struct aj_schema *aj_schema_compile(struct aj_arena *arena, const json_t *
 			return NULL;
 	return root;
 }
+
+const struct aj_schema *aj_schema_property(const struct aj_schema *schema, const char *key)
+{
+	for (size_t i = 0; i < schema->count; i++)
+		for (size_t k = 0; strcmp(schema->rules[i].keyword->name, "properties") == 0 && k < schema->rules[i].count; k++)
+			if (strcmp(schema->rules[i].keys[k], key) == 0)
+				return schema->rules[i].schemas[k];
+	return NULL;
+}

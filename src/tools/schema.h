@@ -29,3 +29,6 @@ const struct aj_schema *aj_schema_compile(struct aj_arena *arena, const json_t *
  * "__type__" is none of the seven types (tools/plain.h). The reason is UTF-8 without control characters, and holds names
  * of keys that the value chose, but no other text of it. */
 bool aj_schema_check(const struct aj_schema *schema, const json_t *value, char *ret_why, size_t why_bytes);
+
+/* The schema that `properties` of this one has for a key; NULL without. It lives as long as the whole. */
+const struct aj_schema *aj_schema_property(const struct aj_schema *schema, const char *key);

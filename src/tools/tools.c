@@ -6,33 +6,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/plain.h"
 #include "tools/pointer.h"
 
 #define STEP "tools"
 
-/* Names that inside mean something else, and those of Python's syntax. */
-static const char *const taken[] = {
-	"final_answer", "ToolError", "False",    "None",   "True",  "and",  "as",     "assert",   "async",   "await",
-	"break",        "class",     "continue", "def",    "del",   "elif", "else",   "except",   "finally", "for",
-	"from",         "global",    "if",       "import", "in",    "is",   "lambda", "nonlocal", "not",     "or",
-	"pass",         "raise",     "return",   "try",    "while", "with", "yield",
+/* Names that the code inside needs, and those of Python's syntax. */
+static const char *const ours[] = { "final_answer", "ToolError", "type", NULL };
+static const char *const keywords[] = {
+	"False",  "None",     "True", "and",    "as",      "assert", "async",  "await",  "break", "class",  "continue", "def",
+	"del",    "elif",     "else", "except", "finally", "for",    "from",   "global", "if",    "import", "in",       "is",
+	"lambda", "nonlocal", "not",  "or",     "pass",    "raise",  "return", "try",    "while", "with",   "yield",    NULL,
 };
-enum { OUR_NAMES = 2 };
 
-/* NULL, or what is wrong with it as a tool's name; a parameter may have those of ours and start with one underscore. */
-static const char *bad_name(const char *name, bool parameter)
+static bool among(const char *const *names, const char *name)
+{
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *bad_identifier(const char *name)
 {
 	size_t bytes = strlen(name);
 	if (bytes == 0 || bytes > AJ_TOOL_NAME_BYTES)
 		return "must have 1 to 64 characters";
 	if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != bytes || (*name >= '0' && *name <= '9'))
 		return "must be an ASCII identifier";
-	if (parameter ? strncmp(name, "__", 2) == 0 : *name == '_')
-		return parameter ? "must not start with two underscores" : "must not start with an underscore";
-	for (size_t i = parameter ? OUR_NAMES : 0; i < sizeof taken / sizeof *taken; i++)
-		if (strcmp(taken[i], name) == 0)
-			return i < OUR_NAMES ? "is a name that code inside needs" : "is a keyword of Python";
 	return NULL;
+}
+
+static const char *bad_name(const char *name)
+{
+	const char *bad = bad_identifier(name);
+	if (!bad && *name == '_')
+		bad = "must not start with an underscore";
+	if (!bad && among(keywords, name))
+		bad = "is a keyword of Python";
+	return !bad && among(ours, name) ? "is a name that code inside needs" : bad;
+}
+
+/* `from` is `from_` inside, so there must not be another of that name. */
+static const char *bad_parameter(const json_t *properties, const char *name)
+{
+	const char *bad = bad_identifier(name);
+	char inside[AJ_TOOL_NAME_BYTES + 2];
+	if (bad)
+		return bad;
+	snprintf(inside, sizeof inside, "%s_", name);
+	if (among(keywords, name) && json_object_get(properties, inside))
+		return "is a keyword, and inside it would be another's with its underscore";
+	return strncmp(name, "__", 2) == 0 ? "must not start with two underscores" : NULL;
 }
 
 /* The one reading of a whole number that a declaration has: an integer, not a float. */
@@ -48,7 +73,7 @@ static const char *take_name(struct aj_tool *tool, json_t *value, char *why)
 {
 	(void)why;
 	tool->name = json_string_value(value);
-	return tool->name ? bad_name(tool->name, false) : "must be a string";
+	return tool->name ? bad_name(tool->name) : "must be a string";
 }
 
 static const char *take_description(struct aj_tool *tool, json_t *value, char *why)
@@ -60,29 +85,58 @@ static const char *take_description(struct aj_tool *tool, json_t *value, char *w
 	return json_string_length(value) > AJ_TOOL_DESCRIPTION_BYTES ? "has more than 8192 bytes" : NULL;
 }
 
-static const char *take_parameters(struct aj_tool *tool, json_t *value, char *why)
+/* What the function inside makes of a schema is its signature: names, which of them are needed, and defaults, which it sends. */
+static const char *bad_signature(struct aj_tool *tool, char *why)
 {
-	const char *type = json_string_value(json_object_get(value, "type")), *key, *bad;
-	json_t *schema;
-	tool->parameters = value;
-	tool->parameters_schema = aj_schema_compile(&tool->arena, value, why, AJ_SCHEMA_WHY_BYTES);
-	if (!tool->parameters_schema)
-		return why;
-	if (!type || strcmp(type, "object") != 0)
-		return "must be a schema of \"type\": \"object\", since arguments have names";
-	json_object_foreach(json_object_get(value, "properties"), key, schema) {
+	const char *key, *bad;
+	json_t *properties = json_object_get(tool->parameters, "properties"), *required = json_object_get(tool->parameters, "required");
+	json_t *property, *name;
+	size_t i;
+	if (json_object_size(properties) > AJ_TOOL_PARAMETERS)
+		return "has more than 100 properties";
+	json_object_foreach(properties, key, property) {
 		struct aj_pointer list = { NULL, "properties", 0 }, place = { &list, key, 0 };
-		bad = bad_name(key, true);
-		if (bad) {
+		json_t *fallback = json_object_get(property, "default");
+		char reason[AJ_SCHEMA_WHY_BYTES];
+		if ((bad = bad_parameter(properties, key))) {
 			aj_pointer_say(why, AJ_SCHEMA_WHY_BYTES, &place, "the name %s", bad);
+			return why;
+		}
+		json_t *plain = fallback ? aj_plain(fallback, &bad) : NULL;
+		bool fits = !fallback ||
+		            (plain && aj_schema_check(aj_schema_property(tool->parameters_schema, key), plain, reason, sizeof reason));
+		json_decref(plain);
+		if (!fits) {
+			aj_pointer_say(why, AJ_SCHEMA_WHY_BYTES, &place, "the default does not fit: %s", bad ? bad : reason);
+			return why;
+		}
+	}
+	json_array_foreach(required, i, name) {
+		struct aj_pointer list = { NULL, "required", 0 }, place = { &list, NULL, i };
+		if (!json_object_get(properties, json_string_value(name))) {
+			aj_pointer_say(why, AJ_SCHEMA_WHY_BYTES, &place, "there is no such name in `properties`");
 			return why;
 		}
 	}
 	return NULL;
 }
 
+static const char *take_parameters(struct aj_tool *tool, json_t *value, char *why)
+{
+	const char *type = json_string_value(json_object_get(value, "type"));
+	tool->parameters = value;
+	tool->parameters_schema = aj_schema_compile(&tool->arena, value, why, AJ_SCHEMA_WHY_BYTES);
+	if (!tool->parameters_schema)
+		return why;
+	if (!type || strcmp(type, "object") != 0)
+		return "must be a schema of \"type\": \"object\", since arguments have names";
+	return bad_signature(tool, why);
+}
+
 static const char *take_returns(struct aj_tool *tool, json_t *value, char *why)
 {
+	if (!json_is_object(value))
+		return "must be a schema in form of an object";
 	tool->returns = value;
 	tool->returns_schema = aj_schema_compile(&tool->arena, value, why, AJ_SCHEMA_WHY_BYTES);
 	return tool->returns_schema ? NULL : why;

@@ -12,6 +12,7 @@
 enum {
 	AJ_TOOLS_MAX = 128,               /* in a set */
 	AJ_TOOLS_MAX_BYTES = 1 << 20,     /* of aj_tools_json() as compact JSON */
+	AJ_TOOL_PARAMETERS = 100,         /* of one tool */
 	AJ_TOOL_NAME_BYTES = 64,          /* of a tool's and of a parameter's name */
 	AJ_TOOL_DESCRIPTION_BYTES = 8192, /* of one tool */
 	AJ_TOOL_TIMEOUT_MS = 60 * 1000,   /* where the declaration has none */

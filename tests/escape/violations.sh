@@ -146,5 +146,6 @@ sleep 0.5
 kill -9 $pid
 wait $pid 2>"$T/err"
 check "kill -9 of the supervisor in the middle of a flood leaves nothing" gone
+text "the next run sweeps its cgroup, where it had one" 0 '' run -- true
 
 finish

@@ -120,15 +120,27 @@ static const struct {
 	{ "[{'name':'a','parameters':null}]", "/0/parameters: a schema is an object, true or false" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'x':{'pattern':'a'}}}}]",
 	  "/0/parameters/properties/x/pattern: this keyword is not supported: nothing bounds the time of a regular expression; use enum or maxLength, and match in the tool" },
-	{ "[{'name':'a','parameters':{'type':'object','properties':{'from':{}}}}]",
-	  "/0/parameters/properties/from: the name is a keyword of Python" },
+	{ "[{'name':'type'," SCHEMA "}]", "/0/name: is a name that code inside needs" },
+	{ "[{'name':'a','parameters':{'type':'object','properties':{'from':{},'from_':{}}}}]",
+	  "/0/parameters/properties/from: the name is a keyword, and inside it would be another's with its underscore" },
+	{ "[{'name':'a','parameters':{'type':'object','properties':{'':{}}}}]",
+	  "/0/parameters/properties/: the name must have 1 to 64 characters" },
+	{ "[{'name':'a','parameters':{'type':'object','required':['x']}}]", "/0/parameters/required/0: there is no such name in `properties`" },
+	{ "[{'name':'a','parameters':{'type':'object','properties':{'x':{}},'required':['x','y']}}]",
+	  "/0/parameters/required/1: there is no such name in `properties`" },
+	{ "[{'name':'a','parameters':{'type':'object','properties':{'w':{},'x':{'type':'integer','default':null}}}}]",
+	  "/0/parameters/properties/x: the default does not fit: expected integer, got null" },
+	{ "[{'name':'a','parameters':{'type':'object','properties':{'x':{'items':{'type':'null'},'default':[1]}}}}]",
+	  "/0/parameters/properties/x: the default does not fit: /0: expected null, got integer" },
+
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'x-y':{}}}}]",
 	  "/0/parameters/properties/x-y: the name must be an ASCII identifier" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'a=1, b':{}}}}]",
 	  "/0/parameters/properties/a=1, b: the name must be an ASCII identifier" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'__x':{}}}}]",
 	  "/0/parameters/properties/__x: the name must not start with two underscores" },
-	{ "[{'name':'a'," SCHEMA ",'returns':null}]", "/0/returns: a schema is an object, true or false" },
+	{ "[{'name':'a'," SCHEMA ",'returns':null}]", "/0/returns: must be a schema in form of an object" },
+	{ "[{'name':'a'," SCHEMA ",'returns':true}]", "/0/returns: must be a schema in form of an object" },
 	{ "[{'name':'a'," SCHEMA ",'returns':{'items':{'if':true}}}]",
 	  "/0/returns/items/if: this keyword is not supported: use anyOf or oneOf" },
 };
@@ -152,7 +164,8 @@ Test(tools, names_that_may_be)
 {
 	declare("[{'name':'a_1'," SCHEMA "},{'name':'match'," SCHEMA "},{'name':'print'," SCHEMA "},{'name':'Final_answer'," SCHEMA "},"
 	        "{'name':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'," SCHEMA "},"
-	        "{'name':'p','parameters':{'type':'object','properties':{'_x':true,'final_answer':true,'type':true,'_':false}}}]" +
+	        "{'name':'p','parameters':{'type':'object','properties':{'_x':true,'final_answer':true,'type':true,'_':false,"
+	        "'from':{'default':{'__type__':'tuple','data':[]},'type':'array'},'None':true,'in_':true}}}]" +
 	        0);
 }
 
@@ -203,6 +216,19 @@ Test(tools, caps_of_a_set)
 	cr_expect_eq(aj_tools_declare(&tools, numbered(0, AJ_TOOLS_MAX, text), &err), -1);
 	cr_expect_str_eq(err.cause, "the tools take more than 1048576 bytes", "%s", err.cause);
 	cr_expect_str_eq(tools.items[AJ_TOOLS_MAX - 1]->description, "");
+	json_t *wide = numbered(0, 1, ""), *properties = json_object();
+	json_object_set_new(json_object_get(json_array_get(wide, 0), "parameters"), "properties", properties);
+	for (int i = 0; i <= AJ_TOOL_PARAMETERS; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "p%d", i);
+		json_object_set_new(properties, name, json_true());
+	}
+	err = (struct aj_error){ 0 };
+	cr_expect_eq(aj_tools_declare(&tools, wide, &err), -1);
+	cr_expect_str_eq(err.cause, "/0/parameters: has more than 100 properties", "%s", err.cause);
+	json_object_del(properties, "p7");
+	err = (struct aj_error){ 0 };
+	cr_expect_eq(aj_tools_declare(&tools, wide, &err), 0, "%s", err.cause);
 	/* counted while it grows: what comes behind is not looked at */
 	json_t *list = numbered(0, AJ_TOOLS_MAX, text);
 	for (size_t i = 0; i < AJ_TOOLS_MAX; i++)

@@ -11,8 +11,14 @@
 #define KILLED(sig) (sig)
 #define RAISED "{\"status\":\"error\",\"error\":{\"type\":\"ValueError\"}}"
 #define NO_MEMORY "{\"status\":\"error\",\"error\":{\"type\":\"MemoryError\"}}"
-#define OOM { .oom = 1, .oom_kills = 1 }
-#define REFUSED { .pids_refused = 7 }
+#define OOM                              \
+	{                                \
+		.oom = 1, .oom_kills = 1 \
+	}
+#define REFUSED                   \
+	{                         \
+		.pids_refused = 7 \
+	}
 #define CLAIM(status) "{\"status\":\"" status "\"}"
 
 struct row {
@@ -148,8 +154,20 @@ static const struct row rows[] = {
 	  AJ_STATUS_OOM,
 	  "memory",
 	  137 },
-	{ "oom beats file size", false, { .leaf = OOM, .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_OOM, "memory", 137 },
-	{ "oom beats pids", false, { .leaf = { .oom = 1, .oom_kills = 2, .pids_refused = 9 }, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_OOM, "memory pids", 137 },
+	{ "oom beats file size",
+	  false,
+	  { .leaf = OOM, .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 },
+	  NULL,
+	  AJ_STATUS_OOM,
+	  "memory",
+	  137 },
+	{ "oom beats pids",
+	  false,
+	  { .leaf = { .oom = 1, .oom_kills = 2, .pids_refused = 9 }, .exited = true, .wait_status = EXIT(1) },
+	  NULL,
+	  AJ_STATUS_OOM,
+	  "memory pids",
+	  137 },
 
 	/* CPU time is the reaped processes', not the whole jail's: that of init and of others is no reason to die of */
 	{ "SIGKILL, the cgroup's time alone",
@@ -171,8 +189,20 @@ static const struct row rows[] = {
 	{ "file size", false, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_LIMIT, "file_size", 122 },
 	{ "file size of a snippet", true, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_LIMIT, "file_size", 122 },
 	{ "SIGXFSZ without a limit", false, { .exited = true, .wait_status = KILLED(SIGXFSZ) }, NULL, AJ_STATUS_SIGNAL, NULL, 128 + SIGXFSZ },
-	{ "exit code of SIGXFSZ", false, { .exited = true, .wait_status = EXIT(128 + SIGXFSZ), .file_limit_bytes = 9 }, NULL, AJ_STATUS_ERROR, NULL, 128 + SIGXFSZ },
-	{ "file size and full", false, { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9, .full = "/tmp" }, NULL, AJ_STATUS_LIMIT, "file_size disk", 122 },
+	{ "exit code of SIGXFSZ",
+	  false,
+	  { .exited = true, .wait_status = EXIT(128 + SIGXFSZ), .file_limit_bytes = 9 },
+	  NULL,
+	  AJ_STATUS_ERROR,
+	  NULL,
+	  128 + SIGXFSZ },
+	{ "file size and full",
+	  false,
+	  { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 9, .full = "/tmp" },
+	  NULL,
+	  AJ_STATUS_LIMIT,
+	  "file_size disk",
+	  122 },
 
 	{ "processes refused, failed", false, { .leaf = REFUSED, .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_LIMIT, "pids", 122 },
 	{ "processes refused, fine", false, { .leaf = REFUSED, .exited = true }, NULL, AJ_STATUS_OK, "pids", 0 },
@@ -189,7 +219,13 @@ static const struct row rows[] = {
 	{ "disk full, raised", true, { .full = "/tmp", .exited = true }, RAISED, AJ_STATUS_LIMIT, "disk", 122 },
 	{ "disk full, killed", false, { .full = "/dev/shm", .exited = true, .wait_status = KILLED(SIGTERM) }, NULL, AJ_STATUS_SIGNAL, "disk", 143 },
 	{ "disk full, timeout", false, { .full = "/tmp", .exited = true, .cause = AJ_CAUSE_TIMEOUT }, NULL, AJ_STATUS_TIMEOUT, "wall_clock disk", 124 },
-	{ "processes refused and full", false, { .leaf = REFUSED, .full = "/tmp", .exited = true, .wait_status = EXIT(1) }, NULL, AJ_STATUS_LIMIT, "pids disk", 122 },
+	{ "processes refused and full",
+	  false,
+	  { .leaf = REFUSED, .full = "/tmp", .exited = true, .wait_status = EXIT(1) },
+	  NULL,
+	  AJ_STATUS_LIMIT,
+	  "pids disk",
+	  122 },
 	{ "MemoryError and full", true, { .full = "/tmp", .exited = true, .usage = { .ru_maxrss = 90 << 10 } }, NO_MEMORY, AJ_STATUS_OOM, "memory disk", 137 },
 };
 
@@ -275,10 +311,14 @@ Test(verdict, reasons_say_what_was_seen)
 		struct aj_facts facts;
 		const char *says, *says_not;
 	} table[] = {
-		{ { .leaf = { .oom = 1, .oom_kills = 2 } }, "memory limit of 104857600 bytes reached: the kernel killed the jail (2 kills)", "above" },
+		{ { .leaf = { .oom = 1, .oom_kills = 2 } },
+		  "memory limit of 104857600 bytes reached: the kernel killed the jail (2 kills)",
+		  "above" },
 		{ { .leaf = { .oom_kills = 2 } }, "above the jail", "limit of" },
 		{ { .exited = true, .wait_status = KILLED(SIGXFSZ), .file_limit_bytes = 77 }, "limit of 77 bytes for a file", "reached" },
-		{ { .exited = true, .wait_status = EXIT(1), .leaf = REFUSED, .pids_limit = 8 }, "process limit of 8 reached: the kernel refused 7", "exit code" },
+		{ { .exited = true, .wait_status = EXIT(1), .leaf = REFUSED, .pids_limit = 8 },
+		  "process limit of 8 reached: the kernel refused 7",
+		  "exit code" },
 		{ { .exited = true, .wait_status = EXIT(1), .full = "/dev/shm" }, "`/dev/shm` is full", "exit code" },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -300,4 +340,36 @@ Test(verdict, memory_error_under_a_cgroup)
 	aj_verdict(&f, &plan, &r);
 	cr_expect_eq(r.status, AJ_STATUS_ERROR);
 	aj_result_free(&r);
+}
+
+/* A jail that lasts has answered, and nobody waited for it. */
+Test(verdict, alive)
+{
+	static const struct {
+		const char *claim;
+		enum aj_told told;
+		enum aj_status status;
+		const char *limit;
+	} table[] = {
+		{ CLAIM("ok"), AJ_NOT_TOLD, AJ_STATUS_OK, NULL },
+		{ CLAIM("ok"), AJ_TOLD_BY_CLOCK, AJ_STATUS_OK, "wall_clock" },
+		{ CLAIM("ok"), AJ_TOLD_BY_CALLER, AJ_STATUS_OK, NULL },
+		{ NO_MEMORY, AJ_NOT_TOLD, AJ_STATUS_ERROR, NULL },
+		{ NO_MEMORY, AJ_TOLD_BY_CLOCK, AJ_STATUS_TIMEOUT, "wall_clock" },
+		{ NO_MEMORY, AJ_TOLD_BY_CALLER, AJ_STATUS_SIGNAL, NULL },
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct aj_result r = { 0 };
+		struct aj_facts f = { .alive = true, .told = table[i].told, .soft_ms = 500, .usage = { .ru_maxrss = 1 } };
+		char why[100];
+		r.claim = aj_claim_parse(table[i].claim, strlen(table[i].claim), why, sizeof why);
+		cr_assert_not_null(r.claim, "%s", why);
+		aj_verdict(&f, &plans[true], &r);
+		cr_expect_eq(r.status, table[i].status, "row %zu: %s", i, r.reason);
+		cr_expect_eq(r.exit_code, -1, "it did not exit");
+		cr_expect_eq(r.limits_hit_count, table[i].limit != NULL, "row %zu", i);
+		if (table[i].limit)
+			cr_expect_str_eq(r.limits_hit[0], table[i].limit);
+		aj_result_free(&r);
+	}
 }
