@@ -1,5 +1,6 @@
 /* The metrics' own listener: as much of HTTP/1 as it takes to be scraped. */
 #pragma once
+#include "base/error.h"
 #include "base/loop.h"
 #include "serve/listen.h"
 #include "serve/out.h"

@@ -156,7 +156,8 @@ void aj_metrics_print(const struct aj_metrics *m, const uint64_t gauges[AJ_GAUGE
 		case ERRORS:
 			for (int i = 0; i < AJ_CODES; i++)
 				if (m->errors[i])
-					add(out, "%s{code=\"%s\"} %" PRIu64 "\n", name, aj_code_name((enum aj_code)i), m->errors[i]);
+					add(out, "%s{code=\"%s\"} %" PRIu64 "\n", name, aj_fault_name((enum aj_fault_code)i),
+					    m->errors[i]);
 			break;
 		}
 	}

@@ -86,17 +86,17 @@ static const struct {
 };
 /* clang-format on */
 
-const char *aj_code_name(enum aj_code code)
+const char *aj_fault_name(enum aj_fault_code code)
 {
 	return codes[code].name;
 }
 
-const char *aj_code_help(enum aj_code code)
+const char *aj_fault_help(enum aj_fault_code code)
 {
 	return codes[code].help;
 }
 
-int aj_fault(struct aj_fault *fault, enum aj_code code, const char *fmt, ...)
+int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, ...)
 {
 	*fault = (struct aj_fault){ .code = code };
 	va_list ap;

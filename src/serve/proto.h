@@ -51,7 +51,7 @@ enum aj_member {
 	AJ_MEMBERS,
 };
 
-enum aj_code {
+enum aj_fault_code {
 	AJ_CODE_BAD_REQUEST,
 	AJ_CODE_UNKNOWN_OP,
 	AJ_CODE_TOO_LARGE,
@@ -67,17 +67,17 @@ enum aj_code {
 	AJ_CODE_SHUTTING_DOWN,
 	AJ_CODES,
 };
-const char *aj_code_name(enum aj_code code);
-const char *aj_code_help(enum aj_code code);
+const char *aj_fault_name(enum aj_fault_code code);
+const char *aj_fault_help(enum aj_fault_code code);
 
 /* An error as it goes to the client. */
 struct aj_fault {
-	enum aj_code code;
+	enum aj_fault_code code;
 	char message[512], fix[640];
 	uint64_t retry_ms; /* 0: no word of it */
 };
 /* Always returns -1. */
-int aj_fault(struct aj_fault *fault, enum aj_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 struct aj_query {
 	json_t *doc; /* owns the rest */
