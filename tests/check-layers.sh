@@ -69,7 +69,7 @@ owner sys/un.h          run/datagram.c
 owner sys/file.h        run/chain.c
 owner sys/signalfd.h    run/once.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c
-owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c
+owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/jail.c
@@ -102,7 +102,7 @@ word vfork()
 word clone()                       sandbox/filter.c guest/nest.c
 # A reported call is never let through: this flag of the kernel would.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE
-word unshare()
+word unshare()                     guest/zygote.c
 word setns()
 word execv()
 word execve()

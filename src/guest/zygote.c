@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,13 @@ static int step_write_maps(struct aj_walls *w, struct aj_error *err)
 			return aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "write %s", rows[i].file);
 	}
 	return 0;
+}
+
+static int step_cgroup_ns(struct aj_walls *w, struct aj_error *err)
+{
+	(void)w;
+	return unshare(CLONE_NEWCGROUP) < 0 ? aj_fail(err, AJ_EXIT_SETUP, "cgroup_ns", errno, "leave the supervisor's cgroup namespace")
+	                                    : 0;
 }
 
 static int step_own_mounts(struct aj_walls *w, struct aj_error *err)
