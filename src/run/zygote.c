@@ -22,9 +22,13 @@ static int send_plan(struct aj_zygote *z, struct aj_error *err)
 {
 	struct aj_buffer b = { 0 };
 	aj_wire_zygote(&b, z->plan);
-	int r = aj_write_all(z->jail.control_fd, b.data, b.bytes);
+	ssize_t n = 0;
+	for (; b.sent < b.bytes && n >= 0; b.sent += n < 0 ? 0 : (size_t)n)
+		do /* not write(): a signal that it is gone would be the end of whoever did not ask for it */
+			n = send(z->jail.control_fd, b.data + b.sent, b.bytes - b.sent, MSG_NOSIGNAL);
+		while (n < 0 && errno == EINTR);
 	free(b.data);
-	return r < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
+	return n < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
 }
 
 int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, struct aj_error *err)
