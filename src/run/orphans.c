@@ -8,9 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,8 +45,8 @@ void aj_orphans_end(int proc_fd, pid_t zygote, uint32_t first)
 	if (!dir)
 		aj_close(&dir_fd);
 	for (struct dirent *e; dir && (e = readdir(dir));) {
-		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-		if (pid <= 0 || !is_orphan(proc_fd, e->d_name, zygote, first))
+		int pid = 0;
+		if (sscanf(e->d_name, "%d", &pid) != 1 || pid <= 0 || !is_orphan(proc_fd, e->d_name, zygote, first))
 			continue;
 		/* Its number is its own until it was waited for, and that is for us to do. */
 		kill(pid, SIGKILL);
