@@ -36,6 +36,7 @@ door guest/zygote.c     sandbox/steps.h    the one table of steps
 door guest/zygote.c     sandbox/walls.h    the steps that every jail walks
 door guest/zygote.c     plan/pack.h        the plan, as it was sent
 door guest/nest.h       plan/plan.h        the namespaces, and what init reports on
+door guest/nest.c       sandbox/birth.h    what its inits are called
 door guest/nest.c       sandbox/init.h     init's life, once it is born
 door guest/nest.c       sandbox/handshake.h  what init says when it fails
 
