@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,14 +17,21 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
 
+/* A birth takes milliseconds; the first one some more. */
+enum { LAST_US = 500000 };
+
 /* What its runner needs before it is ready, in one piece. */
 static int send_plan(struct aj_zygote *z, struct aj_error *err)
 {
 	struct aj_buffer b = { 0 };
 	aj_wire_zygote(&b, z->plan);
-	int r = aj_write_all(z->jail.control_fd, b.data, b.bytes);
+	ssize_t n = 0;
+	for (; b.sent < b.bytes && n >= 0; b.sent += n < 0 ? 0 : (size_t)n)
+		do /* not write(): a signal that it is gone would be the end of whoever did not ask for it */
+			n = send(z->jail.control_fd, b.data + b.sent, b.bytes - b.sent, MSG_NOSIGNAL);
+		while (n < 0 && errno == EINTR);
 	free(b.data);
-	return r < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
+	return n < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
 }
 
 int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, struct aj_error *err)
@@ -148,11 +156,35 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 	return 0;
 }
 
+/* What it has begun it finishes. Killed in the middle of it, it would leave us a child that we know nothing of, and whose remains
+ * nobody would ever take away. */
+static void take_in_last(struct aj_zygote *z)
+{
+	int64_t until_us = aj_now_us() + LAST_US, left_us;
+	struct aj_jail jail;
+	struct aj_error err = { 0 };
+	if (z->jail.control_fd < 0 || !z->ready)
+		return;
+	shutdown(z->jail.control_fd, SHUT_WR);
+	while (z->waiting_count && (left_us = until_us - aj_now_us()) > 0) {
+		struct pollfd p = { .fd = z->jail.control_fd, .events = POLLIN };
+		poll(&p, 1, (int)(left_us / 1000) + 1);
+		enum aj_zygote_found found = on_born(z, &jail, &err);
+		if (found == AJ_ZYGOTE_DEAD)
+			return;
+		if (found != AJ_ZYGOTE_BORN)
+			continue;
+		aj_jail_kill(&jail);
+		aj_jail_end(&jail, NULL);
+	}
+}
+
 void aj_zygote_end(struct aj_zygote *z)
 {
+	take_in_last(z);
 	aj_jail_kill(&z->jail);
 	aj_jail_end(&z->jail, NULL);
-	/* One that was born meanwhile sees its channel closed, and ends. */
+	/* Should one be born all the same, it sees its channel closed, and ends. */
 	for (size_t i = 0; i < z->waiting_count; i++) {
 		aj_jail_kill(&z->waiting[i]);
 		aj_jail_end(&z->waiting[i], NULL);

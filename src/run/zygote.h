@@ -35,5 +35,5 @@ enum aj_zygote_found aj_zygote_read(struct aj_zygote *zygote, struct aj_jail *re
 /* Order a jail; at most AJ_BIRTHS_MAX are under way. -1 with err, and nothing ordered. */
 int aj_zygote_order(struct aj_zygote *zygote, struct aj_error *err);
 
-/* Kill it, with the jails that were ordered and did not come yet. Those that came live on. */
+/* Kill it, with the jails that were ordered and did not come yet; waits for one that is being born. Those that came live on. */
 void aj_zygote_end(struct aj_zygote *zygote);
