@@ -36,6 +36,7 @@ door guest/zygote.c     sandbox/steps.h    the one table of steps
 door guest/zygote.c     sandbox/walls.h    the steps that every jail walks
 door guest/zygote.c     plan/pack.h        the plan, as it was sent
 door guest/nest.h       plan/plan.h        the namespaces, and what init reports on
+door guest/nest.c       sandbox/birth.h    what its inits are called
 door guest/nest.c       sandbox/init.h     init's life, once it is born
 door guest/nest.c       sandbox/handshake.h  what init says when it fails
 
@@ -53,7 +54,7 @@ owner sys/eventfd.h     lib/handle.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
 owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
-owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c serve/server.c serve/client.c serve/http.c lib/handle.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c lib/handle.c serve/server.c serve/client.c serve/http.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c
@@ -69,14 +70,16 @@ owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c
 owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c
 owner sys/signalfd.h    run/once.c serve/server.c
+owner grp.h             sandbox/launch.c
+owner arpa/inet.h       serve/listen.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c
-owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c
+owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/out.h serve/metrics.h lib/inner.h
+owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/out.h serve/metrics.h
 owner linux/capability.h plan/host.c guest/nest.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c
@@ -103,7 +106,7 @@ word vfork()
 word clone()                       sandbox/filter.c guest/nest.c
 # A reported call is never let through: this flag of the kernel would.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE
-word unshare()
+word unshare()                     guest/zygote.c
 word setns()
 word execv()
 word execve()
