@@ -67,6 +67,7 @@ owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nes
 owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c
 owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c
+owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
