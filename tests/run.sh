@@ -86,6 +86,9 @@ if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	chmod 755 "$work"
 	mkdir -p "$copy/build/rootfs"
 	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/inject" "$copy/build/"
+	for file in "$(dirname "$AGENTJAIL")"/library-* "$(dirname "$AGENTJAIL")/libagentjail.so.0"; do
+		[ ! -f "$file" ] || cp "$file" "$copy/build/"
+	done
 	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copy/build/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
 	chmod -R a+rX "$copy"

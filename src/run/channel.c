@@ -157,7 +157,7 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 
 unsigned aj_channel_read(struct aj_channel *c)
 {
-	static char chunk[65536];
+	char chunk[AJ_CHUNK_BYTES];
 	union {
 		char data[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;

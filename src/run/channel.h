@@ -4,6 +4,9 @@
 #include "run/result.h"
 #include "run/wire.h"
 
+/* Read at a time: on the stack, as several threads may each have a supervisor, and some have little of it. */
+enum { AJ_CHUNK_BYTES = 32 << 10 };
+
 /* What a call found out, as bits. */
 enum {
 	AJ_CHANNEL_FAILED = 1,   /* the jail is unfit for code: result->setup says why */

@@ -23,7 +23,7 @@ enum { STOP_US = 100000 };
 /* A snippet that was told to stop has this long to do so; a quarter of its time where that is less. */
 enum { SOFT_US = 1000000 };
 /* A pipe holds at most 1 MiB, which is this many reads. */
-enum { DRAIN_READS = 16 };
+enum { DRAIN_READS = (1 << 20) / AJ_CHUNK_BYTES };
 
 /* Init ends everything; what then is still there is killed. Once: nothing that the jail does gives it more time. */
 static void stop(struct aj_live *l)
@@ -96,7 +96,7 @@ static void on_report(struct aj_live *l)
 /* Read what is there, once; false when nothing is. Closes the fd at its end. */
 static bool on_output(struct aj_live *l, int *fd, int number)
 {
-	static char chunk[65536];
+	char chunk[AJ_CHUNK_BYTES];
 	struct aj_capture *capture = number == 1 ? &l->result.out : &l->result.err;
 	if (*fd < 0)
 		return false;
@@ -156,6 +156,10 @@ static unsigned on_control(struct aj_live *l)
 	if (l->running && l->channel.started && !started && l->facts.told == AJ_TOLD_BY_CALLER)
 		send_signal(l, SIGINT);
 	/* What the runner itself was refused, such as a process to hand its listener over, is no deed of the code's. */
+	if ((found & AJ_CHANNEL_ARMED) && l->jail.outside && aj_leaf_take(l->jail.cgroup, l->channel.runner) < 0) {
+		aj_live_fail(l, "the jail's guest cannot be moved into its cgroup");
+		return 0;
+	}
 	if (found & AJ_CHANNEL_ARMED) {
 		l->leaf_before.pids_refused = aj_leaf_pids_refused(l->jail.cgroup);
 		tell |= l->lasting ? AJ_LIVE_ARMED : 0;

@@ -1,6 +1,7 @@
 /* How a jail is started from nothing (run/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when its walls stand;
  * walls and outcome arrive as messages on `report_fd`. */
 #pragma once
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -13,6 +14,7 @@ struct aj_jail {
 	int control_fd;           /* stream to the guest's fd 3, -1 without one */
 	int stdout_fd, stderr_fd; /* read ends when the plan captures, else -1 */
 	char cgroup[512];         /* leaf of this jail, "" without one */
+	bool outside;             /* its guest could not be born in the leaf, and is to be moved there before it is given anything */
 };
 
 #define AJ_NO_JAIL                                                                                    \

@@ -66,6 +66,14 @@ static void kill_one_by_one(const char *leaf)
 	}
 }
 
+int aj_leaf_take(const char *path, pid_t pid)
+{
+	char file[600], text[24];
+	snprintf(file, sizeof file, "%s/cgroup.procs", path);
+	snprintf(text, sizeof text, "%d", pid);
+	return path[0] ? aj_write_text(AT_FDCWD, file, text) : 0;
+}
+
 void aj_leaf_kill(const char *path)
 {
 	if (path[0] && put(path, "cgroup.kill", "1") < 0)

@@ -3,6 +3,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The kernel's own counts. What it does not say is 0, and `knows_...` false where 0 would be an answer. */
 struct aj_leaf_usage {
@@ -19,6 +20,9 @@ struct aj_leaf_usage {
 	uint64_t io_read_bytes; /* from and to block devices */
 	uint64_t io_written_bytes;
 };
+
+/* Move a process into it, for one that could not be born there. -1 with errno. */
+int aj_leaf_take(const char *path, pid_t pid);
 
 /* SIGKILL for everything in it. */
 void aj_leaf_kill(const char *path);

@@ -164,3 +164,35 @@ Test(leaf, remove)
 	aj_leaf_remove(inner);
 	cr_expect_eq(access(inner, F_OK), -1);
 }
+
+Test(leaf, counts_since)
+{
+	struct aj_leaf_usage before = { .oom = 1, .oom_kills = 2, .pids_refused = 3, .cpu_us = 100, .io_read_bytes = 7, .peak_bytes = 50 };
+	struct aj_leaf_usage now = {
+		.oom = 2, .oom_kills = 2, .pids_refused = 9, .cpu_us = 140, .io_read_bytes = 3, .peak_bytes = 60, .knows_cpu = true
+	};
+	aj_leaf_since(&now, &before);
+	cr_expect_eq(now.oom, 1);
+	cr_expect_eq(now.oom_kills, 0);
+	cr_expect_eq(now.pids_refused, 6);
+	cr_expect_eq(now.cpu_us, 40);
+	cr_expect_eq(now.io_read_bytes, 0, "never below nothing");
+	cr_expect_eq(now.peak_bytes, 60, "the peak is the leaf's");
+	cr_expect(now.knows_cpu);
+}
+
+Test(leaf, one_count_alone)
+{
+	put("pids.events", "max 4\n");
+	cr_expect_eq(aj_leaf_pids_refused(leaf), 4);
+	cr_expect_eq(aj_leaf_pids_refused(""), 0);
+}
+
+Test(leaf, take)
+{
+	put("cgroup.procs", "");
+	cr_expect_eq(aj_leaf_take(leaf, 4711), 0);
+	cr_expect_str_eq(text_of("cgroup.procs"), "4711");
+	cr_expect_eq(aj_leaf_take("", 1), 0, "no leaf");
+	cr_expect_eq(aj_leaf_take("/nonexistent", 1), -1);
+}

@@ -341,3 +341,35 @@ Test(verdict, memory_error_under_a_cgroup)
 	cr_expect_eq(r.status, AJ_STATUS_ERROR);
 	aj_result_free(&r);
 }
+
+/* A jail that lasts has answered, and nobody waited for it. */
+Test(verdict, alive)
+{
+	static const struct {
+		const char *claim;
+		enum aj_told told;
+		enum aj_status status;
+		const char *limit;
+	} table[] = {
+		{ CLAIM("ok"), AJ_NOT_TOLD, AJ_STATUS_OK, NULL },
+		{ CLAIM("ok"), AJ_TOLD_BY_CLOCK, AJ_STATUS_OK, "wall_clock" },
+		{ CLAIM("ok"), AJ_TOLD_BY_CALLER, AJ_STATUS_OK, NULL },
+		{ NO_MEMORY, AJ_NOT_TOLD, AJ_STATUS_ERROR, NULL },
+		{ NO_MEMORY, AJ_TOLD_BY_CLOCK, AJ_STATUS_TIMEOUT, "wall_clock" },
+		{ NO_MEMORY, AJ_TOLD_BY_CALLER, AJ_STATUS_SIGNAL, NULL },
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct aj_result r = { 0 };
+		struct aj_facts f = { .alive = true, .told = table[i].told, .soft_ms = 500, .usage = { .ru_maxrss = 1 } };
+		char why[100];
+		r.claim = aj_claim_parse(table[i].claim, strlen(table[i].claim), why, sizeof why);
+		cr_assert_not_null(r.claim, "%s", why);
+		aj_verdict(&f, &plans[true], &r);
+		cr_expect_eq(r.status, table[i].status, "row %zu: %s", i, r.reason);
+		cr_expect_eq(r.exit_code, -1, "it did not exit");
+		cr_expect_eq(r.limits_hit_count, table[i].limit != NULL, "row %zu", i);
+		if (table[i].limit)
+			cr_expect_str_eq(r.limits_hit[0], table[i].limit);
+		aj_result_free(&r);
+	}
+}

@@ -1,0 +1,170 @@
+/* Tests of base/loop: what is called back, in which order, and what is not once it was taken out.
+ * Pipes and short timers; nothing here depends on how long something takes. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+
+static struct aj_loop *loop;
+static char log_text[64];
+static size_t logged;
+
+static void start(void)
+{
+	loop = aj_loop_new();
+	cr_assert_not_null(loop);
+}
+
+static void done(void)
+{
+	aj_loop_free(loop);
+}
+TestSuite(loop, .init = start, .fini = done);
+
+static void note(char c)
+{
+	log_text[logged++] = c;
+	log_text[logged] = '\0';
+}
+
+static void on_timer(struct aj_timer *timer)
+{
+	note(*(const char *)timer->arg);
+}
+
+/* Set in every order, they go off in the order of their times. */
+Test(loop, timers_in_order)
+{
+	enum { COUNT = 8 };
+	static const char names[] = "abcdefgh";
+	struct aj_timer timers[COUNT] = { 0 };
+	int64_t now_us = aj_now_us();
+	for (size_t step = 1; step < COUNT; step += 2) {
+		logged = 0;
+		for (size_t i = 0; i < COUNT; i++) {
+			size_t k = i * step % COUNT;
+			timers[k].fn = on_timer;
+			timers[k].arg = (void *)&names[k];
+			aj_loop_set(loop, &timers[k], now_us - 1000 + (int64_t)k);
+		}
+		cr_assert_eq(aj_loop_next_us(loop), now_us - 1000);
+		cr_assert_eq(aj_loop_turn(loop, 0), 0);
+		cr_expect_str_eq(log_text, names, "step %zu", step);
+		cr_expect_eq(aj_loop_next_us(loop), INT64_MAX);
+	}
+}
+
+Test(loop, a_timer_is_moved_and_unset)
+{
+	struct aj_timer a = { .fn = on_timer, .arg = "a" }, b = { .fn = on_timer, .arg = "b" }, c = { .fn = on_timer, .arg = "c" };
+	int64_t now_us = aj_now_us();
+	aj_loop_set(loop, &a, now_us - 30);
+	aj_loop_set(loop, &b, now_us - 20);
+	aj_loop_set(loop, &c, now_us - 10);
+	aj_loop_set(loop, &a, now_us - 5);
+	aj_loop_unset(loop, &b);
+	aj_loop_unset(loop, &b);
+	aj_loop_turn(loop, 0);
+	cr_expect_str_eq(log_text, "ca");
+}
+
+static struct aj_io one, two;
+
+static void on_read(struct aj_io *io, uint32_t events)
+{
+	char byte;
+	cr_expect(events & EPOLLIN);
+	cr_expect_eq(read(io->fd, &byte, 1), 1);
+	note(byte);
+}
+
+/* Both are ready; whoever comes first takes the other one out. */
+static void on_first(struct aj_io *io, uint32_t events)
+{
+	(void)events;
+	note(io == &one ? '1' : '2');
+	aj_loop_unwatch(loop, io == &one ? &two : &one);
+}
+
+Test(loop, reads_what_is_there)
+{
+	int fds[2];
+	cr_assert_eq(pipe(fds), 0);
+	one = (struct aj_io){ .fn = on_read, .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, &one, fds[0], EPOLLIN), 0);
+	aj_loop_turn(loop, 0);
+	cr_expect_eq(logged, 0, "nothing is there");
+	cr_assert_eq(write(fds[1], "xy", 2), 2);
+	aj_loop_turn(loop, INT64_MAX);
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_str_eq(log_text, "xy");
+	cr_assert_eq(write(fds[1], "z", 1), 1);
+	aj_loop_unwatch(loop, &one);
+	aj_loop_turn(loop, 0);
+	cr_expect_str_eq(log_text, "xy", "it is not watched any more");
+	cr_expect_eq(one.fd, -1);
+}
+
+Test(loop, taken_out_while_it_was_ready)
+{
+	int a[2], b[2];
+	cr_assert(pipe(a) == 0 && pipe(b) == 0);
+	one = two = (struct aj_io){ .fn = on_first, .fd = -1 };
+	cr_assert(aj_loop_watch(loop, &one, a[0], EPOLLIN) == 0 && aj_loop_watch(loop, &two, b[0], EPOLLIN) == 0);
+	cr_assert(write(a[1], "x", 1) == 1 && write(b[1], "x", 1) == 1);
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_eq(logged, 1, "`%s`", log_text);
+}
+
+Test(loop, what_is_watched_for_changes)
+{
+	int fds[2];
+	cr_assert_eq(pipe(fds), 0);
+	one = (struct aj_io){ .fn = on_first, .fd = -1 };
+	two = (struct aj_io){ .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, &one, fds[1], EPOLLIN), 0);
+	aj_loop_turn(loop, 0);
+	cr_expect_eq(logged, 0);
+	cr_assert_eq(aj_loop_watch(loop, &one, fds[1], EPOLLIN | EPOLLOUT), 0);
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_str_eq(log_text, "1");
+}
+
+Test(loop, a_closed_descriptor_is_an_error)
+{
+	one = (struct aj_io){ .fn = on_first, .fd = -1 };
+	cr_expect_eq(aj_loop_watch(loop, &one, 12345, EPOLLIN), -1);
+	cr_expect_eq(one.fd, -1);
+}
+
+/* Closed before it was taken out, while somebody else had a copy: the kernel goes on telling of it, and nobody is called. */
+Test(loop, what_was_closed_too_early_calls_nobody)
+{
+	int a[2], b[2];
+	cr_assert(pipe(a) == 0 && pipe(b) == 0);
+	struct aj_io *gone = malloc(sizeof *gone);
+	*gone = (struct aj_io){ .fn = on_first, .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, gone, a[0], EPOLLIN), 0);
+	int copy = dup(a[0]);
+	close(a[0]);
+	aj_loop_unwatch(loop, gone);
+	memset(gone, 0x5a, sizeof *gone);
+	free(gone);
+	cr_assert_eq(write(a[1], "x", 1), 1);
+	aj_loop_turn(loop, 0);
+	cr_expect_eq(logged, 0);
+	/* Its place is another's by now. */
+	one = (struct aj_io){ .fn = on_first, .fd = -1 };
+	two = (struct aj_io){ .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, &one, b[0], EPOLLIN), 0);
+	aj_loop_turn(loop, 0);
+	cr_expect_eq(logged, 0);
+	cr_assert_eq(write(b[1], "x", 1), 1);
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_str_eq(log_text, "1");
+	close(copy);
+}
