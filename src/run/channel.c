@@ -118,9 +118,13 @@ void aj_channel_write(struct aj_channel *c)
 	ssize_t n = send(*c->fd, b->data + b->sent, b->bytes - b->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n > 0)
 		b->sent += (size_t)n;
-	/* Nobody will read it any more; but what was said before can still be heard. */
-	if (b->sent == b->bytes || (n < 0 && errno != EAGAIN && errno != EINTR))
+	int error = n < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
+	if (b->sent == b->bytes || error)
 		empty_outbox(c);
+	/* Where nobody reads any more, what was said before can still be heard; else half a message was sent, and the end of the channel
+	 * is the only thing that its reader would understand. */
+	if (error && error != EPIPE && error != ECONNRESET)
+		aj_close(c->fd);
 	else if (b->sent > KEPT_BYTES && !reads_too_little(c))
 		compact_outbox(c);
 }
