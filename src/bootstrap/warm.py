@@ -131,6 +131,13 @@ def after_fork(entropy):
     rehearse([FIRST])  # the pages that the first snippet writes become ours now, while nobody waits
 
 
+def after_branch(entropy):
+    """In the copy of a session, between snippets: threads that were waiting are not here, and hold nothing any more."""
+    reseed(entropy)
+    if main.SESSION is not None and main.SESSION.tools is not None:
+        main.SESSION.tools.alone()
+
+
 def reseed(entropy):
     number = int.from_bytes(entropy, "little")
     for name, seed in SEEDS.items():

@@ -159,3 +159,9 @@ def serve(setup):
         data = len(claim).to_bytes(4, "little") + b"R" + claim
         while data:
             data = data[os.write(3, data):]
+        if b'"id": "branch"' in body:  # the session goes on in a copy of the process
+            from agentjail import warm
+            pid = os.fork()
+            if pid:
+                os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
+            warm.after_branch(os.urandom(64))
