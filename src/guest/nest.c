@@ -38,8 +38,8 @@ enum { UNBORN = 0, BORN = 1 };
 struct room {
 	struct room *next;
 	int tid;
-	int outcome;    /* UNBORN, BORN or a negative errno: a futex */
-	int init_ready; /* init's end of the pipe */
+	int outcome;              /* UNBORN, BORN or a negative errno: a futex */
+	int init_ready;           /* init's end of the pipe */
 	char name[AJ_BIRTH_NAME]; /* init's, in /proc: from it the supervisor knows one that nobody has told it of */
 	struct aj_nest *nest;
 	char *stack;

@@ -12,6 +12,7 @@ struct aj_room {
 	const char *policy;       /* the entry's name */
 	char *tenant, *workspace; /* "" and NULL for none */
 	struct aj_pool *pool;
+	bool stale;        /* gets no new session */
 	unsigned sessions; /* that use it or wait for it */
 	int64_t last_used_us;
 };

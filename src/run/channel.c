@@ -140,6 +140,7 @@ static unsigned on_armed(struct aj_channel *c, pid_t sender)
 	c->runner = sender;
 	free(c->outbox.data);
 	c->outbox = c->request;
+	c->unread_at = c->unread = 0;
 	c->request = (struct aj_buffer){ 0 };
 	return AJ_CHANNEL_ARMED;
 }
