@@ -138,7 +138,11 @@ static void on_call(void *arg, const struct aj_tool_call *call)
 {
 	struct aj_session *s = arg;
 	begin_telling(s);
-	s->on.call(s, s->arg, call->number, call->tool->name, call->args);
+	/* A call comes over another channel than the output, and may overtake it. */
+	if (s->on.output && s->worker)
+		aj_live_drain(&s->worker->live);
+	if (!s->closed)
+		s->on.call(s, s->arg, call->number, call->tool->name, call->args);
 	end_telling(s);
 }
 

@@ -118,7 +118,7 @@ static bool on_output(struct aj_live *l, int *fd, int number)
 }
 
 /* What somebody outside, who was handed our pipe, may still write is not waited for, and not counted beyond what a pipe holds. */
-static void drain_output(struct aj_live *l)
+void aj_live_drain(struct aj_live *l)
 {
 	for (int i = 0; i < DRAIN_READS && on_output(l, &l->jail.stdout_fd, 1); i++)
 		;
@@ -130,7 +130,7 @@ static void drain_output(struct aj_live *l)
 static void finish(struct aj_live *l)
 {
 	struct aj_leaf_usage now;
-	drain_output(l);
+	aj_live_drain(l);
 	l->running = false;
 	l->soft_us = l->deadline_us = INT64_MAX;
 	l->facts.alive = true;
@@ -319,7 +319,7 @@ static void bury(struct aj_live *l)
 		on_control(l);
 	}
 	l->lasting = lasting;
-	drain_output(l);
+	aj_live_drain(l);
 	aj_close(&l->listener_fd);
 	memcpy(l->facts.protocol_why, l->channel.why, sizeof l->facts.protocol_why);
 	aj_leaf_read(jail->cgroup, &l->facts.leaf);
