@@ -68,19 +68,19 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/inject $(USERS) fuzzers
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/sessions $B/inject $(USERS) fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
 
 # What needs another kernel, real cgroups or systemd: in a machine of its own. VM_OPTIONS=--quick: minutes instead of half an hour.
 check-vm: deps-vm
-	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/inject
+	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/sessions $B/inject
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/vm/check.sh $(VM_OPTIONS)
 
 # What the documentation takes from tables in the code.
 DOCS := docs
-GENERATED := syscalls.md architecture.md tools.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
+GENERATED := syscalls.md architecture.md tools.md protocol.md serve.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
 # A table between two comments of a page that is otherwise written by hand.
 FILL = awk -v f=$B/$1.md '/<!-- $1 begin/ { print; while ((getline l < f) > 0) print l; skip = 1 } /<!-- $1 end/ { skip = 0 } !skip'
 docs: $B/gen-docs
@@ -89,8 +89,13 @@ docs: $B/gen-docs
 	$Q $(call FILL,steps) docs/architecture.md > $B/architecture.md && cp $B/architecture.md $(DOCS)/architecture.md
 	$Q $< keywords > $B/keywords.md
 	$Q $(call FILL,keywords) docs/tools.md > $B/tools.md && cp $B/tools.md $(DOCS)/tools.md
-	$Q for c in exec run; do $< man-$$c > $B/man-$$c; done; \
-	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
+	$Q for c in requests faults metrics; do $< $$c > $B/$$c.md; done
+	$Q $(call FILL,requests) docs/protocol.md > $B/protocol-requests.md && $(call FILL,faults) $B/protocol-requests.md > $B/protocol.md && \
+	    cp $B/protocol.md $(DOCS)/protocol.md
+	$Q $(call FILL,metrics) docs/serve.md > $B/serve.md && cp $B/serve.md $(DOCS)/serve.md
+	$Q for c in exec run serve; do $< man-$$c > $B/man-$$c; done; \
+	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' \
+	    -e '/^@SERVE@$$/{r $B/man-serve' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
 	    docs/agentjail.1.in > $(DOCS)/agentjail.1
 	$Q for c in policy-keys site-keys codes; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@POLICY-KEYS@$$/{r $B/man-policy-keys' -e 'd}' -e '/^@SITE-KEYS@$$/{r $B/man-site-keys' -e 'd}' \
@@ -216,6 +221,11 @@ $B/jail: $B/tests/jail.o $(LIB_OBJS)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
 $B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS))
+	$(call SAY,LD,$@)
+	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+# Sessions at the command of a test.
+$B/sessions: $B/tests/sessions.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 

@@ -24,7 +24,7 @@ layer guest     base
 # A program of its own, which nothing of ours goes into.
 layer scope
 # Build-time tools read the tables that they print.
-layer gen       cli sandbox tools plan policy base
+layer gen       cli serve sandbox tools plan policy base
 
 # door: one file may include one header of a layer that its folder may not see
 door sandbox/seccomp.h  policy/policy.h    the names of profiles and networks, not the policy
@@ -36,6 +36,7 @@ door guest/zygote.c     sandbox/steps.h    the one table of steps
 door guest/zygote.c     sandbox/walls.h    the steps that every jail walks
 door guest/zygote.c     plan/pack.h        the plan, as it was sent
 door guest/nest.h       plan/plan.h        the namespaces, and what init reports on
+door guest/nest.c       sandbox/birth.h    what its inits are called
 door guest/nest.c       sandbox/init.h     init's life, once it is born
 door guest/nest.c       sandbox/handshake.h  what init says when it fails
 
@@ -56,7 +57,7 @@ owner sys/eventfd.h     lib/handle.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
 owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
-owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c lib/handle.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c lib/handle.c serve/server.c serve/client.c serve/http.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c
@@ -67,18 +68,21 @@ owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
 owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c
-owner sys/un.h          run/datagram.c
-owner sys/file.h        run/chain.c
-owner sys/signalfd.h    run/once.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c
+owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c
+owner arpa/inet.h       serve/listen.c
+owner sys/file.h        run/chain.c serve/listen.c
+owner sys/signalfd.h    run/once.c serve/server.c
+owner grp.h             sandbox/launch.c
+owner arpa/inet.h       serve/listen.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c
-owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c
+owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h
+owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/out.h serve/metrics.h
 owner linux/capability.h plan/host.c guest/nest.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c
@@ -105,7 +109,7 @@ word vfork()
 word clone()                       sandbox/filter.c guest/nest.c
 # A reported call is never let through: this flag of the kernel would.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE
-word unshare()
+word unshare()                     guest/zygote.c
 word setns()
 word execv()
 word execve()

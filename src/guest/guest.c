@@ -100,6 +100,8 @@ static void make_own(const struct aj_birth *order)
 {
 	if (!aj_python_call(after_fork, (const char *)order->entropy, sizeof order->entropy, NULL, 0))
 		broken("the Python layer cannot be made this jail's own");
+	/* Its own rehearsal has left garbage, and a collection would be due in the middle of the first snippet. */
+	aj_python_collect_now();
 }
 
 /* Returns in a newborn jail. */

@@ -24,10 +24,12 @@
 
 #include "base/fd.h"
 #include "base/raw.h"
+#include "sandbox/birth.h"
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
 
-enum { STACK_BYTES = 64 << 10, CAPS_MAX = 64 };
+/* Stacks of inits are part of what every guest maps, and its limit counts: they are small. */
+enum { STACK_BYTES = 16 << 10, CAPS_MAX = 64 };
 /* SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock, as in sandbox/caps.c. */
 enum { SECUREBITS = 0x03 | 0x0c | 0xc0 };
 enum { UNBORN = 0, BORN = 1 };
@@ -38,6 +40,7 @@ struct room {
 	int tid;
 	int outcome;    /* UNBORN, BORN or a negative errno: a futex */
 	int init_ready; /* init's end of the pipe */
+	char name[AJ_BIRTH_NAME]; /* init's, in /proc: from it the supervisor knows one that nobody has told it of */
 	struct aj_nest *nest;
 	char *stack;
 };
@@ -121,6 +124,7 @@ __attribute__((noinline)) static int init_main(void *arg)
 	long guest = aj_raw(SYS_clone3, (long)&args, sizeof args, 0, 0, 0, 0);
 	if (guest == 0)
 		go_home();
+	aj_raw(SYS_prctl, PR_SET_NAME, (long)room->name, 0, 0, 0, 0);
 	/* From here on the zygote runs again, and `nest` is its own. */
 	__atomic_store_n(&room->outcome, guest > 0 ? BORN : (int)guest, __ATOMIC_RELEASE);
 	aj_raw(SYS_futex, (long)&room->outcome, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
@@ -185,6 +189,7 @@ int aj_nest_birth(struct aj_nest *nest)
 	nest->init_ready = ready[0];
 	room->init_ready = ready[1];
 	room->nest = nest;
+	aj_birth_name(room->name, nest->number);
 	room->outcome = UNBORN;
 	room->tid = -1;
 	if (__builtin_setjmp(home) != 0)

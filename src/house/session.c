@@ -67,7 +67,8 @@ static json_t *result_json(struct aj_session *s, bool alive)
 {
 	const struct aj_live *live = &s->worker->live;
 	json_t *result = aj_result_json(&live->result, live->plan, live->policy, &s->request);
-	json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
+	if (s->request.lasting)
+		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
 	json_object_set_new(result, "warm", json_boolean(s->worker->warm));
 	return result;
 }

@@ -14,6 +14,8 @@
 enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
 /* A jail must be armed after this long. */
 enum { ARM_US = 20000000 };
+/* A jail that was parked is replaced when its first snippet has had the processors for itself for so long, or is over. */
+enum { REFILL_US = 5000 };
 
 struct aj_pool {
 	struct aj_loop *loop;
@@ -30,7 +32,8 @@ struct aj_pool {
 	struct aj_worker *ending;
 	struct aj_asker *askers, **askers_end;
 	unsigned used;
-	struct aj_timer pause; /* then zygote and births are tried again */
+	struct aj_timer pause;  /* then zygote and births are tried again */
+	struct aj_timer refill; /* then what was taken from the parked ones is replaced */
 	int64_t pause_us;
 	struct aj_pool_counts counts;
 };
@@ -267,7 +270,7 @@ static void fill(struct aj_pool *p)
 	}
 }
 
-static void on_pause_over(struct aj_timer *timer)
+static void on_time_to_fill(struct aj_timer *timer)
 {
 	fill(timer->arg);
 }
@@ -280,7 +283,8 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 	p->loop = loop;
 	p->config = *config;
 	p->askers_end = &p->askers;
-	p->pause = (struct aj_timer){ .fn = on_pause_over, .arg = p };
+	p->pause = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
+	p->refill = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
 	p->zygote_control = p->zygote_report = (struct aj_io){ .fn = on_zygote, .arg = p, .fd = -1 };
 	struct aj_request request = { .snippet = true,
 		                      .lasting = true,
@@ -312,6 +316,7 @@ void aj_pool_retire(struct aj_pool *p)
 		return;
 	p->retired = true;
 	aj_loop_unset(p->loop, &p->pause);
+	aj_loop_unset(p->loop, &p->refill);
 	if (p->zygote_there)
 		drop_zygote(p);
 	struct aj_worker **lists[] = { &p->parked, &p->starting };
@@ -352,9 +357,12 @@ void aj_pool_ask(struct aj_pool *p, struct aj_asker *asker)
 	if (w && p->askers == asker) {
 		p->parked = w->next;
 		p->counts.parked--;
+		if (!p->refill.place)
+			aj_loop_set(p->loop, &p->refill, aj_now_us() + REFILL_US);
 		give(p, w);
+	} else {
+		fill(p);
 	}
-	fill(p);
 }
 
 void aj_pool_unask(struct aj_pool *p, struct aj_asker *asker)
@@ -374,6 +382,7 @@ void aj_pool_return(struct aj_pool *p, struct aj_worker *w)
 {
 	p->used--;
 	let_end(p, w);
+	aj_loop_unset(p->loop, &p->refill);
 	fill(p);
 }
 

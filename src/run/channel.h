@@ -23,6 +23,7 @@ struct aj_channel {
 	const char *(*on_call)(void *arg, const char *body, size_t bytes);
 	void *on_call_arg;
 	struct aj_buffer outbox;
+	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
 	struct aj_buffer request; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
 	size_t filters; /* that the kernel must confirm: the plan's, and those that we run under ourselves */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -12,13 +11,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "run/orphans.h"
 #include "run/wire.h"
 #include "sandbox/birth.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
-
-/* A birth takes milliseconds; the first one some more. */
-enum { LAST_US = 500000 };
 
 /* What its runner needs before it is ready, in one piece. */
 static int send_plan(struct aj_zygote *z, struct aj_error *err)
@@ -131,7 +128,7 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 {
 	struct aj_jail jail = AJ_NO_JAIL;
 	struct aj_jail_ends ends = AJ_NO_ENDS;
-	struct aj_birth order = { 0 };
+	struct aj_birth order = { .number = z->orders };
 	cleanup_fd int cgroup = -1;
 	if (z->waiting_count == AJ_BIRTHS_MAX)
 		return aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "more than %d are under way", AJ_BIRTHS_MAX);
@@ -153,38 +150,16 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 		return -1;
 	}
 	z->waiting[z->waiting_count++] = jail;
+	z->orders++;
 	return 0;
-}
-
-/* What it has begun it finishes. Killed in the middle of it, it would leave us a child that we know nothing of, and whose remains
- * nobody would ever take away. */
-static void take_in_last(struct aj_zygote *z)
-{
-	int64_t until_us = aj_now_us() + LAST_US, left_us;
-	struct aj_jail jail;
-	struct aj_error err = { 0 };
-	if (z->jail.control_fd < 0 || !z->ready)
-		return;
-	shutdown(z->jail.control_fd, SHUT_WR);
-	while (z->waiting_count && (left_us = until_us - aj_now_us()) > 0) {
-		struct pollfd p = { .fd = z->jail.control_fd, .events = POLLIN };
-		poll(&p, 1, (int)(left_us / 1000) + 1);
-		enum aj_zygote_found found = on_born(z, &jail, &err);
-		if (found == AJ_ZYGOTE_DEAD)
-			return;
-		if (found != AJ_ZYGOTE_BORN)
-			continue;
-		aj_jail_kill(&jail);
-		aj_jail_end(&jail, NULL);
-	}
 }
 
 void aj_zygote_end(struct aj_zygote *z)
 {
-	take_in_last(z);
 	aj_jail_kill(&z->jail);
 	aj_jail_end(&z->jail, NULL);
-	/* Should one be born all the same, it sees its channel closed, and ends. */
+	if (z->waiting_count)
+		aj_orphans_end(z->proc_fd, z->jail.init_pid, z->orders - (uint32_t)z->waiting_count);
 	for (size_t i = 0; i < z->waiting_count; i++) {
 		aj_jail_kill(&z->waiting[i]);
 		aj_jail_end(&z->waiting[i], NULL);

@@ -14,6 +14,7 @@ struct aj_zygote {
 	struct aj_frame_reader inbox;
 	struct aj_jail waiting[AJ_BIRTHS_MAX]; /* ordered, in this sequence */
 	size_t waiting_count;
+	uint32_t orders; /* so far; those that wait are the last ones */
 	struct aj_error err; /* why it is of no use any more; then end it */
 };
 
@@ -35,5 +36,5 @@ enum aj_zygote_found aj_zygote_read(struct aj_zygote *zygote, struct aj_jail *re
 /* Order a jail; at most AJ_BIRTHS_MAX are under way. -1 with err, and nothing ordered. */
 int aj_zygote_order(struct aj_zygote *zygote, struct aj_error *err);
 
-/* Kill it, with the jails that were ordered and did not come yet; waits for one that is being born. Those that came live on. */
+/* Kill it, with the jails that were ordered and did not come yet. Those that came live on. */
 void aj_zygote_end(struct aj_zygote *zygote);

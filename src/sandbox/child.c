@@ -127,6 +127,7 @@ static int step_exec(struct aj_walls *w, struct aj_error *err)
 
 /* Rows that only jails born from a zygote walk, which have no program of ours to start in. */
 #define step_write_maps NULL
+#define step_cgroup_ns NULL
 #define step_own_mounts NULL
 #define step_drop_own_caps NULL
 #define step_lock_limits aj_wall_lock_limits

@@ -369,11 +369,25 @@ static void raise_files(void)
 		die("%d jails need more open files than %lu (ulimit -n)", CROWD, (unsigned long)files.rlim_cur);
 }
 
+/* To look at with a profiler: one row alone, again and again. */
+static void measure_alone(const char *key, int rounds)
+{
+	struct row *r = row(key);
+	r->us = calloc((size_t)rounds, sizeof *r->us);
+	for (int i = 0; i < rounds; i++) {
+		yard_settle(&pool);
+		r->us[r->count++] = r->measure();
+	}
+	r->median = percentile(r->us, r->count, 0.5);
+	printf("%s: median %.0f us, p99 %.0f us\n", r->name, r->median, percentile(r->us, r->count, 0.99));
+}
+
 int main(int argc, char **argv)
 {
-	int rounds = argc > 4 ? atoi(argv[1]) : 0;
+	const char *alone = argc > 4 && strchr(argv[1], ':') ? strtok(argv[1], ":") : NULL;
+	int rounds = argc > 4 ? atoi(alone ? argv[1] + strlen(alone) + 1 : argv[1]) : 0;
 	if (rounds < 1)
-		die("usage: bench-warm ROUNDS PYTHON FLOOR.PY FOLDER [BUBBLEWRAP ARG... COMMAND ARG...]");
+		die("usage: bench-warm [ROW:]ROUNDS PYTHON FLOOR.PY FOLDER [BUBBLEWRAP ARG... COMMAND ARG...]");
 	char *load = read_load(), **modules = yard_modules(POLICY), *none[] = { NULL };
 	bool quick = rounds < 50;
 	int crowd = quick ? 100 : CROWD;
@@ -388,18 +402,25 @@ int main(int argc, char **argv)
 	memory_not_a_jail(bare.pid);
 	memory_not_a_jail(loaded.pid);
 
-	struct memory waiting;
-	yard_open(&fresh, POLICY, MEASURED_JAILS);
-	yard_rest(&fresh);
-	memory_of_jails(&waiting);
-	yard_close(&fresh);
-
+	struct memory waiting = { 0 };
+	struct births births = { 0 };
+	if (!alone) {
+		yard_open(&fresh, POLICY, MEASURED_JAILS);
+		yard_rest(&fresh);
+		memory_of_jails(&waiting);
+		yard_close(&fresh);
+	}
 	yard_open(&fresh, POLICY, 0);
-	struct births births = measure_births(quick ? 20 : 200);
+	if (!alone)
+		births = measure_births(quick ? 20 : 200);
 	yard_open(&pool, POLICY, DEPTH);
 	visit_begin(&session, &fresh);
 	visit_await_open(&session, &fresh);
 	visit_tool(&session);
+	if (alone) {
+		measure_alone(alone, rounds);
+		return 0;
+	}
 	measure_rows(rounds);
 	struct compute compute = measure_compute(quick ? 3 : 11, quick ? 1000000 : 10000000);
 	measure_flows(quick ? 3e5 : 1.5e6);

@@ -21,7 +21,7 @@ class Died(Exception):
 class Guest:
     """`setup` runs in the child, before its first request. Requests have `keys` besides their own."""
 
-    def __init__(self, setup=None, seconds=60, **keys):
+    def __init__(self, setup=None, seconds=30, **keys):
         self.keys = keys
         self.late = []          # frames that came when nothing ran
         self.calls = []
