@@ -9,7 +9,7 @@ B          := build$(if $(SAN),-san)
 AJ         := $B/agentjail
 ROOTFS     := build/rootfs/default
 # Linked statically where every library can be: the dynamic loader alone costs more than a namespace. STATIC= links dynamically.
-NO_ARCHIVE := $(filter-out /%,$(foreach l,nl-route-3 nl-3 cap jansson md stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
+NO_ARCHIVE := $(filter-out /%,$(foreach l,edit tinfo bsd nl-route-3 nl-3 cap jansson md stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
 STATIC     ?= $(if $(SAN)$(NO_ARCHIVE),,1)
 
 WARN_BOTH  := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wundef -Werror
@@ -26,7 +26,8 @@ AJ_CXXFLAGS := -std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-excepti
 # With -static-pie those two would take the rest of the line back to shared libraries.
 LINK       := $(if $(STATIC),-static-pie,-pie -static-libstdc++ -static-libgcc) $(if $(SAN),$(SANITIZE)) \
 	      -Wl,-z,relro,-z,now -Wl,--gc-sections
-LDLIBS     := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
+LIBRARY_LIBS := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
+LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
 MAIN       := src/cli/main.c
 NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
@@ -240,7 +241,7 @@ $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 $(SO): $(LIBRARY_OBJS) src/lib/agentjail.map
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) -shared $(if $(SAN),$(SANITIZE),-Wl$(comma)-z$(comma)defs) -static-libstdc++ -static-libgcc -Wl,-soname,$(@F) \
-	    -Wl,--version-script=src/lib/agentjail.map -Wl,-z,relro,-z,now -Wl,--gc-sections -o $@ $(LIBRARY_OBJS) $(LDLIBS)
+	    -Wl,--version-script=src/lib/agentjail.map -Wl,-z,relro,-z,now -Wl,--gc-sections -o $@ $(LIBRARY_OBJS) $(LIBRARY_LIBS)
 
 # One object, so that nothing in it but agentjail_* can be linked to, or hide a function of the program's.
 $A: $(LIBRARY_OBJS)

@@ -16,7 +16,7 @@ layer house     pool tools run sandbox plan policy base
 layer pool      run sandbox plan policy base
 layer serve     house tools run plan policy base
 layer lib       house tools run plan policy base
-layer cli       serve house run tools plan policy base
+layer cli       lib serve house run tools plan policy base
 # Declarations and calls as data: it runs no tool and knows no jail.
 layer tools     base
 # The guest is linked into the jail's Python: it gets as little of us as can be.
@@ -46,6 +46,9 @@ plain stdlib.h string.h time.h unistd.h wchar.h sys/resource.h sys/stat.h sys/ty
 
 # owner: header (a trailing / means the whole folder), the files that may include it
 owner seccomp.h         sandbox/seccomp.c
+owner histedit.h        cli/prompt.c
+owner locale.h          cli/prompt.c
+owner langinfo.h        cli/prompt.c
 owner sys/capability.h  sandbox/caps.c
 owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
@@ -79,7 +82,7 @@ owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/out.h serve/metrics.h
+owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/out.h serve/metrics.h
 owner linux/capability.h plan/host.c guest/nest.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c
