@@ -65,9 +65,12 @@ static long drop_caps(void)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
 	long r = aj_raw(SYS_prctl, PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0, 0);
-	for (long cap = 0; r == 0 && cap < CAPS_MAX; cap++)
-		if ((r = aj_raw(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0, 0)) == -EINVAL && cap > CAP_LAST_CAP)
-			r = 0;
+	long cap = 0;
+	while (r == 0 && cap < CAPS_MAX)
+		r = aj_raw(SYS_prctl, PR_CAPBSET_DROP, cap++, 0, 0, 0, 0);
+	/* The kernel knows none from here on. */
+	if (r == -EINVAL && cap > CAP_LAST_CAP + 1)
+		r = 0;
 	if (r == 0)
 		r = aj_raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0);
 	return r < 0 ? r : aj_raw(SYS_capset, (long)&head, (long)none, 0, 0, 0, 0);
