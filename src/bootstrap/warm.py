@@ -127,6 +127,12 @@ def record_imports(space):
 
 def after_fork(entropy):
     """In a fresh jail, before its filter. `entropy`: 64 random bytes that no other jail has."""
+    reseed(entropy)
+    rehearse([FIRST])  # the pages that the first snippet writes become ours now, while nobody waits
+
+
+def reseed(entropy):
+    """Also in a branch of a session, in the midst of its life."""
     number = int.from_bytes(entropy, "little")
     for name, seed in SEEDS.items():
         module = sys.modules.get(name)
@@ -135,7 +141,6 @@ def after_fork(entropy):
                 seed(module, number, entropy)
             except Exception as e:
                 raise RuntimeError("%s cannot be seeded anew: %s" % (name, e)) from None
-    rehearse([FIRST])  # the pages that the first snippet writes become ours now, while nobody waits
 
 
 def seed_random(module, number, entropy):
