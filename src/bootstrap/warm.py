@@ -147,6 +147,7 @@ def after_branch(entropy):
 
 
 def reseed(entropy):
+    """Also in a branch of a session, in the midst of its life."""
     number = int.from_bytes(entropy, "little")
     for name, seed in SEEDS.items():
         module = sys.modules.get(name)

@@ -49,9 +49,17 @@ static struct room *rooms;
 static int *guest_tid; /* where libc keeps the thread's number: fork() would tell the kernel so */
 static void *home[5];  /* where the guest goes on */
 
+int *aj_nest_tid(void)
+{
+	int *found = NULL;
+	if (!guest_tid && prctl(PR_GET_TID_ADDRESS, &found) == 0 && found && *found == (int)syscall(SYS_gettid))
+		guest_tid = found;
+	return guest_tid;
+}
+
 const char *aj_nest_prepare(void)
 {
-	if (prctl(PR_GET_TID_ADDRESS, &guest_tid) < 0 || !guest_tid || *guest_tid != (int)syscall(SYS_gettid))
+	if (!aj_nest_tid())
 		return "the kernel does not say where libc keeps its thread number (CONFIG_CHECKPOINT_RESTORE)";
 	/* Init's memory is the zygote's, and both are closed to the guests, which have the same id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

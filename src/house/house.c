@@ -161,7 +161,7 @@ static int make_way(struct aj_house *house, struct aj_error *err)
 }
 
 static struct aj_room *new_room(struct aj_house *house, const struct aj_book_entry *entry, const char *tenant,
-                                const char *workspace, struct aj_error *err)
+                                const struct aj_place *place, struct aj_error *err)
 {
 	if (make_way(house, err) < 0)
 		return NULL;
@@ -172,7 +172,7 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 	struct aj_pool_config config = { .policy = &entry->current->loaded.policy,
 		                         .host = &house->host,
 		                         .rootfs = entry->current->rootfs,
-		                         .workspace = workspace,
+		                         .branching = place->branching,
 		                         .cgroup = house->config.cgroup,
 		                         .depth = house->config.parked,
 		                         .jails_max = house->config.jails_max,
@@ -180,10 +180,11 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 		                         .trouble_arg = room };
 	room->policy = entry->name;
 	room->tenant = strdup(tenant);
-	room->workspace = workspace ? strdup(workspace) : NULL;
+	room->workspace = place->workspace ? strdup(place->workspace) : NULL;
+	room->branching = place->branching;
 	config.workspace = room->workspace;
 	room->pool = aj_pool_new(house->loop, &config, err);
-	if (!room->pool || !room->tenant || (workspace && !room->workspace)) {
+	if (!room->pool || !room->tenant || (place->workspace && !room->workspace)) {
 		free(room->tenant);
 		free(room->workspace);
 		free(room);
@@ -202,11 +203,11 @@ struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *pla
 	if (!entry || !open_book(house, entry, err))
 		return NULL;
 	struct aj_room *room = house->rooms;
-	while (room && (room->stale || room->edition != entry->current || strcmp(room->tenant, tenant) != 0 ||
+	while (room && (room->stale || room->edition != entry->current || room->branching != place->branching || strcmp(room->tenant, tenant) != 0 ||
 	                strcmp(room->workspace ? room->workspace : "", place->workspace ? place->workspace : "") != 0))
 		room = room->next;
 	if (!room)
-		room = new_room(house, entry, tenant, place->workspace, err);
+		room = new_room(house, entry, tenant, place, err);
 	if (room) {
 		room->sessions++;
 		room->last_used_us = aj_now_us();

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include "base/fd.h"
+#include "pool/kin.h"
 #include "run/attest.h"
 #include "run/zygote.h"
 
@@ -33,6 +34,7 @@ struct aj_pool {
 	struct aj_worker *parked;   /* armed */
 	struct aj_worker *starting; /* born, not armed */
 	struct aj_worker *ending;
+	struct aj_kin *kins; /* jails with branches */
 	struct aj_asker *askers, **askers_end;
 	unsigned used;
 	struct aj_timer pause;  /* then zygote and births are tried again */
@@ -328,6 +330,7 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 		                      .terminal_fd = -1,
 		                      .rootfs = config->rootfs,
 		                      .workspace = config->workspace,
+		                      .branching = config->branching,
 		                      .cgroup = config->cgroup };
 	int r = aj_plan_build(&p->jail_plan, &p->arena, config->policy, &request, config->host, err);
 	request.zygote = true;
@@ -367,11 +370,18 @@ void aj_pool_retire(struct aj_pool *p)
 void aj_pool_free(struct aj_pool *p)
 {
 	aj_pool_retire(p);
+	/* Before the ends of single ones: nobody has to be waited for then. */
+	for (struct aj_kin *kin = p->kins, *next; kin; kin = next) {
+		next = aj_kin_next(kin);
+		aj_kin_stop(kin);
+	}
 	for (struct aj_worker *w; (w = p->ending);) {
 		p->ending = w->next;
 		aj_worker_destroy(w);
 		free(w);
 	}
+	while (p->kins)
+		aj_kin_free(p->kins);
 	aj_arena_free(&p->arena);
 	free(p);
 }
@@ -409,6 +419,9 @@ void aj_pool_ask(struct aj_pool *p, struct aj_asker *asker)
 
 void aj_pool_unask(struct aj_pool *p, struct aj_asker *asker)
 {
+	for (struct aj_kin *kin = p->kins; kin; kin = aj_kin_next(kin))
+		if (aj_kin_unask(kin, asker))
+			return;
 	struct aj_asker **at = &p->askers;
 	while (*at && *at != asker)
 		at = &(*at)->next;
@@ -420,8 +433,38 @@ void aj_pool_unask(struct aj_pool *p, struct aj_asker *asker)
 	p->counts.asked--;
 }
 
+/* What the families of the pool's jails need of it. */
+
+static void branch_there(void *arg, struct aj_worker *w)
+{
+	struct aj_pool *p = arg;
+	(void)w;
+	p->used++;
+}
+
+static void branch_failed(void *arg, struct aj_worker *w)
+{
+	let_end(arg, w);
+}
+
+int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_asker *asker, struct aj_error *err)
+{
+	struct aj_kin *kin = aj_kin_of(p->kins, w);
+	if (p->config.jails_max && p->counts.parked + p->counts.starting + p->used >= p->config.jails_max)
+		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be", p->config.jails_max);
+	if (!kin)
+		kin = aj_kin_new(&p->kins, p->loop, &(struct aj_kin_owner){ branch_there, branch_failed, p }, w, p->filters, err);
+	if (!kin)
+		return -1;
+	aj_kin_ask(kin, w, asker);
+	return 0;
+}
+
 void aj_pool_return(struct aj_pool *p, struct aj_worker *w)
 {
+	struct aj_kin *kin = aj_kin_of(p->kins, w);
+	if (kin)
+		aj_kin_lose(kin, w);
 	p->used--;
 	let_end(p, w);
 	aj_loop_unset(p->loop, &p->refill);

@@ -45,7 +45,7 @@ unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, int filte
 void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, bool lasting)
 {
 	if (lasting)
-		aj_wire_frame(&c->outbox, AJ_FRAME_SESSION, "", 0);
+		aj_wire_frame(&c->outbox, AJ_FRAME_SESSION, "b", plan->branching);
 	aj_wire_arm(&c->outbox, plan);
 }
 
@@ -59,6 +59,16 @@ int aj_channel_request(struct aj_channel *c, bool lasting, const struct aj_plan 
 	c->nonced = lasting;
 	c->busy = true;
 	c->started = c->answered = false;
+	return 0;
+}
+
+int aj_channel_branch(struct aj_channel *c, struct aj_error *err)
+{
+	char entropy[AJ_ENTROPY_BYTES];
+	if (getrandom(entropy, sizeof entropy, 0) != sizeof entropy)
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "draw random bytes");
+	aj_wire_frame(&c->outbox, AJ_FRAME_BRANCH, entropy, sizeof entropy);
+	c->branching = true;
 	return 0;
 }
 
@@ -133,7 +143,9 @@ void aj_channel_write(struct aj_channel *c)
 static unsigned on_armed(struct aj_channel *c, pid_t sender)
 {
 	const char *wrong = aj_channel_writing(c) ? "the runner says that it is armed before it was sent its filters"
-	                                          : aj_attest(sender, c->filters);
+	                  : !c->expected          ? aj_attest(sender, c->filters)
+	                  : sender != c->expected ? "somebody else says that the branch is armed"
+	                                          : aj_attest_branch(sender, c->filters);
 	if (wrong)
 		return fail_setup(c, "attest", wrong);
 	c->armed = true;
@@ -192,6 +204,13 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 		fail_setup(c, "runner", said);
 		advise_rootfs(c->result);
 		return AJ_CHANNEL_FAILED;
+	}
+	if (c->inbox.kind == AJ_FRAME_BRANCH && c->branching && c->inbox.body_bytes == sizeof(int32_t)) {
+		int32_t answer;
+		memcpy(&answer, c->inbox.body, sizeof answer);
+		c->branching = false;
+		c->branch_errnum = answer > 0 && answer < 4096 ? answer : 0;
+		return AJ_CHANNEL_BRANCHED;
 	}
 	if (c->inbox.kind == AJ_FRAME_STARTED && c->armed && c->busy && !c->started) {
 		c->started = true;
