@@ -235,7 +235,7 @@ $B/sessions: $B/tests/sessions.o $(LIB_OBJS)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
 # Measures the warm path, with the library's own code in its process.
-$B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory) $(LIB_OBJS)
+$B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
