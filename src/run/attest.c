@@ -79,7 +79,7 @@ const char *aj_attest_copyable(pid_t pid)
 {
 	char path[40];
 	if (aj_attest_process(pid).threads != 1)
-		return "threads are running in the session, and a copy would be without them";
+		return "threads are running in the session, and a copy would be without them: join them in a snippet";
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (aj_read_text(path, status, sizeof status) < 0)
 		return "the memory of the session cannot be listed";
