@@ -89,35 +89,6 @@ def neighbour():
     return result.get("value") == 11, result
 
 
-# --- a jail that always leaves a little unread does not make us grow for ever ---
-before = int(status(house.pid)["VmHWM"].split()[0])
-house.open("slow", tools=TOOLS)
-house.run("slow", LIES)
-house.start("slow", """
-def ask(n, count):
-    for i in range(count):
-        call(n + i, 'none')
-def take(count):
-    data = b''
-    while len(data) < count:
-        data += posix.read(3, count - len(data))
-    return data
-n = 2000000
-ask(n, 600)  # more than the socket holds
-one = int.from_bytes(take(5)[:4], 'little')
-take(one)
-for turn in range(1000):
-    n += 5000
-    ask(n, 300)
-    take(300 * (5 + one))
-posix._exit(7)
-""")
-result = house.result("slow", 30)
-check("a slow reader: it was listened to", result.get("status") == "error" and result["exit_code"] == 7, result)
-after = int(status(house.pid)["VmHWM"].split()[0])
-check("a slow reader: and nothing was kept of 30 MB (%d KiB, then %d)" % (before, after), after < before + (4 << 10))
-house.close("slow")
-
 for name, code in ENDED.items():
     house.open("liar", tools=TOOLS)
     setup = house.run("liar", LIES)
