@@ -2,13 +2,14 @@
 CC         ?= cc
 CXX        ?= c++
 PREFIX     ?= /usr/local
+LIBDIR     ?= $(PREFIX)/lib
 VERSION    := 0.1.0
 comma      := ,
 B          := build$(if $(SAN),-san)
 AJ         := $B/agentjail
 ROOTFS     := build/rootfs/default
 # Linked statically where every library can be: the dynamic loader alone costs more than a namespace. STATIC= links dynamically.
-NO_ARCHIVE := $(filter-out /%,$(foreach l,nl-route-3 nl-3 cap jansson md stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
+NO_ARCHIVE := $(filter-out /%,$(foreach l,edit tinfo bsd nl-route-3 nl-3 cap jansson md stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
 STATIC     ?= $(if $(SAN)$(NO_ARCHIVE),,1)
 
 WARN_BOTH  := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wundef -Werror
@@ -18,18 +19,24 @@ HARDEN     := $(if $(SAN),$(SANITIZE),-D_FORTIFY_SOURCE=2 -fstack-protector-stro
 CPPFLAGS   += -D_GNU_SOURCE -Isrc -MMD -MP -DAJ_VERSION='"$(VERSION)"'
 CFLAGS     ?= -O2 -g
 CXXFLAGS   ?= $(CFLAGS)
-AJ_CFLAGS  := -std=gnu11 -fPIE $(WARN) $(HARDEN) -isystem /usr/include/libnl3
+# One set of objects for the program and the shared library: for hidden symbols position-independent code is the same in both.
+AJ_CFLAGS  := -std=gnu11 -fPIC -fvisibility=hidden $(WARN) $(HARDEN) -isystem /usr/include/libnl3
 # One file is C++ (policy/toml.cc). Nothing in it throws, and vptr checks would want type information.
-AJ_CXXFLAGS := -std=c++17 -fPIE -fno-exceptions -fno-rtti $(WARN_BOTH) $(HARDEN) $(if $(SAN),-fno-sanitize=vptr)
+AJ_CXXFLAGS := -std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-exceptions -fno-rtti $(WARN_BOTH) $(HARDEN) $(if $(SAN),-fno-sanitize=vptr)
 # With -static-pie those two would take the rest of the line back to shared libraries.
 LINK       := $(if $(STATIC),-static-pie,-pie -static-libstdc++ -static-libgcc) $(if $(SAN),$(SANITIZE)) \
 	      -Wl,-z,relro,-z,now -Wl,--gc-sections
-LDLIBS     := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
+LIBRARY_LIBS := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
+LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
 MAIN       := src/cli/main.c
 NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
 SRCS       := $(sort $(wildcard src/*/*.c))
 LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/policy/toml.o $B/gen/filters.o $B/gen/builtins.o
+# The library is what is below cli/, and exports agentjail_* alone: neither ours nor the C++ runtime's names meet a program's own.
+LIBRARY_OBJS := $(filter-out $B/src/cli/% $B/src/serve/%,$(LIB_OBJS))
+SO         := $B/libagentjail.so.0
+A          := $B/libagentjail.a
 GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls plan/denied base/error base/fd)
 EMBED_OBJS := $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/fd base/hash base/text)
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
@@ -49,9 +56,11 @@ SCOPE      := $(if $(wildcard /usr/include/systemd/sd-bus.h),$B/agentjail-scope)
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all run check check-vm check-docs docs rootfs install faults bench fuzz format tidy clean fuzzers help deps-build deps-check deps-vm
+.PHONY: all lib run check check-vm check-docs docs rootfs install install-lib uninstall faults bench bench-warm fuzz format tidy clean fuzzers help deps-build deps-check deps-vm
 
-all: $(AJ) $(SCOPE) rootfs
+all: $(AJ) lib $(SCOPE) rootfs
+
+lib: $(SO) $(A)
 
 run: deps-build
 	@$(MAKE) --no-print-directory all
@@ -59,19 +68,19 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/branch $B/raw.so $B/inject fuzzers
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/sessions $B/branch $B/raw.so $B/inject $(USERS) fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
 
 # What needs another kernel, real cgroups or systemd: in a machine of its own. VM_OPTIONS=--quick: minutes instead of half an hour.
 check-vm: deps-vm
-	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/branch $B/raw.so $B/inject
+	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/sessions $B/branch $B/raw.so $B/inject
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/vm/check.sh $(VM_OPTIONS)
 
 # What the documentation takes from tables in the code.
 DOCS := docs
-GENERATED := syscalls.md architecture.md tools.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
+GENERATED := syscalls.md architecture.md tools.md protocol.md serve.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
 # A table between two comments of a page that is otherwise written by hand.
 FILL = awk -v f=$B/$1.md '/<!-- $1 begin/ { print; while ((getline l < f) > 0) print l; skip = 1 } /<!-- $1 end/ { skip = 0 } !skip'
 docs: $B/gen-docs
@@ -80,8 +89,13 @@ docs: $B/gen-docs
 	$Q $(call FILL,steps) docs/architecture.md > $B/architecture.md && cp $B/architecture.md $(DOCS)/architecture.md
 	$Q $< keywords > $B/keywords.md
 	$Q $(call FILL,keywords) docs/tools.md > $B/tools.md && cp $B/tools.md $(DOCS)/tools.md
-	$Q for c in exec run; do $< man-$$c > $B/man-$$c; done; \
-	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
+	$Q for c in requests faults metrics; do $< $$c > $B/$$c.md; done
+	$Q $(call FILL,requests) docs/protocol.md > $B/protocol-requests.md && $(call FILL,faults) $B/protocol-requests.md > $B/protocol.md && \
+	    cp $B/protocol.md $(DOCS)/protocol.md
+	$Q $(call FILL,metrics) docs/serve.md > $B/serve.md && cp $B/serve.md $(DOCS)/serve.md
+	$Q for c in exec run serve; do $< man-$$c > $B/man-$$c; done; \
+	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' \
+	    -e '/^@SERVE@$$/{r $B/man-serve' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
 	    docs/agentjail.1.in > $(DOCS)/agentjail.1
 	$Q for c in policy-keys site-keys codes; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@POLICY-KEYS@$$/{r $B/man-policy-keys' -e 'd}' -e '/^@SITE-KEYS@$$/{r $B/man-site-keys' -e 'd}' \
@@ -108,8 +122,12 @@ faults: all $B/probe $B/inject
 	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/fault/run.sh
 	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
 
-bench: all
+bench: all $B/bench-warm
 	$Q sh tests/bench/bench.sh
+	$Q sh tests/bench/warm.sh
+
+bench-warm: all $B/bench-warm
+	$Q sh tests/bench/warm.sh
 
 tidy:
 	clang-tidy --quiet $(filter-out src/guest/%,$(SRCS)) src/guest/guest.c -- $(CPPFLAGS) -std=gnu11 -isystem /usr/include/libnl3
@@ -128,16 +146,35 @@ install: all
 	    > $(DESTDIR)$(PREFIX)/share/agentjail/apparmor-profile
 	rm -rf $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 	cp -r --no-preserve=ownership $(ROOTFS) $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
+	@$(MAKE) --no-print-directory install-lib
+
+install-lib: lib
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 0644 src/lib/agentjail.h $(DESTDIR)$(PREFIX)/include/agentjail.h
+	install -m 0644 $A $(DESTDIR)$(LIBDIR)/libagentjail.a
+	install -m 0755 $(SO) $(DESTDIR)$(LIBDIR)/libagentjail.so.$(VERSION)
+	ln -sf libagentjail.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libagentjail.so.0
+	ln -sf libagentjail.so.0 $(DESTDIR)$(LIBDIR)/libagentjail.so
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
+	    src/lib/agentjail.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/agentjail.pc
+
+# All that `install` put there, and nothing else.
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/agentjail $(DESTDIR)$(PREFIX)/share/man/man1/agentjail.1 \
+	    $(DESTDIR)$(PREFIX)/share/man/man5/agentjail.toml.5 $(DESTDIR)$(PREFIX)/include/agentjail.h \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/agentjail.pc $(addprefix $(DESTDIR)$(LIBDIR)/libagentjail.,a so so.0 so.$(VERSION))
+	rm -rf $(DESTDIR)$(PREFIX)/share/agentjail $(DESTDIR)$(PREFIX)/lib/agentjail
 
 help:
 	@echo "make run      build everything and run an example snippet in a jail"
 	@echo "make check    build everything and run all tests (SAN=1: with sanitizers)"
 	@echo "make check-vm the same scripts and those of cgroups in test machines: stock Debian kernels, root and user, systemd"
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
-	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make lib      libagentjail, shared and static; make install-lib: it alone"
+	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); make uninstall"
 	@echo "make fuzz     fuzz what reads policies and schemas of tools, for FUZZ_SECONDS=20 each (clang)"
 	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
-	@echo "make bench    start-up and throughput beside the peers that are installed"
+	@echo "make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
 
 # Static, so that it runs in a jail that holds nothing else.
@@ -149,6 +186,30 @@ $B/probe: tests/probe.c
 $B/inject: tests/fault/inject.c
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $< -lseccomp
+
+# Programs of strangers: they know the library as `make install` leaves it, and pkg-config. Sanitizers do not link statically.
+DEST := $B/dest
+USERS := $B/library-test $B/library-shared $(if $(STATIC),$B/library-static)
+AS_STRANGER = env PKG_CONFIG_PATH=$(DEST)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(CURDIR)/$(DEST) pkg-config --cflags --libs
+
+$(DEST)/usr/lib/pkgconfig/agentjail.pc: $(SO) $A src/lib/agentjail.h src/lib/agentjail.pc.in
+	$(call SAY,INSTALL,$(DEST))
+	$Q rm -rf $(DEST) && $(MAKE) --no-print-directory -s install-lib DESTDIR=$(DEST) PREFIX=/usr
+
+$B/library-test: tests/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call SAY,LD,$@)
+	$Q$(CC) -std=c99 -g $(WARN) $(if $(SAN),$(SANITIZE)) -o $@ $< $$($(AS_STRANGER) agentjail) -pthread
+	$Q printf '#include <agentjail.h>\nint main() { return agentjail_version() == 0; }\n' | \
+	    $(CXX) -std=c++98 -pedantic -Wall -Wextra -Werror -x c++ -fsyntax-only $$($(AS_STRANGER) agentjail) -
+
+$B/library-shared: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call SAY,LD,$@)
+	$Q$(CC) $(WARN) $(if $(SAN),$(SANITIZE)) -o $@ $< $$($(AS_STRANGER) agentjail)
+
+# The linker's warnings are of libnl, whose parser of addresses nobody calls.
+$B/library-static: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call SAY,LD,$@)
+	$Q$(CC) $(WARN) -static -o $@ $< $$($(AS_STRANGER) --static agentjail) 2>$@.log || { cat $@.log; exit 1; }
 
 $B/toml-check: $B/tests/policy/toml-check.o $B/src/policy/toml.o $B/src/base/text.o $B/src/base/arena.o
 	$(call SAY,LD,$@)
@@ -173,9 +234,30 @@ $B/branch: $B/tests/branch.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
+# Sessions at the command of a test.
+$B/sessions: $B/tests/sessions.o $(LIB_OBJS)
+	$(call SAY,LD,$@)
+	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+# Measures the warm path, with the library's own code in its process.
+$B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)
+	$(call SAY,LD,$@)
+	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
 $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+$(SO): $(LIBRARY_OBJS) src/lib/agentjail.map
+	$(call SAY,LD,$@)
+	$Q$(CXX) $(CFLAGS) -shared $(if $(SAN),$(SANITIZE),-Wl$(comma)-z$(comma)defs) -static-libstdc++ -static-libgcc -Wl,-soname,$(@F) \
+	    -Wl,--version-script=src/lib/agentjail.map -Wl,-z,relro,-z,now -Wl,--gc-sections -o $@ $(LIBRARY_OBJS) $(LIBRARY_LIBS)
+
+# One object, so that nothing in it but agentjail_* can be linked to, or hide a function of the program's.
+$A: $(LIBRARY_OBJS)
+	$(call SAY,AR,$@)
+	$Q$(LD) -r -o $B/libagentjail.o $^ && objcopy --wildcard --keep-global-symbol='agentjail_*' $B/libagentjail.o
+	$Q rm -f $@ && $(AR) rcs $@ $B/libagentjail.o && rm -f $B/libagentjail.o
 
 build/fuzz/policy: $(patsubst %,build/fuzz/%.o,$(FUZZ_SRCS) gen/builtins.c)
 	$(call SAY,LD,$@)

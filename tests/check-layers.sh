@@ -16,7 +16,7 @@ layer house     pool tools run sandbox plan policy base
 layer pool      run sandbox plan policy base
 layer serve     house tools run plan policy base
 layer lib       house tools run plan policy base
-layer cli       serve house run tools plan policy base
+layer cli       lib serve house run tools plan policy base
 # Declarations and calls as data: it runs no tool and knows no jail.
 layer tools     base
 # The guest is linked into the jail's Python: it gets as little of us as can be.
@@ -24,7 +24,7 @@ layer guest     base
 # A program of its own, which nothing of ours goes into.
 layer scope
 # Build-time tools read the tables that they print.
-layer gen       cli sandbox tools plan policy base
+layer gen       cli serve sandbox tools plan policy base
 
 # door: one file may include one header of a layer that its folder may not see
 door sandbox/seccomp.h  policy/policy.h    the names of profiles and networks, not the policy
@@ -36,6 +36,7 @@ door guest/zygote.c     sandbox/steps.h    the one table of steps
 door guest/zygote.c     sandbox/walls.h    the steps that every jail walks
 door guest/zygote.c     plan/pack.h        the plan, as it was sent
 door guest/nest.h       plan/plan.h        the namespaces, and what init reports on
+door guest/nest.c       sandbox/birth.h    what its inits are called
 door guest/nest.c       sandbox/init.h     init's life, once it is born
 door guest/nest.c       sandbox/handshake.h  what init says when it fails
 
@@ -45,14 +46,18 @@ plain stdlib.h string.h time.h unistd.h wchar.h sys/resource.h sys/stat.h sys/ty
 
 # owner: header (a trailing / means the whole folder), the files that may include it
 owner seccomp.h         sandbox/seccomp.c
+owner histedit.h        cli/prompt.c
+owner locale.h          cli/prompt.c
+owner langinfo.h        cli/prompt.c
 owner sys/capability.h  sandbox/caps.c
 owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
+owner sys/eventfd.h     lib/handle.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
 owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
-owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c pool/kin.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c
@@ -62,19 +67,21 @@ owner sys/ioctl.h       sandbox/notice.c
 owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
 owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c
+owner sys/single_threaded.h sandbox/launch.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c
+owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c
+owner arpa/inet.h       serve/listen.c
+owner sys/file.h        run/chain.c serve/listen.c
+owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c run/family.c sandbox/branch.c
-owner sys/un.h          run/datagram.c
-owner sys/file.h        run/chain.c
-owner sys/signalfd.h    run/once.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c
-owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c sandbox/branch.c
+owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c sandbox/branch.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h
+owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/out.h serve/metrics.h
 owner linux/capability.h plan/host.c guest/nest.c guest/branch.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c
@@ -94,17 +101,20 @@ word umount2()                     sandbox/mount.c
 word move_mount()                  sandbox/mount.c sandbox/mask.c
 word open_tree()                   sandbox/mount.c sandbox/mask.c
 word mount_setattr()               sandbox/mount.c sandbox/mask.c
-word fork()                        sandbox/child.c
+word fork()                        sandbox/launch.c
+word _Fork()                       sandbox/child.c
+word setgroups()
 word vfork()
 word clone()                       sandbox/filter.c guest/nest.c
+# A reported call is never let through: this flag of the kernel would.
+word SECCOMP_USER_NOTIF_FLAG_CONTINUE sandbox/notice.c
+word unshare()         guest/zygote.c
+word setns()           sandbox/branch.c
 # A reported call is let through only as a step of a branch: by this flag of the kernel, and from one function.
-word SECCOMP_USER_NOTIF_FLAG_CONTINUE  sandbox/notice.c
-word aj_notice_pass()              sandbox/notice.c sandbox/notice.h run/branching.c
-word let_pass()                    run/branching.c
+word aj_notice_pass()  sandbox/notice.c sandbox/notice.h run/branching.c
+word let_pass()        run/branching.c
 # The one way to make a process that a snippet has: nobody else names its flags.
-word AJ_BRANCH_FLAGS               base/branch.h guest/branch.c sandbox/notice.c
-word unshare()
-word setns()                       sandbox/branch.c
+word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c sandbox/notice.c
 word execv()
 word execve()
 word execvp()                      sandbox/child.c
@@ -215,6 +225,7 @@ self_test() {
 	trap 'exit 130' HUP INT TERM
 	cp -R src/. "$copy"
 	planted='base/fd.c|#include "plan/plan.h"
+run/live.c|static int planted(void) { return setgroups(0, 0); }
 policy/load.c|#include "plan/host.h"
 policy/load.c|#include <sys/socket.h>
 policy/load.c|#include <toml++/toml.h>

@@ -29,6 +29,7 @@ enum aj_frame_kind {
 	AJ_FRAME_READY = 'Y',   /* from a zygote: jails can be born */
 };
 
+size_t aj_frame_length(const unsigned char header[AJ_FRAME_HEADER]);
 void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, uint8_t kind);
 
 /* Collects frames from arriving bytes. */

@@ -30,7 +30,7 @@ int aj_sha256_fd(int fd, char ret_hex[AJ_SHA256_HEX])
 {
 	SHA2_CTX ctx;
 	SHA256Init(&ctx);
-	static unsigned char chunk[65536];
+	unsigned char chunk[16384];
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof chunk);
 		if (n < 0)

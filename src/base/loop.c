@@ -12,9 +12,19 @@
 
 enum { BATCH = 64 };
 
+/* What the kernel gives back with an event is a place here and how often it was given out: a descriptor that was closed before it
+ * was taken out goes on being told of as long as another process has a copy, and then its place is not what it was. */
+struct place {
+	struct aj_io *io; /* NULL: free */
+	uint32_t round;
+	uint32_t next_free; /* plus one */
+};
+
 struct aj_loop {
 	int epoll_fd;
-	struct aj_timer **heap; /* from 1 */
+	struct place *places;
+	uint32_t places_count, places_free; /* the latter plus one */
+	struct aj_timer **heap;             /* from 1 */
 	size_t count, room;
 	struct epoll_event batch[BATCH]; /* what is being worked through */
 	int batch_count;
@@ -35,17 +45,56 @@ void aj_loop_free(struct aj_loop *loop)
 	if (!loop)
 		return;
 	close(loop->epoll_fd);
+	free(loop->places);
 	free(loop->heap);
 	free(loop);
 }
 
+static uint64_t ticket(const struct aj_loop *loop, uint32_t at)
+{
+	return (uint64_t)loop->places[at].round << 32 | at;
+}
+
+static uint32_t take_place(struct aj_loop *loop, struct aj_io *io)
+{
+	if (!loop->places_free) {
+		uint32_t count = loop->places_count ? loop->places_count * 2 : 64;
+		loop->places = realloc(loop->places, count * sizeof *loop->places);
+		if (!loop->places)
+			abort();
+		for (uint32_t i = loop->places_count; i < count; i++) {
+			loop->places[i] = (struct place){ .next_free = loop->places_free };
+			loop->places_free = i + 1;
+		}
+		loop->places_count = count;
+	}
+	uint32_t at = loop->places_free - 1;
+	loop->places_free = loop->places[at].next_free;
+	loop->places[at].io = io;
+	return at;
+}
+
+static void give_place_back(struct aj_loop *loop, uint32_t at)
+{
+	loop->places[at].io = NULL;
+	loop->places[at].round++;
+	loop->places[at].next_free = loop->places_free;
+	loop->places_free = at + 1;
+}
+
 int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t events)
 {
-	struct epoll_event event = { .events = events, .data.ptr = io };
 	if (io->fd == fd && io->events == events)
 		return 0;
-	if (epoll_ctl(loop->epoll_fd, io->fd < 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0)
+	bool fresh = io->fd < 0;
+	if (fresh)
+		io->place = take_place(loop, io);
+	struct epoll_event event = { .events = events, .data.u64 = ticket(loop, io->place) };
+	if (epoll_ctl(loop->epoll_fd, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0) {
+		if (fresh)
+			give_place_back(loop, io->place);
 		return -1;
+	}
 	io->fd = fd;
 	io->events = events;
 	return 0;
@@ -58,9 +107,13 @@ void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io)
 	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
 	io->fd = -1;
 	io->events = 0;
-	for (int i = 0; i < loop->batch_count; i++)
-		if (loop->batch[i].data.ptr == io)
-			loop->batch[i].data.ptr = NULL;
+	give_place_back(loop, io->place);
+}
+
+static struct aj_io *whose(const struct aj_loop *loop, uint64_t number)
+{
+	uint32_t at = (uint32_t)number;
+	return ticket(loop, at) == number ? loop->places[at].io : NULL;
 }
 
 static void put(struct aj_loop *loop, size_t place, struct aj_timer *timer)
@@ -147,7 +200,7 @@ int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 	loop->batch_count = count < 0 ? 0 : count;
 	fire_timers(loop);
 	for (int i = 0; i < loop->batch_count; i++) {
-		struct aj_io *io = loop->batch[i].data.ptr;
+		struct aj_io *io = whose(loop, loop->batch[i].data.u64);
 		if (io)
 			io->fn(io, loop->batch[i].events);
 	}

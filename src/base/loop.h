@@ -13,6 +13,7 @@ struct aj_io {
 	void *arg;
 	int fd; /* -1: not watched */
 	uint32_t events;
+	uint32_t place; /* the loop's */
 };
 
 /* Goes off once. */

@@ -113,3 +113,24 @@ size_t aj_printable(char *out, const char *text, size_t bytes)
 	}
 	return at;
 }
+
+size_t aj_json_tree_bytes(const char *text, size_t bytes, size_t max_depth)
+{
+	size_t sum = bytes, depth = 0;
+	bool string = false;
+	for (size_t i = 0; i < bytes; i++) {
+		char c = text[i];
+		if (c == '"')
+			string = !string;
+		else if (string && c == '\\')
+			i++;
+		if (string)
+			continue;
+		depth += c == '{' || c == '[';
+		depth -= (c == '}' || c == ']') && depth;
+		if (depth > max_depth)
+			return SIZE_MAX;
+		sum += c == '{' ? 400 : c == '[' || c == ':' ? 160 : c == ',' ? 64 : 0;
+	}
+	return sum;
+}

@@ -18,3 +18,7 @@ size_t aj_utf8_first(const char *text, size_t bytes);
 /* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline
  * and tab, and every byte that is not UTF-8, made visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
 size_t aj_printable(char *out, const char *text, size_t bytes);
+
+/* What a parsed JSON text takes in memory, from above; SIZE_MAX when it is nested deeper than `max_depth`. A parser's tree is some
+ * eighty times its text in the worst case, so whoever parses what others wrote asks first. */
+size_t aj_json_tree_bytes(const char *text, size_t bytes, size_t max_depth);

@@ -35,12 +35,12 @@ class Checker:
         self.max_depth = max_depth
         self.errors = []
         self.modules = set()            # names bound by an import
-        self.bound = {}                 # name -> set of kinds, over all scopes (a coarse but safe view)
+        self.bound = {}                 # name -> frozenset of kinds, over all scopes (a coarse but safe view)
         self.classes = {}               # name -> are positional patterns of it safe?
         self.class_nodes = []
         if before is not None:
             self.modules |= before.modules
-            self.bound = {name: set(kinds) for name, kinds in before.bound.items()}
+            self.bound = dict(before.bound)
             self.classes.update(before.classes)
         self.patterns = []              # class patterns, judged when all bindings are known
         self.privates = []              # (module name, attribute, node), judged then too
@@ -103,9 +103,9 @@ class Checker:
             return
         kinds = self.bound.get(name)
         if kinds is None:
-            self.bound[name] = {kind}
-        else:
-            kinds.add(kind)
+            self.bound[name] = frozenset((kind,))
+        elif kind not in kinds:
+            self.bound[name] = kinds | {kind}
         if name[:2] == "__" and name[-2:] == "__" and len(name) > 4:
             if kind not in ("variable", "function") or name not in DEFINABLE:
                 self.fail(node, "PY-NAME", "The name `%s` is reserved" % name, "Use another name.")

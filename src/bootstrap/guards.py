@@ -94,21 +94,7 @@ class Guards:
 
     def builtins(self):
         """The dict that becomes __builtins__ of agent code."""
-        out = {}
-        real = builtins.__dict__
-        words = MINIMAL + " " + STATEMENTS
-        if self.level != "minimal":
-            words += " " + STANDARD
-        if self.level == "full":
-            words += " " + FULL_NATIVE
-        for name in words.split():
-            if name in real:
-                out[name] = real[name]
-        for name, value in real.items():
-            if isinstance(value, REAL_TYPE) and issubclass(value, BaseException):
-                out[name] = value
-        out.update({"None": None, "True": True, "False": False, "Ellipsis": ..., "NotImplemented": NotImplemented,
-                    "__debug__": __debug__, "__name__": "builtins", "__build_class__": real["__build_class__"]})
+        out = dict(natives.get(self.level) or native(self.level))
         guard = self.make()
         out["__import__"] = guard["import_"]
         if self.level != "minimal":
@@ -194,6 +180,28 @@ class Guards:
 
         return {"attr": attribute, "getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr,
                 "type_": type_, "import_": __import__}
+
+
+natives = {}    # level -> its names that need no guard; never handed out
+
+
+def native(level):
+    out = natives[level] = {}
+    real = builtins.__dict__
+    words = MINIMAL + " " + STATEMENTS
+    if level != "minimal":
+        words += " " + STANDARD
+    if level == "full":
+        words += " " + FULL_NATIVE
+    for name in words.split():
+        if name in real:
+            out[name] = real[name]
+    for name, value in real.items():
+        if isinstance(value, REAL_TYPE) and issubclass(value, BaseException):
+            out[name] = value
+    out.update({"None": None, "True": True, "False": False, "Ellipsis": ..., "NotImplemented": NotImplemented,
+                "__debug__": __debug__, "__name__": "builtins", "__build_class__": real["__build_class__"]})
+    return out
 
 
 def exact(name):

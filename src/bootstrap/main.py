@@ -64,6 +64,8 @@ class Session:
         self.checker = None         # of the last snippet: what names mean in the namespace
         self.guards = None
         self.policy = None          # (layer, builtins, imports): a session has one
+        self.answers = ()           # a list of its own for each snippet
+        self.limits = LIMITS
         self.sources = {}           # file name -> source text, for error reports
         self.names = {}             # file name of the request -> how often it came
         self.tools = None           # channel.Channel, when there are tools
@@ -246,7 +248,10 @@ class Session:
 
     def name_file(self, name, code):
         """A name of its own for each source of a session: tracebacks show the right lines."""
-        n = self.names[name] = self.names.get(name, 0) + 1
+        n = self.names.pop(name, 0) + 1
+        self.names[name] = n
+        if len(self.names) > 1024:
+            del self.names[next(iter(self.names))]
         unique = name if n == 1 else "%s#%d" % (name, n)
         self.sources[unique] = code
         if len(self.sources) > 64:

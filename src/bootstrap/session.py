@@ -22,12 +22,13 @@ WHOLE = frozenset((
 ))
 # An event loop takes a task out of its queue and then runs it: in between nothing may be raised, or the task would be
 # lost. It may where the loop waits, and in what it runs.
-LOOP = frozenset((("asyncio.base_events", "run_forever"), ("asyncio.runners", "close")))
-# A package that is imported half cannot always be imported again. Its code is not the agent's, so it comes to an end.
-IMPORT = (_find_and_load.__globals__["__name__"], "_find_and_load")
-PATIENCE_S = 2
-since = [None, 0]
+LOOP = frozenset((("asyncio.base_events", "run_forever"), ("asyncio.runners", "_lazy_init"), ("asyncio.runners", "close")))
 WAITS = frozenset((("agentjail.loop", "select"), ("selectors", "select")))
+# A package that is imported half cannot always be imported again. Its code is not the agent's, so it comes to an end.
+IMPORT = _find_and_load.__code__
+PATIENCE_S = 2
+# While an event loop waits, no frame of the agent is on the stack, but this one is.
+DRIVE = main.drive.__code__
 
 
 class TimeoutError(KeyboardInterrupt):
@@ -43,20 +44,22 @@ def on_signal(number, frame):
     session = main.SESSION
     if session is None or session.module is None:
         return
-    space, agent = session.module.__dict__, False
-    waits = False
-    while frame is not None:
+    space, agent, waits, hold = session.module.__dict__, False, False, False
+    while frame is not None:  # from the innermost outwards
         names, code = frame.f_globals, frame.f_code
         if names is space or code is DRIVE:
             agent = True
         else:
             where = dict.get(names, "__name__"), code.co_name
-            if where in WHOLE or not agent and (where in LOOP and not waits or where == IMPORT and patient(session)):
-                postpone(number, session)
-                return
+            if where in WHOLE or code is OURS or not agent and (
+                    where in LOOP and not waits or code is IMPORT and patient(session)):
+                hold = True
             waits = waits or where in WAITS
         frame = frame.f_back
     if not agent:
+        return
+    if hold:
+        postpone(number, session)
         return
     if number == SIGINT:
         raise KeyboardInterrupt("the snippet was interrupted; the session goes on")
@@ -64,16 +67,18 @@ def on_signal(number, frame):
     raise TimeoutError("the snippet took %s; the session goes on" % ("longer than %d ms" % ms if ms else "too long"))
 
 
+OURS = on_signal.__code__   # the other signal, while this one is dealt with
+since, postponed = [None, 0], set()
+
+
 def postpone(number, session):
+    """The same signal again, a millisecond later, if the snippet is still the same."""
     if number not in postponed:
         postponed.add(number)
         try:
             start_new_thread(again, (number, get_ident(), session.answers))
         except RuntimeError:
             postponed.discard(number)  # no more threads: this signal is lost
-
-
-postponed = set()
 
 
 def again(number, thread, snippet):
@@ -88,10 +93,6 @@ def patient(session):
     if since[0] is not session.answers:
         since[:] = session.answers, monotonic()
     return monotonic() - since[1] < PATIENCE_S
-
-
-# While an event loop waits, no frame of the agent is on the stack, but this one is.
-DRIVE = main.drive.__code__
 
 
 def arm():

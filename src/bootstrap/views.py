@@ -2,7 +2,8 @@
 It refuses modules that the policy does not name, however they are reached; imports made by libraries it never sees.
 
 A view is a plain module object, so reading a name from it costs what it always costs, and assigning to it
-(`json.dumps = ...`) changes the view alone. Classes and functions in it are the real ones.
+(`json.dumps = ...`) changes the view alone. Classes and functions in it are the real ones. A module in it becomes a view
+when it is first asked for: numpy holds 140, and few are ever used.
 """
 
 import builtins
@@ -20,6 +21,7 @@ class Views:
         self.guards = guards
         self.allowed = guards.allowed
         self.views = {}
+        self.later = {}     # name of a view -> names in it that become views when asked for
 
     # --- the import statement ---
 
@@ -52,6 +54,9 @@ class Views:
         for n in names:
             if n != "*":
                 self.check_member(view, name, n)
+            elif "__all__" not in view.__dict__:
+                for key in self.later.get(name, ()):
+                    REAL_GETATTR(view, key)
         return view
 
     def load(self, name, names):
@@ -110,19 +115,26 @@ class Views:
         view = self.views[name] = ModuleType(name, getattr(real, "__doc__", None))
         view.__dict__.pop("__loader__", None)
         view.__dict__.pop("__spec__", None)
-        inside = view.__dict__
+        inside, later = view.__dict__, set()
         whole = self.allowed.module(name)  # else only a way to an allowed submodule
         if whole:
             for key, value in tuple(real.__dict__.items()):
                 if key[:1] != "_" or key in KEPT_DUNDERS:
+                    if isinstance(value, ModuleType) and HIDDEN.get((name, key)) is None:
+                        if self.named(name, key, value) is not None:
+                            later.add(key)
+                        continue
                     ok, value = self.filter(real, name, key, value)
                     if ok:
                         inside[key] = value
             names = real.__dict__.get("__all__")
             if names is not None:
                 lazy = "__getattr__" in real.__dict__
-                inside["__all__"] = [n for n in names if n in inside or (lazy and n[:1] != "_")]
+                inside["__all__"] = [n for n in names if n in inside or n in later or (lazy and n[:1] != "_")]
         inside["__getattr__"] = self.missing(real, name, whole)
+        if later:
+            self.later[name] = later
+            inside["__dir__"] = lambda: (set(inside) | later) - {"__dir__"}
         return view
 
     def missing(self, real, name, whole):
@@ -130,13 +142,16 @@ class Views:
             if type(key) is not str or key[:1] == "_":
                 raise AttributeError("`%s.%s` is private and not allowed" % (name, key))
             if name + "." + key in sys.modules and self.allowed.module(name + "." + key):
-                return self.view(sys.modules[name + "." + key], name + "." + key)
+                value = self.views[name].__dict__[key] = self.view(sys.modules[name + "." + key], name + "." + key)
+                return value
             if not whole:
                 raise AttributeError("`%s` is not allowed, only modules below it are" % name)
             value = REAL_GETATTR(real, key)  # PEP 562: lazily made names of packages
             ok, value = self.filter(real, name, key, value)
             if not ok:
                 raise AttributeError(value)
+            if type(value) is ModuleType:
+                self.views[name].__dict__[key] = value
             return value
         return __getattr__
 
@@ -146,12 +161,10 @@ class Views:
         if why is not None:
             return False, "`%s.%s` is not allowed: %s" % (name, key, why)
         if isinstance(value, ModuleType):
-            full = name + "." + key
-            if self.allowed.module(full) and sys.modules.get(full) is value:
+            full = self.named(name, key, value)
+            if full is not None:
                 return True, self.view(value, full)
-            own = value.__name__
-            if self.allowed.module(own) and sys.modules.get(own) is value:
-                return True, self.view(value, own)
+            full = name + "." + key
             return False, "`%s.%s` is a module that is not allowed%s" % (name, key, (
                 " (agentjail --allow-import %s adds it)" % full if sys.modules.get(full) is value else ""))
         new = replacement(value, self.guards)
@@ -169,6 +182,13 @@ class Views:
                     return False, "`%s.%s` is not available" % (name, key)
                 return True, mine
         return True, value
+
+    def named(self, name, key, value):
+        """The name under which this module is allowed, or None."""
+        for full in (name + "." + key, value.__name__):
+            if self.allowed.module(full) and sys.modules.get(full) is value:
+                return full
+        return None
 
     def reflective(self, value):
         """Is it one of the built-in functions that agent code gets guarded or not at all?"""

@@ -1,4 +1,4 @@
-/* Parses the options of exec and run from one table.
+/* Parses the options of exec, run and serve from one table.
  * An option that is unknown, misspelt, lacks its value or has a bad one ends the program before anything happens. */
 #include "cli/options.h"
 
@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "policy/bind.h"
+
+enum { MOST_MS = 7 * 24 * 3600 * 1000 };
 
 /* Setters return NULL, or what is wrong with the value. */
 typedef const char *set_fn(struct aj_options *o, const char *value);
@@ -171,41 +173,114 @@ static const char *set_id(struct aj_options *o, const char *v)
 	return bytes && bytes <= 128 && aj_utf8_valid_prefix(v, bytes) == bytes ? NULL : "not 1 to 128 bytes of UTF-8";
 }
 
+static const char *add_policy(struct aj_options *o, const char *v)
+{
+	*AJ_PUSH(o->arena, &o->serving.asks) = (struct aj_ask){ .name = v };
+	return aj_policy_name_valid(v) ? NULL : "not a policy's name (letters, digits, - and _); a file is named with --policy-file";
+}
+
+static const char *add_policy_file(struct aj_options *o, const char *v)
+{
+	*AJ_PUSH(o->arena, &o->serving.asks) = (struct aj_ask){ .file = v };
+	return *v ? NULL : "empty";
+}
+
+static const char *set_socket(struct aj_options *o, const char *v)
+{
+	o->serving.socket = v;
+	return v[0] == '/' ? NULL : "not an absolute path";
+}
+
+static const char *set_metrics(struct aj_options *o, const char *v)
+{
+	o->serving.metrics = v;
+	return v[0] == '/' || strchr(v, ':') ? NULL : "neither an absolute path nor ADDRESS:PORT";
+}
+
 static const struct option {
 	const char *name, *value; /* value: NULL for a switch */
 	int commands;
 	set_fn *set;     /* or: */
-	const char *key; /* the policy's key that it sets */
+	const char *key; /* the policy's key that it sets; neither: a number of the table below */
 	const char *help;
 } table[] = {
 	{ "-c", "CODE", AJ_FOR_EXEC, set_code, NULL, "the snippet itself" },
-	{ "--policy", "NAME", AJ_FOR_BOTH, set_policy, NULL, "a policy of `agentjail policy list` (exec: snippet, run: command)" },
-	{ "--policy-file", "FILE", AJ_FOR_BOTH, set_policy_file, NULL, "a policy by its path; see agentjail.toml(5)" },
-	{ "--config", "FILE", AJ_FOR_BOTH, set_config, NULL, "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
-	{ "--json", NULL, AJ_FOR_BOTH, set_json, NULL, "print the whole result as one JSON object; run: collect the output in it" },
-	{ "--allow-import", "MODULE", AJ_FOR_EXEC, NULL, "python.imports",
+	{ "--policy", "NAME", AJ_FOR_JAIL, set_policy, NULL, "a policy of `agentjail policy list` (snippet; run: command)" },
+	{ "--policy-file", "FILE", AJ_FOR_JAIL, set_policy_file, NULL, "a policy by its path; see agentjail.toml(5)" },
+	{ "--config", "FILE", AJ_FOR_ALL, set_config, NULL, "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
+	{ "--json", NULL, AJ_FOR_JAIL, set_json, NULL, "print the whole result as one JSON object on one line; run: collect the output in it" },
+	{ "--allow-import", "MODULE", AJ_FOR_SNIPPETS, NULL, "python.imports",
 	  "a further module, or `package.*` with its submodules (repeatable)" },
-	{ "--builtins", "SET", AJ_FOR_EXEC, NULL, "python.builtins", "minimal, standard (default) or full" },
-	{ "--layer", "on|off", AJ_FOR_EXEC, set_layer, NULL, "off: no import check, no restricted builtins; the kernel walls alone" },
+	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, standard (default) or full" },
+	{ "--layer", "on|off", AJ_FOR_SNIPPETS, set_layer, NULL, "off: no import check, no restricted builtins; the kernel walls alone" },
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
 	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL, "a read-only input; without JAIL it is /input/NAME (repeatable)" },
-	{ "--rootfs", "DIR", AJ_FOR_BOTH, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
+	{ "--rootfs", "DIR", AJ_FOR_ALL, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
-	{ "--workspace", "DIR", AJ_FOR_BOTH, set_workspace, NULL, "the folder that a policy with a workspace shows at /workspace" },
+	{ "--workspace", "DIR", AJ_FOR_JAIL, set_workspace, NULL, "the folder that a policy with a workspace shows at /workspace" },
 	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default /workspace or /tmp)" },
 	{ "--proc", "fresh|none", AJ_FOR_RUN, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },
 	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, NULL, "set a variable, or pass ours on; nothing else is passed (repeatable)" },
-	{ "--timeout", "TIME", AJ_FOR_BOTH, NULL, "limits.wall", "wall clock limit: 500ms, 10s, 2m (exec: 30s, run: none)" },
-	{ "--memory", "SIZE", AJ_FOR_BOTH, NULL, "limits.memory", "memory limit: 256M, 2G (exec: 512M, run: none)" },
-	{ "--pids", "N", AJ_FOR_BOTH, NULL, "limits.pids", "processes and threads (exec: 32, run: 512)" },
-	{ "--cpu-percent", "N", AJ_FOR_BOTH, NULL, "limits.cpu_percent", "share of processors, 100 is one; needs cgroup v2 (default none)" },
-	{ "--limits", "MODE", AJ_FOR_BOTH, NULL, "limits.enforce",
+	{ "--timeout", "TIME", AJ_FOR_ALL, NULL, "limits.wall", "wall clock limit of a run: 500ms, 10s, 2m (30s; run: none)" },
+	{ "--memory", "SIZE", AJ_FOR_ALL, NULL, "limits.memory", "memory limit: 256M, 2G (512M; run: none)" },
+	{ "--pids", "N", AJ_FOR_ALL, NULL, "limits.pids", "processes and threads (32; run: 512)" },
+	{ "--cpu-percent", "N", AJ_FOR_ALL, NULL, "limits.cpu_percent", "share of processors, 100 is one; needs cgroup v2 (default none)" },
+	{ "--limits", "MODE", AJ_FOR_ALL, NULL, "limits.enforce",
 	  "best-effort (default): rlimits where there is no cgroup v2; strict: refuse then" },
-	{ "--cgroup", "DIR", AJ_FOR_BOTH, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },
+	{ "--cgroup", "DIR", AJ_FOR_ALL, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },
 	{ "--id", "TEXT", AJ_FOR_BOTH, set_id, NULL, "name of this run in its result (default: random)" },
 	{ "--dry-run", NULL, AJ_FOR_BOTH, set_dry_run, NULL, "print the plan and run nothing" },
+	{ "--policy", "NAME", AJ_FOR_SERVE, add_policy, NULL,
+	  "a policy to serve; the first is the default (repeatable; without one: the site's for exec)" },
+	{ "--policy-file", "FILE", AJ_FOR_SERVE, add_policy_file, NULL, "a policy to serve, by its path (repeatable)" },
+	{ "--socket", "PATH", AJ_FOR_SERVE, set_socket, NULL,
+	  "where to listen (default agentjail.sock below $XDG_RUNTIME_DIR; root: /run/agentjail)" },
+	{ "--metrics", "WHERE", AJ_FOR_SERVE, set_metrics, NULL, "numbers for Prometheus, at an absolute path or 127.0.0.1:PORT" },
+	{ "--parked", "N", AJ_FOR_SERVE, NULL, NULL, "jails that are kept ready, for each policy and tenant" },
+	{ "--jails-max", "N", AJ_FOR_SERVE, NULL, NULL, "jails in use at a time; those that are parked come on top" },
+	{ "--sessions-max", "N", AJ_FOR_SERVE, NULL, NULL, "sessions that are open at a time" },
+	{ "--queue-max", "N", AJ_FOR_SERVE, NULL, NULL, "requests that wait for a jail; one client has at most half of them" },
+	{ "--clients-max", "N", AJ_FOR_SERVE, NULL, NULL, "connections at a time" },
+	{ "--pools-max", "N", AJ_FOR_SERVE, NULL, NULL, "policies times tenants that are kept warm; the idlest gives way" },
+	{ "--idle", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session that runs nothing for so long; 0: never" },
+	{ "--lifetime", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session after so long, whatever it does; 0: never" },
+	{ "--grace", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long snippets may go on when the service is to stop" },
+	{ "--request-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "the longest request" },
+	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "a client that leaves more than this unread is dropped" },
 };
+
+/* clang-format off */
+static const struct number {
+	const char *option;
+	size_t member; /* of struct aj_serving */
+	bool (*parse)(const char *text, uint64_t *ret);
+	uint64_t min, max;
+	const char *fallback;
+} numbers[] = {
+#define NUMBER(option, member, ...) { option, offsetof(struct aj_serving, member), __VA_ARGS__ },
+	NUMBER("--parked", parked, aj_parse_count, 0, 64, "2")
+	NUMBER("--jails-max", jails_max, aj_parse_count, 1, 100000, "64")
+	NUMBER("--sessions-max", sessions_max, aj_parse_count, 0, 100000, "48")
+	NUMBER("--queue-max", queue_max, aj_parse_count, 0, 100000, "256")
+	NUMBER("--clients-max", clients_max, aj_parse_count, 1, 10000, "64")
+	NUMBER("--pools-max", pools_max, aj_parse_count, 1, 10000, "16")
+	NUMBER("--idle", idle_ms, aj_parse_duration, 0, MOST_MS, "15m")
+	NUMBER("--lifetime", lifetime_ms, aj_parse_duration, 0, MOST_MS, "0")
+	NUMBER("--grace", grace_ms, aj_parse_duration, 0, MOST_MS, "10s")
+	NUMBER("--request-max", request_bytes, aj_parse_bytes, 4096, 64 << 20, "4M")
+	NUMBER("--unread-max", unread_bytes, aj_parse_bytes, 65536, 1 << 30, "32M")
+#undef NUMBER
+};
+/* clang-format on */
+
+static const struct number *number_of(const char *option)
+{
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		if (strcmp(numbers[i].option, option) == 0)
+			return &numbers[i];
+	return NULL;
+}
 
 static const struct option *find(const char *name, size_t bytes, int command)
 {
@@ -213,6 +288,33 @@ static const struct option *find(const char *name, size_t bytes, int command)
 		if ((table[i].commands & command) && strlen(table[i].name) == bytes && memcmp(table[i].name, name, bytes) == 0)
 			return &table[i];
 	return NULL;
+}
+
+static const char *set_number(struct aj_options *o, const struct number *row, const char *value)
+{
+	uint64_t number;
+	if (!row->parse(value, &number))
+		return row->parse == aj_parse_count    ? "not a number"
+		     : row->parse == aj_parse_duration ? "not a time, such as 500ms, 10s or 2m"
+		                                       : "not a size, such as 64K or 4M";
+	if (number < row->min || number > row->max)
+		return aj_printf(o->arena, "not from %lu to %lu%s", (unsigned long)row->min, (unsigned long)row->max,
+		                 row->parse == aj_parse_duration ? " ms" : "");
+	*(uint64_t *)((char *)&o->serving + row->member) = number;
+	return NULL;
+}
+
+static const char *apply(struct aj_options *o, const struct option *option, const char *value)
+{
+	return option->set ? option->set(o, value)
+	     : option->key ? push_setting(o, option->name, option->key, value, false)
+	                   : set_number(o, number_of(option->name), value);
+}
+
+void aj_options_serving(struct aj_serving *ret)
+{
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		numbers[i].parse(numbers[i].fallback, (uint64_t *)((char *)ret + numbers[i].member));
 }
 
 const char *aj_options_policy(struct aj_options *o, const char *name, size_t bytes, const char *value, bool *ret_known,
@@ -226,7 +328,7 @@ const char *aj_options_policy(struct aj_options *o, const char *name, size_t byt
 	*ret_value = option ? option->value : NULL;
 	if (!*ret_known || !value != !option->value)
 		return NULL;
-	return option->set ? option->set(o, value) : push_setting(o, option->name, option->key, value, false);
+	return apply(o, option, value);
 }
 
 int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, struct aj_error *err)
@@ -248,7 +350,7 @@ int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, s
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s needs a value: %s", option->name, option->value);
 		if (!option->value && value)
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s takes no value", option->name);
-		const char *wrong = option->set ? option->set(o, value) : push_setting(o, option->name, option->key, value, false);
+		const char *wrong = apply(o, option, value);
 		if (wrong)
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`: %s", option->name, value, wrong);
 	}
@@ -263,7 +365,9 @@ void aj_options_help(int command, FILE *out)
 		if (!(table[i].commands & command))
 			continue;
 		snprintf(left, sizeof left, "%s %s", table[i].name, table[i].value ? table[i].value : "");
-		fprintf(out, "  %-26s %s\n", left, table[i].help);
+		fprintf(out, "  %-26s %s", left, table[i].help);
+		const struct number *number = number_of(table[i].name);
+		fprintf(out, number ? " (default %s)\n" : "\n", number ? number->fallback : "");
 	}
 }
 
@@ -285,6 +389,9 @@ void aj_options_man(int command, FILE *out)
 			fprintf(out, " \\fI%s\\fR", table[i].value);
 		fprintf(out, "\n");
 		man_text(table[i].help, out);
+		const struct number *number = number_of(table[i].name);
+		if (number)
+			fprintf(out, " (default %s)", number->fallback);
 		fprintf(out, ".\n");
 	}
 }

@@ -1,4 +1,4 @@
-/* The options of exec and run as one table: parser, --help and the manual page come from it. */
+/* The options of the commands that make jails as one table: parser, --help and the manual page come from it. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,7 +7,25 @@
 #include "plan/request.h"
 #include "policy/load.h"
 
-enum { AJ_FOR_EXEC = 1, AJ_FOR_RUN = 2, AJ_FOR_BOTH = 3 };
+enum {
+	AJ_FOR_EXEC = 1,
+	AJ_FOR_RUN = 2,
+	AJ_FOR_BOTH = AJ_FOR_EXEC | AJ_FOR_RUN,
+	AJ_FOR_SERVE = 4,
+	AJ_FOR_SESSION = 8,
+	AJ_FOR_JAIL = AJ_FOR_BOTH | AJ_FOR_SESSION, /* one policy, one workspace */
+	AJ_FOR_SNIPPETS = AJ_FOR_EXEC | AJ_FOR_SERVE | AJ_FOR_SESSION,
+	AJ_FOR_ALL = AJ_FOR_SNIPPETS | AJ_FOR_RUN
+};
+
+/* What only `serve` can be told. */
+struct aj_serving {
+	AJ_LIST(struct aj_ask) asks; /* --policy and --policy-file, in their order */
+	const char *socket, *metrics;
+	uint64_t parked, jails_max, sessions_max, queue_max, clients_max, pools_max;
+	uint64_t idle_ms, lifetime_ms, grace_ms;
+	uint64_t request_bytes, unread_bytes;
+};
 
 /* Everything that the command line can say. */
 struct aj_options {
@@ -20,9 +38,10 @@ struct aj_options {
 	bool json, dry_run;
 	const char *code;             /* exec -c */
 	AJ_LIST(const char *) inputs; /* name=json */
+	struct aj_serving serving;    /* with its defaults, of aj_options_serving() */
 };
 
-/* Parse options of `command` (AJ_FOR_EXEC or AJ_FOR_RUN); the index of the first operand, or -1 with err set. */
+/* Parse options of `command` (one of AJ_FOR_EXEC, _RUN, _SERVE, _SESSION); the index of the first operand, or -1 with err set. */
 int aj_options_parse(struct aj_options *options, int command, int argc, char **argv, struct aj_error *err);
 /* One option out of its place: those that set a key of the policy, and --rootfs, --workspace, --config, --json. NULL, or what is
  * wrong; *ret_known: is it one of those? *ret_value: what its value is called, NULL for a switch. */
@@ -30,5 +49,6 @@ const char *aj_options_policy(struct aj_options *options, const char *name, size
                               const char **ret_value);
 /* Load the policy that the options ask for, as a layer above the site's. 0, or -1 after all findings were printed, with err set. */
 int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
+void aj_options_serving(struct aj_serving *ret);
 void aj_options_help(int command, FILE *out);
 void aj_options_man(int command, FILE *out); /* the same as man(7) macros */

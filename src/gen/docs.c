@@ -9,6 +9,8 @@
 #include "policy/site.h"
 #include "policy/source.h"
 #include "sandbox/steps.h"
+#include "serve/metrics.h"
+#include "serve/proto.h"
 #include "tools/keyword.h"
 
 #define REFUSED_HEAD "| call | condition | why | instead |\n|---|---|---|---|\n"
@@ -70,6 +72,64 @@ static void print_steps(void)
 		       : steps[i].who & AJ_BY_GUEST ? "guest"
 		                                    : "",
 		       steps[i].who & AJ_BY_ZYGOTE ? "zygote" : "", steps[i].who & AJ_BY_JAIL ? "guest" : "", steps[i].why);
+}
+
+/* "must: ..., may: ..." as far as there are any. */
+static void print_members(enum aj_op op)
+{
+	static const struct {
+		const char *how, *intro;
+	} parts[] = { { "yes", "" }, { "one", "one of: " }, { "may", "may: " } };
+	bool first_part = true;
+	for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+		bool first = true;
+		for (int m = 0; m < AJ_MEMBERS; m++) {
+			const char *how = aj_op_holds(op, (enum aj_member)m);
+			if (!how || strcmp(how, parts[p].how) != 0)
+				continue;
+			printf("%s%s`%s`", first ? (first_part ? "" : "; ") : ", ", first ? parts[p].intro : "", aj_member_name((enum aj_member)m));
+			first = first_part = false;
+		}
+	}
+}
+
+static void print_protocol(void)
+{
+	printf("| `op` | members | what it does |\n|---|---|---|\n");
+	for (int op = 0; op < AJ_OPS; op++) {
+		printf("| `%s` | ", aj_op_name((enum aj_op)op));
+		print_members((enum aj_op)op);
+		printf(" | %s |\n", aj_op_help((enum aj_op)op));
+	}
+	printf("\n| member | type | what it is |\n|---|---|---|\n");
+	for (int m = 0; m < AJ_MEMBERS; m++)
+		printf("| `%s` | %s | %s |\n", aj_member_name((enum aj_member)m), aj_member_type((enum aj_member)m),
+		       aj_member_help((enum aj_member)m));
+}
+
+static void print_faults(void)
+{
+	printf("| `code` | what it means |\n|---|---|\n");
+	for (int code = 0; code < AJ_CODES; code++)
+		printf("| `%s` | %s |\n", aj_fault_name((enum aj_fault_code)code), aj_fault_help((enum aj_fault_code)code));
+}
+
+/* Words for a fuzzer of requests. */
+static void print_words(void)
+{
+	for (int op = 0; op < AJ_OPS; op++)
+		printf("\"\\\"%s\\\"\"\n", aj_op_name((enum aj_op)op));
+	for (int m = 0; m < AJ_MEMBERS; m++)
+		printf("\"\\\"%s\\\":\"\n", aj_member_name((enum aj_member)m));
+	printf("\"\\\\u0000\"\n\"{}\"\n\"[]\"\n\"null\"\n\"\\xff\"\n\"\\x00\\x00\\x00\"\n");
+}
+
+static void print_metrics(void)
+{
+	const char *name, *type, *labels, *help;
+	printf("| metric | type | labels | what it says |\n|---|---|---|---|\n");
+	for (size_t i = 0; aj_metric_row(i, &name, &type, &labels, &help); i++)
+		printf("| `%s` | %s | %s | %s |\n", name, type, labels, help);
 }
 
 /* Words for a fuzzer: whatever the tables know, once as a key and once as a value. */
@@ -134,6 +194,16 @@ int main(int argc, char **argv)
 		aj_options_man(AJ_FOR_EXEC, stdout);
 	else if (strcmp(what, "man-run") == 0)
 		aj_options_man(AJ_FOR_RUN, stdout);
+	else if (strcmp(what, "man-serve") == 0)
+		aj_options_man(AJ_FOR_SERVE, stdout);
+	else if (strcmp(what, "requests") == 0)
+		print_protocol();
+	else if (strcmp(what, "faults") == 0)
+		print_faults();
+	else if (strcmp(what, "metrics") == 0)
+		print_metrics();
+	else if (strcmp(what, "words") == 0)
+		print_words();
 	else if (strcmp(what, "policy-schema") == 0)
 		aj_schema_print(false, stdout);
 	else if (strcmp(what, "site-schema") == 0)

@@ -6,6 +6,7 @@
  * With a plan it becomes a zygote: it loads everything, and the jails that are born from it go on at the filter. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,24 @@ static void make_own(const struct aj_birth *order)
 		broken("the Python layer cannot be made this jail's own");
 }
 
+/* In a copy of the zygote that is thrown away: what a newborn does, and what it will do with its first snippet. */
+static void try_first(const struct aj_birth *order)
+{
+	unsigned char started[AJ_FRAME_HEADER];
+	char *text;
+	ssize_t bytes;
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (null < 0 || dup2(null, CONTROL_FD) < 0)
+		_exit(EXIT_BROKEN);
+	make_own(order);
+	aj_python_collect(1);
+	aj_frame_header(started, 0, AJ_FRAME_STARTED);
+	object *claim = aj_python_call(layer_function("agentjail.warm", "first_snippet"), (char *)started, sizeof started, NULL, 0);
+	if (claim && aj_python_bytes(claim, &text, &bytes) == 0)
+		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
+	aj_python_forget(claim);
+}
+
 /* Returns in a newborn jail. */
 static void be_zygote(const struct frame *plan, const struct frame *names)
 {
@@ -115,7 +134,7 @@ static void be_zygote(const struct frame *plan, const struct frame *names)
 	if (missing)
 		broken(missing);
 	send_frame(AJ_FRAME_READY, "", 0);
-	make_own(aj_zygote_serve(plan->body, plan->bytes, make_own));
+	make_own(aj_zygote_serve(plan->body, plan->bytes, try_first));
 }
 
 /* Returns in both. What the branch was sent before it was one is the original's to answer. */

@@ -24,10 +24,12 @@
 
 #include "base/fd.h"
 #include "base/raw.h"
+#include "sandbox/birth.h"
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
 
-enum { STACK_BYTES = 64 << 10, CAPS_MAX = 64 };
+/* Stacks of inits are part of what every guest maps, and its limit counts: they are small. */
+enum { STACK_BYTES = 16 << 10, CAPS_MAX = 64 };
 /* SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock, as in sandbox/caps.c. */
 enum { SECUREBITS = 0x03 | 0x0c | 0xc0 };
 enum { UNBORN = 0, BORN = 1 };
@@ -36,8 +38,9 @@ enum { UNBORN = 0, BORN = 1 };
 struct room {
 	struct room *next;
 	int tid;
-	int outcome;    /* UNBORN, BORN or a negative errno: a futex */
-	int init_ready; /* init's end of the pipe */
+	int outcome;              /* UNBORN, BORN or a negative errno: a futex */
+	int init_ready;           /* init's end of the pipe */
+	char name[AJ_BIRTH_NAME]; /* init's, in /proc: from it the supervisor knows one that nobody has told it of */
 	struct aj_nest *nest;
 	char *stack;
 };
@@ -70,9 +73,12 @@ static long drop_caps(void)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
 	long r = aj_raw(SYS_prctl, PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0, 0);
-	for (long cap = 0; r == 0 && cap < CAPS_MAX; cap++)
-		if ((r = aj_raw(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0, 0)) == -EINVAL && cap > CAP_LAST_CAP)
-			r = 0;
+	long cap = 0;
+	while (r == 0 && cap < CAPS_MAX)
+		r = aj_raw(SYS_prctl, PR_CAPBSET_DROP, cap++, 0, 0, 0, 0);
+	/* The kernel knows none from here on. */
+	if (r == -EINVAL && cap > CAP_LAST_CAP + 1)
+		r = 0;
 	if (r == 0)
 		r = aj_raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0);
 	return r < 0 ? r : aj_raw(SYS_capset, (long)&head, (long)none, 0, 0, 0, 0);
@@ -129,6 +135,7 @@ __attribute__((noinline)) static int init_main(void *arg)
 	long guest = aj_raw(SYS_clone3, (long)&args, sizeof args, 0, 0, 0, 0);
 	if (guest == 0)
 		go_home();
+	aj_raw(SYS_prctl, PR_SET_NAME, (long)room->name, 0, 0, 0, 0);
 	/* From here on the zygote runs again, and `nest` is its own. */
 	__atomic_store_n(&room->outcome, guest > 0 ? BORN : (int)guest, __ATOMIC_RELEASE);
 	aj_raw(SYS_futex, (long)&room->outcome, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
@@ -193,6 +200,7 @@ int aj_nest_birth(struct aj_nest *nest)
 	nest->init_ready = ready[0];
 	room->init_ready = ready[1];
 	room->nest = nest;
+	aj_birth_name(room->name, nest->number);
 	room->outcome = UNBORN;
 	room->tid = -1;
 	if (__builtin_setjmp(home) != 0)

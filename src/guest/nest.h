@@ -1,6 +1,7 @@
 /* Birth of a jail inside a zygote: its init, which shares the zygote's memory as a vfork child does but stays, and from that
  * its guest, a copy of the zygote. */
 #pragma once
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "plan/plan.h"
@@ -8,6 +9,7 @@
 struct aj_nest {
 	const struct aj_plan *plan;
 	int report_fd;
+	uint32_t number; /* of the order */
 	int cgroup_fd;  /* the guest is born into it; -1: where the zygote is */
 	int init_ready; /* guest: readable when init has given up all that it could do */
 	pid_t init_pid; /* zygote: in the supervisor's PID namespace */

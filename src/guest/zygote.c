@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,13 @@ static int step_write_maps(struct aj_walls *w, struct aj_error *err)
 			return aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "write %s", rows[i].file);
 	}
 	return 0;
+}
+
+static int step_cgroup_ns(struct aj_walls *w, struct aj_error *err)
+{
+	(void)w;
+	return unshare(CLONE_NEWCGROUP) < 0 ? aj_fail(err, AJ_EXIT_SETUP, "cgroup_ns", errno, "leave the supervisor's cgroup namespace")
+	                                    : 0;
 }
 
 static int step_own_mounts(struct aj_walls *w, struct aj_error *err)
@@ -139,7 +147,7 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 			aj_touch_learn(fds[AJ_BIRTH_PROC], try_newborn);
 			aj_atfork_after(false);
 		}
-		nest = (struct aj_nest){ .plan = &plan, .report_fd = report, .cgroup_fd = order.has_cgroup ? fds[AJ_BIRTH_CGROUP] : -1 };
+		nest = (struct aj_nest){ .plan = &plan, .report_fd = report, .number = order.number, .cgroup_fd = order.has_cgroup ? fds[AJ_BIRTH_CGROUP] : -1 };
 		aj_atfork_before();
 		r = report < 0 ? -1 : aj_nest_birth(&nest);
 		if (r == 1) {

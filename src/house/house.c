@@ -31,6 +31,8 @@ static void free_room(struct aj_room *room)
 
 static bool current(const struct aj_room *room)
 {
+	if (room->stale)
+		return false;
 	for (size_t i = 0; i < room->house->book.count; i++)
 		if (room->house->book.items[i].current == room->edition)
 			return true;
@@ -43,6 +45,8 @@ static void on_sweep(struct aj_timer *timer)
 	struct aj_house *house = timer->arg;
 	for (struct aj_room *room = house->rooms, *next; room; room = next) {
 		next = room->next;
+		if (room->stale)
+			aj_pool_retire(room->pool);
 		if (room->sessions == 0 && aj_pool_used(room->pool) == 0 && (room->workspace || !current(room)))
 			free_room(room);
 	}
@@ -132,6 +136,9 @@ static void on_trouble(void *arg, const struct aj_error *err)
 	if (strcmp(err->step, "cgroup") == 0 && !room->house->config.cgroup && room->house->host.cgroup) {
 		room->house->host.cgroup = NULL;
 		room->house->host.cgroup_why = aj_strdup(&room->house->arena, err->cause);
+		/* Its plan names what cannot be used. */
+		room->stale = true;
+		aj_loop_set(room->house->loop, &room->house->sweep, aj_now_us());
 	}
 }
 
@@ -196,7 +203,7 @@ struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *pla
 	if (!entry || !open_book(house, entry, err))
 		return NULL;
 	struct aj_room *room = house->rooms;
-	while (room && (room->edition != entry->current || room->branching != place->branching || strcmp(room->tenant, tenant) != 0 ||
+	while (room && (room->stale || room->edition != entry->current || room->branching != place->branching || strcmp(room->tenant, tenant) != 0 ||
 	                strcmp(room->workspace ? room->workspace : "", place->workspace ? place->workspace : "") != 0))
 		room = room->next;
 	if (!room)

@@ -13,6 +13,7 @@ struct aj_room {
 	char *tenant, *workspace; /* "" and NULL for none */
 	bool branching;
 	struct aj_pool *pool;
+	bool stale;        /* gets no new session */
 	unsigned sessions; /* that use it or wait for it */
 	int64_t last_used_us;
 };

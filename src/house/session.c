@@ -47,7 +47,8 @@ static json_t *result_json(struct aj_session *s, bool alive)
 {
 	const struct aj_live *live = &s->worker->live;
 	json_t *result = aj_result_json(&live->result, live->plan, live->policy, &s->request);
-	json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
+	if (s->request.lasting)
+		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
 	json_object_set_new(result, "warm", json_boolean(s->worker->warm));
 	return result;
 }
@@ -117,7 +118,11 @@ static void on_call(void *arg, const struct aj_tool_call *call)
 {
 	struct aj_session *s = arg;
 	aj_session_begin_telling(s);
-	s->on.call(s, s->arg, call->number, call->tool->name, call->args);
+	/* A call comes over another channel than the output, and may overtake it. */
+	if (s->on.output && s->worker)
+		aj_live_drain(&s->worker->live);
+	if (!s->closed)
+		s->on.call(s, s->arg, call->number, call->tool->name, call->args);
 	aj_session_end_telling(s);
 }
 

@@ -52,9 +52,10 @@ static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
 	plan->namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 	if (policy->network != AJ_NET_HOST)
 		plan->namespaces |= CLONE_NEWNET;
-	/* Its jails are to be the supervisor's children, and each has a PID namespace of its own. */
+	/* Its jails are to be the supervisor's children, and each has a PID namespace of its own; and they are born into cgroups that
+	 * are not below its own. */
 	if (plan->zygote)
-		plan->namespaces &= ~(unsigned long)CLONE_NEWPID;
+		plan->namespaces &= ~(unsigned long)(CLONE_NEWPID | CLONE_NEWCGROUP);
 	plan->loopback = policy->network == AJ_NET_LOOPBACK;
 	plan->hostname = "jail";
 }

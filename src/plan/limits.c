@@ -30,7 +30,8 @@ static void with_cgroup(struct aj_plan *plan, struct aj_arena *arena, const stru
 		cgroup_row(plan, arena, "memory.oom.group", "1", "all processes of the jail end, not one of them");
 	}
 	if (policy->pids && (host->cgroup_controllers & AJ_CGROUP_PIDS))
-		cgroup_row(plan, arena, "pids.max", aj_printf(arena, "%lu", policy->pids + 1), "one more for the jail's init");
+		cgroup_row(plan, arena, "pids.max", aj_printf(arena, "%lu", policy->pids + !plan->zygote),
+		           plan->zygote ? "the guest's; the jail's init is not in it" : "one more for the jail's init");
 	if (policy->cpu_percent && (host->cgroup_controllers & AJ_CGROUP_CPU))
 		cgroup_row(plan, arena, "cpu.max",
 		           aj_printf(arena, "%lu %d", policy->cpu_percent * (CPU_PERIOD_US / 100), CPU_PERIOD_US),

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The filters that this process runs under itself, which every jail inherits; -1 when the kernel does not say. */
+/* The filters that this thread runs under itself, which every jail inherits; -1 when the kernel does not say. */
 int aj_attest_own_filters(void);
 
 /* NULL when `pid` can be copied with all that it holds: one thread, and no memory that the copy would share. */

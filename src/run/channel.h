@@ -4,6 +4,9 @@
 #include "run/result.h"
 #include "run/wire.h"
 
+/* Read at a time: on the stack, as several threads may each have a supervisor, and some have little of it. */
+enum { AJ_CHUNK_BYTES = 32 << 10 };
+
 /* What a call found out, as bits. */
 enum {
 	AJ_CHANNEL_FAILED = 1,    /* the jail is unfit for code: result->setup says why */
@@ -21,6 +24,7 @@ struct aj_channel {
 	const char *(*on_call)(void *arg, const char *body, size_t bytes);
 	void *on_call_arg;
 	struct aj_buffer outbox;
+	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
 	struct aj_buffer request; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
 	size_t filters;    /* that the kernel must confirm: the plan's, and those that we run under ourselves */

@@ -24,7 +24,7 @@ enum { STOP_US = 100000 };
 /* A snippet that was told to stop has this long to do so; a quarter of its time where that is less. */
 enum { SOFT_US = 1000000 };
 /* A pipe holds at most 1 MiB, which is this many reads. */
-enum { DRAIN_READS = 16 };
+enum { DRAIN_READS = (1 << 20) / AJ_CHUNK_BYTES };
 
 /* Init ends everything; what then is still there is killed. Once: nothing that the jail does gives it more time. */
 static void stop(struct aj_live *l)
@@ -97,7 +97,7 @@ static void on_report(struct aj_live *l)
 /* Read what is there, once; false when nothing is. Closes the fd at its end. */
 static bool on_output(struct aj_live *l, int *fd, int number)
 {
-	static char chunk[65536];
+	char chunk[AJ_CHUNK_BYTES];
 	struct aj_capture *capture = number == 1 ? &l->result.out : &l->result.err;
 	if (*fd < 0)
 		return false;
@@ -119,7 +119,7 @@ static bool on_output(struct aj_live *l, int *fd, int number)
 }
 
 /* What somebody outside, who was handed our pipe, may still write is not waited for, and not counted beyond what a pipe holds. */
-static void drain_output(struct aj_live *l)
+void aj_live_drain(struct aj_live *l)
 {
 	for (int i = 0; i < DRAIN_READS && on_output(l, &l->jail.stdout_fd, 1); i++)
 		;
@@ -131,7 +131,7 @@ static void drain_output(struct aj_live *l)
 static void finish(struct aj_live *l)
 {
 	struct aj_leaf_usage now;
-	drain_output(l);
+	aj_live_drain(l);
 	l->running = false;
 	l->soft_us = l->deadline_us = INT64_MAX;
 	l->facts.alive = true;
@@ -145,9 +145,17 @@ static void finish(struct aj_live *l)
 	aj_verdict(&l->facts, l->plan, &l->result);
 }
 
+static void send_signal(const struct aj_live *l, int signal)
+{
+	syscall(SYS_pidfd_send_signal, l->jail.init_pidfd, signal, NULL, 0);
+}
+
 static unsigned on_control(struct aj_live *l)
 {
+	bool started = l->channel.started;
 	unsigned found = aj_channel_read(&l->channel), tell = 0;
+	if (l->running && l->channel.started && !started && l->facts.told == AJ_TOLD_BY_CALLER)
+		send_signal(l, SIGINT);
 	/* What the runner itself was refused, such as a process to hand its listener over, is no deed of the code's. */
 	if ((found & AJ_CHANNEL_ARMED) && l->jail.outside && aj_leaf_take(l->jail.cgroup, l->channel.runner) < 0) {
 		aj_live_fail(l, "the jail's guest cannot be moved into its cgroup");
@@ -238,17 +246,14 @@ int aj_live_run(struct aj_live *l, const struct aj_request *request, uint64_t ti
 	return 0;
 }
 
-static void send_signal(const struct aj_live *l, int signal)
-{
-	syscall(SYS_pidfd_send_signal, l->jail.init_pidfd, signal, NULL, 0);
-}
-
+/* Before the code has started nobody in there would heed it. Asked for once more it is sent once more. */
 void aj_live_interrupt(struct aj_live *l)
 {
-	if (!l->running || l->stopping || l->facts.told)
+	if (!l->running || l->stopping || l->facts.told == AJ_TOLD_BY_CLOCK)
 		return;
 	l->facts.told = AJ_TOLD_BY_CALLER;
-	send_signal(l, SIGINT);
+	if (l->channel.started)
+		send_signal(l, SIGINT);
 }
 
 void aj_live_signal(struct aj_live *l, int signal)
@@ -276,7 +281,9 @@ void aj_live_due(struct aj_live *l)
 	int64_t now_us = aj_now_us();
 	if (now_us >= l->soft_us) {
 		l->soft_us = INT64_MAX;
-		if (!l->facts.told) {
+		if (l->facts.told == AJ_TOLD_BY_CALLER) {
+			send_signal(l, SIGINT); /* it did not heed the first one */
+		} else {
 			l->facts.told = AJ_TOLD_BY_CLOCK;
 			l->facts.soft_ms = l->soft_ms;
 			send_signal(l, SIGUSR1);
@@ -317,7 +324,7 @@ static void bury(struct aj_live *l)
 		on_control(l);
 	}
 	l->lasting = lasting;
-	drain_output(l);
+	aj_live_drain(l);
 	aj_close(&l->listener_fd);
 	memcpy(l->facts.protocol_why, l->channel.why, sizeof l->facts.protocol_why);
 	aj_leaf_read(jail->cgroup, &l->facts.leaf);

@@ -76,4 +76,6 @@ void aj_live_due(struct aj_live *live);
 void aj_live_fail(struct aj_live *live, const char *cause);
 
 /* What the result holds. The jail must be gone. */
+/* Take the output that is there already: what was written before a message comes before it. */
+void aj_live_drain(struct aj_live *live);
 void aj_live_free(struct aj_live *live);

@@ -1,4 +1,4 @@
-/* Finds the program's own files, in the build tree or where `make install` put them.
+/* Finds the files of the program or the library, in the build tree or where `make install` put them.
  * It never looks in the working directory: what lies there was perhaps put there by an agent. */
 #include "run/paths.h"
 
@@ -15,13 +15,24 @@ static bool has_python(struct aj_arena *arena, const char *dir)
 	return access(aj_printf(arena, "%s/tree/usr/bin/python3", dir), X_OK) == 0;
 }
 
-/* Relative to the running program: in a build tree, and as `make install` lays things out. */
-static const char *const places[] = { "rootfs", "../lib/agentjail/rootfs" };
+/* Relative to the program or the library: in a build tree, and as `make install` lays things out, where a distribution may add
+ * a folder for its architecture. */
+static const char *const places[] = { "rootfs", "../lib/agentjail/rootfs", "agentjail/rootfs", "../agentjail/rootfs" };
 
-/* The running program's folder, NULL when /proc does not say. */
+static char library[PATH_MAX];
+
+void aj_paths_library(const char *folder)
+{
+	if (strlen(folder) < sizeof library)
+		strcpy(library, folder);
+}
+
+/* The running program's folder, or the library's; NULL when /proc does not say. */
 static const char *own_folder(struct aj_arena *arena)
 {
 	char path[PATH_MAX];
+	if (library[0])
+		return library;
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
 	if (n <= 0)
 		return NULL;
@@ -55,7 +66,7 @@ static const char *beside_program(struct aj_arena *arena, const char *name)
 
 bool aj_rootfs_by_environment(const struct aj_request *request, const char *name, const char *path)
 {
-	return !request->rootfs && !*path && strcmp(name, "default") == 0 && getenv("AGENTJAIL_ROOTFS");
+	return !request->rootfs && !*path && strcmp(name, "default") == 0 && secure_getenv("AGENTJAIL_ROOTFS");
 }
 
 int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err)
@@ -64,7 +75,7 @@ int aj_find_rootfs(struct aj_request *request, const char *name, const char *pat
 	if (!given && *path)
 		given = aj_printf(arena, "%s/%s", path, name);
 	if (aj_rootfs_by_environment(request, name, path))
-		given = getenv("AGENTJAIL_ROOTFS");
+		given = secure_getenv("AGENTJAIL_ROOTFS");
 	if (given) {
 		char *real = realpath(given, NULL);
 		if (!real)
@@ -79,8 +90,9 @@ int aj_find_rootfs(struct aj_request *request, const char *name, const char *pat
 		if (request->rootfs)
 			return 0;
 		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
-		        "there is no Python tree `%s` beside the program (rootfs/%s, ../lib/agentjail/rootfs/%s)", name, name, name);
+		        "there is no Python tree `%s` beside the %s (rootfs/%s, ../lib/agentjail/rootfs/%s)", name,
+		        library[0] ? "library" : "program", name, name);
 	}
-	aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
+	aj_advise(err, "build it with `make rootfs`, or name one with %s", library[0] ? "`.rootfs` or $AGENTJAIL_ROOTFS" : "--rootfs DIR");
 	return -1;
 }

@@ -1,4 +1,4 @@
-/* Where the program's own files are. */
+/* Where the files of the program or the library are. */
 #pragma once
 #include "plan/request.h"
 
@@ -7,6 +7,9 @@ struct aj_error;
 /* Fill request->rootfs with the Python tree `name`: the one given, else in the site's folder `path` ("" for none), else
  * $AGENTJAIL_ROOTFS (for the tree `default`), else beside the program (build tree), else installed. */
 int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err);
+
+/* We are a library, whose file is in this folder, and nothing beside the program is ours. */
+void aj_paths_library(const char *folder);
 
 /* Would the variable decide, for this tree and these other ways to name it? */
 bool aj_rootfs_by_environment(const struct aj_request *request, const char *name, const char *path);

@@ -80,33 +80,10 @@ static bool fits(const json_t *value, enum shape shape)
 	return false;
 }
 
-/* What a parsed text takes in memory, from above; SIZE_MAX when it is nested deeper than readers bear. A parser's tree is some eighty times its text in the worst case, and
- * that memory would be the host's. */
-static size_t tree_bytes(const char *text, size_t bytes)
-{
-	size_t sum = bytes, depth = 0;
-	bool string = false;
-	for (size_t i = 0; i < bytes; i++) {
-		char c = text[i];
-		if (c == '"')
-			string = !string;
-		else if (string && c == '\\')
-			i++;
-		if (string)
-			continue;
-		depth += c == '{' || c == '[';
-		depth -= (c == '}' || c == ']') && depth;
-		if (depth > MAX_DEPTH)
-			return SIZE_MAX;
-		sum += c == '{' ? 400 : c == '[' || c == ':' ? 160 : c == ',' ? 64 : 0;
-	}
-	return sum;
-}
-
 json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes)
 {
 	json_error_t why;
-	if (tree_bytes(text, bytes) > MAX_TREE_BYTES) {
+	if (aj_json_tree_bytes(text, bytes, MAX_DEPTH) > MAX_TREE_BYTES) {
 		snprintf(ret_reason, reason_bytes, "it would take more than %d MiB to hold, or is nested more than %d deep",
 		         MAX_TREE_BYTES >> 20, MAX_DEPTH);
 		return NULL;

@@ -32,6 +32,10 @@ struct aj_violations {
 	size_t count;
 };
 
+/* From now on in this process: no signal is taken in use for the answers, as in a program whose signals are not ours. What is
+ * lost: a hostile Python tree, whose runner keeps the listener instead of handing it over, can hold the answering thread up. */
+void aj_violations_leave_signals(void);
+
 /* Take `fd`, which came from the jail, as its listener: closed unless it is one, and the first, and comes in time. */
 void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, bool in_time);
 

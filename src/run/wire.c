@@ -32,7 +32,7 @@ void aj_wire_frame(struct aj_buffer *b, uint8_t kind, const void *body, size_t b
 
 void aj_wire_arm(struct aj_buffer *b, const struct aj_plan *plan)
 {
-	static struct sock_filter room[AJ_FILTER_ROOM];
+	struct sock_filter room[AJ_FILTER_ROOM]; /* 32 KiB; not static: several threads may have a supervisor each */
 	struct aj_filter filter = aj_filter_build(plan->profile, plan->network, plan->deny, room);
 	aj_wire_frame(b, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
 	struct aj_buffer names = { 0 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "run/orphans.h"
 #include "run/wire.h"
 #include "sandbox/birth.h"
 #include "sandbox/cgroup.h"
@@ -21,9 +22,13 @@ static int send_plan(struct aj_zygote *z, struct aj_error *err)
 {
 	struct aj_buffer b = { 0 };
 	aj_wire_zygote(&b, z->plan);
-	int r = aj_write_all(z->jail.control_fd, b.data, b.bytes);
+	ssize_t n = 0;
+	for (; b.sent < b.bytes && n >= 0; b.sent += n < 0 ? 0 : (size_t)n)
+		do /* not write(): a signal that it is gone would be the end of whoever did not ask for it */
+			n = send(z->jail.control_fd, b.data + b.sent, b.bytes - b.sent, MSG_NOSIGNAL);
+		while (n < 0 && errno == EINTR);
 	free(b.data);
-	return r < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
+	return n < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
 }
 
 int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, struct aj_error *err)
@@ -123,7 +128,7 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 {
 	struct aj_jail jail = AJ_NO_JAIL;
 	struct aj_jail_ends ends = AJ_NO_ENDS;
-	struct aj_birth order = { 0 };
+	struct aj_birth order = { .number = z->orders };
 	cleanup_fd int cgroup = -1;
 	if (z->waiting_count == AJ_BIRTHS_MAX)
 		return aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "more than %d are under way", AJ_BIRTHS_MAX);
@@ -145,6 +150,7 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 		return -1;
 	}
 	z->waiting[z->waiting_count++] = jail;
+	z->orders++;
 	return 0;
 }
 
@@ -152,7 +158,8 @@ void aj_zygote_end(struct aj_zygote *z)
 {
 	aj_jail_kill(&z->jail);
 	aj_jail_end(&z->jail, NULL);
-	/* One that was born meanwhile sees its channel closed, and ends. */
+	if (z->waiting_count)
+		aj_orphans_end(z->proc_fd, z->jail.init_pid, z->orders - (uint32_t)z->waiting_count);
 	for (size_t i = 0; i < z->waiting_count; i++) {
 		aj_jail_kill(&z->waiting[i]);
 		aj_jail_end(&z->waiting[i], NULL);

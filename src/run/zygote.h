@@ -14,6 +14,7 @@ struct aj_zygote {
 	struct aj_frame_reader inbox;
 	struct aj_jail waiting[AJ_BIRTHS_MAX]; /* ordered, in this sequence */
 	size_t waiting_count;
+	uint32_t orders; /* so far; those that wait are the last ones */
 	struct aj_error err; /* why it is of no use any more; then end it */
 };
 

@@ -3,6 +3,7 @@
 #include "sandbox/birth.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -12,6 +13,11 @@ union space {
 	char data[CMSG_SPACE(AJ_BIRTH_FDS * sizeof(int))];
 	struct cmsghdr align;
 };
+
+void aj_birth_name(char ret[AJ_BIRTH_NAME], uint32_t number)
+{
+	snprintf(ret, AJ_BIRTH_NAME, AJ_BIRTH_NAMED "%u", number);
+}
 
 int aj_birth_send(int socket, const void *data, size_t bytes, const int *fds, size_t count)
 {

@@ -10,6 +10,7 @@ enum { AJ_BIRTH_ENTROPY = 64 };
 enum aj_birth_fd { AJ_BIRTH_REPORT, AJ_BIRTH_CONTROL, AJ_BIRTH_OUT, AJ_BIRTH_ERR, AJ_BIRTH_PROC, AJ_BIRTH_CGROUP, AJ_BIRTH_FDS };
 
 struct aj_birth {
+	uint32_t number;                         /* counts the orders of this zygote */
 	uint32_t has_cgroup;                     /* the guest is born into the last fd */
 	unsigned char entropy[AJ_BIRTH_ENTROPY]; /* for this jail alone */
 };
@@ -19,6 +20,11 @@ struct aj_born {
 	int32_t pid;    /* of that init, as the supervisor sees it; 0: no jail */
 	int32_t errnum; /* why not */
 };
+
+/* What init calls itself in /proc. */
+enum { AJ_BIRTH_NAME = 16 };
+#define AJ_BIRTH_NAMED "init-"
+void aj_birth_name(char ret[AJ_BIRTH_NAME], uint32_t number);
 
 /* One message with up to AJ_BIRTH_FDS descriptors. 0, or -1 with errno. */
 int aj_birth_send(int socket, const void *data, size_t bytes, const int *fds, size_t count);

@@ -127,6 +127,7 @@ static int step_exec(struct aj_walls *w, struct aj_error *err)
 
 /* Rows that only jails born from a zygote walk, which have no program of ours to start in. */
 #define step_write_maps NULL
+#define step_cgroup_ns NULL
 #define step_own_mounts NULL
 #define step_drop_own_caps NULL
 #define step_lock_limits aj_wall_lock_limits
@@ -171,7 +172,8 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 	if (plan->zygote)
 		start_program(&w, zygote_steps, sizeof zygote_steps / sizeof *zygote_steps);
 	aj_walls_walk(&w, init_steps, sizeof init_steps / sizeof *init_steps);
-	pid_t guest = fork();
+	/* Not fork(): handlers that the program around us has registered for it are not for a jail. */
+	pid_t guest = _Fork();
 	if (guest < 0)
 		aj_walls_give_up(w.report, "fork", "start the guest");
 	if (guest == 0)

@@ -11,17 +11,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/birth.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/child.h"
 #include "sandbox/handshake.h"
@@ -62,19 +64,61 @@ static int make_pipe(int fds[2], struct aj_error *err)
 	return 0;
 }
 
-static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd, struct aj_error *err)
+static long clone_with(const struct aj_plan *plan, uint64_t flags, int cgroup_fd, int *ret_pidfd)
 {
-	struct clone_args args = { .flags = plan->namespaces | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)ret_pidfd, .exit_signal = SIGCHLD };
+	struct clone_args args = { .flags = plan->namespaces | CLONE_PIDFD | flags,
+		                   .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+		                   .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD };
 	if (cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)cgroup_fd;
 	}
+	return syscall(SYS_clone3, &args, sizeof args);
+}
+
+/* In a program with threads another one may hold libc's locks at this moment, and init, a copy of this thread alone, would wait
+ * for them for ever. libc's fork() sees to that. Its child makes init, as a child of ours, and is gone. */
+static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd)
+{
+	int ends[2];
+	struct aj_born born = { .errnum = ECHILD };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -1;
+	pid_t child = fork();
+	if (child == 0) {
+		int pidfd = -1;
+		long pid = clone_with(plan, CLONE_PARENT, cgroup_fd, &pidfd);
+		if (pid != 0) {
+			born = (struct aj_born){ .pid = pid > 0 ? (int32_t)pid : 0, .errnum = errno };
+			aj_birth_send(ends[1], &born, sizeof born, &pidfd, pid > 0);
+			_exit(0);
+		}
+		close(ends[0]);
+		close(ends[1]);
+		return 0;
+	}
+	int error = errno;
+	close(ends[1]);
+	if (child > 0) {
+		if (aj_birth_recv(ends[0], &born, sizeof born, ret_pidfd, 1, 0) <= 0)
+			born.pid = 0;
+		error = born.errnum;
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(ends[0]);
+	errno = error;
+	return born.pid > 0 ? born.pid : -1;
+}
+
+static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd, struct aj_error *err)
+{
 	/* Init is born with every signal blocked: one that we passed on before it had done so itself would be lost on a PID 1. */
 	sigset_t all, before;
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "block them for the jail's init");
-	long pid = syscall(SYS_clone3, &args, sizeof args);
+	long pid = __libc_single_threaded ? clone_with(plan, 0, cgroup_fd, ret_pidfd) : clone_by_child(plan, cgroup_fd, ret_pidfd);
 	int error = errno;
 	if (pid != 0)
 		sigprocmask(SIG_SETMASK, &before, NULL);
@@ -82,6 +126,32 @@ static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidf
 	if (pid < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "clone", errno, "create the jail's namespaces");
 	return (pid_t)pid;
+}
+
+/* Root's groups open files too. An ordinary user's cannot be dropped, and open what they open for the user. Libc's setgroups()
+ * would change all threads of a program that is not ours; this changes the one that makes the jail, until it is made. */
+struct groups {
+	gid_t *list;
+	int count; /* 0: nothing was changed */
+};
+
+static int drop_groups(const struct aj_plan *plan, struct groups *ret, struct aj_error *err)
+{
+	if (plan->host_uid == geteuid() || (ret->count = getgroups(0, NULL)) == 0)
+		return 0;
+	ret->list = ret->count > 0 ? malloc((size_t)ret->count * sizeof *ret->list) : NULL;
+	if (ret->list && getgroups(ret->count, ret->list) == ret->count && syscall(SYS_setgroups, 0, NULL) == 0)
+		return 0;
+	aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop our supplementary groups");
+	ret->count = 0;
+	return -1;
+}
+
+static void restore_groups(struct groups *groups, struct aj_error *err)
+{
+	if (groups->count && syscall(SYS_setgroups, groups->count, groups->list) < 0)
+		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "take our supplementary groups again");
+	free(groups->list);
 }
 
 int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err)
@@ -122,23 +192,23 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan is for looking at: walls that it names may not exist");
 		goto out;
 	}
-	/* Root's groups open files too. An ordinary user's cannot be dropped, and open what they open for the user. */
-	if (plan->host_uid != geteuid() && setgroups(0, NULL) < 0) {
-		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop our supplementary groups");
-		goto out;
-	}
 	/* A zygote stays where the supervisor is: its jails have leaves. */
 	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
 		goto out;
 	if (aj_jail_channels(plan, &jail, &ends, err) < 0)
 		goto out;
-	jail.init_pid = clone_init(plan, cgroup, &jail.init_pidfd, err);
+	struct groups groups = { 0 };
+	if (drop_groups(plan, &groups, err) == 0)
+		jail.init_pid = clone_init(plan, cgroup, &jail.init_pidfd, err);
+	else
+		jail.init_pid = -1;
 	if (jail.init_pid == 0) {
 		struct aj_child_fds fds = {
 			.report = ends.report, .report_parent = jail.report_fd, .control = ends.control, .out = ends.out, .err = ends.err
 		};
 		aj_child(plan, &fds);
 	}
+	restore_groups(&groups, err);
 	if (jail.init_pid < 0) {
 		jail.init_pidfd = -1;
 		goto out;

@@ -20,6 +20,7 @@ enum {
 	X(close_parent,  AJ_BY_BUILDERS, "our copy of the supervisor's socket: while we hold it we cannot see the supervisor die") \
 	X(await_maps,    AJ_BY_BUILDERS, "the supervisor writes uid_map and gid_map; until then we own nothing")       \
 	X(write_maps,    AJ_BY_JAIL,     "below a zygote's user namespace the supervisor may not: each jail maps the one id that it has") \
+	X(cgroup_ns,     AJ_BY_JAIL,     "its root is the leaf that the guest was born into; to be born there, it had to see it from outside") \
 	X(lock_limits,   AJ_BY_INIT | AJ_BY_JAIL, "per-namespace counts in /proc/sys/user, while the host's /proc is still in reach") \
 	X(sources,       AJ_BY_BUILDERS, "opens what will be bound, with the caller's own rights: the next step may give them up") \
 	X(identity,      AJ_BY_OWNERS,   "the jail's only id; files made from here on belong to it")                   \

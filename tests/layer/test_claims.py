@@ -238,6 +238,12 @@ def policies(score):
     case("exact", "import json\njson.dumps(1)", fine, ["json"])
     case("exact-no-submodule", "import json.decoder", lambda c: c["error"]["rule"] == "PY-IMPORT", ["json"])
     case("tree", "import json.decoder\nfrom json import encoder\njson.decoder.JSONDecoder, encoder.JSONEncoder, json.scanner", fine, ["json.*"])
+    case("tree-dir", "import json.decoder\n[n in dir(json) for n in ('decoder', 'loads', 'codecs', '__dir__')]", lambda c: c["value"] == [True, True, False, False], ["json.*"])
+    case("tree-alias", "import os\nimport os.path as p\nos.path is os.path, os.path is p, hasattr(os, 'path'), hasattr(os, 'sys')",
+         lambda c: c["repr"] == "(True, True, True, False)", ["os.*"])
+    case("tree-star", "import xml.etree.ElementTree\nfrom xml.etree import *\nElementTree.fromstring('<a/>').tag", lambda c: c["value"] == "a", ["xml.*"])
+    case("tree-star-all", "from concurrent import *\nfutures.Future.__name__", lambda c: c["error"]["type"] == "NameError", ["concurrent.*"])
+    case("tree-assign", "import json.decoder\njson.decoder = 5\njson.decoder", lambda c: c["value"] == 5, ["json.*"])
     case("tree-prefix", "import jsonx", lambda c: c["error"]["rule"] == "PY-IMPORT", ["json.*"])
     case("all", "import os, json.decoder\nos.sep", fine, ["*"])
     case("submodule-only", "import concurrent.futures\nconcurrent.futures.Future", fine, ["concurrent.futures"])

@@ -318,6 +318,56 @@ PWN = getattr(c.tb, 'tb_fr' + 'ame')"""),
     ("decorator-getattr", [], "@(lambda f: getattr(f, '__glo' + 'bals__'))\ndef f(): pass\nPWN = f"),
 ]
 
+# Attempts through a tool `t` (and `at`, a coroutine function): it must lead to nothing but what it returns.
+TOOL_OWN = [
+    ("tool-globals", [], "PWN = t.__globals__"),
+    ("tool-closure", [], "PWN = t.__closure__[0].cell_contents"),
+    ("tool-code", [], "PWN = t.__code__"),
+    ("tool-defaults", [], "PWN = t.__defaults__"),
+    ("tool-dict", [], "PWN = t.__dict__"),
+    ("tool-builtins", [], "PWN = getattr(t, '__buil' + 'tins__')"),
+    ("tool-closure-getattr", [], "PWN = getattr(t, '__clo' + 'sure__')"),
+    ("tool-closure-getattribute", [], "PWN = object.__getattribute__(t, '__clo' + 'sure__')"),
+    ("tool-closure-attrgetter", ["operator"], "from operator import attrgetter\nPWN = attrgetter('__clo' + 'sure__')(t)"),
+    ("tool-closure-wraps", ["functools"], """
+import functools
+class W:
+    def __setattr__(self, n, v):
+        if n[:3] == '__c': got.append(v)
+got = []
+functools.update_wrapper(W(), t, assigned=['__clo' + 'sure__'], updated=())
+PWN = got[0]"""),
+    ("tool-closure-format", [], "PWN = ('{0.__clo' + 'sure__}').format(t)"),
+    ("tool-match", [], "match t:\n    case object(__closure__=c): PWN = c"),
+    ("tool-replace-code", [], "def g():\n    x = 1\n    def f(): return x\n    return f\nt.__code__ = g().__code__\nPWN = 1"),
+    ("tool-coroutine-frame", [], "c = at('x')\nPWN = c.cr_frame"),
+    ("tool-coroutine-code", [], "c = at('x')\nPWN = getattr(c, 'cr_' + 'code')"),
+    ("tool-coroutine-locals", ["inspect"], "import inspect\nPWN = inspect.getcoroutinelocals(at('x'))"),
+    ("tool-generator-locals", ["inspect"], "import inspect\nPWN = inspect.getgeneratorlocals((i for i in [1]))"),
+    ("tool-error-traceback", [], "try: t('x' * 2000000)\nexcept ToolError as e: PWN = e.__traceback__.tb_frame"),
+    ("tool-error-context", [], """
+try: t(print)
+except TypeError as e: PWN = e.__context__.__traceback__"""),
+    ("tool-error-class", [], "PWN = ToolError.__init__.__globals__"),
+    ("tool-error-bases", [], "PWN = ToolError.__mro__"),
+    ("tool-argument-frame", ["dataclasses"], """
+from dataclasses import dataclass
+@dataclass
+class D:
+    x: int = 1
+class P:
+    def __get__(s, o, c):
+        global PWN
+        try: 1/0
+        except ZeroDivisionError as e: PWN = e.__traceback__.tb_frame
+        return 1
+    def __set__(s, o, v): pass
+D.x = P()
+t(D())"""),
+]
+TOOLS = [{"name": name, "async": name == "at", "parameters": {"properties": {"x": {}, "y": {"default": [1]}}, "required": ["x"]}}
+         for name in ("t", "at")]
+
 # The attempts that do nothing natively either: they would clash with a guard that a plain interpreter has not.
 CONTROL_DIES = {
     "guard-name-load": "there is no such name",
@@ -363,10 +413,18 @@ def test(score):
                     or error.get("type") in ("ValueError", "IndexError", "TypeError"), error)
         if name[4:] not in CONTROL_DIES:
             control_run(score, name, code)
+    for name, imports, code in TOOL_OWN:
+        name = "own/" + name
+        if score.wants(name):
+            (claim,), held = run(request(code, imports=imports, tools=TOOLS), probe="PWN")
+            error = claim["error"] or {}
+            score.check(name, held is None and claim["status"] in ("rejected", "error") and (
+                error.get("rule") or "allowed" in error["message"] or error["type"] == "IndexError"), (claim["status"], error, held))
+            control_run(score, name, code, tools=TOOLS)
 
 
-def control_run(score, name, code):
-    (claim,), held = run(request(code, layer=False), probe="PWN")
+def control_run(score, name, code, **keys):
+    (claim,), held = run(request(code, layer=False, **keys), probe="PWN")
     if name.endswith(("P60", "P61", "P62", "P69")):
         return  # needs `site`, or a native __import__ that is a Python function: nothing to compare with
     if name.endswith("dataclass-functiontype") and sys.version_info >= (3, 13):

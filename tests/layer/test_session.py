@@ -17,7 +17,7 @@ STOPPED = {SOFT: "TimeoutError", INT: "KeyboardInterrupt"}
 STUCK = [
     ("loop", [], "while True: pass", True),
     ("loop-else", [], "x = 0\nwhile True:\n    x += 1", True),
-    ("except-exception", [], "while True:\n    try:\n        while True: pass\n    except Exception: pass", True),
+    ("except-exception", [], "while True:\n    try:\n        x = 0\n        while True: x += 1\n    except Exception: pass", True),
     ("sleep", ["time"], "import time\ntime.sleep(60)", True),
     ("lock", ["threading"], "import threading\nl = threading.Lock()\nl.acquire()\nl.acquire()", True),
     ("event", ["threading"], "import threading\nthreading.Event().wait()", True),
@@ -134,10 +134,27 @@ def survives(score):
                 guest.run("import statistics, json.decoder", after=[(i * 0.0005, INT)])
             claim = guest.run("import statistics, json.decoder\nstatistics.mean([1, 3]), json.dumps(json.decoder.JSONDecoder().decode('1'))")
             case("import-state", (claim["value"] and claim["value"]["data"] == [2, "1"], claim))
+    if score.wants("signal/import-whole"):
+        for i in range(10):
+            with Guest(imports=["asyncio"]) as guest:
+                guest.run("n = 0")
+                first = guest.run("import asyncio\nwhile True: pass", after=[(0.002 + i * 0.003, INT), (0.5, INT)])
+                claim = guest.run("import asyncio\nawait asyncio.sleep(0)\n5")
+                case("import-whole-%d" % i, (claim["value"] == 5, (first, claim)))
+    if score.wants("signal/task-lost"):
+        # Between its place in the queue and its turn a task is in nobody's hands.
+        with Guest(imports=["asyncio"], seconds=20) as guest:
+            guest.run("import asyncio")
+            try:
+                kinds = {guest.run("while True: await asyncio.sleep(0)", after=[(0.002 + i % 7 * 0.0003, INT), (0.3, INT)])["error"]["type"] for i in range(80)}
+            except Died as e:
+                kinds = e
+            case("task-lost", (kinds == {"KeyboardInterrupt"}, kinds))
 
 
 def windows(score):
     """A storm of signals over many short snippets: each gives its claim, and the state stays."""
+    work = "for i in range(300): n += 1\n"  # some microseconds, or hardly a signal would come in time
     for name, code, keys in (
         ("plain", "n += 1\nn", {}),
         ("error", "n += 1\nraise ValueError('v')", {}),
@@ -165,10 +182,10 @@ def windows(score):
             thread = threading.Thread(target=storm)
             thread.start()
             try:
-                until = time.monotonic() + 2
+                until = time.monotonic() + 1
                 count = 0
                 while time.monotonic() < until:
-                    claim = guest.run(code)
+                    claim = guest.run(work + code)
                     count += 1
                     kind = claim["error"]["type"] if claim["error"] else claim["status"]
                     seen[kind] = seen.get(kind, 0) + 1

@@ -244,6 +244,7 @@ def concurrency(score):
                "for x in ts: x.start()\nfor x in ts: x.join()\nout == {i: i for i in range(%d)}")
     case("threads", threads % (20, 20), lambda c, calls: c["value"] is True, imports=["threading"])
     case("threads-reversed", threads % (20, 20), lambda c, calls: c["value"] is True, reverse(20), imports=["threading"])
+    case("threads-in-order", threads % (8, 8), lambda c, calls: c["value"] is True, in_order(8), seconds=0.9, imports=["threading"])
     case("threads-busy", "import threading\nok = []\ndef f(n):\n    for i in range(100):\n        if t([n, i])['x'] != [n, i]: return\n    ok.append(n)\n"
          "ts = [threading.Thread(target=f, args=(i,)) for i in range(8)]\nfor x in ts: x.start()\nfor x in ts: x.join()\nlen(ok)",
          lambda c, calls: c["value"] == 8 and len(calls) == 800, imports=["threading"], seconds=10)
@@ -264,6 +265,10 @@ def concurrency(score):
              lambda c, calls: c["repr"] == "('late', 2)", late_first(), **keys)
         case("await-and-threads" + suffix, run_it % "global r\n    a = [asyncio.to_thread(t, i) for i in range(10)]\n    b = [at(i + 10) for i in range(10)]\n    r = [x['x'] for x in await asyncio.gather(*a, *b)]"
              + "\nr == list(range(20))", lambda c, calls: c["value"] is True, **keys)
+        case("woken-while-awaiting" + suffix, run_it % "global r\n    import threading\n    loop, f = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()\n"
+             "    k = asyncio.create_task(at(1))\n    await asyncio.sleep(0)\n    def go():\n        time.sleep(0.1)\n        loop.call_soon_threadsafe(f.set_result, 4)\n"
+             "    b = time.monotonic()\n    threading.Thread(target=go).start()\n    await f\n    r = time.monotonic() - b < 0.4\n    await k" + "\nr",
+             lambda c, calls: c["value"] is True, lambda guest, call: time.sleep(0.6 if call["call"] == 1 else 0) or {"value": call["args"]}, **keys)
         case("call-soon-threadsafe" + suffix, "import asyncio, threading, time\nasync def main():\n    loop = asyncio.get_running_loop()\n    f = loop.create_future()\n"
              "    def go():\n        time.sleep(0.1)\n        loop.call_soon_threadsafe(f.set_result, 4)\n    threading.Thread(target=go).start()\n    return await f\nasyncio.run(main())",
              lambda c, calls: c["value"] == 4, seconds=0.9, **keys)
@@ -276,6 +281,20 @@ def concurrency(score):
     case("finalizer", "import gc\nclass A:\n    def __del__(s):\n        try: out.append(t(1)['x'])\n        except ToolError as e: out.append(str(e))\nout = []\n"
          "for i in range(300):\n    a = A(); a.me = a; del a\n    t([[i]] * 20)\ngc.collect()\nlen(out) == 300 and {x for x in out if x != 1}",
          lambda c, calls: c["status"] == "ok" and c["value"] is not False, imports=["gc"], seconds=10)
+
+
+def in_order(count):
+    """Answers only when all calls are there, the first first: who waits for the socket for all is the first to go."""
+    held = []
+
+    def answer(guest, call):
+        held.append(call)
+        if len(held) > count:
+            return {"value": call["args"]}
+        if len(held) == count:
+            for c in held:
+                guest.reply(c, value=c["args"])
+    return answer
 
 
 def late_first():
@@ -393,6 +412,14 @@ def ends(score):
             time.sleep(0.1)
             second = guest.run("x.join(3)\nout, t(5)['x']")
             case("thread-outlives", first["value"] == 1 and second["value"] and "ended" in str(second["value"]["data"][0]) and second["value"]["data"][1] == 5, (first, second))
+    if score.wants("tool/branch"):
+        # A thread that waits for the socket is not in the copy, and the copy does not wait for it.
+        with Guest(seconds=20, tools=[ANY, ASYNC], imports=["threading", "time", "random"]) as guest:
+            first = guest.run("import threading, time, random\ndef f():\n    try: t('held')\n    except ToolError: pass\nx = threading.Thread(target=f, daemon=True)\nx.start()\ntime.sleep(0.1)\nn = 7",
+                              lambda call: None, id="branch")
+            began = time.monotonic()
+            second = guest.run("t(n)['x'], (await at(n))['x']")
+            case("branch", first["status"] == "ok" and second["repr"] == "(7, 7)" and time.monotonic() - began < 0.8, (first, second, time.monotonic() - began))
     if score.wants("tool/host-gone"):
         for code in ("t(1)", "import asyncio\nawait at(1)", "import threading\nx = threading.Thread(target=t, args=(1,))\nx.start()\nx.join()"):
             guest = Guest(seconds=20, tools=[ANY, ASYNC], imports=["asyncio", "threading"])

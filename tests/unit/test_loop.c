@@ -1,6 +1,8 @@
 /* Tests of base/loop: what is called back, in which order, and what is not once it was taken out.
  * Pipes and short timers; nothing here depends on how long something takes. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -137,4 +139,32 @@ Test(loop, a_closed_descriptor_is_an_error)
 	one = (struct aj_io){ .fn = on_first, .fd = -1 };
 	cr_expect_eq(aj_loop_watch(loop, &one, 12345, EPOLLIN), -1);
 	cr_expect_eq(one.fd, -1);
+}
+
+/* Closed before it was taken out, while somebody else had a copy: the kernel goes on telling of it, and nobody is called. */
+Test(loop, what_was_closed_too_early_calls_nobody)
+{
+	int a[2], b[2];
+	cr_assert(pipe(a) == 0 && pipe(b) == 0);
+	struct aj_io *gone = malloc(sizeof *gone);
+	*gone = (struct aj_io){ .fn = on_first, .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, gone, a[0], EPOLLIN), 0);
+	int copy = dup(a[0]);
+	close(a[0]);
+	aj_loop_unwatch(loop, gone);
+	memset(gone, 0x5a, sizeof *gone);
+	free(gone);
+	cr_assert_eq(write(a[1], "x", 1), 1);
+	aj_loop_turn(loop, 0);
+	cr_expect_eq(logged, 0);
+	/* Its place is another's by now. */
+	one = (struct aj_io){ .fn = on_first, .fd = -1 };
+	two = (struct aj_io){ .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, &one, b[0], EPOLLIN), 0);
+	aj_loop_turn(loop, 0);
+	cr_expect_eq(logged, 0);
+	cr_assert_eq(write(b[1], "x", 1), 1);
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_str_eq(log_text, "1");
+	close(copy);
 }

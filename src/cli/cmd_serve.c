@@ -1,0 +1,123 @@
+/* `agentjail serve`: jails for the clients of a socket.
+ * It turns options and what a service manager left in the environment into a configuration, and prints the log; serving is serve/'s. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/findings.h"
+#include "cli/options.h"
+#include "serve/server.h"
+
+#define ROOT_FOLDER "/run/agentjail"
+#define NAME "agentjail.sock"
+
+/* `ret_made`: the folder was not there, and is to go again. */
+static const char *default_socket(struct aj_arena *arena, bool *ret_made, struct aj_error *err)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	if (geteuid() == 0) {
+		*ret_made = mkdir(ROOT_FOLDER, 0755) == 0; /* what is wrong with it shows when the socket is made */
+		return ROOT_FOLDER "/" NAME;
+	}
+	if (runtime && runtime[0] == '/')
+		return aj_printf(arena, "%s/" NAME, runtime);
+	aj_fail(err, AJ_EXIT_USAGE, "socket", 0, "there is no XDG_RUNTIME_DIR to put a socket into");
+	aj_advise(err, "say where with --socket PATH");
+	return NULL;
+}
+
+/* Lines go to stderr, where a service manager's log or a person reads them. They may quote what clients wrote. */
+static void log_line(void *arg, const char *line)
+{
+	struct aj_arena arena = { 0 };
+	(void)arg;
+	fprintf(stderr, "agentjail: %s\n", aj_line(&arena, line));
+	aj_arena_free(&arena);
+}
+
+/* Variables that are for us alone. */
+static int from_manager(struct aj_server_config *config, struct aj_arena *arena, struct aj_error *err)
+{
+	static const char *const names[] = { "LISTEN_PID",    "LISTEN_FDS",    "LISTEN_FDNAMES",
+		                             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID" };
+	const char *notify = getenv("NOTIFY_SOCKET");
+	bool good = aj_listen_fds_parse(getenv("LISTEN_PID"), getenv("LISTEN_FDS"), getenv("LISTEN_FDNAMES"), getpid(), &config->fds);
+	config->notify = notify ? aj_strdup(arena, notify) : NULL;
+	config->watchdog_us = notify ? aj_watchdog_us(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"), getpid()) : 0;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		unsetenv(names[i]);
+	return good ? 0 : aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES make no sense together");
+}
+
+static int configure(struct aj_server_config *config, struct aj_options *o, bool *ret_made, struct aj_error *err)
+{
+	struct aj_serving *s = &o->serving;
+	bool main_given = false;
+	if (from_manager(config, o->arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < config->fds.count; i++)
+		main_given |= strcmp(config->fds.items[i].name, "metrics") != 0;
+	if (!s->socket && !main_given && !(config->socket = default_socket(o->arena, ret_made, err)))
+		return -1;
+	if (s->asks.count == 0)
+		AJ_PUSH(o->arena, &s->asks);
+	for (size_t i = 0; i < s->asks.count; i++) {
+		struct aj_ask *ask = &s->asks.items[i];
+		ask->local = AJ_LOCAL_FILE;
+		ask->settings.items = o->ask.settings.items;
+		ask->settings.count = o->ask.settings.count;
+	}
+	config->socket_given = s->socket != NULL;
+	if (s->socket)
+		config->socket = s->socket;
+	config->metrics = s->metrics;
+	config->policies = s->asks.items;
+	config->policy_count = s->asks.count;
+	config->site = o->config;
+	config->rootfs = o->request.rootfs;
+	config->cgroup = o->request.cgroup;
+	config->parked = s->parked;
+	config->jails_max = s->jails_max;
+	config->sessions_max = s->sessions_max;
+	config->queue_max = s->queue_max;
+	config->clients_max = s->clients_max;
+	config->pools_max = s->pools_max;
+	config->idle_ms = s->idle_ms;
+	config->lifetime_ms = s->lifetime_ms;
+	config->grace_ms = s->grace_ms;
+	config->request_bytes = s->request_bytes;
+	config->unread_bytes = s->unread_bytes;
+	config->log = log_line;
+	return 0;
+}
+
+int aj_cmd_serve(int argc, char **argv)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error err = { 0 };
+	struct aj_options o = { .arena = &arena, .request.snippet = true };
+	struct aj_server_config config = { 0 };
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		printf("Usage: agentjail serve [options]\n\nKeeps jails ready, and runs snippets and sessions for the clients of a Unix socket, "
+		       "as docs/protocol.md says.\nIt serves its own user and root. SIGTERM stops it, when what runs has finished; a second one "
+		       "at once.\n\n");
+		aj_options_help(AJ_FOR_SERVE, stdout);
+		return 0;
+	}
+	aj_options_serving(&o.serving);
+	int first = aj_options_parse(&o, AJ_FOR_SERVE, argc, argv, &err);
+	if (first >= 0 && first < argc)
+		first = aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`", argv[first]);
+	int code = 0;
+	bool made = false;
+	if (first < 0 || configure(&config, &o, &made, &err) < 0 || aj_server_run(&config, &err) < 0)
+		code = aj_print_error(&err);
+	if (made)
+		rmdir(ROOT_FOLDER);
+	aj_arena_free(&arena);
+	return code;
+}

@@ -1,0 +1,127 @@
+/* Handles: a loop and a house of one policy, turned by the thread that opened them.
+ * They take no signal in use, and do nothing for a thread or a process that is not theirs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "lib/inner.h"
+
+const char *agentjail_version(void)
+{
+	return AJ_VERSION;
+}
+
+int aj_lib_enter(const agentjail *h, struct aj_error *err)
+{
+	if (gettid() != h->thread) {
+		aj_fail(err, AJ_EXIT_USAGE, "thread", 0, "this handle belongs to another thread or process");
+		aj_advise(err, "open a handle in each thread, and after fork() a new one: jails die with the thread that made them");
+		return -1;
+	}
+	if (h->telling)
+		return aj_fail(err, AJ_EXIT_USAGE, "output", 0, "called from inside of an output callback");
+	return 0;
+}
+
+static void on_wake(struct aj_io *io, uint32_t events)
+{
+	agentjail *h = io->arg;
+	uint64_t count;
+	(void)events;
+	if (read(io->fd, &count, sizeof count) < 0)
+		return;
+	for (agentjail_session *s = h->sessions; s; s = s->next)
+		if (__atomic_exchange_n(&s->interrupt, 0, __ATOMIC_SEQ_CST))
+			aj_lib_session_interrupted(s);
+}
+
+/* Of what never had a session. */
+static void free_handle(agentjail *h)
+{
+	aj_lib_tools_free(&h->tools);
+	if (h->house)
+		aj_house_free(h->house);
+	if (h->loop)
+		aj_loop_unwatch(h->loop, &h->wake);
+	aj_close(&h->wake_fd);
+	aj_loop_free(h->loop);
+	aj_arena_free(&h->arena);
+	free(h);
+}
+
+agentjail *aj_lib_open(const struct aj_house_config *config, const struct aj_ask *ask, const char *tenant, const char *workspace,
+                       struct aj_error *err)
+{
+	agentjail *h = calloc(1, sizeof *h);
+	if (!h)
+		abort();
+	h->thread = gettid();
+	h->ask = *ask;
+	h->tenant = tenant;
+	h->workspace = workspace;
+	h->wake = (struct aj_io){ .fn = on_wake, .arg = h, .fd = -1 };
+	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	h->loop = aj_loop_new();
+	if (h->wake_fd < 0 || !h->loop || aj_loop_watch(h->loop, &h->wake, h->wake_fd, EPOLLIN) < 0)
+		aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "make an event loop");
+	else if ((h->house = aj_house_new(h->loop, config, err)) && aj_house_add_policy(h->house, &h->ask, NULL, err) == 0)
+		return h;
+	free_handle(h);
+	return NULL;
+}
+
+void agentjail_close(agentjail *h)
+{
+	struct aj_error err = { 0 };
+	/* From inside of a tool: the calls below it still need the handle. */
+	if (!h || aj_lib_enter(h, &err) < 0 || h->entered)
+		return;
+	while (h->sessions)
+		agentjail_session_close(h->sessions);
+	free_handle(h);
+}
+
+int aj_lib_turn(agentjail *h, int64_t until_us, struct aj_error *err)
+{
+	if (aj_loop_turn(h->loop, until_us) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "wait for something to happen");
+	while (aj_lib_tools_run(h))
+		;
+	return 0;
+}
+
+int agentjail_turn(agentjail *h, int wait_ms, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	if (aj_lib_enter(h, &err) < 0 || aj_lib_turn(h, wait_ms < 0 ? INT64_MAX : aj_now_us() + (int64_t)wait_ms * 1000, &err) < 0)
+		return aj_lib_refuse(&err, ret_err);
+	return 0;
+}
+
+int agentjail_fd(const agentjail *h)
+{
+	return aj_loop_fd(h->loop);
+}
+
+int agentjail_due_ms(const agentjail *h)
+{
+	int64_t next_us = aj_loop_next_us(h->loop), left_us = next_us == INT64_MAX ? 0 : next_us - aj_now_us();
+	return next_us == INT64_MAX ? -1 : left_us <= 0 ? 0 : left_us / 1000 < 1 << 30 ? (int)((left_us + 999) / 1000) : 1 << 30;
+}
+
+char *agentjail_stats(agentjail *h, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	if (aj_lib_enter(h, &err) < 0) {
+		aj_lib_refuse(&err, ret_err);
+		return NULL;
+	}
+	json_t *doc = aj_house_stats(h->house);
+	char *text = json_dumps(doc, JSON_COMPACT);
+	json_decref(doc);
+	return text;
+}

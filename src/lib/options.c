@@ -1,0 +1,55 @@
+/* What crosses the border of the library: structs of callers, older or newer than us, in; errors out.
+ * It never reads beyond what a caller said is there, and never guesses what an unknown field means. */
+#include <string.h>
+
+#include "lib/inner.h"
+
+int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *name, struct aj_error *err)
+{
+	size_t bytes;
+	memset(ours, 0, our_bytes);
+	if (!theirs)
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "no struct %s is given", name);
+	memcpy(&bytes, theirs, sizeof bytes);
+	if (bytes < 2 * sizeof bytes || bytes > 1 << 16) {
+		aj_fail(err, AJ_EXIT_USAGE, "options", 0, "the size of struct %s is not set", name);
+		aj_advise(err, "struct %s x = { .size = sizeof x, ... }", name);
+		return -1;
+	}
+	for (size_t i = our_bytes; i < bytes; i++)
+		if (((const char *)theirs)[i]) {
+			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "struct %s has a field that this library (%s) does not know",
+			        name, agentjail_version());
+			aj_advise(err, "leave it zero, or install the library that the header belongs to");
+			return -1;
+		}
+	memcpy(ours, theirs, bytes < our_bytes ? bytes : our_bytes);
+	return 0;
+}
+
+/* One line, whatever it quotes. */
+static void flatten(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = ' ';
+}
+
+int aj_lib_refuse(const struct aj_error *err, struct agentjail_error *ret)
+{
+	char text[900];
+	if (!ret)
+		return -1;
+	*ret = (struct agentjail_error){ .code = err->exit_code, .system_error = err->errnum };
+	memcpy(ret->step, err->step, sizeof err->step);
+	/* "step: cause: errno", of which the first has its own field. */
+	const char *cause = aj_error_text(err, text, sizeof text);
+	size_t step = strlen(err->step);
+	if (step && strncmp(cause, err->step, step) == 0 && strncmp(cause + step, ": ", 2) == 0)
+		cause += step + 2;
+	strncpy(ret->cause, cause, sizeof ret->cause - 1);
+	memcpy(ret->fix, err->fix, sizeof ret->fix);
+	flatten(ret->cause);
+	flatten(ret->fix);
+	return -1;
+}

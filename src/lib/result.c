@@ -1,0 +1,94 @@
+/* Results for callers: the JSON text, the status as a number, and single parts by their path.
+ * It judges nothing: what is claimed and what is attested is told apart by docs, not by accessors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "lib/inner.h"
+#include "run/result.h"
+
+struct agentjail_result {
+	json_t *doc;
+	char *text;
+	AJ_LIST(char *) parts;
+	struct aj_arena arena; /* the list's */
+};
+
+_Static_assert(AGENTJAIL_OK == (int)AJ_STATUS_OK && AGENTJAIL_LIMIT == (int)AJ_STATUS_LIMIT &&
+                   AGENTJAIL_SETUP_ERROR == (int)AJ_STATUS_SETUP_ERROR,
+               "one numbering");
+
+agentjail_result *aj_lib_result(json_t *doc)
+{
+	agentjail_result *r = calloc(1, sizeof *r);
+	if (!r || !(r->text = json_dumps(doc, JSON_COMPACT)))
+		abort();
+	r->doc = doc;
+	return r;
+}
+
+enum agentjail_status agentjail_result_status(const agentjail_result *r)
+{
+	const char *name = json_string_value(json_object_get(r->doc, "status"));
+	for (int s = AGENTJAIL_OK; name && s <= AGENTJAIL_SETUP_ERROR; s++)
+		if (strcmp(name, aj_status_name((enum aj_status)s)) == 0)
+			return (enum agentjail_status)s;
+	return AGENTJAIL_UNKNOWN;
+}
+
+const char *agentjail_result_json(const agentjail_result *r)
+{
+	return r->text;
+}
+
+/* One step of a path: a key, or an index of an array. */
+static const json_t *step(const json_t *at, const char *name, size_t bytes)
+{
+	char key[256];
+	uint64_t index;
+	if (bytes >= sizeof key)
+		return NULL;
+	memcpy(key, name, bytes);
+	key[bytes] = '\0';
+	if (json_is_array(at))
+		return aj_parse_count(key, &index) ? json_array_get(at, (size_t)index) : NULL;
+	return json_object_get(at, key);
+}
+
+const char *agentjail_result_get(agentjail_result *r, const char *path)
+{
+	const json_t *at = r->doc;
+	for (const char *name = path; at; name++) {
+		size_t bytes = strcspn(name, ".");
+		at = step(at, name, bytes);
+		name += bytes;
+		if (!*name)
+			break;
+	}
+	if (!at || json_is_null(at))
+		return NULL;
+	if (json_is_string(at))
+		return json_string_value(at);
+	char *text = json_dumps(at, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (!text)
+		abort();
+	*AJ_PUSH(&r->arena, &r->parts) = text;
+	return text;
+}
+
+void agentjail_result_free(agentjail_result *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->parts.count; i++)
+		free(r->parts.items[i]);
+	aj_arena_free(&r->arena);
+	json_decref(r->doc);
+	free(r->text);
+	free(r);
+}
+
+void agentjail_free(char *text)
+{
+	free(text);
+}

@@ -1,0 +1,327 @@
+/* Sessions of the house as callers see them: one run at a time, begun and taken, or waited for.
+ * What is the caller's is copied; what the jail says is handed on as the house has checked it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "lib/inner.h"
+
+static void finish(agentjail_session *s, json_t *result, const struct aj_error *err)
+{
+	s->result = result;
+	if (err)
+		s->error = *err;
+	s->asked = s->begun = false;
+	aj_lib_calls_drop(s);
+}
+
+static void begin(agentjail_session *s)
+{
+	struct aj_error err = s->open_error;
+	if (s->ended)
+		aj_fail(&err, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
+	if (err.exit_code || aj_session_run(s->inner, &s->snippet, &err) < 0)
+		finish(s, NULL, &err);
+	else
+		s->begun = true;
+	aj_arena_free(&s->arena);
+}
+
+static void on_opened(struct aj_session *inner, void *arg, const struct aj_error *err)
+{
+	agentjail_session *s = arg;
+	(void)inner;
+	s->opened = true;
+	if (err)
+		s->open_error = *err;
+	if (s->asked)
+		begin(s);
+}
+
+static void on_output(struct aj_session *inner, void *arg, int number, const char *data, size_t bytes)
+{
+	agentjail_session *s = arg;
+	(void)inner;
+	if (!s->output)
+		return;
+	s->handle->telling = true;
+	s->output(s->output_arg, number, data, bytes);
+	s->handle->telling = false;
+}
+
+static void on_answered(struct aj_session *inner, void *arg, const json_t *result)
+{
+	(void)inner;
+	finish(arg, json_incref((json_t *)result), NULL);
+}
+
+static void on_ended(struct aj_session *inner, void *arg, const char *why)
+{
+	agentjail_session *s = arg;
+	(void)inner;
+	s->ended = true;
+	strncpy(s->why, why, sizeof s->why - 1);
+}
+
+static const struct aj_session_events events = {
+	.opened = on_opened, .output = on_output, .call = aj_lib_tools_on_call, .answered = on_answered, .ended = on_ended
+};
+
+agentjail_session *aj_lib_session_open(agentjail *h, const char *workspace, struct aj_error *err)
+{
+	struct aj_place place = { .tenant = h->tenant, .workspace = workspace ? workspace : h->workspace };
+	agentjail_session *s = calloc(1, sizeof *s);
+	if (!s)
+		abort();
+	s->handle = h;
+	s->calls_end = &s->calls;
+	aj_lib_tools_copy(&s->tools, &h->tools);
+	if (!(s->inner = aj_session_open(h->house, &place, &events, s, err)) || aj_lib_tools_declare(&s->tools, s->inner, err) < 0) {
+		if (s->inner)
+			aj_session_close(s->inner);
+		aj_lib_tools_free(&s->tools);
+		free(s);
+		return NULL;
+	}
+	s->next = h->sessions;
+	h->sessions = s;
+	return s;
+}
+
+void aj_lib_session_free(agentjail_session *s)
+{
+	agentjail_session **at = &s->handle->sessions;
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	aj_lib_tools_free(&s->tools);
+	aj_arena_free(&s->arena);
+	json_decref(s->result);
+	free(s);
+}
+
+/* The jail ends here and now; what still waits for its answers, below us, finds out when it is there again. */
+static void end(agentjail_session *s)
+{
+	struct aj_error err = { 0 };
+	aj_session_close(s->inner);
+	s->inner = NULL;
+	aj_fail(&err, AJ_EXIT_USAGE, "session", 0, "it was closed while the snippet ran");
+	if (s->asked)
+		finish(s, NULL, &err);
+	s->ended = true;
+	aj_lib_calls_drop(s);
+}
+
+void agentjail_session_close(agentjail_session *s)
+{
+	struct aj_error err = { 0 };
+	if (!s || aj_lib_enter(s->handle, &err) < 0 || !s->inner)
+		return;
+	end(s);
+	if (!s->entered)
+		aj_lib_session_free(s);
+}
+
+agentjail_session *agentjail_session_open(agentjail *h, const struct agentjail_session_options *options, struct agentjail_error *ret_err)
+{
+	struct agentjail_session_options o = { 0 };
+	struct aj_error err = { 0 };
+	agentjail_session *s = NULL;
+	if (aj_lib_enter(h, &err) < 0 || (options && aj_lib_take(&o, sizeof o, options, "agentjail_session_options", &err) < 0) ||
+	    !(s = aj_lib_session_open(h, o.workspace, &err))) {
+		aj_lib_refuse(&err, ret_err);
+		return NULL;
+	}
+	h->entered++;
+	while (!o.no_wait && !s->opened && aj_lib_turn(h, INT64_MAX, &err) == 0)
+		;
+	h->entered--;
+	if (!err.exit_code)
+		err = s->open_error;
+	if (!err.exit_code && s->ended)
+		aj_fail(&err, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
+	if (!err.exit_code)
+		return s;
+	agentjail_session_close(s);
+	aj_lib_refuse(&err, ret_err);
+	return NULL;
+}
+
+/* Python source is UTF-8 without NUL bytes, and so is the JSON that carries it. */
+static int check_text(const char *what, const char *text, size_t bytes, struct aj_error *err)
+{
+	size_t good = text ? aj_utf8_valid_prefix(text, bytes) : 0;
+	const char *nul = text ? memchr(text, '\0', bytes) : NULL;
+	if (nul && (size_t)(nul - text) < good)
+		good = (size_t)(nul - text);
+	if (!text || good == bytes)
+		return 0;
+	return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "%s is not UTF-8 text: byte 0x%02x at offset %zu", what,
+	               (unsigned char)text[good], good);
+}
+
+static const char *copy(agentjail_session *s, const char *text)
+{
+	return text ? aj_strdup(&s->arena, text) : NULL;
+}
+
+/* Any snippet, or none (`code` NULL): then only its variables are set. */
+static int start(agentjail_session *s, const struct agentjail_snippet *theirs, bool code, struct aj_error *err)
+{
+	struct agentjail_snippet t;
+	if (aj_lib_enter(s->handle, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
+		return -1;
+	if (!s->inner)
+		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, "it was closed");
+	if (s->asked)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
+	if (s->result || s->error.exit_code)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the last run's result was not taken yet");
+	if (code && !t.code)
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "no code is given");
+	size_t bytes = !t.code ? 0 : t.code_bytes ? t.code_bytes : strlen(t.code);
+	if (check_text("the code", t.code, bytes, err) < 0 || check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
+	    check_text("the file name", t.filename, t.filename ? strlen(t.filename) : 0, err) < 0)
+		return -1;
+	s->snippet = (struct aj_snippet){ .id = copy(s, t.id),
+		                          .code = code ? aj_strndup(&s->arena, t.code, bytes) : NULL,
+		                          .code_bytes = bytes,
+		                          .filename = copy(s, t.filename),
+		                          .inputs_json = copy(s, t.variables),
+		                          .timeout_ms = t.timeout_ms };
+	s->output = t.output;
+	s->output_arg = t.output_arg;
+	s->asked = true;
+	__atomic_store_n(&s->interrupt, 0, __ATOMIC_SEQ_CST);
+	if (s->opened)
+		begin(s);
+	if (s->asked || !s->error.exit_code)
+		return 0;
+	*err = s->error; /* nothing was begun */
+	s->error = (struct aj_error){ 0 };
+	return -1;
+}
+
+static json_t *take(agentjail_session *s, struct aj_error *err)
+{
+	json_t *result = s->result;
+	if (!result && !s->error.exit_code)
+		aj_fail(err, AJ_EXIT_USAGE, "busy", 0, s->asked ? "the snippet is still running" : "nothing was run");
+	else if (!result)
+		*err = s->error;
+	s->result = NULL;
+	s->error = (struct aj_error){ 0 };
+	return result;
+}
+
+/* Also when a tool has closed the session meanwhile; it is not freed. */
+static json_t *run(agentjail_session *s, const struct agentjail_snippet *snippet, bool code, struct aj_error *err)
+{
+	if (start(s, snippet, code, err) < 0)
+		return NULL;
+	s->entered++;
+	s->handle->entered++;
+	while (s->asked && aj_lib_turn(s->handle, INT64_MAX, err) == 0)
+		;
+	s->handle->entered--;
+	s->entered--;
+	return err->exit_code ? NULL : take(s, err);
+}
+
+static void free_closed(agentjail_session *s)
+{
+	if (!s->inner && !s->entered)
+		aj_lib_session_free(s);
+}
+
+agentjail_result *agentjail_session_run(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	json_t *result = run(s, snippet, true, &err);
+	free_closed(s);
+	if (!result)
+		aj_lib_refuse(&err, ret_err);
+	return result ? aj_lib_result(result) : NULL;
+}
+
+agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	agentjail_session *s = aj_lib_enter(h, &err) < 0 ? NULL : aj_lib_session_open(h, NULL, &err);
+	json_t *result = s ? run(s, snippet, true, &err) : NULL;
+	if (s)
+		agentjail_session_close(s);
+	if (!result) {
+		aj_lib_refuse(&err, ret_err);
+		return NULL;
+	}
+	json_object_del(result, "session");
+	return aj_lib_result(result);
+}
+
+int agentjail_session_set(agentjail_session *s, const char *variables, struct agentjail_error *ret_err)
+{
+	struct agentjail_snippet snippet = { .size = sizeof snippet, .variables = variables };
+	struct aj_error err = { 0 };
+	json_t *result = run(s, &snippet, false, &err);
+	free_closed(s);
+	const char *status = json_string_value(json_object_get(result, "status"));
+	if (result && (!status || strcmp(status, "ok") != 0)) {
+		const json_t *error = json_object_get(result, "error");
+		const char *message = json_string_value(json_object_get(error, "message"));
+		const char *reason = json_string_value(json_object_get(result, "reason"));
+		aj_fail(&err, AJ_EXIT_ERROR, "variables", 0, "%s", message ? message : reason ? reason : "they were not set");
+	}
+	json_decref(result);
+	return err.exit_code ? aj_lib_refuse(&err, ret_err) : 0;
+}
+
+int agentjail_session_start(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	return start(s, snippet, true, &err) < 0 ? aj_lib_refuse(&err, ret_err) : 0;
+}
+
+int agentjail_session_busy(const agentjail_session *s)
+{
+	return s->asked;
+}
+
+agentjail_result *agentjail_session_take(agentjail_session *s, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	json_t *result = aj_lib_enter(s->handle, &err) < 0 ? NULL : take(s, &err);
+	if (!result)
+		aj_lib_refuse(&err, ret_err);
+	return result ? aj_lib_result(result) : NULL;
+}
+
+int agentjail_session_alive(const agentjail_session *s)
+{
+	return s->inner && !s->ended && !s->open_error.exit_code;
+}
+
+void agentjail_interrupt(agentjail_session *s)
+{
+	static const uint64_t one = 1;
+	int saved = errno;
+	__atomic_store_n(&s->interrupt, 1, __ATOMIC_SEQ_CST);
+	if (write(s->handle->wake_fd, &one, sizeof one) < 0)
+		errno = saved; /* full: then somebody else's byte wakes it */
+	errno = saved;
+}
+
+void aj_lib_session_interrupted(agentjail_session *s)
+{
+	struct aj_error err = { 0 };
+	if (s->begun && s->inner) {
+		aj_session_interrupt(s->inner);
+	} else if (s->asked) {
+		aj_fail(&err, AJ_EXIT_SIGNAL + 2, "interrupt", 0, "the snippet was taken back before it had begun");
+		finish(s, NULL, &err);
+		aj_arena_free(&s->arena);
+	}
+}

@@ -1,0 +1,235 @@
+/* The caller's tools: declared to sessions, and run when their loop has had its turn.
+ * It checks no arguments and no values: the house did, or does. A tool is never run from inside the loop. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/inner.h"
+#include "tools/tools.h"
+
+static void release(struct aj_lib_tool *tool)
+{
+	if (--tool->references)
+		return;
+	json_decref(tool->declaration);
+	free(tool);
+}
+
+static const char *name_of(const struct aj_lib_tool *tool)
+{
+	return json_string_value(json_object_get(tool->declaration, "name"));
+}
+
+static struct aj_lib_tool *find(const struct aj_lib_tools *tools, const char *name)
+{
+	for (size_t i = 0; i < tools->count; i++)
+		if (strcmp(name_of(tools->items[i]), name) == 0)
+			return tools->items[i];
+	return NULL;
+}
+
+/* Takes the reference; one of the same name goes. */
+static void put(struct aj_lib_tools *tools, struct aj_lib_tool *tool)
+{
+	for (size_t i = 0; i < tools->count; i++)
+		if (strcmp(name_of(tools->items[i]), name_of(tool)) == 0) {
+			release(tools->items[i]);
+			tools->items[i] = tool;
+			return;
+		}
+	tools->items = realloc(tools->items, (tools->count + 1) * sizeof *tools->items);
+	if (!tools->items)
+		abort();
+	tools->items[tools->count++] = tool;
+}
+
+void aj_lib_tools_copy(struct aj_lib_tools *to, const struct aj_lib_tools *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		from->items[i]->references++;
+		put(to, from->items[i]);
+	}
+}
+
+void aj_lib_tools_free(struct aj_lib_tools *tools)
+{
+	for (size_t i = 0; i < tools->count; i++)
+		release(tools->items[i]);
+	free(tools->items);
+	*tools = (struct aj_lib_tools){ 0 };
+}
+
+int aj_lib_tools_declare(const struct aj_lib_tools *tools, struct aj_session *inner, struct aj_error *err)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < tools->count; i++)
+		json_array_append(list, tools->items[i]->declaration);
+	int r = tools->count ? aj_session_tools(inner, list, err) : 0;
+	json_decref(list);
+	return r;
+}
+
+static int add_schema(json_t *declaration, const char *tool, const char *key, const char *text, struct aj_error *err)
+{
+	json_error_t why;
+	json_t *schema = text ? json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why) : NULL;
+	if (text && !schema)
+		return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "`%s` of the tool `%s` is not JSON: %s (line %d, column %d)", key,
+		               tool, why.text, why.line, why.column);
+	if (schema)
+		json_object_set_new(declaration, key, schema);
+	return 0;
+}
+
+/* NULL with err. What its words mean, and whether they may, is aj_tools_declare()'s business. */
+static struct aj_lib_tool *take(const struct agentjail_tool *theirs, struct aj_error *err)
+{
+	struct agentjail_tool t;
+	if (aj_lib_take(&t, sizeof t, theirs, "agentjail_tool", err) < 0)
+		return NULL;
+	if (!t.name || !t.call) {
+		aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "a tool needs a name and a function");
+		return NULL;
+	}
+	json_t *d = json_pack("{s:s, s:s, s:b}", "name", t.name, "description", t.description ? t.description : "", "async", t.is_async);
+	if (!d) {
+		aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "the tool's name or description is not UTF-8");
+		return NULL;
+	}
+	if (t.timeout_ms)
+		json_object_set_new(d, "timeout_ms", json_integer((json_int_t)t.timeout_ms));
+	if (t.result_bytes)
+		json_object_set_new(d, "result_bytes", json_integer((json_int_t)t.result_bytes));
+	static const char none[] = "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}";
+	struct aj_lib_tool *tool = calloc(1, sizeof *tool);
+	if (!tool)
+		abort();
+	*tool = (struct aj_lib_tool){ .references = 1, .declaration = d, .call = t.call, .arg = t.arg };
+	if (add_schema(d, t.name, "parameters", t.parameters ? t.parameters : none, err) < 0 ||
+	    add_schema(d, t.name, "returns", t.returns, err) < 0) {
+		release(tool);
+		return NULL;
+	}
+	return tool;
+}
+
+/* All or nothing: the set as it would be is tried first, so that a bad one is told of here and not at some session's start. */
+static int add(struct aj_lib_tools *tools, struct aj_session *inner, const struct agentjail_tool *theirs, struct aj_error *err)
+{
+	struct aj_tools trial = { 0 };
+	struct aj_lib_tool *tool = take(theirs, err);
+	if (!tool)
+		return -1;
+	json_t *list = json_array(), *one = json_pack("[O]", tool->declaration);
+	for (size_t i = 0; i < tools->count; i++)
+		json_array_append(list, tools->items[i]->declaration);
+	int r = aj_tools_declare(&trial, list, err);
+	if (r == 0)
+		r = aj_tools_declare(&trial, one, err);
+	if (r == 0 && inner)
+		r = aj_session_tools(inner, one, err);
+	aj_tools_free(&trial);
+	json_decref(list);
+	json_decref(one);
+	if (r == 0) {
+		put(tools, tool);
+		return 0;
+	}
+	struct aj_error named = { 0 };
+	aj_fail(&named, err->exit_code, err->step, err->errnum, "`%s`: %s", name_of(tool), err->cause);
+	aj_advise(&named, "%s", err->fix);
+	*err = named;
+	release(tool);
+	return -1;
+}
+
+int agentjail_add_tool(agentjail *h, const struct agentjail_tool *tool, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	if (aj_lib_enter(h, &err) < 0 || add(&h->tools, NULL, tool, &err) < 0)
+		return aj_lib_refuse(&err, ret_err);
+	return 0;
+}
+
+int agentjail_session_add_tool(agentjail_session *s, const struct agentjail_tool *tool, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	if (aj_lib_enter(s->handle, &err) < 0 || add(&s->tools, s->inner, tool, &err) < 0)
+		return aj_lib_refuse(&err, ret_err);
+	return 0;
+}
+
+static void free_call(struct aj_lib_call *call)
+{
+	release(call->tool);
+	json_decref(call->args);
+	free(call);
+}
+
+void aj_lib_calls_drop(agentjail_session *s)
+{
+	for (struct aj_lib_call *call; (call = s->calls);) {
+		s->calls = call->next;
+		free_call(call);
+	}
+	s->calls_end = &s->calls;
+}
+
+void aj_lib_tools_on_call(struct aj_session *inner, void *arg, uint64_t number, const char *name, const json_t *args)
+{
+	agentjail_session *s = arg;
+	struct aj_lib_tool *tool = find(&s->tools, name);
+	struct aj_lib_call *call = calloc(1, sizeof *call);
+	(void)inner;
+	if (!call || !tool) /* what the house knows of tools it knows from this set */
+		abort();
+	tool->references++;
+	*call = (struct aj_lib_call){ .number = number, .tool = tool, .args = json_incref((json_t *)args) };
+	*s->calls_end = call;
+	s->calls_end = &call->next;
+}
+
+/* Nobody may wait for it any more, and that is no error of anybody's. */
+static void answer(agentjail_session *s, const struct aj_lib_call *call, const char *text, const char *error)
+{
+	struct aj_error err = { 0 };
+	json_error_t why;
+	json_t *value = text ? json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why) : json_null();
+	if (error && !text)
+		aj_session_tool_error(s->inner, call->number, "ToolFailure", error, &err);
+	else if (!value)
+		aj_session_tool_error(s->inner, call->number, "ResultError", "what the tool returned is not JSON", &err);
+	else if (aj_session_tool_value(s->inner, call->number, value, &err) < 0)
+		aj_session_tool_error(s->inner, call->number, "ResultError", err.cause, &(struct aj_error){ 0 });
+	json_decref(value);
+}
+
+bool aj_lib_tools_run(agentjail *h)
+{
+	agentjail_session *s = h->sessions;
+	while (s && !s->calls)
+		s = s->next;
+	if (!s)
+		return false;
+	struct aj_lib_call *call = s->calls;
+	s->calls = call->next;
+	if (!s->calls)
+		s->calls_end = &s->calls;
+	char *args = json_dumps(call->args, JSON_COMPACT), *error = NULL;
+	if (!args)
+		abort();
+	/* It may close this session: what is left of it then waits for us. */
+	s->entered++;
+	h->entered++;
+	char *value = call->tool->call(call->tool->arg, args, &error);
+	h->entered--;
+	s->entered--;
+	if (s->inner)
+		answer(s, call, value, error);
+	else if (!s->entered)
+		aj_lib_session_free(s);
+	free(args);
+	free(value);
+	free(error);
+	free_call(call);
+	return true;
+}

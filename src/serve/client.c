@@ -1,0 +1,263 @@
+/* One connection: its bytes in and out, and its end.
+ * It knows nothing of what requests mean; who does not read is not waited for, and whoever is ended is ended from the loop. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "serve/state.h"
+
+/* With more than this unread no further request is read; who reads nothing at all for so long is dropped. */
+enum { PAUSE_BYTES = 1 << 20, STALL_US = 30 * 1000000 };
+
+#ifndef AJ_VERSION
+#define AJ_VERSION "0.1.0"
+#endif
+
+static void on_doom(struct aj_timer *timer)
+{
+	aj_client_free(timer->arg);
+}
+
+void aj_client_doom(struct aj_client *c, const char *why)
+{
+	if (c->doomed)
+		return;
+	if (why) {
+		aj_server_log(c->server, "a client was dropped: %s", why);
+		c->server->metrics.counters[AJ_COUNT_CLIENTS_DROPPED]++;
+	}
+	c->doomed = true;
+	aj_loop_unwatch(c->server->loop, &c->io);
+	aj_loop_unset(c->server->loop, &c->stall);
+	aj_loop_set(c->server->loop, &c->doom, aj_now_us());
+}
+
+static void on_stall(struct aj_timer *timer)
+{
+	aj_client_doom(timer->arg, "it read nothing for 30 s");
+}
+
+/* What it is waited for, after something was sent or read. */
+static void watch(struct aj_client *c)
+{
+	size_t left = aj_out_left(&c->out);
+	if (c->doomed)
+		return;
+	if (c->closing && !left) {
+		aj_client_doom(c, NULL);
+		return;
+	}
+	uint32_t events = (left > PAUSE_BYTES || c->closing ? 0 : EPOLLIN) | (left ? EPOLLOUT : 0);
+	if (aj_loop_watch(c->server->loop, &c->io, c->fd, events) < 0)
+		aj_client_doom(c, "it cannot be waited for");
+	else if (!left)
+		aj_loop_unset(c->server->loop, &c->stall);
+}
+
+/* After progress the clock begins anew. */
+static void send_more(struct aj_client *c)
+{
+	size_t before = aj_out_left(&c->out);
+	if (!before)
+		return;
+	if (aj_out_send(&c->out, c->fd) < 0) {
+		aj_client_doom(c, NULL);
+		return;
+	}
+	size_t left = aj_out_left(&c->out);
+	if (left && (left < before || !c->stall.place))
+		aj_loop_set(c->server->loop, &c->stall, aj_now_us() + STALL_US);
+	watch(c);
+}
+
+bool aj_client_begin(struct aj_client *c, const json_t *id)
+{
+	if (c->doomed)
+		return false;
+	if (aj_out_left(&c->out) > c->server->config->unread_bytes) {
+		aj_client_doom(c, "too much waits to be read by it");
+		return false;
+	}
+	aj_out_begin(&c->out);
+	if (id) {
+		aj_out_text(&c->out, "{\"id\":");
+		aj_out_json(&c->out, id);
+	}
+	return true;
+}
+
+void aj_client_end(struct aj_client *c)
+{
+	bool idle = aj_out_left(&c->out) == c->out.bytes - c->out.begun;
+	aj_out_end(&c->out);
+	/* With a backlog the loop says when there is room again. */
+	if (idle)
+		send_more(c);
+	else
+		watch(c);
+}
+
+void aj_client_error(struct aj_client *c, const json_t *id, const struct aj_fault *fault)
+{
+	c->server->metrics.errors[fault->code]++;
+	if (!aj_client_begin(c, id))
+		return;
+	if (!id)
+		aj_out_text(&c->out, "{\"id\":null");
+	aj_out_text(&c->out, ",\"error\":{\"code\":\"");
+	aj_out_text(&c->out, aj_fault_name(fault->code));
+	aj_out_text(&c->out, "\",\"message\":");
+	aj_out_string(&c->out, fault->message, strlen(fault->message));
+	aj_out_text(&c->out, ",\"fix\":");
+	aj_out_string(&c->out, fault->fix, strlen(fault->fix));
+	if (fault->retry_ms) {
+		aj_out_text(&c->out, ",\"retry_ms\":");
+		aj_out_number(&c->out, fault->retry_ms);
+	}
+	aj_out_text(&c->out, "}}");
+	aj_client_end(c);
+}
+
+static void refuse_frame(struct aj_client *c)
+{
+	struct aj_fault fault;
+	aj_fault(&fault, AJ_CODE_TOO_LARGE, "a frame announces %zu bytes; from 1 to %zu are taken", c->in.want, c->in.cap_bytes);
+	c->closing = true;
+	aj_client_error(c, NULL, &fault);
+	watch(c);
+}
+
+static void on_input(struct aj_client *c)
+{
+	char *input = c->server->input;
+	ssize_t n = recv(c->fd, input, AJ_READ_BYTES, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		aj_client_doom(c, NULL);
+		return;
+	}
+	for (size_t at = 0; at < (size_t)n && !c->doomed && !c->closing;) {
+		const char *body;
+		size_t bytes;
+		long used = aj_in_feed(&c->in, input + at, (size_t)n - at, &body, &bytes);
+		if (used < 0) {
+			refuse_frame(c);
+			return;
+		}
+		at += (size_t)used;
+		if (body) {
+			aj_work_request(c, body, bytes);
+			aj_in_next(&c->in);
+		}
+	}
+}
+
+static void on_io(struct aj_io *io, uint32_t events)
+{
+	struct aj_client *c = io->arg;
+	if (events & EPOLLOUT)
+		send_more(c);
+	/* Who has gone reads no answer; what it still sent is not begun. */
+	if (!c->doomed && (events & (EPOLLHUP | EPOLLERR)))
+		aj_client_doom(c, NULL);
+	if (!c->doomed && (events & EPOLLIN))
+		on_input(c);
+}
+
+static void hello(struct aj_client *c)
+{
+	const struct aj_server *s = c->server;
+	if (!aj_client_begin(c, NULL))
+		return;
+	aj_out_text(&c->out, "{\"hello\":{\"protocol\":");
+	aj_out_number(&c->out, AJ_PROTOCOL);
+	aj_out_text(&c->out, ",\"version\":\"" AJ_VERSION "\",\"policies\":[");
+	for (size_t i = 0; i < aj_house_policies(s->house); i++) {
+		const char *name = aj_house_policy_name(s->house, i);
+		aj_out_text(&c->out, i ? "," : "");
+		aj_out_string(&c->out, name, strlen(name));
+	}
+	aj_out_text(&c->out, "],\"limits\":{\"request_bytes\":");
+	aj_out_number(&c->out, s->config->request_bytes);
+	aj_out_text(&c->out, ",\"unread_bytes\":");
+	aj_out_number(&c->out, s->config->unread_bytes);
+	aj_out_text(&c->out, ",\"sessions\":");
+	aj_out_number(&c->out, s->config->sessions_max);
+	aj_out_text(&c->out, "}}}");
+	aj_client_end(c);
+}
+
+/* NULL, or why it is not served. */
+static const char *unwelcome(const struct aj_server *s, int fd, struct aj_fault *fault)
+{
+	uid_t uid;
+	pid_t pid;
+	bool known = aj_listen_peer(fd, &uid, &pid) == 0;
+	if (!known || (uid != geteuid() && uid != 0)) {
+		aj_fault(fault, AJ_CODE_DENIED, "this service is user %d's, and serves him and root only", (int)geteuid());
+		aj_server_log(s, "user %d (process %d) was denied", known ? (int)uid : -1, known ? (int)pid : -1);
+		return "denied";
+	}
+	if (s->client_count > s->config->clients_max) {
+		aj_fault(fault, AJ_CODE_BUSY, "%lu clients are connected, and no more may be", (unsigned long)s->config->clients_max);
+		fault->retry_ms = aj_seat_retry_ms(s);
+		return "busy";
+	}
+	return NULL;
+}
+
+void aj_client_start(struct aj_server *s, int fd)
+{
+	struct aj_fault fault;
+	struct aj_client *c = calloc(1, sizeof *c);
+	if (!c)
+		abort();
+	*c = (struct aj_client){ .server = s,
+		                 .fd = fd,
+		                 .io = { .fn = on_io, .arg = c, .fd = -1 },
+		                 .doom = { .fn = on_doom, .arg = c },
+		                 .stall = { .fn = on_stall, .arg = c },
+		                 .in.cap_bytes = s->config->request_bytes,
+		                 .next = s->clients,
+		                 .at = &s->clients };
+	c->waiting_end = &c->waiting;
+	if (c->next)
+		c->next->at = &c->next;
+	s->clients = c;
+	s->client_count++;
+	const char *why = unwelcome(s, fd, &fault);
+	if (why) {
+		c->closing = true;
+		s->metrics.counters[AJ_COUNT_CLIENTS_DENIED] += fault.code == AJ_CODE_DENIED;
+		aj_client_error(c, NULL, &fault);
+	} else {
+		s->metrics.counters[AJ_COUNT_CLIENTS_ACCEPTED]++;
+		hello(c);
+	}
+	watch(c);
+}
+
+void aj_client_free(struct aj_client *c)
+{
+	struct aj_server *s = c->server;
+	c->doomed = true;
+	aj_loop_unwatch(s->loop, &c->io);
+	aj_loop_unset(s->loop, &c->stall);
+	aj_loop_unset(s->loop, &c->doom);
+	aj_work_abandon(c);
+	aj_close(&c->fd);
+	aj_in_next(&c->in);
+	aj_out_free(&c->out);
+	*c->at = c->next;
+	if (c->next)
+		c->next->at = c->at;
+	s->client_count--;
+	free(c);
+	aj_seats_fill(s);
+}

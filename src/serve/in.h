@@ -1,0 +1,17 @@
+/* Frames that arrive from a client: 4 bytes of length, big endian, then the body. */
+#pragma once
+#include <stddef.h>
+
+/* Zeroed, with a cap, is ready. */
+struct aj_in {
+	size_t cap_bytes; /* of a body */
+	unsigned char head[4];
+	size_t head_bytes;
+	char *body; /* owned: of a frame that did not arrive in one piece */
+	size_t have, want, room;
+};
+
+/* Take from `data`. The number of bytes used, or -1: an empty frame, or one beyond the cap. When *ret_body is set it holds a frame,
+ * in `data` or in `in`; call aj_in_next() before feeding more. */
+long aj_in_feed(struct aj_in *in, const char *data, size_t bytes, const char **ret_body, size_t *ret_bytes);
+void aj_in_next(struct aj_in *in);

@@ -1,0 +1,69 @@
+/* What the service counts, and how it is printed for Prometheus (text format 0.0.4): one table of metrics. */
+#pragma once
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serve/out.h"
+#include "serve/proto.h"
+
+enum {
+	AJ_METRIC_POLICIES = 64, /* with names of their own; the rest is counted as `other` */
+	AJ_METRIC_SYSCALLS = 64, /* likewise */
+	AJ_METRIC_STATUSES = 16,
+	AJ_METRIC_NAME_BYTES = 64,
+};
+
+/* Upper bounds in microseconds; one more bucket, without a bound, is last. */
+extern const int64_t aj_buckets_us[];
+enum { AJ_BUCKETS = 18 };
+
+struct aj_histogram {
+	uint64_t counts[AJ_BUCKETS + 1]; /* not cumulated */
+	uint64_t count, sum_us;
+};
+void aj_histogram_add(struct aj_histogram *histogram, int64_t us);
+
+enum aj_counter {
+	AJ_COUNT_TOOL_CALLS,
+	AJ_COUNT_SESSIONS_OPENED,
+	AJ_COUNT_CLIENTS_ACCEPTED,
+	AJ_COUNT_CLIENTS_DENIED,
+	AJ_COUNT_CLIENTS_DROPPED,
+	AJ_COUNTERS,
+};
+
+/* Of the moment, filled by whoever asks for the text. */
+enum aj_gauge {
+	AJ_GAUGE_JAILS,
+	AJ_GAUGE_PARKED,
+	AJ_GAUGE_STARTING,
+	AJ_GAUGE_ZYGOTES,
+	AJ_GAUGE_ZYGOTE_DEATHS, /* a counter, kept elsewhere */
+	AJ_GAUGE_IN_USE,
+	AJ_GAUGE_SESSIONS,
+	AJ_GAUGE_WAITING,
+	AJ_GAUGE_CLIENTS,
+	AJ_GAUGES,
+};
+
+struct aj_metrics {
+	uint64_t counters[AJ_COUNTERS];
+	uint64_t errors[AJ_CODES];
+	struct {
+		char policy[AJ_METRIC_NAME_BYTES];
+		uint64_t by_status[AJ_METRIC_STATUSES];
+	} runs[AJ_METRIC_POLICIES + 1];
+	struct {
+		char syscall[AJ_METRIC_NAME_BYTES];
+		uint64_t count;
+	} denials[AJ_METRIC_SYSCALLS + 1];
+	struct aj_histogram queue, run;
+};
+
+/* A run is over: its result, as it goes to the client, and how long it took here. */
+void aj_metrics_run(struct aj_metrics *metrics, const char *policy, const json_t *result, int64_t us);
+void aj_metrics_print(const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES], struct aj_out *out);
+
+/* For the documentation: the row at `index`; false behind the last one. */
+bool aj_metric_row(size_t index, const char **ret_name, const char **ret_type, const char **ret_labels, const char **ret_help);

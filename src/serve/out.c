@@ -1,0 +1,182 @@
+/* Composes frames and hands them to the socket, the whole backlog in one call.
+ * It never waits, and copies no result: a value is written as JSON once, to where it is sent from. */
+#include "serve/out.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/text.h"
+
+/* A buffer that once held more than this is given back when it is empty. */
+enum { KEPT_BYTES = 64 << 10 };
+
+static char *reserve(struct aj_out *out, size_t bytes)
+{
+	if (out->room - out->bytes < bytes && out->sent > out->room / 2) {
+		memmove(out->data, out->data + out->sent, out->bytes - out->sent);
+		out->bytes -= out->sent;
+		out->begun -= out->sent;
+		out->sent = 0;
+	}
+	if (out->room - out->bytes < bytes) {
+		size_t room = 2 * out->room > out->bytes + bytes ? 2 * out->room : out->bytes + bytes;
+		out->room = room > 4096 ? room : 4096;
+		out->data = realloc(out->data, out->room);
+		if (!out->data)
+			abort();
+	}
+	return out->data + out->bytes;
+}
+
+void aj_out_add(struct aj_out *out, const char *text, size_t bytes)
+{
+	if (bytes)
+		memcpy(reserve(out, bytes), text, bytes);
+	out->bytes += bytes;
+}
+
+void aj_out_text(struct aj_out *out, const char *text)
+{
+	aj_out_add(out, text, strlen(text));
+}
+
+void aj_out_number(struct aj_out *out, unsigned long long number)
+{
+	char text[24];
+	aj_out_add(out, text, (size_t)snprintf(text, sizeof text, "%llu", number));
+}
+
+void aj_out_begin(struct aj_out *out)
+{
+	reserve(out, AJ_LENGTH_BYTES);
+	out->begun = out->bytes;
+	out->bytes += AJ_LENGTH_BYTES;
+}
+
+void aj_out_end(struct aj_out *out)
+{
+	size_t bytes = out->bytes - out->begun - AJ_LENGTH_BYTES;
+	for (size_t i = 0; i < AJ_LENGTH_BYTES; i++)
+		out->data[out->begun + AJ_LENGTH_BYTES - 1 - i] = (char)(unsigned char)(bytes >> 8 * i);
+}
+
+void aj_out_cancel(struct aj_out *out)
+{
+	out->bytes = out->begun;
+}
+
+/* Of `text`: what needs no escape, and then the escape that is needed. */
+void aj_out_string(struct aj_out *out, const char *text, size_t bytes)
+{
+	size_t plain = 0, i = 0;
+	aj_out_add(out, "\"", 1);
+	while (i < bytes) {
+		unsigned char c = (unsigned char)text[i];
+		if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+			i++;
+			continue;
+		}
+		size_t n = c < 0x80 ? 0 : aj_utf8_first(text + i, bytes - i);
+		if (n) {
+			i += n;
+			continue;
+		}
+		char escape[8] = "\\ufffd";
+		if (c < 0x80)
+			snprintf(escape, sizeof escape, c == '\n' ? "\\n" : c < 0x20 ? "\\u%04x" : "\\%c", c);
+		aj_out_add(out, text + plain, i - plain);
+		aj_out_text(out, escape);
+		plain = ++i;
+	}
+	aj_out_add(out, text + plain, bytes - plain);
+	aj_out_add(out, "\"", 1);
+}
+
+static int add_dumped(const char *text, size_t bytes, void *out)
+{
+	aj_out_add(out, text, bytes);
+	return 0;
+}
+
+void aj_out_json(struct aj_out *out, const json_t *value)
+{
+	size_t before = out->bytes;
+	if (json_dump_callback(value, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY) == 0)
+		return;
+	out->bytes = before;
+	aj_out_text(out, "null");
+}
+
+size_t aj_out_left(const struct aj_out *out)
+{
+	return out->bytes - out->sent;
+}
+
+int aj_out_send(struct aj_out *out, int fd)
+{
+	while (out->sent < out->bytes) {
+		ssize_t n = send(fd, out->data + out->sent, out->bytes - out->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		out->sent += (size_t)n;
+	}
+	if (out->room > KEPT_BYTES)
+		aj_out_free(out);
+	out->sent = out->bytes = 0;
+	return 0;
+}
+
+void aj_out_free(struct aj_out *out)
+{
+	free(out->data);
+	*out = (struct aj_out){ 0 };
+}
+
+/* Bytes at the end that begin a character and do not end it. */
+static size_t unfinished(const char *text, size_t bytes)
+{
+	for (size_t n = 1; n <= 3 && n <= bytes; n++) {
+		const char *at = text + bytes - n;
+		unsigned char c = (unsigned char)*at;
+		if ((c & 0xc0) == 0x80)
+			continue;
+		if (c < 0xc2 || c > 0xf4 || aj_utf8_first(at, n))
+			return 0;
+		/* With the best end that it could get, is it one? */
+		for (unsigned char fill = 0x80; fill < 0xc0; fill += 0x10) {
+			char whole[4] = { (char)fill, (char)fill, (char)fill, (char)fill };
+			memcpy(whole, at, n);
+			if (aj_utf8_first(whole, sizeof whole) > n)
+				return n;
+		}
+		return 0;
+	}
+	return 0;
+}
+
+bool aj_piece_string(struct aj_piece *piece, struct aj_out *out, const char *text, size_t bytes)
+{
+	size_t keep;
+	char *joined = NULL;
+	if (piece->held_bytes) {
+		joined = malloc(piece->held_bytes + bytes);
+		if (!joined)
+			abort();
+		memcpy(joined, piece->held, piece->held_bytes);
+		memcpy(joined + piece->held_bytes, text, bytes);
+		bytes += piece->held_bytes;
+		text = joined;
+	}
+	keep = unfinished(text, bytes);
+	memcpy(piece->held, text + bytes - keep, keep);
+	piece->held_bytes = keep;
+	if (bytes > keep)
+		aj_out_string(out, text, bytes - keep);
+	free(joined);
+	return bytes > keep;
+}

@@ -1,0 +1,38 @@
+/* What is to be sent to a client: frames of JSON, composed where they are sent from. */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { AJ_LENGTH_BYTES = 4 };
+
+struct aj_out {
+	char *data; /* malloced */
+	size_t bytes, sent, room;
+	size_t begun; /* where the frame that is being composed begins */
+};
+
+/* A frame is begun, gets its text, and is ended or taken back. Aborts when out of memory. */
+void aj_out_begin(struct aj_out *out);
+void aj_out_end(struct aj_out *out);
+void aj_out_cancel(struct aj_out *out);
+void aj_out_add(struct aj_out *out, const char *text, size_t bytes);
+void aj_out_text(struct aj_out *out, const char *text);
+void aj_out_number(struct aj_out *out, unsigned long long number);
+/* As a JSON string; what is not UTF-8 becomes U+FFFD, byte by byte. */
+void aj_out_string(struct aj_out *out, const char *text, size_t bytes);
+void aj_out_json(struct aj_out *out, const json_t *value);
+
+size_t aj_out_left(const struct aj_out *out);
+/* Send what the socket takes. -1 with errno when it takes nothing ever again. */
+int aj_out_send(struct aj_out *out, int fd);
+void aj_out_free(struct aj_out *out);
+
+/* Output arrives in pieces that may end within a character. */
+struct aj_piece {
+	char held[4];
+	size_t held_bytes;
+};
+/* How much of `text`, which follows what is held, can be shown now: all but the beginning of a character at its end, which is
+ * held from then on. Writes the JSON string of it; false: there is nothing to show yet, and nothing was written. */
+bool aj_piece_string(struct aj_piece *piece, struct aj_out *out, const char *text, size_t bytes);

@@ -1,0 +1,299 @@
+/* Reads requests by the tables: what a client wrote becomes an operation with members of the right types, or an error that names
+ * what is wrong. It does nothing that is asked, and takes no member that it does not know. */
+#include "serve/proto.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
+
+enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR };
+
+static const char *const kind_types[] = {
+	[NAME] = "string",          [TEXT] = "string",   [PATH] = "string, an absolute path",
+	[ID] = "string or integer", [COUNT] = "integer", [SWITCH] = "boolean",
+	[OBJECT] = "object",        [ARRAY] = "array",   [ANY] = "any",
+	[ERROR] = "object",
+};
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	enum kind kind;
+	int64_t max; /* bytes of a string, or the largest number */
+	const char *help;
+} members[AJ_MEMBERS] = {
+	[AJ_M_OP] = { "op", NAME, 32, "the operation" },
+	[AJ_M_ID] = { "id", ID, AJ_ID_BYTES, "your name for this request: a string of 1 to 128 bytes or an integer. What concerns the request bears it; no two that are under way have the same" },
+	[AJ_M_POLICY] = { "policy", NAME, 128, "one of `hello.policies`; without it the first of them" },
+	[AJ_M_TENANT] = { "tenant", NAME, 128, "on whose behalf. Jails of two tenants never come from the same zygote" },
+	[AJ_M_WORKSPACE] = { "workspace", PATH, 4095, "the folder of the host that the jail sees at /workspace, under a policy that has one" },
+	[AJ_M_TOOLS] = { "tools", ARRAY, 0, "declarations of tools, see docs/tools.md" },
+	[AJ_M_SESSION] = { "session", NAME, 64, "a session's name, as the answer to `open` gave it" },
+	[AJ_M_CODE] = { "code", TEXT, INT32_MAX, "the snippet" },
+	[AJ_M_FILENAME] = { "filename", NAME, 255, "the snippet's name in errors; without it `<snippet>`" },
+	[AJ_M_INPUTS] = { "inputs", OBJECT, 0, "variables to set before the snippet runs: name to value. Typed tags become what they stand for" },
+	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for" },
+	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop (`exec`: is ended), from 1; no later than the policy says" },
+	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
+	[AJ_M_RUN_ID] = { "run_id", NAME, 128, "the `id` in the result and in the audit trail; without it one is made" },
+	[AJ_M_REQUEST] = { "request", ID, AJ_ID_BYTES, "the `id` of a request that is under way" },
+	[AJ_M_CALL] = { "call", COUNT, INT64_MAX, "the event's `call`" },
+	[AJ_M_VALUE] = { "value", ANY, 0, "what the tool gave" },
+	[AJ_M_ERROR] = { "error", ERROR, 0, "what the tool raised: `{\"type\": \"ValueError\", \"message\": \"...\"}`" },
+};
+
+#define M(x) (1u << AJ_M_##x)
+#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS))
+#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(FILENAME) | M(RUN_ID))
+
+static const struct {
+	const char *name;
+	uint32_t must, may, one; /* one: exactly one of these */
+	const char *help;
+} ops[AJ_OPS] = {
+	[AJ_OP_EXEC] = { "exec", M(ID) | M(CODE), PLACE | SNIPPET, 0, "run one snippet in a jail of its own. The answer is the result" },
+	[AJ_OP_OPEN] = { "open", M(ID), PLACE, 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
+	[AJ_OP_RUN] = { "run", M(ID) | M(SESSION) | M(CODE), SNIPPET, 0, "run a snippet in a session. The answer is the result" },
+	[AJ_OP_SET] = { "set", M(ID) | M(SESSION) | M(VARIABLES), M(RUN_ID), 0, "set variables in a session. The answer is a result too" },
+	[AJ_OP_TOOLS] = { "tools", M(ID) | M(SESSION) | M(TOOLS), 0, 0, "declare tools for a session, or replace some; its next run knows them. The answer is `{}`" },
+	[AJ_OP_TOOL_RESULT] = { "tool_result", M(REQUEST) | M(CALL), M(ID), M(VALUE) | M(ERROR), "answer the event `tool_call` of `request`. With an `id` the answer is `{}`; without one only an error is answered" },
+	[AJ_OP_INTERRUPT] = { "interrupt", M(ID), 0, M(SESSION) | M(REQUEST), "raise KeyboardInterrupt in what the session, or the request, runs; one that waits for a jail is answered with `interrupted`. The answer is `{}`" },
+	[AJ_OP_CLOSE] = { "close", M(ID), 0, M(SESSION) | M(REQUEST), "end the session, or the `exec` or `open` that is under way, at once. What is under way is answered with `closed`, then this with `{}`" },
+	[AJ_OP_STATS] = { "stats", M(ID), 0, 0, "numbers about the service" },
+	[AJ_OP_PING] = { "ping", M(ID), 0, 0, "nothing. The answer is `{}`" },
+};
+
+static const struct {
+	const char *name, *help;
+} codes[AJ_CODES] = {
+	[AJ_CODE_BAD_REQUEST] = { "bad_request", "not JSON, not an object, or a member that is missing, unknown, given twice, of the wrong type or out of range; nothing was begun" },
+	[AJ_CODE_UNKNOWN_OP] = { "unknown_op", "there is no such operation" },
+	[AJ_CODE_TOO_LARGE] = { "too_large", "a frame longer than `hello.limits.request_bytes`, or an empty one; the connection is closed" },
+	[AJ_CODE_BUSY] = { "busy", "no room: too many clients, sessions or waiting requests, or the session runs something already. `retry_ms` is a guess when to try again" },
+	[AJ_CODE_NO_SUCH_POLICY] = { "no_such_policy", "the service has no policy of that name" },
+	[AJ_CODE_NO_SUCH_SESSION] = { "no_such_session", "this connection has no session of that name, or has it no more" },
+	[AJ_CODE_NO_SUCH_REQUEST] = { "no_such_request", "no request of that `id` is under way on this connection" },
+	[AJ_CODE_NO_SUCH_CALL] = { "no_such_call", "nobody waits for this call's answer, or the value does not fit the tool's `returns`: then the call still waits" },
+	[AJ_CODE_DENIED] = { "denied", "the service serves its own user and root, and nobody else; the connection is closed" },
+	[AJ_CODE_SETUP_ERROR] = { "setup_error", "the jail could not be built, or the policy does not load; nothing ran" },
+	[AJ_CODE_CLOSED] = { "closed", "it was closed, by this connection's own word, or the session's jail ended" },
+	[AJ_CODE_INTERRUPTED] = { "interrupted", "interrupted while it waited for a jail; nothing ran" },
+	[AJ_CODE_SHUTTING_DOWN] = { "shutting_down", "the service stops: it begins nothing new, and ends what takes too long" },
+};
+/* clang-format on */
+
+const char *aj_fault_name(enum aj_fault_code code)
+{
+	return codes[code].name;
+}
+
+const char *aj_fault_help(enum aj_fault_code code)
+{
+	return codes[code].help;
+}
+
+int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, ...)
+{
+	*fault = (struct aj_fault){ .code = code };
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(fault->message, sizeof fault->message, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+/* Names of the set, for an error's advice. */
+static void list(char *out, size_t room, const char *intro, uint32_t set)
+{
+	size_t at = (size_t)snprintf(out, room, "%s", intro);
+	for (int m = 0; m < AJ_MEMBERS; m++)
+		if (set & 1u << m && at < room)
+			at += (size_t)snprintf(out + at, room - at, "%s %s", out[at - 1] == ':' ? "" : ",", members[m].name);
+}
+
+static bool is_id(const json_t *value)
+{
+	return json_is_integer(value) ||
+	       (json_is_string(value) && json_string_length(value) && json_string_length(value) <= AJ_ID_BYTES);
+}
+
+static bool is_error(const json_t *value)
+{
+	return json_is_object(value) && json_object_size(value) == 2 && json_is_string(json_object_get(value, "type")) &&
+	       json_is_string(json_object_get(value, "message"));
+}
+
+static bool has_controls(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return true;
+	return false;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *misfit(enum aj_member m, const json_t *value)
+{
+	switch (members[m].kind) {
+	case NAME:
+	case TEXT:
+	case PATH:
+		if (!json_is_string(value))
+			return "is not a string";
+		if (json_string_length(value) > (size_t)members[m].max)
+			return "is too long";
+		if (members[m].kind == TEXT)
+			return NULL;
+		if (!json_string_length(value) && m != AJ_M_TENANT)
+			return "is empty";
+		if (has_controls(json_string_value(value)))
+			return "holds a control character";
+		return members[m].kind == PATH && json_string_value(value)[0] != '/' ? "is not an absolute path" : NULL;
+	case ID:
+		return is_id(value) ? NULL : "is neither a string of 1 to 128 bytes nor an integer";
+	case COUNT:
+		return !json_is_integer(value)                            ? "is not an integer"
+		     : json_integer_value(value) < (m == AJ_M_TIMEOUT_MS) ? "is too small"
+		     : json_integer_value(value) > members[m].max         ? "is too large"
+		                                                          : NULL;
+	case SWITCH:
+		return json_is_boolean(value) ? NULL : "is not true or false";
+	case OBJECT:
+		return json_is_object(value) ? NULL : "is not an object";
+	case ARRAY:
+		return json_is_array(value) ? NULL : "is not an array";
+	case ERROR:
+		return is_error(value) ? NULL : "is not an object of the strings `type` and `message`";
+	case ANY:
+		break;
+	}
+	return NULL;
+}
+
+static int find_op(struct aj_query *q, struct aj_fault *fault)
+{
+	const json_t *value = json_object_get(q->doc, "op");
+	const char *name = json_string_value(value);
+	if (!name)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, value ? "`op` is not a string" : "there is no `op`");
+	for (int op = 0; op < AJ_OPS; op++)
+		if (strcmp(ops[op].name, name) == 0) {
+			q->op = (enum aj_op)op;
+			return 0;
+		}
+	aj_fault(fault, AJ_CODE_UNKNOWN_OP, "there is no operation `%.60s`", name);
+	size_t at = 0;
+	for (int op = 0; op < AJ_OPS; op++)
+		at += (size_t)snprintf(fault->fix + at, sizeof fault->fix - at, "%s%s", op ? ", " : "one of: ", ops[op].name);
+	return -1;
+}
+
+static int take(struct aj_query *q, const char *key, json_t *value, struct aj_fault *fault)
+{
+	uint32_t known = M(OP) | M(ID) | ops[q->op].must | ops[q->op].may | ops[q->op].one;
+	int m = 0;
+	while (m < AJ_MEMBERS && strcmp(members[m].name, key) != 0)
+		m++;
+	if (m == AJ_MEMBERS || !(known & 1u << m)) {
+		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` takes no `%.60s`", ops[q->op].name, key);
+		list(fault->fix, sizeof fault->fix, "it takes:", known & ~M(OP));
+		return -1;
+	}
+	const char *wrong = misfit((enum aj_member)m, value);
+	if (wrong)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` %s", key, wrong);
+	q->member[m] = value;
+	return 0;
+}
+
+static int complete(const struct aj_query *q, struct aj_fault *fault)
+{
+	uint32_t have = 0;
+	for (int m = 0; m < AJ_MEMBERS; m++)
+		have |= q->member[m] ? 1u << m : 0;
+	uint32_t lacks = ops[q->op].must & ~have, one = ops[q->op].one & have;
+	if (lacks) {
+		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` lacks `%s`", ops[q->op].name, members[__builtin_ctz(lacks)].name);
+		list(fault->fix, sizeof fault->fix, "it must have:", ops[q->op].must);
+		return -1;
+	}
+	if (ops[q->op].one && __builtin_popcount(one) != 1) {
+		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` has %s", ops[q->op].name, one ? "too many of these" : "none of these");
+		list(fault->fix, sizeof fault->fix, "give exactly one of:", ops[q->op].one);
+		return -1;
+	}
+	return 0;
+}
+
+int aj_query_read(const char *text, size_t bytes, struct aj_query *q, struct aj_fault *fault)
+{
+	json_error_t why;
+	*q = (struct aj_query){ 0 };
+	if (aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH) > AJ_REQUEST_TREE_BYTES)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
+		                "the request would take more than %d MiB to hold, or is nested more than %d deep",
+		                AJ_REQUEST_TREE_BYTES >> 20, AJ_REQUEST_DEPTH);
+	q->doc = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+	if (!json_is_object(q->doc))
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s",
+		                q->doc ? "it is of another type" : why.text);
+	json_t *id = json_object_get(q->doc, "id"), *value;
+	q->member[AJ_M_ID] = is_id(id) ? id : NULL;
+	if (find_op(q, fault) < 0)
+		return -1;
+	const char *key;
+	json_object_foreach(q->doc, key, value)
+		if (take(q, key, value, fault) < 0)
+			return -1;
+	return complete(q, fault);
+}
+
+void aj_query_free(struct aj_query *q)
+{
+	json_decref(q->doc);
+	*q = (struct aj_query){ 0 };
+}
+
+const char *aj_query_text(const struct aj_query *q, enum aj_member m)
+{
+	return json_string_value(q->member[m]);
+}
+
+uint64_t aj_query_count(const struct aj_query *q, enum aj_member m)
+{
+	return (uint64_t)json_integer_value(q->member[m]);
+}
+
+const char *aj_op_name(enum aj_op op)
+{
+	return ops[op].name;
+}
+
+const char *aj_op_help(enum aj_op op)
+{
+	return ops[op].help;
+}
+
+const char *aj_op_holds(enum aj_op op, enum aj_member m)
+{
+	return ops[op].must & 1u << m ? "yes" : ops[op].may & 1u << m ? "may" : ops[op].one & 1u << m ? "one" : NULL;
+}
+
+const char *aj_member_name(enum aj_member m)
+{
+	return members[m].name;
+}
+
+const char *aj_member_type(enum aj_member m)
+{
+	return kind_types[members[m].kind];
+}
+
+const char *aj_member_help(enum aj_member m)
+{
+	return members[m].help;
+}

@@ -1,0 +1,102 @@
+/* The requests of the protocol: a table of operations, one of members, one of error codes, and a frame's body read by them.
+ * docs/protocol.md says the same in words; its tables are printed from these. */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	AJ_PROTOCOL = 1, /* the version that hello names */
+	AJ_REQUEST_BYTES = 4 << 20,
+	AJ_REQUEST_DEPTH = 200,
+	AJ_REQUEST_TREE_BYTES = 64 << 20, /* of memory that the parsed request may take */
+	AJ_ID_BYTES = 128,
+};
+
+enum aj_op {
+	AJ_OP_EXEC,
+	AJ_OP_OPEN,
+	AJ_OP_RUN,
+	AJ_OP_SET,
+	AJ_OP_TOOLS,
+	AJ_OP_TOOL_RESULT,
+	AJ_OP_INTERRUPT,
+	AJ_OP_CLOSE,
+	AJ_OP_STATS,
+	AJ_OP_PING,
+	AJ_OPS,
+};
+
+/* What a request may hold. */
+enum aj_member {
+	AJ_M_OP,
+	AJ_M_ID,
+	AJ_M_POLICY,
+	AJ_M_TENANT,
+	AJ_M_WORKSPACE,
+	AJ_M_TOOLS,
+	AJ_M_SESSION,
+	AJ_M_CODE,
+	AJ_M_FILENAME,
+	AJ_M_INPUTS,
+	AJ_M_VARIABLES,
+	AJ_M_TIMEOUT_MS,
+	AJ_M_STREAM,
+	AJ_M_RUN_ID,
+	AJ_M_REQUEST,
+	AJ_M_CALL,
+	AJ_M_VALUE,
+	AJ_M_ERROR,
+	AJ_MEMBERS,
+};
+
+enum aj_fault_code {
+	AJ_CODE_BAD_REQUEST,
+	AJ_CODE_UNKNOWN_OP,
+	AJ_CODE_TOO_LARGE,
+	AJ_CODE_BUSY,
+	AJ_CODE_NO_SUCH_POLICY,
+	AJ_CODE_NO_SUCH_SESSION,
+	AJ_CODE_NO_SUCH_REQUEST,
+	AJ_CODE_NO_SUCH_CALL,
+	AJ_CODE_DENIED,
+	AJ_CODE_SETUP_ERROR,
+	AJ_CODE_CLOSED,
+	AJ_CODE_INTERRUPTED,
+	AJ_CODE_SHUTTING_DOWN,
+	AJ_CODES,
+};
+const char *aj_fault_name(enum aj_fault_code code);
+const char *aj_fault_help(enum aj_fault_code code);
+
+/* An error as it goes to the client. */
+struct aj_fault {
+	enum aj_fault_code code;
+	char message[512], fix[640];
+	uint64_t retry_ms; /* 0: no word of it */
+};
+/* Always returns -1. */
+int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+struct aj_query {
+	json_t *doc; /* owns the rest */
+	enum aj_op op;
+	json_t *member[AJ_MEMBERS]; /* NULL: not there. Of the right type and within its range */
+};
+
+/* Read one frame's body. -1 with `ret_fault`; then ret->member[AJ_M_ID] is there all the same if it could be told, and ret must be
+ * freed too. */
+int aj_query_read(const char *text, size_t bytes, struct aj_query *ret, struct aj_fault *ret_fault);
+void aj_query_free(struct aj_query *query);
+/* NULL when it is not there. */
+const char *aj_query_text(const struct aj_query *query, enum aj_member member);
+uint64_t aj_query_count(const struct aj_query *query, enum aj_member member);
+
+/* For the tables of the documentation: what `op` is for, and how it holds `member` ("yes", "may", "one" of several, or NULL). */
+const char *aj_op_name(enum aj_op op);
+const char *aj_op_help(enum aj_op op);
+const char *aj_op_holds(enum aj_op op, enum aj_member member);
+const char *aj_member_name(enum aj_member member);
+const char *aj_member_type(enum aj_member member);
+const char *aj_member_help(enum aj_member member);

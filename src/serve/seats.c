@@ -1,0 +1,330 @@
+/* Jails that clients have: asked of the house while there is room, told of what happens in them, and given back.
+ * It never has more of them than the service may, and knows of no jail more than the house tells. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "serve/state.h"
+
+static void answer(struct aj_task *t, const json_t *result)
+{
+	struct aj_client *c = t->client;
+	if (!aj_client_begin(c, t->id))
+		return;
+	aj_out_text(&c->out, ",\"result\":");
+	aj_out_json(&c->out, result);
+	aj_out_text(&c->out, "}");
+	aj_client_end(c);
+}
+
+uint64_t aj_seat_retry_ms(const struct aj_server *s)
+{
+	const struct aj_histogram *h = &s->metrics.run;
+	uint64_t mean_ms = h->count ? h->sum_us / h->count / 1000 : 100, room = s->config->jails_max;
+	uint64_t ms = (mean_ms + 1) * (s->waiting + 1) / (room ? room : 1);
+	return ms < 10 ? 10 : ms > 5000 ? 5000 : ms;
+}
+
+int aj_seat_fault(struct aj_server *s, const struct aj_error *err, struct aj_fault *fault)
+{
+	char text[500];
+	enum aj_fault_code code = strcmp(err->step, "busy") == 0    ? AJ_CODE_BUSY
+	                        : strcmp(err->step, "session") == 0 ? AJ_CODE_CLOSED
+	                        : strcmp(err->step, "policy") == 0  ? AJ_CODE_SETUP_ERROR
+	                        : err->exit_code == AJ_EXIT_USAGE   ? AJ_CODE_BAD_REQUEST
+	                                                            : AJ_CODE_SETUP_ERROR;
+	aj_fault(fault, code, "%s", aj_error_text(err, text, sizeof text));
+	snprintf(fault->fix, sizeof fault->fix, "%s", err->fix);
+	if (code == AJ_CODE_BUSY)
+		fault->retry_ms = aj_seat_retry_ms(s);
+	return -1;
+}
+
+void aj_seat_close(struct aj_seat *seat)
+{
+	struct aj_client *c = seat->client;
+	struct aj_server *s = c->server;
+	if (seat->session)
+		aj_session_close(seat->session);
+	if (seat->task)
+		seat->task->seat = NULL;
+	if (seat->open)
+		aj_table_remove(&c->sessions, &seat->named);
+	*seat->at = seat->next;
+	if (seat->next)
+		seat->next->at = seat->at;
+	s->sessions -= seat->lasting;
+	s->in_use--;
+	free(seat);
+}
+
+void aj_seat_tell_ended(struct aj_seat *seat, const char *why)
+{
+	struct aj_client *c = seat->client;
+	if (!seat->open || !aj_client_begin(c, NULL))
+		return;
+	aj_out_text(&c->out, "{\"event\":\"ended\",\"session\":\"");
+	aj_out_text(&c->out, seat->name);
+	aj_out_text(&c->out, "\",\"why\":");
+	aj_out_string(&c->out, why, strlen(why));
+	aj_out_text(&c->out, "}");
+	aj_client_end(c);
+}
+
+/* --- what the house tells --- */
+
+static void fail_opening(struct aj_seat *seat, const struct aj_fault *fault)
+{
+	struct aj_server *s = seat->client->server;
+	struct aj_task *t = seat->task;
+	aj_seat_close(seat);
+	if (t)
+		aj_task_fail(t, fault);
+	aj_seats_fill(s);
+}
+
+static void on_opened(struct aj_session *session, void *arg, const struct aj_error *err)
+{
+	struct aj_seat *seat = arg;
+	struct aj_client *c = seat->client;
+	struct aj_server *s = c->server;
+	struct aj_task *t = seat->task;
+	struct aj_fault fault;
+	if (err) {
+		aj_seat_fault(s, err, &fault);
+		fail_opening(seat, &fault);
+		return;
+	}
+	aj_histogram_add(&s->metrics.queue, aj_now_us() - t->since_us);
+	if (!seat->lasting) {
+		if (aj_seat_run(seat, t, &fault) < 0)
+			fail_opening(seat, &fault);
+		return;
+	}
+	snprintf(seat->name, sizeof seat->name, "s%llu", (unsigned long long)++s->next_session);
+	seat->named.name = seat->name;
+	aj_table_add(&c->sessions, &seat->named);
+	seat->open = true;
+	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
+	json_t *result = json_pack("{s:s, s:s, s:b}", "session", seat->name, "policy", seat->policy, "warm", aj_session_warm(session));
+	answer(t, result);
+	json_decref(result);
+	aj_task_free(t);
+}
+
+/* Begins an event about a task; false when nobody listens. */
+static bool event(struct aj_task *t, const char *name)
+{
+	struct aj_client *c = t->client;
+	if (!aj_client_begin(c, t->id))
+		return false;
+	aj_out_text(&c->out, ",\"event\":\"");
+	aj_out_text(&c->out, name);
+	return true;
+}
+
+static void on_output(struct aj_session *session, void *arg, int number, const char *data, size_t bytes)
+{
+	struct aj_seat *seat = arg;
+	struct aj_task *t = seat->task;
+	(void)session;
+	if (!t || !t->stream || !event(t, number == 1 ? "stdout" : "stderr"))
+		return;
+	aj_out_text(&t->client->out, "\",\"data\":");
+	if (!aj_piece_string(&t->pieces[number - 1], &t->client->out, data, bytes)) {
+		aj_out_cancel(&t->client->out);
+		return;
+	}
+	aj_out_text(&t->client->out, "}");
+	aj_client_end(t->client);
+}
+
+/* A character that was never finished is shown as what it is: none. */
+static void flush_pieces(struct aj_task *t)
+{
+	for (int i = 0; i < 2; i++) {
+		struct aj_piece *p = &t->pieces[i];
+		if (!t->stream || !p->held_bytes || !event(t, i ? "stderr" : "stdout"))
+			continue;
+		aj_out_text(&t->client->out, "\",\"data\":");
+		aj_out_string(&t->client->out, p->held, p->held_bytes);
+		aj_out_text(&t->client->out, "}");
+		aj_client_end(t->client);
+	}
+}
+
+static void on_call(struct aj_session *session, void *arg, uint64_t call, const char *tool, const json_t *args)
+{
+	struct aj_seat *seat = arg;
+	struct aj_task *t = seat->task;
+	(void)session;
+	if (!t || !event(t, "tool_call"))
+		return;
+	struct aj_out *out = &t->client->out;
+	aj_out_text(out, "\",\"call\":");
+	aj_out_number(out, call);
+	aj_out_text(out, ",\"tool\":");
+	aj_out_string(out, tool, strlen(tool));
+	aj_out_text(out, ",\"args\":");
+	aj_out_json(out, args);
+	aj_out_text(out, "}");
+	t->client->server->metrics.counters[AJ_COUNT_TOOL_CALLS]++;
+	aj_client_end(t->client);
+}
+
+static void on_answered(struct aj_session *session, void *arg, const json_t *result)
+{
+	struct aj_seat *seat = arg;
+	struct aj_server *s = seat->client->server;
+	struct aj_task *t = seat->task;
+	(void)session;
+	if (t) {
+		flush_pieces(t);
+		answer(t, result);
+		aj_metrics_run(&s->metrics, seat->policy, result, aj_now_us() - t->since_us);
+		aj_task_free(t);
+	}
+	if (!seat->lasting) {
+		aj_seat_close(seat);
+		aj_seats_fill(s);
+	} else if (s->stopping) {
+		aj_seat_tell_ended(seat, "the service stops");
+		aj_seat_close(seat);
+	}
+}
+
+static void on_ended(struct aj_session *session, void *arg, const char *why)
+{
+	struct aj_seat *seat = arg;
+	struct aj_server *s = seat->client->server;
+	struct aj_task *t = seat->task;
+	struct aj_fault fault;
+	(void)session;
+	aj_seat_tell_ended(seat, why);
+	aj_seat_close(seat);
+	if (t) {
+		aj_fault(&fault, AJ_CODE_CLOSED, "the session's jail has ended: %s", why);
+		aj_task_fail(t, &fault);
+	}
+	aj_seats_fill(s);
+}
+
+static const struct aj_session_events events = {
+	.opened = on_opened, .output = on_output, .call = on_call, .answered = on_answered, .ended = on_ended
+};
+
+/* --- asking --- */
+
+/* There is room for it. -1 with fault: the task is still there. */
+static int seat_task(struct aj_task *t, const char *policy, struct aj_fault *fault)
+{
+	struct aj_client *c = t->client;
+	struct aj_server *s = c->server;
+	struct aj_error err = { 0 };
+	struct aj_place place = { .policy = policy,
+		                  .tenant = aj_query_text(&t->query, AJ_M_TENANT),
+		                  .workspace = aj_query_text(&t->query, AJ_M_WORKSPACE) };
+	struct aj_seat *seat = calloc(1, sizeof *seat);
+	if (!seat)
+		abort();
+	seat->session = aj_session_open(s->house, &place, &events, seat, &err);
+	if (seat->session && t->query.member[AJ_M_TOOLS] && aj_session_tools(seat->session, t->query.member[AJ_M_TOOLS], &err) < 0) {
+		aj_session_close(seat->session);
+		seat->session = NULL;
+	}
+	if (!seat->session) {
+		free(seat);
+		return aj_seat_fault(s, &err, fault);
+	}
+	seat->client = c;
+	seat->policy = policy;
+	seat->lasting = t->query.op == AJ_OP_OPEN;
+	seat->task = t;
+	t->seat = seat;
+	seat->next = c->seats;
+	seat->at = &c->seats;
+	if (seat->next)
+		seat->next->at = &seat->next;
+	c->seats = seat;
+	s->in_use++;
+	t->counts = false; /* from here on the seat does */
+	return 0;
+}
+
+/* The house's own copy of a name lives as long as the house. */
+static const char *policy_named(const struct aj_server *s, const char *name)
+{
+	for (size_t i = 0; i < aj_house_policies(s->house); i++)
+		if (!name || strcmp(aj_house_policy_name(s->house, i), name) == 0)
+			return aj_house_policy_name(s->house, i);
+	return NULL;
+}
+
+static int no_room(struct aj_server *s, struct aj_fault *fault, const char *fmt, uint64_t max)
+{
+	aj_fault(fault, AJ_CODE_BUSY, "%lu %s", (unsigned long)max, fmt);
+	fault->retry_ms = aj_seat_retry_ms(s);
+	return -1;
+}
+
+int aj_seat_ask(struct aj_client *c, struct aj_query *query, const char *policy_name, struct aj_fault *fault)
+{
+	struct aj_server *s = c->server;
+	const struct aj_server_config *config = s->config;
+	const char *policy = policy_named(s, policy_name);
+	if (!policy)
+		return aj_fault(fault, AJ_CODE_NO_SUCH_POLICY, "no policy is called `%s` here", policy_name);
+	if (query->op == AJ_OP_OPEN && s->sessions >= config->sessions_max)
+		return no_room(s, fault, "sessions are open, and no more may be", config->sessions_max);
+	bool room = s->in_use < config->jails_max && !s->waiting;
+	if (!room && s->waiting >= config->queue_max)
+		return no_room(s, fault, "requests wait for a jail already", config->queue_max);
+	if (!room && c->waiting_count >= (config->queue_max + 1) / 2)
+		return no_room(s, fault, "requests of this connection wait for a jail already", (config->queue_max + 1) / 2);
+	struct aj_task *t = aj_task_new(c, query);
+	t->counts = t->query.op == AJ_OP_OPEN;
+	s->sessions += t->counts;
+	if (!room) {
+		aj_task_wait(t);
+		return 0;
+	}
+	if (seat_task(t, policy, fault) == 0)
+		return 0;
+	aj_task_fail(t, fault);
+	return 0;
+}
+
+void aj_seats_fill(struct aj_server *s)
+{
+	struct aj_fault fault;
+	while (!s->stopping && s->waiting && s->in_use < s->config->jails_max) {
+		struct aj_task *t = aj_task_next(s);
+		if (seat_task(t, policy_named(s, aj_query_text(&t->query, AJ_M_POLICY)), &fault) < 0)
+			aj_task_fail(t, &fault);
+	}
+}
+
+int aj_seat_run(struct aj_seat *seat, struct aj_task *t, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	const struct aj_query *q = &t->query;
+	json_t *inputs = q->member[q->op == AJ_OP_SET ? AJ_M_VARIABLES : AJ_M_INPUTS];
+	char *inputs_json = inputs ? json_dumps(inputs, JSON_COMPACT) : NULL;
+	struct aj_snippet snippet = { .id = aj_query_text(q, AJ_M_RUN_ID),
+		                      .code = aj_query_text(q, AJ_M_CODE),
+		                      .code_bytes = json_string_length(q->member[AJ_M_CODE]),
+		                      .filename = aj_query_text(q, AJ_M_FILENAME),
+		                      .inputs_json = inputs_json,
+		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
+		                      .last = !seat->lasting };
+	int r = aj_session_run(seat->session, &snippet, &err);
+	free(inputs_json);
+	if (r < 0)
+		return aj_seat_fault(seat->client->server, &err, fault);
+	t->seat = seat;
+	seat->task = t;
+	t->since_us = aj_now_us();
+	aj_query_free(&t->query);
+	return 0;
+}

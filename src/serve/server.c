@@ -1,0 +1,343 @@
+/* The service's life: policies, sockets, one event loop, and an end that leaves nothing behind.
+ * It reads no request and starts no jail but one for each policy at the beginning, which says early whether one can be made. */
+#include "serve/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "serve/state.h"
+
+enum {
+	ACCEPT_AGAIN_US = 100000, /* after the system had no descriptor left */
+	FLUSH_US = 1000000,       /* when all is over: for those who still read */
+	DESCRIPTORS = 65536,      /* a jail takes six or so */
+};
+
+void aj_server_log(const struct aj_server *s, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	s->config->log(s->config->log_arg, line);
+}
+
+static void notify(const struct aj_server *s, const char *state)
+{
+	if (aj_notify(s->config->notify, state) < 0)
+		aj_server_log(s, "the service manager could not be told: %s", strerror(errno));
+}
+
+/* --- clients come --- */
+
+static void on_connect(struct aj_io *io, uint32_t events)
+{
+	struct aj_server *s = io->arg;
+	(void)events;
+	int fd = aj_listen_accept(&s->listener);
+	if (fd >= 0) {
+		aj_client_start(s, fd);
+	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+		aj_server_log(s, "a client could not be accepted: %s", strerror(errno));
+		aj_loop_unwatch(s->loop, io);
+		aj_loop_set(s->loop, &s->accept_again, aj_now_us() + ACCEPT_AGAIN_US);
+	}
+}
+
+static void on_accept_again(struct aj_timer *timer)
+{
+	struct aj_server *s = timer->arg;
+	if (!s->stopping)
+		aj_loop_watch(s->loop, &s->accept, s->listener.fd, EPOLLIN);
+}
+
+/* --- the end --- */
+
+static void stop_clients(struct aj_server *s, bool now)
+{
+	for (struct aj_client *c = s->clients, *next; c; c = next) {
+		next = c->next;
+		aj_work_stop(c, now);
+	}
+}
+
+static void on_grace_over(struct aj_timer *timer)
+{
+	struct aj_server *s = timer->arg;
+	aj_server_log(s, "the grace time is over: what still runs is ended");
+	stop_clients(s, true);
+}
+
+static void on_flush_over(struct aj_timer *timer)
+{
+	((struct aj_server *)timer->arg)->done = true;
+}
+
+static void stop(struct aj_server *s, int signal)
+{
+	if (s->stopping) {
+		s->done = true;
+		return;
+	}
+	s->stopping = true;
+	aj_server_log(s, "signal %d: stopping", signal);
+	notify(s, "STOPPING=1\nSTATUS=stopping");
+	aj_loop_unwatch(s->loop, &s->accept);
+	aj_loop_unset(s->loop, &s->accept_again);
+	aj_listen_end(&s->listener);
+	stop_clients(s, false);
+	aj_loop_set(s->loop, &s->grace, aj_now_us() + (int64_t)s->config->grace_ms * 1000);
+}
+
+/* When nothing runs any more, and everybody has read his last answer or had time to. */
+static bool over(struct aj_server *s)
+{
+	if (s->done || !s->stopping || s->tasks)
+		return s->done;
+	for (struct aj_client *c = s->clients; c; c = c->next)
+		if (!c->doomed && aj_out_left(&c->out)) {
+			if (!s->flush.place)
+				aj_loop_set(s->loop, &s->flush, aj_now_us() + FLUSH_US);
+			return false;
+		}
+	return true;
+}
+
+static void on_signal(struct aj_io *io, uint32_t events)
+{
+	struct aj_server *s = io->arg;
+	struct signalfd_siginfo info;
+	(void)events;
+	if (read(io->fd, &info, sizeof info) != (ssize_t)sizeof info)
+		return;
+	if (info.ssi_signo == SIGHUP)
+		aj_server_log(s, "SIGHUP: there is nothing to reload; policies are read again whenever their files change");
+	else
+		stop(s, (int)info.ssi_signo);
+}
+
+/* --- numbers --- */
+
+static void print_metrics(void *arg, struct aj_out *out)
+{
+	struct aj_server *s = arg;
+	json_t *house = aj_house_stats(s->house);
+	uint64_t gauges[AJ_GAUGES] = {
+		[AJ_GAUGE_IN_USE] = s->in_use, [AJ_GAUGE_SESSIONS] = s->sessions, [AJ_GAUGE_WAITING] = s->waiting, [AJ_GAUGE_CLIENTS] = s->client_count
+	};
+	static const struct {
+		enum aj_gauge gauge;
+		const char *key;
+	} from_house[] = {
+		{ AJ_GAUGE_JAILS, "jails" },
+		{ AJ_GAUGE_PARKED, "parked" },
+		{ AJ_GAUGE_STARTING, "starting" },
+		{ AJ_GAUGE_ZYGOTES, "zygotes" },
+		{ AJ_GAUGE_ZYGOTE_DEATHS, "zygote_deaths" },
+	};
+	for (size_t i = 0; i < sizeof from_house / sizeof *from_house; i++)
+		gauges[from_house[i].gauge] = (uint64_t)json_integer_value(json_object_get(house, from_house[i].key));
+	json_decref(house);
+	aj_metrics_print(&s->metrics, gauges, out);
+}
+
+static void on_watchdog(struct aj_timer *timer)
+{
+	struct aj_server *s = timer->arg;
+	char state[160];
+	snprintf(state, sizeof state, "WATCHDOG=1\nSTATUS=%lu clients, %lu sessions, %lu jails in use, %lu requests waiting",
+	         (unsigned long)s->client_count, (unsigned long)s->sessions, (unsigned long)s->in_use, (unsigned long)s->waiting);
+	notify(s, state);
+	aj_loop_set(s->loop, timer, aj_now_us() + s->config->watchdog_us);
+}
+
+/* --- the beginning --- */
+
+/* One jail of each policy: its zygote is there before the first client is, and who cannot have one is named in the log. */
+static void on_warm(struct aj_session *session, void *arg, const struct aj_error *err)
+{
+	struct aj_server *s = arg;
+	char text[600];
+	if (err)
+		aj_server_log(s, "no jail could be made: %s%s%s", aj_error_text(err, text, sizeof text), *err->fix ? "; " : "", err->fix);
+	for (size_t i = 0; i < aj_house_policies(s->house); i++)
+		if (s->warming[i] == session)
+			s->warming[i] = NULL;
+	aj_session_close(session);
+}
+
+static void on_warm_up(struct aj_timer *timer)
+{
+	static const struct aj_session_events events = { .opened = on_warm };
+	struct aj_server *s = timer->arg;
+	char text[600];
+	for (size_t i = 0; s->config->parked && i < aj_house_policies(s->house); i++) {
+		struct aj_place place = { .policy = aj_house_policy_name(s->house, i) };
+		struct aj_error err = { 0 };
+		s->warming[i] = aj_session_open(s->house, &place, &events, s, &err);
+		if (!s->warming[i])
+			aj_server_log(s, "%s is not kept warm: %s", place.policy, aj_error_text(&err, text, sizeof text));
+	}
+}
+
+static int take_given(struct aj_server *s, struct aj_listener *metrics, struct aj_error *err)
+{
+	const struct aj_listen_fds *fds = &s->config->fds;
+	for (size_t i = 0; i < fds->count; i++) {
+		bool for_metrics = strcmp(fds->items[i].name, "metrics") == 0;
+		struct aj_listener *to = for_metrics ? metrics : &s->listener;
+		if (to->fd >= 0)
+			return aj_fail(err, AJ_EXIT_SETUP, "activation", 0, "two sockets were handed over for %s",
+			               for_metrics ? "metrics" : "clients");
+		if (for_metrics ? s->config->metrics != NULL : s->config->socket_given)
+			return aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "a socket was handed over, and %s names another",
+			               for_metrics ? "--metrics" : "--socket");
+		if (aj_listen_given(to, fds->items[i].fd, for_metrics, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int open_sockets(struct aj_server *s, struct aj_error *err)
+{
+	struct aj_listener metrics = AJ_NO_LISTENER;
+	int r = take_given(s, &metrics, err);
+	if (r == 0 && s->listener.fd < 0)
+		r = aj_listen_unix(&s->listener, s->config->socket, err);
+	if (r == 0 && s->config->metrics)
+		r = aj_listen_metrics(&metrics, s->config->metrics, err);
+	if (r == 0 && metrics.fd >= 0 && !(s->http = aj_http_new(s->loop, &metrics, print_metrics, s)))
+		r = aj_fail(err, AJ_EXIT_SETUP, "metrics", errno, "wait for connections");
+	if (r == 0 && aj_loop_watch(s->loop, &s->accept, s->listener.fd, EPOLLIN) < 0)
+		r = aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "wait for connections");
+	aj_listen_end(&metrics);
+	return r;
+}
+
+static int open_house(struct aj_server *s, struct aj_error *err)
+{
+	const struct aj_server_config *c = s->config;
+	struct aj_house_config config = { .site = c->site,
+		                          .rootfs = c->rootfs,
+		                          .cgroup = c->cgroup,
+		                          .parked = (unsigned)c->parked,
+		                          .jails_max = (unsigned)(c->jails_max + c->parked),
+		                          .pools_max = (unsigned)c->pools_max,
+		                          .idle_ms = c->idle_ms,
+		                          .lifetime_ms = c->lifetime_ms,
+		                          .log = c->log,
+		                          .log_arg = c->log_arg };
+	s->house = aj_house_new(s->loop, &config, err);
+	for (size_t i = 0; s->house && i < c->policy_count; i++)
+		if (aj_house_add_policy(s->house, &c->policies[i], NULL, err) < 0)
+			return -1;
+	s->warming = calloc(c->policy_count, sizeof(struct aj_session *));
+	if (!s->warming)
+		abort();
+	return s->house ? 0 : -1;
+}
+
+static int watch_signals(struct aj_server *s, sigset_t *before, struct aj_error *err)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0 || aj_loop_watch(s->loop, &s->signals, fd, EPOLLIN) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "wait for them");
+	return 0;
+}
+
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
+		return;
+	limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void serve(struct aj_server *s, const char *where)
+{
+	char state[300];
+	snprintf(state, sizeof state, "READY=1\nSTATUS=serving at %s", where);
+	aj_server_log(s, "serving at %s", where);
+	notify(s, state);
+	if (s->config->watchdog_us)
+		aj_loop_set(s->loop, &s->watchdog, aj_now_us() + s->config->watchdog_us);
+	aj_loop_set(s->loop, &s->warm_up, aj_now_us());
+	while (!over(s))
+		if (aj_loop_turn(s->loop, INT64_MAX) < 0) {
+			aj_server_log(s, "the loop failed: %s", strerror(errno));
+			break;
+		}
+}
+
+static void end(struct aj_server *s)
+{
+	aj_loop_unwatch(s->loop, &s->accept);
+	aj_listen_end(&s->listener);
+	aj_http_free(s->http);
+	s->stopping = true;
+	while (s->clients)
+		aj_client_free(s->clients);
+	for (size_t i = 0; s->warming && i < s->config->policy_count; i++)
+		if (s->warming[i])
+			aj_session_close(s->warming[i]);
+	free(s->warming);
+	if (s->house)
+		aj_house_free(s->house);
+	int fd = s->signals.fd;
+	aj_loop_unwatch(s->loop, &s->signals);
+	aj_close(&fd);
+	aj_loop_free(s->loop);
+}
+
+int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
+{
+	sigset_t before;
+	struct aj_server *s = calloc(1, sizeof *s);
+	if (!s)
+		abort();
+	*s = (struct aj_server){ .config = config,
+		                 .loop = aj_loop_new(),
+		                 .listener = AJ_NO_LISTENER,
+		                 .accept = { .fn = on_connect, .arg = s, .fd = -1 },
+		                 .signals = { .fn = on_signal, .arg = s, .fd = -1 },
+		                 .accept_again = { .fn = on_accept_again, .arg = s },
+		                 .watchdog = { .fn = on_watchdog, .arg = s },
+		                 .grace = { .fn = on_grace_over, .arg = s },
+		                 .flush = { .fn = on_flush_over, .arg = s },
+		                 .warm_up = { .fn = on_warm_up, .arg = s },
+		                 .line_end = &s->line,
+		                 .started_us = aj_now_us() };
+	if (!s->loop) {
+		free(s);
+		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "make an event loop");
+	}
+	raise_descriptors();
+	int r = watch_signals(s, &before, err);
+	if (r == 0)
+		r = open_house(s, err);
+	if (r == 0)
+		r = open_sockets(s, err);
+	if (r == 0)
+		serve(s, config->fds.count ? "the socket that was handed over" : config->socket);
+	end(s);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	free(s);
+	return r;
+}

@@ -1,0 +1,128 @@
+/* What the parts of the service share: the server, its clients, their sessions and the requests that are under way. */
+#pragma once
+#include "base/error.h"
+#include "base/loop.h"
+#include "house/house.h"
+#include "serve/http.h"
+#include "serve/in.h"
+#include "serve/listen.h"
+#include "serve/metrics.h"
+#include "serve/out.h"
+#include "serve/proto.h"
+#include "serve/server.h"
+#include "serve/table.h"
+
+enum { AJ_READ_BYTES = 64 << 10, AJ_NAME_ROOM = AJ_ID_BYTES + 32 };
+
+/* A request that is not answered yet. */
+struct aj_task {
+	struct aj_named named; /* by its id, in client->tasks */
+	char name[AJ_NAME_ROOM];
+	struct aj_client *client;
+	struct aj_seat *seat;  /* NULL: it waits for room */
+	json_t *id;            /* owned */
+	struct aj_query query; /* until the jail has what it needs of it */
+	struct aj_task *next;  /* that waits, of the same client */
+	int64_t since_us;      /* when it came; of a run: when it began */
+	bool waiting, stream;
+	bool counts;               /* as a session that will be */
+	struct aj_piece pieces[2]; /* of stdout and stderr */
+};
+
+/* A jail that a client has or is about to get: a session of his, or for one snippet. */
+struct aj_seat {
+	struct aj_named named; /* in client->seats, when it is a session that is open */
+	char name[32];
+	struct aj_client *client;
+	struct aj_session *session;
+	struct aj_task *task; /* what it runs, or whom it will be told to */
+	bool lasting, open;
+	const char *policy;
+	struct aj_seat *next, **at; /* all of the client */
+};
+
+struct aj_client {
+	struct aj_server *server;
+	struct aj_client *next, **at;
+	struct aj_io io;
+	struct aj_timer doom;  /* set: it is being ended, and hears nothing more */
+	struct aj_timer stall; /* set: something is to be sent that it does not read */
+	bool doomed, closing;  /* closing: nothing more is read, and the end comes when all was sent */
+	int fd;
+	struct aj_in in;
+	struct aj_out out;
+	struct aj_table tasks, sessions;
+	struct aj_seat *seats;
+	struct aj_task *waiting, **waiting_end;
+	size_t waiting_count;
+	bool in_line; /* its turn comes */
+	struct aj_client *next_in_line;
+};
+
+struct aj_server {
+	const struct aj_server_config *config;
+	struct aj_loop *loop;
+	struct aj_house *house;
+	struct aj_listener listener;
+	struct aj_io accept, signals;
+	struct aj_timer accept_again, watchdog, grace, flush, warm_up;
+	struct aj_http *http;
+	struct aj_metrics metrics;
+	struct aj_client *clients;
+	struct aj_client *line, **line_end; /* clients with requests that wait, in turn */
+	uint64_t client_count, in_use, waiting, tasks;
+	uint64_t sessions; /* open, or asked for */
+	uint64_t next_session;
+	int64_t started_us;
+	struct aj_session **warming; /* one for each policy, or NULL */
+	bool stopping, done;
+	char input[AJ_READ_BYTES];
+};
+
+void aj_server_log(const struct aj_server *server, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- client.c --- */
+void aj_client_start(struct aj_server *server, int fd);
+/* A frame to be composed in client->out, with {"id":... when there is one; false: nobody listens any more. */
+bool aj_client_begin(struct aj_client *client, const json_t *id);
+void aj_client_end(struct aj_client *client); /* ends the frame, and sends it */
+void aj_client_error(struct aj_client *client, const json_t *id, const struct aj_fault *fault);
+/* Ends it from the loop, so anybody may call this. `why`: for the log, NULL for nothing worth a line. */
+void aj_client_doom(struct aj_client *client, const char *why);
+void aj_client_free(struct aj_client *client);
+
+/* --- work.c --- */
+/* One frame's body. */
+void aj_work_request(struct aj_client *client, const char *text, size_t bytes);
+/* End all that the client has; nothing is answered. */
+void aj_work_abandon(struct aj_client *client);
+/* The service stops: what waits is answered, sessions that run nothing end. `now`: what runs, too. */
+void aj_work_stop(struct aj_client *client, bool now);
+
+/* --- tasks.c --- */
+/* Takes the query over; it is in client->tasks until it is freed. */
+struct aj_task *aj_task_new(struct aj_client *client, struct aj_query *query);
+void aj_task_free(struct aj_task *task);
+/* Answer it with an error, and free it. */
+void aj_task_fail(struct aj_task *task, const struct aj_fault *fault);
+/* It waits for room: its place in the line is given up, or taken. */
+void aj_task_wait(struct aj_task *task);
+void aj_task_wait_no_more(struct aj_task *task);
+/* Whose turn it is; NULL: nobody waits. */
+struct aj_task *aj_task_next(struct aj_server *server);
+/* How to find it again: "s:" and a string, or "i:" and a number. */
+void aj_task_name(char name[AJ_NAME_ROOM], const json_t *id);
+
+/* --- seats.c --- */
+/* exec or open: now, or as soon as there is room. Takes the query over. -1 with fault. */
+int aj_seat_ask(struct aj_client *client, struct aj_query *query, const char *policy, struct aj_fault *fault);
+/* Let those who wait have what room there is. */
+void aj_seats_fill(struct aj_server *server);
+/* run or set, from the task's query. -1 with fault: the task is still there. */
+int aj_seat_run(struct aj_seat *seat, struct aj_task *task, struct aj_fault *fault);
+/* End the jail; a task that it has is not answered, and stays. */
+void aj_seat_close(struct aj_seat *seat);
+void aj_seat_tell_ended(struct aj_seat *seat, const char *why);
+/* What an error of the house is to a client. Always -1. */
+int aj_seat_fault(struct aj_server *server, const struct aj_error *err, struct aj_fault *fault);
+uint64_t aj_seat_retry_ms(const struct aj_server *server);

@@ -1,0 +1,239 @@
+/* What each operation does: one function a row.
+ * It has read nothing itself: what comes here fits the tables of the protocol, and names what may not be there any more. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "serve/state.h"
+
+/* 0, or -1 with fault, which is the answer then. */
+typedef int op_fn(struct aj_client *client, struct aj_query *query, struct aj_fault *fault);
+
+/* `result` as text. Nothing for who gave no id. */
+static int reply(struct aj_client *c, const struct aj_query *q, const char *result)
+{
+	if (!q->member[AJ_M_ID] || !aj_client_begin(c, q->member[AJ_M_ID]))
+		return 0;
+	aj_out_text(&c->out, ",\"result\":");
+	aj_out_text(&c->out, result);
+	aj_out_text(&c->out, "}");
+	aj_client_end(c);
+	return 0;
+}
+
+static struct aj_seat *find_session(struct aj_client *c, const struct aj_query *q, struct aj_fault *fault)
+{
+	const char *name = aj_query_text(q, AJ_M_SESSION);
+	struct aj_named *found = aj_table_find(&c->sessions, name);
+	if (!found)
+		aj_fault(fault, AJ_CODE_NO_SUCH_SESSION, "no session of this connection is called `%s`", name);
+	return found ? (struct aj_seat *)((char *)found - offsetof(struct aj_seat, named)) : NULL;
+}
+
+static struct aj_task *task_of(struct aj_named *named)
+{
+	return named ? (struct aj_task *)((char *)named - offsetof(struct aj_task, named)) : NULL;
+}
+
+static struct aj_task *find_task(struct aj_client *c, const json_t *id, struct aj_fault *fault)
+{
+	char name[AJ_NAME_ROOM];
+	aj_task_name(name, id);
+	struct aj_task *t = task_of(aj_table_find(&c->tasks, name));
+	if (!t)
+		aj_fault(fault, AJ_CODE_NO_SUCH_REQUEST, "no request `%s` is under way on this connection", name + 2);
+	return t;
+}
+
+static int place(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	return aj_seat_ask(c, q, aj_query_text(q, AJ_M_POLICY), fault);
+}
+
+static int run(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_seat *seat = find_session(c, q, fault);
+	if (!seat)
+		return -1;
+	if (seat->task) {
+		aj_fault(fault, AJ_CODE_BUSY, "the session `%s` runs something", seat->name);
+		fault->retry_ms = aj_seat_retry_ms(c->server);
+		return -1;
+	}
+	struct aj_task *t = aj_task_new(c, q);
+	if (aj_seat_run(seat, t, fault) < 0)
+		aj_task_fail(t, fault);
+	return 0;
+}
+
+static int tools(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	struct aj_seat *seat = find_session(c, q, fault);
+	if (!seat)
+		return -1;
+	if (aj_session_tools(seat->session, q->member[AJ_M_TOOLS], &err) < 0)
+		return aj_seat_fault(c->server, &err, fault);
+	return reply(c, q, "{}");
+}
+
+static int tool_result(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	struct aj_task *t = find_task(c, q->member[AJ_M_REQUEST], fault);
+	if (!t)
+		return -1;
+	const json_t *value = q->member[AJ_M_VALUE], *error = q->member[AJ_M_ERROR];
+	uint64_t call = aj_query_count(q, AJ_M_CALL);
+	int r = !t->seat ? aj_fail(&err, AJ_EXIT_USAGE, "tool", 0, "the request has no jail yet")
+	      : value    ? aj_session_tool_value(t->seat->session, call, value, &err)
+	                 : aj_session_tool_error(t->seat->session, call, json_string_value(json_object_get(error, "type")),
+	                                         json_string_value(json_object_get(error, "message")), &err);
+	if (r == 0)
+		return reply(c, q, "{}");
+	aj_fault(fault, AJ_CODE_NO_SUCH_CALL, "call %lu of request `%s`: %s", (unsigned long)call, t->name + 2, err.cause);
+	return -1;
+}
+
+static int interrupt(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_seat *seat;
+	struct aj_fault why;
+	if (q->member[AJ_M_SESSION]) {
+		if (!(seat = find_session(c, q, fault)))
+			return -1;
+	} else {
+		struct aj_task *t = find_task(c, q->member[AJ_M_REQUEST], fault);
+		if (!t)
+			return -1;
+		seat = t->seat;
+		if (!seat || !aj_session_running(seat->session)) {
+			if (seat)
+				aj_seat_close(seat);
+			aj_fault(&why, AJ_CODE_INTERRUPTED, "interrupted while it waited for a jail");
+			aj_task_fail(t, &why);
+			aj_seats_fill(c->server);
+			return reply(c, q, "{}");
+		}
+	}
+	aj_session_interrupt(seat->session);
+	return reply(c, q, "{}");
+}
+
+static int close_it(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_fault why;
+	struct aj_task *t = NULL;
+	struct aj_seat *seat = NULL;
+	if (q->member[AJ_M_SESSION])
+		seat = find_session(c, q, fault);
+	else
+		t = find_task(c, q->member[AJ_M_REQUEST], fault);
+	if (!seat && !t)
+		return -1;
+	if (t && t->seat && t->seat->open)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the request runs in session `%s`: close that", t->seat->name);
+	seat = seat ? seat : t->seat;
+	t = seat ? seat->task : t;
+	if (seat)
+		aj_seat_close(seat);
+	if (t) {
+		aj_fault(&why, AJ_CODE_CLOSED, "closed while it was under way");
+		aj_task_fail(t, &why);
+	}
+	reply(c, q, "{}");
+	aj_seats_fill(c->server);
+	return 0;
+}
+
+static int stats(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	const struct aj_server *s = c->server;
+	(void)fault;
+	json_t *doc = aj_house_stats(s->house);
+	json_object_set_new(doc, "in_use", json_integer((json_int_t)s->in_use));
+	json_object_set_new(doc, "sessions", json_integer((json_int_t)s->sessions));
+	json_object_set_new(doc, "requests_waiting", json_integer((json_int_t)s->waiting));
+	json_object_set_new(doc, "clients", json_integer((json_int_t)s->client_count));
+	json_object_set_new(doc, "runs", json_integer((json_int_t)s->metrics.run.count));
+	json_object_set_new(doc, "uptime_ms", json_integer((json_int_t)((aj_now_us() - s->started_us) / 1000)));
+	if (aj_client_begin(c, q->member[AJ_M_ID])) {
+		aj_out_text(&c->out, ",\"result\":");
+		aj_out_json(&c->out, doc);
+		aj_out_text(&c->out, "}");
+		aj_client_end(c);
+	}
+	json_decref(doc);
+	return 0;
+}
+
+static int ping(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	(void)fault;
+	return reply(c, q, "{}");
+}
+
+static const struct {
+	op_fn *fn;
+	bool begins; /* something new: refused while the service stops, and its id must be free */
+} ops[AJ_OPS] = {
+	[AJ_OP_EXEC] = { place, true },
+	[AJ_OP_OPEN] = { place, true },
+	[AJ_OP_RUN] = { run, true },
+	[AJ_OP_SET] = { run, true },
+	[AJ_OP_TOOLS] = { tools, false },
+	[AJ_OP_TOOL_RESULT] = { tool_result, false },
+	[AJ_OP_INTERRUPT] = { interrupt, false },
+	[AJ_OP_CLOSE] = { close_it, false },
+	[AJ_OP_STATS] = { stats, false },
+	[AJ_OP_PING] = { ping, false },
+};
+
+static int begin(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	char name[AJ_NAME_ROOM];
+	if (ops[q->op].begins) {
+		if (c->server->stopping)
+			return aj_fault(fault, AJ_CODE_SHUTTING_DOWN, "the service stops");
+		aj_task_name(name, q->member[AJ_M_ID]);
+		if (aj_table_find(&c->tasks, name))
+			return aj_fault(fault, AJ_CODE_BAD_REQUEST, "a request with the id `%s` is under way already", name + 2);
+	}
+	return ops[q->op].fn(c, q, fault);
+}
+
+void aj_work_request(struct aj_client *c, const char *text, size_t bytes)
+{
+	struct aj_query q;
+	struct aj_fault fault;
+	if (aj_query_read(text, bytes, &q, &fault) < 0 || begin(c, &q, &fault) < 0)
+		aj_client_error(c, q.member[AJ_M_ID], &fault);
+	aj_query_free(&q);
+}
+
+void aj_work_abandon(struct aj_client *c)
+{
+	struct aj_named *named;
+	while (c->seats)
+		aj_seat_close(c->seats);
+	while ((named = aj_table_first(&c->tasks)))
+		aj_task_free(task_of(named));
+}
+
+void aj_work_stop(struct aj_client *c, bool now)
+{
+	struct aj_fault fault;
+	aj_fault(&fault, AJ_CODE_SHUTTING_DOWN, "the service stops");
+	while (c->waiting)
+		aj_task_fail(c->waiting, &fault);
+	for (struct aj_seat *seat = c->seats, *next; seat; seat = next) {
+		struct aj_task *t = seat->task;
+		next = seat->next;
+		if (t && !now)
+			continue;
+		aj_seat_tell_ended(seat, "the service stops");
+		aj_seat_close(seat);
+		if (t)
+			aj_task_fail(t, &fault);
+	}
+}

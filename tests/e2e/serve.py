@@ -1,0 +1,406 @@
+"""What requests do, and what is done with bad ones; one service for all of these. serve.sh runs it and counts."""
+import json, os, struct, subprocess, sys, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from service import AJ, EXAMPLES, FOLDER, children_of, fails, main, raw, same, test, tests, until
+
+# --- what requests do: one server for all of these ---
+
+@test
+def hello(s):
+    same(sorted(s.client().hello), ["limits", "policies", "protocol", "version"])
+    same(s.client().hello["protocol"], 1)
+    same(s.client().hello["policies"], ["snippet", "minimal", "open", "work"])
+
+
+@test
+def ping(s):
+    same(s.client().ask("ping"), {})
+
+
+@test
+def exec_gives_what_exec_prints(s):
+    got = s.client().ask("exec", code="print('out')\n6 * 7")
+    plain = json.loads(subprocess.run([AJ, "exec", "--json", "-c", "print('out')\n6 * 7"], stdout=subprocess.PIPE).stdout)
+    same(sorted(set(got) ^ set(plain)), ["warm"], "members that only one of them has")
+    for key in ("status", "value", "stdout", "policy", "code_sha256", "enforced", "type"):
+        same(got[key], plain[key], key)
+    same(got["warm"], True)
+
+
+@test
+def exec_members(s):
+    c = s.client()
+    r = c.ask("exec", code="a + b['c'] + t[0]", inputs={"a": 1, "b": {"c": 2}, "t": {"__type__": "tuple", "data": [3]}}, run_id="my run")
+    same((r["value"], r["id"]), (6, "my run"))
+    same(c.ask("exec", code="1/0", filename="mine.py")["error"]["type"], "ZeroDivisionError")
+    assert "mine.py" in json.dumps(c.ask("exec", code="1/0", filename="mine.py")["error"]), "the file name is not in the error"
+    started = time.monotonic()
+    r = c.ask("exec", code="while True: pass", timeout_ms=200)
+    same(r["status"], "timeout")
+    assert time.monotonic() - started < 8, "200 ms took too long"
+    same(c.ask("exec", code="import os")["status"], "rejected")
+    same(c.ask("exec", code="1", policy="minimal")["policy"]["name"], "minimal")
+    same(c.ask("exec", code="1", tenant="somebody")["status"], "ok")
+    fails("no_such_policy", c.ask, "exec", code="1", policy="none-of-that-name")
+    fails("bad_request", c.ask, "exec", code="1" * (2 << 20))
+
+
+@test
+def exec_is_fresh(s):
+    c = s.client()
+    same(c.ask("exec", code="import json; json.mine = 1; 1")["value"], 1)
+    same(c.ask("exec", code="import json; hasattr(json, 'mine')")["value"], False)
+    randoms = {c.ask("exec", code="import random; random.random()", policy="snippet")["value"] for _ in range(6)}
+    same(len(randoms), 6, "random numbers of fresh jails")
+
+
+@test
+def session_keeps_its_state(s):
+    c = s.client()
+    one, two = c.ask("open")["session"], c.ask("open")["session"]
+    same(c.ask("run", session=one, code="def f(): return 20\nx = 1")["session"], "alive")
+    same(c.ask("set", session=one, variables={"y": [2, {"__type__": "set", "data": [3]}]})["status"], "ok")
+    same(c.ask("run", session=one, code="f() + x + y[0]")["value"], 23)
+    same(c.ask("run", session=one, code="3 in y[1]")["value"], True)
+    same(c.ask("run", session=two, code="x")["error"]["type"], "NameError")
+    same(c.ask("run", session=one, code="1/0")["status"], "error")
+    same(c.ask("run", session=one, code="x", inputs={"x": 9})["value"], 9)
+    same(c.ask("close", session=one), {})
+    fails("no_such_session", c.ask, "run", session=one, code="1")
+    fails("no_such_session", s.client().ask, "run", session=two, code="1")
+    same(c.ask("run", session=two, code="5")["value"], 5)
+
+
+@test
+def session_survives_timeout_and_interrupt(s):
+    c = s.client()
+    session = c.ask("open")["session"]
+    c.ask("run", session=session, code="x = 7")
+    r = c.ask("run", session=session, code="while True: pass", timeout_ms=200)
+    same((r["status"], r["session"]), ("timeout", "alive"))
+    c.send(op="run", id="loop", session=session, code="print('up', flush=True)\nwhile True: pass", stream=True)
+    same(c.receive()["data"], "up\n")
+    c.send(op="interrupt", id="i", session=session)
+    frames = [c.receive(), c.receive()]
+    by_id = {f["id"]: f for f in frames}
+    same(by_id["i"]["result"], {})
+    same(by_id["loop"]["result"]["session"], "alive")
+    assert "KeyboardInterrupt" in json.dumps(by_id["loop"]["result"]), by_id["loop"]["result"]["reason"]
+    same(c.ask("run", session=session, code="x")["value"], 7)
+    c.send(op="exec", id=1, code="print('up', flush=True)\nwhile True: pass", stream=True)
+    same(c.receive()["data"], "up\n")
+    c.send(op="interrupt", id=2, request=1)
+    frames = {f["id"]: f for f in (c.receive(), c.receive())}
+    assert frames[1]["result"]["status"] != "ok", frames[1]["result"]["status"]
+    fails("no_such_request", c.ask, "interrupt", request=1)
+
+
+@test
+def session_that_does_not_stop(s):
+    c = s.client()
+    session = c.ask("open", policy="open")["session"]
+    r = c.ask("run", session=session, code="sum(range(10 ** 12))", timeout_ms=100)
+    same((r["status"], r["session"]), ("timeout", "ended"))
+    event = c.receive()
+    same((event["event"], event["session"]), ("ended", session))
+    fails("no_such_session", c.ask, "run", session=session, code="1")
+
+
+@test
+def session_that_dies(s):
+    c = s.client()
+    session = c.ask("open", policy="open")["session"]
+    r = c.ask("run", session=session, code="import os\nos._exit(3)")
+    same(r["session"], "ended")
+    same(c.receive()["event"], "ended")
+
+
+ECHO = {"name": "echo", "parameters": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}
+NUMBER = {"name": "number", "parameters": {"type": "object", "properties": {}}, "returns": {"type": "integer"}}
+
+
+@test
+def tools_answer(s):
+    c = s.client()
+    session = c.ask("open", tools=[ECHO])["session"]
+    same(c.ask("run", {"echo": lambda x: [x, x]}, session=session, code="echo(x={'a': (1, 2)})")["value"], [{"a": [1, 2]}] * 2)
+
+    def broken(x):
+        raise LookupError("nothing there")
+    r = c.ask("run", {"echo": broken}, session=session, code="try:\n echo(x=1)\nexcept ToolError as e:\n t = str(e)\nt")
+    same(r["value"], "LookupError: nothing there")
+    same(c.ask("run", session=session, code="number()")["error"]["type"], "NameError")
+    same(c.ask("tools", session=session, tools=[NUMBER]), {})
+    same(c.ask("run", {"number": lambda: 5}, session=session, code="number() + 1")["value"], 6)
+    same(c.ask("exec", {"number": lambda: 6}, code="number() + 1", tools=[NUMBER])["value"], 7)
+    fails("bad_request", c.ask, "exec", code="1", tools=[{"name": "no parameters"}])
+    fails("bad_request", c.ask, "tools", session=session, tools=[{"name": "import", "parameters": {"type": "object"}}])
+
+
+@test
+def tool_results_that_do_not_fit(s):
+    c = s.client()
+    c.send(op="exec", id=1, code="number()", tools=[NUMBER])
+    call = c.receive()
+    same((call["event"], call["id"], call["tool"], call["args"]), ("tool_call", 1, "number", {}))
+    c.send(op="tool_result", id="a", request=1, call=call["call"], value="no number")
+    same(c.receive()["error"]["code"], "no_such_call")
+    c.send(op="tool_result", request=1, call=call["call"] + 5, value=1)
+    refusal = c.receive()
+    same((refusal["id"], refusal["error"]["code"]), (None, "no_such_call"))
+    c.send(op="tool_result", id="b", request=2, call=call["call"], value=1)
+    same(c.receive()["error"]["code"], "no_such_request")
+    c.send(op="tool_result", id="c", request=1, call=call["call"], value=8)
+    frames = {f["id"]: f for f in (c.receive(), c.receive())}
+    same(frames["c"]["result"], {})
+    same(frames[1]["result"]["value"], 8)
+    c.send(op="tool_result", id="d", request=1, call=call["call"], value=8)
+    same(c.receive()["error"]["code"], "no_such_request")
+
+
+@test
+def output_is_streamed(s):
+    c = s.client()
+    c.send(op="exec", id=1, code="print('first', flush=True)\nnumber()\nprint('second')", tools=[NUMBER], stream=True)
+    first, call = c.receive(), c.receive()
+    same((first["event"], first["data"], call["event"]), ("stdout", "first\n", "tool_call"))
+    c.send(op="tool_result", request=1, call=call["call"], value=1)
+    second, answer = c.receive(), c.receive()
+    same((second["data"], answer["result"]["stdout"]), ("second\n", "first\nsecond\n"))
+    c.send(op="exec", id=2, code="print('not asked for')")
+    same("event" in c.receive(), False)
+
+
+@test
+def pieces_are_whole_characters(s):
+    c = s.client()
+    code = "import os\nfor b in b'a\\xe2\\x82\\xac\\xf0\\x9f\\x98\\x80\\xffz\\xc3':\n os.write(1, bytes([b])); number()"
+    c.send(op="exec", id=1, code=code, policy="open", tools=[NUMBER], stream=True)
+    pieces = []
+    while True:
+        frame = c.receive()
+        if frame.get("event") == "tool_call":
+            c.send(op="tool_result", request=1, call=frame["call"], value=1)
+        elif frame.get("event") == "stdout":
+            pieces.append(frame["data"])
+        else:
+            break
+    same("".join(pieces), "a\u20ac\U0001f600\ufffdz\ufffd")
+    same(frame["result"]["stdout"], "".join(pieces))
+    same(pieces[:3], ["a", "\u20ac", "\U0001f600"])
+
+
+@test
+def stderr_is_streamed(s):
+    c = s.client()
+    c.send(op="exec", id=1, code="import os\nos.write(2, b'oops')\nNone", policy="open", stream=True)
+    frame = c.receive()
+    same((frame["event"], frame["data"]), ("stderr", "oops"))
+    c.receive()
+
+
+@test
+def requests_are_pipelined(s):
+    c = s.client()
+    sessions = [c.ask("open", tools=[NUMBER])["session"] for _ in range(3)]
+    for session in sessions:
+        c.send(op="run", id="run " + session, session=session, code="number()")
+    calls = [c.receive() for _ in sessions]
+    same(sorted(f["id"] for f in calls), ["run " + x for x in sessions], "all of them run at a time")
+    for i, call in reversed(list(enumerate(calls))):
+        c.send(op="tool_result", request=call["id"], call=call["call"], value=i)
+        answer = c.receive()
+        same((answer["id"], answer["result"]["value"]), (call["id"], i))
+    for i in range(20):
+        c.send(op="exec", id=i, code=str(i))
+    c.send(op="ping", id="ping")
+    answers = {f["id"]: f["result"] for f in (c.receive() for _ in range(21))}
+    same([answers[i]["value"] for i in range(20)], list(range(20)))
+
+
+@test
+def busy_session_and_used_ids(s):
+    c = s.client()
+    session = c.ask("open", tools=[NUMBER])["session"]
+    c.send(op="run", id="r", session=session, code="number()")
+    call = c.receive()
+    e = fails("busy", c.ask, "run", session=session, code="1")
+    assert e.retry_ms > 0, "no retry_ms"
+    fails("busy", c.ask, "set", session=session, variables={})
+    c.send(op="exec", id="r", code="1")
+    frame = c.receive()
+    same((frame["id"], frame["error"]["code"]), ("r", "bad_request"))
+    fails("bad_request", c.ask, "close", request="r")
+    c.send(op="tool_result", request="r", call=call["call"], value=1)
+    same(c.receive()["result"]["value"], 1)
+    c.send(op="exec", id="r", code="2")
+    same(c.receive()["result"]["value"], 2)
+
+
+@test
+def close_ends_what_runs(s):
+    c = s.client()
+    session = c.ask("open")["session"]
+    c.send(op="run", id="r", session=session, code="while True: pass")
+    time.sleep(0.1)
+    c.send(op="close", id="c", session=session)
+    frames = [c.receive(), c.receive()]
+    same([(f["id"], f.get("error", {}).get("code")) for f in frames], [("r", "closed"), ("c", None)])
+    c.send(op="exec", id="e", code="while True: pass")
+    time.sleep(0.1)
+    c.send(op="close", id="c", request="e")
+    frames = [c.receive(), c.receive()]
+    same([(f["id"], f.get("error", {}).get("code")) for f in frames], [("e", "closed"), ("c", None)])
+
+
+@test
+def stats_count(s):
+    c = s.client()
+    c.ask("open")
+    stats = c.ask("stats")
+    same(stats["sessions"], 1)
+    same(stats["in_use"], 1)
+    assert stats["zygotes"] >= 1 and stats["runs"] > 0 and stats["pools"], stats
+
+
+@test
+def workspace_is_shown(s):
+    work = FOLDER + "/work"
+    os.makedirs(work, exist_ok=True)
+    os.chmod(work, 0o755)
+    with open(work + "/note", "w") as f:
+        f.write("from the host")
+    c = s.client()
+    r = c.ask("exec", code="open('/workspace/note').read()", policy="work", workspace=work)
+    same(r["value"], "from the host", r["reason"])
+    fails("bad_request", c.ask, "exec", code="1", workspace="relative")
+    fails("bad_request", c.ask, "exec", code="1", policy="minimal", workspace=work)
+
+
+GOOD = b'{"op":"ping","id":1}'
+BAD = [
+    ("not JSON", b"hello", "bad_request"), ("nothing but a brace", b"{", "bad_request"), ("an array", b"[]", "bad_request"),
+    ("a number", b"1", "bad_request"), ("a string", b'"x"', "bad_request"), ("null", b"null", "bad_request"),
+    ("trailing text", GOOD + b"x", "bad_request"), ("two objects", GOOD + GOOD, "bad_request"),
+    ("300 levels", b'{"op":"exec","id":1,"code":"1","inputs":' + b'{"a":' * 300 + b"1" + b"}" * 301, "bad_request"),
+    ("100,000 levels", b"[" * 100000, "bad_request"),
+    ("a million values", b'{"op":"exec","id":1,"code":"1","inputs":{"a":[' + b"0," * 1100000 + b"0]}}", "bad_request"),
+    ("a member twice", b'{"op":"ping","op":"ping","id":1}', "bad_request"),
+    ("a member twice, deeper", b'{"op":"exec","id":1,"code":"1","inputs":{"a":1,"a":2}}', "bad_request"),
+    ("a member twice, escaped", b'{"op":"ping","id":1,"\\u0069d":2}', "bad_request"),
+    ("an escaped NUL", b'{"op":"exec","id":1,"code":"a\\u0000b"}', "bad_request"),
+    ("a NUL", b'{"op":"exec","id":1,"code":"a\x00b"}', "bad_request"), ("a NUL behind it", GOOD + b"\0", "bad_request"),
+    ("no UTF-8", b'{"op":"exec","id":1,"code":"\xff"}', "bad_request"), ("half a character", b'{"op":"exec","id":1,"code":"\xe2\x82"}', "bad_request"),
+    ("a surrogate", b'{"op":"exec","id":1,"code":"\xed\xa0\x80"}', "bad_request"), ("a lone surrogate", b'{"op":"exec","id":1,"code":"\\ud800"}', "bad_request"),
+    ("a huge integer", b'{"op":"exec","id":1,"code":"1","timeout_ms":99999999999999999999}', "bad_request"),
+    ("NaN", b'{"op":"exec","id":1,"code":"1","inputs":{"a":NaN}}', "bad_request"),
+    ("no op", b'{"id":1}', "bad_request"), ("no id", b'{"op":"ping"}', "bad_request"), ("no code", b'{"op":"exec","id":1}', "bad_request"),
+    ("an unknown op", b'{"op":"eval","id":1}', "unknown_op"), ("an op in capitals", b'{"op":"PING","id":1}', "unknown_op"),
+    ("an empty op", b'{"op":"","id":1}', "unknown_op"), ("op is a number", b'{"op":1,"id":1}', "bad_request"),
+    ("an unknown member", b'{"op":"ping","id":1,"x":1}', "bad_request"), ("another op's member", b'{"op":"ping","id":1,"code":"1"}', "bad_request"),
+    ("id is null", b'{"op":"ping","id":null}', "bad_request"), ("id is empty", b'{"op":"ping","id":""}', "bad_request"),
+    ("id is a float", b'{"op":"ping","id":1.0}', "bad_request"), ("id is true", b'{"op":"ping","id":true}', "bad_request"),
+    ("id is too long", b'{"op":"ping","id":"' + b"x" * 129 + b'"}', "bad_request"),
+    ("code is a number", b'{"op":"exec","id":1,"code":1}', "bad_request"), ("inputs is an array", b'{"op":"exec","id":1,"code":"1","inputs":[]}', "bad_request"),
+    ("stream is a number", b'{"op":"exec","id":1,"code":"1","stream":1}', "bad_request"),
+    ("timeout_ms is 0", b'{"op":"exec","id":1,"code":"1","timeout_ms":0}', "bad_request"),
+    ("timeout_ms is a float", b'{"op":"exec","id":1,"code":"1","timeout_ms":1.5}', "bad_request"),
+    ("timeout_ms is negative", b'{"op":"exec","id":1,"code":"1","timeout_ms":-1}', "bad_request"),
+    ("timeout_ms is a month", b'{"op":"exec","id":1,"code":"1","timeout_ms":2678400000}', "bad_request"),
+    ("tools is an object", b'{"op":"exec","id":1,"code":"1","tools":{}}', "bad_request"),
+    ("an empty file name", b'{"op":"exec","id":1,"code":"1","filename":""}', "bad_request"),
+    ("a file name of two lines", b'{"op":"exec","id":1,"code":"1","filename":"a\\nb"}', "bad_request"),
+    ("a tenant with a control character", b'{"op":"open","id":1,"tenant":"\\u001b[2J"}', "bad_request"),
+    ("a policy that is a path", b'{"op":"open","id":1,"policy":"../../etc/passwd"}', "no_such_policy"),
+    ("no such session", b'{"op":"run","id":1,"session":"s0","code":"1"}', "no_such_session"),
+    ("session is a number", b'{"op":"run","id":1,"session":1,"code":"1"}', "bad_request"),
+    ("both value and error", b'{"op":"tool_result","request":1,"call":1,"value":1,"error":{"type":"a","message":"b"}}', "bad_request"),
+    ("neither value nor error", b'{"op":"tool_result","request":1,"call":1}', "bad_request"),
+    ("an error with more in it", b'{"op":"tool_result","request":1,"call":1,"error":{"type":"a","message":"b","c":1}}', "bad_request"),
+    ("a negative call", b'{"op":"tool_result","request":1,"call":-1,"value":1}', "bad_request"),
+    ("interrupt of nothing", b'{"op":"interrupt","id":1}', "bad_request"),
+    ("interrupt of two things", b'{"op":"interrupt","id":1,"session":"s1","request":1}', "bad_request"),
+]
+
+
+def bad(name, body, code):
+    def run(s):
+        c = s.client()
+        frame = raw(c, body)
+        same(frame["error"]["code"], code, frame["error"]["message"])
+        assert frame["error"]["message"], "no message"
+        same(c.ask("ping"), {}, "the connection goes on")
+    run.__name__ = "bad request: " + name
+    tests.append(run)
+
+
+for row in BAD:
+    bad(*row)
+
+
+@test
+def bad_frames_end_the_connection(s):
+    for name, data in (("an empty frame", b"\0\0\0\0"), ("a huge frame", b"\xff\xff\xff\xff"), ("one byte too much", struct.pack(">I", (4 << 20) + 1)), ("text", b"GET / HTTP/1.1\r\n\r\n")):
+        c = s.client()
+        c.socket.sendall(data)
+        same(c.receive()["error"]["code"], "too_large", name)
+        try:
+            c.receive()
+        except (EOFError, ConnectionResetError):
+            continue
+        raise AssertionError(name + ": the connection goes on")
+
+
+@test
+def frames_in_pieces(s):
+    c = s.client()
+    for byte in struct.pack(">I", len(GOOD)) + GOOD:
+        c.socket.sendall(bytes([byte]))
+        time.sleep(0.001)
+    same(c.receive()["result"], {})
+    c.socket.sendall((struct.pack(">I", len(GOOD)) + GOOD) * 500)
+    for _ in range(500):
+        same(c.receive()["result"], {})
+    body = json.dumps({"op": "exec", "id": 1, "code": "len(a)", "inputs": {"a": "x" * 3000000}}).encode()
+    same(raw(c, body)["result"]["value"], 3000000)
+    for cut in (b"\0", b"\0\0\1", b"\0\0\1\0", b"\0\0\1\0{"):
+        d = s.client()
+        d.socket.sendall(cut)
+        d.socket.close()
+    same(c.ask("ping"), {})
+
+
+@test
+def a_big_result_comes_whole(s):
+    r = s.client().ask("exec", code="'\u20ac' * 200000")
+    same(r["value"], "\u20ac" * 200000)
+
+
+@test
+def who_vanishes_takes_all_with_him(s):
+    same(s.client().ask("stats")["in_use"], 0, "in use before")
+    c = s.client()
+    session = c.ask("open")["session"]
+    c.send(op="run", id=1, session=session, code="while True: pass")
+    c.send(op="exec", id=2, code="while True: pass")
+    pid = s.process.pid
+    first = children_of(pid)
+    time.sleep(0.7)
+    burning = [p for p, t in children_of(pid).items() if t - first.get(p, 0) > 10]
+    assert burning, "nothing runs that could be ended"
+    c.socket.close()
+    gone = time.monotonic()
+    assert until(lambda: not set(burning) & set(children_of(pid)), 1.0), "still there a second later"
+    same(s.client().ask("stats")["in_use"], 0)
+
+
+@test
+def the_example_runs(s):
+    out = subprocess.run([sys.executable, EXAMPLES + "/client.py", s.path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    same(out.stdout.decode(), "45\nOslo: rain\nRome: rain\n")
+    lines = len(open(EXAMPLES + "/client.py").read().splitlines())
+    assert lines < 80, "%d lines" % lines
+
+
+main()

@@ -1,0 +1,660 @@
+/* Uses the library as a stranger would: one header, C99, threads, signals, forks and an event loop of its own. Each check is a line,
+ * `ok NAME` or `FAIL NAME: why`; arguments choose parts. It looks at what a program can see, not at how the jails are made. */
+#define _GNU_SOURCE
+#include <agentjail.h>
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct agentjail_error err;
+static int failed;
+
+static void check(int good, const char *name, const char *why, ...)
+{
+	va_list args;
+	failed += !good;
+	printf("%s %s%s", good ? "ok" : "FAIL", name, good ? "\n" : ": ");
+	if (!good) {
+		va_start(args, why);
+		vprintf(why, args);
+		va_end(args);
+		printf(" [%s: %s]\n", err.step, err.cause);
+	}
+	fflush(stdout);
+}
+
+static void is(const char *got, const char *want, const char *name)
+{
+	check(got && want ? strcmp(got, want) == 0 : got == want, name, "`%s` in place of `%s`", got ? got : "NULL", want ? want : "NULL");
+}
+
+static agentjail *open_with(unsigned parked)
+{
+	struct agentjail_options o = { .size = sizeof o, .parked = parked };
+	memset(&err, 0, sizeof err);
+	agentjail *h = agentjail_open(&o, &err);
+	check(h != NULL, "a handle opens", "none");
+	if (!h)
+		exit(1);
+	return h;
+}
+
+static agentjail_result *run(agentjail_session *s, const char *code)
+{
+	struct agentjail_snippet snippet = { .size = sizeof snippet, .code = code };
+	memset(&err, 0, sizeof err);
+	return agentjail_session_run(s, &snippet, &err);
+}
+
+static void runs_to(agentjail_session *s, const char *code, const char *value, const char *name)
+{
+	agentjail_result *r = run(s, code);
+	is(r ? agentjail_result_get(r, "value") : NULL, value, name);
+	agentjail_result_free(r);
+}
+
+/* --- one snippet, one jail; results and their parts --- */
+
+static void part_run(void)
+{
+	agentjail *h = open_with(1);
+	struct agentjail_snippet s = { .size = sizeof s, .code = "x = 41\nprint('hi')\n{'n': [x + y]}", .variables = "{\"y\":1}", .id = "r1" };
+	agentjail_result *r = agentjail_run(h, &s, &err);
+	check(r && agentjail_result_status(r) == AGENTJAIL_OK, "run: ok", "no result, or another status");
+	if (r) {
+		is(agentjail_result_get(r, "value"), "{\"n\":[42]}", "run: the value as JSON");
+		is(agentjail_result_get(r, "value.n.0"), "42", "run: a part of the value");
+		is(agentjail_result_get(r, "value.n.1"), NULL, "run: an index that is not there");
+		is(agentjail_result_get(r, "stdout"), "hi\n", "run: text as it is");
+		is(agentjail_result_get(r, "error"), NULL, "run: null is not there");
+		is(agentjail_result_get(r, "id"), "r1", "run: the caller's id");
+		is(agentjail_result_get(r, "session"), NULL, "run: no session");
+		check(strstr(agentjail_result_json(r), "\"id\":\"r1\"") != NULL, "run: the whole as JSON", "%s",
+		      agentjail_result_json(r));
+	}
+	agentjail_result_free(r);
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "x" };
+	r = agentjail_run(h, &s, &err);
+	check(r && agentjail_result_status(r) == AGENTJAIL_ERROR, "run: nothing of another run is there", "it is");
+	is(r ? agentjail_result_get(r, "error.type") : NULL, "NameError", "run: an error's type");
+	agentjail_result_free(r);
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "import os" };
+	r = agentjail_run(h, &s, &err);
+	check(r && agentjail_result_status(r) == AGENTJAIL_REJECTED, "run: rejected", "another status");
+	agentjail_result_free(r);
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "while True: pass", .timeout_ms = 200 };
+	r = agentjail_run(h, &s, &err);
+	check(r && agentjail_result_status(r) == AGENTJAIL_TIMEOUT, "run: timeout", "another status");
+	agentjail_result_free(r);
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "1+1##garbage", .code_bytes = 3 };
+	r = agentjail_run(h, &s, &err);
+	is(r ? agentjail_result_get(r, "value") : NULL, "2", "run: code by its length");
+	agentjail_result_free(r);
+	agentjail_close(h);
+}
+
+/* --- what is refused, with step, cause and fix --- */
+
+static void refused(agentjail *h, struct agentjail_snippet s, const char *word, const char *name)
+{
+	memset(&err, 0, sizeof err);
+	agentjail_result *r = agentjail_run(h, &s, &err);
+	check(!r && err.code == 2 && strstr(err.cause, word), name, "result %p, code %d", (void *)r, err.code);
+	agentjail_result_free(r);
+}
+
+static void no_handle(struct agentjail_options o, int code, const char *word, const char *name)
+{
+	memset(&err, 0, sizeof err);
+	agentjail *h = agentjail_open(&o, &err);
+	check(!h && err.code == code && strstr(err.cause, word), name, "handle %p, code %d", (void *)h, err.code);
+	agentjail_close(h);
+}
+
+static void part_errors(void)
+{
+	const char *bad_key[] = { "limits.memroy=1", NULL }, *bad_value[] = { "limits.memory=much", NULL },
+		   *good[] = { "limits.memory=200M", NULL };
+	struct {
+		struct agentjail_options o;
+		void *later;
+	} newer = { .o = { .size = sizeof newer } };
+#define O(...) (struct agentjail_options){ .size = sizeof(struct agentjail_options), __VA_ARGS__ }
+	no_handle((struct agentjail_options){ .policy = "snippet" }, 2, "size", "errors: a size that is not set");
+	check(err.fix[0] != '\0', "errors: with a fix", "none");
+	no_handle(O(.policy = "no-such"), 2, "no-such", "errors: an unknown policy");
+	no_handle(O(.policy = "snippet", .policy_file = "x.toml"), 2, "both", "errors: two policies");
+	no_handle(O(.policy_file = "/no/such.toml"), 2, "/no/such.toml", "errors: a policy's file");
+	no_handle(O(.settings = bad_key), 2, "memroy", "errors: an unknown setting");
+	no_handle(O(.settings = bad_value), 2, "much", "errors: a bad setting");
+	no_handle(O(.rootfs = "/tmp"), 125, "/tmp", "errors: a tree that is none");
+	newer.later = &newer;
+	memset(&err, 0, sizeof err);
+	check(!agentjail_open(&newer.o, &err) && strstr(err.cause, "does not know"), "errors: a field of a newer header", "opened");
+	newer.later = NULL;
+	agentjail *h = agentjail_open(&newer.o, &err);
+	check(h != NULL, "errors: a newer header, and nothing new in use", "refused");
+	agentjail_close(h);
+	h = agentjail_open(&O(.settings = good), &err);
+	check(h != NULL, "errors: a good setting", "refused");
+	check(agentjail_open(NULL, NULL) == NULL, "errors: nobody asked why", "opened");
+#define S(...) (struct agentjail_snippet){ .size = sizeof(struct agentjail_snippet), __VA_ARGS__ }
+	refused(h, S(.code = "'\xff'"), "UTF-8", "errors: code that is not UTF-8");
+	refused(h, S(.code = "a\0b", .code_bytes = 3), "0x00", "errors: a NUL in the code");
+	refused(h, S(.id = "x"), "code", "errors: no code");
+	refused(h, S(.code = "1", .variables = "{"), "JSON", "errors: variables that are not JSON");
+	struct agentjail_session_options so = { .size = sizeof so };
+	agentjail_session *s = agentjail_session_open(h, &so, &err);
+	struct agentjail_snippet one = S(.code = "import time; time.sleep(0.05)");
+	check(s && agentjail_session_start(s, &one, &err) == 0, "errors: a run begins", "no");
+	check(!run(s, "2") && err.code == 2 && strstr(err.step, "busy"), "errors: two runs at a time", "accepted");
+	check(!agentjail_session_take(s, &err) && strstr(err.cause, "still running"), "errors: nothing to take yet", "something");
+	while (agentjail_session_busy(s))
+		agentjail_turn(h, -1, &err);
+	check(!run(s, "2") && strstr(err.cause, "not taken"), "errors: a result that nobody took", "accepted");
+	agentjail_result_free(agentjail_session_take(s, &err));
+	check(!agentjail_session_take(s, &err) && strstr(err.cause, "nothing was run"), "errors: it is taken once", "twice");
+	runs_to(s, "1+2", "3", "errors: and all goes on");
+	agentjail_close(h); /* with its session */
+	agentjail_close(NULL);
+	agentjail_session_close(NULL);
+	agentjail_result_free(NULL);
+}
+
+/* --- sessions --- */
+
+static void collect(void *arg, int number, const char *data, size_t bytes)
+{
+	char *out = arg;
+	snprintf(out + strlen(out), 256 - strlen(out), "%d:%.*s|", number, (int)bytes, data);
+}
+
+static agentjail *inside;
+static void misuse(void *arg, int number, const char *data, size_t bytes)
+{
+	(void)number, (void)data, (void)bytes;
+	memset(&err, 0, sizeof err);
+	*(int *)arg = agentjail_turn(inside, 0, &err);
+	agentjail_close(inside);
+}
+
+static void part_session(void)
+{
+	agentjail *h = open_with(1);
+	agentjail_session *s = agentjail_session_open(h, NULL, &err), *other = agentjail_session_open(h, NULL, &err);
+	check(s && other, "session: two open", "not both");
+	runs_to(s, "def f(n): return n + 1\nx = 41", NULL, "session: a first run");
+	runs_to(s, "f(x)", "42", "session: variables stay");
+	agentjail_result *r = run(other, "x");
+	check(r && agentjail_result_status(r) == AGENTJAIL_ERROR, "session: and not in the other", "they do");
+	agentjail_result_free(r);
+	check(agentjail_session_set(s, "{\"x\":[1,2]}", &err) == 0, "session: set", "refused");
+	runs_to(s, "sum(x)", "3", "session: what was set");
+	check(agentjail_session_set(s, "[1]", &err) < 0, "session: set wants an object", "it took a list");
+	char out[256] = "";
+	struct agentjail_snippet said = S(.code = "print('a')\n1", .output = collect, .output_arg = out);
+	agentjail_result_free(agentjail_session_run(s, &said, &err));
+	check(strstr(out, "1:") && strstr(out, "a\n"), "session: output as it comes", "`%s`", out);
+	int inner = 7;
+	inside = h;
+	said = S(.code = "print('a')\n1", .output = misuse, .output_arg = &inner);
+	r = agentjail_session_run(s, &said, &err);
+	check(inner == -1 && strcmp(err.step, "output") == 0, "session: no calls from an output callback", "%d", inner);
+	is(r ? agentjail_result_get(r, "value") : NULL, "1", "session: which harms nothing");
+	agentjail_result_free(r);
+	said = S(.code = "while True: pass", .timeout_ms = 200);
+	r = agentjail_session_run(s, &said, &err);
+	check(r && agentjail_result_status(r) == AGENTJAIL_TIMEOUT, "session: a snippet takes too long", "another status");
+	is(r ? agentjail_result_get(r, "session") : NULL, "alive", "session: and it lives on");
+	agentjail_result_free(r);
+	runs_to(s, "sum(x)", "3", "session: with its variables");
+	check(agentjail_session_alive(s) == 1, "session: alive", "no");
+	char *stats = agentjail_stats(h, &err);
+	check(stats && strstr(stats, "\"jails\":"), "session: stats", "%s", stats ? stats : "none");
+	agentjail_free(stats);
+	agentjail_session_close(s);
+	runs_to(other, "2", "2", "session: the other goes on");
+	agentjail_close(h);
+	struct agentjail_options o = { .size = sizeof o, .idle_ms = 100 };
+	h = agentjail_open(&o, &err);
+	s = h ? agentjail_session_open(h, NULL, &err) : NULL;
+	for (int i = 0; s && i < 100 && agentjail_session_alive(s); i++)
+		agentjail_turn(h, 20, &err);
+	check(s && !agentjail_session_alive(s), "session: idle for too long", "alive");
+	check(s && !run(s, "1") && strstr(err.cause, "idle"), "session: and a run says why", "it ran");
+	agentjail_close(h);
+}
+
+/* --- interrupts: from a signal handler, and from another thread --- */
+
+static agentjail_session *volatile target;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	agentjail_interrupt(target);
+}
+
+static void *interrupter(void *arg)
+{
+	(void)arg;
+	usleep(200000);
+	agentjail_interrupt(target);
+	return NULL;
+}
+
+static void interrupted(const char *name)
+{
+	char text[80];
+	agentjail_result *r = run(target, "seen = 0\nwhile True: seen += 1");
+	snprintf(text, sizeof text, "interrupt: %s", name);
+	is(r ? agentjail_result_get(r, "error.type") : NULL, "KeyboardInterrupt", text);
+	agentjail_result_free(r);
+	snprintf(text, sizeof text, "interrupt: %s, and the session lives", name);
+	runs_to(target, "seen > 0", "true", text);
+}
+
+static void part_interrupt(void)
+{
+	agentjail *h = open_with(0);
+	target = agentjail_session_open(h, NULL, &err);
+	pthread_t thread;
+	struct sigaction before, alarm_ = { .sa_handler = on_alarm };
+	agentjail_interrupt(target);
+	runs_to(target, "1", "1", "interrupt: before a run it is nothing");
+	sigaction(SIGALRM, &alarm_, &before);
+	struct itimerspec when = { .it_value.tv_nsec = 300000000 };
+	timer_t timer;
+	timer_create(CLOCK_MONOTONIC, &(struct sigevent){ .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM }, &timer);
+	timer_settime(timer, 0, &when, NULL);
+	interrupted("from a signal handler");
+	pthread_create(&thread, NULL, interrupter, NULL);
+	interrupted("from a thread");
+	pthread_join(thread, NULL);
+	agentjail_close(h);
+}
+
+/* --- tools --- */
+
+static char *add(void *arg, const char *args, char **error)
+{
+	int a, b;
+	char text[32];
+	++*(int *)arg;
+	if (sscanf(args, "{\"a\":%d,\"b\":%d}", &a, &b) != 2) {
+		*error = strdup(args);
+		return NULL;
+	}
+	snprintf(text, sizeof text, "%d", a + b);
+	return strdup(text);
+}
+
+static char *fail(void *arg, const char *args, char **error)
+{
+	(void)arg, (void)args;
+	*error = strdup("no such book");
+	return NULL;
+}
+
+static char *garbage(void *arg, const char *args, char **error)
+{
+	(void)arg, (void)args, (void)error;
+	return strdup("{");
+}
+
+static char *nested(void *arg, const char *args, char **error)
+{
+	agentjail_result *r = run(arg, "20 + 1");
+	char *value = r && agentjail_result_get(r, "value") ? strdup(agentjail_result_get(r, "value")) : NULL;
+	(void)args, (void)error;
+	agentjail_result_free(r);
+	return value;
+}
+
+static char *closer(void *arg, const char *args, char **error)
+{
+	(void)args, (void)error;
+	agentjail_session_close(*(agentjail_session **)arg);
+	return NULL;
+}
+
+static void part_tools(void)
+{
+	static const char two[] = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"integer\"}},"
+				  "\"required\":[\"a\",\"b\"],\"additionalProperties\":false}";
+	agentjail *h = open_with(1);
+	int calls = 0;
+#define T(...) (struct agentjail_tool){ .size = sizeof(struct agentjail_tool), __VA_ARGS__ }
+	check(agentjail_add_tool(h, &T(.name = "add", .description = "Adds.", .parameters = two, .call = add, .arg = &calls), &err) == 0,
+	      "tools: one is added", "refused");
+	check(agentjail_add_tool(h, &T(.name = "fail", .call = fail), &err) == 0, "tools: without parameters", "refused");
+	check(agentjail_add_tool(h, &T(.name = "class", .call = add), &err) < 0 && strstr(err.cause, "`class`") &&
+	          strstr(err.cause, "keyword"),
+	      "tools: a keyword is no name", "taken");
+	check(agentjail_add_tool(h, &T(.name = "x", .call = add, .parameters = "{"), &err) < 0 && strstr(err.cause, "JSON"),
+	      "tools: a schema that is not JSON", "taken");
+	check(agentjail_add_tool(h, &T(.name = "x"), &err) < 0, "tools: a tool without a function", "taken");
+	struct agentjail_snippet once = S(.code = "add(a=40, b=2)");
+	agentjail_result *r = agentjail_run(h, &once, &err);
+	is(r ? agentjail_result_get(r, "value") : NULL, "42", "tools: called by a single run");
+	agentjail_result_free(r);
+	agentjail_session *s = agentjail_session_open(h, NULL, &err), *second = agentjail_session_open(h, NULL, &err);
+	runs_to(s, "sum(add(a=i, b=1) for i in range(10))", "55", "tools: called ten times");
+	check(calls == 11, "tools: every call came", "%d", calls);
+	runs_to(s, "try: add(a='1', b=1)\nexcept Exception as e: r = type(e).__name__\nr", "ToolError", "tools: arguments that do not fit");
+	check(calls == 11, "tools: were not passed on", "%d", calls);
+	runs_to(s, "try: fail()\nexcept Exception as e: r = 'no such book' in str(e)\nr", "true", "tools: an error with its words");
+	check(agentjail_session_add_tool(s, &T(.name = "bad", .call = garbage), &err) == 0, "tools: one for a session", "refused");
+	runs_to(s, "try: bad()\nexcept Exception as e: r = 'not JSON' in str(e)\nr", "true", "tools: a value that is not JSON");
+	check(agentjail_session_add_tool(s, &T(.name = "typed", .call = add, .arg = &calls, .parameters = two, .returns = "{\"type\":\"string\"}"),
+	                                 &err) == 0,
+	      "tools: with a type of its own", "refused");
+	runs_to(s, "try: typed(a=1, b=2)\nexcept Exception as e: r = str(e) != ''\nr", "true", "tools: a value that does not fit");
+	agentjail_session_add_tool(s, &T(.name = "nested", .call = nested, .arg = second), &err);
+	runs_to(s, "nested() * 2", "42", "tools: one that runs another session");
+	agentjail_session_add_tool(s, &T(.name = "closer", .call = closer, .arg = &s), &err);
+	check(!run(s, "closer()") && strstr(err.cause, "closed"), "tools: one that closes its own session", "it went on");
+	runs_to(second, "1", "1", "tools: and the other goes on");
+	agentjail_close(h);
+}
+
+/* --- an event loop of somebody else's --- */
+
+static void part_loop(void)
+{
+	enum { MANY = 4 };
+	agentjail *h = open_with(2);
+	struct agentjail_session_options no_wait = { .size = sizeof no_wait, .no_wait = 1 };
+	agentjail_session *s[MANY];
+	int done = 0, turns = 0;
+	char code[64];
+	for (int i = 0; i < MANY; i++) {
+		s[i] = agentjail_session_open(h, &no_wait, &err);
+		snprintf(code, sizeof code, "import time; time.sleep(0.1); %d * 11", i);
+		struct agentjail_snippet snippet = S(.code = code);
+		check(s[i] && agentjail_session_start(s[i], &snippet, &err) == 0, "loop: begun before there is a jail", "refused");
+		memset(code, 'x', sizeof code); /* it was copied */
+	}
+	int fd = agentjail_fd(h);
+	while (done < MANY && turns++ < 10000) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		poll(&p, 1, agentjail_due_ms(h));
+		agentjail_turn(h, 0, &err);
+		done = 0;
+		for (int i = 0; i < MANY; i++)
+			done += !agentjail_session_busy(s[i]);
+	}
+	for (int i = 0; i < MANY; i++) {
+		agentjail_result *r = agentjail_session_take(s[i], &err);
+		snprintf(code, sizeof code, "%d", i * 11);
+		is(r ? agentjail_result_get(r, "value") : NULL, code, "loop: each has its value");
+		agentjail_result_free(r);
+	}
+	check(turns < 2000, "loop: it does not spin", "%d turns", turns);
+	check(agentjail_fd(h) == fd, "loop: one fd for good", "another");
+	struct agentjail_snippet slow = S(.code = "while True: pass");
+	agentjail_session_start(s[0], &slow, &err);
+	agentjail_session_close(s[0]); /* while it runs */
+	runs_to(s[1], "3", "3", "loop: one closed while it ran, and the others go on");
+	agentjail_close(h);
+}
+
+/* --- threads: a handle each, at once, while others allocate; and jails die with theirs --- */
+
+static volatile int stop;
+
+static void *churn(void *arg)
+{
+	while (!stop)
+		free(malloc((size_t)(rand() % 100000)));
+	return arg;
+}
+
+static void *worker(void *arg)
+{
+	struct agentjail_options o = { .size = sizeof o, .parked = 1 };
+	struct agentjail_error why;
+	long good = 0;
+	(void)arg;
+	for (int round = 0; round < 3; round++) {
+		agentjail *h = agentjail_open(&o, &why);
+		struct agentjail_snippet snippet = S(.code = "print('x' * 1000)\n2+2");
+		for (int i = 0; h && i < 5; i++) {
+			agentjail_result *r = agentjail_run(h, &snippet, &why);
+			good += r && strcmp(agentjail_result_get(r, "value"), "4") == 0 &&
+			        strlen(agentjail_result_get(r, "stdout")) == 1001;
+			agentjail_result_free(r);
+		}
+		agentjail_close(h);
+	}
+	return (void *)good;
+}
+
+static agentjail *stranger;
+static void *use_stranger(void *arg)
+{
+	struct agentjail_error why = { 0 };
+	(void)arg;
+	agentjail_turn(stranger, 0, &why);
+	agentjail_close(stranger);
+	return (void *)(long)(strcmp(why.step, "thread") == 0 && why.fix[0]);
+}
+
+static agentjail *volatile lost; /* by a thread that ended; nobody may close it any more */
+
+static void *leave_behind(void *arg)
+{
+	struct agentjail_options o = { .size = sizeof o, .parked = 1 };
+	struct agentjail_error why;
+	agentjail *h = agentjail_open(&o, &why);
+	*(agentjail_session **)arg = h ? agentjail_session_open(h, NULL, &why) : NULL;
+	/* With nothing under way: one that is just being born would belong to the process. */
+	for (int i = 0, settled = 0; h && i < 500 && !settled; i++) {
+		agentjail_turn(h, 20, &why);
+		char *stats = agentjail_stats(h, &why);
+		settled = strstr(stats, "\"parked\":1,\"starting\":0,") != NULL;
+		agentjail_free(stats);
+	}
+	lost = h;
+	return h;
+}
+
+static int children(void)
+{
+	char path[64], line[4096] = "";
+	int count = 0;
+	DIR *tasks = opendir("/proc/self/task");
+	for (struct dirent *e; tasks && (e = readdir(tasks));) {
+		snprintf(path, sizeof path, "/proc/self/task/%.20s/children", e->d_name);
+		FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "r");
+		if (f && fgets(line, sizeof line, f))
+			for (char *at = line; *at; at++)
+				count += *at == ' ';
+		if (f)
+			fclose(f);
+	}
+	if (tasks)
+		closedir(tasks);
+	return count;
+}
+
+static void part_threads(void)
+{
+	pthread_t threads[3], noise[2], one;
+	void *good;
+	long sum = 0;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&noise[i], NULL, churn, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, worker, NULL);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(threads[i], &good);
+		sum += (long)good;
+	}
+	stop = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(noise[i], NULL);
+	check(sum == 45, "threads: each with a handle of its own", "%ld of 45 runs", sum);
+	stranger = open_with(0);
+	pthread_create(&one, NULL, use_stranger, NULL);
+	pthread_join(one, &good);
+	check(good != NULL, "threads: another one is refused", "it was not");
+	agentjail_session *s = agentjail_session_open(stranger, NULL, &err);
+	runs_to(s, "1", "1", "threads: and did no harm");
+	agentjail_close(stranger);
+	check(children() == 0, "threads: no child is left", "%d", children());
+	agentjail_session *left = NULL;
+	pthread_create(&one, NULL, leave_behind, &left);
+	pthread_join(one, &good);
+	for (int i = 0; i < 200 && left && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+		usleep(10000);
+	check(left && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "threads: jails end with their thread", "%d are there",
+	      children());
+}
+
+/* --- fork, signals, children and what else of a process is not ours to touch --- */
+
+static int forks_seen;
+static void at_fork(void)
+{
+	forks_seen++;
+}
+
+static void *reaper(void *arg)
+{
+	while (!stop)
+		if (waitpid(-1, NULL, WNOHANG) <= 0)
+			usleep(500);
+	return arg;
+}
+
+static void all_dispositions(struct sigaction out[65])
+{
+	memset(out, 0, 65 * sizeof *out);
+	for (int i = 1; i < 65; i++)
+		sigaction(i, NULL, &out[i]);
+}
+
+static void part_host(void)
+{
+	static struct sigaction before[65], after[65];
+	sigset_t mask_before, mask_after;
+	pthread_t thread;
+	pthread_atfork(NULL, NULL, at_fork);
+	all_dispositions(before);
+	sigprocmask(SIG_SETMASK, NULL, &mask_before);
+	char **environment = environ;
+	gid_t groups_before[64], groups_after[64];
+	int count_before = getgroups(64, groups_before);
+	agentjail *h = open_with(1);
+	agentjail_session *s = agentjail_session_open(h, NULL, &err);
+	runs_to(s, "1", "1", "host: a run");
+	/* Something that the kernel refuses, and is asked about. */
+	agentjail_result_free(run(s, "try: open('/etc/passwd')\nexcept Exception: pass"));
+	all_dispositions(after);
+	int same = 1;
+	for (int i = 1; i < 65; i++)
+		same &= before[i].sa_handler == after[i].sa_handler;
+	check(same, "host: no signal's handler is changed", "one is");
+	sigprocmask(SIG_SETMASK, NULL, &mask_after);
+	check(memcmp(&mask_before, &mask_after, 8) == 0, "host: nor the mask", "it is");
+	check(environ == environment, "host: nor the environment", "it is");
+	check(getgroups(64, groups_after) == count_before &&
+	          memcmp(groups_before, groups_after, sizeof(gid_t) * (size_t)(count_before > 0 ? count_before : 0)) == 0,
+	      "host: nor our groups", "they are");
+	pid_t child = fork();
+	if (child == 0) {
+		agentjail_close(h);
+		_exit(agentjail_turn(h, 0, &err) == -1 && strcmp(err.step, "thread") == 0 ? 0 : 1);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	check(status == 0, "host: a child may not use the handle", "%d", status);
+	runs_to(s, "2", "2", "host: and the parent still can");
+	agentjail_close(h);
+	/* A loop that takes every child. */
+	pthread_create(&thread, NULL, reaper, NULL);
+	h = open_with(1);
+	for (int i = 0; i < 5; i++) {
+		struct agentjail_snippet snippet = S(.code = "3+3");
+		agentjail_result *r = agentjail_run(h, &snippet, &err);
+		is(r ? agentjail_result_get(r, "value") : NULL, "6", "host: children reaped by somebody else");
+		agentjail_result_free(r);
+	}
+	struct agentjail_snippet killed = S(.code = "b = []\nwhile True: b.append(bytearray(1 << 20))");
+	agentjail_result *r = agentjail_run(h, &killed, &err);
+	check(r && (agentjail_result_status(r) == AGENTJAIL_OOM || agentjail_result_status(r) == AGENTJAIL_ERROR),
+	      "host: and what one died of", "%s", r ? agentjail_result_json(r) : "");
+	agentjail_result_free(r);
+	agentjail_close(h);
+	stop = 1;
+	pthread_join(thread, NULL);
+	stop = 0;
+	/* Ignored children vanish by themselves. */
+	signal(SIGCHLD, SIG_IGN);
+	h = open_with(1);
+	s = agentjail_session_open(h, NULL, &err);
+	runs_to(s, "4", "4", "host: SIGCHLD ignored");
+	agentjail_close(h);
+	signal(SIGCHLD, SIG_DFL);
+	check(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "host: no child is left", "one is");
+}
+
+/* Fds 0, 1 and 2 may be closed: what happened is told by the exit code. */
+static void part_closed(void)
+{
+	close(0), close(1), close(2);
+	struct agentjail_options o = { .size = sizeof o, .parked = 1 };
+	agentjail *h = agentjail_open(&o, &err);
+	struct agentjail_snippet snippet = S(.code = "print('x'); 5");
+	agentjail_result *r = h ? agentjail_run(h, &snippet, &err) : NULL;
+	_exit(r && strcmp(agentjail_result_get(r, "value"), "5") == 0 && strcmp(agentjail_result_get(r, "stdout"), "x\n") == 0 ? 0 : 1);
+}
+
+/* Open, run, close, again and again: fds and memory stay what they were. */
+static void part_leaks(void)
+{
+	long fds[2] = { 0, 0 };
+	for (int round = 0; round < 6; round++) {
+		agentjail *h = open_with(1);
+		agentjail_session *s = agentjail_session_open(h, NULL, &err);
+		runs_to(s, "1", "1", "leaks: a run");
+		agentjail_close(h);
+		DIR *d = opendir("/proc/self/fd");
+		fds[1] = 0;
+		while (d && readdir(d))
+			fds[1]++;
+		closedir(d);
+		if (round == 0)
+			fds[0] = fds[1];
+	}
+	check(fds[0] == fds[1], "leaks: no fd", "%ld, then %ld", fds[0], fds[1]);
+	check(children() == 0, "leaks: no child", "%d", children());
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} parts[] = { { "run", part_run },         { "errors", part_errors },
+		      { "session", part_session }, { "interrupt", part_interrupt },
+		      { "tools", part_tools },     { "loop", part_loop },
+		      { "threads", part_threads }, { "host", part_host },
+		      { "closed", part_closed },   { "leaks", part_leaks } };
+	(void)forks_seen;
+	for (int i = 1; i < argc; i++)
+		for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+			if (strcmp(argv[i], parts[p].name) == 0)
+				parts[p].run();
+	return failed != 0;
+}
