@@ -85,12 +85,13 @@ if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	copy=$work/copy
 	chmod 755 "$work"
 	mkdir -p "$copy/build/rootfs"
-	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/inject" "$copy/build/"
+	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/warm" "$(dirname "$AGENTJAIL")/inject" "$copy/build/"
 	for file in "$(dirname "$AGENTJAIL")"/library-* "$(dirname "$AGENTJAIL")/libagentjail.so.0"; do
 		[ ! -f "$file" ] || cp "$file" "$copy/build/"
 	done
 	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copy/build/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
+	cp -R --no-preserve=ownership "$tests/../docs/examples" "$copy/tests/examples"
 	chmod -R a+rX "$copy"
 	unset AGENTJAIL AGENTJAIL_ROOTFS
 	scripts "$copy/tests" user/ setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp

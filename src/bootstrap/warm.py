@@ -61,6 +61,9 @@ def prepare(names):
         for trial in TRIALS:
             rehearse([request(keys) for keys in trial])
     rehearse([FIRST])
+    global LIKELY
+    LIKELY = b'{"filename":"<snippet>","layer":true,"builtins":"standard","imports":"%s ","inputs":{},"env":[],"limits":{},' \
+             b'"code":"x = [i for i in (1, 2)]\\nx"}' % names.replace(b"\n", b" ").strip()
     main.RECORDER = record_imports
     forget()
     import gc
@@ -128,10 +131,24 @@ def record_imports(space):
 def after_fork(entropy):
     """In a fresh jail, before its filter. `entropy`: 64 random bytes that no other jail has."""
     reseed(entropy)
-    rehearse([FIRST])  # the pages that the first snippet writes become ours now, while nobody waits
+
+
+def first_snippet(started):
+    """What touches the pages that a first snippet does, in a copy that is thrown away. No jail runs it: its pages are made
+    its own all at once (guest/touch.c)."""
+    return main.run(LIKELY, started)
+
+
+def after_branch(entropy):
+    """In the copy of a session, between snippets: threads that waited for tools are not here, and hold nothing any more.
+    What else a thread held (a stream that it was writing to) stays locked: that is not ours to know."""
+    reseed(entropy)
+    if main.SESSION is not None and main.SESSION.tools is not None:
+        main.SESSION.tools.alone()
 
 
 def reseed(entropy):
+    """Also in a branch of a session, in the midst of its life."""
     number = int.from_bytes(entropy, "little")
     for name, seed in SEEDS.items():
         module = sys.modules.get(name)

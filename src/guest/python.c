@@ -18,7 +18,6 @@ static void (*py_print)(void);
 static const char *(*py_version)(void);
 static int (*py_gc)(void);
 static int (*py_gc_off)(void);
-static ssize_t (*py_gc_now)(void);
 static void (*py_forget)(object *);
 static void (*py_before_fork)(void);
 static void (*py_after_fork_child)(void);
@@ -39,7 +38,6 @@ static const struct {
 	{ "Py_GetVersion", &py_version },
 	{ "PyGC_Enable", &py_gc },
 	{ "PyGC_Disable", &py_gc_off },
-	{ "PyGC_Collect", &py_gc_now },
 	{ "Py_DecRef", &py_forget },
 	{ "PyOS_BeforeFork", &py_before_fork },
 	{ "PyOS_AfterFork_Child", &py_after_fork_child },
@@ -146,13 +144,6 @@ void aj_python_collect(int on)
 		py_gc();
 	else
 		py_gc_off();
-}
-
-void aj_python_collect_now(void)
-{
-	py_gc();
-	py_gc_now();
-	py_gc_off();
 }
 
 void aj_python_before_fork(void)

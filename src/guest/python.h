@@ -20,7 +20,6 @@ object *aj_python_call(object *function, const char *first, size_t first_bytes, 
 int aj_python_bytes(object *value, char **ret, ssize_t *ret_bytes);
 void aj_python_forget(object *value);
 void aj_python_collect(int on); /* the garbage collector */
-void aj_python_collect_now(void);
 
 /* Around a fork that is not libc's own. */
 void aj_python_before_fork(void);

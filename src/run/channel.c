@@ -45,7 +45,7 @@ unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, int filte
 void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, bool lasting)
 {
 	if (lasting)
-		aj_wire_frame(&c->outbox, AJ_FRAME_SESSION, "", 0);
+		aj_wire_frame(&c->outbox, AJ_FRAME_SESSION, "b", plan->branching);
 	aj_wire_arm(&c->outbox, plan);
 }
 
@@ -59,6 +59,16 @@ int aj_channel_request(struct aj_channel *c, bool lasting, const struct aj_plan 
 	c->nonced = lasting;
 	c->busy = true;
 	c->started = c->answered = false;
+	return 0;
+}
+
+int aj_channel_branch(struct aj_channel *c, struct aj_error *err)
+{
+	char entropy[AJ_ENTROPY_BYTES];
+	if (getrandom(entropy, sizeof entropy, 0) != sizeof entropy)
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "draw random bytes");
+	aj_wire_frame(&c->outbox, AJ_FRAME_BRANCH, entropy, sizeof entropy);
+	c->branching = true;
 	return 0;
 }
 
@@ -118,9 +128,13 @@ void aj_channel_write(struct aj_channel *c)
 	ssize_t n = send(*c->fd, b->data + b->sent, b->bytes - b->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n > 0)
 		b->sent += (size_t)n;
-	/* Nobody will read it any more; but what was said before can still be heard. */
-	if (b->sent == b->bytes || (n < 0 && errno != EAGAIN && errno != EINTR))
+	int error = n < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
+	if (b->sent == b->bytes || error)
 		empty_outbox(c);
+	/* Where nobody reads any more, what was said before can still be heard; else half a message was sent, and the end of the channel
+	 * is the only thing that its reader would understand. */
+	if (error && error != EPIPE && error != ECONNRESET)
+		aj_close(c->fd);
 	else if (b->sent > KEPT_BYTES && !reads_too_little(c))
 		compact_outbox(c);
 }
@@ -129,13 +143,16 @@ void aj_channel_write(struct aj_channel *c)
 static unsigned on_armed(struct aj_channel *c, pid_t sender)
 {
 	const char *wrong = aj_channel_writing(c) ? "the runner says that it is armed before it was sent its filters"
-	                                          : aj_attest(sender, c->filters);
+	                  : !c->expected          ? aj_attest(sender, c->filters)
+	                  : sender != c->expected ? "somebody else says that the branch is armed"
+	                                          : aj_attest_branch(sender, c->filters);
 	if (wrong)
 		return fail_setup(c, "attest", wrong);
 	c->armed = true;
 	c->runner = sender;
 	free(c->outbox.data);
 	c->outbox = c->request;
+	c->unread_at = c->unread = 0;
 	c->request = (struct aj_buffer){ 0 };
 	return AJ_CHANNEL_ARMED;
 }
@@ -187,6 +204,13 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 		fail_setup(c, "runner", said);
 		advise_rootfs(c->result);
 		return AJ_CHANNEL_FAILED;
+	}
+	if (c->inbox.kind == AJ_FRAME_BRANCH && c->branching && c->inbox.body_bytes == sizeof(int32_t)) {
+		int32_t answer;
+		memcpy(&answer, c->inbox.body, sizeof answer);
+		c->branching = false;
+		c->branch_errnum = answer > 0 && answer < 4096 ? answer : 0;
+		return AJ_CHANNEL_BRANCHED;
 	}
 	if (c->inbox.kind == AJ_FRAME_STARTED && c->armed && c->busy && !c->started) {
 		c->started = true;
@@ -248,6 +272,10 @@ void aj_channel_ended(struct aj_channel *c)
 {
 	if (c->armed)
 		return;
+	if (c->expected) {
+		fail_setup(c, "branch", "it ended before it said that it is armed");
+		return;
+	}
 	fail_setup(c, "runner", "Python ended before the runner had installed the filter; no code was handed over");
 	advise_rootfs(c->result);
 }

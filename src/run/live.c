@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "run/family.h"
 #include "run/meter.h"
 #include "run/violations.h"
 #include "sandbox/handshake.h"
@@ -118,7 +119,7 @@ static bool on_output(struct aj_live *l, int *fd, int number)
 }
 
 /* What somebody outside, who was handed our pipe, may still write is not waited for, and not counted beyond what a pipe holds. */
-static void drain_output(struct aj_live *l)
+void aj_live_drain(struct aj_live *l)
 {
 	for (int i = 0; i < DRAIN_READS && on_output(l, &l->jail.stdout_fd, 1); i++)
 		;
@@ -130,7 +131,7 @@ static void drain_output(struct aj_live *l)
 static void finish(struct aj_live *l)
 {
 	struct aj_leaf_usage now;
-	drain_output(l);
+	aj_live_drain(l);
 	l->running = false;
 	l->soft_us = l->deadline_us = INT64_MAX;
 	l->facts.alive = true;
@@ -166,6 +167,8 @@ static unsigned on_control(struct aj_live *l)
 	}
 	if (found & AJ_CHANNEL_FAILED)
 		aj_jail_kill(&l->jail);
+	if ((found & AJ_CHANNEL_BRANCHED) && l->family)
+		aj_family_answered(l->family, l);
 	int64_t leave_us = aj_now_us() + LEAVE_US;
 	if ((found & AJ_CHANNEL_ANSWERED) && !l->lasting && leave_us < l->deadline_us)
 		l->deadline_us = leave_us;
@@ -310,6 +313,8 @@ static void bury(struct aj_live *l)
 			break;
 		on_report(l);
 	}
+	if (l->family)
+		aj_family_bury(l->family, l);
 	bool lasting = l->lasting; /* what comes now is no answer of a jail that goes on */
 	l->lasting = false;
 	while (jail->control_fd >= 0 && l->facts.cause == AJ_CAUSE_NONE) {
@@ -319,7 +324,7 @@ static void bury(struct aj_live *l)
 		on_control(l);
 	}
 	l->lasting = lasting;
-	drain_output(l);
+	aj_live_drain(l);
 	aj_close(&l->listener_fd);
 	memcpy(l->facts.protocol_why, l->channel.why, sizeof l->facts.protocol_why);
 	aj_leaf_read(jail->cgroup, &l->facts.leaf);

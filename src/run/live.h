@@ -27,6 +27,12 @@ struct aj_live {
 	aj_output_fn *output; /* as it comes; may be NULL */
 	void *output_arg;
 
+	/* One of several guests of one init, see run/family.h; NULL: the only one. */
+	struct aj_family *family;
+	struct aj_live *kin; /* the family's next */
+	pid_t inner_pid;     /* as the jail numbers it */
+	unsigned depth;      /* how many branches lie between it and the jail's first guest */
+
 	struct aj_jail jail;
 	struct aj_channel channel;
 	struct aj_result result; /* of the run under way, or of the last one */
@@ -70,4 +76,6 @@ void aj_live_due(struct aj_live *live);
 void aj_live_fail(struct aj_live *live, const char *cause);
 
 /* What the result holds. The jail must be gone. */
+/* Take the output that is there already: what was written before a message comes before it. */
+void aj_live_drain(struct aj_live *live);
 void aj_live_free(struct aj_live *live);
