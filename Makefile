@@ -68,14 +68,14 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/sessions $B/branch $B/inject $(USERS) fuzzers
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/sessions $B/branch $B/raw.so $B/inject $(USERS) fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
 
 # What needs another kernel, real cgroups or systemd: in a machine of its own. VM_OPTIONS=--quick: minutes instead of half an hour.
 check-vm: deps-vm
-	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/sessions $B/branch $B/inject
+	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/sessions $B/branch $B/raw.so $B/inject
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/vm/check.sh $(VM_OPTIONS)
 
 # What the documentation takes from tables in the code.
@@ -223,6 +223,11 @@ $B/jail: $B/tests/jail.o $(LIB_OBJS)
 $B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS))
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+# A Python module for hostile sessions: raw system calls.
+$B/raw.so: tests/raw.c
+	$(call SAY,LD,$@)
+	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -fPIC -shared -o $@ $<
 
 # Sessions that are forked, kept and rolled back, by a script.
 $B/branch: $B/tests/branch.o $(LIB_OBJS)

@@ -41,9 +41,10 @@ static void on_answered(struct aj_session *s, void *arg, const json_t *result)
 	struct one *o = arg;
 	(void)s;
 	char *violations = json_dumps(json_object_get(result, "violations"), JSON_COMPACT | JSON_ENCODE_ANY);
-	snprintf(o->said, sizeof o->said, "%s %s|%s|%s|%s", json_string_value(json_object_get(result, "status")),
+	const char *error = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
+	snprintf(o->said, sizeof o->said, "%s %s|%s|%s|%s|%s", json_string_value(json_object_get(result, "status")),
 	         json_string_value(json_object_get(result, "session")), json_string_value(json_object_get(result, "stdout")),
-	         json_string_value(json_object_get(result, "reason")), violations);
+	         json_string_value(json_object_get(result, "reason")), violations, error ? error : "");
 	free(violations);
 	for (char *c = o->said; *c; c++)
 		if (*c == '\n')
@@ -188,7 +189,7 @@ static void step(char *line)
 	struct one *o = named(name), *other = NULL;
 	if (strcmp(verb, "open") == 0)
 		o = make(name);
-	if (!o) {
+	if (!o || (!o->session && strcmp(verb, "open") != 0)) {
 		printf("%s %s: no such session\n", verb, name);
 		return;
 	}

@@ -91,6 +91,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	done
 	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copy/build/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
+	cp -R --no-preserve=ownership "$tests/../docs/examples" "$copy/tests/examples"
 	chmod -R a+rX "$copy"
 	unset AGENTJAIL AGENTJAIL_ROOTFS
 	scripts "$copy/tests" user/ setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp

@@ -1,5 +1,6 @@
 /* `agentjail serve`: jails for the clients of a socket.
  * It turns options and what a service manager left in the environment into a configuration, and prints the log; serving is serve/'s. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,16 @@
 #include "cli/options.h"
 #include "serve/server.h"
 
+#define ROOT_FOLDER "/run/agentjail"
 #define NAME "agentjail.sock"
 
-static const char *default_socket(struct aj_arena *arena, struct aj_error *err)
+/* `ret_made`: the folder was not there, and is to go again. */
+static const char *default_socket(struct aj_arena *arena, bool *ret_made, struct aj_error *err)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	if (geteuid() == 0) {
-		mkdir("/run/agentjail", 0755); /* what is wrong with it shows when the socket is made */
-		return "/run/agentjail/" NAME;
+		*ret_made = mkdir(ROOT_FOLDER, 0755) == 0; /* what is wrong with it shows when the socket is made */
+		return ROOT_FOLDER "/" NAME;
 	}
 	if (runtime && runtime[0] == '/')
 		return aj_printf(arena, "%s/" NAME, runtime);
@@ -50,7 +53,7 @@ static int from_manager(struct aj_server_config *config, struct aj_arena *arena,
 	return good ? 0 : aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES make no sense together");
 }
 
-static int configure(struct aj_server_config *config, struct aj_options *o, struct aj_error *err)
+static int configure(struct aj_server_config *config, struct aj_options *o, bool *ret_made, struct aj_error *err)
 {
 	struct aj_serving *s = &o->serving;
 	bool main_given = false;
@@ -58,7 +61,7 @@ static int configure(struct aj_server_config *config, struct aj_options *o, stru
 		return -1;
 	for (size_t i = 0; i < config->fds.count; i++)
 		main_given |= strcmp(config->fds.items[i].name, "metrics") != 0;
-	if (!s->socket && !main_given && !(config->socket = default_socket(o->arena, err)))
+	if (!s->socket && !main_given && !(config->socket = default_socket(o->arena, ret_made, err)))
 		return -1;
 	if (s->asks.count == 0)
 		AJ_PUSH(o->arena, &s->asks);
@@ -110,8 +113,11 @@ int aj_cmd_serve(int argc, char **argv)
 	if (first >= 0 && first < argc)
 		first = aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`", argv[first]);
 	int code = 0;
-	if (first < 0 || configure(&config, &o, &err) < 0 || aj_server_run(&config, &err) < 0)
+	bool made = false;
+	if (first < 0 || configure(&config, &o, &made, &err) < 0 || aj_server_run(&config, &err) < 0)
 		code = aj_print_error(&err);
+	if (made)
+		rmdir(ROOT_FOLDER);
 	aj_arena_free(&arena);
 	return code;
 }

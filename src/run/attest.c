@@ -127,7 +127,7 @@ const char *aj_attest_copyable(pid_t pid)
 {
 	char path[40], usual[USUAL_BYTES];
 	if (aj_attest_process(pid).threads != 1)
-		return "threads are running in the session, and a copy would be without them";
+		return "threads are running in the session, and a copy would be without them: join them in a snippet";
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	char *maps = read_status(path, usual);
 	const char *wrong = maps ? shared(maps) : "the memory of the session cannot be listed";

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 
 /* Copying of what scratch space may hold takes a few seconds at most. */
-enum { BRANCH_US = 20000000 };
+enum { BRANCH_US = 10000000 };
 enum { CONTROL_FD = 3 };
 
 static void forget(struct aj_branching *b)

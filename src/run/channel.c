@@ -272,6 +272,10 @@ void aj_channel_ended(struct aj_channel *c)
 {
 	if (c->armed)
 		return;
+	if (c->expected) {
+		fail_setup(c, "branch", "it ended before it said that it is armed");
+		return;
+	}
 	fail_setup(c, "runner", "Python ended before the runner had installed the filter; no code was handed over");
 	advise_rootfs(c->result);
 }

@@ -227,10 +227,14 @@ unsigned aj_family_due(struct aj_family *f)
 	if (aj_now_us() < f->deadline_us)
 		return 0;
 	f->deadline_us = INT64_MAX;
-	if (f->stopping)
+	if (f->stopping) {
 		aj_jail_kill(&f->jail);
-	else
+	} else {
+		/* An original that has not come back from being asked never may: code of its own runs there. */
+		if (f->now.source && f->now.source->channel.branching)
+			aj_jail_kill(&f->now.source->jail);
 		aj_branching_fail(f, ETIMEDOUT, "it took too long");
+	}
 	return aj_family_look(f);
 }
 

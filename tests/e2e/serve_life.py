@@ -1,0 +1,479 @@
+"""How the service begins, how much it takes, and how it ends; each test has a service of its own. serve.sh runs it and counts."""
+import json, os, signal, socket, struct, subprocess, sys, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from service import AJ, FOLDER, LONG, ROOT, Client, Server, alive, children_of, fails, main, raw, same, test, until
+
+NUMBER = {"name": "number", "parameters": {"type": "object", "properties": {}}}
+
+
+def refused(text, *options, **how):
+    with Server(*options, wait=False, **how) as s:
+        code = s.process.wait(LONG)
+        assert code != 0, "it starts"
+        assert text in s.said(), "no `%s` in: %s" % (text, s.said())
+        return s
+
+
+# --- the socket ---
+
+@test
+def socket_is_ours_alone():
+    with Server() as s:
+        same(oct(os.stat(s.path).st_mode & 0o7777), "0o600")
+        refused("somebody listens", path=s.path)
+        same(s.client().ask("ping"), {}, "the first one goes on")
+        same(s.stop(), 0)
+        same(os.path.exists(s.path), False)
+
+
+@test
+def dead_socket_is_replaced():
+    with Server() as s:
+        s.process.kill()
+        s.process.wait()
+        assert os.path.exists(s.path), "nothing to replace"
+        with Server(path=s.path) as t:
+            same(t.client().ask("exec", code="1")["value"], 1)
+
+
+@test
+def what_is_no_socket_of_ours_stays():
+    path = FOLDER + "/file"
+    with open(path, "w") as f:
+        f.write("mine")
+    refused("is no socket", path=path)
+    same(open(path).read(), "mine")
+    link = FOLDER + "/link"
+    os.symlink(path, link)
+    refused("is no socket", path=link)
+    same(os.path.islink(link), True)
+    refused("the folder", path=FOLDER + "/none/s")
+    refused("not an absolute path", path="relative")
+    refused("of at most", path=FOLDER + "/" + "x" * 120)
+    loose = FOLDER + "/loose"
+    os.mkdir(loose)
+    os.chmod(loose, 0o777)
+    refused("others may write", path=loose + "/s")
+
+
+@test
+def another_socket_in_its_place_stays():
+    with Server() as s:
+        os.rename(s.path, s.path + ".moved")
+        other = socket.socket(socket.AF_UNIX)
+        other.bind(s.path)
+        same(s.stop(), 0)
+        same(os.path.exists(s.path), True, "somebody else's socket")
+        os.unlink(s.path)
+        os.unlink(s.path + ".moved")
+
+
+@test
+def others_are_denied():
+    if not ROOT:
+        print("SKIP others are denied: only root can be another user")
+        return
+    os.chmod(FOLDER, 0o755)
+    ask = ("import sys; sys.path.insert(0, %r); from client import *\ntry:\n c = Client(%r); print('served', c.ask('exec', code='1+1')['value'])\n"
+           "except ServiceError as e: print(e.code)\nexcept OSError as e: print(type(e).__name__)\n")
+    examples = os.path.dirname(sys.modules["client"].__file__)
+    with open(FOLDER + "/client.py", "w") as f:
+        f.write(open(examples + "/client.py").read())
+    as_user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    with Server() as s:
+        def come(prefix):
+            return subprocess.run(prefix + [sys.executable, "-I", "-S", "-c", ask % (FOLDER, s.path)], stdout=subprocess.PIPE).stdout.decode().strip()
+        same(come([]), "served 2", "control")
+        same(come(as_user), "PermissionError", "the mode of the file")
+        os.chmod(s.path, 0o666)
+        same(come(as_user), "denied", "the credentials")
+        assert "user 65534" in s.said(), s.said()
+
+
+# --- how much it takes ---
+
+@test
+def room_is_limited():
+    with Server("--jails-max", "1", "--queue-max", "4", "--sessions-max", "1", "--parked", "1") as s:
+        a, b = s.client(), s.client()
+        session = a.ask("open")["session"]
+        e = fails("busy", b.ask, "open")
+        assert e.retry_ms >= 10, e.retry_ms
+        for i in range(3):
+            a.send(op="exec", id=i, code="'a%d'" % i)
+        frame = a.receive()
+        same((frame["id"], frame["error"]["code"]), (2, "busy"), "half of the queue is one client's")
+        b.send(op="exec", id=0, code="'b0'")
+        b.send(op="exec", id=1, code="'b1'")
+        same(b.ask("stats")["requests_waiting"], 4)
+        c = s.client()
+        fails("busy", c.ask, "exec", code="1")
+        a.send(op="interrupt", id="i", request=1)
+        frames = {f["id"]: f for f in (a.receive(), a.receive())}
+        same((frames[1]["error"]["code"], frames["i"]["result"]), ("interrupted", {}))
+        a.send(op="close", id="c", session=session)
+        same(a.receive()["result"], {})
+        same((a.receive()["result"]["value"], [b.receive()["result"]["value"] for _ in range(2)]), ("a0", ["b0", "b1"]))
+        same(s.stop(), 0)
+
+
+@test
+def turns_are_taken():
+    with Server("--jails-max", "1", "--queue-max", "100", "--parked", "1") as s:
+        greedy, modest = s.client(), s.client()
+        for i in range(40):
+            greedy.send(op="exec", id=i, code="1")
+        started = time.monotonic()
+        same(modest.ask("exec", code="2")["value"], 2)
+        waited = time.monotonic() - started
+        same(greedy.receive()["result"]["value"], 1)
+        modest.ask("ping")
+        for i in range(39):
+            same(greedy.receive()["result"]["value"], 1)
+        assert waited * 3 < time.monotonic() - started, "one request waited as long as forty"
+
+
+@test
+def clients_are_limited():
+    with Server("--clients-max", "2", "--parked", "0") as s:
+        one, two = s.client(), s.client()
+        fails("busy", s.client)
+        one.socket.close()
+        assert until(lambda: two.ask("stats")["clients"] == 1)
+        same(s.client().ask("ping"), {})
+
+
+@test
+def who_does_not_read_is_dropped():
+    with Server("--unread-max", "64K", "--parked", "1") as s:
+        slow, other = s.client(), s.client()
+        session = slow.ask("open")["session"]
+        for i in range(60):
+            slow.send(op="exec", id=i, code="'x' * 200000")
+        worst = 0
+        end = time.monotonic() + LONG
+        while "dropped" not in s.said() and time.monotonic() < end:
+            started = time.monotonic()
+            same(other.ask("exec", code="1")["value"], 1)
+            worst = max(worst, time.monotonic() - started)
+        assert "a client was dropped" in s.said(), "it is not dropped: " + s.said()
+        assert worst < 5, "others waited %.1f s" % worst
+        same(other.ask("stats")["clients"], 1)
+        assert until(lambda: other.ask("stats")["in_use"] == 0), "its jails live on"
+        rss = int(open("/proc/%d/statm" % s.process.pid).read().split()[1]) * 4096
+        assert rss < 100 << 20, "%d MiB" % (rss >> 20)
+        same(other.ask("exec", code="1")["value"], 1)
+
+
+@test
+def requests_longer_than_allowed():
+    with Server("--request-max", "8K", "--parked", "0") as s:
+        c = s.client()
+        same(c.hello["limits"]["request_bytes"], 8192)
+        same(c.ask("exec", code="1", filename="x" * 255)["value"], 1)
+        c.socket.sendall(struct.pack(">I", 8193) + b"x" * 8193)
+        same(c.receive()["error"]["code"], "too_large")
+
+
+@test
+def idle_sessions_end():
+    with Server("--idle", "300ms", "--parked", "1") as s:
+        c = s.client()
+        session = c.ask("open")["session"]
+        event = c.receive()
+        same((event["event"], event["session"]), ("ended", session))
+        assert "idle" in event["why"], event["why"]
+        fails("no_such_session", c.ask, "run", session=session, code="1")
+        same(c.ask("stats")["in_use"], 0)
+
+
+@test
+def lifetime_ends_sessions():
+    with Server("--lifetime", "700ms", "--parked", "1") as s:
+        c = s.client()
+        session = c.ask("open")["session"]
+        same(c.ask("run", session=session, code="1")["value"], 1)
+        event = c.receive()
+        same((event["event"], "lifetime" in event["why"]), ("ended", True))
+
+
+# --- policies ---
+
+@test
+def policies_are_read_again():
+    path = FOLDER + "/changing.toml"
+
+    def write(text):
+        with open(path + ".new", "w") as f:
+            f.write(text)
+        os.rename(path + ".new", path)
+    write('extends = "snippet"\n')
+    with Server("--policy-file", path, "--parked", "1") as s:
+        c = s.client()
+        same(c.ask("exec", code="import json\n1")["status"], "ok")
+        session = c.ask("open")["session"]
+        write('extends = "snippet"\n[python]\nimports = []\n')
+        same(c.ask("exec", code="import json\n1")["status"], "rejected")
+        same(c.ask("run", session=session, code="import json\n1")["status"], "ok", "a session keeps its policy")
+        write('extends = "snippet"\nnonsense = 1\n')
+        e = fails("setup_error", c.ask, "exec", code="1")
+        assert "nonsense" in str(e), e
+        write('extends = "snippet"\n')
+        same(c.ask("exec", code="import json\n1")["status"], "ok")
+        s.process.send_signal(signal.SIGHUP)
+        assert until(lambda: "SIGHUP" in s.said()), s.said()
+        same(c.ask("ping"), {})
+
+
+@test
+def options_are_checked():
+    refused("unknown option", "--wings")
+    refused("not a number", "--parked", "two")
+    refused("not from 1 to", "--jails-max", "0")
+    refused("unexpected `x`", "x")
+    refused("nope", "--policy", "nope")
+    refused("not a policy's name", "--policy", "../x")
+    refused("two policies", "--policy", "snippet", "--policy", "snippet")
+    refused("loopback", "--metrics", "0.0.0.0:0")
+    refused("loopback", "--metrics", "192.0.2.1:1")
+    refused("loopback", "--metrics", "[::]:0")
+    refused("neither", "--metrics", "metrics")
+
+
+@test
+def options_reach_the_jails():
+    with Server("--allow-import", "tokenize", "--timeout", "1s", "--parked", "1") as s:
+        c = s.client()
+        same(c.ask("exec", code="import tokenize\n1")["status"], "ok")
+        same(c.ask("exec", code="while True: pass")["status"], "timeout")
+
+
+# --- the end ---
+
+@test
+def stop_lets_finish():
+    with Server("--parked", "1") as s:
+        c = s.client()
+        idle, busy = c.ask("open")["session"], c.ask("open", tools=[NUMBER])["session"]
+        c.send(op="run", id=1, session=busy, code="number()\n'finished'")
+        call = c.receive()
+        s.process.send_signal(signal.SIGTERM)
+        event = c.receive()
+        same((event["event"], event["session"]), ("ended", idle))
+        fails("shutting_down", c.ask, "exec", code="1")
+        fails("shutting_down", c.ask, "open")
+        fails("no_such_session", c.ask, "close", session=idle)
+        same(c.ask("ping"), {})
+        same(os.path.exists(s.path), False, "the socket while it stops")
+        c.send(op="tool_result", request=1, call=call["call"], value=1)
+        same(c.receive()["result"]["value"], "finished")
+        same(c.receive()["event"], "ended")
+        same(s.process.wait(LONG), 0)
+        same(children_of(s.process.pid), {})
+
+
+@test
+def grace_ends():
+    with Server("--grace", "300ms", "--parked", "1") as s:
+        c = s.client()
+        c.send(op="exec", id=1, code="while True: pass")
+        c.ask("ping")
+        s.process.send_signal(signal.SIGINT)
+        same(c.receive()["error"]["code"], "shutting_down")
+        same(s.process.wait(LONG), 0)
+
+
+@test
+def second_signal_does_not_wait():
+    with Server("--grace", "60s", "--parked", "1") as s:
+        c = s.client()
+        c.send(op="exec", id=1, code="while True: pass")
+        c.ask("ping")
+        s.process.send_signal(signal.SIGTERM)
+        assert until(lambda: "stopping" in s.said())
+        started = time.monotonic()
+        same(s.stop(), 0)
+        assert time.monotonic() - started < 5, "it waited"
+
+
+@test
+def killed_it_leaves_nothing():
+    with Server("--parked", "2") as s:
+        c = s.client()
+        c.send(op="exec", id="loop", code="while True: pass")
+        c.ask("open")
+        all_of_it = children_of(s.process.pid)
+        assert len(all_of_it) >= 3, all_of_it
+        s.process.kill()
+        s.process.wait()
+        assert until(lambda: not any(alive(p) for p in all_of_it), 1.0), "a second later they are still there"
+        os.unlink(s.path)
+
+
+# --- a service manager ---
+
+def listening(path):
+    l = socket.socket(socket.AF_UNIX)
+    l.bind(path)
+    l.listen()
+    return l
+
+
+@test
+def sockets_are_handed_over():
+    path, port = FOLDER + "/given", socket.socket()
+    port.bind(("127.0.0.1", 0))
+    port.listen()
+    with listening(path) as l, Server(fds=[l.fileno(), port.fileno()], names="agentjail.socket:metrics", path=path) as s:
+        l.close()
+        port_number = port.getsockname()[1]
+        port.close()
+        same(s.client().ask("exec", code="1")["value"], 1)
+        assert b"agentjail_runs_total" in get(("127.0.0.1", port_number), b"GET /metrics HTTP/1.0\r\n\r\n")
+        same(s.stop(), 0)
+        same(os.path.exists(path), True, "the socket belongs to who made it")
+        os.unlink(path)
+
+
+@test
+def what_is_handed_over_is_looked_at():
+    path = FOLDER + "/given2"
+    with listening(path) as l:
+        refused("names another", "--socket", FOLDER + "/x", fds=[l.fileno()])
+        refused("two sockets", fds=[l.fileno(), l.fileno()])
+        refused("make no sense", env={"LISTEN_FDS": "1"})
+        with Server(env={"LISTEN_FDS": "1", "LISTEN_PID": "1"}) as s:
+            same(s.client().ask("ping"), {}, "what is meant for another is not taken")
+    os.unlink(path)
+    for what, text in ((socket.socket(socket.AF_UNIX), "listens"), (socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM), "listens"),
+                       (open("/dev/null"), "descriptor 3"), (socket.socket(), "listens")):
+        refused(text, fds=[what.fileno()])
+    with socket.socket() as tcp:
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen()
+        refused("not a local socket", fds=[tcp.fileno()])
+    with socket.socket() as tcp:
+        tcp.bind(("0.0.0.0", 0))
+        tcp.listen()
+        refused("other machines", "--socket", FOLDER + "/x", fds=[tcp.fileno()], names="metrics")
+
+
+@test
+def state_is_told():
+    for name in (FOLDER + "/notify", "@aj-notify-%d" % os.getpid()):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as n:
+            n.bind("\0" + name[1:] if name[0] == "@" else name)
+            n.settimeout(LONG)
+            with Server(env={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "200000"}) as s:
+                first = n.recv(4096).decode()
+                assert first.startswith("READY=1\n") and "STATUS=serving at" in first, first
+                assert "WATCHDOG=1" in n.recv(4096).decode()
+                again = n.recv(4096).decode()
+                assert "WATCHDOG=1" in again and "0 sessions" in again, again
+                same(s.stop(), 0)
+                rest = []
+                n.settimeout(0.2)
+                try:
+                    while True:
+                        rest.append(n.recv(4096).decode())
+                except OSError:
+                    pass
+                assert any(r.startswith("STOPPING=1") for r in rest), rest
+    os.unlink(FOLDER + "/notify")
+
+
+# --- numbers ---
+
+def get(address, request, patience=LONG):
+    with socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET) as c:
+        c.settimeout(patience)
+        c.connect(address)
+        c.sendall(request)
+        page = b""
+        while True:
+            piece = c.recv(65536)
+            if not piece:
+                return page
+            page += piece
+
+
+def numbers(address):
+    head, _, body = get(address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").decode().partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 200 ") and "version=0.0.4" in head, head
+    same(int(head.lower().split("content-length: ")[1].split("\r\n")[0]), len(body))
+    found, typed = {}, {}
+    for line in body.splitlines():
+        if line.startswith("# TYPE "):
+            typed[line.split()[2]] = line.split()[3]
+        elif not line.startswith("#"):
+            name, value = line.rsplit(" ", 1)
+            found[name] = float(value)
+            family = name.split("{")[0]
+            assert any(family == t + end for t in typed for end in ("", "_bucket", "_sum", "_count")), "no type: " + line
+    return found
+
+
+@test
+def numbers_are_right():
+    metrics = FOLDER + "/metrics"
+    with Server("--metrics", metrics, "--parked", "2", "--policy-file", FOLDER + "/open.toml") as s:
+        c = s.client()
+        same(oct(os.stat(metrics).st_mode & 0o7777), "0o600")
+        before = numbers(metrics)
+        session = c.ask("open")["session"]
+        c.ask("run", session=session, code="1")
+        c.ask("exec", code="1/0")
+        c.ask("exec", {"number": lambda: 1}, code="number()", tools=[NUMBER])
+        c.ask("exec", code="import os\ntry: os.fork()\nexcept OSError: pass")
+        fails("no_such_policy", c.ask, "exec", code="1", policy="none")
+        raw(c, b"nonsense")
+        after = numbers(metrics)
+        same(after['agentjail_runs_total{policy="open",status="ok"}'], 3)
+        same(after['agentjail_runs_total{policy="open",status="error"}'], 1)
+        same((after["agentjail_sessions"], after["agentjail_sessions_opened_total"], after["agentjail_tool_calls_total"]), (1, 1, 1))
+        same((after["agentjail_clients"], after["agentjail_jails_in_use"]), (1, 1))
+        same(after['agentjail_errors_total{code="no_such_policy"}'], 1)
+        same(after['agentjail_errors_total{code="bad_request"}'], 1)
+        same((after["agentjail_run_seconds_count"], after['agentjail_run_seconds_bucket{le="+Inf"}']), (4, 4))
+        same(after["agentjail_queue_wait_seconds_count"], 4)
+        assert 0 < after["agentjail_run_seconds_sum"] < 60, after["agentjail_run_seconds_sum"]
+        denied = {k: v for k, v in after.items() if k.startswith("agentjail_denials_total")}
+        assert denied and all(v >= 1 for v in denied.values()), "no denial is counted"
+        assert before["agentjail_zygotes"] <= 1 and after["agentjail_zygotes"] == 1
+        buckets = [v for k, v in after.items() if k.startswith("agentjail_run_seconds_bucket")]
+        same(buckets, sorted(buckets), "buckets are cumulated")
+        assert until(lambda: numbers(metrics)["agentjail_jails_parked"] == 2), "the pool is not filled"
+        children = children_of(s.process.pid)
+        os.kill(min(children), signal.SIGKILL)
+        assert until(lambda: numbers(metrics)["agentjail_zygote_deaths_total"] == 1), "a zygote's death is not counted"
+        same(c.ask("exec", code="1")["value"], 1, "after its death")
+        same(s.stop(), 0)
+        same(os.path.exists(metrics), False)
+
+
+@test
+def numbers_for_http_only():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = free.getsockname()
+    with Server("--metrics", "127.0.0.1:%d" % address[1], "--parked", "0") as s:
+        for request, status in ((b"GET / HTTP/1.1\r\n\r\n", b"404"), (b"POST /metrics HTTP/1.1\r\n\r\n", b"405"), (b"GET /metrics HTTP/2.0\r\n\r\n", b"505"),
+                                (b"nonsense\r\n\r\n", b"400"), (b"GET /metrics HTTP/1.1\r\n" + b"X: " + b"y" * 9000, b"431"), (b"\0\0\0\0\r\n\r\n", b"400"),
+                                (b"GET /metrics?x=1 HTTP/1.0\n\n", b"200"), (b"HEAD /metrics HTTP/1.0\r\n\r\n", b"200")):
+            page = get(address, request)
+            same(page.split()[1], status, repr(request[:30]))
+        same(get(address, b"HEAD /metrics HTTP/1.0\r\n\r\n").split(b"\r\n\r\n")[1], b"")
+        slow = [socket.create_connection(address) for _ in range(8)]
+        for c in slow:
+            c.sendall(b"GET /metrics")
+        same(s.client().ask("ping"), {}, "clients are served meanwhile")
+        started = time.monotonic()
+        slow[0].settimeout(LONG)
+        same(slow[0].recv(10), b"", "who is slow is ended")
+        assert time.monotonic() - started < 10, "not within its time"
+        assert "agentjail_build_info" in numbers(address).__repr__()
+        same(s.stop(), 0)
+
+
+main()

@@ -39,6 +39,13 @@ def children_of(pid):
     return dict(found)
 
 
+def alive(pid):
+    try:
+        return open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 class Server:
     count = 0
 
@@ -94,7 +101,9 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, failed, *_):
+        if not failed and self.process.poll() is None:
+            same(self.stop(), 0, "its end: " + self.said()[-300:])
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -151,7 +160,6 @@ def main():
                 function()
             print("ok " + name, flush=True)
         except Exception as e:
-            where = traceback.extract_tb(e.__traceback__)[-1]
             lines = [f.lineno for f in traceback.extract_tb(e.__traceback__)]
             print("FAIL %s: %s: %s (lines %s)" % (name, type(e).__name__, str(e).replace("\n", " ")[:600], lines), flush=True)
     if shared:
