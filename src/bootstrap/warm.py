@@ -140,7 +140,8 @@ def first_snippet(started):
 
 
 def after_branch(entropy):
-    """In the copy of a session, between snippets: threads that were waiting are not here, and hold nothing any more."""
+    """In the copy of a session, between snippets: threads that waited for tools are not here, and hold nothing any more.
+    What else a thread held (a stream that it was writing to) stays locked: that is not ours to know."""
     reseed(entropy)
     if main.SESSION is not None and main.SESSION.tools is not None:
         main.SESSION.tools.alone()

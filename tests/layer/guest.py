@@ -62,6 +62,9 @@ class Guest:
                 piece = self.socket.recv(size - len(data))
             except ConnectionError:
                 piece = b""
+            except TimeoutError:
+                os.kill(self.pid, signal.SIGKILL)
+                piece = b""
             if not piece:
                 _, status = os.waitpid(self.pid, 0)
                 self.pid = None
