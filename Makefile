@@ -147,6 +147,9 @@ install: all
 	    > $(DESTDIR)$(PREFIX)/share/agentjail/apparmor-profile
 	rm -rf $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 	cp -r --no-preserve=ownership $(ROOTFS) $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
+	for who in system user; do install -d $(DESTDIR)$(PREFIX)/lib/systemd/$$who && \
+	    for unit in service socket; do sed 's|@PREFIX@|$(PREFIX)|' docs/systemd/$$who/agentjail.$$unit \
+	    > $(DESTDIR)$(PREFIX)/lib/systemd/$$who/agentjail.$$unit || exit 1; done; done
 	@$(MAKE) --no-print-directory install-lib
 
 install-lib: lib
@@ -164,6 +167,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/agentjail $(DESTDIR)$(PREFIX)/share/man/man1/agentjail.1 \
 	    $(DESTDIR)$(PREFIX)/share/man/man5/agentjail.toml.5 $(DESTDIR)$(PREFIX)/include/agentjail.h \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/agentjail.pc $(addprefix $(DESTDIR)$(LIBDIR)/libagentjail.,a so so.0 so.$(VERSION))
+	rm -f $(foreach who,system user,$(foreach unit,service socket,$(DESTDIR)$(PREFIX)/lib/systemd/$(who)/agentjail.$(unit)))
 	rm -rf $(DESTDIR)$(PREFIX)/share/agentjail $(DESTDIR)$(PREFIX)/lib/agentjail
 
 help:
