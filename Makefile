@@ -95,9 +95,9 @@ docs: $B/gen-docs
 	$Q $(call FILL,requests) docs/protocol.md > $B/protocol-requests.md && $(call FILL,faults) $B/protocol-requests.md > $B/protocol.md && \
 	    cp $B/protocol.md $(DOCS)/protocol.md
 	$Q $(call FILL,metrics) docs/serve.md > $B/serve.md && cp $B/serve.md $(DOCS)/serve.md
-	$Q for c in exec run serve; do $< man-$$c > $B/man-$$c; done; \
+	$Q for c in exec run session serve; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' \
-	    -e '/^@SERVE@$$/{r $B/man-serve' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
+	    -e '/^@SESSION@$$/{r $B/man-session' -e 'd}' -e '/^@SERVE@$$/{r $B/man-serve' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
 	    docs/agentjail.1.in > $(DOCS)/agentjail.1
 	$Q for c in policy-keys site-keys codes; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@POLICY-KEYS@$$/{r $B/man-policy-keys' -e 'd}' -e '/^@SITE-KEYS@$$/{r $B/man-site-keys' -e 'd}' \
