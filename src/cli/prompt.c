@@ -6,6 +6,7 @@
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 
 #include "base/fd.h"
 #include "cli/history.h"
+
+enum { CTRL_D = 4 };
 
 struct aj_prompt {
 	EditLine *edit;
@@ -34,6 +37,25 @@ static char *words(EditLine *edit)
 	return (char *)p->words;
 }
 
+/* False when SIGINT came first. It is let in only while we wait, so that none falls between a look and the waiting. */
+static bool await_key(const struct aj_prompt *p)
+{
+	sigset_t interrupt, before;
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &before);
+	struct pollfd key = { .fd = STDIN_FILENO, .events = POLLIN };
+	bool again = true;
+	while (again && *p->interrupts == p->seen) {
+		again = ppoll(&key, 1, NULL, &before) < 0 && errno == EINTR;
+		/* libedit's handler sends it once more, to ours. */
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		sigprocmask(SIG_BLOCK, &interrupt, NULL);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return *p->interrupts == p->seen;
+}
+
 /* In place of libedit's own, which reads on after a signal. 1, 0 at the end, -1. */
 static int read_character(EditLine *edit, wchar_t *ret)
 {
@@ -41,15 +63,18 @@ static int read_character(EditLine *edit, wchar_t *ret)
 	el_get(edit, EL_CLIENTDATA, &p);
 	for (;;) {
 		char byte;
-		ssize_t n = *p->interrupts == p->seen ? read(STDIN_FILENO, &byte, 1) : -1;
-		if (*p->interrupts != p->seen) {
+		if (!await_key(p)) {
 			p->interrupted = true;
 			return -1;
 		}
+		ssize_t n = read(STDIN_FILENO, &byte, 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return (int)n;
+		/* So the kernel hands over a Ctrl-D that was typed before the terminal was ours. */
+		if (byte == '\0')
+			byte = CTRL_D;
 		size_t used = mbrtowc(ret, &byte, 1, &p->state);
 		if (used == (size_t)-2)
 			continue;
@@ -108,6 +133,8 @@ enum aj_typed aj_prompt_read(struct aj_prompt *p, const char *text, const char *
 	p->interrupted = false;
 	p->seen = *p->interrupts;
 	memset(&p->state, 0, sizeof p->state);
+	/* Before the prompt is there, not after it: what is typed at once would be the kernel's to edit. */
+	el_set(p->edit, EL_PREP_TERM, 1);
 	const char *line = el_gets(p->edit, &bytes);
 	if (!line || bytes <= 0)
 		return p->interrupted ? AJ_TYPED_INTERRUPT : AJ_TYPED_END;

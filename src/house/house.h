@@ -77,6 +77,7 @@ struct aj_snippet {
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
 	uint64_t timeout_ms;     /* when the snippet is told to stop; 0: as the policy says */
 	bool last;               /* the session is for this one: it is not told to stop, its jail is killed */
+	bool lines;              /* output comes line by line: for somebody who watches, at the price of a system call each */
 };
 
 /* NULL with err when the place is unknown or unfit. `opened` is told later. */

@@ -17,6 +17,7 @@ struct aj_request {
 	size_t code_bytes;
 	const char *filename;    /* shown in errors */
 	const char *tools_json;  /* array of declared tools for the guest to define; NULL for none */
+	bool lines;              /* what a snippet prints goes out line by line, and not when there is enough of it */
 	uint64_t soft_ms;        /* when a snippet of a jail that lasts is told to stop; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
 
