@@ -9,7 +9,7 @@ B          := build$(if $(SAN),-san)
 AJ         := $B/agentjail
 ROOTFS     := build/rootfs/default
 # Linked statically where every library can be: the dynamic loader alone costs more than a namespace. STATIC= links dynamically.
-NO_ARCHIVE := $(filter-out /%,$(foreach l,nl-route-3 nl-3 cap jansson md stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
+NO_ARCHIVE := $(filter-out /%,$(foreach l,edit tinfo bsd nl-route-3 nl-3 cap jansson md stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
 STATIC     ?= $(if $(SAN)$(NO_ARCHIVE),,1)
 
 WARN_BOTH  := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wundef -Werror
@@ -26,7 +26,8 @@ AJ_CXXFLAGS := -std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-excepti
 # With -static-pie those two would take the rest of the line back to shared libraries.
 LINK       := $(if $(STATIC),-static-pie,-pie -static-libstdc++ -static-libgcc) $(if $(SAN),$(SANITIZE)) \
 	      -Wl,-z,relro,-z,now -Wl,--gc-sections
-LDLIBS     := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
+LIBRARY_LIBS := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
+LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
 MAIN       := src/cli/main.c
 NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
@@ -69,14 +70,14 @@ run: deps-build
 
 # The same set-up, then everything that can be tested here; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/sessions $B/inject $(USERS) fuzzers
+	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/sessions $B/branch $B/raw.so $B/inject $(USERS) fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
 
 # What needs another kernel, real cgroups or systemd: in a machine of its own. VM_OPTIONS=--quick: minutes instead of half an hour.
 check-vm: deps-vm
-	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/sessions $B/inject
+	@$(MAKE) --no-print-directory all $B/probe $B/jail $B/warm $B/sessions $B/branch $B/raw.so $B/inject
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/vm/check.sh $(VM_OPTIONS)
 
 # What the documentation takes from tables in the code.
@@ -94,9 +95,9 @@ docs: $B/gen-docs
 	$Q $(call FILL,requests) docs/protocol.md > $B/protocol-requests.md && $(call FILL,faults) $B/protocol-requests.md > $B/protocol.md && \
 	    cp $B/protocol.md $(DOCS)/protocol.md
 	$Q $(call FILL,metrics) docs/serve.md > $B/serve.md && cp $B/serve.md $(DOCS)/serve.md
-	$Q for c in exec run serve; do $< man-$$c > $B/man-$$c; done; \
+	$Q for c in exec run session serve; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' \
-	    -e '/^@SERVE@$$/{r $B/man-serve' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
+	    -e '/^@SESSION@$$/{r $B/man-session' -e 'd}' -e '/^@SERVE@$$/{r $B/man-serve' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
 	    docs/agentjail.1.in > $(DOCS)/agentjail.1
 	$Q for c in policy-keys site-keys codes; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@POLICY-KEYS@$$/{r $B/man-policy-keys' -e 'd}' -e '/^@SITE-KEYS@$$/{r $B/man-site-keys' -e 'd}' \
@@ -229,13 +230,23 @@ $B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
+# A Python module for hostile sessions: raw system calls.
+$B/raw.so: tests/raw.c
+	$(call SAY,LD,$@)
+	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -fPIC -shared -o $@ $<
+
+# Sessions that are forked, kept and rolled back, by a script.
+$B/branch: $B/tests/branch.o $(LIB_OBJS)
+	$(call SAY,LD,$@)
+	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
 # Sessions at the command of a test.
 $B/sessions: $B/tests/sessions.o $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
 # Measures the warm path, with the library's own code in its process.
-$B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory) $(LIB_OBJS)
+$B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
@@ -246,7 +257,7 @@ $(AJ): $B/src/cli/main.o $(LIB_OBJS)
 $(SO): $(LIBRARY_OBJS) src/lib/agentjail.map
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) -shared $(if $(SAN),$(SANITIZE),-Wl$(comma)-z$(comma)defs) -static-libstdc++ -static-libgcc -Wl,-soname,$(@F) \
-	    -Wl,--version-script=src/lib/agentjail.map -Wl,-z,relro,-z,now -Wl,--gc-sections -o $@ $(LIBRARY_OBJS) $(LDLIBS)
+	    -Wl,--version-script=src/lib/agentjail.map -Wl,-z,relro,-z,now -Wl,--gc-sections -o $@ $(LIBRARY_OBJS) $(LIBRARY_LIBS)
 
 # One object, so that nothing in it but agentjail_* can be linked to, or hide a function of the program's.
 $A: $(LIBRARY_OBJS)

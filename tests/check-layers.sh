@@ -16,7 +16,7 @@ layer house     pool tools run sandbox plan policy base
 layer pool      run sandbox plan policy base
 layer serve     house tools run plan policy base
 layer lib       house tools run plan policy base
-layer cli       serve house run tools plan policy base
+layer cli       lib serve house run tools plan policy base
 # Declarations and calls as data: it runs no tool and knows no jail.
 layer tools     base
 # The guest is linked into the jail's Python: it gets as little of us as can be.
@@ -46,6 +46,9 @@ plain stdlib.h string.h time.h unistd.h wchar.h sys/resource.h sys/stat.h sys/ty
 
 # owner: header (a trailing / means the whole folder), the files that may include it
 owner seccomp.h         sandbox/seccomp.c
+owner histedit.h        cli/prompt.c
+owner locale.h          cli/prompt.c
+owner langinfo.h        cli/prompt.c
 owner sys/capability.h  sandbox/caps.c
 owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
@@ -54,33 +57,32 @@ owner sys/eventfd.h     lib/handle.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
 owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
-owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c lib/handle.c serve/server.c serve/client.c serve/http.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
 owner sys/sysmacros.h   sandbox/mount.c
-owner linux/openat2.h   sandbox/mount.c policy/source.c
-owner linux/sched.h     sandbox/launch.c guest/nest.c
+owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c
+owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c
 owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
 owner linux/futex.h     sandbox/filter.c guest/nest.c
 owner sys/ioctl.h       sandbox/notice.c
 owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
-owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c
+owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c
 owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c
 owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner arpa/inet.h       serve/listen.c
-owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c
-owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c
+owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c
+owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c sandbox/branch.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/jail.c
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/out.h serve/metrics.h
-owner linux/capability.h plan/host.c guest/nest.c
+owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h run/wire.c run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/out.h serve/metrics.h
+owner linux/capability.h plan/host.c guest/nest.c guest/branch.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c
 owner systemd/          scope/agentjail-scope.c
@@ -88,12 +90,12 @@ owner spawn.h           cli/scope.c
 owner dlfcn.h           guest/guest.c guest/python.c
 
 # word: what only these files may say in code (comments and strings do not count)
-word SYS_clone3                    sandbox/launch.c guest/nest.c
+word SYS_clone3                    sandbox/launch.c guest/nest.c sandbox/branch.c
 word SYS_seccomp                   sandbox/filter.c
 word SYS_pivot_root                sandbox/mount.c
-word SYS_openat2                   sandbox/mount.c policy/source.c
+word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
-word SYS_pidfd_send_signal         sandbox/launch.c run/live.c
+word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c
 word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
 word move_mount()                  sandbox/mount.c sandbox/mask.c
@@ -105,9 +107,14 @@ word setgroups()
 word vfork()
 word clone()                       sandbox/filter.c guest/nest.c
 # A reported call is never let through: this flag of the kernel would.
-word SECCOMP_USER_NOTIF_FLAG_CONTINUE
-word unshare()                     guest/zygote.c
-word setns()
+word SECCOMP_USER_NOTIF_FLAG_CONTINUE sandbox/notice.c
+word unshare()         guest/zygote.c
+word setns()           sandbox/branch.c
+# A reported call is let through only as a step of a branch: by this flag of the kernel, and from one function.
+word aj_notice_pass()  sandbox/notice.c sandbox/notice.h run/branching.c
+word let_pass()        run/branching.c
+# The one way to make a process that a snippet has: nobody else names its flags.
+word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c sandbox/notice.c
 word execv()
 word execve()
 word execvp()                      sandbox/child.c
@@ -118,9 +125,9 @@ word posix_spawn()                 cli/scope.c
 word posix_spawnp()
 word system()
 word popen()
-word setresuid()                   sandbox/walls.c
-word setresgid()                   sandbox/walls.c
-word prctl()                       sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c guest/touch.c
+word setresuid()                   sandbox/walls.c sandbox/branch.c
+word setresgid()                   sandbox/walls.c sandbox/branch.c
+word prctl()                       sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c
 word dlopen()
 word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only cli/ and the build-time tools decide what a person sees.
@@ -257,6 +264,8 @@ plan/build.c|static void planted(void) { printf("x"); }
 run/wire.c|static void planted(void) { fprintf(stderr, "x"); }
 run/wire.c|/* comment */ static int planted(void) { return system ("true"); }
 cli/paths.c|static int planted(void) { return execve("a", 0, 0); }
+run/violations.c|static int planted(void) { return aj_notice_pass(0, 0, 0); }
+sandbox/launch.c|static int planted(void) { return SECCOMP_USER_NOTIF_FLAG_CONTINUE; }
 base/fd.c|static long planted(void) { return syscall(SYS_clone3, 0, 0); }
 new/file.c|int planted;'
 	harmless='base/fd.c|/* fork() and system() in a comment */

@@ -494,8 +494,16 @@ static void part_threads(void)
 	long sum = 0;
 	for (int i = 0; i < 2; i++)
 		pthread_create(&noise[i], NULL, churn, NULL);
+	/* As little stack as docs/library.md says is enough. */
+	pthread_attr_t small;
+	pthread_attr_init(&small);
+#ifdef __SANITIZE_ADDRESS__
+	pthread_attr_setstacksize(&small, 1 << 20);
+#else
+	pthread_attr_setstacksize(&small, 128 << 10);
+#endif
 	for (int i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, worker, NULL);
+		pthread_create(&threads[i], &small, worker, NULL);
 	for (int i = 0; i < 3; i++) {
 		pthread_join(threads[i], &good);
 		sum += (long)good;

@@ -85,7 +85,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	copy=$work/copy
 	chmod 755 "$work"
 	mkdir -p "$copy/build/rootfs"
-	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/inject" "$copy/build/"
+	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/warm" "$(dirname "$AGENTJAIL")/inject" "$copy/build/"
 	for file in "$(dirname "$AGENTJAIL")"/library-* "$(dirname "$AGENTJAIL")/libagentjail.so.0"; do
 		[ ! -f "$file" ] || cp "$file" "$copy/build/"
 	done

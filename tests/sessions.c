@@ -57,7 +57,8 @@ static void on_call(struct aj_session *session, void *arg, uint64_t call, const 
 {
 	struct seat *seat = arg;
 	(void)session;
-	say(json_pack("{s:s, s:s, s:I, s:s, s:O}", "event", "call", "as", seat->name, "call", (json_int_t)call, "tool", tool, "args", args));
+	say(json_pack("{s:s, s:s, s:I, s:s, s:O}", "event", "call", "as", seat->name, "call", (json_int_t)call, "tool", tool,
+	              "args", args));
 }
 
 static void on_answered(struct aj_session *session, void *arg, const json_t *result)
@@ -84,9 +85,7 @@ static struct seat *find(const char *name)
 
 static void open_seat(const char *as, json_t *order, struct aj_error *err)
 {
-	static const struct aj_session_events events = {
-		.opened = on_opened, .call = on_call, .answered = on_answered, .ended = on_ended
-	};
+	static const struct aj_session_events events = { .opened = on_opened, .call = on_call, .answered = on_answered, .ended = on_ended };
 	struct aj_place place = { .tenant = json_string_value(json_object_get(order, "tenant")) };
 	struct seat *seat = seats;
 	json_t *tools = json_object_get(order, "tools");
@@ -170,8 +169,8 @@ int main(int argc, char **argv)
 	else
 		ask.name = argv[1];
 	struct aj_house_config config = { .parked = (unsigned)atoi(argv[2]), .log = on_log };
-	if (!(loop = aj_loop_new()) || !(house = aj_house_new(loop, &config, &err)) || aj_house_add_policy(house, &ask, NULL, &err) < 0 ||
-	    aj_loop_watch(loop, &input, 0, EPOLLIN) < 0) {
+	if (!(loop = aj_loop_new()) || !(house = aj_house_new(loop, &config, &err)) ||
+	    aj_house_add_policy(house, &ask, NULL, &err) < 0 || aj_loop_watch(loop, &input, 0, EPOLLIN) < 0) {
 		complain("", "start", &err);
 		return 1;
 	}

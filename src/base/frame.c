@@ -13,18 +13,24 @@ void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, ui
 	out[4] = kind;
 }
 
-static int start_body(struct aj_frame_reader *r)
+size_t aj_frame_length(const unsigned char header[AJ_FRAME_HEADER])
 {
 	uint32_t bytes = 0;
 	for (int i = 0; i < 4; i++)
-		bytes |= (uint32_t)r->header[i] << (8 * i);
+		bytes |= (uint32_t)header[i] << (8 * i);
+	return bytes;
+}
+
+static int start_body(struct aj_frame_reader *r)
+{
+	size_t bytes = aj_frame_length(r->header);
 	if (bytes > r->cap_bytes) {
 		errno = EMSGSIZE;
 		return -1;
 	}
 	r->kind = r->header[4];
 	r->body_bytes = bytes;
-	r->body = malloc((size_t)bytes + 1);
+	r->body = malloc(bytes + 1);
 	if (!r->body)
 		return -1;
 	r->body[bytes] = '\0';

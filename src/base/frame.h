@@ -5,16 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AJ_FRAME_HEADER = 5, AJ_NONCE_BYTES = 8 };
+enum { AJ_FRAME_HEADER = 5, AJ_NONCE_BYTES = 8, AJ_ENTROPY_BYTES = 64 };
 
 /* Kinds on a snippet's control socket. */
 enum aj_frame_kind {
 	AJ_FRAME_FILTER = 'F',  /* to the guest: BPF instructions */
 	AJ_FRAME_PRELOAD = 'P', /* to the guest: module names, one a line */
 	AJ_FRAME_PLAN = 'Z',    /* to the guest, before the filter: become a zygote; a packed plan */
-	AJ_FRAME_SESSION = 'H', /* to the guest, before the filter: more than one snippet will come; empty */
+	AJ_FRAME_SESSION = 'H', /* to the guest, before the filter: more than one snippet will come; empty, or one byte: and branches */
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed. Its last: it ends when it has answered */
 	AJ_FRAME_SNIPPET = 'N', /* to the guest: the same after a nonce, which its result begins with; more may follow */
+	/* To the guest, between snippets: copy yourself; AJ_ENTROPY_BYTES of random for the copy. The original answers with the same
+	 * kind and an errno in four bytes, 0 where there is a copy; the copy says on its own socket that it is armed. */
+	AJ_FRAME_BRANCH = 'B',
 	AJ_FRAME_TOOL = 'T',    /* to the guest: a tool's value or error, JSON */
 	/* From the guest, empty, before it is armed and with a descriptor: what the filter refuses is reported there. */
 	AJ_FRAME_LISTENER = 'L',
@@ -26,6 +29,7 @@ enum aj_frame_kind {
 	AJ_FRAME_READY = 'Y',   /* from a zygote: jails can be born */
 };
 
+size_t aj_frame_length(const unsigned char header[AJ_FRAME_HEADER]);
 void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, uint8_t kind);
 
 /* Collects frames from arriving bytes. */

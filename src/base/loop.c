@@ -24,7 +24,7 @@ struct aj_loop {
 	int epoll_fd;
 	struct place *places;
 	uint32_t places_count, places_free; /* the latter plus one */
-	struct aj_timer **heap; /* from 1 */
+	struct aj_timer **heap;             /* from 1 */
 	size_t count, room;
 	struct epoll_event batch[BATCH]; /* what is being worked through */
 	int batch_count;

@@ -47,15 +47,20 @@ class Channel:
         self.numbers = count(1)
         self.last = 0           # every number up to it was given out
         self.calls = {}         # number -> Call
+        self.alone()
+        self.open = False
+        self.round = 0          # counts snippets
+        self.cap = 0
+
+    def alone(self):
+        """What threads share, as if there had never been any: at first, and in a copy of the process, which has one."""
+        self.calls.clear()
         self.poll = poll()
         self.poll.register(CONTROL_FD, POLLIN)
         self.reading = allocate_lock()  # held by who leads
         self.leader = None
         self.io = allocate_lock()       # held while a frame is written or read
         self.owner = None
-        self.open = False
-        self.round = 0          # counts snippets
-        self.cap = 0
 
     # --- a snippet begins and ends ---
 

@@ -31,6 +31,7 @@ REQUEST = {
     "env": (list, ()),            # NAME=value; late, so that no loader saw them
     "limits": (dict, {}),
     "tools": (list, ()),          # functions that the host runs, see tools.py
+    "lines": (bool, False),       # somebody watches: what is printed goes out with each newline
     "id": (object, None),
 }
 # Keys of "limits": default.
@@ -157,6 +158,8 @@ class Session:
         self.filename = self.name_file(req["filename"], source or "")
         space = self.open(req)
         self.answers = answers = []
+        if STDOUT.line_buffering is not req["lines"]:
+            STDOUT.reconfigure(line_buffering=req["lines"])
         guards = self.guards
         before = set(sys.modules) if guards is None else None
         if guards is not None:

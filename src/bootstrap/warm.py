@@ -41,7 +41,9 @@ FIRST = b'{"code":"x = [i for i in (1, 2)]\\nx","imports":["math"],"inputs":{"v"
 def prepare(names):
     """names: the modules that jails may import, one a line. What cannot be imported says why to whoever imports it."""
     for name in names.decode().split("\n"):
-        if name:
+        if name == "*":
+            load_extensions()
+        elif name:
             try:
                 __import__(name)
             except Exception:
@@ -61,11 +63,25 @@ def prepare(names):
         for trial in TRIALS:
             rehearse([request(keys) for keys in trial])
     rehearse([FIRST])
+    global LIKELY
+    LIKELY = b'{"filename":"<snippet>","layer":true,"builtins":"standard","imports":"%s ","inputs":{},"env":[],"limits":{},' \
+             b'"code":"x = [i for i in (1, 2)]\\nx"}' % names.replace(b"\n", b" ").strip()
     main.RECORDER = record_imports
     forget()
     import gc
     gc.collect()
     gc.freeze()  # the collector of a jail does not look at, and so does not copy, what was here before it
+
+
+def load_extensions():
+    """Where anything may be imported: what cannot be mapped once the filter stands. The rest is only read."""
+    import posix
+    for folder in [path for path in sys.path if path.endswith("/lib-dynload")]:
+        for file in sorted(posix.listdir(folder)):
+            try:
+                __import__(file.partition(".")[0])
+            except Exception:
+                pass
 
 
 def request(keys):
@@ -112,15 +128,20 @@ def forget():
 def record_imports(space):
     """With the layer off nobody sees an import, and here nothing is new in sys.modules: so each import statement of the
     agent's own code is noted on its way to the real function."""
-    seen, real = set(), builtins.__import__
+    recorder = Recorder()
+    recorder.seen, recorder.real, recorder.space = set(), builtins.__import__, space
+    builtins.__import__ = recorder
+    return recorder.seen
 
-    def __import__(name, globals=None, locals=None, fromlist=(), level=0):
-        module = real(name, globals, locals, fromlist, level)
-        if globals is space and not level:
-            seen.add(name.partition(".")[0])
+
+class Recorder:
+    """No function: one in a class would become a method, and the real one does not."""
+
+    def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
+        module = self.real(name, globals, locals, fromlist, level)
+        if globals is self.space and not level:
+            self.seen.add(name.partition(".")[0])
         return module
-    builtins.__import__ = __import__
-    return seen
 
 
 # --- in each jail ---
@@ -128,10 +149,24 @@ def record_imports(space):
 def after_fork(entropy):
     """In a fresh jail, before its filter. `entropy`: 64 random bytes that no other jail has."""
     reseed(entropy)
-    rehearse([FIRST])  # the pages that the first snippet writes become ours now, while nobody waits
+
+
+def first_snippet(started):
+    """What touches the pages that a first snippet does, in a copy that is thrown away. No jail runs it: its pages are made
+    its own all at once (guest/touch.c)."""
+    return main.run(LIKELY, started)
+
+
+def after_branch(entropy):
+    """In the copy of a session, between snippets: threads that waited for tools are not here, and hold nothing any more.
+    What else a thread held (a stream that it was writing to) stays locked: that is not ours to know."""
+    reseed(entropy)
+    if main.SESSION is not None and main.SESSION.tools is not None:
+        main.SESSION.tools.alone()
 
 
 def reseed(entropy):
+    """Also in a branch of a session, in the midst of its life."""
     number = int.from_bytes(entropy, "little")
     for name, seed in SEEDS.items():
         module = sys.modules.get(name)

@@ -23,7 +23,7 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	struct aj_diags diags = { .arena = o->arena };
 	if (aj_site_load(&o->site, o->config, &diags) == 0) {
 		if (!o->ask.name && !o->ask.file)
-			o->ask.name = command == AJ_FOR_EXEC ? o->site.default_exec : o->site.default_run;
+			o->ask.name = command == AJ_FOR_RUN ? o->site.default_run : o->site.default_exec;
 		o->ask.local = AJ_LOCAL_FILE;
 		if (aj_policy_load(&o->loaded, &o->site, &o->ask, &diags) == 0)
 			check_environment(o, &diags);

@@ -14,6 +14,7 @@ struct aj_command {
 
 int aj_cmd_exec(int argc, char **argv);
 int aj_cmd_run(int argc, char **argv);
+int aj_cmd_session(int argc, char **argv);
 int aj_cmd_serve(int argc, char **argv);
 int aj_cmd_doctor(int argc, char **argv);
 int aj_cmd_rootfs(int argc, char **argv);

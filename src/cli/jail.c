@@ -48,18 +48,6 @@ static void take_terminal_back(int fd, const struct termios *modes)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A policy that demands a cgroup where there is none gets one from systemd, if that has one to give. Others do not pay for it. */
-static void find_cgroup_demanded(struct aj_host *host, const struct aj_options *o)
-{
-	if (o->request.cgroup || !aj_plan_lacks_cgroup(&o->loaded.policy, host))
-		return;
-	const char *before = host->cgroup_why ? host->cgroup_why : "the cgroup lacks a controller", *why = aj_scope_enter(o->arena);
-	if (!why)
-		aj_host_find_cgroup(host, o->arena, NULL, NULL);
-	else
-		host->cgroup_why = aj_printf(o->arena, "%s; and systemd gave no scope: %s", before, why);
-}
-
 /* A cgroup that we found ourselves and could not use after all, as when others came into it meanwhile: best effort does without,
  * and says so. One that was given, or that the policy demands, stays an error. Nothing ran yet. */
 static bool do_without_cgroup(const struct aj_result *result, struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
@@ -85,7 +73,7 @@ int aj_jail_and_report(struct aj_options *o)
 		return aj_print_error(&err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
 		return aj_print_error(&err);
-	find_cgroup_demanded(&host, o);
+	aj_scope_when_demanded(&host, o);
 	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
 		return aj_print_error(&err);
 	}

@@ -17,6 +17,7 @@
 const struct aj_command aj_commands[] = {
 	{ "exec", aj_cmd_exec, "exec [options] [FILE | -c CODE | -]", "run one Python snippet in a jail and print its result" },
 	{ "run", aj_cmd_run, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail" },
+	{ "session", aj_cmd_session, "session [options]", "a shell in one jail that is kept: snippet after snippet, as one types them" },
 	{ "serve", aj_cmd_serve, "serve [options]", "keep jails ready and run snippets and sessions for clients of a socket" },
 	{ "policy", aj_cmd_policy, "policy list|show|explain|check|diff|schema ...", "look at policies, and ask what they allow" },
 	{ "doctor", aj_cmd_doctor, "doctor [--json | --apparmor]", "list what this host can enforce and how to get what is missing" },

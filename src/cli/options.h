@@ -1,4 +1,4 @@
-/* The options of exec and run as one table: parser, --help and the manual page come from it. */
+/* The options of the commands that make jails as one table: parser, --help and the manual page come from it. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,7 +8,16 @@
 #include "plan/request.h"
 #include "policy/load.h"
 
-enum { AJ_FOR_EXEC = 1, AJ_FOR_RUN = 2, AJ_FOR_BOTH = 3, AJ_FOR_SERVE = 4, AJ_FOR_SNIPPETS = 5, AJ_FOR_ALL = 7 };
+enum {
+	AJ_FOR_EXEC = 1,
+	AJ_FOR_RUN = 2,
+	AJ_FOR_BOTH = AJ_FOR_EXEC | AJ_FOR_RUN,
+	AJ_FOR_SERVE = 4,
+	AJ_FOR_SESSION = 8,
+	AJ_FOR_JAIL = AJ_FOR_BOTH | AJ_FOR_SESSION, /* one policy, one workspace */
+	AJ_FOR_SNIPPETS = AJ_FOR_EXEC | AJ_FOR_SERVE | AJ_FOR_SESSION,
+	AJ_FOR_ALL = AJ_FOR_SNIPPETS | AJ_FOR_RUN
+};
 
 /* Everything that the command line can say. */
 struct aj_options {
@@ -24,7 +33,7 @@ struct aj_options {
 	struct aj_serving serving;    /* with its defaults, of aj_serving_defaults() */
 };
 
-/* Parse options of `command` (AJ_FOR_EXEC, AJ_FOR_RUN or AJ_FOR_SERVE); the index of the first operand, or -1 with err set. */
+/* Parse options of `command` (one of AJ_FOR_EXEC, _RUN, _SERVE, _SESSION); the index of the first operand, or -1 with err set. */
 int aj_options_parse(struct aj_options *options, int command, int argc, char **argv, struct aj_error *err);
 /* One option out of its place: those that set a key of the policy, and --rootfs, --workspace, --config, --json. NULL, or what is
  * wrong; *ret_known: is it one of those? *ret_value: what its value is called, NULL for a switch. */

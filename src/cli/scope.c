@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "plan/plan.h"
 #include "run/paths.h"
 
 enum { LIMIT_US = 5000000 };
@@ -80,4 +81,15 @@ const char *aj_scope_enter(struct aj_arena *arena)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return NULL;
 	return aj_printf(arena, "%s", *said ? said : "agentjail-scope failed without a word");
+}
+
+void aj_scope_when_demanded(struct aj_host *host, const struct aj_options *o)
+{
+	if (o->request.cgroup || !aj_plan_lacks_cgroup(&o->loaded.policy, host))
+		return;
+	const char *before = host->cgroup_why ? host->cgroup_why : "the cgroup lacks a controller", *why = aj_scope_enter(o->arena);
+	if (!why)
+		aj_host_find_cgroup(host, o->arena, NULL, NULL);
+	else
+		host->cgroup_why = aj_printf(o->arena, "%s; and systemd gave no scope: %s", before, why);
 }

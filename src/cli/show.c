@@ -37,10 +37,48 @@ void aj_show_init(struct aj_show *show, const struct aj_plan *plan)
 static void put(struct aj_show *show, int fd, const char *data, size_t bytes)
 {
 	char *safe = show->terminal[fd] ? malloc(bytes * 4 + 1) : NULL;
+	if (bytes)
+		show->last = data[bytes - 1];
 	if (safe)
 		bytes = aj_printable(safe, data, bytes);
 	show->failed |= aj_write_all(fd, safe ? safe : data, bytes) < 0;
 	free(safe);
+}
+
+/* Bytes at the end of `data` that begin a character whose rest is still to come. */
+static size_t begun(const char *data, size_t bytes)
+{
+	for (size_t n = 1; n <= 3 && n <= bytes; n++) {
+		unsigned char c = (unsigned char)data[bytes - n];
+		if ((c & 0xc0) != 0x80)
+			return n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : c >= 0xc0 ? 2u : 1u) ? n : 0;
+	}
+	return 0;
+}
+
+void aj_show_stream(int fd, const char *data, size_t bytes, void *arg)
+{
+	struct aj_show *show = arg;
+	char *all = malloc(bytes + sizeof show->held[fd]);
+	size_t have = show->held_bytes[fd];
+	if (!all)
+		abort();
+	memcpy(all, show->held[fd], have);
+	memcpy(all + have, data, bytes);
+	have += bytes;
+	show->held_bytes[fd] = begun(all, have);
+	have -= show->held_bytes[fd];
+	memcpy(show->held[fd], all + have, show->held_bytes[fd]);
+	put(show, fd, all, have);
+	free(all);
+}
+
+void aj_show_stream_end(struct aj_show *show)
+{
+	for (int fd = 1; fd <= 2; fd++) {
+		put(show, fd, show->held[fd], show->held_bytes[fd]);
+		show->held_bytes[fd] = 0;
+	}
 }
 
 static void put_text(struct aj_show *show, int fd, const char *text)
@@ -80,6 +118,11 @@ static void rest(struct aj_show *show, int fd, const struct aj_capture *capture)
 
 static void error(struct aj_show *show, const json_t *error)
 {
+	const char *traceback = json_string_value(json_object_get(error, "traceback"));
+	if (show->tracebacks && traceback && *traceback) {
+		put_text(show, 2, traceback);
+		return;
+	}
 	const char *type = json_string_value(json_object_get(error, "type"));
 	const char *message = json_string_value(json_object_get(error, "message"));
 	const char *source = json_string_value(json_object_get(error, "source"));
@@ -112,25 +155,29 @@ void aj_show_result(struct aj_show *show, const struct aj_result *r)
 {
 	rest(show, 1, &r->out);
 	rest(show, 2, &r->err);
-	if (r->status == AJ_STATUS_SETUP_ERROR) {
+	if (r->status == AJ_STATUS_SETUP_ERROR)
 		aj_print_error(&r->setup);
-		return;
-	}
-	const json_t *claim = r->claim;
+	else
+		aj_show_claim(show, r->claim, aj_status_name(r->status), r->reason);
+}
+
+void aj_show_claim(struct aj_show *show, const json_t *claim, const char *status, const char *reason)
+{
+	bool ok = strcmp(status, "ok") == 0;
 	bool final = json_is_true(json_object_get(claim, "is_final"));
 	const char *repr = json_string_value(json_object_get(claim, "repr"));
 	const char *type = json_string_value(json_object_get(claim, "type"));
-	if (r->status == AJ_STATUS_OK && final) {
+	if (ok && final) {
 		char *answer = json_dumps(json_object_get(claim, "final_answer"), JSON_ENCODE_ANY | JSON_COMPACT);
 		put_text(show, 1, "final answer: ");
 		put_text(show, 1, answer ? answer : "null");
 		put_text(show, 1, "\n");
 		free(answer);
-	} else if (r->status == AJ_STATUS_OK && repr && type && strcmp(type, "NoneType") != 0) {
+	} else if (ok && repr && type && strcmp(type, "NoneType") != 0) {
 		put_text(show, 1, repr);
 		put_text(show, 1, "\n");
 	}
-	if (r->status == AJ_STATUS_OK)
+	if (ok)
 		return;
 	json_t *errors = json_object_get(claim, "errors"), *one;
 	size_t i;
@@ -139,10 +186,14 @@ void aj_show_result(struct aj_show *show, const struct aj_result *r)
 			error(show, one);
 	else if (json_is_object(json_object_get(claim, "error")))
 		error(show, json_object_get(claim, "error"));
+	/* What Python says of an exception, or of Ctrl-C, says it all. */
+	if (show->tracebacks && (strcmp(status, "error") == 0 || strcmp(status, "signal") == 0) &&
+	    json_string_length(json_object_get(json_object_get(claim, "error"), "traceback")) > 0)
+		return;
 	put_text(show, 2, "agentjail: ");
-	put_text(show, 2, aj_status_name(r->status));
+	put_text(show, 2, status);
 	put_text(show, 2, ": ");
-	put_text(show, 2, r->reason);
+	put_text(show, 2, reason);
 	put_text(show, 2, "\n");
 }
 

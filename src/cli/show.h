@@ -9,11 +9,21 @@ struct aj_show {
 	bool terminal[3];
 	bool stalled[3]; /* its reader is slow: the rest comes at the end, the jail is not watched less for it */
 	bool failed;     /* something could not be written */
+	bool tracebacks; /* errors are shown as Python does, and without a word of ours */
+	char last;       /* character that was written */
+	char held[3][4]; /* of a stream: a character that is not whole yet */
+	size_t held_bytes[3];
 };
 void aj_show_init(struct aj_show *show, const struct aj_plan *plan);
 void aj_show_output(int fd, const char *data, size_t bytes, void *arg);
 
-/* What was not shown yet: the tail of long output, the value, the error with its source line. */
+/* The same without an end, and without haste: for a person who may well hold it up. `show` needs no plan. */
+void aj_show_stream(int fd, const char *data, size_t bytes, void *arg);
+void aj_show_stream_end(struct aj_show *show);
+
 /* What the kernel refused, a line each, at most ten. */
 void aj_show_violations(const struct aj_result *result);
+/* What was not shown yet: the tail of long output, the value, the error with its source line. */
 void aj_show_result(struct aj_show *show, const struct aj_result *result);
+/* Value, final answer or error, out of what a jail claims or a whole result. */
+void aj_show_claim(struct aj_show *show, const json_t *claim, const char *status, const char *reason);

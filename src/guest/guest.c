@@ -6,6 +6,7 @@
  * With a plan it becomes a zygote: it loads everything, and the jails that are born from it go on at the filter. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 
 #include "base/fd.h"
 #include "base/frame.h"
+#include "guest/branch.h"
+#include "guest/nest.h"
 #include "guest/python.h"
 #include "guest/zygote.h"
 #include "sandbox/seccomp.h"
@@ -69,12 +72,6 @@ static struct frame take_frame(const char *kinds)
 	return (struct frame){ header[4], reader.body, reader.body_bytes };
 }
 
-static void preload(char *names)
-{
-	for (char *save = NULL, *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
-		aj_python_import(name); /* where that fails the snippet's own import will say why */
-}
-
 static object *layer_function(const char *module, const char *name)
 {
 	object *function = aj_python_function(module, name);
@@ -93,7 +90,16 @@ static void call_layer(const char *module, const char *name, const char *bytes, 
 	aj_python_forget(function);
 }
 
-static object *after_fork;
+static void preload(char *names)
+{
+	for (char *save = NULL, *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
+		if (strcmp(name, "*") == 0)
+			call_layer("agentjail.warm", "load_extensions", NULL, 0);
+		else
+			aj_python_import(name); /* where that fails the snippet's own import will say why */
+}
+
+static object *after_fork, *reseed;
 
 /* What a newborn jail does before its filter. */
 static void make_own(const struct aj_birth *order)
@@ -102,17 +108,53 @@ static void make_own(const struct aj_birth *order)
 		broken("the Python layer cannot be made this jail's own");
 }
 
+/* In a copy of the zygote that is thrown away: what a newborn does, and what it will do with its first snippet. */
+static void try_first(const struct aj_birth *order)
+{
+	unsigned char started[AJ_FRAME_HEADER];
+	char *text;
+	ssize_t bytes;
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (null < 0 || dup2(null, CONTROL_FD) < 0)
+		_exit(EXIT_BROKEN);
+	make_own(order);
+	aj_python_collect(1);
+	aj_frame_header(started, 0, AJ_FRAME_STARTED);
+	object *claim = aj_python_call(layer_function("agentjail.warm", "first_snippet"), (char *)started, sizeof started, NULL, 0);
+	if (claim && aj_python_bytes(claim, &text, &bytes) == 0)
+		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
+	aj_python_forget(claim);
+}
+
 /* Returns in a newborn jail. */
 static void be_zygote(const struct frame *plan, const struct frame *names)
 {
 	call_layer("agentjail.warm", "prepare", names->body, names->bytes);
 	call_layer("agentjail.session", "arm", NULL, 0);
 	after_fork = layer_function("agentjail.warm", "after_fork");
+	reseed = layer_function("agentjail.warm", "reseed");
 	const char *missing = aj_zygote_prepare();
 	if (missing)
 		broken(missing);
 	send_frame(AJ_FRAME_READY, "", 0);
-	make_own(aj_zygote_serve(plan->body, plan->bytes, make_own));
+	make_own(aj_zygote_serve(plan->body, plan->bytes, try_first));
+}
+
+/* Returns in both. What the branch was sent before it was one is the original's to answer. */
+static void branch(const struct frame *order)
+{
+	if (!reseed || order->bytes != AJ_ENTROPY_BYTES)
+		_exit(EXIT_BROKEN);
+	errno = 0;
+	pid_t pid = aj_branch();
+	if (pid == 0) {
+		if (!aj_python_call(reseed, order->body, order->bytes, NULL, 0))
+			broken("the Python layer cannot be made this branch's own");
+		send_frame(AJ_FRAME_ARMED, "", 0);
+		return;
+	}
+	int32_t error = pid < 0 ? errno : 0;
+	send_frame(AJ_FRAME_BRANCH, &error, sizeof error);
 }
 
 /* One request after the other, until the last one or the end of the channel. */
@@ -122,7 +164,12 @@ static _Noreturn void serve(object *run)
 	unsigned char started[AJ_FRAME_HEADER];
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);
 	for (;;) {
-		struct frame request = take_frame((char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, 0 });
+		struct frame request = take_frame((char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, 0 });
+		if (request.kind == AJ_FRAME_BRANCH) {
+			branch(&request);
+			free(request.body);
+			continue;
+		}
 		/* The answer to a call that nobody waits for any more. */
 		if (request.kind == AJ_FRAME_TOOL) {
 			free(request.body);
@@ -167,6 +214,10 @@ static int runner_main(int argc, char **argv, char **env)
 	} else {
 		if (role == AJ_FRAME_SESSION)
 			call_layer("agentjail.session", "arm", NULL, 0);
+		if (plan.bytes) {
+			aj_nest_tid();
+			reseed = layer_function("agentjail.warm", "reseed");
+		}
 		preload(names.body);
 	}
 	struct aj_error err = { 0 };

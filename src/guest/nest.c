@@ -38,8 +38,8 @@ enum { UNBORN = 0, BORN = 1 };
 struct room {
 	struct room *next;
 	int tid;
-	int outcome;    /* UNBORN, BORN or a negative errno: a futex */
-	int init_ready; /* init's end of the pipe */
+	int outcome;              /* UNBORN, BORN or a negative errno: a futex */
+	int init_ready;           /* init's end of the pipe */
 	char name[AJ_BIRTH_NAME]; /* init's, in /proc: from it the supervisor knows one that nobody has told it of */
 	struct aj_nest *nest;
 	char *stack;
@@ -49,9 +49,17 @@ static struct room *rooms;
 static int *guest_tid; /* where libc keeps the thread's number: fork() would tell the kernel so */
 static void *home[5];  /* where the guest goes on */
 
+int *aj_nest_tid(void)
+{
+	int *found = NULL;
+	if (!guest_tid && prctl(PR_GET_TID_ADDRESS, &found) == 0 && found && *found == (int)syscall(SYS_gettid))
+		guest_tid = found;
+	return guest_tid;
+}
+
 const char *aj_nest_prepare(void)
 {
-	if (prctl(PR_GET_TID_ADDRESS, &guest_tid) < 0 || !guest_tid || *guest_tid != (int)syscall(SYS_gettid))
+	if (!aj_nest_tid())
 		return "the kernel does not say where libc keeps its thread number (CONFIG_CHECKPOINT_RESTORE)";
 	/* Init's memory is the zygote's, and both are closed to the guests, which have the same id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
@@ -65,9 +73,12 @@ static long drop_caps(void)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
 	long r = aj_raw(SYS_prctl, PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0, 0);
-	for (long cap = 0; r == 0 && cap < CAPS_MAX; cap++)
-		if ((r = aj_raw(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0, 0)) == -EINVAL && cap > CAP_LAST_CAP)
-			r = 0;
+	long cap = 0;
+	while (r == 0 && cap < CAPS_MAX)
+		r = aj_raw(SYS_prctl, PR_CAPBSET_DROP, cap++, 0, 0, 0, 0);
+	/* The kernel knows none from here on. */
+	if (r == -EINVAL && cap > CAP_LAST_CAP + 1)
+		r = 0;
 	if (r == 0)
 		r = aj_raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0);
 	return r < 0 ? r : aj_raw(SYS_capset, (long)&head, (long)none, 0, 0, 0, 0);

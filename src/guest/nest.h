@@ -16,6 +16,8 @@ struct aj_nest {
 	int init_pidfd; /* zygote: the caller's to close */
 };
 
+/* Where libc keeps this thread's number; NULL where the kernel does not say. First called before the filter, which does not let ask. */
+int *aj_nest_tid(void);
 /* Once, before the first birth. NULL, or what is missing. */
 const char *aj_nest_prepare(void);
 /* 1 in the guest, 0 in the zygote, -1 in the zygote with errno and no jail. The caller has blocked every signal. */

@@ -98,8 +98,11 @@ void aj_touch_learn(int proc_fd, void (*trial)(void))
 	}
 	int status;
 	bool whole = pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	/* No memory may be shared between jails: what was learnt is copied out of it. */
-	learnt = whole ? malloc(sizeof *learnt) : NULL;
+	/* No memory may be shared between jails: what was learnt is copied out of it. Not into the heap, which has to look as it did
+	 * before the trial. */
+	learnt = whole ? mmap(NULL, sizeof *learnt, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
+	if (learnt == MAP_FAILED)
+		learnt = NULL;
 	if (learnt)
 		memcpy(learnt, room, sizeof *learnt);
 	munmap(room, sizeof *room);

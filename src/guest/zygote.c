@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "guest/atfork.h"
 #include "guest/nest.h"
-#include "guest/python.h"
 #include "guest/touch.h"
 #include "plan/pack.h"
 #include "sandbox/init.h"
@@ -21,7 +21,7 @@
 #include "sandbox/steps.h"
 #include "sandbox/walls.h"
 
-enum { CONTROL_FD = 3, HIGH_FD = 10, EXIT_BROKEN = 125, HANDLERS_MAX = 64 };
+enum { CONTROL_FD = 3, HIGH_FD = 10, EXIT_BROKEN = 125 };
 
 static int init_ready; /* of the jail that is being built */
 
@@ -89,46 +89,6 @@ static int step_drop_own_caps(struct aj_walls *w, struct aj_error *err)
 #define JAIL_ROW(name, who, why) { #name, (who)&AJ_BY_JAIL ? step_##name : NULL },
 static const struct aj_step jail_steps[] = { AJ_STEPS(JAIL_ROW) };
 
-/* Libraries that start threads or keep generators want to know of a fork; ours is not libc's, so it tells them itself. */
-static struct {
-	void (*prepare)(void), (*parent)(void), (*child)(void);
-} handlers[HANDLERS_MAX];
-static size_t handler_count;
-
-int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library);
-__attribute__((visibility("default"))) int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library)
-{
-	static int (*real)(void (*)(void), void (*)(void), void (*)(void), void *);
-	if (handler_count == HANDLERS_MAX)
-		return ENOMEM;
-	handlers[handler_count].prepare = prepare;
-	handlers[handler_count].parent = parent;
-	handlers[handler_count++].child = child;
-	if (!real) {
-		void *found = aj_python_next("__register_atfork");
-		memcpy(&real, &found, sizeof found);
-	}
-	return real ? real(prepare, parent, child, library) : 0;
-}
-
-static void tell_before(void)
-{
-	aj_python_before_fork();
-	for (size_t i = handler_count; i-- > 0;)
-		if (handlers[i].prepare)
-			handlers[i].prepare();
-}
-
-static void tell_after(bool child)
-{
-	for (size_t i = 0; i < handler_count; i++) {
-		void (*handler)(void) = child ? handlers[i].child : handlers[i].parent;
-		if (handler)
-			handler();
-	}
-	aj_python_after_fork(child);
-}
-
 const char *aj_zygote_prepare(void)
 {
 	/* Init is born with every signal blocked, and so is the guest, until its handlers are its own. */
@@ -148,7 +108,7 @@ static void build(const struct aj_plan *plan, const int fds[AJ_BIRTH_FDS], int r
 	sigset_t none;
 	init_ready = ready;
 	aj_touch();
-	tell_after(true);
+	aj_atfork_after(true);
 	aj_walls_walk(&w, jail_steps, sizeof jail_steps / sizeof *jail_steps);
 	close(w.report);
 	sigemptyset(&none);
@@ -160,7 +120,7 @@ static void (*newborn)(const struct aj_birth *);
 
 static void try_newborn(void)
 {
-	tell_after(true);
+	aj_atfork_after(true);
 	newborn(&order);
 }
 
@@ -183,19 +143,19 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 		if (!learnt) {
 			learnt = true;
 			newborn = trial;
-			tell_before();
+			aj_atfork_before();
 			aj_touch_learn(fds[AJ_BIRTH_PROC], try_newborn);
-			tell_after(false);
+			aj_atfork_after(false);
 		}
 		nest = (struct aj_nest){ .plan = &plan, .report_fd = report, .number = order.number, .cgroup_fd = order.has_cgroup ? fds[AJ_BIRTH_CGROUP] : -1 };
-		tell_before();
+		aj_atfork_before();
 		r = report < 0 ? -1 : aj_nest_birth(&nest);
 		if (r == 1) {
 			build(&plan, fds, nest.init_ready);
 			return &order;
 		}
 		struct aj_born born = { .pid = r == 0 ? nest.init_pid : 0, .errnum = r < 0 ? errno : 0 };
-		tell_after(false);
+		aj_atfork_after(false);
 		if (aj_birth_send(CONTROL_FD, &born, sizeof born, &nest.init_pidfd, r == 0) < 0)
 			_exit(EXIT_BROKEN);
 		if (r == 0)

@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/text.h"
+
+/* Of a call, once it is read: the memory is the host's. */
+enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
 void aj_calls_init(struct aj_calls *c, struct aj_loop *loop, void (*on_call)(void *, const struct aj_tool_call *),
                    void (*send)(void *, const char *, size_t), void *arg)
@@ -76,6 +80,8 @@ const char *aj_calls_take(void *arg, const char *body, size_t bytes)
 	struct aj_waiting_call *room = c->waiting;
 	const char *type = AJ_TOOL_FAILED;
 	char why[AJ_TOOL_WHY_BYTES] = "";
+	if (aj_json_tree_bytes(body, bytes, MAX_DEPTH) > MAX_TREE_BYTES)
+		return "a call of a tool that would take too much memory";
 	json_t *doc = json_loadb(body, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	enum aj_call kind = doc ? aj_tools_check_call(&c->tools, doc, &call, &type, why, sizeof why) : AJ_CALL_MISSHAPEN;
 	json_decref(doc);

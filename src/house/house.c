@@ -31,6 +31,8 @@ static void free_room(struct aj_room *room)
 
 static bool current(const struct aj_room *room)
 {
+	if (room->stale)
+		return false;
 	for (size_t i = 0; i < room->house->book.count; i++)
 		if (room->house->book.items[i].current == room->edition)
 			return true;
@@ -43,6 +45,8 @@ static void on_sweep(struct aj_timer *timer)
 	struct aj_house *house = timer->arg;
 	for (struct aj_room *room = house->rooms, *next; room; room = next) {
 		next = room->next;
+		if (room->stale)
+			aj_pool_retire(room->pool);
 		if (room->sessions == 0 && aj_pool_used(room->pool) == 0 && (room->workspace || !current(room)))
 			free_room(room);
 	}
@@ -132,6 +136,9 @@ static void on_trouble(void *arg, const struct aj_error *err)
 	if (strcmp(err->step, "cgroup") == 0 && !room->house->config.cgroup && room->house->host.cgroup) {
 		room->house->host.cgroup = NULL;
 		room->house->host.cgroup_why = aj_strdup(&room->house->arena, err->cause);
+		/* Its plan names what cannot be used. */
+		room->stale = true;
+		aj_loop_set(room->house->loop, &room->house->sweep, aj_now_us());
 	}
 }
 
@@ -154,7 +161,7 @@ static int make_way(struct aj_house *house, struct aj_error *err)
 }
 
 static struct aj_room *new_room(struct aj_house *house, const struct aj_book_entry *entry, const char *tenant,
-                                const char *workspace, struct aj_error *err)
+                                const struct aj_place *place, struct aj_error *err)
 {
 	if (make_way(house, err) < 0)
 		return NULL;
@@ -165,7 +172,7 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 	struct aj_pool_config config = { .policy = &entry->current->loaded.policy,
 		                         .host = &house->host,
 		                         .rootfs = entry->current->rootfs,
-		                         .workspace = workspace,
+		                         .branching = place->branching,
 		                         .cgroup = house->config.cgroup,
 		                         .depth = house->config.parked,
 		                         .jails_max = house->config.jails_max,
@@ -173,10 +180,11 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 		                         .trouble_arg = room };
 	room->policy = entry->name;
 	room->tenant = strdup(tenant);
-	room->workspace = workspace ? strdup(workspace) : NULL;
+	room->workspace = place->workspace ? strdup(place->workspace) : NULL;
+	room->branching = place->branching;
 	config.workspace = room->workspace;
 	room->pool = aj_pool_new(house->loop, &config, err);
-	if (!room->pool || !room->tenant || (workspace && !room->workspace)) {
+	if (!room->pool || !room->tenant || (place->workspace && !room->workspace)) {
 		free(room->tenant);
 		free(room->workspace);
 		free(room);
@@ -195,11 +203,11 @@ struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *pla
 	if (!entry || !open_book(house, entry, err))
 		return NULL;
 	struct aj_room *room = house->rooms;
-	while (room && (room->edition != entry->current || strcmp(room->tenant, tenant) != 0 ||
+	while (room && (room->stale || room->edition != entry->current || room->branching != place->branching || strcmp(room->tenant, tenant) != 0 ||
 	                strcmp(room->workspace ? room->workspace : "", place->workspace ? place->workspace : "") != 0))
 		room = room->next;
 	if (!room)
-		room = new_room(house, entry, tenant, place->workspace, err);
+		room = new_room(house, entry, tenant, place, err);
 	if (room) {
 		room->sessions++;
 		room->last_used_us = aj_now_us();

@@ -46,6 +46,9 @@ struct aj_place {
 	const char *policy;    /* a name that was added; NULL: the default */
 	const char *tenant;    /* "" or NULL: the unnamed one. Two tenants never share a zygote */
 	const char *workspace; /* host folder, for a policy that has one; such a jail starts cold. NULL: none */
+	/* The session can be forked, and rolled back to checkpoints; `enforced` says which walls differ for that. Not where the host's
+	 * folders are written to. */
+	bool branching;
 };
 
 /* All of them from the loop; none after aj_session_close(), which any of them may call. */
@@ -60,6 +63,10 @@ struct aj_session_events {
 	void (*answered)(struct aj_session *session, void *arg, const json_t *result);
 	/* The session's jail is gone, after `answered` when a run was under way. Why: one line. */
 	void (*ended)(struct aj_session *session, void *arg, const char *why);
+	/* A checkpoint is there, or err; it is good for nothing then. May be NULL. */
+	void (*checkpointed)(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err);
+	/* The session is as it was; or err, and it is as it is. May be NULL. */
+	void (*rolled_back)(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err);
 };
 
 struct aj_snippet {
@@ -70,6 +77,7 @@ struct aj_snippet {
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
 	uint64_t timeout_ms;     /* when the snippet is told to stop; 0: as the policy says */
 	bool last;               /* the session is for this one: it is not told to stop, its jail is killed */
+	bool lines;              /* output comes line by line: for somebody who watches, at the price of a system call each */
 };
 
 /* NULL with err when the place is unknown or unfit. `opened` is told later. */
@@ -84,6 +92,23 @@ void aj_session_interrupt(struct aj_session *session);
  * A call that nobody waits for any more (timeout, end of the run) is -1 too. */
 int aj_session_tool_value(struct aj_session *session, uint64_t call, const json_t *value, struct aj_error *err);
 int aj_session_tool_error(struct aj_session *session, uint64_t call, const char *type, const char *message, struct aj_error *err);
+/* --- branches: for a session whose place says `branching`, and while it runs nothing ("busy" else) ---
+ *
+ * A branch has a copy of the session's memory, of its scratch space and of its open files, under the same walls and, with all others of
+ * its family, one set of limits. What cannot be had twice, as sockets between its own threads, is closed in it; with threads still
+ * running or shared memory mapped there is no branch. Random numbers are seeded anew in the branch, not in the original. */
+
+/* A session of its own, which goes on where this one is, whatever becomes of this one. `opened` is told later, for it. NULL with err. */
+struct aj_session *aj_session_fork(struct aj_session *session, const struct aj_session_events *events, void *arg, struct aj_error *err);
+/* Keep what the session is now: an id that is good for it and all forks of its family, 0 with err. `checkpointed` is told later; until then
+ * the session runs nothing. What was kept goes with aj_session_forget(), or the last session of the family. */
+uint64_t aj_session_checkpoint(struct aj_session *session, struct aj_error *err);
+/* Go on from a checkpoint, which stays: also a session that has ended, as after a snippet that had to be killed. `rolled_back` is told
+ * later. -1 with err. */
+int aj_session_rollback(struct aj_session *session, uint64_t id, struct aj_error *err);
+/* -1: there is none. */
+int aj_session_forget(struct aj_session *session, uint64_t id, struct aj_error *err);
+
 /* End the jail and forget the session. */
 void aj_session_close(struct aj_session *session);
 

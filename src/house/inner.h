@@ -11,7 +11,9 @@ struct aj_room {
 	struct aj_edition *edition;
 	const char *policy;       /* the entry's name */
 	char *tenant, *workspace; /* "" and NULL for none */
+	bool branching;
 	struct aj_pool *pool;
+	bool stale;        /* gets no new session */
 	unsigned sessions; /* that use it or wait for it */
 	int64_t last_used_us;
 };

@@ -6,44 +6,24 @@
 #include <sys/random.h>
 
 #include "base/fd.h"
-#include "house/calls.h"
-#include "house/inner.h"
-#include "run/trail.h"
-
-struct aj_session {
-	struct aj_room *room;
-	struct aj_session_events on;
-	void *arg;
-	struct aj_asker asker;
-	struct aj_worker *worker; /* NULL: not there yet, or gone */
-	bool waiting;             /* for a jail */
-	bool running;
-	unsigned telling; /* we are inside callbacks: what was closed meanwhile is freed after them */
-	bool closed;
-	struct aj_calls calls;
-	bool tools_changed; /* the guest does not know them yet */
-	struct aj_timer opened, idle, lifetime;
-	struct aj_error open_error;
-	const char *ending_why;
-	struct aj_trail trail;
-	struct aj_request request; /* of the run: what the result and the records name */
-	struct aj_arena arena;     /* of the run */
-};
+#include "house/line.h"
+#include "house/session.h"
 
 static void free_session(struct aj_session *s)
 {
 	aj_calls_free(&s->calls);
+	json_decref(s->tools);
 	aj_arena_free(&s->arena);
 	free(s);
 }
 
-static void begin_telling(struct aj_session *s)
+void aj_session_begin_telling(struct aj_session *s)
 {
 	s->telling++;
 }
 
 /* False when there is no session any more. */
-static bool end_telling(struct aj_session *s)
+bool aj_session_end_telling(struct aj_session *s)
 {
 	bool gone = --s->telling == 0 && s->closed;
 	if (gone)
@@ -85,10 +65,10 @@ static bool answer(struct aj_session *s, bool alive)
 	json_t *result = result_json(s, alive);
 	if (alive)
 		await_next(s);
-	begin_telling(s);
+	aj_session_begin_telling(s);
 	s->on.answered(s, s->arg, result);
 	json_decref(result);
-	return end_telling(s);
+	return aj_session_end_telling(s);
 }
 
 static void on_gone(struct aj_session *s)
@@ -102,17 +82,17 @@ static void on_gone(struct aj_session *s)
 	aj_loop_unset(loop_of(s), &s->lifetime);
 	s->worker = NULL;
 	aj_pool_return(s->room->pool, worker);
-	begin_telling(s);
+	aj_session_begin_telling(s);
 	if (s->opened.place) { /* it died before anybody was told of it */
 		aj_loop_unset(loop_of(s), &s->opened);
 		s->on.opened(s, s->arg, NULL);
 		if (s->closed) {
-			end_telling(s);
+			aj_session_end_telling(s);
 			return;
 		}
 	}
 	s->on.ended(s, s->arg, why);
-	end_telling(s);
+	aj_session_end_telling(s);
 }
 
 static void on_event(struct aj_worker *worker, unsigned found)
@@ -129,21 +109,21 @@ static void on_output(int number, const char *data, size_t bytes, void *arg)
 	struct aj_session *s = arg;
 	if (!s->running)
 		return;
-	begin_telling(s);
+	aj_session_begin_telling(s);
 	s->on.output(s, s->arg, number, data, bytes);
-	end_telling(s);
+	aj_session_end_telling(s);
 }
 
 static void on_call(void *arg, const struct aj_tool_call *call)
 {
 	struct aj_session *s = arg;
-	begin_telling(s);
+	aj_session_begin_telling(s);
 	/* A call comes over another channel than the output, and may overtake it. */
 	if (s->on.output && s->worker)
 		aj_live_drain(&s->worker->live);
 	if (!s->closed)
 		s->on.call(s, s->arg, call->number, call->tool->name, call->args);
-	end_telling(s);
+	aj_session_end_telling(s);
 }
 
 static void send_answer(void *arg, const char *text, size_t bytes)
@@ -153,34 +133,43 @@ static void send_answer(void *arg, const char *text, size_t bytes)
 		aj_worker_tool(s->worker, text, bytes);
 }
 
+void aj_session_take(struct aj_session *s, struct aj_worker *worker)
+{
+	s->worker = worker;
+	worker->owner = s;
+	worker->on_event = on_event;
+	worker->live.channel.on_call = aj_calls_take;
+	worker->live.channel.on_call_arg = &s->calls;
+	if (s->on.output) {
+		worker->live.output = on_output;
+		worker->live.output_arg = s;
+	}
+	await_next(s);
+}
+
+void aj_session_opened(struct aj_session *s, const struct aj_error *err)
+{
+	if (err)
+		s->open_error = *err;
+	/* From the loop, always: whoever opens a session has it in hand before it is told anything. */
+	aj_loop_set(loop_of(s), &s->opened, aj_now_us());
+}
+
 static void on_jail(struct aj_asker *asker, struct aj_worker *worker, const struct aj_error *err)
 {
 	struct aj_session *s = asker->arg;
 	s->waiting = false;
-	if (worker) {
-		s->worker = worker;
-		worker->owner = s;
-		worker->on_event = on_event;
-		worker->live.channel.on_call = aj_calls_take;
-		worker->live.channel.on_call_arg = &s->calls;
-		if (s->on.output) {
-			worker->live.output = on_output;
-			worker->live.output_arg = s;
-		}
-		await_next(s);
-	} else {
-		s->open_error = *err;
-	}
-	/* From the loop, always: whoever opens a session has it in hand before it is told anything. */
-	aj_loop_set(loop_of(s), &s->opened, aj_now_us());
+	if (worker)
+		aj_session_take(s, worker);
+	aj_session_opened(s, err);
 }
 
 static void on_opened(struct aj_timer *timer)
 {
 	struct aj_session *s = timer->arg;
-	begin_telling(s);
+	aj_session_begin_telling(s);
 	s->on.opened(s, s->arg, s->open_error.exit_code ? &s->open_error : NULL);
-	end_telling(s);
+	aj_session_end_telling(s);
 }
 
 static void end_for(struct aj_session *s, const char *why)
@@ -200,14 +189,11 @@ static void on_lifetime(struct aj_timer *timer)
 	end_for(timer->arg, "the session reached its lifetime");
 }
 
-struct aj_session *aj_session_open(struct aj_house *house, const struct aj_place *place, const struct aj_session_events *events,
-                                   void *arg, struct aj_error *err)
+struct aj_session *aj_session_new(struct aj_room *room, const struct aj_session_events *events, void *arg)
 {
-	struct aj_room *room = aj_house_room(house, place, err);
-	struct aj_session *s = room ? calloc(1, sizeof *s) : NULL;
-	if (!room)
-		return NULL;
-	if (!s)
+	struct aj_house *house = room->house;
+	struct aj_session *s = calloc(1, sizeof *s);
+	if (!s || !(s->tools = json_array()))
 		abort();
 	s->room = room;
 	s->on = *events;
@@ -218,7 +204,17 @@ struct aj_session *aj_session_open(struct aj_house *house, const struct aj_place
 	s->lifetime = (struct aj_timer){ .fn = on_lifetime, .arg = s };
 	aj_calls_init(&s->calls, house->loop, on_call, send_answer, s);
 	if (house->config.lifetime_ms)
-		aj_loop_set(house->loop, &s->lifetime, aj_now_us() + (int64_t)house->config.lifetime_ms * 1000);
+		aj_loop_set(house->loop, &s->lifetime, s->until_us = aj_now_us() + (int64_t)house->config.lifetime_ms * 1000);
+	return s;
+}
+
+struct aj_session *aj_session_open(struct aj_house *house, const struct aj_place *place, const struct aj_session_events *events,
+                                   void *arg, struct aj_error *err)
+{
+	struct aj_room *room = aj_house_room(house, place, err);
+	if (!room)
+		return NULL;
+	struct aj_session *s = aj_session_new(room, events, arg);
 	s->waiting = true;
 	aj_pool_ask(room->pool, &s->asker);
 	return s;
@@ -228,6 +224,7 @@ int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *
 {
 	if (aj_calls_declare(&s->calls, list, err) < 0)
 		return -1;
+	json_array_append_new(s->tools, json_deep_copy(list));
 	s->tools_changed = true;
 	return 0;
 }
@@ -244,6 +241,8 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, s->waiting ? "the session has no jail yet" : "the session has ended");
 	if (s->running)
 		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
+	if (s->copying || s->rolling)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
 	const struct aj_live *live = &s->worker->live;
 	aj_arena_free(&s->arena);
 	if (snippet->code && snippet->code_bytes > live->policy->source_bytes)
@@ -256,6 +255,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .code_bytes = snippet->code ? snippet->code_bytes : 0,
 		                          .filename = snippet->filename ? snippet->filename : "<snippet>",
 		                          .inputs_json = snippet->inputs_json,
+		                          .lines = snippet->lines,
 		                          .terminal_fd = -1,
 		                          .workspace = s->room->workspace,
 		                          .rootfs = s->room->edition->rootfs };
@@ -292,6 +292,27 @@ int aj_session_tool_error(struct aj_session *s, uint64_t call, const char *type,
 	return aj_calls_error(&s->calls, call, type, message, err);
 }
 
+void aj_session_drop(struct aj_session *s)
+{
+	struct aj_worker *worker = s->worker;
+	struct aj_error err = { 0 };
+	if (!worker)
+		return;
+	s->worker = NULL;
+	worker->live.output = NULL;
+	worker->live.channel.on_call = NULL;
+	/* A run that is cut off has an end in the trail all the same. */
+	if (s->running) {
+		struct aj_result cut = { .status = AJ_STATUS_SIGNAL,
+			                 .reason = "the session was closed while the snippet ran",
+			                 .exit_code = -1 };
+		memcpy(cut.code_sha256, worker->live.result.code_sha256, sizeof cut.code_sha256);
+		if (aj_trail_end(&s->trail, worker->live.policy, &s->request, worker->live.plan, &cut, &err) < 0)
+			aj_house_log(s->room->house, "audit", &err);
+	}
+	aj_pool_return(s->room->pool, worker);
+}
+
 void aj_session_close(struct aj_session *s)
 {
 	if (s->closed)
@@ -303,23 +324,8 @@ void aj_session_close(struct aj_session *s)
 	aj_calls_drop(&s->calls);
 	if (s->waiting)
 		aj_pool_unask(s->room->pool, &s->asker);
-	if (s->worker) {
-		struct aj_worker *worker = s->worker;
-		struct aj_error err = { 0 };
-		s->worker = NULL;
-		worker->live.output = NULL;
-		worker->live.channel.on_call = NULL;
-		/* A run that is cut off has an end in the trail all the same. */
-		if (s->running) {
-			struct aj_result cut = { .status = AJ_STATUS_SIGNAL,
-				                 .reason = "the session was closed while the snippet ran",
-				                 .exit_code = -1 };
-			memcpy(cut.code_sha256, worker->live.result.code_sha256, sizeof cut.code_sha256);
-			if (aj_trail_end(&s->trail, worker->live.policy, &s->request, worker->live.plan, &cut, &err) < 0)
-				aj_house_log(s->room->house, "audit", &err);
-		}
-		aj_pool_return(s->room->pool, worker);
-	}
+	aj_line_leave(s);
+	aj_session_drop(s);
 	aj_house_leave(s->room);
 	if (!s->telling)
 		free_session(s);

@@ -168,8 +168,9 @@ static const char *copy(agentjail_session *s, const char *text)
 	return text ? aj_strdup(&s->arena, text) : NULL;
 }
 
-/* Any snippet, or none (`code` NULL): then only its variables are set. */
-static int start(agentjail_session *s, const struct agentjail_snippet *theirs, bool code, struct aj_error *err)
+enum kind { SNIPPET, VARIABLES /* and no code */, ALONE /* the only one of its jail */ };
+
+static int start(agentjail_session *s, const struct agentjail_snippet *theirs, enum kind kind, struct aj_error *err)
 {
 	struct agentjail_snippet t;
 	if (aj_lib_enter(s->handle, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
@@ -180,18 +181,20 @@ static int start(agentjail_session *s, const struct agentjail_snippet *theirs, b
 		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
 	if (s->result || s->error.exit_code)
 		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the last run's result was not taken yet");
-	if (code && !t.code)
+	if (kind != VARIABLES && !t.code)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "no code is given");
 	size_t bytes = !t.code ? 0 : t.code_bytes ? t.code_bytes : strlen(t.code);
 	if (check_text("the code", t.code, bytes, err) < 0 || check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
 	    check_text("the file name", t.filename, t.filename ? strlen(t.filename) : 0, err) < 0)
 		return -1;
 	s->snippet = (struct aj_snippet){ .id = copy(s, t.id),
-		                          .code = code ? aj_strndup(&s->arena, t.code, bytes) : NULL,
+		                          .code = kind != VARIABLES ? aj_strndup(&s->arena, t.code, bytes) : NULL,
 		                          .code_bytes = bytes,
 		                          .filename = copy(s, t.filename),
 		                          .inputs_json = copy(s, t.variables),
-		                          .timeout_ms = t.timeout_ms };
+		                          .timeout_ms = t.timeout_ms,
+		                          .last = kind == ALONE,
+		                          .lines = t.output != NULL };
 	s->output = t.output;
 	s->output_arg = t.output_arg;
 	s->asked = true;
@@ -218,9 +221,9 @@ static json_t *take(agentjail_session *s, struct aj_error *err)
 }
 
 /* Also when a tool has closed the session meanwhile; it is not freed. */
-static json_t *run(agentjail_session *s, const struct agentjail_snippet *snippet, bool code, struct aj_error *err)
+static json_t *run(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind, struct aj_error *err)
 {
-	if (start(s, snippet, code, err) < 0)
+	if (start(s, snippet, kind, err) < 0)
 		return NULL;
 	s->entered++;
 	s->handle->entered++;
@@ -240,7 +243,7 @@ static void free_closed(agentjail_session *s)
 agentjail_result *agentjail_session_run(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	json_t *result = run(s, snippet, true, &err);
+	json_t *result = run(s, snippet, SNIPPET, &err);
 	free_closed(s);
 	if (!result)
 		aj_lib_refuse(&err, ret_err);
@@ -251,7 +254,7 @@ agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *sn
 {
 	struct aj_error err = { 0 };
 	agentjail_session *s = aj_lib_enter(h, &err) < 0 ? NULL : aj_lib_session_open(h, NULL, &err);
-	json_t *result = s ? run(s, snippet, true, &err) : NULL;
+	json_t *result = s ? run(s, snippet, ALONE, &err) : NULL;
 	if (s)
 		agentjail_session_close(s);
 	if (!result) {
@@ -266,7 +269,7 @@ int agentjail_session_set(agentjail_session *s, const char *variables, struct ag
 {
 	struct agentjail_snippet snippet = { .size = sizeof snippet, .variables = variables };
 	struct aj_error err = { 0 };
-	json_t *result = run(s, &snippet, false, &err);
+	json_t *result = run(s, &snippet, VARIABLES, &err);
 	free_closed(s);
 	const char *status = json_string_value(json_object_get(result, "status"));
 	if (result && (!status || strcmp(status, "ok") != 0)) {
@@ -282,7 +285,7 @@ int agentjail_session_set(agentjail_session *s, const char *variables, struct ag
 int agentjail_session_start(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	return start(s, snippet, true, &err) < 0 ? aj_lib_refuse(&err, ret_err) : 0;
+	return start(s, snippet, SNIPPET, &err) < 0 ? aj_lib_refuse(&err, ret_err) : 0;
 }
 
 int agentjail_session_busy(const agentjail_session *s)

@@ -161,9 +161,11 @@ static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const stru
 		size_t bytes = strlen(pattern);
 		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
 			bytes -= 2;
-		if (strcmp(pattern, "*") != 0)
-			*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
+		*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
 	}
+	/* Layer off: anything. The runner knows what that is in its tree. */
+	if (!policy->layer)
+		*AJ_PUSH(arena, &plan->preload) = "*";
 }
 
 /* Layer off: every dotted name on a line with the word `import`. All that can be loaded is the rootfs' own. */
@@ -202,18 +204,45 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 			filter = aj_printf(arena, "%s%s %s", filter, plan->deny & ((1ULL << i) - 1) ? "" : ", without",
 			                   aj_deny_name(1ULL << i));
 	const struct aj_enforced rows[] = {
-		{ "namespaces", "user pid mount ipc uts cgroup" },
+		{ "namespaces", plan->branching ? "user pid mount ipc uts cgroup; a branch has its own user and mount, and shares the rest"
+		                                : "user pid mount ipc uts cgroup" },
 		{ "network", net },
 		{ "filesystem", aj_printf(arena, "%s%s", tree, workspaces[policy->workspace]) },
 		{ "capabilities", "all sets empty, no_new_privs" },
 		{ "seccomp", filter },
-		{ "landlock", plan->landlock_abi ? aj_printf(arena, "ABI %d", plan->landlock_abi) : "none: this kernel has no Landlock" },
+		{ "landlock", !plan->landlock_abi ? "none: this kernel has no Landlock"
+		              : plan->branching
+		                  ? aj_printf(arena, "ABI %d; where to write is left to the mounts, for branching", plan->landlock_abi)
+		                  : aj_printf(arena, "ABI %d", plan->landlock_abi) },
 		{ "python_layer", !plan->snippet  ? "none: not a snippet"
 		                  : policy->layer ? "on (a rail, not a wall)"
 		                                  : "none: switched off" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
+}
+
+static bool below(const char *path, const char *folder)
+{
+	size_t bytes = strlen(folder);
+	return strncmp(path, folder, bytes) == 0 && path[bytes] == '/';
+}
+
+/* A copy has scratch space of its own, and nothing else that could be written to. */
+static int branchable(const struct aj_plan *plan, struct aj_error *err)
+{
+	const char *why = !plan->snippet ? "a command cannot be copied while it runs" : NULL;
+	for (size_t i = 0; i < plan->mounts.count && !why; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (m->kind == AJ_MOUNT_PROC || m->kind == AJ_MOUNT_DEVPTS)
+			why = "the policy shows /proc or terminals, which a jail and its branches would share";
+		else if (m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV)))
+			why = "a writable folder of the host, as a workspace is, cannot be branched";
+		for (size_t j = 0; j < plan->mounts.count && !why; j++)
+			if (aj_mount_is_scratch(&plan->mounts.items[j]) && below(m->target, plan->mounts.items[j].target))
+				why = "something is mounted below the scratch space, and would be missing in a branch";
+	}
+	return why ? aj_fail(err, AJ_EXIT_USAGE, "branching", 0, "%s", why) : 0;
 }
 
 const char *aj_plan_warm_why_not(const struct aj_plan *plan)
@@ -241,6 +270,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.snippet = request->snippet,
 		.inspect = request->inspect,
 		.zygote = request->zygote,
+		.branching = request->branching,
 		.policy_name = policy->name,
 		.profile = aj_policy_profile(policy),
 		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0), /* a snippet's list has none of those */
@@ -251,6 +281,8 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	namespaces(plan, policy);
 	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 || aj_plan_limits(plan, arena, policy, host, err) < 0 ||
 	    (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
+		return -1;
+	if (plan->branching && branchable(plan, err) < 0)
 		return -1;
 	command_line(plan, arena, policy, request);
 	bool has_code = request->snippet && request->code;

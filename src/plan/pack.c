@@ -37,6 +37,7 @@ static void put_plan(struct pack *p, const struct aj_plan *plan)
 	put_number(p, plan->deny);
 	put_number(p, (uint64_t)plan->network);
 	put_number(p, (uint64_t)plan->landlock_abi);
+	put_number(p, plan->branching);
 	put_text(p, plan->hostname);
 	put_text(p, plan->chdir);
 	put_number(p, plan->mounts.count);
@@ -120,6 +121,7 @@ int aj_plan_unpack(struct aj_plan *plan, const char *data, size_t bytes)
 	plan->deny = take_number(&u);
 	plan->network = (enum aj_network)take_number(&u);
 	plan->landlock_abi = (int)take_number(&u);
+	plan->branching = take_number(&u) != 0;
 	plan->hostname = take_text(&u);
 	plan->chdir = take_text(&u);
 	plan->mounts.items = take_rows(&u, sizeof *plan->mounts.items, &plan->mounts.count);

@@ -63,6 +63,7 @@ struct aj_enforced {
 struct aj_plan {
 	bool snippet;
 	bool inspect; /* for looking at only: never launched */
+	bool branching; /* the guest may be copied, and its copies: see sandbox/branch.h */
 	bool zygote;  /* what jails are born from: builds what they share, runs trusted code only, and stays */
 	const char *policy_name;
 	uid_t host_uid; /* the id behind the jail's only id */
@@ -92,6 +93,11 @@ struct aj_plan {
 	AJ_LIST(const char *) preload; /* modules that the runner imports before the filter: those the code may need */
 	AJ_LIST(struct aj_enforced) enforced;
 };
+
+/* Branches of one jail that may ever be alive at a time, and how deep one may come from another: the kernel nests user namespaces
+ * 32 deep, of which a jail has two and whoever started us some. */
+enum { AJ_BRANCHES_MAX = 64, AJ_BRANCH_DEPTH_MAX = 26 };
+#define AJ_BRANCHES_TEXT "64"
 
 /* Where a workspace is shown. */
 #define AJ_WORKSPACE "/workspace"

@@ -17,6 +17,7 @@ struct aj_request {
 	size_t code_bytes;
 	const char *filename;    /* shown in errors */
 	const char *tools_json;  /* array of declared tools for the guest to define; NULL for none */
+	bool lines;              /* what a snippet prints goes out line by line, and not when there is enough of it */
 	uint64_t soft_ms;        /* when a snippet of a jail that lasts is told to stop; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
 
@@ -33,6 +34,7 @@ struct aj_request {
 	const char *rootfs;    /* folder that holds `tree` and `manifest`; not looked at where the policy shows the host's /usr */
 	const char *workspace; /* host folder to show at /workspace, for a policy that has one */
 	bool lasting;          /* more snippets than this one may come: nothing depends on its code */
+	bool branching;        /* such a jail may be copied while it lasts, with all that it holds */
 	bool zygote;           /* a snippet's jail without the snippet: what such jails are born from */
 	bool inspect; /* the plan is for looking at: unbuilt walls, missing inputs and a host that lacks something are no errors */
 };

@@ -290,6 +290,8 @@ static const struct aj_syscall snippet_refused[] = {
 	REFUSE("setuid", IDS), REFUSE("setgid", IDS), REFUSE("chown", IDS),
 	REFUSE("chmod", SHARING), REFUSE("symlink", "nothing to link to", "Copy the file, or use its own path."),
 	REFUSE("mknod", "no devices", "Use ordinary files in /tmp."),
+	/* By number only: the kernel tells us of it, and a branch is let into the folder of its own that has the same path. */
+	REFUSE("fchdir", "the folder stays", "Use absolute paths; the working directory is given."),
 };
 
 /* clang-format on */

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include "base/fd.h"
+#include "pool/kin.h"
 #include "run/attest.h"
 #include "run/zygote.h"
 
@@ -14,6 +15,10 @@
 enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
 /* A jail must be armed after this long. */
 enum { ARM_US = 20000000 };
+/* A jail that was parked is replaced when its first snippet has had the processors for itself for so long, or is over. */
+enum { REFILL_US = 5000 };
+/* A zygote imports what the policy allows, and then makes a jail in milliseconds. One that takes longer than this is stuck. */
+enum { READY_US = 60000000, BIRTH_US = 10000000 };
 
 struct aj_pool {
 	struct aj_loop *loop;
@@ -25,12 +30,15 @@ struct aj_pool {
 	struct aj_zygote zygote;
 	bool zygote_there;
 	struct aj_io zygote_control, zygote_report;
+	struct aj_timer patience;   /* with it */
 	struct aj_worker *parked;   /* armed */
 	struct aj_worker *starting; /* born, not armed */
 	struct aj_worker *ending;
+	struct aj_kin *kins; /* jails with branches */
 	struct aj_asker *askers, **askers_end;
 	unsigned used;
-	struct aj_timer pause; /* then zygote and births are tried again */
+	struct aj_timer pause;  /* then zygote and births are tried again */
+	struct aj_timer refill; /* then what was taken from the parked ones is replaced */
 	int64_t pause_us;
 	struct aj_pool_counts counts;
 };
@@ -44,12 +52,14 @@ static void trouble(struct aj_pool *p, const struct aj_error *err)
 		p->config.on_trouble(p->config.trouble_arg, err);
 }
 
-static void unlink_worker(struct aj_worker **list, struct aj_worker *w)
+static bool unlink_worker(struct aj_worker **list, struct aj_worker *w)
 {
 	while (*list && *list != w)
 		list = &(*list)->next;
-	if (*list)
+	bool found = *list;
+	if (found)
 		*list = w->next;
+	return found;
 }
 
 static void link_worker(struct aj_worker **list, struct aj_worker *w)
@@ -58,15 +68,13 @@ static void link_worker(struct aj_worker **list, struct aj_worker *w)
 	*list = w;
 }
 
+/* Whom it tells may take back its own question, or others that wait. */
 static void tell_all(struct aj_pool *p, const struct aj_error *err)
 {
-	struct aj_asker *waiting = p->askers;
-	p->askers = NULL;
-	p->askers_end = &p->askers;
-	p->counts.asked = 0;
-	for (struct aj_asker *next; waiting; waiting = next) {
-		next = waiting->next;
-		waiting->fn(waiting, NULL, err);
+	for (unsigned count = p->counts.asked; count && p->askers; count--) {
+		struct aj_asker *asker = p->askers;
+		aj_pool_unask(p, asker);
+		asker->fn(asker, NULL, err);
 	}
 }
 
@@ -120,9 +128,10 @@ static void on_waiting(struct aj_worker *w, unsigned found)
 	struct aj_pool *p = w->owner;
 	if (found & AJ_LIVE_GONE) {
 		struct aj_error err = w->live.result.setup;
-		bool armed = w->live.channel.armed;
+		bool armed = unlink_worker(&p->parked, w);
 		aj_fail(&err, AJ_EXIT_SETUP, "birth", 0, "a jail ended before it was used: %s", w->live.result.reason);
-		unlink_worker(armed ? &p->parked : &p->starting, w);
+		if (!armed)
+			unlink_worker(&p->starting, w);
 		*(armed ? &p->counts.parked : &p->counts.starting) -= 1;
 		aj_worker_destroy(w);
 		free(w);
@@ -176,11 +185,38 @@ static void take_in(struct aj_pool *p, const struct aj_jail *jail, bool warm)
 
 static void drop_zygote(struct aj_pool *p)
 {
+	aj_loop_unset(p->loop, &p->patience);
 	aj_loop_unwatch(p->loop, &p->zygote_control);
 	aj_loop_unwatch(p->loop, &p->zygote_report);
 	p->counts.starting -= (unsigned)p->zygote.waiting_count;
 	aj_zygote_end(&p->zygote);
 	p->zygote_there = false;
+}
+
+static void lose_zygote(struct aj_pool *p, const struct aj_error *why)
+{
+	struct aj_error err = *why;
+	drop_zygote(p);
+	p->counts.zygote_deaths++;
+	pause_after(p, &err);
+}
+
+static void on_impatient(struct aj_timer *timer)
+{
+	struct aj_pool *p = timer->arg;
+	struct aj_error err = { 0 };
+	aj_fail(&err, AJ_EXIT_SETUP, "zygote", 0, p->zygote.ready ? "it makes no jail" : "it does not get ready");
+	lose_zygote(p, &err);
+	fill(p);
+}
+
+/* From the last thing that it did, as long as something is to be expected of it. */
+static void be_patient(struct aj_pool *p)
+{
+	if (p->zygote.ready && !p->zygote.waiting_count)
+		aj_loop_unset(p->loop, &p->patience);
+	else
+		aj_loop_set(p->loop, &p->patience, aj_now_us() + (p->zygote.ready ? BIRTH_US : READY_US));
 }
 
 static void on_zygote(struct aj_io *io, uint32_t events)
@@ -198,12 +234,11 @@ static void on_zygote(struct aj_io *io, uint32_t events)
 			pause_after(p, &err);
 			err = (struct aj_error){ 0 };
 		} else if (found == AJ_ZYGOTE_DEAD) {
-			err = p->zygote.err;
-			drop_zygote(p);
-			p->counts.zygote_deaths++;
-			pause_after(p, &err);
+			lose_zygote(p, &p->zygote.err);
 			break;
 		}
+		if (p->zygote_there)
+			be_patient(p);
 	}
 	if (p->zygote_there && p->zygote.jail.report_fd < 0)
 		aj_loop_unwatch(p->loop, &p->zygote_report);
@@ -219,6 +254,7 @@ static void start_zygote(struct aj_pool *p)
 		return;
 	}
 	p->zygote_there = true;
+	be_patient(p);
 	if (aj_loop_watch(p->loop, &p->zygote_control, p->zygote.jail.control_fd, EPOLLIN) < 0 ||
 	    aj_loop_watch(p->loop, &p->zygote_report, p->zygote.jail.report_fd, EPOLLIN) < 0) {
 		aj_fail(&err, AJ_EXIT_SETUP, "zygote", errno, "watch it");
@@ -246,6 +282,9 @@ static void fill(struct aj_pool *p)
 	bool warm = !p->counts.cold_why;
 	if (p->retired || p->pause.place)
 		return;
+	/* Also when enough are parked: whoever takes one will want the next. */
+	if (warm && p->config.depth && !p->zygote_there)
+		start_zygote(p);
 	for (;;) {
 		unsigned there = p->counts.parked + p->counts.starting, wanted = p->counts.asked + (warm ? p->config.depth : 0);
 		if (there >= wanted || (p->config.jails_max && there + p->used >= p->config.jails_max) || p->pause.place)
@@ -264,10 +303,12 @@ static void fill(struct aj_pool *p)
 			return;
 		}
 		p->counts.starting++;
+		if (!p->patience.place)
+			be_patient(p);
 	}
 }
 
-static void on_pause_over(struct aj_timer *timer)
+static void on_time_to_fill(struct aj_timer *timer)
 {
 	fill(timer->arg);
 }
@@ -280,7 +321,9 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 	p->loop = loop;
 	p->config = *config;
 	p->askers_end = &p->askers;
-	p->pause = (struct aj_timer){ .fn = on_pause_over, .arg = p };
+	p->pause = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
+	p->refill = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
+	p->patience = (struct aj_timer){ .fn = on_impatient, .arg = p };
 	p->zygote_control = p->zygote_report = (struct aj_io){ .fn = on_zygote, .arg = p, .fd = -1 };
 	struct aj_request request = { .snippet = true,
 		                      .lasting = true,
@@ -290,6 +333,7 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 		                      .terminal_fd = -1,
 		                      .rootfs = config->rootfs,
 		                      .workspace = config->workspace,
+		                      .branching = config->branching,
 		                      .cgroup = config->cgroup };
 	int r = aj_plan_build(&p->jail_plan, &p->arena, config->policy, &request, config->host, err);
 	request.zygote = true;
@@ -312,6 +356,7 @@ void aj_pool_retire(struct aj_pool *p)
 		return;
 	p->retired = true;
 	aj_loop_unset(p->loop, &p->pause);
+	aj_loop_unset(p->loop, &p->refill);
 	if (p->zygote_there)
 		drop_zygote(p);
 	struct aj_worker **lists[] = { &p->parked, &p->starting };
@@ -328,11 +373,18 @@ void aj_pool_retire(struct aj_pool *p)
 void aj_pool_free(struct aj_pool *p)
 {
 	aj_pool_retire(p);
+	/* Before the ends of single ones: nobody has to be waited for then. */
+	for (struct aj_kin *kin = p->kins, *next; kin; kin = next) {
+		next = aj_kin_next(kin);
+		aj_kin_stop(kin);
+	}
 	for (struct aj_worker *w; (w = p->ending);) {
 		p->ending = w->next;
 		aj_worker_destroy(w);
 		free(w);
 	}
+	while (p->kins)
+		aj_kin_free(p->kins);
 	aj_arena_free(&p->arena);
 	free(p);
 }
@@ -342,6 +394,12 @@ unsigned aj_pool_used(const struct aj_pool *p)
 	return p->used;
 }
 
+/* One that has died must not be given away, although nobody has told us yet. */
+static bool lives(const struct aj_worker *w)
+{
+	return poll(&(struct pollfd){ .fd = w->live.jail.init_pidfd, .events = POLLIN }, 1, 0) == 0;
+}
+
 void aj_pool_ask(struct aj_pool *p, struct aj_asker *asker)
 {
 	asker->next = NULL;
@@ -349,16 +407,24 @@ void aj_pool_ask(struct aj_pool *p, struct aj_asker *asker)
 	p->askers_end = &asker->next;
 	p->counts.asked++;
 	struct aj_worker *w = p->parked;
+	while (w && !lives(w))
+		w = w->next;
 	if (w && p->askers == asker) {
-		p->parked = w->next;
+		unlink_worker(&p->parked, w);
 		p->counts.parked--;
+		if (!p->refill.place)
+			aj_loop_set(p->loop, &p->refill, aj_now_us() + REFILL_US);
 		give(p, w);
+	} else {
+		fill(p);
 	}
-	fill(p);
 }
 
 void aj_pool_unask(struct aj_pool *p, struct aj_asker *asker)
 {
+	for (struct aj_kin *kin = p->kins; kin; kin = aj_kin_next(kin))
+		if (aj_kin_unask(kin, asker))
+			return;
 	struct aj_asker **at = &p->askers;
 	while (*at && *at != asker)
 		at = &(*at)->next;
@@ -370,10 +436,41 @@ void aj_pool_unask(struct aj_pool *p, struct aj_asker *asker)
 	p->counts.asked--;
 }
 
+/* What the families of the pool's jails need of it. */
+
+static void branch_there(void *arg, struct aj_worker *w)
+{
+	struct aj_pool *p = arg;
+	(void)w;
+	p->used++;
+}
+
+static void branch_failed(void *arg, struct aj_worker *w)
+{
+	let_end(arg, w);
+}
+
+int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_asker *asker, struct aj_error *err)
+{
+	struct aj_kin *kin = aj_kin_of(p->kins, w);
+	if (p->config.jails_max && p->counts.parked + p->counts.starting + p->used >= p->config.jails_max)
+		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be", p->config.jails_max);
+	if (!kin)
+		kin = aj_kin_new(&p->kins, p->loop, &(struct aj_kin_owner){ branch_there, branch_failed, p }, w, p->filters, err);
+	if (!kin)
+		return -1;
+	aj_kin_ask(kin, w, asker);
+	return 0;
+}
+
 void aj_pool_return(struct aj_pool *p, struct aj_worker *w)
 {
+	struct aj_kin *kin = aj_kin_of(p->kins, w);
+	if (kin)
+		aj_kin_lose(kin, w);
 	p->used--;
 	let_end(p, w);
+	aj_loop_unset(p->loop, &p->refill);
 	fill(p);
 }
 

@@ -10,6 +10,7 @@ struct aj_pool_config {
 	const struct aj_policy *policy; /* the owner's, until the pool is freed */
 	const struct aj_host *host;
 	const char *rootfs, *workspace; /* of the request; workspace may be NULL */
+	bool branching;                 /* of the request */
 	const char *cgroup;             /* given; NULL to look for one */
 	unsigned depth;                 /* jails to keep parked */
 	unsigned jails_max;             /* alive at a time, parked ones included; 0: no limit */
@@ -23,7 +24,8 @@ struct aj_pool_config {
 struct aj_asker {
 	void (*fn)(struct aj_asker *asker, struct aj_worker *worker, const struct aj_error *err);
 	void *arg;
-	struct aj_asker *next; /* the pool's */
+	struct aj_asker *next; /* the pool's, as is the rest */
+	struct aj_worker *of;  /* aj_pool_branch() */
 };
 
 struct aj_pool_counts {
@@ -46,6 +48,10 @@ unsigned aj_pool_used(const struct aj_pool *pool);
 void aj_pool_ask(struct aj_pool *pool, struct aj_asker *asker);
 /* An asker that does not want one any more. */
 void aj_pool_unask(struct aj_pool *pool, struct aj_asker *asker);
+/* Like aj_pool_ask(), for a copy of a jail that was given away and is idle; it must stay so until the asker is told. The copy was
+ * given its own memory, scratch space and channels, and is returned as every other one is. `worker` may be returned meanwhile: then
+ * there is an error. The asker is told later, from the loop. -1 with err: nothing was begun. */
+int aj_pool_branch(struct aj_pool *pool, struct aj_worker *worker, struct aj_asker *asker, struct aj_error *err);
 /* A jail that was given away is not needed any more, or is gone: it is ended and freed, some time later. */
 void aj_pool_return(struct aj_pool *pool, struct aj_worker *worker);
 

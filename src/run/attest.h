@@ -6,5 +6,17 @@
 /* The filters that this thread runs under itself, which every jail inherits; -1 when the kernel does not say. */
 int aj_attest_own_filters(void);
 
+/* NULL when `pid` can be copied with all that it holds: one thread, and no memory that the copy would share. */
+const char *aj_attest_copyable(pid_t pid);
+/* A process as /proc shows it, in our PID namespace; 0: not there. `ret_inner`: as the innermost namespace numbers it. */
+struct aj_attested {
+	pid_t process, parent, inner;
+	int threads;
+};
+struct aj_attested aj_attest_process(pid_t tid);
+
+/* NULL when a branch is what its original was: the same, but for the bounding set, which a new user namespace fills: without exec, which
+ * its filter refuses, and with no_new_privs nothing comes of it. */
+const char *aj_attest_branch(pid_t pid, size_t filters);
 /* NULL when `pid` has exactly that many filters, no_new_privs and no capabilities; else what is wrong. */
 const char *aj_attest(pid_t pid, size_t filters);

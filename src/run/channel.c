@@ -14,6 +14,12 @@
 #include "run/wire.h"
 #include "sandbox/handshake.h"
 
+/* Answers to calls of tools that were not sent yet, since the jail does not read. Whoever calls in good faith has as many under way as
+ * threads that wait; and each costs our memory, not the jail's. */
+enum { UNREAD_MAX = 1024, UNREAD_BYTES = 64 << 20 };
+/* Of the outbox's room, what is kept for the next time; and what may be used up by what was sent. */
+enum { KEPT_BYTES = 1 << 20 };
+
 static unsigned fail_setup(struct aj_channel *c, const char *step, const char *cause)
 {
 	aj_fail(&c->result->setup, AJ_EXIT_SETUP, step, 0, "%s", cause);
@@ -39,7 +45,7 @@ unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, int filte
 void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, bool lasting)
 {
 	if (lasting)
-		aj_wire_frame(&c->outbox, AJ_FRAME_SESSION, "", 0);
+		aj_wire_frame(&c->outbox, AJ_FRAME_SESSION, "b", plan->branching);
 	aj_wire_arm(&c->outbox, plan);
 }
 
@@ -56,10 +62,59 @@ int aj_channel_request(struct aj_channel *c, bool lasting, const struct aj_plan 
 	return 0;
 }
 
+int aj_channel_branch(struct aj_channel *c, struct aj_error *err)
+{
+	char entropy[AJ_ENTROPY_BYTES];
+	if (getrandom(entropy, sizeof entropy, 0) != sizeof entropy)
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "draw random bytes");
+	aj_wire_frame(&c->outbox, AJ_FRAME_BRANCH, entropy, sizeof entropy);
+	c->branching = true;
+	return 0;
+}
+
 void aj_channel_tool(struct aj_channel *c, const char *text, size_t bytes)
 {
-	if (c->busy && *c->fd >= 0)
-		aj_wire_frame(&c->outbox, AJ_FRAME_TOOL, text, bytes);
+	if (!c->busy || *c->fd < 0)
+		return;
+	aj_wire_frame(&c->outbox, AJ_FRAME_TOOL, text, bytes);
+	c->unread++;
+}
+
+static bool reads_too_little(struct aj_channel *c)
+{
+	struct aj_buffer *b = &c->outbox;
+	while (c->unread_at < b->sent) {
+		size_t end = c->unread_at + AJ_FRAME_HEADER + aj_frame_length((unsigned char *)b->data + c->unread_at);
+		if (end > b->sent)
+			break;
+		c->unread -= b->data[c->unread_at + AJ_FRAME_HEADER - 1] == AJ_FRAME_TOOL;
+		c->unread_at = end;
+	}
+	return c->unread > UNREAD_MAX || b->bytes - b->sent > UNREAD_BYTES;
+}
+
+/* All of it is sent, or was for nobody. */
+static void empty_outbox(struct aj_channel *c)
+{
+	struct aj_buffer *b = &c->outbox;
+	if (b->room > KEPT_BYTES) {
+		free(b->data);
+		*b = (struct aj_buffer){ 0 };
+	}
+	b->sent = b->bytes = c->unread_at = c->unread = 0;
+}
+
+/* What was sent gives its room back, or a jail that always leaves a little unread would have us grow for ever. */
+static void compact_outbox(struct aj_channel *c)
+{
+	struct aj_buffer *b = &c->outbox;
+	size_t gone = c->unread_at;
+	if (gone < KEPT_BYTES || gone < b->bytes / 2)
+		return;
+	memmove(b->data, b->data + gone, b->bytes - gone);
+	b->bytes -= gone;
+	b->sent -= gone;
+	c->unread_at = 0;
 }
 
 bool aj_channel_writing(const struct aj_channel *c)
@@ -71,25 +126,33 @@ void aj_channel_write(struct aj_channel *c)
 {
 	struct aj_buffer *b = &c->outbox;
 	ssize_t n = send(*c->fd, b->data + b->sent, b->bytes - b->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		aj_close(c->fd); /* it died; its end will tell why */
 	if (n > 0)
 		b->sent += (size_t)n;
-	if (b->sent == b->bytes)
-		b->sent = b->bytes = 0; /* the room stays for the next one */
+	int error = n < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
+	if (b->sent == b->bytes || error)
+		empty_outbox(c);
+	/* Where nobody reads any more, what was said before can still be heard; else half a message was sent, and the end of the channel
+	 * is the only thing that its reader would understand. */
+	if (error && error != EPIPE && error != ECONNRESET)
+		aj_close(c->fd);
+	else if (b->sent > KEPT_BYTES && !reads_too_little(c))
+		compact_outbox(c);
 }
 
 /* The runner says that it is armed; the kernel is asked whether that is so, before a byte of code is handed over. */
 static unsigned on_armed(struct aj_channel *c, pid_t sender)
 {
 	const char *wrong = aj_channel_writing(c) ? "the runner says that it is armed before it was sent its filters"
-	                                          : aj_attest(sender, c->filters);
+	                  : !c->expected          ? aj_attest(sender, c->filters)
+	                  : sender != c->expected ? "somebody else says that the branch is armed"
+	                                          : aj_attest_branch(sender, c->filters);
 	if (wrong)
 		return fail_setup(c, "attest", wrong);
 	c->armed = true;
 	c->runner = sender;
 	free(c->outbox.data);
 	c->outbox = c->request;
+	c->unread_at = c->unread = 0;
 	c->request = (struct aj_buffer){ 0 };
 	return AJ_CHANNEL_ARMED;
 }
@@ -142,11 +205,20 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 		advise_rootfs(c->result);
 		return AJ_CHANNEL_FAILED;
 	}
+	if (c->inbox.kind == AJ_FRAME_BRANCH && c->branching && c->inbox.body_bytes == sizeof(int32_t)) {
+		int32_t answer;
+		memcpy(&answer, c->inbox.body, sizeof answer);
+		c->branching = false;
+		c->branch_errnum = answer > 0 && answer < 4096 ? answer : 0;
+		return AJ_CHANNEL_BRANCHED;
+	}
 	if (c->inbox.kind == AJ_FRAME_STARTED && c->armed && c->busy && !c->started) {
 		c->started = true;
 		return 0;
 	}
 	if (c->inbox.kind == AJ_FRAME_CALL && c->started && c->on_call) {
+		if (reads_too_little(c))
+			return broken(c, "it does not read the answers to its calls");
 		const char *wrong = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes);
 		return wrong ? broken(c, wrong) : 0;
 	}
@@ -200,6 +272,10 @@ void aj_channel_ended(struct aj_channel *c)
 {
 	if (c->armed)
 		return;
+	if (c->expected) {
+		fail_setup(c, "branch", "it ended before it said that it is armed");
+		return;
+	}
 	fail_setup(c, "runner", "Python ended before the runner had installed the filter; no code was handed over");
 	advise_rootfs(c->result);
 }

@@ -9,10 +9,11 @@ enum { AJ_CHUNK_BYTES = 32 << 10 };
 
 /* What a call found out, as bits. */
 enum {
-	AJ_CHANNEL_FAILED = 1,   /* the jail is unfit for code: result->setup says why */
-	AJ_CHANNEL_ANSWERED = 2, /* result->claim is there */
-	AJ_CHANNEL_BROKEN = 4,   /* not a protocol any more: `why` says what was wrong */
-	AJ_CHANNEL_ARMED = 8,    /* the kernel confirms the runner's walls: it may be given code */
+	AJ_CHANNEL_FAILED = 1,    /* the jail is unfit for code: result->setup says why */
+	AJ_CHANNEL_ANSWERED = 2,  /* result->claim is there */
+	AJ_CHANNEL_BROKEN = 4,    /* not a protocol any more: `why` says what was wrong */
+	AJ_CHANNEL_BRANCHED = 16, /* an answer to aj_channel_branch() */
+	AJ_CHANNEL_ARMED = 8,     /* the kernel confirms the runner's walls: it may be given code */
 };
 
 struct aj_channel {
@@ -23,10 +24,14 @@ struct aj_channel {
 	const char *(*on_call)(void *arg, const char *body, size_t bytes);
 	void *on_call_arg;
 	struct aj_buffer outbox;
+	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
 	struct aj_buffer request; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
-	size_t filters; /* that the kernel must confirm: the plan's, and those that we run under ourselves */
-	pid_t runner;   /* that armed itself, in our PID namespace; 0 before */
+	size_t filters;    /* that the kernel must confirm: the plan's, and those that we run under ourselves */
+	pid_t runner;      /* that armed itself, in our PID namespace; 0 before */
+	pid_t expected;    /* a branch's: nobody else may arm it; 0: whoever sends first */
+	bool branching;    /* the runner was asked for a copy of itself, and has not answered */
+	int branch_errnum; /* its answer: a claim */
 	bool armed;
 	bool busy, started, answered; /* the snippet's states, in this order; new with each */
 	char nonce[AJ_NONCE_BYTES];   /* of the snippet under way, when more may follow: its result begins with it */
@@ -44,6 +49,8 @@ void aj_channel_arm(struct aj_channel *channel, const struct aj_plan *plan, bool
  * the inputs are not valid JSON. */
 int aj_channel_request(struct aj_channel *channel, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request, struct aj_error *err);
+/* Ask an idle runner for a copy of itself. -1 with err. */
+int aj_channel_branch(struct aj_channel *channel, struct aj_error *err);
 /* A tool's answer (JSON). Without effect when no snippet waits. */
 void aj_channel_tool(struct aj_channel *channel, const char *text, size_t bytes);
 

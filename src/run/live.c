@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "run/family.h"
 #include "run/meter.h"
 #include "run/violations.h"
 #include "sandbox/handshake.h"
@@ -166,6 +167,8 @@ static unsigned on_control(struct aj_live *l)
 	}
 	if (found & AJ_CHANNEL_FAILED)
 		aj_jail_kill(&l->jail);
+	if ((found & AJ_CHANNEL_BRANCHED) && l->family)
+		aj_family_answered(l->family, l);
 	int64_t leave_us = aj_now_us() + LEAVE_US;
 	if ((found & AJ_CHANNEL_ANSWERED) && !l->lasting && leave_us < l->deadline_us)
 		l->deadline_us = leave_us;
@@ -310,6 +313,8 @@ static void bury(struct aj_live *l)
 			break;
 		on_report(l);
 	}
+	if (l->family)
+		aj_family_bury(l->family, l);
 	bool lasting = l->lasting; /* what comes now is no answer of a jail that goes on */
 	l->lasting = false;
 	while (jail->control_fd >= 0 && l->facts.cause == AJ_CAUSE_NONE) {

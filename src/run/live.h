@@ -27,6 +27,12 @@ struct aj_live {
 	aj_output_fn *output; /* as it comes; may be NULL */
 	void *output_arg;
 
+	/* One of several guests of one init, see run/family.h; NULL: the only one. */
+	struct aj_family *family;
+	struct aj_live *kin; /* the family's next */
+	pid_t inner_pid;     /* as the jail numbers it */
+	unsigned depth;      /* how many branches lie between it and the jail's first guest */
+
 	struct aj_jail jail;
 	struct aj_channel channel;
 	struct aj_result result; /* of the run under way, or of the last one */

@@ -98,6 +98,14 @@ static void count(struct aj_violations *v, const struct aj_syscall *row, int lis
 	add_pid(one, listener_fd, call);
 }
 
+int aj_violations_take(int listener_fd, struct aj_notice *ret)
+{
+	interrupt_after(STUCK_US);
+	int r = aj_notice_take(listener_fd, ret);
+	interrupt_after(0);
+	return r;
+}
+
 void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, bool in_time)
 {
 	if (in_time && *listener_fd < 0 && aj_notice_listener(fd)) {
@@ -108,19 +116,25 @@ void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, boo
 	}
 }
 
+int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_notice *call)
+{
+	const char *name = call->nr >= 0 && call->nr < AJ_SYSCALL_NUMBERS ? aj_syscall_names[call->nr] : NULL;
+	const struct aj_syscall *row = name ? aj_syscalls_refusal(plan->profile, plan->network, plan->deny, name, call->args) : NULL;
+	if (v) {
+		v->total++;
+		if (row)
+			count(v, row, listener_fd, call);
+	}
+	return aj_notice_refuse(listener_fd, call->id, row ? row->errnum : EPERM);
+}
+
 void aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int *listener_fd)
 {
 	struct aj_notice call;
 	int r = 0;
 	interrupt_after(STUCK_US);
 	for (int i = 0; i < TURN && (r = aj_notice_take(*listener_fd, &call)) > 0; i++) {
-		const char *name = call.nr >= 0 && call.nr < AJ_SYSCALL_NUMBERS ? aj_syscall_names[call.nr] : NULL;
-		const struct aj_syscall *row = name ? aj_syscalls_refusal(plan->profile, plan->network, plan->deny, name, call.args)
-		                                    : NULL;
-		v->total++;
-		if (row)
-			count(v, row, *listener_fd, &call);
-		if (aj_notice_refuse(*listener_fd, call.id, row ? row->errnum : EPERM) < 0) {
+		if (aj_violations_refuse(v, plan, *listener_fd, &call) < 0) {
 			r = -1;
 			break;
 		}

@@ -8,6 +8,7 @@
 
 #include "plan/plan.h"
 #include "plan/syscalls.h"
+#include "sandbox/notice.h"
 
 enum {
 	AJ_VIOLATIONS_MAX = 32, /* different calls */
@@ -37,6 +38,11 @@ void aj_violations_leave_signals(void);
 
 /* Take `fd`, which came from the jail, as its listener: closed unless it is one, and the first, and comes in time. */
 void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, bool in_time);
+
+/* For a listener that several share: the next call, as aj_notice_take() says, but not waiting for long; and the refusal of one,
+ * counted in `v` (NULL: nobody's). */
+int aj_violations_take(int listener_fd, struct aj_notice *ret);
+int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_notice *call);
 
 /* Refuse some of the calls that wait; returns without having seen to all, so that a flood holds nothing else up. Closes the
  * listener when nobody is left. */

@@ -76,11 +76,11 @@ int aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan
 	json_t *env = json_array();
 	for (size_t i = 0; i < plan->late_env.count; i++)
 		json_array_append_new(env, json_string(plan->late_env.items[i]));
-	json_t *doc = json_pack("{s:s, s:b, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:o*}", "filename", request->filename,
-	                        "layer", policy->layer, "builtins", aj_builtins_name(policy->builtins), "imports", imports,
-	                        "inputs", inputs, "env", env, "limits", "source_bytes", (json_int_t)policy->source_bytes,
-	                        "repr_bytes", (json_int_t)65536, "value_bytes", (json_int_t)(policy->result_bytes / 4), "soft_ms",
-	                        (json_int_t)request->soft_ms, "tools", tools);
+	json_t *doc = json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:o*}", "filename",
+	                        request->filename, "layer", policy->layer, "lines", request->lines, "builtins",
+	                        aj_builtins_name(policy->builtins), "imports", imports, "inputs", inputs, "env", env, "limits",
+	                        "source_bytes", (json_int_t)policy->source_bytes, "repr_bytes", (json_int_t)65536, "value_bytes",
+	                        (json_int_t)(policy->result_bytes / 4), "soft_ms", (json_int_t)request->soft_ms, "tools", tools);
 	json_t *code = request->code ? json_stringn(request->code, request->code_bytes) : NULL;
 	if (request->code && (!code || json_object_set_new(doc, "code", code) < 0)) {
 		json_decref(doc);

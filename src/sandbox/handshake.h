@@ -10,7 +10,7 @@ enum aj_msg_kind {
 	AJ_MSG_FAILED,                    /* init or guest to supervisor: a step failed, nothing ran */
 	AJ_MSG_NOTE,                      /* init to supervisor: an optional row of the step could not be applied */
 	AJ_MSG_LISTENER,                  /* guest to supervisor, with a descriptor: what its filter refuses is reported there */
-	AJ_MSG_EXITED,                    /* init to supervisor: the guest is gone */
+	AJ_MSG_EXITED,                    /* init to supervisor: the guest, or a branch, is gone */
 };
 
 struct aj_msg {
@@ -18,6 +18,7 @@ struct aj_msg {
 	int32_t errnum;
 	int32_t wait_status; /* EXITED */
 	int32_t exit_code;   /* FAILED: enum aj_exit */
+	int32_t pid;         /* EXITED: as the jail numbers it */
 	char step[24];       /* FAILED, NOTE; EXITED: target of a scratch mount that is full, or empty */
 	char cause[400];
 	char fix[300]; /* FAILED: advice, or empty */

@@ -63,15 +63,21 @@ _Noreturn static void leave(int code)
 		aj_raw(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
-_Noreturn static void report(int report_fd, int wait_status, const struct aj_plan *plan)
+static bool tell(int report_fd, int wait_status, pid_t pid, bool first, const struct aj_plan *plan)
 {
-	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = wait_status };
+	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = wait_status, .pid = pid };
 	long sent;
-	note_full(&msg, plan);
+	if (first) /* a branch has scratch space of its own */
+		note_full(&msg, plan);
 	do
 		sent = aj_raw(SYS_sendto, report_fd, (long)&msg, sizeof msg, MSG_NOSIGNAL, 0, 0);
 	while (sent == -EINTR);
-	leave(sent == (long)sizeof msg ? 0 : AJ_EXIT_SETUP);
+	return sent == (long)sizeof msg;
+}
+
+_Noreturn static void report(int report_fd, int wait_status, pid_t guest, const struct aj_plan *plan)
+{
+	leave(tell(report_fd, wait_status, guest, true, plan) ? 0 : AJ_EXIT_SETUP);
 }
 
 static long wait_for_any(int *status, int options)
@@ -87,7 +93,9 @@ _Noreturn static void end_all(int report_fd, pid_t guest, const struct aj_plan *
 	while ((pid = wait_for_any(&status, 0)) > 0)
 		if (pid == guest)
 			guest_status = status;
-	report(report_fd, guest_status, plan);
+		else if (plan->branching)
+			tell(report_fd, status, (pid_t)pid, false, plan);
+	report(report_fd, guest_status, guest, plan);
 }
 
 _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *plan)
@@ -101,13 +109,16 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *pla
 			/* Nobody here could continue a command that Ctrl-Z stopped. A stop that it asked for itself stays. */
 			if (stopped && WSTOPSIG(status) == SIGTSTP)
 				aj_raw(SYS_kill, pid, SIGCONT, 0, 0, 0, 0);
-			if (pid == guest && !stopped)
-				report(report_fd, status, plan);
+			/* A branch of the guest is a child of ours too, and may be there when the guest is not. */
+			if (plan->branching && !stopped && !tell(report_fd, status, (pid_t)pid, pid == guest, plan))
+				leave(AJ_EXIT_SETUP);
+			if (pid == guest && !stopped && !plan->branching)
+				report(report_fd, status, guest, plan);
 		}
 		if (pid == -EINTR)
 			continue;
 		if (pid == -ECHILD) /* somebody reaped the guest, and how it ended is lost: no signal will tell of it */
-			leave(AJ_EXIT_SETUP);
+			leave(plan->branching ? 0 : AJ_EXIT_SETUP);
 		siginfo_t info;
 		long sig = aj_raw(SYS_rt_sigtimedwait, (long)&all, (long)&info, 0, sizeof all, 0, 0);
 		/* Senders outside our PID namespace have no number in it. */

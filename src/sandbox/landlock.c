@@ -81,7 +81,10 @@ int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "create the ruleset");
 	uint64_t exec = plan->profile == AJ_PROFILE_COMMAND ? FS_EXECUTE : 0;
 	/* The snippet's runner and its libraries are executed before the filter forbids it. */
-	if (allow(ruleset, "/", READS, err) < 0 || allow(ruleset, "/usr", READS | FS_EXECUTE, err) < 0 ||
+	/* A rule is about a file system that is there: what a branch will mount over /tmp only the root above it can name. The mounts
+	 * say as well what is read-only. */
+	uint64_t everywhere = READS | (plan->branching ? WRITES & attr.handled_access_fs : 0);
+	if (allow(ruleset, "/", everywhere, err) < 0 || allow(ruleset, "/usr", READS | FS_EXECUTE, err) < 0 ||
 	    allow(ruleset, "/dev", READS | FS_WRITE_FILE, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->mounts.count; i++) {

@@ -229,6 +229,10 @@ out:
 
 void aj_jail_stop(struct aj_jail *jail)
 {
+	if (jail->branch) {
+		aj_jail_kill(jail);
+		return;
+	}
 	aj_leaf_unthrottle(jail->cgroup);
 	if (jail->init_pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, jail->init_pidfd, AJ_SIGNAL_END, NULL, 0);
@@ -236,22 +240,25 @@ void aj_jail_stop(struct aj_jail *jail)
 
 void aj_jail_kill(struct aj_jail *jail)
 {
-	aj_leaf_unthrottle(jail->cgroup);
-	aj_leaf_kill(jail->cgroup);
+	if (!jail->branch) {
+		aj_leaf_unthrottle(jail->cgroup);
+		aj_leaf_kill(jail->cgroup);
+	}
 	if (jail->init_pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, jail->init_pidfd, SIGKILL, NULL, 0);
 }
 
 void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 {
-	/* libc's waitid() hides the kernel's last argument. */
-	while (jail->init_pidfd >= 0 && syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
+	/* libc's waitid() hides the kernel's last argument. A branch is its init's to wait for. */
+	while (jail->init_pidfd >= 0 && !jail->branch && syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
 		;
 	aj_close(&jail->init_pidfd);
 	aj_close(&jail->report_fd);
 	aj_close(&jail->control_fd);
 	aj_close(&jail->stdout_fd);
 	aj_close(&jail->stderr_fd);
-	aj_leaf_remove(jail->cgroup);
+	if (!jail->branch)
+		aj_leaf_remove(jail->cgroup);
 	jail->cgroup[0] = '\0';
 }

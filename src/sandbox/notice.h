@@ -1,4 +1,4 @@
-/* The supervisor's end of a filter whose refusals are reported: calls that wait to be refused. */
+/* The supervisor's end of a filter whose refusals are reported: calls that wait to be refused, or are a step of a branch. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +21,18 @@ int aj_notice_take(int listener_fd, struct aj_notice *ret);
 /* Does the caller still wait? If so, what /proc said about `tid` was about the caller. */
 bool aj_notice_waits(int listener_fd, uint64_t id);
 
-/* Let the call fail with that error. There is no function to let it pass. 0, or -1 when the kernel takes no answer: closing the
+/* The calls that can be let pass, each once for every branch, and only while that branch waits for it (run/branching.c is the one
+ * place that does). What they need is in registers, where nobody can change it after we looked:
+ *   COPY    clone with exactly AJ_BRANCH_FLAGS: one process more, under the same filter
+ *   DROP    capset: can give up capabilities, and gives none that the caller does not have
+ *   FOLDER  fchdir(0): to a folder that is open already */
+enum aj_pass { AJ_PASS_COPY, AJ_PASS_DROP, AJ_PASS_FOLDER };
+bool aj_notice_is(const struct aj_notice *call, enum aj_pass which);
+/* -1 when it is not that call, or nobody waits any more. */
+int aj_notice_pass(int listener_fd, const struct aj_notice *call, enum aj_pass which);
+/* A copy of our descriptor in the caller, at exactly that number, in place of what was there. -1 with errno. */
+int aj_notice_place(int listener_fd, uint64_t id, int fd, int number, bool keep_on_exec);
+
+/* Let the call fail with that error. 0, or -1 when the kernel takes no answer: closing the
  * listener then ends the wait of its caller, with ENOSYS. */
 int aj_notice_refuse(int listener_fd, uint64_t id, int errnum);

@@ -24,10 +24,11 @@ static int fail(struct aj_error *err, const char *step, const char *what)
 
 int aj_wall_lock_limits(struct aj_walls *w, struct aj_error *err)
 {
-	static const struct {
+	const struct {
 		const char *file, *value;
 	} rows[] = {
-		{ "sys/user/max_user_namespaces", "0" }, /* a second lock behind the filter */
+		/* A second lock behind the filter. Each branch takes one. */
+		{ "sys/user/max_user_namespaces", w->plan->branching ? AJ_BRANCHES_TEXT : "0" },
 		/* Counted for whoever started us as well, whose limit is 128 where nobody raised it. */
 		{ "sys/user/max_inotify_instances", "8" },
 		{ "sys/user/max_inotify_watches", "8192" },

@@ -138,13 +138,23 @@ char **yard_modules(const char *policy)
 	return modules;
 }
 
-void visit_begin(struct visit *v, struct yard *y)
+static void begin(struct visit *v, struct yard *y, bool branching)
 {
 	struct aj_error err = { 0 };
 	*v = (struct visit){ 0 };
-	v->session = aj_session_open(y->house, &(struct aj_place){ 0 }, &events, v, &err);
+	v->session = aj_session_open(y->house, &(struct aj_place){ .branching = branching }, &events, v, &err);
 	if (!v->session)
 		die("no session: %s", err.cause);
+}
+
+void visit_begin(struct visit *v, struct yard *y)
+{
+	begin(v, y, false);
+}
+
+void visit_begin_branching(struct visit *v, struct yard *y)
+{
+	begin(v, y, true);
 }
 
 void visit_await_open(struct visit *v, struct yard *y)
@@ -201,6 +211,20 @@ double visit_interrupt(struct visit *v, struct yard *y)
 	aj_session_interrupt(v->session);
 	await_answer(v, y);
 	return v->answered_us - began;
+}
+
+double visit_fork(struct visit *v, struct yard *y)
+{
+	struct visit copy = { 0 };
+	struct aj_error err = { 0 };
+	double began = now_us();
+	copy.session = aj_session_fork(v->session, &events, &copy, &err);
+	if (!copy.session)
+		die("no branch: %s", err.cause);
+	visit_await_open(&copy, y);
+	double us = now_us() - began;
+	visit_end(&copy);
+	return us;
 }
 
 double yard_hit(struct yard *y, const char *code)

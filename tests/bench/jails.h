@@ -28,6 +28,7 @@ void yard_rest(struct yard *yard);
 char **yard_modules(const char *policy);
 
 void visit_begin(struct visit *visit, struct yard *yard);
+void visit_begin_branching(struct visit *visit, struct yard *yard);
 void visit_await_open(struct visit *visit, struct yard *yard);
 void visit_end(struct visit *visit);
 /* Declares `tool(a: integer) -> integer`. */
@@ -36,6 +37,8 @@ void visit_tool(struct visit *visit);
 double visit_run(struct visit *visit, struct yard *yard, const char *code, bool last);
 /* An endless snippet: from the interrupt to its result. */
 double visit_interrupt(struct visit *visit, struct yard *yard);
+/* A branch of the session, from the request until it can be used. */
+double visit_fork(struct visit *visit, struct yard *yard);
 /* A fresh jail: asked for, used for one snippet, answered. What it takes to end it is not in it. */
 double yard_hit(struct yard *yard, const char *code);
 /* The same, but from the request to the jail's being there. */

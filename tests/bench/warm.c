@@ -16,14 +16,16 @@
 #include "floors.h"
 #include "jails.h"
 #include "memory.h"
+#include "service.h"
 
 enum { BURST = 5, CALLS = 100, DEPTH = 8, MEASURED_JAILS = 16, FLOW_ROUNDS = 3, CROWD = 1000, THINK_US = 3000 };
 #define POLICY "snippet"
 #define ADDITIONS "x = 0\nfor i in range(%ld):\n    x += 1\n"
 
-static struct floor bare, loaded; /* Python alone; with the modules that the policy allows */
-static struct yard pool, fresh;   /* with parked jails; without */
-static struct visit session;
+static struct floor bare, loaded;   /* Python alone; with the modules that the policy allows */
+static struct yard pool, fresh;     /* with parked jails; without */
+static struct visit session, trunk; /* one to run snippets in, one to have branches of */
+static struct service service;
 static char **bwrap; /* command lines; NULL: not there */
 static char *python[] = { NULL, "-I", "-S", "-c", "pass", NULL };
 static char calls_code[80], loop_code[80];
@@ -103,13 +105,34 @@ static double birth(void)
 	return yard_birth(&fresh);
 }
 
-/* In the table's order. A place is left for what a session will learn: its rows go here. */
+static double branch(void)
+{
+	return visit_fork(&trunk, &fresh);
+}
+static double served_ping(void)
+{
+	return service_ping(&service);
+}
+static double served_hit(void)
+{
+	return service_exec(&service, "2+2");
+}
+static double served_snippet(void)
+{
+	return service_run(&service, "2+2");
+}
+
+/* In the table's order. */
 static struct row rows[] = {
 	{ "ping", "floor: a warm Python behind a socket", ping, 1, 1, .us = NULL },
 	{ "snippet", "agentjail: session snippet", snippet, 1, 1, .us = NULL },
 	{ "call", "agentjail: a snippet with one call of a tool", one_call, 1, 1, .us = NULL },
 	{ "hit", "agentjail: pool hit, a fresh jail", hit, 1, 1, .us = NULL },
 	{ "interrupt", "agentjail: interrupt to result", interrupt, 1, 2, .us = NULL },
+	{ "branch", "agentjail: a session's branch, until it can be used", branch, 1, 2, .us = NULL },
+	{ "served-ping", "the service: ping", served_ping, 1, 1, .us = NULL },
+	{ "served-snippet", "the service: session snippet", served_snippet, 1, 1, .us = NULL },
+	{ "served-hit", "the service: pool hit, a fresh jail", served_hit, 1, 1, .us = NULL },
 	{ "exec", "back to back: exec in Python itself, no isolation", in_process, BURST, 1, .us = NULL },
 	{ "pings", "back to back: floor: a warm Python", ping, BURST, 1, .us = NULL },
 	{ "snippets", "back to back: session snippets", snippet, BURST, 1, .us = NULL },
@@ -369,15 +392,29 @@ static void raise_files(void)
 		die("%d jails need more open files than %lu (ulimit -n)", CROWD, (unsigned long)files.rlim_cur);
 }
 
+/* To look at with a profiler: one row alone, again and again. */
+static void measure_alone(const char *key, int rounds)
+{
+	struct row *r = row(key);
+	r->us = calloc((size_t)rounds, sizeof *r->us);
+	for (int i = 0; i < rounds; i++) {
+		yard_settle(&pool);
+		r->us[r->count++] = r->measure();
+	}
+	r->median = percentile(r->us, r->count, 0.5);
+	printf("%s: median %.0f us, p99 %.0f us\n", r->name, r->median, percentile(r->us, r->count, 0.99));
+}
+
 int main(int argc, char **argv)
 {
-	int rounds = argc > 4 ? atoi(argv[1]) : 0;
+	const char *alone = argc > 5 && strchr(argv[1], ':') ? strtok(argv[1], ":") : NULL;
+	int rounds = argc > 5 ? atoi(alone ? argv[1] + strlen(alone) + 1 : argv[1]) : 0;
 	if (rounds < 1)
-		die("usage: bench-warm ROUNDS PYTHON FLOOR.PY FOLDER [BUBBLEWRAP ARG... COMMAND ARG...]");
+		die("usage: bench-warm [ROW:]ROUNDS PYTHON FLOOR.PY FOLDER AGENTJAIL [BUBBLEWRAP ARG... COMMAND ARG...]");
 	char *load = read_load(), **modules = yard_modules(POLICY), *none[] = { NULL };
 	bool quick = rounds < 50;
 	int crowd = quick ? 100 : CROWD;
-	bwrap = argc > 5 ? argv + 5 : NULL;
+	bwrap = argc > 6 ? argv + 6 : NULL;
 	python[0] = argv[2];
 	snprintf(calls_code, sizeof calls_code, "for i in range(%d):\n    tool(i)\n", CALLS);
 	snprintf(loop_code, sizeof loop_code, "for i in range(%d):\n    abs(i)\n", CALLS);
@@ -388,22 +425,37 @@ int main(int argc, char **argv)
 	memory_not_a_jail(bare.pid);
 	memory_not_a_jail(loaded.pid);
 
-	struct memory waiting;
-	yard_open(&fresh, POLICY, MEASURED_JAILS);
-	yard_rest(&fresh);
-	memory_of_jails(&waiting);
-	yard_close(&fresh);
-
+	struct memory waiting = { 0 };
+	struct births births = { 0 };
+	if (!alone) {
+		yard_open(&fresh, POLICY, MEASURED_JAILS);
+		yard_rest(&fresh);
+		memory_of_jails(&waiting);
+		yard_close(&fresh);
+	}
 	yard_open(&fresh, POLICY, 0);
-	struct births births = measure_births(quick ? 20 : 200);
+	if (!alone)
+		births = measure_births(quick ? 20 : 200);
 	yard_open(&pool, POLICY, DEPTH);
 	visit_begin(&session, &fresh);
 	visit_await_open(&session, &fresh);
 	visit_tool(&session);
+	visit_begin_branching(&trunk, &fresh);
+	visit_await_open(&trunk, &fresh);
+	visit_run(&trunk, &fresh, "x = 1", false);
+	service_start(&service, argv[5], DEPTH);
+	memory_not_a_jail(service.pid);
+	if (alone) {
+		measure_alone(alone, rounds);
+		service_end(&service);
+		return 0;
+	}
 	measure_rows(rounds);
+	service_end(&service);
 	struct compute compute = measure_compute(quick ? 3 : 11, quick ? 1000000 : 10000000);
 	measure_flows(quick ? 3e5 : 1.5e6);
 	visit_end(&session);
+	visit_end(&trunk);
 	yard_close(&pool);
 	struct crowd c = measure_crowd(&fresh, crowd, quick ? 200 : 4000);
 	yard_close(&fresh);

@@ -10,7 +10,7 @@ mkdir -p "$build"
 python=$(pwd)/build/rootfs/default/tree/usr/bin/python3 # the jails' own
 "${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o "$build/floor_fork.so" tests/bench/floor_fork.c
 
-set -- "$rounds" "$python" tests/bench/floor.py "$build"
+set -- "$rounds" "$python" tests/bench/floor.py "$build" "$(pwd)/build/agentjail"
 if peer=$(command -v bwrap); then
 	set -- "$@" "$peer" --unshare-all --uid 1000 --gid 1000 --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
 		--symlink usr/bin /bin --proc /proc --dev /dev --tmpfs /tmp --die-with-parent --new-session --clearenv \

@@ -1,0 +1,272 @@
+/* Forks, checkpoints and rollbacks: each is a branch of a jail that the pool makes, given to a session or kept.
+ * A checkpoint is a branch that nothing is ever run in; it lives as long as one session of its line does. */
+#include "house/line.h"
+
+#include <stdlib.h>
+
+#include "base/fd.h"
+#include "house/session.h"
+
+struct aj_moment {
+	struct aj_moment *next;
+	struct aj_line *line;
+	uint64_t id;
+	struct aj_asker asker;
+	struct aj_session *session; /* whose it was, while it is on its way; NULL: it is there */
+	struct aj_worker *worker;
+	bool forgotten; /* when nobody goes back to it any more */
+	unsigned users;
+};
+
+struct aj_line {
+	struct aj_room *room;
+	unsigned sessions;
+	uint64_t last_id;
+	struct aj_moment *moments;
+	struct aj_session *pending; /* forks that are on their way */
+};
+
+static struct aj_line *line_of(struct aj_session *s)
+{
+	if (s->line)
+		return s->line;
+	struct aj_line *line = calloc(1, sizeof *line);
+	if (!line)
+		abort();
+	line->room = s->room;
+	line->sessions = 1;
+	return s->line = line;
+}
+
+static int may_branch(const struct aj_session *s, struct aj_error *err)
+{
+	if (!s->room->branching)
+		return aj_fail(err, AJ_EXIT_USAGE, "branching", 0, "the session was not opened for branching");
+	if (s->running || s->copying || s->rolling)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0,
+		               s->running ? "a snippet is running in this session" : "the session is being branched already");
+	return 0;
+}
+
+static int may_be_copied(const struct aj_session *s, struct aj_error *err)
+{
+	if (may_branch(s, err) < 0)
+		return -1;
+	if (!s->worker || s->worker->live.gone || s->worker->live.stopping)
+		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, s->waiting ? "the session has no jail yet" : "the session has ended");
+	return 0;
+}
+
+/* --- checkpoints --- */
+
+static void free_moment(struct aj_moment *m)
+{
+	struct aj_moment **at = &m->line->moments;
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	if (m->worker)
+		aj_pool_return(m->line->room->pool, m->worker);
+	free(m);
+}
+
+/* It does nothing; but it may be killed, for memory as an instance. */
+static void on_kept(struct aj_worker *worker, unsigned found)
+{
+	struct aj_moment *m = worker->owner;
+	if (!(found & AJ_LIVE_GONE))
+		return;
+	m->worker = NULL;
+	aj_pool_return(m->line->room->pool, worker);
+}
+
+static void on_moment(struct aj_asker *asker, struct aj_worker *worker, const struct aj_error *err)
+{
+	struct aj_moment *m = asker->arg;
+	struct aj_session *s = m->session;
+	uint64_t id = m->id;
+	m->session = NULL;
+	if (worker) {
+		m->worker = worker;
+		worker->owner = m;
+		worker->on_event = on_kept;
+	} else {
+		free_moment(m);
+	}
+	s->copying--;
+	aj_session_begin_telling(s);
+	if (s->on.checkpointed)
+		s->on.checkpointed(s, s->arg, id, err);
+	aj_session_end_telling(s);
+}
+
+uint64_t aj_session_checkpoint(struct aj_session *s, struct aj_error *err)
+{
+	if (may_be_copied(s, err) < 0)
+		return 0;
+	struct aj_line *line = line_of(s);
+	struct aj_moment *m = calloc(1, sizeof *m);
+	if (!m)
+		abort();
+	*m = (struct aj_moment){ .next = line->moments, .line = line, .id = ++line->last_id, .session = s };
+	m->asker = (struct aj_asker){ .fn = on_moment, .arg = m };
+	line->moments = m;
+	s->copying++;
+	if (aj_pool_branch(s->room->pool, s->worker, &m->asker, err) < 0) {
+		s->copying--;
+		free_moment(m);
+		return 0;
+	}
+	return line->last_id;
+}
+
+static struct aj_moment *find(const struct aj_session *s, uint64_t id, struct aj_error *err)
+{
+	struct aj_moment *m = s->line ? s->line->moments : NULL;
+	while (m && (m->id != id || m->forgotten))
+		m = m->next;
+	if (!m)
+		aj_fail(err, AJ_EXIT_USAGE, "checkpoint", 0, "there is no checkpoint %lu", (unsigned long)id);
+	else if (m->session)
+		aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the checkpoint is being made");
+	return m && !m->session ? m : NULL;
+}
+
+int aj_session_forget(struct aj_session *s, uint64_t id, struct aj_error *err)
+{
+	struct aj_moment *m = find(s, id, err);
+	if (!m)
+		return -1;
+	if (m->users)
+		m->forgotten = true;
+	else
+		free_moment(m);
+	return 0;
+}
+
+/* --- going back --- */
+
+static void leave_moment(struct aj_moment *m)
+{
+	if (--m->users == 0 && m->forgotten)
+		free_moment(m);
+}
+
+static void on_back(struct aj_asker *asker, struct aj_worker *worker, const struct aj_error *err)
+{
+	struct aj_session *s = asker->arg;
+	struct aj_moment *m = s->rolling;
+	uint64_t id = m->id;
+	s->rolling = NULL;
+	if (worker) {
+		aj_session_drop(s);
+		aj_session_take(s, worker);
+		s->ending_why = NULL;
+		if (s->until_us)
+			aj_loop_set(s->room->house->loop, &s->lifetime, s->until_us);
+		s->tools_changed = json_array_size(s->tools) > 0; /* it may not know the latest */
+	}
+	leave_moment(m);
+	aj_session_begin_telling(s);
+	if (s->on.rolled_back)
+		s->on.rolled_back(s, s->arg, id, err);
+	aj_session_end_telling(s);
+}
+
+int aj_session_rollback(struct aj_session *s, uint64_t id, struct aj_error *err)
+{
+	struct aj_moment *m = may_branch(s, err) < 0 ? NULL : find(s, id, err);
+	if (!m)
+		return -1;
+	if (!m->worker)
+		return aj_fail(err, AJ_EXIT_LIMIT, "checkpoint", 0, "the checkpoint %lu was killed, for memory most likely",
+		               (unsigned long)id);
+	s->asker.fn = on_back;
+	if (aj_pool_branch(s->room->pool, m->worker, &s->asker, err) < 0)
+		return -1;
+	s->rolling = m;
+	m->users++;
+	return 0;
+}
+
+/* --- forks --- */
+
+/* A fork is not on its way any more. */
+static void arrive(struct aj_session *s)
+{
+	struct aj_session **at = &s->line->pending;
+	while (*at && *at != s)
+		at = &(*at)->pending;
+	if (*at)
+		*at = s->pending;
+	if (s->source)
+		s->source->copying--;
+	s->source = NULL;
+}
+
+static void on_forked(struct aj_asker *asker, struct aj_worker *worker, const struct aj_error *err)
+{
+	struct aj_session *s = asker->arg;
+	s->waiting = false;
+	arrive(s);
+	if (worker)
+		aj_session_take(s, worker);
+	aj_session_opened(s, err);
+}
+
+struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session_events *events, void *arg, struct aj_error *err)
+{
+	if (may_be_copied(s, err) < 0)
+		return NULL;
+	struct aj_session *fork_of = aj_session_new(s->room, events, arg);
+	size_t i;
+	json_t *list;
+	s->room->sessions++;
+	fork_of->line = line_of(s);
+	fork_of->line->sessions++;
+	json_array_foreach(s->tools, i, list)
+		aj_session_tools(fork_of, list, err);
+	fork_of->tools_changed = s->tools_changed;
+	fork_of->asker.fn = on_forked;
+	fork_of->waiting = true;
+	if (aj_pool_branch(s->room->pool, s->worker, &fork_of->asker, err) < 0) {
+		fork_of->waiting = false;
+		aj_session_close(fork_of);
+		return NULL;
+	}
+	fork_of->source = s;
+	fork_of->pending = fork_of->line->pending;
+	fork_of->line->pending = fork_of;
+	s->copying++;
+	return fork_of;
+}
+
+void aj_line_leave(struct aj_session *s)
+{
+	struct aj_line *line = s->line;
+	if (line)
+		arrive(s);
+	for (struct aj_session *fork_of = line ? line->pending : NULL; fork_of; fork_of = fork_of->pending)
+		if (fork_of->source == s)
+			fork_of->source = NULL;
+	if (s->rolling) {
+		aj_pool_unask(s->room->pool, &s->asker);
+		leave_moment(s->rolling);
+		s->rolling = NULL;
+	}
+	if (!line)
+		return;
+	for (struct aj_moment *m = line->moments, *next; m; m = next) {
+		next = m->next;
+		if (m->session == s) {
+			aj_pool_unask(s->room->pool, &m->asker);
+			free_moment(m);
+		}
+	}
+	s->line = NULL;
+	if (--line->sessions)
+		return;
+	while (line->moments)
+		free_moment(line->moments);
+	free(line);
+}

@@ -1,0 +1,9 @@
+/* What sessions that come from one another have in common: their checkpoints. */
+#pragma once
+
+struct aj_line;
+struct aj_moment;
+struct aj_session;
+
+/* The session is being closed. */
+void aj_line_leave(struct aj_session *session);

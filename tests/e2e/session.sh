@@ -1,0 +1,210 @@
+#!/bin/sh
+# `agentjail session`: at a terminal, with a person's keys, and fed from elsewhere.
+# What a session's jail can do is tested where exec is; here it is what comes in and what comes out.
+. "$(dirname "$0")/../lib.sh"
+say() { printf '%b' "$1" >"$T/in"; }
+fed() { # NAME RC REGEX ARGS...: with $T/in
+	local name=$1 want=$2 regex=$3
+	shift 3
+	timeout -k 5 "${LIMIT:-60}" "$AJ" session "$@" <"$T/in" >"$T/out" 2>"$T/err"
+	rc=$?
+	if [ "$rc" != "$want" ]; then
+		fail "$name" "want exit $want: $(shown)"
+	elif ! cat "$T/out" "$T/err" | grep -qaE -e "$regex"; then
+		fail "$name" "no \`$regex\`: $(shown)"
+	else
+		ok "$name"
+	fi
+}
+
+# --- fed ---
+say 'x = 41\n# %%\nprint("hi")\nx + 1\n'
+fed "variables stay" 0 '^42$'
+is "output, then the value" "hi 42" "$(tr '\n' ' ' <"$T/out" | sed 's/ $//')"
+is "and nothing else" "" "$(cat "$T/err")"
+say 'def f():\n\n    return 1\n\n\nf()\n'
+fed "without a separator all of it is one snippet" 0 '^1$'
+say '# %% first\n1/0\n# %%\n"on"\n# %%\nimport os\n'
+fed "it goes on after an error, and ends with its code" 1 "^'on'\$"
+check "a traceback as Python's" grep -q '^ZeroDivisionError: division by zero$' "$T/err"
+check "a rejection with its reason" grep -q 'Import of os is not allowed' "$T/err"
+say '\n# %%\n\n# %%\n'
+"$AJ" session <"$T/in" >"$T/out" 2>"$T/err"
+is "nothing to run is nothing to say" "0||" "$?|$(cat "$T/out")|$(cat "$T/err")"
+say 'x = 1\n# %%\nwhile True: pass\n# %%\nx\n'
+fed "variables survive a timeout" 124 '^1$' --timeout 800ms
+say 'final_answer({"n": 1})\n# %%\nprint("e")\n'
+fed "a final answer, and on" 0 '^final answer: \{"n":1\}$'
+check "on it went" grep -q '^e$' "$T/out"
+say '\377\n'
+fed "what is not UTF-8" 2 'not UTF-8'
+say 'print("a" + chr(27) + "[31mb")\n'
+fed "a pipe gets the bytes" 0 "$(printf 'a\033\\[31mb')"
+
+say '1\n# %%\n2/0\n# %%\n3\n'
+fed "JSON: the code of the first failure" 1 '"value":3' --json
+is "JSON: one result a line" 3 "$(wc -l <"$T/out")"
+sed -n 2p "$T/out" >"$T/one" && cp "$T/one" "$T/out"
+check "JSON: the whole result" expect status=error error.type=ZeroDivisionError session=alive
+say 'b = []\nwhile True: b.append(bytearray(1 << 20))\n# %%\n2\n'
+fed "JSON: memory" '137' '"status":"oom"' --json --memory 128M --layer off
+is "JSON: an unknown thing is the last" 137 "$rc"
+
+# One that is fed bit by bit has its answer when the separator comes.
+cat >"$T/talk.py" <<'PY'
+import json, subprocess, sys
+p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+for i in range(3):
+    p.stdin.write("n = %d\nn * 2\n# %%%%\n" % i)
+    p.stdin.flush()
+    if json.loads(p.stdout.readline())["value"] != i * 2:
+        sys.exit(3)
+p.stdin.close()
+sys.exit(p.wait())
+PY
+check "a program that talks to it" timeout 60 "$PY" "$T/talk.py" "$AJ" session --json
+text "an operand is refused" 2 'unexpected `x.py`' session x.py
+text "an option of others is refused" 2 'unknown option `--bind`' session --bind /tmp
+text "a policy that is none" 2 'no-such' session --policy no-such
+text "a tree that is none" 125 'holds no tree' session --rootfs "$T"
+text "--help" 0 'line.* beginning with `# %%`' session --help
+
+# --- at a terminal ---
+export XDG_STATE_HOME="$T/state"
+mkdir -p "$T/state"
+cat >"$T/person.py" <<'PY'
+import os, re, signal, stat, sys, time
+sys.path.insert(0, sys.argv[1])
+from terminal import Terminal, check
+aj = sys.argv[2]
+history = os.path.join(os.environ["XDG_STATE_HOME"], "agentjail", "history")
+C, D, UP = "\x03", "\x04", "\x1b[A"
+
+t = Terminal(aj, "session", "--timeout", "20s")
+t.expect("a greeting with the policy", r"policy snippet.*Ctrl-D")
+t.expect("a prompt", r">>> ")
+t.type("x = 41\n")
+t.expect("an assignment says nothing", r"x = 41\r\n>>> ")
+t.type("print('hi'); x + 1\n")
+t.expect("output, then the value", r"\nhi\r\n42\r\n>>> ")
+t.type("def f(n):\n")
+t.expect("a block asks for more", r"\.\.\. ")
+t.type("    return n * 2\n")
+t.expect("and for more", r"\.\.\. ")
+t.type("\n")
+t.expect("until an empty line", r">>> ")
+t.type("f(x)\n")
+t.expect("its function is there", r"\n82\r\n>>> ")
+t.type("(1,\n2)\n")
+t.expect("an open bracket goes on", r"\.\.\. .*\(1, 2\)\r\n>>> ")
+t.type("1/0\n")
+t.expect("an error as Python shows it", r"Traceback.*ZeroDivisionError: division by zero\r\n>>> ")
+t.type("import os\n")
+t.expect("a refusal with its reason", r"Import of os is not allowed.*rejected.*>>> ")
+t.type("print('a\\x1b[31mb\\x9b', end='')\n")
+t.expect("no control character of the jail's", r"a\\x1b\[31mb\\xc2\\x9b\r\n>>> ")
+check("none at all", "\x1b[31m" not in t.text and "\x9b" not in t.text, repr(t.text[-200:]))
+t.type("print('\u017e' * 3000)\n")
+t.expect("long text in UTF-8 is whole", "\u017e{3000}\r\n>>> ")
+t.type("while True: pass\n")
+t.read(1)
+time.sleep(0.5)
+t.type(C)
+t.expect("Ctrl-C stops a snippet", r"KeyboardInterrupt.*>>> ")
+t.type("x\n")
+t.expect("and variables stay", r"\n41\r\n>>> ")
+t.type("forgotten = (")
+time.sleep(0.3)
+t.type(C)
+t.expect("Ctrl-C clears a line", r">>> ")
+t.type("(1,\n")
+t.expect("a bracket again", r"\.\.\. ")
+t.type(C)
+t.expect("Ctrl-C clears a block", r">>> ")
+t.type("x + 2\n")
+t.expect("and nothing of it is left", r"\n43\r\n>>> ")
+t.type(UP + "0\n")
+t.expect("the arrow brings the last line", r"x \+ 20\r\n61\r\n>>> ")
+t.type("import time\n")
+t.expect("time is there", r">>> ")
+t.type("print('one'); time.sleep(60)\n")
+t.expect("output comes as it is written", r"\none\r\n", 10)
+t.type(C)
+t.expect("and the sleeper wakes", r"KeyboardInterrupt.*>>> ")
+stubborn = "while True:\n  try: time.sleep(60)\n  except KeyboardInterrupt: print('no')\n\n"
+t.type(stubborn)
+time.sleep(1)
+for _ in range(3):
+    t.type(C)
+    time.sleep(0.4)
+t.expect("what does not stop is ended", r"its jail was ended.*>>> ")
+t.type("x\n")
+t.expect("and its variables are gone", r"NameError.*>>> ")
+t.type("y = 7\n")
+t.expect("a new jail works", r">>> ")
+t.type(":new\ny\n")
+t.expect(":new is another jail", r"NameError.*>>> ")
+t.type(":help\n")
+t.expect(":help", r":quit.*>>> ")
+t.type(D)
+t.exits("Ctrl-D ends, with 0", 0)
+
+mode = os.stat(history)
+check("the history is there for us alone", stat.S_IMODE(mode.st_mode) == 0o600, oct(mode.st_mode))
+check("its folder as well", stat.S_IMODE(os.stat(os.path.dirname(history)).st_mode) == 0o700, "")
+lines = open(history, encoding="utf-8").read().split("\n")
+check("what was typed is in it", "f(x)" in lines and "    return n * 2" in lines, repr(lines))
+
+t = Terminal(aj, "session")
+t.expect("a second session", r">>> ")
+t.type(UP + "\n")
+t.expect("begins with the history of the first", r":quit.*>>> ")
+t.type("\x12f(x")
+t.expect("which can be searched", r"f\(x\)")
+t.type("\n")
+t.expect("and is run again", r"NameError.*>>> ")
+t.type("'\u017elu\u0165' + '\U0001f600'\n")
+t.expect("typed UTF-8", "'\u017elu\u0165\U0001f600'\r\n>>> ")
+t.type(":quit\n")
+t.exits(":quit ends", 0)
+
+os.unlink(history)
+os.symlink("/etc/hostname", history)
+t = Terminal(aj, "session", "--timeout", "1s", "--json")
+t.expect("without a history of ours there is none", r">>> ")
+t.type("x = '\\x1b'\n")
+t.expect("JSON at a terminal", r'\{"id".*"status":\s*"ok".*\}\r\n>>> ')
+t.type("while True: pass\n")
+t.expect("a timeout", r'"status":"timeout".*"session":"alive".*>>> ')
+t.type("x\n")
+t.expect("which variables survive, in plain ASCII", r'"value":"\\u001[bB]".*>>> ')
+t.type(D)
+t.exits("and the end of it", 0)
+check("somebody's file is left alone", os.readlink(history) == "/etc/hostname", "")
+os.unlink(history)
+
+t = Terminal(aj, "session", "--memory", "100M", "--layer", "off")
+t.expect("a session to be ended", r">>> ")
+t.type("import os; os._exit(3)\n")
+t.expect("when the jail ends it says so", r"that was the end of the jail.*>>> ")
+t.type("1 + 1\n")
+t.expect("and another one is there", r"\n2\r\n>>> ")
+os.kill(t.pid, signal.SIGTERM)
+t.exits("SIGTERM ends it", -signal.SIGTERM)
+PY
+"$PY" -B "$T/person.py" "$tests" "$AJ" >"$T/lines" 2>"$T/err"
+while read -r verdict name; do
+	case $verdict in
+	ok) ok "terminal: $name" ;;
+	*) fail "terminal: $name" ;;
+	esac
+done <"$T/lines"
+is "terminal: nothing went wrong in the test itself" "" "$(head -c 800 "$T/err")"
+[ "$(wc -l <"$T/lines")" -ge 49 ] || fail "terminal: all of its checks" "$(wc -l <"$T/lines")"
+
+# What Ctrl-C does to a program that feeds it: it ends.
+say 'while True: pass\n# %%\nprint("never")\n'
+timeout -s INT -k 10 2 "$AJ" session --timeout 20s <"$T/in" >"$T/out" 2>"$T/err"
+check "SIGINT ends one that is fed" sh -c "! grep -q never '$T/out' && grep -q KeyboardInterrupt '$T/err'"
+
+finish

@@ -1,0 +1,149 @@
+"""A jail that lasts and lies on its control socket: what it says is a claim about its own run, or the end of it; never more.
+After each lie the supervisor is as small as before, and the next session is as good as the first."""
+
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from sessions import House, check, done, status  # noqa: E402
+
+POLICY = os.path.join(os.path.dirname(os.environ["TMPDIR"]), "off.toml")
+with open(POLICY, "w") as f:
+    f.write('extends = "snippet"\n[python]\nlayer = false\n[limits]\nwall = "3s"\n')
+TOOLS = [{"name": "t", "description": "d", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}]
+LIES = r'''
+import posix, json, time, _thread
+def send(data):
+    while data:
+        data = data[posix.write(3, data):]
+def frame(kind, body=b"", size=None):
+    send((len(body) if size is None else size).to_bytes(4, "little") + kind + body)
+CLAIM = {"status": "ok", "value": "forged", "repr": "'forged'", "type": "str", "error": None, "errors": [], "final_answer": None, "is_final": False, "imports": [], "truncated": {}}
+def claim(**more):
+    return json.dumps(dict(CLAIM, **more)).encode()
+def call(n, tool="t", args="{}"):
+    frame(b"C", ('{"call":%s,"tool":%s,"args":%s}' % (n, json.dumps(tool), args)).encode())
+'''
+# Name: code; all of them end the session.
+ENDED = {
+    "a result with a wrong nonce": "frame(b'R', b'12345678' + claim())",
+    "a result without a nonce": "frame(b'R', claim())",
+    "an empty result": "frame(b'R')",
+    "a result twice as soon as may be": "frame(b'R', b'00000000' + claim())\nframe(b'R', b'00000000' + claim())",
+    "started again": "frame(b'S')",
+    "armed again": "frame(b'A')",
+    "a listener, late": "frame(b'L')",
+    "failed, late": "frame(b'E', b'the runner could not start')",
+    "ready, as a zygote": "frame(b'Y')",
+    "a request to itself": "frame(b'Q', claim())",
+    "kind 0": "frame(b'\\0')",
+    "every kind of frame": "for k in range(256):\n    frame(bytes([k]))",
+    "a length of 2^32-1": "frame(b'R', b'x', 2**32 - 1)",
+    "a length of 2^31": "frame(b'C', b'x', 2**31)",
+    "garbage": "send(bytes(range(256)) * 4096)",
+    "zeros for ever": "while True: send(bytes(65536))",
+    "a call that is none": "frame(b'C', b'[]')",
+    "a call that is not JSON": "frame(b'C', b'{')",
+    "a call with a key twice": "frame(b'C', b'{\"call\":1,\"call\":2,\"tool\":\"t\",\"args\":{}}')",
+    "a call with NaN": "call('NaN')",
+    "a call with a negative number": "call(-1)",
+    "a call with a number beyond 2^53": "call(2 ** 60)",
+    "a call of bytes that are no text": "frame(b'C', b'{\"call\":1,\"tool\":\"\\xff\",\"args\":{}}')",
+    "a call nested ten thousand deep": "call(1, 't', '{\"a\":' + '[' * 10000 + ']' * 10000 + '}')",
+    "a call of a million empty lists": "call(1, 't', '{\"a\":[' + '[],' * 1000000 + '[]]}')",
+    "one number for two calls under way": "call(7)\ncall(7)",
+    "answers that are never read": "while True: call(1000000, 'none')",
+    "a tool's answer to itself": "frame(b'T', b'{\"call\":1,\"value\":1}')",
+}
+# These only harm the liar's own run.
+HARMLESS = {
+    "calls of tools that are none": "for n, name in enumerate(('none', '__class__', '../x', '', 'x' * 100000)):\n    call(n + 1000000, name)\n    posix.read(3, 100000)\n'alive'",
+    "calls whose arguments do not fit": "for n in range(100):\n    call(n + 2000000, 't', '{\"a\":\"x\"}')\n    posix.read(3, 100000)\n'alive'",
+    "a call byte by byte": "body = b'{\"call\":1000000,\"tool\":\"none\",\"args\":{}}'\n"
+                           "for byte in len(body).to_bytes(4, 'little') + b'C' + body:\n    posix.write(3, bytes([byte]))\n    time.sleep(0.002)\n"
+                           "posix.read(3, 100000)\n'alive'",
+}
+
+
+def size(house):
+    return int(status(house.pid)["VmRSS"].split()[0])
+
+
+house = House(POLICY)
+house.open("warm-up")
+house.run("warm-up", "1")
+house.close("warm-up")
+first = size(house)
+most = int(status(house.pid)["VmHWM"].split()[0])
+
+
+def neighbour():
+    """A session beside and after all lies."""
+    house.open("good", tools=TOOLS)
+    house.start("good", "t(a=5) + 1")
+    event = house.wait("call")
+    house.tell("value", "good", call=event["call"], value=event["args"]["a"] * 2)
+    result = house.result("good")
+    house.close("good")
+    return result.get("value") == 11, result
+
+
+for name, code in ENDED.items():
+    house.open("liar", tools=TOOLS)
+    setup = house.run("liar", LIES)
+    house.start("liar", code)
+    result = house.result("liar", 30)
+    why = house.wait("ended", "liar", 30)["why"]
+    check(name + ": protocol_error", result.get("status") == "protocol_error" and result["session"] == "ended", result)
+    check(name + ": nothing of it is passed on", result.get("value") is None and not result.get("final_answer") and "forged" not in str(result), result)
+    check(name + ": and no more can be run", house.run("liar", "1").get("event") == "error")
+    house.close("liar")
+check("a good session after all lies", *neighbour())
+
+for name, code in HARMLESS.items():
+    house.open("odd", tools=TOOLS)
+    house.run("odd", LIES)
+    result = house.run("odd", code)
+    check(name + ": is the end of nothing", result.get("value") == "alive" and result["session"] == "alive", result)
+    house.close("odd")
+
+# --- by a thread that a snippet left behind: it sleeps between snippets, as all of Python does, and speaks up in the next one ---
+for name, code in {"a frame": "frame(b'S')", "a result": "frame(b'R', b'12345678' + claim())", "half a frame": "send(b'\\5')",
+                   "two gigabytes announced": "frame(b'R', b'', 2**31)"}.items():
+    house.open("late", tools=TOOLS)
+    house.run("late", LIES)
+    result = house.run("late", "def later():\n    time.sleep(0.05)\n    %s\n_thread.start_new_thread(later, ())\n5" % code)
+    check(name + " after the answer: the answer was there before", result.get("value") == 5, result)
+    result = house.run("late", "time.sleep(0.2)")
+    check(name + " after the answer: ends the session", result.get("status") in ("protocol_error", "timeout") and result["session"] == "ended", result)
+    house.close("late")
+
+house.open("shut")
+house.run("shut", LIES)
+result = house.run("shut", "posix.close(3)\n5")
+check("a channel that is closed: no answer", result.get("status") == "error" and result.get("value") is None, result)
+check("and the session ends at once", house.wait("ended", "shut", 2)["event"] == "ended")
+house.close("shut")
+
+# --- a hundred calls at once: those beyond the limit are told so, and the run goes on ---
+house.open("crowd", tools=TOOLS)
+house.run("crowd", LIES)
+house.start("crowd", "for n in range(1000000, 1000100):\n    call(n)\nseen = b''\nwhile seen.count(b'too many calls') < 36:\n    seen += posix.read(3, 65536)\n'alive'")
+result = house.result("crowd", 30)
+check("of a hundred calls at once 64 are under way, 36 are told so", result.get("value") == "alive", result)
+calls = [e for e in house.events if e["event"] == "call"]
+check("64 calls came to the host", len(calls) == 64, len(calls))
+house.tell("value", "crowd", call=calls[0]["call"], value=1)
+check("and after the answer nobody waits for them", "nobody waits" in house.wait("error", "crowd")["text"])
+house.events.clear()
+check("the session goes on", house.run("crowd", "7").get("value") == 7)
+house.close("crowd")
+
+check("a good session at last", *neighbour())
+time.sleep(0.2)
+peak = int(status(house.pid)["VmHWM"].split()[0])
+check("the supervisor stayed small (%d KiB before, %d after, %d at most)" % (first, size(house), peak), peak < most + (48 << 10), peak)
+check("no log tells of trouble", not [e for e in house.events if e["event"] == "log"], house.events)
+check("the driver ends", house.end() == 0)
+done()

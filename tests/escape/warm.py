@@ -1,0 +1,269 @@
+"""What a jail from a zygote is, seen from outside in /proc: the same as one that was started cold, and nobody else's.
+Every difference is in a table here with its reason; and each kind of comparison is shown to see one that is made on purpose."""
+
+import atexit
+import ctypes
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from sessions import BUILD, House, check, children, done, read, stat, state, status  # noqa: E402
+
+# Of status: the rest are numbers of the process, its sizes, and counts.
+STATUS = ("Umask Uid Gid Groups TracerPid Threads SigQ SigPnd ShdPnd SigBlk SigIgn SigCgt CapInh CapPrm CapEff CapBnd CapAmb "
+          "NoNewPrivs Seccomp Seccomp_filters Speculation_Store_Bypass SpeculationIndirectBranch CoreDumping THP_enabled Kthread "
+          "Cpus_allowed Mems_allowed Name").split()
+FILES = "limits cgroup oom_score_adj personality environ uid_map gid_map setgroups attr/current timerslack_ns cpuset sessionid loginuid".split()
+LINKS = "cwd root exe".split()
+NAMESPACES = "user pid pid_for_children mnt net ipc uts cgroup".split()  # all fresh; `time` is the host's
+STAT = {"tty": 4, "exit signal": 35, "nice": 16, "priority": 15, "real-time priority": 37, "scheduling policy": 38}
+USER_LIMITS = "max_user_namespaces max_inotify_instances max_inotify_watches max_pid_namespaces max_net_namespaces".split()
+BLOCK = "import time\ntime.sleep(%d)" % 600
+
+
+def quiet(take, *args):
+    try:
+        return take(*args)
+    except OSError as e:
+        return "not to be read: " + e.strerror
+
+
+def mounts(pid):
+    """Rows without what is a number of this mount only, sorted."""
+    rows = []
+    for line in read("/proc/%d/mountinfo" % pid).splitlines():
+        left, _, right = line.partition(" - ")
+        _, _, _, root, place, options, *more = left.split()
+        rows.append(" ".join([place, root, options] + [re.sub(r":\d+", ":N", m) for m in more] + [right]))
+    return sorted(rows)
+
+
+def descriptors(pid):
+    found = {}
+    for fd in sorted(map(int, os.listdir("/proc/%d/fd" % pid))):
+        info = read("/proc/%d/fdinfo/%d" % (pid, fd)).split("\n")
+        found[fd] = re.sub(r"\d+", "N", os.readlink("/proc/%d/fd/%d" % (pid, fd))), info[0], info[1]
+    return found
+
+
+def namespace(pid, kind):
+    return os.readlink("/proc/%d/ns/%s" % (pid, kind))
+
+
+def within(pid, take, *args):
+    """What `take` says to somebody in that process's user namespace, who has every capability there and its id."""
+    there, here = os.pipe()
+    child = os.fork()
+    if not child:
+        text = "not to be entered"
+        try:
+            fd = os.open("/proc/%d/ns/user" % pid, os.O_RDONLY)
+            if ctypes.CDLL(None, use_errno=True).setns(fd, 0) == 0:
+                os.setresgid(1000, 1000, 1000)
+                os.setresuid(1000, 1000, 1000)
+                text = quiet(take, *args)
+        finally:
+            os.write(here, text.encode())
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(here)
+    text = os.read(there, 1000).decode()
+    os.close(there)
+    return text
+
+
+def user_limits(pid):
+    """What the namespace allows of more namespaces."""
+    return within(pid, lambda: " ".join(read("/proc/sys/user/" + name).strip() for name in USER_LIMITS))
+
+
+def look(pid):
+    seen = {}
+    fields, s = status(pid), stat(pid)
+    for key in STATUS:
+        seen["status " + key] = fields.get(key)
+    for name in FILES:
+        seen[name] = quiet(read, "/proc/%d/%s" % (pid, name))
+    for name in LINKS:
+        seen[name] = quiet(os.readlink, "/proc/%d/%s" % (pid, name))
+    for name, place in STAT.items():
+        seen[name] = s[place] if place < len(s) else None
+    seen["number inside"] = fields["NSpid"].split()[-1]
+    seen["session of its own"] = s[3] == str(pid)
+    seen["group of its own"] = s[2] == str(pid)
+    seen["mounts"] = quiet(mounts, pid)
+    seen["descriptors"] = quiet(descriptors, pid)
+    seen["user limits"] = quiet(user_limits, pid)
+    seen["namespaces"] = {kind: quiet(namespace, pid, kind) != quiet(namespace, os.getpid(), kind) or "the host's" for kind in NAMESPACES}
+    seen["time"] = quiet(namespace, pid, "time")
+    maps = quiet(read, "/proc/%d/maps" % pid)
+    seen["shared memory"] = re.findall(r"(?m)^\S+ ...s .*", maps)
+    seen["writable code"] = re.findall(r"(?m)^\S+ .wx. .*", maps)
+    return seen
+
+
+def differences(a, b):
+    return {key: (a.get(key), b.get(key)) for key in sorted(a.keys() | b.keys()) if a.get(key) != b.get(key)}
+
+
+def plant(seen, key):
+    """The same with something else there."""
+    value = seen[key]
+    other = not value if isinstance(value, bool) else value + ["x"] if isinstance(value, list) else dict(value, x=1) if isinstance(value, dict) else "x%s" % (value,)
+    return dict(seen, **{key: other})
+
+
+def scratch(rows):
+    return sorted(row for row in rows if row.split()[0] in ("/tmp", "/dev/shm"))
+
+
+# What may differ between a cold jail and a warm one: whose, why, and what must hold then.
+GUEST = {
+    "mounts": ("the zygote's scratch space lies below its own, which covers it",
+               lambda cold, warm: sorted(set(cold)) == sorted(set(warm)) and sorted(warm) == sorted(cold + scratch(cold))),
+    "status SigCgt": ("a jail that lasts has handlers for an interrupt and for the soft deadline",
+                      lambda cold, warm: int(warm, 16) == int(cold, 16) | 1 << 1 | 1 << 9),
+}
+INIT = {
+    "status Name": ("from its name the supervisor knows one that a dying zygote made", lambda cold, warm: warm.startswith("init-")),
+    "exe": ("it has the zygote's memory, and so its program", lambda cold, warm: cold.endswith("agentjail") or cold == warm),
+    "environ": ("the zygote's: what the plan says; a cold one has the caller's", lambda cold, warm: "SECRET" not in warm),
+    "mounts": GUEST["mounts"],
+    "namespaces": ("it sees the supervisor's cgroups, so that it can have the guest born into one",
+                   lambda cold, warm: warm["cgroup"] == "the host's" and dict(warm, cgroup=True) == cold),
+    "status SigCgt": ("the zygote's handlers, which never run: every signal is blocked, and taken by waiting for it",
+                      lambda cold, warm: int(warm, 16) == 1 << 1 | 1 << 9),
+    "status SigIgn": ("a cold one has what its caller ignored", lambda cold, warm: int(warm, 16) == 0),
+    "descriptors": ("the one socket has another number", lambda cold, warm: list(cold.values()) == list(warm.values()) and len(warm) == 1),
+}
+
+
+def compare(name, cold, warm, reasons):
+    for key, (was, now) in differences(cold, warm).items():
+        # Its memory belongs to the zygote's user namespace, and so to the user who made that; a cold one's to the supervisor's.
+        if name == "init" and os.getuid() and str(was).startswith("not to be read"):
+            continue
+        check("%s: %s is as in a cold jail" % (name, key), key in reasons and reasons[key][1](was, now), "%s in place of %s" % (now, was))
+    check("%s: control: a difference in each of %d places is seen" % (name, len(cold)),
+          all(key in differences(cold, plant(cold, key)) for key in cold))
+
+
+def guest_of(init):
+    found = [pid for pid in children(init) if state(pid) not in "ZX"]
+    assert len(found) == 1, (init, found)
+    return found[0]
+
+
+def jail_of(house, before):
+    new = [pid for pid in house.inits() if pid not in before]
+    assert len(new) == 1, new
+    return new[0], guest_of(new[0])
+
+
+house = House()
+jails = {}
+for name, tenant in (("a", "one"), ("b", "one"), ("c", "two")):
+    before = house.inits()
+    event = house.open(name, tenant=tenant)
+    check("the jail %s is from a zygote" % name, event["warm"], event)
+    house.start(name, BLOCK)
+    jails[name] = jail_of(house, before)
+zygotes = house.zygotes()
+check("two tenants have two zygotes", len(zygotes) == 2, zygotes)
+
+cold = subprocess.Popen([BUILD + "/agentjail", "exec", "-c", BLOCK], stdin=subprocess.DEVNULL)
+atexit.register(cold.kill)
+
+
+def inside(parent, filtered):
+    """The one child of it, once its filter stands and it sleeps in the snippet."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        for pid in children(int(parent)):
+            if not filtered and children(pid) or filtered and status(pid).get("Seccomp") == "2" and state(pid) == "S":
+                return pid
+        time.sleep(0.01)
+    raise TimeoutError("no jail below %d" % parent)
+
+
+cold_init = inside(cold.pid, False)
+cold_guest = inside(cold_init, True)
+for _, guest in jails.values():
+    inside(stat(guest)[1], True)
+time.sleep(0.3)  # from the filter to the snippet
+
+looks = {name: (look(init), look(guest)) for name, (init, guest) in jails.items()}
+cold_looks = look(cold_init), look(cold_guest)
+compare("guest", cold_looks[1], looks["a"][1], GUEST)
+compare("init", cold_looks[0], looks["a"][0], INIT)
+for other in "bc":
+    for which, what in enumerate(("init", "guest")):
+        found = differences(looks["a"][which], looks[other][which])
+        found.pop("status Name", None)  # init's number
+        check("%s of %s is like that of a" % (what, other), not found, found)
+
+# What must hold of each, whatever a cold one has.
+for name, (init, guest) in jails.items():
+    for what, pid, seen in (("init", init, looks[name][0]), ("guest", guest, looks[name][1])):
+        for sets in "CapInh CapPrm CapEff CapBnd CapAmb".split():
+            check("%s of %s: %s is empty" % (what, name, sets), set(seen["status " + sets]) == {"0"}, seen["status " + sets])
+        # A warm jail's init stays where the supervisor's cgroups can be seen, so that it can have the guest born into one; neither it nor
+        # the zygote has anything to see them with.
+        fresh = {kind for kind, own in seen["namespaces"].items() if own is True}
+        due = set(NAMESPACES) - ({"cgroup"} if what == "init" else set())
+        check("%s of %s: every namespace is its own" % (what, name), what == "init" and os.getuid() or fresh >= due,
+              seen["namespaces"])
+        check("%s of %s: no new privileges" % (what, name), what == "init" or seen["status NoNewPrivs"] == "1")
+    seen = looks[name][1]
+    check("guest of %s: descriptors" % name, {fd: kind for fd, (kind, *_) in seen["descriptors"].items()} == {
+        0: "/dev/null", 1: "pipe:[N]", 2: "pipe:[N]", 3: "socket:[N]"}, seen["descriptors"])
+    check("guest of %s: no memory is shared, none is writable code" % name, not seen["shared memory"] and not seen["writable code"])
+    check("guest of %s: the secret of the caller is not in its environment" % name, os.environ["AJ_CANARY_SECRET"] not in seen["environ"])
+
+# Nobody shares a namespace, a descriptor's other end, or scratch space with anybody else.
+everybody = {"zygote %d" % z: z for z in zygotes}
+everybody.update({"guest " + name: guest for name, (init, guest) in jails.items()})
+everybody.update(cold=cold_guest, host=os.getpid())
+for kind in NAMESPACES[:1] + NAMESPACES[2:]:
+    inodes = {}
+    for name, pid in everybody.items():
+        if kind in ("pid_for_children", "cgroup") and (name == "host" or name.startswith("zygote")):
+            continue  # a zygote numbers its processes as the host does, and has jails born into the supervisor's cgroups
+        inode = quiet(namespace, pid, kind)
+        if not inode.startswith("not"):
+            inodes.setdefault(inode, []).append(name)
+    shared = [names for names in inodes.values() if len(names) > 1]
+    check("no %s namespace is shared" % kind, not shared and len(inodes) >= 4, shared)
+
+
+def numbers(pid, places):
+    return {line.split()[2] for line in read("/proc/%d/mountinfo" % pid).splitlines() if line.split()[4] in places and line.split()[8] == "tmpfs"}
+
+
+def ends(pid):
+    return {os.readlink("/proc/%d/fd/%d" % (pid, fd)) for fd in (1, 2, 3)}
+
+
+for what, take in (("pipe or socket", ends),):
+    taken = [take(guest) for _, guest in jails.values()] + [take(cold_guest)]
+    check("no %s is shared" % what, len(set.union(*taken)) == sum(map(len, taken)), taken)
+# The scratch space on top is the last one in the list of mounts.
+tops = [[line.split()[2] for line in read("/proc/%d/mountinfo" % guest).splitlines() if line.split()[4] == place][-1]
+        for _, guest in jails.values() for place in ("/tmp",)]
+check("no scratch space is shared", len(set(tops)) == len(tops), tops)
+for name, (init, guest) in jails.items():
+    check("init of %s is closed to whoever is in the jail" % name, within(guest, os.readlink, "/proc/%d/cwd" % init).startswith("not to be read"))
+    check("control: the guest of %s is not" % name, within(guest, os.readlink, "/proc/%d/cwd" % guest) == "/tmp")
+for zygote in zygotes:
+    seen = look(zygote)
+    check("a zygote has no capability", {seen["status " + s] for s in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")} == {"0" * 16}, seen)
+    if isinstance(seen["descriptors"], dict):
+        check("a zygote has its own descriptors and no other", {fd: kind for fd, (kind, *_) in seen["descriptors"].items()} == {
+            0: "/dev/null", 1: "/dev/null", 2: "/dev/null", 3: "socket:[N]"}, seen["descriptors"])
+cold.terminate()
+cold.wait()
+check("the driver ends", house.end() == 0)
+done()

@@ -1,0 +1,133 @@
+/* Tests of run/channel with a jail that is a socket here: what it keeps for whom does not read, and what a late answer does.
+ * That the runner is armed is set, not shown: escape/protocol.sh has the kernel say so. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "run/channel.h"
+
+static struct aj_channel channel;
+static struct aj_result result;
+static int ours, theirs, listener = -1;
+static unsigned calls;
+
+static const char *on_call(void *arg, const char *body, size_t bytes)
+{
+	(void)arg, (void)body, (void)bytes;
+	calls++;
+	return NULL;
+}
+
+static void start(void)
+{
+	int ends[2];
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	ours = ends[0];
+	theirs = ends[1];
+	cr_assert_eq(aj_channel_open(&channel, &ours, &listener, 0, 1 << 20, &result), 0);
+	channel.on_call = on_call;
+	channel.armed = channel.busy = channel.started = true;
+}
+
+static void done(void)
+{
+	aj_channel_free(&channel);
+	aj_close(&ours);
+	aj_close(&theirs);
+}
+TestSuite(channel, .init = start, .fini = done);
+
+static void say(uint8_t kind, const char *body)
+{
+	unsigned char header[AJ_FRAME_HEADER];
+	aj_frame_header(header, (uint32_t)strlen(body), kind);
+	cr_assert_eq(aj_write_all(theirs, header, sizeof header), 0);
+	cr_assert_eq(aj_write_all(theirs, body, strlen(body)), 0);
+}
+
+static char text[4096];
+
+static void answer(void)
+{
+	memset(text, ' ', sizeof text);
+	aj_channel_tool(&channel, text, sizeof text);
+}
+
+/* Never all of it is read, and so the outbox never empty. */
+Test(channel, a_reader_that_lags_makes_it_keep_only_what_is_unread)
+{
+	static char sink[AJ_FRAME_HEADER + sizeof text];
+	for (int i = 0; i < 500; i++)
+		answer();
+	for (int i = 0; i < 20000; i++) {
+		answer();
+		aj_channel_write(&channel);
+		cr_assert_eq(aj_read_all(theirs, sink, sizeof sink), 0);
+		cr_assert_eq(sink[AJ_FRAME_HEADER - 1], AJ_FRAME_TOOL, "the frames are whole and in order");
+		cr_assert(aj_channel_writing(&channel));
+	}
+	cr_expect_leq(channel.outbox.room, 16U << 20);
+	say(AJ_FRAME_CALL, "{}");
+	cr_expect_eq(aj_channel_read(&channel), 0);
+	cr_expect_eq(calls, 1);
+}
+
+Test(channel, a_jail_that_reads_nothing_may_not_go_on_calling)
+{
+	unsigned found = 0;
+	while (calls < 100000 && !found) {
+		say(AJ_FRAME_CALL, "{}");
+		found = aj_channel_read(&channel);
+		if (!found)
+			answer();
+		if (aj_channel_writing(&channel))
+			aj_channel_write(&channel);
+	}
+	cr_expect_eq(found, AJ_CHANNEL_BROKEN);
+	cr_expect_str_eq(channel.why, "it does not read the answers to its calls");
+	cr_expect_leq(calls, 1024 + 256);
+	cr_expect_geq(calls, 1000);
+}
+
+/* What it said before it went is heard, although an answer could not be sent any more. */
+Test(channel, an_answer_that_comes_too_late_loses_no_result)
+{
+	say(AJ_FRAME_RESULT, "{\"status\":\"ok\"}");
+	aj_close(&theirs);
+	answer();
+	aj_channel_write(&channel);
+	cr_expect(!aj_channel_writing(&channel));
+	cr_expect_geq(ours, 0);
+	cr_expect(aj_channel_read(&channel) & (AJ_CHANNEL_ANSWERED | AJ_CHANNEL_BROKEN), "it was read");
+}
+
+Test(channel, room_of_a_big_answer_is_given_back)
+{
+	char *big = calloc(1, 8 << 20), *sink = malloc((8 << 20) + AJ_FRAME_HEADER);
+	aj_channel_tool(&channel, big, 8 << 20);
+	for (size_t got = 0; got < (8 << 20) + AJ_FRAME_HEADER;) {
+		if (aj_channel_writing(&channel))
+			aj_channel_write(&channel);
+		ssize_t n = recv(theirs, sink, 8 << 20, MSG_DONTWAIT);
+		got += n > 0 ? (size_t)n : 0;
+	}
+	cr_expect_eq(channel.outbox.room, 0);
+	answer();
+	cr_expect(aj_channel_writing(&channel));
+	free(big);
+	free(sink);
+}
+
+/* Of another snippet: made up earlier, or kept. */
+Test(channel, a_result_without_this_snippets_nonce)
+{
+	channel.nonced = true;
+	memcpy(channel.nonce, "12345678", AJ_NONCE_BYTES);
+	say(AJ_FRAME_RESULT, "12345679{\"status\":\"ok\"}");
+	cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_BROKEN);
+	cr_expect_null(result.claim);
+	cr_expect_str_eq(channel.why, "a result of another snippet");
+}
