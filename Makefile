@@ -42,7 +42,7 @@ EMBED_OBJS := $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/f
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
 FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc $(addprefix src/base/,arena.c fd.c hash.c text.c)
 FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c) $(addprefix src/base/,arena.c error.c text.c)
-FUZZ_SERVE := tests/fuzz/serve.c $(addprefix src/serve/,http.c in.c listen.c notify.c out.c proto.c) \
+FUZZ_SERVE := tests/fuzz/serve.c $(addprefix src/serve/,http.c in.c json.c listen.c notify.c out.c proto.c) \
 	      $(addprefix src/base/,error.c fd.c loop.c text.c)
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml

@@ -37,6 +37,13 @@ static void request(const char *text, size_t bytes)
 	struct aj_out out = { 0 };
 	int r = aj_query_read(text, bytes, &q, &fault);
 	const json_t *id = q.member[AJ_M_ID];
+	if (q.doc) {
+		aj_out_json(&out, q.doc);
+		json_t *back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
+		must(json_equal(q.doc, back), "a value that is written is the value");
+		json_decref(back);
+		aj_out_free(&out);
+	}
 	if (id) {
 		must(json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= AJ_ID_BYTES), "an id is one");
 		aj_out_json(&out, id);
