@@ -132,6 +132,8 @@ INIT = {
     "exe": ("it has the zygote's memory, and so its program", lambda cold, warm: cold.endswith("agentjail") or cold == warm),
     "environ": ("the zygote's: what the plan says; a cold one has the caller's", lambda cold, warm: "SECRET" not in warm),
     "mounts": GUEST["mounts"],
+    "namespaces": ("it sees the supervisor's cgroups, so that it can have the guest born into one",
+                   lambda cold, warm: warm["cgroup"] == "the host's" and dict(warm, cgroup=True) == cold),
     "status SigCgt": ("the zygote's handlers, which never run: every signal is blocked, and taken by waiting for it",
                       lambda cold, warm: int(warm, 16) == 1 << 1 | 1 << 9),
     "status SigIgn": ("a cold one has what its caller ignored", lambda cold, warm: int(warm, 16) == 0),
@@ -208,7 +210,11 @@ for name, (init, guest) in jails.items():
     for what, pid, seen in (("init", init, looks[name][0]), ("guest", guest, looks[name][1])):
         for sets in "CapInh CapPrm CapEff CapBnd CapAmb".split():
             check("%s of %s: %s is empty" % (what, name, sets), set(seen["status " + sets]) == {"0"}, seen["status " + sets])
-        check("%s of %s: every namespace is its own" % (what, name), what == "init" and os.getuid() or set(seen["namespaces"].values()) == {True},
+        # A warm jail's init stays where the supervisor's cgroups can be seen, so that it can have the guest born into one; neither it nor
+        # the zygote has anything to see them with.
+        fresh = {kind for kind, own in seen["namespaces"].items() if own is True}
+        due = set(NAMESPACES) - ({"cgroup"} if what == "init" else set())
+        check("%s of %s: every namespace is its own" % (what, name), what == "init" and os.getuid() or fresh >= due,
               seen["namespaces"])
         check("%s of %s: no new privileges" % (what, name), what == "init" or seen["status NoNewPrivs"] == "1")
     seen = looks[name][1]
@@ -224,8 +230,8 @@ everybody.update(cold=cold_guest, host=os.getpid())
 for kind in NAMESPACES[:1] + NAMESPACES[2:]:
     inodes = {}
     for name, pid in everybody.items():
-        if kind == "pid_for_children" and (name == "host" or name.startswith("zygote")):
-            continue  # a zygote numbers its processes as the host does
+        if kind in ("pid_for_children", "cgroup") and (name == "host" or name.startswith("zygote")):
+            continue  # a zygote numbers its processes as the host does, and has jails born into the supervisor's cgroups
         inode = quiet(namespace, pid, kind)
         if not inode.startswith("not"):
             inodes.setdefault(inode, []).append(name)

@@ -295,3 +295,94 @@ Test(options, paths_of_file)
 		cr_expect_not(o.request.binds.items[0].writable);
 	}
 }
+
+/* The service's own options; the policy's are the same rows as above. */
+static const struct {
+	const char *name, *good[5], *bad[8];
+} serve_rows[] = {
+	{ "--policy", { "snippet", "a-b_1" }, { "", "../x", "x.toml", "/etc/passwd" } },
+	{ "--policy-file", { "x.toml", "/a/b" }, { "" } },
+	{ "--socket", { "/run/x" }, { "", "x", "./x", "@x" } },
+	{ "--metrics", { "/run/m", "127.0.0.1:9464", "[::1]:1" }, { "", "9464", "m" } },
+	{ "--parked", { "0", "64" }, { "", "-1", "65", "two", "1K" } },
+	{ "--jails-max", { "1", "100000" }, { "", "0", "100001", "many" } },
+	{ "--sessions-max", { "0", "100000" }, { "", "100001", "1.5" } },
+	{ "--queue-max", { "0", "100000" }, { "", "100001" } },
+	{ "--clients-max", { "1", "10000" }, { "", "0", "10001" } },
+	{ "--pools-max", { "1", "10000" }, { "", "0", "10001" } },
+	{ "--idle", { "0", "300ms", "15m", "168h" }, { "", "169h", "1d", "-1s" } },
+	{ "--lifetime", { "0", "1s" }, { "", "169h", "ever" } },
+	{ "--grace", { "0", "1m" }, { "", "169h" } },
+	{ "--request-max", { "4K", "4096", "64M" }, { "", "4095", "65M", "4m" } },
+	{ "--unread-max", { "64K", "1G" }, { "", "1K", "2G", "lots" } },
+};
+enum { SERVE_ROWS = sizeof serve_rows / sizeof *serve_rows };
+
+static int parse_serve(const char *name, const char *value)
+{
+	char *argv[] = { "serve", (char *)name, (char *)value, NULL };
+	aj_arena_free(&arena);
+	o = (struct aj_options){ .arena = &arena, .request.snippet = true };
+	err = (struct aj_error){ 0 };
+	aj_options_serving(&o.serving);
+	return aj_options_parse(&o, AJ_FOR_SERVE, 3, argv, &err);
+}
+
+Test(options, of_serve)
+{
+	for (size_t i = 0; i < SERVE_ROWS; i++) {
+		const char *name = serve_rows[i].name;
+		for (size_t j = 0; j < 5 && serve_rows[i].good[j]; j++)
+			cr_expect_eq(parse_serve(name, serve_rows[i].good[j]), 3, "%s `%s`: %s", name, serve_rows[i].good[j], err.cause);
+		for (size_t j = 0; j < 8 && serve_rows[i].bad[j]; j++) {
+			cr_expect_eq(parse_serve(name, serve_rows[i].bad[j]), -1, "%s `%s` is accepted", name, serve_rows[i].bad[j]);
+			cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
+			cr_expect(strstr(err.cause, name), "the message does not name %s: %s", name, err.cause);
+		}
+	}
+	static const char *const others[] = { "-c", "--json", "--input", "--workspace", "--bind", "--env", "--id", "--dry-run" };
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		cr_expect_eq(parse_serve(others[i], "x"), -1, "%s is of another command", others[i]);
+}
+
+Test(options, of_serve_none_is_untested)
+{
+	char *help, *save = NULL;
+	size_t bytes, own = 0;
+	FILE *out = open_memstream(&help, &bytes);
+	aj_options_help(AJ_FOR_SERVE, out);
+	fclose(out);
+	for (char *line = strtok_r(help, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char name[32];
+		size_t i = 0, k = 0;
+		if (sscanf(line, "  %31s", name) != 1 || name[0] != '-')
+			continue;
+		while (i < SERVE_ROWS && strcmp(serve_rows[i].name, name) != 0)
+			i++;
+		while (k < ROWS && strcmp(rows[k].name, name) != 0)
+			k++;
+		own += i < SERVE_ROWS;
+		cr_expect(i < SERVE_ROWS || k < ROWS, "%s has no row in the table of this test", name);
+	}
+	cr_expect_eq(own, SERVE_ROWS);
+	free(help);
+}
+
+Test(options, what_serve_is_told)
+{
+	char *argv[] = { "serve", "--policy", "a", "--memory=64M", "--policy-file", "b", "--parked", "7", "--idle", "2s", NULL };
+	aj_arena_free(&arena);
+	o = (struct aj_options){ .arena = &arena };
+	err = (struct aj_error){ 0 };
+	aj_options_serving(&o.serving);
+	cr_expect_eq(o.serving.parked, 2);
+	cr_expect_eq(o.serving.unread_bytes, 32 << 20);
+	cr_expect_eq(o.serving.grace_ms, 10000);
+	cr_assert_eq(aj_options_parse(&o, AJ_FOR_SERVE, 10, argv, &err), 10, "%s", err.cause);
+	cr_assert_eq(o.serving.asks.count, 2);
+	cr_expect_str_eq(o.serving.asks.items[0].name, "a");
+	cr_expect_str_eq(o.serving.asks.items[1].file, "b");
+	cr_expect_eq(o.serving.parked, 7);
+	cr_expect_eq(o.serving.idle_ms, 2000);
+	cr_expect_eq(o.ask.settings.count, 1, "settings are for all of them");
+}

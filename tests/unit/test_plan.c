@@ -998,6 +998,32 @@ Test(plan, landlock)
 	cr_expect(plan.landlock_abi == 0 && strncmp(enforced("landlock"), "none: ", 6) == 0);
 }
 
+Test(plan, branching)
+{
+	prepare(true);
+	must_build();
+	cr_expect_not(plan.branching);
+	request.branching = true;
+	must_build();
+	cr_expect(plan.branching);
+	cr_expect_str_eq(enforced("landlock"), "ABI 3; where to write is left to the mounts, for branching");
+	cr_expect_not_null(strstr(enforced("namespaces"), "a branch has its own user and mount"));
+	policy.proc = true;
+	cr_expect_eq(aj_plan_build(&plan, &arena, &policy, &request, &host, &err), -1, "/proc");
+	cr_expect_str_eq(err.step, "branching");
+	prepare(true);
+	request.branching = true;
+	policy.workspace = AJ_WORKSPACE_READ_WRITE;
+	request.workspace = "/srv";
+	cr_expect_eq(aj_plan_build(&plan, &arena, &policy, &request, &host, &err), -1, "a workspace that is written to");
+	policy.workspace = AJ_WORKSPACE_READ_ONLY;
+	err = (struct aj_error){ 0 };
+	must_build();
+	prepare(false);
+	request.branching = true;
+	cr_expect_eq(aj_plan_build(&plan, &arena, &policy, &request, &host, &err), -1, "a command");
+}
+
 static char *dump(void)
 {
 	char *text;

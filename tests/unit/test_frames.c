@@ -1,0 +1,220 @@
+/* Tests of what a client and the service send each other: frames in whatever pieces, strings of whatever bytes, and the names of requests.
+ * Everything is in memory but one socket pair, which takes less than is sent. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "serve/in.h"
+#include "serve/out.h"
+#include "serve/table.h"
+
+static struct aj_in in;
+static struct aj_out out;
+
+static void done(void)
+{
+	aj_in_next(&in);
+	aj_out_free(&out);
+}
+TestSuite(frames, .fini = done);
+
+static const char stream[] = "\0\0\0\3abc\0\0\0\1d\0\0\0\2ef";
+
+/* Whatever pieces the bytes arrive in, the frames are the same. */
+Test(frames, pieces)
+{
+	for (size_t piece = 1; piece < sizeof stream; piece++) {
+		char got[64] = "";
+		in = (struct aj_in){ .cap_bytes = 3 };
+		for (size_t at = 0; at < sizeof stream - 1;) {
+			size_t end = at + piece < sizeof stream - 1 ? at + piece : sizeof stream - 1;
+			while (at < end) {
+				const char *body;
+				size_t bytes;
+				long used = aj_in_feed(&in, stream + at, end - at, &body, &bytes);
+				cr_assert(used > 0, "piece %zu at %zu", piece, at);
+				at += (size_t)used;
+				if (body) {
+					strncat(got, body, bytes);
+					strcat(got, "|");
+					aj_in_next(&in);
+				}
+			}
+		}
+		cr_expect_str_eq(got, "abc|d|ef|", "pieces of %zu: %s", piece, got);
+		cr_expect_null(in.body);
+	}
+}
+
+Test(frames, caps)
+{
+	static const struct {
+		const char *head;
+		long used;
+	} rows[] = { { "\0\0\0\0", -1 }, { "\0\0\1\1", -1 }, { "\xff\xff\xff\xff", -1 }, { "\0\0\1\0", 4 }, { "\0\0\0\1", 4 } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *body;
+		size_t bytes;
+		in = (struct aj_in){ .cap_bytes = 256 };
+		cr_expect_eq(aj_in_feed(&in, rows[i].head, 4, &body, &bytes), rows[i].used, "row %zu", i);
+		cr_expect_null(body);
+		cr_expect_eq(in.room, 0, "a length alone takes no memory");
+	}
+}
+
+Test(frames, a_big_body)
+{
+	enum { BYTES = 1000000 };
+	char *data = malloc(BYTES + 4);
+	const char *body = NULL;
+	size_t bytes, at = 0;
+	for (size_t i = 0; i < BYTES; i++)
+		data[4 + i] = (char)(i * 7);
+	memcpy(data, "\x00\x0f\x42\x40", 4);
+	in = (struct aj_in){ .cap_bytes = BYTES };
+	while (!body) {
+		long used = aj_in_feed(&in, data + at, at + 65536 < BYTES + 4 ? 65536 : BYTES + 4 - at, &body, &bytes);
+		cr_assert(used > 0);
+		at += (size_t)used;
+		cr_expect(in.room <= 2 * at + 65536, "%zu bytes for %zu", in.room, at);
+	}
+	cr_assert_eq(bytes, BYTES);
+	cr_expect(memcmp(body, data + 4, BYTES) == 0);
+	free(data);
+}
+
+static const struct {
+	const char *raw;
+	size_t bytes;
+	const char *json;
+} strings[] = {
+	{ "", 0, "\"\"" },
+	{ "a\"b\\c/\n\t\x01\x7f", 10, "\"a\\\"b\\\\c/\\n\\u0009\\u0001\x7f\"" },
+	{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
+	{ "\xff", 1, "\"\\ufffd\"" },
+	{ "x\xe2\x82", 3, "\"x\\ufffd\\ufffd\"" },
+	{ "\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\"" },
+	{ "a\0b", 3, "\"a\\u0000b\"" },
+	{ "\xf5\x80\x80\x80z", 5, "\"\\ufffd\\ufffd\\ufffd\\ufffdz\"" },
+};
+
+Test(frames, strings)
+{
+	for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+		aj_out_free(&out);
+		aj_out_string(&out, strings[i].raw, strings[i].bytes);
+		aj_out_add(&out, "", 1);
+		cr_expect_str_eq(out.data, strings[i].json, "row %zu: %s", i, out.data);
+	}
+}
+
+/* Cut anywhere, a text comes out as if it had come whole, and no piece ends within a character. */
+Test(frames, pieces_of_text)
+{
+	static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z\xff\xe2\x82z\xf4\x90\x80\x80\xc3";
+	size_t bytes = sizeof text - 1;
+	aj_out_string(&out, text, bytes);
+	char *whole = strndup(out.data + 1, out.bytes - 2);
+	for (size_t step = 1; step <= bytes; step++) {
+		struct aj_piece piece = { 0 };
+		char *joined = calloc(1, 4096);
+		for (size_t at = 0; at < bytes; at += step) {
+			out.bytes = 0;
+			if (aj_piece_string(&piece, &out, text + at, at + step < bytes ? step : bytes - at))
+				strncat(joined, out.data + 1, out.bytes - 2);
+			else
+				cr_expect_eq(out.bytes, 0, "nothing is written");
+			cr_assert(piece.held_bytes < sizeof piece.held);
+		}
+		out.bytes = 0;
+		aj_out_string(&out, piece.held, piece.held_bytes);
+		strncat(joined, out.data + 1, out.bytes - 2);
+		cr_expect_str_eq(joined, whole, "steps of %zu: %s", step, joined);
+		free(joined);
+	}
+	free(whole);
+}
+
+Test(frames, out)
+{
+	json_t *value = json_pack("{s:[i,b,n]}", "a", 1, 1);
+	aj_out_begin(&out);
+	aj_out_text(&out, "lost");
+	aj_out_cancel(&out);
+	aj_out_begin(&out);
+	aj_out_json(&out, value);
+	aj_out_number(&out, 18446744073709551615ULL);
+	aj_out_end(&out);
+	json_decref(value);
+	cr_expect_eq(out.bytes, 4 + 19 + 20);
+	cr_expect(memcmp(out.data, "\0\0\0\x27{\"a\":[1,true,null]}18446744073709551615", 43) == 0);
+}
+
+/* More than a socket takes, and more added meanwhile: every byte arrives, in order. */
+Test(frames, sending)
+{
+	int ends[2];
+	char *got = malloc(64 << 20), chunk[5000];
+	size_t have = 0, added = 0;
+	ssize_t n;
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	for (int round = 0; round < 400 || aj_out_left(&out); round++) {
+		if (round < 400) {
+			memset(chunk, 'a' + round % 26, sizeof chunk);
+			aj_out_begin(&out);
+			aj_out_add(&out, chunk, sizeof chunk);
+			aj_out_end(&out);
+			added += sizeof chunk + 4;
+		}
+		cr_assert_eq(aj_out_send(&out, ends[0]), 0);
+		if (round % 3 == 0 || round >= 400)
+			while ((n = recv(ends[1], got + have, round < 400 ? 7000 : 1 << 20, MSG_DONTWAIT)) > 0) {
+				have += (size_t)n;
+				if (round < 400)
+					break;
+			}
+	}
+	while ((n = recv(ends[1], got + have, 1 << 20, MSG_DONTWAIT)) > 0)
+		have += (size_t)n;
+	cr_assert_eq(have, added);
+	for (size_t i = 0; i < 400; i++) {
+		const char *frame = got + i * (sizeof chunk + 4);
+		cr_assert(memcmp(frame, "\0\0\x13\x88", 4) == 0, "frame %zu", i);
+		cr_assert(frame[4] == (char)('a' + i % 26) && frame[5003] == frame[4], "frame %zu", i);
+	}
+	close(ends[1]);
+	aj_out_text(&out, "x");
+	cr_expect_eq(aj_out_send(&out, ends[0]), -1, "nobody is there");
+	close(ends[0]);
+	free(got);
+}
+
+Test(frames, table)
+{
+	enum { MANY = 1000 };
+	static struct aj_named items[MANY];
+	static char names[MANY][16];
+	struct aj_table table = { 0 };
+	cr_expect_null(aj_table_first(&table));
+	for (int i = 0; i < MANY; i++) {
+		sprintf(names[i], "s:%d", i);
+		items[i].name = names[i];
+		aj_table_add(&table, &items[i]);
+	}
+	cr_expect_eq(table.count, MANY);
+	for (int i = 0; i < MANY; i++)
+		cr_expect_eq(aj_table_find(&table, names[i]), &items[i]);
+	cr_expect_null(aj_table_find(&table, "i:1"));
+	for (int i = 0; i < MANY; i += 2)
+		aj_table_remove(&table, &items[i]);
+	aj_table_remove(&table, &items[0]);
+	cr_expect_eq(table.count, MANY / 2);
+	for (int i = 0; i < MANY; i++)
+		cr_expect_eq(aj_table_find(&table, names[i]), i % 2 ? &items[i] : NULL);
+	while (aj_table_first(&table))
+		aj_table_remove(&table, aj_table_first(&table));
+	cr_expect_eq(table.count, 0);
+}

@@ -1,0 +1,162 @@
+/* Tests of serve/proto: requests that are taken, and those that are refused, each with its code and the word that names what is wrong.
+ * No jail and no socket: what a request does is tested where it is done. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "serve/proto.h"
+
+static struct aj_query query;
+static struct aj_fault fault;
+
+static int read_text(const char *text, size_t bytes)
+{
+	aj_query_free(&query);
+	fault = (struct aj_fault){ 0 };
+	return aj_query_read(text, bytes, &query, &fault);
+}
+
+static void done(void)
+{
+	aj_query_free(&query);
+}
+TestSuite(protocol, .fini = done);
+
+static const char *const good[] = {
+	"{\"op\":\"ping\",\"id\":1}",
+	" {\"op\" : \"ping\", \"id\": \"x\"}\n",
+	"{\"op\":\"ping\",\"id\":-9223372036854775808}",
+	"{\"op\":\"exec\",\"id\":1,\"code\":\"\"}",
+	"{\"op\":\"exec\",\"id\":1,\"code\":\"1\",\"policy\":\"p\",\"tenant\":\"\",\"workspace\":\"/w\",\"tools\":[],\"filename\":\"f\","
+	"\"inputs\":{},\"timeout_ms\":1,\"stream\":true,\"run_id\":\"r\"}",
+	"{\"op\":\"open\",\"id\":1,\"tenant\":\"\xc3\xa9\"}",
+	"{\"op\":\"run\",\"id\":1,\"session\":\"s1\",\"code\":\"1\",\"timeout_ms\":604800000}",
+	"{\"op\":\"set\",\"id\":1,\"session\":\"s1\",\"variables\":{\"a\":null}}",
+	"{\"op\":\"tools\",\"id\":1,\"session\":\"s1\",\"tools\":[{}]}",
+	"{\"op\":\"tool_result\",\"request\":1,\"call\":0,\"value\":null}",
+	"{\"op\":\"tool_result\",\"id\":2,\"request\":\"a\",\"call\":9007199254740991,\"error\":{\"type\":\"\",\"message\":\"\"}}",
+	"{\"op\":\"interrupt\",\"id\":1,\"session\":\"s1\"}",
+	"{\"op\":\"close\",\"id\":1,\"request\":5}",
+	"{\"op\":\"stats\",\"id\":1}",
+};
+
+Test(protocol, good)
+{
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+		cr_expect_eq(read_text(good[i], strlen(good[i])), 0, "%s: %s", good[i], fault.message);
+}
+
+#define X128 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct {
+	const char *text, *word;
+	enum aj_fault_code code;
+	bool id; /* can it be told whose request it is? */
+} bad[] = {
+	{ "", "not a JSON object", AJ_CODE_BAD_REQUEST, false },
+	{ "x", "not a JSON object", AJ_CODE_BAD_REQUEST, false },
+	{ "[]", "another type", AJ_CODE_BAD_REQUEST, false },
+	{ "{}", "no `op`", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"id\":1}", "no `op`", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":null,\"id\":1}", "`op` is not a string", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exe\",\"id\":1}", "`exe`", AJ_CODE_UNKNOWN_OP, true },
+	{ "{\"op\":\"ping\"}", "lacks `id`", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"ping\",\"id\":[]}", "`id`", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"ping\",\"id\":\"\"}", "`id`", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"ping\",\"id\":\"" X128 "x\"}", "`id`", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"ping\",\"id\":1,\"id\":1}", "duplicate", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"ping\",\"id\":1}{", "end of file", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"ping\",\"id\":1,\"nonsense\":1}", "`nonsense`", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"ping\",\"id\":1,\"session\":\"s\"}", "`session`", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1}", "lacks `code`", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":null}", "`code` is not a string", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\\u0000\"}", "u0000", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\xc0\xaf\"}", "unable to decode", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"workspace\":\"w\"}", "absolute", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"policy\":\"\"}", "`policy` is empty", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"policy\":\"" X128 "x\"}", "`policy` is too long", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"tenant\":\"\\u007f\"}", "control", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"timeout_ms\":0}", "too small", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"timeout_ms\":604800001}", "too large", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"timeout_ms\":1e3}", "not an integer", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"timeout_ms\":18446744073709551616}", "integer", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"stream\":\"true\"}", "true or false", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":null}", "not an object", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"a\":{\"b\":1,\"b\":1}}}", "duplicate", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"open\",\"id\":1,\"tools\":{}}", "not an array", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":1}", "none of these", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":-1,\"value\":1}", "too small", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":1,\"error\":\"x\"}", "`error`", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":1,\"error\":{\"type\":1,\"message\":\"\"}}", "`error`", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"close\",\"id\":1}", "none of these", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"close\",\"id\":1,\"session\":\"s\",\"request\":1}", "too many of these", AJ_CODE_BAD_REQUEST, true },
+};
+
+Test(protocol, bad)
+{
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		cr_expect_eq(read_text(bad[i].text, strlen(bad[i].text)), -1, "%s", bad[i].text);
+		cr_expect_eq(fault.code, bad[i].code, "%s: %s", bad[i].text, aj_fault_name(fault.code));
+		cr_expect(strstr(fault.message, bad[i].word), "%s: no `%s` in `%s`", bad[i].text, bad[i].word, fault.message);
+		cr_expect_eq(query.member[AJ_M_ID] != NULL, bad[i].id, "%s: its id", bad[i].text);
+	}
+}
+
+Test(protocol, members)
+{
+	const char *text = "{\"op\":\"exec\",\"id\":7,\"code\":\"c\",\"timeout_ms\":9}";
+	cr_assert_eq(read_text(text, strlen(text)), 0);
+	cr_expect_eq(query.op, AJ_OP_EXEC);
+	cr_expect_str_eq(aj_query_text(&query, AJ_M_CODE), "c");
+	cr_expect_eq(aj_query_count(&query, AJ_M_TIMEOUT_MS), 9);
+	cr_expect_null(aj_query_text(&query, AJ_M_POLICY));
+	cr_expect_eq(aj_query_count(&query, AJ_M_CALL), 0);
+}
+
+/* An unknown member is named with those that there are. */
+Test(protocol, advice)
+{
+	const char *text = "{\"op\":\"close\",\"id\":7,\"name\":\"s1\"}";
+	cr_assert_eq(read_text(text, strlen(text)), -1);
+	cr_expect_str_eq(fault.fix, "it takes: id, session, request");
+}
+
+static char big[4 << 20];
+
+Test(protocol, depth)
+{
+	for (int levels = 150; levels <= 250; levels += 100) {
+		size_t at = (size_t)sprintf(big, "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"a\":");
+		memset(big + at, '[', (size_t)levels);
+		memset(big + at + levels, ']', (size_t)levels);
+		strcpy(big + at + 2 * levels, "}}");
+		cr_expect_eq(read_text(big, strlen(big)), levels < 200 ? 0 : -1, "%d levels: %s", levels, fault.message);
+	}
+	memset(big, '[', sizeof big);
+	cr_expect_eq(read_text(big, sizeof big), -1);
+	cr_expect(strstr(fault.message, "deep"), "%s", fault.message);
+}
+
+/* Brackets and quotes within strings are no levels. */
+Test(protocol, strings_are_no_levels)
+{
+	size_t at = (size_t)sprintf(big, "{\"op\":\"exec\",\"id\":1,\"code\":\"\\\"");
+	memset(big + at, '[', 100000);
+	strcpy(big + at + 100000, "\\\\\"}");
+	cr_expect_eq(read_text(big, strlen(big)), 0, "%s", fault.message);
+}
+
+/* The tables, as the documentation prints them. */
+Test(protocol, tables)
+{
+	for (int code = 0; code < AJ_CODES; code++)
+		cr_expect(aj_fault_name((enum aj_fault_code)code) && *aj_fault_help((enum aj_fault_code)code), "code %d", code);
+	for (int m = 0; m < AJ_MEMBERS; m++) {
+		bool used = m == AJ_M_OP;
+		cr_expect(aj_member_name((enum aj_member)m) && *aj_member_help((enum aj_member)m) && aj_member_type((enum aj_member)m), "member %d", m);
+		for (int op = 0; op < AJ_OPS; op++)
+			used |= aj_op_holds((enum aj_op)op, (enum aj_member)m) != NULL;
+		cr_expect(used, "nobody takes `%s`", aj_member_name((enum aj_member)m));
+	}
+	for (int op = 0; op < AJ_OPS; op++)
+		cr_expect(aj_op_name((enum aj_op)op) && *aj_op_help((enum aj_op)op), "op %d", op);
+}
