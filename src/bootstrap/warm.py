@@ -41,7 +41,9 @@ FIRST = b'{"code":"x = [i for i in (1, 2)]\\nx","imports":["math"],"inputs":{"v"
 def prepare(names):
     """names: the modules that jails may import, one a line. What cannot be imported says why to whoever imports it."""
     for name in names.decode().split("\n"):
-        if name:
+        if name == "*":
+            load_extensions()
+        elif name:
             try:
                 __import__(name)
             except Exception:
@@ -69,6 +71,17 @@ def prepare(names):
     import gc
     gc.collect()
     gc.freeze()  # the collector of a jail does not look at, and so does not copy, what was here before it
+
+
+def load_extensions():
+    """Where anything may be imported: what cannot be mapped once the filter stands. The rest is only read."""
+    import posix
+    for folder in [path for path in sys.path if path.endswith("/lib-dynload")]:
+        for file in sorted(posix.listdir(folder)):
+            try:
+                __import__(file.partition(".")[0])
+            except Exception:
+                pass
 
 
 def request(keys):
@@ -115,15 +128,20 @@ def forget():
 def record_imports(space):
     """With the layer off nobody sees an import, and here nothing is new in sys.modules: so each import statement of the
     agent's own code is noted on its way to the real function."""
-    seen, real = set(), builtins.__import__
+    recorder = Recorder()
+    recorder.seen, recorder.real, recorder.space = set(), builtins.__import__, space
+    builtins.__import__ = recorder
+    return recorder.seen
 
-    def __import__(name, globals=None, locals=None, fromlist=(), level=0):
-        module = real(name, globals, locals, fromlist, level)
-        if globals is space and not level:
-            seen.add(name.partition(".")[0])
+
+class Recorder:
+    """No function: one in a class would become a method, and the real one does not."""
+
+    def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
+        module = self.real(name, globals, locals, fromlist, level)
+        if globals is self.space and not level:
+            self.seen.add(name.partition(".")[0])
         return module
-    builtins.__import__ = __import__
-    return seen
 
 
 # --- in each jail ---

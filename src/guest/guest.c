@@ -72,12 +72,6 @@ static struct frame take_frame(const char *kinds)
 	return (struct frame){ header[4], reader.body, reader.body_bytes };
 }
 
-static void preload(char *names)
-{
-	for (char *save = NULL, *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
-		aj_python_import(name); /* where that fails the snippet's own import will say why */
-}
-
 static object *layer_function(const char *module, const char *name)
 {
 	object *function = aj_python_function(module, name);
@@ -94,6 +88,15 @@ static void call_layer(const char *module, const char *name, const char *bytes, 
 		broken("the Python layer cannot be prepared");
 	aj_python_forget(value);
 	aj_python_forget(function);
+}
+
+static void preload(char *names)
+{
+	for (char *save = NULL, *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
+		if (strcmp(name, "*") == 0)
+			call_layer("agentjail.warm", "load_extensions", NULL, 0);
+		else
+			aj_python_import(name); /* where that fails the snippet's own import will say why */
 }
 
 static object *after_fork, *reseed;

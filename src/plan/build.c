@@ -161,9 +161,11 @@ static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const stru
 		size_t bytes = strlen(pattern);
 		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
 			bytes -= 2;
-		if (strcmp(pattern, "*") != 0)
-			*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
+		*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
 	}
+	/* Layer off: anything. The runner knows what that is in its tree. */
+	if (!policy->layer)
+		*AJ_PUSH(arena, &plan->preload) = "*";
 }
 
 /* Layer off: every dotted name on a line with the word `import`. All that can be loaded is the rootfs' own. */

@@ -282,6 +282,9 @@ static void fill(struct aj_pool *p)
 	bool warm = !p->counts.cold_why;
 	if (p->retired || p->pause.place)
 		return;
+	/* Also when enough are parked: whoever takes one will want the next. */
+	if (warm && p->config.depth && !p->zygote_there)
+		start_zygote(p);
 	for (;;) {
 		unsigned there = p->counts.parked + p->counts.starting, wanted = p->counts.asked + (warm ? p->config.depth : 0);
 		if (there >= wanted || (p->config.jails_max && there + p->used >= p->config.jails_max) || p->pause.place)

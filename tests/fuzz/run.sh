@@ -18,7 +18,7 @@ result() { # NAME STATUS
 	fi
 }
 
-if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ]; then
+if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ]; then
 	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
 	echo "0 passed, 0 failed, 1 skipped"
 	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
@@ -39,7 +39,7 @@ fuzz() { # NAME MAX-BYTES WHAT: seeds are in $work/NAME
 	echo "  $3: $(grep -a number_of_executed_units "$work/log" || echo 'stat: none') in $seconds s"
 }
 
-mkdir -p "$work/policy" "$work/tools"
+mkdir -p "$work/policy" "$work/tools" "$work/serve"
 cp policies/*.toml agentjail.toml tests/fuzz/seeds/*.toml "$work/policy/"
 fuzz policy 4096 policies
 
@@ -48,6 +48,16 @@ while IFS='	' read -r schema value; do
 	printf '%s\0%s' "$schema" "$value" >"$work/tools/$((seed = ${seed:-0} + 1))"
 done <tests/fuzz/seeds/tools.txt
 fuzz tools 2048 schemas
+
+# A line of serve.txt is a request: as a body, and behind its length (in octal, as printf wants it) as a frame.
+while IFS= read -r line; do
+	seed=$((seed + 1))
+	bytes=$(printf '%s' "$line" | wc -c)
+	printf '%s' "$line" >"$work/serve/$seed"
+	printf "\\000\\000\\$(printf '%03o\\%03o' $((bytes / 256)) $((bytes % 256)))%s" "$line" >"$work/serve/frame-$seed"
+done <tests/fuzz/seeds/serve.txt
+cat "$work"/serve/frame-* >"$work/serve/all"
+fuzz serve 4096 requests
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,136 @@
+"""Pool hits and sessions, many, with kills of whatever takes part at random instants; and nothing is left of them.
+HITS and SESSIONS say how many; about one in twenty is killed: the jail's guest, its init, or the zygote."""
+
+import os
+import random
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from sessions import House, check, children, done, read, state, status  # noqa: E402
+
+hits, sessions = int(os.environ.get("HITS", 300)), int(os.environ.get("SESSIONS", 40))
+seed = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(32))
+random.seed(seed)
+SLABS = "net_namespace", "user_namespace", "pid_namespace", "uts_namespace", "mnt_cache", "nsproxy", "signal_cache"
+SLACK = {"open files": max(150, hits // 50), "host processes": 20, "supervisor KiB": 3 << 10, "supervisor threads": 0}
+
+
+def counts(house):
+    """Of the host and of the supervisor, which has nothing to do now."""
+    found = {"mounts": read("/proc/self/mountinfo").count("\n"), "host processes": len([p for p in os.listdir("/proc") if p.isdigit()]),
+             "open files": int(read("/proc/sys/fs/file-nr").split()[0]), "supervisor fds": len(os.listdir("/proc/%d/fd" % house.pid)),
+             "children": len(house.children()), "zombies": sum(state(pid) == "Z" for pid in house.children()),
+             "supervisor KiB": int(status(house.pid)["VmRSS"].split()[0]), "cgroups": sum(len(d) for _, d, _ in os.walk("/sys/fs/cgroup")),
+             "supervisor threads": int(status(house.pid)["Threads"])}
+    try:
+        found.update({"slab " + w[0]: int(w[1]) for w in map(str.split, read("/proc/slabinfo").splitlines()) if w[0] in SLABS})
+    except OSError:
+        pass
+    return found
+
+
+def rest(house):
+    """Once the park is full again, and those that were killed are gone."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        s = house.stats()
+        if s["starting"] == s["waiting"] == 0 and s["parked"] == PARKED and s["zygotes"] == 1 and len(house.children()) == PARKED + 1:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def kill_one(house):
+    """Somebody who takes part. A birth that it was part of is told of as a failure to who waits: so the next ones may fail, too."""
+    global unsafe
+    unsafe = 3
+    what = random.choice(("guest", "init", "zygote", "parked"))
+    inits = [pid for pid in house.children() if pid not in house.zygotes()]
+    victims = {"zygote": house.zygotes(), "parked": inits, "init": inits, "guest": [g for i in inits for g in children(i)]}[what]
+    if victims:
+        victim = random.choice(victims)
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        while state(victim) not in "ZX":
+            time.sleep(0.0005)
+
+
+PARKED = 4
+house = House(parked=PARKED)
+house.open("first")
+good = {"ok": 0, "killed": 0, "refused": 0}
+wrong = []
+slowest = 0
+unsafe = 0      # of so many sessions from now
+
+
+def one(n, snippets, kills):
+    """A session of so many snippets. Where nobody is killed every answer must be right; where somebody is, none may be wrong."""
+    global slowest, unsafe
+    unsafe -= unsafe > 0
+    name = "s%d" % n
+    began = time.monotonic()
+    house.tell("open", name)
+    opened = house.wait("opened error", name)
+    if opened["event"] == "error" or "error" in opened:
+        good["refused"] += 1
+        if not unsafe:
+            wrong.append(opened)
+        house.close(name)
+        return
+    for turn in range(snippets):
+        house.start(name, "seen = %d\nprint(seen)\nseen * 2" % n if not turn else "seen += 1\nprint(seen)\nseen * 2")
+        if kills and random.random() < 1 / snippets:
+            time.sleep(random.random() * 0.004)
+            kill_one(house)
+        result = house.result(name)
+        if result.get("status") == "ok" and result["value"] == (n + turn) * 2 and result["stdout"] == "%d\n" % (n + turn):
+            good["ok"] += 1
+            continue
+        # Killed from outside: never with a value, and never called anything but what it was.
+        if not unsafe or result.get("value") is not None or result.get("status") not in (None, "signal", "error", "setup_error"):
+            wrong.append(result)
+        good["killed"] += 1
+        break
+    slowest = max(slowest, time.monotonic() - began)
+    house.close(name)
+
+
+for n in range(60):  # the first ones fill what is kept for the next
+    one(n, 2, n % 2)
+house.close("first")
+check("the house is at rest before", rest(house), house.stats())
+before, began = counts(house), time.monotonic()
+for n in range(hits):
+    one(n, 1, n % 20 == 7)
+took = time.monotonic() - began
+check("at rest after %d hits" % hits, rest(house), house.stats())
+middle, began = counts(house), time.monotonic()
+for n in range(sessions):
+    one(n, 1 + n % 7, n % 4 == 1)
+sessions_took = time.monotonic() - began
+check("at rest after %d sessions" % sessions, rest(house), house.stats())
+check("every answer is right, or of somebody who was killed (seed %d)" % seed, not wrong, "%d: %s" % (len(wrong), wrong[:2]))
+for attempt in range(20):
+    after = counts(house)
+    more = {k: (before[k], after[k]) for k in after
+            if after[k] > before[k] + SLACK.get(k, 300 + hits // 10 if k.startswith("slab") else 0)}
+    if not more:
+        break
+    time.sleep(1)
+for key in before:
+    check("as many as before: " + key, key not in more, more.get(key))
+if hits >= 2000 or os.environ.get("V"):
+    s = house.stats()
+    s.pop("pools")
+    print("  note  %d hits in %.1f s, %d sessions in %.1f s, the slowest took %.0f ms; %s; %s" % (
+        hits, took, sessions, sessions_took, slowest * 1000, good, s))
+    for key in before:
+        print("  note  %-22s %8d before, %8d after the hits, %8d at last" % (key, before[key], middle[key], after[key]))
+check("the house answers still", house.open("last") and house.run("last", "6 * 7").get("value") == 42)
+check("the driver ends", house.end() == 0)
+done()
