@@ -44,6 +44,8 @@ FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc 
 FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c) $(addprefix src/base/,arena.c error.c text.c)
 FUZZ_CHANNEL := tests/fuzz/channel.c $(addprefix src/run/,attest.c capture.c channel.c result.c wire.c violations.c) src/house/calls.c $(wildcard src/tools/*.c) \
 	      src/plan/pack.c src/sandbox/handshake.c src/sandbox/notice.c $(addprefix src/base/,arena.c error.c fd.c frame.c hash.c loop.c text.c)
+FUZZ_SERVE := tests/fuzz/serve.c $(addprefix src/serve/,http.c in.c json.c listen.c notify.c out.c proto.c) \
+	      $(addprefix src/base/,error.c fd.c loop.c text.c)
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -95,9 +97,9 @@ docs: $B/gen-docs
 	$Q $(call FILL,requests) docs/protocol.md > $B/protocol-requests.md && $(call FILL,faults) $B/protocol-requests.md > $B/protocol.md && \
 	    cp $B/protocol.md $(DOCS)/protocol.md
 	$Q $(call FILL,metrics) docs/serve.md > $B/serve.md && cp $B/serve.md $(DOCS)/serve.md
-	$Q for c in exec run serve; do $< man-$$c > $B/man-$$c; done; \
+	$Q for c in exec run session serve; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@EXEC@$$/{r $B/man-exec' -e 'd}' -e '/^@RUN@$$/{r $B/man-run' -e 'd}' \
-	    -e '/^@SERVE@$$/{r $B/man-serve' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
+	    -e '/^@SESSION@$$/{r $B/man-session' -e 'd}' -e '/^@SERVE@$$/{r $B/man-serve' -e 'd}' -e 's/@VERSION@/$(VERSION)/' \
 	    docs/agentjail.1.in > $(DOCS)/agentjail.1
 	$Q for c in policy-keys site-keys codes; do $< man-$$c > $B/man-$$c; done; \
 	    sed -e '/^@POLICY-KEYS@$$/{r $B/man-policy-keys' -e 'd}' -e '/^@SITE-KEYS@$$/{r $B/man-site-keys' -e 'd}' \
@@ -116,7 +118,7 @@ fuzz: fuzzers
 
 fuzzers:
 	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
-	    $(MAKE) --no-print-directory $(foreach f,policy tools,build/fuzz/$f build/fuzz/$f.dict) build/fuzz/channel; fi
+	    $(MAKE) --no-print-directory $(foreach f,policy tools serve,build/fuzz/$f build/fuzz/$f.dict) build/fuzz/channel; fi
 
 # Every system call of the launcher failed with every errno that is plausible; writes docs/faults.md. Takes some minutes.
 faults: all $B/probe $B/inject
@@ -148,6 +150,9 @@ install: all
 	    > $(DESTDIR)$(PREFIX)/share/agentjail/apparmor-profile
 	rm -rf $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
 	cp -r --no-preserve=ownership $(ROOTFS) $(DESTDIR)$(PREFIX)/lib/agentjail/rootfs/default
+	for who in system user; do install -d $(DESTDIR)$(PREFIX)/lib/systemd/$$who && \
+	    for unit in service socket; do sed 's|@PREFIX@|$(PREFIX)|' docs/systemd/$$who/agentjail.$$unit \
+	    > $(DESTDIR)$(PREFIX)/lib/systemd/$$who/agentjail.$$unit || exit 1; done; done
 	@$(MAKE) --no-print-directory install-lib
 
 install-lib: lib
@@ -165,6 +170,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/agentjail $(DESTDIR)$(PREFIX)/share/man/man1/agentjail.1 \
 	    $(DESTDIR)$(PREFIX)/share/man/man5/agentjail.toml.5 $(DESTDIR)$(PREFIX)/include/agentjail.h \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/agentjail.pc $(addprefix $(DESTDIR)$(LIBDIR)/libagentjail.,a so so.0 so.$(VERSION))
+	rm -f $(foreach who,system user,$(foreach unit,service socket,$(DESTDIR)$(PREFIX)/lib/systemd/$(who)/agentjail.$(unit)))
 	rm -rf $(DESTDIR)$(PREFIX)/share/agentjail $(DESTDIR)$(PREFIX)/lib/agentjail
 
 help:
@@ -174,7 +180,7 @@ help:
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
 	@echo "make lib      libagentjail, shared and static; make install-lib: it alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); make uninstall"
-	@echo "make fuzz     fuzz what reads policies, schemas of tools and what a jail says, for FUZZ_SECONDS=20 each (clang)"
+	@echo "make fuzz     fuzz what reads policies, schemas of tools, requests and what a jail says, for FUZZ_SECONDS=20 each (clang)"
 	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
 	@echo "make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
@@ -276,6 +282,14 @@ build/fuzz/channel: $(patsubst %,build/fuzz/%.o,$(FUZZ_CHANNEL))
 build/fuzz/tools.dict: build/gen-docs
 	$(call SAY,GEN,$@)
 	$Q mkdir -p $(@D) && $< keyword-dictionary > $@.tmp && mv $@.tmp $@
+
+build/fuzz/serve: $(patsubst %,build/fuzz/%.o,$(FUZZ_SERVE))
+	$(call SAY,LD,$@)
+	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson
+
+build/fuzz/serve.dict: build/gen-docs
+	$(call SAY,GEN,$@)
+	$Q mkdir -p $(@D) && $< words > $@.tmp && mv $@.tmp $@
 
 build/fuzz/policy.dict: build/gen-docs
 	$(call SAY,GEN,$@)

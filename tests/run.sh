@@ -98,8 +98,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	copy=$work/copy
 	chmod 755 "$work"
 	mkdir -p "$copy/build/rootfs"
-	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/warm" "$(dirname "$AGENTJAIL")/inject" "$copy/build/"
-	cp "$(dirname "$AGENTJAIL")/warm" "$(dirname "$AGENTJAIL")/sessions" "$copy/build/"
+	for program in agentjail probe jail inject warm sessions branch raw.so; do cp "$(dirname "$AGENTJAIL")/$program" "$copy/build/"; done
 	for file in "$(dirname "$AGENTJAIL")"/library-* "$(dirname "$AGENTJAIL")/libagentjail.so.0"; do
 		[ ! -f "$file" ] || cp "$file" "$copy/build/"
 	done

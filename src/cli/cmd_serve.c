@@ -108,7 +108,7 @@ int aj_cmd_serve(int argc, char **argv)
 		aj_options_help(AJ_FOR_SERVE, stdout);
 		return 0;
 	}
-	aj_options_serving(&o.serving);
+	aj_serving_defaults(&o.serving);
 	int first = aj_options_parse(&o, AJ_FOR_SERVE, argc, argv, &err);
 	if (first >= 0 && first < argc)
 		first = aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`", argv[first]);

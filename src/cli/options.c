@@ -11,8 +11,6 @@
 #include "base/text.h"
 #include "policy/bind.h"
 
-enum { MOST_MS = 7 * 24 * 3600 * 1000 };
-
 /* Setters return NULL, or what is wrong with the value. */
 typedef const char *set_fn(struct aj_options *o, const char *value);
 
@@ -201,7 +199,7 @@ static const struct option {
 	const char *name, *value; /* value: NULL for a switch */
 	int commands;
 	set_fn *set;     /* or: */
-	const char *key; /* the policy's key that it sets; neither: a number of the table below */
+	const char *key; /* the policy's key that it sets; neither: a number of cli/serving.c */
 	const char *help;
 } table[] = {
 	{ "-c", "CODE", AJ_FOR_EXEC, set_code, NULL, "the snippet itself" },
@@ -250,38 +248,6 @@ static const struct option {
 	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "a client that leaves more than this unread is dropped" },
 };
 
-/* clang-format off */
-static const struct number {
-	const char *option;
-	size_t member; /* of struct aj_serving */
-	bool (*parse)(const char *text, uint64_t *ret);
-	uint64_t min, max;
-	const char *fallback;
-} numbers[] = {
-#define NUMBER(option, member, ...) { option, offsetof(struct aj_serving, member), __VA_ARGS__ },
-	NUMBER("--parked", parked, aj_parse_count, 0, 64, "2")
-	NUMBER("--jails-max", jails_max, aj_parse_count, 1, 100000, "64")
-	NUMBER("--sessions-max", sessions_max, aj_parse_count, 0, 100000, "48")
-	NUMBER("--queue-max", queue_max, aj_parse_count, 0, 100000, "256")
-	NUMBER("--clients-max", clients_max, aj_parse_count, 1, 10000, "64")
-	NUMBER("--pools-max", pools_max, aj_parse_count, 1, 10000, "16")
-	NUMBER("--idle", idle_ms, aj_parse_duration, 0, MOST_MS, "15m")
-	NUMBER("--lifetime", lifetime_ms, aj_parse_duration, 0, MOST_MS, "0")
-	NUMBER("--grace", grace_ms, aj_parse_duration, 0, MOST_MS, "10s")
-	NUMBER("--request-max", request_bytes, aj_parse_bytes, 4096, 64 << 20, "4M")
-	NUMBER("--unread-max", unread_bytes, aj_parse_bytes, 65536, 1 << 30, "32M")
-#undef NUMBER
-};
-/* clang-format on */
-
-static const struct number *number_of(const char *option)
-{
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (strcmp(numbers[i].option, option) == 0)
-			return &numbers[i];
-	return NULL;
-}
-
 static const struct option *find(const char *name, size_t bytes, int command)
 {
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -290,31 +256,11 @@ static const struct option *find(const char *name, size_t bytes, int command)
 	return NULL;
 }
 
-static const char *set_number(struct aj_options *o, const struct number *row, const char *value)
-{
-	uint64_t number;
-	if (!row->parse(value, &number))
-		return row->parse == aj_parse_count    ? "not a number"
-		     : row->parse == aj_parse_duration ? "not a time, such as 500ms, 10s or 2m"
-		                                       : "not a size, such as 64K or 4M";
-	if (number < row->min || number > row->max)
-		return aj_printf(o->arena, "not from %lu to %lu%s", (unsigned long)row->min, (unsigned long)row->max,
-		                 row->parse == aj_parse_duration ? " ms" : "");
-	*(uint64_t *)((char *)&o->serving + row->member) = number;
-	return NULL;
-}
-
 static const char *apply(struct aj_options *o, const struct option *option, const char *value)
 {
 	return option->set ? option->set(o, value)
 	     : option->key ? push_setting(o, option->name, option->key, value, false)
-	                   : set_number(o, number_of(option->name), value);
-}
-
-void aj_options_serving(struct aj_serving *ret)
-{
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		numbers[i].parse(numbers[i].fallback, (uint64_t *)((char *)ret + numbers[i].member));
+	                   : aj_serving_set(&o->serving, option->name, value, o->arena);
 }
 
 const char *aj_options_policy(struct aj_options *o, const char *name, size_t bytes, const char *value, bool *ret_known,
@@ -366,8 +312,8 @@ void aj_options_help(int command, FILE *out)
 			continue;
 		snprintf(left, sizeof left, "%s %s", table[i].name, table[i].value ? table[i].value : "");
 		fprintf(out, "  %-26s %s", left, table[i].help);
-		const struct number *number = number_of(table[i].name);
-		fprintf(out, number ? " (default %s)\n" : "\n", number ? number->fallback : "");
+		const char *fallback = aj_serving_default(table[i].name);
+		fprintf(out, fallback ? " (default %s)\n" : "\n", fallback);
 	}
 }
 
@@ -389,9 +335,9 @@ void aj_options_man(int command, FILE *out)
 			fprintf(out, " \\fI%s\\fR", table[i].value);
 		fprintf(out, "\n");
 		man_text(table[i].help, out);
-		const struct number *number = number_of(table[i].name);
-		if (number)
-			fprintf(out, " (default %s)", number->fallback);
+		const char *fallback = aj_serving_default(table[i].name);
+		if (fallback)
+			fprintf(out, " (default %s)", fallback);
 		fprintf(out, ".\n");
 	}
 }

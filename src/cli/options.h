@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "cli/serving.h"
 #include "plan/request.h"
 #include "policy/load.h"
 
@@ -18,15 +19,6 @@ enum {
 	AJ_FOR_ALL = AJ_FOR_SNIPPETS | AJ_FOR_RUN
 };
 
-/* What only `serve` can be told. */
-struct aj_serving {
-	AJ_LIST(struct aj_ask) asks; /* --policy and --policy-file, in their order */
-	const char *socket, *metrics;
-	uint64_t parked, jails_max, sessions_max, queue_max, clients_max, pools_max;
-	uint64_t idle_ms, lifetime_ms, grace_ms;
-	uint64_t request_bytes, unread_bytes;
-};
-
 /* Everything that the command line can say. */
 struct aj_options {
 	struct aj_arena *arena;
@@ -38,7 +30,7 @@ struct aj_options {
 	bool json, dry_run;
 	const char *code;             /* exec -c */
 	AJ_LIST(const char *) inputs; /* name=json */
-	struct aj_serving serving;    /* with its defaults, of aj_options_serving() */
+	struct aj_serving serving;    /* with its defaults, of aj_serving_defaults() */
 };
 
 /* Parse options of `command` (one of AJ_FOR_EXEC, _RUN, _SERVE, _SESSION); the index of the first operand, or -1 with err set. */
@@ -49,6 +41,5 @@ const char *aj_options_policy(struct aj_options *options, const char *name, size
                               const char **ret_value);
 /* Load the policy that the options ask for, as a layer above the site's. 0, or -1 after all findings were printed, with err set. */
 int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
-void aj_options_serving(struct aj_serving *ret);
 void aj_options_help(int command, FILE *out);
 void aj_options_man(int command, FILE *out); /* the same as man(7) macros */

@@ -186,7 +186,9 @@ void aj_show_claim(struct aj_show *show, const json_t *claim, const char *status
 			error(show, one);
 	else if (json_is_object(json_object_get(claim, "error")))
 		error(show, json_object_get(claim, "error"));
-	if (show->tracebacks && strcmp(status, "error") == 0)
+	/* What Python says of an exception, or of Ctrl-C, says it all. */
+	if (show->tracebacks && (strcmp(status, "error") == 0 || strcmp(status, "signal") == 0) &&
+	    json_string_length(json_object_get(json_object_get(claim, "error"), "traceback")) > 0)
 		return;
 	put_text(show, 2, "agentjail: ");
 	put_text(show, 2, status);

@@ -194,6 +194,8 @@ int main(int argc, char **argv)
 		aj_options_man(AJ_FOR_EXEC, stdout);
 	else if (strcmp(what, "man-run") == 0)
 		aj_options_man(AJ_FOR_RUN, stdout);
+	else if (strcmp(what, "man-session") == 0)
+		aj_options_man(AJ_FOR_SESSION, stdout);
 	else if (strcmp(what, "man-serve") == 0)
 		aj_options_man(AJ_FOR_SERVE, stdout);
 	else if (strcmp(what, "requests") == 0)

@@ -1,9 +1,8 @@
 /* Composes frames and hands them to the socket, the whole backlog in one call.
- * It never waits, and copies no result: a value is written as JSON once, to where it is sent from. */
+ * It never waits, and knows nothing of what is in a frame: json.c writes that, to where it is sent from. */
 #include "serve/out.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +12,7 @@
 /* A buffer that once held more than this is given back when it is empty. */
 enum { KEPT_BYTES = 64 << 10 };
 
-static char *reserve(struct aj_out *out, size_t bytes)
+char *aj_out_reserve(struct aj_out *out, size_t bytes)
 {
 	if (out->room - out->bytes < bytes && out->sent > out->room / 2) {
 		memmove(out->data, out->data + out->sent, out->bytes - out->sent);
@@ -34,7 +33,7 @@ static char *reserve(struct aj_out *out, size_t bytes)
 void aj_out_add(struct aj_out *out, const char *text, size_t bytes)
 {
 	if (bytes)
-		memcpy(reserve(out, bytes), text, bytes);
+		memcpy(aj_out_reserve(out, bytes), text, bytes);
 	out->bytes += bytes;
 }
 
@@ -43,15 +42,9 @@ void aj_out_text(struct aj_out *out, const char *text)
 	aj_out_add(out, text, strlen(text));
 }
 
-void aj_out_number(struct aj_out *out, unsigned long long number)
-{
-	char text[24];
-	aj_out_add(out, text, (size_t)snprintf(text, sizeof text, "%llu", number));
-}
-
 void aj_out_begin(struct aj_out *out)
 {
-	reserve(out, AJ_LENGTH_BYTES);
+	aj_out_reserve(out, AJ_LENGTH_BYTES);
 	out->begun = out->bytes;
 	out->bytes += AJ_LENGTH_BYTES;
 }
@@ -66,48 +59,6 @@ void aj_out_end(struct aj_out *out)
 void aj_out_cancel(struct aj_out *out)
 {
 	out->bytes = out->begun;
-}
-
-/* Of `text`: what needs no escape, and then the escape that is needed. */
-void aj_out_string(struct aj_out *out, const char *text, size_t bytes)
-{
-	size_t plain = 0, i = 0;
-	aj_out_add(out, "\"", 1);
-	while (i < bytes) {
-		unsigned char c = (unsigned char)text[i];
-		if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
-			i++;
-			continue;
-		}
-		size_t n = c < 0x80 ? 0 : aj_utf8_first(text + i, bytes - i);
-		if (n) {
-			i += n;
-			continue;
-		}
-		char escape[8] = "\\ufffd";
-		if (c < 0x80)
-			snprintf(escape, sizeof escape, c == '\n' ? "\\n" : c < 0x20 ? "\\u%04x" : "\\%c", c);
-		aj_out_add(out, text + plain, i - plain);
-		aj_out_text(out, escape);
-		plain = ++i;
-	}
-	aj_out_add(out, text + plain, bytes - plain);
-	aj_out_add(out, "\"", 1);
-}
-
-static int add_dumped(const char *text, size_t bytes, void *out)
-{
-	aj_out_add(out, text, bytes);
-	return 0;
-}
-
-void aj_out_json(struct aj_out *out, const json_t *value)
-{
-	size_t before = out->bytes;
-	if (json_dump_callback(value, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY) == 0)
-		return;
-	out->bytes = before;
-	aj_out_text(out, "null");
 }
 
 size_t aj_out_left(const struct aj_out *out)

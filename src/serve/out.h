@@ -17,6 +17,8 @@ void aj_out_begin(struct aj_out *out);
 void aj_out_end(struct aj_out *out);
 void aj_out_cancel(struct aj_out *out);
 void aj_out_add(struct aj_out *out, const char *text, size_t bytes);
+/* Room for so many bytes; what is put there counts once it is added to out->bytes. */
+char *aj_out_reserve(struct aj_out *out, size_t bytes);
 void aj_out_text(struct aj_out *out, const char *text);
 void aj_out_number(struct aj_out *out, unsigned long long number);
 /* As a JSON string; what is not UTF-8 becomes U+FFFD, byte by byte. */

@@ -2,6 +2,7 @@
  * It does not parse what comes: an answer that is not what was expected ends the measurement. */
 #include "service.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -72,8 +73,12 @@ void service_start(struct service *s, const char *agentjail, unsigned depth)
 	snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", s->folder);
 	snprintf(parked, sizeof parked, "%u", depth);
 	char *argv[] = { (char *)agentjail, "serve", "--socket", address.sun_path, "--parked", parked, NULL };
-	if (posix_spawn(&s->pid, agentjail, NULL, NULL, argv, environ) != 0)
+	posix_spawn_file_actions_t actions;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	if (posix_spawn(&s->pid, agentjail, &actions, NULL, argv, environ) != 0)
 		die("the service cannot be started");
+	posix_spawn_file_actions_destroy(&actions);
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	for (int i = 0; connect(s->fd, (struct sockaddr *)&address, sizeof address) < 0; i++) {
 		if (i == TRIES)

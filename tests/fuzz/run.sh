@@ -18,7 +18,7 @@ result() { # NAME STATUS
 	fi
 }
 
-if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/channel" ]; then
+if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ]; then
 	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
 	echo "0 passed, 0 failed, 1 skipped"
 	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
@@ -41,7 +41,7 @@ fuzz() { # NAME MAX-BYTES WHAT: seeds are in $work/NAME
 	echo "  $3: $(grep -a number_of_executed_units "$work/log" || echo 'stat: none') in $seconds s"
 }
 
-mkdir -p "$work/policy" "$work/tools"
+mkdir -p "$work/policy" "$work/tools" "$work/serve"
 cp policies/*.toml agentjail.toml tests/fuzz/seeds/*.toml "$work/policy/"
 fuzz policy 4096 policies
 
@@ -66,6 +66,15 @@ claim='{"status":"ok","value":[1],"repr":"1","type":"int","error":null,"errors":
 	act 4; act 8; act 5; act 10 "  "; act 2 '{"status":"rejected"}'; act 4; } >"$work/channel/calls"
 { act 9; act 4; act 11; act 0 A; act 4; act 1 "$claim"; act 3 '   '; act 4; act 0 'Eno'; act 4; } >"$work/channel/refused"
 fuzz channel 8192 "what a jail says"
+# A line of serve.txt is a request: as a body, and behind its length (in octal, as printf wants it) as a frame.
+while IFS= read -r line; do
+	seed=$((seed + 1))
+	bytes=$(printf '%s' "$line" | wc -c)
+	printf '%s' "$line" >"$work/serve/$seed"
+	printf "\\000\\000\\$(printf '%03o\\%03o' $((bytes / 256)) $((bytes % 256)))%s" "$line" >"$work/serve/frame-$seed"
+done <tests/fuzz/seeds/serve.txt
+cat "$work"/serve/frame-* >"$work/serve/all"
+fuzz serve 4096 requests
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

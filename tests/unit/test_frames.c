@@ -153,6 +153,51 @@ Test(frames, out)
 	cr_expect(memcmp(out.data, "\0\0\0\x27{\"a\":[1,true,null]}18446744073709551615", 43) == 0);
 }
 
+/* What jansson reads, and reads again from what was written. */
+Test(frames, values)
+{
+	static const char *const texts[] = {
+		"null", "true", "false", "0", "-1", "9223372036854775807", "-9223372036854775808", "1.5", "-0.0", "1e300", "5e-324", "0.1",
+		"\"\"", "\"a\\\"b\\\\c\\n\\t\\u0001\\u007f/\"", "\"\\u00e9\\u20ac\\ud83d\\ude00\"", "[]", "{}", "[[],[{}],{\"a\":[]}]",
+		"{\"\":1,\"\\u00e9\\n\":{\"x\":[1,2.25,null,true,\"y\"]}}",
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		json_t *value = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+		cr_assert_not_null(value, "%s", texts[i]);
+		aj_out_free(&out);
+		aj_out_json(&out, value);
+		json_t *back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
+		cr_expect(json_equal(value, back), "%s became %.*s", texts[i], (int)out.bytes, out.data);
+		json_decref(value);
+		json_decref(back);
+	}
+}
+
+/* Longer than the writer takes at a time, with a character across every border. */
+Test(frames, long_strings)
+{
+	for (size_t shift = 0; shift < 4; shift++) {
+		char *text = malloc(40000 + shift);
+		memset(text, 'x', shift);
+		for (size_t i = 0; i < 10000; i++)
+			memcpy(text + shift + 4 * i, "\xf0\x9f\x98\x80", 4);
+		json_t *value = json_stringn(text, 40000 + shift);
+		aj_out_free(&out);
+		aj_out_string(&out, text, 40000 + shift);
+		cr_expect_eq(out.bytes, 40002 + shift);
+		json_t *back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
+		cr_expect(json_equal(value, back), "shifted by %zu", shift);
+		json_decref(back);
+		aj_out_free(&out);
+		aj_out_json(&out, value);
+		back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
+		cr_expect(json_equal(value, back), "shifted by %zu", shift);
+		json_decref(back);
+		json_decref(value);
+		free(text);
+	}
+}
+
 /* More than a socket takes, and more added meanwhile: every byte arrives, in order. */
 Test(frames, sending)
 {
