@@ -42,6 +42,8 @@ EMBED_OBJS := $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/f
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
 FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc $(addprefix src/base/,arena.c fd.c hash.c text.c)
 FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c) $(addprefix src/base/,arena.c error.c text.c)
+FUZZ_CHANNEL := tests/fuzz/channel.c $(addprefix src/run/,attest.c capture.c channel.c result.c wire.c violations.c) src/house/calls.c $(wildcard src/tools/*.c) \
+	      src/plan/pack.c src/sandbox/handshake.c src/sandbox/notice.c $(addprefix src/base/,arena.c error.c fd.c frame.c hash.c loop.c text.c)
 FUZZ_SERVE := tests/fuzz/serve.c $(addprefix src/serve/,http.c in.c json.c listen.c notify.c out.c proto.c) \
 	      $(addprefix src/base/,error.c fd.c loop.c text.c)
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -116,7 +118,7 @@ fuzz: fuzzers
 
 fuzzers:
 	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
-	    $(MAKE) --no-print-directory $(foreach f,policy tools serve,build/fuzz/$f build/fuzz/$f.dict); fi
+	    $(MAKE) --no-print-directory $(foreach f,policy tools serve,build/fuzz/$f build/fuzz/$f.dict) build/fuzz/channel; fi
 
 # Every system call of the launcher failed with every errno that is plausible; writes docs/faults.md. Takes some minutes.
 faults: all $B/probe $B/inject
@@ -178,7 +180,7 @@ help:
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
 	@echo "make lib      libagentjail, shared and static; make install-lib: it alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); make uninstall"
-	@echo "make fuzz     fuzz what reads policies, schemas of tools and requests, for FUZZ_SECONDS=20 each (clang)"
+	@echo "make fuzz     fuzz what reads policies, schemas of tools, requests and what a jail says, for FUZZ_SECONDS=20 each (clang)"
 	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
 	@echo "make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
@@ -272,6 +274,10 @@ build/fuzz/policy: $(patsubst %,build/fuzz/%.o,$(FUZZ_SRCS) gen/builtins.c)
 build/fuzz/tools: $(patsubst %,build/fuzz/%.o,$(FUZZ_TOOLS))
 	$(call SAY,LD,$@)
 	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson -lm
+
+build/fuzz/channel: $(patsubst %,build/fuzz/%.o,$(FUZZ_CHANNEL))
+	$(call SAY,LD,$@)
+	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--wrap=aj_attest,--wrap=aj_wire_request -o $@ $^ -ljansson -lmd -lm
 
 build/fuzz/tools.dict: build/gen-docs
 	$(call SAY,GEN,$@)

@@ -4,6 +4,7 @@
  *   sessions POLICY PARKED      {"do":"open","as":NAME,"tenant":TEXT,"tools":[...]}   {"do":"run","as":NAME,"code":TEXT,"timeout_ms":N}
  *                               {"do":"value","as":NAME,"call":N,"value":ANY}         {"do":"close","as":NAME}
  *                               {"do":"interrupt","as":NAME}                          {"do":"stats"}
+ *                               {"do":"fork","as":NAME,"to":NAME}, of one that was opened with "branching":true
  * At the end of stdin everything is ended. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,10 +84,12 @@ static struct seat *find(const char *name)
 	return NULL;
 }
 
-static void open_seat(const char *as, json_t *order, struct aj_error *err)
+/* `of`: it is a fork of that one; else NULL. */
+static void open_seat(const char *as, const struct seat *of, json_t *order, struct aj_error *err)
 {
 	static const struct aj_session_events events = { .opened = on_opened, .call = on_call, .answered = on_answered, .ended = on_ended };
-	struct aj_place place = { .tenant = json_string_value(json_object_get(order, "tenant")) };
+	struct aj_place place = { .tenant = json_string_value(json_object_get(order, "tenant")),
+		                  .branching = json_is_true(json_object_get(order, "branching")) };
 	struct seat *seat = seats;
 	json_t *tools = json_object_get(order, "tools");
 	while (seat < seats + SEATS && seat->session)
@@ -94,7 +97,7 @@ static void open_seat(const char *as, json_t *order, struct aj_error *err)
 	if (seat == seats + SEATS || strlen(as) >= sizeof seat->name)
 		exit(2);
 	strcpy(seat->name, as);
-	seat->session = aj_session_open(house, &place, &events, seat, err);
+	seat->session = of ? aj_session_fork(of->session, &events, seat, err) : aj_session_open(house, &place, &events, seat, err);
 	if (seat->session && tools)
 		aj_session_tools(seat->session, tools, err);
 }
@@ -110,7 +113,7 @@ static void obey(json_t *order)
 	if (strcmp(verb, "stats") == 0)
 		say(json_pack("{s:s, s:o}", "event", "stats", "stats", aj_house_stats(house)));
 	else if (strcmp(verb, "open") == 0)
-		open_seat(as ? as : "", order, &err);
+		open_seat(as ? as : "", NULL, order, &err);
 	else if (!seat)
 		aj_fail(&err, AJ_EXIT_USAGE, "seat", 0, "nobody is called so");
 	else if (strcmp(verb, "run") == 0)
@@ -122,6 +125,8 @@ static void obey(json_t *order)
 	else if (strcmp(verb, "value") == 0)
 		aj_session_tool_value(seat->session, (uint64_t)json_integer_value(json_object_get(order, "call")),
 		                      json_object_get(order, "value"), &err);
+	else if (strcmp(verb, "fork") == 0)
+		open_seat(json_string_value(json_object_get(order, "to")), seat, order, &err);
 	else if (strcmp(verb, "interrupt") == 0)
 		aj_session_interrupt(seat->session);
 	else if (strcmp(verb, "close") == 0) {

@@ -68,6 +68,12 @@ class House:
             raise RuntimeError(event)
         return event
 
+    def fork(self, name, to):
+        self.tell("fork", name, to=to)
+        event = self.wait("opened error", timeout=20)
+        if event["event"] == "error" or "error" in event:
+            raise RuntimeError(event)
+
     def start(self, name, code, **more):
         self.tell("run", name, code=code, **more)
 

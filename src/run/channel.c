@@ -216,7 +216,7 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 		c->started = true;
 		return 0;
 	}
-	if (c->inbox.kind == AJ_FRAME_CALL && c->started && c->on_call) {
+	if (c->inbox.kind == AJ_FRAME_CALL && c->started && c->busy && c->on_call) {
 		if (reads_too_little(c))
 			return broken(c, "it does not read the answers to its calls");
 		const char *wrong = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes);

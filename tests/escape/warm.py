@@ -259,6 +259,37 @@ for zygote in zygotes:
     if isinstance(seen["descriptors"], dict):
         check("a zygote has its own descriptors and no other", {fd: kind for fd, (kind, *_) in seen["descriptors"].items()} == {
             0: "/dev/null", 1: "/dev/null", 2: "/dev/null", 3: "socket:[N]"}, seen["descriptors"])
+# --- a branch of a session, which shares the jail's init and most of its namespaces with the original ---
+BRANCH = {
+    "number inside": ("they share a PID namespace", lambda one, two: one != two),
+    "mounts": ("scratch space of its own over the original's", lambda one, two: sorted(set(one)) == sorted(set(two)) and sorted(two) == sorted(one + scratch(cold_looks[1]["mounts"]))),
+    "status CapBnd": ("of its new user namespace; nothing can be executed that could make use of it", lambda one, two: True),
+    "session of its own": ("the original's", lambda one, two: True),
+    "group of its own": ("the original's", lambda one, two: True),
+    "user limits": ("", lambda one, two: True),
+}
+before = house.inits()
+house.open("trunk", branching=True)
+house.run("trunk", "x = 1")
+trunk_init, trunk = jail_of(house, before)
+house.fork("trunk", "branch")
+branch = [pid for pid in children(trunk_init) if pid != trunk]
+check("a branch is one more child of init", len(branch) == 1, branch)
+for name in ("trunk", "branch"):
+    house.start(name, BLOCK)
+time.sleep(0.3)
+one, two = look(trunk), look(branch[0])
+compare("branch", one, two, BRANCH)
+for sets in "CapInh CapPrm CapEff CapAmb".split():
+    check("branch: %s is empty" % sets, set(two["status " + sets]) == {"0"}, two["status " + sets])
+for kind in ("user", "mnt"):
+    check("branch: a %s namespace of its own" % kind, namespace(trunk, kind) != namespace(branch[0], kind))
+for kind in ("pid", "net", "ipc", "uts", "cgroup"):
+    check("branch: no %s namespace but the jail's" % kind, namespace(trunk, kind) == namespace(branch[0], kind))
+check("branch: no pipe or socket is shared", not ends(trunk) & ends(branch[0]))
+check("branch: no memory is shared, none is writable code", not two["shared memory"] and not two["writable code"])
+compare("trunk", looks["a"][1], one, {"user limits": ("each branch takes a user namespace", lambda cold, warm: cold.split()[1:] == warm.split()[1:])})
+
 cold.terminate()
 cold.wait()
 check("the driver ends", house.end() == 0)

@@ -18,7 +18,7 @@ result() { # NAME STATUS
 	fi
 }
 
-if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ]; then
+if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ]; then
 	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
 	echo "0 passed, 0 failed, 1 skipped"
 	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
@@ -32,7 +32,9 @@ fuzz() { # NAME MAX-BYTES WHAT: seeds are in $work/NAME
 	mkdir -p "$folder/corpus/$1"
 	"$folder/$1" -timeout=5 -rss_limit_mb=2048 "$work/$1"/* >"$work/log" 2>&1
 	result "every seed of $3" $?
-	"$folder/$1" -max_total_time="$seconds" -timeout=5 -max_len="$2" -rss_limit_mb=2048 -dict="$folder/$1.dict" -artifact_prefix="$folder/" \
+	dict=$folder/$1.dict
+	[ -e "$dict" ] || dict=tests/fuzz/seeds/$1.dict
+	"$folder/$1" -max_total_time="$seconds" -timeout=5 -max_len="$2" -rss_limit_mb=2048 -dict="$dict" -artifact_prefix="$folder/" \
 		-print_final_stats=1 "$folder/corpus/$1" "$work/$1" >"$work/log" 2>&1
 	result "$3 for $seconds s" $?
 	[ -z "${V:-}" ] || tail -n 12 "$work/log"
@@ -49,6 +51,21 @@ while IFS='	' read -r schema value; do
 done <tests/fuzz/seeds/tools.txt
 fuzz tools 2048 schemas
 
+# Acts of channel.c, each a byte, and for a frame its length in two and its kind: a whole snippet, two of a session, calls and their answers.
+act() { # ACT [BODY]
+	# shellcheck disable=SC2059
+	printf "\\$(printf %03o "$1")"
+	# shellcheck disable=SC2059
+	[ $# = 1 ] || printf "\\$(printf %03o ${#2})\\000%s" "$2"
+}
+mkdir -p "$work/channel"
+claim='{"status":"ok","value":[1],"repr":"1","type":"int","error":null,"errors":[],"final_answer":null,"is_final":false,"imports":["re"],"truncated":{}}'
+{ act 0 A; act 4; act 7; act 5; act 0 S; act 4; act 2 "$claim"; act 4; } >"$work/channel/one"
+{ act 0 A; act 4; for turn in 1 2 3; do act 6; act 5; act 0 S; act 2 "$claim"; act 4; done; act 0 R12345678{}; act 4; } >"$work/channel/session"
+{ act 0 A; act 4; act 6; act 0 S; act 0 'C{"call":1,"tool":"t","args":{"n":1}}'; act 0 'C{"call":2,"tool":"none","args":{}}'; act 0 'C{"call":3,"tool":"t","args":{"n":"x"}}'
+	act 4; act 8; act 5; act 10 "  "; act 2 '{"status":"rejected"}'; act 4; } >"$work/channel/calls"
+{ act 9; act 4; act 11; act 0 A; act 4; act 1 "$claim"; act 3 '   '; act 4; act 0 'Eno'; act 4; } >"$work/channel/refused"
+fuzz channel 8192 "what a jail says"
 # A line of serve.txt is a request: as a body, and behind its length (in octal, as printf wants it) as a frame.
 while IFS= read -r line; do
 	seed=$((seed + 1))

@@ -131,3 +131,15 @@ Test(channel, a_result_without_this_snippets_nonce)
 	cr_expect_null(result.claim);
 	cr_expect_str_eq(channel.why, "a result of another snippet");
 }
+
+/* The run is over, and with it who would answer. */
+Test(channel, a_call_after_the_answer)
+{
+	say(AJ_FRAME_RESULT, "{\"status\":\"ok\",\"value\":null,\"repr\":\"\",\"type\":\"\",\"error\":null,\"errors\":[],\"final_answer\":null,"
+	                     "\"is_final\":false,\"imports\":[],\"truncated\":{}}");
+	cr_assert_eq(aj_channel_read(&channel), AJ_CHANNEL_ANSWERED);
+	say(AJ_FRAME_CALL, "{}");
+	cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_BROKEN);
+	cr_expect_eq(calls, 0);
+	cr_expect_null(result.claim);
+}
