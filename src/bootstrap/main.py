@@ -158,7 +158,7 @@ class Session:
         self.filename = self.name_file(req["filename"], source or "")
         space = self.open(req)
         self.answers = answers = []
-        if STDOUT.line_buffering is not req["lines"]:
+        if STDOUT is not None and STDOUT.line_buffering is not req["lines"]:
             STDOUT.reconfigure(line_buffering=req["lines"])
         guards = self.guards
         before = set(sys.modules) if guards is None else None
