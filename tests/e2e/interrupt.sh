@@ -3,9 +3,9 @@
 # It looks at one session from outside; what interrupts do inside is tested in tests/layer.
 . "$(dirname "$0")/../lib.sh"
 
-# Until so many lines are there, or half a minute is over.
+# Until so many lines are there, or ten seconds are over.
 await() {
-	for _ in $(seq 300); do
+	for _ in $(seq 100); do
 		[ "$(wc -l <"$T/said")" -lt "$1" ] || return 0
 		sleep 0.1
 	done
