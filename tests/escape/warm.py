@@ -267,7 +267,7 @@ BRANCH = {
     "status CapBnd": ("of its new user namespace; nothing can be executed that could make use of it", lambda one, two: True),
     "session of its own": ("the original's", lambda one, two: True),
     "group of its own": ("the original's", lambda one, two: True),
-    "user limits": ("", lambda one, two: True),
+    "user limits": ("what it takes is counted in the namespaces above as well, whose limits hold", lambda one, two: one.split()[1:3] == ["8", "8192"]),
 }
 before = house.inits()
 house.open("trunk", branching=True)
