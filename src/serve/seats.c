@@ -317,7 +317,8 @@ int aj_seat_run(struct aj_seat *seat, struct aj_task *t, struct aj_fault *fault)
 		                      .filename = aj_query_text(q, AJ_M_FILENAME),
 		                      .inputs_json = inputs_json,
 		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
-		                      .last = !seat->lasting };
+		                      .last = !seat->lasting,
+		                      .lines = t->stream };
 	int r = aj_session_run(seat->session, &snippet, &err);
 	free(inputs_json);
 	if (r < 0)
