@@ -367,6 +367,45 @@ static void part_tools(void)
 	agentjail_close(h);
 }
 
+/* --- branches --- */
+
+static void part_branch(void)
+{
+	agentjail *h = open_with(0);
+	struct agentjail_session_options o = { .size = sizeof o, .branching = 1 };
+	int calls = 0;
+	static const char two[] = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"integer\"}}}";
+	agentjail_add_tool(h, &T(.name = "add", .parameters = two, .call = add, .arg = &calls), &err);
+	agentjail_session *plain = agentjail_session_open(h, NULL, &err), *s = agentjail_session_open(h, &o, &err);
+	check(plain && s, "branch: sessions open", "not both");
+	check(!agentjail_session_fork(plain, &err) && strcmp(err.step, "branching") == 0, "branch: only where it was asked for", "forked");
+	runs_to(s, "x = [1]", NULL, "branch: a variable");
+	uint64_t mark = agentjail_session_checkpoint(s, &err);
+	check(mark != 0, "branch: a checkpoint", "none");
+	agentjail_session *other = agentjail_session_fork(s, &err);
+	check(other != NULL, "branch: a fork", "none");
+	runs_to(s, "x.append(2); x", "[1,2]", "branch: one way");
+	runs_to(other, "x.append(3); x", "[1,3]", "branch: the other way");
+	runs_to(other, "add(a=40, b=2)", "42", "branch: a fork has the tools");
+	check(agentjail_session_rollback(s, mark, &err) == 0, "branch: back", "refused");
+	runs_to(s, "x", "[1]", "branch: as it was");
+	struct agentjail_snippet slow = S(.code = "while True: pass", .timeout_ms = 100);
+	check(agentjail_session_start(s, &slow, &err) == 0, "branch: something runs", "refused");
+	check(!agentjail_session_fork(s, &err) && strcmp(err.step, "busy") == 0, "branch: not while it runs", "forked");
+	check(agentjail_session_rollback(s, mark, &err) < 0 && strcmp(err.step, "busy") == 0, "branch: nor back", "it went");
+	while (agentjail_session_busy(s))
+		agentjail_turn(h, -1, &err);
+	agentjail_result_free(agentjail_session_take(s, &err));
+	/* What kills the jail, one way or the other. */
+	agentjail_result_free(run(s, "b = []\nwhile True: b.append(bytearray(1 << 20))"));
+	check(agentjail_session_rollback(s, mark, &err) == 0 && agentjail_session_alive(s), "branch: back from the dead", "refused");
+	runs_to(s, "x", "[1]", "branch: alive again");
+	check(agentjail_session_forget(s, mark, &err) == 0, "branch: forget", "refused");
+	check(agentjail_session_rollback(s, mark, &err) < 0 && strcmp(err.step, "checkpoint") == 0,
+	      "branch: what was forgotten is gone", "it is there");
+	agentjail_close(h);
+}
+
 /* --- an event loop of somebody else's --- */
 
 static void part_loop(void)
@@ -654,11 +693,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} parts[] = { { "run", part_run },         { "errors", part_errors },
-		      { "session", part_session }, { "interrupt", part_interrupt },
-		      { "tools", part_tools },     { "loop", part_loop },
-		      { "threads", part_threads }, { "host", part_host },
-		      { "closed", part_closed },   { "leaks", part_leaks } };
+	} parts[] = {
+		{ "run", part_run },     { "errors", part_errors }, { "session", part_session }, { "interrupt", part_interrupt },
+		{ "tools", part_tools }, { "branch", part_branch }, { "loop", part_loop },       { "threads", part_threads },
+		{ "host", part_host },   { "closed", part_closed }, { "leaks", part_leaks }
+	};
 	(void)forks_seen;
 	for (int i = 1; i < argc; i++)
 		for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)

@@ -2,9 +2,9 @@
 # Runs every test there is, as this user and, when that is root, what needs a jail also as an unprivileged user.
 # It builds nothing and judges nothing: each part prints `N passed, N failed, N skipped`, and this adds them up.
 #
-# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, jail, inject, toml-check
+# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, jail, inject, warm, sessions, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
-#        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts.
+#        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
 #        PART_LIMIT=600: seconds until a part is ended.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -19,9 +19,9 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 total_passed=0 total_failed=0 total_skipped=0 parts=0
 
-for need in "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/inject" "$(dirname "$AGENTJAIL")/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
+for need in "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/warm" "$(dirname "$AGENTJAIL")/sessions" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/inject" "$(dirname "$AGENTJAIL")/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
 	case $need in */toml-check | */inject | */jail) [ -z "${SUITES:-}" ] || continue ;; esac
-	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/jail build/inject build/toml-check" >&2; exit 1; }
+	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/jail build/warm build/sessions build/inject build/toml-check" >&2; exit 1; }
 done
 
 # The counts of a part's closing line; criterion's is a synthesis.
@@ -69,6 +69,18 @@ scripts() { # FOLDER PREFIX [COMMAND...]: the scripts of all groups in FOLDER
 	done
 }
 
+# What is as true of a jail from a zygote: the same scripts once more, with a program whose `exec` is warm. The layer's own are run by
+# one user only: to them it makes no difference who.
+WARM_WALLS='e2e/exec escape/kernel escape/resources escape/syscalls escape/violations escape/killtree' WARM_LAYER='e2e/language escape/python escape/extra'
+warm() { # FOLDER BUILD PREFIX 'SCRIPT...' [COMMAND...]
+	folder=$1 build=$2 prefix=$3 list=$4
+	shift 4
+	case " ${SUITES:-warm} " in *" warm "*) ;; *) return ;; esac
+	for name in $list; do
+		part "${prefix}warm/$name" "$@" env AGENTJAIL="$build/warm" AGENTJAIL_COLD="$build/agentjail" sh "$folder/$name.sh"
+	done
+}
+
 for unit; do
 	part "unit/$(basename "$unit")" "$unit"
 done
@@ -79,13 +91,14 @@ if [ -z "${SUITES:-}" ]; then
 	part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$(dirname "$AGENTJAIL")/toml-check"
 fi
 scripts "$tests" ""
+warm "$tests" "$(dirname "$AGENTJAIL")" "" "$WARM_WALLS $WARM_LAYER"
 
 # The same as somebody who owns nothing. The repository may lie where that user cannot go.
 if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	copy=$work/copy
 	chmod 755 "$work"
 	mkdir -p "$copy/build/rootfs"
-	cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/warm" "$(dirname "$AGENTJAIL")/inject" "$copy/build/"
+	for program in agentjail probe jail inject warm sessions branch raw.so; do cp "$(dirname "$AGENTJAIL")/$program" "$copy/build/"; done
 	for file in "$(dirname "$AGENTJAIL")"/library-* "$(dirname "$AGENTJAIL")/libagentjail.so.0"; do
 		[ ! -f "$file" ] || cp "$file" "$copy/build/"
 	done
@@ -94,7 +107,9 @@ if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	cp -R --no-preserve=ownership "$tests/../docs/examples" "$copy/tests/examples"
 	chmod -R a+rX "$copy"
 	unset AGENTJAIL AGENTJAIL_ROOTFS
-	scripts "$copy/tests" user/ setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp
+	set -- setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp
+	scripts "$copy/tests" user/ "$@"
+	warm "$copy/tests" "$copy/build" user/ "$WARM_WALLS" "$@"
 fi
 
 if [ -s "$work/failures" ]; then

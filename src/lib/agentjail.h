@@ -104,6 +104,7 @@ struct agentjail_session_options {
 	size_t size;
 	const char *workspace; /* in place of the handle's */
 	int no_wait;           /* return before the jail is there; what then goes wrong is the first run's error */
+	int branching;         /* it can be forked and rolled back; "enforced" in results says which walls differ for that */
 };
 
 /* A jail that is kept from run to run, with its variables. `options` may be NULL. NULL with *err. */
@@ -118,6 +119,17 @@ int agentjail_session_alive(const agentjail_session *session);
  * any thread and from signal handlers, until agentjail_session_close(). */
 void agentjail_interrupt(agentjail_session *session);
 void agentjail_session_close(agentjail_session *session);
+
+/* --- branches of a session that was opened with `.branching`, and that runs nothing --- */
+
+/* Two sessions that go on from here, each its own way: memory, open files and scratch space are copied. Threads and shared memory
+ * cannot be, and then there is no branch. NULL with *err. */
+agentjail_session *agentjail_session_fork(agentjail_session *session, struct agentjail_error *err);
+/* Keep what the session is now; an id, good for it and all its forks, or 0 with *err. */
+uint64_t agentjail_session_checkpoint(agentjail_session *session, struct agentjail_error *err);
+/* Go back to it, as often as one likes, also when the session has ended since. -1 with *err: it is as it is. */
+int agentjail_session_rollback(agentjail_session *session, uint64_t checkpoint, struct agentjail_error *err);
+int agentjail_session_forget(agentjail_session *session, uint64_t checkpoint, struct agentjail_error *err);
 
 /* --- results --- */
 

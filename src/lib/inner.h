@@ -57,6 +57,8 @@ struct agentjail_session {
 	char why[560]; /* it has ended */
 	int interrupt; /* set by anybody, at any time */
 	unsigned entered;
+	bool branching; /* a checkpoint is being made, or gone back to */
+	struct aj_error branch_error;
 
 	/* A run: asked for, perhaps before the jail is there; then begun; then it has one of result and error. */
 	bool asked, begun;
@@ -78,7 +80,10 @@ int aj_lib_enter(const agentjail *handle, struct aj_error *err);
 int aj_lib_turn(agentjail *handle, int64_t until_us, struct aj_error *err);
 
 /* session.c */
-agentjail_session *aj_lib_session_open(agentjail *handle, const char *workspace, struct aj_error *err);
+agentjail_session *aj_lib_session_open(agentjail *handle, const char *workspace, bool branching, struct aj_error *err);
+agentjail_session *aj_lib_session_fork(agentjail_session *session, struct aj_error *err);
+/* Until it is open; -1 with err: it will never be, and is closed. */
+int aj_lib_session_await(agentjail_session *session, struct aj_error *err);
 void aj_lib_session_free(agentjail_session *session);
 /* Somebody has called agentjail_interrupt(). */
 void aj_lib_session_interrupted(agentjail_session *session);
@@ -92,6 +97,9 @@ int aj_lib_tools_declare(const struct aj_lib_tools *tools, struct aj_session *in
 /* Run one tool that was called in this handle; false when none was. */
 bool aj_lib_tools_run(agentjail *handle);
 void aj_lib_calls_drop(agentjail_session *session);
+
+/* branch.c: aj_session_events.checkpointed and .rolled_back */
+void aj_lib_on_branched(struct aj_session *inner, void *session, uint64_t id, const struct aj_error *err);
 
 /* result.c: takes the reference. */
 agentjail_result *aj_lib_result(json_t *doc);

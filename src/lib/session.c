@@ -65,29 +65,48 @@ static void on_ended(struct aj_session *inner, void *arg, const char *why)
 	strncpy(s->why, why, sizeof s->why - 1);
 }
 
-static const struct aj_session_events events = {
-	.opened = on_opened, .output = on_output, .call = aj_lib_tools_on_call, .answered = on_answered, .ended = on_ended
-};
+static const struct aj_session_events events = { .opened = on_opened,
+	                                         .output = on_output,
+	                                         .call = aj_lib_tools_on_call,
+	                                         .answered = on_answered,
+	                                         .ended = on_ended,
+	                                         .checkpointed = aj_lib_on_branched,
+	                                         .rolled_back = aj_lib_on_branched };
 
-agentjail_session *aj_lib_session_open(agentjail *h, const char *workspace, struct aj_error *err)
+static agentjail_session *new_session(agentjail *h, const struct aj_lib_tools *tools)
 {
-	struct aj_place place = { .tenant = h->tenant, .workspace = workspace ? workspace : h->workspace };
 	agentjail_session *s = calloc(1, sizeof *s);
 	if (!s)
 		abort();
 	s->handle = h;
 	s->calls_end = &s->calls;
-	aj_lib_tools_copy(&s->tools, &h->tools);
-	if (!(s->inner = aj_session_open(h->house, &place, &events, s, err)) || aj_lib_tools_declare(&s->tools, s->inner, err) < 0) {
-		if (s->inner)
-			aj_session_close(s->inner);
-		aj_lib_tools_free(&s->tools);
-		free(s);
-		return NULL;
-	}
+	aj_lib_tools_copy(&s->tools, tools);
 	s->next = h->sessions;
-	h->sessions = s;
-	return s;
+	return h->sessions = s;
+}
+
+agentjail_session *aj_lib_session_open(agentjail *h, const char *workspace, bool branching, struct aj_error *err)
+{
+	struct aj_place place = { .tenant = h->tenant, .workspace = workspace ? workspace : h->workspace, .branching = branching };
+	agentjail_session *s = new_session(h, &h->tools);
+	s->inner = aj_session_open(h->house, &place, &events, s, err);
+	if (s->inner && aj_lib_tools_declare(&s->tools, s->inner, err) == 0)
+		return s;
+	if (s->inner)
+		aj_session_close(s->inner);
+	aj_lib_session_free(s);
+	return NULL;
+}
+
+/* The house's session has the tools already. */
+agentjail_session *aj_lib_session_fork(agentjail_session *of, struct aj_error *err)
+{
+	agentjail_session *s = new_session(of->handle, &of->tools);
+	s->inner = aj_session_fork(of->inner, &events, s, err);
+	if (s->inner)
+		return s;
+	aj_lib_session_free(s);
+	return NULL;
 }
 
 void aj_lib_session_free(agentjail_session *s)
@@ -125,29 +144,35 @@ void agentjail_session_close(agentjail_session *s)
 		aj_lib_session_free(s);
 }
 
+int aj_lib_session_await(agentjail_session *s, struct aj_error *err)
+{
+	agentjail *h = s->handle;
+	h->entered++;
+	while (!s->opened && aj_lib_turn(h, INT64_MAX, err) == 0)
+		;
+	h->entered--;
+	if (!err->exit_code)
+		*err = s->open_error;
+	if (!err->exit_code && s->ended)
+		aj_fail(err, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
+	if (!err->exit_code)
+		return 0;
+	agentjail_session_close(s);
+	return -1;
+}
+
 agentjail_session *agentjail_session_open(agentjail *h, const struct agentjail_session_options *options, struct agentjail_error *ret_err)
 {
 	struct agentjail_session_options o = { 0 };
 	struct aj_error err = { 0 };
 	agentjail_session *s = NULL;
-	if (aj_lib_enter(h, &err) < 0 || (options && aj_lib_take(&o, sizeof o, options, "agentjail_session_options", &err) < 0) ||
-	    !(s = aj_lib_session_open(h, o.workspace, &err))) {
+	if (aj_lib_enter(h, &err) == 0 && (!options || aj_lib_take(&o, sizeof o, options, "agentjail_session_options", &err) == 0))
+		s = aj_lib_session_open(h, o.workspace, o.branching, &err);
+	if (s && !o.no_wait && aj_lib_session_await(s, &err) < 0)
+		s = NULL;
+	if (!s)
 		aj_lib_refuse(&err, ret_err);
-		return NULL;
-	}
-	h->entered++;
-	while (!o.no_wait && !s->opened && aj_lib_turn(h, INT64_MAX, &err) == 0)
-		;
-	h->entered--;
-	if (!err.exit_code)
-		err = s->open_error;
-	if (!err.exit_code && s->ended)
-		aj_fail(&err, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
-	if (!err.exit_code)
-		return s;
-	agentjail_session_close(s);
-	aj_lib_refuse(&err, ret_err);
-	return NULL;
+	return s;
 }
 
 /* Python source is UTF-8 without NUL bytes, and so is the JSON that carries it. */
@@ -177,8 +202,8 @@ static int start(agentjail_session *s, const struct agentjail_snippet *theirs, e
 		return -1;
 	if (!s->inner)
 		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, "it was closed");
-	if (s->asked)
-		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
+	if (s->asked || s->branching)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, s->asked ? "a snippet is running in this session" : "it is being branched");
 	if (s->result || s->error.exit_code)
 		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the last run's result was not taken yet");
 	if (kind != VARIABLES && !t.code)
@@ -253,7 +278,7 @@ agentjail_result *agentjail_session_run(agentjail_session *s, const struct agent
 agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	agentjail_session *s = aj_lib_enter(h, &err) < 0 ? NULL : aj_lib_session_open(h, NULL, &err);
+	agentjail_session *s = aj_lib_enter(h, &err) < 0 ? NULL : aj_lib_session_open(h, NULL, false, &err);
 	json_t *result = s ? run(s, snippet, ALONE, &err) : NULL;
 	if (s)
 		agentjail_session_close(s);

@@ -96,7 +96,8 @@ static void on_opened(struct aj_session *session, void *arg, const struct aj_err
 		fail_opening(seat, &fault);
 		return;
 	}
-	aj_histogram_add(&s->metrics.queue, aj_now_us() - t->since_us);
+	if (t->query.op != AJ_OP_FORK)
+		aj_histogram_add(&s->metrics.queue, aj_now_us() - t->since_us);
 	if (!seat->lasting) {
 		if (aj_seat_run(seat, t, &fault) < 0)
 			fail_opening(seat, &fault);
@@ -194,6 +195,38 @@ static void on_answered(struct aj_session *session, void *arg, const json_t *res
 	}
 }
 
+/* What a session was asked for beside its snippets. `result`: stolen. */
+static void settle(struct aj_seat *seat, json_t *result, const struct aj_error *err)
+{
+	struct aj_server *s = seat->client->server;
+	struct aj_task *t = seat->task;
+	struct aj_fault fault;
+	if (t && err) {
+		aj_seat_fault(s, err, &fault);
+		aj_task_fail(t, &fault);
+	} else if (t) {
+		answer(t, result);
+		aj_task_free(t);
+	}
+	json_decref(result);
+	if (s->stopping) {
+		aj_seat_tell_ended(seat, "the service stops");
+		aj_seat_close(seat);
+	}
+}
+
+static void on_checkpointed(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err)
+{
+	(void)session;
+	settle(arg, json_pack("{s:I}", "checkpoint", (json_int_t)id), err);
+}
+
+static void on_rolled_back(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err)
+{
+	(void)session, (void)id;
+	settle(arg, json_object(), err);
+}
+
 static void on_ended(struct aj_session *session, void *arg, const char *why)
 {
 	struct aj_seat *seat = arg;
@@ -202,7 +235,9 @@ static void on_ended(struct aj_session *session, void *arg, const char *why)
 	struct aj_fault fault;
 	(void)session;
 	aj_seat_tell_ended(seat, why);
-	aj_seat_close(seat);
+	/* A checkpoint may bring it back; until then it is asked for nothing else, and the client closes it. */
+	if (!seat->branching)
+		aj_seat_close(seat);
 	if (t) {
 		aj_fault(&fault, AJ_CODE_CLOSED, "the session's jail has ended: %s", why);
 		aj_task_fail(t, &fault);
@@ -211,10 +246,32 @@ static void on_ended(struct aj_session *session, void *arg, const char *why)
 }
 
 static const struct aj_session_events events = {
-	.opened = on_opened, .output = on_output, .call = on_call, .answered = on_answered, .ended = on_ended
+	.opened = on_opened,
+	.output = on_output,
+	.call = on_call,
+	.answered = on_answered,
+	.ended = on_ended,
+	.checkpointed = on_checkpointed,
+	.rolled_back = on_rolled_back,
 };
 
 /* --- asking --- */
+
+static void take_seat(struct aj_seat *seat, struct aj_task *t, const char *policy)
+{
+	struct aj_client *c = t->client;
+	seat->client = c;
+	seat->policy = policy;
+	seat->task = t;
+	t->seat = seat;
+	seat->next = c->seats;
+	seat->at = &c->seats;
+	if (seat->next)
+		seat->next->at = &seat->next;
+	c->seats = seat;
+	c->server->in_use++;
+	t->counts = false; /* from here on the seat does */
+}
 
 /* There is room for it. -1 with fault: the task is still there. */
 static int seat_task(struct aj_task *t, const char *policy, struct aj_fault *fault)
@@ -224,10 +281,12 @@ static int seat_task(struct aj_task *t, const char *policy, struct aj_fault *fau
 	struct aj_error err = { 0 };
 	struct aj_place place = { .policy = policy,
 		                  .tenant = aj_query_text(&t->query, AJ_M_TENANT),
-		                  .workspace = aj_query_text(&t->query, AJ_M_WORKSPACE) };
+		                  .workspace = aj_query_text(&t->query, AJ_M_WORKSPACE),
+		                  .branching = json_is_true(t->query.member[AJ_M_BRANCHING]) };
 	struct aj_seat *seat = calloc(1, sizeof *seat);
 	if (!seat)
 		abort();
+	seat->branching = place.branching;
 	seat->session = aj_session_open(s->house, &place, &events, seat, &err);
 	if (seat->session && t->query.member[AJ_M_TOOLS] && aj_session_tools(seat->session, t->query.member[AJ_M_TOOLS], &err) < 0) {
 		aj_session_close(seat->session);
@@ -237,18 +296,8 @@ static int seat_task(struct aj_task *t, const char *policy, struct aj_fault *fau
 		free(seat);
 		return aj_seat_fault(s, &err, fault);
 	}
-	seat->client = c;
-	seat->policy = policy;
 	seat->lasting = t->query.op == AJ_OP_OPEN;
-	seat->task = t;
-	t->seat = seat;
-	seat->next = c->seats;
-	seat->at = &c->seats;
-	if (seat->next)
-		seat->next->at = &seat->next;
-	c->seats = seat;
-	s->in_use++;
-	t->counts = false; /* from here on the seat does */
+	take_seat(seat, t, policy);
 	return 0;
 }
 
@@ -327,5 +376,41 @@ int aj_seat_run(struct aj_seat *seat, struct aj_task *t, struct aj_fault *fault)
 	seat->task = t;
 	t->since_us = aj_now_us();
 	aj_query_free(&t->query);
+	return 0;
+}
+
+int aj_seat_fork(struct aj_seat *from, struct aj_query *query, struct aj_fault *fault)
+{
+	struct aj_client *c = from->client;
+	struct aj_server *s = c->server;
+	struct aj_error err = { 0 };
+	/* It has its origin's place in no line: what it copies goes on meanwhile. */
+	if (s->sessions >= s->config->sessions_max)
+		return no_room(s, fault, "sessions are open, and no more may be", s->config->sessions_max);
+	if (s->in_use >= s->config->jails_max)
+		return no_room(s, fault, "jails are in use, and no more may be", s->config->jails_max);
+	struct aj_seat *seat = calloc(1, sizeof *seat);
+	if (!seat)
+		abort();
+	if (!(seat->session = aj_session_fork(from->session, &events, seat, &err))) {
+		free(seat);
+		return aj_seat_fault(s, &err, fault);
+	}
+	seat->lasting = seat->branching = true;
+	s->sessions++;
+	take_seat(seat, aj_task_new(c, query), from->policy);
+	return 0;
+}
+
+int aj_seat_branch(struct aj_seat *seat, struct aj_task *t, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	int r = t->query.op == AJ_OP_ROLLBACK ? aj_session_rollback(seat->session, aj_query_count(&t->query, AJ_M_CHECKPOINT), &err)
+	      : aj_session_checkpoint(seat->session, &err) ? 0
+	                                                   : -1;
+	if (r < 0)
+		return aj_seat_fault(seat->client->server, &err, fault);
+	t->seat = seat;
+	seat->task = t;
 	return 0;
 }

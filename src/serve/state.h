@@ -37,6 +37,7 @@ struct aj_seat {
 	struct aj_session *session;
 	struct aj_task *task; /* what it runs, or whom it will be told to */
 	bool lasting, open;
+	bool branching; /* it stays when its jail has ended, to be rolled back */
 	const char *policy;
 	struct aj_seat *next, **at; /* all of the client */
 };
@@ -120,6 +121,10 @@ int aj_seat_ask(struct aj_client *client, struct aj_query *query, const char *po
 void aj_seats_fill(struct aj_server *server);
 /* run or set, from the task's query. -1 with fault: the task is still there. */
 int aj_seat_run(struct aj_seat *seat, struct aj_task *task, struct aj_fault *fault);
+/* A second session from one. Takes the query over. -1 with fault. */
+int aj_seat_fork(struct aj_seat *seat, struct aj_query *query, struct aj_fault *fault);
+/* checkpoint or rollback, from the task's query. -1 with fault: the task is still there. */
+int aj_seat_branch(struct aj_seat *seat, struct aj_task *task, struct aj_fault *fault);
 /* End the jail; a task that it has is not answered, and stays. */
 void aj_seat_close(struct aj_seat *seat);
 void aj_seat_tell_ended(struct aj_seat *seat, const char *why);

@@ -61,9 +61,27 @@ static int run(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 		return -1;
 	}
 	struct aj_task *t = aj_task_new(c, q);
-	if (aj_seat_run(seat, t, fault) < 0)
+	bool snippet = t->query.op == AJ_OP_RUN || t->query.op == AJ_OP_SET;
+	if ((snippet ? aj_seat_run(seat, t, fault) : aj_seat_branch(seat, t, fault)) < 0)
 		aj_task_fail(t, fault);
 	return 0;
+}
+
+static int fork_it(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_seat *seat = find_session(c, q, fault);
+	return seat ? aj_seat_fork(seat, q, fault) : -1;
+}
+
+static int forget(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	struct aj_seat *seat = find_session(c, q, fault);
+	if (!seat)
+		return -1;
+	if (aj_session_forget(seat->session, aj_query_count(q, AJ_M_CHECKPOINT), &err) < 0)
+		return aj_seat_fault(c->server, &err, fault);
+	return reply(c, q, "{}");
 }
 
 static int tools(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
@@ -181,6 +199,10 @@ static const struct {
 	[AJ_OP_OPEN] = { place, true },
 	[AJ_OP_RUN] = { run, true },
 	[AJ_OP_SET] = { run, true },
+	[AJ_OP_FORK] = { fork_it, true },
+	[AJ_OP_CHECKPOINT] = { run, true },
+	[AJ_OP_ROLLBACK] = { run, true },
+	[AJ_OP_FORGET] = { forget, false },
 	[AJ_OP_TOOLS] = { tools, false },
 	[AJ_OP_TOOL_RESULT] = { tool_result, false },
 	[AJ_OP_INTERRUPT] = { interrupt, false },

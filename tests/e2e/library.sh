@@ -34,6 +34,7 @@ part errors 22
 part session 19
 part interrupt 6
 part tools 19
+part branch 18
 part loop 12
 part threads 6
 part host 18

@@ -116,6 +116,54 @@ def session_that_dies(s):
     same(c.receive()["event"], "ended")
 
 
+@test
+def sessions_branch(s):
+    c = s.client()
+    one = c.ask("open", branching=True)["session"]
+    c.ask("run", session=one, code="x = [1]")
+    kept = c.ask("checkpoint", session=one)["checkpoint"]
+    two = c.ask("fork", session=one)["session"]
+    assert two != one, two
+    c.ask("run", session=one, code="x.append('one')")
+    c.ask("run", session=two, code="x.append('two')")
+    same(c.ask("run", session=one, code="x")["value"], [1, "one"])
+    same(c.ask("run", session=two, code="x")["value"], [1, "two"])
+    same(c.ask("rollback", session=one, checkpoint=kept), {})
+    same(c.ask("run", session=one, code="x")["value"], [1])
+    same(c.ask("rollback", session=two, checkpoint=kept), {})
+    same(c.ask("run", session=two, code="x")["value"], [1])
+    c.send(op="run", id="long", session=one, code="print('up', flush=True)\nwhile True: pass", stream=True)
+    same(c.receive()["data"], "up\n")
+    fails("busy", c.ask, "fork", session=one)
+    fails("busy", c.ask, "checkpoint", session=one)
+    same(c.ask("interrupt", session=one), {})
+    while c.receive().get("id") != "long":
+        pass
+    same(c.ask("close", session=one), {})
+    same(c.ask("run", session=two, code="x")["value"], [1], "the other goes on")
+    same(c.ask("forget", session=two, checkpoint=kept), {})
+    fails("bad_request", c.ask, "rollback", session=two, checkpoint=kept)
+    plain = c.ask("open")["session"]
+    fails("bad_request", c.ask, "fork", session=plain)
+    fails("bad_request", c.ask, "checkpoint", session=plain)
+
+
+@test
+def a_branching_session_comes_back(s):
+    c = s.client()
+    session = c.ask("open", branching=True)["session"]
+    c.ask("run", session=session, code="x = 5")
+    kept = c.ask("checkpoint", session=session)["checkpoint"]
+    r = c.ask("run", session=session, code="sum(range(10 ** 12))", timeout_ms=100)
+    same((r["status"], r["session"]), ("timeout", "ended"))
+    same(c.receive()["event"], "ended")
+    fails("closed", c.ask, "run", session=session, code="x")
+    same(c.ask("rollback", session=session, checkpoint=kept), {})
+    same(c.ask("run", session=session, code="x")["value"], 5)
+    same(c.ask("close", session=session), {})
+    same(c.ask("stats")["in_use"], 0)
+
+
 ECHO = {"name": "echo", "parameters": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}
 NUMBER = {"name": "number", "parameters": {"type": "object", "properties": {}}, "returns": {"type": "integer"}}
 

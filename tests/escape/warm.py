@@ -132,8 +132,8 @@ INIT = {
     "exe": ("it has the zygote's memory, and so its program", lambda cold, warm: cold.endswith("agentjail") or cold == warm),
     "environ": ("the zygote's: what the plan says; a cold one has the caller's", lambda cold, warm: "SECRET" not in warm),
     "mounts": GUEST["mounts"],
-    "namespaces": ("it sees the supervisor's cgroups, so that it can have the guest born into one",
-                   lambda cold, warm: warm["cgroup"] == "the host's" and dict(warm, cgroup=True) == cold),
+    "namespaces": ("only the guest leaves the supervisor's cgroup namespace, once it is in its cgroup",
+                   lambda cold, warm: warm == dict(cold, cgroup="the host's")),
     "status SigCgt": ("the zygote's handlers, which never run: every signal is blocked, and taken by waiting for it",
                       lambda cold, warm: int(warm, 16) == 1 << 1 | 1 << 9),
     "status SigIgn": ("a cold one has what its caller ignored", lambda cold, warm: int(warm, 16) == 0),
@@ -144,7 +144,7 @@ INIT = {
 def compare(name, cold, warm, reasons):
     for key, (was, now) in differences(cold, warm).items():
         # Its memory belongs to the zygote's user namespace, and so to the user who made that; a cold one's to the supervisor's.
-        if name == "init" and os.getuid() and str(was).startswith("not to be read"):
+        if name == "init" and os.getuid() and str(was).startswith("not to be"):
             continue
         check("%s: %s is as in a cold jail" % (name, key), key in reasons and reasons[key][1](was, now), "%s in place of %s" % (now, was))
     check("%s: control: a difference in each of %d places is seen" % (name, len(cold)),
@@ -210,12 +210,8 @@ for name, (init, guest) in jails.items():
     for what, pid, seen in (("init", init, looks[name][0]), ("guest", guest, looks[name][1])):
         for sets in "CapInh CapPrm CapEff CapBnd CapAmb".split():
             check("%s of %s: %s is empty" % (what, name, sets), set(seen["status " + sets]) == {"0"}, seen["status " + sets])
-        # A warm jail's init stays where the supervisor's cgroups can be seen, so that it can have the guest born into one; neither it nor
-        # the zygote has anything to see them with.
-        fresh = {kind for kind, own in seen["namespaces"].items() if own is True}
-        due = set(NAMESPACES) - ({"cgroup"} if what == "init" else set())
-        check("%s of %s: every namespace is its own" % (what, name), what == "init" and os.getuid() or fresh >= due,
-              seen["namespaces"])
+        check("%s of %s: every namespace is its own" % (what, name), what == "init" and os.getuid() or
+              {v for k, v in seen["namespaces"].items() if (what, k) != ("init", "cgroup")} == {True}, seen["namespaces"])
         check("%s of %s: no new privileges" % (what, name), what == "init" or seen["status NoNewPrivs"] == "1")
     seen = looks[name][1]
     check("guest of %s: descriptors" % name, {fd: kind for fd, (kind, *_) in seen["descriptors"].items()} == {
@@ -230,8 +226,8 @@ everybody.update(cold=cold_guest, host=os.getpid())
 for kind in NAMESPACES[:1] + NAMESPACES[2:]:
     inodes = {}
     for name, pid in everybody.items():
-        if kind in ("pid_for_children", "cgroup") and (name == "host" or name.startswith("zygote")):
-            continue  # a zygote numbers its processes as the host does, and has jails born into the supervisor's cgroups
+        if kind in ("pid_for_children", "cgroup") and name.startswith("zygote"):
+            continue  # a zygote numbers its processes as the host does, and is in no cgroup of its own
         inode = quiet(namespace, pid, kind)
         if not inode.startswith("not"):
             inodes.setdefault(inode, []).append(name)

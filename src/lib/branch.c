@@ -1,0 +1,83 @@
+/* Branches of sessions: forks, checkpoints and going back, each waited for.
+ * It copies nothing itself, and knows no more of a copy than whether there is one. */
+#include "lib/inner.h"
+
+void aj_lib_on_branched(struct aj_session *inner, void *arg, uint64_t id, const struct aj_error *err)
+{
+	agentjail_session *s = arg;
+	(void)inner, (void)id;
+	s->branching = false;
+	if (err)
+		s->branch_error = *err;
+}
+
+/* May this session be branched now? */
+static int begin(agentjail_session *s, struct aj_error *err)
+{
+	if (aj_lib_enter(s->handle, err) < 0)
+		return -1;
+	if (!s->inner)
+		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, "it was closed");
+	if (s->asked || s->branching)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0,
+		               s->asked ? "a snippet is running in this session" : "it is being branched already");
+	s->branch_error = (struct aj_error){ 0 };
+	return 0;
+}
+
+/* For what was begun; a tool of another session's may close this one meanwhile. */
+static int await(agentjail_session *s, struct aj_error *err)
+{
+	s->branching = true;
+	s->entered++;
+	s->handle->entered++;
+	while (s->branching && s->inner && aj_lib_turn(s->handle, INT64_MAX, err) == 0)
+		;
+	s->handle->entered--;
+	s->entered--;
+	if (!s->inner)
+		aj_fail(err, AJ_EXIT_USAGE, "session", 0, "it was closed");
+	else if (s->branch_error.exit_code && !err->exit_code)
+		*err = s->branch_error;
+	if (!s->inner && !s->entered)
+		aj_lib_session_free(s);
+	return err->exit_code ? -1 : 0;
+}
+
+agentjail_session *agentjail_session_fork(agentjail_session *s, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	agentjail_session *copy = begin(s, &err) < 0 ? NULL : aj_lib_session_fork(s, &err);
+	if (copy && aj_lib_session_await(copy, &err) < 0)
+		copy = NULL;
+	if (!copy)
+		aj_lib_refuse(&err, ret_err);
+	return copy;
+}
+
+uint64_t agentjail_session_checkpoint(agentjail_session *s, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	uint64_t id = begin(s, &err) < 0 ? 0 : aj_session_checkpoint(s->inner, &err);
+	if (id && await(s, &err) == 0)
+		return id;
+	aj_lib_refuse(&err, ret_err);
+	return 0;
+}
+
+int agentjail_session_rollback(agentjail_session *s, uint64_t id, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	if (begin(s, &err) < 0 || aj_session_rollback(s->inner, id, &err) < 0 || await(s, &err) < 0)
+		return aj_lib_refuse(&err, ret_err);
+	s->ended = false;
+	return 0;
+}
+
+int agentjail_session_forget(agentjail_session *s, uint64_t id, struct agentjail_error *ret_err)
+{
+	struct aj_error err = { 0 };
+	if (begin(s, &err) < 0 || aj_session_forget(s->inner, id, &err) < 0)
+		return aj_lib_refuse(&err, ret_err);
+	return 0;
+}
