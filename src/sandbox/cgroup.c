@@ -156,3 +156,9 @@ int aj_cgroup_create(const struct aj_plan *plan, char *ret_path, size_t path_byt
 			return fail(err, errnum, leaf < 0 ? "open" : "set a limit in", path);
 	}
 }
+
+int aj_cgroup_prepare(const struct aj_plan *plan, struct aj_error *err)
+{
+	cleanup_fd int dir = open(plan->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? fail(err, errno, "open", plan->cgroup) : enable_controllers(dir, plan, err);
+}

@@ -193,6 +193,8 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		goto out;
 	}
 	/* A zygote stays where the supervisor is: its jails have leaves. */
+	if (plan->cgroup && plan->zygote && aj_cgroup_prepare(plan, err) < 0)
+		goto out;
 	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
 		goto out;
 	if (aj_jail_channels(plan, &jail, &ends, err) < 0)

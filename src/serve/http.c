@@ -147,7 +147,7 @@ static void on_connect(struct aj_io *io, uint32_t events)
 		*v = (struct visitor){
 			.http = http, .fd = fd, .io = { .fn = on_visitor, .arg = v, .fd = -1 }, .timer = { .fn = on_late, .arg = v }
 		};
-		aj_loop_set(http->loop, &v->timer, aj_now_us() + AJ_HTTP_LIMIT_MS * 1000);
+		aj_loop_set(http->loop, &v->timer, aj_now_us() + AJ_HTTP_LIMIT_MS * INT64_C(1000));
 		if (aj_loop_watch(http->loop, &v->io, fd, EPOLLIN) < 0)
 			leave(v);
 		return;

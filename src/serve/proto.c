@@ -239,7 +239,8 @@ int aj_query_read(const char *text, size_t bytes, struct aj_query *q, struct aj_
 {
 	json_error_t why;
 	*q = (struct aj_query){ 0 };
-	if (aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH) > AJ_REQUEST_TREE_BYTES)
+	q->weight = aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH);
+	if (q->weight > AJ_REQUEST_TREE_BYTES)
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
 		                "the request would take more than %d MiB to hold, or is nested more than %d deep",
 		                AJ_REQUEST_TREE_BYTES >> 20, AJ_REQUEST_DEPTH);

@@ -88,6 +88,7 @@ int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, .
 struct aj_query {
 	json_t *doc; /* owns the rest */
 	enum aj_op op;
+	size_t weight;              /* memory that it takes, from above */
 	json_t *member[AJ_MEMBERS]; /* NULL: not there. Of the right type and within its range */
 };
 

@@ -7,6 +7,9 @@
 #include "base/fd.h"
 #include "serve/state.h"
 
+/* Of memory, in all requests that wait for a jail: they can be large, and there may be many. */
+enum { HELD_BYTES = 256 << 20 };
+
 static void answer(struct aj_task *t, const json_t *result)
 {
 	struct aj_client *c = t->client;
@@ -326,6 +329,8 @@ int aj_seat_ask(struct aj_client *c, struct aj_query *query, const char *policy_
 		return aj_fault(fault, AJ_CODE_NO_SUCH_POLICY, "no policy is called `%s` here", policy_name);
 	if (query->op == AJ_OP_OPEN && s->sessions >= config->sessions_max)
 		return no_room(s, fault, "sessions are open, and no more may be", config->sessions_max);
+	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
+		return no_room(s, fault, "MiB of requests wait for a jail already", s->held_bytes >> 20);
 	bool room = s->in_use < config->jails_max && !s->waiting;
 	if (!room && s->waiting >= config->queue_max)
 		return no_room(s, fault, "requests wait for a jail already", config->queue_max);
@@ -366,7 +371,8 @@ int aj_seat_run(struct aj_seat *seat, struct aj_task *t, struct aj_fault *fault)
 		                      .filename = aj_query_text(q, AJ_M_FILENAME),
 		                      .inputs_json = inputs_json,
 		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
-		                      .last = !seat->lasting };
+		                      .last = !seat->lasting,
+		                      .lines = t->stream };
 	int r = aj_session_run(seat->session, &snippet, &err);
 	free(inputs_json);
 	if (r < 0)
@@ -374,7 +380,7 @@ int aj_seat_run(struct aj_seat *seat, struct aj_task *t, struct aj_fault *fault)
 	t->seat = seat;
 	seat->task = t;
 	t->since_us = aj_now_us();
-	aj_query_free(&t->query);
+	aj_task_begun(t);
 	return 0;
 }
 

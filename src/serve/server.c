@@ -241,7 +241,7 @@ static int open_house(struct aj_server *s, struct aj_error *err)
 	for (size_t i = 0; s->house && i < c->policy_count; i++)
 		if (aj_house_add_policy(s->house, &c->policies[i], NULL, err) < 0)
 			return -1;
-	s->warming = calloc(c->policy_count, sizeof(struct aj_session *));
+	s->warming = calloc(c->policy_count + 1, sizeof(struct aj_session *));
 	if (!s->warming)
 		abort();
 	return s->house ? 0 : -1;

@@ -73,6 +73,7 @@ struct aj_server {
 	struct aj_client *line, **line_end; /* clients with requests that wait, in turn */
 	uint64_t client_count, in_use, waiting, tasks;
 	uint64_t sessions; /* open, or asked for */
+	size_t held_bytes; /* of requests that no jail has yet */
 	uint64_t next_session;
 	int64_t started_us;
 	struct aj_session **warming; /* one for each policy, or NULL */
@@ -104,6 +105,8 @@ void aj_work_stop(struct aj_client *client, bool now);
 /* Takes the query over; it is in client->tasks until it is freed. */
 struct aj_task *aj_task_new(struct aj_client *client, struct aj_query *query);
 void aj_task_free(struct aj_task *task);
+/* The jail has what it needs of the request. */
+void aj_task_begun(struct aj_task *task);
 /* Answer it with an error, and free it. */
 void aj_task_fail(struct aj_task *task, const struct aj_fault *fault);
 /* It waits for room: its place in the line is given up, or taken. */

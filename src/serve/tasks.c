@@ -30,7 +30,14 @@ struct aj_task *aj_task_new(struct aj_client *c, struct aj_query *query)
 	t->named.name = t->name;
 	aj_table_add(&c->tasks, &t->named);
 	c->server->tasks++;
+	c->server->held_bytes += t->query.weight;
 	return t;
+}
+
+void aj_task_begun(struct aj_task *t)
+{
+	t->client->server->held_bytes -= t->query.weight;
+	aj_query_free(&t->query);
 }
 
 void aj_task_free(struct aj_task *t)
@@ -41,7 +48,7 @@ void aj_task_free(struct aj_task *t)
 	aj_table_remove(&t->client->tasks, &t->named);
 	t->client->server->tasks--;
 	t->client->server->sessions -= t->counts;
-	aj_query_free(&t->query);
+	aj_task_begun(t);
 	json_decref(t->id);
 	free(t);
 }

@@ -135,6 +135,28 @@ def turns_are_taken():
 
 
 @test
+def waiting_requests_are_limited_in_size():
+    with Server("--jails-max", "1", "--queue-max", "200", "--parked", "1") as s:
+        c = s.client()
+        session = c.ask("open")["session"]
+        body = '{"op":"exec","id":%d,"code":"len(a)","inputs":{"a":[' + "0," * 500000 + "0]}}"
+        for i in range(12):
+            frame = (body % i).encode()
+            c.socket.sendall(struct.pack(">I", len(frame)) + frame)
+        refusal = c.receive()
+        assert refusal["error"]["code"] == "busy" and "MiB" in refusal["error"]["message"], refusal
+        early = refusal["id"]
+        assert 3 < early < 12, early
+        for i in range(early + 1, 12):
+            same(c.receive()["error"]["code"], "busy")
+        c.send(op="close", id="c", session=session)
+        same(c.receive()["result"], {})
+        for i in range(early):
+            same(c.receive()["result"]["value"], 500001)
+        same(c.ask("exec", code="1")["value"], 1)
+
+
+@test
 def clients_are_limited():
     with Server("--clients-max", "2", "--parked", "0") as s:
         one, two = s.client(), s.client()

@@ -24,7 +24,7 @@ print(json.dumps(Client(sys.argv[2]).ask("exec", code=sys.argv[3], policy="snipp
 EOS
 ask() {
 	timeout -k 5 "${LIMIT:-60}" "$PY" -B -I -S "$T/ask.py" "$docs/examples" "$socket" "$1" >"$T/out" 2>"$T/err" ||
-		fail "the client" "$(tail -c 600 "$T/err"); $(journalctl --user -u agentjail.service -n 5 --no-pager 2>&1 | tail -n 5)"
+		fail "the client" "$( (tail -c 300 "$T/err"; journalctl --user -u agentjail.service -n 5 --no-pager 2>&1 | tail -n 5) | tr "\\n" " ")"
 }
 systemctl --user daemon-reload
 check "the socket's unit starts" systemctl --user start agentjail.socket

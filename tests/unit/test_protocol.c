@@ -45,7 +45,8 @@ Test(protocol, good)
 		cr_expect_eq(read_text(good[i], strlen(good[i])), 0, "%s: %s", good[i], fault.message);
 }
 
-#define X128 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define X128 \
+	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static const struct {
 	const char *text, *word;
@@ -86,7 +87,8 @@ static const struct {
 	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":1}", "none of these", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":-1,\"value\":1}", "too small", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":1,\"error\":\"x\"}", "`error`", AJ_CODE_BAD_REQUEST, false },
-	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":1,\"error\":{\"type\":1,\"message\":\"\"}}", "`error`", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":1,\"error\":{\"type\":1,\"message\":\"\"}}", "`error`",
+	  AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"close\",\"id\":1}", "none of these", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"close\",\"id\":1,\"session\":\"s\",\"request\":1}", "too many of these", AJ_CODE_BAD_REQUEST, true },
 };
@@ -152,7 +154,8 @@ Test(protocol, tables)
 		cr_expect(aj_fault_name((enum aj_fault_code)code) && *aj_fault_help((enum aj_fault_code)code), "code %d", code);
 	for (int m = 0; m < AJ_MEMBERS; m++) {
 		bool used = m == AJ_M_OP;
-		cr_expect(aj_member_name((enum aj_member)m) && *aj_member_help((enum aj_member)m) && aj_member_type((enum aj_member)m), "member %d", m);
+		cr_expect(aj_member_name((enum aj_member)m) && *aj_member_help((enum aj_member)m) && aj_member_type((enum aj_member)m),
+		          "member %d", m);
 		for (int op = 0; op < AJ_OPS; op++)
 			used |= aj_op_holds((enum aj_op)op, (enum aj_member)m) != NULL;
 		cr_expect(used, "nobody takes `%s`", aj_member_name((enum aj_member)m));

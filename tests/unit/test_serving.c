@@ -86,10 +86,11 @@ Test(serving, notify)
 Test(serving, metrics_addresses)
 {
 	static const char *const good[] = { "127.0.0.1:0", "127.8.9.10:0", "[::1]:0" };
-	static const char *const bad[] = { "0.0.0.0:0",    "10.0.0.1:0",    "[::]:0",        "[::ffff:127.0.0.1]:0", "localhost:0",
-		                           "127.0.0.1",    "127.0.0.1:",    "127.0.0.1:x",   "127.0.0.1:65536",      "127.0.0.1:-1",
-		                           "127.1:0",      ":0",            "[::1:0",        "::1:0",                "128.0.0.1:0",
-		                           "2130706433:0", "0x7f.0.0.1:0",  "[::1]x:0",      "[]:0",                 "[fe80::1]:0" };
+	static const char *const bad[] = { "0.0.0.0:0",       "10.0.0.1:0",   "[::]:0",      "[::ffff:127.0.0.1]:0",
+		                           "localhost:0",     "127.0.0.1",    "127.0.0.1:",  "127.0.0.1:x",
+		                           "127.0.0.1:65536", "127.0.0.1:-1", "127.1:0",     ":0",
+		                           "[::1:0",          "::1:0",        "128.0.0.1:0", "2130706433:0",
+		                           "0x7f.0.0.1:0",    "[::1]x:0",     "[]:0",        "[fe80::1]:0" };
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
 		struct aj_listener l = AJ_NO_LISTENER;
 		struct aj_error err = { 0 };
@@ -157,7 +158,14 @@ Test(serving, histogram)
 	static const struct {
 		int64_t us;
 		int bucket;
-	} rows[] = { { -5, 0 }, { 0, 0 }, { 100, 0 }, { 101, 1 }, { 250, 1 }, { 60000000, AJ_BUCKETS - 1 }, { 60000001, AJ_BUCKETS }, { INT64_MAX / 4, AJ_BUCKETS } };
+	} rows[] = { { -5, 0 },
+		     { 0, 0 },
+		     { 100, 0 },
+		     { 101, 1 },
+		     { 250, 1 },
+		     { 60000000, AJ_BUCKETS - 1 },
+		     { 60000001, AJ_BUCKETS },
+		     { INT64_MAX / 4, AJ_BUCKETS } };
 	for (int i = 1; i < AJ_BUCKETS; i++)
 		cr_expect(aj_buckets_us[i] > aj_buckets_us[i - 1], "bounds rise");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -192,7 +200,8 @@ Test(serving, page)
 	for (int i = 0; i < 200; i++) {
 		snprintf(name, sizeof name, "call_%d", i);
 		snprintf(policy, sizeof policy, "policy-%d", i);
-		json_t *result = json_pack("{s:s, s:[{s:s, s:i}]}", "status", i % 2 ? "ok" : "timeout", "violations", "syscall", name, "count", i);
+		json_t *result = json_pack("{s:s, s:[{s:s, s:i}]}", "status", i % 2 ? "ok" : "timeout", "violations", "syscall",
+		                           name, "count", i);
 		aj_metrics_run(&m, policy, result, 1500);
 		json_decref(result);
 	}
