@@ -59,7 +59,8 @@ static void step(struct scan *s)
 	}
 	if (c == ' ' || c == '\t' || c == '\r' || c == '\f')
 		return;
-	s->first = s->first ? s->first : c;
+	if (!s->first)
+		s->first = c;
 	s->last = c;
 	if (strchr("([{", c))
 		s->depth++;

@@ -76,6 +76,8 @@ char **aj_history_read(int fd, struct aj_arena *arena)
 	}
 	char **last = lines.items;
 	size_t count = lines.count;
+	if (!count)
+		return none;
 	if (count > AJ_HISTORY_LINES) {
 		last += count - AJ_HISTORY_LINES;
 		count = AJ_HISTORY_LINES;

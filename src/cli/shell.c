@@ -134,6 +134,8 @@ static agentjail_result *run(struct aj_shell *shell, const char *code, size_t by
 		return NULL;
 	}
 	running = shell->session;
+	if (aj_shell_interrupts != before) /* it came just now, and the handler did not know for whom */
+		agentjail_interrupt(running);
 	while (agentjail_session_busy(shell->session) && aj_shell_interrupts - before < INTERRUPTS &&
 	       agentjail_turn(shell->handle, -1, &err) == 0)
 		;
