@@ -21,18 +21,21 @@ STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
 
 # The keys of a request: type, default. An unknown key is an error: a misspelt limit must not be ignored.
-REQUEST = {
+SNIPPET = {
     "code": (str, None),
     "filename": (str, "<snippet>"),
+    "inputs": (dict, {}),
+    "tools": (list, ()),          # functions that the host runs, see tools.py
+    "lines": (bool, False),       # somebody watches: what is printed goes out with each newline
+    "soft_ms": (int, 0),          # what the message of a soft deadline names; the supervisor keeps the time
+}
+# The same for a session's policy, which may come with a first request or ahead of it, and stays.
+POLICY = {
     "layer": (bool, True),
     "builtins": (str, "standard"),
     "imports": (list, ()),
-    "inputs": (dict, {}),
     "env": (list, ()),            # NAME=value; late, so that no loader saw them
     "limits": (dict, {}),
-    "tools": (list, ()),          # functions that the host runs, see tools.py
-    "lines": (bool, False),       # somebody watches: what is printed goes out with each newline
-    "id": (object, None),
 }
 # Keys of "limits": default.
 LIMITS = {
@@ -41,8 +44,9 @@ LIMITS = {
     "value_bytes": 1 << 20,     # for a program to read
     "ast_depth": 400,           # the compiler recurses once per level; it stops at some 1000 by itself
     "tool_bytes": 1 << 20,      # the arguments of one call of a tool
-    "soft_ms": 0,               # what the message of a soft deadline names; the supervisor keeps the time
 }
+DEFAULTS = {key: default for key, (_, default) in SNIPPET.items()}
+UNKNOWN = (None, ...)
 CONTROL_FD = 3
 SETS = ("minimal", "standard", "full")
 ONLY_AST, TOP_LEVEL_AWAIT, CO_COROUTINE = 0x400, 0x2000, 0x80
@@ -64,9 +68,11 @@ class Session:
         self.starter = None         # __main__ of the interpreter, kept alive
         self.checker = None         # of the last snippet: what names mean in the namespace
         self.guards = None
-        self.policy = None          # (layer, builtins, imports): a session has one
+        self.policy = None          # (layer, builtins, imports, env, limits): a session has one
         self.answers = ()           # a list of its own for each snippet
+        self.begun = None           # the same list, from `started` until the code has ended
         self.limits = LIMITS
+        self.soft_ms = 0
         self.sources = {}           # file name -> source text, for error reports
         self.names = {}             # file name of the request -> how often it came
         self.tools = None           # channel.Channel, when there are tools
@@ -97,66 +103,82 @@ class Session:
             return OUT_OF_MEMORY
 
     def read(self, request):
+        """The snippet's keys, checked. The policy's are taken over on the way: the first ones that come stay."""
         raw = read_json(request)
         if type(raw) is not dict:
             raise ValueError("the request is no JSON object")
-        req = {}
-        if type(raw.get("imports")) is str:  # one string with spaces reads quicker than a list
-            raw["imports"] = raw["imports"].split()
-        for key, (kind, default) in REQUEST.items():
-            value = raw.pop(key, default)
-            if value is not default and kind is not object and type(value) is not kind:
-                raise ValueError("request key %s: %s expected" % (key, kind.__name__))
+        policy = {key: raw.pop(key) for key in POLICY if key in raw}
+        if policy or self.policy is None:
+            self.settle(policy)
+        req = dict(DEFAULTS)
+        for key, value in raw.items():
+            kind, default = SNIPPET.get(key, UNKNOWN)
+            if type(value) is not kind and value is not default:
+                raise ValueError("request key %s: %s expected" % (key, kind.__name__) if key in SNIPPET else "unknown request key " + key)
             req[key] = value
-        if raw:
-            raise ValueError("unknown request key " + ", ".join(sorted(raw)))
         if req["code"] is None and not req["inputs"] and not req["tools"]:
             raise ValueError("the request has no code")
-        if req["builtins"] not in SETS:
-            raise ValueError("builtins must be one of " + ", ".join(SETS))
-        if not all([type(p) is str for p in req["imports"]]):
-            raise ValueError("imports must be a list of strings")
-        limits = dict(LIMITS)
-        for key, value in req["limits"].items():
-            if key not in limits or type(value) is not int or value < 0:
-                raise ValueError("unknown or bad limit " + key)
-            limits[key] = value
-        req["limits"] = limits
         for name in req["inputs"]:
             if not name.isidentifier() or name[:2] == "__":
                 raise ValueError("the input name %r is no plain identifier" % name)
         return req
 
-    def open(self, req):
-        """The namespace and the guards, made with the first snippet."""
-        policy = (req["layer"], req["builtins"], tuple(req["imports"]))
+    def settle(self, keys):
+        """The policy under which all snippets run. It cannot change."""
+        if type(keys.get("imports")) is str:  # one string with spaces reads quicker than a list
+            keys["imports"] = keys["imports"].split()
+        for key, (kind, default) in POLICY.items():
+            value = keys.setdefault(key, default)
+            if value is not default and type(value) is not kind:
+                raise ValueError("request key %s: %s expected" % (key, kind.__name__))
+        if keys["builtins"] not in SETS:
+            raise ValueError("builtins must be one of " + ", ".join(SETS))
+        if not all([type(p) is str for p in keys["imports"]]):
+            raise ValueError("imports must be a list of strings")
+        limits = dict(LIMITS)
+        for key, value in keys["limits"].items():
+            if key not in limits or type(value) is not int or value < 0:
+                raise ValueError("unknown or bad limit " + key)
+            limits[key] = value
+        policy = (keys["layer"], keys["builtins"], tuple(keys["imports"]), tuple(keys["env"]), limits)
+        if self.policy is None:
+            self.policy, self.limits = policy, limits
+        elif policy != self.policy:
+            raise ValueError("the policy of a session cannot change")
+
+    def open(self):
+        """The namespace and the guards: with the first snippet, or in a zygote that knows the policy."""
         if self.module is None:
-            self.policy = policy
+            layer, level, imports, env, _ = self.policy
             self.module = ModuleType("__main__")
             # Libraries find the module of the agent's classes here, and not the one that started us.
             self.starter = sys.modules.get("__main__")
             sys.modules["__main__"] = self.module
-            if req["layer"]:
+            if layer:
                 from agentjail.guards import Allowed, Guards
-                self.guards = Guards(Allowed(list(policy[2])), req["builtins"])
+                self.guards = Guards(Allowed(list(imports)), level)
                 self.builtins = self.guards.builtins()
             else:
                 import builtins
                 self.builtins = builtins
                 if RECORDER is not None:
                     self.recorded = RECORDER(self.module.__dict__)
-        elif policy != self.policy:
-            raise RequestError("the policy of a session cannot change")
+            for entry in env:
+                name, _, value = entry.partition("=")
+                posix.putenv(name, value)
+                posix.environ[name.encode()] = value.encode()
+                if "os" in sys.modules:
+                    sys.modules["os"].environ[name] = value
         space = self.module.__dict__
         space["__builtins__"] = self.builtins
         space["__name__"] = "__main__"
         return space
 
     def snippet(self, req, claim, started):
-        self.limits = limits = req["limits"]
-        source = req["code"]
+        limits, source = self.limits, req["code"]
+        self.soft_ms = req["soft_ms"]
         self.filename = self.name_file(req["filename"], source or "")
-        space = self.open(req)
+        space = self.open()
         self.answers = answers = []
         if STDOUT is not None and STDOUT.line_buffering is not req["lines"]:
             STDOUT.reconfigure(line_buffering=req["lines"])
@@ -171,12 +193,6 @@ class Session:
             code = self.compile(req, claim)
             if code is None:
                 return
-        for entry in req["env"]:
-            name, _, value = entry.partition("=")
-            posix.putenv(name, value)
-            posix.environ[name.encode()] = value.encode()
-            if "os" in sys.modules:
-                sys.modules["os"].environ[name] = value
         if req["inputs"]:
             from agentjail.tags import decode
             for name, value in req["inputs"].items():
@@ -192,6 +208,7 @@ class Session:
             raise FinalAnswer
         space["final_answer"] = final_answer
         space.pop("__agentjail_value__", None)
+        self.begun = answers if code is not None else None
         if started:
             posix.write(CONTROL_FD, started)
         if code is None:
@@ -205,6 +222,7 @@ class Session:
                 drive(eval(code, space), "asyncio" in code.co_names or "asyncio" in sys.modules)
             else:
                 exec(code, space)
+            self.begun = None
             value = space.pop("__agentjail_value__", None)
             claim["repr"], cut = safe_repr(value, limits["repr_bytes"]) if value is not None else ("None", False)
             if cut:
@@ -219,6 +237,7 @@ class Session:
         except BaseException as e:
             self.failed(e, claim)
         finally:
+            self.begun = None
             if tools is not None:
                 tools.end()
             if guards is None:
@@ -370,11 +389,12 @@ def run(request, started=b""):
 def preload(request):
     """Import, before the system-call filter is set, the allowed modules that the code mentions in its imports."""
     try:
-        req = Session().read(request)
+        session = Session()
+        req = session.read(request)
         from agentjail.guards import Allowed
-        allowed = Allowed(req["imports"])
+        allowed = Allowed(session.policy[2])
         for name in imported_names(req["code"]):
-            if not req["layer"] or allowed.module(name) or allowed.parent(name):
+            if not session.policy[0] or allowed.module(name) or allowed.parent(name):
                 try:
                     __import__(name)
                 except Exception:

@@ -1,9 +1,9 @@
 """Signals of a jail that lives on: an interrupt and the soft deadline become exceptions in the agent's code.
 It refuses to raise them anywhere else: a request that is read or a claim that is composed is never disturbed.
 
-There is no flag that says "the code runs now", and so no instant at which it is wrong: the handler looks at the stack.
-Only if a frame of the agent is on it does it raise, and what it raises ends below the layer's own `try`. Where the
-agent called something that must not stop half way, the signal comes again a millisecond later.
+No flag says "the code runs now", and so there is no instant at which it is wrong: the handler looks at the stack. Only
+if a frame of the agent is on it does it raise, and what it raises ends below the layer's own `try`. Where the agent
+called something that must not stop half way, or is about to be called, the signal comes again a millisecond later.
 """
 
 import sys
@@ -56,14 +56,14 @@ def on_signal(number, frame):
                 hold = True
             waits = waits or where in WAITS
         frame = frame.f_back
-    if not agent:
+    if not agent and session.begun is not session.answers:
         return
-    if hold:
+    if hold or not agent:
         postpone(number, session)
         return
     if number == SIGINT:
         raise KeyboardInterrupt("the snippet was interrupted; the session goes on")
-    ms = session.limits["soft_ms"]
+    ms = session.soft_ms
     raise TimeoutError("the snippet took %s; the session goes on" % ("longer than %d ms" % ms if ms else "too long"))
 
 

@@ -162,7 +162,7 @@ def serve(setup):
         data = len(claim).to_bytes(4, "little") + b"R" + claim
         while data:
             data = data[os.write(3, data):]
-        if b'"id": "branch"' in body:  # the session goes on in a copy of the process
+        if b'"filename": "branch"' in body:  # the session goes on in a copy of the process
             from agentjail import warm
             pid = os.fork()
             if pid:

@@ -74,7 +74,7 @@ def stuck(score):
         if not score.wants(name):
             continue
         for number in (SOFT, INT):
-            with Guest(imports=imports, layer=layer, limits={"soft_ms": 70}) as guest:
+            with Guest(imports=imports, layer=layer, soft_ms=70) as guest:
                 try:
                     first = guest.run("kept = [1]\nimport " + ", ".join(imports or ["sys"]) if imports or not layer else "kept = [1]")
                     began = time.monotonic()
@@ -95,6 +95,18 @@ def stuck(score):
                     score.check("%s/%d" % (name, number), False, e)
 
 
+def raise_at_start(number):
+    """The signal comes when `started` was just said, and no line of the code has run: once."""
+    from agentjail import main
+
+    class Posix:
+        def write(self, fd, data):
+            main.posix = os
+            os.write(fd, data)
+            os.kill(os.getpid(), number)
+    main.posix = Posix()
+
+
 def survives(score):
     def case(name, ok):
         score.check("signal/" + name, *ok)
@@ -112,6 +124,14 @@ def survives(score):
             guest.do(INT)
             claim = guest.run("5")
             case("first", (claim["value"] == 5, claim))
+    if score.wants("signal/about-to-run"):
+        for number in (INT, SOFT):
+            with Guest(setup=lambda: raise_at_start(number), seconds=10) as guest:
+                try:
+                    first, second = guest.run("while True: pass"), guest.run("5")
+                    case("about-to-run", (first["error"]["type"] == STOPPED[number] and second["value"] == 5, (first, second)))
+                except Died as e:
+                    case("about-to-run", (False, e))
     if score.wants("signal/where"):
         with Guest() as guest:
             claim = guest.run("def f():\n    while True: pass\n\nf()", after=[(0.05, SOFT)])

@@ -416,7 +416,7 @@ def ends(score):
         # A thread that waits for the socket is not in the copy, and the copy does not wait for it.
         with Guest(seconds=20, tools=[ANY, ASYNC], imports=["threading", "time", "random"]) as guest:
             first = guest.run("import threading, time, random\ndef f():\n    try: t('held')\n    except ToolError: pass\nx = threading.Thread(target=f, daemon=True)\nx.start()\ntime.sleep(0.1)\nn = 7",
-                              lambda call: None, id="branch")
+                              lambda call: None, filename="branch")
             began = time.monotonic()
             second = guest.run("t(n)['x'], (await at(n))['x']")
             case("branch", first["status"] == "ok" and second["repr"] == "(7, 7)" and time.monotonic() - began < 0.8, (first, second, time.monotonic() - began))
