@@ -13,6 +13,7 @@ enum aj_frame_kind {
 	AJ_FRAME_PRELOAD = 'P', /* to the guest: module names, one a line */
 	AJ_FRAME_PLAN = 'Z',    /* to the guest, before the filter: become a zygote; a packed plan */
 	AJ_FRAME_SESSION = 'H', /* to the guest, before the filter: more than one snippet will come; empty, or one byte: and branches */
+	AJ_FRAME_POLICY = 'O',  /* to the guest, after either of these: JSON, the policy of all its snippets */
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed. Its last: it ends when it has answered */
 	AJ_FRAME_SNIPPET = 'N', /* to the guest: the same after a nonce, which its result begins with; more may follow */
 	/* To the guest, between snippets: copy yourself; AJ_ENTROPY_BYTES of random for the copy. The original answers with the same

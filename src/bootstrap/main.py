@@ -386,6 +386,14 @@ def run(request, started=b""):
     return SESSION.run(request, started)
 
 
+def settle(policy):
+    """The policy of the snippets that will come, ahead of the first one."""
+    global SESSION
+    SESSION = Session()
+    SESSION.settle(read_json(policy))
+    SESSION.open()
+
+
 def preload(request):
     """Import, before the system-call filter is set, the allowed modules that the code mentions in its imports."""
     try:

@@ -33,7 +33,7 @@ TRIALS = (
     ({"code": "x = 1\nx", "layer": False},),
 )
 ROUNDS = 12     # after some ten runs the interpreter has specialised what it runs
-FIRST = b'{"code":"x = [i for i in (1, 2)]\\nx","imports":["math"],"inputs":{"v":1}}'
+FIRST = b'{"filename":"<snippet>","code":"x = [i for i in (1, 2)]\\nx"}'
 
 
 # --- in the zygote ---
@@ -62,15 +62,22 @@ def prepare(names):
     for _ in range(ROUNDS):
         for trial in TRIALS:
             rehearse([request(keys) for keys in trial])
-    rehearse([FIRST])
-    global LIKELY
-    LIKELY = b'{"filename":"<snippet>","layer":true,"builtins":"standard","imports":"%s ","inputs":{},"env":[],"limits":{},' \
-             b'"code":"x = [i for i in (1, 2)]\\nx"}' % names.replace(b"\n", b" ").strip()
     main.RECORDER = record_imports
     forget()
+    freeze()
+
+
+def settle(policy):
+    """What all jails would make of their policy first of all: their namespace and guards. Each gets a copy."""
+    main.settle(policy)
+    freeze()
+
+
+def freeze():
+    """The collector of a jail does not look at, and so does not copy, what was here before it."""
     import gc
     gc.collect()
-    gc.freeze()  # the collector of a jail does not look at, and so does not copy, what was here before it
+    gc.freeze()
 
 
 def load_extensions():
@@ -154,7 +161,7 @@ def after_fork(entropy):
 def first_snippet(started):
     """What touches the pages that a first snippet does, in a copy that is thrown away. No jail runs it: its pages are made
     its own all at once (guest/touch.c)."""
-    return main.run(LIKELY, started)
+    return main.run(FIRST, started)
 
 
 def after_branch(entropy):

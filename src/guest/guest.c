@@ -2,7 +2,7 @@
  * trusted layer, installs the filter, and only then asks for the code. It never reads a byte of the code before the
  * filter stands, takes no option and no environment, and links no Python: the interpreter's symbols are looked up.
  *
- * Control socket (fd 3): [plan | session,] filter, module names  ->  armed  ->  request  ->  result  ->  request ...
+ * Control socket (fd 3): [plan | session, policy,] filter, module names  ->  armed  ->  request  ->  result  ->  request ...
  * With a plan it becomes a zygote: it loads everything, and the jails that are born from it go on at the filter. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -127,9 +127,10 @@ static void try_first(const struct aj_birth *order)
 }
 
 /* Returns in a newborn jail. */
-static void be_zygote(const struct frame *plan, const struct frame *names)
+static void be_zygote(const struct frame *plan, const struct frame *policy, const struct frame *names)
 {
 	call_layer("agentjail.warm", "prepare", names->body, names->bytes);
+	call_layer("agentjail.warm", "settle", policy->body, policy->bytes);
 	call_layer("agentjail.session", "arm", NULL, 0);
 	after_fork = layer_function("agentjail.warm", "after_fork");
 	reseed = layer_function("agentjail.warm", "reseed");
@@ -196,10 +197,11 @@ static int runner_main(int argc, char **argv, char **env)
 {
 	(void)argc, (void)argv, (void)env;
 	unsetenv("LD_PRELOAD");
-	struct frame plan = { 0 }, insns = take_frame((char[]){ AJ_FRAME_PLAN, AJ_FRAME_SESSION, AJ_FRAME_FILTER, 0 });
+	struct frame plan = { 0 }, policy = { 0 }, insns = take_frame((char[]){ AJ_FRAME_PLAN, AJ_FRAME_SESSION, AJ_FRAME_FILTER, 0 });
 	uint8_t role = insns.kind;
 	if (role != AJ_FRAME_FILTER) {
 		plan = insns;
+		policy = take_frame((char[]){ AJ_FRAME_POLICY, 0 });
 		insns = take_frame((char[]){ AJ_FRAME_FILTER, 0 });
 	}
 	struct frame names = take_frame((char[]){ AJ_FRAME_PRELOAD, 0 });
@@ -210,7 +212,7 @@ static int runner_main(int argc, char **argv, char **env)
 	aj_python_collect(0); /* nothing that loads now is garbage */
 	object *run = layer_function("agentjail.main", "run");
 	if (role == AJ_FRAME_PLAN) {
-		be_zygote(&plan, &names);
+		be_zygote(&plan, &policy, &names);
 	} else {
 		if (role == AJ_FRAME_SESSION)
 			call_layer("agentjail.session", "arm", NULL, 0);
@@ -219,6 +221,8 @@ static int runner_main(int argc, char **argv, char **env)
 			reseed = layer_function("agentjail.warm", "reseed");
 		}
 		preload(names.body);
+		if (role == AJ_FRAME_SESSION)
+			call_layer("agentjail.main", "settle", policy.body, policy.bytes);
 	}
 	struct aj_error err = { 0 };
 	unsigned char listener[AJ_FRAME_HEADER];

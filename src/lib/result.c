@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "lib/inner.h"
 #include "run/result.h"
@@ -21,8 +22,12 @@ _Static_assert(AGENTJAIL_OK == (int)AJ_STATUS_OK && AGENTJAIL_LIMIT == (int)AJ_S
 agentjail_result *aj_lib_result(json_t *doc)
 {
 	agentjail_result *r = calloc(1, sizeof *r);
-	if (!r || !(r->text = json_dumps(doc, JSON_COMPACT)))
+	struct aj_out out = { 0 };
+	if (!r)
 		abort();
+	aj_out_json(&out, doc);
+	aj_out_add(&out, "", 1);
+	r->text = out.data;
 	r->doc = doc;
 	return r;
 }

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/plan.h"
 #include "plan/syscalls.h"
 #include "policy/items.h"
@@ -111,6 +112,18 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	plan->control_fd = request->snippet;
 	plan->capture = request->capture || request->snippet;
 	plan->terminal_fd = request->snippet || request->capture ? -1 : request->terminal_fd;
+}
+
+/* They travel as JSON. */
+static int late_env_is_text(const struct aj_plan *plan, struct aj_error *err)
+{
+	for (size_t i = 0; i < plan->late_env.count; i++) {
+		const char *entry = plan->late_env.items[i];
+		if (aj_utf8_valid_prefix(entry, strlen(entry)) != strlen(entry))
+			return aj_fail(err, AJ_EXIT_USAGE, "env", 0, "the value of %.*s is not UTF-8, which a snippet's variables have to be",
+			               (int)strcspn(entry, "="), entry);
+	}
+	return 0;
 }
 
 static bool word_byte(char c)
@@ -285,6 +298,8 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	if (plan->branching && branchable(plan, err) < 0)
 		return -1;
 	command_line(plan, arena, policy, request);
+	if (late_env_is_text(plan, err) < 0)
+		return -1;
 	bool has_code = request->snippet && request->code;
 	if (request->lasting)
 		preload_all(plan, arena, policy);

@@ -175,7 +175,7 @@ static void take_in(struct aj_pool *p, const struct aj_jail *jail, bool warm)
 		return;
 	}
 	if (!warm) {
-		aj_channel_arm(&w->live.channel, &p->jail_plan, true);
+		aj_channel_arm(&w->live.channel, &p->jail_plan, p->config.policy, true);
 		aj_channel_write(&w->live.channel);
 	}
 	w->live.deadline_us = aj_now_us() + ARM_US;
@@ -249,7 +249,7 @@ static void start_zygote(struct aj_pool *p)
 {
 	struct aj_error err = { 0 };
 	p->filters = aj_attest_own_filters();
-	if (aj_zygote_start(&p->zygote, &p->zygote_plan, &err) < 0) {
+	if (aj_zygote_start(&p->zygote, &p->zygote_plan, p->config.policy, &err) < 0) {
 		pause_after(p, &err);
 		return;
 	}

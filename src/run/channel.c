@@ -42,10 +42,12 @@ unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, int filte
 	return 0;
 }
 
-void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, bool lasting)
+void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting)
 {
-	if (lasting)
+	if (lasting) {
 		aj_wire_frame(&c->outbox, AJ_FRAME_SESSION, "b", plan->branching);
+		aj_wire_policy(&c->outbox, plan, policy);
+	}
 	aj_wire_arm(&c->outbox, plan);
 }
 
@@ -82,7 +84,7 @@ void aj_channel_tool(struct aj_channel *c, const char *text, size_t bytes)
 
 static bool reads_too_little(struct aj_channel *c)
 {
-	struct aj_buffer *b = &c->outbox;
+	struct aj_out *b = &c->outbox;
 	while (c->unread_at < b->sent) {
 		size_t end = c->unread_at + AJ_FRAME_HEADER + aj_frame_length((unsigned char *)b->data + c->unread_at);
 		if (end > b->sent)
@@ -96,10 +98,10 @@ static bool reads_too_little(struct aj_channel *c)
 /* All of it is sent, or was for nobody. */
 static void empty_outbox(struct aj_channel *c)
 {
-	struct aj_buffer *b = &c->outbox;
+	struct aj_out *b = &c->outbox;
 	if (b->room > KEPT_BYTES) {
 		free(b->data);
-		*b = (struct aj_buffer){ 0 };
+		*b = (struct aj_out){ 0 };
 	}
 	b->sent = b->bytes = c->unread_at = c->unread = 0;
 }
@@ -107,7 +109,7 @@ static void empty_outbox(struct aj_channel *c)
 /* What was sent gives its room back, or a jail that always leaves a little unread would have us grow for ever. */
 static void compact_outbox(struct aj_channel *c)
 {
-	struct aj_buffer *b = &c->outbox;
+	struct aj_out *b = &c->outbox;
 	size_t gone = c->unread_at;
 	if (gone < KEPT_BYTES || gone < b->bytes / 2)
 		return;
@@ -124,7 +126,7 @@ bool aj_channel_writing(const struct aj_channel *c)
 
 void aj_channel_write(struct aj_channel *c)
 {
-	struct aj_buffer *b = &c->outbox;
+	struct aj_out *b = &c->outbox;
 	ssize_t n = send(*c->fd, b->data + b->sent, b->bytes - b->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n > 0)
 		b->sent += (size_t)n;
@@ -153,7 +155,7 @@ static unsigned on_armed(struct aj_channel *c, pid_t sender)
 	free(c->outbox.data);
 	c->outbox = c->request;
 	c->unread_at = c->unread = 0;
-	c->request = (struct aj_buffer){ 0 };
+	c->request = (struct aj_out){ 0 };
 	return AJ_CHANNEL_ARMED;
 }
 

@@ -23,9 +23,9 @@ struct aj_channel {
 	/* A tool is called: NULL, or why that is no call. May be NULL: no tools. */
 	const char *(*on_call)(void *arg, const char *body, size_t bytes);
 	void *on_call_arg;
-	struct aj_buffer outbox;
+	struct aj_out outbox;
 	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
-	struct aj_buffer request; /* composed while the jail is being built, held back until the runner is armed */
+	struct aj_out request; /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
 	size_t filters;    /* that the kernel must confirm: the plan's, and those that we run under ourselves */
 	pid_t runner;      /* that armed itself, in our PID namespace; 0 before */
@@ -44,7 +44,7 @@ struct aj_channel {
  * zygote that it comes from, was started. Without effect when there is no channel. */
 unsigned aj_channel_open(struct aj_channel *channel, int *fd, int *listener, int filters, size_t result_bytes, struct aj_result *result);
 /* To a runner that was started for this: what it needs before it can be armed. `lasting`: more than one snippet will come. */
-void aj_channel_arm(struct aj_channel *channel, const struct aj_plan *plan, bool lasting);
+void aj_channel_arm(struct aj_channel *channel, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting);
 /* The snippet, now or as soon as the runner is armed; none may be under way. Not `lasting`: it is the last one. -1 with err when
  * the inputs are not valid JSON. */
 int aj_channel_request(struct aj_channel *channel, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,

@@ -82,7 +82,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	}
 	aj_live_open(&live, request->snippet ? aj_attest_own_filters() : 0);
 	if (request->snippet)
-		aj_channel_arm(&live.channel, plan, false);
+		aj_channel_arm(&live.channel, plan, policy, false);
 	if (aj_live_run(&live, request, 0, started_us, &live.result.setup) < 0)
 		aj_jail_kill(&live.jail);
 	watch(&live);

@@ -2,101 +2,143 @@
  * It parses nothing that comes back: that is result.c's business. */
 #include "run/wire.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/frame.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "plan/pack.h"
 #include "sandbox/seccomp.h"
 
-static void append(struct aj_buffer *b, const void *data, size_t bytes)
-{
-	if (b->bytes + bytes >= b->room) {
-		b->room = 2 * b->room > b->bytes + bytes ? 2 * b->room : b->bytes + bytes + 1;
-		b->data = realloc(b->data, b->room);
-		if (!b->data)
-			abort();
-	}
-	memcpy(b->data + b->bytes, data, bytes);
-	b->bytes += bytes;
-}
+/* Of a value's repr: for a person or a model to read. */
+enum { REPR_BYTES = 64 << 10 };
 
-void aj_wire_frame(struct aj_buffer *b, uint8_t kind, const void *body, size_t bytes)
+void aj_wire_frame(struct aj_out *out, uint8_t kind, const void *body, size_t bytes)
 {
 	unsigned char header[AJ_FRAME_HEADER];
 	aj_frame_header(header, (uint32_t)bytes, kind);
-	append(b, header, sizeof header);
-	append(b, body, bytes);
+	aj_out_add(out, header, sizeof header);
+	aj_out_add(out, body, bytes);
 }
 
-void aj_wire_arm(struct aj_buffer *b, const struct aj_plan *plan)
+/* A frame whose length is known when it is ended. */
+static void begin_frame(struct aj_out *out)
+{
+	aj_out_reserve(out, AJ_FRAME_HEADER);
+	out->begun = out->bytes;
+	out->bytes += AJ_FRAME_HEADER;
+}
+
+static void end_frame(struct aj_out *out, uint8_t kind)
+{
+	aj_frame_header((unsigned char *)out->data + out->begun, (uint32_t)(out->bytes - out->begun - AJ_FRAME_HEADER), kind);
+}
+
+void aj_wire_arm(struct aj_out *out, const struct aj_plan *plan)
 {
 	struct sock_filter room[AJ_FILTER_ROOM]; /* 32 KiB; not static: several threads may have a supervisor each */
 	struct aj_filter filter = aj_filter_build(plan->profile, plan->network, plan->deny, room);
-	aj_wire_frame(b, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
-	struct aj_buffer names = { 0 };
-	append(&names, "", 0);
+	aj_wire_frame(out, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
+	begin_frame(out);
 	for (size_t i = 0; i < plan->preload.count; i++) {
-		append(&names, plan->preload.items[i], strlen(plan->preload.items[i]));
-		append(&names, "\n", 1);
+		aj_out_text(out, plan->preload.items[i]);
+		aj_out_add(out, "\n", 1);
 	}
-	aj_wire_frame(b, AJ_FRAME_PRELOAD, names.data, names.bytes);
-	free(names.data);
+	end_frame(out, AJ_FRAME_PRELOAD);
 }
 
-void aj_wire_zygote(struct aj_buffer *b, const struct aj_plan *plan)
+static void count(struct aj_out *out, const char *before, uint64_t number)
+{
+	aj_out_text(out, before);
+	aj_out_number(out, number);
+}
+
+/* The keys of an object, without what is around them: what holds for all snippets of a session. */
+static void policy_keys(struct aj_out *out, const struct aj_plan *plan, const struct aj_policy *policy)
+{
+	aj_out_text(out, policy->layer ? "\"layer\":true,\"builtins\":\"" : "\"layer\":false,\"builtins\":\"");
+	aj_out_text(out, aj_builtins_name(policy->builtins));
+	/* One string: the reader inside is slow per string, and module names are words. */
+	aj_out_text(out, "\",\"imports\":\"");
+	for (size_t i = 0; i < policy->imports.count; i++) {
+		aj_out_text(out, policy->imports.items[i]);
+		aj_out_add(out, " ", 1);
+	}
+	aj_out_text(out, "\",\"env\":[");
+	for (size_t i = 0; i < plan->late_env.count; i++) {
+		aj_out_text(out, i ? "," : "");
+		aj_out_string(out, plan->late_env.items[i], strlen(plan->late_env.items[i]));
+	}
+	count(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);
+	count(out, ",\"repr_bytes\":", REPR_BYTES);
+	count(out, ",\"value_bytes\":", policy->result_bytes / 4);
+	aj_out_text(out, "}");
+}
+
+void aj_wire_policy(struct aj_out *out, const struct aj_plan *plan, const struct aj_policy *policy)
+{
+	begin_frame(out);
+	aj_out_text(out, "{");
+	policy_keys(out, plan, policy);
+	aj_out_text(out, "}");
+	end_frame(out, AJ_FRAME_POLICY);
+}
+
+void aj_wire_zygote(struct aj_out *out, const struct aj_plan *plan, const struct aj_policy *policy)
 {
 	size_t bytes;
 	char *packed = aj_plan_pack(plan, &bytes);
 	if (!packed)
 		abort();
-	aj_wire_frame(b, AJ_FRAME_PLAN, packed, bytes);
+	aj_wire_frame(out, AJ_FRAME_PLAN, packed, bytes);
 	free(packed);
-	aj_wire_arm(b, plan);
+	aj_wire_policy(out, plan, policy);
+	aj_wire_arm(out, plan);
 }
 
-int aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
+/* JSON of the caller's, read once more: whoever composed it may have been told to by others. */
+static int add_json(struct aj_out *out, const char *key, const char *text, json_error_t *why)
+{
+	json_t *value = text ? json_loads(text, JSON_REJECT_DUPLICATES, why) : NULL;
+	if (!value)
+		return text ? -1 : 0;
+	aj_out_text(out, key);
+	aj_out_json(out, value);
+	json_decref(value);
+	return 0;
+}
+
+/* What is not said is as the reader has it: see SNIPPET in bootstrap/main.py. */
+int aj_wire_request(struct aj_out *out, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                     const struct aj_request *request, struct aj_error *err)
 {
 	json_error_t why;
-	json_t *inputs = request->inputs_json ? json_loads(request->inputs_json, JSON_REJECT_DUPLICATES, &why) : json_object();
-	if (!inputs)
-		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object: %s", why.text);
-	json_t *tools = request->tools_json ? json_loads(request->tools_json, 0, &why) : NULL;
-	/* One string: the reader inside is slow per string, and module names hold no spaces. */
-	struct aj_buffer names = { 0 };
-	append(&names, "", 0);
-	for (size_t i = 0; i < policy->imports.count; i++) {
-		append(&names, policy->imports.items[i], strlen(policy->imports.items[i]));
-		append(&names, " ", 1);
+	begin_frame(out);
+	aj_out_add(out, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
+	aj_out_text(out, "{\"filename\":");
+	aj_out_string(out, request->filename, strlen(request->filename));
+	aj_out_text(out, request->lines ? ",\"lines\":true" : "");
+	if (request->soft_ms)
+		count(out, ",\"soft_ms\":", request->soft_ms);
+	if (!nonce) {
+		aj_out_text(out, ",");
+		policy_keys(out, plan, policy);
 	}
-	json_t *imports = json_stringn(names.data, names.bytes);
-	free(names.data);
-	json_t *env = json_array();
-	for (size_t i = 0; i < plan->late_env.count; i++)
-		json_array_append_new(env, json_string(plan->late_env.items[i]));
-	json_t *doc = json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:o*}", "filename",
-	                        request->filename, "layer", policy->layer, "lines", request->lines, "builtins",
-	                        aj_builtins_name(policy->builtins), "imports", imports, "inputs", inputs, "env", env, "limits",
-	                        "source_bytes", (json_int_t)policy->source_bytes, "repr_bytes", (json_int_t)65536, "value_bytes",
-	                        (json_int_t)(policy->result_bytes / 4), "soft_ms", (json_int_t)request->soft_ms, "tools", tools);
-	json_t *code = request->code ? json_stringn(request->code, request->code_bytes) : NULL;
-	if (request->code && (!code || json_object_set_new(doc, "code", code) < 0)) {
-		json_decref(doc);
-		doc = NULL;
+	const char *wrong = NULL;
+	if (add_json(out, ",\"inputs\":", request->inputs_json, &why) < 0 || add_json(out, ",\"tools\":", request->tools_json, &why) < 0)
+		wrong = why.text;
+	else if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
+		wrong = "";
+	if (wrong) {
+		out->bytes = out->begun;
+		return *wrong ? aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object: %s", wrong)
+		              : aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
 	}
-	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
-	json_decref(doc);
-	if (!text)
-		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet or its variables are not valid UTF-8");
-	unsigned char header[AJ_FRAME_HEADER];
-	size_t bytes = strlen(text), nonce_bytes = nonce ? AJ_NONCE_BYTES : 0;
-	aj_frame_header(header, (uint32_t)(bytes + nonce_bytes), nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
-	append(b, header, sizeof header);
-	if (nonce)
-		append(b, nonce, nonce_bytes);
-	append(b, text, bytes);
-	free(text);
+	if (request->code) {
+		aj_out_text(out, ",\"code\":");
+		aj_out_string(out, request->code, request->code_bytes);
+	}
+	aj_out_text(out, "}");
+	end_frame(out, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
 	return 0;
 }

@@ -20,8 +20,8 @@
 /* What its runner needs before it is ready, in one piece. */
 static int send_plan(struct aj_zygote *z, struct aj_error *err)
 {
-	struct aj_buffer b = { 0 };
-	aj_wire_zygote(&b, z->plan);
+	struct aj_out b = { 0 };
+	aj_wire_zygote(&b, z->plan, z->policy);
 	ssize_t n = 0;
 	for (; b.sent < b.bytes && n >= 0; b.sent += n < 0 ? 0 : (size_t)n)
 		do /* not write(): a signal that it is gone would be the end of whoever did not ask for it */
@@ -31,9 +31,9 @@ static int send_plan(struct aj_zygote *z, struct aj_error *err)
 	return n < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
 }
 
-int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, struct aj_error *err)
+int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err)
 {
-	*z = (struct aj_zygote){ .plan = plan, .jail = AJ_NO_JAIL, .inbox.cap_bytes = 4096, .proc_fd = -1 };
+	*z = (struct aj_zygote){ .plan = plan, .policy = policy, .jail = AJ_NO_JAIL, .inbox.cap_bytes = 4096, .proc_fd = -1 };
 	if ((z->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "open /proc");
 	if (aj_launch(plan, &z->jail, err) < 0) {

@@ -8,6 +8,7 @@ enum { AJ_BIRTHS_MAX = 8 };
 
 struct aj_zygote {
 	const struct aj_plan *plan; /* of its jails too */
+	const struct aj_policy *policy;
 	struct aj_jail jail;        /* it is one: init_pid is the zygote itself */
 	bool ready;                 /* orders are taken */
 	int proc_fd;
@@ -20,7 +21,7 @@ struct aj_zygote {
 
 /* Start one under a plan that was built with request.zygote and that aj_plan_warm_why_not() has nothing against. -1 with err, and
  * nothing left behind. */
-int aj_zygote_start(struct aj_zygote *zygote, const struct aj_plan *plan, struct aj_error *err);
+int aj_zygote_start(struct aj_zygote *zygote, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err);
 
 /* Its descriptors: control and report, to be waited for (POLLIN). */
 enum aj_zygote_found {

@@ -1,5 +1,5 @@
 /* Composes frames and hands them to the socket, the whole backlog in one call.
- * It never waits, and knows nothing of what is in a frame: json.c writes that, to where it is sent from. */
+ * It never waits, and knows nothing of what is in a frame: base/json.c writes that, to where it is sent from. */
 #include "serve/out.h"
 
 #include <errno.h>
@@ -12,38 +12,13 @@
 /* A buffer that once held more than this is given back when it is empty. */
 enum { KEPT_BYTES = 64 << 10 };
 
-char *aj_out_reserve(struct aj_out *out, size_t bytes)
-{
-	if (out->room - out->bytes < bytes && out->sent > out->room / 2) {
-		memmove(out->data, out->data + out->sent, out->bytes - out->sent);
-		out->bytes -= out->sent;
-		out->begun -= out->sent;
-		out->sent = 0;
-	}
-	if (out->room - out->bytes < bytes) {
-		size_t room = 2 * out->room > out->bytes + bytes ? 2 * out->room : out->bytes + bytes;
-		out->room = room > 4096 ? room : 4096;
-		out->data = realloc(out->data, out->room);
-		if (!out->data)
-			abort();
-	}
-	return out->data + out->bytes;
-}
-
-void aj_out_add(struct aj_out *out, const char *text, size_t bytes)
-{
-	if (bytes)
-		memcpy(aj_out_reserve(out, bytes), text, bytes);
-	out->bytes += bytes;
-}
-
-void aj_out_text(struct aj_out *out, const char *text)
-{
-	aj_out_add(out, text, strlen(text));
-}
-
 void aj_out_begin(struct aj_out *out)
 {
+	if (out->sent > out->room / 2) {
+		memmove(out->data, out->data + out->sent, out->bytes - out->sent);
+		out->bytes -= out->sent;
+		out->sent = 0;
+	}
 	aj_out_reserve(out, AJ_LENGTH_BYTES);
 	out->begun = out->bytes;
 	out->bytes += AJ_LENGTH_BYTES;
@@ -80,12 +55,6 @@ int aj_out_send(struct aj_out *out, int fd)
 		aj_out_free(out);
 	out->sent = out->bytes = 0;
 	return 0;
-}
-
-void aj_out_free(struct aj_out *out)
-{
-	free(out->data);
-	*out = (struct aj_out){ 0 };
 }
 
 /* Bytes at the end that begin a character and do not end it. */

@@ -1,34 +1,19 @@
 /* What is to be sent to a client: frames of JSON, composed where they are sent from. */
 #pragma once
-#include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "base/json.h"
 
 enum { AJ_LENGTH_BYTES = 4 };
 
-struct aj_out {
-	char *data; /* malloced */
-	size_t bytes, sent, room;
-	size_t begun; /* where the frame that is being composed begins */
-};
-
-/* A frame is begun, gets its text, and is ended or taken back. Aborts when out of memory. */
+/* A frame is begun, gets its text, and is ended or taken back. */
 void aj_out_begin(struct aj_out *out);
 void aj_out_end(struct aj_out *out);
 void aj_out_cancel(struct aj_out *out);
-void aj_out_add(struct aj_out *out, const char *text, size_t bytes);
-/* Room for so many bytes; what is put there counts once it is added to out->bytes. */
-char *aj_out_reserve(struct aj_out *out, size_t bytes);
-void aj_out_text(struct aj_out *out, const char *text);
-void aj_out_number(struct aj_out *out, unsigned long long number);
-/* As a JSON string; what is not UTF-8 becomes U+FFFD, byte by byte. */
-void aj_out_string(struct aj_out *out, const char *text, size_t bytes);
-void aj_out_json(struct aj_out *out, const json_t *value);
 
 size_t aj_out_left(const struct aj_out *out);
 /* Send what the socket takes. -1 with errno when it takes nothing ever again. */
 int aj_out_send(struct aj_out *out, int fd);
-void aj_out_free(struct aj_out *out);
 
 /* Output arrives in pieces that may end within a character. */
 struct aj_piece {

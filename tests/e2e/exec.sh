@@ -85,6 +85,7 @@ text "a FIFO does not block" 2 'not a regular file' exec "$T/fifo"
 text "a device" 2 'not a regular file' exec /dev/zero
 text "a NUL byte" 2 'not UTF-8 text: byte 0x00 .*line 1' exec "$T/nul.py"
 text "bad UTF-8, with its line" 2 'byte 0xff .*line 2' exec "$T/utf8.py"
+text "a variable that is no text" 2 'the value of A is not UTF-8' exec --env "A=$(printf '\377')" -c 1
 text "a binary" 2 'not UTF-8 text' exec "$T/binary.py"
 text "a source that is too large" 2 'larger than' exec "$T/large.py"
 echo 1 >"$T/unreadable.py"

@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 const char *__wrap_aj_attest(pid_t pid, size_t filters);
-int __wrap_aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
+int __wrap_aj_wire_request(struct aj_out *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err);
 
 enum { RESULT_BYTES = 4096, ROOM = 4 << 20 };
@@ -43,7 +43,7 @@ const char *__wrap_aj_attest(pid_t pid, size_t filters)
 	return attested ? NULL : "a coin says no";
 }
 
-int __wrap_aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
+int __wrap_aj_wire_request(struct aj_out *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err)
 {
 	(void)plan, (void)policy, (void)request, (void)err;

@@ -285,7 +285,7 @@ def policies(score):
     case("bad-input", "1", lambda c: c["error"]["type"] == "RequestError", inputs={"__builtins__": 1})
     case("file-name", "1/0", lambda c: 'File "agent.py", line 1' in c["error"]["traceback"], filename="agent.py")
     case("imports-of-refused", "import os", lambda c: c["imports"] == [])
-    case("id-known", "1", fine, id="abc")
+    case("soft-ms-known", "1", fine, soft_ms=5)
     if score.wants("policy/not-json"):
         (claim,), _ = run(b"{nope")
         score.check("policy/not-json", claim["error"]["type"] == "RequestError", claim)

@@ -10,7 +10,7 @@
 #include "sandbox/seccomp.h"
 
 static struct aj_arena arena;
-static struct aj_buffer buffer;
+static struct aj_out buffer;
 static struct aj_frame_reader reader;
 
 static void done(void)
@@ -104,7 +104,7 @@ Test(wire, request)
 	json_decref(doc);
 }
 
-/* More snippets may follow: the nonce first, and nothing else is different. */
+/* More snippets may follow: the nonce first, and no policy, which has come before. */
 Test(wire, nonce)
 {
 	struct aj_policy policy;
@@ -119,7 +119,29 @@ Test(wire, nonce)
 	json_t *doc = json_loadb(reader.body + AJ_NONCE_BYTES, reader.body_bytes - AJ_NONCE_BYTES, 0, NULL);
 	cr_assert_not_null(doc);
 	cr_expect_str_eq(json_string_value(json_object_get(doc, "code")), "1");
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "filename")), "f.py");
+	cr_expect_eq(json_object_size(doc), 2, "what is not said is as the reader has it");
 	json_decref(doc);
+}
+
+Test(wire, policy)
+{
+	struct aj_policy policy;
+	struct aj_plan plan = { .snippet = true };
+	aj_policy_preset(&policy, &arena, "snippet");
+	*AJ_PUSH(&arena, &plan.late_env) = "A=\"1\"";
+	*AJ_PUSH(&arena, &plan.late_env) = "B=";
+	aj_wire_policy(&buffer, &plan, &policy);
+	next_frame(AJ_FRAME_POLICY);
+	json_t *doc = json_loadb(reader.body, reader.body_bytes, JSON_REJECT_DUPLICATES, NULL);
+	cr_assert_not_null(doc, "%s", reader.body);
+	cr_expect(json_is_true(json_object_get(doc, "layer")));
+	cr_expect_str_eq(json_string_value(json_array_get(json_object_get(doc, "env"), 0)), "A=\"1\"");
+	cr_expect_eq(json_array_size(json_object_get(doc, "env")), 2);
+	cr_expect_eq(json_integer_value(json_object_get(json_object_get(doc, "limits"), "source_bytes")), (json_int_t)policy.source_bytes);
+	cr_expect_eq(json_object_size(doc), 5);
+	json_decref(doc);
+	cr_expect_eq(buffer.sent, buffer.bytes, "and nothing else");
 }
 
 Test(wire, bad_inputs_and_code)

@@ -1,11 +1,11 @@
 /* Writes values as compact JSON into what is to be sent, once and without a copy in between.
  * It takes any bytes for a string and never writes what is no JSON; jansson's own writer takes five times as long, which a session's
  * snippet would feel. */
-#include <stdio.h>
+#include "base/json.h"
+
 #include <string.h>
 
 #include "base/text.h"
-#include "serve/out.h"
 
 static const char hex[] = "0123456789abcdef";
 
