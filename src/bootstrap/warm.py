@@ -7,6 +7,8 @@ them, and the zygote is never shared between tenants.
 
 import builtins
 import sys
+from _random import Random
+from _thread import get_native_id
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 from agentjail import main
@@ -39,7 +41,16 @@ FIRST = b'{"filename":"<snippet>","code":"x = [i for i in (1, 2)]\\nx"}'
 # --- in the zygote ---
 
 def prepare(names):
-    """names: the modules that jails may import, one a line. What cannot be imported says why to whoever imports it."""
+    """names: the modules that jails may import, one a line. What cannot be imported says why to whoever imports it.
+
+    The layer comes first: what every snippet uses lies together then, and fewer pages have to be a jail's own."""
+    import os
+    register, os.register_at_fork = os.register_at_fork, register_later
+    for part in PARTS:
+        try:
+            __import__(part if part[:1] == "_" or part == "binascii" else "agentjail." + part)
+        except ImportError:
+            pass
     for name in names.decode().split("\n"):
         if name == "*":
             load_extensions()
@@ -48,11 +59,7 @@ def prepare(names):
                 __import__(name)
             except Exception:
                 pass
-    for part in PARTS:
-        try:
-            __import__(part if part[:1] == "_" or part == "binascii" else "agentjail." + part)
-        except ImportError:
-            pass
+    os.register_at_fork = register
     if "asyncio" in sys.modules:
         from agentjail.loop import install
         install()
@@ -78,6 +85,26 @@ def freeze():
     import gc
     gc.collect()
     gc.freeze()
+
+
+def register_later(**hooks):
+    """What these modules do after a fork is for copies with threads, or is done by reseed(): a newborn jail has the zygote's
+    one thread and no lock that somebody holds. It took a fifth of a birth. In a branch of a session they are heeded."""
+    import posix
+    posix.register_at_fork(**{when: not_at_birth(hook) if getattr(hook, "__module__", "") in QUIET else hook
+                              for when, hook in hooks.items()})
+
+
+def not_at_birth(hook):
+    def at_fork():
+        if not BIRTHS:
+            hook()
+    return at_fork
+
+
+SEED = Random.seed
+QUIET = ("threading", "logging", "random")
+BIRTHS = True   # False in a jail
 
 
 def load_extensions():
@@ -155,6 +182,8 @@ class Recorder:
 
 def after_fork(entropy):
     """In a fresh jail, before its filter. `entropy`: 64 random bytes that no other jail has."""
+    global BIRTHS
+    BIRTHS = False
     reseed(entropy)
 
 
@@ -184,8 +213,16 @@ def reseed(entropy):
                 raise RuntimeError("%s cannot be seeded anew: %s" % (name, e)) from None
 
 
+# Each of these in as few steps as can be: every object that is looked at is a page of the jail's own.
+
 def seed_random(module, number, entropy):
-    module.seed(number)
+    instance = module._inst
+    SEED(instance, number)
+    instance.gauss_next = None
+
+
+def seed_threading(module, number, entropy):
+    module._main_thread._native_id = get_native_id()
 
 
 def seed_numpy(module, number, entropy):
@@ -193,11 +230,13 @@ def seed_numpy(module, number, entropy):
 
 
 def seed_uuid(module, number, entropy):
-    module._node = module._last_timestamp = None
+    if module._node is not None or module._last_timestamp is not None:
+        module._node = module._last_timestamp = None
 
 
 def seed_tempfile(module, number, entropy):
-    module._name_sequence = None  # it knows a fork by the process id, which is the same in every jail
+    if module._name_sequence is not None:  # it knows a fork by the process id, which is the same in every jail
+        module._name_sequence = None
 
 
 def seed_ssl(module, number, entropy):
@@ -205,4 +244,4 @@ def seed_ssl(module, number, entropy):
 
 
 # Modules with a random state of their own. secrets and os.urandom ask the kernel each time, as do numpy's generators.
-SEEDS = {"random": seed_random, "numpy.random": seed_numpy, "uuid": seed_uuid, "tempfile": seed_tempfile, "ssl": seed_ssl}
+SEEDS = {"random": seed_random, "threading": seed_threading, "numpy.random": seed_numpy, "uuid": seed_uuid, "tempfile": seed_tempfile, "ssl": seed_ssl}

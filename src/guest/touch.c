@@ -23,6 +23,8 @@
 enum { PAGE = 4096, RANGES_MAX = 1500, MAPS_BYTES = 256 << 10, BATCH = 512 };
 /* So many pages more are cheaper than one call more. */
 enum { GAP = 1 };
+/* What a file holds is mapped in pieces of this size and alignment, whichever page of it is asked for: one page is asked for. */
+enum { AROUND = 64 << 10 };
 /* In an entry of /proc/PID/pagemap: the page is there; nobody else maps it. */
 #define PRESENT (1ULL << 63)
 #define EXCLUSIVE (1ULL << 56)
@@ -47,18 +49,25 @@ static void add(uintptr_t page, int advice)
 		learnt->ranges[learnt->count++] = (struct range){ page, page + PAGE, advice };
 }
 
-/* One mapping: private and writable, what was written; of files, what was looked at. */
+/* One mapping: what was written; or, where nothing can be, what was looked at. */
 static void learn_mapping(int pagemap, uintptr_t start, uintptr_t end, bool writable)
 {
 	static uint64_t entries[BATCH];
+	uintptr_t last = 0;
 	for (uintptr_t at = start; at < end; at += BATCH * (uintptr_t)PAGE) {
 		size_t count = (end - at) / PAGE < BATCH ? (end - at) / PAGE : BATCH;
 		if (pread(pagemap, entries, count * sizeof *entries, (off_t)(at / PAGE * sizeof *entries)) !=
 		    (ssize_t)(count * sizeof *entries))
 			return;
-		for (size_t i = 0; i < count; i++)
-			if ((entries[i] & PRESENT) && (!writable || (entries[i] & EXCLUSIVE)))
-				add(at + i * PAGE, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+		for (size_t i = 0; i < count; i++) {
+			uintptr_t page = at + i * PAGE;
+			if (!(entries[i] & PRESENT))
+				continue;
+			if (writable && (entries[i] & EXCLUSIVE))
+				add(page, MADV_POPULATE_WRITE);
+			else if (!writable && page / AROUND != last / AROUND)
+				add(last = page, MADV_POPULATE_READ);
+		}
 	}
 }
 
