@@ -78,8 +78,8 @@ def prepared():
     warm.after_fork(os.urandom(64))
 
 
-def zygote(requests, count=2, entropy=os.urandom, names=NAMES):
-    """What `count` jails of one zygote answer to the requests."""
+def zygote(requests, count=2, entropy=os.urandom, names=NAMES, policy=None):
+    """What `count` jails of one zygote answer to the requests. `policy`: it is settled in the zygote."""
     sys.stdout.flush()
     read, write = os.pipe()
     pid = os.fork()
@@ -91,6 +91,8 @@ def zygote(requests, count=2, entropy=os.urandom, names=NAMES):
             from agentjail import main, session, warm
             session.arm()
             warm.prepare(names)
+            if policy is not None:
+                warm.settle(policy)
             for i in range(count):
                 jail = os.fork()
                 if jail == 0:
@@ -184,9 +186,20 @@ def test(score):
             r = request(code, imports=imports, **keys)
             (cold,), _ = run(r)
             ((claim,),) = zygote([r], 1)
+            keys = dict(keys, imports=imports)
+            ((settled,),) = zygote([json.dumps({"code": code}).encode()], 1, policy=json.dumps(keys).encode())
             if keys.get("layer") is False:
-                del cold["imports"], claim["imports"]  # cold they are what is new in sys.modules
-            score.check(name, claim == cold, (claim, cold))
+                del cold["imports"], claim["imports"], settled["imports"]  # cold they are what is new in sys.modules
+            score.check(name, claim == settled == cold, (claim, settled, cold))
+    if score.wants("warm/settled"):
+        policy = json.dumps({"imports": "math ", "env": ["A=é"], "limits": {"repr_bytes": 8}}).encode()
+        (claims,) = zygote([request(None, inputs={"s": "x" * 99}, imports=["math"], env=["A=é"], limits={"repr_bytes": 8}), b'{"code":"s"}',
+                            request("1", imports=[]), b'{"code":"import json"}', b'{"code":"import math\\n1"}'], 1, policy=policy)
+        score.check("warm/settled", [c["status"] for c in claims] == ["ok", "ok", "error", "rejected", "ok"] and len(claims[1]["repr"]) == 8
+                    and "cannot change" in claims[2]["error"]["message"], claims)
+        env = zygote([b'{"code":"import os\\nos.environ[\'A\'], os.getenv(\'A\')"}'], 1, policy=b'{"layer":false,"env":["A=1"]}')
+        score.check("warm/settled-env", env[0][0]["repr"] == "('1', '1')", env)
+    hooks(score)
     recorded(score)
     randomness(score)
     sessions(score)
@@ -196,6 +209,27 @@ def test(score):
 def differences(texts):
     pairs = [t.split(", '") for t in texts]
     return [a + " | " + b for a, b in zip(*pairs) if a != b][:10] or texts
+
+
+HOOKED = """
+import logging, os, random, threading
+own = threading.main_thread().native_id == threading.get_native_id(), threading.active_count()
+logging.warning("no lock is held")
+drawn = set()
+for _ in range(4):
+    pid = os.fork()
+    if not pid:
+        os._exit(random.getrandbits(8))
+    drawn.add(os.waitpid(pid, 0)[1])
+own, len(drawn) > 1, os.register_at_fork.__module__
+"""
+
+
+def hooks(score):
+    """What modules do after a fork rests when a jail is born, is done for it, and is done as ever in its own copies."""
+    if score.wants("warm/hooks"):
+        claims = [c[0] for c in zygote([request(HOOKED, layer=False)], 2, names=NAMES + b"\nlogging\nthreading")]
+        score.check("warm/hooks", [c["repr"] for c in claims] == ["((True, 1), True, 'posix')"] * 2, claims)
 
 
 def recorded(score):
