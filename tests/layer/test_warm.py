@@ -212,24 +212,34 @@ def differences(texts):
 
 
 HOOKED = """
+import sys
+sys.path.insert(0, FOLDER)
+from agentjail import warm
+warm.prepare(b"random\\nlogging\\nthreading")
 import logging, os, random, threading
-own = threading.main_thread().native_id == threading.get_native_id(), threading.active_count()
+def drawn():
+    out = set()
+    for _ in range(4):
+        pid = os.fork()
+        if not pid:
+            os._exit(random.getrandbits(8))
+        out.add(os.waitpid(pid, 0)[1])
+    return len(out)
+asleep = drawn()
+pid = os.fork()
+if pid:
+    sys.exit(os.waitpid(pid, 0)[1])
+warm.after_fork(bytes(range(64)))
 logging.warning("no lock is held")
-drawn = set()
-for _ in range(4):
-    pid = os.fork()
-    if not pid:
-        os._exit(random.getrandbits(8))
-    drawn.add(os.waitpid(pid, 0)[1])
-own, len(drawn) > 1, os.register_at_fork.__module__
+print(asleep, drawn() > 1, threading.main_thread().native_id == threading.get_native_id(), threading.active_count(), os.register_at_fork.__module__)
 """
 
 
 def hooks(score):
     """What modules do after a fork rests when a jail is born, is done for it, and is done as ever in its own copies."""
     if score.wants("warm/hooks"):
-        claims = [c[0] for c in zygote([request(HOOKED, layer=False)], 2, names=NAMES + b"\nlogging\nthreading")]
-        score.check("warm/hooks", [c["repr"] for c in claims] == ["((True, 1), True, 'posix')"] * 2, claims)
+        done = alone(HOOKED)
+        score.check("warm/hooks", done.stdout == "1 True True 1 posix\n", (done.stdout, done.stderr))
 
 
 def recorded(score):
