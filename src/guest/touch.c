@@ -43,7 +43,7 @@ static struct learnt {
 static void add(uintptr_t page, int advice)
 {
 	struct range *last = learnt->count ? &learnt->ranges[learnt->count - 1] : NULL;
-	if (last && last->advice == advice && page >= last->start && page <= last->end + GAP * PAGE)
+	if (last && last->advice == advice && page >= last->start && page <= last->end + (uintptr_t)GAP * PAGE)
 		last->end = page + PAGE;
 	else if (learnt->count < RANGES_MAX)
 		learnt->ranges[learnt->count++] = (struct range){ page, page + PAGE, advice };
