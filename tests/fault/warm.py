@@ -44,9 +44,10 @@ def rest(house):
 
 
 def kill_one(house):
-    """Somebody who takes part. A birth that it was part of is told of as a failure to who waits: so the next ones may fail, too."""
+    """Somebody who takes part. A birth that it was part of is told of as a failure to who waits: so the next ones may fail, too, also
+    after those that get what was parked."""
     global unsafe
-    unsafe = 3
+    unsafe = PARKED + 2
     what = random.choice(("guest", "init", "zygote", "parked"))
     inits = [pid for pid in house.children() if pid not in house.zygotes()]
     victims = {"zygote": house.zygotes(), "parked": inits, "init": inits, "guest": [g for i in inits for g in children(i)]}[what]
