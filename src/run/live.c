@@ -150,6 +150,12 @@ static void send_signal(const struct aj_live *l, int signal)
 	syscall(SYS_pidfd_send_signal, l->jail.init_pidfd, signal, NULL, 0);
 }
 
+/* Once its end was asked for, nobody asks whether a runner is armed: it is killed, and the kernel has no word on the dead. */
+static bool listens(const struct aj_live *l)
+{
+	return l->jail.control_fd >= 0 && (l->channel.armed || !l->stopping);
+}
+
 static unsigned on_control(struct aj_live *l)
 {
 	bool started = l->channel.started;
@@ -317,7 +323,7 @@ static void bury(struct aj_live *l)
 		aj_family_bury(l->family, l);
 	bool lasting = l->lasting; /* what comes now is no answer of a jail that goes on */
 	l->lasting = false;
-	while (jail->control_fd >= 0 && l->facts.cause == AJ_CAUSE_NONE) {
+	while (listens(l) && l->facts.cause == AJ_CAUSE_NONE) {
 		struct pollfd p = { .fd = jail->control_fd, .events = POLLIN };
 		if (poll(&p, 1, 0) <= 0)
 			break;
@@ -343,7 +349,7 @@ void aj_live_poll(const struct aj_live *l, struct pollfd fds[AJ_LIVE_FDS])
 {
 	const struct aj_jail *jail = &l->jail;
 	fds[AJ_LIVE_REPORT] = (struct pollfd){ .fd = jail->report_fd, .events = POLLIN };
-	fds[AJ_LIVE_CONTROL] = (struct pollfd){ .fd = jail->control_fd,
+	fds[AJ_LIVE_CONTROL] = (struct pollfd){ .fd = listens(l) ? jail->control_fd : -1,
 		                                .events = (short)(POLLIN | (aj_channel_writing(&l->channel) ? POLLOUT : 0)) };
 	fds[AJ_LIVE_OUT] = (struct pollfd){ .fd = jail->stdout_fd, .events = POLLIN };
 	fds[AJ_LIVE_ERR] = (struct pollfd){ .fd = jail->stderr_fd, .events = POLLIN };
@@ -361,7 +367,7 @@ unsigned aj_live_step(struct aj_live *l, const struct pollfd fds[AJ_LIVE_FDS])
 		on_report(l);
 	if (fds[AJ_LIVE_CONTROL].revents & POLLOUT)
 		aj_channel_write(&l->channel);
-	if (fds[AJ_LIVE_CONTROL].revents & ~POLLOUT && jail->control_fd >= 0)
+	if (fds[AJ_LIVE_CONTROL].revents & ~POLLOUT && listens(l))
 		tell |= on_control(l);
 	if (fds[AJ_LIVE_OUT].revents)
 		on_output(l, &jail->stdout_fd, 1);
