@@ -10,13 +10,16 @@
 #include "base/fd.h"
 #include "run/attest.h"
 
+/* But for those that the caller has us ignore, as nohup does. */
 static int watched_signals(sigset_t *before)
 {
 	sigset_t set;
+	struct sigaction now;
 	sigemptyset(&set);
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-		sigaddset(&set, signals[i]);
+		if (sigaction(signals[i], NULL, &now) < 0 || now.sa_handler != SIG_IGN)
+			sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

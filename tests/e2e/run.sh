@@ -171,4 +171,19 @@ kill -TERM $pid
 wait $pid
 is "a command may handle the signal" "5 caught" "$? $(tail -n 1 "$T/out")"
 
+# --- signals that the caller ignores, as nohup has it for its programs ---
+for command in "run -- sh -c" "exec --layer off -c"; do
+	rm -f "$T/out"
+	code='echo up; sleep 1; echo over'
+	[ "${command%% *}" = run ] || code='import time; print("up", flush=True); time.sleep(1); print("over")'
+	# shellcheck disable=SC2086
+	env --ignore-signal=HUP,INT "$AJ" $command "$code" >"$T/out" 2>&1 &
+	pid=$!
+	while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
+	kill -HUP $pid
+	kill -INT $pid
+	wait $pid
+	is "\`${command%% *}\` goes on after an ignored signal" "0 over" "$? $(tail -n 1 "$T/out")"
+done
+
 finish
