@@ -57,7 +57,7 @@ owner sys/eventfd.h     lib/handle.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c
 owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
-owner sys/epoll.h       base/loop.c pool/worker.c pool/pool.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c

@@ -20,7 +20,7 @@ struct aj_kin {
 	struct aj_family family;
 	struct aj_io io[AJ_FAMILY_FDS];
 	struct aj_timer timer; /* a deadline, or a look */
-	struct aj_asker *askers, **askers_end;
+	struct aj_askers askers;
 	struct aj_asker *asker;   /* whose branch is under way; NULL: nobody's (any more) */
 	struct aj_worker *arming; /* it is born */
 	bool looking;
@@ -59,13 +59,9 @@ static void tell(struct aj_asker *asker, struct aj_worker *worker, const struct 
 /* The next one in the queue, if nothing is under way. */
 static void next(struct aj_kin *k)
 {
-	while (k->askers && !k->asker && !k->arming && k->family.now.state == AJ_BRANCH_NONE) {
-		struct aj_asker *asker = k->askers;
+	while (k->askers.first && !k->asker && !k->arming && k->family.now.state == AJ_BRANCH_NONE) {
+		struct aj_asker *asker = k->asker = aj_askers_take(&k->askers);
 		struct aj_error err = { 0 };
-		k->askers = asker->next;
-		if (!k->askers)
-			k->askers_end = &k->askers;
-		k->asker = asker;
 		if (aj_family_branch(&k->family, &asker->of->live, &err) < 0) {
 			k->asker = NULL;
 			tell(asker, NULL, &err);
@@ -187,7 +183,6 @@ struct aj_kin *aj_kin_new(struct aj_kin **list, struct aj_loop *loop, const stru
 	k->loop = loop;
 	k->owner = *owner;
 	k->filters = filters;
-	k->askers_end = &k->askers;
 	k->timer = (struct aj_timer){ .fn = on_timer, .arg = k };
 	for (int i = 0; i < AJ_FAMILY_FDS; i++)
 		k->io[i] = (struct aj_io){ .fn = on_io, .arg = k, .fd = -1 };
@@ -224,29 +219,15 @@ struct aj_kin *aj_kin_of(struct aj_kin *list, const struct aj_worker *w)
 
 void aj_kin_ask(struct aj_kin *k, struct aj_worker *of, struct aj_asker *asker)
 {
-	asker->next = NULL;
 	asker->of = of;
-	*k->askers_end = asker;
-	k->askers_end = &asker->next;
+	aj_askers_add(&k->askers, asker);
 	on_change(k);
-}
-
-static struct aj_asker *unlink_asker(struct aj_kin *k, struct aj_asker **at)
-{
-	struct aj_asker *asker = *at;
-	*at = asker->next;
-	if (!*at)
-		k->askers_end = at;
-	return asker;
 }
 
 bool aj_kin_unask(struct aj_kin *k, struct aj_asker *asker)
 {
-	for (struct aj_asker **at = &k->askers; *at; at = &(*at)->next)
-		if (*at == asker) {
-			unlink_asker(k, at);
-			return true;
-		}
+	if (aj_askers_remove(&k->askers, asker))
+		return true;
 	if (k->asker != asker)
 		return false;
 	/* What is under way comes to its end, and is then let go. */
@@ -254,22 +235,28 @@ bool aj_kin_unask(struct aj_kin *k, struct aj_asker *asker)
 	return true;
 }
 
+static struct aj_asker *asks_for(const struct aj_kin *k, const struct aj_worker *w)
+{
+	struct aj_asker *asker = k->askers.first;
+	while (asker && asker->of != w)
+		asker = asker->next;
+	return asker;
+}
+
+/* Whom it tells may take back other questions. */
 void aj_kin_lose(struct aj_kin *k, struct aj_worker *w)
 {
 	struct aj_error err = { 0 };
 	aj_fail(&err, AJ_EXIT_USAGE, "branch", 0, "the original was closed");
-	for (struct aj_asker **at = &k->askers; *at;) {
-		if ((*at)->of == w)
-			tell(unlink_asker(k, at), NULL, &err);
-		else
-			at = &(*at)->next;
+	for (struct aj_asker *asker; (asker = asks_for(k, w));) {
+		aj_askers_remove(&k->askers, asker);
+		tell(asker, NULL, &err);
 	}
 }
 
 void aj_kin_stop(struct aj_kin *k)
 {
-	k->askers = NULL;
-	k->askers_end = &k->askers;
+	k->askers = (struct aj_askers){ 0 };
 	k->asker = NULL;
 	aj_family_cancel(&k->family);
 	if (k->arming) {

@@ -2,14 +2,12 @@
  * It never gives a jail to two askers, and nothing that was given away comes back to be used again. */
 #include "pool/pool.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 
 #include "base/fd.h"
+#include "pool/births.h"
 #include "pool/kin.h"
 #include "run/attest.h"
-#include "run/zygote.h"
 
 /* A zygote that dies, or that cannot have jails, is not tried again at once. */
 enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
@@ -17,8 +15,6 @@ enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
 enum { ARM_US = 20000000 };
 /* A jail that was parked is replaced when its first snippet has had the processors for itself for so long, or is over. */
 enum { REFILL_US = 5000 };
-/* A zygote imports what the policy allows, and then makes a jail in milliseconds. One that takes longer than this is stuck. */
-enum { READY_US = 60000000, BIRTH_US = 10000000 };
 
 struct aj_pool {
 	struct aj_loop *loop;
@@ -27,15 +23,13 @@ struct aj_pool {
 	struct aj_plan jail_plan, zygote_plan;
 	int filters;
 	bool retired;
-	struct aj_zygote zygote;
-	bool zygote_there;
-	struct aj_io zygote_control, zygote_report;
-	struct aj_timer patience;   /* with it */
+	struct aj_births births;
 	struct aj_worker *parked;   /* armed */
 	struct aj_worker *starting; /* born, not armed */
+	unsigned starting_count;
 	struct aj_worker *ending;
 	struct aj_kin *kins; /* jails with branches */
-	struct aj_asker *askers, **askers_end;
+	struct aj_askers askers;
 	unsigned used;
 	struct aj_timer pause;  /* then zygote and births are tried again */
 	struct aj_timer refill; /* then what was taken from the parked ones is replaced */
@@ -71,9 +65,9 @@ static void link_worker(struct aj_worker **list, struct aj_worker *w)
 /* Whom it tells may take back its own question, or others that wait. */
 static void tell_all(struct aj_pool *p, const struct aj_error *err)
 {
-	for (unsigned count = p->counts.asked; count && p->askers; count--) {
-		struct aj_asker *asker = p->askers;
-		aj_pool_unask(p, asker);
+	struct aj_asker *asker;
+	for (unsigned count = p->counts.asked; count && (asker = aj_askers_take(&p->askers)); count--) {
+		p->counts.asked--;
 		asker->fn(asker, NULL, err);
 	}
 }
@@ -112,10 +106,7 @@ static void let_end(struct aj_pool *p, struct aj_worker *w)
 
 static void give(struct aj_pool *p, struct aj_worker *w)
 {
-	struct aj_asker *asker = p->askers;
-	p->askers = asker->next;
-	if (!p->askers)
-		p->askers_end = &p->askers;
+	struct aj_asker *asker = aj_askers_take(&p->askers);
 	p->counts.asked--;
 	p->used++;
 	aj_loop_unset(p->loop, &w->timer);
@@ -132,7 +123,7 @@ static void on_waiting(struct aj_worker *w, unsigned found)
 		aj_fail(&err, AJ_EXIT_SETUP, "birth", 0, "a jail ended before it was used: %s", w->live.result.reason);
 		if (!armed)
 			unlink_worker(&p->starting, w);
-		*(armed ? &p->counts.parked : &p->counts.starting) -= 1;
+		*(armed ? &p->counts.parked : &p->starting_count) -= 1;
 		aj_worker_destroy(w);
 		free(w);
 		if (armed)
@@ -142,11 +133,11 @@ static void on_waiting(struct aj_worker *w, unsigned found)
 		fill(p);
 	} else if (found & AJ_LIVE_ARMED) {
 		unlink_worker(&p->starting, w);
-		p->counts.starting--;
+		p->starting_count--;
 		p->counts.births++;
 		p->pause_us = 0;
 		w->live.deadline_us = INT64_MAX;
-		if (p->askers) {
+		if (p->askers.first) {
 			give(p, w);
 		} else {
 			link_worker(&p->parked, w);
@@ -170,7 +161,6 @@ static void take_in(struct aj_pool *p, const struct aj_jail *jail, bool warm)
 	w->warm = warm;
 	if (aj_worker_start(w, p->loop, p->filters, &err) < 0) {
 		free(w);
-		p->counts.starting--;
 		pause_after(p, &err);
 		return;
 	}
@@ -181,86 +171,28 @@ static void take_in(struct aj_pool *p, const struct aj_jail *jail, bool warm)
 	w->live.deadline_us = aj_now_us() + ARM_US;
 	aj_worker_watch(w);
 	link_worker(&p->starting, w);
+	p->starting_count++;
 }
 
-static void drop_zygote(struct aj_pool *p)
+static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail *jail, const struct aj_error *err)
 {
-	aj_loop_unset(p->loop, &p->patience);
-	aj_loop_unwatch(p->loop, &p->zygote_control);
-	aj_loop_unwatch(p->loop, &p->zygote_report);
-	p->counts.starting -= (unsigned)p->zygote.waiting_count;
-	aj_zygote_end(&p->zygote);
-	p->zygote_there = false;
-}
-
-static void lose_zygote(struct aj_pool *p, const struct aj_error *why)
-{
-	struct aj_error err = *why;
-	drop_zygote(p);
-	p->counts.zygote_deaths++;
-	pause_after(p, &err);
-}
-
-static void on_impatient(struct aj_timer *timer)
-{
-	struct aj_pool *p = timer->arg;
-	struct aj_error err = { 0 };
-	aj_fail(&err, AJ_EXIT_SETUP, "zygote", 0, p->zygote.ready ? "it makes no jail" : "it does not get ready");
-	lose_zygote(p, &err);
-	fill(p);
-}
-
-/* From the last thing that it did, as long as something is to be expected of it. */
-static void be_patient(struct aj_pool *p)
-{
-	if (p->zygote.ready && !p->zygote.waiting_count)
-		aj_loop_unset(p->loop, &p->patience);
-	else
-		aj_loop_set(p->loop, &p->patience, aj_now_us() + (p->zygote.ready ? BIRTH_US : READY_US));
-}
-
-static void on_zygote(struct aj_io *io, uint32_t events)
-{
-	struct aj_pool *p = io->arg;
-	struct aj_jail jail;
-	struct aj_error err = { 0 };
-	enum aj_zygote_found found;
-	(void)events;
-	while (p->zygote_there && (found = aj_zygote_read(&p->zygote, &jail, &err)) != AJ_ZYGOTE_NOTHING) {
-		if (found == AJ_ZYGOTE_BORN) {
-			take_in(p, &jail, true);
-		} else if (found == AJ_ZYGOTE_FAILED) {
-			p->counts.starting--;
-			pause_after(p, &err);
-			err = (struct aj_error){ 0 };
-		} else if (found == AJ_ZYGOTE_DEAD) {
-			lose_zygote(p, &p->zygote.err);
-			break;
-		}
-		if (p->zygote_there)
-			be_patient(p);
-	}
-	if (p->zygote_there && p->zygote.jail.report_fd < 0)
-		aj_loop_unwatch(p->loop, &p->zygote_report);
-	fill(p);
+	struct aj_pool *p = arg;
+	if (found == AJ_ZYGOTE_NOTHING)
+		fill(p);
+	if (found == AJ_ZYGOTE_BORN)
+		take_in(p, jail, true);
+	if (found == AJ_ZYGOTE_DEAD)
+		p->counts.zygote_deaths++;
+	if (found == AJ_ZYGOTE_DEAD || found == AJ_ZYGOTE_FAILED)
+		pause_after(p, err);
 }
 
 static void start_zygote(struct aj_pool *p)
 {
 	struct aj_error err = { 0 };
 	p->filters = aj_attest_own_filters();
-	if (aj_zygote_start(&p->zygote, &p->zygote_plan, p->config.policy, &err) < 0) {
+	if (aj_births_start(&p->births, &p->zygote_plan, p->config.policy, &err) < 0)
 		pause_after(p, &err);
-		return;
-	}
-	p->zygote_there = true;
-	be_patient(p);
-	if (aj_loop_watch(p->loop, &p->zygote_control, p->zygote.jail.control_fd, EPOLLIN) < 0 ||
-	    aj_loop_watch(p->loop, &p->zygote_report, p->zygote.jail.report_fd, EPOLLIN) < 0) {
-		aj_fail(&err, AJ_EXIT_SETUP, "zygote", errno, "watch it");
-		drop_zygote(p);
-		pause_after(p, &err);
-	}
 }
 
 static void start_cold(struct aj_pool *p)
@@ -272,8 +204,13 @@ static void start_cold(struct aj_pool *p)
 		pause_after(p, &err);
 		return;
 	}
-	p->counts.starting++;
 	take_in(p, &jail, false);
+}
+
+/* Parked or on their way. */
+static unsigned waiting(const struct aj_pool *p)
+{
+	return p->counts.parked + p->starting_count + aj_births_due(&p->births);
 }
 
 /* As many jails on their way as are wanted, and may be. */
@@ -283,28 +220,25 @@ static void fill(struct aj_pool *p)
 	if (p->retired || p->pause.place)
 		return;
 	/* Also when enough are parked: whoever takes one will want the next. */
-	if (warm && p->config.depth && !p->zygote_there)
+	if (warm && p->config.depth && !p->births.there)
 		start_zygote(p);
 	for (;;) {
-		unsigned there = p->counts.parked + p->counts.starting, wanted = p->counts.asked + (warm ? p->config.depth : 0);
+		unsigned there = waiting(p), wanted = p->counts.asked + (warm ? p->config.depth : 0);
 		if (there >= wanted || (p->config.jails_max && there + p->used >= p->config.jails_max) || p->pause.place)
 			return;
 		if (!warm) {
 			start_cold(p);
 			continue;
 		}
-		if (!p->zygote_there)
+		if (!p->births.there)
 			start_zygote(p);
 		struct aj_error err = { 0 };
-		if (!p->zygote_there || !p->zygote.ready || p->zygote.waiting_count == AJ_BIRTHS_MAX)
+		if (!aj_births_open(&p->births))
 			return;
-		if (aj_zygote_order(&p->zygote, &err) < 0) {
+		if (aj_births_order(&p->births, &err) < 0) {
 			pause_after(p, &err);
 			return;
 		}
-		p->counts.starting++;
-		if (!p->patience.place)
-			be_patient(p);
 	}
 }
 
@@ -320,11 +254,9 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 		abort();
 	p->loop = loop;
 	p->config = *config;
-	p->askers_end = &p->askers;
 	p->pause = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
 	p->refill = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
-	p->patience = (struct aj_timer){ .fn = on_impatient, .arg = p };
-	p->zygote_control = p->zygote_report = (struct aj_io){ .fn = on_zygote, .arg = p, .fd = -1 };
+	p->births = (struct aj_births){ .loop = loop, .on_event = on_birth, .arg = p };
 	struct aj_request request = { .snippet = true,
 		                      .lasting = true,
 		                      .id = "",
@@ -357,15 +289,14 @@ void aj_pool_retire(struct aj_pool *p)
 	p->retired = true;
 	aj_loop_unset(p->loop, &p->pause);
 	aj_loop_unset(p->loop, &p->refill);
-	if (p->zygote_there)
-		drop_zygote(p);
+	aj_births_end(&p->births);
 	struct aj_worker **lists[] = { &p->parked, &p->starting };
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		for (struct aj_worker *w; (w = *lists[i]);) {
 			*lists[i] = w->next;
 			let_end(p, w);
 		}
-	p->counts.parked = p->counts.starting = 0;
+	p->counts.parked = p->starting_count = 0;
 	aj_fail(&err, AJ_EXIT_SETUP, "pool", 0, "it is closed");
 	tell_all(p, &err);
 }
@@ -402,14 +333,12 @@ static bool lives(const struct aj_worker *w)
 
 void aj_pool_ask(struct aj_pool *p, struct aj_asker *asker)
 {
-	asker->next = NULL;
-	*p->askers_end = asker;
-	p->askers_end = &asker->next;
+	aj_askers_add(&p->askers, asker);
 	p->counts.asked++;
 	struct aj_worker *w = p->parked;
 	while (w && !lives(w))
 		w = w->next;
-	if (w && p->askers == asker) {
+	if (w && p->askers.first == asker) {
 		unlink_worker(&p->parked, w);
 		p->counts.parked--;
 		if (!p->refill.place)
@@ -425,15 +354,8 @@ void aj_pool_unask(struct aj_pool *p, struct aj_asker *asker)
 	for (struct aj_kin *kin = p->kins; kin; kin = aj_kin_next(kin))
 		if (aj_kin_unask(kin, asker))
 			return;
-	struct aj_asker **at = &p->askers;
-	while (*at && *at != asker)
-		at = &(*at)->next;
-	if (!*at)
-		return;
-	*at = asker->next;
-	if (!*at)
-		p->askers_end = at;
-	p->counts.asked--;
+	if (aj_askers_remove(&p->askers, asker))
+		p->counts.asked--;
 }
 
 /* What the families of the pool's jails need of it. */
@@ -453,7 +375,7 @@ static void branch_failed(void *arg, struct aj_worker *w)
 int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_asker *asker, struct aj_error *err)
 {
 	struct aj_kin *kin = aj_kin_of(p->kins, w);
-	if (p->config.jails_max && p->counts.parked + p->counts.starting + p->used >= p->config.jails_max)
+	if (p->config.jails_max && waiting(p) + p->used >= p->config.jails_max)
 		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be", p->config.jails_max);
 	if (!kin)
 		kin = aj_kin_new(&p->kins, p->loop, &(struct aj_kin_owner){ branch_there, branch_failed, p }, w, p->filters, err);
@@ -477,7 +399,8 @@ void aj_pool_return(struct aj_pool *p, struct aj_worker *w)
 void aj_pool_count(const struct aj_pool *p, struct aj_pool_counts *ret)
 {
 	*ret = p->counts;
-	ret->warm = p->zygote_there;
+	ret->starting = waiting(p) - p->counts.parked;
+	ret->warm = p->births.there;
 }
 
 const struct aj_plan *aj_pool_plan(const struct aj_pool *p)

@@ -2,6 +2,7 @@
  * Where the plan cannot be kept warm (aj_plan_warm_why_not()) jails are started from nothing when they are asked for. */
 #pragma once
 #include "plan/plan.h"
+#include "pool/askers.h"
 #include "pool/worker.h"
 
 struct aj_pool;
@@ -17,15 +18,6 @@ struct aj_pool_config {
 	/* Something happened that may be worth a line in a log: a zygote died, a birth failed. May be NULL. */
 	void (*on_trouble)(void *arg, const struct aj_error *err);
 	void *trouble_arg;
-};
-
-/* Waits for a jail. Exactly one of worker and err is given; the worker is the asker's from then on (on_event, owner), armed, and
- * has run nothing. Called from the loop, or from aj_pool_ask() itself. */
-struct aj_asker {
-	void (*fn)(struct aj_asker *asker, struct aj_worker *worker, const struct aj_error *err);
-	void *arg;
-	struct aj_asker *next; /* the pool's, as is the rest */
-	struct aj_worker *of;  /* aj_pool_branch() */
 };
 
 struct aj_pool_counts {
