@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/out.h"
 #include "cli/block.h"
 #include "cli/command.h"
 #include "cli/prompt.h"
@@ -18,26 +19,11 @@ static const char help[] = "Python is run as it is typed: a statement at once, a
 			   "  :quit  as Ctrl-D\n"
 			   "  :help  this\n";
 
-/* Text that grows line by line. */
-struct text {
-	char *data; /* malloced; NULL when empty */
-	size_t bytes;
-};
-
-static void add(struct text *text, const char *line, size_t bytes)
+/* Ends with a NUL that does not count. */
+static void add(struct aj_out *text, const char *line, size_t bytes)
 {
-	text->data = realloc(text->data, text->bytes + bytes + 2);
-	if (!text->data)
-		abort();
-	memcpy(text->data + text->bytes, line, bytes);
-	text->bytes += bytes;
-	text->data[text->bytes] = '\0';
-}
-
-static void clear(struct text *text)
-{
-	free(text->data);
-	*text = (struct text){ 0 };
+	aj_out_add(text, line, bytes);
+	*aj_out_reserve(text, 1) = '\0';
 }
 
 static bool blank(const char *text)
@@ -64,7 +50,7 @@ static enum asked obey(struct aj_shell *shell, const char *line)
 static void talk(struct aj_shell *shell, const struct aj_options *o)
 {
 	struct aj_prompt *prompt = aj_prompt_open(isatty(1) ? stdout : stderr, &aj_shell_interrupts);
-	struct text text = { 0 };
+	struct aj_out text = { 0 };
 	const char *line;
 	enum aj_typed typed;
 	fprintf(stderr, "agentjail " AJ_VERSION ", policy %s. Ctrl-C stops a snippet, Ctrl-D ends the session, :help says more.\n",
@@ -72,7 +58,7 @@ static void talk(struct aj_shell *shell, const struct aj_options *o)
 	while ((typed = aj_prompt_read(prompt, text.bytes ? "... " : ">>> ", &line)) != AJ_TYPED_END) {
 		if (typed == AJ_TYPED_INTERRUPT) {
 			fputc('\n', stderr);
-			clear(&text);
+			aj_out_free(&text);
 			continue;
 		}
 		enum asked asked = text.bytes ? PYTHON : obey(shell, line);
@@ -85,18 +71,18 @@ static void talk(struct aj_shell *shell, const struct aj_options *o)
 		if (!aj_block_complete(text.data))
 			continue;
 		aj_shell_run(shell, text.data, text.bytes);
-		clear(&text);
+		aj_out_free(&text);
 	}
 	if (typed == AJ_TYPED_END)
 		fputc('\n', stderr);
-	clear(&text);
+	aj_out_free(&text);
 	aj_prompt_close(prompt);
 	shell->code = 0; /* what did not go well the person has seen */
 }
 
 static void read_cells(struct aj_shell *shell)
 {
-	struct text text = { 0 };
+	struct aj_out text = { 0 };
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t bytes;
@@ -105,14 +91,14 @@ static void read_cells(struct aj_shell *shell)
 		bool end = strncmp(line, CELL, sizeof CELL - 1) == 0;
 		if (!end)
 			add(&text, line, (size_t)bytes);
-		if (end && text.data && !blank(text.data))
+		if (end && text.bytes && !blank(text.data))
 			on = aj_shell_run(shell, text.data, text.bytes);
 		if (end)
-			clear(&text);
+			aj_out_free(&text);
 	}
-	if (on && text.data && !blank(text.data))
+	if (on && text.bytes && !blank(text.data))
 		aj_shell_run(shell, text.data, text.bytes);
-	clear(&text);
+	aj_out_free(&text);
 	free(line);
 }
 

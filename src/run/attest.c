@@ -12,26 +12,46 @@
 
 enum { USUAL_BYTES = 8192, MOST_BYTES = 1 << 20 }; /* a user may be in 65,536 groups, and they are listed */
 
-/* The whole file; in `usual`, or malloced where that is too small. NULL when it cannot be read. */
-static char *read_status(const char *path, char usual[USUAL_BYTES])
+struct text {
+	char *data; /* `usual`, or malloced where that is too small; NULL when it cannot be read */
+	char usual[USUAL_BYTES];
+};
+
+static void free_text(struct text *t)
 {
-	if (aj_read_text(path, usual, USUAL_BYTES) >= 0)
-		return usual;
-	char *more = errno == EFBIG ? malloc(MOST_BYTES) : NULL;
-	if (more && aj_read_text(path, more, MOST_BYTES) >= 0)
-		return more;
-	free(more);
-	return NULL;
+	if (t->data != t->usual)
+		free(t->data);
+}
+#define cleanup_text __attribute__((cleanup(free_text)))
+
+static void read_file(struct text *t, const char *path)
+{
+	t->data = t->usual;
+	if (aj_read_text(path, t->usual, USUAL_BYTES) >= 0)
+		return;
+	t->data = errno == EFBIG ? malloc(MOST_BYTES) : NULL;
+	if (t->data && aj_read_text(path, t->data, MOST_BYTES) >= 0)
+		return;
+	free(t->data);
+	t->data = NULL;
+}
+
+static void read_of(struct text *t, pid_t pid, const char *file)
+{
+	char path[40];
+	t->data = NULL;
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+	if (pid > 0)
+		read_file(t, path);
 }
 
 int aj_attest_own_filters(void)
 {
-	char usual[USUAL_BYTES], *status = read_status("/proc/thread-self/status", usual);
-	const char *line = status ? strstr(status, "\nSeccomp_filters:") : NULL;
-	int count, found = line ? sscanf(line, "\nSeccomp_filters: %d", &count) : 0;
-	if (status != usual)
-		free(status);
-	return found == 1 ? count : -1;
+	cleanup_text struct text status;
+	read_file(&status, "/proc/thread-self/status");
+	const char *line = status.data ? strstr(status.data, "\nSeccomp_filters:") : NULL;
+	int count;
+	return line && sscanf(line, "\nSeccomp_filters: %d", &count) == 1 ? count : -1;
 }
 
 /* `branch`: a copy of a session, whose bounding set is its new user namespace's. */
@@ -54,15 +74,9 @@ static const char *missing(const char *status, size_t filters, bool branch)
 
 static const char *confirm(pid_t pid, size_t filters, bool branch)
 {
-	char path[40], usual[USUAL_BYTES];
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	char *status = pid > 0 ? read_status(path, usual) : NULL;
-	if (!status)
-		return "the runner's state cannot be read in /proc";
-	const char *wrong = missing(status, filters, branch);
-	if (status != usual)
-		free(status);
-	return wrong;
+	cleanup_text struct text status;
+	read_of(&status, pid, "status");
+	return status.data ? missing(status.data, filters, branch) : "the runner's state cannot be read in /proc";
 }
 
 const char *aj_attest(pid_t pid, size_t filters)
@@ -93,18 +107,14 @@ static pid_t number(const char *status, const char *name)
 
 struct aj_attested aj_attest_process(pid_t tid)
 {
-	char path[40], usual[USUAL_BYTES];
-	snprintf(path, sizeof path, "/proc/%d/status", tid);
-	char *status = tid > 0 ? read_status(path, usual) : NULL;
-	if (!status)
+	cleanup_text struct text status;
+	read_of(&status, tid, "status");
+	if (!status.data)
 		return (struct aj_attested){ 0 };
-	struct aj_attested found = { .process = number(status, "\nTgid:"),
-		                     .parent = number(status, "\nPPid:"),
-		                     .inner = number(status, "\nNStgid:"),
-		                     .threads = number(status, "\nThreads:") };
-	if (status != usual)
-		free(status);
-	return found;
+	return (struct aj_attested){ .process = number(status.data, "\nTgid:"),
+		                     .parent = number(status.data, "\nPPid:"),
+		                     .inner = number(status.data, "\nNStgid:"),
+		                     .threads = number(status.data, "\nThreads:") };
 }
 
 /* Is everything private that a copy of the process could write to? */
@@ -125,13 +135,9 @@ static const char *shared(const char *maps)
 
 const char *aj_attest_copyable(pid_t pid)
 {
-	char path[40], usual[USUAL_BYTES];
 	if (aj_attest_process(pid).threads != 1)
 		return "threads are running in the session, and a copy would be without them: join them in a snippet";
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	char *maps = read_status(path, usual);
-	const char *wrong = maps ? shared(maps) : "the memory of the session cannot be listed";
-	if (maps != usual)
-		free(maps);
-	return wrong;
+	cleanup_text struct text maps;
+	read_of(&maps, pid, "maps");
+	return maps.data ? shared(maps.data) : "the memory of the session cannot be listed";
 }

@@ -3,7 +3,6 @@
 #include "run/channel.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -99,10 +98,8 @@ static bool reads_too_little(struct aj_channel *c)
 static void empty_outbox(struct aj_channel *c)
 {
 	struct aj_out *b = &c->outbox;
-	if (b->room > KEPT_BYTES) {
-		free(b->data);
-		*b = (struct aj_out){ 0 };
-	}
+	if (b->room > KEPT_BYTES)
+		aj_out_free(b);
 	b->sent = b->bytes = c->unread_at = c->unread = 0;
 }
 
@@ -152,7 +149,7 @@ static unsigned on_armed(struct aj_channel *c, pid_t sender)
 		return fail_setup(c, "attest", wrong);
 	c->armed = true;
 	c->runner = sender;
-	free(c->outbox.data);
+	aj_out_free(&c->outbox);
 	c->outbox = c->request;
 	c->unread_at = c->unread = 0;
 	c->request = (struct aj_out){ 0 };
@@ -285,6 +282,6 @@ void aj_channel_ended(struct aj_channel *c)
 void aj_channel_free(struct aj_channel *c)
 {
 	aj_frame_next(&c->inbox);
-	free(c->outbox.data);
-	free(c->request.data);
+	aj_out_free(&c->outbox);
+	aj_out_free(&c->request);
 }

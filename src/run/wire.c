@@ -113,6 +113,8 @@ int aj_wire_request(struct aj_out *out, const char *nonce, const struct aj_plan 
                     const struct aj_request *request, struct aj_error *err)
 {
 	json_error_t why;
+	if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
+		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
 	begin_frame(out);
 	aj_out_add(out, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
 	aj_out_text(out, "{\"filename\":");
@@ -124,15 +126,9 @@ int aj_wire_request(struct aj_out *out, const char *nonce, const struct aj_plan 
 		aj_out_text(out, ",");
 		policy_keys(out, plan, policy);
 	}
-	const char *wrong = NULL;
-	if (add_json(out, ",\"inputs\":", request->inputs_json, &why) < 0 || add_json(out, ",\"tools\":", request->tools_json, &why) < 0)
-		wrong = why.text;
-	else if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
-		wrong = "";
-	if (wrong) {
+	if (add_json(out, ",\"inputs\":", request->inputs_json, &why) < 0 || add_json(out, ",\"tools\":", request->tools_json, &why) < 0) {
 		out->bytes = out->begun;
-		return *wrong ? aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object: %s", wrong)
-		              : aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
+		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object: %s", why.text);
 	}
 	if (request->code) {
 		aj_out_text(out, ",\"code\":");

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -27,7 +26,7 @@ static int send_plan(struct aj_zygote *z, struct aj_error *err)
 		do /* not write(): a signal that it is gone would be the end of whoever did not ask for it */
 			n = send(z->jail.control_fd, b.data + b.sent, b.bytes - b.sent, MSG_NOSIGNAL);
 		while (n < 0 && errno == EINTR);
-	free(b.data);
+	aj_out_free(&b);
 	return n < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
 }
 

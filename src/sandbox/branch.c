@@ -151,14 +151,7 @@ static void open_one(const struct work *w, const char *number)
 
 static void open_files(struct work *w)
 {
-	_Alignas(8) char list[LIST_BYTES];
-	struct entry {
-		uint64_t ino;
-		int64_t off;
-		unsigned short bytes;
-		unsigned char type;
-		char name[];
-	};
+	_Alignas(struct aj_entry) char list[LIST_BYTES];
 	int count = 0;
 	long n;
 	w->files = openat(w->who->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -167,7 +160,7 @@ static void open_files(struct work *w)
 		give_up(w, "list the open files");
 	while ((n = syscall(SYS_getdents64, w->files, list, sizeof list)) > 0)
 		for (long at = 0; at < n;) {
-			const struct entry *e = (const struct entry *)(list + at);
+			const struct aj_entry *e = (const struct aj_entry *)(list + at);
 			at += e->bytes;
 			if (e->name[0] < '0' || e->name[0] > '9' || strtoul(e->name, NULL, 10) < FIRST_FILE)
 				continue;

@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,14 +17,6 @@
 enum { CHUNK = 128 << 10, LIST_BYTES = 2048, MODE = 01777 };
 
 static char chunk[CHUNK];
-
-struct entry { /* as the kernel writes it */
-	uint64_t ino;
-	int64_t off;
-	unsigned short bytes;
-	unsigned char type;
-	char name[];
-};
 
 /* From `at` to `end`, which holds data. */
 static int copy_data(int from, int to, off_t at, off_t end)
@@ -129,11 +120,11 @@ static const char *copy_one(int from, int to, const char *name, int depth, dev_t
 
 static const char *copy_folder(int from, int to, int depth, dev_t device)
 {
-	_Alignas(struct entry) char list[LIST_BYTES];
+	_Alignas(struct aj_entry) char list[LIST_BYTES];
 	long n;
 	while ((n = syscall(SYS_getdents64, from, list, sizeof list)) > 0) {
 		for (long at = 0; at < n;) {
-			const struct entry *e = (const struct entry *)(list + at);
+			const struct aj_entry *e = (const struct aj_entry *)(list + at);
 			at += e->bytes;
 			if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0)
 				continue;

@@ -44,7 +44,7 @@ bool aj_notice_waits(int listener_fd, uint64_t id)
 	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-static bool passable(const struct aj_notice *call, enum aj_pass which)
+bool aj_notice_is(const struct aj_notice *call, enum aj_pass which)
 {
 	switch (which) {
 	case AJ_PASS_COPY:
@@ -58,23 +58,23 @@ static bool passable(const struct aj_notice *call, enum aj_pass which)
 	return false;
 }
 
-bool aj_notice_is(const struct aj_notice *call, enum aj_pass which)
+static int answer(int listener_fd, unsigned long request, void *what)
 {
-	return passable(call, which);
+	int r;
+	do
+		r = ioctl(listener_fd, request, what);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -1 : 0;
 }
 
 int aj_notice_pass(int listener_fd, const struct aj_notice *call, enum aj_pass which)
 {
-	struct seccomp_notif_resp answer = { .id = call->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
-	int r;
-	if (!passable(call, which)) {
+	struct seccomp_notif_resp pass = { .id = call->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+	if (!aj_notice_is(call, which)) {
 		errno = EPERM;
 		return -1;
 	}
-	do
-		r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-	while (r < 0 && errno == EINTR);
-	return r;
+	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &pass);
 }
 
 int aj_notice_place(int listener_fd, uint64_t id, int fd, int number, bool keep_on_exec)
@@ -84,19 +84,12 @@ int aj_notice_place(int listener_fd, uint64_t id, int fd, int number, bool keep_
 		                             .srcfd = (uint32_t)fd,
 		                             .newfd = (uint32_t)number,
 		                             .newfd_flags = keep_on_exec ? 0 : O_CLOEXEC };
-	int r;
-	do
-		r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &place);
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -1 : 0;
+	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &place);
 }
 
 int aj_notice_refuse(int listener_fd, uint64_t id, int errnum)
 {
-	struct seccomp_notif_resp answer = { .id = id, .error = errnum > 0 ? -errnum : -EPERM };
-	int r;
-	do
-		r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-	while (r < 0 && errno == EINTR);
-	return r < 0 && errno != ENOENT ? -1 : 0; /* ENOENT: the caller is gone, and with it the call */
+	struct seccomp_notif_resp refusal = { .id = id, .error = errnum > 0 ? -errnum : -EPERM };
+	/* ENOENT: the caller is gone, and with it the call */
+	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 && errno != ENOENT ? -1 : 0;
 }
