@@ -4,8 +4,8 @@ It refuses to say how a run ended as the host sees it: what it returns is a clai
     guest ──request──► Session.run ─► values.read_json ─► check (one tree) ─► compile ─► exec ─► values ──claim──► guest
 
 Everything used after agent code ran is bound here before it runs. What only some snippets need (errors, rare tags,
-imports, formats, patterns) lives in files that are loaded then, so that 2+2 does not pay for it. `preload` exists
-because the system-call filter, set between it and `run`, lets no further extension module be mapped.
+imports, formats, patterns) lives in files that are loaded then, so that 2+2 does not pay for it. Extension modules
+were imported before: the system-call filter lets no further one be mapped.
 
 SystemExit is an error like any other, with its exit_code: a snippet that ends early should call final_answer().
 Threads that still run are not waited for. Positions count from 1; columns count characters.
@@ -392,38 +392,3 @@ def settle(policy):
     SESSION = Session()
     SESSION.settle(read_json(policy))
     SESSION.open()
-
-
-def preload(request):
-    """Import, before the system-call filter is set, the allowed modules that the code mentions in its imports."""
-    try:
-        session = Session()
-        req = session.read(request)
-        from agentjail.guards import Allowed
-        allowed = Allowed(session.policy[2])
-        for name in imported_names(req["code"]):
-            if not session.policy[0] or allowed.module(name) or allowed.parent(name):
-                try:
-                    __import__(name)
-                except Exception:
-                    pass
-        if "asyncio" in sys.modules:
-            from agentjail.loop import install
-            install()
-    except Exception:
-        pass  # run() will say what is wrong with the request
-
-
-def imported_names(code):
-    names = []
-    for line in code.replace(";", "\n").split("\n"):
-        words = line.replace(",", " , ").split()
-        if len(words) > 1 and words[0] == "from":
-            names.append(words[1])
-        elif len(words) > 1 and words[0] == "import":
-            fresh = True
-            for w in words[1:]:
-                if fresh:
-                    names.append(w)
-                fresh = w == ","
-    return [n for n in names if n.replace(".", "a").isidentifier()][:100]

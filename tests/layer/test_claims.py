@@ -346,7 +346,7 @@ def limits(score):
 
 
 def test_process(score):
-    """What only a process of its own shows: flushed output, preloading, and imports when nothing can be mapped."""
+    """What only a process of its own shows: flushed output, and what a plain snippet loads."""
     import subprocess
     folder = sys.path[0]
     for name, code, want in (
@@ -356,17 +356,10 @@ def test_process(score):
         ("flush-in-repr", "class A:\n    def __repr__(self):\n        print('d', end='')\n        return 'A'\nA()", b"d"),
     ):
         if score.wants("process/" + name):
-            script = ("import sys, os; sys.path.insert(0, %r); from agentjail import main; r = %r; main.preload(r); main.run(r);"
+            script = ("import sys, os; sys.path.insert(0, %r); from agentjail import main; main.run(%r);"
                       "os._exit(0)" % (folder, request(code, imports=STDLIB)))
             done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", script], capture_output=True, timeout=60)
             score.check("process/" + name, done.stdout.startswith(want) and done.returncode == 0, (done.stdout, done.stderr[-500:]))
-    if score.wants("process/preload"):
-        script = ("import sys; sys.path.insert(0, %r); from agentjail import main; main.preload(%r);"
-                  "print(sorted(m for m in ('json', 'decimal', 'queue', 'csv', 'os') if m in sys.modules))"
-                  % (folder, request("import json, decimal as d; import csv\n  from queue import Queue\nimport os",
-                                     imports=["json", "decimal", "queue"])))
-        done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", script], capture_output=True, timeout=60)
-        score.check("process/preload", b"['decimal', 'json', 'queue']" in done.stdout.replace(b", 'os'", b""), (done.stdout, done.stderr))
     if score.wants("process/light"):
         script = ("import sys; sys.path.insert(0, %r); from agentjail import main; before = set(sys.modules);"
                   "main.run(%r); print(sorted(set(sys.modules) - before))" % (folder, request("2+2", imports=["math"])))
