@@ -5,6 +5,7 @@
 #   $AJ $PROBE $ROOTFS    launcher, static probe, Python tree          $T         a folder of its own
 #   aj ARGS...            runs the launcher under a time limit; leaves $rc, $T/out, $T/err
 #   check NAME COMMAND... passes when COMMAND succeeds
+#   counted NAME COMMAND...          COMMAND holds tests itself, and ends with their numbers
 #   text NAME RC REGEX ARGS...       runs aj ARGS; exit code and (unless empty) a regex in its two outputs
 #   json NAME RC EXPECT... -- ARGS...  the same with --json results: `path=value` (\n is a newline), `path~regex`, `path!regex`, `path<number`
 #   field PATH            one field of the last result
@@ -55,6 +56,19 @@ check() {
 	local name=$1
 	shift
 	if "$@" >"$T/check" 2>&1; then ok "$name"; else fail "$name" "\`$*\` gave $?: $(head -c 600 "$T/check")"; fi
+}
+# A script that judges for itself: shows what it has to say, and adds up its last line, `N passed, N failed, N skipped`.
+counted() { # NAME COMMAND...
+	local name=$1
+	shift
+	"$@" >"$T/log" 2>&1
+	grep -a '^  ' "$T/log" | cut -c1-900
+	set -- $(tail -n 1 "$T/log" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
+	if [ $# = 3 ]; then
+		passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+	else
+		fail "$name came to its end" "$(tail -c 1500 "$T/log")"
+	fi
 }
 is() { # NAME WANT GOT
 	if [ "$2" = "$3" ]; then ok "$1"; else fail "$1" "\`$3\` in place of \`$2\`"; fi

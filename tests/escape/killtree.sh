@@ -3,9 +3,9 @@
 # The bound is two seconds, for busy machines; V=1 prints how long each really took, which should be below 200 ms.
 . "$(dirname "$0")/../lib.sh"
 
-"$PY" -I -S -B - "$AJ" "$PROBE" "$T" <<'EOS' >"$T/tree" 2>&1
+counted "the cases" "$PY" -I -S -B - "$AJ" "$PROBE" <<'EOS'
 import glob, json, os, subprocess, sys, time
-aj, probe, folder = sys.argv[1:4]
+aj, probe = sys.argv[1:3]
 LIMIT_MS, BOUND_MS = 400, 2000
 
 def words(path):
@@ -42,13 +42,20 @@ snippets = {
     "output without end": "import sys\nwhile True: sys.stdout.write('.'); sys.stdout.flush()",
 }
 cases += [("exec", name, ["exec", "--json", "--layer", "off", "--timeout", "%dms" % (LIMIT_MS + 300), "-c", code], 300) for name, code in snippets.items()]
-passed, numbers = 0, []
+passed, failed, numbers = 0, 0, []
+
+def say(good, name, why):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("  FAIL  escape/killtree: %s: %s" % (name, why), flush=True)
+
 for command, name, words_, more in cases:
     started = time.monotonic()
     try:
         p = subprocess.run([aj] + words_, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30)
     except subprocess.TimeoutExpired:
-        print("  FAIL  escape/killtree: %s %s: no result" % (command, name), flush=True)
+        say(False, command + " " + name, "no result")
         continue
     late = (time.monotonic() - started) * 1000 - LIMIT_MS - more
     numbers.append(late)
@@ -58,26 +65,17 @@ for command, name, words_, more in cases:
         said = said or p.returncode == 122 and d["status"] == "limit"
     except (ValueError, KeyError):
         said = False
-    if not said or late > BOUND_MS:
-        print("  FAIL  escape/killtree: %s %s: %d ms after the limit, exit %d, %.2500s" % (command, name, late, p.returncode, p.stdout.decode(errors="replace")), flush=True)
-    else:
-        passed += 1
+    say(said and late <= BOUND_MS, command + " " + name,
+        "%d ms after the limit, exit %d, %.2500s" % (late, p.returncode, p.stdout.decode(errors="replace")))
     until = time.monotonic() + 1
     left = jailed()
     while left and time.monotonic() < until:
         time.sleep(0.01)
         left = jailed()
-    if left:
-        print("  FAIL  escape/killtree: %s %s: still there: %s" % (command, name, left), flush=True)
-    else:
-        passed += 1
-    print("  %-24s %5.0f ms after the limit" % (command + " " + name, late))
+    say(not left, command + " " + name, "still there: %s" % left)
+    print("%-24s %5.0f ms after the limit" % (command + " " + name, late))
 print("slowest %.0f ms, %d of %d within 200 ms" % (max(numbers), sum(n <= 200 for n in numbers), len(numbers)))
-print("%d passed" % passed)
+print("%d passed, %d failed, 0 skipped" % (passed, failed))
 EOS
-grep -a '^  FAIL' "$T/tree"
-[ -z "${V:-}" ] || grep -a ' ms' "$T/tree"
-failed=$((failed + $(grep -ac '^  FAIL' "$T/tree")))
-done=$(sed -n 's/^\([0-9]*\) passed$/\1/p' "$T/tree")
-if [ -n "$done" ]; then passed=$((passed + done)); else fail "the cases came to their end" "$(tail -c 1500 "$T/tree")"; fi
+[ -z "${V:-}" ] || grep -a ' ms' "$T/log"
 finish

@@ -39,14 +39,7 @@ printf 'extends = "snippet"\n[process]\ndeny_syscalls = ["threads"]\n' >"$T/snip
 
 # NAME [OPTION...] -- COMMAND...
 faults() {
-	"$PY" -I -S -B "$tests/fault/faults.py" "$INJECT" "$FAULT_TABLE" "$@" >"$T/faults" 2>&1
-	grep -a '^  FAIL' "$T/faults" | cut -c1-900
-	set -- $(tail -n 1 "$T/faults" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
-	if [ $# != 3 ]; then
-		fail "the driver came to its end" "$(tail -c 1500 "$T/faults")"
-		return
-	fi
-	passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+	counted "the driver" "$PY" -I -S -B "$tests/fault/faults.py" "$INJECT" "$FAULT_TABLE" "$@"
 }
 
 probe="--bind $PROBE:/opt/probe -- /opt/probe walls"
