@@ -25,7 +25,7 @@ struct aj_channel {
 	void *on_call_arg;
 	struct aj_out outbox;
 	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
-	struct aj_out request; /* composed while the jail is being built, held back until the runner is armed */
+	struct aj_out request;    /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
 	size_t filters;    /* that the kernel must confirm: the plan's, and those that we run under ourselves */
 	pid_t runner;      /* that armed itself, in our PID namespace; 0 before */

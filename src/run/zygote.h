@@ -9,13 +9,13 @@ enum { AJ_BIRTHS_MAX = 8 };
 struct aj_zygote {
 	const struct aj_plan *plan; /* of its jails too */
 	const struct aj_policy *policy;
-	struct aj_jail jail;        /* it is one: init_pid is the zygote itself */
-	bool ready;                 /* orders are taken */
+	struct aj_jail jail; /* it is one: init_pid is the zygote itself */
+	bool ready;          /* orders are taken */
 	int proc_fd;
 	struct aj_frame_reader inbox;
 	struct aj_jail waiting[AJ_BIRTHS_MAX]; /* ordered, in this sequence */
 	size_t waiting_count;
-	uint32_t orders; /* so far; those that wait are the last ones */
+	uint32_t orders;     /* so far; those that wait are the last ones */
 	struct aj_error err; /* why it is of no use any more; then end it */
 };
 

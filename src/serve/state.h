@@ -130,7 +130,11 @@ int aj_seat_fork(struct aj_seat *seat, struct aj_query *query, struct aj_fault *
 int aj_seat_branch(struct aj_seat *seat, struct aj_task *task, struct aj_fault *fault);
 /* End the jail; a task that it has is not answered, and stays. */
 void aj_seat_close(struct aj_seat *seat);
-void aj_seat_tell_ended(struct aj_seat *seat, const char *why);
 /* What an error of the house is to a client. Always -1. */
 int aj_seat_fault(struct aj_server *server, const struct aj_error *err, struct aj_fault *fault);
 uint64_t aj_seat_retry_ms(const struct aj_server *server);
+
+/* --- told.c --- */
+/* What the house is given to tell a seat's client, with the seat as `arg`. */
+extern const struct aj_session_events aj_seat_events;
+void aj_seat_tell_ended(struct aj_seat *seat, const char *why);
