@@ -19,7 +19,7 @@ enum aj_frame_kind {
 	/* To the guest, between snippets: copy yourself; AJ_ENTROPY_BYTES of random for the copy. The original answers with the same
 	 * kind and an errno in four bytes, 0 where there is a copy; the copy says on its own socket that it is armed. */
 	AJ_FRAME_BRANCH = 'B',
-	AJ_FRAME_TOOL = 'T',    /* to the guest: a tool's value or error, JSON */
+	AJ_FRAME_TOOL = 'T', /* to the guest: a tool's value or error, JSON */
 	/* From the guest, empty, before it is armed and with a descriptor: what the filter refuses is reported there. */
 	AJ_FRAME_LISTENER = 'L',
 	AJ_FRAME_ARMED = 'A',   /* from the guest: the filter stands, no code was read yet */

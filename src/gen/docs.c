@@ -87,7 +87,8 @@ static void print_members(enum aj_op op)
 			const char *how = aj_op_holds(op, (enum aj_member)m);
 			if (!how || strcmp(how, parts[p].how) != 0)
 				continue;
-			printf("%s%s`%s`", first ? (first_part ? "" : "; ") : ", ", first ? parts[p].intro : "", aj_member_name((enum aj_member)m));
+			printf("%s%s`%s`", first ? (first_part ? "" : "; ") : ", ", first ? parts[p].intro : "",
+			       aj_member_name((enum aj_member)m));
 			first = first_part = false;
 		}
 	}

@@ -147,7 +147,10 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 			aj_touch_learn(fds[AJ_BIRTH_PROC], try_newborn);
 			aj_atfork_after(false);
 		}
-		nest = (struct aj_nest){ .plan = &plan, .report_fd = report, .number = order.number, .cgroup_fd = order.has_cgroup ? fds[AJ_BIRTH_CGROUP] : -1 };
+		nest = (struct aj_nest){ .plan = &plan,
+			                 .report_fd = report,
+			                 .number = order.number,
+			                 .cgroup_fd = order.has_cgroup ? fds[AJ_BIRTH_CGROUP] : -1 };
 		aj_atfork_before();
 		r = report < 0 ? -1 : aj_nest_birth(&nest);
 		if (r == 1) {

@@ -203,7 +203,8 @@ struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *pla
 	if (!entry || !open_book(house, entry, err))
 		return NULL;
 	struct aj_room *room = house->rooms;
-	while (room && (room->stale || room->edition != entry->current || room->branching != place->branching || strcmp(room->tenant, tenant) != 0 ||
+	while (room && (room->stale || room->edition != entry->current || room->branching != place->branching ||
+	                strcmp(room->tenant, tenant) != 0 ||
 	                strcmp(room->workspace ? room->workspace : "", place->workspace ? place->workspace : "") != 0))
 		room = room->next;
 	if (!room)

@@ -120,7 +120,8 @@ static int late_env_is_text(const struct aj_plan *plan, struct aj_error *err)
 	for (size_t i = 0; i < plan->late_env.count; i++) {
 		const char *entry = plan->late_env.items[i];
 		if (aj_utf8_valid_prefix(entry, strlen(entry)) != strlen(entry))
-			return aj_fail(err, AJ_EXIT_USAGE, "env", 0, "the value of %.*s is not UTF-8, which a snippet's variables have to be",
+			return aj_fail(err, AJ_EXIT_USAGE, "env", 0,
+			               "the value of %.*s is not UTF-8, which a snippet's variables have to be",
 			               (int)strcspn(entry, "="), entry);
 	}
 	return 0;

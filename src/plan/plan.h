@@ -62,9 +62,9 @@ struct aj_enforced {
 
 struct aj_plan {
 	bool snippet;
-	bool inspect; /* for looking at only: never launched */
+	bool inspect;   /* for looking at only: never launched */
 	bool branching; /* the guest may be copied, and its copies: see sandbox/branch.h */
-	bool zygote;  /* what jails are born from: builds what they share, runs trusted code only, and stays */
+	bool zygote;    /* what jails are born from: builds what they share, runs trusted code only, and stays */
 	const char *policy_name;
 	uid_t host_uid; /* the id behind the jail's only id */
 	gid_t host_gid;

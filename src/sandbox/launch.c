@@ -253,7 +253,8 @@ void aj_jail_kill(struct aj_jail *jail)
 void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 {
 	/* libc's waitid() hides the kernel's last argument. A branch is its init's to wait for. */
-	while (jail->init_pidfd >= 0 && !jail->branch && syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
+	while (jail->init_pidfd >= 0 && !jail->branch &&
+	       syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
 		;
 	aj_close(&jail->init_pidfd);
 	aj_close(&jail->report_fd);

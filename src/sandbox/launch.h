@@ -15,7 +15,7 @@ struct aj_jail {
 	int stdout_fd, stderr_fd; /* read ends when the plan captures, else -1 */
 	char cgroup[512];         /* leaf of this jail, "" without one */
 	bool branch;              /* one of several guests of an init: init_pidfd is the guest's own, the leaf is everybody's */
-	bool outside;             /* its guest could not be born in the leaf, and is to be moved there before it is given anything */
+	bool outside; /* its guest could not be born in the leaf, and is to be moved there before it is given anything */
 };
 
 #define AJ_NO_JAIL                                                                                    \

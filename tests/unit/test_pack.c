@@ -21,10 +21,17 @@ static void start(void)
 		                 .landlock_abi = 7,
 		                 .hostname = "jail",
 		                 .chdir = "/tmp" };
-	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/usr", .source = "/x", .flags = AJ_RO, .why = "Python" };
 	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){
-		.kind = AJ_MOUNT_TMPFS, .target = "/tmp", .source = "", .flags = AJ_NOEXEC, .mode = 01777, .size_bytes = 1 << 20, .inodes = 99, .why = ""
+		.kind = AJ_MOUNT_BIND, .target = "/usr", .source = "/x", .flags = AJ_RO, .why = "Python"
 	};
+	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_TMPFS,
+		                                            .target = "/tmp",
+		                                            .source = "",
+		                                            .flags = AJ_NOEXEC,
+		                                            .mode = 01777,
+		                                            .size_bytes = 1 << 20,
+		                                            .inodes = 99,
+		                                            .why = "" };
 	*AJ_PUSH(&arena, &plan.rlimits) = (struct aj_rlimit){ "RLIMIT_NOFILE", RLIMIT_NOFILE, 64, "open files" };
 }
 
