@@ -256,17 +256,15 @@ void aj_line_leave(struct aj_session *s)
 	}
 	if (!line)
 		return;
+	bool last = --line->sessions == 0;
 	for (struct aj_moment *m = line->moments, *next; m; m = next) {
 		next = m->next;
-		if (m->session == s) {
+		if (m->session == s)
 			aj_pool_unask(s->room->pool, &m->asker);
+		if (m->session == s || last)
 			free_moment(m);
-		}
 	}
 	s->line = NULL;
-	if (--line->sessions)
-		return;
-	while (line->moments)
-		free_moment(line->moments);
-	free(line);
+	if (last)
+		free(line);
 }

@@ -36,7 +36,7 @@ int aj_init_unblock_signals(void)
 /* Is the mount of this row still the one on top, and has it neither blocks nor files left? */
 static bool is_full(const struct aj_plan *plan, size_t row)
 {
-	struct statfs fs;
+	struct statfs fs = { 0 };
 	const char *target = plan->mounts.items[row].target;
 	for (size_t i = row + 1; i < plan->mounts.count; i++)
 		if (strcmp(plan->mounts.items[i].target, target) == 0)
@@ -87,7 +87,7 @@ static long wait_for_any(int *status, int options)
 
 _Noreturn static void end_all(int report_fd, pid_t guest, const struct aj_plan *plan)
 {
-	int status, guest_status = SIGKILL;
+	int status = 0, guest_status = SIGKILL;
 	long pid;
 	aj_raw(SYS_kill, -1, SIGKILL, 0, 0, 0, 0);
 	while ((pid = wait_for_any(&status, 0)) > 0)
@@ -102,7 +102,7 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *pla
 {
 	const unsigned long all = ~0UL; /* as the kernel keeps a set */
 	for (;;) {
-		int status;
+		int status = 0;
 		long pid;
 		while ((pid = wait_for_any(&status, WNOHANG | WUNTRACED)) > 0) {
 			bool stopped = WIFSTOPPED(status);
@@ -119,7 +119,7 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *pla
 			continue;
 		if (pid == -ECHILD) /* somebody reaped the guest, and how it ended is lost: no signal will tell of it */
 			leave(plan->branching ? 0 : AJ_EXIT_SETUP);
-		siginfo_t info;
+		siginfo_t info = { 0 };
 		long sig = aj_raw(SYS_rt_sigtimedwait, (long)&all, (long)&info, 0, sizeof all, 0, 0);
 		/* Senders outside our PID namespace have no number in it. */
 		if (sig <= 0 || sig == SIGCHLD || info.si_code != SI_USER || info.si_pid != 0)
