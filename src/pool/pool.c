@@ -83,6 +83,17 @@ static void pause_after(struct aj_pool *p, const struct aj_error *err)
 	tell_all(p, err);
 }
 
+/* What had worked until now was killed, and may have had bad luck: it is tried again at once, and nobody is told. Not twice in a row. */
+static void mourn(struct aj_pool *p, const struct aj_error *err)
+{
+	if (p->pause_us || !p->counts.births) {
+		pause_after(p, err);
+		return;
+	}
+	trouble(p, err);
+	p->pause_us = FIRST_PAUSE_US;
+}
+
 static void on_ended(struct aj_worker *w, unsigned found)
 {
 	struct aj_pool *p = w->owner;
@@ -129,7 +140,7 @@ static void on_waiting(struct aj_worker *w, unsigned found)
 		if (armed)
 			trouble(p, &err);
 		else
-			pause_after(p, &err);
+			mourn(p, &err);
 		fill(p);
 	} else if (found & AJ_LIVE_ARMED) {
 		unlink_worker(&p->starting, w);
@@ -181,10 +192,12 @@ static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail
 		fill(p);
 	if (found == AJ_ZYGOTE_BORN)
 		take_in(p, jail, true);
-	if (found == AJ_ZYGOTE_DEAD)
-		p->counts.zygote_deaths++;
-	if (found == AJ_ZYGOTE_DEAD || found == AJ_ZYGOTE_FAILED)
+	if (found == AJ_ZYGOTE_FAILED)
 		pause_after(p, err);
+	if (found == AJ_ZYGOTE_DEAD) {
+		p->counts.zygote_deaths++;
+		mourn(p, err);
+	}
 }
 
 static void start_zygote(struct aj_pool *p)
