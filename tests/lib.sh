@@ -82,7 +82,9 @@ aj() {
 	if grep -qF "$SECRET" "$T/out" "$T/err"; then fail "the secret is in the output of: $*"; fi
 }
 shown() {
-	printf 'exit %s, stdout `%s`, stderr `%s`' "$rc" "$(head -c 500 "$T/out" | tr -d '\000')" "$(head -c 700 "$T/err" | tr -d '\000')"
+	# On one line, or whoever looks for lines of failures would see half of it.
+	printf 'exit %s, stdout `%s`, stderr `%s`' "$rc" "$(head -c 500 "$T/out" | tr -d '\000' | tr '\n' '|')" \
+		"$(head -c 700 "$T/err" | tr -d '\000' | tr '\n' '|')"
 }
 text() {
 	local name=$1 want=$2 regex=$3

@@ -169,10 +169,20 @@ class Session:
                 posix.environ[name.encode()] = value.encode()
                 if "os" in sys.modules:
                     sys.modules["os"].environ[name] = value
+            self.final_answer = self.answerer()
         space = self.module.__dict__
         space["__builtins__"] = self.builtins
         space["__name__"] = "__main__"
         return space
+
+    def answerer(self):
+        """The agent's function. It may be kept, in a default or under another name: it always answers for the snippet that runs."""
+        def final_answer(answer=None):
+            """Record the answer and end the snippet. The first answer stands."""
+            if not self.answers:
+                self.answers.append(answer)
+            raise FinalAnswer
+        return final_answer
 
     def snippet(self, req, claim, started):
         limits, source = self.limits, req["code"]
@@ -201,12 +211,7 @@ class Session:
             from agentjail.tools import define
             define(self, space, req["tools"])
 
-        def final_answer(answer=None):
-            """Record the answer and end the snippet. The first answer stands."""
-            if not answers:
-                answers.append(answer)
-            raise FinalAnswer
-        space["final_answer"] = final_answer
+        space["final_answer"] = self.final_answer
         space.pop("__agentjail_value__", None)
         self.begun = answers if code is not None else None
         if started:

@@ -37,6 +37,14 @@ static void syscalls(enum aj_profile profile, enum aj_network network, bool refu
 	aj_syscalls_each(profile, network, syscall_row, &refused);
 }
 
+static int print_why(const struct aj_syscall *row, void *data)
+{
+	const char **before = data;
+	printf("%s%s", *before, row->why);
+	*before = ", ";
+	return 0;
+}
+
 static void print_syscalls(void)
 {
 	printf("# System calls\n\nGenerated from src/plan/syscalls.c by `make docs`. What is in no table gets ENOSYS.\n\n");
@@ -53,6 +61,11 @@ static void print_syscalls(void)
 		printf("\n### %s\n\n" REFUSED_HEAD, aj_deny_name(1ULL << i));
 		aj_syscalls_denied_each(1ULL << i, syscall_row, &refused);
 	}
+	const char *before = "";
+	printf("\n## Not made for a snippet that shares no writable file with the host\n\nIts one process gets every lock that it asks for, and "
+	       "none is taken: on /dev/null and the Python tree locks would be the host's. Of `fcntl`: ");
+	aj_syscalls_denied_each(AJ_DENY_LOCKS, print_why, &before);
+	printf(".\n");
 }
 
 static void print_steps(void)

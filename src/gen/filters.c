@@ -46,15 +46,15 @@ int main(void)
 			if (print_filter("filter", p, n,
 			                 aj_filter_compile((enum aj_profile)p, (enum aj_network)n, insns, ROOM, &err), &err) < 0)
 				return 1;
-	for (int g = 0; g < AJ_DENY_GROUPS; g++)
+	for (int g = 0; g < AJ_FILTER_GROUPS; g++)
 		if (print_filter("denied", g, 0, aj_filter_compile_denied(1ULL << g, insns, ROOM, &err), &err) < 0)
 			return 1;
 	printf("static const struct aj_filter ready[%d][%d] = {\n", AJ_PROFILE_COUNT, NETWORKS);
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int n = 0; n < NETWORKS; n++)
 			printf("\t[%d][%d] = { filter_%d_%d, sizeof filter_%d_%d / sizeof(struct sock_filter) },\n", p, n, p, n, p, n);
-	printf("};\nstatic const struct aj_filter denied[%d] = {\n", AJ_DENY_GROUPS);
-	for (int g = 0; g < AJ_DENY_GROUPS; g++)
+	printf("};\nstatic const struct aj_filter denied[%d] = {\n", AJ_FILTER_GROUPS);
+	for (int g = 0; g < AJ_FILTER_GROUPS; g++)
 		printf("\t[%d] = { denied_%d_0, sizeof denied_%d_0 / sizeof(struct sock_filter) },\n", g, g, g);
 	printf("};\n\nconst struct aj_filter *aj_filter_ready(enum aj_profile profile, enum aj_network network)\n"
 	       "{\n\treturn &ready[profile][network];\n}\n\n"

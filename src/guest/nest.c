@@ -28,7 +28,7 @@
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
 
-/* Stacks of inits are part of what every guest maps, and its limit counts: they are small. */
+/* A guest is born on the stack of its own init, and keeps none. */
 enum { STACK_BYTES = 16 << 10, CAPS_MAX = 64 };
 /* SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock, as in sandbox/caps.c. */
 enum { SECUREBITS = 0x03 | 0x0c | 0xc0 };
@@ -159,7 +159,7 @@ static struct room *free_room(void)
 	while (room && __atomic_load_n(&room->tid, __ATOMIC_ACQUIRE) != 0)
 		room = room->next;
 	if (room)
-		return room;
+		return madvise(room->stack, STACK_BYTES, MADV_DOFORK) < 0 ? NULL : room;
 	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		return NULL;
@@ -203,8 +203,10 @@ int aj_nest_birth(struct aj_nest *nest)
 	aj_birth_name(room->name, nest->number);
 	room->outcome = UNBORN;
 	room->tid = -1;
-	if (__builtin_setjmp(home) != 0)
+	if (__builtin_setjmp(home) != 0) {
+		munmap(room->stack, STACK_BYTES); /* what an init of a sibling, which had it before, may have left there */
 		return 1;
+	}
 	unsigned long flags = nest->plan->namespaces | CLONE_NEWPID | CLONE_VM | CLONE_PARENT | CLONE_PIDFD | CLONE_CHILD_SETTID |
 	                      CLONE_CHILD_CLEARTID;
 	nest->init_pid = clone(init_main, room->stack + STACK_BYTES, (int)flags, room, &nest->init_pidfd, NULL, &room->tid);
@@ -215,8 +217,11 @@ int aj_nest_birth(struct aj_nest *nest)
 		error = 0;
 	close(ready[0]);
 	close(ready[1]);
-	if (!error)
+	if (!error) {
+		/* Not in the copies that come next: what init does there is its jail's. Without it they would see how that one ended. */
+		madvise(room->stack, STACK_BYTES, MADV_DONTFORK);
 		return 0;
+	}
 	if (nest->init_pid > 0)
 		close(nest->init_pidfd);
 	errno = error;

@@ -242,6 +242,15 @@ static bool below(const char *path, const char *folder)
 	return strncmp(path, folder, bytes) == 0 && path[bytes] == '/';
 }
 
+/* One process, and no file in common with anybody: see plan/denied.c. */
+static void keep_locks_inside(struct aj_plan *plan)
+{
+	bool shared = plan->profile != AJ_PROFILE_SNIPPET;
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		shared = shared || aj_mount_is_shared(&plan->mounts.items[i]);
+	plan->deny |= shared ? 0 : AJ_DENY_LOCKS;
+}
+
 /* A copy has scratch space of its own, and nothing else that could be written to. */
 static int branchable(const struct aj_plan *plan, struct aj_error *err)
 {
@@ -250,7 +259,7 @@ static int branchable(const struct aj_plan *plan, struct aj_error *err)
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (m->kind == AJ_MOUNT_PROC || m->kind == AJ_MOUNT_DEVPTS)
 			why = "the policy shows /proc or terminals, which a jail and its branches would share";
-		else if (m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV)))
+		else if (aj_mount_is_shared(m))
 			why = "a writable folder of the host, as a workspace is, cannot be branched";
 		for (size_t j = 0; j < plan->mounts.count && !why; j++)
 			if (aj_mount_is_scratch(&plan->mounts.items[j]) && below(m->target, plan->mounts.items[j].target))
@@ -269,7 +278,7 @@ const char *aj_plan_warm_why_not(const struct aj_plan *plan)
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (m->kind == AJ_MOUNT_PROC || m->kind == AJ_MOUNT_DEVPTS || m->kind == AJ_MOUNT_MASK)
 			return "the policy shows /proc, terminals or masks, which only a cold start builds";
-		if (m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV)))
+		if (aj_mount_is_shared(m))
 			return "the policy or the request binds a writable folder, which only a cold start does";
 	}
 	return NULL;
@@ -296,6 +305,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 || aj_plan_limits(plan, arena, policy, host, err) < 0 ||
 	    (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
 		return -1;
+	keep_locks_inside(plan);
 	if (plan->branching && branchable(plan, err) < 0)
 		return -1;
 	command_line(plan, arena, policy, request);

@@ -56,15 +56,24 @@ static const struct aj_syscall deny_fork[] = {
 	REFUSE("fork", "processes"), REFUSE("vfork", "processes"),
 };
 
+/* Locks on /dev/null and on the Python tree are the host's: every jail can see them, and whoever closes such a file pays for each. Where
+ * a jail shares no file that it can write, all that could want its locks is in its one process, which gets each that it asks for. */
+#define LOCAL_LOCK(cmd, why_) \
+	{ .name = "fcntl", .errnum = AJ_ERRNO_NONE, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_ }
+static const struct aj_syscall local_locks[] = {
+	LOCAL_LOCK(6, "F_SETLK"), LOCAL_LOCK(7, "F_SETLKW"), LOCAL_LOCK(37, "F_OFD_SETLK"), LOCAL_LOCK(38, "F_OFD_SETLKW"),
+};
+
 /* In the order of the bits. */
 static const struct {
 	const char *name;
 	const struct aj_syscall *rows;
 	size_t count;
-} groups[AJ_DENY_GROUPS] = {
+} groups[AJ_FILTER_GROUPS] = {
 #define GROUP(name_, rows_) { name_, rows_, sizeof rows_ / sizeof *rows_ }
 	GROUP("threads", deny_threads), GROUP("sockets", deny_sockets), GROUP("ipc", deny_ipc),
 	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("fork", deny_fork),
+	GROUP("locks", local_locks),
 };
 /* clang-format on */
 

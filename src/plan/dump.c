@@ -50,10 +50,11 @@ static int dump_allowed(const struct aj_syscall *row, void *data)
 
 static void dump_denied(uint64_t deny, FILE *out)
 {
-	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
+	for (int i = 0; i < AJ_FILTER_GROUPS; i++) {
 		if (!(deny & 1ULL << i))
 			continue;
-		fprintf(out, "denied all the same: %s\n", aj_deny_name(1ULL << i));
+		fprintf(out, "%s: %s\n", i < AJ_DENY_GROUPS ? "denied all the same" : "not made, and said to have gone well",
+		        aj_deny_name(1ULL << i));
 		aj_syscalls_denied_each(1ULL << i, dump_row, out);
 	}
 }

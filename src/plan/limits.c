@@ -123,7 +123,8 @@ int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	rlimit(plan, arena, "RLIMIT_CORE", RLIMIT_CORE, 1, "no core dump, no core handler on the host");
 	rlimit(plan, arena, "RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, 65536, "no pinned memory");
 	rlimit(plan, arena, "RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, 819200, "POSIX queues");
-	rlimit(plan, arena, "RLIMIT_SIGPENDING", RLIMIT_SIGPENDING, 1024, "queued signals");
+	rlimit(plan, arena, "RLIMIT_SIGPENDING", RLIMIT_SIGPENDING, plan->snippet ? 64 : 1024,
+	       "queued signals, which the kernel counts for the caller too");
 	rlimit(plan, arena, "RLIMIT_NICE", RLIMIT_NICE, 0, "no higher priority");
 	rlimit(plan, arena, "RLIMIT_RTPRIO", RLIMIT_RTPRIO, 0, "no real-time priority");
 	plan->wall_ms = policy->wall_ms;

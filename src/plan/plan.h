@@ -108,6 +108,12 @@ static inline bool aj_mount_is_scratch(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_TMPFS && !(m->flags & AJ_RO);
 }
 
+/* Of the host's, and the jail can write to it. A plan without any takes the kernel's locks on files away (AJ_DENY_LOCKS). */
+static inline bool aj_mount_is_shared(const struct aj_mount *m)
+{
+	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV));
+}
+
 /* NULL when jails under this plan can be born from a zygote, else why each must be built from nothing. */
 const char *aj_plan_warm_why_not(const struct aj_plan *plan);
 

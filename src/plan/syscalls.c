@@ -91,7 +91,7 @@ static const struct aj_syscall snippet[] = {
 	{ "uname", .why = "platform, and what imports it" },
 	{ "sysinfo", .why = "qsort in libc asks how much memory there is" },
 	{ "socketpair", .arg = { IS(0, 1) }, .why = "asyncio wakes itself through one" },
-	{ "sendto", .why = "the same pair" },
+	{ "sendto", .arg = { NULL_POINTER(4) }, .why = "the same pair, and no address: a host's socket may lie in a bind" },
 	{ "recvfrom", .why = "the same pair" },
 	{ "epoll_create1", .why = "asyncio" },
 	{ "epoll_ctl", .why = "asyncio" },

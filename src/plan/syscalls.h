@@ -13,6 +13,9 @@ struct aj_arg {
 	int index;
 };
 
+/* In place of an error: the call is not made, and its caller hears that it went well. */
+enum { AJ_ERRNO_NONE = -1 };
+
 struct aj_syscall {
 	const char *name;
 	int errnum; /* 0: allowed; else the error this call gets. Calls that are not listed get ENOSYS. */

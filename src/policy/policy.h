@@ -19,6 +19,8 @@ enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
 /* Groups of system calls that a policy takes away from its list. */
 enum { AJ_DENY_THREADS = 1, AJ_DENY_SOCKETS = 2, AJ_DENY_IPC = 4, AJ_DENY_INOTIFY = 8, AJ_DENY_MEMFD = 16, AJ_DENY_FORK = 32 };
 enum { AJ_DENY_GROUPS = 6 };
+/* One more, which no policy names: see aj_mount_is_shared(). */
+enum { AJ_DENY_LOCKS = 64, AJ_FILTER_GROUPS = 7 };
 /* Walls that a policy can insist on where a host could lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
 

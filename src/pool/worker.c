@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "base/fd.h"
+#include "run/tell.h"
 
 /* What the jail waits for now, as far as it changed. */
 void aj_worker_watch(struct aj_worker *w)
@@ -95,7 +96,7 @@ void aj_worker_tool(struct aj_worker *w, const char *text, size_t bytes)
 
 void aj_worker_interrupt(struct aj_worker *w)
 {
-	aj_live_interrupt(&w->live);
+	aj_tell_interrupt(&w->live);
 }
 
 void aj_worker_end(struct aj_worker *w)

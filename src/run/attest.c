@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 
@@ -115,6 +117,15 @@ struct aj_attested aj_attest_process(pid_t tid)
 		                     .parent = number(status.data, "\nPPid:"),
 		                     .inner = number(status.data, "\nNStgid:"),
 		                     .threads = number(status.data, "\nThreads:") };
+}
+
+int aj_attest_open(pid_t pid, pid_t parent, struct aj_attested *ret)
+{
+	/* First the descriptor: what /proc then says is of that process, or of one that has its number because it is gone. */
+	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	*ret = pidfd < 0 ? (struct aj_attested){ 0 } : aj_attest_process(pid);
+	return ret->process == pid && ret->parent == parent && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 ? aj_steal(&pidfd)
+	                                                                                                              : -1;
 }
 
 /* Is everything private that a copy of the process could write to? */

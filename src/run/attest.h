@@ -14,6 +14,8 @@ struct aj_attested {
 	int threads;
 };
 struct aj_attested aj_attest_process(pid_t tid);
+/* A pidfd of the process `pid`, if it is alive and a child of `parent`; else -1. */
+int aj_attest_open(pid_t pid, pid_t parent, struct aj_attested *ret);
 
 /* NULL when a branch is what its original was: the same, but for the bounding set, which a new user namespace fills: without exec, which
  * its filter refuses, and with no_new_privs nothing comes of it. */

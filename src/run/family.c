@@ -22,7 +22,7 @@ enum { STOP_US = 100000 };
 
 int aj_family_found(struct aj_family *f, struct aj_live *first, struct aj_error *err)
 {
-	struct aj_attested who = aj_attest_process(first->channel.runner);
+	struct aj_attested who;
 	*f = (struct aj_family){ .plan = first->plan,
 		                 .filters = first->channel.filters,
 		                 .jail = AJ_NO_JAIL,
@@ -34,8 +34,8 @@ int aj_family_found(struct aj_family *f, struct aj_live *first, struct aj_error 
 	if (first->listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0,
 		               "nobody listens to the jail's filter: the kernel cannot, or another filter above us has a listener");
-	int pidfd = (int)syscall(SYS_pidfd_open, first->channel.runner, 0);
-	if (pidfd < 0 || who.process != first->channel.runner || who.parent != first->jail.init_pid || who.inner <= 1) {
+	int pidfd = aj_attest_open(first->channel.runner, first->jail.init_pid, &who);
+	if (pidfd < 0 || who.inner <= 1) {
 		aj_close(&pidfd);
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "find the session's process");
 	}

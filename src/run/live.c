@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "run/family.h"
 #include "run/meter.h"
+#include "run/tell.h"
 #include "run/violations.h"
 #include "sandbox/handshake.h"
 #include "sandbox/leaf.h"
@@ -21,8 +22,6 @@
 enum { LEAVE_US = 200000 };
 /* Init has this long to kill and count the jail's processes before it is killed itself. */
 enum { STOP_US = 100000 };
-/* A snippet that was told to stop has this long to do so; a quarter of its time where that is less. */
-enum { SOFT_US = 1000000 };
 /* A pipe holds at most 1 MiB, which is this many reads. */
 enum { DRAIN_READS = (1 << 20) / AJ_CHUNK_BYTES };
 
@@ -160,8 +159,8 @@ static unsigned on_control(struct aj_live *l)
 {
 	bool started = l->channel.started;
 	unsigned found = aj_channel_read(&l->channel), tell = 0;
-	if (l->running && l->channel.started && !started && l->facts.told == AJ_TOLD_BY_CALLER)
-		send_signal(l, SIGINT);
+	if (l->channel.started && !started)
+		aj_tell_started(l);
 	/* What the runner itself was refused, such as a process to hand its listener over, is no deed of the code's. */
 	if ((found & AJ_CHANNEL_ARMED) && l->jail.outside && aj_leaf_take(l->jail.cgroup, l->channel.runner) < 0) {
 		aj_live_fail(l, "the jail's guest cannot be moved into its cgroup");
@@ -206,7 +205,9 @@ void aj_live_open(struct aj_live *l, int filters)
 static void next_result(struct aj_live *l)
 {
 	struct aj_result *r = &l->result;
-	bool seen = r->violations.seen;
+	uint64_t peak_bytes = r->peak_memory_bytes;
+	/* After too many refusals nobody listens any more. */
+	bool seen = r->violations.seen && (l->family ? l->family->listener_fd : l->listener_fd) >= 0;
 	char note[sizeof r->note];
 	memcpy(note, r->note, sizeof note);
 	aj_result_free(r);
@@ -215,28 +216,18 @@ static void next_result(struct aj_live *l)
 	l->facts = (struct aj_facts){ .cpu_limit_ms = l->facts.cpu_limit_ms,
 		                      .pids_limit = l->facts.pids_limit,
 		                      .file_limit_bytes = l->facts.file_limit_bytes };
+	/* Only where it would be taken for this run's: asking costs as much as a tenth of a small snippet. */
+	if (l->plan->memory_by_rlimit && peak_bytes > l->plan->memory_bytes / 2 && !aj_meter_forget_peak(l->channel.runner))
+		l->facts.peak_before_bytes = peak_bytes;
 	aj_leaf_read(l->jail.cgroup, &l->leaf_before);
 	l->cpu_before_us = aj_meter_cpu_us(l->channel.runner);
-}
-
-/* When a snippet is told to stop, and when everything is killed, counted from its start; INT64_MAX: never. */
-static void clocks(const struct aj_live *l, bool lasting, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
-{
-	int64_t wall_us = l->plan->wall_ms ? (int64_t)l->plan->wall_ms * 1000 : INT64_MAX;
-	*ret_soft_us = INT64_MAX;
-	*ret_wall_us = !lasting && timeout_ms && timeout_ms < (uint64_t)wall_us / 1000 ? (int64_t)timeout_ms * 1000 : wall_us;
-	if (!lasting || (!timeout_ms && wall_us == INT64_MAX))
-		return;
-	int64_t grace_us = wall_us / 4 < SOFT_US ? wall_us / 4 : SOFT_US, latest_us = wall_us - grace_us;
-	*ret_soft_us = timeout_ms && timeout_ms <= (uint64_t)latest_us / 1000 ? (int64_t)timeout_ms * 1000 : latest_us;
-	*ret_wall_us = *ret_soft_us < wall_us - SOFT_US ? *ret_soft_us + SOFT_US : wall_us;
 }
 
 int aj_live_run(struct aj_live *l, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err)
 {
 	struct aj_request asked = *request;
 	int64_t soft_us, wall_us;
-	clocks(l, asked.lasting, timeout_ms, &soft_us, &wall_us);
+	aj_tell_clocks(l->plan, asked.lasting, timeout_ms, &soft_us, &wall_us);
 	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
 	if (asked.snippet && aj_channel_request(&l->channel, l->lasting, l->plan, l->policy, &asked, err) < 0)
 		return -1;
@@ -246,20 +237,11 @@ int aj_live_run(struct aj_live *l, const struct aj_request *request, uint64_t ti
 		aj_sha256(asked.code, asked.code_bytes, l->result.code_sha256);
 	l->running = true;
 	l->started_us = started_us;
+	l->facts.wall_ms = wall_us == INT64_MAX ? 0 : (uint64_t)wall_us / 1000;
 	l->soft_ms = asked.soft_ms;
 	l->soft_us = soft_us == INT64_MAX ? INT64_MAX : started_us + soft_us;
 	l->deadline_us = wall_us == INT64_MAX ? INT64_MAX : started_us + wall_us;
 	return 0;
-}
-
-/* Before the code has started nobody in there would heed it. Asked for once more it is sent once more. */
-void aj_live_interrupt(struct aj_live *l)
-{
-	if (!l->running || l->stopping || l->facts.told == AJ_TOLD_BY_CLOCK)
-		return;
-	l->facts.told = AJ_TOLD_BY_CALLER;
-	if (l->channel.started)
-		send_signal(l, SIGINT);
 }
 
 void aj_live_signal(struct aj_live *l, int signal)
@@ -285,16 +267,8 @@ int64_t aj_live_deadline_us(const struct aj_live *l)
 void aj_live_due(struct aj_live *l)
 {
 	int64_t now_us = aj_now_us();
-	if (now_us >= l->soft_us) {
-		l->soft_us = INT64_MAX;
-		if (l->facts.told == AJ_TOLD_BY_CALLER) {
-			send_signal(l, SIGINT); /* it did not heed the first one */
-		} else {
-			l->facts.told = AJ_TOLD_BY_CLOCK;
-			l->facts.soft_ms = l->soft_ms;
-			send_signal(l, SIGUSR1);
-		}
-	}
+	if (now_us >= l->soft_us)
+		aj_tell_due(l);
 	if (now_us < l->deadline_us)
 		return;
 	l->deadline_us = INT64_MAX;

@@ -58,8 +58,6 @@ void aj_live_open(struct aj_live *live, int filters);
  * nothing was begun. Frees what the last run left in live->result. */
 int aj_live_run(struct aj_live *live, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
 
-/* Have the snippet stop, as at a keyboard; the jail goes on. Without effect when none runs. */
-void aj_live_interrupt(struct aj_live *live);
 /* A signal to a command, or one that ends a snippet and its jail. */
 void aj_live_signal(struct aj_live *live, int signal);
 /* End the jail for the owner's own reason; it is gone some time later. */

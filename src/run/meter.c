@@ -35,6 +35,14 @@ void aj_meter_read(pid_t pid, uint64_t before_us, struct rusage *ret)
 	ret->ru_maxrss = line ? (long)strtoul(line + strlen(name), NULL, 10) : 0;
 }
 
+bool aj_meter_forget_peak(pid_t pid)
+{
+	char path[40];
+	snprintf(path, sizeof path, "/proc/%d/clear_refs", pid);
+	cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, "5", 1) == 1;
+}
+
 const char *aj_meter_full(pid_t pid, const struct aj_plan *plan)
 {
 	for (size_t i = 0; i < plan->mounts.count; i++) {

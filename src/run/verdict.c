@@ -59,8 +59,12 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	case AJ_CAUSE_NONE:
 		return;
 	case AJ_CAUSE_TIMEOUT:
-		set(r, AJ_STATUS_TIMEOUT, "wall_clock",
-		    "wall clock limit of %lu ms reached; every process of the jail was killed", plan->wall_ms);
+		if (f->told == AJ_TOLD_BY_CLOCK)
+			set(r, AJ_STATUS_TIMEOUT, "wall_clock",
+			    "wall clock limit of %lu ms reached; the snippet was told to stop and did not, and every process of the jail was killed",
+			    f->soft_ms);
+		set(r, AJ_STATUS_TIMEOUT, "wall_clock", "wall clock limit of %lu ms reached; every process of the jail was killed",
+		    f->wall_ms ? f->wall_ms : plan->wall_ms);
 		return;
 	case AJ_CAUSE_OUTPUT:
 		set(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed",
@@ -76,11 +80,12 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	}
 }
 
-/* MemoryError alone is a claim. With the process really grown to near the limit, it is the limit speaking. */
-static bool rlimit_oom(const struct aj_plan *plan, const struct aj_result *r)
+/* MemoryError alone is a claim. With the process really grown to near the limit, in this run, it is the limit speaking. */
+static bool rlimit_oom(const struct aj_facts *f, const struct aj_plan *plan, const struct aj_result *r)
 {
 	const char *type = json_string_value(json_object_get(json_object_get(r->claim, "error"), "type"));
-	return plan->memory_by_rlimit && type && strcmp(type, "MemoryError") == 0 && r->peak_memory_bytes >= plan->memory_bytes / 4 * 3;
+	return plan->memory_by_rlimit && type && strcmp(type, "MemoryError") == 0 &&
+	       r->peak_memory_bytes >= plan->memory_bytes / 4 * 3 && r->peak_memory_bytes > f->peak_before_bytes;
 }
 
 /* Killed for memory: at the jail's own limit, or because there was none left above it. */
@@ -150,7 +155,7 @@ static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, str
 		set(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
 	} else {
 		from_being_told(f, r);
-		if (rlimit_oom(plan, r))
+		if (rlimit_oom(f, plan, r))
 			set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)",
 			    plan->memory_bytes, r->peak_memory_bytes);
 		from_limits(f, r);

@@ -36,7 +36,8 @@ struct aj_facts {
 	enum aj_cause cause; /* why the supervisor killed the jail, if it did */
 	bool alive;          /* it has answered, and goes on */
 	enum aj_told told;
-	uint64_t soft_ms;
+	uint64_t soft_ms, wall_ms;  /* after which it was told; after which all is killed, 0: the plan's */
+	uint64_t peak_before_bytes; /* that an earlier run had reached already; 0: nothing was kept of it */
 	int interrupt_signal;
 	char protocol_why[160]; /* what was wrong with the message */
 	bool lingered;          /* it had answered, did not leave, and was killed for that */

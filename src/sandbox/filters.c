@@ -22,7 +22,7 @@ struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network networ
 	if (!deny)
 		return *aj_filter_ready(profile, network);
 	unsigned short count = append(room, 0, aj_filter_ready(profile, network));
-	for (int i = 0; count && i < AJ_DENY_GROUPS; i++)
+	for (int i = 0; count && i < AJ_FILTER_GROUPS; i++)
 		if (deny & 1ULL << i)
 			count = append(room, count, aj_filter_denied(1ULL << i));
 	return (struct aj_filter){ room, count };

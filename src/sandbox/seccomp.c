@@ -24,7 +24,9 @@ static int add_row(const struct aj_syscall *row, void *data)
 	for (int i = 0; i < 2; i++)
 		if (row->arg[i].mask)
 			cmp[count++] = SCMP_CMP64((unsigned)row->arg[i].index, SCMP_CMP_MASKED_EQ, row->arg[i].mask, row->arg[i].value);
-	uint32_t action = row->errnum ? SCMP_ACT_ERRNO((uint32_t)row->errnum) : SCMP_ACT_ALLOW;
+	uint32_t action = row->errnum == AJ_ERRNO_NONE ? SCMP_ACT_ERRNO(0)
+	                : row->errnum                  ? SCMP_ACT_ERRNO((uint32_t)row->errnum)
+	                                               : SCMP_ACT_ALLOW;
 	int r = seccomp_rule_add_array(ctx, action, nr, count, cmp);
 	return r == -EEXIST ? 0 : r;
 }

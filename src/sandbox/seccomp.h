@@ -24,7 +24,7 @@ enum { AJ_FILTER_ROOM = 4096 };
 struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network network, uint64_t deny,
                                  struct sock_filter room[AJ_FILTER_ROOM]);
 
-/* Every answer that is an error becomes a report, but for ENOSYS: no list names those, and libraries ask for them all the time.
+/* Every answer that is an error becomes a report, but for 0, and for ENOSYS: no list names those, and libraries ask for them all the time.
  * A report that nobody takes is ENOSYS. */
 void aj_filter_report(struct sock_filter *insns, size_t count);
 

@@ -108,6 +108,51 @@ def session_that_does_not_stop(s):
 
 
 @test
+def a_clock_that_strikes_while_the_code_is_compiled(s):
+    c = s.client()
+    session = c.ask("open")["session"]
+    c.ask("run", session=session, code="keep = 1")
+    # The parser is at work for longer than this; before the code has started nobody in there would heed the clock.
+    r = c.ask("run", session=session, code="y = [" + "1," * 100000 + "]\nwhile True: pass", timeout_ms=20)
+    same((r["status"], r["session"], r["limits_hit"]), ("timeout", "alive", ["wall_clock"]), r["reason"])
+    same(c.ask("run", session=session, code="keep")["value"], 1)
+
+
+@test
+def the_limit_that_is_named_is_the_one_that_was_hit(s):
+    c = s.client()
+    session = c.ask("open", policy="open")["session"]
+    r = c.ask("run", session=session, code="sum(range(10 ** 12))", timeout_ms=150)
+    assert "150 ms" in r["reason"] and "30000" not in r["reason"], r["reason"]
+    r = c.ask("exec", policy="open", code="sum(range(10 ** 12))", timeout_ms=160)
+    assert "160 ms" in r["reason"], r["reason"]
+
+
+@test
+def memory_of_an_earlier_snippet_is_no_excuse(s):
+    c = s.client()
+    session = c.ask("open", policy="open")["session"]
+    plain = c.ask("run", session=session, code="x = [0] * 10 ** 15")
+    same((plain["status"], plain["limits_hit"]), ("error", []), plain["reason"])
+    big = c.ask("run", session=session, code="x = bytearray(440 << 20); del x")
+    assert big["peak_memory_bytes"] > 440 << 20, big["peak_memory_bytes"]
+    after = c.ask("run", session=session, code="x = [0] * 10 ** 15")
+    same((after["status"], after["limits_hit"]), ("error", []), after["reason"])
+    if "rlimit" in plain["enforced"]["memory"]:
+        both = c.ask("run", session=session, code="y = bytearray(440 << 20); x = bytearray(440 << 20)")
+        same((both["status"], both["limits_hit"]), ("oom", ["memory"]), both["reason"])
+
+
+@test
+def an_answer_of_an_earlier_snippet_s_function(s):
+    c = s.client()
+    session = c.ask("open")["session"]
+    c.ask("run", session=session, code="def done(x, say=final_answer):\n    say(x)")
+    r = c.ask("run", session=session, code="done(5)")
+    same((r["status"], r["is_final"], r["final_answer"]), ("ok", True, 5))
+
+
+@test
 def session_that_dies(s):
     c = s.client()
     session = c.ask("open", policy="open")["session"]

@@ -26,6 +26,73 @@ odd "an escaped NUL as value" 0 status=ok '"a\\0b"\n'
 odd "an escaped surrogate printed" 0 'status=ok' 'try: print("\\ud800")\nexcept UnicodeError: pass\n'
 odd "a NUL printed" 0 truncated.total_bytes=4 'print("a\\0b")\n'
 
+# --- what a snippet could do to others through files that it has in common with them ---
+mkdir -p "$T/in"
+"$PY" -I -S -c '
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1] + "/log")
+os.chmod(sys.argv[1] + "/log", 0o777)
+print("bound", flush=True)
+with open(sys.argv[1] + "/heard", "wb", 0) as f:
+    while True:
+        f.write(s.recv(99) + b"\n")' "$T/in" >"$T/listener" &
+listener=$!
+while [ ! -s "$T/listener" ]; do sleep 0.05; done
+printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nbinds = ["%s:/input"]\n' "$T/in" >"$T/input.toml"
+json "a socket of the host, in a bind, hears nothing" 1 'error.type=OSError' stdout=sent -- exec --policy-file "$T/input.toml" -c '
+import socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+a.send(b"x")
+print("sent", end="", flush=True)
+a.sendto(b"from a jail", "/input/log")'
+"$PY" -I -S -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"control", sys.argv[1] + "/log")' "$T/in"
+for try in 1 2 3 4 5 6 7 8 9 10; do [ ! -s "$T/in/heard" ] || break; sleep 0.1; done
+is "control: it does hear" control "$(cat "$T/in/heard")"
+kill $listener
+
+# A lock on the host's /dev/null would be everybody's; on a file that others write, too, it has to be one.
+LOCKED='
+import fcntl, os, sys, time
+path, name = sys.argv[1:]
+free = "free"
+with open(path, "r+b") as f:
+    try:
+        fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 7)
+    except OSError:
+        free = "locked"
+with open(name, "w") as f:
+    f.write(free)'
+locked() { # NAME WANT PATH CODE OPTION...
+	local name=$1 want=$2 path=$3 code=$4
+	shift 4
+	rm -f "$T/up" "$T/seen"
+	"$AJ" exec --timeout 60s "$@" -c "$code
+print('up', flush=True)
+import time
+time.sleep(60)" >"$T/up" 2>&1 &
+	while ! grep -q . "$T/up"; do sleep 0.05; done
+	"$PY" -I -S -c "$LOCKED" "$path" "$T/seen"
+	is "$name" "up $want" "$(cat "$T/up") $(cat "$T/seen")"
+	kill $!
+	wait $! 2>/dev/null
+}
+printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nworkspace = "read-write"\n' >"$T/work.toml"
+echo data >"$T/in/file"
+chmod 777 "$T/in" && chmod 666 "$T/in/file"
+take=$(printf 'import fcntl, os
+f = os.open("FILE", os.O_RDWR)
+fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 7)')
+locked "a lock on /dev/null stays in the jail" free /dev/null "$(printf %s "$take" | sed s,FILE,/dev/null,)" --layer off
+locked "a lock on a file that is shared is one" locked "$T/in/file" "$(printf %s "$take" | sed s,FILE,/workspace/file,)" --policy-file "$T/work.toml" --workspace "$T/in"
+json "sqlite works in /tmp" 0 value=3 -- exec --layer off -c '
+import sqlite3
+c = sqlite3.connect("/tmp/x.db")
+c.execute("create table t (a)")
+c.execute("insert into t values (3)")
+c.commit()
+sqlite3.connect("/tmp/x.db").execute("select a from t").fetchone()[0]'
+
 # --- sources that break parsers: never a crash ---
 for shape in '"(" * 100000 + ")" * 100000' '"[" * 50000 + "]" * 50000' '"-" * 100000 + "1"' '"a" + ".a" * 100000' '"1" + "+1" * 100000' \
 	'"x = " + "{0:" * 20000 + "}" * 20000' '"if 1:\n" + "".join(" " * i + "if 1:\n" for i in range(1, 300)) + " " * 301 + "pass"' \

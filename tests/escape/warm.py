@@ -254,6 +254,24 @@ check("no scratch space is shared", len(set(tops)) == len(tops), tops)
 for name, (init, guest) in jails.items():
     check("init of %s is closed to whoever is in the jail" % name, within(guest, os.readlink, "/proc/%d/cwd" % init).startswith("not to be read"))
     check("control: the guest of %s is not" % name, within(guest, os.readlink, "/proc/%d/cwd" % guest) == "/tmp")
+
+
+def memory(pid):
+    """All that it may read of its own."""
+    found = b""
+    with open("/proc/%d/mem" % pid, "rb", 0) as f:
+        for line in read("/proc/%d/maps" % pid).splitlines():
+            if line.split()[1].startswith("rw") and "[v" not in line:
+                start, end = (int(n, 16) for n in line.split()[0].split("-"))
+                f.seek(start)
+                found += f.read(end - start)
+    return found
+
+
+# An init works in the zygote's memory, which the guests are copies of.
+for name, (init, guest) in jails.items():
+    check("the guest of %s knows no init, nor its number" % name, not re.findall(rb"init-\d+\0", memory(guest)), guest)
+check("control: a zygote knows them", re.findall(rb"init-\d+\0", memory(zygotes[0])), zygotes)
 for zygote in zygotes:
     seen = look(zygote)
     check("a zygote has no capability", {seen["status " + s] for s in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")} == {"0" * 16}, seen)
