@@ -273,6 +273,11 @@ void aj_kin_free(struct aj_kin *k)
 	while (*at != k)
 		at = &(*at)->next;
 	*at = k->next;
+	struct aj_error err = { 0 };
+	aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "the jail and all its branches have ended");
+	tell(k->asker, NULL, &err);
+	for (struct aj_asker *asker; (asker = aj_askers_take(&k->askers));)
+		tell(asker, NULL, &err);
 	for (int i = 0; i < AJ_FAMILY_FDS; i++)
 		aj_loop_unwatch(k->loop, &k->io[i]);
 	aj_loop_unset(k->loop, &k->timer);

@@ -400,8 +400,8 @@ int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_asker *aske
 
 void aj_pool_return(struct aj_pool *p, struct aj_worker *w)
 {
-	struct aj_kin *kin = aj_kin_of(p->kins, w);
-	if (kin)
+	/* One that is gone has left its family already, and may still be waited for there. */
+	for (struct aj_kin *kin = p->kins; kin; kin = aj_kin_next(kin))
 		aj_kin_lose(kin, w);
 	p->used--;
 	let_end(p, w);

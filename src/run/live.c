@@ -130,7 +130,6 @@ void aj_live_drain(struct aj_live *l)
 static void finish(struct aj_live *l)
 {
 	struct aj_leaf_usage now;
-	aj_live_drain(l);
 	l->running = false;
 	l->soft_us = l->deadline_us = INT64_MAX;
 	l->facts.alive = true;
@@ -183,8 +182,11 @@ static unsigned on_control(struct aj_live *l)
 			l->facts.cause = AJ_CAUSE_PROTOCOL;
 		stop(l);
 	} else if ((found & AJ_CHANNEL_ANSWERED) && l->lasting && !l->stopping) {
-		finish(l);
-		tell |= AJ_LIVE_ANSWERED;
+		aj_live_drain(l);
+		if (!l->stopping) { /* by what was still to be read: more than the limit of output */
+			finish(l);
+			tell |= AJ_LIVE_ANSWERED;
+		}
 	}
 	return tell;
 }
@@ -316,6 +318,13 @@ static void bury(struct aj_live *l)
 	aj_channel_free(&l->channel);
 	l->soft_us = l->deadline_us = INT64_MAX;
 	l->gone = true;
+	if (l->facts.alive) { /* what is known is of the last run, and not why the jail ended */
+		l->facts.alive = false;
+		l->facts.told = AJ_NOT_TOLD;
+		l->result.reason[0] = '\0';
+		json_decref(l->result.claim);
+		l->result.claim = NULL;
+	}
 	aj_verdict(&l->facts, l->plan, &l->result);
 }
 

@@ -147,7 +147,7 @@ static void argv_json(struct composer *c, char **argv)
 }
 
 /* What both records begin with, so that each says by itself what ran, for whom and under which policy. */
-static void head(struct composer *c, const char *event, const struct aj_request *request, json_t *policy)
+static void head(struct composer *c, const char *event, const struct aj_request *request, const char *sha, json_t *policy)
 {
 	char host[HOST_NAME_MAX + 1] = "", cwd[PATH_MAX], hash[AJ_SHA256_HEX];
 	gethostname(host, sizeof host - 1);
@@ -162,8 +162,9 @@ static void head(struct composer *c, const char *event, const struct aj_request 
 	set(c, "command", json_string(request->snippet ? "exec" : "run"));
 	set(c, "policy", policy_json(c, policy));
 	if (request->snippet) {
-		aj_sha256(request->code, request->code_bytes, hash);
-		set(c, "code_sha256", json_string(hash));
+		/* A session's code is not kept until its end, but for its sum; and variables that are set have none. */
+		aj_sha256(request->code ? request->code : "", request->code ? request->code_bytes : 0, hash);
+		set(c, "code_sha256", json_string(sha && *sha ? sha : hash));
 	} else {
 		argv_json(c, request->argv);
 	}
@@ -180,7 +181,7 @@ static json_t *finish(struct composer *c)
 json_t *aj_record_start(const struct aj_request *request, json_t *policy)
 {
 	struct composer c = { 0 };
-	head(&c, "start", request, policy);
+	head(&c, "start", request, NULL, policy);
 	return finish(&c);
 }
 
@@ -273,7 +274,7 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 {
 	struct composer c = { 0 };
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
-	head(&c, "end", request, policy);
+	head(&c, "end", request, r->code_sha256, policy);
 	set(&c, "status", json_string(aj_status_name(r->status)));
 	set(&c, "reason", short_text(&c, r->reason, REASON_BYTES));
 	set(&c, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());

@@ -194,7 +194,7 @@ static void on_ended(struct aj_session *session, void *arg, const char *why)
 	/* A checkpoint may bring it back; until then it is asked for nothing else, and the client closes it. */
 	if (!seat->branching)
 		aj_seat_close(seat);
-	if (t) {
+	if (t && !(seat->branching && t->query.op == AJ_OP_ROLLBACK)) {
 		aj_fault(&fault, AJ_CODE_CLOSED, "the session's jail has ended: %s", why);
 		aj_task_fail(t, &fault);
 	}

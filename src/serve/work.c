@@ -125,7 +125,7 @@ static int interrupt(struct aj_client *c, struct aj_query *q, struct aj_fault *f
 		if (!t)
 			return -1;
 		seat = t->seat;
-		if (!seat || !aj_session_running(seat->session)) {
+		if (!seat || (!seat->open && !aj_session_running(seat->session))) {
 			if (seat)
 				aj_seat_close(seat);
 			aj_fault(&why, AJ_CODE_INTERRUPTED, "interrupted while it waited for a jail");

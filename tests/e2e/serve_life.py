@@ -1,8 +1,8 @@
 """How the service begins, how much it takes, and how it ends; each test has a service of its own. serve.sh runs it and counts."""
-import json, os, signal, socket, struct, subprocess, sys, time
+import hashlib, json, os, signal, socket, struct, subprocess, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from service import AJ, FOLDER, LONG, ROOT, Client, Server, alive, children_of, fails, main, raw, same, test, until
+from service import AJ, FOLDER, LONG, ROOT, Client, Server, alive, children_of, fails, guests_of, main, raw, same, test, until
 
 NUMBER = {"name": "number", "parameters": {"type": "object", "properties": {}}}
 
@@ -13,6 +13,106 @@ def refused(text, *options, **how):
         assert code != 0, "it starts"
         assert text in s.said(), "no `%s` in: %s" % (text, s.said())
         return s
+
+
+@test
+def what_it_runs_is_recorded():
+    log, site = FOLDER + "/trail.jsonl", FOLDER + "/site.toml"
+    with open(site, "w") as f:
+        f.write('[audit]\ndestination = "file:%s"\n' % log)
+    with Server("--config", site, "--parked", "0") as s:
+        c = s.client()
+        same(c.ask("exec", code="6 * 7")["value"], 42)
+        session = c.ask("open")["session"]
+        same(c.ask("run", session=session, code="x = 1\nx")["value"], 1)
+        c.ask("set", session=session, variables={"y": 2})
+        same(c.ask("run", session=session, code="import os")["status"], "rejected")
+        c.send(op="run", id=1, session=session, code="print(1, flush=True)\nwhile True: pass", stream=True)
+        same(c.receive()["data"], "1\n")
+    with open(log) as f:
+        records = [json.loads(text) for text in f]
+    ends = [r for r in records if r["event"] == "end"]
+    same([r["status"] for r in ends[:4]], ["ok", "ok", "ok", "rejected"])
+    same([r["event"] for r in records], ["start", "end"] * 5)
+    for start, end in zip(records[::2], records[1::2]):
+        same((start["id"], start["code_sha256"]), (end["id"], end["code_sha256"]))
+    same(ends[0]["code_sha256"], hashlib.sha256(b"6 * 7").hexdigest())
+    same(subprocess.run([AJ, "audit", "verify", log], stdout=subprocess.DEVNULL).returncode, 0)
+
+
+# --- jails that die, or wait, in the middle of something ---
+
+def branching(c):
+    session = c.ask("open", branching=True)["session"]
+    c.ask("run", session=session, code="x = 5")
+    return session
+
+
+@test
+def an_interrupt_of_a_checkpoint_leaves_the_session():
+    with Server("--parked", "0") as s:
+        c = s.client()
+        session = branching(c)
+        for op, more in (("checkpoint", {}), ("rollback", {"checkpoint": c.ask("checkpoint", session=session)["checkpoint"]})):
+            guests = guests_of(s.process.pid)
+            for guest in guests.values():
+                os.kill(guest, signal.SIGSTOP)
+            c.send(op=op, id="slow", session=session, **more)
+            c.send(op="interrupt", id="stop", request="slow")
+            frames = [c.receive()]
+            for guest in guests.values():
+                os.kill(guest, signal.SIGCONT)
+            frames.append(c.receive())
+            answers = {f["id"]: f for f in frames}
+            assert "stop" in answers and "slow" in answers, frames
+            same(c.ask("run", session=session, code="x")["value"], 5, "%s: the session lives: %s" % (op, answers))
+
+
+@test
+def who_waits_for_a_branch_of_one_that_dies():
+    with Server("--parked", "0") as s:
+        c = s.client()
+        one = branching(c)
+        two = c.ask("fork", session=one)["session"]
+        first, second = sorted(guests_of(s.process.pid))[-2:]
+        guests = guests_of(s.process.pid)
+        os.kill(guests[first], signal.SIGSTOP)
+        c.send(op="checkpoint", id="a", session=one)
+        c.send(op="checkpoint", id="b", session=two)
+        os.kill(guests[second], signal.SIGKILL)
+        frames = [c.receive(), c.receive()]
+        same({f.get("id", f.get("event")) for f in frames}, {"b", "ended"}, frames)
+        os.kill(guests[first], signal.SIGCONT)
+        same(c.receive()["id"], "a")
+        same(c.ask("run", session=one, code="x")["value"], 5)
+
+
+@test
+def a_rollback_of_one_that_dies_meanwhile():
+    with Server("--parked", "0") as s:
+        c = s.client()
+        session = branching(c)
+        own = max(guests_of(s.process.pid))
+        kept = c.ask("checkpoint", session=session)["checkpoint"]
+        guests = guests_of(s.process.pid)
+        os.kill(guests[max(guests)], signal.SIGSTOP)
+        c.send(op="rollback", id="back", session=session, checkpoint=kept)
+        os.kill(guests[own], signal.SIGKILL)
+        same(c.receive()["event"], "ended")
+        os.kill(guests[max(guests)], signal.SIGCONT)
+        same((lambda f: (f["id"], f.get("result")))(c.receive()), ("back", {}))
+        same(c.ask("run", session=session, code="x")["value"], 5)
+
+
+@test
+def why_an_idle_session_ended():
+    with Server("--parked", "0") as s:
+        c = s.client()
+        session = c.ask("open")["session"]
+        same(c.ask("run", session=session, code="1 / 0")["status"], "error")
+        os.kill(guests_of(s.process.pid)[2], signal.SIGKILL)
+        event = c.receive()
+        same((event["event"], event["session"], event["why"]), ("ended", session, "ended by SIGKILL"))
 
 
 # --- the socket ---

@@ -39,6 +39,20 @@ def children_of(pid):
     return dict(found)
 
 
+def guests_of(pid):
+    """The processes of jails below it, by the number that they have in their jail."""
+    found = {}
+    for child in children_of(pid):
+        try:
+            with open("/proc/%d/status" % child) as f:
+                inner = f.read().split("NStgid:")[1].split("\n")[0].split()
+        except (OSError, IndexError):
+            continue
+        if len(inner) > 1 and inner[-1] != "1":
+            found[int(inner[-1])] = child
+    return found
+
+
 def alive(pid):
     try:
         return open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[0] not in "ZX"

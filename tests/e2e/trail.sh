@@ -8,6 +8,9 @@ LOG=$T/log/trail.jsonl
 site() { # DESTINATION
 	printf '[audit]\ndestination = "%s"\n' "$1" >"$T/site.toml"
 }
+hash_of() {
+	sha256sum | cut -d' ' -f1
+}
 line() { # N: that line of the trail becomes the result that field and expect look at
 	sed -n "$1p" "$LOG" >"$T/out"
 }
@@ -37,6 +40,23 @@ text "a dry run is no run" 0 "" exec --config "$T/site.toml" --dry-run -c 1
 text "and leaves no record" 0 'records 10' audit verify "$LOG"
 text "without a destination nothing is said" 0 "" exec --json -c 1
 silent "nor claimed" '"audit"'
+
+# Snippets of a session are runs like others.
+LOG=$T/log/session.jsonl
+site "file:$LOG"
+printf '20 + 22\n# %%%%\n1 / 0\n' | timeout 60 "$AJ" session --config "$T/site.toml" >"$T/out" 2>"$T/err"
+is "a session that is recorded ends as one that is not" 1 $?
+says "its snippets ran" '^42$'
+text "a session's trail is whole" 0 'whole: records 4, runs begun 2' audit verify "$LOG"
+sum=$(printf '20 + 22\n' | hash_of)
+line 1
+check "its first snippet" expect event=start command=exec "code_sha256=$sum"
+line 2
+check "and its end" expect event=end status=ok "code_sha256=$sum"
+line 4
+check "the second one's end" expect event=end status=error 'code_sha256~^[0-9a-f]{64}$'
+LOG=$T/log/trail.jsonl
+site "file:$LOG"
 
 # The jail cannot reach it.
 text "a bind of its folder" 125 'the jail would see the audit trail' run --config "$T/site.toml" --bind "$T/log" -- true

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "run/live.h"
+#include "run/tell.h"
 
 static const struct aj_plan plan = { .snippet = true, .result_bytes = 1 << 16, .capture_bytes = 1 << 16 };
 static const struct aj_policy policy = { 0 };
@@ -48,12 +48,18 @@ static void done(void)
 }
 TestSuite(live, .init = start, .fini = done);
 
+static void say(uint8_t kind, const char *body)
+{
+	unsigned char header[AJ_FRAME_HEADER];
+	aj_frame_header(header, (uint32_t)strlen(body), kind);
+	cr_assert_eq(aj_write_all(theirs, header, sizeof header), 0);
+	cr_assert_eq(aj_write_all(theirs, body, strlen(body)), 0);
+}
+
 /* By a process that has ended: the kernel cannot confirm it of such a one. */
 static void armed(void)
 {
-	unsigned char header[AJ_FRAME_HEADER];
-	aj_frame_header(header, 0, AJ_FRAME_ARMED);
-	cr_assert_eq(aj_write_all(theirs, header, sizeof header), 0);
+	say(AJ_FRAME_ARMED, "");
 }
 
 static unsigned step(void)
@@ -113,4 +119,81 @@ Test(live, a_runner_killed_at_the_deadline_is_not_asked_for_its_walls)
 	step();
 	end();
 	cr_expect_eq(live.result.status, AJ_STATUS_TIMEOUT, "%s", live.result.reason);
+}
+
+/* What it answered, as a session's runner says it. */
+static const char ok[] = "{\"status\":\"ok\",\"value\":null,\"repr\":\"\",\"type\":\"\",\"error\":null,\"errors\":[],\"final_answer\":null,"
+			 "\"is_final\":false,\"imports\":[],\"truncated\":{}}";
+
+static void lasting(const struct aj_plan *its, const char *output)
+{
+	int out[2];
+	cr_assert_eq(pipe(out), 0);
+	cr_assert_eq(write(out[1], output, strlen(output)), (ssize_t)strlen(output));
+	close(out[1]);
+	live.plan = its;
+	live.jail.stdout_fd = out[0];
+	live.lasting = live.channel.armed = live.channel.busy = live.channel.started = true;
+	say(AJ_FRAME_RESULT, ok);
+}
+
+Test(live, a_jail_that_lasts_goes_on_after_its_answer)
+{
+	lasting(&plan, "out");
+	unsigned found = 0;
+	for (int i = 0; i < 3; i++)
+		found |= step();
+	cr_expect_eq(found, AJ_LIVE_ANSWERED);
+	cr_expect_eq(live.result.status, AJ_STATUS_OK);
+	cr_expect_eq(live.result.out.total_bytes, 3);
+	end();
+	cr_expect_eq(live.result.status, AJ_STATUS_SIGNAL, "why it ended is not what the last run said: %s", live.result.reason);
+}
+
+/* The answer is there, and output that breaks the limit still lies in the pipe. */
+Test(live, an_answer_does_not_outlive_the_limit_of_output)
+{
+	static const struct aj_plan narrow = { .snippet = true, .result_bytes = 1 << 16, .capture_bytes = 1 << 16, .output_bytes = 2 };
+	lasting(&narrow, "out");
+	cr_expect_eq(step() & AJ_LIVE_ANSWERED, 0, "its jail is being ended");
+	end();
+	cr_expect_eq(live.result.status, AJ_STATUS_LIMIT, "%s", live.result.reason);
+	cr_expect(!live.facts.alive);
+}
+
+/* A runner below an init, which says what it is told. */
+Test(live, a_snippet_is_told_directly_and_not_before_it_has_started)
+{
+	int said[2];
+	uint8_t number = 0;
+	sigset_t set;
+	cr_assert_eq(pipe(said), 0);
+	pid_t runner = fork();
+	if (runner == 0) {
+		sigfillset(&set);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		cr_assert_eq(write(said[1], "!", 1), 1);
+		for (int signal; sigwait(&set, &signal) == 0;)
+			cr_assert_eq(write(said[1], &(uint8_t){ (uint8_t)signal }, 1), 1);
+	}
+	cr_assert_eq(read(said[0], &number, 1), 1);
+	live.jail.init_pid = getpid();
+	live.channel.runner = runner;
+	live.lasting = live.channel.armed = live.channel.busy = true;
+	live.soft_ms = 20;
+	live.soft_us = 0;
+	aj_live_due(&live);
+	struct pollfd none = { .fd = said[0], .events = POLLIN };
+	cr_expect_eq(poll(&none, 1, 50), 0, "nobody in there would heed it yet");
+	say(AJ_FRAME_STARTED, "");
+	step();
+	cr_assert_eq(read(said[0], &number, 1), 1);
+	cr_expect_eq(number, SIGUSR1);
+	aj_tell_interrupt(&live);
+	cr_expect_eq(poll(&none, 1, 0), 0, "it was told to stop already");
+	kill(runner, SIGKILL);
+	live.deadline_us = 0;
+	aj_live_due(&live);
+	end();
+	cr_expect(strstr(live.result.reason, "limit of 20 ms"), "%s", live.result.reason);
 }
