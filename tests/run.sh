@@ -96,20 +96,21 @@ warm "$tests" "$(dirname "$AGENTJAIL")" "" "$WARM_WALLS $WARM_LAYER"
 # The same as somebody who owns nothing. The repository may lie where that user cannot go.
 if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	copy=$work/copy
+	build=$copy/$(basename "$(dirname "$AGENTJAIL")") # its name says whether there are sanitizers
 	chmod 755 "$work"
-	mkdir -p "$copy/build/rootfs"
-	for program in agentjail probe jail inject warm sessions branch raw.so; do cp "$(dirname "$AGENTJAIL")/$program" "$copy/build/"; done
+	mkdir -p "$build/rootfs"
+	for program in agentjail probe jail inject warm sessions branch raw.so; do cp "$(dirname "$AGENTJAIL")/$program" "$build/"; done
 	for file in "$(dirname "$AGENTJAIL")"/library-* "$(dirname "$AGENTJAIL")/libagentjail.so.0"; do
-		[ ! -f "$file" ] || cp "$file" "$copy/build/"
+		[ ! -f "$file" ] || cp "$file" "$build/"
 	done
-	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copy/build/rootfs/default"
+	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$build/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
 	cp -R --no-preserve=ownership "$tests/../docs/examples" "$copy/tests/examples"
 	chmod -R a+rX "$copy"
 	unset AGENTJAIL AGENTJAIL_ROOTFS
-	set -- setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp
+	set -- setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp AGENTJAIL="$build/agentjail"
 	scripts "$copy/tests" user/ "$@"
-	warm "$copy/tests" "$copy/build" user/ "$WARM_WALLS" "$@"
+	warm "$copy/tests" "$build" user/ "$WARM_WALLS" "$@"
 fi
 
 if [ -s "$work/failures" ]; then
