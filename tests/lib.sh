@@ -61,13 +61,13 @@ check() {
 counted() { # NAME COMMAND...
 	local name=$1
 	shift
-	"$@" >"$T/log" 2>&1
-	grep -a '^  ' "$T/log" | cut -c1-900
-	set -- $(tail -n 1 "$T/log" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
+	"$@" >"$T/counted" 2>&1
+	grep -a '^  ' "$T/counted" | cut -c1-900
+	set -- $(tail -n 1 "$T/counted" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
 	if [ $# = 3 ]; then
 		passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 	else
-		fail "$name came to its end" "$(tail -c 1500 "$T/log")"
+		fail "$name came to its end" "$(tail -c 1500 "$T/counted")"
 	fi
 }
 is() { # NAME WANT GOT

@@ -77,5 +77,5 @@ for command, name, words_, more in cases:
 print("slowest %.0f ms, %d of %d within 200 ms" % (max(numbers), sum(n <= 200 for n in numbers), len(numbers)))
 print("%d passed, %d failed, 0 skipped" % (passed, failed))
 EOS
-[ -z "${V:-}" ] || grep -a ' ms' "$T/log"
+[ -z "${V:-}" ] || grep -a ' ms' "$T/counted"
 finish
