@@ -101,3 +101,14 @@ int64_t aj_now_us(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
+
+int64_t aj_us_of_ms(uint64_t ms)
+{
+	return ms > INT64_MAX / 4000 ? INT64_MAX : (int64_t)ms * 1000;
+}
+
+int64_t aj_in_ms(uint64_t ms)
+{
+	int64_t us = aj_us_of_ms(ms);
+	return us == INT64_MAX ? us : aj_now_us() + us;
+}

@@ -20,3 +20,7 @@ ssize_t aj_read_text(const char *path, char *out, size_t out_bytes);
 int aj_write_text(int dirfd, const char *path, const char *text);
 
 int64_t aj_now_us(void); /* CLOCK_MONOTONIC */
+/* As microseconds that can be added to a clock; INT64_MAX, never, when they are more than that. */
+int64_t aj_us_of_ms(uint64_t ms);
+/* So long from now; INT64_MAX: never. */
+int64_t aj_in_ms(uint64_t ms);

@@ -40,7 +40,7 @@ static void await_next(struct aj_session *s)
 {
 	uint64_t idle_ms = s->room->house->config.idle_ms;
 	if (idle_ms)
-		aj_loop_set(loop_of(s), &s->idle, aj_now_us() + (int64_t)idle_ms * 1000);
+		aj_loop_set(loop_of(s), &s->idle, aj_in_ms(idle_ms));
 }
 
 static json_t *result_json(struct aj_session *s, bool alive)
@@ -204,7 +204,7 @@ struct aj_session *aj_session_new(struct aj_room *room, const struct aj_session_
 	s->lifetime = (struct aj_timer){ .fn = on_lifetime, .arg = s };
 	aj_calls_init(&s->calls, house->loop, on_call, send_answer, s);
 	if (house->config.lifetime_ms)
-		aj_loop_set(house->loop, &s->lifetime, s->until_us = aj_now_us() + (int64_t)house->config.lifetime_ms * 1000);
+		aj_loop_set(house->loop, &s->lifetime, s->until_us = aj_in_ms(house->config.lifetime_ms));
 	return s;
 }
 

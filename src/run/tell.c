@@ -14,13 +14,14 @@ enum { SOFT_US = 1000000 };
 
 void aj_tell_clocks(const struct aj_plan *plan, bool lasting, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
 {
-	int64_t wall_us = plan->wall_ms ? (int64_t)plan->wall_ms * 1000 : INT64_MAX;
+	int64_t wall_us = plan->wall_ms ? aj_us_of_ms(plan->wall_ms) : INT64_MAX;
+	int64_t timeout_us = timeout_ms ? aj_us_of_ms(timeout_ms) : INT64_MAX;
 	*ret_soft_us = INT64_MAX;
-	*ret_wall_us = !lasting && timeout_ms && timeout_ms < (uint64_t)wall_us / 1000 ? (int64_t)timeout_ms * 1000 : wall_us;
-	if (!lasting || (!timeout_ms && wall_us == INT64_MAX))
+	*ret_wall_us = !lasting && timeout_us < wall_us ? timeout_us : wall_us;
+	if (!lasting || (timeout_us == INT64_MAX && wall_us == INT64_MAX))
 		return;
 	int64_t grace_us = wall_us / 4 < SOFT_US ? wall_us / 4 : SOFT_US, latest_us = wall_us - grace_us;
-	*ret_soft_us = timeout_ms && timeout_ms <= (uint64_t)latest_us / 1000 ? (int64_t)timeout_ms * 1000 : latest_us;
+	*ret_soft_us = timeout_us < latest_us ? timeout_us : latest_us;
 	*ret_wall_us = *ret_soft_us < wall_us - SOFT_US ? *ret_soft_us + SOFT_US : wall_us;
 }
 

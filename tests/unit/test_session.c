@@ -1,0 +1,38 @@
+/* Tests of house/session without a jail: its clocks. What it does with one is tested by e2e/, and by tests/sessions.c. */
+#include <criterion/criterion.h>
+
+#include "base/fd.h"
+#include "house/session.h"
+
+static struct aj_house house;
+static struct aj_room room;
+static const struct aj_session_events events;
+
+static void start(void)
+{
+	house = (struct aj_house){ .loop = aj_loop_new() };
+	room = (struct aj_room){ .house = &house, .sessions = 100 };
+}
+
+static void done(void)
+{
+	aj_loop_free(house.loop);
+}
+TestSuite(session, .init = start, .fini = done);
+
+static struct aj_session *make(void)
+{
+	room.sessions++;
+	return aj_session_new(&room, &events, NULL);
+}
+
+Test(session, a_lifetime_beyond_every_clock_is_none)
+{
+	static const uint64_t long_ms[] = { UINT64_MAX, UINT64_MAX / 2, INT64_MAX / 1000, INT64_MAX / 2000 };
+	for (size_t i = 0; i < sizeof long_ms / sizeof *long_ms; i++) {
+		house.config.lifetime_ms = long_ms[i];
+		struct aj_session *s = make();
+		cr_expect_gt(aj_loop_next_us(house.loop), aj_now_us() + INT32_MAX, "%lu ms", (unsigned long)long_ms[i]);
+		aj_session_close(s);
+	}
+}
