@@ -170,6 +170,53 @@ static void part_errors(void)
 	agentjail_result_free(NULL);
 }
 
+/* --- the audit trail --- */
+
+/* Lines of the trail with `event` in them. */
+static int recorded(const char *path, const char *event)
+{
+	char line[8192];
+	int count = 0;
+	FILE *f = fopen(path, "r");
+	while (f && fgets(line, sizeof line, f))
+		count += strstr(line, event) != NULL;
+	if (f)
+		fclose(f);
+	return count;
+}
+
+static void part_audit(void)
+{
+	char folder[] = "/tmp/agentjail-library-XXXXXX", site[64], trail[64];
+	static const char start[] = "\"event\":\"start\"", end[] = "\"event\":\"end\"", failed_so[] = "\"status\":\"setup_error\"";
+	FILE *f = NULL;
+	if (mkdtemp(folder)) {
+		snprintf(site, sizeof site, "%s/site.toml", folder);
+		snprintf(trail, sizeof trail, "%s/trail.jsonl", folder);
+		f = fopen(site, "w");
+	}
+	check(f != NULL, "audit: a folder for it", "none");
+	if (!f)
+		return;
+	fprintf(f, "[audit]\ndestination = \"file:%s\"\n", trail);
+	fclose(f);
+	agentjail *h = agentjail_open(&O(.config = site), &err);
+	agentjail_session *s = h ? agentjail_session_open(h, NULL, &err) : NULL;
+	struct agentjail_snippet twice = S(.code = "a", .variables = "{\"a\":1,\"a\":2}");
+	check(s && !agentjail_session_run(s, &twice, &err) && err.code == 2, "audit: variables that cannot be sent", "accepted");
+	check(recorded(trail, start) == 1 && recorded(trail, end) == 1, "audit: an end for each start, also of what was not begun",
+	      "%d and %d", recorded(trail, start), recorded(trail, end));
+	check(recorded(trail, failed_so) == 1, "audit: it says so", "%d times", recorded(trail, failed_so));
+	if (s)
+		runs_to(s, "1+2", "3", "audit: and all goes on");
+	check(recorded(trail, start) == 2 && recorded(trail, end) == 2, "audit: one more of each", "%d and %d",
+	      recorded(trail, start), recorded(trail, end));
+	agentjail_close(h);
+	unlink(trail);
+	unlink(site);
+	rmdir(folder);
+}
+
 /* --- sessions --- */
 
 static void collect(void *arg, int number, const char *data, size_t bytes)
@@ -693,11 +740,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} parts[] = {
-		{ "run", part_run },     { "errors", part_errors }, { "session", part_session }, { "interrupt", part_interrupt },
-		{ "tools", part_tools }, { "branch", part_branch }, { "loop", part_loop },       { "threads", part_threads },
-		{ "host", part_host },   { "closed", part_closed }, { "leaks", part_leaks }
-	};
+	} parts[] = { { "run", part_run },         { "errors", part_errors },       { "audit", part_audit },
+		      { "session", part_session }, { "interrupt", part_interrupt }, { "tools", part_tools },
+		      { "branch", part_branch },   { "loop", part_loop },           { "threads", part_threads },
+		      { "host", part_host },       { "closed", part_closed },       { "leaks", part_leaks } };
 	(void)forks_seen;
 	for (int i = 1; i < argc; i++)
 		for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)

@@ -53,15 +53,20 @@ static json_t *result_json(struct aj_session *s, bool alive)
 	return result;
 }
 
+static void record_end(struct aj_session *s, struct aj_result *result)
+{
+	const struct aj_live *live = &s->worker->live;
+	struct aj_error err = { 0 };
+	if (aj_trail_end(&s->trail, live->policy, &s->request, live->plan, result, &err) < 0)
+		aj_house_log(s->room->house, "audit", &err);
+}
+
 /* The run is over; false when the session is, too. */
 static bool answer(struct aj_session *s, bool alive)
 {
-	struct aj_error err = { 0 };
-	struct aj_live *live = &s->worker->live;
 	s->running = false;
 	aj_calls_drop(&s->calls);
-	if (aj_trail_end(&s->trail, live->policy, &s->request, live->plan, &live->result, &err) < 0)
-		aj_house_log(s->room->house, "audit", &err);
+	record_end(s, &s->worker->live.result);
 	json_t *result = result_json(s, alive);
 	if (alive)
 		await_next(s);
@@ -235,6 +240,15 @@ static const char *new_id(struct aj_arena *arena)
 	return getrandom(&bits, sizeof bits, 0) == sizeof bits ? aj_printf(arena, "%016llx", bits) : "0";
 }
 
+/* Its start is in the trail already. */
+static void record_refusal(struct aj_session *s, const struct aj_error *err)
+{
+	struct aj_result refused = { .setup = *err };
+	aj_sha256(s->request.code ? s->request.code : "", s->request.code_bytes, refused.code_sha256);
+	aj_verdict(&(struct aj_facts){ 0 }, s->worker->live.plan, &refused);
+	record_end(s, &refused);
+}
+
 int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struct aj_error *err)
 {
 	if (!s->worker || s->worker->live.gone || s->worker->live.stopping)
@@ -262,8 +276,8 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
 	s->request.tools_json = tools;
 	int r = aj_trail_start(&s->trail, &s->room->edition->site, live->policy, &s->request, live->plan, err);
-	if (r == 0)
-		r = aj_worker_run(s->worker, &s->request, snippet->timeout_ms, err);
+	if (r == 0 && (r = aj_worker_run(s->worker, &s->request, snippet->timeout_ms, err)) < 0)
+		record_refusal(s, err);
 	free(tools);
 	/* They are the caller's, and the run outlives them. */
 	s->request.code = s->request.inputs_json = s->request.tools_json = NULL;
@@ -295,10 +309,8 @@ int aj_session_tool_error(struct aj_session *s, uint64_t call, const char *type,
 void aj_session_drop(struct aj_session *s)
 {
 	struct aj_worker *worker = s->worker;
-	struct aj_error err = { 0 };
 	if (!worker)
 		return;
-	s->worker = NULL;
 	worker->live.output = NULL;
 	worker->live.channel.on_call = NULL;
 	/* A run that is cut off has an end in the trail all the same. */
@@ -307,9 +319,9 @@ void aj_session_drop(struct aj_session *s)
 			                 .reason = "the session was closed while the snippet ran",
 			                 .exit_code = -1 };
 		memcpy(cut.code_sha256, worker->live.result.code_sha256, sizeof cut.code_sha256);
-		if (aj_trail_end(&s->trail, worker->live.policy, &s->request, worker->live.plan, &cut, &err) < 0)
-			aj_house_log(s->room->house, "audit", &err);
+		record_end(s, &cut);
 	}
+	s->worker = NULL;
 	aj_pool_return(s->room->pool, worker);
 }
 

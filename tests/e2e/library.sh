@@ -31,6 +31,7 @@ part() {
 }
 part run 13
 part errors 22
+part audit 6
 part session 19
 part interrupt 6
 part tools 19
