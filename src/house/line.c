@@ -164,7 +164,7 @@ static void on_back(struct aj_asker *asker, struct aj_worker *worker, const stru
 		s->ending_why = NULL;
 		if (s->until_us)
 			aj_loop_set(s->room->house->loop, &s->lifetime, s->until_us);
-		s->tools_changed = json_array_size(s->tools) > 0; /* it may not know the latest */
+		s->tools_changed = s->calls.tools.count > 0; /* it may not know the latest */
 	}
 	leave_moment(m);
 	aj_session_begin_telling(s);
@@ -219,13 +219,10 @@ struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session
 	if (may_be_copied(s, err) < 0)
 		return NULL;
 	struct aj_session *fork_of = aj_session_new(s->room, events, arg);
-	size_t i;
-	json_t *list;
 	s->room->sessions++;
 	fork_of->line = line_of(s);
 	fork_of->line->sessions++;
-	json_array_foreach(s->tools, i, list)
-		aj_session_tools(fork_of, list, err);
+	aj_tools_share(&fork_of->calls.tools, &s->calls.tools);
 	fork_of->tools_changed = s->tools_changed;
 	fork_of->asker.fn = on_forked;
 	fork_of->waiting = true;

@@ -12,7 +12,6 @@
 static void free_session(struct aj_session *s)
 {
 	aj_calls_free(&s->calls);
-	json_decref(s->tools);
 	aj_arena_free(&s->arena);
 	free(s);
 }
@@ -198,7 +197,7 @@ struct aj_session *aj_session_new(struct aj_room *room, const struct aj_session_
 {
 	struct aj_house *house = room->house;
 	struct aj_session *s = calloc(1, sizeof *s);
-	if (!s || !(s->tools = json_array()))
+	if (!s)
 		abort();
 	s->room = room;
 	s->on = *events;
@@ -229,7 +228,6 @@ int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *
 {
 	if (aj_calls_declare(&s->calls, list, err) < 0)
 		return -1;
-	json_array_append_new(s->tools, json_deep_copy(list));
 	s->tools_changed = true;
 	return 0;
 }

@@ -25,7 +25,6 @@ struct aj_session {
 
 	/* Branching, see house/line.c. */
 	struct aj_line *line;       /* the session's, and its forks'; NULL: none of them was branched */
-	json_t *tools;              /* array of every list that was declared */
 	struct aj_session *source;  /* of a fork that is not there yet; NULL: it is closed */
 	struct aj_session *pending; /* the next such fork of the line */
 	struct aj_moment *rolling;  /* the checkpoint that it goes back to */

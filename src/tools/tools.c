@@ -311,6 +311,13 @@ int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error
 	return r;
 }
 
+void aj_tools_share(struct aj_tools *ret, const struct aj_tools *tools)
+{
+	*ret = *tools;
+	for (size_t i = 0; i < ret->count; i++)
+		ret->items[i]->references++;
+}
+
 json_t *aj_tools_json(const struct aj_tools *tools)
 {
 	json_t *list = json_array();

@@ -55,6 +55,8 @@ struct aj_tools {
  * "result_bytes"}; one of a name that is there takes its place. All of them, or -1 with `err` and none. The set keeps
  * references to the objects of the list, which must not be changed from then on. */
 int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error *err);
+/* Into an empty set: the same tools, which are not copied. */
+void aj_tools_share(struct aj_tools *ret, const struct aj_tools *tools);
 const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *name);
 /* What the guest is told, [{"name", "description", "parameters", "returns" (null: anything), "async"}]: a new reference,
  * whose schemas are the set's own and must not be changed. */

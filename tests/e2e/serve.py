@@ -209,6 +209,24 @@ def a_branching_session_comes_back(s):
     same(c.ask("stats")["in_use"], 0)
 
 
+@test
+def branches_have_the_tools(s):
+    c = s.client()
+    one = c.ask("open", branching=True, tools=[ECHO])["session"]
+    kept = c.ask("checkpoint", session=one)["checkpoint"]
+    same(c.ask("run", {"echo": lambda x: x}, session=one, code="echo(x=1)")["value"], 1)
+    same(c.ask("tools", session=one, tools=[NUMBER]), {})
+    two = c.ask("fork", session=one)["session"]
+    same(c.ask("tools", session=one, tools=[dict(ECHO, returns={"type": "string"})]), {})
+    both = {"echo": lambda x: x, "number": lambda: 5}
+    same(c.ask("run", both, session=two, code="echo(x=number())")["value"], 5, "those that there were, and as they were")
+    same(c.ask("run", dict(both, echo=lambda x: str(x)), session=one, code="echo(x=number())")["value"], "5", "anew, in the original alone")
+    same(c.ask("rollback", session=two, checkpoint=kept), {})
+    same(c.ask("run", both, session=two, code="echo(x=number())")["value"], 5, "what was declared since is not undone")
+    same(c.ask("close", session=one), {})
+    same(c.ask("run", both, session=two, code="echo(x=number())")["value"], 5, "the other goes on")
+
+
 ECHO = {"name": "echo", "parameters": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}
 NUMBER = {"name": "number", "parameters": {"type": "object", "properties": {}}, "returns": {"type": "integer"}}
 

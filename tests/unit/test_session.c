@@ -1,5 +1,6 @@
-/* Tests of house/session without a jail: its clocks. What it does with one is tested by e2e/, and by tests/sessions.c. */
+/* Tests of house/session without a jail: its clocks, and what it keeps. What it does with one is tested by e2e/, and by tests/sessions.c. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "base/fd.h"
 #include "house/session.h"
@@ -35,4 +36,42 @@ Test(session, a_lifetime_beyond_every_clock_is_none)
 		cr_expect_gt(aj_loop_next_us(house.loop), aj_now_us() + INT32_MAX, "%lu ms", (unsigned long)long_ms[i]);
 		aj_session_close(s);
 	}
+}
+
+/* Blocks of memory that JSON values take. */
+static long blocks;
+
+static void *count_malloc(size_t bytes)
+{
+	blocks++;
+	return malloc(bytes);
+}
+
+static void count_free(void *block)
+{
+	blocks -= block != NULL;
+	free(block);
+}
+
+static void declare(struct aj_session *s)
+{
+	struct aj_error err = { 0 };
+	json_t *list = json_loads("[{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":{\"x\":{\"enum\":[1,2,3]}}}}]",
+	                          0, NULL);
+	cr_assert_eq(aj_session_tools(s, list, &err), 0, "%s", err.cause);
+	json_decref(list);
+}
+
+Test(session, a_tool_that_is_declared_anew_takes_the_place_of_the_old_one)
+{
+	json_set_alloc_funcs(count_malloc, count_free);
+	struct aj_session *s = make();
+	declare(s);
+	long once = blocks;
+	cr_expect_gt(once, 0);
+	for (int i = 0; i < 10; i++)
+		declare(s);
+	cr_expect_eq(blocks, once, "%ld blocks of JSON, then %ld", once, blocks);
+	aj_session_close(s);
+	cr_expect_eq(blocks, 0);
 }
