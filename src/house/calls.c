@@ -35,6 +35,7 @@ static void forget(struct aj_waiting_call *w)
 {
 	aj_loop_unset(w->calls->loop, &w->timer);
 	aj_tool_call_free(&w->call);
+	w->calls->bytes -= w->bytes;
 	w->call = (struct aj_tool_call){ 0 };
 }
 
@@ -97,16 +98,21 @@ const char *aj_calls_take(void *arg, const char *body, size_t bytes)
 	}
 	while (room < c->waiting + AJ_CALLS_MAX && room->call.tool)
 		room++;
-	if (room == c->waiting + AJ_CALLS_MAX) {
-		reply_error(c, call.number, AJ_TOOL_FAILED, "too many calls at a time");
+	if (room == c->waiting + AJ_CALLS_MAX || bytes > AJ_CALLS_BYTES - c->bytes) {
+		reply_error(c, call.number, AJ_TOOL_FAILED,
+		            room == c->waiting + AJ_CALLS_MAX ? "too many calls at a time"
+		                                              : "the arguments of all calls under way are too large");
 		aj_tool_call_free(&call);
 		return NULL;
 	}
 	room->calls = c;
-	room->call = call;
+	room->call = (struct aj_tool_call){ .number = call.number, .tool = call.tool };
+	room->bytes = bytes;
+	c->bytes += bytes;
 	room->timer = (struct aj_timer){ .fn = on_timeout, .arg = room };
 	aj_loop_set(c->loop, &room->timer, aj_now_us() + (int64_t)call.tool->timeout_ms * 1000);
-	c->on_call(c->arg, &room->call);
+	c->on_call(c->arg, &call);
+	json_decref(call.args);
 	return NULL;
 }
 

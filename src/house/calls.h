@@ -3,13 +3,17 @@
 #include "base/loop.h"
 #include "tools/tools.h"
 
-enum { AJ_CALLS_MAX = 64 }; /* under way at a time */
+enum {
+	AJ_CALLS_MAX = 64,         /* under way at a time */
+	AJ_CALLS_BYTES = 64 << 20, /* of all their arguments, as the jail wrote them */
+};
 
 struct aj_calls;
 
 struct aj_waiting_call {
 	struct aj_calls *calls;
-	struct aj_tool_call call; /* tool NULL: free */
+	struct aj_tool_call call; /* tool NULL: free. Without its arguments, which are whoever's that was handed them */
+	size_t bytes;
 	struct aj_timer timer;
 };
 
@@ -19,6 +23,7 @@ struct aj_calls {
 	void (*on_call)(void *arg, const struct aj_tool_call *call); /* a call that fits */
 	void (*send)(void *arg, const char *text, size_t bytes);     /* an answer, to the jail */
 	void *arg;
+	size_t bytes; /* of all that wait */
 	struct aj_waiting_call waiting[AJ_CALLS_MAX];
 };
 

@@ -29,7 +29,7 @@ struct aj_lib_call {
 	struct aj_lib_call *next;
 	uint64_t number;
 	struct aj_lib_tool *tool;
-	json_t *args;
+	char *args; /* as text, which takes a fraction of what it stands for */
 };
 
 struct agentjail {

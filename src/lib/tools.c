@@ -161,7 +161,7 @@ int agentjail_session_add_tool(agentjail_session *s, const struct agentjail_tool
 static void free_call(struct aj_lib_call *call)
 {
 	release(call->tool);
-	json_decref(call->args);
+	free(call->args);
 	free(call);
 }
 
@@ -183,7 +183,9 @@ void aj_lib_tools_on_call(struct aj_session *inner, void *arg, uint64_t number, 
 	if (!call || !tool) /* what the house knows of tools it knows from this set */
 		abort();
 	tool->references++;
-	*call = (struct aj_lib_call){ .number = number, .tool = tool, .args = json_incref((json_t *)args) };
+	*call = (struct aj_lib_call){ .number = number, .tool = tool, .args = json_dumps(args, JSON_COMPACT) };
+	if (!call->args)
+		abort();
 	*s->calls_end = call;
 	s->calls_end = &call->next;
 }
@@ -214,20 +216,17 @@ bool aj_lib_tools_run(agentjail *h)
 	s->calls = call->next;
 	if (!s->calls)
 		s->calls_end = &s->calls;
-	char *args = json_dumps(call->args, JSON_COMPACT), *error = NULL;
-	if (!args)
-		abort();
+	char *error = NULL;
 	/* It may close this session: what is left of it then waits for us. */
 	s->entered++;
 	h->entered++;
-	char *value = call->tool->call(call->tool->arg, args, &error);
+	char *value = call->tool->call(call->tool->arg, call->args, &error);
 	h->entered--;
 	s->entered--;
 	if (s->inner)
 		answer(s, call, value, error);
 	else if (!s->entered)
 		aj_lib_session_free(s);
-	free(args);
 	free(value);
 	free(error);
 	free_call(call);

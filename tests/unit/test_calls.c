@@ -1,0 +1,108 @@
+/* Tests of house/calls: how much of the host's memory the calls of a jail take while nobody has answered them.
+ * Shapes and schemas of calls are test_tools.c's. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "house/calls.h"
+
+static struct aj_loop *loop;
+static struct aj_calls calls;
+static unsigned told, refused;
+static char answer[300];
+static long blocks; /* of memory that JSON values take */
+
+static void *count_malloc(size_t bytes)
+{
+	blocks++;
+	return malloc(bytes);
+}
+
+static void count_free(void *block)
+{
+	blocks -= block != NULL;
+	free(block);
+}
+
+static void on_call(void *arg, const struct aj_tool_call *call)
+{
+	(void)arg;
+	cr_expect_eq(json_array_size(json_object_get(call->args, "x")), 3);
+	cr_expect_str_eq(call->tool->name, "t");
+	told++;
+}
+
+static void on_answer(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	refused += strstr(text, "\"error\"") != NULL;
+	snprintf(answer, sizeof answer, "%.*s", (int)bytes, text);
+}
+
+static void start(void)
+{
+	struct aj_error err = { 0 };
+	json_set_alloc_funcs(count_malloc, count_free);
+	json_t *list = json_loads("[{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":{\"x\":{}}}}]", 0, NULL);
+	loop = aj_loop_new();
+	aj_calls_init(&calls, loop, on_call, on_answer, NULL);
+	cr_assert_eq(aj_calls_declare(&calls, list, &err), 0, "%s", err.cause);
+	json_decref(list);
+}
+
+static void done(void)
+{
+	aj_calls_free(&calls);
+	aj_loop_free(loop);
+}
+TestSuite(calls, .init = start, .fini = done);
+
+/* With a list of three, one of them a text of so many bytes. */
+static void call(unsigned number, size_t bytes)
+{
+	char *text = malloc(bytes + 100);
+	int n = sprintf(text, "{\"call\":%u,\"tool\":\"t\",\"args\":{\"x\":[1,2,\"", number);
+	memset(text + n, 'a', bytes);
+	strcpy(text + n + bytes, "\"]}}");
+	cr_expect_null(aj_calls_take(&calls, text, strlen(text)));
+	free(text);
+}
+
+Test(calls, arguments_are_handed_on_and_not_kept)
+{
+	long before = blocks;
+	for (unsigned i = 0; i < AJ_CALLS_MAX; i++)
+		call(i, 10);
+	cr_expect_eq(told, AJ_CALLS_MAX);
+	cr_expect_eq(blocks, before, "%ld blocks of JSON, then %ld", before, blocks);
+	call(AJ_CALLS_MAX, 10);
+	cr_expect(refused == 1 && strstr(answer, "too many calls"), "%s", answer);
+	struct aj_error err = { 0 };
+	cr_expect_eq(aj_calls_error(&calls, 5, "Error", "no", &err), 0, "they wait all the same: %s", err.cause);
+}
+
+/* Who they are handed to may have to keep them. */
+Test(calls, arguments_of_all_that_wait_are_bounded)
+{
+	struct aj_error err = { 0 };
+	enum { EACH = 6 << 20, FIT = AJ_CALLS_BYTES / EACH };
+	for (unsigned i = 0; i < FIT; i++)
+		call(i, EACH);
+	cr_expect_eq(told, FIT);
+	cr_expect_eq(refused, 0);
+	call(FIT, EACH);
+	cr_expect_eq(told, FIT);
+	cr_expect(refused == 1 && strstr(answer, "ToolFailure") && strstr(answer, "too large"), "%s", answer);
+	call(FIT + 1, 10);
+	cr_expect_eq(told, FIT + 1, "a small one fits");
+	json_t *value = json_true();
+	cr_expect_eq(aj_calls_value(&calls, 3, value, &err), 0, "%s", err.cause);
+	call(FIT + 2, EACH);
+	cr_expect_eq(told, FIT + 2, "in place of one that was answered");
+	aj_calls_drop(&calls);
+	for (unsigned i = 0; i < FIT; i++)
+		call(i, EACH);
+	cr_expect_eq(told, 2 * FIT + 2, "a run later");
+}
