@@ -1,5 +1,6 @@
 /* Keeps policies and the pools behind them: one for each edition, tenant and workspace.
  * An edition that is not fresh any more gets no new session, and its pool goes when the last one has left. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,18 +129,32 @@ static struct aj_book_entry *find_entry(struct aj_house *house, const char *name
 	return NULL;
 }
 
-static void on_trouble(void *arg, const struct aj_error *err)
+/* Not what passes, as a lack of descriptors or of memory: a limit that was taken away for it would be missing for ever after. */
+static bool lasts(int errnum)
+{
+	static const int lasting[] = { EACCES,  EPERM,        EBUSY,  EROFS,      ENOENT, ENODEV,
+		                       ENOTDIR, ENAMETOOLONG, EINVAL, EOPNOTSUPP, ENOSYS };
+	for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
+		if (lasting[i] == errnum)
+			return true;
+	return false;
+}
+
+void aj_house_on_trouble(void *arg, const struct aj_error *err)
 {
 	struct aj_room *room = arg;
-	aj_house_log(room->house, room->policy, err);
+	struct aj_house *house = room->house;
+	aj_house_log(house, room->policy, err);
 	/* As `exec` does: one that we found ourselves and cannot use after all is done without, where the policy allows it. */
-	if (strcmp(err->step, "cgroup") == 0 && !room->house->config.cgroup && room->house->host.cgroup) {
-		room->house->host.cgroup = NULL;
-		room->house->host.cgroup_why = aj_strdup(&room->house->arena, err->cause);
-		/* Its plan names what cannot be used. */
-		room->stale = true;
-		aj_loop_set(room->house->loop, &room->house->sweep, aj_now_us());
-	}
+	if (strcmp(err->step, "cgroup") != 0 || house->config.cgroup || !lasts(err->errnum))
+		return;
+	house->host.cgroup = NULL;
+	house->host.cgroup_why = aj_strdup(&house->arena, err->cause);
+	/* Its plan names what cannot be used, and so do others'. */
+	room->stale = true;
+	for (struct aj_room *other = house->rooms; other; other = other->next)
+		other->stale |= aj_pool_plan(other->pool)->cgroup != NULL;
+	aj_loop_set(house->loop, &house->sweep, aj_now_us());
 }
 
 /* One more would be too many: the one that was not used for the longest goes, if nobody is in it. */
@@ -176,7 +191,7 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 		                         .cgroup = house->config.cgroup,
 		                         .depth = house->config.parked,
 		                         .jails_max = house->config.jails_max,
-		                         .on_trouble = on_trouble,
+		                         .on_trouble = aj_house_on_trouble,
 		                         .trouble_arg = room };
 	room->policy = entry->name;
 	room->tenant = strdup(tenant);

@@ -31,4 +31,6 @@ struct aj_house {
 /* The room for a place, made when it is not there. NULL with err. The caller is counted as a session of it. */
 struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *place, struct aj_error *err);
 void aj_house_leave(struct aj_room *room);
+/* A pool's; `room` is whose. */
+void aj_house_on_trouble(void *room, const struct aj_error *err);
 void aj_house_log(const struct aj_house *house, const char *what, const struct aj_error *err);

@@ -1,0 +1,101 @@
+/* Tests of house/house: what becomes of rooms when the cgroup that was found cannot be used.
+ * The host is invented and no jail is started: pools of depth 0 wait to be asked. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "house/inner.h"
+
+enum { PLAIN, OTHER, STRICT, WITHOUT, ROOMS };
+
+static struct aj_arena arena;
+static struct aj_house house;
+static struct aj_room rooms[ROOMS];
+static struct aj_policy policies[ROOMS];
+
+static struct aj_pool *pool(const struct aj_policy *policy, struct aj_error *err)
+{
+	return aj_pool_new(house.loop, &(struct aj_pool_config){ .policy = policy, .host = &house.host, .rootfs = "/rootfs" }, err);
+}
+
+static void start(void)
+{
+	house = (struct aj_house){ .loop = aj_loop_new() };
+	house.host = (struct aj_host){ .uid = 1001, .gid = 1002, .landlock_abi = 3, .cgroup_why = "there is none" };
+	memcpy(house.host.top_links, (const char *[]){ "usr/bin", "usr/sbin", "usr/lib", "", NULL, NULL }, sizeof house.host.top_links);
+	house.host.cgroup_controllers = AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS | AJ_CGROUP_CPU;
+	for (int i = 0; i < ROOMS; i++) {
+		struct aj_error err = { 0 };
+		aj_policy_preset(&policies[i], &arena, "snippet");
+		policies[i].enforce = i == STRICT ? AJ_ENFORCE_STRICT : AJ_ENFORCE_BEST_EFFORT;
+		house.host.cgroup = i == WITHOUT ? NULL : "/cgroup/of/ours";
+		rooms[i] = (struct aj_room){ .house = &house, .next = house.rooms, .policy = "p", .sessions = 1 };
+		rooms[i].pool = pool(&policies[i], &err);
+		cr_assert_not_null(rooms[i].pool, "%s: %s", err.step, err.cause);
+		house.rooms = &rooms[i];
+	}
+	house.host.cgroup = "/cgroup/of/ours";
+}
+
+static void done(void)
+{
+	for (int i = 0; i < ROOMS; i++)
+		aj_pool_free(rooms[i].pool);
+	aj_loop_free(house.loop);
+	aj_arena_free(&house.arena);
+	aj_arena_free(&arena);
+}
+TestSuite(house, .init = start, .fini = done);
+
+static void fails_with(const char *step, int errnum)
+{
+	struct aj_error err = { 0 };
+	aj_fail(&err, AJ_EXIT_SETUP, step, errnum, "create `/cgroup/of/ours/leaf`");
+	aj_house_on_trouble(&rooms[OTHER], &err);
+}
+
+static unsigned stale(void)
+{
+	unsigned bits = 0;
+	for (int i = 0; i < ROOMS; i++)
+		bits |= (unsigned)rooms[i].stale << i;
+	return bits;
+}
+
+Test(house, what_passes_takes_no_limits_away)
+{
+	static const int passing[] = { EMFILE, ENFILE, ENOMEM, EAGAIN, EEXIST, EINTR, ENOSPC, EIO, 0 };
+	for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+		fails_with("cgroup", passing[i]);
+	fails_with("clone", EACCES);
+	cr_expect_not_null(house.host.cgroup);
+	cr_expect_eq(stale(), 0);
+}
+
+Test(house, what_lasts_is_done_without_by_all_rooms)
+{
+	static const int lasting[] = { EACCES, EPERM, EBUSY, EROFS, ENOENT, ENODEV, EINVAL, EOPNOTSUPP };
+	for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
+		house.host.cgroup = "/cgroup/of/ours";
+		for (int r = 0; r < ROOMS; r++)
+			rooms[r].stale = false;
+		fails_with("cgroup", lasting[i]);
+		cr_expect_null(house.host.cgroup, "%s", strerror(lasting[i]));
+		cr_expect_eq(stale(), 1 << PLAIN | 1 << OTHER | 1 << STRICT, "%s: %x", strerror(lasting[i]), stale());
+	}
+	struct aj_error err = { 0 };
+	struct aj_pool *again = pool(&policies[PLAIN], &err);
+	cr_assert_not_null(again, "%s", err.cause);
+	cr_expect_null(aj_pool_plan(again)->cgroup);
+	aj_pool_free(again);
+	cr_expect_null(pool(&policies[STRICT], &err), "strict limits without a cgroup");
+	cr_expect(strstr(err.cause, "create `/cgroup/of/ours/leaf`"), "%s", err.cause);
+}
+
+Test(house, one_that_was_given_is_not_done_without)
+{
+	house.config.cgroup = "/cgroup/of/ours";
+	fails_with("cgroup", EACCES);
+	cr_expect_not_null(house.host.cgroup);
+	cr_expect_eq(stale(), 0);
+}
