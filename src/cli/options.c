@@ -242,7 +242,7 @@ static const struct option {
 	{ "--clients-max", "N", AJ_FOR_SERVE, NULL, NULL, "connections at a time" },
 	{ "--pools-max", "N", AJ_FOR_SERVE, NULL, NULL, "policies times tenants that are kept warm; the idlest gives way" },
 	{ "--idle", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session that runs nothing for so long; 0: never" },
-	{ "--lifetime", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session after so long, whatever it does; 0: never" },
+	{ "--lifetime", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session after so long, whatever it does, with its checkpoints; 0: never" },
 	{ "--grace", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long snippets may go on when the service is to stop" },
 	{ "--request-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "the longest request" },
 	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "a client that leaves more than this unread is dropped" },

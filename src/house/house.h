@@ -101,7 +101,7 @@ int aj_session_tool_error(struct aj_session *session, uint64_t call, const char 
 /* A session of its own, which goes on where this one is, whatever becomes of this one. `opened` is told later, for it. NULL with err. */
 struct aj_session *aj_session_fork(struct aj_session *session, const struct aj_session_events *events, void *arg, struct aj_error *err);
 /* Keep what the session is now: an id that is good for it and all forks of its family, 0 with err. `checkpointed` is told later; until then
- * the session runs nothing. What was kept goes with aj_session_forget(), or the last session of the family. */
+ * the session runs nothing. What was kept goes with aj_session_forget(), or the last session of the family that is open and has lifetime left. */
 uint64_t aj_session_checkpoint(struct aj_session *session, struct aj_error *err);
 /* Go on from a checkpoint, which stays: also a session that has ended, as after a snippet that had to be killed. `rolled_back` is told
  * later. -1 with err. */

@@ -1,5 +1,5 @@
 /* Forks, checkpoints and rollbacks: each is a branch of a jail that the pool makes, given to a session or kept.
- * A checkpoint is a branch that nothing is ever run in; it lives as long as one session of its line does. */
+ * A checkpoint is a branch that nothing is ever run in; it lives as long as one session of its line does, or might. */
 #include "house/line.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct aj_moment {
 
 struct aj_line {
 	struct aj_room *room;
-	unsigned sessions;
+	unsigned sessions, keepers; /* the latter: whose lifetime is not over */
 	uint64_t last_id;
 	struct aj_moment *moments;
 	struct aj_session *pending; /* forks that are on their way */
@@ -35,6 +35,7 @@ static struct aj_line *line_of(struct aj_session *s)
 		abort();
 	line->room = s->room;
 	line->sessions = 1;
+	line->keepers = !s->expired;
 	return s->line = line;
 }
 
@@ -84,16 +85,22 @@ static void on_moment(struct aj_asker *asker, struct aj_worker *worker, const st
 {
 	struct aj_moment *m = asker->arg;
 	struct aj_session *s = m->session;
+	struct aj_error late = { 0 };
 	uint64_t id = m->id;
 	m->session = NULL;
 	if (worker) {
 		m->worker = worker;
 		worker->owner = m;
 		worker->on_event = on_kept;
-	} else {
-		free_moment(m);
 	}
+	if (worker && !m->line->keepers) {
+		aj_fail(&late, AJ_EXIT_USAGE, "session", 0, "the session reached its lifetime");
+		err = &late;
+	}
+	if (err)
+		free_moment(m);
 	s->copying--;
+	aj_session_used(s);
 	aj_session_begin_telling(s);
 	if (s->on.checkpointed)
 		s->on.checkpointed(s, s->arg, id, err);
@@ -167,6 +174,7 @@ static void on_back(struct aj_asker *asker, struct aj_worker *worker, const stru
 		s->tools_changed = s->calls.tools.count > 0; /* it may not know the latest */
 	}
 	leave_moment(m);
+	aj_session_used(s);
 	aj_session_begin_telling(s);
 	if (s->on.rolled_back)
 		s->on.rolled_back(s, s->arg, id, err);
@@ -199,8 +207,10 @@ static void arrive(struct aj_session *s)
 		at = &(*at)->pending;
 	if (*at)
 		*at = s->pending;
-	if (s->source)
+	if (s->source) {
 		s->source->copying--;
+		aj_session_used(s->source);
+	}
 	s->source = NULL;
 }
 
@@ -222,6 +232,7 @@ struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session
 	s->room->sessions++;
 	fork_of->line = line_of(s);
 	fork_of->line->sessions++;
+	fork_of->line->keepers++;
 	aj_tools_share(&fork_of->calls.tools, &s->calls.tools);
 	fork_of->tools_changed = s->tools_changed;
 	fork_of->asker.fn = on_forked;
@@ -236,6 +247,24 @@ struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session
 	fork_of->line->pending = fork_of;
 	s->copying++;
 	return fork_of;
+}
+
+/* Nobody can go back to a checkpoint any more. One that is under way is seen to when it is there. */
+static void forget_all(struct aj_line *line)
+{
+	for (struct aj_moment *m = line->moments, *next; m; m = next) {
+		next = m->next;
+		m->forgotten = true;
+		if (!m->users && !m->session)
+			free_moment(m);
+	}
+}
+
+void aj_line_expire(struct aj_session *s)
+{
+	if (!s->expired && s->line && --s->line->keepers == 0)
+		forget_all(s->line);
+	s->expired = true;
 }
 
 void aj_line_leave(struct aj_session *s)
@@ -253,6 +282,7 @@ void aj_line_leave(struct aj_session *s)
 	}
 	if (!line)
 		return;
+	aj_line_expire(s);
 	bool last = --line->sessions == 0;
 	for (struct aj_moment *m = line->moments, *next; m; m = next) {
 		next = m->next;

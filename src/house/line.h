@@ -5,5 +5,7 @@ struct aj_line;
 struct aj_moment;
 struct aj_session;
 
+/* The session's lifetime is over: a checkpoint that is kept for none other goes. */
+void aj_line_expire(struct aj_session *session);
 /* The session is being closed. */
 void aj_line_leave(struct aj_session *session);

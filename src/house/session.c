@@ -35,10 +35,10 @@ static struct aj_loop *loop_of(const struct aj_session *s)
 	return s->room->house->loop;
 }
 
-static void await_next(struct aj_session *s)
+void aj_session_used(struct aj_session *s)
 {
 	uint64_t idle_ms = s->room->house->config.idle_ms;
-	if (idle_ms)
+	if (idle_ms && s->worker && !s->running)
 		aj_loop_set(loop_of(s), &s->idle, aj_in_ms(idle_ms));
 }
 
@@ -68,7 +68,7 @@ static bool answer(struct aj_session *s, bool alive)
 	record_end(s, &s->worker->live.result);
 	json_t *result = result_json(s, alive);
 	if (alive)
-		await_next(s);
+		aj_session_used(s);
 	aj_session_begin_telling(s);
 	s->on.answered(s, s->arg, result);
 	json_decref(result);
@@ -83,7 +83,9 @@ static void on_gone(struct aj_session *s)
 		return;
 	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : worker->live.result.reason);
 	aj_loop_unset(loop_of(s), &s->idle);
-	aj_loop_unset(loop_of(s), &s->lifetime);
+	/* What it keeps, or may go back to, has no more time than it had itself. */
+	if (!s->line)
+		aj_loop_unset(loop_of(s), &s->lifetime);
 	s->worker = NULL;
 	aj_pool_return(s->room->pool, worker);
 	aj_session_begin_telling(s);
@@ -148,7 +150,7 @@ void aj_session_take(struct aj_session *s, struct aj_worker *worker)
 		worker->live.output = on_output;
 		worker->live.output_arg = s;
 	}
-	await_next(s);
+	aj_session_used(s);
 }
 
 void aj_session_opened(struct aj_session *s, const struct aj_error *err)
@@ -185,12 +187,16 @@ static void end_for(struct aj_session *s, const char *why)
 
 static void on_idle(struct aj_timer *timer)
 {
-	end_for(timer->arg, "the session was idle for too long");
+	struct aj_session *s = timer->arg;
+	/* Else its time begins anew when that is done. */
+	if (!s->copying && !s->rolling)
+		end_for(s, "the session was idle for too long");
 }
 
 static void on_lifetime(struct aj_timer *timer)
 {
 	end_for(timer->arg, "the session reached its lifetime");
+	aj_line_expire(timer->arg);
 }
 
 struct aj_session *aj_session_new(struct aj_room *room, const struct aj_session_events *events, void *arg)
@@ -229,6 +235,7 @@ int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *
 	if (aj_calls_declare(&s->calls, list, err) < 0)
 		return -1;
 	s->tools_changed = true;
+	aj_session_used(s);
 	return 0;
 }
 

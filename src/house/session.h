@@ -30,12 +30,15 @@ struct aj_session {
 	struct aj_moment *rolling;  /* the checkpoint that it goes back to */
 	unsigned copying;           /* branches of it that are under way: it runs nothing meanwhile */
 	int64_t until_us;           /* its lifetime ends then; 0: never */
+	bool expired;               /* it has ended */
 };
 
 /* A session without a jail, in a room that counts it already. */
 struct aj_session *aj_session_new(struct aj_room *room, const struct aj_session_events *events, void *arg);
 /* It has a jail from here on. */
 void aj_session_take(struct aj_session *session, struct aj_worker *worker);
+/* Its idle time begins anew, if it is idle. */
+void aj_session_used(struct aj_session *session);
 /* End its jail without a word to anybody. */
 void aj_session_drop(struct aj_session *session);
 /* Tell that it is open, or `err`, from the loop. */

@@ -48,7 +48,7 @@ struct agentjail_options {
 	unsigned parked;             /* jails kept ready; 0: none, each is born when it is asked for */
 	unsigned jails_max;          /* alive at a time, parked ones included; 0: no limit */
 	uint64_t idle_ms;            /* a session that nobody used for this long ends; 0: no limit */
-	uint64_t lifetime_ms;        /* as long as a session lives; 0: no limit */
+	uint64_t lifetime_ms;        /* as long as a session lives, and what it keeps; 0: no limit */
 	void (*log)(void *arg, const char *line); /* what goes wrong in the background, such as a birth that is tried again */
 	void *log_arg;
 };

@@ -2,7 +2,7 @@
 import hashlib, json, os, signal, socket, struct, subprocess, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from service import AJ, FOLDER, LONG, ROOT, Client, Server, alive, children_of, fails, guests_of, main, raw, same, test, until
+from service import AJ, FOLDER, LONG, ROOT, Client, Server, ServiceError, alive, children_of, fails, guests_of, main, raw, same, test, until
 
 NUMBER = {"name": "number", "parameters": {"type": "object", "properties": {}}}
 
@@ -316,6 +316,39 @@ def idle_sessions_end():
         assert "idle" in event["why"], event["why"]
         fails("no_such_session", c.ask, "run", session=session, code="1")
         same(c.ask("stats")["in_use"], 0)
+
+
+@test
+def branching_is_use():
+    idle = 1.0
+    with Server("--idle", "%dms" % (idle * 1000), "--parked", "0") as s:
+        c = s.client()
+        session = c.ask("open", branching=True)["session"]
+        end, used = time.monotonic() + 2.5 * idle, time.monotonic()
+        while time.monotonic() < end:
+            now = time.monotonic()
+            try:
+                c.ask("close", session=c.ask("fork", session=session)["session"])
+                c.ask("forget", session=session, checkpoint=c.ask("checkpoint", session=session)["checkpoint"])
+            except ServiceError as e:
+                # However slow all this is: who was asked for something at `used` has until then, at least.
+                assert time.monotonic() >= used + idle, "ended %.1f s after it was used: %s" % (time.monotonic() - used, e)
+                return
+            used = now
+            time.sleep(idle / 10)
+
+
+@test
+def checkpoints_end_with_the_lifetime():
+    for idle in "200ms", "0":
+        with Server("--idle", idle, "--lifetime", "700ms", "--parked", "0") as s:
+            c = s.client()
+            session = c.ask("open", branching=True)["session"]
+            kept = c.ask("checkpoint", session=session)["checkpoint"]
+            same(c.receive()["event"], "ended", "idle for " + idle)
+            assert until(lambda: c.ask("stats")["jails"] == 0), "jails stay: idle for " + idle
+            fails("bad_request", c.ask, "rollback", session=session, checkpoint=kept)
+            same(c.ask("close", session=session), {})
 
 
 @test

@@ -75,3 +75,22 @@ Test(session, a_tool_that_is_declared_anew_takes_the_place_of_the_old_one)
 	aj_session_close(s);
 	cr_expect_eq(blocks, 0);
 }
+
+Test(session, declaring_tools_is_use)
+{
+	struct aj_worker jail = { 0 };
+	house.config.idle_ms = 60000;
+	struct aj_session *s = make();
+	declare(s);
+	cr_expect_eq(s->idle.place, 0, "there is no jail yet that could be idle");
+	s->worker = &jail;
+	aj_loop_set(house.loop, &s->idle, 1);
+	declare(s);
+	cr_expect_gt(s->idle.at_us, 1);
+	s->running = true;
+	aj_loop_unset(house.loop, &s->idle);
+	declare(s);
+	cr_expect_eq(s->idle.place, 0, "one that runs something is not idle");
+	s->worker = NULL;
+	aj_session_close(s);
+}
