@@ -38,7 +38,9 @@ static int add_setting(struct aj_ask *ask, struct aj_arena *arena, const char *t
 	const char *value = aj_strdup(arena, eq + 1), *wrong = aj_key_set_text(key, &scratch, arena, value);
 	if (wrong)
 		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%s`: %s", text, wrong);
-	*AJ_PUSH(arena, &ask->settings) = (struct aj_setting){ .option = ".settings", .key = key->name, .value = value };
+	/* What results, the trail and errors call it: there is no other word for which one it was. */
+	const char *option = aj_printf(arena, ".settings %s", key->name);
+	*AJ_PUSH(arena, &ask->settings) = (struct aj_setting){ .option = option, .key = key->name, .value = value };
 	return 0;
 }
 
