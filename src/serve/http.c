@@ -12,6 +12,9 @@
 
 #include "base/fd.h"
 
+/* After the system had no descriptor left. */
+enum { ACCEPT_AGAIN_US = 100000 };
+
 struct visitor {
 	struct aj_http *http; /* NULL: nobody */
 	struct aj_io io;
@@ -26,6 +29,7 @@ struct aj_http {
 	struct aj_loop *loop;
 	struct aj_listener listener;
 	struct aj_io io;
+	struct aj_timer accept_again;
 	void (*print)(void *arg, struct aj_out *out);
 	void *arg;
 	struct visitor visitors[AJ_HTTP_CLIENTS];
@@ -138,8 +142,14 @@ static void on_connect(struct aj_io *io, uint32_t events)
 	struct aj_http *http = io->arg;
 	(void)events;
 	int fd = aj_listen_accept(&http->listener);
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+			/* Who waits goes on waiting, and the loop would be told of him without end. */
+			aj_loop_unwatch(http->loop, io);
+			aj_loop_set(http->loop, &http->accept_again, aj_now_us() + ACCEPT_AGAIN_US);
+		}
 		return;
+	}
 	for (size_t i = 0; i < AJ_HTTP_CLIENTS; i++) {
 		struct visitor *v = &http->visitors[i];
 		if (v->http)
@@ -155,14 +165,24 @@ static void on_connect(struct aj_io *io, uint32_t events)
 	aj_close(&fd);
 }
 
+static void on_accept_again(struct aj_timer *timer)
+{
+	struct aj_http *http = timer->arg;
+	if (aj_loop_watch(http->loop, &http->io, http->listener.fd, EPOLLIN) < 0)
+		aj_loop_set(http->loop, timer, aj_now_us() + ACCEPT_AGAIN_US);
+}
+
 struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, void (*print)(void *arg, struct aj_out *out), void *arg)
 {
 	struct aj_http *http = calloc(1, sizeof *http);
 	if (!http)
 		abort();
-	*http = (struct aj_http){
-		.loop = loop, .listener = *listener, .io = { .fn = on_connect, .arg = http, .fd = -1 }, .print = print, .arg = arg
-	};
+	*http = (struct aj_http){ .loop = loop,
+		                  .listener = *listener,
+		                  .io = { .fn = on_connect, .arg = http, .fd = -1 },
+		                  .accept_again = { .fn = on_accept_again, .arg = http },
+		                  .print = print,
+		                  .arg = arg };
 	*listener = (struct aj_listener)AJ_NO_LISTENER;
 	if (aj_loop_watch(loop, &http->io, http->listener.fd, EPOLLIN) == 0)
 		return http;
@@ -178,6 +198,7 @@ void aj_http_free(struct aj_http *http)
 		if (http->visitors[i].http)
 			leave(&http->visitors[i]);
 	aj_loop_unwatch(http->loop, &http->io);
+	aj_loop_unset(http->loop, &http->accept_again);
 	aj_listen_end(&http->listener);
 	free(http);
 }

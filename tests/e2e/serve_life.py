@@ -1,5 +1,5 @@
 """How the service begins, how much it takes, and how it ends; each test has a service of its own. serve.sh runs it and counts."""
-import hashlib, json, os, signal, socket, struct, subprocess, sys, time
+import hashlib, json, os, resource, signal, socket, struct, subprocess, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from service import AJ, FOLDER, LONG, ROOT, Client, Server, ServiceError, alive, children_of, fails, guests_of, main, raw, same, test, until
@@ -561,6 +561,11 @@ def get(address, request, patience=LONG):
             page += piece
 
 
+def ticks(pid):
+    fields = open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def numbers(address):
     head, _, body = get(address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").decode().partition("\r\n\r\n")
     assert head.startswith("HTTP/1.1 200 ") and "version=0.0.4" in head, head
@@ -613,6 +618,24 @@ def numbers_are_right():
         same(c.ask("exec", code="1")["value"], 1, "after its death")
         same(s.stop(), 0)
         same(os.path.exists(metrics), False)
+
+
+@test
+def numbers_wait_for_a_descriptor():
+    metrics = FOLDER + "/metrics2"
+    with Server("--metrics", metrics, "--parked", "0") as s, socket.socket(socket.AF_UNIX) as visitor:
+        s.client().ask("ping")
+        pid, before = s.process.pid, resource.prlimit(s.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir("/proc/%d/fd" % pid)), before[1]))
+        visitor.settimeout(LONG)
+        visitor.connect(metrics)
+        visitor.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        used = ticks(pid)
+        time.sleep(2)
+        used = ticks(pid) - used
+        assert used < os.sysconf("SC_CLK_TCK") // 2, "%d ticks while there was nothing that it could do" % used
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        assert b"agentjail_build_info" in visitor.recv(65536), "who waited is not answered"
 
 
 @test
