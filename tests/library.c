@@ -561,7 +561,8 @@ static void *leave_behind(void *arg)
 	return h;
 }
 
-static int children(void)
+/* Those of all threads: how many, and all of them get the signal; 0 is none. */
+static int children_get(int sig)
 {
 	char path[64], line[4096] = "";
 	int count = 0;
@@ -570,14 +571,19 @@ static int children(void)
 		snprintf(path, sizeof path, "/proc/self/task/%.20s/children", e->d_name);
 		FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "r");
 		if (f && fgets(line, sizeof line, f))
-			for (char *at = line; *at; at++)
-				count += *at == ' ';
+			for (char *at = strtok(line, " "); at; at = strtok(NULL, " "), count++)
+				kill(atoi(at), sig);
 		if (f)
 			fclose(f);
 	}
 	if (tasks)
 		closedir(tasks);
 	return count;
+}
+
+static int children(void)
+{
+	return children_get(0);
 }
 
 static void part_threads(void)
@@ -710,6 +716,41 @@ static void part_host(void)
 	check(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "host: no child is left", "one is");
 }
 
+/* --- what goes wrong in the background --- */
+
+static int logged, log_turned;
+static void on_log(void *arg, const char *line)
+{
+	(void)line;
+	logged++;
+	memset(&err, 0, sizeof err);
+	log_turned = agentjail_turn(inside, 0, &err);
+	agentjail_interrupt(*(agentjail_session **)arg);
+	agentjail_session_close(*(agentjail_session **)arg);
+	agentjail_close(inside);
+}
+
+static void part_log(void)
+{
+	agentjail_session *s = NULL;
+	struct agentjail_options o = { .size = sizeof o, .parked = 1, .log = on_log, .log_arg = &s };
+	agentjail *h = inside = agentjail_open(&o, &err);
+	s = h ? agentjail_session_open(h, NULL, &err) : NULL;
+	check(s != NULL, "log: a session", "none");
+	int jails = children();
+	children_get(SIGKILL);
+	for (int i = 0; h && i < 500 && (!logged || agentjail_session_alive(s)); i++)
+		agentjail_turn(h, 20, &err);
+	check(jails && logged, "log: what was killed is told", "%d children, nothing is said", jails);
+	check(log_turned == -1 && strcmp(err.step, "output") == 0, "log: no calls from its callback", "%d", log_turned);
+	check(s && !run(s, "1") && strcmp(err.step, "session") == 0, "log: the session is there, and has ended", "it is not");
+	agentjail_session_close(s);
+	s = h ? agentjail_session_open(h, NULL, &err) : NULL;
+	if (s)
+		runs_to(s, "2", "2", "log: and all goes on");
+	agentjail_close(h);
+}
+
 /* Fds 0, 1 and 2 may be closed: what happened is told by the exit code. */
 static void part_closed(void)
 {
@@ -747,10 +788,19 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} parts[] = { { "run", part_run },         { "errors", part_errors },       { "audit", part_audit },
-		      { "session", part_session }, { "interrupt", part_interrupt }, { "tools", part_tools },
-		      { "branch", part_branch },   { "loop", part_loop },           { "threads", part_threads },
-		      { "host", part_host },       { "closed", part_closed },       { "leaks", part_leaks } };
+	} parts[] = { { "run", part_run },
+		      { "errors", part_errors },
+		      { "audit", part_audit },
+		      { "session", part_session },
+		      { "interrupt", part_interrupt },
+		      { "tools", part_tools },
+		      { "branch", part_branch },
+		      { "loop", part_loop },
+		      { "threads", part_threads },
+		      { "host", part_host },
+		      { "log", part_log },
+		      { "closed", part_closed },
+		      { "leaks", part_leaks } };
 	(void)forks_seen;
 	for (int i = 1; i < argc; i++)
 		for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)

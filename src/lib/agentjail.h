@@ -49,7 +49,9 @@ struct agentjail_options {
 	unsigned jails_max;          /* alive at a time, parked ones included; 0: no limit */
 	uint64_t idle_ms;            /* a session that nobody used for this long ends; 0: no limit */
 	uint64_t lifetime_ms;        /* as long as a session lives, and what it keeps; 0: no limit */
-	void (*log)(void *arg, const char *line); /* what goes wrong in the background, such as a birth that is tried again */
+	/* What goes wrong in the background, such as a birth that is tried again; from any call. Of this header it may call
+	 * agentjail_interrupt() only. */
+	void (*log)(void *arg, const char *line);
 	void *log_arg;
 };
 

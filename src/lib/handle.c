@@ -23,7 +23,7 @@ int aj_lib_enter(const agentjail *h, struct aj_error *err)
 		return -1;
 	}
 	if (h->telling)
-		return aj_fail(err, AJ_EXIT_USAGE, "output", 0, "called from inside of an output callback");
+		return aj_fail(err, AJ_EXIT_USAGE, "output", 0, "called from inside of an output or log callback");
 	return 0;
 }
 
@@ -37,6 +37,16 @@ static void on_wake(struct aj_io *io, uint32_t events)
 	for (agentjail_session *s = h->sessions; s; s = s->next)
 		if (__atomic_exchange_n(&s->interrupt, 0, __ATOMIC_SEQ_CST))
 			aj_lib_session_interrupted(s);
+}
+
+/* From the middle of something that goes on afterwards, so the handle must be there then, as it was. */
+static void on_log(void *arg, const char *line)
+{
+	agentjail *h = arg;
+	bool before = h->telling;
+	h->telling = true;
+	h->log(h->log_arg, line);
+	h->telling = before;
 }
 
 /* Of what never had a session. */
@@ -57,8 +67,13 @@ agentjail *aj_lib_open(const struct aj_house_config *config, const struct aj_ask
                        struct aj_error *err)
 {
 	agentjail *h = calloc(1, sizeof *h);
+	struct aj_house_config ours = *config;
 	if (!h)
 		abort();
+	h->log = config->log;
+	h->log_arg = config->log_arg;
+	ours.log = config->log ? on_log : NULL;
+	ours.log_arg = h;
 	h->thread = gettid();
 	h->ask = *ask;
 	h->tenant = tenant;
@@ -68,7 +83,7 @@ agentjail *aj_lib_open(const struct aj_house_config *config, const struct aj_ask
 	h->loop = aj_loop_new();
 	if (h->wake_fd < 0 || !h->loop || aj_loop_watch(h->loop, &h->wake, h->wake_fd, EPOLLIN) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "make an event loop");
-	else if ((h->house = aj_house_new(h->loop, config, err)) && aj_house_add_policy(h->house, &h->ask, NULL, err) == 0)
+	else if ((h->house = aj_house_new(h->loop, &ours, err)) && aj_house_add_policy(h->house, &h->ask, NULL, err) == 0)
 		return h;
 	free_handle(h);
 	return NULL;

@@ -43,7 +43,9 @@ struct agentjail {
 	agentjail_session *sessions;
 	struct aj_io wake; /* an eventfd: somebody interrupts */
 	int wake_fd;
-	bool telling;     /* we are in an output callback */
+	void (*log)(void *arg, const char *line);
+	void *log_arg;
+	bool telling;     /* we are in a callback of output or log */
 	unsigned entered; /* calls that wait, one inside a tool of the other */
 };
 
@@ -74,7 +76,7 @@ struct agentjail_session {
 /* handle.c. All of `ask` and `config` must stay as long as the handle. */
 agentjail *aj_lib_open(const struct aj_house_config *config, const struct aj_ask *ask, const char *tenant, const char *workspace,
                        struct aj_error *err);
-/* May this call go on? -1 with err: another thread, another process, or from inside of an output callback. */
+/* May this call go on? -1 with err: another thread, another process, or from inside of a callback of output or log. */
 int aj_lib_enter(const agentjail *handle, struct aj_error *err);
 /* One turn of the loop, then the tools that were called. */
 int aj_lib_turn(agentjail *handle, int64_t until_us, struct aj_error *err);

@@ -39,6 +39,7 @@ part branch 18
 part loop 12
 part threads 6
 part host 18
+part log 5
 part leaks 14
 [ "$(id -u)" != 0 ] || part host 18 setpriv --groups 4,24,27
 timeout 60 "$B/library-test" closed <&- >&- 2>&-
