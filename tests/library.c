@@ -278,6 +278,18 @@ static void part_session(void)
 	agentjail_session_close(s);
 	runs_to(other, "2", "2", "session: the other goes on");
 	agentjail_close(h);
+	h = agentjail_open(&O(.jails_max = 1), &err);
+	s = h ? agentjail_session_open(h, NULL, &err) : NULL;
+	struct agentjail_snippet more = S(.code = "1");
+	check(s && !agentjail_run(h, &more, &err) && strcmp(err.step, "busy") == 0, "session: no more jails than may be", "it ran");
+	struct agentjail_session_options no_wait = { .size = sizeof no_wait, .no_wait = 1 };
+	other = h ? agentjail_session_open(h, &no_wait, &err) : NULL;
+	check(other && !run(other, "1") && strcmp(err.step, "busy") == 0, "session: also when nobody waited", "it ran");
+	agentjail_session_close(s);
+	r = h ? agentjail_run(h, &more, &err) : NULL;
+	is(r ? agentjail_result_get(r, "value") : NULL, "1", "session: and then there is room again");
+	agentjail_result_free(r);
+	agentjail_close(h);
 	struct agentjail_options o = { .size = sizeof o, .idle_ms = 100 };
 	h = agentjail_open(&o, &err);
 	s = h ? agentjail_session_open(h, NULL, &err) : NULL;

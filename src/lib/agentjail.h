@@ -46,7 +46,7 @@ struct agentjail_options {
 	const char *workspace;       /* host folder, for a policy that has a workspace; jails then start cold */
 	const char *cgroup;          /* a delegated cgroup v2 folder; NULL: one is looked for */
 	unsigned parked;             /* jails kept ready; 0: none, each is born when it is asked for */
-	unsigned jails_max;          /* alive at a time, parked ones included; 0: no limit */
+	unsigned jails_max;          /* alive at a time, checkpoints and parked ones included: then step "busy"; 0: no limit */
 	uint64_t idle_ms;            /* a session that nobody used for this long ends; 0: no limit */
 	uint64_t lifetime_ms;        /* as long as a session lives, and what it keeps; 0: no limit */
 	/* What goes wrong in the background, such as a birth that is tried again; from any call. Of this header it may call

@@ -226,12 +226,24 @@ static unsigned waiting(const struct aj_pool *p)
 	return p->counts.parked + p->starting_count + aj_births_due(&p->births);
 }
 
+static int busy(const struct aj_pool *p, struct aj_error *err)
+{
+	return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be", p->config.jails_max);
+}
+
 /* As many jails on their way as are wanted, and may be. */
 static void fill(struct aj_pool *p)
 {
 	bool warm = !p->counts.cold_why;
+	struct aj_error full = { 0 };
 	if (p->retired || p->pause.place)
 		return;
+	/* Who has them need not give one back as long as somebody waits, and may be the one who waits. */
+	if (p->counts.asked && p->config.jails_max && p->used >= p->config.jails_max && !waiting(p)) {
+		busy(p, &full);
+		tell_all(p, &full);
+		return;
+	}
 	/* Also when enough are parked: whoever takes one will want the next. */
 	if (warm && p->config.depth && !p->births.there)
 		start_zygote(p);
@@ -389,7 +401,7 @@ int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_asker *aske
 {
 	struct aj_kin *kin = aj_kin_of(p->kins, w);
 	if (p->config.jails_max && waiting(p) + p->used >= p->config.jails_max)
-		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be", p->config.jails_max);
+		return busy(p, err);
 	if (!kin)
 		kin = aj_kin_new(&p->kins, p->loop, &(struct aj_kin_owner){ branch_there, branch_failed, p }, w, p->filters, err);
 	if (!kin)

@@ -37,6 +37,7 @@ void aj_pool_free(struct aj_pool *pool);
 /* Jails that were given away and were not returned. */
 unsigned aj_pool_used(const struct aj_pool *pool);
 
+/* An error whose step is "busy": as many as may be alive were given away. */
 void aj_pool_ask(struct aj_pool *pool, struct aj_asker *asker);
 /* An asker that does not want one any more. */
 void aj_pool_unask(struct aj_pool *pool, struct aj_asker *asker);

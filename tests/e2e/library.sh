@@ -32,7 +32,7 @@ part() {
 part run 13
 part errors 23
 part audit 6
-part session 19
+part session 22
 part interrupt 6
 part tools 19
 part branch 18

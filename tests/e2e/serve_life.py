@@ -219,6 +219,21 @@ def room_is_limited():
 
 
 @test
+def checkpoints_take_room():
+    with Server("--jails-max", "2", "--parked", "0", "--policy-file", FOLDER + "/open.toml") as s:
+        c, other = s.client(), s.client()
+        session = c.ask("open", branching=True)["session"]
+        kept = c.ask("checkpoint", session=session)["checkpoint"]
+        fails("busy", c.ask, "checkpoint", session=session)
+        e = fails("busy", other.ask, "open", branching=True)
+        assert e.retry_ms >= 10, e.retry_ms
+        same(other.ask("stats")["in_use"], 1)
+        same(c.ask("forget", session=session, checkpoint=kept), {})
+        second = other.ask("open", branching=True)["session"]
+        same(other.ask("run", session=second, code="2")["value"], 2)
+
+
+@test
 def turns_are_taken():
     number = {"name": "number", "parameters": {"type": "object", "properties": {}}}
     with Server("--jails-max", "1", "--queue-max", "100", "--parked", "1") as s:
