@@ -728,6 +728,75 @@ static void part_host(void)
 	check(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "host: no child is left", "one is");
 }
 
+/* --- a child of ours that holds a copy of every descriptor --- */
+
+static pid_t holder(void)
+{
+	pid_t child = fork();
+	for (; child == 0;)
+		pause();
+	return child;
+}
+
+/* A loop of somebody else's may sleep: nothing is left that would wake it without end. */
+static void sleeps(agentjail *h, const char *name)
+{
+	struct pollfd p = { .fd = agentjail_fd(h), .events = POLLIN };
+	int turns = 0;
+	for (int quiet = 0; quiet < 3 && turns < 1000; turns++) {
+		agentjail_turn(h, 20, &err);
+		quiet = poll(&p, 1, 100) == 0 ? quiet + 1 : 0;
+	}
+	check(turns < 1000, name, "it is woken, again and again");
+}
+
+static void part_copies(void)
+{
+	static const char *const ways[][2] = {
+		{ "import os\nos.write(1, b'x' * 60000)\nos.close(1)\nos.close(2)", "copies: output that ends while it is taken" },
+		{ "import os\nos.close(3)", "copies: a channel that is closed" },
+		{ "import socket\ns = socket.socket(fileno=3)\ns.shutdown(1)", "copies: a channel that ends one way" },
+		{ "import os\nos._exit(0)", "copies: a jail that ends" },
+	};
+	const char *set[] = { "python.layer=false", "limits.wall=2s", NULL };
+	agentjail *h = agentjail_open(&O(.settings = set, .parked = 1), &err);
+	struct agentjail_session_options no_wait = { .size = sizeof no_wait, .no_wait = 1 };
+	agentjail_session *first = h ? agentjail_session_open(h, &no_wait, &err) : NULL;
+	pid_t child = holder();
+	if (!first)
+		return;
+	sleeps(h, "copies: of a zygote that was being started");
+	kill(child, SIGKILL);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		agentjail_session *s[6];
+		for (int k = 0; k < 6; k++)
+			s[k] = agentjail_session_open(h, NULL, &err);
+		child = holder();
+		for (int k = 0; k < 6; k++)
+			agentjail_result_free(run(s[k], ways[i][0]));
+		sleeps(h, ways[i][1]);
+		for (int k = 0; k < 6; k++)
+			agentjail_session_close(s[k]);
+		sleeps(h, "copies: and all sessions are closed");
+		kill(child, SIGKILL);
+	}
+	struct agentjail_session_options o = { .size = sizeof o, .branching = 1 };
+	agentjail_session *s = agentjail_session_open(h, &o, &err);
+	child = holder();
+	agentjail_session *other = s ? agentjail_session_fork(s, &err) : NULL;
+	check(other != NULL, "copies: a fork", "none");
+	sleeps(h, "copies: of a session that was forked");
+	kill(child, SIGKILL);
+	child = holder();
+	agentjail_session_close(other);
+	agentjail_session_close(s);
+	sleeps(h, "copies: and both are closed");
+	kill(child, SIGKILL);
+	agentjail_close(h);
+	while (wait(NULL) > 0)
+		;
+}
+
 /* --- what goes wrong in the background --- */
 
 static int logged, log_turned;
@@ -811,6 +880,7 @@ int main(int argc, char **argv)
 		      { "threads", part_threads },
 		      { "host", part_host },
 		      { "log", part_log },
+		      { "copies", part_copies },
 		      { "closed", part_closed },
 		      { "leaks", part_leaks } };
 	(void)forks_seen;

@@ -31,6 +31,8 @@ static void on_zygote(struct aj_io *io, uint32_t events)
 	struct aj_births *b = io->arg;
 	enum aj_zygote_found found = AJ_ZYGOTE_READY;
 	(void)events;
+	/* It may be closed now: another process may hold a copy, and the kernel would go on telling. */
+	aj_loop_unwatch(b->loop, &b->report);
 	while (b->there && found != AJ_ZYGOTE_NOTHING) {
 		struct aj_error err = { 0 };
 		struct aj_jail jail;
@@ -44,8 +46,9 @@ static void on_zygote(struct aj_io *io, uint32_t events)
 		if (b->there && found != AJ_ZYGOTE_NOTHING)
 			be_patient(b);
 	}
-	if (b->there && b->zygote.jail.report_fd < 0)
-		aj_loop_unwatch(b->loop, &b->report);
+	/* Without it a failure has no cause, and is one all the same. */
+	if (b->there && b->zygote.jail.report_fd >= 0)
+		aj_loop_watch(b->loop, &b->report, b->zygote.jail.report_fd, EPOLLIN);
 	b->on_event(b->arg, AJ_ZYGOTE_NOTHING, NULL, NULL);
 }
 

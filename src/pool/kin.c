@@ -153,9 +153,6 @@ static void on_io(struct aj_io *io, uint32_t events)
 	struct pollfd fds[AJ_FAMILY_FDS] = { 0 };
 	int which = (int)(io - k->io);
 	fds[which].revents = (short)((events & EPOLLIN ? POLLIN : 0) | (events & ~EPOLLIN ? POLLHUP : 0));
-	/* What may be closed now is taken out first. */
-	if (which != AJ_FAMILY_LISTENER || (fds[which].revents & POLLHUP))
-		aj_loop_unwatch(k->loop, io);
 	look(k, aj_family_step(&k->family, fds));
 }
 
@@ -164,6 +161,14 @@ static void on_timer(struct aj_timer *timer)
 	struct aj_kin *k = timer->arg;
 	unsigned found = aj_family_due(&k->family);
 	look(k, found | aj_family_look(&k->family));
+}
+
+/* What is left is watched again when the step is over. */
+static void on_closing(void *arg)
+{
+	struct aj_kin *k = arg;
+	for (int i = 0; i < AJ_FAMILY_FDS; i++)
+		aj_loop_unwatch(k->loop, &k->io[i]);
 }
 
 static void on_change(void *arg)
@@ -197,6 +202,7 @@ struct aj_kin *aj_kin_new(struct aj_kin **list, struct aj_loop *loop, const stru
 		return NULL;
 	}
 	k->family.changed = on_change;
+	k->family.closing = on_closing;
 	k->family.changed_arg = k;
 	k->next = *list;
 	*list = k;

@@ -3,6 +3,7 @@
 #include "pool/worker.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <sys/epoll.h>
 
 #include "base/fd.h"
@@ -33,6 +34,12 @@ static void tell(struct aj_worker *w, unsigned found)
 		w->on_event(w, found);
 }
 
+static void on_closing(struct aj_live *live, enum aj_live_fd which)
+{
+	struct aj_worker *w = (struct aj_worker *)((char *)live - offsetof(struct aj_worker, live));
+	aj_loop_unwatch(w->loop, &w->io[which]);
+}
+
 static void on_io(struct aj_io *io, uint32_t events)
 {
 	struct aj_worker *w = io->arg;
@@ -40,12 +47,10 @@ static void on_io(struct aj_io *io, uint32_t events)
 	int which = (int)(io - w->io);
 	fds[which].revents = (short)((events & EPOLLIN ? POLLIN : 0) | (events & EPOLLOUT ? POLLOUT : 0) |
 	                             (events & ~(EPOLLIN | EPOLLOUT) ? POLLHUP : 0));
-	/* What is about to be closed is taken out first: another process may hold a copy, and the kernel would go on telling. */
+	/* Then all of them are closed. */
 	if (which == AJ_LIVE_INIT)
 		for (int i = 0; i < AJ_LIVE_FDS; i++)
 			aj_loop_unwatch(w->loop, &w->io[i]);
-	else if (fds[which].revents & POLLHUP)
-		aj_loop_unwatch(w->loop, io);
 	unsigned found = aj_live_step(&w->live, fds);
 	aj_worker_watch(w);
 	tell(w, found);
@@ -62,6 +67,7 @@ int aj_worker_start(struct aj_worker *w, struct aj_loop *loop, int filters, stru
 {
 	w->loop = loop;
 	w->live.lasting = true;
+	w->live.closing = on_closing;
 	w->timer = (struct aj_timer){ .fn = on_timer, .arg = w };
 	for (int i = 0; i < AJ_LIVE_FDS; i++)
 		w->io[i] = (struct aj_io){ .fn = on_io, .arg = w, .fd = -1 };

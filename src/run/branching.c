@@ -17,8 +17,10 @@
 enum { BRANCH_US = 10000000 };
 enum { CONTROL_FD = 3 };
 
-static void forget(struct aj_branching *b)
+static void forget(struct aj_family *f)
 {
+	struct aj_branching *b = &f->now;
+	aj_family_closing(f);
 	aj_copier_end(&b->copier);
 	aj_close(&b->proc_fd);
 	aj_jail_ends_close(&b->ends);
@@ -58,7 +60,7 @@ void aj_branching_fail(struct aj_family *f, int errnum, const char *why)
 		aj_notice_refuse(f->listener_fd, b->call.id, EPERM);
 	if (b->jail.init_pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, b->jail.init_pidfd, SIGKILL, NULL, 0);
-	forget(b);
+	forget(f);
 	b->jail.branch = true;
 	aj_jail_end(&b->jail, NULL);
 	b->state = AJ_BRANCH_NONE;
@@ -92,7 +94,7 @@ int aj_family_branch(struct aj_family *f, struct aj_live *source, struct aj_erro
 	*b = (struct aj_branching){ .jail = AJ_NO_JAIL, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } };
 	if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, &b->jail, &b->ends, err) < 0 ||
 	    aj_channel_branch(&source->channel, err) < 0) {
-		forget(b);
+		forget(f);
 		aj_jail_end(&b->jail, NULL);
 		return -1;
 	}
@@ -169,7 +171,7 @@ static void admit(struct aj_family *f)
 			aj_branching_fail(f, errno, "its channels cannot be put in place");
 			return;
 		}
-	forget(b);
+	forget(f);
 	let_pass(f, &b->call, AJ_PASS_DROP, AJ_BRANCH_ADMITTED);
 }
 

@@ -41,6 +41,13 @@ unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, int filte
 	return 0;
 }
 
+/* Closing is the owner's, and would not do: another process may hold a copy, and the reader would wait for ever. */
+static void end(struct aj_channel *c)
+{
+	shutdown(*c->fd, SHUT_RDWR);
+	c->ended = true;
+}
+
 void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting)
 {
 	if (lasting) {
@@ -75,7 +82,7 @@ int aj_channel_branch(struct aj_channel *c, struct aj_error *err)
 
 void aj_channel_tool(struct aj_channel *c, const char *text, size_t bytes)
 {
-	if (!c->busy || *c->fd < 0)
+	if (!c->busy || *c->fd < 0 || c->ended)
 		return;
 	aj_wire_frame(&c->outbox, AJ_FRAME_TOOL, text, bytes);
 	c->unread++;
@@ -133,7 +140,7 @@ void aj_channel_write(struct aj_channel *c)
 	/* Where nobody reads any more, what was said before can still be heard; else half a message was sent, and the end of the channel
 	 * is the only thing that its reader would understand. */
 	if (error && error != EPIPE && error != ECONNRESET)
-		aj_close(c->fd);
+		end(c);
 	else if (b->sent > KEPT_BYTES && !reads_too_little(c))
 		compact_outbox(c);
 }
@@ -239,7 +246,7 @@ unsigned aj_channel_read(struct aj_channel *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		aj_close(c->fd);
+		end(c);
 		return 0;
 	}
 	int fd = aj_msg_fd(&msg);

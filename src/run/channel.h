@@ -17,7 +17,7 @@ enum {
 };
 
 struct aj_channel {
-	int *fd;       /* owned by the jail; -1 once it is closed */
+	int *fd;       /* owned by the jail; -1: there is none (any more) */
 	int *listener; /* where the fd goes on which the kernel reports refused calls; -1 so far */
 	struct aj_result *result;
 	/* A tool is called: NULL, or why that is no call. May be NULL: no tools. */
@@ -36,6 +36,7 @@ struct aj_channel {
 	bool busy, started, answered; /* the snippet's states, in this order; new with each */
 	char nonce[AJ_NONCE_BYTES];   /* of the snippet under way, when more may follow: its result begins with it */
 	bool nonced;
+	bool ended; /* nothing more goes either way; the fd is still there */
 	bool broken;
 	char why[160]; /* plain characters only */
 };
@@ -56,7 +57,7 @@ void aj_channel_tool(struct aj_channel *channel, const char *text, size_t bytes)
 
 bool aj_channel_writing(const struct aj_channel *channel);
 void aj_channel_write(struct aj_channel *channel);
-/* Read what is there, once. Closes the fd at its end. */
+/* Read what is there, once. */
 unsigned aj_channel_read(struct aj_channel *channel);
 /* The jail is gone: if the runner had never been armed, that goes into result->setup. */
 void aj_channel_ended(struct aj_channel *channel);

@@ -103,6 +103,7 @@ static bool on_report(struct aj_family *f)
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return errno == ECONNRESET;
 	if (r <= 0 || msg.kind != AJ_MSG_EXITED) {
+		aj_family_closing(f);
 		aj_close(&f->jail.report_fd);
 		return false;
 	}
@@ -115,6 +116,12 @@ static bool on_report(struct aj_family *f)
 	if (f->now.state != AJ_BRANCH_NONE && f->now.who.inner == msg.pid)
 		aj_branching_fail(f, 0, "it ended before it was there");
 	return true;
+}
+
+void aj_family_closing(const struct aj_family *f)
+{
+	if (f->closing)
+		f->closing(f->changed_arg);
 }
 
 static void on_listener(struct aj_family *f)
@@ -134,8 +141,10 @@ static void on_listener(struct aj_family *f)
 			break;
 		}
 	}
-	if (r < 0 || f->reported >= AJ_VIOLATIONS_END)
+	if (r < 0 || f->reported >= AJ_VIOLATIONS_END) {
+		aj_family_closing(f);
 		aj_close(&f->listener_fd);
+	}
 }
 
 void aj_family_bury(struct aj_family *f, struct aj_live *live)
@@ -201,6 +210,7 @@ unsigned aj_family_step(struct aj_family *f, const struct pollfd fds[AJ_FAMILY_F
 		while (f->jail.report_fd >= 0 && on_report(f))
 			;
 		aj_branching_fail(f, 0, "the jail is gone");
+		aj_family_closing(f);
 		aj_close(&f->listener_fd);
 		aj_jail_end(&f->jail, NULL);
 	}

@@ -51,6 +51,8 @@ struct aj_family {
 	bool stopping;
 	/* Something changed without a step: aj_family_look() is due, and what is waited for may be other than it was. */
 	void (*changed)(void *arg);
+	/* Some descriptors of it are about to be closed: none may be watched, see run/live.h. */
+	void (*closing)(void *arg);
 	void *changed_arg;
 };
 

@@ -50,6 +50,13 @@ void aj_live_fail(struct aj_live *l, const char *cause)
 	aj_jail_kill(&l->jail);
 }
 
+static void let_go(struct aj_live *l, enum aj_live_fd which, int *fd)
+{
+	if (l->closing)
+		l->closing(l, which);
+	aj_close(fd);
+}
+
 /* The plan's own word for it, NULL for "". */
 static const char *scratch_mount(const struct aj_plan *plan, const char *target)
 {
@@ -69,7 +76,7 @@ static void on_report(struct aj_live *l)
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return;
 	if (r <= 0) {
-		aj_close(&l->jail.report_fd);
+		let_go(l, AJ_LIVE_REPORT, &l->jail.report_fd);
 		return;
 	}
 	switch (msg.kind) {
@@ -106,7 +113,7 @@ static bool on_output(struct aj_live *l, int *fd, int number)
 	if (n < 0) /* output without some of it is not what the jail wrote */
 		aj_live_fail(l, "the jail's output cannot be read; what ran until then is done");
 	if (n <= 0) {
-		aj_close(fd);
+		let_go(l, number == 1 ? AJ_LIVE_OUT : AJ_LIVE_ERR, fd);
 		return false;
 	}
 	aj_capture_add(capture, chunk, (size_t)n);
@@ -151,7 +158,7 @@ static void send_signal(const struct aj_live *l, int signal)
 /* Once its end was asked for, nobody asks whether a runner is armed: it is killed, and the kernel has no word on the dead. */
 static bool listens(const struct aj_live *l)
 {
-	return l->jail.control_fd >= 0 && (l->channel.armed || !l->stopping);
+	return l->jail.control_fd >= 0 && !l->channel.ended && (l->channel.armed || !l->stopping);
 }
 
 static unsigned on_control(struct aj_live *l)
@@ -352,12 +359,14 @@ unsigned aj_live_step(struct aj_live *l, const struct pollfd fds[AJ_LIVE_FDS])
 		aj_channel_write(&l->channel);
 	if (fds[AJ_LIVE_CONTROL].revents & ~POLLOUT && listens(l))
 		tell |= on_control(l);
+	if (l->channel.ended && jail->control_fd >= 0)
+		let_go(l, AJ_LIVE_CONTROL, &jail->control_fd);
 	if (fds[AJ_LIVE_OUT].revents)
 		on_output(l, &jail->stdout_fd, 1);
 	if (fds[AJ_LIVE_ERR].revents)
 		on_output(l, &jail->stderr_fd, 2);
-	if (fds[AJ_LIVE_LISTENER].revents && l->listener_fd >= 0)
-		aj_violations_answer(&l->result.violations, l->plan, &l->listener_fd);
+	if (fds[AJ_LIVE_LISTENER].revents && l->listener_fd >= 0 && !aj_violations_answer(&l->result.violations, l->plan, l->listener_fd))
+		let_go(l, AJ_LIVE_LISTENER, &l->listener_fd);
 	if (fds[AJ_LIVE_INIT].revents) {
 		bury(l);
 		tell |= AJ_LIVE_GONE;

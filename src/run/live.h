@@ -26,6 +26,9 @@ struct aj_live {
 	bool lasting;
 	aj_output_fn *output; /* as it comes; may be NULL */
 	void *output_arg;
+	/* One of its descriptors is about to be closed, and must not be watched any more: epoll would go on telling of it as long as
+	 * another process has a copy. May be NULL: then nothing but poll() is in use. */
+	void (*closing)(struct aj_live *live, enum aj_live_fd which);
 
 	/* One of several guests of one init, see run/family.h; NULL: the only one. */
 	struct aj_family *family;

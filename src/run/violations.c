@@ -128,18 +128,17 @@ int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, in
 	return aj_notice_refuse(listener_fd, call->id, row ? row->errnum : EPERM);
 }
 
-void aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int *listener_fd)
+bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd)
 {
 	struct aj_notice call;
 	int r = 0;
 	interrupt_after(STUCK_US);
-	for (int i = 0; i < TURN && (r = aj_notice_take(*listener_fd, &call)) > 0; i++) {
-		if (aj_violations_refuse(v, plan, *listener_fd, &call) < 0) {
+	for (int i = 0; i < TURN && (r = aj_notice_take(listener_fd, &call)) > 0; i++) {
+		if (aj_violations_refuse(v, plan, listener_fd, &call) < 0) {
 			r = -1;
 			break;
 		}
 	}
 	interrupt_after(0);
-	if (r < 0 || v->total >= AJ_VIOLATIONS_END)
-		aj_close(listener_fd);
+	return r >= 0 && v->total < AJ_VIOLATIONS_END;
 }

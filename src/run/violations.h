@@ -44,6 +44,6 @@ void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, boo
 int aj_violations_take(int listener_fd, struct aj_notice *ret);
 int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_notice *call);
 
-/* Refuse some of the calls that wait; returns without having seen to all, so that a flood holds nothing else up. Closes the
- * listener when nobody is left. */
-void aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int *listener_fd);
+/* Refuse some of the calls that wait; returns without having seen to all, so that a flood holds nothing else up. false: the
+ * listener is to be closed, as nobody is left, or too many came. */
+bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd);

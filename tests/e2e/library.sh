@@ -40,6 +40,7 @@ part loop 12
 part threads 6
 part host 18
 part log 5
+part copies 12
 part leaks 14
 [ "$(id -u)" != 0 ] || part host 18 setpriv --groups 4,24,27
 timeout 60 "$B/library-test" closed <&- >&- 2>&-

@@ -199,7 +199,7 @@ static size_t act(int theirs, const unsigned char *data, size_t bytes)
 		attested = !attested;
 		return 1;
 	}
-	if (*channel.fd >= 0 && !channel.broken)
+	if (!channel.ended && !channel.broken)
 		look(aj_channel_read(&channel));
 	return 1;
 }
@@ -223,7 +223,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 	channel.on_call_arg = &calls;
 	for (size_t at = 0; at < bytes;)
 		at += act(ends[1], data + at, bytes - at);
-	while (ends[0] >= 0 && !channel.broken) {
+	while (!channel.ended && !channel.broken) {
 		aj_close(&ends[1]); /* it is gone: what it said is read to its end */
 		look(aj_channel_read(&channel));
 	}

@@ -143,3 +143,15 @@ Test(channel, a_call_after_the_answer)
 	cr_expect_eq(calls, 0);
 	cr_expect_null(result.claim);
 }
+
+/* Another process may hold a copy of our end: the other one is told of the end all the same. */
+Test(channel, an_end_is_one_whoever_holds_a_copy)
+{
+	char byte;
+	int copy = dup(ours);
+	shutdown(theirs, SHUT_WR);
+	cr_expect_eq(aj_channel_read(&channel), 0);
+	cr_expect(channel.ended);
+	cr_expect_eq(recv(theirs, &byte, 1, MSG_DONTWAIT), 0, "its end");
+	aj_close(&copy);
+}
