@@ -74,7 +74,7 @@ owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c
+owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c
 owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c sandbox/branch.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
@@ -95,7 +95,7 @@ word SYS_seccomp                   sandbox/filter.c
 word SYS_pivot_root                sandbox/mount.c
 word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
-word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c
+word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c run/tell.c
 word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
 word move_mount()                  sandbox/mount.c sandbox/mask.c

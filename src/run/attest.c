@@ -3,6 +3,7 @@
 #include "run/attest.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,8 +125,8 @@ int aj_attest_open(pid_t pid, pid_t parent, struct aj_attested *ret)
 	/* First the descriptor: what /proc then says is of that process, or of one that has its number because it is gone. */
 	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	*ret = pidfd < 0 ? (struct aj_attested){ 0 } : aj_attest_process(pid);
-	return ret->process == pid && ret->parent == parent && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 ? aj_steal(&pidfd)
-	                                                                                                              : -1;
+	bool is = ret->process == pid && ret->parent == parent && poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0;
+	return is ? aj_steal(&pidfd) : -1;
 }
 
 /* Is everything private that a copy of the process could write to? */

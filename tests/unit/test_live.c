@@ -236,31 +236,32 @@ Test(clocks, table)
 		cr_expect_eq(soft_us, rows[i].soft_us, "row %zu: told after %ld us", i, soft_us);
 		cr_expect_eq(wall_us, rows[i].wall_us, "row %zu: killed after %ld us", i, wall_us);
 	}
+}
 
-	static unsigned told;
+static unsigned told;
 
-	static void on_closing(struct aj_live * l, enum aj_live_fd which)
-	{
-		const int fds[] = { [AJ_LIVE_CONTROL] = l->jail.control_fd, [AJ_LIVE_OUT] = l->jail.stdout_fd };
-		cr_expect_geq(fcntl(fds[which], F_GETFD), 0, "%d: it is still open", which);
-		told |= 1U << which;
-	}
+static void on_closing(struct aj_live *l, enum aj_live_fd which)
+{
+	const int fds[] = { [AJ_LIVE_CONTROL] = l->jail.control_fd, [AJ_LIVE_OUT] = l->jail.stdout_fd };
+	cr_expect_geq(fcntl(fds[which], F_GETFD), 0, "%d: it is still open", which);
+	told |= 1U << which;
+}
 
-	/* Whoever watches them must take them out before, or a copy elsewhere goes on being told of. */
-	Test(live, what_will_be_closed_is_told_first)
-	{
-		int pipe_[2];
-		cr_assert_eq(pipe(pipe_), 0);
-		live.jail.stdout_fd = pipe_[0];
-		live.closing = on_closing;
-		told = 0;
-		close(pipe_[1]);
-		aj_live_drain(&live);
-		cr_expect_eq(live.jail.stdout_fd, -1);
-		cr_expect_eq(told, 1 << AJ_LIVE_OUT);
-		shutdown(theirs, SHUT_WR);
-		step();
-		cr_expect_eq(live.jail.control_fd, -1);
-		cr_expect_eq(told, 1 << AJ_LIVE_OUT | 1 << AJ_LIVE_CONTROL);
-		end();
-	}
+/* Whoever watches them must take them out before, or a copy elsewhere goes on being told of. */
+Test(live, what_will_be_closed_is_told_first)
+{
+	int pipe_[2];
+	cr_assert_eq(pipe(pipe_), 0);
+	live.jail.stdout_fd = pipe_[0];
+	live.closing = on_closing;
+	told = 0;
+	close(pipe_[1]);
+	aj_live_drain(&live);
+	cr_expect_eq(live.jail.stdout_fd, -1);
+	cr_expect_eq(told, 1 << AJ_LIVE_OUT);
+	shutdown(theirs, SHUT_WR);
+	step();
+	cr_expect_eq(live.jail.control_fd, -1);
+	cr_expect_eq(told, 1 << AJ_LIVE_OUT | 1 << AJ_LIVE_CONTROL);
+	end();
+}
