@@ -195,8 +195,8 @@ static void on_idle(struct aj_timer *timer)
 
 static void on_lifetime(struct aj_timer *timer)
 {
-	end_for(timer->arg, "the session reached its lifetime");
 	aj_line_expire(timer->arg);
+	end_for(timer->arg, "the session reached its lifetime");
 }
 
 struct aj_session *aj_session_new(struct aj_room *room, const struct aj_session_events *events, void *arg)
