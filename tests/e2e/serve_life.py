@@ -29,6 +29,7 @@ def what_it_runs_is_recorded():
         same(c.ask("run", session=session, code="import os")["status"], "rejected")
         c.send(op="run", id=1, session=session, code="print(1, flush=True)\nwhile True: pass", stream=True)
         same(c.receive()["data"], "1\n")
+        s.forget()  # who goes takes his sessions with him, and what runs in them
     with open(log) as f:
         records = [json.loads(text) for text in f]
     ends = [r for r in records if r["event"] == "end"]
