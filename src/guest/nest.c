@@ -222,8 +222,6 @@ int aj_nest_birth(struct aj_nest *nest)
 		madvise(room->stack, STACK_BYTES, MADV_DONTFORK);
 		return 0;
 	}
-	if (nest->init_pid > 0)
-		close(nest->init_pidfd);
 	errno = error;
 	return -1;
 }

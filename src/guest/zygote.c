@@ -158,11 +158,11 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 			build(&plan, fds, nest.init_ready);
 			return &order;
 		}
-		struct aj_born born = { .pid = r == 0 ? nest.init_pid : 0, .errnum = r < 0 ? errno : 0 };
+		struct aj_born born = { .pid = nest.init_pid > 0 ? nest.init_pid : 0, .errnum = r < 0 ? errno : 0 };
 		aj_atfork_after(false);
-		if (aj_birth_send(CONTROL_FD, &born, sizeof born, &nest.init_pidfd, r == 0) < 0)
+		if (aj_birth_send(CONTROL_FD, &born, sizeof born, &nest.init_pidfd, born.pid > 0) < 0)
 			_exit(EXIT_BROKEN);
-		if (r == 0)
+		if (born.pid > 0)
 			close(nest.init_pidfd);
 		for (size_t i = 0; i < AJ_BIRTH_FDS; i++)
 			aj_close(&fds[i]);

@@ -2,6 +2,7 @@
  * It never gives a jail to two askers, and nothing that was given away comes back to be used again. */
 #include "pool/pool.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/fd.h"
@@ -192,12 +193,12 @@ static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail
 		fill(p);
 	if (found == AJ_ZYGOTE_BORN)
 		take_in(p, jail, true);
-	if (found == AJ_ZYGOTE_FAILED)
-		pause_after(p, err);
-	if (found == AJ_ZYGOTE_DEAD) {
-		p->counts.zygote_deaths++;
+	bool killed = found == AJ_ZYGOTE_DEAD || (found == AJ_ZYGOTE_FAILED && err->errnum == ECHILD); /* itself, or what it was making */
+	p->counts.zygote_deaths += found == AJ_ZYGOTE_DEAD;
+	if (killed)
 		mourn(p, err);
-	}
+	else if (found == AJ_ZYGOTE_FAILED)
+		pause_after(p, err);
 }
 
 static void start_zygote(struct aj_pool *p)

@@ -105,7 +105,7 @@ static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jai
 	memmove(z->waiting, z->waiting + 1, --z->waiting_count * sizeof *z->waiting);
 	jail.init_pid = born.pid;
 	jail.init_pidfd = pidfd;
-	if (born.pid > 0 && pidfd >= 0) {
+	if (born.pid > 0 && pidfd >= 0 && !born.errnum) {
 		*ret_jail = jail;
 		return AJ_ZYGOTE_BORN;
 	}

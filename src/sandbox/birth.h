@@ -17,8 +17,8 @@ struct aj_birth {
 
 /* The answer; with it the pidfd of the jail's init, a child of the supervisor. */
 struct aj_born {
-	int32_t pid;    /* of that init, as the supervisor sees it; 0: no jail */
-	int32_t errnum; /* why not */
+	int32_t pid;    /* of that init, as the supervisor sees it; 0: there is none */
+	int32_t errnum; /* 0, or why there is no jail, though there may be an init, to be waited for */
 };
 
 /* What init calls itself in /proc. */

@@ -160,5 +160,26 @@ opened = house.wait("opened error", "three", 0)
 check("every zygote dies", "the zygote" in opened.get("error", "") or "zygote: it ended" in opened.get("error", ""), opened)
 check("what was given away lives on", [house.run(name, "6 * 7").get("value") for name in ("one", "two")] == [42, 42])
 check("and a jail is there again", house.open("four") and house.run("four", "6 * 7").get("value") == 42)
+# An init that is killed before it has made a guest is our child all the same. It is caught by looking for new children all the time.
+known = set(house.children())
+for n in range(40):
+    house.tell("open", "early%d" % n)
+    until, victims = time.monotonic() + 5, set()
+    while not victims and time.monotonic() < until:
+        with open("/proc/%d/task/%d/children" % (house.pid, house.pid)) as f:
+            victims = set(map(int, f.read().split())) - known
+    for victim in victims:
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    known |= victims
+    house.wait("opened error", "early%d" % n)
+    house.close("early%d" % n)
+until = time.monotonic() + 10
+while any(state(pid) == "Z" for pid in house.children()) and time.monotonic() < until:
+    time.sleep(0.05)
+zombies = [pid for pid in house.children() if state(pid) == "Z"]
+check("no init that was killed at its birth is left as a zombie", not zombies, zombies)
 check("the driver ends after that", house.end() == 0)
 done()
