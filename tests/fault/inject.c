@@ -132,13 +132,17 @@ static const char *name_of(long nr)
 static void put_path(pid_t pid, uint64_t at)
 {
 	char text[120] = "";
-	struct iovec here = { text, sizeof text - 1 }, there = { (void *)(uintptr_t)at, sizeof text - 1 };
-	/* Up to the end of a page: what lies behind may not be there. */
-	size_t room = 4096 - (at & 4095);
-	if (room < there.iov_len)
-		there.iov_len = room;
-	if (process_vm_readv(pid, &here, 1, &there, 1, 0) <= 0)
-		return;
+	size_t have = 0;
+	/* Page by page: what lies behind its end may not be there. */
+	while (have < sizeof text - 1 && !memchr(text, '\0', have)) {
+		size_t page = 4096 - ((at + have) & 4095), left = sizeof text - 1 - have;
+		struct iovec here = { text + have, page < left ? page : left }, there = { (void *)(uintptr_t)(at + have), here.iov_len };
+		ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+	}
+	text[have] = '\0';
 	for (char *c = text; *c; c++)
 		fputc(*c > ' ' && *c < 0x7f ? *c : '?', trace);
 }
