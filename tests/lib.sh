@@ -74,6 +74,10 @@ is() { # NAME WANT GOT
 	if [ "$2" = "$3" ]; then ok "$1"; else fail "$1" "\`$3\` in place of \`$2\`"; fi
 }
 
+hash_of() { # of standard input
+	sha256sum | cut -d' ' -f1
+}
+
 # --- running agentjail ---
 
 aj() {

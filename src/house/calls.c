@@ -110,7 +110,7 @@ const char *aj_calls_take(void *arg, const char *body, size_t bytes)
 	room->bytes = bytes;
 	c->bytes += bytes;
 	room->timer = (struct aj_timer){ .fn = on_timeout, .arg = room };
-	aj_loop_set(c->loop, &room->timer, aj_now_us() + (int64_t)call.tool->timeout_ms * 1000);
+	aj_loop_set(c->loop, &room->timer, aj_in_ms(call.tool->timeout_ms));
 	c->on_call(c->arg, &call);
 	json_decref(call.args);
 	return NULL;

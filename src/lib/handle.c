@@ -112,7 +112,7 @@ int aj_lib_turn(agentjail *h, int64_t until_us, struct aj_error *err)
 int agentjail_turn(agentjail *h, int wait_ms, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	if (aj_lib_enter(h, &err) < 0 || aj_lib_turn(h, wait_ms < 0 ? INT64_MAX : aj_now_us() + (int64_t)wait_ms * 1000, &err) < 0)
+	if (aj_lib_enter(h, &err) < 0 || aj_lib_turn(h, wait_ms < 0 ? INT64_MAX : aj_in_ms((uint64_t)wait_ms), &err) < 0)
 		return aj_lib_refuse(&err, ret_err);
 	return 0;
 }

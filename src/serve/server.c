@@ -96,7 +96,7 @@ static void stop(struct aj_server *s, int signal)
 	aj_loop_unset(s->loop, &s->accept_again);
 	aj_listen_end(&s->listener);
 	stop_clients(s, false);
-	aj_loop_set(s->loop, &s->grace, aj_now_us() + (int64_t)s->config->grace_ms * 1000);
+	aj_loop_set(s->loop, &s->grace, aj_in_ms(s->config->grace_ms));
 }
 
 /* When nothing runs any more, and everybody has read his last answer or had time to. */

@@ -6,9 +6,6 @@
 LOG=$T/audit.log
 SEQ=0
 PREV=$(printf '%064d' 0)
-hash_of() {
-	sha256sum | cut -d' ' -f1
-}
 record() { # EVENT ID
 	SEQ=$((SEQ + 1))
 	object="{\"v\":1,\"event\":\"$1\",\"id\":\"$2\",\"time\":\"2024-05-06T07:08:0$SEQ.000Z\",\"seq\":$SEQ,\"prev\":\"$PREV\"}"

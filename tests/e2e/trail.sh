@@ -8,9 +8,6 @@ LOG=$T/log/trail.jsonl
 site() { # DESTINATION
 	printf '[audit]\ndestination = "%s"\n' "$1" >"$T/site.toml"
 }
-hash_of() {
-	sha256sum | cut -d' ' -f1
-}
 line() { # N: that line of the trail becomes the result that field and expect look at
 	sed -n "$1p" "$LOG" >"$T/out"
 }

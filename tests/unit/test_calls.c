@@ -6,25 +6,13 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "blocks.h"
 #include "house/calls.h"
 
 static struct aj_loop *loop;
 static struct aj_calls calls;
 static unsigned told, refused;
 static char answer[300];
-static long blocks; /* of memory that JSON values take */
-
-static void *count_malloc(size_t bytes)
-{
-	blocks++;
-	return malloc(bytes);
-}
-
-static void count_free(void *block)
-{
-	blocks -= block != NULL;
-	free(block);
-}
 
 static void on_call(void *arg, const struct aj_tool_call *call)
 {
@@ -44,7 +32,7 @@ static void on_answer(void *arg, const char *text, size_t bytes)
 static void start(void)
 {
 	struct aj_error err = { 0 };
-	json_set_alloc_funcs(count_malloc, count_free);
+	count_blocks();
 	json_t *list = json_loads("[{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":{\"x\":{}}}}]", 0, NULL);
 	loop = aj_loop_new();
 	aj_calls_init(&calls, loop, on_call, on_answer, NULL);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "peer.h"
 #include "run/channel.h"
 
 static struct aj_channel channel;
@@ -40,14 +41,6 @@ static void done(void)
 }
 TestSuite(channel, .init = start, .fini = done);
 
-static void say(uint8_t kind, const char *body)
-{
-	unsigned char header[AJ_FRAME_HEADER];
-	aj_frame_header(header, (uint32_t)strlen(body), kind);
-	cr_assert_eq(aj_write_all(theirs, header, sizeof header), 0);
-	cr_assert_eq(aj_write_all(theirs, body, strlen(body)), 0);
-}
-
 static char text[4096];
 
 static void answer(void)
@@ -70,7 +63,7 @@ Test(channel, a_reader_that_lags_makes_it_keep_only_what_is_unread)
 		cr_assert(aj_channel_writing(&channel));
 	}
 	cr_expect_leq(channel.outbox.room, 16U << 20);
-	say(AJ_FRAME_CALL, "{}");
+	say(theirs, AJ_FRAME_CALL, "{}");
 	cr_expect_eq(aj_channel_read(&channel), 0);
 	cr_expect_eq(calls, 1);
 }
@@ -79,7 +72,7 @@ Test(channel, a_jail_that_reads_nothing_may_not_go_on_calling)
 {
 	unsigned found = 0;
 	while (calls < 100000 && !found) {
-		say(AJ_FRAME_CALL, "{}");
+		say(theirs, AJ_FRAME_CALL, "{}");
 		found = aj_channel_read(&channel);
 		if (!found)
 			answer();
@@ -95,7 +88,7 @@ Test(channel, a_jail_that_reads_nothing_may_not_go_on_calling)
 /* What it said before it went is heard, although an answer could not be sent any more. */
 Test(channel, an_answer_that_comes_too_late_loses_no_result)
 {
-	say(AJ_FRAME_RESULT, "{\"status\":\"ok\"}");
+	say(theirs, AJ_FRAME_RESULT, "{\"status\":\"ok\"}");
 	aj_close(&theirs);
 	answer();
 	aj_channel_write(&channel);
@@ -126,7 +119,7 @@ Test(channel, a_result_without_this_snippets_nonce)
 {
 	channel.nonced = true;
 	memcpy(channel.nonce, "12345678", AJ_NONCE_BYTES);
-	say(AJ_FRAME_RESULT, "12345679{\"status\":\"ok\"}");
+	say(theirs, AJ_FRAME_RESULT, "12345679{\"status\":\"ok\"}");
 	cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_BROKEN);
 	cr_expect_null(result.claim);
 	cr_expect_str_eq(channel.why, "a result of another snippet");
@@ -135,10 +128,11 @@ Test(channel, a_result_without_this_snippets_nonce)
 /* The run is over, and with it who would answer. */
 Test(channel, a_call_after_the_answer)
 {
-	say(AJ_FRAME_RESULT, "{\"status\":\"ok\",\"value\":null,\"repr\":\"\",\"type\":\"\",\"error\":null,\"errors\":[],\"final_answer\":null,"
-	                     "\"is_final\":false,\"imports\":[],\"truncated\":{}}");
+	say(theirs, AJ_FRAME_RESULT,
+	    "{\"status\":\"ok\",\"value\":null,\"repr\":\"\",\"type\":\"\",\"error\":null,\"errors\":[],\"final_answer\":null,"
+	    "\"is_final\":false,\"imports\":[],\"truncated\":{}}");
 	cr_assert_eq(aj_channel_read(&channel), AJ_CHANNEL_ANSWERED);
-	say(AJ_FRAME_CALL, "{}");
+	say(theirs, AJ_FRAME_CALL, "{}");
 	cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_BROKEN);
 	cr_expect_eq(calls, 0);
 	cr_expect_null(result.claim);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "peer.h"
 #include "run/tell.h"
 
 static const struct aj_plan plan = { .snippet = true, .result_bytes = 1 << 16, .capture_bytes = 1 << 16 };
@@ -49,18 +50,10 @@ static void done(void)
 }
 TestSuite(live, .init = start, .fini = done);
 
-static void say(uint8_t kind, const char *body)
-{
-	unsigned char header[AJ_FRAME_HEADER];
-	aj_frame_header(header, (uint32_t)strlen(body), kind);
-	cr_assert_eq(aj_write_all(theirs, header, sizeof header), 0);
-	cr_assert_eq(aj_write_all(theirs, body, strlen(body)), 0);
-}
-
 /* By a process that has ended: the kernel cannot confirm it of such a one. */
 static void armed(void)
 {
-	say(AJ_FRAME_ARMED, "");
+	say(theirs, AJ_FRAME_ARMED, "");
 }
 
 static unsigned step(void)
@@ -135,7 +128,7 @@ static void lasting(const struct aj_plan *its, const char *output)
 	live.plan = its;
 	live.jail.stdout_fd = out[0];
 	live.lasting = live.channel.armed = live.channel.busy = live.channel.started = true;
-	say(AJ_FRAME_RESULT, ok);
+	say(theirs, AJ_FRAME_RESULT, ok);
 }
 
 Test(live, a_jail_that_lasts_goes_on_after_its_answer)
@@ -186,7 +179,7 @@ Test(live, a_snippet_is_told_directly_and_not_before_it_has_started)
 	aj_live_due(&live);
 	struct pollfd none = { .fd = said[0], .events = POLLIN };
 	cr_expect_eq(poll(&none, 1, 50), 0, "nobody in there would heed it yet");
-	say(AJ_FRAME_STARTED, "");
+	say(theirs, AJ_FRAME_STARTED, "");
 	step();
 	cr_assert_eq(read(said[0], &number, 1), 1);
 	cr_expect_eq(number, SIGUSR1);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
+#include "blocks.h"
 #include "house/session.h"
 
 static struct aj_house house;
@@ -38,21 +39,6 @@ Test(session, a_lifetime_beyond_every_clock_is_none)
 	}
 }
 
-/* Blocks of memory that JSON values take. */
-static long blocks;
-
-static void *count_malloc(size_t bytes)
-{
-	blocks++;
-	return malloc(bytes);
-}
-
-static void count_free(void *block)
-{
-	blocks -= block != NULL;
-	free(block);
-}
-
 static void declare(struct aj_session *s)
 {
 	struct aj_error err = { 0 };
@@ -64,7 +50,7 @@ static void declare(struct aj_session *s)
 
 Test(session, a_tool_that_is_declared_anew_takes_the_place_of_the_old_one)
 {
-	json_set_alloc_funcs(count_malloc, count_free);
+	count_blocks();
 	struct aj_session *s = make();
 	declare(s);
 	long once = blocks;
