@@ -146,7 +146,7 @@ static void argv_json(struct composer *c, char **argv)
 	c->truncated |= truncated;
 }
 
-/* What both records begin with, so that each says by itself what ran, for whom and under which policy. */
+/* What both records begin with, so that each says by itself what ran, for whom and under which policy. `sha`: the code's, "" to make it. */
 static void head(struct composer *c, const char *event, const struct aj_request *request, const char *sha, json_t *policy)
 {
 	char host[HOST_NAME_MAX + 1] = "", cwd[PATH_MAX], hash[AJ_SHA256_HEX];
@@ -163,8 +163,9 @@ static void head(struct composer *c, const char *event, const struct aj_request 
 	set(c, "policy", policy_json(c, policy));
 	if (request->snippet) {
 		/* A session's code is not kept until its end, but for its sum; and variables that are set have none. */
-		aj_sha256(request->code ? request->code : "", request->code ? request->code_bytes : 0, hash);
-		set(c, "code_sha256", json_string(sha && *sha ? sha : hash));
+		if (!*sha)
+			aj_sha256(request->code ? request->code : "", request->code ? request->code_bytes : 0, hash);
+		set(c, "code_sha256", json_string(*sha ? sha : hash));
 	} else {
 		argv_json(c, request->argv);
 	}
@@ -181,7 +182,7 @@ static json_t *finish(struct composer *c)
 json_t *aj_record_start(const struct aj_request *request, json_t *policy)
 {
 	struct composer c = { 0 };
-	head(&c, "start", request, NULL, policy);
+	head(&c, "start", request, "", policy);
 	return finish(&c);
 }
 
