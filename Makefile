@@ -60,7 +60,7 @@ SCOPE      := $(if $(wildcard /usr/include/systemd/sd-bus.h),$B/agentjail-scope)
 Q := $(if $(V),,@)
 SAY = $(if $Q,@printf '  %-7s %s\n' '$1' '$2')
 
-.PHONY: all lib run check check-vm check-docs docs rootfs install install-lib uninstall faults bench bench-warm fuzz format tidy clean fuzzers help deps-build deps-check deps-vm
+.PHONY: all lib run check check-vm check-docs docs rootfs install install-lib uninstall faults bench bench-warm bench-walls fuzz format tidy clean fuzzers help deps-build deps-check deps-vm
 
 all: $(AJ) lib $(SCOPE) rootfs
 
@@ -84,10 +84,11 @@ check-vm: deps-vm
 
 # What the documentation takes from tables in the code.
 DOCS := docs
-GENERATED := syscalls.md architecture.md tools.md protocol.md serve.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
+GENERATED := reach.md syscalls.md architecture.md tools.md protocol.md serve.md agentjail.1 agentjail.toml.5 policy.schema.json agentjail.toml.schema.json
 # A table between two comments of a page that is otherwise written by hand.
 FILL = awk -v f=$B/$1.md '/<!-- $1 begin/ { print; while ((getline l < f) > 0) print l; skip = 1 } /<!-- $1 end/ { skip = 0 } !skip'
 docs: $B/gen-docs
+	$Q python3 tests/reach/page.py > $B/reach.md && cp $B/reach.md $(DOCS)/reach.md
 	$Q $< syscalls > $(DOCS)/syscalls.md
 	$Q $< steps > $B/steps.md
 	$Q $(call FILL,steps) docs/architecture.md > $B/architecture.md && cp $B/architecture.md $(DOCS)/architecture.md
@@ -126,12 +127,17 @@ faults: all $B/probe $B/inject
 	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/fault/run.sh
 	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
 
-bench: all $B/bench-warm
+bench: all $B/bench-warm $B/probe $B/jail
 	$Q sh tests/bench/bench.sh
 	$Q sh tests/bench/warm.sh
+	$Q sh tests/bench/walls.sh
 
 bench-warm: all $B/bench-warm
 	$Q sh tests/bench/warm.sh
+
+# What each wall costs, alone.
+bench-walls: all $B/probe $B/jail
+	$Q sh tests/bench/walls.sh
 
 tidy:
 	clang-tidy --quiet $(SRCS) -- $(CPPFLAGS) -std=gnu11 -isystem /usr/include/libnl3
@@ -182,7 +188,7 @@ help:
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); make uninstall"
 	@echo "make fuzz     fuzz what reads policies, schemas of tools, requests and what a jail says, for FUZZ_SECONDS=20 each (clang)"
 	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
-	@echo "make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter"
+	@echo "make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter; make bench-walls: the cost of single walls"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
 
 # Static, so that it runs in a jail that holds nothing else.

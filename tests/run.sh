@@ -61,7 +61,7 @@ part() {
 scripts() { # FOLDER PREFIX [COMMAND...]: the scripts of all groups in FOLDER
 	folder=$1 prefix=$2
 	shift 2
-	for suite in ${SUITES:-e2e escape fault cgroup}; do
+	for suite in ${SUITES:-e2e escape reach fault cgroup}; do
 		for script in "$folder/$suite"/*.sh "$folder/$suite.sh"; do
 			name=${script#"$folder/"}
 			[ ! -e "$script" ] || part "$prefix${name%.sh}" "$@" sh "$script"

@@ -7,7 +7,7 @@
 #        JOBS=2: machines at a time, each with one CPU.  KEEP=DIR: the logs stay there.  V=1: all of each log
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-folders='cgroup e2e escape' quick=''
+folders='cgroup e2e escape reach' quick=''
 if [ "${1:-}" = --quick ]; then
 	quick=1 folders='cgroup escape/killtree escape/kernel escape/resources'
 	shift
