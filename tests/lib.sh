@@ -29,7 +29,12 @@ if [ -z "${AGENTJAIL_ROOTFS:-}" ] && [ ! -e "$(dirname "$AJ")/rootfs/default" ];
 	AGENTJAIL_ROOTFS=$tests/../build/rootfs/default
 fi
 ROOTFS=$(readlink -f "${AGENTJAIL_ROOTFS:-$(dirname "$AJ")/rootfs/default}")
-export AGENTJAIL_ROOTFS="$ROOTFS"
+# Which counts as an option: a launcher that finds the same tree beside itself is left alone.
+if [ "$ROOTFS" = "$(readlink -f "$(dirname "$AJ")/rootfs/default")" ]; then
+	unset AGENTJAIL_ROOTFS
+else
+	export AGENTJAIL_ROOTFS="$ROOTFS"
+fi
 PY=/usr/bin/python3
 [ -x $PY ] || PY=$(python3 -c 'import sys; print(sys.executable)')
 self=$(basename "$(dirname "$0")")/$(basename "$0" .sh)

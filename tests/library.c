@@ -178,6 +178,20 @@ static void part_errors(void)
 	agentjail_result_free(NULL);
 }
 
+/* --- a tree of the caller's choice is an option, by whatever door it comes --- */
+
+static void part_tree(void)
+{
+	no_handle(O(.policy = "locked", .rootfs = "/nowhere"), 2, ".rootfs", "tree: .rootfs is an option, which a policy can lock");
+	setenv("AGENTJAIL_ROOTFS", "/nowhere", 1);
+	no_handle(O(.policy = "locked"), 2, "AGENTJAIL_ROOTFS", "tree: so is the variable");
+	no_handle(O(.policy = "snippet"), 125, "/nowhere", "tree: without a lock it is obeyed");
+	unsetenv("AGENTJAIL_ROOTFS");
+	agentjail *h = agentjail_open(&O(.policy = "locked"), &err);
+	check(h != NULL, "tree: control: the policy opens where nothing is named", "none");
+	agentjail_close(h);
+}
+
 /* --- the audit trail --- */
 
 /* Lines of the trail with `event` in them. */
@@ -881,6 +895,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} parts[] = { { "run", part_run },
 		      { "errors", part_errors },
+		      { "tree", part_tree },
 		      { "audit", part_audit },
 		      { "session", part_session },
 		      { "interrupt", part_interrupt },

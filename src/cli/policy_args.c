@@ -7,6 +7,7 @@
 #include "cli/policy.h"
 #include "plan/syscalls.h"
 #include "policy/bind.h"
+#include "run/choose.h"
 
 typedef const char *set_fn(struct aj_policy_args *args, const char *value);
 
@@ -217,7 +218,7 @@ int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word
 	wish->name = word ? word->name : args->options.site.default_exec;
 	wish->file = word ? word->file : NULL;
 	wish->local = AJ_LOCAL_FILE;
-	return aj_policy_load(ret, &args->options.site, wish, &diags) < 0 ? aj_policy_failed(&diags, err) : 0;
+	return aj_choose_policy(ret, &args->options.site, wish, &diags) < 0 ? aj_policy_failed(&diags, err) : 0;
 }
 
 int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_diags *diags)

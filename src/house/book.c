@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "policy/source.h"
+#include "run/choose.h"
 #include "run/paths.h"
 
 static struct aj_stamp stamp_of(const char *path)
@@ -78,17 +79,6 @@ static int first_finding(const struct aj_diags *diags, struct aj_error *err)
 	return aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "it does not load");
 }
 
-/* Where the site keeps the choice of the tree to itself, a variable would be another door to it. */
-static int check_environment(const struct aj_edition *e, const struct aj_request *request, struct aj_error *err)
-{
-	size_t k = (size_t)(aj_key_find(aj_policy_keys, "filesystem.rootfs") - aj_policy_keys);
-	if (!e->site.locked[k] || !aj_rootfs_by_environment(request, e->loaded.policy.rootfs, e->site.rootfs))
-		return 0;
-	aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "AGENTJAIL_ROOTFS names the Python tree, and the site locks filesystem.rootfs");
-	aj_advise(err, "unset it; a site says with rootfs.path where its trees are");
-	return -1;
-}
-
 struct aj_edition *aj_edition_read(const char *site, const struct aj_ask *ask, const char *rootfs, struct aj_error *err)
 {
 	struct aj_edition *e = calloc(1, sizeof *e);
@@ -103,9 +93,7 @@ struct aj_edition *aj_edition_read(const char *site, const struct aj_ask *ask, c
 	int r = aj_site_load(&e->site, site, &diags);
 	if (r == 0 && !asked.name && !asked.file)
 		asked.name = e->site.default_exec;
-	r = r < 0 || aj_policy_load(&e->loaded, &e->site, &asked, &diags) < 0 ? first_finding(&diags, err) : 0;
-	if (r == 0)
-		r = check_environment(e, &request, err);
+	r = r < 0 || aj_choose_policy(&e->loaded, &e->site, &asked, &diags) < 0 ? first_finding(&diags, err) : 0;
 	if (r == 0)
 		r = aj_find_rootfs(&request, e->loaded.policy.rootfs, e->site.rootfs, &e->arena, err);
 	e->rootfs = request.rootfs;

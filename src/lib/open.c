@@ -49,6 +49,12 @@ static const char *copy(struct aj_arena *arena, const char *text)
 	return text ? aj_strdup(arena, text) : NULL;
 }
 
+/* Never the same as a tree's name: `default` here is ./default, whoever made that. */
+static const char *folder_text(struct aj_arena *arena, const char *folder)
+{
+	return strchr(folder, '/') ? copy(arena, folder) : aj_printf(arena, "./%s", folder);
+}
+
 static agentjail *open_with(const struct agentjail_options *theirs, struct aj_error *err)
 {
 	struct agentjail_options o;
@@ -65,6 +71,10 @@ static agentjail *open_with(const struct agentjail_options *theirs, struct aj_er
 	ask.file = copy(&arena, o.policy_file);
 	for (size_t i = 0; o.settings && o.settings[i] && !err->exit_code; i++)
 		add_setting(&ask, &arena, o.settings[i], err);
+	if (o.rootfs)
+		*AJ_PUSH(&arena, &ask.settings) = (struct aj_setting){
+			.option = ".rootfs", .key = "filesystem.rootfs", .value = folder_text(&arena, o.rootfs), .request_only = true
+		};
 	struct aj_house_config config = { .site = copy(&arena, o.config),
 		                          .rootfs = copy(&arena, o.rootfs),
 		                          .cgroup = copy(&arena, o.cgroup),

@@ -133,6 +133,24 @@ static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 	return aj_layer_file(s, &source, AJ_LOCAL);
 }
 
+/* The variable decides where the tree of the name `default` is, unless an option or the site does. */
+static int tree_variable(struct aj_stack *s, const struct aj_ask *ask)
+{
+	struct aj_ask variable = { 0 };
+	bool decides = ask->tree_variable && !*s->site->rootfs && strcmp(s->loaded->policy.rootfs, "default") == 0;
+	for (size_t i = 0; i < ask->settings.count; i++)
+		decides = decides && strcmp(ask->settings.items[i].key, "filesystem.rootfs") != 0;
+	if (!decides)
+		return 0;
+	*AJ_PUSH(s->diags->arena, &variable.settings) = (struct aj_setting){
+		.option = AJ_TREE_VARIABLE, .key = "filesystem.rootfs", .value = ask->tree_variable, .request_only = true
+	};
+	int r = aj_layer_options(s, &variable);
+	if (r < 0)
+		aj_diag_advise(s->diags, "unset the variable; a site says with rootfs.path where its trees are");
+	return r;
+}
+
 /* A network that a later layer closed leaves hosts without a meaning; hosts that come later than the closed network are a
  * mistake, and stay to be named as one. */
 static void drop_hosts(struct aj_loaded *loaded)
@@ -169,7 +187,7 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 	if (r == 0 && site->local && ask->local)
 		r = local_policy(&s, ask);
 	if (r == 0) /* what it builds on is sound */
-		r = aj_layer_options(&s, ask);
+		r = aj_layer_options(&s, ask) | tree_variable(&s, ask);
 	r |= aj_layer_ceilings(&s);
 	drop_hosts(loaded);
 	own_file_first(&loaded->policy, chain);

@@ -17,7 +17,10 @@ struct aj_ask {
 	const char *file; /* or a path, or NULL */
 	AJ_LIST(struct aj_setting) settings;
 	const char *local; /* path of the working directory's policy, NULL for none */
+	/* The folder that AJ_TREE_VARIABLE names, NULL for none: weighed as --rootfs is, where nothing else says which tree is used. */
+	const char *tree_variable;
 };
+#define AJ_TREE_VARIABLE "AGENTJAIL_ROOTFS"
 #define AJ_LOCAL_FILE "agentjail-policy.toml"
 
 struct aj_loaded {

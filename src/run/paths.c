@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "policy/load.h"
 
 static bool has_python(struct aj_arena *arena, const char *dir)
 {
@@ -64,9 +65,9 @@ static const char *beside_program(struct aj_arena *arena, const char *name)
 	return NULL;
 }
 
-bool aj_rootfs_by_environment(const struct aj_request *request, const char *name, const char *path)
+const char *aj_rootfs_variable(void)
 {
-	return !request->rootfs && !*path && strcmp(name, "default") == 0 && secure_getenv("AGENTJAIL_ROOTFS");
+	return secure_getenv(AJ_TREE_VARIABLE);
 }
 
 int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err)
@@ -74,8 +75,8 @@ int aj_find_rootfs(struct aj_request *request, const char *name, const char *pat
 	const char *given = request->rootfs;
 	if (!given && *path)
 		given = aj_printf(arena, "%s/%s", path, name);
-	if (aj_rootfs_by_environment(request, name, path))
-		given = secure_getenv("AGENTJAIL_ROOTFS");
+	if (!given && strcmp(name, "default") == 0)
+		given = aj_rootfs_variable();
 	if (given) {
 		char *real = realpath(given, NULL);
 		if (!real)

@@ -11,8 +11,8 @@ int aj_find_rootfs(struct aj_request *request, const char *name, const char *pat
 /* We are a library, whose file is in this folder, and nothing beside the program is ours. */
 void aj_paths_library(const char *folder);
 
-/* Would the variable decide, for this tree and these other ways to name it? */
-bool aj_rootfs_by_environment(const struct aj_request *request, const char *name, const char *path);
+/* The folder that $AGENTJAIL_ROOTFS names, NULL for none: a policy is loaded with it (run/choose.h), since it counts as --rootfs. */
+const char *aj_rootfs_variable(void);
 
 /* Path of a program that belongs to ours, NULL when it is not there. */
 const char *aj_find_helper(const char *name, struct aj_arena *arena);

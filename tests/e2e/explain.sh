@@ -10,6 +10,10 @@ echo hello >"$T/ws/file"
 chmod 666 "$T/ws/file"
 umask 022
 allowed=0 denied=0
+# The tree is the site's, since a policy that locks it would not have it named by an option or a variable.
+mkdir "$T/trees"
+ln -s ../runner "$T/trees/default"
+printf 'rootfs.path = "%s"\n' "$T/trees" >"$T/trees.toml"
 
 is_command() { case $1 in command | offline-build | coding-agent) true ;; *) false ;; esac; }
 # What a run under the preset needs besides.
@@ -43,7 +47,7 @@ try_paths() { # PRESET read|write PATH...: an outcome each, into $T/tried
 		# shellcheck disable=SC2046
 		aj run --policy "$name" $(extra "$name") --bind "$PROBE:/opt/probe" -- /opt/probe $verb "$@"
 	else
-		AGENTJAIL_ROOTFS=$T/runner aj exec --policy "$name" -c "$verb $*"
+		aj exec --config "$T/trees.toml" --policy "$name" -c "$verb $*"
 	fi
 	sed -n 's/^.* OK$/allowed/p; s/^.* \(E[A-Z0-9]*\|HIDDEN\)$/denied/p' "$T/out" >"$T/tried"
 }
@@ -58,7 +62,7 @@ for name in $PRESETS; do
 			set -- "$@" --path "$path"
 			paths="$paths $path"
 		done
-		AGENTJAIL_ROOTFS=$T/runner said "$name" "$@" >"$T/said"
+		said "$name" --config "$T/trees.toml" "$@" >"$T/said"
 		is "$name, $how: an answer each" "$(echo $paths | wc -w)" "$(wc -l <"$T/said")"
 		try_paths "$name" $how $paths
 		echo $paths | tr ' ' '\n' | paste -d' ' "$T/said" "$T/tried" - >"$T/answers"
@@ -130,7 +134,7 @@ for name in $PRESETS; do
 	is_command "$name" && continue
 	aj policy explain "$name" --host localhost:80
 	said=$(cut -d' ' -f1 "$T/out")
-	AGENTJAIL_ROOTFS=$T/runner aj exec --policy "$name" -c "socket 2:1:0"
+	aj exec --config "$T/trees.toml" --policy "$name" -c "socket 2:1:0"
 	if grep -q ' OK$' "$T/out"; then did=allowed; else did=denied; fi
 	agree "$name: a socket" "$said" $did
 done
@@ -211,7 +215,7 @@ for name in $PRESETS; do
 		# shellcheck disable=SC2046
 		timeout 60 "$PROBE" marked "$AJ" run --policy "$name" $(extra "$name") --bind "$PROBE:/opt/probe" -- /opt/probe sweep >"$T/sweep" 2>&1
 	else
-		AGENTJAIL_ROOTFS=$T/runner timeout 60 "$PROBE" marked "$AJ" exec --policy "$name" -c sweep >"$T/sweep" 2>&1
+		timeout 60 "$PROBE" marked "$AJ" exec --config "$T/trees.toml" --policy "$name" -c sweep >"$T/sweep" 2>&1
 	fi
 	# shellcheck disable=SC2046
 	calls "$name" "$name" $(extra "$name")

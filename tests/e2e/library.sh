@@ -31,6 +31,7 @@ part() {
 }
 part run 13
 part errors 23
+part tree 4
 part audit 6
 part session 22
 part interrupt 6

@@ -261,7 +261,7 @@ X
 	refused "nor one that is not there" AJ008 exec --config "$T/absent.toml" -c "$SAY"
 
 	printf 'policies.lock = ["filesystem"]\n' >"$T/tree.toml"
-	refused "a variable is no way around the lock of the tree" 'AGENTJAIL_ROOTFS: error AJ005' exec --config "$T/tree.toml" -c "$SAY"
+	AGENTJAIL_ROOTFS=$ROOTFS refused "a variable is no way around the lock of the tree" 'AGENTJAIL_ROOTFS: error AJ005' exec --config "$T/tree.toml" -c "$SAY"
 	printf 'policies.lock = ["filesystem"]\nrootfs.path = "%s"\n' "$(dirname "$ROOTFS")" >"$T/tree.toml"
 	mkdir "$T/default"
 	ln -s "$ROOTFS/tree" "$T/default/tree"

@@ -3,6 +3,7 @@
 # build/jail spells the policy out; each denial has a control under a policy without it, and nothing outside $T changes.
 . "$(dirname "$0")/../lib.sh"
 JAIL=$(dirname "$AJ")/jail
+export AGENTJAIL_ROOTFS="$ROOTFS" # it knows no other way to a tree
 [ -x "$JAIL" ] || { fail "build/jail is there" "make build/jail"; finish; }
 
 jail() { # FIELD=VALUE... -- COMMAND...

@@ -3,6 +3,7 @@
 # That it is refused is tested elsewhere too; here it must be while somebody listens, and when nobody does.
 . "$(dirname "$0")/../lib.sh"
 JAIL=$(dirname "$AJ")/jail
+export AGENTJAIL_ROOTFS="$ROOTFS" # it knows no other way to a tree
 runner_rootfs
 
 # The probe under `run --json`; its own lines are in the result's stdout.

@@ -49,7 +49,7 @@ plan() {
 		failed=$((failed + 1))
 		return
 	fi
-	{ echo "# agentjail $*" | sed "s|$scratch/rootfs|ROOTFS|; s|$scratch/ws|WORKSPACE|"; normalise < "$scratch/raw"; } > "$scratch/plan"
+	{ echo "# agentjail $*" | sed "s|$scratch/rootfs|ROOTFS|; s|$scratch/ws|WORKSPACE|; s|$scratch/site.toml|SITE|"; normalise < "$scratch/raw"; } > "$scratch/plan"
 	if [ "$update" = --update ]; then
 		cmp -s "$scratch/plan" "$golden/$name.plan" || echo "new  $name"
 		cp "$scratch/plan" "$golden/$name.plan"
@@ -85,7 +85,10 @@ plan run-host-binds run --dry-run --network host --bind /srv/src --bind /srv/out
 for preset in snippet minimal smolagents data-analysis text utility science; do
 	plan "policy-$preset" exec --dry-run --policy $preset --rootfs "$rootfs" -c 'print(2 + 2)'
 done
-AGENTJAIL_ROOTFS=$rootfs plan policy-locked exec --dry-run --policy locked -c 'print(2 + 2)'
+# It locks every key, --rootfs and its variable included: the site says where the tree is.
+ln -s rootfs "$scratch/default"
+printf 'rootfs.path = "%s"\n' "$scratch" > "$scratch/site.toml"
+plan policy-locked exec --dry-run --config "$scratch/site.toml" --policy locked -c 'print(2 + 2)'
 plan policy-command run --dry-run --policy command -- true
 plan policy-offline-build run --dry-run --policy offline-build --workspace "$scratch/ws" -- make
 plan policy-coding-agent run --dry-run --policy coding-agent --network none --workspace "$scratch/ws" -- sh -c 'make test'
