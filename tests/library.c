@@ -893,21 +893,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} parts[] = { { "run", part_run },
-		      { "errors", part_errors },
-		      { "tree", part_tree },
-		      { "audit", part_audit },
-		      { "session", part_session },
-		      { "interrupt", part_interrupt },
-		      { "tools", part_tools },
-		      { "branch", part_branch },
-		      { "loop", part_loop },
-		      { "threads", part_threads },
-		      { "host", part_host },
-		      { "log", part_log },
-		      { "copies", part_copies },
-		      { "closed", part_closed },
-		      { "leaks", part_leaks } };
+	} parts[] = { { "run", part_run },         { "errors", part_errors },   { "tree", part_tree },
+		      { "audit", part_audit },     { "session", part_session }, { "interrupt", part_interrupt },
+		      { "tools", part_tools },     { "branch", part_branch },   { "loop", part_loop },
+		      { "threads", part_threads }, { "host", part_host },       { "log", part_log },
+		      { "copies", part_copies },   { "closed", part_closed },   { "leaks", part_leaks } };
 	(void)forks_seen;
 	for (int i = 1; i < argc; i++)
 		for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
