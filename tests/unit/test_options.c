@@ -21,6 +21,7 @@ static int parse(int command, const char *a, const char *b, const char *c)
 	o = (struct aj_options){ .arena = &arena, .request.snippet = command == EXEC };
 	err = (struct aj_error){ 0 };
 	int first = aj_options_parse(&o, command, argc, argv, &err);
+	unsetenv("AGENTJAIL_ROOTFS"); /* it would count as an option */
 	return first < 0 || aj_options_load(&o, command, &err) < 0 ? -1 : first;
 }
 
