@@ -67,7 +67,6 @@ static int configure(struct aj_server_config *config, struct aj_options *o, bool
 		AJ_PUSH(o->arena, &s->asks);
 	for (size_t i = 0; i < s->asks.count; i++) {
 		struct aj_ask *ask = &s->asks.items[i];
-		ask->local = AJ_LOCAL_FILE;
 		ask->settings.items = o->ask.settings.items;
 		ask->settings.count = o->ask.settings.count;
 	}

@@ -29,6 +29,13 @@ static const char *set_dry_run(struct aj_options *o, const char *v)
 	return NULL;
 }
 
+static const char *set_local(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->ask.local_asked = true;
+	return NULL;
+}
+
 static const char *set_code(struct aj_options *o, const char *v)
 {
 	o->code = v;
@@ -205,6 +212,8 @@ static const struct option {
 	{ "-c", "CODE", AJ_FOR_EXEC, set_code, NULL, "the snippet itself" },
 	{ "--policy", "NAME", AJ_FOR_JAIL, set_policy, NULL, "a policy of `agentjail policy list` (snippet; run: command)" },
 	{ "--policy-file", "FILE", AJ_FOR_JAIL, set_policy_file, NULL, "a policy by its path; see agentjail.toml(5)" },
+	{ "--local-policy", NULL, AJ_FOR_JAIL, set_local, NULL,
+	  "obey the agentjail-policy.toml of the working directory, which may only tighten" },
 	{ "--config", "FILE", AJ_FOR_ALL, set_config, NULL, "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
 	{ "--json", NULL, AJ_FOR_JAIL, set_json, NULL, "print the whole result as one JSON object on one line; run: collect the output in it" },
 	{ "--allow-import", "MODULE", AJ_FOR_SNIPPETS, NULL, "python.imports",
@@ -266,7 +275,7 @@ static const char *apply(struct aj_options *o, const struct option *option, cons
 const char *aj_options_policy(struct aj_options *o, const char *name, size_t bytes, const char *value, bool *ret_known,
                               const char **ret_value)
 {
-	static set_fn *const with_a_policy[] = { set_layer, set_proc, set_rootfs, set_workspace, set_config, set_json };
+	static set_fn *const with_a_policy[] = { set_layer, set_proc, set_rootfs, set_workspace, set_local, set_config, set_json };
 	const struct option *option = find(name, bytes, AJ_FOR_BOTH);
 	*ret_known = option && option->key;
 	for (size_t i = 0; option && i < sizeof with_a_policy / sizeof *with_a_policy; i++)

@@ -41,5 +41,7 @@ const char *aj_options_policy(struct aj_options *options, const char *name, size
                               const char **ret_value);
 /* Load the policy that the options ask for, as a layer above the site's. 0, or -1 after all findings were printed, with err set. */
 int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
+/* One line on standard error where the working directory has a policy: whether it is used, and why not. */
+void aj_options_tell_local(const struct aj_loaded *loaded, struct aj_arena *arena);
 void aj_options_help(int command, FILE *out);
 void aj_options_man(int command, FILE *out); /* the same as man(7) macros */

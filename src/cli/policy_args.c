@@ -137,7 +137,8 @@ void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
 		        "a site's configuration, where there is no /etc/agentjail/agentjail.toml");
 	if (effective(command->name))
 		fprintf(out, "  %-26s %s\n", "--network MODE, ...",
-		        "every option of exec and run that sets a key of the policy; --rootfs, --workspace");
+		        "every option of exec and run that sets a key of the policy; --rootfs, --workspace,\n"
+		        "                             --local-policy");
 }
 
 static int option(struct aj_policy_args *args, const struct aj_policy_command *command, char **argv, int *i, struct aj_error *err)
@@ -218,7 +219,11 @@ int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word
 	wish->name = word ? word->name : args->options.site.default_exec;
 	wish->file = word ? word->file : NULL;
 	wish->local = AJ_LOCAL_FILE;
-	return aj_choose_policy(ret, &args->options.site, wish, &diags) < 0 ? aj_policy_failed(&diags, err) : 0;
+	wish->workspace = args->options.request.workspace;
+	if (aj_choose_policy(ret, &args->options.site, wish, &diags) < 0)
+		return aj_policy_failed(&diags, err);
+	aj_options_tell_local(ret, args->arena);
+	return 0;
 }
 
 int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_diags *diags)

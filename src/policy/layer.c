@@ -161,8 +161,17 @@ static int loosened(struct aj_stack *s, size_t k, const struct aj_policy *next, 
 	struct aj_arena *arena = s->diags->arena;
 	struct aj_origin by;
 	enum aj_order order = aj_key_compare(key, &s->loaded->policy, next, arena);
-	if (order == AJ_SAME || order == AJ_TIGHTER || key->looser == AJ_LOOSER_NEVER)
+	bool hides = trust == AJ_LOCAL && key->seen && order != AJ_SAME;
+	if (!hides && (order == AJ_SAME || order == AJ_TIGHTER || key->looser == AJ_LOOSER_NEVER))
 		return 0;
+	if (hides) {
+		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY,
+		              "`%s` decides what programs in the jail find there, and a policy of the working directory may not: it could hide "
+		              "a test",
+		              key->name);
+		aj_diag_advise(s->diags, "name the file with --policy-file if you trust it, or remove it");
+		return -1;
+	}
 	const char *what = comparison(key, &s->loaded->policy, next, order, before, arena);
 	if (trust == AJ_LOCAL) {
 		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY, "%s, and a policy of the working directory may only tighten", what);

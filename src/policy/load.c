@@ -123,13 +123,50 @@ static int base_policy(struct aj_stack *s, const struct aj_ask *ask)
 	return load_chain(s, &source, ask->file ? AJ_OF_USER : AJ_OF_SITE);
 }
 
+/* What the jail of this run may write may have been written by the one before. */
+static const char *writable_around(const struct aj_stack *s, const struct aj_ask *ask, const char *path)
+{
+	const struct aj_policy *p = &s->loaded->policy;
+	struct aj_arena *arena = s->diags->arena;
+	AJ_LIST(const char *) binds = { 0 };
+	for (size_t i = 0; i < p->binds.count; i++)
+		*AJ_PUSH(arena, &binds) = p->binds.items[i];
+	for (size_t i = 0; i < ask->settings.count; i++)
+		if (strcmp(ask->settings.items[i].key, "filesystem.binds") == 0)
+			*AJ_PUSH(arena, &binds) = ask->settings.items[i].value;
+	for (size_t i = 0; i < binds.count; i++) {
+		struct aj_bind bind;
+		if (!aj_bind_parse(arena, binds.items[i], &bind) && bind.writable && aj_source_within(path, bind.source, arena))
+			return bind.source;
+	}
+	bool shared = ask->workspace && p->workspace == AJ_WORKSPACE_READ_WRITE;
+	return shared && aj_source_within(path, ask->workspace, arena) ? ask->workspace : NULL;
+}
+
+/* A jail can write such a file, for whoever runs something there next. So it is read only where somebody asks for it. */
 static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 {
 	struct aj_source source;
-	struct aj_origin asked = { ask->local, 0, 0 };
-	int r = aj_source_read(&source, ask->local, true, &asked, s->diags);
-	if (r != 0)
-		return r < 0 ? -1 : 0;
+	struct aj_loaded *loaded = s->loaded;
+	struct aj_origin asked = { ask->local_asked ? "--local-policy" : ask->local, 0, 0 };
+	loaded->local_path = aj_source_place(ask->local, s->diags->arena);
+	if (!loaded->local_path && !ask->local_asked)
+		return 0;
+	loaded->local = AJ_LOCAL_LEFT;
+	if (!ask->local_asked && !s->site->local)
+		return 0;
+	const char *within = loaded->local_path ? writable_around(s, ask, loaded->local_path) : NULL;
+	if (within && ask->local_asked) {
+		aj_diag_error(s->diags, &asked, AJ_E_TRUST, "`%s` lies below `%s`, which the jail may write", loaded->local_path, within);
+		aj_diag_advise(s->diags, "keep it where no jail writes, and name it there with --policy-file");
+		return -1;
+	}
+	loaded->local = within ? AJ_LOCAL_WITHIN : AJ_LOCAL_USED;
+	loaded->local_within = within;
+	if (within)
+		return 0;
+	if (aj_source_read(&source, loaded->local_path ? loaded->local_path : ask->local, false, &asked, s->diags) < 0)
+		return -1;
 	return aj_layer_file(s, &source, AJ_LOCAL);
 }
 
@@ -184,7 +221,7 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 	aj_layer_lower(&s);
 	int r = base_policy(&s, ask);
 	size_t chain = loaded->policy.files.count;
-	if (r == 0 && site->local && ask->local)
+	if (r == 0 && ask->local)
 		r = local_policy(&s, ask);
 	if (r == 0) /* what it builds on is sound */
 		r = aj_layer_options(&s, ask) | tree_variable(&s, ask);

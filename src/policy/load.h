@@ -16,15 +16,28 @@ struct aj_ask {
 	const char *name; /* a policy's name, or NULL */
 	const char *file; /* or a path, or NULL */
 	AJ_LIST(struct aj_setting) settings;
-	const char *local; /* path of the working directory's policy, NULL for none */
+	const char *local;     /* path of the working directory's policy, NULL: it is not looked for */
+	bool local_asked;      /* the caller wants it, whatever the site says: that it cannot be used is an error */
+	const char *workspace; /* the folder that the jail gets; what lies in it may have been written by a jail. NULL for none */
 	/* The folder that AJ_TREE_VARIABLE names, NULL for none: weighed as --rootfs is, where nothing else says which tree is used. */
 	const char *tree_variable;
 };
 #define AJ_TREE_VARIABLE "AGENTJAIL_ROOTFS"
 #define AJ_LOCAL_FILE "agentjail-policy.toml"
 
+/* What became of the working directory's policy. */
+enum aj_local {
+	AJ_LOCAL_NONE,
+	AJ_LOCAL_USED,
+	AJ_LOCAL_LEFT,   /* it is there, and neither the caller nor the site asks for it */
+	AJ_LOCAL_WITHIN, /* the site asks for it, and the jail may write it */
+};
+
 struct aj_loaded {
 	struct aj_policy policy;
+	enum aj_local local;
+	const char *local_path;   /* the whole path of that policy, where there is one */
+	const char *local_within; /* the folder that the jail may write, for AJ_LOCAL_WITHIN */
 	/* By index in aj_policy_keys. */
 	struct aj_origin at[AJ_KEYS_MAX];
 	AJ_LIST(struct aj_origin) items_at[AJ_KEYS_MAX]; /* one for each item of a list */

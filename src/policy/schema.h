@@ -45,6 +45,7 @@ struct aj_key {
 	const struct aj_item_kind *items; /* TEXT, LIST */
 	const char *unbuilt;              /* the value whose wall does not exist yet */
 	const char *unwalled;             /* the value under which there is no wall at all */
+	bool seen; /* decides what programs in the jail find there: no business of a working directory's policy */
 	const char *help;
 };
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -92,6 +93,31 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 		return refuse(diags, at, path,
 		              aj_printf(diags->arena, "is larger than a policy may be (%d KiB)", AJ_TOML_MAX_BYTES >> 10), NULL);
 	return aj_steal(&fd);
+}
+
+const char *aj_source_place(const char *path, struct aj_arena *arena)
+{
+	struct stat st;
+	char *folder = realpath(folder_of(path, arena), NULL);
+	const char *slash = strrchr(path, '/'), *place = NULL;
+	if (folder && lstat(path, &st) == 0)
+		place = aj_printf(arena, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, slash ? slash + 1 : path);
+	free(folder);
+	return place;
+}
+
+bool aj_source_within(const char *path, const char *folder, struct aj_arena *arena)
+{
+	struct stat at, wanted;
+	if (stat(folder, &wanted) < 0)
+		return false;
+	/* By what the folders are and not by their names, of which each may have several. */
+	for (const char *p = path;; p = folder_of(p, arena)) {
+		if (stat(p, &at) == 0 && at.st_dev == wanted.st_dev && at.st_ino == wanted.st_ino)
+			return true;
+		if (strcmp(p, "/") == 0 || strcmp(p, ".") == 0)
+			return false;
+	}
 }
 
 int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes, struct aj_diags *diags)

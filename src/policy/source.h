@@ -28,6 +28,10 @@ extern const struct aj_builtin aj_builtins[];
  * returns 1. The file and its folder must belong to us or root and be writable by nobody else, and a symlink must not lead
  * out of the folder. 0, or -1 with findings. */
 int aj_source_read(struct aj_source *source, const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags);
+/* The whole path of what `path` names, with no link in its folders; NULL where nothing is there. */
+const char *aj_source_place(const char *path, struct aj_arena *arena);
+/* Is the file at this whole path also to be found at, or below, `folder`? */
+bool aj_source_within(const char *path, const char *folder, struct aj_arena *arena);
 /* Bytes that were read, as the contents of `file`. 0, or -1 with a finding. */
 int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes,
                     struct aj_diags *diags);

@@ -203,24 +203,24 @@ local_policy() { # text on stdin
 	cat >"$T/cwd/agentjail-policy.toml"
 }
 printf '[limits]\nwall = "1s"\n' | local_policy
-json "the working directory's policy tightens" 124 status=timeout 'reason~1000 ms' -- exec -c 'while True: pass'
-json "also a named one" 124 status=timeout 'reason~1000 ms' -- exec --policy science -c 'while True: pass'
+json "the working directory's policy tightens" 124 status=timeout 'reason~1000 ms' -- exec --local-policy -c 'while True: pass'
+json "also a named one" 124 status=timeout 'reason~1000 ms' -- exec --local-policy --policy science -c 'while True: pass'
 for text in '[limits]\nwall = "1h"' '[python]\nlayer = false' '[network]\nmode = "host"' '[python]\nextend_imports = ["os"]' 'extends = "command"' \
 	'[filesystem]\nbinds = ["/etc:/x"]' '[process]\nuid = 1'; do
 	# shellcheck disable=SC2059
 	printf "$text\n" | local_policy
-	refused "and may not loosen: $text" 'agentjail-policy.toml:[12]:1: error AJ010' exec -c "$SAY"
+	refused "and may not loosen: $text" 'agentjail-policy.toml:[12]:1: error AJ010' exec --local-policy -c "$SAY"
 done
 echo '[' | local_policy
-refused "one that is broken is not ignored" 'agentjail-policy.toml:1:[0-9]+: error AJ001' exec -c "$SAY"
+refused "one that is broken is not ignored" 'agentjail-policy.toml:1:[0-9]+: error AJ001' exec --local-policy -c "$SAY"
 rm "$T/cwd/agentjail-policy.toml"
 ln -s nothing "$T/cwd/agentjail-policy.toml"
-refused "nor one that leads to nothing" AJ008 exec -c "$SAY"
+refused "nor one that leads to nothing" AJ008 exec --local-policy -c "$SAY"
 rm "$T/cwd/agentjail-policy.toml"
 if [ "$(id -u)" = 0 ]; then
 	: | local_policy
 	chown 12345 "$T/cwd/agentjail-policy.toml"
-	refused "nor one of somebody else" AJ008 exec -c "$SAY"
+	refused "nor one of somebody else" AJ008 exec --local-policy -c "$SAY"
 	rm "$T/cwd/agentjail-policy.toml"
 fi
 
@@ -330,7 +330,7 @@ for bomb in arrays tables dots nul keys sections items chain0; do
 	bomb $bomb "$T/p/$bomb.toml"
 done
 cp "$T/p/keys.toml" "$T/cwd/agentjail-policy.toml"
-LIMIT=10 refused "a bomb in the working directory" 'and [0-9]+ more' exec -c "$SAY"
+LIMIT=10 refused "a bomb in the working directory" 'and [0-9]+ more' exec --local-policy -c "$SAY"
 rm "$T/cwd/agentjail-policy.toml"
 printf 'a = "\033[2J\033]0;x\007\302\233\n' | policy escape
 refused "what a file says does not reach the terminal" AJ001 exec --policy-file "$T/p/escape.toml" -c "$SAY"

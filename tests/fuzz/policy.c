@@ -88,7 +88,7 @@ static int load(struct aj_loaded *loaded, const struct aj_site *site, const char
                 struct aj_arena *arena)
 {
 	struct aj_diags diags = { .arena = arena };
-	struct aj_ask ask = { .name = name, .file = file, .local = local };
+	struct aj_ask ask = { .name = name, .file = file, .local = local, .local_asked = true };
 	int r = aj_policy_load(loaded, site, &ask, &diags);
 	must(r == 0 ? diags.errors == 0 : diags.errors != 0, "an error is a finding, and a finding an error", "load");
 	if (r == 0) {

@@ -908,8 +908,11 @@ Test(load, local_policies_tighten)
 	} cases[] = {
 		{ "", NULL, 0 },
 		{ "[limits]\nwall = \"1s\"\nmemory = \"64M\"\n[python]\nimports = []\nbuiltins = \"minimal\"\n", NULL, 0 },
-		{ "[filesystem]\nmasks = [\"/w\"]\n[process]\nextend_deny_syscalls = [\"ipc\"]\n[require]\nwalls = [\"network\"]\n",
-		  NULL, 0 },
+		{ "[process]\nextend_deny_syscalls = [\"ipc\"]\n[require]\nwalls = [\"network\"]\n", NULL, 0 },
+		/* what a program finds there stays: a test that is hidden does not fail */
+		{ "[filesystem]\nmasks = [\"/w\"]\n", TIGHTEN_ONLY, 2 },
+		{ "[filesystem]\nextend_masks = [\"/w\"]\n", TIGHTEN_ONLY, 2 },
+		{ "[filesystem]\nmasks = []\n", NULL, 0 },
 		{ "description = \"mine\"\nlock = [\"*\"]\n", NULL, 0 },
 		{ "[limits]\nwall = \"31s\"\n", TIGHTEN_ONLY, 2 },
 		{ "limits.wall = \"none\"\n", TIGHTEN_ONLY, 1 },
@@ -929,6 +932,12 @@ Test(load, local_policies_tighten)
 	};
 	ask.local = in("user/" AJ_LOCAL_FILE);
 	OK(load_name("snippet")); /* where there is none */
+	cr_expect_eq(loaded.local, AJ_LOCAL_NONE);
+	ask.local_asked = true;
+	REFUSED(load_name("snippet"), TRUST, 0, 0, AJ_LOCAL_FILE);
+	site.local = true;
+	ask.local_asked = false;
+	OK(load_name("snippet"));
 	cr_expect_eq(loaded.policy.files.count, 1);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		put("user/" AJ_LOCAL_FILE, cases[i].text);
@@ -936,7 +945,13 @@ Test(load, local_policies_tighten)
 		if (cases[i].code)
 			cr_expect(found(cases[i].code, cases[i].line, 0, ""), "%s:%s", cases[i].text, all_findings());
 		else
-			cr_expect_eq(loaded.policy.files.count, 2);
+			cr_expect(loaded.policy.files.count == 2 && loaded.local == AJ_LOCAL_USED);
+	}
+	static const char *const hiding[] = { "[filesystem]\nbinds = []\n", "[process]\nenv = []\n", "[filesystem]\nproc = false\n" };
+	for (size_t i = 0; i < sizeof hiding / sizeof *hiding; i++) {
+		put("user/seen.toml", "extends = \"command\"\nfilesystem.binds = [\"/srv:/srv\"]\nprocess.env = [\"STRICT=1\"]\n");
+		put("user/" AJ_LOCAL_FILE, hiding[i]);
+		REFUSED(load_file("user/seen.toml"), TIGHTEN_ONLY, 2, 1, "could hide a test");
 	}
 	/* it binds options by its locks, and not otherwise */
 	option("--timeout", "limits.wall", "2s", false);
@@ -945,10 +960,46 @@ Test(load, local_policies_tighten)
 	IS("limits.wall", "\"2s\"");
 	put("user/" AJ_LOCAL_FILE, "lock = [\"limits\"]\n[limits]\nwall = \"1s\"\n");
 	REFUSED(load_name("snippet"), LOCKED, 0, 0, AJ_LOCAL_FILE);
-	/* where the site says so it is not read at all */
-	site.local = false;
+}
+
+Test(load, local_policies_are_asked_for)
+{
+	ask.local = in("user/" AJ_LOCAL_FILE);
 	put("user/" AJ_LOCAL_FILE, "[");
+	OK(load_name("snippet")); /* not even read */
+	cr_expect_eq(loaded.local, AJ_LOCAL_LEFT);
+	ask.local_asked = true;
+	REFUSED(load_name("snippet"), SYNTAX, 1, 0, "");
+	put("user/" AJ_LOCAL_FILE, "[limits]\nwall = \"1s\"\n");
 	OK(load_name("snippet"));
+	cr_expect_eq(loaded.local, AJ_LOCAL_USED);
+	cr_expect_eq(loaded.policy.wall_ms, 1000);
+}
+
+/* Below a folder that the jail may write it was perhaps written by a jail. */
+Test(load, local_policies_of_a_jail)
+{
+	ask.local = in("user/" AJ_LOCAL_FILE);
+	put("user/" AJ_LOCAL_FILE, "[limits]\nwall = \"1s\"\n");
+	put("user/shared.toml", "extends = \"command\"\nfilesystem.workspace = \"read-write\"\n");
+	put("user/shown.toml", "extends = \"command\"\nfilesystem.workspace = \"read-only\"\n");
+	site.local = true;
+	ask.workspace = in(".");
+	OK(load_file("user/shared.toml"));
+	cr_expect_eq(loaded.local, AJ_LOCAL_WITHIN);
+	cr_expect_str_eq(loaded.local_within, ask.workspace);
+	cr_expect_eq(loaded.policy.wall_ms, 0);
+	OK(load_file("user/shown.toml"));
+	cr_expect_eq(loaded.local, AJ_LOCAL_USED);
+	ask.local_asked = true;
+	REFUSED(load_file("user/shared.toml"), TRUST, 0, 0, "may write");
+	ask.workspace = NULL;
+	OK(load_file("user/shared.toml"));
+	option("--bind", "filesystem.binds", in("user:/x"), true);
+	OK(load_file("user/shared.toml"));
+	cr_expect_eq(loaded.local, AJ_LOCAL_USED);
+	option("--bind", "filesystem.binds", in("user:/y:rw"), true);
+	REFUSED(load_file("user/shared.toml"), TRUST, 0, 0, "may write");
 }
 
 /* --- trust --- */
@@ -1021,6 +1072,7 @@ Test(load, symlinks)
 	REFUSED(load_name("gone"), TRUST, 0, 0, "gone.toml");
 	cr_assert_eq(symlink("nothing.toml", in("user/" AJ_LOCAL_FILE)), 0);
 	ask.local = in("user/" AJ_LOCAL_FILE);
+	ask.local_asked = true;
 	REFUSED(load_name("snippet"), TRUST, 0, 0, AJ_LOCAL_FILE);
 	ask.local = NULL;
 	cr_assert_eq(symlink("nowhere", in("lost")), 0);

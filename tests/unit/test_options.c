@@ -66,6 +66,7 @@ static const struct {
 	{ "--cgroup", EXEC | RUN, { "/sys/fs/cgroup/x" }, { "", "x" } },
 	{ "--id", EXEC | RUN, { "a", "\xc3\xa9", LONG_128 }, { "", LONG_128 "x", "\xff", "a\xc3" } },
 	{ "--dry-run", EXEC | RUN, { NULL }, { NULL } },
+	{ "--local-policy", EXEC | RUN, { NULL }, { NULL } },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -109,11 +110,13 @@ Test(options, every_option_with_good_and_bad_values)
 	unsetenv("UNIT_TEST_NOT_SET");
 	cr_assert(mkdtemp(folder) && chdir(folder) == 0);
 	fclose(fopen("agentjail-unit-test.toml", "w")); /* empty: neither a policy nor a configuration has to say anything */
+	fclose(fopen(AJ_LOCAL_FILE, "w"));
 	for (size_t i = 0; i < ROWS; i++) {
 		check_row(i, EXEC);
 		check_row(i, RUN);
 	}
 	unlink("agentjail-unit-test.toml");
+	unlink(AJ_LOCAL_FILE);
 	rmdir(folder);
 }
 
