@@ -78,7 +78,7 @@ owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox
 owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c sandbox/branch.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
-owner termios.h         cli/jail.c
+owner termios.h         cli/lent.h
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
 owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h base/json.h run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/metrics.h

@@ -2,17 +2,11 @@
  * It has no opinion on the program and no Python layer; the walls are all there is. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/jail.h"
+#include "cli/lent.h"
 #include "cli/options.h"
-
-/* Our controlling terminal, if the command would have it to itself: in a pipeline the others need the foreground too. */
-static int foreground_terminal(void)
-{
-	return tcgetpgrp(0) == getpgrp() && tcgetpgrp(1) == getpgrp() ? 0 : -1;
-}
 
 int aj_cmd_run(int argc, char **argv)
 {
@@ -26,7 +20,7 @@ int aj_cmd_run(int argc, char **argv)
 		return 0;
 	}
 	int first = aj_options_parse(&o, AJ_FOR_RUN, argc, argv, &err);
-	o.request.terminal_fd = foreground_terminal();
+	aj_lent_choose(&o.request);
 	int code;
 	if (first >= 0 && first == argc) {
 		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "no command");

@@ -2,15 +2,14 @@
  * The only place of the program that prints a result; it adds nothing to it. */
 #include "cli/jail.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/findings.h"
+#include "cli/lent.h"
 #include "cli/scope.h"
 #include "cli/show.h"
 #include "run/once.h"
@@ -33,19 +32,6 @@ static int print_json(const struct aj_result *result, const struct aj_plan *plan
 	json_decref(doc);
 	putchar('\n');
 	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
-}
-
-/* The guest had made itself the foreground, and may have left the terminal raw; from the background that takes a blocked SIGTTOU. */
-static void take_terminal_back(int fd, const struct termios *modes)
-{
-	sigset_t ttou, before;
-	sigemptyset(&ttou);
-	sigaddset(&ttou, SIGTTOU);
-	sigprocmask(SIG_BLOCK, &ttou, &before);
-	tcsetpgrp(fd, getpgrp());
-	if (modes)
-		tcsetattr(fd, TCSADRAIN, modes);
-	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* A cgroup that we found ourselves and could not use after all, as when others came into it meanwhile: best effort does without,
@@ -86,8 +72,9 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_trail trail;
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
 		return aj_print_error(&err);
-	struct termios modes;
-	bool modes_known = plan.terminal_fd >= 0 && tcgetattr(plan.terminal_fd, &modes) == 0;
+	struct aj_lent lent;
+	if (!plan.capture)
+		aj_lent_remember(&lent);
 	aj_show_init(&show, &plan);
 	aj_output_fn *output = o->json ? NULL : aj_show_output;
 	aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
@@ -97,8 +84,8 @@ int aj_jail_and_report(struct aj_options *o)
 	}
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
-	if (plan.terminal_fd >= 0)
-		take_terminal_back(plan.terminal_fd, modes_known ? &modes : NULL);
+	if (!plan.capture)
+		aj_lent_restore(&lent, plan.terminal_fd >= 0);
 	int code = aj_status_exit_code(&result, &plan);
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, &result, &err) < 0)
 		code = aj_print_error(&err);

@@ -111,7 +111,9 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	plan->chdir = request->chdir ? request->chdir : policy->workspace != AJ_WORKSPACE_NONE ? AJ_WORKSPACE : "/tmp";
 	plan->control_fd = request->snippet;
 	plan->capture = request->capture || request->snippet;
-	plan->terminal_fd = request->snippet || request->capture ? -1 : request->terminal_fd;
+	plan->terminal_fd = plan->capture ? -1 : request->terminal_fd;
+	plan->no_input = plan->capture || request->no_input;
+	plan->pump = plan->capture ? 0 : request->pump;
 }
 
 /* They travel as JSON. */

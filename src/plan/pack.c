@@ -113,7 +113,7 @@ static void *take_rows(struct unpack *u, size_t row_bytes, size_t *ret_count)
 int aj_plan_unpack(struct aj_plan *plan, const char *data, size_t bytes)
 {
 	struct unpack u = { data, data + bytes };
-	*plan = (struct aj_plan){ .snippet = true, .control_fd = true, .capture = true, .terminal_fd = -1 };
+	*plan = (struct aj_plan){ .snippet = true, .control_fd = true, .capture = true, .no_input = true, .terminal_fd = -1 };
 	plan->uid = (uid_t)take_number(&u);
 	plan->gid = (gid_t)take_number(&u);
 	plan->namespaces = take_number(&u);

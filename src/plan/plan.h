@@ -88,6 +88,8 @@ struct aj_plan {
 	AJ_LIST(const char *) late_env; /* a snippet's own variables: set once the filter stands, as no loader may read them */
 	bool control_fd;                /* the guest gets the control socket as fd 3 */
 	bool capture;
+	bool no_input; /* nothing to read on standard input */
+	unsigned pump; /* AJ_PUMP_*: outputs that the supervisor writes on to its own */
 	uint64_t wall_ms, memory_bytes, capture_bytes, output_bytes, result_bytes;
 	bool memory_by_rlimit;
 	AJ_LIST(const char *) preload; /* modules that the runner imports before the filter: those the code may need */

@@ -8,6 +8,9 @@
 #include "base/arena.h"
 #include "policy/policy.h"
 
+/* JOINED: both lead to the same file, and so through one pipe, which keeps the order. */
+enum { AJ_PUMP_OUT = 1, AJ_PUMP_ERR = 2, AJ_PUMP_JOINED = 4 };
+
 struct aj_request {
 	bool snippet;   /* else a command */
 	const char *id; /* chosen by the caller or by us */
@@ -29,6 +32,8 @@ struct aj_request {
 	AJ_LIST(struct aj_bind) binds;
 	const char *cgroup; /* a cgroup v2 directory given to us; NULL to look for one */
 	int terminal_fd;    /* 0 to 2: our controlling terminal, with us in its foreground; -1: none */
+	bool no_input;      /* nothing to read: our standard input is a terminal that others have the foreground of */
+	unsigned pump;      /* AJ_PUMP_*: of our outputs, those that the command does not get but writes to through us */
 	bool capture;       /* collect stdout and stderr instead of passing ours on */
 
 	const char *rootfs;    /* folder that holds `tree` and `manifest`; not looked at where the policy shows the host's /usr */

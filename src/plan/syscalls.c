@@ -190,10 +190,12 @@ static const struct aj_syscall command[] = {
 	FCNTL(5, "F_GETLK"), FCNTL(6, "F_SETLK"), FCNTL(7, "F_SETLKW"), FCNTL(36, "F_OFD_GETLK"), FCNTL(37, "F_OFD_SETLK"),
 	FCNTL(38, "F_OFD_SETLKW"), FCNTL(1030, "F_DUPFD_CLOEXEC"), FCNTL(1031, "F_SETPIPE_SZ"), FCNTL(1032, "F_GETPIPE_SZ"),
 	FCNTL(1033, "F_ADD_SEALS"), FCNTL(1034, "F_GET_SEALS"),
-	/* ioctl: terminals and files; TIOCSTI (0x5412) and TIOCLINUX (0x541c) type into the caller's terminal */
+	/* ioctl: terminals and files. TIOCSTI (0x5412) and TIOCLINUX (0x541c) type into the caller's terminal; TIOCSETD and TIOCCONS
+	 * change what it is, for everybody */
 #define IOCTL(cmd, why_) { "ioctl", .arg = { IS(1, cmd) }, .why = why_ }
 	IOCTL(0x5401, "TCGETS"), IOCTL(0x5402, "TCSETS"), IOCTL(0x5403, "TCSETSW"), IOCTL(0x5404, "TCSETSF"),
-	IOCTL(0x5405, "TCGETA"), IOCTL(0x5409, "TCSBRK"), IOCTL(0x540a, "TCXONC"), IOCTL(0x540b, "TCFLSH"),
+	IOCTL(0x5405, "TCGETA"), IOCTL(0x540b, "TCFLSH"),
+	{ "ioctl", .arg = { IS(1, 0x5409), IS(2, 1) }, .why = "TCSBRK: tcdrain, no break" },
 	IOCTL(0x540e, "TIOCSCTTY"), IOCTL(0x540f, "TIOCGPGRP"), IOCTL(0x5410, "TIOCSPGRP"), IOCTL(0x5411, "TIOCOUTQ"),
 	IOCTL(0x5413, "TIOCGWINSZ"), IOCTL(0x5414, "TIOCSWINSZ"), IOCTL(0x541b, "FIONREAD"), IOCTL(0x5420, "TIOCPKT"),
 	IOCTL(0x5421, "FIONBIO"), IOCTL(0x5422, "TIOCNOTTY"), IOCTL(0x5429, "TIOCGSID"), IOCTL(0x5450, "FIONCLEX"),
@@ -251,6 +253,7 @@ static const struct aj_syscall families_internet[] = {
 #define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
 #define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
 static const struct aj_syscall refused[] = {
+	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") },
 	REFUSE("unshare", NAMESPACES), REFUSE("setns", NAMESPACES),
 	REFUSE("mount", MOUNTS), REFUSE("umount2", MOUNTS), REFUSE("pivot_root", MOUNTS), REFUSE("chroot", MOUNTS),
 	REFUSE("open_tree", MOUNTS), REFUSE("move_mount", MOUNTS), REFUSE("fsopen", MOUNTS), REFUSE("fsconfig", MOUNTS),

@@ -100,12 +100,26 @@ static void on_report(struct aj_live *l)
 	}
 }
 
+/* `r` is what the pump said of it. False: nothing more can be taken now. */
+static bool pumped(struct aj_live *l, const struct aj_pump *pump, int r)
+{
+	if (r < 0) {
+		aj_fail(&l->result.setup, AJ_EXIT_SETUP, "output", errno,
+		        "write on what the jail has written; what ran until then is done");
+		aj_jail_kill(&l->jail);
+	}
+	if (l->policy->file_bytes && pump->total_bytes > l->policy->file_bytes)
+		end(l, AJ_CAUSE_FILE);
+	return r > 0;
+}
+
 /* Read what is there, once; false when nothing is. Closes the fd at its end. */
 static bool on_output(struct aj_live *l, int *fd, int number)
 {
 	char chunk[AJ_CHUNK_BYTES];
 	struct aj_capture *capture = number == 1 ? &l->result.out : &l->result.err;
-	if (*fd < 0)
+	struct aj_pump *pump = l->pump ? &l->pump[number - 1] : NULL;
+	if (*fd < 0 || (pump && !pumped(l, pump, aj_pump_flush(pump))))
 		return false;
 	ssize_t n = read(*fd, chunk, sizeof chunk);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -116,6 +130,10 @@ static bool on_output(struct aj_live *l, int *fd, int number)
 		let_go(l, number == 1 ? AJ_LIVE_OUT : AJ_LIVE_ERR, fd);
 		return false;
 	}
+	if (pump && l->facts.cause == AJ_CAUSE_FILE) /* what is too much is not written */
+		return true;
+	if (pump)
+		return pumped(l, pump, aj_pump_write(pump, chunk, (size_t)n));
 	aj_capture_add(capture, chunk, (size_t)n);
 	if (l->output)
 		l->output(number, chunk, (size_t)n, l->output_arg);
@@ -313,6 +331,8 @@ static void bury(struct aj_live *l)
 		on_control(l);
 	}
 	l->lasting = lasting;
+	for (int i = 0; l->pump && i < 2; i++)
+		l->pump[i].last = true;
 	aj_live_drain(l);
 	aj_close(&l->listener_fd);
 	memcpy(l->facts.protocol_why, l->channel.why, sizeof l->facts.protocol_why);
@@ -335,14 +355,23 @@ static void bury(struct aj_live *l)
 	aj_verdict(&l->facts, l->plan, &l->result);
 }
 
+/* While its pump is full, an output waits for the other side and not for the jail. */
+static struct pollfd poll_output(const struct aj_live *l, int fd, int number)
+{
+	const struct aj_pump *pump = l->pump ? &l->pump[number - 1] : NULL;
+	if (fd >= 0 && pump && pump->bytes)
+		return (struct pollfd){ .fd = pump->fd, .events = POLLOUT };
+	return (struct pollfd){ .fd = fd, .events = POLLIN };
+}
+
 void aj_live_poll(const struct aj_live *l, struct pollfd fds[AJ_LIVE_FDS])
 {
 	const struct aj_jail *jail = &l->jail;
 	fds[AJ_LIVE_REPORT] = (struct pollfd){ .fd = jail->report_fd, .events = POLLIN };
 	fds[AJ_LIVE_CONTROL] = (struct pollfd){ .fd = listens(l) ? jail->control_fd : -1,
 		                                .events = (short)(POLLIN | (aj_channel_writing(&l->channel) ? POLLOUT : 0)) };
-	fds[AJ_LIVE_OUT] = (struct pollfd){ .fd = jail->stdout_fd, .events = POLLIN };
-	fds[AJ_LIVE_ERR] = (struct pollfd){ .fd = jail->stderr_fd, .events = POLLIN };
+	fds[AJ_LIVE_OUT] = poll_output(l, jail->stdout_fd, 1);
+	fds[AJ_LIVE_ERR] = poll_output(l, jail->stderr_fd, 2);
 	fds[AJ_LIVE_LISTENER] = (struct pollfd){ .fd = l->listener_fd, .events = POLLIN };
 	fds[AJ_LIVE_INIT] = (struct pollfd){ .fd = jail->init_pidfd, .events = POLLIN };
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "run/channel.h"
+#include "run/pump.h"
 #include "run/verdict.h"
 #include "sandbox/launch.h"
 
@@ -26,6 +27,7 @@ struct aj_live {
 	bool lasting;
 	aj_output_fn *output; /* as it comes; may be NULL */
 	void *output_arg;
+	struct aj_pump *pump; /* of standard output and error, for a plan that has such; NULL: none */
 	/* One of its descriptors is about to be closed, and must not be watched any more: epoll would go on telling of it as long as
 	 * another process has a copy. May be NULL: then nothing but poll() is in use. */
 	void (*closing)(struct aj_live *live, enum aj_live_fd which);

@@ -20,8 +20,11 @@ static int watched_signals(sigset_t *before)
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		if (sigaction(signals[i], NULL, &now) < 0 || now.sa_handler != SIG_IGN)
 			sigaddset(&set, signals[i]);
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* A terminal that lets nobody write from the background would stop us, and nobody would watch the jail. */
+	sigaddset(&set, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &set, before);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd;
 }
 
 static void on_signal(struct aj_live *live, int fd)
@@ -72,6 +75,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
                  aj_output_fn *output, void *output_arg, struct aj_result *ret)
 {
 	static struct aj_live live;
+	static struct aj_pump pumps[2];
 	int64_t started_us = aj_now_us();
 	struct aj_error err = { 0 };
 	*ret = (struct aj_result){ 0 };
@@ -83,11 +87,16 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 		aj_verdict(&(struct aj_facts){ 0 }, plan, ret);
 		return;
 	}
+	for (int i = 0; plan->pump && i < 2; i++)
+		aj_pump_open(&pumps[i], i + 1);
+	live.pump = plan->pump ? pumps : NULL;
 	aj_live_open(&live, request->snippet ? aj_attest_own_filters() : 0);
 	if (request->snippet)
 		aj_channel_arm(&live.channel, plan, policy, false);
 	if (aj_live_run(&live, request, 0, started_us, &live.result.setup) < 0)
 		aj_jail_kill(&live.jail);
 	watch(&live);
+	for (int i = 0; plan->pump && i < 2; i++)
+		aj_pump_close(&pumps[i]);
 	*ret = live.result;
 }

@@ -70,6 +70,11 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		set(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed",
 		    plan->output_bytes);
 		return;
+	case AJ_CAUSE_FILE:
+		set(r, AJ_STATUS_LIMIT, "file_size",
+		    "more than %lu bytes to standard output or error, the limit for a file; every process of the jail was killed",
+		    f->file_limit_bytes);
+		return;
 	case AJ_CAUSE_INTERRUPT:
 		r->signal = f->interrupt_signal;
 		set(r, AJ_STATUS_SIGNAL, NULL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));

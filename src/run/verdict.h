@@ -25,6 +25,7 @@ enum aj_cause {
 	AJ_CAUSE_NONE,
 	AJ_CAUSE_TIMEOUT,
 	AJ_CAUSE_OUTPUT,
+	AJ_CAUSE_FILE, /* what we write for the jail grew too large */
 	AJ_CAUSE_INTERRUPT,
 	AJ_CAUSE_PROTOCOL,
 };

@@ -158,10 +158,14 @@ int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj
 {
 	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
 	bool capture = plan->capture && !plan->zygote; /* a zygote has nothing to say */
+	bool joined = plan->pump & AJ_PUMP_JOINED;
 	int r = pair(SOCK_SEQPACKET, report, err) < 0 || (plan->control_fd && pair(SOCK_STREAM, control, err) < 0) ||
-	                (capture && (make_pipe(out, err) < 0 || make_pipe(errs, err) < 0))
+	                ((capture || plan->pump & AJ_PUMP_OUT) && make_pipe(out, err) < 0) ||
+	                ((capture || plan->pump & AJ_PUMP_ERR) && !joined && make_pipe(errs, err) < 0)
 	          ? -1
 	          : 0;
+	if (r == 0 && joined && (errs[1] = fcntl(out[1], F_DUPFD_CLOEXEC, 0)) < 0)
+		r = aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "join standard output and error");
 	*ret_ends = (struct aj_jail_ends){ .report = report[1], .control = control[1], .out = out[1], .err = errs[1] };
 	jail->report_fd = report[0];
 	jail->control_fd = control[0];

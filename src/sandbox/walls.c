@@ -72,7 +72,7 @@ static int put_fd(int fd, int target)
 int aj_wall_stdio(struct aj_walls *w, struct aj_error *err)
 {
 	int null = -1, zygote = w->plan->zygote;
-	if (w->plan->capture && (null = open("/dev/null", (zygote ? O_RDWR : O_RDONLY) | O_CLOEXEC)) < 0)
+	if (w->plan->no_input && (null = open("/dev/null", (zygote ? O_RDWR : O_RDONLY) | O_CLOEXEC)) < 0)
 		return fail(err, "stdio", "open /dev/null");
 	if (put_fd(null, 0) < 0 || put_fd(zygote ? null : w->out, 1) < 0 || put_fd(zygote ? null : w->err, 2) < 0 ||
 	    put_fd(w->control, CONTROL_FD) < 0)

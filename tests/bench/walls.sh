@@ -21,6 +21,11 @@ group='the network namespace'
 put cell "$group" 'run --network host -- true' - "$agentjail" run --network host -- true
 put cell "$group" 'run -- true' - "$jail" true
 
+group='a log file, which the supervisor writes'
+put cell "$group" 'run -- head -c 64M /dev/zero | cat > FILE' - sh -c '"$0" run -- head -c 64M /dev/zero | cat > "$1"' "$agentjail" "$out/log"
+put cell "$group" 'run -- head -c 64M /dev/zero > FILE' - sh -c '"$0" run -- head -c 64M /dev/zero > "$1"' "$agentjail" "$out/log"
+put cell "$group" 'run -- true > FILE' - sh -c '"$0" run -- true > "$1"' "$agentjail" "$out/log"
+
 read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"
 "$out/bench" "$runs" ${json:+"$json"} < "$lines"

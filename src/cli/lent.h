@@ -1,0 +1,21 @@
+/* What a command gets from us and not from the jail: the open file descriptions behind 0 to 2, and the terminal among them. They are
+ * our caller's too, so what the command does to them is undone. */
+#pragma once
+#include <stdbool.h>
+#include <termios.h>
+
+#include "plan/request.h"
+
+struct aj_lent {
+	int flags[3];    /* of the open file descriptions, -1: unknown */
+	int terminal_fd; /* the first of 0 to 2 that is a terminal; -1: none */
+	struct termios modes;
+};
+
+/* Decide which of them `request`'s command gets as they are: see `terminal_fd`, `no_input` and `pump` there. */
+void aj_lent_choose(struct aj_request *request);
+
+/* Before the command runs. */
+void aj_lent_remember(struct aj_lent *lent);
+/* After every process of the jail is gone, and before anything is written to a terminal. `ours`: the command had the foreground. */
+void aj_lent_restore(const struct aj_lent *lent, bool ours);
