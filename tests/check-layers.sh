@@ -59,7 +59,7 @@ owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
 owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
 owner sys/sysmacros.h   sandbox/mount.c
-owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c
+owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c
 owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
 owner linux/futex.h     sandbox/filter.c guest/nest.c
@@ -71,17 +71,17 @@ owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c
 owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c
 owner arpa/inet.h       serve/listen.c
-owner sys/file.h        run/chain.c serve/listen.c
+owner sys/file.h        run/chain.c serve/listen.c run/placeholder.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c
+owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c
 owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c sandbox/branch.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/lent.h
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
-owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h base/json.h run/chain.h run/datagram.h run/audit.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/metrics.h
+owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h base/json.h run/chain.h run/datagram.h run/audit.h run/protect.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/metrics.h
 owner linux/capability.h plan/host.c guest/nest.c guest/branch.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c
@@ -93,7 +93,7 @@ owner dlfcn.h           guest/guest.c guest/python.c
 word SYS_clone3                    sandbox/launch.c guest/nest.c sandbox/branch.c
 word SYS_seccomp                   sandbox/filter.c
 word SYS_pivot_root                sandbox/mount.c
-word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy.c
+word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
 word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c run/tell.c
 word mount()                       sandbox/mount.c sandbox/mask.c

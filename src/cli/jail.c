@@ -103,6 +103,8 @@ int aj_jail_and_report(struct aj_options *o)
 	}
 	if (!o->json && result.status != AJ_STATUS_OK)
 		aj_show_violations(&result);
+	if (!o->json)
+		aj_show_workspace(&result);
 	if (show.failed) {
 		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
 		code = aj_print_error(&err);

@@ -61,7 +61,7 @@ static json_t *value_schema(const struct aj_key *key)
 static json_t *default_json(const struct aj_key *key)
 {
 	if (aj_key_is_list(key))
-		return json_array();
+		return key->fallback ? json_pack("[s]", key->fallback) : json_array();
 	if (key->type == AJ_KEY_BOOL)
 		return json_boolean(strcmp(key->fallback, "true") == 0);
 	json_t *number = key->type == AJ_KEY_COUNT ? json_loads(key->fallback, JSON_DECODE_ANY, NULL) : NULL;

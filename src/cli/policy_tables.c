@@ -27,7 +27,7 @@ static const char *type_text(const struct aj_key *key, struct aj_arena *arena)
 
 static const char *default_text(const struct aj_key *key)
 {
-	return aj_key_is_list(key) || !*key->fallback ? "empty" : key->fallback;
+	return !key->fallback || !*key->fallback ? "empty" : key->fallback;
 }
 
 void aj_schema_text(bool site, FILE *out)

@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/findings.h"
 
-enum { MOST_VIOLATIONS = 10 };
+enum { MOST_VIOLATIONS = 10, MOST_CHANGES = 20 };
 
 int aj_print_error(const struct aj_error *err)
 {
@@ -203,4 +203,20 @@ void aj_show_violations(const struct aj_result *r)
 	for (size_t i = 0; i < v->count && i < MOST_VIOLATIONS; i++)
 		fprintf(stderr, "agentjail: refused by the kernel: %s x%lu (%s)\n", v->items[i].row->name, v->items[i].count,
 		        v->items[i].row->why);
+}
+
+void aj_show_workspace(const struct aj_result *r)
+{
+	struct aj_arena arena = { 0 };
+	size_t i;
+	json_t *item;
+	const json_t *changed = json_object_get(r->workspace, "changed");
+	json_array_foreach(changed, i, item)
+		if (i < MOST_CHANGES)
+			fprintf(stderr, "agentjail: workspace: `%s`: %s; look at it before a program of yours does\n",
+			        aj_line(&arena, json_string_value(json_object_get(item, "path"))),
+			        aj_line(&arena, json_string_value(json_object_get(item, "what"))));
+	if (json_array_size(changed) > MOST_CHANGES)
+		fprintf(stderr, "agentjail: workspace: %zu more; --json names them\n", json_array_size(changed) - MOST_CHANGES);
+	aj_arena_free(&arena);
 }

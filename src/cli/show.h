@@ -23,6 +23,8 @@ void aj_show_stream_end(struct aj_show *show);
 
 /* What the kernel refused, a line each, at most ten. */
 void aj_show_violations(const struct aj_result *result);
+/* What became of places in the workspace that the host runs or obeys: a line each. */
+void aj_show_workspace(const struct aj_result *result);
 /* What was not shown yet: the tail of long output, the value, the error with its source line. */
 void aj_show_result(struct aj_show *show, const struct aj_result *result);
 /* Value, final answer or error, out of what a jail claims or a whole result. */

@@ -24,7 +24,7 @@ static bool at_or_below(const char *path, const char *folder)
 static const enum aj_place_kind kinds[] = {
 	[AJ_MOUNT_TMPFS] = AJ_PLACE_SCRATCH, [AJ_MOUNT_BIND] = AJ_PLACE_HOST,    [AJ_MOUNT_PROC] = AJ_PLACE_KERNEL,
 	[AJ_MOUNT_DEVPTS] = AJ_PLACE_KERNEL, [AJ_MOUNT_SYMLINK] = AJ_PLACE_LINK, [AJ_MOUNT_FILE] = AJ_PLACE_TEXT,
-	[AJ_MOUNT_MASK] = AJ_PLACE_MASK,
+	[AJ_MOUNT_MASK] = AJ_PLACE_MASK,     [AJ_MOUNT_HOLD] = AJ_PLACE_HOST,
 };
 
 struct aj_place aj_plan_place(const struct aj_plan *plan, const char *path)

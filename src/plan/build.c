@@ -236,6 +236,10 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
+	if (plan->writable_workspace)
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", plan->protect.count
+			                                                                ? "read-only mounts over `held` places of the workspace; `watched` ones are only told of"
+			                                                                : "none: filesystem.protect is empty" };
 }
 
 static bool below(const char *path, const char *folder)

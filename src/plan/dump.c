@@ -7,7 +7,7 @@
 
 static const char *const mount_names[] = {
 	[AJ_MOUNT_TMPFS] = "tmpfs",     [AJ_MOUNT_BIND] = "bind", [AJ_MOUNT_PROC] = "proc", [AJ_MOUNT_DEVPTS] = "devpts",
-	[AJ_MOUNT_SYMLINK] = "symlink", [AJ_MOUNT_FILE] = "file", [AJ_MOUNT_MASK] = "mask",
+	[AJ_MOUNT_SYMLINK] = "symlink", [AJ_MOUNT_FILE] = "file", [AJ_MOUNT_MASK] = "mask", [AJ_MOUNT_HOLD] = "hold",
 };
 
 static const struct {
@@ -77,6 +77,10 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	fprintf(out, "mounts:\n");
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		dump_mount(&plan->mounts.items[i], out);
+	if (plan->protect.count)
+		fprintf(out, "held in %s:\n", AJ_WORKSPACE);
+	for (size_t i = 0; i < plan->protect.count; i++)
+		fprintf(out, "  %s\n", plan->protect.items[i]);
 	fprintf(out, "rlimits:\n");
 	for (size_t i = 0; i < plan->rlimits.count; i++)
 		fprintf(out, "  %s %lu  # %s\n", plan->rlimits.items[i].name, plan->rlimits.items[i].value, plan->rlimits.items[i].why);

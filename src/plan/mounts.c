@@ -4,6 +4,7 @@
 
 #include "plan/plan.h"
 #include "policy/bind.h"
+#include "policy/protect.h"
 
 static struct aj_mount *row(struct aj_plan *plan, struct aj_arena *arena, enum aj_mount_kind kind, const char *target,
                             const char *source, unsigned flags, const char *why)
@@ -118,6 +119,10 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		return -1;
 	}
 	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE;
+	plan->writable_workspace = writable ? (source ? source : "DIR") : NULL;
+	const char *place;
+	for (size_t at = 0; writable && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
+		*AJ_PUSH(arena, &plan->protect) = place;
 	row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", (writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0),
 	    policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
 	    : writable                                ? "the caller's folder; what is changed in it stays changed"

@@ -19,6 +19,8 @@ enum aj_mount_kind {
 	AJ_MOUNT_SYMLINK,
 	AJ_MOUNT_FILE, /* a small read-only text */
 	AJ_MOUNT_MASK, /* hides what is at the target behind an empty read-only folder or file */
+	AJ_MOUNT_HOLD, /* what is at the target stays as it is: read-only, in its place. `source`: "", or the blank that is shown instead.
+	                  Never in a plan that aj_plan_build() made: run/protect.c adds these rows once it has looked at the workspace */
 };
 
 enum {
@@ -75,6 +77,9 @@ struct aj_plan {
 	bool loopback;
 	int terminal_fd; /* the guest becomes its foreground process group; -1: the guest gets a session of its own */
 	AJ_LIST(struct aj_mount) mounts;
+	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
+	bool protected;                 /* the rows that hold them are there: see run/protect.h */
+	AJ_LIST(const char *) protect;  /* places in it that stay as they are: patterns, see policy/protect.h */
 	AJ_LIST(struct aj_rlimit) rlimits;
 	const char *cgroup; /* parent directory for the leaf, NULL for none */
 	AJ_LIST(struct aj_cgroup_row) cgroup_rows;

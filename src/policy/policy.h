@@ -52,8 +52,9 @@ struct aj_policy {
 	const char *rootfs; /* name of a Python tree; "host": the host's /usr read-only instead */
 	bool proc;          /* a fresh, read-only /proc */
 	enum aj_workspace workspace;
-	AJ_LIST(const char *) binds; /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
-	AJ_LIST(const char *) masks; /* absolute paths in the jail, shown empty and read-only */
+	AJ_LIST(const char *) binds;   /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
+	AJ_LIST(const char *) masks;   /* absolute paths in the jail, shown empty and read-only */
+	AJ_LIST(const char *) protect; /* places relative to the workspace, see policy/protect.h */
 	enum aj_network network;
 	AJ_LIST(const char *) allow; /* host:port, *.host:port */
 	bool exec;                   /* the system call list of commands instead of that of snippets */

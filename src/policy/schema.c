@@ -42,6 +42,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "paths in the jail that are shown empty and read-only, whatever a bind brings there" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .unbuilt = "overlay", .help = "how the folder that the caller names with --workspace is shown at /workspace" },
+	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,
+	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
+	          "name, a slash at the end for a folder that is held also before it exists; `@default` is the built-in list" },
 	{ "filesystem.tmp_size", AJ_KEY_BYTES, AT(tmp_bytes), .min = 64 * K, .max = 64 * G, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "size of the private /tmp, and of /dev/shm where there is one" },
 	{ "filesystem.tmp_files", AJ_KEY_COUNT, AT(tmp_inodes), .min = 16, .max = 16 * M, .fallback = "4096", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,

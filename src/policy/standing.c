@@ -14,6 +14,11 @@ const char *aj_key_standing(const struct aj_key *key, const struct aj_policy *po
 		return later;
 	if (key->offset == offsetof(struct aj_policy, allow)) /* it has the wall of network.mode, or none to need */
 		return policy->network == AJ_NET_ALLOW ? later : NULL;
+	if (key->offset == offsetof(struct aj_policy, protect)) {
+		if (policy->workspace != AJ_WORKSPACE_READ_WRITE)
+			return "not in use: the policy has no writable workspace";
+		return policy->protect.count ? NULL : "nobody holds anything here";
+	}
 	if (key->unwalled && strcmp(key->unwalled, value) == 0)
 		return "nobody enforces anything here";
 	if (key->by == AJ_BY_RAIL && commands)

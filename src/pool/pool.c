@@ -159,7 +159,7 @@ static void on_waiting(struct aj_worker *w, unsigned found)
 	}
 }
 
-static void take_in(struct aj_pool *p, const struct aj_jail *jail, bool warm)
+static void take_in(struct aj_pool *p, const struct aj_jail *jail, struct aj_protect *protect, bool warm)
 {
 	struct aj_error err = { 0 };
 	struct aj_worker *w = calloc(1, sizeof *w);
@@ -168,6 +168,7 @@ static void take_in(struct aj_pool *p, const struct aj_jail *jail, bool warm)
 	w->live.plan = &p->jail_plan;
 	w->live.policy = p->config.policy;
 	w->live.jail = *jail;
+	w->live.protect = protect;
 	w->on_event = on_waiting;
 	w->owner = p;
 	w->warm = warm;
@@ -192,7 +193,7 @@ static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail
 	if (found == AJ_ZYGOTE_NOTHING)
 		fill(p);
 	if (found == AJ_ZYGOTE_BORN)
-		take_in(p, jail, true);
+		take_in(p, jail, NULL, true);
 	bool killed = found == AJ_ZYGOTE_DEAD || (found == AJ_ZYGOTE_FAILED && err->errnum == ECHILD); /* itself, or what it was making */
 	p->counts.zygote_deaths += found == AJ_ZYGOTE_DEAD;
 	if (killed)
@@ -214,11 +215,14 @@ static void start_cold(struct aj_pool *p)
 	struct aj_error err = { 0 };
 	struct aj_jail jail;
 	p->filters = aj_attest_own_filters();
-	if (aj_launch(&p->jail_plan, &jail, &err) < 0) {
+	struct aj_protect *protect;
+	const struct aj_plan *launched;
+	if (aj_protect_open(&protect, &p->jail_plan, &launched, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
+		aj_protect_close(protect);
 		pause_after(p, &err);
 		return;
 	}
-	take_in(p, &jail, false);
+	take_in(p, &jail, protect, false);
 }
 
 /* Parked or on their way. */

@@ -5,6 +5,7 @@
 
 #include "run/channel.h"
 #include "run/pump.h"
+#include "run/protect.h"
 #include "run/verdict.h"
 #include "sandbox/launch.h"
 
@@ -28,6 +29,7 @@ struct aj_live {
 	aj_output_fn *output; /* as it comes; may be NULL */
 	void *output_arg;
 	struct aj_pump *pump; /* of standard output and error, for a plan that has such; NULL: none */
+	struct aj_protect *protect; /* given to us: closed when the jail is gone. NULL without a writable workspace */
 	/* One of its descriptors is about to be closed, and must not be watched any more: epoll would go on telling of it as long as
 	 * another process has a copy. May be NULL: then nothing but poll() is in use. */
 	void (*closing)(struct aj_live *live, enum aj_live_fd which);

@@ -80,7 +80,9 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	struct aj_error err = { 0 };
 	*ret = (struct aj_result){ 0 };
 	live = (struct aj_live){ .plan = plan, .policy = policy, .output = output, .output_arg = output_arg };
-	if (aj_launch(plan, &live.jail, &err) < 0) {
+	const struct aj_plan *launched;
+	if (aj_protect_open(&live.protect, plan, &launched, &err) < 0 || aj_launch(launched, &live.jail, &err) < 0) {
+		aj_protect_close(live.protect);
 		ret->setup = err;
 		if (request->snippet)
 			aj_sha256(request->code, request->code_bytes, ret->code_sha256);

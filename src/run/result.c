@@ -121,7 +121,7 @@ const char *aj_claim_status(const json_t *claim)
 }
 
 /* Bytes from the jail as a JSON string: what is not UTF-8 becomes U+FFFD, byte by byte. */
-static json_t *text_json(const char *text, size_t bytes)
+json_t *aj_json_text(const char *text, size_t bytes)
 {
 	size_t valid = aj_utf8_valid_prefix(text, bytes);
 	if (valid == bytes)
@@ -150,7 +150,7 @@ static json_t *capture_json(const struct aj_capture *capture)
 {
 	size_t bytes = 0;
 	char *text = aj_capture_text(capture, &bytes);
-	json_t *json = text_json(text ? text : "", bytes);
+	json_t *json = aj_json_text(text ? text : "", bytes);
 	free(text);
 	return json;
 }
@@ -171,7 +171,7 @@ static void setup_error(json_t *doc, const struct aj_error *e)
 	aj_error_text(e, text, sizeof text);
 	json_object_set_new(doc, "error",
 	                    json_pack("{s:s, s:s, s:o, s:s}", "type", "SetupError", "step", e->step, "message",
-	                              text_json(text, strlen(text)), "fix", e->fix));
+	                              aj_json_text(text, strlen(text)), "fix", e->fix));
 }
 
 void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf)
@@ -199,7 +199,7 @@ json_t *aj_files_json(const struct aj_policy *policy)
 	json_t *files = json_array();
 	for (size_t i = 0; i < policy->files.count; i++) {
 		const struct aj_policy_file *f = &policy->files.items[i];
-		json_array_append_new(files, json_pack("{s:o, s:s}", "file", text_json(f->file, strlen(f->file)), "sha256", f->sha256));
+		json_array_append_new(files, json_pack("{s:o, s:s}", "file", aj_json_text(f->file, strlen(f->file)), "sha256", f->sha256));
 	}
 	return files;
 }
@@ -208,7 +208,7 @@ json_t *aj_policy_json(const struct aj_policy *policy)
 {
 	json_t *options = json_array();
 	for (size_t i = 0; i < policy->options.count; i++)
-		json_array_append_new(options, text_json(policy->options.items[i], strlen(policy->options.items[i])));
+		json_array_append_new(options, aj_json_text(policy->options.items[i], strlen(policy->options.items[i])));
 	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256",
 	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", aj_files_json(policy), "options", options);
 }
@@ -242,7 +242,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_t *doc = json_object();
 	json_object_set_new(doc, "id", json_string(request->id));
 	json_object_set_new(doc, "status", json_string(aj_status_name(r->status)));
-	json_object_set_new(doc, "reason", text_json(r->reason, strlen(r->reason)));
+	json_object_set_new(doc, "reason", aj_json_text(r->reason, strlen(r->reason)));
 	claims(doc, r);
 	if (!ran)
 		setup_error(doc, &r->setup);
@@ -268,13 +268,15 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_object_set_new(doc, "enforced", enforced);
 	json_object_set_new(doc, "violations", violations(&r->violations));
 	json_object_set_new(doc, "violations_seen", json_boolean(r->violations.seen));
+	if (r->workspace)
+		json_object_set(doc, "workspace", r->workspace);
 	if (r->note[0])
-		json_object_set_new(doc, "note", text_json(r->note, strlen(r->note)));
+		json_object_set_new(doc, "note", aj_json_text(r->note, strlen(r->note)));
 	json_object_set_new(doc, "policy", aj_policy_json(policy));
 	if (r->recorded != AJ_NOT_ASKED)
 		json_object_set_new(doc, "audit",
 		                    json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",
-		                              r->recorded == AJ_MISSED ? text_json(r->audit_why, strlen(r->audit_why)) : NULL));
+		                              r->recorded == AJ_MISSED ? aj_json_text(r->audit_why, strlen(r->audit_why)) : NULL));
 	if (plan->snippet)
 		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));
 	return doc;
@@ -285,5 +287,6 @@ void aj_result_free(struct aj_result *r)
 	aj_capture_free(&r->out);
 	aj_capture_free(&r->err);
 	json_decref(r->claim);
-	r->claim = NULL;
+	json_decref(r->workspace);
+	r->claim = r->workspace = NULL;
 }

@@ -41,6 +41,7 @@ struct aj_result {
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
+	json_t *workspace; /* what became of the places of a writable workspace that the host obeys; NULL without one */
 	struct aj_capture out, err;
 	char code_sha256[AJ_SHA256_HEX];
 	struct aj_error setup; /* SETUP_ERROR: the step */
@@ -62,6 +63,8 @@ void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf);
 json_t *aj_files_json(const struct aj_policy *policy);
 /* Which policy it was: name, sha256 of its file, all files it was made of, options that changed it (new reference). */
 json_t *aj_policy_json(const struct aj_policy *policy);
+/* Bytes from the jail as a JSON string: what is not UTF-8 becomes U+FFFD, byte by byte (new reference). */
+json_t *aj_json_text(const char *text, size_t bytes);
 /* The whole result as one JSON object (new reference). */
 json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request);

@@ -196,6 +196,10 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan is for looking at: walls that it names may not exist");
 		goto out;
 	}
+	if (plan->writable_workspace && plan->protect.count && !plan->protected) {
+		aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the places of the workspace were not looked for");
+		goto out;
+	}
 	/* A zygote stays where the supervisor is: its jails have leaves. */
 	if (plan->cgroup && plan->zygote && aj_cgroup_prepare(plan, err) < 0)
 		goto out;

@@ -1,8 +1,8 @@
-/* Hides places of the jail behind an empty folder or file, once every other row of the tree stands.
- * It hides a path, not a file: what else leads there (a hard link, a second bind) is not looked for. It follows no symlink.
+/* Hides places of the jail behind an empty folder or file, or holds them as they are, once every other row of the tree stands.
+ * It hides or holds a path, not a file: what else leads there (a hard link, a second bind) is not looked for. It follows no symlink.
  *
  * A mount keeps its place from being renamed and removed, but not the folders above it: moved away with all that is in them,
- * they could be made anew without the mask. So each of those that the jail could rename becomes a mount itself, of itself. */
+ * they could be made anew without it. So each of those that the jail could rename becomes a mount itself, of itself. */
 #include "sandbox/mask.h"
 
 #include <errno.h>
@@ -19,12 +19,18 @@
 #include "base/fd.h"
 #include "sandbox/mount.h"
 
+#define STEP_MASK "mask"
+#define STEP_HOLD "protect"
+
 int aj_mask_blanks(struct aj_error *err)
 {
 	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755,size=4096,nr_inodes=8") < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "mount what masks show");
 	cleanup_fd int fd = open(AJ_MOUNT_CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || mkdirat(fd, "folder", 0555) < 0 || mknodat(fd, "file", S_IFREG | 0444, 0) < 0)
+	if (fd < 0 || mkdirat(fd, AJ_BLANK_FOLDER, 0555) < 0 || mknodat(fd, AJ_BLANK_FILE, S_IFREG | 0444, 0) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "make what masks show");
+	cleanup_fd int itself = openat(fd, AJ_BLANK_ITSELF, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (itself < 0 || aj_write_all(itself, AJ_BLANK_ITSELF_TEXT, strlen(AJ_BLANK_ITSELF_TEXT)) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "make what masks show");
 	return aj_steal(&fd);
 }
@@ -63,30 +69,44 @@ static int pin(int root, int *dir)
 	return 0;
 }
 
-static int cover(int blanks, int place, bool folder)
+static int cover(int blanks, int place, const char *name)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
-	cleanup_fd int blank = open_tree(blanks, folder ? "folder" : "file", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	cleanup_fd int blank = open_tree(blanks, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 	if (blank < 0 || mount_setattr(blank, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0)
 		return -1;
 	return move_mount(blank, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
+/* What is there is shown once more over itself, read-only; also what is mounted below it. */
+static int cover_with_itself(int place)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+	cleanup_fd int self = open_tree(place, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (self < 0 || mount_setattr(self, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
+		return -1;
+	return move_mount(self, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
 /* Nothing is there, so there is nothing to hide; unless the jail could make it, which a mask says that it cannot. */
-static int absent(int root, int dir, const char *target, int above_bytes, struct aj_error *err)
+static int absent(int root, int dir, const char *step, const char *target, int above_bytes, struct aj_error *err)
 {
 	bool changeable, mount_root;
 	if (may_change(root, dir, &changeable, &mount_root) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "look at the folder above `%s`", target);
+		return aj_fail(err, AJ_EXIT_SETUP, step, errno, "look at the folder above `%s`", target);
 	if (!changeable)
 		return 0;
+	if (strcmp(step, STEP_HOLD) == 0)
+		return aj_fail(err, AJ_EXIT_SETUP, step, 0, "`%s` was there a moment ago: somebody else changes the workspace", target);
 	aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%s` does not exist, and the jail could make it: `%.*s` is writable in there",
 	        target, above_bytes, target);
 	aj_advise(err, "make an empty file or folder there first, show `%.*s` read-only, or leave that mask out", above_bytes, target);
 	return -1;
 }
 
-int aj_mask_apply(int root, int blanks, const char *target, struct aj_error *err)
+/* Walk to `target` and keep every folder above it in its place. Returns the target itself and its kind, -1 with err, or -1 without
+ * one where it does not exist and the jail cannot make it. */
+static int walk_to(int root, const char *step, const char *target, bool *ret_folder, struct aj_error *err)
 {
 	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
 	for (const char *at = target + 1;;) {
@@ -94,32 +114,66 @@ int aj_mask_apply(int root, int blanks, const char *target, struct aj_error *err
 		size_t bytes = strcspn(at, "/");
 		int above_bytes = (int)(at - target - 1);
 		if (bytes == 0 || bytes > NAME_MAX)
-			return aj_fail(err, AJ_EXIT_SETUP, "mask", ENAMETOOLONG, "`%s`", target);
+			return aj_fail(err, AJ_EXIT_SETUP, step, ENAMETOOLONG, "`%s`", target);
 		memcpy(part, at, bytes);
 		part[bytes] = '\0';
 		cleanup_fd int next = openat(dir, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		struct stat st;
 		if (next < 0 && errno == ENOENT)
-			return absent(root, dir, target, above_bytes, err);
+			return absent(root, dir, step, target, above_bytes, err) - 1;
+		/* Closed to the jail's id, and not the jail's to open: held well enough. A mask must be there all the same. */
+		if (next < 0 && errno == EACCES && strcmp(step, STEP_HOLD) == 0 && fstat(dir, &st) == 0 && st.st_uid != geteuid())
+			return -1;
 		if (next < 0 || fstat(next, &st) < 0)
-			return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "open `%.*s`", above_bytes + 1 + (int)bytes, target);
+			return aj_fail(err, AJ_EXIT_SETUP, step, errno, "open `%.*s`", above_bytes + 1 + (int)bytes, target);
 		if (S_ISLNK(st.st_mode)) {
-			aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%.*s` is a symlink, so `%s` would hide nothing",
+			aj_fail(err, AJ_EXIT_SETUP, step, 0, "`%.*s` is a symlink, so the place `%s` could be made another one",
 			        above_bytes + 1 + (int)bytes, target, target);
-			aj_advise(err, "mask the place itself that the link leads to");
+			aj_advise(err, "name the place itself that the link leads to");
 			return -1;
 		}
 		if (at[bytes] == '\0') {
-			if (cover(blanks, next, S_ISDIR(st.st_mode)) < 0)
-				return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "hide `%s`", target);
-			return 0;
+			*ret_folder = S_ISDIR(st.st_mode);
+			return aj_steal(&next);
 		}
 		if (!S_ISDIR(st.st_mode))
-			return absent(root, dir, target, above_bytes, err);
+			return absent(root, dir, step, target, above_bytes, err) - 1;
 		if (pin(root, &next) < 0)
-			return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "hold `%.*s` in its place", above_bytes + 1 + (int)bytes, target);
+			return aj_fail(err, AJ_EXIT_SETUP, step, errno, "hold `%.*s` in its place", above_bytes + 1 + (int)bytes, target);
 		close(dir);
 		dir = aj_steal(&next);
 		at += bytes + 1;
 	}
+}
+
+int aj_mask_apply(int root, int blanks, const char *target, struct aj_error *err)
+{
+	bool folder;
+	cleanup_fd int place = walk_to(root, STEP_MASK, target, &folder, err);
+	if (place < 0)
+		return err->exit_code ? -1 : 0;
+	if (cover(blanks, place, folder ? AJ_BLANK_FOLDER : AJ_BLANK_FILE) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, STEP_MASK, errno, "hide `%s`", target);
+	return 0;
+}
+
+int aj_hold_apply(int root, int blanks, const char *target, const char *blank, struct aj_error *err)
+{
+	bool folder;
+	cleanup_fd int place = walk_to(root, STEP_HOLD, target, &folder, err);
+	if (place < 0)
+		return err->exit_code ? -1 : 0;
+	if (*blank && folder != (strcmp(blank, AJ_BLANK_FOLDER) == 0))
+		return aj_fail(err, AJ_EXIT_SETUP, STEP_HOLD, 0,
+		               "`%s` has become something else: somebody else changes the workspace", target);
+	if ((*blank ? cover(blanks, place, blank) : cover_with_itself(place)) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, STEP_HOLD, errno, "hold `%s` as it is", target);
+	return 0;
+}
+
+int aj_hold_above(int root, const char *target, struct aj_error *err)
+{
+	bool folder;
+	cleanup_fd int place = walk_to(root, "mounts", target, &folder, err);
+	return place < 0 ? -1 : 0;
 }

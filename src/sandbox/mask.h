@@ -1,6 +1,8 @@
-/* Places of the jail that show nothing: an empty, read-only folder or file lies over what is there. */
+/* Places of the jail that show nothing, or that stay as they are: something read-only lies over what is there, and no folder above
+ * it can be moved away. */
 #pragma once
 #include "base/error.h"
+#include "sandbox/blanks.h"
 
 /* The empty folder and the empty file that masks are made of, in a tmpfs of their own on the carrier. Call it before the new
  * root goes there: pivot takes it away. Returns its fd. */
@@ -9,3 +11,8 @@ int aj_mask_blanks(struct aj_error *err);
 /* Hide `target` (absolute, plain) in the tree below `root`. What does not exist is passed over where the jail cannot make it,
  * and an error where it can; a symlink on the way is an error. */
 int aj_mask_apply(int root, int blanks, const char *target, struct aj_error *err);
+
+/* Show `target` read-only: itself (`blank` is ""), or a blank in its stead. What has gone meanwhile is an error, and a symlink too. */
+int aj_hold_apply(int root, int blanks, const char *target, const char *blank, struct aj_error *err);
+/* Keep the folders above `target`, which is a mount already, in their places. */
+int aj_hold_above(int root, const char *target, struct aj_error *err);

@@ -190,6 +190,8 @@ static int apply_row(const struct aj_mount *m, struct place *place, int source, 
 		return 0;
 	if (m->kind == AJ_MOUNT_MASK)
 		return aj_mask_apply(place->root, place->blanks, m->target, err);
+	if (m->kind == AJ_MOUNT_HOLD)
+		return aj_hold_apply(place->root, place->blanks, m->target, m->source, err);
 	const char *name = enter_parent(place, m->target, !(m->flags & AJ_MASK));
 	if (!name)
 		return errno == ENOENT && (m->flags & AJ_MASK) ? 0 : fail(err, m, errno, "open the folder of");
@@ -205,9 +207,25 @@ static int apply_row(const struct aj_mount *m, struct place *place, int source, 
 	case AJ_MOUNT_SYMLINK:
 		return symlinkat(m->source, place->dir, name) < 0 ? fail(err, m, errno, "link") : 0;
 	case AJ_MOUNT_MASK:
+	case AJ_MOUNT_HOLD:
 		break;
 	}
 	return fail(err, m, EINVAL, "unknown kind of row");
+}
+
+/* A bind that the jail may not change, below one that it may: the folders between them must stay where they are. */
+static bool inside_writable(const struct aj_plan *plan, size_t row)
+{
+	const struct aj_mount *m = &plan->mounts.items[row];
+	if (m->kind != AJ_MOUNT_BIND || !(m->flags & AJ_RO))
+		return false;
+	for (size_t i = 0; i < row; i++) {
+		const char *outer = plan->mounts.items[i].target;
+		size_t bytes = strlen(outer);
+		if (aj_mount_is_shared(&plan->mounts.items[i]) && strncmp(m->target, outer, bytes) == 0 && m->target[bytes] == '/')
+			return true;
+	}
+	return false;
 }
 
 int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *err)
@@ -215,7 +233,8 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 	char options[64];
 	cleanup_fd int blanks = -1;
 	for (size_t i = 0; i < plan->mounts.count && blanks < 0; i++)
-		if (plan->mounts.items[i].kind == AJ_MOUNT_MASK && (blanks = aj_mask_blanks(err)) < 0)
+		if ((plan->mounts.items[i].kind == AJ_MOUNT_MASK || plan->mounts.items[i].kind == AJ_MOUNT_HOLD) &&
+		    (blanks = aj_mask_blanks(err)) < 0)
 			return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
 	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
@@ -226,6 +245,9 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 	struct place place = { .root = root, .dir = -1, .blanks = blanks };
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		if (apply_row(&plan->mounts.items[i], &place, fds[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (fds[i] >= 0 && inside_writable(plan, i) && aj_hold_above(root, plan->mounts.items[i].target, err) < 0)
 			return -1;
 	aj_close(&place.dir);
 	return aj_steal(&root);

@@ -1,0 +1,151 @@
+/* Places of a workspace that programs of the host obey or run later: the table behind `@default`, and what an item may be.
+ * It looks at no file: a pattern is compared with patterns and names, and `**`, `?` and `[` mean nothing here. */
+#include "policy/protect.h"
+
+#include <string.h>
+
+#include "policy/items.h"
+
+/* A slash at the end: a folder, which is held also where it does not exist yet.
+ *
+ * Not here, on purpose: HEAD, index, objects, refs and logs, without which git cannot work; .git/worktrees/x/gitdir, which git itself
+ * writes once a day from within that worktree; .gitattributes and .gitmodules, which name programs that only a config defines. */
+static const char *const defaults[] = {
+	".git/config",
+	".git/config.worktree",
+	".git/commondir",
+	".git/hooks/",
+	".git/info/",
+	".git/modules/*/config",
+	".git/modules/*/config.worktree",
+	".git/modules/*/commondir",
+	".git/modules/*/hooks/",
+	".git/modules/*/*/config",
+	".git/modules/*/*/config.worktree",
+	".git/modules/*/*/commondir",
+	".git/modules/*/*/hooks/",
+	".git/modules/*/modules/*/config",
+	".git/modules/*/modules/*/config.worktree",
+	".git/modules/*/modules/*/commondir",
+	".git/modules/*/modules/*/hooks/",
+	".git/worktrees/*/config.worktree",
+	".git/worktrees/*/commondir",
+	".envrc",
+	".vscode/",
+	".idea/",
+	".claude/",
+	".codex/",
+	".cursor/",
+	".mcp.json",
+	".husky/",
+	"agentjail*.toml",
+};
+enum { DEFAULTS = sizeof defaults / sizeof *defaults };
+
+/* The next part of a path, or 0 bytes at its end. */
+static size_t part(const char **at)
+{
+	*at += strspn(*at, "/");
+	return strcspn(*at, "/");
+}
+
+const char *aj_protect_next(const char *const *items, size_t count, size_t *at)
+{
+	size_t i = *at;
+	for (size_t k = 0; k < count; k++) {
+		size_t here = strcmp(items[k], AJ_PROTECT_DEFAULT) == 0 ? DEFAULTS : 1;
+		if (i < here) {
+			++*at;
+			return here == 1 ? items[k] : defaults[i];
+		}
+		i -= here;
+	}
+	return NULL;
+}
+
+bool aj_protect_part_matches(const char *pattern, size_t pattern_bytes, const char *name)
+{
+	const char *star = memchr(pattern, '*', pattern_bytes);
+	size_t bytes = strlen(name);
+	if (!star)
+		return bytes == pattern_bytes && memcmp(pattern, name, bytes) == 0;
+	size_t before = (size_t)(star - pattern), after = pattern_bytes - before - 1;
+	/* As in a shell, a star does not stand for the dot that hides a name. */
+	if (before == 0 && name[0] == '.')
+		return false;
+	return bytes >= before + after && memcmp(name, pattern, before) == 0 && memcmp(name + bytes - after, star + 1, after) == 0;
+}
+
+bool aj_protect_covers_path(const char *pattern, const char *path)
+{
+	for (;;) {
+		size_t a = part(&pattern), b = part(&path);
+		char name[256];
+		if (a == 0)
+			return true;
+		if (b == 0 || b >= sizeof name)
+			return false;
+		memcpy(name, path, b);
+		name[b] = '\0';
+		if (!aj_protect_part_matches(pattern, a, name))
+			return false;
+		pattern += a;
+		path += b;
+	}
+}
+
+static const char *check_place(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	if (strcmp(text, AJ_PROTECT_DEFAULT) == 0)
+		return NULL;
+	if (text[0] == '@')
+		return "not `@default`, the one name of a list";
+	if (text[0] == '/')
+		return "an absolute path: places are relative to the workspace";
+	if (text[0] == '~' || strchr(text, '$'))
+		return "nothing is expanded: write the path below the workspace";
+	if (!*text || strlen(text) > 200)
+		return "empty, or longer than 200 bytes";
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < 32 || *c == 127)
+			return "with a control character";
+	for (const char *at = text; *at;) {
+		size_t bytes = strcspn(at, "/");
+		if (bytes == 0 || (bytes <= 2 && strncmp(at, "..", bytes) == 0))
+			return "with `.`, `..` or `//` in it";
+		const char *star = memchr(at, '*', bytes);
+		if (star && memchr(star + 1, '*', bytes - (size_t)(star + 1 - at)))
+			return "with two stars between slashes: one stands for any part of a name";
+		at += bytes + (at[bytes] == '/');
+	}
+	return NULL;
+}
+
+/* Is `inner`, part by part, `outer` or below it? Stars only cover what is spelled alike. */
+static bool same_or_below(const char *outer, const char *inner)
+{
+	size_t bytes = strlen(outer);
+	bool folder = bytes && outer[bytes - 1] == '/';
+	size_t bare = bytes - folder;
+	if (strncmp(outer, inner, bare) != 0)
+		return false;
+	const char *rest = inner + bare;
+	/* Held also when absent is more than held when present. */
+	return *rest == '\0' || (rest[0] == '/' && (rest[1] != '\0' || folder));
+}
+
+static bool covers_place(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	(void)arena;
+	if (strcmp(inner, AJ_PROTECT_DEFAULT) == 0)
+		return strcmp(outer, AJ_PROTECT_DEFAULT) == 0;
+	if (strcmp(outer, AJ_PROTECT_DEFAULT) != 0)
+		return same_or_below(outer, inner);
+	for (size_t i = 0; i < DEFAULTS; i++)
+		if (same_or_below(defaults[i], inner))
+			return true;
+	return false;
+}
+
+const struct aj_item_kind aj_item_place = { "a place in the workspace", check_place, covers_place, "^(@default|[^/@~$][^$]*)$" };

@@ -1,0 +1,30 @@
+/* Opens and looks at what is in a workspace, in the host's own file tree.
+ * It follows no symlink anywhere and changes nothing. */
+#include "run/beneath.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int aj_beneath_open(int dir, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
+		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | (dir == AT_FDCWD ? 0 : RESOLVE_BENEATH) };
+	if (!(flags & O_PATH))
+		how.flags |= O_NONBLOCK | O_NOCTTY;
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+bool aj_beneath_has(int dir, const char *name)
+{
+	struct stat st;
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool aj_beneath_owned(int dir, uid_t uid)
+{
+	struct stat st;
+	return fstat(dir, &st) == 0 && st.st_uid == uid;
+}

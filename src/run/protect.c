@@ -1,0 +1,315 @@
+/* Walks the patterns of a plan through its workspace, before the jail is there and when it is gone; on descriptors beneath the workspace,
+ * through no symlink. It mounts nothing: the rows that it adds to the plan are for sandbox/. */
+#include "run/protect.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "policy/protect.h"
+#include "run/beneath.h"
+#include "run/placeholder.h"
+#include "run/result.h"
+#include "sandbox/blanks.h"
+
+enum { PLACES_MAX = 4000, PART_BYTES = 256, TOLD_MAX = 200 };
+
+/* A place that a pattern means. `blank` where nothing was and a placeholder is in use. */
+struct place {
+	const char *path; /* relative to the workspace */
+	const char *name; /* the last part of it */
+	const char *blank;
+	int dir, fd; /* with a blank: its folder, and the placeholder with its lock */
+	bool held, there;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct aj_protect {
+	struct aj_arena arena;
+	struct aj_plan plan;
+	int workspace;
+	AJ_LIST(struct place) places;
+};
+
+/* --- what a pattern means --- */
+
+struct expansion {
+	struct aj_protect *p;
+	const char *pattern;
+	/* A place, whether it exists (`st`) or not (NULL). `name` is its last part, in `dir`. */
+	int (*found)(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred);
+	json_t *changed; /* of the report */
+	struct aj_error *err;
+};
+
+static int go_on(struct expansion *x, int dir, const char *prefix, const char *rest, bool starred);
+
+static int fail(const struct expansion *x, int errnum, const char *what, const char *path)
+{
+	return aj_fail(x->err, AJ_EXIT_SETUP, "protect", errnum, "%s `%s` in the workspace (filesystem.protect: `%s`)", what,
+	               path, x->pattern);
+}
+
+/* One name in `dir`, which the next part of the pattern means. `rest`: what follows that part. */
+static int step(struct expansion *x, int dir, const char *prefix, const char *name, const char *rest, bool starred)
+{
+	struct stat st;
+	const char *path = aj_printf(&x->p->arena, "%s%s", prefix, name);
+	bool folder = rest[0] == '/', last = rest[strspn(rest, "/")] == '\0';
+	bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!there && errno != ENOENT && errno != ENOTDIR)
+		return !aj_beneath_owned(dir, x->p->plan.host_uid) ? 0 : fail(x, errno, "look at", path);
+	if (last)
+		return x->found(x, dir, name, path, there ? &st : NULL, folder, starred);
+	if (!there)
+		return 0;
+	/* A file in a folder's place, as the `.git` of a linked worktree: it says where the folder is. */
+	if (!S_ISDIR(st.st_mode))
+		return x->found(x, dir, name, path, &st, false, starred);
+	cleanup_fd int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (next < 0)
+		return fail(x, errno, "open", path);
+	return go_on(x, next, aj_printf(&x->p->arena, "%s/", path), rest + strspn(rest, "/"), starred);
+}
+
+static int each_match(struct expansion *x, int dir, const char *prefix, const char *rest, size_t bytes)
+{
+	int r = 0;
+	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	if (!entries) {
+		int error = errno;
+		aj_close(&listing);
+		return !aj_beneath_owned(dir, x->p->plan.host_uid) ? 0 : fail(x, error, "list the folder", prefix);
+	}
+	for (const struct dirent *e; r == 0 && (e = readdir(entries));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && aj_protect_part_matches(rest, bytes, e->d_name))
+			r = step(x, dir, prefix, e->d_name, rest + bytes, true);
+	closedir(entries);
+	return r;
+}
+
+static int go_on(struct expansion *x, int dir, const char *prefix, const char *rest, bool starred)
+{
+	char name[PART_BYTES];
+	size_t bytes = strcspn(rest, "/");
+	if (memchr(rest, '*', bytes))
+		return each_match(x, dir, prefix, rest, bytes);
+	if (bytes >= sizeof name)
+		return fail(x, ENAMETOOLONG, "look at", rest);
+	memcpy(name, rest, bytes);
+	name[bytes] = '\0';
+	return step(x, dir, prefix, name, rest + bytes, starred);
+}
+
+static int expand(struct expansion *x)
+{
+	for (size_t i = 0; i < x->p->plan.protect.count; i++) {
+		x->pattern = x->p->plan.protect.items[i];
+		if (go_on(x, x->p->workspace, "", x->pattern, false) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- before the jail --- */
+
+static const struct place *find(const struct aj_protect *p, const char *path)
+{
+	for (size_t i = 0; i < p->places.count; i++)
+		if (strcmp(p->places.items[i].path, path) == 0)
+			return &p->places.items[i];
+	return NULL;
+}
+
+/* What may be made where nothing is, without harm to a program that finds it. */
+static const char *blank_for(int dir, const char *name, bool folder, bool starred)
+{
+	bool repository = aj_beneath_has(dir, "HEAD");
+	if (folder)
+		return !starred || repository ? AJ_BLANK_FOLDER : NULL;
+	if (repository && strcmp(name, "commondir") == 0)
+		return AJ_BLANK_ITSELF;
+	if (repository && strcmp(name, "config.worktree") == 0)
+		return AJ_BLANK_FILE;
+	return NULL;
+}
+
+/* 1: there is something, and it is not ours. */
+static int take(struct expansion *x, struct place *place, int dir)
+{
+	struct stat st;
+	cleanup_fd int fd = aj_placeholder_take(dir, place->name, place->blank);
+	if (fd < 0 && errno == EEXIST)
+		return 1;
+	/* Nothing can be made there; or not by the jail, which has no more rights than we. */
+	if (fd < 0 && (errno == EROFS || (errno == EACCES && !aj_beneath_owned(dir, x->p->plan.host_uid))))
+		return 0;
+	if (fd < 0) {
+		fail(x, errno, "make a placeholder at", place->path);
+		aj_advise(x->err, "without it the jail could make that place, and programs of the host would obey it: let the folder around it be "
+		                  "writable, or have the policy's filesystem.protect leave the place out");
+		return -1;
+	}
+	place->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	if (place->dir < 0 || fstat(fd, &st) < 0)
+		return fail(x, errno, "hold", place->path);
+	place->fd = aj_steal(&fd);
+	place->held = true;
+	place->dev = st.st_dev;
+	place->ino = st.st_ino;
+	return 0;
+}
+
+static int on_place(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred)
+{
+	struct aj_protect *p = x->p;
+	struct stat now;
+	if (find(p, path))
+		return 0;
+	if (p->places.count >= PLACES_MAX) {
+		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0, "more than %d places of the workspace would have to be held", PLACES_MAX);
+		aj_advise(x->err, "a list with fewer stars in filesystem.protect");
+		return -1;
+	}
+	struct place *place = AJ_PUSH(&p->arena, &p->places);
+	*place = (struct place){ .path = path, .name = aj_strdup(&p->arena, name), .dir = -1, .fd = -1 };
+	/* One that a killed run has left is taken over like any other, and removed at the end. */
+	place->blank = !st || (st->st_mode & S_ISVTX) ? blank_for(dir, name, folder, starred) : NULL;
+	int r = place->blank ? take(x, place, dir) : 1;
+	if (r <= 0)
+		return r;
+	place->blank = NULL;
+	if (!st && fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0)
+		st = &now;
+	if (st) {
+		place->there = true;
+		place->dev = st->st_dev;
+		place->ino = st->st_ino;
+		place->held = !S_ISLNK(st->st_mode);
+	}
+	return 0;
+}
+
+static void add_rows(struct aj_protect *p)
+{
+	struct aj_mount *all = aj_alloc(&p->arena, (p->plan.mounts.count + p->places.count) * sizeof *all);
+	size_t count = p->plan.mounts.count;
+	memcpy(all, p->plan.mounts.items, count * sizeof *all);
+	for (size_t i = 0; i < p->places.count; i++) {
+		const struct place *place = &p->places.items[i];
+		if (place->held)
+			all[count++] = (struct aj_mount){ .kind = AJ_MOUNT_HOLD,
+				                          .target = aj_printf(&p->arena, "%s/%s", AJ_WORKSPACE, place->path),
+				                          .source = place->blank ? place->blank : "",
+				                          .flags = AJ_RO,
+				                          .why = "the host runs or obeys it later" };
+	}
+	p->plan.protected = true;
+	p->plan.mounts.items = all;
+	p->plan.mounts.count = p->plan.mounts.room = count;
+}
+
+int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, const struct aj_plan **ret_plan, struct aj_error *err)
+{
+	*ret = NULL;
+	*ret_plan = plan;
+	if (!plan->writable_workspace || plan->inspect)
+		return 0;
+	int workspace = aj_beneath_open(AT_FDCWD, plan->writable_workspace, O_PATH | O_DIRECTORY);
+	if (workspace < 0) {
+		bool link = errno == ELOOP;
+		aj_fail(err, AJ_EXIT_SETUP, "sources", errno,
+		        link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", plan->writable_workspace);
+		if (link)
+			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
+		return -1;
+	}
+	struct aj_protect *p = calloc(1, sizeof *p);
+	if (!p)
+		abort();
+	p->plan = *plan;
+	p->workspace = workspace;
+	struct expansion x = { .p = p, .found = on_place, .err = err };
+	if (expand(&x) < 0) {
+		aj_protect_close(p);
+		return -1;
+	}
+	add_rows(p);
+	*ret = p;
+	*ret_plan = &p->plan;
+	return 0;
+}
+
+/* --- when the jail is gone --- */
+
+static void tell(json_t *changed, const char *path, const char *what)
+{
+	if (json_array_size(changed) < TOLD_MAX)
+		json_array_append_new(changed, json_pack("{s:o, s:s}", "path", aj_json_text(path, strlen(path)), "what", what));
+}
+
+/* What a star means now and did not mean then, and what has come to a place that was only watched. */
+static int on_place_later(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred)
+{
+	(void)dir, (void)name, (void)folder, (void)starred;
+	const struct place *was = find(x->p, path);
+	if (st && (!was || (!was->there && !was->blank)))
+		tell(x->changed, path, "made");
+	return 0;
+}
+
+/* Held or watched, is it the one that it was? A mount goes from the jail when the host removes or replaces what it lies on. */
+static void look_again(const struct aj_protect *p, const struct place *place, json_t *changed)
+{
+	struct stat st;
+	cleanup_fd int dir = -1;
+	const char *slash = strrchr(place->path, '/');
+	if (!place->there && !place->blank)
+		return;
+	if (slash)
+		dir = aj_beneath_open(p->workspace,
+		                      aj_strndup((struct aj_arena *)&p->arena, place->path, (size_t)(slash - place->path)),
+		                      O_PATH | O_DIRECTORY);
+	if (fstatat(slash ? dir : p->workspace, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		tell(changed, place->path, place->held ? "removed on the host during the run, so not held from then on" : "removed");
+	else if (st.st_dev != place->dev || st.st_ino != place->ino)
+		tell(changed, place->path, place->held ? "replaced on the host during the run, so not held from then on" : "replaced");
+}
+
+json_t *aj_protect_report(struct aj_protect *p)
+{
+	json_t *held = json_array(), *watched = json_array(), *changed = json_array();
+	struct aj_error ignored = { 0 };
+	for (size_t i = 0; i < p->places.count; i++) {
+		const struct place *place = &p->places.items[i];
+		if (json_array_size(place->held ? held : watched) < TOLD_MAX)
+			json_array_append_new(place->held ? held : watched, aj_json_text(place->path, strlen(place->path)));
+		look_again(p, place, changed);
+	}
+	struct expansion x = { .p = p, .found = on_place_later, .changed = changed, .err = &ignored };
+	if (expand(&x) < 0)
+		tell(changed, x.pattern, "cannot be looked at any more");
+	return json_pack("{s:o, s:o, s:o}", "held", held, "watched", watched, "changed", changed);
+}
+
+void aj_protect_close(struct aj_protect *p)
+{
+	if (!p)
+		return;
+	for (size_t i = p->places.count; i-- > 0;) {
+		struct place *place = &p->places.items[i];
+		if (place->fd >= 0)
+			aj_placeholder_give(place->dir, place->name, place->blank, place->fd);
+		aj_close(&place->dir);
+	}
+	aj_close(&p->workspace);
+	aj_arena_free(&p->arena);
+	free(p);
+}

@@ -1,0 +1,22 @@
+/* What the host runs or obeys later stays as it is in a workspace that a jail may change: finds the places that the plan's patterns
+ * mean, makes those that a mount needs, and sees at the end whether all of them are what they were.
+ *
+ * A mount needs something to lie on. Where nothing is, a placeholder is made, as visible on the host as in the jail, but only one that
+ * is harmless there: an empty folder, an empty config.worktree, a commondir that names the repository itself. Any other place that
+ * does not exist is watched: made nevertheless, it is told at the end. */
+#pragma once
+#include <jansson.h>
+
+#include "plan/plan.h"
+
+struct aj_protect;
+
+/* NULL in `*ret` where the plan has no writable workspace. On success
+ * `*ret_plan` is what is to be launched: the plan with a row for each place, or the plan itself. -1 with err: then nothing was made. */
+int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, const struct aj_plan **ret_plan, struct aj_error *err);
+
+/* What became of the places until now, as JSON (new reference): {"held": [...], "watched": [...], "changed": [{"path", "what"}]}. */
+json_t *aj_protect_report(struct aj_protect *protect);
+
+/* Remove the placeholders that nobody else uses and that are still empty and ours. The jail must be gone. Accepts NULL. */
+void aj_protect_close(struct aj_protect *protect);

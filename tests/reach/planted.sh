@@ -1,0 +1,183 @@
+#!/bin/sh
+# What a jail can plant in a workspace for the host to run later: each attack as a user would do it, then the host's own command.
+# A canary is a file that only a planted program would make; git runs on the host and in the jail.
+. "$(dirname "$0")/../lib.sh"
+
+command -v git >/dev/null || { skip "planted code" "no git on this host"; finish; }
+GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$T/gitconfig
+export GIT_CONFIG_NOSYSTEM GIT_CONFIG_GLOBAL
+printf '[user]\nname = host\nemail = host@localhost\n[safe]\ndirectory = *\n[init]\ndefaultBranch = main\n[protocol "file"]\nallow = always\n' >"$T/gitconfig"
+W=$T/ws MARK=$T/planted
+PLANTED="touch $MARK"
+
+# A fresh repository with one commit that the jail's id may write to.
+fresh() {
+	rm -rf "$W" "$MARK"
+	mkdir "$W"
+	git -C "$W" init -q
+	echo one >"$W/a"
+	git -C "$W" add a
+	git -C "$W" commit -qm one
+	open_up "$W"
+}
+open_up() {
+	[ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$1"
+}
+# What a person does next: none of it may run what the jail planted.
+host_uses_git() {
+	(cd "$W" && git status && git diff && git log -1 && git add -A && git commit -qm later --allow-empty && git stash list && git checkout -q -b other) >"$T/git" 2>&1
+}
+jail() { # POLICY SCRIPT
+	aj run --policy "$1" --network none --workspace "$W" --env GIT_AUTHOR_NAME=j --env GIT_AUTHOR_EMAIL=j@j --env GIT_COMMITTER_NAME=j \
+		--env GIT_COMMITTER_EMAIL=j@j -- sh -c "$2"
+}
+listing() {
+	find "$W" -path "$W/.git/objects" -prune -o -print | sort
+}
+
+# --- attacks on what exists and on what does not ---
+attack() { # NAME SCRIPT: afterwards the host's commands run nothing of the jail's
+	for policy in offline-build coding-agent; do
+		fresh
+		jail $policy "$2"
+		host_uses_git
+		check "planted-git: $1 ($policy)" test ! -e "$MARK"
+	done
+}
+attack "fsmonitor in config" "git config core.fsmonitor '$PLANTED'; printf '[core]\nfsmonitor = \"$PLANTED\"\n' >>.git/config"
+attack "a new config in place of the old" "printf '[core]\nfsmonitor = \"$PLANTED\"\n' >c; mv -f c .git/config; rm -f .git/config; cp c .git/config"
+attack "the repository moved away and made again" "mv .git .g2; cp -r .git .g3 && rm -rf .git; mkdir .git; cp -r .g2/. .git; printf '[core]\nfsmonitor = \"$PLANTED\"\n' >>.git/config"
+attack "a hook" "printf '#!/bin/sh\n$PLANTED\n' >.git/hooks/post-commit; chmod +x .git/hooks/post-commit; mv .git/hooks .git/h2; mkdir .git/hooks; cp .git/h2/* .git/hooks"
+attack "config.worktree" "printf '[core]\nfsmonitor = \"$PLANTED\"\n' >.git/config.worktree"
+attack "a common folder of its own" "cp -r .git evil; printf '[core]\nfsmonitor = \"$PLANTED\"\n' >>evil/config; echo ../evil >.git/commondir"
+attack "a link in place of the folder" "ln -sfn /workspace/x .git/hooks; ln -sfn x .git/info; rm -rf .git; ln -s x .git"
+attack "attributes with a filter" "mkdir -p .git/info; echo '* filter=x' >.git/info/attributes; printf '[filter \"x\"]\nclean = \"$PLANTED\"\n' >>.git/config; echo two >>a"
+
+fresh
+git -C "$W" config extensions.worktreeConfig true
+rm -rf "$W/.git/hooks" "$W/.git/info"
+before=$(listing)
+jail offline-build "printf '[core]\nfsmonitor = \"$PLANTED\"\n' >.git/config.worktree; mkdir -p .git/hooks; printf '#!/bin/sh\n$PLANTED\n' >.git/hooks/post-commit; chmod +x .git/hooks/post-commit"
+is "planted-placeholder: nothing is left of places that did not exist" "$before" "$(listing)"
+host_uses_git
+check "planted-git: hooks and config.worktree that did not exist" test ! -e "$MARK"
+
+# --- submodules and worktrees ---
+fresh
+git init -q "$T/sub-origin" && git -C "$T/sub-origin" commit -q --allow-empty -m sub
+git -C "$W" submodule -q add "$T/sub-origin" lib/sub && git -C "$W" commit -qm sub
+git -C "$W" worktree add -q "$T/linked"
+open_up "$W"
+open_up "$T/linked"
+jail offline-build "for d in .git/modules/lib/sub .git/worktrees/linked; do
+	printf '[core]\nfsmonitor = \"$PLANTED\"\n' >>\$d/config; cp -r .git evil; printf '[core]\nfsmonitor = \"$PLANTED\"\n' >>evil/config
+	echo /workspace/evil >\$d/commondir; rm -f \$d/commondir; mv \$d \$d.2; mkdir -p \$d/hooks; printf '#!/bin/sh\n$PLANTED\n' >\$d/hooks/post-commit; chmod +x \$d/hooks/post-commit
+done"
+host_uses_git
+git -C "$W/lib/sub" status >/dev/null 2>&1
+git -C "$T/linked" status >/dev/null 2>&1
+check "planted-git: a submodule and a linked worktree" test ! -e "$MARK"
+
+# --- other programs ---
+fresh
+mkdir "$W/.vscode" && echo '{}' >"$W/.vscode/tasks.json"
+echo 'export A=1' >"$W/.envrc"
+open_up "$W"
+jail offline-build 'for d in .vscode .idea .claude .codex .cursor .husky; do mkdir -p $d; echo evil >$d/tasks.json; mv $d x$d; rm -rf $d; ln -s x $d; done
+	echo evil >.envrc; rm -f .envrc; mv .envrc x; echo evil >y; mv y .envrc'
+is "planted-tools: what exists keeps its text" '{} export A=1' "$(cat "$W/.vscode/tasks.json" "$W/.envrc" | tr '\n' ' ' | sed 's/ $//')"
+check "planted-tools: folders that did not exist are not there afterwards" sh -c "! ls -d $W/.idea $W/.claude $W/.codex $W/.cursor $W/.husky"
+silent "planted-tools: nothing is told where nothing came" 'agentjail: workspace'
+json "planted-tools: files that did not exist are watched and told" 0 'workspace.watched.0=.mcp.json' 'workspace.changed.0.path=.mcp.json' 'workspace.changed.0.what=made' \
+	'enforced.protect~^read-only mounts' 'workspace.changed.1.path=agentjail-policy.toml' \
+	-- run --policy offline-build --workspace "$W" -- sh -c 'echo evil >.mcp.json; echo evil >agentjail-policy.toml'
+rm -f "$W/.mcp.json" "$W/agentjail-policy.toml"
+jail offline-build 'echo evil >.mcp.json'
+says "planted-tools: and said to a person" 'workspace: `.mcp.json`: made'
+
+# --- a snippet ---
+printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nworkspace = "read-write"\n' >"$T/snippet.toml"
+fresh
+before=$(listing)
+json "planted-git: a snippet" 0 'status=ok' 'value.0=OSError' 'value.1=OSError' 'value.2=OSError' 'value.3=OSError' -- exec --policy-file "$T/snippet.toml" --workspace "$W" -c '
+import os
+def tries(*calls):
+    out = []
+    for f, *args in calls:
+        try:
+            f(*args)
+            out.append("done")
+        except OSError as e:
+            out.append("OSError")
+    return out
+tries((open, ".git/config", "a"), (open, ".git/hooks/post-commit", "w"), (os.rename, ".git", ".g2"), (os.mkdir, ".claude/x"))'
+is "planted-placeholder: a snippet leaves none" "$before" "$(listing)"
+
+# --- honest git ---
+fresh
+git init -q --bare "$T/remote.git" && git -C "$W" remote add origin "$W/../ws/remote.git" && mv "$T/remote.git" "$W/remote.git"
+open_up "$W"
+jail offline-build 'set -e; export HOME=/tmp; git config --global safe.directory "*"; git config --global --add protocol.file.allow always
+	git switch -q -c topic; echo two >>a; git commit -qam two; git switch -q main; echo b >b; git add b; git commit -qm b; git rebase -q topic; git stash list; git tag t
+	git gc -q; git worktree add -q wt; git -C wt log -1 >/dev/null; git worktree remove wt; git remote -v >/dev/null; git push -q /workspace/remote.git main; git fetch -q /workspace/remote.git
+	git branch -q -d topic; git reset -q --hard HEAD; git fsck; git diff HEAD~1 >/dev/null'
+is "honest git works: switch, commit, rebase, gc, worktree, push, fetch" 0 "$rc"
+is "the host sees its commits" b "$(git -C "$W" log -1 --format=%s)"
+
+# --- placeholders ---
+fresh
+before=$(listing)
+jail offline-build 'true'
+is "planted-placeholder: none is left" "$before" "$(listing)"
+started() { # of a run that waits
+	for _ in $(seq 100); do
+		[ ! -e "$W/$1" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+"$AJ" run --policy offline-build --workspace "$W" -- sh -c 'touch in1; while [ ! -e stop1 ]; do sleep 0.1; done; ! mkdir .claude/x' >"$T/out1" 2>&1 &
+first=$!
+started in1
+"$AJ" run --policy offline-build --workspace "$W" -- sh -c 'touch in2; while [ ! -e stop2 ]; do sleep 0.1; done; ! mkdir .claude/x' >"$T/out2" 2>&1 &
+second=$!
+started in2
+touch "$W/stop1"
+wait $first
+is "planted-placeholder: the first of two runs is held" 0 $?
+check "planted-placeholder: it leaves them to the second" test -d "$W/.claude"
+touch "$W/stop2"
+wait $second
+is "planted-placeholder: which is held to its end" 0 $?
+rm -f "$W"/in? "$W"/stop?
+is "planted-placeholder: the last one removes them" "$before" "$(listing)"
+"$AJ" run --policy offline-build --workspace "$W" -- sh -c 'touch in1; sleep 60' >"$T/out1" 2>&1 &
+first=$!
+started in1
+kill -9 $first
+wait $first 2>/dev/null
+sleep 0.3
+check "planted-placeholder: a killed run leaves them" test -d "$W/.claude"
+jail offline-build '! mkdir .claude/x'
+is "planted-placeholder: what it left holds in the next run" 0 "$rc"
+rm -f "$W/in1"
+is "planted-placeholder: and is swept by it" "$before" "$(listing)"
+"$AJ" run --policy offline-build --workspace "$W" --json -- sh -c 'touch in1; while [ ! -e stop1 ]; do sleep 0.1; done; mkdir .idea; touch .idea/planted; true' >"$T/out1" 2>&1 &
+first=$!
+started in1
+echo '{}' >"$W/.vscode/settings.json"
+rmdir "$W/.idea"
+touch "$W/stop1"
+wait $first
+is "planted-placeholder: what the host's user has put there stays" '{}' "$(cat "$W/.vscode/settings.json")"
+is "planted-placeholder: and its folder is an ordinary one" 755 "$(stat -c %a "$W/.vscode")"
+check "planted-placeholder: a removal on the host is told" grep -q '"path": *".idea"' "$T/out1"
+
+# --- binds ---
+fresh
+mkdir -p "$T/hooks" "$W/deep/er"
+echo kept >"$T/hooks/x"
+open_up "$W"
+aj run --bind "$W:/mnt/ws:rw" --bind "$T/hooks:/mnt/ws/deep/er:ro" -- sh -c 'cd /mnt/ws && mv deep gone || mv deep/er gone || { rm -rf deep; mkdir -p deep/er && echo evil >deep/er/x; }; cat deep/er/x'
+is "planted-bind: a read-only bind inside a writable one stays where it is" kept "$(cat "$T/out")"
+finish
