@@ -59,30 +59,33 @@ owner sys/statvfs.h     sandbox/mask.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
 owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
 owner sys/sysmacros.h   sandbox/mount.c
-owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c
-owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c
+owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
+owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
 owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
 owner linux/futex.h     sandbox/filter.c guest/nest.c
-owner sys/ioctl.h       sandbox/notice.c
+owner sys/ioctl.h       sandbox/notice.c sandbox/endpoint.c
 owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
-owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c
+owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c
-owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c sandbox/connector.c sandbox/endpoint.h sandbox/named.c
+owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c sandbox/connector.c sandbox/endpoint.c
 owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c run/placeholder.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c
-owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c sandbox/branch.c
+owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c
+owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
+owner sys/uio.h         sandbox/endpoint.c
+owner sys/time.h        sandbox/connector.c
+owner linux/sockios.h   sandbox/endpoint.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/lent.h
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
 owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h base/json.h run/chain.h run/datagram.h run/audit.h run/protect.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/metrics.h
-owner linux/capability.h plan/host.c guest/nest.c guest/branch.c
+owner linux/capability.h plan/host.c guest/nest.c guest/branch.c sandbox/endpoint.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c
 owner systemd/          scope/agentjail-scope.c
@@ -90,12 +93,12 @@ owner spawn.h           cli/scope.c
 owner dlfcn.h           guest/guest.c guest/python.c
 
 # word: what only these files may say in code (comments and strings do not count)
-word SYS_clone3                    sandbox/launch.c guest/nest.c sandbox/branch.c
+word SYS_clone3                    sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
 word SYS_seccomp                   sandbox/filter.c
 word SYS_pivot_root                sandbox/mount.c
-word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c
+word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
-word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c run/tell.c
+word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c run/tell.c sandbox/connector.c
 word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
 word move_mount()                  sandbox/mount.c sandbox/mask.c
@@ -109,10 +112,14 @@ word clone()                       sandbox/filter.c guest/nest.c
 # A reported call is never let through: this flag of the kernel would.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE sandbox/notice.c
 word unshare()         guest/zygote.c
-word setns()           sandbox/branch.c
+word setns()           sandbox/branch.c sandbox/connector.c
 # A reported call is let through only as a step of a branch: by this flag of the kernel, and from one function.
 word aj_notice_pass()  sandbox/notice.c sandbox/notice.h run/branching.c
 word let_pass()        run/branching.c
+# A reported connect is made for its caller by one process, and only there a call may be said to have gone well.
+word aj_notice_done()  sandbox/notice.c sandbox/notice.h sandbox/connector.c
+word SYS_pidfd_getfd   sandbox/endpoint.c
+word SYS_process_vm_readv sandbox/endpoint.c
 # The one way to make a process that a snippet has: nobody else names its flags.
 word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c sandbox/notice.c
 word execv()
@@ -125,9 +132,9 @@ word posix_spawn()                 cli/scope.c
 word posix_spawnp()
 word system()
 word popen()
-word setresuid()                   sandbox/walls.c sandbox/branch.c
-word setresgid()                   sandbox/walls.c sandbox/branch.c
-word prctl()                       sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c
+word setresuid()                   sandbox/walls.c sandbox/branch.c sandbox/connector.c
+word setresgid()                   sandbox/walls.c sandbox/branch.c sandbox/connector.c
+word prctl()                       sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
 word dlopen()
 word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only cli/ and the build-time tools decide what a person sees.

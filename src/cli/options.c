@@ -225,6 +225,8 @@ static const struct option {
 	{ "--rootfs", "DIR", AJ_FOR_ALL, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
+	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
+	  "a Unix socket of the host that may be reached where a bind shows it (repeatable)" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL, set_workspace, NULL, "the folder that a policy with a workspace shows at /workspace" },
 	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default /workspace or /tmp)" },
 	{ "--proc", "fresh|none", AJ_FOR_RUN, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },

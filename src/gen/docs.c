@@ -66,6 +66,19 @@ static void print_syscalls(void)
 	       "none is taken: on /dev/null and the Python tree locks would be the host's. Of `fcntl`: ");
 	aj_syscalls_denied_each(AJ_DENY_LOCKS, print_why, &before);
 	printf(".\n");
+	static const struct {
+		uint64_t group;
+		const char *heading;
+	} unix_groups[] = {
+		{ AJ_DENY_CONNECT, "Reported where socket files of the host are in reach\n\nAs a writable folder brings them. The supervisor has `connect` "
+		                   "made for the jail where it may go there; the rest is refused." },
+		{ AJ_DENY_UNIX, "In place of these where nobody can listen to the filter" },
+	};
+	for (size_t i = 0; i < sizeof unix_groups / sizeof *unix_groups; i++) {
+		bool refused = true;
+		printf("\n## %s\n\n" REFUSED_HEAD, unix_groups[i].heading);
+		aj_syscalls_denied_each(unix_groups[i].group, syscall_row, &refused);
+	}
 }
 
 static void print_steps(void)

@@ -228,7 +228,7 @@ static int runner_main(int argc, char **argv, char **env)
 	unsigned char listener[AJ_FRAME_HEADER];
 	aj_frame_header(listener, 0, AJ_FRAME_LISTENER);
 	struct aj_filter filter = { (const struct sock_filter *)insns.body, (unsigned short)(insns.bytes / sizeof(struct sock_filter)) };
-	if (aj_filter_install_reported(&filter, false, CONTROL_FD, listener, sizeof listener, &err) < 0)
+	if (aj_filter_install_reported(&filter, &filter, false, CONTROL_FD, listener, sizeof listener, &err) < 0)
 		broken("the system call filter cannot be installed");
 	aj_python_collect(1);
 	send_frame(AJ_FRAME_ARMED, "", 0);

@@ -257,6 +257,37 @@ static void keep_locks_inside(struct aj_plan *plan)
 	plan->deny |= shared ? 0 : AJ_DENY_LOCKS;
 }
 
+/* A snippet has no connect, and one under the list of commands does without sockets: it has the tools to talk through. */
+static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
+{
+	bool reached = false;
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		reached |= aj_mount_is_shared(&plan->mounts.items[i]);
+	for (size_t i = 0; i < policy->sockets.count; i++)
+		*AJ_PUSH(arena, &plan->sockets) = policy->sockets.items[i];
+	struct aj_enforced row = { .wall = AJ_UNIX_SOCKETS, .by = "no socket file of the host is in reach" };
+	if (plan->profile == AJ_PROFILE_SNIPPET) {
+		row.by = "none can be made that connects";
+	} else if (plan->deny & AJ_DENY_SOCKETS) {
+		row.by = "denied by the policy";
+	} else if (reached && plan->snippet) {
+		plan->deny |= AJ_DENY_UNIX;
+		row.by = "refused but for pairs: socket files of the host are in reach, and a snippet's connects are not mediated";
+	} else if (reached) {
+		plan->mediated = true;
+		plan->deny |= AJ_DENY_CONNECT;
+		row.by = aj_printf(arena, "connect is mediated: the jail's own%s; no datagrams%s",
+		                   policy->sockets.count ? ", and those of filesystem.sockets" : "",
+		                   plan->network != AJ_NET_HOST ? ""
+		                                                : "; with the host's network only in the jail's own scratch space, since nothing "
+		                                                  "tells whose the others are");
+		plan->unheard = "refused but for pairs: nobody can listen to the jail's filter here, so connects cannot be mediated";
+	} else if (policy->sockets.count) {
+		row.by = "those of filesystem.sockets that are bound themselves; no other socket file of the host is in reach";
+	}
+	*AJ_PUSH(arena, &plan->enforced) = row;
+}
+
 /* A copy has scratch space of its own, and nothing else that could be written to. */
 static int branchable(const struct aj_plan *plan, struct aj_error *err)
 {
@@ -325,5 +356,6 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	else if (has_code)
 		preload_named(plan, arena, request);
 	walls(plan, arena, policy);
+	close_sockets(plan, arena, policy);
 	return 0;
 }

@@ -64,6 +64,26 @@ static const struct aj_syscall local_locks[] = {
 	LOCAL_LOCK(6, "F_SETLK"), LOCAL_LOCK(7, "F_SETLKW"), LOCAL_LOCK(37, "F_OFD_SETLK"), LOCAL_LOCK(38, "F_OFD_SETLKW"),
 };
 
+/* A socket file is an inode, whoever made it, and no namespace is between it and a jail that can name it. So where host inodes are in
+ * reach connect is reported, and done by sandbox/connector.c for sockets that the jail may reach. A datagram needs no connect to get to
+ * a path: the kernel takes one with each message, and SOCK_RAW for SOCK_DGRAM. Stream and seqpacket sockets take none. */
+#undef INSTEAD
+#define INSTEAD "Use a stream socket that a program of this jail has made, or have the socket named in filesystem.sockets."
+#define DATAGRAM(name_, type_)                                                                                                       \
+	{ .name = name_, .errnum = EACCES, .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 }, { .index = 1, .mask = 0xf, .value = (type_) } }, \
+	  .why = "Unix datagrams reach any socket file", .instead = "Use a Unix stream socket, or a pipe." }
+static const struct aj_syscall mediated_connect[] = {
+	{ .name = "connect", .errnum = EACCES, .why = "a socket of the host", .instead = INSTEAD },
+	DATAGRAM("socket", 2), DATAGRAM("socket", 3), DATAGRAM("socketpair", 2), DATAGRAM("socketpair", 3),
+};
+#undef INSTEAD
+#define INSTEAD "Nothing here can tell the jail's own Unix sockets from the host's; use pipes, or files in /tmp."
+static const struct aj_syscall deny_unix[] = {
+	{ .name = "socket", .errnum = EAFNOSUPPORT, .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 } }, .why = "a Unix socket reaches any socket file", .instead = INSTEAD },
+	DATAGRAM("socketpair", 2), DATAGRAM("socketpair", 3),
+};
+#undef INSTEAD
+
 /* In the order of the bits. */
 static const struct {
 	const char *name;
@@ -73,7 +93,7 @@ static const struct {
 #define GROUP(name_, rows_) { name_, rows_, sizeof rows_ / sizeof *rows_ }
 	GROUP("threads", deny_threads), GROUP("sockets", deny_sockets), GROUP("ipc", deny_ipc),
 	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("fork", deny_fork),
-	GROUP("locks", local_locks),
+	GROUP("locks", local_locks),    GROUP("connect", mediated_connect), GROUP("unix", deny_unix),
 };
 /* clang-format on */
 

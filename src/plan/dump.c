@@ -53,7 +53,10 @@ static void dump_denied(uint64_t deny, FILE *out)
 	for (int i = 0; i < AJ_FILTER_GROUPS; i++) {
 		if (!(deny & 1ULL << i))
 			continue;
-		fprintf(out, "%s: %s\n", i < AJ_DENY_GROUPS ? "denied all the same" : "not made, and said to have gone well",
+		fprintf(out, "%s: %s\n",
+		        1 << i == AJ_DENY_LOCKS     ? "not made, and said to have gone well"
+		        : 1 << i == AJ_DENY_CONNECT ? "held, and made for the jail if it may be, else refused"
+		                                    : "denied all the same",
 		        aj_deny_name(1ULL << i));
 		aj_syscalls_denied_each(1ULL << i, dump_row, out);
 	}

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "plan/host.h"
@@ -87,6 +88,8 @@ struct aj_plan {
 	uint64_t deny; /* AJ_DENY_*: groups taken away from the profile */
 	enum aj_network network;
 	int landlock_abi; /* 0: no ruleset */
+	bool mediated;    /* socket files of the host are in reach, so each connect is looked at: sandbox/connector.h */
+	AJ_LIST(const char *) sockets; /* host paths of those that may be reached all the same */
 	const char *chdir;
 	char **argv;
 	char **env;                     /* NULL-terminated */
@@ -99,7 +102,9 @@ struct aj_plan {
 	bool memory_by_rlimit;
 	AJ_LIST(const char *) preload; /* modules that the runner imports before the filter: those the code may need */
 	AJ_LIST(struct aj_enforced) enforced;
+	const char *unheard; /* what then stands behind `unix_sockets`, where nobody could listen to the jail's filter; NULL: the same */
 };
+#define AJ_UNIX_SOCKETS "unix_sockets"
 
 /* Branches of one jail that may ever be alive at a time, and how deep one may come from another: the kernel nests user namespaces
  * 32 deep, of which a jail has two and whoever started us some. */
@@ -108,6 +113,12 @@ enum { AJ_BRANCHES_MAX = 64, AJ_BRANCH_DEPTH_MAX = 26 };
 
 /* Where a workspace is shown. */
 #define AJ_WORKSPACE "/workspace"
+
+/* Who stands behind that wall, once it is known whether somebody listened. */
+static inline const char *aj_enforced_by(const struct aj_plan *plan, const struct aj_enforced *row, bool listened)
+{
+	return !listened && plan->unheard && strcmp(row->wall, AJ_UNIX_SOCKETS) == 0 ? plan->unheard : row->by;
+}
 
 /* Empty, writable and gone with the jail: each has its own, also where jails share the rest. */
 static inline bool aj_mount_is_scratch(const struct aj_mount *m)

@@ -271,5 +271,6 @@ const struct aj_item_kind aj_item_name = { "a policy's name", check_name, same, 
 const struct aj_item_kind aj_item_key = { "a key or section", check_key, same, "^([a-z_]+(\\.[a-z_]+)?|\\*)$" };
 const struct aj_item_kind aj_item_text = { "text", check_text, same, "^.{0,200}$" };
 const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same, "^/[^$]+$" };
+const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same, "^/[^$]+$" };
 const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same, "^(none|syslog|journal|file:/[^$]+)$" };
 const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same, NAME_PATTERN };

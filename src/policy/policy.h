@@ -19,8 +19,10 @@ enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
 /* Groups of system calls that a policy takes away from its list. */
 enum { AJ_DENY_THREADS = 1, AJ_DENY_SOCKETS = 2, AJ_DENY_IPC = 4, AJ_DENY_INOTIFY = 8, AJ_DENY_MEMFD = 16, AJ_DENY_FORK = 32 };
 enum { AJ_DENY_GROUPS = 6 };
-/* One more, which no policy names: see aj_mount_is_shared(). */
-enum { AJ_DENY_LOCKS = 64, AJ_FILTER_GROUPS = 7 };
+/* More, which no policy names. LOCKS: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in reach, as
+ * aj_plan.mediated says; the first reports connect to the supervisor, the second takes its place where nobody can listen. */
+enum { AJ_DENY_LOCKS = 64, AJ_DENY_CONNECT = 128, AJ_DENY_UNIX = 256, AJ_FILTER_GROUPS = 9 };
+enum { AJ_SOCKETS_MAX = 16 }; /* that a policy may name */
 /* Walls that a policy can insist on where a host could lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
 
@@ -55,6 +57,7 @@ struct aj_policy {
 	AJ_LIST(const char *) binds;   /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
 	AJ_LIST(const char *) masks;   /* absolute paths in the jail, shown empty and read-only */
 	AJ_LIST(const char *) protect; /* places relative to the workspace, see policy/protect.h */
+	AJ_LIST(const char *) sockets; /* absolute host paths of sockets that the jail may connect to */
 	enum aj_network network;
 	AJ_LIST(const char *) allow; /* host:port, *.host:port */
 	bool exec;                   /* the system call list of commands instead of that of snippets */

@@ -40,6 +40,8 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "host paths that the jail sees, as HOST[:JAIL][:rw]; read-only unless :rw" },
 	{ "filesystem.masks", AJ_KEY_LIST, AT(masks), .max = 100, .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_path,
 	  .help = "paths in the jail that are shown empty and read-only, whatever a bind brings there" },
+	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket,
+	  .help = "host paths of Unix stream sockets that a command may connect to where a bind shows them; all others of the host are out of reach" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .unbuilt = "overlay", .help = "how the folder that the caller names with --workspace is shown at /workspace" },
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,

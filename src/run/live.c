@@ -342,6 +342,8 @@ static void bury(struct aj_live *l)
 	for (int i = 0; l->pump && i < 2; i++)
 		l->pump[i].last = true;
 	aj_live_drain(l);
+	if (l->mediator)
+		aj_mediator_close(l->mediator);
 	aj_close(&l->listener_fd);
 	memcpy(l->facts.protocol_why, l->channel.why, sizeof l->facts.protocol_why);
 	aj_leaf_read(jail->cgroup, &l->facts.leaf);
@@ -375,6 +377,36 @@ static struct pollfd poll_output(const struct aj_live *l, int fd, int number)
 	return (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
+/* Whatever the filter reports fails from now on. The connector has the listener too: nobody would wake who waits as long as it is open. */
+static void stop_listening(struct aj_live *l)
+{
+	if (l->mediator) {
+		if (l->closing)
+			l->closing(l, AJ_LIVE_CONNECTOR);
+		aj_mediator_close(l->mediator);
+	}
+	let_go(l, AJ_LIVE_LISTENER, &l->listener_fd);
+}
+
+static bool mediate(void *arg, const struct aj_notice *call)
+{
+	struct aj_live *l = arg;
+	return aj_mediator_call(l->mediator, l->plan, &l->jail, l->listener_fd, call);
+}
+
+static void on_listener(struct aj_live *l)
+{
+	const struct aj_handler handler = { mediate, l };
+	if (!aj_violations_answer(&l->result.violations, l->plan, l->listener_fd, l->mediator ? &handler : NULL))
+		stop_listening(l);
+}
+
+static void on_connector(struct aj_live *l)
+{
+	if (!aj_mediator_refused(l->mediator, &l->result.violations, l->plan, l->listener_fd))
+		stop_listening(l);
+}
+
 void aj_live_poll(const struct aj_live *l, struct pollfd fds[AJ_LIVE_FDS])
 {
 	const struct aj_jail *jail = &l->jail;
@@ -384,6 +416,7 @@ void aj_live_poll(const struct aj_live *l, struct pollfd fds[AJ_LIVE_FDS])
 	fds[AJ_LIVE_OUT] = poll_output(l, jail->stdout_fd, 1);
 	fds[AJ_LIVE_ERR] = poll_output(l, jail->stderr_fd, 2);
 	fds[AJ_LIVE_LISTENER] = (struct pollfd){ .fd = l->listener_fd, .events = POLLIN };
+	fds[AJ_LIVE_CONNECTOR] = (struct pollfd){ .fd = l->mediator ? l->mediator->connector.socket : -1, .events = POLLIN };
 	fds[AJ_LIVE_INIT] = (struct pollfd){ .fd = jail->init_pidfd, .events = POLLIN };
 }
 
@@ -405,8 +438,10 @@ unsigned aj_live_step(struct aj_live *l, const struct pollfd fds[AJ_LIVE_FDS])
 		on_output(l, &jail->stdout_fd, 1);
 	if (fds[AJ_LIVE_ERR].revents)
 		on_output(l, &jail->stderr_fd, 2);
-	if (fds[AJ_LIVE_LISTENER].revents && l->listener_fd >= 0 && !aj_violations_answer(&l->result.violations, l->plan, l->listener_fd))
-		let_go(l, AJ_LIVE_LISTENER, &l->listener_fd);
+	if (fds[AJ_LIVE_LISTENER].revents && l->listener_fd >= 0)
+		on_listener(l);
+	if (fds[AJ_LIVE_CONNECTOR].revents && l->mediator && l->mediator->connector.socket >= 0)
+		on_connector(l);
 	if (fds[AJ_LIVE_INIT].revents) {
 		bury(l);
 		tell |= AJ_LIVE_GONE;

@@ -4,13 +4,23 @@
 #include <poll.h>
 
 #include "run/channel.h"
-#include "run/pump.h"
+#include "run/mediate.h"
 #include "run/protect.h"
+#include "run/pump.h"
 #include "run/verdict.h"
 #include "sandbox/launch.h"
 
 /* What is waited for, in the order in which it is seen to. */
-enum aj_live_fd { AJ_LIVE_REPORT, AJ_LIVE_CONTROL, AJ_LIVE_OUT, AJ_LIVE_ERR, AJ_LIVE_LISTENER, AJ_LIVE_INIT, AJ_LIVE_FDS };
+enum aj_live_fd {
+	AJ_LIVE_REPORT,
+	AJ_LIVE_CONTROL,
+	AJ_LIVE_OUT,
+	AJ_LIVE_ERR,
+	AJ_LIVE_LISTENER,
+	AJ_LIVE_CONNECTOR,
+	AJ_LIVE_INIT,
+	AJ_LIVE_FDS
+};
 
 /* What a step found out, as bits. */
 enum {
@@ -28,11 +38,13 @@ struct aj_live {
 	bool lasting;
 	aj_output_fn *output; /* as it comes; may be NULL */
 	void *output_arg;
-	struct aj_pump *pump; /* of standard output and error, for a plan that has such; NULL: none */
+	struct aj_pump *pump;       /* of standard output and error, for a plan that has such; NULL: none */
 	struct aj_protect *protect; /* given to us: closed when the jail is gone. NULL without a writable workspace */
 	/* One of its descriptors is about to be closed, and must not be watched any more: epoll would go on telling of it as long as
 	 * another process has a copy. May be NULL: then nothing but poll() is in use. */
 	void (*closing)(struct aj_live *live, enum aj_live_fd which);
+
+	struct aj_mediator *mediator; /* open, where the plan is mediated; else NULL */
 
 	/* One of several guests of one init, see run/family.h; NULL: the only one. */
 	struct aj_family *family;

@@ -249,7 +249,7 @@ static json_t *imports(struct composer *c, const struct aj_result *r)
 	return list;
 }
 
-static json_t *enforced(struct composer *c, const struct aj_plan *plan)
+static json_t *enforced(struct composer *c, const struct aj_plan *plan, bool listened)
 {
 	size_t budget = ENFORCED_BYTES;
 	json_t *walls = json_object();
@@ -261,7 +261,8 @@ static json_t *enforced(struct composer *c, const struct aj_plan *plan)
 			break;
 		}
 		budget -= name_bytes;
-		json_object_set_new(walls, wall->wall, text(c, wall->by, strlen(wall->by), &budget));
+		const char *by = aj_enforced_by(plan, wall, listened);
+		json_object_set_new(walls, wall->wall, text(c, by, strlen(by), &budget));
 	}
 	return walls;
 }
@@ -291,7 +292,7 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		json_array_append_new(limits, json_string(r->limits_hit[i]));
 	set(&c, "limits_hit", limits);
-	set(&c, "enforced", ran ? enforced(&c, plan) : json_object());
+	set(&c, "enforced", ran ? enforced(&c, plan, r->violations.seen) : json_object());
 	set(&c, "denials", denials(&c, r));
 	if (plan->snippet)
 		set(&c, "claimed", json_pack("{s:o}", "imports", imports(&c, r)));

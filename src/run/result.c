@@ -234,7 +234,8 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
 	json_t *enforced = json_object();
 	for (size_t i = 0; ran && i < plan->enforced.count; i++)
-		json_object_set_new(enforced, plan->enforced.items[i].wall, json_string(plan->enforced.items[i].by));
+		json_object_set_new(enforced, plan->enforced.items[i].wall,
+		                    json_string(aj_enforced_by(plan, &plan->enforced.items[i], r->violations.seen)));
 	json_t *limits = json_array();
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		json_array_append_new(limits, json_string(r->limits_hit[i]));

@@ -128,13 +128,13 @@ int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, in
 	return aj_notice_refuse(listener_fd, call->id, row ? row->errnum : EPERM);
 }
 
-bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd)
+bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_handler *handler)
 {
 	struct aj_notice call;
 	int r = 0;
 	interrupt_after(STUCK_US);
 	for (int i = 0; i < TURN && (r = aj_notice_take(listener_fd, &call)) > 0; i++) {
-		if (aj_violations_refuse(v, plan, listener_fd, &call) < 0) {
+		if (!(handler && handler->fn(handler->arg, &call)) && aj_violations_refuse(v, plan, listener_fd, &call) < 0) {
 			r = -1;
 			break;
 		}

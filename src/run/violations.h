@@ -32,6 +32,12 @@ struct aj_violations {
 	size_t count;
 };
 
+/* Sees to a call in place of its refusal; false: it is to be refused. */
+struct aj_handler {
+	bool (*fn)(void *arg, const struct aj_notice *call);
+	void *arg;
+};
+
 /* From now on in this process: no signal is taken in use for the answers, as in a program whose signals are not ours. What is
  * lost: a hostile Python tree, whose runner keeps the listener instead of handing it over, can hold the answering thread up. */
 void aj_violations_leave_signals(void);
@@ -44,6 +50,6 @@ void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, boo
 int aj_violations_take(int listener_fd, struct aj_notice *ret);
 int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_notice *call);
 
-/* Refuse some of the calls that wait; returns without having seen to all, so that a flood holds nothing else up. false: the
+/* Refuse some of the calls that wait, but for those that `handler` (may be NULL) sees to; returns without having seen to all, so that a flood holds nothing else up. false: the
  * listener is to be closed, as nobody is left, or too many came. */
-bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd);
+bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_handler *handler);

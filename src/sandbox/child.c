@@ -105,12 +105,17 @@ static int step_tie_to_parent(struct aj_walls *w, struct aj_error *err)
 
 static int step_seccomp(struct aj_walls *w, struct aj_error *err)
 {
-	static struct sock_filter room[AJ_FILTER_ROOM];
+	static struct sock_filter room[AJ_FILTER_ROOM], room_alone[AJ_FILTER_ROOM];
 	static const struct aj_msg msg = { .kind = AJ_MSG_LISTENER };
 	if (w->plan->snippet)
 		return 0;
 	struct aj_filter filter = aj_filter_build(w->plan->profile, w->plan->network, w->plan->deny, room);
-	return aj_filter_install_reported(&filter, aj_filter_may_send(w->plan->profile, w->plan->deny), w->report, &msg, sizeof msg, err);
+	struct aj_filter alone = filter;
+	if (w->plan->mediated)
+		alone = aj_filter_build(w->plan->profile, w->plan->network,
+		                        (w->plan->deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX, room_alone);
+	return aj_filter_install_reported(&filter, &alone, aj_filter_may_send(w->plan->profile, w->plan->deny), w->report, &msg,
+	                                  sizeof msg, err);
 }
 
 static int step_exec(struct aj_walls *w, struct aj_error *err)

@@ -117,14 +117,14 @@ static void listen_with_sender(const struct aj_filter *filter, struct handover *
 	signal(SIGCHLD, before);
 }
 
-int aj_filter_install_reported(const struct aj_filter *filter, bool may_send, int socket, const void *message, size_t bytes,
-                               struct aj_error *err)
+int aj_filter_install_reported(const struct aj_filter *filter, const struct aj_filter *alone, bool may_send, int socket,
+                               const void *message, size_t bytes, struct aj_error *err)
 {
 	struct handover h = { .listener = PENDING, .there = 1, .socket = socket, .message = message, .bytes = bytes };
 	static struct sock_filter insns[AJ_FILTER_ROOM]; /* the guest's limits hold by now: nothing may have to be allocated */
 	struct aj_filter reported = { insns, filter->count };
 	if (filter->count > AJ_FILTER_ROOM)
-		return aj_filter_install(filter, err);
+		return aj_filter_install(alone, err);
 	memcpy(insns, filter->insns, filter->count * sizeof *insns);
 	aj_filter_report(insns, filter->count);
 	if (!may_send)
@@ -132,7 +132,7 @@ int aj_filter_install_reported(const struct aj_filter *filter, bool may_send, in
 	else if ((h.listener = listen_to(&reported)) >= 0)
 		send_listener(&h);
 	if (h.listener < 0) /* no such thing here, one listener already in our own ancestry, or no room for a process: unreported */
-		return aj_filter_install(filter, err);
+		return aj_filter_install(alone, err);
 	if (close(h.listener) < 0 || !h.sent)
 		return aj_fail(err, AJ_EXIT_SETUP, "seccomp", 0, "hand the listener of the filter to the supervisor");
 	return 0;

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "sandbox/mask.h"
+#include "sandbox/named.h"
 
 enum { ROOT_BYTES = 1 << 20, ROOT_INODES = 512 };
 
@@ -47,12 +48,32 @@ static int open_source(const struct aj_mount *m, struct aj_error *err)
 	return tree;
 }
 
+/* A socket that is bound itself is reached whoever else is kept out, so it has to be one of those that the policy names. */
+static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, int source, struct aj_error *err)
+{
+	struct aj_named named;
+	struct stat st;
+	if (fstat(source, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return 0;
+	if (aj_named_open(&named, plan, err) < 0)
+		return -1;
+	bool known = aj_named_has(&named, &st);
+	aj_named_close(&named);
+	if (known)
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "sources", 0, "`%s` is a socket of the host, and filesystem.sockets does not name it", m->source);
+	aj_advise(err, "name it there, or with --connect, if the jail is to talk to who listens there");
+	return -1;
+}
+
 int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 {
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		fds[i] = -1;
 		if (m->kind == AJ_MOUNT_BIND && (fds[i] = open_source(m, err)) < 0 && err->exit_code)
+			return -1;
+		if (fds[i] >= 0 && check_socket(plan, m, fds[i], err) < 0)
 			return -1;
 	}
 	return 0;

@@ -87,6 +87,12 @@ int aj_notice_place(int listener_fd, uint64_t id, int fd, int number, bool keep_
 	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &place);
 }
 
+int aj_notice_done(int listener_fd, uint64_t id)
+{
+	struct seccomp_notif_resp done = { .id = id };
+	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &done);
+}
+
 int aj_notice_refuse(int listener_fd, uint64_t id, int errnum)
 {
 	struct seccomp_notif_resp refusal = { .id = id, .error = errnum > 0 ? -errnum : -EPERM };

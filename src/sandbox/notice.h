@@ -33,6 +33,9 @@ int aj_notice_pass(int listener_fd, const struct aj_notice *call, enum aj_pass w
 /* A copy of our descriptor in the caller, at exactly that number, in place of what was there. -1 with errno. */
 int aj_notice_place(int listener_fd, uint64_t id, int fd, int number, bool keep_on_exec);
 
+/* The call was made in its caller's place, and went well. -1: nobody waits for that any more. */
+int aj_notice_done(int listener_fd, uint64_t id);
+
 /* Let the call fail with that error. 0, or -1 when the kernel takes no answer: closing the
  * listener then ends the wait of its caller, with ENOSYS. */
 int aj_notice_refuse(int listener_fd, uint64_t id, int errnum);

@@ -42,7 +42,7 @@ int aj_filter_install(const struct aj_filter *filter, struct aj_error *err);
 
 /* The same with its refusals reported to whoever is at the other end of `socket`: sends `message` there, and the listener with it,
  * and keeps no copy. `may_send`: the filter allows sendmsg, so nobody else has to.
- * Where the kernel has no such thing, or somebody above us listens already, the filter is installed as it is and nothing is sent. */
-int aj_filter_install_reported(const struct aj_filter *filter, bool may_send, int socket, const void *message, size_t bytes,
-                               struct aj_error *err);
+ * Where the kernel has no such thing, or somebody above us listens already, `alone` is installed as it is and nothing is sent. */
+int aj_filter_install_reported(const struct aj_filter *filter, const struct aj_filter *alone, bool may_send, int socket,
+                               const void *message, size_t bytes, struct aj_error *err);
 bool aj_filter_may_send(enum aj_profile profile, uint64_t deny);

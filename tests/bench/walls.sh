@@ -25,6 +25,15 @@ group='a log file, which the supervisor writes'
 put cell "$group" 'run -- head -c 64M /dev/zero | cat > FILE' - sh -c '"$0" run -- head -c 64M /dev/zero | cat > "$1"' "$agentjail" "$out/log"
 put cell "$group" 'run -- head -c 64M /dev/zero > FILE' - sh -c '"$0" run -- head -c 64M /dev/zero > "$1"' "$agentjail" "$out/log"
 put cell "$group" 'run -- true > FILE' - sh -c '"$0" run -- true > "$1"' "$agentjail" "$out/log"
+# 1000 connects to a listener of the jail's own; both rows start an interpreter for them.
+connects='import os, socket, sys; p = sys.argv[1]; s = socket.socket(socket.AF_UNIX); s.bind(p); s.listen(9); go = lambda c: (c.connect(p), s.accept()[0].close(), c.close()); [go(socket.socket(socket.AF_UNIX)) for _ in range(1000)]; os.unlink(p)'
+shared=$(mktemp -d)
+chmod 777 "$shared" # root's jails have another id
+trap 'rm -rf -- "$shared" "$lines"' EXIT
+group='1000 connects, mediated where a folder is bound writable'
+put cell "$group" 'run -- python3 (1000 connects), without one' - "$agentjail" run -- "$python" -I -S -c "$connects" /tmp/s
+put cell "$group" 'the same, to /tmp, with --bind DIR:/w:rw' - "$agentjail" run --bind "$shared:/w:rw" -- "$python" -I -S -c "$connects" /tmp/s
+put cell "$group" 'the same, to a socket in that folder' - "$agentjail" run --bind "$shared:/w:rw" -- "$python" -I -S -c "$connects" /w/s
 
 read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"

@@ -54,6 +54,7 @@ static const struct {
 	{ "--workspace", EXEC | RUN, { "/srv", "." }, { "" } },
 	{ "--rootfs", EXEC | RUN, { "/r", "r" }, { "" } },
 	{ "--network", RUN, { "none", "loopback", "host" }, { "", "allowed", "None" } },
+	{ "--connect", RUN, { "/run/a.sock" }, { "", "a.sock", "~/a.sock", "/run/../a.sock" } },
 	{ "--bind", RUN, { "/a", "/a:/b", "/a:/b:rw", "/a:/b:ro", "a:/b", "/a:rw" }, { "", "a", ":/b", "/a:b", "/a:/b:x", "/a:/b:rw:x" } },
 	{ "--chdir", RUN, { "/", "/tmp" }, { "", "tmp", "." } },
 	{ "--proc", RUN, { "fresh", "none" }, { "", "host" } },

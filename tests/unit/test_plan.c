@@ -523,6 +523,37 @@ Test(plan, binds_of_the_policy_come_first)
 	}
 }
 
+/* Unix sockets */
+
+Test(plan, connect_is_mediated_where_host_inodes_are_in_reach)
+{
+	prepare(false);
+	bind("/src", "/data", false);
+	must_build();
+	cr_expect_not(plan.mediated);
+	cr_expect_eq(plan.deny & (AJ_DENY_CONNECT | AJ_DENY_UNIX), 0);
+	prepare(false);
+	bind("/src", "/data", true);
+	*AJ_PUSH(&arena, &policy.sockets) = "/src/a.sock";
+	must_build();
+	cr_expect(plan.mediated);
+	cr_expect_eq(plan.deny & (AJ_DENY_CONNECT | AJ_DENY_UNIX), AJ_DENY_CONNECT);
+	cr_assert_eq(plan.sockets.count, 1);
+	cr_expect_str_eq(plan.sockets.items[0], "/src/a.sock");
+	cr_expect(strstr(enforced("unix_sockets"), "mediated"), "%s", enforced("unix_sockets"));
+	cr_expect(strstr(plan.unheard, "refused"), "%s", plan.unheard);
+	for (int denied = 0; denied < 2; denied++) {
+		prepare(!denied);
+		policy.exec = true;
+		policy.deny_syscalls = denied ? AJ_DENY_SOCKETS : 0;
+		bind("/src", "/data", true);
+		must_build();
+		cr_expect_not(plan.mediated, "%s", denied ? "without sockets" : "a snippet under the list of commands");
+		cr_expect_eq(plan.deny & (AJ_DENY_CONNECT | AJ_DENY_UNIX), denied ? 0 : AJ_DENY_UNIX);
+		cr_expect_null(plan.unheard);
+	}
+}
+
 /* Workspaces and masks */
 
 Test(plan, workspace)

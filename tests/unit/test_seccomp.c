@@ -399,7 +399,7 @@ static int stacked(uint64_t deny, enum aj_profile profile, enum aj_network netwo
 Test(seccomp, groups_are_what_libseccomp_compiles)
 {
 	static struct sock_filter fresh[4096];
-	for (int g = 0; g < AJ_DENY_GROUPS; g++) {
+	for (int g = 0; g < AJ_FILTER_GROUPS; g++) {
 		struct aj_error err = { 0 };
 		const struct aj_filter *ready = aj_filter_denied(1ULL << g);
 		cr_assert_eq(aj_filter_compile_denied(1ULL << g, fresh, 4096, &err), ready->count, "%s", aj_deny_name(1ULL << g));

@@ -64,6 +64,18 @@ static int ask_row(const struct aj_syscall *row, void *data)
 	return 0;
 }
 
+/* What both the plain filter and the table say; 0: allowed. */
+static int refusal(int nr, const uint64_t args[6])
+{
+	struct seccomp_data data = { .nr = nr, .arch = NATIVE };
+	memcpy(data.args, args, sizeof data.args);
+	const struct aj_syscall *row = aj_syscalls_refusal(plan.profile, plan.network, plan.deny, aj_syscall_names[nr], args);
+	unsigned answer = interpret(&plain, &data);
+	int errnum = answer == SECCOMP_RET_ALLOW ? 0 : (int)(answer & SECCOMP_RET_DATA);
+	cr_expect_eq(errnum, row ? row->errnum : 0, "call %d: %#x", nr, answer);
+	return errnum;
+}
+
 Test(violations, a_report_stands_where_an_error_stood)
 {
 	static const uint64_t values[] = { 0, 1, 2, 3, 10, 16, 17, 0x10000, 0x3d0f00, 0xffffffff, 0xdeadbeef00000002 };
@@ -80,6 +92,33 @@ Test(violations, a_report_stands_where_an_error_stood)
 				ask(0x40000003, 20, (const uint64_t[6]){ 0 });
 				ask(NATIVE, 0x40000000, (const uint64_t[6]){ 0 });
 			}
+}
+
+Test(violations, connects_and_datagrams_are_reported)
+{
+	const uint64_t stream[6] = { 1, 0x80001 }, datagram[6] = { 1, 0x80802 }, raw[6] = { 1, 3 }, inet[6] = { 2, 2 };
+	for (int n = 0; n < NETWORKS; n++) {
+		build(AJ_PROFILE_COMMAND, (enum aj_network)n, AJ_DENY_CONNECT);
+		ask(NATIVE, SYS_connect, stream);
+		for (int nr = SYS_socket; nr <= SYS_socketpair; nr += SYS_socketpair - SYS_socket) {
+			ask(NATIVE, nr, stream);
+			ask(NATIVE, nr, datagram);
+			ask(NATIVE, nr, raw);
+			ask(NATIVE, nr, inet);
+		}
+		cr_expect_eq(refusal(SYS_connect, stream), EACCES);
+		cr_expect_eq(refusal(SYS_socket, stream), 0);
+		cr_expect_eq(refusal(SYS_socket, datagram), EACCES);
+		cr_expect_eq(refusal(SYS_socketpair, raw), EACCES);
+		cr_expect_eq(refusal(SYS_socketpair, stream), 0);
+		build(AJ_PROFILE_COMMAND, (enum aj_network)n, AJ_DENY_UNIX);
+		cr_expect_eq(refusal(SYS_connect, stream), 0);
+		cr_expect_eq(refusal(SYS_socket, stream), EAFNOSUPPORT);
+		cr_expect_eq(refusal(SYS_socketpair, datagram), EACCES);
+		cr_expect_eq(refusal(SYS_socketpair, stream), 0);
+	}
+	build(AJ_PROFILE_COMMAND, AJ_NET_HOST, AJ_DENY_UNIX);
+	cr_expect_eq(refusal(SYS_socket, inet), 0);
 }
 
 Test(violations, only_refused_calls_have_a_refusal)
@@ -131,7 +170,8 @@ static void lock_in(void)
 	static const struct aj_msg msg = { .kind = AJ_MSG_LISTENER };
 	struct aj_error err = { 0 };
 	REQUIRE(40, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	REQUIRE(41, aj_filter_install_reported(&plain, aj_filter_may_send(plan.profile, plan.deny), ends[1], &msg, sizeof msg, &err) == 0);
+	REQUIRE(41, aj_filter_install_reported(&plain, &plain, aj_filter_may_send(plan.profile, plan.deny), ends[1], &msg,
+	                                       sizeof msg, &err) == 0);
 }
 
 static void open_ends(void)
@@ -153,7 +193,7 @@ static int supervise(pid_t child)
 			cr_expect_eq(msg.kind, AJ_MSG_LISTENER);
 			aj_violations_listen(&seen, &listener, fd, true);
 		}
-		if (listener >= 0 && !aj_violations_answer(&seen, &plan, listener))
+		if (listener >= 0 && !aj_violations_answer(&seen, &plan, listener, NULL))
 			aj_close(&listener);
 		usleep(200);
 	}
@@ -245,7 +285,7 @@ Test(violations, a_second_listener)
 		lock_in();
 		int other[2];
 		REQUIRE(42, socketpair(AF_UNIX, SOCK_SEQPACKET, 0, other) == 0);
-		REQUIRE(43, aj_filter_install_reported(&plain, true, other[1], &msg, sizeof msg, &err) == 0);
+		REQUIRE(43, aj_filter_install_reported(&plain, &plain, true, other[1], &msg, sizeof msg, &err) == 0);
 		char byte;
 		REQUIRE(44, recv(other[0], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
 		REQUIRE(45, refused(SYS_ptrace) == EPERM);
@@ -263,7 +303,7 @@ Test(violations, a_supervisor_that_is_gone_is_an_error)
 		struct aj_error err = { 0 };
 		shutdown(ends[1], SHUT_RDWR);
 		REQUIRE(40, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-		REQUIRE(41, aj_filter_install_reported(&plain, aj_filter_may_send(plan.profile, plan.deny), ends[1], &msg,
+		REQUIRE(41, aj_filter_install_reported(&plain, &plain, aj_filter_may_send(plan.profile, plan.deny), ends[1], &msg,
 		                                       sizeof msg, &err) == -1);
 		_exit(err.exit_code == AJ_EXIT_SETUP ? 0 : 42);
 	}
@@ -287,7 +327,7 @@ Test(violations, a_caller_that_dies_is_no_problem)
 	aj_violations_listen(&seen, &listener, fd, true);
 	waitpid(child, &status, 0);
 	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM, "%#x", status);
-	cr_expect_not(aj_violations_answer(&seen, &plan, listener), "nobody is left");
+	cr_expect_not(aj_violations_answer(&seen, &plan, listener, NULL), "nobody is left");
 	cr_expect_eq(seen.total, 0);
 	aj_close(&listener);
 }

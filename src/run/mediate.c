@@ -1,0 +1,49 @@
+/* Hands a jail's connects to the process that makes them, and refuses those that it gives back.
+ * It reads no address and makes no connect; where nobody can, the call fails. */
+#include "run/mediate.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+/* Refusals in a row, before everything else has its turn. */
+enum { TURN = 64 };
+
+int aj_mediator_open(struct aj_mediator *m, const struct aj_plan *plan, struct aj_error *err)
+{
+	*m = (struct aj_mediator){ .connector = { -1, -1 } };
+	if ((!plan->capture && aj_named_check_stdio(err) < 0) || aj_named_open(&m->named, plan, err) < 0)
+		return -1;
+	m->open = true;
+	return 0;
+}
+
+bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const struct aj_jail *jail, int listener_fd,
+                      const struct aj_notice *call)
+{
+	struct aj_error err = { 0 };
+	struct aj_caller caller = { .init_pid = jail->init_pid, .listener_fd = listener_fd, .leaf = jail->cgroup, .named = &m->named };
+	if (call->nr != SYS_connect)
+		return false;
+	if (m->connector.socket < 0 && aj_connector_start(&m->connector, plan, &caller, call, &err) < 0)
+		return false;
+	if (aj_connector_give(&m->connector, call) < 0)
+		aj_notice_refuse(listener_fd, call->id, errno == EAGAIN ? EAGAIN : EACCES);
+	return true;
+}
+
+bool aj_mediator_refused(struct aj_mediator *m, struct aj_violations *v, const struct aj_plan *plan, int listener_fd)
+{
+	struct aj_notice call;
+	int r = -1;
+	for (int i = 0; i < TURN && (r = aj_connector_back(&m->connector, &call)) > 0; i++)
+		if (listener_fd < 0 || aj_violations_refuse(v, plan, listener_fd, &call) < 0)
+			return false;
+	return r != 0;
+}
+
+void aj_mediator_close(struct aj_mediator *m)
+{
+	aj_connector_end(&m->connector);
+	aj_named_close(&m->named);
+	m->open = false;
+}
