@@ -14,6 +14,7 @@
 #include "cli/show.h"
 #include "run/once.h"
 #include "run/paths.h"
+#include "run/places.h"
 #include "run/trail.h"
 
 static const char *random_id(struct aj_arena *arena)
@@ -56,6 +57,8 @@ int aj_jail_and_report(struct aj_options *o)
 		o->request.id = random_id(o->arena);
 	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&
 	    aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
+		return aj_print_error(&err);
+	if (aj_places_check(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
 		return aj_print_error(&err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
 		return aj_print_error(&err);

@@ -9,6 +9,7 @@
 
 #include "cli/findings.h"
 #include "run/paths.h"
+#include "run/places.h"
 #include "run/result.h"
 
 /* The plan of the run that this policy is for. That there is no tree here is no error: the answers say so. */
@@ -27,6 +28,8 @@ static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct a
 	    aj_find_rootfs(request, e->loaded.policy.rootfs, args->options.site.rootfs, args->arena, &no_tree) < 0)
 		request->rootfs = NULL;
 	e->rootfs = request->rootfs;
+	if (request->workspace && aj_places_check(request, &e->loaded, &args->options.site, args->arena, err) < 0)
+		return -1;
 	if (aj_host_gather(&host, args->arena, NULL, err) < 0)
 		return -1;
 	return aj_plan_build(&e->plan, args->arena, &e->loaded.policy, request, &host, err);

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "house/inner.h"
+#include "run/places.h"
 
 void aj_house_log(const struct aj_house *house, const char *what, const struct aj_error *err)
 {
@@ -211,12 +212,18 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 	return house->rooms = room;
 }
 
-struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *place, struct aj_error *err)
+/* For each session anew: what a path leads to may have changed. */
+static struct aj_room *checked_room(struct aj_house *house, const struct aj_place *asked, struct aj_arena *arena, struct aj_error *err)
 {
-	const char *tenant = place->tenant ? place->tenant : "";
-	struct aj_book_entry *entry = find_entry(house, place->policy, err);
+	const char *tenant = asked->tenant ? asked->tenant : "";
+	struct aj_book_entry *entry = find_entry(house, asked->policy, err);
 	if (!entry || !open_book(house, entry, err))
 		return NULL;
+	struct aj_request request = { .workspace = asked->workspace, .rootfs = entry->current->rootfs };
+	if (aj_places_check(&request, &entry->current->loaded, &entry->current->site, arena, err) < 0)
+		return NULL;
+	struct aj_place found = *asked, *place = &found;
+	found.workspace = request.workspace;
 	struct aj_room *room = house->rooms;
 	while (room && (room->stale || room->edition != entry->current || room->branching != place->branching ||
 	                strcmp(room->tenant, tenant) != 0 ||
@@ -228,6 +235,14 @@ struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *pla
 		room->sessions++;
 		room->last_used_us = aj_now_us();
 	}
+	return room;
+}
+
+struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *place, struct aj_error *err)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_room *room = checked_room(house, place, &arena, err);
+	aj_arena_free(&arena);
 	return room;
 }
 

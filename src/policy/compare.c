@@ -115,7 +115,11 @@ void aj_key_lower(const struct aj_key *key, void *base, const void *ceiling, str
 			if (key->looser == AJ_LOOSER_LESS ||
 			    all_covered(key, &(aj_text_list){ .items = &list->items[i], .count = 1 }, limit, arena))
 				*AJ_PUSH(arena, &kept) = list->items[i];
-		for (size_t i = 0; key->looser == AJ_LOOSER_LESS && i < limit->count; i++)
+		/* A word for places comes down to those that the ceiling names. */
+		bool named = key->items == &aj_item_under && kept.count < list->count;
+		for (size_t i = 0; named && i < list->count; i++)
+			named = list->items[i][0] == '@';
+		for (size_t i = 0; (key->looser == AJ_LOOSER_LESS || named) && i < limit->count; i++)
 			*AJ_PUSH(arena, &kept) = limit->items[i];
 		*list = kept;
 	}

@@ -82,6 +82,28 @@ static bool covers_path(struct aj_arena *arena, const char *outer, const char *i
 	return strncmp(outer, inner, bytes) == 0 && (inner[bytes] == '\0' || inner[bytes] == '/');
 }
 
+static bool word_of_under(const char *text)
+{
+	return strcmp(text, AJ_UNDER_DEFAULT) == 0 || strcmp(text, AJ_UNDER_ANYWHERE) == 0;
+}
+
+static const char *check_under(struct aj_arena *arena, const char *text)
+{
+	if (text[0] == '@')
+		return word_of_under(text) ? NULL : "neither " AJ_UNDER_DEFAULT " nor " AJ_UNDER_ANYWHERE;
+	return strcmp(text, "/") == 0 ? NULL : check_folder(arena, text);
+}
+
+/* A folder says more than a word about the places that must be named. */
+static bool covers_under(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	if (strcmp(outer, "/") == 0 || strcmp(outer, inner) == 0)
+		return true;
+	if (outer[0] == '@')
+		return strcmp(outer, AJ_UNDER_ANYWHERE) == 0 && strcmp(inner, AJ_UNDER_DEFAULT) == 0;
+	return inner[0] == '/' && covers_path(arena, outer, inner);
+}
+
 static const char *check_bind(struct aj_arena *arena, const char *text)
 {
 	struct aj_bind bind;
@@ -272,5 +294,6 @@ const struct aj_item_kind aj_item_key = { "a key or section", check_key, same, "
 const struct aj_item_kind aj_item_text = { "text", check_text, same, "^.{0,200}$" };
 const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same, "^/[^$]+$" };
 const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same, "^/[^$]+$" };
+const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^(/[^$]*|@default|@anywhere)$" };
 const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same, "^(none|syslog|journal|file:/[^$]+)$" };
 const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same, NAME_PATTERN };

@@ -26,6 +26,10 @@ enum { AJ_SOCKETS_MAX = 16 }; /* that a policy may name */
 /* Walls that a policy can insist on where a host could lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
 
+/* Words of filesystem.workspace_under beside folders. */
+#define AJ_UNDER_DEFAULT "@default"
+#define AJ_UNDER_ANYWHERE "@anywhere"
+
 struct aj_bind {
 	const char *source; /* host path, as given */
 	const char *target; /* absolute path in the jail */
@@ -54,10 +58,11 @@ struct aj_policy {
 	const char *rootfs; /* name of a Python tree; "host": the host's /usr read-only instead */
 	bool proc;          /* a fresh, read-only /proc */
 	enum aj_workspace workspace;
-	AJ_LIST(const char *) binds;   /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
-	AJ_LIST(const char *) masks;   /* absolute paths in the jail, shown empty and read-only */
-	AJ_LIST(const char *) protect; /* places relative to the workspace, see policy/protect.h */
-	AJ_LIST(const char *) sockets; /* absolute host paths of sockets that the jail may connect to */
+	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
+	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown empty and read-only */
+	AJ_LIST(const char *) protect;         /* places relative to the workspace, see policy/protect.h */
+	AJ_LIST(const char *) sockets;         /* absolute host paths of sockets that the jail may connect to */
+	AJ_LIST(const char *) workspace_under; /* folders, AJ_UNDER_*: see run/places.h */
 	enum aj_network network;
 	AJ_LIST(const char *) allow; /* host:port, *.host:port */
 	bool exec;                   /* the system call list of commands instead of that of snippets */

@@ -47,6 +47,10 @@ const struct aj_key aj_policy_keys[] = {
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,
 	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
 	          "name, a slash at the end for a folder that is held also before it exists; `@default` is the built-in list" },
+	{ "filesystem.workspace_under", AJ_KEY_LIST, AT(workspace_under), .max = 100, .fallback = AJ_UNDER_DEFAULT, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .items = &aj_item_under,
+	  .help = "folders below which a workspace may lie, themselves included. `@default` is the working directory, what is below the caller's home but not hidden "
+	          "there, and what is below /tmp and /var/tmp; `@anywhere` is every place but the system's own, the home itself and what agentjail is configured by, "
+	          "which must be named" },
 	{ "filesystem.tmp_size", AJ_KEY_BYTES, AT(tmp_bytes), .min = 64 * K, .max = 64 * G, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "size of the private /tmp, and of /dev/shm where there is one" },
 	{ "filesystem.tmp_files", AJ_KEY_COUNT, AT(tmp_inodes), .min = 16, .max = 16 * M, .fallback = "4096", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,

@@ -28,18 +28,20 @@ void aj_paths_library(const char *folder)
 		strcpy(library, folder);
 }
 
-/* The running program's folder, or the library's; NULL when /proc does not say. */
-static const char *own_folder(struct aj_arena *arena)
+const char *aj_own_path(struct aj_arena *arena)
 {
 	char path[PATH_MAX];
 	if (library[0])
 		return library;
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-	if (n <= 0)
-		return NULL;
-	path[n] = '\0';
-	*strrchr(path, '/') = '\0';
-	return aj_strdup(arena, path);
+	return n > 0 ? aj_strndup(arena, path, (size_t)n) : NULL;
+}
+
+/* The running program's folder, or the library's. */
+static const char *own_folder(struct aj_arena *arena)
+{
+	const char *path = aj_own_path(arena);
+	return !path || library[0] ? path : aj_strndup(arena, path, (size_t)(strrchr(path, '/') - path));
 }
 
 const char *aj_find_helper(const char *name, struct aj_arena *arena)

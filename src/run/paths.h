@@ -14,5 +14,8 @@ void aj_paths_library(const char *folder);
 /* The folder that $AGENTJAIL_ROOTFS names, NULL for none: a policy is loaded with it (run/choose.h), since it counts as --rootfs. */
 const char *aj_rootfs_variable(void);
 
+/* The running program's file; in a library its folder. NULL when /proc does not say. */
+const char *aj_own_path(struct aj_arena *arena);
+
 /* Path of a program that belongs to ours, NULL when it is not there. */
 const char *aj_find_helper(const char *name, struct aj_arena *arena);

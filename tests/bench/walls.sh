@@ -34,6 +34,11 @@ group='1000 connects, mediated where a folder is bound writable'
 put cell "$group" 'run -- python3 (1000 connects), without one' - "$agentjail" run -- "$python" -I -S -c "$connects" /tmp/s
 put cell "$group" 'the same, to /tmp, with --bind DIR:/w:rw' - "$agentjail" run --bind "$shared:/w:rw" -- "$python" -I -S -c "$connects" /tmp/s
 put cell "$group" 'the same, to a socket in that folder' - "$agentjail" run --bind "$shared:/w:rw" -- "$python" -I -S -c "$connects" /w/s
+mkdir -p "$out/ws"
+printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\n' > "$out/work.toml"
+group='where a workspace lies'
+put cell "$group" 'run --bind WS:/workspace -- true' - "$agentjail" run --bind "$out/ws:/workspace" -- true
+put cell "$group" 'run --workspace WS -- true' - "$agentjail" run --policy-file "$out/work.toml" --workspace "$out/ws" -- true
 
 read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"

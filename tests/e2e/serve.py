@@ -387,6 +387,10 @@ def workspace_is_shown(s):
     same(r["value"], "from the host", r["reason"])
     fails("bad_request", c.ask, "exec", code="1", workspace="relative")
     fails("bad_request", c.ask, "exec", code="1", policy="minimal", workspace=work)
+    # A client chooses no place that the policy does not leave to workspaces.
+    for place in ("/", "/etc", "/proc", os.environ["HOME"], "/usr/share", "/tmp/../etc"):
+        fails("bad_request", c.ask, "exec", code="1", policy="work", workspace=place)
+        fails("bad_request", c.ask, "open", policy="work", workspace=place)
 
 
 GOOD = b'{"op":"ping","id":1}'

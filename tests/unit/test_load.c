@@ -891,6 +891,23 @@ Test(load, ceiling_of_cpu)
 	REFUSED(load_text("[limits]\nwall = \"10s\"\ncpu = \"6s\"\n"), CEILING, 3, 1, "limits.cpu");
 }
 
+/* The site says where workspaces lie: a word of a policy comes down to that, and a folder beyond it is refused. */
+Test(load, a_ceiling_of_places)
+{
+	OK(load_name("offline-build"));
+	IS("filesystem.workspace_under", "[\"@default\"]");
+	OK(site_text("[ceilings.filesystem]\nworkspace_under = [\"/srv/agents\", \"/srv/b\"]\n"));
+	OK(load_name("offline-build"));
+	IS("filesystem.workspace_under", "[\"/srv/agents\", \"/srv/b\"]");
+	OK(load_text("extends = \"offline-build\"\n[filesystem]\nworkspace_under = [\"/srv/agents/x\"]\n"));
+	IS("filesystem.workspace_under", "[\"/srv/agents/x\"]");
+	REFUSED(load_text("[filesystem]\nworkspace_under = [\"/srv\"]\n"), CEILING, 2, 1, "/srv/agents");
+	REFUSED(load_text("[filesystem]\nextend_workspace_under = [\"@anywhere\"]\n"), CEILING, 2, 1, "/srv/agents");
+	REFUSED(load_text("[filesystem]\nworkspace_under = [\"~/x\"]\n"), VALUE, 2, 20, "not expanded");
+	OK(site_text("[ceilings.filesystem]\nworkspace_under = [\"@default\", \"/srv\"]\n"));
+	OK(load_text("[filesystem]\nworkspace_under = [\"@default\", \"/srv/b\"]\n"));
+}
+
 Test(load, a_ceiling_of_none_is_none)
 {
 	OK(site_text("[ceilings.limits]\nmemory = \"none\"\nwall = \"none\"\n"));

@@ -1,0 +1,163 @@
+#!/bin/sh
+# Which folders of the host are workspaces: what is refused before anything runs, by whatever name it is called, and what is not.
+# It writes into its own folder alone; other places are shown read-only, or refused.
+. "$(dirname "$0")/../lib.sh"
+mkdir -p "$T/p" "$T/ws/sub" "$HOME/src" "$HOME/.keys" "$T/config"
+chmod 755 "$HOME" "$HOME/src" "$T/p"
+[ "$(id -u)" != 0 ] || chmod 777 "$T/ws" "$HOME/src"
+work() { # NAME UNDER [MODE]
+	printf 'extends = "command"\n[filesystem]\nworkspace = "%s"\n%s\n' "${3:-read-write}" "${2:+workspace_under = $2}" >"$T/p/$1.toml"
+}
+work default ''
+work shown '' read-only
+work anywhere '["@anywhere"]'
+# refused NAME REGEX OPTION...: of `run`, and nothing ran.
+refused() {
+	local name=$1 regex=$2
+	shift 2
+	aj run "$@" -- echo RAN
+	if [ "$rc" = 2 ] && grep -qaE -e "$regex" "$T/err" && ! grep -qa RAN "$T/out"; then ok "$name"; else fail "$name" "want exit 2 and \`$regex\`: $(shown)"; fi
+}
+runs() { # NAME OPTION...
+	local name=$1
+	shift
+	text "$name" 0 '^RAN$' run "$@" -- echo RAN
+}
+
+# --- the system's places, by every name ---
+PLACES="/ $HOME $T /etc /etc/ssl /usr /usr/share /usr/local/lib /boot /proc /proc/self/task /sys /sys/kernel /dev /dev/shm /run /tmp/../etc /etc/../usr/./share/ //etc /tmp/../"
+for place in $PLACES; do
+	[ -d "$place" ] || continue
+	for policy in default anywhere shown; do
+		aj run --policy-file "$T/p/$policy.toml" --workspace "$place" -- echo RAN
+		# /proc/self is a link
+		if [ "$rc" = 125 ] && [ "$place" = /proc/self/task ]; then rc=2; fi
+		is "workspace-system: $place under $policy" "2 " "$rc $(cat "$T/out")"
+	done
+done
+refused "workspace-system: the reason and what helps" '^  fix: make a folder for it' --policy-file "$T/p/default.toml" --workspace /etc
+says "workspace-system: names the place" '`/etc` is no place for a workspace: it is the system'
+for from in / /etc "$HOME"; do
+	cd "$from" || exit 1
+	refused "workspace-system: as the working directory: $from" 'no place for a workspace' --policy-file "$T/p/default.toml" --workspace .
+done
+cd "$T/ws" || exit 1
+refused "workspace-system: by a relative path" '`/etc` is no place' --policy-file "$T/p/default.toml" --workspace "$(pwd -P | sed 's,/[^/]*,../,g')etc"
+ln -s /etc "$T/ws/link"
+ln -s / "$T/ws/root"
+for link in link root root/etc link/ssl; do
+	aj run --policy-file "$T/p/anywhere.toml" --workspace "$T/ws/$link" -- echo RAN
+	if [ "$rc" != 0 ] && ! grep -qa RAN "$T/out"; then ok "workspace-system: by a symlink: $link"; else fail "workspace-system: by a symlink: $link" "$(shown)"; fi
+done
+says "workspace-system: the link is the reason" 'a symlink in the path'
+if [ "$(id -u)" = 0 ] && mkdir "$T/ws/alias" && unshare -m mount --bind /etc "$T/ws/alias" 2>/dev/null; then
+	unshare -m sh -c 'mount --bind /etc "$1/ws/alias" && exec timeout 20 "$2" run --policy-file "$1/p/anywhere.toml" --workspace "$1/ws/alias" -- echo RAN' sh "$T" "$AJ" >"$T/out" 2>"$T/err"
+	is "workspace-system: by a bind of the host's" 2 $?
+fi
+rm -rf "$T/ws/link" "$T/ws/root" "$T/ws/alias"
+work etc '["/etc"]' read-only
+runs "workspace-system: control: named, it is shown" --policy-file "$T/p/etc.toml" --workspace /etc
+runs "workspace-system: control: and what is below it" --policy-file "$T/p/etc.toml" --workspace /etc/ssl
+refused "workspace-system: another one is not" '`/usr/share` is no place' --policy-file "$T/p/etc.toml" --workspace /usr/share
+work root '["/"]' read-only
+runs "workspace-system: control: / is what / names" --policy-file "$T/p/root.toml" --workspace /
+refused "workspace-system: and not /etc" '`/etc` is no place' --policy-file "$T/p/root.toml" --workspace /etc
+
+# --- below which folders ---
+runs "workspace-places: below /tmp" --policy-file "$T/p/default.toml" --workspace "$T/ws"
+runs "workspace-places: a project in the home" --policy-file "$T/p/default.toml" --workspace "$HOME/src"
+outside=/mnt
+[ -d $outside ] || outside=/opt
+cd /
+refused "workspace-places: elsewhere" "$outside. is not below \[\"@default\"\] \(filesystem.workspace_under" --policy-file "$T/p/shown.toml" --workspace $outside
+cd $outside || exit 1
+runs "workspace-places: the working directory" --policy-file "$T/p/shown.toml" --workspace .
+cd /
+work out "[\"$outside\"]" read-only
+runs "workspace-places: where the policy says" --policy-file "$T/p/out.toml" --workspace $outside
+refused "workspace-places: and nowhere else then" '@?is not below' --policy-file "$T/p/out.toml" --workspace "$T/ws"
+work any '["@anywhere"]' read-only
+runs "workspace-places: anywhere" --policy-file "$T/p/any.toml" --workspace $outside
+# What is hidden in the home are keys and configurations; to see that the home must not be below /tmp, as $T is.
+if [ "$(id -u)" = 0 ]; then
+	home() { # FOLDER [FROM]: exit code of a run with that workspace in a home of its own
+		# shellcheck disable=SC2016
+		unshare -m sh -c 'mount -t tmpfs home /mnt && mkdir -p /mnt/me/src/.x /mnt/me/.ssh/x && export HOME=/mnt/me && cd "$3" &&
+			exec timeout 20 "$1" run --policy-file "$2" --workspace "$4" -- echo RAN' sh "$AJ" "$T/p/shown.toml" "${2:-/}" "$1" >"$T/out" 2>"$T/err"
+		echo $?
+	}
+	is "workspace-places: control: what is not hidden in the home" "0 0" "$(home /mnt/me/src) $(home /mnt/me/src/.x)"
+	is "workspace-places: what is hidden there" "2 2" "$(home /mnt/me/.ssh) $(home /mnt/me/.ssh/x)"
+	is "workspace-places: also from the home itself" "2 2" "$(home .ssh /mnt/me) $(home me/.ssh/x /mnt)"
+	is "workspace-system: the home, and what is above it" "2 2" "$(home /mnt/me) $(home /mnt)"
+else
+	skip "workspace-places: what is hidden in the home" "only root makes a home that is not below /tmp, and takes it away again"
+fi
+aj run --policy-file "$T/p/default.toml" --workspace "$T/nothing" -- true
+is "workspace-places: one that is not there" 125 "$rc"
+if [ ! -e /etc/agentjail/agentjail.toml ]; then
+	printf '[ceilings.filesystem]\nworkspace_under = ["%s/ws"]\n' "$T" >"$T/config/site.toml"
+	runs "workspace-places: below the site's ceiling" --config "$T/config/site.toml" --policy offline-build --workspace "$T/ws/sub"
+	refused "workspace-places: not beside it" "is not below .*/ws.*config/site.toml:2:1" --config "$T/config/site.toml" --policy offline-build --workspace "$HOME/src"
+	refused "workspace-places: nor by a policy of its own" 'AJ006.*ceiling' --config "$T/config/site.toml" --policy-file "$T/p/anywhere.toml" --workspace "$HOME/src"
+else
+	skip "workspace-places: the site's ceiling" "this machine has its own /etc/agentjail/agentjail.toml"
+fi
+aj policy explain offline-build --workspace /etc --path /workspace/x
+is "workspace-places: policy explain says so, too" 2 "$rc"
+says "workspace-places: with the reason" 'no place for a workspace'
+printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-only"\n' >"$T/p/snippet.toml"
+echo 'print("RAN")' >"$T/code.py"
+for place in /etc "$HOME" $outside; do
+	timeout 20 "$AJ" session --policy-file "$T/p/snippet.toml" --workspace "$place" <"$T/code.py" >"$T/out" 2>"$T/err"
+	is "workspace-places: a session, by the library: $place" "2 " "$? $(cat "$T/out")"
+	aj exec --policy-file "$T/p/snippet.toml" --workspace "$place" -c 'print("RAN")'
+	is "workspace-places: exec: $place" "2 " "$rc $(cat "$T/out")"
+done
+timeout 20 "$AJ" session --policy-file "$T/p/snippet.toml" --workspace "$T/ws" <"$T/code.py" >"$T/out" 2>"$T/err"
+is "workspace-places: control: a session" "RAN" "$(cat "$T/out")"
+
+# --- what agentjail is configured by, and is ---
+mkdir "$T/own"
+chmod 755 "$T/own"
+cp "$T/p/default.toml" "$T/own/work.toml"
+refused "workspace-own: the policy" 'holds what agentjail is configured by or is .*/own/work.toml' --policy-file "$T/own/work.toml" --workspace "$T/own"
+printf 'extends = "%s/own/work.toml"\n' "$T" >"$T/p/child.toml"
+refused "workspace-own: what it extends" 'holds .*/own/work.toml' --policy-file "$T/p/child.toml" --workspace "$T/own"
+printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\nworkspace_under = ["%s/own"]\n' "$T" >"$T/own/named.toml"
+runs "workspace-own: control: named, it is given" --policy-file "$T/own/named.toml" --workspace "$T/own"
+cp "$T/p/shown.toml" "$T/own/shown.toml"
+runs "workspace-own: control: read-only, it is shown" --policy-file "$T/own/shown.toml" --workspace "$T/own"
+refused "workspace-own: a writable bind of it" 'bind: .*is to be writable, and holds .*/own/work.toml' --policy-file "$T/own/work.toml" --workspace "$T/ws" --bind "$T/own:/o:rw"
+refused "workspace-own: also where it is named" 'is to be writable, and holds' --policy-file "$T/own/named.toml" --workspace "$T/ws" --bind "$T/own:/o:rw"
+printf 'extends = "command"\n[filesystem]\nbinds = ["%s/own:/o:rw"]\n' "$T" >"$T/own/binds.toml"
+refused "workspace-own: a bind of the policy itself" 'is to be writable, and holds .*/own/binds.toml' --policy-file "$T/own/binds.toml"
+runs "workspace-own: control: a read-only bind" --policy-file "$T/own/work.toml" --workspace "$T/ws" --bind "$T/own:/o"
+rm "$T/own"/*
+if [ ! -e /etc/agentjail/agentjail.toml ]; then
+	: >"$T/own/site.toml"
+	refused "workspace-own: the site's configuration" 'holds .*/own/site.toml' --config "$T/own/site.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
+	printf 'audit.destination = "file:%s/own/trail.jsonl"\n' "$T" >"$T/config/trail.toml"
+	refused "workspace-own: the audit trail, before it is there" 'holds .*/own' --config "$T/config/trail.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
+	runs "workspace-own: control: which another run makes" --config "$T/config/trail.toml" --policy-file "$T/p/default.toml" --workspace "$T/ws"
+	refused "workspace-own: and after" 'holds .*/own/trail.jsonl' --config "$T/config/trail.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
+	refused "workspace-own: nor by a bind" 'holds .*/own/trail.jsonl' --config "$T/config/trail.toml" --bind "$T/own:/o:rw"
+	rm -rf "${T:?}/own"/*
+	mkdir "$T/own/policies"
+	printf 'policies.path = ["%s/own/policies"]\n' "$T" >"$T/config/path.toml"
+	refused "workspace-own: the folder of policies" 'holds .*/own/policies' --config "$T/config/path.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
+	rm -rf "${T:?}/own"/*
+fi
+cp "$AJ" "$T/own/agentjail"
+timeout 20 "$T/own/agentjail" run --policy-file "$T/p/default.toml" --workspace "$T/own" -- echo RAN >"$T/out" 2>"$T/err"
+is "workspace-own: the program" "2 " "$? $(cat "$T/out")"
+says "workspace-own: by its name" 'holds .*/own/agentjail'
+rm "$T/own/agentjail"
+mkdir -p "$T/own/tree/usr/bin"
+cp "$PROBE" "$T/own/tree/usr/bin/python3"
+printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-write"\n' >"$T/p/tree.toml"
+aj exec --policy-file "$T/p/tree.toml" --rootfs "$T/own" --workspace "$T/own" -c 1
+is "workspace-own: the Python tree" 2 "$rc"
+says "workspace-own: by its folder" 'holds .*/own\)'
+cd /
+finish
