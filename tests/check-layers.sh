@@ -62,20 +62,20 @@ owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
 owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
-owner linux/futex.h     sandbox/filter.c guest/nest.c
+owner linux/futex.h     guest/nest.c
 owner sys/ioctl.h       sandbox/notice.c sandbox/endpoint.c
 owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
 owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c sandbox/filter.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c sandbox/connector.c sandbox/endpoint.h sandbox/named.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c sandbox/connector.c sandbox/endpoint.h sandbox/named.c
 owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c sandbox/connector.c sandbox/endpoint.c
 owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c run/placeholder.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c
-owner sched.h           plan/build.c plan/dump.c sandbox/filter.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
+owner sched.h           plan/build.c plan/dump.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
 owner sys/uio.h         sandbox/endpoint.c
 owner sys/time.h        sandbox/connector.c
 owner linux/sockios.h   sandbox/endpoint.c
@@ -96,6 +96,7 @@ owner dlfcn.h           guest/guest.c guest/python.c
 word SYS_clone3                    sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
 word SYS_seccomp                   sandbox/filter.c
 word SYS_pivot_root                sandbox/mount.c
+word SYS_pidfd_getfd               sandbox/notice.c sandbox/endpoint.c
 word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
 word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c run/tell.c sandbox/connector.c
@@ -108,7 +109,7 @@ word fork()                        sandbox/launch.c
 word _Fork()                       sandbox/child.c
 word setgroups()
 word vfork()
-word clone()                       sandbox/filter.c guest/nest.c
+word clone()                       guest/nest.c
 # A reported call is never let through: this flag of the kernel would.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE sandbox/notice.c
 word unshare()         guest/zygote.c

@@ -1364,8 +1364,8 @@ static void lie_before_armed(const char *evil)
 		put_frame(strcmp(evil, "early") == 0 ? 'R' : 'S', strcmp(evil, "early") == 0 ? HONEST : "");
 		sleep(600);
 	}
-	if (strcmp(evil, "child-armed") == 0) { /* another process vouches, without a filter */
-		if (fork() == 0)
+	if (strcmp(evil, "child-armed") == 0) { /* another process vouches, or this one, where there can be no other: under the baseline alone */
+		if (fork() <= 0)
 			put_frame('A', "");
 		sleep(600);
 	}

@@ -9,9 +9,10 @@ enum { AJ_FRAME_HEADER = 5, AJ_NONCE_BYTES = 8, AJ_ENTROPY_BYTES = 64 };
 
 /* Kinds on a snippet's control socket. */
 enum aj_frame_kind {
-	AJ_FRAME_FILTER = 'F',  /* to the guest: BPF instructions */
-	AJ_FRAME_PRELOAD = 'P', /* to the guest: module names, one a line */
-	AJ_FRAME_PLAN = 'Z',    /* to the guest, before the filter: become a zygote; a packed plan */
+	AJ_FRAME_FILTER = 'F',   /* to the guest: BPF instructions */
+	AJ_FRAME_REPORTED = 'f', /* the same, and what they refuse is to be reported */
+	AJ_FRAME_PRELOAD = 'P',  /* to the guest: module names, one a line */
+	AJ_FRAME_PLAN = 'Z',     /* to the guest, before the filter: become a zygote; a packed plan */
 	AJ_FRAME_SESSION = 'H', /* to the guest, before the filter: more than one snippet will come; empty, or one byte: and branches */
 	AJ_FRAME_POLICY = 'O',  /* to the guest, after either of these: JSON, the policy of all its snippets */
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed. Its last: it ends when it has answered */
@@ -20,10 +21,12 @@ enum aj_frame_kind {
 	 * kind and an errno in four bytes, 0 where there is a copy; the copy says on its own socket that it is armed. */
 	AJ_FRAME_BRANCH = 'B',
 	AJ_FRAME_TOOL = 'T', /* to the guest: a tool's value or error, JSON */
-	/* From the guest, empty, before it is armed and with a descriptor: what the filter refuses is reported there. */
+	/* From the guest, before it is armed: four bytes, the number of a descriptor of its own where the filter reports what it refuses. The
+	 * guest closes it when the next frame comes. */
 	AJ_FRAME_LISTENER = 'L',
 	AJ_FRAME_ARMED = 'A',   /* from the guest: the filter stands, no code was read yet */
-	AJ_FRAME_FAILED = 'E',  /* from the guest: the runner could not start, text */
+	AJ_FRAME_FAILED = 'E',  /* from the guest: the runner could not start in this tree, text */
+	AJ_FRAME_REFUSED = 'K', /* from the guest: the kernel refused the runner something, text */
 	AJ_FRAME_STARTED = 'S', /* from the guest: checked, the code runs from here on, so `rejected` can no longer be */
 	AJ_FRAME_RESULT = 'R',  /* from the guest: JSON claim */
 	AJ_FRAME_CALL = 'C',    /* from the guest: a tool is called, JSON */

@@ -52,6 +52,11 @@ static void print_syscalls(void)
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, false);
 	printf("\n## A snippet is refused, with an error that says so\n\n");
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, true);
+	printf("\n## Besides, until Python has started\n\nA filter stands before the first instruction of the Python tree. It allows what a snippet "
+	       "may call and these, refuses what a snippet is refused, and stays; a second one then takes these away.\n\n"
+	       "| call | condition | why |\n|---|---|---|\n");
+	bool not_refused = false;
+	aj_syscalls_startup_each(syscall_row, &not_refused);
 	printf("\n## A command may call (%d without a network, %d with one)\n\n",
 	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE), aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
 	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);

@@ -1,5 +1,5 @@
-/* Build-time tool: prints the compiled filter of every profile and network, and of every group that can be denied, as C; and
- * the names of all system calls.
+/* Build-time tool: prints the compiled filter of every profile and network, of every stage of a snippet and of every group that can be
+ * denied, as C; and the names of all system calls.
  * It is not part of the launcher and runs with the builder's rights only. */
 #include <stdio.h>
 
@@ -46,6 +46,9 @@ int main(void)
 			if (print_filter("filter", p, n,
 			                 aj_filter_compile((enum aj_profile)p, (enum aj_network)n, insns, ROOM, &err), &err) < 0)
 				return 1;
+	for (int s = 0; s < AJ_STAGES; s++)
+		if (print_filter("stage", s, 0, aj_filter_compile_stage((enum aj_stage)s, insns, ROOM, &err), &err) < 0)
+			return 1;
 	for (int g = 0; g < AJ_FILTER_GROUPS; g++)
 		if (print_filter("denied", g, 0, aj_filter_compile_denied(1ULL << g, insns, ROOM, &err), &err) < 0)
 			return 1;
@@ -53,11 +56,15 @@ int main(void)
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int n = 0; n < NETWORKS; n++)
 			printf("\t[%d][%d] = { filter_%d_%d, sizeof filter_%d_%d / sizeof(struct sock_filter) },\n", p, n, p, n, p, n);
+	printf("};\nstatic const struct aj_filter stages[%d] = {\n", AJ_STAGES);
+	for (int s = 0; s < AJ_STAGES; s++)
+		printf("\t[%d] = { stage_%d_0, sizeof stage_%d_0 / sizeof(struct sock_filter) },\n", s, s, s);
 	printf("};\nstatic const struct aj_filter denied[%d] = {\n", AJ_FILTER_GROUPS);
 	for (int g = 0; g < AJ_FILTER_GROUPS; g++)
 		printf("\t[%d] = { denied_%d_0, sizeof denied_%d_0 / sizeof(struct sock_filter) },\n", g, g, g);
 	printf("};\n\nconst struct aj_filter *aj_filter_ready(enum aj_profile profile, enum aj_network network)\n"
 	       "{\n\treturn &ready[profile][network];\n}\n\n"
+	       "const struct aj_filter *aj_filter_stage(enum aj_stage stage)\n{\n\treturn &stages[stage];\n}\n\n"
 	       "const struct aj_filter *aj_filter_denied(uint64_t group)\n"
 	       "{\n\treturn &denied[__builtin_ctzll(group)];\n}\n");
 	print_names();

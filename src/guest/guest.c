@@ -43,11 +43,19 @@ static void send_frame(uint8_t kind, const void *body, size_t bytes)
 	send_frame_after("", 0, kind, body, bytes);
 }
 
+/* The tree does not fit. */
 static _Noreturn void broken(const char *what)
 {
+	send_frame(AJ_FRAME_FAILED, what, strlen(what));
+	_exit(EXIT_BROKEN);
+}
+
+/* The kernel has said no. */
+static _Noreturn void refused(const char *what, int errnum)
+{
 	char text[200];
-	int n = snprintf(text, sizeof text, "%s", what);
-	send_frame(AJ_FRAME_FAILED, text, (size_t)n);
+	int n = snprintf(text, sizeof text, errnum ? "%s: %s" : "%s", what, strerror(errnum));
+	send_frame(AJ_FRAME_REFUSED, text, (size_t)n);
 	_exit(EXIT_BROKEN);
 }
 
@@ -136,7 +144,7 @@ static void be_zygote(const struct frame *plan, const struct frame *policy, cons
 	reseed = layer_function("agentjail.warm", "reseed");
 	const char *missing = aj_zygote_prepare();
 	if (missing)
-		broken(missing);
+		refused(missing, errno);
 	send_frame(AJ_FRAME_READY, "", 0);
 	make_own(aj_zygote_serve(plan->body, plan->bytes, try_first));
 }
@@ -158,14 +166,36 @@ static void branch(const struct frame *order)
 	send_frame(AJ_FRAME_BRANCH, &error, sizeof error);
 }
 
+/* The filter, and then the word that it stands. Returns the listener's descriptor, which the supervisor takes before it sends anything, or -1. */
+static int arm(const struct frame *insns)
+{
+	struct aj_error err = { 0 };
+	struct aj_filter filter = { (const struct sock_filter *)insns->body,
+		                    (unsigned short)(insns->bytes / sizeof(struct sock_filter)) };
+	unsigned char said[2 * AJ_FRAME_HEADER + sizeof(int32_t)];
+	int32_t listener = -1;
+	bool reported = insns->kind == AJ_FRAME_REPORTED;
+	if ((reported ? aj_filter_install_reported(&filter, &filter, &listener, &err) : aj_filter_install(&filter, &err)) < 0)
+		refused("the system call filter cannot be installed", err.errnum);
+	aj_python_collect(1);
+	aj_frame_header(said, sizeof listener, AJ_FRAME_LISTENER);
+	memcpy(said + AJ_FRAME_HEADER, &listener, sizeof listener);
+	size_t skip = listener < 0 ? AJ_FRAME_HEADER + sizeof listener : 0;
+	aj_frame_header(said + sizeof said - AJ_FRAME_HEADER, 0, AJ_FRAME_ARMED);
+	if (aj_write_all(CONTROL_FD, said + skip, sizeof said - skip) < 0)
+		_exit(EXIT_BROKEN);
+	return listener;
+}
+
 /* One request after the other, until the last one or the end of the channel. */
-static _Noreturn void serve(object *run)
+static _Noreturn void serve(object *run, int listener)
 {
 	/* The layer itself writes this, between check and code. */
 	unsigned char started[AJ_FRAME_HEADER];
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);
 	for (;;) {
 		struct frame request = take_frame((char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, 0 });
+		aj_close(&listener);
 		if (request.kind == AJ_FRAME_BRANCH) {
 			branch(&request);
 			free(request.body);
@@ -197,12 +227,13 @@ static int runner_main(int argc, char **argv, char **env)
 {
 	(void)argc, (void)argv, (void)env;
 	unsetenv("LD_PRELOAD");
+	static const char filters[] = { AJ_FRAME_FILTER, AJ_FRAME_REPORTED, 0 };
 	struct frame plan = { 0 }, policy = { 0 }, insns = take_frame((char[]){ AJ_FRAME_PLAN, AJ_FRAME_SESSION, AJ_FRAME_FILTER, 0 });
 	uint8_t role = insns.kind;
 	if (role != AJ_FRAME_FILTER) {
 		plan = insns;
 		policy = take_frame((char[]){ AJ_FRAME_POLICY, 0 });
-		insns = take_frame((char[]){ AJ_FRAME_FILTER, 0 });
+		insns = take_frame(filters);
 	}
 	struct frame names = take_frame((char[]){ AJ_FRAME_PRELOAD, 0 });
 	const char *missing = aj_python_find();
@@ -224,15 +255,7 @@ static int runner_main(int argc, char **argv, char **env)
 		if (role == AJ_FRAME_SESSION)
 			call_layer("agentjail.main", "settle", policy.body, policy.bytes);
 	}
-	struct aj_error err = { 0 };
-	unsigned char listener[AJ_FRAME_HEADER];
-	aj_frame_header(listener, 0, AJ_FRAME_LISTENER);
-	struct aj_filter filter = { (const struct sock_filter *)insns.body, (unsigned short)(insns.bytes / sizeof(struct sock_filter)) };
-	if (aj_filter_install_reported(&filter, &filter, false, CONTROL_FD, listener, sizeof listener, &err) < 0)
-		broken("the system call filter cannot be installed");
-	aj_python_collect(1);
-	send_frame(AJ_FRAME_ARMED, "", 0);
-	serve(run);
+	serve(run, arm(&insns));
 }
 
 /* Python takes memory in arenas of 1 MiB. The first two come from one huge page where the kernel has one to give: one page

@@ -27,6 +27,11 @@ struct aj_syscall {
 /* Call `each` for every row of the profile under that network; stops at the first nonzero return and returns it. */
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data);
 
+/* The same for a stage of the snippet's profile: under the baseline Python starts; what is above it makes of both the profile. */
+int aj_syscalls_stage_each(enum aj_stage stage, int (*each)(const struct aj_syscall *row, void *data), void *data);
+/* What only the start may do; a snippet may not. */
+int aj_syscalls_startup_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
+
 /* The row that refuses this call: the profile's, else that of a denied group; NULL when there is none. */
 const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,
                                              const uint64_t args[6]);

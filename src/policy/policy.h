@@ -15,6 +15,8 @@ enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
 /* Which system calls a guest may make; the lists are in plan/syscalls.c. */
 enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
+/* The two filters of a snippet: before the first instruction of its Python, and when Python has started; see plan/startup.c. */
+enum aj_stage { AJ_STAGE_BASELINE, AJ_STAGE_ABOVE, AJ_STAGES };
 
 /* Groups of system calls that a policy takes away from its list. */
 enum { AJ_DENY_THREADS = 1, AJ_DENY_SOCKETS = 2, AJ_DENY_IPC = 4, AJ_DENY_INOTIFY = 8, AJ_DENY_MEMFD = 16, AJ_DENY_FORK = 32 };

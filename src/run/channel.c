@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "run/attest.h"
-#include "run/violations.h"
 #include "run/wire.h"
 #include "sandbox/handshake.h"
 
@@ -30,9 +29,9 @@ static void advise_rootfs(struct aj_result *result)
 	aj_advise(&result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 }
 
-unsigned aj_channel_open(struct aj_channel *c, int *fd, int *listener, int filters, size_t result_bytes, struct aj_result *result)
+unsigned aj_channel_open(struct aj_channel *c, int *fd, int filters, size_t result_bytes, struct aj_result *result)
 {
-	*c = (struct aj_channel){ .fd = fd, .listener = listener, .result = result, .inbox.cap_bytes = result_bytes + AJ_NONCE_BYTES };
+	*c = (struct aj_channel){ .fd = fd, .result = result, .inbox.cap_bytes = result_bytes + AJ_NONCE_BYTES };
 	if (*fd < 0)
 		return 0;
 	if (filters < 0)
@@ -202,13 +201,19 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 {
 	if (c->inbox.kind == AJ_FRAME_ARMED && !c->armed)
 		return on_armed(c, sender);
-	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed)
-		return *c->listener >= 0 ? 0 : fail_setup(c, "attest", "what the runner handed over is no listener of a filter");
-	if (c->inbox.kind == AJ_FRAME_FAILED && !c->armed) {
+	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed && !c->says_listener && c->inbox.body_bytes == sizeof(int32_t)) {
+		int32_t number;
+		memcpy(&number, c->inbox.body, sizeof number);
+		c->listener = number;
+		c->says_listener = sender;
+		return AJ_CHANNEL_LISTENER;
+	}
+	if ((c->inbox.kind == AJ_FRAME_FAILED || c->inbox.kind == AJ_FRAME_REFUSED) && !c->armed) {
 		char said[160];
 		quote(said, sizeof said, c->inbox.body);
 		fail_setup(c, "runner", said);
-		advise_rootfs(c->result);
+		if (c->inbox.kind == AJ_FRAME_FAILED)
+			advise_rootfs(c->result);
 		return AJ_CHANNEL_FAILED;
 	}
 	if (c->inbox.kind == AJ_FRAME_BRANCH && c->branching && c->inbox.body_bytes == sizeof(int32_t)) {
@@ -237,7 +242,7 @@ unsigned aj_channel_read(struct aj_channel *c)
 {
 	char chunk[AJ_CHUNK_BYTES];
 	union {
-		char data[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+		char data[AJ_MSG_SENDER_BYTES];
 		struct cmsghdr align;
 	} space;
 	struct iovec iov = { chunk, sizeof chunk };
@@ -249,16 +254,7 @@ unsigned aj_channel_read(struct aj_channel *c)
 		end(c);
 		return 0;
 	}
-	int fd = aj_msg_fd(&msg);
-	if (fd >= 0)
-		aj_violations_listen(&c->result->violations, c->listener, fd, !c->armed);
-	pid_t sender = 0;
-	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_CREDENTIALS) {
-		struct ucred cred;
-		memcpy(&cred, CMSG_DATA(head), sizeof cred);
-		sender = cred.pid;
-	}
+	pid_t sender = aj_msg_sender(&msg);
 	unsigned found = 0;
 	for (ssize_t at = 0; at < n && !c->broken;) {
 		bool done;

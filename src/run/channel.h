@@ -13,12 +13,12 @@ enum {
 	AJ_CHANNEL_ANSWERED = 2,  /* result->claim is there */
 	AJ_CHANNEL_BROKEN = 4,    /* not a protocol any more: `why` says what was wrong */
 	AJ_CHANNEL_BRANCHED = 16, /* an answer to aj_channel_branch() */
+	AJ_CHANNEL_LISTENER = 32, /* `says_listener` says that `listener` is where its filter reports */
 	AJ_CHANNEL_ARMED = 8,     /* the kernel confirms the runner's walls: it may be given code */
 };
 
 struct aj_channel {
-	int *fd;       /* owned by the jail; -1: there is none (any more) */
-	int *listener; /* where the fd goes on which the kernel reports refused calls; -1 so far */
+	int *fd; /* owned by the jail; -1: there is none (any more) */
 	struct aj_result *result;
 	/* A tool is called: NULL, or why that is no call. May be NULL: no tools. */
 	const char *(*on_call)(void *arg, const char *body, size_t bytes);
@@ -27,7 +27,9 @@ struct aj_channel {
 	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
 	struct aj_out request;    /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
-	size_t filters;    /* that the kernel must confirm: the plan's, and those that we run under ourselves */
+	size_t filters; /* that the kernel must confirm: the plan's, and those that we run under ourselves */
+	pid_t says_listener;
+	int listener;      /* a number in that process: a claim */
 	pid_t runner;      /* that armed itself, in our PID namespace; 0 before */
 	pid_t expected;    /* a branch's: nobody else may arm it; 0: whoever sends first */
 	bool branching;    /* the runner was asked for a copy of itself, and has not answered */
@@ -43,7 +45,7 @@ struct aj_channel {
 
 /* Start watching: no message has been exchanged. `filters`: what aj_attest_own_filters() said when the runner's process, or the
  * zygote that it comes from, was started. Without effect when there is no channel. */
-unsigned aj_channel_open(struct aj_channel *channel, int *fd, int *listener, int filters, size_t result_bytes, struct aj_result *result);
+unsigned aj_channel_open(struct aj_channel *channel, int *fd, int filters, size_t result_bytes, struct aj_result *result);
 /* To a runner that was started for this: what it needs before it can be armed. `lasting`: more than one snippet will come. */
 void aj_channel_arm(struct aj_channel *channel, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting);
 /* The snippet, now or as soon as the runner is armed; none may be under way. Not `lasting`: it is the last one. -1 with err when

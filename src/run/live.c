@@ -66,12 +66,19 @@ static const char *scratch_mount(const struct aj_plan *plan, const char *target)
 	return NULL;
 }
 
+/* Only our own code has this socket, and the guest waits for the answer before it becomes anybody else. */
+static void take_listener(struct aj_live *l, pid_t guest, int number)
+{
+	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
+	aj_violations_listen(&l->result.violations, &l->listener_fd, guest, l->jail.init_pid, number);
+	aj_msg_send(l->jail.report_fd, &taken);
+}
+
 static void on_report(struct aj_live *l)
 {
 	struct aj_msg msg;
-	int fd, r = aj_msg_recv_fd(l->jail.report_fd, &msg, MSG_DONTWAIT, &fd);
-	if (fd >= 0)
-		aj_violations_listen(&l->result.violations, &l->listener_fd, fd, r > 0 && msg.kind == AJ_MSG_LISTENER && !l->plan->snippet);
+	pid_t sender;
+	int r = aj_msg_recv_from(l->jail.report_fd, &msg, MSG_DONTWAIT, &sender);
 	/* Init died with a message of ours unread: that error comes once, before what it had sent. */
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return;
@@ -89,6 +96,7 @@ static void on_report(struct aj_live *l)
 		snprintf(l->result.note, sizeof l->result.note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
 		return;
 	case AJ_MSG_LISTENER:
+		take_listener(l, sender, msg.listener);
 		return;
 	case AJ_MSG_EXITED:
 		l->facts.exited = true;
@@ -193,7 +201,11 @@ static unsigned on_control(struct aj_live *l)
 	unsigned found = aj_channel_read(&l->channel), tell = 0;
 	if (l->channel.started && !started)
 		aj_tell_started(l);
-	/* What the runner itself was refused, such as a process to hand its listener over, is no deed of the code's. */
+	/* Before anything is sent that has the runner close its own. */
+	if (found & AJ_CHANNEL_LISTENER)
+		aj_violations_listen(&l->result.violations, &l->listener_fd, l->channel.says_listener, l->jail.init_pid,
+		                     l->channel.listener);
+	/* What the runner itself was refused is no deed of the code's. */
 	if ((found & AJ_CHANNEL_ARMED) && l->jail.outside && aj_leaf_take(l->jail.cgroup, l->channel.runner) < 0) {
 		aj_live_fail(l, "the jail's guest cannot be moved into its cgroup");
 		return 0;
@@ -232,7 +244,8 @@ void aj_live_open(struct aj_live *l, int filters)
 	l->facts.pids_limit = l->policy->pids;
 	l->facts.file_limit_bytes = l->policy->file_bytes;
 	l->result.out.cap_bytes = l->result.err.cap_bytes = l->plan->capture_bytes;
-	if (aj_channel_open(&l->channel, &l->jail.control_fd, &l->listener_fd, filters, l->plan->result_bytes, &l->result) & AJ_CHANNEL_FAILED)
+	filters += filters >= 0 ? l->jail.baseline : 0;
+	if (aj_channel_open(&l->channel, &l->jail.control_fd, filters, l->plan->result_bytes, &l->result) & AJ_CHANNEL_FAILED)
 		aj_jail_kill(&l->jail);
 }
 
@@ -397,7 +410,9 @@ static bool mediate(void *arg, const struct aj_notice *call)
 static void on_listener(struct aj_live *l)
 {
 	const struct aj_handler handler = { mediate, l };
-	if (!aj_violations_answer(&l->result.violations, l->plan, l->listener_fd, l->mediator ? &handler : NULL))
+	/* What Python is refused while it starts is no deed of the code's. */
+	struct aj_violations *counted = l->channel.armed || !l->plan->snippet ? &l->result.violations : NULL;
+	if (!aj_violations_answer(counted, l->plan, l->listener_fd, l->mediator ? &handler : NULL))
 		stop_listening(l);
 }
 

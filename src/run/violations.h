@@ -42,14 +42,16 @@ struct aj_handler {
  * lost: a hostile Python tree, whose runner keeps the listener instead of handing it over, can hold the answering thread up. */
 void aj_violations_leave_signals(void);
 
-/* Take `fd`, which came from the jail, as its listener: closed unless it is one, and the first, and comes in time. */
-void aj_violations_listen(struct aj_violations *v, int *listener_fd, int fd, bool in_time);
+/* The process says that descriptor `number` of it is its filter's listener: taken if it is one, and the first, and the process is a child of
+ * `parent`. Else nobody listens. */
+void aj_violations_listen(struct aj_violations *v, int *listener_fd, pid_t process, pid_t parent, int number);
 
 /* For a listener that several share: the next call, as aj_notice_take() says, but not waiting for long; and the refusal of one,
  * counted in `v` (NULL: nobody's). */
 int aj_violations_take(int listener_fd, struct aj_notice *ret);
 int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_notice *call);
 
-/* Refuse some of the calls that wait, but for those that `handler` (may be NULL) sees to; returns without having seen to all, so that a flood holds nothing else up. false: the
+/* Refuse some of the calls that wait, counted in `v` (NULL: nobody's), but for those that `handler` (may be NULL) sees to; returns without
+ * having seen to all, so that a flood holds nothing else up. false: the
  * listener is to be closed, as nobody is left, or too many came. */
 bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_handler *handler);

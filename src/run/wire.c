@@ -34,17 +34,31 @@ static void end_frame(struct aj_out *out, uint8_t kind)
 	aj_frame_header((unsigned char *)out->data + out->begun, (uint32_t)(out->bytes - out->begun - AJ_FRAME_HEADER), kind);
 }
 
-void aj_wire_arm(struct aj_out *out, const struct aj_plan *plan)
+static void preload(struct aj_out *out, const struct aj_plan *plan)
 {
-	struct sock_filter room[AJ_FILTER_ROOM]; /* 32 KiB; not static: several threads may have a supervisor each */
-	struct aj_filter filter = aj_filter_build(plan->profile, plan->network, plan->deny, room);
-	aj_wire_frame(out, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
 	begin_frame(out);
 	for (size_t i = 0; i < plan->preload.count; i++) {
 		aj_out_text(out, plan->preload.items[i]);
 		aj_out_add(out, "\n", 1);
 	}
 	end_frame(out, AJ_FRAME_PRELOAD);
+}
+
+/* In both: 32 KiB of room, and not static: several threads may have a supervisor each. */
+void aj_wire_arm(struct aj_out *out, const struct aj_plan *plan)
+{
+	struct sock_filter room[AJ_FILTER_ROOM];
+	struct aj_filter filter = aj_filter_above(plan->profile, plan->deny, room);
+	aj_wire_frame(out, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
+	preload(out, plan);
+}
+
+static void arm_newborn(struct aj_out *out, const struct aj_plan *plan, bool reported)
+{
+	struct sock_filter room[AJ_FILTER_ROOM];
+	struct aj_filter filter = aj_filter_build(plan->profile, plan->network, plan->deny, room);
+	aj_wire_frame(out, reported ? AJ_FRAME_REPORTED : AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
+	preload(out, plan);
 }
 
 static void count(struct aj_out *out, const char *before, uint64_t number)
@@ -84,7 +98,7 @@ void aj_wire_policy(struct aj_out *out, const struct aj_plan *plan, const struct
 	end_frame(out, AJ_FRAME_POLICY);
 }
 
-void aj_wire_zygote(struct aj_out *out, const struct aj_plan *plan, const struct aj_policy *policy)
+void aj_wire_zygote(struct aj_out *out, const struct aj_plan *plan, const struct aj_policy *policy, bool reported)
 {
 	size_t bytes;
 	char *packed = aj_plan_pack(plan, &bytes);
@@ -93,7 +107,7 @@ void aj_wire_zygote(struct aj_out *out, const struct aj_plan *plan, const struct
 	aj_wire_frame(out, AJ_FRAME_PLAN, packed, bytes);
 	free(packed);
 	aj_wire_policy(out, plan, policy);
-	aj_wire_arm(out, plan);
+	arm_newborn(out, plan, reported);
 }
 
 /* JSON of the caller's, read once more: whoever composed it may have been told to by others. */

@@ -6,12 +6,13 @@
 
 void aj_wire_frame(struct aj_out *out, uint8_t kind, const void *body, size_t bytes);
 
-/* The filter and module names: may be sent at once, they hold nothing of the caller's. */
+/* To a runner under a baseline: the filter above it, and module names. May be sent at once, they hold nothing of the caller's. */
 void aj_wire_arm(struct aj_out *out, const struct aj_plan *plan);
 /* Before it, to a runner that will get more than one snippet: the policy of all of them. */
 void aj_wire_policy(struct aj_out *out, const struct aj_plan *plan, const struct aj_policy *policy);
-/* The plan of its jails, then both: everything that a zygote needs. */
-void aj_wire_zygote(struct aj_out *out, const struct aj_plan *plan, const struct aj_policy *policy);
+/* The plan of its jails, the policy, their filter and module names: everything that a zygote needs. `reported`: the supervisor can take
+ * a newborn's listener. */
+void aj_wire_zygote(struct aj_out *out, const struct aj_plan *plan, const struct aj_policy *policy, bool reported);
 /* The code and its variables: only to a runner that is armed. `nonce` (AJ_NONCE_BYTES, before the JSON): more snippets may follow,
  * and the result of this one begins with it; NULL: it is the last, and the policy comes with it. -1 when the inputs are not valid
  * JSON. */

@@ -20,7 +20,7 @@
 static int send_plan(struct aj_zygote *z, struct aj_error *err)
 {
 	struct aj_out b = { 0 };
-	aj_wire_zygote(&b, z->plan, z->policy);
+	aj_wire_zygote(&b, z->plan, z->policy, z->jail.listens);
 	ssize_t n = 0;
 	for (; b.sent < b.bytes && n >= 0; b.sent += n < 0 ? 0 : (size_t)n)
 		do /* not write(): a signal that it is gone would be the end of whoever did not ask for it */

@@ -53,6 +53,7 @@ static int step_await_maps(struct aj_walls *w, struct aj_error *err)
 	int r = aj_msg_recv(w->report, &msg, 0);
 	if (r <= 0 || msg.kind != AJ_MSG_MAPS_WRITTEN)
 		return aj_fail(err, AJ_EXIT_SETUP, "await_maps", r < 0 ? errno : 0, "the supervisor did not say that the id maps stand");
+	w->listens = msg.listener;
 	return 0;
 }
 
@@ -106,16 +107,23 @@ static int step_tie_to_parent(struct aj_walls *w, struct aj_error *err)
 static int step_seccomp(struct aj_walls *w, struct aj_error *err)
 {
 	static struct sock_filter room[AJ_FILTER_ROOM], room_alone[AJ_FILTER_ROOM];
-	static const struct aj_msg msg = { .kind = AJ_MSG_LISTENER };
-	if (w->plan->snippet)
-		return 0;
-	struct aj_filter filter = aj_filter_build(w->plan->profile, w->plan->network, w->plan->deny, room);
+	const struct aj_plan *plan = w->plan;
+	struct aj_filter filter = plan->snippet ? aj_filter_baseline(plan->profile, plan->network, plan->deny, room)
+	                                        : aj_filter_build(plan->profile, plan->network, plan->deny, room);
 	struct aj_filter alone = filter;
-	if (w->plan->mediated)
-		alone = aj_filter_build(w->plan->profile, w->plan->network,
-		                        (w->plan->deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX, room_alone);
-	return aj_filter_install_reported(&filter, &alone, aj_filter_may_send(w->plan->profile, w->plan->deny), w->report, &msg,
-	                                  sizeof msg, err);
+	int listener;
+	if (plan->mediated)
+		alone = aj_filter_build(plan->profile, plan->network, (plan->deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX, room_alone);
+	if (!w->listens)
+		return aj_filter_install(&alone, err);
+	/* Init closed itself to everybody, and so this copy of it. Exec undoes that in any case. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return fail(err, "seccomp", "let the supervisor take the listener");
+	if (aj_filter_install_reported(&filter, &alone, &listener, err) < 0)
+		return -1;
+	if (listener >= 0 && aj_msg_hand_over(w->report, listener) < 0)
+		return fail(err, "seccomp", "have the supervisor take the listener");
+	return 0;
 }
 
 static int step_exec(struct aj_walls *w, struct aj_error *err)

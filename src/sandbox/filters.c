@@ -17,18 +17,35 @@ static unsigned short append(struct sock_filter *out, unsigned short count, cons
 	return (unsigned short)(count + next->count);
 }
 
-struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network network, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
+static struct aj_filter join(const struct aj_filter *first, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
 {
 	if (!deny)
-		return *aj_filter_ready(profile, network);
-	unsigned short count = append(room, 0, aj_filter_ready(profile, network));
+		return *first;
+	unsigned short count = append(room, 0, first);
 	for (int i = 0; count && i < AJ_FILTER_GROUPS; i++)
 		if (deny & 1ULL << i)
 			count = append(room, count, aj_filter_denied(1ULL << i));
 	return (struct aj_filter){ room, count };
 }
 
-bool aj_filter_may_send(enum aj_profile profile, uint64_t deny)
+struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network network, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
 {
-	return profile == AJ_PROFILE_COMMAND && !(deny & AJ_DENY_SOCKETS);
+	return join(aj_filter_ready(profile, network), deny, room);
+}
+
+/* Extension modules may start threads of their own when they are loaded. */
+struct aj_filter aj_filter_baseline(enum aj_profile profile, enum aj_network network, uint64_t deny,
+                                    struct sock_filter room[AJ_FILTER_ROOM])
+{
+	const struct aj_filter *first = profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_BASELINE)
+	                                                              : aj_filter_ready(profile, network);
+	return join(first, deny & ~(uint64_t)AJ_DENY_THREADS, room);
+}
+
+struct aj_filter aj_filter_above(enum aj_profile profile, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
+{
+	static const struct sock_filter allow = { .code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW };
+	/* Whatever a command may do, Python may do while it starts. */
+	static const struct aj_filter nothing = { &allow, 1 };
+	return join(profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_ABOVE) : &nothing, deny & AJ_DENY_THREADS, room);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 
@@ -17,49 +18,62 @@ int aj_msg_send(int fd, const struct aj_msg *msg)
 	return n == (ssize_t)sizeof *msg ? 0 : -1;
 }
 
-int aj_msg_fd(struct msghdr *msg)
+/* Under the filter already: only write, read and close, which no list lacks and no group takes away. */
+int aj_msg_hand_over(int fd, int listener)
 {
-	int fd = -1;
-	/* The kernel has installed every one that had room: what nobody asked for is closed. */
+	struct aj_msg msg = { .kind = AJ_MSG_LISTENER, .listener = listener };
+	ssize_t n = write(fd, &msg, sizeof msg);
+	if (n == (ssize_t)sizeof msg)
+		n = read(fd, &msg, sizeof msg);
+	aj_close(&listener);
+	if (n == (ssize_t)sizeof msg && msg.kind == AJ_MSG_TAKEN)
+		return 0;
+	errno = n < 0 ? errno : EPROTO;
+	return -1;
+}
+
+_Static_assert(AJ_MSG_SENDER_BYTES == CMSG_SPACE(sizeof(struct ucred)), "room for a sender and nothing else");
+
+pid_t aj_msg_sender(struct msghdr *msg)
+{
+	struct ucred cred = { 0 };
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		size_t count = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS ? (c->cmsg_len - CMSG_LEN(0)) / sizeof fd : 0;
-		for (size_t i = 0; i < count; i++) {
-			int one;
-			memcpy(&one, CMSG_DATA(c) + i * sizeof one, sizeof one);
-			if (fd < 0)
-				fd = one;
-			else
-				aj_close(&one);
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS && c->cmsg_len == CMSG_LEN(sizeof cred))
+			memcpy(&cred, CMSG_DATA(c), sizeof cred);
+		/* Where a sender does not fit the descriptors of somebody may. */
+		for (size_t at = CMSG_LEN(0); c->cmsg_type == SCM_RIGHTS && at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
+			int fd;
+			memcpy(&fd, (char *)c + at, sizeof fd);
+			aj_close(&fd);
 		}
 	}
-	return fd;
+	return cred.pid;
 }
 
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags)
 {
-	int none;
-	int r = aj_msg_recv_fd(fd, msg, flags, &none);
-	aj_close(&none);
-	return r;
+	pid_t sender;
+	return aj_msg_recv_from(fd, msg, flags, &sender);
 }
 
-int aj_msg_recv_fd(int fd, struct aj_msg *msg, int flags, int *ret_fd)
+int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender)
 {
-	/* Room for one: the kernel closes what does not fit. */
 	union {
-		char data[CMSG_LEN(sizeof(int))];
+		char data[AJ_MSG_SENDER_BYTES];
 		struct cmsghdr align;
 	} space;
 	struct iovec iov = { msg, sizeof *msg };
 	struct msghdr whole = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
 	ssize_t n;
-	*ret_fd = -1;
+	*ret_sender = 0;
 	do
 		n = recvmsg(fd, &whole, flags | MSG_TRUNC | MSG_CMSG_CLOEXEC); /* the true length, even where it does not fit */
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return (int)n;
-	*ret_fd = aj_msg_fd(&whole);
+	*ret_sender = aj_msg_sender(&whole);
 	if (n != (ssize_t)sizeof *msg || msg->kind < AJ_MSG_MAPS_WRITTEN || msg->kind > AJ_MSG_EXITED) {
 		errno = EPROTO;
 		return -1;

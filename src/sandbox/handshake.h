@@ -2,6 +2,7 @@
  * A closed socket is never consent: a reader gets the message it expects or fails. */
 #pragma once
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -9,7 +10,8 @@ enum aj_msg_kind {
 	AJ_MSG_MAPS_WRITTEN = 0x616a0001, /* supervisor to init */
 	AJ_MSG_FAILED,                    /* init or guest to supervisor: a step failed, nothing ran */
 	AJ_MSG_NOTE,                      /* init to supervisor: an optional row of the step could not be applied */
-	AJ_MSG_LISTENER,                  /* guest to supervisor, with a descriptor: what its filter refuses is reported there */
+	AJ_MSG_LISTENER,                  /* guest to supervisor: what its filter refuses is reported on this descriptor of it */
+	AJ_MSG_TAKEN,                     /* supervisor to guest: go on; the descriptor was taken, or cannot be */
 	AJ_MSG_EXITED,                    /* init to supervisor: the guest, or a branch, is gone */
 };
 
@@ -19,6 +21,7 @@ struct aj_msg {
 	int32_t wait_status; /* EXITED */
 	int32_t exit_code;   /* FAILED: enum aj_exit */
 	int32_t pid;         /* EXITED: as the jail numbers it */
+	int32_t listener;    /* MAPS_WRITTEN: nonzero: one can be taken; LISTENER: its number */
 	char step[24];       /* FAILED, NOTE; EXITED: target of a scratch mount that is full, or empty */
 	char cause[400];
 	char fix[300]; /* FAILED: advice, or empty */
@@ -27,9 +30,13 @@ struct aj_msg {
 int aj_msg_send(int fd, const struct aj_msg *msg);
 /* 1 a message, 0 the peer is gone, -1 error (EAGAIN when nonblocking and nothing is there, EPROTO for a malformed one). */
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags);
-/* The same, and *ret_fd is the descriptor that came with it, or -1. Elsewhere such descriptors are dropped. */
-int aj_msg_recv_fd(int fd, struct aj_msg *msg, int flags, int *ret_fd);
+/* The same; *ret_sender is who sent it, as the kernel says, on a socket that asks for that; else 0. */
+int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender);
 
-/* The one descriptor that recvmsg() was given room for, or -1. */
+/* The guest's: a copy of its listener is taken, or cannot be, and then its own is closed. -1: the supervisor does not answer. */
+int aj_msg_hand_over(int fd, int listener);
+
+/* The sender of what recvmsg() took; 0: the kernel did not say. Descriptors that came along are closed. */
+enum { AJ_MSG_SENDER_BYTES = 32 }; /* CMSG_SPACE(sizeof(struct ucred)) */
 struct msghdr;
-int aj_msg_fd(struct msghdr *msg);
+pid_t aj_msg_sender(struct msghdr *msg);

@@ -29,6 +29,7 @@
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
 #include "sandbox/leaf.h"
+#include "sandbox/notice.h"
 
 static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *err)
 {
@@ -173,7 +174,9 @@ int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj
 	jail->stderr_fd = errs[0];
 	/* The kernel says who sent a message: from the first one on, so before there is anybody who could send. */
 	int on = 1;
-	if (r == 0 && control[0] >= 0 && !plan->zygote && setsockopt(control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+	if (r == 0 && !plan->zygote &&
+	    (setsockopt(report[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
+	     (control[0] >= 0 && setsockopt(control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)))
 		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "ask for the senders of messages");
 	return r;
 }
@@ -223,7 +226,10 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		jail.init_pidfd = -1;
 		goto out;
 	}
-	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN };
+	/* Now, as init may close itself to us when it is told that its maps stand. */
+	jail.listens = aj_notice_may_take(jail.init_pidfd);
+	jail.baseline = plan->snippet && !plan->zygote;
+	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail.listens };
 	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(jail.report_fd, &go) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");
 out:

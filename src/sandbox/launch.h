@@ -15,6 +15,8 @@ struct aj_jail {
 	int stdout_fd, stderr_fd; /* read ends when the plan captures, else -1 */
 	char cgroup[512];         /* leaf of this jail, "" without one */
 	bool branch;              /* one of several guests of an init: init_pidfd is the guest's own, the leaf is everybody's */
+	bool listens;             /* a guest's listener can be taken */
+	int baseline;             /* filters that its program starts under: the runner's own is one more */
 	bool outside; /* its guest could not be born in the leaf, and is to be moved there before it is given anything */
 };
 

@@ -13,12 +13,28 @@
 #include <unistd.h>
 
 #include "base/branch.h"
+#include "base/fd.h"
 
 bool aj_notice_listener(int fd)
 {
 	char path[40], target[40] = "";
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	return readlink(path, target, sizeof target - 1) > 0 && strcmp(target, "anon_inode:seccomp notify") == 0;
+}
+
+bool aj_notice_may_take(int pidfd)
+{
+	/* Rights are looked at first: without a descriptor of that number the answer is EBADF. */
+	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, 0, 0);
+	bool may = fd >= 0 || errno == EBADF;
+	aj_close(&fd);
+	return may;
+}
+
+int aj_notice_take_listener(int pidfd, int number)
+{
+	cleanup_fd int fd = number < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	return fd >= 0 && aj_notice_listener(fd) ? aj_steal(&fd) : -1;
 }
 
 int aj_notice_take(int listener_fd, struct aj_notice *ret)

@@ -11,8 +11,13 @@ struct aj_notice {
 	uint64_t args[6];
 };
 
-/* Is it what the kernel made for a filter? What came from a jail may be any descriptor. */
+/* Is it what the kernel made for a filter? What a jail names may be any descriptor. */
 bool aj_notice_listener(int fd);
+/* May we take descriptors of that process, which is a new jail's init and still a copy of us? The kernel, a filter above us or a security
+ * module may not let us; what holds for init then holds for all that it starts. */
+bool aj_notice_may_take(int pidfd);
+/* A copy of the listener that the process has at that number; -1: there is none, or it cannot be taken. Close-on-exec. */
+int aj_notice_take_listener(int pidfd, int number);
 
 /* 1 a call waits in `ret`, 0 none does (any more), -1 nobody is left who could call. Does not wait, unless somebody else
  * reads the same listener; a signal ends that. */

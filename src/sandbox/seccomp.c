@@ -66,6 +66,15 @@ int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct s
 	return finish(ctx, r, out, room, err);
 }
 
+int aj_filter_compile_stage(enum aj_stage stage, struct sock_filter *out, size_t room, struct aj_error *err)
+{
+	scmp_filter_ctx ctx;
+	int r = start(SCMP_ACT_ERRNO(ENOSYS), &ctx);
+	if (r == 0)
+		r = aj_syscalls_stage_each(stage, add_row, ctx);
+	return finish(ctx, r, out, room, err);
+}
+
 int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	scmp_filter_ctx ctx;

@@ -11,6 +11,7 @@ struct aj_walls {
 	int report;        /* our end of the handshake */
 	int control;       /* what becomes the guest's fd 3, -1 without one */
 	int out, err;      /* what becomes 1 and 2, -1: keep them */
+	bool listens;      /* the supervisor can take the listener of the guest's filter */
 };
 
 struct aj_step {

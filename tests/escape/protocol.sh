@@ -64,7 +64,7 @@ leave-early|125|setup_error|runner
 early|123|protocol_error|
 early-started|123|protocol_error|
 garbage|123|protocol_error|
-no-listener|125|setup_error|
+no-listener|123|protocol_error|
 false-listener|125|setup_error|
 huge|123|protocol_error|
 mute-early|124|timeout|

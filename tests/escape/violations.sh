@@ -84,7 +84,10 @@ def there(fd):
     try: os.fstat(fd); return True
     except OSError: return False
 [fd for fd in range(1000) if there(fd)]'
-AGENTJAIL_ROOTFS=$T/runner json "nobody listened" 0 violations_seen=false 'violations=[]' 'stdout~traceme EPERM' -- exec -c trace
+AGENTJAIL_ROOTFS=$T/runner json "a runner that has no part in it" 0 violations_seen=true 'stdout~traceme EPERM' violations.0.syscall=ptrace -- exec -c trace
+json "what only Python's start may do is refused, and not counted" 0 'violations=[]' violations_seen=true 'stdout=1 ' -- exec --layer off -c 'import os
+try: os.execv("/usr/bin/python3", ["python3"])
+except PermissionError as e: print(e.errno, end=" ")'
 
 # --- denied groups: with sendmsg gone, which hands listeners on ---
 printf 'extends = "command"\n[process]\ndeny_syscalls = ["sockets", "memfd"]\n' >"$T/denied.toml"

@@ -12,9 +12,9 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from sessions import BUILD, House, check, children, done, read, stat, state, status  # noqa: E402
 
-# Of status: the rest are numbers of the process, its sizes, and counts.
+# Of status: the rest are numbers of the process, its sizes, and counts (of filters too: a cold jail's Python starts under one of its own).
 STATUS = ("Umask Uid Gid Groups TracerPid Threads SigQ SigPnd ShdPnd SigBlk SigIgn SigCgt CapInh CapPrm CapEff CapBnd CapAmb "
-          "NoNewPrivs Seccomp Seccomp_filters Speculation_Store_Bypass SpeculationIndirectBranch CoreDumping THP_enabled Kthread "
+          "NoNewPrivs Seccomp Speculation_Store_Bypass SpeculationIndirectBranch CoreDumping THP_enabled Kthread "
           "Cpus_allowed Mems_allowed Name").split()
 FILES = "limits cgroup oom_score_adj personality environ uid_map gid_map setgroups attr/current timerslack_ns cpuset sessionid loginuid".split()
 LINKS = "cwd root exe".split()

@@ -12,7 +12,7 @@
 
 static struct aj_channel channel;
 static struct aj_result result;
-static int ours, theirs, listener = -1;
+static int ours, theirs;
 static unsigned calls;
 
 static const char *on_call(void *arg, const char *body, size_t bytes)
@@ -28,7 +28,7 @@ static void start(void)
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	ours = ends[0];
 	theirs = ends[1];
-	cr_assert_eq(aj_channel_open(&channel, &ours, &listener, 0, 1 << 20, &result), 0);
+	cr_assert_eq(aj_channel_open(&channel, &ours, 0, 1 << 20, &result), 0);
 	channel.on_call = on_call;
 	channel.armed = channel.busy = channel.started = true;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sandbox/handshake.h"
@@ -24,7 +25,8 @@ TestSuite(handshake, .init = open_ends, .fini = close_ends);
 
 Test(handshake, round_trip)
 {
-	static const uint32_t kinds[] = { AJ_MSG_MAPS_WRITTEN, AJ_MSG_FAILED, AJ_MSG_NOTE, AJ_MSG_LISTENER, AJ_MSG_EXITED };
+	static const uint32_t kinds[] = { AJ_MSG_MAPS_WRITTEN, AJ_MSG_FAILED, AJ_MSG_NOTE,
+		                          AJ_MSG_LISTENER,     AJ_MSG_TAKEN,  AJ_MSG_EXITED };
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		struct aj_msg in = { .kind = kinds[i], .errnum = EPERM, .exit_code = AJ_EXIT_SETUP, .step = "mounts", .cause = "why", .fix = "do" },
 			      out;
@@ -107,6 +109,63 @@ Test(handshake, what_was_sent_before_the_end_still_arrives)
 	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 1);
 	cr_expect_eq(msg.wait_status, 0x100);
 	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 0);
+}
+
+/* Who sent it is the kernel's word, and only where it was asked. */
+Test(handshake, senders)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_NOTE };
+	pid_t sender = 7;
+	int on = 1, status;
+	aj_msg_send(ends[0], &msg);
+	cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender), 1);
+	cr_expect_eq(sender, 0);
+	cr_assert_eq(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(aj_msg_send(ends[0], &msg) < 0);
+	cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender), 1);
+	cr_expect_eq(sender, child);
+	waitpid(child, &status, 0);
+}
+
+/* Nobody here wants one: what comes along does not stay. */
+Test(handshake, descriptors_are_dropped)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_NOTE };
+	char space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
+	struct iovec iov = { &msg, sizeof msg };
+	struct msghdr whole = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&whole);
+	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
+	memcpy(CMSG_DATA(c), &ends[0], sizeof(int));
+	int lowest = dup(0), on = 1;
+	close(lowest);
+	for (int passcred = 0; passcred < 2; passcred++) {
+		cr_assert_eq(sendmsg(ends[0], &whole, 0), (ssize_t)sizeof msg);
+		pid_t sender;
+		cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender), 1);
+		int now = dup(0);
+		cr_expect_eq(now, lowest);
+		close(now);
+		cr_assert_eq(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
+	}
+}
+
+Test(handshake, handing_over)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_TAKEN };
+	int fd = dup(0);
+	aj_msg_send(ends[1], &msg);
+	cr_expect_eq(aj_msg_hand_over(ends[0], fd), 0);
+	cr_expect_eq(close(fd), -1, "the guest's own is closed");
+	cr_expect(aj_msg_recv(ends[1], &msg, 0) == 1 && msg.kind == AJ_MSG_LISTENER && msg.listener == fd);
+	msg.kind = AJ_MSG_MAPS_WRITTEN;
+	aj_msg_send(ends[1], &msg);
+	cr_expect_eq(aj_msg_hand_over(ends[0], -1), -1);
+	cr_expect_eq(errno, EPROTO);
+	shutdown(ends[1], SHUT_RDWR);
+	cr_expect_eq(aj_msg_hand_over(ends[0], -1), -1);
 }
 
 Test(handshake, not_a_socket)

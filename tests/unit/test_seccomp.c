@@ -74,6 +74,13 @@ Test(seccomp, ready_filters_are_those_that_libseccomp_compiles)
 				cr_assert(memcmp(&fresh[i], &ready->insns[i], sizeof *fresh) == 0,
 				          "profile %d network %d: instruction %d", p, n, i);
 		}
+	for (int s = 0; s < AJ_STAGES; s++) {
+		struct aj_error err = { 0 };
+		const struct aj_filter *ready = aj_filter_stage((enum aj_stage)s);
+		int count = aj_filter_compile_stage((enum aj_stage)s, fresh, 4096, &err);
+		cr_assert_eq(count, ready->count, "stage %d: %d and %u instructions", s, count, ready->count);
+		cr_assert(memcmp(fresh, ready->insns, (size_t)count * sizeof *fresh) == 0, "stage %d", s);
+	}
 }
 
 Test(seccomp, compile_refuses_too_little_room)
@@ -512,6 +519,86 @@ Test(seccomp, the_kernel_takes_the_joined_one)
 	int status = -1;
 	waitpid(child, &status, 0);
 	cr_expect_eq(status, 0, "status %#x", status);
+}
+
+/* What the kernel makes of two filters, the later one first. */
+static uint32_t strictest(const struct aj_filter *later, const struct aj_filter *earlier, const struct seccomp_data *data)
+{
+	uint32_t a = interpret(later, data), b = interpret(earlier, data);
+	return (int32_t)(b & SECCOMP_RET_ACTION_FULL) < (int32_t)(a & SECCOMP_RET_ACTION_FULL) ? b : a;
+}
+
+static int is_startup(const struct aj_syscall *row, void *name)
+{
+	return strcmp(row->name, name) == 0;
+}
+
+/* A snippet under its two filters is refused exactly what its one list refuses: with the same errors where nobody listens; where somebody
+ * does, the baseline reports what the list would, but for what Python's start may do, which is refused unreported. */
+static void compare_stages(enum aj_profile profile, uint64_t deny, const struct seccomp_data *data)
+{
+	static struct sock_filter whole_room[AJ_FILTER_ROOM], below_room[AJ_FILTER_ROOM], above_room[AJ_FILTER_ROOM],
+	    reported_room[AJ_FILTER_ROOM];
+	static struct aj_filter whole, below, above, reported;
+	static uint64_t made_of = ~0ULL;
+	if (made_of != (deny | (uint64_t)profile << 32)) {
+		made_of = deny | (uint64_t)profile << 32;
+		whole = aj_filter_build(profile, AJ_NET_NONE, deny, whole_room);
+		below = aj_filter_baseline(profile, AJ_NET_NONE, deny, below_room);
+		above = aj_filter_above(profile, deny, above_room);
+		memcpy(reported_room, below.insns, below.count * sizeof *below.insns);
+		aj_filter_report(reported_room, below.count);
+		reported = (struct aj_filter){ reported_room, below.count };
+	}
+	cr_assert(whole.count && below.count && above.count);
+	uint32_t want = interpret(&whole, data), plain = strictest(&above, &below, data), heard = strictest(&above, &reported, data);
+	cr_assert_eq(plain, want, "nr %d, %#lx %#lx %#lx: %#x in place of %#x", data->nr, data->args[0], data->args[1],
+	             data->args[2], plain, want);
+	bool error = (want & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO && (want & SECCOMP_RET_DATA) != ENOSYS &&
+	             (want & SECCOMP_RET_DATA);
+	char *name = seccomp_syscall_resolve_num_arch(NATIVE, data->nr);
+	bool thread = name && strcmp(name, "clone") == 0 && deny & AJ_DENY_THREADS;
+	bool starts = thread || (profile == AJ_PROFILE_SNIPPET && name && aj_syscalls_startup_each(is_startup, name));
+	cr_assert(heard == want || (error && heard == SECCOMP_RET_USER_NOTIF), "nr %d: %#x heard, %#x wanted", data->nr, heard, want);
+	cr_assert(!error || starts || heard == SECCOMP_RET_USER_NOTIF, "`%s` is refused, and nobody hears of it", name ? name : "?");
+	free(name);
+}
+
+Test(seccomp, two_stages_are_one_list)
+{
+	static const uint64_t values[] = { 0,      1,      2,       4,       6,        8,          10,     16,         17,
+		                           0x1002, 0x5401, 0x10000, 0x10100, 0x3d0f00, 0x01200011, 0x4111, 0x50000100, HIGH };
+	enum { VALUES = sizeof values / sizeof *values };
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (uint64_t deny = 0; deny < 1 << AJ_FILTER_GROUPS; deny = deny ? deny << 1 : 1)
+			for (int nr = 0; nr < 512; nr++)
+				for (int i = 0; i < VALUES * VALUES; i++) {
+					struct seccomp_data data = { .nr = nr, .arch = NATIVE };
+					data.args[0] = data.args[3] = values[i % VALUES];
+					data.args[1] = data.args[2] = data.args[4] = values[i / VALUES];
+					compare_stages((enum aj_profile)p, deny, &data);
+				}
+}
+
+/* Before Python starts: nothing that a jail never gets, whatever the tree's program is. */
+Test(seccomp, the_baseline)
+{
+	static const char *const never[] = { "fork",        "vfork",   "socket",          "connect",  "bind",   "io_uring_setup",
+		                             "userfaultfd", "keyctl",  "add_key",         "ptrace",   "mount",  "bpf",
+		                             "setns",       "unshare", "perf_event_open", "prctl",    "setuid", "memfd_create",
+		                             "shmget",      "mknod",   "chmod",           "execveat", "clone3", "personality",
+		                             "sendmsg",     "recvmsg" };
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+		struct seccomp_data data = { .nr = nr_of(never[i]), .arch = NATIVE };
+		uint32_t r = interpret(aj_filter_stage(AJ_STAGE_BASELINE), &data);
+		cr_expect_eq(r & SECCOMP_RET_ACTION_FULL, SECCOMP_RET_ERRNO, "`%s`: %#x", never[i], r);
+	}
+	struct seccomp_data data = { .nr = nr_of("seccomp"), .arch = NATIVE, .args = { 1, 1 } };
+	cr_expect_eq(interpret(aj_filter_stage(AJ_STAGE_BASELINE), &data), SECCOMP_RET_ALLOW, "the filter above it");
+	data.args[1] |= 8;
+	cr_expect_neq(interpret(aj_filter_stage(AJ_STAGE_BASELINE), &data), SECCOMP_RET_ALLOW, "one with a listener of its own");
+	data = (struct seccomp_data){ .nr = nr_of("clone"), .arch = NATIVE, .args = { 17 } };
+	cr_expect_neq(interpret(aj_filter_stage(AJ_STAGE_BASELINE), &data), SECCOMP_RET_ALLOW, "a process");
 }
 
 /* The interpreter above agrees with the kernel: a child locks itself in and tries. */

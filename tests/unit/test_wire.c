@@ -38,7 +38,7 @@ Test(wire, arming)
 	*AJ_PUSH(&arena, &plan.preload) = "math";
 	*AJ_PUSH(&arena, &plan.preload) = "json";
 	aj_wire_arm(&buffer, &plan);
-	const struct aj_filter *filter = aj_filter_ready(AJ_PROFILE_SNIPPET, AJ_NET_NONE);
+	const struct aj_filter *filter = aj_filter_stage(AJ_STAGE_ABOVE);
 	next_frame(AJ_FRAME_FILTER);
 	cr_expect_eq(reader.body_bytes, filter->count * sizeof *filter->insns);
 	cr_expect(memcmp(reader.body, filter->insns, reader.body_bytes) == 0);
@@ -52,7 +52,7 @@ Test(wire, denied_groups)
 {
 	static struct sock_filter room[AJ_FILTER_ROOM];
 	struct aj_plan plan = { .snippet = true, .profile = AJ_PROFILE_COMMAND, .deny = AJ_DENY_FORK | AJ_DENY_THREADS };
-	struct aj_filter want = aj_filter_build(plan.profile, plan.network, plan.deny, room);
+	struct aj_filter want = aj_filter_above(plan.profile, plan.deny, room);
 	aj_wire_arm(&buffer, &plan);
 	next_frame(AJ_FRAME_FILTER);
 	cr_assert_eq(reader.body_bytes, want.count * sizeof *want.insns);
