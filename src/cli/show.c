@@ -205,18 +205,49 @@ void aj_show_violations(const struct aj_result *r)
 		        v->items[i].row->why);
 }
 
+static void show_change(struct aj_arena *arena, const json_t *item)
+{
+	fprintf(stderr, "agentjail: workspace: `%s`: %s; look at it before a program of yours does\n",
+	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
+	        aj_line(arena, json_string_value(json_object_get(item, "what"))));
+}
+
+static void show_repository(struct aj_arena *arena, const json_t *item)
+{
+	const json_t *runs = json_object_get(item, "runs"), *run;
+	size_t i;
+	fprintf(stderr, "agentjail: workspace: repository `%s` (%s): %s; ",
+	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
+	        json_string_value(json_object_get(item, "kind")), json_string_value(json_object_get(item, "what")));
+	if (json_array_size(runs) == 0)
+		fprintf(stderr, "its configuration runs nothing\n");
+	else
+		fprintf(stderr, "review this before you run git there:\n");
+	json_array_foreach(runs, i, run)
+		if (i < MOST_CHANGES)
+			fprintf(stderr, "  %s: %s\n", aj_line(arena, json_string_value(json_object_get(run, "by"))),
+			        aj_line(arena, json_string_value(json_object_get(run, "value"))));
+}
+
 void aj_show_workspace(const struct aj_result *r)
 {
+	static const struct {
+		const char *key;
+		void (*show)(struct aj_arena *arena, const json_t *item);
+	} lists[] = { { "changed", show_change }, { "repositories", show_repository } };
 	struct aj_arena arena = { 0 };
-	size_t i;
+	size_t at;
 	json_t *item;
-	const json_t *changed = json_object_get(r->workspace, "changed");
-	json_array_foreach(changed, i, item)
-		if (i < MOST_CHANGES)
-			fprintf(stderr, "agentjail: workspace: `%s`: %s; look at it before a program of yours does\n",
-			        aj_line(&arena, json_string_value(json_object_get(item, "path"))),
-			        aj_line(&arena, json_string_value(json_object_get(item, "what"))));
-	if (json_array_size(changed) > MOST_CHANGES)
-		fprintf(stderr, "agentjail: workspace: %zu more; --json names them\n", json_array_size(changed) - MOST_CHANGES);
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		const json_t *list = json_object_get(r->workspace, lists[i].key);
+		json_array_foreach(list, at, item)
+			if (at < MOST_CHANGES)
+				lists[i].show(&arena, item);
+		if (json_array_size(list) > MOST_CHANGES)
+			fprintf(stderr, "agentjail: workspace: %zu more; --json names them\n", json_array_size(list) - MOST_CHANGES);
+	}
+	const char *why = json_string_value(json_object_get(r->workspace, "why"));
+	if (why)
+		fprintf(stderr, "agentjail: workspace: not everything was looked at: %s\n", aj_line(&arena, why));
 	aj_arena_free(&arena);
 }

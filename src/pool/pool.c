@@ -11,6 +11,8 @@
 #include "run/attest.h"
 
 /* A zygote that dies, or that cannot have jails, is not tried again at once. */
+/* A session's workspace is looked through at each answer, and the loop serves others too. */
+enum { LOOK_MS = 100 };
 enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
 /* A jail must be armed after this long. */
 enum { ARM_US = 20000000 };
@@ -217,7 +219,7 @@ static void start_cold(struct aj_pool *p)
 	p->filters = aj_attest_own_filters();
 	struct aj_protect *protect;
 	const struct aj_plan *launched;
-	if (aj_protect_open(&protect, &p->jail_plan, &launched, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
+	if (aj_protect_open(&protect, &p->jail_plan, LOOK_MS, &launched, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
 		aj_protect_close(protect);
 		pause_after(p, &err);
 		return;

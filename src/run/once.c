@@ -27,6 +27,9 @@ static int watched_signals(sigset_t *before)
 	return fd;
 }
 
+/* To look for repositories in a workspace, before and after. */
+enum { LOOK_MS = 5000 };
+
 static void on_signal(struct aj_live *live, int fd)
 {
 	struct signalfd_siginfo info;
@@ -84,7 +87,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	const struct aj_plan *launched;
 	if (plan->mediated && aj_mediator_open(&mediator, plan, &err) == 0)
 		live.mediator = &mediator;
-	if (err.exit_code || aj_protect_open(&live.protect, plan, &launched, &err) < 0 || aj_launch(launched, &live.jail, &err) < 0) {
+	if (err.exit_code || aj_protect_open(&live.protect, plan, LOOK_MS, &launched, &err) < 0 || aj_launch(launched, &live.jail, &err) < 0) {
 		if (live.mediator)
 			aj_mediator_close(live.mediator);
 		aj_protect_close(live.protect);

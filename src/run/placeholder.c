@@ -19,6 +19,11 @@
 /* The mark: the sticky bit, which means nothing on a file and is of no use on a folder that only its owner may write to. */
 enum { FOLDER_MODE = 01755, FILE_MODE = 01644, TRIES = 200, PAUSE_US = 1000 };
 
+bool aj_placeholder_marked(const struct stat *st)
+{
+	return st->st_mode & S_ISVTX;
+}
+
 static const char *text_of(const char *blank)
 {
 	return strcmp(blank, AJ_BLANK_ITSELF) == 0 ? AJ_BLANK_ITSELF_TEXT : "";
@@ -49,7 +54,7 @@ static bool is_ours(int fd, const char *blank)
 	struct stat st;
 	char text[8];
 	size_t bytes = strlen(text_of(blank));
-	if (fstat(fd, &st) < 0 || !(st.st_mode & S_ISVTX))
+	if (fstat(fd, &st) < 0 || !aj_placeholder_marked(&st))
 		return false;
 	if (is_folder(blank))
 		return S_ISDIR(st.st_mode) && (st.st_mode & 07777 & ~(mode_t)FOLDER_MODE) == 0;

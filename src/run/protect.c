@@ -14,6 +14,7 @@
 #include "policy/protect.h"
 #include "run/beneath.h"
 #include "run/placeholder.h"
+#include "run/repos.h"
 #include "run/result.h"
 #include "sandbox/blanks.h"
 
@@ -34,6 +35,8 @@ struct aj_protect {
 	struct aj_arena arena;
 	struct aj_plan plan;
 	int workspace;
+	uint64_t budget_ms;
+	struct aj_repos before;
 	AJ_LIST(struct place) places;
 };
 
@@ -41,6 +44,7 @@ struct aj_protect {
 
 struct expansion {
 	struct aj_protect *p;
+	struct aj_arena *arena; /* of paths */
 	const char *pattern;
 	/* A place, whether it exists (`st`) or not (NULL). `name` is its last part, in `dir`. */
 	int (*found)(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred);
@@ -60,7 +64,7 @@ static int fail(const struct expansion *x, int errnum, const char *what, const c
 static int step(struct expansion *x, int dir, const char *prefix, const char *name, const char *rest, bool starred)
 {
 	struct stat st;
-	const char *path = aj_printf(&x->p->arena, "%s%s", prefix, name);
+	const char *path = aj_printf(x->arena, "%s%s", prefix, name);
 	bool folder = rest[0] == '/', last = rest[strspn(rest, "/")] == '\0';
 	bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!there && errno != ENOENT && errno != ENOTDIR)
@@ -75,7 +79,7 @@ static int step(struct expansion *x, int dir, const char *prefix, const char *na
 	cleanup_fd int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (next < 0)
 		return fail(x, errno, "open", path);
-	return go_on(x, next, aj_printf(&x->p->arena, "%s/", path), rest + strspn(rest, "/"), starred);
+	return go_on(x, next, aj_printf(x->arena, "%s/", path), rest + strspn(rest, "/"), starred);
 }
 
 static int each_match(struct expansion *x, int dir, const char *prefix, const char *rest, size_t bytes)
@@ -181,7 +185,7 @@ static int on_place(struct expansion *x, int dir, const char *name, const char *
 	struct place *place = AJ_PUSH(&p->arena, &p->places);
 	*place = (struct place){ .path = path, .name = aj_strdup(&p->arena, name), .dir = -1, .fd = -1 };
 	/* One that a killed run has left is taken over like any other, and removed at the end. */
-	place->blank = !st || (st->st_mode & S_ISVTX) ? blank_for(dir, name, folder, starred) : NULL;
+	place->blank = !st || aj_placeholder_marked(st) ? blank_for(dir, name, folder, starred) : NULL;
 	int r = place->blank ? take(x, place, dir) : 1;
 	if (r <= 0)
 		return r;
@@ -216,7 +220,8 @@ static void add_rows(struct aj_protect *p)
 	p->plan.mounts.count = p->plan.mounts.room = count;
 }
 
-int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, const struct aj_plan **ret_plan, struct aj_error *err)
+int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_t budget_ms, const struct aj_plan **ret_plan,
+                    struct aj_error *err)
 {
 	*ret = NULL;
 	*ret_plan = plan;
@@ -236,7 +241,9 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, const s
 		abort();
 	p->plan = *plan;
 	p->workspace = workspace;
-	struct expansion x = { .p = p, .found = on_place, .err = err };
+	p->budget_ms = budget_ms;
+	aj_repos_look(&p->before, &p->arena, workspace, budget_ms);
+	struct expansion x = { .p = p, .arena = &p->arena, .found = on_place, .err = err };
 	if (expand(&x) < 0) {
 		aj_protect_close(p);
 		return -1;
@@ -258,15 +265,17 @@ static void tell(json_t *changed, const char *path, const char *what)
 /* What a star means now and did not mean then, and what has come to a place that was only watched. */
 static int on_place_later(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred)
 {
-	(void)dir, (void)name, (void)folder, (void)starred;
+	(void)dir, (void)name, (void)folder;
 	const struct place *was = find(x->p, path);
+	if (starred && strncmp(path, ".git/", 5) == 0)
+		return 0; /* a new submodule or worktree, which is told of as a repository */
 	if (st && (!was || (!was->there && !was->blank)))
 		tell(x->changed, path, "made");
 	return 0;
 }
 
 /* Held or watched, is it the one that it was? A mount goes from the jail when the host removes or replaces what it lies on. */
-static void look_again(const struct aj_protect *p, const struct place *place, json_t *changed)
+static void look_again(const struct aj_protect *p, const struct place *place, struct aj_arena *arena, json_t *changed)
 {
 	struct stat st;
 	cleanup_fd int dir = -1;
@@ -274,9 +283,7 @@ static void look_again(const struct aj_protect *p, const struct place *place, js
 	if (!place->there && !place->blank)
 		return;
 	if (slash)
-		dir = aj_beneath_open(p->workspace,
-		                      aj_strndup((struct aj_arena *)&p->arena, place->path, (size_t)(slash - place->path)),
-		                      O_PATH | O_DIRECTORY);
+		dir = aj_beneath_open(p->workspace, aj_strndup(arena, place->path, (size_t)(slash - place->path)), O_PATH | O_DIRECTORY);
 	if (fstatat(slash ? dir : p->workspace, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		tell(changed, place->path, place->held ? "removed on the host during the run, so not held from then on" : "removed");
 	else if (st.st_dev != place->dev || st.st_ino != place->ino)
@@ -287,16 +294,27 @@ json_t *aj_protect_report(struct aj_protect *p)
 {
 	json_t *held = json_array(), *watched = json_array(), *changed = json_array();
 	struct aj_error ignored = { 0 };
+	struct aj_arena arena = { 0 };
 	for (size_t i = 0; i < p->places.count; i++) {
 		const struct place *place = &p->places.items[i];
 		if (json_array_size(place->held ? held : watched) < TOLD_MAX)
 			json_array_append_new(place->held ? held : watched, aj_json_text(place->path, strlen(place->path)));
-		look_again(p, place, changed);
+		look_again(p, place, &arena, changed);
 	}
-	struct expansion x = { .p = p, .found = on_place_later, .changed = changed, .err = &ignored };
+	struct expansion x = { .p = p, .arena = &arena, .found = on_place_later, .changed = changed, .err = &ignored };
 	if (expand(&x) < 0)
 		tell(changed, x.pattern, "cannot be looked at any more");
-	return json_pack("{s:o, s:o, s:o}", "held", held, "watched", watched, "changed", changed);
+	struct aj_repos now;
+	aj_repos_look(&now, &arena, p->workspace, p->budget_ms);
+	json_t *repositories = aj_repos_changes(&p->before, &now);
+	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:b}", "held", held, "watched", watched, "changed", changed,
+	                           "repositories", repositories, "complete", !p->before.why[0] && !now.why[0]);
+	if (p->before.why[0] || now.why[0])
+		json_object_set_new(report, "why",
+		                    aj_json_text(now.why[0] ? now.why : p->before.why, strlen(now.why[0] ? now.why : p->before.why)));
+	aj_repos_free(&now);
+	aj_arena_free(&arena);
+	return report;
 }
 
 void aj_protect_close(struct aj_protect *p)
@@ -310,6 +328,7 @@ void aj_protect_close(struct aj_protect *p)
 		aj_close(&place->dir);
 	}
 	aj_close(&p->workspace);
+	aj_repos_free(&p->before);
 	aj_arena_free(&p->arena);
 	free(p);
 }

@@ -12,10 +12,13 @@
 struct aj_protect;
 
 /* NULL in `*ret` where the plan has no writable workspace. On success
- * `*ret_plan` is what is to be launched: the plan with a row for each place, or the plan itself. -1 with err: then nothing was made. */
-int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, const struct aj_plan **ret_plan, struct aj_error *err);
+ * `*ret_plan` is what is to be launched: the plan with a row for each place, or the plan itself. -1 with err: then nothing was made.
+ * `budget_ms`: the repositories are looked for that long at most, now and for each report. */
+int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_t budget_ms, const struct aj_plan **ret_plan,
+                    struct aj_error *err);
 
-/* What became of the places until now, as JSON (new reference): {"held": [...], "watched": [...], "changed": [{"path", "what"}]}. */
+/* What became of the places until now, as JSON (new reference): {"held": [...], "watched": [...], "changed": [{"path", "what"}],
+ * "repositories": see aj_repos_changes(), "complete": were all looked at?, "why": if not}. */
 json_t *aj_protect_report(struct aj_protect *protect);
 
 /* Remove the placeholders that nobody else uses and that are still empty and ours. The jail must be gone. Accepts NULL. */

@@ -113,6 +113,58 @@ def tries(*calls):
 tries((open, ".git/config", "a"), (open, ".git/hooks/post-commit", "w"), (os.rename, ".git", ".g2"), (os.mkdir, ".claude/x"))'
 is "planted-placeholder: a snippet leaves none" "$before" "$(listing)"
 
+# --- repositories that the jail makes or changes ---
+fresh
+mkdir "$W/old" && git init -q "$W/old" && git -C "$W/old" commit -q --allow-empty -m old
+git init -q --bare "$W/same"
+open_up "$W"
+IN_JAIL="export HOME=/tmp; git config --global user.email j@j; git config --global user.name j; git config --global safe.directory '*'"
+json "planted-repositories: each is named with what it would run" 0 workspace.complete=true \
+	-- run --policy offline-build --workspace "$W" -- sh -c "$IN_JAIL
+		git init -q pkg && cd pkg && git commit -q --allow-empty -m x && git config core.fsmonitor '$PLANTED' && cd .. && git add pkg
+		git init -q --bare shape; printf '#!/bin/sh\n$PLANTED\n' >shape/hooks/post-commit; chmod +x shape/hooks/post-commit
+		mkdir -p gf ln common; echo 'gitdir: ../shape' >gf/.git; ln -s ../shape ln/.git; cp pkg/.git/HEAD common; echo ../pkg/.git >common/commondir
+		git -C old config filter.x.smudge '$PLANTED'; mkdir -p t/b/c && git init -q t/b/c; mv t moved; git -C old commit -q --allow-empty -m more"
+repository() { # PATH KIND WHAT RUNS
+	is "planted-repositories: $1" "$2 $3 $4" "$($PY -c 'import json, sys
+for r in json.load(open(sys.argv[1]))["workspace"]["repositories"]:
+    if r["path"] == sys.argv[2]:
+        print(r["kind"], r["what"], ",".join(x["by"] for x in r["runs"]))' "$T/out" "$1")"
+}
+repository pkg/.git folder made core.fsmonitor
+repository shape bare made hooks/post-commit
+repository gf/.git file made .git
+repository ln/.git symlink made symlink
+repository common bare made commondir
+repository old/.git folder changed filter.x.smudge
+repository moved/b/c/.git folder made ''
+is "planted-repositories: and no other" 7 "$($PY -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["workspace"]["repositories"]))' "$T/out")"
+# The attack that no list of places holds off: the host's git enters what is staged as a gitlink.
+host_uses_git
+check "planted-repositories: (the host's git does run what is in one, so the name is all that there is)" test -e "$MARK"
+jail offline-build 'mkdir x && git init -q x && git -C x config core.sshCommand evil'
+says "planted-repositories: a person is told" 'repository `x/.git` \(folder\): made; review'
+says "planted-repositories: with what it would run" 'core.sshcommand: evil'
+fresh
+mkdir "$W/.githooks" && git -C "$W" config core.hooksPath .githooks && git -C "$W" config include.path ../shared.config
+open_up "$W"
+json "planted-repositories: hooks and includes that an old configuration takes from the workspace" 0 workspace.repositories.0.path=.git \
+	workspace.repositories.0.what=changed -- run --policy offline-build --workspace "$W" -- sh -c "echo '#!/bin/sh' >.githooks/post-commit; chmod +x .githooks/post-commit; printf '[core]\nfsmonitor = evil\n' >shared.config"
+check "planted-repositories: with the hook and the variable" sh -c "grep -q '.githooks/post-commit' $T/out && grep -q core.fsmonitor $T/out"
+json "planted-repositories: what a jail cannot have listed is looked into all the same, or said" 0 'workspace.repositories.0.path~d/.*.git' \
+	-- run --policy offline-build --workspace "$W" -- sh -c 'mkdir d; cd d; git init -q .; cd ..; chmod 311 d'
+chmod 755 "$W/d"
+fresh
+json "planted-repositories: a tree that is too deep is said" 0 workspace.complete=false 'workspace.why~longer than' \
+	-- run --policy offline-build --workspace "$W" -- "$PY" -c 'import os
+for i in range(60):
+    os.mkdir("d" * 100)
+    os.chdir("d" * 100)
+os.mkdir(".git")'
+fresh
+json "planted-repositories: a pipe and a loop of links in place of files do no harm" 0 workspace.complete=true -- run --policy offline-build --workspace "$W" -- \
+	sh -c 'mkdir p p/.git q; mkfifo p/.git/config p/.git/HEAD q/.git; ln -s . p/loop; ln -s loop loop; head -c 3000000 /dev/zero | tr "\\0" "[" >p/.git/config.worktree'
+
 # --- honest git ---
 fresh
 git init -q --bare "$T/remote.git" && git -C "$W" remote add origin "$W/../ws/remote.git" && mv "$T/remote.git" "$W/remote.git"
