@@ -40,6 +40,26 @@ group='where a workspace lies'
 put cell "$group" 'run --bind WS:/workspace -- true' - "$agentjail" run --bind "$out/ws:/workspace" -- true
 put cell "$group" 'run --workspace WS -- true' - "$agentjail" run --policy-file "$out/work.toml" --workspace "$out/ws" -- true
 
+# A folder without files, and one with 100,000 in 1,000 folders; as a rule on a disk, where making and removing a folder costs more.
+folders=$(mktemp -d "${TMPDIR:-/var/tmp}/walls.XXXXXX")
+trap 'rm -rf -- "$shared" "$folders" "$lines"' EXIT
+mkdir "$folders/empty" "$folders/full"
+"$python" -I -S -c 'import os, sys
+for d in range(1000):
+    os.mkdir(f"{sys.argv[1]}/{d}")
+    for f in range(100):
+        open(f"{sys.argv[1]}/{d}/{f}", "w").close()' "$folders/full"
+chmod -R a+rwX "$folders"
+printf 'extends = "offline-build"\n[filesystem]\nprotect = []\n' > "$folders/none.toml"
+group='a workspace: places that the host obeys are held, repositories looked for'
+put cell "$group" 'a read-only bind of it' - "$agentjail" run --bind "$folders/empty:/workspace" -- true
+put cell "$group" 'nothing held (protect = [])' - "$agentjail" run --policy-file "$folders/none.toml" --workspace "$folders/empty" -- true
+put cell "$group" 'the default list' - "$agentjail" run --policy offline-build --workspace "$folders/empty" -- true
+group='the same with 100,000 files'
+put cell "$group" 'a read-only bind of it' - "$agentjail" run --bind "$folders/full:/workspace" -- true
+put cell "$group" 'nothing held (protect = [])' - "$agentjail" run --policy-file "$folders/none.toml" --workspace "$folders/full" -- true
+put cell "$group" 'the default list' - "$agentjail" run --policy offline-build --workspace "$folders/full" -- true
+
 read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"
 "$out/bench" "$runs" ${json:+"$json"} < "$lines"
