@@ -396,7 +396,7 @@ static void stop_listening(struct aj_live *l)
 	if (l->mediator) {
 		if (l->closing)
 			l->closing(l, AJ_LIVE_CONNECTOR);
-		aj_mediator_close(l->mediator);
+		aj_mediator_stop(l->mediator);
 	}
 	let_go(l, AJ_LIVE_LISTENER, &l->listener_fd);
 }

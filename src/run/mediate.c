@@ -13,7 +13,6 @@ int aj_mediator_open(struct aj_mediator *m, const struct aj_plan *plan, struct a
 	*m = (struct aj_mediator){ .connector = { -1, -1 } };
 	if ((!plan->capture && aj_named_check_stdio(err) < 0) || aj_named_open(&m->named, plan, err) < 0)
 		return -1;
-	m->open = true;
 	return 0;
 }
 
@@ -22,7 +21,7 @@ bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const s
 {
 	struct aj_error err = { 0 };
 	struct aj_caller caller = { .init_pid = jail->init_pid, .listener_fd = listener_fd, .leaf = jail->cgroup, .named = &m->named };
-	if (call->nr != SYS_connect)
+	if (call->nr != SYS_connect || m->stopped)
 		return false;
 	if (m->connector.socket < 0 && aj_connector_start(&m->connector, plan, &caller, call, &err) < 0)
 		return false;
@@ -41,9 +40,14 @@ bool aj_mediator_refused(struct aj_mediator *m, struct aj_violations *v, const s
 	return r != 0;
 }
 
+void aj_mediator_stop(struct aj_mediator *m)
+{
+	m->stopped = true;
+	aj_connector_kill(&m->connector);
+}
+
 void aj_mediator_close(struct aj_mediator *m)
 {
 	aj_connector_end(&m->connector);
 	aj_named_close(&m->named);
-	m->open = false;
 }

@@ -7,7 +7,7 @@
 struct aj_mediator {
 	struct aj_connector connector; /* started by the first connect: most runs make none */
 	struct aj_named named;
-	bool open;
+	bool stopped;
 };
 
 /* Before the jail is launched: what it could rename is found by then. -1 with err. */
@@ -17,4 +17,7 @@ bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const s
                       const struct aj_notice *call);
 /* What came back. false: nobody is there to make connects any more, and the listener is to be closed. */
 bool aj_mediator_refused(struct aj_mediator *m, struct aj_violations *v, const struct aj_plan *plan, int listener_fd);
+/* No connect is made from now on. Does not wait. */
+void aj_mediator_stop(struct aj_mediator *m);
+/* When the jail is gone. */
 void aj_mediator_close(struct aj_mediator *m);

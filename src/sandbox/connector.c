@@ -22,6 +22,7 @@
 
 #include "base/fd.h"
 #include "sandbox/endpoint.h"
+#include "sandbox/leaf.h"
 
 enum {
 	AT_ONCE_US = 2000, /* a connect that takes longer goes to a worker */
@@ -126,7 +127,7 @@ static void die_with(pid_t parent)
 }
 
 /* 0: a worker waits. */
-static int start_worker(struct work *w, const struct aj_notice *call, const struct aj_endpoint *e, int64_t started_us)
+static int start_worker(struct work *w, const struct aj_notice *call, struct aj_endpoint *e, int64_t started_us)
 {
 	struct clone_args args = { .exit_signal = SIGCHLD };
 	pid_t parent = getpid();
@@ -141,7 +142,9 @@ static int start_worker(struct work *w, const struct aj_notice *call, const stru
 		die_with(parent);
 		close(w->socket);
 		interrupt_every(LOOK_US);
-		answer(w, call, wait_for(w, call, e, started_us));
+		int error = wait_for(w, call, e, started_us);
+		aj_endpoint_close(e);
+		answer(w, call, error);
 		_exit(0);
 	}
 	*free = pid > 0 ? (pid_t)pid : 0;
@@ -153,25 +156,23 @@ static void see_to(struct work *w, const struct aj_notice *call)
 	struct aj_endpoint e;
 	int error = aj_endpoint_find(&w->reach, call, &e);
 	/* Its number may have been given to somebody else, before or while we looked: then nobody waits. */
-	if (!aj_notice_waits(w->jail->listener_fd, call->id)) {
-		aj_endpoint_close(&e);
-		return;
-	}
-	if (error == AJ_ENDPOINT_REFUSED) {
-		/* The supervisor counts it, and answers. */
-		if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call)
-			_exit(1);
-	} else if (error) {
-		answer(w, call, error);
-	} else {
+	bool waits = aj_notice_waits(w->jail->listener_fd, call->id), elsewhere = false;
+	if (waits && error == 0) {
 		int64_t started_us = aj_now_us();
 		interrupt_every(AT_ONCE_US);
 		error = attempt(w, &e);
 		interrupt_every(0);
-		if (error != EINTR || (error = start_worker(w, call, &e, started_us)))
-			answer(w, call, error);
+		if (error == EINTR)
+			elsewhere = (error = start_worker(w, call, &e, started_us)) == 0;
 	}
+	/* Before the answer: what the caller then closes is to be closed. */
 	aj_endpoint_close(&e);
+	if (!waits || elsewhere)
+		return;
+	if (error != AJ_ENDPOINT_REFUSED)
+		answer(w, call, error);
+	else if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call) /* the supervisor counts it, and answers */
+		_exit(1);
 }
 
 /* --- the process --- */
@@ -276,33 +277,20 @@ _Noreturn static void run(struct work *w, pid_t parent)
 	}
 }
 
-static long clone_into(int leaf, int *ret_pidfd)
-{
-	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)ret_pidfd, .exit_signal = SIGCHLD };
-	if (leaf >= 0) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)leaf;
-	}
-	return syscall(SYS_clone3, &args, sizeof args);
-}
-
 int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const struct aj_caller *jail,
                        const struct aj_notice *first, struct aj_error *err)
 {
 	int sockets[2];
 	char ready;
 	*c = (struct aj_connector){ .pidfd = -1, .socket = -1 };
-	cleanup_fd int leaf = jail->leaf[0] ? open(jail->leaf, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&c->pidfd, .exit_signal = SIGCHLD };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "connector", errno, "make a socket pair");
 	sigset_t all, before;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	pid_t us = getpid();
-	/* The jail pays for it, but a jail that has all the processes that it may have can connect all the same. */
-	long pid = clone_into(leaf, &c->pidfd);
-	if (pid < 0 && leaf >= 0)
-		pid = clone_into(-1, &c->pidfd);
+	long pid = syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0)
 		run(&(struct work){ .plan = plan, .jail = jail, .first = first, .socket = sockets[1] }, us);
 	int error = errno;
@@ -312,8 +300,11 @@ int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const
 	ssize_t n = -1;
 	while (pid > 0 && (n = recv(c->socket, &ready, 1, 0)) < 0 && errno == EINTR)
 		;
-	if (n == 1)
+	if (n == 1) {
+		/* The jail pays for it. Not before it is there: we have waited for that, and a jail could make it as slow as its limits are low. */
+		aj_leaf_take(jail->leaf, (pid_t)pid);
 		return 0;
+	}
 	if (pid < 0)
 		c->pidfd = -1;
 	aj_connector_end(c);
@@ -329,6 +320,13 @@ int aj_connector_back(struct aj_connector *c, struct aj_notice *ret)
 {
 	ssize_t n = recv(c->socket, ret, sizeof *ret, MSG_DONTWAIT);
 	return n == (ssize_t)sizeof *ret ? 1 : n < 0 && (errno == EAGAIN || errno == EINTR) ? -1 : 0;
+}
+
+void aj_connector_kill(struct aj_connector *c)
+{
+	aj_close(&c->socket);
+	if (c->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
 }
 
 void aj_connector_end(struct aj_connector *c)

@@ -28,5 +28,7 @@ int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const
 int aj_connector_give(struct aj_connector *c, const struct aj_notice *call);
 /* 1 a call that is to be refused, 0 the connector is gone, -1 nothing there. */
 int aj_connector_back(struct aj_connector *c, struct aj_notice *ret);
-/* End it, with all that still wait, and forget it. */
+/* Ends it and all that still wait, and does not wait for that: a jail that goes on could make it last. */
+void aj_connector_kill(struct aj_connector *c);
+/* End it, wait until it is gone, and forget it. The jail's processes must be gone. */
 void aj_connector_end(struct aj_connector *c);

@@ -102,13 +102,15 @@ static bool in_own_network(int socket)
 	return space >= 0;
 }
 
-/* Is it bound to that inode? The kernel opens the file that a socket is bound to for whoever may administrate the socket's network
+/* Is it bound to that inode? First a question that no file but a socket has an answer to, whatever was fetched. Then: the kernel opens the file that a socket is bound to for whoever may administrate the socket's network
  * namespace, which is never the host's. `ret_listens`: an accepted one has the file of the one that it came from, and is not asked. */
 static bool bound_to(int socket, const struct stat *want, bool *ret_listens)
 {
 	struct sockaddr_un peer;
 	struct stat st;
 	socklen_t bytes = sizeof peer;
+	if (option(socket, SO_DOMAIN) != AF_UNIX)
+		return false;
 	cleanup_fd int file = ioctl(socket, SIOCUNIXFILE);
 	if (file < 0 || fstat(file, &st) < 0 || st.st_dev != want->st_dev || st.st_ino != want->st_ino)
 		return false;
@@ -116,10 +118,9 @@ static bool bound_to(int socket, const struct stat *want, bool *ret_listens)
 	return *ret_listens || getpeername(socket, (struct sockaddr *)&peer, &bytes) < 0;
 }
 
-static bool holds(pid_t pid, int number, const struct stat *want, bool *ret_listens)
+static bool holds(int pidfd, int number, const struct stat *want, bool *ret_listens)
 {
-	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	cleanup_fd int socket = pidfd < 0 ? -1 : fetch(pidfd, number);
+	cleanup_fd int socket = fetch(pidfd, number);
 	return socket >= 0 && bound_to(socket, want, ret_listens);
 }
 
@@ -130,7 +131,8 @@ static bool search_process(struct aj_reach *reach, pid_t pid, const struct stat 
 	_Alignas(8) char list[4096];
 	long n;
 	snprintf(path, sizeof path, "%d/fd", pid);
-	cleanup_fd int dir = openat(reach->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	cleanup_fd int dir = pidfd < 0 ? -1 : openat(reach->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, list, sizeof list)) > 0)
 		for (long at = 0; at < n;) {
 			const char *name = list + at + 19; /* struct linux_dirent64: inode, offset, length, type, name */
@@ -140,9 +142,12 @@ static bool search_process(struct aj_reach *reach, pid_t pid, const struct stat 
 			if (name[0] == '.' || readlinkat(dir, name, target, sizeof target) < 8 || strncmp(target, "socket:[", 8) != 0)
 				continue;
 			int number = (int)strtoul(name, NULL, 10);
-			if (!holds(pid, number, want, ret_listens))
+			if (!holds(pidfd, number, want, ret_listens))
 				continue;
-			reach->guesses[reach->next_guess++ % AJ_GUESSES] = (struct aj_guess){ pid, number };
+			struct aj_guess *guess = &reach->guesses[reach->next_guess++ % AJ_GUESSES];
+			if (guess->pidfd)
+				close(guess->pidfd);
+			*guess = (struct aj_guess){ aj_steal(&pidfd), number };
 			return true;
 		}
 	return false;
@@ -187,7 +192,7 @@ static bool is_own(struct aj_reach *reach, const struct stat *want, bool *ret_li
 {
 	static pid_t processes[PROCESSES_MAX];
 	for (int i = 0; i < AJ_GUESSES; i++)
-		if (reach->guesses[i].pid && holds(reach->guesses[i].pid, reach->guesses[i].number, want, ret_listens))
+		if (reach->guesses[i].pidfd && holds(reach->guesses[i].pidfd, reach->guesses[i].number, want, ret_listens))
 			return true;
 	/* A process whose parent ends while we look becomes init's child behind our back. */
 	for (int tries = 0; tries < TRIES; tries++) {
@@ -252,13 +257,14 @@ static int find(struct aj_reach *reach, const struct aj_notice *call, struct aj_
 	int wrong = copy(reach, call, e);
 	snprintf(name, sizeof name, "%d/cwd", call->tid);
 	cleanup_fd int folder = openat(reach->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	bool own_socket = !wrong && (!reach->own_network || in_own_network(e->socket));
+	/* Before any other question: only a socket has an answer to this one, and nobody else is asked. */
+	int domain = wrong ? -1 : option(e->socket, SO_DOMAIN), error = errno;
+	bool own_socket = domain >= 0 && (!reach->own_network || in_own_network(e->socket));
 	aj_endpoint_rights(false);
 	if (wrong)
 		return wrong;
-	int domain = option(e->socket, SO_DOMAIN);
 	if (domain < 0)
-		return errno == ENOTSOCK || errno == EBADF ? errno : AJ_ENDPOINT_REFUSED;
+		return error == ENOTSOCK || error == EBADF ? error : AJ_ENDPOINT_REFUSED;
 	if (!own_socket)
 		return AJ_ENDPOINT_REFUSED;
 	if (domain != AF_UNIX)

@@ -17,8 +17,8 @@ struct aj_reach {
 	bool own_network;              /* its network namespace is its own */
 	dev_t scratch[AJ_SCRATCH_MAX]; /* file systems that only the jail can make anything in */
 	size_t scratch_count;
-	struct aj_guess { /* where sockets of the jail's own were found before: looked at first, never believed */
-		pid_t pid;
+	struct aj_guess {  /* where sockets of the jail's own were found before: looked at first, never believed */
+		int pidfd; /* 0: none */
 		int number;
 	} guesses[AJ_GUESSES];
 	unsigned next_guess;

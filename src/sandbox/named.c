@@ -52,17 +52,27 @@ void aj_named_close(struct aj_named *named)
 	named->count = 0;
 }
 
+static int option(int socket, int name)
+{
+	int value;
+	socklen_t bytes = sizeof value;
+	return getsockopt(socket, SOL_SOCKET, name, &value, &bytes) < 0 ? -1 : value;
+}
+
 int aj_named_check_stdio(struct aj_error *err)
 {
 	for (int fd = 0; fd <= 2; fd++) {
-		int domain, type;
-		socklen_t bytes = sizeof domain, type_bytes = sizeof type;
-		if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) < 0 ||
-		    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) < 0 || domain != AF_UNIX || type != SOCK_DGRAM)
+		struct sockaddr_storage peer;
+		socklen_t bytes = sizeof peer;
+		if (option(fd, SO_DOMAIN) != AF_UNIX)
+			continue;
+		if (option(fd, SO_TYPE) != SOCK_DGRAM &&
+		    (option(fd, SO_ACCEPTCONN) == 1 || getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0))
 			continue;
 		aj_fail(err, AJ_EXIT_USAGE, "sockets", 0,
-		        "descriptor %d is a Unix datagram socket, which could send to any socket of a writable folder", fd);
-		aj_advise(err, "give the command a file, a pipe or a stream socket there");
+		        "descriptor %d is a Unix socket that could still reach others in a writable folder: for datagrams, or not connected",
+		        fd);
+		aj_advise(err, "give the command a file, a pipe, or a stream socket that is connected or listens");
 		return -1;
 	}
 	return 0;

@@ -15,5 +15,6 @@ int aj_named_open(struct aj_named *named, const struct aj_plan *plan, struct aj_
 bool aj_named_has(const struct aj_named *named, const struct stat *st);
 void aj_named_close(struct aj_named *named);
 
-/* What the guest inherits of its caller as 0 to 2 must not be a Unix datagram socket: it sends to any socket file, without connect. */
+/* What the guest inherits of its caller as 0 to 2 must be no Unix socket that could still reach another one: a datagram socket sends to any
+ * socket file without connect, and where nobody listens to the filter connect is the kernel's own. */
 int aj_named_check_stdio(struct aj_error *err);

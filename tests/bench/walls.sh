@@ -22,9 +22,9 @@ put cell "$group" 'run --network host -- true' - "$agentjail" run --network host
 put cell "$group" 'run -- true' - "$jail" true
 
 group='a log file, which the supervisor writes'
-put cell "$group" 'run -- head -c 64M /dev/zero | cat > FILE' - sh -c '"$0" run -- head -c 64M /dev/zero | cat > "$1"' "$agentjail" "$out/log"
-put cell "$group" 'run -- head -c 64M /dev/zero > FILE' - sh -c '"$0" run -- head -c 64M /dev/zero > "$1"' "$agentjail" "$out/log"
-put cell "$group" 'run -- true > FILE' - sh -c '"$0" run -- true > "$1"' "$agentjail" "$out/log"
+put cell "$group" 'run -- head -c 64M /dev/zero | cat > FILE' - /bin/sh -c '"$0" run -- head -c 64M /dev/zero | cat > "$1"' "$agentjail" "$out/log"
+put cell "$group" 'run -- head -c 64M /dev/zero > FILE' - /bin/sh -c '"$0" run -- head -c 64M /dev/zero > "$1"' "$agentjail" "$out/log"
+put cell "$group" 'run -- true > FILE' - /bin/sh -c '"$0" run -- true > "$1"' "$agentjail" "$out/log"
 # 1000 connects to a listener of the jail's own; both rows start an interpreter for them.
 connects='import os, socket, sys; p = sys.argv[1]; s = socket.socket(socket.AF_UNIX); s.bind(p); s.listen(9); go = lambda c: (c.connect(p), s.accept()[0].close(), c.close()); [go(socket.socket(socket.AF_UNIX)) for _ in range(1000)]; os.unlink(p)'
 shared=$(mktemp -d)

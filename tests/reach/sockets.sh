@@ -69,7 +69,7 @@ s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 os.dup2(s.fileno(), 0)
 os.execv(sys.argv[1], sys.argv[1:])' "$AJ" run --bind "$W:$W:rw" -- true >"$T/out" 2>"$T/err"
 is "socket-datagram: an inherited one is refused before anything runs" 2 $?
-says "socket-datagram: with the reason" 'descriptor 0 is a Unix datagram socket'
+says "socket-datagram: with the reason" 'descriptor 0 is a Unix socket that could still reach'
 is "socket-datagram: none came" "" "$(visitors)"
 
 # --- those that the policy names ---
@@ -135,7 +135,11 @@ os.dup2(s.fileno(), 0)
 os.execv(sys.argv[1], sys.argv[1:])" "$AJ" run --env NAME --bind "$W:$W:rw" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py inherited "$W" >"$T/out" 2>"$T/err"
 }
 inherit 's = socket.socket(socket.AF_UNIX)'
-given "socket-inherited: one of the host's network namespace connects to nothing" "connect $refused;abstract $refused"
+says "socket-inherited: one that is not connected is refused before anything runs" 'descriptor 0 is a Unix socket that could still reach'
+inherit 's = socket.socket(socket.AF_UNIX)
+s.bind("'"$T"'/listens")
+s.listen()'
+given "socket-inherited: one that listens connects to nothing" "connect $refused;abstract $refused"
 inherit 's, t = socket.socketpair()
 t.set_inheritable(True)'
 given "socket-inherited: nor does one that is connected already" "connect $refused;abstract $refused"
