@@ -66,7 +66,7 @@ owner linux/futex.h     guest/nest.c
 owner sys/ioctl.h       sandbox/notice.c sandbox/endpoint.c
 owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
-owner sys/prctl.h       sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
+owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
 owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c sandbox/connector.c sandbox/endpoint.h sandbox/named.c
 owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c sandbox/connector.c sandbox/endpoint.c
@@ -74,8 +74,10 @@ owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c run/placeholder.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c
-owner sched.h           plan/build.c plan/dump.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c
+owner sys/personality.h sandbox/attributes.c
+owner linux/keyctl.h    sandbox/attributes.c
+owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
 owner sys/uio.h         sandbox/endpoint.c
 owner sys/time.h        sandbox/connector.c
 owner linux/sockios.h   sandbox/endpoint.c
@@ -135,7 +137,7 @@ word system()
 word popen()
 word setresuid()                   sandbox/walls.c sandbox/branch.c sandbox/connector.c
 word setresgid()                   sandbox/walls.c sandbox/branch.c sandbox/connector.c
-word prctl()                       sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
+word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
 word dlopen()
 word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only cli/ and the build-time tools decide what a person sees.

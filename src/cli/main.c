@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/caller.h"
 #include "cli/command.h"
 
 #ifndef AJ_VERSION
@@ -69,8 +70,9 @@ int main(int argc, char **argv)
 		return AJ_EXIT_USAGE;
 	/* Ignored, it would stay ignored in the jail's init, whose children would then end unseen. */
 	signal(SIGCHLD, SIG_DFL);
-	/* So that a caller's file size limit is an error that we can name. */
-	signal(SIGXFSZ, SIG_IGN);
+	struct aj_error err = { 0 };
+	if (aj_caller_limits(&err) < 0)
+		return aj_print_error(&err);
 	if (argc > 1)
 		for (const struct aj_command *c = aj_commands; c->name; c++)
 			if (strcmp(argv[1], c->name) == 0)

@@ -70,6 +70,7 @@ static int step_drop_own_caps(struct aj_walls *w, struct aj_error *err)
 /* Rows that only builders and programs of their own walk. */
 #define step_close_parent NULL
 #define step_await_maps NULL
+#define step_attributes NULL
 #define step_sources NULL
 #define step_mounts NULL
 #define step_pivot NULL

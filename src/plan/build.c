@@ -222,6 +222,7 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	const struct aj_enforced rows[] = {
 		{ "namespaces", plan->branching ? "user pid mount ipc uts cgroup; a branch has its own user and mount, and shares the rest"
 		                                : "user pid mount ipc uts cgroup" },
+		{ "inherited", "real-time classes, nice and oom_score_adj below 0, personality, session keyring set back; nice above 0 stays" },
 		{ "network", net },
 		{ "filesystem", aj_printf(arena, "%s%s", tree, workspaces[policy->workspace]) },
 		{ "capabilities", "all sets empty, no_new_privs" },

@@ -118,6 +118,10 @@ void aj_host_advise(struct aj_error *err)
 		                             "hostname", "loopback", "drop_caps", "sources" };
 	char name[8] = "";
 	bool ours = false;
+	if (err->errnum == EAGAIN && (strcmp(err->step, "clone") == 0 || strcmp(err->step, "fork") == 0)) {
+		aj_advise(err, "no more processes may be made: raise the limit (`ulimit -u`, or pids.max of our cgroup), or leave SCHED_DEADLINE");
+		return;
+	}
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
 		ours |= strcmp(err->step, steps[i]) == 0;
 	if (!ours || (strcmp(err->step, "sources") == 0 && !in_container()))

@@ -144,6 +144,7 @@ static int step_exec(struct aj_walls *w, struct aj_error *err)
 #define step_own_mounts NULL
 #define step_drop_own_caps NULL
 #define step_lock_limits aj_wall_lock_limits
+#define step_attributes aj_wall_attributes
 #define step_identity aj_wall_identity
 #define step_hostname aj_wall_hostname
 #define step_no_new_privs aj_wall_no_new_privs

@@ -22,6 +22,7 @@ enum {
 	X(write_maps,    AJ_BY_JAIL,     "below a zygote's user namespace the supervisor may not: each jail maps the one id that it has") \
 	X(cgroup_ns,     AJ_BY_JAIL,     "its root is the leaf that the guest was born into; to be born there, it had to see it from outside") \
 	X(lock_limits,   AJ_BY_INIT | AJ_BY_JAIL, "per-namespace counts in /proc/sys/user, while the host's /proc is still in reach") \
+	X(attributes,    AJ_BY_BUILDERS, "what fork and exec hand on of the caller's privileges: while the host's /proc is in reach, and before any exec") \
 	X(sources,       AJ_BY_BUILDERS, "opens what will be bound, with the caller's own rights: the next step may give them up") \
 	X(identity,      AJ_BY_OWNERS,   "the jail's only id; files made from here on belong to it")                   \
 	X(mounts,        AJ_BY_BUILDERS, "needs CAP_SYS_ADMIN in our user namespace")                                  \

@@ -20,6 +20,7 @@ struct aj_step {
 };
 
 int aj_wall_lock_limits(struct aj_walls *w, struct aj_error *err);
+int aj_wall_attributes(struct aj_walls *w, struct aj_error *err);
 int aj_wall_identity(struct aj_walls *w, struct aj_error *err);
 int aj_wall_hostname(struct aj_walls *w, struct aj_error *err);
 int aj_wall_no_new_privs(struct aj_walls *w, struct aj_error *err);

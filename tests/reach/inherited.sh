@@ -53,7 +53,7 @@ is "log-file: the command holds a pipe" "False True" "$(cat "$T/log")"
 echo 'import os
 while True: os.write(1, b"x" * 4096)' >"$T/flood.py"
 (
-	ulimit -f 8
+	ulimit -f 4096
 	python <"$T/flood.py" >"$T/log" 2>"$T/err"
 	echo $? >"$T/code"
 )
@@ -82,4 +82,109 @@ X
 timeout 60 "$AJ" run --bind "$T/code.py:/opt/code.py" -- "$PY" -I -S -B /opt/code.py 0<>"$T/in" >"$T/out" 2>"$T/err"
 is "input-file: it is open for reading only" "refused 9 refused 22 b'keep me\\n'" "$(flat "$T/out")"
 is "input-file: and as it was" "keep me" "$(cat "$T/in")"
+
+# --- attributes ---
+root() { [ "$(id -u)" = 0 ]; }
+inside() { # COMMAND...: what the caller does, with agentjail as its last arguments
+	cat >"$T/code.py" <<'X'
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+print("class", os.sched_getscheduler(0), "nice", os.getpriority(os.PRIO_PROCESS, 0), "personality", libc.personality(0xffffffff),
+      "oom", open("/proc/self/oom_score_adj").read().strip(), "slack", libc.prctl(30), "umask %03o" % os.umask(0))
+X
+	timeout -k 5 60 "$@" "$AJ" run --bind "$T/code.py:/opt/code.py" -- "$PY" -I -S -B /opt/code.py >"$T/out" 2>"$T/err"
+	rc=$?
+}
+plain='^class 0 nice 0 personality 0 oom 0 slack 50000 umask 022$'
+inside env
+says "inherited-priority: control: without anything to inherit" "$plain"
+if root && chrt -f 10 true 2>/dev/null; then
+	for class in -f -r; do
+		inside chrt $class 10
+		says "inherited-priority: not a real-time class ($class)" "$plain"
+	done
+	inside chrt -R -f 10
+	says "inherited-priority: nor one that is reset on fork" "$plain"
+	inside nice -n -10
+	says "inherited-priority: not a nice value below 0" "$plain"
+	inside ionice -c 1 -n 0
+	says "inherited-priority: nor is a real-time class of disk access an obstacle" "$plain"
+elif root; then
+	skip "inherited-priority: a real-time class" "this host gives none"
+fi
+if sh -c 'echo -500 >/proc/self/oom_score_adj' 2>/dev/null; then
+	inside sh -c 'echo -500 >/proc/self/oom_score_adj && exec "$@"' sh
+	says "inherited-oom: not an out-of-memory score below 0" "$plain"
+elif root; then
+	skip "inherited-oom: an out-of-memory score below 0" "not even root may set one here"
+fi
+inside sh -c 'echo 300 >/proc/self/oom_score_adj && exec "$@"' sh
+says "inherited-oom: one above 0 stays" "oom 300 "
+inside nice -n 7
+says "inherited-kept: a nice value above 0 stays" "^class 0 nice 7 "
+inside chrt -b 0
+says "inherited-kept: and so does SCHED_BATCH" "^class 3 nice 0 "
+inside setarch -R
+says "inherited-personality: address randomisation is on" "$plain"
+inside setarch -X
+says "inherited-personality: what can be read cannot be executed" "$plain"
+inside sh -c 'umask 0; exec "$@"' sh
+says "inherited-umask: not the caller's" "$plain"
+
+most() { # COMMAND...: three times without address randomisation; how often the most frequent answer came
+	for try in 1 2 3; do timeout 60 setarch -R "$@" 2>&1; done | sort | uniq -c | awk '{ print $1 }' | sort -n | tail -n 1
+}
+is "inherited-personality: nor does a snippet run at known addresses" 1 "$(most "$AJ" exec --layer off -c 'id([])')"
+echo 'id([])' >"$T/cell"
+is "inherited-personality: nor do jails from a zygote" 1 "$(most sh -c '"$0" session --layer off <"$1"' "$AJ" "$T/cell")"
+is "inherited-personality: control: without a jail it would" 3 "$(most "$PY" -I -S -c 'print(id([]))')"
+
+keyrings() {
+	grep -c ' keyring  *_ses' /proc/keys
+}
+if [ -r /proc/keys ]; then
+	before=$(keyrings)
+	timeout 60 "$AJ" run -- sh -c 'echo up; sleep 3' >"$T/up" &
+	waiter=$!
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		[ ! -s "$T/up" ] || break
+		sleep 0.1
+	done
+	check "inherited-keys: a jail has a session keyring of its own" test "$(keyrings)" -gt "$before"
+	wait $waiter
+else
+	skip "inherited-keys: a jail has a session keyring of its own" "no /proc/keys"
+fi
+
+# --- limits ---
+limited() { # NAME WANT REGEX 'ulimit ...': with `run` and `exec`
+	for what in "run -- echo 2" "exec -c 1+1"; do
+		# shellcheck disable=SC2086
+		timeout -k 5 60 bash -c "$4; exec \"\$@\"" bash "$AJ" $what >"$T/out" 2>"$T/err"
+		rc=$?
+		if [ $rc = "$2" ] && grep -qE "$3" "$T/out" "$T/err"; then ok "$1, ${what%% *}"; else fail "$1, ${what%% *}" "$(shown)"; fi
+	done
+}
+limited "inherited-limits: a stack of 64 KiB is an error" 125 'limits: our caller.s limit on the stack is 64' 'ulimit -s 64'
+limited "inherited-limits: a soft one is raised" 0 '^2$' 'ulimit -S -s 64'
+limited "inherited-limits: 16 open files are an error" 125 'limits: our caller.s limit on open files is 16' 'ulimit -n 16'
+limited "inherited-limits: a soft limit of them is raised" 0 '^2$' 'ulimit -S -n 16'
+limited "inherited-limits: 64 open files are enough" 0 '^2$' 'ulimit -n 64'
+limited "inherited-limits: no address space is an error" 125 'address space is 15000' 'ulimit -v 15000'
+limited "inherited-limits: no memory is an error" 125 'private memory is 1000' 'ulimit -d 1000'
+limited "inherited-limits: files of hardly any size are an error" 125 'the size of a file is 16' 'ulimit -f 16'
+limited "inherited-limits: no pinned memory, queues, queued signals or core files are no trouble" 0 '^2$' 'ulimit -l 0 -q 0 -i 0 -c 0'
+limited "inherited-limits: an unlimited stack is no trouble" 0 '^2$' 'ulimit -S -s unlimited'
+root || limited "inherited-limits: no process is an error that names the limit" 125 'ulimit -u' 'ulimit -u 1'
+# This process has used nearly all of its soft limit of processor time when it becomes agentjail, which then has more than that to do.
+cat >"$T/burn.py" <<'X'
+import os, resource, sys, time
+while time.process_time() < 0.6:
+    pass
+resource.setrlimit(resource.RLIMIT_CPU, (1, resource.RLIM_INFINITY))
+os.execv(sys.argv[1], sys.argv[1:])
+X
+timeout 60 "$PY" -I -S "$T/burn.py" "$AJ" run --timeout 50s --bind "$PROBE:/opt/probe" -- /opt/probe denied 100000 >"$T/out" 2>"$T/err"
+is "inherited-limits: a nearly used up limit of processor time does not end the watch" "0 EPERM 100000" "$? $(cat "$T/out")"
+
 finish

@@ -1,0 +1,44 @@
+/* Looks at the limits on resources that our caller has left us, before anything needs them.
+ * It raises no hard limit and nothing above what the program itself needs; a jail's own limits are set by the plan. */
+#include "cli/caller.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+static const struct {
+	int resource;
+	rlim_t least;  /* below this a start fails, or crashes */
+	rlim_t wanted; /* the soft limit is raised to this where it is below `least` */
+	unsigned unit; /* of ulimit's number, in bytes */
+	const char *what, *option;
+} needs[] = {
+	{ RLIMIT_STACK, 256 << 10, 8 << 20, 1 << 10, "the stack", "-s" },
+	{ RLIMIT_NOFILE, 64, 256, 1, "open files", "-n" },
+	{ RLIMIT_AS, 16 << 20, 64 << 20, 1 << 10, "address space", "-v" },
+	{ RLIMIT_DATA, 8 << 20, 64 << 20, 1 << 10, "private memory", "-d" },
+	{ RLIMIT_FSIZE, 64 << 10, 1 << 20, 1 << 10, "the size of a file", "-f" },
+};
+
+int aj_caller_limits(struct aj_error *err)
+{
+	/* So that a limit on the size of a file is an error that we can name, and a soft one on processor time, which may be nearly used
+	 * up by what was this process before us, does not end the watch over a jail. The hard one still does. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGXCPU, SIG_IGN);
+	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+		struct rlimit now;
+		__rlimit_resource_t resource = (__rlimit_resource_t)needs[i].resource;
+		if (getrlimit(resource, &now) < 0 || now.rlim_cur >= needs[i].least)
+			continue;
+		rlim_t low = now.rlim_max;
+		now.rlim_cur = now.rlim_max < needs[i].wanted ? now.rlim_max : needs[i].wanted;
+		if (now.rlim_cur >= needs[i].least && setrlimit(resource, &now) == 0)
+			continue;
+		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "our caller's limit on %s is %lu, and nothing can be started below %lu", needs[i].what,
+		        low / needs[i].unit, needs[i].least / needs[i].unit);
+		aj_advise(err, "raise it: `ulimit %s` with at least %lu", needs[i].option, needs[i].least / needs[i].unit);
+		return -1;
+	}
+	return 0;
+}

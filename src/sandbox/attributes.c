@@ -1,0 +1,86 @@
+/* Attributes that fork and exec hand on and that would give a jail more than it is meant to have: each is set to its default.
+ * It takes nothing away that only makes the jail less (nice above 0, idle classes, a set of processors), and raises nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/handshake.h"
+#include "sandbox/walls.h"
+
+/* From linux/ioprio.h, which is newer than some distributions' headers. */
+enum { IO_WHO_PROCESS = 1, IO_CLASS_SHIFT = 13, IO_CLASS_RT = 1, IO_CLASS_BE = 2, IO_LEVEL = 4 };
+enum { DEFAULT_SLACK_NS = 50000 };
+
+static const char *processor(void)
+{
+	int class = sched_getscheduler(0);
+	struct sched_param none = { 0 };
+	if (class < 0)
+		return "look at the scheduling class";
+	class &= ~SCHED_RESET_ON_FORK;
+	if (class != SCHED_OTHER && class != SCHED_BATCH && class != SCHED_IDLE && sched_setscheduler(0, SCHED_OTHER, &none) < 0)
+		return "leave the caller's real-time class";
+	errno = 0;
+	int nice = getpriority(PRIO_PROCESS, 0);
+	if (nice == -1 && errno)
+		return "look at the nice value";
+	return nice < 0 && setpriority(PRIO_PROCESS, 0, 0) < 0 ? "give the caller's priority up" : NULL;
+}
+
+static const char *disk(void)
+{
+	long priority = syscall(SYS_ioprio_get, IO_WHO_PROCESS, 0);
+	if (priority >= 0 && priority >> IO_CLASS_SHIFT == IO_CLASS_RT &&
+	    syscall(SYS_ioprio_set, IO_WHO_PROCESS, 0, IO_CLASS_BE << IO_CLASS_SHIFT | IO_LEVEL) < 0)
+		return "leave the caller's real-time class of disk access";
+	return NULL;
+}
+
+/* Without address randomisation, or with readable memory executable, the program that comes next would be easier to break. */
+static const char *memory_layout(void)
+{
+	int now = personality(0xffffffff);
+	if (now < 0 || (now && personality(PER_LINUX) < 0))
+		return "set the personality back";
+	return prctl(PR_SET_TIMERSLACK, DEFAULT_SLACK_NS, 0, 0, 0) < 0 ? "set the timer slack back" : NULL;
+}
+
+/* -1 when it could not be done. */
+static int out_of_memory_score(int proc_fd)
+{
+	char text[16];
+	cleanup_fd int fd = openat(proc_fd, "self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+	return n < 1 ? -1 : text[0] == '-' ? aj_write_text(proc_fd, "self/oom_score_adj", "0") : 0;
+}
+
+int aj_wall_attributes(struct aj_walls *w, struct aj_error *err)
+{
+	const char *wrong = processor();
+	if (!wrong)
+		wrong = disk();
+	if (!wrong)
+		wrong = memory_layout();
+	if (wrong)
+		return aj_fail(err, AJ_EXIT_SETUP, "attributes", errno, "%s", wrong);
+	/* Not asked for by any policy, and out of reach in some containers: a key of the caller's that is possessed opens nothing as
+	 * long as the filter refuses every call that takes keys. */
+	struct aj_msg note = { .kind = AJ_MSG_NOTE, .step = "attributes" };
+	if (out_of_memory_score(w->proc_fd) < 0)
+		snprintf(note.cause, sizeof note.cause, "set oom_score_adj back");
+	else if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
+		snprintf(note.cause, sizeof note.cause, "leave the caller's session keyring");
+	note.errnum = errno;
+	if (note.cause[0])
+		aj_msg_send(w->report, &note);
+	return 0;
+}
