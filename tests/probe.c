@@ -591,6 +591,35 @@ static int v_listener(int argc, char **argv)
 	return 0;
 }
 
+/* So many descriptors are sent and never taken; how many the kernel lets be under way, and why no more. Holds them so many seconds. */
+static int v_inflight(int argc, char **argv)
+{
+	enum { AT_ONCE = 250, PER_PAIR = 4 };
+	long want = argc > 1 ? number(argv[1]) : 1, sent = 0, in_pair = PER_PAIR;
+	int pair[2] = { -1, -1 }, error = 0;
+	while (sent < want && !error) {
+		int fds[AT_ONCE] = { 0 };
+		size_t count = (size_t)(want - sent < AT_ONCE ? want - sent : AT_ONCE);
+		char space[CMSG_SPACE(sizeof fds)] __attribute__((aligned(8))) = { 0 }, byte = 0;
+		struct iovec iov = { &byte, 1 };
+		struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space, .msg_controllen = CMSG_SPACE(count * sizeof *fds) };
+		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(count * sizeof *fds) };
+		memcpy(CMSG_DATA(c), fds, count * sizeof *fds);
+		if (in_pair++ == PER_PAIR) {
+			in_pair = 1;
+			error = socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? errno : 0;
+		}
+		if (!error && sendmsg(pair[0], &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+			error = errno;
+		sent += error ? 0 : (long)count;
+	}
+	printf("inflight %ld %s\n", sent, name_of(error));
+	fflush(stdout);
+	sleep(argc > 2 ? (unsigned)number(argv[2]) : 0);
+	return 0;
+}
+
 static int v_kill_init(int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -1109,6 +1138,7 @@ static const struct verb {
 	{ "interrupted", v_interrupted, true },
 	{ "torn", v_torn, true },
 	{ "listener", v_listener, false },
+	{ "inflight", v_inflight, false },
 	{ "kill-init", v_kill_init, true },
 	{ "handle", v_handle, false },
 	{ "tcp", v_tcp, false },
