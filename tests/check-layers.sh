@@ -54,8 +54,8 @@ owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
 owner sys/eventfd.h     lib/handle.c
-owner sys/mount.h       sandbox/mount.c sandbox/mask.c
-owner sys/statvfs.h     sandbox/mask.c run/meter.c
+owner sys/mount.h       sandbox/mount.c sandbox/mask.c sandbox/overlay.c
+owner sys/statvfs.h     sandbox/mask.c sandbox/overlay.c run/meter.c
 owner sys/vfs.h         sandbox/init.c
 owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
 owner sys/sysmacros.h   sandbox/mount.c
@@ -104,7 +104,7 @@ word SYS_landlock_restrict_self    sandbox/landlock.c
 word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c run/tell.c sandbox/connector.c
 word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
-word move_mount()                  sandbox/mount.c sandbox/mask.c
+word move_mount()                  sandbox/mount.c sandbox/mask.c sandbox/overlay.c
 word open_tree()                   sandbox/mount.c sandbox/mask.c
 word mount_setattr()               sandbox/mount.c sandbox/mask.c
 word fork()                        sandbox/launch.c

@@ -203,6 +203,18 @@ static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const st
 	}
 }
 
+/* Where FIFOs and locks of the host are below what is shown; but for the snippets' tree, which has no FIFO. */
+static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *arena)
+{
+	const char *first = plan->deny & AJ_DENY_LOCKS ? "; the host's FIFOs below " : "; the host's FIFOs and locks below ", *list = "";
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (aj_mount_shows_host_inodes(m) && !(plan->profile == AJ_PROFILE_SNIPPET && strcmp(m->target, "/usr") == 0))
+			list = aj_printf(arena, "%s%s%s", list, *list ? ", " : first, m->target);
+	}
+	return list;
+}
+
 static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so nothing would run"
@@ -213,7 +225,8 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	static const char *const workspaces[] = { "", ", read-only workspace",
 		                                  ", none for the workspace: not built yet, so nothing would run",
 		                                  ", writable workspace" };
-	const char *tree = strcmp(policy->rootfs, "host") == 0 ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
+	bool host_programs = strcmp(policy->rootfs, "host") == 0;
+	const char *tree = host_programs ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
 	const char *filter = aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile));
 	for (int i = 0; i < AJ_DENY_GROUPS; i++)
 		if (plan->deny & 1ULL << i)
@@ -224,7 +237,7 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		                                : "user pid mount ipc uts cgroup" },
 		{ "inherited", "real-time classes, nice and oom_score_adj below 0, personality, session keyring set back; nice above 0 stays" },
 		{ "network", net },
-		{ "filesystem", aj_printf(arena, "%s%s", tree, workspaces[policy->workspace]) },
+		{ "filesystem", aj_printf(arena, "%s%s%s", tree, workspaces[policy->workspace], host_inodes(plan, arena)) },
 		{ "capabilities", "all sets empty, no_new_privs" },
 		{ "seccomp", filter },
 		{ "landlock", !plan->landlock_abi ? "none: this kernel has no Landlock"
@@ -258,12 +271,35 @@ static void keep_locks_inside(struct aj_plan *plan)
 	plan->deny |= shared ? 0 : AJ_DENY_LOCKS;
 }
 
+void aj_plan_reach_sockets(struct aj_plan *plan)
+{
+#define MEDIATED(named, network) "connect is mediated: the jail's own" named "; no datagrams" network
+#define NAMED ", and those of filesystem.sockets"
+#define SCRATCH "; with the host's network only in the jail's own scratch space, since nothing tells whose the others are"
+	static const char *const mediated[2][2] = { { MEDIATED("", ""), MEDIATED("", SCRATCH) },
+		                                    { MEDIATED(NAMED, ""), MEDIATED(NAMED, SCRATCH) } };
+	const char *by = mediated[plan->sockets.count > 0][plan->network == AJ_NET_HOST];
+	if (plan->profile == AJ_PROFILE_SNIPPET || plan->deny & AJ_DENY_SOCKETS)
+		return;
+	if (plan->snippet) {
+		plan->deny |= AJ_DENY_UNIX;
+		by = "refused but for pairs: socket files of the host are in reach, and a snippet's connects are not mediated";
+	} else {
+		plan->mediated = true;
+		plan->deny |= AJ_DENY_CONNECT;
+		plan->unheard = "refused but for pairs: nobody can listen to the jail's filter here, so connects cannot be mediated";
+	}
+	for (size_t i = 0; i < plan->enforced.count; i++)
+		if (strcmp(plan->enforced.items[i].wall, AJ_UNIX_SOCKETS) == 0)
+			plan->enforced.items[i] = (struct aj_enforced){ AJ_UNIX_SOCKETS, by };
+}
+
 /* A snippet has no connect, and one under the list of commands does without sockets: it has the tools to talk through. */
 static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	bool reached = false;
 	for (size_t i = 0; i < plan->mounts.count; i++)
-		reached |= aj_mount_is_shared(&plan->mounts.items[i]);
+		reached |= aj_mount_shows_host_inodes(&plan->mounts.items[i]);
 	for (size_t i = 0; i < policy->sockets.count; i++)
 		*AJ_PUSH(arena, &plan->sockets) = policy->sockets.items[i];
 	struct aj_enforced row = { .wall = AJ_UNIX_SOCKETS, .by = "no socket file of the host is in reach" };
@@ -271,22 +307,12 @@ static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const st
 		row.by = "none can be made that connects";
 	} else if (plan->deny & AJ_DENY_SOCKETS) {
 		row.by = "denied by the policy";
-	} else if (reached && plan->snippet) {
-		plan->deny |= AJ_DENY_UNIX;
-		row.by = "refused but for pairs: socket files of the host are in reach, and a snippet's connects are not mediated";
-	} else if (reached) {
-		plan->mediated = true;
-		plan->deny |= AJ_DENY_CONNECT;
-		row.by = aj_printf(arena, "connect is mediated: the jail's own%s; no datagrams%s",
-		                   policy->sockets.count ? ", and those of filesystem.sockets" : "",
-		                   plan->network != AJ_NET_HOST ? ""
-		                                                : "; with the host's network only in the jail's own scratch space, since nothing "
-		                                                  "tells whose the others are");
-		plan->unheard = "refused but for pairs: nobody can listen to the jail's filter here, so connects cannot be mediated";
 	} else if (policy->sockets.count) {
 		row.by = "those of filesystem.sockets that are bound themselves; no other socket file of the host is in reach";
 	}
 	*AJ_PUSH(arena, &plan->enforced) = row;
+	if (reached)
+		aj_plan_reach_sockets(plan);
 }
 
 /* A copy has scratch space of its own, and nothing else that could be written to. */

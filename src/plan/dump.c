@@ -28,7 +28,9 @@ static void dump_mount(const struct aj_mount *m, FILE *out)
 	if (m->kind == AJ_MOUNT_BIND || m->kind == AJ_MOUNT_TMPFS || m->kind == AJ_MOUNT_PROC)
 		fprintf(out, " %s,nosuid%s%s%s%s", m->flags & AJ_RO ? "ro" : "rw", m->flags & AJ_DEV ? "" : ",nodev",
 		        m->flags & AJ_NOEXEC ? ",noexec" : "", m->flags & AJ_OPTIONAL ? ",if-present" : "",
-		        m->flags & AJ_MASK ? ",mask" : "");
+		        m->flags & AJ_MASK      ? ",mask"
+		        : m->flags & AJ_OVERLAY ? ",overlay"
+		                                : "");
 	fprintf(out, "  # %s\n", m->why);
 }
 

@@ -23,6 +23,13 @@ static void tmpfs(struct aj_plan *plan, struct aj_arena *arena, const char *targ
 	m->inodes = inodes;
 }
 
+/* A folder that the caller or the policy names. An overlay shows names as they were when they were first looked up, so a session and a
+ * zygote, which live for days, bind it: of sockets, FIFOs and locks a snippet's list of calls leaves a FIFO to be opened. */
+static unsigned folder_flags(const struct aj_plan *plan, const struct aj_request *request, bool writable)
+{
+	return (writable ? 0 : request->lasting ? AJ_RO : AJ_RO | AJ_OVERLAY) | (plan->snippet ? AJ_NOEXEC : 0);
+}
+
 static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	static const char *const all[] = { "/dev/null", "/dev/urandom", "/dev/zero", "/dev/full", "/dev/random", "/dev/tty" };
@@ -55,7 +62,7 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 {
 	static const char *const etc[] = { "/etc/ld.so.cache", "/etc/alternatives" };
 	static const char *const etc_network[] = { "/etc/resolv.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki" };
-	row(plan, arena, AJ_MOUNT_BIND, "/usr", "/usr", AJ_RO | AJ_FOLLOW, "the host's programs");
+	row(plan, arena, AJ_MOUNT_BIND, "/usr", "/usr", AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "the host's programs");
 	for (int i = 0; aj_top_links[i]; i++) {
 		const char *target = aj_printf(arena, "/%s", aj_top_links[i]);
 		if (!host->top_links[i])
@@ -63,13 +70,14 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 		if (host->top_links[i][0])
 			row(plan, arena, AJ_MOUNT_SYMLINK, target, host->top_links[i], 0, "as on the host");
 		else
-			row(plan, arena, AJ_MOUNT_BIND, target, target, AJ_RO | AJ_FOLLOW, "as on the host");
+			row(plan, arena, AJ_MOUNT_BIND, target, target, AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "as on the host");
 	}
 	for (size_t i = 0; i < sizeof etc / sizeof *etc; i++)
-		row(plan, arena, AJ_MOUNT_BIND, etc[i], etc[i], AJ_RO | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC, "programs start with it");
+		row(plan, arena, AJ_MOUNT_BIND, etc[i], etc[i], AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC,
+		    "programs start with it");
 	for (size_t i = 0; network && i < sizeof etc_network / sizeof *etc_network; i++)
-		row(plan, arena, AJ_MOUNT_BIND, etc_network[i], etc_network[i], AJ_RO | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC,
-		    "names and certificates for the network");
+		row(plan, arena, AJ_MOUNT_BIND, etc_network[i], etc_network[i],
+		    AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC, "names and certificates for the network");
 }
 
 /* What C libraries ask for the names of users and hosts. */
@@ -84,8 +92,8 @@ static void names(struct aj_plan *plan, struct aj_arena *arena)
 	row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
 }
 
-static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct aj_bind *b, bool workspace, const char *why,
-                    struct aj_error *err)
+static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, const struct aj_bind *b,
+                    bool workspace, const char *why, struct aj_error *err)
 {
 	/* For a snippet also everything that the loader or the runner could look at before the filter stands. */
 	static const char *const covered[] = { "/", "/proc", "/dev", "/usr", "/etc", "/lib", "/lib64", "/bin", "/sbin" };
@@ -97,7 +105,7 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 			               b->target, covered[j]);
 	if (workspace && strcmp(b->target, AJ_WORKSPACE) == 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
-	row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, (b->writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0), why);
+	row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, folder_flags(plan, request, b->writable), why);
 	return 0;
 }
 
@@ -123,7 +131,7 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	const char *place;
 	for (size_t at = 0; writable && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
 		*AJ_PUSH(arena, &plan->protect) = place;
-	row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", (writable ? 0 : AJ_RO) | (plan->snippet ? AJ_NOEXEC : 0),
+	row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", folder_flags(plan, request, writable),
 	    policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
 	    : writable                                ? "the caller's folder; what is changed in it stays changed"
 	                                              : "the caller's folder");
@@ -141,11 +149,11 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 		if (wrong)
 			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` of policy `%s`: %s", policy->binds.items[i],
 			               policy->name, wrong);
-		if (add_bind(plan, arena, &bind, has_workspace, "asked for by the policy", err) < 0)
+		if (add_bind(plan, arena, request, &bind, has_workspace, "asked for by the policy", err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < request->binds.count; i++)
-		if (add_bind(plan, arena, &request->binds.items[i], has_workspace, "asked for by the caller", err) < 0)
+		if (add_bind(plan, arena, request, &request->binds.items[i], has_workspace, "asked for by the caller", err) < 0)
 			return -1;
 	return 0;
 }
@@ -177,8 +185,9 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		host_programs(plan, arena, host, policy->network == AJ_NET_HOST);
 	} else {
 		const char *rootfs = request->rootfs ? request->rootfs : "ROOTFS";
-		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs), AJ_RO | AJ_FOLLOW,
-		    "Python and nothing else");
+		/* Under a snippet's filter a bind: the tree is ours, without a socket or a FIFO, and a lock in it can be refused. */
+		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs),
+		    AJ_RO | AJ_FOLLOW | (plan->profile == AJ_PROFILE_SNIPPET ? 0 : AJ_OVERLAY), "Python and nothing else");
 		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the loader looks");
 		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the loader is");
 	}

@@ -31,6 +31,7 @@ enum {
 	AJ_OPTIONAL = 8, /* skipped when the source does not exist */
 	AJ_FOLLOW = 16,  /* the source path may contain symlinks (the host's own paths only) */
 	AJ_MASK = 32,    /* hides an existing file of /proc; skipped when the target does not exist */
+	AJ_OVERLAY = 64, /* a folder is shown through an overlay without an upper layer; a file is bound, and may be no FIFO */
 };
 
 struct aj_mount {
@@ -41,6 +42,7 @@ struct aj_mount {
 	unsigned mode;               /* tmpfs */
 	uint64_t size_bytes, inodes; /* tmpfs */
 	const char *why;
+	int refused; /* set by the builder, in its own copy: the errno for which there is no overlay, and the folder is bound; 0 */
 };
 
 struct aj_rlimit {
@@ -114,12 +116,6 @@ enum { AJ_BRANCHES_MAX = 64, AJ_BRANCH_DEPTH_MAX = 26 };
 /* Where a workspace is shown. */
 #define AJ_WORKSPACE "/workspace"
 
-/* Who stands behind that wall, once it is known whether somebody listened. */
-static inline const char *aj_enforced_by(const struct aj_plan *plan, const struct aj_enforced *row, bool listened)
-{
-	return !listened && plan->unheard && strcmp(row->wall, AJ_UNIX_SOCKETS) == 0 ? plan->unheard : row->by;
-}
-
 /* Empty, writable and gone with the jail: each has its own, also where jails share the rest. */
 static inline bool aj_mount_is_scratch(const struct aj_mount *m)
 {
@@ -132,11 +128,22 @@ static inline bool aj_mount_is_shared(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV));
 }
 
+/* Are the inodes below this row the host's? Then a connect, an open of a FIFO and a lock there reach the host's own sockets, FIFOs and
+ * locks. An overlay has inodes of its own. Where the builder runs (init, and so the guest) this is what was built, once the step
+ * `mounts` is done; elsewhere it is what is planned. */
+static inline bool aj_mount_shows_host_inodes(const struct aj_mount *m)
+{
+	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK)) && (!(m->flags & AJ_OVERLAY) || m->refused);
+}
+
 /* NULL when jails under this plan can be born from a zygote, else why each must be built from nothing. */
 const char *aj_plan_warm_why_not(const struct aj_plan *plan);
 
 /* -1 when the policy wants something that is not built yet; aj_plan_build() asks first, but not for an inspection. */
 int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err);
+/* Socket files of the host are in reach: connects are mediated, or no Unix socket is made. aj_plan_build() does it where that is so by the
+ * plan; guest and supervisor do it once a folder could not be shown through an overlay. */
+void aj_plan_reach_sockets(struct aj_plan *plan);
 int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                   const struct aj_host *host, struct aj_error *err);
 void aj_plan_dump(const struct aj_plan *plan, FILE *out);

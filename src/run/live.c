@@ -74,6 +74,22 @@ static void take_listener(struct aj_live *l, pid_t guest, int number)
 	aj_msg_send(l->jail.report_fd, &taken);
 }
 
+/* A folder could not be shown through an overlay, so socket files of the host may be in reach: the guest's filter reports connects. */
+static void on_bound(struct aj_live *l, const struct aj_msg *msg)
+{
+	struct aj_error err = { 0 };
+	if (!aj_result_bound(&l->result, l->plan, msg->cause, msg->errnum) || !l->mediator || l->plan->mediated)
+		return;
+	l->built = *l->plan;
+	aj_plan_reach_sockets(&l->built);
+	l->plan = &l->built;
+	l->result.unheard = l->built.unheard;
+	if (l->plan->mediated && aj_mediator_open(l->mediator, l->plan, &err) < 0) {
+		l->result.setup = err;
+		aj_jail_kill(&l->jail);
+	}
+}
+
 static void on_report(struct aj_live *l)
 {
 	struct aj_msg msg;
@@ -97,6 +113,9 @@ static void on_report(struct aj_live *l)
 		return;
 	case AJ_MSG_LISTENER:
 		take_listener(l, sender, msg.listener);
+		return;
+	case AJ_MSG_BOUND:
+		on_bound(l, &msg);
 		return;
 	case AJ_MSG_EXITED:
 		l->facts.exited = true;
@@ -256,11 +275,13 @@ static void next_result(struct aj_live *l)
 	uint64_t peak_bytes = r->peak_memory_bytes;
 	/* After too many refusals nobody listens any more. */
 	bool seen = r->violations.seen && (l->family ? l->family->listener_fd : l->listener_fd) >= 0;
-	char note[sizeof r->note];
+	char note[sizeof r->note], bound[sizeof r->bound];
 	memcpy(note, r->note, sizeof note);
+	memcpy(bound, r->bound, sizeof bound);
 	aj_result_free(r);
 	*r = (struct aj_result){ .out.cap_bytes = l->plan->capture_bytes, .err.cap_bytes = l->plan->capture_bytes, .violations.seen = seen };
 	memcpy(r->note, note, sizeof note);
+	memcpy(r->bound, bound, sizeof bound);
 	l->facts = (struct aj_facts){ .cpu_limit_ms = l->facts.cpu_limit_ms,
 		                      .pids_limit = l->facts.pids_limit,
 		                      .file_limit_bytes = l->facts.file_limit_bytes };

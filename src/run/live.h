@@ -44,7 +44,8 @@ struct aj_live {
 	 * another process has a copy. May be NULL: then nothing but poll() is in use. */
 	void (*closing)(struct aj_live *live, enum aj_live_fd which);
 
-	struct aj_mediator *mediator; /* open, where the plan is mediated; else NULL */
+	struct aj_mediator *mediator; /* of a command; open where the plan is mediated. NULL: none */
+	struct aj_plan built;         /* in place of the caller's, once a folder of it is no overlay */
 
 	/* One of several guests of one init, see run/family.h; NULL: the only one. */
 	struct aj_family *family;

@@ -80,13 +80,15 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	static struct aj_live live;
 	static struct aj_pump pumps[2];
 	static struct aj_mediator mediator;
+	mediator = (struct aj_mediator){ .connector = { -1, -1 } };
 	int64_t started_us = aj_now_us();
 	struct aj_error err = { 0 };
 	*ret = (struct aj_result){ 0 };
 	live = (struct aj_live){ .plan = plan, .policy = policy, .output = output, .output_arg = output_arg };
 	const struct aj_plan *launched;
-	if (plan->mediated && aj_mediator_open(&mediator, plan, &err) == 0)
-		live.mediator = &mediator;
+	live.mediator = plan->snippet ? NULL : &mediator;
+	if (plan->mediated)
+		aj_mediator_open(&mediator, plan, &err);
 	if (err.exit_code || aj_protect_open(&live.protect, plan, LOOK_MS, &launched, &err) < 0 || aj_launch(launched, &live.jail, &err) < 0) {
 		if (live.mediator)
 			aj_mediator_close(live.mediator);

@@ -249,19 +249,20 @@ static json_t *imports(struct composer *c, const struct aj_result *r)
 	return list;
 }
 
-static json_t *enforced(struct composer *c, const struct aj_plan *plan, bool listened)
+static json_t *enforced(struct composer *c, const struct aj_plan *plan, const struct aj_result *r)
 {
 	size_t budget = ENFORCED_BYTES;
+	char room[AJ_WALL_TEXT];
 	json_t *walls = json_object();
 	for (size_t i = 0; i < plan->enforced.count; i++) {
 		const struct aj_enforced *wall = &plan->enforced.items[i];
+		const char *by = aj_result_wall(r, plan, wall, room);
 		size_t name_bytes = strlen(wall->wall) + 6;
 		if (budget < name_bytes) {
 			c->truncated = true;
 			break;
 		}
 		budget -= name_bytes;
-		const char *by = aj_enforced_by(plan, wall, listened);
 		json_object_set_new(walls, wall->wall, text(c, by, strlen(by), &budget));
 	}
 	return walls;
@@ -292,7 +293,7 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		json_array_append_new(limits, json_string(r->limits_hit[i]));
 	set(&c, "limits_hit", limits);
-	set(&c, "enforced", ran ? enforced(&c, plan, r->violations.seen) : json_object());
+	set(&c, "enforced", ran ? enforced(&c, plan, r) : json_object());
 	set(&c, "denials", denials(&c, r));
 	if (plan->snippet)
 		set(&c, "claimed", json_pack("{s:o}", "imports", imports(&c, r)));

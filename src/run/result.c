@@ -2,6 +2,7 @@
  * It checks a claim's shape and size and believes nothing in it. */
 #include "run/result.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,14 +229,43 @@ static json_t *violations(const struct aj_violations *v)
 	return list;
 }
 
+bool aj_result_bound(struct aj_result *r, const struct aj_plan *plan, const char *target, int errnum)
+{
+	size_t used = strlen(r->bound);
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (!(m->flags & AJ_OVERLAY) || strcmp(m->target, target) != 0)
+			continue;
+		const char *why = errnum == EBUSY ? "something is mounted below it" : strerror(errnum);
+		int n = snprintf(r->bound + used, sizeof r->bound - used, "%s%s (%s)", used ? ", " : "", m->target, why);
+		if (n < 0 || (size_t)n >= sizeof r->bound - used)
+			strcpy(r->bound, "folders that are read-only, too many to name");
+		return true;
+	}
+	return false;
+}
+
+const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan, const struct aj_enforced *wall, char room[AJ_WALL_TEXT])
+{
+	const char *unheard = r->violations.seen ? NULL : r->unheard ? r->unheard : plan->unheard;
+	const char *by = unheard && strcmp(wall->wall, AJ_UNIX_SOCKETS) == 0 ? unheard : wall->by;
+	if (!r->bound[0] || strcmp(wall->wall, "filesystem") != 0)
+		return by;
+	snprintf(room, AJ_WALL_TEXT, "%s; no overlay, and so the host's FIFOs and locks, below %s", by, r->bound);
+	return room;
+}
+
 json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request)
 {
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
+	char room[AJ_WALL_TEXT];
 	json_t *enforced = json_object();
-	for (size_t i = 0; ran && i < plan->enforced.count; i++)
-		json_object_set_new(enforced, plan->enforced.items[i].wall,
-		                    json_string(aj_enforced_by(plan, &plan->enforced.items[i], r->violations.seen)));
+	for (size_t i = 0; ran && i < plan->enforced.count; i++) {
+		const struct aj_enforced *wall = &plan->enforced.items[i];
+		const char *by = aj_result_wall(r, plan, wall, room);
+		json_object_set_new(enforced, wall->wall, aj_json_text(by, strlen(by)));
+	}
 	json_t *limits = json_array();
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		json_array_append_new(limits, json_string(r->limits_hit[i]));

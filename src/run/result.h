@@ -37,7 +37,9 @@ struct aj_result {
 	struct aj_leaf_usage leaf;             /* the kernel's counts, where there was a cgroup */
 	const char *limits_hit[AJ_LIMITS_HIT]; /* names; the one that ended the run comes first */
 	size_t limits_hit_count;
-	char note[480]; /* an optional wall that could not be built */
+	char note[480];      /* an optional wall that could not be built */
+	char bound[480];     /* read-only folders that are no overlays, and why */
+	const char *unheard; /* as the plan's, where it would have been mediated from the start; or NULL */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
@@ -65,6 +67,12 @@ json_t *aj_files_json(const struct aj_policy *policy);
 json_t *aj_policy_json(const struct aj_policy *policy);
 /* Bytes from the jail as a JSON string: what is not UTF-8 becomes U+FFFD, byte by byte (new reference). */
 json_t *aj_json_text(const char *text, size_t bytes);
+/* Init says that the folder `target` of the jail is bound, for which the plan has an overlay. False: it has none, and that is passed over. */
+bool aj_result_bound(struct aj_result *result, const struct aj_plan *plan, const char *target, int errnum);
+/* Who stands behind a wall of the plan, as it was built. The text is the plan's own, or in `room`. */
+enum { AJ_WALL_TEXT = 1024 };
+const char *aj_result_wall(const struct aj_result *result, const struct aj_plan *plan, const struct aj_enforced *wall,
+                           char room[AJ_WALL_TEXT]);
 /* The whole result as one JSON object (new reference). */
 json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request);

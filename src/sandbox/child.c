@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -67,6 +68,19 @@ static int step_mounts(struct aj_walls *w, struct aj_error *err)
 	umask(022);
 	int root = aj_mount_rows(w->plan, w->sources, err);
 	w->sources[0] = root; /* the sources are used up; pivot needs one fd */
+	for (size_t i = 0; root >= 0 && i < w->plan->mounts.count; i++) {
+		const struct aj_mount *m = &w->plan->mounts.items[i];
+		struct aj_msg note = { .kind = AJ_MSG_BOUND, .errnum = m->refused };
+		snprintf(note.cause, sizeof note.cause, "%s", m->target);
+		if (m->refused && aj_msg_send(w->report, &note) < 0)
+			return fail(err, "mounts", "say what could not be an overlay");
+		/* A runner is told of its filter before the supervisor hears of this. */
+		bool tree = strcmp(m->target, "/usr") == 0;
+		if (m->refused && w->plan->snippet && w->plan->profile == AJ_PROFILE_COMMAND && !tree)
+			return aj_fail(err, AJ_EXIT_SETUP, "mounts", m->refused,
+			               "show `%s` through an overlay, without which a snippet that may execute programs reaches sockets in it",
+			               m->target);
+	}
 	return root < 0 ? -1 : 0;
 }
 
@@ -107,7 +121,11 @@ static int step_tie_to_parent(struct aj_walls *w, struct aj_error *err)
 static int step_seccomp(struct aj_walls *w, struct aj_error *err)
 {
 	static struct sock_filter room[AJ_FILTER_ROOM], room_alone[AJ_FILTER_ROOM];
-	const struct aj_plan *plan = w->plan;
+	struct aj_plan built = *w->plan;
+	const struct aj_plan *plan = &built;
+	for (size_t j = 0; j < built.mounts.count; j++)
+		if (built.mounts.items[j].refused)
+			aj_plan_reach_sockets(&built);
 	struct aj_filter filter = plan->snippet ? aj_filter_baseline(plan->profile, plan->network, plan->deny, room)
 	                                        : aj_filter_build(plan->profile, plan->network, plan->deny, room);
 	struct aj_filter alone = filter;

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -22,9 +23,11 @@
 #define STEP_MASK "mask"
 #define STEP_HOLD "protect"
 
-int aj_mask_blanks(struct aj_error *err)
+int aj_mask_blanks(size_t rows, struct aj_error *err)
 {
-	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755,size=4096,nr_inodes=8") < 0)
+	char options[64];
+	snprintf(options, sizeof options, "mode=0755,size=4096,nr_inodes=%zu", 10 + rows);
+	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "mount what masks show");
 	cleanup_fd int fd = open(AJ_MOUNT_CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || mkdirat(fd, AJ_BLANK_FOLDER, 0555) < 0 || mknodat(fd, AJ_BLANK_FILE, S_IFREG | 0444, 0) < 0)

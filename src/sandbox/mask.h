@@ -1,12 +1,14 @@
 /* Places of the jail that show nothing, or that stay as they are: something read-only lies over what is there, and no folder above
  * it can be moved away. */
 #pragma once
+#include <stddef.h>
+
 #include "base/error.h"
 #include "sandbox/blanks.h"
 
-/* The empty folder and the empty file that masks are made of, in a tmpfs of their own on the carrier. Call it before the new
- * root goes there: pivot takes it away. Returns its fd. */
-int aj_mask_blanks(struct aj_error *err);
+/* The empty folder and the empty file that masks are made of, in a tmpfs of their own on the carrier, with room for the layers
+ * of overlays for `rows`. Call it before the new root goes there: pivot takes it away. Returns its fd. */
+int aj_mask_blanks(size_t rows, struct aj_error *err);
 
 /* Hide `target` (absolute, plain) in the tree below `root`. What does not exist is passed over where the jail cannot make it,
  * and an error where it can; a symlink on the way is an error. */

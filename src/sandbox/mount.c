@@ -1,4 +1,4 @@
-/* Builds the jail's file tree from the plan's rows, on fds; but for mask.c the only file that mounts.
+/* Builds the jail's file tree from the plan's rows, on fds; but for mask.c and overlay.c the only file that mounts.
  * It follows no symlink in a target, and none in a source that a caller named: a path is what it says or an error. */
 #include "sandbox/mount.h"
 
@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "sandbox/mask.h"
 #include "sandbox/named.h"
+#include "sandbox/overlay.h"
 
 enum { ROOT_BYTES = 1 << 20, ROOT_INODES = 512 };
 
@@ -26,16 +27,24 @@ static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, cons
 	               m->source && m->kind == AJ_MOUNT_BIND ? m->source : m->why);
 }
 
-static int open_source(const struct aj_mount *m, struct aj_error *err)
+/* All mounts of ours were copied from a namespace with more rights, so the kernel takes none alone that has others below it. An overlay
+ * would show what they cover. */
+static int take_tree(int path, struct aj_mount *m)
 {
-	unsigned clone = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	cleanup_fd int path = -1;
-	int tree;
-	if (m->flags & AJ_FOLLOW)
-		tree = open_tree(AT_FDCWD, m->source, clone);
-	else if ((tree = path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how)) >= 0)
-		tree = open_tree(path, "", AT_EMPTY_PATH | clone);
+	unsigned clone = AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+	int tree = m->flags & AJ_OVERLAY ? open_tree(path, "", clone) : -1;
+	if (tree >= 0)
+		return tree;
+	m->refused = m->flags & AJ_OVERLAY ? EBUSY : 0;
+	return open_tree(path, "", clone | AT_RECURSIVE);
+}
+
+static int open_source(struct aj_mount *m, struct aj_error *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
+	int tree = path < 0 ? -1 : take_tree(path, m);
 	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
 		return -1;
 	if (tree < 0) {
@@ -69,7 +78,7 @@ static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, in
 int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 {
 	for (size_t i = 0; i < plan->mounts.count; i++) {
-		const struct aj_mount *m = &plan->mounts.items[i];
+		struct aj_mount *m = &plan->mounts.items[i];
 		fds[i] = -1;
 		if (m->kind == AJ_MOUNT_BIND && (fds[i] = open_source(m, err)) < 0 && err->exit_code)
 			return -1;
@@ -82,7 +91,7 @@ int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 /* The folder that the last row's target was in: neighbours in the plan share it. */
 struct place {
 	int root, dir;
-	int blanks;          /* what masks show; -1 without any */
+	int blanks;          /* what masks show, and overlays have below; -1 without any */
 	char path[PATH_MAX]; /* of dir, with a slash at the end; "" for none */
 };
 
@@ -147,6 +156,29 @@ static int open_target(int parent, const char *name, bool folder, bool create)
 	return aj_steal(&fd);
 }
 
+/* In place of `*source`, an overlay of it: where the kernel makes none, the row says why, and the source is bound. */
+static int overlay_row(struct aj_mount *m, int blanks, int *source, struct aj_error *err)
+{
+	struct stat st;
+	if (fstat(*source, &st) < 0)
+		return fail(err, m, errno, "stat the source of");
+	if (S_ISFIFO(st.st_mode)) {
+		fail(err, m, EINVAL, "a FIFO of the host is not bound read-only:");
+		aj_advise(err, "what is read from it is gone for others: bind it :rw if that is meant");
+		return -1;
+	}
+	if (!S_ISDIR(st.st_mode) || m->refused)
+		return 0;
+	int overlay = aj_overlay(blanks, *source);
+	if (overlay < 0) {
+		m->refused = errno;
+		return 0;
+	}
+	close(*source);
+	*source = overlay;
+	return 0;
+}
+
 static int bind_row(const struct aj_mount *m, int parent, const char *name, int source, struct aj_error *err)
 {
 	struct stat st;
@@ -205,7 +237,7 @@ static int text_row(const struct aj_mount *m, int parent, const char *name, stru
 	return 0;
 }
 
-static int apply_row(const struct aj_mount *m, struct place *place, int source, struct aj_error *err)
+static int apply_row(struct aj_mount *m, struct place *place, int source, struct aj_error *err)
 {
 	if (m->kind == AJ_MOUNT_BIND && source < 0)
 		return 0;
@@ -218,6 +250,8 @@ static int apply_row(const struct aj_mount *m, struct place *place, int source, 
 		return errno == ENOENT && (m->flags & AJ_MASK) ? 0 : fail(err, m, errno, "open the folder of");
 	switch (m->kind) {
 	case AJ_MOUNT_BIND:
+		if ((m->flags & AJ_OVERLAY) && overlay_row(m, place->blanks, &source, err) < 0)
+			return -1;
 		return bind_row(m, place->dir, name, source, err);
 	case AJ_MOUNT_TMPFS:
 	case AJ_MOUNT_PROC:
@@ -254,8 +288,9 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 	char options[64];
 	cleanup_fd int blanks = -1;
 	for (size_t i = 0; i < plan->mounts.count && blanks < 0; i++)
-		if ((plan->mounts.items[i].kind == AJ_MOUNT_MASK || plan->mounts.items[i].kind == AJ_MOUNT_HOLD) &&
-		    (blanks = aj_mask_blanks(err)) < 0)
+		if ((plan->mounts.items[i].kind == AJ_MOUNT_MASK || plan->mounts.items[i].kind == AJ_MOUNT_HOLD ||
+		     (plan->mounts.items[i].flags & AJ_OVERLAY)) &&
+		    (blanks = aj_mask_blanks(plan->mounts.count, err)) < 0)
 			return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
 	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)

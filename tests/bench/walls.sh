@@ -39,6 +39,13 @@ printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\n' > "$out/w
 group='where a workspace lies'
 put cell "$group" 'run --bind WS:/workspace -- true' - "$agentjail" run --bind "$out/ws:/workspace" -- true
 put cell "$group" 'run --workspace WS -- true' - "$agentjail" run --policy-file "$out/work.toml" --workspace "$out/ws" -- true
+# A writable bind is the old way: the host's inodes, in a folder that is the caller's own.
+group='an overlay for each read-only folder'
+put cell "$group" 'run --bind /usr:/mnt/usr:rw -- true' - "$agentjail" run --bind /usr:/mnt/usr:rw -- true
+put cell "$group" 'run --bind /usr:/mnt/usr -- true' - "$agentjail" run --bind /usr:/mnt/usr -- true
+group='looking up 5,000 names through an overlay'
+put cell "$group" 'run --bind /usr:/mnt/usr:rw -- ls -lR /mnt/usr/share/doc' - "$agentjail" run --bind /usr:/mnt/usr:rw -- sh -c 'ls -lR /mnt/usr/share/doc | tail -n 1'
+put cell "$group" 'run --bind /usr:/mnt/usr -- ls -lR /mnt/usr/share/doc' - "$agentjail" run --bind /usr:/mnt/usr -- sh -c 'ls -lR /mnt/usr/share/doc | tail -n 1'
 
 # A folder without files, and one with 100,000 in 1,000 folders; as a rule on a disk, where making and removing a folder costs more.
 folders=$(mktemp -d "${TMPDIR:-/var/tmp}/walls.XXXXXX")

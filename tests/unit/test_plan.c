@@ -1,6 +1,7 @@
 /* Tests of plan/: given policy, request and host, is this exactly what will be done?
  * Every host here is invented: no test looks at the machine it runs on. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -446,12 +447,12 @@ Test(plan, binds)
 	cr_assert(work && data);
 	cr_expect_str_eq(work->source, "/src");
 	cr_expect_eq(work->flags, 0, "writable, nosuid, nodev, and no symlink of the caller's is followed");
-	cr_expect_eq(data->flags, AJ_RO);
+	cr_expect_eq(data->flags, AJ_RO | AJ_OVERLAY);
 	cr_expect(data > mount_at("/tmp"), "after the /tmp that it is in");
 	prepare(true);
 	bind("/data", "/input/data", false);
 	must_build();
-	cr_expect_eq(mount_at("/input/data")->flags, AJ_RO | AJ_NOEXEC, "an input is nothing to execute");
+	cr_expect_eq(mount_at("/input/data")->flags, AJ_RO | AJ_OVERLAY | AJ_NOEXEC, "an input is nothing to execute");
 }
 
 Test(plan, binds_that_would_cover_the_jail)
@@ -510,7 +511,7 @@ Test(plan, binds_of_the_policy_come_first)
 	const struct aj_mount *data = mount_at("/data"), *b = mount_at("/srv/b"), *work = mount_at("/work");
 	cr_assert(data && b && work);
 	cr_expect(data < b && b < work);
-	cr_expect(strcmp(data->source, "/srv/a") == 0 && data->flags == 0 && b->flags == AJ_RO);
+	cr_expect(strcmp(data->source, "/srv/a") == 0 && data->flags == 0 && b->flags == (AJ_RO | AJ_OVERLAY));
 	cr_expect_str_eq(data->why, "asked for by the policy");
 	cr_expect_str_eq(work->why, "asked for by the caller");
 	static const char *const bad[] = { "/a:b", "", "/a:/b:x", "/a:/usr/lib", "/a:/proc" };
@@ -571,7 +572,8 @@ Test(plan, workspace)
 			const struct aj_mount *w = mount_at("/workspace");
 			cr_assert_not_null(w);
 			cr_expect_str_eq(w->source, "/home/u/project");
-			cr_expect_eq(w->flags, (mode == AJ_WORKSPACE_READ_ONLY ? AJ_RO : 0) | (snippet ? AJ_NOEXEC : 0), "%u", w->flags);
+			cr_expect_eq(w->flags, (mode == AJ_WORKSPACE_READ_ONLY ? AJ_RO | AJ_OVERLAY : 0) | (snippet ? AJ_NOEXEC : 0),
+			             "%u", w->flags);
 			cr_expect(mount_at("/workspace/.git") > w, "what is bound into it lies on top");
 			cr_expect_str_eq(plan.chdir, "/workspace");
 			cr_expect(strstr(enforced("filesystem"), mode == AJ_WORKSPACE_READ_ONLY ? ", read-only w" : ", writable w"),
@@ -959,6 +961,30 @@ Test(plan, denied_groups)
 	bind("/src", "/data", true);
 	must_build();
 	cr_expect_eq(plan.deny, 0);
+}
+
+/* A read-only folder is an overlay, but for what lasts: an overlay shows names as they were. */
+Test(plan, overlays)
+{
+	static const struct {
+		bool snippet, lasting, writable, data, usr;
+	} rows[] = {
+		{ false, false, false, true, true }, { false, false, true, false, true }, { true, false, false, true, false },
+		{ true, false, true, false, false }, { true, true, false, false, false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		prepare(rows[i].snippet);
+		request.lasting = rows[i].lasting;
+		bind("/src", "/data", rows[i].writable);
+		must_build();
+		struct aj_mount *data = (struct aj_mount *)mount_at("/data");
+		cr_expect_eq(aj_mount_shows_host_inodes(data), !rows[i].data, "row %zu", i);
+		cr_expect_eq(aj_mount_shows_host_inodes(mount_at("/usr")), !rows[i].usr, "row %zu", i);
+		cr_expect_eq(strstr(enforced("filesystem"), " below /data") != NULL, !rows[i].data, "%s", enforced("filesystem"));
+		cr_expect_not(aj_mount_shows_host_inodes(mount_at("/dev/null")) || aj_mount_shows_host_inodes(mount_at("/tmp")));
+		data->refused = EINVAL;
+		cr_expect(aj_mount_shows_host_inodes(data), "row %zu: as the builder says", i);
+	}
 }
 
 /* The tree is the policy's choice, and it must be one for what is asked. */

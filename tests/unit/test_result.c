@@ -1,6 +1,7 @@
 /* Tests of the result as JSON: claims and attested facts stay apart, any output becomes valid text.
  * The verdict is given here; how it is found is tested in test_verdict.c. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,31 @@ Test(result, nothing_is_enforced_when_nothing_ran)
 	cr_expect_str_eq(text_of(error, "fix"), "use --proc none");
 	cr_expect(json_is_null(json_object_get(doc, "exit_code")), "there was no exit");
 	json_decref(doc);
+}
+
+/* What init says that it could not build is named; what the plan does not know is not. */
+Test(result, folders_without_an_overlay)
+{
+	static const char tree[] = "read-only host /usr";
+	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "filesystem", tree };
+	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/a", .flags = AJ_RO | AJ_OVERLAY };
+	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/b\xff", .flags = AJ_RO | AJ_OVERLAY };
+	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/c", .flags = AJ_RO };
+	char room[AJ_WALL_TEXT];
+	struct aj_enforced wall = plan.enforced.items[1];
+	aj_result_bound(&result, &plan, "/c", EINVAL);
+	aj_result_bound(&result, &plan, "/none", EINVAL);
+	cr_expect_str_eq(aj_result_wall(&result, &plan, &wall, room), tree);
+	aj_result_bound(&result, &plan, "/a", EBUSY);
+	aj_result_bound(&result, &plan, "/b\xff", EINVAL);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
+	const char *text = text_of(json_object_get(doc, "enforced"), "filesystem");
+	cr_expect(strstr(text, tree) == text && strstr(text, "below /a (something is mounted below it), /b"), "%s", text);
+	cr_expect_str_eq(text_of(json_object_get(doc, "enforced"), "seccomp"), "allow-list");
+	json_decref(doc);
+	for (int i = 0; i < 100; i++)
+		aj_result_bound(&result, &plan, "/a", EBUSY);
+	cr_expect(strstr(aj_result_wall(&result, &plan, &wall, room), "too many"), "%s", room);
 }
 
 Test(result, truncated_output)

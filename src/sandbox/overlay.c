@@ -1,0 +1,48 @@
+/* Makes the overlays that read-only folders of the host are shown through.
+ * It looks up no path of the host's: the layers are the working directory and a folder beside the place that it is mounted on. */
+#include "sandbox/overlay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* In a folder of their own: `..` out of a mount does not stop at a folder that is covered, as the root of `blanks` is. */
+#define LAYERS "layers"
+#define NONE "none"
+
+/* Mount `source` beside an empty folder. Before Linux 6.15 a layer has to be a mount of the caller's namespace, and before 6.13 it
+ * can be named by a path only: the working directory is the one that nobody can exchange. */
+static int enter(int blanks, int source)
+{
+	char name[32];
+	snprintf(name, sizeof name, LAYERS "/%d", source);
+	if ((mkdirat(blanks, LAYERS, 0700) < 0 || mkdirat(blanks, LAYERS "/" NONE, 0700) < 0) && errno != EEXIST)
+		return -1;
+	if (mkdirat(blanks, name, 0700) < 0)
+		return -1;
+	cleanup_fd int place = openat(blanks, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (place < 0 || move_mount(source, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -1;
+	return fchdir(source);
+}
+
+int aj_overlay(int blanks, int source)
+{
+	struct statvfs of_source;
+	if (fstatvfs(source, &of_source) < 0 || enter(blanks, source) < 0)
+		return -1;
+	cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
+	/* Without an upper layer the kernel wants two. No userxattr: what a folder's attributes say of layers is not believed. */
+	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", ".:../" NONE, 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_STRING, "xino", "off", 0) < 0 || /* where it is on, each mount is a line in the kernel's log */
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	/* An overlay does not take this over from the mount of its layer. */
+	return fsmount(fs, FSMOUNT_CLOEXEC, of_source.f_flag & ST_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
+}

@@ -1,0 +1,236 @@
+#!/bin/sh
+# Sockets, FIFOs and locks of the host below folders that a jail may only read: an overlay has inodes of its own.
+# Each is tried in a jail and, as a control, without one or through a writable bind; the host's side is looked at from the host.
+. "$(dirname "$0")/../lib.sh"
+ws=$T/ws
+mkdir "$ws"
+chmod 777 "$ws"
+
+# Listens as a stream, for datagrams and as packets, and writes down whoever comes.
+cat >"$T/host.py" <<'EOF'
+import os, select, socket, sys
+folder, log = sys.argv[1], open(sys.argv[2], "w", buffering=1)
+kinds = {"stream": socket.SOCK_STREAM, "datagram": socket.SOCK_DGRAM, "packets": socket.SOCK_SEQPACKET}
+names = {}
+for name, kind in kinds.items():
+    s = socket.socket(socket.AF_UNIX, kind)
+    s.bind(folder + "/" + name)
+    os.chmod(folder + "/" + name, 0o777)
+    if name != "datagram":
+        s.listen()
+    names[s] = name
+log.write("ready\n")
+while True:
+    for s in select.select(list(names), [], [])[0]:
+        if names[s] == "datagram":
+            s.recv(100)
+        else:
+            s.accept()[0].close()
+        log.write(names[s] + "\n")
+EOF
+cat >"$T/visit.py" <<'EOF'
+import errno, socket, sys
+for name, kind in ("stream", socket.SOCK_STREAM), ("datagram", socket.SOCK_DGRAM), ("packets", socket.SOCK_SEQPACKET):
+    for path in sys.argv[1:]:
+        try:
+            socket.socket(socket.AF_UNIX, kind).connect(path + "/" + name)
+            print(name, "CONNECTED", flush=True)
+        except OSError as e:
+            print(name, errno.errorcode[e.errno], flush=True)
+EOF
+"$PY" -I -S "$T/host.py" "$ws" "$T/visitors.ws" &
+HOST=$!
+for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	grep -qs ready "$T/visitors.ws" && break
+	sleep 0.1
+done
+ln -s stream "$ws/link"
+
+# --- sockets ---
+printf 'extends = "command"\n[filesystem]\nworkspace = "read-only"\nbinds = ["%s:/mnt/policy"]\n' "$ws" >"$T/ro.toml"
+aj run --policy-file "$T/ro.toml" --workspace "$ws" --bind "$ws:/mnt/ws" --bind "$T/visit.py:/opt/visit.py" -- \
+	python3 -I -S /opt/visit.py /mnt/ws /mnt/policy /workspace
+is "overlay-socket: bind, policy's bind, workspace; stream and packets" "0 6" "$rc $(grep -Ec '^(stream|packets) ECONNREFUSED$' "$T/out")"
+silent "overlay-socket: nobody is connected" CONNECTED
+is "overlay-socket: nobody came" ready "$(cat "$T/visitors.ws")"
+text "overlay-socket: a socket that is not named is no source of a bind" 2 'is a socket of the host' run --bind "$ws/stream:/mnt/s" -- true
+check "overlay-socket: control: without a jail all three are reached" test "$("$PY" -I -S "$T/visit.py" "$ws" | grep -c CONNECTED)" = 3
+text "overlay-socket: a jail's own sockets work" 0 '^own$' run --bind "$ws:/mnt/ws" -- python3 -I -S -c '
+import socket
+a = socket.socket(socket.AF_UNIX); a.bind("/tmp/s"); a.listen()
+b = socket.socket(socket.AF_UNIX); b.connect("/tmp/s"); b.send(b"own"); print(a.accept()[0].recv(9).decode())'
+# Where the kernel makes no overlay, since something is mounted below the folder, connects are mediated.
+below() { # FOLDER
+	awk -v folder="$1/" 'index($5, folder) == 1 { found = 1 } END { exit !found }' /proc/self/mountinfo
+}
+if below /dev && other=$(mktemp -d /dev/shm/aj-test.XXXXXX); then
+	chmod 755 "$other"
+	"$PY" -I -S "$T/host.py" "$other" "$T/visitors.other" &
+	OTHER=$!
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		grep -qs ready "$T/visitors.other" && break
+		sleep 0.1
+	done
+	json "overlay-none: connects are mediated then" 0 'enforced.unix_sockets~^connect is mediated' 'stdout!CONNECTED' 'stdout~stream EACCES' \
+		'violations.0.syscall~connect|socket' -- \
+		run --bind /dev:/mnt/dev --bind "$T/visit.py:/opt/visit.py" -- python3 -I -S /opt/visit.py "/mnt$other"
+	is "overlay-none: nobody came" ready "$(cat "$T/visitors.other")"
+	text "overlay-none: a jail's own sockets work" 0 '^own$' run --bind /dev:/mnt/dev -- python3 -I -S -c '
+import socket
+a = socket.socket(socket.AF_UNIX); a.bind("/tmp/s"); a.listen()
+b = socket.socket(socket.AF_UNIX); b.connect("/tmp/s"); b.send(b"own"); print(a.accept()[0].recv(9).decode())'
+	kill "$OTHER"
+	wait "$OTHER" 2>/dev/null
+	rm -rf "$other"
+else
+	skip "overlay-none: connects are mediated then" "nothing is mounted below /dev, or /dev/shm is not ours to write"
+fi
+kill "$HOST"
+wait "$HOST" 2>/dev/null
+
+# --- FIFOs ---
+mkfifo "$ws/fifo"
+chmod 666 "$ws/fifo"
+mkdir "$ws/deep"
+mkfifo "$ws/deep/fifo"
+chmod -R a+rwX "$ws/deep"
+exec 8<>"$ws/fifo" 9<>"$ws/deep/fifo"
+echo host >&8
+echo host >&9
+# A writer without a reader gets ENXIO, and a reader without a writer the end of the file.
+TRY='
+import os, sys
+for path in sys.argv[1:]:
+    for name, how in ("read", os.O_RDONLY), ("write", os.O_WRONLY):
+        try:
+            fd = os.open(path, how | os.O_NONBLOCK)
+            print(name, os.read(fd, 100) if name == "read" else os.write(fd, b"jail\n"))
+        except OSError as e:
+            print(name, e.strerror)'
+aj run --bind "$ws:/mnt/ws" -- python3 -I -S -c "$TRY" /mnt/ws/fifo /mnt/ws/deep/fifo
+is "overlay-fifo: what the host writes is not read" "2" "$(grep -c "^read b''$" "$T/out")"
+is "overlay-fifo: nothing is written to it" "2" "$(grep -Ec '^write (No such device|Permission denied)' "$T/out")"
+aj run --bind "$ws/deep:/mnt/deep:rw" -- python3 -I -S -c "$TRY" /mnt/deep/fifo
+says "overlay-fifo: control: through a writable bind it is read" "^read b'host"
+says "overlay-fifo: control: and written to" '^write 5'
+is "overlay-fifo: the host's text is still there" host "$(timeout 2 head -n 1 <&8)"
+text "overlay-fifo: a FIFO is no source of a read-only bind" 125 'a FIFO of the host is not bound read-only' run --bind "$ws/fifo:/mnt/f" -- true
+json "overlay-fifo: and what is writable is said" 0 'enforced.filesystem~the host.s FIFOs and locks below /mnt/deep$' -- \
+	run --bind "$ws:/mnt/ws" --bind "$ws/deep:/mnt/deep:rw" -- true
+
+# --- locks ---
+echo data >"$ws/data"
+chmod 666 "$ws/data"
+libc=$(readlink -f "$(ldd /bin/sh | sed -n 's|.*=> \(/[^ ]*libc\.so[^ ]*\) .*|\1|p')")
+# In a jail it says when it holds them, and waits for its end; on the host it says which could be had.
+cat >"$T/lock.py" <<'EOF'
+import fcntl, os, struct, sys, time
+OFD_SETLK, how, paths = 37, sys.argv[1], sys.argv[2:]
+held = []
+for path in paths:
+    folder = os.path.isdir(path)
+    writable = os.access(path, os.W_OK) and not folder and how == "try"
+    for kind in "flock", "posix", "ofd":
+        if folder and kind != "flock":
+            continue
+        fd = os.open(path, os.O_RDWR if writable else os.O_RDONLY)
+        held.append(fd)
+        lock = struct.pack("hhqqi4x", fcntl.F_WRLCK if writable else fcntl.F_RDLCK, 0, 0, 0, 0)
+        try:
+            if kind == "flock":
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            else:
+                fcntl.fcntl(fd, fcntl.F_SETLK if kind == "posix" else OFD_SETLK, lock)
+            print(kind, path, "HELD", flush=True)
+        except OSError as e:
+            print(kind, path, e.strerror, flush=True)
+        if how == "try":
+            os.close(held.pop())
+print("done", flush=True)
+if how == "hold":
+    time.sleep(60)
+EOF
+# held MODE...: locks of a jail on data, the folder and libc; what of them the host still can have.
+held() {
+	rm -f "$T/held"
+	"$AJ" run --bind "$ws:/mnt/ws$1" --bind "$T/lock.py:/opt/lock.py" -- \
+		python3 -I -S /opt/lock.py hold /mnt/ws/data /mnt/ws "$libc" >"$T/held" 2>&1 &
+	local jail=$! try
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+		grep -qs done "$T/held" && break
+		sleep 0.1
+	done
+	"$PY" -I -S "$T/lock.py" "try" "$ws/data" "$ws" "$libc" >"$T/out" 2>"$T/err"
+	kill "$jail"
+	wait "$jail" 2>/dev/null
+}
+held ''
+is "overlay-locks: a jail gets its locks" 7 "$(grep -c HELD "$T/held")"
+is "overlay-locks: the host gets all of them meanwhile" 7 "$(grep -c HELD "$T/out")"
+held :rw
+is "overlay-locks: control: not those on a writable bind" 3 "$(grep -c HELD "$T/out")"
+
+# --- inotify ---
+cat >"$T/watch.py" <<'EOF'
+import ctypes, os, select, sys
+libc, folder = ctypes.CDLL(None), sys.argv[1]
+fd = libc.inotify_init1(os.O_NONBLOCK)
+print("watching", libc.inotify_add_watch(fd, folder.encode(), 0xFFF) > 0, flush=True)
+print("host", bool(select.select([fd], [], [], 1)[0]), flush=True)
+os.listdir(folder)
+print("own", bool(select.select([fd], [], [], 1)[0]), flush=True)
+EOF
+# watched MODE: what a jail sees of the host's opening a file.
+watched() {
+	rm -f "$T/watched"
+	"$AJ" run --bind "$ws:/mnt/ws$1" --bind "$T/watch.py:/opt/watch.py" -- python3 -I -S /opt/watch.py /mnt/ws >"$T/watched" 2>&1 &
+	local jail=$! try
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+		grep -qs watching "$T/watched" && break
+		sleep 0.1
+	done
+	cat "$ws/data" >/dev/null
+	wait "$jail"
+}
+watched ''
+is "overlay-inotify: the jail's own events, and none of the host's" "watching True host False own True" "$(tr '\n' ' ' <"$T/watched" | sed 's/ $//')"
+watched :rw
+is "overlay-inotify: control: a writable bind shows the host's" "host True" "$(grep host "$T/watched")"
+
+# --- where the kernel makes no overlay ---
+if below /dev; then
+	json "overlay-none: the result says so" 0 \
+		'enforced.filesystem~no overlay, and so the host.s FIFOs and locks, below /mnt/dev \(something is mounted below it\)$' -- \
+		run --bind /dev:/mnt/dev --bind "$ws:/mnt/ws" -- true
+	text "overlay-none: what is mounted below is shown" 0 '^ptmx$' run --bind /dev:/mnt/dev -- ls /mnt/dev/pts
+else
+	skip "overlay-none: the result says so" "nothing is mounted below /dev"
+fi
+
+# --- warm ---
+printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nbinds = ["%s:/mnt/ws"]\n' "$ws" >"$T/warm.toml"
+echo host >&8
+timeout 60 "$AJ" session --json --policy-file "$T/warm.toml" >"$T/out" 2>"$T/err" <<'EOF'
+import os
+os.read(os.open("/mnt/ws/fifo", os.O_RDONLY | os.O_NONBLOCK), 100)
+EOF
+says "overlay-warm: a FIFO can be read" 'host'
+says "overlay-warm: and the result says so" '"filesystem":"[^"]*; the host.s FIFOs below /mnt/ws"'
+timeout 60 "$AJ" session --json --policy-file "$T/warm.toml" >"$T/out" 2>"$T/err" <<'EOF'
+import os
+try:
+    os.open("/mnt/ws/fifo", os.O_WRONLY | os.O_NONBLOCK)
+    print("OPENED")
+except OSError as e:
+    print(e.strerror)
+EOF
+if grep -q '"landlock":"ABI' "$T/out"; then
+	says "overlay-warm: it cannot be written to" 'Permission denied'
+else
+	skip "overlay-warm: it cannot be written to" "this kernel has no Landlock"
+fi
+json "overlay-fifo: nor read by a snippet that starts cold" 0 "value~^b''" 'enforced.filesystem!FIFOs' -- \
+	exec --policy-file "$T/warm.toml" -c 'import os
+repr(os.read(os.open("/mnt/ws/fifo", os.O_RDONLY | os.O_NONBLOCK), 100))'
+exec 8>&- 9>&-
+finish
