@@ -63,24 +63,24 @@ owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/benea
 owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
 owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
 owner linux/futex.h     guest/nest.c
-owner sys/ioctl.h       sandbox/notice.c sandbox/endpoint.c
+owner sys/ioctl.h       sandbox/notice.c sandbox/endpoint.c sandbox/holders.c
 owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c sandbox/connector.c sandbox/endpoint.h sandbox/named.c
-owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c sandbox/connector.c sandbox/endpoint.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c sandbox/connector.c sandbox/endpoint.h sandbox/named.c sandbox/holders.c
+owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c sandbox/connector.c sandbox/endpoint.c sandbox/holders.c
 owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c run/placeholder.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c sandbox/holders.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
 owner sys/uio.h         sandbox/endpoint.c
 owner sys/time.h        sandbox/connector.c
-owner linux/sockios.h   sandbox/endpoint.c
+owner linux/sockios.h   sandbox/holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/lent.h
@@ -121,7 +121,7 @@ word aj_notice_pass()  sandbox/notice.c sandbox/notice.h run/branching.c
 word let_pass()        run/branching.c
 # A reported connect is made for its caller by one process, and only there a call may be said to have gone well.
 word aj_notice_done()  sandbox/notice.c sandbox/notice.h sandbox/connector.c
-word SYS_pidfd_getfd   sandbox/endpoint.c
+word SYS_pidfd_getfd   sandbox/holders.c
 word SYS_process_vm_readv sandbox/endpoint.c
 # The one way to make a process that a snippet has: nobody else names its flags.
 word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c sandbox/notice.c

@@ -62,7 +62,7 @@ static int attempt(const struct work *w, const struct aj_endpoint *e)
 		snprintf(file.sun_path, sizeof file.sun_path, "self/fd/%d", e->path);
 		to = (const struct sockaddr *)&file;
 		bytes = sizeof file;
-		if (fchdir(w->reach.proc_fd) < 0)
+		if (fchdir(w->reach.holders.proc_fd) < 0)
 			return errno;
 	}
 	return connect(e->socket, to, bytes) == 0 ? 0 : errno;
@@ -83,7 +83,7 @@ static bool is_signalled(const struct work *w, pid_t tid)
 	unsigned long sets[4];
 	char path[32], text[4096];
 	snprintf(path, sizeof path, "%d/status", tid);
-	cleanup_fd int fd = openat(w->reach.proc_fd, path, O_RDONLY | O_CLOEXEC);
+	cleanup_fd int fd = openat(w->reach.holders.proc_fd, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 	text[n > 0 ? n : 0] = '\0';
 	for (int i = 0; i < 4; i++) {
@@ -190,7 +190,7 @@ _Noreturn static void leave(struct work *w)
 /* The supervisor's descriptors are not for a process that lasts: somebody may wait for the last of them to be closed. */
 static int keep_only(const struct work *w)
 {
-	int keep[AJ_SOCKETS_MAX + 3] = { w->socket, w->reach.proc_fd, w->jail->listener_fd };
+	int keep[AJ_SOCKETS_MAX + 3] = { w->socket, w->reach.holders.proc_fd, w->jail->listener_fd };
 	size_t count = 3;
 	for (size_t i = 0; i < w->jail->named->count; i++)
 		keep[count++] = w->jail->named->fds[i];
@@ -238,7 +238,7 @@ static int become_the_jails(struct work *w)
 		return -1;
 	/* All processes of a jail have the same namespaces. Init's are not to be had, since its memory began as that of a process outside:
 	 * so those of a caller, if it is still the one that waits. */
-	cleanup_fd int caller = aj_endpoint_pidfd(w->reach.proc_fd, w->first->tid);
+	cleanup_fd int caller = aj_holders_pidfd(w->reach.holders.proc_fd, w->first->tid);
 	if (caller < 0 || !aj_notice_waits(w->jail->listener_fd, w->first->id) || setns(caller, spaces) < 0)
 		return -1;
 	if (setresgid(plan->gid, plan->gid, plan->gid) < 0 || setresuid(plan->uid, plan->uid, plan->uid) < 0)
@@ -255,11 +255,10 @@ _Noreturn static void run(struct work *w, pid_t parent)
 	struct aj_notice call;
 	signal(SIGALRM, SIG_IGN);
 	w->reach = (struct aj_reach){ .named = w->jail->named,
-		                      .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
-		                      .init_pid = w->jail->init_pid,
+		                      .holders = { .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), .init_pid = w->jail->init_pid },
 		                      .listener_fd = w->jail->listener_fd,
 		                      .own_network = w->plan->namespaces & CLONE_NEWNET };
-	if (w->reach.proc_fd < 0 || keep_only(w) < 0 || become_the_jails(w) < 0)
+	if (w->reach.holders.proc_fd < 0 || keep_only(w) < 0 || become_the_jails(w) < 0)
 		_exit(1);
 	die_with(parent);
 	if (send(w->socket, "", 1, MSG_NOSIGNAL) != 1)

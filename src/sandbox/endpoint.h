@@ -3,25 +3,20 @@
 #include <sys/socket.h>
 
 #include "plan/plan.h"
+#include "sandbox/holders.h"
 #include "sandbox/named.h"
 #include "sandbox/notice.h"
 
-enum { AJ_SCRATCH_MAX = 8, AJ_GUESSES = 8 };
+enum { AJ_SCRATCH_MAX = 8 };
 
 /* What the connector knows of its jail. */
 struct aj_reach {
 	const struct aj_named *named;
-	int proc_fd;    /* the host's /proc */
-	pid_t init_pid; /* the jail's, as that /proc numbers it */
+	struct aj_holders holders;
 	int listener_fd;
 	bool own_network;              /* its network namespace is its own */
 	dev_t scratch[AJ_SCRATCH_MAX]; /* file systems that only the jail can make anything in */
 	size_t scratch_count;
-	struct aj_guess {  /* where sockets of the jail's own were found before: looked at first, never believed */
-		int pidfd; /* 0: none */
-		int number;
-	} guesses[AJ_GUESSES];
-	unsigned next_guess;
 };
 
 /* Copies: nothing that the caller does changes them. */
@@ -42,9 +37,6 @@ enum { AJ_ENDPOINT_REFUSED = -1 };
  * Whether the caller still waits is to be asked after this: only then what was found belonged to it. */
 int aj_endpoint_find(struct aj_reach *reach, const struct aj_notice *call, struct aj_endpoint *ret);
 void aj_endpoint_close(struct aj_endpoint *e);
-
-/* The process of a thread, or the thread; -1 with errno. */
-int aj_endpoint_pidfd(int proc_fd, pid_t tid);
 
 /* CAP_SYS_PTRACE and CAP_NET_ADMIN in the jail's user namespace, in effect or only at hand; every other capability goes. */
 int aj_endpoint_rights(bool in_effect);

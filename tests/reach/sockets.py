@@ -142,7 +142,10 @@ def own(folder, *more):
     os.unlink("file")
     attempt("a folder", lambda: reach("."))
     attempt("below a file", lambda: reach(__file__ + "/x"))
-    for name in ("own.sock", "own2.sock", "stale.sock"):
+    import ctypes
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: as agents that keep keys
+    talk("not dumpable", UNIX, folder + "/own3.sock")
+    for name in ("own.sock", "own2.sock", "own3.sock", "stale.sock"):
         os.unlink(name)
 
 

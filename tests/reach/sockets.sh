@@ -93,7 +93,7 @@ given "socket-bound: named, it is reached" 'a.sock OK'
 
 # --- the jail's own ---
 kinds='folder OK;relative OK;/tmp OK;/dev/shm OK;abstract OK'
-rest='multiprocessing OK;manager OK;stale ECONNREFUSED;absent ENOENT;a file ECONNREFUSED;a folder ECONNREFUSED;below a file ENOTDIR'
+rest='multiprocessing OK;manager OK;stale ECONNREFUSED;absent ENOENT;a file ECONNREFUSED;a folder ECONNREFUSED;below a file ENOTDIR;not dumpable OK'
 try own "$W"
 given "socket-own: in the folder, scratch space, abstract; and errors are the kernel's" "$kinds;$rest"
 OPTIONS='--network loopback' try own "$W" inet
