@@ -602,7 +602,9 @@ static int v_inflight(int argc, char **argv)
 		size_t count = (size_t)(want - sent < AT_ONCE ? want - sent : AT_ONCE);
 		char space[CMSG_SPACE(sizeof fds)] __attribute__((aligned(8))) = { 0 }, byte = 0;
 		struct iovec iov = { &byte, 1 };
-		struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space, .msg_controllen = CMSG_SPACE(count * sizeof *fds) };
+		struct msghdr msg = {
+			.msg_iov = &iov, .msg_iovlen = 1, .msg_control = space, .msg_controllen = CMSG_SPACE(count * sizeof *fds)
+		};
 		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 		*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(count * sizeof *fds) };
 		memcpy(CMSG_DATA(c), fds, count * sizeof *fds);
@@ -1457,15 +1459,37 @@ static void keep_listener(char *filter, size_t bytes)
 		;
 }
 
+/* `before VERB...`: as the first thing that this tree does. Into a file of the folder /mnt/w, where there is one: of what is said now a
+ * session's output knows nothing. */
+static void act_before(char *text)
+{
+	char *words[64];
+	int count = 0, kept = dup(1), file = open("/mnt/w/before", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	if (file >= 0 && close(1) == 0) /* there is no dup2 here: a dup takes the lowest number */
+		file = dup(file) == 1 ? file : -1;
+	for (char *save = NULL, *word = strtok_r(text, " ", &save); word && count < 64; word = strtok_r(NULL, " ", &save))
+		words[count++] = word;
+	run_verb(count, words);
+	fflush(stdout);
+	if (file >= 0) {
+		close(1);
+		dup(kept);
+		close(file);
+	}
+	close(kept);
+}
+
 static int play_runner(void)
 {
 	size_t filter_bytes[16], bytes;
-	char evil[64] = "", *filters[16], *words[64], kind;
+	char evil[512] = "", *filters[16], *words[64], kind;
 	int count = 0, walls = 0, file = open("/usr/evil", O_RDONLY);
 	if (file >= 0 && read(file, evil, sizeof evil - 1) > 0)
 		evil[strcspn(evil, "\n")] = '\0';
 	if (file >= 0)
 		close(file);
+	if (strncmp(evil, "before ", 7) == 0)
+		act_before(evil + 7);
 	if (strcmp(evil, "impatient") == 0)
 		lie_before_armed(evil);
 	for (;; walls++) {

@@ -1,0 +1,88 @@
+#!/bin/sh
+# A Python tree that is somebody else's program: what it can do from its first instruction on, before any filter of its own choice.
+# The probe plays it, and tries before it says a word to the supervisor.
+. "$(dirname "$0")/../lib.sh"
+runner_rootfs
+mkdir -m 777 "$T/w"
+printf 'extends = "snippet"\n[filesystem]\nbinds = ["%s:/mnt/w:rw"]\n' "$T/w" >"$T/w.toml"
+before() { # VERB...
+	echo "before $*" >"$T/runner/tree/usr/evil"
+	chmod 644 "$T/runner/tree/usr/evil"
+	rm -f "$T/w/before"
+}
+tried() {
+	cat "$T/w/before" 2>/dev/null | tr '\n' ';'
+}
+# fork, vfork, clone of a process, sockets of four families, io_uring, userfaultfd, keys, ptrace, mount, unshare, setns, bpf, perf, memfd_create,
+# prctl, personality, chmod, shmget
+ATTEMPTS='57 58 56:17 41:1 41:2 41:16 41:17 425 323 250 248 101 165 272:0x10000000 308 321 298 319 157 135 90 29'
+refused() { # NAME
+	check "tree-first-instruction: $1: it tried" test "$(tried | tr ';' '\n' | wc -l)" -ge 22
+	is "tree-first-instruction: $1: nothing came of it" "" "$(tried | tr ';' '\n' | grep -vE ' (EPERM|ENOSYS)$')"
+}
+
+# shellcheck disable=SC2086
+before syscall $ATTEMPTS
+aj exec --rootfs "$T/runner" --policy-file "$T/w.toml" --json -c 'say done'
+refused exec
+check "tree-first-instruction: exec: and the snippet ran" expect status=ok 'stdout=done\n' 'violations=[]'
+# shellcheck disable=SC2086
+before syscall $ATTEMPTS
+AGENTJAIL_ROOTFS=$T/runner aj exec --policy-file "$T/w.toml" --json -c 'say done'
+refused "exec by the variable"
+# shellcheck disable=SC2086
+before syscall $ATTEMPTS
+echo 1 | timeout 20 "$AJ" session --rootfs "$T/runner" --policy-file "$T/w.toml" >"$T/out" 2>"$T/err"
+refused session
+# shellcheck disable=SC2086
+before syscall $ATTEMPTS
+timeout -k 5 20 "$AJ" serve --rootfs "$T/runner" --policy-file "$T/w.toml" --parked 1 --socket "$T/socket" >"$T/out" 2>"$T/err" &
+served=$!
+for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	[ "$(tried | tr ';' '\n' | wc -l)" -ge 22 ] && break
+	sleep 0.1
+done
+kill $served
+wait $served 2>/dev/null
+refused serve
+
+# What would let a call pass that the baseline reports: a filter with a listener of its own.
+before listener
+aj exec --rootfs "$T/runner" --policy-file "$T/w.toml" -c 'say done'
+check "tree-first-instruction: no listener of its own" grep -qE '^own-listener (ENOSYS|EBUSY)$' "$T/w/before"
+check "tree-first-instruction: a filter of its own that reports to nobody" grep -q '^own-filter OK$' "$T/w/before"
+check "tree-first-instruction: changes nothing for what is refused" grep -qE '^ptrace (ENOSYS|EPERM)$' "$T/w/before"
+check "tree-first-instruction: and it holds none of ours" sh -c "! grep -q listens '$T/w/before'"
+
+# Every number: what a snippet may call, and the calls of the start, by docs/syscalls.md.
+if printf '#include <sys/syscall.h>\n' | "${CC:-cc}" -E -dM - >"$T/macros" 2>/dev/null; then
+	sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$/\2 \1/p' "$T/macros" >"$T/names"
+	before sweep
+	timeout 60 "$PROBE" marked "$AJ" exec --rootfs "$T/runner" --policy-file "$T/w.toml" -c 'say done' >"$T/out" 2>"$T/err"
+	sed -n 's/^allowed: //p' "$T/w/before" | tr ' ' '\n' | awk -v file="$T/names" 'BEGIN { while ((getline line < file) > 0) { split(line, w, " "); name[w[1]] = w[2] } }
+		NF { print ($1 in name) ? name[$1] : "nr" $1 }' | sort -u >"$T/open"
+	sed -n '/^## A snippet may call/,/^## A snippet is refused/p; /^## Besides, until Python has started/,/^## A command/p' "$tests/../docs/syscalls.md" |
+		sed -n 's/^| `\([a-z0-9_]*\)`.*/\1/p' | sort -u >"$T/listed"
+	# The sweep's few arguments do not ask for these rows: conditions on pointers and on other values.
+	is "tree-first-instruction: open is what docs/syscalls.md lists" "arch_prctl faccessat" \
+		"$(comm -3 "$T/open" "$T/listed" | tr -d '\t' | grep -vx faccessat | tr '\n' ' ')faccessat"
+else
+	skip "tree-first-instruction: every number" "no C compiler"
+fi
+
+# --- it stops after the baseline ---
+for lie in unfiltered child-armed; do
+	echo $lie >"$T/runner/tree/usr/evil"
+	aj exec --json --rootfs "$T/runner" --timeout 5s -c 'say RAN'
+	check "tree-no-filter: $lie" expect status=setup_error error.step=attest 'wall_ms<4000'
+	silent "tree-no-filter: $lie: no code was handed over" RAN
+done
+echo one-more >"$T/runner/tree/usr/evil"
+aj exec --json --rootfs "$T/runner" -c 'say RAN'
+check "tree-no-filter: one too many" expect status=setup_error error.step=attest
+rm "$T/runner/tree/usr/evil"
+aj exec --json --rootfs "$T/runner" -c 'say RAN'
+check "tree-no-filter: control: a tree that installs what it is sent" expect status=ok 'stdout=RAN\n'
+check "tree-no-filter: nothing is left behind" gone
+
+finish
