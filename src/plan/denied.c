@@ -10,7 +10,7 @@
 	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_THREAD_BIT, .value = (value_) } }, .why = why_, \
 	  .instead = INSTEAD }
 
-enum { CLONE_THREAD_BIT = 0x00010000 };
+enum { CLONE_THREAD_BIT = 0x00010000, SHARED_ANONYMOUS = 0x21 };
 
 /* Knowingly left out of `sockets`: what only looks at a socket that is there already, or shuts it. Programs ask their
  * standard input whether it is one, and only ENOTSOCK tells bash that no remote shell has started it. */
@@ -49,6 +49,14 @@ static const struct aj_syscall deny_inotify[] = {
 #undef INSTEAD
 #define INSTEAD "Files in memory are denied by the policy; use a file in /tmp."
 static const struct aj_syscall deny_memfd[] = { REFUSE("memfd_create", "files without a file system") };
+#undef INSTEAD
+#define INSTEAD "Shared anonymous memory is denied by the policy; map a file in /tmp, or pass data through pipes."
+/* Bit 0 of the flags: MAP_SHARED and MAP_SHARED_VALIDATE have it, MAP_PRIVATE has not. A shared mapping of /dev/zero is the same by
+ * another name, so plan/mounts.c leaves that device out. */
+static const struct aj_syscall deny_shared_memory[] = {
+	{ .name = "mmap", .errnum = EPERM, .arg = { { .index = 3, .mask = SHARED_ANONYMOUS, .value = SHARED_ANONYMOUS } },
+	  .why = "memory that no limit on a process counts", .instead = INSTEAD },
+};
 #undef INSTEAD
 #define INSTEAD "New processes are denied by the policy; do it in this process."
 static const struct aj_syscall deny_fork[] = {
@@ -92,8 +100,9 @@ static const struct {
 } groups[AJ_FILTER_GROUPS] = {
 #define GROUP(name_, rows_) { name_, rows_, sizeof rows_ / sizeof *rows_ }
 	GROUP("threads", deny_threads), GROUP("sockets", deny_sockets), GROUP("ipc", deny_ipc),
-	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("fork", deny_fork),
-	GROUP("locks", local_locks),    GROUP("connect", mediated_connect), GROUP("unix", deny_unix),
+	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("shared-memory", deny_shared_memory),
+	GROUP("fork", deny_fork),       GROUP("locks", local_locks),    GROUP("connect", mediated_connect),
+	GROUP("unix", deny_unix),
 };
 /* clang-format on */
 

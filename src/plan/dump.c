@@ -87,8 +87,13 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	for (size_t i = 0; i < plan->protect.count; i++)
 		fprintf(out, "  %s\n", plan->protect.items[i]);
 	fprintf(out, "rlimits:\n");
-	for (size_t i = 0; i < plan->rlimits.count; i++)
-		fprintf(out, "  %s %lu  # %s\n", plan->rlimits.items[i].name, plan->rlimits.items[i].value, plan->rlimits.items[i].why);
+	for (size_t i = 0; i < plan->rlimits.count; i++) {
+		const struct aj_rlimit *r = &plan->rlimits.items[i];
+		fprintf(out, "  %s %lu", r->name, r->value);
+		if (r->soft)
+			fprintf(out, " soft=%lu", r->soft);
+		fprintf(out, "  # %s\n", r->why);
+	}
 	fprintf(out, "cgroup: %s\n", plan->cgroup ? plan->cgroup : "none");
 	for (size_t i = 0; i < plan->cgroup_rows.count; i++)
 		fprintf(out, "  %s = %s  # %s\n", plan->cgroup_rows.items[i].file, plan->cgroup_rows.items[i].value,

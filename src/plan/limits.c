@@ -6,10 +6,12 @@
 #include "plan/plan.h"
 
 enum { CPU_PERIOD_US = 100000 };
+/* What compilers raise theirs to; and the usual size, which C libraries take for each thread's too. */
+enum { STACK_BYTES = 64 << 20, STACK_USUAL_BYTES = 8 << 20 };
 
 static void rlimit(struct aj_plan *plan, struct aj_arena *arena, const char *name, int resource, uint64_t value, const char *why)
 {
-	*AJ_PUSH(arena, &plan->rlimits) = (struct aj_rlimit){ name, resource, value, why };
+	*AJ_PUSH(arena, &plan->rlimits) = (struct aj_rlimit){ .name = name, .resource = resource, .value = value, .why = why };
 }
 
 static void cgroup_row(struct aj_plan *plan, struct aj_arena *arena, const char *file, const char *value, const char *why)
@@ -79,10 +81,13 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 		with_cgroup(plan, arena, policy, host);
 	}
 	plan->memory_by_rlimit = policy->memory_bytes && !memory_group;
-	if (plan->memory_by_rlimit && plan->snippet)
+	if (plan->memory_by_rlimit && plan->snippet) {
 		rlimit(plan, arena, "RLIMIT_AS", RLIMIT_AS, policy->memory_bytes, "no memory cgroup: address space of the one process");
-	else if (plan->memory_by_rlimit)
+	} else if (plan->memory_by_rlimit) {
 		rlimit(plan, arena, "RLIMIT_DATA", RLIMIT_DATA, policy->memory_bytes, "no memory cgroup: private memory of each process");
+		rlimit(plan, arena, "RLIMIT_STACK", RLIMIT_STACK, STACK_BYTES, "its stack, which RLIMIT_DATA does not count");
+		plan->rlimits.items[plan->rlimits.count - 1].soft = STACK_USUAL_BYTES;
+	}
 	enforced(plan, arena, "memory",
 	         !policy->memory_bytes ? "none: no limit asked for"
 	         : memory_group        ? "cgroup v2 memory.max"

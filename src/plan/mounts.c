@@ -35,7 +35,8 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	static const char *const all[] = { "/dev/null", "/dev/urandom", "/dev/zero", "/dev/full", "/dev/random", "/dev/tty" };
 	size_t count = plan->snippet ? 2 : sizeof all / sizeof *all;
 	for (size_t i = 0; i < count; i++)
-		row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_NOEXEC | AJ_FOLLOW, "harmless device");
+		if (!(plan->deny & AJ_DENY_SHARED_MEMORY) || strcmp(all[i], "/dev/zero") != 0)
+			row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_NOEXEC | AJ_FOLLOW, "harmless device");
 	if (plan->snippet)
 		return;
 	row(plan, arena, AJ_MOUNT_DEVPTS, "/dev/pts", "", AJ_NOEXEC | AJ_DEV, "terminals of its own");

@@ -56,6 +56,7 @@ static void put_plan(struct pack *p, const struct aj_plan *plan)
 		put_text(p, plan->rlimits.items[i].name);
 		put_number(p, (uint64_t)plan->rlimits.items[i].resource);
 		put_number(p, plan->rlimits.items[i].value);
+		put_number(p, plan->rlimits.items[i].soft);
 	}
 }
 
@@ -141,6 +142,7 @@ int aj_plan_unpack(struct aj_plan *plan, const char *data, size_t bytes)
 		r->name = take_text(&u);
 		r->resource = (int)take_number(&u);
 		r->value = take_number(&u);
+		r->soft = take_number(&u);
 	}
 	return u.at == u.end ? 0 : -1;
 }

@@ -49,6 +49,7 @@ struct aj_rlimit {
 	const char *name;
 	int resource;
 	uint64_t value;
+	uint64_t soft; /* what it begins with, at most; 0: with all of it */
 	const char *why;
 };
 

@@ -26,6 +26,7 @@ enum {
 	CLONE_THREAD_BIT = 0x00010000,
 	PROT_EXEC_BIT = 4,
 	SET_ID_BITS = 06000,
+	GROWS_DOWN = 0x100,
 };
 
 /* Of fcntl, not: leases and notifications, which stall or spy on other users of a file; owners and signals, which nobody
@@ -128,7 +129,10 @@ static const struct aj_syscall command[] = {
 	{ "mknod", .arg = { ARG(1, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
 	{ "mknodat", .arg = { ARG(2, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
 	/* memory */
-	ALLOW("mmap"), ALLOW("munmap"), ALLOW("mprotect"), ALLOW("mremap"), ALLOW("madvise"), ALLOW("mincore"),
+	{ "mmap", .arg = { ARG(3, GROWS_DOWN, 0) }, .why = "never MAP_GROWSDOWN, which no limit on memory counts" },
+	{ "mmap", EPERM, .arg = { ARG(3, GROWS_DOWN, GROWS_DOWN) }, .why = "memory outside the limits",
+	  .instead = "Map ordinary memory, without MAP_GROWSDOWN." },
+	ALLOW("munmap"), ALLOW("mprotect"), ALLOW("mremap"), ALLOW("madvise"), ALLOW("mincore"),
 	ALLOW("msync"), ALLOW("mlock"), ALLOW("mlock2"), ALLOW("munlock"), ALLOW("mlockall"), ALLOW("munlockall"),
 	ALLOW("brk"), ALLOW("membarrier"), ALLOW("pkey_alloc"), ALLOW("pkey_free"), ALLOW("pkey_mprotect"),
 	ALLOW("shmget"), ALLOW("shmat"), ALLOW("shmdt"), ALLOW("shmctl"), ALLOW("semget"), ALLOW("semop"),
@@ -188,7 +192,9 @@ static const struct aj_syscall command[] = {
 #undef PRCTL
 	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
 	FCNTL(5, "F_GETLK"), FCNTL(6, "F_SETLK"), FCNTL(7, "F_SETLKW"), FCNTL(36, "F_OFD_GETLK"), FCNTL(37, "F_OFD_SETLK"),
-	FCNTL(38, "F_OFD_SETLKW"), FCNTL(1030, "F_DUPFD_CLOEXEC"), FCNTL(1031, "F_SETPIPE_SZ"), FCNTL(1032, "F_GETPIPE_SZ"),
+	FCNTL(38, "F_OFD_SETLKW"), FCNTL(1030, "F_DUPFD_CLOEXEC"), FCNTL(1032, "F_GETPIPE_SZ"),
+	{ "fcntl", .arg = { IS(1, 1031), ARG(2, LOW32 & ~0xffffu, 0) }, .why = "F_SETPIPE_SZ: smaller" },
+	{ "fcntl", .arg = { IS(1, 1031), IS(2, 0x10000) }, .why = "F_SETPIPE_SZ: what a pipe has; more is taken from all of the user's" },
 	FCNTL(1033, "F_ADD_SEALS"), FCNTL(1034, "F_GET_SEALS"),
 	/* ioctl: terminals and files. TIOCSTI (0x5412) and TIOCLINUX (0x541c) type into the caller's terminal; TIOCSETD and TIOCCONS
 	 * change what it is, for everybody */

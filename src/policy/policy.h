@@ -19,11 +19,19 @@ enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
 enum aj_stage { AJ_STAGE_BASELINE, AJ_STAGE_ABOVE, AJ_STAGES };
 
 /* Groups of system calls that a policy takes away from its list. */
-enum { AJ_DENY_THREADS = 1, AJ_DENY_SOCKETS = 2, AJ_DENY_IPC = 4, AJ_DENY_INOTIFY = 8, AJ_DENY_MEMFD = 16, AJ_DENY_FORK = 32 };
-enum { AJ_DENY_GROUPS = 6 };
+enum {
+	AJ_DENY_THREADS = 1,
+	AJ_DENY_SOCKETS = 2,
+	AJ_DENY_IPC = 4,
+	AJ_DENY_INOTIFY = 8,
+	AJ_DENY_MEMFD = 16,
+	AJ_DENY_SHARED_MEMORY = 32,
+	AJ_DENY_FORK = 64,
+	AJ_DENY_GROUPS = 7,
+};
 /* More, which no policy names. LOCKS: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in reach, as
  * aj_plan.mediated says; the first reports connect to the supervisor, the second takes its place where nobody can listen. */
-enum { AJ_DENY_LOCKS = 64, AJ_DENY_CONNECT = 128, AJ_DENY_UNIX = 256, AJ_FILTER_GROUPS = 9 };
+enum { AJ_DENY_LOCKS = 128, AJ_DENY_CONNECT = 256, AJ_DENY_UNIX = 512, AJ_FILTER_GROUPS = 10 };
 enum { AJ_SOCKETS_MAX = 16 }; /* that a policy may name */
 /* Walls that a policy can insist on where a host could lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };

@@ -108,6 +108,10 @@ int aj_wall_rlimits(struct aj_walls *w, struct aj_error *err)
 		const struct aj_rlimit *row = &w->plan->rlimits.items[i];
 		/* A CPU limit first warns by SIGXCPU, which tells it from a kill by somebody else. */
 		struct rlimit now, want = { row->value, row->value + (row->resource == RLIMIT_CPU) };
+		if (row->soft && getrlimit((__rlimit_resource_t)row->resource, &now) == 0) {
+			want.rlim_max = now.rlim_max < row->value ? now.rlim_max : row->value;
+			want.rlim_cur = now.rlim_cur < row->soft ? now.rlim_cur : row->soft;
+		}
 		if (setrlimit((__rlimit_resource_t)row->resource, &want) == 0)
 			continue;
 		/* Ours is lower already; the lower one stays. */

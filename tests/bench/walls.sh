@@ -67,6 +67,11 @@ put cell "$group" 'a read-only bind of it' - "$agentjail" run --bind "$folders/f
 put cell "$group" 'nothing held (protect = [])' - "$agentjail" run --policy-file "$folders/none.toml" --workspace "$folders/full" -- true
 put cell "$group" 'the default list' - "$agentjail" run --policy offline-build --workspace "$folders/full" -- true
 
+group='shared memory refused by the policy'
+printf 'extends = "command"\n[process]\ndeny_syscalls = ["shared-memory", "memfd", "ipc"]\n' > "$out/no-shared.toml"
+put cell "$group" 'run -- true' - "$jail" true
+put cell "$group" 'run --policy-file FILE -- true' - "$agentjail" run --policy-file "$out/no-shared.toml" -- true
+
 read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"
 "$out/bench" "$runs" ${json:+"$json"} < "$lines"

@@ -32,7 +32,8 @@ static void start(void)
 		                                            .size_bytes = 1 << 20,
 		                                            .inodes = 99,
 		                                            .why = "" };
-	*AJ_PUSH(&arena, &plan.rlimits) = (struct aj_rlimit){ "RLIMIT_NOFILE", RLIMIT_NOFILE, 64, "open files" };
+	*AJ_PUSH(&arena,
+	         &plan.rlimits) = (struct aj_rlimit){ .name = "RLIMIT_NOFILE", .resource = RLIMIT_NOFILE, .value = 64, .soft = 32 };
 }
 
 static void done(void)
