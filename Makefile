@@ -50,7 +50,7 @@ FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 GUEST_SRCS := $(wildcard src/guest/*.c) src/plan/pack.c $(addprefix src/base/,frame.c fd.c error.c) \
-	      $(addprefix src/sandbox/,birth.c filter.c handshake.c init.c landlock.c mask.c mount.c overlay.c walls.c)
+	      $(addprefix src/sandbox/,birth.c channels.c filter.c handshake.c init.c landlock.c mask.c mount.c overlay.c walls.c)
 LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 
 # Asks systemd for a cgroup where a policy demands one. libsystemd has no static library, so this is a program of its own;

@@ -30,6 +30,7 @@ layer gen       cli serve sandbox tools plan policy base
 door sandbox/seccomp.h  policy/policy.h    the names of profiles and networks, not the policy
 door guest/guest.c      sandbox/seccomp.h  installs the ready filter
 door guest/zygote.h     sandbox/birth.h    the orders that it takes
+door guest/zygote.c     sandbox/launch.h   the channels of the jails that it bears
 door guest/zygote.c     sandbox/init.h     signals, as the launcher's own child has them
 door guest/zygote.c     sandbox/mount.h    a jail's own mounts
 door guest/zygote.c     sandbox/steps.h    the one table of steps
@@ -155,6 +156,22 @@ word sprintf()                     run/capture.c
 word atoi()
 word atol()
 word strtol()
+
+# Zygotes and their births, beside what is named above.
+owner sys/mount.h       sandbox/handles.c
+owner linux/sched.h     sandbox/holder.c
+owner linux/nsfs.h      sandbox/below.c
+owner sys/ioctl.h       sandbox/below.c
+owner sys/prctl.h       sandbox/holder.c
+owner sys/socket.h      sandbox/channels.c sandbox/holder.c run/newborn.c
+owner sys/syscall.h     sandbox/holder.c sandbox/below.c run/newborn.c
+owner sched.h           sandbox/holder.c
+word SYS_clone3                    sandbox/holder.c
+word SYS_pidfd_send_signal         sandbox/below.c
+word SYS_pidfd_getfd               run/newborn.c
+word open_tree()                   sandbox/handles.c
+word unshare()                     sandbox/holder.c
+word prctl()                       sandbox/holder.c
 RULES
 )
 
@@ -263,7 +280,7 @@ cli/jail.c|#include "sandbox/launch.h"
 cli/cmd_run.c|#include <linux/landlock.h>
 guest/guest.c|#include "sandbox/launch.h"
 guest/guest.c|#include "plan/plan.h"
-guest/zygote.c|#include "sandbox/launch.h"
+guest/zygote.c|#include "sandbox/cgroup.h"
 gen/filters.c|#include "run/once.h"
 scope/agentjail-scope.c|#include "base/fd.h"
 cli/jail.c|#include <systemd/sd-bus.h>

@@ -235,13 +235,15 @@ silent() {
 
 # --- what must hold of the host ---
 
-# Live processes of our jails: in a PID namespace below ours. Their init keeps the session of its caller, which is us.
+# Live processes of our jails: in a PID namespace below ours. Their init keeps the session of its caller, which is us. One without memory
+# has ended: the first process of a namespace waits until somebody has waited for all others.
 jailed() {
 	cat /proc/[0-9]*/status 2>/dev/null | awk -v session=$$ '
 		/^State:/ { zombie = $2 == "Z" || $2 == "X" }
 		/^Pid:/ { pid = $2 }
 		/^NSpid:/ { deep = NF > 2 }
-		/^NSsid:/ { if (deep && !zombie && $2 == session) print pid }'
+		/^NSsid:/ { ours = $2 == session }
+		/^VmSize:/ { if (deep && !zombie && ours) print pid }'
 }
 gone() { # all of them, within a second
 	local try pid

@@ -105,11 +105,16 @@ class House:
     def children(self):
         return children(self.pid)
 
+    # The first process of a zygote's PID namespace is its holder; jails have namespaces of their own, those of a zygote's below its own.
+
     def zygotes(self):
-        return [pid for pid in self.children() if len(status(pid).get("NSpid", "").split()) == 1 and state(pid) not in "ZX"]
+        return [pid for pid in self.children() if len(numbers(pid)) == 2 and numbers(pid)[-1] != "1" and state(pid) not in "ZX"]
+
+    def holders(self):
+        return [pid for pid in self.children() if numbers(pid)[1:] == ["1"] and status(pid)["Name"] == "holder" and state(pid) not in "ZX"]
 
     def inits(self):
-        return [pid for pid in self.children() if len(status(pid).get("NSpid", "").split()) == 2 and state(pid) not in "ZX"]
+        return [pid for pid in self.children() if numbers(pid)[-1:] == ["1"] and status(pid)["Name"] != "holder" and state(pid) not in "ZX"]
 
 
 def read(path, mode="r"):
@@ -122,6 +127,11 @@ def status(pid):
         return {k: v.strip() for k, v in (line.split(":", 1) for line in read("/proc/%d/status" % pid).splitlines() if ":" in line)}
     except OSError:
         return {}
+
+
+def numbers(pid):
+    """Of a process in each PID namespace that it is in, from ours on; [] when it is gone."""
+    return status(pid).get("NSpid", "").split()
 
 
 def stat(pid):

@@ -33,6 +33,7 @@ enum { STACK_BYTES = 16 << 10, CAPS_MAX = 64 };
 /* SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock, as in sandbox/caps.c. */
 enum { SECUREBITS = 0x03 | 0x0c | 0xc0 };
 enum { UNBORN = 0, BORN = 1 };
+enum { CONTROL_FD = 3 }; /* the zygote's */
 
 /* One init's room. The kernel clears `tid` when that init is gone, and then the room is free again. */
 struct room {
@@ -40,7 +41,7 @@ struct room {
 	int tid;
 	int outcome;              /* UNBORN, BORN or a negative errno: a futex */
 	int init_ready;           /* init's end of the pipe */
-	char name[AJ_BIRTH_NAME]; /* init's, in /proc: from it the supervisor knows one that nobody has told it of */
+	char name[AJ_BIRTH_NAME]; /* init's, in /proc, for people */
 	struct aj_nest *nest;
 	char *stack;
 };
@@ -91,15 +92,16 @@ int aj_nest_drop_caps(void)
 	return r < 0 ? -1 : 0;
 }
 
-/* Dies with the supervisor, which may be gone already: its socket closes before its children are told. */
-static long tie_to_parent(int report_fd)
+/* Dies with the supervisor, which may be gone already: its socket closes before its children are told. Of the report socket the
+ * supervisor's end is here as well, so it is the zygote's that says so. */
+static long tie_to_parent(void)
 {
 	char byte;
 	long r = aj_raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
 	if (r < 0)
 		return r;
-	long n = aj_raw(SYS_recvfrom, report_fd, (long)&byte, 1, MSG_DONTWAIT | MSG_PEEK, 0, 0);
-	return n == -EAGAIN ? 0 : n < 0 ? n : -EPIPE;
+	long n = aj_raw(SYS_recvfrom, CONTROL_FD, (long)&byte, 1, MSG_DONTWAIT | MSG_PEEK, 0, 0);
+	return n == -EAGAIN || n > 0 ? 0 : n < 0 ? n : -EPIPE; /* the next order is a sign of life */
 }
 
 _Noreturn static void fail_init(int report_fd, const char *step, long error)
@@ -144,10 +146,17 @@ __attribute__((noinline)) static int init_main(void *arg)
 	long r = drop_caps();
 	if (r < 0)
 		fail_init(report_fd, "drop_caps", r);
-	if ((r = tie_to_parent(report_fd)) < 0)
+	if ((r = tie_to_parent()) < 0)
 		fail_init(report_fd, "tie_to_parent", r);
 	char byte = 1;
 	aj_raw(SYS_write, ready, (long)&byte, 1, 0, 0, 0);
+	/* The supervisor takes its ends from here, which are nowhere else by now: an end of this process would be the end of all that the
+	 * guest has said. */
+	struct aj_msg taken;
+	while ((r = aj_raw(SYS_recvfrom, report_fd, (long)&taken, sizeof taken, 0, 0, 0)) == -EINTR)
+		;
+	if (r != (long)sizeof taken || taken.kind != AJ_MSG_TAKEN)
+		fail_init(report_fd, "channels", r < 0 ? r : -EPROTO);
 	aj_raw(SYS_close_range, 0, report_fd - 1, 0, 0, 0, 0);
 	aj_raw(SYS_close_range, report_fd + 1, ~0U, 0, 0, 0, 0);
 	aj_init_run(report_fd, (pid_t)guest, plan);
@@ -209,8 +218,7 @@ int aj_nest_birth(struct aj_nest *nest)
 	}
 	unsigned long flags = nest->plan->namespaces | CLONE_NEWPID | CLONE_VM | CLONE_PARENT | CLONE_PIDFD | CLONE_CHILD_SETTID |
 	                      CLONE_CHILD_CLEARTID;
-	nest->init_pid = clone(init_main, room->stack + STACK_BYTES, (int)flags, room, &nest->init_pidfd, NULL, &room->tid);
-	int error = nest->init_pid < 0 ? errno : 0;
+	int error = clone(init_main, room->stack + STACK_BYTES, (int)flags, room, &nest->init_pidfd, NULL, &room->tid) < 0 ? errno : 0;
 	if (error)
 		room->tid = 0;
 	else if ((error = -await_birth(room)) < 0)

@@ -12,8 +12,7 @@ struct aj_nest {
 	uint32_t number; /* of the order */
 	int cgroup_fd;   /* the guest is born into it; -1: where the zygote is */
 	int init_ready;  /* guest: readable when init has given up all that it could do */
-	pid_t init_pid; /* zygote: in the supervisor's PID namespace; also where there is no jail: it is the supervisor's child, to be waited for */
-	int init_pidfd; /* zygote: with it, the caller's to close */
+	int init_pidfd; /* zygote: init, or -1; the caller's to close. Also where there is no jail: it is the supervisor's child, to be waited for */
 };
 
 /* Where libc keeps this thread's number; NULL where the kernel does not say. First called before the filter, which does not let ask. */

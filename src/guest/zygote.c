@@ -17,6 +17,7 @@
 #include "guest/touch.h"
 #include "plan/pack.h"
 #include "sandbox/init.h"
+#include "sandbox/launch.h"
 #include "sandbox/mount.h"
 #include "sandbox/steps.h"
 #include "sandbox/walls.h"
@@ -71,6 +72,8 @@ static int step_drop_own_caps(struct aj_walls *w, struct aj_error *err)
 #define step_close_parent NULL
 #define step_await_maps NULL
 #define step_attributes NULL
+#define step_pid_view NULL
+#define step_handles NULL
 #define step_sources NULL
 #define step_mounts NULL
 #define step_pivot NULL
@@ -98,15 +101,15 @@ const char *aj_zygote_prepare(void)
 }
 
 /* The newborn: everything that is not the filter. */
-static void build(const struct aj_plan *plan, const int fds[AJ_BIRTH_FDS], int ready)
+static void build(const struct aj_plan *plan, const struct aj_jail_ends *ends, int ready)
 {
 	struct aj_walls w = { .plan = plan,
-		              .proc_fd = fds[AJ_BIRTH_PROC],
+		              .proc_fd = AJ_BIRTH_PROC,
 		              .report_parent = -1,
-		              .report = fds[AJ_BIRTH_REPORT],
-		              .control = fds[AJ_BIRTH_CONTROL],
-		              .out = fds[AJ_BIRTH_OUT],
-		              .err = fds[AJ_BIRTH_ERR] };
+		              .report = ends->report,
+		              .control = ends->control,
+		              .out = ends->out,
+		              .err = ends->err };
 	sigset_t none;
 	init_ready = ready;
 	aj_touch();
@@ -126,46 +129,78 @@ static void try_newborn(void)
 	newborn(&order);
 }
 
+/* Both ends of the jail's channels. The jail's are out of the way of 0 to 3, and init inherits all of them. */
+static int make_channels(struct aj_jail *ours, struct aj_jail_ends *ends)
+{
+	struct aj_error err = { 0 };
+	*ours = (struct aj_jail)AJ_NO_JAIL;
+	if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, ours, ends, &err) < 0) {
+		errno = err.errnum;
+		return -1;
+	}
+	int high = fcntl(ends->report, F_DUPFD_CLOEXEC, HIGH_FD);
+	aj_close(&ends->report);
+	ends->report = high;
+	return high < 0 ? -1 : 0;
+}
+
+static void close_channels(struct aj_jail *ours, struct aj_jail_ends *ends)
+{
+	int *fds[] = { &ours->report_fd, &ours->control_fd, &ours->stdout_fd, &ours->stderr_fd };
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		aj_close(fds[i]);
+	aj_jail_ends_close(ends);
+}
+
 const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, void (*trial)(const struct aj_birth *))
 {
 	static struct aj_plan plan; /* static: init reads it as long as it lives, and a guest returns into this function */
 	static bool learnt;
 	static struct aj_nest nest;
-	static int fds[AJ_BIRTH_FDS];
+	static struct aj_jail ours;
+	static struct aj_jail_ends ends;
+	/* Until the supervisor has taken them, which it has when it orders so many more. */
+	static int inits[AJ_BIRTHS_MAX] = { -1, -1, -1, -1, -1, -1, -1, -1 };
+	_Static_assert(AJ_BIRTHS_MAX == 8, "as many initial values");
 	if (aj_plan_unpack(&plan, packed, packed_bytes) < 0)
 		_exit(EXIT_BROKEN);
 	for (;;) {
-		int r = aj_birth_recv(CONTROL_FD, &order, sizeof order, fds, AJ_BIRTH_FDS, 0);
+		int r = aj_birth_recv(CONTROL_FD, &order, sizeof order, NULL, 0);
 		if (r <= 0)
 			_exit(r < 0 ? EXIT_BROKEN : 0);
-		/* Out of the way of 0 to 3, and of the ranges below and above it that are closed. */
-		int report = fcntl(fds[AJ_BIRTH_REPORT], F_DUPFD_CLOEXEC, HIGH_FD);
-		aj_close(&fds[AJ_BIRTH_REPORT]);
-		fds[AJ_BIRTH_REPORT] = report;
 		if (!learnt) {
 			learnt = true;
 			newborn = trial;
 			aj_atfork_before();
-			aj_touch_learn(fds[AJ_BIRTH_PROC], try_newborn);
+			aj_touch_learn(AJ_BIRTH_PROC, try_newborn);
 			aj_atfork_after(false);
 		}
-		nest = (struct aj_nest){ .plan = &plan,
-			                 .report_fd = report,
-			                 .number = order.number,
-			                 .cgroup_fd = order.has_cgroup ? fds[AJ_BIRTH_CGROUP] : -1 };
+		order.leaf[sizeof order.leaf - 1] = '\0';
+		nest = (struct aj_nest){ .plan = &plan, .number = order.number, .cgroup_fd = -1, .init_pidfd = -1 };
 		aj_atfork_before();
-		r = report < 0 ? -1 : aj_nest_birth(&nest);
+		r = make_channels(&ours, &ends);
+		nest.report_fd = ends.report;
+		if (r == 0 && order.leaf[0])
+			nest.cgroup_fd = openat(AJ_BIRTH_CGROUP, order.leaf, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (r == 0)
+			r = order.leaf[0] && nest.cgroup_fd < 0 ? -1 : aj_nest_birth(&nest);
 		if (r == 1) {
-			build(&plan, fds, nest.init_ready);
+			build(&plan, &ends, nest.init_ready);
 			return &order;
 		}
-		struct aj_born born = { .pid = nest.init_pid > 0 ? nest.init_pid : 0, .errnum = r < 0 ? errno : 0 };
+		struct aj_born born = { .errnum = r < 0 ? errno : 0,
+			                .init = nest.init_pidfd,
+			                .report = ours.report_fd,
+			                .control = ours.control_fd,
+			                .out = ours.stdout_fd,
+			                .err = ours.stderr_fd };
 		aj_atfork_after(false);
-		if (aj_birth_send(CONTROL_FD, &born, sizeof born, &nest.init_pidfd, born.pid > 0) < 0)
+		int *place = &inits[order.number % AJ_BIRTHS_MAX];
+		aj_close(place);
+		*place = nest.init_pidfd;
+		aj_close(&nest.cgroup_fd);
+		close_channels(&ours, &ends);
+		if (aj_write_all(CONTROL_FD, &born, sizeof born) < 0)
 			_exit(EXIT_BROKEN);
-		if (born.pid > 0)
-			close(nest.init_pidfd);
-		for (size_t i = 0; i < AJ_BIRTH_FDS; i++)
-			aj_close(&fds[i]);
 	}
 }

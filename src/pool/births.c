@@ -64,13 +64,14 @@ static void on_impatient(struct aj_timer *timer)
 int aj_births_start(struct aj_births *b, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err)
 {
 	b->patience = (struct aj_timer){ .fn = on_impatient, .arg = b };
-	b->control = b->report = (struct aj_io){ .fn = on_zygote, .arg = b, .fd = -1 };
+	b->control = b->report = b->end = (struct aj_io){ .fn = on_zygote, .arg = b, .fd = -1 };
 	if (aj_zygote_start(&b->zygote, plan, policy, err) < 0)
 		return -1;
 	b->there = true;
 	be_patient(b);
 	if (aj_loop_watch(b->loop, &b->control, b->zygote.jail.control_fd, EPOLLIN) < 0 ||
-	    aj_loop_watch(b->loop, &b->report, b->zygote.jail.report_fd, EPOLLIN) < 0) {
+	    aj_loop_watch(b->loop, &b->report, b->zygote.jail.report_fd, EPOLLIN) < 0 ||
+	    aj_loop_watch(b->loop, &b->end, b->zygote.jail.init_pidfd, EPOLLIN) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "watch it");
 		aj_births_end(b);
 		return -1;
@@ -104,6 +105,7 @@ void aj_births_end(struct aj_births *b)
 	aj_loop_unset(b->loop, &b->patience);
 	aj_loop_unwatch(b->loop, &b->control);
 	aj_loop_unwatch(b->loop, &b->report);
+	aj_loop_unwatch(b->loop, &b->end);
 	aj_zygote_end(&b->zygote);
 	b->there = false;
 }

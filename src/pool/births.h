@@ -12,7 +12,7 @@ struct aj_births {
 
 	struct aj_zygote zygote;
 	bool there;
-	struct aj_io control, report;
+	struct aj_io control, report, end;
 	struct aj_timer patience;
 };
 

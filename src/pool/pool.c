@@ -9,6 +9,7 @@
 #include "pool/births.h"
 #include "pool/kin.h"
 #include "run/attest.h"
+#include "run/newborn.h"
 
 /* A zygote that dies, or that cannot have jails, is not tried again at once. */
 /* A session's workspace is looked through at each answer, and the loop serves others too. */
@@ -309,6 +310,8 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 		return NULL;
 	}
 	p->counts.cold_why = aj_plan_warm_why_not(&p->jail_plan);
+	if (!p->counts.cold_why)
+		p->counts.cold_why = aj_newborn_why_not();
 	fill(p);
 	return p;
 }

@@ -42,11 +42,13 @@ int aj_family_found(struct aj_family *f, struct aj_live *first, struct aj_error 
 	f->jail.init_pid = first->jail.init_pid;
 	f->jail.init_pidfd = first->jail.init_pidfd;
 	f->jail.report_fd = first->jail.report_fd;
+	f->jail.holder = first->jail.holder;
 	memcpy(f->jail.cgroup, first->jail.cgroup, sizeof f->jail.cgroup);
 	f->listener_fd = first->listener_fd;
 	first->listener_fd = first->jail.report_fd = -1;
 	first->jail.init_pid = who.process;
 	first->jail.init_pidfd = pidfd;
+	first->jail.holder = NULL;
 	first->jail.branch = true;
 	first->inner_pid = who.inner;
 	first->family = f;

@@ -3,18 +3,19 @@
 #include "run/zygote.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "run/orphans.h"
+#include "run/newborn.h"
 #include "run/wire.h"
 #include "sandbox/birth.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
+#include "sandbox/holder.h"
 
 /* What its runner needs before it is ready, in one piece. */
 static int send_plan(struct aj_zygote *z, struct aj_error *err)
@@ -32,13 +33,9 @@ static int send_plan(struct aj_zygote *z, struct aj_error *err)
 
 int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err)
 {
-	*z = (struct aj_zygote){ .plan = plan, .policy = policy, .jail = AJ_NO_JAIL, .inbox.cap_bytes = 4096, .proc_fd = -1 };
-	if ((z->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "open /proc");
-	if (aj_launch(plan, &z->jail, err) < 0) {
-		aj_close(&z->proc_fd);
+	*z = (struct aj_zygote){ .plan = plan, .policy = policy, .jail = AJ_NO_JAIL, .inbox.cap_bytes = 4096 };
+	if (aj_launch(plan, &z->jail, err) < 0)
 		return -1;
-	}
 	if (send_plan(z, err) < 0) {
 		aj_zygote_end(z);
 		return -1;
@@ -65,9 +62,7 @@ static enum aj_zygote_found on_report(struct aj_zygote *z)
 	}
 	if (msg.kind != AJ_MSG_FAILED)
 		return AJ_ZYGOTE_NOTHING;
-	aj_fail(&z->err, msg.exit_code, msg.step, msg.errnum, "%s", msg.cause);
-	if (msg.fix[0])
-		aj_advise(&z->err, "%s", msg.fix);
+	aj_msg_error(&msg, &z->err);
 	return AJ_ZYGOTE_DEAD;
 }
 
@@ -94,25 +89,21 @@ static enum aj_zygote_found on_frame(struct aj_zygote *z)
 static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
 {
 	struct aj_born born;
-	int pidfd, r = aj_birth_recv(z->jail.control_fd, &born, sizeof born, &pidfd, 1, MSG_DONTWAIT);
+	int r = aj_birth_recv(z->jail.control_fd, &born, sizeof born, NULL, MSG_DONTWAIT);
 	if (r < 0 && errno == EAGAIN)
 		return AJ_ZYGOTE_NOTHING;
-	if (r <= 0 || z->waiting_count == 0) {
-		aj_close(&pidfd);
+	if (r <= 0 || z->waiting_count == 0)
 		return dead(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it has answered what nobody asked");
+	struct aj_jail *jail = &z->waiting[0];
+	enum aj_newborn found = aj_newborn_take(&z->jail, &born, jail, ret_err);
+	if (found == AJ_NEWBORN_LIE) {
+		z->err = *ret_err;
+		return AJ_ZYGOTE_DEAD; /* and what it owes is ended with it */
 	}
-	struct aj_jail jail = z->waiting[0];
+	if (found == AJ_NEWBORN_THERE)
+		*ret_jail = *jail;
 	memmove(z->waiting, z->waiting + 1, --z->waiting_count * sizeof *z->waiting);
-	jail.init_pid = born.pid;
-	jail.init_pidfd = pidfd;
-	if (born.pid > 0 && pidfd >= 0 && !born.errnum) {
-		*ret_jail = jail;
-		return AJ_ZYGOTE_BORN;
-	}
-	aj_jail_kill(&jail);
-	aj_jail_end(&jail, NULL);
-	aj_fail(ret_err, AJ_EXIT_SETUP, "birth", born.errnum, "the zygote cannot make a jail");
-	return AJ_ZYGOTE_FAILED;
+	return found == AJ_NEWBORN_THERE ? AJ_ZYGOTE_BORN : AJ_ZYGOTE_FAILED;
 }
 
 enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
@@ -120,30 +111,39 @@ enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jai
 	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
 	if (found != AJ_ZYGOTE_NOTHING)
 		return found;
-	return z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
+	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
+	/* Its end of the socket may live on in a process that it has made. */
+	if (found == AJ_ZYGOTE_NOTHING && poll(&(struct pollfd){ .fd = z->jail.init_pidfd, .events = POLLIN }, 1, 0) > 0)
+		found = dead(z, 0, z->ready ? "it ended" : "it ended before it was ready");
+	return found;
+}
+
+/* The name of the leaf alone: the zygote knows the folder. */
+static int name_leaf(struct aj_birth *order, const char *path, struct aj_error *err)
+{
+	const char *name = strrchr(path, '/');
+	if (!name || strlen(name + 1) >= sizeof order->leaf)
+		return aj_fail(err, AJ_EXIT_SETUP, "birth", ENAMETOOLONG, "name the leaf `%s`", path);
+	strcpy(order->leaf, name + 1);
+	return 0;
 }
 
 int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 {
 	struct aj_jail jail = AJ_NO_JAIL;
-	struct aj_jail_ends ends = AJ_NO_ENDS;
 	struct aj_birth order = { .number = z->orders };
 	cleanup_fd int cgroup = -1;
 	if (z->waiting_count == AJ_BIRTHS_MAX)
 		return aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "more than %d are under way", AJ_BIRTHS_MAX);
 	if (getrandom(order.entropy, sizeof order.entropy, 0) != sizeof order.entropy)
 		aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "draw random bytes");
-	else if (z->plan->cgroup && (cgroup = aj_cgroup_create(z->plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
-		;
-	else if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, &jail, &ends, err) == 0) {
-		int fds[AJ_BIRTH_FDS] = { ends.report, ends.control, ends.out, ends.err, z->proc_fd, cgroup };
-		/* A zygote of root's is not root, and may not use root's cgroups. */
-		jail.outside = cgroup >= 0 && z->plan->host_uid != geteuid();
-		order.has_cgroup = cgroup >= 0 && !jail.outside;
-		if (aj_birth_send(z->jail.control_fd, &order, sizeof order, fds, AJ_BIRTH_FDS - !order.has_cgroup) < 0)
-			aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "ask the zygote for a jail");
-	}
-	aj_jail_ends_close(&ends);
+	else if (z->plan->cgroup)
+		cgroup = aj_cgroup_create(z->plan, jail.cgroup, sizeof jail.cgroup, err);
+	/* A zygote of root's is not root, and may not use root's cgroups. */
+	jail.outside = cgroup >= 0 && z->plan->host_uid != geteuid();
+	if (!err->exit_code && (cgroup < 0 || jail.outside || name_leaf(&order, jail.cgroup, err) == 0) &&
+	    send(z->jail.control_fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof order)
+		aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "ask the zygote for a jail");
 	if (err->exit_code) {
 		aj_jail_end(&jail, NULL);
 		return -1;
@@ -155,16 +155,16 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 
 void aj_zygote_end(struct aj_zygote *z)
 {
+	/* Nobody is born from here on; what was, and what else it has made, is in its namespace. */
 	aj_jail_kill(&z->jail);
+	if (z->jail.holder)
+		aj_holder_bereave(z->jail.holder, z->jail.init_pidfd);
 	aj_jail_end(&z->jail, NULL);
-	if (z->waiting_count)
-		aj_orphans_end(z->proc_fd, z->jail.init_pid, z->orders - (uint32_t)z->waiting_count);
 	for (size_t i = 0; i < z->waiting_count; i++) {
 		aj_jail_kill(&z->waiting[i]);
 		aj_jail_end(&z->waiting[i], NULL);
 	}
 	z->waiting_count = 0;
 	aj_frame_next(&z->inbox);
-	aj_close(&z->proc_fd);
 	z->ready = false;
 }

@@ -1,17 +1,15 @@
 /* A zygote as its supervisor sees it: started once, then asked for one jail after the other, without waiting.
- * It has run nothing but our code; the jails that are born from it are watched as any other jail is. */
+ * It has imported packages of others, so nothing that it says is believed; the jails that are born from it are watched as any other. */
 #pragma once
 #include "base/frame.h"
+#include "sandbox/birth.h"
 #include "sandbox/launch.h"
-
-enum { AJ_BIRTHS_MAX = 8 };
 
 struct aj_zygote {
 	const struct aj_plan *plan; /* of its jails too */
 	const struct aj_policy *policy;
 	struct aj_jail jail; /* it is one: init_pid is the zygote itself */
 	bool ready;          /* orders are taken */
-	int proc_fd;
 	struct aj_frame_reader inbox;
 	struct aj_jail waiting[AJ_BIRTHS_MAX]; /* ordered, in this sequence */
 	size_t waiting_count;
@@ -23,7 +21,7 @@ struct aj_zygote {
  * nothing left behind. */
 int aj_zygote_start(struct aj_zygote *zygote, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err);
 
-/* Its descriptors: control and report, to be waited for (POLLIN). */
+/* Its descriptors: control, report and its pidfd, to be waited for (POLLIN). */
 enum aj_zygote_found {
 	AJ_ZYGOTE_NOTHING,
 	AJ_ZYGOTE_READY,  /* once */

@@ -44,14 +44,14 @@ _Noreturn static void give_up(const struct work *w, const char *what)
 {
 	struct aj_copy_msg msg = { .number = AJ_COPY_FAILED, .errnum = errno };
 	memcpy(msg.what, what, strnlen(what, sizeof msg.what - 1));
-	aj_birth_send(w->socket, &msg, sizeof msg, NULL, 0);
+	aj_birth_send(w->socket, &msg, sizeof msg, -1);
 	_exit(1);
 }
 
 static void place(const struct work *w, int number, int fd)
 {
 	struct aj_copy_msg msg = { .number = number };
-	if (aj_birth_send(w->socket, &msg, sizeof msg, &fd, 1) < 0)
+	if (aj_birth_send(w->socket, &msg, sizeof msg, fd) < 0)
 		_exit(1);
 }
 
@@ -202,7 +202,7 @@ _Noreturn static void helper(struct work *w)
 	if (folder < 0)
 		give_up(w, "open the working directory");
 	place(w, 0, folder);
-	_exit(aj_birth_send(w->socket, &done, sizeof done, NULL, 0) < 0);
+	_exit(aj_birth_send(w->socket, &done, sizeof done, -1) < 0);
 }
 
 int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copied *who, struct aj_error *err)
@@ -237,7 +237,7 @@ int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const 
 
 int aj_copier_read(struct aj_copier *copier, struct aj_copy_msg *ret, int *ret_fd)
 {
-	int r = aj_birth_recv(copier->socket, ret, sizeof *ret, ret_fd, 1, MSG_DONTWAIT);
+	int r = aj_birth_recv(copier->socket, ret, sizeof *ret, ret_fd, MSG_DONTWAIT);
 	ret->what[sizeof ret->what - 1] = '\0';
 	return r;
 }

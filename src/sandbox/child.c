@@ -16,7 +16,9 @@
 
 #include "base/fd.h"
 #include "sandbox/caps.h"
+#include "sandbox/handles.h"
 #include "sandbox/handshake.h"
+#include "sandbox/holder.h"
 #include "sandbox/init.h"
 #include "sandbox/mount.h"
 #include "sandbox/netns.h"
@@ -56,6 +58,16 @@ static int step_await_maps(struct aj_walls *w, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "await_maps", r < 0 ? errno : 0, "the supervisor did not say that the id maps stand");
 	w->listens = msg.listener;
 	return 0;
+}
+
+static int step_pid_view(struct aj_walls *w, struct aj_error *err)
+{
+	return aj_holder_part(w, err);
+}
+
+static int step_handles(struct aj_walls *w, struct aj_error *err)
+{
+	return aj_handles_open(w->leaves, &w->proc_fd, &w->cgroup, err);
 }
 
 static int step_sources(struct aj_walls *w, struct aj_error *err)
@@ -192,6 +204,8 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 {
 	struct aj_walls w = { .plan = plan,
 		              .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		              .leaves = fds->leaves,
+		              .cgroup = -1,
 		              .report = fds->report,
 		              .report_parent = fds->report_parent,
 		              .control = fds->control,

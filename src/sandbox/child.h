@@ -4,10 +4,11 @@
 #include "plan/plan.h"
 
 struct aj_child_fds {
-	int report;        /* our end of the handshake */
-	int report_parent; /* the supervisor's end, to be closed first */
-	int control;       /* guest's end, -1 without one */
-	int out, err;      /* guest's ends, -1: keep 1 and 2 */
+	int report;         /* our end of the handshake */
+	int report_parent;  /* the supervisor's end, to be closed first */
+	int control;        /* guest's end, -1 without one */
+	int out, err;       /* guest's ends, -1: keep 1 and 2 */
+	const char *leaves; /* zygote: the folder of the leaves that its jails are born in; NULL: they are born elsewhere */
 };
 
 _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *fds);

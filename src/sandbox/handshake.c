@@ -18,6 +18,13 @@ int aj_msg_send(int fd, const struct aj_msg *msg)
 	return n == (ssize_t)sizeof *msg ? 0 : -1;
 }
 
+void aj_msg_error(const struct aj_msg *msg, struct aj_error *err)
+{
+	aj_fail(err, msg->exit_code, msg->step, msg->errnum, "%s", msg->cause);
+	if (msg->fix[0])
+		aj_advise(err, "%s", msg->fix);
+}
+
 /* Under the filter already: only write, read and close, which no list lacks and no group takes away. */
 int aj_msg_hand_over(int fd, int listener)
 {
@@ -74,7 +81,7 @@ int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender)
 	if (n <= 0)
 		return (int)n;
 	*ret_sender = aj_msg_sender(&whole);
-	if (n != (ssize_t)sizeof *msg || msg->kind < AJ_MSG_MAPS_WRITTEN || msg->kind > AJ_MSG_EXITED) {
+	if (n != (ssize_t)sizeof *msg || msg->kind < AJ_MSG_MAPS_WRITTEN || msg->kind > AJ_MSG_PARTED) {
 		errno = EPROTO;
 		return -1;
 	}

@@ -11,9 +11,10 @@ enum aj_msg_kind {
 	AJ_MSG_FAILED,                    /* init or guest to supervisor: a step failed, nothing ran */
 	AJ_MSG_NOTE,                      /* init to supervisor: an optional row of the step could not be applied */
 	AJ_MSG_LISTENER,                  /* guest to supervisor: what its filter refuses is reported on this descriptor of it */
-	AJ_MSG_TAKEN,                     /* supervisor to guest: go on; the descriptor was taken, or cannot be */
+	AJ_MSG_TAKEN,                     /* supervisor to guest, or to a newborn's init: go on; the descriptors were taken, or cannot be */
 	AJ_MSG_BOUND,                     /* init to supervisor: the folder `cause` of the jail is bound, as the kernel makes no overlay of it */
 	AJ_MSG_EXITED,                    /* init to supervisor: the guest, or a branch, is gone */
+	AJ_MSG_PARTED, /* a zygote's builder to supervisor: zygote and holder are there, and the builder ends */
 };
 
 struct aj_msg {
@@ -21,14 +22,18 @@ struct aj_msg {
 	int32_t errnum;
 	int32_t wait_status; /* EXITED */
 	int32_t exit_code;   /* FAILED: enum aj_exit */
-	int32_t pid;         /* EXITED: as the jail numbers it */
+	int32_t pid;         /* EXITED: as the jail numbers it; PARTED: the zygote, as the supervisor does */
 	int32_t listener;    /* MAPS_WRITTEN: nonzero: one can be taken; LISTENER: its number */
+	int32_t holder;      /* PARTED: like the zygote */
+	uint64_t space[2];   /* PARTED: device and inode of their PID namespace */
 	char step[24];       /* FAILED, NOTE; EXITED: target of a scratch mount that is full, or empty */
 	char cause[400];
 	char fix[300]; /* FAILED: advice, or empty */
 };
 
 int aj_msg_send(int fd, const struct aj_msg *msg);
+/* What a FAILED says, as an error. */
+void aj_msg_error(const struct aj_msg *msg, struct aj_error *err);
 /* 1 a message, 0 the peer is gone, -1 error (EAGAIN when nonblocking and nothing is there, EPROTO for a malformed one). */
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags);
 /* The same; *ret_sender is who sent it, as the kernel says, on a socket that asks for that; else 0. */

@@ -27,6 +27,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/child.h"
 #include "sandbox/handshake.h"
+#include "sandbox/holder.h"
 #include "sandbox/init.h"
 #include "sandbox/leaf.h"
 #include "sandbox/notice.h"
@@ -50,21 +51,6 @@ static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *er
 	return 0;
 }
 
-static int pair(int type, int fds[2], struct aj_error *err)
-{
-	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make a socket pair");
-	return 0;
-}
-
-static int make_pipe(int fds[2], struct aj_error *err)
-{
-	/* Our end must never block: the other one may end up outside the jail, and outlive it. */
-	if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make a pipe");
-	return 0;
-}
-
 static long clone_with(const struct aj_plan *plan, uint64_t flags, int cgroup_fd, int *ret_pidfd)
 {
 	struct clone_args args = { .flags = plan->namespaces | CLONE_PIDFD | flags,
@@ -82,7 +68,9 @@ static long clone_with(const struct aj_plan *plan, uint64_t flags, int cgroup_fd
 static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd)
 {
 	int ends[2];
-	struct aj_born born = { .errnum = ECHILD };
+	struct made {
+		int32_t pid, errnum;
+	} born = { .errnum = ECHILD };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -1;
 	pid_t child = fork();
@@ -90,8 +78,8 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 		int pidfd = -1;
 		long pid = clone_with(plan, CLONE_PARENT, cgroup_fd, &pidfd);
 		if (pid != 0) {
-			born = (struct aj_born){ .pid = pid > 0 ? (int32_t)pid : 0, .errnum = errno };
-			aj_birth_send(ends[1], &born, sizeof born, &pidfd, pid > 0);
+			born = (struct made){ .pid = pid > 0 ? (int32_t)pid : 0, .errnum = errno };
+			aj_birth_send(ends[1], &born, sizeof born, pidfd);
 			_exit(0);
 		}
 		close(ends[0]);
@@ -101,7 +89,7 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 	int error = errno;
 	close(ends[1]);
 	if (child > 0) {
-		if (aj_birth_recv(ends[0], &born, sizeof born, ret_pidfd, 1, 0) <= 0)
+		if (aj_birth_recv(ends[0], &born, sizeof born, ret_pidfd, 0) <= 0)
 			born.pid = 0;
 		error = born.errnum;
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
@@ -155,38 +143,12 @@ static void restore_groups(struct groups *groups, struct aj_error *err)
 	free(groups->list);
 }
 
-int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err)
+/* What was cloned makes the zygote and the holder of its namespace, and is gone. */
+static void take_parted(struct aj_jail *jail, struct aj_error *err)
 {
-	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
-	bool capture = plan->capture && !plan->zygote; /* a zygote has nothing to say */
-	bool joined = plan->pump & AJ_PUMP_JOINED;
-	int r = pair(SOCK_SEQPACKET, report, err) < 0 || (plan->control_fd && pair(SOCK_STREAM, control, err) < 0) ||
-	                ((capture || plan->pump & AJ_PUMP_OUT) && make_pipe(out, err) < 0) ||
-	                ((capture || plan->pump & AJ_PUMP_ERR) && !joined && make_pipe(errs, err) < 0)
-	          ? -1
-	          : 0;
-	if (r == 0 && joined && (errs[1] = fcntl(out[1], F_DUPFD_CLOEXEC, 0)) < 0)
-		r = aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "join standard output and error");
-	*ret_ends = (struct aj_jail_ends){ .report = report[1], .control = control[1], .out = out[1], .err = errs[1] };
-	jail->report_fd = report[0];
-	jail->control_fd = control[0];
-	jail->stdout_fd = out[0];
-	jail->stderr_fd = errs[0];
-	/* The kernel says who sent a message: from the first one on, so before there is anybody who could send. */
-	int on = 1;
-	if (r == 0 && !plan->zygote &&
-	    (setsockopt(report[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
-	     (control[0] >= 0 && setsockopt(control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)))
-		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "ask for the senders of messages");
-	return r;
-}
-
-void aj_jail_ends_close(struct aj_jail_ends *ends)
-{
-	aj_close(&ends->report);
-	aj_close(&ends->control);
-	aj_close(&ends->out);
-	aj_close(&ends->err);
+	int builder = jail->init_pidfd;
+	jail->holder = aj_holder_take(jail->report_fd, builder, &jail->init_pid, &jail->init_pidfd, err);
+	close(builder);
 }
 
 int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err)
@@ -194,6 +156,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	struct aj_jail jail = AJ_NO_JAIL;
 	struct aj_jail_ends ends = AJ_NO_ENDS;
 	cleanup_fd int cgroup = -1;
+	bool own_leaves = plan->host_uid == geteuid(); /* nobody with the jail's id may use root's */
 
 	if (plan->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan is for looking at: walls that it names may not exist");
@@ -216,9 +179,12 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	else
 		jail.init_pid = -1;
 	if (jail.init_pid == 0) {
-		struct aj_child_fds fds = {
-			.report = ends.report, .report_parent = jail.report_fd, .control = ends.control, .out = ends.out, .err = ends.err
-		};
+		struct aj_child_fds fds = { .report = ends.report,
+			                    .report_parent = jail.report_fd,
+			                    .control = ends.control,
+			                    .out = ends.out,
+			                    .err = ends.err,
+			                    .leaves = own_leaves ? plan->cgroup : NULL };
 		aj_child(plan, &fds);
 	}
 	restore_groups(&groups, err);
@@ -234,6 +200,8 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");
 out:
 	aj_jail_ends_close(&ends);
+	if (plan->zygote && !err->exit_code)
+		take_parted(&jail, err);
 	if (err->exit_code) {
 		aj_jail_kill(&jail);
 		aj_jail_end(&jail, NULL);
@@ -271,6 +239,9 @@ void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 	       syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
 		;
 	aj_close(&jail->init_pidfd);
+	if (jail->holder && !jail->branch)
+		aj_holder_leave(jail->holder, jail->init_pid);
+	jail->holder = NULL;
 	aj_close(&jail->report_fd);
 	aj_close(&jail->control_fd);
 	aj_close(&jail->stdout_fd);

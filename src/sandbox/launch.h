@@ -7,6 +7,8 @@
 
 #include "plan/plan.h"
 
+struct aj_holder;
+
 struct aj_jail {
 	pid_t init_pid; /* in our PID namespace */
 	int init_pidfd;
@@ -14,6 +16,7 @@ struct aj_jail {
 	int control_fd;           /* stream to the guest's fd 3, -1 without one */
 	int stdout_fd, stderr_fd; /* read ends when the plan captures, else -1 */
 	char cgroup[512];         /* leaf of this jail, "" without one */
+	struct aj_holder *holder; /* of the PID namespace that it was born in; NULL: none but its own */
 	bool branch;              /* one of several guests of an init: init_pidfd is the guest's own, the leaf is everybody's */
 	bool listens;             /* a guest's listener can be taken */
 	int baseline;             /* filters that its program starts under: the runner's own is one more */

@@ -19,7 +19,10 @@ enum {
 #define AJ_STEPS(X)                                                                                                  \
 	X(close_parent,  AJ_BY_BUILDERS, "our copy of the supervisor's socket: while we hold it we cannot see the supervisor die") \
 	X(await_maps,    AJ_BY_BUILDERS, "the supervisor writes uid_map and gid_map; until then we own nothing")       \
-	X(write_maps,    AJ_BY_JAIL,     "below a zygote's user namespace the supervisor may not: each jail maps the one id that it has") \
+	X(pid_view,      AJ_BY_ZYGOTE,   "a zygote sees and signals no process but its own jails: it gets a PID namespace, whose PID 1 is a process " \
+	                                 "of ours, because the kernel lets no PID 1 make children for its parent")     \
+	X(handles,       AJ_BY_ZYGOTE,   "what births need of /proc and of the cgroups, opened so that nothing above it can be reached") \
+	X(write_maps,    AJ_BY_JAIL,     "the kernel takes maps from a namespace itself or from the one above, and the supervisor is two above: each jail maps the one id that it has") \
 	X(cgroup_ns,     AJ_BY_JAIL,     "its root is the leaf that the guest was born into; to be born there, it had to see it from outside") \
 	X(lock_limits,   AJ_BY_INIT | AJ_BY_JAIL, "per-namespace counts in /proc/sys/user, while the host's /proc is still in reach") \
 	X(attributes,    AJ_BY_BUILDERS, "what fork and exec hand on of the caller's privileges: while the host's /proc is in reach, and before any exec") \

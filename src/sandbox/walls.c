@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/birth.h"
 #include "sandbox/handshake.h"
 #include "sandbox/landlock.h"
 
@@ -75,10 +76,14 @@ int aj_wall_stdio(struct aj_walls *w, struct aj_error *err)
 	if (w->plan->no_input && (null = open("/dev/null", (zygote ? O_RDWR : O_RDONLY) | O_CLOEXEC)) < 0)
 		return fail(err, "stdio", "open /dev/null");
 	if (put_fd(null, 0) < 0 || put_fd(zygote ? null : w->out, 1) < 0 || put_fd(zygote ? null : w->err, 2) < 0 ||
-	    put_fd(w->control, CONTROL_FD) < 0)
+	    put_fd(w->control, CONTROL_FD) < 0 ||
+	    (zygote && (put_fd(w->proc_fd, AJ_BIRTH_PROC) < 0 || put_fd(w->cgroup, AJ_BIRTH_CGROUP) < 0)))
 		return fail(err, "stdio", "place the guest's fds");
 	/* Closed now and not at exec: the caller's may be many, and the limit on open files comes before exec. */
-	unsigned first = w->plan->control_fd ? CONTROL_FD + 1 : CONTROL_FD, report = (unsigned)w->report;
+	unsigned first = zygote              ? w->cgroup < 0 ? AJ_BIRTH_CGROUP : AJ_BIRTH_CGROUP + 1
+	               : w->plan->control_fd ? CONTROL_FD + 1
+	                                     : CONTROL_FD;
+	unsigned report = (unsigned)w->report;
 	if (close_range(first, report - 1, 0) < 0 || close_range(report + 1, ~0U, 0) < 0)
 		return fail(err, "stdio", "close every other fd");
 	return 0;

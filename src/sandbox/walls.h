@@ -5,13 +5,15 @@
 
 struct aj_walls {
 	const struct aj_plan *plan;
-	int proc_fd;       /* the host's /proc, O_PATH */
-	int report_parent; /* the supervisor's end, to be closed first */
-	int *sources;      /* one fd per mount row; then the new root in the first */
-	int report;        /* our end of the handshake */
-	int control;       /* what becomes the guest's fd 3, -1 without one */
-	int out, err;      /* what becomes 1 and 2, -1: keep them */
-	bool listens;      /* the supervisor can take the listener of the guest's filter */
+	int proc_fd;        /* the host's /proc, O_PATH; a zygote's own from the step `handles` on */
+	const char *leaves; /* zygote: what `cgroup` opens, or NULL */
+	int cgroup;         /* zygote: where the leaves of its jails are, and nothing above it; -1 without */
+	int report_parent;  /* the supervisor's end, to be closed first */
+	int *sources;       /* one fd per mount row; then the new root in the first */
+	int report;         /* our end of the handshake */
+	int control;        /* what becomes the guest's fd 3, -1 without one */
+	int out, err;       /* what becomes 1 and 2, -1: keep them */
+	bool listens;       /* the supervisor can take the listener of the guest's filter */
 };
 
 struct aj_step {

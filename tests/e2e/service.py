@@ -55,7 +55,8 @@ def guests_of(pid):
 
 def alive(pid):
     try:
-        return open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[0] not in "ZX"
+        fields = open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+        return fields[0] not in "ZX" and fields[20] != "0"  # one without memory has ended, and waits for others of its namespace
     except OSError:
         return False
 

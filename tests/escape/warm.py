@@ -128,7 +128,7 @@ GUEST = {
                       lambda cold, warm: int(warm, 16) == int(cold, 16) | 1 << 1 | 1 << 9),
 }
 INIT = {
-    "status Name": ("from its name the supervisor knows one that a dying zygote made", lambda cold, warm: warm.startswith("init-")),
+    "status Name": ("a warm one is named after its order", lambda cold, warm: warm.startswith("init-")),
     "exe": ("it has the zygote's memory, and so its program", lambda cold, warm: cold.endswith("agentjail") or cold == warm),
     "environ": ("the zygote's: what the plan says; a cold one has the caller's", lambda cold, warm: "SECRET" not in warm),
     "mounts": GUEST["mounts"],
@@ -276,8 +276,12 @@ for zygote in zygotes:
     seen = look(zygote)
     check("a zygote has no capability", {seen["status " + s] for s in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")} == {"0" * 16}, seen)
     if isinstance(seen["descriptors"], dict):
-        check("a zygote has its own descriptors and no other", {fd: kind for fd, (kind, *_) in seen["descriptors"].items()} == {
-            0: "/dev/null", 1: "/dev/null", 2: "/dev/null", 3: "socket:[N]"}, seen["descriptors"])
+        kinds = {fd: kind for fd, (kind, *_) in seen["descriptors"].items()}
+        inits = [fd for fd, kind in kinds.items() if fd > 4 and "pidfd" in kind]  # for the supervisor to take
+        check("a zygote has its own descriptors and no other", {fd: kind for fd, kind in kinds.items() if fd not in inits} == {
+            0: "/dev/null", 1: "/dev/null", 2: "/dev/null", 3: "socket:[N]", 4: "/"} and len(inits) <= 8, seen["descriptors"])
+        check("a zygote's /proc is its own namespace's", not os.path.exists("/proc/%d/fd/4/%d" % (zygote, os.getpid())) and
+              os.path.exists("/proc/%d/fd/4/1" % zygote), os.listdir("/proc/%d/fd/4" % zygote))
 # --- a branch of a session, which shares the jail's init and most of its namespaces with the original ---
 BRANCH = {
     "number inside": ("they share a PID namespace", lambda one, two: one != two),

@@ -24,61 +24,64 @@ static int open_fds(void)
 	return count;
 }
 
-Test(birth, order_with_descriptors)
+Test(birth, whole_with_a_descriptor_or_without)
 {
-	int pipe_fds[2], got[AJ_BIRTH_FDS];
-	struct aj_birth order = { .has_cgroup = 1 }, back;
+	int pipe_fds[2], got;
+	struct aj_birth order = { .number = 5, .leaf = "leaf" }, back;
 	cr_assert_eq(pipe(pipe_fds), 0);
 	memset(order.entropy, 7, sizeof order.entropy);
-	int fds[] = { pipe_fds[0], pipe_fds[1], 0, 0, 0, pipe_fds[1] };
-	cr_assert_eq(aj_birth_send(ends[0], &order, sizeof order, fds, AJ_BIRTH_FDS), 0);
-	cr_assert_eq(aj_birth_recv(ends[1], &back, sizeof back, got, AJ_BIRTH_FDS, 0), 1);
+	cr_assert_eq(aj_birth_send(ends[0], &order, sizeof order, pipe_fds[1]), 0);
+	cr_assert_eq(aj_birth_recv(ends[1], &back, sizeof back, &got, 0), 1);
 	cr_expect_eq(memcmp(&order, &back, sizeof order), 0);
-	cr_assert_eq(write(got[AJ_BIRTH_CGROUP], "x", 1), 1);
 	char byte;
-	cr_expect(read(got[AJ_BIRTH_REPORT], &byte, 1) == 1 && byte == 'x');
-	for (size_t i = 0; i < AJ_BIRTH_FDS; i++)
-		cr_expect_eq(fcntl(got[i], F_GETFD), FD_CLOEXEC);
+	cr_assert_eq(write(got, "x", 1), 1);
+	cr_expect(read(pipe_fds[0], &byte, 1) == 1 && byte == 'x');
+	cr_expect_eq(fcntl(got, F_GETFD), FD_CLOEXEC);
+	cr_assert_eq(aj_birth_send(ends[0], &order, sizeof order, -1), 0);
+	cr_assert_eq(aj_birth_recv(ends[1], &back, sizeof back, &got, 0), 1);
+	cr_expect_eq(got, -1);
 }
 
-Test(birth, fewer_descriptors_than_room)
+static void send_three(const void *data, size_t bytes)
 {
-	int got[AJ_BIRTH_FDS], one = 0;
-	struct aj_born born = { .pid = 5 };
-	cr_assert_eq(aj_birth_send(ends[0], &born, sizeof born, &one, 1), 0);
-	cr_assert_eq(aj_birth_recv(ends[1], &born, sizeof born, got, AJ_BIRTH_FDS, 0), 1);
-	cr_expect_geq(got[0], 0);
-	for (size_t i = 1; i < AJ_BIRTH_FDS; i++)
-		cr_expect_eq(got[i], -1);
-	cr_assert_eq(aj_birth_send(ends[0], &born, sizeof born, NULL, 0), 0);
-	cr_assert_eq(aj_birth_recv(ends[1], &born, sizeof born, got, 1, 0), 1);
-	cr_expect_eq(got[0], -1);
+	int three[] = { 0, 0, 0 };
+	union {
+		char data[CMSG_SPACE(sizeof three)];
+		struct cmsghdr align;
+	} space = { .data = { 0 } };
+	struct iovec iov = { (void *)data, bytes };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof three) };
+	memcpy(CMSG_DATA(c), three, sizeof three);
+	cr_assert_eq(sendmsg(ends[0], &msg, 0), (ssize_t)bytes);
 }
 
 /* What nobody asked for, or what came with half a message, is not left open. */
 Test(birth, nothing_is_left_open)
 {
-	int three[] = { 0, 0, 0 }, got[1];
+	int got, before = open_fds();
 	struct aj_born born = { 0 };
-	int before = open_fds();
-	cr_assert_eq(aj_birth_send(ends[0], &born, sizeof born, three, 3), 0);
-	cr_assert_eq(aj_birth_recv(ends[1], &born, sizeof born, got, 1, 0), 1);
-	close(got[0]);
-	cr_assert_eq(aj_birth_send(ends[0], &born, sizeof born / 2, three, 1), 0);
-	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, got, 1, 0), -1);
+	send_three(&born, sizeof born);
+	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, &got, 0), -1);
+	cr_expect(errno == EPROTO && got == -1);
+	send_three(&born, sizeof born);
+	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, NULL, 0), -1);
 	cr_expect_eq(errno, EPROTO);
-	cr_expect_eq(got[0], -1);
+	cr_assert_eq(aj_birth_send(ends[0], &born, sizeof born / 2, 0), 0);
+	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, &got, 0), -1);
+	cr_expect(errno == EPROTO && got == -1);
 	cr_expect_eq(open_fds(), before);
 }
 
 Test(birth, end_and_nothing)
 {
-	int got[1];
+	int got;
 	struct aj_born born;
-	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, got, 1, MSG_DONTWAIT), -1);
+	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, &got, MSG_DONTWAIT), -1);
 	cr_expect_eq(errno, EAGAIN);
 	close(ends[0]);
-	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, got, 1, 0), 0);
-	cr_expect_eq(aj_birth_send(ends[1], &born, sizeof born, NULL, 0), -1);
+	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, &got, 0), 0);
+	cr_expect_eq(aj_birth_send(ends[1], &born, sizeof born, -1), -1);
 	cr_expect_eq(errno, EPIPE);
 }

@@ -59,7 +59,7 @@ Test(handshake, wrong_lengths)
 
 Test(handshake, unknown_kinds)
 {
-	static const uint32_t kinds[] = { 0, 1, AJ_MSG_MAPS_WRITTEN - 1, AJ_MSG_EXITED + 1, 0xffffffff };
+	static const uint32_t kinds[] = { 0, 1, AJ_MSG_MAPS_WRITTEN - 1, AJ_MSG_PARTED + 1, 0xffffffff };
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		struct aj_msg msg = { .kind = kinds[i] };
 		aj_msg_send(ends[0], &msg);

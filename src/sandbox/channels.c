@@ -1,0 +1,58 @@
+/* Makes both ends of a jail's channels: in the supervisor for a jail that is started from nothing, in the zygote for one that is born.
+ * It reads and writes none of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/launch.h"
+
+static int pair(int type, int fds[2], struct aj_error *err)
+{
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make a socket pair");
+	return 0;
+}
+
+static int make_pipe(int fds[2], struct aj_error *err)
+{
+	/* Our end must never block: the other one may end up outside the jail, and outlive it. */
+	if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make a pipe");
+	return 0;
+}
+
+int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err)
+{
+	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
+	bool capture = plan->capture && !plan->zygote; /* a zygote has nothing to say */
+	bool joined = plan->pump & AJ_PUMP_JOINED;
+	int r = pair(SOCK_SEQPACKET, report, err) < 0 || (plan->control_fd && pair(SOCK_STREAM, control, err) < 0) ||
+	                ((capture || plan->pump & AJ_PUMP_OUT) && make_pipe(out, err) < 0) ||
+	                ((capture || plan->pump & AJ_PUMP_ERR) && !joined && make_pipe(errs, err) < 0)
+	          ? -1
+	          : 0;
+	if (r == 0 && joined && (errs[1] = fcntl(out[1], F_DUPFD_CLOEXEC, 0)) < 0)
+		r = aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "join standard output and error");
+	*ret_ends = (struct aj_jail_ends){ .report = report[1], .control = control[1], .out = out[1], .err = errs[1] };
+	jail->report_fd = report[0];
+	jail->control_fd = control[0];
+	jail->stdout_fd = out[0];
+	jail->stderr_fd = errs[0];
+	/* The kernel says who sent a message: from the first one on, so before there is anybody who could send. */
+	int on = 1;
+	if (r == 0 && !plan->zygote &&
+	    (setsockopt(report[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
+	     (control[0] >= 0 && setsockopt(control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)))
+		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "ask for the senders of messages");
+	return r;
+}
+
+void aj_jail_ends_close(struct aj_jail_ends *ends)
+{
+	aj_close(&ends->report);
+	aj_close(&ends->control);
+	aj_close(&ends->out);
+	aj_close(&ends->err);
+}

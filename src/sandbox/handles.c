@@ -1,0 +1,48 @@
+/* Opens for a zygote what its births need of /proc and of the cgroups, as mounts of their own.
+ * A descriptor of a folder leads to the folders above it as well; one of a mount that is attached nowhere ends at its root. */
+#include "sandbox/handles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum { HIGH_FD = 10 };
+
+/* -1 where a part of the /proc around us is covered, as in a container: the kernel then makes no other. */
+static int own_proc(void)
+{
+	cleanup_fd int context = fsopen("proc", FSOPEN_CLOEXEC);
+	if (context < 0 || fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	return fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+}
+
+static int put_high(int *fd)
+{
+	int high = fcntl(*fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	if (high >= 0)
+		close(*fd);
+	*fd = high < 0 ? *fd : high;
+	return high < 0 ? -1 : 0;
+}
+
+int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj_error *err)
+{
+	int own = own_proc();
+	if (own >= 0) {
+		aj_close(proc_fd);
+		*proc_fd = own;
+	}
+	if (put_high(proc_fd) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep a /proc open for births");
+	*ret_cgroup = -1;
+	if (!leaves)
+		return 0;
+	*ret_cgroup = open_tree(AT_FDCWD, leaves, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (*ret_cgroup < 0 || put_high(ret_cgroup) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep `%s` open for births", leaves);
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* Gives a zygote a PID namespace that another process holds: the builder's part, inside (below.c has the supervisor's).
+ * The holder runs this file's code and no other, answers no message and keeps no descriptor. */
+#include "sandbox/holder.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/caps.h"
+#include "sandbox/handshake.h"
+#include "sandbox/init.h"
+#include "sandbox/walls.h"
+
+/* A child of our parent's. */
+static pid_t sibling(void)
+{
+	struct clone_args args = { .flags = CLONE_PARENT };
+	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+/* PID 1. Orphans of the namespace are its children, and are reaped. */
+_Noreturn static void hold(struct aj_walls *w)
+{
+	struct aj_error err = { 0 };
+	sigset_t child;
+	char byte;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	if (aj_init_block_signals() < 0 || aj_wall_identity(w, &err) < 0 || aj_caps_drop_all(&err) < 0 ||
+	    aj_wall_no_new_privs(w, &err) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_NAME, "holder", 0, 0, 0) < 0)
+		_exit(AJ_EXIT_SETUP);
+	/* The supervisor may have died before that. */
+	if (recv(w->report, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 || errno != EAGAIN)
+		_exit(AJ_EXIT_SETUP);
+	close_range(0, ~0U, 0);
+	for (;;) {
+		while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+			;
+		sigwaitinfo(&child, NULL);
+	}
+}
+
+int aj_holder_part(struct aj_walls *w, struct aj_error *err)
+{
+	/* Before there is anybody who could look: the holder's memory is a copy of the supervisor's. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || unshare(CLONE_NEWPID) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "pid_view", errno, "make a PID namespace for the zygote");
+	pid_t holder = sibling();
+	if (holder == 0)
+		hold(w);
+	pid_t zygote = holder < 0 ? -1 : sibling();
+	if (zygote == 0)
+		return 0;
+	int error = errno;
+	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .pid = zygote, .holder = holder };
+	/* From here, as both are closed to an ordinary user; and by this descriptor, as the new process may have left the old root. */
+	struct stat st = { 0 };
+	if (zygote > 0 && fstatat(w->proc_fd, "self/ns/pid_for_children", &st, 0) < 0)
+		error = errno;
+	else if (zygote > 0)
+		error = 0;
+	msg.errnum = error;
+	msg.space[0] = st.st_dev;
+	msg.space[1] = st.st_ino;
+	_exit(aj_msg_send(w->report, &msg) < 0 ? AJ_EXIT_SETUP : 0);
+}

@@ -1,0 +1,167 @@
+"""Zygotes that import a package which is an attacker: what it reaches at its import, and what it can make the supervisor do.
+The package is in a Python tree of its own. In most modes it never comes back from its import, says that the zygote is ready, and answers orders
+itself: so a package with native code could do."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from sessions import House, check, children, done, numbers, state, status  # noqa: E402
+
+TREE, POLICY = sys.argv[3:5]
+FOLDER = [root for root, _, files in os.walk(TREE + "/tree/usr/lib") if "raw.so" in files][0]
+EVIL = '''
+import os, struct, time
+import raw
+MODE, VICTIM = %r, %d
+SYS = dict(getfd=438, clone=56, pidfd_open=434, setsid=112, unshare=272, ptrace=101, kill=62, socket=41, connect=42, bpf=321, io_uring_setup=425,
+           userfaultfd=323, keyctl=250, perf_event_open=298, process_vm_readv=310, add_key=248, mq_open=240, shmget=29, inotify_init1=294,
+           open_by_handle_at=304, name_to_handle_at=303, init_module=175, fanotify_init=300, execve=59, setns=308, memfd_create=319, kcmp=312)
+NEWUSER, NEWPID, PARENT, VM = 0x10000000, 0x20000000, 0x8000, 0x100
+found = {}
+
+def can(what):
+    try:
+        return what()
+    except OSError as e:
+        return -e.errno
+
+def sleeper(flags):
+    pid = raw.call(SYS["clone"], flags | 17, 0, 0, 0, 0)
+    if pid == 0:
+        while True:
+            time.sleep(1000)
+    return pid
+
+def order():
+    data = os.read(3, 4096)
+    if not data:
+        os._exit(0)
+
+def answer(init, channels=(-1, -1, -1, -1), errnum=0):
+    os.write(3, struct.pack("<6i", errnum, init, *channels))
+
+def ready():
+    os.write(3, struct.pack("<I", 0) + b"Y")
+
+if MODE == "look":
+    found["kill"] = can(lambda: os.kill(VICTIM, 9))
+    found["pidfd"] = raw.call(SYS["pidfd_open"], VICTIM, 0)
+    found["kill all"] = can(lambda: os.kill(-1, 0))
+    inside = lambda name: can(lambda: os.listdir(os.open(name, os.O_RDONLY, dir_fd=4)))
+    found["numbers"] = sorted(int(n) for n in inside(".") if n.isdigit())
+    found["victim in /proc"] = inside(str(VICTIM))
+    found["sysctl"] = can(lambda: os.open("sys/kernel/core_pattern", os.O_WRONLY, dir_fd=4))
+    found["above /proc"] = inside("..") == inside(".")
+    for name in ("ptrace", "process_vm_readv"):
+        found[name] = raw.call(SYS[name], 16 if name == "ptrace" else VICTIM, VICTIM, 0, 0, 0, 0)
+    for name, args in dict(socket=(2, 1, 0), bpf=(0, 0, 0), io_uring_setup=(1, 0), userfaultfd=(0,), keyctl=(0, -3, 0), perf_event_open=(0,), add_key=(0,),
+                           mq_open=(0,), shmget=(0, 4096, 0o1600), inotify_init1=(0,), open_by_handle_at=(0,), init_module=(0,), fanotify_init=(0,),
+                           setns=(0,), kcmp=(1, 1, 0)).items():
+        found[name] = raw.call(SYS[name], *args)
+else:
+    ready()
+    order()
+    if MODE == "supervisor":  # the other end of its control socket
+        import socket
+        answer(int.from_bytes(socket.socket(fileno=os.dup(3)).getsockopt(1, 77, 4), "little"))
+    elif MODE == "itself":
+        answer(raw.call(SYS["pidfd_open"], os.getpid(), 0))
+    elif MODE == "child":
+        answer(raw.call(SYS["pidfd_open"], sleeper(0), 0))
+    elif MODE == "sibling":  # the supervisor's child, and in no namespace of its own
+        answer(raw.call(SYS["pidfd_open"], sleeper(PARENT), 0))
+    elif MODE == "empty":  # with a namespace, and without channels
+        answer(raw.call(SYS["pidfd_open"], sleeper(PARENT | NEWUSER | NEWPID), 0))
+    elif MODE == "pipe":
+        answer(os.pipe()[0])
+    elif MODE == "nothing":
+        answer(999)
+    elif MODE == "endless":
+        while True:
+            os.write(3, b"x" * 65536)
+    elif MODE == "many":  # descriptors that nobody asked for
+        import socket
+        s = socket.socket(fileno=os.dup(3))
+        while True:
+            s.sendmsg([struct.pack("<6i", 5, -1, -1, -1, -1, -1)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("<200i", *[0] * 200))])
+    elif MODE == "stray":  # leaves processes behind, in its namespace and out of its process group
+        for flags in (0, PARENT, PARENT | NEWUSER | NEWPID, NEWUSER | NEWPID):
+            sleeper(flags)
+        if os.fork() == 0:
+            os.setsid()
+            while True:
+                if os.fork():
+                    os._exit(0)
+        os._exit(1)
+    time.sleep(1000)
+'''
+
+
+def turn(mode):
+    with open(FOLDER + "/evil.py.new", "w") as f:
+        f.write(EVIL % (mode, victim.pid))
+    os.rename(FOLDER + "/evil.py.new", FOLDER + "/evil.py")
+
+
+def below(house):
+    """All processes of its zygotes, and of what they have made."""
+    found, todo = [], house.children()
+    while todo:
+        pid = todo.pop()
+        found.append(pid)
+        todo += children(pid)
+    return [pid for pid in found if state(pid) not in "ZX"]
+
+
+def opened(house, name):
+    """The text of its error, or None."""
+    house.tell("open", name, tenant=name)
+    event = house.wait("opened error", name, 60)
+    return event.get("error") or (event["event"] == "error" and event.get("text")) or None
+
+
+# Of the same user as the zygote would be, and not ours: whoever can, kills it.
+victim = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, preexec_fn=lambda: os.getuid() or os.setresuid(65534, 65534, 65534))
+turn("look")
+house = House(POLICY)
+check("control: the package is there, and the jail is from a zygote", house.open("look")["warm"])
+seen = house.run("look", "import evil\nevil.found")
+found = seen.get("value") or {"failed": seen}
+refused = lambda name: found.get(name, 0) < 0  # noqa: E731
+check("zygote-signal: a process of the host is not there to be killed", found.get("kill") == found.get("pidfd") == -3 and victim.poll() is None, found)
+check("zygote-proc: the /proc that it holds shows its own namespace and ends there",
+      victim.pid not in found.get("numbers", [victim.pid]) and found.get("victim in /proc") == -2 and
+      refused("sysctl") and found.get("above /proc"), found)
+house.open("beside", tenant="beside")  # a jail that outlives the zygotes below
+for mode, says in (("supervisor", "no child of ours"), ("itself", "not the first of its namespace|no namespace of its own"), ("child", "no child of ours"),
+                   ("sibling", "not the first of its namespace|no namespace"), ("empty", "report socket"), ("pipe", "no child of ours"),
+                   ("nothing", "no descriptor"), ("endless", "none of its own|no descriptor|nobody asked|not true|cannot make a jail|ended"),
+                   ("many", "nobody asked|cannot make a jail|ended|Protocol"), ("stray", "ended")):
+    turn(mode)
+    began = time.monotonic()
+    error = opened(house, mode)
+    took = time.monotonic() - began
+    good = bool(error) and any(text in error for text in says.split("|"))
+    check("zygote-answer: %s: the answer is refused, and the error says so" % mode, good, "%s after %.1f s" % (error, took))
+    check("zygote-jails: %s: another tenant's jail and the host's processes go on" % mode, victim.poll() is None and house.run("beside", "40+2").get("value") == 42)
+    deadline = time.monotonic() + 5
+    while len(below(house)) > 8 and time.monotonic() < deadline:
+        time.sleep(0.05)
+turn("look")
+deadline = time.monotonic() + 30
+while (error := opened(house, "again")) and time.monotonic() < deadline:
+    time.sleep(0.2)
+check("zygote-answer: the pool recovers", not error, error)
+check("zygote-strays: no process of any such zygote is left", all(numbers(pid) for pid in below(house)) and not [
+    pid for pid in below(house) if pid not in house.holders() + house.zygotes() + house.inits() and int(status(pid)["PPid"]) not in house.inits()],
+    [(pid, status(pid).get("Name"), numbers(pid)) for pid in below(house)])
+check("zygote-strays: the supervisor has no child that it does not know", len(house.children()) == len(house.holders() + house.zygotes() + house.inits()),
+      house.children())
+house.end()
+victim.send_signal(signal.SIGKILL)
+victim.wait()
+done()

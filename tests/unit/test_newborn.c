@@ -1,0 +1,128 @@
+/* Tests of run/newborn: what a zygote says that it has born is a claim, and whoever it names wrongly is left alone. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "run/newborn.h"
+#include "sandbox/handshake.h"
+#include "sandbox/holder.h"
+
+static struct aj_jail zygote = AJ_NO_JAIL, jail = AJ_NO_JAIL;
+static int victim = -1; /* a pidfd */
+
+static pid_t sleeper(void)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	cr_assert_gt(pid, 0);
+	return pid;
+}
+
+static int pidfd_of(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	cr_assert_geq(fd, 0);
+	return fd;
+}
+
+/* A holder and a zygote that are two sleeping children, in a namespace that is said to be our own. */
+static void start(void)
+{
+	int ends[2];
+	struct stat st;
+	struct aj_error err = { 0 };
+	pid_t builder = fork();
+	if (builder == 0)
+		_exit(0);
+	victim = pidfd_of(sleeper());
+	cr_assert_eq(stat("/proc/self/ns/pid", &st), 0);
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .holder = sleeper(), .pid = sleeper(), .space = { st.st_dev, st.st_ino } };
+	cr_assert_eq(aj_msg_send(ends[1], &msg), 0);
+	zygote.report_fd = ends[0];
+	zygote.holder = aj_holder_take(ends[0], pidfd_of(builder), &zygote.init_pid, &zygote.init_pidfd, &err);
+	cr_assert(zygote.holder, "%s: %s", err.step, err.cause);
+}
+
+static bool lives(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0;
+}
+
+static void finish(void)
+{
+	aj_jail_kill(&zygote);
+	aj_jail_end(&zygote, NULL);
+	syscall(SYS_pidfd_send_signal, victim, SIGKILL, NULL, 0);
+}
+TestSuite(newborn, .init = start, .fini = finish);
+
+static enum aj_newborn take(int init, int errnum, struct aj_error *err)
+{
+	struct aj_born claim = { .init = init, .errnum = errnum, .report = 0, .control = 0, .out = 0, .err = 0 };
+	return aj_newborn_take(&zygote, &claim, &jail, err);
+}
+
+/* The sleeping zygote has the descriptors that we had when it was made, so their numbers are its own. */
+Test(newborn, names_no_descriptor)
+{
+	struct aj_error err = { 0 };
+	cr_expect_eq(take(777, 0, &err), AJ_NEWBORN_LIE);
+	cr_expect(strstr(err.cause, "no descriptor"), "%s", err.cause);
+}
+
+Test(newborn, names_something_that_is_no_process)
+{
+	struct aj_error err = { 0 };
+	cr_expect_eq(take(2, 0, &err), AJ_NEWBORN_LIE);
+	cr_expect(strstr(err.cause, "no child of ours"), "%s", err.cause);
+}
+
+Test(newborn, names_another_child_of_ours)
+{
+	struct aj_error err = { 0 };
+	cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_LIE);
+	cr_expect(strstr(err.cause, "first of its namespace"), "%s", err.cause);
+	cr_expect(lives(victim));
+	cr_expect_lt(jail.init_pidfd, 0);
+}
+
+/* Also with an error, which has the supervisor end what was born. */
+Test(newborn, has_another_ended)
+{
+	struct aj_error err = { 0 };
+	cr_expect_eq(take(victim, 5, &err), AJ_NEWBORN_LIE);
+	cr_expect(lives(victim));
+}
+
+Test(newborn, says_that_there_is_none)
+{
+	struct aj_error err = { 0 };
+	cr_expect_eq(take(-1, 12, &err), AJ_NEWBORN_GONE);
+	cr_expect_eq(err.errnum, 12);
+	cr_expect(lives(victim));
+}
+
+/* Not even that: neither an init nor an error. */
+Test(newborn, says_nothing)
+{
+	struct aj_error err = { 0 };
+	cr_expect_eq(take(-1, 0, &err), AJ_NEWBORN_LIE);
+	cr_expect_eq(take(-1, -7, &err), AJ_NEWBORN_LIE);
+}
+
+/* A process of the holder's namespace itself, or of none below it, is never a newborn. */
+Test(newborn, admits_only_who_is_directly_below)
+{
+	cr_expect(aj_holder_admit(zygote.holder, getpid()));
+	cr_expect(aj_holder_admit(zygote.holder, zygote.init_pid));
+	cr_expect(aj_holder_admit(zygote.holder, 0));
+}
