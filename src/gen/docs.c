@@ -57,6 +57,10 @@ static void print_syscalls(void)
 	       "| call | condition | why |\n|---|---|---|\n");
 	bool not_refused = false;
 	aj_syscalls_startup_each(syscall_row, &not_refused);
+	printf("\n## Besides, a zygote\n\nJails are born from it. It stands under a filter from before its first instruction, and so do they, below their own. It allows what "
+	       "the jail may call, what Python takes to start, and these; it names no refusal, as the jail's own filter does.\n\n"
+	       "| call | condition | why |\n|---|---|---|\n");
+	aj_syscalls_births_each(syscall_row, &not_refused);
 	printf("\n## A command may call (%d without a network, %d with one)\n\n",
 	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE), aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
 	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);

@@ -46,6 +46,9 @@ int main(void)
 			if (print_filter("filter", p, n,
 			                 aj_filter_compile((enum aj_profile)p, (enum aj_network)n, insns, ROOM, &err), &err) < 0)
 				return 1;
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		if (print_filter("zygote", p, 0, aj_filter_compile_zygote((enum aj_profile)p, insns, ROOM, &err), &err) < 0)
+			return 1;
 	for (int s = 0; s < AJ_STAGES; s++)
 		if (print_filter("stage", s, 0, aj_filter_compile_stage((enum aj_stage)s, insns, ROOM, &err), &err) < 0)
 			return 1;
@@ -56,6 +59,9 @@ int main(void)
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int n = 0; n < NETWORKS; n++)
 			printf("\t[%d][%d] = { filter_%d_%d, sizeof filter_%d_%d / sizeof(struct sock_filter) },\n", p, n, p, n, p, n);
+	printf("};\nstatic const struct aj_filter zygotes[%d] = {\n", AJ_PROFILE_COUNT);
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		printf("\t[%d] = { zygote_%d_0, sizeof zygote_%d_0 / sizeof(struct sock_filter) },\n", p, p, p);
 	printf("};\nstatic const struct aj_filter stages[%d] = {\n", AJ_STAGES);
 	for (int s = 0; s < AJ_STAGES; s++)
 		printf("\t[%d] = { stage_%d_0, sizeof stage_%d_0 / sizeof(struct sock_filter) },\n", s, s, s);
@@ -64,6 +70,7 @@ int main(void)
 		printf("\t[%d] = { denied_%d_0, sizeof denied_%d_0 / sizeof(struct sock_filter) },\n", g, g, g);
 	printf("};\n\nconst struct aj_filter *aj_filter_ready(enum aj_profile profile, enum aj_network network)\n"
 	       "{\n\treturn &ready[profile][network];\n}\n\n"
+	       "const struct aj_filter *aj_filter_zygote(enum aj_profile profile)\n{\n\treturn &zygotes[profile];\n}\n\n"
 	       "const struct aj_filter *aj_filter_stage(enum aj_stage stage)\n{\n\treturn &stages[stage];\n}\n\n"
 	       "const struct aj_filter *aj_filter_denied(uint64_t group)\n"
 	       "{\n\treturn &denied[__builtin_ctzll(group)];\n}\n");

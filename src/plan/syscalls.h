@@ -32,6 +32,14 @@ int aj_syscalls_stage_each(enum aj_stage stage, int (*each)(const struct aj_sysc
 /* What only the start may do; a snippet may not. */
 int aj_syscalls_startup_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
 
+/* What a zygote may do under whose jails have that profile: every row allows. The second, what of it is for births alone. */
+int aj_syscalls_zygote_each(enum aj_profile profile, int (*each)(const struct aj_syscall *row, void *data), void *data);
+int aj_syscalls_births_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
+
+/* How a zygote makes a jail's init: CLONE_NEWUSER, NEWPID, NEWNS, NEWIPC, NEWUTS and NEWNET, and VM, PARENT, PIDFD, CHILD_SETTID and
+ * CHILD_CLEARTID. A zygote whose plan has other namespaces bears no jail. */
+#define AJ_BIRTH_FLAGS 0x7d229100u
+
 /* The row that refuses this call: the profile's, else that of a denied group; NULL when there is none. */
 const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,
                                              const uint64_t args[6]);

@@ -132,6 +132,7 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bo
 	jail->init_pid = pid;
 	jail->init_pidfd = aj_steal(&pidfd);
 	jail->holder = zygote->holder;
+	jail->baseline = zygote->baseline;
 	if (claim->errnum > 0)
 		return gone(jail, claim->errnum, err);
 	if (!(wrong = wrong_channels(claim, jail)))

@@ -142,6 +142,9 @@ static int step_seccomp(struct aj_walls *w, struct aj_error *err)
 	                                        : aj_filter_build(plan->profile, plan->network, plan->deny, room);
 	struct aj_filter alone = filter;
 	int listener;
+	/* Its jails inherit it, and only one filter of a process may have a listener: theirs. */
+	if (plan->zygote)
+		return aj_filter_install(aj_filter_zygote(plan->profile), err);
 	if (plan->mediated)
 		alone = aj_filter_build(plan->profile, plan->network, (plan->deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX, room_alone);
 	if (!w->listens)

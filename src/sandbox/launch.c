@@ -194,7 +194,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	}
 	/* Now, as init may close itself to us when it is told that its maps stand. */
 	jail.listens = aj_notice_may_take(jail.init_pidfd);
-	jail.baseline = plan->snippet && !plan->zygote;
+	jail.baseline = plan->snippet;
 	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail.listens };
 	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(jail.report_fd, &go) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");

@@ -19,7 +19,7 @@ struct aj_jail {
 	struct aj_holder *holder; /* of the PID namespace that it was born in; NULL: none but its own */
 	bool branch;              /* one of several guests of an init: init_pidfd is the guest's own, the leaf is everybody's */
 	bool listens;             /* a guest's listener can be taken */
-	int baseline;             /* filters that its program starts under: the runner's own is one more */
+	int baseline;             /* filters that its program starts under, or its zygote's did: the runner's own is one more */
 	bool outside; /* its guest could not be born in the leaf, and is to be moved there before it is given anything */
 };
 

@@ -75,6 +75,16 @@ int aj_filter_compile_stage(enum aj_stage stage, struct sock_filter *out, size_t
 	return finish(ctx, r, out, room, err);
 }
 
+int aj_filter_compile_zygote(enum aj_profile profile, struct sock_filter *out, size_t room, struct aj_error *err)
+{
+	scmp_filter_ctx ctx;
+	/* Without a tracer that asked for it the kernel answers ENOSYS. A tracer is on the host, and may do what it likes with us. */
+	int r = start(SCMP_ACT_TRACE(0), &ctx);
+	if (r == 0)
+		r = aj_syscalls_zygote_each(profile, add_row, ctx);
+	return finish(ctx, r, out, room, err);
+}
+
 int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	scmp_filter_ctx ctx;

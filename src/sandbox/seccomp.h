@@ -31,6 +31,10 @@ struct aj_filter aj_filter_baseline(enum aj_profile profile, enum aj_network net
 /* Over a baseline: takes away what only the start took. What the baseline refuses is left to the baseline, whose refusals are reported. */
 struct aj_filter aj_filter_above(enum aj_profile profile, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM]);
 
+/* What a zygote starts under, and its jails with it: see plan/nursery.c. What it does not allow is not made and gets ENOSYS, by an action that
+ * comes after all that a jail's own filter can say: so that one's refusals have their errors and are reported. Generated, never fails. */
+const struct aj_filter *aj_filter_zygote(enum aj_profile profile);
+
 /* The ready filter of a stage of a snippet's life; generated, never fails. */
 const struct aj_filter *aj_filter_stage(enum aj_stage stage);
 
@@ -41,8 +45,9 @@ void aj_filter_report(struct sock_filter *insns, size_t count);
 /* Compile the table into at most `room` instructions; returns their number or -1. Needs libseccomp. */
 int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room, struct aj_error *err);
 
-/* The same for a stage, and for a group. */
+/* The same for a stage, for a zygote, and for a group. */
 int aj_filter_compile_stage(enum aj_stage stage, struct sock_filter *out, size_t room, struct aj_error *err);
+int aj_filter_compile_zygote(enum aj_profile profile, struct sock_filter *out, size_t room, struct aj_error *err);
 int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err);
 
 /* The name of a system call of this architecture; -1 when the number has none. Needs libseccomp. */

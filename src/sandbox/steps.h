@@ -41,7 +41,7 @@ enum {
 	X(session,       AJ_BY_PROGRAMS, "out of the caller's process group, which no namespace bounds: a session of its own, or the terminal's foreground") \
 	X(rlimits,       AJ_BY_RUNNERS,  "after setup, so that limits bite the guest and not us")                      \
 	X(landlock,      AJ_BY_RUNNERS,  "before the filter, which does not allow it for a snippet")                   \
-	X(seccomp,       AJ_BY_GUEST,    "last: the filter need not allow any step above. A snippet's Python starts under a baseline; its runner " \
-	                                 "installs the filter above that after Python is loaded and before the first byte of code is read") \
+	X(seccomp,       AJ_BY_GUEST | AJ_BY_ZYGOTE, "last: the filter need not allow any step above. A snippet's Python starts under a baseline; its runner " \
+	                                 "installs the filter above that after Python is loaded and before the first byte of code is read. A zygote's stays below the filters of its jails") \
 	X(exec,          AJ_BY_GUEST | AJ_BY_ZYGOTE, "from here on nothing is ours")
 /* clang-format on */

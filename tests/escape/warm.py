@@ -128,6 +128,7 @@ GUEST = {
                       lambda cold, warm: int(warm, 16) == int(cold, 16) | 1 << 1 | 1 << 9),
 }
 INIT = {
+    "status Seccomp": ("the zygote's filter is below everything that is born from it", lambda cold, warm: (cold, warm) == ("0", "2")),
     "status Name": ("a warm one is named after its order", lambda cold, warm: warm.startswith("init-")),
     "exe": ("it has the zygote's memory, and so its program", lambda cold, warm: cold.endswith("agentjail") or cold == warm),
     "environ": ("the zygote's: what the plan says; a cold one has the caller's", lambda cold, warm: "SECRET" not in warm),

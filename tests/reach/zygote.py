@@ -17,7 +17,7 @@ EVIL = '''
 import os, struct, time
 import raw
 MODE, VICTIM = %r, %d
-SYS = dict(getfd=438, clone=56, pidfd_open=434, setsid=112, unshare=272, ptrace=101, kill=62, socket=41, connect=42, bpf=321, io_uring_setup=425,
+SYS = dict(getfd=438, clone=56, getsockopt=55, sendmsg=46, pidfd_open=434, setsid=112, unshare=272, ptrace=101, kill=62, socket=41, connect=42, bpf=321, io_uring_setup=425,
            userfaultfd=323, keyctl=250, perf_event_open=298, process_vm_readv=310, add_key=248, mq_open=240, shmget=29, inotify_init1=294,
            open_by_handle_at=304, name_to_handle_at=303, init_module=175, fanotify_init=300, execve=59, setns=308, memfd_create=319, kcmp=312)
 NEWUSER, NEWPID, PARENT, VM = 0x10000000, 0x20000000, 0x8000, 0x100
@@ -30,11 +30,14 @@ def can(what):
         return -e.errno
 
 def sleeper(flags):
-    pid = raw.call(SYS["clone"], flags | 17, 0, 0, 0, 0)
+    """A child, or with PARENT a sibling, that does nothing; its pidfd."""
+    pidfd = bytes(8)
+    args = struct.pack("<QQQQQQQQ", flags | 0x1000, id(pidfd) + 32, 0, 0, 0 if flags & PARENT else 17, 0, 0, 0)
+    pid = raw.call(435, id(args) + 32, len(args))  # clone3; bytes begin there
     if pid == 0:
         while True:
             time.sleep(1000)
-    return pid
+    return struct.unpack("<q", pidfd)[0] if pid > 0 else pid
 
 def order():
     data = os.read(3, 4096)
@@ -60,22 +63,18 @@ if MODE == "look":
         found[name] = raw.call(SYS[name], 16 if name == "ptrace" else VICTIM, VICTIM, 0, 0, 0, 0)
     for name, args in dict(socket=(2, 1, 0), bpf=(0, 0, 0), io_uring_setup=(1, 0), userfaultfd=(0,), keyctl=(0, -3, 0), perf_event_open=(0,), add_key=(0,),
                            mq_open=(0,), shmget=(0, 4096, 0o1600), inotify_init1=(0,), open_by_handle_at=(0,), init_module=(0,), fanotify_init=(0,),
-                           setns=(0,), kcmp=(1, 1, 0)).items():
+                           setns=(0,), kcmp=(1, 1, 0), unshare=(NEWUSER,), clone=(NEWUSER | 17,), getsockopt=(3, 1, 77), sendmsg=(3, 0)).items():
         found[name] = raw.call(SYS[name], *args)
+    found["bind mount"] = raw.call(165, 0, 0, 0, 0x1000)
 else:
     ready()
     order()
-    if MODE == "supervisor":  # the other end of its control socket
-        import socket
-        answer(int.from_bytes(socket.socket(fileno=os.dup(3)).getsockopt(1, 77, 4), "little"))
-    elif MODE == "itself":
-        answer(raw.call(SYS["pidfd_open"], os.getpid(), 0))
-    elif MODE == "child":
-        answer(raw.call(SYS["pidfd_open"], sleeper(0), 0))
+    if MODE == "child":
+        answer(sleeper(0))
     elif MODE == "sibling":  # the supervisor's child, and in no namespace of its own
-        answer(raw.call(SYS["pidfd_open"], sleeper(PARENT), 0))
+        answer(sleeper(PARENT))
     elif MODE == "empty":  # with a namespace, and without channels
-        answer(raw.call(SYS["pidfd_open"], sleeper(PARENT | NEWUSER | NEWPID), 0))
+        answer(sleeper(PARENT | NEWUSER | NEWPID))
     elif MODE == "pipe":
         answer(os.pipe()[0])
     elif MODE == "nothing":
@@ -83,11 +82,9 @@ else:
     elif MODE == "endless":
         while True:
             os.write(3, b"x" * 65536)
-    elif MODE == "many":  # descriptors that nobody asked for
-        import socket
-        s = socket.socket(fileno=os.dup(3))
-        while True:
-            s.sendmsg([struct.pack("<6i", 5, -1, -1, -1, -1, -1)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("<200i", *[0] * 200))])
+    elif MODE == "late":  # more than there were orders
+        for i in range(9):
+            answer(-1, errnum=5)
     elif MODE == "stray":  # leaves processes behind, in its namespace and out of its process group
         for flags in (0, PARENT, PARENT | NEWUSER | NEWPID, NEWUSER | NEWPID):
             sleeper(flags)
@@ -132,15 +129,20 @@ check("control: the package is there, and the jail is from a zygote", house.open
 seen = house.run("look", "import evil\nevil.found")
 found = seen.get("value") or {"failed": seen}
 refused = lambda name: found.get(name, 0) < 0  # noqa: E731
-check("zygote-signal: a process of the host is not there to be killed", found.get("kill") == found.get("pidfd") == -3 and victim.poll() is None, found)
+check("zygote-signal: a process of the host is not there to be killed", found.get("kill") == found.get("kill all") == -3 and refused("pidfd") and victim.poll() is None, found)
 check("zygote-proc: the /proc that it holds shows its own namespace and ends there",
       victim.pid not in found.get("numbers", [victim.pid]) and found.get("victim in /proc") == -2 and
       refused("sysctl") and found.get("above /proc"), found)
+never = ("pidfd", "ptrace", "process_vm_readv", "socket", "getsockopt", "bpf", "io_uring_setup", "userfaultfd", "keyctl", "perf_event_open", "add_key",
+         "mq_open", "shmget", "inotify_init1", "open_by_handle_at", "init_module", "fanotify_init", "setns", "kcmp", "unshare", "clone", "bind mount",
+         "sendmsg")
+check("zygote-calls: no call but those of births, of a start and of the jail's own list", all(found.get(name) == -38 for name in never),
+      {name: found.get(name) for name in never if found.get(name) != -38})
 house.open("beside", tenant="beside")  # a jail that outlives the zygotes below
-for mode, says in (("supervisor", "no child of ours"), ("itself", "not the first of its namespace|no namespace of its own"), ("child", "no child of ours"),
+for mode, says in (("child", "no child of ours"),
                    ("sibling", "not the first of its namespace|no namespace"), ("empty", "report socket"), ("pipe", "no child of ours"),
                    ("nothing", "no descriptor"), ("endless", "none of its own|no descriptor|nobody asked|not true|cannot make a jail|ended"),
-                   ("many", "nobody asked|cannot make a jail|ended|Protocol"), ("stray", "ended")):
+                   ("late", "nobody asked|cannot make a jail|ended"), ("stray", "ended")):
     turn(mode)
     began = time.monotonic()
     error = opened(house, mode)

@@ -612,6 +612,51 @@ Test(seccomp, the_baseline)
 	cr_expect_neq(interpret(aj_filter_stage(AJ_STAGE_BASELINE), &data), SECCOMP_RET_ALLOW, "a process");
 }
 
+/* Below a jail's own filter: it takes nothing from that, neither a call nor an error nor a report, and gives a zygote no more than births take. */
+Test(seccomp, the_zygotes)
+{
+	static const char *const never[] = { "fork",   "vfork",  "socket",   "connect",      "bind",     "io_uring_setup",  "userfaultfd",
+		                             "keyctl", "ptrace", "add_key",  "bpf",          "setns",    "perf_event_open", "pidfd_open",
+		                             "chroot", "mknod",  "execveat", "memfd_create", "chmod",    "pivot_root",      "sendmsg",
+		                             "fsopen", "kcmp",   "umount2",  "pidfd_getfd",  "move_mount" };
+	const struct aj_filter *zygote = aj_filter_zygote(AJ_PROFILE_SNIPPET);
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+		struct seccomp_data data = { .nr = nr_of(never[i]), .arch = NATIVE };
+		cr_expect_eq(interpret(zygote, &data), SECCOMP_RET_TRACE, "`%s`", never[i]);
+	}
+	const struct {
+		const char *name;
+		uint64_t args[4];
+		bool allowed;
+	} rows[] = {
+		{ "clone", { AJ_BIRTH_FLAGS }, true },
+		{ "clone", { AJ_BIRTH_FLAGS & ~0x20000000u }, false },
+		{ "clone", { 17 }, false },
+		{ "unshare", { 0x02000000 }, true },
+		{ "unshare", { 0x10000000 }, false },
+		{ "mount", { 0, 0, 0, 6 | 8 }, true },
+		{ "mount", { 0, 0, 0, 6 | 0x1000 }, false },
+		{ "mount", { 0, 0, 0, 0x20 | 6 }, false },
+		{ "mount", { 0, 0, 0, 2 }, false },
+		{ "prctl", { 4 }, true },
+		{ "prctl", { 59 }, false },
+		{ "seccomp", { 1, 8 }, true },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct seccomp_data data = { .nr = nr_of(rows[i].name), .arch = NATIVE };
+		memcpy(data.args, rows[i].args, sizeof rows[i].args);
+		cr_expect_eq(interpret(zygote, &data) == SECCOMP_RET_ALLOW, rows[i].allowed, "`%s` %#lx", rows[i].name, data.args[0]);
+	}
+	/* What a jail may call, it may call below this too. */
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		for (int nr = 0; nr < 512; nr++) {
+			struct seccomp_data data = { .nr = nr, .arch = NATIVE };
+			uint32_t own = interpret(aj_filter_ready((enum aj_profile)p, AJ_NET_NONE), &data);
+			uint32_t below = interpret(aj_filter_zygote((enum aj_profile)p), &data);
+			cr_expect(below == SECCOMP_RET_ALLOW || (below == SECCOMP_RET_TRACE && own != SECCOMP_RET_ALLOW), "nr %d: %#x", nr, below);
+		}
+}
+
 /* The interpreter above agrees with the kernel: a child locks itself in and tries. */
 static int in_a_child(enum aj_profile profile, bool foreign)
 {
