@@ -48,8 +48,27 @@ _Noreturn static void hold(struct aj_walls *w)
 	}
 }
 
+/* What else the supervisor has open is not for those two, and a socket that it listens on would outlive it here. */
+static void keep_only(const struct aj_walls *w)
+{
+	unsigned low = 3, keep[] = { (unsigned)w->proc_fd, (unsigned)w->report, (unsigned)w->control };
+	enum { COUNT = sizeof keep / sizeof *keep };
+	for (int done = 0; done < COUNT; done++) {
+		unsigned next = ~0U;
+		for (int i = 0; i < COUNT; i++)
+			if (keep[i] >= low && keep[i] < next)
+				next = keep[i];
+		if (next > low)
+			close_range(low, next - 1, 0);
+		low = next == ~0U ? next : next + 1;
+	}
+	if (low != ~0U)
+		close_range(low, ~0U, 0);
+}
+
 int aj_holder_part(struct aj_walls *w, struct aj_error *err)
 {
+	keep_only(w);
 	/* Before there is anybody who could look: the holder's memory is a copy of the supervisor's. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || unshare(CLONE_NEWPID) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "pid_view", errno, "make a PID namespace for the zygote");

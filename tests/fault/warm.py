@@ -33,11 +33,12 @@ def counts(house):
 
 
 def rest(house):
-    """Once the park is full again, and those that were killed are gone."""
+    """Once the park is full again, and those that were killed are gone. A killed zygote's holder stays as long as a jail of its does."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         s = house.stats()
-        if s["starting"] == s["waiting"] == 0 and s["parked"] == PARKED and s["zygotes"] == 1 and len(house.children()) == PARKED + 1:
+        if s["starting"] == s["waiting"] == 0 and s["parked"] == PARKED and s["zygotes"] == 1 and \
+                len(house.children()) == PARKED + 1 + len(house.holders()) and 1 <= len(house.holders()) <= PARKED + 1:
             return True
         time.sleep(0.05)
     return False
