@@ -1,11 +1,13 @@
 /* The event loop: epoll and a binary heap.
- * It calls back in the order in which the kernel names what is ready, timers first, and never for what was taken out meanwhile. */
+ * It calls back in the order in which the kernel names what is ready, timers first, and never for what was taken out meanwhile. The kernel puts
+ * what it has named to the end of its list, so each has its turn; a party that uses much of the thread is held back, see base/quota.h. */
 #include "base/loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -28,7 +30,14 @@ struct aj_loop {
 	size_t count, room;
 	struct epoll_event batch[BATCH]; /* what is being worked through */
 	int batch_count;
+	struct aj_quotas quotas;
+	struct aj_quota *charged; /* of the callback that runs; NULL: nobody's, or its owner has gone */
+	int64_t processor_ns;     /* when it was last asked for: what came since is on the account of whoever is next */
+	bool stale;               /* unless that is so: then it is asked for first */
+	struct aj_timer refill;   /* while somebody is throttled */
 };
+
+static void on_refill(struct aj_timer *timer);
 
 struct aj_loop *aj_loop_new(void)
 {
@@ -36,6 +45,10 @@ struct aj_loop *aj_loop_new(void)
 	if (loop && (loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0) {
 		free(loop);
 		return NULL;
+	}
+	if (loop) {
+		loop->refill = (struct aj_timer){ .fn = on_refill, .arg = loop };
+		loop->stale = true;
 	}
 	return loop;
 }
@@ -86,6 +99,10 @@ int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t event
 {
 	if (io->fd == fd && io->events == events)
 		return 0;
+	if (io->resting) {
+		io->events = events;
+		return 0;
+	}
 	bool fresh = io->fd < 0;
 	if (fresh)
 		io->place = take_place(loop, io);
@@ -100,11 +117,82 @@ int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t event
 	return 0;
 }
 
+/* --- who is throttled rests --- */
+
+static void rest_no_more(struct aj_io *io)
+{
+	struct aj_io **at = &io->quota->resting;
+	while (*at != io)
+		at = &(*at)->next_resting;
+	*at = io->next_resting;
+	io->resting = false;
+}
+
+/* It is ready, and its turn does not come yet: taken out of epoll, which would tell of it without end. */
+static void rest(struct aj_loop *loop, struct aj_io *io)
+{
+	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
+	io->next_resting = io->quota->resting;
+	io->quota->resting = io;
+	io->resting = true;
+}
+
+/* False: there is no memory for it now; tried again with the next refill. */
+static bool wake(struct aj_loop *loop, struct aj_quota *q)
+{
+	for (struct aj_io *io; (io = q->resting);) {
+		struct epoll_event event = { .events = io->events, .data.u64 = ticket(loop, io->place) };
+		if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, io->fd, &event) < 0)
+			return false;
+		rest_no_more(io);
+	}
+	return true;
+}
+
+static void on_refill(struct aj_timer *timer)
+{
+	struct aj_loop *loop = timer->arg;
+	aj_quota_refill(&loop->quotas, aj_now_us());
+	for (struct aj_quota *q = loop->quotas.first; q; q = q->next)
+		if (q->throttled && aj_quota_due(q) && wake(loop, q))
+			aj_quota_resume(&loop->quotas, q);
+	if (loop->quotas.throttled)
+		aj_loop_set(loop, timer, aj_now_us() + AJ_QUOTA_PERIOD_US);
+}
+
+/* Of this thread: time in which it was not let run is nobody's fault here. */
+static int64_t processor_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void charge(struct aj_loop *loop)
+{
+	int64_t before_ns = loop->processor_ns;
+	loop->processor_ns = processor_ns();
+	if (loop->charged && aj_quota_charge(&loop->quotas, loop->charged, loop->processor_ns - before_ns, aj_now_us()) &&
+	    !loop->refill.place)
+		aj_loop_set(loop, &loop->refill, aj_now_us() + AJ_QUOTA_PERIOD_US);
+	loop->charged = NULL;
+}
+
+void aj_loop_forget(struct aj_loop *loop, struct aj_quota *quota)
+{
+	if (loop->charged == quota)
+		loop->charged = NULL;
+	aj_quota_leave(&loop->quotas, quota);
+}
+
 void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io)
 {
 	if (io->fd < 0)
 		return;
-	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
+	if (io->resting)
+		rest_no_more(io);
+	else
+		epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
 	io->fd = -1;
 	io->events = 0;
 	give_place_back(loop, io->place);
@@ -181,8 +269,26 @@ static void fire_timers(struct aj_loop *loop)
 	int64_t now_us = aj_now_us();
 	while (loop->count && loop->heap[1]->at_us <= now_us) {
 		struct aj_timer *timer = loop->heap[1];
+		loop->stale = true;
 		aj_loop_unset(loop, timer);
 		timer->fn(timer);
+	}
+}
+
+static void call(struct aj_loop *loop, struct aj_io *io, uint32_t events)
+{
+	if (!io->quota) {
+		loop->stale = true;
+		io->fn(io, events);
+	} else if (io->quota->throttled) {
+		rest(loop, io);
+	} else {
+		if (loop->stale)
+			loop->processor_ns = processor_ns();
+		loop->stale = false;
+		loop->charged = io->quota;
+		io->fn(io, events);
+		charge(loop);
 	}
 }
 
@@ -202,7 +308,7 @@ int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 	for (int i = 0; i < loop->batch_count; i++) {
 		struct aj_io *io = whose(loop, loop->batch[i].data.u64);
 		if (io)
-			io->fn(io, loop->batch[i].events);
+			call(loop, io, loop->batch[i].events);
 	}
 	loop->batch_count = 0;
 	return 0;

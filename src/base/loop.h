@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/quota.h"
+
 struct aj_loop;
 
 /* Wants to hear of one descriptor. `events`, as given to the callback, are epoll's. */
@@ -14,6 +16,10 @@ struct aj_io {
 	int fd; /* -1: not watched */
 	uint32_t events;
 	uint32_t place; /* the loop's */
+	/* Who pays for the callback; NULL: nobody does, and it is never held back. Set before it is watched, and not changed while it is. */
+	struct aj_quota *quota;
+	struct aj_io *next_resting; /* the loop's */
+	bool resting;
 };
 
 /* Goes off once. */
@@ -32,6 +38,9 @@ void aj_loop_free(struct aj_loop *loop);
 int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t events);
 /* No callback comes after this, not even for what was ready already. Before the fd is closed. */
 void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io);
+
+/* A quota is about to be freed; its descriptors are not watched any more. */
+void aj_loop_forget(struct aj_loop *loop, struct aj_quota *quota);
 
 /* (Re)set a timer. Aborts when out of memory. */
 void aj_loop_set(struct aj_loop *loop, struct aj_timer *timer, int64_t at_us);

@@ -90,6 +90,7 @@ static int configure(struct aj_server_config *config, struct aj_options *o, bool
 	config->grace_ms = s->grace_ms;
 	config->request_bytes = s->request_bytes;
 	config->unread_bytes = s->unread_bytes;
+	config->request_ms = s->request_ms;
 	config->log = log_line;
 	return 0;
 }

@@ -256,6 +256,7 @@ static const struct option {
 	{ "--lifetime", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session after so long, whatever it does, with its checkpoints; 0: never" },
 	{ "--grace", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long snippets may go on when the service is to stop" },
 	{ "--request-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "the longest request" },
+	{ "--request-time", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long a request may take to come, from its first byte to its last" },
 	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "a client that leaves more than this unread is dropped" },
 };
 

@@ -28,6 +28,7 @@ static const struct number {
 	NUMBER("--lifetime", lifetime_ms, aj_parse_duration, 0, MOST_MS, "0")
 	NUMBER("--grace", grace_ms, aj_parse_duration, 0, MOST_MS, "10s")
 	NUMBER("--request-max", request_bytes, aj_parse_bytes, 4096, 64 << 20, "4M")
+	NUMBER("--request-time", request_ms, aj_parse_duration, 100, MOST_MS, "10s")
 	NUMBER("--unread-max", unread_bytes, aj_parse_bytes, 65536, 1 << 30, "32M")
 #undef NUMBER
 };

@@ -10,7 +10,7 @@ struct aj_serving {
 	const char *socket, *metrics;
 	uint64_t parked, jails_max, sessions_max, queue_max, clients_max, pools_max;
 	uint64_t idle_ms, lifetime_ms, grace_ms;
-	uint64_t request_bytes, unread_bytes;
+	uint64_t request_bytes, unread_bytes, request_ms;
 };
 
 void aj_serving_defaults(struct aj_serving *ret);

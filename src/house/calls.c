@@ -8,7 +8,11 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "run/channel.h"
 
+/* A refused call costs the supervisor's time and nobody else's, so a run may make so many of them: AJ_CALLS_REFUSED that do not fit, fewer
+ * where they are large, more where there were merely too many at a time, which honest code has as well. */
+enum { COST_OF_MISFIT = 16, COST_OF_CROWD = 1, BYTES_OF_COST = 4 << 10, MOST_COST = AJ_CALLS_REFUSED * COST_OF_MISFIT };
 /* Of a call, once it is read: the memory is the host's. */
 enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
@@ -74,7 +78,26 @@ static struct aj_waiting_call *find(struct aj_calls *c, uint64_t number)
 	return NULL;
 }
 
-const char *aj_calls_take(void *arg, const char *body, size_t bytes)
+static unsigned no_call(const char **ret_why, const char *why)
+{
+	*ret_why = why;
+	return AJ_CHANNEL_BROKEN;
+}
+
+static unsigned refuse(struct aj_calls *c, uint64_t number, const char *type, const char *message, size_t cost, size_t bytes,
+                       const char **ret_why)
+{
+	c->refused += cost + bytes / BYTES_OF_COST;
+	if (c->refused > MOST_COST) {
+		snprintf(c->why, sizeof c->why, "%s", message);
+		*ret_why = c->why;
+		return AJ_CHANNEL_REFUSED;
+	}
+	reply_error(c, number, type, message);
+	return 0;
+}
+
+unsigned aj_calls_take(void *arg, const char *body, size_t bytes, const char **ret_why)
 {
 	struct aj_calls *c = arg;
 	struct aj_tool_call call = { 0 };
@@ -82,28 +105,27 @@ const char *aj_calls_take(void *arg, const char *body, size_t bytes)
 	const char *type = AJ_TOOL_FAILED;
 	char why[AJ_TOOL_WHY_BYTES] = "";
 	if (aj_json_tree_bytes(body, bytes, MAX_DEPTH) > MAX_TREE_BYTES)
-		return "a call of a tool that would take too much memory";
+		return no_call(ret_why, "a call of a tool that would take too much memory");
 	json_t *doc = json_loadb(body, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	enum aj_call kind = doc ? aj_tools_check_call(&c->tools, doc, &call, &type, why, sizeof why) : AJ_CALL_MISSHAPEN;
 	json_decref(doc);
 	if (kind == AJ_CALL_MISSHAPEN)
-		return "a call of a tool that is none";
+		return no_call(ret_why, "a call of a tool that is none");
 	if (find(c, call.number)) {
 		aj_tool_call_free(&call);
-		return "two calls of tools with one number";
+		return no_call(ret_why, "two calls of tools with one number");
 	}
-	if (kind == AJ_CALL_REFUSED) {
-		reply_error(c, call.number, type, why);
-		return NULL;
-	}
+	if (kind == AJ_CALL_REFUSED)
+		return refuse(c, call.number, type, why, COST_OF_MISFIT, bytes, ret_why);
 	while (room < c->waiting + AJ_CALLS_MAX && room->call.tool)
 		room++;
 	if (room == c->waiting + AJ_CALLS_MAX || bytes > AJ_CALLS_BYTES - c->bytes) {
-		reply_error(c, call.number, AJ_TOOL_FAILED,
-		            room == c->waiting + AJ_CALLS_MAX ? "too many calls at a time"
-		                                              : "the arguments of all calls under way are too large");
+		bool crowd = room == c->waiting + AJ_CALLS_MAX;
+		uint64_t number = call.number;
 		aj_tool_call_free(&call);
-		return NULL;
+		return refuse(c, number, AJ_TOOL_FAILED,
+		              crowd ? "too many calls at a time" : "the arguments of all calls under way are too large",
+		              COST_OF_CROWD, bytes, ret_why);
 	}
 	room->calls = c;
 	room->call = (struct aj_tool_call){ .number = call.number, .tool = call.tool };
@@ -113,7 +135,7 @@ const char *aj_calls_take(void *arg, const char *body, size_t bytes)
 	aj_loop_set(c->loop, &room->timer, aj_in_ms(call.tool->timeout_ms));
 	c->on_call(c->arg, &call);
 	json_decref(call.args);
-	return NULL;
+	return 0;
 }
 
 static int nobody_waits(struct aj_error *err, uint64_t number)
@@ -149,6 +171,7 @@ void aj_calls_drop(struct aj_calls *c)
 	for (size_t i = 0; i < AJ_CALLS_MAX; i++)
 		if (c->waiting[i].call.tool)
 			forget(&c->waiting[i]);
+	c->refused = 0;
 }
 
 void aj_calls_free(struct aj_calls *c)

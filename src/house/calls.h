@@ -6,6 +6,7 @@
 enum {
 	AJ_CALLS_MAX = 64,         /* under way at a time */
 	AJ_CALLS_BYTES = 64 << 20, /* of all their arguments, as the jail wrote them */
+	AJ_CALLS_REFUSED = 256, /* in one run, of tools that are not declared or with arguments that do not fit: then the run ends */
 };
 
 struct aj_calls;
@@ -23,7 +24,9 @@ struct aj_calls {
 	void (*on_call)(void *arg, const struct aj_tool_call *call); /* a call that fits */
 	void (*send)(void *arg, const char *text, size_t bytes);     /* an answer, to the jail */
 	void *arg;
-	size_t bytes; /* of all that wait */
+	size_t bytes;                /* of all that wait */
+	size_t refused;              /* what the run's refused calls cost, see house/calls.c */
+	char why[AJ_TOOL_WHY_BYTES]; /* of the last call that it refused */
 	struct aj_waiting_call waiting[AJ_CALLS_MAX];
 };
 
@@ -33,8 +36,8 @@ int aj_calls_declare(struct aj_calls *calls, const json_t *list, struct aj_error
 /* What the guest is told of them, as text; malloced. */
 char *aj_calls_tools(const struct aj_calls *calls);
 
-/* What the jail sent; `arg` is a struct aj_calls. NULL, or why it is no call. One that does not fit is answered here. */
-const char *aj_calls_take(void *arg, const char *body, size_t bytes);
+/* What the jail sent; `arg` is a struct aj_calls. One that does not fit is answered here. See struct aj_channel for what comes back. */
+unsigned aj_calls_take(void *arg, const char *body, size_t bytes, const char **ret_why);
 int aj_calls_value(struct aj_calls *calls, uint64_t number, const json_t *value, struct aj_error *err);
 int aj_calls_error(struct aj_calls *calls, uint64_t number, const char *type, const char *message, struct aj_error *err);
 /* The run is over: nobody waits any more. */

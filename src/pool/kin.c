@@ -18,6 +18,7 @@ struct aj_kin {
 	struct aj_kin_owner owner;
 	int filters;
 	struct aj_family family;
+	struct aj_quota quota; /* of what its jails are refused, and what init reports */
 	struct aj_io io[AJ_FAMILY_FDS];
 	struct aj_timer timer; /* a deadline, or a look */
 	struct aj_askers askers;
@@ -190,7 +191,9 @@ struct aj_kin *aj_kin_new(struct aj_kin **list, struct aj_loop *loop, const stru
 	k->filters = filters;
 	k->timer = (struct aj_timer){ .fn = on_timer, .arg = k };
 	for (int i = 0; i < AJ_FAMILY_FDS; i++)
-		k->io[i] = (struct aj_io){ .fn = on_io, .arg = k, .fd = -1 };
+		k->io[i] = (struct aj_io){
+			.fn = on_io, .arg = k, .fd = -1, .quota = i == AJ_FAMILY_LISTENER || i == AJ_FAMILY_REPORT ? &k->quota : NULL
+		};
 	/* Its descriptors change hands: no event of theirs may come to the jail any more. */
 	static const enum aj_live_fd ours[] = { AJ_LIVE_REPORT, AJ_LIVE_LISTENER, AJ_LIVE_INIT };
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
@@ -287,6 +290,7 @@ void aj_kin_free(struct aj_kin *k)
 	for (int i = 0; i < AJ_FAMILY_FDS; i++)
 		aj_loop_unwatch(k->loop, &k->io[i]);
 	aj_loop_unset(k->loop, &k->timer);
+	aj_loop_forget(k->loop, &k->quota);
 	aj_family_end(&k->family);
 	free(k);
 }

@@ -70,7 +70,7 @@ int aj_worker_start(struct aj_worker *w, struct aj_loop *loop, int filters, stru
 	w->live.closing = on_closing;
 	w->timer = (struct aj_timer){ .fn = on_timer, .arg = w };
 	for (int i = 0; i < AJ_LIVE_FDS; i++)
-		w->io[i] = (struct aj_io){ .fn = on_io, .arg = w, .fd = -1 };
+		w->io[i] = (struct aj_io){ .fn = on_io, .arg = w, .fd = -1, .quota = i == AJ_LIVE_INIT ? NULL : &w->quota };
 	aj_live_open(&w->live, filters);
 	aj_worker_watch(w);
 	if (!w->live.result.setup.exit_code)
@@ -95,7 +95,7 @@ void aj_worker_tool(struct aj_worker *w, const char *text, size_t bytes)
 	if (w->live.gone)
 		return;
 	aj_channel_tool(&w->live.channel, text, bytes);
-	if (aj_channel_writing(&w->live.channel) && w->live.jail.control_fd >= 0)
+	if (aj_channel_writing(&w->live.channel) && w->live.jail.control_fd >= 0 && !w->live.channel.reading)
 		aj_channel_write(&w->live.channel);
 	aj_worker_watch(w);
 }
@@ -118,6 +118,7 @@ void aj_worker_destroy(struct aj_worker *w)
 	for (int i = 0; i < AJ_LIVE_FDS; i++)
 		aj_loop_unwatch(w->loop, &w->io[i]);
 	aj_loop_unset(w->loop, &w->timer);
+	aj_loop_forget(w->loop, &w->quota);
 	if (!w->live.gone) {
 		struct pollfd fds[AJ_LIVE_FDS] = { 0 };
 		aj_jail_kill(&w->live.jail);

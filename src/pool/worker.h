@@ -13,6 +13,7 @@ struct aj_worker {
 	struct aj_worker *next; /* the owner's */
 
 	struct aj_loop *loop;
+	struct aj_quota quota; /* for all that the jail says and writes; its end is seen at once */
 	struct aj_io io[AJ_LIVE_FDS];
 	struct aj_timer timer;
 };

@@ -171,13 +171,18 @@ static void quote(char *out, size_t out_bytes, const char *text)
 	*at = '\0';
 }
 
-static unsigned broken(struct aj_channel *c, const char *why)
+static unsigned end_with(struct aj_channel *c, unsigned found, const char *why)
 {
 	quote(c->why, sizeof c->why, why);
 	c->broken = true;
 	json_decref(c->result->claim); /* nothing of what such a jail said is passed on */
 	c->result->claim = NULL;
-	return AJ_CHANNEL_BROKEN;
+	return found;
+}
+
+static unsigned broken(struct aj_channel *c, const char *why)
+{
+	return end_with(c, AJ_CHANNEL_BROKEN, why);
 }
 
 /* One that somebody in there made up earlier, or kept for later, does not bear this snippet's nonce. */
@@ -230,8 +235,9 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 	if (c->inbox.kind == AJ_FRAME_CALL && c->started && c->busy && c->on_call) {
 		if (reads_too_little(c))
 			return broken(c, "it does not read the answers to its calls");
-		const char *wrong = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes);
-		return wrong ? broken(c, wrong) : 0;
+		const char *why;
+		unsigned found = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes, &why);
+		return found ? end_with(c, found, why) : 0;
 	}
 	if (c->inbox.kind == AJ_FRAME_RESULT && c->armed && c->busy)
 		return on_result(c);
@@ -245,7 +251,7 @@ unsigned aj_channel_read(struct aj_channel *c)
 		char data[AJ_MSG_SENDER_BYTES];
 		struct cmsghdr align;
 	} space;
-	struct iovec iov = { chunk, sizeof chunk };
+	struct iovec iov = { chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
 	ssize_t n = recvmsg(*c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -255,18 +261,26 @@ unsigned aj_channel_read(struct aj_channel *c)
 		return 0;
 	}
 	pid_t sender = aj_msg_sender(&msg);
+	bool idle = c->armed && !aj_channel_writing(c);
 	unsigned found = 0;
+	c->reading = true;
 	for (ssize_t at = 0; at < n && !c->broken;) {
 		bool done;
 		long used = aj_frame_feed(&c->inbox, chunk + at, (size_t)(n - at), &done);
-		if (used < 0)
-			return found | broken(c, "larger than a result may be");
+		if (used < 0) {
+			found |= broken(c, "larger than a result may be");
+			break;
+		}
 		at += used;
 		if (done) {
 			found |= on_frame(c, sender);
 			aj_frame_next(&c->inbox);
 		}
 	}
+	c->reading = false;
+	/* What was answered meanwhile, in one piece; with a backlog the loop says when there is room. */
+	if (idle && aj_channel_writing(c) && !c->broken)
+		aj_channel_write(c);
 	return found;
 }
 

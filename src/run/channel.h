@@ -4,8 +4,9 @@
 #include "run/result.h"
 #include "run/wire.h"
 
-/* Read at a time: on the stack, as several threads may each have a supervisor, and some have little of it. */
-enum { AJ_CHUNK_BYTES = 32 << 10 };
+/* Read at a time: on the stack, as several threads may each have a supervisor, and some have little of it. Small messages are some hundred times
+ * as much work as their bytes, so where no large one is on its way fewer bytes are read: an event loop has others to see to. */
+enum { AJ_CHUNK_BYTES = 32 << 10, AJ_SMALL_CHUNK_BYTES = 4 << 10 };
 
 /* What a call found out, as bits. */
 enum {
@@ -14,14 +15,15 @@ enum {
 	AJ_CHANNEL_BROKEN = 4,    /* not a protocol any more: `why` says what was wrong */
 	AJ_CHANNEL_BRANCHED = 16, /* an answer to aj_channel_branch() */
 	AJ_CHANNEL_LISTENER = 32, /* `says_listener` says that `listener` is where its filter reports */
+	AJ_CHANNEL_REFUSED = 64,  /* too many calls that had to be refused: `why` says what was wrong with the last one */
 	AJ_CHANNEL_ARMED = 8,     /* the kernel confirms the runner's walls: it may be given code */
 };
 
 struct aj_channel {
 	int *fd; /* owned by the jail; -1: there is none (any more) */
 	struct aj_result *result;
-	/* A tool is called: NULL, or why that is no call. May be NULL: no tools. */
-	const char *(*on_call)(void *arg, const char *body, size_t bytes);
+	/* A tool is called: 0, AJ_CHANNEL_BROKEN where that is no call, or AJ_CHANNEL_REFUSED, with why. May be NULL: no tools. */
+	unsigned (*on_call)(void *arg, const char *body, size_t bytes, const char **ret_why);
 	void *on_call_arg;
 	struct aj_out outbox;
 	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
@@ -38,7 +40,8 @@ struct aj_channel {
 	bool busy, started, answered; /* the snippet's states, in this order; new with each */
 	char nonce[AJ_NONCE_BYTES];   /* of the snippet under way, when more may follow: its result begins with it */
 	bool nonced;
-	bool ended; /* nothing more goes either way; the fd is still there */
+	bool reading; /* messages are being seen to: what is answered meanwhile is sent after them */
+	bool ended;   /* nothing more goes either way; the fd is still there */
 	bool broken;
 	char why[160]; /* plain characters only */
 };

@@ -15,7 +15,7 @@
 #include "sandbox/handshake.h"
 
 /* Calls seen to in a row, before everything else has its turn. */
-enum { TURN = 64 };
+enum { TURN = 16 };
 /* Init reports an end as soon as it has reaped; it has this long to do so. */
 enum { REPORT_MS = 100 };
 enum { STOP_US = 100000 };

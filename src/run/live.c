@@ -240,10 +240,10 @@ static unsigned on_control(struct aj_live *l)
 	int64_t leave_us = aj_now_us() + LEAVE_US;
 	if ((found & AJ_CHANNEL_ANSWERED) && !l->lasting && leave_us < l->deadline_us)
 		l->deadline_us = leave_us;
-	if (found & AJ_CHANNEL_BROKEN) {
+	if (found & (AJ_CHANNEL_BROKEN | AJ_CHANNEL_REFUSED)) {
 		/* Also when it is read only after the guest has gone: the verdict must not depend on who was quicker. */
 		if (l->facts.cause == AJ_CAUSE_NONE)
-			l->facts.cause = AJ_CAUSE_PROTOCOL;
+			l->facts.cause = found & AJ_CHANNEL_REFUSED ? AJ_CAUSE_CALLS : AJ_CAUSE_PROTOCOL;
 		stop(l);
 	} else if ((found & AJ_CHANNEL_ANSWERED) && l->lasting && !l->stopping) {
 		aj_live_drain(l);

@@ -13,6 +13,8 @@
 
 /* With more than this unread no further request is read; who reads nothing at all for so long is dropped. */
 enum { PAUSE_BYTES = 1 << 20, STALL_US = 30 * 1000000 };
+/* Where we are behind with reading. */
+enum { LOOK_AGAIN_US = 100000 };
 
 #ifndef AJ_VERSION
 #define AJ_VERSION "0.1.0"
@@ -34,12 +36,23 @@ void aj_client_doom(struct aj_client *c, const char *why)
 	c->doomed = true;
 	aj_loop_unwatch(c->server->loop, &c->io);
 	aj_loop_unset(c->server->loop, &c->stall);
+	aj_loop_unset(c->server->loop, &c->late);
 	aj_loop_set(c->server->loop, &c->doom, aj_now_us());
 }
 
 static void on_stall(struct aj_timer *timer)
 {
 	aj_client_doom(timer->arg, "it read nothing for 30 s");
+}
+
+/* Ended with an answer, as far as the socket takes it: nobody waits for it to be read. */
+static void turn_out(struct aj_client *c, const struct aj_fault *fault)
+{
+	c->closing = true;
+	if (aj_out_left(&c->out))
+		aj_client_doom(c, NULL);
+	else
+		aj_client_error(c, NULL, fault);
 }
 
 /* What it is waited for, after something was sent or read. */
@@ -132,8 +145,38 @@ static void refuse_frame(struct aj_client *c)
 	watch(c);
 }
 
+/* What has come and was not read is our delay, and may be the rest. */
+static void on_late(struct aj_timer *timer)
+{
+	struct aj_client *c = timer->arg;
+	struct aj_fault fault;
+	char byte;
+	if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+		aj_loop_set(c->server->loop, timer, aj_now_us() + LOOK_AGAIN_US);
+		return;
+	}
+	aj_fault(&fault, AJ_CODE_REQUEST_TIMEOUT, "of a frame of %zu bytes %zu came within %lu ms", c->in.want, c->in.have,
+	         (unsigned long)c->server->config->request_ms);
+	c->server->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
+	turn_out(c, &fault);
+}
+
+/* After something was read: the time of a frame begins with its first byte, not with each. */
+static void note_begun(struct aj_client *c, bool whole)
+{
+	struct aj_loop *loop = c->server->loop;
+	if (!aj_in_begun(&c->in)) {
+		aj_loop_unset(loop, &c->late);
+		c->since_us = aj_now_us();
+	} else if (whole || !c->late.place) {
+		c->since_us = aj_now_us();
+		aj_loop_set(loop, &c->late, aj_in_ms(c->server->config->request_ms));
+	}
+}
+
 static void on_input(struct aj_client *c)
 {
+	bool whole = false;
 	char *input = c->server->input;
 	ssize_t n = recv(c->fd, input, AJ_READ_BYTES, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -154,8 +197,11 @@ static void on_input(struct aj_client *c)
 		if (body) {
 			aj_work_request(c, body, bytes);
 			aj_in_next(&c->in);
+			whole = true;
 		}
 	}
+	if (!c->doomed && !c->closing)
+		note_begun(c, whole);
 }
 
 static void on_io(struct aj_io *io, uint32_t events)
@@ -185,6 +231,8 @@ static void hello(struct aj_client *c)
 	}
 	aj_out_text(&c->out, "],\"limits\":{\"request_bytes\":");
 	aj_out_number(&c->out, s->config->request_bytes);
+	aj_out_text(&c->out, ",\"request_ms\":");
+	aj_out_number(&c->out, s->config->request_ms);
 	aj_out_text(&c->out, ",\"unread_bytes\":");
 	aj_out_number(&c->out, s->config->unread_bytes);
 	aj_out_text(&c->out, ",\"sessions\":");
@@ -193,19 +241,65 @@ static void hello(struct aj_client *c)
 	aj_client_end(c);
 }
 
+/* Does it do nothing that its going would end? */
+static bool idle(const struct aj_client *c)
+{
+	return !c->seats && !aj_table_first(&c->tasks);
+}
+
+/* Who goes first when there is no room: whoever does not come to the end of a frame, then whoever does nothing; of each the one that has done so
+ * for the longest. NULL: all of them have sessions or requests under way. */
+static struct aj_client *least(const struct aj_server *s)
+{
+	struct aj_client *found = NULL;
+	for (struct aj_client *c = s->clients; c; c = c->next) {
+		bool begun = aj_in_begun(&c->in);
+		if (c->doomed || c->closing || (!begun && !idle(c)))
+			continue;
+		bool found_begun = found && aj_in_begun(&found->in);
+		if (!found || begun > found_begun || (begun == found_begun && c->since_us < found->since_us))
+			found = c;
+	}
+	return found;
+}
+
+/* False: it comes when all places are taken, and nobody can go. One place beyond is for a user who has none yet. */
+static bool make_room(struct aj_server *s, const struct aj_client *comer)
+{
+	size_t there = 0, of_user = 0;
+	for (const struct aj_client *c = s->clients; c; c = c->next) {
+		there += !c->doomed && !c->closing;
+		of_user += !c->doomed && !c->closing && c->uid == comer->uid;
+	}
+	struct aj_client *victim = there > s->config->clients_max ? least(s) : NULL; /* the one that comes is among them */
+	if (victim && victim != comer) {
+		struct aj_fault fault;
+		aj_fault(&fault, AJ_CODE_BUSY, "%lu clients are connected, and this one made room for another: it %s",
+		         (unsigned long)s->config->clients_max,
+		         aj_in_begun(&victim->in) ? "had begun a frame and not ended it" : "had nothing under way");
+		fault.retry_ms = aj_seat_retry_ms(s);
+		s->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
+		turn_out(victim, &fault);
+		return true;
+	}
+	return there <= s->config->clients_max || of_user == 1;
+}
+
 /* NULL, or why it is not served. */
-static const char *unwelcome(const struct aj_server *s, int fd, struct aj_fault *fault)
+static const char *unwelcome(struct aj_server *s, struct aj_client *c, struct aj_fault *fault)
 {
 	uid_t uid;
 	pid_t pid;
-	bool known = aj_listen_peer(fd, &uid, &pid) == 0;
+	bool known = aj_listen_peer(c->fd, &uid, &pid) == 0;
 	if (!known || (uid != geteuid() && uid != 0)) {
 		aj_fault(fault, AJ_CODE_DENIED, "this service is user %d's, and serves him and root only", (int)geteuid());
 		aj_server_log(s, "user %d (process %d) was denied", known ? (int)uid : -1, known ? (int)pid : -1);
 		return "denied";
 	}
-	if (s->client_count > s->config->clients_max) {
-		aj_fault(fault, AJ_CODE_BUSY, "%lu clients are connected, and no more may be", (unsigned long)s->config->clients_max);
+	c->uid = uid;
+	if (!make_room(s, c)) {
+		aj_fault(fault, AJ_CODE_BUSY, "%lu clients are connected, each with something under way, and no more may be",
+		         (unsigned long)s->config->clients_max);
 		fault->retry_ms = aj_seat_retry_ms(s);
 		return "busy";
 	}
@@ -220,9 +314,11 @@ void aj_client_start(struct aj_server *s, int fd)
 		abort();
 	*c = (struct aj_client){ .server = s,
 		                 .fd = fd,
-		                 .io = { .fn = on_io, .arg = c, .fd = -1 },
+		                 .io = { .fn = on_io, .arg = c, .fd = -1, .quota = &c->quota },
 		                 .doom = { .fn = on_doom, .arg = c },
 		                 .stall = { .fn = on_stall, .arg = c },
+		                 .late = { .fn = on_late, .arg = c },
+		                 .since_us = aj_now_us(),
 		                 .in.cap_bytes = s->config->request_bytes,
 		                 .next = s->clients,
 		                 .at = &s->clients };
@@ -231,7 +327,7 @@ void aj_client_start(struct aj_server *s, int fd)
 		c->next->at = &c->next;
 	s->clients = c;
 	s->client_count++;
-	const char *why = unwelcome(s, fd, &fault);
+	const char *why = unwelcome(s, c, &fault);
 	if (why) {
 		c->closing = true;
 		s->metrics.counters[AJ_COUNT_CLIENTS_DENIED] += fault.code == AJ_CODE_DENIED;
@@ -250,6 +346,8 @@ void aj_client_free(struct aj_client *c)
 	aj_loop_unwatch(s->loop, &c->io);
 	aj_loop_unset(s->loop, &c->stall);
 	aj_loop_unset(s->loop, &c->doom);
+	aj_loop_unset(s->loop, &c->late);
+	aj_loop_forget(s->loop, &c->quota);
 	aj_work_abandon(c);
 	aj_close(&c->fd);
 	aj_in_next(&c->in);

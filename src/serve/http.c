@@ -1,5 +1,5 @@
 /* Answers GET /metrics, one request a connection, a few connections at a time, each within a few seconds.
- * It reads no body, knows no other path, and keeps nobody else waiting: whoever is slow is dropped. */
+ * It reads no body, knows no other path, and keeps nobody else waiting: whoever is slow is dropped, at once where another visitor comes. */
 #include "serve/http.h"
 
 #include <errno.h>
@@ -150,19 +150,17 @@ static void on_connect(struct aj_io *io, uint32_t events)
 		}
 		return;
 	}
-	for (size_t i = 0; i < AJ_HTTP_CLIENTS; i++) {
-		struct visitor *v = &http->visitors[i];
-		if (v->http)
-			continue;
-		*v = (struct visitor){
-			.http = http, .fd = fd, .io = { .fn = on_visitor, .arg = v, .fd = -1 }, .timer = { .fn = on_late, .arg = v }
-		};
-		aj_loop_set(http->loop, &v->timer, aj_now_us() + AJ_HTTP_LIMIT_MS * INT64_C(1000));
-		if (aj_loop_watch(http->loop, &v->io, fd, EPOLLIN) < 0)
-			leave(v);
-		return;
-	}
-	aj_close(&fd);
+	/* A place that is free, or else the oldest visitor's: whoever is quick has long gone. */
+	struct visitor *v = http->visitors;
+	for (size_t i = 0; i < AJ_HTTP_CLIENTS && v->http; i++)
+		if (!http->visitors[i].http || http->visitors[i].timer.at_us < v->timer.at_us)
+			v = &http->visitors[i];
+	if (v->http)
+		leave(v);
+	*v = (struct visitor){ .http = http, .fd = fd, .io = { .fn = on_visitor, .arg = v, .fd = -1 }, .timer = { .fn = on_late, .arg = v } };
+	aj_loop_set(http->loop, &v->timer, aj_now_us() + AJ_HTTP_LIMIT_MS * INT64_C(1000));
+	if (aj_loop_watch(http->loop, &v->io, fd, EPOLLIN) < 0)
+		leave(v);
 }
 
 static void on_accept_again(struct aj_timer *timer)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 64 << 10 };
+enum { FIRST_ROOM = 4 << 10 };
 
 static void keep(struct aj_in *in, const char *data, size_t bytes)
 {
@@ -55,4 +55,9 @@ void aj_in_next(struct aj_in *in)
 {
 	free(in->body);
 	*in = (struct aj_in){ .cap_bytes = in->cap_bytes };
+}
+
+bool aj_in_begun(const struct aj_in *in)
+{
+	return in->head_bytes > 0;
 }

@@ -1,5 +1,6 @@
 /* Frames that arrive from a client: 4 bytes of length, big endian, then the body. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zeroed, with a cap, is ready. */
@@ -15,3 +16,5 @@ struct aj_in {
  * in `data` or in `in`; call aj_in_next() before feeding more. */
 long aj_in_feed(struct aj_in *in, const char *data, size_t bytes, const char **ret_body, size_t *ret_bytes);
 void aj_in_next(struct aj_in *in);
+/* Is there a frame that has not come to its end? */
+bool aj_in_begun(const struct aj_in *in);

@@ -79,6 +79,7 @@ static const struct {
 	[AJ_CODE_BAD_REQUEST] = { "bad_request", "not JSON, not an object, or a member that is missing, unknown, given twice, of the wrong type or out of range; nothing was begun" },
 	[AJ_CODE_UNKNOWN_OP] = { "unknown_op", "there is no such operation" },
 	[AJ_CODE_TOO_LARGE] = { "too_large", "a frame longer than `hello.limits.request_bytes`, or an empty one; the connection is closed" },
+	[AJ_CODE_REQUEST_TIMEOUT] = { "request_timeout", "a frame that was begun did not come to its end within `hello.limits.request_ms`; the connection is closed" },
 	[AJ_CODE_BUSY] = { "busy", "no room: too many clients, sessions, checkpoints or waiting requests, or the session runs something already. `retry_ms` is a guess when to try again" },
 	[AJ_CODE_NO_SUCH_POLICY] = { "no_such_policy", "the service has no policy of that name" },
 	[AJ_CODE_NO_SUCH_SESSION] = { "no_such_session", "this connection has no session of that name, or has it no more" },

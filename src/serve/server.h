@@ -22,6 +22,7 @@ struct aj_server_config {
 	uint64_t queue_max; /* requests that wait for a jail; of one client, half of them */
 	uint64_t clients_max, pools_max;
 	uint64_t request_bytes, unread_bytes;
+	uint64_t request_ms;           /* how long the frame of a request may take to come */
 	uint64_t idle_ms, lifetime_ms; /* of a session; 0: no limit */
 	uint64_t grace_ms;             /* how long what runs may go on when we are to stop */
 

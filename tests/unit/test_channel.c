@@ -15,11 +15,12 @@ static struct aj_result result;
 static int ours, theirs;
 static unsigned calls;
 
-static const char *on_call(void *arg, const char *body, size_t bytes)
+static unsigned on_call(void *arg, const char *body, size_t bytes, const char **ret_why)
 {
-	(void)arg, (void)body, (void)bytes;
+	(void)arg, (void)bytes;
 	calls++;
-	return NULL;
+	*ret_why = "that is enough";
+	return *body == '!' ? AJ_CHANNEL_REFUSED : 0;
 }
 
 static void start(void)
@@ -148,4 +149,33 @@ Test(channel, an_end_is_one_whoever_holds_a_copy)
 	cr_expect(channel.ended);
 	cr_expect_eq(recv(theirs, &byte, 1, MSG_DONTWAIT), 0, "its end");
 	aj_close(&copy);
+}
+
+/* However many are there: an event loop has others to see to. */
+Test(channel, a_flood_of_small_messages_is_taken_in_parts)
+{
+	enum { FLOOD = 2000, EACH = AJ_FRAME_HEADER + 2 };
+	static char flood[FLOOD * EACH];
+	for (size_t i = 0; i < FLOOD; i++) {
+		aj_frame_header((unsigned char *)flood + i * EACH, 2, AJ_FRAME_CALL);
+		memcpy(flood + i * EACH + AJ_FRAME_HEADER, "{}", 2);
+	}
+	cr_assert_eq(write(theirs, flood, sizeof flood), (ssize_t)sizeof flood); /* in one piece: small ones would fill the socket */
+	unsigned steps = 0;
+	while (calls < FLOOD && steps++ < FLOOD) {
+		unsigned before = calls;
+		cr_assert_eq(aj_channel_read(&channel), 0);
+		cr_expect_leq(calls - before, AJ_SMALL_CHUNK_BYTES / EACH + 1);
+		cr_assert_gt(calls, before);
+	}
+	cr_expect_eq(calls, FLOOD);
+}
+
+Test(channel, when_enough_was_refused_nothing_more_is_taken)
+{
+	say(theirs, AJ_FRAME_CALL, "!");
+	say(theirs, AJ_FRAME_CALL, "{}");
+	cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_REFUSED);
+	cr_expect_str_eq(channel.why, "that is enough");
+	cr_expect_eq(calls, 1);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -167,4 +168,111 @@ Test(loop, what_was_closed_too_early_calls_nobody)
 	aj_loop_turn(loop, INT64_MAX);
 	cr_expect_str_eq(log_text, "1");
 	close(copy);
+}
+
+/* --- quotas --- */
+
+struct party {
+	struct aj_io io;
+	struct aj_quota quota;
+	int ends[2];
+	unsigned calls;
+	bool greedy, leaves;
+};
+
+/* It reads nothing, so it is ready for ever; a greedy one uses the thread up. */
+static void on_party(struct aj_io *io, uint32_t events)
+{
+	struct party *p = io->arg;
+	(void)events;
+	p->calls++;
+	struct timespec begin, now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (p->greedy && (now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 2 * AJ_QUOTA_AHEAD_US * 1000);
+	if (p->leaves) {
+		aj_loop_unwatch(loop, &p->io);
+		aj_loop_forget(loop, &p->quota);
+		memset(&p->quota, 0xff, sizeof p->quota);
+	}
+}
+
+static void come(struct party *p)
+{
+	cr_assert_eq(pipe(p->ends), 0);
+	cr_assert_eq(write(p->ends[1], "x", 1), 1);
+	p->io = (struct aj_io){ .fn = on_party, .arg = p, .fd = -1, .quota = &p->quota };
+	cr_assert_eq(aj_loop_watch(loop, &p->io, p->ends[0], EPOLLIN), 0);
+}
+
+static void go(struct party *p)
+{
+	aj_loop_unwatch(loop, &p->io);
+	aj_loop_forget(loop, &p->quota);
+	close(p->ends[0]);
+	close(p->ends[1]);
+}
+
+static void turn(void)
+{
+	cr_assert_eq(aj_loop_turn(loop, INT64_MAX), 0);
+}
+
+Test(loop, whoever_uses_it_up_rests_while_others_go_on)
+{
+	struct party greedy = { .greedy = true }, other = { 0 };
+	come(&greedy);
+	come(&other);
+	while (!greedy.quota.throttled)
+		turn();
+	unsigned before = greedy.calls, others = other.calls;
+	while (greedy.quota.throttled) {
+		cr_assert_eq(greedy.calls, before);
+		turn();
+	}
+	cr_expect_gt(other.calls, others);
+	while (greedy.calls == before)
+		turn();
+	go(&greedy);
+	go(&other);
+	while (aj_loop_next_us(loop) != INT64_MAX) /* nobody is throttled any more: its timer ends by itself */
+		turn();
+}
+
+Test(loop, whoever_rests_may_change_and_go)
+{
+	struct party greedy = { .greedy = true }, other = { 0 };
+	come(&greedy);
+	come(&other);
+	while (!greedy.io.resting)
+		turn();
+	cr_expect_eq(aj_loop_watch(loop, &greedy.io, greedy.ends[0], EPOLLOUT), 0, "it is not ready for this, and stays");
+	unsigned before = greedy.calls;
+	while (greedy.io.resting)
+		turn();
+	for (int i = 0; i < 10; i++)
+		turn();
+	cr_expect_eq(greedy.calls, before);
+	cr_expect_eq(aj_loop_watch(loop, &greedy.io, greedy.ends[0], EPOLLIN), 0);
+	while (!greedy.io.resting)
+		turn();
+	go(&greedy);
+	for (int i = 0; i < 10; i++)
+		turn();
+	go(&other);
+}
+
+Test(loop, whoever_goes_in_his_own_turn_is_not_charged)
+{
+	struct party greedy = { .greedy = true, .leaves = true }, other = { 0 };
+	come(&other);
+	come(&greedy);
+	while (!greedy.calls)
+		turn();
+	cr_expect_eq(greedy.calls, 1u);
+	turn();
+	close(greedy.ends[0]);
+	close(greedy.ends[1]);
+	go(&other);
 }

@@ -319,6 +319,7 @@ static const struct {
 	{ "--lifetime", { "0", "1s" }, { "", "169h", "ever" } },
 	{ "--grace", { "0", "1m" }, { "", "169h" } },
 	{ "--request-max", { "4K", "4096", "64M" }, { "", "4095", "65M", "4m" } },
+	{ "--request-time", { "100ms", "10s", "1h" }, { "", "99ms", "0", "never" } },
 	{ "--unread-max", { "64K", "1G" }, { "", "1K", "2G", "lots" } },
 };
 enum { SERVE_ROWS = sizeof serve_rows / sizeof *serve_rows };

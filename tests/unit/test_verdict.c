@@ -88,6 +88,7 @@ static const struct row rows[] = {
 	  NULL,
 	  143 },
 	{ "protocol", true, { .cause = AJ_CAUSE_PROTOCOL, .protocol_why = "odd" }, NULL, AJ_STATUS_PROTOCOL_ERROR, NULL, 123 },
+	{ "calls that had to be refused", true, { .cause = AJ_CAUSE_CALLS, .protocol_why = "odd" }, CLAIM("ok"), AJ_STATUS_LIMIT, "tool_calls", 122 },
 	{ "protocol beats the claim before", true, { .cause = AJ_CAUSE_PROTOCOL, .exited = true }, CLAIM("ok"), AJ_STATUS_PROTOCOL_ERROR, NULL, 123 },
 
 	{ "oom", true, { .leaf = { .oom = 1, .oom_kills = 1 }, .exited = true, .wait_status = KILLED(SIGKILL) }, NULL, AJ_STATUS_OOM, "memory", 137 },

@@ -1,0 +1,129 @@
+"""What jails and clients can cost the others at the service: medians of one client's `ping` and `1+1` while 30 jails spin, and while they
+do what keeps the service's thread busy instead. It judges nothing: times are for a person to read.
+
+    thread.py AGENTJAIL EXAMPLES FOLDER [WORD]     only the attacks whose name holds WORD, beside the quiet and the spinning service
+"""
+import json, os, signal, struct, subprocess, sys, threading, time
+
+AJ, EXAMPLES, FOLDER = sys.argv[1:4]
+WORD = sys.argv[4] if len(sys.argv) > 4 else ""
+sys.path.insert(0, EXAMPLES)
+from client import Client
+
+JAILS, SECONDS, EACH = 30, 4.0, 0.004
+POLICY = 'extends = "snippet"\n[python]\nlayer = false\n[limits]\nwall = "60s"\ncpu = "60s"\n'
+FRAMES = """
+import os
+def frame(body):
+    return len(body).to_bytes(4, 'little') + b'C' + body
+def flood(data):
+    while True:
+        os.write(3, data)
+        os.read(3, 1 << 20)
+"""
+SPIN = "while True: pass"
+TOOL = {"name": "echo", "parameters": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}
+ATTACKS = {
+    "spinning jails": SPIN,
+    "tiny calls of an unknown tool": FRAMES + "flood(frame(b'{\"call\":1,\"tool\":\"x\",\"args\":{}}') * 20)",
+    "calls of 480 kB of an unknown tool": FRAMES + "flood(frame(b'{\"call\":1,\"tool\":\"x\",\"args\":{\"x\":\"%s\"}}' % (b'x' * 480000)))",
+    "calls of 20,000 values that do not fit": FRAMES +
+        "flood(frame(b'{\"call\":1,\"tool\":\"echo\",\"args\":{\"y\":[%s1]}}' % (b'1,' * 20000)))",
+    "calls that fit": "while True: echo(x=1)",
+    "system calls that are refused": "import os\nwhile True:\n try: os.kill(1, 0) if 0 else os.fork()\n except OSError: pass",
+    "output": "import os\nd = b'x' * 65536\nwhile True: os.write(1, d)",
+    "half of them spin, half call": None,
+}
+
+
+def attack(path, name):
+    """In a process of its own: each jail has a connection that starts the code again whenever it has ended."""
+    def one(i):
+        code = ATTACKS[name] or ATTACKS["tiny calls of an unknown tool" if i % 2 else "spinning jails"]
+        while True:
+            c = Client(path)
+            try:
+                session = c.ask("open", policy="open", tools=[TOOL])["session"]
+                while c.ask("run", {"echo": lambda x: x}, session=session, code=code)["session"] == "alive":
+                    pass
+            except Exception:
+                time.sleep(0.01)
+            c.socket.close()
+    for i in range(JAILS):
+        threading.Thread(target=one, args=(i,), daemon=True).start()
+    time.sleep(1000)
+
+
+def inputs(path, values):
+    c = Client(path)
+    session = c.ask("open")["session"]
+    data = {"x%d" % i: i for i in range(values)}
+    while True:
+        try:
+            c.ask("run", session=session, code="1", inputs=data)
+        except Exception:
+            time.sleep(0.001)
+
+
+def median(values):
+    values = sorted(values)
+    return values[len(values) // 2] * 1e3, values[-1] * 1e3
+
+
+def measure(path, session, client):
+    rows = {"ping": [], "1+1": []}
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        for what in rows:
+            time.sleep(EACH)
+            begin = time.monotonic()
+            client.ask("ping") if what == "ping" else client.ask("run", session=session, code="1+1")
+            rows[what].append(time.monotonic() - begin)
+    return rows
+
+
+def serve(name, begin):
+    path = FOLDER + "/s"
+    with open(FOLDER + "/open.toml", "w") as f:
+        f.write(POLICY)
+    server = subprocess.Popen([AJ, "serve", "--socket", path, "--policy", "snippet", "--policy-file", FOLDER + "/open.toml", "--parked", "2"],
+                              stderr=subprocess.DEVNULL)
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    child = 0
+    try:
+        client = Client(path)
+        session = client.ask("open")["session"]
+        child = begin and os.fork()
+        if begin and not child:
+            try:
+                begin(path)
+            finally:
+                os._exit(0)
+        wanted = 31 if begin and name in ATTACKS else 1
+        limit = time.monotonic() + 20
+        while client.ask("stats")["sessions"] < wanted and time.monotonic() < limit:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        before = sum(os.times()[:2]), open("/proc/%d/stat" % server.pid).read().rsplit(")", 1)[1].split()[11:13]
+        rows = measure(path, session, client)
+        after = open("/proc/%d/stat" % server.pid).read().rsplit(")", 1)[1].split()[11:13]
+        used = sum(map(int, after)) - sum(map(int, before[1]))
+        print("%-42s" % name, "  ".join("%s p50 %7.2f max %7.1f ms (%d)" % ((what,) + median(v) + (len(v),)) for what, v in rows.items()),
+              "  thread %3.0f %%" % (used / SECONDS), flush=True)
+    finally:
+        if child:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        server.kill()
+        server.wait()
+        os.unlink(path)
+
+
+if not WORD.startswith("!"): serve("quiet", None)
+WORD = WORD.lstrip("!")
+for name in ATTACKS:
+    if WORD in name or name == "spinning jails" and sys.argv[4:5] == []:
+        serve(name, lambda path, name=name: attack(path, name))
+if WORD in "inputs of 200,000 values":
+    serve("inputs of 200,000 values", lambda path: inputs(path, 200000))
