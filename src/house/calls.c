@@ -7,14 +7,12 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/text.h"
+#include "base/scan.h"
 #include "run/channel.h"
 
 /* A refused call costs the supervisor's time and nobody else's, so a run may make so many of them: AJ_CALLS_REFUSED that do not fit, fewer
  * where they are large, more where there were merely too many at a time, which honest code has as well. */
 enum { COST_OF_MISFIT = 16, COST_OF_CROWD = 1, BYTES_OF_COST = 4 << 10, MOST_COST = AJ_CALLS_REFUSED * COST_OF_MISFIT };
-/* Of a call, once it is read: the memory is the host's. */
-enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
 void aj_calls_init(struct aj_calls *c, struct aj_loop *loop, void (*on_call)(void *, const struct aj_tool_call *),
                    void (*send)(void *, const char *, size_t), void *arg)
@@ -104,8 +102,11 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, const char **r
 	struct aj_waiting_call *room = c->waiting;
 	const char *type = AJ_TOOL_FAILED;
 	char why[AJ_TOOL_WHY_BYTES] = "";
-	if (aj_json_tree_bytes(body, bytes, MAX_DEPTH) > MAX_TREE_BYTES)
-		return no_call(ret_why, "a call of a tool that would take too much memory");
+	struct aj_scan scan = { .max_values = AJ_CALL_VALUES, .nul = true };
+	aj_scan_feed(&scan, body, bytes);
+	if (aj_scan_end(&scan))
+		return no_call(ret_why, scan.values > AJ_CALL_VALUES ? "a call of a tool with more than 100000 values"
+		                                                     : "a call of a tool that is none");
 	json_t *doc = json_loadb(body, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	enum aj_call kind = doc ? aj_tools_check_call(&c->tools, doc, &call, &type, why, sizeof why) : AJ_CALL_MISSHAPEN;
 	json_decref(doc);

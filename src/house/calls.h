@@ -6,6 +6,7 @@
 enum {
 	AJ_CALLS_MAX = 64,         /* under way at a time */
 	AJ_CALLS_BYTES = 64 << 20, /* of all their arguments, as the jail wrote them */
+	AJ_CALL_VALUES = 100000,   /* JSON values of one call: the memory of its tree, and the time, are the host's */
 	AJ_CALLS_REFUSED = 256, /* in one run, of tools that are not declared or with arguments that do not fit: then the run ends */
 };
 

@@ -75,6 +75,7 @@ struct aj_snippet {
 	size_t code_bytes;
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
+	bool inputs_checked;     /* base/scan has found nothing wrong with them */
 	uint64_t timeout_ms;     /* when the snippet is told to stop; 0: as the policy says */
 	bool last;               /* the session is for this one: it is not told to stop, its jail is killed */
 	bool lines;              /* output comes line by line: for somebody who watches, at the price of a system call each */

@@ -274,6 +274,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .code_bytes = snippet->code ? snippet->code_bytes : 0,
 		                          .filename = snippet->filename ? snippet->filename : "<snippet>",
 		                          .inputs_json = snippet->inputs_json,
+		                          .inputs_checked = snippet->inputs_checked,
 		                          .lines = snippet->lines,
 		                          .terminal_fd = -1,
 		                          .workspace = s->room->workspace,

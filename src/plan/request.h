@@ -23,6 +23,7 @@ struct aj_request {
 	bool lines;              /* what a snippet prints goes out line by line, and not when there is enough of it */
 	uint64_t soft_ms;        /* when a snippet of a jail that lasts is told to stop; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
+	bool inputs_checked;     /* base/scan has found nothing wrong with it */
 
 	/* command */
 	char **argv;

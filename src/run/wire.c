@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/scan.h"
 #include "base/text.h"
 #include "plan/pack.h"
 #include "sandbox/seccomp.h"
 
 /* Of a value's repr: for a person or a model to read. */
 enum { REPR_BYTES = 64 << 10 };
+/* Of inputs, and of tools. */
+enum { MOST_VALUES = 1000000 };
 
 void aj_wire_frame(struct aj_out *out, uint8_t kind, const void *body, size_t bytes)
 {
@@ -110,23 +113,30 @@ void aj_wire_zygote(struct aj_out *out, const struct aj_plan *plan, const struct
 	arm_newborn(out, plan, reported);
 }
 
-/* JSON of the caller's, read once more: whoever composed it may have been told to by others. */
-static int add_json(struct aj_out *out, const char *key, const char *text, json_error_t *why)
+/* JSON of the caller's, looked at once more unless that was done: whoever composed it may have been told to by others. It is passed on as it is. */
+static const char *add_json(struct aj_out *out, const char *key, const char *text, char first, bool checked)
 {
-	json_t *value = text ? json_loads(text, JSON_REJECT_DUPLICATES, why) : NULL;
-	if (!value)
-		return text ? -1 : 0;
+	size_t bytes = text ? strlen(text) : 0;
+	struct aj_scan scan = { .max_values = MOST_VALUES };
+	if (!text)
+		return NULL;
+	if (!checked) {
+		aj_scan_feed(&scan, text, bytes);
+		if (aj_scan_end(&scan))
+			return scan.wrong;
+		if (text[strspn(text, " \t\r\n")] != first)
+			return "it is of another type";
+	}
 	aj_out_text(out, key);
-	aj_out_json(out, value);
-	json_decref(value);
-	return 0;
+	aj_out_add(out, text, bytes);
+	return NULL;
 }
 
 /* What is not said is as the reader has it: see SNIPPET in bootstrap/main.py. */
 int aj_wire_request(struct aj_out *out, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                     const struct aj_request *request, struct aj_error *err)
 {
-	json_error_t why;
+	const char *wrong;
 	if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
 	begin_frame(out);
@@ -140,9 +150,11 @@ int aj_wire_request(struct aj_out *out, const char *nonce, const struct aj_plan 
 		aj_out_text(out, ",");
 		policy_keys(out, plan, policy);
 	}
-	if (add_json(out, ",\"inputs\":", request->inputs_json, &why) < 0 || add_json(out, ",\"tools\":", request->tools_json, &why) < 0) {
+	if ((wrong = add_json(out, ",\"inputs\":", request->inputs_json, '{', request->inputs_checked)) ||
+	    (wrong = add_json(out, ",\"tools\":", request->tools_json, '[', false))) {
 		out->bytes = out->begun;
-		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object: %s", why.text);
+		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object of at most %d values: %s",
+		               MOST_VALUES, wrong);
 	}
 	if (request->code) {
 		aj_out_text(out, ",\"code\":");

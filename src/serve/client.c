@@ -195,7 +195,7 @@ static void on_input(struct aj_client *c)
 		}
 		at += (size_t)used;
 		if (body) {
-			aj_work_request(c, body, bytes);
+			aj_work_request(c, body, bytes, &c->in.scan);
 			aj_in_next(&c->in);
 			whole = true;
 		}

@@ -1,5 +1,6 @@
 /* Cuts what a client sends into frames, without a copy where a frame arrives whole.
- * It reads nothing itself, and an announced length costs no memory until the bytes are there. */
+ * It reads nothing itself, and an announced length costs no memory until the bytes are there. What arrives is checked as it does, so a long frame
+ * is never work for one step. */
 #include "serve/in.h"
 
 #include <stdint.h>
@@ -37,6 +38,8 @@ long aj_in_feed(struct aj_in *in, const char *data, size_t bytes, const char **r
 			return -1;
 	}
 	size_t left = bytes - used, take = in->want - in->have < left ? in->want - in->have : left;
+	in->scan.max_values = AJ_IN_VALUES;
+	aj_scan_feed(&in->scan, data + used, take);
 	if (!in->have && take == in->want) {
 		*ret_body = data + used;
 		*ret_bytes = in->want;

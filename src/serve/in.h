@@ -3,6 +3,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/scan.h"
+
+enum { AJ_IN_VALUES = 1000000 }; /* JSON values of a frame */
+
 /* Zeroed, with a cap, is ready. */
 struct aj_in {
 	size_t cap_bytes; /* of a body */
@@ -10,6 +14,7 @@ struct aj_in {
 	size_t head_bytes;
 	char *body; /* owned: of a frame that did not arrive in one piece */
 	size_t have, want, room;
+	struct aj_scan scan; /* of what is there of the body */
 };
 
 /* Take from `data`. The number of bytes used, or -1: an empty frame, or one beyond the cap. When *ret_body is set it holds a frame,

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -236,16 +237,52 @@ static int complete(const struct aj_query *q, struct aj_fault *fault)
 	return 0;
 }
 
-int aj_query_read(const char *text, size_t bytes, struct aj_query *q, struct aj_fault *fault)
+/* An object that is only passed on; NULL: there is none. Both names in one request are refused later. */
+static const struct aj_span *passed_on(const struct aj_scan *scan, const char *text)
+{
+	static const enum aj_member names[] = { AJ_M_INPUTS, AJ_M_VARIABLES };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const struct aj_span *span = aj_scan_member(scan, text, members[names[i]].name);
+		if (span && text[span->at] == '{')
+			return span;
+	}
+	return NULL;
+}
+
+/* The request as a tree, with {} in place of what is passed on. */
+static json_t *load(struct aj_query *q, const char *text, size_t bytes, const struct aj_span *out, json_error_t *why)
+{
+	if (!out) {
+		q->weight = aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH);
+		return json_loadb(text, bytes, JSON_REJECT_DUPLICATES, why);
+	}
+	char *rest = malloc(bytes);
+	if (!rest || !(q->passed_on = strndup(text + out->at, out->bytes)))
+		abort();
+	memcpy(rest, text, out->at);
+	memcpy(rest + out->at, "{}", 2);
+	memcpy(rest + out->at + 2, text + out->at + out->bytes, bytes - out->at - out->bytes);
+	bytes = bytes - out->bytes + 2;
+	q->weight = out->bytes + aj_json_tree_bytes(rest, bytes, AJ_REQUEST_DEPTH);
+	json_t *doc = json_loadb(rest, bytes, JSON_REJECT_DUPLICATES, why);
+	free(rest);
+	return doc;
+}
+
+int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *q, struct aj_fault *fault)
 {
 	json_error_t why;
 	*q = (struct aj_query){ 0 };
-	q->weight = aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH);
-	if (q->weight > AJ_REQUEST_TREE_BYTES)
+	const char *wrong = aj_scan_end(scan);
+	if (wrong)
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
-		                "the request would take more than %d MiB to hold, or is nested more than %d deep",
-		                AJ_REQUEST_TREE_BYTES >> 20, AJ_REQUEST_DEPTH);
-	q->doc = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+		                "the frame is not a JSON object of at most %zu values in %d levels: at byte %zu %s",
+		                scan->max_values, AJ_SCAN_DEPTH, scan->at, wrong);
+	const struct aj_span *out = passed_on(scan, text);
+	if (scan->values - (out ? out->values : 0) > AJ_REQUEST_VALUES)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
+		                "the request has more than %d values beside those of `inputs` and `variables`", AJ_REQUEST_VALUES);
+	q->doc = load(q, text, bytes, out, &why);
 	if (!json_is_object(q->doc))
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s",
 		                q->doc ? "it is of another type" : why.text);
@@ -263,6 +300,7 @@ int aj_query_read(const char *text, size_t bytes, struct aj_query *q, struct aj_
 void aj_query_free(struct aj_query *q)
 {
 	json_decref(q->doc);
+	free(q->passed_on);
 	*q = (struct aj_query){ 0 };
 }
 

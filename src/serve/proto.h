@@ -6,11 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/scan.h"
+
 enum {
 	AJ_PROTOCOL = 1, /* the version that hello names */
 	AJ_REQUEST_BYTES = 4 << 20,
 	AJ_REQUEST_DEPTH = 200,
-	AJ_REQUEST_TREE_BYTES = 64 << 20, /* of memory that the parsed request may take */
+	AJ_REQUEST_VALUES = 100000, /* besides those that are only passed on */
 	AJ_ID_BYTES = 128,
 };
 
@@ -90,12 +92,13 @@ struct aj_query {
 	json_t *doc; /* owns the rest */
 	enum aj_op op;
 	size_t weight;              /* memory that it takes, from above */
-	json_t *member[AJ_MEMBERS]; /* NULL: not there. Of the right type and within its range */
+	json_t *member[AJ_MEMBERS]; /* NULL: not there. Of the right type and within its range; an empty one for what stays text */
+	char *passed_on;            /* owned; `inputs` or `variables` as it came, an object; NULL: there is none */
 };
 
-/* Read one frame's body. -1 with `ret_fault`; then ret->member[AJ_M_ID] is there all the same if it could be told, and ret must be
- * freed too. */
-int aj_query_read(const char *text, size_t bytes, struct aj_query *ret, struct aj_fault *ret_fault);
+/* Read one frame's body, which `scan` has been fed. What is only passed on to a jail, `inputs` and `variables`, stays text. -1 with
+ * `ret_fault`; then ret->member[AJ_M_ID] is there all the same if it could be told, and ret must be freed too. */
+int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *ret, struct aj_fault *ret_fault);
 void aj_query_free(struct aj_query *query);
 /* NULL when it is not there. */
 const char *aj_query_text(const struct aj_query *query, enum aj_member member);

@@ -154,18 +154,16 @@ int aj_seat_run(struct aj_seat *seat, struct aj_task *t, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
 	const struct aj_query *q = &t->query;
-	json_t *inputs = q->member[q->op == AJ_OP_SET ? AJ_M_VARIABLES : AJ_M_INPUTS];
-	char *inputs_json = inputs ? json_dumps(inputs, JSON_COMPACT) : NULL;
 	struct aj_snippet snippet = { .id = aj_query_text(q, AJ_M_RUN_ID),
 		                      .code = aj_query_text(q, AJ_M_CODE),
 		                      .code_bytes = json_string_length(q->member[AJ_M_CODE]),
 		                      .filename = aj_query_text(q, AJ_M_FILENAME),
-		                      .inputs_json = inputs_json,
+		                      .inputs_json = q->passed_on,
+		                      .inputs_checked = true,
 		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
 		                      .last = !seat->lasting,
 		                      .lines = t->stream };
 	int r = aj_session_run(seat->session, &snippet, &err);
-	free(inputs_json);
 	if (r < 0)
 		return aj_seat_fault(seat->client->server, &err, fault);
 	t->seat = seat;

@@ -99,7 +99,7 @@ void aj_client_free(struct aj_client *client);
 
 /* --- work.c --- */
 /* One frame's body. */
-void aj_work_request(struct aj_client *client, const char *text, size_t bytes);
+void aj_work_request(struct aj_client *client, const char *text, size_t bytes, struct aj_scan *scan);
 /* End all that the client has; nothing is answered. */
 void aj_work_abandon(struct aj_client *client);
 /* The service stops: what waits is answered, sessions that run nothing end. `now`: what runs, too. */

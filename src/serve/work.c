@@ -224,11 +224,11 @@ static int begin(struct aj_client *c, struct aj_query *q, struct aj_fault *fault
 	return ops[q->op].fn(c, q, fault);
 }
 
-void aj_work_request(struct aj_client *c, const char *text, size_t bytes)
+void aj_work_request(struct aj_client *c, const char *text, size_t bytes, struct aj_scan *scan)
 {
 	struct aj_query q;
 	struct aj_fault fault;
-	if (aj_query_read(text, bytes, &q, &fault) < 0 || begin(c, &q, &fault) < 0)
+	if (aj_query_read(text, bytes, scan, &q, &fault) < 0 || begin(c, &q, &fault) < 0)
 		aj_client_error(c, q.member[AJ_M_ID], &fault);
 	aj_query_free(&q);
 }

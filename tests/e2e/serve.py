@@ -47,6 +47,23 @@ def exec_members(s):
 
 
 @test
+def inputs_are_passed_on_as_they_are(s):
+    c = s.client()
+    # Members of its own: nothing on the way reads them, and inside the last of two counts, as everywhere in Python.
+    c.socket.sendall(frame(b'{"op":"exec","id":1,"code":"[a, b, c, d]","inputs": { "a" : 1, "a":2,\n"b":12345678901234567890123, "c":"\\u00e9\xc3\xa9","d":[1.50,{}]} }'))
+    same(c.receive()["result"]["value"], [2, {"__type__": "int", "data": "12345678901234567890123"}, "\u00e9\u00e9", [1.5, {}]])
+    for inputs in (b'{"a":1' + b"0" * 5000 + b"}", b'{"a":1e999}', b'{"a":{"__type__":"int","data":"x"}}', b'{"1a":1}'):
+        c.socket.sendall(frame(b'{"op":"exec","id":1,"code":"1","inputs":' + inputs + b"}"))
+        answer = c.receive()
+        assert answer["id"] == 1 and ("error" in answer or answer["result"]["status"] in ("ok", "error", "rejected")), (inputs[:20], answer)
+    same(c.ask("exec", code="len(a), sum(a)", inputs={"a": list(range(200000))})["value"]["data"], [200000, sum(range(200000))])
+
+
+def frame(body):
+    return struct.pack(">I", len(body)) + body
+
+
+@test
 def exec_is_fresh(s):
     c = s.client()
     same(c.ask("exec", code="import json; json.mine = 1; 1")["value"], 1)
@@ -402,7 +419,8 @@ BAD = [
     ("100,000 levels", b"[" * 100000, "bad_request"),
     ("a million values", b'{"op":"exec","id":1,"code":"1","inputs":{"a":[' + b"0," * 1100000 + b"0]}}", "bad_request"),
     ("a member twice", b'{"op":"ping","op":"ping","id":1}', "bad_request"),
-    ("a member twice, deeper", b'{"op":"exec","id":1,"code":"1","inputs":{"a":1,"a":2}}', "bad_request"),
+    ("a member twice, deeper", b'{"op":"exec","id":1,"code":"1","tools":[{"name":"a","name":"b"}]}', "bad_request"),
+    ("inputs twice", b'{"op":"exec","id":1,"code":"1","inputs":{"a":1},"inputs":{"a":2}}', "bad_request"),
     ("a member twice, escaped", b'{"op":"ping","id":1,"\\u0069d":2}', "bad_request"),
     ("an escaped NUL", b'{"op":"exec","id":1,"code":"a\\u0000b"}', "bad_request"),
     ("a NUL", b'{"op":"exec","id":1,"code":"a\x00b"}', "bad_request"), ("a NUL behind it", GOOD + b"\0", "bad_request"),

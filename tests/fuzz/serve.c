@@ -35,7 +35,9 @@ static void request(const char *text, size_t bytes)
 	struct aj_query q;
 	struct aj_fault fault = { .code = AJ_CODES };
 	struct aj_out out = { 0 };
-	int r = aj_query_read(text, bytes, &q, &fault);
+	struct aj_scan scan = { .max_values = 1000000 };
+	aj_scan_feed(&scan, text, bytes);
+	int r = aj_query_read(text, bytes, &scan, &q, &fault);
 	const json_t *id = q.member[AJ_M_ID];
 	if (q.doc) {
 		aj_out_json(&out, q.doc);

@@ -65,6 +65,24 @@ def some_misfits(s):
         same(c.ask("run", {"echo": lambda x: x}, session=session, code=code)["value"], 201)
 
 
+@row("service-values: a call or a request of too many is refused, inputs are passed on")
+def values(s):
+    c = s.client()
+    text = FRAME + "call(b'{\"call\":1,\"tool\":\"echo\",\"args\":{\"x\":[' + b'1,' * %d + b'1]}}')"
+    r = c.ask("exec", policy="open", tools=[ECHO], code=text % 90000)
+    same((r["status"], r["limits_hit"]), ("ok", []), "it does not fit, and that is all: " + r["reason"])
+    r = c.ask("exec", policy="open", tools=[ECHO], code=text % 110000)
+    same(r["status"], "protocol_error")
+    assert "100000 values" in r["reason"], r["reason"]
+    many = list(range(200000))
+    same(c.ask("exec", code="sum(x)", inputs={"x": many})["value"], sum(many))
+    session = c.ask("open")["session"]
+    same(c.ask("set", session=session, variables={"x": many})["status"], "ok")
+    same(c.ask("run", session=session, code="len(x)")["value"], len(many))
+    fails("bad_request", c.ask, "exec", code="1", inputs={"x": [1] * 1000001})
+    fails("bad_request", c.ask, "tools", session=session, tools=[{"name": "t", "parameters": {"type": "object", "enum": [1] * 100001}}])
+
+
 def processor_s(pid):
     return sum(map(int, open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 

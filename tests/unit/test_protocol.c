@@ -12,7 +12,10 @@ static int read_text(const char *text, size_t bytes)
 {
 	aj_query_free(&query);
 	fault = (struct aj_fault){ 0 };
-	return aj_query_read(text, bytes, &query, &fault);
+	static struct aj_scan scan;
+	scan = (struct aj_scan){ .max_values = 1000000 };
+	aj_scan_feed(&scan, text, bytes);
+	return aj_query_read(text, bytes, &scan, &query, &fault);
 }
 
 static void done(void)
@@ -65,13 +68,13 @@ static const struct {
 	{ "{\"op\":\"ping\",\"id\":\"\"}", "`id`", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"ping\",\"id\":\"" X128 "x\"}", "`id`", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"ping\",\"id\":1,\"id\":1}", "duplicate", AJ_CODE_BAD_REQUEST, false },
-	{ "{\"op\":\"ping\",\"id\":1}{", "end of file", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"ping\",\"id\":1}{", "something follows its end", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"ping\",\"id\":1,\"nonsense\":1}", "`nonsense`", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"ping\",\"id\":1,\"session\":\"s\"}", "`session`", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1}", "lacks `code`", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":null}", "`code` is not a string", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\\u0000\"}", "u0000", AJ_CODE_BAD_REQUEST, false },
-	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\xc0\xaf\"}", "unable to decode", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\xc0\xaf\"}", "not UTF-8", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"workspace\":\"w\"}", "absolute", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"policy\":\"\"}", "`policy` is empty", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"policy\":\"" X128 "x\"}", "`policy` is too long", AJ_CODE_BAD_REQUEST, true },
@@ -82,7 +85,12 @@ static const struct {
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"timeout_ms\":18446744073709551616}", "integer", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"stream\":\"true\"}", "true or false", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":null}", "not an object", AJ_CODE_BAD_REQUEST, true },
-	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"a\":{\"b\":1,\"b\":1}}}", "duplicate", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"tools\",\"id\":1,\"session\":\"s\",\"tools\":[{\"b\":1,\"b\":1}]}", "duplicate", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{},\"inputs\":{}}", "duplicate", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{},\"inputs\":1}", "duplicate", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":[]}", "is not an object", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{},\"variables\":{}}", "takes no `variables`", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"a\":1,}}", "at byte 46", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"open\",\"id\":1,\"tools\":{}}", "not an array", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":1}", "none of these", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"tool_result\",\"request\":1,\"call\":-1,\"value\":1}", "too small", AJ_CODE_BAD_REQUEST, false },
@@ -162,4 +170,46 @@ Test(protocol, tables)
 	}
 	for (int op = 0; op < AJ_OPS; op++)
 		cr_expect(aj_op_name((enum aj_op)op) && *aj_op_help((enum aj_op)op), "op %d", op);
+}
+
+static int read_all(const char *text)
+{
+	return read_text(text, strlen(text));
+}
+
+/* What a jail gets is what came, and no tree was made of it. */
+Test(protocol, what_is_only_passed_on_stays_text)
+{
+	static const char *const inputs = "{ \"a\" : [1e400, 123456789012345678901234567890], \"b\":{\"c\":1,\"c\":2} }";
+	char text[400];
+	sprintf(text, "{\"op\":\"exec\",\"inputs\":%s,\"id\":1,\"code\":\"x\"}", inputs);
+	cr_assert_eq(read_all(text), 0, "%s", fault.message);
+	cr_expect_str_eq(query.passed_on, inputs);
+	cr_expect_eq(json_object_size(query.member[AJ_M_INPUTS]), 0u);
+	cr_expect_str_eq(aj_query_text(&query, AJ_M_CODE), "x");
+	cr_assert_eq(read_all("{\"op\":\"set\",\"id\":1,\"session\":\"s\",\"variables\":{\"a\":1}}"), 0, "%s", fault.message);
+	cr_expect_str_eq(query.passed_on, "{\"a\":1}");
+	cr_assert_eq(read_all("{\"op\":\"exec\",\"id\":1,\"code\":\"x\"}"), 0, "%s", fault.message);
+	cr_expect_null(query.passed_on);
+}
+
+Test(protocol, values_are_counted)
+{
+	enum { COUNT = AJ_REQUEST_VALUES + 1000 };
+	char *text = malloc(2 * COUNT + 200), *at;
+	const struct {
+		const char *before, *after;
+		bool taken;
+	} rows[] = { { "{\"op\":\"exec\",\"id\":1,\"code\":\"x\",\"inputs\":{\"a\":[", "]}}", true },
+		     { "{\"op\":\"tool_result\",\"request\":1,\"call\":1,\"value\":[", "]}", false } };
+	for (size_t i = 0; i < 2; i++) {
+		at = stpcpy(text, rows[i].before);
+		for (int n = 0; n < COUNT; n++)
+			at = stpcpy(at, n ? ",1" : "1");
+		strcpy(at, rows[i].after);
+		cr_expect_eq(read_all(text) == 0, rows[i].taken, "%s", fault.message);
+		if (!rows[i].taken)
+			cr_expect(strstr(fault.message, "100000 values"), "%s", fault.message);
+	}
+	free(text);
 }

@@ -148,7 +148,7 @@ Test(wire, bad_inputs_and_code)
 {
 	static const struct {
 		const char *code, *inputs;
-	} rows[] = { { "1", "{" }, { "1", "{\"a\":1,\"a\":2}" }, { "1", "" }, { "\xff", NULL }, { "1", "{\"a\":\"\xff\"}" } };
+	} rows[] = { { "1", "{" }, { "1", "[1]" }, { "1", "" }, { "1", "{} {}" }, { "\xff", NULL }, { "1", "{\"a\":\"\xff\"}" } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct aj_error err = { 0 };
 		cr_expect_eq(compose(rows[i].code, rows[i].inputs, &err), -1, "row %zu", i);
