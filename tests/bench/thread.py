@@ -1,7 +1,7 @@
 """What jails and clients can cost the others at the service: medians of one client's `ping` and `1+1` while 30 jails spin, and while they
 do what keeps the service's thread busy instead. It judges nothing: times are for a person to read.
 
-    thread.py AGENTJAIL EXAMPLES FOLDER [WORD]     only the attacks whose name holds WORD, beside the quiet and the spinning service
+    thread.py AGENTJAIL EXAMPLES FOLDER [WORD]     only the attacks whose name holds WORD
 """
 import json, os, signal, struct, subprocess, sys, threading, time
 
@@ -30,7 +30,7 @@ ATTACKS = {
     "calls of 20,000 values that do not fit": FRAMES +
         "flood(frame(b'{\"call\":1,\"tool\":\"echo\",\"args\":{\"y\":[%s1]}}' % (b'1,' * 20000)))",
     "calls that fit": "while True: echo(x=1)",
-    "system calls that are refused": "import os\nwhile True:\n try: os.kill(1, 0) if 0 else os.fork()\n except OSError: pass",
+    "system calls that are refused": "import os\nwhile True:\n try: os.fork()\n except OSError: pass",
     "output": "import os\nd = b'x' * 65536\nwhile True: os.write(1, d)",
     "half of them spin, half call": None,
 }
@@ -82,6 +82,10 @@ def measure(path, session, client):
     return rows
 
 
+def processor_s(pid):
+    return sum(map(int, open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def serve(name, begin):
     path = FOLDER + "/s"
     with open(FOLDER + "/open.toml", "w") as f:
@@ -105,12 +109,11 @@ def serve(name, begin):
         while client.ask("stats")["sessions"] < wanted and time.monotonic() < limit:
             time.sleep(0.05)
         time.sleep(0.5)
-        before = sum(os.times()[:2]), open("/proc/%d/stat" % server.pid).read().rsplit(")", 1)[1].split()[11:13]
+        before = processor_s(server.pid)
         rows = measure(path, session, client)
-        after = open("/proc/%d/stat" % server.pid).read().rsplit(")", 1)[1].split()[11:13]
-        used = sum(map(int, after)) - sum(map(int, before[1]))
+        used = processor_s(server.pid) - before
         print("%-42s" % name, "  ".join("%s p50 %7.2f max %7.1f ms (%d)" % ((what,) + median(v) + (len(v),)) for what, v in rows.items()),
-              "  thread %3.0f %%" % (used / SECONDS), flush=True)
+              "  thread %3.0f %%" % (100 * used / SECONDS), flush=True)
     finally:
         if child:
             os.kill(child, signal.SIGKILL)
@@ -120,10 +123,10 @@ def serve(name, begin):
         os.unlink(path)
 
 
-if not WORD.startswith("!"): serve("quiet", None)
-WORD = WORD.lstrip("!")
+if not WORD:
+    serve("quiet", None)
 for name in ATTACKS:
-    if WORD in name or name == "spinning jails" and sys.argv[4:5] == []:
+    if WORD in name:
         serve(name, lambda path, name=name: attack(path, name))
 if WORD in "inputs of 200,000 values":
     serve("inputs of 200,000 values", lambda path: inputs(path, 200000))

@@ -75,3 +75,11 @@ put cell "$group" 'run --policy-file FILE -- true' - "$agentjail" run --policy-f
 read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"
 "$out/bench" "$runs" ${json:+"$json"} < "$lines"
+
+# What jails can cost the others at the service: a table of its own, as it takes clients and not command lines.
+if [ -z "$json" ]; then
+	folder=$(mktemp -d)
+	printf '\nthe service: another client, while 30 jails do this\n'
+	AGENTJAIL_ROOTFS=$(pwd)/build/rootfs/default python3 -B tests/bench/thread.py "$(pwd)/build/agentjail" docs/examples "$folder" || echo 'walls: the service was not measured' >&2
+	rm -rf -- "$folder"
+fi

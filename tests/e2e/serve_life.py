@@ -263,20 +263,20 @@ def waiting_requests_are_limited_in_size():
     with Server("--jails-max", "1", "--queue-max", "200", "--parked", "1") as s:
         c = s.client()
         session = c.ask("open")["session"]
-        body = '{"op":"exec","id":%d,"code":"len(a)","inputs":{"a":[' + "0," * 500000 + "0]}}"
-        for i in range(12):
+        body = '{"op":"exec","id":%d,"code":"len(a)","inputs":{"a":"' + "0" * 4000000 + '"}}'
+        for i in range(72):
             frame = (body % i).encode()
             c.socket.sendall(struct.pack(">I", len(frame)) + frame)
         refusal = c.receive()
         assert refusal["error"]["code"] == "busy" and "MiB" in refusal["error"]["message"], refusal
         early = refusal["id"]
-        assert 3 < early < 12, early
-        for i in range(early + 1, 12):
+        assert 60 < early < 72, early
+        for i in range(early + 1, 72):
             same(c.receive()["error"]["code"], "busy")
         c.send(op="close", id="c", session=session)
         same(c.receive()["result"], {})
         for i in range(early):
-            same(c.receive()["result"]["value"], 500001)
+            same(c.receive()["result"]["value"], 4000000)
         same(c.ask("exec", code="1")["value"], 1)
 
 

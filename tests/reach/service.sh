@@ -12,6 +12,7 @@ is "service: the script ran to its end" "0 " "$? $(tail -c 500 "$T/err")"
 while read -r kind rest; do
 	case $kind in
 	ok) ok "$rest" ;;
+	SKIP) skip "${rest%%: *}" "${rest#*: }" ;;
 	*) fail "$rest" "$(tail -c 300 "$T/err")" ;;
 	esac
 done <"$T/lines"
