@@ -83,7 +83,7 @@ owner sys/uio.h         sandbox/endpoint.c
 owner sys/time.h        sandbox/connector.c
 owner linux/sockios.h   sandbox/holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
-owner sys/random.h      cli/jail.c run/zygote.c run/channel.c house/session.c
+owner sys/random.h      cli/jail.c run/ids.c run/zygote.c run/channel.c house/session.c
 owner termios.h         cli/lent.h
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc

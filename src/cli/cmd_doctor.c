@@ -120,7 +120,10 @@ static void identity(struct doctor *d)
 	if (d->host.uid != 0)
 		say(d, OK, "identity", "an ordinary user; jails run as that user", NULL);
 	else if (d->host.may_map_ids)
-		say(d, OK, "identity", "root; jails run as host id 65534 (root is not needed)", NULL);
+		say(d, OK, "identity",
+		    d->site_fits && *d->site.uids ? "root; jails run as host ids of the site's range (root is not needed)"
+		                                  : "root; jails run as host id 65534 (root is not needed)",
+		    NULL);
 	else
 		say(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
 		    "run it as an ordinary user");

@@ -12,6 +12,7 @@
 #include "cli/lent.h"
 #include "cli/scope.h"
 #include "cli/show.h"
+#include "run/ids.h"
 #include "run/once.h"
 #include "run/paths.h"
 #include "run/places.h"
@@ -62,10 +63,15 @@ int aj_jail_and_report(struct aj_options *o)
 		return aj_print_error(&err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
 		return aj_print_error(&err);
+	struct aj_id id;
+	if (aj_id_take(&id, &host, &o->site, &err) < 0)
+		return aj_print_error(&err);
 	aj_scope_when_demanded(&host, o);
 	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
 		return aj_print_error(&err);
 	}
+	if (plan.host_uid != id.id) /* it writes to folders of the host, whose files keep one owner */
+		aj_id_give(&id);
 	if (o->dry_run) {
 		aj_plan_dump(&plan, stdout);
 		return 0;

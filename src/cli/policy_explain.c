@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/findings.h"
+#include "run/ids.h"
 #include "run/paths.h"
 #include "run/places.h"
 #include "run/result.h"
@@ -32,6 +33,7 @@ static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct a
 		return -1;
 	if (aj_host_gather(&host, args->arena, NULL, err) < 0)
 		return -1;
+	aj_id_show(&host, &args->options.site);
 	return aj_plan_build(&e->plan, args->arena, &e->loaded.policy, request, &host, err);
 }
 

@@ -25,6 +25,7 @@ static void free_room(struct aj_room *room)
 		at = &(*at)->next;
 	*at = room->next;
 	aj_pool_free(room->pool);
+	aj_id_give(&room->id);
 	aj_edition_release(room->edition);
 	free(room->tenant);
 	free(room->workspace);
@@ -185,8 +186,13 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 	if (!room)
 		abort();
 	room->house = house;
+	room->host = house->host;
+	if (aj_id_take(&room->id, &room->host, &entry->current->site, err) < 0) {
+		free(room);
+		return NULL;
+	}
 	struct aj_pool_config config = { .policy = &entry->current->loaded.policy,
-		                         .host = &house->host,
+		                         .host = &room->host,
 		                         .rootfs = entry->current->rootfs,
 		                         .branching = place->branching,
 		                         .cgroup = house->config.cgroup,
@@ -201,11 +207,14 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 	config.workspace = room->workspace;
 	room->pool = aj_pool_new(house->loop, &config, err);
 	if (!room->pool || !room->tenant || (place->workspace && !room->workspace)) {
+		aj_id_give(&room->id);
 		free(room->tenant);
 		free(room->workspace);
 		free(room);
 		return NULL;
 	}
+	if (aj_pool_plan(room->pool)->host_uid != room->id.id)
+		aj_id_give(&room->id); /* its plan has no use for one */
 	room->edition = entry->current;
 	room->edition->references++;
 	room->next = house->rooms;

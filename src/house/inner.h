@@ -3,12 +3,15 @@
 #include "house/book.h"
 #include "house/house.h"
 #include "pool/pool.h"
+#include "run/ids.h"
 
 /* One pool: an edition of a policy, a tenant, a workspace. */
 struct aj_room {
 	struct aj_room *next;
 	struct aj_house *house;
 	struct aj_edition *edition;
+	struct aj_host host; /* the house's, with an id of the room's own */
+	struct aj_id id;
 	const char *policy;       /* the entry's name */
 	char *tenant, *workspace; /* "" and NULL for none */
 	bool branching;

@@ -48,6 +48,23 @@ static void identity(struct aj_plan *plan, const struct aj_policy *policy, const
 		plan->host_uid = plan->host_gid = NOBODY;
 }
 
+/* Of its own, where there is one. But what a jail leaves in the host's folders is to belong to the next one there, too. */
+static void own_identity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, const struct aj_host *host)
+{
+	bool shared = false;
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		shared |= aj_mount_is_shared(&plan->mounts.items[i]);
+	bool nobody = plan->host_uid == NOBODY && host->uid == 0, own = nobody && host->own_id && !shared;
+	if (own)
+		plan->host_uid = plan->host_gid = host->own_id;
+	const char *whose = own && request->lasting ? "the jails' of one tenant and policy"
+	                  : own                     ? "this jail's alone"
+	                  : !nobody                 ? "shared: the caller's own"
+	                  : !host->own_id           ? "shared by all jails of root: the site gives no range (identity.uids)"
+	                                            : "shared by all jails of root that write to folders of the host";
+	*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "identity", aj_printf(arena, "host id %u, %s", plan->host_uid, whose) };
+}
+
 static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
 {
 	plan->namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
@@ -366,8 +383,10 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	};
 	identity(plan, policy, host);
 	namespaces(plan, policy);
-	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0 || aj_plan_limits(plan, arena, policy, host, err) < 0 ||
-	    (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
+	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0)
+		return -1;
+	own_identity(plan, arena, request, host);
+	if (aj_plan_limits(plan, arena, policy, host, err) < 0 || (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
 		return -1;
 	keep_locks_inside(plan);
 	if (plan->branching && branchable(plan, err) < 0)

@@ -54,6 +54,14 @@ static int id_exists(const char *map_path, unsigned long id, bool *ret, bool *re
 	return 0;
 }
 
+bool aj_host_has_id(uid_t id)
+{
+	bool uid = false, gid = false, initial;
+	struct aj_error unknown = { 0 };
+	return id_exists("/proc/self/uid_map", id, &uid, &initial, &unknown) == 0 &&
+	       id_exists("/proc/self/gid_map", id, &gid, &initial, &unknown) == 0 && uid && gid;
+}
+
 /* Not knowing is an error: a jail that runs as root's own id is for those whose namespace has no other. */
 static int root_rights(struct aj_host *host, struct aj_error *err)
 {

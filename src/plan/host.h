@@ -14,6 +14,7 @@ struct aj_host {
 	uid_t uid;
 	gid_t gid;
 	bool may_map_ids; /* CAP_SETUID and CAP_SETGID, and id 65534 exists here: jails run as another host id than ours */
+	uid_t own_id;     /* taken for this jail out of the site's range (run/ids.h); 0: none */
 	bool init_root;   /* we are id 0 of the initial user namespace, which RLIMIT_NPROC does not bind */
 	int kernel_major, kernel_minor;
 	int landlock_abi;            /* 0 without Landlock */
@@ -28,6 +29,9 @@ extern const char *const aj_top_links[6]; /* their names, "bin" first */
 
 /* `given_cgroup`: a directory that the caller wants used, or NULL. Never fails for lack of a feature. */
 int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err);
+
+/* Do both maps of our user namespace hold this id? */
+bool aj_host_has_id(uid_t id);
 
 /* Find where leaves can be made: our own cgroup, or the nearest one above it; fills the three cgroup fields. `root`, `path`: where the
  * hierarchy is mounted and where in it we are; NULL: as the kernel says. */

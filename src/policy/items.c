@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "policy/bind.h"
 
 /* --- modules --- */
@@ -270,6 +271,31 @@ static const char *check_key(struct aj_arena *arena, const char *text)
 	return *text ? NULL : "empty"; /* that it exists is checked where keys are known */
 }
 
+bool aj_ids_parse(const char *text, unsigned *ret_first, unsigned *ret_last)
+{
+	enum { LEAST = 65536 }; /* below are users, and nobody (65534) */
+	uint64_t first, last;
+	char low[16];
+	size_t bytes = strcspn(text, "-");
+	if (text[bytes] != '-' || bytes >= sizeof low)
+		return false;
+	memcpy(low, text, bytes);
+	low[bytes] = '\0';
+	if (!aj_parse_count(low, &first) || !aj_parse_count(text + bytes + 1, &last) || first < LEAST || last > UINT32_MAX - 1 ||
+	    first > last)
+		return false;
+	*ret_first = (unsigned)first;
+	*ret_last = (unsigned)last;
+	return true;
+}
+
+static const char *check_ids(struct aj_arena *arena, const char *text)
+{
+	unsigned first, last;
+	(void)arena;
+	return !*text || aj_ids_parse(text, &first, &last) ? NULL : "not FIRST-LAST with ids from 65536 to 4294967294";
+}
+
 static const char *check_text(struct aj_arena *arena, const char *text)
 {
 	(void)arena;
@@ -295,5 +321,6 @@ const struct aj_item_kind aj_item_text = { "text", check_text, same, "^.{0,200}$
 const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same, "^/[^$]+$" };
 const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same, "^/[^$]+$" };
 const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^(/[^$]*|@default|@anywhere)$" };
+const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same, "^([0-9]+-[0-9]+)?$" };
 const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same, "^(none|syslog|journal|file:/[^$]+)$" };
 const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same, NAME_PATTERN };

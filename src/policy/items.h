@@ -15,7 +15,7 @@ struct aj_item_kind {
 };
 
 extern const struct aj_item_kind aj_item_import, aj_item_bind, aj_item_path, aj_item_env, aj_item_host, aj_item_name, aj_item_key,
-    aj_item_text, aj_item_folder, aj_item_destination, aj_item_rootfs, aj_item_socket, aj_item_under,
+    aj_item_text, aj_item_folder, aj_item_destination, aj_item_rootfs, aj_item_socket, aj_item_under, aj_item_ids,
     aj_item_place; /* the last one: protect.c */
 
 /* `numpy`, `numpy.*`, `a.b.c`: identifiers with dots, a star only as the last part. */
@@ -24,5 +24,7 @@ bool aj_import_pattern_valid(const char *text);
 bool aj_import_covers(const char *pattern, const char *module);
 /* A policy's name: a letter or digit, then also - and _; 64 at most. Never a path. */
 bool aj_policy_name_valid(const char *text);
+/* FIRST-LAST, both above the ids of a host's users; "" and everything else is false. */
+bool aj_ids_parse(const char *text, unsigned *ret_first, unsigned *ret_last);
 /* Does `rule` (host:port, *.host:port) allow this host and port? Case and one trailing dot do not matter. */
 bool aj_host_covers(const char *rule, const char *host_port);

@@ -125,6 +125,8 @@ const struct aj_key aj_site_keys[] = {
 	  .help = "keys or sections of policies that only the policies of the path and the built-in ones may loosen: no option, no other file" },
 	{ "rootfs.path", AJ_KEY_TEXT, AT(rootfs), .fallback = "", .by = AJ_BY_LAUNCHER, .items = &aj_item_text,
 	  .help = "the folder that holds the Python trees by name; empty: beside the program" },
+	{ "identity.uids", AJ_KEY_TEXT, AT(uids), .fallback = "", .by = AJ_BY_LAUNCHER, .items = &aj_item_ids,
+	  .help = "FIRST-LAST: host ids that nobody else has, one for each jail of root, or for the jails of one tenant and policy; empty: all jails of root share 65534" },
 	{ "audit.destination", AJ_KEY_TEXT, AT(audit), .fallback = "none", .by = AJ_BY_LAUNCHER, .items = &aj_item_destination,
 	  .help = "where every run is recorded: none, file:/path, syslog or journal" },
 	{ 0 },

@@ -10,6 +10,7 @@ struct aj_site {
 	bool local, files;
 	AJ_LIST(const char *) lock;
 	const char *rootfs; /* "" for beside the program */
+	const char *uids;   /* FIRST-LAST, "" for none */
 	const char *audit;  /* none, file:/path, syslog, journal */
 
 	const char *file; /* where it was read; "built-in agentjail.toml" */

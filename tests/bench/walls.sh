@@ -35,7 +35,7 @@ put cell "$group" 'run -- python3 (1000 connects), without one' - "$agentjail" r
 put cell "$group" 'the same, to /tmp, with --bind DIR:/w:rw' - "$agentjail" run --bind "$shared:/w:rw" -- "$python" -I -S -c "$connects" /tmp/s
 put cell "$group" 'the same, to a socket in that folder' - "$agentjail" run --bind "$shared:/w:rw" -- "$python" -I -S -c "$connects" /w/s
 mkdir -p "$out/ws"
-printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\n' > "$out/work.toml"
+printf 'extends = "command"\n[filesystem]\nworkspace = "read-only"\n' > "$out/work.toml"
 group='where a workspace lies'
 put cell "$group" 'run --bind WS:/workspace -- true' - "$agentjail" run --bind "$out/ws:/workspace" -- true
 put cell "$group" 'run --workspace WS -- true' - "$agentjail" run --policy-file "$out/work.toml" --workspace "$out/ws" -- true
@@ -46,6 +46,13 @@ put cell "$group" 'run --bind /usr:/mnt/usr -- true' - "$agentjail" run --bind /
 group='looking up 5,000 names through an overlay'
 put cell "$group" 'run --bind /usr:/mnt/usr:rw -- ls -lR /mnt/usr/share/doc' - "$agentjail" run --bind /usr:/mnt/usr:rw -- sh -c 'ls -lR /mnt/usr/share/doc | tail -n 1'
 put cell "$group" 'run --bind /usr:/mnt/usr -- ls -lR /mnt/usr/share/doc' - "$agentjail" run --bind /usr:/mnt/usr -- sh -c 'ls -lR /mnt/usr/share/doc | tail -n 1'
+if [ "$(id -u)" -eq 0 ] && [ ! -e /etc/agentjail/agentjail.toml ]; then
+	: > "$out/site.toml"
+	printf 'identity.uids = "2000000-2065535"\n' > "$out/range.toml"
+	group='a host id of its own'
+	put cell "$group" 'run --config SITE -- true' - "$agentjail" run --config "$out/site.toml" -- true
+	put cell "$group" 'the same, with identity.uids' - "$agentjail" run --config "$out/range.toml" -- true
+fi
 
 # A folder without files, and one with 100,000 in 1,000 folders; as a rule on a disk, where making and removing a folder costs more.
 folders=$(mktemp -d "${TMPDIR:-/var/tmp}/walls.XXXXXX")

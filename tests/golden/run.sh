@@ -27,6 +27,7 @@ mkdir "$scratch/ws"
 normalise() {
 	sed -E \
 		-e 's/^(identity: uid 1000 gid 1000 inside), [0-9]+ [0-9]+ on the host$/\1, HOST_UID HOST_GID on the host/' \
+		-e 's/^(  identity: )host id [0-9]+, shared.*$/\1AS_ON_HOST/' \
 		-e "s|<- $scratch/rootfs/tree/usr |<- ROOTFS/tree/usr |" \
 		-e "s|<- $scratch/ws |<- WORKSPACE |" \
 		-e '/^  (symlink|bind) +\/(bin|sbin|lib|lib64|lib32) .*# as on the host$/d' \

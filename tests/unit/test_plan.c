@@ -310,6 +310,30 @@ Test(plan, identity)
 		}
 }
 
+/* One that was taken for this jail; but files that it leaves in the host's folders keep one owner. */
+Test(plan, an_id_of_its_own)
+{
+	BOTH_KINDS(snippet)
+		for (int lasting = 0; lasting < 2; lasting++)
+			for (int writable = 0; writable < 2; writable++)
+				for (int root = 0; root < 2; root++) {
+					prepare(snippet);
+					host.uid = root ? 0 : 1001;
+					host.may_map_ids = true;
+					host.own_id = 700001;
+					request.lasting = lasting;
+					if (writable)
+						*AJ_PUSH(&arena, &request.binds) = (struct aj_bind){ "/srv/a", "/a", true };
+					must_build();
+					cr_expect_eq(plan.host_uid, !root ? 1001 : writable ? 65534 : 700001);
+					cr_expect(strstr(enforced("identity"), !root ? "host id 1001, shared: the caller's own"
+					                                       : writable ? "host id 65534, shared by all"
+					                                       : lasting  ? "host id 700001, the jails'"
+					                                                  : "host id 700001, this jail's alone"),
+					          "%s", enforced("identity"));
+				}
+}
+
 Test(plan, the_id_inside_is_the_policys)
 {
 	static const struct {
