@@ -19,6 +19,10 @@ ssize_t aj_read_text(const char *path, char *out, size_t out_bytes);
 /* Write `text` to an existing file in one write(2), as kernel interfaces want it. */
 int aj_write_text(int dirfd, const char *path, const char *text);
 
+/* Raises this process's own limit on open files as far as may be: the kernel holds the descriptors that all processes of the uid have in
+ * flight between sockets against the sender's soft limit. For a child of ours that sends some and ends. */
+void aj_fd_send_all_the_same(void);
+
 int64_t aj_now_us(void); /* CLOCK_MONOTONIC */
 /* As microseconds that can be added to a clock; INT64_MAX, never, when they are more than that. */
 int64_t aj_us_of_ms(uint64_t ms);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -175,20 +174,10 @@ static void open_files(struct work *w)
 		give_up(w, "list the open files");
 }
 
-/* The kernel holds what all of this uid have in flight against the sender's soft limit; a jail's hard one is lower than ours. */
-static void send_all_the_same(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 _Noreturn static void helper(struct work *w)
 {
 	struct aj_copy_msg done = { .number = AJ_COPY_DONE };
-	send_all_the_same();
+	aj_fd_send_all_the_same();
 	umask(0);
 	map_id(w);
 	if (setns(w->who->branch, CLONE_NEWUSER | CLONE_NEWNS) < 0)

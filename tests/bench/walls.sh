@@ -78,6 +78,13 @@ group='shared memory refused by the policy'
 printf 'extends = "command"\n[process]\ndeny_syscalls = ["shared-memory", "memfd", "ipc"]\n' > "$out/no-shared.toml"
 put cell "$group" 'run -- true' - "$jail" true
 put cell "$group" 'run --policy-file FILE -- true' - "$agentjail" run --policy-file "$out/no-shared.toml" -- true
+$CC -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -Isrc -o "$out/under" tests/bench/under.c "$(dirname "$agentjail")/gen/filters.o"
+group='the listener of a filter, taken by the supervisor'
+put cell "$group" 'run -- true, below a filter that forbids taking' - "$out/under" no-taking "$agentjail" run -- true
+put cell "$group" 'run -- true, below a filter that forbids nothing' - "$out/under" allow "$agentjail" run -- true
+group='the baseline filter before Python'
+put cell "$group" 'python3 -I -S -c pass, below a filter that forbids nothing' - "$out/under" allow "$python" -I -S -c pass
+put cell "$group" 'python3 -I -S -c pass, below the baseline' - "$out/under" baseline "$python" -I -S -c pass
 
 read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"
