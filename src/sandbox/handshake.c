@@ -29,9 +29,12 @@ void aj_msg_error(const struct aj_msg *msg, struct aj_error *err)
 int aj_msg_hand_over(int fd, int listener)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_LISTENER, .listener = listener };
-	ssize_t n = write(fd, &msg, sizeof msg);
-	if (n == (ssize_t)sizeof msg)
-		n = read(fd, &msg, sizeof msg);
+	ssize_t n;
+	do
+		n = write(fd, &msg, sizeof msg);
+	while (n < 0 && errno == EINTR);
+	while (n == (ssize_t)sizeof msg && (n = read(fd, &msg, sizeof msg)) < 0 && errno == EINTR)
+		n = sizeof msg;
 	aj_close(&listener);
 	if (n == (ssize_t)sizeof msg && msg.kind == AJ_MSG_TAKEN)
 		return 0;
