@@ -21,7 +21,7 @@ bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const s
 {
 	struct aj_error err = { 0 };
 	struct aj_caller caller = { .init_pid = jail->init_pid, .listener_fd = listener_fd, .leaf = jail->cgroup, .named = &m->named };
-	if (call->nr != SYS_connect || m->stopped)
+	if (!plan->mediated || call->nr != SYS_connect || m->stopped)
 		return false;
 	if (m->connector.socket < 0 && aj_connector_start(&m->connector, plan, &caller, call, &err) < 0)
 		return false;

@@ -90,7 +90,7 @@ fresh
 {
 	under "control: without masks a parent can be renamed" 0 '' $rw -- mv src s
 	fresh
-	under "beside a mask all works" 0 '^ok$' $rw $m -- sh -c 'mv src/main.c src/m.c && mkdir src/new && mv src/new src/newer && rmdir src/newer && touch .git/hooks/x && echo ok'
+	under "beside a mask all works" 0 '^ok$' $rw $m -- sh -c 'mv src/main.c src/m.c && mkdir src/new && mv src/new src/newer && rmdir src/newer && touch .git/x && echo ok'
 	fresh
 	under "what does not exist, but could be made" 125 '/workspace/no.* does not exist' $rw mask=/workspace/no -- true
 	says "and what helps" 'fix: .*read-only'
