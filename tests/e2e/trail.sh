@@ -64,7 +64,8 @@ text "control: another folder" 0 "" run --config "$T/site.toml" --bind "$T/home:
 before=$(wc -l <"$LOG")
 chmod 0666 "$LOG"
 printf 'extends = "command"\n[audit]\non_failure = "flag"\n' >"$T/flagged.toml"
-text "no policy lets a jail see one that cannot be written" 125 'the jail would see the audit trail' run --config "$T/site.toml" --policy-file "$T/flagged.toml" --bind "$T/log:/opt/x:rw" -- true
+text "no policy lets a jail see one that cannot be written" 125 'the jail would see the audit trail' run --config "$T/site.toml" --policy-file "$T/flagged.toml" --bind "$T/log:/opt/x" -- true
+text "nor lets it write there" 2 'is to be writable, and holds' run --config "$T/site.toml" --policy-file "$T/flagged.toml" --bind "$T/log:/opt/x:rw" -- true
 text "a trail that others write is no trail" 125 'may be written to by others' exec --config "$T/site.toml" -c 'print("ran")'
 silent "nothing ran" '^ran$'
 text "the policy may want the run all the same" 0 'warning: this run is not whole in the audit trail' exec --config "$T/site.toml" --policy-file "$T/flag.toml" -c 'print("ran")'
