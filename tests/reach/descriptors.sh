@@ -10,7 +10,8 @@ printf 'extends = "command"\n[process]\ndeny_syscalls = ["sockets"]\n' >"$T/deni
 fill() { # OPTION...
 	"$AJ" run "$@" --bind "$PROBE:/opt/probe" -- /opt/probe inflight 4000 60 >"$T/filled" 2>&1 &
 	filler=$!
-	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+	tries=300 # of a tenth of a second: a busy machine takes its time
+	while [ $((tries -= 1)) -ge 0 ]; do
 		grep -q inflight "$T/filled" && return
 		sleep 0.1
 	done
