@@ -43,8 +43,9 @@ static void rule(const struct look *l, const struct aj_mount *row, struct aj_ans
 		{ AJ_WORKSPACE, "filesystem.workspace" }, { "", "filesystem.rootfs" },
 	};
 	struct aj_bind bind;
+	struct aj_masked mask;
 	for (size_t i = 0; row->kind == AJ_MOUNT_MASK && i < l->policy->masks.count; i++)
-		if (strcmp(l->policy->masks.items[i], row->target) == 0) {
+		if (!aj_mask_parse(l->arena, l->policy->masks.items[i], &mask) && strcmp(mask.target, row->target) == 0) {
 			a->key = "filesystem.masks";
 			a->item = i;
 			return;

@@ -205,11 +205,22 @@ void aj_show_violations(const struct aj_result *r)
 		        v->items[i].row->why);
 }
 
+static void show_moved(struct aj_arena *arena, const json_t *item)
+{
+	const char *to = json_string_value(json_object_get(item, "moved_to")),
+		   *why = json_string_value(json_object_get(item, "not_moved"));
+	if (to)
+		fprintf(stderr, "  moved aside: `%s`\n", aj_line(arena, to));
+	if (why)
+		fprintf(stderr, "  not moved aside: %s\n", why);
+}
+
 static void show_change(struct aj_arena *arena, const json_t *item)
 {
 	fprintf(stderr, "agentjail: workspace: `%s`: %s; look at it before a program of yours does\n",
 	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
 	        aj_line(arena, json_string_value(json_object_get(item, "what"))));
+	show_moved(arena, item);
 }
 
 static void show_repository(struct aj_arena *arena, const json_t *item)
@@ -227,6 +238,7 @@ static void show_repository(struct aj_arena *arena, const json_t *item)
 		if (i < MOST_CHANGES)
 			fprintf(stderr, "  %s: %s\n", aj_line(arena, json_string_value(json_object_get(run, "by"))),
 			        aj_line(arena, json_string_value(json_object_get(run, "value"))));
+	show_moved(arena, item);
 }
 
 void aj_show_workspace(const struct aj_result *r)

@@ -31,6 +31,8 @@ static void dump_mount(const struct aj_mount *m, FILE *out)
 		        m->flags & AJ_MASK      ? ",mask"
 		        : m->flags & AJ_OVERLAY ? ",overlay"
 		                                : "");
+	if (m->kind == AJ_MOUNT_MASK && (m->flags & AJ_OPTIONAL))
+		fprintf(out, " if-present");
 	fprintf(out, "  # %s\n", m->why);
 }
 
@@ -86,6 +88,8 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 		fprintf(out, "held in %s:\n", AJ_WORKSPACE);
 	for (size_t i = 0; i < plan->protect.count; i++)
 		fprintf(out, "  %s\n", plan->protect.items[i]);
+	if (plan->quarantine)
+		fprintf(out, "moved aside at the end: repositories that were made in %s, and places of these that were\n", AJ_WORKSPACE);
 	fprintf(out, "rlimits:\n");
 	for (size_t i = 0; i < plan->rlimits.count; i++) {
 		const struct aj_rlimit *r = &plan->rlimits.items[i];

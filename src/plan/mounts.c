@@ -129,6 +129,7 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	}
 	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE;
 	plan->writable_workspace = writable ? (source ? source : "DIR") : NULL;
+	plan->quarantine = writable && policy->quarantine;
 	const char *place;
 	for (size_t at = 0; writable && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
 		*AJ_PUSH(arena, &plan->protect) = place;
@@ -163,12 +164,13 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, struct aj_error *err)
 {
 	for (size_t i = 0; i < policy->masks.count; i++) {
-		const char *target = policy->masks.items[i];
-		if (!aj_jail_path_valid(target))
-			return aj_fail(err, AJ_EXIT_USAGE, "mask", 0,
-			               "`%s` of policy `%s` is not an absolute path in the jail (no `.`, `..` or `//` in it)",
-			               target, policy->name);
-		row(plan, arena, AJ_MOUNT_MASK, target, "", AJ_RO | AJ_NOEXEC, "hidden by the policy");
+		struct aj_masked mask;
+		const char *wrong = aj_mask_parse(arena, policy->masks.items[i], &mask);
+		if (wrong)
+			return aj_fail(err, AJ_EXIT_USAGE, "mask", 0, "`%s` of policy `%s`: %s", policy->masks.items[i],
+			               policy->name, wrong);
+		row(plan, arena, AJ_MOUNT_MASK, mask.target, "", AJ_RO | AJ_NOEXEC | (mask.if_present ? AJ_OPTIONAL : 0),
+		    "hidden by the policy");
 	}
 	return 0;
 }

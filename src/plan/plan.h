@@ -28,7 +28,7 @@ enum {
 	AJ_RO = 1,
 	AJ_NOEXEC = 2,
 	AJ_DEV = 4,      /* device nodes work; otherwise nodev */
-	AJ_OPTIONAL = 8, /* skipped when the source does not exist */
+	AJ_OPTIONAL = 8, /* skipped when the source, or what is to be masked, does not exist */
 	AJ_FOLLOW = 16,  /* the source path may contain symlinks (the host's own paths only) */
 	AJ_MASK = 32,    /* hides an existing file of /proc; skipped when the target does not exist */
 	AJ_OVERLAY = 64, /* a folder is shown through an overlay without an upper layer; a file is bound, and may be no FIFO */
@@ -82,6 +82,7 @@ struct aj_plan {
 	int terminal_fd; /* the guest becomes its foreground process group; -1: the guest gets a session of its own */
 	AJ_LIST(struct aj_mount) mounts;
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
+	bool quarantine;                /* what the jail made in it that the host may obey is moved aside at the end */
 	bool protected;                 /* the rows that hold them are there: see run/protect.h */
 	AJ_LIST(const char *) protect;  /* places in it that stay as they are: patterns, see policy/protect.h */
 	AJ_LIST(struct aj_rlimit) rlimits;

@@ -38,3 +38,17 @@ const char *aj_bind_parse(struct aj_arena *arena, const char *text, struct aj_bi
 	*ret = (struct aj_bind){ .source = source, .target = target ? target : source, .writable = writable };
 	return NULL;
 }
+
+const char *aj_mask_parse(struct aj_arena *arena, const char *text, struct aj_masked *ret)
+{
+	static const char optional[] = ":if-present";
+	size_t bytes = strlen(text);
+	bool if_present = bytes >= sizeof optional - 1 && strcmp(text + bytes - (sizeof optional - 1), optional) == 0;
+	const char *path = aj_strndup(arena, text, bytes - (if_present ? sizeof optional - 1 : 0));
+	if (path[0] != '/')
+		path = aj_printf(arena, "/workspace/%s", path);
+	if (!aj_jail_path_valid(path))
+		return "not a path (absolute in the jail, or relative to the workspace; no `.`, `..`, `//` or slash at the end)";
+	*ret = (struct aj_masked){ .target = path, .if_present = if_present };
+	return NULL;
+}

@@ -64,7 +64,8 @@ static void files(const struct check *c)
 				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
 				              "the bind at `%s` would cover a part of the jail itself (%s)", bind.target, own[j]);
 		for (size_t j = 0; j < c->p->masks.count; j++) {
-			if (!beneath(bind.target, c->p->masks.items[j]))
+			struct aj_masked mask;
+			if (aj_mask_parse(c->diags->arena, c->p->masks.items[j], &mask) || !beneath(bind.target, mask.target))
 				continue;
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
 			              "the bind at `%s` uncovers the mask `%s` (%s)", bind.target, c->p->masks.items[j],
@@ -273,11 +274,14 @@ static void binds(const struct check *c)
 			if (strstr(bind.source, sockets[j]))
 				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), AJ_W_KEYS,
 				             "`%s` holds keys, or is a way to run things outside", bind.source);
-		for (size_t j = 0; bind.writable && j < c->p->masks.count; j++)
-			if (beneath(c->p->masks.items[j], bind.target) && strcmp(c->p->masks.items[j], bind.target) != 0)
+		for (size_t j = 0; bind.writable && j < c->p->masks.count; j++) {
+			struct aj_masked mask;
+			if (!aj_mask_parse(c->diags->arena, c->p->masks.items[j], &mask) && beneath(mask.target, bind.target) &&
+			    strcmp(mask.target, bind.target) != 0)
 				aj_diag_warn(c->diags, item_at(c, "filesystem.masks", j), AJ_W_MASK_FOLDER,
 				             "the mask `%s` is inside the writable bind `%s`: a path is hidden, and not what else leads to the file",
 				             c->p->masks.items[j], bind.target);
+		}
 	}
 }
 

@@ -75,12 +75,27 @@ static bool same(struct aj_arena *arena, const char *outer, const char *inner)
 	return strcmp(outer, inner) == 0;
 }
 
-/* A mask hides what is below it, too. */
 static bool covers_path(struct aj_arena *arena, const char *outer, const char *inner)
 {
 	(void)arena;
 	size_t bytes = strlen(outer);
 	return strncmp(outer, inner, bytes) == 0 && (inner[bytes] == '\0' || inner[bytes] == '/');
+}
+
+static const char *check_mask(struct aj_arena *arena, const char *text)
+{
+	struct aj_masked mask;
+	const char *wrong = no_expansion(text);
+	return wrong ? wrong : aj_mask_parse(arena, text, &mask);
+}
+
+/* A mask hides what is below it, too; one that may be missing does not stand for one that may not. */
+static bool covers_mask(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	struct aj_masked a, b;
+	if (aj_mask_parse(arena, outer, &a) || aj_mask_parse(arena, inner, &b) || (a.if_present && !b.if_present))
+		return false;
+	return covers_path(arena, a.target, b.target);
 }
 
 static bool word_of_under(const char *text)
@@ -312,7 +327,7 @@ static const char *check_text(struct aj_arena *arena, const char *text)
 const struct aj_item_kind aj_item_import = { "a module pattern", check_import, covers_import,
 	                                     "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*(\\.\\*)?$" };
 const struct aj_item_kind aj_item_bind = { "a bind", check_bind, covers_bind, "^/[^:$]*(:/[^:$]*)?(:r[ow])?$" };
-const struct aj_item_kind aj_item_path = { "a path in the jail", check_folder, covers_path, "^/[^$]+$" };
+const struct aj_item_kind aj_item_mask = { "a path in the jail or the workspace", check_mask, covers_mask, "^[^$~][^$]*$" };
 const struct aj_item_kind aj_item_env = { "a variable", check_env, same, "^[A-Za-z_][A-Za-z0-9_]*=" };
 const struct aj_item_kind aj_item_host = { "a host", check_host, covers_host, "^(\\*\\.)?[A-Za-z0-9.-]+:[0-9]{1,5}$" };
 const struct aj_item_kind aj_item_name = { "a policy's name", check_name, same, NAME_PATTERN };

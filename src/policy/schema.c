@@ -38,8 +38,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "whether the jail has a /proc, read-only and of its own processes" },
 	{ "filesystem.binds", AJ_KEY_LIST, AT(binds), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_bind,
 	  .help = "host paths that the jail sees, as HOST[:JAIL][:rw]; read-only unless :rw" },
-	{ "filesystem.masks", AJ_KEY_LIST, AT(masks), .max = 100, .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_path,
-	  .help = "paths in the jail that are shown empty and read-only, whatever a bind brings there" },
+	{ "filesystem.masks", AJ_KEY_LIST, AT(masks), .max = 100, .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_mask,
+	  .help = "paths, absolute in the jail or relative to the workspace, that are shown empty and read-only, whatever a bind brings there; what the jail could "
+	          "make must exist, unless :if-present follows" },
 	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket,
 	  .help = "host paths of Unix stream sockets that a command may connect to where a bind shows them; all others of the host are out of reach" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
@@ -51,6 +52,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "folders below which a workspace may lie, themselves included. `@default` is the working directory, what is below the caller's home but not hidden "
 	          "there, and what is below /tmp and /var/tmp; `@anywhere` is every place but the system's own, the home itself and what agentjail is configured by, "
 	          "which must be named" },
+	{ "filesystem.quarantine", AJ_KEY_BOOL, AT(quarantine), .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_SUPERVISOR,
+	  .help = "whether repositories that the jail made in a writable workspace, and watched places of filesystem.protect, are moved aside at the end: git and "
+	          "other programs of the host do not find them then" },
 	{ "filesystem.tmp_size", AJ_KEY_BYTES, AT(tmp_bytes), .min = 64 * K, .max = 64 * G, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "size of the private /tmp, and of /dev/shm where there is one" },
 	{ "filesystem.tmp_files", AJ_KEY_COUNT, AT(tmp_inodes), .min = 16, .max = 16 * M, .fallback = "4096", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,

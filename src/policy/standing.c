@@ -19,6 +19,8 @@ const char *aj_key_standing(const struct aj_key *key, const struct aj_policy *po
 			return "not in use: the policy has no writable workspace";
 		return policy->protect.count ? NULL : "nobody holds anything here";
 	}
+	if (key->offset == offsetof(struct aj_policy, quarantine) && !policy->quarantine)
+		return "nothing is moved, and the result names what there is";
 	if (key->unwalled && strcmp(key->unwalled, value) == 0)
 		return "nobody enforces anything here";
 	if (key->by == AJ_BY_RAIL && commands)

@@ -179,10 +179,10 @@ void aj_live_drain(struct aj_live *l)
 }
 
 /* The places of the workspace, as they are now. */
-static void look_at_workspace(struct aj_live *l)
+static void look_at_workspace(struct aj_live *l, bool jail_gone)
 {
 	json_decref(l->result.workspace);
-	l->result.workspace = l->protect ? aj_protect_report(l->protect) : NULL;
+	l->result.workspace = l->protect ? aj_protect_report(l->protect, jail_gone) : NULL;
 }
 
 /* A lasting jail has answered: what there is to say of this run is said now, while the jail is there. */
@@ -199,7 +199,7 @@ static void finish(struct aj_live *l)
 	if (strcmp(aj_claim_status(l->result.claim), "error") == 0)
 		l->facts.full = aj_meter_full(l->channel.runner, l->plan);
 	l->result.wall_us = (uint64_t)(aj_now_us() - l->started_us);
-	look_at_workspace(l);
+	look_at_workspace(l, false);
 	aj_verdict(&l->facts, l->plan, &l->result);
 }
 
@@ -386,7 +386,7 @@ static void bury(struct aj_live *l)
 		aj_channel_ended(&l->channel);
 	aj_jail_end(jail, &l->facts.usage);
 	l->result.wall_us = (uint64_t)(aj_now_us() - l->started_us);
-	look_at_workspace(l);
+	look_at_workspace(l, true);
 	aj_protect_close(l->protect);
 	l->protect = NULL;
 	aj_channel_free(&l->channel);

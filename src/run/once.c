@@ -89,7 +89,8 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	live.mediator = plan->snippet ? NULL : &mediator;
 	if (plan->mediated)
 		aj_mediator_open(&mediator, plan, &err);
-	if (err.exit_code || aj_protect_open(&live.protect, plan, LOOK_MS, &launched, &err) < 0 || aj_launch(launched, &live.jail, &err) < 0) {
+	if (err.exit_code || aj_protect_open(&live.protect, plan, LOOK_MS, &launched, &err) < 0 ||
+	    aj_launch(launched, &live.jail, &err) < 0) {
 		if (live.mediator)
 			aj_mediator_close(live.mediator);
 		aj_protect_close(live.protect);

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "policy/protect.h"
+#include "run/aside.h"
 #include "run/beneath.h"
 #include "run/placeholder.h"
 #include "run/repos.h"
@@ -290,7 +291,27 @@ static void look_again(const struct aj_protect *p, const struct place *place, st
 		tell(changed, place->path, place->held ? "replaced on the host during the run, so not held from then on" : "replaced");
 }
 
-json_t *aj_protect_report(struct aj_protect *p)
+/* What is new, and would be obeyed. What was there before may be the host's user's, also where it has changed: that is only named. A
+ * repository is none without its HEAD. */
+static void quarantine(const struct aj_protect *p, json_t *items, struct aj_arena *arena)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach(items, i, item) {
+		const char *path = json_string_value(json_object_get(item, "path")),
+			   *kind = json_string_value(json_object_get(item, "kind"));
+		if (strcmp(json_string_value(json_object_get(item, "what")), "made") != 0)
+			continue;
+		bool folder = kind && (strcmp(kind, "folder") == 0 || strcmp(kind, "bare") == 0);
+		const char *to = aj_aside(p->workspace, folder ? aj_printf(arena, "%s/HEAD", path) : path, arena);
+		if (to)
+			json_object_set_new(item, "moved_to", aj_json_text(to, strlen(to)));
+		else
+			json_object_set_new(item, "not_moved", aj_json_text(strerror(errno), strlen(strerror(errno))));
+	}
+}
+
+json_t *aj_protect_report(struct aj_protect *p, bool jail_gone)
 {
 	json_t *held = json_array(), *watched = json_array(), *changed = json_array();
 	struct aj_error ignored = { 0 };
@@ -307,6 +328,10 @@ json_t *aj_protect_report(struct aj_protect *p)
 	struct aj_repos now;
 	aj_repos_look(&now, &arena, p->workspace, p->budget_ms);
 	json_t *repositories = aj_repos_changes(&p->before, &now);
+	if (jail_gone && p->plan.quarantine) {
+		quarantine(p, changed, &arena);
+		quarantine(p, repositories, &arena);
+	}
 	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:b}", "held", held, "watched", watched, "changed", changed,
 	                           "repositories", repositories, "complete", !p->before.why[0] && !now.why[0]);
 	if (p->before.why[0] || now.why[0])

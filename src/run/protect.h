@@ -18,8 +18,9 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
                     struct aj_error *err);
 
 /* What became of the places until now, as JSON (new reference): {"held": [...], "watched": [...], "changed": [{"path", "what"}],
- * "repositories": see aj_repos_changes(), "complete": were all looked at?, "why": if not}. */
-json_t *aj_protect_report(struct aj_protect *protect);
+ * "repositories": see aj_repos_changes(), "complete": were all looked at?, "why": if not}. With `jail_gone` and
+ * a plan that says so, what is new is moved aside. */
+json_t *aj_protect_report(struct aj_protect *protect, bool jail_gone);
 
 /* Remove the placeholders that nobody else uses and that are still empty and ours. The jail must be gone. Accepts NULL. */
 void aj_protect_close(struct aj_protect *protect);

@@ -103,13 +103,14 @@ static int absent(int root, int dir, const char *step, const char *target, int a
 		return aj_fail(err, AJ_EXIT_SETUP, step, 0, "`%s` was there a moment ago: somebody else changes the workspace", target);
 	aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%s` does not exist, and the jail could make it: `%.*s` is writable in there",
 	        target, above_bytes, target);
-	aj_advise(err, "make an empty file or folder there first, show `%.*s` read-only, or leave that mask out", above_bytes, target);
+	aj_advise(err, "make an empty file or folder there first, show `%.*s` read-only, add `:if-present` to that mask, or leave it out",
+	          above_bytes, target);
 	return -1;
 }
 
 /* Walk to `target` and keep every folder above it in its place. Returns the target itself and its kind, -1 with err, or -1 without
- * one where it does not exist and the jail cannot make it. */
-static int walk_to(int root, const char *step, const char *target, bool *ret_folder, struct aj_error *err)
+ * one where it does not exist and the jail cannot make it, or with `if_present`. */
+static int walk_to(int root, const char *step, const char *target, bool if_present, bool *ret_folder, struct aj_error *err)
 {
 	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
 	for (const char *at = target + 1;;) {
@@ -123,7 +124,7 @@ static int walk_to(int root, const char *step, const char *target, bool *ret_fol
 		cleanup_fd int next = openat(dir, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		struct stat st;
 		if (next < 0 && errno == ENOENT)
-			return absent(root, dir, step, target, above_bytes, err) - 1;
+			return if_present ? -1 : absent(root, dir, step, target, above_bytes, err) - 1;
 		/* Closed to the jail's id, and not the jail's to open: held well enough. A mask must be there all the same. */
 		if (next < 0 && errno == EACCES && strcmp(step, STEP_HOLD) == 0 && fstat(dir, &st) == 0 && st.st_uid != geteuid())
 			return -1;
@@ -140,7 +141,7 @@ static int walk_to(int root, const char *step, const char *target, bool *ret_fol
 			return aj_steal(&next);
 		}
 		if (!S_ISDIR(st.st_mode))
-			return absent(root, dir, step, target, above_bytes, err) - 1;
+			return if_present ? -1 : absent(root, dir, step, target, above_bytes, err) - 1;
 		if (pin(root, &next) < 0)
 			return aj_fail(err, AJ_EXIT_SETUP, step, errno, "hold `%.*s` in its place", above_bytes + 1 + (int)bytes, target);
 		close(dir);
@@ -149,10 +150,10 @@ static int walk_to(int root, const char *step, const char *target, bool *ret_fol
 	}
 }
 
-int aj_mask_apply(int root, int blanks, const char *target, struct aj_error *err)
+int aj_mask_apply(int root, int blanks, const char *target, bool if_present, struct aj_error *err)
 {
 	bool folder;
-	cleanup_fd int place = walk_to(root, STEP_MASK, target, &folder, err);
+	cleanup_fd int place = walk_to(root, STEP_MASK, target, if_present, &folder, err);
 	if (place < 0)
 		return err->exit_code ? -1 : 0;
 	if (cover(blanks, place, folder ? AJ_BLANK_FOLDER : AJ_BLANK_FILE) < 0)
@@ -163,7 +164,7 @@ int aj_mask_apply(int root, int blanks, const char *target, struct aj_error *err
 int aj_hold_apply(int root, int blanks, const char *target, const char *blank, struct aj_error *err)
 {
 	bool folder;
-	cleanup_fd int place = walk_to(root, STEP_HOLD, target, &folder, err);
+	cleanup_fd int place = walk_to(root, STEP_HOLD, target, false, &folder, err);
 	if (place < 0)
 		return err->exit_code ? -1 : 0;
 	if (*blank && folder != (strcmp(blank, AJ_BLANK_FOLDER) == 0))
@@ -177,6 +178,6 @@ int aj_hold_apply(int root, int blanks, const char *target, const char *blank, s
 int aj_hold_above(int root, const char *target, struct aj_error *err)
 {
 	bool folder;
-	cleanup_fd int place = walk_to(root, "mounts", target, &folder, err);
+	cleanup_fd int place = walk_to(root, "mounts", target, false, &folder, err);
 	return place < 0 ? -1 : 0;
 }

@@ -242,7 +242,7 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 	if (m->kind == AJ_MOUNT_BIND && source < 0)
 		return 0;
 	if (m->kind == AJ_MOUNT_MASK)
-		return aj_mask_apply(place->root, place->blanks, m->target, err);
+		return aj_mask_apply(place->root, place->blanks, m->target, m->flags & AJ_OPTIONAL, err);
 	if (m->kind == AJ_MOUNT_HOLD)
 		return aj_hold_apply(place->root, place->blanks, m->target, m->source, err);
 	const char *name = enter_parent(place, m->target, !(m->flags & AJ_MASK));

@@ -96,6 +96,9 @@ fresh
 	says "and what helps" 'fix: .*read-only'
 	under "deeper too" 125 '/workspace/src/no/no' $rw mask=/workspace/src/no/no -- true
 	under "a file in place of a folder" 125 'does not exist' $rw mask=/workspace/.env/x -- true
+	under "unless the mask may be missing" 0 '^$' $rw mask=no:if-present mask=src/no/no:if-present mask=.env/x:if-present mask=.env:if-present -- sh -c 'cat .env; echo'
+	under "present, it is held like any other" 1 'usy' $rw mask=src/deep/er:if-present -- mv src s
+	under "relative to the workspace" 0 '^$' $rw mask=.env mask=src/deep/er -- sh -c 'cat .env; ls -A src/deep/er; echo'
 	under "in /tmp as well" 125 '/tmp' mask=/tmp/x -- true
 	under "what nobody can make needs no mask" 0 '' $ro mask=/workspace/no mask=/workspace/src/no/no mask=/usr/no mask=/no/no mask=/proc/no -- true
 	under "control: and it is not there" 1 'No such file' $ro mask=/workspace/no -- cat no

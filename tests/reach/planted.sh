@@ -165,6 +165,20 @@ fresh
 json "planted-repositories: a pipe and a loop of links in place of files do no harm" 0 workspace.complete=true -- run --policy offline-build --workspace "$W" -- \
 	sh -c 'mkdir p p/.git q; mkfifo p/.git/config p/.git/HEAD q/.git; ln -s . p/loop; ln -s loop loop; head -c 3000000 /dev/zero | tr "\\0" "[" >p/.git/config.worktree'
 
+# --- quarantine ---
+printf 'extends = "offline-build"\n[filesystem]\nquarantine = true\n' >"$T/quarantine.toml"
+fresh
+mkdir "$W/old" && git init -q "$W/old" && git -C "$W/old" commit -q --allow-empty -m old
+open_up "$W"
+json "planted-repositories: quarantine moves aside what is new" 0 'workspace.repositories.0.moved_to~quarantined-' 'workspace.changed.0.moved_to~^.mcp.json.quarantined-' \
+	-- run --policy-file "$T/quarantine.toml" --workspace "$W" -- sh -c "$IN_JAIL
+		git init -q pkg && cd pkg && git commit -q --allow-empty -m x && git config core.fsmonitor '$PLANTED' && cd .. && git add pkg; echo x >.mcp.json; mkdir gf; echo gitdir: ../pkg/.git >gf/.git
+		git -C old config user.name changed"
+host_uses_git
+check "planted-repositories: and the host's git runs nothing of it" test ! -e "$MARK"
+check "planted-repositories: what was there before stays" git -C "$W/old" log -1
+check "planted-repositories: the rest is where it was" sh -c "test -e '$W/pkg/.git/config' && ! test -e '$W/gf/.git' && ! test -e '$W/.mcp.json'"
+
 # --- honest git ---
 fresh
 git init -q --bare "$T/remote.git" && git -C "$W" remote add origin "$W/../ws/remote.git" && mv "$T/remote.git" "$W/remote.git"

@@ -276,7 +276,7 @@ static const struct {
 	{ "[filesystem]\nbinds = [\"${HOME}/../..:/x\"]", VALUE, 2, 10, "variables are not expanded" },
 	{ "[filesystem]\nbinds = [\"/a/../b:/x\"]", VALUE, 2, 10, "not absolute" },
 	{ "[filesystem]\nbinds = [\"a:/x\"]", VALUE, 2, 10, "not absolute" },
-	{ "[filesystem]\nmasks = [\"/a/../b\"]", VALUE, 2, 10, "not an absolute path" },
+	{ "[filesystem]\nmasks = [\"/a/../b\"]", VALUE, 2, 10, "not a path" },
 	{ "[filesystem]\nmasks = [\"$HOME\"]", VALUE, 2, 10, "variables are not expanded" },
 	{ "[filesystem]\nrootfs = \"../evil\"", VALUE, 2, 1, "not a name" },
 	{ "[filesystem]\nrootfs = \"\"", VALUE, 2, 1, "not a name" },

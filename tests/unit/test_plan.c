@@ -623,13 +623,16 @@ Test(plan, masks_come_last)
 	bind("/src", "/work", true);
 	*AJ_PUSH(&arena, &policy.masks) = "/workspace/.env";
 	*AJ_PUSH(&arena, &policy.masks) = "/usr/bin/env";
+	*AJ_PUSH(&arena, &policy.masks) = "a/b:if-present";
 	must_build();
-	for (size_t i = 0; i < 2; i++) {
-		const struct aj_mount *m = &plan.mounts.items[plan.mounts.count - 2 + i];
+	static const char *const targets[] = { "/workspace/.env", "/usr/bin/env", "/workspace/a/b" };
+	for (size_t i = 0; i < 3; i++) {
+		const struct aj_mount *m = &plan.mounts.items[plan.mounts.count - 3 + i];
 		cr_expect_eq(m->kind, AJ_MOUNT_MASK);
-		cr_expect_str_eq(m->target, policy.masks.items[i]);
+		cr_expect_str_eq(m->target, targets[i]);
+		cr_expect_eq((m->flags & AJ_OPTIONAL) != 0, i == 2);
 	}
-	static const char *const bad[] = { "", "/", "a", "/a/", "/a/../b", "//a", "/a/." };
+	static const char *const bad[] = { "", "/", "a/", "../a", "/a/", "/a/../b", "//a", "/a/." };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		prepare(false);
 		*AJ_PUSH(&arena, &policy.masks) = bad[i];
