@@ -17,6 +17,7 @@
 #include "run/paths.h"
 #include "run/places.h"
 #include "run/trail.h"
+#include "run/worktree.h"
 
 static const char *random_id(struct aj_arena *arena)
 {
@@ -60,6 +61,8 @@ int aj_jail_and_report(struct aj_options *o)
 	    aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
 		return aj_print_error(&err);
 	if (aj_places_check(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
+		return aj_print_error(&err);
+	if (aj_worktree_find(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
 		return aj_print_error(&err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
 		return aj_print_error(&err);

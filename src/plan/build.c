@@ -114,6 +114,13 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	static char *python_argv[] = { "/usr/bin/python3", NULL }, *any_argv[] = { "COMMAND", NULL };
 	plan->argv = request->snippet ? python_argv : request->argv ? request->argv : any_argv;
 	AJ_LIST(const char *) asked = { 0 }; /* the caller's after the policy's: the last one wins */
+	/* Other worktrees are not shown: git would take them for gone, and what only they refer to for garbage. */
+	static const char *const keep[] = { "GIT_CONFIG_COUNT=3",       "GIT_CONFIG_KEY_0=gc.auto",
+		                            "GIT_CONFIG_VALUE_0=0",     "GIT_CONFIG_KEY_1=maintenance.auto",
+		                            "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=gc.worktreePruneExpire",
+		                            "GIT_CONFIG_VALUE_2=never" };
+	for (size_t i = 0; plan->main_repository && i < sizeof keep / sizeof *keep; i++)
+		*AJ_PUSH(arena, &asked) = keep[i];
 	for (size_t i = 0; i < policy->env.count; i++)
 		*AJ_PUSH(arena, &asked) = policy->env.items[i];
 	for (size_t i = 0; i < request->env.count; i++)

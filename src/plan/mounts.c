@@ -140,6 +140,16 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	return 0;
 }
 
+/* At its own path, which the worktree names. */
+static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, struct aj_error *err)
+{
+	struct aj_bind bind = { .source = request->main_repository, .target = request->main_repository, .writable = true };
+	plan->main_repository = request->main_repository;
+	return bind.source ? add_bind(plan, arena, request, &bind, true,
+	                              "the main repository of a linked worktree; what is changed in it stays changed", err)
+	                   : 0;
+}
+
 /* The policy's before the caller's, so that the caller's own lie on top where both name one place. */
 static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                  struct aj_error *err)
@@ -203,7 +213,8 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	      "scratch, gone with the jail");
 	if (!plan->snippet)
 		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes, "shared memory of its own");
-	if (workspace(plan, arena, policy, request, err) < 0 || binds(plan, arena, policy, request, err) < 0)
+	if (workspace(plan, arena, policy, request, err) < 0 || main_repository(plan, arena, request, err) < 0 ||
+	    binds(plan, arena, policy, request, err) < 0)
 		return -1;
 	return masks(plan, arena, policy, err);
 }

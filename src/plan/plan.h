@@ -82,9 +82,10 @@ struct aj_plan {
 	int terminal_fd; /* the guest becomes its foreground process group; -1: the guest gets a session of its own */
 	AJ_LIST(struct aj_mount) mounts;
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
-	bool quarantine;                /* what the jail made in it that the host may obey is moved aside at the end */
-	bool protected;                 /* the rows that hold them are there: see run/protect.h */
-	AJ_LIST(const char *) protect;  /* places in it that stay as they are: patterns, see policy/protect.h */
+	const char *main_repository; /* of a workspace that is a linked worktree: writable too, but for its places of these; or NULL */
+	bool quarantine;             /* what the jail made in it that the host may obey is moved aside at the end */
+	bool protected;              /* the rows that hold them are there: see run/protect.h */
+	AJ_LIST(const char *) protect; /* places in it that stay as they are: patterns, see policy/protect.h */
 	AJ_LIST(struct aj_rlimit) rlimits;
 	const char *cgroup; /* parent directory for the leaf, NULL for none */
 	AJ_LIST(struct aj_cgroup_row) cgroup_rows;

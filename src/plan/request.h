@@ -39,8 +39,9 @@ struct aj_request {
 
 	const char *rootfs;    /* folder that holds `tree` and `manifest`; not looked at where the policy shows the host's /usr */
 	const char *workspace; /* host folder to show at /workspace, for a policy that has one */
-	bool lasting;          /* more snippets than this one may come: nothing depends on its code */
-	bool branching;        /* such a jail may be copied while it lasts, with all that it holds */
-	bool zygote;           /* a snippet's jail without the snippet: what such jails are born from */
+	const char *main_repository; /* of a workspace that is a linked worktree, see run/worktree.h; NULL: not shown */
+	bool lasting;                /* more snippets than this one may come: nothing depends on its code */
+	bool branching;              /* such a jail may be copied while it lasts, with all that it holds */
+	bool zygote;                 /* a snippet's jail without the snippet: what such jails are born from */
 	bool inspect; /* the plan is for looking at: unbuilt walls, missing inputs and a host that lacks something are no errors */
 };

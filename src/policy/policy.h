@@ -70,6 +70,7 @@ struct aj_policy {
 	enum aj_workspace workspace;
 	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
 	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown empty and read-only */
+	bool worktree;                         /* a linked worktree brings its main repository */
 	bool quarantine;                       /* what a jail made nevertheless is moved aside */
 	AJ_LIST(const char *) protect;         /* places relative to the workspace, see policy/protect.h */
 	AJ_LIST(const char *) sockets;         /* absolute host paths of sockets that the jail may connect to */

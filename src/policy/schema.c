@@ -52,6 +52,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "folders below which a workspace may lie, themselves included. `@default` is the working directory, what is below the caller's home but not hidden "
 	          "there, and what is below /tmp and /var/tmp; `@anywhere` is every place but the system's own, the home itself and what agentjail is configured by, "
 	          "which must be named" },
+	{ "filesystem.worktree", AJ_KEY_BOOL, AT(worktree), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
+	  .help = "whether a writable workspace that is a linked worktree of git brings its main repository, so that git works: all of that but what "
+	          "filesystem.protect holds is the jail's to change, and to destroy" },
 	{ "filesystem.quarantine", AJ_KEY_BOOL, AT(quarantine), .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_SUPERVISOR,
 	  .help = "whether repositories that the jail made in a writable workspace, and watched places of filesystem.protect, are moved aside at the end: git and "
 	          "other programs of the host do not find them then" },

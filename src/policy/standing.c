@@ -21,6 +21,8 @@ const char *aj_key_standing(const struct aj_key *key, const struct aj_policy *po
 	}
 	if (key->offset == offsetof(struct aj_policy, quarantine) && !policy->quarantine)
 		return "nothing is moved, and the result names what there is";
+	if (key->offset == offsetof(struct aj_policy, worktree) && !policy->worktree)
+		return "not in use: only the workspace itself is shown";
 	if (key->unwalled && strcmp(key->unwalled, value) == 0)
 		return "nobody enforces anything here";
 	if (key->by == AJ_BY_RAIL && commands)

@@ -21,9 +21,16 @@
 
 enum { PLACES_MAX = 4000, PART_BYTES = 256, TOLD_MAX = 200 };
 
+#define DOT_GIT ".git/"
+
+static bool of_git(const char *pattern)
+{
+	return strncmp(pattern, DOT_GIT, strlen(DOT_GIT)) == 0;
+}
+
 /* A place that a pattern means. `blank` where nothing was and a placeholder is in use. */
 struct place {
-	const char *path; /* relative to the workspace */
+	const char *path; /* relative to the workspace; absolute in the main repository of a worktree */
 	const char *name; /* the last part of it */
 	const char *blank;
 	int dir, fd; /* with a blank: its folder, and the placeholder with its lock */
@@ -35,7 +42,7 @@ struct place {
 struct aj_protect {
 	struct aj_arena arena;
 	struct aj_plan plan;
-	int workspace;
+	int workspace, main; /* -1: no main repository */
 	uint64_t budget_ms;
 	struct aj_repos before;
 	AJ_LIST(struct place) places;
@@ -118,6 +125,10 @@ static int expand(struct expansion *x)
 	for (size_t i = 0; i < x->p->plan.protect.count; i++) {
 		x->pattern = x->p->plan.protect.items[i];
 		if (go_on(x, x->p->workspace, "", x->pattern, false) < 0)
+			return -1;
+		/* A linked worktree's `.git` is a file, and what is below it lies in the main repository. */
+		if (x->p->main >= 0 && of_git(x->pattern) &&
+		    go_on(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan.main_repository), x->pattern + strlen(DOT_GIT), false) < 0)
 			return -1;
 	}
 	return 0;
@@ -211,7 +222,9 @@ static void add_rows(struct aj_protect *p)
 		const struct place *place = &p->places.items[i];
 		if (place->held)
 			all[count++] = (struct aj_mount){ .kind = AJ_MOUNT_HOLD,
-				                          .target = aj_printf(&p->arena, "%s/%s", AJ_WORKSPACE, place->path),
+				                          .target = place->path[0] == '/'
+				                                      ? place->path
+				                                      : aj_printf(&p->arena, "%s/%s", AJ_WORKSPACE, place->path),
 				                          .source = place->blank ? place->blank : "",
 				                          .flags = AJ_RO,
 				                          .why = "the host runs or obeys it later" };
@@ -243,6 +256,12 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 	p->plan = *plan;
 	p->workspace = workspace;
 	p->budget_ms = budget_ms;
+	p->main = plan->main_repository ? aj_beneath_open(AT_FDCWD, plan->main_repository, O_PATH | O_DIRECTORY) : -1;
+	if (plan->main_repository && p->main < 0) {
+		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, "open `%s`, the worktree's main repository", plan->main_repository);
+		aj_protect_close(p);
+		return -1;
+	}
 	aj_repos_look(&p->before, &p->arena, workspace, budget_ms);
 	struct expansion x = { .p = p, .arena = &p->arena, .found = on_place, .err = err };
 	if (expand(&x) < 0) {
@@ -268,7 +287,7 @@ static int on_place_later(struct expansion *x, int dir, const char *name, const 
 {
 	(void)dir, (void)name, (void)folder;
 	const struct place *was = find(x->p, path);
-	if (starred && strncmp(path, ".git/", 5) == 0)
+	if (starred && of_git(x->pattern))
 		return 0; /* a new submodule or worktree, which is told of as a repository */
 	if (st && (!was || (!was->there && !was->blank)))
 		tell(x->changed, path, "made");
@@ -284,7 +303,8 @@ static void look_again(const struct aj_protect *p, const struct place *place, st
 	if (!place->there && !place->blank)
 		return;
 	if (slash)
-		dir = aj_beneath_open(p->workspace, aj_strndup(arena, place->path, (size_t)(slash - place->path)), O_PATH | O_DIRECTORY);
+		dir = aj_beneath_open(place->path[0] == '/' ? AT_FDCWD : p->workspace,
+		                      aj_strndup(arena, place->path, (size_t)(slash - place->path)), O_PATH | O_DIRECTORY);
 	if (fstatat(slash ? dir : p->workspace, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		tell(changed, place->path, place->held ? "removed on the host during the run, so not held from then on" : "removed");
 	else if (st.st_dev != place->dev || st.st_ino != place->ino)
@@ -353,6 +373,7 @@ void aj_protect_close(struct aj_protect *p)
 		aj_close(&place->dir);
 	}
 	aj_close(&p->workspace);
+	aj_close(&p->main);
 	aj_repos_free(&p->before);
 	aj_arena_free(&p->arena);
 	free(p);

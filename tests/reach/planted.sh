@@ -179,6 +179,44 @@ check "planted-repositories: and the host's git runs nothing of it" test ! -e "$
 check "planted-repositories: what was there before stays" git -C "$W/old" log -1
 check "planted-repositories: the rest is where it was" sh -c "test -e '$W/pkg/.git/config' && ! test -e '$W/gf/.git' && ! test -e '$W/.mcp.json'"
 
+# --- a linked worktree as the workspace ---
+printf 'extends = "offline-build"\n[filesystem]\nworktree = true\nworkspace_under = ["@anywhere"]\n' >"$T/worktree.toml"
+linked() { # a main repository at $T/main and its worktree as the workspace
+	fresh
+	rm -rf "$T/main"
+	mv "$W" "$T/main"
+	git -C "$T/main" worktree add -q "$W"
+	open_up "$T/main"
+	open_up "$W"
+	before=$(find "$T/main" | grep -v /objects | sort)
+}
+in_worktree() {
+	aj run --policy-file "$T/worktree.toml" --workspace "$W" --env HOME=/tmp -- sh -c "$IN_JAIL; $1"
+}
+linked
+in_worktree 'set -e; echo two >>a; git commit -qam two; git switch -q -c topic; echo b >b; git add b; git commit -qm b; git rebase -q HEAD~1; git branch -q -D ws; git gc -q; git status; git config gc.auto'
+is "planted-worktree: git works in it" 0 "$rc"
+is "planted-worktree: and the host sees what it did" b "$(git -C "$T/main" log -1 --format=%s topic)"
+check "planted-worktree: automatic garbage collection is off" grep -qx 0 "$T/out"
+linked
+in_worktree "m=\$(git rev-parse --git-common-dir); printf '[core]\nfsmonitor = \"$PLANTED\"\n' >>\$m/config; echo evil >\$m/commondir; mv \$m/hooks \$m/h; mv \$m \$m.2
+	mkdir -p \$m/hooks; printf '#!/bin/sh\n$PLANTED\n' >\$m/hooks/post-commit; chmod +x \$m/hooks/post-commit; cp -r \$m /tmp/evil; cp -r /tmp/evil \$m/evil; echo ../../evil >\$m/worktrees/ws/commondir
+	printf '[core]\nfsmonitor = \"$PLANTED\"\n' >>\$m/worktrees/ws/config.worktree; echo gitdir: /tmp >.git; rm -f .git; mv .git x"
+git -C "$T/main" status >/dev/null && git -C "$T/main" commit -q --allow-empty -m host
+host_uses_git
+check "planted-worktree: the main repository and the worktree run nothing of the jail's" test ! -e "$MARK"
+linked
+in_worktree true
+is "planted-worktree: nothing is left in the main repository" "$before" "$(find "$T/main" | grep -v /objects | sort)"
+git init -q "$T/other" && mkdir -p "$T/other/.git/worktrees/ws" && echo ../.. >"$T/other/.git/worktrees/ws/commondir" && echo /nowhere/.git >"$T/other/.git/worktrees/ws/gitdir"
+echo "gitdir: $T/other/.git/worktrees/ws" >"$W/.git"
+in_worktree true
+is "planted-worktree: a repository that does not know it is not shown" 2 "$rc"
+says "planted-worktree: and it is said" 'does not know it'
+linked
+aj run --policy offline-build --workspace "$W" -- git status
+is "planted-worktree: without filesystem.worktree nothing of it is shown" 128 "$rc"
+
 # --- honest git ---
 fresh
 git init -q --bare "$T/remote.git" && git -C "$W" remote add origin "$W/../ws/remote.git" && mv "$T/remote.git" "$W/remote.git"
