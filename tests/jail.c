@@ -34,13 +34,10 @@ static const struct word workspaces[] = { { "none", AJ_WORKSPACE_NONE },
 	                                  { "overlay", AJ_WORKSPACE_OVERLAY },
 	                                  { "rw", AJ_WORKSPACE_READ_WRITE },
 	                                  { 0 } };
-static const struct word denied[] = { { "threads", AJ_DENY_THREADS },
-	                              { "sockets", AJ_DENY_SOCKETS },
-	                              { "ipc", AJ_DENY_IPC },
-	                              { "inotify", AJ_DENY_INOTIFY },
-	                              { "memfd", AJ_DENY_MEMFD },
-	                              { "fork", AJ_DENY_FORK },
-	                              { 0 } };
+static const struct word denied[] = { { "threads", AJ_DENY_THREADS }, { "sockets", AJ_DENY_SOCKETS },
+	                              { "ipc", AJ_DENY_IPC },         { "inotify", AJ_DENY_INOTIFY },
+	                              { "locks", AJ_DENY_LOCKS },     { "memfd", AJ_DENY_MEMFD },
+	                              { "fork", AJ_DENY_FORK },       { 0 } };
 static const struct word required[] = { { "landlock", AJ_WALL_LANDLOCK },         { "memory-cgroup", AJ_WALL_MEMORY_CGROUP },
 	                                { "pids-cgroup", AJ_WALL_PIDS_CGROUP },   { "network", AJ_WALL_NETWORK },
 	                                { "python-layer", AJ_WALL_PYTHON_LAYER }, { 0 } };

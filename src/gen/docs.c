@@ -73,7 +73,7 @@ static void print_syscalls(void)
 	const char *before = "";
 	printf("\n## Not made for a snippet that shares no writable file with the host\n\nIts one process gets every lock that it asks for, and "
 	       "none is taken: on /dev/null and the Python tree locks would be the host's. Of `fcntl`: ");
-	aj_syscalls_denied_each(AJ_DENY_LOCKS, print_why, &before);
+	aj_syscalls_denied_each(AJ_LOCKS_INSIDE, print_why, &before);
 	printf(".\n");
 	static const struct {
 		uint64_t group;

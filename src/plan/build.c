@@ -230,7 +230,9 @@ static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const st
 /* Where FIFOs and locks of the host are below what is shown; but for the snippets' tree, which has no FIFO. */
 static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *arena)
 {
-	const char *first = plan->deny & AJ_DENY_LOCKS ? "; the host's FIFOs below " : "; the host's FIFOs and locks below ", *list = "";
+	const char *first = plan->deny & (AJ_LOCKS_INSIDE | AJ_DENY_LOCKS) ? "; the host's FIFOs below "
+	                                                                   : "; the host's FIFOs and locks below ",
+		   *list = "";
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (aj_mount_shows_host_inodes(m) && !(plan->profile == AJ_PROFILE_SNIPPET && strcmp(m->target, "/usr") == 0))
@@ -292,7 +294,7 @@ static void keep_locks_inside(struct aj_plan *plan)
 	bool shared = plan->profile != AJ_PROFILE_SNIPPET;
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		shared = shared || aj_mount_is_shared(&plan->mounts.items[i]);
-	plan->deny |= shared ? 0 : AJ_DENY_LOCKS;
+	plan->deny |= shared || plan->deny & AJ_DENY_LOCKS ? 0 : AJ_LOCKS_INSIDE;
 }
 
 void aj_plan_reach_sockets(struct aj_plan *plan)

@@ -64,6 +64,17 @@ static const struct aj_syscall deny_fork[] = {
 	REFUSE("fork", "processes"), REFUSE("vfork", "processes"),
 };
 
+#undef INSTEAD
+#define INSTEAD "Locks on files are denied by the policy; make a folder for a lock, which one process alone succeeds in."
+#define FILE_LOCK(cmd, why_) \
+	{ .name = "fcntl", .errnum = EPERM, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
+/* Left: F_GETLK, which changes nothing. Leases and F_NOTIFY are in no list. */
+static const struct aj_syscall deny_locks[] = {
+	REFUSE("flock", "locks on files"), FILE_LOCK(6, "F_SETLK"), FILE_LOCK(7, "F_SETLKW"), FILE_LOCK(37, "F_OFD_SETLK"),
+	FILE_LOCK(38, "F_OFD_SETLKW"),
+};
+#undef INSTEAD
+
 /* Locks on /dev/null and on the Python tree are the host's: every jail can see them, and whoever closes such a file pays for each. Where
  * a jail shares no file that it can write, all that could want its locks is in its one process, which gets each that it asks for. */
 #define LOCAL_LOCK(cmd, why_) \
@@ -101,8 +112,8 @@ static const struct {
 #define GROUP(name_, rows_) { name_, rows_, sizeof rows_ / sizeof *rows_ }
 	GROUP("threads", deny_threads), GROUP("sockets", deny_sockets), GROUP("ipc", deny_ipc),
 	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("shared-memory", deny_shared_memory),
-	GROUP("fork", deny_fork),       GROUP("locks", local_locks),    GROUP("connect", mediated_connect),
-	GROUP("unix", deny_unix),
+	GROUP("locks", deny_locks),     GROUP("fork", deny_fork),       GROUP("locks", local_locks),
+	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),
 };
 /* clang-format on */
 

@@ -125,7 +125,7 @@ static inline bool aj_mount_is_scratch(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_TMPFS && !(m->flags & AJ_RO);
 }
 
-/* Of the host's, and the jail can write to it. A plan without any takes the kernel's locks on files away (AJ_DENY_LOCKS). */
+/* Of the host's, and the jail can write to it. A plan without any takes the kernel's locks on files away (AJ_LOCKS_INSIDE). */
 static inline bool aj_mount_is_shared(const struct aj_mount *m)
 {
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV));

@@ -26,12 +26,13 @@ enum {
 	AJ_DENY_INOTIFY = 8,
 	AJ_DENY_MEMFD = 16,
 	AJ_DENY_SHARED_MEMORY = 32,
-	AJ_DENY_FORK = 64,
-	AJ_DENY_GROUPS = 7,
+	AJ_DENY_LOCKS = 64,
+	AJ_DENY_FORK = 128,
+	AJ_DENY_GROUPS = 8,
 };
-/* More, which no policy names. LOCKS: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in reach, as
+/* More, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in reach, as
  * aj_plan.mediated says; the first reports connect to the supervisor, the second takes its place where nobody can listen. */
-enum { AJ_DENY_LOCKS = 128, AJ_DENY_CONNECT = 256, AJ_DENY_UNIX = 512, AJ_FILTER_GROUPS = 10 };
+enum { AJ_LOCKS_INSIDE = 256, AJ_DENY_CONNECT = 512, AJ_DENY_UNIX = 1024, AJ_FILTER_GROUPS = 11 };
 enum { AJ_SOCKETS_MAX = 16 }; /* that a policy may name */
 /* Walls that a policy can insist on where a host could lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };

@@ -9,7 +9,7 @@ static const char *const network_names[] = { "none", "loopback", "allow", "host"
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "read-write", NULL };
 static const char *const enforce_names[] = { "strict", "best-effort", NULL };
 static const char *const failure_names[] = { "refuse", "flag", NULL };
-static const char *const deny_names[] = { "threads", "sockets", "ipc", "inotify", "memfd", "shared-memory", NULL };
+static const char *const deny_names[] = { "threads", "sockets", "ipc", "inotify", "memfd", "shared-memory", "locks", NULL };
 static const char *const wall_names[] = { "landlock", "memory-cgroup", "pids-cgroup", "network", "python-layer", NULL };
 
 #define K ((uint64_t)1 << 10)

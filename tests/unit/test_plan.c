@@ -963,8 +963,10 @@ Test(plan, denied_groups)
 		{ false, true, false, 0, AJ_DENY_FORK },
 		{ false, true, false, AJ_DENY_IPC, AJ_DENY_IPC | AJ_DENY_FORK },
 		{ false, true, true, AJ_DENY_THREADS | AJ_DENY_MEMFD, AJ_DENY_THREADS | AJ_DENY_MEMFD },
-		{ true, false, false, 0, AJ_DENY_LOCKS },
-		{ true, false, false, AJ_DENY_SOCKETS, AJ_DENY_SOCKETS | AJ_DENY_LOCKS },
+		{ true, false, false, 0, AJ_LOCKS_INSIDE },
+		{ true, false, false, AJ_DENY_SOCKETS, AJ_DENY_SOCKETS | AJ_LOCKS_INSIDE },
+		{ true, false, false, AJ_DENY_LOCKS, AJ_DENY_LOCKS },
+		{ false, true, true, AJ_DENY_LOCKS, AJ_DENY_LOCKS },
 		{ true, true, false, 0, AJ_DENY_FORK },
 		{ true, true, true, 0, 0 },
 	};
@@ -976,14 +978,14 @@ Test(plan, denied_groups)
 		must_build();
 		cr_expect_eq(plan.deny, rows[i].want, "row %zu: %#lx", i, plan.deny);
 		cr_expect_eq(plan.profile, rows[i].exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET);
-		cr_expect_eq(strstr(enforced("seccomp"), ", without ") != NULL, (rows[i].want & ~(uint64_t)AJ_DENY_LOCKS) != 0,
+		cr_expect_eq(strstr(enforced("seccomp"), ", without ") != NULL, (rows[i].want & ~(uint64_t)AJ_LOCKS_INSIDE) != 0,
 		             "%s", enforced("seccomp"));
 	}
 	/* Who works on a file together with others needs the kernel's locks. */
 	prepare(true);
 	bind("/src", "/data", false);
 	must_build();
-	cr_expect_eq(plan.deny, AJ_DENY_LOCKS);
+	cr_expect_eq(plan.deny, AJ_LOCKS_INSIDE);
 	prepare(true);
 	bind("/src", "/data", true);
 	must_build();

@@ -470,6 +470,14 @@ Test(seccomp, denied_groups)
 	DENIED(AJ_DENY_THREADS, COMMAND, ALLOW, "clone", FORK);
 	DENIED(AJ_DENY_THREADS, COMMAND, ENOSYS, "clone3", 0);
 	DENIED(AJ_DENY_THREADS, SNIPPET, EPERM, "clone", THREAD);
+	DENIED(AJ_DENY_LOCKS, COMMAND, EPERM, "flock", 3, 2);
+	for (uint64_t cmd = 0; cmd < 64; cmd++)
+		DENIED(AJ_DENY_LOCKS, COMMAND,
+		       cmd == 6 || cmd == 7 || cmd == 37 || cmd == 38 ? EPERM
+		       : cmd <= 5 || cmd == 36                        ? ALLOW
+		                                                      : ENOSYS,
+		       "fcntl", 3, cmd);
+	DENIED(AJ_DENY_LOCKS, SNIPPET, EPERM, "fcntl", 3, HIGH | 6);
 	DENIED(AJ_DENY_FORK, COMMAND, ALLOW, "clone", THREAD);
 	DENIED(AJ_DENY_FORK, COMMAND, EPERM, "clone", FORK);
 	DENIED(AJ_DENY_FORK, COMMAND, EPERM, "clone", VFORK); /* posix_spawn */
