@@ -623,10 +623,12 @@ Test(seccomp, the_baseline)
 /* Below a jail's own filter: it takes nothing from that, neither a call nor an error nor a report, and gives a zygote no more than births take. */
 Test(seccomp, the_zygotes)
 {
-	static const char *const never[] = { "fork",   "vfork",  "socket",   "connect",      "bind",     "io_uring_setup",  "userfaultfd",
-		                             "keyctl", "ptrace", "add_key",  "bpf",          "setns",    "perf_event_open", "pidfd_open",
-		                             "chroot", "mknod",  "execveat", "memfd_create", "chmod",    "pivot_root",      "sendmsg",
-		                             "fsopen", "kcmp",   "umount2",  "pidfd_getfd",  "move_mount" };
+	static const char *const never[] = {
+		"fork",   "vfork",  "socket",   "connect",      "bind",      "io_uring_setup",  "userfaultfd",
+		"keyctl", "ptrace", "add_key",  "bpf",          "setns",     "perf_event_open", "pidfd_open",
+		"chroot", "mknod",  "execveat", "memfd_create", "chmod",     "pivot_root",      "sendmsg",
+		"fsopen", "kcmp",   "umount2",  "pidfd_getfd",  "move_mount"
+	};
 	const struct aj_filter *zygote = aj_filter_zygote(AJ_PROFILE_SNIPPET);
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
 		struct seccomp_data data = { .nr = nr_of(never[i]), .arch = NATIVE };
@@ -661,7 +663,8 @@ Test(seccomp, the_zygotes)
 			struct seccomp_data data = { .nr = nr, .arch = NATIVE };
 			uint32_t own = interpret(aj_filter_ready((enum aj_profile)p, AJ_NET_NONE), &data);
 			uint32_t below = interpret(aj_filter_zygote((enum aj_profile)p), &data);
-			cr_expect(below == SECCOMP_RET_ALLOW || (below == SECCOMP_RET_TRACE && own != SECCOMP_RET_ALLOW), "nr %d: %#x", nr, below);
+			cr_expect(below == SECCOMP_RET_ALLOW || (below == SECCOMP_RET_TRACE && own != SECCOMP_RET_ALLOW),
+			          "nr %d: %#x", nr, below);
 		}
 }
 

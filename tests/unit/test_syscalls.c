@@ -326,8 +326,7 @@ Test(syscalls, groups_that_can_be_denied)
 	} rows[] = { { AJ_DENY_THREADS, "threads", "clone" },    { AJ_DENY_SOCKETS, "sockets", "socketpair" },
 		     { AJ_DENY_IPC, "ipc", "shmget" },           { AJ_DENY_INOTIFY, "inotify", "inotify_add_watch" },
 		     { AJ_DENY_MEMFD, "memfd", "memfd_create" }, { AJ_DENY_SHARED_MEMORY, "shared-memory", "mmap" },
-		     { AJ_DENY_LOCKS, "locks", "flock" },
-		     { AJ_DENY_FORK, "fork", "vfork" } };
+		     { AJ_DENY_LOCKS, "locks", "flock" },        { AJ_DENY_FORK, "fork", "vfork" } };
 	cr_assert_eq(sizeof rows / sizeof *rows, AJ_DENY_GROUPS);
 	for (int g = 0; g < AJ_DENY_GROUPS; g++) {
 		struct rows *group = denied(g);
