@@ -66,12 +66,14 @@ static const char *scratch_mount(const struct aj_plan *plan, const char *target)
 	return NULL;
 }
 
-/* Only our own code has this socket, and the guest waits for the answer before it becomes anybody else. */
+/* The guest waits for the answer before it becomes anybody else. The socket of a jail that is born from a zygote may be the zygote's, which
+ * could ask without ever reading an answer: where there is no room for one, nothing is waited for. */
 static void take_listener(struct aj_live *l, pid_t guest, int number)
 {
 	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	aj_violations_listen(&l->result.violations, &l->listener_fd, guest, l->jail.init_pid, number);
-	aj_msg_send(l->jail.report_fd, &taken);
+	if (send(l->jail.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EAGAIN)
+		aj_live_fail(l, "init does not read what it is answered");
 }
 
 /* A folder could not be shown through an overlay, so socket files of the host may be in reach: the guest's filter reports connects. */

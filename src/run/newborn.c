@@ -63,7 +63,8 @@ static int own_end(int fd)
 {
 	char path[40];
 	struct stat st;
-	if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode) || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+	/* Not by O_PATH: to open that would be with our rights. */
+	if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode) || (fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH)) != O_RDONLY)
 		return -1;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -125,12 +126,17 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bo
 	if (pidfd < 0 && has_ended(zygote->init_pidfd))
 		return gone(jail, ECHILD, err); /* with the zygote: who reads next hears of that */
 	const char *wrong = pidfd < 0 ? "it names no descriptor of its own" : wrong_process(pidfd, &pid);
+	/* One of our own: the zygote shares the flags of the one that it gave, and may have made it one of a thread. Nobody but us waits for
+	 * the process, so its number is still its own. */
+	cleanup_fd int own = wrong ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+	if (!wrong && own < 0)
+		return gone(jail, errno, err);
 	if (!wrong)
 		wrong = aj_holder_admit(zygote->holder, pid);
 	if (wrong)
 		return lie(err, wrong);
 	jail->init_pid = pid;
-	jail->init_pidfd = aj_steal(&pidfd);
+	jail->init_pidfd = aj_steal(&own);
 	jail->holder = zygote->holder;
 	jail->baseline = zygote->baseline;
 	if (claim->errnum > 0)

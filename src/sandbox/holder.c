@@ -35,6 +35,7 @@ _Noreturn static void hold(struct aj_walls *w)
 	sigaddset(&child, SIGCHLD);
 	if (aj_init_block_signals() < 0 || aj_wall_identity(w, &err) < 0 || aj_caps_drop_all(&err) < 0 ||
 	    aj_wall_no_new_privs(w, &err) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || /* once more: a change of ids sets what the sysctl fs.suid_dumpable says */
 	    prctl(PR_SET_NAME, "holder", 0, 0, 0) < 0)
 		_exit(AJ_EXIT_SETUP);
 	/* The supervisor may have died before that. */

@@ -29,12 +29,13 @@ def can(what):
     except OSError as e:
         return -e.errno
 
-def sleeper(flags):
-    """A child, or with PARENT a sibling, that does nothing; its pidfd."""
+def sleeper(flags, what=lambda: None):
+    """A child, or with PARENT a sibling, that does this and then nothing; its pidfd."""
     pidfd = bytes(8)
     args = struct.pack("<QQQQQQQQ", flags | 0x1000, id(pidfd) + 32, 0, 0, 0 if flags & PARENT else 17, 0, 0, 0)
     pid = raw.call(435, id(args) + 32, len(args))  # clone3; bytes begin there
     if pid == 0:
+        can(what)
         while True:
             time.sleep(1000)
     return struct.unpack("<q", pidfd)[0] if pid > 0 else pid
@@ -46,6 +47,16 @@ def order():
 
 def answer(init, channels=(-1, -1, -1, -1), errnum=0):
     os.write(3, struct.pack("<6i", errnum, init, *channels))
+
+def channels():
+    """Both ends of what a jail has, as our own code makes them."""
+    ends = []
+    for type in (5, 1):  # SOCK_SEQPACKET, SOCK_STREAM
+        fds, on = bytes(8), struct.pack("<i", 1)
+        raw.call(53, 1, type, 0, id(fds) + 32)
+        ends.append(struct.unpack("<ii", fds))
+        raw.call(54, ends[-1][0], 1, 16, id(on) + 32, 4)  # SO_PASSCRED
+    return ends + [os.pipe(), os.pipe()]
 
 def ready():
     os.write(3, struct.pack("<I", 0) + b"Y")
@@ -85,6 +96,19 @@ else:
     elif MODE == "late":  # more than there were orders
         for i in range(9):
             answer(-1, errnum=5)
+    elif MODE == "flood":  # an init that asks, and reads no answer
+        ends = channels()
+        def ask():
+            while True:
+                os.write(ends[0][1], struct.pack("<I16xi", 0x616a0004, 7) + bytes(752))
+        answer(sleeper(PARENT | NEWUSER | NEWPID, ask), [own for own, _ in ends])
+    elif MODE == "flags":  # waiting by this pidfd waits for nothing
+        ends = channels()
+        init = sleeper(PARENT | NEWUSER | NEWPID)
+        raw.call(72, init, 4, os.O_NONBLOCK)
+        answer(init, [own for own, _ in ends])
+        time.sleep(1)
+        os._exit(1)
     elif MODE == "stray":  # leaves processes behind, in its namespace and out of its process group
         for flags in (0, PARENT, PARENT | NEWUSER | NEWPID, NEWUSER | NEWPID):
             sleeper(flags)
@@ -142,7 +166,7 @@ house.open("beside", tenant="beside")  # a jail that outlives the zygotes below
 for mode, says in (("child", "no child of ours"),
                    ("sibling", "not the first of its namespace|no namespace"), ("empty", "report socket"), ("pipe", "no child of ours"),
                    ("nothing", "no descriptor"), ("endless", "none of its own|no descriptor|nobody asked|not true|cannot make a jail|ended"),
-                   ("late", "nobody asked|cannot make a jail|ended"), ("stray", "ended")):
+                   ("late", "nobody asked|cannot make a jail|ended"), ("flood", "does not read"), ("flags", "ended"), ("stray", "ended")):
     turn(mode)
     began = time.monotonic()
     error = opened(house, mode)
