@@ -247,18 +247,20 @@ static bool idle(const struct aj_client *c)
 	return !c->seats && !aj_table_first(&c->tasks);
 }
 
-/* Who goes first when there is no room: whoever does not come to the end of a frame, then whoever does nothing; of each the one that has done so
- * for the longest. NULL: all of them have sessions or requests under way. */
+/* Who goes first when there is no room: whoever does not come to the end of a frame, then whoever does nothing, and last whoever has begun a frame
+ * while something else of it is under way; of each the one of which that has been so for the longest. NULL: all of them have sessions or requests
+ * under way. */
 static struct aj_client *least(const struct aj_server *s)
 {
+	enum { NEVER, WORKS_AND_BEGAN, IDLE, BEGAN } last = NEVER;
 	struct aj_client *found = NULL;
 	for (struct aj_client *c = s->clients; c; c = c->next) {
-		bool begun = aj_in_begun(&c->in);
-		if (c->doomed || c->closing || (!begun && !idle(c)))
+		bool begun = aj_in_begun(&c->in), works = !idle(c);
+		int class = c->doomed || c->closing ? NEVER : begun ? works ? WORKS_AND_BEGAN : BEGAN : works ? NEVER : IDLE;
+		if (class == NEVER || class < (int)last || (class == (int)last && c->since_us >= found->since_us))
 			continue;
-		bool found_begun = found && aj_in_begun(&found->in);
-		if (!found || begun > found_begun || (begun == found_begun && c->since_us < found->since_us))
-			found = c;
+		found = c;
+		last = class;
 	}
 	return found;
 }

@@ -209,6 +209,21 @@ def idle_clients():
         same(s.client().ask("ping"), {})
 
 
+@row("service-seats: who has a session and is amid a frame goes after idle ones")
+def amid_a_frame():
+    with Server("--clients-max", "3", "--parked", "0") as s:
+        busy, idle = s.client(), s.client()
+        session = busy.ask("open")["session"]
+        body = json.dumps({"id": "late", "op": "run", "session": session, "code": "1+1"}).encode()
+        busy.socket.sendall(struct.pack(">I", len(body)) + body[:10])
+        same(idle.ask("ping"), {}, "by now the service has read what came before")
+        later, new = s.client(), s.client()
+        same(idle.receive()["error"]["code"], "busy")
+        same((later.ask("ping"), new.ask("ping")), ({}, {}))
+        busy.socket.sendall(body[10:])
+        same(busy.receive()["result"]["value"], 2)
+
+
 @row("service-seats: a place more is for a user who has none")
 def the_other_user():
     if os.getuid() != 0:
