@@ -29,6 +29,7 @@ struct aj_http {
 	struct aj_loop *loop;
 	struct aj_listener listener;
 	struct aj_io io;
+	struct aj_quota quota; /* of all visitors together: on a loopback address they are anybody's */
 	struct aj_timer accept_again;
 	void (*print)(void *arg, struct aj_out *out);
 	void *arg;
@@ -157,7 +158,10 @@ static void on_connect(struct aj_io *io, uint32_t events)
 			v = &http->visitors[i];
 	if (v->http)
 		leave(v);
-	*v = (struct visitor){ .http = http, .fd = fd, .io = { .fn = on_visitor, .arg = v, .fd = -1 }, .timer = { .fn = on_late, .arg = v } };
+	*v = (struct visitor){ .http = http,
+		               .fd = fd,
+		               .io = { .fn = on_visitor, .arg = v, .fd = -1, .quota = &http->quota },
+		               .timer = { .fn = on_late, .arg = v } };
 	aj_loop_set(http->loop, &v->timer, aj_now_us() + AJ_HTTP_LIMIT_MS * INT64_C(1000));
 	if (aj_loop_watch(http->loop, &v->io, fd, EPOLLIN) < 0)
 		leave(v);
@@ -177,7 +181,7 @@ struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, 
 		abort();
 	*http = (struct aj_http){ .loop = loop,
 		                  .listener = *listener,
-		                  .io = { .fn = on_connect, .arg = http, .fd = -1 },
+		                  .io = { .fn = on_connect, .arg = http, .fd = -1, .quota = &http->quota },
 		                  .accept_again = { .fn = on_accept_again, .arg = http },
 		                  .print = print,
 		                  .arg = arg };
@@ -197,6 +201,7 @@ void aj_http_free(struct aj_http *http)
 			leave(&http->visitors[i]);
 	aj_loop_unwatch(http->loop, &http->io);
 	aj_loop_unset(http->loop, &http->accept_again);
+	aj_loop_forget(http->loop, &http->quota);
 	aj_listen_end(&http->listener);
 	free(http);
 }
