@@ -51,8 +51,9 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 
 static void proc(struct aj_plan *plan, struct aj_arena *arena)
 {
-	static const char *const masked[] = { "/proc/keys",  "/proc/key-users",  "/proc/kallsyms",
-		                              "/proc/kcore", "/proc/timer_list", "/proc/cmdline" };
+	/* The last two: ranges that the host and other jails have locked, in files by number; when keys are pressed and packets come. */
+	static const char *const masked[] = { "/proc/keys",       "/proc/key-users", "/proc/kallsyms", "/proc/kcore",
+		                              "/proc/timer_list", "/proc/cmdline",   "/proc/locks",    "/proc/interrupts" };
 	row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only its own processes; read-only");
 	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++)
 		row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_FOLLOW | AJ_MASK,

@@ -435,7 +435,7 @@ Test(plan, proc)
 	must_build();
 	const struct aj_mount *proc = mount_at("/proc");
 	cr_assert(proc && proc->kind == AJ_MOUNT_PROC && (proc->flags & AJ_RO));
-	static const char *const masked[] = { "/proc/keys", "/proc/kallsyms", "/proc/kcore" };
+	static const char *const masked[] = { "/proc/keys", "/proc/kallsyms", "/proc/kcore", "/proc/locks", "/proc/interrupts" };
 	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++) {
 		const struct aj_mount *m = mount_at(masked[i]);
 		cr_expect(m && m > proc && (m->flags & AJ_MASK) && strcmp(m->source, "/dev/null") == 0, "%s", masked[i]);

@@ -1,0 +1,39 @@
+#!/bin/sh
+# What a command reads of the kernel's files in /proc: what is about others is empty, the rest is what the table says.
+. "$(dirname "$0")/../lib.sh"
+
+# --- masked ---
+# A lock by open file description has no process, and so no PID namespace hides it.
+cat >"$T/lock.py" <<'X'
+import fcntl, os, struct, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(fd, 37, struct.pack("hhqqixxxx", fcntl.F_WRLCK, 0, 7700, 11, 0))
+print("up", flush=True)
+time.sleep(60)
+X
+echo host >"$T/file"
+"$PY" -I -S "$T/lock.py" "$T/file" >"$T/up" 2>&1 &
+HOLDER=$!
+for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	[ ! -s "$T/up" ] || break
+	sleep 0.1
+done
+check "proc-masked: control: on the host the lock is to be seen" grep -q 'OFDLCK.* 7700 7710$' /proc/locks
+aj run -- sh -c 'cd /proc && cat locks interrupts keys key-users kallsyms kcore timer_list cmdline 2>/dev/null | wc -c'
+is "proc-masked: nothing of it is read in a jail" "0 0" "$rc $(tr -d ' ' <"$T/out")"
+kill $HOLDER
+wait $HOLDER 2>/dev/null
+
+# --- readable ---
+text "proc-read: what the table says of it is so" 0 "^$(cat /proc/sys/kernel/random/boot_id)\$" run -- cat /proc/sys/kernel/random/boot_id
+text "proc-read: nothing is written there" 1 '' run -- sh -c 'echo 1 >/proc/sys/vm/drop_caches || exit 1'
+printf 'extends = "command"\n[filesystem]\nproc = false\n' >"$T/none.toml"
+text "proc-read: without proc there is none" 0 '^none$' run --policy-file "$T/none.toml" -- sh -c '[ -e /proc/stat ] || echo none'
+
+# --- paths ---
+mkdir "$T/folder"
+aj run --bind "$T/folder:/mnt/ro" -- cat /proc/self/mountinfo
+silent "proc-paths: a read-only folder's path on the host is not shown" "$(basename "$T")/folder"
+aj run --bind "$T/folder:/mnt/rw:rw" -- cat /proc/self/mountinfo
+says "proc-paths: what the table says of it is so" "/$(basename "$T")/folder /mnt/rw "
+finish
