@@ -20,7 +20,8 @@ int aj_cmd_run(int argc, char **argv)
 		return 0;
 	}
 	int first = aj_options_parse(&o, AJ_FOR_RUN, argc, argv, &err);
-	aj_lent_choose(&o.request);
+	if (first >= 0 && aj_lent_choose(&o.request, &err) < 0)
+		first = -1;
 	int code;
 	if (first >= 0 && first == argc) {
 		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "no command");

@@ -4,16 +4,18 @@
 #include <stdbool.h>
 #include <termios.h>
 
+#include "base/error.h"
 #include "plan/request.h"
 
 struct aj_lent {
-	int flags[3];    /* of the open file descriptions, -1: unknown */
-	int terminal_fd; /* the first of 0 to 2 that is a terminal; -1: none */
+	int flags[3];       /* of the open file descriptions, -1: unknown */
+	unsigned closed[3]; /* permissions that group and others do not have on what is behind them */
+	int terminal_fd;    /* the first of 0 to 2 that is a terminal; -1: none */
 	struct termios modes;
 };
 
 /* Decide which of them `request`'s command gets as they are: see `terminal_fd`, `no_input` and `pump` there. */
-void aj_lent_choose(struct aj_request *request);
+int aj_lent_choose(struct aj_request *request, struct aj_error *err);
 
 /* Before the command runs. */
 void aj_lent_remember(struct aj_lent *lent);

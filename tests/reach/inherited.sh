@@ -82,6 +82,40 @@ X
 timeout 60 "$AJ" run --bind "$T/code.py:/opt/code.py" -- "$PY" -I -S -B /opt/code.py 0<>"$T/in" >"$T/out" 2>"$T/err"
 is "input-file: it is open for reading only" "refused 9 refused 22 b'keep me\\n'" "$(flat "$T/out")"
 is "input-file: and as it was" "keep me" "$(cat "$T/in")"
+timeout 60 "$AJ" run -- "$PY" -I -S -c 'import os; print(os.read(0, 100))' 0>>"$T/in" >"$T/out" 2>"$T/err"
+is "input-file: what the caller may only write to is not read" "b''" "$(flat "$T/out")"
+(
+	exec 8<>"$T/in"
+	chmod 0 "$T/in"
+	timeout 60 "$AJ" run -- true <&8 >"$T/out" 2>"$T/err"
+	echo $? >"$T/code"
+	chmod 600 "$T/in"
+)
+if [ "$(id -u)" = 0 ]; then
+	skip "input-file: where it cannot be opened anew nothing is started" "root opens any file"
+else
+	is "input-file: where it cannot be opened anew nothing is started" "125 1" "$(cat "$T/code") $(grep -c 'opened anew for reading' "$T/err")"
+fi
+cat >"$T/open.py" <<'X'
+import os
+for way in (lambda: os.fchmod(0, 0o666), lambda: print(oct(os.fstat(0).st_mode & 0o777)), lambda: os.open("/proc/self/fd/0", os.O_RDWR)):
+    try:
+        way()
+    except OSError as e:
+        print("refused", e.errno)
+X
+timeout 60 "$AJ" run --bind "$T/open.py:/opt/open.py" -- "$PY" -I -S -B /opt/open.py <"$T/in" >"$T/out" 2>"$T/err"
+is "input-file: its permissions are as they were for others" 600 "$(stat -c %a "$T/in")"
+if [ "$(id -u)" = 0 ]; then
+	is "input-file: root's jail is not its owner" "refused 1 0o600" "$(flat "$T/out" | cut -d' ' -f1-3)"
+else
+	is "input-file: control: as the owner's jail it changes them while it runs" "0o666" "$(head -1 "$T/out")"
+fi
+if [ -d /sys/kernel/security/landlock ] || grep -q landlock /sys/kernel/security/lsm 2>/dev/null; then
+	check "input-file: it is not opened again for writing" grep -q '^refused 13$' "$T/out"
+else
+	skip "input-file: it is not opened again for writing" "no Landlock to be seen"
+fi
 
 # --- attributes ---
 root() { [ "$(id -u)" = 0 ]; }

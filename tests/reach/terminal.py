@@ -170,5 +170,13 @@ done("terminal-snippet: a snippet has no terminal", Job(AJ, "exec", "--layer", "
 done("terminal-snippet: nor has a session's", Job(AJ, "session", "--layer", "off", keys=b"import os\n[os.isatty(fd) for fd in range(4)]\n\x04",
                                                   keys_after=b">>> "), lambda j: b"[False, False, False, False]" in j.shown)
 
+job = Job(*jail("try:\n    os.fchmod(0, 0o666)\n    print('open', flush=True)\nexcept OSError as e:\n    print('refused', e.errno, flush=True)"))
+os.fchmod(job.slave, 0o600)
+job.wait()
+check("terminal-permissions: others have what they had before", os.fstat(job.slave).st_mode & 0o777 == 0o600, job)
+check("terminal-permissions: control: the owner's jail opens it, root's does not",
+      (b"refused 1" if os.getuid() == 0 else b"open") in job.shown, job)
+job.close()
+
 SIZED = "fcntl.ioctl(0, termios.TIOCSWINSZ, b'\\3\\0\\7\\0' + bytes(4))\n"
 done("terminal-size: what the table says of it is so", Job(*jail(SIZED)), lambda j: j.status == 0 and size_of(j.slave) == (3, 7))
