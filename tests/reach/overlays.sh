@@ -207,6 +207,55 @@ else
 	skip "overlay-none: the result says so" "nothing is mounted below /dev"
 fi
 
+# --- what no overlay changes ---
+cat >"$T/futex.py" <<'EOF'
+"""A word in a file that others have mapped too: wait for a wake, or wake and say how many there were."""
+import ctypes, mmap, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+writes = sys.argv[1] == "host"
+fd = os.open(sys.argv[3], os.O_RDWR if writes else os.O_RDONLY)
+at = ctypes.c_void_p(libc.mmap(None, 4096, 3 if writes else 1, mmap.MAP_SHARED, fd, ctypes.c_long(0)))
+if sys.argv[2] == "wait":
+    print("waits", flush=True)
+    print("woken", libc.syscall(202, at, 0, 0, (ctypes.c_long * 2)(20, 0), None, 0), flush=True)
+else:
+    end, woken = time.monotonic() + 20, 0
+    while not woken and time.monotonic() < end:
+        woken = libc.syscall(202, at, 1, 1, None, None, 0)
+        time.sleep(0.05)
+    print("woke", woken, flush=True)
+EOF
+head -c 4096 /dev/zero >"$ws/word"
+"$PY" -I -S "$T/futex.py" host wait "$ws/word" >"$T/waiter" 2>&1 &
+waiter=$!
+text "overlay-futex: what the table says of it is so: the host's waiter is woken" 0 '^woke 1$' run --bind "$ws:/mnt/ws" \
+	--bind "$T/futex.py:/opt/futex.py" -- python3 -I -S /opt/futex.py jail wake /mnt/ws/word
+wait $waiter
+is "overlay-futex: and says so" "waits woken 0 " "$(tr '\n' ' ' <"$T/waiter")"
+timeout 60 "$AJ" run --bind "$ws:/mnt/ws" --bind "$T/futex.py:/opt/futex.py" -- \
+	python3 -I -S /opt/futex.py jail wait /mnt/ws/word >"$T/waiter" 2>&1 &
+waiter=$!
+is "overlay-futex: a jail that waits there takes a wake of the host's" "woke 1" "$("$PY" -I -S "$T/futex.py" host wake "$ws/word")"
+wait $waiter
+check "overlay-futex: control: it was the jail's" grep -q '^woken 0$' "$T/waiter"
+
+cat >"$T/lock.py" <<'EOF'
+import fcntl, os, sys
+try:
+    fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    print("locked")
+except BlockingIOError:
+    print("held")
+EOF
+exec 7<"$ws/word"
+flock 7
+aj run --bind "$ws/word:/mnt/word" --bind "$T/lock.py:/opt/lock.py" -- python3 -I -S /opt/lock.py /mnt/word
+is "overlay-file: what the table says of it is so: the host's lock is seen" "0 held" "$rc $(cat "$T/out")"
+aj run --bind "$ws:/mnt/ws" --bind "$T/lock.py:/opt/lock.py" -- python3 -I -S /opt/lock.py /mnt/ws/word
+is "overlay-file: control: by its folder it is not" "0 locked" "$rc $(cat "$T/out")"
+exec 7<&-
+
 # --- warm ---
 printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nbinds = ["%s:/mnt/ws"]\n' "$ws" >"$T/warm.toml"
 echo host >&8
