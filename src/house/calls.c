@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/scan.h"
 #include "run/channel.h"
 
 /* A refused call costs the supervisor's time and nobody else's, so a run may make so many of them: AJ_CALLS_REFUSED that do not fit, fewer
@@ -95,41 +94,48 @@ static unsigned refuse(struct aj_calls *c, uint64_t number, const char *type, co
 	return 0;
 }
 
-unsigned aj_calls_take(void *arg, const char *body, size_t bytes, const char **ret_why)
+/* Room for one more, or NULL with the reason. */
+static struct aj_waiting_call *find_room(struct aj_calls *c, size_t bytes, const char **ret_why)
+{
+	struct aj_waiting_call *room = c->waiting;
+	while (room < c->waiting + AJ_CALLS_MAX && room->call.tool)
+		room++;
+	*ret_why = room == c->waiting + AJ_CALLS_MAX ? "too many calls at a time"
+	         : bytes > AJ_CALLS_BYTES - c->bytes ? "the arguments of all calls under way are too large"
+	                                             : NULL;
+	return *ret_why ? NULL : room;
+}
+
+/* What costs least comes first: only for a call that has a tool and room its arguments are looked at. */
+unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why)
 {
 	struct aj_calls *c = arg;
-	struct aj_tool_call call = { 0 };
-	struct aj_waiting_call *room = c->waiting;
-	const char *type = AJ_TOOL_FAILED;
+	struct aj_tool_call call;
+	const char *type, *full;
 	char why[AJ_TOOL_WHY_BYTES] = "";
-	struct aj_scan scan = { .max_values = AJ_CALL_VALUES, .nul = true };
-	aj_scan_feed(&scan, body, bytes);
-	if (aj_scan_end(&scan))
-		return no_call(ret_why, scan.values > AJ_CALL_VALUES ? "a call of a tool with more than 100000 values"
-		                                                     : "a call of a tool that is none");
-	json_t *doc = json_loadb(body, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
-	enum aj_call kind = doc ? aj_tools_check_call(&c->tools, doc, &call, &type, why, sizeof why) : AJ_CALL_MISSHAPEN;
-	json_decref(doc);
+	enum aj_call kind = aj_tools_check_call(&c->tools, body, scan, &call, &type, why, sizeof why);
+	uint64_t number = call.number;
 	if (kind == AJ_CALL_MISSHAPEN)
 		return no_call(ret_why, "a call of a tool that is none");
-	if (find(c, call.number)) {
+	if (find(c, number)) {
 		aj_tool_call_free(&call);
 		return no_call(ret_why, "two calls of tools with one number");
 	}
 	if (kind == AJ_CALL_REFUSED)
-		return refuse(c, call.number, type, why, COST_OF_MISFIT, bytes, ret_why);
-	while (room < c->waiting + AJ_CALLS_MAX && room->call.tool)
-		room++;
-	if (room == c->waiting + AJ_CALLS_MAX || bytes > AJ_CALLS_BYTES - c->bytes) {
-		bool crowd = room == c->waiting + AJ_CALLS_MAX;
-		uint64_t number = call.number;
+		return refuse(c, number, type, why, COST_OF_MISFIT, bytes, ret_why);
+	struct aj_waiting_call *room = find_room(c, bytes, &full);
+	if (!room) {
 		aj_tool_call_free(&call);
-		return refuse(c, number, AJ_TOOL_FAILED,
-		              crowd ? "too many calls at a time" : "the arguments of all calls under way are too large",
-		              COST_OF_CROWD, bytes, ret_why);
+		return refuse(c, number, AJ_TOOL_FAILED, full, COST_OF_CROWD, bytes, ret_why);
+	}
+	kind = aj_tool_check_args(&call, body, scan, &type, why, sizeof why);
+	if (kind != AJ_CALL_OK) {
+		aj_tool_call_free(&call);
+		return kind == AJ_CALL_REFUSED ? refuse(c, number, type, why, COST_OF_MISFIT, bytes, ret_why)
+		                               : no_call(ret_why, "a call of a tool that is none");
 	}
 	room->calls = c;
-	room->call = (struct aj_tool_call){ .number = call.number, .tool = call.tool };
+	room->call = (struct aj_tool_call){ .number = number, .tool = call.tool };
 	room->bytes = bytes;
 	c->bytes += bytes;
 	room->timer = (struct aj_timer){ .fn = on_timeout, .arg = room };

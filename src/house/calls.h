@@ -6,7 +6,6 @@
 enum {
 	AJ_CALLS_MAX = 64,         /* under way at a time */
 	AJ_CALLS_BYTES = 64 << 20, /* of all their arguments, as the jail wrote them */
-	AJ_CALL_VALUES = 100000,   /* JSON values of one call: the memory of its tree, and the time, are the host's */
 	AJ_CALLS_REFUSED = 256, /* in one run, of tools that are not declared or with arguments that do not fit: then the run ends */
 };
 
@@ -38,7 +37,7 @@ int aj_calls_declare(struct aj_calls *calls, const json_t *list, struct aj_error
 char *aj_calls_tools(const struct aj_calls *calls);
 
 /* What the jail sent; `arg` is a struct aj_calls. One that does not fit is answered here. See struct aj_channel for what comes back. */
-unsigned aj_calls_take(void *arg, const char *body, size_t bytes, const char **ret_why);
+unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why);
 int aj_calls_value(struct aj_calls *calls, uint64_t number, const json_t *value, struct aj_error *err);
 int aj_calls_error(struct aj_calls *calls, uint64_t number, const char *type, const char *message, struct aj_error *err);
 /* The run is over: nobody waits any more. */

@@ -3,6 +3,7 @@
 #include "run/channel.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -185,13 +186,36 @@ static unsigned broken(struct aj_channel *c, const char *why)
 	return end_with(c, AJ_CHANNEL_BROKEN, why);
 }
 
+static size_t nonce_bytes(const struct aj_channel *c)
+{
+	return c->inbox.kind == AJ_FRAME_RESULT && c->nonced ? AJ_NONCE_BYTES : 0;
+}
+
+/* What is JSON is checked as it arrives, so a long message is never work for one step; what decides over a call needs no tree. */
+static void scan(struct aj_channel *c)
+{
+	size_t from = nonce_bytes(c) + c->scan.at, have = c->inbox.have - AJ_FRAME_HEADER;
+	bool call = c->inbox.kind == AJ_FRAME_CALL;
+	if (!c->inbox.body || (!call && c->inbox.kind != AJ_FRAME_RESULT) || from >= have)
+		return;
+	c->scan.nul = call;
+	c->scan.max_values = call ? SIZE_MAX : AJ_CLAIM_VALUES;
+	aj_scan_feed(&c->scan, c->inbox.body + from, have - from);
+}
+
 /* One that somebody in there made up earlier, or kept for later, does not bear this snippet's nonce. */
 static unsigned on_result(struct aj_channel *c)
 {
 	char why[160];
-	size_t skip = c->nonced ? AJ_NONCE_BYTES : 0;
+	size_t skip = nonce_bytes(c);
 	if (c->inbox.body_bytes < skip || memcmp(c->inbox.body, c->nonce, skip) != 0)
 		return broken(c, "a result of another snippet");
+	const char *wrong = aj_scan_end(&c->scan);
+	if (wrong) {
+		snprintf(why, sizeof why, "not JSON of at most %d values in %d levels: at byte %zu %s", AJ_CLAIM_VALUES,
+		         AJ_SCAN_DEPTH, c->scan.at, wrong);
+		return broken(c, why);
+	}
 	c->result->claim = aj_claim_parse(c->inbox.body + skip, c->inbox.body_bytes - skip, why, sizeof why);
 	if (!c->result->claim)
 		return broken(c, why);
@@ -236,7 +260,7 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 		if (reads_too_little(c))
 			return broken(c, "it does not read the answers to its calls");
 		const char *why;
-		unsigned found = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes, &why);
+		unsigned found = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes, &c->scan, &why);
 		return found ? end_with(c, found, why) : 0;
 	}
 	if (c->inbox.kind == AJ_FRAME_RESULT && c->armed && c->busy)
@@ -272,9 +296,11 @@ unsigned aj_channel_read(struct aj_channel *c)
 			break;
 		}
 		at += used;
+		scan(c);
 		if (done) {
 			found |= on_frame(c, sender);
 			aj_frame_next(&c->inbox);
+			c->scan = (struct aj_scan){ 0 };
 		}
 	}
 	c->reading = false;

@@ -1,6 +1,7 @@
 /* The control channel to a snippet's runner: filters and requests out, claims and tool calls back, in a fixed order of messages. */
 #pragma once
 #include "base/frame.h"
+#include "base/scan.h"
 #include "run/result.h"
 #include "run/wire.h"
 
@@ -22,14 +23,15 @@ enum {
 struct aj_channel {
 	int *fd; /* owned by the jail; -1: there is none (any more) */
 	struct aj_result *result;
-	/* A tool is called: 0, AJ_CHANNEL_BROKEN where that is no call, or AJ_CHANNEL_REFUSED, with why. May be NULL: no tools. */
-	unsigned (*on_call)(void *arg, const char *body, size_t bytes, const char **ret_why);
+	/* A tool is called, `scan` saw the body: 0, AJ_CHANNEL_BROKEN where that is no call, or AJ_CHANNEL_REFUSED, with why. May be NULL: no tools. */
+	unsigned (*on_call)(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why);
 	void *on_call_arg;
 	struct aj_out outbox;
 	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
 	struct aj_out request;    /* composed while the jail is being built, held back until the runner is armed */
 	struct aj_frame_reader inbox;
-	size_t filters; /* that the kernel must confirm: the plan's, and those that we run under ourselves */
+	struct aj_scan scan; /* of what is there of a call or a result */
+	size_t filters;      /* that the kernel must confirm: the plan's, and those that we run under ourselves */
 	pid_t says_listener;
 	int listener;      /* a number in that process: a claim */
 	pid_t runner;      /* that armed itself, in our PID namespace; 0 before */

@@ -54,6 +54,9 @@ struct aj_result {
 const char *aj_status_name(enum aj_status status);
 int aj_status_exit_code(const struct aj_result *result, const struct aj_plan *plan);
 
+/* JSON values of a claim: the time that their tree takes is the host's. The runner writes no value of more than 200,000 (bootstrap/values.py). */
+enum { AJ_CLAIM_VALUES = 250000 };
+
 /* Parse and check the guest's claim; NULL with a reason when it is not one. */
 json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes);
 /* "ok", "error" or "rejected", which aj_claim_parse() made sure of. */

@@ -8,7 +8,7 @@
 #include "tools/tools.h"
 
 enum { CALL_KEYS = 3 };
-static const json_int_t LARGEST_NUMBER = ((json_int_t)1 << 53) - 1;
+static const uint64_t LARGEST_NUMBER = (UINT64_C(1) << 53) - 1;
 
 static enum aj_call refuse(const char **ret_type, const char *type, char *ret_why, size_t why_bytes, const char *why)
 {
@@ -17,35 +17,83 @@ static enum aj_call refuse(const char **ret_type, const char *type, char *ret_wh
 	return AJ_CALL_REFUSED;
 }
 
-enum aj_call aj_tools_check_call(const struct aj_tools *tools, const json_t *call, struct aj_tool_call *ret,
+static enum aj_call misshapen(char *ret_why, size_t why_bytes)
+{
+	snprintf(ret_why, why_bytes, "not a call: {\"call\": NUMBER, \"tool\": NAME, \"args\": {...}}");
+	return AJ_CALL_MISSHAPEN;
+}
+
+/* Digits and nothing else, of a value that is one by JSON's grammar. */
+static bool whole_number(const char *text, const struct aj_span *span, uint64_t *ret)
+{
+	*ret = 0;
+	for (size_t i = 0; i < span->bytes; i++) {
+		char c = text[span->at + i];
+		if (c < '0' || c > '9' || *ret > LARGEST_NUMBER / 10)
+			return false;
+		*ret = *ret * 10 + (uint64_t)(c - '0');
+	}
+	return *ret <= LARGEST_NUMBER;
+}
+
+/* Declared names are plain ASCII: one that is written with escapes is none of them. */
+static struct aj_tool *find(const struct aj_tools *tools, const char *text, const struct aj_span *span)
+{
+	char name[AJ_TOOL_NAME_BYTES + 1];
+	size_t bytes = span->bytes - 2;
+	if (bytes > AJ_TOOL_NAME_BYTES)
+		return NULL;
+	memcpy(name, text + span->at + 1, bytes);
+	name[bytes] = '\0';
+	return (struct aj_tool *)aj_tools_find(tools, name);
+}
+
+enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
                                  const char **ret_type, char *ret_why, size_t why_bytes)
 {
-	json_t *number = json_object_get(call, "call"), *args = json_object_get(call, "args");
-	const char *name = json_string_value(json_object_get(call, "tool")), *why = NULL;
 	*ret = (struct aj_tool_call){ 0 };
 	*ret_type = NULL;
-	if (json_object_size(call) != CALL_KEYS || !json_is_integer(number) || json_integer_value(number) < 0 ||
-	    json_integer_value(number) > LARGEST_NUMBER || !name || !json_is_object(args)) {
-		snprintf(ret_why, why_bytes, "not a call: {\"call\": NUMBER, \"tool\": NAME, \"args\": {...}}");
-		return AJ_CALL_MISSHAPEN;
-	}
-	ret->number = (uint64_t)json_integer_value(number);
-	const struct aj_tool *tool = aj_tools_find(tools, name);
+	if (aj_scan_end(scan) || scan->members_count != CALL_KEYS)
+		return misshapen(ret_why, why_bytes);
+	const struct aj_span *number = aj_scan_member(scan, text, "call"), *name = aj_scan_member(scan, text, "tool"),
+			     *args = aj_scan_member(scan, text, "args");
+	if (!number || !name || !args || !whole_number(text, number, &ret->number) || text[name->at] != '"' || text[args->at] != '{')
+		return misshapen(ret_why, why_bytes);
+	struct aj_tool *tool = find(tools, text, name);
 	if (!tool)
 		return refuse(ret_type, AJ_TOOL_UNKNOWN, ret_why, why_bytes, "there is no tool of this name");
+	if (args->values > AJ_TOOL_ARGUMENT_VALUES) {
+		*ret_type = AJ_TOOL_ARGUMENTS;
+		snprintf(ret_why, why_bytes, "%s: the arguments have %zu values, of at most %d", tool->name, args->values,
+		         AJ_TOOL_ARGUMENT_VALUES);
+		return AJ_CALL_REFUSED;
+	}
+	ret->tool = tool;
+	tool->references++;
+	return AJ_CALL_OK;
+}
+
+enum aj_call aj_tool_check_args(struct aj_tool_call *call, const char *text, const struct aj_scan *scan, const char **ret_type,
+                                char *ret_why, size_t why_bytes)
+{
+	const struct aj_span *span = aj_scan_member(scan, text, "args");
+	const char *why = NULL;
+	char reason[AJ_SCHEMA_WHY_BYTES];
+	*ret_type = NULL;
+	json_t *args = json_loadb(text + span->at, span->bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	if (!args)
+		return misshapen(ret_why, why_bytes);
 	json_t *plain = aj_plain(args, &why);
+	json_decref(args);
 	if (!plain)
 		return refuse(ret_type, AJ_TOOL_ARGUMENTS, ret_why, why_bytes, why);
-	char reason[AJ_SCHEMA_WHY_BYTES];
-	if (aj_schema_check(tool->parameters_schema, plain, reason, sizeof reason)) {
-		ret->tool = (struct aj_tool *)tool;
-		ret->tool->references++;
-		ret->args = plain;
+	if (aj_schema_check(call->tool->parameters_schema, plain, reason, sizeof reason)) {
+		call->args = plain;
 		return AJ_CALL_OK;
 	}
 	json_decref(plain);
 	*ret_type = AJ_TOOL_ARGUMENTS;
-	snprintf(ret_why, why_bytes, "%s: %s", tool->name, reason);
+	snprintf(ret_why, why_bytes, "%s: %s", call->tool->name, reason);
 	return AJ_CALL_REFUSED;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/scan.h"
 #include "tools/schema.h"
 
 enum {
@@ -14,6 +15,7 @@ enum {
 	AJ_TOOLS_MAX_BYTES = 1 << 20,     /* of aj_tools_json() as compact JSON */
 	AJ_TOOL_PARAMETERS = 100,         /* of one tool */
 	AJ_TOOL_NAME_BYTES = 64,          /* of a tool's and of a parameter's name */
+	AJ_TOOL_ARGUMENT_VALUES = 10000,  /* JSON values of one call's arguments: the time that their tree takes is the host's */
 	AJ_TOOL_DESCRIPTION_BYTES = 8192, /* of one tool */
 	AJ_TOOL_TIMEOUT_MS = 60 * 1000,   /* where the declaration has none */
 	AJ_TOOL_MAX_TIMEOUT_MS = 3600 * 1000,
@@ -68,7 +70,7 @@ void aj_tool_release(struct aj_tool *tool); /* one reference; for the set and fo
 struct aj_tool_call {
 	uint64_t number;      /* the jail's name for this call; that it is not in use already is for the caller to see */
 	struct aj_tool *tool; /* set for AJ_CALL_OK */
-	json_t *args;         /* set for AJ_CALL_OK: an object that fits `parameters`, plain JSON (tools/plain.h) */
+	json_t *args;         /* once they were checked: an object that fits `parameters`, plain JSON (tools/plain.h) */
 };
 
 enum aj_call {
@@ -77,11 +79,15 @@ enum aj_call {
 	AJ_CALL_MISSHAPEN, /* no call at all: nobody whom one could answer */
 };
 
-/* What a jail sent: {"call": NUMBER, "tool": NAME, "args": {...}}, exactly. Hand on `ret->args`, never the jail's own text:
- * only the former was checked. `ret->number` is set unless misshapen; `ret_type` is one of
- * the names above when refused. */
-enum aj_call aj_tools_check_call(const struct aj_tools *tools, const json_t *call, struct aj_tool_call *ret,
+/* What a jail sent: {"call": NUMBER, "tool": NAME, "args": {...}}, exactly, with these names as they are here, without escapes. First whose call
+ * it is: that is read off the text, and nothing is built or copied for a call that is refused. `ret->number` is set unless misshapen, `ret->tool`
+ * when OK; `ret_type` is one of the names above when refused. `scan` has seen the whole text, with `nul`. */
+enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
                                  const char **ret_type, char *ret_why, size_t why_bytes);
+/* Then the arguments of that call, of the same text: sets `call->args`, or else nothing. Hand these on, never the jail's own text: only they
+ * were checked. */
+enum aj_call aj_tool_check_args(struct aj_tool_call *call, const char *text, const struct aj_scan *scan, const char **ret_type,
+                                char *ret_why, size_t why_bytes);
 void aj_tool_call_free(struct aj_tool_call *call);
 
 /* A value from the tool's implementation: does it fit `returns`, and in result_bytes as compact JSON? Typed tags are left in

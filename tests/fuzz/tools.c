@@ -84,8 +84,13 @@ static void as_tool(json_t *schema, json_t *value)
 		printable(err.cause);
 		must(tools.count == 0, "a refused list leaves nothing", "");
 	} else {
-		json_t *sent = json_pack("{s:i, s:s, s:O}", "call", 1, "tool", "t", "args", value);
-		enum aj_call r = aj_tools_check_call(&tools, sent, &call, &type, why, sizeof why);
+		json_t *doc = json_pack("{s:i, s:s, s:O}", "call", 1, "tool", "t", "args", value);
+		char *sent = json_dumps(doc, JSON_COMPACT);
+		struct aj_scan scan = { .max_values = SIZE_MAX, .nul = true };
+		aj_scan_feed(&scan, sent, strlen(sent));
+		enum aj_call r = aj_tools_check_call(&tools, sent, &scan, &call, &type, why, sizeof why);
+		if (r == AJ_CALL_OK)
+			r = aj_tool_check_args(&call, sent, &scan, &type, why, sizeof why);
 		json_t *plain = aj_plain(value, &why_not);
 		must(r != AJ_CALL_OK || (plain && json_equal(plain, call.args)), "what is handed on is the plain value", "");
 		must(r != AJ_CALL_OK || ask(call.tool->parameters_schema, call.args) == FITS, "what is handed on fits", "");
@@ -94,7 +99,8 @@ static void as_tool(json_t *schema, json_t *value)
 			printable(why);
 		aj_tool_call_free(&call);
 		json_decref(plain);
-		json_decref(sent);
+		json_decref(doc);
+		free(sent);
 		if (!aj_tool_check_result(tools.items[0], value, why, sizeof why))
 			printable(why);
 	}

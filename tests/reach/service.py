@@ -69,11 +69,14 @@ def some_misfits(s):
 def values(s):
     c = s.client()
     text = FRAME + "call(b'{\"call\":1,\"tool\":\"echo\",\"args\":{\"x\":[' + b'1,' * %d + b'1]}}')"
-    r = c.ask("exec", policy="open", tools=[ECHO], code=text % 90000)
-    same((r["status"], r["limits_hit"]), ("ok", []), "it does not fit, and that is all: " + r["reason"])
-    r = c.ask("exec", policy="open", tools=[ECHO], code=text % 110000)
-    same(r["status"], "protocol_error")
-    assert "100000 values" in r["reason"], r["reason"]
+    for count, why in (9000, "expected integer, got array"), (11000, "values, of at most 10000"), (400000, "values, of at most 10000"):
+        r = c.ask("exec", policy="open", tools=[ECHO], code=text % count + ".decode()")
+        same((r["status"], r["limits_hit"]), ("ok", []), r["reason"])
+        assert "ArgumentError" in r["value"] and why in r["value"], r["value"]
+    code = "[0] * %d"
+    same(len(c.ask("exec", code=code % 190000)["value"]), 190000)
+    r = c.ask("exec", code=code % 210000)
+    same((r["status"], r["value"]["__type__"]), ("ok", "repr"), "an honest runner keeps its bounds")
     many = list(range(200000))
     same(c.ask("exec", code="sum(x)", inputs={"x": many})["value"], sum(many))
     session = c.ask("open")["session"]

@@ -48,6 +48,13 @@ static void done(void)
 }
 TestSuite(calls, .init = start, .fini = done);
 
+static unsigned take(const char *body, const char **ret_why)
+{
+	struct aj_scan scan = { .max_values = SIZE_MAX, .nul = true };
+	aj_scan_feed(&scan, body, strlen(body));
+	return aj_calls_take(&calls, body, strlen(body), &scan, ret_why);
+}
+
 /* With a list of three, one of them a text of so many bytes. */
 static void call(unsigned number, size_t bytes)
 {
@@ -56,7 +63,7 @@ static void call(unsigned number, size_t bytes)
 	memset(text + n, 'a', bytes);
 	strcpy(text + n + bytes, "\"]}}");
 	const char *why = NULL;
-	cr_expect_eq(aj_calls_take(&calls, text, strlen(text), &why), 0u, "%s", why);
+	cr_expect_eq(take(text, &why), 0u, "%s", why);
 	free(text);
 }
 
@@ -97,11 +104,6 @@ Test(calls, arguments_of_all_that_wait_are_bounded)
 	cr_expect_eq(told, 2 * FIT + 2, "a run later");
 }
 
-static unsigned take(const char *body, const char **ret_why)
-{
-	return aj_calls_take(&calls, body, strlen(body), ret_why);
-}
-
 Test(calls, so_many_that_do_not_fit_end_the_run)
 {
 	const char *why = NULL;
@@ -136,4 +138,33 @@ Test(calls, too_many_at_a_time_are_no_misfits)
 		call(i, 10);
 	cr_expect_eq(told, AJ_CALLS_MAX);
 	cr_expect_eq(refused, 1000);
+}
+
+/* How many blocks of JSON it takes to answer a call with so many values. */
+static long blocks_for(const char *tool, size_t values)
+{
+	static char text[50000];
+	const char *why = NULL;
+	int n = sprintf(text, "{\"call\":999,\"tool\":\"%s\",\"args\":{\"x\":[1", tool);
+	for (size_t i = 0; i < values; i++, n += 2)
+		memcpy(text + n, ",1", 2);
+	strcpy(text + n, "]}}");
+	made = 0;
+	cr_expect_eq(take(text, &why), 0u, "%s: %s", tool, why);
+	return made;
+}
+
+/* Where there is no tool, no room, or too much, what such a call says is not looked at: it costs the reading of its text, and an answer. */
+Test(calls, a_call_that_cannot_be_done_makes_no_tree)
+{
+	enum { ANSWER = 50 };
+	cr_expect_lt(blocks_for("none", 20000), ANSWER);
+	cr_expect(strstr(answer, "UnknownTool"), "%s", answer);
+	cr_expect_lt(blocks_for("t", 20000), ANSWER);
+	cr_expect(strstr(answer, "ArgumentError") && strstr(answer, "20003 values, of at most 10000"), "%s", answer);
+	for (unsigned i = 0; i < AJ_CALLS_MAX; i++)
+		call(i, 10);
+	cr_expect_lt(blocks_for("t", 9000), ANSWER);
+	cr_expect(strstr(answer, "too many calls"), "%s", answer);
+	cr_expect_eq(refused, 3, "each was answered");
 }

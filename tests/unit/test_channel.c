@@ -15,9 +15,12 @@ static struct aj_result result;
 static int ours, theirs;
 static unsigned calls;
 
-static unsigned on_call(void *arg, const char *body, size_t bytes, const char **ret_why)
+static size_t seen_values;
+
+static unsigned on_call(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why)
 {
 	(void)arg, (void)bytes;
+	seen_values = aj_scan_end(scan) ? 0 : scan->values;
 	calls++;
 	*ret_why = "that is enough";
 	return *body == '!' ? AJ_CHANNEL_REFUSED : 0;
@@ -178,4 +181,57 @@ Test(channel, when_enough_was_refused_nothing_more_is_taken)
 	cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_REFUSED);
 	cr_expect_str_eq(channel.why, "that is enough");
 	cr_expect_eq(calls, 1);
+}
+
+/* Its text is checked as it comes, and that of the next call by itself. */
+Test(channel, a_call_in_pieces_was_seen_whole)
+{
+	static const char body[] = "{\"call\":1,\"tool\":\"t\",\"args\":{\"x\":[1,2,3]}}";
+	unsigned char frame[AJ_FRAME_HEADER + sizeof body - 1];
+	aj_frame_header(frame, sizeof body - 1, AJ_FRAME_CALL);
+	memcpy(frame + AJ_FRAME_HEADER, body, sizeof body - 1);
+	for (unsigned i = 0; i < 2; i++) {
+		for (size_t at = 0; at < sizeof frame; at++) {
+			cr_assert_eq(aj_write_all(theirs, frame + at, 1), 0);
+			cr_expect_eq(aj_channel_read(&channel), 0);
+		}
+		cr_expect_eq(calls, 2 * i + 1);
+		cr_expect_eq(seen_values, 8);
+		say(theirs, AJ_FRAME_CALL, "[");
+		cr_expect_eq(aj_channel_read(&channel), 0);
+		cr_expect_eq(calls, 2 * i + 2);
+		cr_expect_eq(seen_values, 0);
+	}
+}
+
+/* With the nonce before it. */
+Test(channel, a_result_of_too_many_values)
+{
+	enum { MOST = AJ_CLAIM_VALUES - 3 };
+	char *body = malloc(2 * MOST + 100);
+	cr_assert_not_null(body);
+	channel.inbox.cap_bytes = 2 * MOST + 100;
+	channel.nonced = true;
+	memcpy(channel.nonce, "12345678", AJ_NONCE_BYTES);
+	for (unsigned more = 0; more < 2; more++) {
+		unsigned found = 0;
+		int n = sprintf(body, "12345678{\"status\":\"ok\",\"value\":[%s1", more ? "1," : "");
+		for (unsigned i = 1; i < MOST; i++, n += 2)
+			memcpy(body + n, ",1", 2);
+		strcpy(body + n, "]}");
+		unsigned char header[AJ_FRAME_HEADER];
+		aj_frame_header(header, (uint32_t)strlen(body), AJ_FRAME_RESULT);
+		cr_assert_eq(aj_write_all(theirs, header, sizeof header), 0);
+		for (size_t at = 0, all = strlen(body); at < all && !found; at += 4096) {
+			cr_assert_eq(aj_write_all(theirs, body + at, all - at < 4096 ? all - at : 4096), 0);
+			found = aj_channel_read(&channel);
+		}
+		cr_expect_eq(found, more ? AJ_CHANNEL_BROKEN : AJ_CHANNEL_ANSWERED, "%s", channel.why);
+		cr_expect_eq(result.claim != NULL, !more);
+		json_decref(result.claim);
+		result.claim = NULL;
+		channel.busy = true;
+	}
+	cr_expect(strstr(channel.why, "at most 250000 values") && strstr(channel.why, "too many values"), "%s", channel.why);
+	free(body);
 }

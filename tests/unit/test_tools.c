@@ -255,6 +255,9 @@ static const struct {
 	{ "{'args':{'n':1,'q':''},'call':9007199254740991,'tool':'search'}", "{'q':'','n':1}", NULL, NULL },
 	{ "{'call':0,'tool':'none','args':{}}", NULL, "UnknownTool", "there is no tool of this name" },
 	{ "{'call':0,'tool':'','args':{}}", NULL, "UnknownTool", "there is no tool of this name" },
+	{ "{'call':0,'tool':'s\\u0065arch','args':{'q':''}}", NULL, "UnknownTool", "there is no tool of this name" },
+	{ "{'call':0,'tool':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa','args':{}}", NULL, "UnknownTool",
+	  "there is no tool of this name" },
 	{ "{'call':0,'tool':'search','args':{}}", NULL, "ArgumentError", "search: the required key `q` is missing" },
 	{ "{'call':0,'tool':'search','args':{'q':1}}", NULL, "ArgumentError", "search: /q: expected string, got integer" },
 	{ "{'call':0,'tool':'search','args':{'q':'','m':1}}", NULL, "ArgumentError",
@@ -306,11 +309,35 @@ static const struct {
 	{ "{'call':true,'tool':'search','args':{'q':''}}", NULL, NULL, "" },
 	{ "{'call':null,'tool':'search','args':{'q':''}}", NULL, NULL, "" },
 	{ "{'call':0,'tool':1,'args':{'q':''}}", NULL, NULL, "" },
+	{ "{'call':-0,'tool':'search','args':{'q':''}}", NULL, NULL, "" },
+	{ "{'call':1e1,'tool':'search','args':{'q':''}}", NULL, NULL, "" },
+	{ "{'call':18446744073709551617,'tool':'search','args':{'q':''}}", NULL, NULL, "" },
+	{ "{'call':0,'call':0,'tool':'search','args':{'q':''}}", NULL, NULL, "" },
+	{ "{'call':0,'call':0,'args':{'q':''}}", NULL, NULL, "" },
+	{ "{'call':0,'tool':'search','args':{'q':'','q':''}}", NULL, NULL, "" },
+	{ "{'call':0,'tool':'search','args':{'q':''}} 1", NULL, NULL, "" },
+	{ "{'call':0,'tool':'search','args':{'q':''}", NULL, NULL, "" },
+	{ "[{'call':0,'tool':'search','args':{'q':''}}]", NULL, NULL, "" },
 	{ "{'call':0,'tool':null,'args':{'q':''}}", NULL, NULL, "" },
 	{ "{'call':0,'tool':'search','args':['x']}", NULL, NULL, "" },
 	{ "{'call':0,'tool':'search','args':null}", NULL, NULL, "" },
 	{ "{'call':0,'tool':'search','args':'q'}", NULL, NULL, "" },
 };
+
+/* Both steps of a call, with ' for ". */
+static enum aj_call check_call(const char *text, struct aj_tool_call *ret, const char **ret_type, char *ret_why)
+{
+	char *quoted = strdup(text);
+	struct aj_scan scan = { .max_values = SIZE_MAX, .nul = true };
+	for (char *c = quoted; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	aj_scan_feed(&scan, quoted, strlen(quoted));
+	enum aj_call r = aj_tools_check_call(&tools, quoted, &scan, ret, ret_type, ret_why, AJ_TOOL_WHY_BYTES);
+	if (r == AJ_CALL_OK)
+		r = aj_tool_check_args(ret, quoted, &scan, ret_type, ret_why, AJ_TOOL_WHY_BYTES);
+	free(quoted);
+	return r;
+}
 
 Test(tools, calls)
 {
@@ -319,10 +346,9 @@ Test(tools, calls)
 		struct aj_tool_call got;
 		const char *type = "unset";
 		char why[AJ_TOOL_WHY_BYTES] = "";
-		enum aj_call r = aj_tools_check_call(&tools, json(calls[i].call), &got, &type, why, sizeof why);
+		enum aj_call r = check_call(calls[i].call, &got, &type, why);
 		enum aj_call want = calls[i].args ? AJ_CALL_OK : calls[i].type ? AJ_CALL_REFUSED : AJ_CALL_MISSHAPEN;
 		cr_expect_eq(r, want, "%s: %d %s", calls[i].call, r, why);
-		cr_expect_eq(got.tool != NULL, r == AJ_CALL_OK);
 		cr_expect_eq(got.args != NULL, r == AJ_CALL_OK);
 		if (r == AJ_CALL_OK)
 			cr_expect(json_equal(got.args, json(calls[i].args)), "%s", json_dumps(got.args, 0));
@@ -342,11 +368,9 @@ Test(tools, a_number_for_what_can_be_answered)
 	const char *type;
 	char why[AJ_TOOL_WHY_BYTES];
 	declare("[" SEARCH "]");
-	cr_expect_eq(aj_tools_check_call(&tools, json("{'call':41,'tool':'none','args':{}}"), &got, &type, why, sizeof why),
-	             AJ_CALL_REFUSED);
+	cr_expect_eq(check_call("{'call':41,'tool':'none','args':{}}", &got, &type, why), AJ_CALL_REFUSED);
 	cr_expect_eq(got.number, 41);
-	cr_expect_eq(aj_tools_check_call(&tools, json("{'call':42,'tool':'search','args':{}}"), &got, &type, why, sizeof why),
-	             AJ_CALL_REFUSED);
+	cr_expect_eq(check_call("{'call':42,'tool':'search','args':{}}", &got, &type, why), AJ_CALL_REFUSED);
 	cr_expect_eq(got.number, 42);
 }
 
@@ -356,8 +380,7 @@ Test(tools, a_call_keeps_its_tool)
 	const char *type;
 	char why[AJ_TOOL_WHY_BYTES];
 	declare("[" SEARCH "]");
-	cr_assert_eq(aj_tools_check_call(&tools, json("{'call':1,'tool':'search','args':{'q':''}}"), &got, &type, why, sizeof why),
-	             AJ_CALL_OK);
+	cr_assert_eq(check_call("{'call':1,'tool':'search','args':{'q':''}}", &got, &type, why), AJ_CALL_OK);
 	cr_expect_eq(got.tool->references, 2);
 	declare("[{'name':'search'," SCHEMA ",'returns':{'type':'null'}}]");
 	cr_expect_eq(got.tool->references, 1, "what nobody calls is freed when it is replaced");
@@ -370,17 +393,26 @@ Test(tools, a_call_keeps_its_tool)
 	aj_tool_call_free(&got);
 }
 
-Test(tools, the_jail_s_value_is_not_changed)
+/* One value more is refused before a tree is made. */
+Test(tools, arguments_have_so_many_values)
 {
+	static char text[AJ_TOOL_ARGUMENT_VALUES * 2 + 100];
 	struct aj_tool_call got;
 	const char *type;
 	char why[AJ_TOOL_WHY_BYTES];
-	const char *text = "{'call':0,'tool':'search','args':{'q':'','any':[{'__type__':'tuple','data':[]}]}}";
-	declare("[" SEARCH "]");
-	json_t *call = json(text);
-	cr_assert_eq(aj_tools_check_call(&tools, call, &got, &type, why, sizeof why), AJ_CALL_OK);
-	aj_tool_call_free(&got);
-	cr_expect(json_equal(call, json(text)));
+	declare("[{'name':'t'," SCHEMA "}]");
+	for (int items = AJ_TOOL_ARGUMENT_VALUES - 2; items < AJ_TOOL_ARGUMENT_VALUES; items++) {
+		char *at = text + sprintf(text, "{'call':1,'tool':'t','args':{'x':[1");
+		for (int i = 1; i < items; i++, at += 2)
+			memcpy(at, ",1", 2);
+		strcpy(at, "]}}");
+		bool fits = items + 2 <= AJ_TOOL_ARGUMENT_VALUES; /* itself, and the list */
+		cr_expect_eq(check_call(text, &got, &type, why), fits ? AJ_CALL_OK : AJ_CALL_REFUSED, "%d: %s", items, why);
+		cr_expect_eq(got.tool != NULL, fits);
+		aj_tool_call_free(&got);
+	}
+	cr_expect_str_eq(type, AJ_TOOL_ARGUMENTS);
+	cr_expect_str_eq(why, "t: the arguments have 10001 values, of at most 10000");
 }
 
 /* [[[...]]], `depth` of them. */
