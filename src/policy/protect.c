@@ -39,6 +39,12 @@ static const char *const defaults[] = {
 	".mcp.json",
 	".husky/",
 	"agentjail*.toml",
+	".hg/hgrc",
+	".hg/sharedpath",
+	".zed",
+	".helix",
+	".gemini",
+	".devcontainer",
 };
 enum { DEFAULTS = sizeof defaults / sizeof *defaults };
 

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +21,7 @@
 #include "run/result.h"
 #include "sandbox/blanks.h"
 
-enum { PLACES_MAX = 4000, PART_BYTES = 256, TOLD_MAX = 200 };
+enum { PLACES_MAX = 4000, PART_BYTES = 256, TOLD_MAX = 200, STEPS_MAX = 20000 };
 
 #define DOT_GIT ".git/"
 
@@ -34,9 +36,10 @@ struct place {
 	const char *name; /* the last part of it */
 	const char *blank;
 	int dir, fd; /* with a blank: its folder, and the placeholder with its lock */
-	bool held, there;
+	bool held, there, link;
 	dev_t dev;
 	ino_t ino;
+	struct timespec changed; /* of a regular file */
 };
 
 struct aj_protect {
@@ -57,6 +60,7 @@ struct expansion {
 	/* A place, whether it exists (`st`) or not (NULL). `name` is its last part, in `dir`. */
 	int (*found)(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred);
 	json_t *changed; /* of the report */
+	size_t steps;
 	struct aj_error *err;
 };
 
@@ -74,6 +78,12 @@ static int step(struct expansion *x, int dir, const char *prefix, const char *na
 	struct stat st;
 	const char *path = aj_printf(x->arena, "%s%s", prefix, name);
 	bool folder = rest[0] == '/', last = rest[strspn(rest, "/")] == '\0';
+	if (++x->steps > STEPS_MAX) {
+		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0,
+		        "the stars of filesystem.protect mean more than %d files and folders (`%s`)", STEPS_MAX, x->pattern);
+		aj_advise(x->err, "remove what lies there for no reason, or a list with fewer stars");
+		return -1;
+	}
 	bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!there && errno != ENOENT && errno != ENOTDIR)
 		return !aj_beneath_owned(dir, x->p->plan.host_uid) ? 0 : fail(x, errno, "look at", path);
@@ -90,6 +100,25 @@ static int step(struct expansion *x, int dir, const char *prefix, const char *na
 	return go_on(x, next, aj_printf(x->arena, "%s/", path), rest + strspn(rest, "/"), starred);
 }
 
+/* What a repository is made of: no submodule's, beside a HEAD. */
+static bool is_part(int dir, const char *name)
+{
+	static const char *const parts[] = { "objects", "refs", "logs", "hooks", "info", "branches", "modules", "worktrees", "lfs" };
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strcmp(name, parts[i]) == 0)
+			return aj_beneath_has(dir, "HEAD");
+	return false;
+}
+
+/* Is it none, and no link to one? */
+static bool is_no_folder(int dir, const struct dirent *e)
+{
+	struct stat st;
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type != DT_DIR && e->d_type != DT_LNK;
+	return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode);
+}
+
 static int each_match(struct expansion *x, int dir, const char *prefix, const char *rest, size_t bytes)
 {
 	int r = 0;
@@ -100,8 +129,11 @@ static int each_match(struct expansion *x, int dir, const char *prefix, const ch
 		aj_close(&listing);
 		return !aj_beneath_owned(dir, x->p->plan.host_uid) ? 0 : fail(x, error, "list the folder", prefix);
 	}
+	/* What a star means on the way to something else are folders: the index of a submodule is beside those of the next ones. */
+	bool last = rest[bytes + strspn(rest + bytes, "/")] == '\0';
 	for (const struct dirent *e; r == 0 && (e = readdir(entries));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && aj_protect_part_matches(rest, bytes, e->d_name))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && aj_protect_part_matches(rest, bytes, e->d_name) &&
+		    (last || !(is_no_folder(dirfd(entries), e) || (of_git(x->pattern) && is_part(dir, e->d_name)))))
 			r = step(x, dir, prefix, e->d_name, rest + bytes, true);
 	closedir(entries);
 	return r;
@@ -120,15 +152,22 @@ static int go_on(struct expansion *x, int dir, const char *prefix, const char *r
 	return step(x, dir, prefix, name, rest + bytes, starred);
 }
 
+static int expand_one(struct expansion *x)
+{
+	x->steps = 0;
+	if (go_on(x, x->p->workspace, "", x->pattern, false) < 0)
+		return -1;
+	/* A linked worktree's `.git` is a file, and what is below it lies in the main repository. */
+	if (x->p->main < 0 || !of_git(x->pattern))
+		return 0;
+	return go_on(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan.main_repository), x->pattern + strlen(DOT_GIT), false);
+}
+
 static int expand(struct expansion *x)
 {
 	for (size_t i = 0; i < x->p->plan.protect.count; i++) {
 		x->pattern = x->p->plan.protect.items[i];
-		if (go_on(x, x->p->workspace, "", x->pattern, false) < 0)
-			return -1;
-		/* A linked worktree's `.git` is a file, and what is below it lies in the main repository. */
-		if (x->p->main >= 0 && of_git(x->pattern) &&
-		    go_on(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan.main_repository), x->pattern + strlen(DOT_GIT), false) < 0)
+		if (expand_one(x) < 0)
 			return -1;
 	}
 	return 0;
@@ -145,14 +184,13 @@ static const struct place *find(const struct aj_protect *p, const char *path)
 }
 
 /* What may be made where nothing is, without harm to a program that finds it. */
-static const char *blank_for(int dir, const char *name, bool folder, bool starred)
+static const char *blank_for(bool repository, const char *name, bool folder, bool starred)
 {
-	bool repository = aj_beneath_has(dir, "HEAD");
 	if (folder)
 		return !starred || repository ? AJ_BLANK_FOLDER : NULL;
 	if (repository && strcmp(name, "commondir") == 0)
 		return AJ_BLANK_ITSELF;
-	if (repository && strcmp(name, "config.worktree") == 0)
+	if (repository && (strcmp(name, "config") == 0 || strcmp(name, "config.worktree") == 0))
 		return AJ_BLANK_FILE;
 	return NULL;
 }
@@ -187,7 +225,9 @@ static int on_place(struct expansion *x, int dir, const char *name, const char *
 {
 	struct aj_protect *p = x->p;
 	struct stat now;
-	if (find(p, path))
+	bool repository = aj_beneath_has(dir, "HEAD");
+	/* Between the submodules lie folders that are none. */
+	if (find(p, path) || (!st && starred && !repository && of_git(x->pattern)))
 		return 0;
 	if (p->places.count >= PLACES_MAX) {
 		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0, "more than %d places of the workspace would have to be held", PLACES_MAX);
@@ -197,7 +237,7 @@ static int on_place(struct expansion *x, int dir, const char *name, const char *
 	struct place *place = AJ_PUSH(&p->arena, &p->places);
 	*place = (struct place){ .path = path, .name = aj_strdup(&p->arena, name), .dir = -1, .fd = -1 };
 	/* One that a killed run has left is taken over like any other, and removed at the end. */
-	place->blank = !st || aj_placeholder_marked(st) ? blank_for(dir, name, folder, starred) : NULL;
+	place->blank = !st || aj_placeholder_marked(st) ? blank_for(repository, name, folder, starred) : NULL;
 	int r = place->blank ? take(x, place, dir) : 1;
 	if (r <= 0)
 		return r;
@@ -208,7 +248,10 @@ static int on_place(struct expansion *x, int dir, const char *name, const char *
 		place->there = true;
 		place->dev = st->st_dev;
 		place->ino = st->st_ino;
-		place->held = !S_ISLNK(st->st_mode);
+		place->link = S_ISLNK(st->st_mode);
+		place->held = !place->link;
+		if (S_ISREG(st->st_mode))
+			place->changed = st->st_ctim;
 	}
 	return 0;
 }
@@ -262,7 +305,7 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 		aj_protect_close(p);
 		return -1;
 	}
-	aj_repos_look(&p->before, &p->arena, workspace, budget_ms);
+	aj_repos_look(&p->before, &p->arena, workspace, plan->writable_workspace, budget_ms);
 	struct expansion x = { .p = p, .arena = &p->arena, .found = on_place, .err = err };
 	if (expand(&x) < 0) {
 		aj_protect_close(p);
@@ -294,6 +337,17 @@ static int on_place_later(struct expansion *x, int dir, const char *name, const 
 	return 0;
 }
 
+/* Does a symlink lead to what the jail can write to? */
+static bool leads_into(const struct aj_protect *p, int dir, const char *name)
+{
+	char link[64], real[PATH_MAX];
+	size_t bytes = strlen(p->plan.writable_workspace);
+	cleanup_fd int fd = openat(dir, name, O_PATH | O_CLOEXEC);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t n = fd < 0 ? -1 : readlink(link, real, sizeof real - 1);
+	return n > (ssize_t)bytes && strncmp(real, p->plan.writable_workspace, bytes) == 0 && real[bytes] == '/';
+}
+
 /* Held or watched, is it the one that it was? A mount goes from the jail when the host removes or replaces what it lies on. */
 static void look_again(const struct aj_protect *p, const struct place *place, struct aj_arena *arena, json_t *changed)
 {
@@ -309,6 +363,10 @@ static void look_again(const struct aj_protect *p, const struct place *place, st
 		tell(changed, place->path, place->held ? "removed on the host during the run, so not held from then on" : "removed");
 	else if (st.st_dev != place->dev || st.st_ino != place->ino)
 		tell(changed, place->path, place->held ? "replaced on the host during the run, so not held from then on" : "replaced");
+	else if (place->changed.tv_sec && (st.st_ctim.tv_sec != place->changed.tv_sec || st.st_ctim.tv_nsec != place->changed.tv_nsec))
+		tell(changed, place->path, "changed on the host during the run, or by another name of the same file (a hard link)");
+	else if (place->link && leads_into(p, slash ? dir : p->workspace, place->name))
+		tell(changed, place->path, "a symlink into the workspace, so what it leads to is not held");
 }
 
 /* What is new, and would be obeyed. What was there before may be the host's user's, also where it has changed: that is only named. A
@@ -343,10 +401,14 @@ json_t *aj_protect_report(struct aj_protect *p, bool jail_gone)
 		look_again(p, place, &arena, changed);
 	}
 	struct expansion x = { .p = p, .arena = &arena, .found = on_place_later, .changed = changed, .err = &ignored };
-	if (expand(&x) < 0)
-		tell(changed, x.pattern, "cannot be looked at any more");
+	/* A jail that has made one of them too large hides no other. */
+	for (size_t i = 0; i < p->plan.protect.count; i++) {
+		x.pattern = p->plan.protect.items[i];
+		if (expand_one(&x) < 0)
+			tell(changed, x.pattern, "cannot be looked at any more");
+	}
 	struct aj_repos now;
-	aj_repos_look(&now, &arena, p->workspace, p->budget_ms);
+	aj_repos_look(&now, &arena, p->workspace, p->plan.writable_workspace, p->budget_ms);
 	json_t *repositories = aj_repos_changes(&p->before, &now);
 	if (jail_gone && p->plan.quarantine) {
 		quarantine(p, changed, &arena);

@@ -2,6 +2,7 @@
  * It follows no symlink, runs no git, and stops at a time, a number of entries and a number of repositories, which it says. */
 #include "run/repos.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ struct walk {
 	struct aj_repos *repos;
 	struct aj_arena *arena;
 	int workspace;
+	const char *path; /* of the workspace */
 	int64_t deadline_us;
 	size_t entries;
 	AJ_LIST(const char *) queue; /* folders still to be looked at; "" is the workspace */
@@ -49,7 +51,7 @@ struct reading {
 	struct aj_repo *repo;
 	char *text; /* FILE_BYTES, and a NUL */
 	struct walk *walk;
-	/* Below the workspace, by a relative path of its configuration: see look_further(). */
+	/* Below the workspace, by a path of its configuration: see look_further(). */
 	const char *hooks_path, *includes[INCLUDES_MAX];
 	size_t includes_count;
 };
@@ -79,12 +81,19 @@ static void on_variable(void *arg, const struct aj_gitconfig *v)
 		return;
 	snprintf(name, sizeof name, "%s%s%s.%s", v->section, v->subsection[0] ? "." : "", v->subsection, v->key);
 	add_run(r->repo, name, v->value);
-	if (v->value[0] == '/' || v->value[0] == '~' || strlen(v->value) >= sizeof v->value - 1)
+	const char *value = v->value, *root = r->walk->path;
+	if (value[0] == '~' || strlen(value) >= sizeof v->value - 1)
 		return;
+	if (value[0] == '/') {
+		size_t bytes = strlen(root);
+		if (strncmp(value, root, bytes) != 0 || value[bytes] != '/')
+			return;
+		value += bytes; /* with its slash: below the workspace, and not beside the file */
+	}
 	if (strcmp(v->key, "hookspath") == 0)
-		r->hooks_path = aj_strdup(r->walk->arena, v->value);
+		r->hooks_path = aj_strdup(r->walk->arena, value);
 	else if (strncmp(v->section, "include", 7) == 0 && r->includes_count < INCLUDES_MAX)
-		r->includes[r->includes_count++] = aj_strdup(r->walk->arena, v->value);
+		r->includes[r->includes_count++] = aj_strdup(r->walk->arena, value);
 }
 
 /* A whole file, or as much of it as there is room for. -1: it is not there, or no regular file, which is in the sum. */
@@ -107,8 +116,10 @@ static ssize_t take_file(struct reading *r, int dir, const char *name)
 	if (bytes == 0 || (strcmp(name, "commondir") == 0 && strcmp(r->text, AJ_BLANK_ITSELF_TEXT) == 0))
 		return -1;
 	add_sum(r->repo, name, r->text, (size_t)bytes);
-	if (bytes == FILE_BYTES)
+	if (bytes == FILE_BYTES) {
+		add_sum(r->repo, "changed", &st.st_ctim, sizeof st.st_ctim);
 		add_run(r->repo, name, "too large to be read whole");
+	}
 	return bytes;
 }
 
@@ -157,6 +168,11 @@ static void look_hooks(struct reading *r, int dir, const char *folder)
 	for (const struct dirent *e; names.count < PER_LOOK && (e = readdir(entries));)
 		if (e->d_name[0] != '.' && !sample(e->d_name))
 			*AJ_PUSH(arena, &names) = aj_strdup(arena, e->d_name);
+	if (names.count == PER_LOOK) {
+		int64_t now_us = aj_now_us(); /* what was left out may have changed */
+		add_sum(r->repo, folder, &now_us, sizeof now_us);
+		add_run(r->repo, folder, "too many to look at all");
+	}
 	if (names.count) /* a listing has no order */
 		qsort(names.items, names.count, sizeof *names.items, by_name);
 	for (size_t i = 0; i < names.count; i++) {
@@ -184,16 +200,51 @@ static void look_hooks(struct reading *r, int dir, const char *folder)
 
 /* A configuration that was there before may name files of the workspace, which are the jail's to change: hooks relative to the folder
  * around `.git`, included files to `.git` itself. One step of these is followed, below the workspace. */
+static const char *further(struct reading *r, const char *folder, const char *below, const char *path)
+{
+	if (strlen(folder) + strlen(path) + 6 >= PATH_MAX)
+		return NULL;
+	return path[0] == '/' ? path + 1 : aj_printf(r->walk->arena, "%s%s%s%s", folder, *folder ? "/" : "", below, path);
+}
+
 static void look_further(struct reading *r, const char *folder)
 {
 	struct reading one = { .repo = r->repo, .text = r->text, .walk = r->walk };
-	struct aj_arena *arena = r->walk->arena;
-	if (r->hooks_path && strlen(folder) + strlen(r->hooks_path) + 6 < PATH_MAX)
-		look_hooks(r, r->walk->workspace, aj_printf(arena, "%s%s%s", folder, *folder ? "/" : "", r->hooks_path));
+	const char *path;
+	if (r->hooks_path && (path = further(r, folder, "", r->hooks_path)))
+		look_hooks(r, r->walk->workspace, path);
 	for (size_t i = 0; i < r->includes_count; i++)
-		if (strlen(folder) + strlen(r->includes[i]) + 6 < PATH_MAX)
-			look_config(&one, r->walk->workspace,
-			            aj_printf(arena, "%s%s.git/%s", folder, *folder ? "/" : "", r->includes[i]));
+		if ((path = further(r, folder, ".git/", r->includes[i])))
+			look_config(&one, r->walk->workspace, path);
+}
+
+/* The rest of a rebase that was begun: `git rebase --continue` runs its lines `exec`. */
+static void look_todo(struct reading *r, int dir)
+{
+	static const char name[] = "rebase-merge/git-rebase-todo";
+	struct stat st;
+	cleanup_fd int fd = aj_beneath_open(dir, name, O_RDONLY);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	ssize_t n, bytes = 0;
+	while (bytes < FILE_BYTES && (n = read(fd, r->text + bytes, (size_t)(FILE_BYTES - bytes))) > 0)
+		bytes += n;
+	r->text[bytes] = '\0';
+	if (bytes == FILE_BYTES) {
+		add_sum(r->repo, name, &st.st_ctim, sizeof st.st_ctim);
+		add_run(r->repo, name, "too large to be read whole");
+	}
+	for (char *line = r->text, *end; *line; line = end) {
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
+		line += strspn(line, " \t");
+		if ((strncmp(line, "exec", 4) == 0 && isspace((unsigned char)line[4])) ||
+		    (line[0] == 'x' && isspace((unsigned char)line[1]))) {
+			add_sum(r->repo, name, line, strlen(line));
+			add_run(r->repo, name, line);
+		}
+	}
 }
 
 static void look_folder(struct reading *r, int dir, const char *folder)
@@ -202,6 +253,7 @@ static void look_folder(struct reading *r, int dir, const char *folder)
 	look_config(r, dir, "config.worktree");
 	look_text(r, dir, "commondir");
 	look_hooks(r, dir, "hooks");
+	look_todo(r, dir);
 	if (folder)
 		look_further(r, folder);
 }
@@ -262,6 +314,14 @@ static void push(struct walk *w, const char *folder, const char *name)
 	*AJ_PUSH(w->arena, &w->queue) = join(w, folder, name);
 }
 
+static bool in_dot_git(const char *path)
+{
+	for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/')
+		if (strncmp(at, ".git", 4) == 0 && (at[4] == '/' || at[4] == '\0'))
+			return true;
+	return false;
+}
+
 /* The marks in it; folders below it are queued. */
 static unsigned list(struct walk *w, const char *path, int dir, bool listable)
 {
@@ -289,8 +349,9 @@ static unsigned list(struct walk *w, const char *path, int dir, bool listable)
 			push(w, path, e->d_name);
 	}
 	closedir(entries);
-	/* The parts of a repository that may be large hold none that git would find by itself. */
-	if ((found & HAS_HEAD) && (found & (HAS_OBJECTS | HAS_COMMONDIR)))
+	/* The parts of a repository that may be large hold none that git would find by itself. Only in `.git`: anybody can put a HEAD beside
+	 * a folder `objects`, and git would find what is in that. */
+	if ((found & HAS_HEAD) && (found & (HAS_OBJECTS | HAS_COMMONDIR)) && in_dot_git(path))
 		for (size_t i = queued; i < w->queue.count; i++) {
 			const char *slash = strrchr(w->queue.items[i], '/'), *name = slash ? slash + 1 : w->queue.items[i];
 			if (strcmp(name, "objects") == 0 || strcmp(name, "refs") == 0 || strcmp(name, "logs") == 0)
@@ -329,10 +390,10 @@ static void look_at(struct walk *w, const char *path)
 		        dir, ".git");
 }
 
-void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, uint64_t budget_ms)
+void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, const char *path, uint64_t budget_ms)
 {
 	*ret = (struct aj_repos){ 0 };
-	struct walk w = { .repos = ret, .arena = arena, .workspace = workspace, .deadline_us = aj_in_ms(budget_ms) };
+	struct walk w = { .repos = ret, .arena = arena, .workspace = workspace, .path = path, .deadline_us = aj_in_ms(budget_ms) };
 	push(&w, "", "");
 	w.queue.items[0] = "";
 	for (size_t i = 0; i < w.queue.count; i++) {

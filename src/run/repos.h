@@ -22,8 +22,9 @@ struct aj_repos {
 	char why[120]; /* not everything was looked at; "" otherwise */
 };
 
-/* Walk the tree below `workspace`, nearest folders first, through no symlink and for `budget_ms` at most. Nothing is run. */
-void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, uint64_t budget_ms);
+/* Walk the tree below `workspace`, whose path is `path`, nearest folders first, through no symlink and for `budget_ms` at most. Nothing is
+ * run. */
+void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, const char *path, uint64_t budget_ms);
 /* The repositories of `now` that were not in `before`, or not as they are: [{"path", "kind", "what", "runs"}] (new reference). */
 json_t *aj_repos_changes(const struct aj_repos *before, const struct aj_repos *now);
 void aj_repos_free(struct aj_repos *repos); /* the arena is the caller's */

@@ -78,6 +78,21 @@ git -C "$W/lib/sub" status >/dev/null 2>&1
 git -C "$T/linked" status >/dev/null 2>&1
 check "planted-git: a submodule and a linked worktree" test ! -e "$MARK"
 
+# A submodule at the first level has its index where deeper ones have their folders.
+fresh
+git -C "$W" submodule -q add "$T/sub-origin" sub && git -C "$W" commit -qm sub
+open_up "$W"
+before=$(find "$W/.git/modules" | sort)
+json "planted-git: a submodule at the first level" 0 workspace.held.5=.git/modules/sub/config workspace.held.8=.git/modules/sub/hooks workspace.watched.0=.envrc \
+	-- run --policy offline-build --workspace "$W" -- sh -c "printf '[core]\nfsmonitor = \"$PLANTED\"\n' >>.git/modules/sub/config; mv .git/modules/sub .git/modules/x || true"
+is "planted-placeholder: nor in its logs" "$before" "$(find "$W/.git/modules" | sort)"
+jail offline-build "export HOME=/tmp; git config --global safe.directory '*'; cd sub && echo x >f && git add f && git commit -qm f && git gc -q && cd .. && git add sub && git commit -qm sub"
+is "planted-git: control: in which the jail's git works" "0 x" "$rc $(cat "$W/sub/f")"
+rm "$W/.git/config"
+jail offline-build "printf '[core]\nfsmonitor = \"$PLANTED\"\n' >.git/config"
+host_uses_git
+check "planted-git: a configuration that did not exist" test ! -e "$MARK" -a ! -e "$W/.git/config"
+
 # --- other programs ---
 fresh
 mkdir "$W/.vscode" && echo '{}' >"$W/.vscode/tasks.json"
@@ -94,6 +109,26 @@ json "planted-tools: files that did not exist are watched and told" 0 'workspace
 rm -f "$W/.mcp.json" "$W/agentjail-policy.toml"
 jail offline-build 'echo evil >.mcp.json'
 says "planted-tools: and said to a person" 'workspace: `.mcp.json`: made'
+
+for d in .zed .hg; do mkdir "$W/$d"; done
+echo old >"$W/.hg/hgrc"
+echo old >"$W/.mcp.json"
+ln "$W/.mcp.json" "$W/other"
+ln -s x "$W/.envrc.link"
+rm "$W/.envrc"
+mv "$W/.envrc.link" "$W/.envrc"
+open_up "$W"
+json "planted-tools: what changes by another name of it, or behind a symlink, is told" 0 'workspace.changed.0.path=.envrc' 'workspace.changed.0.what~^a symlink into the workspace' \
+	'workspace.changed.1.path=.mcp.json' 'workspace.changed.1.what~hard link' \
+	-- run --policy offline-build --workspace "$W" -- sh -c 'echo evil >other; echo evil >x; ! ln .git/config y; ! ln .hg/hgrc y; echo evil >.hg/hgrc; touch .zed/settings.json; true'
+is "planted-tools: what Mercurial and other editors obey" "old " "$(cat "$W/.hg/hgrc") $(ls "$W/.zed")"
+fresh
+json "planted-tools: too many folders for one pattern hide no other" 0 'workspace.changed.0.path~modules' 'workspace.changed.0.what~^cannot be looked at' \
+	-- run --policy offline-build --workspace "$W" -- sh -c 'mkdir .git/modules; cd .git/modules; n=0; while [ $n -lt 150 ]; do mkdir $n; (cd $n; seq 150 | xargs mkdir); n=$((n + 1)); done; echo {} >../../.mcp.json'
+check "planted-tools: as the next to the last one" grep -q '"path": *".mcp.json"' "$T/out"
+jail offline-build true
+is "planted-tools: and the next run says why it does not start" 125 "$rc"
+says "planted-tools: with the pattern" 'mean more than 20000 files and folders'
 
 # --- a snippet ---
 printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nworkspace = "read-write"\n' >"$T/snippet.toml"
@@ -276,6 +311,23 @@ wait $first
 is "planted-placeholder: what the host's user has put there stays" '{}' "$(cat "$W/.vscode/settings.json")"
 is "planted-placeholder: and its folder is an ordinary one" 755 "$(stat -c %a "$W/.vscode")"
 check "planted-placeholder: a removal on the host is told" grep -q '"path": *".idea"' "$T/out1"
+
+# --- repositories that are hard to see ---
+fresh
+mkdir "$W/hk"
+git -C "$W" config core.hooksPath "$W/hk"
+git -C "$W" config include.path "$W/inc"
+open_up "$W"
+json "planted-repositories: hooks and an included file by an absolute path" 0 workspace.repositories.0.path=.git 'workspace.repositories.0.runs.3.by=core.fsmonitor' \
+	'workspace.repositories.0.runs.2.by=hk/post-commit' \
+	-- run --policy offline-build --workspace "$W" -- sh -c "printf '[core]\nfsmonitor = x\n' >inc; echo x >hk/post-commit; chmod +x hk/post-commit"
+fresh
+json "planted-repositories: below a HEAD and a folder objects" 0 workspace.repositories.0.path=objects/evil/.git \
+	-- run --policy offline-build --workspace "$W" -- sh -c "touch HEAD; mkdir objects; git init -q objects/evil"
+fresh
+json "planted-repositories: a rebase whose rest runs programs" 0 workspace.repositories.0.path=.git 'workspace.repositories.0.runs.0.by=rebase-merge/git-rebase-todo' \
+	'workspace.repositories.0.runs.0.value~^exec touch' \
+	-- run --policy offline-build --workspace "$W" -- sh -c "mkdir .git/rebase-merge; printf 'pick 1\n\n  exec $PLANTED\n' >.git/rebase-merge/git-rebase-todo"
 
 # --- binds ---
 fresh
