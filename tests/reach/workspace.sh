@@ -160,4 +160,31 @@ aj exec --policy-file "$T/p/tree.toml" --rootfs "$T/own" --workspace "$T/own" -c
 is "workspace-own: the Python tree" 2 "$rc"
 says "workspace-own: by its folder" 'holds .*/own\)'
 cd /
+
+# --- inodes of the host ---
+mkdir "$T/shared"
+chmod 777 "$T/shared"
+mkfifo -m 666 "$T/shared/fifo"
+exec 8<>"$T/shared/fifo"
+echo host >&8
+json "workspace-inodes: what the table says of it is so: a FIFO of the host is read, and the result says so" 0 'stdout=host\n' \
+	'enforced.filesystem~; the host.s FIFOs and locks below /mnt/rw' -- run --bind "$T/shared:/mnt/rw:rw" -- head -n 1 /mnt/rw/fifo
+exec 8>&-
+cat >"$T/watch.py" <<'EOF'
+import ctypes, os, select
+libc = ctypes.CDLL(None, use_errno=True)
+fd = libc.inotify_init1(0)
+assert libc.inotify_add_watch(fd, b"/mnt/rw", 0x100) > 0
+print("up", flush=True)
+print("told" if select.select([fd], [], [], 20)[0] else "nothing", flush=True)
+EOF
+timeout 60 "$AJ" run --bind "$T/shared:/mnt/rw:rw" --bind "$T/watch.py:/opt/watch.py" -- "$PY" -I -S /opt/watch.py >"$T/watched" 2>&1 &
+watcher=$!
+for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+	[ ! -s "$T/watched" ] || break
+	sleep 0.1
+done
+: >"$T/shared/new"
+wait $watcher
+is "workspace-inodes: inotify tells of the host's doing" "up told" "$(tr '\n' ' ' <"$T/watched" | sed 's/ $//')"
 finish
