@@ -107,7 +107,7 @@ word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
 word move_mount()                  sandbox/mount.c sandbox/mask.c sandbox/overlay.c
 word open_tree()                   sandbox/mount.c sandbox/mask.c
-word mount_setattr()               sandbox/mount.c sandbox/mask.c
+word mount_setattr()               sandbox/mount.c sandbox/mask.c sandbox/handles.c
 word fork()                        sandbox/launch.c
 word _Fork()                       sandbox/child.c
 word setgroups()

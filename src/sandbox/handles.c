@@ -41,8 +41,11 @@ int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj
 	*ret_cgroup = -1;
 	if (!leaves)
 		return 0;
+	/* Processes are born into a leaf by right of its file and not of the mount; but nobody writes limits through one that is read-only. */
+	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
 	*ret_cgroup = open_tree(AT_FDCWD, leaves, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (*ret_cgroup < 0 || put_high(ret_cgroup) < 0)
+	if (*ret_cgroup < 0 || mount_setattr(*ret_cgroup, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0 ||
+	    put_high(ret_cgroup) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep `%s` open for births", leaves);
 	return 0;
 }
