@@ -173,22 +173,6 @@ const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 	return NULL;
 }
 
-void aj_holder_leave(struct aj_holder *h, pid_t pid)
-{
-	bool known = false;
-	for (size_t i = 0; i < h->count && !known; i++)
-		if ((known = h->jails[i].pid == pid))
-			h->jails[i] = h->jails[--h->count];
-	if (!known)
-		h->zygote = false;
-	if (h->zygote || h->count)
-		return;
-	end(h->pidfd);
-	aj_close(&h->pidfd);
-	free(h->jails);
-	free(h);
-}
-
 static bool is_ours(int pidfd)
 {
 	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
@@ -221,6 +205,27 @@ static bool end_strangers(const struct aj_holder *h)
 	if (dir)
 		closedir(dir);
 	return found;
+}
+
+void aj_holder_leave(struct aj_holder *h, pid_t pid)
+{
+	enum { END_MS = 50 };
+	bool known = false;
+	for (size_t i = 0; i < h->count && !known; i++)
+		if ((known = h->jails[i].pid == pid))
+			h->jails[i] = h->jails[--h->count];
+	if (!known)
+		h->zygote = false;
+	if (h->zygote || h->count)
+		return;
+	/* It ends when everybody in its namespace was waited for, and a child of ours that we did not know of is waited for by us alone. */
+	stop(h->pidfd);
+	while (poll(&(struct pollfd){ .fd = h->pidfd, .events = POLLIN }, 1, END_MS) == 0)
+		end_strangers(h);
+	reap(h->pidfd);
+	aj_close(&h->pidfd);
+	free(h->jails);
+	free(h);
 }
 
 void aj_holder_bereave(struct aj_holder *h, int zygote_pidfd)
