@@ -87,6 +87,7 @@ owner sys/random.h      cli/jail.c run/ids.c run/zygote.c run/channel.c house/se
 owner termios.h         cli/lent.h
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
+owner pwd.h             run/places.c
 owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h base/json.h run/chain.h run/datagram.h run/audit.h run/protect.h run/repos.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/metrics.h
 owner linux/capability.h plan/host.c guest/nest.c guest/branch.c sandbox/endpoint.c
 owner math.h            tools/value.c

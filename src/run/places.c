@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,8 +25,9 @@ struct asked {
 	const struct aj_site *site;
 	const struct aj_request *request;
 	struct aj_arena *arena;
-	const char *path; /* the workspace, without a link */
-	const char *home; /* the caller's, NULL when it cannot be one */
+	const char *path;   /* the workspace, without a link */
+	const char *home;   /* the caller's, NULL when it cannot be one */
+	const char *listed; /* the caller's, by /etc/passwd; NULL as above */
 };
 
 static const char *real(const char *path, struct aj_arena *arena)
@@ -49,15 +52,31 @@ static bool same(const char *a, const char *b)
 }
 
 /* A home that is the root, or that somebody else owns, says nothing on where the caller's work lies. */
-static const char *home_of(struct aj_arena *arena)
+static const char *home_at(const char *home, struct aj_arena *arena)
 {
 	struct stat st;
-	const char *home = secure_getenv("HOME");
-	if (!home && geteuid() == 0)
-		home = "/root";
 	home = home && home[0] == '/' ? real(home, arena) : NULL;
 	bool ours = home && stat(home, &st) == 0 && (st.st_uid == geteuid() || geteuid() == 0);
 	return ours && strcmp(home, "/") != 0 ? home : NULL;
+}
+
+static const char *home_of(struct aj_arena *arena)
+{
+	const char *home = secure_getenv("HOME");
+	return home_at(home || geteuid() != 0 ? home : "/root", arena);
+}
+
+/* Services and cron have no HOME, or another one: the caller's home is no less a home for that. */
+static const char *listed_home(struct aj_arena *arena)
+{
+	const char *home = NULL;
+	FILE *users = fopen("/etc/passwd", "re");
+	for (const struct passwd *one; users && !home && (one = fgetpwent(users));)
+		if (one->pw_uid == geteuid())
+			home = home_at(one->pw_dir, arena);
+	if (users)
+		fclose(users);
+	return home;
 }
 
 /* --- what must be named --- */
@@ -87,7 +106,7 @@ static bool is_named_within(const struct asked *a, const char *system)
 static const char *system_place(const struct asked *a)
 {
 	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
-		if ((beneath(a->path, systems[i]) || same(a->path, systems[i])) && !is_named_within(a, systems[i]))
+		if ((beneath(a->path, systems[i]) || aj_source_within(a->path, systems[i], a->arena)) && !is_named_within(a, systems[i]))
 			return aj_printf(a->arena, "is the system's own (%s)", systems[i]);
 	return NULL;
 }
@@ -100,9 +119,14 @@ static const char *private_place(const struct asked *a)
 		return "is the root of everything";
 	if (same(a->path, "/root"))
 		return "is a home";
-	if (a->home && same(a->path, a->home))
-		return "is the caller's home";
-	return a->home && aj_source_within(a->home, a->path, a->arena) ? "holds the caller's home" : NULL;
+	const char *const homes[] = { a->home, a->listed };
+	for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+		if (homes[i] && same(a->path, homes[i]))
+			return "is the caller's home";
+		if (homes[i] && aj_source_within(homes[i], a->path, a->arena))
+			return "holds the caller's home";
+	}
+	return NULL;
 }
 
 /* --- what agentjail is configured by, and is --- */
@@ -164,7 +188,8 @@ static bool below_default(const struct asked *a)
 	char *cwd = getcwd(NULL, 0);
 	/* Started from / or from a home, as services are, it names no project. */
 	bool project = cwd && cwd[0] == '/' && !same(cwd, "/") && !same(cwd, "/root") &&
-	               !(a->home && aj_source_within(a->home, cwd, a->arena));
+	               !(a->home && aj_source_within(a->home, cwd, a->arena)) &&
+	               !(a->listed && aj_source_within(a->listed, cwd, a->arena));
 	bool below = project && beneath(a->path, cwd);
 	free(cwd);
 	return below || (a->home && plain_in(a->path, a->home)) || (beneath(a->path, "/tmp") && strcmp(a->path, "/tmp") != 0) ||
@@ -224,6 +249,7 @@ static int check_workspace(struct asked *a, struct aj_error *err)
 	if (!(a->path = plain_path(a->request->workspace, a->arena, err)))
 		return -1;
 	a->home = home_of(a->arena);
+	a->listed = listed_home(a->arena);
 	const char *why = system_place(a);
 	if (!why)
 		why = private_place(a);

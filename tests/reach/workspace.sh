@@ -55,6 +55,26 @@ if [ "$(id -u)" = 0 ] && mkdir "$T/ws/alias" && unshare -m mount --bind /etc "$T
 	is "workspace-system: by a bind of the host's" 2 $?
 fi
 rm -rf "$T/ws/link" "$T/ws/root" "$T/ws/alias"
+if [ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs x /mnt 2>/dev/null; then
+	# away [--no-home] POLICY FROM FOLDER: of a run where / is shown in /mnt/root as well, and /etc/passwd says that the home is /mnt/me
+	away() {
+		local unset=
+		[ "$1" != --no-home ] || { unset="-u HOME" && shift; }
+		# shellcheck disable=SC2016,SC2086
+		unshare -m sh -c 'mount -t tmpfs x /mnt && mkdir -p /mnt/me/src /mnt/root && mount --bind / /mnt/root &&
+			sed "s,^root:.*,root:x:0:0:root:/mnt/me:/bin/sh," /etc/passwd >/mnt/passwd && mount --bind /mnt/passwd /etc/passwd && cd "$2" &&
+			exec timeout 20 env $1 "$3" run --policy-file "$4" --workspace "$5" -- echo RAN' \
+			sh "$unset" "$2" "$AJ" "$T/p/$1.toml" "$3" >"$T/out" 2>"$T/err"
+		echo "$? $(cat "$T/out")"
+	}
+	is "workspace-system: the home of /etc/passwd without a HOME" "2 " "$(away --no-home shown /mnt/me .)"
+	is "workspace-system: and with another one" "2 " "$(away shown /mnt/me .)"
+	is "workspace-system: and what is above it" "2 " "$(away --no-home shown /mnt .)"
+	is "workspace-system: control: a project in it" "0 RAN" "$(away --no-home shown /mnt/me/src .)"
+	is "workspace-system: below a bind of the root" "2 " "$(away anywhere / /mnt/root/etc/ssl)"
+else
+	skip "workspace-system: the home of /etc/passwd, and a bind of the root" "only root mounts here"
+fi
 work etc '["/etc"]' read-only
 runs "workspace-system: control: named, it is shown" --policy-file "$T/p/etc.toml" --workspace /etc
 runs "workspace-system: control: and what is below it" --policy-file "$T/p/etc.toml" --workspace /etc/ssl
