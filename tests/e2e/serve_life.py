@@ -358,7 +358,7 @@ def branching_is_use():
 @test
 def checkpoints_end_with_the_lifetime():
     for idle in "200ms", "0":
-        with Server("--idle", idle, "--lifetime", "700ms", "--parked", "0") as s:
+        with Server("--idle", idle, "--lifetime", "2s", "--parked", "0") as s:
             c = s.client()
             session = c.ask("open", branching=True)["session"]
             kept = c.ask("checkpoint", session=session)["checkpoint"]
