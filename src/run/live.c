@@ -72,8 +72,8 @@ static void take_listener(struct aj_live *l, pid_t guest, int number)
 {
 	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	aj_violations_listen(&l->result.violations, &l->listener_fd, guest, l->jail.init_pid, number);
-	if (send(l->jail.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EAGAIN)
-		aj_live_fail(l, "init does not read what it is answered");
+	if (send(l->jail.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE && errno != ECONNRESET)
+		aj_live_fail(l, errno == EAGAIN ? "init does not read what it is answered" : "init cannot be answered");
 }
 
 /* A folder could not be shown through an overlay, so socket files of the host may be in reach: the guest's filter reports connects. */

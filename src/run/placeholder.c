@@ -34,18 +34,22 @@ static bool is_folder(const char *blank)
 	return strcmp(blank, AJ_BLANK_FOLDER) == 0;
 }
 
-static bool is_empty(int fd)
+/* 1 yes, 0 no, -1 with errno. */
+static int is_empty(int fd)
 {
 	int listing = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
 	int count = 0;
 	while (entries && readdir(entries))
 		count++;
-	if (entries)
+	int error = errno;
+	if (entries) {
 		closedir(entries);
-	else
+	} else {
 		aj_close(&listing);
-	return count == 2;
+		errno = error;
+	}
+	return entries ? count == 2 : -1;
 }
 
 /* The caller's umask may have taken bits of the mode, but never the sticky one. */
@@ -105,7 +109,10 @@ int aj_placeholder_take(int dir, const char *name, const char *blank)
 		/* Whoever removes it has it alone for a moment, and then it is another one that must be taken. */
 		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && is_at(dir, name, fd)) {
 			bool folder = is_folder(blank);
-			if (is_ours(fd, blank) && (!folder || is_empty(fd))) {
+			int empty = folder ? is_empty(fd) : 1;
+			if (empty < 0)
+				return -1;
+			if (is_ours(fd, blank) && empty) {
 				hand_over(dir, fd);
 				return aj_steal(&fd);
 			}

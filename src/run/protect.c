@@ -72,6 +72,12 @@ static int fail(const struct expansion *x, int errnum, const char *what, const c
 	               path, x->pattern);
 }
 
+/* A folder that is closed to us is closed to the jail, which has no more rights than we, unless it owns the folder. */
+static bool may_skip(const struct expansion *x, int dir, int error)
+{
+	return error == EACCES && !aj_beneath_owned(dir, x->p->plan.host_uid);
+}
+
 /* One name in `dir`, which the next part of the pattern means. `rest`: what follows that part. */
 static int step(struct expansion *x, int dir, const char *prefix, const char *name, const char *rest, bool starred)
 {
@@ -86,7 +92,7 @@ static int step(struct expansion *x, int dir, const char *prefix, const char *na
 	}
 	bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!there && errno != ENOENT && errno != ENOTDIR)
-		return !aj_beneath_owned(dir, x->p->plan.host_uid) ? 0 : fail(x, errno, "look at", path);
+		return may_skip(x, dir, errno) ? 0 : fail(x, errno, "look at", path);
 	if (last)
 		return x->found(x, dir, name, path, there ? &st : NULL, folder, starred);
 	if (!there)
@@ -127,7 +133,7 @@ static int each_match(struct expansion *x, int dir, const char *prefix, const ch
 	if (!entries) {
 		int error = errno;
 		aj_close(&listing);
-		return !aj_beneath_owned(dir, x->p->plan.host_uid) ? 0 : fail(x, error, "list the folder", prefix);
+		return may_skip(x, dir, error) ? 0 : fail(x, error, "list the folder", prefix);
 	}
 	/* What a star means on the way to something else are folders: the index of a submodule is beside those of the next ones. */
 	bool last = rest[bytes + strspn(rest + bytes, "/")] == '\0';
@@ -202,8 +208,8 @@ static int take(struct expansion *x, struct place *place, int dir)
 	cleanup_fd int fd = aj_placeholder_take(dir, place->name, place->blank);
 	if (fd < 0 && errno == EEXIST)
 		return 1;
-	/* Nothing can be made there; or not by the jail, which has no more rights than we. */
-	if (fd < 0 && (errno == EROFS || (errno == EACCES && !aj_beneath_owned(dir, x->p->plan.host_uid))))
+	/* Nothing can be made there, or not by the jail. */
+	if (fd < 0 && (errno == EROFS || may_skip(x, dir, errno)))
 		return 0;
 	if (fd < 0) {
 		fail(x, errno, "make a placeholder at", place->path);

@@ -36,6 +36,7 @@ struct work {
 	const struct aj_caller *jail;
 	const struct aj_notice *first; /* the call for which it was started */
 	int socket;
+	pid_t connector;
 	struct aj_reach reach;
 	pid_t workers[WORKERS_MAX];
 };
@@ -68,12 +69,15 @@ static int attempt(const struct work *w, const struct aj_endpoint *e)
 	return connect(e->socket, to, bytes) == 0 ? 0 : errno;
 }
 
+/* A call that cannot be answered would wait for ever. At the end of the connector the supervisor closes the listener, which ends all waits. */
 static void answer(const struct work *w, const struct aj_notice *call, int errnum)
 {
-	if (errnum)
-		aj_notice_refuse(w->jail->listener_fd, call->id, errnum);
-	else
-		aj_notice_done(w->jail->listener_fd, call->id);
+	int r = errnum ? aj_notice_refuse(w->jail->listener_fd, call->id, errnum) : aj_notice_done(w->jail->listener_fd, call->id);
+	if (r == 0 || errno == ENOENT) /* nobody waits any more */
+		return;
+	if (getpid() != w->connector)
+		kill(w->connector, SIGKILL);
+	_exit(1);
 }
 
 /* Will a signal make the caller leave the call, as soon as it may? */
@@ -167,9 +171,11 @@ static void see_to(struct work *w, const struct aj_notice *call)
 	}
 	/* Before the answer: what the caller then closes is to be closed. */
 	aj_endpoint_close(&e);
-	if (!waits || elsewhere)
+	if (elsewhere)
 		return;
-	if (error != AJ_ENDPOINT_REFUSED)
+	if (!waits) /* or the kernel did not say: an answer to a call that nobody waits for is to nobody */
+		answer(w, call, EACCES);
+	else if (error != AJ_ENDPOINT_REFUSED)
 		answer(w, call, error);
 	else if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call) /* the supervisor counts it, and answers */
 		_exit(1);
@@ -254,6 +260,7 @@ _Noreturn static void run(struct work *w, pid_t parent)
 	sigset_t alarm;
 	struct aj_notice call;
 	signal(SIGALRM, SIG_IGN);
+	w->connector = getpid();
 	w->reach = (struct aj_reach){ .named = w->jail->named,
 		                      .holders = { .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), .init_pid = w->jail->init_pid },
 		                      .listener_fd = w->jail->listener_fd,

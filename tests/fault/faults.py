@@ -45,6 +45,8 @@ CANNOT = set("getpid gettid getppid getpgrp getuid geteuid getgid getegid umask 
 #   same   the run is as if nothing had been
 #   told   a wall or limit is missing that depends on the host, and the result says so
 #   audit  the guest's program had ended; exit code 125, and the result says why it is not in the trail
+#   unconnected  a connect of the jail fails with EACCES, and nothing else is different
+#   bound  a read-only folder is a bind and no overlay, `enforced` says so, and nothing else is different
 #   ended  the guest's program had begun; the run ends with a status that is not `ok`, or the launcher's own exit code
 ALLOWED = [
     ("any", "close", "", "same", "the number stays taken until exec or exit closes it; the fds of the guest are compared"),
@@ -103,8 +105,21 @@ ALLOWED = [
     ("runner", ".*", "", "same", "Python does without; before the code is handed over the kernel confirms filters, capabilities and no_new_privs"),
     ("runner", "read", "^fd 3$", "ended", "the code arrives at nobody; the process ends without a result, and the result says so"),
 ]
+ALLOWED += [
+    ("any", ".*", "", "unconnected", "what makes a jail's connects is not there, or cannot tell where one leads: the connect fails with EACCES"),
+    ("init", "open_tree|openat|mkdirat|fstatfs|fchdir|fsopen|fsconfig|fsmount|move_mount", "", "bound", "no overlay can be made: the folder is a "
+     "read-only bind, `enforced` names it, and connects are mediated"),
+    ("init", "openat|read|keyctl|ioprio_get", "", "same told", "what the caller has handed on stays, and the result has a note; the class of disk access is not known then"),
+    ("init", "recvfrom|setitimer|capset", "", "same", "the process that connects ends, waits for longer, or keeps rights in the jail's user namespace for longer"),
+    ("init", "sendto", "^fd [12][0-9]$", "ended walls", "the report of the end is lost, and the result says that it did not come"),
+    ("supervisor", "newfstatat|readlink|access", "^/|^agentjail-policy.toml$", "same", "a place of the host that cannot be looked at is compared by name alone; one that is closed to us is closed to the jail"),
+    ("supervisor", "openat|openat2|fcntl|newfstatat|fstat", "^fd:|^fd [0-9]+,0x[23]$", "same", "the look for repositories, whose report says that it is not whole"),
+    ("supervisor", "fchown", "", "same", "a placeholder that a killed run leaves is root's then"),
+    ("supervisor", "openat|read", "^/proc/[0-9]+/status$|^fd [0-9]+$", "walls", "whose listener it is cannot be told, so it is not taken: what was refused with EPERM is refused with ENOSYS"),
+]
 # The same where only one errno makes it right; with a + it is one that persists.
 LIES = [
+    ("supervisor", "newfstatat|openat", "^fd:", "same walls", "a place of the workspace that is closed to us is closed to the jail, unless the jail owns the folder around it: then nothing runs", "EACCES"),
     ("any", ".*", "", "same", "it is tried again", "EINTR"),
     ("any", "mkdirat", "", "same", "then it is there, and opened as a folder", "EEXIST"),
     ("any", "close", "", "walls", "a close that fails has closed all the same, but here it was not executed", "EIO|EINTR"),
@@ -211,6 +226,11 @@ def judge(base, run, started):
         diff = landlock
     if code[0] == "signal" and not [d for d in diff if d[0] in "-+"]:
         return "ended", run.end
+    rest = [d for d in diff if not d.startswith("note: ")]
+    if rest and set(rest) == {"probe -loopback OK", "probe +loopback EACCES"}:
+        return "unconnected", "; ".join(diff)
+    if rest and all(re.match(r"-mount .* - overlay none |\+mount \S+ \S+ ro,|enforced: ", d) for d in rest) and "no overlay" in run.doc["enforced"]["filesystem"]:
+        return "bound", "; ".join(diff)
     walls = [d for d in diff if d[0] in "-+" or d.startswith("probe")]
     if walls:
         return "walls", "; ".join(diff)
