@@ -85,7 +85,10 @@ def there(fd):
     except OSError: return False
 [fd for fd in range(1000) if there(fd)]'
 AGENTJAIL_ROOTFS=$T/runner json "a runner that has no part in it" 0 violations_seen=true 'stdout~traceme EPERM' violations.0.syscall=ptrace -- exec -c trace
-json "what only Python's start may do is refused, and not counted" 0 'violations=[]' violations_seen=true 'stdout=1 ' -- exec --layer off -c 'import os
+# A jail from a zygote has no baseline of its own: its one filter reports that too.
+reported='violations=[]'
+[ -z "${AGENTJAIL_COLD:-}" ] || reported='violations~^.{"syscall":"execve","count":1,'
+json "what only Python's start may do is refused, and counted of a warm jail alone" 0 "$reported" violations_seen=true 'stdout=1 ' -- exec --layer off -c 'import os
 try: os.execv("/usr/bin/python3", ["python3"])
 except PermissionError as e: print(e.errno, end=" ")'
 
