@@ -45,7 +45,7 @@ CANNOT = set("getpid gettid getppid getpgrp getuid geteuid getgid getegid umask 
 #   same   the run is as if nothing had been
 #   told   a wall or limit is missing that depends on the host, and the result says so
 #   audit  the guest's program had ended; exit code 125, and the result says why it is not in the trail
-#   unconnected  a connect of the jail fails with EACCES, and nothing else is different
+#   unconnected  a connect of the jail fails with EACCES or ENOSYS, and nothing else is different
 #   bound  a read-only folder is a bind and no overlay, `enforced` says so, and nothing else is different
 #   ended  the guest's program had begun; the run ends with a status that is not `ok`, or the launcher's own exit code
 ALLOWED = [
@@ -106,7 +106,7 @@ ALLOWED = [
     ("runner", "read", "^fd 3$", "ended", "the code arrives at nobody; the process ends without a result, and the result says so"),
 ]
 ALLOWED += [
-    ("any", ".*", "", "unconnected", "what makes a jail's connects is not there, or cannot tell where one leads: the connect fails with EACCES"),
+    ("any", ".*", "", "unconnected", "what makes a jail's connects is not there, or cannot tell where one leads: the connect fails with EACCES, or ENOSYS without a listener"),
     ("init", "open_tree|openat|mkdirat|fstatfs|fchdir|fsopen|fsconfig|fsmount|move_mount", "", "bound", "no overlay can be made: the folder is a "
      "read-only bind, `enforced` names it, and connects are mediated"),
     ("init", "openat|read|keyctl|ioprio_get", "", "same told", "what the caller has handed on stays, and the result has a note; the class of disk access is not known then"),
@@ -227,7 +227,7 @@ def judge(base, run, started):
     if code[0] == "signal" and not [d for d in diff if d[0] in "-+"]:
         return "ended", run.end
     rest = [d for d in diff if not d.startswith("note: ")]
-    if rest and set(rest) == {"probe -loopback OK", "probe +loopback EACCES"}:
+    if rest and set(rest) in ({"probe -loopback OK", "probe +loopback EACCES"}, {"probe -loopback OK", "probe +loopback ENOSYS"}):
         return "unconnected", "; ".join(diff)
     if rest and all(re.match(r"-mount .* - overlay none |\+mount \S+ \S+ ro,|enforced: ", d) for d in rest) and "no overlay" in run.doc["enforced"]["filesystem"]:
         return "bound", "; ".join(diff)
