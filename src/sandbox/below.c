@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -32,6 +33,7 @@ struct aj_holder {
 	pid_t pid;
 	int pidfd;
 	struct space space;
+	pid_t session;       /* the zygote's, which is its leader; what is born from it is there too */
 	struct known *jails; /* the zygote is none of them, and uses the holder as well */
 	size_t count, room;
 	bool zygote;
@@ -103,6 +105,14 @@ static const struct known *find(const struct aj_holder *h, struct space space)
 	return NULL;
 }
 
+static bool is_known(const struct aj_holder *h, pid_t pid)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (h->jails[i].pid == pid)
+			return true;
+	return false;
+}
+
 /* A child of ours; its number is its own until we wait for it. */
 static int child_pidfd(pid_t pid)
 {
@@ -134,7 +144,7 @@ struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, pid_t *ret_pi
 	struct aj_holder *h = calloc(1, sizeof *h);
 	if (!h)
 		abort();
-	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .zygote = true };
+	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true };
 	*ret_pid = msg.pid;
 	h->space = (struct space){ (dev_t)msg.space[0], (ino_t)msg.space[1] };
 	*ret_pidfd = child_pidfd(msg.pid);
@@ -178,12 +188,28 @@ static bool is_ours(int pidfd)
 	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
 }
 
+/* An ordinary user may not look at the namespaces of what has ended: the kernel asks whether it could be dumped, which it no longer can. Its
+ * session it cannot have chosen, and that number is nobody else's as long as somebody is in it. */
+static bool has_ended_there(const struct aj_holder *h, pid_t pid)
+{
+	char path[40], text[512], state;
+	int parent, group, session;
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	const char *at = aj_read_text(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+	return at && sscanf(at, ") %c %d %d %d", &state, &parent, &group, &session) == 4 && state == 'Z' && parent == getpid() &&
+	       session == h->session;
+}
+
 /* First the descriptor: what /proc says then is of that process, or of one that has its number because it is gone. */
 static bool end_stranger(const struct aj_holder *h, pid_t pid)
 {
 	struct space space;
 	cleanup_fd int pidfd = pid == h->pid ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
 	int level = pidfd < 0 ? -1 : depth(h, pid, &space);
+	if (level < 0 && pidfd >= 0 && !is_known(h, pid) && has_ended_there(h, pid)) {
+		reap(pidfd);
+		return true;
+	}
 	if (level < 0 || (level > 0 && find(h, space)))
 		return false;
 	bool alive = poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0, ours = is_ours(pidfd);
@@ -209,7 +235,7 @@ static bool end_strangers(const struct aj_holder *h)
 
 void aj_holder_leave(struct aj_holder *h, pid_t pid)
 {
-	enum { END_MS = 50 };
+	enum { END_MS = 50, TRIES = 40 };
 	bool known = false;
 	for (size_t i = 0; i < h->count && !known; i++)
 		if ((known = h->jails[i].pid == pid))
@@ -220,9 +246,11 @@ void aj_holder_leave(struct aj_holder *h, pid_t pid)
 		return;
 	/* It ends when everybody in its namespace was waited for, and a child of ours that we did not know of is waited for by us alone. */
 	stop(h->pidfd);
-	while (poll(&(struct pollfd){ .fd = h->pidfd, .events = POLLIN }, 1, END_MS) == 0)
+	int tries = TRIES;
+	while (poll(&(struct pollfd){ .fd = h->pidfd, .events = POLLIN }, 1, END_MS) == 0 && --tries)
 		end_strangers(h);
-	reap(h->pidfd);
+	if (tries) /* else a hostile zygote has left what nobody can name: it stays until we end, without memory or descriptors */
+		reap(h->pidfd);
 	aj_close(&h->pidfd);
 	free(h->jails);
 	free(h);
