@@ -31,7 +31,7 @@ void aj_quota_leave(struct aj_quotas *all, struct aj_quota *q)
 
 bool aj_quota_due(const struct aj_quota *q)
 {
-	return q->used_ns < AJ_QUOTA_AHEAD_US * NS_OF_US;
+	return q->used_ns < (int64_t)AJ_QUOTA_AHEAD_US * NS_OF_US;
 }
 
 void aj_quota_refill(struct aj_quotas *all, int64_t now_us)

@@ -111,6 +111,7 @@ static void restore_terminal(const struct aj_lent *lent, bool ours)
 	tcflow(fd, TCOOFF);
 	tcflow(fd, TCOON);
 	/* TCSADRAIN would wait for whoever reads the terminal's other end. */
+	/* Where only padding differs they are set once more. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
 	if (tcgetattr(fd, &now) < 0 || (memcmp(&now, &lent->modes, sizeof now) != 0 && (ours || is_alone())))
 		tcsetattr(fd, TCSANOW, &lent->modes);
 }

@@ -172,7 +172,7 @@ static int arm(const struct frame *insns)
 	struct aj_error err = { 0 };
 	struct aj_filter filter = { (const struct sock_filter *)insns->body,
 		                    (unsigned short)(insns->bytes / sizeof(struct sock_filter)) };
-	unsigned char said[2 * AJ_FRAME_HEADER + sizeof(int32_t)];
+	unsigned char said[2UL * AJ_FRAME_HEADER + sizeof(int32_t)];
 	int32_t listener = -1;
 	bool reported = insns->kind == AJ_FRAME_REPORTED;
 	if ((reported ? aj_filter_install_reported(&filter, &filter, &listener, &err) : aj_filter_install(&filter, &err)) < 0)

@@ -153,6 +153,7 @@ __attribute__((noinline)) static int init_main(void *arg)
 	/* The supervisor takes its ends from here, which are nowhere else by now: an end of this process would be the end of all that the
 	 * guest has said. */
 	struct aj_msg taken;
+	taken.kind = 0;
 	while ((r = aj_raw(SYS_recvfrom, report_fd, (long)&taken, sizeof taken, 0, 0, 0)) == -EINTR)
 		;
 	if (r != (long)sizeof taken || taken.kind != AJ_MSG_TAKEN)
