@@ -114,6 +114,7 @@ ALLOWED += [
     ("init", "sendto", "^fd [12][0-9]$", "ended walls", "the report of the end is lost, and the result says that it did not come"),
     ("supervisor", "newfstatat|readlink|access", "^/|^agentjail-policy.toml$", "same", "a place of the host that cannot be looked at is compared by name alone; one that is closed to us is closed to the jail"),
     ("supervisor", "openat|openat2|fcntl|newfstatat|fstat", "^fd:|^fd [0-9]+,0x[23]$", "same", "the look for repositories, whose report says that it is not whole"),
+    ("supervisor", "openat|fstat|read", "^/etc/passwd$", "same", "HOME alone says then where the caller's home is"),
     ("supervisor", "fchown", "", "same", "a placeholder that a killed run leaves is root's then"),
     ("supervisor", "openat|read", "^/proc/[0-9]+/status$|^fd [0-9]+$", "walls", "whose listener it is cannot be told, so it is not taken: what was refused with EPERM is refused with ENOSYS"),
 ]

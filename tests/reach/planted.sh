@@ -14,6 +14,9 @@ PLANTED="touch $MARK"
 fresh() {
 	rm -rf "$W" "$MARK"
 	mkdir "$W"
+	furnish
+}
+furnish() {
 	git -C "$W" init -q
 	echo one >"$W/a"
 	git -C "$W" add a
@@ -122,13 +125,21 @@ json "planted-tools: what changes by another name of it, or behind a symlink, is
 	'workspace.changed.1.path=.mcp.json' 'workspace.changed.1.what~hard link' \
 	-- run --policy offline-build --workspace "$W" -- sh -c 'echo evil >other; echo evil >x; ! ln .git/config y; ! ln .hg/hgrc y; echo evil >.hg/hgrc; touch .zed/settings.json; true'
 is "planted-tools: what Mercurial and other editors obey" "old " "$(cat "$W/.hg/hgrc") $(ls "$W/.zed")"
-fresh
-json "planted-tools: too many folders for one pattern hide no other" 0 'workspace.changed.0.path~modules' 'workspace.changed.0.what~^cannot be looked at' \
-	-- run --policy offline-build --workspace "$W" -- sh -c 'mkdir .git/modules; cd .git/modules; n=0; while [ $n -lt 150 ]; do mkdir $n; (cd $n; seq 150 | xargs mkdir); n=$((n + 1)); done; echo {} >../../.mcp.json'
-check "planted-tools: as the next to the last one" grep -q '"path": *".mcp.json"' "$T/out"
-jail offline-build true
-is "planted-tools: and the next run says why it does not start" 125 "$rc"
-says "planted-tools: with the pattern" 'mean more than 20000 files and folders'
+# On a tmpfs, as many a disk takes a minute to remove so many folders.
+if [ "$(id -u)" = 0 ]; then
+	fresh
+	mount -t tmpfs tmpfs "$W"
+	furnish
+	json "planted-tools: too many folders for one pattern hide no other" 0 'workspace.changed.0.path~modules' 'workspace.changed.0.what~^cannot be looked at' \
+		-- run --policy offline-build --workspace "$W" -- sh -c 'mkdir .git/modules; cd .git/modules; n=0; while [ $n -lt 150 ]; do mkdir $n; (cd $n; seq 150 | xargs mkdir); n=$((n + 1)); done; echo {} >../../.mcp.json'
+	check "planted-tools: as the next to the last one" grep -q '"path": *".mcp.json"' "$T/out"
+	jail offline-build true
+	is "planted-tools: and the next run says why it does not start" 125 "$rc"
+	says "planted-tools: with the pattern" 'mean more than 20000 files and folders'
+	umount "$W"
+else
+	skip "planted-tools: too many folders for one pattern" "only root mounts a tmpfs to make them on"
+fi
 
 # --- a snippet ---
 printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nworkspace = "read-write"\n' >"$T/snippet.toml"
