@@ -106,6 +106,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
 	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$build/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
 	cp -R --no-preserve=ownership "$tests/../docs/examples" "$copy/tests/examples"
+	cp -R --no-preserve=ownership "$tests/../docs" "$copy/docs"
 	chmod -R a+rX "$copy"
 	unset AGENTJAIL AGENTJAIL_ROOTFS
 	set -- setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp AGENTJAIL="$build/agentjail"
