@@ -5,14 +5,6 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 runs=200 json=''
-for argument; do
-	case $argument in
-	--json) json=--json ;;
-	*[!0-9]* | '') echo 'usage: bench.sh [RUNS] [--json]' >&2; exit 2 ;;
-	*) runs=$argument ;;
-	esac
-done
-
 . tests/bench/lines.sh
 filters=$(dirname "$agentjail")/gen/filters.o
 $CC -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -static -o "$out/floor" tests/bench/floor.c

@@ -1,5 +1,13 @@
-# Sourced by bench.sh and walls.sh: builds build/bench/bench and collects its input lines in $lines.
+# Sourced by bench.sh and walls.sh: reads their options into $runs and $json, builds build/bench/bench, collects its input lines in $lines.
 # It measures nothing by itself.
+for argument; do
+	case $argument in
+	--json) json=--json ;;
+	*[!0-9]* | '') echo "usage: ${0##*/} [RUNS] [--json]" >&2; exit 2 ;;
+	*) runs=$argument ;;
+	esac
+done
+
 here=$(pwd)
 agentjail=${AGENTJAIL:-$here/build/agentjail}
 case $agentjail in /*) ;; *) agentjail=$here/$agentjail ;; esac

@@ -5,13 +5,6 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 runs=100 json=''
-for argument; do
-	case $argument in
-	--json) json=--json ;;
-	*[!0-9]* | '') echo 'usage: walls.sh [RUNS] [--json]' >&2; exit 2 ;;
-	*) runs=$argument ;;
-	esac
-done
 . tests/bench/lines.sh
 
 jail=$(join "$agentjail" run --)
