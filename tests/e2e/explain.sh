@@ -195,6 +195,14 @@ calls() { # NAME POLICY OPTIONS...: the probe's sweep against explain
 	sed -n 's/^allowed *syscall \([a-z0-9_]*\):.*/\1/p' "$T/out" | sort >"$T/said"
 	sed -n 's/^allowed: //p' "$T/sweep" | tr ' ' '\n' >"$T/numbers"
 	awk 'NR == FNR { ran[$1]; next } $1 in ran { print $2 }' "$T/numbers" "$T/known" | sort >"$T/did"
+	# The sweep's own listener takes the place of ours: without one connect(2) cannot be mediated, and sockets of AF_UNIX are refused
+	# where a folder of the host is writable. So this one call is made in a jail that has its listener.
+	if [ "$title" = offline-build ] || [ "$title" = coding-agent ]; then
+		# shellcheck disable=SC2046
+		aj run --policy "$title" $(extra "$title") --bind "$PROBE:/opt/probe" -- /opt/probe socket 1:1
+		grep -qx socket "$T/did" && fail "$title: the sweep has no listener" "socket(2) is allowed without one"
+		if grep -q ' OK$' "$T/out"; then echo socket | sort -m - "$T/did" >"$T/both" && mv "$T/both" "$T/did"; fi
+	fi
 	is "$title: each call as explain says" "" "$(diff "$T/said" "$T/did" | tr '\n' ' ')"
 	check "$title: some are allowed" test -s "$T/did"
 }
