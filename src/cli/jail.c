@@ -116,7 +116,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!o->json && result.status != AJ_STATUS_OK)
 		aj_show_violations(&result);
 	if (!o->json)
-		aj_show_workspace(&result);
+		aj_show_workspace(result.workspace, NULL);
 	if (show.failed) {
 		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
 		code = aj_print_error(&err);

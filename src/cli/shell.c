@@ -87,6 +87,15 @@ static void show_violations(const json_t *doc)
 	aj_arena_free(&arena);
 }
 
+/* A result tells of all that was planted since the jail began, and a person is told of it once. */
+static void show_workspace(struct aj_shell *shell, const json_t *doc)
+{
+	json_t *now = json_object_get(doc, "workspace");
+	aj_show_workspace(now, shell->workspace);
+	json_decref(shell->workspace);
+	shell->workspace = json_incref(now);
+}
+
 static void show(struct aj_shell *shell, const json_t *doc)
 {
 	struct aj_show *s = &shell->show;
@@ -108,6 +117,7 @@ static void show(struct aj_shell *shell, const json_t *doc)
 	aj_show_claim(s, doc, status, text_of(doc, "reason"));
 	if (strcmp(status, "ok") != 0)
 		show_violations(doc);
+	show_workspace(shell, doc);
 }
 
 static void on_output(void *arg, int number, const char *data, size_t bytes)
@@ -186,4 +196,5 @@ void aj_shell_close(struct aj_shell *shell)
 {
 	aj_shell_renew(shell);
 	agentjail_close(shell->handle);
+	json_decref(shell->workspace);
 }

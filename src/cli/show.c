@@ -241,7 +241,15 @@ static void show_repository(struct aj_arena *arena, const json_t *item)
 	show_moved(arena, item);
 }
 
-void aj_show_workspace(const struct aj_result *r)
+static bool among(const json_t *list, const json_t *item)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_equal(json_array_get(list, i), item))
+			return true;
+	return false;
+}
+
+void aj_show_workspace(const json_t *report, const json_t *told)
 {
 	static const struct {
 		const char *key;
@@ -251,15 +259,16 @@ void aj_show_workspace(const struct aj_result *r)
 	size_t at;
 	json_t *item;
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		const json_t *list = json_object_get(r->workspace, lists[i].key);
+		const json_t *list = json_object_get(report, lists[i].key), *old = json_object_get(told, lists[i].key);
+		size_t shown = 0;
 		json_array_foreach(list, at, item)
-			if (at < MOST_CHANGES)
+			if (!among(old, item) && ++shown <= MOST_CHANGES)
 				lists[i].show(&arena, item);
-		if (json_array_size(list) > MOST_CHANGES)
-			fprintf(stderr, "agentjail: workspace: %zu more; --json names them\n", json_array_size(list) - MOST_CHANGES);
+		if (shown > MOST_CHANGES)
+			fprintf(stderr, "agentjail: workspace: %zu more; --json names them\n", shown - MOST_CHANGES);
 	}
-	const char *why = json_string_value(json_object_get(r->workspace, "why"));
-	if (why)
+	const char *why = json_string_value(json_object_get(report, "why"));
+	if (why && !json_equal(json_object_get(told, "why"), json_object_get(report, "why")))
 		fprintf(stderr, "agentjail: workspace: not everything was looked at: %s\n", aj_line(&arena, why));
 	aj_arena_free(&arena);
 }

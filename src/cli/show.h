@@ -23,8 +23,9 @@ void aj_show_stream_end(struct aj_show *show);
 
 /* What the kernel refused, a line each, at most ten. */
 void aj_show_violations(const struct aj_result *result);
-/* What became of places in the workspace that the host runs or obeys: a line each. */
-void aj_show_workspace(const struct aj_result *result);
+/* What became of places in the workspace that the host runs or obeys: a line each. `report`: of a result, or NULL;
+ * `told`: an earlier one of the same jail, whose lines are not repeated, or NULL. */
+void aj_show_workspace(const json_t *report, const json_t *told);
 /* What was not shown yet: the tail of long output, the value, the error with its source line. */
 void aj_show_result(struct aj_show *show, const struct aj_result *result);
 /* Value, final answer or error, out of what a jail claims or a whole result. */

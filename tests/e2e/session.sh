@@ -41,6 +41,17 @@ fed "what is not UTF-8" 2 'not UTF-8'
 say 'print("a" + chr(27) + "[31mb")\n'
 fed "a pipe gets the bytes" 0 "$(printf 'a\033\\[31mb')"
 
+mkdir -m 777 "$T/ws"
+printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-write"\n[python]\nlayer = false\n' >"$T/ws.toml"
+say 'open(".mcp.json", "w").write("{}")\n# %%\n1\n# %%\nimport os; os.mkdir("r"); [os.mkdir("r/" + x) for x in ("objects", "refs")]; open("r/HEAD", "w").close()\n'
+fed "what was planted is told of" 0 'workspace: `.mcp.json`: made' --policy-file "$T/ws.toml" --workspace "$T/ws"
+is "once" 1 "$(grep -c 'mcp.json' "$T/err")"
+check "and what comes later, too" grep -q 'repository `r` (bare): made' "$T/err"
+say '1\n# %%\n2\n'
+rm -rf "$T/ws/.mcp.json" "$T/ws/r"
+fed "nothing planted is nothing to say" 0 '^2$' --policy-file "$T/ws.toml" --workspace "$T/ws"
+is "of a workspace" "" "$(cat "$T/err")"
+
 say '1\n# %%\n2/0\n# %%\n3\n'
 fed "JSON: the code of the first failure" 1 '"value":3' --json
 is "JSON: one result a line" 3 "$(wc -l <"$T/out")"
