@@ -12,6 +12,7 @@
 #include "run/paths.h"
 #include "run/places.h"
 #include "run/result.h"
+#include "run/worktree.h"
 
 /* The plan of the run that this policy is for. That there is no tree here is no error: the answers say so. */
 static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct aj_error *err)
@@ -30,6 +31,8 @@ static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct a
 		request->rootfs = NULL;
 	e->rootfs = request->rootfs;
 	if (request->workspace && aj_places_check(request, &e->loaded, &args->options.site, args->arena, err) < 0)
+		return -1;
+	if (aj_worktree_find(request, &e->loaded, &args->options.site, args->arena, err) < 0)
 		return -1;
 	if (aj_host_gather(&host, args->arena, NULL, err) < 0)
 		return -1;

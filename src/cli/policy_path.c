@@ -11,6 +11,8 @@
 #include "cli/findings.h"
 #include "cli/policy.h"
 #include "policy/bind.h"
+#include "policy/protect.h"
+#include "run/protect.h"
 
 enum { HOPS = 40 };
 
@@ -143,6 +145,44 @@ static struct aj_answer stand_in(const struct look *l, const struct aj_mount *ro
 	return a;
 }
 
+/* Which item of filesystem.protect keeps the jail from changing this? `path`: relative to the workspace, or absolute in the main repository.
+ * `there`: the workspace can be looked at. */
+static void ask_protect(const struct look *l, const char *path, bool there, struct aj_answer *a)
+{
+	const char *pattern;
+	for (size_t i = 0; i < l->policy->protect.count; i++)
+		for (size_t at = 0; (pattern = aj_protect_next(&l->policy->protect.items[i], 1, &at));) {
+			enum aj_protect_answer answer = there ? aj_protect_ask(l->plan, pattern, path)
+			                              : aj_protect_covers_path(pattern, path) ? AJ_PROTECT_HELD
+			                                                                      : AJ_PROTECT_FREE;
+			if (answer == AJ_PROTECT_FREE)
+				continue;
+			if (answer == AJ_PROTECT_WATCHED && a->verdict == AJ_ALLOWED)
+				a->why = aj_printf(l->arena, "%s; told of at the end, as the place `%s` that the host obeys",
+				                   a->why, pattern);
+			if (answer == AJ_PROTECT_WATCHED)
+				continue;
+			*a = say(AJ_DENIED, "filesystem.protect",
+			         aj_printf(l->arena,
+			                   there ? "`%s` is held as it is, since the host runs or obeys it later"
+			                         : "`%s` is held as it is where the folder that --workspace names has it",
+			                   pattern));
+			a->item = i;
+			return;
+		}
+}
+
+static void hold(const struct look *l, const struct aj_place *place, struct aj_answer *a)
+{
+	const struct aj_mount *row = place->row;
+	if (!l->write || !l->plan->writable_workspace)
+		return;
+	if (strcmp(row->target, AJ_WORKSPACE) == 0 && *place->rest)
+		ask_protect(l, place->rest + 1, row->source[0] == '/', a);
+	else if (l->plan->main_repository && strcmp(row->target, l->plan->main_repository) == 0)
+		ask_protect(l, aj_printf(l->arena, "%s%s", row->target, place->rest), true, a);
+}
+
 /* The source of a bind is never looked up through a symlink. */
 static bool through_link(const struct look *l, const char *path)
 {
@@ -156,7 +196,7 @@ static bool through_link(const struct look *l, const char *path)
 }
 
 /* Walks below a bind; a symlink on the way sets *ret_next and starts again from the jail's root. */
-static struct aj_answer walk(const struct look *l, const struct aj_place *place, const char **ret_next)
+static struct aj_answer walk_below(const struct look *l, const struct aj_place *place, const char **ret_next)
 {
 	struct aj_answer a = say(AJ_ALLOWED, NULL, "");
 	const struct aj_mount *row = place->row;
@@ -193,6 +233,14 @@ static struct aj_answer walk(const struct look *l, const struct aj_place *place,
 		rest += bytes;
 	}
 	return final(l, path, &st, row, a);
+}
+
+static struct aj_answer walk(const struct look *l, const struct aj_place *place, const char **ret_next)
+{
+	struct aj_answer a = walk_below(l, place, ret_next);
+	if (!*ret_next)
+		hold(l, place, &a);
+	return a;
 }
 
 static struct aj_answer at_place(const struct look *l, const char *path, const struct aj_place *place, const char **ret_next)

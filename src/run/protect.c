@@ -262,6 +262,47 @@ static int on_place(struct expansion *x, int dir, const char *name, const char *
 	return 0;
 }
 
+/* --- a question --- */
+
+struct question {
+	struct expansion x;
+	const char *path;
+	enum aj_protect_answer answer;
+};
+
+static int on_place_asked(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred)
+{
+	struct question *q = (struct question *)x;
+	size_t bytes = strlen(path);
+	if (strncmp(q->path, path, bytes) != 0 || (q->path[bytes] != '\0' && q->path[bytes] != '/'))
+		return 0;
+	bool repository = aj_beneath_has(dir, "HEAD");
+	if (!st && starred && !repository && of_git(x->pattern))
+		return 0;
+	bool held = st ? !S_ISLNK(st->st_mode) : blank_for(repository, name, folder, starred) != NULL;
+	q->answer = held ? AJ_PROTECT_HELD : AJ_PROTECT_WATCHED;
+	return 0;
+}
+
+enum aj_protect_answer aj_protect_ask(const struct aj_plan *plan, const char *pattern, const char *path)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error ignored = { 0 };
+	struct aj_protect p = { .plan = *plan,
+		                .workspace = aj_beneath_open(AT_FDCWD, plan->writable_workspace, O_PATH | O_DIRECTORY),
+		                .main = -1 };
+	if (plan->main_repository)
+		p.main = aj_beneath_open(AT_FDCWD, plan->main_repository, O_PATH | O_DIRECTORY);
+	struct question q = { { .p = &p, .arena = &arena, .pattern = pattern, .found = on_place_asked, .err = &ignored }, path, AJ_PROTECT_FREE };
+	/* A pattern of too many places stops the run, so nothing is written either. */
+	if (p.workspace >= 0 && expand_one(&q.x) < 0)
+		q.answer = AJ_PROTECT_HELD;
+	aj_close(&p.workspace);
+	aj_close(&p.main);
+	aj_arena_free(&arena);
+	return q.answer;
+}
+
 static void add_rows(struct aj_protect *p)
 {
 	struct aj_mount *all = aj_alloc(&p->arena, (p->plan.mounts.count + p->places.count) * sizeof *all);

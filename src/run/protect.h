@@ -17,6 +17,16 @@ struct aj_protect;
 int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_t budget_ms, const struct aj_plan **ret_plan,
                     struct aj_error *err);
 
+/* What a question about one place comes to; nothing is made for it. */
+enum aj_protect_answer {
+	AJ_PROTECT_FREE,
+	AJ_PROTECT_WATCHED, /* it can be made, which is told of */
+	AJ_PROTECT_HELD,
+};
+/* Would a jail of this plan find `path` (relative to the workspace, or absolute in the main repository; without links) held by this pattern,
+ * itself or as a place around it? */
+enum aj_protect_answer aj_protect_ask(const struct aj_plan *plan, const char *pattern, const char *path);
+
 /* What became of the places until now, as JSON (new reference): {"held": [...], "watched": [...], "changed": [{"path", "what"}],
  * "repositories": see aj_repos_changes(), "complete": were all looked at?, "why": if not}. With `jail_gone` and
  * a plan that says so, what is new is moved aside. */

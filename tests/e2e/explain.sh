@@ -108,6 +108,52 @@ done
 text "the item of a list that hides it" 1 'filesystem.masks: "/data/secret", ' policy explain --policy-file "$T/p/own.toml" --path /data/secret/key
 text "the item of a list that shows it" 0 "filesystem.binds: \"$T/data:/data\", " policy explain --policy-file "$T/p/own.toml" --path /data/open/file
 
+# What a writable workspace has that the host obeys: there and not there, files and folders, through links, of submodules and worktrees.
+mkdir -m 777 "$T/work" "$T/work/.git" "$T/work/.git/objects" "$T/work/.git/refs" "$T/work/.vscode" "$T/work/ci"
+echo ref: refs/heads/main >"$T/work/.git/HEAD"
+for file in .git/config .git/index .envrc.real .vscode/tasks.json ci/run.sh; do echo x >"$T/work/$file" && chmod 666 "$T/work/$file"; done
+ln -s .envrc.real "$T/work/.envrc"
+ln -s .git "$T/work/g"
+mkdir -p "$T/work/.git/modules/sub/hooks" "$T/work/.git/modules/group/x"
+echo x >"$T/work/.git/modules/sub/HEAD"
+chmod -R a+rwX "$T/work"
+printf 'extends = "offline-build"\n[filesystem]\nextend_protect = ["ci/*.sh", "later/"]\n' >"$T/p/held.toml"
+PLACES=".git/config .git/config.worktree .git/commondir .git/hooks .git/hooks/x .git/info/exclude .git/index .git/HEAD .git/new .git/objects/x g/config g/hooks/x
+ .git/modules/sub/config .git/modules/sub/hooks/x .git/modules/sub/new .git/modules/group/config .git/modules/group/x/config
+ .vscode/tasks.json .vscode/new .idea/x .envrc .envrc.real .mcp.json agentjail-policy.toml ci/run.sh ci/new.sh later/x later file sub/.vscode"
+set -- --policy-file "$T/p/held.toml" --workspace "$T/work" --write
+paths=
+for path in $PLACES; do paths="$paths /workspace/$path"; done
+for path in $paths; do set -- "$@" --path "$path"; done
+aj policy explain "$@"
+cut -d' ' -f1 "$T/out" >"$T/said"
+i=0
+for path in $paths; do
+	i=$((i + 1))
+	cp -a "$T/work" "$T/fresh"
+	aj run --policy-file "$T/p/held.toml" --workspace "$T/fresh" --bind "$PROBE:/opt/probe" -- /opt/probe change "$path"
+	if grep -q " OK$" "$T/out"; then did=allowed; else did=denied; fi
+	agree "held, $path" "$(sed -n ${i}p "$T/said")" $did
+	rm -rf "$T/fresh"
+done
+held() { # NAME RC REGEX PATH...
+	local name=$1 want=$2 regex=$3
+	shift 3
+	text "$name" "$want" "$regex" policy explain --policy-file "$T/p/held.toml" "$@"
+}
+held "the built-in list and its place" 1 '`.git/hooks/` is held as it is.*filesystem.protect: "@default"' --workspace "$T/work" --write --path /workspace/.git/hooks/x
+held "an item of one's own" 1 'filesystem.protect: "ci/\*.sh"' --workspace "$T/work" --write --path /workspace/ci/run.sh
+held "a place that is only watched" 0 'told of at the end, as the place `.mcp.json`' --workspace "$T/work" --write --path /workspace/.mcp.json
+held "to read it is another question" 0 '^allowed' --workspace "$T/work" --path /workspace/.git/config
+held "where no workspace is named" 1 'where the folder that --workspace names has it' --write --path /workspace/.git/hooks/x
+if command -v git >/dev/null; then
+	printf 'extends = "offline-build"\n[filesystem]\nworktree = true\nworkspace_under = ["@anywhere"]\n' >"$T/p/tree.toml"
+	git -c init.defaultBranch=main init -q "$T/main" && git -C "$T/main" -c user.name=x -c user.email=x commit -q --allow-empty -m x && git -C "$T/main" worktree add -q "$T/linked"
+	text "the main repository of a linked worktree" 1 '^denied.*`.git/hooks/` is held' policy explain --policy-file "$T/p/tree.toml" --workspace "$T/linked" --write --path "$T/main/.git/hooks/x"
+else
+	skip "the main repository of a linked worktree" "no git on this host"
+fi
+
 # --- hosts: the probe connects. 127.0.0.1 is the jail's own where it has one ---
 start_canaries
 for name in command offline-build; do
