@@ -46,6 +46,7 @@ FUZZ_CHANNEL := tests/fuzz/channel.c $(addprefix src/run/,attest.c capture.c cha
 	      src/plan/pack.c src/sandbox/handshake.c src/sandbox/notice.c $(addprefix src/base/,arena.c error.c fd.c frame.c hash.c json.c loop.c out.c quota.c scan.c text.c)
 FUZZ_SERVE := tests/fuzz/serve.c $(addprefix src/serve/,http.c in.c listen.c notify.c out.c proto.c) \
 	      $(addprefix src/base/,error.c fd.c json.c loop.c out.c quota.c scan.c text.c)
+FUZZ_GITCONFIG := tests/fuzz/gitconfig.c src/run/gitconfig.c src/run/gitruns.c
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -119,7 +120,7 @@ fuzz: fuzzers
 
 fuzzers:
 	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
-	    $(MAKE) --no-print-directory $(foreach f,policy tools serve,build/fuzz/$f build/fuzz/$f.dict) build/fuzz/channel; fi
+	    $(MAKE) --no-print-directory $(foreach f,policy tools serve,build/fuzz/$f build/fuzz/$f.dict) build/fuzz/channel build/fuzz/gitconfig; fi
 
 # Every system call of the launcher failed with every errno that is plausible; writes docs/faults.md. Takes some minutes.
 faults: all $B/probe $B/inject
@@ -186,7 +187,7 @@ help:
 	@echo "make all      build the program and the Python tree; make rootfs: the tree alone"
 	@echo "make lib      libagentjail, shared and static; make install-lib: it alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); make uninstall"
-	@echo "make fuzz     fuzz what reads policies, schemas of tools, requests and what a jail says, for FUZZ_SECONDS=20 each (clang)"
+	@echo "make fuzz     fuzz what reads policies, schemas of tools, requests, what a jail says and git's configurations, for FUZZ_SECONDS=20 each (clang)"
 	@echo "make faults   every system call of the launcher, failed in turn; writes docs/faults.md"
 	@echo "make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter; make bench-walls: the cost of single walls"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
@@ -284,6 +285,10 @@ build/fuzz/tools: $(patsubst %,build/fuzz/%.o,$(FUZZ_TOOLS))
 build/fuzz/channel: $(patsubst %,build/fuzz/%.o,$(FUZZ_CHANNEL))
 	$(call SAY,LD,$@)
 	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--wrap=aj_attest,--wrap=aj_wire_request -o $@ $^ -ljansson -lmd -lm
+
+build/fuzz/gitconfig: $(patsubst %,build/fuzz/%.o,$(FUZZ_GITCONFIG))
+	$(call SAY,LD,$@)
+	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^
 
 build/fuzz/tools.dict: build/gen-docs
 	$(call SAY,GEN,$@)

@@ -18,6 +18,12 @@ static int next(struct reader *r)
 	return r->at < r->end ? (unsigned char)*r->at++ : '\n';
 }
 
+/* A space to git, which knows fewer of them than C: a value that ends with a vertical tab is not the same without it. */
+static bool is_space(int c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 static bool done(const struct reader *r)
 {
 	return r->at >= r->end;
@@ -39,8 +45,10 @@ static void close_text(char *out, size_t room, size_t used)
 
 static bool subsection(struct reader *r)
 {
-	size_t used = 0;
+	size_t used = strlen(r->now.subsection); /* `[a.b "c"]` is b.c of a */
 	int c;
+	if (used)
+		put(r->now.subsection, sizeof r->now.subsection, &used, '.');
 	do
 		c = next(r);
 	while (c == ' ' || c == '\t');
@@ -116,7 +124,7 @@ static bool value(struct reader *r)
 		}
 		if (comment)
 			continue;
-		if (isspace(c) && !quoted) {
+		if (is_space(c) && !quoted) {
 			spaces += used > 0; /* those at the end are not part of it */
 			continue;
 		}
@@ -156,7 +164,7 @@ bool aj_gitconfig_read(const char *text, size_t bytes, void (*each)(void *arg, c
 		r.at += 3;
 	while (!done(&r)) {
 		int c = next(&r);
-		if (isspace(c))
+		if (is_space(c))
 			continue;
 		if (c == '#' || c == ';') {
 			while (next(&r) != '\n')
@@ -168,7 +176,8 @@ bool aj_gitconfig_read(const char *text, size_t bytes, void (*each)(void *arg, c
 				return false;
 			continue;
 		}
-		if (!isalpha(c) || !r.now.section[0] || !variable(&r, c))
+		/* Also before the first section: git reads on. */
+		if (!isalpha(c) || !variable(&r, c))
 			return false;
 		each(arg, &r.now);
 	}

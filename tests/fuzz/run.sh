@@ -18,7 +18,7 @@ result() { # NAME STATUS
 	fi
 }
 
-if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ]; then
+if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ] || [ ! -x "$folder/gitconfig" ]; then
 	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
 	echo "0 passed, 0 failed, 1 skipped"
 	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
@@ -75,6 +75,10 @@ while IFS= read -r line; do
 done <tests/fuzz/seeds/serve.txt
 cat "$work"/serve/frame-* >"$work/serve/all"
 fuzz serve 4096 requests
+
+mkdir -p "$work/gitconfig"
+cp tests/fuzz/seeds/gitconfig/* "$work/gitconfig/"
+fuzz gitconfig 4096 "git's configurations"
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

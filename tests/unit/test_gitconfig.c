@@ -42,9 +42,12 @@ Test(gitconfig, format)
 		{ "[filter \"a\\\"]b\"]\nclean = z\n", "filter.a\"]b.clean=z!", true },
 		{ "[filter.x]\nclean = z\n", "filter.x.clean=z!", true },
 		{ "[a]x=1\n[b]y=2\n", "a.x=1|b.y=2", true },
+		/* Git reads on behind these, so what follows them must be seen. */
+		{ "x = 1\n[core]\nfsmonitor = y\n", ".x=1|core.fsmonitor=y!", true },
+		{ "[filter.x \"y\"]\nclean = z\n", "filter.x.y.clean=z!", true },
+		{ "[core]\nfsmonitor = true\v\n", "core.fsmonitor=true\v!", true },
 		/* What git refuses: all before it is told. */
 		{ "[core]\nfsmonitor = x\n[core\n", "core.fsmonitor=x!", false },
-		{ "x = 1\n", "", false },
 		{ "[core]\n1x = 1\n", "", false },
 		{ "[core]\nx_y = 1\n", "", false },
 		{ "[core]\nx = \"1\n", "", false },
