@@ -64,7 +64,7 @@ owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/benea
 owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
 owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
 owner linux/futex.h     guest/nest.c
-owner sys/ioctl.h       sandbox/notice.c sandbox/endpoint.c sandbox/holders.c
+owner sys/ioctl.h       sandbox/notice.c sandbox/endpoint.c sandbox/holders.c sandbox/winsize.h
 owner linux/filter.h    sandbox/seccomp.h
 owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
@@ -75,11 +75,11 @@ owner arpa/inet.h       serve/listen.c
 owner sys/file.h        run/chain.c serve/listen.c run/placeholder.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c sandbox/holders.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c sandbox/holders.c sandbox/winsize.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
-owner sys/uio.h         sandbox/endpoint.c
+owner sys/uio.h         sandbox/endpoint.c sandbox/winsize.c
 owner sys/time.h        sandbox/connector.c
 owner linux/sockios.h   sandbox/holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
@@ -124,7 +124,7 @@ word let_pass()        run/branching.c
 # A reported connect is made for its caller by one process, and only there a call may be said to have gone well.
 word aj_notice_done()  sandbox/notice.c sandbox/notice.h sandbox/connector.c
 word SYS_pidfd_getfd   sandbox/holders.c
-word SYS_process_vm_readv sandbox/endpoint.c
+word SYS_process_vm_readv sandbox/endpoint.c sandbox/winsize.c
 # The one way to make a process that a snippet has: nobody else names its flags.
 word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c sandbox/notice.c
 word execv()

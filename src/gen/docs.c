@@ -82,6 +82,8 @@ static void print_syscalls(void)
 		{ AJ_DENY_CONNECT, "Reported where socket files of the host are in reach\n\nAs a writable folder brings them. The supervisor has `connect` "
 		                   "made for the jail where it may go there; the rest is refused." },
 		{ AJ_DENY_UNIX, "In place of these where nobody can listen to the filter" },
+		{ AJ_DENY_SIZE, "Reported where a command gets a terminal of its caller's\n\nThe supervisor has it made for terminals of the jail's own, and "
+		                "where the size stays the same; where nobody can listen to the filter it is refused for all." },
 	};
 	for (size_t i = 0; i < sizeof unix_groups / sizeof *unix_groups; i++) {
 		bool refused = true;

@@ -276,6 +276,10 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
+	if (plan->deny & AJ_DENY_SIZE)
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
+			"terminal", "no new size; modes, flags and permissions are set back at the end"
+		};
 	if (plan->writable_workspace)
 		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", plan->protect.count
 			                                                                ? "read-only mounts over `held` places of the workspace; `watched` ones are only told of"
@@ -386,7 +390,9 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.branching = request->branching,
 		.policy_name = policy->name,
 		.profile = aj_policy_profile(policy),
-		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0), /* a snippet's list has none of those */
+		/* A snippet's list has none of those. */
+		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0) |
+		        (request->terminal && !request->capture ? AJ_DENY_SIZE : 0),
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};

@@ -60,6 +60,7 @@ static void dump_denied(uint64_t deny, FILE *out)
 		fprintf(out, "%s: %s\n",
 		        1 << i == AJ_LOCKS_INSIDE   ? "not made, and said to have gone well"
 		        : 1 << i == AJ_DENY_CONNECT ? "held, and made for the jail if it may be, else refused"
+		        : 1 << i == AJ_DENY_SIZE    ? "held, and made for terminals of the jail's own, else refused"
 		                                    : "denied all the same",
 		        aj_deny_name(1ULL << i));
 		aj_syscalls_denied_each(1ULL << i, dump_row, out);

@@ -33,6 +33,7 @@ struct aj_request {
 	AJ_LIST(struct aj_bind) binds;
 	const char *cgroup; /* a cgroup v2 directory given to us; NULL to look for one */
 	int terminal_fd;    /* 0 to 2: our controlling terminal, with us in its foreground; -1: none */
+	bool terminal;      /* the command gets a descriptor of a terminal of ours */
 	bool no_input;      /* nothing to read: our standard input is a terminal that others have the foreground of */
 	unsigned pump;      /* AJ_PUMP_*: of our outputs, those that the command does not get but writes to through us */
 	bool capture;       /* collect stdout and stderr instead of passing ours on */

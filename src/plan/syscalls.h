@@ -13,6 +13,8 @@ struct aj_arg {
 	int index;
 };
 
+#define AJ_TIOCSWINSZ 0x5414
+
 /* In place of an error: the call is not made, and its caller hears that it went well. */
 enum { AJ_ERRNO_NONE = -1 };
 

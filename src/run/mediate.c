@@ -5,6 +5,25 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "plan/syscalls.h"
+
+/* Which reported calls the connector may make: those of a group that the plan has, and of an ioctl that request alone. */
+static const struct {
+	int nr;
+	uint64_t group, request; /* request: the second argument; 0: any */
+} made[] = {
+	{ SYS_connect, AJ_DENY_CONNECT, 0 },
+	{ SYS_ioctl, AJ_DENY_SIZE, AJ_TIOCSWINSZ },
+};
+
+static bool may_be_made(const struct aj_plan *plan, const struct aj_notice *call)
+{
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		if (made[i].nr == call->nr && (!made[i].request || (uint32_t)call->args[1] == made[i].request))
+			return plan->deny & made[i].group;
+	return false;
+}
+
 /* Refusals in a row, before everything else has its turn. */
 enum { TURN = 64 };
 
@@ -21,7 +40,7 @@ bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const s
 {
 	struct aj_error err = { 0 };
 	struct aj_caller caller = { .init_pid = jail->init_pid, .listener_fd = listener_fd, .leaf = jail->cgroup, .named = &m->named };
-	if (!plan->mediated || call->nr != SYS_connect || m->stopped)
+	if (!may_be_made(plan, call) || m->stopped)
 		return false;
 	if (m->connector.socket < 0 && aj_connector_start(&m->connector, plan, &caller, call, &err) < 0)
 		return false;

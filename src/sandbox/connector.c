@@ -1,4 +1,4 @@
-/* The process that makes a jail's connects: joins the jail's namespaces, takes its ids, and answers one reported call after the other.
+/* The process that makes a jail's connects, and sets the size of its terminals: joins the jail's namespaces, takes its ids, and answers one reported call after the other.
  * It runs no byte of the jail's, lets no call pass, and waits for no listener: what does not connect at once goes to a worker. */
 #include "sandbox/connector.h"
 
@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "sandbox/endpoint.h"
 #include "sandbox/leaf.h"
+#include "sandbox/winsize.h"
 
 enum {
 	AT_ONCE_US = 2000, /* a connect that takes longer goes to a worker */
@@ -155,7 +156,18 @@ static int start_worker(struct work *w, const struct aj_notice *call, struct aj_
 	return pid > 0 ? 0 : EAGAIN;
 }
 
-static void see_to(struct work *w, const struct aj_notice *call)
+/* What became of a call, which `waits` unless its caller has gone meanwhile. */
+static void conclude(const struct work *w, const struct aj_notice *call, bool waits, int error)
+{
+	if (!waits) /* or the kernel did not say: an answer to a call that nobody waits for is to nobody */
+		answer(w, call, EACCES);
+	else if (error != AJ_ENDPOINT_REFUSED)
+		answer(w, call, error);
+	else if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call) /* the supervisor counts it, and answers */
+		_exit(1);
+}
+
+static void make_connect(struct work *w, const struct aj_notice *call)
 {
 	struct aj_endpoint e;
 	int error = aj_endpoint_find(&w->reach, call, &e);
@@ -171,14 +183,27 @@ static void see_to(struct work *w, const struct aj_notice *call)
 	}
 	/* Before the answer: what the caller then closes is to be closed. */
 	aj_endpoint_close(&e);
-	if (elsewhere)
-		return;
-	if (!waits) /* or the kernel did not say: an answer to a call that nobody waits for is to nobody */
-		answer(w, call, EACCES);
-	else if (error != AJ_ENDPOINT_REFUSED)
-		answer(w, call, error);
-	else if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call) /* the supervisor counts it, and answers */
-		_exit(1);
+	if (!elsewhere)
+		conclude(w, call, waits, error);
+}
+
+static void make_size(struct work *w, const struct aj_notice *call)
+{
+	struct aj_winsize size;
+	int error = aj_winsize_find(&w->reach, call, &size);
+	bool waits = aj_notice_waits(w->jail->listener_fd, call->id);
+	if (waits && error == 0)
+		error = aj_winsize_set(&size);
+	aj_close(&size.terminal);
+	conclude(w, call, waits, error);
+}
+
+static void see_to(struct work *w, const struct aj_notice *call)
+{
+	if (call->nr == SYS_ioctl)
+		make_size(w, call);
+	else
+		make_connect(w, call);
 }
 
 /* --- the process --- */
@@ -222,15 +247,20 @@ static bool is_on_top(const struct aj_plan *plan, size_t row)
 	return true;
 }
 
-static int find_scratch(struct work *w)
+static int find_file_systems(struct work *w)
 {
-	for (size_t i = 0; i < w->plan->mounts.count && w->reach.scratch_count < AJ_SCRATCH_MAX; i++) {
+	for (size_t i = 0; i < w->plan->mounts.count; i++) {
+		const struct aj_mount *m = &w->plan->mounts.items[i];
+		bool scratch = aj_mount_is_scratch(m) && w->reach.scratch_count < AJ_SCRATCH_MAX;
 		struct stat st;
-		if (!aj_mount_is_scratch(&w->plan->mounts.items[i]) || !is_on_top(w->plan, i))
+		if ((!scratch && m->kind != AJ_MOUNT_DEVPTS) || !is_on_top(w->plan, i))
 			continue;
-		if (lstat(w->plan->mounts.items[i].target, &st) < 0)
+		if (lstat(m->target, &st) < 0)
 			return -1;
-		w->reach.scratch[w->reach.scratch_count++] = st.st_dev;
+		if (scratch)
+			w->reach.scratch[w->reach.scratch_count++] = st.st_dev;
+		else
+			w->reach.terminals = st.st_dev;
 	}
 	return 0;
 }
@@ -252,7 +282,7 @@ static int become_the_jails(struct work *w)
 	/* After the last change of ids, which would undo it: our memory is a copy of the supervisor's. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
-	return aj_endpoint_rights(false) < 0 || find_scratch(w) < 0 ? -1 : 0;
+	return aj_endpoint_rights(false) < 0 || find_file_systems(w) < 0 ? -1 : 0;
 }
 
 _Noreturn static void run(struct work *w, pid_t parent)

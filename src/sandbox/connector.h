@@ -1,4 +1,5 @@
-/* Makes the connects of a jail in whose reach there are socket files of the host. A process of ours does it: a child of the supervisor
+/* Makes calls of a jail in its place: connects where there are socket files of the host in reach, new sizes of the jail's own terminals where
+ * it has the caller's, too. A process of ours does it: a child of the supervisor
  * that joins the jail's user, mount and network namespaces, has the jail's ids and no others, and is in no PID namespace of the jail's.
  *
  * The kernel holds a connect and reports it; nobody lets it pass. The connector takes a copy of the address and of the socket, finds out

@@ -17,6 +17,7 @@ struct aj_reach {
 	bool own_network;              /* its network namespace is its own */
 	dev_t scratch[AJ_SCRATCH_MAX]; /* file systems that only the jail can make anything in */
 	size_t scratch_count;
+	dev_t terminals; /* the file system of the jail's own pseudoterminals; 0: it has none */
 };
 
 /* Copies: nothing that the caller does changes them. */

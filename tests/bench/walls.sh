@@ -27,6 +27,13 @@ group='1000 connects, mediated where a folder is bound writable'
 put cell "$group" 'run -- python3 (1000 connects), without one' - "$agentjail" run -- "$python" -I -S -c "$connects" /tmp/s
 put cell "$group" 'the same, to /tmp, with --bind DIR:/w:rw' - "$agentjail" run --bind "$shared:/w:rw" -- "$python" -I -S -c "$connects" /tmp/s
 put cell "$group" 'the same, to a socket in that folder' - "$agentjail" run --bind "$shared:/w:rw" -- "$python" -I -S -c "$connects" /w/s
+# On a pseudoterminal of the jail's own. Python makes the caller's terminal; in the first row the jail gets none of it.
+sizes='import fcntl, pty, termios; s = pty.openpty()[1]; [fcntl.ioctl(s, termios.TIOCSWINSZ, bytes([i % 99, 0, 9, 0, 0, 0, 0, 0])) for i in range(1000)]'
+spawn='import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
+group='1000 new sizes of a terminal (TIOCSWINSZ), reported where the caller has one'
+put cell "$group" 'run -- python3 (1000 sizes), without a terminal' - "$python" -I -S -c "$spawn" /bin/sh -c 'exec "$0" run -- "$1" -I -S -c "$2" </dev/null >/dev/null 2>&1' "$agentjail" "$python" "$sizes"
+put cell "$group" 'the same, in a terminal' - "$python" -I -S -c "$spawn" "$agentjail" run -- "$python" -I -S -c "$sizes"
+put cell "$group" 'run -- true, in a terminal' - "$python" -I -S -c "$spawn" "$agentjail" run -- true
 mkdir -p "$out/ws"
 printf 'extends = "command"\n[filesystem]\nworkspace = "read-only"\n' > "$out/work.toml"
 group='where a workspace lies'

@@ -161,9 +161,9 @@ for where, foreground in (("background", False), ("foreground", True)):
         check("terminal-background: its output is shown all the same", job.shown.count(b"False") == 3 and job.status == 0, job)
     job.close()
 
-TYPES = "for number in (0x5412, 0x541c, 0x541d, 0x5423, 0x5409):\n    try:\n        fcntl.ioctl(0, number, b'\\0\\0\\0\\0')\n        print('OUT', number)\n    except OSError as e:\n        print('refused', e.errno)\n"
-done("terminal-typing: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD and a break are refused", Job(*jail(TYPES)),
-     lambda j: j.shown.count(b"refused") == 5 and b"OUT" not in j.shown)
+TYPES = "for number in (0x5412, 0x541c, 0x541d, 0x5423, 0x5409, 0x540c, 0x540d, 0x541f, 0x5418, 0x5437, 0x5457, 0x40045436, 0x4b3a, 0x4b45, 0x5606, 0x5609, 0x560a):\n    try:\n        fcntl.ioctl(0, number, b'\\0\\0\\0\\0')\n        print('OUT', number)\n    except OSError as e:\n        print('refused', e.errno)\n"
+done("terminal-typing: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, a break, TIOCEXCL and what a console knows are refused", Job(*jail(TYPES)),
+     lambda j: j.shown.count(b"refused") == 17 and b"OUT" not in j.shown)
 
 done("terminal-snippet: a snippet has no terminal", Job(AJ, "exec", "--layer", "off", "-c", "import os\n[os.isatty(fd) for fd in range(4)]"),
      lambda j: b"[False, False, False, False]" in j.shown)
@@ -178,5 +178,76 @@ check("terminal-permissions: control: the owner's jail opens it, root's does not
       (b"refused 1" if os.getuid() == 0 else b"open") in job.shown, job)
 job.close()
 
-SIZED = "fcntl.ioctl(0, termios.TIOCSWINSZ, b'\\3\\0\\7\\0' + bytes(4))\n"
-done("terminal-size: what the table says of it is so", Job(*jail(SIZED)), lambda j: j.status == 0 and size_of(j.slave) == (3, 7))
+TRY = """
+import pty, signal, struct
+def tried(fd, rows, columns):
+    try:
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        return 0
+    except OSError as e:
+        return e.errno
+def size(fd):
+    return struct.unpack("HHHH", fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(8)))[:2]
+"""
+EVERY = TRY + """
+print([tried(fd, 3, 7) for fd in (0, 1, 2, os.dup(0), os.open("/dev/tty", os.O_RDWR))], size(0), flush=True)
+"""
+done("terminal-size: a new size is refused, by whichever descriptor, and reported", Job(*jail(EVERY + "sys.exit(3)")),
+     lambda j: j.status == 3 and b"[1, 1, 1, 1, 1] (24, 80)" in j.shown and size_of(j.slave) == SIZE and b"ioctl x5" in j.shown)
+done("terminal-size: nor by a child, a thread, or after exec", Job(*jail(TRY + """
+import subprocess, threading
+if os.fork() == 0:
+    os._exit(tried(0, 3, 7))
+said = [os.waitstatus_to_exitcode(os.wait()[1])]
+thread = threading.Thread(target=lambda: said.append(tried(1, 3, 7)))
+thread.start()
+thread.join()
+said.append(subprocess.run(["stty", "rows", "3"], stderr=subprocess.DEVNULL).returncode)
+print(said, flush=True)
+""")), lambda j: b"[1, 1, 1]" in j.shown and size_of(j.slave) == SIZE)
+read_end, write_end = os.pipe()
+done("terminal-size: nor in a pipeline, by standard input alone", Job(*jail(EVERY.replace("os.open(\"/dev/tty\", os.O_RDWR)", "0")), streams={1: write_end, 2: write_end}),
+     lambda j: size_of(j.slave) == SIZE and os.read(read_end, 100).startswith(b"[1, "))
+done("terminal-size: the size that it has already may be set, as readline does", Job(*jail(TRY + "print('said', tried(0, 24, 80))")),
+     lambda j: j.status == 0 and b"said 0" in j.shown and b"refused" not in j.shown)
+done("terminal-size: terminals of the jail's own are resized, with the signal", Job(*jail(TRY + """
+master, slave = pty.openpty()
+said = [tried(slave, 5, 9), size(master), tried(master, 6, 10), size(slave)]
+pid, inner = pty.fork()
+if pid == 0:
+    signal.signal(signal.SIGWINCH, lambda *a: os._exit(size(0)[0]))
+    print("in", flush=True)
+    while True:
+        time.sleep(1)
+os.read(inner, 10)
+said.append(tried(inner, 11, 12))
+print(said, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+""")), lambda j: j.status == 0 and b"[0, (5, 9), 0, (6, 10), 0] 11" in j.shown and size_of(j.slave) == SIZE)
+done("terminal-size: other descriptors and addresses get the kernel's errors", Job(*jail(TRY + """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def bad(fd, where):
+    libc.ioctl(fd, ctypes.c_ulong(0x5414), ctypes.c_void_p(where))
+    return ctypes.get_errno()
+print([bad(99, 0), bad(os.open("/dev/null", 0), 0), bad(os.open("/tmp", 0), 0), bad(os.pipe()[0], 0), bad(pty.openpty()[1], 1)], flush=True)
+""")), lambda j: b"[9, 25, 25, 25, 14]" in j.shown)
+job = Job(*jail("print('up', flush=True)\nsys.stdin.readline()\n" + TRY + "print('now', size(0), tried(0, 3, 7), flush=True)"))
+while b"up" not in job.shown:
+    job.shown += os.read(job.master, 100)
+fcntl.ioctl(job.master, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+os.write(job.master, b"\n")
+job.wait()
+check("terminal-size: a person's own resize during the run stays", b"now (30, 100) 1" in job.shown and size_of(job.slave) == (30, 100), job)
+job.close()
+UNDER = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+class prog(ctypes.Structure): _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+allow = ctypes.create_string_buffer(b"\\x06\\0\\0\\0\\0\\0\\xff\\x7f")
+libc.prctl(38, 1, 0, 0, 0)
+os.set_inheritable(libc.syscall(317, 1, 8, ctypes.byref(prog(1, ctypes.addressof(allow)))), True)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+done("terminal-size: refused for every terminal where nobody can listen to the filter",
+     Job("/usr/bin/python3", "-I", "-S", "-c", UNDER, *jail(TRY + "print([tried(fd, 3, 7) for fd in (0, *pty.openpty())], size(0))")),
+     lambda j: j.status == 0 and b"[1, 1, 1] (24, 80)" in j.shown)

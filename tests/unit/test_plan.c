@@ -579,6 +579,26 @@ Test(plan, connect_is_mediated_where_host_inodes_are_in_reach)
 	}
 }
 
+/* The caller's terminal */
+
+Test(plan, a_lent_terminal_keeps_its_size)
+{
+	prepare(false);
+	must_build();
+	cr_expect_eq(plan.deny & AJ_DENY_SIZE, 0);
+	for (int captured = 0; captured < 2; captured++) {
+		prepare(false);
+		request.terminal = true;
+		request.capture = captured;
+		must_build();
+		cr_expect_eq(plan.deny & AJ_DENY_SIZE, captured ? 0 : AJ_DENY_SIZE);
+	}
+	prepare(false);
+	request.terminal = true;
+	must_build();
+	cr_expect(strstr(enforced("terminal"), "no new size"), "%s", enforced("terminal"));
+}
+
 /* Workspaces and masks */
 
 Test(plan, workspace)

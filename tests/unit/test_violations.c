@@ -121,6 +121,20 @@ Test(violations, connects_and_datagrams_are_reported)
 	cr_expect_eq(refusal(SYS_socket, inet), 0);
 }
 
+Test(violations, new_sizes_of_terminals_are_reported)
+{
+	const uint64_t set[6] = { 9, AJ_TIOCSWINSZ }, wide[6] = { 9, 0xffffffff00000000 | AJ_TIOCSWINSZ }, get[6] = { 9, 0x5413 };
+	build(AJ_PROFILE_COMMAND, AJ_NET_NONE, AJ_DENY_SIZE);
+	ask(NATIVE, SYS_ioctl, set);
+	ask(NATIVE, SYS_ioctl, wide);
+	ask(NATIVE, SYS_ioctl, get);
+	cr_expect_eq(refusal(SYS_ioctl, set), EPERM);
+	cr_expect_eq(refusal(SYS_ioctl, wide), EPERM);
+	cr_expect_eq(refusal(SYS_ioctl, get), 0);
+	build(AJ_PROFILE_COMMAND, AJ_NET_NONE, 0);
+	cr_expect_eq(refusal(SYS_ioctl, set), 0);
+}
+
 Test(violations, only_refused_calls_have_a_refusal)
 {
 	cr_expect_str_eq(aj_syscall_names[SYS_ptrace], "ptrace");
