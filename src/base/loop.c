@@ -1,6 +1,7 @@
 /* The event loop: epoll and a binary heap.
- * It calls back in the order in which the kernel names what is ready, timers first, and never for what was taken out meanwhile. The kernel puts
- * what it has named to the end of its list, so each has its turn; a party that uses much of the thread is held back, see base/quota.h. */
+ * It calls back timers first, then of what the kernel names as ready whoever used least of the thread, and never for what was taken out meanwhile.
+ * Busy parties together get a small part of each turn, so that nobody else waits for more than that; one that uses too much is held back, see
+ * base/quota.h. */
 #include "base/loop.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 #include "base/fd.h"
 
-enum { BATCH = 64 };
+enum { BATCH = 64, NS_OF_US = 1000 };
 
 /* What the kernel gives back with an event is a place here and how often it was given out: a descriptor that was closed before it
  * was taken out goes on being told of as long as another process has a copy, and then its place is not what it was. */
@@ -30,6 +31,7 @@ struct aj_loop {
 	size_t count, room;
 	struct epoll_event batch[BATCH]; /* what is being worked through */
 	int batch_count;
+	int64_t busy_ns; /* of this turn: what was spent on those that are busy */
 	struct aj_quotas quotas;
 	struct aj_quota *charged; /* of the callback that runs; NULL: nobody's, or its owner has gone */
 	int64_t processor_ns;     /* when it was last asked for: what came since is on the account of whoever is next */
@@ -172,6 +174,8 @@ static void charge(struct aj_loop *loop)
 {
 	int64_t before_ns = loop->processor_ns;
 	loop->processor_ns = processor_ns();
+	if (loop->charged && aj_quota_busy(loop->charged))
+		loop->busy_ns += loop->processor_ns - before_ns;
 	if (loop->charged && aj_quota_charge(&loop->quotas, loop->charged, loop->processor_ns - before_ns, aj_now_us()) &&
 	    !loop->refill.place)
 		aj_loop_set(loop, &loop->refill, aj_now_us() + AJ_QUOTA_PERIOD_US);
@@ -292,6 +296,31 @@ static void call(struct aj_loop *loop, struct aj_io *io, uint32_t events)
 	}
 }
 
+static int64_t used_ns(const struct aj_loop *loop, const struct epoll_event *event)
+{
+	const struct aj_io *io = whose(loop, event->data.u64);
+	return io && io->quota ? io->quota->used_ns : 0;
+}
+
+/* Whoever used least comes first, in the kernel's order where that is the same. */
+static void put_in_order(struct aj_loop *loop)
+{
+	for (int i = 1; i < loop->batch_count; i++) {
+		struct epoll_event event = loop->batch[i];
+		int64_t used = used_ns(loop, &event);
+		int at = i;
+		for (; at > 0 && used_ns(loop, &loop->batch[at - 1]) > used; at--)
+			loop->batch[at] = loop->batch[at - 1];
+		loop->batch[at] = event;
+	}
+}
+
+/* Those that are busy have had their part of this turn: the kernel is asked first who came meanwhile, and names them again. */
+static bool waits(const struct aj_loop *loop, const struct aj_io *io)
+{
+	return loop->busy_ns > AJ_QUOTA_TURN_US * NS_OF_US && io->quota && !io->quota->throttled && aj_quota_busy(io->quota);
+}
+
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 {
 	int64_t next_us = aj_loop_next_us(loop) < until_us ? aj_loop_next_us(loop) : until_us;
@@ -304,10 +333,12 @@ int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 	if (count < 0 && errno != EINTR)
 		return -1;
 	loop->batch_count = count < 0 ? 0 : count;
+	loop->busy_ns = 0;
 	fire_timers(loop);
+	put_in_order(loop);
 	for (int i = 0; i < loop->batch_count; i++) {
 		struct aj_io *io = whose(loop, loop->batch[i].data.u64);
-		if (io)
+		if (io && !waits(loop, io))
 			call(loop, io, loop->batch[i].events);
 	}
 	loop->batch_count = 0;

@@ -34,6 +34,11 @@ bool aj_quota_due(const struct aj_quota *q)
 	return q->used_ns < (int64_t)AJ_QUOTA_AHEAD_US * NS_OF_US;
 }
 
+bool aj_quota_busy(const struct aj_quota *q)
+{
+	return q->used_ns >= (int64_t)AJ_QUOTA_BUSY_US * NS_OF_US;
+}
+
 void aj_quota_refill(struct aj_quotas *all, int64_t now_us)
 {
 	int64_t elapsed_us = now_us - all->refilled_us;

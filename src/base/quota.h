@@ -8,6 +8,8 @@
 
 enum {
 	AJ_QUOTA_AHEAD_US = 4000,  /* what a party may use before it is throttled */
+	AJ_QUOTA_BUSY_US = 250,    /* whoever used more, and was not given it back, is busy: others come first */
+	AJ_QUOTA_TURN_US = 200,    /* what all that are busy may use of one turn, before it is asked who else came */
 	AJ_QUOTA_PERCENT = 40,     /* of the thread: what the parties that used it lately get back, all together */
 	AJ_QUOTA_PERIOD_US = 2000, /* how often those that are throttled are looked at */
 	AJ_QUOTA_ALONE_US = 1000000, /* one that had the thread for itself for so long is not throttled: there is nobody to make room for */
@@ -35,6 +37,8 @@ struct aj_quotas {
 bool aj_quota_charge(struct aj_quotas *all, struct aj_quota *quota, int64_t ns, int64_t now_us);
 /* Give back what the time since the last refill is worth. Those that are throttled stay so until aj_quota_resume(). */
 void aj_quota_refill(struct aj_quotas *all, int64_t now_us);
+/* Has it used so much lately that whoever used little comes first? */
+bool aj_quota_busy(const struct aj_quota *quota);
 /* May it go on? */
 bool aj_quota_due(const struct aj_quota *quota);
 void aj_quota_resume(struct aj_quotas *all, struct aj_quota *quota);

@@ -276,3 +276,50 @@ Test(loop, whoever_goes_in_his_own_turn_is_not_charged)
 	close(greedy.ends[1]);
 	go(&other);
 }
+
+static char order_of[8];
+
+static void on_ordered(struct aj_io *io, uint32_t events)
+{
+	(void)events;
+	strncat(order_of, io->arg, 1);
+}
+
+/* Not in the order in which they became ready. */
+Test(loop, whoever_used_least_comes_first)
+{
+	static const int used_us[] = { 3000, 200, 3500, 0 };
+	static const char *const names[] = { "c", "b", "d", "a" };
+	struct party parties[4] = { 0 };
+	for (size_t i = 0; i < 4; i++) {
+		come(&parties[i]);
+		parties[i].io.fn = on_ordered;
+		parties[i].io.arg = (void *)names[i];
+		parties[i].quota.used_ns = used_us[i] * 1000;
+	}
+	turn();
+	cr_expect_str_eq(order_of, "abcd");
+	for (size_t i = 0; i < 4; i++)
+		go(&parties[i]);
+}
+
+/* Three that are ready for ever and together use more than busy ones may of a turn, and one that becomes ready meanwhile. */
+Test(loop, busy_parties_wait_for_whoever_came_meanwhile)
+{
+	struct party busy[3] = { 0 }, other = { 0 };
+	for (size_t i = 0; i < 3; i++) {
+		come(&busy[i]);
+		busy[i].quota.used_ns = (AJ_QUOTA_BUSY_US + (int)i) * 1000;
+		busy[i].greedy = true;
+	}
+	turn();
+	cr_expect(busy[0].calls == 1 && !busy[1].calls && !busy[2].calls, "one used the turn up");
+	come(&other);
+	turn();
+	cr_expect(other.calls == 1 && busy[1].calls == 1 && !busy[2].calls, "the others are named again");
+	turn();
+	cr_expect(other.calls == 2 && busy[2].calls == 1);
+	go(&other);
+	for (size_t i = 0; i < 3; i++)
+		go(&busy[i]);
+}
