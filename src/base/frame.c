@@ -55,6 +55,18 @@ long aj_frame_feed(struct aj_frame_reader *r, const char *data, size_t bytes, bo
 	return (long)(used + take);
 }
 
+char *aj_frame_room(const struct aj_frame_reader *r, size_t *ret_bytes)
+{
+	*ret_bytes = r->body ? r->body_bytes - (r->have - AJ_FRAME_HEADER) : 0;
+	return r->body ? r->body + (r->have - AJ_FRAME_HEADER) : NULL;
+}
+
+bool aj_frame_filled(struct aj_frame_reader *r, size_t bytes)
+{
+	r->have += bytes;
+	return r->have == AJ_FRAME_HEADER + r->body_bytes;
+}
+
 void aj_frame_next(struct aj_frame_reader *r)
 {
 	free(r->body);

@@ -49,4 +49,8 @@ struct aj_frame_reader {
 /* Take from `data`; returns the number of bytes used, or -1 (EMSGSIZE beyond the cap, ENOMEM).
  * When *ret_done, kind/body/body_bytes hold a frame; call aj_frame_next() before feeding more. */
 long aj_frame_feed(struct aj_frame_reader *reader, const char *data, size_t bytes, bool *ret_done);
+/* Where the rest of a begun body goes, for whoever reads it there, and how much of it; 0: no body is begun. */
+char *aj_frame_room(const struct aj_frame_reader *reader, size_t *ret_bytes);
+/* So much was read there. True: the frame is done. */
+bool aj_frame_filled(struct aj_frame_reader *reader, size_t bytes);
 void aj_frame_next(struct aj_frame_reader *reader); /* frees the body */

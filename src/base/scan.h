@@ -31,10 +31,14 @@ struct aj_scan {
 	const char *literal;
 };
 
-/* NULL, or what is wrong with it; nothing is read after that. */
+/* NULL, or what is wrong with it; nothing is read after that, so a text of too many values costs no more than one of as many as it may have. */
 const char *aj_scan_feed(struct aj_scan *scan, const char *text, size_t bytes);
 /* The text is over: NULL, or what is wrong with it. */
 const char *aj_scan_end(struct aj_scan *scan);
+/* Was that the number of its values? Then the members that came before are there, and of the last one its beginning. */
+bool aj_scan_too_many(const struct aj_scan *scan);
+/* How many of the first bytes are plain text: ASCII that stands for itself between quotes. */
+size_t aj_scan_plain(const char *text, size_t bytes);
 /* The member of that name, as `text` was; the last one where there are several, NULL when there is none. A name that is written with escapes
  * is not found. */
 const struct aj_span *aj_scan_member(const struct aj_scan *scan, const char *text, const char *name);

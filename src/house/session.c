@@ -146,6 +146,7 @@ void aj_session_take(struct aj_session *s, struct aj_worker *worker)
 	worker->on_event = on_event;
 	worker->live.channel.on_call = aj_calls_take;
 	worker->live.channel.on_call_arg = &s->calls;
+	worker->live.channel.call_values = AJ_TOOL_CALL_VALUES;
 	if (s->on.output) {
 		worker->live.output = on_output;
 		worker->live.output_arg = s;

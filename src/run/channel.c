@@ -199,7 +199,7 @@ static void scan(struct aj_channel *c)
 	if (!c->inbox.body || (!call && c->inbox.kind != AJ_FRAME_RESULT) || from >= have)
 		return;
 	c->scan.nul = call;
-	c->scan.max_values = call ? SIZE_MAX : AJ_CLAIM_VALUES;
+	c->scan.max_values = call ? c->call_values : AJ_CLAIM_VALUES;
 	aj_scan_feed(&c->scan, c->inbox.body + from, have - from);
 }
 
@@ -275,7 +275,10 @@ unsigned aj_channel_read(struct aj_channel *c)
 		char data[AJ_MSG_SENDER_BYTES];
 		struct cmsghdr align;
 	} space;
-	struct iovec iov = { chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES };
+	size_t room;
+	char *body = aj_frame_room(&c->inbox, &room);
+	bool there = room >= AJ_CHUNK_BYTES; /* what is long is not copied once more */
+	struct iovec iov = { there ? body : chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
 	ssize_t n = recvmsg(*c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -290,7 +293,11 @@ unsigned aj_channel_read(struct aj_channel *c)
 	c->reading = true;
 	for (ssize_t at = 0; at < n && !c->broken;) {
 		bool done;
-		long used = aj_frame_feed(&c->inbox, chunk + at, (size_t)(n - at), &done);
+		long used = n;
+		if (there)
+			done = aj_frame_filled(&c->inbox, (size_t)n);
+		else
+			used = aj_frame_feed(&c->inbox, chunk + at, (size_t)(n - at), &done);
 		if (used < 0) {
 			found |= broken(c, "larger than a result may be");
 			break;

@@ -26,6 +26,7 @@ struct aj_channel {
 	/* A tool is called, `scan` saw the body: 0, AJ_CHANNEL_BROKEN where that is no call, or AJ_CHANNEL_REFUSED, with why. May be NULL: no tools. */
 	unsigned (*on_call)(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why);
 	void *on_call_arg;
+	size_t call_values; /* JSON values of a call: what follows so many is not looked at */
 	struct aj_out outbox;
 	size_t unread_at, unread; /* in the outbox: its first frame that was not sent whole; answers from there on */
 	struct aj_out request;    /* composed while the jail is being built, held back until the runner is armed */

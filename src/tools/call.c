@@ -53,7 +53,8 @@ enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text,
 {
 	*ret = (struct aj_tool_call){ 0 };
 	*ret_type = NULL;
-	if (aj_scan_end(scan) || scan->members_count != CALL_KEYS)
+	bool many = aj_scan_too_many(scan);
+	if ((!many && aj_scan_end(scan)) || scan->members_count != CALL_KEYS)
 		return misshapen(ret_why, why_bytes);
 	const struct aj_span *number = aj_scan_member(scan, text, "call"), *name = aj_scan_member(scan, text, "tool"),
 			     *args = aj_scan_member(scan, text, "args");
@@ -62,10 +63,9 @@ enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text,
 	struct aj_tool *tool = find(tools, text, name);
 	if (!tool)
 		return refuse(ret_type, AJ_TOOL_UNKNOWN, ret_why, why_bytes, "there is no tool of this name");
-	if (args->values > AJ_TOOL_ARGUMENT_VALUES) {
+	if (many || args->values > AJ_TOOL_ARGUMENT_VALUES) {
 		*ret_type = AJ_TOOL_ARGUMENTS;
-		snprintf(ret_why, why_bytes, "%s: the arguments have %zu values, of at most %d", tool->name, args->values,
-		         AJ_TOOL_ARGUMENT_VALUES);
+		snprintf(ret_why, why_bytes, "%s: the arguments have too many values, of at most %d", tool->name, AJ_TOOL_ARGUMENT_VALUES);
 		return AJ_CALL_REFUSED;
 	}
 	ret->tool = tool;

@@ -11,13 +11,14 @@
 #include "tools/schema.h"
 
 enum {
-	AJ_TOOLS_MAX = 128,               /* in a set */
-	AJ_TOOLS_MAX_BYTES = 1 << 20,     /* of aj_tools_json() as compact JSON */
-	AJ_TOOL_PARAMETERS = 100,         /* of one tool */
-	AJ_TOOL_NAME_BYTES = 64,          /* of a tool's and of a parameter's name */
-	AJ_TOOL_ARGUMENT_VALUES = 10000,  /* JSON values of one call's arguments: the time that their tree takes is the host's */
-	AJ_TOOL_DESCRIPTION_BYTES = 8192, /* of one tool */
-	AJ_TOOL_TIMEOUT_MS = 60 * 1000,   /* where the declaration has none */
+	AJ_TOOLS_MAX = 128,              /* in a set */
+	AJ_TOOLS_MAX_BYTES = 1 << 20,    /* of aj_tools_json() as compact JSON */
+	AJ_TOOL_PARAMETERS = 100,        /* of one tool */
+	AJ_TOOL_NAME_BYTES = 64,         /* of a tool's and of a parameter's name */
+	AJ_TOOL_ARGUMENT_VALUES = 10000, /* JSON values of one call's arguments: the time that their tree takes is the host's */
+	AJ_TOOL_CALL_VALUES = AJ_TOOL_ARGUMENT_VALUES + 3, /* of the whole call: itself, number and name */
+	AJ_TOOL_DESCRIPTION_BYTES = 8192,                  /* of one tool */
+	AJ_TOOL_TIMEOUT_MS = 60 * 1000,                    /* where the declaration has none */
 	AJ_TOOL_MAX_TIMEOUT_MS = 3600 * 1000,
 	AJ_TOOL_RESULT_BYTES = 1 << 20, /* where the declaration has none */
 	AJ_TOOL_MAX_RESULT_BYTES = 16 << 20,
@@ -81,7 +82,8 @@ enum aj_call {
 
 /* What a jail sent: {"call": NUMBER, "tool": NAME, "args": {...}}, exactly, with these names as they are here, without escapes. First whose call
  * it is: that is read off the text, and nothing is built or copied for a call that is refused. `ret->number` is set unless misshapen, `ret->tool`
- * when OK; `ret_type` is one of the names above when refused. `scan` has seen the whole text, with `nul`. */
+ * when OK; `ret_type` is one of the names above when refused. `scan` has seen the whole text, with `nul`,
+ * or as much of it as AJ_TOOL_CALL_VALUES let it. */
 enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
                                  const char **ret_type, char *ret_why, size_t why_bytes);
 /* Then the arguments of that call, of the same text: sets `call->args`, or else nothing. Hand these on, never the jail's own text: only they

@@ -228,6 +228,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 	aj_channel_open(&channel, &ends[0], 0, RESULT_BYTES, &result);
 	channel.on_call = aj_calls_take;
 	channel.on_call_arg = &calls;
+	channel.call_values = AJ_TOOL_CALL_VALUES;
 	for (size_t at = 0; at < bytes;)
 		at += act(ends[1], data + at, bytes - at);
 	while (!channel.ended && !channel.broken) {

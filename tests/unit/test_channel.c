@@ -15,12 +15,16 @@ static struct aj_result result;
 static int ours, theirs;
 static unsigned calls;
 
-static size_t seen_values;
+enum { VALUES = 20000 };
+static size_t seen_values, seen_bytes;
+static bool seen_many;
 
 static unsigned on_call(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why)
 {
 	(void)arg, (void)bytes;
+	seen_many = aj_scan_too_many(scan);
 	seen_values = aj_scan_end(scan) ? 0 : scan->values;
+	seen_bytes = scan->at;
 	calls++;
 	*ret_why = "that is enough";
 	return *body == '!' ? AJ_CHANNEL_REFUSED : 0;
@@ -34,6 +38,7 @@ static void start(void)
 	theirs = ends[1];
 	cr_assert_eq(aj_channel_open(&channel, &ours, 0, 1 << 20, &result), 0);
 	channel.on_call = on_call;
+	channel.call_values = VALUES;
 	channel.armed = channel.busy = channel.started = true;
 }
 
@@ -234,4 +239,52 @@ Test(channel, a_result_of_too_many_values)
 	}
 	cr_expect(strstr(channel.why, "at most 250000 values") && strstr(channel.why, "too many values"), "%s", channel.why);
 	free(body);
+}
+
+/* A frame of one kind, written in parts as large as the socket takes them, and read as it comes. */
+static void send_long(uint8_t kind, const char *body, size_t bytes)
+{
+	unsigned char header[AJ_FRAME_HEADER];
+	unsigned before = calls;
+	aj_frame_header(header, (uint32_t)bytes, kind);
+	cr_assert_eq(aj_write_all(theirs, header, sizeof header), 0);
+	for (size_t at = 0, n; at < bytes; at += n) {
+		n = bytes - at < 3 * AJ_CHUNK_BYTES ? bytes - at : 3 * AJ_CHUNK_BYTES;
+		cr_assert_eq(aj_write_all(theirs, body + at, n), 0);
+		while (n == bytes - at ? calls == before : recv(ours, header, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+			cr_assert_eq(aj_channel_read(&channel), 0, "%s", channel.why);
+	}
+}
+
+/* What follows the last value that a call may have is read from the socket, and by nobody else. */
+Test(channel, a_call_of_too_many_values_is_not_checked_to_its_end)
+{
+	static char body[400000] = "{\"call\":1,\"tool\":\"t\",\"args\":{\"x\":[1";
+	size_t begin = strlen(body);
+	memset(body + begin, '!', sizeof body - begin);
+	for (size_t at = begin; at < begin + 2 * VALUES; at += 2)
+		memcpy(body + at, ",1", 2);
+	send_long(AJ_FRAME_CALL, body, sizeof body);
+	cr_expect(seen_many);
+	cr_expect_leq(seen_bytes, begin + 2 * VALUES);
+	say(theirs, AJ_FRAME_CALL, "{\"call\":2}");
+	cr_expect_eq(aj_channel_read(&channel), 0);
+	cr_expect_eq(seen_values, 2);
+	cr_expect_not(seen_many);
+}
+
+/* It is read to where it stays, what follows it is not. */
+Test(channel, a_long_call_comes_whole)
+{
+	for (size_t bytes = 4 * AJ_CHUNK_BYTES - 2; bytes <= 4 * AJ_CHUNK_BYTES + 2; bytes++) {
+		char *body = malloc(bytes + 1);
+		memset(body, 'a', bytes);
+		body[0] = body[bytes - 1] = '"';
+		body[bytes] = '\0';
+		send_long(AJ_FRAME_CALL, body, bytes);
+		cr_expect_eq(seen_values, 1);
+		cr_expect_eq(seen_bytes, bytes);
+		free(body);
+	}
+	cr_expect_eq(calls, 5);
 }

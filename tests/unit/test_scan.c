@@ -210,3 +210,41 @@ Test(scan, members_beyond_what_is_kept_change_none)
 	}
 	cr_expect_eq(s.members_count, (size_t)AJ_SCAN_MEMBERS);
 }
+
+/* What ends plain text, at every place, with bytes of every kind around it. */
+Test(scan, plain_text_ends_where_it_must)
+{
+	char text[40];
+	srand(11);
+	for (int round = 0; round < 200000; round++) {
+		size_t bytes = (size_t)rand() % sizeof text, want = 0;
+		memset(text, rand() % 2 ? ' ' : 0x7f, sizeof text);
+		for (int n = rand() % 4; n > 0; n--)
+			text[(size_t)rand() % sizeof text] = (char)(rand() % 2 ? rand() : "\"\\\x1f\x80#[!]"[rand() % 8]);
+		while (want < bytes && (unsigned char)text[want] >= 0x20 && (unsigned char)text[want] < 0x80 &&
+		       text[want] != '"' && text[want] != '\\')
+			want++;
+		cr_assert_eq(aj_scan_plain(text, bytes), want);
+	}
+}
+
+/* However much follows. */
+Test(scan, nothing_is_read_after_too_many_values)
+{
+	static char text[100 * MANY] = "{\"a\":true,\"b\":[";
+	struct aj_scan s = { .max_values = MANY };
+	size_t begin = strlen(text);
+	memset(text + begin, ' ', sizeof text - begin);
+	for (size_t at = begin; at + 1 < sizeof text; at += 2)
+		memcpy(text + at, "1,", 2);
+	for (size_t at = 0; at < sizeof text; at += 1000)
+		aj_scan_feed(&s, text + at, sizeof text - at < 1000 ? sizeof text - at : 1000);
+	cr_expect_str_eq(aj_scan_end(&s), "it has too many values");
+	cr_expect(aj_scan_too_many(&s));
+	cr_expect_leq(s.at, begin + 2 * MANY);
+	cr_expect_eq(s.members_count, 2u);
+	member_is(&s, text, "a", "true", 1);
+	cr_expect_eq(text[aj_scan_member(&s, text, "b")->at], '[');
+	cr_expect_null(scan(&s, "[1]", 3, 3));
+	cr_expect_not(aj_scan_too_many(&s));
+}

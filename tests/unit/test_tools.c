@@ -328,7 +328,7 @@ static const struct {
 static enum aj_call check_call(const char *text, struct aj_tool_call *ret, const char **ret_type, char *ret_why)
 {
 	char *quoted = strdup(text);
-	struct aj_scan scan = { .max_values = SIZE_MAX, .nul = true };
+	struct aj_scan scan = { .max_values = AJ_TOOL_CALL_VALUES, .nul = true };
 	for (char *c = quoted; *c; c++)
 		*c = *c == '\'' ? '"' : *c;
 	aj_scan_feed(&scan, quoted, strlen(quoted));
@@ -412,7 +412,35 @@ Test(tools, arguments_have_so_many_values)
 		aj_tool_call_free(&got);
 	}
 	cr_expect_str_eq(type, AJ_TOOL_ARGUMENTS);
-	cr_expect_str_eq(why, "t: the arguments have 10001 values, of at most 10000");
+	cr_expect_str_eq(why, "t: the arguments have too many values, of at most 10000");
+}
+
+/* Whose call it is must be known by then, or there is nobody to answer. */
+Test(tools, a_call_of_too_many_values_is_refused_by_its_beginning)
+{
+	static char values[AJ_TOOL_CALL_VALUES * 2 + 1], text[sizeof values + 100];
+	static const struct {
+		const char *before, *after;
+		enum aj_call want;
+	} shapes[] = {
+		{ "{'call':7,'tool':'t','args':{'x':[", "1", AJ_CALL_REFUSED },
+		{ "{'call':7,'tool':'none','args':{'x':[", "]}}", AJ_CALL_REFUSED },
+		{ "{'call':7,'args':{'x':[", "]},'tool':'t'}", AJ_CALL_MISSHAPEN },
+		{ "{'call':7,'tool':'t','args':[", "]}", AJ_CALL_MISSHAPEN },
+		{ "[", "]", AJ_CALL_MISSHAPEN },
+	};
+	struct aj_tool_call got;
+	const char *type;
+	char why[AJ_TOOL_WHY_BYTES];
+	declare("[{'name':'t'," SCHEMA "}]");
+	for (size_t i = 0; i + 2 < sizeof values; i += 2)
+		memcpy(values + i, "1,", 2);
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		snprintf(text, sizeof text, "%s%s%s", shapes[i].before, values, shapes[i].after);
+		cr_expect_eq(check_call(text, &got, &type, why), shapes[i].want, "%s: %s", shapes[i].before, why);
+		cr_expect_null(got.tool);
+		cr_expect(shapes[i].want != AJ_CALL_REFUSED || got.number == 7);
+	}
 }
 
 /* [[[...]]], `depth` of them. */
