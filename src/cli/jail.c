@@ -121,6 +121,7 @@ int aj_jail_and_report(struct aj_options *o)
 		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
 		code = aj_print_error(&err);
 	}
+	aj_show_close(&show);
 	aj_result_free(&result);
 	return code;
 }

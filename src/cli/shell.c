@@ -3,6 +3,7 @@
 #include "cli/shell.h"
 
 #include <jansson.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 
 /* One asks the snippet to stop, two insist, three are not to be misunderstood. */
 enum { INTERRUPTS = 3 };
+/* Output that a terminal has not taken yet: what comes beyond it, while it is stopped, is not shown. */
+enum { KEPT_MAX = 1 << 20 };
 
 volatile sig_atomic_t aj_shell_interrupts;
 static agentjail_session *volatile running;
@@ -43,6 +46,8 @@ int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error 
 	shell->json = o->json;
 	aj_show_init(&shell->show, NULL);
 	shell->show.tracebacks = true;
+	for (int fd = 1; fd <= 2; fd++)
+		shell->show.screens[fd].kept_max = KEPT_MAX;
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, err) < 0)
 		return -1;
 	aj_scope_when_demanded(&host, o);
@@ -125,6 +130,29 @@ static void on_output(void *arg, int number, const char *data, size_t bytes)
 	aj_show_stream(number, data, bytes, arg);
 }
 
+/* What happens next: something to the jail, or the terminal goes on. -1 with err. */
+static int turn(struct aj_shell *shell, struct agentjail_error *err)
+{
+	struct pollfd fds[] = { { .fd = agentjail_fd(shell->handle), .events = POLLIN }, { .fd = -1, .events = POLLOUT } };
+	bool all_shown = aj_show_flush(&shell->show, &fds[1].fd);
+	if (!all_shown && poll(fds, 2, agentjail_due_ms(shell->handle)) < 0)
+		return 0; /* SIGINT: our caller counts them */
+	shell->show.watching = true;
+	int r = agentjail_turn(shell->handle, all_shown ? -1 : 0, err);
+	shell->show.watching = false;
+	return r;
+}
+
+/* The jail is idle, and what its last snippet wrote comes before its result. Until then its deadlines hold. */
+static void show_all(struct aj_shell *shell)
+{
+	struct agentjail_error err;
+	sig_atomic_t before = aj_shell_interrupts;
+	int fd;
+	while (!aj_show_flush(&shell->show, &fd) && aj_shell_interrupts - before < INTERRUPTS && turn(shell, &err) == 0)
+		;
+}
+
 /* NULL: nothing ran, and the reason was told; or the person has had enough of it, and there is no session any more. */
 static agentjail_result *run(struct aj_shell *shell, const char *code, size_t bytes)
 {
@@ -146,10 +174,10 @@ static agentjail_result *run(struct aj_shell *shell, const char *code, size_t by
 	running = shell->session;
 	if (aj_shell_interrupts != before) /* it came just now, and the handler did not know for whom */
 		agentjail_interrupt(running);
-	while (agentjail_session_busy(shell->session) && aj_shell_interrupts - before < INTERRUPTS &&
-	       agentjail_turn(shell->handle, -1, &err) == 0)
+	while (agentjail_session_busy(shell->session) && aj_shell_interrupts - before < INTERRUPTS && turn(shell, &err) == 0)
 		;
 	running = NULL;
+	show_all(shell);
 	if (agentjail_session_busy(shell->session)) {
 		aj_shell_renew(shell);
 		fprintf(stderr, "\nagentjail: the snippet did not stop, so its jail was ended; the next one has new variables\n");
@@ -196,5 +224,6 @@ void aj_shell_close(struct aj_shell *shell)
 {
 	aj_shell_renew(shell);
 	agentjail_close(shell->handle);
+	aj_show_close(&shell->show);
 	json_decref(shell->workspace);
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -30,18 +31,50 @@ int aj_print_error(const struct aj_error *err)
 void aj_show_init(struct aj_show *show, const struct aj_plan *plan)
 {
 	*show = (struct aj_show){ .plan = plan };
-	show->terminal[1] = isatty(1);
-	show->terminal[2] = isatty(2);
+	struct stat st[3];
+	for (int fd = 0; fd <= 2; fd++) {
+		show->screens[fd] = (struct aj_screen){ .fd = -1 };
+		show->screen_of[fd] = fd;
+		show->terminal[fd] = fd && isatty(fd) && fstat(fd, &st[fd]) == 0;
+	}
+	if (show->terminal[1] && show->terminal[2] && st[1].st_dev == st[2].st_dev && st[1].st_ino == st[2].st_ino)
+		show->screen_of[2] = 1;
+	for (int fd = 1; fd <= 2; fd++)
+		if (show->terminal[fd] && show->screen_of[fd] == fd)
+			aj_screen_open(&show->screens[fd], fd);
+}
+
+bool aj_show_flush(struct aj_show *show, int *ret_fd)
+{
+	for (int fd = 1; fd <= 2; fd++)
+		if (show->screens[fd].fd >= 0 && !aj_screen_flush(&show->screens[fd])) {
+			*ret_fd = show->screens[fd].fd;
+			return false;
+		}
+	return true;
+}
+
+void aj_show_close(struct aj_show *show)
+{
+	for (int fd = 1; fd <= 2; fd++)
+		aj_screen_close(&show->screens[fd]);
 }
 
 static void put(struct aj_show *show, int fd, const char *data, size_t bytes)
 {
+	struct aj_screen *screen = &show->screens[show->screen_of[fd]];
 	char *safe = show->terminal[fd] ? malloc(bytes * 4 + 1) : NULL;
+	const char *text = safe ? safe : data;
 	if (bytes)
 		show->last = data[bytes - 1];
 	if (safe)
 		bytes = aj_printable(safe, data, bytes);
-	show->failed |= aj_write_all(fd, safe ? safe : data, bytes) < 0;
+	if (screen->fd >= 0 && show->watching)
+		aj_screen_put(screen, text, bytes);
+	else if (screen->fd >= 0)
+		show->failed |= aj_screen_finish(screen, fd) < 0 || aj_write_all(fd, text, bytes) < 0;
+	else
+		show->failed |= aj_write_all(fd, text, bytes) < 0;
 	free(safe);
 }
 
@@ -93,6 +126,13 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
 	uint64_t room = show->shown[fd] < head ? head - show->shown[fd] : 0;
 	if (bytes > room)
 		bytes = (size_t)room;
+	/* A terminal may be stopped between a look and a write, and takes less than a pipe: what it does not take is kept, up to the head. */
+	show->watching = true;
+	if (show->screens[show->screen_of[fd]].fd >= 0) {
+		put(show, fd, data, bytes);
+		show->shown[fd] += bytes;
+		bytes = 0;
+	}
 	while (bytes && !show->stalled[fd]) {
 		/* A pipe that is ready takes this much without blocking, also when control characters grow fourfold. */
 		size_t piece = bytes < PIPE_BUF / 4 ? bytes : PIPE_BUF / 4;
@@ -105,6 +145,7 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
 		data += piece;
 		bytes -= piece;
 	}
+	show->watching = false;
 }
 
 static void rest(struct aj_show *show, int fd, const struct aj_capture *capture)
@@ -153,6 +194,8 @@ static void error(struct aj_show *show, const json_t *error)
 
 void aj_show_result(struct aj_show *show, const struct aj_result *r)
 {
+	put(show, 1, "", 0); /* what is kept of either comes before all that is to come */
+	put(show, 2, "", 0);
 	rest(show, 1, &r->out);
 	rest(show, 2, &r->err);
 	if (r->status == AJ_STATUS_SETUP_ERROR)

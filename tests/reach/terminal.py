@@ -178,6 +178,57 @@ check("terminal-permissions: control: the owner's jail opens it, root's does not
       (b"refused 1" if os.getuid() == 0 else b"open") in job.shown, job)
 job.close()
 
+def family(pid):
+    """Of the processes below it, those that are there."""
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            children = [int(word) for word in f.read().split()]
+    except OSError:
+        return set()
+    return set(children).union(*(family(child) for child in children))
+
+
+def held(name, argv, code, prompt, key, patience_s=15):
+    """A snippet that writes and heeds nothing, on a terminal that takes no more: does it end? (A session's zygote stays.)"""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execv(argv[0], argv)
+    shown = b""
+    if prompt:
+        while prompt not in shown:
+            shown += os.read(master, 65536)
+        os.write(master, code)
+    while b"xxxx\r\n" not in shown:
+        shown += os.read(master, 65536)
+    os.write(master, key)
+    there = family(pid)
+    end = time.monotonic() + patience_s
+    while all(os.path.exists("/proc/%d" % one) for one in there) and time.monotonic() < end:
+        if key and select.select([master], [], [], 0.05)[0]:
+            shown += os.read(master, 65536)
+        time.sleep(0.05)
+    check(name, not all(os.path.exists("/proc/%d" % one) for one in there))
+    os.write(master, b"\x11")
+    last = b""
+    while b"wall clock limit" not in last and select.select([master], [], [], 5)[0]:
+        try:
+            last = last[-200:] + os.read(master, 65536)
+        except OSError:
+            break
+    check(name + ", and is told of when the terminal goes on", b"wall clock limit" in last)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(master)
+
+
+STUBBORN = "def f():\n    while True:\n        try:\n            while True:\n                print('x' * 40)\n                time.sleep(0.001)\n        except BaseException: pass\n"
+held("terminal-held: exec: a time limit holds on a terminal that nobody reads", (AJ, "exec", "--timeout", "2s", "--layer", "off", "-c",
+     "import time\nwhile True:\n    print('x' * 400)\n    time.sleep(0.001)"), b"", b"", b"")
+held("terminal-held: exec: on one that is stopped", (AJ, "exec", "--timeout", "2s", "--layer", "off", "-c",
+     "import time\nwhile True:\n    print('x' * 40, flush=True)\n    time.sleep(0.01)"), b"", b"", b"\x13")
+held("terminal-held: session: a time limit holds on a terminal that is stopped", (AJ, "session", "--timeout", "2s", "--layer", "off"),
+     b"import time\n" + STUBBORN.encode() + b"\nf()\n", b">>> ", b"\x13")
+
 TRY = """
 import pty, signal, struct
 def tried(fd, rows, columns):
