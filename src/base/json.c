@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/scan.h"
 #include "base/text.h"
 
 static const char hex[] = "0123456789abcdef";
@@ -12,9 +13,11 @@ static const char hex[] = "0123456789abcdef";
 /* One byte that cannot stand for itself, as up to six. */
 static size_t escape(char *to, unsigned char c)
 {
-	if (c == '"' || c == '\\' || c == '\n') {
+	static const char of[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	const char *letter = c ? strchr(of, c) : NULL;
+	if (letter) {
 		to[0] = '\\';
-		to[1] = (char)(c == '\n' ? 'n' : c);
+		to[1] = letters[letter - of];
 		return 2;
 	}
 	if (c < 0x20)
@@ -35,9 +38,14 @@ static void string(struct aj_out *out, const char *text, size_t bytes, bool chec
 		char *to = aj_out_reserve(out, (end - i) * 6 + LONGEST), *at = to;
 		while (i < end) {
 			unsigned char c = (unsigned char)text[i];
-			size_t n = c >= 0x20 && c != '"' && c != '\\' && (c < 0x80 || checked) ? 1
-			         : c < 0x80                                                    ? 0
-			                    : aj_utf8_first(text + i, bytes - i);
+			size_t plain = c < 0x80 ? aj_scan_plain(text + i, end - i) : 0;
+			if (plain) {
+				memcpy(at, text + i, plain);
+				at += plain;
+				i += plain;
+				continue;
+			}
+			size_t n = c < 0x80 ? 0 : checked ? 1 : aj_utf8_first(text + i, bytes - i);
 			if (n == 1) {
 				*at++ = (char)c;
 			} else if (n) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "run/channel.h"
 
 /* A refused call costs the supervisor's time and nobody else's, so a run may make so many of them: AJ_CALLS_REFUSED that do not fit, fewer
@@ -43,12 +44,17 @@ static void forget(struct aj_waiting_call *w)
 /* Steals `what`. */
 static void reply(struct aj_calls *c, uint64_t number, const char *key, json_t *what)
 {
-	json_t *doc = json_pack("{s:I, s:o}", "call", (json_int_t)number, key, what);
-	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
-	if (text)
-		c->send(c->arg, text, strlen(text));
-	free(text);
-	json_decref(doc);
+	struct aj_out out = { 0 };
+	aj_out_text(&out, "{\"call\":");
+	aj_out_number(&out, number);
+	aj_out_text(&out, ",\"");
+	aj_out_text(&out, key);
+	aj_out_text(&out, "\":");
+	aj_out_json(&out, what);
+	aj_out_text(&out, "}");
+	c->send(c->arg, out.data, out.bytes);
+	aj_out_free(&out);
+	json_decref(what);
 }
 
 static void reply_error(struct aj_calls *c, uint64_t number, const char *type, const char *message)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/tree.h"
 
 enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
 
@@ -250,11 +251,11 @@ static const struct aj_span *passed_on(const struct aj_scan *scan, const char *t
 }
 
 /* The request as a tree, with {} in place of what is passed on. */
-static json_t *load(struct aj_query *q, const char *text, size_t bytes, const struct aj_span *out, json_error_t *why)
+static json_t *load(struct aj_query *q, const char *text, size_t bytes, const struct aj_span *out, const char **why)
 {
 	if (!out) {
 		q->weight = aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH);
-		return json_loadb(text, bytes, JSON_REJECT_DUPLICATES, why);
+		return aj_tree_read(text, bytes, why);
 	}
 	char *rest = malloc(bytes);
 	if (!rest || !(q->passed_on = strndup(text + out->at, out->bytes)))
@@ -264,14 +265,14 @@ static json_t *load(struct aj_query *q, const char *text, size_t bytes, const st
 	memcpy(rest + out->at + 2, text + out->at + out->bytes, bytes - out->at - out->bytes);
 	bytes = bytes - out->bytes + 2;
 	q->weight = out->bytes + aj_json_tree_bytes(rest, bytes, AJ_REQUEST_DEPTH);
-	json_t *doc = json_loadb(rest, bytes, JSON_REJECT_DUPLICATES, why);
+	json_t *doc = aj_tree_read(rest, bytes, why);
 	free(rest);
 	return doc;
 }
 
 int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *q, struct aj_fault *fault)
 {
-	json_error_t why;
+	const char *why;
 	*q = (struct aj_query){ 0 };
 	const char *wrong = aj_scan_end(scan);
 	if (wrong)
@@ -285,7 +286,7 @@ int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct a
 	q->doc = load(q, text, bytes, out, &why);
 	if (!json_is_object(q->doc))
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s",
-		                q->doc ? "it is of another type" : why.text);
+		                q->doc ? "it is of another type" : why);
 	json_t *id = json_object_get(q->doc, "id"), *value;
 	q->member[AJ_M_ID] = is_id(id) ? id : NULL;
 	if (find_op(q, fault) < 0)

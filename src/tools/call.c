@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/tree.h"
 #include "tools/plain.h"
 #include "tools/tools.h"
 
@@ -80,7 +81,7 @@ enum aj_call aj_tool_check_args(struct aj_tool_call *call, const char *text, con
 	const char *why = NULL;
 	char reason[AJ_SCHEMA_WHY_BYTES];
 	*ret_type = NULL;
-	json_t *args = json_loadb(text + span->at, span->bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	json_t *args = aj_tree_read(text + span->at, span->bytes, &why);
 	if (!args)
 		return misshapen(ret_why, why_bytes);
 	json_t *plain = aj_plain(args, &why);
@@ -104,6 +105,15 @@ void aj_tool_call_free(struct aj_tool_call *call)
 	*call = (struct aj_tool_call){ 0 };
 }
 
+static size_t compact_bytes(const json_t *value)
+{
+	struct aj_out out = { 0 };
+	aj_out_json(&out, value);
+	size_t bytes = out.bytes;
+	aj_out_free(&out);
+	return bytes;
+}
+
 bool aj_tool_check_result(const struct aj_tool *tool, const json_t *value, char *ret_why, size_t why_bytes)
 {
 	const char *why;
@@ -113,8 +123,8 @@ bool aj_tool_check_result(const struct aj_tool *tool, const json_t *value, char 
 		snprintf(ret_why, why_bytes, "%s: result: %s", tool->name, why);
 		return false;
 	}
-	size_t bytes = json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
-	bool fits = bytes > 0 && bytes <= tool->result_bytes;
+	size_t bytes = compact_bytes(value);
+	bool fits = bytes <= tool->result_bytes;
 	if (!fits)
 		snprintf(ret_why, why_bytes, "%s: result: it has %zu bytes, of at most %zu", tool->name, bytes, tool->result_bytes);
 	else if (tool->returns_schema && !aj_schema_check(tool->returns_schema, plain, reason, sizeof reason)) {

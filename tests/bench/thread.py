@@ -1,6 +1,7 @@
 """What jails and clients can cost the others at the service: medians of one client's `ping` and `1+1` while 30 jails spin, and while they
 do what keeps the service's thread busy instead. It judges nothing: times are for a person to read. Every row has a service of its own in each
-round, the rounds follow one another, and what to compare are the ratios to the spinning jails.
+round, the rounds follow one another, and what to compare are the ratios to the spinning jails. Service and attackers have sessions of their
+own, as under a service manager: where the kernel groups processes by session, a jail is one too.
 
     thread.py AGENTJAIL EXAMPLES FOLDER [ROUNDS [WORD]]     only the attacks whose name holds WORD
 """
@@ -99,7 +100,7 @@ def serve(name, begin, rows):
     with open(FOLDER + "/open.toml", "w") as f:
         f.write(POLICY)
     server = subprocess.Popen([AJ, "serve", "--socket", path, "--policy", "snippet", "--policy-file", FOLDER + "/open.toml", "--parked", "2"],
-                              stderr=subprocess.DEVNULL)
+                              stderr=subprocess.DEVNULL, start_new_session=True)
     child = 0
     try:
         client = connect(path)
@@ -107,6 +108,7 @@ def serve(name, begin, rows):
         child = begin and os.fork()
         if begin and not child:
             try:
+                os.setsid()
                 begin(path)
             finally:
                 os._exit(0)

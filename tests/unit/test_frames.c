@@ -92,7 +92,7 @@ static const struct {
 	const char *json;
 } strings[] = {
 	{ "", 0, "\"\"" },
-	{ "a\"b\\c/\n\t\x01\x7f", 10, "\"a\\\"b\\\\c/\\n\\u0009\\u0001\x7f\"" },
+	{ "a\"b\\c/\n\t\x01\x7f", 10, "\"a\\\"b\\\\c/\\n\\t\\u0001\x7f\"" },
 	{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
 	{ "\xff", 1, "\"\\ufffd\"" },
 	{ "x\xe2\x82", 3, "\"x\\ufffd\\ufffd\"" },
