@@ -57,7 +57,8 @@ owner netdb.h           sandbox/netns.c
 owner sys/eventfd.h     lib/handle.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c sandbox/overlay.c
 owner sys/statvfs.h     sandbox/mask.c sandbox/overlay.c run/meter.c
-owner sys/vfs.h         sandbox/init.c
+owner sys/vfs.h         sandbox/init.c run/beneath.c
+owner linux/magic.h     run/beneath.c
 owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
@@ -88,7 +89,7 @@ owner termios.h         cli/lent.h
 owner sha2.h            base/hash.c
 owner toml++/           policy/toml.cc
 owner pwd.h             run/places.c
-owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h base/json.h run/chain.h run/datagram.h run/audit.h run/protect.h run/repos.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/metrics.h
+owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h base/json.h run/chain.h run/datagram.h run/audit.h run/protect.h run/gitrepo.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/metrics.h
 owner linux/capability.h plan/host.c guest/nest.c guest/branch.c sandbox/endpoint.c
 owner math.h            tools/value.c
 owner float.h           tools/value.c

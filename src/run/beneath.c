@@ -3,9 +3,11 @@
 #include "run/beneath.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int aj_beneath_open(int dir, const char *path, int flags)
@@ -27,4 +29,14 @@ bool aj_beneath_owned(int dir, uid_t uid)
 {
 	struct stat st;
 	return fstat(dir, &st) == 0 && st.st_uid == uid;
+}
+
+bool aj_beneath_tells_changes(int dir, dev_t *ret_dev)
+{
+	struct statfs fs;
+	struct stat st;
+	if (fstatfs(dir, &fs) < 0 || fstat(dir, &st) < 0)
+		return false;
+	*ret_dev = st.st_dev;
+	return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
 }

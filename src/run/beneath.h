@@ -10,3 +10,6 @@ int aj_beneath_open(int dir, const char *path, int flags);
 bool aj_beneath_has(int dir, const char *name);
 /* Is the folder this user's? Then it may be closed now and open in a moment. */
 bool aj_beneath_owned(int dir, uid_t uid);
+/* Is it on a file system of which it is known that a folder has one link for each folder in it besides its two, and a new time of change with
+ * each change of its entries? `*ret_dev`: that file system. */
+bool aj_beneath_tells_changes(int dir, dev_t *ret_dev);

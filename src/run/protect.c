@@ -329,7 +329,7 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 {
 	*ret = NULL;
 	*ret_plan = plan;
-	if (!plan->writable_workspace || plan->inspect)
+	if (!plan->writable_workspace || plan->inspect || (!plan->protect.count && !plan->quarantine))
 		return 0;
 	int workspace = aj_beneath_open(AT_FDCWD, plan->writable_workspace, O_PATH | O_DIRECTORY);
 	if (workspace < 0) {
@@ -352,7 +352,7 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 		aj_protect_close(p);
 		return -1;
 	}
-	aj_repos_look(&p->before, &p->arena, workspace, plan->writable_workspace, budget_ms);
+	aj_repos_look(&p->before, &p->arena, workspace, plan->writable_workspace, NULL, budget_ms);
 	struct expansion x = { .p = p, .arena = &p->arena, .found = on_place, .err = err };
 	if (expand(&x) < 0) {
 		aj_protect_close(p);
@@ -455,7 +455,7 @@ json_t *aj_protect_report(struct aj_protect *p, bool jail_gone)
 			tell(changed, x.pattern, "cannot be looked at any more");
 	}
 	struct aj_repos now;
-	aj_repos_look(&now, &arena, p->workspace, p->plan.writable_workspace, p->budget_ms);
+	aj_repos_look(&now, &arena, p->workspace, p->plan.writable_workspace, &p->before, p->budget_ms);
 	json_t *repositories = aj_repos_changes(&p->before, &now);
 	if (jail_gone && p->plan.quarantine) {
 		quarantine(p, changed, &arena);

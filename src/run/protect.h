@@ -11,8 +11,8 @@
 
 struct aj_protect;
 
-/* NULL in `*ret` where the plan has no writable workspace. On success
- * `*ret_plan` is what is to be launched: the plan with a row for each place, or the plan itself. -1 with err: then nothing was made.
+/* NULL in `*ret` where the plan has no writable workspace, or nothing in it is asked about: no place is to be held, and nothing moved aside.
+ * On success `*ret_plan` is what is to be launched: the plan with a row for each place, or the plan itself. -1 with err: then nothing was made.
  * `budget_ms`: the repositories are looked for that long at most, now and for each report. */
 int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_t budget_ms, const struct aj_plan **ret_plan,
                     struct aj_error *err);

@@ -211,6 +211,19 @@ fresh
 json "planted-repositories: a pipe and a loop of links in place of files do no harm" 0 workspace.complete=true -- run --policy offline-build --workspace "$W" -- \
 	sh -c 'mkdir p p/.git q; mkfifo p/.git/config p/.git/HEAD q/.git; ln -s . p/loop; ln -s loop loop; head -c 3000000 /dev/zero | tr "\\0" "[" >p/.git/config.worktree'
 
+printf 'extends = "offline-build"\n[filesystem]\nprotect = []\n' >"$T/none.toml"
+fresh
+aj run --policy-file "$T/none.toml" --workspace "$W" --json -- sh -c 'git init -q pkg; mkdir .claude'
+check "planted-repositories: a policy that holds nothing has nothing looked at" sh -c "grep -q '\"none: filesystem.protect is empty' $T/out && ! grep -q '\"repositories\"' $T/out"
+# What was there long enough before the run is not listed again; what comes into it is seen all the same.
+fresh
+mkdir -p "$W/o/b/c" "$W/d/e" && git init -q "$W/d/e/f" && git -C "$W/d/e/f" commit -q --allow-empty -m x
+open_up "$W"
+sleep 2
+json "planted-repositories: in folders that are old" 0 workspace.complete=true \
+	-- run --policy offline-build --workspace "$W" -- sh -c "echo gitdir: x >o/b/c/.git; printf '[core]\nfsmonitor = x\n' >>d/e/f/.git/config; touch -d '10 days ago' o/b/c o/b o . d"
+check "planted-repositories: both a new one and a changed one" sh -c "grep -q '\"o/b/c/.git\"' $T/out && grep -q '\"d/e/f/.git\"' $T/out"
+
 # --- quarantine ---
 printf 'extends = "offline-build"\n[filesystem]\nquarantine = true\n' >"$T/quarantine.toml"
 fresh
