@@ -233,6 +233,12 @@ silent() {
 	if grep -qaE -e "$2" "$T/out" "$T/err"; then fail "$1" "there is \`$2\`: $(shown)"; else ok "$1"; fi
 }
 
+# System calls as this system's headers number them, `NUMBER NAME` a line. It fails without a compiler; CC may be several words.
+call_numbers() {
+	# shellcheck disable=SC2086
+	printf '#include <sys/syscall.h>\n' | ${CC:-cc} -E -dM - 2>/dev/null | sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$/\2 \1/p' | grep .
+}
+
 # --- what must hold of the host ---
 
 # Live processes of our jails: in a PID namespace below ours. Their init keeps the session of its caller, which is us. One without memory

@@ -8,7 +8,8 @@ rounds=${1:-300}
 build=build/bench
 mkdir -p "$build"
 python=$(pwd)/build/rootfs/default/tree/usr/bin/python3 # the jails' own
-"${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o "$build/floor_fork.so" tests/bench/floor_fork.c
+# shellcheck disable=SC2086
+${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o "$build/floor_fork.so" tests/bench/floor_fork.c
 
 set -- "$rounds" "$python" tests/bench/floor.py "$build" "$(pwd)/build/agentjail"
 if peer=$(command -v bwrap); then

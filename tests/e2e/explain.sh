@@ -227,11 +227,10 @@ for name in $PRESETS; do
 done
 
 # --- system calls: every one, by its number, under every kind of filter ---
-if ! printf '#include <sys/syscall.h>\n' | "${CC:-cc}" -E -dM - >"$T/header" 2>/dev/null; then
+if ! call_numbers | sort -n >"$T/names" || [ ! -s "$T/names" ]; then
 	skip "system calls" "no C compiler"
 	finish
 fi
-sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$/\2 \1/p' "$T/header" | sort -n >"$T/names"
 calls() { # NAME POLICY OPTIONS...: the probe's sweep against explain
 	local title=$1
 	shift

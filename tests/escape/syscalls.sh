@@ -5,14 +5,13 @@
 runner_rootfs
 
 names() { # NUMBER... as names, sorted, one a line
-	printf '#include <sys/syscall.h>\n' | "${CC:-cc}" -E -dM - | sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$/\2 \1/p' >"$T/names"
 	tr ' ' '\n' | awk -v file="$T/names" 'BEGIN { while ((getline line < file) > 0) { split(line, w, " "); name[w[1]] = w[2] } }
 		NF { print ($1 in name) ? name[$1] : "nr" $1 }' | sort
 }
 planned() {
 	sed -n '/^syscalls:/,$p' "$T/out" | sed -n 's/^  \([a-z0-9_]*\).*/\1/p' | sort -u
 }
-if ! printf '#include <sys/syscall.h>\n' | "${CC:-cc}" -E -dM - >/dev/null 2>&1; then
+if ! call_numbers >"$T/names"; then
 	skip "names of system calls" "no C compiler"
 	finish
 fi

@@ -55,8 +55,7 @@ check "tree-first-instruction: changes nothing for what is refused" grep -qE '^p
 check "tree-first-instruction: and it holds none of ours" sh -c "! grep -q listens '$T/w/before'"
 
 # Every number: what a snippet may call, and the calls of the start, by docs/syscalls.md.
-if printf '#include <sys/syscall.h>\n' | "${CC:-cc}" -E -dM - >"$T/macros" 2>/dev/null; then
-	sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$/\2 \1/p' "$T/macros" >"$T/names"
+if call_numbers >"$T/names"; then
 	before sweep
 	timeout 60 "$PROBE" marked "$AJ" exec --rootfs "$T/runner" --policy-file "$T/w.toml" -c 'say done' >"$T/out" 2>"$T/err"
 	sed -n 's/^allowed: //p' "$T/w/before" | tr ' ' '\n' | awk -v file="$T/names" 'BEGIN { while ((getline line < file) > 0) { split(line, w, " "); name[w[1]] = w[2] } }
