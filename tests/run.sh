@@ -2,27 +2,50 @@
 # Runs every test there is, as this user and, when that is root, what needs a jail also as an unprivileged user.
 # It builds nothing and judges nothing: each part prints `N passed, N failed, N skipped`, and this adds them up.
 #
+# Parts run beside each other, each with mounts of its own (apart.sh) and, where no root is needed, with a user id of its own: what the
+# kernel counts for a user is then the part's. What measures the whole host comes last, one part at a time.
+#
 # Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, jail, inject, warm, sessions, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
-#        PART_LIMIT=600: seconds until a part is ended.
+#        JOBS=N: so many parts beside each other (one more than there are processors). PART_LIMIT=600: seconds until a part is ended.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
 : "${AGENTJAIL:=$tests/../build/agentjail}"
 AGENTJAIL=$(readlink -f "$AGENTJAIL")
 AGENTJAIL_ROOTFS=$(readlink -f "${AGENTJAIL_ROOTFS:-$tests/../build/rootfs/default}")
 export AGENTJAIL AGENTJAIL_ROOTFS
-USER_ID=65534
+build=$(dirname "$AGENTJAIL")
+: "${JOBS:=$(($(nproc) + 1))}"
+USER_IDS=59000 # and the ones above it, one a part
+
+# What counts things of the whole host, or fills a counter that all jails of root share.
+ALONE='fault/soak fault/warm reach/descriptors'
+# What is as true of a jail from a zygote: the same scripts once more, with a program whose `exec` is warm. To the Python layer's own it
+# makes no difference whose jail it is: root runs them cold, and the other user warm.
+WARM_WALLS='e2e/exec escape/kernel escape/resources escape/syscalls escape/violations escape/killtree'
+WARM_LAYER='e2e/language escape/python escape/extra'
 
 work=$(mktemp -d) || exit 1
+# Whoever interrupts this does not wait for what runs.
+end_all() {
+	for pid in "$work"/*/pid; do
+		[ ! -e "$pid" ] || [ -e "${pid%pid}status" ] || kill "$(cat "$pid")" 2>/dev/null
+	done
+	wait
+}
 trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-total_passed=0 total_failed=0 total_skipped=0 parts=0
+trap 'end_all; exit 130' INT TERM
+mkfifo "$work/ended"
+exec 3<>"$work/ended"
+total_passed=0 total_failed=0 total_skipped=0 parts=0 running=0 began=$(date +%s)
 
-for need in "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$(dirname "$AGENTJAIL")/warm" "$(dirname "$AGENTJAIL")/sessions" "$(dirname "$AGENTJAIL")/jail" "$(dirname "$AGENTJAIL")/inject" "$(dirname "$AGENTJAIL")/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
+for need in "$AGENTJAIL" "$build/probe" "$build/warm" "$build/sessions" "$build/jail" "$build/inject" "$build/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
 	case $need in */toml-check | */inject | */jail) [ -z "${SUITES:-}" ] || continue ;; esac
 	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/jail build/warm build/sessions build/inject build/toml-check" >&2; exit 1; }
 done
+
+# --- one part ---
 
 # The counts of a part's closing line; criterion's is a synthesis.
 counts() {
@@ -30,94 +53,145 @@ counts() {
 		s/.*Synthesis: Tested: *\([0-9]*\) *| *Passing: *\([0-9]*\) *| *Failing: *\([0-9]*\) *| *Crashing: *\([0-9]*\).*/\2 \1-\2 0/p' "$1" | tail -n 1
 }
 
-# part NAME COMMAND...
-part() {
-	name=$1
+# Runs COMMAND in the background of this script; its folder then holds log, status, and what it took.
+start() { # FOLDER COMMAND...
+	into=$1
 	shift
-	case $name in *"${ONLY:-}"*) ;; *) return ;; esac
-	parts=$((parts + 1))
 	started=$(date +%s)
-	timeout -k 10 "${PART_LIMIT:-600}" "$@" >"$work/log" 2>&1 </dev/null
-	status=$?
-	set -- $(counts "$work/log")
+	# What is started in the background ignores SIGINT, and so would every launcher of the part.
+	env --default-signal=INT,QUIT timeout -k 10 "${PART_LIMIT:-600}" "$@" >"$into/log" 2>&1 </dev/null 3<&- &
+	echo $! >"$into/pid"
+	wait $!
+	echo $? >"$into/status"
+	# Processor time of what was waited for: user and system, in minutes and seconds.
+	times >"$into/times"
+	tail -n 1 "$into/times" | sed 's/[ms]/ /g' | awk -v wall=$(($(date +%s) - started)) '{ printf "%d s, %.0f s of a processor", wall, $1 * 60 + $2 + $3 * 60 + $4 }' >"$into/took"
+	echo "${into##*/}" >&3
+}
+
+# Waits until some part ends, and says how it ended.
+collect() {
+	read -r number <&3
+	running=$((running - 1))
+	into=$work/$number
+	ended=$(cat "$into/name")
+	status=$(cat "$into/status")
+	: >"$into/more"
+	# shellcheck disable=SC2046
+	set -- $(counts "$into/log")
 	if [ $# -ne 3 ]; then
-		echo "  FAIL  $name: no closing line, exit $status: $(tail -c 1500 "$work/log")" >"$work/more"
+		echo "  FAIL  $ended: no closing line, exit $status: $(tail -c 1500 "$into/log")" >"$into/more"
 		set -- 0 1 0
 	elif [ "$status" -ne 0 ] && [ "$(($2))" -eq 0 ]; then
-		echo "  FAIL  $name: exit $status although no test failed: $(tail -c 1500 "$work/log")" >"$work/more"
+		echo "  FAIL  $ended: exit $status although no test failed: $(tail -c 1500 "$into/log")" >"$into/more"
 		set -- "$1" 1 "$3"
-	else
-		: >"$work/more"
 	fi
-	if [ -n "${V:-}" ]; then cat "$work/log"; else grep -aE '^  (FAIL|SKIP)|^\[(FAIL|CRASH)\]|^\[----\]|: (FAIL|ERROR)' "$work/log"; fi
-	{ grep -aE '^  FAIL|^\[(FAIL|CRASH)\]|^(FAIL|ERROR)' "$work/log"; cat "$work/more"; } | sed "s|^|[$name] |" >>"$work/failures"
-	cat "$work/more"
+	if [ -n "${V:-}" ]; then cat "$into/log"; else grep -aE '^  (FAIL|SKIP)|^\[(FAIL|CRASH)\]|^\[----\]|: (FAIL|ERROR)' "$into/log"; fi
+	{ grep -aE '^  FAIL|^\[(FAIL|CRASH)\]|^(FAIL|ERROR)' "$into/log"; cat "$into/more"; } | sed "s|^|[$ended] |" >>"$work/failures"
+	cat "$into/more"
 	total_passed=$((total_passed + $1))
 	total_failed=$((total_failed + $2))
 	total_skipped=$((total_skipped + $3))
-	printf '%-36s %5d passed %3d failed %3d skipped  %3d s\n' "$name" "$(($1))" "$(($2))" "$(($3))" "$(($(date +%s) - started))"
+	printf '%-36s %5d passed %3d failed %3d skipped  (%s)\n' "$ended" "$(($1))" "$(($2))" "$(($3))" "$(cat "$into/took")"
+	rm -r "$into"
 }
 
-scripts() { # FOLDER PREFIX [COMMAND...]: the scripts of all groups in FOLDER
-	folder=$1 prefix=$2
-	shift 2
-	for suite in ${SUITES:-e2e escape reach fault cgroup}; do
-		for script in "$folder/$suite"/*.sh "$folder/$suite.sh"; do
-			name=${script#"$folder/"}
-			[ ! -e "$script" ] || part "$prefix${name%.sh}" "$@" sh "$script"
+part() { # NAME COMMAND...
+	name=$1
+	shift
+	case $name in *"${ONLY:-}"*) ;; *) return ;; esac
+	case " $ALONE " in *" ${name#user/} "*) [ $turn = alone ] ;; *) [ $turn = beside ] ;; esac || return
+	while [ $running -ge "$JOBS" ]; do collect; done
+	parts=$((parts + 1)) running=$((running + 1))
+	mkdir "$work/$parts"
+	echo "$name" >"$work/$parts/name"
+	start "$work/$parts" "$@" &
+}
+
+# --- the list of parts ---
+
+as_user=''
+run_script() { # NAME COMMAND...: as the user whose turn it is
+	name=$1
+	shift
+	if [ -n "$as_user" ]; then
+		id=$((USER_IDS + parts))
+		part "user/$name" sh "$tests/apart.sh" setpriv --reuid $id --regid $id --clear-groups env -u AGENTJAIL_ROOTFS HOME=/nonexistent TMPDIR=/tmp "$@"
+	else
+		part "$name" "$@"
+	fi
+}
+
+scripts() { # FOLDER BUILD: the scripts of all groups in FOLDER; those that take longest begin first
+	for suite in ${SUITES:-fault e2e escape reach cgroup}; do
+		for script in "$1/$suite"/*.sh "$1/$suite.sh"; do
+			[ -e "$script" ] || continue
+			name=${script#"$1/"}
+			name=${name%.sh}
+			case "$as_user $WARM_LAYER " in yes*" $name "*) continue ;; esac
+			run_script "$name" env AGENTJAIL="$2/agentjail" sh "$script"
 		done
 	done
 }
 
-# What is as true of a jail from a zygote: the same scripts once more, with a program whose `exec` is warm. The layer's own are run by
-# one user only: to them it makes no difference who.
-WARM_WALLS='e2e/exec escape/kernel escape/resources escape/syscalls escape/violations escape/killtree' WARM_LAYER='e2e/language escape/python escape/extra'
-warm() { # FOLDER BUILD PREFIX 'SCRIPT...' [COMMAND...]
-	folder=$1 build=$2 prefix=$3 list=$4
-	shift 4
+warm() { # FOLDER BUILD 'SCRIPT...'
 	case " ${SUITES:-warm} " in *" warm "*) ;; *) return ;; esac
-	for name in $list; do
-		part "${prefix}warm/$name" "$@" env AGENTJAIL="$build/warm" AGENTJAIL_COLD="$build/agentjail" sh "$folder/$name.sh"
+	for name in $3; do
+		run_script "warm/$name" env AGENTJAIL="$2/warm" AGENTJAIL_COLD="$2/agentjail" sh "$1/$name.sh"
 	done
 }
 
-for unit; do
-	part "unit/$(basename "$unit")" "$unit"
-done
-if [ -z "${SUITES:-}" ]; then
-	part layer sh "$tests/layer/run.sh"
-	part golden sh "$tests/golden/run.sh"
-	part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-10}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
-	part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$(dirname "$AGENTJAIL")/toml-check"
-fi
-scripts "$tests" ""
-warm "$tests" "$(dirname "$AGENTJAIL")" "" "$WARM_WALLS $WARM_LAYER"
-
-# The same as somebody who owns nothing. The repository may lie where that user cannot go.
-if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
+# Somebody who owns nothing. The repository may lie where that user cannot go.
+copy_for_user() {
 	copy=$work/copy
-	build=$copy/$(basename "$(dirname "$AGENTJAIL")") # its name says whether there are sanitizers
+	copied=$copy/$(basename "$build") # its name says whether there are sanitizers
 	chmod 755 "$work"
-	mkdir -p "$build/rootfs"
-	for program in agentjail probe jail inject warm sessions branch raw.so; do cp "$(dirname "$AGENTJAIL")/$program" "$build/"; done
-	for file in "$(dirname "$AGENTJAIL")"/library-* "$(dirname "$AGENTJAIL")/libagentjail.so.0"; do
-		[ ! -f "$file" ] || cp "$file" "$build/"
+	mkdir -p "$copied/rootfs"
+	for program in agentjail probe jail inject warm sessions branch raw.so; do cp "$build/$program" "$copied/"; done
+	for file in "$build"/library-* "$build/libagentjail.so.0"; do
+		[ ! -f "$file" ] || cp "$file" "$copied/"
 	done
-	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$build/rootfs/default"
+	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copied/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
-	cp -R --no-preserve=ownership "$tests/../docs/examples" "$copy/tests/examples"
 	cp -R --no-preserve=ownership "$tests/../docs" "$copy/docs"
 	chmod -R a+rX "$copy"
-	unset AGENTJAIL AGENTJAIL_ROOTFS
-	set -- setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env HOME=/nonexistent TMPDIR=/tmp AGENTJAIL="$build/agentjail"
-	scripts "$copy/tests" user/ "$@"
-	warm "$copy/tests" "$build" user/ "$WARM_WALLS" "$@"
+}
+
+both=''
+if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
+	both=yes
+	copy_for_user
 fi
+for turn in beside alone; do
+	if [ $turn = alone ]; then
+		while [ $running -gt 0 ]; do collect; done
+		JOBS=1
+	fi
+	if [ -z "${SUITES:-}" ]; then
+		part layer sh "$tests/layer/run.sh"
+		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-10}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
+		part golden sh "$tests/golden/run.sh"
+		part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$build/toml-check"
+	fi
+	scripts "$tests" "$build"
+	warm "$tests" "$build" "$WARM_WALLS$([ -n "$both" ] || echo " $WARM_LAYER")"
+	if [ -n "$both" ]; then
+		as_user=yes
+		scripts "$copy/tests" "$copied"
+		warm "$copy/tests" "$copied" "$WARM_WALLS $WARM_LAYER"
+		as_user=''
+	fi
+	for unit; do
+		part "unit/$(basename "$unit")" "$unit"
+	done
+done
+while [ $running -gt 0 ]; do collect; done
 
 if [ -s "$work/failures" ]; then
 	echo
 	echo "failures:"
 	cat "$work/failures"
 fi
+echo "$parts parts in $(($(date +%s) - began)) s"
 echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 [ "$total_failed" -eq 0 ] && [ "$parts" -gt 0 ] && [ "$((total_passed + total_skipped))" -gt 0 ]

@@ -241,6 +241,11 @@ def judge(base, run, started):
     return "audit" if audit else "ended", "%s, %s" % (run.end, status or run.step() or "nothing said")
 
 
+def mounts():
+    with open("/proc/self/mountinfo") as f:
+        return set(f)
+
+
 def select(calls, everything):
     """Which faults to try: all of them, or of calls that repeat themselves the first two and the last."""
     of = collections.defaultdict(list)
@@ -273,7 +278,7 @@ def main():
     # Where main() begins: what fails before is libc's to handle.
     start = next(i for i, c in enumerate(base.calls) if c[0] == "supervisor" and c[1] in ("newfstatat", "fstat"))
     early = set(c[:3] for c in base.calls[:start])
-    mounts = open("/proc/self/mountinfo").read()
+    before = mounts()
     left = sorted(os.listdir(os.environ["TMPDIR"]))
     with open(args.table, "a") as table:
         for role, name, n, detail in select(base.calls, args.everything):
@@ -293,8 +298,10 @@ def main():
                 kind, more = judge(base, run, (role, name, n) not in early)
                 if not run.failed and kind == "same":
                     kind, more = "unreached", "not called this time"
-                if open("/proc/self/mountinfo").read() != mounts:
-                    kind, more = "BAD", "a mount of the host changed"
+                # One that went with its mount point was somebody else's, of which our namespace had a copy.
+                changed = [m for m in mounts() ^ before if m not in before or os.path.exists(m.split()[4])]
+                if changed:
+                    kind, more = "BAD", "a mount of the host changed: %s" % changed
                 if sorted(os.listdir(os.environ["TMPDIR"])) != left:
                     kind, more = "BAD", "left behind: %s" % os.listdir(os.environ["TMPDIR"])
                 why, good = "", kind in ("refused", "libc", "unreached")

@@ -55,7 +55,11 @@ def start(n, commands):
 
 def mounts():
     with open("/proc/self/mountinfo") as f:
-        return f.read()
+        return set(f)
+
+def other_mounts(before):
+    """One that went with its mount point was somebody else's, of which our namespace had a copy."""
+    return [m for m in mounts() ^ before if m not in before or os.path.exists(m.split()[4])]
 
 def ended(p, name):
     try:
@@ -81,7 +85,8 @@ for n in range(rounds):
     p.stdout.close(), p.stderr.close()
     gone("kill -9 of the supervisor, round %d" % n)
 say(caught > rounds / 5, "jails were caught alive", caught)
-say(mounts() == before, "no mount is left")
+left = other_mounts(before)
+say(not left, "no mount is left", left)
 
 # Ctrl-C and kill. A snippet ends by it; a command gets it from init, so the probe's default ends it with the same signal.
 for n in range(rounds // 3):
@@ -119,7 +124,8 @@ for n in range(rounds // 3):
     good = early or (doc.get("status") == "signal" and (doc.get("signal") == 9 and code == 137 if which == 2 else code == 128))
     say(good, name, "exit %s, %s, %s" % (code, err, doc))
     gone(name)
-say(mounts() == before, "no mount is left at last")
+left = other_mounts(before)
+say(not left, "no mount is left at last", left)
 print("%d passed, %d failed, 0 skipped" % (passed, failed))
 EOS
 [ -z "${V:-}" ] || echo "  seed $SEED"
