@@ -14,14 +14,17 @@ import time
 from harness import request, strict
 
 
+PATIENCE_S = 120
+
+
 class Died(Exception):
     pass
 
 
 class Guest:
-    """`setup` runs in the child, before its first request. Requests have `keys` besides their own."""
+    """`setup` runs in the child, before its first request. Requests have `keys` besides their own. What still runs after PATIENCE_S hangs."""
 
-    def __init__(self, setup=None, seconds=30, **keys):
+    def __init__(self, setup=None, **keys):
         self.keys = keys
         self.late = []          # frames that came when nothing ran
         self.calls = []
@@ -37,7 +40,7 @@ class Guest:
                 os.closerange(3, 9)
                 os.dup2(9, 3)
                 os.closerange(4, 64)
-                signal.alarm(seconds)
+                signal.alarm(PATIENCE_S)
                 serve(setup)
             except BaseException:
                 sys.excepthook(*sys.exc_info())
@@ -45,7 +48,7 @@ class Guest:
                 os._exit(1)
         theirs.close()
         self.socket = ours
-        ours.settimeout(seconds)
+        ours.settimeout(PATIENCE_S)
         self.frame()    # it is ready
 
     def send(self, kind, body):
@@ -73,19 +76,18 @@ class Guest:
         return data
 
     def run(self, code, answer=None, after=(), **keys):
-        """The claim. answer(call) gives the frame for a call, or None; `after`: (seconds, signal or function)."""
+        """The claim. answer(call) gives the frame for a call, or None; `after`: (seconds since the code began, signal or function)."""
         timers = [threading.Timer(s, self.do, (what,)) for s, what in after]
         self.send(b"Q", request(code, **dict(self.keys, **keys)))
-        for t in timers:
-            t.start()
         try:
-            return self.claim(answer)
+            return self.claim(answer, timers)
         finally:
             for t in timers:
                 t.cancel()
-                t.join()
+                if t.ident is not None:
+                    t.join()
 
-    def claim(self, answer=None):
+    def claim(self, answer=None, timers=()):
         while True:
             kind, body = self.frame()
             if kind == b"R":
@@ -96,7 +98,10 @@ class Guest:
                 said = answer(call) if answer else {"value": call["args"]}
                 if said is not None:
                     self.reply(call, **said)
-            elif kind != b"S":
+            elif kind == b"S":
+                for t in timers:
+                    t.start()
+            else:
                 raise Died("a frame of kind %r" % kind)
 
     def reply(self, call, **said):
@@ -111,6 +116,12 @@ class Guest:
     def output(self):
         size = os.fstat(self.out.fileno()).st_size
         return os.pread(self.out.fileno(), size, 0).decode("utf-8", "replace")
+
+    def wait_for(self, text):
+        """Until the child has printed that; who waits in vain finds out by what follows."""
+        until = time.monotonic() + PATIENCE_S
+        while text not in self.output() and time.monotonic() < until:
+            time.sleep(0.002)
 
     def close(self):
         """The exit status of the child, which sees its supervisor go."""

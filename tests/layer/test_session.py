@@ -18,10 +18,10 @@ STUCK = [
     ("loop", [], "while True: pass", True),
     ("loop-else", [], "x = 0\nwhile True:\n    x += 1", True),
     ("except-exception", [], "while True:\n    try:\n        x = 0\n        while True: x += 1\n    except Exception: pass", True),
-    ("sleep", ["time"], "import time\ntime.sleep(60)", True),
+    ("sleep", ["time"], "import time\ntime.sleep(600)", True),
     ("lock", ["threading"], "import threading\nl = threading.Lock()\nl.acquire()\nl.acquire()", True),
     ("event", ["threading"], "import threading\nthreading.Event().wait()", True),
-    ("join", ["threading", "time"], "import threading, time\nt = threading.Thread(target=lambda: time.sleep(5), daemon=True)\nt.start()\nt.join()", True),
+    ("join", ["threading", "time"], "import threading, time\nt = threading.Thread(target=lambda: time.sleep(600), daemon=True)\nt.start()\nt.join()", True),
     ("queue", ["queue"], "import queue\nqueue.Queue().get()", True),
     ("generator", [], "def g():\n    while True: yield 1\nfor _ in g(): pass", True),
     ("comprehension", ["itertools"], "import itertools\n[0 for _ in itertools.count() if _ < 0]", True),
@@ -29,15 +29,15 @@ STUCK = [
     ("repr", [], "class A:\n    def __repr__(s):\n        while True: pass\nA()", True),
     ("str-of-error", [], "class E(Exception):\n    def __str__(s):\n        while True: pass\nraise E", True),
     ("final-repr", [], "class A:\n    def __repr__(s):\n        while True: pass\nfinal_answer(A())", True),
-    ("asyncio-sleep", ["asyncio"], "import asyncio\nasync def f(): await asyncio.sleep(60)\nasyncio.run(f())", True),
-    ("asyncio-top", ["asyncio"], "import asyncio\nawait asyncio.sleep(60)", True),
-    ("asyncio-task", ["asyncio"], "import asyncio\nasync def f():\n    while True: pass\nt = asyncio.create_task(f())\nawait asyncio.sleep(60)", True),
+    ("asyncio-sleep", ["asyncio"], "import asyncio\nasync def f(): await asyncio.sleep(600)\nasyncio.run(f())", True),
+    ("asyncio-top", ["asyncio"], "import asyncio\nawait asyncio.sleep(600)", True),
+    ("asyncio-task", ["asyncio"], "import asyncio\nasync def f():\n    while True: pass\nt = asyncio.create_task(f())\nawait asyncio.sleep(600)", True),
     ("asyncio-busy", ["asyncio"], "import asyncio\nwhile True: await asyncio.sleep(0)", True),
     ("asyncio-thread", ["asyncio", "time"], "import asyncio, time\nawait asyncio.to_thread(time.sleep, 2)", True),
     ("coroutine", [], "async def f():\n    while True: pass\nawait f()", True),
     ("layer-off-loop", [], "while True: pass", False),
-    ("layer-off-sleep", [], "import time\ntime.sleep(60)", False),
-    ("layer-off-asyncio", [], "import asyncio\nasyncio.run(asyncio.sleep(60))", False),
+    ("layer-off-sleep", [], "import time\ntime.sleep(600)", False),
+    ("layer-off-asyncio", [], "import asyncio\nasyncio.run(asyncio.sleep(600))", False),
     ("layer-off-select", [], "import select\nselect.select([], [], [])", False),
 ]
 
@@ -77,11 +77,13 @@ def stuck(score):
             with Guest(imports=imports, layer=layer, soft_ms=70) as guest:
                 try:
                     first = guest.run("kept = [1]\nimport " + ", ".join(imports or ["sys"]) if imports or not layer else "kept = [1]")
-                    began = time.monotonic()
-                    claim = guest.run("print('before', end='')\n" + code, after=[(0.07, number)])
-                    took = time.monotonic() - began
+                    def stop():
+                        guest.wait_for("before")
+                        time.sleep(0.07)
+                        guest.do(number)
+                    claim = guest.run("print('before', end='', flush=True)\n" + code, after=[(0, stop)])
                     again = guest.run("import asyncio\nawait asyncio.sleep(0.001)\n" * ("asyncio" in imports) + "kept.append(2)\nkept")
-                    ok = (first["status"] == "ok" and took < 4 and claim["status"] == "error"
+                    ok = (first["status"] == "ok" and claim["status"] == "error"
                           and guest.output().startswith("before")
                           and again["value"] == [1, 2])
                     error = claim["error"]
@@ -90,7 +92,7 @@ def stuck(score):
                     else:
                         ok = ok and error["type"] == STOPPED[number] and "session goes on" in error["message"] and (
                             number == INT or "70 ms" in error["message"])
-                    score.check("%s/%d" % (name, number), ok, (took, error, again["value"], again["error"], guest.output()[:100]))
+                    score.check("%s/%d" % (name, number), ok, (error, again["value"], again["error"], guest.output()[:100]))
                 except Died as e:
                     score.check("%s/%d" % (name, number), False, e)
 
@@ -126,7 +128,7 @@ def survives(score):
             case("first", (claim["value"] == 5, claim))
     if score.wants("signal/about-to-run"):
         for number in (INT, SOFT):
-            with Guest(setup=lambda: raise_at_start(number), seconds=10) as guest:
+            with Guest(setup=lambda: raise_at_start(number)) as guest:
                 try:
                     first, second = guest.run("while True: pass"), guest.run("5")
                     case("about-to-run", (first["error"]["type"] == STOPPED[number] and second["value"] == 5, (first, second)))
@@ -134,17 +136,17 @@ def survives(score):
                     case("about-to-run", (False, e))
     if score.wants("signal/where"):
         with Guest() as guest:
-            claim = guest.run("def f():\n    while True: pass\n\nf()", after=[(0.05, SOFT)])
+            claim = guest.run("def f():\n    while True: pass\n\nf()", after=[(0.05, SOFT), (5, SOFT)])
             e = claim["error"]
             case("where", (e["line"] == 2 and "line 4, in <module>" in e["traceback"] and "session.py" not in e["traceback"]
                            and "too long" in e["message"], e))
     if score.wants("signal/caught"):
         with Guest() as guest:
-            claim = guest.run("try:\n    x = 1\n    while True: x += 1\nexcept KeyboardInterrupt as e: r = str(e)\nr", after=[(0.05, SOFT)])
+            claim = guest.run("try:\n    x = 1\n    while True: x += 1\nexcept KeyboardInterrupt as e: r = str(e)\nr", after=[(0.05, SOFT), (5, SOFT)])
             case("caught", (claim["status"] == "ok" and "too long" in claim["value"], claim))
     if score.wants("signal/finally"):
         with Guest() as guest:
-            guest.run("try:\n    x = 1\n    while True: x += 1\nfinally: done = 1", after=[(0.05, INT)])
+            guest.run("try:\n    x = 1\n    while True: x += 1\nfinally: done = 1", after=[(0.05, INT), (5, INT)])
             claim = guest.run("done")
             case("finally", (claim["value"] == 1, claim))
     if score.wants("signal/import-state"):
@@ -158,15 +160,15 @@ def survives(score):
         for i in range(10):
             with Guest(imports=["asyncio"]) as guest:
                 guest.run("n = 0")
-                first = guest.run("import asyncio\nwhile True: pass", after=[(0.002 + i * 0.003, INT), (0.5, INT)])
+                first = guest.run("import asyncio\nwhile True: pass", after=[(0.002 + i * 0.003, INT), (0.5, INT), (5, INT)])
                 claim = guest.run("import asyncio\nawait asyncio.sleep(0)\n5")
                 case("import-whole-%d" % i, (claim["value"] == 5, (first, claim)))
     if score.wants("signal/task-lost"):
         # Between its place in the queue and its turn a task is in nobody's hands.
-        with Guest(imports=["asyncio"], seconds=20) as guest:
+        with Guest(imports=["asyncio"]) as guest:
             guest.run("import asyncio")
             try:
-                kinds = {guest.run("while True: await asyncio.sleep(0)", after=[(0.002 + i % 7 * 0.0003, INT), (0.3, INT)])["error"]["type"] for i in range(80)}
+                kinds = {guest.run("while True: await asyncio.sleep(0)", after=[(0.002 + i % 7 * 0.0003, INT), (0.3, INT), (5, INT)])["error"]["type"] for i in range(80)}
             except Died as e:
                 kinds = e
             case("task-lost", (kinds == {"KeyboardInterrupt"}, kinds))
@@ -202,13 +204,15 @@ def windows(score):
             thread = threading.Thread(target=storm)
             thread.start()
             try:
-                until = time.monotonic() + 1
-                count = 0
-                while time.monotonic() < until:
+                # A second; on a busy machine more, until there was a storm.
+                began, count, calm = time.monotonic(), 0, True
+                while (took := time.monotonic() - began) < 1 or took < 30 and calm:
                     claim = guest.run(work + code)
                     count += 1
                     kind = claim["error"]["type"] if claim["error"] else claim["status"]
                     seen[kind] = seen.get(kind, 0) + 1
+                    hit = name == "signal/storm-rejected" or "KeyboardInterrupt" in seen or "TimeoutError" in seen
+                    calm = count <= 50 or sent[0] <= 200 or not hit
                     if kind not in ("ok", "KeyboardInterrupt", "TimeoutError", "ValueError", "PolicyError"):
                         bad = claim
                         break
