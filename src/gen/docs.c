@@ -74,7 +74,8 @@ static void print_syscalls(void)
 	printf("\n## Not made for a snippet that shares no writable file with the host\n\nIts one process gets every lock that it asks for, and "
 	       "none is taken: on /dev/null and the Python tree locks would be the host's. Of `fcntl`: ");
 	aj_syscalls_denied_each(AJ_LOCKS_INSIDE, print_why, &before);
-	printf(".\n");
+	printf(".\n\n## Not made for a command, which hears that it went well\n\n`sync` and `syncfs` write out file systems of the host, and others "
+	       "wait for that. `fsync` and `fdatasync` are made.\n");
 	static const struct {
 		uint64_t group;
 		const char *heading;

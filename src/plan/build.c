@@ -396,6 +396,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};
+	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE : 0; /* a snippet's list has neither */
 	identity(plan, policy, host);
 	namespaces(plan, policy);
 	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0)

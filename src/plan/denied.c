@@ -83,6 +83,13 @@ static const struct aj_syscall local_locks[] = {
 	LOCAL_LOCK(6, "F_SETLK"), LOCAL_LOCK(7, "F_SETLKW"), LOCAL_LOCK(37, "F_OFD_SETLK"), LOCAL_LOCK(38, "F_OFD_SETLKW"),
 };
 
+/* Both write out whole file systems of the host, with what everybody has written there, and make everybody wait for the disk. What a jail
+ * wants on disk it can have by fsync, file by file. */
+static const struct aj_syscall no_sync[] = {
+	{ .name = "sync", .errnum = AJ_ERRNO_NONE, .why = "file systems of the host" },
+	{ .name = "syncfs", .errnum = AJ_ERRNO_NONE, .why = "a file system of the host" },
+};
+
 /* A socket file is an inode, whoever made it, and no namespace is between it and a jail that can name it. So where host inodes are in
  * reach connect is reported, and done by sandbox/connector.c for sockets that the jail may reach. A datagram needs no connect to get to
  * a path: the kernel takes one with each message, and SOCK_RAW for SOCK_DGRAM. Stream and seqpacket sockets take none. */
@@ -121,6 +128,7 @@ static const struct {
 	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("shared-memory", deny_shared_memory),
 	GROUP("locks", deny_locks),     GROUP("fork", deny_fork),       GROUP("locks", local_locks),
 	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),    GROUP("size", mediated_size),
+	GROUP("sync", no_sync),
 };
 /* clang-format on */
 

@@ -34,7 +34,7 @@ const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_ne
 	struct question q = { .name = name, .args = args };
 	if (aj_syscalls_each(profile, network, ask, &q))
 		return q.row;
-	deny &= ~(uint64_t)AJ_LOCKS_INSIDE; /* those are answered, not refused */
+	deny &= ~(uint64_t)AJ_ANSWERED; /* those are answered, not refused */
 	for (int i = 0; i < AJ_FILTER_GROUPS; i++)
 		if (deny & 1ULL << i && aj_syscalls_denied_each(1ULL << i, ask, &q))
 			return q.row;
