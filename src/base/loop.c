@@ -35,6 +35,7 @@ struct aj_loop {
 	struct aj_quotas quotas;
 	struct aj_quota *charged; /* of the callback that runs; NULL: nobody's, or its owner has gone */
 	int64_t processor_ns;     /* when it was last asked for: what came since is on the account of whoever is next */
+	int64_t asked_us;         /* and that by the clock on the wall */
 	bool stale;               /* unless that is so: then it is asked for first */
 	struct aj_timer refill;   /* while somebody is throttled */
 };
@@ -170,15 +171,24 @@ static int64_t processor_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+static void ask_clocks(struct aj_loop *loop)
+{
+	loop->processor_ns = processor_ns();
+	loop->asked_us = aj_now_us();
+}
+
+/* Nothing in a callback sleeps: where the clock went on and the thread's did not, it waited for a processor. */
 static void charge(struct aj_loop *loop)
 {
-	int64_t before_ns = loop->processor_ns;
-	loop->processor_ns = processor_ns();
+	int64_t before_ns = loop->processor_ns, before_us = loop->asked_us;
+	ask_clocks(loop);
+	int64_t used_ns = loop->processor_ns - before_ns, waited_us = loop->asked_us - before_us - used_ns / NS_OF_US;
+	if (waited_us > 0)
+		aj_quota_waited(&loop->quotas, waited_us);
 	if (loop->charged && aj_quota_busy(loop->charged))
-		loop->busy_ns += loop->processor_ns - before_ns;
-	if (loop->charged && aj_quota_charge(&loop->quotas, loop->charged, loop->processor_ns - before_ns, aj_now_us()) &&
-	    !loop->refill.place)
-		aj_loop_set(loop, &loop->refill, aj_now_us() + AJ_QUOTA_PERIOD_US);
+		loop->busy_ns += used_ns;
+	if (loop->charged && aj_quota_charge(&loop->quotas, loop->charged, used_ns, loop->asked_us) && !loop->refill.place)
+		aj_loop_set(loop, &loop->refill, loop->asked_us + AJ_QUOTA_PERIOD_US);
 	loop->charged = NULL;
 }
 
@@ -288,7 +298,7 @@ static void call(struct aj_loop *loop, struct aj_io *io, uint32_t events)
 		rest(loop, io);
 	} else {
 		if (loop->stale)
-			loop->processor_ns = processor_ns();
+			ask_clocks(loop);
 		loop->stale = false;
 		loop->charged = io->quota;
 		io->fn(io, events);

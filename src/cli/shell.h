@@ -13,7 +13,7 @@ struct aj_shell {
 	bool person; /* at a terminal: output as it comes, tracebacks, and no end because of one bad snippet */
 	struct aj_show show;
 	json_t *workspace; /* what the last snippet's result said of it: its lines are not told again */
-	int code; /* of the first snippet that did not end well; 0 so far */
+	int code;          /* of the first snippet that did not end well; 0 so far */
 };
 
 extern volatile sig_atomic_t aj_shell_interrupts; /* SIGINTs so far, once aj_shell_open() was called */

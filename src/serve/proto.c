@@ -285,8 +285,7 @@ int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct a
 		                "the request has more than %d values beside those of `inputs` and `variables`", AJ_REQUEST_VALUES);
 	q->doc = load(q, text, bytes, out, &why);
 	if (!json_is_object(q->doc))
-		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s",
-		                q->doc ? "it is of another type" : why);
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s", q->doc ? "it is of another type" : why);
 	json_t *id = json_object_get(q->doc, "id"), *value;
 	q->member[AJ_M_ID] = is_id(id) ? id : NULL;
 	if (find_op(q, fault) < 0)

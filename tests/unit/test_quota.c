@@ -82,3 +82,72 @@ Test(quota, whoever_leaves_is_not_counted)
 	cr_expect_eq(all.throttled, 1u);
 	cr_expect_eq(all.first, &busy[1]);
 }
+
+/* Each turn of all: refill, resume, then each uses what it may of `turn_ns`. */
+static int64_t step(struct aj_quota *party, int64_t turn_ns, int64_t now_us)
+{
+	if (party->throttled && aj_quota_due(party))
+		aj_quota_resume(&all, party);
+	if (party->throttled)
+		return 0;
+	aj_quota_charge(&all, party, turn_ns, now_us);
+	return turn_ns;
+}
+
+/* One per cent of the thread, beside thirty that take all they get. */
+Test(quota, whoever_uses_little_is_not_one_of_the_crowd)
+{
+	static struct aj_quota crowd[30];
+	unsigned refused = 0;
+	for (int64_t now_us = 0; now_us < 10000000; now_us += AJ_QUOTA_PERIOD_US) {
+		aj_quota_refill(&all, now_us);
+		for (int i = 0; i < 30; i++)
+			step(&crowd[i], 300000, now_us);
+		refused += step(&quiet, AJ_QUOTA_PERIOD_US * 10, now_us) == 0;
+		aj_quota_waited(&all, AJ_QUOTA_PERIOD_US / 2);
+	}
+	cr_expect_eq(refused, 0u);
+	cr_expect_eq(all.percent, (unsigned)AJ_QUOTA_LEAST_PERCENT, "the thread waited all the time");
+}
+
+Test(quota, less_is_given_back_while_the_thread_waits_for_a_processor)
+{
+	int64_t now_us = 0;
+	aj_quota_charge(&all, &quiet, 1000, now_us);
+	aj_quota_charge(&all, &busy[0], ns(100), now_us += AJ_QUOTA_PERIOD_US);
+	cr_expect(busy[0].throttled);
+	unsigned before = all.percent;
+	cr_expect_eq(before, (unsigned)AJ_QUOTA_PERCENT);
+	for (int i = 0; i < 3; i++) {
+		aj_quota_waited(&all, AJ_QUOTA_PERIOD_US);
+		aj_quota_refill(&all, now_us += AJ_QUOTA_PERIOD_US);
+	}
+	cr_expect_eq(all.percent, (unsigned)AJ_QUOTA_LEAST_PERCENT);
+	int64_t had_ns = busy[0].used_ns;
+	aj_quota_refill(&all, now_us += AJ_QUOTA_PERIOD_US);
+	cr_expect_eq(had_ns - busy[0].used_ns, AJ_QUOTA_PERIOD_US * INT64_C(10) * (AJ_QUOTA_LEAST_PERCENT + 1),
+	             "and more again, bit by bit");
+	for (int i = 0; i < AJ_QUOTA_PERCENT; i++)
+		aj_quota_refill(&all, now_us += AJ_QUOTA_PERIOD_US);
+	cr_expect_eq(all.percent, (unsigned)AJ_QUOTA_PERCENT);
+}
+
+/* Parties that use less than they have in advance, go, and come as another: what one alone may do a crowd may not. */
+Test(quota, whoever_comes_again_and_again_has_no_more_in_advance)
+{
+	enum { COMERS = 1000, USE_NS = AJ_QUOTA_AHEAD_US * 1000 - 100000 };
+	static struct aj_quota comers[COMERS];
+	unsigned throttled = 0;
+	int64_t used_ns = 0, now_us = 0;
+	aj_quota_charge(&all, &comers[0], USE_NS, now_us);
+	cr_expect_not(comers[0].throttled);
+	for (int i = 1; i < COMERS; i++, now_us += 4000) {
+		for (int64_t n = 0; n < USE_NS && !comers[i].throttled; n += 100000, used_ns += 100000)
+			aj_quota_charge(&all, &comers[i], 100000, now_us);
+		throttled += comers[i].throttled;
+		aj_quota_leave(&all, &comers[i]);
+	}
+	cr_expect_gt(throttled, COMERS / 2);
+	cr_expect_lt(used_ns, now_us * 1000 / 100 * 75,
+	             "that part of the time, each one's first half a millisecond, and what it gets back");
+}
