@@ -75,23 +75,6 @@ static const char *missing(const char *status, size_t filters, bool branch)
 	return strstr(status, count) ? NULL : "the kernel does not confirm the number of the runner's filters";
 }
 
-static const char *confirm(pid_t pid, size_t filters, bool branch)
-{
-	cleanup_text struct text status;
-	read_of(&status, pid, "status");
-	return status.data ? missing(status.data, filters, branch) : "the runner's state cannot be read in /proc";
-}
-
-const char *aj_attest(pid_t pid, size_t filters)
-{
-	return confirm(pid, filters, false);
-}
-
-const char *aj_attest_branch(pid_t pid, size_t filters)
-{
-	return confirm(pid, filters, true);
-}
-
 /* The last number of a line. */
 static pid_t number(const char *status, const char *name)
 {
@@ -106,6 +89,32 @@ static pid_t number(const char *status, const char *name)
 		line = end;
 	}
 	return (pid_t)last;
+}
+
+static bool is_alive(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0;
+}
+
+const char *aj_attest(pid_t pid, pid_t init, size_t filters)
+{
+	/* First the descriptor, as in aj_attest_open(). */
+	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	cleanup_text struct text status;
+	read_of(&status, pid, "status");
+	if (pidfd < 0 || !status.data)
+		return "the runner's state cannot be read in /proc";
+	if (number(status.data, "\nTgid:") != pid || number(status.data, "\nPPid:") != init)
+		return "a process that is no child of the jail's init says that it is the runner";
+	const char *wrong = missing(status.data, filters, false);
+	return wrong || is_alive(pidfd) ? wrong : "the runner has ended";
+}
+
+const char *aj_attest_branch(pid_t pid, size_t filters)
+{
+	cleanup_text struct text status;
+	read_of(&status, pid, "status");
+	return status.data ? missing(status.data, filters, true) : "the runner's state cannot be read in /proc";
 }
 
 struct aj_attested aj_attest_process(pid_t tid)
@@ -125,7 +134,7 @@ int aj_attest_open(pid_t pid, pid_t parent, struct aj_attested *ret)
 	/* First the descriptor: what /proc then says is of that process, or of one that has its number because it is gone. */
 	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	*ret = pidfd < 0 ? (struct aj_attested){ 0 } : aj_attest_process(pid);
-	bool is = ret->process == pid && ret->parent == parent && poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0;
+	bool is = ret->process == pid && ret->parent == parent && is_alive(pidfd);
 	return is ? aj_steal(&pidfd) : -1;
 }
 

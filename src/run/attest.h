@@ -20,5 +20,6 @@ int aj_attest_open(pid_t pid, pid_t parent, struct aj_attested *ret);
 /* NULL when a branch is what its original was: the same, but for the bounding set, which a new user namespace fills: without exec, which
  * its filter refuses, and with no_new_privs nothing comes of it. */
 const char *aj_attest_branch(pid_t pid, size_t filters);
-/* NULL when `pid` has exactly that many filters, no_new_privs and no capabilities; else what is wrong. */
-const char *aj_attest(pid_t pid, size_t filters);
+/* NULL when `pid` is a process, a child of the jail's init, with exactly that many filters, no_new_privs and no capabilities; else what is
+ * wrong. Whoever holds an end of the jail's channels, as a zygote may, can say that it is armed. */
+const char *aj_attest(pid_t pid, pid_t init, size_t filters);

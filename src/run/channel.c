@@ -30,9 +30,9 @@ static void advise_rootfs(struct aj_result *result)
 	aj_advise(&result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 }
 
-unsigned aj_channel_open(struct aj_channel *c, int *fd, int filters, size_t result_bytes, struct aj_result *result)
+unsigned aj_channel_open(struct aj_channel *c, int *fd, pid_t init, int filters, size_t result_bytes, struct aj_result *result)
 {
-	*c = (struct aj_channel){ .fd = fd, .result = result, .inbox.cap_bytes = result_bytes + AJ_NONCE_BYTES };
+	*c = (struct aj_channel){ .fd = fd, .init = init, .result = result, .inbox.cap_bytes = result_bytes + AJ_NONCE_BYTES };
 	if (*fd < 0)
 		return 0;
 	if (filters < 0)
@@ -149,7 +149,7 @@ void aj_channel_write(struct aj_channel *c)
 static unsigned on_armed(struct aj_channel *c, pid_t sender)
 {
 	const char *wrong = aj_channel_writing(c) ? "the runner says that it is armed before it was sent its filters"
-	                  : !c->expected          ? aj_attest(sender, c->filters)
+	                  : !c->expected          ? aj_attest(sender, c->init, c->filters)
 	                  : sender != c->expected ? "somebody else says that the branch is armed"
 	                                          : aj_attest_branch(sender, c->filters);
 	if (wrong)

@@ -36,7 +36,8 @@ struct aj_channel {
 	pid_t says_listener;
 	int listener;      /* a number in that process: a claim */
 	pid_t runner;      /* that armed itself, in our PID namespace; 0 before */
-	pid_t expected;    /* a branch's: nobody else may arm it; 0: whoever sends first */
+	pid_t init;        /* the jail's: a child of it arms itself */
+	pid_t expected;    /* a branch's: nobody else may arm it; 0: the first child of init */
 	bool branching;    /* the runner was asked for a copy of itself, and has not answered */
 	int branch_errnum; /* its answer: a claim */
 	bool armed;
@@ -49,9 +50,9 @@ struct aj_channel {
 	char why[160]; /* plain characters only */
 };
 
-/* Start watching: no message has been exchanged. `filters`: what aj_attest_own_filters() said when the runner's process, or the
+/* Start watching: no message has been exchanged. `init`: of the jail, whose child the runner is. `filters`: what aj_attest_own_filters() said when the runner's process, or the
  * zygote that it comes from, was started. Without effect when there is no channel. */
-unsigned aj_channel_open(struct aj_channel *channel, int *fd, int filters, size_t result_bytes, struct aj_result *result);
+unsigned aj_channel_open(struct aj_channel *channel, int *fd, pid_t init, int filters, size_t result_bytes, struct aj_result *result);
 /* To a runner that was started for this: what it needs before it can be armed. `lasting`: more than one snippet will come. */
 void aj_channel_arm(struct aj_channel *channel, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting);
 /* The snippet, now or as soon as the runner is armed; none may be under way. Not `lasting`: it is the last one. -1 with err when

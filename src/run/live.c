@@ -266,7 +266,7 @@ void aj_live_open(struct aj_live *l, int filters)
 	l->facts.file_limit_bytes = l->policy->file_bytes;
 	l->result.out.cap_bytes = l->result.err.cap_bytes = l->plan->capture_bytes;
 	filters += filters >= 0 ? l->jail.baseline : 0;
-	if (aj_channel_open(&l->channel, &l->jail.control_fd, filters, l->plan->result_bytes, &l->result) & AJ_CHANNEL_FAILED)
+	if (aj_channel_open(&l->channel, &l->jail.control_fd, l->jail.init_pid, filters, l->plan->result_bytes, &l->result) & AJ_CHANNEL_FAILED)
 		aj_jail_kill(&l->jail);
 }
 

@@ -16,7 +16,7 @@
 #include "sandbox/seccomp.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
-const char *__wrap_aj_attest(pid_t pid, size_t filters);
+const char *__wrap_aj_attest(pid_t pid, pid_t init, size_t filters);
 int __wrap_aj_wire_request(struct aj_out *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err);
 
@@ -37,9 +37,9 @@ static void must(bool holds, const char *rule)
 	abort();
 }
 
-const char *__wrap_aj_attest(pid_t pid, size_t filters)
+const char *__wrap_aj_attest(pid_t pid, pid_t init, size_t filters)
 {
-	(void)pid, (void)filters;
+	(void)pid, (void)init, (void)filters;
 	return attested ? NULL : "a coin says no";
 }
 
@@ -225,7 +225,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 	if (aj_calls_declare(&calls, tools, &err) < 0)
 		abort();
 	json_decref(tools);
-	aj_channel_open(&channel, &ends[0], 0, RESULT_BYTES, &result);
+	aj_channel_open(&channel, &ends[0], 1, 0, RESULT_BYTES, &result);
 	channel.on_call = aj_calls_take;
 	channel.on_call_arg = &calls;
 	channel.call_values = AJ_TOOL_CALL_VALUES;

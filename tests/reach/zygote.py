@@ -104,6 +104,14 @@ else:
             while True:
                 os.write(ends[0][1], struct.pack("<I16xi", 0x616a0004, 7) + bytes(752))
         answer(sleeper(PARENT | NEWUSER | NEWPID, ask), [own for own, _ in ends])
+    elif MODE == "armed":  # with the filters of a runner, and the runner's end of the channel, but in no jail
+        ends = channels()
+        init = sleeper(PARENT | NEWUSER | NEWPID)
+        allow = struct.pack("<HBBI", 0x06, 0, 0, 0x7fff0000)
+        program = struct.pack("<HxxxxxxQ", 1, id(allow) + 32)
+        raw.call(317, 1, 0, id(program) + 32)
+        answer(init, [own for own, _ in ends])
+        os.write(ends[1][1], struct.pack("<I", 0) + b"A")
     elif MODE == "flags":  # waiting by this pidfd waits for nothing
         ends = channels()
         init = sleeper(PARENT | NEWUSER | NEWPID)
@@ -170,7 +178,7 @@ house.open("beside", tenant="beside")  # a jail that outlives the zygotes below
 for mode, says in (("child", "no child of ours"),
                    ("sibling", "not the first of its namespace|no namespace"), ("empty", "report socket"), ("pipe", "no child of ours"),
                    ("nothing", "no descriptor"), ("endless", "none of its own|no descriptor|nobody asked|not true|cannot make a jail|ended"),
-                   ("late", "nobody asked|cannot make a jail|ended"), ("flood", "does not read"), ("flags", "ended"), ("stray", "ended")):
+                   ("late", "nobody asked|cannot make a jail|ended"), ("flood", "does not read"), ("armed", "no child of the jail's init"), ("flags", "ended"), ("stray", "ended")):
     turn(mode)
     began = time.monotonic()
     error = opened(house, mode)

@@ -36,7 +36,7 @@ static void start(void)
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	ours = ends[0];
 	theirs = ends[1];
-	cr_assert_eq(aj_channel_open(&channel, &ours, 0, 1 << 20, &result), 0);
+	cr_assert_eq(aj_channel_open(&channel, &ours, getpid(), 0, 1 << 20, &result), 0);
 	channel.on_call = on_call;
 	channel.call_values = VALUES;
 	channel.armed = channel.busy = channel.started = true;
