@@ -1,7 +1,8 @@
 /* Sessions of a house at somebody's command: one JSON object a line on stdin, what happens a line each on stdout.
  * For tests that look at jails from outside while they live; it judges nothing.
  *
- *   sessions POLICY PARKED      {"do":"open","as":NAME,"tenant":TEXT,"tools":[...]}   {"do":"run","as":NAME,"code":TEXT,"timeout_ms":N}
+ *   sessions POLICY PARKED [READY_MS]
+ *                               {"do":"open","as":NAME,"tenant":TEXT,"tools":[...]}   {"do":"run","as":NAME,"code":TEXT,"timeout_ms":N}
  *                               {"do":"value","as":NAME,"call":N,"value":ANY}         {"do":"close","as":NAME}
  *                               {"do":"interrupt","as":NAME}                          {"do":"stats"}
  *                               {"do":"fork","as":NAME,"to":NAME}, of one that was opened with "branching":true
@@ -167,13 +168,15 @@ int main(int argc, char **argv)
 	struct aj_error err = { 0 };
 	struct aj_ask ask = { 0 };
 	struct aj_io input = { .fn = on_input, .fd = -1 };
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	if (strchr(argv[1], '/'))
 		ask.file = argv[1];
 	else
 		ask.name = argv[1];
-	struct aj_house_config config = { .parked = (unsigned)atoi(argv[2]), .log = on_log };
+	struct aj_house_config config = { .parked = (unsigned)atoi(argv[2]),
+		                          .ready_ms = argc > 3 ? (unsigned)atoi(argv[3]) : 0,
+		                          .log = on_log };
 	if (!(loop = aj_loop_new()) || !(house = aj_house_new(loop, &config, &err)) ||
 	    aj_house_add_policy(house, &ask, NULL, &err) < 0 || aj_loop_watch(loop, &input, 0, EPOLLIN) < 0) {
 		complain("", "start", &err);

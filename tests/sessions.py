@@ -30,8 +30,8 @@ def done():
 class House:
     """One driver. Events that nobody waited for yet are kept."""
 
-    def __init__(self, policy="snippet", parked=0):
-        self.process = subprocess.Popen([BUILD + "/sessions", policy, str(parked)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, policy="snippet", parked=0, ready_ms=0):
+        self.process = subprocess.Popen([BUILD + "/sessions", policy, str(parked), str(ready_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.pid = self.process.pid
         self.buffer, self.events = b"", []
 

@@ -34,14 +34,16 @@ TRIALS = (
         "type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}}]},),
     ({"code": "x = 1\nx", "layer": False},),
 )
+CONTROL_FD = 3
 ROUNDS = 12     # after some ten runs the interpreter has specialised what it runs
 FIRST = b'{"filename":"<snippet>","code":"x = [i for i in (1, 2)]\\nx"}'
 
 
 # --- in the zygote ---
 
-def prepare(names):
+def prepare(names, tell=b""):
     """names: the modules that jails may import, one a line. What cannot be imported says why to whoever imports it.
+    tell: the kind of frame that tells the supervisor of each, as one of them may be the last thing that happens here; b"": it is not told.
 
     The layer comes first: what every snippet uses lies together then, and fewer pages have to be a jail's own."""
     import os
@@ -52,6 +54,8 @@ def prepare(names):
         except ImportError:
             pass
     for name in names.decode().split("\n"):
+        if name and tell:
+            os.write(CONTROL_FD, len(name.encode()).to_bytes(4, "little") + tell + name.encode())
         if name == "*":
             load_extensions()
         elif name:

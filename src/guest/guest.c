@@ -137,7 +137,13 @@ static void try_first(const struct aj_birth *order)
 /* Returns in a newborn jail. */
 static void be_zygote(const struct frame *plan, const struct frame *policy, const struct frame *names)
 {
-	call_layer("agentjail.warm", "prepare", names->body, names->bytes);
+	static const char tell[] = { AJ_FRAME_IMPORT };
+	object *prepare = layer_function("agentjail.warm", "prepare");
+	object *prepared = aj_python_call(prepare, names->body, names->bytes, tell, sizeof tell);
+	if (!prepared)
+		broken("the Python layer cannot be prepared");
+	aj_python_forget(prepared);
+	aj_python_forget(prepare);
 	call_layer("agentjail.warm", "settle", policy->body, policy->bytes);
 	call_layer("agentjail.session", "arm", NULL, 0);
 	after_fork = layer_function("agentjail.warm", "after_fork");

@@ -198,6 +198,7 @@ static struct aj_room *new_room(struct aj_house *house, const struct aj_book_ent
 		                         .cgroup = house->config.cgroup,
 		                         .depth = house->config.parked,
 		                         .jails_max = house->config.jails_max,
+		                         .ready_ms = house->config.ready_ms,
 		                         .on_trouble = aj_house_on_trouble,
 		                         .trouble_arg = room };
 	room->policy = entry->name;

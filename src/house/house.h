@@ -16,6 +16,7 @@ struct aj_house_config {
 	unsigned parked;               /* jails kept ready per pool */
 	unsigned jails_max;            /* alive per pool, parked ones included; 0: no limit */
 	unsigned pools_max;            /* pools (policy and tenant) at a time: the idlest gives way to a new one; 0: no limit */
+	unsigned ready_ms;             /* that a zygote may take for what it imports; 0: a minute */
 	uint64_t idle_ms, lifetime_ms; /* of a session; 0: no limit */
 	/* What went wrong and is nobody's answer: one line. May be NULL. */
 	void (*log)(void *arg, const char *line);

@@ -419,5 +419,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		preload_named(plan, arena, request);
 	walls(plan, arena, policy);
 	close_sockets(plan, arena, policy);
+	if (request->lasting && !aj_plan_warm_why_not(plan))
+		aj_plan_bound_zygote(plan, arena, policy, host);
 	return 0;
 }

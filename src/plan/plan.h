@@ -70,7 +70,7 @@ struct aj_plan {
 	bool snippet;
 	bool inspect;   /* for looking at only: never launched */
 	bool branching; /* the guest may be copied, and its copies: see sandbox/branch.h */
-	bool zygote;    /* what jails are born from: builds what they share, runs trusted code only, and stays */
+	bool zygote;    /* what jails are born from: builds what they share, imports what the policy allows, and stays */
 	const char *policy_name;
 	uid_t host_uid; /* the id behind the jail's only id */
 	gid_t host_gid;
@@ -89,6 +89,10 @@ struct aj_plan {
 	AJ_LIST(struct aj_rlimit) rlimits;
 	const char *cgroup; /* parent directory for the leaf, NULL for none */
 	AJ_LIST(struct aj_cgroup_row) cgroup_rows;
+	/* Of the zygote itself: for a leaf of its own, and rlimits. Two of the rows grow with its jails: aj_zygote_memory(), aj_zygote_pids(). */
+	AJ_LIST(struct aj_cgroup_row) zygote_rows;
+	AJ_LIST(struct aj_rlimit) zygote_rlimits;
+	uint64_t zygote_memory_bytes, zygote_pids; /* without any jail; 0: no such row */
 	enum aj_profile profile;
 	uint64_t deny; /* AJ_DENY_*: groups taken away from the profile */
 	enum aj_network network;
@@ -139,6 +143,11 @@ static inline bool aj_mount_shows_host_inodes(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK)) && (!(m->flags & AJ_OVERLAY) || m->refused);
 }
 
+/* What a zygote's leaf may hold, that of so many jails included: their inits are in it, and what the kernel keeps for a birth. */
+enum { AJ_ZYGOTE_JAILS_STEP = 16 };
+uint64_t aj_zygote_memory(const struct aj_plan *plan, uint64_t jails);
+uint64_t aj_zygote_pids(const struct aj_plan *plan, uint64_t jails);
+
 /* NULL when jails under this plan can be born from a zygote, else why each must be built from nothing. */
 const char *aj_plan_warm_why_not(const struct aj_plan *plan);
 
@@ -156,6 +165,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
                    const struct aj_host *host, struct aj_error *err);
 int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
                    struct aj_error *err);
+void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host);
 /* Does the policy demand a limit by cgroup that this host's facts have no controller for? */
 bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host);
 /* -1 when a wall that the policy requires would not stand in this plan on this host. */

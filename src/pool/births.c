@@ -8,7 +8,7 @@
 #include "base/fd.h"
 
 /* A zygote imports what the policy allows, and then makes a jail in milliseconds. One that takes longer than this is stuck. */
-enum { READY_US = 60000000, BIRTH_US = 10000000 };
+enum { READY_MS = 60000, BIRTH_US = 10000000 };
 
 /* From the last thing that it did, as long as something is to be expected of it. */
 static void be_patient(struct aj_births *b)
@@ -16,7 +16,7 @@ static void be_patient(struct aj_births *b)
 	if (b->zygote.ready && !b->zygote.waiting_count)
 		aj_loop_unset(b->loop, &b->patience);
 	else
-		aj_loop_set(b->loop, &b->patience, aj_now_us() + (b->zygote.ready ? BIRTH_US : READY_US));
+		aj_loop_set(b->loop, &b->patience, aj_now_us() + (b->zygote.ready ? BIRTH_US : (int64_t)b->ready_ms * 1000));
 }
 
 static void lose(struct aj_births *b, const struct aj_error *why)
@@ -24,6 +24,12 @@ static void lose(struct aj_births *b, const struct aj_error *why)
 	struct aj_error err = *why;
 	aj_births_end(b);
 	b->on_event(b->arg, AJ_ZYGOTE_DEAD, NULL, &err);
+}
+
+/* 0, or -1 with errno. */
+static int watch_control(struct aj_births *b)
+{
+	return aj_loop_watch(b->loop, &b->control, b->zygote.jail.control_fd, aj_zygote_writing(&b->zygote) ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 static void on_zygote(struct aj_io *io, uint32_t events)
@@ -46,18 +52,19 @@ static void on_zygote(struct aj_io *io, uint32_t events)
 		if (b->there && found != AJ_ZYGOTE_NOTHING)
 			be_patient(b);
 	}
-	/* Without it a failure has no cause, and is one all the same. */
+	/* Without it a failure has no cause, and is one all the same; with too little watched there is the deadline. */
 	if (b->there && b->zygote.jail.report_fd >= 0)
 		aj_loop_watch(b->loop, &b->report, b->zygote.jail.report_fd, EPOLLIN);
+	if (b->there && b->control.events & EPOLLOUT)
+		watch_control(b);
 	b->on_event(b->arg, AJ_ZYGOTE_NOTHING, NULL, NULL);
 }
 
 static void on_impatient(struct aj_timer *timer)
 {
 	struct aj_births *b = timer->arg;
-	struct aj_error err = { 0 };
-	aj_fail(&err, AJ_EXIT_SETUP, "zygote", 0, b->zygote.ready ? "it makes no jail" : "it does not get ready");
-	lose(b, &err);
+	aj_zygote_give_up(&b->zygote);
+	lose(b, &b->zygote.err);
 	b->on_event(b->arg, AJ_ZYGOTE_NOTHING, NULL, NULL);
 }
 
@@ -68,9 +75,9 @@ int aj_births_start(struct aj_births *b, const struct aj_plan *plan, const struc
 	if (aj_zygote_start(&b->zygote, plan, policy, err) < 0)
 		return -1;
 	b->there = true;
+	b->ready_ms = b->ready_ms ? b->ready_ms : READY_MS;
 	be_patient(b);
-	if (aj_loop_watch(b->loop, &b->control, b->zygote.jail.control_fd, EPOLLIN) < 0 ||
-	    aj_loop_watch(b->loop, &b->report, b->zygote.jail.report_fd, EPOLLIN) < 0 ||
+	if (watch_control(b) < 0 || aj_loop_watch(b->loop, &b->report, b->zygote.jail.report_fd, EPOLLIN) < 0 ||
 	    aj_loop_watch(b->loop, &b->end, b->zygote.jail.init_pidfd, EPOLLIN) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "watch it");
 		aj_births_end(b);

@@ -9,6 +9,7 @@ struct aj_births {
 	 * NOTHING: that was all for now. err with FAILED and DEAD. It may end or start a zygote, and not free this. */
 	void (*on_event)(void *arg, enum aj_zygote_found found, const struct aj_jail *jail, const struct aj_error *err);
 	void *arg;
+	unsigned ready_ms; /* from its start on, for all that it imports; 0: a minute */
 
 	struct aj_zygote zygote;
 	bool there;
@@ -16,7 +17,7 @@ struct aj_births {
 	struct aj_timer patience;
 };
 
-/* The loop, on_event and arg are set, the rest is zero. -1 with err, and nothing left behind. */
+/* The loop, on_event, arg and ready_ms are set, the rest is zero. -1 with err, and nothing left behind. */
 int aj_births_start(struct aj_births *births, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err);
 /* It takes orders, now. */
 bool aj_births_open(const struct aj_births *births);

@@ -289,7 +289,7 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 	p->config = *config;
 	p->pause = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
 	p->refill = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
-	p->births = (struct aj_births){ .loop = loop, .on_event = on_birth, .arg = p };
+	p->births = (struct aj_births){ .loop = loop, .on_event = on_birth, .arg = p, .ready_ms = config->ready_ms };
 	struct aj_request request = { .snippet = true,
 		                      .lasting = true,
 		                      .id = "",

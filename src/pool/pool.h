@@ -15,6 +15,7 @@ struct aj_pool_config {
 	const char *cgroup;             /* given; NULL to look for one */
 	unsigned depth;                 /* jails to keep parked */
 	unsigned jails_max;             /* alive at a time, parked ones included; 0: no limit */
+	unsigned ready_ms;              /* that a zygote may take for what it imports; 0: a minute */
 	/* Something happened that may be worth a line in a log: a zygote died, a birth failed. May be NULL. */
 	void (*on_trouble)(void *arg, const struct aj_error *err);
 	void *trouble_arg;

@@ -16,19 +16,28 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
+#include "sandbox/leaf.h"
 
-/* What its runner needs before it is ready, in one piece. */
+/* What its runner needs before it is ready. A socket has room for some 200 kB of it, and whoever is at the other end may never read. */
 static int send_plan(struct aj_zygote *z, struct aj_error *err)
 {
-	struct aj_out b = { 0 };
-	aj_wire_zygote(&b, z->plan, z->policy, z->jail.listens);
-	ssize_t n = 0;
-	for (; b.sent < b.bytes && n >= 0; b.sent += n < 0 ? 0 : (size_t)n)
-		do /* not write(): a signal that it is gone would be the end of whoever did not ask for it */
-			n = send(z->jail.control_fd, b.data + b.sent, b.bytes - b.sent, MSG_NOSIGNAL);
-		while (n < 0 && errno == EINTR);
-	aj_out_free(&b);
-	return n < 0 ? aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan") : 0;
+	struct aj_out *b = &z->outbox;
+	while (b->sent < b->bytes) {
+		/* not write(): a signal that it is gone would be the end of whoever did not ask for it */
+		ssize_t n = send(z->jail.control_fd, b->data + b->sent, b->bytes - b->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan");
+		b->sent += n < 0 ? 0 : (size_t)n;
+	}
+	aj_out_free(b);
+	return 0;
+}
+
+bool aj_zygote_writing(const struct aj_zygote *z)
+{
+	return z->outbox.sent < z->outbox.bytes;
 }
 
 int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err)
@@ -36,6 +45,7 @@ int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struc
 	*z = (struct aj_zygote){ .plan = plan, .policy = policy, .jail = AJ_NO_JAIL, .inbox.cap_bytes = 4096 };
 	if (aj_launch(plan, &z->jail, err) < 0)
 		return -1;
+	aj_wire_zygote(&z->outbox, plan, policy, z->jail.listens);
 	if (send_plan(z, err) < 0) {
 		aj_zygote_end(z);
 		return -1;
@@ -43,10 +53,35 @@ int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struc
 	return 0;
 }
 
+/* What it says may be shown to people, and nothing but plain characters is. */
+static void quote(char *out, size_t out_bytes, const char *text)
+{
+	char *at = out;
+	for (; *text && at < out + out_bytes - 1; text++)
+		*at++ = (char)(*text >= ' ' && *text < 0x7f ? *text : '?');
+	*at = '\0';
+}
+
+/* The limits are the kernel's word, the module is the zygote's. */
 static enum aj_zygote_found dead(struct aj_zygote *z, int errnum, const char *cause)
 {
-	aj_fail(&z->err, AJ_EXIT_SETUP, "zygote", errnum, "%s", cause);
+	struct aj_leaf_usage used = { 0 };
+	if (z->jail.holder)
+		aj_leaf_read(aj_holder_nursery(z->jail.holder)->leaf, &used);
+	bool importing = !z->ready && z->importing[0];
+	const char *hit = used.oom_kills    ? ": more memory was wanted than it may have (memory.max)"
+	                : used.pids_refused ? ": more processes were wanted than it may have (pids.max)"
+	                                    : "";
+	aj_fail(&z->err, AJ_EXIT_SETUP, "zygote", errnum, "%s%s%s%s%s", cause, importing ? ", while it imported `" : "",
+	        importing ? z->importing : "", importing ? "`" : "", hit);
+	if (importing)
+		aj_advise(&z->err, "take that module out of the policy's python.imports, or out of the Python tree");
 	return AJ_ZYGOTE_DEAD;
+}
+
+void aj_zygote_give_up(struct aj_zygote *z)
+{
+	dead(z, 0, aj_zygote_writing(z) ? "it does not read its plan" : z->ready ? "it makes no jail" : "it does not get ready");
 }
 
 /* What the steps say, before there is a program that could. */
@@ -76,12 +111,22 @@ static enum aj_zygote_found on_frame(struct aj_zygote *z)
 			return dead(z, errno, "it says something that is not a message");
 	if (!done)
 		return n < 0 && (errno == EAGAIN || errno == EINTR) ? AJ_ZYGOTE_NOTHING : dead(z, 0, "it ended before it was ready");
+	if (aj_zygote_writing(z))
+		return dead(z, 0, "it answers before it was sent its plan");
+	/* Each name once: whoever says more only keeps us busy. */
+	if (z->inbox.kind == AJ_FRAME_IMPORT && z->imports++ < z->plan->preload.count) {
+		quote(z->importing, sizeof z->importing, z->inbox.body ? z->inbox.body : "");
+		aj_frame_next(&z->inbox);
+		return AJ_ZYGOTE_NOTHING;
+	}
 	z->ready = z->inbox.kind == AJ_FRAME_READY;
 	if (z->ready) {
 		aj_frame_next(&z->inbox);
 		return AJ_ZYGOTE_READY;
 	}
-	dead(z, 0, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
+	char said[160];
+	quote(said, sizeof said, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
+	dead(z, 0, said);
 	aj_advise(&z->err, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 	return AJ_ZYGOTE_DEAD;
 }
@@ -111,6 +156,8 @@ enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jai
 	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
 	if (found != AJ_ZYGOTE_NOTHING)
 		return found;
+	if (aj_zygote_writing(z) && send_plan(z, &z->err) < 0)
+		return AJ_ZYGOTE_DEAD;
 	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
 	/* Its end of the socket may live on in a process that it has made. */
 	if (found == AJ_ZYGOTE_NOTHING && poll(&(struct pollfd){ .fd = z->jail.init_pidfd, .events = POLLIN }, 1, 0) > 0)
@@ -137,8 +184,11 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "more than %d are under way", AJ_BIRTHS_MAX);
 	if (getrandom(order.entropy, sizeof order.entropy, 0) != sizeof order.entropy)
 		aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "draw random bytes");
-	else if (z->plan->cgroup)
-		cgroup = aj_cgroup_create(z->plan, jail.cgroup, sizeof jail.cgroup, err);
+	else if (z->plan->cgroup) {
+		struct aj_nursery *nursery = aj_holder_nursery(z->jail.holder);
+		if (aj_nursery_make_room(z->plan, nursery, aj_holder_jails(z->jail.holder) + z->waiting_count + 1, err) == 0)
+			cgroup = aj_cgroup_create(z->plan, nursery->folder, jail.cgroup, sizeof jail.cgroup, err);
+	}
 	/* A zygote of root's is not root, and may not use root's cgroups. */
 	jail.outside = cgroup >= 0 && z->plan->host_uid != geteuid();
 	if (!err->exit_code && (cgroup < 0 || jail.outside || name_leaf(&order, jail.cgroup, err) == 0) &&
@@ -159,12 +209,14 @@ void aj_zygote_end(struct aj_zygote *z)
 	aj_jail_kill(&z->jail);
 	if (z->jail.holder)
 		aj_holder_bereave(z->jail.holder, z->jail.init_pidfd);
-	aj_jail_end(&z->jail, NULL);
+	/* Their leaves are in the nursery, which may go with the zygote. */
 	for (size_t i = 0; i < z->waiting_count; i++) {
 		aj_jail_kill(&z->waiting[i]);
 		aj_jail_end(&z->waiting[i], NULL);
 	}
+	aj_jail_end(&z->jail, NULL);
 	z->waiting_count = 0;
 	aj_frame_next(&z->inbox);
+	aj_out_free(&z->outbox);
 	z->ready = false;
 }

@@ -2,6 +2,7 @@
  * It has imported packages of others, so nothing that it says is believed; the jails that are born from it are watched as any other. */
 #pragma once
 #include "base/frame.h"
+#include "base/out.h"
 #include "sandbox/birth.h"
 #include "sandbox/launch.h"
 
@@ -11,6 +12,9 @@ struct aj_zygote {
 	struct aj_jail jail; /* it is one: init_pid is the zygote itself */
 	bool ready;          /* orders are taken */
 	struct aj_frame_reader inbox;
+	char importing[80];                    /* the module of which it said so last: a claim, plain characters only */
+	size_t imports;                        /* times that it did */
+	struct aj_out outbox;                  /* of its plan, what it did not read yet */
 	struct aj_jail waiting[AJ_BIRTHS_MAX]; /* ordered, in this sequence */
 	size_t waiting_count;
 	uint32_t orders;     /* so far; those that wait are the last ones */
@@ -21,7 +25,8 @@ struct aj_zygote {
  * nothing left behind. */
 int aj_zygote_start(struct aj_zygote *zygote, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err);
 
-/* Its descriptors: control, report and its pidfd, to be waited for (POLLIN). */
+/* Its descriptors: control, report and its pidfd, to be waited for (POLLIN); control also for room (POLLOUT) as long as this is true. */
+bool aj_zygote_writing(const struct aj_zygote *zygote);
 enum aj_zygote_found {
 	AJ_ZYGOTE_NOTHING,
 	AJ_ZYGOTE_READY,  /* once */
@@ -34,6 +39,9 @@ enum aj_zygote_found aj_zygote_read(struct aj_zygote *zygote, struct aj_jail *re
 
 /* Order a jail; at most AJ_BIRTHS_MAX are under way. -1 with err, and nothing ordered. */
 int aj_zygote_order(struct aj_zygote *zygote, struct aj_error *err);
+
+/* It takes too long: what for goes into zygote->err; then end it. */
+void aj_zygote_give_up(struct aj_zygote *zygote);
 
 /* Kill it, with the jails that were ordered and did not come yet. Those that came live on. */
 void aj_zygote_end(struct aj_zygote *zygote);

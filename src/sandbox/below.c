@@ -16,8 +16,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
+#include "sandbox/leaf.h"
 
 struct space {
 	dev_t device;
@@ -37,6 +39,7 @@ struct aj_holder {
 	struct known *jails; /* the zygote is none of them, and uses the holder as well */
 	size_t count, room;
 	bool zygote;
+	struct aj_nursery nursery; /* of all of them; gone with the holder */
 };
 
 static void reap(int pidfd)
@@ -97,20 +100,13 @@ static int depth(const struct aj_holder *h, pid_t pid, struct space *ret)
 	return -1;
 }
 
-static const struct known *find(const struct aj_holder *h, struct space space)
+/* By either of the two: NULL, 0: not by that. */
+static struct known *find(const struct aj_holder *h, const struct space *space, pid_t pid)
 {
 	for (size_t i = 0; i < h->count; i++)
-		if (same(h->jails[i].space, space))
+		if ((space && same(h->jails[i].space, *space)) || h->jails[i].pid == pid)
 			return &h->jails[i];
 	return NULL;
-}
-
-static bool is_known(const struct aj_holder *h, pid_t pid)
-{
-	for (size_t i = 0; i < h->count; i++)
-		if (h->jails[i].pid == pid)
-			return true;
-	return false;
 }
 
 /* A child of ours; its number is its own until we wait for it. */
@@ -136,7 +132,8 @@ static int await_parted(int report_fd, struct aj_msg *ret, struct aj_error *err)
 	return err->exit_code ? -1 : aj_fail(err, AJ_EXIT_SETUP, "pid_view", r < 0 ? errno : 0, "the zygote's builder ended");
 }
 
-struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, pid_t *ret_pid, int *ret_pidfd, struct aj_error *err)
+struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, const struct aj_nursery *nursery, pid_t *ret_pid,
+                                 int *ret_pidfd, struct aj_error *err)
 {
 	struct aj_msg msg = { .pid = -1, .holder = -1 };
 	await_parted(report_fd, &msg, err);
@@ -144,7 +141,7 @@ struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, pid_t *ret_pi
 	struct aj_holder *h = calloc(1, sizeof *h);
 	if (!h)
 		abort();
-	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true };
+	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true, .nursery = *nursery };
 	*ret_pid = msg.pid;
 	h->space = (struct space){ (dev_t)msg.space[0], (ino_t)msg.space[1] };
 	*ret_pidfd = child_pidfd(msg.pid);
@@ -171,7 +168,7 @@ const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 		return "it names a process that is none of its own";
 	if (level != 1)
 		return "it names a process that has no namespace of its own";
-	if (find(h, space))
+	if (find(h, &space, 0))
 		return "it names a process of a jail that is there already";
 	if (h->count == h->room) {
 		h->room = h->room ? 2 * h->room : 16;
@@ -183,6 +180,11 @@ const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 	return NULL;
 }
 
+static bool has_ended(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
+}
+
 static bool is_ours(int pidfd)
 {
 	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
@@ -190,14 +192,10 @@ static bool is_ours(int pidfd)
 
 /* An ordinary user may not look at the namespaces of what has ended: the kernel asks whether it could be dumped, which it no longer can. Its
  * session it cannot have chosen, and that number is nobody else's as long as somebody is in it. */
-static bool has_ended_there(const struct aj_holder *h, pid_t pid)
+static bool has_ended_there(const struct aj_holder *h, pid_t pid, int pidfd)
 {
-	char path[40], text[512], state;
-	int parent, group, session;
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	const char *at = aj_read_text(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
-	return at && sscanf(at, ") %c %d %d %d", &state, &parent, &group, &session) == 4 && state == 'Z' && parent == getpid() &&
-	       session == h->session;
+	/* In this order: a child of ours that has ended keeps its number until it is waited for. */
+	return is_ours(pidfd) && has_ended(pidfd) && getsid(pid) == h->session;
 }
 
 /* First the descriptor: what /proc says then is of that process, or of one that has its number because it is gone. */
@@ -206,13 +204,13 @@ static bool end_stranger(const struct aj_holder *h, pid_t pid)
 	struct space space;
 	cleanup_fd int pidfd = pid == h->pid ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
 	int level = pidfd < 0 ? -1 : depth(h, pid, &space);
-	if (level < 0 && pidfd >= 0 && !is_known(h, pid) && has_ended_there(h, pid)) {
+	if (level < 0 && pidfd >= 0 && !find(h, NULL, pid) && has_ended_there(h, pid, pidfd)) {
 		reap(pidfd);
 		return true;
 	}
-	if (level < 0 || (level > 0 && find(h, space)))
+	if (level < 0 || (level > 0 && find(h, &space, 0)))
 		return false;
-	bool alive = poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0, ours = is_ours(pidfd);
+	bool alive = !has_ended(pidfd), ours = is_ours(pidfd);
 	stop(pidfd);
 	if (ours)
 		reap(pidfd);
@@ -236,24 +234,35 @@ static bool end_strangers(const struct aj_holder *h)
 void aj_holder_leave(struct aj_holder *h, pid_t pid)
 {
 	enum { END_MS = 50, TRIES = 40 };
-	bool known = false;
-	for (size_t i = 0; i < h->count && !known; i++)
-		if ((known = h->jails[i].pid == pid))
-			h->jails[i] = h->jails[--h->count];
-	if (!known)
+	struct known *jail = find(h, NULL, pid);
+	if (jail)
+		*jail = h->jails[--h->count];
+	else
 		h->zygote = false;
 	if (h->zygote || h->count)
 		return;
 	/* It ends when everybody in its namespace was waited for, and a child of ours that we did not know of is waited for by us alone. */
 	stop(h->pidfd);
+	aj_leaf_kill(h->nursery.leaf);
 	int tries = TRIES;
 	while (poll(&(struct pollfd){ .fd = h->pidfd, .events = POLLIN }, 1, END_MS) == 0 && --tries)
 		end_strangers(h);
 	if (tries) /* else a hostile zygote has left what nobody can name: it stays until we end, without memory or descriptors */
 		reap(h->pidfd);
 	aj_close(&h->pidfd);
+	aj_nursery_remove(&h->nursery);
 	free(h->jails);
 	free(h);
+}
+
+struct aj_nursery *aj_holder_nursery(struct aj_holder *h)
+{
+	return &h->nursery;
+}
+
+size_t aj_holder_jails(const struct aj_holder *h)
+{
+	return h->count;
 }
 
 void aj_holder_bereave(struct aj_holder *h, int zygote_pidfd)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 
+struct aj_nursery;
 struct aj_walls;
 
 /* In the zygote's builder, in its user namespace: makes the namespace, the holder, and the process that becomes the zygote, which
@@ -17,8 +18,14 @@ int aj_holder_part(struct aj_walls *walls, struct aj_error *err);
 struct aj_holder;
 
 /* Waits for what aj_holder_part() says; `builder_pidfd` is its caller, a child of ours, which is waited for. The zygote itself is the
- * first to use the holder; *ret_pid and *ret_pidfd are the zygote's. NULL with err, and nobody left. */
-struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, pid_t *ret_pid, int *ret_pidfd, struct aj_error *err);
+ * first to use the holder; *ret_pid and *ret_pidfd are the zygote's. `nursery` is the holder's from here on. NULL with err, nobody left, and the
+ * nursery still the caller's. */
+struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, const struct aj_nursery *nursery, pid_t *ret_pid,
+                                 int *ret_pidfd, struct aj_error *err);
+
+/* Where the zygote and its jails are; and how many of these there are. */
+struct aj_nursery *aj_holder_nursery(struct aj_holder *holder);
+size_t aj_holder_jails(const struct aj_holder *holder);
 
 /* NULL when `pid`, a child of ours, is PID 1 of a namespace directly below the holder's, and no jail that is known already; then it is
  * known, and uses the holder until aj_holder_leave(). Else what is wrong. */

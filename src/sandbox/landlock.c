@@ -101,3 +101,14 @@ int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "restrict the guest");
 	return 0;
 }
+
+int aj_landlock_scope(int abi, struct aj_error *err)
+{
+	struct ruleset_attr attr = { .scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL };
+	if (abi < 6)
+		return 0;
+	cleanup_fd int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+	if (ruleset < 0 || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "keep signals and abstract sockets inside");
+	return 0;
+}

@@ -145,10 +145,10 @@ static void restore_groups(struct groups *groups, struct aj_error *err)
 }
 
 /* What was cloned makes the zygote and the holder of its namespace, and is gone. */
-static void take_parted(struct aj_jail *jail, struct aj_error *err)
+static void take_parted(struct aj_jail *jail, const struct aj_nursery *nursery, struct aj_error *err)
 {
 	int builder = jail->init_pidfd;
-	jail->holder = aj_holder_take(jail->report_fd, builder, &jail->init_pid, &jail->init_pidfd, err);
+	jail->holder = aj_holder_take(jail->report_fd, builder, nursery, &jail->init_pid, &jail->init_pidfd, err);
 	close(builder);
 }
 
@@ -156,6 +156,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 {
 	struct aj_jail jail = AJ_NO_JAIL;
 	struct aj_jail_ends ends = AJ_NO_ENDS;
+	struct aj_nursery nursery = { 0 };
 	cleanup_fd int cgroup = -1;
 	bool own_leaves = plan->host_uid == geteuid(); /* nobody with the jail's id may use root's */
 
@@ -167,10 +168,9 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the places of the workspace were not looked for");
 		goto out;
 	}
-	/* A zygote stays where the supervisor is: its jails have leaves. */
-	if (plan->cgroup && plan->zygote && aj_cgroup_prepare(plan, err) < 0)
+	if (plan->cgroup && plan->zygote && (cgroup = aj_nursery_create(plan, &nursery, err)) < 0)
 		goto out;
-	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, jail.cgroup, sizeof jail.cgroup, err)) < 0)
+	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, plan->cgroup, jail.cgroup, sizeof jail.cgroup, err)) < 0)
 		goto out;
 	if (aj_jail_channels(plan, &jail, &ends, err) < 0)
 		goto out;
@@ -185,7 +185,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 			                    .control = ends.control,
 			                    .out = ends.out,
 			                    .err = ends.err,
-			                    .leaves = own_leaves ? plan->cgroup : NULL };
+			                    .leaves = own_leaves && nursery.folder[0] ? nursery.folder : NULL };
 		aj_child(plan, &fds);
 	}
 	restore_groups(&groups, err);
@@ -202,10 +202,11 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 out:
 	aj_jail_ends_close(&ends);
 	if (plan->zygote && !err->exit_code)
-		take_parted(&jail, err);
+		take_parted(&jail, &nursery, err);
 	if (err->exit_code) {
 		aj_jail_kill(&jail);
 		aj_jail_end(&jail, NULL);
+		aj_nursery_remove(&nursery);
 		return -1;
 	}
 	*ret_jail = jail;
@@ -240,6 +241,10 @@ void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 	       syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
 		;
 	aj_close(&jail->init_pidfd);
+	if (!jail->branch)
+		aj_leaf_remove(jail->cgroup);
+	jail->cgroup[0] = '\0';
+	/* After that: with the last one goes the folder that the leaf was in. */
 	if (jail->holder && !jail->branch)
 		aj_holder_leave(jail->holder, jail->init_pid);
 	jail->holder = NULL;
@@ -247,7 +252,4 @@ void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 	aj_close(&jail->control_fd);
 	aj_close(&jail->stdout_fd);
 	aj_close(&jail->stderr_fd);
-	if (!jail->branch)
-		aj_leaf_remove(jail->cgroup);
-	jail->cgroup[0] = '\0';
 }

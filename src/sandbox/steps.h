@@ -11,7 +11,6 @@ enum {
 	AJ_BY_JAIL = 8,
 	AJ_BY_BUILDERS = AJ_BY_INIT | AJ_BY_ZYGOTE,
 	AJ_BY_OWNERS = AJ_BY_INIT | AJ_BY_ZYGOTE | AJ_BY_JAIL,
-	AJ_BY_RUNNERS = AJ_BY_GUEST | AJ_BY_JAIL,
 	AJ_BY_PROGRAMS = AJ_BY_GUEST | AJ_BY_ZYGOTE | AJ_BY_JAIL,
 };
 
@@ -39,8 +38,9 @@ enum {
 	X(tie_to_parent, AJ_BY_BUILDERS, "after the last change of ids, which would clear it: we die with the supervisor") \
 	X(stdio,         AJ_BY_PROGRAMS, "0 to 3 are what the plan says, everything else closes")                      \
 	X(session,       AJ_BY_PROGRAMS, "out of the caller's process group, which no namespace bounds: a session of its own, or the terminal's foreground") \
-	X(rlimits,       AJ_BY_RUNNERS,  "after setup, so that limits bite the guest and not us")                      \
-	X(landlock,      AJ_BY_RUNNERS,  "before the filter, which does not allow it for a snippet")                   \
+	X(rlimits,       AJ_BY_PROGRAMS, "after setup, so that limits bite the guest and not us; a zygote has limits of its own") \
+	X(landlock,      AJ_BY_PROGRAMS, "before the filter, which does not allow it for a snippet. A zygote is restricted in signals and abstract sockets " \
+	                                 "alone: with rights on files it could mount nothing for its jails")             \
 	X(seccomp,       AJ_BY_GUEST | AJ_BY_ZYGOTE, "last: the filter need not allow any step above. A snippet's Python starts under a baseline; its runner " \
 	                                 "installs the filter above that after Python is loaded and before the first byte of code is read. A zygote's stays below the filters of its jails") \
 	X(exec,          AJ_BY_GUEST | AJ_BY_ZYGOTE, "from here on nothing is ours")

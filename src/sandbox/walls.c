@@ -109,8 +109,9 @@ int aj_wall_session(struct aj_walls *w, struct aj_error *err)
 
 int aj_wall_rlimits(struct aj_walls *w, struct aj_error *err)
 {
-	for (size_t i = 0; i < w->plan->rlimits.count; i++) {
-		const struct aj_rlimit *row = &w->plan->rlimits.items[i];
+	bool zygote = w->plan->zygote;
+	for (size_t i = 0; i < (zygote ? w->plan->zygote_rlimits.count : w->plan->rlimits.count); i++) {
+		const struct aj_rlimit *row = zygote ? &w->plan->zygote_rlimits.items[i] : &w->plan->rlimits.items[i];
 		/* A CPU limit first warns by SIGXCPU, which tells it from a kill by somebody else. */
 		struct rlimit now, want = { row->value, row->value + (row->resource == RLIMIT_CPU) };
 		if (row->soft && getrlimit((__rlimit_resource_t)row->resource, &now) == 0) {
@@ -128,6 +129,8 @@ int aj_wall_rlimits(struct aj_walls *w, struct aj_error *err)
 
 int aj_wall_landlock(struct aj_walls *w, struct aj_error *err)
 {
+	if (w->plan->zygote)
+		return aj_landlock_scope(w->plan->landlock_abi, err);
 	return w->plan->landlock_abi ? aj_landlock_restrict(w->plan, err) : 0;
 }
 

@@ -72,6 +72,8 @@ if MODE == "look":
     found["above /proc"] = inside("..") == inside(".")
     for name in ("cgroup.procs", "cgroup.max.descendants", "memory.max"):  # -9 where there are no cgroups
         found[name] = can(lambda: os.open(name, os.O_WRONLY, dir_fd=5))
+    # Where there are none, that number is another descriptor's.
+    found["cgroups"] = can(lambda: os.stat("cgroup.procs", dir_fd=5) and [n for n in os.listdir(5) if "." not in n])
     for name in ("ptrace", "process_vm_readv"):
         found[name] = raw.call(SYS[name], 16 if name == "ptrace" else VICTIM, VICTIM, 0, 0, 0, 0)
     for name, args in dict(socket=(2, 1, 0), bpf=(0, 0, 0), io_uring_setup=(1, 0), userfaultfd=(0,), keyctl=(0, -3, 0), perf_event_open=(0,), add_key=(0,),
@@ -169,6 +171,9 @@ check("zygote-proc: the /proc that it holds shows its own namespace and ends the
       refused("sysctl") and found.get("above /proc"), found)
 check("zygote-cgroup: it can write no limit and move nobody through the cgroups that births have",
       all(found.get(name) in (-9, -20, -30, -2) for name in ("cgroup.procs", "cgroup.max.descendants", "memory.max")), found)
+groups = found.get("cgroups")
+check("zygote-cgroup: of the cgroups it sees its own leaf, and those of its jails, of which there is none yet",
+      len(groups) == 1 if isinstance(groups, list) else groups in (-2, -9, -20), groups)
 never = ("pidfd", "ptrace", "process_vm_readv", "socket", "getsockopt", "bpf", "io_uring_setup", "userfaultfd", "keyctl", "perf_event_open", "add_key",
          "mq_open", "shmget", "inotify_init1", "open_by_handle_at", "init_module", "fanotify_init", "setns", "kcmp", "unshare", "clone", "bind mount",
          "sendmsg")

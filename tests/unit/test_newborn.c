@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "run/newborn.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 
@@ -48,7 +49,7 @@ static void start(void)
 	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .holder = sleeper(), .pid = sleeper(), .space = { st.st_dev, st.st_ino } };
 	cr_assert_eq(aj_msg_send(ends[1], &msg), 0);
 	zygote.report_fd = ends[0];
-	zygote.holder = aj_holder_take(ends[0], pidfd_of(builder), &zygote.init_pid, &zygote.init_pidfd, &err);
+	zygote.holder = aj_holder_take(ends[0], pidfd_of(builder), &(struct aj_nursery){ 0 }, &zygote.init_pid, &zygote.init_pidfd, &err);
 	cr_assert(zygote.holder, "%s: %s", err.step, err.cause);
 }
 

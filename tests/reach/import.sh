@@ -1,0 +1,11 @@
+#!/bin/sh
+# What a zygote takes before it is ready: a package that allocates, forks or waits for ever at its import, and a tree that reads nothing (import.py).
+. "$(dirname "$0")/../lib.sh"
+
+cp -r "$ROOTFS" "$T/rootfs" && cp -r "$ROOTFS" "$T/deaf"
+# Python without a runner, and with an end in its first module: it reads nothing of what it is sent.
+rm "$T"/deaf/tree/usr/lib/agentjail/guest.so "$T"/deaf/tree/usr/lib/python3.*/encodings/__init__.pyc
+for folder in "$T"/deaf/tree/usr/lib/python3.*/encodings; do printf 'import time\ntime.sleep(1000)\n' >"$folder/__init__.py"; done
+chmod -R a+rX "$T"
+counted "it" "$PY" -I -S -B "$tests/reach/import.py" "$(dirname "$AJ")" "$self" "$T"
+finish
