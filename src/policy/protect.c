@@ -9,7 +9,8 @@
 /* A slash at the end: a folder, which is held also where it does not exist yet.
  *
  * Not here, on purpose: HEAD, index, objects, refs and logs, without which git cannot work; .git/worktrees/x/gitdir, which git itself
- * writes once a day from within that worktree; .gitattributes and .gitmodules, which name programs that only a config defines. */
+ * writes once a day from within that worktree; .gitattributes and .gitmodules, which name programs that only a config defines; what runs
+ * when somebody builds, tests or installs (docs/policies.md says so), and prose that agents are told to keep, as AGENTS.md. */
 static const char *const defaults[] = {
 	".git/config",
 	".git/config.worktree",
@@ -45,6 +46,56 @@ static const char *const defaults[] = {
 	".helix",
 	".gemini",
 	".devcontainer",
+	/* agents and editors: servers, hooks and rules that they load with the folder */
+	".aider.conf.yml",
+	".amazonq",
+	".clinerules",
+	".continue",
+	".continuerc.json",
+	".crush.json",
+	"crush.json",
+	".cursorrules",
+	".github/hooks",
+	".junie",
+	".kiro",
+	".opencode",
+	"opencode.json*",
+	".qwen",
+	".roo",
+	".windsurf",
+	".windsurfrules",
+	".devcontainer.json",
+	"*.code-workspace",
+	".dir-locals*.el",
+	".exrc",
+	".vimrc",
+	".nvimrc",
+	".nvim.lua",
+	".lvimrc",
+	/* shells, version managers and package managers: at the next `cd` or the next command of theirs */
+	".mise",
+	".mise*.toml",
+	"mise*.toml",
+	".tool-versions",
+	".npmrc",
+	".yarnrc",
+	".yarnrc.yml",
+	".yarn/releases",
+	".yarn/plugins",
+	/* interpreters and debuggers, when they start here */
+	".gdbinit",
+	".lldbinit",
+	".pdbrc",
+	".Rprofile",
+	".irbrc",
+	".pryrc",
+	".ghci",
+	/* what a hook that stands runs at the next commit, and other systems than git */
+	".pre-commit-config.yaml",
+	"lefthook*",
+	".lefthook*",
+	".jj/repo/config.toml",
+	".sl/config",
 };
 enum { DEFAULTS = sizeof defaults / sizeof *defaults };
 

@@ -113,12 +113,34 @@ rm -f "$W/.mcp.json" "$W/agentjail-policy.toml"
 jail offline-build 'echo evil >.mcp.json'
 says "planted-tools: and said to a person" 'workspace: `.mcp.json`: made'
 
+# Each place of the list but git's, as a file; a star is a name. What is there is held, what is made is told.
+places=$("$AJ" run --policy offline-build --workspace "$W" --dry-run -- true | sed -n '/^held in/,/^[a-z]*:/s/^  //p' | grep -v '^\.git/' | sed 's|/$||; s/\*/x/')
+check "planted-tools: the list has agents, editors, shells, package managers and hooks" sh -c "[ $(echo "$places" | wc -l) -gt 60 ]"
+fresh
+for place in $places; do
+	mkdir -p "$W/$(dirname "$place")"
+	echo kept >"$W/$place"
+done
+open_up "$W"
+jail offline-build "for p in $(echo $places); do { echo evil >\$p; rm -f \$p; mv \$p x; echo evil >y; mv -f y \$p; } 2>/dev/null; done; true"
+is "planted-tools: each place that is there is held" "" "$(for place in $places; do grep -qx kept "$W/$place" || echo "$place"; done)"
+fresh
+json "planted-tools: each that is made is told" 0 workspace.complete=true -- run --policy offline-build --workspace "$W" -- \
+	sh -c "for p in $(echo $places); do mkdir -p \$(dirname \$p) && echo evil >\$p; done 2>/dev/null; true"
+is "planted-tools: by its name, or was held" "" "$(for place in $places; do grep -q "\"$place\"" "$T/out" || echo "$place"; done)"
+check "planted-tools: and is there" test -e "$W/.yarn/releases" -a -e "$W/opencode.jsonx"
+
+rm -rf "$W"
+mkdir -m 777 "$W"
+furnish
+mkdir "$W/.vscode"
+echo '{}' >"$W/.vscode/tasks.json"
 for d in .zed .hg; do mkdir "$W/$d"; done
 echo old >"$W/.hg/hgrc"
 echo old >"$W/.mcp.json"
 ln "$W/.mcp.json" "$W/other"
 ln -s x "$W/.envrc.link"
-rm "$W/.envrc"
+rm -f "$W/.envrc"
 mv "$W/.envrc.link" "$W/.envrc"
 open_up "$W"
 json "planted-tools: what changes by another name of it, or behind a symlink, is told" 0 'workspace.changed.0.path=.envrc' 'workspace.changed.0.what~^a symlink into the workspace' \
