@@ -70,7 +70,7 @@ class House:
 
     def fork(self, name, to):
         self.tell("fork", name, to=to)
-        event = self.wait("opened error", timeout=20)
+        event = self.wait("opened error", timeout=60)
         if event["event"] == "error" or "error" in event:
             raise RuntimeError(event)
 
