@@ -60,6 +60,7 @@ ALLOWED = [
     ("supervisor", "prctl", "^23,", "same", "libcap counts capabilities when it starts; drop_caps does not believe the number"),
     ("supervisor", "newfstatat", "^fd:$", "same", "stdio asks for the best size of a buffer"),
     ("supervisor", "ioctl|getpgrp", "", "same", "is it a terminal? No is the safe answer"),
+    ("supervisor", "fstatfs", "", "same", "the second walk of a workspace then leaves nothing out"),
     ("supervisor", "fdatasync|flock|write|openat|newfstatat|readlink|faccessat2|read|fstat|lseek|fstatfs|pread64|fcntl", "", "audit", "the run is done when its end is recorded; the result says that it is not, and the exit code is 125"),
     ("supervisor", "readlink", "/log$", "same", "with a slash behind it libc asks only whether it is a folder"),
     ("supervisor", "flock|lseek", "", "same", "closing the trail unlocks it; libc's buffer of /etc/localtime"),
