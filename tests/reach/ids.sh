@@ -74,8 +74,6 @@ unshare --user --map-root-user "$AJ" run --config "$T/many.toml" -- echo RAN >"$
 is "ids-range: a root that cannot give them is told" "125 " "$? $(cat "$T/out")"
 
 # --- warm: a tenant, a policy, an id ---
-EXAMPLES=$tests/../docs/examples
-[ -e "$EXAMPLES/client.py" ] || EXAMPLES=$tests/examples
 "$AJ" serve --config "$T/many.toml" --policy snippet --policy science --socket "$T/socket.serve" >"$T/out" 2>"$T/err" &
 serve=$!
 for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
