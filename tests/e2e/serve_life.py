@@ -305,7 +305,7 @@ def who_does_not_read_is_dropped():
             same(other.ask("exec", code="1")["value"], 1)
             worst = max(worst, time.monotonic() - started)
         assert "a client was dropped" in s.said(), "it is not dropped: " + s.said()
-        assert worst < 5, "others waited %.1f s" % worst
+        assert worst < LONG, "others waited %.1f s" % worst
         same(other.ask("stats")["clients"], 1)
         assert until(lambda: other.ask("stats")["in_use"] == 0), "its jails live on"
         rss = int(open("/proc/%d/statm" % s.process.pid).read().split()[1]) * 4096
@@ -474,7 +474,7 @@ def second_signal_does_not_wait():
         assert until(lambda: "stopping" in s.said())
         started = time.monotonic()
         same(s.stop(), 0)
-        assert time.monotonic() - started < 5, "it waited"
+        assert time.monotonic() - started < LONG, "it waited"
 
 
 @test
@@ -487,7 +487,7 @@ def killed_it_leaves_nothing():
         assert len(all_of_it) >= 3, all_of_it
         s.process.kill()
         s.process.wait()
-        assert until(lambda: not any(alive(p) for p in all_of_it), 1.0), "a second later they are still there"
+        assert until(lambda: not any(alive(p) for p in all_of_it)), "they are still there"
         os.unlink(s.path)
 
 

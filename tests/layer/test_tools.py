@@ -5,6 +5,7 @@ It refuses to wait long: what should not hang has seconds to show that it does n
 import json
 import os
 import signal
+import threading
 import time
 
 from guest import Died, Guest
@@ -368,8 +369,8 @@ def interrupted(score):
                     score.check(full, claim["error"]["type"] == kind and again["value"] == [7, 8] and third["value"] in ([1, 2], 3), (claim, again, third))
             except Died as e:
                 score.check(full, False, e)
-    for name, code, imports in (("sync", "while True: n += t(n)['x'] - n + 1", []), ("threads", THREADS, ["threading"]),
-                                ("await", "import asyncio\nwhile True: n += (await at(n))['x'] - n + 1", ["asyncio"])):
+    for name, code, imports in (("sync", "t(-1)\nwhile True: n += t(n)['x'] - n + 1", []), ("threads", THREADS, ["threading"]),
+                                ("await", "import asyncio\nt(-1)\nwhile True: n += (await at(n))['x'] - n + 1", ["asyncio"])):
         full = "tool/storm-" + name
         if score.wants(full):
             # Interrupts at every instant of a call; a lost frame or lock would end this in a timeout or in a wrong number.
@@ -378,7 +379,18 @@ def interrupted(score):
                     guest.run("n = 0")
                     bad, seen, value = None, {}, -1
                     for i in range(250):
-                        claim = guest.run(code, after=[(0.001 + i % 50 * 0.00007 + again, (signal.SIGINT, signal.SIGUSR1)[i % 2]) for again in (0, 0.2, 5)])
+                        number = (signal.SIGINT, signal.SIGUSR1)[i % 2]
+                        timers = [threading.Timer(i % 50 * 0.00007 + again, guest.do, (number,)) for again in (0, 0.2, 5)]
+
+                        def answer(call):
+                            if call["args"]["x"] == -1:  # its threads run: starting one is Python's code, which stands no interrupt
+                                for timer in timers:
+                                    timer.start()
+                            return {"value": call["args"]}
+                        claim = guest.run(code, answer)
+                        for timer in timers:
+                            timer.cancel()
+                            timer.join()
                         kind = claim["error"]["type"] if claim["error"] else "ok"
                         seen[kind] = seen.get(kind, 0) + 1
                         if i % 10 == 9:
@@ -400,6 +412,7 @@ def f():
 ts = [threading.Thread(target=f, daemon=True) for _ in range(3)]
 try:
     for x in ts: x.start()
+    t(-1)
     while True: n += t(n)['x'] - n + 1
 finally: stop.append(1)
 """
