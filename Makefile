@@ -137,7 +137,7 @@ bench-warm: all $B/bench-warm
 	$Q sh tests/bench/warm.sh
 
 # What each wall costs, alone.
-bench-walls: all $B/probe $B/jail
+bench-walls: all $B/probe $B/jail $B/warm
 	$Q sh tests/bench/walls.sh
 
 tidy:

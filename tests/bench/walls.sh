@@ -85,6 +85,11 @@ put cell "$group" 'run -- true, below a filter that forbids nothing' - "$out/und
 group='the baseline filter before Python'
 put cell "$group" 'python3 -I -S -c pass, below a filter that forbids nothing' - "$out/under" allow "$python" -I -S -c pass
 put cell "$group" 'python3 -I -S -c pass, below the baseline' - "$out/under" baseline "$python" -I -S -c pass
+group='limits of its own for a zygote, whose start is most of this'
+warm=$(dirname "$agentjail")/warm
+printf 'extends = "snippet"\n[limits]\nmemory = "none"\npids = "none"\n' > "$out/unlimited.toml"
+put cell "$group" 'exec -c 1 from a zygote, the policy has no limits of memory and processes' - "$warm" exec --policy-file "$out/unlimited.toml" -c 1
+put cell "$group" 'the same with its limits' - "$warm" exec --policy snippet -c 1
 
 read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"

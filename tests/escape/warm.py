@@ -139,6 +139,8 @@ INIT = {
                       lambda cold, warm: int(warm, 16) == 1 << 1 | 1 << 9),
     "status SigIgn": ("a cold one has what its caller ignored; libc lets nobody change its own two, 32 and 33",
                       lambda cold, warm: int(warm, 16) & ~(3 << 31) == 0),
+    "limits": ("the zygote's; the guest sets its own", lambda cold, warm: {line[:18].strip() for line in set(warm.splitlines()) - set(cold.splitlines())}
+               <= {"Max core file size", "Max processes", "Max address space"}),
     "descriptors": ("the one socket has another number", lambda cold, warm: list(cold.values()) == list(warm.values()) and len(warm) == 1),
 }
 
