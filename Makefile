@@ -44,7 +44,7 @@ FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc 
 FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c) $(addprefix src/base/,arena.c error.c json.c out.c scan.c text.c tree.c)
 FUZZ_CHANNEL := tests/fuzz/channel.c $(addprefix src/run/,attest.c capture.c channel.c result.c wire.c violations.c) src/house/calls.c $(wildcard src/tools/*.c) \
 	      src/plan/pack.c src/sandbox/handshake.c src/sandbox/notice.c $(addprefix src/base/,arena.c error.c fd.c frame.c hash.c json.c loop.c out.c quota.c scan.c text.c tree.c)
-FUZZ_SERVE := tests/fuzz/serve.c $(addprefix src/serve/,http.c in.c listen.c notify.c out.c proto.c) \
+FUZZ_SERVE := tests/fuzz/serve.c $(addprefix src/serve/,accept.c http.c in.c listen.c notify.c out.c proto.c) \
 	      $(addprefix src/base/,error.c fd.c json.c loop.c out.c quota.c scan.c text.c tree.c)
 FUZZ_GITCONFIG := tests/fuzz/gitconfig.c src/run/gitconfig.c src/run/gitruns.c
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

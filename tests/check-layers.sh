@@ -59,7 +59,7 @@ owner sys/mount.h       sandbox/mount.c sandbox/mask.c sandbox/overlay.c
 owner sys/statvfs.h     sandbox/mask.c sandbox/overlay.c run/meter.c
 owner sys/vfs.h         sandbox/init.c run/beneath.c
 owner linux/magic.h     run/beneath.c
-owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c pool/kin.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c serve/accept.c pool/kin.c
 owner sys/sysmacros.h   sandbox/mount.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c

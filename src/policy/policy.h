@@ -33,9 +33,16 @@ enum {
 /* More, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in reach, as
  * aj_plan.mediated says; the first reports connect to the supervisor, the second takes its place where nobody can listen. SIZE: where the
  * command gets a terminal of ours; it reports TIOCSWINSZ. SYNC_INSIDE: all commands. */
-enum { AJ_LOCKS_INSIDE = 256, AJ_DENY_CONNECT = 512, AJ_DENY_UNIX = 1024, AJ_DENY_SIZE = 2048, AJ_SYNC_INSIDE = 4096, AJ_FILTER_GROUPS = 13 };
+enum {
+	AJ_LOCKS_INSIDE = 256,
+	AJ_DENY_CONNECT = 512,
+	AJ_DENY_UNIX = 1024,
+	AJ_DENY_SIZE = 2048,
+	AJ_SYNC_INSIDE = 4096,
+	AJ_FILTER_GROUPS = 13
+};
 enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and whose callers hear that they went well */
-enum { AJ_SOCKETS_MAX = 16 }; /* that a policy may name */
+enum { AJ_SOCKETS_MAX = 16 };                            /* that a policy may name */
 /* Walls that a policy can insist on where a host could lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
 

@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-
-/* After the system had no descriptor left. */
-enum { ACCEPT_AGAIN_US = 100000 };
+#include "serve/accept.h"
 
 struct visitor {
 	struct aj_http *http; /* NULL: nobody */
@@ -27,10 +25,8 @@ struct visitor {
 
 struct aj_http {
 	struct aj_loop *loop;
-	struct aj_listener listener;
-	struct aj_io io;
+	struct aj_acceptor accept;
 	struct aj_quota quota; /* of all visitors together: on a loopback address they are anybody's */
-	struct aj_timer accept_again;
 	void (*print)(void *arg, struct aj_out *out);
 	void *arg;
 	struct visitor visitors[AJ_HTTP_CLIENTS];
@@ -138,19 +134,9 @@ static void on_late(struct aj_timer *timer)
 	leave(timer->arg);
 }
 
-static void on_connect(struct aj_io *io, uint32_t events)
+static void on_connection(void *arg, int fd)
 {
-	struct aj_http *http = io->arg;
-	(void)events;
-	int fd = aj_listen_accept(&http->listener);
-	if (fd < 0) {
-		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-			/* Who waits goes on waiting, and the loop would be told of him without end. */
-			aj_loop_unwatch(http->loop, io);
-			aj_loop_set(http->loop, &http->accept_again, aj_now_us() + ACCEPT_AGAIN_US);
-		}
-		return;
-	}
+	struct aj_http *http = arg;
 	/* A place that is free, or else the oldest visitor's: whoever is quick has long gone. */
 	struct visitor *v = http->visitors;
 	for (size_t i = 0; i < AJ_HTTP_CLIENTS && v->http; i++)
@@ -167,26 +153,17 @@ static void on_connect(struct aj_io *io, uint32_t events)
 		leave(v);
 }
 
-static void on_accept_again(struct aj_timer *timer)
-{
-	struct aj_http *http = timer->arg;
-	if (aj_loop_watch(http->loop, &http->io, http->listener.fd, EPOLLIN) < 0)
-		aj_loop_set(http->loop, timer, aj_now_us() + ACCEPT_AGAIN_US);
-}
-
 struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, void (*print)(void *arg, struct aj_out *out), void *arg)
 {
 	struct aj_http *http = calloc(1, sizeof *http);
 	if (!http)
 		abort();
 	*http = (struct aj_http){ .loop = loop,
-		                  .listener = *listener,
-		                  .io = { .fn = on_connect, .arg = http, .fd = -1, .quota = &http->quota },
-		                  .accept_again = { .fn = on_accept_again, .arg = http },
+		                  .accept = { .listener = *listener, .on_connection = on_connection, .arg = http, .quota = &http->quota },
 		                  .print = print,
 		                  .arg = arg };
 	*listener = (struct aj_listener)AJ_NO_LISTENER;
-	if (aj_loop_watch(loop, &http->io, http->listener.fd, EPOLLIN) == 0)
+	if (aj_accept_begin(&http->accept, loop) == 0)
 		return http;
 	aj_http_free(http);
 	return NULL;
@@ -199,9 +176,7 @@ void aj_http_free(struct aj_http *http)
 	for (size_t i = 0; i < AJ_HTTP_CLIENTS; i++)
 		if (http->visitors[i].http)
 			leave(&http->visitors[i]);
-	aj_loop_unwatch(http->loop, &http->io);
-	aj_loop_unset(http->loop, &http->accept_again);
+	aj_accept_end(&http->accept);
 	aj_loop_forget(http->loop, &http->quota);
-	aj_listen_end(&http->listener);
 	free(http);
 }

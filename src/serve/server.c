@@ -17,9 +17,8 @@
 #include "serve/state.h"
 
 enum {
-	ACCEPT_AGAIN_US = 100000, /* after the system had no descriptor left */
-	FLUSH_US = 1000000,       /* when all is over: for those who still read */
-	DESCRIPTORS = 65536,      /* a jail takes six or so */
+	FLUSH_US = 1000000,  /* when all is over: for those who still read */
+	DESCRIPTORS = 65536, /* a jail takes six or so */
 };
 
 void aj_server_log(const struct aj_server *s, const char *fmt, ...)
@@ -40,25 +39,14 @@ static void notify(const struct aj_server *s, const char *state)
 
 /* --- clients come --- */
 
-static void on_connect(struct aj_io *io, uint32_t events)
+static void on_connection(void *arg, int fd)
 {
-	struct aj_server *s = io->arg;
-	(void)events;
-	int fd = aj_listen_accept(&s->listener);
-	if (fd >= 0) {
-		aj_client_start(s, fd);
-	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		aj_server_log(s, "a client could not be accepted: %s", strerror(errno));
-		aj_loop_unwatch(s->loop, io);
-		aj_loop_set(s->loop, &s->accept_again, aj_now_us() + ACCEPT_AGAIN_US);
-	}
+	aj_client_start(arg, fd);
 }
 
-static void on_accept_again(struct aj_timer *timer)
+static void on_failure(void *arg, int errnum)
 {
-	struct aj_server *s = timer->arg;
-	if (!s->stopping)
-		aj_loop_watch(s->loop, &s->accept, s->listener.fd, EPOLLIN);
+	aj_server_log(arg, "a client could not be accepted: %s", strerror(errnum));
 }
 
 /* --- the end --- */
@@ -92,9 +80,7 @@ static void stop(struct aj_server *s, int signal)
 	s->stopping = true;
 	aj_server_log(s, "signal %d: stopping", signal);
 	notify(s, "STOPPING=1\nSTATUS=stopping");
-	aj_loop_unwatch(s->loop, &s->accept);
-	aj_loop_unset(s->loop, &s->accept_again);
-	aj_listen_end(&s->listener);
+	aj_accept_end(&s->accept);
 	stop_clients(s, false);
 	aj_loop_set(s->loop, &s->grace, aj_in_ms(s->config->grace_ms));
 }
@@ -195,7 +181,7 @@ static int take_given(struct aj_server *s, struct aj_listener *metrics, struct a
 	const struct aj_listen_fds *fds = &s->config->fds;
 	for (size_t i = 0; i < fds->count; i++) {
 		bool for_metrics = strcmp(fds->items[i].name, "metrics") == 0;
-		struct aj_listener *to = for_metrics ? metrics : &s->listener;
+		struct aj_listener *to = for_metrics ? metrics : &s->accept.listener;
 		if (to->fd >= 0)
 			return aj_fail(err, AJ_EXIT_SETUP, "activation", 0, "two sockets were handed over for %s",
 			               for_metrics ? "metrics" : "clients");
@@ -212,13 +198,13 @@ static int open_sockets(struct aj_server *s, struct aj_error *err)
 {
 	struct aj_listener metrics = AJ_NO_LISTENER;
 	int r = take_given(s, &metrics, err);
-	if (r == 0 && s->listener.fd < 0)
-		r = aj_listen_unix(&s->listener, s->config->socket, err);
+	if (r == 0 && s->accept.listener.fd < 0)
+		r = aj_listen_unix(&s->accept.listener, s->config->socket, err);
 	if (r == 0 && s->config->metrics)
 		r = aj_listen_metrics(&metrics, s->config->metrics, err);
 	if (r == 0 && metrics.fd >= 0 && !(s->http = aj_http_new(s->loop, &metrics, print_metrics, s)))
 		r = aj_fail(err, AJ_EXIT_SETUP, "metrics", errno, "wait for connections");
-	if (r == 0 && aj_loop_watch(s->loop, &s->accept, s->listener.fd, EPOLLIN) < 0)
+	if (r == 0 && aj_accept_begin(&s->accept, s->loop) < 0)
 		r = aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "wait for connections");
 	aj_listen_end(&metrics);
 	return r;
@@ -288,8 +274,7 @@ static void serve(struct aj_server *s, const char *where)
 
 static void end(struct aj_server *s)
 {
-	aj_loop_unwatch(s->loop, &s->accept);
-	aj_listen_end(&s->listener);
+	aj_accept_end(&s->accept);
 	aj_http_free(s->http);
 	s->stopping = true;
 	while (s->clients)
@@ -314,10 +299,8 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		abort();
 	*s = (struct aj_server){ .config = config,
 		                 .loop = aj_loop_new(),
-		                 .listener = AJ_NO_LISTENER,
-		                 .accept = { .fn = on_connect, .arg = s, .fd = -1 },
+		                 .accept = { .listener = AJ_NO_LISTENER, .on_connection = on_connection, .on_failure = on_failure, .arg = s },
 		                 .signals = { .fn = on_signal, .arg = s, .fd = -1 },
-		                 .accept_again = { .fn = on_accept_again, .arg = s },
 		                 .watchdog = { .fn = on_watchdog, .arg = s },
 		                 .grace = { .fn = on_grace_over, .arg = s },
 		                 .flush = { .fn = on_flush_over, .arg = s },

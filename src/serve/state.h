@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "house/house.h"
+#include "serve/accept.h"
 #include "serve/http.h"
 #include "serve/in.h"
-#include "serve/listen.h"
 #include "serve/metrics.h"
 #include "serve/out.h"
 #include "serve/proto.h"
@@ -68,9 +68,9 @@ struct aj_server {
 	const struct aj_server_config *config;
 	struct aj_loop *loop;
 	struct aj_house *house;
-	struct aj_listener listener;
-	struct aj_io accept, signals;
-	struct aj_timer accept_again, watchdog, grace, flush, warm_up;
+	struct aj_acceptor accept;
+	struct aj_io signals;
+	struct aj_timer watchdog, grace, flush, warm_up;
 	struct aj_http *http;
 	struct aj_metrics metrics;
 	struct aj_client *clients;
