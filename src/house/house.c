@@ -32,7 +32,7 @@ static void free_room(struct aj_room *room)
 	free(room);
 }
 
-static bool current(const struct aj_room *room)
+bool aj_house_current(const struct aj_room *room)
 {
 	if (room->stale)
 		return false;
@@ -50,7 +50,7 @@ static void on_sweep(struct aj_timer *timer)
 		next = room->next;
 		if (room->stale)
 			aj_pool_retire(room->pool);
-		if (room->sessions == 0 && aj_pool_used(room->pool) == 0 && (room->workspace || !current(room)))
+		if (room->sessions == 0 && aj_pool_used(room->pool) == 0 && (room->workspace || !aj_house_current(room)))
 			free_room(room);
 	}
 }
@@ -259,7 +259,7 @@ struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *pla
 void aj_house_leave(struct aj_room *room)
 {
 	room->last_used_us = aj_now_us();
-	if (--room->sessions == 0 && (room->workspace || !current(room)))
+	if (--room->sessions == 0 && (room->workspace || !aj_house_current(room)))
 		aj_loop_set(room->house->loop, &room->house->sweep, aj_now_us());
 }
 

@@ -114,5 +114,7 @@ int aj_session_forget(struct aj_session *session, uint64_t id, struct aj_error *
 /* End the jail and forget the session. */
 void aj_session_close(struct aj_session *session);
 
+/* Its lifetime has ended: nothing brings it back. */
+bool aj_session_over(const struct aj_session *session);
 bool aj_session_running(const struct aj_session *session);
 bool aj_session_warm(const struct aj_session *session); /* born from a zygote */

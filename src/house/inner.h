@@ -33,6 +33,8 @@ struct aj_house {
 
 /* The room for a place, made when it is not there. NULL with err. The caller is counted as a session of it. */
 struct aj_room *aj_house_room(struct aj_house *house, const struct aj_place *place, struct aj_error *err);
+/* Does it get new sessions? */
+bool aj_house_current(const struct aj_room *room);
 void aj_house_leave(struct aj_room *room);
 /* A pool's; `room` is whose. */
 void aj_house_on_trouble(void *room, const struct aj_error *err);

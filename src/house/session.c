@@ -83,8 +83,8 @@ static void on_gone(struct aj_session *s)
 		return;
 	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : worker->live.result.reason);
 	aj_loop_unset(loop_of(s), &s->idle);
-	/* What it keeps, or may go back to, has no more time than it had itself. */
-	if (!s->line)
+	/* What it keeps, or may go back to, has no more time than it had itself; and it stays itself until then. */
+	if (!s->room->branching)
 		aj_loop_unset(loop_of(s), &s->lifetime);
 	s->worker = NULL;
 	aj_pool_return(s->room->pool, worker);
@@ -171,9 +171,30 @@ static void on_jail(struct aj_asker *asker, struct aj_worker *worker, const stru
 	aj_session_opened(s, err);
 }
 
+/* What could not be had in a room that is given up meanwhile, as all are that name a cgroup which turned out unusable, is asked for once more in
+ * the one that takes its place. */
+static bool ask_again(struct aj_session *s)
+{
+	struct aj_room *old = s->room;
+	if (!s->open_error.exit_code || s->line || s->expired || aj_house_current(old))
+		return false;
+	struct aj_place place = { .policy = old->policy, .tenant = old->tenant, .workspace = old->workspace, .branching = old->branching };
+	s->open_error = (struct aj_error){ 0 };
+	struct aj_room *room = aj_house_room(old->house, &place, &s->open_error);
+	if (!room)
+		return false;
+	s->room = room;
+	aj_house_leave(old);
+	s->waiting = true;
+	aj_pool_ask(room->pool, &s->asker);
+	return true;
+}
+
 static void on_opened(struct aj_timer *timer)
 {
 	struct aj_session *s = timer->arg;
+	if (ask_again(s))
+		return;
 	aj_session_begin_telling(s);
 	s->on.opened(s, s->arg, s->open_error.exit_code ? &s->open_error : NULL);
 	aj_session_end_telling(s);
@@ -194,10 +215,35 @@ static void on_idle(struct aj_timer *timer)
 		end_for(s, "the session was idle for too long");
 }
 
+/* There is no jail whose end would be told: one that waits for it is told now, and so is one whose jail has ended already. */
+static void end_without_jail(struct aj_session *s, const char *why)
+{
+	struct aj_error err = { 0 };
+	aj_fail(&err, AJ_EXIT_LIMIT, "session", 0, "%s", why);
+	aj_session_begin_telling(s);
+	if (s->waiting || s->rolling) {
+		bool opening = s->waiting;
+		aj_pool_unask(s->room->pool, &s->asker);
+		s->asker.fn(&s->asker, NULL, &err);
+		if (opening || s->closed) {
+			aj_session_end_telling(s);
+			return;
+		}
+	}
+	if (!s->opened.place)
+		s->on.ended(s, s->arg, why);
+	aj_session_end_telling(s);
+}
+
 static void on_lifetime(struct aj_timer *timer)
 {
-	aj_line_expire(timer->arg);
-	end_for(timer->arg, "the session reached its lifetime");
+	static const char why[] = "the session reached its lifetime";
+	struct aj_session *s = timer->arg;
+	aj_line_expire(s);
+	if (s->worker)
+		end_for(s, why);
+	else
+		end_without_jail(s, why);
 }
 
 struct aj_session *aj_session_new(struct aj_room *room, const struct aj_session_events *events, void *arg)
@@ -348,6 +394,11 @@ void aj_session_close(struct aj_session *s)
 	aj_house_leave(s->room);
 	if (!s->telling)
 		free_session(s);
+}
+
+bool aj_session_over(const struct aj_session *s)
+{
+	return s->expired;
 }
 
 bool aj_session_running(const struct aj_session *s)

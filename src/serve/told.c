@@ -189,12 +189,12 @@ static void on_ended(struct aj_session *session, void *arg, const char *why)
 	struct aj_server *s = seat->client->server;
 	struct aj_task *t = seat->task;
 	struct aj_fault fault;
-	(void)session;
-	aj_seat_tell_ended(seat, why);
 	/* A checkpoint may bring it back; until then it is asked for nothing else, and the client closes it. */
-	if (!seat->branching)
+	bool stays = seat->branching && !aj_session_over(session);
+	aj_seat_tell_ended(seat, why);
+	if (!stays)
 		aj_seat_close(seat);
-	if (t && !(seat->branching && t->query.op == AJ_OP_ROLLBACK)) {
+	if (t && !(stays && t->query.op == AJ_OP_ROLLBACK)) {
 		aj_fault(&fault, AJ_CODE_CLOSED, "the session's jail has ended: %s", why);
 		aj_task_fail(t, &fault);
 	}

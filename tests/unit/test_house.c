@@ -2,7 +2,11 @@
  * The host is invented and no jail is started: pools of depth 0 wait to be asked. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "house/inner.h"
 
@@ -98,4 +102,66 @@ Test(house, one_that_was_given_is_not_done_without)
 	fails_with("cgroup", EACCES);
 	cr_expect_not_null(house.host.cgroup);
 	cr_expect_eq(stale(), 0);
+}
+
+static unsigned told;
+static char told_step[64];
+
+static void on_opened(struct aj_session *session, void *arg, const struct aj_error *err)
+{
+	(void)session, (void)arg;
+	told++;
+	snprintf(told_step, sizeof told_step, "%s", err ? err->step : "");
+}
+
+/* A folder that looks like a tree, with nothing in it that could be started. */
+static const char *no_tree(char folder[64])
+{
+	static const char *const below[] = { "tree", "tree/usr", "tree/usr/bin", "tree/usr/bin/python3" };
+	char path[128];
+	strcpy(folder, "/tmp/house-XXXXXX");
+	cr_assert_not_null(mkdtemp(folder));
+	for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+		snprintf(path, sizeof path, "%s/%s", folder, below[i]);
+		cr_assert_eq(mkdir(path, 0755), 0);
+	}
+	return folder;
+}
+
+static void remove_tree(const char *folder)
+{
+	static const char *const below[] = { "/tree/usr/bin/python3", "/tree/usr/bin", "/tree/usr", "/tree", "" };
+	char path[128];
+	for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+		snprintf(path, sizeof path, "%s%s", folder, below[i]);
+		cr_expect_eq(rmdir(path), 0, "%s", path);
+	}
+}
+
+/* The first jail cannot have its cgroup; its session is not told so, but has one without, which fails for the tree. */
+Test(house, whoever_waited_for_a_jail_in_that_cgroup_gets_one_without)
+{
+	static const struct aj_session_events events = { .opened = on_opened };
+	const struct aj_ask ask = { .name = "snippet" };
+	struct aj_error err = { 0 };
+	char folder[64];
+	struct aj_loop *loop = aj_loop_new();
+	struct aj_house *real = aj_house_new(loop, &(struct aj_house_config){ .rootfs = no_tree(folder), .jails_max = 1 }, &err);
+	cr_assert_not_null(real, "%s", err.cause);
+	real->host.cgroup = "/proc/self/no/cgroup";
+	real->host.cgroup_controllers = AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS | AJ_CGROUP_CPU;
+	cr_assert_eq(aj_house_add_policy(real, &ask, NULL, &err), 0, "%s", err.cause);
+	struct aj_session *session = aj_session_open(real, &(struct aj_place){ 0 }, &events, NULL, &err);
+	cr_assert_not_null(session, "%s", err.cause);
+	struct aj_room *first = real->rooms;
+	while (!told)
+		cr_assert_eq(aj_loop_turn(loop, INT64_MAX), 0);
+	cr_expect_eq(told, 1u);
+	cr_expect_null(real->host.cgroup);
+	cr_expect_str_neq(told_step, "cgroup");
+	cr_expect(real->rooms != first && !real->rooms->stale && !aj_pool_plan(real->rooms->pool)->cgroup);
+	aj_session_close(session);
+	aj_house_free(real);
+	aj_loop_free(loop);
+	remove_tree(folder);
 }

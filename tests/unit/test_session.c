@@ -80,3 +80,26 @@ Test(session, declaring_tools_is_use)
 	s->worker = NULL;
 	aj_session_close(s);
 }
+
+static unsigned ends;
+
+static void on_ended(struct aj_session *s, void *arg, const char *why)
+{
+	(void)arg;
+	cr_expect_str_eq(why, "the session reached its lifetime");
+	cr_expect(aj_session_over(s));
+	ends++;
+	aj_session_close(s);
+}
+
+/* Its jail has ended before, and nothing else would end it. */
+Test(session, a_lifetime_ends_one_that_has_no_jail)
+{
+	static const struct aj_session_events told = { .ended = on_ended };
+	house.config.lifetime_ms = 1;
+	room.sessions++;
+	aj_session_new(&room, &told, NULL);
+	while (aj_loop_next_us(house.loop) != INT64_MAX)
+		cr_assert_eq(aj_loop_turn(house.loop, INT64_MAX), 0);
+	cr_expect_eq(ends, 1u);
+}
