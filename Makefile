@@ -71,9 +71,9 @@ run: deps-build
 	@$(MAKE) --no-print-directory all
 	$(AJ) exec --json docs/examples/first.py
 
-# The same set-up, then everything that can be tested here; ends with a count.
+# The same set-up, then everything that can be tested here; ends with a count. It builds with all processors, unless -j says otherwise.
 check: deps-check
-	@$(MAKE) --no-print-directory all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/sessions $B/branch $B/raw.so $B/inject $(USERS) fuzzers
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(if $(SAN),build/guest.so) $(UNITS) $B/probe $B/toml-check $B/jail $B/warm $B/sessions $B/branch $B/raw.so $B/inject $(USERS) fuzzers
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/run.sh $(UNITS)
