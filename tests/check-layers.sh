@@ -108,7 +108,7 @@ word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c s
 word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
 word move_mount()                  sandbox/mount.c sandbox/mask.c sandbox/overlay.c
-word open_tree()                   sandbox/mount.c sandbox/mask.c
+word open_tree()                   sandbox/mount.c sandbox/mask.c sandbox/overlay.c
 word mount_setattr()               sandbox/mount.c sandbox/mask.c sandbox/handles.c
 word fork()                        sandbox/launch.c
 word _Fork()                       sandbox/child.c

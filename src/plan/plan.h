@@ -31,7 +31,7 @@ enum {
 	AJ_OPTIONAL = 8, /* skipped when the source, or what is to be masked, does not exist */
 	AJ_FOLLOW = 16,  /* the source path may contain symlinks (the host's own paths only) */
 	AJ_MASK = 32,    /* hides an existing file of /proc; skipped when the target does not exist */
-	AJ_OVERLAY = 64, /* a folder is shown through an overlay without an upper layer; a file is bound, and may be no FIFO */
+	AJ_OVERLAY = 64, /* a folder is shown through an overlay without an upper layer, a file out of one of its folder; it may be no FIFO */
 };
 
 struct aj_mount {
@@ -42,7 +42,10 @@ struct aj_mount {
 	unsigned mode;               /* tmpfs */
 	uint64_t size_bytes, inodes; /* tmpfs */
 	const char *why;
-	int refused; /* set by the builder, in its own copy: the errno for which there is no overlay, and the folder is bound; 0 */
+	/* Set by the builder, in its own copy: the errno for which there is no overlay, and the folder or file is bound; 0. */
+	int refused, file_refused;
+	char *name; /* of a file: in `folder`, a mount that it is taken out of; NULL: not to be had */
+	int folder;
 };
 
 struct aj_rlimit {

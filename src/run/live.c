@@ -119,6 +119,9 @@ static void on_report(struct aj_live *l)
 	case AJ_MSG_BOUND:
 		on_bound(l, &msg);
 		return;
+	case AJ_MSG_BOUND_FILE:
+		aj_result_bound(&l->result, l->plan, msg.cause, msg.errnum);
+		return;
 	case AJ_MSG_EXITED:
 		l->facts.exited = true;
 		l->facts.wait_status = msg.wait_status;

@@ -236,10 +236,10 @@ bool aj_result_bound(struct aj_result *r, const struct aj_plan *plan, const char
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (!(m->flags & AJ_OVERLAY) || strcmp(m->target, target) != 0)
 			continue;
-		const char *why = errnum == EBUSY ? "something is mounted below it" : strerror(errnum);
+		const char *why = errnum == EBUSY ? "something is mounted there" : strerror(errnum);
 		int n = snprintf(r->bound + used, sizeof r->bound - used, "%s%s (%s)", used ? ", " : "", m->target, why);
 		if (n < 0 || (size_t)n >= sizeof r->bound - used)
-			strcpy(r->bound, "folders that are read-only, too many to name");
+			strcpy(r->bound, "what is read-only, too much to name");
 		return true;
 	}
 	return false;
@@ -251,7 +251,7 @@ const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan
 	const char *by = unheard && strcmp(wall->wall, AJ_UNIX_SOCKETS) == 0 ? unheard : wall->by;
 	if (!r->bound[0] || strcmp(wall->wall, "filesystem") != 0)
 		return by;
-	snprintf(room, AJ_WALL_TEXT, "%s; no overlay, and so the host's FIFOs and locks, below %s", by, r->bound);
+	snprintf(room, AJ_WALL_TEXT, "%s; no overlay, and so the host's FIFOs and locks, at or below %s", by, r->bound);
 	return room;
 }
 

@@ -82,9 +82,10 @@ static int step_mounts(struct aj_walls *w, struct aj_error *err)
 	w->sources[0] = root; /* the sources are used up; pivot needs one fd */
 	for (size_t i = 0; root >= 0 && i < w->plan->mounts.count; i++) {
 		const struct aj_mount *m = &w->plan->mounts.items[i];
-		struct aj_msg note = { .kind = AJ_MSG_BOUND, .errnum = m->refused };
+		struct aj_msg note = { .kind = m->refused ? AJ_MSG_BOUND : AJ_MSG_BOUND_FILE,
+			               .errnum = m->refused ? m->refused : m->file_refused };
 		snprintf(note.cause, sizeof note.cause, "%s", m->target);
-		if (m->refused && aj_msg_send(w->report, &note) < 0)
+		if (note.errnum && aj_msg_send(w->report, &note) < 0)
 			return fail(err, "mounts", "say what could not be an overlay");
 		/* A runner is told of its filter before the supervisor hears of this. */
 		bool tree = strcmp(m->target, "/usr") == 0;

@@ -11,10 +11,11 @@ enum aj_msg_kind {
 	AJ_MSG_FAILED,                    /* init or guest to supervisor: a step failed, nothing ran */
 	AJ_MSG_NOTE,                      /* init to supervisor: an optional row of the step could not be applied */
 	AJ_MSG_LISTENER,                  /* guest to supervisor: what its filter refuses is reported on this descriptor of it */
-	AJ_MSG_TAKEN,  /* supervisor to guest, or to a newborn's init: go on; the descriptors were taken, or cannot be */
-	AJ_MSG_BOUND,  /* init to supervisor: the folder `cause` of the jail is bound, as the kernel makes no overlay of it */
-	AJ_MSG_EXITED, /* init to supervisor: the guest, or a branch, is gone */
-	AJ_MSG_PARTED, /* a zygote's builder to supervisor: zygote and holder are there, and the builder ends */
+	AJ_MSG_TAKEN,      /* supervisor to guest, or to a newborn's init: go on; the descriptors were taken, or cannot be */
+	AJ_MSG_BOUND,      /* init to supervisor: the folder `cause` of the jail is bound, as the kernel makes no overlay of it */
+	AJ_MSG_BOUND_FILE, /* the same of a file */
+	AJ_MSG_EXITED,     /* init to supervisor: the guest, or a branch, is gone */
+	AJ_MSG_PARTED,     /* a zygote's builder to supervisor: zygote and holder are there, and the builder ends */
 };
 
 struct aj_msg {

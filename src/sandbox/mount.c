@@ -39,12 +39,39 @@ static int take_tree(int path, struct aj_mount *m)
 	return open_tree(path, "", clone | AT_RECURSIVE);
 }
 
+/* An overlay is made of folders: of a file, the folder that it is in. Whoever renames things there now can only have another file of it shown. */
+static void take_folder(int path, struct aj_mount *m)
+{
+	char link[32], real[PATH_MAX];
+	struct stat file, there;
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	if (!(m->flags & AJ_OVERLAY) || fstat(path, &file) < 0 || !S_ISREG(file.st_mode))
+		return;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", path);
+	ssize_t bytes = readlink(link, real, sizeof real - 1);
+	real[bytes > 0 ? bytes : 0] = '\0';
+	char *name = strrchr(real, '/');
+	m->file_refused = ENOENT;
+	if (!name || !name[1])
+		return;
+	*name++ = '\0';
+	cleanup_fd int folder = (int)syscall(SYS_openat2, AT_FDCWD, *real ? real : "/", &how, sizeof how);
+	if (folder < 0 || fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) < 0 || there.st_dev != file.st_dev ||
+	    there.st_ino != file.st_ino)
+		return;
+	m->file_refused = EBUSY;
+	m->folder = open_tree(folder, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	m->name = m->folder < 0 ? NULL : strdup(name);
+}
+
 static int open_source(struct aj_mount *m, struct aj_error *err)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
 	int tree = path < 0 ? -1 : take_tree(path, m);
+	if (tree >= 0)
+		take_folder(path, m);
 	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
 		return -1;
 	if (tree < 0) {
@@ -91,6 +118,8 @@ int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 /* The folder that the last row's target was in: neighbours in the plan share it. */
 struct place {
 	int root, dir;
+	int overlay; /* attached, of `folder`: neighbours in the plan that are files share it; 0: none */
+	struct stat folder;
 	int blanks;          /* what masks show, and overlays have below; -1 without any */
 	char path[PATH_MAX]; /* of dir, with a slash at the end; "" for none */
 };
@@ -156,8 +185,33 @@ static int open_target(int parent, const char *name, bool folder, bool create)
 	return aj_steal(&fd);
 }
 
+/* In place of `*source`, the same file out of an overlay of its folder: where there is none, the row says why, and the file is bound. */
+static void overlay_file(struct aj_mount *m, struct place *place, int *source)
+{
+	struct stat folder;
+	if (!m->name || fstat(m->folder, &folder) < 0)
+		return;
+	if (!place->overlay || place->folder.st_dev != folder.st_dev || place->folder.st_ino != folder.st_ino) {
+		int overlay = aj_overlay_attached(place->blanks, m->folder);
+		if (overlay < 0) {
+			m->file_refused = errno;
+			return;
+		}
+		if (place->overlay)
+			close(place->overlay);
+		place->overlay = overlay;
+		place->folder = folder;
+	}
+	int file = aj_overlay_file(place->overlay, m->name);
+	m->file_refused = file < 0 ? errno : 0;
+	if (file < 0)
+		return;
+	close(*source);
+	*source = file;
+}
+
 /* In place of `*source`, an overlay of it: where the kernel makes none, the row says why, and the source is bound. */
-static int overlay_row(struct aj_mount *m, int blanks, int *source, struct aj_error *err)
+static int overlay_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
 {
 	struct stat st;
 	if (fstat(*source, &st) < 0)
@@ -167,9 +221,11 @@ static int overlay_row(struct aj_mount *m, int blanks, int *source, struct aj_er
 		aj_advise(err, "what is read from it is gone for others: bind it :rw if that is meant");
 		return -1;
 	}
+	if (S_ISREG(st.st_mode))
+		overlay_file(m, place, source);
 	if (!S_ISDIR(st.st_mode) || m->refused)
 		return 0;
-	int overlay = aj_overlay(blanks, *source);
+	int overlay = aj_overlay(place->blanks, *source);
 	if (overlay < 0) {
 		m->refused = errno;
 		return 0;
@@ -250,7 +306,7 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 		return errno == ENOENT && (m->flags & AJ_MASK) ? 0 : fail(err, m, errno, "open the folder of");
 	switch (m->kind) {
 	case AJ_MOUNT_BIND:
-		if ((m->flags & AJ_OVERLAY) && overlay_row(m, place->blanks, &source, err) < 0)
+		if ((m->flags & AJ_OVERLAY) && overlay_row(m, place, &source, err) < 0)
 			return -1;
 		return bind_row(m, place->dir, name, source, err);
 	case AJ_MOUNT_TMPFS:
@@ -290,7 +346,7 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 	for (size_t i = 0; i < plan->mounts.count && blanks < 0; i++)
 		if ((plan->mounts.items[i].kind == AJ_MOUNT_MASK || plan->mounts.items[i].kind == AJ_MOUNT_HOLD ||
 		     (plan->mounts.items[i].flags & AJ_OVERLAY)) &&
-		    (blanks = aj_mask_blanks(plan->mounts.count, err)) < 0)
+		    (blanks = aj_mask_blanks(3 * plan->mounts.count, err)) < 0)
 			return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
 	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
@@ -306,6 +362,8 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 		if (fds[i] >= 0 && inside_writable(plan, i) && aj_hold_above(root, plan->mounts.items[i].target, err) < 0)
 			return -1;
 	aj_close(&place.dir);
+	if (place.overlay)
+		close(place.overlay);
 	return aj_steal(&root);
 }
 

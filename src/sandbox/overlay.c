@@ -46,3 +46,27 @@ int aj_overlay(int blanks, int source)
 	/* An overlay does not take this over from the mount of its layer. */
 	return fsmount(fs, FSMOUNT_CLOEXEC, of_source.f_flag & ST_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
 }
+
+/* Before Linux 6.15 the kernel clones no part of a mount that is attached nowhere. */
+int aj_overlay_attached(int blanks, int source)
+{
+	char name[32];
+	cleanup_fd int overlay = aj_overlay(blanks, source);
+	snprintf(name, sizeof name, LAYERS "/over%d", source);
+	if (overlay < 0 || mkdirat(blanks, name, 0700) < 0)
+		return -1;
+	cleanup_fd int place = openat(blanks, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (place < 0 || move_mount(overlay, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -1;
+	return aj_steal(&overlay);
+}
+
+int aj_overlay_file(int overlay, const char *name)
+{
+	struct stat st;
+	cleanup_fd int file = open_tree(overlay, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	if (file < 0 || fstat(file, &st) < 0)
+		return -1;
+	errno = ESTALE; /* somebody has put something else in its place */
+	return S_ISREG(st.st_mode) ? aj_steal(&file) : -1;
+}

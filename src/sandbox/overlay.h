@@ -5,3 +5,7 @@
 /* A detached mount that shows `source`, a detached mount with nothing mounted below it; -1 with errno where the kernel makes none.
  * `blanks` is what aj_mask_blanks() made. Changes the working directory. */
 int aj_overlay(int blanks, int source);
+/* The same, attached where files can be taken out of it. */
+int aj_overlay_attached(int blanks, int source);
+/* A detached mount of one regular file of such an overlay; -1 with errno. */
+int aj_overlay_file(int overlay, const char *name);

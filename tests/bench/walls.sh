@@ -43,6 +43,9 @@ put cell "$group" 'run --workspace WS -- true' - "$agentjail" run --policy-file 
 group='an overlay for each read-only folder'
 put cell "$group" 'run --bind /usr:/mnt/usr:rw -- true' - "$agentjail" run --bind /usr:/mnt/usr:rw -- true
 put cell "$group" 'run --bind /usr:/mnt/usr -- true' - "$agentjail" run --bind /usr:/mnt/usr -- true
+group='an overlay for a single file'
+put cell "$group" 'run --bind FILE:/mnt/f:rw -- true' - "$agentjail" run --bind "$out/bench:/mnt/f:rw" -- true
+put cell "$group" 'run --bind FILE:/mnt/f -- true' - "$agentjail" run --bind "$out/bench:/mnt/f" -- true
 group='looking up 5,000 names through an overlay'
 put cell "$group" 'run --bind /usr:/mnt/usr:rw -- ls -lR /mnt/usr/share/doc' - "$agentjail" run --bind /usr:/mnt/usr:rw -- sh -c 'ls -lR /mnt/usr/share/doc | tail -n 1'
 put cell "$group" 'run --bind /usr:/mnt/usr -- ls -lR /mnt/usr/share/doc' - "$agentjail" run --bind /usr:/mnt/usr -- sh -c 'ls -lR /mnt/usr/share/doc | tail -n 1'

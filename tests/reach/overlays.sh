@@ -200,7 +200,7 @@ is "overlay-inotify: control: a writable bind shows the host's" "host True" "$(g
 # --- where the kernel makes no overlay ---
 if below /dev; then
 	json "overlay-none: the result says so" 0 \
-		'enforced.filesystem~no overlay, and so the host.s FIFOs and locks, below /mnt/dev \(something is mounted below it\)$' -- \
+		'enforced.filesystem~no overlay, and so the host.s FIFOs and locks, at or below /mnt/dev \(something is mounted there\)$' -- \
 		run --bind /dev:/mnt/dev --bind "$ws:/mnt/ws" -- true
 	text "overlay-none: what is mounted below is shown" 0 '^ptmx$' run --bind /dev:/mnt/dev -- ls /mnt/dev/pts
 else
@@ -251,10 +251,26 @@ EOF
 exec 7<"$ws/word"
 flock 7
 aj run --bind "$ws/word:/mnt/word" --bind "$T/lock.py:/opt/lock.py" -- python3 -I -S /opt/lock.py /mnt/word
-is "overlay-file: what the table says of it is so: the host's lock is seen" "0 held" "$rc $(cat "$T/out")"
+is "overlay-file: the host's lock is not seen" "0 locked" "$rc $(cat "$T/out")"
 aj run --bind "$ws:/mnt/ws" --bind "$T/lock.py:/opt/lock.py" -- python3 -I -S /opt/lock.py /mnt/ws/word
 is "overlay-file: control: by its folder it is not" "0 locked" "$rc $(cat "$T/out")"
 exec 7<&-
+printf 'one\n' >"$ws/word"
+aj run --bind "$ws/word:/mnt/word" --bind "$ws/word:/mnt/deep/word" -- sh -c 'ls /mnt /mnt/deep && cat /mnt/word /mnt/deep/word && ! echo two >>/mnt/word && ! touch /mnt/word'
+is "overlay-file: it is there, alone, and read-only" "0 deep word /mnt/deep: word one one" "$rc $(sed '/^\/mnt:$/d;/^$/d' "$T/out" | tr '\n' ' ' | sed 's/ $//')"
+cat >"$T/same.py" <<'EOS'
+import os, sys
+print(all(os.stat(path).st_dev != int(dev) for path, dev in zip(sys.argv[1::2], sys.argv[2::2])))
+EOS
+aj run --bind "$ws/word:/mnt/word" --bind "$T/same.py:/opt/same.py" -- python3 -I -S /opt/same.py /mnt/word "$(stat -c %d "$ws/word")" /etc/ld.so.cache "$(stat -c %d /etc/ld.so.cache)"
+is "overlay-file: its inode is the jail's own, and that of /etc/ld.so.cache" "0 True" "$rc $(cat "$T/out")"
+ln -s word "$ws/link9"
+aj run --bind "$ws/link9:/mnt/word" -- true
+says "overlay-file: a link to one is refused as ever" 'a symlink in the path'
+rm "$ws/link9"
+json "overlay-file: where there is none of its folder, the result says so, and the file is bound" 0 'stdout~^Linux' \
+	'enforced.filesystem~no overlay, and so the host.s FIFOs and locks, at or below /mnt/version' 'enforced.unix_sockets~^no socket file' -- \
+	run --json --bind /proc/version:/mnt/version -- cat /mnt/version
 
 # --- warm ---
 printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nbinds = ["%s:/mnt/ws"]\n' "$ws" >"$T/warm.toml"
