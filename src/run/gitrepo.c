@@ -20,15 +20,26 @@
 #include "run/result.h"
 #include "sandbox/blanks.h"
 
-enum { RUNS_MAX = 50, FILE_BYTES = 256 << 10, SHOWN_BYTES = 240, HOOKS_MAX = 256, INCLUDES_MAX = 16 };
+enum {
+	RUNS_MAX = 50,
+	FILE_BYTES = 256 << 10,
+	SHOWN_BYTES = 240,
+	HOOKS_MAX = 256,
+	INCLUDES_MAX = 16,
+	LINKS_MAX = 50000,
+	LINKS_DEPTH = 12
+};
 
 struct reading {
 	struct aj_repo *repo;
 	char *text; /* FILE_BYTES, and a NUL */
 	const struct aj_gitrepo_place *at;
+	const char *base; /* folder of the configuration that is read, relative to the workspace; NULL: of no interest */
 	/* Below the workspace, by a path of its configuration: see look_further(). */
 	const char *hooks_path, *includes[INCLUDES_MAX];
 	size_t includes_count;
+	unsigned char links[64];
+	size_t links_count;
 };
 
 /* The sum goes on: what was, and what comes. */
@@ -48,6 +59,20 @@ static void add_run(struct aj_repo *repo, const char *by, const char *value)
 		                                            aj_json_text(value, bytes)));
 }
 
+/* A path of a configuration, relative to the workspace; NULL: it leads elsewhere. */
+static const char *in_workspace(const struct reading *r, const char *base, const char *value)
+{
+	const char *root = r->at->path, *home = getenv("HOME");
+	size_t bytes = strlen(root);
+	if (strlen(base) + strlen(value) + (home ? strlen(home) : 0) + 2 >= PATH_MAX)
+		return NULL;
+	if (strncmp(value, "~/", 2) == 0 && home)
+		value = aj_printf(r->at->arena, "%s%s", home, value + 1);
+	if (value[0] != '/')
+		return aj_printf(r->at->arena, "%s%s%s", base, *base ? "/" : "", value);
+	return strncmp(value, root, bytes) == 0 && value[bytes] == '/' ? aj_strdup(r->at->arena, value + bytes + 1) : NULL;
+}
+
 static void on_variable(void *arg, const struct aj_gitconfig *v)
 {
 	struct reading *r = arg;
@@ -56,19 +81,14 @@ static void on_variable(void *arg, const struct aj_gitconfig *v)
 		return;
 	snprintf(name, sizeof name, "%s%s%s.%s", v->section, v->subsection[0] ? "." : "", v->subsection, v->key);
 	add_run(r->repo, name, v->value);
-	const char *value = v->value, *root = r->at->path;
-	if (value[0] == '~' || strlen(value) >= sizeof v->value - 1)
+	if (!r->base || strlen(v->value) >= sizeof v->value - 1)
 		return;
-	if (value[0] == '/') {
-		size_t bytes = strlen(root);
-		if (strncmp(value, root, bytes) != 0 || value[bytes] != '/')
-			return;
-		value += bytes; /* with its slash: below the workspace, and not beside the file */
-	}
+	/* Hooks are relative to the folder around `.git`, an included file to the one that includes it. */
 	if (strcmp(v->key, "hookspath") == 0)
-		r->hooks_path = aj_strdup(r->at->arena, value);
-	else if (strncmp(v->section, "include", 7) == 0 && r->includes_count < INCLUDES_MAX)
-		r->includes[r->includes_count++] = aj_strdup(r->at->arena, value);
+		r->hooks_path = in_workspace(r, r->at->folder, v->value);
+	else if (strncmp(v->section, "include", 7) == 0 && r->includes_count < INCLUDES_MAX &&
+	         (r->includes[r->includes_count] = in_workspace(r, r->base, v->value)))
+		r->includes_count++;
 }
 
 /* A whole file, or as much of it as there is room for. -1: it is not there, or no regular file, which is in the sum. */
@@ -173,24 +193,71 @@ static void look_hooks(struct reading *r, int dir, const char *folder)
 	closedir(entries);
 }
 
-/* A configuration that was there before may name files of the workspace, which are the jail's to change: hooks relative to the folder
- * around `.git`, included files to `.git` itself. One step of these is followed, below the workspace. */
-static const char *further(struct reading *r, const char *folder, const char *below, const char *path)
+/* A configuration that was there before may name files of the workspace, which are the jail's to change, and these name others. Each is
+ * read once, below the workspace. */
+static void look_further(struct reading *r)
 {
-	if (strlen(folder) + strlen(path) + 6 >= PATH_MAX)
-		return NULL;
-	return path[0] == '/' ? path + 1 : aj_printf(r->at->arena, "%s%s%s%s", folder, *folder ? "/" : "", below, path);
+	for (size_t i = 0; i < r->includes_count; i++) {
+		const char *path = r->includes[i], *slash = strrchr(path, '/');
+		bool again = false;
+		for (size_t k = 0; k < i; k++)
+			again |= strcmp(r->includes[k], path) == 0;
+		r->base = slash ? aj_strndup(r->at->arena, path, (size_t)(slash - path)) : "";
+		if (!again)
+			look_config(r, r->at->workspace, path);
+	}
+	if (r->hooks_path) /* as the last of them says */
+		look_hooks(r, r->at->workspace, r->hooks_path);
 }
 
-static void look_further(struct reading *r, const char *folder)
+/* A listing has no order, and so the sum of these has none. */
+static void add_link(struct reading *r, int dir, const char *name, const char *path)
 {
-	struct reading one = { .repo = r->repo, .text = r->text, .at = r->at };
-	const char *path;
-	if (r->hooks_path && (path = further(r, folder, "", r->hooks_path)))
-		look_hooks(r, r->at->workspace, path);
-	for (size_t i = 0; i < r->includes_count; i++)
-		if ((path = further(r, folder, ".git/", r->includes[i])))
-			look_config(&one, r->at->workspace, path);
+	char target[PATH_MAX], sum[AJ_SHA256_HEX];
+	ssize_t bytes = readlinkat(dir, name, target, sizeof target - 1);
+	target[bytes > 0 ? bytes : 0] = '\0';
+	const char *both = aj_printf(r->at->arena, "%s %s", path, target);
+	aj_sha256(both, strlen(both), sum);
+	for (size_t i = 0; i < sizeof r->links; i++)
+		r->links[i] ^= (unsigned char)sum[i];
+	r->links_count++;
+	add_run(r->repo, path, aj_printf(r->at->arena, "a symlink, which git writes through: %s", target));
+}
+
+/* Besides its folder itself. What is in `hooks` and `info` is held, and objects are written beside their names. */
+static bool written_by_git(const char *below, const char *name)
+{
+	if (!*below)
+		return strcmp(name, "logs") == 0 || strcmp(name, "refs") == 0 || strcmp(name, "objects") == 0;
+	return strncmp(below, "objects/", 8) != 0 || strcmp(name, "info") == 0 || strcmp(name, "pack") == 0;
+}
+
+/* Git writes through a symlink in its folder: a log of references that leads to a shell's start-up file runs what a commit is called. */
+static void look_links(struct reading *r, int dir, const char *below, int depth, size_t *left)
+{
+	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	if (!entries) {
+		aj_close(&listing);
+		return;
+	}
+	for (const struct dirent *e; *left && (e = readdir(entries)); --*left) {
+		struct stat st;
+		if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || strcmp(e->d_name, "..") == 0))
+			continue;
+		if (e->d_type != DT_LNK && e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)
+			continue;
+		if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISLNK(st.st_mode))
+			add_link(r, dir, e->d_name, aj_printf(r->at->arena, "%s%s", below, e->d_name));
+		if (!S_ISDIR(st.st_mode) || !written_by_git(below, e->d_name))
+			continue;
+		cleanup_fd int next = openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next >= 0 && depth < LINKS_DEPTH)
+			look_links(r, next, aj_printf(r->at->arena, "%s%s/", below, e->d_name), depth + 1, left);
+	}
+	closedir(entries);
 }
 
 /* The rest of a rebase that was begun: `git rebase --continue` runs its lines `exec`. */
@@ -224,13 +291,24 @@ static void look_todo(struct reading *r, int dir)
 
 static void look_folder(struct reading *r, int dir, const char *folder)
 {
+	size_t left = LINKS_MAX;
+	r->base = folder ? aj_printf(r->at->arena, "%s%s.git", folder, *folder ? "/" : "") : NULL;
 	look_config(r, dir, "config");
 	look_config(r, dir, "config.worktree");
 	look_text(r, dir, "commondir");
 	look_hooks(r, dir, "hooks");
 	look_todo(r, dir);
+	look_text(r, dir, "objects/info/alternates");
+	look_links(r, dir, "", 0, &left);
+	if (r->links_count)
+		add_sum(r->repo, "links", r->links, sizeof r->links);
+	if (!left) {
+		int64_t now_us = aj_now_us();
+		add_sum(r->repo, "links", &now_us, sizeof now_us);
+		add_run(r->repo, "links", "too many files to look at all");
+	}
 	if (folder)
-		look_further(r, folder);
+		look_further(r);
 }
 
 void aj_gitrepo_read(struct aj_repo *repo, const struct aj_gitrepo_place *at, int dir, const char *name)

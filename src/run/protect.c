@@ -16,12 +16,13 @@
 #include "policy/protect.h"
 #include "run/aside.h"
 #include "run/beneath.h"
+#include "run/othername.h"
 #include "run/placeholder.h"
 #include "run/repos.h"
 #include "run/result.h"
 #include "sandbox/blanks.h"
 
-enum { PLACES_MAX = 4000, PART_BYTES = 256, TOLD_MAX = 200, STEPS_MAX = 20000 };
+enum { INSIDE_MAX = 2000, PLACES_MAX = 4000, PART_BYTES = 256, TOLD_MAX = 200, STEPS_MAX = 20000 };
 
 #define DOT_GIT ".git/"
 
@@ -37,6 +38,7 @@ struct place {
 	const char *blank;
 	int dir, fd; /* with a blank: its folder, and the placeholder with its lock */
 	bool held, there, link;
+	bool inside; /* a file in a place, which has another name outside it */
 	dev_t dev;
 	ino_t ino;
 	struct timespec changed; /* of a regular file */
@@ -262,6 +264,35 @@ static int on_place(struct expansion *x, int dir, const char *name, const char *
 	return 0;
 }
 
+static void on_othername(void *arg, const char *path, const struct stat *st)
+{
+	struct aj_protect *p = arg;
+	*AJ_PUSH(&p->arena, &p->places) = (struct place){ .path = path,
+		                                          .name = strrchr(path, '/') + 1,
+		                                          .dir = -1,
+		                                          .fd = -1,
+		                                          .held = true,
+		                                          .there = true,
+		                                          .inside = true,
+		                                          .dev = st->st_dev,
+		                                          .ino = st->st_ino,
+		                                          .changed = st->st_ctim };
+}
+
+/* A mount holds names. A file in a held folder that has another one can be changed by that, which is told. */
+static void find_othernames(struct aj_protect *p)
+{
+	size_t left = INSIDE_MAX, count = p->places.count;
+	for (size_t i = 0; i < count; i++) {
+		const struct place *place = &p->places.items[i];
+		if (!place->held || !place->there || place->changed.tv_sec) /* a regular file is looked at itself */
+			continue;
+		cleanup_fd int dir = aj_beneath_open(place->path[0] == '/' ? AT_FDCWD : p->workspace, place->path, O_PATH | O_DIRECTORY);
+		if (dir >= 0)
+			aj_othername_each(dir, place->path, &p->arena, &left, on_othername, p);
+	}
+}
+
 /* --- a question --- */
 
 struct question {
@@ -310,7 +341,7 @@ static void add_rows(struct aj_protect *p)
 	memcpy(all, p->plan.mounts.items, count * sizeof *all);
 	for (size_t i = 0; i < p->places.count; i++) {
 		const struct place *place = &p->places.items[i];
-		if (place->held)
+		if (place->held && !place->inside)
 			all[count++] = (struct aj_mount){ .kind = AJ_MOUNT_HOLD,
 				                          .target = place->path[0] == '/'
 				                                      ? place->path
@@ -353,11 +384,14 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 		return -1;
 	}
 	aj_repos_look(&p->before, &p->arena, workspace, plan->writable_workspace, NULL, budget_ms);
+	if (p->main >= 0)
+		aj_repos_add(&p->before, &p->arena, p->main, plan->main_repository);
 	struct expansion x = { .p = p, .arena = &p->arena, .found = on_place, .err = err };
 	if (expand(&x) < 0) {
 		aj_protect_close(p);
 		return -1;
 	}
+	find_othernames(p);
 	add_rows(p);
 	*ret = p;
 	*ret_plan = &p->plan;
@@ -443,7 +477,7 @@ json_t *aj_protect_report(struct aj_protect *p, bool jail_gone)
 	struct aj_arena arena = { 0 };
 	for (size_t i = 0; i < p->places.count; i++) {
 		const struct place *place = &p->places.items[i];
-		if (json_array_size(place->held ? held : watched) < TOLD_MAX)
+		if (!place->inside && json_array_size(place->held ? held : watched) < TOLD_MAX)
 			json_array_append_new(place->held ? held : watched, aj_json_text(place->path, strlen(place->path)));
 		look_again(p, place, &arena, changed);
 	}
@@ -456,6 +490,8 @@ json_t *aj_protect_report(struct aj_protect *p, bool jail_gone)
 	}
 	struct aj_repos now;
 	aj_repos_look(&now, &arena, p->workspace, p->plan.writable_workspace, &p->before, p->budget_ms);
+	if (p->main >= 0)
+		aj_repos_add(&now, &arena, p->main, p->plan.main_repository);
 	json_t *repositories = aj_repos_changes(&p->before, &now);
 	if (jail_gone && p->plan.quarantine) {
 		quarantine(p, changed, &arena);

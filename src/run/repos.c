@@ -269,6 +269,22 @@ void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, 
 	}
 }
 
+void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const char *path)
+{
+	struct walk w = { .repos = repos, .arena = arena, .workspace = dir, .path = path };
+	take_in(&w, NULL, path, "folder", dir, ".");
+	int listing = aj_beneath_open(dir, "worktrees", O_RDONLY | O_DIRECTORY);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	if (!entries) {
+		aj_close(&listing);
+		return;
+	}
+	for (const struct dirent *e; (e = readdir(entries));)
+		if (e->d_name[0] != '.')
+			take_in(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries), e->d_name);
+	closedir(entries);
+}
+
 /* --- before and now --- */
 
 static const struct aj_repo *find(const struct aj_repos *repos, const char *path)

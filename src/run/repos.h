@@ -30,6 +30,8 @@ struct aj_repos {
  * run. `before`: an earlier walk of the same tree, which must stay as long as this one, or NULL: what is as it was is not listed again. */
 void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, const char *path, const struct aj_repos *before,
                    uint64_t budget_ms);
+/* Add a repository that lies elsewhere, and what it keeps for its worktrees: `dir`, whose path is `path`. */
+void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const char *path);
 /* The repositories of `now` that were not in `before`, or not as they are: [{"path", "kind", "what", "runs"}] (new reference). */
 json_t *aj_repos_changes(const struct aj_repos *before, const struct aj_repos *now);
 void aj_repos_free(struct aj_repos *repos); /* the arena is the caller's */

@@ -364,8 +364,8 @@ mkdir "$W/hk"
 git -C "$W" config core.hooksPath "$W/hk"
 git -C "$W" config include.path "$W/inc"
 open_up "$W"
-json "planted-repositories: hooks and an included file by an absolute path" 0 workspace.repositories.0.path=.git 'workspace.repositories.0.runs.3.by=core.fsmonitor' \
-	'workspace.repositories.0.runs.2.by=hk/post-commit' \
+json "planted-repositories: hooks and an included file by an absolute path" 0 workspace.repositories.0.path=.git 'workspace.repositories.0.runs.2.by=core.fsmonitor' \
+	'workspace.repositories.0.runs.3.by=hk/post-commit' \
 	-- run --policy offline-build --workspace "$W" -- sh -c "printf '[core]\nfsmonitor = x\n' >inc; echo x >hk/post-commit; chmod +x hk/post-commit"
 fresh
 json "planted-repositories: below a HEAD and a folder objects" 0 workspace.repositories.0.path=objects/evil/.git \
@@ -374,6 +374,54 @@ fresh
 json "planted-repositories: a rebase whose rest runs programs" 0 workspace.repositories.0.path=.git 'workspace.repositories.0.runs.0.by=rebase-merge/git-rebase-todo' \
 	'workspace.repositories.0.runs.0.value~^exec touch' \
 	-- run --policy offline-build --workspace "$W" -- sh -c "mkdir .git/rebase-merge; printf 'pick 1\n\n  exec $PLANTED\n' >.git/rebase-merge/git-rebase-todo"
+
+fresh
+git -C "$W" worktree add -q "$T/second"
+open_up "$W"
+json "planted-repositories: and that of a linked worktree" 0 'workspace.repositories.0.path=.git/worktrees/second' 'workspace.repositories.0.runs.1.value~^x touch' \
+	-- run --policy offline-build --workspace "$W" -- sh -c "mkdir .git/worktrees/second/rebase-merge; printf 'x $PLANTED\n' >.git/worktrees/second/rebase-merge/git-rebase-todo"
+rm -rf "$T/second"
+linked
+json "planted-worktree: a rebase that was begun in the main repository, and in the worktree itself" 0 workspace.complete=true \
+	-- run --policy-file "$T/worktree.toml" --workspace "$W" -- sh -c "cd $T/main/.git && mkdir rebase-merge worktrees/ws/rebase-merge && printf 'exec $PLANTED\n' | tee rebase-merge/git-rebase-todo >worktrees/ws/rebase-merge/git-rebase-todo"
+check "planted-worktree: both are told" sh -c "grep -q '\"$T/main/.git\"' $T/out && grep -q '\"$T/main/.git/worktrees/ws\"' $T/out"
+# What is appended to a log of references is what the host's user does to commits of the jail's.
+fresh
+echo : >"$T/startup"
+jail offline-build 'git -c user.name=j -c user.email=j@j commit -q --allow-empty -m "\$('"$PLANTED"')"; rm .git/logs/HEAD; ln -s '"$T/startup"' .git/logs/HEAD; ln -s /x .git/objects/00; mkdir -p .git/refs/heads/a; ln -s /y .git/refs/heads/a/b; echo /z/objects >.git/objects/info/alternates'
+says "planted-repositories: a symlink that git writes through" "logs/HEAD: a symlink, which git writes through: $T/startup"
+says "planted-repositories: among objects" 'objects/00: a symlink, which git writes through: /x'
+says "planted-repositories: among references" 'refs/heads/a/b: a symlink'
+says "planted-repositories: objects of another repository" 'objects/info/alternates: /z/objects'
+rm "$W/.git/objects/info/alternates"
+git -C "$W" commit -q --allow-empty -C HEAD >"$T/git" 2>&1
+sh "$T/startup" >/dev/null 2>&1
+check "planted-repositories: (it runs at the next start of that shell, so the name is all that there is)" test -e "$MARK"
+jail offline-build true
+silent "planted-repositories: and are not told again" 'logs/HEAD'
+fresh
+git -C "$W" config include.path "$W/one.inc"
+printf '[include]\npath = conf/two.inc\n' >"$W/one.inc"
+mkdir "$W/conf"
+printf '[include]\npath = three.inc\npath = ../one.inc\n' >"$W/conf/two.inc"
+open_up "$W"
+json "planted-repositories: the third file of a chain of includes, which is also a loop" 0 workspace.repositories.0.path=.git \
+	-- run --policy offline-build --workspace "$W" -- sh -c "printf '[core]\nfsmonitor = $PLANTED\n' >conf/three.inc"
+check "planted-repositories: with what it would run" grep -q core.fsmonitor "$T/out"
+# A held folder holds names: a file in it that the host's user gave another name is changed by that.
+fresh
+mkdir -p "$W/.vscode/deep"
+echo '{}' >"$W/.vscode/deep/tasks.json"
+printf '#!/bin/sh\n' >"$W/.git/hooks/post-commit"
+chmod 777 "$W/.git/hooks/post-commit"
+ln "$W/.git/hooks/post-commit" "$W/hook"
+ln "$W/.vscode/deep/tasks.json" "$W/tasks"
+open_up "$W"
+json "planted-tools: a file in a held folder by another name of it" 0 workspace.repositories.0.path=.git workspace.changed.1.what~'hard link' \
+	-- run --policy offline-build --workspace "$W" -- sh -c "echo '$PLANTED' >>hook; echo evil >tasks; ! ln .git/hooks/post-commit y"
+check "planted-tools: which is named" sh -c "grep -q '\".vscode/deep/tasks.json\"' $T/out && grep -q '\".git/hooks/post-commit\"' $T/out"
+host_uses_git
+check "planted-tools: (such a hook runs, so the name is all that there is)" test -e "$MARK"
 
 # --- binds ---
 fresh
