@@ -31,7 +31,7 @@ enum aj_frame_kind {
 	AJ_FRAME_RESULT = 'R',  /* from the guest: JSON claim */
 	AJ_FRAME_CALL = 'C',    /* from the guest: a tool is called, JSON */
 	AJ_FRAME_READY = 'Y',   /* from a zygote: jails can be born */
-	AJ_FRAME_IMPORT = 'I',  /* from a zygote: which module it imports now, text; before it is ready */
+	AJ_FRAME_IMPORT = 'I',  /* from a zygote: which module it imports now, text; empty: no more */
 };
 
 size_t aj_frame_length(const unsigned char header[AJ_FRAME_HEADER]);

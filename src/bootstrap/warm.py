@@ -43,7 +43,8 @@ FIRST = b'{"filename":"<snippet>","code":"x = [i for i in (1, 2)]\\nx"}'
 
 def prepare(names, tell=b""):
     """names: the modules that jails may import, one a line. What cannot be imported says why to whoever imports it.
-    tell: the kind of frame that tells the supervisor of each, as one of them may be the last thing that happens here; b"": it is not told.
+    tell: the kind of frame that tells the supervisor of each, as one of them may be the last thing that happens here, and of none at the end;
+    b"": it is not told.
 
     The layer comes first: what every snippet uses lies together then, and fewer pages have to be a jail's own."""
     import os
@@ -63,6 +64,8 @@ def prepare(names, tell=b""):
                 __import__(name)
             except Exception:
                 pass
+    if tell:
+        os.write(CONTROL_FD, bytes(4) + tell)
     os.register_at_fork = register
     if "asyncio" in sys.modules:
         from agentjail.loop import install

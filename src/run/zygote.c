@@ -101,24 +101,46 @@ static enum aj_zygote_found on_report(struct aj_zygote *z)
 	return AJ_ZYGOTE_DEAD;
 }
 
-static enum aj_zygote_found on_frame(struct aj_zygote *z)
+/* The next frame, and nothing after it. 1: it is there whole; 0: not yet; -1: it is dead. */
+static int take_frame(struct aj_zygote *z)
 {
-	char byte;
+	char chunk[256];
 	ssize_t n;
 	bool done = false;
-	while (!done && (n = recv(z->jail.control_fd, &byte, 1, MSG_DONTWAIT)) > 0)
-		if (aj_frame_feed(&z->inbox, &byte, 1, &done) < 0)
-			return dead(z, errno, "it says something that is not a message");
-	if (!done)
-		return n < 0 && (errno == EAGAIN || errno == EINTR) ? AJ_ZYGOTE_NOTHING : dead(z, 0, "it ended before it was ready");
+	for (size_t want = 1; !done && (n = recv(z->jail.control_fd, chunk, want, MSG_DONTWAIT)) > 0;) {
+		if (aj_frame_feed(&z->inbox, chunk, (size_t)n, &done) < 0) {
+			dead(z, errno, "it says something that is not a message");
+			return -1;
+		}
+		size_t left = z->inbox.body ? AJ_FRAME_HEADER + z->inbox.body_bytes - z->inbox.have : 1;
+		want = left < sizeof chunk ? left : sizeof chunk;
+	}
+	if (done || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return done;
+	dead(z, 0, "it ended before it was ready");
+	return -1;
+}
+
+/* Each name once, and none at the end: whoever says more only keeps us busy. */
+static bool is_import(struct aj_zygote *z)
+{
+	if (z->inbox.kind != AJ_FRAME_IMPORT || z->imports++ > z->plan->preload.count)
+		return false;
+	quote(z->importing, sizeof z->importing, z->inbox.body);
+	aj_frame_next(&z->inbox);
+	return true;
+}
+
+static enum aj_zygote_found on_frame(struct aj_zygote *z)
+{
+	int r;
+	/* All that it has said of its imports: it may have ended meanwhile, and at the last one. */
+	while ((r = take_frame(z)) > 0 && is_import(z))
+		;
+	if (r <= 0)
+		return r < 0 ? AJ_ZYGOTE_DEAD : AJ_ZYGOTE_NOTHING;
 	if (aj_zygote_writing(z))
 		return dead(z, 0, "it answers before it was sent its plan");
-	/* Each name once: whoever says more only keeps us busy. */
-	if (z->inbox.kind == AJ_FRAME_IMPORT && z->imports++ < z->plan->preload.count) {
-		quote(z->importing, sizeof z->importing, z->inbox.body ? z->inbox.body : "");
-		aj_frame_next(&z->inbox);
-		return AJ_ZYGOTE_NOTHING;
-	}
 	z->ready = z->inbox.kind == AJ_FRAME_READY;
 	if (z->ready) {
 		aj_frame_next(&z->inbox);
@@ -153,14 +175,15 @@ static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jai
 
 enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
 {
+	/* Before what it has said is read: that includes its last words then. Its end of the socket may live on in a process that it has made. */
+	bool ended = poll(&(struct pollfd){ .fd = z->jail.init_pidfd, .events = POLLIN }, 1, 0) > 0;
 	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
 	if (found != AJ_ZYGOTE_NOTHING)
 		return found;
 	if (aj_zygote_writing(z) && send_plan(z, &z->err) < 0)
 		return AJ_ZYGOTE_DEAD;
 	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
-	/* Its end of the socket may live on in a process that it has made. */
-	if (found == AJ_ZYGOTE_NOTHING && poll(&(struct pollfd){ .fd = z->jail.init_pidfd, .events = POLLIN }, 1, 0) > 0)
+	if (found == AJ_ZYGOTE_NOTHING && ended)
 		found = dead(z, 0, z->ready ? "it ended" : "it ended before it was ready");
 	return found;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a zygote takes before it is ready: a package that allocates, forks or waits for ever at its import, and a tree that reads nothing (import.py).
+# What a zygote takes before it is ready: a package that dies at its import, or allocates, forks or waits there for ever, and a tree that reads nothing (import.py).
 . "$(dirname "$0")/../lib.sh"
 
 cp -r "$ROOTFS" "$T/rootfs" && cp -r "$ROOTFS" "$T/deaf"
