@@ -60,7 +60,7 @@ owner sys/statvfs.h     sandbox/mask.c sandbox/overlay.c run/meter.c
 owner sys/vfs.h         sandbox/init.c run/beneath.c
 owner linux/magic.h     run/beneath.c
 owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c serve/accept.c pool/kin.c
-owner sys/sysmacros.h   sandbox/mount.c
+owner sys/sysmacros.h   sandbox/mount.c sandbox/lockable.c
 owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
 owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
 owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
@@ -73,14 +73,14 @@ owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c sandbox/connector.c sandbox/endpoint.h sandbox/named.c sandbox/holders.c
 owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c sandbox/connector.c sandbox/endpoint.c sandbox/holders.c
 owner arpa/inet.h       serve/listen.c
-owner sys/file.h        run/chain.c serve/listen.c run/placeholder.c
+owner sys/file.h        run/locks.c run/chain.c serve/listen.c run/placeholder.c
 owner sys/signalfd.h    run/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c sandbox/holders.c sandbox/winsize.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c sandbox/holders.c sandbox/winsize.c sandbox/lockable.c run/locks.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
-owner sys/uio.h         sandbox/endpoint.c sandbox/winsize.c
+owner sys/uio.h         sandbox/endpoint.c sandbox/winsize.c sandbox/lockable.c
 owner sys/time.h        sandbox/connector.c
 owner linux/sockios.h   sandbox/holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
@@ -115,17 +115,19 @@ word _Fork()                       sandbox/child.c
 word setgroups()
 word vfork()
 word clone()                       guest/nest.c
-# A reported call is never let through: this flag of the kernel would.
+# A reported call is let through by this flag of the kernel, in one place.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE sandbox/notice.c
 word unshare()         guest/zygote.c
 word setns()           sandbox/branch.c sandbox/connector.c
 # A reported call is let through only as a step of a branch: by this flag of the kernel, and from one function.
 word aj_notice_pass()  sandbox/notice.c sandbox/notice.h run/branching.c
 word let_pass()        run/branching.c
-# A reported connect is made for its caller by one process, and only there a call may be said to have gone well.
-word aj_notice_done()  sandbox/notice.c sandbox/notice.h sandbox/connector.c
+# Or as a lock on a file, which one file judges.
+word aj_notice_pass_lock() sandbox/notice.c sandbox/notice.h run/locks.c
+# A reported connect is made for its caller by one process, a lock by the supervisor: only there a call may be said to have gone well.
+word aj_notice_done()  sandbox/notice.c sandbox/notice.h sandbox/connector.c run/locks.c
 word SYS_pidfd_getfd   sandbox/holders.c
-word SYS_process_vm_readv sandbox/endpoint.c sandbox/winsize.c
+word SYS_process_vm_readv sandbox/endpoint.c sandbox/winsize.c sandbox/lockable.c
 # The one way to make a process that a snippet has: nobody else names its flags.
 word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c sandbox/notice.c
 word execv()

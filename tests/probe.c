@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -763,6 +764,41 @@ static int v_threadbomb(int argc, char **argv)
 	_exit(0);
 }
 
+/* One thread locks ranges of a file in /tmp, another one puts /dev/null in its place and back. */
+static int race_good, race_bad, race_at = 50;
+static volatile bool race_over;
+
+static void *swap(void *arg)
+{
+	while (!race_over) {
+		dup2(race_bad, race_at);
+		dup2(race_good, race_at);
+	}
+	return arg;
+}
+
+static int v_lock_race(int argc, char **argv)
+{
+	long tries = argc > 1 ? number(argv[1]) : 100000, held = 0, refused = 0;
+	const char *bad = argc > 2 ? argv[2] : "/dev/null";
+	pthread_t thread;
+	race_good = open("/tmp/race", O_RDWR | O_CREAT, 0600);
+	race_bad = open(bad, O_RDWR);
+	if (race_good < 0 || race_bad < 0 || dup2(race_good, race_at) < 0 || pthread_create(&thread, NULL, swap, NULL) != 0)
+		return 1;
+	for (long i = 0; i < tries; i++) {
+		struct flock range = { .l_type = F_WRLCK, .l_start = 2 * i, .l_len = 1 };
+		if (argc > 3 ? flock(race_at, LOCK_EX | LOCK_NB) == 0 : fcntl(race_at, F_SETLK, &range) == 0)
+			held++;
+		else
+			refused += errno == EINVAL;
+	}
+	race_over = true;
+	pthread_join(thread, NULL);
+	printf("race held %ld refused %ld\n", held, refused);
+	return 0;
+}
+
 static int v_memhog(int argc, char **argv)
 {
 	long megabytes = 0, cap = argc > 1 ? number(argv[1]) : 65536;
@@ -1150,6 +1186,7 @@ static const struct verb {
 	{ "forkbomb", v_forkbomb, true },
 	{ "forkstorm", v_forkstorm, true },
 	{ "threadbomb", v_threadbomb, true },
+	{ "lock-race", v_lock_race, true },
 	{ "memhog", v_memhog, true },
 	{ "fill", v_fill, true },
 	{ "inodes", v_inodes, true },

@@ -79,17 +79,20 @@ static void print_syscalls(void)
 	static const struct {
 		uint64_t group;
 		const char *heading;
-	} unix_groups[] = {
+	} reported[] = {
 		{ AJ_DENY_CONNECT, "Reported where socket files of the host are in reach\n\nAs a writable folder brings them. The supervisor has `connect` "
 		                   "made for the jail where it may go there; the rest is refused." },
 		{ AJ_DENY_UNIX, "In place of these where nobody can listen to the filter" },
 		{ AJ_DENY_SIZE, "Reported where a command gets a terminal of its caller's\n\nThe supervisor has it made for terminals of the jail's own, and "
 		                "where the size stays the same; where nobody can listen to the filter it is refused for all." },
+		{ AJ_LOCKS_MEDIATED,
+		  "Reported where locks on files are allowed\n\nThe supervisor lets a lock pass on regular files and folders of the jail's own, and of "
+		  "folders that are bound writable; the rest is refused, and all of it where nobody can listen to the filter. A process has one table of descriptors." },
 	};
-	for (size_t i = 0; i < sizeof unix_groups / sizeof *unix_groups; i++) {
+	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
 		bool refused = true;
-		printf("\n## %s\n\n" REFUSED_HEAD, unix_groups[i].heading);
-		aj_syscalls_denied_each(unix_groups[i].group, syscall_row, &refused);
+		printf("\n## %s\n\n" REFUSED_HEAD, reported[i].heading);
+		aj_syscalls_denied_each(reported[i].group, syscall_row, &refused);
 	}
 }
 

@@ -227,12 +227,21 @@ static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const st
 	}
 }
 
-/* Where FIFOs and locks of the host are below what is shown; but for the snippets' tree, which has no FIFO. */
+static const char *lock_wall(const struct aj_plan *plan)
+{
+	bool writable = false;
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		writable = writable || aj_mount_is_shared(&plan->mounts.items[i]);
+	return plan->deny & AJ_DENY_LOCKS ? "denied by the policy"
+	     : plan->deny & AJ_LOCKS_INSIDE ? "none is taken, and each is said to have gone well: nobody else has the snippet's files"
+	     : writable ? "mediated: on files of the jail's own and of folders bound writable; EINVAL elsewhere"
+	                : "mediated: on files of the jail's own; EINVAL elsewhere";
+}
+
+/* Where FIFOs of the host are below what is shown; but for the snippets' tree, which has none. */
 static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *arena)
 {
-	const char *first = plan->deny & (AJ_LOCKS_INSIDE | AJ_DENY_LOCKS) ? "; the host's FIFOs below "
-	                                                                   : "; the host's FIFOs and locks below ",
-		   *list = "";
+	const char *first = "; the host's FIFOs below ", *list = "";
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (aj_mount_shows_host_inodes(m) && !(plan->profile == AJ_PROFILE_SNIPPET && strcmp(m->target, "/usr") == 0))
@@ -270,6 +279,7 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		              : plan->branching
 		                  ? aj_printf(arena, "ABI %d; where to write is left to the mounts, for branching", plan->landlock_abi)
 		                  : aj_printf(arena, "ABI %d", plan->landlock_abi) },
+		{ AJ_LOCKS, lock_wall(plan) },
 		{ "python_layer", !plan->snippet  ? "none: not a snippet"
 		                  : policy->layer ? "on (a rail, not a wall)"
 		                                  : "none: switched off" },
@@ -292,13 +302,14 @@ static bool below(const char *path, const char *folder)
 	return strncmp(path, folder, bytes) == 0 && path[bytes] == '/';
 }
 
-/* One process, and no file in common with anybody: see plan/denied.c. */
-static void keep_locks_inside(struct aj_plan *plan)
+/* One process, and no file in common with anybody, needs none of the kernel's: see plan/denied.c. */
+static void judge_locks(struct aj_plan *plan)
 {
-	bool shared = plan->profile != AJ_PROFILE_SNIPPET;
+	bool inside = plan->profile == AJ_PROFILE_SNIPPET;
 	for (size_t i = 0; i < plan->mounts.count; i++)
-		shared = shared || aj_mount_is_shared(&plan->mounts.items[i]);
-	plan->deny |= shared || plan->deny & AJ_DENY_LOCKS ? 0 : AJ_LOCKS_INSIDE;
+		inside = inside && !aj_mount_is_shared(&plan->mounts.items[i]);
+	if (!(plan->deny & AJ_DENY_LOCKS))
+		plan->deny |= inside ? AJ_LOCKS_INSIDE : AJ_LOCKS_MEDIATED;
 }
 
 void aj_plan_reach_sockets(struct aj_plan *plan)
@@ -404,7 +415,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	own_identity(plan, arena, request, host);
 	if (aj_plan_limits(plan, arena, policy, host, err) < 0 || (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
 		return -1;
-	keep_locks_inside(plan);
+	judge_locks(plan);
 	if (plan->branching && branchable(plan, err) < 0)
 		return -1;
 	command_line(plan, arena, policy, request);

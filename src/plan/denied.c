@@ -10,7 +10,7 @@
 	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_THREAD_BIT, .value = (value_) } }, .why = why_, \
 	  .instead = INSTEAD }
 
-enum { CLONE_THREAD_BIT = 0x00010000, SHARED_ANONYMOUS = 0x21 };
+enum { CLONE_THREAD_BIT = 0x00010000, CLONE_FILES_BIT = 0x400, UNSHARE_BIT = 2, SHARED_ANONYMOUS = 0x21 };
 
 /* Knowingly left out of `sockets`: what only looks at a socket that is there already, or shuts it. Programs ask their
  * standard input whether it is one, and only ENOTSOCK tells bash that no remote shell has started it. */
@@ -89,6 +89,23 @@ static const struct aj_syscall no_sync[] = {
 	{ .name = "sync", .errnum = AJ_ERRNO_NONE, .why = "file systems of the host" },
 	{ .name = "syncfs", .errnum = AJ_ERRNO_NONE, .why = "a file system of the host" },
 };
+#undef INSTEAD
+
+/* Where locks are allowed, /dev/null, the kernel's one inode of all eventfds and their like, and what is inherited are not to be locked, and
+ * which file it is is behind a descriptor: so each is reported, and let pass by run/locks.c. What it has looked at must stay what it is
+ * until the call is made; so a process has one table of descriptors, and shares it with no other. */
+#define INSTEAD "Lock a file in /tmp or in a writable folder; devices, pipes, terminals and inherited files cannot be locked."
+#define NOT_HERE(cmd, why_) \
+	{ .name = "fcntl", .errnum = EINVAL, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
+static const struct aj_syscall mediated_locks[] = {
+	{ .name = "flock", .errnum = EINVAL, .why = "a lock on what is not the jail's", .instead = INSTEAD },
+	NOT_HERE(6, "F_SETLK on what is not the jail's"), NOT_HERE(7, "F_SETLKW on what is not the jail's"),
+	NOT_HERE(37, "F_OFD_SETLK on what is not the jail's"), NOT_HERE(38, "F_OFD_SETLKW on what is not the jail's"),
+	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_FILES_BIT | CLONE_THREAD_BIT, .value = CLONE_FILES_BIT } },
+	  .why = "descriptors shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES." },
+	{ .name = "close_range", .errnum = EPERM, .arg = { { .index = 2, .mask = UNSHARE_BIT, .value = UNSHARE_BIT } },
+	  .why = "descriptors of one thread's own", .instead = "Use close_range without CLOSE_RANGE_UNSHARE." },
+};
 
 /* A socket file is an inode, whoever made it, and no namespace is between it and a jail that can name it. So where host inodes are in
  * reach connect is reported, and done by sandbox/connector.c for sockets that the jail may reach. A datagram needs no connect to get to
@@ -129,6 +146,7 @@ static const struct {
 	GROUP("locks", deny_locks),     GROUP("fork", deny_fork),       GROUP("locks", local_locks),
 	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),    GROUP("size", mediated_size),
 	GROUP("sync", no_sync),
+	GROUP("locks", mediated_locks),
 };
 /* clang-format on */
 

@@ -58,10 +58,11 @@ static void dump_denied(uint64_t deny, FILE *out)
 		if (!(deny & 1ULL << i))
 			continue;
 		fprintf(out, "%s: %s\n",
-		        1 << i & AJ_ANSWERED        ? "not made, and said to have gone well"
-		        : 1 << i == AJ_DENY_CONNECT ? "held, and made for the jail if it may be, else refused"
-		        : 1 << i == AJ_DENY_SIZE    ? "held, and made for terminals of the jail's own, else refused"
-		                                    : "denied all the same",
+		        1 << i & AJ_ANSWERED          ? "not made, and said to have gone well"
+		        : 1 << i == AJ_DENY_CONNECT   ? "held, and made for the jail if it may be, else refused"
+		        : 1 << i == AJ_DENY_SIZE      ? "held, and made for terminals of the jail's own, else refused"
+		        : 1 << i == AJ_LOCKS_MEDIATED ? "held, and let pass on what the jail may lock, else refused"
+		                                      : "denied all the same",
 		        aj_deny_name(1ULL << i));
 		aj_syscalls_denied_each(1ULL << i, dump_row, out);
 	}

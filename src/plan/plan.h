@@ -117,6 +117,7 @@ struct aj_plan {
 	const char *unheard; /* what then stands behind `unix_sockets`, where nobody could listen to the jail's filter; NULL: the same */
 };
 #define AJ_UNIX_SOCKETS "unix_sockets"
+#define AJ_LOCKS "locks"
 
 /* Branches of one jail that may ever be alive at a time, and how deep one may come from another: the kernel nests user namespaces
  * 32 deep, of which a jail has two and whoever started us some. */
@@ -132,7 +133,7 @@ static inline bool aj_mount_is_scratch(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_TMPFS && !(m->flags & AJ_RO);
 }
 
-/* Of the host's, and the jail can write to it. A plan without any takes the kernel's locks on files away (AJ_LOCKS_INSIDE). */
+/* Of the host's, and the jail can write to it. A snippet's plan without any takes the kernel's locks on files away (AJ_LOCKS_INSIDE). */
 static inline bool aj_mount_is_shared(const struct aj_mount *m)
 {
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV));

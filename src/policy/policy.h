@@ -32,14 +32,16 @@ enum {
 };
 /* More, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in reach, as
  * aj_plan.mediated says; the first reports connect to the supervisor, the second takes its place where nobody can listen. SIZE: where the
- * command gets a terminal of ours; it reports TIOCSWINSZ. SYNC_INSIDE: all commands. */
+ * command gets a terminal of ours; it reports TIOCSWINSZ. SYNC_INSIDE: all commands. LOCKS_MEDIATED: locks are reported to the supervisor, and
+ * refused where nobody can listen; run/locks.h. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
 	AJ_DENY_CONNECT = 512,
 	AJ_DENY_UNIX = 1024,
 	AJ_DENY_SIZE = 2048,
 	AJ_SYNC_INSIDE = 4096,
-	AJ_FILTER_GROUPS = 13
+	AJ_LOCKS_MEDIATED = 8192,
+	AJ_FILTER_GROUPS = 14
 };
 enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and whose callers hear that they went well */
 enum { AJ_SOCKETS_MAX = 16 };                            /* that a policy may name */

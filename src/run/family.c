@@ -27,6 +27,7 @@ int aj_family_found(struct aj_family *f, struct aj_live *first, struct aj_error 
 		                 .filters = first->channel.filters,
 		                 .jail = AJ_NO_JAIL,
 		                 .listener_fd = -1,
+		                 .locks.many = true,
 		                 .now = { .jail = AJ_NO_JAIL, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } },
 		                 .deadline_us = INT64_MAX };
 	if (!f->plan->branching)
@@ -126,6 +127,13 @@ void aj_family_closing(const struct aj_family *f)
 		f->closing(f->changed_arg);
 }
 
+/* Which of them did it is not looked for: they have one jail. */
+static void end_all(const struct aj_family *f)
+{
+	for (struct aj_live *l = f->lives; l; l = l->kin)
+		aj_live_cheated(l);
+}
+
 static void on_listener(struct aj_family *f)
 {
 	struct aj_notice call;
@@ -137,6 +145,11 @@ static void on_listener(struct aj_family *f)
 		if (aj_branching_call(f, &call, &who))
 			continue;
 		struct aj_live *live = find(f, who.process);
+		enum aj_lock lock = aj_locks_call(&f->locks, f->plan, (const int[AJ_LOCKABLE_PIPES]){ -1, -1 }, f->listener_fd, &call);
+		if (lock == AJ_LOCK_CHEATED)
+			end_all(f);
+		if (lock == AJ_LOCK_SEEN_TO)
+			continue;
 		f->reported++;
 		if (aj_violations_refuse(live ? &live->result.violations : NULL, f->plan, f->listener_fd, &call) < 0) {
 			r = -1;
@@ -212,6 +225,7 @@ unsigned aj_family_step(struct aj_family *f, const struct pollfd fds[AJ_FAMILY_F
 		while (f->jail.report_fd >= 0 && on_report(f))
 			;
 		aj_branching_fail(f, 0, "the jail is gone");
+		aj_locks_close(&f->locks);
 		aj_family_closing(f);
 		aj_close(&f->listener_fd);
 		aj_jail_end(&f->jail, NULL);
@@ -231,11 +245,14 @@ void aj_family_answered(struct aj_family *f, const struct aj_live *source)
 
 int64_t aj_family_deadline_us(const struct aj_family *f)
 {
-	return f->deadline_us;
+	int64_t locks_us = aj_locks_deadline_us(&f->locks);
+	return locks_us < f->deadline_us ? locks_us : f->deadline_us;
 }
 
 unsigned aj_family_due(struct aj_family *f)
 {
+	if (aj_locks_due(&f->locks, f->listener_fd))
+		end_all(f);
 	if (aj_now_us() < f->deadline_us)
 		return 0;
 	f->deadline_us = INT64_MAX;
@@ -253,6 +270,7 @@ unsigned aj_family_due(struct aj_family *f)
 void aj_family_end(struct aj_family *f)
 {
 	aj_branching_fail(f, 0, "the jail is ended");
+	aj_locks_close(&f->locks);
 	aj_close(&f->listener_fd);
 	if (f->jail.init_pidfd >= 0) {
 		aj_jail_kill(&f->jail);

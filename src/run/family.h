@@ -43,6 +43,7 @@ struct aj_family {
 	size_t filters;
 	struct aj_jail jail; /* of all of them; without channels */
 	int listener_fd;
+	struct aj_locks locks;
 	uint64_t reported;
 	struct aj_live *lives;
 	unsigned count;

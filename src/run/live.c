@@ -333,14 +333,22 @@ void aj_live_end(struct aj_live *l)
 	stop(l);
 }
 
+void aj_live_cheated(struct aj_live *l)
+{
+	end(l, AJ_CAUSE_LOCKS);
+}
+
 int64_t aj_live_deadline_us(const struct aj_live *l)
 {
-	return l->soft_us < l->deadline_us ? l->soft_us : l->deadline_us;
+	int64_t first_us = l->soft_us < l->deadline_us ? l->soft_us : l->deadline_us, locks_us = aj_locks_deadline_us(&l->locks);
+	return locks_us < first_us ? locks_us : first_us;
 }
 
 void aj_live_due(struct aj_live *l)
 {
 	int64_t now_us = aj_now_us();
+	if (aj_locks_due(&l->locks, l->listener_fd))
+		aj_live_cheated(l);
 	if (now_us >= l->soft_us)
 		aj_tell_due(l);
 	if (now_us < l->deadline_us)
@@ -383,6 +391,7 @@ static void bury(struct aj_live *l)
 	aj_live_drain(l);
 	if (l->mediator)
 		aj_mediator_close(l->mediator);
+	aj_locks_close(&l->locks);
 	aj_close(&l->listener_fd);
 	memcpy(l->facts.protocol_why, l->channel.why, sizeof l->facts.protocol_why);
 	aj_leaf_read(jail->cgroup, &l->facts.leaf);
@@ -430,7 +439,13 @@ static void stop_listening(struct aj_live *l)
 static bool mediate(void *arg, const struct aj_notice *call)
 {
 	struct aj_live *l = arg;
-	return aj_mediator_call(l->mediator, l->plan, &l->jail, l->listener_fd, call);
+	const int pipes[AJ_LOCKABLE_PIPES] = { l->jail.stdout_fd, l->jail.stderr_fd };
+	enum aj_lock lock = aj_locks_call(&l->locks, l->plan, pipes, l->listener_fd, call);
+	if (lock == AJ_LOCK_CHEATED)
+		aj_live_cheated(l);
+	if (lock != AJ_LOCK_NONE)
+		return lock == AJ_LOCK_SEEN_TO;
+	return l->mediator && aj_mediator_call(l->mediator, l->plan, &l->jail, l->listener_fd, call);
 }
 
 static void on_listener(struct aj_live *l)
@@ -438,7 +453,7 @@ static void on_listener(struct aj_live *l)
 	const struct aj_handler handler = { mediate, l };
 	/* What Python is refused while it starts is no deed of the code's. */
 	struct aj_violations *counted = l->channel.armed || !l->plan->snippet ? &l->result.violations : NULL;
-	if (!aj_violations_answer(counted, l->plan, l->listener_fd, l->mediator ? &handler : NULL))
+	if (!aj_violations_answer(counted, l->plan, l->listener_fd, &handler))
 		stop_listening(l);
 }
 

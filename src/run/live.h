@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "run/channel.h"
+#include "run/locks.h"
 #include "run/mediate.h"
 #include "run/protect.h"
 #include "run/pump.h"
@@ -45,6 +46,7 @@ struct aj_live {
 	void (*closing)(struct aj_live *live, enum aj_live_fd which);
 
 	struct aj_mediator *mediator; /* of a command; open where the plan is mediated. NULL: none */
+	struct aj_locks locks;        /* where the plan mediates them */
 	struct aj_plan built;         /* in place of the caller's, once a folder of it is no overlay */
 
 	/* One of several guests of one init, see run/family.h; NULL: the only one. */
@@ -90,6 +92,8 @@ unsigned aj_live_step(struct aj_live *live, const struct pollfd fds[AJ_LIVE_FDS]
 /* When aj_live_due() wants to be called: INT64_MAX never. */
 int64_t aj_live_deadline_us(const struct aj_live *live);
 void aj_live_due(struct aj_live *live);
+/* It holds a lock that nobody let it take, and is ended for that. */
+void aj_live_cheated(struct aj_live *live);
 /* The jail cannot be waited for any more. */
 void aj_live_fail(struct aj_live *live, const char *cause);
 

@@ -249,9 +249,11 @@ const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan
 {
 	const char *unheard = r->violations.seen ? NULL : r->unheard ? r->unheard : plan->unheard;
 	const char *by = unheard && strcmp(wall->wall, AJ_UNIX_SOCKETS) == 0 ? unheard : wall->by;
+	if (!r->violations.seen && plan->deny & AJ_LOCKS_MEDIATED && strcmp(wall->wall, AJ_LOCKS) == 0)
+		by = "refused: nobody can listen to the jail's filter here, so locks cannot be mediated";
 	if (!r->bound[0] || strcmp(wall->wall, "filesystem") != 0)
 		return by;
-	snprintf(room, AJ_WALL_TEXT, "%s; no overlay, and so the host's FIFOs and locks, at or below %s", by, r->bound);
+	snprintf(room, AJ_WALL_TEXT, "%s; no overlay, and so the host's FIFOs, at or below %s", by, r->bound);
 	return room;
 }
 

@@ -79,6 +79,11 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		r->signal = f->interrupt_signal;
 		set(r, AJ_STATUS_SIGNAL, NULL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));
 		return;
+	case AJ_CAUSE_LOCKS:
+		set(r, AJ_STATUS_LIMIT, "locks",
+		    "a thread put another file in the place of one that was being locked, and so locked what is not the jail's; every "
+		    "process of the jail was killed");
+		return;
 	case AJ_CAUSE_CALLS:
 		set(r, AJ_STATUS_LIMIT, "tool_calls",
 		    "too many calls of tools had to be refused; every process of the jail was killed. The last one: %s",

@@ -28,6 +28,7 @@ enum aj_cause {
 	AJ_CAUSE_FILE, /* what we write for the jail grew too large */
 	AJ_CAUSE_INTERRUPT,
 	AJ_CAUSE_PROTOCOL,
+	AJ_CAUSE_LOCKS, /* a thread cheated at one */
 	AJ_CAUSE_CALLS, /* of tools, too many that had to be refused */
 };
 

@@ -81,25 +81,6 @@ static void answer(const struct work *w, const struct aj_notice *call, int errnu
 	_exit(1);
 }
 
-/* Will a signal make the caller leave the call, as soon as it may? */
-static bool is_signalled(const struct work *w, pid_t tid)
-{
-	static const char *const names[] = { "\nSigPnd:", "\nShdPnd:", "\nSigBlk:", "\nSigIgn:" };
-	unsigned long sets[4];
-	char path[32], text[4096];
-	snprintf(path, sizeof path, "%d/status", tid);
-	cleanup_fd int fd = openat(w->reach.holders.proc_fd, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	text[n > 0 ? n : 0] = '\0';
-	for (int i = 0; i < 4; i++) {
-		const char *at = strstr(text, names[i]);
-		if (!at)
-			return true;
-		sets[i] = strtoul(at + strlen(names[i]), NULL, 16);
-	}
-	return (sets[0] | sets[1]) & ~sets[2] & ~sets[3];
-}
-
 /* How long the socket itself wants to wait; INT64_MAX: for ever. */
 static int64_t patience_us(int socket)
 {
@@ -118,7 +99,7 @@ static int wait_for(const struct work *w, const struct aj_notice *call, const st
 	getsockopt(e->socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes);
 	for (;;) {
 		int error = attempt(w, e);
-		if (error != EINTR || !aj_notice_waits(w->jail->listener_fd, call->id) || is_signalled(w, call->tid))
+		if (error != EINTR || !aj_notice_waits(w->jail->listener_fd, call->id) || aj_holders_signalled(w->reach.holders.proc_fd, call->tid))
 			return error;
 		if (aj_now_us() - started_us >= most_us)
 			return domain == AF_UNIX ? EAGAIN : EINPROGRESS;

@@ -38,6 +38,24 @@ static unsigned long read_number(int proc_fd, pid_t pid, const char *name)
 	return at ? strtoul(at + strlen(name), NULL, 10) : 0;
 }
 
+bool aj_holders_signalled(int proc_fd, pid_t tid)
+{
+	static const char *const names[] = { "\nSigPnd:", "\nShdPnd:", "\nSigBlk:", "\nSigIgn:" };
+	unsigned long sets[4];
+	char path[32], text[4096];
+	snprintf(path, sizeof path, "%d/status", tid);
+	cleanup_fd int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	for (int i = 0; i < 4; i++) {
+		const char *at = strstr(text, names[i]);
+		if (!at)
+			return true;
+		sets[i] = strtoul(at + strlen(names[i]), NULL, 16);
+	}
+	return (sets[0] | sets[1]) & ~sets[2] & ~sets[3];
+}
+
 /* A thread may have descriptors of its own. Before Linux 6.9 there is a pidfd for the whole process only. */
 int aj_holders_pidfd(int proc_fd, pid_t tid)
 {

@@ -20,6 +20,8 @@ struct aj_holders {
  * CAP_SYS_PTRACE and CAP_NET_ADMIN in the jail's user namespace. */
 bool aj_holders_have(struct aj_holders *h, const struct stat *want, bool *ret_listens);
 
+/* Will a signal make that thread leave the call that it waits in, as soon as it may? */
+bool aj_holders_signalled(int proc_fd, pid_t tid);
 /* A thread, or where the kernel has no such pidfd its process; a copy of a descriptor; a socket's option. -1 with errno. */
 int aj_holders_pidfd(int proc_fd, pid_t tid);
 int aj_holders_fetch(int pidfd, int number);

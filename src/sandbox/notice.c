@@ -1,5 +1,5 @@
-/* Takes reported calls from a filter's listener, and refuses them, but for the steps of a branch that was asked for.
- * It knows three calls that it lets pass, by number and by what is in registers; memory of the caller is never looked at. */
+/* Takes reported calls from a filter's listener, and refuses them, but for the steps of a branch that was asked for and for locks.
+ * It knows the calls that it lets pass by number and by what is in registers; memory of the caller is never looked at. */
 #include "sandbox/notice.h"
 
 #include <errno.h>
@@ -83,14 +83,31 @@ static int answer(int listener_fd, unsigned long request, void *what)
 	return r < 0 ? -1 : 0;
 }
 
-int aj_notice_pass(int listener_fd, const struct aj_notice *call, enum aj_pass which)
+bool aj_notice_is_lock(const struct aj_notice *call)
+{
+	int command = (int)call->args[1];
+	return call->nr == SYS_flock || (call->nr == SYS_fcntl && (command == F_SETLK || command == F_SETLKW ||
+	                                                           command == F_OFD_SETLK || command == F_OFD_SETLKW));
+}
+
+static int let_go_on(int listener_fd, const struct aj_notice *call)
 {
 	struct seccomp_notif_resp pass = { .id = call->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &pass);
+}
+
+int aj_notice_pass_lock(int listener_fd, const struct aj_notice *call)
+{
+	return aj_notice_is_lock(call) ? let_go_on(listener_fd, call) : -1;
+}
+
+int aj_notice_pass(int listener_fd, const struct aj_notice *call, enum aj_pass which)
+{
 	if (!aj_notice_is(call, which)) {
 		errno = EPERM;
 		return -1;
 	}
-	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &pass);
+	return let_go_on(listener_fd, call);
 }
 
 int aj_notice_place(int listener_fd, uint64_t id, int fd, int number, bool keep_on_exec)

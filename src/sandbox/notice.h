@@ -35,6 +35,10 @@ enum aj_pass { AJ_PASS_COPY, AJ_PASS_DROP, AJ_PASS_FOLDER };
 bool aj_notice_is(const struct aj_notice *call, enum aj_pass which);
 /* -1 when it is not that call, or nobody waits any more. */
 int aj_notice_pass(int listener_fd, const struct aj_notice *call, enum aj_pass which);
+/* A lock on a file: flock, and those commands of fcntl. Its caller goes on with it, by the descriptor that it then finds at that number:
+ * run/locks.c alone lets one pass, and knows why nobody else can have put another one there. -1 when nobody waits any more. */
+bool aj_notice_is_lock(const struct aj_notice *call);
+int aj_notice_pass_lock(int listener_fd, const struct aj_notice *call);
 /* A copy of our descriptor in the caller, at exactly that number, in place of what was there. -1 with errno. */
 int aj_notice_place(int listener_fd, uint64_t id, int fd, int number, bool keep_on_exec);
 

@@ -14,7 +14,7 @@
 
 /* In a folder of their own: `..` out of a mount does not stop at a folder that is covered, as the root of `blanks` is. */
 #define LAYERS "layers"
-#define NONE "none"
+#define NONE "none" /* in AJ_OVERLAY_LAYERS too */
 
 /* Mount `source` beside an empty folder. Before Linux 6.15 a layer has to be a mount of the caller's namespace, and before 6.13 it
  * can be named by a path only: the working directory is the one that nobody can exchange. */
@@ -39,7 +39,7 @@ int aj_overlay(int blanks, int source)
 		return -1;
 	cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
 	/* Without an upper layer the kernel wants two. No userxattr: what a folder's attributes say of layers is not believed. */
-	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", ".:../" NONE, 0) < 0 ||
+	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", AJ_OVERLAY_LAYERS, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "xino", "off", 0) < 0 || /* where it is on, each mount is a line in the kernel's log */
 	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;

@@ -1,6 +1,8 @@
 /* A folder of the host shown through overlayfs without an upper layer: the same files, read-only, below inodes of the jail's own.
  * So a connect to a socket, an open of a FIFO and a lock in there have no effect on the host's. */
 #pragma once
+/* As the kernel shows it: what tells these from overlays that the host has. */
+#define AJ_OVERLAY_LAYERS ".:../none"
 
 /* A detached mount that shows `source`, a detached mount with nothing mounted below it; -1 with errno where the kernel makes none.
  * `blanks` is what aj_mask_blanks() made. Changes the working directory. */

@@ -115,7 +115,7 @@ says "overlay-fifo: control: through a writable bind it is read" "^read b'host"
 says "overlay-fifo: control: and written to" '^write 5'
 is "overlay-fifo: the host's text is still there" host "$(timeout 2 head -n 1 <&8)"
 text "overlay-fifo: a FIFO is no source of a read-only bind" 125 'a FIFO of the host is not bound read-only' run --bind "$ws/fifo:/mnt/f" -- true
-json "overlay-fifo: and what is writable is said" 0 'enforced.filesystem~the host.s FIFOs and locks below /mnt/deep$' -- \
+json "overlay-fifo: and what is writable is said" 0 'enforced.filesystem~the host.s FIFOs below /mnt/deep$' -- \
 	run --bind "$ws:/mnt/ws" --bind "$ws/deep:/mnt/deep:rw" -- true
 
 # --- locks ---
@@ -200,7 +200,7 @@ is "overlay-inotify: control: a writable bind shows the host's" "host True" "$(g
 # --- where the kernel makes no overlay ---
 if below /dev; then
 	json "overlay-none: the result says so" 0 \
-		'enforced.filesystem~no overlay, and so the host.s FIFOs and locks, at or below /mnt/dev \(something is mounted there\)$' -- \
+		'enforced.filesystem~no overlay, and so the host.s FIFOs, at or below /mnt/dev \(something is mounted there\)$' -- \
 		run --bind /dev:/mnt/dev --bind "$ws:/mnt/ws" -- true
 	text "overlay-none: what is mounted below is shown" 0 '^ptmx$' run --bind /dev:/mnt/dev -- ls /mnt/dev/pts
 else
@@ -241,12 +241,12 @@ wait $waiter
 check "overlay-futex: control: it was the jail's" grep -q '^woken 0$' "$T/waiter"
 
 cat >"$T/lock.py" <<'EOF'
-import fcntl, os, sys
+import errno, fcntl, os, sys
 try:
     fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
     print("locked")
-except BlockingIOError:
-    print("held")
+except OSError as e:
+    print(errno.errorcode[e.errno])
 EOF
 exec 7<"$ws/word"
 flock 7

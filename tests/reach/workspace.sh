@@ -188,7 +188,7 @@ mkfifo -m 666 "$T/shared/fifo"
 exec 8<>"$T/shared/fifo"
 echo host >&8
 json "workspace-inodes: what the table says of it is so: a FIFO of the host is read, and the result says so" 0 'stdout=host\n' \
-	'enforced.filesystem~; the host.s FIFOs and locks below /mnt/rw' -- run --bind "$T/shared:/mnt/rw:rw" -- head -n 1 /mnt/rw/fifo
+	'enforced.filesystem~; the host.s FIFOs below /mnt/rw' -- run --bind "$T/shared:/mnt/rw:rw" -- head -n 1 /mnt/rw/fifo
 exec 8>&-
 cat >"$T/watch.py" <<'EOF'
 import ctypes, os, select

@@ -979,16 +979,16 @@ Test(plan, denied_groups)
 		bool snippet, exec, fork;
 		uint64_t asked, want;
 	} rows[] = {
-		{ false, true, true, 0, 0 },
-		{ false, true, false, 0, AJ_DENY_FORK },
-		{ false, true, false, AJ_DENY_IPC, AJ_DENY_IPC | AJ_DENY_FORK },
-		{ false, true, true, AJ_DENY_THREADS | AJ_DENY_MEMFD, AJ_DENY_THREADS | AJ_DENY_MEMFD },
+		{ false, true, true, 0, AJ_LOCKS_MEDIATED },
+		{ false, true, false, 0, AJ_DENY_FORK | AJ_LOCKS_MEDIATED },
+		{ false, true, false, AJ_DENY_IPC, AJ_DENY_IPC | AJ_DENY_FORK | AJ_LOCKS_MEDIATED },
+		{ false, true, true, AJ_DENY_THREADS | AJ_DENY_MEMFD, AJ_DENY_THREADS | AJ_DENY_MEMFD | AJ_LOCKS_MEDIATED },
 		{ true, false, false, 0, AJ_LOCKS_INSIDE },
 		{ true, false, false, AJ_DENY_SOCKETS, AJ_DENY_SOCKETS | AJ_LOCKS_INSIDE },
 		{ true, false, false, AJ_DENY_LOCKS, AJ_DENY_LOCKS },
 		{ false, true, true, AJ_DENY_LOCKS, AJ_DENY_LOCKS },
-		{ true, true, false, 0, AJ_DENY_FORK },
-		{ true, true, true, 0, 0 },
+		{ true, true, false, 0, AJ_DENY_FORK | AJ_LOCKS_MEDIATED },
+		{ true, true, true, 0, AJ_LOCKS_MEDIATED },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		prepare(rows[i].snippet);
@@ -998,8 +998,8 @@ Test(plan, denied_groups)
 		must_build();
 		cr_expect_eq(plan.deny, rows[i].want | (rows[i].exec ? AJ_SYNC_INSIDE : 0), "row %zu: %#lx", i, plan.deny);
 		cr_expect_eq(plan.profile, rows[i].exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET);
-		cr_expect_eq(strstr(enforced("seccomp"), ", without ") != NULL, (rows[i].want & ~(uint64_t)AJ_LOCKS_INSIDE) != 0,
-		             "%s", enforced("seccomp"));
+		cr_expect_eq(strstr(enforced("seccomp"), ", without ") != NULL,
+		             (rows[i].want & ~(uint64_t)(AJ_LOCKS_INSIDE | AJ_LOCKS_MEDIATED)) != 0, "%s", enforced("seccomp"));
 	}
 	/* Who works on a file together with others needs the kernel's locks. */
 	prepare(true);
@@ -1009,7 +1009,8 @@ Test(plan, denied_groups)
 	prepare(true);
 	bind("/src", "/data", true);
 	must_build();
-	cr_expect_eq(plan.deny, 0);
+	cr_expect_eq(plan.deny, AJ_LOCKS_MEDIATED);
+	cr_expect_not_null(strstr(enforced("locks"), "bound writable"));
 }
 
 /* A read-only folder is an overlay, but for what lasts: an overlay shows names as they were. */

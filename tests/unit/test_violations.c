@@ -135,6 +135,24 @@ Test(violations, new_sizes_of_terminals_are_reported)
 	cr_expect_eq(refusal(SYS_ioctl, set), 0);
 }
 
+Test(violations, locks_and_shared_tables_are_reported)
+{
+	const uint64_t lock[6] = { 1, 6 }, look[6] = { 1, 5 }, process[6] = { 17 }, files[6] = { 0x400 | 17 }, thread[6] = { 0x3d0f00 };
+	const uint64_t range[6] = { 3, ~0U, 0 }, unshared[6] = { 3, ~0U, 2 };
+	build(AJ_PROFILE_COMMAND, AJ_NET_NONE, AJ_LOCKS_MEDIATED);
+	for (uint64_t command = 0; command < 40; command++)
+		ask(NATIVE, SYS_fcntl, (const uint64_t[6]){ 1, command });
+	ask(NATIVE, SYS_flock, lock);
+	cr_expect_eq(refusal(SYS_flock, lock), EINVAL);
+	cr_expect_eq(refusal(SYS_fcntl, lock), EINVAL);
+	cr_expect_eq(refusal(SYS_fcntl, look), 0);
+	cr_expect_eq(refusal(SYS_clone, process), 0);
+	cr_expect_eq(refusal(SYS_clone, thread), 0);
+	cr_expect_eq(refusal(SYS_clone, files), EPERM);
+	cr_expect_eq(refusal(SYS_close_range, range), 0);
+	cr_expect_eq(refusal(SYS_close_range, unshared), EPERM);
+}
+
 Test(violations, only_refused_calls_have_a_refusal)
 {
 	cr_expect_str_eq(aj_syscall_names[SYS_ptrace], "ptrace");
