@@ -23,6 +23,7 @@ def exec_gives_what_exec_prints(s):
     got = s.client().ask("exec", code="print('out')\n6 * 7")
     plain = json.loads(subprocess.run([AJ, "exec", "--json", "-c", "print('out')\n6 * 7"], stdout=subprocess.PIPE).stdout)
     same(sorted(set(got) ^ set(plain)), ["warm"], "members that only one of them has")
+    assert got["enforced"].pop("zygote"), "what bounds the zygote of a warm jail"
     for key in ("status", "value", "stdout", "policy", "code_sha256", "enforced", "type"):
         same(got[key], plain[key], key)
     same(got["warm"], True)
