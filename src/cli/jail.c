@@ -50,6 +50,20 @@ static bool do_without_cgroup(const struct aj_result *result, struct aj_host *ho
 	       aj_plan_build(plan, o->arena, &o->loaded.policy, &o->request, host, &err) == 0;
 }
 
+/* What a policy holds in a workspace, it does not hold in a bind: said where there is something that it would hold. */
+static void show_unheld(const struct aj_plan *plan, const struct aj_policy *policy, struct aj_arena *arena)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		const char *pattern = aj_plan_unheld(plan, m)
+		                        ? aj_protect_unheld(m->source, policy->protect.items, policy->protect.count)
+		                        : NULL;
+		if (pattern)
+			fprintf(stderr, "agentjail: `%s` is bound writable, and the host obeys `%s` there: review it, or name the folder with --workspace\n",
+			        aj_line(arena, m->target), aj_line(arena, pattern));
+	}
+}
+
 int aj_jail_and_report(struct aj_options *o)
 {
 	struct aj_error err = { 0 };
@@ -84,6 +98,8 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_trail trail;
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
 		return aj_print_error(&err);
+	if (!o->json)
+		show_unheld(&plan, &o->loaded.policy, o->arena);
 	struct aj_lent lent;
 	if (!plan.capture)
 		aj_lent_remember(&lent);

@@ -250,6 +250,21 @@ static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *aren
 	return list;
 }
 
+static void protect(struct aj_plan *plan, struct aj_arena *arena)
+{
+	const char *held = !plan->writable_workspace ? NULL
+	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` ones are only told of"
+	                                       : "none: filesystem.protect is empty";
+	const struct aj_mount *bind = NULL;
+	for (size_t i = 0; i < plan->mounts.count && !bind; i++)
+		bind = aj_plan_unheld(plan, &plan->mounts.items[i]) ? &plan->mounts.items[i] : NULL;
+	if (bind)
+		held = aj_printf(arena, "%s%s`%s` is a writable bind, in which filesystem.protect holds nothing",
+		                 held ? held : "none", held ? "; " : ": ", bind->target);
+	if (held)
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", held };
+}
+
 static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so nothing would run"
@@ -290,10 +305,7 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
 			"terminal", "no new size; modes, flags and permissions are set back at the end"
 		};
-	if (plan->writable_workspace)
-		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", plan->protect.count
-			                                                                ? "read-only mounts over `held` places of the workspace; `watched` ones are only told of"
-			                                                                : "none: filesystem.protect is empty" };
+	protect(plan, arena);
 }
 
 static bool below(const char *path, const char *folder)

@@ -139,6 +139,13 @@ static inline bool aj_mount_is_shared(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV));
 }
 
+/* A writable folder of the host that is neither the workspace nor its main repository: nothing in it is held. */
+static inline bool aj_plan_unheld(const struct aj_plan *plan, const struct aj_mount *m)
+{
+	return aj_mount_is_shared(m) && strcmp(m->target, AJ_WORKSPACE) != 0 &&
+	       !(plan->main_repository && strcmp(m->target, plan->main_repository) == 0);
+}
+
 /* Are the inodes below this row the host's? Then a connect, an open of a FIFO and a lock there reach the host's own sockets, FIFOs and
  * locks. An overlay has inodes of its own. Where the builder runs (init, and so the guest) this is what was built, once the step
  * `mounts` is done; elsewhere it is what is planned. */

@@ -334,6 +334,27 @@ enum aj_protect_answer aj_protect_ask(const struct aj_plan *plan, const char *pa
 	return q.answer;
 }
 
+static int on_place_unheld(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred)
+{
+	(void)dir, (void)name, (void)path, (void)folder, (void)starred;
+	((struct question *)x)->path = st ? x->pattern : ((struct question *)x)->path;
+	return 0;
+}
+
+const char *aj_protect_unheld(const char *folder, const char *const *patterns, size_t count)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error ignored = { 0 };
+	struct aj_protect p = { .workspace = aj_beneath_open(AT_FDCWD, folder, O_PATH | O_DIRECTORY), .main = -1 };
+	struct question q = { { .p = &p, .arena = &arena, .found = on_place_unheld, .err = &ignored }, NULL, AJ_PROTECT_FREE };
+	for (size_t at = 0; p.workspace >= 0 && !q.path && (q.x.pattern = aj_protect_next(patterns, count, &at));)
+		if (expand_one(&q.x) < 0)
+			break;
+	aj_close(&p.workspace);
+	aj_arena_free(&arena);
+	return q.path;
+}
+
 static void add_rows(struct aj_protect *p)
 {
 	struct aj_mount *all = aj_alloc(&p->arena, (p->plan.mounts.count + p->places.count) * sizeof *all);

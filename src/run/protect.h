@@ -27,6 +27,9 @@ enum aj_protect_answer {
  * itself or as a place around it? */
 enum aj_protect_answer aj_protect_ask(const struct aj_plan *plan, const char *pattern, const char *path);
 
+/* The first of these patterns that means something in `folder`, which is bound writable and where nothing is held; NULL: none does. */
+const char *aj_protect_unheld(const char *folder, const char *const *patterns, size_t count);
+
 /* What became of the places until now, as JSON (new reference): {"held": [...], "watched": [...], "changed": [{"path", "what"}],
  * "repositories": see aj_repos_changes(), "complete": were all looked at?, "why": if not}. With `jail_gone` and
  * a plan that says so, what is new is moved aside. */

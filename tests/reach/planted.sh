@@ -428,6 +428,13 @@ fresh
 mkdir -p "$T/hooks" "$W/deep/er"
 echo kept >"$T/hooks/x"
 open_up "$W"
+aj run --policy command --bind "$W:/mnt/ws:rw" -- true
+says "planted-bind-rw: a writable bind of a project is not held, which is said" '`/mnt/ws` is bound writable, and the host obeys `.git/config` there'
+mkdir -m 777 -p "$T/plain"
+aj run --bind "$T/plain:/mnt/ws:rw" -- true
+is "planted-bind-rw: of another folder nothing is" "" "$(cat "$T/err")"
+json "planted-bind-rw: enforced says it in any case" 0 'enforced.protect~^none: `/mnt/ws` is a writable bind' -- run --bind "$T/plain:/mnt/ws:rw" -- true
+json "planted-bind-rw: beside a workspace, too" 0 'enforced.protect~told of; `/mnt/ws` is a writable bind' -- run --policy offline-build --workspace "$W" --bind "$T/plain:/mnt/ws:rw" -- true
 aj run --bind "$W:/mnt/ws:rw" --bind "$T/hooks:/mnt/ws/deep/er:ro" -- sh -c 'cd /mnt/ws && mv deep gone || mv deep/er gone || { rm -rf deep; mkdir -p deep/er && echo evil >deep/er/x; }; cat deep/er/x'
 is "planted-bind: a read-only bind inside a writable one stays where it is" kept "$(cat "$T/out")"
 finish
