@@ -34,6 +34,16 @@ group='1000 new sizes of a terminal (TIOCSWINSZ), reported where the caller has 
 put cell "$group" 'run -- python3 (1000 sizes), without a terminal' - "$python" -I -S -c "$spawn" /bin/sh -c 'exec "$0" run -- "$1" -I -S -c "$2" </dev/null >/dev/null 2>&1' "$agentjail" "$python" "$sizes"
 put cell "$group" 'the same, in a terminal' - "$python" -I -S -c "$spawn" "$agentjail" run -- "$python" -I -S -c "$sizes"
 put cell "$group" 'run -- true, in a terminal' - "$python" -I -S -c "$spawn" "$agentjail" run -- true
+# F_GETLK is not reported: what it costs is the call itself. A second thread has flock made by the supervisor, on a copy.
+locks='import fcntl, os, struct, sys, threading, time; fd = os.open("/tmp/l", os.O_RDWR | os.O_CREAT); span = struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 1, 0); how = sys.argv[1]; how == "flock" and threading.Thread(target=time.sleep, args=(99,), daemon=True).start(); call = (lambda: fcntl.flock(fd, fcntl.LOCK_EX)) if how == "flock" else (lambda: fcntl.fcntl(fd, int(how), span)); [call() for _ in range(1000)]; os._exit(0)'
+database='import os, sqlite3; c = sqlite3.connect("/tmp/walls.%d" % os.getpid(), isolation_level=None); c.execute("pragma synchronous=off"); c.execute("create table t(a)"); [c.execute("insert into t values(1)") for _ in range(200)]; os.unlink("/tmp/walls.%d" % os.getpid())'
+group='1000 locks, each looked at'
+put cell "$group" 'run -- python3 (1000 F_GETLK, not looked at)' - "$jail" "$python" -I -S -c "$locks" 5
+put cell "$group" 'run -- python3 (1000 F_SETLK)' - "$jail" "$python" -I -S -c "$locks" 6
+put cell "$group" 'run -- python3 (1000 flock beside a thread)' - "$jail" "$python" -I -S -c "$locks" flock
+group='200 transactions of sqlite, eight locks each'
+put cell "$group" 'python3, without a jail' - "$python" -I -S -c "$database"
+put cell "$group" 'run -- python3' - "$jail" "$python" -I -S -c "$database"
 mkdir -p "$out/ws"
 printf 'extends = "command"\n[filesystem]\nworkspace = "read-only"\n' > "$out/work.toml"
 group='where a workspace lies'

@@ -269,7 +269,7 @@ aj run --bind "$ws/link9:/mnt/word" -- true
 says "overlay-file: a link to one is refused as ever" 'a symlink in the path'
 rm "$ws/link9"
 json "overlay-file: where there is none of its folder, the result says so, and the file is bound" 0 'stdout~^Linux' \
-	'enforced.filesystem~no overlay, and so the host.s FIFOs and locks, at or below /mnt/version' 'enforced.unix_sockets~^no socket file' -- \
+	'enforced.filesystem~no overlay, and so the host.s FIFOs, at or below /mnt/version' 'enforced.unix_sockets~^no socket file' -- \
 	run --json --bind /proc/version:/mnt/version -- cat /mnt/version
 
 # --- warm ---
