@@ -133,7 +133,9 @@ static uint64_t ticks_of(int thread, char *ret_state)
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 	text[n > 0 ? n : 0] = '\0';
 	const char *at = strrchr(text, ')');
-	*ret_state = at && at[1] ? at[2] : 'X';
+	*ret_state = 'X';
+	if (at && at[1])
+		*ret_state = at[2];
 	/* state is the first of these fields, utime the twelfth */
 	for (int field = 0; at && field < 12; field++)
 		at = strchr(at + 1, ' ');
