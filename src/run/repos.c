@@ -127,9 +127,12 @@ static bool spent(struct walk *w)
 	return true;
 }
 
+/* By name; without a HEAD the others mean nothing. */
 static unsigned probe(int dir)
 {
-	unsigned found = 0;
+	unsigned found = aj_beneath_has(dir, ".git") ? HAS_DOT_GIT : 0;
+	if (!aj_beneath_has(dir, "HEAD"))
+		return found;
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		found |= aj_beneath_has(dir, marks[i]) ? 1U << i : 0;
 	return found;
