@@ -30,28 +30,28 @@ LIBRARY_LIBS := -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
 LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
 MAIN       := src/cli/main.c
-NOT_LINKED := $(MAIN) src/sandbox/seccomp.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
+NOT_LINKED := $(MAIN) src/seccomp/compile.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
 SRCS       := $(sort $(wildcard src/*/*.c))
 LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/policy/toml.o $B/gen/filters.o $B/gen/builtins.o
 # The library is what is below cli/, and exports agentjail_* alone: neither ours nor the C++ runtime's names meet a program's own.
-LIBRARY_OBJS := $(filter-out $B/src/cli/% $B/src/serve/%,$(LIB_OBJS))
+LIBRARY_OBJS := $(filter-out $B/src/cli/% $B/src/policycmd/% $B/src/shell/% $B/src/serve/%,$(LIB_OBJS))
 SO         := $B/libagentjail.so.0
 A          := $B/libagentjail.a
-GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters sandbox/seccomp plan/syscalls plan/startup plan/nursery plan/denied base/error base/fd)
-EMBED_OBJS := $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/fd base/hash base/text)
+GEN_OBJS   := $(patsubst %,$B/src/%.o,gen/filters seccomp/compile seccomp/syscalls seccomp/startup seccomp/zygote seccomp/groups base/error base/fd)
+EMBED_OBJS := $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/fd base/sha256 base/text)
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
-FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc $(addprefix src/base/,arena.c fd.c hash.c text.c)
-FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c) $(addprefix src/base/,arena.c error.c json.c out.c scan.c text.c tree.c)
-FUZZ_CHANNEL := tests/fuzz/channel.c $(addprefix src/run/,attest.c capture.c channel.c result.c wire.c violations.c) src/house/calls.c $(wildcard src/tools/*.c) \
-	      src/plan/pack.c src/sandbox/handshake.c src/sandbox/notice.c $(addprefix src/base/,arena.c error.c fd.c frame.c hash.c json.c loop.c out.c quota.c scan.c text.c tree.c)
-FUZZ_SERVE := tests/fuzz/serve.c $(addprefix src/serve/,accept.c http.c in.c listen.c notify.c out.c proto.c) \
-	      $(addprefix src/base/,error.c fd.c json.c loop.c out.c quota.c scan.c text.c tree.c)
-FUZZ_GITCONFIG := tests/fuzz/gitconfig.c src/run/gitconfig.c src/run/gitruns.c
+FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc src/base/arena.c src/base/fd.c src/base/sha256.c src/base/text.c
+FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c src/jsonschema/*.c) src/base/arena.c src/base/error.c src/base/json.c src/base/buffer.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
+FUZZ_CHANNEL := tests/fuzz/channel.c src/base/procfs.c src/result/output_buffer.c src/jail/channel.c src/result/result.c src/jail/encode.c src/mediate/violations.c src/session/calls.c $(wildcard src/tools/*.c src/jsonschema/*.c) \
+	      src/plan/pack.c src/sandbox/handshake.c src/seccomp/notify.c src/base/arena.c src/base/error.c src/base/fd.c src/base/frame.c src/base/sha256.c src/base/json.c src/base/loop.c src/base/buffer.c src/base/quota.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
+FUZZ_SERVE := tests/fuzz/serve.c src/serve/accept.c src/serve/http.c src/serve/frame_read.c src/serve/listen.c src/serve/sd_notify.c src/serve/frame_write.c src/serve/proto.c \
+	      src/base/error.c src/base/fd.c src/base/json.c src/base/loop.c src/base/buffer.c src/base/quota.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
+FUZZ_GITCONFIG := tests/fuzz/gitconfig.c src/workspace/gitconfig.c src/workspace/gitruns.c
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
-GUEST_SRCS := $(wildcard src/guest/*.c) src/plan/pack.c $(addprefix src/base/,frame.c fd.c error.c) \
-	      $(addprefix src/sandbox/,birth.c channels.c filter.c handshake.c init.c landlock.c mask.c mount.c overlay.c walls.c)
+GUEST_SRCS := $(wildcard src/guest/*.c) src/plan/pack.c src/base/frame.c src/base/fd.c src/base/error.c \
+	      src/sandbox/birth_protocol.c src/sandbox/channels.c src/seccomp/install.c src/sandbox/handshake.c src/sandbox/init.c src/sandbox/landlock.c src/sandbox/mask.c src/sandbox/mount.c src/sandbox/overlay.c src/sandbox/jail_steps.c
 LAYER      := $(sort $(wildcard src/bootstrap/*.py))
 
 # Asks systemd for a cgroup where a policy demands one. libsystemd has no static library, so this is a program of its own;
@@ -284,7 +284,7 @@ build/fuzz/tools: $(patsubst %,build/fuzz/%.o,$(FUZZ_TOOLS))
 
 build/fuzz/channel: $(patsubst %,build/fuzz/%.o,$(FUZZ_CHANNEL))
 	$(call SAY,LD,$@)
-	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--wrap=aj_attest,--wrap=aj_wire_request -o $@ $^ -ljansson -lmd -lm
+	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--wrap=aj_procfs_check_walls,--wrap=aj_encode_request -o $@ $^ -ljansson -lmd -lm
 
 build/fuzz/gitconfig: $(patsubst %,build/fuzz/%.o,$(FUZZ_GITCONFIG))
 	$(call SAY,LD,$@)
@@ -323,7 +323,7 @@ $B/agentjail-scope: $B/src/scope/agentjail-scope.o
 	$(call SAY,LD,$@)
 	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -Wl,-z,relro,-z,now -o $@ $^ -lsystemd
 
-# The filters are compiled when the program is, by libseccomp, from the table in plan/syscalls.c.
+# The filters are compiled when the program is, by libseccomp, from the table in seccomp/syscalls.c.
 $B/gen-filters: $(GEN_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ -lseccomp
@@ -350,7 +350,7 @@ $B/gen/%.o: $B/gen/%.c
 	$Q$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Preloaded into the rootfs' Python: no sanitizer, no dependency but libc.
-build/guest.so: $(GUEST_SRCS) $(wildcard $(addprefix src/,base/*.h guest/*.h sandbox/*.h plan/*.h policy/policy.h))
+build/guest.so: $(GUEST_SRCS) $(wildcard $(addprefix src/,base/*.h guest/*.h sandbox/*.h seccomp/*.h plan/*.h policy/policy.h))
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -Isrc -std=gnu11 -O2 $(WARN) -fPIC -fvisibility=hidden -shared -s \
 	    -D_FORTIFY_SOURCE=2 -fstack-protector-strong -ffunction-sections -Wl,-z,relro,-z,now,--gc-sections -o $@ $(GUEST_SRCS)
@@ -363,7 +363,7 @@ $(ROOTFS)/manifest: build/guest.so $(LAYER) $(wildcard rootfs/*)
 	$(call SAY,ROOTFS,$(@D))
 	$Q rootfs/build.sh --out $(@D) --guest build/guest.so --layer src/bootstrap
 
-$B/unit/%: $B/tests/unit/%.o $(LIB_OBJS) $B/src/sandbox/seccomp.o
+$B/unit/%: $B/tests/unit/%.o $(LIB_OBJS) $B/src/seccomp/compile.o
 	$(call SAY,LD,$@)
 	$Q mkdir -p $(@D) && $(CXX) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
 

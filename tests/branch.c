@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "house/session.h"
+#include "session/session.h"
 
 enum { MOST = 200 };
 
 static struct aj_loop *loop;
-static struct aj_house *house;
+static struct aj_manager *manager;
 static bool plain;
 
 struct one {
@@ -123,7 +123,7 @@ static bool begin(struct one *o, const char *verb, char *rest, struct one *other
 	bool begun = false;
 	o->done = false;
 	if (strcmp(verb, "open") == 0) {
-		begun = (o->session = aj_session_open(house, &(struct aj_place){ .branching = !plain }, &events, o, &err));
+		begun = (o->session = aj_session_open(manager, &(struct aj_session_params){ .branching = !plain }, &events, o, &err));
 	} else if (strcmp(verb, "fork") == 0) {
 		begun = (other->session = aj_session_fork(o->session, &events, other, &err));
 	} else if (strcmp(verb, "checkpoint") == 0) {
@@ -199,7 +199,7 @@ static void step(char *line)
 		return;
 	}
 	if (strcmp(verb, "pid") == 0) {
-		printf("pid %s: %d\n", name, o->session->worker ? o->session->worker->live.channel.runner : 0);
+		printf("pid %s: %d\n", name, o->session->worker ? o->session->worker->run.channel.runner : 0);
 		return;
 	}
 	/* Both, and neither waits for the other. */
@@ -236,10 +236,10 @@ int main(int argc, char **argv)
 	plain = argc > 3 && strcmp(argv[3], "plain") == 0;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGPIPE, SIG_IGN);
-	struct aj_house_config config = { .rootfs = argv[2], .parked = 1, .log = log_line };
+	struct aj_manager_config config = { .rootfs = argv[2], .parked = 1, .log = log_line };
 	loop = aj_loop_new();
-	house = aj_house_new(loop, &config, &err);
-	if (!house || aj_house_add_policy(house, &ask, NULL, &err) < 0) {
+	manager = aj_manager_new(loop, &config, &err);
+	if (!manager || aj_manager_add_policy(manager, &ask, NULL, &err) < 0) {
 		printf("error: %s\n", aj_error_text(&err, text, sizeof text));
 		return 1;
 	}
@@ -249,8 +249,8 @@ int main(int argc, char **argv)
 		if (ones[i].session)
 			aj_session_close(ones[i].session);
 	wait_until(aj_now_us() + 300000);
-	printf("jails left: %u\n", aj_house_jails(house));
-	aj_house_free(house);
+	printf("jails left: %u\n", aj_manager_jails(manager));
+	aj_manager_free(manager);
 	aj_loop_free(loop);
 	return 0;
 }

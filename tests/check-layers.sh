@@ -6,105 +6,114 @@ set -eu
 cd "$(dirname "$0")/.."
 
 rules=$(cat <<'RULES'
-# layer: folder, what it may include
+# layer: room, what it may include: rooms of rows above its own alone, so that there is no circle
 layer base
-layer policy    base
-layer plan      policy base
-layer sandbox   plan base
-layer run       sandbox tools plan policy base
-layer house     pool tools run sandbox plan policy base
-layer pool      run sandbox plan policy base
-layer serve     house tools run plan policy base
-layer lib       house tools run plan policy base
-layer cli       lib serve house run tools plan policy base
-# Declarations and calls as data: it runs no tool and knows no jail.
-layer tools     base
-# The guest is linked into the jail's Python: it gets as little of us as can be.
-layer guest     base
+layer policy     base
+layer seccomp    base policy
+layer plan       base policy seccomp
+layer cgroup     base plan
+layer sandbox    base seccomp plan cgroup
+layer mediate    base seccomp plan cgroup sandbox
+layer result     base plan cgroup mediate
+layer workspace  base policy plan sandbox result
+layer jail       base policy seccomp plan cgroup sandbox mediate result workspace
+layer fork       base plan sandbox mediate jail
+layer pool       base plan cgroup sandbox jail fork
+layer audit      base policy plan result
+layer jsonschema base
+# Declarations and calls as data: this room runs no tool and knows no jail.
+layer tools      base jsonschema
+layer session    base policy plan workspace jail pool audit tools
+layer lib        base policy plan mediate result tools session
+layer serve      base policy result session
+layer cli        base policy plan workspace jail audit serve
+layer policycmd  base policy seccomp plan result workspace jail cli
+layer shell      base lib cli
+# The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
+layer guest      base
 # A program of its own, which nothing of ours goes into.
 layer scope
 # Build-time tools read the tables that they print.
-layer gen       cli serve sandbox tools plan policy base
+layer gen        base policy seccomp plan sandbox jsonschema serve cli policycmd
 
 # door: one file may include one header of a layer that its folder may not see
-door sandbox/seccomp.h  policy/policy.h    the names of profiles and networks, not the policy
-door guest/guest.c      sandbox/seccomp.h  installs the ready filter
-door guest/zygote.h     sandbox/birth.h    the orders that it takes
+door guest/guest.c      seccomp/compile.h  installs the ready filter
+door guest/zygote.h     sandbox/birth_protocol.h    the orders that it takes
 door guest/zygote.c     sandbox/launch.h   the channels of the jails that it bears
 door guest/zygote.c     sandbox/init.h     signals, as the launcher's own child has them
 door guest/zygote.c     sandbox/mount.h    a jail's own mounts
 door guest/zygote.c     sandbox/steps.h    the one table of steps
-door guest/zygote.c     sandbox/walls.h    the steps that every jail walks
+door guest/zygote.c     sandbox/jail_steps.h    the steps that every jail walks
 door guest/zygote.c     plan/pack.h        the plan, as it was sent
-door guest/nest.h       plan/plan.h        the namespaces, and what init reports on
-door guest/nest.c       sandbox/birth.h    what its inits are called
-door guest/nest.c       sandbox/init.h     init's life, once it is born
-door guest/nest.c       sandbox/handshake.h  what init says when it fails
+door guest/birth.h       plan/plan.h        the namespaces, and what init reports on
+door guest/birth.c       sandbox/birth_protocol.h    what its inits are called
+door guest/birth.c       sandbox/init.h     init's life, once it is born
+door guest/birth.c       sandbox/handshake.h  what init says when it fails
 
 # plain: system headers that any file may include; every other one needs an owner
 plain ctype.h dirent.h errno.h fcntl.h inttypes.h limits.h poll.h signal.h stdarg.h stdbool.h stddef.h stdint.h stdio.h
 plain stdlib.h string.h time.h unistd.h wchar.h sys/resource.h sys/stat.h sys/types.h sys/wait.h
 
 # owner: header (a trailing / means the whole folder), the files that may include it
-owner seccomp.h         sandbox/seccomp.c
-owner histedit.h        cli/prompt.c
-owner locale.h          cli/prompt.c
-owner langinfo.h        cli/prompt.c
+owner seccomp.h         seccomp/compile.c
+owner histedit.h        shell/prompt.c
+owner locale.h          shell/prompt.c
+owner langinfo.h        shell/prompt.c
 owner sys/capability.h  sandbox/caps.c
 owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
 owner sys/eventfd.h     lib/handle.c
 owner sys/mount.h       sandbox/mount.c sandbox/mask.c sandbox/overlay.c
-owner sys/statvfs.h     sandbox/mask.c sandbox/overlay.c run/meter.c
-owner sys/vfs.h         sandbox/init.c run/beneath.c
-owner linux/magic.h     run/beneath.c
-owner sys/epoll.h       base/loop.c pool/worker.c pool/births.c lib/handle.c serve/server.c serve/client.c serve/http.c serve/accept.c pool/kin.c
-owner sys/sysmacros.h   sandbox/mount.c sandbox/lockable.c
-owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
-owner linux/sched.h     sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
-owner linux/seccomp.h   sandbox/filter.c sandbox/filters.c sandbox/notice.c
-owner linux/futex.h     guest/nest.c
-owner sys/ioctl.h       sandbox/notice.c sandbox/endpoint.c sandbox/holders.c sandbox/winsize.h
-owner linux/filter.h    sandbox/seccomp.h
-owner sys/mman.h        sandbox/seccomp.c guest/guest.c guest/nest.c guest/touch.c
-owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/walls.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
+owner sys/statvfs.h     sandbox/mask.c sandbox/overlay.c jail/usage.c
+owner sys/vfs.h         sandbox/init.c workspace/beneath.c
+owner linux/magic.h     workspace/beneath.c
+owner sys/epoll.h       base/loop.c pool/worker.c pool/zygote_watch.c lib/handle.c serve/server.c serve/client.c serve/http.c serve/accept.c pool/fork_watch.c
+owner sys/sysmacros.h   sandbox/mount.c mediate/lockable.c
+owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy_tree.c workspace/beneath.c sandbox/named_sockets.c
+owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c
+owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
+owner linux/futex.h     guest/birth.c
+owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c mediate/winsize.h
+owner linux/filter.h    seccomp/compile.h
+owner sys/mman.h        seccomp/compile.c guest/guest.c guest/birth.c guest/prefault.c
+owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c run/live.c run/channel.c run/datagram.c sandbox/init.c sandbox/birth.c run/zygote.c guest/nest.c serve/out.c serve/client.c serve/http.c serve/listen.c serve/notify.c run/family.c sandbox/branch.c sandbox/connector.c sandbox/endpoint.h sandbox/named.c sandbox/holders.c
-owner sys/un.h          run/datagram.c serve/listen.c serve/notify.c sandbox/connector.c sandbox/endpoint.c sandbox/holders.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c jail/run.c jail/channel.c audit/datagram.c sandbox/init.c sandbox/birth_protocol.c pool/zygote.c guest/birth.c serve/frame_write.c serve/client.c serve/http.c serve/listen.c serve/sd_notify.c fork/group.c fork/copier.c mediate/connector.c mediate/endpoint.h sandbox/named_sockets.c mediate/socket_holders.c
+owner sys/un.h          audit/datagram.c serve/listen.c serve/sd_notify.c mediate/connector.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       serve/listen.c
-owner sys/file.h        run/locks.c run/chain.c serve/listen.c run/placeholder.c
-owner sys/signalfd.h    run/once.c serve/server.c
+owner sys/file.h        mediate/locks.c audit/chain.c serve/listen.c workspace/placeholder.c
+owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c sandbox/filter.c run/live.c plan/host.c guest/guest.c policy/source.c base/raw.h guest/nest.c guest/branch.c run/branching.c run/family.c sandbox/branch.c sandbox/copy.c sandbox/notice.c run/tell.c run/attest.c run/beneath.c sandbox/connector.c sandbox/endpoint.c sandbox/named.c run/mediate.c sandbox/holders.c sandbox/winsize.c sandbox/lockable.c run/locks.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c seccomp/install.c jail/run.c plan/host.c guest/guest.c policy/source.c base/syscall.h guest/birth.c guest/branch.c fork/fork.c fork/group.c fork/copier.c sandbox/copy_tree.c seccomp/notify.c jail/interrupt.c base/procfs.c workspace/beneath.c mediate/connector.c mediate/endpoint.c sandbox/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/winsize.c mediate/lockable.c mediate/locks.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
-owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/nest.c guest/zygote.c sandbox/branch.c sandbox/connector.c
-owner sys/uio.h         sandbox/endpoint.c sandbox/winsize.c sandbox/lockable.c
-owner sys/time.h        sandbox/connector.c
-owner linux/sockios.h   sandbox/holders.c
+owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector.c
+owner sys/uio.h         mediate/endpoint.c mediate/winsize.c mediate/lockable.c
+owner sys/time.h        mediate/connector.c
+owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
-owner sys/random.h      cli/jail.c run/ids.c run/zygote.c run/channel.c house/session.c
-owner termios.h         cli/lent.h
-owner sha2.h            base/hash.c
+owner sys/random.h      cli/jail.c jail/host_ids.c pool/zygote.c jail/channel.c session/session.c
+owner termios.h         cli/terminal.h
+owner sha2.h            base/sha256.c
 owner toml++/           policy/toml.cc
-owner pwd.h             run/places.c
-owner jansson.h         lib/inner.h house/house.h tools/schema.h tools/value.h tools/plain.h tools/tools.h run/result.h base/json.h run/chain.h run/datagram.h run/audit.h run/protect.h run/gitrepo.h cli/cmd_exec.c cli/shell.c cli/findings.h cli/cmd_doctor.c cli/policy.h serve/proto.h serve/metrics.h
-owner linux/capability.h plan/host.c guest/nest.c guest/branch.c sandbox/endpoint.c
-owner math.h            tools/value.c
-owner float.h           tools/value.c
+owner pwd.h             workspace/places.c
+owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h base/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h workspace/gitrepo.h cli/cmd_exec.c shell/shell.c cli/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h serve/metrics.h
+owner linux/capability.h plan/host.c guest/birth.c guest/branch.c mediate/endpoint.c
+owner math.h            jsonschema/value.c
+owner float.h           jsonschema/value.c
 owner systemd/          scope/agentjail-scope.c
 owner spawn.h           cli/scope.c
 owner dlfcn.h           guest/guest.c guest/python.c
 
 # word: what only these files may say in code (comments and strings do not count)
-word SYS_clone3                    sandbox/launch.c guest/nest.c sandbox/branch.c sandbox/connector.c
-word SYS_seccomp                   sandbox/filter.c
+word SYS_clone3                    sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c
+word SYS_seccomp                   seccomp/install.c
 word SYS_pivot_root                sandbox/mount.c
-word SYS_pidfd_getfd               sandbox/notice.c sandbox/endpoint.c
-word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy.c run/beneath.c sandbox/named.c
+word SYS_pidfd_getfd               seccomp/notify.c mediate/endpoint.c
+word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy_tree.c workspace/beneath.c sandbox/named_sockets.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
-word SYS_pidfd_send_signal         sandbox/launch.c run/live.c run/branching.c sandbox/branch.c run/tell.c sandbox/connector.c
+word SYS_pidfd_send_signal         sandbox/launch.c jail/run.c fork/fork.c fork/copier.c jail/interrupt.c mediate/connector.c
 word mount()                       sandbox/mount.c sandbox/mask.c
 word umount2()                     sandbox/mount.c
 word move_mount()                  sandbox/mount.c sandbox/mask.c sandbox/overlay.c
@@ -114,22 +123,22 @@ word fork()                        sandbox/launch.c
 word _Fork()                       sandbox/child.c
 word setgroups()
 word vfork()
-word clone()                       guest/nest.c
+word clone()                       guest/birth.c
 # A reported call is let through by this flag of the kernel, in one place.
-word SECCOMP_USER_NOTIF_FLAG_CONTINUE sandbox/notice.c
+word SECCOMP_USER_NOTIF_FLAG_CONTINUE seccomp/notify.c
 word unshare()         guest/zygote.c
-word setns()           sandbox/branch.c sandbox/connector.c
+word setns()           fork/copier.c mediate/connector.c
 # A reported call is let through only as a step of a branch: by this flag of the kernel, and from one function.
-word aj_notice_pass()  sandbox/notice.c sandbox/notice.h run/branching.c
-word let_pass()        run/branching.c
+word aj_notify_pass()  seccomp/notify.c seccomp/notify.h fork/fork.c
+word let_pass()        fork/fork.c
 # Or as a lock on a file, which one file judges.
-word aj_notice_pass_lock() sandbox/notice.c sandbox/notice.h run/locks.c
+word aj_notify_pass_lock() seccomp/notify.c seccomp/notify.h mediate/locks.c
 # A reported connect is made for its caller by one process, a lock by the supervisor: only there a call may be said to have gone well.
-word aj_notice_done()  sandbox/notice.c sandbox/notice.h sandbox/connector.c run/locks.c
-word SYS_pidfd_getfd   sandbox/holders.c
-word SYS_process_vm_readv sandbox/endpoint.c sandbox/winsize.c sandbox/lockable.c
+word aj_notify_done()  seccomp/notify.c seccomp/notify.h mediate/connector.c mediate/locks.c
+word SYS_pidfd_getfd   mediate/socket_holders.c
+word SYS_process_vm_readv mediate/endpoint.c mediate/winsize.c mediate/lockable.c
 # The one way to make a process that a snippet has: nobody else names its flags.
-word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c sandbox/notice.c
+word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c seccomp/notify.c
 word execv()
 word execve()
 word execvp()                      sandbox/child.c
@@ -140,23 +149,23 @@ word posix_spawn()                 cli/scope.c
 word posix_spawnp()
 word system()
 word popen()
-word setresuid()                   sandbox/walls.c sandbox/branch.c sandbox/connector.c
-word setresgid()                   sandbox/walls.c sandbox/branch.c sandbox/connector.c
-word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/walls.c sandbox/caps.c guest/nest.c guest/zygote.c guest/touch.c sandbox/branch.c sandbox/connector.c
+word setresuid()                   sandbox/jail_steps.c fork/copier.c mediate/connector.c
+word setresgid()                   sandbox/jail_steps.c fork/copier.c mediate/connector.c
+word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/jail_steps.c sandbox/caps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector.c
 word dlopen()
 word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only cli/ and the build-time tools decide what a person sees.
-word printf()                      cli/* gen/*
-word puts()                        cli/* gen/* scope/*
-word putchar()                     cli/* gen/*
+word printf()                      cli/* policycmd/* shell/* gen/*
+word puts()                        cli/* policycmd/* shell/* gen/* scope/*
+word putchar()                     cli/* policycmd/* shell/* gen/*
 word perror()
-word stdout                        cli/* gen/*
-word stderr                        cli/* gen/* scope/*
+word stdout                        cli/* policycmd/* shell/* gen/*
+word stderr                        cli/* policycmd/* shell/* gen/* scope/*
 # Unbounded or silently wrong; base/text has what takes their place. sprintf: one fixed format into a measured buffer.
 word gets()
 word strcat()
 word vsprintf()
-word sprintf()                     run/capture.c
+word sprintf()                     result/output_buffer.c
 word atoi()
 word atol()
 word strtol()
@@ -167,12 +176,12 @@ owner linux/sched.h     sandbox/holder.c
 owner linux/nsfs.h      sandbox/below.c
 owner sys/ioctl.h       sandbox/below.c
 owner sys/prctl.h       sandbox/holder.c
-owner sys/socket.h      sandbox/channels.c sandbox/holder.c run/newborn.c
-owner sys/syscall.h     sandbox/holder.c sandbox/below.c run/newborn.c
+owner sys/socket.h      sandbox/channels.c sandbox/holder.c pool/newborn.c
+owner sys/syscall.h     sandbox/holder.c sandbox/below.c pool/newborn.c
 owner sched.h           sandbox/holder.c
 word SYS_clone3                    sandbox/holder.c
 word SYS_pidfd_send_signal         sandbox/below.c
-word SYS_pidfd_getfd               run/newborn.c
+word SYS_pidfd_getfd               pool/newborn.c
 word open_tree()                   sandbox/handles.c
 word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
@@ -183,7 +192,13 @@ RULES
 check() {
 	printf '%s\n' "$rules" | awk -v root="$1/" '
 	NR == FNR {
-		if ($1 == "layer") { known[$2] = 1; for (i = 3; i <= NF; i++) layer[$2, $i] = 1 }
+		if ($1 == "layer") {
+			known[$2] = 1
+			for (i = 3; i <= NF; i++) {
+				if (!($i in known)) { print "tests/check-layers.sh: " $2 " may include " $i ", which does not stand below it"; failed = 1 }
+				layer[$2, $i] = 1
+			}
+		}
 		else if ($1 == "door") door[$2, $3] = 1
 		else if ($1 == "plain") for (i = 2; i <= NF; i++) plain[$i] = 1
 		else if ($1 == "owner") { owned[$2] = 1; for (i = 3; i <= NF; i++) owner[$2, $i] = 1 }
@@ -256,46 +271,46 @@ self_test() {
 	trap 'exit 130' HUP INT TERM
 	cp -R src/. "$copy"
 	planted='base/fd.c|#include "plan/plan.h"
-run/live.c|static int planted(void) { return setgroups(0, 0); }
+jail/run.c|static int planted(void) { return setgroups(0, 0); }
 policy/load.c|#include "plan/host.h"
 policy/load.c|#include <sys/socket.h>
 policy/load.c|#include <toml++/toml.h>
 policy/toml.cc|#include <iostream>
 policy/toml.cc|static int planted(void) { return system("true"); }
 plan/build.c|#include "sandbox/launch.h"
-plan/dump.c|#include "run/result.h"
+plan/dump.c|#include "result/result.h"
 sandbox/child.c|#include "policy/policy.h"
-sandbox/child.c|#include "run/once.h"
+sandbox/child.c|#include "jail/once.h"
 sandbox/child.c|#include <sys/mount.h>
 sandbox/child.c|#include <netlink/socket.h>
 sandbox/launch.c|#include <seccomp.h>
-run/live.c|#include "cli/show.h"
-run/live.c|#include <sha2.h>
+jail/run.c|#include "cli/show.h"
+jail/run.c|#include <sha2.h>
 sandbox/child.c|#include "tools/tools.h"
-tools/call.c|#include "run/result.h"
+tools/call.c|#include "result/result.h"
 tools/tools.c|#include "policy/policy.h"
-tools/check.c|#include <jansson.h>
-run/audit.c|#include <sys/socket.h>
-run/once.c|#include <sys/capability.h>
-run/once.c|#include "policy.h"
-run/once.c|#include "../cli/show.h"
-run/capture.c|  #  include  <openssl/ssl.h>
+jsonschema/check.c|#include <jansson.h>
+audit/audit.c|#include <sys/socket.h>
+jail/once.c|#include <sys/capability.h>
+jail/once.c|#include "policy.h"
+jail/once.c|#include "../cli/show.h"
+result/output_buffer.c|  #  include  <openssl/ssl.h>
 cli/jail.c|#include "sandbox/launch.h"
 cli/cmd_run.c|#include <linux/landlock.h>
 guest/guest.c|#include "sandbox/launch.h"
 guest/guest.c|#include "plan/plan.h"
-guest/zygote.c|#include "sandbox/cgroup.h"
-gen/filters.c|#include "run/once.h"
+guest/zygote.c|#include "cgroup/create.h"
+gen/filters.c|#include "jail/once.h"
 scope/agentjail-scope.c|#include "base/fd.h"
 cli/jail.c|#include <systemd/sd-bus.h>
 cli/jail.c|static int planted(void) { return posix_spawn(0, 0, 0, 0, 0, 0); }
 cli/show.c|static int planted(void) { return fork(); }
-run/once.c|static int planted(void) { return mount("a", "b", "c", 0, 0); }
+jail/once.c|static int planted(void) { return mount("a", "b", "c", 0, 0); }
 plan/build.c|static void planted(void) { printf("x"); }
-run/wire.c|static void planted(void) { fprintf(stderr, "x"); }
-run/wire.c|/* comment */ static int planted(void) { return system ("true"); }
+jail/encode.c|static void planted(void) { fprintf(stderr, "x"); }
+jail/encode.c|/* comment */ static int planted(void) { return system ("true"); }
 cli/paths.c|static int planted(void) { return execve("a", 0, 0); }
-run/violations.c|static int planted(void) { return aj_notice_pass(0, 0, 0); }
+mediate/violations.c|static int planted(void) { return aj_notify_pass(0, 0, 0); }
 sandbox/launch.c|static int planted(void) { return SECCOMP_USER_NOTIF_FLAG_CONTINUE; }
 base/fd.c|static long planted(void) { return syscall(SYS_clone3, 0, 0); }
 new/file.c|int planted;'

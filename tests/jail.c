@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/once.h"
+#include "jail/once.h"
 
 static struct aj_arena arena;
 static struct aj_policy policy;

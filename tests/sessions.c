@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/loop.h"
-#include "house/house.h"
+#include "session/manager.h"
 
 enum { SEATS = 4096, LINE_BYTES = 4 << 20 };
 
@@ -27,7 +27,7 @@ struct seat {
 
 static struct seat seats[SEATS];
 static struct aj_loop *loop;
-static struct aj_house *house;
+static struct aj_manager *manager;
 static char line[LINE_BYTES];
 static size_t have;
 static bool over;
@@ -89,8 +89,8 @@ static struct seat *find(const char *name)
 static void open_seat(const char *as, const struct seat *of, json_t *order, struct aj_error *err)
 {
 	static const struct aj_session_events events = { .opened = on_opened, .call = on_call, .answered = on_answered, .ended = on_ended };
-	struct aj_place place = { .tenant = json_string_value(json_object_get(order, "tenant")),
-		                  .branching = json_is_true(json_object_get(order, "branching")) };
+	struct aj_session_params place = { .tenant = json_string_value(json_object_get(order, "tenant")),
+		                           .branching = json_is_true(json_object_get(order, "branching")) };
 	struct seat *seat = seats;
 	json_t *tools = json_object_get(order, "tools");
 	while (seat < seats + SEATS && seat->session)
@@ -98,7 +98,7 @@ static void open_seat(const char *as, const struct seat *of, json_t *order, stru
 	if (seat == seats + SEATS || strlen(as) >= sizeof seat->name)
 		exit(2);
 	strcpy(seat->name, as);
-	seat->session = of ? aj_session_fork(of->session, &events, seat, err) : aj_session_open(house, &place, &events, seat, err);
+	seat->session = of ? aj_session_fork(of->session, &events, seat, err) : aj_session_open(manager, &place, &events, seat, err);
 	if (seat->session && tools)
 		aj_session_tools(seat->session, tools, err);
 }
@@ -112,7 +112,7 @@ static void obey(json_t *order)
 	if (!verb)
 		exit(2);
 	if (strcmp(verb, "stats") == 0)
-		say(json_pack("{s:s, s:o}", "event", "stats", "stats", aj_house_stats(house)));
+		say(json_pack("{s:s, s:o}", "event", "stats", "stats", aj_manager_stats(manager)));
 	else if (strcmp(verb, "open") == 0)
 		open_seat(as ? as : "", NULL, order, &err);
 	else if (!seat)
@@ -174,11 +174,11 @@ int main(int argc, char **argv)
 		ask.file = argv[1];
 	else
 		ask.name = argv[1];
-	struct aj_house_config config = { .parked = (unsigned)atoi(argv[2]),
-		                          .ready_ms = argc > 3 ? (unsigned)atoi(argv[3]) : 0,
-		                          .log = on_log };
-	if (!(loop = aj_loop_new()) || !(house = aj_house_new(loop, &config, &err)) ||
-	    aj_house_add_policy(house, &ask, NULL, &err) < 0 || aj_loop_watch(loop, &input, 0, EPOLLIN) < 0) {
+	struct aj_manager_config config = { .parked = (unsigned)atoi(argv[2]),
+		                            .ready_ms = argc > 3 ? (unsigned)atoi(argv[3]) : 0,
+		                            .log = on_log };
+	if (!(loop = aj_loop_new()) || !(manager = aj_manager_new(loop, &config, &err)) ||
+	    aj_manager_add_policy(manager, &ask, NULL, &err) < 0 || aj_loop_watch(loop, &input, 0, EPOLLIN) < 0) {
 		complain("", "start", &err);
 		return 1;
 	}
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < SEATS; i++)
 		if (seats[i].session)
 			aj_session_close(seats[i].session);
-	aj_house_free(house);
+	aj_manager_free(manager);
 	aj_loop_unwatch(loop, &input);
 	aj_loop_free(loop);
 	return 0;

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/trail.h"
 #include "base/fd.h"
 #include "cli/command.h"
 #include "cli/jail.h"
 #include "cli/show.h"
+#include "plan/paths.h"
 #include "pool/pool.h"
-#include "run/paths.h"
-#include "run/trail.h"
 
 static struct aj_worker *worker;
 static unsigned seen;
@@ -23,7 +23,7 @@ static void on_event(struct aj_worker *w, unsigned found)
 	seen |= found;
 }
 
-static void on_jail(struct aj_asker *asker, struct aj_worker *w, const struct aj_error *err)
+static void on_jail(struct aj_waiter *asker, struct aj_worker *w, const struct aj_error *err)
 {
 	(void)asker;
 	worker = w;
@@ -69,7 +69,7 @@ int aj_jail_and_report(struct aj_options *o)
 		.policy = &o->loaded.policy, .host = &host, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup, .depth = 1
 	};
 	struct aj_pool *pool = aj_pool_new(loop, &config, &err);
-	struct aj_asker asker = { .fn = on_jail };
+	struct aj_waiter asker = { .fn = on_jail };
 	if (!pool)
 		return aj_print_error(&err);
 	aj_pool_ask(pool, &asker);
@@ -85,8 +85,8 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_show show;
 	aj_show_init(&show, &plan);
 	if (!o->json) {
-		worker->live.output = aj_show_output;
-		worker->live.output_arg = &show;
+		worker->run.output = aj_show_output;
+		worker->run.output_arg = &show;
 	}
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0 ||
 	    aj_worker_run(worker, &o->request, 0, &err) < 0) {
@@ -94,11 +94,11 @@ int aj_jail_and_report(struct aj_options *o)
 		aj_pool_free(pool);
 		return aj_print_error(&err);
 	}
-	while (!(seen & (AJ_LIVE_ANSWERED | AJ_LIVE_GONE)))
+	while (!(seen & (AJ_RUN_ANSWERED | AJ_RUN_GONE)))
 		aj_loop_turn(loop, INT64_MAX);
-	struct aj_result *result = &worker->live.result;
+	struct aj_result *result = &worker->run.result;
 	/* It was not waited for. */
-	if (!(seen & AJ_LIVE_GONE))
+	if (!(seen & AJ_RUN_GONE))
 		result->exit_code = 0;
 	int code = aj_status_exit_code(result, &plan);
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, result, &err) < 0)

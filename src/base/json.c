@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/scan.h"
+#include "base/json_scan.h"
 #include "base/text.h"
 
 static const char hex[] = "0123456789abcdef";
@@ -28,14 +28,14 @@ static size_t escape(char *to, unsigned char c)
 }
 
 /* `checked`: it is known to be UTF-8. */
-static void string(struct aj_out *out, const char *text, size_t bytes, bool checked)
+static void string(struct aj_buffer *out, const char *text, size_t bytes, bool checked)
 {
 	/* With room for the worst no byte needs to ask; long texts are taken in parts, which end where characters do. */
 	enum { PART = 4096, LONGEST = 4 };
-	aj_out_add(out, "\"", 1);
+	aj_buffer_add(out, "\"", 1);
 	for (size_t i = 0; i < bytes;) {
 		size_t end = bytes - i > PART ? i + PART : bytes;
-		char *to = aj_out_reserve(out, (end - i) * 6 + LONGEST), *at = to;
+		char *to = aj_buffer_reserve(out, (end - i) * 6 + LONGEST), *at = to;
 		while (i < end) {
 			unsigned char c = (unsigned char)text[i];
 			size_t plain = c < 0x80 ? aj_scan_plain(text + i, end - i) : 0;
@@ -58,66 +58,66 @@ static void string(struct aj_out *out, const char *text, size_t bytes, bool chec
 		}
 		out->bytes += (size_t)(at - to);
 	}
-	aj_out_add(out, "\"", 1);
+	aj_buffer_add(out, "\"", 1);
 }
 
-void aj_out_string(struct aj_out *out, const char *text, size_t bytes)
+void aj_buffer_string(struct aj_buffer *out, const char *text, size_t bytes)
 {
 	string(out, text, bytes, false);
 }
 
-void aj_out_number(struct aj_out *out, unsigned long long number)
+void aj_buffer_number(struct aj_buffer *out, unsigned long long number)
 {
 	char text[24], *at = text + sizeof text;
 	do
 		*--at = (char)('0' + number % 10);
 	while ((number /= 10));
-	aj_out_add(out, at, (size_t)(text + sizeof text - at));
+	aj_buffer_add(out, at, (size_t)(text + sizeof text - at));
 }
 
-static void integer(struct aj_out *out, json_int_t number)
+static void integer(struct aj_buffer *out, json_int_t number)
 {
 	if (number < 0)
-		aj_out_add(out, "-", 1);
-	aj_out_number(out, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number);
+		aj_buffer_add(out, "-", 1);
+	aj_buffer_number(out, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number);
 }
 
-static void real(struct aj_out *out, const json_t *value)
+static void real(struct aj_buffer *out, const json_t *value)
 {
 	char text[64];
 	size_t bytes = json_dumpb(value, text, sizeof text, JSON_ENCODE_ANY);
-	aj_out_add(out, text, bytes <= sizeof text ? bytes : 0);
+	aj_buffer_add(out, text, bytes <= sizeof text ? bytes : 0);
 }
 
-static void object(struct aj_out *out, const json_t *value)
+static void object(struct aj_buffer *out, const json_t *value)
 {
 	const char *key, *comma = "";
 	json_t *item;
-	aj_out_add(out, "{", 1);
+	aj_buffer_add(out, "{", 1);
 	json_object_foreach((json_t *)value, key, item) {
-		aj_out_text(out, comma);
+		aj_buffer_text(out, comma);
 		string(out, key, strlen(key), true);
-		aj_out_add(out, ":", 1);
-		aj_out_json(out, item);
+		aj_buffer_add(out, ":", 1);
+		aj_buffer_json(out, item);
 		comma = ",";
 	}
-	aj_out_add(out, "}", 1);
+	aj_buffer_add(out, "}", 1);
 }
 
-static void array(struct aj_out *out, const json_t *value)
+static void array(struct aj_buffer *out, const json_t *value)
 {
 	size_t i;
 	json_t *item;
-	aj_out_add(out, "[", 1);
+	aj_buffer_add(out, "[", 1);
 	json_array_foreach(value, i, item) {
 		if (i)
-			aj_out_add(out, ",", 1);
-		aj_out_json(out, item);
+			aj_buffer_add(out, ",", 1);
+		aj_buffer_json(out, item);
 	}
-	aj_out_add(out, "]", 1);
+	aj_buffer_add(out, "]", 1);
 }
 
-void aj_out_json(struct aj_out *out, const json_t *value)
+void aj_buffer_json(struct aj_buffer *out, const json_t *value)
 {
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
@@ -136,13 +136,13 @@ void aj_out_json(struct aj_out *out, const json_t *value)
 		real(out, value);
 		break;
 	case JSON_TRUE:
-		aj_out_text(out, "true");
+		aj_buffer_text(out, "true");
 		break;
 	case JSON_FALSE:
-		aj_out_text(out, "false");
+		aj_buffer_text(out, "false");
 		break;
 	case JSON_NULL:
-		aj_out_text(out, "null");
+		aj_buffer_text(out, "null");
 		break;
 	}
 }

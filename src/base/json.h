@@ -2,9 +2,9 @@
 #pragma once
 #include <jansson.h>
 
-#include "base/out.h"
+#include "base/buffer.h"
 
-void aj_out_number(struct aj_out *out, unsigned long long number);
+void aj_buffer_number(struct aj_buffer *out, unsigned long long number);
 /* As a JSON string; what is not UTF-8 becomes U+FFFD, byte by byte. */
-void aj_out_string(struct aj_out *out, const char *text, size_t bytes);
-void aj_out_json(struct aj_out *out, const json_t *value);
+void aj_buffer_string(struct aj_buffer *out, const char *text, size_t bytes);
+void aj_buffer_json(struct aj_buffer *out, const json_t *value);

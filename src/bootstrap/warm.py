@@ -196,7 +196,7 @@ def after_fork(entropy):
 
 def first_snippet(started):
     """What touches the pages that a first snippet does, in a copy that is thrown away. No jail runs it: its pages are made
-    its own all at once (guest/touch.c)."""
+    its own all at once (guest/prefault.c)."""
     return main.run(FIRST, started)
 
 

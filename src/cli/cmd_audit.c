@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/verify.h"
 #include "cli/command.h"
 #include "cli/findings.h"
-#include "run/verify.h"
 
 enum { OPEN_SHOWN = 20 };
 

@@ -9,9 +9,9 @@
 
 #include "base/fd.h"
 #include "cli/command.h"
+#include "jail/once.h"
+#include "plan/paths.h"
 #include "policy/load.h"
-#include "run/once.h"
-#include "run/paths.h"
 
 enum mark { OK, PART, FAIL };
 static const char *const mark_names[] = { [OK] = "ok", [PART] = "part", [FAIL] = "FAIL" };

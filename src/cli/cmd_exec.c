@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/jail.h"
 #include "cli/options.h"
-#include "run/paths.h"
+#include "plan/paths.h"
 
 static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
 {

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/hash.h"
+#include "base/sha256.h"
 #include "cli/command.h"
-#include "run/paths.h"
+#include "plan/paths.h"
 
 struct check {
 	int tree;

@@ -5,8 +5,8 @@
 
 #include "cli/command.h"
 #include "cli/jail.h"
-#include "cli/lent.h"
 #include "cli/options.h"
+#include "cli/terminal.h"
 
 int aj_cmd_run(int argc, char **argv)
 {
@@ -20,7 +20,7 @@ int aj_cmd_run(int argc, char **argv)
 		return 0;
 	}
 	int first = aj_options_parse(&o, AJ_FOR_RUN, argc, argv, &err);
-	if (first >= 0 && aj_lent_choose(&o.request, &err) < 0)
+	if (first >= 0 && aj_terminal_choose(&o.request, &err) < 0)
 		first = -1;
 	int code;
 	if (first >= 0 && first == argc) {

@@ -55,7 +55,7 @@ static int from_manager(struct aj_server_config *config, struct aj_arena *arena,
 
 static int configure(struct aj_server_config *config, struct aj_options *o, bool *ret_made, struct aj_error *err)
 {
-	struct aj_serving *s = &o->serving;
+	struct aj_serve_options *s = &o->serving;
 	bool main_given = false;
 	if (from_manager(config, o->arena, err) < 0)
 		return -1;
@@ -108,7 +108,7 @@ int aj_cmd_serve(int argc, char **argv)
 		aj_options_help(AJ_FOR_SERVE, stdout);
 		return 0;
 	}
-	aj_serving_defaults(&o.serving);
+	aj_serve_options_defaults(&o.serving);
 	int first = aj_options_parse(&o, AJ_FOR_SERVE, argc, argv, &err);
 	if (first >= 0 && first < argc)
 		first = aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`", argv[first]);

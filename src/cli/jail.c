@@ -7,17 +7,17 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "audit/trail.h"
 #include "cli/command.h"
 #include "cli/findings.h"
-#include "cli/lent.h"
 #include "cli/scope.h"
 #include "cli/show.h"
-#include "run/ids.h"
-#include "run/once.h"
-#include "run/paths.h"
-#include "run/places.h"
-#include "run/trail.h"
-#include "run/worktree.h"
+#include "cli/terminal.h"
+#include "jail/host_ids.h"
+#include "jail/once.h"
+#include "plan/paths.h"
+#include "workspace/places.h"
+#include "workspace/worktree.h"
 
 static const char *random_id(struct aj_arena *arena)
 {
@@ -100,9 +100,9 @@ int aj_jail_and_report(struct aj_options *o)
 		return aj_print_error(&err);
 	if (!o->json)
 		show_unheld(&plan, &o->loaded.policy, o->arena);
-	struct aj_lent lent;
+	struct aj_terminal lent;
 	if (!plan.capture)
-		aj_lent_remember(&lent);
+		aj_terminal_remember(&lent);
 	aj_show_init(&show, &plan);
 	aj_output_fn *output = o->json ? NULL : aj_show_output;
 	aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
@@ -113,7 +113,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
 	if (!plan.capture)
-		aj_lent_restore(&lent, plan.terminal_fd >= 0);
+		aj_terminal_restore(&lent, plan.terminal_fd >= 0);
 	int code = aj_status_exit_code(&result, &plan);
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, &result, &err) < 0)
 		code = aj_print_error(&err);

@@ -206,7 +206,7 @@ static const struct option {
 	const char *name, *value; /* value: NULL for a switch */
 	int commands;
 	set_fn *set;     /* or: */
-	const char *key; /* the policy's key that it sets; neither: a number of cli/serving.c */
+	const char *key; /* the policy's key that it sets; neither: a number of cli/serve_options.c */
 	const char *help;
 } table[] = {
 	{ "-c", "CODE", AJ_FOR_EXEC, set_code, NULL, "the snippet itself" },
@@ -272,7 +272,7 @@ static const char *apply(struct aj_options *o, const struct option *option, cons
 {
 	return option->set ? option->set(o, value)
 	     : option->key ? push_setting(o, option->name, option->key, value, false)
-	                   : aj_serving_set(&o->serving, option->name, value, o->arena);
+	                   : aj_serve_options_set(&o->serving, option->name, value, o->arena);
 }
 
 const char *aj_options_policy(struct aj_options *o, const char *name, size_t bytes, const char *value, bool *ret_known,
@@ -324,7 +324,7 @@ void aj_options_help(int command, FILE *out)
 			continue;
 		snprintf(left, sizeof left, "%s %s", table[i].name, table[i].value ? table[i].value : "");
 		fprintf(out, "  %-26s %s", left, table[i].help);
-		const char *fallback = aj_serving_default(table[i].name);
+		const char *fallback = aj_serve_options_default(table[i].name);
 		fprintf(out, fallback ? " (default %s)\n" : "\n", fallback);
 	}
 }
@@ -347,7 +347,7 @@ void aj_options_man(int command, FILE *out)
 			fprintf(out, " \\fI%s\\fR", table[i].value);
 		fprintf(out, "\n");
 		man_text(table[i].help, out);
-		const char *fallback = aj_serving_default(table[i].name);
+		const char *fallback = aj_serve_options_default(table[i].name);
 		if (fallback)
 			fprintf(out, " (default %s)", fallback);
 		fprintf(out, ".\n");

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "cli/serving.h"
+#include "cli/serve_options.h"
 #include "plan/request.h"
 #include "policy/load.h"
 
@@ -28,9 +28,9 @@ struct aj_options {
 	struct aj_loaded loaded;
 	struct aj_request request;
 	bool json, dry_run;
-	const char *code;             /* exec -c */
-	AJ_LIST(const char *) inputs; /* name=json */
-	struct aj_serving serving;    /* with its defaults, of aj_serving_defaults() */
+	const char *code;                /* exec -c */
+	AJ_LIST(const char *) inputs;    /* name=json */
+	struct aj_serve_options serving; /* with its defaults, of aj_serve_options_defaults() */
 };
 
 /* Parse options of `command` (one of AJ_FOR_EXEC, _RUN, _SERVE, _SESSION); the index of the first operand, or -1 with err set. */

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "plan/paths.h"
 #include "plan/plan.h"
-#include "run/paths.h"
 
 enum { LIMIT_US = 5000000 };
 

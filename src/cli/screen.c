@@ -19,7 +19,7 @@ void aj_screen_open(struct aj_screen *screen, int number)
 
 bool aj_screen_flush(struct aj_screen *screen)
 {
-	struct aj_out *kept = &screen->kept;
+	struct aj_buffer *kept = &screen->kept;
 	while (kept->sent < kept->bytes) {
 		ssize_t n = write(screen->fd, kept->data + kept->sent, kept->bytes - kept->sent);
 		if (n < 0 && errno == EINTR)
@@ -32,7 +32,7 @@ bool aj_screen_flush(struct aj_screen *screen)
 		}
 		kept->sent += (size_t)n;
 	}
-	aj_out_free(&screen->kept);
+	aj_buffer_free(&screen->kept);
 	return true;
 }
 
@@ -43,12 +43,12 @@ bool aj_screen_put(struct aj_screen *screen, const char *data, size_t bytes)
 	if (taken && screen->dropped_bytes) {
 		int length = snprintf(note, sizeof note, "\nagentjail: %lu bytes were not shown\n", screen->dropped_bytes);
 		screen->dropped_bytes = 0;
-		aj_out_add(&screen->kept, note, (size_t)length);
+		aj_buffer_add(&screen->kept, note, (size_t)length);
 	}
 	size_t held = screen->kept.bytes - screen->kept.sent, room = held < screen->kept_max ? screen->kept_max - held : 0;
 	/* In order: once something is dropped, all that follows is, until the terminal goes on. */
 	size_t fits = screen->dropped_bytes ? 0 : bytes < room ? bytes : room;
-	aj_out_add(&screen->kept, data, fits);
+	aj_buffer_add(&screen->kept, data, fits);
 	screen->dropped_bytes += bytes - fits;
 	return aj_screen_flush(screen);
 }
@@ -56,9 +56,9 @@ bool aj_screen_put(struct aj_screen *screen, const char *data, size_t bytes)
 int aj_screen_finish(struct aj_screen *screen, int number)
 {
 	/* The other description waits as any program's output does. */
-	struct aj_out *kept = &screen->kept;
+	struct aj_buffer *kept = &screen->kept;
 	int r = kept->bytes > kept->sent ? aj_write_all(number, kept->data + kept->sent, kept->bytes - kept->sent) : 0;
-	aj_out_free(&screen->kept);
+	aj_buffer_free(&screen->kept);
 	if (r == 0 && screen->dropped_bytes)
 		aj_screen_put(screen, "", 0);
 	return r < 0 || screen->failed ? -1 : 0;
@@ -66,6 +66,6 @@ int aj_screen_finish(struct aj_screen *screen, int number)
 
 void aj_screen_close(struct aj_screen *screen)
 {
-	aj_out_free(&screen->kept);
+	aj_buffer_free(&screen->kept);
 	aj_close(&screen->fd);
 }

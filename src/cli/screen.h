@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/out.h"
+#include "base/buffer.h"
 
 struct aj_screen {
 	int fd; /* an open file description of our own, O_NONBLOCK; -1: not opened, and all else does nothing */
-	struct aj_out kept;
+	struct aj_buffer kept;
 	size_t kept_max;
 	uint64_t dropped_bytes; /* beyond that */
 	bool failed;

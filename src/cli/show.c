@@ -148,10 +148,10 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
 	show->watching = false;
 }
 
-static void rest(struct aj_show *show, int fd, const struct aj_capture *capture)
+static void rest(struct aj_show *show, int fd, const struct aj_output_buffer *capture)
 {
 	size_t bytes = 0;
-	char *text = capture->total_bytes > show->shown[fd] ? aj_capture_text(capture, &bytes) : NULL;
+	char *text = capture->total_bytes > show->shown[fd] ? aj_output_buffer_text(capture, &bytes) : NULL;
 	if (text && bytes > show->shown[fd])
 		put(show, fd, text + show->shown[fd], bytes - show->shown[fd]);
 	free(text);

@@ -1,7 +1,7 @@
 /* A result for a person at a terminal. */
 #pragma once
 #include "cli/screen.h"
-#include "run/once.h"
+#include "jail/once.h"
 
 /* aj_output_fn: pass the guest's output on as it comes, up to the capture's head; arg is a struct aj_show *. */
 struct aj_show {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/hash.h"
+#include "base/sha256.h"
 #include "policy/source.h"
 
 static void print_text(const char *text, size_t bytes)

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "cli/options.h"
-#include "cli/policy.h"
-#include "plan/syscalls.h"
+#include "jsonschema/keyword.h"
 #include "policy/site.h"
 #include "policy/source.h"
+#include "policycmd/policy.h"
 #include "sandbox/steps.h"
+#include "seccomp/syscalls.h"
 #include "serve/metrics.h"
 #include "serve/proto.h"
-#include "tools/keyword.h"
 
 #define REFUSED_HEAD "| call | condition | why | instead |\n|---|---|---|---|\n"
 
@@ -47,7 +47,7 @@ static int print_why(const struct aj_syscall *row, void *data)
 
 static void print_syscalls(void)
 {
-	printf("# System calls\n\nGenerated from src/plan/syscalls.c by `make docs`. What is in no table gets ENOSYS.\n\n");
+	printf("# System calls\n\nGenerated from src/seccomp/syscalls.c by `make docs`. What is in no table gets ENOSYS.\n\n");
 	printf("## A snippet may call (%d)\n\n", aj_syscalls_allowed(AJ_PROFILE_SNIPPET, AJ_NET_NONE));
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, false);
 	printf("\n## A snippet is refused, with an error that says so\n\n");

@@ -10,7 +10,7 @@
 
 #include "base/branch.h"
 #include "guest/atfork.h"
-#include "guest/nest.h"
+#include "guest/birth.h"
 
 enum { EXIT_BROKEN = 125 };
 
@@ -29,7 +29,7 @@ static void become_own(void)
 
 pid_t aj_branch(void)
 {
-	int *tid = aj_nest_tid();
+	int *tid = aj_birth_tid();
 	if (!tid) {
 		errno = ENOSYS;
 		return -1;

@@ -16,11 +16,11 @@
 
 #include "base/fd.h"
 #include "base/frame.h"
+#include "guest/birth.h"
 #include "guest/branch.h"
-#include "guest/nest.h"
 #include "guest/python.h"
 #include "guest/zygote.h"
-#include "sandbox/seccomp.h"
+#include "seccomp/compile.h"
 
 enum { CONTROL_FD = 3, MAX_BODY = 256 << 20, EXIT_BROKEN = 125 };
 
@@ -254,7 +254,7 @@ static int runner_main(int argc, char **argv, char **env)
 		if (role == AJ_FRAME_SESSION)
 			call_layer("agentjail.session", "arm", NULL, 0);
 		if (plan.bytes) {
-			aj_nest_tid();
+			aj_birth_tid();
 			reseed = layer_function("agentjail.warm", "reseed");
 		}
 		preload(names.body);

@@ -13,20 +13,20 @@
 
 #include "base/fd.h"
 #include "guest/atfork.h"
-#include "guest/nest.h"
-#include "guest/touch.h"
+#include "guest/birth.h"
+#include "guest/prefault.h"
 #include "plan/pack.h"
 #include "sandbox/init.h"
+#include "sandbox/jail_steps.h"
 #include "sandbox/launch.h"
 #include "sandbox/mount.h"
 #include "sandbox/steps.h"
-#include "sandbox/walls.h"
 
 enum { CONTROL_FD = 3, HIGH_FD = 10, EXIT_BROKEN = 125 };
 
 static int init_ready; /* of the jail that is being built */
 
-static int step_write_maps(struct aj_walls *w, struct aj_error *err)
+static int step_write_maps(struct aj_steps *w, struct aj_error *err)
 {
 	const struct {
 		const char *file;
@@ -44,26 +44,26 @@ static int step_write_maps(struct aj_walls *w, struct aj_error *err)
 	return 0;
 }
 
-static int step_cgroup_ns(struct aj_walls *w, struct aj_error *err)
+static int step_cgroup_ns(struct aj_steps *w, struct aj_error *err)
 {
 	(void)w;
 	return unshare(CLONE_NEWCGROUP) < 0 ? aj_fail(err, AJ_EXIT_SETUP, "cgroup_ns", errno, "leave the supervisor's cgroup namespace")
 	                                    : 0;
 }
 
-static int step_own_mounts(struct aj_walls *w, struct aj_error *err)
+static int step_own_mounts(struct aj_steps *w, struct aj_error *err)
 {
 	return aj_mount_own(w->plan, err);
 }
 
-static int step_drop_own_caps(struct aj_walls *w, struct aj_error *err)
+static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 {
 	(void)w;
 	char byte;
 	/* End of file: init is gone, and has said why. */
 	if (read(init_ready, &byte, 1) != 1)
 		return aj_fail(err, AJ_EXIT_SETUP, "drop_own_caps", 0, "the jail's init has not given up its own");
-	if (aj_nest_drop_caps() < 0)
+	if (aj_birth_drop_caps() < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "drop_own_caps", errno, "empty the capability sets");
 	return 0;
 }
@@ -82,14 +82,14 @@ static int step_drop_own_caps(struct aj_walls *w, struct aj_error *err)
 #define step_tie_to_parent NULL
 #define step_seccomp NULL
 #define step_exec NULL
-#define step_lock_limits aj_wall_lock_limits
-#define step_identity aj_wall_identity
-#define step_hostname aj_wall_hostname
-#define step_no_new_privs aj_wall_no_new_privs
-#define step_stdio aj_wall_stdio
-#define step_session aj_wall_session
-#define step_rlimits aj_wall_rlimits
-#define step_landlock aj_wall_landlock
+#define step_lock_limits aj_step_lock_limits
+#define step_identity aj_step_identity
+#define step_hostname aj_step_hostname
+#define step_no_new_privs aj_step_no_new_privs
+#define step_stdio aj_step_stdio
+#define step_session aj_step_session
+#define step_rlimits aj_step_rlimits
+#define step_landlock aj_step_landlock
 #define JAIL_ROW(name, who, why) { #name, (who)&AJ_BY_JAIL ? step_##name : NULL },
 /* NOLINTNEXTLINE(bugprone-branch-clone): as in sandbox/child.c */
 static const struct aj_step jail_steps[] = { AJ_STEPS(JAIL_ROW) };
@@ -97,13 +97,13 @@ static const struct aj_step jail_steps[] = { AJ_STEPS(JAIL_ROW) };
 const char *aj_zygote_prepare(void)
 {
 	/* Init is born with every signal blocked, and so is the guest, until its handlers are its own. */
-	return aj_init_block_signals() < 0 ? "signals cannot be blocked" : aj_nest_prepare();
+	return aj_init_block_signals() < 0 ? "signals cannot be blocked" : aj_birth_prepare();
 }
 
 /* The newborn: everything that is not the filter. */
 static void build(const struct aj_plan *plan, const struct aj_jail_ends *ends, int ready)
 {
-	struct aj_walls w = { .plan = plan,
+	struct aj_steps w = { .plan = plan,
 		              .proc_fd = AJ_BIRTH_PROC,
 		              .report_parent = -1,
 		              .report = ends->report,
@@ -112,9 +112,9 @@ static void build(const struct aj_plan *plan, const struct aj_jail_ends *ends, i
 		              .err = ends->err };
 	sigset_t none;
 	init_ready = ready;
-	aj_touch();
+	aj_prefault();
 	aj_atfork_after(true);
-	aj_walls_walk(&w, jail_steps, sizeof jail_steps / sizeof *jail_steps);
+	aj_steps_walk(&w, jail_steps, sizeof jail_steps / sizeof *jail_steps);
 	close(w.report);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -172,7 +172,7 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 			learnt = true;
 			newborn = trial;
 			aj_atfork_before();
-			aj_touch_learn(AJ_BIRTH_PROC, try_newborn);
+			aj_prefault_learn(AJ_BIRTH_PROC, try_newborn);
 			aj_atfork_after(false);
 		}
 		order.leaf[sizeof order.leaf - 1] = '\0';
@@ -183,17 +183,17 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 		if (r == 0 && order.leaf[0])
 			nest.cgroup_fd = openat(AJ_BIRTH_CGROUP, order.leaf, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (r == 0)
-			r = order.leaf[0] && nest.cgroup_fd < 0 ? -1 : aj_nest_birth(&nest);
+			r = order.leaf[0] && nest.cgroup_fd < 0 ? -1 : aj_birth_birth(&nest);
 		if (r == 1) {
 			build(&plan, &ends, nest.init_ready);
 			return &order;
 		}
-		struct aj_born born = { .errnum = r < 0 ? errno : 0,
-			                .init = nest.init_pidfd,
-			                .report = ours.report_fd,
-			                .control = ours.control_fd,
-			                .out = ours.stdout_fd,
-			                .err = ours.stderr_fd };
+		struct aj_birth_answer born = { .errnum = r < 0 ? errno : 0,
+			                        .init = nest.init_pidfd,
+			                        .report = ours.report_fd,
+			                        .control = ours.control_fd,
+			                        .out = ours.stdout_fd,
+			                        .err = ours.stderr_fd };
 		aj_atfork_after(false);
 		int *place = &inits[order.number % AJ_BIRTHS_MAX];
 		aj_close(place);

@@ -1,6 +1,6 @@
 /* What a zygote does: waits for orders, and has a jail for each. */
 #pragma once
-#include "sandbox/birth.h"
+#include "sandbox/birth_protocol.h"
 
 /* `trial` does what a newborn will do before its first snippet; it runs in a copy that is thrown away.
  * Serves orders from fd 3 until the supervisor closes it, and then ends the process. Returns only in a newborn jail, whose walls

@@ -22,7 +22,7 @@ int aj_lib_enter(const agentjail *h, struct aj_error *err)
 		aj_advise(err, "open a handle in each thread, and after fork() a new one: jails die with the thread that made them");
 		return -1;
 	}
-	if (h->telling)
+	if (h->in_callback)
 		return aj_fail(err, AJ_EXIT_USAGE, "output", 0, "called from inside of an output or log callback");
 	return 0;
 }
@@ -43,18 +43,18 @@ static void on_wake(struct aj_io *io, uint32_t events)
 static void on_log(void *arg, const char *line)
 {
 	agentjail *h = arg;
-	bool before = h->telling;
-	h->telling = true;
+	bool before = h->in_callback;
+	h->in_callback = true;
 	h->log(h->log_arg, line);
-	h->telling = before;
+	h->in_callback = before;
 }
 
 /* Of what never had a session. */
 static void free_handle(agentjail *h)
 {
 	aj_lib_tools_free(&h->tools);
-	if (h->house)
-		aj_house_free(h->house);
+	if (h->manager)
+		aj_manager_free(h->manager);
 	if (h->loop)
 		aj_loop_unwatch(h->loop, &h->wake);
 	aj_close(&h->wake_fd);
@@ -63,11 +63,11 @@ static void free_handle(agentjail *h)
 	free(h);
 }
 
-agentjail *aj_lib_open(const struct aj_house_config *config, const struct aj_ask *ask, const char *tenant, const char *workspace,
-                       struct aj_error *err)
+agentjail *aj_lib_open(const struct aj_manager_config *config, const struct aj_ask *ask, const char *tenant,
+                       const char *workspace, struct aj_error *err)
 {
 	agentjail *h = calloc(1, sizeof *h);
-	struct aj_house_config ours = *config;
+	struct aj_manager_config ours = *config;
 	if (!h)
 		abort();
 	h->log = config->log;
@@ -83,7 +83,7 @@ agentjail *aj_lib_open(const struct aj_house_config *config, const struct aj_ask
 	h->loop = aj_loop_new();
 	if (h->wake_fd < 0 || !h->loop || aj_loop_watch(h->loop, &h->wake, h->wake_fd, EPOLLIN) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "make an event loop");
-	else if ((h->house = aj_house_new(h->loop, &ours, err)) && aj_house_add_policy(h->house, &h->ask, NULL, err) == 0)
+	else if ((h->manager = aj_manager_new(h->loop, &ours, err)) && aj_manager_add_policy(h->manager, &h->ask, NULL, err) == 0)
 		return h;
 	free_handle(h);
 	return NULL;
@@ -135,7 +135,7 @@ char *agentjail_stats(agentjail *h, struct agentjail_error *ret_err)
 		aj_lib_refuse(&err, ret_err);
 		return NULL;
 	}
-	json_t *doc = aj_house_stats(h->house);
+	json_t *doc = aj_manager_stats(h->manager);
 	char *text = json_dumps(doc, JSON_COMPACT);
 	json_decref(doc);
 	return text;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "house/house.h"
+#include "session/manager.h"
 
 /* The one header whose functions are seen outside of a shared library. */
 #pragma GCC visibility push(default)
@@ -36,7 +36,7 @@ struct agentjail {
 	long thread; /* of all threads of all processes, the only one that may use it */
 	struct aj_arena arena;
 	struct aj_loop *loop;
-	struct aj_house *house;
+	struct aj_manager *manager;
 	struct aj_ask ask;
 	const char *tenant, *workspace;
 	struct aj_lib_tools tools; /* for sessions to come */
@@ -45,7 +45,7 @@ struct agentjail {
 	int wake_fd;
 	void (*log)(void *arg, const char *line);
 	void *log_arg;
-	bool telling;     /* we are in a callback of output or log */
+	bool in_callback; /* we are in a callback of output or log */
 	unsigned entered; /* calls that wait, one inside a tool of the other */
 };
 
@@ -74,8 +74,8 @@ struct agentjail_session {
 };
 
 /* handle.c. All of `ask` and `config` must stay as long as the handle. */
-agentjail *aj_lib_open(const struct aj_house_config *config, const struct aj_ask *ask, const char *tenant, const char *workspace,
-                       struct aj_error *err);
+agentjail *aj_lib_open(const struct aj_manager_config *config, const struct aj_ask *ask, const char *tenant,
+                       const char *workspace, struct aj_error *err);
 /* May this call go on? -1 with err: another thread, another process, or from inside of a callback of output or log. */
 int aj_lib_enter(const agentjail *handle, struct aj_error *err);
 /* One turn of the loop, then the tools that were called. */

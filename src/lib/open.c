@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "lib/inner.h"
+#include "mediate/violations.h"
+#include "plan/paths.h"
 #include "policy/schema.h"
-#include "run/paths.h"
-#include "run/violations.h"
 
 /* The file that holds this function, as the kernel knows it. */
 static void find_ourselves(void)
@@ -75,15 +75,15 @@ static agentjail *open_with(const struct agentjail_options *theirs, struct aj_er
 		*AJ_PUSH(&arena, &ask.settings) = (struct aj_setting){
 			.option = ".rootfs", .key = "filesystem.rootfs", .value = folder_text(&arena, o.rootfs), .request_only = true
 		};
-	struct aj_house_config config = { .site = copy(&arena, o.config),
-		                          .rootfs = copy(&arena, o.rootfs),
-		                          .cgroup = copy(&arena, o.cgroup),
-		                          .parked = o.parked,
-		                          .jails_max = o.jails_max,
-		                          .idle_ms = o.idle_ms,
-		                          .lifetime_ms = o.lifetime_ms,
-		                          .log = o.log,
-		                          .log_arg = o.log_arg };
+	struct aj_manager_config config = { .site = copy(&arena, o.config),
+		                            .rootfs = copy(&arena, o.rootfs),
+		                            .cgroup = copy(&arena, o.cgroup),
+		                            .parked = o.parked,
+		                            .jails_max = o.jails_max,
+		                            .idle_ms = o.idle_ms,
+		                            .lifetime_ms = o.lifetime_ms,
+		                            .log = o.log,
+		                            .log_arg = o.log_arg };
 	if (!err->exit_code)
 		h = aj_lib_open(&config, &ask, copy(&arena, o.tenant), copy(&arena, o.workspace), err);
 	if (h)

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "lib/inner.h"
-#include "run/result.h"
+#include "result/result.h"
 
 struct agentjail_result {
 	json_t *doc;
@@ -22,11 +22,11 @@ _Static_assert(AGENTJAIL_OK == (int)AJ_STATUS_OK && AGENTJAIL_LIMIT == (int)AJ_S
 agentjail_result *aj_lib_result(json_t *doc)
 {
 	agentjail_result *r = calloc(1, sizeof *r);
-	struct aj_out out = { 0 };
+	struct aj_buffer out = { 0 };
 	if (!r)
 		abort();
-	aj_out_json(&out, doc);
-	aj_out_add(&out, "", 1);
+	aj_buffer_json(&out, doc);
+	aj_buffer_add(&out, "", 1);
 	r->text = out.data;
 	r->doc = doc;
 	return r;

@@ -46,9 +46,9 @@ static void on_output(struct aj_session *inner, void *arg, int number, const cha
 	(void)inner;
 	if (!s->output)
 		return;
-	s->handle->telling = true;
+	s->handle->in_callback = true;
 	s->output(s->output_arg, number, data, bytes);
-	s->handle->telling = false;
+	s->handle->in_callback = false;
 }
 
 static void on_answered(struct aj_session *inner, void *arg, const json_t *result)
@@ -87,9 +87,9 @@ static agentjail_session *new_session(agentjail *h, const struct aj_lib_tools *t
 
 agentjail_session *aj_lib_session_open(agentjail *h, const char *workspace, bool branching, struct aj_error *err)
 {
-	struct aj_place place = { .tenant = h->tenant, .workspace = workspace ? workspace : h->workspace, .branching = branching };
+	struct aj_session_params place = { .tenant = h->tenant, .workspace = workspace ? workspace : h->workspace, .branching = branching };
 	agentjail_session *s = new_session(h, &h->tools);
-	s->inner = aj_session_open(h->house, &place, &events, s, err);
+	s->inner = aj_session_open(h->manager, &place, &events, s, err);
 	if (s->inner && aj_lib_tools_declare(&s->tools, s->inner, err) == 0)
 		return s;
 	if (s->inner)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/syscalls.h"
+#include "seccomp/syscalls.h"
 
-static struct aj_answer answer(enum aj_verdict verdict, const char *key, enum aj_enforcer by, const char *why)
+static struct aj_answer answer(enum aj_answer_verdict verdict, const char *key, enum aj_enforcer by, const char *why)
 {
 	return (struct aj_answer){ .verdict = verdict, .why = why, .key = key, .item = AJ_NO_ITEM, .by = by };
 }
@@ -21,23 +21,23 @@ static bool at_or_below(const char *path, const char *folder)
 	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
 }
 
-static const enum aj_place_kind kinds[] = {
-	[AJ_MOUNT_TMPFS] = AJ_PLACE_SCRATCH, [AJ_MOUNT_BIND] = AJ_PLACE_HOST,    [AJ_MOUNT_PROC] = AJ_PLACE_KERNEL,
-	[AJ_MOUNT_DEVPTS] = AJ_PLACE_KERNEL, [AJ_MOUNT_SYMLINK] = AJ_PLACE_LINK, [AJ_MOUNT_FILE] = AJ_PLACE_TEXT,
-	[AJ_MOUNT_MASK] = AJ_PLACE_MASK,     [AJ_MOUNT_HOLD] = AJ_PLACE_HOST,
+static const enum aj_path_match_kind kinds[] = {
+	[AJ_MOUNT_TMPFS] = AJ_MATCH_SCRATCH, [AJ_MOUNT_BIND] = AJ_MATCH_HOST,    [AJ_MOUNT_PROC] = AJ_MATCH_KERNEL,
+	[AJ_MOUNT_DEVPTS] = AJ_MATCH_KERNEL, [AJ_MOUNT_SYMLINK] = AJ_MATCH_LINK, [AJ_MOUNT_FILE] = AJ_MATCH_TEXT,
+	[AJ_MOUNT_MASK] = AJ_MATCH_MASK,     [AJ_MOUNT_HOLD] = AJ_MATCH_HOST,
 };
 
-struct aj_place aj_plan_place(const struct aj_plan *plan, const char *path)
+struct aj_path_match aj_plan_match_path(const struct aj_plan *plan, const char *path)
 {
-	struct aj_place place = { .kind = AJ_PLACE_NONE, .rest = "" };
+	struct aj_path_match place = { .kind = AJ_MATCH_NONE, .rest = "" };
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *row = &plan->mounts.items[i];
 		size_t bytes = strlen(row->target);
 		/* What comes later lies over what was there, and over all that was below it. */
 		if (at_or_below(path, row->target)) {
-			place = (struct aj_place){ row->flags & AJ_MASK ? AJ_PLACE_MASK : kinds[row->kind], row, path + bytes };
+			place = (struct aj_path_match){ row->flags & AJ_MASK ? AJ_MATCH_MASK : kinds[row->kind], row, path + bytes };
 		} else if (!place.row && (strcmp(path, "/") == 0 || at_or_below(row->target, path))) {
-			place.kind = AJ_PLACE_FOLDER;
+			place.kind = AJ_MATCH_FOLDER;
 		}
 	}
 	return place;

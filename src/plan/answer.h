@@ -5,11 +5,11 @@
 #include "policy/schema.h"
 
 enum aj_question_kind { AJ_ASK_PATH, AJ_ASK_HOST, AJ_ASK_IMPORT, AJ_ASK_SYSCALL };
-enum aj_verdict { AJ_ALLOWED, AJ_DENIED, AJ_NOT_YET };
+enum aj_answer_verdict { AJ_ALLOWED, AJ_DENIED, AJ_NOT_YET };
 #define AJ_NO_ITEM ((size_t)-1)
 
 struct aj_answer {
-	enum aj_verdict verdict;
+	enum aj_answer_verdict verdict;
 	const char *why;
 	const char *key; /* of the policy: what decides; NULL: every jail is so */
 	size_t item;     /* of that key's list, or AJ_NO_ITEM */
@@ -18,22 +18,22 @@ struct aj_answer {
 };
 
 /* The mount row that a path of the jail leads to. */
-enum aj_place_kind {
-	AJ_PLACE_NONE,
-	AJ_PLACE_FOLDER,
-	AJ_PLACE_LINK,
-	AJ_PLACE_TEXT,
-	AJ_PLACE_SCRATCH,
-	AJ_PLACE_KERNEL,
-	AJ_PLACE_MASK,
-	AJ_PLACE_HOST
+enum aj_path_match_kind {
+	AJ_MATCH_NONE,
+	AJ_MATCH_FOLDER,
+	AJ_MATCH_LINK,
+	AJ_MATCH_TEXT,
+	AJ_MATCH_SCRATCH,
+	AJ_MATCH_KERNEL,
+	AJ_MATCH_MASK,
+	AJ_MATCH_HOST
 };
-struct aj_place {
-	enum aj_place_kind kind;
+struct aj_path_match {
+	enum aj_path_match_kind kind;
 	const struct aj_mount *row; /* NULL for NONE and FOLDER */
 	const char *rest;           /* of the path below the row: "" or "/..." */
 };
-struct aj_place aj_plan_place(const struct aj_plan *plan, const char *path);
+struct aj_path_match aj_plan_match_path(const struct aj_plan *plan, const char *path);
 
 /* "host:port" of a question; [::1]:80 too. */
 bool aj_host_question_valid(const char *text);

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
-#include "plan/syscalls.h"
-#include "policy/items.h"
+#include "policy/item_types.h"
+#include "seccomp/syscalls.h"
 
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
@@ -314,7 +314,7 @@ static bool below(const char *path, const char *folder)
 	return strncmp(path, folder, bytes) == 0 && path[bytes] == '/';
 }
 
-/* One process, and no file in common with anybody, needs none of the kernel's: see plan/denied.c. */
+/* One process, and no file in common with anybody, needs none of the kernel's: see seccomp/groups.c. */
 static void judge_locks(struct aj_plan *plan)
 {
 	bool inside = plan->profile == AJ_PROFILE_SNIPPET;

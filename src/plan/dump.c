@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include "plan/plan.h"
-#include "plan/syscalls.h"
+#include "seccomp/syscalls.h"
 
 static const char *const mount_names[] = {
 	[AJ_MOUNT_TMPFS] = "tmpfs",     [AJ_MOUNT_BIND] = "bind", [AJ_MOUNT_PROC] = "proc", [AJ_MOUNT_DEVPTS] = "devpts",

@@ -14,7 +14,7 @@ struct aj_host {
 	uid_t uid;
 	gid_t gid;
 	bool may_map_ids; /* CAP_SETUID and CAP_SETGID, and id 65534 exists here: jails run as another host id than ours */
-	uid_t own_id;     /* taken for this jail out of the site's range (run/ids.h); 0: none */
+	uid_t own_id;     /* taken for this jail out of the site's range (jail/host_ids.h); 0: none */
 	bool init_root;   /* we are id 0 of the initial user namespace, which RLIMIT_NPROC does not bind */
 	int kernel_major, kernel_minor;
 	int landlock_abi;            /* 0 without Landlock */

@@ -21,7 +21,7 @@ enum aj_mount_kind {
 	AJ_MOUNT_FILE, /* a small read-only text */
 	AJ_MOUNT_MASK, /* hides what is at the target behind an empty read-only folder or file */
 	AJ_MOUNT_HOLD, /* what is at the target stays as it is: read-only, in its place. `source`: "", or the blank that is shown instead.
-	                  Never in a plan that aj_plan_build() made: run/protect.c adds these rows once it has looked at the workspace */
+	                  Never in a plan that aj_plan_build() made: workspace/protect.c adds these rows once it has looked at the workspace */
 };
 
 enum {
@@ -72,7 +72,7 @@ struct aj_enforced {
 struct aj_plan {
 	bool snippet;
 	bool inspect;   /* for looking at only: never launched */
-	bool branching; /* the guest may be copied, and its copies: see sandbox/branch.h */
+	bool branching; /* the guest may be copied, and its copies: see fork/copier.h */
 	bool zygote;    /* what jails are born from: builds what they share, imports what the policy allows, and stays */
 	const char *policy_name;
 	uid_t host_uid; /* the id behind the jail's only id */
@@ -87,7 +87,7 @@ struct aj_plan {
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
 	const char *main_repository; /* of a workspace that is a linked worktree: writable too, but for its places of these; or NULL */
 	bool quarantine;             /* what the jail made in it that the host may obey is moved aside at the end */
-	bool protected;              /* the rows that hold them are there: see run/protect.h */
+	bool protected;              /* the rows that hold them are there: see workspace/protect.h */
 	AJ_LIST(const char *) protect; /* places in it that stay as they are: patterns, see policy/protect.h */
 	AJ_LIST(struct aj_rlimit) rlimits;
 	const char *cgroup; /* parent directory for the leaf, NULL for none */
@@ -100,7 +100,7 @@ struct aj_plan {
 	uint64_t deny; /* AJ_DENY_*: groups taken away from the profile */
 	enum aj_network network;
 	int landlock_abi; /* 0: no ruleset */
-	bool mediated;    /* socket files of the host are in reach, so each connect is looked at: sandbox/connector.h */
+	bool mediated;    /* socket files of the host are in reach, so each connect is looked at: mediate/connector.h */
 	AJ_LIST(const char *) sockets; /* host paths of those that may be reached all the same */
 	const char *chdir;
 	char **argv;

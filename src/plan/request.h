@@ -23,7 +23,7 @@ struct aj_request {
 	bool lines;              /* what a snippet prints goes out line by line, and not when there is enough of it */
 	uint64_t soft_ms;        /* when a snippet of a jail that lasts is told to stop; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
-	bool inputs_checked;     /* base/scan has found nothing wrong with it */
+	bool inputs_checked;     /* base/json_scan has found nothing wrong with it */
 
 	/* command */
 	char **argv;
@@ -40,7 +40,7 @@ struct aj_request {
 
 	const char *rootfs;    /* folder that holds `tree` and `manifest`; not looked at where the policy shows the host's /usr */
 	const char *workspace; /* host folder to show at /workspace, for a policy that has one */
-	const char *main_repository; /* of a workspace that is a linked worktree, see run/worktree.h; NULL: not shown */
+	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	bool lasting;                /* more snippets than this one may come: nothing depends on its code */
 	bool branching;              /* such a jail may be copied while it lasts, with all that it holds */
 	bool zygote;                 /* a snippet's jail without the snippet: what such jails are born from */

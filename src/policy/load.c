@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "policy/bind.h"
-#include "policy/layer.h"
+#include "policy/merge.h"
 
 /* --- chains --- */
 
@@ -89,7 +89,7 @@ static int load_chain(struct aj_stack *s, const struct aj_source *source, enum a
 		r |= load_parent(s, source, entry, trust); /* if it fails: this file's own errors are shown as well */
 	}
 	s->loaded->policy.description = ""; /* the one thing that is not inherited */
-	return aj_layer_file(s, source, trust) | r;
+	return aj_merge_file(s, source, trust) | r;
 }
 
 static int find_asked(struct aj_stack *s, const struct aj_ask *ask, struct aj_source *ret)
@@ -167,7 +167,7 @@ static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 		return 0;
 	if (aj_source_read(&source, loaded->local_path ? loaded->local_path : ask->local, false, &asked, s->diags) < 0)
 		return -1;
-	return aj_layer_file(s, &source, AJ_LOCAL);
+	return aj_merge_file(s, &source, AJ_LOCAL);
 }
 
 /* The variable decides where the tree of the name `default` is, unless an option or the site does. */
@@ -182,7 +182,7 @@ static int tree_variable(struct aj_stack *s, const struct aj_ask *ask)
 	*AJ_PUSH(s->diags->arena, &variable.settings) = (struct aj_setting){
 		.option = AJ_TREE_VARIABLE, .key = "filesystem.rootfs", .value = ask->tree_variable, .request_only = true
 	};
-	int r = aj_layer_options(s, &variable);
+	int r = aj_merge_options(s, &variable);
 	if (r < 0)
 		aj_diag_advise(s->diags, "unset the variable; a site says with rootfs.path where its trees are");
 	return r;
@@ -218,14 +218,14 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 	struct aj_stack s = { .loaded = loaded, .site = site, .diags = diags };
 	*loaded = (struct aj_loaded){ 0 };
 	aj_keys_default(aj_policy_keys, &loaded->policy, diags->arena);
-	aj_layer_lower(&s);
+	aj_merge_lower(&s);
 	int r = base_policy(&s, ask);
 	size_t chain = loaded->policy.files.count;
 	if (r == 0 && ask->local)
 		r = local_policy(&s, ask);
 	if (r == 0) /* what it builds on is sound */
-		r = aj_layer_options(&s, ask) | tree_variable(&s, ask);
-	r |= aj_layer_ceilings(&s);
+		r = aj_merge_options(&s, ask) | tree_variable(&s, ask);
+	r |= aj_merge_ceilings(&s);
 	drop_hosts(loaded);
 	own_file_first(&loaded->policy, chain);
 	if (loaded->policy.cpu_ms == AJ_AS_WALL)

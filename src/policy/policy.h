@@ -13,9 +13,9 @@ enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
 enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_READ_WRITE };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
-/* Which system calls a guest may make; the lists are in plan/syscalls.c. */
+/* Which system calls a guest may make; the lists are in seccomp/syscalls.c. */
 enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
-/* The two filters of a snippet: before the first instruction of its Python, and when Python has started; see plan/startup.c. */
+/* The two filters of a snippet: before the first instruction of its Python, and when Python has started; see seccomp/startup.c. */
 enum aj_stage { AJ_STAGE_BASELINE, AJ_STAGE_ABOVE, AJ_STAGES };
 
 /* Groups of system calls that a policy takes away from its list. */
@@ -33,7 +33,7 @@ enum {
 /* More, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in reach, as
  * aj_plan.mediated says; the first reports connect to the supervisor, the second takes its place where nobody can listen. SIZE: where the
  * command gets a terminal of ours; it reports TIOCSWINSZ. SYNC_INSIDE: all commands. LOCKS_MEDIATED: locks are reported to the supervisor, and
- * refused where nobody can listen; run/locks.h. */
+ * refused where nobody can listen; mediate/locks.h. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
 	AJ_DENY_CONNECT = 512,
@@ -86,7 +86,7 @@ struct aj_policy {
 	bool quarantine;                       /* what a jail made nevertheless is moved aside */
 	AJ_LIST(const char *) protect;         /* places relative to the workspace, see policy/protect.h */
 	AJ_LIST(const char *) sockets;         /* absolute host paths of sockets that the jail may connect to */
-	AJ_LIST(const char *) workspace_under; /* folders, AJ_UNDER_*: see run/places.h */
+	AJ_LIST(const char *) workspace_under; /* folders, AJ_UNDER_*: see workspace/places.h */
 	enum aj_network network;
 	AJ_LIST(const char *) allow; /* host:port, *.host:port */
 	bool exec;                   /* the system call list of commands instead of that of snippets */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "policy/items.h"
+#include "policy/item_types.h"
 
 /* A slash at the end: a folder, which is held also where it does not exist yet.
  *

@@ -2,7 +2,7 @@
  * Parser, defaults, range checks, show, explain, diff, JSON Schema, manual page and fuzz dictionary walk it. */
 #pragma once
 #include "policy/diag.h"
-#include "policy/items.h"
+#include "policy/item_types.h"
 #include "policy/policy.h"
 #include "policy/toml.h"
 
@@ -83,7 +83,7 @@ void aj_key_copy(const struct aj_key *key, void *to, const void *from);
 const char *aj_key_range(const struct aj_key *key, struct aj_arena *arena);
 /* What must be said beside the enforcer with this value: that the wall is not built, that there is none, that the key is not in
  * use. NULL when the enforcer does what its name says. */
-const char *aj_key_standing(const struct aj_key *key, const struct aj_policy *policy);
+const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy);
 /* aj_enforcer_kind() of this key with this value: "no wall" where the one that its row names does not stand. */
 const char *aj_key_kind(const struct aj_key *key, const struct aj_policy *policy);
 

@@ -1,6 +1,6 @@
 /* The site's configuration, agentjail.toml: where policies come from and what none of them may exceed. */
 #pragma once
-#include "base/hash.h"
+#include "base/sha256.h"
 #include "policy/diag.h"
 #include "policy/schema.h"
 

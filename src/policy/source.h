@@ -1,6 +1,6 @@
 /* The bytes of one policy: read once, hashed, and only from where nobody else could have changed them. */
 #pragma once
-#include "base/hash.h"
+#include "base/sha256.h"
 #include "policy/diag.h"
 #include "policy/toml.h"
 

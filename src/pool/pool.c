@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
-#include "pool/births.h"
-#include "pool/kin.h"
-#include "run/attest.h"
-#include "run/newborn.h"
+#include "base/procfs.h"
+#include "pool/fork_watch.h"
+#include "pool/newborn.h"
+#include "pool/zygote_watch.h"
 
 /* A zygote that dies, or that cannot have jails, is not tried again at once. */
 /* A session's workspace is looked through at each answer, and the loop serves others too. */
@@ -27,13 +27,13 @@ struct aj_pool {
 	struct aj_plan jail_plan, zygote_plan;
 	int filters;
 	bool retired;
-	struct aj_births births;
+	struct aj_zygote_watch births;
 	struct aj_worker *parked;   /* armed */
 	struct aj_worker *starting; /* born, not armed */
 	unsigned starting_count;
 	struct aj_worker *ending;
-	struct aj_kin *kins; /* jails with branches */
-	struct aj_askers askers;
+	struct aj_fork_watch *kins; /* jails with branches */
+	struct aj_waiters askers;
 	unsigned used;
 	struct aj_timer pause;  /* then zygote and births are tried again */
 	struct aj_timer refill; /* then what was taken from the parked ones is replaced */
@@ -69,8 +69,8 @@ static void link_worker(struct aj_worker **list, struct aj_worker *w)
 /* Whom it tells may take back its own question, or others that wait. */
 static void tell_all(struct aj_pool *p, const struct aj_error *err)
 {
-	struct aj_asker *asker;
-	for (unsigned count = p->counts.asked; count && (asker = aj_askers_take(&p->askers)); count--) {
+	struct aj_waiter *asker;
+	for (unsigned count = p->counts.asked; count && (asker = aj_waiters_take(&p->askers)); count--) {
 		p->counts.asked--;
 		asker->fn(asker, NULL, err);
 	}
@@ -101,7 +101,7 @@ static void mourn(struct aj_pool *p, const struct aj_error *err)
 static void on_ended(struct aj_worker *w, unsigned found)
 {
 	struct aj_pool *p = w->owner;
-	if (!(found & AJ_LIVE_GONE))
+	if (!(found & AJ_RUN_GONE))
 		return;
 	unlink_worker(&p->ending, w);
 	aj_worker_destroy(w);
@@ -113,15 +113,15 @@ static void let_end(struct aj_pool *p, struct aj_worker *w)
 	w->owner = p;
 	w->on_event = on_ended;
 	link_worker(&p->ending, w);
-	if (w->live.gone)
-		on_ended(w, AJ_LIVE_GONE);
+	if (w->run.gone)
+		on_ended(w, AJ_RUN_GONE);
 	else
 		aj_worker_end(w);
 }
 
 static void give(struct aj_pool *p, struct aj_worker *w)
 {
-	struct aj_asker *asker = aj_askers_take(&p->askers);
+	struct aj_waiter *asker = aj_waiters_take(&p->askers);
 	p->counts.asked--;
 	p->used++;
 	aj_loop_unset(p->loop, &w->timer);
@@ -132,10 +132,10 @@ static void give(struct aj_pool *p, struct aj_worker *w)
 static void on_waiting(struct aj_worker *w, unsigned found)
 {
 	struct aj_pool *p = w->owner;
-	if (found & AJ_LIVE_GONE) {
-		struct aj_error err = w->live.result.setup;
+	if (found & AJ_RUN_GONE) {
+		struct aj_error err = w->run.result.setup;
 		bool armed = unlink_worker(&p->parked, w);
-		aj_fail(&err, AJ_EXIT_SETUP, "birth", 0, "a jail ended before it was used: %s", w->live.result.reason);
+		aj_fail(&err, AJ_EXIT_SETUP, "birth", 0, "a jail ended before it was used: %s", w->run.result.reason);
 		if (!armed)
 			unlink_worker(&p->starting, w);
 		*(armed ? &p->counts.parked : &p->starting_count) -= 1;
@@ -146,12 +146,12 @@ static void on_waiting(struct aj_worker *w, unsigned found)
 		else
 			mourn(p, &err);
 		fill(p);
-	} else if (found & AJ_LIVE_ARMED) {
+	} else if (found & AJ_RUN_ARMED) {
 		unlink_worker(&p->starting, w);
 		p->starting_count--;
 		p->counts.births++;
 		p->pause_us = 0;
-		w->live.deadline_us = INT64_MAX;
+		w->run.deadline_us = INT64_MAX;
 		if (p->askers.first) {
 			give(p, w);
 		} else {
@@ -168,10 +168,10 @@ static void take_in(struct aj_pool *p, const struct aj_jail *jail, struct aj_pro
 	struct aj_worker *w = calloc(1, sizeof *w);
 	if (!w)
 		abort();
-	w->live.plan = &p->jail_plan;
-	w->live.policy = p->config.policy;
-	w->live.jail = *jail;
-	w->live.protect = protect;
+	w->run.plan = &p->jail_plan;
+	w->run.policy = p->config.policy;
+	w->run.jail = *jail;
+	w->run.protect = protect;
 	w->on_event = on_waiting;
 	w->owner = p;
 	w->warm = warm;
@@ -181,10 +181,10 @@ static void take_in(struct aj_pool *p, const struct aj_jail *jail, struct aj_pro
 		return;
 	}
 	if (!warm) {
-		aj_channel_arm(&w->live.channel, &p->jail_plan, p->config.policy, true);
-		aj_channel_write(&w->live.channel);
+		aj_channel_arm(&w->run.channel, &p->jail_plan, p->config.policy, true);
+		aj_channel_write(&w->run.channel);
 	}
-	w->live.deadline_us = aj_now_us() + ARM_US;
+	w->run.deadline_us = aj_now_us() + ARM_US;
 	aj_worker_watch(w);
 	link_worker(&p->starting, w);
 	p->starting_count++;
@@ -208,8 +208,8 @@ static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail
 static void start_zygote(struct aj_pool *p)
 {
 	struct aj_error err = { 0 };
-	p->filters = aj_attest_own_filters();
-	if (aj_births_start(&p->births, &p->zygote_plan, p->config.policy, &err) < 0)
+	p->filters = aj_procfs_own_filters();
+	if (aj_zygote_watch_start(&p->births, &p->zygote_plan, p->config.policy, &err) < 0)
 		pause_after(p, &err);
 }
 
@@ -217,7 +217,7 @@ static void start_cold(struct aj_pool *p)
 {
 	struct aj_error err = { 0 };
 	struct aj_jail jail;
-	p->filters = aj_attest_own_filters();
+	p->filters = aj_procfs_own_filters();
 	struct aj_protect *protect;
 	const struct aj_plan *launched;
 	if (aj_protect_open(&protect, &p->jail_plan, LOOK_MS, &launched, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
@@ -231,7 +231,7 @@ static void start_cold(struct aj_pool *p)
 /* Parked or on their way. */
 static unsigned waiting(const struct aj_pool *p)
 {
-	return p->counts.parked + p->starting_count + aj_births_due(&p->births);
+	return p->counts.parked + p->starting_count + aj_zygote_watch_due(&p->births);
 }
 
 static int busy(const struct aj_pool *p, struct aj_error *err)
@@ -266,9 +266,9 @@ static void fill(struct aj_pool *p)
 		if (!p->births.there)
 			start_zygote(p);
 		struct aj_error err = { 0 };
-		if (!aj_births_open(&p->births))
+		if (!aj_zygote_watch_open(&p->births))
 			return;
-		if (aj_births_order(&p->births, &err) < 0) {
+		if (aj_zygote_watch_order(&p->births, &err) < 0) {
 			pause_after(p, &err);
 			return;
 		}
@@ -289,7 +289,7 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 	p->config = *config;
 	p->pause = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
 	p->refill = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
-	p->births = (struct aj_births){ .loop = loop, .on_event = on_birth, .arg = p, .ready_ms = config->ready_ms };
+	p->births = (struct aj_zygote_watch){ .loop = loop, .on_event = on_birth, .arg = p, .ready_ms = config->ready_ms };
 	struct aj_request request = { .snippet = true,
 		                      .lasting = true,
 		                      .id = "",
@@ -324,7 +324,7 @@ void aj_pool_retire(struct aj_pool *p)
 	p->retired = true;
 	aj_loop_unset(p->loop, &p->pause);
 	aj_loop_unset(p->loop, &p->refill);
-	aj_births_end(&p->births);
+	aj_zygote_watch_end(&p->births);
 	struct aj_worker **lists[] = { &p->parked, &p->starting };
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		for (struct aj_worker *w; (w = *lists[i]);) {
@@ -340,9 +340,9 @@ void aj_pool_free(struct aj_pool *p)
 {
 	aj_pool_retire(p);
 	/* Before the ends of single ones: nobody has to be waited for then. */
-	for (struct aj_kin *kin = p->kins, *next; kin; kin = next) {
-		next = aj_kin_next(kin);
-		aj_kin_stop(kin);
+	for (struct aj_fork_watch *kin = p->kins, *next; kin; kin = next) {
+		next = aj_fork_watch_next(kin);
+		aj_fork_watch_stop(kin);
 	}
 	for (struct aj_worker *w; (w = p->ending);) {
 		p->ending = w->next;
@@ -350,7 +350,7 @@ void aj_pool_free(struct aj_pool *p)
 		free(w);
 	}
 	while (p->kins)
-		aj_kin_free(p->kins);
+		aj_fork_watch_free(p->kins);
 	aj_arena_free(&p->arena);
 	free(p);
 }
@@ -361,17 +361,17 @@ unsigned aj_pool_used(const struct aj_pool *p)
 }
 
 /* One that has died must not be given away, although nobody has told us yet. */
-static bool lives(const struct aj_worker *w)
+static bool runs(const struct aj_worker *w)
 {
-	return poll(&(struct pollfd){ .fd = w->live.jail.init_pidfd, .events = POLLIN }, 1, 0) == 0;
+	return poll(&(struct pollfd){ .fd = w->run.jail.init_pidfd, .events = POLLIN }, 1, 0) == 0;
 }
 
-void aj_pool_ask(struct aj_pool *p, struct aj_asker *asker)
+void aj_pool_ask(struct aj_pool *p, struct aj_waiter *asker)
 {
-	aj_askers_add(&p->askers, asker);
+	aj_waiters_add(&p->askers, asker);
 	p->counts.asked++;
 	struct aj_worker *w = p->parked;
-	while (w && !lives(w))
+	while (w && !runs(w))
 		w = w->next;
 	if (w && p->askers.first == asker) {
 		unlink_worker(&p->parked, w);
@@ -384,12 +384,12 @@ void aj_pool_ask(struct aj_pool *p, struct aj_asker *asker)
 	}
 }
 
-void aj_pool_unask(struct aj_pool *p, struct aj_asker *asker)
+void aj_pool_unask(struct aj_pool *p, struct aj_waiter *asker)
 {
-	for (struct aj_kin *kin = p->kins; kin; kin = aj_kin_next(kin))
-		if (aj_kin_unask(kin, asker))
+	for (struct aj_fork_watch *kin = p->kins; kin; kin = aj_fork_watch_next(kin))
+		if (aj_fork_watch_unask(kin, asker))
 			return;
-	if (aj_askers_remove(&p->askers, asker))
+	if (aj_waiters_remove(&p->askers, asker))
 		p->counts.asked--;
 }
 
@@ -407,24 +407,25 @@ static void branch_failed(void *arg, struct aj_worker *w)
 	let_end(arg, w);
 }
 
-int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_asker *asker, struct aj_error *err)
+int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_waiter *asker, struct aj_error *err)
 {
-	struct aj_kin *kin = aj_kin_of(p->kins, w);
+	struct aj_fork_watch *kin = aj_fork_watch_of(p->kins, w);
 	if (p->config.jails_max && waiting(p) + p->used >= p->config.jails_max)
 		return busy(p, err);
 	if (!kin)
-		kin = aj_kin_new(&p->kins, p->loop, &(struct aj_kin_owner){ branch_there, branch_failed, p }, w, p->filters, err);
+		kin = aj_fork_watch_new(&p->kins, p->loop, &(struct aj_fork_watch_owner){ branch_there, branch_failed, p }, w,
+		                        p->filters, err);
 	if (!kin)
 		return -1;
-	aj_kin_ask(kin, w, asker);
+	aj_fork_watch_ask(kin, w, asker);
 	return 0;
 }
 
 void aj_pool_return(struct aj_pool *p, struct aj_worker *w)
 {
 	/* One that is gone has left its family already, and may still be waited for there. */
-	for (struct aj_kin *kin = p->kins; kin; kin = aj_kin_next(kin))
-		aj_kin_lose(kin, w);
+	for (struct aj_fork_watch *kin = p->kins; kin; kin = aj_fork_watch_next(kin))
+		aj_fork_watch_lose(kin, w);
 	p->used--;
 	let_end(p, w);
 	aj_loop_unset(p->loop, &p->refill);

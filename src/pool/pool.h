@@ -2,7 +2,7 @@
  * Where the plan cannot be kept warm (aj_plan_warm_why_not()) jails are started from nothing when they are asked for. */
 #pragma once
 #include "plan/plan.h"
-#include "pool/askers.h"
+#include "pool/queue.h"
 #include "pool/worker.h"
 
 struct aj_pool;
@@ -39,13 +39,13 @@ void aj_pool_free(struct aj_pool *pool);
 unsigned aj_pool_used(const struct aj_pool *pool);
 
 /* An error whose step is "busy": as many as may be alive were given away. */
-void aj_pool_ask(struct aj_pool *pool, struct aj_asker *asker);
+void aj_pool_ask(struct aj_pool *pool, struct aj_waiter *asker);
 /* An asker that does not want one any more. */
-void aj_pool_unask(struct aj_pool *pool, struct aj_asker *asker);
+void aj_pool_unask(struct aj_pool *pool, struct aj_waiter *asker);
 /* Like aj_pool_ask(), for a copy of a jail that was given away and is idle; it must stay so until the asker is told. The copy was
  * given its own memory, scratch space and channels, and is returned as every other one is. `worker` may be returned meanwhile: then
  * there is an error. The asker is told later, from the loop. -1 with err: nothing was begun. */
-int aj_pool_branch(struct aj_pool *pool, struct aj_worker *worker, struct aj_asker *asker, struct aj_error *err);
+int aj_pool_branch(struct aj_pool *pool, struct aj_worker *worker, struct aj_waiter *asker, struct aj_error *err);
 /* A jail that was given away is not needed any more, or is gone: it is ended and freed, some time later. */
 void aj_pool_return(struct aj_pool *pool, struct aj_worker *worker);
 

@@ -1,11 +1,11 @@
-/* A jail that lasts, in an event loop: run/live with its descriptors and deadlines watched.
+/* A jail that lasts, in an event loop: jail/run with its descriptors and deadlines watched.
  * The owner is told what happened after every event, and frees a worker only once it is gone. */
 #pragma once
 #include "base/loop.h"
-#include "run/live.h"
+#include "jail/run.h"
 
 struct aj_worker {
-	struct aj_live live;
+	struct aj_run run;
 	/* Told with AJ_LIVE_* bits; the last thing that happens in an event, so it may free a worker that is gone. */
 	void (*on_event)(struct aj_worker *worker, unsigned found);
 	void *owner;
@@ -14,7 +14,7 @@ struct aj_worker {
 
 	struct aj_loop *loop;
 	struct aj_quota quota; /* for all that the jail says and writes; its end is seen at once */
-	struct aj_io io[AJ_LIVE_FDS];
+	struct aj_io io[AJ_RUN_FDS];
 	struct aj_timer timer;
 };
 
@@ -23,7 +23,7 @@ struct aj_worker {
 int aj_worker_start(struct aj_worker *worker, struct aj_loop *loop, int filters, struct aj_error *err);
 /* After the owner changed what the jail waits for, such as its deadline. */
 void aj_worker_watch(struct aj_worker *worker);
-/* See aj_live_run(). */
+/* See aj_run_begin(). */
 int aj_worker_run(struct aj_worker *worker, const struct aj_request *request, uint64_t timeout_ms, struct aj_error *err);
 /* A tool's answer, JSON. */
 void aj_worker_tool(struct aj_worker *worker, const char *text, size_t bytes);

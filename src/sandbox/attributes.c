@@ -14,7 +14,7 @@
 
 #include "base/fd.h"
 #include "sandbox/handshake.h"
-#include "sandbox/walls.h"
+#include "sandbox/jail_steps.h"
 
 /* From linux/ioprio.h, which is newer than some distributions' headers. */
 enum { IO_WHO_PROCESS = 1, IO_CLASS_SHIFT = 13, IO_CLASS_RT = 1, IO_CLASS_BE = 2, IO_LEVEL = 4 };
@@ -63,7 +63,7 @@ static int out_of_memory_score(int proc_fd)
 	return n < 1 ? -1 : text[0] == '-' ? aj_write_text(proc_fd, "self/oom_score_adj", "0") : 0;
 }
 
-int aj_wall_attributes(struct aj_walls *w, struct aj_error *err)
+int aj_step_attributes(struct aj_steps *w, struct aj_error *err)
 {
 	const char *wrong = processor();
 	if (!wrong)

@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/cgroup.h"
+#include "cgroup/create.h"
+#include "cgroup/leaf.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
-#include "sandbox/leaf.h"
 
 struct space {
 	dev_t device;

@@ -20,11 +20,11 @@
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
+#include "sandbox/jail_steps.h"
 #include "sandbox/mount.h"
 #include "sandbox/netns.h"
-#include "sandbox/seccomp.h"
 #include "sandbox/steps.h"
-#include "sandbox/walls.h"
+#include "seccomp/compile.h"
 
 enum { HIGH_FD = 10 };
 
@@ -33,7 +33,7 @@ static int fail(struct aj_error *err, const char *step, const char *what)
 	return aj_fail(err, AJ_EXIT_SETUP, step, errno, "%s", what);
 }
 
-static int step_close_parent(struct aj_walls *w, struct aj_error *err)
+static int step_close_parent(struct aj_steps *w, struct aj_error *err)
 {
 	/* High numbers first: 0 to 3 must be free to be what the plan says. */
 	int *fds[] = { &w->report, &w->control, &w->out, &w->err };
@@ -50,7 +50,7 @@ static int step_close_parent(struct aj_walls *w, struct aj_error *err)
 	return 0;
 }
 
-static int step_await_maps(struct aj_walls *w, struct aj_error *err)
+static int step_await_maps(struct aj_steps *w, struct aj_error *err)
 {
 	struct aj_msg msg;
 	int r = aj_msg_recv(w->report, &msg, 0);
@@ -60,22 +60,22 @@ static int step_await_maps(struct aj_walls *w, struct aj_error *err)
 	return 0;
 }
 
-static int step_pid_view(struct aj_walls *w, struct aj_error *err)
+static int step_pid_view(struct aj_steps *w, struct aj_error *err)
 {
 	return aj_holder_part(w, err);
 }
 
-static int step_handles(struct aj_walls *w, struct aj_error *err)
+static int step_handles(struct aj_steps *w, struct aj_error *err)
 {
 	return aj_handles_open(w->leaves, &w->proc_fd, &w->cgroup, err);
 }
 
-static int step_sources(struct aj_walls *w, struct aj_error *err)
+static int step_sources(struct aj_steps *w, struct aj_error *err)
 {
 	return aj_mount_sources(w->plan, w->sources, err);
 }
 
-static int step_mounts(struct aj_walls *w, struct aj_error *err)
+static int step_mounts(struct aj_steps *w, struct aj_error *err)
 {
 	umask(022);
 	int root = aj_mount_rows(w->plan, w->sources, err);
@@ -97,7 +97,7 @@ static int step_mounts(struct aj_walls *w, struct aj_error *err)
 	return root < 0 ? -1 : 0;
 }
 
-static int step_pivot(struct aj_walls *w, struct aj_error *err)
+static int step_pivot(struct aj_steps *w, struct aj_error *err)
 {
 	if (aj_mount_pivot(w->sources[0], err) < 0)
 		return -1;
@@ -107,18 +107,18 @@ static int step_pivot(struct aj_walls *w, struct aj_error *err)
 	return 0;
 }
 
-static int step_loopback(struct aj_walls *w, struct aj_error *err)
+static int step_loopback(struct aj_steps *w, struct aj_error *err)
 {
 	return w->plan->loopback ? aj_netns_loopback_up(err) : 0;
 }
 
-static int step_drop_caps(struct aj_walls *w, struct aj_error *err)
+static int step_drop_caps(struct aj_steps *w, struct aj_error *err)
 {
 	(void)w;
 	return aj_caps_drop_all(err);
 }
 
-static int step_tie_to_parent(struct aj_walls *w, struct aj_error *err)
+static int step_tie_to_parent(struct aj_steps *w, struct aj_error *err)
 {
 	/* Not dumpable: init's memory and fds are closed to the guest, which has the same id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
@@ -131,7 +131,7 @@ static int step_tie_to_parent(struct aj_walls *w, struct aj_error *err)
 	return 0;
 }
 
-static int step_seccomp(struct aj_walls *w, struct aj_error *err)
+static int step_seccomp(struct aj_steps *w, struct aj_error *err)
 {
 	static struct sock_filter room[AJ_FILTER_ROOM], room_alone[AJ_FILTER_ROOM];
 	struct aj_plan built = *w->plan;
@@ -160,7 +160,7 @@ static int step_seccomp(struct aj_walls *w, struct aj_error *err)
 	return 0;
 }
 
-static int step_exec(struct aj_walls *w, struct aj_error *err)
+static int step_exec(struct aj_steps *w, struct aj_error *err)
 {
 	extern char **environ;
 	environ = w->plan->env;
@@ -177,15 +177,15 @@ static int step_exec(struct aj_walls *w, struct aj_error *err)
 #define step_cgroup_ns NULL
 #define step_own_mounts NULL
 #define step_drop_own_caps NULL
-#define step_lock_limits aj_wall_lock_limits
-#define step_attributes aj_wall_attributes
-#define step_identity aj_wall_identity
-#define step_hostname aj_wall_hostname
-#define step_no_new_privs aj_wall_no_new_privs
-#define step_stdio aj_wall_stdio
-#define step_session aj_wall_session
-#define step_rlimits aj_wall_rlimits
-#define step_landlock aj_wall_landlock
+#define step_lock_limits aj_step_lock_limits
+#define step_attributes aj_step_attributes
+#define step_identity aj_step_identity
+#define step_hostname aj_step_hostname
+#define step_no_new_privs aj_step_no_new_privs
+#define step_stdio aj_step_stdio
+#define step_session aj_step_session
+#define step_rlimits aj_step_rlimits
+#define step_landlock aj_step_landlock
 
 #define INIT_ROW(name, who, why) { #name, (who)&AJ_BY_INIT ? step_##name : NULL },
 #define GUEST_ROW(name, who, why) { #name, (who)&AJ_BY_GUEST ? step_##name : NULL },
@@ -196,17 +196,17 @@ static const struct aj_step guest_steps[] = { AJ_STEPS(GUEST_ROW) };
 static const struct aj_step zygote_steps[] = { AJ_STEPS(ZYGOTE_ROW) };
 /* NOLINTEND(bugprone-branch-clone) */
 
-_Noreturn static void start_program(struct aj_walls *w, const struct aj_step *steps, size_t count)
+_Noreturn static void start_program(struct aj_steps *w, const struct aj_step *steps, size_t count)
 {
 	if (aj_init_unblock_signals() < 0)
-		aj_walls_give_up(w->report, "signals", "unblock them for the guest");
-	aj_walls_walk(w, steps, count);
+		aj_steps_give_up(w->report, "signals", "unblock them for the guest");
+	aj_steps_walk(w, steps, count);
 	_exit(AJ_EXIT_SETUP);
 }
 
 _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *fds)
 {
-	struct aj_walls w = { .plan = plan,
+	struct aj_steps w = { .plan = plan,
 		              .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
 		              .leaves = fds->leaves,
 		              .cgroup = -1,
@@ -217,17 +217,17 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 		              .err = fds->err,
 		              .sources = calloc(plan->mounts.count + 1, sizeof(int)) };
 	if (!w.sources)
-		aj_walls_give_up(fds->report, "memory", "make room for the sources");
+		aj_steps_give_up(fds->report, "memory", "make room for the sources");
 	/* First: PID 1 loses every signal that it has neither blocked nor a handler for. */
 	if (aj_init_block_signals() < 0)
-		aj_walls_give_up(fds->report, "signals", "block them in init");
+		aj_steps_give_up(fds->report, "signals", "block them in init");
 	if (plan->zygote)
 		start_program(&w, zygote_steps, sizeof zygote_steps / sizeof *zygote_steps);
-	aj_walls_walk(&w, init_steps, sizeof init_steps / sizeof *init_steps);
+	aj_steps_walk(&w, init_steps, sizeof init_steps / sizeof *init_steps);
 	/* Not fork(): handlers that the program around us has registered for it are not for a jail. */
 	pid_t guest = _Fork();
 	if (guest < 0)
-		aj_walls_give_up(w.report, "fork", "start the guest");
+		aj_steps_give_up(w.report, "fork", "start the guest");
 	if (guest == 0)
 		start_program(&w, guest_steps, sizeof guest_steps / sizeof *guest_steps);
 	/* Nothing of the host stays open in init but the report socket. */

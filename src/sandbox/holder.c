@@ -16,7 +16,7 @@
 #include "sandbox/caps.h"
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
-#include "sandbox/walls.h"
+#include "sandbox/jail_steps.h"
 
 /* A child of our parent's. */
 static pid_t sibling(void)
@@ -26,15 +26,15 @@ static pid_t sibling(void)
 }
 
 /* PID 1. Orphans of the namespace are its children, and are reaped. */
-_Noreturn static void hold(struct aj_walls *w)
+_Noreturn static void hold(struct aj_steps *w)
 {
 	struct aj_error err = { 0 };
 	sigset_t child;
 	char byte;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	if (aj_init_block_signals() < 0 || aj_wall_identity(w, &err) < 0 || aj_caps_drop_all(&err) < 0 ||
-	    aj_wall_no_new_privs(w, &err) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	if (aj_init_block_signals() < 0 || aj_step_identity(w, &err) < 0 || aj_caps_drop_all(&err) < 0 ||
+	    aj_step_no_new_privs(w, &err) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || /* once more: a change of ids sets what the sysctl fs.suid_dumpable says */
 	    prctl(PR_SET_NAME, "holder", 0, 0, 0) < 0)
 		_exit(AJ_EXIT_SETUP);
@@ -50,7 +50,7 @@ _Noreturn static void hold(struct aj_walls *w)
 }
 
 /* What else the supervisor has open is not for those two, and a socket that it listens on would outlive it here. */
-static void keep_only(const struct aj_walls *w)
+static void keep_only(const struct aj_steps *w)
 {
 	unsigned low = 3, keep[] = { (unsigned)w->proc_fd, (unsigned)w->report, (unsigned)w->control };
 	enum { COUNT = sizeof keep / sizeof *keep };
@@ -67,7 +67,7 @@ static void keep_only(const struct aj_walls *w)
 		close_range(low, ~0U, 0);
 }
 
-int aj_holder_part(struct aj_walls *w, struct aj_error *err)
+int aj_holder_part(struct aj_steps *w, struct aj_error *err)
 {
 	keep_only(w);
 	/* Before there is anybody who could look: the holder's memory is a copy of the supervisor's. */

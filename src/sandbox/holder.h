@@ -8,11 +8,11 @@
 #include "base/error.h"
 
 struct aj_nursery;
-struct aj_walls;
+struct aj_steps;
 
 /* In the zygote's builder, in its user namespace: makes the namespace, the holder, and the process that becomes the zygote, which
  * returns 0. All are children of the supervisor; the caller itself says so to the supervisor (AJ_MSG_PARTED), and ends. -1 with err. */
-int aj_holder_part(struct aj_walls *walls, struct aj_error *err);
+int aj_holder_part(struct aj_steps *walls, struct aj_error *err);
 
 /* What the supervisor keeps of it: as long as a jail lives that was born there, as the kernel ends them with it. */
 struct aj_holder;

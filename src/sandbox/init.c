@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/raw.h"
+#include "base/syscall.h"
 #include "sandbox/handshake.h"
 
 int aj_init_block_signals(void)
@@ -41,7 +41,7 @@ static bool is_full(const struct aj_plan *plan, size_t row)
 	for (size_t i = row + 1; i < plan->mounts.count; i++)
 		if (strcmp(plan->mounts.items[i].target, target) == 0)
 			return false;
-	return aj_raw(SYS_statfs, (long)target, (long)&fs, 0, 0, 0, 0) == 0 &&
+	return aj_syscall_raw(SYS_statfs, (long)target, (long)&fs, 0, 0, 0, 0) == 0 &&
 	       ((fs.f_blocks && !fs.f_bavail) || (fs.f_files && !fs.f_ffree));
 }
 
@@ -60,7 +60,7 @@ static void note_full(struct aj_msg *msg, const struct aj_plan *plan)
 _Noreturn static void leave(int code)
 {
 	for (;;)
-		aj_raw(SYS_exit_group, code, 0, 0, 0, 0, 0);
+		aj_syscall_raw(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
 static bool tell(int report_fd, int wait_status, pid_t pid, bool first, const struct aj_plan *plan)
@@ -70,7 +70,7 @@ static bool tell(int report_fd, int wait_status, pid_t pid, bool first, const st
 	if (first) /* a branch has scratch space of its own */
 		note_full(&msg, plan);
 	do
-		sent = aj_raw(SYS_sendto, report_fd, (long)&msg, sizeof msg, MSG_NOSIGNAL, 0, 0);
+		sent = aj_syscall_raw(SYS_sendto, report_fd, (long)&msg, sizeof msg, MSG_NOSIGNAL, 0, 0);
 	while (sent == -EINTR);
 	return sent == (long)sizeof msg;
 }
@@ -82,14 +82,14 @@ _Noreturn static void report(int report_fd, int wait_status, pid_t guest, const 
 
 static long wait_for_any(int *status, int options)
 {
-	return aj_raw(SYS_wait4, -1, (long)status, options, 0, 0, 0);
+	return aj_syscall_raw(SYS_wait4, -1, (long)status, options, 0, 0, 0);
 }
 
 _Noreturn static void end_all(int report_fd, pid_t guest, const struct aj_plan *plan)
 {
 	int status = 0, guest_status = SIGKILL;
 	long pid;
-	aj_raw(SYS_kill, -1, SIGKILL, 0, 0, 0, 0);
+	aj_syscall_raw(SYS_kill, -1, SIGKILL, 0, 0, 0, 0);
 	while ((pid = wait_for_any(&status, 0)) > 0)
 		if (pid == guest)
 			guest_status = status;
@@ -108,7 +108,7 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *pla
 			bool stopped = WIFSTOPPED(status);
 			/* Nobody here could continue a command that Ctrl-Z stopped. A stop that it asked for itself stays. */
 			if (stopped && WSTOPSIG(status) == SIGTSTP)
-				aj_raw(SYS_kill, pid, SIGCONT, 0, 0, 0, 0);
+				aj_syscall_raw(SYS_kill, pid, SIGCONT, 0, 0, 0, 0);
 			/* A branch of the guest is a child of ours too, and may be there when the guest is not. */
 			if (plan->branching && !stopped && !tell(report_fd, status, (pid_t)pid, pid == guest, plan))
 				leave(AJ_EXIT_SETUP);
@@ -120,12 +120,12 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *pla
 		if (pid == -ECHILD) /* somebody reaped the guest, and how it ended is lost: no signal will tell of it */
 			leave(plan->branching ? 0 : AJ_EXIT_SETUP);
 		siginfo_t info = { 0 };
-		long sig = aj_raw(SYS_rt_sigtimedwait, (long)&all, (long)&info, 0, sizeof all, 0, 0);
+		long sig = aj_syscall_raw(SYS_rt_sigtimedwait, (long)&all, (long)&info, 0, sizeof all, 0, 0);
 		/* Senders outside our PID namespace have no number in it. */
 		if (sig <= 0 || sig == SIGCHLD || info.si_code != SI_USER || info.si_pid != 0)
 			continue;
 		if (sig == AJ_SIGNAL_END)
 			end_all(report_fd, guest, plan);
-		aj_raw(SYS_kill, guest, sig, 0, 0, 0, 0);
+		aj_syscall_raw(SYS_kill, guest, sig, 0, 0, 0, 0);
 	}
 }

@@ -23,14 +23,14 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/birth.h"
-#include "sandbox/cgroup.h"
+#include "cgroup/create.h"
+#include "cgroup/leaf.h"
+#include "sandbox/birth_protocol.h"
 #include "sandbox/child.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
-#include "sandbox/leaf.h"
-#include "sandbox/notice.h"
+#include "seccomp/notify.h"
 
 static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *err)
 {
@@ -194,7 +194,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		goto out;
 	}
 	/* Now, as init may close itself to us when it is told that its maps stand. */
-	jail.listens = aj_notice_may_take(jail.init_pidfd);
+	jail.listens = aj_notify_may_take(jail.init_pidfd);
 	jail.baseline = plan->snippet;
 	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail.listens };
 	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(jail.report_fd, &go) < 0)

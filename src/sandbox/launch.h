@@ -1,4 +1,4 @@
-/* How a jail is started from nothing (run/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when its walls stand;
+/* How a jail is started from nothing (pool/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when its walls stand;
  * walls and outcome arrive as messages on `report_fd`. */
 #pragma once
 #include <stdbool.h>

@@ -16,7 +16,7 @@
 
 #include "base/fd.h"
 #include "sandbox/mask.h"
-#include "sandbox/named.h"
+#include "sandbox/named_sockets.h"
 #include "sandbox/overlay.h"
 
 enum { ROOT_BYTES = 1 << 20, ROOT_INODES = 512 };
@@ -87,14 +87,14 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 /* A socket that is bound itself is reached whoever else is kept out, so it has to be one of those that the policy names. */
 static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, int source, struct aj_error *err)
 {
-	struct aj_named named;
+	struct aj_named_sockets named;
 	struct stat st;
 	if (fstat(source, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return 0;
-	if (aj_named_open(&named, plan, err) < 0)
+	if (aj_named_sockets_open(&named, plan, err) < 0)
 		return -1;
-	bool known = aj_named_has(&named, &st);
-	aj_named_close(&named);
+	bool known = aj_named_sockets_has(&named, &st);
+	aj_named_sockets_close(&named);
 	if (known)
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "sources", 0, "`%s` is a socket of the host, and filesystem.sockets does not name it", m->source);

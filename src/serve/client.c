@@ -25,32 +25,32 @@ static void on_doom(struct aj_timer *timer)
 	aj_client_free(timer->arg);
 }
 
-void aj_client_doom(struct aj_client *c, const char *why)
+void aj_client_drop(struct aj_client *c, const char *why)
 {
-	if (c->doomed)
+	if (c->dropped)
 		return;
 	if (why) {
 		aj_server_log(c->server, "a client was dropped: %s", why);
 		c->server->metrics.counters[AJ_COUNT_CLIENTS_DROPPED]++;
 	}
-	c->doomed = true;
+	c->dropped = true;
 	aj_loop_unwatch(c->server->loop, &c->io);
 	aj_loop_unset(c->server->loop, &c->stall);
 	aj_loop_unset(c->server->loop, &c->late);
-	aj_loop_set(c->server->loop, &c->doom, aj_now_us());
+	aj_loop_set(c->server->loop, &c->drop, aj_now_us());
 }
 
 static void on_stall(struct aj_timer *timer)
 {
-	aj_client_doom(timer->arg, "it read nothing for 30 s");
+	aj_client_drop(timer->arg, "it read nothing for 30 s");
 }
 
 /* Ended with an answer, as far as the socket takes it: nobody waits for it to be read. */
 static void turn_out(struct aj_client *c, const struct aj_fault *fault)
 {
 	c->closing = true;
-	if (aj_out_left(&c->out))
-		aj_client_doom(c, NULL);
+	if (aj_buffer_left(&c->out))
+		aj_client_drop(c, NULL);
 	else
 		aj_client_error(c, NULL, fault);
 }
@@ -58,16 +58,16 @@ static void turn_out(struct aj_client *c, const struct aj_fault *fault)
 /* What it is waited for, after something was sent or read. */
 static void watch(struct aj_client *c)
 {
-	size_t left = aj_out_left(&c->out);
-	if (c->doomed)
+	size_t left = aj_buffer_left(&c->out);
+	if (c->dropped)
 		return;
 	if (c->closing && !left) {
-		aj_client_doom(c, NULL);
+		aj_client_drop(c, NULL);
 		return;
 	}
 	uint32_t events = (left > PAUSE_BYTES || c->closing ? 0 : EPOLLIN) | (left ? EPOLLOUT : 0);
 	if (aj_loop_watch(c->server->loop, &c->io, c->fd, events) < 0)
-		aj_client_doom(c, "it cannot be waited for");
+		aj_client_drop(c, "it cannot be waited for");
 	else if (!left)
 		aj_loop_unset(c->server->loop, &c->stall);
 }
@@ -75,14 +75,14 @@ static void watch(struct aj_client *c)
 /* After progress the clock begins anew. */
 static void send_more(struct aj_client *c)
 {
-	size_t before = aj_out_left(&c->out);
+	size_t before = aj_buffer_left(&c->out);
 	if (!before)
 		return;
-	if (aj_out_send(&c->out, c->fd) < 0) {
-		aj_client_doom(c, NULL);
+	if (aj_buffer_send(&c->out, c->fd) < 0) {
+		aj_client_drop(c, NULL);
 		return;
 	}
-	size_t left = aj_out_left(&c->out);
+	size_t left = aj_buffer_left(&c->out);
 	if (left && (left < before || !c->stall.place))
 		aj_loop_set(c->server->loop, &c->stall, aj_now_us() + STALL_US);
 	watch(c);
@@ -90,24 +90,24 @@ static void send_more(struct aj_client *c)
 
 bool aj_client_begin(struct aj_client *c, const json_t *id)
 {
-	if (c->doomed)
+	if (c->dropped)
 		return false;
-	if (aj_out_left(&c->out) > c->server->config->unread_bytes) {
-		aj_client_doom(c, "too much waits to be read by it");
+	if (aj_buffer_left(&c->out) > c->server->config->unread_bytes) {
+		aj_client_drop(c, "too much waits to be read by it");
 		return false;
 	}
-	aj_out_begin(&c->out);
+	aj_buffer_begin(&c->out);
 	if (id) {
-		aj_out_text(&c->out, "{\"id\":");
-		aj_out_json(&c->out, id);
+		aj_buffer_text(&c->out, "{\"id\":");
+		aj_buffer_json(&c->out, id);
 	}
 	return true;
 }
 
 void aj_client_end(struct aj_client *c)
 {
-	bool idle = aj_out_left(&c->out) == c->out.bytes - c->out.begun;
-	aj_out_end(&c->out);
+	bool idle = aj_buffer_left(&c->out) == c->out.bytes - c->out.begun;
+	aj_buffer_end(&c->out);
 	/* With a backlog the loop says when there is room again. */
 	if (idle)
 		send_more(c);
@@ -121,18 +121,18 @@ void aj_client_error(struct aj_client *c, const json_t *id, const struct aj_faul
 	if (!aj_client_begin(c, id))
 		return;
 	if (!id)
-		aj_out_text(&c->out, "{\"id\":null");
-	aj_out_text(&c->out, ",\"error\":{\"code\":\"");
-	aj_out_text(&c->out, aj_fault_name(fault->code));
-	aj_out_text(&c->out, "\",\"message\":");
-	aj_out_string(&c->out, fault->message, strlen(fault->message));
-	aj_out_text(&c->out, ",\"fix\":");
-	aj_out_string(&c->out, fault->fix, strlen(fault->fix));
+		aj_buffer_text(&c->out, "{\"id\":null");
+	aj_buffer_text(&c->out, ",\"error\":{\"code\":\"");
+	aj_buffer_text(&c->out, aj_fault_name(fault->code));
+	aj_buffer_text(&c->out, "\",\"message\":");
+	aj_buffer_string(&c->out, fault->message, strlen(fault->message));
+	aj_buffer_text(&c->out, ",\"fix\":");
+	aj_buffer_string(&c->out, fault->fix, strlen(fault->fix));
 	if (fault->retry_ms) {
-		aj_out_text(&c->out, ",\"retry_ms\":");
-		aj_out_number(&c->out, fault->retry_ms);
+		aj_buffer_text(&c->out, ",\"retry_ms\":");
+		aj_buffer_number(&c->out, fault->retry_ms);
 	}
-	aj_out_text(&c->out, "}}");
+	aj_buffer_text(&c->out, "}}");
 	aj_client_end(c);
 }
 
@@ -165,7 +165,7 @@ static void on_late(struct aj_timer *timer)
 static void note_begun(struct aj_client *c, bool whole)
 {
 	struct aj_loop *loop = c->server->loop;
-	if (!aj_in_begun(&c->in)) {
+	if (!aj_frame_in_begun(&c->in)) {
 		aj_loop_unset(loop, &c->late);
 		c->since_us = aj_now_us();
 	} else if (whole || !c->late.place) {
@@ -182,25 +182,25 @@ static void on_input(struct aj_client *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		aj_client_doom(c, NULL);
+		aj_client_drop(c, NULL);
 		return;
 	}
-	for (size_t at = 0; at < (size_t)n && !c->doomed && !c->closing;) {
+	for (size_t at = 0; at < (size_t)n && !c->dropped && !c->closing;) {
 		const char *body;
 		size_t bytes;
-		long used = aj_in_feed(&c->in, input + at, (size_t)n - at, &body, &bytes);
+		long used = aj_frame_in_feed(&c->in, input + at, (size_t)n - at, &body, &bytes);
 		if (used < 0) {
 			refuse_frame(c);
 			return;
 		}
 		at += (size_t)used;
 		if (body) {
-			aj_work_request(c, body, bytes, &c->in.scan);
-			aj_in_next(&c->in);
+			aj_ops_request(c, body, bytes, &c->in.scan);
+			aj_frame_in_next(&c->in);
 			whole = true;
 		}
 	}
-	if (!c->doomed && !c->closing)
+	if (!c->dropped && !c->closing)
 		note_begun(c, whole);
 }
 
@@ -210,9 +210,9 @@ static void on_io(struct aj_io *io, uint32_t events)
 	if (events & EPOLLOUT)
 		send_more(c);
 	/* Who has gone reads no answer; what it still sent is not begun. */
-	if (!c->doomed && (events & (EPOLLHUP | EPOLLERR)))
-		aj_client_doom(c, NULL);
-	if (!c->doomed && (events & EPOLLIN))
+	if (!c->dropped && (events & (EPOLLHUP | EPOLLERR)))
+		aj_client_drop(c, NULL);
+	if (!c->dropped && (events & EPOLLIN))
 		on_input(c);
 }
 
@@ -221,30 +221,30 @@ static void hello(struct aj_client *c)
 	const struct aj_server *s = c->server;
 	if (!aj_client_begin(c, NULL))
 		return;
-	aj_out_text(&c->out, "{\"hello\":{\"protocol\":");
-	aj_out_number(&c->out, AJ_PROTOCOL);
-	aj_out_text(&c->out, ",\"version\":\"" AJ_VERSION "\",\"policies\":[");
-	for (size_t i = 0; i < aj_house_policies(s->house); i++) {
-		const char *name = aj_house_policy_name(s->house, i);
-		aj_out_text(&c->out, i ? "," : "");
-		aj_out_string(&c->out, name, strlen(name));
+	aj_buffer_text(&c->out, "{\"hello\":{\"protocol\":");
+	aj_buffer_number(&c->out, AJ_PROTOCOL);
+	aj_buffer_text(&c->out, ",\"version\":\"" AJ_VERSION "\",\"policies\":[");
+	for (size_t i = 0; i < aj_manager_policies(s->manager); i++) {
+		const char *name = aj_manager_policy_name(s->manager, i);
+		aj_buffer_text(&c->out, i ? "," : "");
+		aj_buffer_string(&c->out, name, strlen(name));
 	}
-	aj_out_text(&c->out, "],\"limits\":{\"request_bytes\":");
-	aj_out_number(&c->out, s->config->request_bytes);
-	aj_out_text(&c->out, ",\"request_ms\":");
-	aj_out_number(&c->out, s->config->request_ms);
-	aj_out_text(&c->out, ",\"unread_bytes\":");
-	aj_out_number(&c->out, s->config->unread_bytes);
-	aj_out_text(&c->out, ",\"sessions\":");
-	aj_out_number(&c->out, s->config->sessions_max);
-	aj_out_text(&c->out, "}}}");
+	aj_buffer_text(&c->out, "],\"limits\":{\"request_bytes\":");
+	aj_buffer_number(&c->out, s->config->request_bytes);
+	aj_buffer_text(&c->out, ",\"request_ms\":");
+	aj_buffer_number(&c->out, s->config->request_ms);
+	aj_buffer_text(&c->out, ",\"unread_bytes\":");
+	aj_buffer_number(&c->out, s->config->unread_bytes);
+	aj_buffer_text(&c->out, ",\"sessions\":");
+	aj_buffer_number(&c->out, s->config->sessions_max);
+	aj_buffer_text(&c->out, "}}}");
 	aj_client_end(c);
 }
 
 /* Does it do nothing that its going would end? */
 static bool idle(const struct aj_client *c)
 {
-	return !c->seats && !aj_table_first(&c->tasks);
+	return !c->slots && !aj_table_first(&c->requests);
 }
 
 /* Who goes first when there is no room: whoever does not come to the end of a frame, then whoever does nothing, and last whoever has begun a frame
@@ -255,8 +255,8 @@ static struct aj_client *least(const struct aj_server *s)
 	enum { NEVER, WORKS_AND_BEGAN, IDLE, BEGAN } last = NEVER;
 	struct aj_client *found = NULL;
 	for (struct aj_client *c = s->clients; c; c = c->next) {
-		bool begun = aj_in_begun(&c->in), works = !idle(c);
-		int class = c->doomed || c->closing ? NEVER : begun ? works ? WORKS_AND_BEGAN : BEGAN : works ? NEVER : IDLE;
+		bool begun = aj_frame_in_begun(&c->in), works = !idle(c);
+		int class = c->dropped || c->closing ? NEVER : begun ? works ? WORKS_AND_BEGAN : BEGAN : works ? NEVER : IDLE;
 		if (class == NEVER || class < (int)last || (class == (int)last && c->since_us >= found->since_us))
 			continue;
 		found = c;
@@ -270,16 +270,16 @@ static bool make_room(struct aj_server *s, const struct aj_client *comer)
 {
 	size_t there = 0, of_user = 0;
 	for (const struct aj_client *c = s->clients; c; c = c->next) {
-		there += !c->doomed && !c->closing;
-		of_user += !c->doomed && !c->closing && c->uid == comer->uid;
+		there += !c->dropped && !c->closing;
+		of_user += !c->dropped && !c->closing && c->uid == comer->uid;
 	}
 	struct aj_client *victim = there > s->config->clients_max ? least(s) : NULL; /* the one that comes is among them */
 	if (victim && victim != comer) {
 		struct aj_fault fault;
 		aj_fault(&fault, AJ_CODE_BUSY, "%lu clients are connected, and this one made room for another: it %s",
 		         (unsigned long)s->config->clients_max,
-		         aj_in_begun(&victim->in) ? "had begun a frame and not ended it" : "had nothing under way");
-		fault.retry_ms = aj_seat_retry_ms(s);
+		         aj_frame_in_begun(&victim->in) ? "had begun a frame and not ended it" : "had nothing under way");
+		fault.retry_ms = aj_slot_retry_ms(s);
 		s->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
 		turn_out(victim, &fault);
 		return true;
@@ -302,7 +302,7 @@ static const char *unwelcome(struct aj_server *s, struct aj_client *c, struct aj
 	if (!make_room(s, c)) {
 		aj_fault(fault, AJ_CODE_BUSY, "%lu clients are connected, each with something under way, and no more may be",
 		         (unsigned long)s->config->clients_max);
-		fault->retry_ms = aj_seat_retry_ms(s);
+		fault->retry_ms = aj_slot_retry_ms(s);
 		return "busy";
 	}
 	return NULL;
@@ -317,7 +317,7 @@ void aj_client_start(struct aj_server *s, int fd)
 	*c = (struct aj_client){ .server = s,
 		                 .fd = fd,
 		                 .io = { .fn = on_io, .arg = c, .fd = -1, .quota = &c->quota },
-		                 .doom = { .fn = on_doom, .arg = c },
+		                 .drop = { .fn = on_doom, .arg = c },
 		                 .stall = { .fn = on_stall, .arg = c },
 		                 .late = { .fn = on_late, .arg = c },
 		                 .since_us = aj_now_us(),
@@ -344,20 +344,20 @@ void aj_client_start(struct aj_server *s, int fd)
 void aj_client_free(struct aj_client *c)
 {
 	struct aj_server *s = c->server;
-	c->doomed = true;
+	c->dropped = true;
 	aj_loop_unwatch(s->loop, &c->io);
 	aj_loop_unset(s->loop, &c->stall);
-	aj_loop_unset(s->loop, &c->doom);
+	aj_loop_unset(s->loop, &c->drop);
 	aj_loop_unset(s->loop, &c->late);
 	aj_loop_forget(s->loop, &c->quota);
-	aj_work_abandon(c);
+	aj_ops_abandon(c);
 	aj_close(&c->fd);
-	aj_in_next(&c->in);
-	aj_out_free(&c->out);
+	aj_frame_in_next(&c->in);
+	aj_buffer_free(&c->out);
 	*c->at = c->next;
 	if (c->next)
 		c->next->at = c->at;
 	s->client_count--;
 	free(c);
-	aj_seats_fill(s);
+	aj_slots_fill(s);
 }

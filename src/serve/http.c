@@ -20,14 +20,14 @@ struct visitor {
 	int fd;
 	char head[AJ_HTTP_REQUEST_BYTES];
 	size_t bytes;
-	struct aj_out out;
+	struct aj_buffer out;
 };
 
 struct aj_http {
 	struct aj_loop *loop;
 	struct aj_acceptor accept;
 	struct aj_quota quota; /* of all visitors together: on a loopback address they are anybody's */
-	void (*print)(void *arg, struct aj_out *out);
+	void (*print)(void *arg, struct aj_buffer *out);
 	void *arg;
 	struct visitor visitors[AJ_HTTP_CLIENTS];
 };
@@ -78,13 +78,13 @@ static void leave(struct visitor *v)
 	aj_loop_unwatch(v->http->loop, &v->io);
 	aj_loop_unset(v->http->loop, &v->timer);
 	aj_close(&v->fd);
-	aj_out_free(&v->out);
+	aj_buffer_free(&v->out);
 	v->http = NULL;
 }
 
 static void answer(struct visitor *v, int status, bool body)
 {
-	struct aj_out page = { 0 };
+	struct aj_buffer page = { 0 };
 	char head[256];
 	const char *phrase = "";
 	for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
@@ -92,22 +92,22 @@ static void answer(struct visitor *v, int status, bool body)
 	if (status == 200)
 		v->http->print(v->http->arg, &page);
 	else
-		aj_out_text(&page, phrase), aj_out_text(&page, "\n");
+		aj_buffer_text(&page, phrase), aj_buffer_text(&page, "\n");
 	int n = snprintf(head, sizeof head,
 	                 "HTTP/1.1 %d %s\r\nContent-Type: text/plain; %scharset=utf-8\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n",
 	                 status, phrase, status == 200 ? "version=0.0.4; " : "", page.bytes,
 	                 status == 405 ? "Allow: GET, HEAD\r\n" : "");
-	aj_out_add(&v->out, head, (size_t)n);
+	aj_buffer_add(&v->out, head, (size_t)n);
 	if (body)
-		aj_out_add(&v->out, page.data, page.bytes);
-	aj_out_free(&page);
+		aj_buffer_add(&v->out, page.data, page.bytes);
+	aj_buffer_free(&page);
 }
 
 static void on_visitor(struct aj_io *io, uint32_t events)
 {
 	struct visitor *v = io->arg;
 	bool body;
-	if (!aj_out_left(&v->out)) {
+	if (!aj_buffer_left(&v->out)) {
 		ssize_t n = recv(v->fd, v->head + v->bytes, sizeof v->head - v->bytes, MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -121,7 +121,7 @@ static void on_visitor(struct aj_io *io, uint32_t events)
 			return;
 		answer(v, status, body);
 	}
-	if (aj_out_send(&v->out, v->fd) < 0 || !aj_out_left(&v->out) || (events & (EPOLLHUP | EPOLLERR))) {
+	if (aj_buffer_send(&v->out, v->fd) < 0 || !aj_buffer_left(&v->out) || (events & (EPOLLHUP | EPOLLERR))) {
 		shutdown(v->fd, SHUT_WR);
 		leave(v);
 	} else {
@@ -153,7 +153,7 @@ static void on_connection(void *arg, int fd)
 		leave(v);
 }
 
-struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, void (*print)(void *arg, struct aj_out *out), void *arg)
+struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, void (*print)(void *arg, struct aj_buffer *out), void *arg)
 {
 	struct aj_http *http = calloc(1, sizeof *http);
 	if (!http)

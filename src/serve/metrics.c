@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/result.h"
+#include "result/result.h"
 
 #ifndef AJ_VERSION
 #define AJ_VERSION "0.1.0"
@@ -93,18 +93,18 @@ void aj_metrics_run(struct aj_metrics *m, const char *policy, const json_t *resu
 	}
 }
 
-static void add(struct aj_out *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct aj_out *out, const char *fmt, ...)
+static void add(struct aj_buffer *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct aj_buffer *out, const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
 	va_start(ap, fmt);
 	int n = vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
-	aj_out_add(out, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+	aj_buffer_add(out, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
-static void histogram(const char *name, const struct aj_histogram *h, struct aj_out *out)
+static void histogram(const char *name, const struct aj_histogram *h, struct aj_buffer *out)
 {
 	uint64_t sum = 0;
 	for (int i = 0; i < AJ_BUCKETS; i++) {
@@ -116,7 +116,7 @@ static void histogram(const char *name, const struct aj_histogram *h, struct aj_
 	    h->count);
 }
 
-static void runs(const struct aj_metrics *m, const char *name, struct aj_out *out)
+static void runs(const struct aj_metrics *m, const char *name, struct aj_buffer *out)
 {
 	for (size_t p = 0; p <= AJ_METRIC_POLICIES; p++)
 		for (int s = 0; *m->runs[p].policy && s <= AJ_STATUS_SETUP_ERROR; s++)
@@ -125,7 +125,7 @@ static void runs(const struct aj_metrics *m, const char *name, struct aj_out *ou
 				    aj_status_name((enum aj_status)s), m->runs[p].by_status[s]);
 }
 
-void aj_metrics_print(const struct aj_metrics *m, const uint64_t gauges[AJ_GAUGES], struct aj_out *out)
+void aj_metrics_print(const struct aj_metrics *m, const uint64_t gauges[AJ_GAUGES], struct aj_buffer *out)
 {
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
 		const char *name = rows[r].name;

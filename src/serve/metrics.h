@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/out.h"
+#include "serve/frame_write.h"
 #include "serve/proto.h"
 
 enum {
@@ -64,7 +64,7 @@ struct aj_metrics {
 
 /* A run is over: its result, as it goes to the client, and how long it took here. */
 void aj_metrics_run(struct aj_metrics *metrics, const char *policy, const json_t *result, int64_t us);
-void aj_metrics_print(const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES], struct aj_out *out);
+void aj_metrics_print(const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES], struct aj_buffer *out);
 
 /* For the documentation: the row at `index`; false behind the last one. */
 bool aj_metric_row(size_t index, const char **ret_name, const char **ret_type, const char **ret_labels, const char **ret_help);

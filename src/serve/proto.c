@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_tree.h"
 #include "base/text.h"
-#include "base/tree.h"
 
 enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
 
@@ -255,7 +255,7 @@ static json_t *load(struct aj_query *q, const char *text, size_t bytes, const st
 {
 	if (!out) {
 		q->weight = aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH);
-		return aj_tree_read(text, bytes, why);
+		return aj_json_read(text, bytes, why);
 	}
 	char *rest = malloc(bytes);
 	if (!rest || !(q->passed_on = strndup(text + out->at, out->bytes)))
@@ -265,7 +265,7 @@ static json_t *load(struct aj_query *q, const char *text, size_t bytes, const st
 	memcpy(rest + out->at + 2, text + out->at + out->bytes, bytes - out->at - out->bytes);
 	bytes = bytes - out->bytes + 2;
 	q->weight = out->bytes + aj_json_tree_bytes(rest, bytes, AJ_REQUEST_DEPTH);
-	json_t *doc = aj_tree_read(rest, bytes, why);
+	json_t *doc = aj_json_read(rest, bytes, why);
 	free(rest);
 	return doc;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/scan.h"
+#include "base/json_scan.h"
 
 enum {
 	AJ_PROTOCOL = 1, /* the version that hello names */

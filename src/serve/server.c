@@ -33,7 +33,7 @@ void aj_server_log(const struct aj_server *s, const char *fmt, ...)
 
 static void notify(const struct aj_server *s, const char *state)
 {
-	if (aj_notify(s->config->notify, state) < 0)
+	if (aj_sd_notify(s->config->notify, state) < 0)
 		aj_server_log(s, "the service manager could not be told: %s", strerror(errno));
 }
 
@@ -55,7 +55,7 @@ static void stop_clients(struct aj_server *s, bool now)
 {
 	for (struct aj_client *c = s->clients, *next; c; c = next) {
 		next = c->next;
-		aj_work_stop(c, now);
+		aj_ops_stop(c, now);
 	}
 }
 
@@ -88,10 +88,10 @@ static void stop(struct aj_server *s, int signal)
 /* When nothing runs any more, and everybody has read his last answer or had time to. */
 static bool over(struct aj_server *s)
 {
-	if (s->done || !s->stopping || s->tasks)
+	if (s->done || !s->stopping || s->requests)
 		return s->done;
 	for (struct aj_client *c = s->clients; c; c = c->next)
-		if (!c->doomed && aj_out_left(&c->out)) {
+		if (!c->dropped && aj_buffer_left(&c->out)) {
 			if (!s->flush.place)
 				aj_loop_set(s->loop, &s->flush, aj_now_us() + FLUSH_US);
 			return false;
@@ -114,10 +114,10 @@ static void on_signal(struct aj_io *io, uint32_t events)
 
 /* --- numbers --- */
 
-static void print_metrics(void *arg, struct aj_out *out)
+static void print_metrics(void *arg, struct aj_buffer *out)
 {
 	struct aj_server *s = arg;
-	json_t *house = aj_house_stats(s->house);
+	json_t *manager = aj_manager_stats(s->manager);
 	uint64_t gauges[AJ_GAUGES] = {
 		[AJ_GAUGE_IN_USE] = s->in_use, [AJ_GAUGE_SESSIONS] = s->sessions, [AJ_GAUGE_WAITING] = s->waiting, [AJ_GAUGE_CLIENTS] = s->client_count
 	};
@@ -132,8 +132,8 @@ static void print_metrics(void *arg, struct aj_out *out)
 		{ AJ_GAUGE_ZYGOTE_DEATHS, "zygote_deaths" },
 	};
 	for (size_t i = 0; i < sizeof from_house / sizeof *from_house; i++)
-		gauges[from_house[i].gauge] = (uint64_t)json_integer_value(json_object_get(house, from_house[i].key));
-	json_decref(house);
+		gauges[from_house[i].gauge] = (uint64_t)json_integer_value(json_object_get(manager, from_house[i].key));
+	json_decref(manager);
 	aj_metrics_print(&s->metrics, gauges, out);
 }
 
@@ -156,7 +156,7 @@ static void on_warm(struct aj_session *session, void *arg, const struct aj_error
 	char text[600];
 	if (err)
 		aj_server_log(s, "no jail could be made: %s%s%s", aj_error_text(err, text, sizeof text), *err->fix ? "; " : "", err->fix);
-	for (size_t i = 0; i < aj_house_policies(s->house); i++)
+	for (size_t i = 0; i < aj_manager_policies(s->manager); i++)
 		if (s->warming[i] == session)
 			s->warming[i] = NULL;
 	aj_session_close(session);
@@ -167,10 +167,10 @@ static void on_warm_up(struct aj_timer *timer)
 	static const struct aj_session_events events = { .opened = on_warm };
 	struct aj_server *s = timer->arg;
 	char text[600];
-	for (size_t i = 0; s->config->parked && i < aj_house_policies(s->house); i++) {
-		struct aj_place place = { .policy = aj_house_policy_name(s->house, i) };
+	for (size_t i = 0; s->config->parked && i < aj_manager_policies(s->manager); i++) {
+		struct aj_session_params place = { .policy = aj_manager_policy_name(s->manager, i) };
 		struct aj_error err = { 0 };
-		s->warming[i] = aj_session_open(s->house, &place, &events, s, &err);
+		s->warming[i] = aj_session_open(s->manager, &place, &events, s, &err);
 		if (!s->warming[i])
 			aj_server_log(s, "%s is not kept warm: %s", place.policy, aj_error_text(&err, text, sizeof text));
 	}
@@ -213,24 +213,24 @@ static int open_sockets(struct aj_server *s, struct aj_error *err)
 static int open_house(struct aj_server *s, struct aj_error *err)
 {
 	const struct aj_server_config *c = s->config;
-	struct aj_house_config config = { .site = c->site,
-		                          .rootfs = c->rootfs,
-		                          .cgroup = c->cgroup,
-		                          .parked = (unsigned)c->parked,
-		                          .jails_max = (unsigned)(c->jails_max + c->parked),
-		                          .pools_max = (unsigned)c->pools_max,
-		                          .idle_ms = c->idle_ms,
-		                          .lifetime_ms = c->lifetime_ms,
-		                          .log = c->log,
-		                          .log_arg = c->log_arg };
-	s->house = aj_house_new(s->loop, &config, err);
-	for (size_t i = 0; s->house && i < c->policy_count; i++)
-		if (aj_house_add_policy(s->house, &c->policies[i], NULL, err) < 0)
+	struct aj_manager_config config = { .site = c->site,
+		                            .rootfs = c->rootfs,
+		                            .cgroup = c->cgroup,
+		                            .parked = (unsigned)c->parked,
+		                            .jails_max = (unsigned)(c->jails_max + c->parked),
+		                            .pools_max = (unsigned)c->pools_max,
+		                            .idle_ms = c->idle_ms,
+		                            .lifetime_ms = c->lifetime_ms,
+		                            .log = c->log,
+		                            .log_arg = c->log_arg };
+	s->manager = aj_manager_new(s->loop, &config, err);
+	for (size_t i = 0; s->manager && i < c->policy_count; i++)
+		if (aj_manager_add_policy(s->manager, &c->policies[i], NULL, err) < 0)
 			return -1;
 	s->warming = calloc(c->policy_count + 1, sizeof(struct aj_session *));
 	if (!s->warming)
 		abort();
-	return s->house ? 0 : -1;
+	return s->manager ? 0 : -1;
 }
 
 static int watch_signals(struct aj_server *s, sigset_t *before, struct aj_error *err)
@@ -283,8 +283,8 @@ static void end(struct aj_server *s)
 		if (s->warming[i])
 			aj_session_close(s->warming[i]);
 	free(s->warming);
-	if (s->house)
-		aj_house_free(s->house);
+	if (s->manager)
+		aj_manager_free(s->manager);
 	int fd = s->signals.fd;
 	aj_loop_unwatch(s->loop, &s->signals);
 	aj_close(&fd);

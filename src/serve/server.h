@@ -2,7 +2,7 @@
 #pragma once
 #include "base/error.h"
 #include "policy/load.h"
-#include "serve/notify.h"
+#include "serve/sd_notify.h"
 
 struct aj_server_config {
 	const char *socket;       /* path; not looked at when a socket was handed over */

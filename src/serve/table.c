@@ -12,16 +12,16 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-struct aj_named *aj_table_find(const struct aj_table *table, const char *name)
+struct aj_table_item *aj_table_find(const struct aj_table *table, const char *name)
 {
 	uint32_t hash = hash_of(name);
-	struct aj_named *item = table->rows[hash % AJ_TABLE_ROWS];
+	struct aj_table_item *item = table->rows[hash % AJ_TABLE_ROWS];
 	while (item && (item->hash != hash || strcmp(item->name, name) != 0))
 		item = item->next;
 	return item;
 }
 
-void aj_table_add(struct aj_table *table, struct aj_named *item)
+void aj_table_add(struct aj_table *table, struct aj_table_item *item)
 {
 	item->hash = hash_of(item->name);
 	item->next = table->rows[item->hash % AJ_TABLE_ROWS];
@@ -29,9 +29,9 @@ void aj_table_add(struct aj_table *table, struct aj_named *item)
 	table->count++;
 }
 
-void aj_table_remove(struct aj_table *table, struct aj_named *item)
+void aj_table_remove(struct aj_table *table, struct aj_table_item *item)
 {
-	struct aj_named **at = &table->rows[item->hash % AJ_TABLE_ROWS];
+	struct aj_table_item **at = &table->rows[item->hash % AJ_TABLE_ROWS];
 	while (*at && *at != item)
 		at = &(*at)->next;
 	if (!*at)
@@ -40,7 +40,7 @@ void aj_table_remove(struct aj_table *table, struct aj_named *item)
 	table->count--;
 }
 
-struct aj_named *aj_table_first(const struct aj_table *table)
+struct aj_table_item *aj_table_first(const struct aj_table *table)
 {
 	for (size_t i = 0; table->count && i < AJ_TABLE_ROWS; i++)
 		if (table->rows[i])

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_tree.h"
 #include "base/text.h"
-#include "base/tree.h"
-#include "tools/plain.h"
+#include "jsonschema/plain.h"
 #include "tools/tools.h"
 
 enum { CALL_KEYS = 3 };
@@ -81,7 +81,7 @@ enum aj_call aj_tool_check_args(struct aj_tool_call *call, const char *text, con
 	const char *why = NULL;
 	char reason[AJ_SCHEMA_WHY_BYTES];
 	*ret_type = NULL;
-	json_t *args = aj_tree_read(text + span->at, span->bytes, &why);
+	json_t *args = aj_json_read(text + span->at, span->bytes, &why);
 	if (!args)
 		return misshapen(ret_why, why_bytes);
 	json_t *plain = aj_plain(args, &why);
@@ -107,10 +107,10 @@ void aj_tool_call_free(struct aj_tool_call *call)
 
 static size_t compact_bytes(const json_t *value)
 {
-	struct aj_out out = { 0 };
-	aj_out_json(&out, value);
+	struct aj_buffer out = { 0 };
+	aj_buffer_json(&out, value);
 	size_t bytes = out.bytes;
-	aj_out_free(&out);
+	aj_buffer_free(&out);
 	return bytes;
 }
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/plain.h"
-#include "tools/pointer.h"
+#include "jsonschema/plain.h"
+#include "jsonschema/pointer.h"
 
 #define STEP "tools"
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/scan.h"
-#include "tools/schema.h"
+#include "base/json_scan.h"
+#include "jsonschema/schema.h"
 
 enum {
 	AJ_TOOLS_MAX = 128,              /* in a set */
@@ -71,7 +71,7 @@ void aj_tool_release(struct aj_tool *tool); /* one reference; for the set and fo
 struct aj_tool_call {
 	uint64_t number;      /* the jail's name for this call; that it is not in use already is for the caller to see */
 	struct aj_tool *tool; /* set for AJ_CALL_OK */
-	json_t *args;         /* once they were checked: an object that fits `parameters`, plain JSON (tools/plain.h) */
+	json_t *args;         /* once they were checked: an object that fits `parameters`, plain JSON (jsonschema/plain.h) */
 };
 
 enum aj_call {

@@ -83,9 +83,9 @@ void yard_open(struct yard *y, const char *policy, unsigned depth)
 	struct aj_error err = { 0 };
 	char text[900];
 	*y = (struct yard){ .loop = aj_loop_new(), .ask = { .name = policy }, .depth = depth };
-	struct aj_house_config config = { .parked = depth, .log = log_line };
-	y->house = aj_house_new(y->loop, &config, &err);
-	if (!y->house || aj_house_add_policy(y->house, &y->ask, NULL, &err) < 0)
+	struct aj_manager_config config = { .parked = depth, .log = log_line };
+	y->manager = aj_manager_new(y->loop, &config, &err);
+	if (!y->manager || aj_manager_add_policy(y->manager, &y->ask, NULL, &err) < 0)
 		die("no house: %s", aj_error_text(&err, text, sizeof text));
 	struct visit first;
 	visit_begin(&first, y); /* a pool begins with who asks for it first */
@@ -102,13 +102,13 @@ void yard_rest(struct yard *y)
 void yard_close(struct yard *y)
 {
 	yard_rest(y);
-	aj_house_free(y->house);
+	aj_manager_free(y->manager);
 	aj_loop_free(y->loop);
 }
 
 static bool settled(const struct yard *y)
 {
-	json_t *stats = aj_house_stats(y->house);
+	json_t *stats = aj_manager_stats(y->manager);
 	bool there = json_integer_value(json_object_get(stats, "parked")) == y->depth &&
 	             json_integer_value(json_object_get(stats, "starting")) == 0;
 	json_decref(stats);
@@ -142,7 +142,7 @@ static void begin(struct visit *v, struct yard *y, bool branching)
 {
 	struct aj_error err = { 0 };
 	*v = (struct visit){ 0 };
-	v->session = aj_session_open(y->house, &(struct aj_place){ .branching = branching }, &events, v, &err);
+	v->session = aj_session_open(y->manager, &(struct aj_session_params){ .branching = branching }, &events, v, &err);
 	if (!v->session)
 		die("no session: %s", err.cause);
 }
@@ -292,7 +292,7 @@ static void begin_client(struct client *c)
 {
 	static const struct aj_session_events own = { .opened = on_client_opened, .answered = on_client_answered, .ended = on_ended };
 	struct aj_error err = { 0 };
-	c->visit.session = aj_session_open(c->flow->yard->house, &(struct aj_place){ 0 }, &own, c, &err);
+	c->visit.session = aj_session_open(c->flow->yard->manager, &(struct aj_session_params){ 0 }, &own, c, &err);
 	if (!c->visit.session)
 		die("no session: %s", err.cause);
 }

@@ -1,7 +1,7 @@
 /* The warm path as a program sees it that has it in its own loop: a house, sessions, snippets. Everything waits until it is done. */
 #pragma once
 #include "base/error.h"
-#include "house/house.h"
+#include "session/manager.h"
 
 struct visit {
 	struct aj_session *session;
@@ -12,7 +12,7 @@ struct visit {
 
 struct yard {
 	struct aj_loop *loop;
-	struct aj_house *house;
+	struct aj_manager *manager;
 	struct aj_ask ask;
 	unsigned depth;
 };

@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "house/calls.h"
+#include "jail/channel.h"
 #include "plan/plan.h"
-#include "plan/syscalls.h"
-#include "run/channel.h"
-#include "sandbox/seccomp.h"
+#include "seccomp/compile.h"
+#include "seccomp/syscalls.h"
+#include "session/calls.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 const char *__wrap_aj_attest(pid_t pid, pid_t init, size_t filters);
-int __wrap_aj_wire_request(struct aj_out *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
+int __wrap_aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err);
 
 enum { RESULT_BYTES = 4096, ROOM = 4 << 20 };
@@ -43,11 +43,11 @@ const char *__wrap_aj_attest(pid_t pid, pid_t init, size_t filters)
 	return attested ? NULL : "a coin says no";
 }
 
-int __wrap_aj_wire_request(struct aj_out *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
+int __wrap_aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err)
 {
 	(void)plan, (void)policy, (void)request, (void)err;
-	aj_wire_frame(b, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
+	aj_encode_frame(b, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
 	return 0;
 }
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "serve/frame_read.h"
+#include "serve/frame_write.h"
 #include "serve/http.h"
-#include "serve/in.h"
-#include "serve/notify.h"
-#include "serve/out.h"
 #include "serve/proto.h"
+#include "serve/sd_notify.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 
@@ -21,41 +21,41 @@ static void must(bool holds, const char *rule)
 	abort();
 }
 
-static void is_json(struct aj_out *out)
+static void is_json(struct aj_buffer *out)
 {
 	json_error_t why;
 	json_t *back = json_loadb(out->data, out->bytes, JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
 	must(back != NULL, "what is written is JSON");
 	json_decref(back);
-	aj_out_free(out);
+	aj_buffer_free(out);
 }
 
 static void request(const char *text, size_t bytes)
 {
 	struct aj_query q;
 	struct aj_fault fault = { .code = AJ_CODES };
-	struct aj_out out = { 0 };
+	struct aj_buffer out = { 0 };
 	struct aj_scan scan = { .max_values = 1000000 };
 	aj_scan_feed(&scan, text, bytes);
 	int r = aj_query_read(text, bytes, &scan, &q, &fault);
 	const json_t *id = q.member[AJ_M_ID];
 	if (q.doc) {
-		aj_out_json(&out, q.doc);
+		aj_buffer_json(&out, q.doc);
 		json_t *back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
 		must(json_equal(q.doc, back), "a value that is written is the value");
 		json_decref(back);
-		aj_out_free(&out);
+		aj_buffer_free(&out);
 	}
 	if (id) {
 		must(json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= AJ_ID_BYTES), "an id is one");
-		aj_out_json(&out, id);
+		aj_buffer_json(&out, id);
 		is_json(&out);
 	}
 	if (r < 0) {
 		must(fault.code < AJ_CODES && *fault.message, "a refusal has a code and a message");
-		aj_out_string(&out, fault.message, strlen(fault.message));
+		aj_buffer_string(&out, fault.message, strlen(fault.message));
 		is_json(&out);
-		aj_out_string(&out, fault.fix, strlen(fault.fix));
+		aj_buffer_string(&out, fault.fix, strlen(fault.fix));
 		is_json(&out);
 	} else {
 		size_t members = 0;
@@ -75,12 +75,12 @@ static void request(const char *text, size_t bytes)
 
 static void stream(const char *data, size_t bytes, size_t piece)
 {
-	struct aj_in in = { .cap_bytes = 4096 };
+	struct aj_frame_in in = { .cap_bytes = 4096 };
 	size_t at = 0, bodies = 0;
 	while (at < bytes) {
 		const char *body;
 		size_t body_bytes, left = bytes - at < piece ? bytes - at : piece;
-		long used = aj_in_feed(&in, data + at, left, &body, &body_bytes);
+		long used = aj_frame_in_feed(&in, data + at, left, &body, &body_bytes);
 		if (used < 0)
 			break;
 		must(used > 0 && (size_t)used <= left, "something is taken, and no more than there is");
@@ -90,15 +90,15 @@ static void stream(const char *data, size_t bytes, size_t piece)
 		bodies += body_bytes + 4;
 		must(body_bytes && body_bytes <= in.cap_bytes && bodies <= at, "a body is within its cap, and was sent");
 		request(body, body_bytes);
-		aj_in_next(&in);
+		aj_frame_in_next(&in);
 	}
-	aj_in_next(&in);
+	aj_frame_in_next(&in);
 }
 
 static void output(const char *data, size_t bytes, size_t step)
 {
 	struct aj_piece piece = { 0 };
-	struct aj_out out = { 0 };
+	struct aj_buffer out = { 0 };
 	for (size_t at = 0; at < bytes; at += step) {
 		bool some = aj_piece_string(&piece, &out, data + at, bytes - at < step ? bytes - at : step);
 		must(some == (out.bytes > 0) && piece.held_bytes < sizeof piece.held, "something is written or held");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tools/plain.h"
+#include "jsonschema/plain.h"
 #include "tools/tools.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);

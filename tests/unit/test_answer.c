@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/answer.h"
-#include "plan/syscalls.h"
+#include "seccomp/syscalls.h"
 
 static struct aj_arena arena;
 static struct aj_policy policy;
@@ -41,7 +41,7 @@ Test(answer, hosts)
 	static const struct {
 		enum aj_network network;
 		const char *host;
-		enum aj_verdict verdict;
+		enum aj_answer_verdict verdict;
 		size_t item;
 	} rows[] = {
 		{ AJ_NET_NONE, "localhost:80", AJ_DENIED, AJ_NO_ITEM },
@@ -166,29 +166,29 @@ Test(answer, places)
 	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_MASK, .target = "/opt/data/secret", .source = "" };
 	static const struct {
 		const char *path;
-		enum aj_place_kind kind;
+		enum aj_path_match_kind kind;
 		const char *target, *rest;
 	} rows[] = {
-		{ "/", AJ_PLACE_FOLDER, NULL, "" },
-		{ "/etc", AJ_PLACE_FOLDER, NULL, "" },
-		{ "/opt", AJ_PLACE_FOLDER, NULL, "" },
-		{ "/op", AJ_PLACE_NONE, NULL, "" },
-		{ "/etc/shadow", AJ_PLACE_NONE, NULL, "" },
-		{ "/etc/passwd", AJ_PLACE_TEXT, "/etc/passwd", "" },
-		{ "/bin/sh", AJ_PLACE_LINK, "/bin", "/sh" },
-		{ "/usr/bin/env", AJ_PLACE_HOST, "/usr", "/bin/env" },
-		{ "/usrx", AJ_PLACE_NONE, NULL, "" },
-		{ "/tmp/a/b", AJ_PLACE_SCRATCH, "/tmp", "/a/b" },
-		{ "/dev/shm/x", AJ_PLACE_SCRATCH, "/dev/shm", "/x" },
-		{ "/proc/self", AJ_PLACE_KERNEL, "/proc", "/self" },
-		{ "/proc/kcore", AJ_PLACE_MASK, "/proc/kcore", "" },
-		{ "/opt/data/a", AJ_PLACE_HOST, "/opt/data", "/a" },
-		{ "/opt/data/sub/a", AJ_PLACE_HOST, "/opt/data/sub", "/a" },
-		{ "/opt/data/secret/a", AJ_PLACE_MASK, "/opt/data/secret", "/a" },
-		{ "/opt/data/secrets", AJ_PLACE_HOST, "/opt/data", "/secrets" },
+		{ "/", AJ_MATCH_FOLDER, NULL, "" },
+		{ "/etc", AJ_MATCH_FOLDER, NULL, "" },
+		{ "/opt", AJ_MATCH_FOLDER, NULL, "" },
+		{ "/op", AJ_MATCH_NONE, NULL, "" },
+		{ "/etc/shadow", AJ_MATCH_NONE, NULL, "" },
+		{ "/etc/passwd", AJ_MATCH_TEXT, "/etc/passwd", "" },
+		{ "/bin/sh", AJ_MATCH_LINK, "/bin", "/sh" },
+		{ "/usr/bin/env", AJ_MATCH_HOST, "/usr", "/bin/env" },
+		{ "/usrx", AJ_MATCH_NONE, NULL, "" },
+		{ "/tmp/a/b", AJ_MATCH_SCRATCH, "/tmp", "/a/b" },
+		{ "/dev/shm/x", AJ_MATCH_SCRATCH, "/dev/shm", "/x" },
+		{ "/proc/self", AJ_MATCH_KERNEL, "/proc", "/self" },
+		{ "/proc/kcore", AJ_MATCH_MASK, "/proc/kcore", "" },
+		{ "/opt/data/a", AJ_MATCH_HOST, "/opt/data", "/a" },
+		{ "/opt/data/sub/a", AJ_MATCH_HOST, "/opt/data/sub", "/a" },
+		{ "/opt/data/secret/a", AJ_MATCH_MASK, "/opt/data/secret", "/a" },
+		{ "/opt/data/secrets", AJ_MATCH_HOST, "/opt/data", "/secrets" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct aj_place p = aj_plan_place(&plan, rows[i].path);
+		struct aj_path_match p = aj_plan_match_path(&plan, rows[i].path);
 		cr_expect(p.kind == rows[i].kind, "%s: %d", rows[i].path, p.kind);
 		cr_expect_str_eq(p.rest, rows[i].rest);
 		if (rows[i].target)
@@ -197,10 +197,10 @@ Test(answer, places)
 	/* A mask lies over what is mounted below it, too. */
 	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_MASK, .target = "/etc", .source = "" };
 	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_MASK, .target = "/dev", .source = "" };
-	cr_expect_eq(aj_plan_place(&plan, "/etc/passwd").kind, AJ_PLACE_MASK);
-	cr_expect_eq(aj_plan_place(&plan, "/dev/null").kind, AJ_PLACE_MASK);
-	cr_expect_eq(aj_plan_place(&plan, "/dev/shm/x").kind, AJ_PLACE_MASK);
-	cr_expect_eq(aj_plan_place(&plan, "/etcetera").kind, AJ_PLACE_NONE);
+	cr_expect_eq(aj_plan_match_path(&plan, "/etc/passwd").kind, AJ_MATCH_MASK);
+	cr_expect_eq(aj_plan_match_path(&plan, "/dev/null").kind, AJ_MATCH_MASK);
+	cr_expect_eq(aj_plan_match_path(&plan, "/dev/shm/x").kind, AJ_MATCH_MASK);
+	cr_expect_eq(aj_plan_match_path(&plan, "/etcetera").kind, AJ_MATCH_NONE);
 }
 
 /* Somebody must be able to read from a value that its wall does not stand. */
@@ -208,7 +208,7 @@ Test(answer, standing)
 {
 	prepare("coding-agent");
 	const struct aj_key *mode = aj_key_find(aj_policy_keys, "network.mode"), *hosts = aj_key_find(aj_policy_keys, "network.allow");
-	cr_expect(strstr(aj_key_standing(mode, &policy), "not built") && strstr(aj_key_standing(hosts, &policy), "not built"));
+	cr_expect(strstr(aj_key_status(mode, &policy), "not built") && strstr(aj_key_status(hosts, &policy), "not built"));
 	cr_expect_str_eq(aj_key_kind(mode, &policy), "no wall");
 	policy.network = AJ_NET_HOST;
 	cr_expect_str_eq(aj_key_kind(mode, &policy), "no wall");

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit/audit.h"
+#include "audit/verify.h"
 #include "base/fd.h"
-#include "run/audit.h"
-#include "run/verify.h"
 
 static char folder[256], path[300], destination[320];
 static struct aj_audit audit;

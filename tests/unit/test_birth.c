@@ -1,4 +1,4 @@
-/* Tests of sandbox/birth: orders and answers with their descriptors, and what is no whole message. */
+/* Tests of sandbox/birth_protocol: orders and answers with their descriptors, and what is no whole message. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sandbox/birth.h"
+#include "sandbox/birth_protocol.h"
 
 static int ends[2];
 
@@ -61,7 +61,7 @@ static void send_three(const void *data, size_t bytes)
 Test(birth, nothing_is_left_open)
 {
 	int got, before = open_fds();
-	struct aj_born born = { 0 };
+	struct aj_birth_answer born = { 0 };
 	send_three(&born, sizeof born);
 	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, &got, 0), -1);
 	cr_expect(errno == EPROTO && got == -1);
@@ -77,7 +77,7 @@ Test(birth, nothing_is_left_open)
 Test(birth, end_and_nothing)
 {
 	int got;
-	struct aj_born born;
+	struct aj_birth_answer born;
 	cr_expect_eq(aj_birth_recv(ends[1], &born, sizeof born, &got, MSG_DONTWAIT), -1);
 	cr_expect_eq(errno, EAGAIN);
 	close(ends[0]);

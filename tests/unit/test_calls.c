@@ -1,4 +1,4 @@
-/* Tests of house/calls: how much of the host's memory the calls of a jail take while nobody has answered them.
+/* Tests of session/calls: how much of the host's memory the calls of a jail take while nobody has answered them.
  * Shapes and schemas of calls are test_tools.c's. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #include "base/fd.h"
 #include "blocks.h"
-#include "house/calls.h"
-#include "run/channel.h"
+#include "jail/channel.h"
+#include "session/calls.h"
 
 static struct aj_loop *loop;
 static struct aj_calls calls;

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/audit.h"
-#include "run/verify.h"
+#include "audit/audit.h"
+#include "audit/verify.h"
 
 enum { LINES = 5 };
 

@@ -1,4 +1,4 @@
-/* Tests of run/channel with a jail that is a socket here: what it keeps for whom does not read, and what a late answer does.
+/* Tests of jail/channel with a jail that is a socket here: what it keeps for whom does not read, and what a late answer does.
  * That the runner is armed is set, not shown: escape/protocol.sh has the kernel say so. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/channel.h"
 #include "peer.h"
-#include "run/channel.h"
 
 static struct aj_channel channel;
 static struct aj_result result;

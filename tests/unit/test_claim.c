@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/result.h"
+#include "result/result.h"
 
 /* clang-format off: lists of short texts, several on a line */
 

@@ -7,17 +7,17 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "serve/in.h"
-#include "serve/out.h"
+#include "serve/frame_read.h"
+#include "serve/frame_write.h"
 #include "serve/table.h"
 
-static struct aj_in in;
-static struct aj_out out;
+static struct aj_frame_in in;
+static struct aj_buffer out;
 
 static void done(void)
 {
-	aj_in_next(&in);
-	aj_out_free(&out);
+	aj_frame_in_next(&in);
+	aj_buffer_free(&out);
 }
 TestSuite(frames, .fini = done);
 
@@ -28,19 +28,19 @@ Test(frames, pieces)
 {
 	for (size_t piece = 1; piece < sizeof stream; piece++) {
 		char got[64] = "";
-		in = (struct aj_in){ .cap_bytes = 3 };
+		in = (struct aj_frame_in){ .cap_bytes = 3 };
 		for (size_t at = 0; at < sizeof stream - 1;) {
 			size_t end = at + piece < sizeof stream - 1 ? at + piece : sizeof stream - 1;
 			while (at < end) {
 				const char *body;
 				size_t bytes;
-				long used = aj_in_feed(&in, stream + at, end - at, &body, &bytes);
+				long used = aj_frame_in_feed(&in, stream + at, end - at, &body, &bytes);
 				cr_assert(used > 0, "piece %zu at %zu", piece, at);
 				at += (size_t)used;
 				if (body) {
 					strncat(got, body, bytes);
 					strcat(got, "|");
-					aj_in_next(&in);
+					aj_frame_in_next(&in);
 				}
 			}
 		}
@@ -58,8 +58,8 @@ Test(frames, caps)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const char *body;
 		size_t bytes;
-		in = (struct aj_in){ .cap_bytes = 256 };
-		cr_expect_eq(aj_in_feed(&in, rows[i].head, 4, &body, &bytes), rows[i].used, "row %zu", i);
+		in = (struct aj_frame_in){ .cap_bytes = 256 };
+		cr_expect_eq(aj_frame_in_feed(&in, rows[i].head, 4, &body, &bytes), rows[i].used, "row %zu", i);
 		cr_expect_null(body);
 		cr_expect_eq(in.room, 0, "a length alone takes no memory");
 	}
@@ -74,9 +74,9 @@ Test(frames, a_big_body)
 	for (size_t i = 0; i < BYTES; i++)
 		data[4 + i] = (char)(i * 7);
 	memcpy(data, "\x00\x0f\x42\x40", 4);
-	in = (struct aj_in){ .cap_bytes = BYTES };
+	in = (struct aj_frame_in){ .cap_bytes = BYTES };
 	while (!body) {
-		long used = aj_in_feed(&in, data + at, at + 65536 < BYTES + 4 ? 65536 : BYTES + 4 - at, &body, &bytes);
+		long used = aj_frame_in_feed(&in, data + at, at + 65536 < BYTES + 4 ? 65536 : BYTES + 4 - at, &body, &bytes);
 		cr_assert(used > 0);
 		at += (size_t)used;
 		cr_expect(in.room <= 2 * at + 65536, "%zu bytes for %zu", in.room, at);
@@ -104,9 +104,9 @@ static const struct {
 Test(frames, strings)
 {
 	for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
-		aj_out_free(&out);
-		aj_out_string(&out, strings[i].raw, strings[i].bytes);
-		aj_out_add(&out, "", 1);
+		aj_buffer_free(&out);
+		aj_buffer_string(&out, strings[i].raw, strings[i].bytes);
+		aj_buffer_add(&out, "", 1);
 		cr_expect_str_eq(out.data, strings[i].json, "row %zu: %s", i, out.data);
 	}
 }
@@ -116,7 +116,7 @@ Test(frames, pieces_of_text)
 {
 	static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z\xff\xe2\x82z\xf4\x90\x80\x80\xc3";
 	size_t bytes = sizeof text - 1;
-	aj_out_string(&out, text, bytes);
+	aj_buffer_string(&out, text, bytes);
 	char *whole = strndup(out.data + 1, out.bytes - 2);
 	for (size_t step = 1; step <= bytes; step++) {
 		struct aj_piece piece = { 0 };
@@ -130,7 +130,7 @@ Test(frames, pieces_of_text)
 			cr_assert(piece.held_bytes < sizeof piece.held);
 		}
 		out.bytes = 0;
-		aj_out_string(&out, piece.held, piece.held_bytes);
+		aj_buffer_string(&out, piece.held, piece.held_bytes);
 		strncat(joined, out.data + 1, out.bytes - 2);
 		cr_expect_str_eq(joined, whole, "steps of %zu: %s", step, joined);
 		free(joined);
@@ -141,13 +141,13 @@ Test(frames, pieces_of_text)
 Test(frames, out)
 {
 	json_t *value = json_pack("{s:[i,b,n]}", "a", 1, 1);
-	aj_out_begin(&out);
-	aj_out_text(&out, "lost");
-	aj_out_cancel(&out);
-	aj_out_begin(&out);
-	aj_out_json(&out, value);
-	aj_out_number(&out, 18446744073709551615ULL);
-	aj_out_end(&out);
+	aj_buffer_begin(&out);
+	aj_buffer_text(&out, "lost");
+	aj_buffer_cancel(&out);
+	aj_buffer_begin(&out);
+	aj_buffer_json(&out, value);
+	aj_buffer_number(&out, 18446744073709551615ULL);
+	aj_buffer_end(&out);
 	json_decref(value);
 	cr_expect_eq(out.bytes, 4 + 19 + 20);
 	cr_expect(memcmp(out.data, "\0\0\0\x27{\"a\":[1,true,null]}18446744073709551615", 43) == 0);
@@ -180,8 +180,8 @@ Test(frames, values)
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		json_t *value = json_loads(texts[i], JSON_DECODE_ANY, NULL);
 		cr_assert_not_null(value, "%s", texts[i]);
-		aj_out_free(&out);
-		aj_out_json(&out, value);
+		aj_buffer_free(&out);
+		aj_buffer_json(&out, value);
 		json_t *back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
 		cr_expect(json_equal(value, back), "%s became %.*s", texts[i], (int)out.bytes, out.data);
 		json_decref(value);
@@ -198,14 +198,14 @@ Test(frames, long_strings)
 		for (size_t i = 0; i < 10000; i++)
 			memcpy(text + shift + 4 * i, "\xf0\x9f\x98\x80", 4);
 		json_t *value = json_stringn(text, 40000 + shift);
-		aj_out_free(&out);
-		aj_out_string(&out, text, 40000 + shift);
+		aj_buffer_free(&out);
+		aj_buffer_string(&out, text, 40000 + shift);
 		cr_expect_eq(out.bytes, 40002 + shift);
 		json_t *back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
 		cr_expect(json_equal(value, back), "shifted by %zu", shift);
 		json_decref(back);
-		aj_out_free(&out);
-		aj_out_json(&out, value);
+		aj_buffer_free(&out);
+		aj_buffer_json(&out, value);
 		back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
 		cr_expect(json_equal(value, back), "shifted by %zu", shift);
 		json_decref(back);
@@ -222,15 +222,15 @@ Test(frames, sending)
 	size_t have = 0, added = 0;
 	ssize_t n;
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	for (int round = 0; round < 400 || aj_out_left(&out); round++) {
+	for (int round = 0; round < 400 || aj_buffer_left(&out); round++) {
 		if (round < 400) {
 			memset(chunk, 'a' + round % 26, sizeof chunk);
-			aj_out_begin(&out);
-			aj_out_add(&out, chunk, sizeof chunk);
-			aj_out_end(&out);
+			aj_buffer_begin(&out);
+			aj_buffer_add(&out, chunk, sizeof chunk);
+			aj_buffer_end(&out);
 			added += sizeof chunk + 4;
 		}
-		cr_assert_eq(aj_out_send(&out, ends[0]), 0);
+		cr_assert_eq(aj_buffer_send(&out, ends[0]), 0);
 		if (round % 3 == 0 || round >= 400)
 			while ((n = recv(ends[1], got + have, round < 400 ? 7000 : 1 << 20, MSG_DONTWAIT)) > 0) {
 				have += (size_t)n;
@@ -247,8 +247,8 @@ Test(frames, sending)
 		cr_assert(frame[4] == (char)('a' + i % 26) && frame[5003] == frame[4], "frame %zu", i);
 	}
 	close(ends[1]);
-	aj_out_text(&out, "x");
-	cr_expect_eq(aj_out_send(&out, ends[0]), -1, "nobody is there");
+	aj_buffer_text(&out, "x");
+	cr_expect_eq(aj_buffer_send(&out, ends[0]), -1, "nobody is there");
 	close(ends[0]);
 	free(got);
 }
@@ -256,7 +256,7 @@ Test(frames, sending)
 Test(frames, table)
 {
 	enum { MANY = 1000 };
-	static struct aj_named items[MANY];
+	static struct aj_table_item items[MANY];
 	static char names[MANY][16];
 	struct aj_table table = { 0 };
 	cr_expect_null(aj_table_first(&table));

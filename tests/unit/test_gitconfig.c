@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/gitconfig.h"
+#include "workspace/gitconfig.h"
 
 static char seen[4096];
 

@@ -1,4 +1,4 @@
-/* Tests of cli/history: what comes back, what is cut, and whose file it must be.
+/* Tests of shell/history: what comes back, what is cut, and whose file it must be.
  * How lines are typed is not asked. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/history.h"
+#include "shell/history.h"
 
 static char folder[] = "/tmp/aj-history.XXXXXX", path[64];
 static struct aj_arena arena;

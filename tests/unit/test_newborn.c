@@ -1,4 +1,4 @@
-/* Tests of run/newborn: what a zygote says that it has born is a claim, and whoever it names wrongly is left alone. */
+/* Tests of pool/newborn: what a zygote says that it has born is a claim, and whoever it names wrongly is left alone. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "run/newborn.h"
-#include "sandbox/cgroup.h"
+#include "cgroup/create.h"
+#include "pool/newborn.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 
@@ -53,7 +53,7 @@ static void start(void)
 	cr_assert(zygote.holder, "%s: %s", err.step, err.cause);
 }
 
-static bool lives(int pidfd)
+static bool runs(int pidfd)
 {
 	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0;
 }
@@ -68,7 +68,7 @@ TestSuite(newborn, .init = start, .fini = finish);
 
 static enum aj_newborn take(int init, int errnum, struct aj_error *err)
 {
-	struct aj_born claim = { .init = init, .errnum = errnum, .report = 0, .control = 0, .out = 0, .err = 0 };
+	struct aj_birth_answer claim = { .init = init, .errnum = errnum, .report = 0, .control = 0, .out = 0, .err = 0 };
 	return aj_newborn_take(&zygote, &claim, &jail, err);
 }
 
@@ -92,7 +92,7 @@ Test(newborn, names_another_child_of_ours)
 	struct aj_error err = { 0 };
 	cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_LIE);
 	cr_expect(strstr(err.cause, "first of its namespace"), "%s", err.cause);
-	cr_expect(lives(victim));
+	cr_expect(runs(victim));
 	cr_expect_lt(jail.init_pidfd, 0);
 }
 
@@ -101,7 +101,7 @@ Test(newborn, has_another_ended)
 {
 	struct aj_error err = { 0 };
 	cr_expect_eq(take(victim, 5, &err), AJ_NEWBORN_LIE);
-	cr_expect(lives(victim));
+	cr_expect(runs(victim));
 }
 
 Test(newborn, says_that_there_is_none)
@@ -109,7 +109,7 @@ Test(newborn, says_that_there_is_none)
 	struct aj_error err = { 0 };
 	cr_expect_eq(take(-1, 12, &err), AJ_NEWBORN_GONE);
 	cr_expect_eq(err.errnum, 12);
-	cr_expect(lives(victim));
+	cr_expect(runs(victim));
 }
 
 /* Not even that: neither an init nor an error. */

@@ -330,7 +330,7 @@ static int parse_serve(const char *name, const char *value)
 	aj_arena_free(&arena);
 	o = (struct aj_options){ .arena = &arena, .request.snippet = true };
 	err = (struct aj_error){ 0 };
-	aj_serving_defaults(&o.serving);
+	aj_serve_options_defaults(&o.serving);
 	return aj_options_parse(&o, AJ_FOR_SERVE, 3, argv, &err);
 }
 
@@ -380,7 +380,7 @@ Test(options, what_serve_is_told)
 	aj_arena_free(&arena);
 	o = (struct aj_options){ .arena = &arena };
 	err = (struct aj_error){ 0 };
-	aj_serving_defaults(&o.serving);
+	aj_serve_options_defaults(&o.serving);
 	cr_expect_eq(o.serving.parked, 2);
 	cr_expect_eq(o.serving.unread_bytes, 32 << 20);
 	cr_expect_eq(o.serving.grace_ms, 10000);

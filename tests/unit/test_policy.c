@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "policy/items.h"
+#include "policy/item_types.h"
 #include "policy/policy.h"
 
 Test(policy, presets)

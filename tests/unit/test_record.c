@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/chain.h"
-#include "run/record.h"
+#include "audit/chain.h"
+#include "audit/record.h"
 
 static struct aj_arena arena;
 static struct aj_plan plan;

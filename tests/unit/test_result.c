@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/result.h"
+#include "result/result.h"
 
 static struct aj_arena arena;
 static struct aj_plan plan;
@@ -48,7 +48,7 @@ Test(result, fields)
 	result.cpu_us = 1000;
 	result.peak_memory_bytes = 4096;
 	strcpy(result.code_sha256, "abc");
-	aj_capture_add(&result.out, "hi\n", 3);
+	aj_output_buffer_add(&result.out, "hi\n", 3);
 	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_str_eq(text_of(doc, "id"), "unit");
 	cr_expect_str_eq(text_of(doc, "status"), "ok");
@@ -168,8 +168,8 @@ Test(result, folders_without_an_overlay)
 
 Test(result, truncated_output)
 {
-	aj_capture_add(&result.out, "0123456789", 10);
-	aj_capture_add(&result.err, "01234567", 8);
+	aj_output_buffer_add(&result.out, "0123456789", 10);
+	aj_output_buffer_add(&result.err, "01234567", 8);
 	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *truncated = json_object_get(doc, "truncated");
 	cr_expect_str_eq(text_of(doc, "stdout"), "0123\n[... 2 bytes omitted ...]\n6789");
 	cr_expect_str_eq(text_of(doc, "stderr"), "01234567");
@@ -197,25 +197,25 @@ Test(result, output_that_is_not_text)
 		{ "\x1b[31m", 5, "\x1b[31m" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		aj_capture_add(&result.out, rows[i].bytes, rows[i].count);
+		aj_output_buffer_add(&result.out, rows[i].bytes, rows[i].count);
 		json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 		cr_expect_str_eq(text_of(doc, "stdout"), rows[i].want, "row %zu", i);
 		char *text = json_dumps(doc, JSON_COMPACT);
 		cr_expect_not_null(text, "row %zu cannot be printed", i);
 		free(text);
 		json_decref(doc);
-		aj_capture_free(&result.out);
+		aj_output_buffer_free(&result.out);
 		result.out.cap_bytes = 8;
 	}
 	for (int byte = 0; byte < 256; byte++) {
 		const char c = (char)byte;
-		aj_capture_add(&result.out, &c, 1);
+		aj_output_buffer_add(&result.out, &c, 1);
 		json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 		char *text = json_dumps(doc, JSON_COMPACT | JSON_ENSURE_ASCII);
 		cr_expect_not_null(text, "byte %d", byte);
 		free(text);
 		json_decref(doc);
-		aj_capture_free(&result.out);
+		aj_output_buffer_free(&result.out);
 		result.out.cap_bytes = 8;
 	}
 }

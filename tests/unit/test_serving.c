@@ -7,11 +7,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "run/result.h"
+#include "result/result.h"
 #include "serve/http.h"
 #include "serve/listen.h"
 #include "serve/metrics.h"
-#include "serve/notify.h"
+#include "serve/sd_notify.h"
 
 Test(serving, listen_fds)
 {
@@ -72,15 +72,15 @@ Test(serving, notify)
 	int bytes = snprintf(name, sizeof name, "@aj-unit-%d", (int)getpid());
 	memcpy(address.sun_path + 1, name + 1, (size_t)bytes - 1);
 	cr_assert_eq(bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)bytes)), 0);
-	cr_expect_eq(aj_notify(name, "READY=1"), 0);
+	cr_expect_eq(aj_sd_notify(name, "READY=1"), 0);
 	cr_expect_eq(recv(fd, got, sizeof got - 1, MSG_DONTWAIT), 7);
 	cr_expect_str_eq(got, "READY=1");
 	close(fd);
-	cr_expect_eq(aj_notify(name, "READY=1"), -1, "nobody is there");
-	cr_expect_eq(aj_notify(NULL, "READY=1"), 0, "nobody asked");
+	cr_expect_eq(aj_sd_notify(name, "READY=1"), -1, "nobody is there");
+	cr_expect_eq(aj_sd_notify(NULL, "READY=1"), 0, "nobody asked");
 	static const char *const bad[] = { "", "@", "/", "relative", "vsock:2:1234" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		cr_expect_eq(aj_notify(bad[i], "READY=1"), -1, "`%s`", bad[i]);
+		cr_expect_eq(aj_sd_notify(bad[i], "READY=1"), -1, "`%s`", bad[i]);
 }
 
 Test(serving, metrics_addresses)
@@ -183,7 +183,7 @@ Test(serving, histogram)
 }
 
 /* The value of the line that begins with `name`; -1: there is none. */
-static double value(const struct aj_out *page, const char *name)
+static double value(const struct aj_buffer *page, const char *name)
 {
 	char line[200];
 	snprintf(line, sizeof line, "\n%s", name);
@@ -194,7 +194,7 @@ static double value(const struct aj_out *page, const char *name)
 Test(serving, page)
 {
 	static struct aj_metrics m;
-	struct aj_out page = { 0 };
+	struct aj_buffer page = { 0 };
 	uint64_t gauges[AJ_GAUGES] = { [AJ_GAUGE_JAILS] = 7 };
 	char name[100], policy[100];
 	for (int i = 0; i < 200; i++) {
@@ -208,7 +208,7 @@ Test(serving, page)
 	m.errors[AJ_CODE_BUSY] = 3;
 	m.counters[AJ_COUNT_TOOL_CALLS] = 4;
 	aj_metrics_print(&m, gauges, &page);
-	aj_out_add(&page, "", 1);
+	aj_buffer_add(&page, "", 1);
 	cr_expect_eq(value(&page, "agentjail_jails "), 7);
 	cr_expect_eq(value(&page, "agentjail_tool_calls_total "), 4);
 	cr_expect_eq(value(&page, "agentjail_errors_total{code=\"busy\"} "), 3);
@@ -223,5 +223,5 @@ Test(serving, page)
 	cr_expect_eq(value(&page, "agentjail_run_seconds_bucket{le=\"+Inf\"} "), 200);
 	cr_expect_float_eq(value(&page, "agentjail_run_seconds_sum "), 0.3, 1e-9);
 	cr_expect_eq(value(&page, "agentjail_queue_wait_seconds_count "), 0);
-	aj_out_free(&page);
+	aj_buffer_free(&page);
 }

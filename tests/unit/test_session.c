@@ -1,24 +1,24 @@
-/* Tests of house/session without a jail: its clocks, and what it keeps. What it does with one is tested by e2e/, and by tests/sessions.c. */
+/* Tests of session/session without a jail: its clocks, and what it keeps. What it does with one is tested by e2e/, and by tests/sessions.c. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
 #include "base/fd.h"
 #include "blocks.h"
-#include "house/session.h"
+#include "session/session.h"
 
-static struct aj_house house;
-static struct aj_room room;
+static struct aj_manager manager;
+static struct aj_tenant_pool room;
 static const struct aj_session_events events;
 
 static void start(void)
 {
-	house = (struct aj_house){ .loop = aj_loop_new() };
-	room = (struct aj_room){ .house = &house, .sessions = 100 };
+	manager = (struct aj_manager){ .loop = aj_loop_new() };
+	room = (struct aj_tenant_pool){ .manager = &manager, .sessions = 100 };
 }
 
 static void done(void)
 {
-	aj_loop_free(house.loop);
+	aj_loop_free(manager.loop);
 }
 TestSuite(session, .init = start, .fini = done);
 
@@ -32,9 +32,9 @@ Test(session, a_lifetime_beyond_every_clock_is_none)
 {
 	static const uint64_t long_ms[] = { UINT64_MAX, UINT64_MAX / 2, INT64_MAX / 1000, INT64_MAX / 2000 };
 	for (size_t i = 0; i < sizeof long_ms / sizeof *long_ms; i++) {
-		house.config.lifetime_ms = long_ms[i];
+		manager.config.lifetime_ms = long_ms[i];
 		struct aj_session *s = make();
-		cr_expect_gt(aj_loop_next_us(house.loop), aj_now_us() + INT32_MAX, "%lu ms", (unsigned long)long_ms[i]);
+		cr_expect_gt(aj_loop_next_us(manager.loop), aj_now_us() + INT32_MAX, "%lu ms", (unsigned long)long_ms[i]);
 		aj_session_close(s);
 	}
 }
@@ -65,16 +65,16 @@ Test(session, a_tool_that_is_declared_anew_takes_the_place_of_the_old_one)
 Test(session, declaring_tools_is_use)
 {
 	struct aj_worker jail = { 0 };
-	house.config.idle_ms = 60000;
+	manager.config.idle_ms = 60000;
 	struct aj_session *s = make();
 	declare(s);
 	cr_expect_eq(s->idle.place, 0, "there is no jail yet that could be idle");
 	s->worker = &jail;
-	aj_loop_set(house.loop, &s->idle, 1);
+	aj_loop_set(manager.loop, &s->idle, 1);
 	declare(s);
 	cr_expect_gt(s->idle.at_us, 1);
 	s->running = true;
-	aj_loop_unset(house.loop, &s->idle);
+	aj_loop_unset(manager.loop, &s->idle);
 	declare(s);
 	cr_expect_eq(s->idle.place, 0, "one that runs something is not idle");
 	s->worker = NULL;
@@ -96,10 +96,10 @@ static void on_ended(struct aj_session *s, void *arg, const char *why)
 Test(session, a_lifetime_ends_one_that_has_no_jail)
 {
 	static const struct aj_session_events told = { .ended = on_ended };
-	house.config.lifetime_ms = 1;
+	manager.config.lifetime_ms = 1;
 	room.sessions++;
 	aj_session_new(&room, &told, NULL);
-	while (aj_loop_next_us(house.loop) != INT64_MAX)
-		cr_assert_eq(aj_loop_turn(house.loop, INT64_MAX), 0);
+	while (aj_loop_next_us(manager.loop) != INT64_MAX)
+		cr_assert_eq(aj_loop_turn(manager.loop, INT64_MAX), 0);
 	cr_expect_eq(ends, 1u);
 }

@@ -1,11 +1,11 @@
-/* Tests of plan/syscalls: the tables themselves, as names, conditions and reasons.
+/* Tests of seccomp/syscalls: the tables themselves, as names, conditions and reasons.
  * Nothing is compiled here; what the kernel will do with a row is tested in test_seccomp.c. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <seccomp.h>
 #include <string.h>
 
-#include "plan/syscalls.h"
+#include "seccomp/syscalls.h"
 
 enum { ROWS = 1024, NETWORKS = AJ_NET_HOST + 1 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tools/plain.h"
+#include "jsonschema/plain.h"
 #include "tools/tools.h"
 
 static struct aj_tools tools;

@@ -1,11 +1,11 @@
-/* Tests of run/verdict: every order of events, as a table from facts to a status.
+/* Tests of result/verdict: every order of events, as a table from facts to a status.
  * Nothing is run: facts are invented, also impossible ones, and the first cause must win. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "run/verdict.h"
+#include "result/verdict.h"
 
 #define EXIT(code) ((code) << 8)
 #define KILLED(sig) (sig)
@@ -353,11 +353,11 @@ Test(verdict, alive)
 		const char *limit;
 	} table[] = {
 		{ CLAIM("ok"), AJ_NOT_TOLD, AJ_STATUS_OK, NULL },
-		{ CLAIM("ok"), AJ_TOLD_BY_CLOCK, AJ_STATUS_OK, "wall_clock" },
-		{ CLAIM("ok"), AJ_TOLD_BY_CALLER, AJ_STATUS_OK, NULL },
+		{ CLAIM("ok"), AJ_STOP_BY_CLOCK, AJ_STATUS_OK, "wall_clock" },
+		{ CLAIM("ok"), AJ_STOP_BY_CALLER, AJ_STATUS_OK, NULL },
 		{ NO_MEMORY, AJ_NOT_TOLD, AJ_STATUS_ERROR, NULL },
-		{ NO_MEMORY, AJ_TOLD_BY_CLOCK, AJ_STATUS_TIMEOUT, "wall_clock" },
-		{ NO_MEMORY, AJ_TOLD_BY_CALLER, AJ_STATUS_SIGNAL, NULL },
+		{ NO_MEMORY, AJ_STOP_BY_CLOCK, AJ_STATUS_TIMEOUT, "wall_clock" },
+		{ NO_MEMORY, AJ_STOP_BY_CALLER, AJ_STATUS_SIGNAL, NULL },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		struct aj_result r = { 0 };

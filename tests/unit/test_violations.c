@@ -14,9 +14,9 @@
 
 #include "base/fd.h"
 #include "bpf.h"
-#include "run/result.h"
+#include "result/result.h"
 #include "sandbox/handshake.h"
-#include "sandbox/notice.h"
+#include "seccomp/notify.h"
 
 enum { NETWORKS = AJ_NET_HOST + 1, ALL = (1 << AJ_DENY_GROUPS) - 1 };
 #define NATIVE seccomp_arch_native()
@@ -345,7 +345,7 @@ Test(violations, not_a_listener)
 {
 	int null = open("/dev/null", O_RDONLY), lowest = dup(0), status;
 	close(lowest);
-	cr_expect(!aj_notice_listener(null) && !aj_notice_listener(ends[0]) && !aj_notice_listener(-1));
+	cr_expect(!aj_notify_listener(null) && !aj_notify_listener(ends[0]) && !aj_notify_listener(-1));
 	pid_t child = fork();
 	if (child == 0)
 		_exit((int)pause());

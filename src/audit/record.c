@@ -1,0 +1,301 @@
+/* Composes audit records.
+ * It decides nothing about a run, writes nothing, and keeps what a jail claims apart from what was observed. */
+#include "audit/record.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+/* What each part may take of a line's 64 KiB, as it is written: escapes count. */
+enum {
+	SHORT_BYTES = 1 << 10, /* each: id, host, login id, and the like */
+	ARGV_BYTES = 16 << 10,
+	CWD_BYTES = 4 << 10,
+	POLICY_BYTES = 8 << 10,
+	REASON_BYTES = 4 << 10,
+	IMPORTS_BYTES = 8 << 10,
+	DENIALS_BYTES = 10 << 10,
+	DENIAL_BYTES = 1 << 10, /* each text of one */
+	ENFORCED_BYTES = 6 << 10,
+	LARGEST_BYTES = ARGV_BYTES,
+};
+
+struct composer {
+	json_t *doc;
+	bool truncated;
+};
+
+/* Any bytes as a JSON string that takes at most *budget bytes of the line, from which it is taken. Bytes that are not UTF-8 are
+ * made visible as \xNN; control characters are escaped by JSON itself. */
+static json_t *text(struct composer *c, const char *s, size_t bytes, size_t *budget)
+{
+	static const char hex[] = "0123456789abcdef";
+	char out[LARGEST_BYTES];
+	size_t at = 0, left = *budget < sizeof out ? *budget : sizeof out, before = left;
+	for (size_t i = 0; i < bytes;) {
+		unsigned char lead = (unsigned char)s[i];
+		size_t n = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+		bool valid = aj_utf8_valid_prefix(s + i, bytes - i < n ? bytes - i : n) == n && lead != 0x7f;
+		size_t cost = !valid ? 5 : n == 4 ? 12 : n > 1 || lead < 0x20 ? 6 : lead == '"' || lead == '\\' ? 2 : 1;
+		if (cost > left) {
+			c->truncated = true;
+			break;
+		}
+		left -= cost;
+		if (valid) {
+			memcpy(out + at, s + i, n);
+			at += n;
+			i += n;
+		} else {
+			memcpy(out + at, (char[]){ '\\', 'x', hex[lead >> 4], hex[lead & 15] }, 4);
+			at += 4;
+			i++;
+		}
+	}
+	*budget -= before - left;
+	return json_stringn_nocheck(out, at);
+}
+
+static json_t *short_text(struct composer *c, const char *s, size_t budget)
+{
+	return s ? text(c, s, strlen(s), &budget) : json_null();
+}
+
+/* An element of a list whose quotes and comma count too; NULL when there is no room for a sensible part of it. */
+static json_t *list_text(struct composer *c, const char *s, size_t bytes, size_t *budget)
+{
+	if (*budget < 16) {
+		c->truncated = true;
+		return NULL;
+	}
+	*budget -= 3;
+	return text(c, s, bytes, budget);
+}
+
+static void set(struct composer *c, const char *key, json_t *value)
+{
+	json_object_set_new(c->doc, key, value);
+}
+
+static json_t *time_now(void)
+{
+	struct timespec now;
+	struct tm utc;
+	char seconds[32];
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
+	return json_sprintf("%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+}
+
+static json_t *user(void)
+{
+	char text[32];
+	uint64_t login;
+	json_t *user = json_pack("{s:I, s:I}", "uid", (json_int_t)getuid(), "gid", (json_int_t)getgid());
+	/* Who logged in, also behind sudo. All ones: nobody did, as in a service. */
+	if (aj_read_text("/proc/self/loginuid", text, sizeof text) > 0 && aj_parse_count(text, &login) && login < UINT32_MAX)
+		json_object_set_new(user, "login", json_integer((json_int_t)login));
+	return user;
+}
+
+static json_t *policy_json(struct composer *c, json_t *policy)
+{
+	if (!policy)
+		return json_null();
+	if (json_dumpb(policy, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY) <= POLICY_BYTES)
+		return json_incref(policy);
+	c->truncated = true;
+	return json_pack("{s:o, s:o}", "name", short_text(c, json_string_value(json_object_get(policy, "name")), SHORT_BYTES),
+	                 "sha256", short_text(c, json_string_value(json_object_get(policy, "sha256")), SHORT_BYTES));
+}
+
+/* What was left out of `argv` can still be compared: the hash is of every argument with its NUL. */
+static void argv_hash(struct composer *c, char **argv)
+{
+	size_t bytes = 0, at = 0;
+	char hash[AJ_SHA256_HEX];
+	for (char **a = argv; *a; a++)
+		bytes += strlen(*a) + 1;
+	char *joined = malloc(bytes);
+	if (!joined)
+		return;
+	for (char **a = argv; *a; at += strlen(*a) + 1, a++)
+		memcpy(joined + at, *a, strlen(*a) + 1);
+	aj_sha256(joined, bytes, hash);
+	free(joined);
+	set(c, "argv_sha256", json_string(hash));
+}
+
+static void argv_json(struct composer *c, char **argv)
+{
+	size_t budget = ARGV_BYTES;
+	json_t *list = json_array(), *one;
+	bool truncated = c->truncated;
+	c->truncated = false;
+	for (char **a = argv; a && *a && !c->truncated && (one = list_text(c, *a, strlen(*a), &budget)); a++)
+		json_array_append_new(list, one);
+	set(c, "argv", list);
+	if (c->truncated)
+		argv_hash(c, argv);
+	c->truncated |= truncated;
+}
+
+/* What both records begin with, so that each says by itself what ran, for whom and under which policy. `sha`: the code's, "" to make it. */
+static void head(struct composer *c, const char *event, const struct aj_request *request, const char *sha, json_t *policy)
+{
+	char host[HOST_NAME_MAX + 1] = "", cwd[PATH_MAX], hash[AJ_SHA256_HEX];
+	gethostname(host, sizeof host - 1);
+	c->doc = json_object();
+	set(c, "v", json_integer(1));
+	set(c, "event", json_string(event));
+	set(c, "id", short_text(c, request->id, SHORT_BYTES));
+	set(c, "time", time_now());
+	set(c, "host", short_text(c, host, SHORT_BYTES));
+	set(c, "pid", json_integer(getpid()));
+	set(c, "user", user());
+	set(c, "command", json_string(request->snippet ? "exec" : "run"));
+	set(c, "policy", policy_json(c, policy));
+	if (request->snippet) {
+		/* A session's code is not kept until its end, but for its sum; and variables that are set have none. */
+		if (!*sha)
+			aj_sha256(request->code ? request->code : "", request->code ? request->code_bytes : 0, hash);
+		set(c, "code_sha256", json_string(*sha ? sha : hash));
+	} else {
+		argv_json(c, request->argv);
+	}
+	set(c, "cwd", short_text(c, getcwd(cwd, sizeof cwd), CWD_BYTES));
+}
+
+static json_t *finish(struct composer *c)
+{
+	if (c->truncated)
+		set(c, "truncated", json_true());
+	return c->doc;
+}
+
+json_t *aj_record_start(const struct aj_request *request, json_t *policy)
+{
+	struct composer c = { 0 };
+	head(&c, "start", request, "", policy);
+	return finish(&c);
+}
+
+/* One refusal by the layer: its word, from inside the jail, and so of any shape. */
+static bool add_denial(struct composer *c, json_t *list, const json_t *error, size_t *budget)
+{
+	static const char *const keys[] = { "rule", "message" };
+	const json_t *line = json_object_get(error, "line");
+	if (!json_is_string(json_object_get(error, "rule")))
+		return true;
+	if (*budget < 256) {
+		c->truncated = true;
+		return false;
+	}
+	*budget -= 100; /* keys, quotes, a number */
+	json_t *denial = json_pack("{s:s}", "by", "layer");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const json_t *value = json_object_get(error, keys[i]);
+		size_t room = *budget < DENIAL_BYTES ? *budget : DENIAL_BYTES, left = room;
+		if (json_is_string(value))
+			json_object_set_new(denial, keys[i], text(c, json_string_value(value), json_string_length(value), &left));
+		*budget -= room - left;
+	}
+	if (json_is_integer(line))
+		json_object_set_new(denial, "line", json_integer(json_integer_value(line)));
+	json_array_append_new(list, denial);
+	return true;
+}
+
+/* Ours, few and short: they go first, so that no claim takes their room. */
+static void add_violations(json_t *list, const struct aj_violations *v, size_t *budget)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const struct aj_violation *one = &v->items[i];
+		json_t *denial = json_pack("{s:s, s:s, s:s, s:I}", "by", "kernel", "rule", one->row->name, "message",
+		                           one->row->why, "count", (json_int_t)one->count);
+		*budget -= json_dumpb(denial, NULL, 0, JSON_COMPACT) + 1;
+		json_array_append_new(list, denial);
+	}
+}
+
+static json_t *denials(struct composer *c, const struct aj_result *r)
+{
+	size_t i, budget = DENIALS_BYTES;
+	json_t *list = json_array(), *errors = json_object_get(r->claim, "errors"), *one;
+	add_violations(list, &r->violations, &budget);
+	if (json_array_size(errors) == 0) /* a guard's refusal while the code ran */
+		add_denial(c, list, json_object_get(r->claim, "error"), &budget);
+	json_array_foreach(errors, i, one)
+		if (!add_denial(c, list, one, &budget))
+			break;
+	return list;
+}
+
+static json_t *imports(struct composer *c, const struct aj_result *r)
+{
+	size_t i, budget = IMPORTS_BYTES;
+	json_t *list = json_array(), *one, *name;
+	json_array_foreach(json_object_get(r->claim, "imports"), i, name) {
+		if (!(one = list_text(c, json_string_value(name), json_string_length(name), &budget)))
+			break;
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static json_t *enforced(struct composer *c, const struct aj_plan *plan, const struct aj_result *r)
+{
+	size_t budget = ENFORCED_BYTES;
+	char room[AJ_WALL_TEXT];
+	json_t *walls = json_object();
+	for (size_t i = 0; i < plan->enforced.count; i++) {
+		const struct aj_enforced *wall = &plan->enforced.items[i];
+		const char *by = aj_result_wall(r, plan, wall, room);
+		size_t name_bytes = strlen(wall->wall) + 6;
+		if (budget < name_bytes) {
+			c->truncated = true;
+			break;
+		}
+		budget -= name_bytes;
+		json_object_set_new(walls, wall->wall, text(c, by, strlen(by), &budget));
+	}
+	return walls;
+}
+
+static json_int_t milliseconds(uint64_t us)
+{
+	return (json_int_t)((us + 999) / 1000);
+}
+
+json_t *aj_record_end(const struct aj_request *request, json_t *policy, const struct aj_plan *plan, const struct aj_result *r)
+{
+	struct composer c = { 0 };
+	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
+	head(&c, "end", request, r->code_sha256, policy);
+	set(&c, "status", json_string(aj_status_name(r->status)));
+	set(&c, "reason", short_text(&c, r->reason, REASON_BYTES));
+	set(&c, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
+	set(&c, "signal", r->signal ? json_integer(r->signal) : json_null());
+	/* Output that went past us was not counted. */
+	json_t *usage = json_pack("{s:I, s:I, s:I, s:o}", "wall_ms", milliseconds(r->wall_us), "cpu_ms", milliseconds(r->cpu_us),
+	                          "peak_memory_bytes", (json_int_t)r->peak_memory_bytes, "output_bytes",
+	                          plan->capture ? json_integer((json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes)
+	                                        : json_null());
+	aj_usage_json(usage, &r->leaf);
+	set(&c, "usage", usage);
+	json_t *limits = json_array();
+	for (size_t i = 0; i < r->limits_hit_count; i++)
+		json_array_append_new(limits, json_string(r->limits_hit[i]));
+	set(&c, "limits_hit", limits);
+	set(&c, "enforced", ran ? enforced(&c, plan, r) : json_object());
+	set(&c, "denials", denials(&c, r));
+	if (plan->snippet)
+		set(&c, "claimed", json_pack("{s:o}", "imports", imports(&c, r)));
+	return finish(&c);
+}

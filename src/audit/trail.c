@@ -1,0 +1,93 @@
+/* Joins a run to the audit trail as site and policy want it: where to, and what when a record cannot be written.
+ * It composes no record and writes none itself: audit/record.h and audit/audit.h do. */
+#include "audit/trail.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/record.h"
+
+/* A jail that saw the trail could read other runs' records, or write its own. */
+static int check_visible(const struct aj_audit *audit, const struct aj_plan *plan, struct aj_error *err)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		char *real = m->kind == AJ_MOUNT_BIND ? realpath(m->source, NULL) : NULL;
+		/* What is not there will not be bound; of anything else that cannot be looked at the worst is assumed. */
+		bool unknown = m->kind == AJ_MOUNT_BIND && !real && errno != ENOENT;
+		bool visible = unknown || (real && aj_audit_visible(audit, real));
+		free(real);
+		if (!visible)
+			continue;
+		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the jail would see the audit trail `%s` through the bind of `%s`",
+		        audit->path, m->source);
+		aj_advise(err, "keep the trail out of what is bound into jails");
+		return -1;
+	}
+	return 0;
+}
+
+static int append(const struct aj_audit *audit, json_t *record, struct aj_error *err)
+{
+	int r = record ? aj_audit_write(audit, record, err) : aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "out of memory");
+	json_decref(record);
+	return r;
+}
+
+int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const struct aj_policy *policy,
+                   const struct aj_request *request, const struct aj_plan *plan, struct aj_error *err)
+{
+	*trail = (struct aj_trail){ 0 };
+	if (strcmp(site->audit, "none") == 0) {
+		if (!policy->audit)
+			return 0;
+		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the policy `%s` wants every run recorded, but %s names no destination",
+		        policy->name, site->file);
+		aj_advise(err, "set audit.destination there, for example \"file:/var/log/agentjail/audit.jsonl\"");
+		return -1;
+	}
+	struct aj_error why = { 0 };
+	int r = aj_audit_parse(&trail->audit, site->audit, &why);
+	/* Before the trail is tried, and whatever the policy says of records: this would let the jail write them. */
+	if (r == 0 && check_visible(&trail->audit, plan, err) < 0)
+		return -1;
+	json_t *named = aj_policy_json(policy);
+	if (r == 0)
+		r = aj_audit_ready(&trail->audit, &why);
+	if (r == 0)
+		r = append(&trail->audit, aj_record_start(request, named), &why);
+	json_decref(named);
+	if (r == 0)
+		return 0;
+	if (policy->audit_failure == AJ_AUDIT_FLAG) {
+		aj_error_text(&why, trail->missed, sizeof trail->missed);
+		return 0;
+	}
+	aj_advise(&why, "the policy refuses to run unrecorded (audit.on_failure = \"refuse\")");
+	*err = why;
+	return -1;
+}
+
+int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, const struct aj_request *request,
+                 const struct aj_plan *plan, struct aj_result *result, struct aj_error *err)
+{
+	if (trail->audit.kind == AJ_AUDIT_NONE && !trail->missed[0])
+		return 0;
+	struct aj_error why = { 0 };
+	json_t *named = aj_policy_json(policy);
+	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : append(&trail->audit, aj_record_end(request, named, plan, result), &why);
+	json_decref(named);
+	result->recorded = r == 0 && !trail->missed[0] ? AJ_RECORDED : AJ_MISSED;
+	if (result->recorded == AJ_RECORDED)
+		return 0;
+	if (trail->missed[0])
+		snprintf(result->audit_why, sizeof result->audit_why, "%s", trail->missed);
+	else
+		aj_error_text(&why, result->audit_why, sizeof result->audit_why);
+	if (policy->audit_failure == AJ_AUDIT_FLAG)
+		return 0;
+	*err = why;
+	return -1;
+}

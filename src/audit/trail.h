@@ -1,0 +1,18 @@
+/* One run's two records in the site's audit trail. */
+#pragma once
+#include "audit/audit.h"
+#include "plan/plan.h"
+#include "policy/site.h"
+#include "result/result.h"
+
+struct aj_trail {
+	struct aj_audit audit;
+	char missed[480]; /* the start could not be recorded, and the policy lets the run go on; "" otherwise */
+};
+
+/* Before anything runs. 0, or -1 with err when the policy refuses to run unrecorded. */
+int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const struct aj_policy *policy,
+                   const struct aj_request *request, const struct aj_plan *plan, struct aj_error *err);
+/* When it is over: fills result->recorded. -1 with err when the end is missing from a trail that must be whole. */
+int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, const struct aj_request *request,
+                 const struct aj_plan *plan, struct aj_result *result, struct aj_error *err);

@@ -1,0 +1,328 @@
+/* Checks JSON without building anything: a state, a bit for each level, and counts.
+ * It does not look for names that are there twice, and decodes nothing but what it takes to know that a text is whole. */
+#include "base/json_scan.h"
+
+#include <string.h>
+
+/* What comes next. VALUE must be 0. */
+enum {
+	VALUE,
+	VALUE_OR_END, /* after [ */
+	KEY,
+	KEY_OR_END, /* after { */
+	COLON,
+	AFTER, /* a value within something */
+	DONE,
+	STRING,
+	ESCAPE,
+	DIGITS,     /* of \u */
+	LOW_ESCAPE, /* a high surrogate needs a low one */
+	LOW_U,
+	LITERAL,
+	MINUS, /* a number, by its last character */
+	ZERO,
+	INTEGER,
+	POINT,
+	FRACTION,
+	EXPONENT,
+	SIGN,
+	POWER,
+};
+
+static bool in_object(const struct aj_scan *s)
+{
+	return s->objects[s->depth / 64] >> s->depth % 64 & 1;
+}
+
+static bool fail(struct aj_scan *s, const char *why)
+{
+	s->wrong = why;
+	return true;
+}
+
+/* The member whose value is read; NULL: that of nothing outermost. */
+static struct aj_span *member(struct aj_scan *s)
+{
+	return s->depth == 1 && in_object(s) && s->members_count && !s->full ? &s->members[s->members_count - 1] : NULL;
+}
+
+static void begin(struct aj_scan *s)
+{
+	struct aj_span *m = member(s);
+	if (m)
+		*m = (struct aj_span){ m->key, m->key_bytes, s->at, 0, s->values };
+	if (++s->values > s->max_values)
+		fail(s, "it has too many values");
+}
+
+/* A value ended before `end`. */
+static void end(struct aj_scan *s, size_t end)
+{
+	struct aj_span *m = member(s);
+	if (m) {
+		m->bytes = end - m->at;
+		m->values = s->values - m->values;
+	}
+	s->state = s->depth ? AFTER : DONE;
+}
+
+static bool open(struct aj_scan *s, bool object)
+{
+	begin(s);
+	if (++s->depth > AJ_SCAN_DEPTH)
+		return fail(s, "it is nested too deep");
+	uint64_t bit = UINT64_C(1) << s->depth % 64, *word = &s->objects[s->depth / 64];
+	*word = object ? *word | bit : *word & ~bit;
+	s->state = object ? KEY_OR_END : VALUE_OR_END;
+	return true;
+}
+
+static bool close(struct aj_scan *s, bool object)
+{
+	if (in_object(s) != object)
+		return fail(s, "a bracket is closed that was not opened");
+	s->depth--;
+	end(s, s->at + 1);
+	return true;
+}
+
+static bool value(struct aj_scan *s, char c)
+{
+	switch (c) {
+	case '{':
+	case '[':
+		return open(s, c == '{');
+	case '"':
+		s->key = false;
+		s->state = STRING;
+		break;
+	case 't':
+	case 'f':
+	case 'n':
+		s->literal = c == 't' ? "rue" : c == 'f' ? "alse" : "ull";
+		s->state = LITERAL;
+		break;
+	case '-':
+		s->state = MINUS;
+		break;
+	case '0':
+		s->state = ZERO;
+		break;
+	default:
+		if (c < '1' || c > '9')
+			return fail(s, "a value was expected");
+		s->state = INTEGER;
+	}
+	begin(s);
+	return true;
+}
+
+static bool key(struct aj_scan *s, char c)
+{
+	if (c != '"')
+		return fail(s, "a name in quotes was expected");
+	s->key = true;
+	s->state = STRING;
+	if (s->depth == 1) {
+		s->full = s->members_count == AJ_SCAN_MEMBERS;
+		if (!s->full)
+			s->members[s->members_count++] = (struct aj_span){ .key = s->at + 1 };
+	}
+	return true;
+}
+
+static bool string_end(struct aj_scan *s)
+{
+	struct aj_span *m = s->key ? member(s) : NULL;
+	if (m)
+		m->key_bytes = s->at - m->key;
+	if (s->key)
+		s->state = COLON;
+	else
+		end(s, s->at + 1);
+	return true;
+}
+
+/* The first byte of a character beyond ASCII, by the table of the standard. */
+static bool lead(struct aj_scan *s, uint8_t c)
+{
+	if (c < 0xc2 || c > 0xf4)
+		return fail(s, "it is not UTF-8");
+	s->more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+	s->low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+	s->high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+	return true;
+}
+
+static bool string(struct aj_scan *s, char c)
+{
+	uint8_t byte = (uint8_t)c;
+	if (s->more) {
+		if (byte < s->low || byte > s->high)
+			return fail(s, "it is not UTF-8");
+		s->more--;
+		s->low = 0x80;
+		s->high = 0xbf;
+		return true;
+	}
+	if (c == '"')
+		return string_end(s);
+	if (c == '\\')
+		s->state = ESCAPE;
+	else if (byte < 0x20)
+		return fail(s, "a control character stands in a text");
+	return byte < 0x80 || lead(s, byte);
+}
+
+static bool escape(struct aj_scan *s, char c)
+{
+	if (!strchr("\"\\/bfnrtu", c) || !c)
+		return fail(s, "there is no such escape");
+	s->state = c == 'u' ? DIGITS : STRING;
+	s->digits = s->code = 0;
+	return true;
+}
+
+static bool digits(struct aj_scan *s, char c)
+{
+	const char *hex = "0123456789abcdef", *at = c ? strchr(hex, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+	if (!at)
+		return fail(s, "there is no such escape");
+	s->code = s->code << 4 | (unsigned)(at - hex);
+	if (++s->digits < 4)
+		return true;
+	bool low = s->code >= 0xdc00 && s->code <= 0xdfff, high = s->code >= 0xd800 && s->code <= 0xdbff;
+	if (low != s->pair)
+		return fail(s, "a surrogate stands alone");
+	if (!s->code && !s->nul)
+		return fail(s, "\\u0000 is not taken");
+	s->pair = high;
+	s->state = high ? LOW_ESCAPE : STRING;
+	return true;
+}
+
+/* False: the number ended before this character. */
+static bool number(struct aj_scan *s, char c)
+{
+	bool digit = c >= '0' && c <= '9', whole = s->state == ZERO || s->state == INTEGER;
+	if (digit && s->state == MINUS)
+		s->state = c == '0' ? ZERO : INTEGER;
+	else if (digit && s->state != ZERO)
+		s->state = s->state == POINT ? FRACTION : s->state == EXPONENT || s->state == SIGN ? POWER : s->state;
+	else if (c == '.' && whole)
+		s->state = POINT;
+	else if ((c == 'e' || c == 'E') && (whole || s->state == FRACTION))
+		s->state = EXPONENT;
+	else if ((c == '+' || c == '-') && s->state == EXPONENT)
+		s->state = SIGN;
+	else if (whole || s->state == FRACTION || s->state == POWER)
+		return end(s, s->at), false;
+	else
+		return fail(s, "a digit was expected");
+	return true;
+}
+
+static bool expect(struct aj_scan *s, bool found, uint8_t state)
+{
+	s->state = state;
+	return found || fail(s, "a sign is missing or stands in the wrong place");
+}
+
+/* False: to be looked at once more, in the state that is now. */
+static bool step(struct aj_scan *s, char c)
+{
+	bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+	if (space && s->state <= DONE)
+		return true;
+	switch (s->state) {
+	case VALUE_OR_END:
+		return c == ']' ? close(s, false) : value(s, c);
+	case VALUE:
+		return value(s, c);
+	case KEY_OR_END:
+		return c == '}' ? close(s, true) : key(s, c);
+	case KEY:
+		return key(s, c);
+	case COLON:
+		return expect(s, c == ':', VALUE);
+	case AFTER:
+		return c == '}' || c == ']' ? close(s, c == '}') : expect(s, c == ',', in_object(s) ? KEY : VALUE);
+	case DONE:
+		return fail(s, "something follows its end");
+	case STRING:
+		return string(s, c);
+	case ESCAPE:
+		return escape(s, c);
+	case DIGITS:
+		return digits(s, c);
+	case LOW_ESCAPE:
+		return c == '\\' ? expect(s, true, LOW_U) : fail(s, "a surrogate stands alone");
+	case LOW_U:
+		s->digits = s->code = 0;
+		return c == 'u' ? expect(s, true, DIGITS) : fail(s, "a surrogate stands alone");
+	case LITERAL:
+		if (c != *s->literal)
+			return fail(s, "a value was expected");
+		if (!*++s->literal)
+			end(s, s->at + 1);
+		return true;
+	default:
+		return number(s, c);
+	}
+}
+
+size_t aj_scan_plain(const char *text, size_t bytes)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), highest = ones * 0x80;
+	size_t i = 0;
+	/* Eight at a time: in each byte that ends it one of the four has its highest bit. A subtraction borrows only from above such a byte. */
+	for (uint64_t word; i + sizeof word <= bytes; i += sizeof word) {
+		memcpy(&word, text + i, sizeof word);
+		uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+		if (((word - ones * 0x20) | (quote - ones) | (backslash - ones) | word) & highest)
+			break;
+	}
+	while (i < bytes && (signed char)text[i] >= 0x20 && text[i] != '"' && text[i] != '\\')
+		i++;
+	return i;
+}
+
+const char *aj_scan_feed(struct aj_scan *s, const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes && !s->wrong;) {
+		/* Most of what is long is plain text. */
+		size_t plain = s->state == STRING && !s->more ? aj_scan_plain(text + i, bytes - i) : 0;
+		i += plain;
+		s->at += plain;
+		if (i == bytes)
+			break;
+		if (step(s, text[i]) && !s->wrong) {
+			i++;
+			s->at++;
+		}
+	}
+	return s->wrong;
+}
+
+const char *aj_scan_end(struct aj_scan *s)
+{
+	if (!s->wrong && !s->depth && s->state >= ZERO)
+		step(s, ' ');
+	if (!s->wrong && s->state != DONE)
+		fail(s, "it is not whole");
+	return s->wrong;
+}
+
+bool aj_scan_too_many(const struct aj_scan *s)
+{
+	return s->values > s->max_values;
+}
+
+const struct aj_span *aj_scan_member(const struct aj_scan *s, const char *text, const char *name)
+{
+	size_t bytes = strlen(name);
+	for (size_t i = s->members_count; i-- > 0;)
+		if (s->members[i].key_bytes == bytes && memcmp(text + s->members[i].key, name, bytes) == 0)
+			return &s->members[i];
+	return NULL;
+}

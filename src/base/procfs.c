@@ -1,0 +1,164 @@
+/* Asks the kernel whether a runner's filters and empty capabilities are there, before a byte of code is handed over.
+ * It trusts no message from the runner, and takes a line that is missing for a wall that is. */
+#include "base/procfs.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum { USUAL_BYTES = 8192, MOST_BYTES = 1 << 20 }; /* a user may be in 65,536 groups, and they are listed */
+
+struct text {
+	char *data; /* `usual`, or malloced where that is too small; NULL when it cannot be read */
+	char usual[USUAL_BYTES];
+};
+
+static void free_text(struct text *t)
+{
+	if (t->data != t->usual)
+		free(t->data);
+}
+#define cleanup_text __attribute__((cleanup(free_text)))
+
+static void read_file(struct text *t, const char *path)
+{
+	t->data = t->usual;
+	if (aj_read_text(path, t->usual, USUAL_BYTES) >= 0)
+		return;
+	t->data = errno == EFBIG ? malloc(MOST_BYTES) : NULL;
+	if (t->data && aj_read_text(path, t->data, MOST_BYTES) >= 0)
+		return;
+	free(t->data);
+	t->data = NULL;
+}
+
+static void read_of(struct text *t, pid_t pid, const char *file)
+{
+	char path[40];
+	t->data = NULL;
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+	if (pid > 0)
+		read_file(t, path);
+}
+
+int aj_procfs_own_filters(void)
+{
+	cleanup_text struct text status;
+	read_file(&status, "/proc/thread-self/status");
+	const char *line = status.data ? strstr(status.data, "\nSeccomp_filters:") : NULL;
+	int count;
+	return line && sscanf(line, "\nSeccomp_filters: %d", &count) == 1 ? count : -1;
+}
+
+/* `branch`: a copy of a session, whose bounding set is its new user namespace's. */
+static const char *missing(const char *status, size_t filters, bool branch)
+{
+	static const char *const walls[] = { "\nSeccomp:\t2\n",
+		                             "\nNoNewPrivs:\t1\n",
+		                             "\nCapPrm:\t0000000000000000\n",
+		                             "\nCapEff:\t0000000000000000\n",
+		                             "\nCapInh:\t0000000000000000\n",
+		                             "\nCapAmb:\t0000000000000000\n",
+		                             "\nCapBnd:\t0000000000000000\n" };
+	char count[40];
+	snprintf(count, sizeof count, "\nSeccomp_filters:\t%zu\n", filters);
+	for (size_t i = 0; i < sizeof walls / sizeof *walls - branch; i++)
+		if (!strstr(status, walls[i]))
+			return "the kernel does not confirm the runner's filter and empty capabilities";
+	return strstr(status, count) ? NULL : "the kernel does not confirm the number of the runner's filters";
+}
+
+/* The last number of a line. */
+static pid_t number(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+	long last = 0;
+	for (line = line ? line + strlen(name) : ""; *line && *line != '\n';) {
+		char *end;
+		long next = (long)strtoul(line, &end, 10);
+		if (end == line)
+			break;
+		last = next;
+		line = end;
+	}
+	return (pid_t)last;
+}
+
+static bool is_alive(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0;
+}
+
+const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
+{
+	/* First the descriptor, as in aj_procfs_open_child(). */
+	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	cleanup_text struct text status;
+	read_of(&status, pid, "status");
+	if (pidfd < 0 || !status.data)
+		return "the runner's state cannot be read in /proc";
+	if (number(status.data, "\nTgid:") != pid || number(status.data, "\nPPid:") != init)
+		return "a process that is no child of the jail's init says that it is the runner";
+	const char *wrong = missing(status.data, filters, false);
+	return wrong || is_alive(pidfd) ? wrong : "the runner has ended";
+}
+
+const char *aj_procfs_check_fork(pid_t pid, size_t filters)
+{
+	cleanup_text struct text status;
+	read_of(&status, pid, "status");
+	return status.data ? missing(status.data, filters, true) : "the runner's state cannot be read in /proc";
+}
+
+struct aj_process_info aj_procfs_process(pid_t tid)
+{
+	cleanup_text struct text status;
+	read_of(&status, tid, "status");
+	if (!status.data)
+		return (struct aj_process_info){ 0 };
+	return (struct aj_process_info){ .process = number(status.data, "\nTgid:"),
+		                         .parent = number(status.data, "\nPPid:"),
+		                         .inner = number(status.data, "\nNStgid:"),
+		                         .threads = number(status.data, "\nThreads:") };
+}
+
+int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret)
+{
+	/* First the descriptor: what /proc then says is of that process, or of one that has its number because it is gone. */
+	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	*ret = pidfd < 0 ? (struct aj_process_info){ 0 } : aj_procfs_process(pid);
+	bool is = ret->process == pid && ret->parent == parent && is_alive(pidfd);
+	return is ? aj_steal(&pidfd) : -1;
+}
+
+/* Is everything private that a copy of the process could write to? */
+static const char *shared(const char *maps)
+{
+	for (const char *line = maps, *next; *line; line = next) {
+		char rights[5], name[8] = "";
+		next = line + strcspn(line, "\n");
+		next += *next == '\n';
+		if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %*u%*[ ]%7[^\n]", rights, name) < 1)
+			return "the memory of the session cannot be listed";
+		/* The Python tree is read-only; everything else that is shared may be written to, now or later. */
+		if (rights[3] == 's' && (rights[1] == 'w' || strncmp(name, "/usr/", 5) != 0))
+			return "memory is mapped as shared in the session, and a copy would write to it too: use MAP_PRIVATE, or close it";
+	}
+	return NULL;
+}
+
+const char *aj_procfs_why_not_copyable(pid_t pid)
+{
+	if (aj_procfs_process(pid).threads != 1)
+		return "threads are running in the session, and a copy would be without them: join them in a snippet";
+	cleanup_text struct text maps;
+	read_of(&maps, pid, "maps");
+	return maps.data ? shared(maps.data) : "the memory of the session cannot be listed";
+}

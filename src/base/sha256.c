@@ -1,0 +1,44 @@
+/* SHA-256 of bytes or of a file, as lower-case hex.
+ * The only user of libmd; it knows nothing of what the hash is for. */
+#include "base/sha256.h"
+
+#include <sha2.h>
+#include <string.h>
+#include <unistd.h>
+
+static void to_hex(SHA2_CTX *ctx, char ret_hex[AJ_SHA256_HEX])
+{
+	static const char hex[] = "0123456789abcdef";
+	unsigned char digest[SHA256_DIGEST_LENGTH];
+	SHA256Final(digest, ctx);
+	for (size_t i = 0; i < sizeof digest; i++) {
+		ret_hex[2 * i] = hex[digest[i] >> 4];
+		ret_hex[2 * i + 1] = hex[digest[i] & 15];
+	}
+	ret_hex[AJ_SHA256_HEX - 1] = '\0';
+}
+
+void aj_sha256(const void *data, size_t bytes, char ret_hex[AJ_SHA256_HEX])
+{
+	SHA2_CTX ctx;
+	SHA256Init(&ctx);
+	SHA256Update(&ctx, data, bytes);
+	to_hex(&ctx, ret_hex);
+}
+
+int aj_sha256_fd(int fd, char ret_hex[AJ_SHA256_HEX])
+{
+	SHA2_CTX ctx;
+	SHA256Init(&ctx);
+	unsigned char chunk[16384];
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof chunk);
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		SHA256Update(&ctx, chunk, (size_t)n);
+	}
+	to_hex(&ctx, ret_hex);
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* The numbers of `agentjail serve`: how each is written, what it may be and is by default.
+ * A value out of its range is refused, not brought into it. */
+#include "cli/serve_options.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { MOST_MS = 7 * 24 * 3600 * 1000 };
+
+/* clang-format off */
+static const struct number {
+	const char *option;
+	size_t member; /* of struct aj_serve_options */
+	bool (*parse)(const char *text, uint64_t *ret);
+	uint64_t min, max;
+	const char *fallback;
+} numbers[] = {
+#define NUMBER(option, member, ...) { option, offsetof(struct aj_serve_options, member), __VA_ARGS__ },
+	NUMBER("--parked", parked, aj_parse_count, 0, 64, "2")
+	NUMBER("--jails-max", jails_max, aj_parse_count, 1, 100000, "64")
+	NUMBER("--sessions-max", sessions_max, aj_parse_count, 0, 100000, "48")
+	NUMBER("--queue-max", queue_max, aj_parse_count, 0, 100000, "256")
+	NUMBER("--clients-max", clients_max, aj_parse_count, 1, 10000, "64")
+	NUMBER("--pools-max", pools_max, aj_parse_count, 1, 10000, "16")
+	NUMBER("--idle", idle_ms, aj_parse_duration, 0, MOST_MS, "15m")
+	NUMBER("--lifetime", lifetime_ms, aj_parse_duration, 0, MOST_MS, "0")
+	NUMBER("--grace", grace_ms, aj_parse_duration, 0, MOST_MS, "10s")
+	NUMBER("--request-max", request_bytes, aj_parse_bytes, 4096, 64 << 20, "4M")
+	NUMBER("--request-time", request_ms, aj_parse_duration, 100, MOST_MS, "10s")
+	NUMBER("--unread-max", unread_bytes, aj_parse_bytes, 65536, 1 << 30, "32M")
+#undef NUMBER
+};
+/* clang-format on */
+
+static const struct number *number_of(const char *option)
+{
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		if (strcmp(numbers[i].option, option) == 0)
+			return &numbers[i];
+	return NULL;
+}
+
+const char *aj_serve_options_set(struct aj_serve_options *serving, const char *option, const char *value, struct aj_arena *arena)
+{
+	const struct number *row = number_of(option);
+	uint64_t number;
+	if (!row->parse(value, &number))
+		return row->parse == aj_parse_count    ? "not a number"
+		     : row->parse == aj_parse_duration ? "not a time, such as 500ms, 10s or 2m"
+		                                       : "not a size, such as 64K or 4M";
+	if (number < row->min || number > row->max)
+		return aj_printf(arena, "not from %lu to %lu%s", (unsigned long)row->min, (unsigned long)row->max,
+		                 row->parse == aj_parse_duration ? " ms" : "");
+	*(uint64_t *)((char *)serving + row->member) = number;
+	return NULL;
+}
+
+void aj_serve_options_defaults(struct aj_serve_options *ret)
+{
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		numbers[i].parse(numbers[i].fallback, (uint64_t *)((char *)ret + numbers[i].member));
+}
+
+const char *aj_serve_options_default(const char *option)
+{
+	const struct number *row = number_of(option);
+	return row ? row->fallback : NULL;
+}

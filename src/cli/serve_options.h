@@ -1,0 +1,20 @@
+/* What only `agentjail serve` can be told: its numbers are one table, with ranges and defaults. */
+#pragma once
+#include <stdint.h>
+
+#include "policy/load.h"
+
+/* What only `serve` can be told. */
+struct aj_serve_options {
+	AJ_LIST(struct aj_ask) asks; /* --policy and --policy-file, in their order */
+	const char *socket, *metrics;
+	uint64_t parked, jails_max, sessions_max, queue_max, clients_max, pools_max;
+	uint64_t idle_ms, lifetime_ms, grace_ms;
+	uint64_t request_bytes, unread_bytes, request_ms;
+};
+
+void aj_serve_options_defaults(struct aj_serve_options *ret);
+/* Set the number that `option` is. NULL, or what is wrong with the value. */
+const char *aj_serve_options_set(struct aj_serve_options *serving, const char *option, const char *value, struct aj_arena *arena);
+/* As --help shows it; NULL when the option is no number of this table. */
+const char *aj_serve_options_default(const char *option);

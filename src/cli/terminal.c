@@ -1,0 +1,139 @@
+/* Which of our standard input, output and error a command gets, and how they are put in order after it.
+ * It never waits for a terminal: one that is stopped is started first, and nothing here drains what it has not shown yet. */
+#include "cli/terminal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* An ordinary user's jail has that user's id outside, and with it the right to say who may use the terminal. */
+enum { OF_OTHERS = S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH };
+/* What F_SETFL can change. */
+enum { CHANGEABLE = O_APPEND | O_ASYNC | O_DIRECT | O_NOATIME | O_NONBLOCK };
+
+/* A terminal that belongs to the foreground of somebody else: a job in the background must neither read its keys nor set its modes. */
+static bool is_foreign_terminal(int fd)
+{
+	pid_t foreground = isatty(fd) ? tcgetpgrp(fd) : -1;
+	return foreground > 0 && foreground != getpgrp();
+}
+
+/* Whoever holds a descriptor of a file can truncate it, and write over what others have appended. */
+static bool is_pumped(int fd, struct stat *st)
+{
+	return fstat(fd, st) == 0 && (S_ISREG(st->st_mode) || is_foreign_terminal(fd));
+}
+
+/* A file that is open for writing too becomes one for reading, at the same place; one that is open for writing only is no input. */
+static int close_for_writing(struct aj_request *request, struct aj_error *err)
+{
+	struct stat st;
+	int flags = fcntl(0, F_GETFL);
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(0, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if ((flags & O_ACCMODE) == O_WRONLY) {
+		request->no_input = true;
+		return 0;
+	}
+	off_t at = lseek(0, 0, SEEK_CUR);
+	cleanup_fd int fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0 && lseek(fd, at, SEEK_SET) == at && dup2(fd, 0) == 0)
+		return 0;
+	aj_fail(err, AJ_EXIT_SETUP, "input", errno,
+	        "standard input is a file that is open for writing too, and it cannot be opened anew for reading only");
+	aj_advise(err, "open it for reading only: `agentjail run ... <FILE`");
+	return -1;
+}
+
+int aj_terminal_choose(struct aj_request *request, struct aj_error *err)
+{
+	struct stat as_out, as_err;
+	/* In a pipeline the others need the foreground too. */
+	request->terminal_fd = tcgetpgrp(0) == getpgrp() && tcgetpgrp(1) == getpgrp() ? 0 : -1;
+	request->no_input = is_foreign_terminal(0);
+	if (close_for_writing(request, err) < 0)
+		return -1;
+	bool pump_out = is_pumped(1, &as_out), pump_err = is_pumped(2, &as_err);
+	request->terminal = (!request->no_input && isatty(0)) || (!pump_out && isatty(1)) || (!pump_err && isatty(2));
+	request->pump = (pump_out ? AJ_PUMP_OUT : 0U) | (pump_err ? AJ_PUMP_ERR : 0U);
+	if (pump_out && pump_err && as_out.st_dev == as_err.st_dev && as_out.st_ino == as_err.st_ino)
+		request->pump |= AJ_PUMP_JOINED;
+	return 0;
+}
+
+void aj_terminal_remember(struct aj_terminal *lent)
+{
+	struct stat st;
+	lent->terminal_fd = -1;
+	for (int fd = 2; fd >= 0; fd--) {
+		lent->flags[fd] = fcntl(fd, F_GETFL);
+		/* A file as output is not given: what becomes of its permissions is somebody else's doing. */
+		bool given = fstat(fd, &st) == 0 && (fd == 0 || !S_ISREG(st.st_mode));
+		lent->closed[fd] = given ? ~st.st_mode & OF_OTHERS : 0;
+		if (isatty(fd))
+			lent->terminal_fd = fd;
+	}
+	if (lent->terminal_fd >= 0 && tcgetattr(lent->terminal_fd, &lent->modes) < 0)
+		lent->terminal_fd = -1;
+}
+
+/* Nobody else in our process group, as the rest of a pipeline would be: only then are changed modes the command's doing. */
+static bool is_alone(void)
+{
+	DIR *processes = opendir("/proc");
+	const struct dirent *entry;
+	bool alone = processes;
+	while (alone && (entry = readdir(processes))) {
+		pid_t pid = (pid_t)strtoul(entry->d_name, NULL, 10);
+		alone = pid <= 0 || pid == getpid() || getpgid(pid) != getpgrp();
+	}
+	if (processes)
+		closedir(processes);
+	return alone;
+}
+
+static void restore_terminal(const struct aj_terminal *lent, bool ours)
+{
+	struct termios now;
+	int fd = lent->terminal_fd;
+	if (ours)
+		tcsetpgrp(fd, getpgrp());
+	else if (tcgetpgrp(fd) != getpgrp())
+		return;
+	/* Off first: the kernel starts by TCOON only what was stopped by TCOOFF, and a key may have stopped it. */
+	tcflow(fd, TCOOFF);
+	tcflow(fd, TCOON);
+	/* TCSADRAIN would wait for whoever reads the terminal's other end. */
+	/* Where only padding differs they are set once more. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
+	if (tcgetattr(fd, &now) < 0 || (memcmp(&now, &lent->modes, sizeof now) != 0 && (ours || is_alone())))
+		tcsetattr(fd, TCSANOW, &lent->modes);
+}
+
+void aj_terminal_restore(const struct aj_terminal *lent, bool ours)
+{
+	sigset_t ttou, before;
+	struct stat st;
+	for (int fd = 0; fd <= 2; fd++) {
+		int now = fcntl(fd, F_GETFL);
+		if (now >= 0 && lent->flags[fd] >= 0 && ((now ^ lent->flags[fd]) & CHANGEABLE))
+			fcntl(fd, F_SETFL, lent->flags[fd]);
+		if (lent->closed[fd] && fstat(fd, &st) == 0 && (st.st_mode & lent->closed[fd]))
+			fchmod(fd, st.st_mode & 07777 & ~lent->closed[fd]);
+	}
+	if (lent->terminal_fd < 0)
+		return;
+	/* From the background all of it takes a blocked SIGTTOU. */
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &ttou, &before);
+	restore_terminal(lent, ours);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}

@@ -1,0 +1,196 @@
+/* Makes one branch: asks the original for a copy, lets it take three steps that the filter refuses, and has it furnished meanwhile.
+ * A step passes once, in its turn, for the process that the kernel names; everything else about it is refused and counted as ever. */
+#include "fork/fork.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* Copying of what scratch space may hold takes a few seconds at most. */
+enum { BRANCH_US = 10000000 };
+enum { CONTROL_FD = 3 };
+
+static void forget(struct aj_fork_group *f)
+{
+	struct aj_fork *b = &f->now;
+	aj_fork_group_closing(f);
+	aj_copier_end(&b->copier);
+	aj_close(&b->proc_fd);
+	aj_jail_ends_close(&b->ends);
+}
+
+/* Somebody made use of the copy and did not go on as asked: children of init that nobody knows have no business here. */
+static void kill_unknown(struct aj_fork_group *f)
+{
+	char path[64], text[8192];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", f->jail.init_pid, f->jail.init_pid);
+	if (f->jail.init_pidfd < 0)
+		return;
+	if (aj_read_text(path, text, sizeof text) < 0) {
+		aj_jail_kill(&f->jail);
+		return;
+	}
+	for (char *at = text, *end; *at; at = end) {
+		pid_t pid = (pid_t)strtoul(at, &end, 10);
+		if (end == at)
+			return;
+		cleanup_fd int pidfd = aj_fork_group_has(f, pid) ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+		/* The number may have been given to somebody else before we held it. */
+		if (pidfd >= 0 && aj_procfs_process(pid).parent == f->jail.init_pid)
+			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	}
+}
+
+void aj_fork_fail(struct aj_fork_group *f, int errnum, const char *why)
+{
+	struct aj_fork *b = &f->now;
+	if (b->state == AJ_BRANCH_NONE || b->err.exit_code)
+		return;
+	aj_fail(&b->err, AJ_EXIT_SETUP, "branch", errnum, "%s", why);
+	if (b->state > AJ_BRANCH_ASKED)
+		kill_unknown(f);
+	if (b->state == AJ_BRANCH_FURNISHED)
+		aj_notify_refuse(f->listener_fd, b->call.id, EPERM);
+	if (b->jail.init_pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, b->jail.init_pidfd, SIGKILL, NULL, 0);
+	forget(f);
+	b->jail.branch = true;
+	aj_jail_end(&b->jail, NULL);
+	b->state = AJ_BRANCH_NONE;
+	f->deadline_us = INT64_MAX;
+}
+
+void aj_fork_group_cancel(struct aj_fork_group *f)
+{
+	aj_fork_fail(f, 0, "nobody wants it any more");
+	f->now.err = (struct aj_error){ 0 };
+}
+
+int aj_fork_group_branch(struct aj_fork_group *f, struct aj_run *source, struct aj_error *err)
+{
+	struct aj_fork *b = &f->now;
+	const char *why = aj_procfs_why_not_copyable(source->channel.runner);
+	if (b->state != AJ_BRANCH_NONE)
+		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "another branch of this jail is under way");
+	if (f->listener_fd < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the jail was refused so many calls that nobody listens any more");
+	if (source->depth >= AJ_BRANCH_DEPTH_MAX) {
+		aj_fail(err, AJ_EXIT_LIMIT, "depth", 0,
+		        "it would be a branch of a branch %d deep, and the kernel nests no deeper", AJ_BRANCH_DEPTH_MAX);
+		return aj_advise(err, "fork from an earlier checkpoint, or open a new session"), -1;
+	}
+	if (f->count >= AJ_BRANCHES_MAX)
+		return aj_fail(err, AJ_EXIT_LIMIT, "branches", 0,
+		               "%d branches and checkpoints of this session are alive, and no more may be", AJ_BRANCHES_MAX);
+	if (why)
+		return aj_fail(err, AJ_EXIT_USAGE, "branch", 0, "%s", why);
+	*b = (struct aj_fork){ .jail = AJ_NO_JAIL, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } };
+	if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, &b->jail, &b->ends, err) < 0 ||
+	    aj_channel_branch(&source->channel, err) < 0) {
+		forget(f);
+		aj_jail_end(&b->jail, NULL);
+		return -1;
+	}
+	/* It has no init to report of it. */
+	aj_close(&b->jail.report_fd);
+	aj_close(&b->ends.report);
+	b->state = AJ_BRANCH_ASKED;
+	b->source = source;
+	b->depth = source->depth + 1;
+	f->deadline_us = aj_now_us() + BRANCH_US;
+	return 0;
+}
+
+/* The only place where a reported call is let pass. */
+static bool let_pass(struct aj_fork_group *f, const struct aj_notification *call, enum aj_pass which, enum aj_branch_state next)
+{
+	if (aj_notify_pass(f->listener_fd, call, which) < 0) {
+		aj_fork_fail(f, errno, "a step of it cannot be let pass");
+		return false;
+	}
+	f->now.state = next;
+	return true;
+}
+
+static void furnish(struct aj_fork_group *f, const struct aj_notification *call, const struct aj_process_info *who)
+{
+	struct aj_fork *b = &f->now;
+	struct aj_error err = { 0 };
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d", who->process);
+	b->state = AJ_BRANCH_FURNISHED;
+	b->call = *call;
+	b->who = *who;
+	b->jail.init_pidfd = (int)syscall(SYS_pidfd_open, who->process, 0);
+	b->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct aj_copied copied = {
+		.parent = b->source->jail.init_pidfd, .branch = b->jail.init_pidfd, .proc_fd = b->proc_fd, .leaf = f->jail.cgroup
+	};
+	/* While it waits, its number is nobody else's. */
+	if (b->jail.init_pidfd < 0 || b->proc_fd < 0 || !aj_notify_waits(f->listener_fd, call->id))
+		aj_fork_fail(f, errno, "it is gone");
+	else if (aj_copier_start(&b->copier, f->plan, &copied, &err) < 0)
+		aj_fork_fail(f, err.errnum, err.cause);
+}
+
+bool aj_fork_call(struct aj_fork_group *f, const struct aj_notification *call, const struct aj_process_info *who)
+{
+	struct aj_fork *b = &f->now;
+	switch (b->state) {
+	case AJ_BRANCH_ASKED:
+		return b->source && who->process == b->source->channel.runner && aj_notify_is(call, AJ_PASS_COPY) &&
+		       let_pass(f, call, AJ_PASS_COPY, AJ_BRANCH_COPIED);
+	case AJ_BRANCH_COPIED:
+		if (!b->source || !aj_notify_is(call, AJ_PASS_DROP) || who->parent != f->jail.init_pid ||
+		    who->process != call->tid || who->threads != 1 || aj_fork_group_has(f, who->process))
+			return false;
+		furnish(f, call, who);
+		return true;
+	case AJ_BRANCH_ADMITTED:
+		return call->tid == b->who.process && aj_notify_is(call, AJ_PASS_FOLDER) &&
+		       let_pass(f, call, AJ_PASS_FOLDER, AJ_BRANCH_BORN);
+	default:
+		return false;
+	}
+}
+
+/* Everything is in place: its channels, last of all, and it may go on. */
+static void admit(struct aj_fork_group *f)
+{
+	struct aj_fork *b = &f->now;
+	const int fds[] = { b->ends.out, b->ends.err, b->ends.control };
+	for (int i = 0; i < CONTROL_FD; i++)
+		if (aj_notify_place(f->listener_fd, b->call.id, fds[i], i + 1, true) < 0) {
+			aj_fork_fail(f, errno, "its channels cannot be put in place");
+			return;
+		}
+	forget(f);
+	let_pass(f, &b->call, AJ_PASS_DROP, AJ_BRANCH_ADMITTED);
+}
+
+void aj_fork_copier(struct aj_fork_group *f)
+{
+	struct aj_fork *b = &f->now;
+	struct aj_copy_msg msg;
+	int fd, r;
+	while (b->state == AJ_BRANCH_FURNISHED && (r = aj_copier_read(&b->copier, &msg, &fd)) >= 0) {
+		if (r == 0) {
+			aj_fork_fail(f, 0, "the helper that copies has ended, perhaps for want of memory");
+		} else if (msg.number == AJ_COPY_DONE) {
+			admit(f);
+		} else if (msg.number == AJ_COPY_FAILED) {
+			aj_fork_fail(f, msg.errnum, msg.what);
+		} else if (msg.number < 0 || (msg.number > 0 && msg.number <= CONTROL_FD) || fd < 0 ||
+		           aj_notify_place(f->listener_fd, b->call.id, fd, msg.number, false) < 0) {
+			aj_fork_fail(f, errno, "an open file cannot be put in place");
+		}
+		aj_close(&fd);
+	}
+}

@@ -1,0 +1,337 @@
+/* Feeds a snippet's runner and takes its one answer, each message only in the state that allows it.
+ * It believes nothing: that the runner is armed the kernel must say, and a claim is checked for its shape. */
+#include "jail/channel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/procfs.h"
+#include "jail/encode.h"
+#include "sandbox/handshake.h"
+
+/* Answers to calls of tools that were not sent yet, since the jail does not read. Whoever calls in good faith has as many under way as
+ * threads that wait; and each costs our memory, not the jail's. */
+enum { UNREAD_MAX = 1024, UNREAD_BYTES = 64 << 20 };
+/* Of the outbox's room, what is kept for the next time; and what may be used up by what was sent. */
+enum { KEPT_BYTES = 1 << 20 };
+
+static unsigned fail_setup(struct aj_channel *c, const char *step, const char *cause)
+{
+	aj_fail(&c->result->setup, AJ_EXIT_SETUP, step, 0, "%s", cause);
+	return AJ_CHANNEL_FAILED;
+}
+
+static void advise_rootfs(struct aj_result *result)
+{
+	aj_advise(&result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+}
+
+unsigned aj_channel_open(struct aj_channel *c, int *fd, pid_t init, int filters, size_t result_bytes, struct aj_result *result)
+{
+	*c = (struct aj_channel){ .fd = fd, .init = init, .result = result, .inbox.cap_bytes = result_bytes + AJ_NONCE_BYTES };
+	if (*fd < 0)
+		return 0;
+	if (filters < 0)
+		return fail_setup(c, "attest", "the kernel does not count our own system call filters in /proc/self/status");
+	c->filters = (size_t)filters + 1;
+	return 0;
+}
+
+/* Closing is the owner's, and would not do: another process may hold a copy, and the reader would wait for ever. */
+static void end(struct aj_channel *c)
+{
+	shutdown(*c->fd, SHUT_RDWR);
+	c->ended = true;
+}
+
+void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting)
+{
+	if (lasting) {
+		aj_encode_frame(&c->outbox, AJ_FRAME_SESSION, "b", plan->branching);
+		aj_encode_policy(&c->outbox, plan, policy);
+	}
+	aj_encode_arm(&c->outbox, plan);
+}
+
+int aj_channel_request(struct aj_channel *c, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,
+                       const struct aj_request *request, struct aj_error *err)
+{
+	if (lasting && getrandom(c->nonce, sizeof c->nonce, 0) != sizeof c->nonce)
+		return aj_fail(err, AJ_EXIT_SETUP, "request", errno, "draw random bytes");
+	if (aj_encode_request(c->armed ? &c->outbox : &c->request, lasting ? c->nonce : NULL, plan, policy, request, err) < 0)
+		return -1;
+	c->nonced = lasting;
+	c->busy = true;
+	c->started = c->answered = false;
+	return 0;
+}
+
+int aj_channel_branch(struct aj_channel *c, struct aj_error *err)
+{
+	char entropy[AJ_ENTROPY_BYTES];
+	if (getrandom(entropy, sizeof entropy, 0) != sizeof entropy)
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "draw random bytes");
+	aj_encode_frame(&c->outbox, AJ_FRAME_BRANCH, entropy, sizeof entropy);
+	c->branching = true;
+	return 0;
+}
+
+void aj_channel_tool(struct aj_channel *c, const char *text, size_t bytes)
+{
+	if (!c->busy || *c->fd < 0 || c->ended)
+		return;
+	aj_encode_frame(&c->outbox, AJ_FRAME_TOOL, text, bytes);
+	c->unread++;
+}
+
+static bool reads_too_little(struct aj_channel *c)
+{
+	struct aj_buffer *b = &c->outbox;
+	while (c->unread_at < b->sent) {
+		size_t end = c->unread_at + AJ_FRAME_HEADER + aj_frame_length((unsigned char *)b->data + c->unread_at);
+		if (end > b->sent)
+			break;
+		c->unread -= b->data[c->unread_at + AJ_FRAME_HEADER - 1] == AJ_FRAME_TOOL;
+		c->unread_at = end;
+	}
+	return c->unread > UNREAD_MAX || b->bytes - b->sent > UNREAD_BYTES;
+}
+
+/* All of it is sent, or was for nobody. */
+static void empty_outbox(struct aj_channel *c)
+{
+	struct aj_buffer *b = &c->outbox;
+	if (b->room > KEPT_BYTES)
+		aj_buffer_free(b);
+	b->sent = b->bytes = c->unread_at = c->unread = 0;
+}
+
+/* What was sent gives its room back, or a jail that always leaves a little unread would have us grow for ever. */
+static void compact_outbox(struct aj_channel *c)
+{
+	struct aj_buffer *b = &c->outbox;
+	size_t gone = c->unread_at;
+	if (gone < KEPT_BYTES || gone < b->bytes / 2)
+		return;
+	memmove(b->data, b->data + gone, b->bytes - gone);
+	b->bytes -= gone;
+	b->sent -= gone;
+	c->unread_at = 0;
+}
+
+bool aj_channel_writing(const struct aj_channel *c)
+{
+	return c->outbox.sent < c->outbox.bytes;
+}
+
+void aj_channel_write(struct aj_channel *c)
+{
+	struct aj_buffer *b = &c->outbox;
+	ssize_t n = send(*c->fd, b->data + b->sent, b->bytes - b->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n > 0)
+		b->sent += (size_t)n;
+	int error = n < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
+	if (b->sent == b->bytes || error)
+		empty_outbox(c);
+	/* Where nobody reads any more, what was said before can still be heard; else half a message was sent, and the end of the channel
+	 * is the only thing that its reader would understand. */
+	if (error && error != EPIPE && error != ECONNRESET)
+		end(c);
+	else if (b->sent > KEPT_BYTES && !reads_too_little(c))
+		compact_outbox(c);
+}
+
+/* The runner says that it is armed; the kernel is asked whether that is so, before a byte of code is handed over. */
+static unsigned on_armed(struct aj_channel *c, pid_t sender)
+{
+	const char *wrong = aj_channel_writing(c) ? "the runner says that it is armed before it was sent its filters"
+	                  : !c->expected          ? aj_procfs_check_walls(sender, c->init, c->filters)
+	                  : sender != c->expected ? "somebody else says that the branch is armed"
+	                                          : aj_procfs_check_fork(sender, c->filters);
+	if (wrong)
+		return fail_setup(c, "attest", wrong);
+	c->armed = true;
+	c->runner = sender;
+	aj_buffer_free(&c->outbox);
+	c->outbox = c->request;
+	c->unread_at = c->unread = 0;
+	c->request = (struct aj_buffer){ 0 };
+	return AJ_CHANNEL_ARMED;
+}
+
+/* What the jail wrote may be quoted in a reason, but nothing but plain characters gets there. */
+static void quote(char *out, size_t out_bytes, const char *text)
+{
+	char *at = out;
+	for (; *text && at < out + out_bytes - 1; text++)
+		*at++ = (char)(*text >= ' ' && *text < 0x7f ? *text : '?');
+	*at = '\0';
+}
+
+static unsigned end_with(struct aj_channel *c, unsigned found, const char *why)
+{
+	quote(c->why, sizeof c->why, why);
+	c->broken = true;
+	json_decref(c->result->claim); /* nothing of what such a jail said is passed on */
+	c->result->claim = NULL;
+	return found;
+}
+
+static unsigned broken(struct aj_channel *c, const char *why)
+{
+	return end_with(c, AJ_CHANNEL_BROKEN, why);
+}
+
+static size_t nonce_bytes(const struct aj_channel *c)
+{
+	return c->inbox.kind == AJ_FRAME_RESULT && c->nonced ? AJ_NONCE_BYTES : 0;
+}
+
+/* What is JSON is checked as it arrives, so a long message is never work for one step; what decides over a call needs no tree. */
+static void scan(struct aj_channel *c)
+{
+	size_t from = nonce_bytes(c) + c->scan.at, have = c->inbox.have - AJ_FRAME_HEADER;
+	bool call = c->inbox.kind == AJ_FRAME_CALL;
+	if (!c->inbox.body || (!call && c->inbox.kind != AJ_FRAME_RESULT) || from >= have)
+		return;
+	c->scan.nul = call;
+	c->scan.max_values = call ? c->call_values : AJ_CLAIM_VALUES;
+	aj_scan_feed(&c->scan, c->inbox.body + from, have - from);
+}
+
+/* One that somebody in there made up earlier, or kept for later, does not bear this snippet's nonce. */
+static unsigned on_result(struct aj_channel *c)
+{
+	char why[160];
+	size_t skip = nonce_bytes(c);
+	if (c->inbox.body_bytes < skip || memcmp(c->inbox.body, c->nonce, skip) != 0)
+		return broken(c, "a result of another snippet");
+	const char *wrong = aj_scan_end(&c->scan);
+	if (wrong) {
+		snprintf(why, sizeof why, "not JSON of at most %d values in %d levels: at byte %zu %s", AJ_CLAIM_VALUES,
+		         AJ_SCAN_DEPTH, c->scan.at, wrong);
+		return broken(c, why);
+	}
+	c->result->claim = aj_claim_parse(c->inbox.body + skip, c->inbox.body_bytes - skip, why, sizeof why);
+	if (!c->result->claim)
+		return broken(c, why);
+	c->busy = false;
+	c->answered = true;
+	if (c->started && strcmp(aj_claim_status(c->result->claim), "rejected") == 0)
+		return AJ_CHANNEL_ANSWERED | broken(c, "`rejected` after the code was started");
+	return AJ_CHANNEL_ANSWERED;
+}
+
+static unsigned on_frame(struct aj_channel *c, pid_t sender)
+{
+	if (c->inbox.kind == AJ_FRAME_ARMED && !c->armed)
+		return on_armed(c, sender);
+	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed && !c->says_listener && c->inbox.body_bytes == sizeof(int32_t)) {
+		int32_t number;
+		memcpy(&number, c->inbox.body, sizeof number);
+		c->listener = number;
+		c->says_listener = sender;
+		return AJ_CHANNEL_LISTENER;
+	}
+	if ((c->inbox.kind == AJ_FRAME_FAILED || c->inbox.kind == AJ_FRAME_REFUSED) && !c->armed) {
+		char said[160];
+		quote(said, sizeof said, c->inbox.body);
+		fail_setup(c, "runner", said);
+		if (c->inbox.kind == AJ_FRAME_FAILED)
+			advise_rootfs(c->result);
+		return AJ_CHANNEL_FAILED;
+	}
+	if (c->inbox.kind == AJ_FRAME_BRANCH && c->branching && c->inbox.body_bytes == sizeof(int32_t)) {
+		int32_t answer;
+		memcpy(&answer, c->inbox.body, sizeof answer);
+		c->branching = false;
+		c->branch_errnum = answer > 0 && answer < 4096 ? answer : 0;
+		return AJ_CHANNEL_BRANCHED;
+	}
+	if (c->inbox.kind == AJ_FRAME_STARTED && c->armed && c->busy && !c->started) {
+		c->started = true;
+		return 0;
+	}
+	if (c->inbox.kind == AJ_FRAME_CALL && c->started && c->busy && c->on_call) {
+		if (reads_too_little(c))
+			return broken(c, "it does not read the answers to its calls");
+		const char *why;
+		unsigned found = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes, &c->scan, &why);
+		return found ? end_with(c, found, why) : 0;
+	}
+	if (c->inbox.kind == AJ_FRAME_RESULT && c->armed && c->busy)
+		return on_result(c);
+	return broken(c, "a message out of order");
+}
+
+unsigned aj_channel_read(struct aj_channel *c)
+{
+	char chunk[AJ_CHUNK_BYTES];
+	union {
+		char data[AJ_MSG_SENDER_BYTES];
+		struct cmsghdr align;
+	} space;
+	size_t room;
+	char *body = aj_frame_room(&c->inbox, &room);
+	bool there = room >= AJ_CHUNK_BYTES; /* what is long is not copied once more */
+	struct iovec iov = { there ? body : chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
+	ssize_t n = recvmsg(*c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		end(c);
+		return 0;
+	}
+	pid_t sender = aj_msg_sender(&msg);
+	bool idle = c->armed && !aj_channel_writing(c);
+	unsigned found = 0;
+	c->reading = true;
+	for (ssize_t at = 0; at < n && !c->broken;) {
+		bool done;
+		long used = n;
+		if (there)
+			done = aj_frame_filled(&c->inbox, (size_t)n);
+		else
+			used = aj_frame_feed(&c->inbox, chunk + at, (size_t)(n - at), &done);
+		if (used < 0) {
+			found |= broken(c, "larger than a result may be");
+			break;
+		}
+		at += used;
+		scan(c);
+		if (done) {
+			found |= on_frame(c, sender);
+			aj_frame_next(&c->inbox);
+			c->scan = (struct aj_scan){ 0 };
+		}
+	}
+	c->reading = false;
+	/* What was answered meanwhile, in one piece; with a backlog the loop says when there is room. */
+	if (idle && aj_channel_writing(c) && !c->broken)
+		aj_channel_write(c);
+	return found;
+}
+
+void aj_channel_ended(struct aj_channel *c)
+{
+	if (c->armed)
+		return;
+	if (c->expected) {
+		fail_setup(c, "branch", "it ended before it said that it is armed");
+		return;
+	}
+	fail_setup(c, "runner", "Python ended before the runner had installed the filter; no code was handed over");
+	advise_rootfs(c->result);
+}
+
+void aj_channel_free(struct aj_channel *c)
+{
+	aj_frame_next(&c->inbox);
+	aj_buffer_free(&c->outbox);
+	aj_buffer_free(&c->request);
+}

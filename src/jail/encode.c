@@ -1,0 +1,166 @@
+/* Composes the frames that a supervisor sends to a snippet's runner.
+ * It parses nothing that comes back: that is result.c's business. */
+#include "jail/encode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/json_scan.h"
+#include "base/text.h"
+#include "plan/pack.h"
+#include "seccomp/compile.h"
+
+/* Of a value's repr: for a person or a model to read. */
+enum { REPR_BYTES = 64 << 10 };
+/* Of inputs, and of tools. */
+enum { MOST_VALUES = 1000000 };
+
+void aj_encode_frame(struct aj_buffer *out, uint8_t kind, const void *body, size_t bytes)
+{
+	unsigned char header[AJ_FRAME_HEADER];
+	aj_frame_header(header, (uint32_t)bytes, kind);
+	aj_buffer_add(out, header, sizeof header);
+	aj_buffer_add(out, body, bytes);
+}
+
+/* A frame whose length is known when it is ended. */
+static void begin_frame(struct aj_buffer *out)
+{
+	aj_buffer_reserve(out, AJ_FRAME_HEADER);
+	out->begun = out->bytes;
+	out->bytes += AJ_FRAME_HEADER;
+}
+
+static void end_frame(struct aj_buffer *out, uint8_t kind)
+{
+	aj_frame_header((unsigned char *)out->data + out->begun, (uint32_t)(out->bytes - out->begun - AJ_FRAME_HEADER), kind);
+}
+
+static void preload(struct aj_buffer *out, const struct aj_plan *plan)
+{
+	begin_frame(out);
+	for (size_t i = 0; i < plan->preload.count; i++) {
+		aj_buffer_text(out, plan->preload.items[i]);
+		aj_buffer_add(out, "\n", 1);
+	}
+	end_frame(out, AJ_FRAME_PRELOAD);
+}
+
+/* In both: 32 KiB of room, and not static: several threads may have a supervisor each. */
+void aj_encode_arm(struct aj_buffer *out, const struct aj_plan *plan)
+{
+	struct sock_filter room[AJ_FILTER_ROOM];
+	struct aj_filter filter = aj_filter_above(plan->profile, plan->deny, room);
+	aj_encode_frame(out, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
+	preload(out, plan);
+}
+
+static void arm_newborn(struct aj_buffer *out, const struct aj_plan *plan, bool reported)
+{
+	struct sock_filter room[AJ_FILTER_ROOM];
+	struct aj_filter filter = aj_filter_build(plan->profile, plan->network, plan->deny, room);
+	aj_encode_frame(out, reported ? AJ_FRAME_REPORTED : AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
+	preload(out, plan);
+}
+
+static void count(struct aj_buffer *out, const char *before, uint64_t number)
+{
+	aj_buffer_text(out, before);
+	aj_buffer_number(out, number);
+}
+
+/* The keys of an object, without what is around them: what holds for all snippets of a session. */
+static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy)
+{
+	aj_buffer_text(out, policy->layer ? "\"layer\":true,\"builtins\":\"" : "\"layer\":false,\"builtins\":\"");
+	aj_buffer_text(out, aj_builtins_name(policy->builtins));
+	/* One string: the reader inside is slow per string, and module names are words. */
+	aj_buffer_text(out, "\",\"imports\":\"");
+	for (size_t i = 0; i < policy->imports.count; i++) {
+		aj_buffer_text(out, policy->imports.items[i]);
+		aj_buffer_add(out, " ", 1);
+	}
+	aj_buffer_text(out, "\",\"env\":[");
+	for (size_t i = 0; i < plan->late_env.count; i++) {
+		aj_buffer_text(out, i ? "," : "");
+		aj_buffer_string(out, plan->late_env.items[i], strlen(plan->late_env.items[i]));
+	}
+	count(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);
+	count(out, ",\"repr_bytes\":", REPR_BYTES);
+	count(out, ",\"value_bytes\":", policy->result_bytes / 4);
+	aj_buffer_text(out, "}");
+}
+
+void aj_encode_policy(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy)
+{
+	begin_frame(out);
+	aj_buffer_text(out, "{");
+	policy_keys(out, plan, policy);
+	aj_buffer_text(out, "}");
+	end_frame(out, AJ_FRAME_POLICY);
+}
+
+void aj_encode_zygote(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy, bool reported)
+{
+	size_t bytes;
+	char *packed = aj_plan_pack(plan, &bytes);
+	if (!packed)
+		abort();
+	aj_encode_frame(out, AJ_FRAME_PLAN, packed, bytes);
+	free(packed);
+	aj_encode_policy(out, plan, policy);
+	arm_newborn(out, plan, reported);
+}
+
+/* JSON of the caller's, looked at once more unless that was done: whoever composed it may have been told to by others. It is passed on as it is. */
+static const char *add_json(struct aj_buffer *out, const char *key, const char *text, char first, bool checked)
+{
+	size_t bytes = text ? strlen(text) : 0;
+	struct aj_scan scan = { .max_values = MOST_VALUES };
+	if (!text)
+		return NULL;
+	if (!checked) {
+		aj_scan_feed(&scan, text, bytes);
+		if (aj_scan_end(&scan))
+			return scan.wrong;
+		if (text[strspn(text, " \t\r\n")] != first)
+			return "it is of another type";
+	}
+	aj_buffer_text(out, key);
+	aj_buffer_add(out, text, bytes);
+	return NULL;
+}
+
+/* What is not said is as the reader has it: see SNIPPET in bootstrap/main.py. */
+int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
+                      const struct aj_request *request, struct aj_error *err)
+{
+	const char *wrong;
+	if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
+		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
+	begin_frame(out);
+	aj_buffer_add(out, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
+	aj_buffer_text(out, "{\"filename\":");
+	aj_buffer_string(out, request->filename, strlen(request->filename));
+	aj_buffer_text(out, request->lines ? ",\"lines\":true" : "");
+	if (request->soft_ms)
+		count(out, ",\"soft_ms\":", request->soft_ms);
+	if (!nonce) {
+		aj_buffer_text(out, ",");
+		policy_keys(out, plan, policy);
+	}
+	if ((wrong = add_json(out, ",\"inputs\":", request->inputs_json, '{', request->inputs_checked)) ||
+	    (wrong = add_json(out, ",\"tools\":", request->tools_json, '[', false))) {
+		out->bytes = out->begun;
+		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object of at most %d values: %s",
+		               MOST_VALUES, wrong);
+	}
+	if (request->code) {
+		aj_buffer_text(out, ",\"code\":");
+		aj_buffer_string(out, request->code, request->code_bytes);
+	}
+	aj_buffer_text(out, "}");
+	end_frame(out, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
+	return 0;
+}

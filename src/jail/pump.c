@@ -1,0 +1,58 @@
+/* Moves a command's output from its pipe to a file or terminal of the caller's, which the command then holds no descriptor of.
+ * It drops nothing silently and waits for a terminal no longer than a second, when there is no jail left to watch. */
+#include "jail/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum { LAST_MS = 1000 };
+
+void aj_pump_open(struct aj_pump *pump, int number)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/self/fd/%d", number);
+	pump->fd = isatty(number) ? open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	if (pump->fd < 0)
+		pump->fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
+	pump->last = false;
+	pump->total_bytes = pump->at = pump->bytes = 0;
+}
+
+void aj_pump_close(struct aj_pump *pump)
+{
+	aj_close(&pump->fd);
+}
+
+int aj_pump_flush(struct aj_pump *pump)
+{
+	while (pump->at < pump->bytes) {
+		struct pollfd ready = { .fd = pump->fd, .events = POLLOUT };
+		int r = poll(&ready, 1, pump->last ? LAST_MS : 0);
+		if (r == 0 && pump->last)
+			errno = ETIMEDOUT;
+		if (r <= 0)
+			return r == 0 && pump->last ? -1 : r == 0 || errno == EINTR ? 0 : -1;
+		ssize_t n = write(pump->fd, pump->kept + pump->at, pump->bytes - pump->at);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return -1;
+		pump->at += (size_t)n;
+	}
+	pump->at = pump->bytes = 0;
+	return 1;
+}
+
+int aj_pump_write(struct aj_pump *pump, const char *data, size_t bytes)
+{
+	memcpy(pump->kept, data, bytes);
+	pump->bytes = bytes;
+	pump->total_bytes += bytes;
+	return aj_pump_flush(pump);
+}

@@ -1,0 +1,91 @@
+/* What the files of one schema share: the row of a keyword, what a schema becomes, and what goes along while one is
+ * compiled or a value is checked. Nobody outside of tools/ needs more of it than the table, and that only to print it. */
+#pragma once
+#include <stdint.h>
+
+#include "jsonschema/pointer.h"
+#include "jsonschema/schema.h"
+#include "jsonschema/value.h"
+
+/* A keyword as one schema uses it. Which members mean something its `parse` decides. */
+struct aj_rule {
+	const struct aj_keyword *keyword;
+	const json_t *json; /* its argument; of additionalProperties: the `properties` beside it, or NULL */
+	long double number;
+	size_t count;      /* of `schemas`, or what is counted to */
+	size_t skip;       /* of `items`: the first items, which are those of prefixItems */
+	size_t cost;       /* steps of looking all `keys` up */
+	unsigned types;    /* of `type` */
+	const char **keys; /* of `required`; of `properties` each belongs to the schema of its index */
+	const struct aj_schema **schemas;
+};
+
+/* A schema, or one in it. */
+struct aj_schema {
+	const struct aj_pointer *place; /* in the document that it was compiled from */
+	unsigned types;                 /* those of its `type`; all of them without one */
+	struct aj_rule *rules;          /* in the order of the table */
+	size_t count;
+	bool never; /* the schema `false` */
+	int chain;  /* 0: not counted yet; else how many schemas look at one value from here on */
+	bool counting;
+	struct aj_schema *next; /* of all that belong to one document */
+};
+
+struct aj_def {
+	const char *name;
+	struct aj_schema *schema;
+};
+
+struct aj_compiler {
+	struct aj_arena *arena;
+	struct aj_def defs[AJ_SCHEMA_MAX_DEFS];
+	size_t def_count;
+	struct aj_schema *all; /* linked by `next` */
+	char *why;
+	size_t why_bytes;
+};
+
+/* The schema in `json`, whose place is `at`; NULL when it is refused. */
+struct aj_schema *aj_compile(struct aj_compiler *c, const struct aj_pointer *at, const json_t *json);
+bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct aj_pointer *at, const json_t *json);
+/* A place that lives as long as the schema. */
+const struct aj_pointer *aj_compile_pointer(struct aj_compiler *c, const struct aj_pointer *up, const char *key, size_t index);
+/* Always false: what is at `at` is refused, and this is why. */
+bool aj_malformed(struct aj_compiler *c, const struct aj_pointer *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+struct aj_check {
+	struct aj_budget budget;
+	int depth;
+	int quiet; /* above 0: a schema that does not fit is no error yet */
+	char *why;
+	size_t why_bytes;
+};
+
+bool aj_fits(struct aj_check *c, const struct aj_schema *schema, const struct aj_pointer *at, const json_t *value);
+
+struct aj_keyword {
+	const char *name;
+	unsigned applies;     /* values of other types are not looked at */
+	bool in_place;        /* its schemas look at the same value */
+	const char *argument; /* what a schema gives */
+	const char *meaning;  /* one sentence without a full stop */
+	bool (*parse)(struct aj_compiler *c, struct aj_rule *rule, const struct aj_pointer *at, const json_t *argument,
+	              const json_t *schema);
+	/* NULL: an annotation, which nobody checks a value against. */
+	bool (*check)(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value);
+};
+/* In the order in which they are checked; ends with a row without a name. */
+extern const struct aj_keyword aj_keywords[];
+
+/* Keywords that people use and that are refused: what to do instead. Ends with a row without a name. */
+struct aj_refused_keyword {
+	const char *name, *instead;
+};
+extern const struct aj_refused_keyword aj_refused_keywords[];
+
+/* The checks of jsonschema/check.c: one for each keyword, or for some that are alike. */
+typedef bool aj_checker(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value);
+aj_checker aj_check_type, aj_check_enum, aj_check_const, aj_check_all, aj_check_any, aj_check_one, aj_check_not;
+aj_checker aj_check_required, aj_check_properties, aj_check_additional, aj_check_prefix, aj_check_items, aj_check_unique;
+aj_checker aj_check_min_size, aj_check_max_size, aj_check_min, aj_check_max, aj_check_above, aj_check_below, aj_check_multiple;

@@ -1,0 +1,335 @@
+/* Judges a jail's locks on files one by one, makes those that it can make, and finds out who cheated.
+ * It never waits for a lock, lets nothing pass on a descriptor that could be another's by then without looking again, and remembers no
+ * judgement: the next call is judged anew. */
+#include "mediate/locks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/procfs.h"
+#include "mediate/socket_holders.h"
+
+enum {
+	TRY_FIRST_US = 500,
+	TRY_LATER_US = 20000,
+	LOOK_US = 5000,
+	DONE_TICKS = 2, /* of processor time: no call has taken that long to find its descriptor */
+};
+
+static bool waits_for_it(const struct aj_notification *call)
+{
+	return call->nr == SYS_flock ? !(call->args[1] & LOCK_NB) : call->args[1] == F_SETLKW || call->args[1] == F_OFD_SETLKW;
+}
+
+static bool is_posix(const struct aj_notification *call)
+{
+	return call->nr == SYS_fcntl && ((int)call->args[1] == F_SETLK || (int)call->args[1] == F_SETLKW);
+}
+
+static enum aj_lock answer(int listener_fd, const struct aj_notification *call, int errnum)
+{
+	if (errnum)
+		aj_notify_refuse(listener_fd, call->id, errnum);
+	else
+		aj_notify_done(listener_fd, call->id);
+	return AJ_LOCK_SEEN_TO;
+}
+
+/* --- on a copy --- */
+
+/* 0, or errno. The kernel looks at the operation, we only take the waiting out of it. */
+static int try_on(int copy, const struct aj_notification *call, const struct flock *range)
+{
+	struct flock own = *range;
+	int r = call->nr == SYS_flock ? flock(copy, (int)call->args[1] | LOCK_NB) : fcntl(copy, F_OFD_SETLK, &own);
+	return r < 0 ? errno : 0;
+}
+
+static enum aj_lock by_copy(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+{
+	struct flock range = { 0 };
+	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, call->tid);
+	cleanup_fd int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, (int)call->args[0]);
+	int error = errno;
+	if (!aj_notify_waits(listener_fd, call->id))
+		return AJ_LOCK_SEEN_TO;
+	if (copy < 0)
+		return error == EBADF ? answer(listener_fd, call, EBADF) : AJ_LOCK_REFUSED;
+	if (aj_lockable_fd(&l->files, copy) <= 0)
+		return AJ_LOCK_REFUSED;
+	error = call->nr == SYS_flock ? 0 : aj_lockable_range(call, &range);
+	if (!error)
+		error = try_on(copy, call, &range);
+	if ((error == EAGAIN || error == EACCES) && waits_for_it(call)) {
+		if (l->waiting == AJ_LOCK_WAITS)
+			return answer(listener_fd, call, ENOLCK);
+		l->waits[l->waiting++] = (struct aj_lock_wait){ .call = *call, .copy = aj_steal(&copy), .range = range };
+		l->step_us = TRY_FIRST_US;
+		l->try_us = aj_now_us() + l->step_us;
+		return AJ_LOCK_SEEN_TO;
+	}
+	/* Before the answer: what the caller then closes is to be closed. */
+	aj_close(&copy);
+	return answer(listener_fd, call, error);
+}
+
+static void try_again(struct aj_locks *l, int listener_fd)
+{
+	for (size_t i = 0; i < l->waiting;) {
+		struct aj_lock_wait *w = &l->waits[i];
+		bool there = listener_fd >= 0 && aj_notify_waits(listener_fd, w->call.id);
+		int error = there ? try_on(w->copy, &w->call, &w->range) : 0;
+		if (there && (error == EAGAIN || error == EACCES)) {
+			if (!aj_holders_signalled(l->proc_fd, w->call.tid)) {
+				i++;
+				continue;
+			}
+			error = EINTR;
+		}
+		aj_close(&w->copy);
+		if (there)
+			answer(listener_fd, &w->call, error);
+		*w = l->waits[--l->waiting];
+	}
+	l->step_us = l->step_us * 2 < TRY_LATER_US ? l->step_us * 2 : TRY_LATER_US;
+	l->try_us = l->waiting ? aj_now_us() + l->step_us : 0;
+}
+
+/* --- let pass --- */
+
+/* What is at that number of a process with one table of descriptors: as aj_lockable_at(). A process may have closed itself to /proc. */
+static int look_at(const struct aj_locks *l, const struct aj_notification *call)
+{
+	int number = (int)call->args[0];
+	int r = aj_lockable_at(&l->files, l->proc_fd, call->tid, number);
+	if (r >= 0 || errno != EACCES)
+		return r;
+	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, call->tid);
+	cleanup_fd int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
+	if (copy < 0 && errno == EBADF)
+		errno = ENOENT;
+	return copy < 0 ? -1 : aj_lockable_fd(&l->files, copy);
+}
+
+static int open_folder(const struct aj_locks *l, pid_t pid)
+{
+	char name[16];
+	snprintf(name, sizeof name, "%d", pid);
+	return openat(l->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* In user and kernel mode; ret_state as ps shows it, 'X' when it is gone. */
+static uint64_t ticks_of(int thread, char *ret_state)
+{
+	char text[1024];
+	cleanup_fd int fd = openat(thread, "stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	const char *at = strrchr(text, ')');
+	*ret_state = 'X';
+	if (at && at[1])
+		*ret_state = at[2];
+	/* state is the first of these fields, utime the twelfth */
+	for (int field = 0; at && field < 12; field++)
+		at = strchr(at + 1, ' ');
+	char *end;
+	uint64_t user = at ? strtoul(at, &end, 10) : 0;
+	return at ? user + strtoul(end, NULL, 10) : 0;
+}
+
+/* Does that thread's process hold a lock by a descriptor that it may not lock? -1: there is no such descriptor, or no such thread. */
+static int holds(const struct aj_locks *l, int thread, pid_t tid, int number)
+{
+	struct flock any = { .l_type = F_WRLCK };
+	int r = aj_lockable_at(&l->files, thread, 0, number);
+	if (r >= 0)
+		return r == 0 && aj_lockable_held(thread, number);
+	if (errno != EACCES)
+		return -1;
+	/* It has closed itself to /proc meanwhile. */
+	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, tid);
+	cleanup_fd int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
+	if (copy < 0)
+		return errno == EBADF || errno == ESRCH ? -1 : 1;
+	return aj_lockable_fd(&l->files, copy) <= 0 && (fcntl(copy, F_GETLK, &any) < 0 || any.l_type != F_UNLCK);
+}
+
+static bool has_cheated(const struct aj_locks *l, const struct aj_lock_look *look)
+{
+	struct dirent *entry;
+	int r = holds(l, look->thread, look->tid, look->number);
+	if (r >= 0)
+		return r;
+	/* Closed, or the thread is gone, and with it its way to the table that the others go on with. */
+	int folder = openat(look->process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = folder < 0 ? NULL : fdopendir(folder);
+	if (!list && folder >= 0)
+		close(folder);
+	while (r <= 0 && list && (entry = readdir(list))) {
+		pid_t tid = (pid_t)strtoul(entry->d_name, NULL, 10);
+		cleanup_fd int thread = tid > 0 ? openat(folder, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+		if (thread >= 0)
+			r = holds(l, thread, tid, look->number);
+	}
+	if (list)
+		closedir(list);
+	return r > 0;
+}
+
+static void forget(struct aj_lock_look *look)
+{
+	if (look->thread > 0)
+		close(look->thread);
+	if (look->process > 0)
+		close(look->process);
+	*look = (struct aj_lock_look){ .number = -1 };
+}
+
+/* Is it past the place where its call finds the descriptor? It slept, it used up time, or it is gone. */
+static bool is_past(const struct aj_lock_look *look)
+{
+	char state;
+	uint64_t ticks = ticks_of(look->thread, &state);
+	return state != 'R' || ticks >= look->ticks + DONE_TICKS;
+}
+
+/* The row of that thread; NULL: all are taken by threads that nobody can tell anything of yet. True in ret_cheated: one of them did. */
+static struct aj_lock_look *row_of(struct aj_locks *l, pid_t tid, bool *ret_cheated)
+{
+	struct aj_lock_look *free_row = NULL;
+	for (int i = 0; i < AJ_LOCK_LOOKS; i++) {
+		struct aj_lock_look *look = &l->looks[i];
+		if (look->thread > 0 && look->tid == tid && aj_lockable_threads(look->thread, 0) > 0)
+			return look;
+		if (!look->thread && !free_row)
+			free_row = look;
+	}
+	for (int i = 0; i < AJ_LOCK_LOOKS && !free_row; i++) {
+		struct aj_lock_look *look = &l->looks[i];
+		if (look->number >= 0 && !is_past(look))
+			continue;
+		*ret_cheated |= look->number >= 0 && has_cheated(l, look);
+		forget(look);
+		free_row = look;
+	}
+	struct aj_process_info who = free_row ? aj_procfs_process(tid) : (struct aj_process_info){ 0 };
+	if (!free_row || who.process <= 0)
+		return NULL;
+	*free_row = (struct aj_lock_look){ tid, open_folder(l, tid), open_folder(l, who.process), -1, 0 };
+	if (free_row->thread > 0 && free_row->process > 0)
+		return free_row;
+	forget(free_row);
+	return NULL;
+}
+
+static enum aj_lock beside_others(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+{
+	bool cheated = false;
+	struct aj_lock_look *look = row_of(l, call->tid, &cheated);
+	/* It calls again, so what it was let do before is done. */
+	cheated |= look && look->number >= 0 && has_cheated(l, look);
+	if (cheated)
+		return AJ_LOCK_CHEATED;
+	if (!aj_notify_waits(listener_fd, call->id))
+		return AJ_LOCK_SEEN_TO;
+	if (!look)
+		return answer(listener_fd, call, ENOLCK);
+	int r = aj_lockable_at(&l->files, look->thread, 0, (int)call->args[0]);
+	if (r < 0 && errno == ENOENT)
+		return answer(listener_fd, call, EBADF);
+	if (r <= 0) /* nor what cannot be looked at again */
+		return AJ_LOCK_REFUSED;
+	char state;
+	look->number = (int)call->args[0];
+	look->ticks = ticks_of(look->thread, &state);
+	if (!l->look_us)
+		l->look_us = aj_now_us() + LOOK_US;
+	if (aj_notify_pass_lock(listener_fd, call) < 0)
+		look->number = -1;
+	return AJ_LOCK_SEEN_TO;
+}
+
+static enum aj_lock alone(const struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+{
+	int r = look_at(l, call);
+	if (r < 0 && errno == ENOENT)
+		return answer(listener_fd, call, EBADF);
+	if (r <= 0)
+		return aj_notify_waits(listener_fd, call->id) ? AJ_LOCK_REFUSED : AJ_LOCK_SEEN_TO;
+	/* Only while it still waits: so what was looked at was the caller's, and still is. */
+	aj_notify_pass_lock(listener_fd, call);
+	return AJ_LOCK_SEEN_TO;
+}
+
+/* --- */
+
+static enum aj_lock judge(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+{
+	int threads = call->tid > 0 ? aj_lockable_threads(l->proc_fd, call->tid) : 0;
+	if (threads == 1)
+		return alone(l, listener_fd, call);
+	if (threads > 1)
+		return is_posix(call) ? beside_others(l, listener_fd, call) : by_copy(l, listener_fd, call);
+	return aj_notify_waits(listener_fd, call->id) ? AJ_LOCK_REFUSED : AJ_LOCK_SEEN_TO;
+}
+
+enum aj_lock aj_locks_call(struct aj_locks *l, const struct aj_plan *plan, const int pipes[AJ_LOCKABLE_PIPES], int listener_fd,
+                           const struct aj_notification *call)
+{
+	if (!(plan->deny & AJ_LOCKS_MEDIATED) || !aj_notify_is_lock(call))
+		return AJ_LOCK_NONE;
+	if (l->proc_fd <= 0 && (l->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+		return AJ_LOCK_REFUSED;
+	if ((!l->files.known || l->many) && aj_lockable_find(&l->files, plan, call->tid, pipes) < 0)
+		return AJ_LOCK_REFUSED;
+	return judge(l, listener_fd, call);
+}
+
+int64_t aj_locks_deadline_us(const struct aj_locks *l)
+{
+	if (!l->try_us || !l->look_us)
+		return l->try_us ? l->try_us : l->look_us ? l->look_us : INT64_MAX;
+	return l->try_us < l->look_us ? l->try_us : l->look_us;
+}
+
+bool aj_locks_due(struct aj_locks *l, int listener_fd)
+{
+	int64_t now_us = aj_now_us();
+	bool cheated = false;
+	if (l->try_us && now_us >= l->try_us)
+		try_again(l, listener_fd);
+	if (!l->look_us || now_us < l->look_us)
+		return false;
+	l->look_us = 0;
+	for (int i = 0; i < AJ_LOCK_LOOKS; i++) {
+		struct aj_lock_look *look = &l->looks[i];
+		if (!look->thread || look->number < 0)
+			continue;
+		bool past = is_past(look); /* before the look, not after */
+		cheated |= has_cheated(l, look);
+		if (past)
+			look->number = -1;
+		else
+			l->look_us = now_us + LOOK_US;
+	}
+	return cheated;
+}
+
+void aj_locks_close(struct aj_locks *l)
+{
+	for (size_t i = 0; i < l->waiting; i++)
+		aj_close(&l->waits[i].copy);
+	for (int i = 0; i < AJ_LOCK_LOOKS; i++)
+		forget(&l->looks[i]);
+	if (l->proc_fd > 0)
+		close(l->proc_fd);
+	aj_lockable_free(&l->files);
+	*l = (struct aj_locks){ 0 };
+}

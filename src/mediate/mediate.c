@@ -1,0 +1,72 @@
+/* Hands a jail's connects to the process that makes them, and refuses those that it gives back.
+ * It reads no address and makes no connect; where nobody can, the call fails. */
+#include "mediate/mediate.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "seccomp/syscalls.h"
+
+/* Which reported calls the connector may make: those of a group that the plan has, and of an ioctl that request alone. */
+static const struct {
+	int nr;
+	uint64_t group, request; /* request: the second argument; 0: any */
+} made[] = {
+	{ SYS_connect, AJ_DENY_CONNECT, 0 },
+	{ SYS_ioctl, AJ_DENY_SIZE, AJ_TIOCSWINSZ },
+};
+
+static bool may_be_made(const struct aj_plan *plan, const struct aj_notification *call)
+{
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		if (made[i].nr == call->nr && (!made[i].request || (uint32_t)call->args[1] == made[i].request))
+			return plan->deny & made[i].group;
+	return false;
+}
+
+/* Refusals in a row, before everything else has its turn. */
+enum { TURN = 64 };
+
+int aj_mediator_open(struct aj_mediator *m, const struct aj_plan *plan, struct aj_error *err)
+{
+	*m = (struct aj_mediator){ .connector = { -1, -1 } };
+	if ((!plan->capture && aj_named_sockets_check_stdio(err) < 0) || aj_named_sockets_open(&m->named, plan, err) < 0)
+		return -1;
+	return 0;
+}
+
+bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const struct aj_jail *jail, int listener_fd,
+                      const struct aj_notification *call)
+{
+	struct aj_error err = { 0 };
+	struct aj_caller caller = { .init_pid = jail->init_pid, .listener_fd = listener_fd, .leaf = jail->cgroup, .named = &m->named };
+	if (!may_be_made(plan, call) || m->stopped)
+		return false;
+	if (m->connector.socket < 0 && aj_connector_start(&m->connector, plan, &caller, call, &err) < 0)
+		return false;
+	if (aj_connector_give(&m->connector, call) < 0)
+		aj_notify_refuse(listener_fd, call->id, errno == EAGAIN ? EAGAIN : EACCES);
+	return true;
+}
+
+bool aj_mediator_refused(struct aj_mediator *m, struct aj_violations *v, const struct aj_plan *plan, int listener_fd)
+{
+	struct aj_notification call;
+	int r = -1;
+	for (int i = 0; i < TURN && (r = aj_connector_back(&m->connector, &call)) > 0; i++)
+		if (listener_fd < 0 || aj_violations_refuse(v, plan, listener_fd, &call) < 0)
+			return false;
+	return r != 0;
+}
+
+void aj_mediator_stop(struct aj_mediator *m)
+{
+	m->stopped = true;
+	aj_connector_kill(&m->connector);
+}
+
+void aj_mediator_close(struct aj_mediator *m)
+{
+	aj_connector_end(&m->connector);
+	aj_named_sockets_close(&m->named);
+}

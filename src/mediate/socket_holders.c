@@ -1,0 +1,192 @@
+/* Finds out whether a process of the jail holds the socket that is bound to an inode, by asking the kernel about their sockets one by one.
+ * It believes no name and no number that a jail could arrange, and no answer of before: what it remembers is only where to look first. */
+#include "mediate/socket_holders.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/copy_tree.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+#ifndef SIOCUNIXFILE
+#define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0)
+#endif
+
+enum { PROCESSES_MAX = 4096, DESCRIPTORS_MAX = 65536, TRIES = 3 };
+
+/* A number in /proc/PID/status; 0 without one. */
+static unsigned long read_number(int proc_fd, pid_t pid, const char *name)
+{
+	char path[32], text[2048];
+	snprintf(path, sizeof path, "%d/status", pid);
+	cleanup_fd int file = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	const char *at = strstr(text, name);
+	return at ? strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
+bool aj_holders_signalled(int proc_fd, pid_t tid)
+{
+	static const char *const names[] = { "\nSigPnd:", "\nShdPnd:", "\nSigBlk:", "\nSigIgn:" };
+	unsigned long sets[4];
+	char path[32], text[4096];
+	snprintf(path, sizeof path, "%d/status", tid);
+	cleanup_fd int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	for (int i = 0; i < 4; i++) {
+		const char *at = strstr(text, names[i]);
+		if (!at)
+			return true;
+		sets[i] = strtoul(at + strlen(names[i]), NULL, 16);
+	}
+	return (sets[0] | sets[1]) & ~sets[2] & ~sets[3];
+}
+
+/* A thread may have descriptors of its own. Before Linux 6.9 there is a pidfd for the whole process only. */
+int aj_holders_pidfd(int proc_fd, pid_t tid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+	if (fd >= 0 || errno != EINVAL)
+		return fd;
+	return (int)syscall(SYS_pidfd_open, (pid_t)read_number(proc_fd, tid, "\nTgid:"), 0);
+}
+
+int aj_holders_fetch(int pidfd, int number)
+{
+	return (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+}
+
+int aj_holders_option(int socket, int name)
+{
+	int value;
+	socklen_t bytes = sizeof value;
+	return getsockopt(socket, SOL_SOCKET, name, &value, &bytes) < 0 ? -1 : value;
+}
+
+/* Is it bound to that inode? First a question that no file but a socket has an answer to, whatever was fetched. Then: the kernel opens the file that a socket is bound to for whoever may administrate the socket's network
+ * namespace, which is never the host's. `ret_listens`: an accepted one has the file of the one that it came from, and is not asked. */
+static bool bound_to(int socket, const struct stat *want, bool *ret_listens)
+{
+	struct sockaddr_un peer;
+	struct stat st;
+	socklen_t bytes = sizeof peer;
+	if (aj_holders_option(socket, SO_DOMAIN) != AF_UNIX)
+		return false;
+	cleanup_fd int file = ioctl(socket, SIOCUNIXFILE);
+	if (file < 0 || fstat(file, &st) < 0 || st.st_dev != want->st_dev || st.st_ino != want->st_ino)
+		return false;
+	*ret_listens = aj_holders_option(socket, SO_ACCEPTCONN) == 1;
+	return *ret_listens || getpeername(socket, (struct sockaddr *)&peer, &bytes) < 0;
+}
+
+static bool holds(int pidfd, int number, const struct stat *want, bool *ret_listens)
+{
+	cleanup_fd int socket = aj_holders_fetch(pidfd, number);
+	return socket >= 0 && bound_to(socket, want, ret_listens);
+}
+
+static bool found_at(struct aj_holders *h, int pidfd, int number, const struct stat *want, bool *ret_listens)
+{
+	if (!holds(pidfd, number, want, ret_listens))
+		return false;
+	struct aj_guess *guess = &h->guesses[h->next_guess++ % AJ_GUESSES];
+	int copy = fcntl(pidfd, F_DUPFD_CLOEXEC, 3);
+	if (guess->pidfd > 0)
+		close(guess->pidfd);
+	*guess = (struct aj_guess){ copy < 0 ? 0 : copy, number };
+	return true;
+}
+
+/* The socket among the descriptors of one process. */
+static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *want, bool *ret_listens)
+{
+	char path[32], target[16];
+	_Alignas(struct aj_entry) char list[4096];
+	long n;
+	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return false;
+	snprintf(path, sizeof path, "%d/fd", pid);
+	cleanup_fd int dir = openat(h->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* The list of a process that is not dumpable, as agents that keep keys are, is the host's root's. What it has can be had all the same. */
+	unsigned long room = dir < 0 ? read_number(h->proc_fd, pid, "\nFDSize:") : 0;
+	for (unsigned long number = 0; number < room && number < DESCRIPTORS_MAX; number++)
+		if (found_at(h, pidfd, (int)number, want, ret_listens))
+			return true;
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, list, sizeof list)) > 0)
+		for (long at = 0; at < n;) {
+			const struct aj_entry *e = (const struct aj_entry *)(list + at);
+			at += e->bytes;
+			if (e->name[0] == '.' || readlinkat(dir, e->name, target, sizeof target) < 8 ||
+			    strncmp(target, "socket:[", 8) != 0)
+				continue;
+			if (found_at(h, pidfd, (int)strtoul(e->name, NULL, 10), want, ret_listens))
+				return true;
+		}
+	return false;
+}
+
+/* Adds the children of every thread of that process. */
+static size_t add_children(const struct aj_holders *h, pid_t pid, pid_t *list, size_t count)
+{
+	char path[64], text[8192];
+	_Alignas(struct aj_entry) char threads[4096];
+	long n;
+	snprintf(path, sizeof path, "%d/task", pid);
+	cleanup_fd int dir = openat(h->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, threads, sizeof threads)) > 0)
+		for (long at = 0; at < n;) {
+			const struct aj_entry *e = (const struct aj_entry *)(threads + at);
+			at += e->bytes;
+			if (e->name[0] == '.')
+				continue;
+			snprintf(path, sizeof path, "%.20s/children", e->name);
+			cleanup_fd int file = openat(dir, path, O_RDONLY | O_CLOEXEC);
+			ssize_t got;
+			size_t used = 0;
+			while (file >= 0 && (got = read(file, text + used, sizeof text - 1 - used)) > 0) {
+				used += (size_t)got;
+				text[used] = '\0';
+				char *start = text, *end;
+				for (pid_t child;
+				     count < PROCESSES_MAX && (child = (pid_t)strtoul(start, &end, 10)) > 0 && *end == ' '; start = end)
+					list[count++] = child;
+				used -= (size_t)(start - text);
+				memmove(text, start, used);
+			}
+		}
+	return count;
+}
+
+/* Does a process of the jail hold a socket of the jail's network namespace that is bound to this inode? */
+bool aj_holders_have(struct aj_holders *h, const struct stat *want, bool *ret_listens)
+{
+	static pid_t processes[PROCESSES_MAX];
+	for (int i = 0; i < AJ_GUESSES; i++)
+		if (h->guesses[i].pidfd > 0 && holds(h->guesses[i].pidfd, h->guesses[i].number, want, ret_listens))
+			return true;
+	/* A process whose parent ends while we look becomes init's child behind our back. */
+	for (int tries = 0; tries < TRIES; tries++) {
+		size_t count = add_children(h, h->init_pid, processes, 0);
+		for (size_t i = 0; i < count; i++) {
+			if (search_process(h, processes[i], want, ret_listens))
+				return true;
+			count = add_children(h, processes[i], processes, count);
+		}
+	}
+	return false;
+}

@@ -1,0 +1,55 @@
+/* Sets the size of a terminal in a jail's place, on a copy of its descriptor: of those that the jail has made itself, which lie on its own devpts.
+ * The caller's terminal, /dev/tty and every other keep the size that they have; to ask for that very size, as readline does before each
+ * prompt, changes nothing and is answered so. */
+#include "mediate/winsize.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* Numbers of pseudoterminals are the devpts' own, so the device says nothing; the file system of the inode does. */
+static bool is_own(const struct aj_reach *reach, int terminal)
+{
+	struct stat st;
+	return reach->terminals && fstat(terminal, &st) == 0 && S_ISCHR(st.st_mode) && st.st_dev == reach->terminals;
+}
+
+static int copy(const struct aj_reach *reach, const struct aj_notification *call, struct aj_winsize *ret)
+{
+	struct iovec here = { &ret->size, sizeof ret->size }, there = { (void *)(uintptr_t)call->args[2], sizeof ret->size };
+	cleanup_fd int pidfd = aj_holders_pidfd(reach->holders.proc_fd, call->tid);
+	if (pidfd < 0)
+		return AJ_ENDPOINT_REFUSED;
+	ret->terminal = aj_holders_fetch(pidfd, (int)call->args[0]);
+	if (ret->terminal < 0)
+		return errno == EBADF ? EBADF : AJ_ENDPOINT_REFUSED;
+	if (syscall(SYS_process_vm_readv, call->tid, &here, 1UL, &there, 1UL, 0UL) != sizeof ret->size)
+		return errno == EPERM || errno == ESRCH ? AJ_ENDPOINT_REFUSED : EFAULT;
+	return 0;
+}
+
+int aj_winsize_find(const struct aj_reach *reach, const struct aj_notification *call, struct aj_winsize *ret)
+{
+	struct winsize now;
+	*ret = (struct aj_winsize){ .terminal = -1 };
+	aj_endpoint_rights(true);
+	int wrong = copy(reach, call, ret);
+	aj_endpoint_rights(false);
+	/* The kernel looks at what it is before it looks at the new size. */
+	if (ret->terminal >= 0 && ioctl(ret->terminal, TIOCGWINSZ, &now) < 0)
+		return errno;
+	if (wrong)
+		return wrong;
+	ret->own = is_own(reach, ret->terminal);
+	return ret->own || memcmp(&now, &ret->size, sizeof now) == 0 ? 0 : AJ_ENDPOINT_REFUSED;
+}
+
+int aj_winsize_set(const struct aj_winsize *w)
+{
+	/* Where it is the caller's not even the same size is set: somebody may have given it another one since. */
+	return w->own && ioctl(w->terminal, TIOCSWINSZ, &w->size) < 0 ? errno : 0;
+}

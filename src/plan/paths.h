@@ -1,0 +1,21 @@
+/* Where the files of the program or the library are. */
+#pragma once
+#include "plan/request.h"
+
+struct aj_error;
+
+/* Fill request->rootfs with the Python tree `name`: the one given, else in the site's folder `path` ("" for none), else
+ * $AGENTJAIL_ROOTFS (for the tree `default`), else beside the program (build tree), else installed. */
+int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err);
+
+/* We are a library, whose file is in this folder, and nothing beside the program is ours. */
+void aj_paths_library(const char *folder);
+
+/* The folder that $AGENTJAIL_ROOTFS names, NULL for none: a policy is loaded with it (jail/load_policy.h), since it counts as --rootfs. */
+const char *aj_rootfs_variable(void);
+
+/* The running program's file; in a library its folder. NULL when /proc does not say. */
+const char *aj_own_path(struct aj_arena *arena);
+
+/* Path of a program that belongs to ours, NULL when it is not there. */
+const char *aj_find_helper(const char *name, struct aj_arena *arena);

@@ -1,0 +1,341 @@
+/* The small languages inside a policy's lists, each with its check and its "allows at least as much" order.
+ * Nothing is expanded: `~`, `$HOME` and `%h` are refused where a path is meant, since nobody could review what they become. */
+#include "policy/item_types.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "policy/bind.h"
+
+/* --- modules --- */
+
+bool aj_import_pattern_valid(const char *text)
+{
+	bool part_start = true;
+	if (strlen(text) > 200)
+		return false;
+	for (const char *c = text; *c; c++) {
+		if (part_start && *c == '*')
+			return c != text && c[1] == '\0';
+		if (part_start ? !(isalpha((unsigned char)*c) || *c == '_') : !(isalnum((unsigned char)*c) || *c == '_' || *c == '.'))
+			return false;
+		part_start = *c == '.';
+	}
+	return !part_start;
+}
+
+bool aj_import_covers(const char *pattern, const char *module)
+{
+	size_t bytes = strlen(pattern);
+	if (bytes <= 2 || strcmp(pattern + bytes - 2, ".*") != 0)
+		return strcmp(pattern, module) == 0;
+	/* `a.*` is a and everything below it; a pattern below it is covered as well */
+	return strncmp(pattern, module, bytes - 2) == 0 && (module[bytes - 2] == '\0' || module[bytes - 2] == '.');
+}
+
+static const char *check_import(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	if (strcmp(text, "*") == 0)
+		return "every module is what `python.layer = false` means; name modules, or `package.*`";
+	return aj_import_pattern_valid(text) ? NULL : "not a module name, nor `package.*`";
+}
+
+static bool covers_import(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	(void)arena;
+	return aj_import_covers(outer, inner);
+}
+
+/* --- paths --- */
+
+static const char *no_expansion(const char *text)
+{
+	if (text[0] == '~')
+		return "`~` is not expanded: write the whole path";
+	if (strchr(text, '$'))
+		return "variables are not expanded: write what is meant";
+	return NULL;
+}
+
+static const char *check_folder(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	const char *wrong = no_expansion(text);
+	if (wrong)
+		return wrong;
+	return aj_jail_path_valid(text) ? NULL : "not an absolute path (no `.`, `..`, `//` or slash at the end)";
+}
+
+static bool same(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	(void)arena;
+	return strcmp(outer, inner) == 0;
+}
+
+static bool covers_path(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	(void)arena;
+	size_t bytes = strlen(outer);
+	return strncmp(outer, inner, bytes) == 0 && (inner[bytes] == '\0' || inner[bytes] == '/');
+}
+
+static const char *check_mask(struct aj_arena *arena, const char *text)
+{
+	struct aj_masked mask;
+	const char *wrong = no_expansion(text);
+	return wrong ? wrong : aj_mask_parse(arena, text, &mask);
+}
+
+/* A mask hides what is below it, too; one that may be missing does not stand for one that may not. */
+static bool covers_mask(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	struct aj_masked a, b;
+	if (aj_mask_parse(arena, outer, &a) || aj_mask_parse(arena, inner, &b) || (a.if_present && !b.if_present))
+		return false;
+	return covers_path(arena, a.target, b.target);
+}
+
+static bool word_of_under(const char *text)
+{
+	return strcmp(text, AJ_UNDER_DEFAULT) == 0 || strcmp(text, AJ_UNDER_ANYWHERE) == 0;
+}
+
+static const char *check_under(struct aj_arena *arena, const char *text)
+{
+	if (text[0] == '@')
+		return word_of_under(text) ? NULL : "neither " AJ_UNDER_DEFAULT " nor " AJ_UNDER_ANYWHERE;
+	return strcmp(text, "/") == 0 ? NULL : check_folder(arena, text);
+}
+
+/* A folder says more than a word about the places that must be named. */
+static bool covers_under(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	if (strcmp(outer, "/") == 0 || strcmp(outer, inner) == 0)
+		return true;
+	if (outer[0] == '@')
+		return strcmp(outer, AJ_UNDER_ANYWHERE) == 0 && strcmp(inner, AJ_UNDER_DEFAULT) == 0;
+	return inner[0] == '/' && covers_path(arena, outer, inner);
+}
+
+static const char *check_bind(struct aj_arena *arena, const char *text)
+{
+	struct aj_bind bind;
+	const char *wrong = no_expansion(text);
+	if (!wrong)
+		wrong = aj_bind_parse(arena, text, &bind);
+	if (wrong)
+		return wrong;
+	return aj_jail_path_valid(bind.source) ? NULL : "with a host path that is not absolute (no `.`, `..`, `//` or slash at the end)";
+}
+
+static bool covers_bind(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	struct aj_bind a, b;
+	if (aj_bind_parse(arena, outer, &a) || aj_bind_parse(arena, inner, &b))
+		return false;
+	return strcmp(a.source, b.source) == 0 && strcmp(a.target, b.target) == 0 && a.writable >= b.writable;
+}
+
+static const char *check_destination(struct aj_arena *arena, const char *text)
+{
+	if (strcmp(text, "none") == 0 || strcmp(text, "syslog") == 0 || strcmp(text, "journal") == 0)
+		return NULL;
+	if (strncmp(text, "file:", 5) == 0)
+		return check_folder(arena, text + 5);
+	return "not one of none, file:/path, syslog, journal";
+}
+
+/* --- variables --- */
+
+static const char *check_env(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	const char *eq = strchr(text, '=');
+	if (!eq || eq == text)
+		return "not NAME=VALUE (a policy passes no variable of its caller on)";
+	for (const char *c = text; c < eq; c++)
+		if (!(isalpha((unsigned char)*c) || *c == '_' || (c > text && isdigit((unsigned char)*c))))
+			return "a name other than letters, digits and underscores";
+	if (strncmp(text, "LD_", 3) == 0 || strncmp(text, "PYTHON", 6) == 0)
+		return "LD_* and PYTHON* change what is loaded, before any wall stands";
+	/* A dollar sign may be part of a password; one before a name, a brace or a parenthesis was meant for a shell. */
+	for (const char *c = eq; (c = strchr(c, '$')); c++)
+		if (isalpha((unsigned char)c[1]) || (c[1] && strchr("_{(", c[1])))
+			return "variables are not expanded: write what is meant";
+	if (eq[1] == '~')
+		return "`~` is not expanded: write the whole path";
+	return NULL;
+}
+
+/* --- hosts --- */
+
+static bool host_valid(const char *host, size_t bytes)
+{
+	size_t label = 0, dots = 0;
+	if (bytes == 0 || bytes > 253)
+		return false;
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)host[i];
+		if (c == '.') {
+			if (label == 0 || host[i - 1] == '-')
+				return false;
+			label = 0;
+			dots++;
+			continue;
+		}
+		if (!(isalnum(c) || (c == '-' && label > 0)) || ++label > 63)
+			return false;
+	}
+	return label > 0 && host[bytes - 1] != '-' && dots > 0;
+}
+
+static bool numeric(const char *host, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (!isdigit((unsigned char)host[i]) && host[i] != '.')
+			return false;
+	return true;
+}
+
+/* 127.1 and 0x7f.0x1 are addresses to a resolver, too: whatever ends in a number is one. */
+static bool ends_in_number(const char *host, size_t bytes)
+{
+	size_t start = bytes;
+	while (start && host[start - 1] != '.')
+		start--;
+	if (bytes - start > 1 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X'))
+		return true;
+	return numeric(host + start, bytes - start);
+}
+
+static const char *check_host(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	const char *colon = strrchr(text, ':'), *host = strncmp(text, "*.", 2) == 0 ? text + 2 : text;
+	if (strstr(text, "://"))
+		return "a URL: write host:port";
+	if (!colon || colon < host)
+		return "without a port: write host:port";
+	char *end;
+	long port = isdigit((unsigned char)colon[1]) ? strtoul(colon + 1, &end, 10) > 65535 ? 0 : (long)strtoul(colon + 1, &end, 10) : 0;
+	if (port < 1 || *end || colon[1] == '0')
+		return "with a port that is no number from 1 to 65535";
+	size_t bytes = (size_t)(colon - host);
+	if (numeric(host, bytes) || ends_in_number(host, bytes) || strchr(host, '[') || strchr(host, ']'))
+		return "an address: name hosts, whose addresses are checked when they are used";
+	return host_valid(host, bytes) ? NULL : "not host:port or *.host:port (letters, digits and - between dots)";
+}
+
+static size_t host_bytes(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	size_t bytes = colon ? (size_t)(colon - text) : strlen(text);
+	return bytes && text[bytes - 1] == '.' ? bytes - 1 : bytes;
+}
+
+bool aj_host_covers(const char *rule, const char *host_port)
+{
+	const char *port = strrchr(host_port, ':'), *rule_port = strrchr(rule, ':');
+	if (!port || !rule_port || strcmp(port, rule_port) != 0)
+		return false;
+	size_t bytes = host_bytes(host_port), want = host_bytes(rule);
+	if (strncmp(rule, "*.", 2) != 0)
+		return bytes == want && strncasecmp(rule, host_port, bytes) == 0;
+	/* `*.a.b` is every name below a.b, not a.b; a rule below it is covered as well */
+	const char *suffix = rule + 1;
+	want--;
+	return bytes > want && strncasecmp(host_port + bytes - want, suffix, want) == 0;
+}
+
+static bool covers_host(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	(void)arena;
+	return aj_host_covers(outer, inner);
+}
+
+/* --- names --- */
+
+bool aj_policy_name_valid(const char *text)
+{
+	size_t bytes = strlen(text);
+	if (bytes == 0 || bytes > 64 || !isalnum((unsigned char)text[0]))
+		return false;
+	for (const char *c = text; *c; c++)
+		if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_')
+			return false;
+	return true;
+}
+
+static const char *check_name(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	return aj_policy_name_valid(text) ? NULL : "not a name (letters, digits, - and _; a path is never a name)";
+}
+
+static const char *check_rootfs(struct aj_arena *arena, const char *text)
+{
+	return check_name(arena, text);
+}
+
+static const char *check_key(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	return *text ? NULL : "empty"; /* that it exists is checked where keys are known */
+}
+
+bool aj_ids_parse(const char *text, unsigned *ret_first, unsigned *ret_last)
+{
+	enum { LEAST = 65536 }; /* below are users, and nobody (65534) */
+	uint64_t first, last;
+	char low[16];
+	size_t bytes = strcspn(text, "-");
+	if (text[bytes] != '-' || bytes >= sizeof low)
+		return false;
+	memcpy(low, text, bytes);
+	low[bytes] = '\0';
+	if (!aj_parse_count(low, &first) || !aj_parse_count(text + bytes + 1, &last) || first < LEAST || last > UINT32_MAX - 1 ||
+	    first > last)
+		return false;
+	*ret_first = (unsigned)first;
+	*ret_last = (unsigned)last;
+	return true;
+}
+
+static const char *check_ids(struct aj_arena *arena, const char *text)
+{
+	unsigned first, last;
+	(void)arena;
+	return !*text || aj_ids_parse(text, &first, &last) ? NULL : "not FIRST-LAST with ids from 65536 to 4294967294";
+}
+
+static const char *check_text(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	if (strlen(text) > 200)
+		return "longer than 200 bytes";
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < 32 || *c == 127)
+			return "with a control character";
+	return NULL;
+}
+
+#define NAME_PATTERN "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+
+const struct aj_item_kind aj_item_import = { "a module pattern", check_import, covers_import,
+	                                     "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*(\\.\\*)?$" };
+const struct aj_item_kind aj_item_bind = { "a bind", check_bind, covers_bind, "^/[^:$]*(:/[^:$]*)?(:r[ow])?$" };
+const struct aj_item_kind aj_item_mask = { "a path in the jail or the workspace", check_mask, covers_mask, "^[^$~][^$]*$" };
+const struct aj_item_kind aj_item_env = { "a variable", check_env, same, "^[A-Za-z_][A-Za-z0-9_]*=" };
+const struct aj_item_kind aj_item_host = { "a host", check_host, covers_host, "^(\\*\\.)?[A-Za-z0-9.-]+:[0-9]{1,5}$" };
+const struct aj_item_kind aj_item_name = { "a policy's name", check_name, same, NAME_PATTERN };
+const struct aj_item_kind aj_item_key = { "a key or section", check_key, same, "^([a-z_]+(\\.[a-z_]+)?|\\*)$" };
+const struct aj_item_kind aj_item_text = { "text", check_text, same, "^.{0,200}$" };
+const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same, "^/[^$]+$" };
+const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same, "^/[^$]+$" };
+const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^(/[^$]*|@default|@anywhere)$" };
+const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same, "^([0-9]+-[0-9]+)?$" };
+const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same, "^(none|syslog|journal|file:/[^$]+)$" };
+const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same, NAME_PATTERN };

@@ -1,0 +1,41 @@
+/* Says what an enforcer's name alone would hide: a wall that is not built, none at all, a key that is not in use.
+ * It enforces nothing, and when it has nothing to add it says nothing. */
+#include <string.h>
+
+#include "policy/schema.h"
+
+const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy)
+{
+	static const char later[] = "not built yet: a run under this policy is refused";
+	const char *field = (const char *)policy + key->offset;
+	bool commands = strcmp(policy->rootfs, "host") == 0;
+	const char *value = key->type == AJ_KEY_ENUM ? key->names[*(const int *)field] : "";
+	if (key->unbuilt && strcmp(key->unbuilt, value) == 0)
+		return later;
+	if (key->offset == offsetof(struct aj_policy, allow)) /* it has the wall of network.mode, or none to need */
+		return policy->network == AJ_NET_ALLOW ? later : NULL;
+	if (key->offset == offsetof(struct aj_policy, protect)) {
+		if (policy->workspace != AJ_WORKSPACE_READ_WRITE)
+			return "not in use: the policy has no writable workspace";
+		return policy->protect.count ? NULL : "nobody holds anything here";
+	}
+	if (key->offset == offsetof(struct aj_policy, quarantine) && !policy->quarantine)
+		return "nothing is moved, and the result names what there is";
+	if (key->offset == offsetof(struct aj_policy, worktree) && !policy->worktree)
+		return "not in use: only the workspace itself is shown";
+	if (key->unwalled && strcmp(key->unwalled, value) == 0)
+		return "nobody enforces anything here";
+	if (key->by == AJ_BY_RAIL && commands)
+		return "not in use: commands have no Python layer";
+	if (key->by == AJ_BY_RAIL && !policy->layer)
+		return "not in use: the Python layer is off";
+	if (key->by == AJ_BY_RAIL)
+		return "what gets past it still meets the kernel's walls";
+	return key->none && *(const uint64_t *)field == 0 ? "no limit" : NULL;
+}
+
+const char *aj_key_kind(const struct aj_key *key, const struct aj_policy *policy)
+{
+	bool falls = key->by != AJ_BY_RAIL && aj_key_status(key, policy);
+	return aj_enforcer_kind(falls ? AJ_BY_NOBODY : key->by);
+}

@@ -1,0 +1,71 @@
+/* `agentjail policy`: finds the subcommand by name and runs it; each has its file.
+ * It starts no jail and changes nothing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "policycmd/policy.h"
+
+enum { MANY = 1000 };
+
+const struct aj_policy_command aj_policy_commands[] = {
+	{ "list", aj_policy_list, 0, 0, "list", "the policies that can be named", "0; 2 when one of them cannot be loaded" },
+	{ "show", aj_policy_show, 0, 1, "show [NAME]", "one policy whole, as the file that it amounts to here",
+	  "0; 2 when it cannot be loaded" },
+	{ "explain", aj_policy_explain, 0, 1, "explain [NAME] [QUESTION...]",
+	  "each key with its origin and enforcer, or answers: may it read this path, reach this host, import this, call this?",
+	  "0; with questions 0 when all is allowed, 1 when something is not, 2 for an error" },
+	{ "check", aj_policy_check, 0, MANY, "check [NAME...]",
+	  "all errors and lint of these policies, or of all that are listed", "0 clean, 1 with warnings, 2 with errors" },
+	{ "diff", aj_policy_diff, 2, 2, "diff A B", "what is looser in B than in A, what tighter, what merely different",
+	  "0 when nothing is looser, 1 when something is or cannot be compared, 2 for an error" },
+	{ "schema", aj_policy_schema, 0, 0, "schema", "JSON Schema of policies, or of a site's configuration", "0" },
+	{ 0 },
+};
+
+static void usage(FILE *out)
+{
+	fprintf(out, "Usage: agentjail policy SUBCOMMAND [options]\n\n");
+	for (const struct aj_policy_command *c = aj_policy_commands; c->name; c++)
+		fprintf(out, "  %-30s %s\n", c->synopsis, c->help);
+	fprintf(out, "\nA policy is a NAME of the list, or --policy-file FILE: a name is never a path.\n"
+	             "`agentjail policy SUBCOMMAND --help` has the options; agentjail.toml(5) describes the files.\n");
+}
+
+static int run(const struct aj_policy_command *command, int argc, char **argv)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error err = { 0 };
+	struct aj_policy_args args = { .arena = &arena, .options = { .arena = &arena } };
+	int code = -1;
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		printf("Usage: agentjail policy %s [options]\n\nPrints %s.\n\n", command->synopsis, command->help);
+		aj_policy_options_help(command, stdout);
+		printf("\nExit status: %s.\n", command->exits);
+		code = 0;
+	} else if (aj_policy_parse(&args, command, argc, argv, &err) == 0) {
+		code = command->run(&args, &err);
+	}
+	if (code < 0) {
+		fflush(stdout);
+		code = aj_print_error(&err);
+	}
+	aj_arena_free(&arena);
+	return code;
+}
+
+int aj_cmd_policy(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	for (const struct aj_policy_command *c = aj_policy_commands; c->name; c++)
+		if (strcmp(word, c->name) == 0)
+			return run(c, argc - 1, argv + 1);
+	if (strcmp(word, "--help") == 0) {
+		usage(stdout);
+		return 0;
+	}
+	if (*word)
+		fprintf(stderr, "agentjail: policy has no subcommand `%s`\n", word);
+	usage(stderr);
+	return AJ_EXIT_USAGE;
+}

@@ -1,0 +1,119 @@
+/* `agentjail policy explain`: every key with its value, its origin, its locks and ceiling, and who enforces it here.
+ * It builds a plan to look at and launches nothing; it never presents a rail, or a wall that is not built, as a wall. */
+#include "policycmd/explain.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/findings.h"
+#include "jail/host_ids.h"
+#include "plan/paths.h"
+#include "result/result.h"
+#include "workspace/places.h"
+#include "workspace/worktree.h"
+
+/* The plan of the run that this policy is for. That there is no tree here is no error: the answers say so. */
+static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct aj_error *err)
+{
+	struct aj_error no_tree = { 0 };
+	struct aj_host host;
+	struct aj_request *request = &args->options.request;
+	char cwd[PATH_MAX];
+	if (request->workspace && request->workspace[0] != '/' && getcwd(cwd, sizeof cwd)) /* else it would pass for none */
+		request->workspace = aj_printf(args->arena, "%s/%s", cwd, request->workspace);
+	request->snippet = !e->loaded.policy.exec;
+	request->inspect = true;
+	request->terminal_fd = -1;
+	if (strcmp(e->loaded.policy.rootfs, "host") == 0 ||
+	    aj_find_rootfs(request, e->loaded.policy.rootfs, args->options.site.rootfs, args->arena, &no_tree) < 0)
+		request->rootfs = NULL;
+	e->rootfs = request->rootfs;
+	if (request->workspace && aj_places_check(request, &e->loaded, &args->options.site, args->arena, err) < 0)
+		return -1;
+	if (aj_worktree_find(request, &e->loaded, &args->options.site, args->arena, err) < 0)
+		return -1;
+	if (aj_host_gather(&host, args->arena, NULL, err) < 0)
+		return -1;
+	aj_id_show(&host, &args->options.site);
+	return aj_plan_build(&e->plan, args->arena, &e->loaded.policy, request, &host, err);
+}
+
+static const struct aj_origin *lock_of(const struct aj_explained *e, const struct aj_site *site, size_t k)
+{
+	return e->loaded.locked[k] ? &e->loaded.locked_at[k] : site->locked[k] ? &site->locked_at : NULL;
+}
+
+static void print_key(const struct aj_explained *e, const struct aj_site *site, size_t k)
+{
+	const struct aj_key *key = &aj_policy_keys[k];
+	const char *standing = aj_key_status(key, &e->loaded.policy);
+	const struct aj_origin *lock = lock_of(e, site, k);
+	printf("%s = %s\n", key->name, aj_line(e->arena, aj_key_value(key, &e->loaded.policy, e->arena)));
+	const char *kind = aj_key_kind(key, &e->loaded.policy);
+	bool falls = strcmp(kind, aj_enforcer_kind(key->by)) != 0;
+	printf("    from %s; %s: %s", aj_where(&e->loaded.at[k], e->arena), kind, falls ? standing : aj_enforcer_name(key->by));
+	if (standing && !falls)
+		printf("; %s", standing);
+	if (lock)
+		printf("; locked by %s", aj_where(lock, e->arena));
+	if (site->ceiling_at[k].file)
+		printf("; ceiling %s (%s)", aj_line(e->arena, aj_key_value(key, &site->ceilings, e->arena)),
+		       aj_where(&site->ceiling_at[k], e->arena));
+	printf("\n");
+}
+
+static json_t *key_json(const struct aj_explained *e, const struct aj_site *site, size_t k)
+{
+	const struct aj_key *key = &aj_policy_keys[k];
+	const char *standing = aj_key_status(key, &e->loaded.policy);
+	const struct aj_origin *lock = lock_of(e, site, k);
+	json_t *doc = json_pack("{s:s, s:o, s:o, s:s, s:s, s:s*}", "key", key->name, "value",
+	                        aj_key_json(key, &e->loaded.policy, e->arena), "from", aj_origin_json(&e->loaded.at[k]), "enforcer_kind",
+	                        aj_key_kind(key, &e->loaded.policy), "enforced_by", aj_enforcer_name(key->by), "standing", standing);
+	if (lock)
+		json_object_set_new(doc, "locked_by", aj_origin_json(lock));
+	if (site->ceiling_at[k].file)
+		json_object_set_new(doc, "ceiling",
+		                    json_pack("{s:o, s:o}", "value", aj_key_json(key, &site->ceilings, e->arena), "from",
+		                              aj_origin_json(&site->ceiling_at[k])));
+	return doc;
+}
+
+static void print_json(const struct aj_explained *e, const struct aj_site *site)
+{
+	json_t *keys = json_array(), *host = json_object();
+	for (size_t k = 0; k < aj_policy_key_count; k++)
+		json_array_append_new(keys, key_json(e, site, k));
+	for (size_t i = 0; i < e->plan.enforced.count; i++)
+		json_object_set_new(host, e->plan.enforced.items[i].wall, json_string(e->plan.enforced.items[i].by));
+	aj_json_print(json_pack("{s:s, s:o, s:o, s:o}", "policy", e->loaded.policy.name, "files",
+	                        aj_files_json(&e->loaded.policy), "keys", keys, "enforced_here", host));
+}
+
+static void print_text(const struct aj_explained *e, const struct aj_site *site)
+{
+	for (size_t k = 0; k < aj_policy_key_count; k++)
+		print_key(e, site, k);
+	printf("\nOn this host a run would have:\n");
+	for (size_t i = 0; i < e->plan.enforced.count; i++)
+		printf("    %s: %s\n", e->plan.enforced.items[i].wall, aj_line(e->arena, e->plan.enforced.items[i].by));
+}
+
+int aj_policy_explain(struct aj_policy_args *args, struct aj_error *err)
+{
+	struct aj_explained *e = aj_alloc(args->arena, sizeof *e);
+	e->arena = args->arena;
+	if (aj_policy_site(args, err) < 0 ||
+	    aj_policy_effective(args, args->policies.count ? args->policies.items : NULL, &e->loaded, err) < 0 ||
+	    inspect(args, e, err) < 0)
+		return -1;
+	if (args->questions.count)
+		return aj_explain_questions(e, args);
+	if (args->options.json)
+		print_json(e, &args->options.site);
+	else
+		print_text(e, &args->options.site);
+	return 0;
+}

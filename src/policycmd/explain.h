@@ -1,0 +1,13 @@
+/* A policy with what it amounts to on this host: what `agentjail policy explain` looks at. */
+#pragma once
+#include "policycmd/policy.h"
+
+struct aj_explained {
+	struct aj_arena *arena;
+	struct aj_loaded loaded;
+	struct aj_plan plan; /* for inspection */
+	const char *rootfs;  /* the Python tree's folder; NULL where there is none */
+};
+
+/* Answer args->questions. Returns 0 when all is allowed, else 1. */
+int aj_explain_questions(const struct aj_explained *explained, const struct aj_policy_args *args);

@@ -1,0 +1,111 @@
+/* `agentjail policy list`: what --policy can name, with where it comes from.
+ * It loads each as a run would; one that cannot be loaded is listed with its error, not left out. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/findings.h"
+#include "policycmd/policy.h"
+
+static void add_name(struct aj_arena *arena, aj_policy_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->items[i], name) == 0)
+			return;
+	*AJ_PUSH(arena, names) = name;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void aj_policy_names_find(struct aj_policy_args *args, aj_policy_names *ret)
+{
+	for (size_t i = 0; i < args->options.site.path.count; i++) {
+		DIR *dir = opendir(args->options.site.path.items[i]);
+		for (struct dirent *e; dir && (e = readdir(dir));) {
+			size_t bytes = strlen(e->d_name);
+			if (bytes <= 5 || strcmp(e->d_name + bytes - 5, ".toml") != 0)
+				continue;
+			const char *name = aj_strndup(args->arena, e->d_name, bytes - 5);
+			if (aj_policy_name_valid(name)) /* else nothing could name it */
+				add_name(args->arena, ret, name);
+		}
+		if (dir)
+			closedir(dir);
+	}
+	for (const struct aj_builtin *b = aj_builtins; b->name; b++)
+		if (strcmp(b->name, AJ_BUILTIN_SITE) != 0)
+			add_name(args->arena, ret, b->name);
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof *ret->items, by_name);
+}
+
+const char *aj_policy_where(const struct aj_loaded *loaded)
+{
+	const struct aj_policy_file *own = loaded->policy.files.items;
+	return loaded->policy.files.count == 0 ? NULL : own->built_in ? "built-in" : own->file;
+}
+
+struct entry {
+	const char *name, *from, *description, *of;
+	struct aj_diags diags;
+};
+
+static json_t *entry_json(const struct entry *e, const struct aj_site *site)
+{
+	json_t *defaults = json_array();
+	if (strcmp(e->name, site->default_exec) == 0)
+		json_array_append_new(defaults, json_string("exec"));
+	if (strcmp(e->name, site->default_run) == 0)
+		json_array_append_new(defaults, json_string("run"));
+	return json_pack("{s:s, s:s*, s:s, s:o, s:b, s:o}", "name", e->name, "from", e->from, "description", e->description,
+	                 "default_of", defaults, "ok", e->diags.errors == 0, "findings", aj_findings_json(&e->diags));
+}
+
+static void print_entry(const struct entry *e, int name_width, int from_width)
+{
+	printf("%s %-*s  %-*s  %-8s  %s\n", *e->of ? "*" : " ", name_width, e->name, from_width, e->from ? e->from : "?", e->of,
+	       e->diags.errors ? "cannot be loaded:" : e->description);
+	fflush(stdout);
+	if (e->diags.errors)
+		aj_findings_print(&e->diags, stdout);
+}
+
+int aj_policy_list(struct aj_policy_args *args, struct aj_error *err)
+{
+	aj_policy_names names = { 0 };
+	size_t broken = 0, name_width = 4, from_width = 4;
+	if (aj_policy_site(args, err) < 0)
+		return -1;
+	const struct aj_site *site = &args->options.site;
+	aj_policy_names_find(args, &names);
+	struct entry *all = aj_alloc(args->arena, names.count * sizeof *all + 1);
+	for (size_t i = 0; i < names.count; i++) {
+		struct entry *e = &all[i];
+		struct aj_loaded loaded;
+		*e = (struct entry){ .name = names.items[i], .diags = { .arena = args->arena } };
+		bool exec = strcmp(e->name, site->default_exec) == 0, run = strcmp(e->name, site->default_run) == 0;
+		e->of = exec && run ? "exec,run" : exec ? "exec" : run ? "run" : "";
+		broken += aj_policy_alone(args, &(struct aj_policy_word){ .name = e->name }, &loaded, &e->diags) < 0;
+		const char *from = aj_policy_where(&loaded);
+		e->from = from ? aj_line(args->arena, from) : NULL;
+		e->description = aj_line(args->arena, loaded.policy.description);
+		name_width = strlen(e->name) > name_width ? strlen(e->name) : name_width;
+		from_width = e->from && strlen(e->from) > from_width ? strlen(e->from) : from_width;
+	}
+	json_t *doc = args->options.json ? json_array() : NULL;
+	if (!doc)
+		printf("  %-*s  %-*s  %-8s  %s\n", (int)name_width, "name", (int)from_width, "from", "default", "description");
+	for (size_t i = 0; i < names.count; i++) {
+		if (doc)
+			json_array_append_new(doc, entry_json(&all[i], site));
+		else
+			print_entry(&all[i], (int)name_width, (int)from_width);
+	}
+	if (doc)
+		aj_json_print(doc);
+	return broken ? AJ_EXIT_USAGE : 0;
+}

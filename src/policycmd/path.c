@@ -1,0 +1,308 @@
+/* Follows a path of the jail through the plan's rows and what the host's files and the tree really hold behind them.
+ * It opens no file: names, kinds and permissions are all that it looks at. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/findings.h"
+#include "policy/bind.h"
+#include "policy/protect.h"
+#include "policycmd/policy.h"
+#include "workspace/protect.h"
+
+enum { HOPS = 40 };
+
+struct look {
+	const struct aj_plan *plan;
+	const struct aj_policy *policy;
+	struct aj_arena *arena;
+	bool write;
+};
+
+static struct aj_answer say(enum aj_answer_verdict verdict, const char *key, const char *why)
+{
+	return (struct aj_answer){ .verdict = verdict, .why = why, .key = key, .item = AJ_NO_ITEM, .by = AJ_BY_MOUNTS };
+}
+
+static bool at_or_below(const char *path, const char *folder)
+{
+	size_t bytes = strlen(folder);
+	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
+}
+
+/* Which key of the policy is behind a row? */
+static void rule(const struct look *l, const struct aj_mount *row, struct aj_answer *a)
+{
+	static const struct {
+		const char *folder, *key; /* NULL: every jail has it */
+	} rules[] = {
+		{ "/proc", "filesystem.proc" },           { "/tmp", "filesystem.tmp_size" },
+		{ "/dev/shm", "filesystem.tmp_size" },    { "/dev", NULL },
+		{ AJ_WORKSPACE, "filesystem.workspace" }, { "", "filesystem.rootfs" },
+	};
+	struct aj_bind bind;
+	struct aj_masked mask;
+	for (size_t i = 0; row->kind == AJ_MOUNT_MASK && i < l->policy->masks.count; i++)
+		if (!aj_mask_parse(l->arena, l->policy->masks.items[i], &mask) && strcmp(mask.target, row->target) == 0) {
+			a->key = "filesystem.masks";
+			a->item = i;
+			return;
+		}
+	for (size_t i = 0; i < l->policy->binds.count; i++)
+		if (!aj_bind_parse(l->arena, l->policy->binds.items[i], &bind) && strcmp(bind.target, row->target) == 0) {
+			a->key = "filesystem.binds";
+			a->item = i;
+			return;
+		}
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (!*rules[i].folder || at_or_below(row->target, rules[i].folder)) {
+			a->key = rules[i].key;
+			return;
+		}
+}
+
+/* May the jail's id do this with the file? Ours is asked of the kernel; root asks for another id, which has no groups. */
+static bool permitted(const struct look *l, const char *path, const struct stat *st, int want)
+{
+	if (geteuid() != 0)
+		return faccessat(AT_FDCWD, path, want, AT_EACCESS) == 0;
+	int shift = st->st_uid == l->plan->host_uid ? 6 : st->st_gid == l->plan->host_gid ? 3 : 0;
+	return ((int)(st->st_mode >> shift) & want) == want;
+}
+
+/* `text`, a symlink's, seen from the folder `base`, and `rest` behind it; without `.`, `..` and `//`, which may be done by the
+ * letter here because every folder before them is resolved. */
+static const char *join(struct aj_arena *arena, const char *base, const char *text, const char *rest)
+{
+	const char *whole = aj_printf(arena, "%s/%s%s", text[0] == '/' ? "" : base, text, rest);
+	char *out = aj_alloc(arena, strlen(whole) + 2);
+	size_t used = 0;
+	for (const char *at = whole; *at;) {
+		size_t bytes = strcspn(at, "/");
+		if (bytes == 2 && strncmp(at, "..", 2) == 0) {
+			while (used && out[--used] != '/')
+				;
+		} else if (bytes && !(bytes == 1 && *at == '.')) {
+			out[used++] = '/';
+			memcpy(out + used, at, bytes);
+			used += bytes;
+		}
+		at += bytes + (at[bytes] == '/');
+	}
+	out[used] = '\0';
+	return used ? out : "/";
+}
+
+static const char *folder_of(struct aj_arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
+}
+
+static struct aj_answer no_access(const struct look *l, const char *path, struct aj_answer a)
+{
+	a.verdict = AJ_DENIED;
+	a.enforcer = "kernel: file permissions";
+	a.why = aj_printf(l->arena, "shown, but the permissions of %s do not let id %u", path, l->plan->host_uid);
+	return a;
+}
+
+static struct aj_answer missing(const struct look *l, const char *path, bool may_be_made, bool tree, struct aj_answer a)
+{
+	a.verdict = may_be_made ? AJ_ALLOWED : AJ_DENIED;
+	a.why = may_be_made ? aj_printf(l->arena, "not there, and may be made: %s is bound writable", folder_of(l->arena, path))
+	      : tree        ? "not in the tree"
+	                    : aj_printf(l->arena, "not on the host: %s", path);
+	return a;
+}
+
+/* The last step: the file is there. */
+static struct aj_answer final(const struct look *l, const char *path, const struct stat *st, const struct aj_mount *row, struct aj_answer a)
+{
+	const char *kind = S_ISDIR(st->st_mode) ? "folder" : S_ISCHR(st->st_mode) ? "device" : "file";
+	if (l->write && (row->flags & AJ_RO)) {
+		a.verdict = AJ_DENIED;
+		a.why = aj_printf(l->arena, "%s is shown read-only (%s)", path, row->why);
+		return a;
+	}
+	if (!permitted(l, path, st, l->write ? W_OK : R_OK))
+		return no_access(l, path, a);
+	a.why = aj_printf(l->arena, "the %s %s%s (%s)", kind, path, row->flags & AJ_RO ? ", read-only" : "", row->why);
+	return a;
+}
+
+/* No tree was found, or no workspace was named: nothing to look at. */
+static struct aj_answer stand_in(const struct look *l, const struct aj_mount *row, bool tree, struct aj_answer a)
+{
+	const char *what = tree ? "the Python tree, which was not found here" : "the folder that --workspace names";
+	a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
+	a.why = a.verdict == AJ_DENIED ? aj_printf(l->arena, "in %s: read-only", what)
+	                               : aj_printf(l->arena, "if %s has it and its permissions let id %u", what, l->plan->host_uid);
+	return a;
+}
+
+/* Which item of filesystem.protect keeps the jail from changing this? `path`: relative to the workspace, or absolute in the main repository.
+ * `there`: the workspace can be looked at. */
+static void ask_protect(const struct look *l, const char *path, bool there, struct aj_answer *a)
+{
+	const char *pattern;
+	for (size_t i = 0; i < l->policy->protect.count; i++)
+		for (size_t at = 0; (pattern = aj_protect_next(&l->policy->protect.items[i], 1, &at));) {
+			enum aj_protect_answer answer = there ? aj_protect_ask(l->plan, pattern, path)
+			                              : aj_protect_covers_path(pattern, path) ? AJ_PROTECT_HELD
+			                                                                      : AJ_PROTECT_FREE;
+			if (answer == AJ_PROTECT_FREE)
+				continue;
+			if (answer == AJ_PROTECT_WATCHED && a->verdict == AJ_ALLOWED)
+				a->why = aj_printf(l->arena, "%s; told of at the end, as the place `%s` that the host obeys",
+				                   a->why, pattern);
+			if (answer == AJ_PROTECT_WATCHED)
+				continue;
+			*a = say(AJ_DENIED, "filesystem.protect",
+			         aj_printf(l->arena,
+			                   there ? "`%s` is held as it is, since the host runs or obeys it later"
+			                         : "`%s` is held as it is where the folder that --workspace names has it",
+			                   pattern));
+			a->item = i;
+			return;
+		}
+}
+
+static void hold(const struct look *l, const struct aj_path_match *place, struct aj_answer *a)
+{
+	const struct aj_mount *row = place->row;
+	if (!l->write || !l->plan->writable_workspace)
+		return;
+	if (strcmp(row->target, AJ_WORKSPACE) == 0 && *place->rest)
+		ask_protect(l, place->rest + 1, row->source[0] == '/', a);
+	else if (l->plan->main_repository && strcmp(row->target, l->plan->main_repository) == 0)
+		ask_protect(l, aj_printf(l->arena, "%s%s", row->target, place->rest), true, a);
+}
+
+/* The source of a bind is never looked up through a symlink. */
+static bool through_link(const struct look *l, const char *path)
+{
+	struct stat st;
+	for (const char *at = path; *at; at += strspn(at, "/")) {
+		at += strcspn(at, "/");
+		if (lstat(aj_strndup(l->arena, path, (size_t)(at - path)), &st) == 0 && S_ISLNK(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
+/* Walks below a bind; a symlink on the way sets *ret_next and starts again from the jail's root. */
+static struct aj_answer walk_below(const struct look *l, const struct aj_path_match *place, const char **ret_next)
+{
+	struct aj_answer a = say(AJ_ALLOWED, NULL, "");
+	const struct aj_mount *row = place->row;
+	bool tree = strcmp(row->target, "/usr") == 0 && strcmp(l->policy->rootfs, "host") != 0;
+	const char *path = row->source, *rest = place->rest, *jail = row->target;
+	struct stat st;
+	char link[PATH_MAX];
+	rule(l, row, &a);
+	if (l->plan->inspect && path[0] != '/')
+		return stand_in(l, row, tree, a);
+	if (stat(path, &st) < 0)
+		return missing(l, path, false, tree, a);
+	if (!(row->flags & AJ_FOLLOW) && through_link(l, path)) {
+		a.verdict = AJ_DENIED;
+		a.why = aj_printf(l->arena, "a symlink in the path %s: a run under this policy is refused", path);
+		return a;
+	}
+	while (*rest) {
+		size_t bytes = strcspn(rest + 1, "/") + 1;
+		if (!permitted(l, path, &st, X_OK))
+			return no_access(l, path, a);
+		bool may_make = l->write && !(row->flags & AJ_RO) && !rest[bytes] && permitted(l, path, &st, W_OK);
+		const char *next = aj_printf(l->arena, "%s%.*s", path, (int)bytes, rest);
+		if (lstat(next, &st) < 0)
+			return missing(l, next, may_make && errno == ENOENT, tree, a);
+		if (S_ISLNK(st.st_mode)) {
+			ssize_t n = readlink(next, link, sizeof link - 1);
+			link[n > 0 ? n : 0] = '\0';
+			*ret_next = join(l->arena, jail, link, rest + bytes);
+			return a;
+		}
+		jail = aj_printf(l->arena, "%s%.*s", jail, (int)bytes, rest);
+		path = next;
+		rest += bytes;
+	}
+	return final(l, path, &st, row, a);
+}
+
+static struct aj_answer walk(const struct look *l, const struct aj_path_match *place, const char **ret_next)
+{
+	struct aj_answer a = walk_below(l, place, ret_next);
+	if (!*ret_next)
+		hold(l, place, &a);
+	return a;
+}
+
+static struct aj_answer at_place(const struct look *l, const char *path, const struct aj_path_match *place, const char **ret_next)
+{
+	const struct aj_mount *row = place->row;
+	struct aj_answer a = say(AJ_ALLOWED, NULL, "");
+	struct stat st;
+	if (row) {
+		rule(l, row, &a);
+	} else if (place->kind == AJ_MATCH_FOLDER) {
+		a.verdict = l->write ? AJ_DENIED : AJ_ALLOWED;
+		a.why = "a folder of the jail's own, sealed read-only";
+		return a;
+	}
+	switch (row ? place->kind : AJ_MATCH_NONE) {
+	case AJ_MATCH_LINK:
+		*ret_next = join(l->arena, folder_of(l->arena, row->target), row->source, place->rest);
+		return a;
+	case AJ_MATCH_HOST:
+		if ((row->flags & AJ_OPTIONAL) && row->source[0] == '/' && stat(row->source, &st) < 0)
+			break;
+		return walk(l, place, ret_next);
+	case AJ_MATCH_MASK:
+		a.verdict = AJ_DENIED;
+		a.why = aj_printf(l->arena, "hidden behind something empty (%s)", row->why);
+		return a;
+	case AJ_MATCH_TEXT:
+		if (*place->rest)
+			break;
+		a.verdict = l->write ? AJ_DENIED : AJ_ALLOWED;
+		a.why = aj_printf(l->arena, "the jail's own file, not the host's, and read-only (%s)", row->why);
+		return a;
+	case AJ_MATCH_SCRATCH:
+		a.why = aj_printf(l->arena, "in the jail's own %s, not the host's: empty at first, gone with the jail, at most %lu bytes",
+		                  row->target, row->size_bytes);
+		return a;
+	case AJ_MATCH_KERNEL:
+		a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
+		a.why = aj_printf(l->arena, "the jail's own %s, as far as the kernel has it (%s)", row->target, row->why);
+		return a;
+	case AJ_MATCH_FOLDER:
+	case AJ_MATCH_NONE:
+		break;
+	}
+	return say(AJ_DENIED, "filesystem.binds",
+	           aj_printf(l->arena, "not in the jail: neither its tree nor a bind of the policy brings %s", path));
+}
+
+struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
+                              struct aj_arena *arena)
+{
+	struct look l = { plan, policy, arena, write };
+	const char *asked = path;
+	for (int i = 0; i < HOPS; i++) {
+		const char *next = NULL;
+		struct aj_path_match place = aj_plan_match_path(plan, path);
+		struct aj_answer a = at_place(&l, path, &place, &next);
+		if (!next && strcmp(path, asked) != 0)
+			a.why = aj_printf(arena, "leads to %s: %s", path, a.why);
+		if (!next)
+			return a;
+		path = next;
+	}
+	return say(AJ_DENIED, NULL, "too many symlinks");
+}

@@ -1,0 +1,69 @@
+/* Does the Python tree hold a module? A name is looked for where the tree's Python would.
+ * It imports nothing and reads no file; where nobody can tell from names alone it says that the module is there. */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "policycmd/policy.h"
+
+/* Modules that distributions build into the interpreter. What others build as files is found as files. */
+static const char built_in[] = " array atexit binascii builtins cmath errno faulthandler fcntl gc grp itertools marshal math posix pwd "
+			       "pyexpat select spwd sys syslog time unicodedata xxsubtype zlib zipimport __main__ ";
+
+enum found { NOTHING, MODULE, PACKAGE };
+
+static enum found find(const char *folder, const char *part, size_t bytes)
+{
+	static const char *const endings[] = { "py", "pyc", "so" };
+	DIR *dir = opendir(folder);
+	bool module = false, package = false;
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		const char *after = e->d_name + bytes, *last = strrchr(e->d_name, '.');
+		if (strncmp(e->d_name, part, bytes) != 0)
+			continue;
+		struct stat st;
+		if (*after == '\0' && fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode))
+			package = true;
+		for (size_t i = 0; *after == '.' && i < sizeof endings / sizeof *endings; i++)
+			if (strcmp(last + 1, endings[i]) == 0)
+				module = true;
+	}
+	if (dir)
+		closedir(dir);
+	/* Both: which one it is depends on what the folder holds. */
+	return module ? MODULE : package ? PACKAGE : NOTHING;
+}
+
+/* From a folder of sys.path down the dots. */
+static bool below(const char *folder, const char *module, struct aj_arena *arena)
+{
+	for (;;) {
+		size_t bytes = strcspn(module, ".");
+		enum found found = find(folder, module, bytes);
+		if (found == NOTHING || !module[bytes])
+			return found != NOTHING;
+		if (found == MODULE) /* os.path is no file: a module may put others into sys.modules */
+			return true;
+		folder = aj_printf(arena, "%s/%.*s", folder, (int)bytes, module);
+		module += bytes + 1;
+	}
+}
+
+bool aj_tree_has_module(const char *rootfs, const char *module, struct aj_arena *arena)
+{
+	const char *lib = aj_printf(arena, "%s/tree/usr/lib", rootfs),
+		   *top = aj_printf(arena, " %.*s ", (int)strcspn(module, "."), module);
+	static const char *const places[] = { "", "/lib-dynload", "/site-packages", "/dist-packages" };
+	/* Names with an underscore are the interpreter's own affair. */
+	if (module[0] == '_' || strstr(built_in, top))
+		return true;
+	DIR *dir = opendir(lib);
+	bool found = !dir;
+	for (struct dirent *e; dir && !found && (e = readdir(dir));)
+		for (size_t i = 0; strncmp(e->d_name, "python3", 7) == 0 && !found && i < sizeof places / sizeof *places; i++)
+			found = below(aj_printf(arena, "%s/%s%s", lib, e->d_name, places[i]), module, arena);
+	if (dir)
+		closedir(dir);
+	return found;
+}

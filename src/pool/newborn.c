@@ -1,0 +1,164 @@
+/* Asks the kernel who was born, takes the supervisor's ends of the channels out of the newborn, and looks what they are.
+ * It signals nobody before the kernel has said that it is a child of ours, alone in a namespace below that zygote's. */
+#include "pool/newborn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/procfs.h"
+#include "sandbox/handshake.h"
+#include "sandbox/holder.h"
+
+static int take_fd(int pidfd, int number)
+{
+	return (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+}
+
+static bool has_ended(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
+}
+
+/* As our PID namespace numbers it; 0: no pidfd. */
+static pid_t number_of(int pidfd)
+{
+	char path[40], text[512];
+	int pid;
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfd);
+	const char *line = aj_read_text(path, text, sizeof text) < 0 ? NULL : strstr(text, "\nPid:");
+	return line && sscanf(line, "\nPid: %d", &pid) == 1 && pid > 0 ? pid : 0;
+}
+
+/* NULL: a child of ours, that has not been waited for, so its number is its own. */
+static const char *wrong_process(int pidfd, pid_t *ret_pid)
+{
+	if (syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) < 0)
+		return "it names a process that is no child of ours";
+	*ret_pid = number_of(pidfd);
+	struct aj_process_info who = aj_procfs_process(*ret_pid);
+	if (who.process != *ret_pid || who.parent != getpid())
+		return "it names a process that is no child of ours";
+	return who.inner != 1 ? "it names a process that is not the first of its namespace" : NULL;
+}
+
+static bool is_socket(int fd, int type)
+{
+	int domain = 0, is = 0;
+	socklen_t bytes = sizeof(int);
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX &&
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &is, &bytes) == 0 && is == type;
+}
+
+/* The newborn's own descriptor shares its flags with ours, so that somebody there could have us wait for ever: we open the pipe anew. */
+static int own_end(int fd)
+{
+	char path[40];
+	struct stat st;
+	/* Not by O_PATH: to open that would be with our rights. */
+	if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode) || (fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH)) != O_RDONLY)
+		return -1;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static int take_pipe(int pidfd, int number)
+{
+	cleanup_fd int theirs = take_fd(pidfd, number);
+	return theirs < 0 ? -1 : own_end(theirs);
+}
+
+/* Whoever sent something before the kernel named senders would be unknown. */
+static bool names_senders(int socket)
+{
+	int on = 1, was = 0;
+	socklen_t bytes = sizeof was;
+	return getsockopt(socket, SOL_SOCKET, SO_PASSCRED, &was, &bytes) == 0 && was &&
+	       setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0;
+}
+
+static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj_jail *jail)
+{
+	const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
+	if ((jail->report_fd = take_fd(jail->init_pidfd, claim->report)) < 0 || !is_socket(jail->report_fd, SOCK_SEQPACKET) ||
+	    !names_senders(jail->report_fd))
+		return "the newborn's report socket is none, or does not name its senders";
+	if ((jail->control_fd = take_fd(jail->init_pidfd, claim->control)) < 0 || !is_socket(jail->control_fd, SOCK_STREAM) ||
+	    !names_senders(jail->control_fd))
+		return "the newborn's control socket is none, or does not name its senders";
+	if ((jail->stdout_fd = take_pipe(jail->init_pidfd, claim->out)) < 0 ||
+	    (jail->stderr_fd = take_pipe(jail->init_pidfd, claim->err)) < 0)
+		return "the newborn's output is no pair of pipes";
+	if (send(jail->report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof taken)
+		return "the newborn's init takes no message";
+	return NULL;
+}
+
+static enum aj_newborn lie(struct aj_error *err, const char *what)
+{
+	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", what);
+	aj_advise(err, "a package that the policy allows, or the Python tree, is not what it should be: `agentjail rootfs verify`");
+	return AJ_NEWBORN_LIE;
+}
+
+static enum aj_newborn gone(struct aj_jail *jail, int errnum, struct aj_error *err)
+{
+	aj_jail_kill(jail);
+	aj_jail_end(jail, NULL);
+	aj_fail(err, AJ_EXIT_SETUP, "birth", errnum, "the zygote cannot make a jail");
+	return AJ_NEWBORN_GONE;
+}
+
+enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_birth_answer *claim, struct aj_jail *jail,
+                                struct aj_error *err)
+{
+	pid_t pid = 0;
+	cleanup_fd int pidfd = claim->init < 0 ? -1 : take_fd(zygote->init_pidfd, claim->init);
+	if (claim->init < 0 && claim->errnum > 0)
+		return gone(jail, claim->errnum, err);
+	if (pidfd < 0 && has_ended(zygote->init_pidfd))
+		return gone(jail, ECHILD, err); /* with the zygote: who reads next hears of that */
+	const char *wrong = pidfd < 0 ? "it names no descriptor of its own" : wrong_process(pidfd, &pid);
+	/* One of our own: the zygote shares the flags of the one that it gave, and may have made it one of a thread. Nobody but us waits for
+	 * the process, so its number is still its own. */
+	cleanup_fd int own = wrong ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+	if (!wrong && own < 0)
+		return gone(jail, errno, err);
+	if (!wrong)
+		wrong = aj_holder_admit(zygote->holder, pid);
+	if (wrong)
+		return lie(err, wrong);
+	jail->init_pid = pid;
+	jail->init_pidfd = aj_steal(&own);
+	jail->holder = zygote->holder;
+	jail->baseline = zygote->baseline;
+	if (claim->errnum > 0)
+		return gone(jail, claim->errnum, err);
+	if (!(wrong = wrong_channels(claim, jail)))
+		return AJ_NEWBORN_THERE;
+	if (has_ended(jail->init_pidfd))
+		return gone(jail, ECHILD, err);
+	aj_jail_kill(jail);
+	aj_jail_end(jail, NULL);
+	return lie(err, wrong);
+}
+
+const char *aj_newborn_why_not(void)
+{
+	char scope[16];
+	cleanup_fd int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	cleanup_fd int fd = self < 0 ? -1 : take_fd(self, self);
+	if (fd < 0)
+		return "this kernel, or a filter above us, does not let us take a newborn's descriptors (pidfd_getfd)";
+	if (aj_read_text("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) > 0 && scope[0] == '3')
+		return "kernel.yama.ptrace_scope is 3, so nobody may take a newborn's descriptors";
+	return NULL;
+}

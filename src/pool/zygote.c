@@ -1,0 +1,245 @@
+/* Starts a zygote, orders jails from it and takes them in, all without waiting.
+ * It attests nothing of a jail: that is the channel's business, as for every other jail. */
+#include "pool/zygote.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cgroup/create.h"
+#include "cgroup/leaf.h"
+#include "jail/encode.h"
+#include "pool/newborn.h"
+#include "sandbox/birth_protocol.h"
+#include "sandbox/handshake.h"
+#include "sandbox/holder.h"
+
+/* What its runner needs before it is ready. A socket has room for some 200 kB of it, and whoever is at the other end may never read. */
+static int send_plan(struct aj_zygote *z, struct aj_error *err)
+{
+	struct aj_buffer *b = &z->outbox;
+	while (b->sent < b->bytes) {
+		/* not write(): a signal that it is gone would be the end of whoever did not ask for it */
+		ssize_t n = send(z->jail.control_fd, b->data + b->sent, b->bytes - b->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan");
+		b->sent += n < 0 ? 0 : (size_t)n;
+	}
+	aj_buffer_free(b);
+	return 0;
+}
+
+bool aj_zygote_writing(const struct aj_zygote *z)
+{
+	return z->outbox.sent < z->outbox.bytes;
+}
+
+int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err)
+{
+	*z = (struct aj_zygote){ .plan = plan, .policy = policy, .jail = AJ_NO_JAIL, .inbox.cap_bytes = 4096 };
+	if (aj_launch(plan, &z->jail, err) < 0)
+		return -1;
+	aj_encode_zygote(&z->outbox, plan, policy, z->jail.listens);
+	if (send_plan(z, err) < 0) {
+		aj_zygote_end(z);
+		return -1;
+	}
+	return 0;
+}
+
+/* What it says may be shown to people, and nothing but plain characters is. */
+static void quote(char *out, size_t out_bytes, const char *text)
+{
+	char *at = out;
+	for (; *text && at < out + out_bytes - 1; text++)
+		*at++ = (char)(*text >= ' ' && *text < 0x7f ? *text : '?');
+	*at = '\0';
+}
+
+/* The limits are the kernel's word, the module is the zygote's. */
+static enum aj_zygote_found dead(struct aj_zygote *z, int errnum, const char *cause)
+{
+	struct aj_leaf_usage used = { 0 };
+	if (z->jail.holder)
+		aj_leaf_read(aj_holder_nursery(z->jail.holder)->leaf, &used);
+	bool importing = !z->ready && z->importing[0];
+	const char *hit = used.oom_kills    ? ": more memory was wanted than it may have (memory.max)"
+	                : used.pids_refused ? ": more processes were wanted than it may have (pids.max)"
+	                                    : "";
+	aj_fail(&z->err, AJ_EXIT_SETUP, "zygote", errnum, "%s%s%s%s%s", cause, importing ? ", while it imported `" : "",
+	        importing ? z->importing : "", importing ? "`" : "", hit);
+	if (importing)
+		aj_advise(&z->err, "take that module out of the policy's python.imports, or out of the Python tree");
+	return AJ_ZYGOTE_DEAD;
+}
+
+void aj_zygote_give_up(struct aj_zygote *z)
+{
+	dead(z, 0, aj_zygote_writing(z) ? "it does not read its plan" : z->ready ? "it makes no jail" : "it does not get ready");
+}
+
+/* What the steps say, before there is a program that could. */
+static enum aj_zygote_found on_report(struct aj_zygote *z)
+{
+	struct aj_msg msg;
+	int r = aj_msg_recv(z->jail.report_fd, &msg, MSG_DONTWAIT);
+	if (r < 0 && errno == EAGAIN)
+		return AJ_ZYGOTE_NOTHING;
+	if (r <= 0) { /* closed by exec; its end shows on the other one */
+		aj_close(&z->jail.report_fd);
+		return AJ_ZYGOTE_NOTHING;
+	}
+	if (msg.kind != AJ_MSG_FAILED)
+		return AJ_ZYGOTE_NOTHING;
+	aj_msg_error(&msg, &z->err);
+	return AJ_ZYGOTE_DEAD;
+}
+
+/* The next frame, and nothing after it. 1: it is there whole; 0: not yet; -1: it is dead. */
+static int take_frame(struct aj_zygote *z)
+{
+	char chunk[256];
+	ssize_t n;
+	bool done = false;
+	for (size_t want = 1; !done && (n = recv(z->jail.control_fd, chunk, want, MSG_DONTWAIT)) > 0;) {
+		if (aj_frame_feed(&z->inbox, chunk, (size_t)n, &done) < 0) {
+			dead(z, errno, "it says something that is not a message");
+			return -1;
+		}
+		size_t left = z->inbox.body ? AJ_FRAME_HEADER + z->inbox.body_bytes - z->inbox.have : 1;
+		want = left < sizeof chunk ? left : sizeof chunk;
+	}
+	if (done || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return done;
+	dead(z, 0, "it ended before it was ready");
+	return -1;
+}
+
+/* Each name once, and none at the end: whoever says more only keeps us busy. */
+static bool is_import(struct aj_zygote *z)
+{
+	if (z->inbox.kind != AJ_FRAME_IMPORT || z->imports++ > z->plan->preload.count)
+		return false;
+	quote(z->importing, sizeof z->importing, z->inbox.body);
+	aj_frame_next(&z->inbox);
+	return true;
+}
+
+static enum aj_zygote_found on_frame(struct aj_zygote *z)
+{
+	int r;
+	/* All that it has said of its imports: it may have ended meanwhile, and at the last one. */
+	while ((r = take_frame(z)) > 0 && is_import(z))
+		;
+	if (r <= 0)
+		return r < 0 ? AJ_ZYGOTE_DEAD : AJ_ZYGOTE_NOTHING;
+	if (aj_zygote_writing(z))
+		return dead(z, 0, "it answers before it was sent its plan");
+	z->ready = z->inbox.kind == AJ_FRAME_READY;
+	if (z->ready) {
+		aj_frame_next(&z->inbox);
+		return AJ_ZYGOTE_READY;
+	}
+	char said[160];
+	quote(said, sizeof said, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
+	dead(z, 0, said);
+	aj_advise(&z->err, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+	return AJ_ZYGOTE_DEAD;
+}
+
+static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
+{
+	struct aj_birth_answer born;
+	int r = aj_birth_recv(z->jail.control_fd, &born, sizeof born, NULL, MSG_DONTWAIT);
+	if (r < 0 && errno == EAGAIN)
+		return AJ_ZYGOTE_NOTHING;
+	if (r <= 0 || z->waiting_count == 0)
+		return dead(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it has answered what nobody asked");
+	struct aj_jail *jail = &z->waiting[0];
+	enum aj_newborn found = aj_newborn_take(&z->jail, &born, jail, ret_err);
+	if (found == AJ_NEWBORN_LIE) {
+		z->err = *ret_err;
+		return AJ_ZYGOTE_DEAD; /* and what it owes is ended with it */
+	}
+	if (found == AJ_NEWBORN_THERE)
+		*ret_jail = *jail;
+	memmove(z->waiting, z->waiting + 1, --z->waiting_count * sizeof *z->waiting);
+	return found == AJ_NEWBORN_THERE ? AJ_ZYGOTE_BORN : AJ_ZYGOTE_FAILED;
+}
+
+enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
+{
+	/* Before what it has said is read: that includes its last words then. Its end of the socket may live on in a process that it has made. */
+	bool ended = poll(&(struct pollfd){ .fd = z->jail.init_pidfd, .events = POLLIN }, 1, 0) > 0;
+	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
+	if (found != AJ_ZYGOTE_NOTHING)
+		return found;
+	if (aj_zygote_writing(z) && send_plan(z, &z->err) < 0)
+		return AJ_ZYGOTE_DEAD;
+	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
+	if (found == AJ_ZYGOTE_NOTHING && ended)
+		found = dead(z, 0, z->ready ? "it ended" : "it ended before it was ready");
+	return found;
+}
+
+/* The name of the leaf alone: the zygote knows the folder. */
+static int name_leaf(struct aj_birth *order, const char *path, struct aj_error *err)
+{
+	const char *name = strrchr(path, '/');
+	if (!name || strlen(name + 1) >= sizeof order->leaf)
+		return aj_fail(err, AJ_EXIT_SETUP, "birth", ENAMETOOLONG, "name the leaf `%s`", path);
+	strcpy(order->leaf, name + 1);
+	return 0;
+}
+
+int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
+{
+	struct aj_jail jail = AJ_NO_JAIL;
+	struct aj_birth order = { .number = z->orders };
+	cleanup_fd int cgroup = -1;
+	if (z->waiting_count == AJ_BIRTHS_MAX)
+		return aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "more than %d are under way", AJ_BIRTHS_MAX);
+	if (getrandom(order.entropy, sizeof order.entropy, 0) != sizeof order.entropy)
+		aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "draw random bytes");
+	else if (z->plan->cgroup) {
+		struct aj_nursery *nursery = aj_holder_nursery(z->jail.holder);
+		if (aj_nursery_make_room(z->plan, nursery, aj_holder_jails(z->jail.holder) + z->waiting_count + 1, err) == 0)
+			cgroup = aj_cgroup_create(z->plan, nursery->folder, jail.cgroup, sizeof jail.cgroup, err);
+	}
+	/* A zygote of root's is not root, and may not use root's cgroups. */
+	jail.outside = cgroup >= 0 && z->plan->host_uid != geteuid();
+	if (!err->exit_code && (cgroup < 0 || jail.outside || name_leaf(&order, jail.cgroup, err) == 0) &&
+	    send(z->jail.control_fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof order)
+		aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "ask the zygote for a jail");
+	if (err->exit_code) {
+		aj_jail_end(&jail, NULL);
+		return -1;
+	}
+	z->waiting[z->waiting_count++] = jail;
+	z->orders++;
+	return 0;
+}
+
+void aj_zygote_end(struct aj_zygote *z)
+{
+	/* Nobody is born from here on; what was, and what else it has made, is in its namespace. */
+	aj_jail_kill(&z->jail);
+	if (z->jail.holder)
+		aj_holder_bereave(z->jail.holder, z->jail.init_pidfd);
+	/* Their leaves are in the nursery, which may go with the zygote. */
+	for (size_t i = 0; i < z->waiting_count; i++) {
+		aj_jail_kill(&z->waiting[i]);
+		aj_jail_end(&z->waiting[i], NULL);
+	}
+	aj_jail_end(&z->jail, NULL);
+	z->waiting_count = 0;
+	aj_frame_next(&z->inbox);
+	aj_buffer_free(&z->outbox);
+	z->ready = false;
+}

@@ -1,0 +1,19 @@
+/* What a guest wrote to one of its outputs: all of it up to a cap, beyond that head and tail. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct aj_output_buffer {
+	size_t cap_bytes;
+	uint64_t total_bytes; /* written by the guest */
+	char *head;           /* first half of the cap */
+	size_t head_bytes;
+	char *ring; /* last half of the cap, a ring once it is full */
+	uint64_t ring_total;
+};
+
+void aj_output_buffer_add(struct aj_output_buffer *capture, const char *data, size_t bytes);
+/* Head, a line that says how much is missing, tail. Malloced, NUL-terminated; NULL when out of memory. */
+char *aj_output_buffer_text(const struct aj_output_buffer *capture, size_t *ret_bytes);
+uint64_t aj_output_buffer_omitted(const struct aj_output_buffer *capture);
+void aj_output_buffer_free(struct aj_output_buffer *capture);

@@ -1,0 +1,325 @@
+/* The result as JSON: attested fields from the supervisor, claimed fields from the jail, never mixed.
+ * It checks a claim's shape and size and believes nothing in it. */
+#include "result/result.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const struct {
+	const char *name;
+	int exit_code;
+} statuses[] = {
+	[AJ_STATUS_OK] = { "ok", AJ_EXIT_OK },
+	[AJ_STATUS_ERROR] = { "error", AJ_EXIT_ERROR },
+	[AJ_STATUS_REJECTED] = { "rejected", AJ_EXIT_REJECTED },
+	[AJ_STATUS_TIMEOUT] = { "timeout", AJ_EXIT_TIMEOUT },
+	[AJ_STATUS_OOM] = { "oom", AJ_EXIT_OOM },
+	[AJ_STATUS_LIMIT] = { "limit", AJ_EXIT_LIMIT },
+	[AJ_STATUS_SIGNAL] = { "signal", AJ_EXIT_SIGNAL },
+	[AJ_STATUS_PROTOCOL_ERROR] = { "protocol_error", AJ_EXIT_PROTOCOL },
+	[AJ_STATUS_SETUP_ERROR] = { "setup_error", AJ_EXIT_SETUP },
+};
+
+const char *aj_status_name(enum aj_status status)
+{
+	return statuses[status].name;
+}
+
+int aj_status_exit_code(const struct aj_result *r, const struct aj_plan *plan)
+{
+	if (r->status == AJ_STATUS_SIGNAL)
+		return AJ_EXIT_SIGNAL + r->signal;
+	if (r->status == AJ_STATUS_SETUP_ERROR)
+		return r->setup.exit_code;
+	if (r->status == AJ_STATUS_ERROR && !plan->snippet)
+		return r->exit_code;
+	return statuses[r->status].exit_code;
+}
+
+enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
+
+enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS };
+
+static const struct {
+	const char *key;
+	enum shape shape;
+} claim_keys[] = {
+	{ "status", STRING },        { "value", ANY },
+	{ "repr", STRING },          { "type", STRING },
+	{ "error", OBJECT_OR_NULL }, { "errors", ARRAY },
+	{ "final_answer", ANY },     { "is_final", BOOLEAN },
+	{ "imports", STRINGS },      { "truncated", OBJECT_OR_NULL },
+};
+
+static bool fits(const json_t *value, enum shape shape)
+{
+	size_t i;
+	json_t *item;
+	switch (shape) {
+	case ANY:
+		return true;
+	case STRING:
+		return json_is_string(value) || json_is_null(value);
+	case BOOLEAN:
+		return json_is_boolean(value);
+	case OBJECT_OR_NULL:
+		return json_is_object(value) || json_is_null(value);
+	case ARRAY:
+		return json_is_array(value);
+	case STRINGS:
+		if (!json_is_array(value))
+			return false;
+		json_array_foreach(value, i, item)
+			if (!json_is_string(item))
+				return false;
+		return true;
+	}
+	return false;
+}
+
+json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes)
+{
+	json_error_t why;
+	if (aj_json_tree_bytes(text, bytes, MAX_DEPTH) > MAX_TREE_BYTES) {
+		snprintf(ret_reason, reason_bytes, "it would take more than %d MiB to hold, or is nested more than %d deep",
+		         MAX_TREE_BYTES >> 20, MAX_DEPTH);
+		return NULL;
+	}
+	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+	if (!json_is_object(claim)) {
+		snprintf(ret_reason, reason_bytes, "not a JSON object: %.100s", claim ? "another type" : why.text);
+		json_decref(claim);
+		return NULL;
+	}
+	const char *key;
+	json_t *value;
+	json_object_foreach(claim, key, value) {
+		size_t i = 0;
+		while (i < sizeof claim_keys / sizeof *claim_keys && strcmp(claim_keys[i].key, key) != 0)
+			i++;
+		if (i < sizeof claim_keys / sizeof *claim_keys && fits(value, claim_keys[i].shape))
+			continue;
+		snprintf(ret_reason, reason_bytes, "unknown or misshapen key `%.60s`", key);
+		json_decref(claim);
+		return NULL;
+	}
+	const char *status = aj_claim_status(claim);
+	if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0 && strcmp(status, "rejected") != 0)) {
+		snprintf(ret_reason, reason_bytes, "no status that a runner may claim");
+		json_decref(claim);
+		return NULL;
+	}
+	return claim;
+}
+
+const char *aj_claim_status(const json_t *claim)
+{
+	return json_string_value(json_object_get(claim, "status"));
+}
+
+/* Bytes from the jail as a JSON string: what is not UTF-8 becomes U+FFFD, byte by byte. */
+json_t *aj_json_text(const char *text, size_t bytes)
+{
+	size_t valid = aj_utf8_valid_prefix(text, bytes);
+	if (valid == bytes)
+		return json_stringn_nocheck(text, bytes);
+	char *fixed = malloc(bytes * 3 + 1);
+	size_t at = 0;
+	if (!fixed)
+		return json_null();
+	for (size_t i = 0; i < bytes;) {
+		size_t n = aj_utf8_valid_prefix(text + i, bytes - i);
+		memcpy(fixed + at, text + i, n);
+		at += n;
+		i += n;
+		if (i < bytes) {
+			memcpy(fixed + at, "\xef\xbf\xbd", 3);
+			at += 3;
+			i++;
+		}
+	}
+	json_t *json = json_stringn_nocheck(fixed, at);
+	free(fixed);
+	return json;
+}
+
+static json_t *capture_json(const struct aj_output_buffer *capture)
+{
+	size_t bytes = 0;
+	char *text = aj_output_buffer_text(capture, &bytes);
+	json_t *json = aj_json_text(text ? text : "", bytes);
+	free(text);
+	return json;
+}
+
+static void claims(json_t *doc, const struct aj_result *r)
+{
+	static const char *const keys[] = { "value", "repr", "type", "error", "errors", "final_answer", "is_final", "imports" };
+	for (size_t i = 0; r->claim && i < sizeof keys / sizeof *keys; i++) {
+		json_t *value = json_object_get(r->claim, keys[i]);
+		if (value)
+			json_object_set(doc, keys[i], value);
+	}
+}
+
+static void setup_error(json_t *doc, const struct aj_error *e)
+{
+	char text[600];
+	aj_error_text(e, text, sizeof text);
+	json_object_set_new(doc, "error",
+	                    json_pack("{s:s, s:s, s:o, s:s}", "type", "SetupError", "step", e->step, "message",
+	                              aj_json_text(text, strlen(text)), "fix", e->fix));
+}
+
+void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf)
+{
+	if (leaf->knows_throttling)
+		json_object_set_new(usage, "throttled_ms", json_integer((json_int_t)((leaf->throttled_us + 999) / 1000)));
+	if (leaf->knows_io) {
+		json_object_set_new(usage, "io_read_bytes", json_integer((json_int_t)leaf->io_read_bytes));
+		json_object_set_new(usage, "io_written_bytes", json_integer((json_int_t)leaf->io_written_bytes));
+	}
+}
+
+/* A peak without a cgroup is that of the largest process, however many there were. */
+static json_t *usage_json(const struct aj_result *r)
+{
+	json_t *usage = json_object();
+	json_object_set_new(usage, "peak_memory",
+	                    json_string(r->leaf.peak_bytes ? "cgroup v2 memory.peak" : "largest process (ru_maxrss)"));
+	aj_usage_json(usage, &r->leaf);
+	return usage;
+}
+
+json_t *aj_files_json(const struct aj_policy *policy)
+{
+	json_t *files = json_array();
+	for (size_t i = 0; i < policy->files.count; i++) {
+		const struct aj_policy_file *f = &policy->files.items[i];
+		json_array_append_new(files, json_pack("{s:o, s:s}", "file", aj_json_text(f->file, strlen(f->file)), "sha256", f->sha256));
+	}
+	return files;
+}
+
+json_t *aj_policy_json(const struct aj_policy *policy)
+{
+	json_t *options = json_array();
+	for (size_t i = 0; i < policy->options.count; i++)
+		json_array_append_new(options, aj_json_text(policy->options.items[i], strlen(policy->options.items[i])));
+	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256",
+	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", aj_files_json(policy), "options", options);
+}
+
+static json_t *violations(const struct aj_violations *v)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < v->count; i++) {
+		const struct aj_violation *one = &v->items[i];
+		json_t *pids = json_array();
+		for (size_t p = 0; p < one->pids_count; p++)
+			json_array_append_new(pids, json_integer(one->pids[p]));
+		json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:s, s:s}", "syscall", one->row->name, "count",
+		                                      (json_int_t)one->count, "pids", pids, "why", one->row->why, "instead",
+		                                      one->row->instead));
+	}
+	return list;
+}
+
+bool aj_result_bound(struct aj_result *r, const struct aj_plan *plan, const char *target, int errnum)
+{
+	size_t used = strlen(r->bound);
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (!(m->flags & AJ_OVERLAY) || strcmp(m->target, target) != 0)
+			continue;
+		const char *why = errnum == EBUSY ? "something is mounted there" : strerror(errnum);
+		int n = snprintf(r->bound + used, sizeof r->bound - used, "%s%s (%s)", used ? ", " : "", m->target, why);
+		if (n < 0 || (size_t)n >= sizeof r->bound - used)
+			strcpy(r->bound, "what is read-only, too much to name");
+		return true;
+	}
+	return false;
+}
+
+const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan, const struct aj_enforced *wall, char room[AJ_WALL_TEXT])
+{
+	const char *unheard = r->violations.seen ? NULL : r->unheard ? r->unheard : plan->unheard;
+	const char *by = unheard && strcmp(wall->wall, AJ_UNIX_SOCKETS) == 0 ? unheard : wall->by;
+	if (!r->violations.seen && plan->deny & AJ_LOCKS_MEDIATED && strcmp(wall->wall, AJ_LOCKS) == 0)
+		by = "refused: nobody can listen to the jail's filter here, so locks cannot be mediated";
+	if (!r->bound[0] || strcmp(wall->wall, "filesystem") != 0)
+		return by;
+	snprintf(room, AJ_WALL_TEXT, "%s; no overlay, and so the host's FIFOs, at or below %s", by, r->bound);
+	return room;
+}
+
+json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
+                       const struct aj_request *request)
+{
+	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
+	char room[AJ_WALL_TEXT];
+	json_t *enforced = json_object();
+	for (size_t i = 0; ran && i < plan->enforced.count; i++) {
+		const struct aj_enforced *wall = &plan->enforced.items[i];
+		const char *by = aj_result_wall(r, plan, wall, room);
+		json_object_set_new(enforced, wall->wall, aj_json_text(by, strlen(by)));
+	}
+	json_t *limits = json_array();
+	for (size_t i = 0; i < r->limits_hit_count; i++)
+		json_array_append_new(limits, json_string(r->limits_hit[i]));
+
+	json_t *doc = json_object();
+	json_object_set_new(doc, "id", json_string(request->id));
+	json_object_set_new(doc, "status", json_string(aj_status_name(r->status)));
+	json_object_set_new(doc, "reason", aj_json_text(r->reason, strlen(r->reason)));
+	claims(doc, r);
+	if (!ran)
+		setup_error(doc, &r->setup);
+	if (plan->capture) {
+		json_int_t total_bytes = (json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes;
+		json_object_set_new(doc, "stdout", capture_json(&r->out));
+		json_object_set_new(doc, "stderr", capture_json(&r->err));
+		json_object_set_new(doc, "truncated",
+		                    json_pack("{s:b, s:b, s:I}", "stdout", aj_output_buffer_omitted(&r->out) > 0, "stderr",
+		                              aj_output_buffer_omitted(&r->err) > 0, "total_bytes", total_bytes));
+	}
+	json_object_set_new(doc, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
+	json_object_set_new(doc, "signal", r->signal ? json_integer(r->signal) : json_null());
+	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)((r->wall_us + 999) / 1000)));
+	json_object_set_new(doc, "cpu_ms", json_integer((json_int_t)((r->cpu_us + 999) / 1000)));
+	json_object_set_new(doc, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
+	json_object_set_new(doc, "usage", usage_json(r));
+	json_object_set_new(doc, "limits_hit", limits);
+	if (r->status == AJ_STATUS_OOM)
+		json_object_set_new(doc, "oom",
+		                    json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
+		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
+	json_object_set_new(doc, "enforced", enforced);
+	json_object_set_new(doc, "violations", violations(&r->violations));
+	json_object_set_new(doc, "violations_seen", json_boolean(r->violations.seen));
+	if (r->workspace)
+		json_object_set(doc, "workspace", r->workspace);
+	if (r->note[0])
+		json_object_set_new(doc, "note", aj_json_text(r->note, strlen(r->note)));
+	json_object_set_new(doc, "policy", aj_policy_json(policy));
+	if (r->recorded != AJ_NOT_ASKED)
+		json_object_set_new(doc, "audit",
+		                    json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",
+		                              r->recorded == AJ_MISSED ? aj_json_text(r->audit_why, strlen(r->audit_why)) : NULL));
+	if (plan->snippet)
+		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));
+	return doc;
+}
+
+void aj_result_free(struct aj_result *r)
+{
+	aj_output_buffer_free(&r->out);
+	aj_output_buffer_free(&r->err);
+	json_decref(r->claim);
+	json_decref(r->workspace);
+	r->claim = r->workspace = NULL;
+}

@@ -1,0 +1,213 @@
+/* From facts to a status, in a fixed order of precedence.
+ * It asks nobody: no system call, and a claim counts only where no attested fact speaks. */
+#include "result/verdict.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Once each. */
+static void hit(struct aj_result *r, const char *limit)
+{
+	for (size_t i = 0; i < r->limits_hit_count; i++)
+		if (strcmp(r->limits_hit[i], limit) == 0)
+			return;
+	if (r->limits_hit_count < AJ_LIMITS_HIT)
+		r->limits_hit[r->limits_hit_count++] = limit;
+}
+
+/* First cause wins: without effect once there is a reason. `limit`: the limit that was hit, or NULL. */
+static void set(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void set(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
+{
+	if (r->reason[0])
+		return;
+	if (limit)
+		hit(r, limit);
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(r->reason, sizeof r->reason, fmt, ap);
+	va_end(ap);
+	r->status = status;
+}
+
+/* What init waited for, in user and kernel mode. */
+static uint64_t reaped_cpu_us(const struct aj_facts *f)
+{
+	return (uint64_t)(f->usage.ru_utime.tv_sec + f->usage.ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(f->usage.ru_utime.tv_usec + f->usage.ru_stime.tv_usec);
+}
+
+static void usage(const struct aj_facts *f, struct aj_result *r)
+{
+	r->exit_code = -1;
+	if (f->exited && WIFEXITED(f->wait_status))
+		r->exit_code = WEXITSTATUS(f->wait_status);
+	if (f->exited && WIFSIGNALED(f->wait_status))
+		r->signal = WTERMSIG(f->wait_status);
+	r->leaf = f->leaf;
+	r->cpu_us = f->leaf.knows_cpu ? f->leaf.cpu_us : reaped_cpu_us(f);
+	r->peak_memory_bytes = f->leaf.peak_bytes ? f->leaf.peak_bytes : (uint64_t)f->usage.ru_maxrss * 1024;
+}
+
+static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	switch (f->cause) {
+	case AJ_CAUSE_NONE:
+		return;
+	case AJ_CAUSE_TIMEOUT:
+		if (f->told == AJ_STOP_BY_CLOCK)
+			set(r, AJ_STATUS_TIMEOUT, "wall_clock",
+			    "wall clock limit of %lu ms reached; the snippet was told to stop and did not, and every process of the jail was killed",
+			    f->soft_ms);
+		set(r, AJ_STATUS_TIMEOUT, "wall_clock", "wall clock limit of %lu ms reached; every process of the jail was killed",
+		    f->wall_ms ? f->wall_ms : plan->wall_ms);
+		return;
+	case AJ_CAUSE_OUTPUT:
+		set(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed",
+		    plan->output_bytes);
+		return;
+	case AJ_CAUSE_FILE:
+		set(r, AJ_STATUS_LIMIT, "file_size",
+		    "more than %lu bytes to standard output or error, the limit for a file; every process of the jail was killed",
+		    f->file_limit_bytes);
+		return;
+	case AJ_CAUSE_INTERRUPT:
+		r->signal = f->interrupt_signal;
+		set(r, AJ_STATUS_SIGNAL, NULL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));
+		return;
+	case AJ_CAUSE_LOCKS:
+		set(r, AJ_STATUS_LIMIT, "locks",
+		    "a thread put another file in the place of one that was being locked, and so locked what is not the jail's; every "
+		    "process of the jail was killed");
+		return;
+	case AJ_CAUSE_CALLS:
+		set(r, AJ_STATUS_LIMIT, "tool_calls",
+		    "too many calls of tools had to be refused; every process of the jail was killed. The last one: %s",
+		    f->protocol_why);
+		return;
+	case AJ_CAUSE_PROTOCOL:
+		set(r, AJ_STATUS_PROTOCOL_ERROR, NULL, "the jail sent a message that is not a result: %s", f->protocol_why);
+		return;
+	}
+}
+
+/* MemoryError alone is a claim. With the process really grown to near the limit, in this run, it is the limit speaking. */
+static bool rlimit_oom(const struct aj_facts *f, const struct aj_plan *plan, const struct aj_result *r)
+{
+	const char *type = json_string_value(json_object_get(json_object_get(r->claim, "error"), "type"));
+	return plan->memory_by_rlimit && type && strcmp(type, "MemoryError") == 0 &&
+	       r->peak_memory_bytes >= plan->memory_bytes / 4 * 3 && r->peak_memory_bytes > f->peak_before_bytes;
+}
+
+/* Killed for memory: at the jail's own limit, or because there was none left above it. */
+static void from_memory(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	if (!f->leaf.oom_kills)
+		return;
+	if (f->leaf.oom)
+		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)",
+		    plan->memory_bytes, f->leaf.oom_kills);
+	else
+		set(r, AJ_STATUS_OOM, NULL,
+		    "the host, or a cgroup above the jail, was out of memory: the kernel killed processes of the jail (%lu kills)",
+		    f->leaf.oom_kills);
+}
+
+static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	from_memory(f, plan, r);
+	if (f->lingered || f->alive)
+		return;
+	if (!f->exited)
+		set(r, AJ_STATUS_SIGNAL, NULL,
+		    "the jail's init ended without saying how the command did: killed from outside, most likely");
+	if (!r->signal)
+		return;
+	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && reaped_cpu_us(f) >= f->cpu_limit_ms * 1000)
+		set(r, AJ_STATUS_TIMEOUT, "cpu_time", "CPU time limit of %lu ms reached", f->cpu_limit_ms);
+	/* The guest can send it to itself, and gains nothing by it. */
+	if (r->signal == SIGXFSZ && f->file_limit_bytes)
+		set(r, AJ_STATUS_LIMIT, "file_size", "ended by SIGXFSZ, the kernel's signal at the limit of %lu bytes for a file",
+		    f->file_limit_bytes);
+	set(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
+}
+
+/* It was told to, and the jail goes on; one that finished all the same is fine. */
+static void from_being_told(const struct aj_facts *f, struct aj_result *r)
+{
+	if (f->told == AJ_STOP_BY_CLOCK)
+		set(r, AJ_STATUS_TIMEOUT, "wall_clock", "the snippet was told to stop after %lu ms, and did; its jail goes on", f->soft_ms);
+	if (f->told == AJ_STOP_BY_CALLER)
+		set(r, AJ_STATUS_SIGNAL, NULL, "the snippet was interrupted by the caller; its jail goes on");
+}
+
+/* The run failed: of a limit, if one that others attest was hit. One that coped with it is fine. */
+static void from_limits(const struct aj_facts *f, struct aj_result *r)
+{
+	if (f->leaf.pids_refused)
+		set(r, AJ_STATUS_LIMIT, "pids",
+		    "process limit of %lu reached: the kernel refused %lu new processes or threads, and the run failed",
+		    f->pids_limit, f->leaf.pids_refused);
+	if (f->full)
+		set(r, AJ_STATUS_LIMIT, "disk", "`%s` is full, and the run failed", f->full);
+}
+
+static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	if (!r->claim) {
+		from_limits(f, r);
+		set(r, AJ_STATUS_ERROR, NULL, "the snippet's process ended with exit code %d and no result", r->exit_code);
+		return;
+	}
+	const char *status = aj_claim_status(r->claim);
+	if (strcmp(status, "ok") == 0) {
+		set(r, AJ_STATUS_OK, NULL, "finished");
+	} else if (strcmp(status, "rejected") == 0) {
+		set(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
+	} else {
+		from_being_told(f, r);
+		if (rlimit_oom(f, plan, r))
+			set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)",
+			    plan->memory_bytes, r->peak_memory_bytes);
+		from_limits(f, r);
+		set(r, AJ_STATUS_ERROR, NULL, "the snippet raised an exception");
+	}
+}
+
+/* Also what did not decide. */
+static void list_limits(const struct aj_facts *f, struct aj_result *r)
+{
+	if (f->leaf.oom_kills && f->leaf.oom)
+		hit(r, "memory");
+	if (f->leaf.pids_refused)
+		hit(r, "pids");
+	if (f->full)
+		hit(r, "disk");
+	if (f->told == AJ_STOP_BY_CLOCK)
+		hit(r, "wall_clock");
+}
+
+void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
+{
+	usage(f, r);
+	if (r->setup.exit_code) {
+		char text[480];
+		set(r, AJ_STATUS_SETUP_ERROR, NULL, "%s", aj_error_text(&r->setup, text, sizeof text));
+		return;
+	}
+	from_cause(f, plan, r);
+	from_kernel(f, plan, r);
+	if (plan->snippet) {
+		from_claim(f, plan, r);
+	} else if (r->exit_code == 0) {
+		set(r, AJ_STATUS_OK, NULL, "finished");
+	} else {
+		from_limits(f, r);
+		set(r, AJ_STATUS_ERROR, NULL, "exit code %d", r->exit_code);
+	}
+	list_limits(f, r);
+}

@@ -1,0 +1,159 @@
+/* The walls that every jail builds for itself, however it was born: limits, identity, fds, Landlock.
+ * It decides nothing and does not know who calls: each step takes what it needs from the plan. */
+#include "sandbox/jail_steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/birth_protocol.h"
+#include "sandbox/handshake.h"
+#include "sandbox/landlock.h"
+
+enum { CONTROL_FD = 3 };
+
+static int fail(struct aj_error *err, const char *step, const char *what)
+{
+	return aj_fail(err, AJ_EXIT_SETUP, step, errno, "%s", what);
+}
+
+int aj_step_lock_limits(struct aj_steps *w, struct aj_error *err)
+{
+	const struct {
+		const char *file, *value;
+	} rows[] = {
+		/* A second lock behind the filter. Each branch takes one. */
+		{ "sys/user/max_user_namespaces", w->plan->branching ? AJ_BRANCHES_TEXT : "0" },
+		/* Counted for whoever started us as well, whose limit is 128 where nobody raised it. */
+		{ "sys/user/max_inotify_instances", "8" },
+		{ "sys/user/max_inotify_watches", "8192" },
+	};
+	(void)err;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (aj_write_text(w->proc_fd, rows[i].file, rows[i].value) == 0)
+			continue;
+		/* Not asked for by any policy, and out of reach where a container has its own read-only /proc/sys. */
+		struct aj_msg note = { .kind = AJ_MSG_NOTE, .errnum = errno, .step = "lock_limits" };
+		snprintf(note.cause, sizeof note.cause, "/proc/%s", rows[i].file);
+		aj_msg_send(w->report, &note);
+		break;
+	}
+	return 0;
+}
+
+int aj_step_identity(struct aj_steps *w, struct aj_error *err)
+{
+	if (setresgid(w->plan->gid, w->plan->gid, w->plan->gid) < 0 || setresuid(w->plan->uid, w->plan->uid, w->plan->uid) < 0)
+		return fail(err, "identity", "take the jail's id");
+	return 0;
+}
+
+int aj_step_hostname(struct aj_steps *w, struct aj_error *err)
+{
+	return sethostname(w->plan->hostname, strlen(w->plan->hostname)) < 0 ? fail(err, "hostname", "set the host name") : 0;
+}
+
+int aj_step_no_new_privs(struct aj_steps *w, struct aj_error *err)
+{
+	(void)w;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? fail(err, "no_new_privs", "set no_new_privs") : 0;
+}
+
+static int put_fd(int fd, int target)
+{
+	return fd < 0 ? 0 : dup2(fd, target);
+}
+
+int aj_step_stdio(struct aj_steps *w, struct aj_error *err)
+{
+	int null = -1, zygote = w->plan->zygote;
+	if (w->plan->no_input && (null = open("/dev/null", (zygote ? O_RDWR : O_RDONLY) | O_CLOEXEC)) < 0)
+		return fail(err, "stdio", "open /dev/null");
+	if (put_fd(null, 0) < 0 || put_fd(zygote ? null : w->out, 1) < 0 || put_fd(zygote ? null : w->err, 2) < 0 ||
+	    put_fd(w->control, CONTROL_FD) < 0 ||
+	    (zygote && (put_fd(w->proc_fd, AJ_BIRTH_PROC) < 0 || put_fd(w->cgroup, AJ_BIRTH_CGROUP) < 0)))
+		return fail(err, "stdio", "place the guest's fds");
+	/* Closed now and not at exec: the caller's may be many, and the limit on open files comes before exec. */
+	unsigned first = zygote              ? w->cgroup < 0 ? AJ_BIRTH_CGROUP : AJ_BIRTH_CGROUP + 1
+	               : w->plan->control_fd ? CONTROL_FD + 1
+	                                     : CONTROL_FD;
+	unsigned report = (unsigned)w->report;
+	if (close_range(first, report - 1, 0) < 0 || close_range(report + 1, ~0U, 0) < 0)
+		return fail(err, "stdio", "close every other fd");
+	return 0;
+}
+
+int aj_step_session(struct aj_steps *w, struct aj_error *err)
+{
+	int terminal = w->plan->terminal_fd;
+	if (terminal < 0)
+		return setsid() < 0 ? fail(err, "session", "leave the caller's session") : 0;
+	/* kill(0) and its like act on the process group, which no namespace bounds. A group that is not in the foreground
+	 * may not make itself so unless the signal for that is blocked. */
+	sigset_t ttou, before;
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &ttou, &before);
+	int r = setpgid(0, 0);
+	if (r == 0)
+		r = tcsetpgrp(terminal, getpid());
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r < 0 ? fail(err, "session", "take the terminal's foreground") : 0;
+}
+
+int aj_step_rlimits(struct aj_steps *w, struct aj_error *err)
+{
+	bool zygote = w->plan->zygote;
+	for (size_t i = 0; i < (zygote ? w->plan->zygote_rlimits.count : w->plan->rlimits.count); i++) {
+		const struct aj_rlimit *row = zygote ? &w->plan->zygote_rlimits.items[i] : &w->plan->rlimits.items[i];
+		/* A CPU limit first warns by SIGXCPU, which tells it from a kill by somebody else. */
+		struct rlimit now, want = { row->value, row->value + (row->resource == RLIMIT_CPU) };
+		if (row->soft && getrlimit((__rlimit_resource_t)row->resource, &now) == 0) {
+			want.rlim_max = now.rlim_max < row->value ? now.rlim_max : row->value;
+			want.rlim_cur = now.rlim_cur < row->soft ? now.rlim_cur : row->soft;
+		}
+		if (setrlimit((__rlimit_resource_t)row->resource, &want) == 0)
+			continue;
+		/* Ours is lower already; the lower one stays. */
+		if (errno != EPERM || getrlimit((__rlimit_resource_t)row->resource, &now) < 0 || now.rlim_max > row->value)
+			return aj_fail(err, AJ_EXIT_SETUP, "rlimits", errno, "set %s", row->name);
+	}
+	return 0;
+}
+
+int aj_step_landlock(struct aj_steps *w, struct aj_error *err)
+{
+	if (w->plan->zygote)
+		return aj_landlock_scope(w->plan->landlock_abi, err);
+	return w->plan->landlock_abi ? aj_landlock_restrict(w->plan, err) : 0;
+}
+
+void aj_steps_walk(struct aj_steps *w, const struct aj_step *steps, size_t count)
+{
+	struct aj_error err = { 0 };
+	for (size_t i = 0; i < count; i++) {
+		if (!steps[i].run || steps[i].run(w, &err) == 0)
+			continue;
+		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = err.errnum, .exit_code = err.exit_code };
+		memcpy(msg.step, err.step, sizeof msg.step);
+		memcpy(msg.cause, err.cause, sizeof msg.cause);
+		memcpy(msg.fix, err.fix, sizeof msg.fix - 1);
+		aj_msg_send(w->report, &msg);
+		_exit(AJ_EXIT_SETUP);
+	}
+}
+
+_Noreturn void aj_steps_give_up(int report, const char *step, const char *cause)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = errno, .exit_code = AJ_EXIT_SETUP };
+	strcpy(msg.step, step);
+	strcpy(msg.cause, cause);
+	aj_msg_send(report, &msg);
+	_exit(AJ_EXIT_SETUP);
+}

@@ -1,0 +1,167 @@
+/* The groups of system calls that a policy can take away, on top of either allow-list.
+ * It allows nothing: a call that no list names stays out, with or without a group. */
+#include <errno.h>
+
+#include "seccomp/syscalls.h"
+
+/* clang-format off */
+#define REFUSE(name_, why_) { .name = name_, .errnum = EPERM, .why = why_, .instead = INSTEAD }
+#define CLONE(value_, why_)                                                                                                          \
+	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_THREAD_BIT, .value = (value_) } }, .why = why_, \
+	  .instead = INSTEAD }
+
+enum { CLONE_THREAD_BIT = 0x00010000, CLONE_FILES_BIT = 0x400, UNSHARE_BIT = 2, SHARED_ANONYMOUS = 0x21 };
+
+/* Knowingly left out of `sockets`: what only looks at a socket that is there already, or shuts it. Programs ask their
+ * standard input whether it is one, and only ENOTSOCK tells bash that no remote shell has started it. */
+#define INSTEAD "Threads are denied by the policy; work in one thread, or in several processes."
+static const struct aj_syscall deny_threads[] = {
+	CLONE(CLONE_THREAD_BIT, "threads"),
+};
+#undef INSTEAD
+#define INSTEAD "Sockets are denied by the policy; use files and pipes."
+static const struct aj_syscall deny_sockets[] = {
+	REFUSE("socket", "no new socket"), REFUSE("socketpair", "no new socket"), REFUSE("bind", "no server"),
+	REFUSE("listen", "no server"), REFUSE("accept", "no server"), REFUSE("accept4", "no server"),
+	REFUSE("connect", "no client"), REFUSE("sendto", "nothing by an inherited one"),
+	REFUSE("sendmsg", "no descriptors passed on"), REFUSE("sendmmsg", "no descriptors passed on"),
+	REFUSE("recvfrom", "nothing by an inherited one"), REFUSE("recvmsg", "no descriptors taken"),
+	REFUSE("recvmmsg", "no descriptors taken"),
+};
+#undef INSTEAD
+#define INSTEAD "System V and POSIX queues, semaphores and shared memory are denied by the policy; use files and pipes."
+static const struct aj_syscall deny_ipc[] = {
+	REFUSE("shmget", "System V shared memory"), REFUSE("shmat", "System V shared memory"),
+	REFUSE("shmdt", "System V shared memory"), REFUSE("shmctl", "System V shared memory"),
+	REFUSE("semget", "System V semaphores"), REFUSE("semop", "System V semaphores"),
+	REFUSE("semtimedop", "System V semaphores"), REFUSE("semctl", "System V semaphores"),
+	REFUSE("msgget", "System V queues"), REFUSE("msgsnd", "System V queues"), REFUSE("msgrcv", "System V queues"),
+	REFUSE("msgctl", "System V queues"), REFUSE("mq_open", "POSIX queues"), REFUSE("mq_unlink", "POSIX queues"),
+	REFUSE("mq_timedsend", "POSIX queues"), REFUSE("mq_timedreceive", "POSIX queues"),
+	REFUSE("mq_notify", "POSIX queues"), REFUSE("mq_getsetattr", "POSIX queues"),
+};
+#undef INSTEAD
+#define INSTEAD "Watching files is denied by the policy; look at them again from time to time."
+static const struct aj_syscall deny_inotify[] = {
+	REFUSE("inotify_init", "watching files"), REFUSE("inotify_init1", "watching files"),
+	REFUSE("inotify_add_watch", "watching files"), REFUSE("inotify_rm_watch", "watching files"),
+};
+#undef INSTEAD
+#define INSTEAD "Files in memory are denied by the policy; use a file in /tmp."
+static const struct aj_syscall deny_memfd[] = { REFUSE("memfd_create", "files without a file system") };
+#undef INSTEAD
+#define INSTEAD "Shared anonymous memory is denied by the policy; map a file in /tmp, or pass data through pipes."
+/* Bit 0 of the flags: MAP_SHARED and MAP_SHARED_VALIDATE have it, MAP_PRIVATE has not. A shared mapping of /dev/zero is the same by
+ * another name, so plan/mounts.c leaves that device out. */
+static const struct aj_syscall deny_shared_memory[] = {
+	{ .name = "mmap", .errnum = EPERM, .arg = { { .index = 3, .mask = SHARED_ANONYMOUS, .value = SHARED_ANONYMOUS } },
+	  .why = "memory that no limit on a process counts", .instead = INSTEAD },
+};
+#undef INSTEAD
+#define INSTEAD "New processes are denied by the policy; do it in this process."
+static const struct aj_syscall deny_fork[] = {
+	CLONE(0, "fork and posix_spawn in libc: anything but a thread"),
+	REFUSE("fork", "processes"), REFUSE("vfork", "processes"),
+};
+
+#undef INSTEAD
+#define INSTEAD "Locks on files are denied by the policy; make a folder for a lock, which one process alone succeeds in."
+#define FILE_LOCK(cmd, why_) \
+	{ .name = "fcntl", .errnum = EPERM, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
+/* Left: F_GETLK, which changes nothing. Leases and F_NOTIFY are in no list. */
+static const struct aj_syscall deny_locks[] = {
+	REFUSE("flock", "locks on files"), FILE_LOCK(6, "F_SETLK"), FILE_LOCK(7, "F_SETLKW"), FILE_LOCK(37, "F_OFD_SETLK"),
+	FILE_LOCK(38, "F_OFD_SETLKW"),
+};
+#undef INSTEAD
+
+/* Locks on /dev/null and on the Python tree are the host's: every jail can see them, and whoever closes such a file pays for each. Where
+ * a jail shares no file that it can write, all that could want its locks is in its one process, which gets each that it asks for. */
+#define LOCAL_LOCK(cmd, why_) \
+	{ .name = "fcntl", .errnum = AJ_ERRNO_NONE, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_ }
+static const struct aj_syscall local_locks[] = {
+	LOCAL_LOCK(6, "F_SETLK"), LOCAL_LOCK(7, "F_SETLKW"), LOCAL_LOCK(37, "F_OFD_SETLK"), LOCAL_LOCK(38, "F_OFD_SETLKW"),
+};
+
+/* Both write out whole file systems of the host, with what everybody has written there, and make everybody wait for the disk. What a jail
+ * wants on disk it can have by fsync, file by file. */
+static const struct aj_syscall no_sync[] = {
+	{ .name = "sync", .errnum = AJ_ERRNO_NONE, .why = "file systems of the host" },
+	{ .name = "syncfs", .errnum = AJ_ERRNO_NONE, .why = "a file system of the host" },
+};
+#undef INSTEAD
+
+/* Where locks are allowed, /dev/null, the kernel's one inode of all eventfds and their like, and what is inherited are not to be locked, and
+ * which file it is is behind a descriptor: so each is reported, and let pass by mediate/locks.c. What it has looked at must stay what it is
+ * until the call is made; so a process has one table of descriptors, and shares it with no other. */
+#define INSTEAD "Lock a file in /tmp or in a writable folder; devices, pipes, terminals and inherited files cannot be locked."
+#define NOT_HERE(cmd, why_) \
+	{ .name = "fcntl", .errnum = EINVAL, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
+static const struct aj_syscall mediated_locks[] = {
+	{ .name = "flock", .errnum = EINVAL, .why = "a lock on what is not the jail's", .instead = INSTEAD },
+	NOT_HERE(6, "F_SETLK on what is not the jail's"), NOT_HERE(7, "F_SETLKW on what is not the jail's"),
+	NOT_HERE(37, "F_OFD_SETLK on what is not the jail's"), NOT_HERE(38, "F_OFD_SETLKW on what is not the jail's"),
+	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_FILES_BIT | CLONE_THREAD_BIT, .value = CLONE_FILES_BIT } },
+	  .why = "descriptors shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES." },
+	{ .name = "close_range", .errnum = EPERM, .arg = { { .index = 2, .mask = UNSHARE_BIT, .value = UNSHARE_BIT } },
+	  .why = "descriptors of one thread's own", .instead = "Use close_range without CLOSE_RANGE_UNSHARE." },
+};
+
+/* A socket file is an inode, whoever made it, and no namespace is between it and a jail that can name it. So where host inodes are in
+ * reach connect is reported, and done by mediate/connector.c for sockets that the jail may reach. A datagram needs no connect to get to
+ * a path: the kernel takes one with each message, and SOCK_RAW for SOCK_DGRAM. Stream and seqpacket sockets take none. */
+#undef INSTEAD
+#define INSTEAD "Use a stream socket that a program of this jail has made, or have the socket named in filesystem.sockets."
+#define DATAGRAM(name_, type_)                                                                                                       \
+	{ .name = name_, .errnum = EACCES, .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 }, { .index = 1, .mask = 0xf, .value = (type_) } }, \
+	  .why = "Unix datagrams reach any socket file", .instead = "Use a Unix stream socket, or a pipe." }
+static const struct aj_syscall mediated_connect[] = {
+	{ .name = "connect", .errnum = EACCES, .why = "a socket of the host", .instead = INSTEAD },
+	DATAGRAM("socket", 2), DATAGRAM("socket", 3), DATAGRAM("socketpair", 2), DATAGRAM("socketpair", 3),
+};
+#undef INSTEAD
+#define INSTEAD "Nothing here can tell the jail's own Unix sockets from the host's; use pipes, or files in /tmp."
+static const struct aj_syscall deny_unix[] = {
+	{ .name = "socket", .errnum = EAFNOSUPPORT, .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 } }, .why = "a Unix socket reaches any socket file", .instead = INSTEAD },
+	DATAGRAM("socketpair", 2), DATAGRAM("socketpair", 3),
+};
+#undef INSTEAD
+#define INSTEAD "Leave the terminal's size alone: whoever sits at it sets it. A terminal that the jail has made itself can be resized."
+/* The filter sees a descriptor's number and not whose terminal it is: mediate/winsize.c finds out, and sets the size of the jail's own. */
+static const struct aj_syscall mediated_size[] = {
+	{ .name = "ioctl", .errnum = EPERM, .arg = { { .index = 1, .mask = 0xffffffff, .value = AJ_TIOCSWINSZ } },
+	  .why = "TIOCSWINSZ: the size of the caller's terminal", .instead = INSTEAD },
+};
+#undef INSTEAD
+
+/* In the order of the bits. */
+static const struct {
+	const char *name;
+	const struct aj_syscall *rows;
+	size_t count;
+} groups[AJ_FILTER_GROUPS] = {
+#define GROUP(name_, rows_) { name_, rows_, sizeof rows_ / sizeof *rows_ }
+	GROUP("threads", deny_threads), GROUP("sockets", deny_sockets), GROUP("ipc", deny_ipc),
+	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("shared-memory", deny_shared_memory),
+	GROUP("locks", deny_locks),     GROUP("fork", deny_fork),       GROUP("locks", local_locks),
+	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),    GROUP("size", mediated_size),
+	GROUP("sync", no_sync),
+	GROUP("locks", mediated_locks),
+};
+/* clang-format on */
+
+int aj_syscalls_denied_each(uint64_t group, int (*each)(const struct aj_syscall *row, void *data), void *data)
+{
+	int number = __builtin_ctzll(group);
+	for (size_t i = 0; i < groups[number].count; i++) {
+		int r = each(&groups[number].rows[i], data);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+const char *aj_deny_name(uint64_t group)
+{
+	return groups[__builtin_ctzll(group)].name;
+}

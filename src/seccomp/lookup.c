@@ -1,0 +1,42 @@
+/* Which row of the tables refuses a call: pure, so that every answer of a filter can be compared with it.
+ * It refuses nothing itself; filters do, whether or not anybody asks here. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "seccomp/syscalls.h"
+
+struct question {
+	const char *name;
+	const uint64_t *args;
+	const struct aj_syscall *row;
+};
+
+static bool fits(const struct aj_syscall *row, const uint64_t args[6])
+{
+	for (int i = 0; i < 2; i++)
+		if (row->arg[i].mask && (args[row->arg[i].index] & row->arg[i].mask) != row->arg[i].value)
+			return false;
+	return true;
+}
+
+static int ask(const struct aj_syscall *row, void *data)
+{
+	struct question *q = data;
+	if (!row->errnum || strcmp(row->name, q->name) != 0 || !fits(row, q->args))
+		return 0;
+	q->row = row;
+	return 1;
+}
+
+const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,
+                                             const uint64_t args[6])
+{
+	struct question q = { .name = name, .args = args };
+	if (aj_syscalls_each(profile, network, ask, &q))
+		return q.row;
+	deny &= ~(uint64_t)AJ_ANSWERED; /* those are answered, not refused */
+	for (int i = 0; i < AJ_FILTER_GROUPS; i++)
+		if (deny & 1ULL << i && aj_syscalls_denied_each(1ULL << i, ask, &q))
+			return q.row;
+	return NULL;
+}

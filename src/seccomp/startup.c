@@ -1,0 +1,69 @@
+/* A snippet's system calls in two stages. The baseline stands before the first instruction of the Python tree, which may be anybody's; what
+ * lies above it is installed by the runner when Python has started. It allows nothing for longer than the start but what the snippet's own
+ * list allows: both together answer as that list does, and a unit test says so for every call. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "seccomp/syscalls.h"
+
+/* clang-format off */
+/* What CPython, its loader and extension modules ask for until the code begins, and the snippet's list does not have. Whatever the tree's
+ * program is: it starts no process, opens no socket, and a filter of its own has no listener, which could let a refused call pass. */
+static const struct aj_syscall startup[] = {
+	{ .name = "execve", .why = "Python itself; it may start another program of its tree, which runs under the same filter" },
+	{ .name = "mmap", .why = "code of Python and of extension modules" },
+	{ .name = "mprotect", .why = "the loader makes what it has relocated read-only" },
+	{ .name = "access", .why = "the loader looks for a list of preloads" },
+	{ .name = "faccessat", .why = "the same, where there is no access" },
+	{ .name = "arch_prctl", .arg = { { .index = 0, .mask = 0xffffffff, .value = 0x1002 } }, .why = "ARCH_SET_FS: thread-local storage" },
+	{ .name = "set_tid_address", .why = "libc starts" },
+	{ .name = "getgid", .why = "whether the environment may be trusted" },
+	{ .name = "getegid", .why = "the same" },
+	{ .name = "prlimit64", .arg = { { .index = 2, .mask = UINT64_MAX, .value = 0 } }, .why = "reading any limit: the size of stacks" },
+	{ .name = "seccomp", .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 }, { .index = 1, .mask = 8, .value = 0 } },
+	  .why = "SECCOMP_SET_MODE_FILTER, without a listener: what is above this list" },
+};
+/* clang-format on */
+
+enum { STARTUP = sizeof startup / sizeof *startup };
+
+static bool starts(const char *name)
+{
+	for (int i = 0; i < STARTUP; i++)
+		if (strcmp(startup[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+struct visit {
+	enum aj_stage stage;
+	int (*each)(const struct aj_syscall *row, void *data);
+	void *data;
+};
+
+static int visit(const struct aj_syscall *row, void *data)
+{
+	const struct visit *v = data;
+	struct aj_syscall left = *row;
+	if (starts(row->name))
+		return v->stage == AJ_STAGE_BASELINE ? 0 : v->each(row, v->data);
+	/* The baseline refuses it, and reports that: a refusal from above would come first, and nobody would hear of it. */
+	if (v->stage == AJ_STAGE_ABOVE)
+		left.errnum = 0;
+	return v->each(&left, v->data);
+}
+
+int aj_syscalls_startup_each(int (*each)(const struct aj_syscall *row, void *data), void *data)
+{
+	int r = 0;
+	for (int i = 0; i < STARTUP && !r; i++)
+		r = each(&startup[i], data);
+	return r;
+}
+
+int aj_syscalls_stage_each(enum aj_stage stage, int (*each)(const struct aj_syscall *row, void *data), void *data)
+{
+	struct visit v = { stage, each, data };
+	int r = stage == AJ_STAGE_BASELINE ? aj_syscalls_startup_each(each, data) : 0;
+	return r ? r : aj_syscalls_each(AJ_PROFILE_SNIPPET, AJ_NET_NONE, visit, &v);
+}

@@ -1,0 +1,369 @@
+/* The allow-lists: `snippet` is the smallest that runs CPython on pure computation, `command` runs ordinary
+ * programs. It compiles nothing and grants nothing by default: a call that is not named here gets ENOSYS.
+ *
+ * Knowingly left out of both, beside the rows under `refused` below:
+ *   clone3            its flags are behind a pointer, which a filter cannot read; ENOSYS makes libc use clone
+ *   io_uring_*        opens files and sockets past every rule on openat and socket
+ *   keyctl & co.      keyrings are not namespaced
+ *   userfaultfd, bpf, perf_event_open, nested namespaces   the kernel's most attacked entry points
+ *   openat2           its flags are behind a pointer; callers fall back to openat
+ *   x32 and i386      refused by architecture, not by number */
+#include "seccomp/syscalls.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* clang-format off */
+#define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
+#define LOW32 0xffffffffu
+#define NULL_POINTER(i) ARG(i, UINT64_MAX, 0)
+#define IS(i, v) ARG(i, LOW32, v)
+
+enum {
+	NEW_NAMESPACES = 0x7e020080, /* every CLONE_NEW* flag */
+	THREAD = 0x00010100,         /* CLONE_VM | CLONE_THREAD */
+	CLONE_THREAD_BIT = 0x00010000,
+	PROT_EXEC_BIT = 4,
+	SET_ID_BITS = 06000,
+	GROWS_DOWN = 0x100,
+};
+
+/* Of fcntl, not: leases and notifications, which stall or spy on other users of a file; owners and signals, which nobody
+ * here needs. */
+#define FCNTL(cmd, why_) { "fcntl", .arg = { IS(1, cmd) }, .why = why_ }
+
+/* Enough for CPython on pure computation, and for numpy once it is loaded. */
+static const struct aj_syscall snippet[] = {
+	{ "read", .why = "files, and the request" },
+	{ "write", .why = "output, and the result" },
+	{ "pread64", .why = "sqlite and mapped arrays" },
+	{ "pwrite64", .why = "sqlite in /tmp" },
+	{ "lseek", .why = "Python file objects" },
+	{ "close", .why = "files" },
+	{ "openat", .why = "modules, and files in /tmp" },
+	{ "fstat", .why = "file objects" },
+	{ "newfstatat", .why = "import, os.stat" },
+	{ "getdents64", .why = "import lists its folders" },
+	{ "readlink", .why = "path resolution" },
+	{ "getcwd", .why = "relative paths" },
+	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
+	FCNTL(5, "F_GETLK: sqlite"), FCNTL(6, "F_SETLK: sqlite"), FCNTL(7, "F_SETLKW: sqlite"), FCNTL(1030, "F_DUPFD_CLOEXEC"),
+	{ "ioctl", .arg = { IS(1, 0x5401) }, .why = "TCGETS: is it a terminal?" },
+	{ "ioctl", .arg = { IS(1, 0x5451) }, .why = "FIOCLEX" },
+	{ "ioctl", .arg = { IS(1, 0x5421) }, .why = "FIONBIO" },
+	{ "ftruncate", .why = "files in /tmp" },
+	{ "fdatasync", .why = "sqlite in /tmp" },
+	{ "unlink", .why = "files in /tmp" },
+	{ "mkdir", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "folders in /tmp" },
+	{ "rmdir", .why = "folders in /tmp" },
+	{ "unlinkat", .why = "tempfile and shutil clean up with it" },
+	{ "rename", .why = "files in /tmp" },
+	{ "dup", .why = "duplicates of open files" },
+	{ "mmap", .arg = { ARG(2, PROT_EXEC_BIT, 0) }, .why = "memory, never executable" },
+	{ "mprotect", .arg = { ARG(2, PROT_EXEC_BIT, 0) }, .why = "memory, never executable" },
+	{ "munmap", .why = "memory" },
+	{ "mremap", .why = "realloc of large blocks" },
+	{ "madvise", .why = "allocators give memory back" },
+	{ "brk", .why = "malloc" },
+	{ "rt_sigaction", .why = "signal module; abort" },
+	{ "rt_sigprocmask", .why = "threads" },
+	{ "rt_sigreturn", .why = "return from a handler" },
+	{ "sigaltstack", .why = "thread start" },
+	{ "kill", .why = "reaches only this PID namespace" },
+	{ "tgkill", .why = "raise and abort" },
+	{ "exit", .why = "thread end" },
+	{ "exit_group", .why = "the end" },
+	{ "futex", .why = "locks" },
+	{ "clone", .arg = { ARG(0, NEW_NAMESPACES | THREAD, THREAD) }, .why = "threads only, no processes" },
+	{ "set_robust_list", .why = "thread start" },
+	{ "rseq", .why = "thread start" },
+	{ "gettid", .why = "threads" },
+	{ "getpid", .why = "harmless" },
+	{ "getuid", .why = "path expansion" },
+	{ "geteuid", .why = "sqlite" },
+	{ "sched_yield", .why = "locks" },
+	{ "sched_getaffinity", .why = "cpu_count" },
+	{ "clock_gettime", .why = "where the vDSO does not answer" },
+	{ "clock_getres", .why = "time.get_clock_info" },
+	{ "clock_nanosleep", .why = "time.sleep" },
+	{ "getrandom", .why = "random, hash seeds" },
+	{ "getrusage", .why = "time.process_time" },
+	{ "uname", .why = "platform, and what imports it" },
+	{ "sysinfo", .why = "qsort in libc asks how much memory there is" },
+	{ "socketpair", .arg = { IS(0, 1) }, .why = "asyncio wakes itself through one" },
+	{ "sendto", .arg = { NULL_POINTER(4) }, .why = "the same pair, and no address: a host's socket may lie in a bind" },
+	{ "recvfrom", .why = "the same pair" },
+	{ "epoll_create1", .why = "asyncio" },
+	{ "epoll_ctl", .why = "asyncio" },
+	{ "epoll_wait", .why = "asyncio" },
+	{ "poll", .why = "select module, time-outs" },
+};
+
+/* Ordinary programs: shells, compilers, interpreters, JITs, agents. */
+static const struct aj_syscall command[] = {
+#define ALLOW(call) { .name = call }
+	/* files */
+	ALLOW("read"), ALLOW("write"), ALLOW("readv"), ALLOW("writev"), ALLOW("pread64"), ALLOW("pwrite64"),
+	ALLOW("preadv"), ALLOW("pwritev"), ALLOW("preadv2"), ALLOW("pwritev2"), ALLOW("lseek"), ALLOW("close"),
+	ALLOW("close_range"), ALLOW("dup"), ALLOW("dup2"), ALLOW("dup3"), ALLOW("pipe"), ALLOW("pipe2"),
+	ALLOW("flock"), ALLOW("fsync"), ALLOW("fdatasync"), ALLOW("sync_file_range"), ALLOW("syncfs"),
+	ALLOW("sync"), ALLOW("ftruncate"), ALLOW("truncate"), ALLOW("fallocate"), ALLOW("fadvise64"), ALLOW("readahead"),
+	ALLOW("sendfile"), ALLOW("splice"), ALLOW("tee"), ALLOW("vmsplice"), ALLOW("copy_file_range"), ALLOW("memfd_create"),
+	ALLOW("stat"), ALLOW("lstat"), ALLOW("fstat"), ALLOW("newfstatat"), ALLOW("statx"), ALLOW("statfs"), ALLOW("fstatfs"),
+	ALLOW("access"), ALLOW("faccessat"), ALLOW("faccessat2"), ALLOW("getdents"), ALLOW("getdents64"), ALLOW("getcwd"),
+	ALLOW("chdir"), ALLOW("fchdir"), ALLOW("rename"), ALLOW("renameat"), ALLOW("renameat2"), ALLOW("link"),
+	ALLOW("linkat"), ALLOW("symlink"), ALLOW("symlinkat"), ALLOW("readlink"), ALLOW("readlinkat"), ALLOW("unlink"),
+	ALLOW("unlinkat"), ALLOW("rmdir"), ALLOW("chown"), ALLOW("fchown"), ALLOW("lchown"), ALLOW("fchownat"),
+	ALLOW("umask"), ALLOW("utime"), ALLOW("utimes"), ALLOW("utimensat"), ALLOW("futimesat"), ALLOW("getxattr"),
+	ALLOW("lgetxattr"), ALLOW("fgetxattr"), ALLOW("listxattr"), ALLOW("llistxattr"), ALLOW("flistxattr"),
+	ALLOW("inotify_init"), ALLOW("inotify_init1"), ALLOW("inotify_add_watch"), ALLOW("inotify_rm_watch"),
+	{ "open", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "openat", .arg = { ARG(3, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "creat", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "mkdir", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id folder" },
+	{ "mkdirat", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id folder" },
+	{ "chmod", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "fchmod", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "fchmodat", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id file" },
+	{ "mknod", .arg = { ARG(1, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
+	{ "mknodat", .arg = { ARG(2, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
+	/* memory */
+	{ "mmap", .arg = { ARG(3, GROWS_DOWN, 0) }, .why = "never MAP_GROWSDOWN, which no limit on memory counts" },
+	{ "mmap", EPERM, .arg = { ARG(3, GROWS_DOWN, GROWS_DOWN) }, .why = "memory outside the limits",
+	  .instead = "Map ordinary memory, without MAP_GROWSDOWN." },
+	ALLOW("munmap"), ALLOW("mprotect"), ALLOW("mremap"), ALLOW("madvise"), ALLOW("mincore"),
+	ALLOW("msync"), ALLOW("mlock"), ALLOW("mlock2"), ALLOW("munlock"), ALLOW("mlockall"), ALLOW("munlockall"),
+	ALLOW("brk"), ALLOW("membarrier"), ALLOW("pkey_alloc"), ALLOW("pkey_free"), ALLOW("pkey_mprotect"),
+	ALLOW("shmget"), ALLOW("shmat"), ALLOW("shmdt"), ALLOW("shmctl"), ALLOW("semget"), ALLOW("semop"),
+	ALLOW("semtimedop"), ALLOW("semctl"), ALLOW("msgget"), ALLOW("msgsnd"), ALLOW("msgrcv"), ALLOW("msgctl"),
+	ALLOW("mq_open"), ALLOW("mq_unlink"), ALLOW("mq_timedsend"), ALLOW("mq_timedreceive"), ALLOW("mq_notify"),
+	ALLOW("mq_getsetattr"),
+	/* processes, threads, signals */
+	ALLOW("fork"), ALLOW("vfork"), ALLOW("execve"), ALLOW("execveat"), ALLOW("exit"), ALLOW("exit_group"),
+	ALLOW("wait4"), ALLOW("waitid"), ALLOW("pidfd_open"), ALLOW("pidfd_send_signal"), ALLOW("getpid"),
+	ALLOW("getppid"), ALLOW("gettid"), ALLOW("getpgid"), ALLOW("getpgrp"), ALLOW("setpgid"), ALLOW("getsid"),
+	ALLOW("setsid"), ALLOW("set_tid_address"), ALLOW("set_robust_list"), ALLOW("get_robust_list"), ALLOW("rseq"),
+	ALLOW("futex"), ALLOW("futex_waitv"), ALLOW("sched_yield"), ALLOW("sched_getaffinity"),
+	ALLOW("sched_setaffinity"), ALLOW("sched_getparam"), ALLOW("sched_getscheduler"),
+	ALLOW("sched_get_priority_max"), ALLOW("sched_get_priority_min"), ALLOW("getpriority"), ALLOW("setpriority"),
+	ALLOW("getcpu"), ALLOW("arch_prctl"), ALLOW("kill"), ALLOW("tkill"), ALLOW("tgkill"),
+	ALLOW("rt_sigaction"), ALLOW("rt_sigprocmask"), ALLOW("rt_sigreturn"), ALLOW("rt_sigpending"),
+	ALLOW("rt_sigsuspend"), ALLOW("rt_sigtimedwait"), ALLOW("rt_sigqueueinfo"), ALLOW("rt_tgsigqueueinfo"),
+	ALLOW("sigaltstack"), ALLOW("signalfd"), ALLOW("signalfd4"), ALLOW("pause"), ALLOW("alarm"),
+	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("getrusage"),
+	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
+	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("seccomp"),
+	/* Any limit but RLIMIT_CORE (4): at 1 the kernel starts no core handler on the host, at 0 it would. The masks say
+	 * "not 4" bit by bit. */
+#define NOT_CORE(mask, value) { "prlimit64", .arg = { IS(0, 0), ARG(1, mask, value) }, .why = "its own, not RLIMIT_CORE" }
+	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
+	{ "prlimit64", .arg = { NULL_POINTER(2) }, .why = "reading any limit" },
+#undef NOT_CORE
+	{ "clone", .arg = { ARG(0, NEW_NAMESPACES, 0) }, .why = "processes and threads, no new namespaces" },
+	{ "personality", .arg = { IS(0, 0) }, .why = "plain Linux" },
+	{ "personality", .arg = { IS(0, 0xffffffff) }, .why = "query only; never READ_IMPLIES_EXEC" },
+	/* identity: there is one id, so these change nothing */
+	ALLOW("getuid"), ALLOW("geteuid"), ALLOW("getgid"), ALLOW("getegid"), ALLOW("getresuid"), ALLOW("getresgid"),
+	ALLOW("getgroups"), ALLOW("setuid"), ALLOW("setgid"), ALLOW("setreuid"), ALLOW("setregid"), ALLOW("setresuid"),
+	ALLOW("setresgid"), ALLOW("setfsuid"), ALLOW("setfsgid"),
+	/* time and events */
+	ALLOW("clock_gettime"), ALLOW("clock_getres"), ALLOW("clock_nanosleep"), ALLOW("nanosleep"),
+	ALLOW("gettimeofday"), ALLOW("time"), ALLOW("getitimer"), ALLOW("setitimer"), ALLOW("timer_create"),
+	ALLOW("timer_settime"), ALLOW("timer_gettime"), ALLOW("timer_getoverrun"), ALLOW("timer_delete"),
+	ALLOW("timerfd_create"), ALLOW("timerfd_settime"), ALLOW("timerfd_gettime"), ALLOW("eventfd"), ALLOW("eventfd2"),
+	ALLOW("poll"), ALLOW("ppoll"), ALLOW("select"), ALLOW("pselect6"), ALLOW("epoll_create"), ALLOW("epoll_create1"),
+	ALLOW("epoll_ctl"), ALLOW("epoll_wait"), ALLOW("epoll_pwait"), ALLOW("epoll_pwait2"), ALLOW("getrandom"),
+	/* sockets: which families is decided below */
+	ALLOW("bind"), ALLOW("listen"), ALLOW("accept"), ALLOW("accept4"), ALLOW("connect"), ALLOW("shutdown"),
+	ALLOW("getsockname"), ALLOW("getpeername"), ALLOW("getsockopt"), ALLOW("setsockopt"), ALLOW("sendto"),
+	ALLOW("recvfrom"), ALLOW("sendmsg"), ALLOW("recvmsg"), ALLOW("sendmmsg"), ALLOW("recvmmsg"),
+	{ "socket", .arg = { IS(0, 1) }, .why = "AF_UNIX" },
+	{ "socketpair", .arg = { IS(0, 1) }, .why = "AF_UNIX" },
+#undef ALLOW
+	/* prctl: the harmless options only */
+#define PRCTL(option, why_) { "prctl", .arg = { IS(0, option) }, .why = why_ }
+	PRCTL(1, "PR_SET_PDEATHSIG"), PRCTL(2, "PR_GET_PDEATHSIG"), PRCTL(3, "PR_GET_DUMPABLE"),
+	PRCTL(15, "PR_SET_NAME"), PRCTL(16, "PR_GET_NAME"), PRCTL(21, "PR_GET_SECCOMP"), PRCTL(23, "PR_CAPBSET_READ"),
+	PRCTL(29, "PR_SET_TIMERSLACK"), PRCTL(30, "PR_GET_TIMERSLACK"), PRCTL(36, "PR_SET_CHILD_SUBREAPER"),
+	PRCTL(37, "PR_GET_CHILD_SUBREAPER"), PRCTL(38, "PR_SET_NO_NEW_PRIVS"), PRCTL(39, "PR_GET_NO_NEW_PRIVS"),
+	PRCTL(0x53564d41, "PR_SET_VMA: names for memory"), PRCTL(52, "PR_GET_SPECULATION_CTRL"), PRCTL(22, "PR_SET_SECCOMP: tighten"),
+	{ "prctl", .arg = { IS(0, 4), IS(1, 0) }, .why = "PR_SET_DUMPABLE off" },
+#undef PRCTL
+	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
+	FCNTL(5, "F_GETLK"), FCNTL(6, "F_SETLK"), FCNTL(7, "F_SETLKW"), FCNTL(36, "F_OFD_GETLK"), FCNTL(37, "F_OFD_SETLK"),
+	FCNTL(38, "F_OFD_SETLKW"), FCNTL(1030, "F_DUPFD_CLOEXEC"), FCNTL(1032, "F_GETPIPE_SZ"),
+	{ "fcntl", .arg = { IS(1, 1031), ARG(2, LOW32 & ~0xffffu, 0) }, .why = "F_SETPIPE_SZ: smaller" },
+	{ "fcntl", .arg = { IS(1, 1031), IS(2, 0x10000) }, .why = "F_SETPIPE_SZ: what a pipe has; more is taken from all of the user's" },
+	FCNTL(1033, "F_ADD_SEALS"), FCNTL(1034, "F_GET_SEALS"),
+	/* ioctl: terminals and files. TIOCSTI (0x5412) and TIOCLINUX (0x541c) type into the caller's terminal; TIOCSETD and TIOCCONS
+	 * change what it is, for everybody */
+#define IOCTL(cmd, why_) { "ioctl", .arg = { IS(1, cmd) }, .why = why_ }
+	IOCTL(0x5401, "TCGETS"), IOCTL(0x5402, "TCSETS"), IOCTL(0x5403, "TCSETSW"), IOCTL(0x5404, "TCSETSF"),
+	IOCTL(0x5405, "TCGETA"), IOCTL(0x540b, "TCFLSH"),
+	{ "ioctl", .arg = { IS(1, 0x5409), IS(2, 1) }, .why = "TCSBRK: tcdrain, no break" },
+	IOCTL(0x540e, "TIOCSCTTY"), IOCTL(0x540f, "TIOCGPGRP"), IOCTL(0x5410, "TIOCSPGRP"), IOCTL(0x5411, "TIOCOUTQ"),
+	IOCTL(0x5413, "TIOCGWINSZ"), IOCTL(0x5414, "TIOCSWINSZ"), IOCTL(0x541b, "FIONREAD"), IOCTL(0x5420, "TIOCPKT"),
+	IOCTL(0x5421, "FIONBIO"), IOCTL(0x5422, "TIOCNOTTY"), IOCTL(0x5429, "TIOCGSID"), IOCTL(0x5450, "FIONCLEX"),
+	IOCTL(0x5451, "FIOCLEX"), IOCTL(0x5452, "FIOASYNC"), IOCTL(0x802c542a, "TCGETS2"), IOCTL(0x402c542b, "TCSETS2"),
+	IOCTL(0x402c542c, "TCSETSW2"), IOCTL(0x402c542d, "TCSETSF2"), IOCTL(0x80045430, "TIOCGPTN"),
+	IOCTL(0x40045431, "TIOCSPTLCK"), IOCTL(0x5441, "TIOCGPTPEER"), IOCTL(0x40049409, "FICLONE"),
+	IOCTL(0x4020940d, "FICLONERANGE"), IOCTL(0xc020660b, "FS_IOC_FIEMAP"), IOCTL(0x80086601, "FS_IOC_GETFLAGS"),
+};
+
+/* With a network, even if it is only loopback. */
+static const struct aj_syscall network_rows[] = {
+	{ "socket", .arg = { IS(0, 2) }, .why = "AF_INET" },
+	{ "socket", .arg = { IS(0, 10) }, .why = "AF_INET6" },
+	{ "socket", .arg = { IS(0, 16), IS(2, 0) }, .why = "NETLINK_ROUTE: getaddrinfo lists addresses" },
+	{ "ioctl", .arg = { IS(1, 0x8912) }, .why = "SIOCGIFCONF" },
+	{ "ioctl", .arg = { IS(1, 0x8913) }, .why = "SIOCGIFFLAGS" },
+	{ "ioctl", .arg = { IS(1, 0x8915) }, .why = "SIOCGIFADDR" },
+	{ "ioctl", .arg = { IS(1, 0x8927) }, .why = "SIOCGIFHWADDR" },
+	{ "ioctl", .arg = { IS(1, 0x8933) }, .why = "SIOCGIFINDEX" },
+};
+
+/* Every other family: an error that programs know how to take. The masks describe "none of the above" bit by bit,
+ * because a filter can only say what a value is. */
+#define REASON(...) REASON_(__VA_ARGS__)
+#define REASON_(why_, instead_) .why = why_, .instead = instead_
+#define NO_FAMILY(mask, value, ...) { "socket", EAFNOSUPPORT, .arg = { ARG(0, mask, value) }, REASON(__VA_ARGS__) }
+#define NO_NETWORK "no network", "There is no network in this jail; ask for data through the tools or inputs you were given."
+#define OTHER "other families", "Use IPv4, IPv6 or a unix socket; there are no other kinds."
+static const struct aj_syscall families_unix_only[] = {
+	NO_FAMILY(0x01, 0x00, NO_NETWORK), NO_FAMILY(0x03, 0x03, NO_NETWORK), NO_FAMILY(0x05, 0x05, NO_NETWORK),
+	NO_FAMILY(0x09, 0x09, NO_NETWORK), NO_FAMILY(0x11, 0x11, NO_NETWORK), NO_FAMILY(0x21, 0x21, NO_NETWORK),
+};
+static const struct aj_syscall families_internet[] = {
+	NO_FAMILY(0x03, 0x03, OTHER), NO_FAMILY(0x05, 0x05, OTHER), NO_FAMILY(0x09, 0x09, OTHER),
+	NO_FAMILY(0x11, 0x11, OTHER), NO_FAMILY(0x21, 0x21, OTHER), NO_FAMILY(LOW32, 0x00, OTHER),
+	NO_FAMILY(0x05, 0x04, OTHER), NO_FAMILY(0x0f, 0x08, OTHER), NO_FAMILY(0x13, 0x12, OTHER),
+	NO_FAMILY(0x19, 0x18, OTHER), NO_FAMILY(0x21, 0x20, OTHER),
+};
+
+/* Refused with EPERM: the caller tried something on purpose and should be told so. The rest gets ENOSYS, which
+ * libraries read as "this kernel is older" and work around. Why, and what a model is told to do instead: */
+#define NAMESPACES "other namespaces", "This jail is the isolation; run the program without a container or sandbox of its own."
+#define MOUNTS "mounts", "The folders are given by the policy; use those that are there, and write in /tmp."
+#define MEMORY "other processes' memory", "Debug with output or logging in the program itself; no debugger or tracer can attach here."
+#define PROCESSES "other processes", "Act on your own process only; talk to others through pipes and files."
+#define TRACING "kernel programs and tracing", "Measure inside the program, with timers and counters of its own."
+#define URING "files and sockets past the filter", "Use ordinary read, write and poll; switch io_uring off in the library."
+#define KEYRINGS "keyrings are not namespaced", "Keep the value in memory or in a file in /tmp."
+#define EXPLOITS "helps kernel exploits", "Choose the library's portable way; this one is not needed for ordinary programs."
+#define CONTROL "host control", "Nothing in here can change the host; leave this step out."
+#define CLOCK "host clock", "The clock cannot be set; pass the time that you need as a value."
+#define FIXED "set by the policy", "It cannot be changed from inside; leave this step out."
+#define HANDLES "files by number, past every mount", "Open files by their path."
+#define XATTR "extended attributes leave the jail with the file", "Copy without extended attributes: cp without -a or --preserve=xattr."
+#define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
+#define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
+static const struct aj_syscall refused[] = {
+	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") },
+	REFUSE("unshare", NAMESPACES), REFUSE("setns", NAMESPACES),
+	REFUSE("mount", MOUNTS), REFUSE("umount2", MOUNTS), REFUSE("pivot_root", MOUNTS), REFUSE("chroot", MOUNTS),
+	REFUSE("open_tree", MOUNTS), REFUSE("move_mount", MOUNTS), REFUSE("fsopen", MOUNTS), REFUSE("fsconfig", MOUNTS),
+	REFUSE("fsmount", MOUNTS), REFUSE("fspick", MOUNTS), REFUSE("mount_setattr", MOUNTS),
+	REFUSE("ptrace", MEMORY), REFUSE("process_vm_readv", MEMORY), REFUSE("process_vm_writev", MEMORY),
+	REFUSE("kcmp", PROCESSES), REFUSE("pidfd_getfd", PROCESSES), REFUSE("move_pages", PROCESSES),
+	REFUSE("migrate_pages", PROCESSES), REFUSE("process_madvise", PROCESSES),
+	REFUSE("bpf", TRACING), REFUSE("perf_event_open", TRACING), REFUSE("lookup_dcookie", TRACING),
+	REFUSE("io_uring_setup", URING), REFUSE("io_uring_enter", URING), REFUSE("io_uring_register", URING),
+	REFUSE("keyctl", KEYRINGS), REFUSE("add_key", KEYRINGS), REFUSE("request_key", KEYRINGS),
+	REFUSE("userfaultfd", EXPLOITS), REFUSE("modify_ldt", EXPLOITS),
+	REFUSE("kexec_load", CONTROL), REFUSE("kexec_file_load", CONTROL), REFUSE("init_module", CONTROL),
+	REFUSE("finit_module", CONTROL), REFUSE("delete_module", CONTROL), REFUSE("reboot", CONTROL),
+	REFUSE("swapon", CONTROL), REFUSE("swapoff", CONTROL), REFUSE("iopl", CONTROL), REFUSE("ioperm", CONTROL),
+	REFUSE("acct", CONTROL), REFUSE("quotactl", CONTROL), REFUSE("vhangup", CONTROL),
+	REFUSE("syslog", "kernel log", "The host's log is not for the jail; write messages to standard error."),
+	REFUSE("fanotify_init", "watches the host's files", "Look at the files again from time to time, or use inotify."),
+	REFUSE("settimeofday", CLOCK), REFUSE("clock_settime", CLOCK), REFUSE("adjtimex", CLOCK), REFUSE("clock_adjtime", CLOCK),
+	REFUSE("sethostname", FIXED), REFUSE("setdomainname", FIXED),
+	REFUSE("open_by_handle_at", HANDLES), REFUSE("name_to_handle_at", HANDLES),
+	REFUSE("setxattr", XATTR), REFUSE("lsetxattr", XATTR), REFUSE("fsetxattr", XATTR),
+	REFUSE("setgroups", IDS), REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
+};
+
+/* Besides, a snippet may not do what a command may. */
+#define ONE "one snippet, one process", "Compute in this process; threads work, processes do not."
+#define NO_EXEC "nothing to execute", "There are no programs in this jail; do it in Python."
+#define STAYS "limits and filters stay", "It cannot be changed from inside; leave this step out."
+#define SHARING "nothing to share", "Files in /tmp are for this snippet alone; leave this step out."
+static const struct aj_syscall snippet_refused[] = {
+	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, REASON(ONE) },
+	REFUSE("fork", ONE), REFUSE("vfork", ONE), REFUSE("shmget", ONE),
+	REFUSE("execve", NO_EXEC), REFUSE("execveat", NO_EXEC),
+	REFUSE("socket", NO_NETWORK), REFUSE("connect", NO_NETWORK), REFUSE("bind", NO_NETWORK),
+	REFUSE("prlimit64", STAYS), REFUSE("setrlimit", STAYS), REFUSE("prctl", STAYS), REFUSE("seccomp", STAYS),
+	REFUSE("personality", STAYS), REFUSE("memfd_create", "memory outside the limits", "Use a file in /tmp, or io.BytesIO."),
+	REFUSE("setuid", IDS), REFUSE("setgid", IDS), REFUSE("chown", IDS),
+	REFUSE("chmod", SHARING), REFUSE("symlink", "nothing to link to", "Copy the file, or use its own path."),
+	REFUSE("mknod", "no devices", "Use ordinary files in /tmp."),
+	/* By number only: the kernel tells us of it, and a branch is let into the folder of its own that has the same path. */
+	REFUSE("fchdir", "the folder stays", "Use absolute paths; the working directory is given."),
+};
+
+/* clang-format on */
+
+struct table {
+	const struct aj_syscall *rows;
+	size_t count;
+};
+#define TABLE(t)                        \
+	{                               \
+		t, sizeof t / sizeof *t \
+	}
+
+int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data)
+{
+	bool internet = network != AJ_NET_NONE;
+	const struct table snippet_tables[] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) };
+	const struct table command_tables[] = {
+		TABLE(command),
+		TABLE(refused),
+		{ network_rows, internet ? sizeof network_rows / sizeof *network_rows : 0 },
+		{ families_internet, internet ? sizeof families_internet / sizeof *families_internet : 0 },
+		{ families_unix_only, internet ? 0 : sizeof families_unix_only / sizeof *families_unix_only },
+	};
+	bool is_snippet = profile == AJ_PROFILE_SNIPPET;
+	const struct table *tables = is_snippet ? snippet_tables : command_tables;
+	size_t count = is_snippet ? sizeof snippet_tables / sizeof *tables : sizeof command_tables / sizeof *tables;
+	for (size_t t = 0; t < count; t++) {
+		for (size_t i = 0; i < tables[t].count; i++) {
+			int r = each(&tables[t].rows[i], data);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+struct counter {
+	const char *names[512];
+	int count;
+};
+
+/* A call with several rows counts once. */
+static int count_allowed(const struct aj_syscall *row, void *data)
+{
+	struct counter *c = data;
+	if (row->errnum || c->count == (int)(sizeof c->names / sizeof *c->names))
+		return 0;
+	for (int i = c->count - 1; i >= 0; i--)
+		if (strcmp(c->names[i], row->name) == 0)
+			return 0;
+	c->names[c->count++] = row->name;
+	return 0;
+}
+
+int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network)
+{
+	struct counter c = { .count = 0 };
+	aj_syscalls_each(profile, network, count_allowed, &c);
+	return c.count;
+}
+
+const char *aj_profile_name(enum aj_profile profile)
+{
+	return profile == AJ_PROFILE_SNIPPET ? "snippet" : "command";
+}

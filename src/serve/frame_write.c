@@ -1,0 +1,102 @@
+/* Composes frames and hands them to the socket, the whole backlog in one call.
+ * It never waits, and knows nothing of what is in a frame: base/json.c writes that, to where it is sent from. */
+#include "serve/frame_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/text.h"
+
+/* A buffer that once held more than this is given back when it is empty. */
+enum { KEPT_BYTES = 64 << 10 };
+
+void aj_buffer_begin(struct aj_buffer *out)
+{
+	if (out->sent > out->room / 2) {
+		memmove(out->data, out->data + out->sent, out->bytes - out->sent);
+		out->bytes -= out->sent;
+		out->sent = 0;
+	}
+	aj_buffer_reserve(out, AJ_LENGTH_BYTES);
+	out->begun = out->bytes;
+	out->bytes += AJ_LENGTH_BYTES;
+}
+
+void aj_buffer_end(struct aj_buffer *out)
+{
+	size_t bytes = out->bytes - out->begun - AJ_LENGTH_BYTES;
+	for (size_t i = 0; i < AJ_LENGTH_BYTES; i++)
+		out->data[out->begun + AJ_LENGTH_BYTES - 1 - i] = (char)(unsigned char)(bytes >> 8 * i);
+}
+
+void aj_buffer_cancel(struct aj_buffer *out)
+{
+	out->bytes = out->begun;
+}
+
+size_t aj_buffer_left(const struct aj_buffer *out)
+{
+	return out->bytes - out->sent;
+}
+
+int aj_buffer_send(struct aj_buffer *out, int fd)
+{
+	while (out->sent < out->bytes) {
+		ssize_t n = send(fd, out->data + out->sent, out->bytes - out->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		out->sent += (size_t)n;
+	}
+	if (out->room > KEPT_BYTES)
+		aj_buffer_free(out);
+	out->sent = out->bytes = 0;
+	return 0;
+}
+
+/* Bytes at the end that begin a character and do not end it. */
+static size_t unfinished(const char *text, size_t bytes)
+{
+	for (size_t n = 1; n <= 3 && n <= bytes; n++) {
+		const char *at = text + bytes - n;
+		unsigned char c = (unsigned char)*at;
+		if ((c & 0xc0) == 0x80)
+			continue;
+		if (c < 0xc2 || c > 0xf4 || aj_utf8_first(at, n))
+			return 0;
+		/* With the best end that it could get, is it one? */
+		for (unsigned char fill = 0x80; fill < 0xc0; fill += 0x10) {
+			char whole[4] = { (char)fill, (char)fill, (char)fill, (char)fill };
+			memcpy(whole, at, n);
+			if (aj_utf8_first(whole, sizeof whole) > n)
+				return n;
+		}
+		return 0;
+	}
+	return 0;
+}
+
+bool aj_piece_string(struct aj_piece *piece, struct aj_buffer *out, const char *text, size_t bytes)
+{
+	size_t keep;
+	char *joined = NULL;
+	if (piece->held_bytes) {
+		joined = malloc(piece->held_bytes + bytes);
+		if (!joined)
+			abort();
+		memcpy(joined, piece->held, piece->held_bytes);
+		memcpy(joined + piece->held_bytes, text, bytes);
+		bytes += piece->held_bytes;
+		text = joined;
+	}
+	keep = unfinished(text, bytes);
+	memcpy(piece->held, text + bytes - keep, keep);
+	piece->held_bytes = keep;
+	if (bytes > keep)
+		aj_buffer_string(out, text, bytes - keep);
+	free(joined);
+	return bytes > keep;
+}

@@ -1,0 +1,261 @@
+/* What each operation does: one function a row.
+ * It has read nothing itself: what comes here fits the tables of the protocol, and names what may not be there any more. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "serve/state.h"
+
+/* 0, or -1 with fault, which is the answer then. */
+typedef int op_fn(struct aj_client *client, struct aj_query *query, struct aj_fault *fault);
+
+/* `result` as text. Nothing for who gave no id. */
+static int reply(struct aj_client *c, const struct aj_query *q, const char *result)
+{
+	if (!q->member[AJ_M_ID] || !aj_client_begin(c, q->member[AJ_M_ID]))
+		return 0;
+	aj_buffer_text(&c->out, ",\"result\":");
+	aj_buffer_text(&c->out, result);
+	aj_buffer_text(&c->out, "}");
+	aj_client_end(c);
+	return 0;
+}
+
+static struct aj_slot *find_session(struct aj_client *c, const struct aj_query *q, struct aj_fault *fault)
+{
+	const char *name = aj_query_text(q, AJ_M_SESSION);
+	struct aj_table_item *found = aj_table_find(&c->sessions, name);
+	if (!found)
+		aj_fault(fault, AJ_CODE_NO_SUCH_SESSION, "no session of this connection is called `%s`", name);
+	return found ? (struct aj_slot *)((char *)found - offsetof(struct aj_slot, named)) : NULL;
+}
+
+static struct aj_client_request *task_of(struct aj_table_item *named)
+{
+	return named ? (struct aj_client_request *)((char *)named - offsetof(struct aj_client_request, named)) : NULL;
+}
+
+static struct aj_client_request *find_task(struct aj_client *c, const json_t *id, struct aj_fault *fault)
+{
+	char name[AJ_NAME_ROOM];
+	aj_client_request_name(name, id);
+	struct aj_client_request *t = task_of(aj_table_find(&c->requests, name));
+	if (!t)
+		aj_fault(fault, AJ_CODE_NO_SUCH_REQUEST, "no request `%s` is under way on this connection", name + 2);
+	return t;
+}
+
+static int place(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	return aj_slot_ask(c, q, aj_query_text(q, AJ_M_POLICY), fault);
+}
+
+static int run(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_slot *slot = find_session(c, q, fault);
+	if (!slot)
+		return -1;
+	if (slot->request) {
+		aj_fault(fault, AJ_CODE_BUSY, "the session `%s` runs something", slot->name);
+		fault->retry_ms = aj_slot_retry_ms(c->server);
+		return -1;
+	}
+	struct aj_client_request *t = aj_client_request_new(c, q);
+	bool snippet = t->query.op == AJ_OP_RUN || t->query.op == AJ_OP_SET;
+	if ((snippet ? aj_slot_run(slot, t, fault) : aj_slot_branch(slot, t, fault)) < 0)
+		aj_client_request_fail(t, fault);
+	return 0;
+}
+
+static int fork_it(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_slot *slot = find_session(c, q, fault);
+	return slot ? aj_slot_fork(slot, q, fault) : -1;
+}
+
+static int forget(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	struct aj_slot *slot = find_session(c, q, fault);
+	if (!slot)
+		return -1;
+	if (aj_session_forget(slot->session, aj_query_count(q, AJ_M_CHECKPOINT), &err) < 0)
+		return aj_slot_fault(c->server, &err, fault);
+	return reply(c, q, "{}");
+}
+
+static int tools(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	struct aj_slot *slot = find_session(c, q, fault);
+	if (!slot)
+		return -1;
+	if (aj_session_tools(slot->session, q->member[AJ_M_TOOLS], &err) < 0)
+		return aj_slot_fault(c->server, &err, fault);
+	return reply(c, q, "{}");
+}
+
+static int tool_result(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	struct aj_client_request *t = find_task(c, q->member[AJ_M_REQUEST], fault);
+	if (!t)
+		return -1;
+	const json_t *value = q->member[AJ_M_VALUE], *error = q->member[AJ_M_ERROR];
+	uint64_t call = aj_query_count(q, AJ_M_CALL);
+	int r = !t->slot ? aj_fail(&err, AJ_EXIT_USAGE, "tool", 0, "the request has no jail yet")
+	      : value    ? aj_session_tool_value(t->slot->session, call, value, &err)
+	                 : aj_session_tool_error(t->slot->session, call, json_string_value(json_object_get(error, "type")),
+	                                         json_string_value(json_object_get(error, "message")), &err);
+	if (r == 0)
+		return reply(c, q, "{}");
+	aj_fault(fault, AJ_CODE_NO_SUCH_CALL, "call %lu of request `%s`: %s", (unsigned long)call, t->name + 2, err.cause);
+	return -1;
+}
+
+static int interrupt(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_slot *slot;
+	struct aj_fault why;
+	if (q->member[AJ_M_SESSION]) {
+		if (!(slot = find_session(c, q, fault)))
+			return -1;
+	} else {
+		struct aj_client_request *t = find_task(c, q->member[AJ_M_REQUEST], fault);
+		if (!t)
+			return -1;
+		slot = t->slot;
+		if (!slot || (!slot->open && !aj_session_running(slot->session))) {
+			if (slot)
+				aj_slot_close(slot);
+			aj_fault(&why, AJ_CODE_INTERRUPTED, "interrupted while it waited for a jail");
+			aj_client_request_fail(t, &why);
+			aj_slots_fill(c->server);
+			return reply(c, q, "{}");
+		}
+	}
+	aj_session_interrupt(slot->session);
+	return reply(c, q, "{}");
+}
+
+static int close_it(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_fault why;
+	struct aj_client_request *t = NULL;
+	struct aj_slot *slot = NULL;
+	if (q->member[AJ_M_SESSION])
+		slot = find_session(c, q, fault);
+	else
+		t = find_task(c, q->member[AJ_M_REQUEST], fault);
+	if (!slot && !t)
+		return -1;
+	if (t && t->slot && t->slot->open)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the request runs in session `%s`: close that", t->slot->name);
+	slot = slot ? slot : t->slot;
+	t = slot ? slot->request : t;
+	if (slot)
+		aj_slot_close(slot);
+	if (t) {
+		aj_fault(&why, AJ_CODE_CLOSED, "closed while it was under way");
+		aj_client_request_fail(t, &why);
+	}
+	reply(c, q, "{}");
+	aj_slots_fill(c->server);
+	return 0;
+}
+
+static int stats(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	const struct aj_server *s = c->server;
+	(void)fault;
+	json_t *doc = aj_manager_stats(s->manager);
+	json_object_set_new(doc, "in_use", json_integer((json_int_t)s->in_use));
+	json_object_set_new(doc, "sessions", json_integer((json_int_t)s->sessions));
+	json_object_set_new(doc, "requests_waiting", json_integer((json_int_t)s->waiting));
+	json_object_set_new(doc, "clients", json_integer((json_int_t)s->client_count));
+	json_object_set_new(doc, "runs", json_integer((json_int_t)s->metrics.run.count));
+	json_object_set_new(doc, "uptime_ms", json_integer((json_int_t)((aj_now_us() - s->started_us) / 1000)));
+	if (aj_client_begin(c, q->member[AJ_M_ID])) {
+		aj_buffer_text(&c->out, ",\"result\":");
+		aj_buffer_json(&c->out, doc);
+		aj_buffer_text(&c->out, "}");
+		aj_client_end(c);
+	}
+	json_decref(doc);
+	return 0;
+}
+
+static int ping(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	(void)fault;
+	return reply(c, q, "{}");
+}
+
+static const struct {
+	op_fn *fn;
+	bool begins; /* something new: refused while the service stops, and its id must be free */
+} ops[AJ_OPS] = {
+	[AJ_OP_EXEC] = { place, true },
+	[AJ_OP_OPEN] = { place, true },
+	[AJ_OP_RUN] = { run, true },
+	[AJ_OP_SET] = { run, true },
+	[AJ_OP_FORK] = { fork_it, true },
+	[AJ_OP_CHECKPOINT] = { run, true },
+	[AJ_OP_ROLLBACK] = { run, true },
+	[AJ_OP_FORGET] = { forget, false },
+	[AJ_OP_TOOLS] = { tools, false },
+	[AJ_OP_TOOL_RESULT] = { tool_result, false },
+	[AJ_OP_INTERRUPT] = { interrupt, false },
+	[AJ_OP_CLOSE] = { close_it, false },
+	[AJ_OP_STATS] = { stats, false },
+	[AJ_OP_PING] = { ping, false },
+};
+
+static int begin(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	char name[AJ_NAME_ROOM];
+	if (ops[q->op].begins) {
+		if (c->server->stopping)
+			return aj_fault(fault, AJ_CODE_SHUTTING_DOWN, "the service stops");
+		aj_client_request_name(name, q->member[AJ_M_ID]);
+		if (aj_table_find(&c->requests, name))
+			return aj_fault(fault, AJ_CODE_BAD_REQUEST, "a request with the id `%s` is under way already", name + 2);
+	}
+	return ops[q->op].fn(c, q, fault);
+}
+
+void aj_ops_request(struct aj_client *c, const char *text, size_t bytes, struct aj_scan *scan)
+{
+	struct aj_query q;
+	struct aj_fault fault;
+	if (aj_query_read(text, bytes, scan, &q, &fault) < 0 || begin(c, &q, &fault) < 0)
+		aj_client_error(c, q.member[AJ_M_ID], &fault);
+	aj_query_free(&q);
+}
+
+void aj_ops_abandon(struct aj_client *c)
+{
+	struct aj_table_item *named;
+	while (c->slots)
+		aj_slot_close(c->slots);
+	while ((named = aj_table_first(&c->requests)))
+		aj_client_request_free(task_of(named));
+}
+
+void aj_ops_stop(struct aj_client *c, bool now)
+{
+	struct aj_fault fault;
+	aj_fault(&fault, AJ_CODE_SHUTTING_DOWN, "the service stops");
+	while (c->waiting)
+		aj_client_request_fail(c->waiting, &fault);
+	for (struct aj_slot *slot = c->slots, *next; slot; slot = next) {
+		struct aj_client_request *t = slot->request;
+		next = slot->next;
+		if (t && !now)
+			continue;
+		aj_slot_tell_ended(slot, "the service stops");
+		aj_slot_close(slot);
+		if (t)
+			aj_client_request_fail(t, &fault);
+	}
+}

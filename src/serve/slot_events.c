@@ -1,0 +1,212 @@
+/* What the house tells of the clients' jails, on its way to the clients: answers, events, ends.
+ * It asks for nothing, and knows of no jail more than the house tells. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "serve/state.h"
+
+static void answer(struct aj_client_request *t, const json_t *result)
+{
+	struct aj_client *c = t->client;
+	if (!aj_client_begin(c, t->id))
+		return;
+	aj_buffer_text(&c->out, ",\"result\":");
+	aj_buffer_json(&c->out, result);
+	aj_buffer_text(&c->out, "}");
+	aj_client_end(c);
+}
+
+void aj_slot_tell_ended(struct aj_slot *slot, const char *why)
+{
+	struct aj_client *c = slot->client;
+	if (!slot->open || !aj_client_begin(c, NULL))
+		return;
+	aj_buffer_text(&c->out, "{\"event\":\"ended\",\"session\":\"");
+	aj_buffer_text(&c->out, slot->name);
+	aj_buffer_text(&c->out, "\",\"why\":");
+	aj_buffer_string(&c->out, why, strlen(why));
+	aj_buffer_text(&c->out, "}");
+	aj_client_end(c);
+}
+
+static void fail_opening(struct aj_slot *slot, const struct aj_fault *fault)
+{
+	struct aj_server *s = slot->client->server;
+	struct aj_client_request *t = slot->request;
+	aj_slot_close(slot);
+	if (t)
+		aj_client_request_fail(t, fault);
+	aj_slots_fill(s);
+}
+
+static void on_opened(struct aj_session *session, void *arg, const struct aj_error *err)
+{
+	struct aj_slot *slot = arg;
+	struct aj_client *c = slot->client;
+	struct aj_server *s = c->server;
+	struct aj_client_request *t = slot->request;
+	struct aj_fault fault;
+	if (err) {
+		aj_slot_fault(s, err, &fault);
+		fail_opening(slot, &fault);
+		return;
+	}
+	if (t->query.op != AJ_OP_FORK)
+		aj_histogram_add(&s->metrics.queue, aj_now_us() - t->since_us);
+	if (!slot->lasting) {
+		if (aj_slot_run(slot, t, &fault) < 0)
+			fail_opening(slot, &fault);
+		return;
+	}
+	snprintf(slot->name, sizeof slot->name, "s%llu", (unsigned long long)++s->next_session);
+	slot->named.name = slot->name;
+	aj_table_add(&c->sessions, &slot->named);
+	slot->open = true;
+	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
+	json_t *result = json_pack("{s:s, s:s, s:b}", "session", slot->name, "policy", slot->policy, "warm", aj_session_warm(session));
+	answer(t, result);
+	json_decref(result);
+	aj_client_request_free(t);
+}
+
+/* Begins an event about a task; false when nobody listens. */
+static bool event(struct aj_client_request *t, const char *name)
+{
+	struct aj_client *c = t->client;
+	if (!aj_client_begin(c, t->id))
+		return false;
+	aj_buffer_text(&c->out, ",\"event\":\"");
+	aj_buffer_text(&c->out, name);
+	return true;
+}
+
+static void on_output(struct aj_session *session, void *arg, int number, const char *data, size_t bytes)
+{
+	struct aj_slot *slot = arg;
+	struct aj_client_request *t = slot->request;
+	(void)session;
+	if (!t || !t->stream || !event(t, number == 1 ? "stdout" : "stderr"))
+		return;
+	aj_buffer_text(&t->client->out, "\",\"data\":");
+	if (!aj_piece_string(&t->pieces[number - 1], &t->client->out, data, bytes)) {
+		aj_buffer_cancel(&t->client->out);
+		return;
+	}
+	aj_buffer_text(&t->client->out, "}");
+	aj_client_end(t->client);
+}
+
+/* A character that was never finished is shown as what it is: none. */
+static void flush_pieces(struct aj_client_request *t)
+{
+	for (int i = 0; i < 2; i++) {
+		struct aj_piece *p = &t->pieces[i];
+		if (!t->stream || !p->held_bytes || !event(t, i ? "stderr" : "stdout"))
+			continue;
+		aj_buffer_text(&t->client->out, "\",\"data\":");
+		aj_buffer_string(&t->client->out, p->held, p->held_bytes);
+		aj_buffer_text(&t->client->out, "}");
+		aj_client_end(t->client);
+	}
+}
+
+static void on_call(struct aj_session *session, void *arg, uint64_t call, const char *tool, const json_t *args)
+{
+	struct aj_slot *slot = arg;
+	struct aj_client_request *t = slot->request;
+	(void)session;
+	if (!t || !event(t, "tool_call"))
+		return;
+	struct aj_buffer *out = &t->client->out;
+	aj_buffer_text(out, "\",\"call\":");
+	aj_buffer_number(out, call);
+	aj_buffer_text(out, ",\"tool\":");
+	aj_buffer_string(out, tool, strlen(tool));
+	aj_buffer_text(out, ",\"args\":");
+	aj_buffer_json(out, args);
+	aj_buffer_text(out, "}");
+	t->client->server->metrics.counters[AJ_COUNT_TOOL_CALLS]++;
+	aj_client_end(t->client);
+}
+
+static void on_answered(struct aj_session *session, void *arg, const json_t *result)
+{
+	struct aj_slot *slot = arg;
+	struct aj_server *s = slot->client->server;
+	struct aj_client_request *t = slot->request;
+	(void)session;
+	if (t) {
+		flush_pieces(t);
+		answer(t, result);
+		aj_metrics_run(&s->metrics, slot->policy, result, aj_now_us() - t->since_us);
+		aj_client_request_free(t);
+	}
+	if (!slot->lasting) {
+		aj_slot_close(slot);
+		aj_slots_fill(s);
+	} else if (s->stopping) {
+		aj_slot_tell_ended(slot, "the service stops");
+		aj_slot_close(slot);
+	}
+}
+
+/* What a session was asked for beside its snippets. `result`: stolen. */
+static void settle(struct aj_slot *slot, json_t *result, const struct aj_error *err)
+{
+	struct aj_server *s = slot->client->server;
+	struct aj_client_request *t = slot->request;
+	struct aj_fault fault;
+	if (t && err) {
+		aj_slot_fault(s, err, &fault);
+		aj_client_request_fail(t, &fault);
+	} else if (t) {
+		answer(t, result);
+		aj_client_request_free(t);
+	}
+	json_decref(result);
+	if (s->stopping) {
+		aj_slot_tell_ended(slot, "the service stops");
+		aj_slot_close(slot);
+	}
+}
+
+static void on_checkpointed(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err)
+{
+	(void)session;
+	settle(arg, json_pack("{s:I}", "checkpoint", (json_int_t)id), err);
+}
+
+static void on_rolled_back(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err)
+{
+	(void)session, (void)id;
+	settle(arg, json_object(), err);
+}
+
+static void on_ended(struct aj_session *session, void *arg, const char *why)
+{
+	struct aj_slot *slot = arg;
+	struct aj_server *s = slot->client->server;
+	struct aj_client_request *t = slot->request;
+	struct aj_fault fault;
+	/* A checkpoint may bring it back; until then it is asked for nothing else, and the client closes it. */
+	bool stays = slot->branching && !aj_session_over(session);
+	aj_slot_tell_ended(slot, why);
+	if (!stays)
+		aj_slot_close(slot);
+	if (t && !(stays && t->query.op == AJ_OP_ROLLBACK)) {
+		aj_fault(&fault, AJ_CODE_CLOSED, "the session's jail has ended: %s", why);
+		aj_client_request_fail(t, &fault);
+	}
+	aj_slots_fill(s);
+}
+
+const struct aj_session_events aj_slot_events = {
+	.opened = on_opened,
+	.output = on_output,
+	.call = on_call,
+	.answered = on_answered,
+	.ended = on_ended,
+	.checkpointed = on_checkpointed,
+	.rolled_back = on_rolled_back,
+};

@@ -1,0 +1,301 @@
+/* Keeps policies and the pools behind them: one for each edition, tenant and workspace.
+ * An edition that is not fresh any more gets no new session, and its pool goes when the last one has left. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "session/inner.h"
+#include "workspace/places.h"
+
+void aj_manager_log(const struct aj_manager *manager, const char *what, const struct aj_error *err)
+{
+	char text[900], lineage[1100];
+	if (!manager->config.log)
+		return;
+	snprintf(lineage, sizeof lineage, "%s: %s", what, aj_error_text(err, text, sizeof text));
+	manager->config.log(manager->config.log_arg, lineage);
+}
+
+static void free_room(struct aj_tenant_pool *pool)
+{
+	struct aj_tenant_pool **at = &pool->manager->pools;
+	while (*at != pool)
+		at = &(*at)->next;
+	*at = pool->next;
+	aj_pool_free(pool->pool);
+	aj_id_give(&pool->id);
+	aj_policy_version_release(pool->version);
+	free(pool->tenant);
+	free(pool->workspace);
+	free(pool);
+}
+
+bool aj_manager_current(const struct aj_tenant_pool *pool)
+{
+	if (pool->stale)
+		return false;
+	for (size_t i = 0; i < pool->manager->policies.count; i++)
+		if (pool->manager->policies.items[i].current == pool->version)
+			return true;
+	return false;
+}
+
+/* Rooms of old editions, and of workspaces, end with their last session. */
+static void on_sweep(struct aj_timer *timer)
+{
+	struct aj_manager *manager = timer->arg;
+	for (struct aj_tenant_pool *pool = manager->pools, *next; pool; pool = next) {
+		next = pool->next;
+		if (pool->stale)
+			aj_pool_retire(pool->pool);
+		if (pool->sessions == 0 && aj_pool_used(pool->pool) == 0 && (pool->workspace || !aj_manager_current(pool)))
+			free_room(pool);
+	}
+}
+
+struct aj_manager *aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err)
+{
+	struct aj_manager *manager = calloc(1, sizeof *manager);
+	if (!manager)
+		abort();
+	manager->loop = loop;
+	manager->config = *config;
+	manager->sweep = (struct aj_timer){ .fn = on_sweep, .arg = manager };
+	if (aj_host_gather(&manager->host, &manager->arena, config->cgroup, err) < 0) {
+		aj_arena_free(&manager->arena);
+		free(manager);
+		return NULL;
+	}
+	return manager;
+}
+
+void aj_manager_free(struct aj_manager *manager)
+{
+	aj_loop_unset(manager->loop, &manager->sweep);
+	while (manager->pools)
+		free_room(manager->pools);
+	for (size_t i = 0; i < manager->policies.count; i++)
+		aj_policy_version_release(manager->policies.items[i].current);
+	aj_arena_free(&manager->arena);
+	free(manager);
+}
+
+/* An edition that can be used: the one there is, or a new reading. */
+static struct aj_policy_version *open_book(struct aj_manager *manager, struct aj_cached_policy *entry, struct aj_error *err)
+{
+	if (entry->current && aj_policy_version_fresh(entry->current))
+		return entry->current;
+	struct aj_policy_version *old = entry->current;
+	entry->current = aj_policy_version_read(manager->config.site, entry->ask, manager->config.rootfs, err);
+	for (struct aj_tenant_pool *pool = manager->pools; pool && old; pool = pool->next)
+		if (pool->version == old)
+			aj_pool_retire(pool->pool);
+	aj_policy_version_release(old);
+	aj_loop_set(manager->loop, &manager->sweep, aj_now_us());
+	return entry->current;
+}
+
+int aj_manager_add_policy(struct aj_manager *manager, const struct aj_ask *ask, const char *name, struct aj_error *err)
+{
+	struct aj_cached_policy entry = { .ask = ask };
+	if (!open_book(manager, &entry, err))
+		return -1;
+	entry.name = aj_strdup(&manager->arena, name ? name : entry.current->loaded.policy.name);
+	for (size_t i = 0; i < manager->policies.count; i++)
+		if (strcmp(manager->policies.items[i].name, entry.name) == 0) {
+			aj_policy_version_release(entry.current);
+			return aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "two policies are called `%s`", entry.name);
+		}
+	*AJ_PUSH(&manager->arena, &manager->policies) = entry;
+	return 0;
+}
+
+size_t aj_manager_policies(const struct aj_manager *manager)
+{
+	return manager->policies.count;
+}
+
+const char *aj_manager_policy_name(const struct aj_manager *manager, size_t index)
+{
+	return manager->policies.items[index].name;
+}
+
+static struct aj_cached_policy *find_entry(struct aj_manager *manager, const char *name, struct aj_error *err)
+{
+	for (size_t i = 0; i < manager->policies.count; i++)
+		if (!name || strcmp(manager->policies.items[i].name, name) == 0)
+			return &manager->policies.items[i];
+	aj_fail(err, AJ_EXIT_USAGE, "policy", 0, name ? "no policy is called `%s` here" : "no policy is served here", name);
+	return NULL;
+}
+
+/* Not what passes, as a lack of descriptors or of memory: a limit that was taken away for it would be missing for ever after. */
+static bool lasts(int errnum)
+{
+	static const int lasting[] = { EACCES,  EPERM,        EBUSY,  EROFS,      ENOENT, ENODEV,
+		                       ENOTDIR, ENAMETOOLONG, EINVAL, EOPNOTSUPP, ENOSYS };
+	for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
+		if (lasting[i] == errnum)
+			return true;
+	return false;
+}
+
+void aj_manager_on_trouble(void *arg, const struct aj_error *err)
+{
+	struct aj_tenant_pool *pool = arg;
+	struct aj_manager *manager = pool->manager;
+	aj_manager_log(manager, pool->policy, err);
+	/* As `exec` does: one that we found ourselves and cannot use after all is done without, where the policy allows it. */
+	if (strcmp(err->step, "cgroup") != 0 || manager->config.cgroup || !lasts(err->errnum))
+		return;
+	manager->host.cgroup = NULL;
+	manager->host.cgroup_why = aj_strdup(&manager->arena, err->cause);
+	/* Its plan names what cannot be used, and so do others'. */
+	pool->stale = true;
+	for (struct aj_tenant_pool *other = manager->pools; other; other = other->next)
+		other->stale |= aj_pool_plan(other->pool)->cgroup != NULL;
+	aj_loop_set(manager->loop, &manager->sweep, aj_now_us());
+}
+
+/* One more would be too many: the one that was not used for the longest goes, if nobody is in it. */
+static int make_way(struct aj_manager *manager, struct aj_error *err)
+{
+	unsigned count = 0;
+	struct aj_tenant_pool *oldest = NULL;
+	for (struct aj_tenant_pool *pool = manager->pools; pool; pool = pool->next) {
+		count++;
+		if (pool->sessions == 0 && aj_pool_used(pool->pool) == 0 && (!oldest || pool->last_used_us < oldest->last_used_us))
+			oldest = pool;
+	}
+	if (!manager->config.pools_max || count < manager->config.pools_max)
+		return 0;
+	if (!oldest)
+		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u policies and tenants are in use, and no more may be", count);
+	free_room(oldest);
+	return 0;
+}
+
+static struct aj_tenant_pool *new_room(struct aj_manager *manager, const struct aj_cached_policy *entry, const char *tenant,
+                                       const struct aj_session_params *place, struct aj_error *err)
+{
+	if (make_way(manager, err) < 0)
+		return NULL;
+	struct aj_tenant_pool *pool = calloc(1, sizeof *pool);
+	if (!pool)
+		abort();
+	pool->manager = manager;
+	pool->host = manager->host;
+	if (aj_id_take(&pool->id, &pool->host, &entry->current->site, err) < 0) {
+		free(pool);
+		return NULL;
+	}
+	struct aj_pool_config config = { .policy = &entry->current->loaded.policy,
+		                         .host = &pool->host,
+		                         .rootfs = entry->current->rootfs,
+		                         .branching = place->branching,
+		                         .cgroup = manager->config.cgroup,
+		                         .depth = manager->config.parked,
+		                         .jails_max = manager->config.jails_max,
+		                         .ready_ms = manager->config.ready_ms,
+		                         .on_trouble = aj_manager_on_trouble,
+		                         .trouble_arg = pool };
+	pool->policy = entry->name;
+	pool->tenant = strdup(tenant);
+	pool->workspace = place->workspace ? strdup(place->workspace) : NULL;
+	pool->branching = place->branching;
+	config.workspace = pool->workspace;
+	pool->pool = aj_pool_new(manager->loop, &config, err);
+	if (!pool->pool || !pool->tenant || (place->workspace && !pool->workspace)) {
+		aj_id_give(&pool->id);
+		free(pool->tenant);
+		free(pool->workspace);
+		free(pool);
+		return NULL;
+	}
+	if (aj_pool_plan(pool->pool)->host_uid != pool->id.id)
+		aj_id_give(&pool->id); /* its plan has no use for one */
+	pool->version = entry->current;
+	pool->version->references++;
+	pool->next = manager->pools;
+	return manager->pools = pool;
+}
+
+/* For each session anew: what a path leads to may have changed. */
+static struct aj_tenant_pool *checked_room(struct aj_manager *manager, const struct aj_session_params *asked,
+                                           struct aj_arena *arena, struct aj_error *err)
+{
+	const char *tenant = asked->tenant ? asked->tenant : "";
+	struct aj_cached_policy *entry = find_entry(manager, asked->policy, err);
+	if (!entry || !open_book(manager, entry, err))
+		return NULL;
+	struct aj_request request = { .workspace = asked->workspace, .rootfs = entry->current->rootfs };
+	if (aj_places_check(&request, &entry->current->loaded, &entry->current->site, arena, err) < 0)
+		return NULL;
+	struct aj_session_params found = *asked, *place = &found;
+	found.workspace = request.workspace;
+	struct aj_tenant_pool *pool = manager->pools;
+	while (pool && (pool->stale || pool->version != entry->current || pool->branching != place->branching ||
+	                strcmp(pool->tenant, tenant) != 0 ||
+	                strcmp(pool->workspace ? pool->workspace : "", place->workspace ? place->workspace : "") != 0))
+		pool = pool->next;
+	if (!pool)
+		pool = new_room(manager, entry, tenant, place, err);
+	if (pool) {
+		pool->sessions++;
+		pool->last_used_us = aj_now_us();
+	}
+	return pool;
+}
+
+struct aj_tenant_pool *aj_tenant_pool_get(struct aj_manager *manager, const struct aj_session_params *place, struct aj_error *err)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_tenant_pool *pool = checked_room(manager, place, &arena, err);
+	aj_arena_free(&arena);
+	return pool;
+}
+
+void aj_tenant_pool_release(struct aj_tenant_pool *pool)
+{
+	pool->last_used_us = aj_now_us();
+	if (--pool->sessions == 0 && (pool->workspace || !aj_manager_current(pool)))
+		aj_loop_set(pool->manager->loop, &pool->manager->sweep, aj_now_us());
+}
+
+unsigned aj_manager_jails(const struct aj_manager *manager)
+{
+	unsigned jails = 0;
+	for (const struct aj_tenant_pool *pool = manager->pools; pool; pool = pool->next) {
+		struct aj_pool_counts counts;
+		aj_pool_count(pool->pool, &counts);
+		jails += counts.parked + counts.starting + aj_pool_used(pool->pool);
+	}
+	return jails;
+}
+
+json_t *aj_manager_stats(const struct aj_manager *manager)
+{
+	json_int_t parked = 0, starting = 0, waiting = 0, zygotes = 0, deaths = 0, births = 0, failures = 0;
+	json_t *pools = json_array();
+	for (const struct aj_tenant_pool *pool = manager->pools; pool; pool = pool->next) {
+		struct aj_pool_counts c;
+		aj_pool_count(pool->pool, &c);
+		parked += c.parked;
+		starting += c.starting;
+		waiting += c.asked;
+		zygotes += c.warm;
+		deaths += (json_int_t)c.zygote_deaths;
+		births += (json_int_t)c.births;
+		failures += (json_int_t)c.failures;
+		json_array_append_new(pools, json_pack("{s:s, s:s, s:s?, s:b, s:s?, s:i, s:i, s:i, s:i, s:i}", "policy",
+		                                       pool->policy, "tenant", pool->tenant, "workspace", pool->workspace, "warm",
+		                                       c.warm, "cold_because", c.cold_why, "parked", (int)c.parked, "starting",
+		                                       (int)c.starting, "waiting", (int)c.asked, "used",
+		                                       (int)aj_pool_used(pool->pool), "sessions", (int)pool->sessions));
+	}
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "jails", (json_int_t)aj_manager_jails(manager),
+	                 "parked", parked, "starting", starting, "waiting", waiting, "zygotes", zygotes, "zygote_deaths", deaths,
+	                 "births", births, "failures", failures, "pools", pools);
+}

@@ -1,0 +1,36 @@
+/* Policies by name, each read again when its files have changed: an edition is one reading. */
+#pragma once
+#include <time.h>
+
+#include "plan/host.h"
+#include "policy/load.h"
+
+/* What a file looked like when it was read. */
+struct aj_file_id {
+	const char *path;
+	dev_t device;
+	ino_t inode; /* 0: it was not there */
+	off_t bytes;
+	struct timespec changed; /* ctime: nobody can set it */
+};
+
+struct aj_policy_version {
+	struct aj_arena arena;
+	struct aj_site site;
+	struct aj_loaded loaded;
+	AJ_LIST(struct aj_file_id) files;
+	const char *rootfs;
+	unsigned references;
+};
+
+struct aj_cached_policy {
+	const char *name;
+	const struct aj_ask *ask;
+	struct aj_policy_version *current; /* NULL when the last reading failed */
+};
+
+/* Read the policy now. NULL with err (the first finding). One reference, the caller's. */
+struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs, struct aj_error *err);
+/* Is it still what the files say? */
+bool aj_policy_version_fresh(const struct aj_policy_version *version);
+void aj_policy_version_release(struct aj_policy_version *version);

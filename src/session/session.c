@@ -1,0 +1,414 @@
+/* A session: one jail, its tools, and one run at a time, told to whoever opened it.
+ * What the jail says is checked before it is passed on, and nothing is passed on after the session was closed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/fd.h"
+#include "session/checkpoint.h"
+#include "session/session.h"
+
+static void free_session(struct aj_session *s)
+{
+	aj_calls_free(&s->calls);
+	aj_arena_free(&s->arena);
+	free(s);
+}
+
+void aj_session_enter_callback(struct aj_session *s)
+{
+	s->in_callback++;
+}
+
+/* False when there is no session any more. */
+bool aj_session_leave_callback(struct aj_session *s)
+{
+	bool gone = --s->in_callback == 0 && s->closed;
+	if (gone)
+		free_session(s);
+	return !gone && !s->closed;
+}
+
+static struct aj_loop *loop_of(const struct aj_session *s)
+{
+	return s->pool->manager->loop;
+}
+
+void aj_session_used(struct aj_session *s)
+{
+	uint64_t idle_ms = s->pool->manager->config.idle_ms;
+	if (idle_ms && s->worker && !s->running)
+		aj_loop_set(loop_of(s), &s->idle, aj_in_ms(idle_ms));
+}
+
+static json_t *result_json(struct aj_session *s, bool alive)
+{
+	const struct aj_run *run = &s->worker->run;
+	json_t *result = aj_result_json(&run->result, run->plan, run->policy, &s->request);
+	if (s->request.lasting)
+		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
+	json_object_set_new(result, "warm", json_boolean(s->worker->warm));
+	return result;
+}
+
+static void record_end(struct aj_session *s, struct aj_result *result)
+{
+	const struct aj_run *run = &s->worker->run;
+	struct aj_error err = { 0 };
+	if (aj_trail_end(&s->trail, run->policy, &s->request, run->plan, result, &err) < 0)
+		aj_manager_log(s->pool->manager, "audit", &err);
+}
+
+/* The run is over; false when the session is, too. */
+static bool answer(struct aj_session *s, bool alive)
+{
+	s->running = false;
+	aj_calls_drop(&s->calls);
+	record_end(s, &s->worker->run.result);
+	json_t *result = result_json(s, alive);
+	if (alive)
+		aj_session_used(s);
+	aj_session_enter_callback(s);
+	s->on.answered(s, s->arg, result);
+	json_decref(result);
+	return aj_session_leave_callback(s);
+}
+
+static void on_gone(struct aj_session *s)
+{
+	char why[560];
+	struct aj_worker *worker = s->worker;
+	if (s->running && !answer(s, false))
+		return;
+	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : worker->run.result.reason);
+	aj_loop_unset(loop_of(s), &s->idle);
+	/* What it keeps, or may go back to, has no more time than it had itself; and it stays itself until then. */
+	if (!s->pool->branching)
+		aj_loop_unset(loop_of(s), &s->lifetime);
+	s->worker = NULL;
+	aj_pool_return(s->pool->pool, worker);
+	aj_session_enter_callback(s);
+	if (s->opened.place) { /* it died before anybody was told of it */
+		aj_loop_unset(loop_of(s), &s->opened);
+		s->on.opened(s, s->arg, NULL);
+		if (s->closed) {
+			aj_session_leave_callback(s);
+			return;
+		}
+	}
+	s->on.ended(s, s->arg, why);
+	aj_session_leave_callback(s);
+}
+
+static void on_event(struct aj_worker *worker, unsigned found)
+{
+	struct aj_session *s = worker->owner;
+	if ((found & AJ_RUN_ANSWERED) && !answer(s, true))
+		return;
+	if (found & AJ_RUN_GONE)
+		on_gone(s);
+}
+
+static void on_output(int number, const char *data, size_t bytes, void *arg)
+{
+	struct aj_session *s = arg;
+	if (!s->running)
+		return;
+	aj_session_enter_callback(s);
+	s->on.output(s, s->arg, number, data, bytes);
+	aj_session_leave_callback(s);
+}
+
+static void on_call(void *arg, const struct aj_tool_call *call)
+{
+	struct aj_session *s = arg;
+	aj_session_enter_callback(s);
+	/* A call comes over another channel than the output, and may overtake it. */
+	if (s->on.output && s->worker)
+		aj_run_drain(&s->worker->run);
+	if (!s->closed)
+		s->on.call(s, s->arg, call->number, call->tool->name, call->args);
+	aj_session_leave_callback(s);
+}
+
+static void send_answer(void *arg, const char *text, size_t bytes)
+{
+	struct aj_session *s = arg;
+	if (s->worker)
+		aj_worker_tool(s->worker, text, bytes);
+}
+
+void aj_session_take(struct aj_session *s, struct aj_worker *worker)
+{
+	s->worker = worker;
+	worker->owner = s;
+	worker->on_event = on_event;
+	worker->run.channel.on_call = aj_calls_take;
+	worker->run.channel.on_call_arg = &s->calls;
+	worker->run.channel.call_values = AJ_TOOL_CALL_VALUES;
+	if (s->on.output) {
+		worker->run.output = on_output;
+		worker->run.output_arg = s;
+	}
+	aj_session_used(s);
+}
+
+void aj_session_opened(struct aj_session *s, const struct aj_error *err)
+{
+	if (err)
+		s->open_error = *err;
+	/* From the loop, always: whoever opens a session has it in hand before it is told anything. */
+	aj_loop_set(loop_of(s), &s->opened, aj_now_us());
+}
+
+static void on_jail(struct aj_waiter *asker, struct aj_worker *worker, const struct aj_error *err)
+{
+	struct aj_session *s = asker->arg;
+	s->waiting = false;
+	if (worker)
+		aj_session_take(s, worker);
+	aj_session_opened(s, err);
+}
+
+/* What could not be had in a room that is given up meanwhile, as all are that name a cgroup which turned out unusable, is asked for once more in
+ * the one that takes its place. */
+static bool ask_again(struct aj_session *s)
+{
+	struct aj_tenant_pool *old = s->pool;
+	if (!s->open_error.exit_code || s->lineage || s->expired || aj_manager_current(old))
+		return false;
+	struct aj_session_params place = {
+		.policy = old->policy, .tenant = old->tenant, .workspace = old->workspace, .branching = old->branching
+	};
+	s->open_error = (struct aj_error){ 0 };
+	struct aj_tenant_pool *pool = aj_tenant_pool_get(old->manager, &place, &s->open_error);
+	if (!pool)
+		return false;
+	s->pool = pool;
+	aj_tenant_pool_release(old);
+	s->waiting = true;
+	aj_pool_ask(pool->pool, &s->asker);
+	return true;
+}
+
+static void on_opened(struct aj_timer *timer)
+{
+	struct aj_session *s = timer->arg;
+	if (ask_again(s))
+		return;
+	aj_session_enter_callback(s);
+	s->on.opened(s, s->arg, s->open_error.exit_code ? &s->open_error : NULL);
+	aj_session_leave_callback(s);
+}
+
+static void end_for(struct aj_session *s, const char *why)
+{
+	s->ending_why = why;
+	if (s->worker)
+		aj_worker_end(s->worker);
+}
+
+static void on_idle(struct aj_timer *timer)
+{
+	struct aj_session *s = timer->arg;
+	/* Else its time begins anew when that is done. */
+	if (!s->copying && !s->rolling)
+		end_for(s, "the session was idle for too long");
+}
+
+/* There is no jail whose end would be told: one that waits for it is told now, and so is one whose jail has ended already. */
+static void end_without_jail(struct aj_session *s, const char *why)
+{
+	struct aj_error err = { 0 };
+	aj_fail(&err, AJ_EXIT_LIMIT, "session", 0, "%s", why);
+	aj_session_enter_callback(s);
+	if (s->waiting || s->rolling) {
+		bool opening = s->waiting;
+		aj_pool_unask(s->pool->pool, &s->asker);
+		s->asker.fn(&s->asker, NULL, &err);
+		if (opening || s->closed) {
+			aj_session_leave_callback(s);
+			return;
+		}
+	}
+	if (!s->opened.place)
+		s->on.ended(s, s->arg, why);
+	aj_session_leave_callback(s);
+}
+
+static void on_lifetime(struct aj_timer *timer)
+{
+	static const char why[] = "the session reached its lifetime";
+	struct aj_session *s = timer->arg;
+	aj_lineage_expire(s);
+	if (s->worker)
+		end_for(s, why);
+	else
+		end_without_jail(s, why);
+}
+
+struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_session_events *events, void *arg)
+{
+	struct aj_manager *manager = pool->manager;
+	struct aj_session *s = calloc(1, sizeof *s);
+	if (!s)
+		abort();
+	s->pool = pool;
+	s->on = *events;
+	s->arg = arg;
+	s->asker = (struct aj_waiter){ .fn = on_jail, .arg = s };
+	s->idle = (struct aj_timer){ .fn = on_idle, .arg = s };
+	s->opened = (struct aj_timer){ .fn = on_opened, .arg = s };
+	s->lifetime = (struct aj_timer){ .fn = on_lifetime, .arg = s };
+	aj_calls_init(&s->calls, manager->loop, on_call, send_answer, s);
+	if (manager->config.lifetime_ms)
+		aj_loop_set(manager->loop, &s->lifetime, s->until_us = aj_in_ms(manager->config.lifetime_ms));
+	return s;
+}
+
+struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_session_params *place,
+                                   const struct aj_session_events *events, void *arg, struct aj_error *err)
+{
+	struct aj_tenant_pool *pool = aj_tenant_pool_get(manager, place, err);
+	if (!pool)
+		return NULL;
+	struct aj_session *s = aj_session_new(pool, events, arg);
+	s->waiting = true;
+	aj_pool_ask(pool->pool, &s->asker);
+	return s;
+}
+
+int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *err)
+{
+	if (aj_calls_declare(&s->calls, list, err) < 0)
+		return -1;
+	s->tools_changed = true;
+	aj_session_used(s);
+	return 0;
+}
+
+static const char *new_id(struct aj_arena *arena)
+{
+	unsigned long long bits = 0;
+	return getrandom(&bits, sizeof bits, 0) == sizeof bits ? aj_printf(arena, "%016llx", bits) : "0";
+}
+
+/* Its start is in the trail already. */
+static void record_refusal(struct aj_session *s, const struct aj_error *err)
+{
+	struct aj_result refused = { .setup = *err };
+	aj_sha256(s->request.code ? s->request.code : "", s->request.code_bytes, refused.code_sha256);
+	aj_verdict(&(struct aj_facts){ 0 }, s->worker->run.plan, &refused);
+	record_end(s, &refused);
+}
+
+int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struct aj_error *err)
+{
+	if (!s->worker || s->worker->run.gone || s->worker->run.stopping)
+		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, s->waiting ? "the session has no jail yet" : "the session has ended");
+	if (s->running)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
+	if (s->copying || s->rolling)
+		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
+	const struct aj_run *run = &s->worker->run;
+	aj_arena_free(&s->arena);
+	if (snippet->code && snippet->code_bytes > run->policy->source_bytes)
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "the snippet is larger than the %lu bytes that one may have",
+		               run->policy->source_bytes);
+	s->request = (struct aj_request){ .snippet = true,
+		                          .lasting = !snippet->last,
+		                          .id = snippet->id ? aj_strdup(&s->arena, snippet->id) : new_id(&s->arena),
+		                          .code = snippet->code,
+		                          .code_bytes = snippet->code ? snippet->code_bytes : 0,
+		                          .filename = snippet->filename ? snippet->filename : "<snippet>",
+		                          .inputs_json = snippet->inputs_json,
+		                          .inputs_checked = snippet->inputs_checked,
+		                          .lines = snippet->lines,
+		                          .terminal_fd = -1,
+		                          .workspace = s->pool->workspace,
+		                          .rootfs = s->pool->version->rootfs };
+	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
+	s->request.tools_json = tools;
+	int r = aj_trail_start(&s->trail, &s->pool->version->site, run->policy, &s->request, run->plan, err);
+	if (r == 0 && (r = aj_worker_run(s->worker, &s->request, snippet->timeout_ms, err)) < 0)
+		record_refusal(s, err);
+	free(tools);
+	/* They are the caller's, and the run outlives them. */
+	s->request.code = s->request.inputs_json = s->request.tools_json = NULL;
+	s->request.filename = NULL;
+	if (r < 0)
+		return -1;
+	s->tools_changed = false;
+	s->running = true;
+	aj_loop_unset(loop_of(s), &s->idle);
+	return 0;
+}
+
+void aj_session_interrupt(struct aj_session *s)
+{
+	if (s->worker && s->running)
+		aj_worker_interrupt(s->worker);
+}
+
+int aj_session_tool_value(struct aj_session *s, uint64_t call, const json_t *value, struct aj_error *err)
+{
+	return aj_calls_value(&s->calls, call, value, err);
+}
+
+int aj_session_tool_error(struct aj_session *s, uint64_t call, const char *type, const char *message, struct aj_error *err)
+{
+	return aj_calls_error(&s->calls, call, type, message, err);
+}
+
+void aj_session_drop(struct aj_session *s)
+{
+	struct aj_worker *worker = s->worker;
+	if (!worker)
+		return;
+	worker->run.output = NULL;
+	worker->run.channel.on_call = NULL;
+	/* A run that is cut off has an end in the trail all the same. */
+	if (s->running) {
+		struct aj_result cut = { .status = AJ_STATUS_SIGNAL,
+			                 .reason = "the session was closed while the snippet ran",
+			                 .exit_code = -1 };
+		memcpy(cut.code_sha256, worker->run.result.code_sha256, sizeof cut.code_sha256);
+		record_end(s, &cut);
+	}
+	s->worker = NULL;
+	aj_pool_return(s->pool->pool, worker);
+}
+
+void aj_session_close(struct aj_session *s)
+{
+	if (s->closed)
+		return;
+	s->closed = true;
+	aj_loop_unset(loop_of(s), &s->opened);
+	aj_loop_unset(loop_of(s), &s->idle);
+	aj_loop_unset(loop_of(s), &s->lifetime);
+	aj_calls_drop(&s->calls);
+	if (s->waiting)
+		aj_pool_unask(s->pool->pool, &s->asker);
+	aj_lineage_leave(s);
+	aj_session_drop(s);
+	aj_tenant_pool_release(s->pool);
+	if (!s->in_callback)
+		free_session(s);
+}
+
+bool aj_session_over(const struct aj_session *s)
+{
+	return s->expired;
+}
+
+bool aj_session_running(const struct aj_session *s)
+{
+	return s->running;
+}
+
+bool aj_session_warm(const struct aj_session *s)
+{
+	return s->worker && s->worker->warm;
+}

@@ -1,0 +1,145 @@
+/* `agentjail session`: snippet after snippet in one jail, typed by a person or read from standard input.
+ * A snippet is whole when shell/statement says so, or when a line `# %%` comes; what it does is between it and its jail. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "cli/command.h"
+#include "shell/prompt.h"
+#include "shell/shell.h"
+#include "shell/statement.h"
+
+#define CELL "# %%"
+
+static const char help[] = "Python is run as it is typed: a statement at once, a block after an empty line. Variables stay.\n"
+			   "Ctrl-C stops what runs (three times: ends its jail) or clears the line, Ctrl-D ends. Only these are not Python:\n"
+			   "  :new   another jail, with nothing in it\n"
+			   "  :quit  as Ctrl-D\n"
+			   "  :help  this\n";
+
+/* Ends with a NUL that does not count. */
+static void add(struct aj_buffer *text, const char *line, size_t bytes)
+{
+	aj_buffer_add(text, line, bytes);
+	*aj_buffer_reserve(text, 1) = '\0';
+}
+
+static bool blank(const char *text)
+{
+	return text[strspn(text, " \t\r\n\f")] == '\0';
+}
+
+enum asked { PYTHON, OURS, QUIT };
+
+/* What is for us and not for Python, in which no line begins with a colon. */
+static enum asked obey(struct aj_shell *shell, const char *line)
+{
+	if (line[0] != ':')
+		return blank(line) ? OURS : PYTHON;
+	if (strcmp(line, ":quit") == 0)
+		return QUIT;
+	if (strcmp(line, ":new") == 0)
+		aj_shell_renew(shell);
+	else
+		fputs(help, stderr);
+	return OURS;
+}
+
+static void talk(struct aj_shell *shell, const struct aj_options *o)
+{
+	struct aj_prompt *prompt = aj_prompt_open(isatty(1) ? stdout : stderr, &aj_shell_interrupts);
+	struct aj_buffer text = { 0 };
+	const char *line;
+	enum aj_typed typed;
+	fprintf(stderr, "agentjail " AJ_VERSION ", policy %s. Ctrl-C stops a snippet, Ctrl-D ends the session, :help says more.\n",
+	        o->loaded.policy.name);
+	while ((typed = aj_prompt_read(prompt, text.bytes ? "... " : ">>> ", &line)) != AJ_TYPED_END) {
+		if (typed == AJ_TYPED_INTERRUPT) {
+			fputc('\n', stderr);
+			aj_buffer_free(&text);
+			continue;
+		}
+		enum asked asked = text.bytes ? PYTHON : obey(shell, line);
+		if (asked == QUIT)
+			break;
+		if (asked == OURS)
+			continue;
+		add(&text, line, strlen(line));
+		add(&text, "\n", 1);
+		if (!aj_statement_complete(text.data))
+			continue;
+		aj_shell_run(shell, text.data, text.bytes);
+		aj_buffer_free(&text);
+	}
+	if (typed == AJ_TYPED_END)
+		fputc('\n', stderr);
+	aj_buffer_free(&text);
+	aj_prompt_close(prompt);
+	shell->code = 0; /* what did not go well the person has seen */
+}
+
+static void read_cells(struct aj_shell *shell)
+{
+	struct aj_buffer text = { 0 };
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t bytes;
+	bool on = true;
+	while (on && (bytes = getline(&line, &room, stdin)) >= 0) {
+		bool end = strncmp(line, CELL, sizeof CELL - 1) == 0;
+		if (!end)
+			add(&text, line, (size_t)bytes);
+		if (end && text.bytes && !blank(text.data))
+			on = aj_shell_run(shell, text.data, text.bytes);
+		if (end)
+			aj_buffer_free(&text);
+	}
+	if (on && text.bytes && !blank(text.data))
+		aj_shell_run(shell, text.data, text.bytes);
+	aj_buffer_free(&text);
+	free(line);
+}
+
+static void usage(void)
+{
+	printf("Usage: agentjail session [options]\n\nRuns Python snippets, one after the other, in one jail that keeps their variables. At a "
+	       "terminal it is a shell.\nFrom elsewhere it reads standard input: snippets that lines beginning with `%s` part, each run when "
+	       "its end is read.\n\n",
+	       CELL);
+	aj_options_help(AJ_FOR_SESSION, stdout);
+}
+
+int aj_cmd_session(int argc, char **argv)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error err = { 0 };
+	struct aj_options o = { .arena = &arena };
+	struct aj_shell shell = { 0 };
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		usage();
+		return 0;
+	}
+	o.request.snippet = true;
+	int first = aj_options_parse(&o, AJ_FOR_SESSION, argc, argv, &err);
+	if (first >= 0 && first < argc)
+		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`: snippets come from standard input", argv[first]);
+	shell.person = isatty(0) && (isatty(1) || isatty(2));
+	if (err.exit_code || aj_options_load(&o, AJ_FOR_SESSION, &err) < 0 || aj_shell_open(&shell, &o, &err) < 0) {
+		int code = aj_print_error(&err);
+		aj_arena_free(&arena);
+		return code;
+	}
+	if (shell.person)
+		talk(&shell, &o);
+	else
+		read_cells(&shell);
+	if (shell.show.failed) {
+		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "a result could not be written");
+		shell.code = aj_print_error(&err);
+	}
+	aj_shell_close(&shell);
+	aj_arena_free(&arena);
+	return shell.code;
+}

@@ -1,0 +1,161 @@
+/* Lines by libedit, with the history of earlier sessions; the only user of it.
+ * It reads no configuration of libedit's, and leaves the terminal as it was whenever no line is being typed. */
+#include "shell/prompt.h"
+
+#include <errno.h>
+#include <histedit.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/fd.h"
+#include "shell/history.h"
+
+enum { CTRL_D = 4 };
+
+struct aj_prompt {
+	EditLine *edit;
+	History *history;
+	int history_fd;
+	const char *words;
+	const volatile sig_atomic_t *interrupts;
+	sig_atomic_t seen; /* of them */
+	bool interrupted;
+	mbstate_t state; /* of a character that has begun */
+	char *line;
+};
+
+static char *words(EditLine *edit)
+{
+	struct aj_prompt *p = NULL;
+	el_get(edit, EL_CLIENTDATA, &p);
+	return (char *)p->words;
+}
+
+/* False when SIGINT came first. It is let in only while we wait, so that none falls between a look and the waiting. */
+static bool await_key(const struct aj_prompt *p)
+{
+	sigset_t interrupt, before;
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &before);
+	struct pollfd key = { .fd = STDIN_FILENO, .events = POLLIN };
+	bool again = true;
+	while (again && *p->interrupts == p->seen) {
+		again = ppoll(&key, 1, NULL, &before) < 0 && errno == EINTR;
+		/* libedit's handler sends it once more, to ours. */
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		sigprocmask(SIG_BLOCK, &interrupt, NULL);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return *p->interrupts == p->seen;
+}
+
+/* In place of libedit's own, which reads on after a signal. 1, 0 at the end, -1. */
+static int read_character(EditLine *edit, wchar_t *ret)
+{
+	struct aj_prompt *p = NULL;
+	el_get(edit, EL_CLIENTDATA, &p);
+	for (;;) {
+		char byte;
+		if (!await_key(p)) {
+			p->interrupted = true;
+			return -1;
+		}
+		ssize_t n = read(STDIN_FILENO, &byte, 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return (int)n;
+		/* So the kernel hands over a Ctrl-D that was typed before the terminal was ours. */
+		if (byte == '\0')
+			byte = CTRL_D;
+		size_t used = mbrtowc(ret, &byte, 1, &p->state);
+		if (used == (size_t)-2)
+			continue;
+		if (used == (size_t)-1) {
+			memset(&p->state, 0, sizeof p->state);
+			*ret = L'?';
+		}
+		return 1;
+	}
+}
+
+static void load_history(struct aj_prompt *p)
+{
+	struct aj_arena arena = { 0 };
+	HistEvent event;
+	p->history_fd = aj_history_open();
+	history(p->history, &event, H_SETSIZE, AJ_HISTORY_LINES);
+	history(p->history, &event, H_SETUNIQUE, 1);
+	if (p->history_fd >= 0)
+		for (char **line = aj_history_read(p->history_fd, &arena); *line; line++)
+			history(p->history, &event, H_ENTER, *line);
+	aj_arena_free(&arena);
+}
+
+struct aj_prompt *aj_prompt_open(FILE *out, const volatile sig_atomic_t *interrupts)
+{
+	struct aj_prompt *p = calloc(1, sizeof *p);
+	if (!p)
+		abort();
+	/* Characters and not bytes, also where nobody has said which: code is UTF-8. */
+	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+		setlocale(LC_CTYPE, "C.UTF-8");
+	p->interrupts = interrupts;
+	p->edit = el_init("agentjail", stdin, out, stderr);
+	p->history = history_init();
+	if (!p->edit || !p->history)
+		abort();
+	el_set(p->edit, EL_CLIENTDATA, p);
+	el_set(p->edit, EL_PROMPT, words);
+	el_set(p->edit, EL_EDITOR, "emacs");
+	el_set(p->edit, EL_SIGNAL, 1);
+	el_set(p->edit, EL_GETCFN, read_character);
+	el_set(p->edit, EL_HIST, history, p->history);
+	el_set(p->edit, EL_BIND, "^I", "ed-insert", NULL); /* a tab is a tab: this is Python */
+	el_set(p->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	el_set(p->edit, EL_BIND, "\033[3~", "ed-delete-next-char", NULL);
+	load_history(p);
+	return p;
+}
+
+enum aj_typed aj_prompt_read(struct aj_prompt *p, const char *text, const char **ret_line)
+{
+	HistEvent event;
+	int bytes = 0;
+	p->words = text;
+	p->interrupted = false;
+	p->seen = *p->interrupts;
+	memset(&p->state, 0, sizeof p->state);
+	/* Before the prompt is there, not after it: what is typed at once would be the kernel's to edit. */
+	el_set(p->edit, EL_PREP_TERM, 1);
+	const char *line = el_gets(p->edit, &bytes);
+	if (!line || bytes <= 0)
+		return p->interrupted ? AJ_TYPED_INTERRUPT : AJ_TYPED_END;
+	free(p->line);
+	p->line = strdup(line);
+	if (!p->line)
+		abort();
+	p->line[strcspn(p->line, "\n")] = '\0';
+	if (p->line[strspn(p->line, " \t")]) {
+		history(p->history, &event, H_ENTER, p->line);
+		aj_history_add(p->history_fd, p->line);
+	}
+	*ret_line = p->line;
+	return AJ_TYPED_LINE;
+}
+
+void aj_prompt_close(struct aj_prompt *p)
+{
+	history_end(p->history);
+	el_end(p->edit);
+	aj_close(&p->history_fd);
+	free(p->line);
+	free(p);
+}

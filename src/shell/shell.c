@@ -1,0 +1,229 @@
+/* Runs the snippets of `agentjail session` by the library, and shows their results.
+ * It decides neither what a snippet is nor where it comes from, and stops at nothing that a snippet does. */
+#include "shell/shell.h"
+
+#include <jansson.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/findings.h"
+#include "cli/scope.h"
+#include "lib/inner.h"
+
+/* One asks the snippet to stop, two insist, three are not to be misunderstood. */
+enum { INTERRUPTS = 3 };
+/* Output that a terminal has not taken yet: what comes beyond it, while it is stopped, is not shown. */
+enum { KEPT_MAX = 1 << 20 };
+
+volatile sig_atomic_t aj_shell_interrupts;
+static agentjail_session *volatile running;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	if (aj_shell_interrupts < 1 << 30)
+		aj_shell_interrupts++;
+	if (running)
+		agentjail_interrupt(running);
+}
+
+static void complain(struct aj_shell *shell, const struct agentjail_error *why)
+{
+	struct aj_error err = { 0 };
+	aj_fail(&err, why->code, why->step, 0, "%s", why->cause);
+	if (why->fix[0])
+		aj_advise(&err, "%s", why->fix);
+	shell->code = shell->code ? shell->code : why->code;
+	aj_print_error(&err);
+}
+
+int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error *err)
+{
+	struct aj_host host;
+	struct aj_manager_config config = { .site = o->config, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup };
+	shell->json = o->json;
+	aj_show_init(&shell->show, NULL);
+	shell->show.tracebacks = true;
+	for (int fd = 1; fd <= 2; fd++)
+		shell->show.screens[fd].kept_max = KEPT_MAX;
+	if (aj_host_gather(&host, o->arena, o->request.cgroup, err) < 0)
+		return -1;
+	aj_scope_when_demanded(&host, o);
+	shell->handle = aj_lib_open(&config, &o->ask, NULL, o->request.workspace, err);
+	sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_interrupt }, NULL);
+	return shell->handle ? 0 : -1;
+}
+
+static const char *text_of(const json_t *doc, const char *key)
+{
+	const char *text = json_string_value(json_object_get(doc, key));
+	return text ? text : "";
+}
+
+static int exit_code_of(enum agentjail_status status, const json_t *doc)
+{
+	static const int codes[] = {
+		[AGENTJAIL_OK] = AJ_EXIT_OK,
+		[AGENTJAIL_ERROR] = AJ_EXIT_ERROR,
+		[AGENTJAIL_REJECTED] = AJ_EXIT_REJECTED,
+		[AGENTJAIL_TIMEOUT] = AJ_EXIT_TIMEOUT,
+		[AGENTJAIL_OOM] = AJ_EXIT_OOM,
+		[AGENTJAIL_LIMIT] = AJ_EXIT_LIMIT,
+		[AGENTJAIL_PROTOCOL_ERROR] = AJ_EXIT_PROTOCOL,
+		[AGENTJAIL_SETUP_ERROR] = AJ_EXIT_SETUP,
+	};
+	if (status == AGENTJAIL_SIGNAL) {
+		json_int_t signal = json_integer_value(json_object_get(doc, "signal"));
+		return AJ_EXIT_SIGNAL + (signal > 0 && signal < 65 ? (int)signal : SIGINT);
+	}
+	return codes[status];
+}
+
+static void show_violations(const json_t *doc)
+{
+	struct aj_arena arena = { 0 };
+	const json_t *one;
+	size_t i;
+	json_array_foreach(json_object_get(doc, "violations"), i, one)
+		fprintf(stderr, "agentjail: refused by the kernel: %s x%lld (%s)\n", aj_line(&arena, text_of(one, "syscall")),
+		        (long long)json_integer_value(json_object_get(one, "count")), aj_line(&arena, text_of(one, "why")));
+	aj_arena_free(&arena);
+}
+
+/* A result tells of all that was planted since the jail began, and a person is told of it once. */
+static void show_workspace(struct aj_shell *shell, const json_t *doc)
+{
+	json_t *now = json_object_get(doc, "workspace");
+	aj_show_workspace(now, shell->workspace);
+	json_decref(shell->workspace);
+	shell->workspace = json_incref(now);
+}
+
+static void show(struct aj_shell *shell, const json_t *doc)
+{
+	struct aj_show *s = &shell->show;
+	const char *status = text_of(doc, "status");
+	if (shell->json) {
+		/* To a terminal in plain ASCII: some obey control characters beyond it. */
+		s->failed |= json_dumpf(doc, stdout, JSON_COMPACT | (s->terminal[1] ? JSON_ENSURE_ASCII : 0)) < 0;
+		putchar('\n');
+		s->failed |= fflush(stdout) != 0;
+		return;
+	}
+	if (!shell->person) {
+		aj_show_stream(1, text_of(doc, "stdout"), json_string_length(json_object_get(doc, "stdout")), s);
+		aj_show_stream(2, text_of(doc, "stderr"), json_string_length(json_object_get(doc, "stderr")), s);
+	}
+	aj_show_stream_end(s);
+	if (shell->person && s->last != '\n')
+		aj_show_stream(1, "\n", 1, s);
+	aj_show_claim(s, doc, status, text_of(doc, "reason"));
+	if (strcmp(status, "ok") != 0)
+		show_violations(doc);
+	show_workspace(shell, doc);
+}
+
+static void on_output(void *arg, int number, const char *data, size_t bytes)
+{
+	aj_show_stream(number, data, bytes, arg);
+}
+
+/* What happens next: something to the jail, or the terminal goes on. -1 with err. */
+static int turn(struct aj_shell *shell, struct agentjail_error *err)
+{
+	struct pollfd fds[] = { { .fd = agentjail_fd(shell->handle), .events = POLLIN }, { .fd = -1, .events = POLLOUT } };
+	bool all_shown = aj_show_flush(&shell->show, &fds[1].fd);
+	if (!all_shown && poll(fds, 2, agentjail_due_ms(shell->handle)) < 0)
+		return 0; /* SIGINT: our caller counts them */
+	shell->show.watching = true;
+	int r = agentjail_turn(shell->handle, all_shown ? -1 : 0, err);
+	shell->show.watching = false;
+	return r;
+}
+
+/* The jail is idle, and what its last snippet wrote comes before its result. Until then its deadlines hold. */
+static void show_all(struct aj_shell *shell)
+{
+	struct agentjail_error err;
+	sig_atomic_t before = aj_shell_interrupts;
+	int fd;
+	while (!aj_show_flush(&shell->show, &fd) && aj_shell_interrupts - before < INTERRUPTS && turn(shell, &err) == 0)
+		;
+}
+
+/* NULL: nothing ran, and the reason was told; or the person has had enough of it, and there is no session any more. */
+static agentjail_result *run(struct aj_shell *shell, const char *code, size_t bytes)
+{
+	struct agentjail_error err;
+	struct agentjail_snippet snippet = { .size = sizeof snippet, .code = code, .code_bytes = bytes };
+	if (shell->person && !shell->json) {
+		snippet.output = on_output;
+		snippet.output_arg = &shell->show;
+	}
+	if (!shell->session && !(shell->session = agentjail_session_open(shell->handle, NULL, &err))) {
+		complain(shell, &err);
+		return NULL;
+	}
+	sig_atomic_t before = aj_shell_interrupts;
+	if (agentjail_session_start(shell->session, &snippet, &err) < 0) {
+		complain(shell, &err);
+		return NULL;
+	}
+	running = shell->session;
+	if (aj_shell_interrupts != before) /* it came just now, and the handler did not know for whom */
+		agentjail_interrupt(running);
+	while (agentjail_session_busy(shell->session) && aj_shell_interrupts - before < INTERRUPTS && turn(shell, &err) == 0)
+		;
+	running = NULL;
+	show_all(shell);
+	if (agentjail_session_busy(shell->session)) {
+		aj_shell_renew(shell);
+		fprintf(stderr, "\nagentjail: the snippet did not stop, so its jail was ended; the next one has new variables\n");
+		shell->code = AJ_EXIT_SIGNAL + SIGINT;
+		return NULL;
+	}
+	agentjail_result *result = agentjail_session_take(shell->session, &err);
+	if (!result)
+		complain(shell, &err);
+	return result;
+}
+
+bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes)
+{
+	sig_atomic_t before = aj_shell_interrupts;
+	shell->show.last = '\n';
+	agentjail_result *result = run(shell, code, bytes);
+	bool interrupted = aj_shell_interrupts != before;
+	if (result) {
+		json_t *doc = json_loads(agentjail_result_json(result), JSON_ALLOW_NUL, NULL);
+		int exit_code = exit_code_of(agentjail_result_status(result), doc);
+		shell->code = shell->code ? shell->code : exit_code;
+		show(shell, doc);
+		json_decref(doc);
+		agentjail_result_free(result);
+	}
+	if (shell->session && !agentjail_session_alive(shell->session)) {
+		aj_shell_renew(shell);
+		if (shell->person)
+			fprintf(stderr, "agentjail: that was the end of the jail; the next snippet has new variables\n");
+		else
+			return false;
+	}
+	return shell->person || (shell->session && !interrupted);
+}
+
+void aj_shell_renew(struct aj_shell *shell)
+{
+	agentjail_session_close(shell->session);
+	shell->session = NULL;
+}
+
+void aj_shell_close(struct aj_shell *shell)
+{
+	aj_shell_renew(shell);
+	agentjail_close(shell->handle);
+	aj_show_close(&shell->show);
+	json_decref(shell->workspace);
+}

@@ -1,0 +1,88 @@
+/* Decides line by line whether a snippet goes on, by what a reader sees: open brackets and strings, a colon at the end, a decorator.
+ * It is no parser and asks none: where it errs, one more empty line or one more statement is all that it costs. */
+#include "shell/statement.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct scan {
+	const char *at;
+	int depth;        /* of brackets; below zero is Python's to refuse */
+	bool open;        /* a string or a backslash goes on to the next line */
+	bool compound;    /* a statement with a block was begun */
+	char first, last; /* of the logical line: its first and last characters that mean something */
+};
+
+/* From after its quote to after its end, or the end of the line that it should have ended in. */
+static void skip_string(struct scan *s, char quote)
+{
+	bool triple = s->at[0] == quote && s->at[1] == quote;
+	s->at += triple ? 2 : 0;
+	for (; *s->at; s->at++) {
+		if (*s->at == '\\' && s->at[1]) {
+			s->at++;
+			s->open = *s->at == '\n' && !s->at[1];
+		} else if (triple && s->at[0] == quote && s->at[1] == quote && s->at[2] == quote) {
+			s->at += 3;
+			return;
+		} else if (!triple && (*s->at == quote || *s->at == '\n')) {
+			s->at += *s->at == quote;
+			return;
+		}
+	}
+	s->open |= triple;
+}
+
+static void end_of_line(struct scan *s)
+{
+	if (s->depth > 0)
+		return;
+	s->compound |= s->last == ':' || s->first == '@';
+	s->first = s->last = '\0';
+}
+
+static void step(struct scan *s)
+{
+	char c = *s->at++;
+	if (c == '#') {
+		s->at += strcspn(s->at, "\n");
+		return;
+	}
+	if (c == '\n') {
+		end_of_line(s);
+		return;
+	}
+	if (c == '\\' && *s->at == '\n') {
+		s->open = !s->at[1];
+		s->at++;
+		return;
+	}
+	if (c == ' ' || c == '\t' || c == '\r' || c == '\f')
+		return;
+	if (!s->first)
+		s->first = c;
+	s->last = c;
+	if (strchr("([{", c))
+		s->depth++;
+	else if (strchr(")]}", c))
+		s->depth--;
+	else if (c == '"' || c == '\'')
+		skip_string(s, c);
+}
+
+static bool last_line_is_empty(const char *text)
+{
+	size_t bytes = strlen(text);
+	bytes -= bytes && text[bytes - 1] == '\n';
+	while (bytes && strchr(" \t\r", text[bytes - 1]))
+		bytes--;
+	return bytes == 0 || text[bytes - 1] == '\n';
+}
+
+bool aj_statement_complete(const char *text)
+{
+	struct scan s = { .at = text };
+	while (*s.at)
+		step(&s);
+	return s.depth <= 0 && !s.open && (!s.compound || last_line_is_empty(text));
+}

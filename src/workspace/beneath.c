@@ -1,0 +1,42 @@
+/* Opens and looks at what is in a workspace, in the host's own file tree.
+ * It follows no symlink anywhere and changes nothing. */
+#include "workspace/beneath.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+int aj_beneath_open(int dir, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
+		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | (dir == AT_FDCWD ? 0 : RESOLVE_BENEATH) };
+	if (!(flags & O_PATH))
+		how.flags |= O_NONBLOCK | O_NOCTTY;
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+bool aj_beneath_has(int dir, const char *name)
+{
+	struct stat st;
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool aj_beneath_owned(int dir, uid_t uid)
+{
+	struct stat st;
+	return fstat(dir, &st) == 0 && st.st_uid == uid;
+}
+
+bool aj_beneath_tells_changes(int dir, dev_t *ret_dev)
+{
+	struct statfs fs;
+	struct stat st;
+	if (fstatfs(dir, &fs) < 0 || fstat(dir, &st) < 0)
+		return false;
+	*ret_dev = st.st_dev;
+	return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
+}

@@ -1,0 +1,333 @@
+/* Reads, as data, what decides about the programs that git runs in one repository: configuration, hooks, the rest of a rebase.
+ * It runs no git and follows no symlink; every text and every list has an end. */
+#include "workspace/gitrepo.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/sha256.h"
+#include "result/result.h"
+#include "sandbox/blanks.h"
+#include "workspace/beneath.h"
+#include "workspace/gitconfig.h"
+
+enum {
+	RUNS_MAX = 50,
+	FILE_BYTES = 256 << 10,
+	SHOWN_BYTES = 240,
+	HOOKS_MAX = 256,
+	INCLUDES_MAX = 16,
+	LINKS_MAX = 50000,
+	LINKS_DEPTH = 12
+};
+
+struct reading {
+	struct aj_repo *repo;
+	char *text; /* FILE_BYTES, and a NUL */
+	const struct aj_gitrepo_place *at;
+	const char *base; /* folder of the configuration that is read, relative to the workspace; NULL: of no interest */
+	/* Below the workspace, by a path of its configuration: see look_further(). */
+	const char *hooks_path, *includes[INCLUDES_MAX];
+	size_t includes_count;
+	unsigned char links[64];
+	size_t links_count;
+};
+
+/* The sum goes on: what was, and what comes. */
+static void add_sum(struct aj_repo *repo, const char *name, const void *data, size_t bytes)
+{
+	char part[2 * AJ_SHA256_HEX + PATH_MAX], of_data[AJ_SHA256_HEX];
+	aj_sha256(data, bytes, of_data);
+	int n = snprintf(part, sizeof part, "%s %s %s", repo->sum, of_data, name);
+	aj_sha256(part, (size_t)n < sizeof part ? (size_t)n : sizeof part - 1, repo->sum);
+}
+
+static void add_run(struct aj_repo *repo, const char *by, const char *value)
+{
+	size_t bytes = strlen(value) < SHOWN_BYTES ? strlen(value) : SHOWN_BYTES;
+	if (json_array_size(repo->runs) < RUNS_MAX)
+		json_array_append_new(repo->runs, json_pack("{s:o, s:o}", "by", aj_json_text(by, strlen(by)), "value",
+		                                            aj_json_text(value, bytes)));
+}
+
+/* A path of a configuration, relative to the workspace; NULL: it leads elsewhere. */
+static const char *in_workspace(const struct reading *r, const char *base, const char *value)
+{
+	const char *root = r->at->path, *home = getenv("HOME");
+	size_t bytes = strlen(root);
+	if (strlen(base) + strlen(value) + (home ? strlen(home) : 0) + 2 >= PATH_MAX)
+		return NULL;
+	if (strncmp(value, "~/", 2) == 0 && home)
+		value = aj_printf(r->at->arena, "%s%s", home, value + 1);
+	if (value[0] != '/')
+		return aj_printf(r->at->arena, "%s%s%s", base, *base ? "/" : "", value);
+	return strncmp(value, root, bytes) == 0 && value[bytes] == '/' ? aj_strdup(r->at->arena, value + bytes + 1) : NULL;
+}
+
+static void on_variable(void *arg, const struct aj_gitconfig *v)
+{
+	struct reading *r = arg;
+	char name[3 * AJ_GITCONFIG_NAME_BYTES + 4];
+	if (!aj_gitconfig_runs(v))
+		return;
+	snprintf(name, sizeof name, "%s%s%s.%s", v->section, v->subsection[0] ? "." : "", v->subsection, v->key);
+	add_run(r->repo, name, v->value);
+	if (!r->base || strlen(v->value) >= sizeof v->value - 1)
+		return;
+	/* Hooks are relative to the folder around `.git`, an included file to the one that includes it. */
+	if (strcmp(v->key, "hookspath") == 0)
+		r->hooks_path = in_workspace(r, r->at->folder, v->value);
+	else if (strncmp(v->section, "include", 7) == 0 && r->includes_count < INCLUDES_MAX &&
+	         (r->includes[r->includes_count] = in_workspace(r, r->base, v->value)))
+		r->includes_count++;
+}
+
+/* A whole file, or as much of it as there is room for. -1: it is not there, or no regular file, which is in the sum. */
+static ssize_t take_file(struct reading *r, int dir, const char *name)
+{
+	struct stat st;
+	cleanup_fd int fd = aj_beneath_open(dir, name, O_RDONLY);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		if (fd >= 0 || errno != ENOENT) {
+			add_sum(r->repo, name, "?", 1);
+			add_run(r->repo, name, "cannot be read");
+		}
+		return -1;
+	}
+	ssize_t n, bytes = 0;
+	while (bytes < FILE_BYTES && (n = read(fd, r->text + bytes, (size_t)(FILE_BYTES - bytes))) > 0)
+		bytes += n;
+	r->text[bytes] = '\0';
+	/* As good as none, and so are the placeholders of ours that look like this. */
+	if (bytes == 0 || (strcmp(name, "commondir") == 0 && strcmp(r->text, AJ_BLANK_ITSELF_TEXT) == 0))
+		return -1;
+	add_sum(r->repo, name, r->text, (size_t)bytes);
+	if (bytes == FILE_BYTES) {
+		add_sum(r->repo, "changed", &st.st_ctim, sizeof st.st_ctim);
+		add_run(r->repo, name, "too large to be read whole");
+	}
+	return bytes;
+}
+
+static void look_config(struct reading *r, int dir, const char *name)
+{
+	ssize_t bytes = take_file(r, dir, name);
+	if (bytes > 0 && !aj_gitconfig_read(r->text, (size_t)bytes, on_variable, r))
+		add_run(r->repo, name, "git would refuse it from some line on");
+}
+
+static void look_text(struct reading *r, int dir, const char *name)
+{
+	ssize_t bytes = take_file(r, dir, name);
+	if (bytes <= 0)
+		return;
+	r->text[strcspn(r->text, "\n")] = '\0';
+	add_run(r->repo, name, r->text);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool sample(const char *name)
+{
+	size_t bytes = strlen(name);
+	return bytes > 7 && strcmp(name + bytes - 7, ".sample") == 0;
+}
+
+static void look_hooks(struct reading *r, int dir, const char *folder)
+{
+	struct aj_arena *arena = r->at->arena;
+	AJ_LIST(const char *) names = { 0 };
+	struct stat st;
+	if (fstatat(dir, folder, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	int listing = aj_beneath_open(dir, folder, O_RDONLY | O_DIRECTORY);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	if (!entries) {
+		aj_close(&listing);
+		add_sum(r->repo, folder, &st.st_ino, sizeof st.st_ino);
+		add_run(r->repo, folder, S_ISLNK(st.st_mode) ? "a symlink" : "cannot be listed");
+		return;
+	}
+	for (const struct dirent *e; names.count < HOOKS_MAX && (e = readdir(entries));)
+		if (e->d_name[0] != '.' && !sample(e->d_name))
+			*AJ_PUSH(arena, &names) = aj_strdup(arena, e->d_name);
+	if (names.count == HOOKS_MAX) {
+		int64_t now_us = aj_now_us(); /* what was left out may have changed */
+		add_sum(r->repo, folder, &now_us, sizeof now_us);
+		add_run(r->repo, folder, "too many to look at all");
+	}
+	if (names.count) /* a listing has no order */
+		qsort(names.items, names.count, sizeof *names.items, by_name);
+	for (size_t i = 0; i < names.count; i++) {
+		char by[NAME_MAX + AJ_GITCONFIG_VALUE_BYTES + 2];
+		if (fstatat(dirfd(entries), names.items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		struct {
+			ino_t ino;
+			off_t bytes;
+			struct timespec changed;
+			mode_t mode;
+		} state;
+		memset(&state, 0, sizeof state);
+		state.ino = st.st_ino;
+		state.bytes = st.st_size;
+		state.changed = st.st_ctim;
+		state.mode = st.st_mode;
+		add_sum(r->repo, names.items[i], &state, sizeof state);
+		snprintf(by, sizeof by, "%s/%s", folder, names.items[i]);
+		if (S_ISLNK(st.st_mode) || (st.st_mode & 0111))
+			add_run(r->repo, by, S_ISLNK(st.st_mode) ? "a symlink" : "executable");
+	}
+	closedir(entries);
+}
+
+/* A configuration that was there before may name files of the workspace, which are the jail's to change, and these name others. Each is
+ * read once, below the workspace. */
+static void look_further(struct reading *r)
+{
+	for (size_t i = 0; i < r->includes_count; i++) {
+		const char *path = r->includes[i], *slash = strrchr(path, '/');
+		bool again = false;
+		for (size_t k = 0; k < i; k++)
+			again |= strcmp(r->includes[k], path) == 0;
+		r->base = slash ? aj_strndup(r->at->arena, path, (size_t)(slash - path)) : "";
+		if (!again)
+			look_config(r, r->at->workspace, path);
+	}
+	if (r->hooks_path) /* as the last of them says */
+		look_hooks(r, r->at->workspace, r->hooks_path);
+}
+
+/* A listing has no order, and so the sum of these has none. */
+static void add_link(struct reading *r, int dir, const char *name, const char *path)
+{
+	char target[PATH_MAX], sum[AJ_SHA256_HEX];
+	ssize_t bytes = readlinkat(dir, name, target, sizeof target - 1);
+	target[bytes > 0 ? bytes : 0] = '\0';
+	const char *both = aj_printf(r->at->arena, "%s %s", path, target);
+	aj_sha256(both, strlen(both), sum);
+	for (size_t i = 0; i < sizeof r->links; i++)
+		r->links[i] ^= (unsigned char)sum[i];
+	r->links_count++;
+	add_run(r->repo, path, aj_printf(r->at->arena, "a symlink, which git writes through: %s", target));
+}
+
+/* Besides its folder itself. What is in `hooks` and `info` is held, and objects are written beside their names. */
+static bool written_by_git(const char *below, const char *name)
+{
+	if (!*below)
+		return strcmp(name, "logs") == 0 || strcmp(name, "refs") == 0 || strcmp(name, "objects") == 0;
+	return strncmp(below, "objects/", 8) != 0 || strcmp(name, "info") == 0 || strcmp(name, "pack") == 0;
+}
+
+/* Git writes through a symlink in its folder: a log of references that leads to a shell's start-up file runs what a commit is called. */
+static void look_links(struct reading *r, int dir, const char *below, int depth, size_t *left)
+{
+	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	if (!entries) {
+		aj_close(&listing);
+		return;
+	}
+	for (const struct dirent *e; *left && (e = readdir(entries)); --*left) {
+		struct stat st;
+		if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || strcmp(e->d_name, "..") == 0))
+			continue;
+		if (e->d_type != DT_LNK && e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)
+			continue;
+		if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISLNK(st.st_mode))
+			add_link(r, dir, e->d_name, aj_printf(r->at->arena, "%s%s", below, e->d_name));
+		if (!S_ISDIR(st.st_mode) || !written_by_git(below, e->d_name))
+			continue;
+		cleanup_fd int next = openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next >= 0 && depth < LINKS_DEPTH)
+			look_links(r, next, aj_printf(r->at->arena, "%s%s/", below, e->d_name), depth + 1, left);
+	}
+	closedir(entries);
+}
+
+/* The rest of a rebase that was begun: `git rebase --continue` runs its lines `exec`. */
+static void look_todo(struct reading *r, int dir)
+{
+	static const char name[] = "rebase-merge/git-rebase-todo";
+	struct stat st;
+	cleanup_fd int fd = aj_beneath_open(dir, name, O_RDONLY);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	ssize_t n, bytes = 0;
+	while (bytes < FILE_BYTES && (n = read(fd, r->text + bytes, (size_t)(FILE_BYTES - bytes))) > 0)
+		bytes += n;
+	r->text[bytes] = '\0';
+	if (bytes == FILE_BYTES) {
+		add_sum(r->repo, name, &st.st_ctim, sizeof st.st_ctim);
+		add_run(r->repo, name, "too large to be read whole");
+	}
+	for (char *line = r->text, *end; *line; line = end) {
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
+		line += strspn(line, " \t");
+		if ((strncmp(line, "exec", 4) == 0 && isspace((unsigned char)line[4])) ||
+		    (line[0] == 'x' && isspace((unsigned char)line[1]))) {
+			add_sum(r->repo, name, line, strlen(line));
+			add_run(r->repo, name, line);
+		}
+	}
+}
+
+static void look_folder(struct reading *r, int dir, const char *folder)
+{
+	size_t left = LINKS_MAX;
+	r->base = folder ? aj_printf(r->at->arena, "%s%s.git", folder, *folder ? "/" : "") : NULL;
+	look_config(r, dir, "config");
+	look_config(r, dir, "config.worktree");
+	look_text(r, dir, "commondir");
+	look_hooks(r, dir, "hooks");
+	look_todo(r, dir);
+	look_text(r, dir, "objects/info/alternates");
+	look_links(r, dir, "", 0, &left);
+	if (r->links_count)
+		add_sum(r->repo, "links", r->links, sizeof r->links);
+	if (!left) {
+		int64_t now_us = aj_now_us();
+		add_sum(r->repo, "links", &now_us, sizeof now_us);
+		add_run(r->repo, "links", "too many files to look at all");
+	}
+	if (folder)
+		look_further(r);
+}
+
+void aj_gitrepo_read(struct aj_repo *repo, const struct aj_gitrepo_place *at, int dir, const char *name)
+{
+	static char text[FILE_BYTES + 1];
+	struct reading r = { .repo = repo, .text = text, .at = at };
+	repo->runs = json_array();
+	add_sum(repo, repo->kind, repo->kind, strlen(repo->kind));
+	if (strcmp(repo->kind, "file") == 0) {
+		look_text(&r, dir, name);
+	} else if (strcmp(repo->kind, "symlink") == 0) {
+		char target[PATH_MAX];
+		ssize_t bytes = readlinkat(dir, name, target, sizeof target - 1);
+		target[bytes > 0 ? bytes : 0] = '\0';
+		add_sum(repo, name, target, strlen(target));
+		add_run(repo, "symlink", target);
+	} else {
+		cleanup_fd int fd = aj_beneath_open(dir, name, O_PATH | O_DIRECTORY);
+		if (fd >= 0)
+			look_folder(&r, fd, at->folder);
+	}
+}

@@ -1,0 +1,35 @@
+/* Walks a held folder for files with several links.
+ * It does not look for the other names, which may lie anywhere on that file system, and changes nothing. */
+#include "workspace/hard_links.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* So deep are no folders of programs that are obeyed, and the stack of a caller may be small. */
+enum { PATH_BYTES = 200 };
+
+void aj_hard_links_each(int dir, const char *path, struct aj_arena *arena, size_t *left,
+                        void (*found)(void *arg, const char *path, const struct stat *st), void *arg)
+{
+	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	if (!entries) {
+		aj_close(&listing);
+		return;
+	}
+	for (const struct dirent *e; *left && (e = readdir(entries)); --*left) {
+		struct stat st;
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISREG(st.st_mode) && st.st_nlink > 1)
+			found(arg, aj_printf(arena, "%s/%s", path, e->d_name), &st);
+		cleanup_fd int next = S_ISDIR(st.st_mode) ? openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (next >= 0 && strlen(path) < PATH_BYTES)
+			aj_hard_links_each(next, aj_printf(arena, "%s/%s", path, e->d_name), arena, left, found, arg);
+	}
+	closedir(entries);
+}

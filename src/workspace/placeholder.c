@@ -1,0 +1,152 @@
+/* Makes and removes placeholders: marked by their mode from the first instant on, counted by locks on themselves.
+ * It removes nothing that bears another mark, holds anything, or is not what the lock is on; and no jail can reach the lock, since
+ * it is shown a blank in its stead. */
+#include "workspace/placeholder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/blanks.h"
+
+/* The mark: the sticky bit, which means nothing on a file and is of no use on a folder that only its owner may write to. */
+enum { FOLDER_MODE = 01755, FILE_MODE = 01644, TRIES = 200, PAUSE_US = 1000 };
+
+bool aj_placeholder_marked(const struct stat *st)
+{
+	return st->st_mode & S_ISVTX;
+}
+
+static const char *text_of(const char *blank)
+{
+	return strcmp(blank, AJ_BLANK_ITSELF) == 0 ? AJ_BLANK_ITSELF_TEXT : "";
+}
+
+static bool is_folder(const char *blank)
+{
+	return strcmp(blank, AJ_BLANK_FOLDER) == 0;
+}
+
+/* 1 yes, 0 no, -1 with errno. */
+static int is_empty(int fd)
+{
+	int listing = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	int count = 0;
+	while (entries && readdir(entries))
+		count++;
+	int error = errno;
+	if (entries) {
+		closedir(entries);
+	} else {
+		aj_close(&listing);
+		errno = error;
+	}
+	return entries ? count == 2 : -1;
+}
+
+/* The caller's umask may have taken bits of the mode, but never the sticky one. */
+static bool is_ours(int fd, const char *blank)
+{
+	struct stat st;
+	char text[8];
+	size_t bytes = strlen(text_of(blank));
+	if (fstat(fd, &st) < 0 || !aj_placeholder_marked(&st))
+		return false;
+	if (is_folder(blank))
+		return S_ISDIR(st.st_mode) && (st.st_mode & 07777 & ~(mode_t)FOLDER_MODE) == 0;
+	if (!S_ISREG(st.st_mode) || (st.st_mode & 07777 & ~(mode_t)FILE_MODE) != 0 || (size_t)st.st_size != bytes)
+		return false;
+	return pread(fd, text, sizeof text, 0) == (ssize_t)bytes && memcmp(text, text_of(blank), bytes) == 0;
+}
+
+static bool is_at(int dir, const char *name, int fd)
+{
+	struct stat here, there;
+	return fstat(fd, &here) == 0 && fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && here.st_dev == there.st_dev &&
+	       here.st_ino == there.st_ino;
+}
+
+/* Root makes it for whoever has the folder around it: what a killed run leaves must not be root's. */
+static void hand_over(int dir, int fd)
+{
+	struct stat st;
+	if (geteuid() == 0 && fstat(dir, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) < 0)
+		return; /* a file system without owners; then it does not matter either */
+}
+
+static int make(int dir, const char *name, const char *blank)
+{
+	cleanup_fd int fd = -1;
+	if (is_folder(blank)) {
+		if (mkdirat(dir, name, FOLDER_MODE) < 0 && errno != EEXIST)
+			return -1;
+		return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	}
+	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+	if (fd < 0 && errno == EEXIST)
+		return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || aj_write_all(fd, text_of(blank), strlen(text_of(blank))) < 0)
+		return -1;
+	return aj_steal(&fd);
+}
+
+int aj_placeholder_take(int dir, const char *name, const char *blank)
+{
+	for (int i = 0; i < TRIES; i++) {
+		cleanup_fd int fd = make(dir, name, blank);
+		if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) /* something of another kind */
+			errno = EEXIST;
+		if (fd < 0 && errno != ENOENT)
+			return -1;
+		/* Whoever removes it has it alone for a moment, and then it is another one that must be taken. */
+		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && is_at(dir, name, fd)) {
+			bool folder = is_folder(blank);
+			int empty = folder ? is_empty(fd) : 1;
+			if (empty < 0)
+				return -1;
+			if (is_ours(fd, blank) && empty) {
+				hand_over(dir, fd);
+				return aj_steal(&fd);
+			}
+			if (folder || i > TRIES / 10) { /* not one that is being written */
+				errno = EEXIST;
+				return -1;
+			}
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_US * 1000L }, NULL);
+	}
+	errno = EBUSY;
+	return -1;
+}
+
+/* Looked at once more under a name that nobody else uses: what was put in its place meanwhile is put back. */
+static void remove_file(int dir, const char *name, const char *blank, int fd)
+{
+	char aside[64];
+	snprintf(aside, sizeof aside, ".agentjail-%d-%lx", getpid(), (unsigned long)aj_now_us());
+	if (renameat(dir, name, dir, aside) < 0)
+		return;
+	if (is_at(dir, aside, fd) && is_ours(fd, blank))
+		unlinkat(dir, aside, 0);
+	else if (linkat(dir, aside, dir, name, 0) == 0) /* unlike rename(), not over a third one */
+		unlinkat(dir, aside, 0);
+}
+
+void aj_placeholder_give(int dir, const char *name, const char *blank, int fd)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_at(dir, name, fd) && is_ours(fd, blank)) {
+		if (!is_folder(blank))
+			remove_file(dir, name, blank, fd);
+		else if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && (errno == ENOTEMPTY || errno == EEXIST))
+			fchmod(fd, FOLDER_MODE & 0777); /* somebody of the host has begun to use it */
+	}
+	close(fd);
+}

@@ -1,0 +1,303 @@
+/* Says which folders of the host are no workspaces, before a jail is made that could write to them.
+ * It opens nothing and trusts no spelling: a place is what its path is without links, and which folder that is. */
+#include "workspace/places.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "plan/paths.h"
+#include "policy/bind.h"
+#include "policy/source.h"
+
+/* The system's: a workspace at or below one of them must be named, as must a folder at or below it that holds the workspace. */
+static const char *const systems[] = { "/etc",     "/usr", "/boot", "/proc", "/sys",   "/dev",  "/run",
+	                               "/var/run", "/bin", "/sbin", "/lib",  "/lib32", "/lib64" };
+
+struct asked {
+	const struct aj_loaded *loaded;
+	const struct aj_site *site;
+	const struct aj_request *request;
+	struct aj_arena *arena;
+	const char *path;   /* the workspace, without a link */
+	const char *home;   /* the caller's, NULL when it cannot be one */
+	const char *listed; /* the caller's, by /etc/passwd; NULL as above */
+};
+
+static const char *real(const char *path, struct aj_arena *arena)
+{
+	char *found = realpath(path, NULL);
+	const char *copy = found ? aj_strdup(arena, found) : NULL;
+	free(found);
+	return copy;
+}
+
+static bool beneath(const char *path, const char *folder)
+{
+	size_t bytes = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
+}
+
+/* By another name it is the same folder. */
+static bool same(const char *a, const char *b)
+{
+	struct stat x, y;
+	return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* A home that is the root, or that somebody else owns, says nothing on where the caller's work lies. */
+static const char *home_at(const char *home, struct aj_arena *arena)
+{
+	struct stat st;
+	home = home && home[0] == '/' ? real(home, arena) : NULL;
+	bool ours = home && stat(home, &st) == 0 && (st.st_uid == geteuid() || geteuid() == 0);
+	return ours && strcmp(home, "/") != 0 ? home : NULL;
+}
+
+static const char *home_of(struct aj_arena *arena)
+{
+	const char *home = secure_getenv("HOME");
+	return home_at(home || geteuid() != 0 ? home : "/root", arena);
+}
+
+/* Services and cron have no HOME, or another one: the caller's home is no less a home for that. */
+static const char *listed_home(struct aj_arena *arena)
+{
+	const char *home = NULL;
+	FILE *users = fopen("/etc/passwd", "re");
+	for (const struct passwd *one; users && !home && (one = fgetpwent(users));)
+		if (one->pw_uid == geteuid())
+			home = home_at(one->pw_dir, arena);
+	if (users)
+		fclose(users);
+	return home;
+}
+
+/* --- what must be named --- */
+
+static bool is_named(const struct asked *a)
+{
+	const struct aj_policy *p = &a->loaded->policy;
+	for (size_t i = 0; i < p->workspace_under.count; i++)
+		if (strcmp(p->workspace_under.items[i], a->path) == 0)
+			return true;
+	return false;
+}
+
+/* Does the policy name a folder within this one of the system's, and the workspace lies there? */
+static bool is_named_within(const struct asked *a, const char *system)
+{
+	const struct aj_policy *p = &a->loaded->policy;
+	for (size_t i = 0; i < p->workspace_under.count; i++) {
+		const char *item = p->workspace_under.items[i];
+		if (item[0] == '/' && beneath(item, system) && beneath(a->path, item))
+			return true;
+	}
+	return false;
+}
+
+/* Why not; NULL: no reason. */
+static const char *system_place(const struct asked *a)
+{
+	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+		if ((beneath(a->path, systems[i]) || aj_source_within(a->path, systems[i], a->arena)) && !is_named_within(a, systems[i]))
+			return aj_printf(a->arena, "is the system's own (%s)", systems[i]);
+	return NULL;
+}
+
+static const char *private_place(const struct asked *a)
+{
+	if (is_named(a))
+		return NULL;
+	if (same(a->path, "/"))
+		return "is the root of everything";
+	if (same(a->path, "/root"))
+		return "is a home";
+	const char *const homes[] = { a->home, a->listed };
+	for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+		if (homes[i] && same(a->path, homes[i]))
+			return "is the caller's home";
+		if (homes[i] && aj_source_within(homes[i], a->path, a->arena))
+			return "holds the caller's home";
+	}
+	return NULL;
+}
+
+/* --- what agentjail is configured by, and is --- */
+
+typedef AJ_LIST(const char *) paths;
+
+static void add(paths *list, const char *path, struct aj_arena *arena)
+{
+	const char *found = path && *path ? real(path, arena) : NULL;
+	if (found)
+		*AJ_PUSH(arena, list) = found;
+}
+
+/* One that is not written yet will be, in its folder. */
+static void add_trail(paths *list, const char *destination, struct aj_arena *arena)
+{
+	const char *path = strncmp(destination, "file:", 5) == 0 ? destination + 5 : NULL, *slash = path ? strrchr(path, '/') : NULL;
+	if (slash && access(path, F_OK) < 0)
+		path = slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
+	add(list, path, arena);
+}
+
+static void own_paths(const struct asked *a, paths *ret)
+{
+	const struct aj_policy *p = &a->loaded->policy;
+	for (size_t i = 0; i < p->files.count; i++)
+		if (!p->files.items[i].built_in)
+			add(ret, p->files.items[i].file, a->arena);
+	for (size_t i = 0; i < a->site->path.count; i++)
+		add(ret, a->site->path.items[i], a->arena);
+	if (a->site->file)
+		add(ret, a->site->file, a->arena);
+	add_trail(ret, a->site->audit, a->arena);
+	add(ret, a->request->rootfs, a->arena);
+	add(ret, aj_own_path(a->arena), a->arena);
+}
+
+/* What of it lies at or below this folder; NULL for nothing. */
+static const char *own_within(const struct asked *a, const char *folder)
+{
+	paths own = { 0 };
+	own_paths(a, &own);
+	for (size_t i = 0; i < own.count; i++)
+		if (aj_source_within(own.items[i], folder, a->arena))
+			return own.items[i];
+	return NULL;
+}
+
+/* --- where workspaces may lie --- */
+
+/* The first part of the name below the home is no hidden one: keys and configurations are. */
+static bool plain_in(const char *path, const char *home)
+{
+	return beneath(path, home) && path[strlen(home)] == '/' && path[strlen(home) + 1] != '.';
+}
+
+static bool below_default(const struct asked *a)
+{
+	char *cwd = getcwd(NULL, 0);
+	/* Started from / or from a home, as services are, it names no project. */
+	bool project = cwd && cwd[0] == '/' && !same(cwd, "/") && !same(cwd, "/root") &&
+	               !(a->home && aj_source_within(a->home, cwd, a->arena)) &&
+	               !(a->listed && aj_source_within(a->listed, cwd, a->arena));
+	bool below = project && beneath(a->path, cwd);
+	free(cwd);
+	return below || (a->home && plain_in(a->path, a->home)) || (beneath(a->path, "/tmp") && strcmp(a->path, "/tmp") != 0) ||
+	       (beneath(a->path, "/var/tmp") && strcmp(a->path, "/var/tmp") != 0);
+}
+
+static bool below_allowed(const struct asked *a)
+{
+	const struct aj_policy *p = &a->loaded->policy;
+	for (size_t i = 0; i < p->workspace_under.count; i++) {
+		const char *item = p->workspace_under.items[i], *found = item[0] == '/' ? real(item, a->arena) : NULL;
+		if (item[0] == '@' ? strcmp(item, AJ_UNDER_ANYWHERE) == 0 || below_default(a)
+		                   : beneath(a->path, item) || (found && beneath(a->path, found)))
+			return true;
+	}
+	return false;
+}
+
+/* Its whole path, which must be what was written but for `.` and `..`: what a link points to may have been chosen by an earlier run. */
+static const char *plain_path(const char *given, struct aj_arena *arena, struct aj_error *err)
+{
+	const char *found = real(given, arena), *whole = given;
+	if (!found) {
+		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, "open `%s` to bind it into the jail", given);
+		return NULL;
+	}
+	if (given[0] != '/') {
+		char *cwd = getcwd(NULL, 0);
+		whole = cwd ? aj_printf(arena, "%s/%s", cwd, given) : given;
+		free(cwd);
+	}
+	char *plain = aj_alloc(arena, strlen(whole) + 2), *end = plain;
+	for (const char *at = whole; *at;) {
+		size_t bytes = strcspn(at, "/");
+		if (bytes == 2 && strncmp(at, "..", 2) == 0) {
+			while (end > plain && *--end != '/')
+				;
+		} else if (bytes && !(bytes == 1 && *at == '.')) {
+			*end++ = '/';
+			memcpy(end, at, bytes);
+			end += bytes;
+		}
+		at += bytes + (at[bytes] == '/');
+	}
+	strcpy(end, end == plain ? "/" : "");
+	if (strcmp(plain, found) == 0)
+		return found;
+	aj_fail(err, AJ_EXIT_SETUP, "sources", ELOOP, "a symlink in the path `%s`", given);
+	aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
+	return NULL;
+}
+
+static int check_workspace(struct asked *a, struct aj_error *err)
+{
+	const struct aj_policy *p = &a->loaded->policy;
+	size_t k = (size_t)(aj_key_find(aj_policy_keys, "filesystem.workspace_under") - aj_policy_keys);
+	if (!(a->path = plain_path(a->request->workspace, a->arena, err)))
+		return -1;
+	a->home = home_of(a->arena);
+	a->listed = listed_home(a->arena);
+	const char *why = system_place(a);
+	if (!why)
+		why = private_place(a);
+	const char *own = why || p->workspace != AJ_WORKSPACE_READ_WRITE || is_named(a) ? NULL : own_within(a, a->path);
+	if (own)
+		why = aj_printf(a->arena, "holds what agentjail is configured by or is (%s)", own);
+	if (why) {
+		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "`%s` is no place for a workspace: it %s", a->path, why);
+		aj_advise(err, "make a folder for it; a policy that means this very place names it in filesystem.workspace_under");
+		return -1;
+	}
+	if (below_allowed(a))
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "`%s` is not below %.200s (filesystem.workspace_under, %s)", a->path,
+	        aj_key_value(&aj_policy_keys[k], p, a->arena), aj_origin_text(&a->loaded->at[k], a->arena));
+	aj_advise(err, "start from that folder, if it is a project, or add it to filesystem.workspace_under of a policy");
+	return -1;
+}
+
+static int check_bind(const struct asked *a, const struct aj_bind *bind, struct aj_error *err)
+{
+	const char *own = bind->writable ? own_within(a, bind->source) : NULL;
+	if (!own)
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` is to be writable, and holds what agentjail is configured by or is (%s)",
+	        bind->source, own);
+	aj_advise(err, "bind a folder below it, or keep that elsewhere");
+	return -1;
+}
+
+int aj_places_check(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
+                    struct aj_arena *arena, struct aj_error *err)
+{
+	struct asked a = { .loaded = loaded, .site = site, .request = request, .arena = arena };
+	const struct aj_policy *p = &loaded->policy;
+	for (size_t i = 0; i < p->binds.count; i++) {
+		struct aj_bind bind;
+		if (!aj_bind_parse(arena, p->binds.items[i], &bind) && check_bind(&a, &bind, err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < request->binds.count; i++)
+		if (check_bind(&a, &request->binds.items[i], err) < 0)
+			return -1;
+	/* A policy without one says so itself. */
+	if (!request->workspace || p->workspace == AJ_WORKSPACE_NONE)
+		return 0;
+	if (check_workspace(&a, err) < 0)
+		return -1;
+	request->workspace = a.path;
+	return 0;
+}

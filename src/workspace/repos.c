@@ -1,0 +1,323 @@
+/* Walks a workspace for what git would take for a repository, and reads as data what decides about programs in it.
+ * It follows no symlink, runs no git, and stops at a time, a number of entries and a number of repositories, which it says. */
+#include "workspace/repos.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "result/result.h"
+#include "workspace/beneath.h"
+
+enum { ENTRIES_MAX = 2000000, FOLDERS_MAX = 400000, REPOS_MAX = 1000, PER_LOOK = 256 };
+/* So much older than now, a time of change is not one that a change of this moment could get too: clocks of file systems are coarse. */
+enum { OLD_S = 1 };
+/* How far on the next known folder is looked for in a listing, whose order is mostly the old one. */
+enum { AHEAD = 32 };
+
+/* The names in a folder that make it one. */
+enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMONDIR = 8, HAS_DOT_GIT = 16 };
+static const char *const marks[] = { "HEAD", "objects", "refs", "commondir", ".git" };
+
+struct walk {
+	struct aj_repos *repos;
+	struct aj_arena *arena;
+	int workspace;
+	const char *path; /* of the workspace */
+	const struct aj_repos *before;
+	int budget_ms;
+	int64_t deadline_us;
+	size_t entries;
+	bool times; /* the file system of the workspace, `dev`, counts folders in a folder, and tells when an entry was changed */
+	dev_t dev;
+	time_t old_s;
+};
+
+/* `folder`: the one around a `.git`, NULL for a bare one. */
+static void take_in(struct walk *w, const char *folder, const char *path, const char *kind, int dir, const char *name)
+{
+	struct aj_repos *repos = w->repos;
+	if (repos->list.count >= REPOS_MAX) {
+		snprintf(repos->why, sizeof repos->why, "there are more than %d repositories", REPOS_MAX);
+		return;
+	}
+	struct aj_repo *repo = AJ_PUSH(w->arena, &repos->list);
+	*repo = (struct aj_repo){ .path = path, .kind = kind };
+	aj_gitrepo_read(repo, &(struct aj_gitrepo_place){ w->arena, w->workspace, w->path, folder }, dir, name);
+}
+
+/* --- the tree --- */
+
+static const char *join(struct walk *w, const char *folder, const char *name)
+{
+	return *folder ? aj_printf(w->arena, "%s/%s", folder, name) : aj_strdup(w->arena, name);
+}
+
+static unsigned mark_of(const char *name)
+{
+	if (!strchr("Horc.", name[0])) /* most names are none of them */
+		return 0;
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+		if (strcmp(marks[i], name) == 0)
+			return 1U << i;
+	return 0;
+}
+
+static void push(struct walk *w, const char *path, size_t was)
+{
+	struct aj_repos *repos = w->repos;
+	if (repos->folders.count >= FOLDERS_MAX) {
+		snprintf(repos->why, sizeof repos->why, "there are more than %d folders", FOLDERS_MAX);
+		return;
+	}
+	*AJ_PUSH(w->arena, &repos->folders) = (struct aj_repos_folder){ .path = path, .was = was };
+}
+
+/* What is known of the folder at this place from before; NULL: nothing. */
+static const struct aj_repos_folder *known_as(const struct walk *w, size_t was)
+{
+	return w->before && was < w->before->folders.count ? &w->before->folders.items[was] : NULL;
+}
+
+static size_t find_known(const struct walk *w, const struct aj_repos_folder *parent, const char *name, size_t *next)
+{
+	for (size_t i = *next; parent && i < parent->count && i < *next + AHEAD; i++) {
+		const struct aj_repos_folder *child = known_as(w, parent->first + i);
+		const char *slash = child && child->path ? strrchr(child->path, '/') : NULL;
+		if (child && child->path && strcmp(slash ? slash + 1 : child->path, name) == 0) {
+			*next = i + 1;
+			return parent->first + i;
+		}
+	}
+	return SIZE_MAX;
+}
+
+static void push_named(struct walk *w, const char *folder, const char *name, const struct aj_repos_folder *known, size_t *next)
+{
+	if (strlen(folder) + strlen(name) + 2 > PATH_MAX) {
+		snprintf(w->repos->why, sizeof w->repos->why, "a path is longer than %d bytes", PATH_MAX);
+		return;
+	}
+	push(w, join(w, folder, name), find_known(w, known, name, next));
+}
+
+static bool in_dot_git(const char *path)
+{
+	for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/')
+		if (strncmp(at, ".git", 4) == 0 && (at[4] == '/' || at[4] == '\0'))
+			return true;
+	return false;
+}
+
+/* Then the walk ends, and says so. */
+static bool spent(struct walk *w)
+{
+	if (w->entries <= ENTRIES_MAX && aj_now_us() < w->deadline_us)
+		return false;
+	snprintf(w->repos->why, sizeof w->repos->why,
+	         w->entries > ENTRIES_MAX ? "there are more than %d files and folders" : "it took more than %d ms",
+	         w->entries > ENTRIES_MAX ? ENTRIES_MAX : w->budget_ms);
+	return true;
+}
+
+/* By name; without a HEAD the others mean nothing. */
+static unsigned probe(int dir)
+{
+	unsigned found = aj_beneath_has(dir, ".git") ? HAS_DOT_GIT : 0;
+	if (!aj_beneath_has(dir, "HEAD"))
+		return found;
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+		found |= aj_beneath_has(dir, marks[i]) ? 1U << i : 0;
+	return found;
+}
+
+/* The marks in it; folders below it are queued. */
+static unsigned list(struct walk *w, const char *path, int dir, const struct aj_repos_folder *known)
+{
+	unsigned found = 0;
+	size_t queued = w->repos->folders.count, next = 0;
+	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	if (!entries) { /* git needs no listing to find a repository by its name */
+		aj_close(&listing);
+		snprintf(w->repos->why, sizeof w->repos->why, "a folder cannot be listed: %.80s", path);
+		return probe(dir);
+	}
+	for (const struct dirent *e; (e = readdir(entries));) {
+		struct stat st;
+		bool folder = e->d_type == DT_DIR || (e->d_type == DT_UNKNOWN &&
+		                                      fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode));
+		w->entries++;
+		if ((w->entries > ENTRIES_MAX || w->entries % PER_LOOK == 0) && spent(w))
+			break;
+		if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || strcmp(e->d_name, "..") == 0))
+			continue;
+		found |= mark_of(e->d_name);
+		if (folder)
+			push_named(w, path, e->d_name, known, &next);
+	}
+	closedir(entries);
+	/* The parts of a repository that may be large hold none that git would find by itself. Only in `.git`: anybody can put a HEAD beside
+	 * a folder `objects`, and git would find what is in that. */
+	if ((found & HAS_HEAD) && (found & (HAS_OBJECTS | HAS_COMMONDIR)) && in_dot_git(path))
+		for (size_t i = queued; i < w->repos->folders.count; i++) {
+			struct aj_repos_folder *child = &w->repos->folders.items[i];
+			const char *slash = strrchr(child->path, '/'), *name = slash ? slash + 1 : child->path;
+			if (strcmp(name, "objects") == 0 || strcmp(name, "refs") == 0 || strcmp(name, "logs") == 0)
+				child->path = NULL;
+		}
+	return found;
+}
+
+static bool ends_in_dot_git(const char *path)
+{
+	size_t bytes = strlen(path);
+	return bytes >= 4 && strcmp(path + bytes - 4, ".git") == 0 && (bytes == 4 || path[bytes - 5] == '/');
+}
+
+/* Is it the very folder that it was, with the same entries? Every way to it is known by then, so that links on it change nothing. */
+static bool unchanged(const struct walk *w, const char *path, const struct aj_repos_folder *known)
+{
+	struct stat st;
+	return known && known->changed.tv_sec && fstatat(w->workspace, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_dev == w->dev && st.st_ino == known->ino &&
+	       st.st_ctim.tv_sec == known->changed.tv_sec && st.st_ctim.tv_nsec == known->changed.tv_nsec;
+}
+
+/* What git would take for one, by what is in this folder. */
+static void take_found(struct walk *w, const char *path, int dir, unsigned found)
+{
+	struct stat st;
+	bool shape = (found & HAS_HEAD) && ((found & HAS_COMMONDIR) || ((found & HAS_OBJECTS) && (found & HAS_REFS)));
+	if (shape && !ends_in_dot_git(path))
+		take_in(w, NULL, *path ? path : ".", "bare", dir, ".");
+	if ((found & HAS_DOT_GIT) && fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		take_in(w, path, join(w, path, ".git"),
+		        S_ISDIR(st.st_mode)   ? "folder"
+		        : S_ISLNK(st.st_mode) ? "symlink"
+		                              : "file",
+		        dir, ".git");
+}
+
+/* A folder without folders in it needs no listing: what makes it a repository is asked for by name. */
+static unsigned look_into(struct walk *w, struct aj_repos_folder *now, const struct stat *st, int dir)
+{
+	const struct aj_repos_folder *known = known_as(w, now->was);
+	bool counts = w->times && st->st_dev == w->dev;
+	now->ino = st->st_ino;
+	if (counts && st->st_ctim.tv_sec < w->old_s)
+		now->changed = st->st_ctim;
+	if (counts && st->st_nlink == 2) {
+		w->entries++;
+		return probe(dir);
+	}
+	return list(w, now->path, dir, known && known->ino == st->st_ino ? known : NULL);
+}
+
+static void look_at(struct walk *w, size_t index)
+{
+	struct aj_repos_folder now = w->repos->folders.items[index];
+	const struct aj_repos_folder *known = known_as(w, now.was);
+	const char *path = *now.path ? now.path : ".";
+	struct stat st;
+	cleanup_fd int dir = -1;
+	now.first = w->repos->folders.count;
+	if (unchanged(w, path, known)) {
+		now.ino = known->ino;
+		now.changed = known->changed;
+		now.found = known->found;
+		for (size_t i = 0; i < known->count; i++)
+			push(w, known_as(w, known->first + i)->path, known->first + i);
+	}
+	if (!now.changed.tv_sec || now.found) {
+		dir = aj_beneath_open(w->workspace, path, O_PATH | O_DIRECTORY);
+		if (dir < 0 || fstat(dir, &st) < 0) {
+			if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+				snprintf(w->repos->why, sizeof w->repos->why, "a folder cannot be opened: %.80s", now.path);
+			return;
+		}
+	}
+	if (!now.changed.tv_sec)
+		now.found = look_into(w, &now, &st, dir);
+	now.count = w->repos->folders.count - now.first;
+	w->repos->folders.items[index] = now;
+	if (now.found)
+		take_found(w, now.path, dir, now.found);
+}
+
+void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, const char *path, const struct aj_repos *before,
+                   uint64_t budget_ms)
+{
+	struct timespec now;
+	*ret = (struct aj_repos){ 0 };
+	struct walk w = {
+		.repos = ret, .arena = arena, .workspace = workspace, .path = path, .before = before, .deadline_us = aj_in_ms(budget_ms)
+	};
+	w.times = aj_beneath_tells_changes(workspace, &w.dev);
+	clock_gettime(CLOCK_REALTIME, &now);
+	w.old_s = now.tv_sec - OLD_S;
+	push(&w, "", 0);
+	for (size_t i = 0; i < ret->folders.count; i++) {
+		if (spent(&w))
+			return;
+		if (ret->folders.items[i].path)
+			look_at(&w, i);
+	}
+}
+
+void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const char *path)
+{
+	struct walk w = { .repos = repos, .arena = arena, .workspace = dir, .path = path };
+	take_in(&w, NULL, path, "folder", dir, ".");
+	int listing = aj_beneath_open(dir, "worktrees", O_RDONLY | O_DIRECTORY);
+	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	if (!entries) {
+		aj_close(&listing);
+		return;
+	}
+	for (const struct dirent *e; (e = readdir(entries));)
+		if (e->d_name[0] != '.')
+			take_in(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries), e->d_name);
+	closedir(entries);
+}
+
+/* --- before and now --- */
+
+static const struct aj_repo *find(const struct aj_repos *repos, const char *path)
+{
+	for (size_t i = 0; i < repos->list.count; i++)
+		if (strcmp(repos->list.items[i].path, path) == 0)
+			return &repos->list.items[i];
+	return NULL;
+}
+
+json_t *aj_repos_changes(const struct aj_repos *before, const struct aj_repos *now)
+{
+	json_t *changes = json_array();
+	for (size_t i = 0; i < now->list.count; i++) {
+		const struct aj_repo *repo = &now->list.items[i], *was = find(before, repo->path);
+		if (was && strcmp(was->sum, repo->sum) == 0)
+			continue;
+		json_array_append_new(changes, json_pack("{s:o, s:s, s:s, s:O}", "path",
+		                                         aj_json_text(repo->path, strlen(repo->path)), "kind", repo->kind, "what",
+		                                         was              ? "changed"
+		                                         : before->why[0] ? "found, and perhaps made"
+		                                                          : "made",
+		                                         "runs", repo->runs));
+	}
+	return changes;
+}
+
+void aj_repos_free(struct aj_repos *repos)
+{
+	for (size_t i = 0; i < repos->list.count; i++)
+		json_decref(repos->list.items[i].runs);
+	repos->list.count = 0;
+}

@@ -1,0 +1,81 @@
+/* Follows the file `.git` of a workspace to the repository that it is a worktree of.
+ * A jail may have written that file: it is believed where what it names points back at it, and nowhere else. */
+#include "workspace/worktree.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "policy/bind.h"
+#include "workspace/beneath.h"
+#include "workspace/places.h"
+
+static const char prefix[] = "gitdir: ", middle[] = "/worktrees/";
+
+/* A file of one line, which is all that git writes there. */
+static const char *line_of(int dir, const char *name, struct aj_arena *arena)
+{
+	char text[PATH_MAX + sizeof prefix];
+	struct stat st;
+	cleanup_fd int fd = aj_beneath_open(dir, name, O_RDONLY);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 1 || st.st_size >= (off_t)sizeof text)
+		return NULL;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	if (n < 1 || memchr(text, '\0', (size_t)n))
+		return NULL;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return aj_strdup(arena, text);
+}
+
+/* Does the repository know this worktree by this file? */
+static bool points_back(int own, int workspace, struct aj_arena *arena)
+{
+	struct stat here, there;
+	const char *common = line_of(own, "commondir", arena), *back = line_of(own, "gitdir", arena);
+	if (!common || strcmp(common, "../..") != 0 || !back || !aj_jail_path_valid(back))
+		return false;
+	cleanup_fd int fd = aj_beneath_open(AT_FDCWD, back, O_PATH);
+	return fd >= 0 && fstat(fd, &there) == 0 && fstatat(workspace, ".git", &here, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static int refuse(const struct aj_request *request, const char *why, struct aj_error *err)
+{
+	aj_fail(err, AJ_EXIT_USAGE, "worktree", 0, "`%s/.git` says that this is a linked worktree, and %s", request->workspace, why);
+	aj_advise(err, "look at that file: an earlier run may have written it; `git worktree repair` in the main repository mends it");
+	return -1;
+}
+
+int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
+                     struct aj_arena *arena, struct aj_error *err)
+{
+	struct stat st;
+	const struct aj_policy *policy = &loaded->policy;
+	if (!request->workspace || request->snippet || !policy->worktree || policy->workspace != AJ_WORKSPACE_READ_WRITE)
+		return 0;
+	cleanup_fd int workspace = aj_beneath_open(AT_FDCWD, request->workspace, O_PATH | O_DIRECTORY);
+	if (workspace < 0 || fstatat(workspace, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	const char *line = line_of(workspace, ".git", arena);
+	if (!line || strncmp(line, prefix, sizeof prefix - 1) != 0)
+		return refuse(request, "names no repository", err);
+	const char *path = line + sizeof prefix - 1, *name = strrchr(path, '/');
+	if (!aj_jail_path_valid(path))
+		return refuse(request, "does not name its repository by a plain absolute path", err);
+	size_t bytes = (size_t)(name - path);
+	if (bytes <= sizeof middle - 2 || strncmp(name - (sizeof middle - 2), middle, sizeof middle - 1) != 0)
+		return 0; /* a submodule's, or a folder kept elsewhere */
+	cleanup_fd int own = aj_beneath_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+	if (own < 0 || !points_back(own, workspace, arena))
+		return refuse(request, "that repository does not know it", err);
+	struct aj_request probe = { .workspace = aj_strndup(arena, path, bytes - (sizeof middle - 2)), .inspect = request->inspect };
+	if (aj_places_check(&probe, loaded, site, arena, err) < 0)
+		return -1;
+	request->main_repository = probe.workspace;
+	return 0;
+}

@@ -1,0 +1,158 @@
+/* Tests of jail/encode: what is sent to a runner, and that no code is in what is sent before it is armed.
+ * It reads the bytes back with base/frame; no runner is started. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/frame.h"
+#include "jail/encode.h"
+#include "seccomp/compile.h"
+
+static struct aj_arena arena;
+static struct aj_buffer buffer;
+static struct aj_frame_reader reader;
+
+static void done(void)
+{
+	aj_frame_next(&reader);
+	free(buffer.data);
+	aj_arena_free(&arena);
+}
+TestSuite(wire, .fini = done);
+
+static void next_frame(uint8_t kind)
+{
+	bool complete;
+	aj_frame_next(&reader);
+	reader.cap_bytes = 1 << 20;
+	long used = aj_frame_feed(&reader, buffer.data + buffer.sent, buffer.bytes - buffer.sent, &complete);
+	cr_assert(used > 0 && complete, "no whole frame");
+	cr_assert_eq(reader.kind, kind, "`%c`", reader.kind);
+	buffer.sent += (size_t)used;
+}
+
+Test(wire, arming)
+{
+	struct aj_plan plan = { .snippet = true, .profile = AJ_PROFILE_SNIPPET };
+	*AJ_PUSH(&arena, &plan.preload) = "math";
+	*AJ_PUSH(&arena, &plan.preload) = "json";
+	aj_encode_arm(&buffer, &plan);
+	const struct aj_filter *filter = aj_filter_stage(AJ_STAGE_ABOVE);
+	next_frame(AJ_FRAME_FILTER);
+	cr_expect_eq(reader.body_bytes, filter->count * sizeof *filter->insns);
+	cr_expect(memcmp(reader.body, filter->insns, reader.body_bytes) == 0);
+	next_frame(AJ_FRAME_PRELOAD);
+	cr_expect_str_eq(reader.body, "math\njson\n");
+	cr_expect_eq(buffer.sent, buffer.bytes, "and nothing else");
+}
+
+/* Joined: still one frame. */
+Test(wire, denied_groups)
+{
+	static struct sock_filter room[AJ_FILTER_ROOM];
+	struct aj_plan plan = { .snippet = true, .profile = AJ_PROFILE_COMMAND, .deny = AJ_DENY_FORK | AJ_DENY_THREADS };
+	struct aj_filter want = aj_filter_above(plan.profile, plan.deny, room);
+	aj_encode_arm(&buffer, &plan);
+	next_frame(AJ_FRAME_FILTER);
+	cr_assert_eq(reader.body_bytes, want.count * sizeof *want.insns);
+	cr_expect(memcmp(reader.body, want.insns, reader.body_bytes) == 0);
+	next_frame(AJ_FRAME_PRELOAD);
+	cr_expect_eq(buffer.sent, buffer.bytes);
+}
+
+Test(wire, nothing_to_preload)
+{
+	struct aj_plan plan = { .snippet = true, .profile = AJ_PROFILE_SNIPPET };
+	aj_encode_arm(&buffer, &plan);
+	next_frame(AJ_FRAME_FILTER);
+	next_frame(AJ_FRAME_PRELOAD);
+	cr_expect_eq(reader.body_bytes, 0);
+	cr_expect_eq(buffer.sent, buffer.bytes);
+}
+
+static int compose(const char *code, const char *inputs, struct aj_error *err)
+{
+	struct aj_policy policy;
+	struct aj_plan plan = { .snippet = true };
+	struct aj_request request = {
+		.snippet = true, .id = "x", .code = code, .code_bytes = strlen(code), .filename = "f.py", .inputs_json = inputs
+	};
+	aj_policy_preset(&policy, &arena, "snippet");
+	*AJ_PUSH(&arena, &plan.late_env) = "A=1";
+	return aj_encode_request(&buffer, NULL, &plan, &policy, &request, err);
+}
+
+Test(wire, request)
+{
+	struct aj_error err = { 0 };
+	cr_assert_eq(compose("print('\xc3\xa9\"\\')\n", "{\"a\":[1,null]}", &err), 0, "%s", err.cause);
+	next_frame(AJ_FRAME_REQUEST);
+	cr_expect_eq(buffer.sent, buffer.bytes);
+	json_error_t why;
+	json_t *doc = json_loadb(reader.body, reader.body_bytes, 0, &why);
+	cr_assert_not_null(doc, "%s", why.text);
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "code")), "print('\xc3\xa9\"\\')\n");
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "filename")), "f.py");
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "builtins")), "standard");
+	cr_expect(json_is_true(json_object_get(doc, "layer")));
+	cr_expect_eq(json_array_size(json_object_get(json_object_get(doc, "inputs"), "a")), 2);
+	const char *imports = json_string_value(json_object_get(doc, "imports"));
+	cr_assert_not_null(imports);
+	cr_expect(strstr(imports, "collections.abc ") && strstr(imports, " math "), "%s", imports);
+	cr_expect_str_eq(json_string_value(json_array_get(json_object_get(doc, "env"), 0)), "A=1");
+	json_decref(doc);
+}
+
+/* More snippets may follow: the nonce first, and no policy, which has come before. */
+Test(wire, nonce)
+{
+	struct aj_policy policy;
+	struct aj_plan plan = { .snippet = true };
+	struct aj_request request = { .snippet = true, .id = "x", .code = "1", .code_bytes = 1, .filename = "f.py" };
+	struct aj_error err = { 0 };
+	aj_policy_preset(&policy, &arena, "snippet");
+	cr_assert_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);
+	next_frame(AJ_FRAME_SNIPPET);
+	cr_assert_gt(reader.body_bytes, AJ_NONCE_BYTES);
+	cr_expect_eq(memcmp(reader.body, "12345678", AJ_NONCE_BYTES), 0);
+	json_t *doc = json_loadb(reader.body + AJ_NONCE_BYTES, reader.body_bytes - AJ_NONCE_BYTES, 0, NULL);
+	cr_assert_not_null(doc);
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "code")), "1");
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "filename")), "f.py");
+	cr_expect_eq(json_object_size(doc), 2, "what is not said is as the reader has it");
+	json_decref(doc);
+}
+
+Test(wire, policy)
+{
+	struct aj_policy policy;
+	struct aj_plan plan = { .snippet = true };
+	aj_policy_preset(&policy, &arena, "snippet");
+	*AJ_PUSH(&arena, &plan.late_env) = "A=\"1\"";
+	*AJ_PUSH(&arena, &plan.late_env) = "B=";
+	aj_encode_policy(&buffer, &plan, &policy);
+	next_frame(AJ_FRAME_POLICY);
+	json_t *doc = json_loadb(reader.body, reader.body_bytes, JSON_REJECT_DUPLICATES, NULL);
+	cr_assert_not_null(doc, "%s", reader.body);
+	cr_expect(json_is_true(json_object_get(doc, "layer")));
+	cr_expect_str_eq(json_string_value(json_array_get(json_object_get(doc, "env"), 0)), "A=\"1\"");
+	cr_expect_eq(json_array_size(json_object_get(doc, "env")), 2);
+	cr_expect_eq(json_integer_value(json_object_get(json_object_get(doc, "limits"), "source_bytes")), (json_int_t)policy.source_bytes);
+	cr_expect_eq(json_object_size(doc), 5);
+	json_decref(doc);
+	cr_expect_eq(buffer.sent, buffer.bytes, "and nothing else");
+}
+
+Test(wire, bad_inputs_and_code)
+{
+	static const struct {
+		const char *code, *inputs;
+	} rows[] = { { "1", "{" }, { "1", "[1]" }, { "1", "" }, { "1", "{} {}" }, { "\xff", NULL }, { "1", "{\"a\":\"\xff\"}" } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct aj_error err = { 0 };
+		cr_expect_eq(compose(rows[i].code, rows[i].inputs, &err), -1, "row %zu", i);
+		cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
+		cr_expect_eq(buffer.bytes, 0, "row %zu left half a frame", i);
+	}
+}

@@ -1,0 +1,122 @@
+/* Tests of base/json_tree: of every text that base/json_scan takes it makes what jansson makes of it, or refuses it where jansson does. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_scan.h"
+#include "base/json_tree.h"
+
+static const char *const texts[] = {
+	"{}",
+	"[]",
+	" [ ] ",
+	"null",
+	"true",
+	"[false]",
+	"0",
+	"-0",
+	"12",
+	"9223372036854775807",
+	"-9223372036854775808",
+	"9223372036854775808",
+	"-9223372036854775809",
+	"99999999999999999999999",
+	"-12.5e+3",
+	"1e5",
+	"1E-5",
+	"0.5",
+	"1e999",
+	"0.30000000000000004",
+	"\"\"",
+	"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"",
+	"\"a\\u0000b\"",
+	"{\"a\\u0000b\":1}",
+	"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"",
+	"\"eight.plain.and more\xc3\xa9\\n, and after it\"",
+	"{\"a\":1,\"b\":[1,{\"c\":null}]}",
+	"{\"a\":{\"a\":{\"a\":[]}}}",
+	"{\"a\":1,\"a\":2}",
+	"{\"a\":1,\"\\u0061\":2}",
+	"{\"\\u0061\" : {\"\\n\" : \"\\n\"} , \"b\" : \"\" }",
+	"[[[]],[{}],\"x\",-1 , 2\n,3.5]",
+};
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static bool scanned(const char *text, size_t bytes)
+{
+	struct aj_scan s = { .max_values = SIZE_MAX, .nul = true };
+	aj_scan_feed(&s, text, bytes);
+	return !aj_scan_end(&s);
+}
+
+/* In memory that ends where the text does, so that a sanitizer sees a step too far. */
+static json_t *read(const char *text, size_t bytes, const char **ret_why)
+{
+	char *copy = malloc(bytes ? bytes : 1);
+	memcpy(copy, text, bytes);
+	json_t *tree = aj_json_read(copy, bytes, ret_why);
+	free(copy);
+	cr_expect_eq(tree == NULL, *ret_why != NULL);
+	return tree;
+}
+
+static void agrees(const char *text, size_t bytes)
+{
+	const char *why;
+	json_t *tree = read(text, bytes, &why);
+	json_t *theirs = json_loadb(text, bytes, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	cr_assert_eq(tree != NULL, theirs != NULL, "`%.*s`: %s", (int)bytes, text, why);
+	cr_assert(!tree || json_equal(tree, theirs), "`%.*s`", (int)bytes, text);
+	json_decref(tree);
+	json_decref(theirs);
+}
+
+Test(tree, agrees_with_the_parser)
+{
+	for (size_t i = 0; i < TEXTS; i++) {
+		cr_assert(scanned(texts[i], strlen(texts[i])), "%s", texts[i]);
+		agrees(texts[i], strlen(texts[i]));
+	}
+}
+
+/* Changed texts: those that are JSON give the same tree; of the others it reads no byte too many. */
+Test(tree, agrees_with_the_parser_on_changed_texts)
+{
+	static const char signs[] = "{}[]\",:\\u0a1-.e \n\xc3\xa9t";
+	unsigned taken = 0;
+	srand(13);
+	for (int round = 0; round < 200000; round++) {
+		char text[120];
+		const char *from = texts[(size_t)rand() % TEXTS], *why;
+		size_t bytes = strlen(from);
+		memcpy(text, from, bytes + 1);
+		for (int n = rand() % 3; n >= 0 && bytes; n--) {
+			size_t at = (size_t)rand() % bytes;
+			if (rand() % 3 == 0)
+				memmove(text + at, text + at + 1, bytes-- - at);
+			else
+				text[at] = signs[(size_t)rand() % (sizeof signs - 1)];
+		}
+		if (scanned(text, bytes)) {
+			agrees(text, bytes);
+			taken++;
+		} else {
+			json_decref(read(text, bytes, &why));
+		}
+	}
+	cr_expect_gt(taken, 10000u);
+}
+
+Test(tree, is_as_deep_as_the_scanner_lets_it)
+{
+	char text[2 * AJ_SCAN_DEPTH + 2];
+	const char *why;
+	memset(text, '[', AJ_SCAN_DEPTH);
+	text[AJ_SCAN_DEPTH] = '1';
+	memset(text + AJ_SCAN_DEPTH + 1, ']', AJ_SCAN_DEPTH);
+	agrees(text, 2 * AJ_SCAN_DEPTH + 1);
+	memset(text, '[', sizeof text);
+	cr_expect_null(read(text, sizeof text, &why));
+	cr_expect_str_eq(why, "it is nested too deep");
+}
