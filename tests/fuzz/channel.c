@@ -16,8 +16,8 @@
 #include "session/calls.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
-const char *__wrap_aj_attest(pid_t pid, pid_t init, size_t filters);
-int __wrap_aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
+const char *__wrap_aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters);
+int __wrap_aj_encode_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err);
 
 enum { RESULT_BYTES = 4096, ROOM = 4 << 20 };
@@ -37,13 +37,13 @@ static void must(bool holds, const char *rule)
 	abort();
 }
 
-const char *__wrap_aj_attest(pid_t pid, pid_t init, size_t filters)
+const char *__wrap_aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 {
 	(void)pid, (void)init, (void)filters;
 	return attested ? NULL : "a coin says no";
 }
 
-int __wrap_aj_wire_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
+int __wrap_aj_encode_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err)
 {
 	(void)plan, (void)policy, (void)request, (void)err;
