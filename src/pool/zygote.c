@@ -231,7 +231,7 @@ void aj_zygote_end(struct aj_zygote *z)
 	/* Nobody is born from here on; what was, and what else it has made, is in its namespace. */
 	aj_jail_kill(&z->jail);
 	if (z->jail.holder)
-		aj_holder_bereave(z->jail.holder, z->jail.init_pidfd);
+		aj_holder_zygote_gone(z->jail.holder, z->jail.init_pidfd);
 	/* Their leaves are in the nursery, which may go with the zygote. */
 	for (size_t i = 0; i < z->waiting_count; i++) {
 		aj_jail_kill(&z->waiting[i]);

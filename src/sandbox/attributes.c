@@ -1,5 +1,5 @@
-/* Attributes that fork and exec hand on and that would give a jail more than it is meant to have: each is set to its default.
- * It takes nothing away that only makes the jail less (nice above 0, idle classes, a set of processors), and raises nothing. */
+/* Resets process attributes that fork and exec preserve and that would give a jail more than its policy allows.
+ * It keeps attributes that only restrict the jail (nice above 0, idle classes, a set of processors), and raises none. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -20,7 +20,7 @@
 enum { IO_WHO_PROCESS = 1, IO_CLASS_SHIFT = 13, IO_CLASS_RT = 1, IO_CLASS_BE = 2, IO_LEVEL = 4 };
 enum { DEFAULT_SLACK_NS = 50000 };
 
-static const char *processor(void)
+static const char *reset_scheduling(void)
 {
 	int class = sched_getscheduler(0);
 	struct sched_param none = { 0 };
@@ -36,7 +36,7 @@ static const char *processor(void)
 	return nice < 0 && setpriority(PRIO_PROCESS, 0, 0) < 0 ? "give the caller's priority up" : NULL;
 }
 
-static const char *disk(void)
+static const char *reset_io_priority(void)
 {
 	long priority = syscall(SYS_ioprio_get, IO_WHO_PROCESS, 0);
 	if (priority >= 0 && priority >> IO_CLASS_SHIFT == IO_CLASS_RT &&
@@ -45,8 +45,8 @@ static const char *disk(void)
 	return NULL;
 }
 
-/* Without address randomisation, or with readable memory executable, the program that comes next would be easier to break. */
-static const char *memory_layout(void)
+/* Without address randomisation, or with readable memory executable, the guest's program would be easier to exploit. */
+static const char *reset_personality(void)
 {
 	int now = personality(0xffffffff);
 	if (now < 0 || (now && personality(PER_LINUX) < 0))
@@ -54,8 +54,8 @@ static const char *memory_layout(void)
 	return prctl(PR_SET_TIMERSLACK, DEFAULT_SLACK_NS, 0, 0, 0) < 0 ? "set the timer slack back" : NULL;
 }
 
-/* -1 when it could not be done. */
-static int out_of_memory_score(int proc_fd)
+/* A negative oom_score_adj becomes 0; -1 on failure. */
+static int reset_oom_score(int proc_fd)
 {
 	char text[16];
 	cleanup_fd int fd = openat(proc_fd, "self/oom_score_adj", O_RDONLY | O_CLOEXEC);
@@ -65,17 +65,17 @@ static int out_of_memory_score(int proc_fd)
 
 int aj_step_attributes(struct aj_steps *w, struct aj_error *err)
 {
-	const char *wrong = processor();
+	const char *wrong = reset_scheduling();
 	if (!wrong)
-		wrong = disk();
+		wrong = reset_io_priority();
 	if (!wrong)
-		wrong = memory_layout();
+		wrong = reset_personality();
 	if (wrong)
 		return aj_fail(err, AJ_EXIT_SETUP, "attributes", errno, "%s", wrong);
-	/* Not asked for by any policy, and out of reach in some containers: a key of the caller's that is possessed opens nothing as
-	 * long as the filter refuses every call that takes keys. */
+	/* No policy asks for these two, and some containers deny them: a possessed key of the caller opens nothing as long as the filter
+	 * refuses every call that takes keys. */
 	struct aj_msg note = { .kind = AJ_MSG_NOTE, .step = "attributes" };
-	if (out_of_memory_score(w->proc_fd) < 0)
+	if (reset_oom_score(w->proc_fd) < 0)
 		snprintf(note.cause, sizeof note.cause, "set oom_score_adj back");
 	else if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
 		snprintf(note.cause, sizeof note.cause, "leave the caller's session keyring");

@@ -1,5 +1,5 @@
-/* Knows which processes are below a zygote's PID namespace, and ends what a dead zygote left there.
- * It believes namespaces alone: neither a name nor a number that a zygote may choose says which process is whose. */
+/* Determines which processes are below a zygote's PID namespace, and ends the ones that a dead zygote left there.
+ * It believes namespaces alone: names and numbers that a zygote may choose identify no process. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,25 +21,25 @@
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 
-struct space {
+struct pid_ns {
 	dev_t device;
 	ino_t inode;
 };
 
 struct known {
 	pid_t pid;
-	struct space space;
+	struct pid_ns ns;
 };
 
 struct aj_holder {
 	pid_t pid;
 	int pidfd;
-	struct space space;
-	pid_t session;       /* the zygote's, which is its leader; what is born from it is there too */
-	struct known *jails; /* the zygote is none of them, and uses the holder as well */
+	struct pid_ns ns;
+	pid_t session;       /* of the zygote, its leader; processes born from the zygote are in it */
+	struct known *jails; /* excludes the zygote, which uses the holder as well */
 	size_t count, room;
 	bool zygote;
-	struct aj_nursery nursery; /* of all of them; gone with the holder */
+	struct aj_nursery nursery; /* of zygote and jails; removed with the holder */
 };
 
 static void reap(int pidfd)
@@ -48,49 +48,49 @@ static void reap(int pidfd)
 		;
 }
 
-static void stop(int pidfd)
+static void send_sigkill(int pidfd)
 {
 	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
 
-/* Of the holder last: it does not end before everybody in its namespace was waited for. */
-static void end(int pidfd)
+/* End the holder last: a PID 1 exits only after all processes of its namespace were reaped. */
+static void kill_and_reap(int pidfd)
 {
-	stop(pidfd);
+	send_sigkill(pidfd);
 	reap(pidfd);
 }
 
-/* The PID namespace that a process is in; -1: it is gone, or not ours to look at. */
-static int open_space(pid_t pid)
+/* The PID namespace of a process; -1: the process has ended, or may not be inspected. */
+static int open_pid_ns(pid_t pid)
 {
 	char path[40];
 	snprintf(path, sizeof path, "/proc/%d/ns/pid", pid);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static bool identify(int fd, struct space *ret)
+static bool identify(int fd, struct pid_ns *ret)
 {
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return false;
-	*ret = (struct space){ st.st_dev, st.st_ino };
+	*ret = (struct pid_ns){ st.st_dev, st.st_ino };
 	return true;
 }
 
-static bool same(struct space a, struct space b)
+static bool same_ns(struct pid_ns a, struct pid_ns b)
 {
 	return a.device == b.device && a.inode == b.inode;
 }
 
-/* 0: `pid` is in the holder's namespace itself; else how far below, and then *ret is the namespace directly below the holder's that it is
- * in; -1: elsewhere. The kernel shows no namespace above our own. */
-static int depth(const struct aj_holder *h, pid_t pid, struct space *ret)
+/* 0: `pid` is in the holder's namespace itself; else the number of levels below, and *ret is its ancestor namespace directly below the
+ * holder's; -1: elsewhere. The kernel shows no namespace above the caller's own. */
+static int levels_below(const struct aj_holder *h, pid_t pid, struct pid_ns *ret)
 {
 	enum { DEEPEST = 33 };
-	struct space here;
-	cleanup_fd int fd = open_space(pid);
+	struct pid_ns here;
+	cleanup_fd int fd = open_pid_ns(pid);
 	for (int level = 0; level < DEEPEST && identify(fd, &here); level++) {
-		if (same(here, h->space))
+		if (same_ns(here, h->ns))
 			return level;
 		*ret = here;
 		int above = ioctl(fd, NS_GET_PARENT);
@@ -100,23 +100,23 @@ static int depth(const struct aj_holder *h, pid_t pid, struct space *ret)
 	return -1;
 }
 
-/* By either of the two: NULL, 0: not by that. */
-static struct known *find(const struct aj_holder *h, const struct space *space, pid_t pid)
+/* Find a jail by its namespace or by its init's pid; NULL or 0: not by that. */
+static struct known *find_jail(const struct aj_holder *h, const struct pid_ns *ns, pid_t pid)
 {
 	for (size_t i = 0; i < h->count; i++)
-		if ((space && same(h->jails[i].space, *space)) || h->jails[i].pid == pid)
+		if ((ns && same_ns(h->jails[i].ns, *ns)) || h->jails[i].pid == pid)
 			return &h->jails[i];
 	return NULL;
 }
 
-/* A child of ours; its number is its own until we wait for it. */
+/* A pidfd of `pid` if it is a child of the supervisor; a child's number is not reused before it is reaped. */
 static int child_pidfd(pid_t pid)
 {
 	cleanup_fd int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	return fd >= 0 && syscall(SYS_waitid, P_PIDFD, fd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0 ? aj_steal(&fd) : -1;
 }
 
-/* What the walk says until its builder has parted. A step of the new process may have failed before its number came. */
+/* Read the step messages until the builder has parted. A step of the new process may have failed before that. */
 static int await_parted(int report_fd, struct aj_msg *ret, struct aj_error *err)
 {
 	struct aj_msg msg;
@@ -143,7 +143,7 @@ struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, const struct 
 		abort();
 	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true, .nursery = *nursery };
 	*ret_pid = msg.pid;
-	h->space = (struct space){ (dev_t)msg.space[0], (ino_t)msg.space[1] };
+	h->ns = (struct pid_ns){ (dev_t)msg.pid_ns[0], (ino_t)msg.pid_ns[1] };
 	*ret_pidfd = child_pidfd(msg.pid);
 	if (!err->exit_code && (h->pidfd < 0 || *ret_pidfd < 0 || msg.errnum))
 		aj_fail(err, AJ_EXIT_SETUP, "pid_view", msg.errnum ? msg.errnum : errno,
@@ -151,9 +151,9 @@ struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, const struct 
 	if (!err->exit_code)
 		return h;
 	if (*ret_pidfd >= 0)
-		end(*ret_pidfd);
+		kill_and_reap(*ret_pidfd);
 	if (h->pidfd >= 0)
-		end(h->pidfd);
+		kill_and_reap(h->pidfd);
 	aj_close(ret_pidfd);
 	aj_close(&h->pidfd);
 	free(h);
@@ -162,13 +162,13 @@ struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, const struct 
 
 const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 {
-	struct space space;
-	int level = depth(h, pid, &space);
+	struct pid_ns ns;
+	int level = levels_below(h, pid, &ns);
 	if (level < 0)
 		return "it names a process that is none of its own";
 	if (level != 1)
 		return "it names a process that has no namespace of its own";
-	if (find(h, &space, 0))
+	if (find_jail(h, &ns, 0))
 		return "it names a process of a jail that is there already";
 	if (h->count == h->room) {
 		h->room = h->room ? 2 * h->room : 16;
@@ -176,7 +176,7 @@ const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 		if (!h->jails)
 			abort();
 	}
-	h->jails[h->count++] = (struct known){ pid, space };
+	h->jails[h->count++] = (struct known){ pid, ns };
 	return NULL;
 }
 
@@ -185,33 +185,33 @@ static bool has_ended(int pidfd)
 	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
 }
 
-static bool is_ours(int pidfd)
+static bool is_our_child(int pidfd)
 {
 	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
 }
 
-/* An ordinary user may not look at the namespaces of what has ended: the kernel asks whether it could be dumped, which it no longer can. Its
- * session it cannot have chosen, and that number is nobody else's as long as somebody is in it. */
-static bool has_ended_there(const struct aj_holder *h, pid_t pid, int pidfd)
+/* An ordinary user may not inspect the namespaces of a process that has ended: the kernel checks dumpability, which ended with the
+ * process. The zygote's processes cannot choose their session, and the session's number is not reused while a process is in it. */
+static bool has_ended_in_session(const struct aj_holder *h, pid_t pid, int pidfd)
 {
-	/* In this order: a child of ours that has ended keeps its number until it is waited for. */
-	return is_ours(pidfd) && has_ended(pidfd) && getsid(pid) == h->session;
+	/* In this order: an ended child of the supervisor keeps its number until it is reaped. */
+	return is_our_child(pidfd) && has_ended(pidfd) && getsid(pid) == h->session;
 }
 
-/* First the descriptor: what /proc says then is of that process, or of one that has its number because it is gone. */
+/* Open the pidfd first: /proc then describes that process, or another one that got its number because it has ended. */
 static bool end_stranger(const struct aj_holder *h, pid_t pid)
 {
-	struct space space;
+	struct pid_ns ns;
 	cleanup_fd int pidfd = pid == h->pid ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
-	int level = pidfd < 0 ? -1 : depth(h, pid, &space);
-	if (level < 0 && pidfd >= 0 && !find(h, NULL, pid) && has_ended_there(h, pid, pidfd)) {
+	int level = pidfd < 0 ? -1 : levels_below(h, pid, &ns);
+	if (level < 0 && pidfd >= 0 && !find_jail(h, NULL, pid) && has_ended_in_session(h, pid, pidfd)) {
 		reap(pidfd);
 		return true;
 	}
-	if (level < 0 || (level > 0 && find(h, &space, 0)))
+	if (level < 0 || (level > 0 && find_jail(h, &ns, 0)))
 		return false;
-	bool alive = !has_ended(pidfd), ours = is_ours(pidfd);
-	stop(pidfd);
+	bool alive = !has_ended(pidfd), ours = is_our_child(pidfd);
+	send_sigkill(pidfd);
 	if (ours)
 		reap(pidfd);
 	return alive || ours;
@@ -234,20 +234,21 @@ static bool end_strangers(const struct aj_holder *h)
 void aj_holder_leave(struct aj_holder *h, pid_t pid)
 {
 	enum { END_MS = 50, TRIES = 40 };
-	struct known *jail = find(h, NULL, pid);
+	struct known *jail = find_jail(h, NULL, pid);
 	if (jail)
 		*jail = h->jails[--h->count];
 	else
 		h->zygote = false;
 	if (h->zygote || h->count)
 		return;
-	/* It ends when everybody in its namespace was waited for, and a child of ours that we did not know of is waited for by us alone. */
-	stop(h->pidfd);
+	/* The holder exits when all processes in its namespace were reaped, and only the supervisor can reap its own unregistered
+	 * children there. */
+	send_sigkill(h->pidfd);
 	aj_leaf_kill(h->nursery.leaf);
 	int tries = TRIES;
 	while (poll(&(struct pollfd){ .fd = h->pidfd, .events = POLLIN }, 1, END_MS) == 0 && --tries)
 		end_strangers(h);
-	if (tries) /* else a hostile zygote has left what nobody can name: it stays until we end, without memory or descriptors */
+	if (tries) /* else a hostile zygote has left a process that cannot be found: the holder stays, without memory or descriptors */
 		reap(h->pidfd);
 	aj_close(&h->pidfd);
 	aj_nursery_remove(&h->nursery);
@@ -265,15 +266,15 @@ size_t aj_holder_jails(const struct aj_holder *h)
 	return h->count;
 }
 
-void aj_holder_bereave(struct aj_holder *h, int zygote_pidfd)
+void aj_holder_zygote_gone(struct aj_holder *h, int zygote_pidfd)
 {
 	enum { PASSES = 20 };
 	reap(zygote_pidfd);
-	/* Nobody else is there: the namespace ends as a whole, and what was ours in it is waited for. */
+	/* No jail is left: the namespace ends as a whole, and the supervisor's children in it are reaped. */
 	if (!h->count)
-		stop(h->pidfd);
+		send_sigkill(h->pidfd);
 	for (int pass = 0; pass < 2 * PASSES && end_strangers(h); pass++)
-		/* Processes that make processes faster than we end them: all of them end, the jails too. */
+		/* Processes fork faster than they are ended: end the whole namespace, the jails included. */
 		if (pass == PASSES)
-			stop(h->pidfd);
+			send_sigkill(h->pidfd);
 }

@@ -1,5 +1,5 @@
-/* Moves the messages between a supervisor and its zygote, or a helper of its own, whole.
- * It keeps no descriptor that the caller did not ask for, and takes a short message for an error. */
+/* Sends and receives whole messages between a supervisor and its zygote or its own helper.
+ * It keeps no descriptor that the caller did not ask for, and treats a short message as an error. */
 #include "sandbox/birth_protocol.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ int aj_birth_recv(int socket, void *data, size_t bytes, int *ret_fd, int flags)
 {
 	union space space;
 	struct iovec iov = { data, bytes };
-	/* The kernel drops what there is no room for. */
+	/* The kernel discards descriptors for which there is no room. */
 	struct msghdr msg = { .msg_iov = &iov,
 		              .msg_iovlen = 1,
 		              .msg_control = ret_fd ? space.data : NULL,

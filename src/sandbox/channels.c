@@ -1,4 +1,4 @@
-/* Makes both ends of a jail's channels: in the supervisor for a jail that is started from nothing, in the zygote for one that is born.
+/* Makes both ends of a jail's channels: in the supervisor for a cold start, in the zygote for a birth.
  * It reads and writes none of them. */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static int pair(int type, int fds[2], struct aj_error *err)
 
 static int make_pipe(int fds[2], struct aj_error *err)
 {
-	/* Our end must never block: the other one may end up outside the jail, and outlive it. */
+	/* The supervisor's end must never block: the other end may leave the jail, and outlive it. */
 	if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make a pipe");
 	return 0;
@@ -26,7 +26,7 @@ static int make_pipe(int fds[2], struct aj_error *err)
 int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err)
 {
 	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
-	bool capture = plan->capture && !plan->zygote; /* a zygote has nothing to say */
+	bool capture = plan->capture && !plan->zygote; /* a zygote has no output */
 	bool joined = plan->pump & AJ_PUMP_JOINED;
 	int r = pair(SOCK_SEQPACKET, report, err) < 0 || (plan->control_fd && pair(SOCK_STREAM, control, err) < 0) ||
 	                ((capture || plan->pump & AJ_PUMP_OUT) && make_pipe(out, err) < 0) ||
@@ -40,7 +40,7 @@ int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj
 	jail->control_fd = control[0];
 	jail->stdout_fd = out[0];
 	jail->stderr_fd = errs[0];
-	/* The kernel says who sent a message: from the first one on, so before there is anybody who could send. */
+	/* The kernel attests each message's sender: enabled before any process exists that could send. */
 	int on = 1;
 	if (r == 0 && !plan->zygote &&
 	    (setsockopt(report[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||

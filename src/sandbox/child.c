@@ -35,7 +35,7 @@ static int fail(struct aj_error *err, const char *step, const char *what)
 
 static int step_close_parent(struct aj_steps *w, struct aj_error *err)
 {
-	/* High numbers first: 0 to 3 must be free to be what the plan says. */
+	/* Move them to high numbers first: the plan's descriptors take 0 to 3. */
 	int *fds[] = { &w->report, &w->control, &w->out, &w->err };
 	close(w->report_parent);
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
@@ -87,7 +87,7 @@ static int step_mounts(struct aj_steps *w, struct aj_error *err)
 		snprintf(note.cause, sizeof note.cause, "%s", m->target);
 		if (note.errnum && aj_msg_send(w->report, &note) < 0)
 			return fail(err, "mounts", "say what could not be an overlay");
-		/* A runner is told of its filter before the supervisor hears of this. */
+		/* A runner gets its filter before the supervisor receives this note. */
 		bool tree = strcmp(m->target, "/usr") == 0;
 		if (m->refused && w->plan->snippet && w->plan->profile == AJ_PROFILE_COMMAND && !tree)
 			return aj_fail(err, AJ_EXIT_SETUP, "mounts", m->refused,
@@ -123,7 +123,7 @@ static int step_tie_to_parent(struct aj_steps *w, struct aj_error *err)
 	/* Not dumpable: init's memory and fds are closed to the guest, which has the same id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return fail(err, "tie_to_parent", "die with the supervisor");
-	/* It may have died before that. Its socket closes before its children are told, so one look suffices. */
+	/* The supervisor may have died before that. Its socket closes before its children get the signal, so one check suffices. */
 	char byte;
 	ssize_t n = recv(w->report, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
 	if (n >= 0 || errno != EAGAIN)
@@ -133,24 +133,26 @@ static int step_tie_to_parent(struct aj_steps *w, struct aj_error *err)
 
 static int step_seccomp(struct aj_steps *w, struct aj_error *err)
 {
-	static struct sock_filter room[AJ_FILTER_ROOM], room_alone[AJ_FILTER_ROOM];
+	static struct sock_filter insns[AJ_FILTER_ROOM], insns_alone[AJ_FILTER_ROOM];
 	struct aj_plan built = *w->plan;
 	const struct aj_plan *plan = &built;
 	for (size_t j = 0; j < built.mounts.count; j++)
 		if (built.mounts.items[j].refused)
 			aj_plan_reach_sockets(&built);
-	struct aj_filter filter = plan->snippet ? aj_filter_baseline(plan->profile, plan->network, plan->deny, room)
-	                                        : aj_filter_build(plan->profile, plan->network, plan->deny, room);
+	struct aj_filter filter = plan->snippet ? aj_filter_baseline(plan->profile, plan->network, plan->deny, insns)
+	                                        : aj_filter_build(plan->profile, plan->network, plan->deny, insns);
 	struct aj_filter alone = filter;
 	int listener;
-	/* Its jails inherit it, and only one filter of a process may have a listener: theirs. */
+	/* A zygote's filter has no listener: its jails inherit the filter, only one filter of a process may have a listener, and that is
+	 * theirs. */
 	if (plan->zygote)
 		return aj_filter_install(aj_filter_zygote(plan->profile), err);
 	if (plan->mediated)
-		alone = aj_filter_build(plan->profile, plan->network, (plan->deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX, room_alone);
+		alone = aj_filter_build(plan->profile, plan->network, (plan->deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX,
+		                        insns_alone);
 	if (!w->listens)
 		return aj_filter_install(&alone, err);
-	/* Init closed itself to everybody, and so this copy of it. Exec undoes that in any case. */
+	/* Init made itself undumpable, and so its copy, the guest. Exec undoes that in any case. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return fail(err, "seccomp", "let the supervisor take the listener");
 	if (aj_filter_install_reported(&filter, &alone, &listener, err) < 0)
@@ -172,7 +174,7 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 	return -1;
 }
 
-/* Rows that only jails born from a zygote walk, which have no program of ours to start in. */
+/* Rows that only jails born from a zygote walk, which do so in guest/zygote.c. */
 #define step_write_maps NULL
 #define step_cgroup_ns NULL
 #define step_own_mounts NULL
@@ -187,10 +189,10 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 #define step_rlimits aj_step_rlimits
 #define step_landlock aj_step_landlock
 
-#define INIT_ROW(name, who, why) { #name, (who)&AJ_BY_INIT ? step_##name : NULL },
-#define GUEST_ROW(name, who, why) { #name, (who)&AJ_BY_GUEST ? step_##name : NULL },
-#define ZYGOTE_ROW(name, who, why) { #name, (who)&AJ_BY_ZYGOTE ? step_##name : NULL },
-/* NOLINTBEGIN(bugprone-branch-clone): not every step is here, and who has none of them has NULL either way */
+#define INIT_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_INIT ? step_##name : NULL },
+#define GUEST_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_GUEST ? step_##name : NULL },
+#define ZYGOTE_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_ZYGOTE ? step_##name : NULL },
+/* NOLINTBEGIN(bugprone-branch-clone): a step that this file does not implement is NULL in both branches */
 static const struct aj_step init_steps[] = { AJ_STEPS(INIT_ROW) };
 static const struct aj_step guest_steps[] = { AJ_STEPS(GUEST_ROW) };
 static const struct aj_step zygote_steps[] = { AJ_STEPS(ZYGOTE_ROW) };
@@ -224,13 +226,13 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 	if (plan->zygote)
 		start_program(&w, zygote_steps, sizeof zygote_steps / sizeof *zygote_steps);
 	aj_steps_walk(&w, init_steps, sizeof init_steps / sizeof *init_steps);
-	/* Not fork(): handlers that the program around us has registered for it are not for a jail. */
+	/* Not fork(): atfork handlers that the surrounding program has registered are not for a jail. */
 	pid_t guest = _Fork();
 	if (guest < 0)
 		aj_steps_give_up(w.report, "fork", "start the guest");
 	if (guest == 0)
 		start_program(&w, guest_steps, sizeof guest_steps / sizeof *guest_steps);
-	/* Nothing of the host stays open in init but the report socket. */
+	/* Only the report socket stays open in init. */
 	close_range(0, (unsigned)w.report - 1, 0);
 	close_range((unsigned)w.report + 1, ~0U, 0);
 	aj_init_run(w.report, guest, plan);

@@ -1,4 +1,4 @@
-/* Copies a tree of files that somebody hostile has made, and opens single files of it anew.
+/* Copies a tree of hostile files, and opens single files of the copy.
  * It follows no link, waits for no FIFO, allocates nothing, and is bounded in depth here, in size and number by the file system. */
 #include "sandbox/copy_tree.h"
 
@@ -18,13 +18,13 @@ enum { CHUNK = 128 << 10, LIST_BYTES = 2048, MODE = 01777 };
 
 static char chunk[CHUNK];
 
-/* From `at` to `end`, which holds data. */
+/* Copy the data from `at` to `end`. */
 static int copy_data(int from, int to, off_t at, off_t end)
 {
 	while (at < end) {
 		ssize_t n = pread(from, chunk, end - at < CHUNK ? (size_t)(end - at) : CHUNK, at);
 		if (n <= 0)
-			return (int)n; /* it became shorter */
+			return (int)n; /* the file was truncated meanwhile */
 		for (ssize_t done = 0; done < n;) {
 			ssize_t w = pwrite(to, chunk + done, (size_t)(n - done), at + done);
 			if (w < 0)
@@ -114,7 +114,7 @@ static const char *copy_one(int from, int to, const char *name, int depth, dev_t
 	case S_IFIFO:
 		return mknodat(to, name, S_IFIFO | (st.st_mode & 0777), 0) < 0 ? "make a FIFO" : NULL;
 	default:
-		return NULL; /* sockets have nobody behind them in a branch; devices cannot be there */
+		return NULL; /* a socket has no listener in a branch; devices cannot exist there */
 	}
 }
 
@@ -153,7 +153,7 @@ int aj_copy_open(const char *path, int flags, const struct stat *st, int copied)
 	if (fd < 0 || fstat(fd, &now) < 0)
 		return -1;
 	bool same = now.st_dev == st->st_dev && now.st_ino == st->st_ino;
-	/* What is not ours alone may be read, as it could be before, and no more. */
+	/* A file outside the copy may be read, as before the copy, but not written. */
 	bool fits = copied ? !same && (now.st_mode & S_IFMT) == (st->st_mode & S_IFMT) : same && (flags & O_ACCMODE) == O_RDONLY;
 	if (!fits || (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags & O_APPEND) < 0))
 		return -1;

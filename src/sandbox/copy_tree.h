@@ -1,24 +1,24 @@
-/* Copies of a jail's files, which are hostile: for the helper that furnishes a branch, so without allocation and without locks. */
+/* Copies of a jail's files, which are hostile, for the helper that prepares a branch: without allocation and without locks. */
 #pragma once
 #include <stdint.h>
 #include <sys/stat.h>
 
-enum { AJ_COPY_DEPTH = 64 }; /* folders in folders; what is deeper is an error */
+enum { AJ_COPY_DEPTH = 64 }; /* depth of nested folders; deeper trees are an error */
 
-/* Of a folder's list, as getdents64() gives it. */
+/* A directory entry, as getdents64() returns it. */
 struct aj_entry {
 	uint64_t ino;
 	int64_t off;
-	unsigned short bytes; /* from its beginning to the next one's */
+	unsigned short bytes; /* length of this entry */
 	unsigned char type;
 	char name[];
 };
 
-/* Everything below one folder into another, which is empty. Links are copied and not followed, holes stay holes, other file systems
- * below it are left out; of a file with several names each becomes a file. NULL, or what failed, with errno. */
+/* Copy everything below one folder into another, which is empty. Symlinks are copied and not followed, holes stay holes, other file
+ * systems below `from` are skipped; each hard link becomes a file of its own. NULL, or the operation that failed, with errno. */
 const char *aj_copy_tree(int from, int to);
-/* The file at a path without links in it, opened with these flags, if it is what `st` says (or, of the same kind, in its copy).
- * `copied`: it lies in what was copied. -1: it is not. */
+/* Open the file at a path without symlinks, with these flags, if it is the file that `st` describes. `copied`: the path lies in the
+ * copied tree, where the copy must have the same type. -1: it is another file. */
 int aj_copy_open(const char *path, int flags, const struct stat *st, int copied);
-/* A copy of what `fds`/`number` has open and no name leads to any more, in a folder; -1 with errno. */
+/* Copy an unlinked file, open as `fds`/`number`, into a folder; -1 with errno. */
 int aj_copy_unnamed(int fds, const char *number, const char *folder, int flags);

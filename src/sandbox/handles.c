@@ -1,5 +1,5 @@
-/* Opens for a zygote what its births need of /proc and of the cgroups, as mounts of their own.
- * A descriptor of a folder leads to the folders above it as well; one of a mount that is attached nowhere ends at its root. */
+/* Opens for a zygote the /proc and the cgroup folder that its births need, as detached mounts.
+ * A descriptor of a folder also leads to the folders above it; one of a detached mount ends at the mount's root. */
 #include "sandbox/handles.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 enum { HIGH_FD = 10 };
 
-/* -1 where a part of the /proc around us is covered, as in a container: the kernel then makes no other. */
+/* -1 where a part of the surrounding /proc is covered, as in a container: the kernel then mounts no other proc. */
 static int own_proc(void)
 {
 	cleanup_fd int context = fsopen("proc", FSOPEN_CLOEXEC);
@@ -20,7 +20,7 @@ static int own_proc(void)
 	return fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 }
 
-static int put_high(int *fd)
+static int move_fd_high(int *fd)
 {
 	int high = fcntl(*fd, F_DUPFD_CLOEXEC, HIGH_FD);
 	if (high >= 0)
@@ -36,16 +36,17 @@ int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj
 		aj_close(proc_fd);
 		*proc_fd = own;
 	}
-	if (put_high(proc_fd) < 0)
+	if (move_fd_high(proc_fd) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep a /proc open for births");
 	*ret_cgroup = -1;
 	if (!leaves)
 		return 0;
-	/* Processes are born into a leaf by right of its file and not of the mount; but nobody writes limits through one that is read-only. */
+	/* A birth into a leaf needs write permission on cgroup.procs and no writable mount; a read-only mount keeps the zygote from
+	 * writing limits. */
 	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
 	*ret_cgroup = open_tree(AT_FDCWD, leaves, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (*ret_cgroup < 0 || mount_setattr(*ret_cgroup, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0 ||
-	    put_high(ret_cgroup) < 0)
+	    move_fd_high(ret_cgroup) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep `%s` open for births", leaves);
 	return 0;
 }

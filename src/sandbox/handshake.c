@@ -25,7 +25,7 @@ void aj_msg_error(const struct aj_msg *msg, struct aj_error *err)
 		aj_advise(err, "%s", msg->fix);
 }
 
-/* Under the filter already: only write, read and close, which no list lacks and no group takes away. */
+/* Runs under the filter already: only write, read and close, which every allow-list has and no denied group removes. */
 int aj_msg_hand_over(int fd, int listener)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_LISTENER, .listener = listener };
@@ -52,7 +52,7 @@ pid_t aj_msg_sender(struct msghdr *msg)
 			continue;
 		if (c->cmsg_type == SCM_CREDENTIALS && c->cmsg_len == CMSG_LEN(sizeof cred))
 			memcpy(&cred, CMSG_DATA(c), sizeof cred);
-		/* Where a sender does not fit the descriptors of somebody may. */
+		/* Where credentials do not fit, descriptors may. */
 		for (size_t at = CMSG_LEN(0); c->cmsg_type == SCM_RIGHTS && at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
 			int fd;
 			memcpy(&fd, (char *)c + at, sizeof fd);
@@ -79,7 +79,7 @@ int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender)
 	ssize_t n;
 	*ret_sender = 0;
 	do
-		n = recvmsg(fd, &whole, flags | MSG_TRUNC | MSG_CMSG_CLOEXEC); /* the true length, even where it does not fit */
+		n = recvmsg(fd, &whole, flags | MSG_TRUNC | MSG_CMSG_CLOEXEC); /* the real length, even if the message does not fit */
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return (int)n;

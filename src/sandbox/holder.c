@@ -18,14 +18,14 @@
 #include "sandbox/init.h"
 #include "sandbox/jail_steps.h"
 
-/* A child of our parent's. */
-static pid_t sibling(void)
+/* Fork a fork_sibling: a child of the caller's parent. */
+static pid_t fork_sibling(void)
 {
 	struct clone_args args = { .flags = CLONE_PARENT };
 	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
-/* PID 1. Orphans of the namespace are its children, and are reaped. */
+/* PID 1 of the namespace: reaps orphans, which become its children. */
 _Noreturn static void hold(struct aj_steps *w)
 {
 	struct aj_error err = { 0 };
@@ -35,10 +35,10 @@ _Noreturn static void hold(struct aj_steps *w)
 	sigaddset(&child, SIGCHLD);
 	if (aj_init_block_signals() < 0 || aj_step_identity(w, &err) < 0 || aj_caps_drop_all(&err) < 0 ||
 	    aj_step_no_new_privs(w, &err) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || /* once more: a change of ids sets what the sysctl fs.suid_dumpable says */
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || /* again: a change of ids sets it to the sysctl fs.suid_dumpable */
 	    prctl(PR_SET_NAME, "holder", 0, 0, 0) < 0)
 		_exit(AJ_EXIT_SETUP);
-	/* The supervisor may have died before that. */
+	/* The supervisor may have died before PR_SET_PDEATHSIG. */
 	if (recv(w->report, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 || errno != EAGAIN)
 		_exit(AJ_EXIT_SETUP);
 	close_range(0, ~0U, 0);
@@ -49,7 +49,7 @@ _Noreturn static void hold(struct aj_steps *w)
 	}
 }
 
-/* What else the supervisor has open is not for those two, and a socket that it listens on would outlive it here. */
+/* The supervisor's other descriptors are not for holder and zygote; a listening socket would outlive the supervisor here. */
 static void keep_only(const struct aj_steps *w)
 {
 	unsigned low = 3, keep[] = { (unsigned)w->proc_fd, (unsigned)w->report, (unsigned)w->control };
@@ -70,25 +70,26 @@ static void keep_only(const struct aj_steps *w)
 int aj_holder_part(struct aj_steps *w, struct aj_error *err)
 {
 	keep_only(w);
-	/* Before there is anybody who could look: the holder's memory is a copy of the supervisor's. */
+	/* Before a process exists that could trace it: the holder's memory is a copy of the supervisor's. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || unshare(CLONE_NEWPID) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "pid_view", errno, "make a PID namespace for the zygote");
-	pid_t holder = sibling();
+	pid_t holder = fork_sibling();
 	if (holder == 0)
 		hold(w);
-	pid_t zygote = holder < 0 ? -1 : sibling();
+	pid_t zygote = holder < 0 ? -1 : fork_sibling();
 	if (zygote == 0)
 		return 0;
 	int error = errno;
 	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .pid = zygote, .holder = holder };
-	/* From here, as both are closed to an ordinary user; and by this descriptor, as the new process may have left the old root. */
+	/* The builder looks, as an ordinary user may read neither process's namespaces; by this descriptor, as the zygote may have left
+	 * the old root. */
 	struct stat st = { 0 };
 	if (zygote > 0 && fstatat(w->proc_fd, "self/ns/pid_for_children", &st, 0) < 0)
 		error = errno;
 	else if (zygote > 0)
 		error = 0;
 	msg.errnum = error;
-	msg.space[0] = st.st_dev;
-	msg.space[1] = st.st_ino;
+	msg.pid_ns[0] = st.st_dev;
+	msg.pid_ns[1] = st.st_ino;
 	_exit(aj_msg_send(w->report, &msg) < 0 ? AJ_EXIT_SETUP : 0);
 }

@@ -1,4 +1,4 @@
-/* The PID namespace of a zygote: PID 1 of it is a process of ours, the holder, which runs no foreign code and waits.
+/* The PID namespace of a zygote: its PID 1 is the holder, an agentjail process that runs no foreign code and waits.
  * A zygote cannot be that PID 1, since the kernel lets no PID 1 make processes for its parent. */
 #pragma once
 #include <stdbool.h>
@@ -10,30 +10,31 @@
 struct aj_nursery;
 struct aj_steps;
 
-/* In the zygote's builder, in its user namespace: makes the namespace, the holder, and the process that becomes the zygote, which
- * returns 0. All are children of the supervisor; the caller itself says so to the supervisor (AJ_MSG_PARTED), and ends. -1 with err. */
+/* Called by the zygote's builder, in the zygote's user namespace: makes the namespace, the holder, and the process that becomes the
+ * zygote; that process returns 0. All are children of the supervisor; the caller reports them to the supervisor (AJ_MSG_PARTED) and
+ * exits. -1 with err. */
 int aj_holder_part(struct aj_steps *walls, struct aj_error *err);
 
-/* What the supervisor keeps of it: as long as a jail lives that was born there, as the kernel ends them with it. */
+/* The supervisor's handle of a holder: valid as long as a jail born there lives, as the kernel ends the jails with the holder. */
 struct aj_holder;
 
-/* Waits for what aj_holder_part() says; `builder_pidfd` is its caller, a child of ours, which is waited for. The zygote itself is the
- * first to use the holder; *ret_pid and *ret_pidfd are the zygote's. `nursery` is the holder's from here on. NULL with err, nobody left, and the
- * nursery still the caller's. */
+/* Wait for the report of aj_holder_part(); `builder_pidfd` is its caller, a child of the supervisor, which is reaped. *ret_pid and
+ * *ret_pidfd are the zygote's; the zygote is the holder's first user. The holder owns `nursery` from here on. NULL with err: no process
+ * is left, and the caller still owns the nursery. */
 struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, const struct aj_nursery *nursery, pid_t *ret_pid,
                                  int *ret_pidfd, struct aj_error *err);
 
-/* Where the zygote and its jails are; and how many of these there are. */
+/* The cgroups of the zygote and its jails, and the number of these jails. */
 struct aj_nursery *aj_holder_nursery(struct aj_holder *holder);
 size_t aj_holder_jails(const struct aj_holder *holder);
 
-/* NULL when `pid`, a child of ours, is PID 1 of a namespace directly below the holder's, and no jail that is known already; then it is
- * known, and uses the holder until aj_holder_leave(). Else what is wrong. */
+/* NULL when `pid`, a child of the supervisor, is PID 1 of a namespace directly below the holder's and belongs to no registered jail;
+ * then it is registered, and uses the holder until aj_holder_leave(). Else the objection. */
 const char *aj_holder_admit(struct aj_holder *holder, pid_t pid);
 
-/* `pid` is gone. With the last one the holder ends, and with it whatever is left in its namespace. */
+/* `pid` has ended. After the last user the holder is ended, and with it every process left in its namespace. */
 void aj_holder_leave(struct aj_holder *holder, pid_t pid);
 
-/* The zygote, which was sent SIGKILL, makes nobody any more: ends whatever it left behind that is no known jail, and waits for what is ours
- * to wait for, the zygote too. */
-void aj_holder_bereave(struct aj_holder *holder, int zygote_pidfd);
+/* The zygote was sent SIGKILL: end every process that it left behind outside a registered jail, and reap the supervisor's children among
+ * them, the zygote included. */
+void aj_holder_zygote_gone(struct aj_holder *holder, int zygote_pidfd);

@@ -1,8 +1,8 @@
 /* PID 1 of the jail: reaps, forwards signals that come from outside, reports how the guest ended.
- * It takes no order from inside: signals of the guest's own processes are dropped, and it reads no data at all.
+ * It accepts no order from inside: it drops signals of the guest's own processes, and reads no data at all.
  *
- * A jail born from a zygote has an init that shares the zygote's memory, libc's errno with it: so everything from
- * aj_init_run() on is system calls without libc. */
+ * A jail born from a zygote has an init that shares the zygote's memory, libc's errno included: everything from aj_init_run() on uses
+ * system calls without libc. */
 #include "sandbox/init.h"
 
 #include <errno.h>
@@ -28,12 +28,12 @@ int aj_init_unblock_signals(void)
 {
 	sigset_t none;
 	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL); /* what the caller ignored is not the guest's business */
+		signal(sig, SIG_DFL); /* signals that the caller ignored are not ignored in the guest */
 	sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Is the mount of this row still the one on top, and has it neither blocks nor files left? */
+/* Is the mount of this row still the topmost one, and out of blocks or inodes? */
 static bool is_full(const struct aj_plan *plan, size_t row)
 {
 	struct statfs fs = { 0 };
@@ -45,7 +45,7 @@ static bool is_full(const struct aj_plan *plan, size_t row)
 	       ((fs.f_blocks && !fs.f_bavail) || (fs.f_files && !fs.f_ffree));
 }
 
-/* The guest's scratch space is looked at from here: what the guest says of it would be a claim. */
+/* Init measures the guest's scratch space itself: the guest's word would be a claim. */
 static void note_full(struct aj_msg *msg, const struct aj_plan *plan)
 {
 	for (size_t i = 0; i < plan->mounts.count; i++) {
@@ -57,13 +57,13 @@ static void note_full(struct aj_msg *msg, const struct aj_plan *plan)
 	}
 }
 
-_Noreturn static void leave(int code)
+_Noreturn static void exit_init(int code)
 {
 	for (;;)
 		aj_syscall_raw(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
-static bool tell(int report_fd, int wait_status, pid_t pid, bool first, const struct aj_plan *plan)
+static bool send_exited(int report_fd, int wait_status, pid_t pid, bool first, const struct aj_plan *plan)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_EXITED, .wait_status = wait_status, .pid = pid };
 	long sent;
@@ -75,9 +75,9 @@ static bool tell(int report_fd, int wait_status, pid_t pid, bool first, const st
 	return sent == (long)sizeof msg;
 }
 
-_Noreturn static void report(int report_fd, int wait_status, pid_t guest, const struct aj_plan *plan)
+_Noreturn static void report_and_exit(int report_fd, int wait_status, pid_t guest, const struct aj_plan *plan)
 {
-	leave(tell(report_fd, wait_status, guest, true, plan) ? 0 : AJ_EXIT_SETUP);
+	exit_init(send_exited(report_fd, wait_status, guest, true, plan) ? 0 : AJ_EXIT_SETUP);
 }
 
 static long wait_for_any(int *status, int options)
@@ -94,34 +94,35 @@ _Noreturn static void end_all(int report_fd, pid_t guest, const struct aj_plan *
 		if (pid == guest)
 			guest_status = status;
 		else if (plan->branching)
-			tell(report_fd, status, (pid_t)pid, false, plan);
-	report(report_fd, guest_status, guest, plan);
+			send_exited(report_fd, status, (pid_t)pid, false, plan);
+	report_and_exit(report_fd, guest_status, guest, plan);
 }
 
 _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *plan)
 {
-	const unsigned long all = ~0UL; /* as the kernel keeps a set */
+	const unsigned long all = ~0UL; /* a sigset_t of the kernel's ABI */
 	for (;;) {
 		int status = 0;
 		long pid;
 		while ((pid = wait_for_any(&status, WNOHANG | WUNTRACED)) > 0) {
 			bool stopped = WIFSTOPPED(status);
-			/* Nobody here could continue a command that Ctrl-Z stopped. A stop that it asked for itself stays. */
+			/* No process of the jail could continue a command that Ctrl-Z stopped. A command that stopped itself stays
+			 * stopped. */
 			if (stopped && WSTOPSIG(status) == SIGTSTP)
 				aj_syscall_raw(SYS_kill, pid, SIGCONT, 0, 0, 0, 0);
-			/* A branch of the guest is a child of ours too, and may be there when the guest is not. */
-			if (plan->branching && !stopped && !tell(report_fd, status, (pid_t)pid, pid == guest, plan))
-				leave(AJ_EXIT_SETUP);
+			/* A branch of the guest is also a child of init, and may outlive the guest. */
+			if (plan->branching && !stopped && !send_exited(report_fd, status, (pid_t)pid, pid == guest, plan))
+				exit_init(AJ_EXIT_SETUP);
 			if (pid == guest && !stopped && !plan->branching)
-				report(report_fd, status, guest, plan);
+				report_and_exit(report_fd, status, guest, plan);
 		}
 		if (pid == -EINTR)
 			continue;
-		if (pid == -ECHILD) /* somebody reaped the guest, and how it ended is lost: no signal will tell of it */
-			leave(plan->branching ? 0 : AJ_EXIT_SETUP);
+		if (pid == -ECHILD) /* another process reaped the guest: its wait status is lost, and no signal will come */
+			exit_init(plan->branching ? 0 : AJ_EXIT_SETUP);
 		siginfo_t info = { 0 };
 		long sig = aj_syscall_raw(SYS_rt_sigtimedwait, (long)&all, (long)&info, 0, sizeof all, 0, 0);
-		/* Senders outside our PID namespace have no number in it. */
+		/* Senders outside the jail's PID namespace have pid 0 in it. */
 		if (sig <= 0 || sig == SIGCHLD || info.si_code != SI_USER || info.si_pid != 0)
 			continue;
 		if (sig == AJ_SIGNAL_END)

@@ -5,12 +5,12 @@
 
 #include "plan/plan.h"
 
-/* From the supervisor: kill everything, reap it, report. Unlike SIGKILL for init itself it keeps the usage counts. */
+/* From the supervisor: kill every process, reap it, report. Unlike SIGKILL for init itself this signal preserves the usage counts. */
 #define AJ_SIGNAL_END SIGPWR
 
 /* Call before forking the guest: from then on signals wait for aj_init_run(). */
 int aj_init_block_signals(void);
-/* Undo that in the guest, and give every signal its default action. */
+/* Unblock all signals in the guest, and reset every signal to its default action. */
 int aj_init_unblock_signals(void);
-/* Returns never: exits when the guest has exited, which ends every other process of the jail. */
+/* Never returns: exits when the guest has exited, which ends every other process of the jail. */
 _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *plan);

@@ -1,5 +1,5 @@
-/* The walls that every jail builds for itself, however it was born: limits, identity, fds, Landlock.
- * It decides nothing and does not know who calls: each step takes what it needs from the plan. */
+/* The walls that every jail builds for itself, cold or born: limits, identity, fds, Landlock.
+ * It decides nothing and does not know its caller: each step takes what it needs from the plan. */
 #include "sandbox/jail_steps.h"
 
 #include <errno.h>
@@ -28,9 +28,9 @@ int aj_step_lock_limits(struct aj_steps *w, struct aj_error *err)
 	const struct {
 		const char *file, *value;
 	} rows[] = {
-		/* A second lock behind the filter. Each branch takes one. */
+		/* A second barrier behind the filter. Each branch needs one namespace. */
 		{ "sys/user/max_user_namespaces", w->plan->branching ? AJ_BRANCHES_TEXT : "0" },
-		/* Counted for whoever started us as well, whose limit is 128 where nobody raised it. */
+		/* Also counted for the user who started agentjail, whose default limit is 128. */
 		{ "sys/user/max_inotify_instances", "8" },
 		{ "sys/user/max_inotify_watches", "8192" },
 	};
@@ -38,7 +38,7 @@ int aj_step_lock_limits(struct aj_steps *w, struct aj_error *err)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (aj_write_text(w->proc_fd, rows[i].file, rows[i].value) == 0)
 			continue;
-		/* Not asked for by any policy, and out of reach where a container has its own read-only /proc/sys. */
+		/* No policy asks for these limits, and a container's read-only /proc/sys denies them. */
 		struct aj_msg note = { .kind = AJ_MSG_NOTE, .errnum = errno, .step = "lock_limits" };
 		snprintf(note.cause, sizeof note.cause, "/proc/%s", rows[i].file);
 		aj_msg_send(w->report, &note);
@@ -65,7 +65,7 @@ int aj_step_no_new_privs(struct aj_steps *w, struct aj_error *err)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? fail(err, "no_new_privs", "set no_new_privs") : 0;
 }
 
-static int put_fd(int fd, int target)
+static int dup_to(int fd, int target)
 {
 	return fd < 0 ? 0 : dup2(fd, target);
 }
@@ -75,11 +75,11 @@ int aj_step_stdio(struct aj_steps *w, struct aj_error *err)
 	int null = -1, zygote = w->plan->zygote;
 	if (w->plan->no_input && (null = open("/dev/null", (zygote ? O_RDWR : O_RDONLY) | O_CLOEXEC)) < 0)
 		return fail(err, "stdio", "open /dev/null");
-	if (put_fd(null, 0) < 0 || put_fd(zygote ? null : w->out, 1) < 0 || put_fd(zygote ? null : w->err, 2) < 0 ||
-	    put_fd(w->control, CONTROL_FD) < 0 ||
-	    (zygote && (put_fd(w->proc_fd, AJ_BIRTH_PROC) < 0 || put_fd(w->cgroup, AJ_BIRTH_CGROUP) < 0)))
+	if (dup_to(null, 0) < 0 || dup_to(zygote ? null : w->out, 1) < 0 || dup_to(zygote ? null : w->err, 2) < 0 ||
+	    dup_to(w->control, CONTROL_FD) < 0 ||
+	    (zygote && (dup_to(w->proc_fd, AJ_BIRTH_PROC) < 0 || dup_to(w->cgroup, AJ_BIRTH_CGROUP) < 0)))
 		return fail(err, "stdio", "place the guest's fds");
-	/* Closed now and not at exec: the caller's may be many, and the limit on open files comes before exec. */
+	/* Closed now and not at exec: the caller may have many, and RLIMIT_NOFILE is set before exec. */
 	unsigned first = zygote              ? w->cgroup < 0 ? AJ_BIRTH_CGROUP : AJ_BIRTH_CGROUP + 1
 	               : w->plan->control_fd ? CONTROL_FD + 1
 	                                     : CONTROL_FD;
@@ -94,8 +94,8 @@ int aj_step_session(struct aj_steps *w, struct aj_error *err)
 	int terminal = w->plan->terminal_fd;
 	if (terminal < 0)
 		return setsid() < 0 ? fail(err, "session", "leave the caller's session") : 0;
-	/* kill(0) and its like act on the process group, which no namespace bounds. A group that is not in the foreground
-	 * may not make itself so unless the signal for that is blocked. */
+	/* kill(0) and the like act on the process group, which no namespace bounds. A background process group becomes the foreground
+	 * one only while SIGTTOU is blocked. */
 	sigset_t ttou, before;
 	sigemptyset(&ttou);
 	sigaddset(&ttou, SIGTTOU);
@@ -112,7 +112,7 @@ int aj_step_rlimits(struct aj_steps *w, struct aj_error *err)
 	bool zygote = w->plan->zygote;
 	for (size_t i = 0; i < (zygote ? w->plan->zygote_rlimits.count : w->plan->rlimits.count); i++) {
 		const struct aj_rlimit *row = zygote ? &w->plan->zygote_rlimits.items[i] : &w->plan->rlimits.items[i];
-		/* A CPU limit first warns by SIGXCPU, which tells it from a kill by somebody else. */
+		/* A soft CPU limit sends SIGXCPU first, which distinguishes it from a SIGKILL by another process. */
 		struct rlimit now, want = { row->value, row->value + (row->resource == RLIMIT_CPU) };
 		if (row->soft && getrlimit((__rlimit_resource_t)row->resource, &now) == 0) {
 			want.rlim_max = now.rlim_max < row->value ? now.rlim_max : row->value;
@@ -120,7 +120,7 @@ int aj_step_rlimits(struct aj_steps *w, struct aj_error *err)
 		}
 		if (setrlimit((__rlimit_resource_t)row->resource, &want) == 0)
 			continue;
-		/* Ours is lower already; the lower one stays. */
+		/* The inherited limit is lower already, and stays. */
 		if (errno != EPERM || getrlimit((__rlimit_resource_t)row->resource, &now) < 0 || now.rlim_max > row->value)
 			return aj_fail(err, AJ_EXIT_SETUP, "rlimits", errno, "set %s", row->name);
 	}

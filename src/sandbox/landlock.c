@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 
-/* From the kernel's interface, spelled out here because installed headers may be older than the running kernel. */
+/* From the kernel's UAPI, spelled out here because installed headers may be older than the running kernel. */
 enum {
 	FS_EXECUTE = 1 << 0,
 	FS_WRITE_FILE = 1 << 1,
@@ -50,11 +50,11 @@ struct path_beneath_attr {
 	int32_t parent_fd;
 } __attribute__((packed));
 
-static int allow(int ruleset, const char *path, uint64_t access, struct aj_error *err)
+static int allow_beneath(int ruleset, const char *path, uint64_t access, struct aj_error *err)
 {
 	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	/* An optional row without a source, or one below a mask: what is not in reach needs no right. Where a mask lies over
-	 * the very place, the right is the mask's, which is read-only. */
+	/* ENOENT: an optional row without a source, or a target below a mask. An unreachable file needs no right. If a mask covers the
+	 * target itself, the right applies to the mask, which is read-only. */
 	if (fd < 0)
 		return errno == ENOENT ? 0 : aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "open `%s`", path);
 	struct path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
@@ -80,12 +80,12 @@ int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 	if (ruleset < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "create the ruleset");
 	uint64_t exec = plan->profile == AJ_PROFILE_COMMAND ? FS_EXECUTE : 0;
-	/* The snippet's runner and its libraries are executed before the filter forbids it. */
-	/* A rule is about a file system that is there: what a branch will mount over /tmp only the root above it can name. The mounts
-	 * say as well what is read-only. */
+	/* Execution stays allowed below /usr: the runner and its libraries are executed before the filter forbids it. */
+	/* A rule applies to an existing file system: only the root above can cover what a branch will mount over /tmp. The mounts
+	 * enforce read-only as well. */
 	uint64_t everywhere = READS | (plan->branching ? WRITES & attr.handled_access_fs : 0);
-	if (allow(ruleset, "/", everywhere, err) < 0 || allow(ruleset, "/usr", READS | FS_EXECUTE, err) < 0 ||
-	    allow(ruleset, "/dev", READS | FS_WRITE_FILE, err) < 0)
+	if (allow_beneath(ruleset, "/", everywhere, err) < 0 || allow_beneath(ruleset, "/usr", READS | FS_EXECUTE, err) < 0 ||
+	    allow_beneath(ruleset, "/dev", READS | FS_WRITE_FILE, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
@@ -94,7 +94,7 @@ int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 		if (!tree || !more || (m->flags & AJ_DEV))
 			continue;
 		uint64_t access = READS | more;
-		if (allow(ruleset, m->target, access, err) < 0)
+		if (allow_beneath(ruleset, m->target, access, err) < 0)
 			return -1;
 	}
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)

@@ -1,12 +1,12 @@
 /* Starts one jail. Three processes take part:
  *
  *   supervisor   this process, in the host's namespaces: writes the id maps, watches, reports
- *     init       born by clone3() into every new namespace and into the jail's cgroup; walks AJ_INIT_STEPS, then is PID 1
- *       guest    walks AJ_GUEST_STEPS and becomes the command, or the Python runner of a snippet
+ *     init       born by clone3() into every new namespace and into the jail's cgroup; walks its rows of AJ_STEPS, then is PID 1
+ *       guest    walks its rows of AJ_STEPS and becomes the command, or the Python runner of a snippet
  *
  * One SOCK_SEQPACKET pair joins supervisor and init (struct aj_msg); a snippet's guest has a stream to the supervisor
  * as fd 3. When init dies the kernel kills every process of the PID namespace; when the supervisor dies init is killed.
- * This file starts and ends jails; it does not look at what they say and knows no policy. */
+ * This file starts and ends jails; it reads none of their messages and knows no policy. */
 #include "sandbox/launch.h"
 
 #include <errno.h>
@@ -39,7 +39,8 @@ static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *er
 	cleanup_fd int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "open %s", dir_path);
-	/* Denying setgroups is what makes the gid map acceptable without privilege; with privilege it still is one door less. */
+	/* The kernel accepts an unprivileged gid_map only after setgroups is denied; with privilege that still removes one way to change
+	 * groups. */
 	if (aj_write_text(dir, "setgroups", "deny") < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "deny setgroups");
 	snprintf(map, sizeof map, "%u %u 1\n", plan->uid, plan->host_uid);
@@ -63,8 +64,8 @@ static long clone_with(const struct aj_plan *plan, uint64_t flags, int cgroup_fd
 	return syscall(SYS_clone3, &args, sizeof args);
 }
 
-/* In a program with threads another one may hold libc's locks at this moment, and init, a copy of this thread alone, would wait
- * for them for ever. libc's fork() sees to that. Its child makes init, as a child of ours, and is gone. */
+/* In a multi-threaded program another thread may hold libc's locks at this moment, and init, a copy of this thread alone, would wait for
+ * them for ever. libc's fork() resets those locks. Its child makes init, as a sibling, and exits. */
 static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd)
 {
 	int ends[2];
@@ -79,7 +80,7 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 		long pid = clone_with(plan, CLONE_PARENT, cgroup_fd, &pidfd);
 		if (pid != 0) {
 			born = (struct made){ .pid = pid > 0 ? (int32_t)pid : 0, .errnum = errno };
-			aj_fd_send_all_the_same(); /* ours alone: init is there */
+			aj_fd_send_all_the_same(); /* nobody else reads this socket: init exists already */
 			aj_birth_send(ends[1], &born, sizeof born, pidfd);
 			_exit(0);
 		}
@@ -103,7 +104,8 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 
 static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd, struct aj_error *err)
 {
-	/* Init is born with every signal blocked: one that we passed on before it had done so itself would be lost on a PID 1. */
+	/* Init is born with every signal blocked: a forwarded signal that arrived before init blocked them itself would be lost, as on
+	 * any PID 1. */
 	sigset_t all, before;
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
@@ -118,8 +120,8 @@ static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidf
 	return (pid_t)pid;
 }
 
-/* Root's groups open files too. An ordinary user's cannot be dropped, and open what they open for the user. Libc's setgroups()
- * would change all threads of a program that is not ours; this changes the one that makes the jail, until it is made. */
+/* Root's supplementary groups open files too, so they are dropped; an ordinary user cannot drop groups. libc's setgroups() would change
+ * all threads of the calling program; the raw call changes only the thread that makes the jail, until the jail is made. */
 struct groups {
 	gid_t *list;
 	int count; /* 0: nothing was changed */
@@ -144,7 +146,7 @@ static void restore_groups(struct groups *groups, struct aj_error *err)
 	free(groups->list);
 }
 
-/* What was cloned makes the zygote and the holder of its namespace, and is gone. */
+/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */
 static void take_parted(struct aj_jail *jail, const struct aj_nursery *nursery, struct aj_error *err)
 {
 	int builder = jail->init_pidfd;
@@ -158,7 +160,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	struct aj_jail_ends ends = AJ_NO_ENDS;
 	struct aj_nursery nursery = { 0 };
 	cleanup_fd int cgroup = -1;
-	bool own_leaves = plan->host_uid == geteuid(); /* nobody with the jail's id may use root's */
+	bool own_leaves = plan->host_uid == geteuid(); /* no process with the jail's id may use root's leaves */
 
 	if (plan->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan is for looking at: walls that it names may not exist");
@@ -193,7 +195,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		jail.init_pidfd = -1;
 		goto out;
 	}
-	/* Now, as init may close itself to us when it is told that its maps stand. */
+	/* Before init hears that its maps stand, as it may make itself undumpable then. */
 	jail.listens = aj_notify_may_take(jail.init_pidfd);
 	jail.baseline = plan->snippet;
 	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail.listens };
@@ -236,7 +238,7 @@ void aj_jail_kill(struct aj_jail *jail)
 
 void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 {
-	/* libc's waitid() hides the kernel's last argument. A branch is its init's to wait for. */
+	/* libc's waitid() omits the kernel's last argument, rusage. A branch is reaped by its init. */
 	while (jail->init_pidfd >= 0 && !jail->branch &&
 	       syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
 		;
@@ -244,7 +246,7 @@ void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 	if (!jail->branch)
 		aj_leaf_remove(jail->cgroup);
 	jail->cgroup[0] = '\0';
-	/* After that: with the last one goes the folder that the leaf was in. */
+	/* After the leaf: the folder that contains the leaf is removed with the last user. */
 	if (jail->holder && !jail->branch)
 		aj_holder_leave(jail->holder, jail->init_pid);
 	jail->holder = NULL;

@@ -1,4 +1,5 @@
-/* How a jail is started from nothing (pool/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when its walls stand;
+/* How a jail is started without a zygote (pool/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when
+ * its walls stand;
  * walls and outcome arrive as messages on `report_fd`. */
 #pragma once
 #include <stdbool.h>
@@ -10,17 +11,17 @@
 struct aj_holder;
 
 struct aj_jail {
-	pid_t init_pid; /* in our PID namespace */
+	pid_t init_pid; /* in the supervisor's PID namespace */
 	int init_pidfd;
 	int report_fd;            /* SOCK_SEQPACKET, struct aj_msg */
 	int control_fd;           /* stream to the guest's fd 3, -1 without one */
 	int stdout_fd, stderr_fd; /* read ends when the plan captures, else -1 */
 	char cgroup[512];         /* leaf of this jail, "" without one */
-	struct aj_holder *holder; /* of the PID namespace that it was born in; NULL: none but its own */
-	bool branch;              /* one of several guests of an init: init_pidfd is the guest's own, the leaf is everybody's */
-	bool listens;             /* a guest's listener can be taken */
-	int baseline;             /* filters that its program starts under, or its zygote's did: the runner's own is one more */
-	bool outside; /* its guest could not be born in the leaf, and is to be moved there before it is given anything */
+	struct aj_holder *holder; /* of the zygote's PID namespace that it was born in; NULL: none */
+	bool branch;  /* one of several guests of an init: init_pidfd is the guest's own, the leaf is shared by all of them */
+	bool listens; /* the supervisor can take a guest's listener */
+	int baseline; /* filters under which its program, or its zygote's, starts; the runner installs one more */
+	bool outside; /* its guest could not be born in the leaf, and must be moved there before it gets any input */
 };
 
 #define AJ_NO_JAIL                                                                                    \
@@ -37,19 +38,19 @@ struct aj_jail_ends {
 		-1, -1, -1, -1 \
 	}
 
-/* Both ends of every channel. -1 with err: then some are open, for aj_jail_end() and aj_jail_ends_close(). */
+/* Make both ends of every channel. -1 with err: then some are open, for aj_jail_end() and aj_jail_ends_close(). */
 int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err);
 void aj_jail_ends_close(struct aj_jail_ends *ends);
 
-/* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set and nothing left behind. */
+/* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set, and nothing left behind. */
 int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err);
 
-/* Ask init to kill and reap everything, so that what it used is counted. A jail that is still being set up ignores it. */
+/* Ask init to kill and reap all processes, so that their usage is counted. A jail that is still being set up ignores this. */
 void aj_jail_stop(struct aj_jail *jail);
 
 /* End every process of the jail, now. Safe to call twice. */
 void aj_jail_kill(struct aj_jail *jail);
 
-/* Wait for init, remove the cgroup, close the fds. All processes of the jail are gone when this returns; `ret_usage` (may
- * be NULL) gets what they used. */
+/* Wait for init, remove the cgroup, close the fds. All processes of the jail are gone when this returns; `ret_usage` (may be NULL) gets
+ * their usage. */
 void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage);

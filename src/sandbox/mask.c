@@ -1,8 +1,8 @@
-/* Hides places of the jail behind an empty folder or file, or holds them as they are, once every other row of the tree stands.
- * It hides or holds a path, not a file: what else leads there (a hard link, a second bind) is not looked for. It follows no symlink.
+/* Hides paths of the jail behind an empty folder or file, or holds them unchanged, once every other row of the tree stands.
+ * It hides or holds a path, not a file: other names of the file (a hard link, a second bind) are not looked for. It follows no symlink.
  *
- * A mount keeps its place from being renamed and removed, but not the folders above it: moved away with all that is in them,
- * they could be made anew without it. So each of those that the jail could rename becomes a mount itself, of itself. */
+ * A mount point can be neither renamed nor removed, but the folders above it can: a jail could rename such a folder away with all its
+ * contents, and create it anew without the mount. So each of those folders that the jail could rename is bind-mounted on itself. */
 #include "sandbox/mask.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ int aj_mask_blanks(size_t rows, struct aj_error *err)
 	return aj_steal(&fd);
 }
 
-/* May the jail make, rename or remove things in this folder, as far as its mount says? The root itself is sealed later. */
+/* May the jail create, rename or remove entries in this folder, as far as its mount says? The root itself is sealed later. */
 static int may_change(int root, int dir, bool *ret, bool *ret_mount_root)
 {
 	struct statx of_root, of_dir;
@@ -46,7 +46,7 @@ static int may_change(int root, int dir, bool *ret, bool *ret_mount_root)
 	if (statx(root, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_root) < 0 ||
 	    statx(dir, "", AT_EMPTY_PATH, STATX_MNT_ID, &of_dir) < 0 || fstatvfs(dir, &fs) < 0)
 		return -1;
-	/* libc makes do with less where the call is forbidden, and then all mounts look like one. */
+	/* Where a filter forbids statx, libc emulates it without mount ids, and all mounts look alike. */
 	if (!(of_root.stx_mask & of_dir.stx_mask & STATX_MNT_ID)) {
 		errno = ENOSYS;
 		return -1;
@@ -56,8 +56,8 @@ static int may_change(int root, int dir, bool *ret, bool *ret_mount_root)
 	return 0;
 }
 
-/* Make the folder a mount of itself, if the jail could rename it otherwise; `*dir` is then the one in that mount. */
-static int pin(int root, int *dir)
+/* Bind-mount the folder on itself, if the jail could rename it otherwise; `*dir` then refers to the folder in that mount. */
+static int pin_folder(int root, int *dir)
 {
 	bool changeable, mount_root;
 	if (may_change(root, *dir, &changeable, &mount_root) < 0)
@@ -81,7 +81,7 @@ static int cover(int blanks, int place, const char *name)
 	return move_mount(blank, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
-/* What is there is shown once more over itself, read-only; also what is mounted below it. */
+/* Bind the target over itself, read-only, with all mounts below it. */
 static int cover_with_itself(int place)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
@@ -91,7 +91,7 @@ static int cover_with_itself(int place)
 	return move_mount(self, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
-/* Nothing is there, so there is nothing to hide; unless the jail could make it, which a mask says that it cannot. */
+/* A missing target needs no mask, unless the jail could create it. */
 static int absent(int root, int dir, const char *step, const char *target, int above_bytes, struct aj_error *err)
 {
 	bool changeable, mount_root;
@@ -108,8 +108,8 @@ static int absent(int root, int dir, const char *step, const char *target, int a
 	return -1;
 }
 
-/* Walk to `target` and keep every folder above it in its place. Returns the target itself and its kind, -1 with err, or -1 without
- * one where it does not exist and the jail cannot make it, or with `if_present`. */
+/* Walk to `target` and pin_folder every folder above it. Returns the target itself and its kind; -1 with err; or -1 without err where the
+ * target does not exist and the jail cannot create it, or with `if_present`. */
 static int walk_to(int root, const char *step, const char *target, bool if_present, bool *ret_folder, struct aj_error *err)
 {
 	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
@@ -125,7 +125,8 @@ static int walk_to(int root, const char *step, const char *target, bool if_prese
 		struct stat st;
 		if (next < 0 && errno == ENOENT)
 			return if_present ? -1 : absent(root, dir, step, target, above_bytes, err) - 1;
-		/* Closed to the jail's id, and not the jail's to open: held well enough. A mask must be there all the same. */
+		/* The jail's id may not search this folder and does not own it: that holds the target well enough. A mask must be
+		 * mounted all the same. */
 		if (next < 0 && errno == EACCES && strcmp(step, STEP_HOLD) == 0 && fstat(dir, &st) == 0 && st.st_uid != geteuid())
 			return -1;
 		if (next < 0 || fstat(next, &st) < 0)
@@ -142,7 +143,7 @@ static int walk_to(int root, const char *step, const char *target, bool if_prese
 		}
 		if (!S_ISDIR(st.st_mode))
 			return if_present ? -1 : absent(root, dir, step, target, above_bytes, err) - 1;
-		if (pin(root, &next) < 0)
+		if (pin_folder(root, &next) < 0)
 			return aj_fail(err, AJ_EXIT_SETUP, step, errno, "hold `%.*s` in its place", above_bytes + 1 + (int)bytes, target);
 		close(dir);
 		dir = aj_steal(&next);

@@ -1,5 +1,5 @@
 /* Builds the jail's file tree from the plan's rows, on fds; but for mask.c and overlay.c the only file that mounts.
- * It follows no symlink in a target, and none in a source that a caller named: a path is what it says or an error. */
+ * It follows no symlink in a target, and none in a source that a caller named: a path with one is an error. */
 #include "sandbox/mount.h"
 
 #include <errno.h>
@@ -27,9 +27,9 @@ static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, cons
 	               m->source && m->kind == AJ_MOUNT_BIND ? m->source : m->why);
 }
 
-/* All mounts of ours were copied from a namespace with more rights, so the kernel takes none alone that has others below it. An overlay
- * would show what they cover. */
-static int take_tree(int path, struct aj_mount *m)
+/* All mounts of this namespace were copied from one with more privileges, so the kernel clones no mount without the mounts below it
+ * (they are locked). An overlay would show what those cover. */
+static int clone_tree(int path, struct aj_mount *m)
 {
 	unsigned clone = AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
 	int tree = m->flags & AJ_OVERLAY ? open_tree(path, "", clone) : -1;
@@ -39,8 +39,9 @@ static int take_tree(int path, struct aj_mount *m)
 	return open_tree(path, "", clone | AT_RECURSIVE);
 }
 
-/* An overlay is made of folders: of a file, the folder that it is in. Whoever renames things there now can only have another file of it shown. */
-static void take_folder(int path, struct aj_mount *m)
+/* An overlay consists of folders: for a file, of its parent. A process that renames entries there meanwhile can only have another file
+ * of that folder shown. */
+static void clone_parent(int path, struct aj_mount *m)
 {
 	char link[32], real[PATH_MAX];
 	struct stat file, there;
@@ -69,9 +70,9 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
-	int tree = path < 0 ? -1 : take_tree(path, m);
+	int tree = path < 0 ? -1 : clone_tree(path, m);
 	if (tree >= 0)
-		take_folder(path, m);
+		clone_parent(path, m);
 	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
 		return -1;
 	if (tree < 0) {
@@ -84,7 +85,7 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 	return tree;
 }
 
-/* A socket that is bound itself is reached whoever else is kept out, so it has to be one of those that the policy names. */
+/* A bound socket is reachable without any further check, so it must be one that the policy names. */
 static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, int source, struct aj_error *err)
 {
 	struct aj_named_sockets named;
@@ -115,16 +116,16 @@ int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 	return 0;
 }
 
-/* The folder that the last row's target was in: neighbours in the plan share it. */
+/* The parent of the last row's target: neighbouring rows of the plan share it. */
 struct place {
 	int root, dir;
-	int overlay; /* attached, of `folder`: neighbours in the plan that are files share it; 0: none */
+	int overlay; /* attached overlay of `folder`: neighbouring file rows share it; 0: none */
 	struct stat folder;
-	int blanks;          /* what masks show, and overlays have below; -1 without any */
+	int blanks;          /* placeholders for masks and overlay layers; -1 without any */
 	char path[PATH_MAX]; /* of dir, with a slash at the end; "" for none */
 };
 
-/* Open `name` in `dir` as a folder, making it if it is not there; never through a symlink. */
+/* Open `name` in `dir` as a folder, creating it if missing; never through a symlink. */
 static int step_into(int dir, const char *name, bool create)
 {
 	if (create && mkdirat(dir, name, 0755) < 0 && errno != EEXIST && errno != EROFS)
@@ -137,7 +138,7 @@ static bool bad_part(const char *part, size_t bytes)
 	return bytes == 0 || bytes > NAME_MAX || (bytes <= 2 && strncmp(part, "..", bytes) == 0);
 }
 
-/* Make `place` the folder that holds `target`; returns the last part of its name, or NULL with errno. */
+/* Set `place` to the parent folder of `target`; returns the last component, or NULL with errno. */
 static const char *enter_parent(struct place *place, const char *target, bool create)
 {
 	const char *name = strrchr(target, '/') + 1;
@@ -170,7 +171,7 @@ static const char *enter_parent(struct place *place, const char *target, bool cr
 	return name;
 }
 
-/* The mount point itself, of the same type as what is going to cover it. */
+/* Open or create the mount point, of the same type as the mount. */
 static int open_target(int parent, const char *name, bool folder, bool create)
 {
 	if (folder)
@@ -185,7 +186,8 @@ static int open_target(int parent, const char *name, bool folder, bool create)
 	return aj_steal(&fd);
 }
 
-/* In place of `*source`, the same file out of an overlay of its folder: where there is none, the row says why, and the file is bound. */
+/* Replace `*source` by the same file from an overlay of its folder; if that fails, the row records the errno and the file is bound
+ * directly. */
 static void overlay_file(struct aj_mount *m, struct place *place, int *source)
 {
 	struct stat folder;
@@ -210,7 +212,7 @@ static void overlay_file(struct aj_mount *m, struct place *place, int *source)
 	*source = file;
 }
 
-/* In place of `*source`, an overlay of it: where the kernel makes none, the row says why, and the source is bound. */
+/* Replace `*source` by an overlay of it; if the kernel makes none, the row records the errno and the source is bound directly. */
 static int overlay_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
 {
 	struct stat st;
@@ -254,7 +256,7 @@ static int bind_row(const struct aj_mount *m, int parent, const char *name, int 
 		                               (m->flags & AJ_DEV ? 0 : MOUNT_ATTR_NODEV) |
 		                               (m->flags & AJ_NOEXEC ? MOUNT_ATTR_NOEXEC : 0),
 		                   .propagation = MS_PRIVATE };
-	/* Reading the mask must work as reading an empty file does, so its device stays a device. */
+	/* Reading the mask must work like reading an empty file, so its device stays usable. */
 	if (m->flags & AJ_MASK)
 		attr.attr_set &= ~(uint64_t)MOUNT_ATTR_NODEV;
 	if (mount_setattr(source, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
@@ -264,7 +266,7 @@ static int bind_row(const struct aj_mount *m, int parent, const char *name, int 
 	return 0;
 }
 
-/* mount(2) takes a path; the working directory is the one path that cannot be swapped under us. */
+/* mount(2) takes a path; the working directory is the only path that no process can swap. */
 static int fs_row(const struct aj_mount *m, int parent, const char *name, struct aj_error *err)
 {
 	cleanup_fd int target = step_into(parent, name, true);
@@ -324,7 +326,7 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 	return fail(err, m, EINVAL, "unknown kind of row");
 }
 
-/* A bind that the jail may not change, below one that it may: the folders between them must stay where they are. */
+/* A read-only bind below a writable one: the folders between them must not be renamed. */
 static bool inside_writable(const struct aj_plan *plan, size_t row)
 {
 	const struct aj_mount *m = &plan->mounts.items[row];

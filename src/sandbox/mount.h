@@ -1,9 +1,9 @@
 /* Builds the jail's file tree from the plan's rows, on fds: no path is looked up twice and none through a symlink.
- * It decides nothing; a row that cannot be applied is an error unless the row itself says optional. */
+ * This file decides nothing; a row that cannot be applied is an error unless the row itself says optional. */
 #pragma once
 #include "plan/plan.h"
 
-/* Any directory will do: it only carries the new root until pivot, in a mount namespace of our own. */
+/* Any directory will do: it only carries the new root until pivot_root, in the jail's own mount namespace. */
 #define AJ_MOUNT_CARRIER "/tmp"
 
 /* Open the sources of all binds as detached mounts; one fd per row into `fds` (-1: none, or optional and absent). */
@@ -12,5 +12,5 @@ int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *err);
 /* Make `root` the root of this mount namespace, drop the old tree, seal the new root read-only. */
 int aj_mount_pivot(int root, struct aj_error *err);
-/* In a copy of a zygote's mounts: fresh scratch space over what it had. The root stays sealed. */
+/* In a copy of a zygote's mounts: mount fresh scratch space over the zygote's. The root stays sealed. */
 int aj_mount_own(const struct aj_plan *plan, struct aj_error *err);

@@ -1,5 +1,5 @@
-/* Opens the sockets that a policy names, and tells whether an inode is one of theirs.
- * It connects to none, follows no symlink, and takes nothing for a socket that is not one. */
+/* Opens the sockets that a policy names, and says whether an inode is one of them.
+ * It connects to none, follows no symlink, and refuses every path that is no socket. */
 #include "sandbox/named_sockets.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ void aj_named_sockets_close(struct aj_named_sockets *named)
 	named->count = 0;
 }
 
-static int option(int socket, int name)
+static int int_option(int socket, int name)
 {
 	int value;
 	socklen_t bytes = sizeof value;
@@ -64,10 +64,10 @@ int aj_named_sockets_check_stdio(struct aj_error *err)
 	for (int fd = 0; fd <= 2; fd++) {
 		struct sockaddr_storage peer;
 		socklen_t bytes = sizeof peer;
-		if (option(fd, SO_DOMAIN) != AF_UNIX)
+		if (int_option(fd, SO_DOMAIN) != AF_UNIX)
 			continue;
-		if (option(fd, SO_TYPE) != SOCK_DGRAM &&
-		    (option(fd, SO_ACCEPTCONN) == 1 || getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0))
+		if (int_option(fd, SO_TYPE) != SOCK_DGRAM &&
+		    (int_option(fd, SO_ACCEPTCONN) == 1 || getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0))
 			continue;
 		aj_fail(err, AJ_EXIT_USAGE, "sockets", 0,
 		        "descriptor %d is a Unix socket that could still reach others in a writable folder: for datagrams, or not connected",

@@ -1,20 +1,21 @@
-/* The sockets of the host that a policy names: found once, before a byte of the jail's runs, and known by their inodes from then on.
- * A path would not do: who may write a folder can give any socket in it another one's name. */
+/* The host's sockets that a policy names: looked up once, before the jail runs, and identified by their inodes from then on.
+ * A path is no identity: a process that may write a folder can give any socket in the folder another socket's name. */
 #pragma once
 #include <sys/stat.h>
 
 #include "plan/plan.h"
 
 struct aj_named_sockets {
-	int fds[AJ_SOCKETS_MAX]; /* O_PATH: while one is open its inode is nobody else's */
+	int fds[AJ_SOCKETS_MAX]; /* O_PATH: an open descriptor keeps the inode's number from being reused */
 	size_t count;
 };
 
-/* All of the plan's. -1 with err when there is one that is no socket, or not there. */
+/* Opens all sockets of the plan. -1 with err when a path is missing or is no socket. */
 int aj_named_sockets_open(struct aj_named_sockets *named, const struct aj_plan *plan, struct aj_error *err);
 bool aj_named_sockets_has(const struct aj_named_sockets *named, const struct stat *st);
 void aj_named_sockets_close(struct aj_named_sockets *named);
 
-/* What the guest inherits of its caller as 0 to 2 must be no Unix socket that could still reach another one: a datagram socket sends to any
- * socket file without connect, and where nobody listens to the filter connect is the kernel's own. */
+/* Descriptors 0 to 2 that the guest inherits from the caller must not be Unix sockets that could still reach other sockets: a datagram
+ * socket sends to any socket file without connect(), and where no supervisor reads the filter's notifications the kernel performs
+ * connect() unchecked. */
 int aj_named_sockets_check_stdio(struct aj_error *err);

@@ -1,5 +1,5 @@
 /* Makes the overlays that read-only folders of the host are shown through.
- * It looks up no path of the host's: the layers are the working directory and a folder beside the place that it is mounted on. */
+ * It looks up no path of the host: the layers are the working directory and a folder beside its mount point. */
 #include "sandbox/overlay.h"
 
 #include <errno.h>
@@ -12,13 +12,13 @@
 
 #include "base/fd.h"
 
-/* In a folder of their own: `..` out of a mount does not stop at a folder that is covered, as the root of `blanks` is. */
+/* The layers lie in a subfolder: `..` out of a mount ignores whether the folder above is covered, as the root of `blanks` is. */
 #define LAYERS "layers"
 #define NONE "none" /* in AJ_OVERLAY_LAYERS too */
 
-/* Mount `source` beside an empty folder. Before Linux 6.15 a layer has to be a mount of the caller's namespace, and before 6.13 it
- * can be named by a path only: the working directory is the one that nobody can exchange. */
-static int enter(int blanks, int source)
+/* Mount `source` beside an empty folder. Before Linux 6.15 a layer has to be a mount of the caller's namespace, and before 6.13 it can
+ * be named by a path only: the working directory is the only path that no other process can replace. */
+static int enter_layers(int blanks, int source)
 {
 	char name[32];
 	snprintf(name, sizeof name, LAYERS "/%d", source);
@@ -35,19 +35,20 @@ static int enter(int blanks, int source)
 int aj_overlay(int blanks, int source)
 {
 	struct statvfs of_source;
-	if (fstatvfs(source, &of_source) < 0 || enter(blanks, source) < 0)
+	if (fstatvfs(source, &of_source) < 0 || enter_layers(blanks, source) < 0)
 		return -1;
 	cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
-	/* Without an upper layer the kernel wants two. No userxattr: what a folder's attributes say of layers is not believed. */
+	/* Without an upper layer the kernel requires two lower ones. No userxattr: overlay attributes of the host's folders are not
+	 * trusted. */
 	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", AJ_OVERLAY_LAYERS, 0) < 0 ||
-	    fsconfig(fs, FSCONFIG_SET_STRING, "xino", "off", 0) < 0 || /* where it is on, each mount is a line in the kernel's log */
+	    fsconfig(fs, FSCONFIG_SET_STRING, "xino", "off", 0) < 0 || /* with xino each mount writes a line to the kernel's log */
 	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
-	/* An overlay does not take this over from the mount of its layer. */
+	/* An overlay does not inherit noexec from the mount of its layer. */
 	return fsmount(fs, FSMOUNT_CLOEXEC, of_source.f_flag & ST_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
 }
 
-/* Before Linux 6.15 the kernel clones no part of a mount that is attached nowhere. */
+/* Before Linux 6.15 the kernel clones no part of a detached mount. */
 int aj_overlay_attached(int blanks, int source)
 {
 	char name[32];
@@ -67,6 +68,6 @@ int aj_overlay_file(int overlay, const char *name)
 	cleanup_fd int file = open_tree(overlay, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 	if (file < 0 || fstat(file, &st) < 0)
 		return -1;
-	errno = ESTALE; /* somebody has put something else in its place */
+	errno = ESTALE; /* another file has taken its place */
 	return S_ISREG(st.st_mode) ? aj_steal(&file) : -1;
 }

@@ -1,13 +1,13 @@
 /* A folder of the host shown through overlayfs without an upper layer: the same files, read-only, below inodes of the jail's own.
- * So a connect to a socket, an open of a FIFO and a lock in there have no effect on the host's. */
+ * So a connect to a socket, an open of a FIFO or a lock in this mount has no effect on the host's files. */
 #pragma once
-/* As the kernel shows it: what tells these from overlays that the host has. */
+/* The lowerdir option as /proc/self/mountinfo shows it: it distinguishes these overlays from overlays of the host. */
 #define AJ_OVERLAY_LAYERS ".:../none"
 
 /* A detached mount that shows `source`, a detached mount with nothing mounted below it; -1 with errno where the kernel makes none.
  * `blanks` is what aj_mask_blanks() made. Changes the working directory. */
 int aj_overlay(int blanks, int source);
-/* The same, attached where files can be taken out of it. */
+/* The same, attached to the mount tree, so that single files of the overlay can be cloned. */
 int aj_overlay_attached(int blanks, int source);
 /* A detached mount of one regular file of such an overlay; -1 with errno. */
 int aj_overlay_file(int overlay, const char *name);

@@ -46,7 +46,7 @@ static void start(void)
 	victim = pidfd_of(sleeper());
 	cr_assert_eq(stat("/proc/self/ns/pid", &st), 0);
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .holder = sleeper(), .pid = sleeper(), .space = { st.st_dev, st.st_ino } };
+	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .holder = sleeper(), .pid = sleeper(), .pid_ns = { st.st_dev, st.st_ino } };
 	cr_assert_eq(aj_msg_send(ends[1], &msg), 0);
 	zygote.report_fd = ends[0];
 	zygote.holder = aj_holder_take(ends[0], pidfd_of(builder), &(struct aj_nursery){ 0 }, &zygote.init_pid, &zygote.init_pidfd, &err);
