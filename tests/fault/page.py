@@ -5,23 +5,27 @@ import sys
 
 HEAD = """# When a system call fails
 
-Every system call of the launcher, from its start to its end, fails once in each way that is plausible: in the supervisor, in init, in
-the guest until its program begins, in a snippet's runner until it is handed the code. `make faults` does that with an injector of our
-own (tests/fault/inject.c, ptrace, x86-64 only) and writes this page; `make check` does a part of it. A run must end in one of these ways:
+This page is for contributors who change the launcher, and for reviewers who ask what happens when one of its system calls fails.
+
+Every system call of the launcher, from its start to its end, fails once with each plausible errno: in the supervisor, in init, in
+the guest until its program begins, and in a snippet's runner until the supervisor sends the code. `make faults` injects these
+faults with tests/fault/inject.c (ptrace, x86-64 only) and writes this page; `make check` injects a sample. A run must end in one
+of these ways:
 
 | outcome | what it means |
 |---|---|
-| **refused** | nothing began; the error names the step, exit code 125 (2, 126, 127 for what the caller named) |
+| **refused** | nothing began; the error names the step, exit code 125 (2, 126 or 127 if the error is in what the caller passed: an option, a path or the command) |
 | libc | libc's own start failed before `main`; nothing began |
-| same | no consequence: the guest has the very walls of an undisturbed run, as the kernel reports them and as it meets them itself |
-| told | something that depends on the host is not there, and the result says so |
-| walls | a difference inside that is no wall; the reason says which |
+| same | no consequence: the guest has exactly the walls of an undisturbed run, as the kernel reports them and as the guest's own probes find them |
+| told | a wall or limit that depends on the host is missing, and the result says so |
+| walls | the inside differs in a point that is no wall; the reason names the point |
 | ended | the guest's program had begun; the run ends without `ok` |
-| mute | no write succeeds any more, so the exit code of 125 is all that can be said |
+| mute | no write succeeds any more, so the exit code of 125 is the whole report |
 | audit | the run's end is not in the audit trail; exit code 125, and the result says why |
 
-Nothing may hang, and no process, mount or file may be left. What is not **refused** is in a table in tests/fault/faults.py with its reason.
-Persistent faults (`+`: this call and every later one of its name) are tried too; they must end as well, and never as `ok` with other walls.
+No run may hang or leave a process, mount or file behind. Every outcome other than **refused** needs a row, with its reason, in a table in
+tests/fault/faults.py. Persistent faults (`+`: this call and every later call of the same name) are injected too; such a run must end as
+well, and never as `ok` with other walls.
 Calls that cannot fail (getpid, umask, ...) are left out.
 
 """
