@@ -1,4 +1,4 @@
-/* Opens and looks at what is in a workspace, in the host's own file tree.
+/* Opens and examines files of a workspace, in the host's own file tree.
  * It follows no symlink anywhere and changes nothing. */
 #include "workspace/beneath.h"
 

@@ -1,4 +1,4 @@
-/* Looking at files of a workspace, which a jail may have made: beneath a descriptor, through no symlink, and never for long. */
+/* Opens and examines files of a workspace, which a jail may have made: beneath a descriptor, through no symlink, and without blocking. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,10 +6,10 @@
 
 /* Open `path`, relative to `dir` or, with AT_FDCWD, any path, through no symlink. O_CLOEXEC and O_NONBLOCK are added. */
 int aj_beneath_open(int dir, const char *path, int flags);
-/* Is there anything of this name? */
+/* Does an entry of this name exist? */
 bool aj_beneath_has(int dir, const char *name);
-/* Is the folder this user's? Then it may be closed now and open in a moment. */
+/* Does `uid` own the folder? Then its mode may deny access now and allow access a moment later. */
 bool aj_beneath_owned(int dir, uid_t uid);
-/* Is it on a file system of which it is known that a folder has one link for each folder in it besides its two, and a new time of change with
- * each change of its entries? `*ret_dev`: that file system. */
+/* Is the folder on a file system that counts subfolders in a folder's links (two plus one for each), and that updates ctime with each
+ * change of the entries? `*ret_dev`: that file system. */
 bool aj_beneath_tells_changes(int dir, dev_t *ret_dev);

@@ -1,5 +1,5 @@
 /* Reads the format of git-config(1): sections, subsections in quotes, escapes, comments, continued lines.
- * It opens nothing, follows no include and keeps no text: a jail may have written it, so every length has an end. */
+ * It opens nothing, follows no include and keeps no text: a jail may have written the file, so every length is bounded. */
 #include "workspace/gitconfig.h"
 
 #include <ctype.h>
@@ -10,26 +10,26 @@ struct reader {
 	struct aj_gitconfig now;
 };
 
-/* As git does: a carriage return before a newline is none, and a file ends with a newline. */
-static int next(struct reader *r)
+/* As in git: a carriage return before a newline is dropped, and the end of the file counts as a newline. */
+static int next_char(struct reader *r)
 {
 	if (r->at + 1 < r->end && r->at[0] == '\r' && r->at[1] == '\n')
 		r->at++;
 	return r->at < r->end ? (unsigned char)*r->at++ : '\n';
 }
 
-/* A space to git, which knows fewer of them than C: a value that ends with a vertical tab is not the same without it. */
+/* Git's isspace(), which excludes vertical tab and form feed: a value that ends with one keeps it. */
 static bool is_space(int c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool done(const struct reader *r)
+static bool at_end(const struct reader *r)
 {
 	return r->at >= r->end;
 }
 
-static void put(char *out, size_t room, size_t *used, int c)
+static void append(char *out, size_t room, size_t *used, int c)
 {
 	if (*used + 1 < room)
 		out[*used] = (char)c;
@@ -43,53 +43,53 @@ static void close_text(char *out, size_t room, size_t used)
 		memcpy(out + room - 4, "...", 3);
 }
 
-static bool subsection(struct reader *r)
+static bool read_subsection(struct reader *r)
 {
 	size_t used = strlen(r->now.subsection); /* `[a.b "c"]` is b.c of a */
 	int c;
 	if (used)
-		put(r->now.subsection, sizeof r->now.subsection, &used, '.');
+		append(r->now.subsection, sizeof r->now.subsection, &used, '.');
 	do
-		c = next(r);
+		c = next_char(r);
 	while (c == ' ' || c == '\t');
 	if (c != '"')
 		return false;
-	while ((c = next(r)) != '"') {
+	while ((c = next_char(r)) != '"') {
 		if (c == '\\')
-			c = next(r);
+			c = next_char(r);
 		if (c == '\n')
 			return false;
-		put(r->now.subsection, sizeof r->now.subsection, &used, c);
+		append(r->now.subsection, sizeof r->now.subsection, &used, c);
 	}
 	close_text(r->now.subsection, sizeof r->now.subsection, used);
-	return next(r) == ']';
+	return next_char(r) == ']';
 }
 
-static bool section(struct reader *r)
+static bool read_section(struct reader *r)
 {
 	size_t used = 0;
 	r->now.subsection[0] = '\0';
 	for (;;) {
-		int c = next(r);
+		int c = next_char(r);
 		if (c == ']' || c == ' ' || c == '\t') {
 			close_text(r->now.section, sizeof r->now.section, used);
-			/* The old way to write a subsection. */
+			/* The deprecated syntax for a subsection: [section.subsection]. */
 			char *dot = strchr(r->now.section, '.');
 			if (dot) {
 				strcpy(r->now.subsection, dot + 1);
 				*dot = '\0';
 			}
-			return c == ']' || subsection(r);
+			return c == ']' || read_subsection(r);
 		}
 		if (!isalnum(c) && c != '-' && c != '.')
 			return false;
-		put(r->now.section, sizeof r->now.section, &used, tolower(c));
+		append(r->now.section, sizeof r->now.section, &used, tolower(c));
 	}
 }
 
-static bool escaped(struct reader *r, size_t *used)
+static bool read_escape(struct reader *r, size_t *used)
 {
-	int c = next(r);
+	int c = next_char(r);
 	switch (c) {
 	case '\n':
 		return true;
@@ -108,16 +108,16 @@ static bool escaped(struct reader *r, size_t *used)
 	default:
 		return false;
 	}
-	put(r->now.value, sizeof r->now.value, used, c);
+	append(r->now.value, sizeof r->now.value, used, c);
 	return true;
 }
 
-static bool value(struct reader *r)
+static bool read_value(struct reader *r)
 {
 	bool quoted = false, comment = false;
 	size_t used = 0, spaces = 0;
 	for (;;) {
-		int c = next(r);
+		int c = next_char(r);
 		if (c == '\n') {
 			close_text(r->now.value, sizeof r->now.value, used);
 			return !quoted;
@@ -125,7 +125,7 @@ static bool value(struct reader *r)
 		if (comment)
 			continue;
 		if (is_space(c) && !quoted) {
-			spaces += used > 0; /* those at the end are not part of it */
+			spaces += used > 0; /* trailing spaces are not part of the value */
 			continue;
 		}
 		if ((c == ';' || c == '#') && !quoted) {
@@ -133,26 +133,26 @@ static bool value(struct reader *r)
 			continue;
 		}
 		for (; spaces; spaces--)
-			put(r->now.value, sizeof r->now.value, &used, ' ');
+			append(r->now.value, sizeof r->now.value, &used, ' ');
 		if (c == '"')
 			quoted = !quoted;
 		else if (c != '\\')
-			put(r->now.value, sizeof r->now.value, &used, c);
-		else if (!escaped(r, &used))
+			append(r->now.value, sizeof r->now.value, &used, c);
+		else if (!read_escape(r, &used))
 			return false;
 	}
 }
 
-static bool variable(struct reader *r, int c)
+static bool read_variable(struct reader *r, int c)
 {
 	size_t used = 0;
-	for (; isalnum(c) || c == '-'; c = next(r))
-		put(r->now.key, sizeof r->now.key, &used, tolower(c));
+	for (; isalnum(c) || c == '-'; c = next_char(r))
+		append(r->now.key, sizeof r->now.key, &used, tolower(c));
 	close_text(r->now.key, sizeof r->now.key, used);
 	while (c == ' ' || c == '\t')
-		c = next(r);
+		c = next_char(r);
 	if (c == '=')
-		return value(r);
+		return read_value(r);
 	strcpy(r->now.value, "true");
 	return c == '\n';
 }
@@ -162,22 +162,22 @@ bool aj_gitconfig_read(const char *text, size_t bytes, void (*each)(void *arg, c
 	struct reader r = { .at = text, .end = text + bytes };
 	if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		r.at += 3;
-	while (!done(&r)) {
-		int c = next(&r);
+	while (!at_end(&r)) {
+		int c = next_char(&r);
 		if (is_space(c))
 			continue;
 		if (c == '#' || c == ';') {
-			while (next(&r) != '\n')
+			while (next_char(&r) != '\n')
 				;
 			continue;
 		}
 		if (c == '[') {
-			if (!section(&r))
+			if (!read_section(&r))
 				return false;
 			continue;
 		}
-		/* Also before the first section: git reads on. */
-		if (!isalpha(c) || !variable(&r, c))
+		/* Variables before the first section are accepted, as in git. */
+		if (!isalpha(c) || !read_variable(&r, c))
 			return false;
 		each(arg, &r.now);
 	}

@@ -1,5 +1,5 @@
-/* Reads, as data, what decides about the programs that git runs in one repository: configuration, hooks, the rest of a rebase.
- * It runs no git and follows no symlink; every text and every list has an end. */
+/* Reads, as data, the files that decide about the programs that git runs in one repository: configuration, hooks, an unfinished rebase.
+ * It runs no git and follows no symlink; every text and every list is bounded. */
 #include "workspace/gitrepo.h"
 
 #include <ctype.h>
@@ -32,17 +32,17 @@ enum {
 
 struct reading {
 	struct aj_repo *repo;
-	char *text; /* FILE_BYTES, and a NUL */
+	char *text; /* FILE_BYTES and a NUL */
 	const struct aj_gitrepo_place *at;
-	const char *base; /* folder of the configuration that is read, relative to the workspace; NULL: of no interest */
-	/* Below the workspace, by a path of its configuration: see look_further(). */
+	const char *base; /* folder of the configuration that is being read, relative to the workspace; NULL: not needed */
+	/* Paths below the workspace that the configuration names: see read_referenced(). */
 	const char *hooks_path, *includes[INCLUDES_MAX];
 	size_t includes_count;
 	unsigned char links[64];
 	size_t links_count;
 };
 
-/* The sum goes on: what was, and what comes. */
+/* Extend the checksum: hash the previous sum and the new data. */
 static void add_sum(struct aj_repo *repo, const char *name, const void *data, size_t bytes)
 {
 	char part[2 * AJ_SHA256_HEX + PATH_MAX], of_data[AJ_SHA256_HEX];
@@ -59,7 +59,7 @@ static void add_run(struct aj_repo *repo, const char *by, const char *value)
 		                                            aj_json_text(value, bytes)));
 }
 
-/* A path of a configuration, relative to the workspace; NULL: it leads elsewhere. */
+/* A configured path, relative to the workspace; NULL: it leads elsewhere. */
 static const char *in_workspace(const struct reading *r, const char *base, const char *value)
 {
 	const char *root = r->at->path, *home = getenv("HOME");
@@ -83,7 +83,7 @@ static void on_variable(void *arg, const struct aj_gitconfig *v)
 	add_run(r->repo, name, v->value);
 	if (!r->base || strlen(v->value) >= sizeof v->value - 1)
 		return;
-	/* Hooks are relative to the folder around `.git`, an included file to the one that includes it. */
+	/* hooksPath is relative to the folder that contains `.git`, an included file to the including one. */
 	if (strcmp(v->key, "hookspath") == 0)
 		r->hooks_path = in_workspace(r, r->at->folder, v->value);
 	else if (strncmp(v->section, "include", 7) == 0 && r->includes_count < INCLUDES_MAX &&
@@ -91,8 +91,8 @@ static void on_variable(void *arg, const struct aj_gitconfig *v)
 		r->includes_count++;
 }
 
-/* A whole file, or as much of it as there is room for. -1: it is not there, or no regular file, which is in the sum. */
-static ssize_t take_file(struct reading *r, int dir, const char *name)
+/* Read a file into r->text, cut at its size. -1: it is missing or no regular file, which the checksum records. */
+static ssize_t read_file(struct reading *r, int dir, const char *name)
 {
 	struct stat st;
 	cleanup_fd int fd = aj_beneath_open(dir, name, O_RDONLY);
@@ -107,7 +107,7 @@ static ssize_t take_file(struct reading *r, int dir, const char *name)
 	while (bytes < FILE_BYTES && (n = read(fd, r->text + bytes, (size_t)(FILE_BYTES - bytes))) > 0)
 		bytes += n;
 	r->text[bytes] = '\0';
-	/* As good as none, and so are the placeholders of ours that look like this. */
+	/* An empty file counts as missing, and so does agentjail's placeholder for commondir. */
 	if (bytes == 0 || (strcmp(name, "commondir") == 0 && strcmp(r->text, AJ_BLANK_ITSELF_TEXT) == 0))
 		return -1;
 	add_sum(r->repo, name, r->text, (size_t)bytes);
@@ -118,16 +118,16 @@ static ssize_t take_file(struct reading *r, int dir, const char *name)
 	return bytes;
 }
 
-static void look_config(struct reading *r, int dir, const char *name)
+static void read_config(struct reading *r, int dir, const char *name)
 {
-	ssize_t bytes = take_file(r, dir, name);
+	ssize_t bytes = read_file(r, dir, name);
 	if (bytes > 0 && !aj_gitconfig_read(r->text, (size_t)bytes, on_variable, r))
 		add_run(r->repo, name, "git would refuse it from some line on");
 }
 
-static void look_text(struct reading *r, int dir, const char *name)
+static void hash_file(struct reading *r, int dir, const char *name)
 {
-	ssize_t bytes = take_file(r, dir, name);
+	ssize_t bytes = read_file(r, dir, name);
 	if (bytes <= 0)
 		return;
 	r->text[strcspn(r->text, "\n")] = '\0';
@@ -139,13 +139,13 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool sample(const char *name)
+static bool is_sample(const char *name)
 {
 	size_t bytes = strlen(name);
 	return bytes > 7 && strcmp(name + bytes - 7, ".sample") == 0;
 }
 
-static void look_hooks(struct reading *r, int dir, const char *folder)
+static void read_hooks(struct reading *r, int dir, const char *folder)
 {
 	struct aj_arena *arena = r->at->arena;
 	AJ_LIST(const char *) names = { 0 };
@@ -161,14 +161,14 @@ static void look_hooks(struct reading *r, int dir, const char *folder)
 		return;
 	}
 	for (const struct dirent *e; names.count < HOOKS_MAX && (e = readdir(entries));)
-		if (e->d_name[0] != '.' && !sample(e->d_name))
+		if (e->d_name[0] != '.' && !is_sample(e->d_name))
 			*AJ_PUSH(arena, &names) = aj_strdup(arena, e->d_name);
 	if (names.count == HOOKS_MAX) {
-		int64_t now_us = aj_now_us(); /* what was left out may have changed */
+		int64_t now_us = aj_now_us(); /* hooks that were not examined may have changed: make the checksum differ */
 		add_sum(r->repo, folder, &now_us, sizeof now_us);
 		add_run(r->repo, folder, "too many to look at all");
 	}
-	if (names.count) /* a listing has no order */
+	if (names.count) /* readdir() has no order */
 		qsort(names.items, names.count, sizeof *names.items, by_name);
 	for (size_t i = 0; i < names.count; i++) {
 		char by[NAME_MAX + AJ_GITCONFIG_VALUE_BYTES + 2];
@@ -193,9 +193,9 @@ static void look_hooks(struct reading *r, int dir, const char *folder)
 	closedir(entries);
 }
 
-/* A configuration that was there before may name files of the workspace, which are the jail's to change, and these name others. Each is
- * read once, below the workspace. */
-static void look_further(struct reading *r)
+/* An old configuration may name files of the workspace, which the jail can change and which can name further ones. Each file is read
+ * once, below the workspace. */
+static void read_referenced(struct reading *r)
 {
 	for (size_t i = 0; i < r->includes_count; i++) {
 		const char *path = r->includes[i], *slash = strrchr(path, '/');
@@ -204,13 +204,13 @@ static void look_further(struct reading *r)
 			again |= strcmp(r->includes[k], path) == 0;
 		r->base = slash ? aj_strndup(r->at->arena, path, (size_t)(slash - path)) : "";
 		if (!again)
-			look_config(r, r->at->workspace, path);
+			read_config(r, r->at->workspace, path);
 	}
-	if (r->hooks_path) /* as the last of them says */
-		look_hooks(r, r->at->workspace, r->hooks_path);
+	if (r->hooks_path) /* the last hooksPath applies */
+		read_hooks(r, r->at->workspace, r->hooks_path);
 }
 
-/* A listing has no order, and so the sum of these has none. */
+/* readdir() has no order, so the links' checksums are combined without order. */
 static void add_link(struct reading *r, int dir, const char *name, const char *path)
 {
 	char target[PATH_MAX], sum[AJ_SHA256_HEX];
@@ -224,7 +224,8 @@ static void add_link(struct reading *r, int dir, const char *name, const char *p
 	add_run(r->repo, path, aj_printf(r->at->arena, "a symlink, which git writes through: %s", target));
 }
 
-/* Besides its folder itself. What is in `hooks` and `info` is held, and objects are written beside their names. */
+/* Folders that git writes besides the git dir itself. `hooks` and `info` are held, and git writes objects under temporary names and
+ * renames them. */
 static bool written_by_git(const char *below, const char *name)
 {
 	if (!*below)
@@ -232,8 +233,9 @@ static bool written_by_git(const char *below, const char *name)
 	return strncmp(below, "objects/", 8) != 0 || strcmp(name, "info") == 0 || strcmp(name, "pack") == 0;
 }
 
-/* Git writes through a symlink in its folder: a log of references that leads to a shell's start-up file runs what a commit is called. */
-static void look_links(struct reading *r, int dir, const char *below, int depth, size_t *left)
+/* Git writes through a symlink in its folder: a reflog that links to a shell's start-up file would put a commit's message there, which
+ * the shell runs. */
+static void hash_links(struct reading *r, int dir, const char *below, int depth, size_t *left)
 {
 	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
@@ -255,13 +257,13 @@ static void look_links(struct reading *r, int dir, const char *below, int depth,
 			continue;
 		cleanup_fd int next = openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (next >= 0 && depth < LINKS_DEPTH)
-			look_links(r, next, aj_printf(r->at->arena, "%s%s/", below, e->d_name), depth + 1, left);
+			hash_links(r, next, aj_printf(r->at->arena, "%s%s/", below, e->d_name), depth + 1, left);
 	}
 	closedir(entries);
 }
 
-/* The rest of a rebase that was begun: `git rebase --continue` runs its lines `exec`. */
-static void look_todo(struct reading *r, int dir)
+/* An unfinished rebase: `git rebase --continue` runs its `exec` lines. */
+static void read_todo(struct reading *r, int dir)
 {
 	static const char name[] = "rebase-merge/git-rebase-todo";
 	struct stat st;
@@ -289,17 +291,17 @@ static void look_todo(struct reading *r, int dir)
 	}
 }
 
-static void look_folder(struct reading *r, int dir, const char *folder)
+static void read_git_dir(struct reading *r, int dir, const char *folder)
 {
 	size_t left = LINKS_MAX;
 	r->base = folder ? aj_printf(r->at->arena, "%s%s.git", folder, *folder ? "/" : "") : NULL;
-	look_config(r, dir, "config");
-	look_config(r, dir, "config.worktree");
-	look_text(r, dir, "commondir");
-	look_hooks(r, dir, "hooks");
-	look_todo(r, dir);
-	look_text(r, dir, "objects/info/alternates");
-	look_links(r, dir, "", 0, &left);
+	read_config(r, dir, "config");
+	read_config(r, dir, "config.worktree");
+	hash_file(r, dir, "commondir");
+	read_hooks(r, dir, "hooks");
+	read_todo(r, dir);
+	hash_file(r, dir, "objects/info/alternates");
+	hash_links(r, dir, "", 0, &left);
 	if (r->links_count)
 		add_sum(r->repo, "links", r->links, sizeof r->links);
 	if (!left) {
@@ -308,7 +310,7 @@ static void look_folder(struct reading *r, int dir, const char *folder)
 		add_run(r->repo, "links", "too many files to look at all");
 	}
 	if (folder)
-		look_further(r);
+		read_referenced(r);
 }
 
 void aj_gitrepo_read(struct aj_repo *repo, const struct aj_gitrepo_place *at, int dir, const char *name)
@@ -318,7 +320,7 @@ void aj_gitrepo_read(struct aj_repo *repo, const struct aj_gitrepo_place *at, in
 	repo->runs = json_array();
 	add_sum(repo, repo->kind, repo->kind, strlen(repo->kind));
 	if (strcmp(repo->kind, "file") == 0) {
-		look_text(&r, dir, name);
+		hash_file(&r, dir, name);
 	} else if (strcmp(repo->kind, "symlink") == 0) {
 		char target[PATH_MAX];
 		ssize_t bytes = readlinkat(dir, name, target, sizeof target - 1);
@@ -328,6 +330,6 @@ void aj_gitrepo_read(struct aj_repo *repo, const struct aj_gitrepo_place *at, in
 	} else {
 		cleanup_fd int fd = aj_beneath_open(dir, name, O_PATH | O_DIRECTORY);
 		if (fd >= 0)
-			look_folder(&r, fd, at->folder);
+			read_git_dir(&r, fd, at->folder);
 	}
 }

@@ -1,18 +1,18 @@
-/* Which variables of a configuration make git run something: a table after git-config(1), gitattributes(5) and git-lfs-config(5).
- * It errs on the side of naming: what it lists need not be harmful, and a program of another name than git may have its own. */
+/* Which variables of a configuration make git run a program: a table after git-config(1), gitattributes(5) and git-lfs-config(5).
+ * It errs on the side of naming: a listed variable may be harmless, and other programs than git may have variables of their own. */
 #include <string.h>
 
 #include "workspace/gitconfig.h"
 
 enum when {
 	ALWAYS,
-	NOT_BOOLEAN, /* `true` is git's own */
-	SHELL,       /* a value that begins with `!` */
+	NOT_BOOLEAN, /* `true` selects git's built-in */
+	SHELL,       /* a value that begins with `!` is a shell command */
 	HELPER,      /* an address that names a program: `ext::...`, `other::...` */
 };
 
 static const struct {
-	const char *section, *key; /* key NULL: every one */
+	const char *section, *key; /* key NULL: every key */
 	enum when when;
 } table[] = {
 	{ "core", "fsmonitor", NOT_BOOLEAN },
@@ -24,7 +24,7 @@ static const struct {
 	{ "core", "gitproxy", ALWAYS },
 	{ "core", "alternaterefscommand", ALWAYS },
 	{ "core", "virtualfilesystem", ALWAYS },
-	{ "core", "worktree", ALWAYS }, /* runs nothing, and has git work on another folder */
+	{ "core", "worktree", ALWAYS }, /* runs nothing, but makes git work on another folder */
 	{ "sequence", "editor", ALWAYS },
 	{ "pager", NULL, NOT_BOOLEAN },
 	{ "alias", NULL, SHELL },
@@ -71,7 +71,7 @@ static const struct {
 	{ "protocol", "allow", ALWAYS },
 	{ "submodule", "update", SHELL },
 	{ "submodule", "url", HELPER },
-	{ "init", "templatedir", ALWAYS }, /* hooks of what is cloned next */
+	{ "init", "templatedir", ALWAYS }, /* hooks of the next clone */
 	{ "include", "path", ALWAYS },
 	{ "includeif", "path", ALWAYS },
 	{ "lfs", "path", ALWAYS },
@@ -80,7 +80,7 @@ static const struct {
 	{ "lfs", "standalonetransferagent", ALWAYS },
 };
 
-static bool boolean(const char *value)
+static bool is_boolean(const char *value)
 {
 	static const char *const words[] = { "true", "false", "yes", "no", "on", "off", "1", "0", "" };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -93,7 +93,7 @@ static bool applies(enum when when, const char *value)
 {
 	switch (when) {
 	case NOT_BOOLEAN:
-		return !boolean(value);
+		return !is_boolean(value);
 	case SHELL:
 		return value[0] == '!';
 	case HELPER:

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 
-/* So deep are no folders of programs that are obeyed, and the stack of a caller may be small. */
+/* Longer paths are skipped: folders of hooks and tools are not that deep, and the caller's stack may be small. */
 enum { PATH_BYTES = 200 };
 
 void aj_hard_links_each(int dir, const char *path, struct aj_arena *arena, size_t *left,

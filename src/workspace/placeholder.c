@@ -1,6 +1,6 @@
-/* Makes and removes placeholders: marked by their mode from the first instant on, counted by locks on themselves.
- * It removes nothing that bears another mark, holds anything, or is not what the lock is on; and no jail can reach the lock, since
- * it is shown a blank in its stead. */
+/* Creates and removes placeholders: marked by their mode from creation on, counted by locks on themselves.
+ * It removes nothing that bears another mark, holds anything, or is not what the lock is on; and no jail can reach the lock, since it is
+ * shown a blank in its stead. */
 #include "workspace/placeholder.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "sandbox/blanks.h"
 
-/* The mark: the sticky bit, which means nothing on a file and is of no use on a folder that only its owner may write to. */
+/* The mark: the sticky bit, which has no effect on a file, nor on a folder that only its owner may write. */
 enum { FOLDER_MODE = 01755, FILE_MODE = 01644, TRIES = 200, PAUSE_US = 1000 };
 
 bool aj_placeholder_marked(const struct stat *st)
@@ -34,7 +34,7 @@ static bool is_folder(const char *blank)
 	return strcmp(blank, AJ_BLANK_FOLDER) == 0;
 }
 
-/* 1 yes, 0 no, -1 with errno. */
+/* 1: empty, 0: not empty, -1 with errno. */
 static int is_empty(int fd)
 {
 	int listing = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -53,7 +53,7 @@ static int is_empty(int fd)
 }
 
 /* The caller's umask may have taken bits of the mode, but never the sticky one. */
-static bool is_ours(int fd, const char *blank)
+static bool is_marked(int fd, const char *blank)
 {
 	struct stat st;
 	char text[8];
@@ -74,15 +74,15 @@ static bool is_at(int dir, const char *name, int fd)
 	       here.st_ino == there.st_ino;
 }
 
-/* Root makes it for whoever has the folder around it: what a killed run leaves must not be root's. */
-static void hand_over(int dir, int fd)
+/* Root gives the placeholder to the owner of its parent folder: a killed run must leave nothing of root's. */
+static void chown_to_parent_owner(int dir, int fd)
 {
 	struct stat st;
 	if (geteuid() == 0 && fstat(dir, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) < 0)
-		return; /* a file system without owners; then it does not matter either */
+		return; /* a file system without owners, where ownership has no effect */
 }
 
-static int make(int dir, const char *name, const char *blank)
+static int make_placeholder(int dir, const char *name, const char *blank)
 {
 	cleanup_fd int fd = -1;
 	if (is_folder(blank)) {
@@ -101,22 +101,23 @@ static int make(int dir, const char *name, const char *blank)
 int aj_placeholder_take(int dir, const char *name, const char *blank)
 {
 	for (int i = 0; i < TRIES; i++) {
-		cleanup_fd int fd = make(dir, name, blank);
-		if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) /* something of another kind */
+		cleanup_fd int fd = make_placeholder(dir, name, blank);
+		if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) /* a file of another type */
 			errno = EEXIST;
 		if (fd < 0 && errno != ENOENT)
 			return -1;
-		/* Whoever removes it has it alone for a moment, and then it is another one that must be taken. */
+		/* The remover holds an exclusive lock for a moment; after that the descriptor refers to a removed file and the next one
+		 * must be opened. */
 		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && is_at(dir, name, fd)) {
 			bool folder = is_folder(blank);
 			int empty = folder ? is_empty(fd) : 1;
 			if (empty < 0)
 				return -1;
-			if (is_ours(fd, blank) && empty) {
-				hand_over(dir, fd);
+			if (is_marked(fd, blank) && empty) {
+				chown_to_parent_owner(dir, fd);
 				return aj_steal(&fd);
 			}
-			if (folder || i > TRIES / 10) { /* not one that is being written */
+			if (folder || i > TRIES / 10) { /* not a placeholder that is just being written */
 				errno = EEXIST;
 				return -1;
 			}
@@ -127,26 +128,26 @@ int aj_placeholder_take(int dir, const char *name, const char *blank)
 	return -1;
 }
 
-/* Looked at once more under a name that nobody else uses: what was put in its place meanwhile is put back. */
+/* Check again under a private name: a file that has taken the placeholder's place meanwhile is moved back. */
 static void remove_file(int dir, const char *name, const char *blank, int fd)
 {
 	char aside[64];
 	snprintf(aside, sizeof aside, ".agentjail-%d-%lx", getpid(), (unsigned long)aj_now_us());
 	if (renameat(dir, name, dir, aside) < 0)
 		return;
-	if (is_at(dir, aside, fd) && is_ours(fd, blank))
+	if (is_at(dir, aside, fd) && is_marked(fd, blank))
 		unlinkat(dir, aside, 0);
-	else if (linkat(dir, aside, dir, name, 0) == 0) /* unlike rename(), not over a third one */
+	else if (linkat(dir, aside, dir, name, 0) == 0) /* unlike rename(), link() overwrites no third file */
 		unlinkat(dir, aside, 0);
 }
 
 void aj_placeholder_give(int dir, const char *name, const char *blank, int fd)
 {
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_at(dir, name, fd) && is_ours(fd, blank)) {
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_at(dir, name, fd) && is_marked(fd, blank)) {
 		if (!is_folder(blank))
 			remove_file(dir, name, blank, fd);
 		else if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && (errno == ENOTEMPTY || errno == EEXIST))
-			fchmod(fd, FOLDER_MODE & 0777); /* somebody of the host has begun to use it */
+			fchmod(fd, FOLDER_MODE & 0777); /* a process of the host has begun to use it */
 	}
 	close(fd);
 }

@@ -1,14 +1,14 @@
-/* A folder or file on the host that is there only so that a mount can lie on it. Runs that share a workspace share it: each holds a
- * lock on it, which the kernel takes back when its process dies, and the last one removes it. */
+/* A folder or file on the host that exists only as a mount point. Runs that share a workspace share it: each holds a lock on it, which
+ * the kernel releases when the process dies, and the last holder removes it. */
 #pragma once
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Make `name` in `dir`, or join those who did; `blank`: one of sandbox/blanks.h. Returns a descriptor that holds the lock; -1 with
- * errno: EEXIST for something that is not ours. */
+/* Create `name` in `dir`, or share the existing placeholder; `blank`: one of sandbox/blanks.h. Returns a descriptor that holds the lock;
+ * -1 with errno: EEXIST where another file or folder has this name. */
 int aj_placeholder_take(int dir, const char *name, const char *blank);
-/* Let go of it, and remove it if nobody else has it and it is still ours and empty. Closes `fd`. What the host's user has put there is
- * left alone. */
+/* Release the lock, and remove the placeholder if no other run holds it and it is still marked and empty. Closes `fd`. Content that the
+ * host's user has put there is kept. */
 void aj_placeholder_give(int dir, const char *name, const char *blank, int fd);
-/* Does it bear the mark of one? What it holds is another question. */
+/* Does the mode carry the placeholder's mark? The content is not checked. */
 bool aj_placeholder_marked(const struct stat *st);

@@ -1,5 +1,5 @@
-/* Says which folders of the host are no workspaces, before a jail is made that could write to them.
- * It opens nothing and trusts no spelling: a place is what its path is without links, and which folder that is. */
+/* Says which folders of the host may be no workspace, before a jail exists that could write to them.
+ * It opens nothing and trusts no spelling: it compares paths without symlinks, and device and inode of the folders. */
 #include "workspace/places.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "policy/bind.h"
 #include "policy/source.h"
 
-/* The system's: a workspace at or below one of them must be named, as must a folder at or below it that holds the workspace. */
+/* System folders: a workspace at or below one of them must be named, as must a folder at or below it that contains the workspace. */
 static const char *const systems[] = { "/etc",     "/usr", "/boot", "/proc", "/sys",   "/dev",  "/run",
 	                               "/var/run", "/bin", "/sbin", "/lib",  "/lib32", "/lib64" };
 
@@ -25,8 +25,8 @@ struct asked {
 	const struct aj_site *site;
 	const struct aj_request *request;
 	struct aj_arena *arena;
-	const char *path;   /* the workspace, without a link */
-	const char *home;   /* the caller's, NULL when it cannot be one */
+	const char *path;   /* the workspace, without symlinks */
+	const char *home;   /* $HOME of the caller; NULL when it cannot be a home */
 	const char *listed; /* the caller's, by /etc/passwd; NULL as above */
 };
 
@@ -44,14 +44,14 @@ static bool beneath(const char *path, const char *folder)
 	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
 }
 
-/* By another name it is the same folder. */
-static bool same(const char *a, const char *b)
+/* The same folder, by whatever name. */
+static bool same_folder(const char *a, const char *b)
 {
 	struct stat x, y;
 	return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* A home that is the root, or that somebody else owns, says nothing on where the caller's work lies. */
+/* A home that is / or that another user owns does not show where the caller's work lies. */
 static const char *home_at(const char *home, struct aj_arena *arena)
 {
 	struct stat st;
@@ -66,7 +66,7 @@ static const char *home_of(struct aj_arena *arena)
 	return home_at(home || geteuid() != 0 ? home : "/root", arena);
 }
 
-/* Services and cron have no HOME, or another one: the caller's home is no less a home for that. */
+/* Services and cron have no HOME, or another one; the home of /etc/passwd is protected all the same. */
 static const char *listed_home(struct aj_arena *arena)
 {
 	const char *home = NULL;
@@ -79,7 +79,7 @@ static const char *listed_home(struct aj_arena *arena)
 	return home;
 }
 
-/* --- what must be named --- */
+/* --- folders that must be named --- */
 
 static bool is_named(const struct asked *a)
 {
@@ -90,7 +90,7 @@ static bool is_named(const struct asked *a)
 	return false;
 }
 
-/* Does the policy name a folder within this one of the system's, and the workspace lies there? */
+/* Does the policy name a folder within this system folder, and is the workspace below the named folder? */
 static bool is_named_within(const struct asked *a, const char *system)
 {
 	const struct aj_policy *p = &a->loaded->policy;
@@ -102,7 +102,7 @@ static bool is_named_within(const struct asked *a, const char *system)
 	return false;
 }
 
-/* Why not; NULL: no reason. */
+/* Why the workspace must be named; NULL: no reason. */
 static const char *system_place(const struct asked *a)
 {
 	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
@@ -115,13 +115,13 @@ static const char *private_place(const struct asked *a)
 {
 	if (is_named(a))
 		return NULL;
-	if (same(a->path, "/"))
+	if (same_folder(a->path, "/"))
 		return "is the root of everything";
-	if (same(a->path, "/root"))
+	if (same_folder(a->path, "/root"))
 		return "is a home";
 	const char *const homes[] = { a->home, a->listed };
 	for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
-		if (homes[i] && same(a->path, homes[i]))
+		if (homes[i] && same_folder(a->path, homes[i]))
 			return "is the caller's home";
 		if (homes[i] && aj_source_within(homes[i], a->path, a->arena))
 			return "holds the caller's home";
@@ -129,45 +129,45 @@ static const char *private_place(const struct asked *a)
 	return NULL;
 }
 
-/* --- what agentjail is configured by, and is --- */
+/* --- agentjail's own configuration and program --- */
 
-typedef AJ_LIST(const char *) paths;
+typedef AJ_LIST(const char *) path_list;
 
-static void add(paths *list, const char *path, struct aj_arena *arena)
+static void add_path(path_list *list, const char *path, struct aj_arena *arena)
 {
 	const char *found = path && *path ? real(path, arena) : NULL;
 	if (found)
 		*AJ_PUSH(arena, list) = found;
 }
 
-/* One that is not written yet will be, in its folder. */
-static void add_trail(paths *list, const char *destination, struct aj_arena *arena)
+/* A trail file that does not exist yet will be created in its parent folder. */
+static void add_trail(path_list *list, const char *destination, struct aj_arena *arena)
 {
 	const char *path = strncmp(destination, "file:", 5) == 0 ? destination + 5 : NULL, *slash = path ? strrchr(path, '/') : NULL;
 	if (slash && access(path, F_OK) < 0)
 		path = slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
-	add(list, path, arena);
+	add_path(list, path, arena);
 }
 
-static void own_paths(const struct asked *a, paths *ret)
+static void own_paths(const struct asked *a, path_list *ret)
 {
 	const struct aj_policy *p = &a->loaded->policy;
 	for (size_t i = 0; i < p->files.count; i++)
 		if (!p->files.items[i].built_in)
-			add(ret, p->files.items[i].file, a->arena);
+			add_path(ret, p->files.items[i].file, a->arena);
 	for (size_t i = 0; i < a->site->path.count; i++)
-		add(ret, a->site->path.items[i], a->arena);
+		add_path(ret, a->site->path.items[i], a->arena);
 	if (a->site->file)
-		add(ret, a->site->file, a->arena);
+		add_path(ret, a->site->file, a->arena);
 	add_trail(ret, a->site->audit, a->arena);
-	add(ret, a->request->rootfs, a->arena);
-	add(ret, aj_own_path(a->arena), a->arena);
+	add_path(ret, a->request->rootfs, a->arena);
+	add_path(ret, aj_own_path(a->arena), a->arena);
 }
 
-/* What of it lies at or below this folder; NULL for nothing. */
+/* The first of agentjail's own paths at or below this folder; NULL for none. */
 static const char *own_within(const struct asked *a, const char *folder)
 {
-	paths own = { 0 };
+	path_list own = { 0 };
 	own_paths(a, &own);
 	for (size_t i = 0; i < own.count; i++)
 		if (aj_source_within(own.items[i], folder, a->arena))
@@ -177,7 +177,7 @@ static const char *own_within(const struct asked *a, const char *folder)
 
 /* --- where workspaces may lie --- */
 
-/* The first part of the name below the home is no hidden one: keys and configurations are. */
+/* The first component below the home is not hidden: keys and configurations are. */
 static bool plain_in(const char *path, const char *home)
 {
 	return beneath(path, home) && path[strlen(home)] == '/' && path[strlen(home) + 1] != '.';
@@ -186,8 +186,8 @@ static bool plain_in(const char *path, const char *home)
 static bool below_default(const struct asked *a)
 {
 	char *cwd = getcwd(NULL, 0);
-	/* Started from / or from a home, as services are, it names no project. */
-	bool project = cwd && cwd[0] == '/' && !same(cwd, "/") && !same(cwd, "/root") &&
+	/* A working directory of / or of a home, as services have, names no project. */
+	bool project = cwd && cwd[0] == '/' && !same_folder(cwd, "/") && !same_folder(cwd, "/root") &&
 	               !(a->home && aj_source_within(a->home, cwd, a->arena)) &&
 	               !(a->listed && aj_source_within(a->listed, cwd, a->arena));
 	bool below = project && beneath(a->path, cwd);
@@ -208,7 +208,7 @@ static bool below_allowed(const struct asked *a)
 	return false;
 }
 
-/* Its whole path, which must be what was written but for `.` and `..`: what a link points to may have been chosen by an earlier run. */
+/* The absolute path, which must equal the given one except for `.` and `..`: an earlier run may have chosen the target of a symlink. */
 static const char *plain_path(const char *given, struct aj_arena *arena, struct aj_error *err)
 {
 	const char *found = real(given, arena), *whole = given;
@@ -293,7 +293,7 @@ int aj_places_check(struct aj_request *request, const struct aj_loaded *loaded, 
 	for (size_t i = 0; i < request->binds.count; i++)
 		if (check_bind(&a, &request->binds.items[i], err) < 0)
 			return -1;
-	/* A policy without one says so itself. */
+	/* The request without a workspace reports that itself. */
 	if (!request->workspace || p->workspace == AJ_WORKSPACE_NONE)
 		return 0;
 	if (check_workspace(&a, err) < 0)

@@ -1,15 +1,15 @@
-/* Which folders of the host a jail may be given. */
+/* Decides which folders of the host a jail may get. */
 #pragma once
 #include "plan/request.h"
 #include "policy/load.h"
 
 struct aj_error;
 
-/* May the request's workspace, and what it and the policy bind writable, be given to a jail? request->workspace becomes its whole path, without
- * a link, which is what the launcher opens and binds. 0, or -1 with err, whose advice is what helps.
- *   - A workspace lies below a folder of filesystem.workspace_under.
- *   - /, the home and what is above it, and the system's own folders must be named there.
- *   - Nothing that is writable holds what agentjail is configured by, or is: policies, site, audit trail, Python tree, program. A workspace may,
- *     where it is named. */
+/* May a jail get the request's workspace, and the writable binds of request and policy? request->workspace becomes the absolute path
+ * without symlinks that the launcher opens and binds. 0, or -1 with err, whose advice names the remedy.
+ * - A workspace lies below a folder of filesystem.workspace_under.
+ * - /, the home and its parents, and the system's own folders must be named there.
+ * - No writable folder contains agentjail's own configuration or program: policies, site, audit trail, Python tree, binary. A workspace
+ * may, if it is named. */
 int aj_places_check(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
                     struct aj_arena *arena, struct aj_error *err);

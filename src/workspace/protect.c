@@ -1,4 +1,4 @@
-/* Walks the patterns of a plan through its workspace, before the jail is there and when it is gone; on descriptors beneath the workspace,
+/* Expands the patterns of a plan in its workspace, before the jail starts and after it has ended; on descriptors beneath the workspace,
  * through no symlink. It mounts nothing: the rows that it adds to the plan are for sandbox/. */
 #include "workspace/protect.h"
 
@@ -31,17 +31,17 @@ static bool of_git(const char *pattern)
 	return strncmp(pattern, DOT_GIT, strlen(DOT_GIT)) == 0;
 }
 
-/* A place that a pattern means. `blank` where nothing was and a placeholder is in use. */
+/* A place that matches a pattern. `blank`: the placeholder in use where the place was missing. */
 struct place {
 	const char *path; /* relative to the workspace; absolute in the main repository of a worktree */
-	const char *name; /* the last part of it */
+	const char *name; /* last component of the path */
 	const char *blank;
-	int dir, fd; /* with a blank: its folder, and the placeholder with its lock */
+	int dir, fd; /* with a blank: the parent folder, and the placeholder with its lock */
 	bool held, there, link;
-	bool inside; /* a file in a place, which has another name outside it */
+	bool inside; /* a file inside a held place, with another hard link outside */
 	dev_t dev;
 	ino_t ino;
-	struct timespec changed; /* of a regular file */
+	struct timespec changed; /* ctime of a regular file */
 };
 
 struct aj_protect {
@@ -53,20 +53,20 @@ struct aj_protect {
 	AJ_LIST(struct place) places;
 };
 
-/* --- what a pattern means --- */
+/* --- expansion of patterns --- */
 
 struct expansion {
 	struct aj_protect *p;
 	struct aj_arena *arena; /* of paths */
 	const char *pattern;
-	/* A place, whether it exists (`st`) or not (NULL). `name` is its last part, in `dir`. */
+	/* Called for a place, existing (`st`) or missing (NULL). `name` is its last component, in `dir`. */
 	int (*found)(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred);
-	json_t *changed; /* of the report */
+	json_t *changed; /* the report's array */
 	size_t steps;
 	struct aj_error *err;
 };
 
-static int go_on(struct expansion *x, int dir, const char *prefix, const char *rest, bool starred);
+static int expand_rest(struct expansion *x, int dir, const char *prefix, const char *rest, bool starred);
 
 static int fail(const struct expansion *x, int errnum, const char *what, const char *path)
 {
@@ -74,14 +74,15 @@ static int fail(const struct expansion *x, int errnum, const char *what, const c
 	               path, x->pattern);
 }
 
-/* A folder that is closed to us is closed to the jail, which has no more rights than we, unless it owns the folder. */
+/* A folder that this process may not search is closed to the jail as well, which has no more rights, unless the jail's user owns the
+ * folder. */
 static bool may_skip(const struct expansion *x, int dir, int error)
 {
 	return error == EACCES && !aj_beneath_owned(dir, x->p->plan.host_uid);
 }
 
-/* One name in `dir`, which the next part of the pattern means. `rest`: what follows that part. */
-static int step(struct expansion *x, int dir, const char *prefix, const char *name, const char *rest, bool starred)
+/* Continue with one entry of `dir` that matches the pattern's current component. `rest`: the components after it. */
+static int expand_entry(struct expansion *x, int dir, const char *prefix, const char *name, const char *rest, bool starred)
 {
 	struct stat st;
 	const char *path = aj_printf(x->arena, "%s%s", prefix, name);
@@ -99,16 +100,16 @@ static int step(struct expansion *x, int dir, const char *prefix, const char *na
 		return x->found(x, dir, name, path, there ? &st : NULL, folder, starred);
 	if (!there)
 		return 0;
-	/* A file in a folder's place, as the `.git` of a linked worktree: it says where the folder is. */
+	/* A file in a folder's place, like the `.git` of a linked worktree, which names the folder. */
 	if (!S_ISDIR(st.st_mode))
 		return x->found(x, dir, name, path, &st, false, starred);
 	cleanup_fd int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (next < 0)
 		return fail(x, errno, "open", path);
-	return go_on(x, next, aj_printf(x->arena, "%s/", path), rest + strspn(rest, "/"), starred);
+	return expand_rest(x, next, aj_printf(x->arena, "%s/", path), rest + strspn(rest, "/"), starred);
 }
 
-/* What a repository is made of: no submodule's, beside a HEAD. */
+/* Is this entry part of a repository, and no submodule's folder? Such entries lie beside a HEAD. */
 static bool is_part(int dir, const char *name)
 {
 	static const char *const parts[] = { "objects", "refs", "logs", "hooks", "info", "branches", "modules", "worktrees", "lfs" };
@@ -118,7 +119,7 @@ static bool is_part(int dir, const char *name)
 	return false;
 }
 
-/* Is it none, and no link to one? */
+/* Is the entry neither a folder nor a symlink? */
 static bool is_no_folder(int dir, const struct dirent *e)
 {
 	struct stat st;
@@ -137,17 +138,17 @@ static int each_match(struct expansion *x, int dir, const char *prefix, const ch
 		aj_close(&listing);
 		return may_skip(x, dir, error) ? 0 : fail(x, error, "list the folder", prefix);
 	}
-	/* What a star means on the way to something else are folders: the index of a submodule is beside those of the next ones. */
+	/* A star before the last component matches folders only: a submodule's index lies beside the folders of its own submodules. */
 	bool last = rest[bytes + strspn(rest + bytes, "/")] == '\0';
 	for (const struct dirent *e; r == 0 && (e = readdir(entries));)
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && aj_protect_part_matches(rest, bytes, e->d_name) &&
 		    (last || !(is_no_folder(dirfd(entries), e) || (of_git(x->pattern) && is_part(dir, e->d_name)))))
-			r = step(x, dir, prefix, e->d_name, rest + bytes, true);
+			r = expand_entry(x, dir, prefix, e->d_name, rest + bytes, true);
 	closedir(entries);
 	return r;
 }
 
-static int go_on(struct expansion *x, int dir, const char *prefix, const char *rest, bool starred)
+static int expand_rest(struct expansion *x, int dir, const char *prefix, const char *rest, bool starred)
 {
 	char name[PART_BYTES];
 	size_t bytes = strcspn(rest, "/");
@@ -157,18 +158,18 @@ static int go_on(struct expansion *x, int dir, const char *prefix, const char *r
 		return fail(x, ENAMETOOLONG, "look at", rest);
 	memcpy(name, rest, bytes);
 	name[bytes] = '\0';
-	return step(x, dir, prefix, name, rest + bytes, starred);
+	return expand_entry(x, dir, prefix, name, rest + bytes, starred);
 }
 
 static int expand_one(struct expansion *x)
 {
 	x->steps = 0;
-	if (go_on(x, x->p->workspace, "", x->pattern, false) < 0)
+	if (expand_rest(x, x->p->workspace, "", x->pattern, false) < 0)
 		return -1;
-	/* A linked worktree's `.git` is a file, and what is below it lies in the main repository. */
+	/* A linked worktree's `.git` is a file; its folder lies in the main repository. */
 	if (x->p->main < 0 || !of_git(x->pattern))
 		return 0;
-	return go_on(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan.main_repository), x->pattern + strlen(DOT_GIT), false);
+	return expand_rest(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan.main_repository), x->pattern + strlen(DOT_GIT), false);
 }
 
 static int expand(struct expansion *x)
@@ -181,9 +182,9 @@ static int expand(struct expansion *x)
 	return 0;
 }
 
-/* --- before the jail --- */
+/* --- before the jail starts --- */
 
-static const struct place *find(const struct aj_protect *p, const char *path)
+static const struct place *find_place(const struct aj_protect *p, const char *path)
 {
 	for (size_t i = 0; i < p->places.count; i++)
 		if (strcmp(p->places.items[i].path, path) == 0)
@@ -191,7 +192,7 @@ static const struct place *find(const struct aj_protect *p, const char *path)
 	return NULL;
 }
 
-/* What may be made where nothing is, without harm to a program that finds it. */
+/* The placeholder that may be created at a missing place without harm to a program that finds it; NULL: none. */
 static const char *blank_for(bool repository, const char *name, bool folder, bool starred)
 {
 	if (folder)
@@ -203,14 +204,14 @@ static const char *blank_for(bool repository, const char *name, bool folder, boo
 	return NULL;
 }
 
-/* 1: there is something, and it is not ours. */
-static int take(struct expansion *x, struct place *place, int dir)
+/* 1: another file or folder has this name. */
+static int take_placeholder(struct expansion *x, struct place *place, int dir)
 {
 	struct stat st;
 	cleanup_fd int fd = aj_placeholder_take(dir, place->name, place->blank);
 	if (fd < 0 && errno == EEXIST)
 		return 1;
-	/* Nothing can be made there, or not by the jail. */
+	/* Nothing can be created there, at least not by the jail. */
 	if (fd < 0 && (errno == EROFS || may_skip(x, dir, errno)))
 		return 0;
 	if (fd < 0) {
@@ -234,8 +235,8 @@ static int on_place(struct expansion *x, int dir, const char *name, const char *
 	struct aj_protect *p = x->p;
 	struct stat now;
 	bool repository = aj_beneath_has(dir, "HEAD");
-	/* Between the submodules lie folders that are none. */
-	if (find(p, path) || (!st && starred && !repository && of_git(x->pattern)))
+	/* Folders between submodules are no places. */
+	if (find_place(p, path) || (!st && starred && !repository && of_git(x->pattern)))
 		return 0;
 	if (p->places.count >= PLACES_MAX) {
 		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0, "more than %d places of the workspace would have to be held", PLACES_MAX);
@@ -244,9 +245,9 @@ static int on_place(struct expansion *x, int dir, const char *name, const char *
 	}
 	struct place *place = AJ_PUSH(&p->arena, &p->places);
 	*place = (struct place){ .path = path, .name = aj_strdup(&p->arena, name), .dir = -1, .fd = -1 };
-	/* One that a killed run has left is taken over like any other, and removed at the end. */
+	/* A placeholder that a killed run has left is taken over like any other, and removed at the end. */
 	place->blank = !st || aj_placeholder_marked(st) ? blank_for(repository, name, folder, starred) : NULL;
-	int r = place->blank ? take(x, place, dir) : 1;
+	int r = place->blank ? take_placeholder(x, place, dir) : 1;
 	if (r <= 0)
 		return r;
 	place->blank = NULL;
@@ -279,13 +280,13 @@ static void on_othername(void *arg, const char *path, const struct stat *st)
 		                                          .changed = st->st_ctim };
 }
 
-/* A mount holds names. A file in a held folder that has another one can be changed by that, which is told. */
+/* A mount protects a path. A file in a held folder with another hard link can be changed through that link, which the report says. */
 static void find_othernames(struct aj_protect *p)
 {
 	size_t left = INSIDE_MAX, count = p->places.count;
 	for (size_t i = 0; i < count; i++) {
 		const struct place *place = &p->places.items[i];
-		if (!place->held || !place->there || place->changed.tv_sec) /* a regular file is looked at itself */
+		if (!place->held || !place->there || place->changed.tv_sec) /* a regular file has been checked on its own */
 			continue;
 		cleanup_fd int dir = aj_beneath_open(place->path[0] == '/' ? AT_FDCWD : p->workspace, place->path, O_PATH | O_DIRECTORY);
 		if (dir >= 0)
@@ -293,7 +294,7 @@ static void find_othernames(struct aj_protect *p)
 	}
 }
 
-/* --- a question --- */
+/* --- a query about one place --- */
 
 struct question {
 	struct expansion x;
@@ -325,7 +326,7 @@ enum aj_protect_answer aj_protect_ask(const struct aj_plan *plan, const char *pa
 	if (plan->main_repository)
 		p.main = aj_beneath_open(AT_FDCWD, plan->main_repository, O_PATH | O_DIRECTORY);
 	struct question q = { { .p = &p, .arena = &arena, .pattern = pattern, .found = on_place_asked, .err = &ignored }, path, AJ_PROTECT_FREE };
-	/* A pattern of too many places stops the run, so nothing is written either. */
+	/* A pattern with too many places stops the run, so nothing can be written either. */
 	if (p.workspace >= 0 && expand_one(&q.x) < 0)
 		q.answer = AJ_PROTECT_HELD;
 	aj_close(&p.workspace);
@@ -419,27 +420,27 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 	return 0;
 }
 
-/* --- when the jail is gone --- */
+/* --- after the jail has ended --- */
 
-static void tell(json_t *changed, const char *path, const char *what)
+static void add_change(json_t *changed, const char *path, const char *what)
 {
 	if (json_array_size(changed) < TOLD_MAX)
 		json_array_append_new(changed, json_pack("{s:o, s:s}", "path", aj_json_text(path, strlen(path)), "what", what));
 }
 
-/* What a star means now and did not mean then, and what has come to a place that was only watched. */
+/* Report new matches of a star, and places that were only watched and exist now. */
 static int on_place_later(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred)
 {
 	(void)dir, (void)name, (void)folder;
-	const struct place *was = find(x->p, path);
+	const struct place *was = find_place(x->p, path);
 	if (starred && of_git(x->pattern))
-		return 0; /* a new submodule or worktree, which is told of as a repository */
+		return 0; /* a new submodule or worktree, which is reported as a repository */
 	if (st && (!was || (!was->there && !was->blank)))
-		tell(x->changed, path, "made");
+		add_change(x->changed, path, "made");
 	return 0;
 }
 
-/* Does a symlink lead to what the jail can write to? */
+/* Does a symlink lead to a folder that the jail can write? */
 static bool leads_into(const struct aj_protect *p, int dir, const char *name)
 {
 	char link[64], real[PATH_MAX];
@@ -450,8 +451,8 @@ static bool leads_into(const struct aj_protect *p, int dir, const char *name)
 	return n > (ssize_t)bytes && strncmp(real, p->plan.writable_workspace, bytes) == 0 && real[bytes] == '/';
 }
 
-/* Held or watched, is it the one that it was? A mount goes from the jail when the host removes or replaces what it lies on. */
-static void look_again(const struct aj_protect *p, const struct place *place, struct aj_arena *arena, json_t *changed)
+/* Is a held or watched place still the same file? A jail's mount is detached when the host removes or replaces the mount point. */
+static void recheck(const struct aj_protect *p, const struct place *place, struct aj_arena *arena, json_t *changed)
 {
 	struct stat st;
 	cleanup_fd int dir = -1;
@@ -462,17 +463,18 @@ static void look_again(const struct aj_protect *p, const struct place *place, st
 		dir = aj_beneath_open(place->path[0] == '/' ? AT_FDCWD : p->workspace,
 		                      aj_strndup(arena, place->path, (size_t)(slash - place->path)), O_PATH | O_DIRECTORY);
 	if (fstatat(slash ? dir : p->workspace, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		tell(changed, place->path, place->held ? "removed on the host during the run, so not held from then on" : "removed");
+		add_change(changed, place->path, place->held ? "removed on the host during the run, so not held from then on" : "removed");
 	else if (st.st_dev != place->dev || st.st_ino != place->ino)
-		tell(changed, place->path, place->held ? "replaced on the host during the run, so not held from then on" : "replaced");
+		add_change(changed, place->path,
+		           place->held ? "replaced on the host during the run, so not held from then on" : "replaced");
 	else if (place->changed.tv_sec && (st.st_ctim.tv_sec != place->changed.tv_sec || st.st_ctim.tv_nsec != place->changed.tv_nsec))
-		tell(changed, place->path, "changed on the host during the run, or by another name of the same file (a hard link)");
+		add_change(changed, place->path, "changed on the host during the run, or by another name of the same file (a hard link)");
 	else if (place->link && leads_into(p, slash ? dir : p->workspace, place->name))
-		tell(changed, place->path, "a symlink into the workspace, so what it leads to is not held");
+		add_change(changed, place->path, "a symlink into the workspace, so what it leads to is not held");
 }
 
-/* What is new, and would be obeyed. What was there before may be the host's user's, also where it has changed: that is only named. A
- * repository is none without its HEAD. */
+/* Rename new files and folders that a program would obey. A place that existed before may belong to the host's user even if it has
+ * changed: the report only names it. A repository is disabled by renaming its HEAD. */
 static void quarantine(const struct aj_protect *p, json_t *items, struct aj_arena *arena)
 {
 	size_t i;
@@ -500,14 +502,14 @@ json_t *aj_protect_report(struct aj_protect *p, bool jail_gone)
 		const struct place *place = &p->places.items[i];
 		if (!place->inside && json_array_size(place->held ? held : watched) < TOLD_MAX)
 			json_array_append_new(place->held ? held : watched, aj_json_text(place->path, strlen(place->path)));
-		look_again(p, place, &arena, changed);
+		recheck(p, place, &arena, changed);
 	}
 	struct expansion x = { .p = p, .arena = &arena, .found = on_place_later, .changed = changed, .err = &ignored };
-	/* A jail that has made one of them too large hides no other. */
+	/* Each pattern is expanded on its own: a jail that has created too many matches of one hides no match of another. */
 	for (size_t i = 0; i < p->plan.protect.count; i++) {
 		x.pattern = p->plan.protect.items[i];
 		if (expand_one(&x) < 0)
-			tell(changed, x.pattern, "cannot be looked at any more");
+			add_change(changed, x.pattern, "cannot be looked at any more");
 	}
 	struct aj_repos now;
 	aj_repos_look(&now, &arena, p->workspace, p->plan.writable_workspace, &p->before, p->budget_ms);

@@ -1,5 +1,5 @@
-/* Quarantine: a new name for what a jail has made, beneath the workspace.
- * It removes nothing and copies nothing, so that what was moved in error is moved back with one command. */
+/* Quarantine: renames files and folders that a jail has made, beneath the workspace.
+ * It removes nothing and copies nothing, so that one command reverts a rename made in error. */
 #include "workspace/quarantine.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@ const char *aj_quarantine(int workspace, const char *path, struct aj_arena *aren
 	                                     O_PATH | O_DIRECTORY);
 	if (dir < 0)
 		return NULL;
-	/* A jail may have made the names that will be tried. */
-	unsigned long stamp = (unsigned long)aj_now_us();
+	/* A jail may have created the candidate names already. */
+	unsigned long time_us = (unsigned long)aj_now_us();
 	for (int i = 0; i < TRIES; i++) {
-		const char *to = aj_printf(arena, "%s.quarantined-%lx", name, stamp + (unsigned long)i);
+		const char *to = aj_printf(arena, "%s.quarantined-%lx", name, time_us + (unsigned long)i);
 		if (renameat2(dir, name, dir, to, RENAME_NOREPLACE) == 0)
 			return aj_printf(arena, "%.*s%s", (int)(name - path), path, to);
 		if (errno != EEXIST)

@@ -1,5 +1,5 @@
-/* Walks a workspace for what git would take for a repository, and reads as data what decides about programs in it.
- * It follows no symlink, runs no git, and stops at a time, a number of entries and a number of repositories, which it says. */
+/* Walks a workspace for repositories as git recognises them, and reads as data the files that decide about programs in them.
+ * It follows no symlink, runs no git, and stops at limits of time, entries and repositories, which it reports. */
 #include "workspace/repos.h"
 
 #include <dirent.h>
@@ -17,12 +17,12 @@
 #include "workspace/beneath.h"
 
 enum { ENTRIES_MAX = 2000000, FOLDERS_MAX = 400000, REPOS_MAX = 1000, PER_LOOK = 256 };
-/* So much older than now, a time of change is not one that a change of this moment could get too: clocks of file systems are coarse. */
+/* A ctime is reliable only when it is older than this: clocks of file systems are coarse, so a later change could get the same ctime. */
 enum { OLD_S = 1 };
-/* How far on the next known folder is looked for in a listing, whose order is mostly the old one. */
+/* How many entries ahead the next known folder is searched for in a listing, whose order mostly repeats. */
 enum { AHEAD = 32 };
 
-/* The names in a folder that make it one. */
+/* The names that make a folder a repository. */
 enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMONDIR = 8, HAS_DOT_GIT = 16 };
 static const char *const marks[] = { "HEAD", "objects", "refs", "commondir", ".git" };
 
@@ -35,13 +35,13 @@ struct walk {
 	int budget_ms;
 	int64_t deadline_us;
 	size_t entries;
-	bool times; /* the file system of the workspace, `dev`, counts folders in a folder, and tells when an entry was changed */
+	bool times; /* the workspace's file system `dev` counts subfolders in links and updates ctime */
 	dev_t dev;
 	time_t old_s;
 };
 
-/* `folder`: the one around a `.git`, NULL for a bare one. */
-static void take_in(struct walk *w, const char *folder, const char *path, const char *kind, int dir, const char *name)
+/* `folder`: the folder that contains `.git`, NULL for a bare repository. */
+static void add_repo(struct walk *w, const char *folder, const char *path, const char *kind, int dir, const char *name)
 {
 	struct aj_repos *repos = w->repos;
 	if (repos->list.count >= REPOS_MAX) {
@@ -62,7 +62,7 @@ static const char *join(struct walk *w, const char *folder, const char *name)
 
 static unsigned mark_of(const char *name)
 {
-	if (!strchr("Horc.", name[0])) /* most names are none of them */
+	if (!strchr("Horc.", name[0])) /* rejects most names at once */
 		return 0;
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		if (strcmp(marks[i], name) == 0)
@@ -70,7 +70,7 @@ static unsigned mark_of(const char *name)
 	return 0;
 }
 
-static void push(struct walk *w, const char *path, size_t was)
+static void push_folder(struct walk *w, const char *path, size_t was)
 {
 	struct aj_repos *repos = w->repos;
 	if (repos->folders.count >= FOLDERS_MAX) {
@@ -80,8 +80,8 @@ static void push(struct walk *w, const char *path, size_t was)
 	*AJ_PUSH(w->arena, &repos->folders) = (struct aj_repos_folder){ .path = path, .was = was };
 }
 
-/* What is known of the folder at this place from before; NULL: nothing. */
-static const struct aj_repos_folder *known_as(const struct walk *w, size_t was)
+/* The record of the folder at this index of the previous walk; NULL: none. */
+static const struct aj_repos_folder *previous_folder(const struct walk *w, size_t was)
 {
 	return w->before && was < w->before->folders.count ? &w->before->folders.items[was] : NULL;
 }
@@ -89,7 +89,7 @@ static const struct aj_repos_folder *known_as(const struct walk *w, size_t was)
 static size_t find_known(const struct walk *w, const struct aj_repos_folder *parent, const char *name, size_t *next)
 {
 	for (size_t i = *next; parent && i < parent->count && i < *next + AHEAD; i++) {
-		const struct aj_repos_folder *child = known_as(w, parent->first + i);
+		const struct aj_repos_folder *child = previous_folder(w, parent->first + i);
 		const char *slash = child && child->path ? strrchr(child->path, '/') : NULL;
 		if (child && child->path && strcmp(slash ? slash + 1 : child->path, name) == 0) {
 			*next = i + 1;
@@ -105,7 +105,7 @@ static void push_named(struct walk *w, const char *folder, const char *name, con
 		snprintf(w->repos->why, sizeof w->repos->why, "a path is longer than %d bytes", PATH_MAX);
 		return;
 	}
-	push(w, join(w, folder, name), find_known(w, known, name, next));
+	push_folder(w, join(w, folder, name), find_known(w, known, name, next));
 }
 
 static bool in_dot_git(const char *path)
@@ -116,8 +116,8 @@ static bool in_dot_git(const char *path)
 	return false;
 }
 
-/* Then the walk ends, and says so. */
-static bool spent(struct walk *w)
+/* Is a limit reached? The walk then ends and says so. */
+static bool limit_reached(struct walk *w)
 {
 	if (w->entries <= ENTRIES_MAX && aj_now_us() < w->deadline_us)
 		return false;
@@ -127,8 +127,8 @@ static bool spent(struct walk *w)
 	return true;
 }
 
-/* By name; without a HEAD the others mean nothing. */
-static unsigned probe(int dir)
+/* Look the marks up by name; without a HEAD the others mean nothing. */
+static unsigned probe_marks(int dir)
 {
 	unsigned found = aj_beneath_has(dir, ".git") ? HAS_DOT_GIT : 0;
 	if (!aj_beneath_has(dir, "HEAD"))
@@ -138,24 +138,24 @@ static unsigned probe(int dir)
 	return found;
 }
 
-/* The marks in it; folders below it are queued. */
-static unsigned list(struct walk *w, const char *path, int dir, const struct aj_repos_folder *known)
+/* List the folder: returns its marks, and queues its subfolders. */
+static unsigned list_folder(struct walk *w, const char *path, int dir, const struct aj_repos_folder *known)
 {
 	unsigned found = 0;
 	size_t queued = w->repos->folders.count, next = 0;
 	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
-	if (!entries) { /* git needs no listing to find a repository by its name */
+	if (!entries) { /* git finds a repository in it by name, without a listing */
 		aj_close(&listing);
 		snprintf(w->repos->why, sizeof w->repos->why, "a folder cannot be listed: %.80s", path);
-		return probe(dir);
+		return probe_marks(dir);
 	}
 	for (const struct dirent *e; (e = readdir(entries));) {
 		struct stat st;
 		bool folder = e->d_type == DT_DIR || (e->d_type == DT_UNKNOWN &&
 		                                      fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode));
 		w->entries++;
-		if ((w->entries > ENTRIES_MAX || w->entries % PER_LOOK == 0) && spent(w))
+		if ((w->entries > ENTRIES_MAX || w->entries % PER_LOOK == 0) && limit_reached(w))
 			break;
 		if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || strcmp(e->d_name, "..") == 0))
 			continue;
@@ -164,8 +164,8 @@ static unsigned list(struct walk *w, const char *path, int dir, const struct aj_
 			push_named(w, path, e->d_name, known, &next);
 	}
 	closedir(entries);
-	/* The parts of a repository that may be large hold none that git would find by itself. Only in `.git`: anybody can put a HEAD beside
-	 * a folder `objects`, and git would find what is in that. */
+	/* The large parts of a repository contain no other repository that git would find by itself. This holds only in `.git`: a jail
+	 * can put a HEAD beside a folder `objects`, and git would find a repository in that folder. */
 	if ((found & HAS_HEAD) && (found & (HAS_OBJECTS | HAS_COMMONDIR)) && in_dot_git(path))
 		for (size_t i = queued; i < w->repos->folders.count; i++) {
 			struct aj_repos_folder *child = &w->repos->folders.items[i];
@@ -182,7 +182,8 @@ static bool ends_in_dot_git(const char *path)
 	return bytes >= 4 && strcmp(path + bytes - 4, ".git") == 0 && (bytes == 4 || path[bytes - 5] == '/');
 }
 
-/* Is it the very folder that it was, with the same entries? Every way to it is known by then, so that links on it change nothing. */
+/* Is it the same folder, with the same entries? Device and inode identify it, and its parents have been visited already, so a symlink on
+ * the path changes nothing. */
 static bool unchanged(const struct walk *w, const char *path, const struct aj_repos_folder *known)
 {
 	struct stat st;
@@ -191,40 +192,40 @@ static bool unchanged(const struct walk *w, const char *path, const struct aj_re
 	       st.st_ctim.tv_sec == known->changed.tv_sec && st.st_ctim.tv_nsec == known->changed.tv_nsec;
 }
 
-/* What git would take for one, by what is in this folder. */
-static void take_found(struct walk *w, const char *path, int dir, unsigned found)
+/* Add the repository that git would recognise by the entries of this folder. */
+static void add_found(struct walk *w, const char *path, int dir, unsigned found)
 {
 	struct stat st;
 	bool shape = (found & HAS_HEAD) && ((found & HAS_COMMONDIR) || ((found & HAS_OBJECTS) && (found & HAS_REFS)));
 	if (shape && !ends_in_dot_git(path))
-		take_in(w, NULL, *path ? path : ".", "bare", dir, ".");
+		add_repo(w, NULL, *path ? path : ".", "bare", dir, ".");
 	if ((found & HAS_DOT_GIT) && fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		take_in(w, path, join(w, path, ".git"),
-		        S_ISDIR(st.st_mode)   ? "folder"
-		        : S_ISLNK(st.st_mode) ? "symlink"
-		                              : "file",
-		        dir, ".git");
+		add_repo(w, path, join(w, path, ".git"),
+		         S_ISDIR(st.st_mode)   ? "folder"
+		         : S_ISLNK(st.st_mode) ? "symlink"
+		                               : "file",
+		         dir, ".git");
 }
 
-/* A folder without folders in it needs no listing: what makes it a repository is asked for by name. */
-static unsigned look_into(struct walk *w, struct aj_repos_folder *now, const struct stat *st, int dir)
+/* A folder without subfolders needs no listing: the marks are looked up by name. */
+static unsigned scan_folder(struct walk *w, struct aj_repos_folder *now, const struct stat *st, int dir)
 {
-	const struct aj_repos_folder *known = known_as(w, now->was);
+	const struct aj_repos_folder *known = previous_folder(w, now->was);
 	bool counts = w->times && st->st_dev == w->dev;
 	now->ino = st->st_ino;
 	if (counts && st->st_ctim.tv_sec < w->old_s)
 		now->changed = st->st_ctim;
 	if (counts && st->st_nlink == 2) {
 		w->entries++;
-		return probe(dir);
+		return probe_marks(dir);
 	}
-	return list(w, now->path, dir, known && known->ino == st->st_ino ? known : NULL);
+	return list_folder(w, now->path, dir, known && known->ino == st->st_ino ? known : NULL);
 }
 
 static void look_at(struct walk *w, size_t index)
 {
 	struct aj_repos_folder now = w->repos->folders.items[index];
-	const struct aj_repos_folder *known = known_as(w, now.was);
+	const struct aj_repos_folder *known = previous_folder(w, now.was);
 	const char *path = *now.path ? now.path : ".";
 	struct stat st;
 	cleanup_fd int dir = -1;
@@ -234,7 +235,7 @@ static void look_at(struct walk *w, size_t index)
 		now.changed = known->changed;
 		now.found = known->found;
 		for (size_t i = 0; i < known->count; i++)
-			push(w, known_as(w, known->first + i)->path, known->first + i);
+			push_folder(w, previous_folder(w, known->first + i)->path, known->first + i);
 	}
 	if (!now.changed.tv_sec || now.found) {
 		dir = aj_beneath_open(w->workspace, path, O_PATH | O_DIRECTORY);
@@ -245,11 +246,11 @@ static void look_at(struct walk *w, size_t index)
 		}
 	}
 	if (!now.changed.tv_sec)
-		now.found = look_into(w, &now, &st, dir);
+		now.found = scan_folder(w, &now, &st, dir);
 	now.count = w->repos->folders.count - now.first;
 	w->repos->folders.items[index] = now;
 	if (now.found)
-		take_found(w, now.path, dir, now.found);
+		add_found(w, now.path, dir, now.found);
 }
 
 void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, const char *path, const struct aj_repos *before,
@@ -263,9 +264,9 @@ void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, 
 	w.times = aj_beneath_tells_changes(workspace, &w.dev);
 	clock_gettime(CLOCK_REALTIME, &now);
 	w.old_s = now.tv_sec - OLD_S;
-	push(&w, "", 0);
+	push_folder(&w, "", 0);
 	for (size_t i = 0; i < ret->folders.count; i++) {
-		if (spent(&w))
+		if (limit_reached(&w))
 			return;
 		if (ret->folders.items[i].path)
 			look_at(&w, i);
@@ -275,7 +276,7 @@ void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, 
 void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const char *path)
 {
 	struct walk w = { .repos = repos, .arena = arena, .workspace = dir, .path = path };
-	take_in(&w, NULL, path, "folder", dir, ".");
+	add_repo(&w, NULL, path, "folder", dir, ".");
 	int listing = aj_beneath_open(dir, "worktrees", O_RDONLY | O_DIRECTORY);
 	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
 	if (!entries) {
@@ -284,13 +285,13 @@ void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const
 	}
 	for (const struct dirent *e; (e = readdir(entries));)
 		if (e->d_name[0] != '.')
-			take_in(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries), e->d_name);
+			add_repo(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries), e->d_name);
 	closedir(entries);
 }
 
 /* --- before and now --- */
 
-static const struct aj_repo *find(const struct aj_repos *repos, const char *path)
+static const struct aj_repo *find_repo(const struct aj_repos *repos, const char *path)
 {
 	for (size_t i = 0; i < repos->list.count; i++)
 		if (strcmp(repos->list.items[i].path, path) == 0)
@@ -302,7 +303,7 @@ json_t *aj_repos_changes(const struct aj_repos *before, const struct aj_repos *n
 {
 	json_t *changes = json_array();
 	for (size_t i = 0; i < now->list.count; i++) {
-		const struct aj_repo *repo = &now->list.items[i], *was = find(before, repo->path);
+		const struct aj_repo *repo = &now->list.items[i], *was = find_repo(before, repo->path);
 		if (was && strcmp(was->sum, repo->sum) == 0)
 			continue;
 		json_array_append_new(changes, json_pack("{s:o, s:s, s:s, s:O}", "path",

@@ -1,5 +1,5 @@
-/* Follows the file `.git` of a workspace to the repository that it is a worktree of.
- * A jail may have written that file: it is believed where what it names points back at it, and nowhere else. */
+/* Follows the file `.git` of a workspace to the main repository of this worktree.
+ * A jail may have written that file: it is trusted only where the named repository points back at the workspace. */
 #include "workspace/worktree.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 static const char prefix[] = "gitdir: ", middle[] = "/worktrees/";
 
-/* A file of one line, which is all that git writes there. */
+/* The content of a one-line file, the only form that git writes there. */
 static const char *line_of(int dir, const char *name, struct aj_arena *arena)
 {
 	char text[PATH_MAX + sizeof prefix];
@@ -32,7 +32,7 @@ static const char *line_of(int dir, const char *name, struct aj_arena *arena)
 	return aj_strdup(arena, text);
 }
 
-/* Does the repository know this worktree by this file? */
+/* Does the repository's record of this worktree name this `.git` file? */
 static bool points_back(int own, int workspace, struct aj_arena *arena)
 {
 	struct stat here, there;
@@ -69,7 +69,7 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 		return refuse(request, "does not name its repository by a plain absolute path", err);
 	size_t bytes = (size_t)(name - path);
 	if (bytes <= sizeof middle - 2 || strncmp(name - (sizeof middle - 2), middle, sizeof middle - 1) != 0)
-		return 0; /* a submodule's, or a folder kept elsewhere */
+		return 0; /* the `.git` file of a submodule, or of a repository with a separate git dir */
 	cleanup_fd int own = aj_beneath_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	if (own < 0 || !points_back(own, workspace, arena))
 		return refuse(request, "that repository does not know it", err);

@@ -1,12 +1,13 @@
-/* A workspace that is a linked worktree (git-worktree(1)): its `.git` is a file that names a folder of the main repository, without which
- * git does not work there. */
+/* A workspace that is a linked worktree (git-worktree(1)): its `.git` is a file that names a folder of the main repository, without
+ * which git does not work in the workspace. */
 #pragma once
 #include "plan/request.h"
 #include "policy/load.h"
 
 struct aj_error;
 
-/* Where the policy allows it (filesystem.worktree), find the main repository of request->workspace: request->main_repository. It must name
- * the workspace in turn, and lie where a workspace may. No linked worktree: nothing is done. 0, or -1 with err. */
+/* Where the policy allows it (filesystem.worktree), find the main repository of request->workspace and set request->main_repository. The
+ * repository must name the workspace in turn, and lie where a workspace may. A workspace that is no linked worktree is left alone. 0, or
+ * -1 with err. */
 int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
                      struct aj_arena *arena, struct aj_error *err);
