@@ -23,9 +23,9 @@ static void on_event(struct aj_worker *w, unsigned found)
 	seen |= found;
 }
 
-static void on_jail(struct aj_waiter *asker, struct aj_worker *w, const struct aj_error *err)
+static void on_jail(struct aj_waiter *waiter, struct aj_worker *w, const struct aj_error *err)
 {
-	(void)asker;
+	(void)waiter;
 	worker = w;
 	if (w)
 		w->on_event = on_event;
@@ -69,10 +69,10 @@ int aj_jail_and_report(struct aj_options *o)
 		.policy = &o->loaded.policy, .host = &host, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup, .depth = 1
 	};
 	struct aj_pool *pool = aj_pool_new(loop, &config, &err);
-	struct aj_waiter asker = { .fn = on_jail };
+	struct aj_waiter waiter = { .fn = on_jail };
 	if (!pool)
 		return aj_print_error(&err);
-	aj_pool_ask(pool, &asker);
+	aj_pool_request(pool, &waiter);
 	while (!worker && !failed.exit_code)
 		aj_loop_turn(loop, INT64_MAX);
 	if (!worker) {

@@ -43,7 +43,7 @@ void aj_interrupt_started(const struct aj_run *l)
 		tell(l);
 }
 
-void aj_interrupt_interrupt(struct aj_run *l)
+void aj_interrupt_send(struct aj_run *l)
 {
 	if (!l->running || l->stopping || l->facts.told == AJ_STOP_BY_CLOCK)
 		return;

@@ -1,5 +1,5 @@
-/* Joins a family to an event loop, and makes one branch after the other for those who wait.
- * It gives nobody a branch that has not armed itself, and keeps none that nobody wants. */
+/* Joins a fork group to an event loop, and makes one branch after the other for the waiters.
+ * Never hands out a branch that is not armed, and keeps none whose waiter has cancelled. */
 #include "pool/fork_watch.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "fork/group.h"
 
-/* A branch that is born says that it is armed within this time. */
+/* A newborn branch must report that it is armed within this time. */
 enum { ARM_US = 20000000 };
 
 struct aj_fork_watch {
@@ -18,18 +18,18 @@ struct aj_fork_watch {
 	struct aj_fork_watch_owner owner;
 	int filters;
 	struct aj_fork_group fork_group;
-	struct aj_quota quota; /* of what its jails are refused, and what init reports */
+	struct aj_quota quota; /* for reported calls and init's reports */
 	struct aj_io io[AJ_FORK_GROUP_FDS];
-	struct aj_timer timer; /* a deadline, or a look */
-	struct aj_waiters askers;
-	struct aj_waiter *asker;  /* whose branch is under way; NULL: nobody's (any more) */
-	struct aj_worker *arming; /* it is born */
-	bool looking;
+	struct aj_timer timer; /* the next deadline, or a check of the group */
+	struct aj_waiters waiters;
+	struct aj_waiter *waiter; /* whose branch is under way; NULL: none, or cancelled */
+	struct aj_worker *arming; /* the newborn branch */
+	bool checking;
 };
 
-static void look(struct aj_fork_watch *k, unsigned found);
+static void handle_group(struct aj_fork_watch *k, unsigned found);
 
-static struct aj_fork_watch *of_live(const struct aj_run *run)
+static struct aj_fork_watch *watch_of_run(const struct aj_run *run)
 {
 	return run->fork_group ? run->fork_group->changed_arg : NULL;
 }
@@ -44,67 +44,67 @@ static void watch(struct aj_fork_watch *k)
 		else if (aj_loop_watch(k->loop, &k->io[i], fds[i].fd, EPOLLIN) < 0)
 			aj_jail_kill(&k->fork_group.jail);
 	}
-	int64_t due_us = k->looking ? aj_now_us() : aj_fork_group_deadline_us(&k->fork_group);
+	int64_t due_us = k->checking ? aj_now_us() : aj_fork_group_deadline_us(&k->fork_group);
 	if (due_us == INT64_MAX)
 		aj_loop_unset(k->loop, &k->timer);
 	else
 		aj_loop_set(k->loop, &k->timer, due_us);
 }
 
-static void tell(struct aj_waiter *asker, struct aj_worker *worker, const struct aj_error *err)
+static void notify(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
 {
-	if (asker)
-		asker->fn(asker, worker, err);
+	if (waiter)
+		waiter->fn(waiter, worker, err);
 }
 
-/* The next one in the queue, if nothing is under way. */
-static void next(struct aj_fork_watch *k)
+/* Start the next queued branch, unless one is under way. */
+static void start_next(struct aj_fork_watch *k)
 {
-	while (k->askers.first && !k->asker && !k->arming && k->fork_group.now.state == AJ_BRANCH_NONE) {
-		struct aj_waiter *asker = k->asker = aj_waiters_take(&k->askers);
+	while (k->waiters.first && !k->waiter && !k->arming && k->fork_group.now.state == AJ_BRANCH_NONE) {
+		struct aj_waiter *waiter = k->waiter = aj_waiters_take(&k->waiters);
 		struct aj_error err = { 0 };
-		if (aj_fork_group_branch(&k->fork_group, &asker->of->run, &err) < 0) {
-			k->asker = NULL;
-			tell(asker, NULL, &err);
+		if (aj_fork_group_branch(&k->fork_group, &waiter->of->run, &err) < 0) {
+			k->waiter = NULL;
+			notify(waiter, NULL, &err);
 			continue;
 		}
-		aj_channel_write(&asker->of->run.channel);
-		aj_worker_watch(asker->of);
+		aj_channel_write(&waiter->of->run.channel);
+		aj_worker_watch(waiter->of);
 	}
 }
 
 static void on_arming(struct aj_worker *w, unsigned found)
 {
 	struct aj_fork_watch *k = w->owner;
-	struct aj_waiter *asker = k->asker;
+	struct aj_waiter *waiter = k->waiter;
 	if (!(found & (AJ_RUN_ARMED | AJ_RUN_GONE)))
 		return;
 	k->arming = NULL;
-	k->asker = NULL;
+	k->waiter = NULL;
 	if (found & AJ_RUN_GONE) {
 		struct aj_error err = w->run.result.setup;
 		aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "it ended before it was used: %s", w->run.result.reason);
 		k->owner.failed(k->owner.arg, w);
-		tell(asker, NULL, &err);
-	} else if (!asker) {
+		notify(waiter, NULL, &err);
+	} else if (!waiter) {
 		k->owner.failed(k->owner.arg, w);
 	} else {
 		w->run.deadline_us = INT64_MAX;
 		aj_worker_watch(w);
 		k->owner.there(k->owner.arg, w);
-		tell(asker, w, NULL);
+		notify(waiter, w, NULL);
 	}
-	k->looking = true;
+	k->checking = true;
 	watch(k);
 }
 
-static void take_in(struct aj_fork_watch *k)
+static void adopt_branch(struct aj_fork_watch *k)
 {
 	struct aj_error err = { 0 };
 	struct aj_worker *w = calloc(1, sizeof *w);
 	if (!w)
 		abort();
-	const struct aj_worker *source = k->asker ? k->asker->of : NULL;
+	const struct aj_worker *source = k->waiter ? k->waiter->of : NULL;
 	w->run.plan = k->fork_group.plan;
 	w->run.policy = k->fork_group.runs ? k->fork_group.runs->policy : NULL;
 	w->run.jail = aj_fork_group_take(&k->fork_group);
@@ -113,13 +113,13 @@ static void take_in(struct aj_fork_watch *k)
 	w->warm = source && source->warm;
 	k->arming = w;
 	if (!w->run.policy || aj_worker_start(w, k->loop, k->filters, &err) < 0) {
-		struct aj_waiter *asker = k->asker;
+		struct aj_waiter *waiter = k->waiter;
 		k->fork_group.now.state = AJ_BRANCH_NONE;
-		k->asker = NULL;
+		k->waiter = NULL;
 		k->arming = NULL;
 		free(w);
 		aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "it cannot be watched");
-		tell(asker, NULL, &err);
+		notify(waiter, NULL, &err);
 		return;
 	}
 	aj_fork_group_join(&k->fork_group, &w->run);
@@ -127,24 +127,24 @@ static void take_in(struct aj_fork_watch *k)
 	aj_worker_watch(w);
 }
 
-static void look(struct aj_fork_watch *k, unsigned found)
+static void handle_group(struct aj_fork_watch *k, unsigned found)
 {
-	k->looking = false;
+	k->checking = false;
 	if (found & AJ_FORK_GROUP_FAILED) {
 		struct aj_error err = k->fork_group.now.err;
-		struct aj_waiter *asker = k->asker;
+		struct aj_waiter *waiter = k->waiter;
 		k->fork_group.now.err = (struct aj_error){ 0 };
-		k->asker = NULL;
-		tell(asker, NULL, &err);
+		k->waiter = NULL;
+		notify(waiter, NULL, &err);
 		found |= aj_fork_group_look(&k->fork_group);
 	} else if (found & AJ_FORK_GROUP_BORN) {
-		take_in(k);
+		adopt_branch(k);
 	}
 	if (found & AJ_FORK_GROUP_GONE) {
 		aj_fork_watch_free(k);
 		return;
 	}
-	next(k);
+	start_next(k);
 	watch(k);
 }
 
@@ -154,17 +154,17 @@ static void on_io(struct aj_io *io, uint32_t events)
 	struct pollfd fds[AJ_FORK_GROUP_FDS] = { 0 };
 	int which = (int)(io - k->io);
 	fds[which].revents = (short)((events & EPOLLIN ? POLLIN : 0) | (events & ~EPOLLIN ? POLLHUP : 0));
-	look(k, aj_fork_group_step(&k->fork_group, fds));
+	handle_group(k, aj_fork_group_step(&k->fork_group, fds));
 }
 
 static void on_timer(struct aj_timer *timer)
 {
 	struct aj_fork_watch *k = timer->arg;
 	unsigned found = aj_fork_group_due(&k->fork_group);
-	look(k, found | aj_fork_group_look(&k->fork_group));
+	handle_group(k, found | aj_fork_group_look(&k->fork_group));
 }
 
-/* What is left is watched again when the step is over. */
+/* handle_group() watches the remaining descriptors again after the step. */
 static void on_closing(void *arg)
 {
 	struct aj_fork_watch *k = arg;
@@ -175,7 +175,7 @@ static void on_closing(void *arg)
 static void on_change(void *arg)
 {
 	struct aj_fork_watch *k = arg;
-	k->looking = true;
+	k->checking = true;
 	aj_loop_set(k->loop, &k->timer, aj_now_us());
 }
 
@@ -195,7 +195,7 @@ struct aj_fork_watch *aj_fork_watch_new(struct aj_fork_watch **list, struct aj_l
 			                   .arg = k,
 			                   .fd = -1,
 			                   .quota = i == AJ_FORK_GROUP_LISTENER || i == AJ_FORK_GROUP_REPORT ? &k->quota : NULL };
-	/* Its descriptors change hands: no event of theirs may come to the jail any more. */
+	/* These descriptors move to the group: the first jail must get no event of theirs any more. */
 	static const enum aj_run_fd ours[] = { AJ_RUN_REPORT, AJ_RUN_LISTENER, AJ_RUN_INIT };
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
 		aj_loop_unwatch(loop, &first->io[ours[i]]);
@@ -221,53 +221,53 @@ struct aj_fork_watch *aj_fork_watch_next(const struct aj_fork_watch *k)
 
 struct aj_fork_watch *aj_fork_watch_of(struct aj_fork_watch *list, const struct aj_worker *w)
 {
-	struct aj_fork_watch *mine = of_live(&w->run);
+	struct aj_fork_watch *mine = watch_of_run(&w->run);
 	while (list && list != mine)
 		list = list->next;
 	return list;
 }
 
-void aj_fork_watch_ask(struct aj_fork_watch *k, struct aj_worker *of, struct aj_waiter *asker)
+void aj_fork_watch_request(struct aj_fork_watch *k, struct aj_worker *of, struct aj_waiter *waiter)
 {
-	asker->of = of;
-	aj_waiters_add(&k->askers, asker);
+	waiter->of = of;
+	aj_waiters_add(&k->waiters, waiter);
 	on_change(k);
 }
 
-bool aj_fork_watch_unask(struct aj_fork_watch *k, struct aj_waiter *asker)
+bool aj_fork_watch_cancel(struct aj_fork_watch *k, struct aj_waiter *waiter)
 {
-	if (aj_waiters_remove(&k->askers, asker))
+	if (aj_waiters_remove(&k->waiters, waiter))
 		return true;
-	if (k->asker != asker)
+	if (k->waiter != waiter)
 		return false;
-	/* What is under way comes to its end, and is then let go. */
-	k->asker = NULL;
+	/* The branch under way is completed, and then ended. */
+	k->waiter = NULL;
 	return true;
 }
 
-static struct aj_waiter *asks_for(const struct aj_fork_watch *k, const struct aj_worker *w)
+static struct aj_waiter *find_waiter_for(const struct aj_fork_watch *k, const struct aj_worker *w)
 {
-	struct aj_waiter *asker = k->askers.first;
-	while (asker && asker->of != w)
-		asker = asker->next;
-	return asker;
+	struct aj_waiter *waiter = k->waiters.first;
+	while (waiter && waiter->of != w)
+		waiter = waiter->next;
+	return waiter;
 }
 
-/* Whom it tells may take back other questions. */
+/* A callback may cancel other queued requests. */
 void aj_fork_watch_lose(struct aj_fork_watch *k, struct aj_worker *w)
 {
 	struct aj_error err = { 0 };
 	aj_fail(&err, AJ_EXIT_USAGE, "branch", 0, "the original was closed");
-	for (struct aj_waiter *asker; (asker = asks_for(k, w));) {
-		aj_waiters_remove(&k->askers, asker);
-		tell(asker, NULL, &err);
+	for (struct aj_waiter *waiter; (waiter = find_waiter_for(k, w));) {
+		aj_waiters_remove(&k->waiters, waiter);
+		notify(waiter, NULL, &err);
 	}
 }
 
 void aj_fork_watch_stop(struct aj_fork_watch *k)
 {
-	k->askers = (struct aj_waiters){ 0 };
-	k->asker = NULL;
+	k->waiters = (struct aj_waiters){ 0 };
+	k->waiter = NULL;
 	aj_fork_group_cancel(&k->fork_group);
 	if (k->arming) {
 		struct aj_worker *w = k->arming;
@@ -285,9 +285,9 @@ void aj_fork_watch_free(struct aj_fork_watch *k)
 	*at = k->next;
 	struct aj_error err = { 0 };
 	aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "the jail and all its branches have ended");
-	tell(k->asker, NULL, &err);
-	for (struct aj_waiter *asker; (asker = aj_waiters_take(&k->askers));)
-		tell(asker, NULL, &err);
+	notify(k->waiter, NULL, &err);
+	for (struct aj_waiter *waiter; (waiter = aj_waiters_take(&k->waiters));)
+		notify(waiter, NULL, &err);
 	for (int i = 0; i < AJ_FORK_GROUP_FDS; i++)
 		aj_loop_unwatch(k->loop, &k->io[i]);
 	aj_loop_unset(k->loop, &k->timer);

@@ -1,5 +1,5 @@
-/* Asks the kernel who was born, takes the supervisor's ends of the channels out of the newborn, and looks what they are.
- * It signals nobody before the kernel has said that it is a child of ours, alone in a namespace below that zygote's. */
+/* Identifies a newborn by asking the kernel, takes the supervisor's ends of the channels out of it, and checks their types.
+ * Signals no process before the kernel has confirmed it as our child, alone in a namespace below the zygote's. */
 #include "pool/newborn.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool has_ended(int pidfd)
 	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
 }
 
-/* As our PID namespace numbers it; 0: no pidfd. */
+/* The pid in our PID namespace; 0: no pidfd. */
 static pid_t number_of(int pidfd)
 {
 	char path[40], text[512];
@@ -38,16 +38,16 @@ static pid_t number_of(int pidfd)
 	return line && sscanf(line, "\nPid: %d", &pid) == 1 && pid > 0 ? pid : 0;
 }
 
-/* NULL: a child of ours, that has not been waited for, so its number is its own. */
+/* NULL: a child of ours, not reaped yet, so its pid cannot have been reused. */
 static const char *wrong_process(int pidfd, pid_t *ret_pid)
 {
 	if (syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) < 0)
 		return "it names a process that is no child of ours";
 	*ret_pid = number_of(pidfd);
-	struct aj_process_info who = aj_procfs_process(*ret_pid);
-	if (who.process != *ret_pid || who.parent != getpid())
+	struct aj_process_info info = aj_procfs_process(*ret_pid);
+	if (info.process != *ret_pid || info.parent != getpid())
 		return "it names a process that is no child of ours";
-	return who.inner != 1 ? "it names a process that is not the first of its namespace" : NULL;
+	return info.inner != 1 ? "it names a process that is not the first of its namespace" : NULL;
 }
 
 static bool is_socket(int fd, int type)
@@ -58,12 +58,13 @@ static bool is_socket(int fd, int type)
 	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &is, &bytes) == 0 && is == type;
 }
 
-/* The newborn's own descriptor shares its flags with ours, so that somebody there could have us wait for ever: we open the pipe anew. */
+/* Status flags belong to the open file description, which the newborn shares: it could clear O_NONBLOCK and block us. So the pipe is
+ * opened anew. */
 static int own_end(int fd)
 {
 	char path[40];
 	struct stat st;
-	/* Not by O_PATH: to open that would be with our rights. */
+	/* No O_PATH descriptor: reopening one would use our rights. */
 	if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode) || (fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH)) != O_RDONLY)
 		return -1;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -76,7 +77,7 @@ static int take_pipe(int pidfd, int number)
 	return theirs < 0 ? -1 : own_end(theirs);
 }
 
-/* Whoever sent something before the kernel named senders would be unknown. */
+/* Data sent before SO_PASSCRED was set would carry no credentials. */
 static bool names_senders(int socket)
 {
 	int on = 1, was = 0;
@@ -102,14 +103,14 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 	return NULL;
 }
 
-static enum aj_newborn lie(struct aj_error *err, const char *what)
+static enum aj_newborn report_lie(struct aj_error *err, const char *what)
 {
 	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", what);
 	aj_advise(err, "a package that the policy allows, or the Python tree, is not what it should be: `agentjail rootfs verify`");
 	return AJ_NEWBORN_LIE;
 }
 
-static enum aj_newborn gone(struct aj_jail *jail, int errnum, struct aj_error *err)
+static enum aj_newborn give_up_birth(struct aj_jail *jail, int errnum, struct aj_error *err)
 {
 	aj_jail_kill(jail);
 	aj_jail_end(jail, NULL);
@@ -123,32 +124,32 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 	pid_t pid = 0;
 	cleanup_fd int pidfd = claim->init < 0 ? -1 : take_fd(zygote->init_pidfd, claim->init);
 	if (claim->init < 0 && claim->errnum > 0)
-		return gone(jail, claim->errnum, err);
+		return give_up_birth(jail, claim->errnum, err);
 	if (pidfd < 0 && has_ended(zygote->init_pidfd))
-		return gone(jail, ECHILD, err); /* with the zygote: who reads next hears of that */
+		return give_up_birth(jail, ECHILD, err); /* ended with the zygote: its owner learns of that from the pidfd */
 	const char *wrong = pidfd < 0 ? "it names no descriptor of its own" : wrong_process(pidfd, &pid);
-	/* One of our own: the zygote shares the flags of the one that it gave, and may have made it one of a thread. Nobody but us waits for
-	 * the process, so its number is still its own. */
+	/* A pidfd of our own: the zygote's shares its flags, and may be one of a thread. Only we can reap the process, so its pid cannot
+	 * have been reused. */
 	cleanup_fd int own = wrong ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
 	if (!wrong && own < 0)
-		return gone(jail, errno, err);
+		return give_up_birth(jail, errno, err);
 	if (!wrong)
 		wrong = aj_holder_admit(zygote->holder, pid);
 	if (wrong)
-		return lie(err, wrong);
+		return report_lie(err, wrong);
 	jail->init_pid = pid;
 	jail->init_pidfd = aj_steal(&own);
 	jail->holder = zygote->holder;
 	jail->baseline = zygote->baseline;
 	if (claim->errnum > 0)
-		return gone(jail, claim->errnum, err);
+		return give_up_birth(jail, claim->errnum, err);
 	if (!(wrong = wrong_channels(claim, jail)))
 		return AJ_NEWBORN_THERE;
 	if (has_ended(jail->init_pidfd))
-		return gone(jail, ECHILD, err);
+		return give_up_birth(jail, ECHILD, err);
 	aj_jail_kill(jail);
 	aj_jail_end(jail, NULL);
-	return lie(err, wrong);
+	return report_lie(err, wrong);
 }
 
 const char *aj_newborn_why_not(void)

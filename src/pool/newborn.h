@@ -1,18 +1,18 @@
-/* Takes in what a zygote says that it has born. A zygote has imported packages of others, so its answer is a claim, and the kernel is
- * asked for every part of it. */
+/* Adopts what a zygote reports as born. A zygote has imported third-party packages, so its answer is a claim, and the kernel is asked
+ * for every part of it. */
 #pragma once
 #include "sandbox/birth_protocol.h"
 #include "sandbox/launch.h"
 
 enum aj_newborn {
 	AJ_NEWBORN_THERE, /* *jail has its init and channels */
-	AJ_NEWBORN_GONE, /* there is none: the zygote says so, or init was killed meanwhile. What there was of it has been ended */
-	AJ_NEWBORN_LIE,  /* err says what is not so. Nobody was signalled who is not the zygote's */
+	AJ_NEWBORN_GONE,  /* no jail: the zygote says so, or init was killed. The remains were ended */
+	AJ_NEWBORN_LIE,   /* err names the false claim. Only processes of the zygote's were signalled */
 };
 
-/* `zygote` is the zygote's own, with a holder. `jail` has a leaf or none, and no descriptor yet. */
+/* `zygote` is the zygote's own jail, with a holder. `jail` has a leaf or none, and no descriptor yet. */
 enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_birth_answer *claim, struct aj_jail *jail,
                                 struct aj_error *err);
 
-/* NULL when the kernel lets us take descriptors of processes that we have started; else why births are not to be had. */
+/* NULL when the kernel lets us take descriptors of our child processes; else why there can be no births. */
 const char *aj_newborn_why_not(void);

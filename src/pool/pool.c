@@ -1,5 +1,5 @@
-/* Keeps a zygote, a few parked jails, and a queue of those who wait for one.
- * It never gives a jail to two askers, and nothing that was given away comes back to be used again. */
+/* Keeps a zygote, a few parked jails, and a queue of waiters.
+ * Never gives a jail to two waiters, and never reuses a jail that was given away. */
 #include "pool/pool.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include "pool/newborn.h"
 #include "pool/zygote_watch.h"
 
-/* A zygote that dies, or that cannot have jails, is not tried again at once. */
-/* A session's workspace is looked through at each answer, and the loop serves others too. */
+/* A session's workspace is searched at each answer; the limit keeps the loop responsive. */
 enum { LOOK_MS = 100 };
+/* Backoff after a zygote died, or could not make a jail. */
 enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
 /* A jail must be armed after this long. */
 enum { ARM_US = 20000000 };
-/* A jail that was parked is replaced when its first snippet has had the processors for itself for so long, or is over. */
+/* A parked jail that was handed out is replaced once its first snippet has had the processors to itself for this long, or is over. */
 enum { REFILL_US = 5000 };
 
 struct aj_pool {
@@ -32,18 +32,18 @@ struct aj_pool {
 	struct aj_worker *starting; /* born, not armed */
 	unsigned starting_count;
 	struct aj_worker *ending;
-	struct aj_fork_watch *kins; /* jails with branches */
-	struct aj_waiters askers;
+	struct aj_fork_watch *fork_watches; /* fork groups */
+	struct aj_waiters waiters;
 	unsigned used;
-	struct aj_timer pause;  /* then zygote and births are tried again */
-	struct aj_timer refill; /* then what was taken from the parked ones is replaced */
+	struct aj_timer pause;  /* then zygote and births are retried */
+	struct aj_timer refill; /* then the parked jails are topped up */
 	int64_t pause_us;
 	struct aj_pool_counts counts;
 };
 
-static void fill(struct aj_pool *p);
+static void fill_pool(struct aj_pool *p);
 
-static void trouble(struct aj_pool *p, const struct aj_error *err)
+static void report_trouble(struct aj_pool *p, const struct aj_error *err)
 {
 	p->counts.failures++;
 	if (p->config.on_trouble)
@@ -66,35 +66,35 @@ static void link_worker(struct aj_worker **list, struct aj_worker *w)
 	*list = w;
 }
 
-/* Whom it tells may take back its own question, or others that wait. */
-static void tell_all(struct aj_pool *p, const struct aj_error *err)
+/* The callback may cancel its own request or other queued ones. */
+static void fail_waiters(struct aj_pool *p, const struct aj_error *err)
 {
-	struct aj_waiter *asker;
-	for (unsigned count = p->counts.asked; count && (asker = aj_waiters_take(&p->askers)); count--) {
+	struct aj_waiter *waiter;
+	for (unsigned count = p->counts.asked; count && (waiter = aj_waiters_take(&p->waiters)); count--) {
 		p->counts.asked--;
-		asker->fn(asker, NULL, err);
+		waiter->fn(waiter, NULL, err);
 	}
 }
 
-/* What went wrong is told to those who wait now; who comes later waits for the next try. */
+/* Fails the current waiters; later ones wait for the next try. */
 static void pause_after(struct aj_pool *p, const struct aj_error *err)
 {
-	trouble(p, err);
+	report_trouble(p, err);
 	p->pause_us = p->pause_us ? p->pause_us * 2 : FIRST_PAUSE_US;
 	if (p->pause_us > LONGEST_PAUSE_US)
 		p->pause_us = LONGEST_PAUSE_US;
 	aj_loop_set(p->loop, &p->pause, aj_now_us() + p->pause_us);
-	tell_all(p, err);
+	fail_waiters(p, err);
 }
 
-/* What had worked until now was killed, and may have had bad luck: it is tried again at once, and nobody is told. Not twice in a row. */
-static void mourn(struct aj_pool *p, const struct aj_error *err)
+/* A process that had worked until now was killed: retry at once and fail no waiter, but not twice in a row. */
+static void retry_or_pause(struct aj_pool *p, const struct aj_error *err)
 {
 	if (p->pause_us || !p->counts.births) {
 		pause_after(p, err);
 		return;
 	}
-	trouble(p, err);
+	report_trouble(p, err);
 	p->pause_us = FIRST_PAUSE_US;
 }
 
@@ -108,7 +108,7 @@ static void on_ended(struct aj_worker *w, unsigned found)
 	free(w);
 }
 
-static void let_end(struct aj_pool *p, struct aj_worker *w)
+static void end_worker(struct aj_pool *p, struct aj_worker *w)
 {
 	w->owner = p;
 	w->on_event = on_ended;
@@ -119,17 +119,17 @@ static void let_end(struct aj_pool *p, struct aj_worker *w)
 		aj_worker_end(w);
 }
 
-static void give(struct aj_pool *p, struct aj_worker *w)
+static void give_jail(struct aj_pool *p, struct aj_worker *w)
 {
-	struct aj_waiter *asker = aj_waiters_take(&p->askers);
+	struct aj_waiter *waiter = aj_waiters_take(&p->waiters);
 	p->counts.asked--;
 	p->used++;
 	aj_loop_unset(p->loop, &w->timer);
-	asker->fn(asker, w, NULL);
+	waiter->fn(waiter, w, NULL);
 }
 
-/* A jail that waits to be used: it arms itself once, and may die. */
-static void on_waiting(struct aj_worker *w, unsigned found)
+/* An unused jail: either it arms itself, once, or it dies. */
+static void on_unused(struct aj_worker *w, unsigned found)
 {
 	struct aj_pool *p = w->owner;
 	if (found & AJ_RUN_GONE) {
@@ -142,27 +142,27 @@ static void on_waiting(struct aj_worker *w, unsigned found)
 		aj_worker_destroy(w);
 		free(w);
 		if (armed)
-			trouble(p, &err);
+			report_trouble(p, &err);
 		else
-			mourn(p, &err);
-		fill(p);
+			retry_or_pause(p, &err);
+		fill_pool(p);
 	} else if (found & AJ_RUN_ARMED) {
 		unlink_worker(&p->starting, w);
 		p->starting_count--;
 		p->counts.births++;
 		p->pause_us = 0;
 		w->run.deadline_us = INT64_MAX;
-		if (p->askers.first) {
-			give(p, w);
+		if (p->waiters.first) {
+			give_jail(p, w);
 		} else {
 			link_worker(&p->parked, w);
 			p->counts.parked++;
 		}
-		fill(p);
+		fill_pool(p);
 	}
 }
 
-static void take_in(struct aj_pool *p, const struct aj_jail *jail, struct aj_protect *protect, bool warm)
+static void adopt_jail(struct aj_pool *p, const struct aj_jail *jail, struct aj_protect *protect, bool warm)
 {
 	struct aj_error err = { 0 };
 	struct aj_worker *w = calloc(1, sizeof *w);
@@ -172,7 +172,7 @@ static void take_in(struct aj_pool *p, const struct aj_jail *jail, struct aj_pro
 	w->run.policy = p->config.policy;
 	w->run.jail = *jail;
 	w->run.protect = protect;
-	w->on_event = on_waiting;
+	w->on_event = on_unused;
 	w->owner = p;
 	w->warm = warm;
 	if (aj_worker_start(w, p->loop, p->filters, &err) < 0) {
@@ -194,13 +194,13 @@ static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail
 {
 	struct aj_pool *p = arg;
 	if (found == AJ_ZYGOTE_NOTHING)
-		fill(p);
+		fill_pool(p);
 	if (found == AJ_ZYGOTE_BORN)
-		take_in(p, jail, NULL, true);
-	bool killed = found == AJ_ZYGOTE_DEAD || (found == AJ_ZYGOTE_FAILED && err->errnum == ECHILD); /* itself, or what it was making */
+		adopt_jail(p, jail, NULL, true);
+	bool killed = found == AJ_ZYGOTE_DEAD || (found == AJ_ZYGOTE_FAILED && err->errnum == ECHILD); /* zygote or newborn */
 	p->counts.zygote_deaths += found == AJ_ZYGOTE_DEAD;
 	if (killed)
-		mourn(p, err);
+		retry_or_pause(p, err);
 	else if (found == AJ_ZYGOTE_FAILED)
 		pause_after(p, err);
 }
@@ -225,38 +225,38 @@ static void start_cold(struct aj_pool *p)
 		pause_after(p, &err);
 		return;
 	}
-	take_in(p, &jail, protect, false);
+	adopt_jail(p, &jail, protect, false);
 }
 
-/* Parked or on their way. */
-static unsigned waiting(const struct aj_pool *p)
+/* Parked, starting or ordered. */
+static unsigned available(const struct aj_pool *p)
 {
 	return p->counts.parked + p->starting_count + aj_zygote_watch_due(&p->births);
 }
 
-static int busy(const struct aj_pool *p, struct aj_error *err)
+static int fail_busy(const struct aj_pool *p, struct aj_error *err)
 {
 	return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be", p->config.jails_max);
 }
 
-/* As many jails on their way as are wanted, and may be. */
-static void fill(struct aj_pool *p)
+/* Start as many jails as are wanted and allowed. */
+static void fill_pool(struct aj_pool *p)
 {
 	bool warm = !p->counts.cold_why;
 	struct aj_error full = { 0 };
 	if (p->retired || p->pause.place)
 		return;
-	/* Who has them need not give one back as long as somebody waits, and may be the one who waits. */
-	if (p->counts.asked && p->config.jails_max && p->used >= p->config.jails_max && !waiting(p)) {
-		busy(p, &full);
-		tell_all(p, &full);
+	/* No jail is bound to come back: their owner may be the very caller that waits, so waiting would deadlock. */
+	if (p->counts.asked && p->config.jails_max && p->used >= p->config.jails_max && !available(p)) {
+		fail_busy(p, &full);
+		fail_waiters(p, &full);
 		return;
 	}
-	/* Also when enough are parked: whoever takes one will want the next. */
+	/* Also when enough are parked: their replacements will need the zygote. */
 	if (warm && p->config.depth && !p->births.there)
 		start_zygote(p);
 	for (;;) {
-		unsigned there = waiting(p), wanted = p->counts.asked + (warm ? p->config.depth : 0);
+		unsigned there = available(p), wanted = p->counts.asked + (warm ? p->config.depth : 0);
 		if (there >= wanted || (p->config.jails_max && there + p->used >= p->config.jails_max) || p->pause.place)
 			return;
 		if (!warm) {
@@ -275,9 +275,9 @@ static void fill(struct aj_pool *p)
 	}
 }
 
-static void on_time_to_fill(struct aj_timer *timer)
+static void on_fill_timer(struct aj_timer *timer)
 {
-	fill(timer->arg);
+	fill_pool(timer->arg);
 }
 
 struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *config, struct aj_error *err)
@@ -287,8 +287,8 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 		abort();
 	p->loop = loop;
 	p->config = *config;
-	p->pause = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
-	p->refill = (struct aj_timer){ .fn = on_time_to_fill, .arg = p };
+	p->pause = (struct aj_timer){ .fn = on_fill_timer, .arg = p };
+	p->refill = (struct aj_timer){ .fn = on_fill_timer, .arg = p };
 	p->births = (struct aj_zygote_watch){ .loop = loop, .on_event = on_birth, .arg = p, .ready_ms = config->ready_ms };
 	struct aj_request request = { .snippet = true,
 		                      .lasting = true,
@@ -312,7 +312,7 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 	p->counts.cold_why = aj_plan_warm_why_not(&p->jail_plan);
 	if (!p->counts.cold_why)
 		p->counts.cold_why = aj_newborn_why_not();
-	fill(p);
+	fill_pool(p);
 	return p;
 }
 
@@ -329,28 +329,28 @@ void aj_pool_retire(struct aj_pool *p)
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		for (struct aj_worker *w; (w = *lists[i]);) {
 			*lists[i] = w->next;
-			let_end(p, w);
+			end_worker(p, w);
 		}
 	p->counts.parked = p->starting_count = 0;
 	aj_fail(&err, AJ_EXIT_SETUP, "pool", 0, "it is closed");
-	tell_all(p, &err);
+	fail_waiters(p, &err);
 }
 
 void aj_pool_free(struct aj_pool *p)
 {
 	aj_pool_retire(p);
-	/* Before the ends of single ones: nobody has to be waited for then. */
-	for (struct aj_fork_watch *kin = p->kins, *next; kin; kin = next) {
-		next = aj_fork_watch_next(kin);
-		aj_fork_watch_stop(kin);
+	/* Groups first: then no single end below has to wait for its group. */
+	for (struct aj_fork_watch *watch = p->fork_watches, *next; watch; watch = next) {
+		next = aj_fork_watch_next(watch);
+		aj_fork_watch_stop(watch);
 	}
 	for (struct aj_worker *w; (w = p->ending);) {
 		p->ending = w->next;
 		aj_worker_destroy(w);
 		free(w);
 	}
-	while (p->kins)
-		aj_fork_watch_free(p->kins);
+	while (p->fork_watches)
+		aj_fork_watch_free(p->fork_watches);
 	aj_arena_free(&p->arena);
 	free(p);
 }
@@ -360,40 +360,40 @@ unsigned aj_pool_used(const struct aj_pool *p)
 	return p->used;
 }
 
-/* One that has died must not be given away, although nobody has told us yet. */
-static bool runs(const struct aj_worker *w)
+/* A dead jail must not be handed out, although its end was not reported yet. */
+static bool is_alive(const struct aj_worker *w)
 {
 	return poll(&(struct pollfd){ .fd = w->run.jail.init_pidfd, .events = POLLIN }, 1, 0) == 0;
 }
 
-void aj_pool_ask(struct aj_pool *p, struct aj_waiter *asker)
+void aj_pool_request(struct aj_pool *p, struct aj_waiter *waiter)
 {
-	aj_waiters_add(&p->askers, asker);
+	aj_waiters_add(&p->waiters, waiter);
 	p->counts.asked++;
 	struct aj_worker *w = p->parked;
-	while (w && !runs(w))
+	while (w && !is_alive(w))
 		w = w->next;
-	if (w && p->askers.first == asker) {
+	if (w && p->waiters.first == waiter) {
 		unlink_worker(&p->parked, w);
 		p->counts.parked--;
 		if (!p->refill.place)
 			aj_loop_set(p->loop, &p->refill, aj_now_us() + REFILL_US);
-		give(p, w);
+		give_jail(p, w);
 	} else {
-		fill(p);
+		fill_pool(p);
 	}
 }
 
-void aj_pool_unask(struct aj_pool *p, struct aj_waiter *asker)
+void aj_pool_cancel(struct aj_pool *p, struct aj_waiter *waiter)
 {
-	for (struct aj_fork_watch *kin = p->kins; kin; kin = aj_fork_watch_next(kin))
-		if (aj_fork_watch_unask(kin, asker))
+	for (struct aj_fork_watch *watch = p->fork_watches; watch; watch = aj_fork_watch_next(watch))
+		if (aj_fork_watch_cancel(watch, waiter))
 			return;
-	if (aj_waiters_remove(&p->askers, asker))
+	if (aj_waiters_remove(&p->waiters, waiter))
 		p->counts.asked--;
 }
 
-/* What the families of the pool's jails need of it. */
+/* Callbacks of fork_watch. */
 
 static void branch_there(void *arg, struct aj_worker *w)
 {
@@ -404,38 +404,38 @@ static void branch_there(void *arg, struct aj_worker *w)
 
 static void branch_failed(void *arg, struct aj_worker *w)
 {
-	let_end(arg, w);
+	end_worker(arg, w);
 }
 
-int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_waiter *asker, struct aj_error *err)
+int aj_pool_branch(struct aj_pool *p, struct aj_worker *w, struct aj_waiter *waiter, struct aj_error *err)
 {
-	struct aj_fork_watch *kin = aj_fork_watch_of(p->kins, w);
-	if (p->config.jails_max && waiting(p) + p->used >= p->config.jails_max)
-		return busy(p, err);
-	if (!kin)
-		kin = aj_fork_watch_new(&p->kins, p->loop, &(struct aj_fork_watch_owner){ branch_there, branch_failed, p }, w,
-		                        p->filters, err);
-	if (!kin)
+	struct aj_fork_watch *watch = aj_fork_watch_of(p->fork_watches, w);
+	if (p->config.jails_max && available(p) + p->used >= p->config.jails_max)
+		return fail_busy(p, err);
+	if (!watch)
+		watch = aj_fork_watch_new(&p->fork_watches, p->loop,
+		                          &(struct aj_fork_watch_owner){ branch_there, branch_failed, p }, w, p->filters, err);
+	if (!watch)
 		return -1;
-	aj_fork_watch_ask(kin, w, asker);
+	aj_fork_watch_request(watch, w, waiter);
 	return 0;
 }
 
 void aj_pool_return(struct aj_pool *p, struct aj_worker *w)
 {
-	/* One that is gone has left its family already, and may still be waited for there. */
-	for (struct aj_fork_watch *kin = p->kins; kin; kin = aj_fork_watch_next(kin))
-		aj_fork_watch_lose(kin, w);
+	/* A jail that is gone has left its fork group already; requests for copies of it may still be queued there. */
+	for (struct aj_fork_watch *watch = p->fork_watches; watch; watch = aj_fork_watch_next(watch))
+		aj_fork_watch_lose(watch, w);
 	p->used--;
-	let_end(p, w);
+	end_worker(p, w);
 	aj_loop_unset(p->loop, &p->refill);
-	fill(p);
+	fill_pool(p);
 }
 
 void aj_pool_count(const struct aj_pool *p, struct aj_pool_counts *ret)
 {
 	*ret = p->counts;
-	ret->starting = waiting(p) - p->counts.parked;
+	ret->starting = available(p) - p->counts.parked;
 	ret->warm = p->births.there;
 }
 

@@ -1,17 +1,17 @@
-/* The queue of those who wait for a jail.
- * It calls nobody: who takes an asker out of it tells that one what became of its question. */
+/* The queue of waiters for a jail.
+ * Calls no waiter: the caller that dequeues a waiter must call it. */
 #include "pool/queue.h"
 
 #include <stddef.h>
 
-void aj_waiters_add(struct aj_waiters *q, struct aj_waiter *asker)
+void aj_waiters_add(struct aj_waiters *q, struct aj_waiter *waiter)
 {
-	asker->next = NULL;
+	waiter->next = NULL;
 	if (q->last)
-		q->last->next = asker;
+		q->last->next = waiter;
 	else
-		q->first = asker;
-	q->last = asker;
+		q->first = waiter;
+	q->last = waiter;
 }
 
 struct aj_waiter *aj_waiters_take(struct aj_waiters *q)
@@ -22,10 +22,10 @@ struct aj_waiter *aj_waiters_take(struct aj_waiters *q)
 	return first;
 }
 
-bool aj_waiters_remove(struct aj_waiters *q, const struct aj_waiter *asker)
+bool aj_waiters_remove(struct aj_waiters *q, const struct aj_waiter *waiter)
 {
 	struct aj_waiter *before = NULL, *at = q->first;
-	for (; at && at != asker; at = at->next)
+	for (; at && at != waiter; at = at->next)
 		before = at;
 	if (!at)
 		return false;

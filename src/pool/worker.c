@@ -1,5 +1,5 @@
-/* Joins a live jail to an event loop: what it waits for is watched, what happens is stepped through, the owner is told.
- * It never waits, but in aj_worker_destroy(), for a jail that it has killed. */
+/* Joins a live jail to an event loop: watches its descriptors and deadlines, steps its run, and notifies the owner.
+ * Never blocks, but in aj_worker_destroy(), for a jail that it has killed. */
 #include "pool/worker.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "jail/interrupt.h"
 
-/* What the jail waits for now, as far as it changed. */
+/* Update the watched descriptors and the timer, where they changed. */
 void aj_worker_watch(struct aj_worker *w)
 {
 	struct pollfd fds[AJ_RUN_FDS];
@@ -28,7 +28,7 @@ void aj_worker_watch(struct aj_worker *w)
 		aj_loop_set(w->loop, &w->timer, due_us);
 }
 
-static void tell(struct aj_worker *w, unsigned found)
+static void notify(struct aj_worker *w, unsigned found)
 {
 	if (found)
 		w->on_event(w, found);
@@ -47,13 +47,13 @@ static void on_io(struct aj_io *io, uint32_t events)
 	int which = (int)(io - w->io);
 	fds[which].revents = (short)((events & EPOLLIN ? POLLIN : 0) | (events & EPOLLOUT ? POLLOUT : 0) |
 	                             (events & ~(EPOLLIN | EPOLLOUT) ? POLLHUP : 0));
-	/* Then all of them are closed. */
+	/* Init's end closes all of them. */
 	if (which == AJ_RUN_INIT)
 		for (int i = 0; i < AJ_RUN_FDS; i++)
 			aj_loop_unwatch(w->loop, &w->io[i]);
 	unsigned found = aj_run_step(&w->run, fds);
 	aj_worker_watch(w);
-	tell(w, found);
+	notify(w, found);
 }
 
 static void on_timer(struct aj_timer *timer)
@@ -102,7 +102,7 @@ void aj_worker_tool(struct aj_worker *w, const char *text, size_t bytes)
 
 void aj_worker_interrupt(struct aj_worker *w)
 {
-	aj_interrupt_interrupt(&w->run);
+	aj_interrupt_send(&w->run);
 }
 
 void aj_worker_end(struct aj_worker *w)

@@ -1,5 +1,5 @@
-/* Starts a zygote, orders jails from it and takes them in, all without waiting.
- * It attests nothing of a jail: that is the channel's business, as for every other jail. */
+/* Starts a zygote, orders jails from it and adopts them, without blocking.
+ * Attests nothing of a jail: jail/channel.c does, as for every other jail. */
 #include "pool/zygote.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 
-/* What its runner needs before it is ready. A socket has room for some 200 kB of it, and whoever is at the other end may never read. */
+/* The plan, policy and filter that the runner needs to get ready. The socket buffers some 200 kB, and the peer may never read. */
 static int send_plan(struct aj_zygote *z, struct aj_error *err)
 {
 	struct aj_buffer *b = &z->outbox;
 	while (b->sent < b->bytes) {
-		/* not write(): a signal that it is gone would be the end of whoever did not ask for it */
+		/* not write(): SIGPIPE would kill a process that did not expect it */
 		ssize_t n = send(z->jail.control_fd, b->data + b->sent, b->bytes - b->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EAGAIN)
 			return 0;
@@ -53,7 +53,7 @@ int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struc
 	return 0;
 }
 
-/* What it says may be shown to people, and nothing but plain characters is. */
+/* The zygote's text may be shown to people: everything but printable ASCII becomes '?'. */
 static void quote(char *out, size_t out_bytes, const char *text)
 {
 	char *at = out;
@@ -62,8 +62,8 @@ static void quote(char *out, size_t out_bytes, const char *text)
 	*at = '\0';
 }
 
-/* The limits are the kernel's word, the module is the zygote's. */
-static enum aj_zygote_found dead(struct aj_zygote *z, int errnum, const char *cause)
+/* The limits come from the kernel, the module name from the zygote. */
+static enum aj_zygote_found set_dead(struct aj_zygote *z, int errnum, const char *cause)
 {
 	struct aj_leaf_usage used = { 0 };
 	if (z->jail.holder)
@@ -81,17 +81,20 @@ static enum aj_zygote_found dead(struct aj_zygote *z, int errnum, const char *ca
 
 void aj_zygote_give_up(struct aj_zygote *z)
 {
-	dead(z, 0, aj_zygote_writing(z) ? "it does not read its plan" : z->ready ? "it makes no jail" : "it does not get ready");
+	set_dead(z, 0,
+	         aj_zygote_writing(z) ? "it does not read its plan"
+	         : z->ready           ? "it makes no jail"
+	                              : "it does not get ready");
 }
 
-/* What the steps say, before there is a program that could. */
+/* Reports of the steps before exec. */
 static enum aj_zygote_found on_report(struct aj_zygote *z)
 {
 	struct aj_msg msg;
 	int r = aj_msg_recv(z->jail.report_fd, &msg, MSG_DONTWAIT);
 	if (r < 0 && errno == EAGAIN)
 		return AJ_ZYGOTE_NOTHING;
-	if (r <= 0) { /* closed by exec; its end shows on the other one */
+	if (r <= 0) { /* closed by exec; the zygote's end shows on its pidfd */
 		aj_close(&z->jail.report_fd);
 		return AJ_ZYGOTE_NOTHING;
 	}
@@ -101,7 +104,7 @@ static enum aj_zygote_found on_report(struct aj_zygote *z)
 	return AJ_ZYGOTE_DEAD;
 }
 
-/* The next frame, and nothing after it. 1: it is there whole; 0: not yet; -1: it is dead. */
+/* Reads the next frame, and nothing after it. 1: complete; 0: not yet; -1: the zygote is dead. */
 static int take_frame(struct aj_zygote *z)
 {
 	char chunk[256];
@@ -109,7 +112,7 @@ static int take_frame(struct aj_zygote *z)
 	bool done = false;
 	for (size_t want = 1; !done && (n = recv(z->jail.control_fd, chunk, want, MSG_DONTWAIT)) > 0;) {
 		if (aj_frame_feed(&z->inbox, chunk, (size_t)n, &done) < 0) {
-			dead(z, errno, "it says something that is not a message");
+			set_dead(z, errno, "it says something that is not a message");
 			return -1;
 		}
 		size_t left = z->inbox.body ? AJ_FRAME_HEADER + z->inbox.body_bytes - z->inbox.have : 1;
@@ -117,11 +120,11 @@ static int take_frame(struct aj_zygote *z)
 	}
 	if (done || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return done;
-	dead(z, 0, "it ended before it was ready");
+	set_dead(z, 0, "it ended before it was ready");
 	return -1;
 }
 
-/* Each name once, and none at the end: whoever says more only keeps us busy. */
+/* Each import once, and an empty name at the end: more messages would only keep us busy. */
 static bool is_import(struct aj_zygote *z)
 {
 	if (z->inbox.kind != AJ_FRAME_IMPORT || z->imports++ > z->plan->preload.count)
@@ -134,21 +137,21 @@ static bool is_import(struct aj_zygote *z)
 static enum aj_zygote_found on_frame(struct aj_zygote *z)
 {
 	int r;
-	/* All that it has said of its imports: it may have ended meanwhile, and at the last one. */
+	/* Read all import messages: the last one names the module that killed the zygote. */
 	while ((r = take_frame(z)) > 0 && is_import(z))
 		;
 	if (r <= 0)
 		return r < 0 ? AJ_ZYGOTE_DEAD : AJ_ZYGOTE_NOTHING;
 	if (aj_zygote_writing(z))
-		return dead(z, 0, "it answers before it was sent its plan");
+		return set_dead(z, 0, "it answers before it was sent its plan");
 	z->ready = z->inbox.kind == AJ_FRAME_READY;
 	if (z->ready) {
 		aj_frame_next(&z->inbox);
 		return AJ_ZYGOTE_READY;
 	}
-	char said[160];
-	quote(said, sizeof said, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
-	dead(z, 0, said);
+	char text[160];
+	quote(text, sizeof text, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
+	set_dead(z, 0, text);
 	aj_advise(&z->err, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 	return AJ_ZYGOTE_DEAD;
 }
@@ -160,12 +163,12 @@ static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jai
 	if (r < 0 && errno == EAGAIN)
 		return AJ_ZYGOTE_NOTHING;
 	if (r <= 0 || z->waiting_count == 0)
-		return dead(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it has answered what nobody asked");
+		return set_dead(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it has answered what nobody asked");
 	struct aj_jail *jail = &z->waiting[0];
 	enum aj_newborn found = aj_newborn_take(&z->jail, &born, jail, ret_err);
 	if (found == AJ_NEWBORN_LIE) {
 		z->err = *ret_err;
-		return AJ_ZYGOTE_DEAD; /* and what it owes is ended with it */
+		return AJ_ZYGOTE_DEAD; /* the jails that it owes end with it */
 	}
 	if (found == AJ_NEWBORN_THERE)
 		*ret_jail = *jail;
@@ -175,7 +178,8 @@ static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jai
 
 enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
 {
-	/* Before what it has said is read: that includes its last words then. Its end of the socket may live on in a process that it has made. */
+	/* Checked before reading, so that its last messages are read then. Not by EOF: another process may hold a duplicate of the
+	 * socket. */
 	bool ended = poll(&(struct pollfd){ .fd = z->jail.init_pidfd, .events = POLLIN }, 1, 0) > 0;
 	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
 	if (found != AJ_ZYGOTE_NOTHING)
@@ -184,11 +188,11 @@ enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jai
 		return AJ_ZYGOTE_DEAD;
 	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
 	if (found == AJ_ZYGOTE_NOTHING && ended)
-		found = dead(z, 0, z->ready ? "it ended" : "it ended before it was ready");
+		found = set_dead(z, 0, z->ready ? "it ended" : "it ended before it was ready");
 	return found;
 }
 
-/* The name of the leaf alone: the zygote knows the folder. */
+/* Only the last component: the zygote has the folder open. */
 static int name_leaf(struct aj_birth *order, const char *path, struct aj_error *err)
 {
 	const char *name = strrchr(path, '/');
@@ -228,11 +232,11 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 
 void aj_zygote_end(struct aj_zygote *z)
 {
-	/* Nobody is born from here on; what was, and what else it has made, is in its namespace. */
+	/* Kills all births: the jails that were ordered, and whatever else the zygote made, are in its namespace. */
 	aj_jail_kill(&z->jail);
 	if (z->jail.holder)
 		aj_holder_zygote_gone(z->jail.holder, z->jail.init_pidfd);
-	/* Their leaves are in the nursery, which may go with the zygote. */
+	/* These jails' leaves are in the nursery, which may go with the zygote. */
 	for (size_t i = 0; i < z->waiting_count; i++) {
 		aj_jail_kill(&z->waiting[i]);
 		aj_jail_end(&z->waiting[i], NULL);

@@ -1,5 +1,5 @@
-/* Takes a jail's calls of tools, checks them, and sends back what their owner answers, each within its time.
- * It runs no tool, and gives the owner only what was declared and fits. */
+/* Takes a jail's tool calls, checks them, and sends the owner's answers back, each within its timeout.
+ * Runs no tool, and passes only declared calls with valid arguments to the owner. */
 #include "session/calls.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "jail/channel.h"
 
-/* A refused call costs the supervisor's time and nobody else's, so a run may make so many of them: AJ_CALLS_REFUSED that do not fit, fewer
- * where they are large, more where there were merely too many at a time, which honest code has as well. */
+/* Refused calls cost only supervisor time, so a run has a budget: AJ_CALLS_REFUSED invalid calls, fewer where the calls are large, more
+ * where they merely exceed the number allowed at a time, which honest code does as well. */
 enum { COST_OF_MISFIT = 16, COST_OF_CROWD = 1, BYTES_OF_COST = 4 << 10, MOST_COST = AJ_CALLS_REFUSED * COST_OF_MISFIT };
 
 void aj_calls_init(struct aj_calls *c, struct aj_loop *loop, void (*on_call)(void *, const struct aj_tool_call *),
@@ -33,7 +33,7 @@ char *aj_calls_tools(const struct aj_calls *c)
 	return text;
 }
 
-static void forget(struct aj_waiting_call *w)
+static void forget_call(struct aj_waiting_call *w)
 {
 	aj_loop_unset(w->calls->loop, &w->timer);
 	aj_tool_call_free(&w->call);
@@ -41,8 +41,8 @@ static void forget(struct aj_waiting_call *w)
 	w->call = (struct aj_tool_call){ 0 };
 }
 
-/* Steals `what`. */
-static void reply(struct aj_calls *c, uint64_t number, const char *key, json_t *what)
+/* Steals `body`. */
+static void reply(struct aj_calls *c, uint64_t number, const char *key, json_t *body)
 {
 	struct aj_buffer out = { 0 };
 	aj_buffer_text(&out, "{\"call\":");
@@ -50,11 +50,11 @@ static void reply(struct aj_calls *c, uint64_t number, const char *key, json_t *
 	aj_buffer_text(&out, ",\"");
 	aj_buffer_text(&out, key);
 	aj_buffer_text(&out, "\":");
-	aj_buffer_json(&out, what);
+	aj_buffer_json(&out, body);
 	aj_buffer_text(&out, "}");
 	c->send(c->arg, out.data, out.bytes);
 	aj_buffer_free(&out);
-	json_decref(what);
+	json_decref(body);
 }
 
 static void reply_error(struct aj_calls *c, uint64_t number, const char *type, const char *message)
@@ -69,11 +69,11 @@ static void on_timeout(struct aj_timer *timer)
 	char message[200];
 	uint64_t number = w->call.number;
 	snprintf(message, sizeof message, "no answer within %lu ms", (unsigned long)w->call.tool->timeout_ms);
-	forget(w);
+	forget_call(w);
 	reply_error(c, number, AJ_TOOL_TIMEOUT, message);
 }
 
-static struct aj_waiting_call *find(struct aj_calls *c, uint64_t number)
+static struct aj_waiting_call *find_call(struct aj_calls *c, uint64_t number)
 {
 	for (size_t i = 0; i < AJ_CALLS_MAX; i++)
 		if (c->waiting[i].call.tool && c->waiting[i].call.number == number)
@@ -81,14 +81,14 @@ static struct aj_waiting_call *find(struct aj_calls *c, uint64_t number)
 	return NULL;
 }
 
-static unsigned no_call(const char **ret_why, const char *why)
+static unsigned broken_call(const char **ret_why, const char *why)
 {
 	*ret_why = why;
 	return AJ_CHANNEL_BROKEN;
 }
 
-static unsigned refuse(struct aj_calls *c, uint64_t number, const char *type, const char *message, size_t cost, size_t bytes,
-                       const char **ret_why)
+static unsigned refuse_call(struct aj_calls *c, uint64_t number, const char *type, const char *message, size_t cost, size_t bytes,
+                            const char **ret_why)
 {
 	c->refused += cost + bytes / BYTES_OF_COST;
 	if (c->refused > MOST_COST) {
@@ -100,19 +100,19 @@ static unsigned refuse(struct aj_calls *c, uint64_t number, const char *type, co
 	return 0;
 }
 
-/* Room for one more, or NULL with the reason. */
-static struct aj_waiting_call *find_room(struct aj_calls *c, size_t bytes, const char **ret_why)
+/* A free slot, or NULL with the reason. */
+static struct aj_waiting_call *find_slot(struct aj_calls *c, size_t bytes, const char **ret_why)
 {
-	struct aj_waiting_call *pool = c->waiting;
-	while (pool < c->waiting + AJ_CALLS_MAX && pool->call.tool)
-		pool++;
-	*ret_why = pool == c->waiting + AJ_CALLS_MAX ? "too many calls at a time"
+	struct aj_waiting_call *slot = c->waiting;
+	while (slot < c->waiting + AJ_CALLS_MAX && slot->call.tool)
+		slot++;
+	*ret_why = slot == c->waiting + AJ_CALLS_MAX ? "too many calls at a time"
 	         : bytes > AJ_CALLS_BYTES - c->bytes ? "the arguments of all calls under way are too large"
 	                                             : NULL;
-	return *ret_why ? NULL : pool;
+	return *ret_why ? NULL : slot;
 }
 
-/* What costs least comes first: only for a call that has a tool and room its arguments are looked at. */
+/* The cheapest checks come first: arguments are checked only once the tool is known and a slot is free. */
 unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why)
 {
 	struct aj_calls *c = arg;
@@ -122,59 +122,59 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 	enum aj_call kind = aj_tools_check_call(&c->tools, body, scan, &call, &type, why, sizeof why);
 	uint64_t number = call.number;
 	if (kind == AJ_CALL_MISSHAPEN)
-		return no_call(ret_why, "a call of a tool that is none");
-	if (find(c, number)) {
+		return broken_call(ret_why, "a call of a tool that is none");
+	if (find_call(c, number)) {
 		aj_tool_call_free(&call);
-		return no_call(ret_why, "two calls of tools with one number");
+		return broken_call(ret_why, "two calls of tools with one number");
 	}
 	if (kind == AJ_CALL_REFUSED)
-		return refuse(c, number, type, why, COST_OF_MISFIT, bytes, ret_why);
-	struct aj_waiting_call *pool = find_room(c, bytes, &full);
-	if (!pool) {
+		return refuse_call(c, number, type, why, COST_OF_MISFIT, bytes, ret_why);
+	struct aj_waiting_call *slot = find_slot(c, bytes, &full);
+	if (!slot) {
 		aj_tool_call_free(&call);
-		return refuse(c, number, AJ_TOOL_FAILED, full, COST_OF_CROWD, bytes, ret_why);
+		return refuse_call(c, number, AJ_TOOL_FAILED, full, COST_OF_CROWD, bytes, ret_why);
 	}
 	kind = aj_tool_check_args(&call, body, scan, &type, why, sizeof why);
 	if (kind != AJ_CALL_OK) {
 		aj_tool_call_free(&call);
-		return kind == AJ_CALL_REFUSED ? refuse(c, number, type, why, COST_OF_MISFIT, bytes, ret_why)
-		                               : no_call(ret_why, "a call of a tool that is none");
+		return kind == AJ_CALL_REFUSED ? refuse_call(c, number, type, why, COST_OF_MISFIT, bytes, ret_why)
+		                               : broken_call(ret_why, "a call of a tool that is none");
 	}
-	pool->calls = c;
-	pool->call = (struct aj_tool_call){ .number = number, .tool = call.tool };
-	pool->bytes = bytes;
+	slot->calls = c;
+	slot->call = (struct aj_tool_call){ .number = number, .tool = call.tool };
+	slot->bytes = bytes;
 	c->bytes += bytes;
-	pool->timer = (struct aj_timer){ .fn = on_timeout, .arg = pool };
-	aj_loop_set(c->loop, &pool->timer, aj_in_ms(call.tool->timeout_ms));
+	slot->timer = (struct aj_timer){ .fn = on_timeout, .arg = slot };
+	aj_loop_set(c->loop, &slot->timer, aj_in_ms(call.tool->timeout_ms));
 	c->on_call(c->arg, &call);
 	json_decref(call.args);
 	return 0;
 }
 
-static int nobody_waits(struct aj_error *err, uint64_t number)
+static int unknown_call(struct aj_error *err, uint64_t number)
 {
 	return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "nobody waits for an answer to call %lu", (unsigned long)number);
 }
 
 int aj_calls_value(struct aj_calls *c, uint64_t number, const json_t *value, struct aj_error *err)
 {
-	struct aj_waiting_call *w = find(c, number);
+	struct aj_waiting_call *w = find_call(c, number);
 	char why[AJ_TOOL_WHY_BYTES];
 	if (!w)
-		return nobody_waits(err, number);
+		return unknown_call(err, number);
 	if (!aj_tool_check_result(w->call.tool, value, why, sizeof why))
 		return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "the value of `%s` does not fit: %s", w->call.tool->name, why);
-	forget(w);
+	forget_call(w);
 	reply(c, number, "value", json_incref((json_t *)value));
 	return 0;
 }
 
 int aj_calls_error(struct aj_calls *c, uint64_t number, const char *type, const char *message, struct aj_error *err)
 {
-	struct aj_waiting_call *w = find(c, number);
+	struct aj_waiting_call *w = find_call(c, number);
 	if (!w)
-		return nobody_waits(err, number);
-	forget(w);
+		return unknown_call(err, number);
+	forget_call(w);
 	reply_error(c, number, type, message);
 	return 0;
 }
@@ -183,7 +183,7 @@ void aj_calls_drop(struct aj_calls *c)
 {
 	for (size_t i = 0; i < AJ_CALLS_MAX; i++)
 		if (c->waiting[i].call.tool)
-			forget(&c->waiting[i]);
+			forget_call(&c->waiting[i]);
 	c->refused = 0;
 }
 

@@ -1,5 +1,5 @@
-/* Forks, checkpoints and rollbacks: each is a branch of a jail that the pool makes, given to a session or kept.
- * A checkpoint is a branch that nothing is ever run in; it lives as long as one session of its line does, or might. */
+/* Forks, checkpoints and rollbacks: each is a branch of a jail, made by the pool, and given to a session or kept.
+ * A checkpoint is a branch that never runs code; it lives as long as a session of its lineage lives or may be rolled back. */
 #include "session/checkpoint.h"
 
 #include <stdlib.h>
@@ -11,22 +11,22 @@ struct aj_checkpoint {
 	struct aj_checkpoint *next;
 	struct aj_lineage *lineage;
 	uint64_t id;
-	struct aj_waiter asker;
-	struct aj_session *session; /* whose it was, while it is on its way; NULL: it is there */
+	struct aj_waiter waiter;
+	struct aj_session *session; /* the session that asked, while the branch is being made; NULL: ready */
 	struct aj_worker *worker;
-	bool forgotten; /* when nobody goes back to it any more */
+	bool forgotten; /* freed when the last user has left */
 	unsigned users;
 };
 
 struct aj_lineage {
 	struct aj_tenant_pool *pool;
-	unsigned sessions, keepers; /* the latter: whose lifetime is not over */
+	unsigned sessions, unexpired; /* the latter: sessions whose lifetime is not over */
 	uint64_t last_id;
 	struct aj_checkpoint *checkpoints;
-	struct aj_session *pending; /* forks that are on their way */
+	struct aj_session *pending; /* forks that are being made */
 };
 
-static struct aj_lineage *line_of(struct aj_session *s)
+static struct aj_lineage *lineage_of(struct aj_session *s)
 {
 	if (s->lineage)
 		return s->lineage;
@@ -35,7 +35,7 @@ static struct aj_lineage *line_of(struct aj_session *s)
 		abort();
 	lineage->pool = s->pool;
 	lineage->sessions = 1;
-	lineage->keepers = !s->expired;
+	lineage->unexpired = !s->expired;
 	return s->lineage = lineage;
 }
 
@@ -60,45 +60,45 @@ static int may_be_copied(const struct aj_session *s, struct aj_error *err)
 
 /* --- checkpoints --- */
 
-static void free_moment(struct aj_checkpoint *m)
+static void free_checkpoint(struct aj_checkpoint *c)
 {
-	struct aj_checkpoint **at = &m->lineage->checkpoints;
-	while (*at != m)
+	struct aj_checkpoint **at = &c->lineage->checkpoints;
+	while (*at != c)
 		at = &(*at)->next;
-	*at = m->next;
-	if (m->worker)
-		aj_pool_return(m->lineage->pool->pool, m->worker);
-	free(m);
+	*at = c->next;
+	if (c->worker)
+		aj_pool_return(c->lineage->pool->pool, c->worker);
+	free(c);
 }
 
-/* It does nothing; but it may be killed, for memory as an instance. */
-static void on_kept(struct aj_worker *worker, unsigned found)
+/* A checkpoint runs nothing, but its jail may be killed, for instance by the OOM killer. */
+static void on_checkpoint_event(struct aj_worker *worker, unsigned found)
 {
-	struct aj_checkpoint *m = worker->owner;
+	struct aj_checkpoint *c = worker->owner;
 	if (!(found & AJ_RUN_GONE))
 		return;
-	m->worker = NULL;
-	aj_pool_return(m->lineage->pool->pool, worker);
+	c->worker = NULL;
+	aj_pool_return(c->lineage->pool->pool, worker);
 }
 
-static void on_moment(struct aj_waiter *asker, struct aj_worker *worker, const struct aj_error *err)
+static void on_checkpoint(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
 {
-	struct aj_checkpoint *m = asker->arg;
-	struct aj_session *s = m->session;
+	struct aj_checkpoint *c = waiter->arg;
+	struct aj_session *s = c->session;
 	struct aj_error late = { 0 };
-	uint64_t id = m->id;
-	m->session = NULL;
+	uint64_t id = c->id;
+	c->session = NULL;
 	if (worker) {
-		m->worker = worker;
-		worker->owner = m;
-		worker->on_event = on_kept;
+		c->worker = worker;
+		worker->owner = c;
+		worker->on_event = on_checkpoint_event;
 	}
-	if (worker && !m->lineage->keepers) {
+	if (worker && !c->lineage->unexpired) {
 		aj_fail(&late, AJ_EXIT_USAGE, "session", 0, "the session reached its lifetime");
 		err = &late;
 	}
 	if (err)
-		free_moment(m);
+		free_checkpoint(c);
 	s->copying--;
 	aj_session_used(s);
 	aj_session_enter_callback(s);
@@ -111,59 +111,59 @@ uint64_t aj_session_checkpoint(struct aj_session *s, struct aj_error *err)
 {
 	if (may_be_copied(s, err) < 0)
 		return 0;
-	struct aj_lineage *lineage = line_of(s);
-	struct aj_checkpoint *m = calloc(1, sizeof *m);
-	if (!m)
+	struct aj_lineage *lineage = lineage_of(s);
+	struct aj_checkpoint *c = calloc(1, sizeof *c);
+	if (!c)
 		abort();
-	*m = (struct aj_checkpoint){ .next = lineage->checkpoints, .lineage = lineage, .id = ++lineage->last_id, .session = s };
-	m->asker = (struct aj_waiter){ .fn = on_moment, .arg = m };
-	lineage->checkpoints = m;
+	*c = (struct aj_checkpoint){ .next = lineage->checkpoints, .lineage = lineage, .id = ++lineage->last_id, .session = s };
+	c->waiter = (struct aj_waiter){ .fn = on_checkpoint, .arg = c };
+	lineage->checkpoints = c;
 	s->copying++;
-	if (aj_pool_branch(s->pool->pool, s->worker, &m->asker, err) < 0) {
+	if (aj_pool_branch(s->pool->pool, s->worker, &c->waiter, err) < 0) {
 		s->copying--;
-		free_moment(m);
+		free_checkpoint(c);
 		return 0;
 	}
 	return lineage->last_id;
 }
 
-static struct aj_checkpoint *find(const struct aj_session *s, uint64_t id, struct aj_error *err)
+static struct aj_checkpoint *find_checkpoint(const struct aj_session *s, uint64_t id, struct aj_error *err)
 {
-	struct aj_checkpoint *m = s->lineage ? s->lineage->checkpoints : NULL;
-	while (m && (m->id != id || m->forgotten))
-		m = m->next;
-	if (!m)
+	struct aj_checkpoint *c = s->lineage ? s->lineage->checkpoints : NULL;
+	while (c && (c->id != id || c->forgotten))
+		c = c->next;
+	if (!c)
 		aj_fail(err, AJ_EXIT_USAGE, "checkpoint", 0, "there is no checkpoint %lu", (unsigned long)id);
-	else if (m->session)
+	else if (c->session)
 		aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the checkpoint is being made");
-	return m && !m->session ? m : NULL;
+	return c && !c->session ? c : NULL;
 }
 
 int aj_session_forget(struct aj_session *s, uint64_t id, struct aj_error *err)
 {
-	struct aj_checkpoint *m = find(s, id, err);
-	if (!m)
+	struct aj_checkpoint *c = find_checkpoint(s, id, err);
+	if (!c)
 		return -1;
-	if (m->users)
-		m->forgotten = true;
+	if (c->users)
+		c->forgotten = true;
 	else
-		free_moment(m);
+		free_checkpoint(c);
 	return 0;
 }
 
-/* --- going back --- */
+/* --- rollbacks --- */
 
-static void leave_moment(struct aj_checkpoint *m)
+static void release_checkpoint(struct aj_checkpoint *c)
 {
-	if (--m->users == 0 && m->forgotten)
-		free_moment(m);
+	if (--c->users == 0 && c->forgotten)
+		free_checkpoint(c);
 }
 
-static void on_back(struct aj_waiter *asker, struct aj_worker *worker, const struct aj_error *err)
+static void on_rollback(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
 {
-	struct aj_session *s = asker->arg;
-	struct aj_checkpoint *m = s->rolling;
-	uint64_t id = m->id;
+	struct aj_session *s = waiter->arg;
+	struct aj_checkpoint *c = s->rolling;
+	uint64_t id = c->id;
 	s->rolling = NULL;
 	if (worker) {
 		aj_session_drop(s);
@@ -171,9 +171,9 @@ static void on_back(struct aj_waiter *asker, struct aj_worker *worker, const str
 		s->ending_why = NULL;
 		if (s->until_us)
 			aj_loop_set(s->pool->manager->loop, &s->lifetime, s->until_us);
-		s->tools_changed = s->calls.tools.count > 0; /* it may not know the latest */
+		s->tools_changed = s->calls.tools.count > 0; /* the checkpoint may not know the latest tools */
 	}
-	leave_moment(m);
+	release_checkpoint(c);
 	aj_session_used(s);
 	aj_session_enter_callback(s);
 	if (s->on.rolled_back)
@@ -183,24 +183,24 @@ static void on_back(struct aj_waiter *asker, struct aj_worker *worker, const str
 
 int aj_session_rollback(struct aj_session *s, uint64_t id, struct aj_error *err)
 {
-	struct aj_checkpoint *m = may_branch(s, err) < 0 ? NULL : find(s, id, err);
-	if (!m)
+	struct aj_checkpoint *c = may_branch(s, err) < 0 ? NULL : find_checkpoint(s, id, err);
+	if (!c)
 		return -1;
-	if (!m->worker)
+	if (!c->worker)
 		return aj_fail(err, AJ_EXIT_LIMIT, "checkpoint", 0, "the checkpoint %lu was killed, for memory most likely",
 		               (unsigned long)id);
-	s->asker.fn = on_back;
-	if (aj_pool_branch(s->pool->pool, m->worker, &s->asker, err) < 0)
+	s->waiter.fn = on_rollback;
+	if (aj_pool_branch(s->pool->pool, c->worker, &s->waiter, err) < 0)
 		return -1;
-	s->rolling = m;
-	m->users++;
+	s->rolling = c;
+	c->users++;
 	return 0;
 }
 
 /* --- forks --- */
 
-/* A fork is not on its way any more. */
-static void arrive(struct aj_session *s)
+/* The fork is ready, or failed: unlink it from the pending forks. */
+static void unlink_pending(struct aj_session *s)
 {
 	struct aj_session **at = &s->lineage->pending;
 	while (*at && *at != s)
@@ -214,11 +214,11 @@ static void arrive(struct aj_session *s)
 	s->source = NULL;
 }
 
-static void on_forked(struct aj_waiter *asker, struct aj_worker *worker, const struct aj_error *err)
+static void on_forked(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
 {
-	struct aj_session *s = asker->arg;
+	struct aj_session *s = waiter->arg;
 	s->waiting = false;
-	arrive(s);
+	unlink_pending(s);
 	if (worker)
 		aj_session_take(s, worker);
 	aj_session_opened(s, err);
@@ -228,42 +228,42 @@ struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session
 {
 	if (may_be_copied(s, err) < 0)
 		return NULL;
-	struct aj_session *fork_of = aj_session_new(s->pool, events, arg);
+	struct aj_session *copy = aj_session_new(s->pool, events, arg);
 	s->pool->sessions++;
-	fork_of->lineage = line_of(s);
-	fork_of->lineage->sessions++;
-	fork_of->lineage->keepers++;
-	aj_tools_share(&fork_of->calls.tools, &s->calls.tools);
-	fork_of->tools_changed = s->tools_changed;
-	fork_of->asker.fn = on_forked;
-	fork_of->waiting = true;
-	if (aj_pool_branch(s->pool->pool, s->worker, &fork_of->asker, err) < 0) {
-		fork_of->waiting = false;
-		aj_session_close(fork_of);
+	copy->lineage = lineage_of(s);
+	copy->lineage->sessions++;
+	copy->lineage->unexpired++;
+	aj_tools_share(&copy->calls.tools, &s->calls.tools);
+	copy->tools_changed = s->tools_changed;
+	copy->waiter.fn = on_forked;
+	copy->waiting = true;
+	if (aj_pool_branch(s->pool->pool, s->worker, &copy->waiter, err) < 0) {
+		copy->waiting = false;
+		aj_session_close(copy);
 		return NULL;
 	}
-	fork_of->source = s;
-	fork_of->pending = fork_of->lineage->pending;
-	fork_of->lineage->pending = fork_of;
+	copy->source = s;
+	copy->pending = copy->lineage->pending;
+	copy->lineage->pending = copy;
 	s->copying++;
-	return fork_of;
+	return copy;
 }
 
-/* Nobody can go back to a checkpoint any more. One that is under way is seen to when it is there. */
-static void forget_all(struct aj_lineage *lineage)
+/* No session can roll back any more. A checkpoint that is being made is freed once it is ready. */
+static void forget_checkpoints(struct aj_lineage *lineage)
 {
-	for (struct aj_checkpoint *m = lineage->checkpoints, *next; m; m = next) {
-		next = m->next;
-		m->forgotten = true;
-		if (!m->users && !m->session)
-			free_moment(m);
+	for (struct aj_checkpoint *c = lineage->checkpoints, *next; c; c = next) {
+		next = c->next;
+		c->forgotten = true;
+		if (!c->users && !c->session)
+			free_checkpoint(c);
 	}
 }
 
 void aj_lineage_expire(struct aj_session *s)
 {
-	if (!s->expired && s->lineage && --s->lineage->keepers == 0)
-		forget_all(s->lineage);
+	if (!s->expired && s->lineage && --s->lineage->unexpired == 0)
+		forget_checkpoints(s->lineage);
 	s->expired = true;
 }
 
@@ -271,25 +271,25 @@ void aj_lineage_leave(struct aj_session *s)
 {
 	struct aj_lineage *lineage = s->lineage;
 	if (lineage)
-		arrive(s);
-	for (struct aj_session *fork_of = lineage ? lineage->pending : NULL; fork_of; fork_of = fork_of->pending)
-		if (fork_of->source == s)
-			fork_of->source = NULL;
+		unlink_pending(s);
+	for (struct aj_session *copy = lineage ? lineage->pending : NULL; copy; copy = copy->pending)
+		if (copy->source == s)
+			copy->source = NULL;
 	if (s->rolling) {
-		aj_pool_unask(s->pool->pool, &s->asker);
-		leave_moment(s->rolling);
+		aj_pool_cancel(s->pool->pool, &s->waiter);
+		release_checkpoint(s->rolling);
 		s->rolling = NULL;
 	}
 	if (!lineage)
 		return;
 	aj_lineage_expire(s);
 	bool last = --lineage->sessions == 0;
-	for (struct aj_checkpoint *m = lineage->checkpoints, *next; m; m = next) {
-		next = m->next;
-		if (m->session == s)
-			aj_pool_unask(s->pool->pool, &m->asker);
-		if (m->session == s || last)
-			free_moment(m);
+	for (struct aj_checkpoint *c = lineage->checkpoints, *next; c; c = next) {
+		next = c->next;
+		if (c->session == s)
+			aj_pool_cancel(s->pool->pool, &c->waiter);
+		if (c->session == s || last)
+			free_checkpoint(c);
 	}
 	s->lineage = NULL;
 	if (last)

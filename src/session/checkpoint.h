@@ -1,11 +1,11 @@
-/* What sessions that come from one another have in common: their checkpoints. */
+/* A lineage: the checkpoints that a session shares with its forks. */
 #pragma once
 
 struct aj_lineage;
 struct aj_checkpoint;
 struct aj_session;
 
-/* The session's lifetime is over: a checkpoint that is kept for none other goes. */
+/* The session's lifetime is over; when it was the lineage's last unexpired session, the checkpoints are freed. */
 void aj_lineage_expire(struct aj_session *session);
-/* The session is being closed. */
+/* The session is being closed: take it out of its lineage. */
 void aj_lineage_leave(struct aj_session *session);

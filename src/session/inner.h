@@ -1,23 +1,23 @@
-/* What the parts of the house know of each other; nobody else includes it. */
+/* Private to src/session/: the session manager's own structs. */
 #pragma once
 #include "jail/host_ids.h"
 #include "pool/pool.h"
 #include "session/manager.h"
 #include "session/policy_cache.h"
 
-/* One pool: an edition of a policy, a tenant, a workspace. */
+/* One pool: a policy version, a tenant, a workspace. */
 struct aj_tenant_pool {
 	struct aj_tenant_pool *next;
 	struct aj_manager *manager;
 	struct aj_policy_version *version;
-	struct aj_host host; /* the house's, with an id of the room's own */
+	struct aj_host host; /* the manager's, with the pool's own id */
 	struct aj_id id;
-	const char *policy;       /* the entry's name */
-	char *tenant, *workspace; /* "" and NULL for none */
+	const char *policy;       /* name in the policy cache */
+	char *tenant, *workspace; /* "" and NULL: none */
 	bool branching;
 	struct aj_pool *pool;
 	bool stale;        /* gets no new session */
-	unsigned sessions; /* that use it or wait for it */
+	unsigned sessions; /* that use the pool or wait for it */
 	int64_t last_used_us;
 };
 
@@ -28,14 +28,14 @@ struct aj_manager {
 	struct aj_host host;
 	AJ_LIST(struct aj_cached_policy) policies;
 	struct aj_tenant_pool *pools;
-	struct aj_timer sweep; /* rooms that nobody needs any more are torn down from the loop */
+	struct aj_timer sweep; /* unused pools are freed from the loop */
 };
 
-/* The room for a place, made when it is not there. NULL with err. The caller is counted as a session of it. */
+/* The pool for these parameters, made when there is none. NULL with err. Counts the caller as a session of the pool. */
 struct aj_tenant_pool *aj_tenant_pool_get(struct aj_manager *manager, const struct aj_session_params *place, struct aj_error *err);
-/* Does it get new sessions? */
+/* Does the pool get new sessions? */
 bool aj_manager_current(const struct aj_tenant_pool *pool);
 void aj_tenant_pool_release(struct aj_tenant_pool *pool);
-/* A pool's; `room` is whose. */
+/* on_trouble of a struct aj_pool; `pool` is its struct aj_tenant_pool. */
 void aj_manager_on_trouble(void *pool, const struct aj_error *err);
 void aj_manager_log(const struct aj_manager *manager, const char *what, const struct aj_error *err);

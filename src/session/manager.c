@@ -1,5 +1,5 @@
-/* Keeps policies and the pools behind them: one for each edition, tenant and workspace.
- * An edition that is not fresh any more gets no new session, and its pool goes when the last one has left. */
+/* Keeps policies and the pools behind them: one for each policy version, tenant and workspace.
+ * A version that is not fresh any more gets no new session, and its pool goes when the last session has left. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 
 void aj_manager_log(const struct aj_manager *manager, const char *what, const struct aj_error *err)
 {
-	char text[900], lineage[1100];
+	char text[900], line[1100];
 	if (!manager->config.log)
 		return;
-	snprintf(lineage, sizeof lineage, "%s: %s", what, aj_error_text(err, text, sizeof text));
-	manager->config.log(manager->config.log_arg, lineage);
+	snprintf(line, sizeof line, "%s: %s", what, aj_error_text(err, text, sizeof text));
+	manager->config.log(manager->config.log_arg, line);
 }
 
-static void free_room(struct aj_tenant_pool *pool)
+static void free_pool(struct aj_tenant_pool *pool)
 {
 	struct aj_tenant_pool **at = &pool->manager->pools;
 	while (*at != pool)
@@ -42,7 +42,7 @@ bool aj_manager_current(const struct aj_tenant_pool *pool)
 	return false;
 }
 
-/* Rooms of old editions, and of workspaces, end with their last session. */
+/* Pools of old policy versions, and of workspaces, end with their last session. */
 static void on_sweep(struct aj_timer *timer)
 {
 	struct aj_manager *manager = timer->arg;
@@ -51,7 +51,7 @@ static void on_sweep(struct aj_timer *timer)
 		if (pool->stale)
 			aj_pool_retire(pool->pool);
 		if (pool->sessions == 0 && aj_pool_used(pool->pool) == 0 && (pool->workspace || !aj_manager_current(pool)))
-			free_room(pool);
+			free_pool(pool);
 	}
 }
 
@@ -75,15 +75,15 @@ void aj_manager_free(struct aj_manager *manager)
 {
 	aj_loop_unset(manager->loop, &manager->sweep);
 	while (manager->pools)
-		free_room(manager->pools);
+		free_pool(manager->pools);
 	for (size_t i = 0; i < manager->policies.count; i++)
 		aj_policy_version_release(manager->policies.items[i].current);
 	aj_arena_free(&manager->arena);
 	free(manager);
 }
 
-/* An edition that can be used: the one there is, or a new reading. */
-static struct aj_policy_version *open_book(struct aj_manager *manager, struct aj_cached_policy *entry, struct aj_error *err)
+/* The version in use while it is fresh, else a new one. */
+static struct aj_policy_version *current_version(struct aj_manager *manager, struct aj_cached_policy *entry, struct aj_error *err)
 {
 	if (entry->current && aj_policy_version_fresh(entry->current))
 		return entry->current;
@@ -100,7 +100,7 @@ static struct aj_policy_version *open_book(struct aj_manager *manager, struct aj
 int aj_manager_add_policy(struct aj_manager *manager, const struct aj_ask *ask, const char *name, struct aj_error *err)
 {
 	struct aj_cached_policy entry = { .ask = ask };
-	if (!open_book(manager, &entry, err))
+	if (!current_version(manager, &entry, err))
 		return -1;
 	entry.name = aj_strdup(&manager->arena, name ? name : entry.current->loaded.policy.name);
 	for (size_t i = 0; i < manager->policies.count; i++)
@@ -122,7 +122,7 @@ const char *aj_manager_policy_name(const struct aj_manager *manager, size_t inde
 	return manager->policies.items[index].name;
 }
 
-static struct aj_cached_policy *find_entry(struct aj_manager *manager, const char *name, struct aj_error *err)
+static struct aj_cached_policy *find_policy(struct aj_manager *manager, const char *name, struct aj_error *err)
 {
 	for (size_t i = 0; i < manager->policies.count; i++)
 		if (!name || strcmp(manager->policies.items[i].name, name) == 0)
@@ -131,8 +131,8 @@ static struct aj_cached_policy *find_entry(struct aj_manager *manager, const cha
 	return NULL;
 }
 
-/* Not what passes, as a lack of descriptors or of memory: a limit that was taken away for it would be missing for ever after. */
-static bool lasts(int errnum)
+/* Only permanent errors. A transient one, such as a lack of descriptors or of memory, must not disable the limit for good. */
+static bool is_permanent(int errnum)
 {
 	static const int lasting[] = { EACCES,  EPERM,        EBUSY,  EROFS,      ENOENT, ENODEV,
 		                       ENOTDIR, ENAMETOOLONG, EINVAL, EOPNOTSUPP, ENOSYS };
@@ -147,20 +147,20 @@ void aj_manager_on_trouble(void *arg, const struct aj_error *err)
 	struct aj_tenant_pool *pool = arg;
 	struct aj_manager *manager = pool->manager;
 	aj_manager_log(manager, pool->policy, err);
-	/* As `exec` does: one that we found ourselves and cannot use after all is done without, where the policy allows it. */
-	if (strcmp(err->step, "cgroup") != 0 || manager->config.cgroup || !lasts(err->errnum))
+	/* As `exec` does: a cgroup that we found ourselves and that proves unusable is done without, where the policy allows that. */
+	if (strcmp(err->step, "cgroup") != 0 || manager->config.cgroup || !is_permanent(err->errnum))
 		return;
 	manager->host.cgroup = NULL;
 	manager->host.cgroup_why = aj_strdup(&manager->arena, err->cause);
-	/* Its plan names what cannot be used, and so do others'. */
+	/* This pool's plan names the unusable cgroup, and so may others'. */
 	pool->stale = true;
 	for (struct aj_tenant_pool *other = manager->pools; other; other = other->next)
 		other->stale |= aj_pool_plan(other->pool)->cgroup != NULL;
 	aj_loop_set(manager->loop, &manager->sweep, aj_now_us());
 }
 
-/* One more would be too many: the one that was not used for the longest goes, if nobody is in it. */
-static int make_way(struct aj_manager *manager, struct aj_error *err)
+/* At the limit the least recently used of the pools without sessions is freed. */
+static int evict_pool(struct aj_manager *manager, struct aj_error *err)
 {
 	unsigned count = 0;
 	struct aj_tenant_pool *oldest = NULL;
@@ -173,14 +173,14 @@ static int make_way(struct aj_manager *manager, struct aj_error *err)
 		return 0;
 	if (!oldest)
 		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u policies and tenants are in use, and no more may be", count);
-	free_room(oldest);
+	free_pool(oldest);
 	return 0;
 }
 
-static struct aj_tenant_pool *new_room(struct aj_manager *manager, const struct aj_cached_policy *entry, const char *tenant,
+static struct aj_tenant_pool *new_pool(struct aj_manager *manager, const struct aj_cached_policy *entry, const char *tenant,
                                        const struct aj_session_params *place, struct aj_error *err)
 {
-	if (make_way(manager, err) < 0)
+	if (evict_pool(manager, err) < 0)
 		return NULL;
 	struct aj_tenant_pool *pool = calloc(1, sizeof *pool);
 	if (!pool)
@@ -215,20 +215,20 @@ static struct aj_tenant_pool *new_room(struct aj_manager *manager, const struct 
 		return NULL;
 	}
 	if (aj_pool_plan(pool->pool)->host_uid != pool->id.id)
-		aj_id_give(&pool->id); /* its plan has no use for one */
+		aj_id_give(&pool->id); /* the plan does not use the id */
 	pool->version = entry->current;
 	pool->version->references++;
 	pool->next = manager->pools;
 	return manager->pools = pool;
 }
 
-/* For each session anew: what a path leads to may have changed. */
-static struct aj_tenant_pool *checked_room(struct aj_manager *manager, const struct aj_session_params *asked,
-                                           struct aj_arena *arena, struct aj_error *err)
+/* Checks the workspace anew for each session: its path may lead elsewhere by now. */
+static struct aj_tenant_pool *get_pool(struct aj_manager *manager, const struct aj_session_params *asked, struct aj_arena *arena,
+                                       struct aj_error *err)
 {
 	const char *tenant = asked->tenant ? asked->tenant : "";
-	struct aj_cached_policy *entry = find_entry(manager, asked->policy, err);
-	if (!entry || !open_book(manager, entry, err))
+	struct aj_cached_policy *entry = find_policy(manager, asked->policy, err);
+	if (!entry || !current_version(manager, entry, err))
 		return NULL;
 	struct aj_request request = { .workspace = asked->workspace, .rootfs = entry->current->rootfs };
 	if (aj_places_check(&request, &entry->current->loaded, &entry->current->site, arena, err) < 0)
@@ -241,7 +241,7 @@ static struct aj_tenant_pool *checked_room(struct aj_manager *manager, const str
 	                strcmp(pool->workspace ? pool->workspace : "", place->workspace ? place->workspace : "") != 0))
 		pool = pool->next;
 	if (!pool)
-		pool = new_room(manager, entry, tenant, place, err);
+		pool = new_pool(manager, entry, tenant, place, err);
 	if (pool) {
 		pool->sessions++;
 		pool->last_used_us = aj_now_us();
@@ -252,7 +252,7 @@ static struct aj_tenant_pool *checked_room(struct aj_manager *manager, const str
 struct aj_tenant_pool *aj_tenant_pool_get(struct aj_manager *manager, const struct aj_session_params *place, struct aj_error *err)
 {
 	struct aj_arena arena = { 0 };
-	struct aj_tenant_pool *pool = checked_room(manager, place, &arena, err);
+	struct aj_tenant_pool *pool = get_pool(manager, place, &arena, err);
 	aj_arena_free(&arena);
 	return pool;
 }

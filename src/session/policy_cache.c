@@ -1,5 +1,5 @@
-/* Reads policies with their site's rules, and notices when a file is not the one any more that was read.
- * It never serves what it cannot vouch for: a stamp that differs in anything means reading again. */
+/* Reads policies with their site's rules, and checks whether a file has changed since.
+ * Never serves a stale policy: any difference in a file id means reading again. */
 #include "session/policy_cache.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "plan/paths.h"
 #include "policy/source.h"
 
-static struct aj_file_id stamp_of(const char *path)
+static struct aj_file_id file_id_of(const char *path)
 {
 	struct stat st;
 	struct aj_file_id file = { .path = path };
@@ -24,41 +24,41 @@ static struct aj_file_id stamp_of(const char *path)
 	return file;
 }
 
-static bool same(const struct aj_file_id *a, const struct aj_file_id *b)
+static bool same_file(const struct aj_file_id *a, const struct aj_file_id *b)
 {
 	return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes && a->changed.tv_sec == b->changed.tv_sec &&
 	       a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-static void file(struct aj_policy_version *e, const char *path)
+static void add_file(struct aj_policy_version *v, const char *path)
 {
 	if (path)
-		*AJ_PUSH(&e->arena, &e->files) = stamp_of(path);
+		*AJ_PUSH(&v->arena, &v->files) = file_id_of(path);
 }
 
-/* What is read, and what would be if it came to be there. */
-static void stamp_site(struct aj_policy_version *e, const char *site, const struct aj_ask *ask)
+/* The files that are read, and those that would be if they existed. */
+static void add_site_files(struct aj_policy_version *v, const char *site, const struct aj_ask *ask)
 {
-	file(e, AJ_SITE_FILE);
-	file(e, site);
-	file(e, ask->file);
-	file(e, ask->local);
+	add_file(v, AJ_SITE_FILE);
+	add_file(v, site);
+	add_file(v, ask->file);
+	add_file(v, ask->local);
 }
 
-/* What it extends is known only when it was read. A change between the reading and the stamp would never be seen again, so each
- * file's bytes are looked at once more. */
-static int stamp_policy(struct aj_policy_version *e, struct aj_error *err)
+/* The files that a policy extends are known only once it is read. A change between reading and stat() would stay unseen, so each file is
+ * read and hashed once more. */
+static int add_policy_files(struct aj_policy_version *v, struct aj_error *err)
 {
-	for (size_t i = 0; i < e->site.path.count; i++)
-		file(e, e->site.path.items[i]); /* a folder changes when a file comes into it */
-	for (size_t i = 0; i < e->loaded.policy.files.count; i++) {
-		const struct aj_policy_file *f = &e->loaded.policy.files.items[i];
-		struct aj_diags diags = { .arena = &e->arena };
+	for (size_t i = 0; i < v->site.path.count; i++)
+		add_file(v, v->site.path.items[i]); /* a folder's ctime changes when a file is created in it */
+	for (size_t i = 0; i < v->loaded.policy.files.count; i++) {
+		const struct aj_policy_file *f = &v->loaded.policy.files.items[i];
+		struct aj_diags diags = { .arena = &v->arena };
 		struct aj_origin at = { f->file, 0, 0 };
 		struct aj_source source;
 		if (f->built_in)
 			continue;
-		file(e, f->file);
+		add_file(v, f->file);
 		if (aj_source_read(&source, f->file, false, &at, &diags) < 0 || strcmp(source.sha256, f->sha256) != 0)
 			return aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "`%s` changed while it was read", f->file);
 	}
@@ -81,45 +81,45 @@ static int first_finding(const struct aj_diags *diags, struct aj_error *err)
 
 struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs, struct aj_error *err)
 {
-	struct aj_policy_version *e = calloc(1, sizeof *e);
-	if (!e)
+	struct aj_policy_version *v = calloc(1, sizeof *v);
+	if (!v)
 		abort();
-	struct aj_diags diags = { .arena = &e->arena };
+	struct aj_diags diags = { .arena = &v->arena };
 	struct aj_request request = { .rootfs = rootfs };
-	e->references = 1;
-	/* Before they are read: a change in between makes another reading, and never goes unseen. */
-	stamp_site(e, site, ask);
+	v->references = 1;
+	/* stat() before reading: a change in between then differs from the id, and the policy is read again. */
+	add_site_files(v, site, ask);
 	struct aj_ask asked = *ask;
-	int r = aj_site_load(&e->site, site, &diags);
+	int r = aj_site_load(&v->site, site, &diags);
 	if (r == 0 && !asked.name && !asked.file)
-		asked.name = e->site.default_exec;
-	r = r < 0 || aj_choose_policy(&e->loaded, &e->site, &asked, &diags) < 0 ? first_finding(&diags, err) : 0;
+		asked.name = v->site.default_exec;
+	r = r < 0 || aj_choose_policy(&v->loaded, &v->site, &asked, &diags) < 0 ? first_finding(&diags, err) : 0;
 	if (r == 0)
-		r = aj_find_rootfs(&request, e->loaded.policy.rootfs, e->site.rootfs, &e->arena, err);
-	e->rootfs = request.rootfs;
+		r = aj_find_rootfs(&request, v->loaded.policy.rootfs, v->site.rootfs, &v->arena, err);
+	v->rootfs = request.rootfs;
 	if (r == 0)
-		r = stamp_policy(e, err);
+		r = add_policy_files(v, err);
 	if (r < 0) {
-		aj_policy_version_release(e);
+		aj_policy_version_release(v);
 		return NULL;
 	}
-	return e;
+	return v;
 }
 
-bool aj_policy_version_fresh(const struct aj_policy_version *e)
+bool aj_policy_version_fresh(const struct aj_policy_version *v)
 {
-	for (size_t i = 0; i < e->files.count; i++) {
-		struct aj_file_id now = stamp_of(e->files.items[i].path);
-		if (!same(&now, &e->files.items[i]))
+	for (size_t i = 0; i < v->files.count; i++) {
+		struct aj_file_id now = file_id_of(v->files.items[i].path);
+		if (!same_file(&now, &v->files.items[i]))
 			return false;
 	}
 	return true;
 }
 
-void aj_policy_version_release(struct aj_policy_version *e)
+void aj_policy_version_release(struct aj_policy_version *v)
 {
-	if (!e || --e->references)
+	if (!v || --v->references)
 		return;
-	aj_arena_free(&e->arena);
-	free(e);
+	aj_arena_free(&v->arena);
+	free(v);
 }

@@ -1,17 +1,17 @@
-/* Policies by name, each read again when its files have changed: an edition is one reading. */
+/* Policies by name, each read again when its files have changed: a version is one reading. */
 #pragma once
 #include <time.h>
 
 #include "plan/host.h"
 #include "policy/load.h"
 
-/* What a file looked like when it was read. */
+/* Identity of a file when it was read. */
 struct aj_file_id {
 	const char *path;
 	dev_t device;
-	ino_t inode; /* 0: it was not there */
+	ino_t inode; /* 0: the file did not exist */
 	off_t bytes;
-	struct timespec changed; /* ctime: nobody can set it */
+	struct timespec changed; /* ctime: utimensat() cannot set it */
 };
 
 struct aj_policy_version {
@@ -31,6 +31,6 @@ struct aj_cached_policy {
 
 /* Read the policy now. NULL with err (the first finding). One reference, the caller's. */
 struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs, struct aj_error *err);
-/* Is it still what the files say? */
+/* Are all files unchanged? */
 bool aj_policy_version_fresh(const struct aj_policy_version *version);
 void aj_policy_version_release(struct aj_policy_version *version);

@@ -1,5 +1,5 @@
-/* A session: one jail, its tools, and one run at a time, told to whoever opened it.
- * What the jail says is checked before it is passed on, and nothing is passed on after the session was closed. */
+/* A session: one jail, its tools, and one run at a time, reported to the session's owner.
+ * Passes on nothing from the jail unchecked, and nothing after the session was closed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,6 @@ void aj_session_enter_callback(struct aj_session *s)
 	s->in_callback++;
 }
 
-/* False when there is no session any more. */
 bool aj_session_leave_callback(struct aj_session *s)
 {
 	bool gone = --s->in_callback == 0 && s->closed;
@@ -60,8 +59,8 @@ static void record_end(struct aj_session *s, struct aj_result *result)
 		aj_manager_log(s->pool->manager, "audit", &err);
 }
 
-/* The run is over; false when the session is, too. */
-static bool answer(struct aj_session *s, bool alive)
+/* The run is over; false when the session is closed, too. */
+static bool report_result(struct aj_session *s, bool alive)
 {
 	s->running = false;
 	aj_calls_drop(&s->calls);
@@ -79,17 +78,17 @@ static void on_gone(struct aj_session *s)
 {
 	char why[560];
 	struct aj_worker *worker = s->worker;
-	if (s->running && !answer(s, false))
+	if (s->running && !report_result(s, false))
 		return;
 	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : worker->run.result.reason);
 	aj_loop_unset(loop_of(s), &s->idle);
-	/* What it keeps, or may go back to, has no more time than it had itself; and it stays itself until then. */
+	/* The session's checkpoints expire with it, so a session that can be rolled back keeps its lifetime timer. */
 	if (!s->pool->branching)
 		aj_loop_unset(loop_of(s), &s->lifetime);
 	s->worker = NULL;
 	aj_pool_return(s->pool->pool, worker);
 	aj_session_enter_callback(s);
-	if (s->opened.place) { /* it died before anybody was told of it */
+	if (s->opened.place) { /* the jail died before `opened` was reported */
 		aj_loop_unset(loop_of(s), &s->opened);
 		s->on.opened(s, s->arg, NULL);
 		if (s->closed) {
@@ -104,7 +103,7 @@ static void on_gone(struct aj_session *s)
 static void on_event(struct aj_worker *worker, unsigned found)
 {
 	struct aj_session *s = worker->owner;
-	if ((found & AJ_RUN_ANSWERED) && !answer(s, true))
+	if ((found & AJ_RUN_ANSWERED) && !report_result(s, true))
 		return;
 	if (found & AJ_RUN_GONE)
 		on_gone(s);
@@ -124,7 +123,7 @@ static void on_call(void *arg, const struct aj_tool_call *call)
 {
 	struct aj_session *s = arg;
 	aj_session_enter_callback(s);
-	/* A call comes over another channel than the output, and may overtake it. */
+	/* Tool calls and output have separate channels: a call may overtake output. */
 	if (s->on.output && s->worker)
 		aj_run_drain(&s->worker->run);
 	if (!s->closed)
@@ -158,22 +157,22 @@ void aj_session_opened(struct aj_session *s, const struct aj_error *err)
 {
 	if (err)
 		s->open_error = *err;
-	/* From the loop, always: whoever opens a session has it in hand before it is told anything. */
+	/* Always from the loop: `opened` must not come before aj_session_open() has returned the session. */
 	aj_loop_set(loop_of(s), &s->opened, aj_now_us());
 }
 
-static void on_jail(struct aj_waiter *asker, struct aj_worker *worker, const struct aj_error *err)
+static void on_jail(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
 {
-	struct aj_session *s = asker->arg;
+	struct aj_session *s = waiter->arg;
 	s->waiting = false;
 	if (worker)
 		aj_session_take(s, worker);
 	aj_session_opened(s, err);
 }
 
-/* What could not be had in a room that is given up meanwhile, as all are that name a cgroup which turned out unusable, is asked for once more in
- * the one that takes its place. */
-static bool ask_again(struct aj_session *s)
+/* An open that failed in a pool which is not current any more (such as when its cgroup turned out unusable) is retried in the pool that
+ * replaces it. */
+static bool retry_open(struct aj_session *s)
 {
 	struct aj_tenant_pool *old = s->pool;
 	if (!s->open_error.exit_code || s->lineage || s->expired || aj_manager_current(old))
@@ -188,21 +187,21 @@ static bool ask_again(struct aj_session *s)
 	s->pool = pool;
 	aj_tenant_pool_release(old);
 	s->waiting = true;
-	aj_pool_ask(pool->pool, &s->asker);
+	aj_pool_request(pool->pool, &s->waiter);
 	return true;
 }
 
 static void on_opened(struct aj_timer *timer)
 {
 	struct aj_session *s = timer->arg;
-	if (ask_again(s))
+	if (retry_open(s))
 		return;
 	aj_session_enter_callback(s);
 	s->on.opened(s, s->arg, s->open_error.exit_code ? &s->open_error : NULL);
 	aj_session_leave_callback(s);
 }
 
-static void end_for(struct aj_session *s, const char *why)
+static void end_jail(struct aj_session *s, const char *why)
 {
 	s->ending_why = why;
 	if (s->worker)
@@ -212,12 +211,13 @@ static void end_for(struct aj_session *s, const char *why)
 static void on_idle(struct aj_timer *timer)
 {
 	struct aj_session *s = timer->arg;
-	/* Else its time begins anew when that is done. */
+	/* Else the idle time starts again when the branch is done. */
 	if (!s->copying && !s->rolling)
-		end_for(s, "the session was idle for too long");
+		end_jail(s, "the session was idle for too long");
 }
 
-/* There is no jail whose end would be told: one that waits for it is told now, and so is one whose jail has ended already. */
+/* There is no jail whose end would be reported: fail a pending open or rollback now; report the end of a session whose jail is gone
+ * already. */
 static void end_without_jail(struct aj_session *s, const char *why)
 {
 	struct aj_error err = { 0 };
@@ -225,8 +225,8 @@ static void end_without_jail(struct aj_session *s, const char *why)
 	aj_session_enter_callback(s);
 	if (s->waiting || s->rolling) {
 		bool opening = s->waiting;
-		aj_pool_unask(s->pool->pool, &s->asker);
-		s->asker.fn(&s->asker, NULL, &err);
+		aj_pool_cancel(s->pool->pool, &s->waiter);
+		s->waiter.fn(&s->waiter, NULL, &err);
 		if (opening || s->closed) {
 			aj_session_leave_callback(s);
 			return;
@@ -243,7 +243,7 @@ static void on_lifetime(struct aj_timer *timer)
 	struct aj_session *s = timer->arg;
 	aj_lineage_expire(s);
 	if (s->worker)
-		end_for(s, why);
+		end_jail(s, why);
 	else
 		end_without_jail(s, why);
 }
@@ -257,7 +257,7 @@ struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_s
 	s->pool = pool;
 	s->on = *events;
 	s->arg = arg;
-	s->asker = (struct aj_waiter){ .fn = on_jail, .arg = s };
+	s->waiter = (struct aj_waiter){ .fn = on_jail, .arg = s };
 	s->idle = (struct aj_timer){ .fn = on_idle, .arg = s };
 	s->opened = (struct aj_timer){ .fn = on_opened, .arg = s };
 	s->lifetime = (struct aj_timer){ .fn = on_lifetime, .arg = s };
@@ -275,7 +275,7 @@ struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_s
 		return NULL;
 	struct aj_session *s = aj_session_new(pool, events, arg);
 	s->waiting = true;
-	aj_pool_ask(pool->pool, &s->asker);
+	aj_pool_request(pool->pool, &s->waiter);
 	return s;
 }
 
@@ -294,7 +294,7 @@ static const char *new_id(struct aj_arena *arena)
 	return getrandom(&bits, sizeof bits, 0) == sizeof bits ? aj_printf(arena, "%016llx", bits) : "0";
 }
 
-/* Its start is in the trail already. */
+/* The start is in the trail already, so the trail needs an end. */
 static void record_refusal(struct aj_session *s, const struct aj_error *err)
 {
 	struct aj_result refused = { .setup = *err };
@@ -334,7 +334,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	if (r == 0 && (r = aj_worker_run(s->worker, &s->request, snippet->timeout_ms, err)) < 0)
 		record_refusal(s, err);
 	free(tools);
-	/* They are the caller's, and the run outlives them. */
+	/* These are the caller's, and the run outlives them. */
 	s->request.code = s->request.inputs_json = s->request.tools_json = NULL;
 	s->request.filename = NULL;
 	if (r < 0)
@@ -368,7 +368,7 @@ void aj_session_drop(struct aj_session *s)
 		return;
 	worker->run.output = NULL;
 	worker->run.channel.on_call = NULL;
-	/* A run that is cut off has an end in the trail all the same. */
+	/* A run that is cut short needs an end in the trail, too. */
 	if (s->running) {
 		struct aj_result cut = { .status = AJ_STATUS_SIGNAL,
 			                 .reason = "the session was closed while the snippet ran",
@@ -390,7 +390,7 @@ void aj_session_close(struct aj_session *s)
 	aj_loop_unset(loop_of(s), &s->lifetime);
 	aj_calls_drop(&s->calls);
 	if (s->waiting)
-		aj_pool_unask(s->pool->pool, &s->asker);
+		aj_pool_cancel(s->pool->pool, &s->waiter);
 	aj_lineage_leave(s);
 	aj_session_drop(s);
 	aj_tenant_pool_release(s->pool);

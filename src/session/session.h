@@ -1,4 +1,4 @@
-/* A session from inside: for the two files that make one. */
+/* struct aj_session, private to session.c and checkpoint.c. */
 #pragma once
 #include "audit/trail.h"
 #include "session/calls.h"
@@ -8,41 +8,41 @@ struct aj_session {
 	struct aj_tenant_pool *pool;
 	struct aj_session_events on;
 	void *arg;
-	struct aj_waiter asker;
-	struct aj_worker *worker; /* NULL: not there yet, or gone */
+	struct aj_waiter waiter;
+	struct aj_worker *worker; /* NULL: not ready yet, or gone */
 	bool waiting;             /* for a jail */
 	bool running;
-	unsigned in_callback; /* we are inside callbacks: what was closed meanwhile is freed after them */
+	unsigned in_callback; /* depth of callbacks: a session closed inside is freed after the last */
 	bool closed;
 	struct aj_calls calls;
-	bool tools_changed; /* the guest does not know them yet */
+	bool tools_changed; /* the guest does not have them yet */
 	struct aj_timer opened, idle, lifetime;
 	struct aj_error open_error;
 	const char *ending_why;
 	struct aj_trail trail;
-	struct aj_request request; /* of the run: what the result and the records name */
+	struct aj_request request; /* of the run: named in the result and the audit records */
 	struct aj_arena arena;     /* of the run */
 
 	/* Branching, see session/checkpoint.c. */
-	struct aj_lineage *lineage;    /* the session's, and its forks'; NULL: none of them was branched */
-	struct aj_session *source;     /* of a fork that is not there yet; NULL: it is closed */
-	struct aj_session *pending;    /* the next such fork of the line */
-	struct aj_checkpoint *rolling; /* the checkpoint that it goes back to */
-	unsigned copying;              /* branches of it that are under way: it runs nothing meanwhile */
-	int64_t until_us;              /* its lifetime ends then; 0: never */
-	bool expired;                  /* it has ended */
+	struct aj_lineage *lineage;    /* shared with its forks; NULL: never branched */
+	struct aj_session *source;     /* of a fork that is being made; NULL: closed */
+	struct aj_session *pending;    /* the next such fork of the lineage */
+	struct aj_checkpoint *rolling; /* the checkpoint of a rollback under way */
+	unsigned copying;              /* branches under way: the session runs nothing meanwhile */
+	int64_t until_us;              /* end of the lifetime; 0: never */
+	bool expired;                  /* the lifetime has ended */
 };
 
-/* A session without a jail, in a room that counts it already. */
+/* A session without a jail; the pool must have counted it already. */
 struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_session_events *events, void *arg);
-/* It has a jail from here on. */
+/* Give the session its jail. */
 void aj_session_take(struct aj_session *session, struct aj_worker *worker);
-/* Its idle time begins anew, if it is idle. */
+/* Restart the idle time, if the session is idle. */
 void aj_session_used(struct aj_session *session);
-/* End its jail without a word to anybody. */
+/* End the session's jail without a callback. */
 void aj_session_drop(struct aj_session *session);
-/* Tell that it is open, or `err`, from the loop. */
+/* Report `opened`, with err if any, from the loop. */
 void aj_session_opened(struct aj_session *session, const struct aj_error *err);
-/* Around a callback, which may close it; false when there is no session any more. */
+/* Around each callback, which may close the session; leave: false when the session was closed. */
 void aj_session_enter_callback(struct aj_session *session);
 bool aj_session_leave_callback(struct aj_session *session);

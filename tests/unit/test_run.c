@@ -183,7 +183,7 @@ Test(run, a_snippet_is_told_directly_and_not_before_it_has_started)
 	step();
 	cr_assert_eq(read(said[0], &number, 1), 1);
 	cr_expect_eq(number, SIGUSR1);
-	aj_interrupt_interrupt(&run);
+	aj_interrupt_send(&run);
 	cr_expect_eq(poll(&none, 1, 0), 0, "it was told to stop already");
 	kill(runner, SIGKILL);
 	run.deadline_us = 0;
