@@ -1,5 +1,5 @@
-/* The helper that furnishes a branch: joins its namespaces, maps its id, mounts scratch space, copies, opens files anew.
- * It runs no byte of the jail's and decides nothing; what cannot be had twice, the branch does not have. */
+/* The helper that furnishes a branch: joins its namespaces, maps its id, mounts scratch space, copies files, reopens descriptors.
+ * Runs no code of the jail's and decides nothing; a descriptor that cannot be reopened is replaced by a dummy. */
 #include "fork/copier.h"
 
 #include <errno.h>
@@ -27,10 +27,10 @@ enum { SCRATCH_MAX = 4, FIRST_FILE = 4, LIST_BYTES = 4096 };
 
 struct work {
 	const struct aj_plan *plan;
-	const struct aj_copied *who;
+	const struct aj_copied *copied;
 	int socket;
-	int files; /* the branch's, in /proc */
-	int dead;  /* stands where something cannot be had twice: neither reads nor writes */
+	int files; /* the branch's fd folder in /proc */
+	int dummy; /* replaces descriptors that cannot be reopened: neither readable nor writable */
 	struct scratch {
 		const char *target;
 		int old;
@@ -39,7 +39,7 @@ struct work {
 	size_t count;
 };
 
-_Noreturn static void give_up(const struct work *w, const char *what)
+_Noreturn static void fail_copy(const struct work *w, const char *what)
 {
 	struct aj_copy_msg msg = { .number = AJ_COPY_FAILED, .errnum = errno };
 	memcpy(msg.what, what, strnlen(what, sizeof msg.what - 1));
@@ -47,14 +47,14 @@ _Noreturn static void give_up(const struct work *w, const char *what)
 	_exit(1);
 }
 
-static void place(const struct work *w, int number, int fd)
+static void send_fd(const struct work *w, int number, int fd)
 {
 	struct aj_copy_msg msg = { .number = number };
 	if (aj_birth_send(w->socket, &msg, sizeof msg, fd) < 0)
 		_exit(1);
 }
 
-/* In the original's user namespace, as the jail's own id there: that is who may map it in the one below. */
+/* Runs in the original's user namespace as the jail's id: a child namespace may be mapped by its creator's user in the parent namespace. */
 static void map_id(const struct work *w)
 {
 	const struct aj_plan *plan = w->plan;
@@ -62,15 +62,15 @@ static void map_id(const struct work *w)
 		const char *file;
 		unsigned id;
 	} rows[] = { { "uid_map", plan->uid }, { "gid_map", plan->gid } };
-	if (setns(w->who->parent, CLONE_NEWUSER) < 0)
-		give_up(w, "join the original's user namespace");
+	if (setns(w->copied->parent, CLONE_NEWUSER) < 0)
+		fail_copy(w, "join the original's user namespace");
 	if (setresgid(plan->gid, plan->gid, plan->gid) < 0 || setresuid(plan->uid, plan->uid, plan->uid) < 0)
-		give_up(w, "take the jail's id");
+		fail_copy(w, "take the jail's id");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char map[40];
 		snprintf(map, sizeof map, "%u %u 1\n", rows[i].id, rows[i].id);
-		if (aj_write_text(w->who->proc_fd, rows[i].file, map) < 0)
-			give_up(w, "map the jail's id");
+		if (aj_write_text(w->copied->proc_fd, rows[i].file, map) < 0)
+			fail_copy(w, "map the jail's id");
 	}
 }
 
@@ -84,22 +84,22 @@ static void make_scratch(struct work *w)
 			continue;
 		if (w->count == SCRATCH_MAX) {
 			errno = E2BIG;
-			give_up(w, "copy so many scratch spaces");
+			fail_copy(w, "copy so many scratch spaces");
 		}
 		int old = open(target, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (old < 0 || fstat(old, &st) < 0)
-			give_up(w, "open the original's scratch space");
+			fail_copy(w, "open the original's scratch space");
 		w->scratch[w->count++] = (struct scratch){ target, old, st.st_dev };
 	}
 	if (aj_mount_own(w->plan, &err) < 0) {
 		errno = err.errnum;
-		give_up(w, "mount scratch space");
+		fail_copy(w, "mount scratch space");
 	}
 	for (size_t i = 0; i < w->count; i++) {
 		cleanup_fd int new = open(w->scratch[i].target, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		const char *wrong = new < 0 ? "open the new scratch space" : aj_copy_tree(w->scratch[i].old, new);
 		if (wrong)
-			give_up(w, wrong);
+			fail_copy(w, wrong);
 	}
 }
 
@@ -111,7 +111,7 @@ static bool in_scratch(const struct work *w, const struct stat *st)
 	return false;
 }
 
-/* Like the original's, but with flags and position of its own; -1: there can be none. */
+/* Reopens a descriptor: same file and flags, but an open file description of its own. -1: not possible. */
 static int open_anew(const struct work *w, const char *number, const struct stat *st, int flags, off_t at)
 {
 	char path[4096];
@@ -129,35 +129,35 @@ static int open_anew(const struct work *w, const char *number, const struct stat
 	return fd < 0 || lseek(fd, at, SEEK_SET) < 0 ? -1 : aj_steal(&fd);
 }
 
-static void open_one(const struct work *w, const char *number)
+static void reopen_file(const struct work *w, const char *number)
 {
 	struct stat st;
 	char name[32], text[512];
 	if (fstatat(w->files, number, &st, 0) < 0)
-		give_up(w, "look at an open file");
-	if (S_ISCHR(st.st_mode)) /* /dev/null and its like have nothing to share */
+		fail_copy(w, "look at an open file");
+	if (S_ISCHR(st.st_mode)) /* /dev/null and the like have no state to share */
 		return;
 	snprintf(name, sizeof name, "fdinfo/%s", number);
-	cleanup_fd int info = openat(w->who->proc_fd, name, O_RDONLY | O_CLOEXEC);
+	cleanup_fd int info = openat(w->copied->proc_fd, name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = info < 0 ? -1 : read(info, text, sizeof text - 1);
 	text[n > 0 ? n : 0] = '\0';
 	const char *at = strstr(text, "pos:"), *flags = strstr(text, "flags:");
 	if (!at || !flags)
-		give_up(w, "learn how a file is open");
+		fail_copy(w, "learn how a file is open");
 	cleanup_fd int fd = open_anew(w, number, &st, (int)strtoul(flags + strlen("flags:"), NULL, 8),
 	                              (off_t)strtoul(at + strlen("pos:"), NULL, 10));
-	place(w, (int)strtoul(number, NULL, 10), fd < 0 ? w->dead : fd);
+	send_fd(w, (int)strtoul(number, NULL, 10), fd < 0 ? w->dummy : fd);
 }
 
-static void open_files(struct work *w)
+static void reopen_files(struct work *w)
 {
 	_Alignas(struct aj_entry) char list[LIST_BYTES];
 	int count = 0;
 	long n;
-	w->files = openat(w->who->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	w->dead = open("/dev/null", O_ACCMODE | O_CLOEXEC); /* 3: neither for reading nor for writing */
-	if (w->files < 0 || w->dead < 0)
-		give_up(w, "list the open files");
+	w->files = openat(w->copied->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	w->dummy = open("/dev/null", O_ACCMODE | O_CLOEXEC); /* access mode 3: neither readable nor writable */
+	if (w->files < 0 || w->dummy < 0)
+		fail_copy(w, "list the open files");
 	while ((n = syscall(SYS_getdents64, w->files, list, sizeof list)) > 0)
 		for (long at = 0; at < n;) {
 			const struct aj_entry *e = (const struct aj_entry *)(list + at);
@@ -166,40 +166,40 @@ static void open_files(struct work *w)
 				continue;
 			if (++count > AJ_COPY_FILES) {
 				errno = EMFILE;
-				give_up(w, "open so many files anew");
+				fail_copy(w, "open so many files anew");
 			}
-			open_one(w, e->name);
+			reopen_file(w, e->name);
 		}
 	if (n < 0)
-		give_up(w, "list the open files");
+		fail_copy(w, "list the open files");
 }
 
-_Noreturn static void helper(struct work *w)
+_Noreturn static void run_helper(struct work *w)
 {
 	struct aj_copy_msg done = { .number = AJ_COPY_DONE };
 	aj_fd_send_all_the_same();
 	umask(0);
 	map_id(w);
-	if (setns(w->who->branch, CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		give_up(w, "join the branch's namespaces");
-	/* Our memory is a copy of the supervisor's. After the last change of ids, which would undo it. */
+	if (setns(w->copied->branch, CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		fail_copy(w, "join the branch's namespaces");
+	/* Our memory is a copy of the supervisor's. After the last change of ids, which would reset both. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		give_up(w, "close our memory to others");
+		fail_copy(w, "close our memory to others");
 	make_scratch(w);
-	open_files(w);
+	reopen_files(w);
 	cleanup_fd int folder = open(w->plan->chdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
-		give_up(w, "open the working directory");
-	place(w, 0, folder);
+		fail_copy(w, "open the working directory");
+	send_fd(w, 0, folder);
 	_exit(aj_birth_send(w->socket, &done, sizeof done, -1) < 0);
 }
 
-int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copied *who, struct aj_error *err)
+int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copied *copied, struct aj_error *err)
 {
 	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&copier->pidfd, .exit_signal = SIGCHLD };
 	int sockets[2];
 	*copier = (struct aj_copier){ .pidfd = -1, .socket = -1 };
-	cleanup_fd int leaf = who->leaf[0] ? open(who->leaf, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	cleanup_fd int leaf = copied->leaf[0] ? open(copied->leaf, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (leaf >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)leaf;
@@ -211,7 +211,7 @@ int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const 
 	sigprocmask(SIG_SETMASK, &all, &before);
 	long pid = syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0)
-		helper(&(struct work){ .plan = plan, .who = who, .socket = sockets[1] });
+		run_helper(&(struct work){ .plan = plan, .copied = copied, .socket = sockets[1] });
 	int error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(sockets[1]);
@@ -236,7 +236,7 @@ void aj_copier_end(struct aj_copier *copier)
 	aj_close(&copier->socket);
 	if (copier->pidfd < 0)
 		return;
-	/* It may be done: then this says so and no more. */
+	/* Without effect when the helper has ended already. */
 	syscall(SYS_pidfd_send_signal, copier->pidfd, SIGKILL, NULL, 0);
 	while (syscall(SYS_waitid, P_PIDFD, copier->pidfd, NULL, WEXITED, NULL) < 0 && errno == EINTR)
 		;

@@ -1,5 +1,5 @@
-/* Makes one branch: asks the original for a copy, lets it take three steps that the filter refuses, and has it furnished meanwhile.
- * A step passes once, in its turn, for the process that the kernel names; everything else about it is refused and counted as ever. */
+/* Makes one branch: asks the original for a copy, lets three calls pass that the filter refuses, and has the branch furnished meanwhile.
+ * Each call passes once, in order, for the process that the kernel names; every other refused call is refused and counted as always. */
 #include "fork/fork.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 
 #include "base/fd.h"
 
-/* Copying of what scratch space may hold takes a few seconds at most. */
+/* Copying full scratch space takes a few seconds at most. */
 enum { BRANCH_US = 10000000 };
 enum { CONTROL_FD = 3 };
 
-static void forget(struct aj_fork_group *f)
+static void close_helper(struct aj_fork_group *f)
 {
 	struct aj_fork *b = &f->now;
 	aj_fork_group_closing(f);
@@ -26,8 +26,8 @@ static void forget(struct aj_fork_group *f)
 	aj_jail_ends_close(&b->ends);
 }
 
-/* Somebody made use of the copy and did not go on as asked: children of init that nobody knows have no business here. */
-static void kill_unknown(struct aj_fork_group *f)
+/* The copy did not continue as asked. Children of init that are not in the group have no business here. */
+static void kill_unknown_children(struct aj_fork_group *f)
 {
 	char path[64], text[8192];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", f->jail.init_pid, f->jail.init_pid);
@@ -42,7 +42,7 @@ static void kill_unknown(struct aj_fork_group *f)
 		if (end == at)
 			return;
 		cleanup_fd int pidfd = aj_fork_group_has(f, pid) ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
-		/* The number may have been given to somebody else before we held it. */
+		/* The pid may have been reused before the pidfd was open. */
 		if (pidfd >= 0 && aj_procfs_process(pid).parent == f->jail.init_pid)
 			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 	}
@@ -55,12 +55,12 @@ void aj_fork_fail(struct aj_fork_group *f, int errnum, const char *why)
 		return;
 	aj_fail(&b->err, AJ_EXIT_SETUP, "branch", errnum, "%s", why);
 	if (b->state > AJ_BRANCH_ASKED)
-		kill_unknown(f);
+		kill_unknown_children(f);
 	if (b->state == AJ_BRANCH_FURNISHED)
 		aj_notify_refuse(f->listener_fd, b->call.id, EPERM);
 	if (b->jail.init_pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, b->jail.init_pidfd, SIGKILL, NULL, 0);
-	forget(f);
+	close_helper(f);
 	b->jail.branch = true;
 	aj_jail_end(&b->jail, NULL);
 	b->state = AJ_BRANCH_NONE;
@@ -94,11 +94,11 @@ int aj_fork_group_branch(struct aj_fork_group *f, struct aj_run *source, struct 
 	*b = (struct aj_fork){ .jail = AJ_NO_JAIL, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } };
 	if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, &b->jail, &b->ends, err) < 0 ||
 	    aj_channel_branch(&source->channel, err) < 0) {
-		forget(f);
+		close_helper(f);
 		aj_jail_end(&b->jail, NULL);
 		return -1;
 	}
-	/* It has no init to report of it. */
+	/* A branch has no init of its own that would report. */
 	aj_close(&b->jail.report_fd);
 	aj_close(&b->ends.report);
 	b->state = AJ_BRANCH_ASKED;
@@ -108,7 +108,7 @@ int aj_fork_group_branch(struct aj_fork_group *f, struct aj_run *source, struct 
 	return 0;
 }
 
-/* The only place where a reported call is let pass. */
+/* The only place where a reported call passes. */
 static bool let_pass(struct aj_fork_group *f, const struct aj_notification *call, enum aj_pass which, enum aj_branch_state next)
 {
 	if (aj_notify_pass(f->listener_fd, call, which) < 0) {
@@ -119,50 +119,50 @@ static bool let_pass(struct aj_fork_group *f, const struct aj_notification *call
 	return true;
 }
 
-static void furnish(struct aj_fork_group *f, const struct aj_notification *call, const struct aj_process_info *who)
+static void furnish_branch(struct aj_fork_group *f, const struct aj_notification *call, const struct aj_process_info *info)
 {
 	struct aj_fork *b = &f->now;
 	struct aj_error err = { 0 };
 	char path[32];
-	snprintf(path, sizeof path, "/proc/%d", who->process);
+	snprintf(path, sizeof path, "/proc/%d", info->process);
 	b->state = AJ_BRANCH_FURNISHED;
 	b->call = *call;
-	b->who = *who;
-	b->jail.init_pidfd = (int)syscall(SYS_pidfd_open, who->process, 0);
+	b->info = *info;
+	b->jail.init_pidfd = (int)syscall(SYS_pidfd_open, info->process, 0);
 	b->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct aj_copied copied = {
 		.parent = b->source->jail.init_pidfd, .branch = b->jail.init_pidfd, .proc_fd = b->proc_fd, .leaf = f->jail.cgroup
 	};
-	/* While it waits, its number is nobody else's. */
+	/* The pidfd is the caller's only if the call still waits: until then the pid cannot be reused. */
 	if (b->jail.init_pidfd < 0 || b->proc_fd < 0 || !aj_notify_waits(f->listener_fd, call->id))
 		aj_fork_fail(f, errno, "it is gone");
 	else if (aj_copier_start(&b->copier, f->plan, &copied, &err) < 0)
 		aj_fork_fail(f, err.errnum, err.cause);
 }
 
-bool aj_fork_call(struct aj_fork_group *f, const struct aj_notification *call, const struct aj_process_info *who)
+bool aj_fork_call(struct aj_fork_group *f, const struct aj_notification *call, const struct aj_process_info *info)
 {
 	struct aj_fork *b = &f->now;
 	switch (b->state) {
 	case AJ_BRANCH_ASKED:
-		return b->source && who->process == b->source->channel.runner && aj_notify_is(call, AJ_PASS_COPY) &&
+		return b->source && info->process == b->source->channel.runner && aj_notify_is(call, AJ_PASS_COPY) &&
 		       let_pass(f, call, AJ_PASS_COPY, AJ_BRANCH_COPIED);
 	case AJ_BRANCH_COPIED:
-		if (!b->source || !aj_notify_is(call, AJ_PASS_DROP) || who->parent != f->jail.init_pid ||
-		    who->process != call->tid || who->threads != 1 || aj_fork_group_has(f, who->process))
+		if (!b->source || !aj_notify_is(call, AJ_PASS_DROP) || info->parent != f->jail.init_pid ||
+		    info->process != call->tid || info->threads != 1 || aj_fork_group_has(f, info->process))
 			return false;
-		furnish(f, call, who);
+		furnish_branch(f, call, info);
 		return true;
 	case AJ_BRANCH_ADMITTED:
-		return call->tid == b->who.process && aj_notify_is(call, AJ_PASS_FOLDER) &&
+		return call->tid == b->info.process && aj_notify_is(call, AJ_PASS_FOLDER) &&
 		       let_pass(f, call, AJ_PASS_FOLDER, AJ_BRANCH_BORN);
 	default:
 		return false;
 	}
 }
 
-/* Everything is in place: its channels, last of all, and it may go on. */
-static void admit(struct aj_fork_group *f)
+/* The helper is done: install the channels, last of all, and let the branch continue. */
+static void admit_branch(struct aj_fork_group *f)
 {
 	struct aj_fork *b = &f->now;
 	const int fds[] = { b->ends.out, b->ends.err, b->ends.control };
@@ -171,7 +171,7 @@ static void admit(struct aj_fork_group *f)
 			aj_fork_fail(f, errno, "its channels cannot be put in place");
 			return;
 		}
-	forget(f);
+	close_helper(f);
 	let_pass(f, &b->call, AJ_PASS_DROP, AJ_BRANCH_ADMITTED);
 }
 
@@ -184,7 +184,7 @@ void aj_fork_copier(struct aj_fork_group *f)
 		if (r == 0) {
 			aj_fork_fail(f, 0, "the helper that copies has ended, perhaps for want of memory");
 		} else if (msg.number == AJ_COPY_DONE) {
-			admit(f);
+			admit_branch(f);
 		} else if (msg.number == AJ_COPY_FAILED) {
 			aj_fork_fail(f, msg.errnum, msg.what);
 		} else if (msg.number < 0 || (msg.number > 0 && msg.number <= CONTROL_FD) || fd < 0 ||

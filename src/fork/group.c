@@ -1,5 +1,5 @@
-/* Keeps what the guests of one jail have in common: reads init's reports and the calls that the filter refuses, each for whom it is.
- * It lets no call pass: those that are steps of a branch go to fork/fork.c first. */
+/* What the guests of one jail share: reads init's reports and the calls that the filter reports, and assigns each to its run.
+ * Lets no call pass itself: steps of a branch go to fork/fork.c first. */
 #include "fork/group.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "mediate/violations.h"
 #include "sandbox/handshake.h"
 
-/* Calls seen to in a row, before everything else has its turn. */
+/* Notifications answered in a row before other events get their turn. */
 enum { TURN = 16 };
-/* Init reports an end as soon as it has reaped; it has this long to do so. */
+/* Init reports an exit as soon as it has reaped the process; it has this long to do so. */
 enum { REPORT_MS = 100 };
 enum { STOP_US = 100000 };
 
@@ -24,7 +24,7 @@ static const struct aj_run_group OPS;
 
 int aj_fork_group_create(struct aj_fork_group *f, struct aj_run *first, struct aj_error *err)
 {
-	struct aj_process_info who;
+	struct aj_process_info info;
 	*f = (struct aj_fork_group){ .plan = first->plan,
 		                     .filters = first->channel.filters,
 		                     .jail = AJ_NO_JAIL,
@@ -37,8 +37,8 @@ int aj_fork_group_create(struct aj_fork_group *f, struct aj_run *first, struct a
 	if (first->listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0,
 		               "nobody listens to the jail's filter: the kernel cannot, or another filter above us has a listener");
-	int pidfd = aj_procfs_open_child(first->channel.runner, first->jail.init_pid, &who);
-	if (pidfd < 0 || who.inner <= 1) {
+	int pidfd = aj_procfs_open_child(first->channel.runner, first->jail.init_pid, &info);
+	if (pidfd < 0 || info.inner <= 1) {
 		aj_close(&pidfd);
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "find the session's process");
 	}
@@ -49,11 +49,11 @@ int aj_fork_group_create(struct aj_fork_group *f, struct aj_run *first, struct a
 	memcpy(f->jail.cgroup, first->jail.cgroup, sizeof f->jail.cgroup);
 	f->listener_fd = first->listener_fd;
 	first->listener_fd = first->jail.report_fd = -1;
-	first->jail.init_pid = who.process;
+	first->jail.init_pid = info.process;
 	first->jail.init_pidfd = pidfd;
 	first->jail.holder = NULL;
 	first->jail.branch = true;
-	first->inner_pid = who.inner;
+	first->inner_pid = info.inner;
 	first->fork_group = f;
 	first->group = &OPS;
 	f->runs = first;
@@ -65,7 +65,7 @@ struct aj_jail aj_fork_group_take(struct aj_fork_group *f)
 {
 	struct aj_fork *b = &f->now;
 	struct aj_jail jail = b->jail;
-	jail.init_pid = b->who.process;
+	jail.init_pid = b->info.process;
 	jail.branch = true;
 	memcpy(jail.cgroup, f->jail.cgroup, sizeof jail.cgroup);
 	b->jail = (struct aj_jail)AJ_NO_JAIL;
@@ -75,10 +75,10 @@ struct aj_jail aj_fork_group_take(struct aj_fork_group *f)
 void aj_fork_group_join(struct aj_fork_group *f, struct aj_run *branch)
 {
 	struct aj_fork *b = &f->now;
-	branch->channel.expected = b->who.process;
+	branch->channel.expected = b->info.process;
 	branch->channel.filters = f->filters;
 	branch->result.violations.seen = true;
-	branch->inner_pid = b->who.inner;
+	branch->inner_pid = b->info.inner;
 	branch->depth = b->depth;
 	branch->fork_group = f;
 	branch->group = &OPS;
@@ -89,20 +89,20 @@ void aj_fork_group_join(struct aj_fork_group *f, struct aj_run *branch)
 	f->deadline_us = INT64_MAX;
 }
 
-static struct aj_run *find(const struct aj_fork_group *f, pid_t process)
+static struct aj_run *find_run(const struct aj_fork_group *f, pid_t process)
 {
-	struct aj_run *l = f->runs;
-	while (l && l->jail.init_pid != process)
-		l = l->next_of_group;
-	return process > 0 ? l : NULL;
+	struct aj_run *run = f->runs;
+	while (run && run->jail.init_pid != process)
+		run = run->next_of_group;
+	return process > 0 ? run : NULL;
 }
 
 bool aj_fork_group_has(const struct aj_fork_group *f, pid_t process)
 {
-	return find(f, process);
+	return find_run(f, process);
 }
 
-/* False when nothing was there. */
+/* False when there was no report. */
 static bool on_report(struct aj_fork_group *f)
 {
 	struct aj_msg msg;
@@ -114,18 +114,18 @@ static bool on_report(struct aj_fork_group *f)
 		aj_close(&f->jail.report_fd);
 		return false;
 	}
-	for (struct aj_run *l = f->runs; l; l = l->next_of_group)
-		if (l->inner_pid == msg.pid && !l->facts.exited) {
-			l->facts.exited = true;
-			l->facts.wait_status = msg.wait_status;
+	for (struct aj_run *run = f->runs; run; run = run->next_of_group)
+		if (run->inner_pid == msg.pid && !run->facts.exited) {
+			run->facts.exited = true;
+			run->facts.wait_status = msg.wait_status;
 			return true;
 		}
-	if (f->now.state != AJ_BRANCH_NONE && f->now.who.inner == msg.pid)
+	if (f->now.state != AJ_BRANCH_NONE && f->now.info.inner == msg.pid)
 		aj_fork_fail(f, 0, "it ended before it was there");
 	return true;
 }
 
-static void answered(struct aj_fork_group *f, const struct aj_run *source)
+static void on_answered(struct aj_fork_group *f, const struct aj_run *source)
 {
 	if (f->now.source == source && source->channel.branch_errnum)
 		aj_fork_fail(f, source->channel.branch_errnum,
@@ -135,7 +135,7 @@ static void answered(struct aj_fork_group *f, const struct aj_run *source)
 		f->changed(f->changed_arg);
 }
 
-static void run_exited(struct aj_fork_group *f, struct aj_run *run)
+static void on_run_exit(struct aj_fork_group *f, struct aj_run *run)
 {
 	while (!run->facts.exited && f->jail.report_fd >= 0) {
 		struct pollfd p = { .fd = f->jail.report_fd, .events = POLLIN };
@@ -160,12 +160,12 @@ static void run_exited(struct aj_fork_group *f, struct aj_run *run)
 		f->changed(f->changed_arg);
 }
 
-static bool listens(const struct aj_fork_group *f)
+static bool is_listening(const struct aj_fork_group *f)
 {
 	return f->listener_fd >= 0;
 }
 
-static const struct aj_run_group OPS = { .answered = answered, .on_exit = run_exited, .listens = listens };
+static const struct aj_run_group OPS = { .answered = on_answered, .on_exit = on_run_exit, .listens = is_listening };
 
 void aj_fork_group_closing(const struct aj_fork_group *f)
 {
@@ -173,11 +173,11 @@ void aj_fork_group_closing(const struct aj_fork_group *f)
 		f->closing(f->changed_arg);
 }
 
-/* Which of them did it is not looked for: they have one jail. */
+/* Ends the whole group, as its guests share one jail. */
 static void end_all(const struct aj_fork_group *f)
 {
-	for (struct aj_run *l = f->runs; l; l = l->next_of_group)
-		aj_run_cheated(l);
+	for (struct aj_run *run = f->runs; run; run = run->next_of_group)
+		aj_run_cheated(run);
 }
 
 static void on_listener(struct aj_fork_group *f)
@@ -185,12 +185,12 @@ static void on_listener(struct aj_fork_group *f)
 	struct aj_notification call;
 	int r = 0;
 	for (int i = 0; i < TURN && (r = aj_violations_take(f->listener_fd, &call)) > 0; i++) {
-		struct aj_process_info who = aj_procfs_process(call.tid);
+		struct aj_process_info info = aj_procfs_process(call.tid);
 		if (!aj_notify_waits(f->listener_fd, call.id))
 			continue;
-		if (aj_fork_call(f, &call, &who))
+		if (aj_fork_call(f, &call, &info))
 			continue;
-		struct aj_run *run = find(f, who.process);
+		struct aj_run *run = find_run(f, info.process);
 		enum aj_lock lock = aj_locks_call(&f->locks, f->plan, (const int[AJ_LOCKABLE_PIPES]){ -1, -1 }, f->listener_fd, &call);
 		if (lock == AJ_LOCK_CHEATED)
 			end_all(f);
@@ -216,22 +216,22 @@ void aj_fork_group_poll(const struct aj_fork_group *f, struct pollfd fds[AJ_FORK
 	fds[AJ_FORK_GROUP_INIT] = (struct pollfd){ .fd = f->jail.init_pidfd, .events = POLLIN };
 }
 
-/* What the owner has to know of, now. */
-unsigned aj_fork_group_look(struct aj_fork_group *f)
+/* Returns the bits that the owner must handle now. */
+unsigned aj_fork_group_check(struct aj_fork_group *f)
 {
-	unsigned tell = 0;
+	unsigned found = 0;
 	if (!f->runs && f->now.state == AJ_BRANCH_NONE && !f->stopping && f->jail.init_pidfd >= 0) {
 		f->stopping = true;
 		f->deadline_us = aj_now_us() + STOP_US;
 		aj_jail_stop(&f->jail);
 	}
 	if (f->now.err.exit_code)
-		tell |= AJ_FORK_GROUP_FAILED;
+		found |= AJ_FORK_GROUP_FAILED;
 	else if (f->now.state == AJ_BRANCH_BORN)
-		tell |= AJ_FORK_GROUP_BORN;
+		found |= AJ_FORK_GROUP_BORN;
 	if (f->jail.init_pidfd < 0 && !f->runs)
-		tell |= AJ_FORK_GROUP_GONE;
-	return tell;
+		found |= AJ_FORK_GROUP_GONE;
+	return found;
 }
 
 unsigned aj_fork_group_step(struct aj_fork_group *f, const struct pollfd fds[AJ_FORK_GROUP_FDS])
@@ -251,7 +251,7 @@ unsigned aj_fork_group_step(struct aj_fork_group *f, const struct pollfd fds[AJ_
 		aj_close(&f->listener_fd);
 		aj_jail_end(&f->jail, NULL);
 	}
-	return aj_fork_group_look(f);
+	return aj_fork_group_check(f);
 }
 
 int64_t aj_fork_group_deadline_us(const struct aj_fork_group *f)
@@ -270,12 +270,12 @@ unsigned aj_fork_group_due(struct aj_fork_group *f)
 	if (f->stopping) {
 		aj_jail_kill(&f->jail);
 	} else {
-		/* An original that has not come back from being asked never may: code of its own runs there. */
+		/* An original that has not answered the request never may: it may be running code of its own. */
 		if (f->now.source && f->now.source->channel.branching)
 			aj_jail_kill(&f->now.source->jail);
 		aj_fork_fail(f, ETIMEDOUT, "it took too long");
 	}
-	return aj_fork_group_look(f);
+	return aj_fork_group_check(f);
 }
 
 void aj_fork_group_end(struct aj_fork_group *f)

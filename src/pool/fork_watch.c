@@ -136,7 +136,7 @@ static void handle_group(struct aj_fork_watch *k, unsigned found)
 		k->fork_group.now.err = (struct aj_error){ 0 };
 		k->waiter = NULL;
 		notify(waiter, NULL, &err);
-		found |= aj_fork_group_look(&k->fork_group);
+		found |= aj_fork_group_check(&k->fork_group);
 	} else if (found & AJ_FORK_GROUP_BORN) {
 		adopt_branch(k);
 	}
@@ -161,7 +161,7 @@ static void on_timer(struct aj_timer *timer)
 {
 	struct aj_fork_watch *k = timer->arg;
 	unsigned found = aj_fork_group_due(&k->fork_group);
-	handle_group(k, found | aj_fork_group_look(&k->fork_group));
+	handle_group(k, found | aj_fork_group_check(&k->fork_group));
 }
 
 /* handle_group() watches the remaining descriptors again after the step. */
