@@ -1,5 +1,5 @@
-/* Feeds a snippet's runner and takes its one answer, each message only in the state that allows it.
- * It believes nothing: that the runner is armed the kernel must say, and a claim is checked for its shape. */
+/* Feeds a snippet's runner and receives its one answer, each message only in the state that allows it.
+ * Trusts nothing: the kernel must confirm that the runner is armed, and a claim's shape is checked. */
 #include "jail/channel.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "jail/encode.h"
 #include "sandbox/handshake.h"
 
-/* Answers to calls of tools that were not sent yet, since the jail does not read. Whoever calls in good faith has as many under way as
- * threads that wait; and each costs our memory, not the jail's. */
+/* Limits for tool answers that the jail has not read. Honest code has as many calls pending as waiting threads; each unread answer costs
+ * our memory, not the jail's. */
 enum { UNREAD_MAX = 1024, UNREAD_BYTES = 64 << 20 };
-/* Of the outbox's room, what is kept for the next time; and what may be used up by what was sent. */
+/* The outbox keeps this much memory when empty, and is compacted once this much was sent. */
 enum { KEPT_BYTES = 1 << 20 };
 
 static unsigned fail_setup(struct aj_channel *c, const char *step, const char *cause)
@@ -41,8 +41,8 @@ unsigned aj_channel_open(struct aj_channel *c, int *fd, pid_t init, int filters,
 	return 0;
 }
 
-/* Closing is the owner's, and would not do: another process may hold a copy, and the reader would wait for ever. */
-static void end(struct aj_channel *c)
+/* Shuts down only: the owner closes the socket. close() would not wake the reader while another process holds a duplicate. */
+static void end_channel(struct aj_channel *c)
 {
 	shutdown(*c->fd, SHUT_RDWR);
 	c->ended = true;
@@ -101,7 +101,7 @@ static bool reads_too_little(struct aj_channel *c)
 	return c->unread > UNREAD_MAX || b->bytes - b->sent > UNREAD_BYTES;
 }
 
-/* All of it is sent, or was for nobody. */
+/* Everything was sent, or the peer is gone. */
 static void empty_outbox(struct aj_channel *c)
 {
 	struct aj_buffer *b = &c->outbox;
@@ -110,7 +110,7 @@ static void empty_outbox(struct aj_channel *c)
 	b->sent = b->bytes = c->unread_at = c->unread = 0;
 }
 
-/* What was sent gives its room back, or a jail that always leaves a little unread would have us grow for ever. */
+/* Frees the space of sent frames; else a jail that always leaves a little unread would make the buffer grow without bound. */
 static void compact_outbox(struct aj_channel *c)
 {
 	struct aj_buffer *b = &c->outbox;
@@ -137,15 +137,14 @@ void aj_channel_write(struct aj_channel *c)
 	int error = n < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
 	if (b->sent == b->bytes || error)
 		empty_outbox(c);
-	/* Where nobody reads any more, what was said before can still be heard; else half a message was sent, and the end of the channel
-	 * is the only thing that its reader would understand. */
+	/* EPIPE: the peer's earlier messages can still be read. On other errors a frame may have been cut off, so the channel ends. */
 	if (error && error != EPIPE && error != ECONNRESET)
-		end(c);
+		end_channel(c);
 	else if (b->sent > KEPT_BYTES && !reads_too_little(c))
 		compact_outbox(c);
 }
 
-/* The runner says that it is armed; the kernel is asked whether that is so, before a byte of code is handed over. */
+/* The runner claims to be armed; ask the kernel before any code is handed over. */
 static unsigned on_armed(struct aj_channel *c, pid_t sender)
 {
 	const char *wrong = aj_channel_writing(c) ? "the runner says that it is armed before it was sent its filters"
@@ -163,7 +162,7 @@ static unsigned on_armed(struct aj_channel *c, pid_t sender)
 	return AJ_CHANNEL_ARMED;
 }
 
-/* What the jail wrote may be quoted in a reason, but nothing but plain characters gets there. */
+/* The jail's text may be quoted in a reason: everything but printable ASCII becomes '?'. */
 static void quote(char *out, size_t out_bytes, const char *text)
 {
 	char *at = out;
@@ -172,18 +171,18 @@ static void quote(char *out, size_t out_bytes, const char *text)
 	*at = '\0';
 }
 
-static unsigned end_with(struct aj_channel *c, unsigned found, const char *why)
+static unsigned close_with(struct aj_channel *c, unsigned found, const char *why)
 {
 	quote(c->why, sizeof c->why, why);
 	c->broken = true;
-	json_decref(c->result->claim); /* nothing of what such a jail said is passed on */
+	json_decref(c->result->claim); /* no claim of a broken channel is passed on */
 	c->result->claim = NULL;
 	return found;
 }
 
-static unsigned broken(struct aj_channel *c, const char *why)
+static unsigned fail_protocol(struct aj_channel *c, const char *why)
 {
-	return end_with(c, AJ_CHANNEL_BROKEN, why);
+	return close_with(c, AJ_CHANNEL_BROKEN, why);
 }
 
 static size_t nonce_bytes(const struct aj_channel *c)
@@ -191,8 +190,8 @@ static size_t nonce_bytes(const struct aj_channel *c)
 	return c->inbox.kind == AJ_FRAME_RESULT && c->nonced ? AJ_NONCE_BYTES : 0;
 }
 
-/* What is JSON is checked as it arrives, so a long message is never work for one step; what decides over a call needs no tree. */
-static void scan(struct aj_channel *c)
+/* JSON is checked as it arrives, so that a long message is spread over many steps; a call can be judged without a parsed tree. */
+static void scan_json(struct aj_channel *c)
 {
 	size_t from = nonce_bytes(c) + c->scan.at, have = c->inbox.have - AJ_FRAME_HEADER;
 	bool call = c->inbox.kind == AJ_FRAME_CALL;
@@ -203,26 +202,26 @@ static void scan(struct aj_channel *c)
 	aj_scan_feed(&c->scan, c->inbox.body + from, have - from);
 }
 
-/* One that somebody in there made up earlier, or kept for later, does not bear this snippet's nonce. */
+/* A result that the jail made up earlier, or kept for later, lacks this snippet's nonce. */
 static unsigned on_result(struct aj_channel *c)
 {
 	char why[160];
 	size_t skip = nonce_bytes(c);
 	if (c->inbox.body_bytes < skip || memcmp(c->inbox.body, c->nonce, skip) != 0)
-		return broken(c, "a result of another snippet");
+		return fail_protocol(c, "a result of another snippet");
 	const char *wrong = aj_scan_end(&c->scan);
 	if (wrong) {
 		snprintf(why, sizeof why, "not JSON of at most %d values in %d levels: at byte %zu %s", AJ_CLAIM_VALUES,
 		         AJ_SCAN_DEPTH, c->scan.at, wrong);
-		return broken(c, why);
+		return fail_protocol(c, why);
 	}
 	c->result->claim = aj_claim_parse(c->inbox.body + skip, c->inbox.body_bytes - skip, why, sizeof why);
 	if (!c->result->claim)
-		return broken(c, why);
+		return fail_protocol(c, why);
 	c->busy = false;
 	c->answered = true;
 	if (c->started && strcmp(aj_claim_status(c->result->claim), "rejected") == 0)
-		return AJ_CHANNEL_ANSWERED | broken(c, "`rejected` after the code was started");
+		return AJ_CHANNEL_ANSWERED | fail_protocol(c, "`rejected` after the code was started");
 	return AJ_CHANNEL_ANSWERED;
 }
 
@@ -230,17 +229,17 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 {
 	if (c->inbox.kind == AJ_FRAME_ARMED && !c->armed)
 		return on_armed(c, sender);
-	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed && !c->says_listener && c->inbox.body_bytes == sizeof(int32_t)) {
+	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed && !c->listener_sender && c->inbox.body_bytes == sizeof(int32_t)) {
 		int32_t number;
 		memcpy(&number, c->inbox.body, sizeof number);
 		c->listener = number;
-		c->says_listener = sender;
+		c->listener_sender = sender;
 		return AJ_CHANNEL_LISTENER;
 	}
 	if ((c->inbox.kind == AJ_FRAME_FAILED || c->inbox.kind == AJ_FRAME_REFUSED) && !c->armed) {
-		char said[160];
-		quote(said, sizeof said, c->inbox.body);
-		fail_setup(c, "runner", said);
+		char text[160];
+		quote(text, sizeof text, c->inbox.body);
+		fail_setup(c, "runner", text);
 		if (c->inbox.kind == AJ_FRAME_FAILED)
 			advise_rootfs(c->result);
 		return AJ_CHANNEL_FAILED;
@@ -258,14 +257,14 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 	}
 	if (c->inbox.kind == AJ_FRAME_CALL && c->started && c->busy && c->on_call) {
 		if (reads_too_little(c))
-			return broken(c, "it does not read the answers to its calls");
+			return fail_protocol(c, "it does not read the answers to its calls");
 		const char *why;
 		unsigned found = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes, &c->scan, &why);
-		return found ? end_with(c, found, why) : 0;
+		return found ? close_with(c, found, why) : 0;
 	}
 	if (c->inbox.kind == AJ_FRAME_RESULT && c->armed && c->busy)
 		return on_result(c);
-	return broken(c, "a message out of order");
+	return fail_protocol(c, "a message out of order");
 }
 
 unsigned aj_channel_read(struct aj_channel *c)
@@ -277,14 +276,14 @@ unsigned aj_channel_read(struct aj_channel *c)
 	} space;
 	size_t room;
 	char *body = aj_frame_room(&c->inbox, &room);
-	bool there = room >= AJ_CHUNK_BYTES; /* what is long is not copied once more */
+	bool there = room >= AJ_CHUNK_BYTES; /* a long message is read in place, not copied */
 	struct iovec iov = { there ? body : chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
 	ssize_t n = recvmsg(*c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		end(c);
+		end_channel(c);
 		return 0;
 	}
 	pid_t sender = aj_msg_sender(&msg);
@@ -299,11 +298,11 @@ unsigned aj_channel_read(struct aj_channel *c)
 		else
 			used = aj_frame_feed(&c->inbox, chunk + at, (size_t)(n - at), &done);
 		if (used < 0) {
-			found |= broken(c, "larger than a result may be");
+			found |= fail_protocol(c, "larger than a result may be");
 			break;
 		}
 		at += used;
-		scan(c);
+		scan_json(c);
 		if (done) {
 			found |= on_frame(c, sender);
 			aj_frame_next(&c->inbox);
@@ -311,7 +310,7 @@ unsigned aj_channel_read(struct aj_channel *c)
 		}
 	}
 	c->reading = false;
-	/* What was answered meanwhile, in one piece; with a backlog the loop says when there is room. */
+	/* Send the answers that are due, in one piece; with a backlog the loop reports when the socket is writable. */
 	if (idle && aj_channel_writing(c) && !c->broken)
 		aj_channel_write(c);
 	return found;

@@ -1,5 +1,5 @@
 /* Composes the frames that a supervisor sends to a snippet's runner.
- * It parses nothing that comes back: that is result.c's business. */
+ * Parses no answer: jail/channel.c does. */
 #include "jail/encode.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "plan/pack.h"
 #include "seccomp/compile.h"
 
-/* Of a value's repr: for a person or a model to read. */
+/* Of a value's repr, for a person or a model to read. */
 enum { REPR_BYTES = 64 << 10 };
 /* Of inputs, and of tools. */
 enum { MOST_VALUES = 1000000 };
@@ -24,7 +24,7 @@ void aj_encode_frame(struct aj_buffer *out, uint8_t kind, const void *body, size
 	aj_buffer_add(out, body, bytes);
 }
 
-/* A frame whose length is known when it is ended. */
+/* Begins a frame whose length end_frame() fills in. */
 static void begin_frame(struct aj_buffer *out)
 {
 	aj_buffer_reserve(out, AJ_FRAME_HEADER);
@@ -37,7 +37,7 @@ static void end_frame(struct aj_buffer *out, uint8_t kind)
 	aj_frame_header((unsigned char *)out->data + out->begun, (uint32_t)(out->bytes - out->begun - AJ_FRAME_HEADER), kind);
 }
 
-static void preload(struct aj_buffer *out, const struct aj_plan *plan)
+static void add_preload(struct aj_buffer *out, const struct aj_plan *plan)
 {
 	begin_frame(out);
 	for (size_t i = 0; i < plan->preload.count; i++) {
@@ -47,13 +47,13 @@ static void preload(struct aj_buffer *out, const struct aj_plan *plan)
 	end_frame(out, AJ_FRAME_PRELOAD);
 }
 
-/* In both: 32 KiB of room, and not static: several threads may have a supervisor each. */
+/* Here and in arm_newborn(): 32 KiB on the stack, not static, as several threads may each have a supervisor. */
 void aj_encode_arm(struct aj_buffer *out, const struct aj_plan *plan)
 {
 	struct sock_filter room[AJ_FILTER_ROOM];
 	struct aj_filter filter = aj_filter_above(plan->profile, plan->deny, room);
 	aj_encode_frame(out, AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
-	preload(out, plan);
+	add_preload(out, plan);
 }
 
 static void arm_newborn(struct aj_buffer *out, const struct aj_plan *plan, bool reported)
@@ -61,21 +61,21 @@ static void arm_newborn(struct aj_buffer *out, const struct aj_plan *plan, bool 
 	struct sock_filter room[AJ_FILTER_ROOM];
 	struct aj_filter filter = aj_filter_build(plan->profile, plan->network, plan->deny, room);
 	aj_encode_frame(out, reported ? AJ_FRAME_REPORTED : AJ_FRAME_FILTER, filter.insns, filter.count * sizeof *filter.insns);
-	preload(out, plan);
+	add_preload(out, plan);
 }
 
-static void count(struct aj_buffer *out, const char *before, uint64_t number)
+static void add_number(struct aj_buffer *out, const char *before, uint64_t number)
 {
 	aj_buffer_text(out, before);
 	aj_buffer_number(out, number);
 }
 
-/* The keys of an object, without what is around them: what holds for all snippets of a session. */
+/* The members, without braces, that are the same for all snippets of a session. */
 static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy)
 {
 	aj_buffer_text(out, policy->layer ? "\"layer\":true,\"builtins\":\"" : "\"layer\":false,\"builtins\":\"");
 	aj_buffer_text(out, aj_builtins_name(policy->builtins));
-	/* One string: the reader inside is slow per string, and module names are words. */
+	/* One string: the guest's parser is slow per string, and module names have no spaces. */
 	aj_buffer_text(out, "\",\"imports\":\"");
 	for (size_t i = 0; i < policy->imports.count; i++) {
 		aj_buffer_text(out, policy->imports.items[i]);
@@ -86,9 +86,9 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 		aj_buffer_text(out, i ? "," : "");
 		aj_buffer_string(out, plan->late_env.items[i], strlen(plan->late_env.items[i]));
 	}
-	count(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);
-	count(out, ",\"repr_bytes\":", REPR_BYTES);
-	count(out, ",\"value_bytes\":", policy->result_bytes / 4);
+	add_number(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);
+	add_number(out, ",\"repr_bytes\":", REPR_BYTES);
+	add_number(out, ",\"value_bytes\":", policy->result_bytes / 4);
 	aj_buffer_text(out, "}");
 }
 
@@ -113,7 +113,7 @@ void aj_encode_zygote(struct aj_buffer *out, const struct aj_plan *plan, const s
 	arm_newborn(out, plan, reported);
 }
 
-/* JSON of the caller's, looked at once more unless that was done: whoever composed it may have been told to by others. It is passed on as it is. */
+/* The caller's JSON is passed on as it is, and checked first unless that was done: it may come from an untrusted source. */
 static const char *add_json(struct aj_buffer *out, const char *key, const char *text, char first, bool checked)
 {
 	size_t bytes = text ? strlen(text) : 0;
@@ -132,7 +132,7 @@ static const char *add_json(struct aj_buffer *out, const char *key, const char *
 	return NULL;
 }
 
-/* What is not said is as the reader has it: see SNIPPET in bootstrap/main.py. */
+/* Omitted members get the guest's defaults: see SNIPPET in bootstrap/main.py. */
 int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                       const struct aj_request *request, struct aj_error *err)
 {
@@ -145,7 +145,7 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 	aj_buffer_string(out, request->filename, strlen(request->filename));
 	aj_buffer_text(out, request->lines ? ",\"lines\":true" : "");
 	if (request->soft_ms)
-		count(out, ",\"soft_ms\":", request->soft_ms);
+		add_number(out, ",\"soft_ms\":", request->soft_ms);
 	if (!nonce) {
 		aj_buffer_text(out, ",");
 		policy_keys(out, plan, policy);

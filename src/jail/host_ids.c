@@ -1,5 +1,5 @@
-/* Takes a host id for a jail out of the site's range, so that no two tenants' jails share what the kernel counts or grants by id.
- * It believes locks alone: whoever is killed holds none, and nothing that a file says is read. */
+/* Takes a host id for a jail from the site's range, so that no two tenants' jails share what the kernel counts or grants by id.
+ * Trusts locks alone: the kernel releases them when their owner dies, and the file's contents are never read. */
 #include "jail/host_ids.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "policy/item_types.h"
 
-/* A byte for each id, locked while a jail has it: by the open file, so that it is free again however its owner ends. */
+/* One byte for each id, locked with F_OFD_SETLK while a jail has the id: the kernel unlocks it however the owner ends. */
 #define IDS_FILE "/run/agentjail.ids"
 
 static int open_file(struct aj_error *err)
@@ -24,14 +24,14 @@ static int open_file(struct aj_error *err)
 		aj_advise(err, "the site's identity.uids needs a /run that root may write");
 		return -1;
 	}
-	/* Whoever else may open it could lock every id. */
+	/* Any user who can open the file could lock every id. */
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
 		return aj_fail(err, AJ_EXIT_SETUP, "identity", 0, "`" IDS_FILE "` is not root's own file with mode 0600");
 	return aj_steal(&fd);
 }
 
-/* 1: it is ours; 0: somebody has it. */
-static int lock(int fd, uid_t id)
+/* 1: locked; 0: taken; -1 with errno. */
+static int lock_id(int fd, uid_t id)
 {
 	struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = id, .l_len = 1 };
 	if (fcntl(fd, F_OFD_SETLK, &byte) == 0)
@@ -39,15 +39,15 @@ static int lock(int fd, uid_t id)
 	return errno == EAGAIN || errno == EACCES ? 0 : -1;
 }
 
-static int take_of(struct aj_id *id, uid_t first, uid_t last, struct aj_error *err)
+static int take_from_range(struct aj_id *id, uid_t first, uid_t last, struct aj_error *err)
 {
 	uint64_t start = 0, count = (uint64_t)last - first + 1;
-	/* Not the first one that is free: what a killed run had may still be ending. */
+	/* Starts at a random id: processes of a killed run may still be exiting under the first free one. */
 	if (getrandom(&start, sizeof start, 0) != sizeof start)
 		return aj_fail(err, AJ_EXIT_SETUP, "identity", errno, "draw random bytes");
 	for (uint64_t i = 0; i < count; i++) {
 		uid_t candidate = first + (uid_t)((start + i) % count);
-		int mine = lock(id->fd, candidate);
+		int mine = lock_id(id->fd, candidate);
 		if (mine < 0)
 			return aj_fail(err, AJ_EXIT_SETUP, "identity", errno, "lock id %u in `" IDS_FILE "`", candidate);
 		if (mine) {
@@ -79,7 +79,7 @@ int aj_id_take(struct aj_id *id, struct aj_host *host, const struct aj_site *sit
 		}
 	if ((id->fd = open_file(err)) < 0)
 		return -1;
-	if (take_of(id, first, last, err) < 0) {
+	if (take_from_range(id, first, last, err) < 0) {
 		aj_close(&id->fd);
 		return -1;
 	}

@@ -1,5 +1,5 @@
-/* Tells a snippet of a jail that goes on to stop: when somebody asks for it, or when its time is over.
- * It ends nothing itself: who does not heed it meets the wall clock, which is live.c's. */
+/* Interrupts a snippet in a lasting jail: on request, or at its soft deadline.
+ * Ends nothing: a snippet that ignores the interrupt meets the wall clock, which is jail/run.c's. */
 #include "jail/interrupt.h"
 
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/procfs.h"
 
-/* A snippet that was told to stop has this long to do so; a quarter of its time where that is less. */
+/* An interrupted snippet has this long to stop; a quarter of the wall clock where that is less. */
 enum { SOFT_US = 1000000 };
 
 void aj_interrupt_clocks(const struct aj_plan *plan, bool lasting, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
@@ -25,37 +25,37 @@ void aj_interrupt_clocks(const struct aj_plan *plan, bool lasting, uint64_t time
 	*ret_wall_us = *ret_soft_us < wall_us - SOFT_US ? *ret_soft_us + SOFT_US : wall_us;
 }
 
-/* To the runner itself: by way of init it might come when the next snippet is there already. Before the code has started nobody in there
- * would heed it, so it is sent then. */
-static void tell(const struct aj_run *l)
+/* Signals the runner itself: by way of init the signal might reach the next snippet. Before the code has started nothing would handle
+ * it, so aj_interrupt_started() sends it then. */
+static void signal_runner(const struct aj_run *run)
 {
-	struct aj_process_info who;
-	int signal = l->facts.told == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
-	if (!l->channel.started || l->channel.answered)
+	struct aj_process_info info;
+	int signal = run->facts.told == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
+	if (!run->channel.started || run->channel.answered)
 		return;
-	cleanup_fd int pidfd = l->jail.branch ? -1 : aj_procfs_open_child(l->channel.runner, l->jail.init_pid, &who);
-	syscall(SYS_pidfd_send_signal, pidfd >= 0 ? pidfd : l->jail.init_pidfd, signal, NULL, 0);
+	cleanup_fd int pidfd = run->jail.branch ? -1 : aj_procfs_open_child(run->channel.runner, run->jail.init_pid, &info);
+	syscall(SYS_pidfd_send_signal, pidfd >= 0 ? pidfd : run->jail.init_pidfd, signal, NULL, 0);
 }
 
-void aj_interrupt_started(const struct aj_run *l)
+void aj_interrupt_started(const struct aj_run *run)
 {
-	if (l->running && l->facts.told != AJ_NOT_TOLD)
-		tell(l);
+	if (run->running && run->facts.told != AJ_NOT_TOLD)
+		signal_runner(run);
 }
 
-void aj_interrupt_send(struct aj_run *l)
+void aj_interrupt_send(struct aj_run *run)
 {
-	if (!l->running || l->stopping || l->facts.told == AJ_STOP_BY_CLOCK)
+	if (!run->running || run->stopping || run->facts.told == AJ_STOP_BY_CLOCK)
 		return;
-	l->facts.told = AJ_STOP_BY_CALLER;
-	tell(l);
+	run->facts.told = AJ_STOP_BY_CALLER;
+	signal_runner(run);
 }
 
-void aj_interrupt_due(struct aj_run *l)
+void aj_interrupt_due(struct aj_run *run)
 {
-	l->soft_us = INT64_MAX;
-	if (l->facts.told == AJ_NOT_TOLD)
-		l->facts.told = AJ_STOP_BY_CLOCK;
-	l->facts.soft_ms = l->soft_ms;
-	tell(l);
+	run->soft_us = INT64_MAX;
+	if (run->facts.told == AJ_NOT_TOLD)
+		run->facts.told = AJ_STOP_BY_CLOCK;
+	run->facts.soft_ms = run->soft_ms;
+	signal_runner(run);
 }

@@ -1,5 +1,5 @@
-/* Loads a policy for a run: what the environment says is weighed as the option that it stands for.
- * It has no opinion of its own: what a variable may change is decided where options are. */
+/* Loads a policy for a run: an environment variable counts as the option that it stands for.
+ * Has no opinion of its own: what a variable may change is decided where options are. */
 #include "jail/load_policy.h"
 
 #include "plan/paths.h"

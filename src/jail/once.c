@@ -1,5 +1,5 @@
 /* One request, one jail: launch, watch, end, in one poll() loop.
- * It decides nothing about walls (plan/) or verdicts (verdict.c) and leaves nothing behind. */
+ * Decides nothing about walls (plan/) or verdicts (result/verdict.c), and leaves nothing behind. */
 #include "jail/once.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/procfs.h"
 
-/* But for those that the caller has us ignore, as nohup does. */
+/* Except for signals that the caller ignores, as nohup does. */
 static int watched_signals(sigset_t *before)
 {
 	sigset_t set;
@@ -21,14 +21,14 @@ static int watched_signals(sigset_t *before)
 		if (sigaction(signals[i], NULL, &now) < 0 || now.sa_handler != SIG_IGN)
 			sigaddset(&set, signals[i]);
 	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* A terminal that lets nobody write from the background would stop us, and nobody would watch the jail. */
+	/* A terminal with TOSTOP would stop us for writing from the background, and the jail would be unwatched. */
 	sigaddset(&set, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &set, before);
 	return fd;
 }
 
-/* To look for repositories in a workspace, before and after. */
-enum { LOOK_MS = 5000 };
+/* Time for the search for repositories in a workspace, before and after. */
+enum { SEARCH_MS = 5000 };
 
 static void on_signal(struct aj_run *run, int fd)
 {
@@ -46,7 +46,7 @@ static int timeout_ms(const struct aj_run *run)
 	return left_us <= 0 ? 0 : (int)(left_us / 1000 < 1 << 30 ? left_us / 1000 + 1 : 1 << 30);
 }
 
-static void watch(struct aj_run *run)
+static void watch_run(struct aj_run *run)
 {
 	sigset_t before;
 	cleanup_fd int signal_fd = watched_signals(&before);
@@ -58,7 +58,7 @@ static void watch(struct aj_run *run)
 		fds[AJ_RUN_FDS] = (struct pollfd){ .fd = signal_fd, .events = POLLIN };
 		int ready = poll(fds, AJ_RUN_FDS + 1, timeout_ms(run));
 		if (ready < 0 && errno != EINTR) {
-			/* Killed, it can be waited for without looking. */
+			/* Once killed, the jail can be reaped without poll(). */
 			aj_run_fail(run, "the jail cannot be waited for; what ran until then is done");
 			for (int i = 0; i < AJ_RUN_FDS; i++)
 				fds[i].revents = i == AJ_RUN_INIT ? POLLIN : 0;
@@ -89,7 +89,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	run.mediator = plan->snippet ? NULL : &mediator;
 	if (plan->mediated)
 		aj_mediator_open(&mediator, plan, &err);
-	if (err.exit_code || aj_protect_open(&run.protect, plan, LOOK_MS, &launched, &err) < 0 ||
+	if (err.exit_code || aj_protect_open(&run.protect, plan, SEARCH_MS, &launched, &err) < 0 ||
 	    aj_launch(launched, &run.jail, &err) < 0) {
 		if (run.mediator)
 			aj_mediator_close(run.mediator);
@@ -108,7 +108,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 		aj_channel_arm(&run.channel, plan, policy, false);
 	if (aj_run_begin(&run, request, 0, started_us, &run.result.setup) < 0)
 		aj_jail_kill(&run.jail);
-	watch(&run);
+	watch_run(&run);
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_close(&pumps[i]);
 	*ret = run.result;

@@ -1,5 +1,5 @@
-/* Moves a command's output from its pipe to a file or terminal of the caller's, which the command then holds no descriptor of.
- * It drops nothing silently and waits for a terminal no longer than a second, when there is no jail left to watch. */
+/* Moves a command's output from its pipe to a file or terminal of the caller's, for which the command then has no descriptor.
+ * Drops nothing silently, and waits for a terminal no longer than a second once the jail is gone. */
 #include "jail/pump.h"
 
 #include <errno.h>

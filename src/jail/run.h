@@ -1,5 +1,5 @@
-/* One jail, watched: everything that can happen to it, as steps of whatever loop its owner has. A jail that lasts takes one
- * snippet after the other; any other has one, and its run is over when the jail is gone. */
+/* One jail, watched: every event of a jail, as steps for the owner's loop. A lasting jail takes one snippet after the other; any other
+ * has one, and its run is over when the jail is gone. */
 #pragma once
 #include <poll.h>
 
@@ -11,7 +11,7 @@
 #include "sandbox/launch.h"
 #include "workspace/protect.h"
 
-/* What is waited for, in the order in which it is seen to. */
+/* The descriptors to poll, in the order in which they are handled. */
 enum aj_run_fd {
 	AJ_RUN_REPORT,
 	AJ_RUN_CONTROL,
@@ -23,11 +23,11 @@ enum aj_run_fd {
 	AJ_RUN_FDS
 };
 
-/* What a step found out, as bits. */
+/* Results of a step, as bits. */
 enum {
-	AJ_RUN_ARMED = 1,    /* a lasting jail may be given its first snippet */
-	AJ_RUN_ANSWERED = 2, /* live->result is whole: status, claims, output. A lasting jail takes the next one */
-	AJ_RUN_GONE = 4,     /* the jail is gone and its fds are closed. When a run was under way, live->result is whole */
+	AJ_RUN_ARMED = 1,    /* a lasting jail is ready for its first snippet */
+	AJ_RUN_ANSWERED = 2, /* run->result is complete: status, claims, output. A lasting jail takes the next snippet */
+	AJ_RUN_GONE = 4,     /* the jail is gone and its fds are closed. When a run was under way, run->result is complete */
 };
 
 typedef void aj_output_fn(int fd /* 1 or 2 */, const char *data, size_t bytes, void *arg);
@@ -52,66 +52,65 @@ struct aj_run {
 	bool lasting;
 	aj_output_fn *output; /* as it comes; may be NULL */
 	void *output_arg;
-	struct aj_pump *pump;       /* of standard output and error, for a plan that has such; NULL: none */
-	struct aj_protect *protect; /* given to us: closed when the jail is gone. NULL without a writable workspace */
-	/* One of its descriptors is about to be closed, and must not be watched any more: epoll would go on telling of it as long as
-	 * another process has a copy. May be NULL: then nothing but poll() is in use. */
+	struct aj_pump *pump;       /* for standard output and error, where the plan has pumps; NULL: none */
+	struct aj_protect *protect; /* owned: closed when the jail is gone. NULL without a writable workspace */
+	/* A descriptor of the run is about to be closed; stop watching it: epoll keeps reporting a closed descriptor while another
+	 * process holds a duplicate. May be NULL, where only poll() is in use. */
 	void (*closing)(struct aj_run *run, enum aj_run_fd which);
 
-	struct aj_mediator *mediator; /* of a command; open where the plan is mediated. NULL: none */
-	struct aj_locks locks;        /* where the plan mediates them */
-	struct aj_plan built;         /* in place of the caller's, once a folder of it is no overlay */
+	struct aj_mediator *mediator; /* for a command; open where the plan mediates calls. NULL: none */
+	struct aj_locks locks;        /* where the plan mediates locks */
+	struct aj_plan built;         /* replaces the caller's plan once a folder could not be an overlay */
 
-	/* One of several guests of one init, see fork/group.h; NULL: the only one. */
+	/* Set while the run is in a fork group, see fork/group.h; else NULL. */
 	struct aj_fork_group *fork_group;
 	const struct aj_run_group *group;
 	struct aj_run *next_of_group;
-	pid_t inner_pid; /* as the jail numbers it */
-	unsigned depth;  /* how many branches lie between it and the jail's first guest */
+	pid_t inner_pid; /* pid inside the jail */
+	unsigned depth;  /* number of branches between this one and the jail's first guest */
 
 	struct aj_jail jail;
 	struct aj_channel channel;
 	struct aj_result result; /* of the run under way, or of the last one */
 	struct aj_facts facts;
-	int listener_fd;    /* reports what the filter refuses; -1: nobody listens */
+	int listener_fd;    /* the filter's listener; -1: none */
 	bool running, gone; /* a run is under way; the jail is gone */
-	bool stopping;      /* it is being ended */
-	int64_t started_us; /* the run */
-	int64_t soft_us;    /* when the snippet is told to stop; INT64_MAX: never, or it was */
+	bool stopping;      /* the jail is being ended */
+	int64_t started_us; /* start of the run */
+	int64_t soft_us;    /* when the snippet is interrupted; INT64_MAX: never, or it was */
 	uint64_t soft_ms;
-	int64_t deadline_us; /* when everything is killed; INT64_MAX: never */
-	/* What the jail had used, and been refused, before this run. */
+	int64_t deadline_us; /* when the jail is killed; INT64_MAX: never */
+	/* Usage and refusals before this run. */
 	struct aj_leaf_usage leaf_before;
 	uint64_t cpu_before_us;
 };
 
-/* Start watching a jail that was launched (`live->jail` is set). It must not move in memory any more. `filters`: see
- * aj_channel_open(). */
+/* Start watching a launched jail (`run->jail` is set). The struct must not move in memory from now on. `filters`: see aj_channel_open(). */
 void aj_run_open(struct aj_run *run, int filters);
 
 /* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: the policy's): where the request lasts, the
- * snippet is told to stop then, and has a moment for that before the jail is killed; elsewhere the jail is killed. -1 with err: then
- * nothing was begun. Frees what the last run left in live->result. */
+ * snippet is interrupted then, and has a grace period before the jail is killed; elsewhere the jail is killed. -1 with err: nothing has
+ * begun. Frees the last run's result. */
 int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
 
-/* A signal to a command, or one that ends a snippet and its jail. */
+/* Forward a signal to a command; for a snippet, end it and its jail. */
 void aj_run_signal(struct aj_run *run, int signal);
 /* End the jail for the owner's own reason; it is gone some time later. */
 void aj_run_end(struct aj_run *run);
 
-/* Descriptors and events to wait for; fd -1: none. */
+/* Descriptors and events to poll; fd -1: none. */
 void aj_run_poll(const struct aj_run *run, struct pollfd fds[AJ_RUN_FDS]);
-/* See to what is ready (`revents`), in a fixed order. */
+/* Handle ready descriptors (`revents`), in a fixed order. */
 unsigned aj_run_step(struct aj_run *run, const struct pollfd fds[AJ_RUN_FDS]);
-/* When aj_run_due() wants to be called: INT64_MAX never. */
+/* When to call aj_run_due(): INT64_MAX never. */
 int64_t aj_run_deadline_us(const struct aj_run *run);
 void aj_run_due(struct aj_run *run);
-/* It holds a lock that nobody let it take, and is ended for that. */
+/* End the jail for a lock that was not allowed. */
 void aj_run_cheated(struct aj_run *run);
-/* The jail cannot be waited for any more. */
+/* Fail the run: the jail cannot be watched any more. */
 void aj_run_fail(struct aj_run *run, const char *cause);
 
-/* What the result holds. The jail must be gone. */
-/* Take the output that is there already: what was written before a message comes before it. */
+/* Read the output that is available: it was written before the message under way. */
 void aj_run_drain(struct aj_run *run);
+/* Free the result. The jail must be gone. */
 void aj_run_free(struct aj_run *run);

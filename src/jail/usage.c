@@ -1,5 +1,5 @@
 /* Reads a live runner's processor time, peak memory and scratch space, all from the kernel.
- * It takes nothing from the runner itself, and what cannot be read is 0 or not full: no verdict hangs on it alone. */
+ * Takes nothing from the runner itself; what cannot be read is 0 or not full, and no verdict depends on it alone. */
 #include "jail/usage.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ void aj_meter_read(pid_t pid, uint64_t before_us, struct rusage *ret)
 	*ret = (struct rusage){ .ru_stime = { .tv_sec = (time_t)(used_us / 1000000), .tv_usec = (suseconds_t)(used_us % 1000000) } };
 	snprintf(path, sizeof path, "/proc/%d/status", pid);
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* the line is among the first, whatever comes after it */
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* VmHWM is among the first lines, whatever follows */
 	text[n > 0 ? n : 0] = '\0';
 	const char *line = strstr(text, name);
 	ret->ru_maxrss = line ? (long)strtoul(line + strlen(name), NULL, 10) : 0;

@@ -12,7 +12,7 @@
 #include "pool/zygote_watch.h"
 
 /* A session's workspace is searched at each answer; the limit keeps the loop responsive. */
-enum { LOOK_MS = 100 };
+enum { SEARCH_MS = 100 };
 /* Backoff after a zygote died, or could not make a jail. */
 enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
 /* A jail must be armed after this long. */
@@ -220,7 +220,7 @@ static void start_cold(struct aj_pool *p)
 	p->filters = aj_procfs_own_filters();
 	struct aj_protect *protect;
 	const struct aj_plan *launched;
-	if (aj_protect_open(&protect, &p->jail_plan, LOOK_MS, &launched, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
+	if (aj_protect_open(&protect, &p->jail_plan, SEARCH_MS, &launched, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
 		aj_protect_close(protect);
 		pause_after(p, &err);
 		return;
