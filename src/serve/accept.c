@@ -1,5 +1,5 @@
-/* Takes connections, and pauses where the system has nothing left for one: whoever waits goes on waiting, and the loop would be told without end.
- * It looks at no connection and refuses none. */
+/* Accepts connections, and pauses where accept4 lacks descriptors or memory: epoll would report the waiting connections without end.
+ * It inspects no connection and refuses none. */
 #include "serve/accept.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 
-static void pause_it(struct aj_acceptor *a)
+static void pause_accepting(struct aj_acceptor *a)
 {
 	aj_loop_unwatch(a->loop, &a->io);
 	aj_loop_set(a->loop, &a->again, aj_now_us() + AJ_ACCEPT_AGAIN_US);
@@ -17,7 +17,7 @@ static void on_again(struct aj_timer *timer)
 {
 	struct aj_acceptor *a = timer->arg;
 	if (aj_loop_watch(a->loop, &a->io, a->listener.fd, EPOLLIN) < 0)
-		pause_it(a);
+		pause_accepting(a);
 }
 
 static void on_io(struct aj_io *io, uint32_t events)
@@ -29,7 +29,7 @@ static void on_io(struct aj_io *io, uint32_t events)
 		a->on_connection(a->arg, fd);
 	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
 		int errnum = errno;
-		pause_it(a);
+		pause_accepting(a);
 		if (a->on_failure)
 			a->on_failure(a->arg, errnum);
 	}

@@ -1,5 +1,5 @@
 /* One connection: its bytes in and out, and its end.
- * It knows nothing of what requests mean; who does not read is not waited for, and whoever is ended is ended from the loop. */
+ * It interprets no request and waits for no slow reader; a client is freed from the loop only. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "base/fd.h"
 #include "serve/state.h"
 
-/* With more than this unread no further request is read; who reads nothing at all for so long is dropped. */
+/* With more unread bytes than PAUSE_BYTES no further request is read; a client that reads nothing for STALL_US is dropped. */
 enum { PAUSE_BYTES = 1 << 20, STALL_US = 30 * 1000000 };
-/* Where we are behind with reading. */
+/* Delay before a deadline is checked again, when unread input is ours to read. */
 enum { LOOK_AGAIN_US = 100000 };
 
 #ifndef AJ_VERSION
@@ -45,8 +45,8 @@ static void on_stall(struct aj_timer *timer)
 	aj_client_drop(timer->arg, "it read nothing for 30 s");
 }
 
-/* Ended with an answer, as far as the socket takes it: nobody waits for it to be read. */
-static void turn_out(struct aj_client *c, const struct aj_fault *fault)
+/* End a client with an error, as far as the socket takes it at once. */
+static void end_with_fault(struct aj_client *c, const struct aj_fault *fault)
 {
 	c->closing = true;
 	if (aj_buffer_left(&c->out))
@@ -55,8 +55,8 @@ static void turn_out(struct aj_client *c, const struct aj_fault *fault)
 		aj_client_error(c, NULL, fault);
 }
 
-/* What it is waited for, after something was sent or read. */
-static void watch(struct aj_client *c)
+/* Set the events to wait for, after bytes were sent or read. */
+static void watch_client(struct aj_client *c)
 {
 	size_t left = aj_buffer_left(&c->out);
 	if (c->dropped)
@@ -72,7 +72,7 @@ static void watch(struct aj_client *c)
 		aj_loop_unset(c->server->loop, &c->stall);
 }
 
-/* After progress the clock begins anew. */
+/* Progress restarts the stall timer. */
 static void send_more(struct aj_client *c)
 {
 	size_t before = aj_buffer_left(&c->out);
@@ -85,7 +85,7 @@ static void send_more(struct aj_client *c)
 	size_t left = aj_buffer_left(&c->out);
 	if (left && (left < before || !c->stall.place))
 		aj_loop_set(c->server->loop, &c->stall, aj_now_us() + STALL_US);
-	watch(c);
+	watch_client(c);
 }
 
 bool aj_client_begin(struct aj_client *c, const json_t *id)
@@ -108,11 +108,11 @@ void aj_client_end(struct aj_client *c)
 {
 	bool idle = aj_buffer_left(&c->out) == c->out.bytes - c->out.begun;
 	aj_buffer_end(&c->out);
-	/* With a backlog the loop says when there is room again. */
+	/* With a backlog the loop reports when the socket has room again. */
 	if (idle)
 		send_more(c);
 	else
-		watch(c);
+		watch_client(c);
 }
 
 void aj_client_error(struct aj_client *c, const json_t *id, const struct aj_fault *fault)
@@ -142,10 +142,10 @@ static void refuse_frame(struct aj_client *c)
 	aj_fault(&fault, AJ_CODE_TOO_LARGE, "a frame announces %zu bytes; from 1 to %zu are taken", c->in.want, c->in.cap_bytes);
 	c->closing = true;
 	aj_client_error(c, NULL, &fault);
-	watch(c);
+	watch_client(c);
 }
 
-/* What has come and was not read is our delay, and may be the rest. */
+/* Unread input in the socket is our delay, not the client's, and may complete the frame. */
 static void on_late(struct aj_timer *timer)
 {
 	struct aj_client *c = timer->arg;
@@ -158,11 +158,11 @@ static void on_late(struct aj_timer *timer)
 	aj_fault(&fault, AJ_CODE_REQUEST_TIMEOUT, "of a frame of %zu bytes %zu came within %lu ms", c->in.want, c->in.have,
 	         (unsigned long)c->server->config->request_ms);
 	c->server->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
-	turn_out(c, &fault);
+	end_with_fault(c, &fault);
 }
 
-/* After something was read: the time of a frame begins with its first byte, not with each. */
-static void note_begun(struct aj_client *c, bool whole)
+/* Called after each read: a frame's time limit begins with its first byte, not anew with each. */
+static void update_deadline(struct aj_client *c, bool whole)
 {
 	struct aj_loop *loop = c->server->loop;
 	if (!aj_frame_in_begun(&c->in)) {
@@ -201,7 +201,7 @@ static void on_input(struct aj_client *c)
 		}
 	}
 	if (!c->dropped && !c->closing)
-		note_begun(c, whole);
+		update_deadline(c, whole);
 }
 
 static void on_io(struct aj_io *io, uint32_t events)
@@ -209,14 +209,14 @@ static void on_io(struct aj_io *io, uint32_t events)
 	struct aj_client *c = io->arg;
 	if (events & EPOLLOUT)
 		send_more(c);
-	/* Who has gone reads no answer; what it still sent is not begun. */
+	/* A client that hung up reads no answer; the requests that it still sent are not begun. */
 	if (!c->dropped && (events & (EPOLLHUP | EPOLLERR)))
 		aj_client_drop(c, NULL);
 	if (!c->dropped && (events & EPOLLIN))
 		on_input(c);
 }
 
-static void hello(struct aj_client *c)
+static void send_hello(struct aj_client *c)
 {
 	const struct aj_server *s = c->server;
 	if (!aj_client_begin(c, NULL))
@@ -241,16 +241,15 @@ static void hello(struct aj_client *c)
 	aj_client_end(c);
 }
 
-/* Does it do nothing that its going would end? */
+/* Has the client neither jails nor requests, so that dropping it ends nothing? */
 static bool idle(const struct aj_client *c)
 {
 	return !c->slots && !aj_table_first(&c->requests);
 }
 
-/* Who goes first when there is no room: whoever does not come to the end of a frame, then whoever does nothing, and last whoever has begun a frame
- * while something else of it is under way; of each the one of which that has been so for the longest. NULL: all of them have sessions or requests
- * under way. */
-static struct aj_client *least(const struct aj_server *s)
+/* The client to drop when all places are taken: first one with an unfinished frame, then an idle one, last one with an unfinished frame and
+ * work under way; within a class the one that has been in it for the longest. NULL: all clients have work under way. */
+static struct aj_client *find_victim(const struct aj_server *s)
 {
 	enum { NEVER, WORKS_AND_BEGAN, IDLE, BEGAN } last = NEVER;
 	struct aj_client *found = NULL;
@@ -265,7 +264,7 @@ static struct aj_client *least(const struct aj_server *s)
 	return found;
 }
 
-/* False: it comes when all places are taken, and nobody can go. One place beyond is for a user who has none yet. */
+/* False: all places are taken, and no client can be dropped. One place beyond the limit is for a user without a connection. */
 static bool make_room(struct aj_server *s, const struct aj_client *comer)
 {
 	size_t there = 0, of_user = 0;
@@ -273,7 +272,7 @@ static bool make_room(struct aj_server *s, const struct aj_client *comer)
 		there += !c->dropped && !c->closing;
 		of_user += !c->dropped && !c->closing && c->uid == comer->uid;
 	}
-	struct aj_client *victim = there > s->config->clients_max ? least(s) : NULL; /* the one that comes is among them */
+	struct aj_client *victim = there > s->config->clients_max ? find_victim(s) : NULL; /* the count includes the comer */
 	if (victim && victim != comer) {
 		struct aj_fault fault;
 		aj_fault(&fault, AJ_CODE_BUSY, "%lu clients are connected, and this one made room for another: it %s",
@@ -281,14 +280,14 @@ static bool make_room(struct aj_server *s, const struct aj_client *comer)
 		         aj_frame_in_begun(&victim->in) ? "had begun a frame and not ended it" : "had nothing under way");
 		fault.retry_ms = aj_slot_retry_ms(s);
 		s->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
-		turn_out(victim, &fault);
+		end_with_fault(victim, &fault);
 		return true;
 	}
 	return there <= s->config->clients_max || of_user == 1;
 }
 
-/* NULL, or why it is not served. */
-static const char *unwelcome(struct aj_server *s, struct aj_client *c, struct aj_fault *fault)
+/* NULL, or why the client is refused. */
+static const char *refusal(struct aj_server *s, struct aj_client *c, struct aj_fault *fault)
 {
 	uid_t uid;
 	pid_t pid;
@@ -329,16 +328,16 @@ void aj_client_start(struct aj_server *s, int fd)
 		c->next->at = &c->next;
 	s->clients = c;
 	s->client_count++;
-	const char *why = unwelcome(s, c, &fault);
+	const char *why = refusal(s, c, &fault);
 	if (why) {
 		c->closing = true;
 		s->metrics.counters[AJ_COUNT_CLIENTS_DENIED] += fault.code == AJ_CODE_DENIED;
 		aj_client_error(c, NULL, &fault);
 	} else {
 		s->metrics.counters[AJ_COUNT_CLIENTS_ACCEPTED]++;
-		hello(c);
+		send_hello(c);
 	}
-	watch(c);
+	watch_client(c);
 }
 
 void aj_client_free(struct aj_client *c)

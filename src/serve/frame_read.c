@@ -1,6 +1,6 @@
-/* Cuts what a client sends into frames, without a copy where a frame arrives whole.
- * It reads nothing itself, and an announced length costs no memory until the bytes are there. What arrives is checked as it does, so a long frame
- * is never work for one step. */
+/* Cuts a client's bytes into frames, without a copy where a frame arrives whole.
+ * It reads no socket, and allocates nothing for an announced length until bytes arrive. The JSON scan runs on each piece as it arrives, so a long
+ * frame never occupies the loop for one long step. */
 #include "serve/frame_read.h"
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 enum { FIRST_ROOM = 4 << 10 };
 
-static void keep(struct aj_frame_in *in, const char *data, size_t bytes)
+static void keep_bytes(struct aj_frame_in *in, const char *data, size_t bytes)
 {
 	if (in->room < in->have + bytes) {
 		size_t room = in->room ? in->room * 2 : FIRST_ROOM;
@@ -46,7 +46,7 @@ long aj_frame_in_feed(struct aj_frame_in *in, const char *data, size_t bytes, co
 		return (long)(used + take);
 	}
 	if (take)
-		keep(in, data + used, take);
+		keep_bytes(in, data + used, take);
 	if (in->have == in->want) {
 		*ret_body = in->body;
 		*ret_bytes = in->want;

@@ -1,5 +1,5 @@
 /* Composes frames and hands them to the socket, the whole backlog in one call.
- * It never waits, and knows nothing of what is in a frame: base/json.c writes that, to where it is sent from. */
+ * It never waits, and does not interpret a frame's JSON, which base/json.c writes into the same buffer. */
 #include "serve/frame_write.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-/* A buffer that once held more than this is given back when it is empty. */
+/* A buffer that has grown beyond this size is freed when it is empty. */
 enum { KEPT_BYTES = 64 << 10 };
 
 void aj_buffer_begin(struct aj_buffer *out)
@@ -57,8 +57,8 @@ int aj_buffer_send(struct aj_buffer *out, int fd)
 	return 0;
 }
 
-/* Bytes at the end that begin a character and do not end it. */
-static size_t unfinished(const char *text, size_t bytes)
+/* Count the bytes of an incomplete UTF-8 character at the end of `text`. */
+static size_t incomplete_tail(const char *text, size_t bytes)
 {
 	for (size_t n = 1; n <= 3 && n <= bytes; n++) {
 		const char *at = text + bytes - n;
@@ -67,7 +67,7 @@ static size_t unfinished(const char *text, size_t bytes)
 			continue;
 		if (c < 0xc2 || c > 0xf4 || aj_utf8_first(at, n))
 			return 0;
-		/* With the best end that it could get, is it one? */
+		/* Can any continuation bytes complete it? */
 		for (unsigned char fill = 0x80; fill < 0xc0; fill += 0x10) {
 			char whole[4] = { (char)fill, (char)fill, (char)fill, (char)fill };
 			memcpy(whole, at, n);
@@ -92,7 +92,7 @@ bool aj_piece_string(struct aj_piece *piece, struct aj_buffer *out, const char *
 		bytes += piece->held_bytes;
 		text = joined;
 	}
-	keep = unfinished(text, bytes);
+	keep = incomplete_tail(text, bytes);
 	memcpy(piece->held, text + bytes - keep, keep);
 	piece->held_bytes = keep;
 	if (bytes > keep)

@@ -1,4 +1,4 @@
-/* What is to be sent to a client: frames of JSON, composed where they are sent from. */
+/* Output to a client: frames of JSON, composed in the buffer from which they are sent. */
 #pragma once
 #include <stdbool.h>
 
@@ -6,20 +6,20 @@
 
 enum { AJ_LENGTH_BYTES = 4 };
 
-/* A frame is begun, gets its text, and is ended or taken back. */
+/* Begin a frame, append its text, then end or cancel it. */
 void aj_buffer_begin(struct aj_buffer *out);
 void aj_buffer_end(struct aj_buffer *out);
 void aj_buffer_cancel(struct aj_buffer *out);
 
 size_t aj_buffer_left(const struct aj_buffer *out);
-/* Send what the socket takes. -1 with errno when it takes nothing ever again. */
+/* Send as much as the socket takes. Returns -1 with errno when the connection is lost. */
 int aj_buffer_send(struct aj_buffer *out, int fd);
 
-/* Output arrives in pieces that may end within a character. */
+/* Captured output arrives in pieces, which may end within a UTF-8 character. */
 struct aj_piece {
 	char held[4];
 	size_t held_bytes;
 };
-/* How much of `text`, which follows what is held, can be shown now: all but the beginning of a character at its end, which is
- * held from then on. Writes the JSON string of it; false: there is nothing to show yet, and nothing was written. */
+/* Write the held bytes and `text` as a JSON string, without an incomplete character at the end, which is held for the next call.
+ * False: nothing was written, because there is no complete character yet. */
 bool aj_piece_string(struct aj_piece *piece, struct aj_buffer *out, const char *text, size_t bytes);

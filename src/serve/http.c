@@ -1,5 +1,5 @@
 /* Answers GET /metrics, one request a connection, a few connections at a time, each within a few seconds.
- * It reads no body, knows no other path, and keeps nobody else waiting: whoever is slow is dropped, at once where another visitor comes. */
+ * It reads no body, serves no other path, and lets no slow visitor delay the others: when all places are taken the oldest is dropped. */
 #include "serve/http.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "serve/accept.h"
 
 struct visitor {
-	struct aj_http *http; /* NULL: nobody */
+	struct aj_http *http; /* NULL: a free place */
 	struct aj_io io;
 	struct aj_timer timer;
 	int fd;
@@ -26,7 +26,7 @@ struct visitor {
 struct aj_http {
 	struct aj_loop *loop;
 	struct aj_acceptor accept;
-	struct aj_quota quota; /* of all visitors together: on a loopback address they are anybody's */
+	struct aj_quota quota; /* shared by all visitors: on a loopback address any local process may connect */
 	void (*print)(void *arg, struct aj_buffer *out);
 	void *arg;
 	struct visitor visitors[AJ_HTTP_CLIENTS];
@@ -73,7 +73,7 @@ int aj_http_status(const char *head, size_t bytes, bool *ret_body)
 	return path_bytes == 8 && memcmp(path, "/metrics", 8) == 0 ? 200 : 404;
 }
 
-static void leave(struct visitor *v)
+static void close_visitor(struct visitor *v)
 {
 	aj_loop_unwatch(v->http->loop, &v->io);
 	aj_loop_unset(v->http->loop, &v->timer);
@@ -82,7 +82,7 @@ static void leave(struct visitor *v)
 	v->http = NULL;
 }
 
-static void answer(struct visitor *v, int status, bool body)
+static void compose_answer(struct visitor *v, int status, bool body)
 {
 	struct aj_buffer page = { 0 };
 	char head[256];
@@ -112,18 +112,18 @@ static void on_visitor(struct aj_io *io, uint32_t events)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
-			leave(v);
+			close_visitor(v);
 			return;
 		}
 		v->bytes += (size_t)n;
 		int status = aj_http_status(v->head, v->bytes, &body);
 		if (!status)
 			return;
-		answer(v, status, body);
+		compose_answer(v, status, body);
 	}
 	if (aj_buffer_send(&v->out, v->fd) < 0 || !aj_buffer_left(&v->out) || (events & (EPOLLHUP | EPOLLERR))) {
 		shutdown(v->fd, SHUT_WR);
-		leave(v);
+		close_visitor(v);
 	} else {
 		aj_loop_watch(v->http->loop, &v->io, v->fd, EPOLLOUT);
 	}
@@ -131,26 +131,26 @@ static void on_visitor(struct aj_io *io, uint32_t events)
 
 static void on_late(struct aj_timer *timer)
 {
-	leave(timer->arg);
+	close_visitor(timer->arg);
 }
 
 static void on_connection(void *arg, int fd)
 {
 	struct aj_http *http = arg;
-	/* A place that is free, or else the oldest visitor's: whoever is quick has long gone. */
+	/* Take a free place, or else the oldest visitor's. */
 	struct visitor *v = http->visitors;
 	for (size_t i = 0; i < AJ_HTTP_CLIENTS && v->http; i++)
 		if (!http->visitors[i].http || http->visitors[i].timer.at_us < v->timer.at_us)
 			v = &http->visitors[i];
 	if (v->http)
-		leave(v);
+		close_visitor(v);
 	*v = (struct visitor){ .http = http,
 		               .fd = fd,
 		               .io = { .fn = on_visitor, .arg = v, .fd = -1, .quota = &http->quota },
 		               .timer = { .fn = on_late, .arg = v } };
 	aj_loop_set(http->loop, &v->timer, aj_now_us() + AJ_HTTP_LIMIT_MS * INT64_C(1000));
 	if (aj_loop_watch(http->loop, &v->io, fd, EPOLLIN) < 0)
-		leave(v);
+		close_visitor(v);
 }
 
 struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, void (*print)(void *arg, struct aj_buffer *out), void *arg)
@@ -175,7 +175,7 @@ void aj_http_free(struct aj_http *http)
 		return;
 	for (size_t i = 0; i < AJ_HTTP_CLIENTS; i++)
 		if (http->visitors[i].http)
-			leave(&http->visitors[i]);
+			close_visitor(&http->visitors[i]);
 	aj_accept_end(&http->accept);
 	aj_loop_forget(http->loop, &http->quota);
 	free(http);

@@ -1,6 +1,6 @@
-/* Makes, checks and removes the sockets that the service listens on.
- * It takes no file away that is not a dead socket of our own, trusts no folder that others may write to, and binds to no address
- * that another machine could reach. */
+/* Creates, checks and removes the sockets that the service listens on.
+ * It removes no file but a dead socket of our own user, accepts no folder that other users may write to, and binds to loopback
+ * addresses only. */
 #include "serve/listen.h"
 
 #include <arpa/inet.h>
@@ -19,7 +19,8 @@
 
 enum { BACKLOG = 128, LOCK_TRIES = 50, LOCK_PAUSE_US = 20000 };
 
-/* The folder, held so that two services that start at once do not both replace a dead socket. Given back with its descriptor. */
+/* Open and flock the socket's folder, so that two services that start at once do not both replace a dead socket. Closing the
+ * descriptor unlocks. */
 static int lock_folder(const char *path, struct aj_error *err)
 {
 	char folder[108];
@@ -43,8 +44,8 @@ static int lock_folder(const char *path, struct aj_error *err)
 	return aj_steal(&fd);
 }
 
-/* 0: the path is free now. */
-static int make_way(const struct sockaddr_un *address, struct aj_error *err)
+/* Remove a dead socket of ours at the path. Returns 0 when the path is free. */
+static int remove_dead_socket(const struct sockaddr_un *address, struct aj_error *err)
 {
 	const char *path = address->sun_path;
 	struct stat st;
@@ -75,10 +76,10 @@ int aj_listen_unix(struct aj_listener *l, const char *path, struct aj_error *err
 		               sizeof address.sun_path - 1);
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	cleanup_fd int folder = lock_folder(path, err);
-	if (folder < 0 || make_way(&address, err) < 0)
+	if (folder < 0 || remove_dead_socket(&address, err) < 0)
 		return -1;
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* From its first moment on nobody else may connect. */
+	/* The file has mode 0600 from its creation, so no other user can connect. */
 	mode_t before = umask(0177);
 	int r = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof address), why = errno;
 	umask(before);

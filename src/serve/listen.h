@@ -1,4 +1,4 @@
-/* Sockets to listen on: made safely, or handed over and looked at. */
+/* Listening sockets: created safely, or inherited (socket activation) and checked. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 struct aj_listener {
 	int fd;
-	char path[108]; /* of a socket file that we made; "" otherwise */
+	char path[108]; /* of a socket file that we created; "" otherwise */
 	dev_t device;
 	ino_t inode;
 };
@@ -16,16 +16,16 @@ struct aj_listener {
 		.fd = -1 \
 	}
 
-/* A stream socket at `path`, mode 0600. Replaces nothing but a socket of ours that nobody listens on any more. */
+/* Create a stream socket at `path`, mode 0600. Replaces no file but a socket of our user on which no process listens. */
 int aj_listen_unix(struct aj_listener *listener, const char *path, struct aj_error *err);
-/* A path, or a loopback address with its port: 127.0.0.1:9464, [::1]:9464. */
+/* `where`: a path, or a loopback address with its port: 127.0.0.1:9464, [::1]:9464. */
 int aj_listen_metrics(struct aj_listener *listener, const char *where, struct aj_error *err);
-/* Handed over as descriptor `fd`: is it a listening stream socket, local, or (`tcp`) bound to a loopback address? */
+/* Take the inherited descriptor `fd`, if it is a listening stream socket that is local, or (`tcp`) bound to a loopback address. */
 int aj_listen_given(struct aj_listener *listener, int fd, bool tcp, struct aj_error *err);
-/* Close it and, when it is still the one that we made, remove the file. */
+/* Close the socket, and remove its file if it still is the one that we created. */
 void aj_listen_end(struct aj_listener *listener);
 
-/* A connection, or -1 with errno. Close-on-exec, never waits. */
+/* Returns a connection, close-on-exec and non-blocking, or -1 with errno. */
 int aj_listen_accept(const struct aj_listener *listener);
-/* Who connected. -1 with errno. */
+/* The peer's credentials (SO_PEERCRED). Returns -1 with errno. */
 int aj_listen_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);

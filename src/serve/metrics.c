@@ -1,5 +1,5 @@
 /* Counts, and prints the counts, from one table.
- * Labels are names that we know ourselves and are bounded in number: nothing that a client or a jail makes up gets into one. */
+ * Labels are names known to the service and bounded in number; no text of a client or a jail becomes a label. */
 #include "serve/metrics.h"
 
 #include <inttypes.h>
@@ -18,12 +18,12 @@ const int64_t aj_buckets_us[AJ_BUCKETS] = {
 	100000, 250000, 500000, 1000000, 2500000, 5000000, 10000000, 30000000, 60000000,
 };
 
-enum what { BUILD, RUNS, QUEUE, RUN, COUNTER, GAUGE, DENIALS, ERRORS };
+enum source { BUILD, RUNS, QUEUE, RUN, COUNTER, GAUGE, DENIALS, ERRORS };
 
 /* clang-format off */
 static const struct {
 	const char *name, *type, *labels;
-	enum what what;
+	enum source source;
 	int index; /* of a counter or gauge */
 	const char *help;
 } rows[] = {
@@ -36,14 +36,14 @@ static const struct {
 	{ "agentjail_jails_parked", "gauge", "", GAUGE, AJ_GAUGE_PARKED, "jails that are ready and wait to be used: the depth of all pools" },
 	{ "agentjail_jails_starting", "gauge", "", GAUGE, AJ_GAUGE_STARTING, "jails on their way" },
 	{ "agentjail_zygotes", "gauge", "", GAUGE, AJ_GAUGE_ZYGOTES, "zygotes alive" },
-	{ "agentjail_zygote_deaths_total", "counter", "", GAUGE, AJ_GAUGE_ZYGOTE_DEATHS, "zygotes that died and were not told to" },
+	{ "agentjail_zygote_deaths_total", "counter", "", GAUGE, AJ_GAUGE_ZYGOTE_DEATHS, "zygotes that died unexpectedly, without being stopped by the service" },
 	{ "agentjail_sessions", "gauge", "", GAUGE, AJ_GAUGE_SESSIONS, "sessions that are open" },
 	{ "agentjail_sessions_opened_total", "counter", "", COUNTER, AJ_COUNT_SESSIONS_OPENED, "sessions that were opened" },
 	{ "agentjail_requests_waiting", "gauge", "", GAUGE, AJ_GAUGE_WAITING, "requests that wait for room" },
 	{ "agentjail_tool_calls_total", "counter", "", COUNTER, AJ_COUNT_TOOL_CALLS, "tool calls that went to a client" },
 	{ "agentjail_clients", "gauge", "", GAUGE, AJ_GAUGE_CLIENTS, "connections" },
 	{ "agentjail_clients_accepted_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_ACCEPTED, "connections that were served" },
-	{ "agentjail_clients_denied_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DENIED, "connections that were refused because of who made them" },
+	{ "agentjail_clients_denied_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DENIED, "connections that were refused because of the user who made them" },
 	{ "agentjail_clients_dropped_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DROPPED, "connections that were ended because they did not read what was sent" },
 	{ "agentjail_clients_late_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_LATE, "connections that were ended because a frame that they had begun did not come to its end, or to make room for others" },
 	{ "agentjail_denials_total", "counter", "syscall", DENIALS, 0, "system calls that the kernel refused to jails, at most 64 names and `other`" },
@@ -63,8 +63,8 @@ void aj_histogram_add(struct aj_histogram *h, int64_t us)
 	h->sum_us += (uint64_t)us;
 }
 
-/* The row of that name, a new one, or the last, which is for all others. */
-static size_t named(void *items, size_t item_bytes, size_t max, const char *name)
+/* The index of the row of that name, of a new one, or of the last one, which counts all other names. */
+static size_t find_row(void *items, size_t item_bytes, size_t max, const char *name)
 {
 	for (size_t i = 0; i < max; i++) {
 		char *own = (char *)items + i * item_bytes;
@@ -80,7 +80,7 @@ static size_t named(void *items, size_t item_bytes, size_t max, const char *name
 void aj_metrics_run(struct aj_metrics *m, const char *policy, const json_t *result, int64_t us)
 {
 	const char *status = json_string_value(json_object_get(result, "status"));
-	size_t row = named(m->runs, sizeof *m->runs, AJ_METRIC_POLICIES, policy), i;
+	size_t row = find_row(m->runs, sizeof *m->runs, AJ_METRIC_POLICIES, policy), i;
 	for (int s = 0; status && s <= AJ_STATUS_SETUP_ERROR; s++)
 		m->runs[row].by_status[s] += strcmp(aj_status_name((enum aj_status)s), status) == 0;
 	aj_histogram_add(&m->run, us);
@@ -88,13 +88,13 @@ void aj_metrics_run(struct aj_metrics *m, const char *policy, const json_t *resu
 	json_array_foreach(json_object_get(result, "violations"), i, one) {
 		const char *syscall = json_string_value(json_object_get(one, "syscall"));
 		if (syscall)
-			m->denials[named(m->denials, sizeof *m->denials, AJ_METRIC_SYSCALLS, syscall)].count += (uint64_t)json_integer_value(
+			m->denials[find_row(m->denials, sizeof *m->denials, AJ_METRIC_SYSCALLS, syscall)].count += (uint64_t)json_integer_value(
 			    json_object_get(one, "count"));
 	}
 }
 
-static void add(struct aj_buffer *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct aj_buffer *out, const char *fmt, ...)
+static void add_text(struct aj_buffer *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_text(struct aj_buffer *out, const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
@@ -104,61 +104,62 @@ static void add(struct aj_buffer *out, const char *fmt, ...)
 	aj_buffer_add(out, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
-static void histogram(const char *name, const struct aj_histogram *h, struct aj_buffer *out)
+static void print_histogram(const char *name, const struct aj_histogram *h, struct aj_buffer *out)
 {
 	uint64_t sum = 0;
 	for (int i = 0; i < AJ_BUCKETS; i++) {
 		sum += h->counts[i];
-		add(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)aj_buckets_us[i] / 1e6, sum);
+		add_text(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)aj_buckets_us[i] / 1e6, sum);
 	}
-	add(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, h->count);
-	add(out, "%s_sum %" PRIu64 ".%06" PRIu64 "\n%s_count %" PRIu64 "\n", name, h->sum_us / 1000000, h->sum_us % 1000000, name,
-	    h->count);
+	add_text(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, h->count);
+	add_text(out, "%s_sum %" PRIu64 ".%06" PRIu64 "\n%s_count %" PRIu64 "\n", name, h->sum_us / 1000000, h->sum_us % 1000000,
+	         name, h->count);
 }
 
-static void runs(const struct aj_metrics *m, const char *name, struct aj_buffer *out)
+static void print_runs(const struct aj_metrics *m, const char *name, struct aj_buffer *out)
 {
 	for (size_t p = 0; p <= AJ_METRIC_POLICIES; p++)
 		for (int s = 0; *m->runs[p].policy && s <= AJ_STATUS_SETUP_ERROR; s++)
 			if (m->runs[p].by_status[s])
-				add(out, "%s{policy=\"%s\",status=\"%s\"} %" PRIu64 "\n", name, m->runs[p].policy,
-				    aj_status_name((enum aj_status)s), m->runs[p].by_status[s]);
+				add_text(out, "%s{policy=\"%s\",status=\"%s\"} %" PRIu64 "\n", name, m->runs[p].policy,
+				         aj_status_name((enum aj_status)s), m->runs[p].by_status[s]);
 }
 
 void aj_metrics_print(const struct aj_metrics *m, const uint64_t gauges[AJ_GAUGES], struct aj_buffer *out)
 {
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
 		const char *name = rows[r].name;
-		add(out, "# HELP %s %s\n# TYPE %s %s\n", name, rows[r].help, name, rows[r].type);
-		switch (rows[r].what) {
+		add_text(out, "# HELP %s %s\n# TYPE %s %s\n", name, rows[r].help, name, rows[r].type);
+		switch (rows[r].source) {
 		case BUILD:
-			add(out, "%s{version=\"" AJ_VERSION "\"} 1\n", name);
+			add_text(out, "%s{version=\"" AJ_VERSION "\"} 1\n", name);
 			break;
 		case RUNS:
-			runs(m, name, out);
+			print_runs(m, name, out);
 			break;
 		case QUEUE:
-			histogram(name, &m->queue, out);
+			print_histogram(name, &m->queue, out);
 			break;
 		case RUN:
-			histogram(name, &m->run, out);
+			print_histogram(name, &m->run, out);
 			break;
 		case COUNTER:
-			add(out, "%s %" PRIu64 "\n", name, m->counters[rows[r].index]);
+			add_text(out, "%s %" PRIu64 "\n", name, m->counters[rows[r].index]);
 			break;
 		case GAUGE:
-			add(out, "%s %" PRIu64 "\n", name, gauges[rows[r].index]);
+			add_text(out, "%s %" PRIu64 "\n", name, gauges[rows[r].index]);
 			break;
 		case DENIALS:
 			for (size_t i = 0; i <= AJ_METRIC_SYSCALLS; i++)
 				if (*m->denials[i].syscall)
-					add(out, "%s{syscall=\"%s\"} %" PRIu64 "\n", name, m->denials[i].syscall, m->denials[i].count);
+					add_text(out, "%s{syscall=\"%s\"} %" PRIu64 "\n", name, m->denials[i].syscall,
+					         m->denials[i].count);
 			break;
 		case ERRORS:
 			for (int i = 0; i < AJ_CODES; i++)
 				if (m->errors[i])
-					add(out, "%s{code=\"%s\"} %" PRIu64 "\n", name, aj_fault_name((enum aj_fault_code)i),
-					    m->errors[i]);
+					add_text(out, "%s{code=\"%s\"} %" PRIu64 "\n", name, aj_fault_name((enum aj_fault_code)i),
+					         m->errors[i]);
 			break;
 		}
 	}

@@ -1,4 +1,4 @@
-/* What the service counts, and how it is printed for Prometheus (text format 0.0.4): one table of metrics. */
+/* The service's counters, printed for Prometheus (text format 0.0.4) from one table of metrics. */
 #pragma once
 #include <jansson.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "serve/proto.h"
 
 enum {
-	AJ_METRIC_POLICIES = 64, /* with names of their own; the rest is counted as `other` */
+	AJ_METRIC_POLICIES = 64, /* with rows of their own; the rest is counted as `other` */
 	AJ_METRIC_SYSCALLS = 64, /* likewise */
 	AJ_METRIC_STATUSES = 16,
 	AJ_METRIC_NAME_BYTES = 64,
@@ -34,13 +34,13 @@ enum aj_counter {
 	AJ_COUNTERS,
 };
 
-/* Of the moment, filled by whoever asks for the text. */
+/* Current values, filled in by the caller of aj_metrics_print(). */
 enum aj_gauge {
 	AJ_GAUGE_JAILS,
 	AJ_GAUGE_PARKED,
 	AJ_GAUGE_STARTING,
 	AJ_GAUGE_ZYGOTES,
-	AJ_GAUGE_ZYGOTE_DEATHS, /* a counter, kept elsewhere */
+	AJ_GAUGE_ZYGOTE_DEATHS, /* a counter, kept by the session manager */
 	AJ_GAUGE_IN_USE,
 	AJ_GAUGE_SESSIONS,
 	AJ_GAUGE_WAITING,
@@ -62,7 +62,7 @@ struct aj_metrics {
 	struct aj_histogram queue, run;
 };
 
-/* A run is over: its result, as it goes to the client, and how long it took here. */
+/* Count a run that is over: its result, as sent to the client, and its duration as the service measured it. */
 void aj_metrics_run(struct aj_metrics *metrics, const char *policy, const json_t *result, int64_t us);
 void aj_metrics_print(const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES], struct aj_buffer *out);
 

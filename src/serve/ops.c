@@ -1,15 +1,15 @@
-/* What each operation does: one function a row.
- * It has read nothing itself: what comes here fits the tables of the protocol, and names what may not be there any more. */
+/* The operations of the protocol: one function a row.
+ * It parses nothing: each request fits the tables of proto.c already, but may name sessions or requests that no longer exist. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "serve/state.h"
 
-/* 0, or -1 with fault, which is the answer then. */
+/* Returns 0, or -1 with fault, which then is the answer. */
 typedef int op_fn(struct aj_client *client, struct aj_query *query, struct aj_fault *fault);
 
-/* `result` as text. Nothing for who gave no id. */
+/* Answer with `result`, JSON text. A request without an id gets no answer. */
 static int reply(struct aj_client *c, const struct aj_query *q, const char *result)
 {
 	if (!q->member[AJ_M_ID] || !aj_client_begin(c, q->member[AJ_M_ID]))
@@ -30,27 +30,27 @@ static struct aj_slot *find_session(struct aj_client *c, const struct aj_query *
 	return found ? (struct aj_slot *)((char *)found - offsetof(struct aj_slot, named)) : NULL;
 }
 
-static struct aj_client_request *task_of(struct aj_table_item *named)
+static struct aj_client_request *request_of(struct aj_table_item *named)
 {
 	return named ? (struct aj_client_request *)((char *)named - offsetof(struct aj_client_request, named)) : NULL;
 }
 
-static struct aj_client_request *find_task(struct aj_client *c, const json_t *id, struct aj_fault *fault)
+static struct aj_client_request *find_request(struct aj_client *c, const json_t *id, struct aj_fault *fault)
 {
 	char name[AJ_NAME_ROOM];
 	aj_client_request_name(name, id);
-	struct aj_client_request *t = task_of(aj_table_find(&c->requests, name));
+	struct aj_client_request *t = request_of(aj_table_find(&c->requests, name));
 	if (!t)
 		aj_fault(fault, AJ_CODE_NO_SUCH_REQUEST, "no request `%s` is under way on this connection", name + 2);
 	return t;
 }
 
-static int place(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int place_jail(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	return aj_slot_ask(c, q, aj_query_text(q, AJ_M_POLICY), fault);
 }
 
-static int run(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int run_in_session(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_slot *slot = find_session(c, q, fault);
 	if (!slot)
@@ -67,13 +67,13 @@ static int run(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 	return 0;
 }
 
-static int fork_it(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int fork_session(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_slot *slot = find_session(c, q, fault);
 	return slot ? aj_slot_fork(slot, q, fault) : -1;
 }
 
-static int forget(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int forget_checkpoint(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
 	struct aj_slot *slot = find_session(c, q, fault);
@@ -84,7 +84,7 @@ static int forget(struct aj_client *c, struct aj_query *q, struct aj_fault *faul
 	return reply(c, q, "{}");
 }
 
-static int tools(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int declare_tools(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
 	struct aj_slot *slot = find_session(c, q, fault);
@@ -95,10 +95,10 @@ static int tools(struct aj_client *c, struct aj_query *q, struct aj_fault *fault
 	return reply(c, q, "{}");
 }
 
-static int tool_result(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int answer_call(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
-	struct aj_client_request *t = find_task(c, q->member[AJ_M_REQUEST], fault);
+	struct aj_client_request *t = find_request(c, q->member[AJ_M_REQUEST], fault);
 	if (!t)
 		return -1;
 	const json_t *value = q->member[AJ_M_VALUE], *error = q->member[AJ_M_ERROR];
@@ -113,7 +113,7 @@ static int tool_result(struct aj_client *c, struct aj_query *q, struct aj_fault 
 	return -1;
 }
 
-static int interrupt(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int interrupt_run(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_slot *slot;
 	struct aj_fault why;
@@ -121,7 +121,7 @@ static int interrupt(struct aj_client *c, struct aj_query *q, struct aj_fault *f
 		if (!(slot = find_session(c, q, fault)))
 			return -1;
 	} else {
-		struct aj_client_request *t = find_task(c, q->member[AJ_M_REQUEST], fault);
+		struct aj_client_request *t = find_request(c, q->member[AJ_M_REQUEST], fault);
 		if (!t)
 			return -1;
 		slot = t->slot;
@@ -138,7 +138,7 @@ static int interrupt(struct aj_client *c, struct aj_query *q, struct aj_fault *f
 	return reply(c, q, "{}");
 }
 
-static int close_it(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int close_session(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_fault why;
 	struct aj_client_request *t = NULL;
@@ -146,7 +146,7 @@ static int close_it(struct aj_client *c, struct aj_query *q, struct aj_fault *fa
 	if (q->member[AJ_M_SESSION])
 		slot = find_session(c, q, fault);
 	else
-		t = find_task(c, q->member[AJ_M_REQUEST], fault);
+		t = find_request(c, q->member[AJ_M_REQUEST], fault);
 	if (!slot && !t)
 		return -1;
 	if (t && t->slot && t->slot->open)
@@ -164,7 +164,7 @@ static int close_it(struct aj_client *c, struct aj_query *q, struct aj_fault *fa
 	return 0;
 }
 
-static int stats(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int send_stats(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	const struct aj_server *s = c->server;
 	(void)fault;
@@ -193,25 +193,18 @@ static int ping(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 
 static const struct {
 	op_fn *fn;
-	bool begins; /* something new: refused while the service stops, and its id must be free */
+	bool begins; /* creates a request: refused while the service stops, and its id must be free */
 } ops[AJ_OPS] = {
-	[AJ_OP_EXEC] = { place, true },
-	[AJ_OP_OPEN] = { place, true },
-	[AJ_OP_RUN] = { run, true },
-	[AJ_OP_SET] = { run, true },
-	[AJ_OP_FORK] = { fork_it, true },
-	[AJ_OP_CHECKPOINT] = { run, true },
-	[AJ_OP_ROLLBACK] = { run, true },
-	[AJ_OP_FORGET] = { forget, false },
-	[AJ_OP_TOOLS] = { tools, false },
-	[AJ_OP_TOOL_RESULT] = { tool_result, false },
-	[AJ_OP_INTERRUPT] = { interrupt, false },
-	[AJ_OP_CLOSE] = { close_it, false },
-	[AJ_OP_STATS] = { stats, false },
-	[AJ_OP_PING] = { ping, false },
+	[AJ_OP_EXEC] = { place_jail, true },          [AJ_OP_OPEN] = { place_jail, true },
+	[AJ_OP_RUN] = { run_in_session, true },       [AJ_OP_SET] = { run_in_session, true },
+	[AJ_OP_FORK] = { fork_session, true },        [AJ_OP_CHECKPOINT] = { run_in_session, true },
+	[AJ_OP_ROLLBACK] = { run_in_session, true },  [AJ_OP_FORGET] = { forget_checkpoint, false },
+	[AJ_OP_TOOLS] = { declare_tools, false },     [AJ_OP_TOOL_RESULT] = { answer_call, false },
+	[AJ_OP_INTERRUPT] = { interrupt_run, false }, [AJ_OP_CLOSE] = { close_session, false },
+	[AJ_OP_STATS] = { send_stats, false },        [AJ_OP_PING] = { ping, false },
 };
 
-static int begin(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int begin_op(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	char name[AJ_NAME_ROOM];
 	if (ops[q->op].begins) {
@@ -228,7 +221,7 @@ void aj_ops_request(struct aj_client *c, const char *text, size_t bytes, struct 
 {
 	struct aj_query q;
 	struct aj_fault fault;
-	if (aj_query_read(text, bytes, scan, &q, &fault) < 0 || begin(c, &q, &fault) < 0)
+	if (aj_query_read(text, bytes, scan, &q, &fault) < 0 || begin_op(c, &q, &fault) < 0)
 		aj_client_error(c, q.member[AJ_M_ID], &fault);
 	aj_query_free(&q);
 }
@@ -239,7 +232,7 @@ void aj_ops_abandon(struct aj_client *c)
 	while (c->slots)
 		aj_slot_close(c->slots);
 	while ((named = aj_table_first(&c->requests)))
-		aj_client_request_free(task_of(named));
+		aj_client_request_free(request_of(named));
 }
 
 void aj_ops_stop(struct aj_client *c, bool now)
@@ -253,7 +246,7 @@ void aj_ops_stop(struct aj_client *c, bool now)
 		next = slot->next;
 		if (t && !now)
 			continue;
-		aj_slot_tell_ended(slot, "the service stops");
+		aj_slot_notify_ended(slot, "the service stops");
 		aj_slot_close(slot);
 		if (t)
 			aj_client_request_fail(t, &fault);

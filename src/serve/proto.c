@@ -1,5 +1,5 @@
-/* Reads requests by the tables: what a client wrote becomes an operation with members of the right types, or an error that names
- * what is wrong. It does nothing that is asked, and takes no member that it does not know. */
+/* Reads requests by the tables: a frame's body becomes an operation with members of the right types, or an error that names the
+ * wrong member. It carries no operation out, and accepts no unknown member. */
 #include "serve/proto.h"
 
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static const struct {
 	const char *help;
 } members[AJ_MEMBERS] = {
 	[AJ_M_OP] = { "op", NAME, 32, "the operation" },
-	[AJ_M_ID] = { "id", ID, AJ_ID_BYTES, "your name for this request: a string of 1 to 128 bytes or an integer. What concerns the request bears it; no two that are under way have the same" },
+	[AJ_M_ID] = { "id", ID, AJ_ID_BYTES, "your name for this request: a string of 1 to 128 bytes or an integer. Its answer and its events carry this id; no two requests under way on a connection have the same" },
 	[AJ_M_POLICY] = { "policy", NAME, 128, "one of `hello.policies`; without it the first of them" },
 	[AJ_M_TENANT] = { "tenant", NAME, 128, "on whose behalf. Jails of two tenants never come from the same zygote" },
 	[AJ_M_WORKSPACE] = { "workspace", PATH, 4095, "the folder of the host that the jail sees at /workspace, under a policy that has one" },
@@ -70,7 +70,7 @@ static const struct {
 	[AJ_OP_TOOLS] = { "tools", M(ID) | M(SESSION) | M(TOOLS), 0, 0, "declare tools for a session, or replace some; its next run knows them. The answer is `{}`" },
 	[AJ_OP_TOOL_RESULT] = { "tool_result", M(REQUEST) | M(CALL), M(ID), M(VALUE) | M(ERROR), "answer the event `tool_call` of `request`. With an `id` the answer is `{}`; without one only an error is answered" },
 	[AJ_OP_INTERRUPT] = { "interrupt", M(ID), 0, M(SESSION) | M(REQUEST), "raise KeyboardInterrupt in what the session, or the request, runs; one that waits for a jail is answered with `interrupted`. The answer is `{}`" },
-	[AJ_OP_CLOSE] = { "close", M(ID), 0, M(SESSION) | M(REQUEST), "end the session, or the `exec` or `open` that is under way, at once. What is under way is answered with `closed`, then this with `{}`" },
+	[AJ_OP_CLOSE] = { "close", M(ID), 0, M(SESSION) | M(REQUEST), "end the session, or the `exec` or `open` that is under way, at once. The request under way is answered with `closed`, then this one with `{}`" },
 	[AJ_OP_STATS] = { "stats", M(ID), 0, 0, "numbers about the service" },
 	[AJ_OP_PING] = { "ping", M(ID), 0, 0, "nothing. The answer is `{}`" },
 };
@@ -86,8 +86,8 @@ static const struct {
 	[AJ_CODE_NO_SUCH_POLICY] = { "no_such_policy", "the service has no policy of that name" },
 	[AJ_CODE_NO_SUCH_SESSION] = { "no_such_session", "this connection has no session of that name, or has it no more" },
 	[AJ_CODE_NO_SUCH_REQUEST] = { "no_such_request", "no request of that `id` is under way on this connection" },
-	[AJ_CODE_NO_SUCH_CALL] = { "no_such_call", "nobody waits for this call's answer, or the value does not fit the tool's `returns`: then the call still waits" },
-	[AJ_CODE_DENIED] = { "denied", "the service serves its own user and root, and nobody else; the connection is closed" },
+	[AJ_CODE_NO_SUCH_CALL] = { "no_such_call", "no call of that number waits for an answer, or the value does not fit the tool's `returns`: then the call still waits" },
+	[AJ_CODE_DENIED] = { "denied", "the service serves only its own user and root; the connection is closed" },
 	[AJ_CODE_SETUP_ERROR] = { "setup_error", "the jail could not be built, or the policy does not load; nothing ran" },
 	[AJ_CODE_CLOSED] = { "closed", "it was closed, by this connection's own word, or the session's jail ended" },
 	[AJ_CODE_INTERRUPTED] = { "interrupted", "interrupted while it waited for a jail; nothing ran" },
@@ -115,8 +115,8 @@ int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, .
 	return -1;
 }
 
-/* Names of the set, for an error's advice. */
-static void list(char *out, size_t room, const char *intro, uint32_t set)
+/* Write the names of a set of members, for an error's advice. */
+static void list_members(char *out, size_t room, const char *intro, uint32_t set)
 {
 	size_t at = (size_t)snprintf(out, room, "%s", intro);
 	for (int m = 0; m < AJ_MEMBERS; m++)
@@ -144,7 +144,7 @@ static bool has_controls(const char *text)
 	return false;
 }
 
-/* NULL, or what is wrong with it. */
+/* NULL, or the reason why the value does not fit the member. */
 static const char *misfit(enum aj_member m, const json_t *value)
 {
 	switch (members[m].kind) {
@@ -201,7 +201,7 @@ static int find_op(struct aj_query *q, struct aj_fault *fault)
 	return -1;
 }
 
-static int take(struct aj_query *q, const char *key, json_t *value, struct aj_fault *fault)
+static int take_member(struct aj_query *q, const char *key, json_t *value, struct aj_fault *fault)
 {
 	uint32_t known = M(OP) | M(ID) | ops[q->op].must | ops[q->op].may | ops[q->op].one;
 	int m = 0;
@@ -209,7 +209,7 @@ static int take(struct aj_query *q, const char *key, json_t *value, struct aj_fa
 		m++;
 	if (m == AJ_MEMBERS || !(known & 1u << m)) {
 		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` takes no `%.60s`", ops[q->op].name, key);
-		list(fault->fix, sizeof fault->fix, "it takes:", known & ~M(OP));
+		list_members(fault->fix, sizeof fault->fix, "it takes:", known & ~M(OP));
 		return -1;
 	}
 	const char *wrong = misfit((enum aj_member)m, value);
@@ -219,7 +219,7 @@ static int take(struct aj_query *q, const char *key, json_t *value, struct aj_fa
 	return 0;
 }
 
-static int complete(const struct aj_query *q, struct aj_fault *fault)
+static int check_members(const struct aj_query *q, struct aj_fault *fault)
 {
 	uint32_t have = 0;
 	for (int m = 0; m < AJ_MEMBERS; m++)
@@ -227,18 +227,18 @@ static int complete(const struct aj_query *q, struct aj_fault *fault)
 	uint32_t lacks = ops[q->op].must & ~have, one = ops[q->op].one & have;
 	if (lacks) {
 		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` lacks `%s`", ops[q->op].name, members[__builtin_ctz(lacks)].name);
-		list(fault->fix, sizeof fault->fix, "it must have:", ops[q->op].must);
+		list_members(fault->fix, sizeof fault->fix, "it must have:", ops[q->op].must);
 		return -1;
 	}
 	if (ops[q->op].one && __builtin_popcount(one) != 1) {
 		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` has %s", ops[q->op].name, one ? "too many of these" : "none of these");
-		list(fault->fix, sizeof fault->fix, "give exactly one of:", ops[q->op].one);
+		list_members(fault->fix, sizeof fault->fix, "give exactly one of:", ops[q->op].one);
 		return -1;
 	}
 	return 0;
 }
 
-/* An object that is only passed on; NULL: there is none. Both names in one request are refused later. */
+/* The span of `inputs` or `variables`, which are passed on as text; NULL: there is none. A request with both is refused later. */
 static const struct aj_span *passed_on(const struct aj_scan *scan, const char *text)
 {
 	static const enum aj_member names[] = { AJ_M_INPUTS, AJ_M_VARIABLES };
@@ -250,8 +250,8 @@ static const struct aj_span *passed_on(const struct aj_scan *scan, const char *t
 	return NULL;
 }
 
-/* The request as a tree, with {} in place of what is passed on. */
-static json_t *load(struct aj_query *q, const char *text, size_t bytes, const struct aj_span *out, const char **why)
+/* The request as a tree, with {} in place of the object that is passed on. */
+static json_t *load_tree(struct aj_query *q, const char *text, size_t bytes, const struct aj_span *out, const char **why)
 {
 	if (!out) {
 		q->weight = aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH);
@@ -283,7 +283,7 @@ int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct a
 	if (scan->values - (out ? out->values : 0) > AJ_REQUEST_VALUES)
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
 		                "the request has more than %d values beside those of `inputs` and `variables`", AJ_REQUEST_VALUES);
-	q->doc = load(q, text, bytes, out, &why);
+	q->doc = load_tree(q, text, bytes, out, &why);
 	if (!json_is_object(q->doc))
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s", q->doc ? "it is of another type" : why);
 	json_t *id = json_object_get(q->doc, "id"), *value;
@@ -292,9 +292,9 @@ int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct a
 		return -1;
 	const char *key;
 	json_object_foreach(q->doc, key, value)
-		if (take(q, key, value, fault) < 0)
+		if (take_member(q, key, value, fault) < 0)
 			return -1;
-	return complete(q, fault);
+	return check_members(q, fault);
 }
 
 void aj_query_free(struct aj_query *q)

@@ -1,4 +1,4 @@
-/* The requests of the protocol: a table of operations, one of members, one of error codes, and a frame's body read by them.
+/* The requests of the protocol: tables of operations, members and error codes, by which a frame's body is read.
  * docs/protocol.md says the same in words; its tables are printed from these. */
 #pragma once
 #include <jansson.h>
@@ -12,7 +12,7 @@ enum {
 	AJ_PROTOCOL = 1, /* the version that hello names */
 	AJ_REQUEST_BYTES = 4 << 20,
 	AJ_REQUEST_DEPTH = 200,
-	AJ_REQUEST_VALUES = 100000, /* besides those that are only passed on */
+	AJ_REQUEST_VALUES = 100000, /* beside those of `inputs` and `variables` */
 	AJ_ID_BYTES = 128,
 };
 
@@ -34,7 +34,7 @@ enum aj_op {
 	AJ_OPS,
 };
 
-/* What a request may hold. */
+/* The members of requests. */
 enum aj_member {
 	AJ_M_OP,
 	AJ_M_ID,
@@ -79,11 +79,11 @@ enum aj_fault_code {
 const char *aj_fault_name(enum aj_fault_code code);
 const char *aj_fault_help(enum aj_fault_code code);
 
-/* An error as it goes to the client. */
+/* An error as sent to the client. */
 struct aj_fault {
 	enum aj_fault_code code;
 	char message[512], fix[640];
-	uint64_t retry_ms; /* 0: no word of it */
+	uint64_t retry_ms; /* 0: not sent */
 };
 /* Always returns -1. */
 int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -91,20 +91,20 @@ int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, .
 struct aj_query {
 	json_t *doc; /* owns the rest */
 	enum aj_op op;
-	size_t weight;              /* memory that it takes, from above */
-	json_t *member[AJ_MEMBERS]; /* NULL: not there. Of the right type and within its range; an empty one for what stays text */
-	char *passed_on;            /* owned; `inputs` or `variables` as it came, an object; NULL: there is none */
+	size_t weight;              /* an upper bound of the bytes of memory that it takes */
+	json_t *member[AJ_MEMBERS]; /* NULL: absent; else of the right type and range. `inputs` and `variables` are empty objects */
+	char *passed_on;            /* owned; the text of `inputs` or `variables`, an object; NULL: there is none */
 };
 
-/* Read one frame's body, which `scan` has been fed. What is only passed on to a jail, `inputs` and `variables`, stays text. -1 with
- * `ret_fault`; then ret->member[AJ_M_ID] is there all the same if it could be told, and ret must be freed too. */
+/* Read one frame's body, which `scan` has been fed. `inputs` and `variables`, which are passed on to a jail, stay text. Returns -1 with
+ * `ret_fault`; ret must be freed then too, and has its AJ_M_ID if the body could be parsed that far. */
 int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *ret, struct aj_fault *ret_fault);
 void aj_query_free(struct aj_query *query);
-/* NULL when it is not there. */
+/* NULL when the member is absent. */
 const char *aj_query_text(const struct aj_query *query, enum aj_member member);
 uint64_t aj_query_count(const struct aj_query *query, enum aj_member member);
 
-/* For the tables of the documentation: what `op` is for, and how it holds `member` ("yes", "may", "one" of several, or NULL). */
+/* For the tables of the documentation. aj_op_holds(): whether `op` has `member`: "yes", "may", "one" of several, or NULL. */
 const char *aj_op_name(enum aj_op op);
 const char *aj_op_help(enum aj_op op);
 const char *aj_op_holds(enum aj_op op, enum aj_member member);

@@ -1,5 +1,5 @@
-/* Requests that are under way: by their id, and those that wait for room in a line where every client has his turn.
- * It starts nothing; whoever waits is taken out by those who have room. */
+/* Requests that are under way, found by their id, and the queue of those that wait for a jail, in which clients take turns.
+ * It starts no request; slots.c takes waiting ones out. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,26 +59,26 @@ void aj_client_request_fail(struct aj_client_request *t, const struct aj_fault *
 	aj_client_request_free(t);
 }
 
-static void stand_in_line(struct aj_client *c)
+static void enqueue_client(struct aj_client *c)
 {
 	struct aj_server *s = c->server;
 	c->next_queued = NULL;
-	*s->line_end = c;
-	s->line_end = &c->next_queued;
+	*s->queue_end = c;
+	s->queue_end = &c->next_queued;
 	c->queued = true;
 }
 
-static void leave_line(struct aj_client *c)
+static void dequeue_client(struct aj_client *c)
 {
 	struct aj_server *s = c->server;
-	struct aj_client **at = &s->line;
+	struct aj_client **at = &s->queue;
 	while (*at && *at != c)
 		at = &(*at)->next_queued;
 	if (!*at)
 		return;
 	*at = c->next_queued;
 	if (!*at)
-		s->line_end = at;
+		s->queue_end = at;
 	c->queued = false;
 }
 
@@ -92,7 +92,7 @@ void aj_client_request_wait(struct aj_client_request *t)
 	c->waiting_count++;
 	c->server->waiting++;
 	if (!c->queued)
-		stand_in_line(c);
+		enqueue_client(c);
 }
 
 void aj_client_request_wait_no_more(struct aj_client_request *t)
@@ -110,19 +110,19 @@ void aj_client_request_wait_no_more(struct aj_client_request *t)
 	c->waiting_count--;
 	c->server->waiting--;
 	if (!c->waiting)
-		leave_line(c);
+		dequeue_client(c);
 }
 
 struct aj_client_request *aj_client_request_next(struct aj_server *s)
 {
-	struct aj_client *c = s->line;
+	struct aj_client *c = s->queue;
 	if (!c)
 		return NULL;
 	struct aj_client_request *t = c->waiting;
 	aj_client_request_wait_no_more(t);
-	if (c->waiting) { /* to the end of the line */
-		leave_line(c);
-		stand_in_line(c);
+	if (c->waiting) { /* the client goes to the end of the queue */
+		dequeue_client(c);
+		enqueue_client(c);
 	}
 	return t;
 }

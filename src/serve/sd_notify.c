@@ -1,5 +1,5 @@
-/* Reads the variables of socket activation and sends state to whoever started us, as systemd defines both.
- * It links no library for it, believes no variable that is meant for another process, and never waits. */
+/* Reads the variables of socket activation and notifies the service manager, as sd_listen_fds(3) and sd_notify(3) define them.
+ * It links no library, ignores variables that are meant for another process, and never waits. */
 #include "serve/sd_notify.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ bool aj_listen_fds_parse(const char *listen_pid, const char *listen_fds, const c
 	if (!listen_pid || !listen_fds || !aj_parse_count(listen_pid, &number) || !aj_parse_count(listen_fds, &count))
 		return false;
 	if ((int64_t)number != pid)
-		return true; /* meant for another, who started us with his variables */
+		return true; /* meant for our parent, whose environment we inherited */
 	if (count > AJ_LISTEN_MAX)
 		return false;
 	ret->count = count;

@@ -1,4 +1,4 @@
-/* What a service manager and a service say to each other: sockets that are handed over, and datagrams about our state. */
+/* The protocols between service manager and service: sockets that are handed over, and datagrams about our state. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,11 +14,11 @@ struct aj_listen_fds {
 	} items[AJ_LISTEN_MAX];
 };
 
-/* What the variables LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES (each may be NULL) say to process `pid`. False: nonsense. */
+/* Parse LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES (each may be NULL) for process `pid`. False: they are malformed. */
 bool aj_listen_fds_parse(const char *listen_pid, const char *listen_fds, const char *names, int64_t pid, struct aj_listen_fds *ret);
 
-/* WATCHDOG_USEC and WATCHDOG_PID (each may be NULL): how often to give a sign of life, half of what is asked; 0: never. */
+/* The interval of watchdog notifications, half of WATCHDOG_USEC, if WATCHDOG_PID is `pid` (each may be NULL); 0: none. */
 int64_t aj_watchdog_us(const char *watchdog_usec, const char *watchdog_pid, int64_t pid);
 
-/* Send `state` to the socket `path` (NOTIFY_SOCKET; NULL: nobody asked): a file, or `@` and an abstract name. 0, or -1 with errno. */
+/* Send `state` to the socket `path` (NOTIFY_SOCKET; NULL: there is none): a file, or `@` and an abstract name. 0, or -1 with errno. */
 int aj_sd_notify(const char *path, const char *state);

@@ -1,5 +1,5 @@
-/* The service's life: policies, sockets, one event loop, and an end that leaves nothing behind.
- * It reads no request and starts no jail but one for each policy at the beginning, which says early whether one can be made. */
+/* The service from start to stop: policies, sockets, one event loop, and an end that leaves nothing behind.
+ * It reads no request and starts no jail but one for each policy at the start, which shows early whether the policy's jails can be built. */
 #include "serve/server.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "serve/state.h"
 
 enum {
-	FLUSH_US = 1000000,  /* when all is over: for those who still read */
-	DESCRIPTORS = 65536, /* a jail takes six or so */
+	FLUSH_US = 1000000,  /* time for clients to read their last answers */
+	DESCRIPTORS = 65536, /* RLIMIT_NOFILE: a jail takes about six */
 };
 
 void aj_server_log(const struct aj_server *s, const char *fmt, ...)
@@ -31,13 +31,13 @@ void aj_server_log(const struct aj_server *s, const char *fmt, ...)
 	s->config->log(s->config->log_arg, line);
 }
 
-static void notify(const struct aj_server *s, const char *state)
+static void notify_manager(const struct aj_server *s, const char *state)
 {
 	if (aj_sd_notify(s->config->notify, state) < 0)
 		aj_server_log(s, "the service manager could not be told: %s", strerror(errno));
 }
 
-/* --- clients come --- */
+/* --- connections --- */
 
 static void on_connection(void *arg, int fd)
 {
@@ -71,7 +71,7 @@ static void on_flush_over(struct aj_timer *timer)
 	((struct aj_server *)timer->arg)->done = true;
 }
 
-static void stop(struct aj_server *s, int signal)
+static void stop_serving(struct aj_server *s, int signal)
 {
 	if (s->stopping) {
 		s->done = true;
@@ -79,14 +79,14 @@ static void stop(struct aj_server *s, int signal)
 	}
 	s->stopping = true;
 	aj_server_log(s, "signal %d: stopping", signal);
-	notify(s, "STOPPING=1\nSTATUS=stopping");
+	notify_manager(s, "STOPPING=1\nSTATUS=stopping");
 	aj_accept_end(&s->accept);
 	stop_clients(s, false);
 	aj_loop_set(s->loop, &s->grace, aj_in_ms(s->config->grace_ms));
 }
 
-/* When nothing runs any more, and everybody has read his last answer or had time to. */
-static bool over(struct aj_server *s)
+/* Is no request left, and has every client read its last answer or had FLUSH_US for it? */
+static bool is_over(struct aj_server *s)
 {
 	if (s->done || !s->stopping || s->requests)
 		return s->done;
@@ -109,10 +109,10 @@ static void on_signal(struct aj_io *io, uint32_t events)
 	if (info.ssi_signo == SIGHUP)
 		aj_server_log(s, "SIGHUP: there is nothing to reload; policies are read again whenever their files change");
 	else
-		stop(s, (int)info.ssi_signo);
+		stop_serving(s, (int)info.ssi_signo);
 }
 
-/* --- numbers --- */
+/* --- metrics --- */
 
 static void print_metrics(void *arg, struct aj_buffer *out)
 {
@@ -124,15 +124,15 @@ static void print_metrics(void *arg, struct aj_buffer *out)
 	static const struct {
 		enum aj_gauge gauge;
 		const char *key;
-	} from_house[] = {
+	} from_manager[] = {
 		{ AJ_GAUGE_JAILS, "jails" },
 		{ AJ_GAUGE_PARKED, "parked" },
 		{ AJ_GAUGE_STARTING, "starting" },
 		{ AJ_GAUGE_ZYGOTES, "zygotes" },
 		{ AJ_GAUGE_ZYGOTE_DEATHS, "zygote_deaths" },
 	};
-	for (size_t i = 0; i < sizeof from_house / sizeof *from_house; i++)
-		gauges[from_house[i].gauge] = (uint64_t)json_integer_value(json_object_get(manager, from_house[i].key));
+	for (size_t i = 0; i < sizeof from_manager / sizeof *from_manager; i++)
+		gauges[from_manager[i].gauge] = (uint64_t)json_integer_value(json_object_get(manager, from_manager[i].key));
 	json_decref(manager);
 	aj_metrics_print(&s->metrics, gauges, out);
 }
@@ -143,13 +143,13 @@ static void on_watchdog(struct aj_timer *timer)
 	char state[160];
 	snprintf(state, sizeof state, "WATCHDOG=1\nSTATUS=%lu clients, %lu sessions, %lu jails in use, %lu requests waiting",
 	         (unsigned long)s->client_count, (unsigned long)s->sessions, (unsigned long)s->in_use, (unsigned long)s->waiting);
-	notify(s, state);
+	notify_manager(s, state);
 	aj_loop_set(s->loop, timer, aj_now_us() + s->config->watchdog_us);
 }
 
-/* --- the beginning --- */
+/* --- the start --- */
 
-/* One jail of each policy: its zygote is there before the first client is, and who cannot have one is named in the log. */
+/* One jail of each policy is opened and closed: its zygote then lives before the first client comes, and a policy without one is logged. */
 static void on_warm(struct aj_session *session, void *arg, const struct aj_error *err)
 {
 	struct aj_server *s = arg;
@@ -176,7 +176,7 @@ static void on_warm_up(struct aj_timer *timer)
 	}
 }
 
-static int take_given(struct aj_server *s, struct aj_listener *metrics, struct aj_error *err)
+static int take_inherited(struct aj_server *s, struct aj_listener *metrics, struct aj_error *err)
 {
 	const struct aj_listen_fds *fds = &s->config->fds;
 	for (size_t i = 0; i < fds->count; i++) {
@@ -197,7 +197,7 @@ static int take_given(struct aj_server *s, struct aj_listener *metrics, struct a
 static int open_sockets(struct aj_server *s, struct aj_error *err)
 {
 	struct aj_listener metrics = AJ_NO_LISTENER;
-	int r = take_given(s, &metrics, err);
+	int r = take_inherited(s, &metrics, err);
 	if (r == 0 && s->accept.listener.fd < 0)
 		r = aj_listen_unix(&s->accept.listener, s->config->socket, err);
 	if (r == 0 && s->config->metrics)
@@ -210,7 +210,7 @@ static int open_sockets(struct aj_server *s, struct aj_error *err)
 	return r;
 }
 
-static int open_house(struct aj_server *s, struct aj_error *err)
+static int open_manager(struct aj_server *s, struct aj_error *err)
 {
 	const struct aj_server_config *c = s->config;
 	struct aj_manager_config config = { .site = c->site,
@@ -256,23 +256,23 @@ static void raise_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void serve(struct aj_server *s, const char *where)
+static void serve_clients(struct aj_server *s, const char *where)
 {
 	char state[300];
 	snprintf(state, sizeof state, "READY=1\nSTATUS=serving at %s", where);
 	aj_server_log(s, "serving at %s", where);
-	notify(s, state);
+	notify_manager(s, state);
 	if (s->config->watchdog_us)
 		aj_loop_set(s->loop, &s->watchdog, aj_now_us() + s->config->watchdog_us);
 	aj_loop_set(s->loop, &s->warm_up, aj_now_us());
-	while (!over(s))
+	while (!is_over(s))
 		if (aj_loop_turn(s->loop, INT64_MAX) < 0) {
 			aj_server_log(s, "the loop failed: %s", strerror(errno));
 			break;
 		}
 }
 
-static void end(struct aj_server *s)
+static void end_server(struct aj_server *s)
 {
 	aj_accept_end(&s->accept);
 	aj_http_free(s->http);
@@ -305,7 +305,7 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		                 .grace = { .fn = on_grace_over, .arg = s },
 		                 .flush = { .fn = on_flush_over, .arg = s },
 		                 .warm_up = { .fn = on_warm_up, .arg = s },
-		                 .line_end = &s->line,
+		                 .queue_end = &s->queue,
 		                 .started_us = aj_now_us() };
 	if (!s->loop) {
 		free(s);
@@ -314,12 +314,12 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 	raise_descriptors();
 	int r = watch_signals(s, &before, err);
 	if (r == 0)
-		r = open_house(s, err);
+		r = open_manager(s, err);
 	if (r == 0)
 		r = open_sockets(s, err);
 	if (r == 0)
-		serve(s, config->fds.count ? "the socket that was handed over" : config->socket);
-	end(s);
+		serve_clients(s, config->fds.count ? "the socket that was handed over" : config->socket);
+	end_server(s);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	free(s);
 	return r;

@@ -1,12 +1,12 @@
-/* What the house tells of the clients' jails, on its way to the clients: answers, events, ends.
- * It asks for nothing, and knows of no jail more than the house tells. */
+/* Turns the session manager's callbacks into frames for clients: answers, events, ends.
+ * It starts nothing but the snippet of an `exec` whose jail is ready, and knows no more of a jail than the session manager reports. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "serve/state.h"
 
-static void answer(struct aj_client_request *t, const json_t *result)
+static void send_result(struct aj_client_request *t, const json_t *result)
 {
 	struct aj_client *c = t->client;
 	if (!aj_client_begin(c, t->id))
@@ -17,7 +17,7 @@ static void answer(struct aj_client_request *t, const json_t *result)
 	aj_client_end(c);
 }
 
-void aj_slot_tell_ended(struct aj_slot *slot, const char *why)
+void aj_slot_notify_ended(struct aj_slot *slot, const char *why)
 {
 	struct aj_client *c = slot->client;
 	if (!slot->open || !aj_client_begin(c, NULL))
@@ -65,13 +65,13 @@ static void on_opened(struct aj_session *session, void *arg, const struct aj_err
 	slot->open = true;
 	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
 	json_t *result = json_pack("{s:s, s:s, s:b}", "session", slot->name, "policy", slot->policy, "warm", aj_session_warm(session));
-	answer(t, result);
+	send_result(t, result);
 	json_decref(result);
 	aj_client_request_free(t);
 }
 
-/* Begins an event about a task; false when nobody listens. */
-static bool event(struct aj_client_request *t, const char *name)
+/* Begin an event of a request; false when the client is being dropped. */
+static bool begin_event(struct aj_client_request *t, const char *name)
 {
 	struct aj_client *c = t->client;
 	if (!aj_client_begin(c, t->id))
@@ -86,7 +86,7 @@ static void on_output(struct aj_session *session, void *arg, int number, const c
 	struct aj_slot *slot = arg;
 	struct aj_client_request *t = slot->request;
 	(void)session;
-	if (!t || !t->stream || !event(t, number == 1 ? "stdout" : "stderr"))
+	if (!t || !t->stream || !begin_event(t, number == 1 ? "stdout" : "stderr"))
 		return;
 	aj_buffer_text(&t->client->out, "\",\"data\":");
 	if (!aj_piece_string(&t->pieces[number - 1], &t->client->out, data, bytes)) {
@@ -97,12 +97,12 @@ static void on_output(struct aj_session *session, void *arg, int number, const c
 	aj_client_end(t->client);
 }
 
-/* A character that was never finished is shown as what it is: none. */
+/* The bytes of a character that was never completed are sent as they are. */
 static void flush_pieces(struct aj_client_request *t)
 {
 	for (int i = 0; i < 2; i++) {
 		struct aj_piece *p = &t->pieces[i];
-		if (!t->stream || !p->held_bytes || !event(t, i ? "stderr" : "stdout"))
+		if (!t->stream || !p->held_bytes || !begin_event(t, i ? "stderr" : "stdout"))
 			continue;
 		aj_buffer_text(&t->client->out, "\",\"data\":");
 		aj_buffer_string(&t->client->out, p->held, p->held_bytes);
@@ -116,7 +116,7 @@ static void on_call(struct aj_session *session, void *arg, uint64_t call, const 
 	struct aj_slot *slot = arg;
 	struct aj_client_request *t = slot->request;
 	(void)session;
-	if (!t || !event(t, "tool_call"))
+	if (!t || !begin_event(t, "tool_call"))
 		return;
 	struct aj_buffer *out = &t->client->out;
 	aj_buffer_text(out, "\",\"call\":");
@@ -138,7 +138,7 @@ static void on_answered(struct aj_session *session, void *arg, const json_t *res
 	(void)session;
 	if (t) {
 		flush_pieces(t);
-		answer(t, result);
+		send_result(t, result);
 		aj_metrics_run(&s->metrics, slot->policy, result, aj_now_us() - t->since_us);
 		aj_client_request_free(t);
 	}
@@ -146,13 +146,13 @@ static void on_answered(struct aj_session *session, void *arg, const json_t *res
 		aj_slot_close(slot);
 		aj_slots_fill(s);
 	} else if (s->stopping) {
-		aj_slot_tell_ended(slot, "the service stops");
+		aj_slot_notify_ended(slot, "the service stops");
 		aj_slot_close(slot);
 	}
 }
 
-/* What a session was asked for beside its snippets. `result`: stolen. */
-static void settle(struct aj_slot *slot, json_t *result, const struct aj_error *err)
+/* Answer a checkpoint or rollback. `result`: stolen. */
+static void answer_branch_request(struct aj_slot *slot, json_t *result, const struct aj_error *err)
 {
 	struct aj_server *s = slot->client->server;
 	struct aj_client_request *t = slot->request;
@@ -161,12 +161,12 @@ static void settle(struct aj_slot *slot, json_t *result, const struct aj_error *
 		aj_slot_fault(s, err, &fault);
 		aj_client_request_fail(t, &fault);
 	} else if (t) {
-		answer(t, result);
+		send_result(t, result);
 		aj_client_request_free(t);
 	}
 	json_decref(result);
 	if (s->stopping) {
-		aj_slot_tell_ended(slot, "the service stops");
+		aj_slot_notify_ended(slot, "the service stops");
 		aj_slot_close(slot);
 	}
 }
@@ -174,13 +174,13 @@ static void settle(struct aj_slot *slot, json_t *result, const struct aj_error *
 static void on_checkpointed(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err)
 {
 	(void)session;
-	settle(arg, json_pack("{s:I}", "checkpoint", (json_int_t)id), err);
+	answer_branch_request(arg, json_pack("{s:I}", "checkpoint", (json_int_t)id), err);
 }
 
 static void on_rolled_back(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err)
 {
 	(void)session, (void)id;
-	settle(arg, json_object(), err);
+	answer_branch_request(arg, json_object(), err);
 }
 
 static void on_ended(struct aj_session *session, void *arg, const char *why)
@@ -189,9 +189,9 @@ static void on_ended(struct aj_session *session, void *arg, const char *why)
 	struct aj_server *s = slot->client->server;
 	struct aj_client_request *t = slot->request;
 	struct aj_fault fault;
-	/* A checkpoint may bring it back; until then it is asked for nothing else, and the client closes it. */
+	/* A rollback may revive a branching session; until then it accepts nothing else, and the client closes it. */
 	bool stays = slot->branching && !aj_session_over(session);
-	aj_slot_tell_ended(slot, why);
+	aj_slot_notify_ended(slot, why);
 	if (!stays)
 		aj_slot_close(slot);
 	if (t && !(stays && t->query.op == AJ_OP_ROLLBACK)) {

@@ -1,5 +1,5 @@
-/* Jails that clients have: asked of the house while there is room, and given back.
- * It never has more of them than the service may; what happens in them told.c hears. */
+/* Clients' jails: opened by the session manager while the limit allows, and given back.
+ * It never holds more jails than jails_max; their events go to slot_events.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "serve/state.h"
 
-/* Of memory, in all requests that wait for a jail: they can be large, and there may be many. */
+/* Memory of all requests that wait for a jail: requests can be large and many. */
 enum { HELD_BYTES = 256 << 20 };
 
 uint64_t aj_slot_retry_ms(const struct aj_server *s)
@@ -51,7 +51,7 @@ void aj_slot_close(struct aj_slot *slot)
 	free(slot);
 }
 
-static void take_seat(struct aj_slot *slot, struct aj_client_request *t, const char *policy)
+static void take_slot(struct aj_slot *slot, struct aj_client_request *t, const char *policy)
 {
 	struct aj_client *c = t->client;
 	slot->client = c;
@@ -64,11 +64,11 @@ static void take_seat(struct aj_slot *slot, struct aj_client_request *t, const c
 		slot->next->at = &slot->next;
 	c->slots = slot;
 	c->server->in_use++;
-	t->counts = false; /* from here on the seat does */
+	t->counts = false; /* the slot counts from here on */
 }
 
-/* There is room for it. -1 with fault: the task is still there. */
-static int seat_task(struct aj_client_request *t, const char *policy, struct aj_fault *fault)
+/* Open a jail for the request; the caller has checked jails_max. Returns -1 with fault: the request remains. */
+static int open_for_request(struct aj_client_request *t, const char *policy, struct aj_fault *fault)
 {
 	struct aj_client *c = t->client;
 	struct aj_server *s = c->server;
@@ -91,12 +91,12 @@ static int seat_task(struct aj_client_request *t, const char *policy, struct aj_
 		return aj_slot_fault(s, &err, fault);
 	}
 	slot->lasting = t->query.op == AJ_OP_OPEN;
-	take_seat(slot, t, policy);
+	take_slot(slot, t, policy);
 	return 0;
 }
 
-/* The house's own copy of a name lives as long as the house. */
-static const char *policy_named(const struct aj_server *s, const char *name)
+/* The session manager's own copy of a policy's name, which lives as long as the manager. */
+static const char *find_policy(const struct aj_server *s, const char *name)
 {
 	for (size_t i = 0; i < aj_manager_policies(s->manager); i++)
 		if (!name || strcmp(aj_manager_policy_name(s->manager, i), name) == 0)
@@ -104,7 +104,7 @@ static const char *policy_named(const struct aj_server *s, const char *name)
 	return NULL;
 }
 
-static int no_room(struct aj_server *s, struct aj_fault *fault, const char *fmt, uint64_t max)
+static int fail_busy(struct aj_server *s, struct aj_fault *fault, const char *fmt, uint64_t max)
 {
 	aj_fault(fault, AJ_CODE_BUSY, "%lu %s", (unsigned long)max, fmt);
 	fault->retry_ms = aj_slot_retry_ms(s);
@@ -115,18 +115,18 @@ int aj_slot_ask(struct aj_client *c, struct aj_query *query, const char *policy_
 {
 	struct aj_server *s = c->server;
 	const struct aj_server_config *config = s->config;
-	const char *policy = policy_named(s, policy_name);
+	const char *policy = find_policy(s, policy_name);
 	if (!policy)
 		return aj_fault(fault, AJ_CODE_NO_SUCH_POLICY, "no policy is called `%s` here", policy_name);
 	if (query->op == AJ_OP_OPEN && s->sessions >= config->sessions_max)
-		return no_room(s, fault, "sessions are open, and no more may be", config->sessions_max);
+		return fail_busy(s, fault, "sessions are open, and no more may be", config->sessions_max);
 	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
-		return no_room(s, fault, "MiB of requests wait for a jail already", s->held_bytes >> 20);
+		return fail_busy(s, fault, "MiB of requests wait for a jail already", s->held_bytes >> 20);
 	bool room = s->in_use < config->jails_max && !s->waiting;
 	if (!room && s->waiting >= config->queue_max)
-		return no_room(s, fault, "requests wait for a jail already", config->queue_max);
+		return fail_busy(s, fault, "requests wait for a jail already", config->queue_max);
 	if (!room && c->waiting_count >= (config->queue_max + 1) / 2)
-		return no_room(s, fault, "requests of this connection wait for a jail already", (config->queue_max + 1) / 2);
+		return fail_busy(s, fault, "requests of this connection wait for a jail already", (config->queue_max + 1) / 2);
 	struct aj_client_request *t = aj_client_request_new(c, query);
 	t->counts = t->query.op == AJ_OP_OPEN;
 	s->sessions += t->counts;
@@ -134,7 +134,7 @@ int aj_slot_ask(struct aj_client *c, struct aj_query *query, const char *policy_
 		aj_client_request_wait(t);
 		return 0;
 	}
-	if (seat_task(t, policy, fault) == 0)
+	if (open_for_request(t, policy, fault) == 0)
 		return 0;
 	aj_client_request_fail(t, fault);
 	return 0;
@@ -145,7 +145,7 @@ void aj_slots_fill(struct aj_server *s)
 	struct aj_fault fault;
 	while (!s->stopping && s->waiting && s->in_use < s->config->jails_max) {
 		struct aj_client_request *t = aj_client_request_next(s);
-		if (seat_task(t, policy_named(s, aj_query_text(&t->query, AJ_M_POLICY)), &fault) < 0)
+		if (open_for_request(t, find_policy(s, aj_query_text(&t->query, AJ_M_POLICY)), &fault) < 0)
 			aj_client_request_fail(t, &fault);
 	}
 }
@@ -178,11 +178,11 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 	struct aj_client *c = from->client;
 	struct aj_server *s = c->server;
 	struct aj_error err = { 0 };
-	/* It has its origin's place in no line: what it copies goes on meanwhile. */
+	/* A fork never waits in the queue: the session that it copies would change meanwhile. */
 	if (s->sessions >= s->config->sessions_max)
-		return no_room(s, fault, "sessions are open, and no more may be", s->config->sessions_max);
+		return fail_busy(s, fault, "sessions are open, and no more may be", s->config->sessions_max);
 	if (s->in_use >= s->config->jails_max)
-		return no_room(s, fault, "jails are in use, and no more may be", s->config->jails_max);
+		return fail_busy(s, fault, "jails are in use, and no more may be", s->config->jails_max);
 	struct aj_slot *slot = calloc(1, sizeof *slot);
 	if (!slot)
 		abort();
@@ -192,7 +192,7 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 	}
 	slot->lasting = slot->branching = true;
 	s->sessions++;
-	take_seat(slot, aj_client_request_new(c, query), from->policy);
+	take_slot(slot, aj_client_request_new(c, query), from->policy);
 	return 0;
 }
 

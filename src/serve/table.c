@@ -1,5 +1,5 @@
-/* A small hash table with chains, so that a thousand sessions of one connection are found as quickly as one.
- * It owns nothing and never grows: names come from one client, who would slow down only himself. */
+/* A small chained hash table, so that one of a thousand sessions of a connection is found quickly.
+ * It owns nothing and never grows: a client that makes chains long slows down only its own requests. */
 #include "serve/table.h"
 
 #include <string.h>
