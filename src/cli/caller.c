@@ -1,5 +1,5 @@
-/* Looks at the limits on resources that our caller has left us, before anything needs them.
- * It raises no hard limit and nothing above what the program itself needs; a jail's own limits are set by the plan. */
+/* Checks the resource limits that our caller has left us, before anything needs them.
+ * It raises no hard limit, and no soft one above the program's own needs; a jail's own limits are set by the plan. */
 #include "cli/caller.h"
 
 #include <signal.h>
@@ -22,8 +22,8 @@ static const struct {
 
 int aj_caller_limits(struct aj_error *err)
 {
-	/* So that a limit on the size of a file is an error that we can name, and a soft one on processor time, which may be nearly used
-	 * up by what was this process before us, does not end the watch over a jail. The hard one still does. */
+	/* With SIGXFSZ ignored, RLIMIT_FSIZE yields EFBIG, which we can report. With SIGXCPU ignored, the soft RLIMIT_CPU, which this
+	 * process may nearly have used up before its exec, does not end the watch over a jail. The hard limit still does. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGXCPU, SIG_IGN);
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {

@@ -1,6 +1,6 @@
-/* The limits that we were started with: those that would end us half-way are raised where they may be, or named at once. */
+/* Our inherited resource limits: those that would end us half-way are raised up to the hard limit, or reported at once. */
 #pragma once
 #include "base/error.h"
 
-/* -1 when one is too low and may not be raised. */
+/* Returns -1 when a hard limit is too low. */
 int aj_caller_limits(struct aj_error *err);

@@ -1,5 +1,5 @@
-/* `agentjail audit verify`: is an audit file whole, and if not, where does it begin not to be?
- * It repairs nothing and judges no run; what is in the records is for other tools. */
+/* `agentjail audit verify`: is an audit file whole, and if not, where is its first problem?
+ * It repairs nothing and judges no run; the contents of the records are for other tools. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 
 enum { OPEN_SHOWN = 20 };
 
-struct question {
+struct verify_args {
 	const char *file, *head;
 };
 
-static int parse(struct question *q, int argc, char **argv, struct aj_error *err)
+static int parse_args(struct verify_args *q, int argc, char **argv, struct aj_error *err)
 {
 	static const char usage[] = "agentjail audit verify FILE [--head HASH]";
 	bool options = true;
@@ -49,7 +49,7 @@ static int parse(struct question *q, int argc, char **argv, struct aj_error *err
 	return 0;
 }
 
-/* A file's name and what is in it are others' text: no control character of them reaches a terminal. */
+/* A file's name and contents are untrusted text: aj_line() keeps their control characters from the terminal. */
 static void report(struct aj_arena *arena, const char *file, const struct aj_verify *v)
 {
 	file = aj_line(arena, file);
@@ -77,7 +77,7 @@ int aj_cmd_audit(int argc, char **argv)
 	struct aj_arena arena = { 0 };
 	struct aj_error err = { 0 };
 	struct aj_verify v;
-	struct question q = { 0 };
+	struct verify_args q = { 0 };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail audit verify FILE [--head HASH]\n\nChecks that every record of an audit file is as it was written and in "
 		       "its place. --head: HASH, noted\nearlier, must be the hash of one of the records, or the file was cut off or written anew.\n"
@@ -85,7 +85,7 @@ int aj_cmd_audit(int argc, char **argv)
 		return 0;
 	}
 	int code = 0;
-	if (parse(&q, argc, argv, &err) < 0 || aj_verify(q.file, q.head, &arena, &v, &err) < 0) {
+	if (parse_args(&q, argc, argv, &err) < 0 || aj_verify(q.file, q.head, &arena, &v, &err) < 0) {
 		code = aj_print_error(&err);
 	} else {
 		report(&arena, q.file, &v);

@@ -1,4 +1,4 @@
-/* `agentjail doctor`: what this host can enforce, each line with the way to get what is missing.
+/* `agentjail doctor`: reports what this host can enforce, and a fix for each missing feature.
  * It tries real jails instead of guessing from versions, and changes nothing. */
 #include <jansson.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct doctor {
 	AJ_LIST(struct line) lines;
 };
 
-static void say(struct doctor *d, enum mark mark, const char *what, const char *state, const char *fix)
+static void add_check(struct doctor *d, enum mark mark, const char *what, const char *state, const char *fix)
 {
 	*AJ_PUSH(&d->arena, &d->lines) = (struct line){ mark, what, aj_strdup(&d->arena, state),
 		                                        fix && *fix ? aj_strdup(&d->arena, fix) : NULL };
@@ -45,16 +45,16 @@ static bool read_line(const char *path, char *out, size_t out_bytes)
 
 /* --- the kernel --- */
 
-static void kernel(struct doctor *d)
+static void check_kernel(struct doctor *d)
 {
 	struct utsname u;
 	uname(&u);
 	bool enough = d->host.kernel_major > 5 || (d->host.kernel_major == 5 && d->host.kernel_minor >= 14);
-	say(d, enough ? OK : FAIL, "kernel", aj_printf(&d->arena, "%s %s", u.sysname, u.release),
-	    enough ? NULL : "Linux 5.14 or newer is needed (mount_setattr, clone3, process limits per user namespace)");
+	add_check(d, enough ? OK : FAIL, "kernel", aj_printf(&d->arena, "%s %s", u.sysname, u.release),
+	          enough ? NULL : "Linux 5.14 or newer is needed (mount_setattr, clone3, process limits per user namespace)");
 }
 
-static void user_namespaces(struct doctor *d)
+static void check_user_namespaces(struct doctor *d)
 {
 	static const struct {
 		const char *path, *bad, *state, *fix;
@@ -68,35 +68,35 @@ static void user_namespaces(struct doctor *d)
 	char text[64];
 	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
 		if (read_line(switches[i].path, text, sizeof text) && strcmp(text, switches[i].bad) == 0) {
-			/* Whether it stops us is what the jails below tell: a profile may be there already. */
-			say(d, d->host.uid == 0 && i > 0 ? OK : PART, "user namespaces", switches[i].state, switches[i].fix);
+			/* try_jail() shows whether the switch stops us: an AppArmor profile may allow us already. */
+			add_check(d, d->host.uid == 0 && i > 0 ? OK : PART, "user namespaces", switches[i].state, switches[i].fix);
 			return;
 		}
-	say(d, OK, "user namespaces", "allowed by the sysctls", NULL);
+	add_check(d, OK, "user namespaces", "allowed by the sysctls", NULL);
 }
 
-static void seccomp(struct doctor *d)
+static void check_seccomp(struct doctor *d)
 {
 	char text[256];
 	bool known = read_line("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text);
 	if (!known)
-		say(d, FAIL, "seccomp", "not in this kernel", "a kernel with CONFIG_SECCOMP_FILTER");
+		add_check(d, FAIL, "seccomp", "not in this kernel", "a kernel with CONFIG_SECCOMP_FILTER");
 	else if (!strstr(text, "user_notif"))
-		say(d, PART, "seccomp", "filters, but no notifications: what was refused is not reported", "Linux 5.0 or newer");
+		add_check(d, PART, "seccomp", "filters, but no notifications: what was refused is not reported", "Linux 5.0 or newer");
 	else
-		say(d, OK, "seccomp", "filters and notifications", NULL);
+		add_check(d, OK, "seccomp", "filters and notifications", NULL);
 }
 
-static void landlock(struct doctor *d)
+static void check_landlock(struct doctor *d)
 {
 	if (d->host.landlock_abi)
-		say(d, OK, "landlock", aj_printf(&d->arena, "ABI %d", d->host.landlock_abi), NULL);
+		add_check(d, OK, "landlock", aj_printf(&d->arena, "ABI %d", d->host.landlock_abi), NULL);
 	else
-		say(d, PART, "landlock", "not in this kernel; the mounts still hold",
-		    "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
+		add_check(d, PART, "landlock", "not in this kernel; the mounts still hold",
+		          "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
 }
 
-static void cgroup(struct doctor *d)
+static void check_cgroup(struct doctor *d)
 {
 	static const struct {
 		unsigned bit;
@@ -108,30 +108,32 @@ static void cgroup(struct doctor *d)
 		{ AJ_CGROUP_CPU, "processor share", "cpu.max", "none" },
 	};
 	const char *fix = "systemd-run --user --scope -p Delegate=yes agentjail ..., or --cgroup DIR";
-	say(d, d->host.cgroup ? OK : PART, "cgroup v2", d->host.cgroup ? d->host.cgroup : d->host.cgroup_why, d->host.cgroup ? NULL : fix);
+	add_check(d, d->host.cgroup ? OK : PART, "cgroup v2", d->host.cgroup ? d->host.cgroup : d->host.cgroup_why,
+	          d->host.cgroup ? NULL : fix);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		bool there = d->host.cgroup && (d->host.cgroup_controllers & rows[i].bit);
-		say(d, there ? OK : PART, rows[i].what, there ? rows[i].with : rows[i].without, d->host.cgroup && !there ? fix : NULL);
+		add_check(d, there ? OK : PART, rows[i].what, there ? rows[i].with : rows[i].without,
+		          d->host.cgroup && !there ? fix : NULL);
 	}
 }
 
-static void identity(struct doctor *d)
+static void check_identity(struct doctor *d)
 {
 	if (d->host.uid != 0)
-		say(d, OK, "identity", "an ordinary user; jails run as that user", NULL);
+		add_check(d, OK, "identity", "an ordinary user; jails run as that user", NULL);
 	else if (d->host.may_map_ids)
-		say(d, OK, "identity",
-		    d->site_fits && *d->site.uids ? "root; jails run as host ids of the site's range (root is not needed)"
-		                                  : "root; jails run as host id 65534 (root is not needed)",
-		    NULL);
+		add_check(d, OK, "identity",
+		          d->site_fits && *d->site.uids ? "root; jails run as host ids of the site's range (root is not needed)"
+		                                        : "root; jails run as host id 65534 (root is not needed)",
+		          NULL);
 	else
-		say(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
-		    "run it as an ordinary user");
+		add_check(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
+		          "run it as an ordinary user");
 }
 
 /* --- jails --- */
 
-/* Run a real jail under a built-in policy with one change; the line says whether its walls stood. */
+/* Run a real jail under a built-in policy with one change; its line says whether it worked. */
 static bool try_jail(struct doctor *d, const char *what, bool snippet, enum aj_network network, bool proc)
 {
 	static char *true_argv[] = { "true", NULL };
@@ -149,18 +151,18 @@ static bool try_jail(struct doctor *d, const char *what, bool snippet, enum aj_n
 	if ((snippet && aj_find_rootfs(&request, policy.rootfs, d->site_fits ? d->site.rootfs : "", &d->arena, &err) < 0) ||
 	    aj_plan_build(&plan, &d->arena, &policy, &request, &d->host, &err) < 0) {
 		char text[600];
-		say(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
+		add_check(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
 		return false;
 	}
 	aj_run_once(&plan, &policy, &request, NULL, NULL, &result);
 	bool ok = result.status == AJ_STATUS_OK;
 	aj_host_advise(&result.setup);
-	say(d, ok ? OK : FAIL, what, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);
+	add_check(d, ok ? OK : FAIL, what, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);
 	aj_result_free(&result);
 	return ok;
 }
 
-static void jails(struct doctor *d)
+static void check_jails(struct doctor *d)
 {
 	if (try_jail(d, "command jail", false, AJ_NET_NONE, true))
 		try_jail(d, "loopback network", false, AJ_NET_LOOPBACK, true);
@@ -171,19 +173,19 @@ static void jails(struct doctor *d)
 
 /* --- policies --- */
 
-static void site(struct doctor *d, const char *config)
+static void check_site(struct doctor *d, const char *config)
 {
 	struct aj_diags diags = { .arena = &d->arena };
 	d->site_fits = aj_site_load(&d->site, config, &diags) == 0;
 	if (d->site_fits)
-		say(d, OK, "site", d->site.file, NULL);
+		add_check(d, OK, "site", d->site.file, NULL);
 	else
-		say(d, FAIL, "site", diags.list.count ? diags.list.items[0].message : "its configuration is broken",
-		    "agentjail policy check");
+		add_check(d, FAIL, "site", diags.list.count ? diags.list.items[0].message : "its configuration is broken",
+		          "agentjail policy check");
 }
 
-/* Is everything that the policy asks for enforced in full, or is something taken as well as it goes? */
-static void default_policy(struct doctor *d, bool snippet)
+/* Does this host enforce the default policy in full, or some limits by rlimits only? */
+static void check_default_policy(struct doctor *d, bool snippet)
 {
 	struct aj_diags diags = { .arena = &d->arena };
 	struct aj_ask ask = { .name = snippet ? d->site.default_exec : d->site.default_run };
@@ -195,24 +197,26 @@ static void default_policy(struct doctor *d, bool snippet)
 	struct aj_plan plan;
 	char text[600];
 	if (aj_policy_load(&loaded, &d->site, &ask, &diags) < 0) {
-		say(d, FAIL, what, diags.list.count ? diags.list.items[0].message : "it is broken",
-		    aj_printf(&d->arena, "agentjail policy check %s", ask.name));
+		add_check(d, FAIL, what, diags.list.count ? diags.list.items[0].message : "it is broken",
+		          aj_printf(&d->arena, "agentjail policy check %s", ask.name));
 		return;
 	}
 	if (loaded.policy.workspace == AJ_WORKSPACE_NONE)
 		request.workspace = NULL;
 	if (strcmp(loaded.policy.rootfs, "host") != 0 &&
 	    aj_find_rootfs(&request, loaded.policy.rootfs, d->site.rootfs, &d->arena, &err) < 0) {
-		say(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
+		add_check(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
 	} else if (aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) < 0) {
-		say(d, FAIL, what,
-		    aj_printf(&d->arena, "`%s` cannot be enforced: %s", ask.name, aj_error_text(&err, text, sizeof text)), err.fix);
+		add_check(d, FAIL, what,
+		          aj_printf(&d->arena, "`%s` cannot be enforced: %s", ask.name, aj_error_text(&err, text, sizeof text)),
+		          err.fix);
 	} else {
 		loaded.policy.enforce = AJ_ENFORCE_STRICT;
 		bool full = aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) == 0;
-		say(d, full ? OK : PART, what,
-		    aj_printf(&d->arena, full ? "`%s`: enforced in full" : "`%s`: memory and processes are limited by rlimits", ask.name),
-		    full ? NULL : err.fix);
+		add_check(d, full ? OK : PART, what,
+		          aj_printf(&d->arena, full ? "`%s`: enforced in full" : "`%s`: memory and processes are limited by rlimits",
+		                    ask.name),
+		          full ? NULL : err.fix);
 	}
 }
 
@@ -281,19 +285,19 @@ int aj_cmd_doctor(int argc, char **argv)
 		}
 	}
 	aj_host_gather(&d.host, &d.arena, NULL, &err);
-	site(&d, config);
-	kernel(&d);
-	user_namespaces(&d);
-	seccomp(&d);
-	landlock(&d);
-	jails(&d);
-	cgroup(&d);
-	identity(&d);
+	check_site(&d, config);
+	check_kernel(&d);
+	check_user_namespaces(&d);
+	check_seccomp(&d);
+	check_landlock(&d);
+	check_jails(&d);
+	check_cgroup(&d);
+	check_identity(&d);
 	if (d.site_fits) {
-		default_policy(&d, true);
-		default_policy(&d, false);
+		check_default_policy(&d, true);
+		check_default_policy(&d, false);
 	}
-	/* The last word is what the default policies get; that a wall is missing which they do not ask for is no failure. */
+	/* The verdict is that of the default policies: a missing feature that they do not demand is no failure. */
 	enum mark worst = d.site_fits ? OK : FAIL;
 	for (size_t i = 0; i < d.lines.count; i++)
 		if (d.lines.items[i].mark > worst &&

@@ -1,5 +1,5 @@
 /* `agentjail exec`: one Python snippet, one jail, one result.
- * It reads the snippet and checks that it is text of a bearable size; what it means is decided inside. */
+ * It reads the snippet and checks its encoding and size only; Python inside the jail parses it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -60,7 +60,7 @@ static int check_source(const struct aj_options *o, struct aj_error *err)
 	return 0;
 }
 
-/* --input options become one JSON object, each value checked where it can still be named. */
+/* Join the --input options to one JSON object; each value is parsed here, so that an error can name its option. */
 static int gather_inputs(struct aj_options *o, struct aj_error *err)
 {
 	if (o->inputs.count == 0)
@@ -89,7 +89,7 @@ static int gather_inputs(struct aj_options *o, struct aj_error *err)
 	return err->exit_code ? -1 : 0;
 }
 
-static int operands(struct aj_options *o, int first, int argc, char **argv, struct aj_error *err)
+static int take_operands(struct aj_options *o, int first, int argc, char **argv, struct aj_error *err)
 {
 	if (argc - first > 1)
 		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "one snippet at a time: unexpected `%s`", argv[first + 1]);
@@ -122,7 +122,7 @@ int aj_cmd_exec(int argc, char **argv)
 	}
 	o.request.snippet = true;
 	int code, first = aj_options_parse(&o, AJ_FOR_EXEC, argc, argv, &err);
-	if (first < 0 || aj_options_load(&o, AJ_FOR_EXEC, &err) < 0 || operands(&o, first, argc, argv, &err) < 0 ||
+	if (first < 0 || aj_options_load(&o, AJ_FOR_EXEC, &err) < 0 || take_operands(&o, first, argc, argv, &err) < 0 ||
 	    check_source(&o, &err) < 0 || gather_inputs(&o, &err) < 0)
 		code = aj_print_error(&err);
 	else

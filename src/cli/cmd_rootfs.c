@@ -20,7 +20,7 @@ struct check {
 	unsigned long listed, present, wrong;
 };
 
-static void wrong(struct check *c, const char *path, const char *why)
+static void report_difference(struct check *c, const char *path, const char *why)
 {
 	printf("%s: %s\n", path, why);
 	c->wrong++;
@@ -30,14 +30,14 @@ static void check_link(struct check *c, char *path)
 {
 	char *arrow = strstr(path, " -> "), target[4096];
 	if (!arrow) {
-		wrong(c, path, "malformed manifest line");
+		report_difference(c, path, "malformed manifest line");
 		return;
 	}
 	*arrow = '\0';
 	ssize_t n = readlinkat(c->tree, path + 1, target, sizeof target - 1);
 	target[n > 0 ? n : 0] = '\0';
 	if (n < 0 || strcmp(target, arrow + 4) != 0)
-		wrong(c, path, n < 0 ? "missing, or not a symlink" : "points elsewhere");
+		report_difference(c, path, n < 0 ? "missing, or not a symlink" : "points elsewhere");
 }
 
 static void check_file(struct check *c, const char *hash, unsigned long long size, unsigned mode, const char *path)
@@ -46,18 +46,18 @@ static void check_file(struct check *c, const char *hash, unsigned long long siz
 	char hex[AJ_SHA256_HEX];
 	cleanup_fd int fd = openat(c->tree, path + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		wrong(c, path, strerror(errno));
+		report_difference(c, path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		wrong(c, path, "not a regular file");
+		report_difference(c, path, "not a regular file");
 	else if ((unsigned long long)st.st_size != size)
-		wrong(c, path, "different size");
+		report_difference(c, path, "different size");
 	else if ((st.st_mode & 07777) != mode)
-		wrong(c, path, "different mode");
+		report_difference(c, path, "different mode");
 	else if (aj_sha256_fd(fd, hex) < 0 || strcmp(hex, hash) != 0)
-		wrong(c, path, "different content");
+		report_difference(c, path, "different content");
 }
 
-/* One line: hash size mode path, or `link` in place of the hash. False when it is not such a line. */
+/* Check one manifest line: hash (or `link`), size, mode, path. False: the line is malformed. */
 static bool check_line(struct check *c, char *line)
 {
 	char hash[AJ_SHA256_HEX];
@@ -74,7 +74,7 @@ static bool check_line(struct check *c, char *line)
 	return true;
 }
 
-/* Files that the manifest does not know would be just as visible to a snippet as those it knows. */
+/* Count the tree's files: one that the manifest does not list is visible to a snippet all the same. */
 static void count_present(struct check *c, int dir_fd)
 {
 	DIR *dir = fdopendir(dir_fd);
@@ -96,7 +96,7 @@ static void count_present(struct check *c, int dir_fd)
 	closedir(dir);
 }
 
-static int verify(const char *rootfs, struct aj_error *err)
+static int verify_tree(const char *rootfs, struct aj_error *err)
 {
 	char path[4200];
 	struct check c = { 0 };
@@ -154,7 +154,7 @@ int aj_cmd_rootfs(int argc, char **argv)
 		if (strcmp(argv[1], "path") == 0)
 			puts(request.rootfs);
 		else
-			verify(request.rootfs, &err);
+			verify_tree(request.rootfs, &err);
 	}
 	aj_arena_free(&arena);
 	return err.exit_code ? aj_print_error(&err) : 0;

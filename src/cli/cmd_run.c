@@ -1,5 +1,5 @@
-/* `agentjail run`: a program of this host in a jail, its status passed through.
- * It has no opinion on the program and no Python layer; the walls are all there is. */
+/* `agentjail run`: runs a program of this host in a jail and passes its exit status on.
+ * It inspects no program and has no Python layer; the kernel's walls are the only ones. */
 #include <stdio.h>
 #include <string.h>
 

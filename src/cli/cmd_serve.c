@@ -1,5 +1,5 @@
-/* `agentjail serve`: jails for the clients of a socket.
- * It turns options and what a service manager left in the environment into a configuration, and prints the log; serving is serve/'s. */
+/* `agentjail serve`: turns options and the service manager's environment variables into the configuration of serve/, and prints the log.
+ * It reads no request and handles no client. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 #define ROOT_FOLDER "/run/agentjail"
 #define NAME "agentjail.sock"
 
-/* `ret_made`: the folder was not there, and is to go again. */
+/* `ret_made`: we created the folder, so it is removed at the end. */
 static const char *default_socket(struct aj_arena *arena, bool *ret_made, struct aj_error *err)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	if (geteuid() == 0) {
-		*ret_made = mkdir(ROOT_FOLDER, 0755) == 0; /* what is wrong with it shows when the socket is made */
+		*ret_made = mkdir(ROOT_FOLDER, 0755) == 0; /* another error shows when the socket is bound */
 		return ROOT_FOLDER "/" NAME;
 	}
 	if (runtime && runtime[0] == '/')
@@ -30,7 +30,7 @@ static const char *default_socket(struct aj_arena *arena, bool *ret_made, struct
 	return NULL;
 }
 
-/* Lines go to stderr, where a service manager's log or a person reads them. They may quote what clients wrote. */
+/* Log to stderr. Lines may quote clients' text, so their control characters are escaped. */
 static void log_line(void *arg, const char *line)
 {
 	struct aj_arena arena = { 0 };
@@ -39,8 +39,8 @@ static void log_line(void *arg, const char *line)
 	aj_arena_free(&arena);
 }
 
-/* Variables that are for us alone. */
-static int from_manager(struct aj_server_config *config, struct aj_arena *arena, struct aj_error *err)
+/* Read the service manager's variables, and remove them from the environment: they are meant for this process alone. */
+static int read_manager_variables(struct aj_server_config *config, struct aj_arena *arena, struct aj_error *err)
 {
 	static const char *const names[] = { "LISTEN_PID",    "LISTEN_FDS",    "LISTEN_FDNAMES",
 		                             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID" };
@@ -57,7 +57,7 @@ static int configure(struct aj_server_config *config, struct aj_options *o, bool
 {
 	struct aj_serve_options *s = &o->serving;
 	bool main_given = false;
-	if (from_manager(config, o->arena, err) < 0)
+	if (read_manager_variables(config, o->arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < config->fds.count; i++)
 		main_given |= strcmp(config->fds.items[i].name, "metrics") != 0;

@@ -1,5 +1,5 @@
 /* Prints findings about policies, one or two lines each, file:line:column first.
- * It decides nothing: what a finding means for the program is its caller's business. */
+ * It decides nothing: the caller decides whether a finding ends the program. */
 #include "cli/findings.h"
 
 #include <string.h>
@@ -22,20 +22,20 @@ const char *aj_line(struct aj_arena *arena, const char *text)
 	return line;
 }
 
-static void put(struct aj_arena *arena, const char *text, FILE *out)
+static void put_line(struct aj_arena *arena, const char *text, FILE *out)
 {
 	fputs(aj_line(arena, text), out);
 }
 
-static void print_one(const struct aj_diags *diags, const struct aj_diag *d, FILE *out)
+static void print_finding(const struct aj_diags *diags, const struct aj_diag *d, FILE *out)
 {
-	put(diags->arena, aj_origin_text(&d->at, diags->arena), out);
+	put_line(diags->arena, aj_origin_text(&d->at, diags->arena), out);
 	fprintf(out, ": %s %s: ", d->warning ? "warning" : "error", d->code);
-	put(diags->arena, d->message, out);
+	put_line(diags->arena, d->message, out);
 	fputc('\n', out);
 	if (d->advice) {
 		fputs("  fix: ", out);
-		put(diags->arena, d->advice, out);
+		put_line(diags->arena, d->advice, out);
 		fputc('\n', out);
 	}
 }
@@ -43,7 +43,7 @@ static void print_one(const struct aj_diags *diags, const struct aj_diag *d, FIL
 void aj_findings_print(const struct aj_diags *diags, FILE *out)
 {
 	for (size_t i = 0; i < diags->list.count; i++)
-		print_one(diags, &diags->list.items[i], out);
+		print_finding(diags, &diags->list.items[i], out);
 	size_t more = diags->errors + diags->warnings - diags->list.count;
 	if (more)
 		fprintf(out, "and %zu more\n", more);

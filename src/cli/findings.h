@@ -1,11 +1,12 @@
-/* Findings about policies for a person, or as JSON. */
+/* Findings about policies, as text for people or as JSON. */
 #pragma once
 #include <jansson.h>
 #include <stdio.h>
 
 #include "policy/diag.h"
 
-/* A policy may have been written by an agent: what it says must neither drive a terminal nor look like another line. */
+/* `text` with its control characters escaped: a policy may be written by an agent, and its text must neither control a terminal nor
+ * look like another line of output. */
 const char *aj_line(struct aj_arena *arena, const char *text);
 
 void aj_findings_print(const struct aj_diags *diags, FILE *out);

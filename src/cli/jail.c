@@ -1,5 +1,5 @@
 /* From parsed options to an exit code: gather the host, plan, run, print.
- * The only place of the program that prints a result; it adds nothing to it. */
+ * It prints results of exec and run, and adds nothing to them. */
 #include "cli/jail.h"
 
 #include <stdlib.h>
@@ -30,15 +30,16 @@ static const char *random_id(struct aj_arena *arena)
 static int print_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_options *o)
 {
 	json_t *doc = aj_result_json(result, plan, &o->loaded.policy, &o->request);
-	/* To a terminal in plain ASCII: some obey control characters beyond it. */
+	/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
 	int r = json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
 	json_decref(doc);
 	putchar('\n');
 	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
-/* A cgroup that we found ourselves and could not use after all, as when others came into it meanwhile: best effort does without,
- * and says so. One that was given, or that the policy demands, stays an error. Nothing ran yet. */
+/* Plan again without a cgroup that we found ourselves and could not use after all, for example because other processes have moved into
+ * it: best effort does without, and the result says so. A cgroup that was given, or that the policy demands, stays an error. Nothing has
+ * run yet. */
 static bool do_without_cgroup(const struct aj_result *result, struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
 {
 	struct aj_error err = { 0 };
@@ -50,8 +51,8 @@ static bool do_without_cgroup(const struct aj_result *result, struct aj_host *ho
 	       aj_plan_build(plan, o->arena, &o->loaded.policy, &o->request, host, &err) == 0;
 }
 
-/* What a policy holds in a workspace, it does not hold in a bind: said where there is something that it would hold. */
-static void show_unheld(const struct aj_plan *plan, const struct aj_policy *policy, struct aj_arena *arena)
+/* Warn of writable binds that contain places which the policy would protect in a workspace, but does not in a bind. */
+static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy *policy, struct aj_arena *arena)
 {
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
@@ -87,7 +88,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
 		return aj_print_error(&err);
 	}
-	if (plan.host_uid != id.id) /* it writes to folders of the host, whose files keep one owner */
+	if (plan.host_uid != id.id) /* the jail writes to host folders, whose files keep one owner: the id is not used */
 		aj_id_give(&id);
 	if (o->dry_run) {
 		aj_plan_dump(&plan, stdout);
@@ -99,7 +100,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
 		return aj_print_error(&err);
 	if (!o->json)
-		show_unheld(&plan, &o->loaded.policy, o->arena);
+		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 	struct aj_terminal lent;
 	if (!plan.capture)
 		aj_terminal_remember(&lent);

@@ -1,4 +1,4 @@
-/* What exec and run share: options in, plan, jail, report, exit code out. */
+/* The common part of exec and run: from options to plan, jail, report and exit code. */
 #pragma once
 #include "cli/options.h"
 

@@ -1,5 +1,5 @@
 /* From options to a loaded policy: the site's configuration first, then the policy, the working directory's, the options.
- * It prints every finding, not the first, and lets nothing run while there is one. */
+ * It prints every finding, not only the first, and returns an error while there is one, so that nothing runs. */
 #include <stdio.h>
 
 #include "cli/findings.h"

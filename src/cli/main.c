@@ -1,4 +1,4 @@
-/* The program: finds the command by name and runs it.
+/* The program: finds a command by its name and runs it.
  * It holds no logic of its own; each command has its file. */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +35,8 @@ static void usage(FILE *out)
 	fprintf(out, "  agentjail %-42s %s\n", "COMMAND --help | --version", "options of a command; the version");
 }
 
-/* A missing 0, 1 or 2 would be taken by the next open() and then be handed to the guest as something else; a folder
- * would be a way out of the jail's tree. */
+/* The next open() would reuse a missing descriptor 0, 1 or 2, and the guest would inherit that file; a folder would be a way out
+ * of the jail's tree. */
 static int check_stdio(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
@@ -54,8 +54,8 @@ static int check_stdio(void)
 	return 0;
 }
 
-/* What could not be written was not said: no success then. */
-static int finish(int code)
+/* Output that could not be written makes success an error. */
+static int flush_and_exit_code(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 {
 	if (check_stdio() < 0)
 		return AJ_EXIT_USAGE;
-	/* Ignored, it would stay ignored in the jail's init, whose children would then end unseen. */
+	/* An ignored SIGCHLD would stay ignored in the jail's init, where the kernel would then reap children by itself. */
 	signal(SIGCHLD, SIG_DFL);
 	struct aj_error err = { 0 };
 	if (aj_caller_limits(&err) < 0)
@@ -76,14 +76,14 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		for (const struct aj_command *c = aj_commands; c->name; c++)
 			if (strcmp(argv[1], c->name) == 0)
-				return finish(c->run(argc - 1, argv + 1));
+				return flush_and_exit_code(c->run(argc - 1, argv + 1));
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		puts("agentjail " AJ_VERSION);
-		return finish(0);
+		return flush_and_exit_code(0);
 	}
 	bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);
 	if (argc > 1 && !asked)
 		fprintf(stderr, "agentjail: unknown command `%s`\n", argv[1]);
 	usage(asked ? stdout : stderr);
-	return finish(asked ? 0 : AJ_EXIT_USAGE);
+	return flush_and_exit_code(asked ? 0 : AJ_EXIT_USAGE);
 }

@@ -1,4 +1,4 @@
-/* Parses the options of exec, run and serve from one table.
+/* Parses the options of exec, run, session and serve from one table.
  * An option that is unknown, misspelt, lacks its value or has a bad one ends the program before anything happens. */
 #include "cli/options.h"
 
@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "policy/bind.h"
 
-/* Setters return NULL, or what is wrong with the value. */
+/* Setters return NULL, or why the value is wrong. */
 typedef const char *set_fn(struct aj_options *o, const char *value);
 
 static const char *set_json(struct aj_options *o, const char *v)
@@ -42,7 +42,7 @@ static const char *set_code(struct aj_options *o, const char *v)
 	return NULL;
 }
 
-/* Options that say what a policy says: checked here, weighed when the policy is loaded. */
+/* Add an option that sets a key of the policy: its value is checked here, and merged when the policy is loaded. */
 static const char *push_setting(struct aj_options *o, const char *option, const char *key, const char *value, bool request_only)
 {
 	struct aj_policy scratch = { 0 };
@@ -108,7 +108,7 @@ static const char *add_env(struct aj_options *o, const char *v)
 	} else if (eq == v) {
 		return "without a name";
 	}
-	/* Variables reach a snippet when Python has long started: these would not do what they say. */
+	/* A snippet gets its variables after Python has started, so these would have no effect. */
 	if (strncmp(v, "LD_", 3) == 0 || strncmp(v, "PYTHON", 6) == 0)
 		if (o->request.snippet)
 			return "LD_* and PYTHON* have no effect on a snippet";
@@ -137,7 +137,7 @@ static const char *add_bind(struct aj_options *o, const char *v)
 static const char *add_file(struct aj_options *o, const char *v)
 {
 	const char *rest = strchrnul(v, ':');
-	if (rest[0] != ':' || rest[1] != '/') { /* no path in the jail: it gets its own name below /input */
+	if (rest[0] != ':' || rest[1] != '/') { /* no path in the jail: /input and the file's own name */
 		const char *source = aj_strndup(o->arena, v, (size_t)(rest - v)), *slash = strrchr(source, '/');
 		if (*source)
 			v = aj_printf(o->arena, "%s:/input/%s%s", source, slash ? slash + 1 : source, rest);
@@ -166,7 +166,7 @@ static const char *set_cgroup(struct aj_options *o, const char *v)
 static const char *set_rootfs(struct aj_options *o, const char *v)
 {
 	o->request.rootfs = v;
-	/* A folder, and so never the same as a tree's name: `default` here is ./default, whoever made that. */
+	/* --rootfs names a folder, never a tree of the configuration: `default` here is ./default. */
 	const char *folder = strchr(v, '/') ? v : aj_printf(o->arena, "./%s", v);
 	return *v ? push_setting(o, "--rootfs", "filesystem.rootfs", folder, true) : "empty";
 }
@@ -206,7 +206,7 @@ static const struct option {
 	const char *name, *value; /* value: NULL for a switch */
 	int commands;
 	set_fn *set;     /* or: */
-	const char *key; /* the policy's key that it sets; neither: a number of cli/serve_options.c */
+	const char *key; /* the policy's key that it sets; with neither, a number of cli/serve_options.c */
 	const char *help;
 } table[] = {
 	{ "-c", "CODE", AJ_FOR_EXEC, set_code, NULL, "the snippet itself" },
@@ -260,7 +260,7 @@ static const struct option {
 	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "a client that leaves more than this unread is dropped" },
 };
 
-static const struct option *find(const char *name, size_t bytes, int command)
+static const struct option *find_option(const char *name, size_t bytes, int command)
 {
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if ((table[i].commands & command) && strlen(table[i].name) == bytes && memcmp(table[i].name, name, bytes) == 0)
@@ -268,7 +268,7 @@ static const struct option *find(const char *name, size_t bytes, int command)
 	return NULL;
 }
 
-static const char *apply(struct aj_options *o, const struct option *option, const char *value)
+static const char *apply_option(struct aj_options *o, const struct option *option, const char *value)
 {
 	return option->set ? option->set(o, value)
 	     : option->key ? push_setting(o, option->name, option->key, value, false)
@@ -279,14 +279,14 @@ const char *aj_options_policy(struct aj_options *o, const char *name, size_t byt
                               const char **ret_value)
 {
 	static set_fn *const with_a_policy[] = { set_layer, set_proc, set_rootfs, set_workspace, set_local, set_config, set_json };
-	const struct option *option = find(name, bytes, AJ_FOR_BOTH);
+	const struct option *option = find_option(name, bytes, AJ_FOR_BOTH);
 	*ret_known = option && option->key;
 	for (size_t i = 0; option && i < sizeof with_a_policy / sizeof *with_a_policy; i++)
 		*ret_known |= option->set == with_a_policy[i];
 	*ret_value = option ? option->value : NULL;
 	if (!*ret_known || !value != !option->value)
 		return NULL;
-	return apply(o, option, value);
+	return apply_option(o, option, value);
 }
 
 int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, struct aj_error *err)
@@ -297,7 +297,7 @@ int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, s
 			return i + 1;
 		bool two = strncmp(argv[i], "--", 2) == 0;
 		size_t bytes = two ? strcspn(argv[i], "=") : strlen(argv[i]);
-		const struct option *option = find(argv[i], bytes, command);
+		const struct option *option = find_option(argv[i], bytes, command);
 		if (!option) {
 			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "unknown option `%s`", argv[i]);
 			aj_advise(err, "`agentjail %s --help` lists the options", argv[0]);
@@ -308,7 +308,7 @@ int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, s
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s needs a value: %s", option->name, option->value);
 		if (!option->value && value)
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s takes no value", option->name);
-		const char *wrong = apply(o, option, value);
+		const char *wrong = apply_option(o, option, value);
 		if (wrong)
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`: %s", option->name, value, wrong);
 	}

@@ -19,29 +19,29 @@ enum {
 	AJ_FOR_ALL = AJ_FOR_SNIPPETS | AJ_FOR_RUN
 };
 
-/* Everything that the command line can say. */
+/* The parsed command line. */
 struct aj_options {
 	struct aj_arena *arena;
-	struct aj_ask ask;   /* which policy, and what of it shall be different */
+	struct aj_ask ask;   /* the policy's name or file, and the options that change its keys */
 	const char *config;  /* a site's configuration */
-	struct aj_site site; /* from here on filled by aj_options_load() */
+	struct aj_site site; /* site and loaded: filled by aj_options_load() */
 	struct aj_loaded loaded;
 	struct aj_request request;
 	bool json, dry_run;
 	const char *code;                /* exec -c */
 	AJ_LIST(const char *) inputs;    /* name=json */
-	struct aj_serve_options serving; /* with its defaults, of aj_serve_options_defaults() */
+	struct aj_serve_options serving; /* initialized by aj_serve_options_defaults() */
 };
 
-/* Parse options of `command` (one of AJ_FOR_EXEC, _RUN, _SERVE, _SESSION); the index of the first operand, or -1 with err set. */
+/* Parse options of `command` (one of AJ_FOR_EXEC, _RUN, _SERVE, _SESSION). Returns the index of the first operand, or -1 with err set. */
 int aj_options_parse(struct aj_options *options, int command, int argc, char **argv, struct aj_error *err);
-/* One option out of its place: those that set a key of the policy, and --rootfs, --workspace, --config, --json. NULL, or what is
- * wrong; *ret_known: is it one of those? *ret_value: what its value is called, NULL for a switch. */
+/* Apply one option of `agentjail policy`: one that sets a key of the policy, or --rootfs, --workspace, --config, --json. Returns NULL,
+ * or why the value is wrong; *ret_known: is it one of those options? *ret_value: the value's name in help texts, NULL for a switch. */
 const char *aj_options_policy(struct aj_options *options, const char *name, size_t bytes, const char *value, bool *ret_known,
                               const char **ret_value);
-/* Load the policy that the options ask for, as a layer above the site's. 0, or -1 after all findings were printed, with err set. */
+/* Load the policy that the options name, as a layer above the site's. Returns 0, or -1 with err set, after printing all findings. */
 int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
-/* One line on standard error where the working directory has a policy: whether it is used, and why not. */
+/* If the working directory has a policy, print one line on standard error: whether it is used, and why not. */
 void aj_options_tell_local(const struct aj_loaded *loaded, struct aj_arena *arena);
 void aj_options_help(int command, FILE *out);
 void aj_options_man(int command, FILE *out); /* the same as man(7) macros */

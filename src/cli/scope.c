@@ -1,5 +1,5 @@
-/* Has this process moved to a scope of its own by agentjail-scope, the one program that ours ever starts outside of a jail.
- * It looks for it beside the program only, never waits longer than its limit, and talks to no bus itself. */
+/* Has this process moved to a systemd scope by agentjail-scope, the only program that we start outside of a jail.
+ * It looks for that helper beside our program only, waits no longer than LIMIT_US, and talks to no bus itself. */
 #include "cli/scope.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 
 enum { LIMIT_US = 5000000 };
 
-/* stdin is /dev/null, stdout and stderr our pipe. 0 or an errno. */
-static int start(const char *program, int out, pid_t *ret_pid, struct aj_arena *arena)
+/* Start the helper with /dev/null as stdin and our pipe as stdout and stderr. Returns 0 or an errno. */
+static int spawn_helper(const char *program, int out, pid_t *ret_pid, struct aj_arena *arena)
 {
 	extern char **environ;
 	char *argv[] = { aj_strdup(arena, program), aj_printf(arena, "%d", getpid()), NULL };
@@ -33,7 +33,7 @@ static int start(const char *program, int out, pid_t *ret_pid, struct aj_arena *
 	return r;
 }
 
-/* All that it says until it closes its end; false when the time is over. */
+/* Read the helper's output until end of file; false at the deadline. */
 static bool read_until(int fd, int64_t until_us, char *out, size_t out_bytes)
 {
 	size_t have = 0;
@@ -57,7 +57,7 @@ static bool read_until(int fd, int64_t until_us, char *out, size_t out_bytes)
 
 const char *aj_scope_enter(struct aj_arena *arena)
 {
-	char said[200];
+	char answer[200];
 	int ends[2], status = 0, errnum;
 	pid_t pid;
 	const char *program = aj_find_helper("agentjail-scope", arena);
@@ -66,21 +66,21 @@ const char *aj_scope_enter(struct aj_arena *arena)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return aj_printf(arena, "no pipe: %s", strerror(errno));
 	cleanup_fd int from = ends[0], to = ends[1];
-	if ((errnum = start(program, to, &pid, arena)))
+	if ((errnum = spawn_helper(program, to, &pid, arena)))
 		return aj_printf(arena, "%s: %s", program, strerror(errnum));
 	aj_close(&to);
-	bool in_time = read_until(from, aj_now_us() + LIMIT_US, said, sizeof said);
-	/* Also when it has closed its end: whoever does that and stays is not waited for. */
+	bool in_time = read_until(from, aj_now_us() + LIMIT_US, answer, sizeof answer);
+	/* No answer in time: do not wait for the helper to exit by itself. */
 	if (!in_time)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	said[strcspn(said, "\n")] = '\0';
+	answer[strcspn(answer, "\n")] = '\0';
 	if (!in_time)
 		return aj_printf(arena, "no answer within %d s", LIMIT_US / 1000000);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return NULL;
-	return aj_printf(arena, "%s", *said ? said : "agentjail-scope failed without a word");
+	return aj_printf(arena, "%s", *answer ? answer : "agentjail-scope failed without a word");
 }
 
 void aj_scope_when_demanded(struct aj_host *host, const struct aj_options *o)

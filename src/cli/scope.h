@@ -1,11 +1,11 @@
-/* A cgroup for a policy that demands one: a transient scope, asked of systemd. */
+/* A cgroup for a policy that demands one: a transient scope, requested from systemd. */
 #pragma once
 #include "base/arena.h"
 #include "cli/options.h"
 #include "plan/host.h"
 
-/* Have this process moved to a delegated scope of its own. NULL, or one line on why it was not; takes at most five seconds. */
+/* Have this process moved to a delegated scope of its own. Returns NULL, or one line on why that failed; takes at most five seconds. */
 const char *aj_scope_enter(struct aj_arena *arena);
 
-/* A policy that demands a cgroup where there is none gets one from systemd, if that has one to give. Others do not pay for it. */
+/* If the policy demands a cgroup and the host has none, request a scope from systemd. No other policy costs that time. */
 void aj_scope_when_demanded(struct aj_host *host, const struct aj_options *options);

@@ -1,5 +1,5 @@
-/* Keeps what a terminal does not take at once, and writes it when it does.
- * It sets nothing on the description that our caller has too, and drops nothing without saying so. */
+/* Buffers output that a terminal does not take at once, and writes it later.
+ * It sets no flag on the open file description that our caller shares, and drops no output without a note of its size. */
 #include "cli/screen.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ bool aj_screen_flush(struct aj_screen *screen)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return false;
-		if (n <= 0) { /* hung up: nobody will see it */
+		if (n <= 0) { /* the terminal is hung up */
 			screen->failed = true;
 			break;
 		}
@@ -46,7 +46,7 @@ bool aj_screen_put(struct aj_screen *screen, const char *data, size_t bytes)
 		aj_buffer_add(&screen->kept, note, (size_t)length);
 	}
 	size_t held = screen->kept.bytes - screen->kept.sent, room = held < screen->kept_max ? screen->kept_max - held : 0;
-	/* In order: once something is dropped, all that follows is, until the terminal goes on. */
+	/* Keep the order: once bytes are dropped, all that follow are dropped too, until the terminal takes output again. */
 	size_t fits = screen->dropped_bytes ? 0 : bytes < room ? bytes : room;
 	aj_buffer_add(&screen->kept, data, fits);
 	screen->dropped_bytes += bytes - fits;
@@ -55,7 +55,7 @@ bool aj_screen_put(struct aj_screen *screen, const char *data, size_t bytes)
 
 int aj_screen_finish(struct aj_screen *screen, int number)
 {
-	/* The other description waits as any program's output does. */
+	/* Our caller's description is blocking, so this write waits as any program's output does. */
 	struct aj_buffer *kept = &screen->kept;
 	int r = kept->bytes > kept->sent ? aj_write_all(number, kept->data + kept->sent, kept->bytes - kept->sent) : 0;
 	aj_buffer_free(&screen->kept);

@@ -1,5 +1,5 @@
-/* The numbers of `agentjail serve`: how each is written, what it may be and is by default.
- * A value out of its range is refused, not brought into it. */
+/* The numeric options of `agentjail serve`: syntax, range and default of each.
+ * A value out of its range is refused, not clamped. */
 #include "cli/serve_options.h"
 
 #include <stddef.h>
@@ -34,7 +34,7 @@ static const struct number {
 };
 /* clang-format on */
 
-static const struct number *number_of(const char *option)
+static const struct number *find_number(const char *option)
 {
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		if (strcmp(numbers[i].option, option) == 0)
@@ -44,7 +44,7 @@ static const struct number *number_of(const char *option)
 
 const char *aj_serve_options_set(struct aj_serve_options *serving, const char *option, const char *value, struct aj_arena *arena)
 {
-	const struct number *row = number_of(option);
+	const struct number *row = find_number(option);
 	uint64_t number;
 	if (!row->parse(value, &number))
 		return row->parse == aj_parse_count    ? "not a number"
@@ -65,6 +65,6 @@ void aj_serve_options_defaults(struct aj_serve_options *ret)
 
 const char *aj_serve_options_default(const char *option)
 {
-	const struct number *row = number_of(option);
+	const struct number *row = find_number(option);
 	return row ? row->fallback : NULL;
 }

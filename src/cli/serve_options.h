@@ -1,10 +1,10 @@
-/* What only `agentjail serve` can be told: its numbers are one table, with ranges and defaults. */
+/* Options of `agentjail serve` alone: its numbers are one table, with ranges and defaults. */
 #pragma once
 #include <stdint.h>
 
 #include "policy/load.h"
 
-/* What only `serve` can be told. */
+/* Options of `serve` alone. */
 struct aj_serve_options {
 	AJ_LIST(struct aj_ask) asks; /* --policy and --policy-file, in their order */
 	const char *socket, *metrics;
@@ -14,7 +14,7 @@ struct aj_serve_options {
 };
 
 void aj_serve_options_defaults(struct aj_serve_options *ret);
-/* Set the number that `option` is. NULL, or what is wrong with the value. */
+/* Set the number that `option` names. Returns NULL, or why the value is wrong. */
 const char *aj_serve_options_set(struct aj_serve_options *serving, const char *option, const char *value, struct aj_arena *arena);
-/* As --help shows it; NULL when the option is no number of this table. */
+/* The default as --help shows it; NULL when the option is not in the table. */
 const char *aj_serve_options_default(const char *option);

@@ -1,5 +1,5 @@
-/* Prints a result for a person: output as it came, then the value or the error.
- * Nothing from inside reaches a terminal without its control characters made visible. */
+/* Prints a result for people: output as it arrived, then the value or the error.
+ * It writes no text of a jail to a terminal without making its control characters visible. */
 #include "cli/show.h"
 
 #include <limits.h>
@@ -20,7 +20,7 @@ int aj_print_error(const struct aj_error *err)
 {
 	struct aj_arena arena = { 0 };
 	char text[600];
-	/* What it quotes are others' names: no control character of them reaches a terminal, and no line looks like one of ours. */
+	/* Errors quote untrusted names: their control characters must not reach a terminal, nor their lines look like ours. */
 	fprintf(stderr, "agentjail: %s\n", aj_line(&arena, aj_error_text(err, text, sizeof text)));
 	if (err->fix[0])
 		fprintf(stderr, "  fix: %s\n", aj_line(&arena, err->fix));
@@ -60,7 +60,7 @@ void aj_show_close(struct aj_show *show)
 		aj_screen_close(&show->screens[fd]);
 }
 
-static void put(struct aj_show *show, int fd, const char *data, size_t bytes)
+static void put_bytes(struct aj_show *show, int fd, const char *data, size_t bytes)
 {
 	struct aj_screen *screen = &show->screens[show->screen_of[fd]];
 	char *safe = show->terminal[fd] ? malloc(bytes * 4 + 1) : NULL;
@@ -78,8 +78,8 @@ static void put(struct aj_show *show, int fd, const char *data, size_t bytes)
 	free(safe);
 }
 
-/* Bytes at the end of `data` that begin a character whose rest is still to come. */
-static size_t begun(const char *data, size_t bytes)
+/* Count the bytes of an incomplete UTF-8 character at the end of `data`. */
+static size_t incomplete_tail(const char *data, size_t bytes)
 {
 	for (size_t n = 1; n <= 3 && n <= bytes; n++) {
 		unsigned char c = (unsigned char)data[bytes - n];
@@ -99,24 +99,24 @@ void aj_show_stream(int fd, const char *data, size_t bytes, void *arg)
 	memcpy(all, show->held[fd], have);
 	memcpy(all + have, data, bytes);
 	have += bytes;
-	show->held_bytes[fd] = begun(all, have);
+	show->held_bytes[fd] = incomplete_tail(all, have);
 	have -= show->held_bytes[fd];
 	memcpy(show->held[fd], all + have, show->held_bytes[fd]);
-	put(show, fd, all, have);
+	put_bytes(show, fd, all, have);
 	free(all);
 }
 
 void aj_show_stream_end(struct aj_show *show)
 {
 	for (int fd = 1; fd <= 2; fd++) {
-		put(show, fd, show->held[fd], show->held_bytes[fd]);
+		put_bytes(show, fd, show->held[fd], show->held_bytes[fd]);
 		show->held_bytes[fd] = 0;
 	}
 }
 
 static void put_text(struct aj_show *show, int fd, const char *text)
 {
-	put(show, fd, text, strlen(text));
+	put_bytes(show, fd, text, strlen(text));
 }
 
 void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
@@ -126,10 +126,11 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
 	uint64_t room = show->shown[fd] < head ? head - show->shown[fd] : 0;
 	if (bytes > room)
 		bytes = (size_t)room;
-	/* A terminal may be stopped between a look and a write, and takes less than a pipe: what it does not take is kept, up to the head. */
+	/* A terminal may be stopped between poll() and write(), and takes less than a pipe: the bytes that it does not take are kept, up to
+	 * the head. */
 	show->watching = true;
 	if (show->screens[show->screen_of[fd]].fd >= 0) {
-		put(show, fd, data, bytes);
+		put_bytes(show, fd, data, bytes);
 		show->shown[fd] += bytes;
 		bytes = 0;
 	}
@@ -140,7 +141,7 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
 		show->stalled[fd] = poll(&ready, 1, 0) != 1;
 		if (show->stalled[fd])
 			break;
-		put(show, fd, data, piece);
+		put_bytes(show, fd, data, piece);
 		show->shown[fd] += piece;
 		data += piece;
 		bytes -= piece;
@@ -148,16 +149,16 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
 	show->watching = false;
 }
 
-static void rest(struct aj_show *show, int fd, const struct aj_output_buffer *capture)
+static void put_rest(struct aj_show *show, int fd, const struct aj_output_buffer *capture)
 {
 	size_t bytes = 0;
 	char *text = capture->total_bytes > show->shown[fd] ? aj_output_buffer_text(capture, &bytes) : NULL;
 	if (text && bytes > show->shown[fd])
-		put(show, fd, text + show->shown[fd], bytes - show->shown[fd]);
+		put_bytes(show, fd, text + show->shown[fd], bytes - show->shown[fd]);
 	free(text);
 }
 
-static void error(struct aj_show *show, const json_t *error)
+static void put_error(struct aj_show *show, const json_t *error)
 {
 	const char *traceback = json_string_value(json_object_get(error, "traceback"));
 	if (show->tracebacks && traceback && *traceback) {
@@ -194,10 +195,10 @@ static void error(struct aj_show *show, const json_t *error)
 
 void aj_show_result(struct aj_show *show, const struct aj_result *r)
 {
-	put(show, 1, "", 0); /* what is kept of either comes before all that is to come */
-	put(show, 2, "", 0);
-	rest(show, 1, &r->out);
-	rest(show, 2, &r->err);
+	put_bytes(show, 1, "", 0); /* flush the kept output of both before the rest */
+	put_bytes(show, 2, "", 0);
+	put_rest(show, 1, &r->out);
+	put_rest(show, 2, &r->err);
 	if (r->status == AJ_STATUS_SETUP_ERROR)
 		aj_print_error(&r->setup);
 	else
@@ -226,10 +227,10 @@ void aj_show_claim(struct aj_show *show, const json_t *claim, const char *status
 	size_t i;
 	if (json_array_size(errors) > 0)
 		json_array_foreach(errors, i, one)
-			error(show, one);
+			put_error(show, one);
 	else if (json_is_object(json_object_get(claim, "error")))
-		error(show, json_object_get(claim, "error"));
-	/* What Python says of an exception, or of Ctrl-C, says it all. */
+		put_error(show, json_object_get(claim, "error"));
+	/* Python's traceback of an exception, or of Ctrl-C, says it all. */
 	if (show->tracebacks && (strcmp(status, "error") == 0 || strcmp(status, "signal") == 0) &&
 	    json_string_length(json_object_get(json_object_get(claim, "error"), "traceback")) > 0)
 		return;
@@ -284,7 +285,7 @@ static void show_repository(struct aj_arena *arena, const json_t *item)
 	show_moved(arena, item);
 }
 
-static bool among(const json_t *list, const json_t *item)
+static bool list_contains(const json_t *list, const json_t *item)
 {
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (json_equal(json_array_get(list, i), item))
@@ -292,7 +293,7 @@ static bool among(const json_t *list, const json_t *item)
 	return false;
 }
 
-void aj_show_workspace(const json_t *report, const json_t *told)
+void aj_show_workspace(const json_t *report, const json_t *earlier)
 {
 	static const struct {
 		const char *key;
@@ -302,16 +303,16 @@ void aj_show_workspace(const json_t *report, const json_t *told)
 	size_t at;
 	json_t *item;
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		const json_t *list = json_object_get(report, lists[i].key), *old = json_object_get(told, lists[i].key);
+		const json_t *list = json_object_get(report, lists[i].key), *old = json_object_get(earlier, lists[i].key);
 		size_t shown = 0;
 		json_array_foreach(list, at, item)
-			if (!among(old, item) && ++shown <= MOST_CHANGES)
+			if (!list_contains(old, item) && ++shown <= MOST_CHANGES)
 				lists[i].show(&arena, item);
 		if (shown > MOST_CHANGES)
 			fprintf(stderr, "agentjail: workspace: %zu more; --json names them\n", shown - MOST_CHANGES);
 	}
 	const char *why = json_string_value(json_object_get(report, "why"));
-	if (why && !json_equal(json_object_get(told, "why"), json_object_get(report, "why")))
+	if (why && !json_equal(json_object_get(earlier, "why"), json_object_get(report, "why")))
 		fprintf(stderr, "agentjail: workspace: not everything was looked at: %s\n", aj_line(&arena, why));
 	aj_arena_free(&arena);
 }

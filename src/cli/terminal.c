@@ -1,5 +1,5 @@
-/* Which of our standard input, output and error a command gets, and how they are put in order after it.
- * It never waits for a terminal: one that is stopped is started first, and nothing here drains what it has not shown yet. */
+/* Decides which of our standard input, output and error a command gets, and restores their state after it.
+ * It never waits for a terminal: a stopped one is restarted first, and pending output is not drained. */
 #include "cli/terminal.h"
 
 #include <dirent.h>
@@ -14,26 +14,26 @@
 
 #include "base/fd.h"
 
-/* An ordinary user's jail has that user's id outside, and with it the right to say who may use the terminal. */
+/* An ordinary user's jail has that user's id outside, and so may chmod the terminal. */
 enum { OF_OTHERS = S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH };
-/* What F_SETFL can change. */
+/* The flags that F_SETFL can change. */
 enum { CHANGEABLE = O_APPEND | O_ASYNC | O_DIRECT | O_NOATIME | O_NONBLOCK };
 
-/* A terminal that belongs to the foreground of somebody else: a job in the background must neither read its keys nor set its modes. */
+/* Is it a terminal whose foreground process group is not ours? A background job must neither read its input nor set its modes. */
 static bool is_foreign_terminal(int fd)
 {
 	pid_t foreground = isatty(fd) ? tcgetpgrp(fd) : -1;
 	return foreground > 0 && foreground != getpgrp();
 }
 
-/* Whoever holds a descriptor of a file can truncate it, and write over what others have appended. */
+/* Is output copied instead of inherited? A holder of a file's descriptor can truncate the file and overwrite what others appended. */
 static bool is_pumped(int fd, struct stat *st)
 {
 	return fstat(fd, st) == 0 && (S_ISREG(st->st_mode) || is_foreign_terminal(fd));
 }
 
-/* A file that is open for writing too becomes one for reading, at the same place; one that is open for writing only is no input. */
-static int close_for_writing(struct aj_request *request, struct aj_error *err)
+/* Reopen a file on 0 that is open for reading and writing as read-only, at the same offset; a write-only one is no input. */
+static int reopen_read_only(struct aj_request *request, struct aj_error *err)
 {
 	struct stat st;
 	int flags = fcntl(0, F_GETFL);
@@ -56,10 +56,10 @@ static int close_for_writing(struct aj_request *request, struct aj_error *err)
 int aj_terminal_choose(struct aj_request *request, struct aj_error *err)
 {
 	struct stat as_out, as_err;
-	/* In a pipeline the others need the foreground too. */
+	/* In a pipeline its other processes need the foreground too. */
 	request->terminal_fd = tcgetpgrp(0) == getpgrp() && tcgetpgrp(1) == getpgrp() ? 0 : -1;
 	request->no_input = is_foreign_terminal(0);
-	if (close_for_writing(request, err) < 0)
+	if (reopen_read_only(request, err) < 0)
 		return -1;
 	bool pump_out = is_pumped(1, &as_out), pump_err = is_pumped(2, &as_err);
 	request->terminal = (!request->no_input && isatty(0)) || (!pump_out && isatty(1)) || (!pump_err && isatty(2));
@@ -69,23 +69,23 @@ int aj_terminal_choose(struct aj_request *request, struct aj_error *err)
 	return 0;
 }
 
-void aj_terminal_remember(struct aj_terminal *lent)
+void aj_terminal_remember(struct aj_terminal *saved)
 {
 	struct stat st;
-	lent->terminal_fd = -1;
+	saved->terminal_fd = -1;
 	for (int fd = 2; fd >= 0; fd--) {
-		lent->flags[fd] = fcntl(fd, F_GETFL);
-		/* A file as output is not given: what becomes of its permissions is somebody else's doing. */
+		saved->flags[fd] = fcntl(fd, F_GETFL);
+		/* A regular file as output is not inherited, so the command cannot have changed its permissions. */
 		bool given = fstat(fd, &st) == 0 && (fd == 0 || !S_ISREG(st.st_mode));
-		lent->closed[fd] = given ? ~st.st_mode & OF_OTHERS : 0;
+		saved->closed[fd] = given ? ~st.st_mode & OF_OTHERS : 0;
 		if (isatty(fd))
-			lent->terminal_fd = fd;
+			saved->terminal_fd = fd;
 	}
-	if (lent->terminal_fd >= 0 && tcgetattr(lent->terminal_fd, &lent->modes) < 0)
-		lent->terminal_fd = -1;
+	if (saved->terminal_fd >= 0 && tcgetattr(saved->terminal_fd, &saved->modes) < 0)
+		saved->terminal_fd = -1;
 }
 
-/* Nobody else in our process group, as the rest of a pipeline would be: only then are changed modes the command's doing. */
+/* Is our process group without other processes, such as the rest of a pipeline? Only then has the command changed the modes. */
 static bool is_alone(void)
 {
 	DIR *processes = opendir("/proc");
@@ -100,40 +100,40 @@ static bool is_alone(void)
 	return alone;
 }
 
-static void restore_terminal(const struct aj_terminal *lent, bool ours)
+static void restore_terminal(const struct aj_terminal *saved, bool ours)
 {
 	struct termios now;
-	int fd = lent->terminal_fd;
+	int fd = saved->terminal_fd;
 	if (ours)
 		tcsetpgrp(fd, getpgrp());
 	else if (tcgetpgrp(fd) != getpgrp())
 		return;
-	/* Off first: the kernel starts by TCOON only what was stopped by TCOOFF, and a key may have stopped it. */
+	/* TCOOFF first: TCOON restarts only output that TCOOFF has stopped, and a key may have stopped it. */
 	tcflow(fd, TCOOFF);
 	tcflow(fd, TCOON);
-	/* TCSADRAIN would wait for whoever reads the terminal's other end. */
-	/* Where only padding differs they are set once more. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
-	if (tcgetattr(fd, &now) < 0 || (memcmp(&now, &lent->modes, sizeof now) != 0 && (ours || is_alone())))
-		tcsetattr(fd, TCSANOW, &lent->modes);
+	/* TCSADRAIN would wait for the reader of the terminal's other end. */
+	/* If only padding differs, setting the modes again is harmless. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
+	if (tcgetattr(fd, &now) < 0 || (memcmp(&now, &saved->modes, sizeof now) != 0 && (ours || is_alone())))
+		tcsetattr(fd, TCSANOW, &saved->modes);
 }
 
-void aj_terminal_restore(const struct aj_terminal *lent, bool ours)
+void aj_terminal_restore(const struct aj_terminal *saved, bool ours)
 {
 	sigset_t ttou, before;
 	struct stat st;
 	for (int fd = 0; fd <= 2; fd++) {
 		int now = fcntl(fd, F_GETFL);
-		if (now >= 0 && lent->flags[fd] >= 0 && ((now ^ lent->flags[fd]) & CHANGEABLE))
-			fcntl(fd, F_SETFL, lent->flags[fd]);
-		if (lent->closed[fd] && fstat(fd, &st) == 0 && (st.st_mode & lent->closed[fd]))
-			fchmod(fd, st.st_mode & 07777 & ~lent->closed[fd]);
+		if (now >= 0 && saved->flags[fd] >= 0 && ((now ^ saved->flags[fd]) & CHANGEABLE))
+			fcntl(fd, F_SETFL, saved->flags[fd]);
+		if (saved->closed[fd] && fstat(fd, &st) == 0 && (st.st_mode & saved->closed[fd]))
+			fchmod(fd, st.st_mode & 07777 & ~saved->closed[fd]);
 	}
-	if (lent->terminal_fd < 0)
+	if (saved->terminal_fd < 0)
 		return;
-	/* From the background all of it takes a blocked SIGTTOU. */
+	/* A background process may do this only while it blocks SIGTTOU. */
 	sigemptyset(&ttou);
 	sigaddset(&ttou, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &ttou, &before);
-	restore_terminal(lent, ours);
+	restore_terminal(saved, ours);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }

@@ -1,5 +1,5 @@
-/* What a command gets from us and not from the jail: the open file descriptions behind 0 to 2, and the terminal among them. They are
- * our caller's too, so what the command does to them is undone. */
+/* The open file descriptions that a command inherits from us: 0 to 2, and a terminal among them. Our caller shares them, so the
+ * command's changes to them are undone. */
 #pragma once
 #include <stdbool.h>
 #include <termios.h>
@@ -9,15 +9,15 @@
 
 struct aj_terminal {
 	int flags[3];       /* of the open file descriptions, -1: unknown */
-	unsigned closed[3]; /* permissions that group and others do not have on what is behind them */
+	unsigned closed[3]; /* permissions that group and others lack on the file behind each */
 	int terminal_fd;    /* the first of 0 to 2 that is a terminal; -1: none */
 	struct termios modes;
 };
 
-/* Decide which of them `request`'s command gets as they are: see `terminal_fd`, `no_input` and `pump` there. */
+/* Decide which descriptors the command of `request` inherits: see its `terminal_fd`, `no_input` and `pump`. */
 int aj_terminal_choose(struct aj_request *request, struct aj_error *err);
 
-/* Before the command runs. */
-void aj_terminal_remember(struct aj_terminal *lent);
-/* After every process of the jail is gone, and before anything is written to a terminal. `ours`: the command had the foreground. */
-void aj_terminal_restore(const struct aj_terminal *lent, bool ours);
+/* Save the state, before the command runs. */
+void aj_terminal_remember(struct aj_terminal *saved);
+/* Call after every process of the jail has ended, and before any output to a terminal. `ours`: the command had the foreground. */
+void aj_terminal_restore(const struct aj_terminal *saved, bool ours);
