@@ -1,5 +1,5 @@
-/* `agentjail session`: snippet after snippet in one jail, typed by a person or read from standard input.
- * A snippet is whole when shell/statement says so, or when a line `# %%` comes; what it does is between it and its jail. */
+/* `agentjail session`: runs snippet after snippet in one jail, typed by a person or read from standard input.
+ * It finds the end of each snippet (shell/statement, or a line `# %%`) and inspects its code no further. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ static const char help[] = "Python is run as it is typed: a statement at once, a
 			   "  :quit  as Ctrl-D\n"
 			   "  :help  this\n";
 
-/* Ends with a NUL that does not count. */
-static void add(struct aj_buffer *text, const char *line, size_t bytes)
+/* Append a line; the text ends with a NUL that its length does not count. */
+static void append_line(struct aj_buffer *text, const char *line, size_t bytes)
 {
 	aj_buffer_add(text, line, bytes);
 	*aj_buffer_reserve(text, 1) = '\0';
@@ -31,10 +31,10 @@ static bool blank(const char *text)
 	return text[strspn(text, " \t\r\n\f")] == '\0';
 }
 
-enum asked { PYTHON, OURS, QUIT };
+enum line_kind { PYTHON, OURS, QUIT };
 
-/* What is for us and not for Python, in which no line begins with a colon. */
-static enum asked obey(struct aj_shell *shell, const char *line)
+/* Carry out a command of the shell: a line that begins with a colon, which no Python line does. */
+static enum line_kind run_command(struct aj_shell *shell, const char *line)
 {
 	if (line[0] != ':')
 		return blank(line) ? OURS : PYTHON;
@@ -47,7 +47,7 @@ static enum asked obey(struct aj_shell *shell, const char *line)
 	return OURS;
 }
 
-static void talk(struct aj_shell *shell, const struct aj_options *o)
+static void read_terminal(struct aj_shell *shell, const struct aj_options *o)
 {
 	struct aj_prompt *prompt = aj_prompt_open(isatty(1) ? stdout : stderr, &aj_shell_interrupts);
 	struct aj_buffer text = { 0 };
@@ -61,13 +61,13 @@ static void talk(struct aj_shell *shell, const struct aj_options *o)
 			aj_buffer_free(&text);
 			continue;
 		}
-		enum asked asked = text.bytes ? PYTHON : obey(shell, line);
-		if (asked == QUIT)
+		enum line_kind kind = text.bytes ? PYTHON : run_command(shell, line);
+		if (kind == QUIT)
 			break;
-		if (asked == OURS)
+		if (kind == OURS)
 			continue;
-		add(&text, line, strlen(line));
-		add(&text, "\n", 1);
+		append_line(&text, line, strlen(line));
+		append_line(&text, "\n", 1);
 		if (!aj_statement_complete(text.data))
 			continue;
 		aj_shell_run(shell, text.data, text.bytes);
@@ -77,7 +77,7 @@ static void talk(struct aj_shell *shell, const struct aj_options *o)
 		fputc('\n', stderr);
 	aj_buffer_free(&text);
 	aj_prompt_close(prompt);
-	shell->code = 0; /* what did not go well the person has seen */
+	shell->code = 0; /* the person has seen the errors */
 }
 
 static void read_cells(struct aj_shell *shell)
@@ -90,7 +90,7 @@ static void read_cells(struct aj_shell *shell)
 	while (on && (bytes = getline(&line, &room, stdin)) >= 0) {
 		bool end = strncmp(line, CELL, sizeof CELL - 1) == 0;
 		if (!end)
-			add(&text, line, (size_t)bytes);
+			append_line(&text, line, (size_t)bytes);
 		if (end && text.bytes && !blank(text.data))
 			on = aj_shell_run(shell, text.data, text.bytes);
 		if (end)
@@ -132,7 +132,7 @@ int aj_cmd_session(int argc, char **argv)
 		return code;
 	}
 	if (shell.person)
-		talk(&shell, &o);
+		read_terminal(&shell, &o);
 	else
 		read_cells(&shell);
 	if (shell.show.failed) {

@@ -1,5 +1,5 @@
-/* Keeps the history of `agentjail session` in a file that nobody else can read.
- * It is a comfort: where it cannot be kept there is none, and nothing fails. A file of somebody else's is left alone. */
+/* Keeps the history of `agentjail session` in a file of mode 0600.
+ * Where the file cannot be opened there is no history, and no error; a file of another user is not used. */
 #include "shell/history.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_BYTES = 1 << 20, CUT_BYTES = 256 << 10 };
 
-/* $XDG_STATE_HOME, or what stands for it; NULL without a home. Made when it is not there. */
+/* $XDG_STATE_HOME, or ~/.local/state, which is created if needed; NULL without a home. */
 static const char *state_folder(struct aj_arena *arena)
 {
 	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
@@ -62,7 +62,7 @@ char **aj_history_read(int fd, struct aj_arena *arena)
 	ssize_t bytes = pread(fd, text, MOST_BYTES, from);
 	if (bytes <= 0)
 		return none;
-	if (from > 0) { /* the first line is a part of one */
+	if (from > 0) { /* skip the first line, which is cut */
 		size_t part = strcspn(text, "\n") + 1;
 		text += part < (size_t)bytes ? part : (size_t)bytes;
 	}

@@ -1,5 +1,5 @@
-/* Lines by libedit, with the history of earlier sessions; the only user of it.
- * It reads no configuration of libedit's, and leaves the terminal as it was whenever no line is being typed. */
+/* Reads lines with libedit, and the history of earlier sessions; the only file that calls libedit.
+ * It reads no .editrc, and restores the terminal's modes whenever no line is being typed. */
 #include "shell/prompt.h"
 
 #include <errno.h>
@@ -24,20 +24,20 @@ struct aj_prompt {
 	int history_fd;
 	const char *words;
 	const volatile sig_atomic_t *interrupts;
-	sig_atomic_t seen; /* of them */
+	sig_atomic_t seen; /* *interrupts when the line was begun */
 	bool interrupted;
-	mbstate_t state; /* of a character that has begun */
+	mbstate_t state; /* of an incomplete multibyte character */
 	char *line;
 };
 
-static char *words(EditLine *edit)
+static char *prompt_text(EditLine *edit)
 {
 	struct aj_prompt *p = NULL;
 	el_get(edit, EL_CLIENTDATA, &p);
 	return (char *)p->words;
 }
 
-/* False when SIGINT came first. It is let in only while we wait, so that none falls between a look and the waiting. */
+/* Wait for input; false when SIGINT arrives first. SIGINT is unblocked only by ppoll(), so none is lost between check and wait. */
 static bool await_key(const struct aj_prompt *p)
 {
 	sigset_t interrupt, before;
@@ -48,7 +48,7 @@ static bool await_key(const struct aj_prompt *p)
 	bool again = true;
 	while (again && *p->interrupts == p->seen) {
 		again = ppoll(&key, 1, NULL, &before) < 0 && errno == EINTR;
-		/* libedit's handler sends it once more, to ours. */
+		/* libedit's handler raises SIGINT again, for our handler: let it through. */
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		sigprocmask(SIG_BLOCK, &interrupt, NULL);
 	}
@@ -56,7 +56,7 @@ static bool await_key(const struct aj_prompt *p)
 	return *p->interrupts == p->seen;
 }
 
-/* In place of libedit's own, which reads on after a signal. 1, 0 at the end, -1. */
+/* Replaces libedit's reader, which continues after a signal. Returns 1, 0 at end of file, or -1. */
 static int read_character(EditLine *edit, wchar_t *ret)
 {
 	struct aj_prompt *p = NULL;
@@ -72,7 +72,7 @@ static int read_character(EditLine *edit, wchar_t *ret)
 			continue;
 		if (n <= 0)
 			return (int)n;
-		/* So the kernel hands over a Ctrl-D that was typed before the terminal was ours. */
+		/* The kernel delivers a Ctrl-D that was typed in canonical mode as NUL. */
 		if (byte == '\0')
 			byte = CTRL_D;
 		size_t used = mbrtowc(ret, &byte, 1, &p->state);
@@ -104,7 +104,7 @@ struct aj_prompt *aj_prompt_open(FILE *out, const volatile sig_atomic_t *interru
 	struct aj_prompt *p = calloc(1, sizeof *p);
 	if (!p)
 		abort();
-	/* Characters and not bytes, also where nobody has said which: code is UTF-8. */
+	/* Edit characters, not bytes: code is UTF-8 also where the locale does not say so. */
 	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		setlocale(LC_CTYPE, "C.UTF-8");
 	p->interrupts = interrupts;
@@ -113,7 +113,7 @@ struct aj_prompt *aj_prompt_open(FILE *out, const volatile sig_atomic_t *interru
 	if (!p->edit || !p->history)
 		abort();
 	el_set(p->edit, EL_CLIENTDATA, p);
-	el_set(p->edit, EL_PROMPT, words);
+	el_set(p->edit, EL_PROMPT, prompt_text);
 	el_set(p->edit, EL_EDITOR, "emacs");
 	el_set(p->edit, EL_SIGNAL, 1);
 	el_set(p->edit, EL_GETCFN, read_character);
@@ -133,7 +133,7 @@ enum aj_typed aj_prompt_read(struct aj_prompt *p, const char *text, const char *
 	p->interrupted = false;
 	p->seen = *p->interrupts;
 	memset(&p->state, 0, sizeof p->state);
-	/* Before the prompt is there, not after it: what is typed at once would be the kernel's to edit. */
+	/* Set the terminal's modes before the prompt appears: until then the kernel edits what is typed. */
 	el_set(p->edit, EL_PREP_TERM, 1);
 	const char *line = el_gets(p->edit, &bytes);
 	if (!line || bytes <= 0)

@@ -1,4 +1,4 @@
-/* One line from a person at a terminal, with the editing that one is used to. */
+/* Reads a line from a person at a terminal, with the usual line editing. */
 #pragma once
 #include <signal.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@ struct aj_prompt;
 
 enum aj_typed {
 	AJ_TYPED_LINE,
-	AJ_TYPED_INTERRUPT, /* Ctrl-C: what stood there is gone */
-	AJ_TYPED_END,       /* Ctrl-D, or no terminal any more */
+	AJ_TYPED_INTERRUPT, /* Ctrl-C: the line was discarded */
+	AJ_TYPED_END,       /* Ctrl-D, or the terminal is gone */
 };
 
 /* Reads from standard input, writes to `out`. *interrupts grows with every SIGINT, whose handler is the caller's. */

@@ -1,5 +1,5 @@
-/* Runs the snippets of `agentjail session` by the library, and shows their results.
- * It decides neither what a snippet is nor where it comes from, and stops at nothing that a snippet does. */
+/* Runs the snippets of `agentjail session` with the library, and shows their results.
+ * It reads no input, and a failing snippet does not end it. */
 #include "shell/shell.h"
 
 #include <jansson.h>
@@ -12,9 +12,9 @@
 #include "cli/scope.h"
 #include "lib/inner.h"
 
-/* One asks the snippet to stop, two insist, three are not to be misunderstood. */
+/* So many SIGINTs end the jail; each of them interrupts the snippet. */
 enum { INTERRUPTS = 3 };
-/* Output that a terminal has not taken yet: what comes beyond it, while it is stopped, is not shown. */
+/* Bytes kept for a terminal that does not take output; bytes beyond that are dropped. */
 enum { KEPT_MAX = 1 << 20 };
 
 volatile sig_atomic_t aj_shell_interrupts;
@@ -29,7 +29,7 @@ static void on_interrupt(int sig)
 		agentjail_interrupt(running);
 }
 
-static void complain(struct aj_shell *shell, const struct agentjail_error *why)
+static void print_error(struct aj_shell *shell, const struct agentjail_error *why)
 {
 	struct aj_error err = { 0 };
 	aj_fail(&err, why->code, why->step, 0, "%s", why->cause);
@@ -92,7 +92,7 @@ static void show_violations(const json_t *doc)
 	aj_arena_free(&arena);
 }
 
-/* A result tells of all that was planted since the jail began, and a person is told of it once. */
+/* A result reports all changes to held places since the jail began; each is shown once. */
 static void show_workspace(struct aj_shell *shell, const json_t *doc)
 {
 	json_t *now = json_object_get(doc, "workspace");
@@ -101,12 +101,12 @@ static void show_workspace(struct aj_shell *shell, const json_t *doc)
 	shell->workspace = json_incref(now);
 }
 
-static void show(struct aj_shell *shell, const json_t *doc)
+static void show_result(struct aj_shell *shell, const json_t *doc)
 {
 	struct aj_show *s = &shell->show;
 	const char *status = text_of(doc, "status");
 	if (shell->json) {
-		/* To a terminal in plain ASCII: some obey control characters beyond it. */
+		/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
 		s->failed |= json_dumpf(doc, stdout, JSON_COMPACT | (s->terminal[1] ? JSON_ENSURE_ASCII : 0)) < 0;
 		putchar('\n');
 		s->failed |= fflush(stdout) != 0;
@@ -130,8 +130,8 @@ static void on_output(void *arg, int number, const char *data, size_t bytes)
 	aj_show_stream(number, data, bytes, arg);
 }
 
-/* What happens next: something to the jail, or the terminal goes on. -1 with err. */
-static int turn(struct aj_shell *shell, struct agentjail_error *err)
+/* Wait for an event of the jail, or for the terminal to take output. Returns -1 with err. */
+static int wait_event(struct aj_shell *shell, struct agentjail_error *err)
 {
 	struct pollfd fds[] = { { .fd = agentjail_fd(shell->handle), .events = POLLIN }, { .fd = -1, .events = POLLOUT } };
 	bool all_shown = aj_show_flush(&shell->show, &fds[1].fd);
@@ -143,18 +143,18 @@ static int turn(struct aj_shell *shell, struct agentjail_error *err)
 	return r;
 }
 
-/* The jail is idle, and what its last snippet wrote comes before its result. Until then its deadlines hold. */
+/* Write all kept output before the result is shown. Meanwhile agentjail_turn() keeps the idle jail's deadlines. */
 static void show_all(struct aj_shell *shell)
 {
 	struct agentjail_error err;
 	sig_atomic_t before = aj_shell_interrupts;
 	int fd;
-	while (!aj_show_flush(&shell->show, &fd) && aj_shell_interrupts - before < INTERRUPTS && turn(shell, &err) == 0)
+	while (!aj_show_flush(&shell->show, &fd) && aj_shell_interrupts - before < INTERRUPTS && wait_event(shell, &err) == 0)
 		;
 }
 
-/* NULL: nothing ran, and the reason was told; or the person has had enough of it, and there is no session any more. */
-static agentjail_result *run(struct aj_shell *shell, const char *code, size_t bytes)
+/* NULL: the snippet did not run, and the error was printed; or SIGINTs ended the session. */
+static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, size_t bytes)
 {
 	struct agentjail_error err;
 	struct agentjail_snippet snippet = { .size = sizeof snippet, .code = code, .code_bytes = bytes };
@@ -163,18 +163,18 @@ static agentjail_result *run(struct aj_shell *shell, const char *code, size_t by
 		snippet.output_arg = &shell->show;
 	}
 	if (!shell->session && !(shell->session = agentjail_session_open(shell->handle, NULL, &err))) {
-		complain(shell, &err);
+		print_error(shell, &err);
 		return NULL;
 	}
 	sig_atomic_t before = aj_shell_interrupts;
 	if (agentjail_session_start(shell->session, &snippet, &err) < 0) {
-		complain(shell, &err);
+		print_error(shell, &err);
 		return NULL;
 	}
 	running = shell->session;
-	if (aj_shell_interrupts != before) /* it came just now, and the handler did not know for whom */
+	if (aj_shell_interrupts != before) /* SIGINT came before `running` was set, so the handler interrupted nothing */
 		agentjail_interrupt(running);
-	while (agentjail_session_busy(shell->session) && aj_shell_interrupts - before < INTERRUPTS && turn(shell, &err) == 0)
+	while (agentjail_session_busy(shell->session) && aj_shell_interrupts - before < INTERRUPTS && wait_event(shell, &err) == 0)
 		;
 	running = NULL;
 	show_all(shell);
@@ -186,7 +186,7 @@ static agentjail_result *run(struct aj_shell *shell, const char *code, size_t by
 	}
 	agentjail_result *result = agentjail_session_take(shell->session, &err);
 	if (!result)
-		complain(shell, &err);
+		print_error(shell, &err);
 	return result;
 }
 
@@ -194,13 +194,13 @@ bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes)
 {
 	sig_atomic_t before = aj_shell_interrupts;
 	shell->show.last = '\n';
-	agentjail_result *result = run(shell, code, bytes);
+	agentjail_result *result = run_snippet(shell, code, bytes);
 	bool interrupted = aj_shell_interrupts != before;
 	if (result) {
 		json_t *doc = json_loads(agentjail_result_json(result), JSON_ALLOW_NUL, NULL);
 		int exit_code = exit_code_of(agentjail_result_status(result), doc);
 		shell->code = shell->code ? shell->code : exit_code;
-		show(shell, doc);
+		show_result(shell, doc);
 		json_decref(doc);
 		agentjail_result_free(result);
 	}

@@ -1,4 +1,4 @@
-/* A session as the program holds one: a jail that is made anew when it has ended, and results for a person or for a program. */
+/* A session of the program: a jail, which is replaced when it has ended, and results for a person or for a program. */
 #pragma once
 #include <signal.h>
 
@@ -10,17 +10,17 @@ struct aj_shell {
 	agentjail *handle;
 	agentjail_session *session; /* NULL: there is none, and the next snippet opens one */
 	bool json;
-	bool person; /* at a terminal: output as it comes, tracebacks, and no end because of one bad snippet */
+	bool person; /* at a terminal: output as it arrives, tracebacks, and the session survives the end of its jail */
 	struct aj_show show;
-	json_t *workspace; /* what the last snippet's result said of it: its lines are not told again */
-	int code;          /* of the first snippet that did not end well; 0 so far */
+	json_t *workspace; /* the report in the last snippet's result, whose lines are not shown again */
+	int code;          /* exit code of the first snippet that failed; 0: none so far */
 };
 
 extern volatile sig_atomic_t aj_shell_interrupts; /* SIGINTs so far, once aj_shell_open() was called */
 
-/* -1 with err. All of `options` must stay. SIGINT then stops the snippet that runs, and the third one its jail. */
+/* Returns -1 with err. `options` must outlive the shell. From then on SIGINT interrupts the running snippet, and the third one ends its jail. */
 int aj_shell_open(struct aj_shell *shell, struct aj_options *options, struct aj_error *err);
-/* Run one and show what became of it. False when there is no going on: without a person, when the jail is gone. */
+/* Run a snippet and show its result. False: no snippet may follow, since standard input is no terminal and the jail has ended or SIGINT came. */
 bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes);
 /* End the jail; the next snippet gets another one. */
 void aj_shell_renew(struct aj_shell *shell);

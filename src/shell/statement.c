@@ -1,5 +1,5 @@
-/* Decides line by line whether a snippet goes on, by what a reader sees: open brackets and strings, a colon at the end, a decorator.
- * It is no parser and asks none: where it errs, one more empty line or one more statement is all that it costs. */
+/* Decides line by line whether a snippet continues: by open brackets and strings, a colon at the end of a line, a decorator.
+ * It is no parser and calls none: an error costs one more empty line or one more statement, no more. */
 #include "shell/statement.h"
 
 #include <stddef.h>
@@ -7,13 +7,13 @@
 
 struct scan {
 	const char *at;
-	int depth;        /* of brackets; below zero is Python's to refuse */
-	bool open;        /* a string or a backslash goes on to the next line */
-	bool compound;    /* a statement with a block was begun */
-	char first, last; /* of the logical line: its first and last characters that mean something */
+	int depth;        /* of brackets; Python refuses text where it is below zero */
+	bool open;        /* a string or a backslash continues on the next line */
+	bool compound;    /* a statement with a block has begun */
+	char first, last; /* of the logical line: its first and last characters but blanks and comments */
 };
 
-/* From after its quote to after its end, or the end of the line that it should have ended in. */
+/* Skip a string from after its opening quote to after its end, or to the end of the line for an unterminated one. */
 static void skip_string(struct scan *s, char quote)
 {
 	bool triple = s->at[0] == quote && s->at[1] == quote;
@@ -41,7 +41,7 @@ static void end_of_line(struct scan *s)
 	s->first = s->last = '\0';
 }
 
-static void step(struct scan *s)
+static void scan_character(struct scan *s)
 {
 	char c = *s->at++;
 	if (c == '#') {
@@ -83,6 +83,6 @@ bool aj_statement_complete(const char *text)
 {
 	struct scan s = { .at = text };
 	while (*s.at)
-		step(&s);
+		scan_character(&s);
 	return s.depth <= 0 && !s.open && (!s.compound || last_line_is_empty(text));
 }
