@@ -1,5 +1,5 @@
-/* What passes between a jail and a tool: calls from inside, results and errors from outside.
- * It refuses what has not exactly the shape that it should have, and hands on only what it has checked. */
+/* Checks the messages between a jail and a tool: calls from inside, results and errors from outside.
+ * It refuses every call that has not exactly the declared shape, and passes on only values that it has checked. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static enum aj_call misshapen(char *ret_why, size_t why_bytes)
 	return AJ_CALL_MISSHAPEN;
 }
 
-/* Digits and nothing else, of a value that is one by JSON's grammar. */
+/* Parse digits only, without sign, fraction or exponent; the span is a valid JSON value. */
 static bool whole_number(const char *text, const struct aj_span *span, uint64_t *ret)
 {
 	*ret = 0;
@@ -37,8 +37,8 @@ static bool whole_number(const char *text, const struct aj_span *span, uint64_t 
 	return *ret <= LARGEST_NUMBER;
 }
 
-/* Declared names are plain ASCII: one that is written with escapes is none of them. */
-static struct aj_tool *find(const struct aj_tools *tools, const char *text, const struct aj_span *span)
+/* Declared names are plain ASCII, so a name written with escapes matches none. */
+static struct aj_tool *find_tool(const struct aj_tools *tools, const char *text, const struct aj_span *span)
 {
 	char name[AJ_TOOL_NAME_BYTES + 1];
 	size_t bytes = span->bytes - 2;
@@ -61,7 +61,7 @@ enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text,
 			     *args = aj_scan_member(scan, text, "args");
 	if (!number || !name || !args || !whole_number(text, number, &ret->number) || text[name->at] != '"' || text[args->at] != '{')
 		return misshapen(ret_why, why_bytes);
-	struct aj_tool *tool = find(tools, text, name);
+	struct aj_tool *tool = find_tool(tools, text, name);
 	if (!tool)
 		return refuse(ret_type, AJ_TOOL_UNKNOWN, ret_why, why_bytes, "there is no tool of this name");
 	if (many || args->values > AJ_TOOL_ARGUMENT_VALUES) {
@@ -135,15 +135,15 @@ bool aj_tool_check_result(const struct aj_tool *tool, const json_t *value, char 
 	return fits;
 }
 
-static bool identifier(const char *type)
+static bool is_identifier(const char *type)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 	size_t bytes = strlen(type);
 	return bytes > 0 && bytes <= AJ_TOOL_NAME_BYTES && strspn(type, letters) == bytes && !(*type >= '0' && *type <= '9');
 }
 
-/* One character: C0 but newline and tab, DEL, C1. */
-static bool control(const unsigned char *c)
+/* Is the character a C0 control but newline and tab, DEL, or a C1 control? */
+static bool is_control(const unsigned char *c)
 {
 	return (*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0);
 }
@@ -158,7 +158,7 @@ json_t *aj_tools_error_json(const char *type, const char *message, size_t messag
 		if (n == 0) {
 			put = "\xef\xbf\xbd";
 			bytes = 3;
-		} else if (n <= 2 && control((const unsigned char *)put)) {
+		} else if (n <= 2 && is_control((const unsigned char *)put)) {
 			put = " ";
 			bytes = 1;
 		}
@@ -167,5 +167,5 @@ json_t *aj_tools_error_json(const char *type, const char *message, size_t messag
 		memcpy(text + used, put, bytes);
 		used += bytes;
 	}
-	return json_pack("{s:s, s:s%}", "type", type && identifier(type) ? type : AJ_TOOL_FAILED, "message", text, used);
+	return json_pack("{s:s, s:s%}", "type", type && is_identifier(type) ? type : AJ_TOOL_FAILED, "message", text, used);
 }

@@ -1,5 +1,5 @@
-/* The set of declared tools: what a declaration may hold, and what the guest is told of it.
- * It refuses a list as a whole when anything in it is unknown, misspelt or beyond a cap. */
+/* The set of declared tools: checks declarations, and prints them for the guest.
+ * It refuses a list as a whole when any key in it is unknown or any value wrong or beyond a cap. */
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define STEP "tools"
 
-/* Names that the code inside needs, and those of Python's syntax. */
+/* Names that the runner defines, and Python's keywords. */
 static const char *const ours[] = { "final_answer", "ToolError", "type", NULL };
 static const char *const keywords[] = {
 	"False",  "None",     "True", "and",    "as",      "assert", "async",  "await",  "break", "class",  "continue", "def",
@@ -19,14 +19,14 @@ static const char *const keywords[] = {
 	"lambda", "nonlocal", "not",  "or",     "pass",    "raise",  "return", "try",    "while", "with",   "yield",    NULL,
 };
 
-static bool among(const char *const *names, const char *name)
+static bool contains(const char *const *names, const char *name)
 {
 	while (*names && strcmp(*names, name) != 0)
 		names++;
 	return *names != NULL;
 }
 
-/* NULL, or what is wrong with it. */
+/* NULL, or why the name is no identifier. */
 static const char *bad_identifier(const char *name)
 {
 	size_t bytes = strlen(name);
@@ -42,12 +42,12 @@ static const char *bad_name(const char *name)
 	const char *bad = bad_identifier(name);
 	if (!bad && *name == '_')
 		bad = "must not start with an underscore";
-	if (!bad && among(keywords, name))
+	if (!bad && contains(keywords, name))
 		bad = "is a keyword of Python";
-	return !bad && among(ours, name) ? "is a name that code inside needs" : bad;
+	return !bad && contains(ours, name) ? "is a name that code inside needs" : bad;
 }
 
-/* `from` is `from_` inside, so there must not be another of that name. */
+/* A parameter `from` is called `from_` inside, so no other may have that name. */
 static const char *bad_parameter(const json_t *properties, const char *name)
 {
 	const char *bad = bad_identifier(name);
@@ -55,12 +55,12 @@ static const char *bad_parameter(const json_t *properties, const char *name)
 	if (bad)
 		return bad;
 	snprintf(inside, sizeof inside, "%s_", name);
-	if (among(keywords, name) && json_object_get(properties, inside))
+	if (contains(keywords, name) && json_object_get(properties, inside))
 		return "is a keyword, and inside it would be another's with its underscore";
 	return strncmp(name, "__", 2) == 0 ? "must not start with two underscores" : NULL;
 }
 
-/* The one reading of a whole number that a declaration has: an integer, not a float. */
+/* The only form of a whole number in a declaration: a JSON integer, not a real. */
 static bool whole(const json_t *value, uint64_t most, uint64_t *ret)
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 1 || (uint64_t)json_integer_value(value) > most)
@@ -85,7 +85,7 @@ static const char *take_description(struct aj_tool *tool, json_t *value, char *w
 	return json_string_length(value) > AJ_TOOL_DESCRIPTION_BYTES ? "has more than 8192 bytes" : NULL;
 }
 
-/* What the function inside makes of a schema is its signature: names, which of them are needed, and defaults, which it sends. */
+/* Check the function's signature, which the guest derives from the schema: names, required ones, and defaults, which the function sends. */
 static const char *bad_signature(struct aj_tool *tool, char *why)
 {
 	const char *key, *bad;
@@ -164,7 +164,7 @@ static const char *take_result_bytes(struct aj_tool *tool, json_t *value, char *
 	return good ? NULL : "must be an integer from 1 to 16777216";
 }
 
-/* NULL, or what is wrong with the value; `why` has room for that. */
+/* Setters return NULL, or why the value is wrong; they may format that into `why`. */
 static const struct {
 	const char *key;
 	bool needed;
@@ -200,7 +200,7 @@ static int refuse(struct aj_error *err, const struct aj_pointer *place, const ch
 	return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "%s", text);
 }
 
-static int fill(struct aj_tool *tool, json_t *declaration, size_t index, struct aj_error *err)
+static int read_declaration(struct aj_tool *tool, json_t *declaration, size_t index, struct aj_error *err)
 {
 	char why[AJ_SCHEMA_WHY_BYTES];
 	const char *key, *bad;
@@ -221,13 +221,13 @@ static int fill(struct aj_tool *tool, json_t *declaration, size_t index, struct 
 		if (!value && keys[i].needed)
 			return refuse(err, &tool_place, "`%s` is missing", keys[i].key);
 		bad = value ? keys[i].take(tool, value, why) : NULL;
-		if (bad) /* with a pointer that goes on from here, or without one */
+		if (bad) /* may begin with a pointer that continues this one */
 			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "/%zu/%s%s%s", index, keys[i].key, *bad == '/' ? "" : ": ", bad);
 	}
 	return 0;
 }
 
-static struct aj_tool *make(json_t *declaration, size_t index, struct aj_error *err)
+static struct aj_tool *new_tool(json_t *declaration, size_t index, struct aj_error *err)
 {
 	struct aj_tool *tool = calloc(1, sizeof *tool);
 	if (!tool) {
@@ -239,13 +239,13 @@ static struct aj_tool *make(json_t *declaration, size_t index, struct aj_error *
 	tool->timeout_ms = AJ_TOOL_TIMEOUT_MS;
 	tool->result_bytes = AJ_TOOL_RESULT_BYTES;
 	tool->declaration = json_incref(declaration);
-	if (fill(tool, declaration, index, err) == 0)
+	if (read_declaration(tool, declaration, index, err) == 0)
 		return tool;
 	aj_tool_release(tool);
 	return NULL;
 }
 
-static size_t place_of(const struct aj_tools *tools, const char *name)
+static size_t index_of(const struct aj_tools *tools, const char *name)
 {
 	size_t i = 0;
 	while (i < tools->count && strcmp(tools->items[i]->name, name) != 0)
@@ -255,7 +255,7 @@ static size_t place_of(const struct aj_tools *tools, const char *name)
 
 const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *name)
 {
-	size_t i = place_of(tools, name);
+	size_t i = index_of(tools, name);
 	return i < tools->count ? tools->items[i] : NULL;
 }
 
@@ -264,14 +264,14 @@ static int too_big(struct aj_error *err)
 	return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "the tools take more than %d bytes", AJ_TOOLS_MAX_BYTES);
 }
 
-/* `fresh` are the tools of a list; `ret` borrows from both. */
-static int merge(struct aj_tools *ret, const struct aj_tools *tools, const struct aj_tools *fresh, struct aj_error *err)
+/* Merge the tools of a list, `fresh`, into `tools`; `ret` borrows from both. */
+static int merge_tools(struct aj_tools *ret, const struct aj_tools *tools, const struct aj_tools *fresh, struct aj_error *err)
 {
 	*ret = *tools;
 	for (size_t i = 0; i < fresh->count; i++) {
-		size_t at = place_of(ret, fresh->items[i]->name);
+		size_t at = index_of(ret, fresh->items[i]->name);
 		struct aj_pointer place = { NULL, NULL, i };
-		if (place_of(fresh, fresh->items[i]->name) < i)
+		if (index_of(fresh, fresh->items[i]->name) < i)
 			return refuse(err, &place, "`%s` is there twice", fresh->items[i]->name);
 		if (at == AJ_TOOLS_MAX)
 			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "there are at most %d tools", AJ_TOOLS_MAX);
@@ -292,16 +292,16 @@ int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error
 	if (!json_is_array(list) || json_array_size(list) > AJ_TOOLS_MAX)
 		return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "tools are declared as a list of at most %d", AJ_TOOLS_MAX);
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct aj_tool *tool = make(json_array_get(list, i), i, err);
+		struct aj_tool *tool = new_tool(json_array_get(list, i), i, err);
 		if (tool)
 			fresh.items[fresh.count++] = tool;
-		/* A compiled schema is some thirty times its text, so the sum is kept while it grows. */
+		/* A compiled schema takes some thirty times its text, so the sum is checked after each tool. */
 		bytes += tool ? json_dumpb(tool->declaration, NULL, 0, JSON_COMPACT) : 0;
 		r = !tool ? -1 : bytes > AJ_TOOLS_MAX_BYTES ? too_big(err) : 0;
 	}
 	if (r == 0)
-		r = merge(&merged, tools, &fresh, err);
-	/* Whichever set is not to be: of the old one the tools that were replaced, of the new one all of them. */
+		r = merge_tools(&merged, tools, &fresh, err);
+	/* On success release the old set's tools that were replaced, on failure all of the new ones. */
 	struct aj_tools gone = r == 0 ? *tools : fresh;
 	for (size_t i = 0; i < gone.count; i++)
 		if (r < 0 || merged.items[i] != gone.items[i])

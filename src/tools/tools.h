@@ -1,5 +1,5 @@
-/* Tools: functions of the orchestrator that code inside a jail may call. What was declared, and what a call and its
- * result must look like; nothing here runs a tool, and nothing from inside is taken at its word. */
+/* Tools: functions of the orchestrator that code inside a jail may call. Checks declarations, calls and results;
+ * it runs no tool, and trusts no message from inside. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,12 +11,12 @@
 #include "jsonschema/schema.h"
 
 enum {
-	AJ_TOOLS_MAX = 128,              /* in a set */
-	AJ_TOOLS_MAX_BYTES = 1 << 20,    /* of aj_tools_json() as compact JSON */
-	AJ_TOOL_PARAMETERS = 100,        /* of one tool */
-	AJ_TOOL_NAME_BYTES = 64,         /* of a tool's and of a parameter's name */
-	AJ_TOOL_ARGUMENT_VALUES = 10000, /* JSON values of one call's arguments: the time that their tree takes is the host's */
-	AJ_TOOL_CALL_VALUES = AJ_TOOL_ARGUMENT_VALUES + 3, /* of the whole call: itself, number and name */
+	AJ_TOOLS_MAX = 128,                                /* in a set */
+	AJ_TOOLS_MAX_BYTES = 1 << 20,                      /* of aj_tools_json() as compact JSON */
+	AJ_TOOL_PARAMETERS = 100,                          /* of one tool */
+	AJ_TOOL_NAME_BYTES = 64,                           /* of a tool's and of a parameter's name */
+	AJ_TOOL_ARGUMENT_VALUES = 10000,                   /* JSON values of one call's arguments: the host builds their tree */
+	AJ_TOOL_CALL_VALUES = AJ_TOOL_ARGUMENT_VALUES + 3, /* of the whole call: its object, number and name */
 	AJ_TOOL_DESCRIPTION_BYTES = 8192,                  /* of one tool */
 	AJ_TOOL_TIMEOUT_MS = 60 * 1000,                    /* where the declaration has none */
 	AJ_TOOL_MAX_TIMEOUT_MS = 3600 * 1000,
@@ -26,12 +26,12 @@ enum {
 	AJ_TOOL_WHY_BYTES = 600,    /* enough for every reason */
 };
 
-/* Types of the errors that come from here and not from a tool, as code inside sees them. */
+/* Types of the errors that agentjail raises and no tool, as code inside sees them. */
 #define AJ_TOOL_UNKNOWN "UnknownTool"     /* no tool of that name is declared */
 #define AJ_TOOL_ARGUMENTS "ArgumentError" /* the arguments do not fit `parameters` */
 #define AJ_TOOL_RESULT "ResultError"      /* the tool's value does not fit `returns`, or is too big */
-#define AJ_TOOL_TIMEOUT "TimeoutError"    /* for the caller, who has the clock */
-#define AJ_TOOL_FAILED "ToolFailure"      /* what aj_tools_error_json() makes of a type that is no identifier */
+#define AJ_TOOL_TIMEOUT "TimeoutError"    /* raised by the caller, which measures the time */
+#define AJ_TOOL_FAILED "ToolFailure"      /* in place of a type that is no identifier, by aj_tools_error_json() */
 
 struct aj_tool {
 	/* As declared; read only. */
@@ -41,61 +41,60 @@ struct aj_tool {
 	bool async;
 	uint64_t timeout_ms;
 	size_t result_bytes;
-	/* Ours. */
+	/* Private to src/tools. */
 	struct aj_arena arena;
-	json_t *declaration; /* what the rest points into */
+	json_t *declaration; /* owns the strings and values above */
 	const struct aj_schema *parameters_schema, *returns_schema;
 	unsigned references;
 };
 
-/* Zeroed is the empty set. */
+/* A zeroed set is empty. */
 struct aj_tools {
 	struct aj_tool *items[AJ_TOOLS_MAX]; /* in the order in which they were first declared */
 	size_t count;
 };
 
 /* Add the tools of `list`, an array of objects {"name", "description", "parameters", "returns", "async", "timeout_ms",
- * "result_bytes"}; one of a name that is there takes its place. All of them, or -1 with `err` and none. The set keeps
- * references to the objects of the list, which must not be changed from then on. */
+ * "result_bytes"}; a tool replaces one of the same name. Adds all of them and returns 0, or none and returns -1 with `err`.
+ * The set keeps references to the objects of the list, which must not be changed from then on. */
 int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error *err);
-/* Into an empty set: the same tools, which are not copied. */
+/* Fill the empty set `ret` with references to the same tools. */
 void aj_tools_share(struct aj_tools *ret, const struct aj_tools *tools);
 const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *name);
-/* What the guest is told, [{"name", "description", "parameters", "returns" (null: anything), "async"}]: a new reference,
- * whose schemas are the set's own and must not be changed. */
+/* The declarations for the guest, [{"name", "description", "parameters", "returns" (null: anything), "async"}]: a new
+ * reference, whose schemas are the set's own and must not be changed. */
 json_t *aj_tools_json(const struct aj_tools *tools);
 void aj_tools_free(struct aj_tools *tools);
-void aj_tool_release(struct aj_tool *tool); /* one reference; for the set and for calls */
+void aj_tool_release(struct aj_tool *tool); /* drop one reference, of a set or a call */
 
-/* Owned; the tool stays what it was when the call came, whatever is declared meanwhile. */
+/* A call, which owns its tool and arguments: declaring the tool anew does not change a call under way. */
 struct aj_tool_call {
-	uint64_t number;      /* the jail's name for this call; that it is not in use already is for the caller to see */
+	uint64_t number;      /* chosen by the jail; the caller checks that it is not in use */
 	struct aj_tool *tool; /* set for AJ_CALL_OK */
-	json_t *args;         /* once they were checked: an object that fits `parameters`, plain JSON (jsonschema/plain.h) */
+	json_t *args;         /* set by aj_tool_check_args(): an object that fits `parameters`, plain JSON (jsonschema/plain.h) */
 };
 
 enum aj_call {
 	AJ_CALL_OK,
-	AJ_CALL_REFUSED,   /* a call, and its answer is an error of `ret_type`: unknown tool, or arguments that do not fit */
-	AJ_CALL_MISSHAPEN, /* no call at all: nobody whom one could answer */
+	AJ_CALL_REFUSED,   /* answer the call with an error of `ret_type`: unknown tool, or arguments that do not fit */
+	AJ_CALL_MISSHAPEN, /* no call, so it cannot be answered */
 };
 
-/* What a jail sent: {"call": NUMBER, "tool": NAME, "args": {...}}, exactly, with these names as they are here, without escapes. First whose call
- * it is: that is read off the text, and nothing is built or copied for a call that is refused. `ret->number` is set unless misshapen, `ret->tool`
- * when OK; `ret_type` is one of the names above when refused. `scan` has seen the whole text, with `nul`,
- * or as much of it as AJ_TOOL_CALL_VALUES let it. */
+/* Check a jail's message, which must be exactly {"call": NUMBER, "tool": NAME, "args": {...}}, its names without escapes. Number and tool are
+ * read from the text, and no tree is built for a call that is refused. `ret->number` is set unless misshapen, `ret->tool` when OK; `ret_type`
+ * is one of the names above when refused. `scan` has been fed the whole text, with `nul`, or as much of it as AJ_TOOL_CALL_VALUES allows. */
 enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
                                  const char **ret_type, char *ret_why, size_t why_bytes);
-/* Then the arguments of that call, of the same text: sets `call->args`, or else nothing. Hand these on, never the jail's own text: only they
- * were checked. */
+/* Then check that call's arguments, from the same text; sets `call->args` when OK. Pass these on, never the jail's own text: only they are
+ * checked. */
 enum aj_call aj_tool_check_args(struct aj_tool_call *call, const char *text, const struct aj_scan *scan, const char **ret_type,
                                 char *ret_why, size_t why_bytes);
 void aj_tool_call_free(struct aj_tool_call *call);
 
-/* A value from the tool's implementation: does it fit `returns`, and in result_bytes as compact JSON? Typed tags are left in
- * it for the code inside, which gets the values that they stand for. */
+/* Does a tool's value fit `returns`, and as compact JSON result_bytes? Typed tags stay in it; code inside gets the values that
+ * they stand for. */
 bool aj_tool_check_result(const struct aj_tool *tool, const json_t *value, char *ret_why, size_t why_bytes);
 
-/* {"type": ..., "message": ...}, new, for the code inside: `type` an identifier, `message` at most AJ_TOOL_ERROR_BYTES of
- * UTF-8 without control characters but newline and tab. That is all: paths or secrets in the words of a message stay. */
+/* A new {"type": ..., "message": ...} for the code inside: `type` an identifier, `message` at most AJ_TOOL_ERROR_BYTES of
+ * UTF-8 without control characters but newline and tab. Paths or secrets in a message are not removed. */
 json_t *aj_tools_error_json(const char *type, const char *message, size_t message_bytes);
