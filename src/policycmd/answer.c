@@ -1,5 +1,5 @@
-/* The questions of `agentjail policy explain`: each one line, with the rule, where it was written and who enforces it.
- * A rail is never called a wall, and what a wall forbids is denied whether or not a rail forbids it too. */
+/* Answers the questions of `agentjail policy explain`: one line each, with the rule, its origin and its enforcer.
+ * It never calls a rail a wall; an access that a wall forbids is denied whether or not a rail forbids it too. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static struct aj_answer import_answer(const struct aj_explained *e, const char *
 	return a;
 }
 
-static struct aj_answer ask(const struct aj_explained *e, const struct aj_question *q, bool write)
+static struct aj_answer answer_question(const struct aj_explained *e, const struct aj_question *q, bool write)
 {
 	const struct aj_policy *policy = &e->loaded.policy;
 	struct aj_answer a;
@@ -40,7 +40,7 @@ static struct aj_answer ask(const struct aj_explained *e, const struct aj_questi
 	}
 }
 
-static const struct aj_origin *origin(const struct aj_explained *e, const struct aj_answer *a)
+static const struct aj_origin *answer_origin(const struct aj_explained *e, const struct aj_answer *a)
 {
 	if (!a->key)
 		return NULL;
@@ -48,8 +48,8 @@ static const struct aj_origin *origin(const struct aj_explained *e, const struct
 	return a->item < e->loaded.items_at[k].count ? &e->loaded.items_at[k].items[a->item] : &e->loaded.at[k];
 }
 
-/* `key` or `key = value`, or the one item of a list that decided. */
-static const char *rule(const struct aj_explained *e, const struct aj_answer *a)
+/* The rule's text: `key`, `key = value`, or the item of a list that decided. */
+static const char *rule_text(const struct aj_explained *e, const struct aj_answer *a)
 {
 	if (!a->key)
 		return "every jail";
@@ -62,17 +62,17 @@ static const char *rule(const struct aj_explained *e, const struct aj_answer *a)
 	                                : aj_printf(e->arena, "%s = %s", key->name, aj_key_value(key, &e->loaded.policy, e->arena));
 }
 
-static const char *enforcer(const struct aj_answer *a)
+static const char *enforcer_text(const struct aj_answer *a)
 {
 	return a->enforcer ? a->enforcer : a->by == AJ_BY_NOBODY ? "nobody enforces it" : aj_enforcer_name(a->by);
 }
 
 static json_t *answer_json(const struct aj_explained *e, const struct aj_question *q, bool write, const struct aj_answer *a)
 {
-	const struct aj_origin *at = origin(e, a);
+	const struct aj_origin *at = answer_origin(e, a);
 	json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:s}", "kind", kinds[q->kind], "question", q->text,
-	                        "verdict", verdicts[a->verdict], "why", a->why, "key", a->key, "rule", rule(e, a),
-	                        "enforcer_kind", aj_enforcer_kind(a->by), "enforced_by", enforcer(a));
+	                        "verdict", verdicts[a->verdict], "why", a->why, "key", a->key, "rule", rule_text(e, a),
+	                        "enforcer_kind", aj_enforcer_kind(a->by), "enforced_by", enforcer_text(a));
 	if (q->kind == AJ_ASK_PATH)
 		json_object_set_new(doc, "access", json_string(write ? "write" : "read"));
 	if (at)
@@ -86,8 +86,8 @@ int aj_explain_questions(const struct aj_explained *e, const struct aj_policy_ar
 	json_t *all = args->options.json ? json_array() : NULL;
 	for (size_t i = 0; i < args->questions.count; i++) {
 		const struct aj_question *q = &args->questions.items[i];
-		struct aj_answer a = ask(e, q, args->write);
-		const struct aj_origin *at = origin(e, &a);
+		struct aj_answer a = answer_question(e, q, args->write);
+		const struct aj_origin *at = answer_origin(e, &a);
 		denied |= a.verdict != AJ_ALLOWED;
 		if (all) {
 			json_array_append_new(all, answer_json(e, q, args->write, &a));
@@ -98,8 +98,8 @@ int aj_explain_questions(const struct aj_explained *e, const struct aj_policy_ar
 		       : args->write          ? " (write)"
 		                              : " (read)",
 		       aj_line(e->arena, a.why));
-		printf(" [%s%s%s; %s]\n", aj_line(e->arena, rule(e, &a)), at ? ", " : "", at ? aj_where(at, e->arena) : "",
-		       enforcer(&a));
+		printf(" [%s%s%s; %s]\n", aj_line(e->arena, rule_text(e, &a)), at ? ", " : "", at ? aj_where(at, e->arena) : "",
+		       enforcer_text(&a));
 	}
 	if (all)
 		aj_json_print(json_pack("{s:s, s:o, s:o}", "policy", e->loaded.policy.name, "files",

@@ -1,5 +1,5 @@
-/* The options of `agentjail policy`, and how its subcommands come by a loaded policy.
- * It takes no path for a name, and an option that a subcommand has no use for ends it. */
+/* Parses the options of `agentjail policy`, and loads policies for its subcommands.
+ * It takes no path for a name, and refuses an option that the subcommand does not have. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const char *add_file(struct aj_policy_args *args, const char *v)
 	return *v ? NULL : "empty";
 }
 
-static const char *ask(struct aj_policy_args *args, enum aj_question_kind kind, const char *v)
+static const char *add_question(struct aj_policy_args *args, enum aj_question_kind kind, const char *v)
 {
 	*AJ_PUSH(args->arena, &args->questions) = (struct aj_question){ kind, v };
 	return NULL;
@@ -27,19 +27,19 @@ static const char *ask_path(struct aj_policy_args *args, const char *v)
 {
 	if (strcmp(v, "/") != 0 && !aj_jail_path_valid(v))
 		return "not an absolute path in the jail (no `.`, `..`, `//` or slash at the end)";
-	return ask(args, AJ_ASK_PATH, v);
+	return add_question(args, AJ_ASK_PATH, v);
 }
 
 static const char *ask_host(struct aj_policy_args *args, const char *v)
 {
-	return aj_host_question_valid(v) ? ask(args, AJ_ASK_HOST, v) : "not host:port";
+	return aj_host_question_valid(v) ? add_question(args, AJ_ASK_HOST, v) : "not host:port";
 }
 
 static const char *ask_import(struct aj_policy_args *args, const char *v)
 {
 	if (!aj_import_pattern_valid(v) || strchr(v, '*'))
 		return "not the name of a module";
-	return ask(args, AJ_ASK_IMPORT, v);
+	return add_question(args, AJ_ASK_IMPORT, v);
 }
 
 static const char *call_at(size_t i, const void *arg)
@@ -52,7 +52,7 @@ static const char *ask_syscall(struct aj_policy_args *args, const char *v)
 {
 	for (size_t i = 0; i < AJ_SYSCALL_NUMBERS; i++)
 		if (aj_syscall_names[i] && strcmp(aj_syscall_names[i], v) == 0)
-			return ask(args, AJ_ASK_SYSCALL, v);
+			return add_question(args, AJ_ASK_SYSCALL, v);
 	const char *meant = aj_suggest(v, call_at, NULL, AJ_SYSCALL_NUMBERS);
 	return meant && *meant ? aj_printf(args->arena, "not a system call of this architecture; did you mean `%s`?", meant)
 	                       : "not a system call of this architecture";
@@ -79,10 +79,10 @@ static const char *add_name(struct aj_policy_args *args, const char *v)
 	return aj_policy_name_valid(v) ? NULL : "not a policy's name (letters, digits, - and _); a file is named with --policy-file";
 }
 
-/* --config, --json and the options of exec and run that change a policy are in their own table. */
+/* --config, --json and the options of exec and run that change a policy are in the table of cli/options.c. */
 static const struct {
 	const char *name, *value; /* NULL: a switch */
-	const char *commands;     /* words */
+	const char *commands;     /* the subcommands that have it, with blanks between */
 	set_fn *set;
 	const char *help;
 } table[] = {
@@ -108,19 +108,19 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-static bool effective(const char *command)
+static bool shows_effective(const char *command)
 {
 	return has_word("show explain", command);
 }
 
-/* Of exec's and run's: is it for this subcommand? */
+/* Does this subcommand take the option, which is one of exec and run? */
 static bool takes_policy_option(const char *command, const char *option, size_t bytes)
 {
 	static const char *const always[] = { "--config", "--json" };
 	for (size_t i = 0; i < 2; i++)
 		if (strlen(always[i]) == bytes && strncmp(always[i], option, bytes) == 0)
 			return strcmp(command, "schema") != 0;
-	return effective(command);
+	return shows_effective(command);
 }
 
 void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
@@ -135,13 +135,13 @@ void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
 	if (takes_policy_option(command->name, "--json", 6))
 		fprintf(out, "  %-26s %s\n  %-26s %s\n", "--json", "the same for programs", "--config FILE",
 		        "a site's configuration, where there is no /etc/agentjail/agentjail.toml");
-	if (effective(command->name))
+	if (shows_effective(command->name))
 		fprintf(out, "  %-26s %s\n", "--network MODE, ...",
 		        "every option of exec and run that sets a key of the policy; --rootfs, --workspace,\n"
 		        "                             --local-policy");
 }
 
-static int option(struct aj_policy_args *args, const struct aj_policy_command *command, char **argv, int *i, struct aj_error *err)
+static int parse_option(struct aj_policy_args *args, const struct aj_policy_command *command, char **argv, int *i, struct aj_error *err)
 {
 	const char *word = argv[*i], *inline_value = strchr(word, '='), *value_name = NULL, *wrong = NULL;
 	size_t bytes = strcspn(word, "=");
@@ -168,7 +168,7 @@ static int option(struct aj_policy_args *args, const struct aj_policy_command *c
 		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%.*s takes no value", (int)bytes, word);
 	if (own)
 		wrong = set(args, value);
-	else if (value_name) /* a switch was set when it was recognised */
+	else if (value_name) /* a switch was set by the first call */
 		wrong = aj_options_policy(&args->options, word, bytes, value, &known, &value_name);
 	return wrong ? aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%.*s `%s`: %s", (int)bytes, word, value ? value : "", wrong) : 0;
 }
@@ -181,7 +181,7 @@ int aj_policy_parse(struct aj_policy_args *args, const struct aj_policy_command 
 		if (!operands && strcmp(argv[i], "--") == 0)
 			operands = true;
 		else if (!operands && argv[i][0] == '-' && argv[i][1]) {
-			if (option(args, command, argv, &i, err) < 0)
+			if (parse_option(args, command, argv, &i, err) < 0)
 				return -1;
 		} else if ((wrong = add_name(args, argv[i])))
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%s` is %s", argv[i], wrong);

@@ -1,5 +1,5 @@
-/* `agentjail policy check`: every error and every piece of lint of the policies named, or of all.
- * It judges policies as they are: without the working directory's, without options. */
+/* `agentjail policy check`: prints every error and lint warning of the policies named, or of all.
+ * It checks policies as they are: without the working directory's, without options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,13 +9,13 @@
 
 enum { CLEAN = 0, WARNINGS = 1, ERRORS = 2 };
 
-/* A file may be called anything; JSON holds UTF-8. */
-static const char *utf8(struct aj_arena *arena, const char *text)
+/* A file's name may be any bytes; JSON holds UTF-8 only. */
+static const char *utf8_text(struct aj_arena *arena, const char *text)
 {
 	return !text || aj_utf8_valid_prefix(text, strlen(text)) == strlen(text) ? text : aj_line(arena, text);
 }
 
-static int check_one(struct aj_policy_args *args, const struct aj_policy_word *word, json_t *doc)
+static int check_policy(struct aj_policy_args *args, const struct aj_policy_word *word, json_t *doc)
 {
 	struct aj_diags diags = { .arena = args->arena };
 	struct aj_loaded loaded;
@@ -23,8 +23,8 @@ static int check_one(struct aj_policy_args *args, const struct aj_policy_word *w
 	aj_policy_lint(&loaded, &diags);
 	const char *file = aj_policy_where(&loaded), *name = loaded.policy.name;
 	if (doc) {
-		json_array_append_new(doc, json_pack("{s:s, s:s*, s:s*, s:b, s:o}", "name", utf8(args->arena, name), "file",
-		                                     file ? file : utf8(args->arena, word->file), "sha256",
+		json_array_append_new(doc, json_pack("{s:s, s:s*, s:s*, s:b, s:o}", "name", utf8_text(args->arena, name), "file",
+		                                     file ? file : utf8_text(args->arena, word->file), "sha256",
 		                                     file ? loaded.policy.files.items[0].sha256 : NULL, "ok", diags.errors == 0,
 		                                     "findings", aj_findings_json(&diags)));
 	} else {
@@ -55,7 +55,7 @@ int aj_policy_check(struct aj_policy_args *args, struct aj_error *err)
 	}
 	json_t *doc = args->options.json ? json_array() : NULL;
 	for (size_t i = 0; i < args->policies.count; i++) {
-		int found = check_one(args, &args->policies.items[i], doc);
+		int found = check_policy(args, &args->policies.items[i], doc);
 		worst = found > worst ? found : worst;
 	}
 	if (doc)

@@ -1,4 +1,4 @@
-/* `agentjail policy`: finds the subcommand by name and runs it; each has its file.
+/* `agentjail policy`: finds the subcommand by its name and runs it; each has a file of its own.
  * It starts no jail and changes nothing. */
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void usage(FILE *out)
 	             "`agentjail policy SUBCOMMAND --help` has the options; agentjail.toml(5) describes the files.\n");
 }
 
-static int run(const struct aj_policy_command *command, int argc, char **argv)
+static int run_subcommand(const struct aj_policy_command *command, int argc, char **argv)
 {
 	struct aj_arena arena = { 0 };
 	struct aj_error err = { 0 };
@@ -59,7 +59,7 @@ int aj_cmd_policy(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : "";
 	for (const struct aj_policy_command *c = aj_policy_commands; c->name; c++)
 		if (strcmp(word, c->name) == 0)
-			return run(c, argc - 1, argv + 1);
+			return run_subcommand(c, argc - 1, argv + 1);
 	if (strcmp(word, "--help") == 0) {
 		usage(stdout);
 		return 0;

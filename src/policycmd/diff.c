@@ -1,5 +1,5 @@
-/* `agentjail policy diff A B`: what B allows that A does not, what it no longer allows, and what is merely different.
- * It compares what policies say, not what a host makes of it; a change without an order counts as one to look at. */
+/* `agentjail policy diff A B`: prints where B is looser than A, where tighter, and where merely different.
+ * It compares the policies' values, not their enforcement on a host; a change without an order counts as one to review. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void items_of(const struct aj_key *key, const struct aj_policy *policy, s
 			*AJ_PUSH(arena, ret) = key->names[i];
 }
 
-static bool holds(const text_list *list, const char *item)
+static bool list_contains(const text_list *list, const char *item)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i], item) == 0)
@@ -42,7 +42,7 @@ static bool holds(const text_list *list, const char *item)
 	return false;
 }
 
-static void compare(size_t k, const struct side sides[2], struct aj_arena *arena, change_list *ret)
+static void compare_key(size_t k, const struct side sides[2], struct aj_arena *arena, change_list *ret)
 {
 	const struct aj_key *key = &aj_policy_keys[k];
 	const struct aj_policy *a = &sides[0].loaded.policy, *b = &sides[1].loaded.policy;
@@ -51,10 +51,10 @@ static void compare(size_t k, const struct side sides[2], struct aj_arena *arena
 	items_of(key, a, arena, &from);
 	items_of(key, b, arena, &to);
 	for (size_t i = 0; i < to.count; i++)
-		if (!holds(&from, to.items[i]))
+		if (!list_contains(&from, to.items[i]))
 			*AJ_PUSH(arena, &c.added) = to.items[i];
 	for (size_t i = 0; i < from.count; i++)
-		if (!holds(&to, from.items[i]))
+		if (!list_contains(&to, from.items[i]))
 			*AJ_PUSH(arena, &c.removed) = from.items[i];
 	bool was = sides[0].loaded.locked[k], is = sides[1].loaded.locked[k];
 	c.locked = is && !was;
@@ -63,8 +63,8 @@ static void compare(size_t k, const struct side sides[2], struct aj_arena *arena
 		*AJ_PUSH(arena, ret) = c;
 }
 
-/* A lock that is gone lets others loosen; the description binds nobody. */
-static bool must_be_looked_at(const struct change *c)
+/* Does the change need a review? A removed lock lets other policies loosen the key; the description has no effect. */
+static bool needs_review(const struct change *c)
 {
 	return c->unlocked || c->order == AJ_LOOSER || (c->order == AJ_DIFFERENT && c->key->looser != AJ_LOOSER_NEVER);
 }
@@ -190,9 +190,9 @@ int aj_policy_diff(struct aj_policy_args *args, struct aj_error *err)
 			return aj_policy_failed(&sides[i].diags, err);
 	}
 	for (size_t k = 0; k < aj_policy_key_count; k++)
-		compare(k, sides, args->arena, &changes);
+		compare_key(k, sides, args->arena, &changes);
 	for (size_t i = 0; i < changes.count; i++)
-		looser |= must_be_looked_at(&changes.items[i]);
+		looser |= needs_review(&changes.items[i]);
 	if (args->options.json)
 		print_json(&changes, sides, looser, args->arena);
 	else

@@ -1,5 +1,5 @@
-/* `agentjail policy explain`: every key with its value, its origin, its locks and ceiling, and who enforces it here.
- * It builds a plan to look at and launches nothing; it never presents a rail, or a wall that is not built, as a wall. */
+/* `agentjail policy explain`: prints every key with its value, origin, lock, ceiling, and enforcer on this host.
+ * It builds a plan for inspection and launches nothing; it never presents a rail, or a wall that is not built, as a wall. */
 #include "policycmd/explain.h"
 
 #include <limits.h>
@@ -14,14 +14,14 @@
 #include "workspace/places.h"
 #include "workspace/worktree.h"
 
-/* The plan of the run that this policy is for. That there is no tree here is no error: the answers say so. */
-static int inspect(struct aj_policy_args *args, struct aj_explained *e, struct aj_error *err)
+/* Build the plan of a run under this policy. A missing Python tree is no error: the answers say that it is missing. */
+static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struct aj_error *err)
 {
 	struct aj_error no_tree = { 0 };
 	struct aj_host host;
 	struct aj_request *request = &args->options.request;
 	char cwd[PATH_MAX];
-	if (request->workspace && request->workspace[0] != '/' && getcwd(cwd, sizeof cwd)) /* else it would pass for none */
+	if (request->workspace && request->workspace[0] != '/' && getcwd(cwd, sizeof cwd)) /* a relative path would count as no workspace */
 		request->workspace = aj_printf(args->arena, "%s/%s", cwd, request->workspace);
 	request->snippet = !e->loaded.policy.exec;
 	request->inspect = true;
@@ -107,7 +107,7 @@ int aj_policy_explain(struct aj_policy_args *args, struct aj_error *err)
 	e->arena = args->arena;
 	if (aj_policy_site(args, err) < 0 ||
 	    aj_policy_effective(args, args->policies.count ? args->policies.items : NULL, &e->loaded, err) < 0 ||
-	    inspect(args, e, err) < 0)
+	    build_plan(args, e, err) < 0)
 		return -1;
 	if (args->questions.count)
 		return aj_explain_questions(e, args);

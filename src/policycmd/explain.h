@@ -1,4 +1,4 @@
-/* A policy with what it amounts to on this host: what `agentjail policy explain` looks at. */
+/* A policy and its plan on this host, for `agentjail policy explain`. */
 #pragma once
 #include "policycmd/policy.h"
 

@@ -1,5 +1,5 @@
-/* `agentjail policy list`: what --policy can name, with where it comes from.
- * It loads each as a run would; one that cannot be loaded is listed with its error, not left out. */
+/* `agentjail policy list`: prints the names that --policy takes, each with its file.
+ * It loads each policy as a run would, and lists one that cannot be loaded with its error. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ void aj_policy_names_find(struct aj_policy_args *args, aj_policy_names *ret)
 			if (bytes <= 5 || strcmp(e->d_name + bytes - 5, ".toml") != 0)
 				continue;
 			const char *name = aj_strndup(args->arena, e->d_name, bytes - 5);
-			if (aj_policy_name_valid(name)) /* else nothing could name it */
+			if (aj_policy_name_valid(name)) /* else no option could name it */
 				add_name(args->arena, ret, name);
 		}
 		if (dir)

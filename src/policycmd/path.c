@@ -1,5 +1,5 @@
-/* Follows a path of the jail through the plan's rows and what the host's files and the tree really hold behind them.
- * It opens no file: names, kinds and permissions are all that it looks at. */
+/* Resolves a path of the jail through the plan's mounts, and the host's files or the tree behind them.
+ * It opens no file: it reads names, types and permissions only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,14 +16,14 @@
 
 enum { HOPS = 40 };
 
-struct look {
+struct query {
 	const struct aj_plan *plan;
 	const struct aj_policy *policy;
 	struct aj_arena *arena;
 	bool write;
 };
 
-static struct aj_answer say(enum aj_answer_verdict verdict, const char *key, const char *why)
+static struct aj_answer make_answer(enum aj_answer_verdict verdict, const char *key, const char *why)
 {
 	return (struct aj_answer){ .verdict = verdict, .why = why, .key = key, .item = AJ_NO_ITEM, .by = AJ_BY_MOUNTS };
 }
@@ -34,8 +34,8 @@ static bool at_or_below(const char *path, const char *folder)
 	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
 }
 
-/* Which key of the policy is behind a row? */
-static void rule(const struct look *l, const struct aj_mount *row, struct aj_answer *a)
+/* Set the key of the policy, and its item, that a mount comes from. */
+static void find_rule(const struct query *l, const struct aj_mount *row, struct aj_answer *a)
 {
 	static const struct {
 		const char *folder, *key; /* NULL: every jail has it */
@@ -65,8 +65,8 @@ static void rule(const struct look *l, const struct aj_mount *row, struct aj_ans
 		}
 }
 
-/* May the jail's id do this with the file? Ours is asked of the kernel; root asks for another id, which has no groups. */
-static bool permitted(const struct look *l, const char *path, const struct stat *st, int want)
+/* May the jail's id access the file so? The kernel answers for our own id; for root the jail's id is another, which has no groups. */
+static bool permitted(const struct query *l, const char *path, const struct stat *st, int want)
 {
 	if (geteuid() != 0)
 		return faccessat(AT_FDCWD, path, want, AT_EACCESS) == 0;
@@ -74,8 +74,8 @@ static bool permitted(const struct look *l, const char *path, const struct stat 
 	return ((int)(st->st_mode >> shift) & want) == want;
 }
 
-/* `text`, a symlink's, seen from the folder `base`, and `rest` behind it; without `.`, `..` and `//`, which may be done by the
- * letter here because every folder before them is resolved. */
+/* The path of a symlink's `text` in the folder `base`, with `rest` behind it. `.`, `..` and `//` are removed lexically, which is right
+ * here because every folder before them is resolved. */
 static const char *join(struct aj_arena *arena, const char *base, const char *text, const char *rest)
 {
 	const char *whole = aj_printf(arena, "%s/%s%s", text[0] == '/' ? "" : base, text, rest);
@@ -103,7 +103,7 @@ static const char *folder_of(struct aj_arena *arena, const char *path)
 	return slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
 }
 
-static struct aj_answer no_access(const struct look *l, const char *path, struct aj_answer a)
+static struct aj_answer no_access_answer(const struct query *l, const char *path, struct aj_answer a)
 {
 	a.verdict = AJ_DENIED;
 	a.enforcer = "kernel: file permissions";
@@ -111,7 +111,7 @@ static struct aj_answer no_access(const struct look *l, const char *path, struct
 	return a;
 }
 
-static struct aj_answer missing(const struct look *l, const char *path, bool may_be_made, bool tree, struct aj_answer a)
+static struct aj_answer missing_answer(const struct query *l, const char *path, bool may_be_made, bool tree, struct aj_answer a)
 {
 	a.verdict = may_be_made ? AJ_ALLOWED : AJ_DENIED;
 	a.why = may_be_made ? aj_printf(l->arena, "not there, and may be made: %s is bound writable", folder_of(l->arena, path))
@@ -120,8 +120,9 @@ static struct aj_answer missing(const struct look *l, const char *path, bool may
 	return a;
 }
 
-/* The last step: the file is there. */
-static struct aj_answer final(const struct look *l, const char *path, const struct stat *st, const struct aj_mount *row, struct aj_answer a)
+/* The answer for a file that exists. */
+static struct aj_answer final_answer(const struct query *l, const char *path, const struct stat *st, const struct aj_mount *row,
+                                     struct aj_answer a)
 {
 	const char *kind = S_ISDIR(st->st_mode) ? "folder" : S_ISCHR(st->st_mode) ? "device" : "file";
 	if (l->write && (row->flags & AJ_RO)) {
@@ -130,13 +131,13 @@ static struct aj_answer final(const struct look *l, const char *path, const stru
 		return a;
 	}
 	if (!permitted(l, path, st, l->write ? W_OK : R_OK))
-		return no_access(l, path, a);
+		return no_access_answer(l, path, a);
 	a.why = aj_printf(l->arena, "the %s %s%s (%s)", kind, path, row->flags & AJ_RO ? ", read-only" : "", row->why);
 	return a;
 }
 
-/* No tree was found, or no workspace was named: nothing to look at. */
-static struct aj_answer stand_in(const struct look *l, const struct aj_mount *row, bool tree, struct aj_answer a)
+/* The answer where no tree was found or no workspace was named, so that there is no file to check. */
+static struct aj_answer unknown_answer(const struct query *l, const struct aj_mount *row, bool tree, struct aj_answer a)
 {
 	const char *what = tree ? "the Python tree, which was not found here" : "the folder that --workspace names";
 	a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
@@ -145,9 +146,9 @@ static struct aj_answer stand_in(const struct look *l, const struct aj_mount *ro
 	return a;
 }
 
-/* Which item of filesystem.protect keeps the jail from changing this? `path`: relative to the workspace, or absolute in the main repository.
- * `there`: the workspace can be looked at. */
-static void ask_protect(const struct look *l, const char *path, bool there, struct aj_answer *a)
+/* Deny where an item of filesystem.protect holds the place. `path`: relative to the workspace, or absolute in the main repository.
+ * `there`: the workspace exists and can be searched. */
+static void apply_protect(const struct query *l, const char *path, bool there, struct aj_answer *a)
 {
 	const char *pattern;
 	for (size_t i = 0; i < l->policy->protect.count; i++)
@@ -162,29 +163,29 @@ static void ask_protect(const struct look *l, const char *path, bool there, stru
 				                   a->why, pattern);
 			if (answer == AJ_PROTECT_WATCHED)
 				continue;
-			*a = say(AJ_DENIED, "filesystem.protect",
-			         aj_printf(l->arena,
-			                   there ? "`%s` is held as it is, since the host runs or obeys it later"
-			                         : "`%s` is held as it is where the folder that --workspace names has it",
-			                   pattern));
+			*a = make_answer(AJ_DENIED, "filesystem.protect",
+			                 aj_printf(l->arena,
+			                           there ? "`%s` is held as it is, since the host runs or obeys it later"
+			                                 : "`%s` is held as it is where the folder that --workspace names has it",
+			                           pattern));
 			a->item = i;
 			return;
 		}
 }
 
-static void hold(const struct look *l, const struct aj_path_match *place, struct aj_answer *a)
+static void apply_protected_places(const struct query *l, const struct aj_path_match *place, struct aj_answer *a)
 {
 	const struct aj_mount *row = place->row;
 	if (!l->write || !l->plan->writable_workspace)
 		return;
 	if (strcmp(row->target, AJ_WORKSPACE) == 0 && *place->rest)
-		ask_protect(l, place->rest + 1, row->source[0] == '/', a);
+		apply_protect(l, place->rest + 1, row->source[0] == '/', a);
 	else if (l->plan->main_repository && strcmp(row->target, l->plan->main_repository) == 0)
-		ask_protect(l, aj_printf(l->arena, "%s%s", row->target, place->rest), true, a);
+		apply_protect(l, aj_printf(l->arena, "%s%s", row->target, place->rest), true, a);
 }
 
-/* The source of a bind is never looked up through a symlink. */
-static bool through_link(const struct look *l, const char *path)
+/* Has the path a symlink in it? The source of a bind is never resolved through one. */
+static bool through_link(const struct query *l, const char *path)
 {
 	struct stat st;
 	for (const char *at = path; *at; at += strspn(at, "/")) {
@@ -195,20 +196,20 @@ static bool through_link(const struct look *l, const char *path)
 	return false;
 }
 
-/* Walks below a bind; a symlink on the way sets *ret_next and starts again from the jail's root. */
-static struct aj_answer walk_below(const struct look *l, const struct aj_path_match *place, const char **ret_next)
+/* Resolve the rest of the path below a bind; a symlink sets *ret_next, which the caller resolves from the jail's root. */
+static struct aj_answer walk_below(const struct query *l, const struct aj_path_match *place, const char **ret_next)
 {
-	struct aj_answer a = say(AJ_ALLOWED, NULL, "");
+	struct aj_answer a = make_answer(AJ_ALLOWED, NULL, "");
 	const struct aj_mount *row = place->row;
 	bool tree = strcmp(row->target, "/usr") == 0 && strcmp(l->policy->rootfs, "host") != 0;
 	const char *path = row->source, *rest = place->rest, *jail = row->target;
 	struct stat st;
 	char link[PATH_MAX];
-	rule(l, row, &a);
+	find_rule(l, row, &a);
 	if (l->plan->inspect && path[0] != '/')
-		return stand_in(l, row, tree, a);
+		return unknown_answer(l, row, tree, a);
 	if (stat(path, &st) < 0)
-		return missing(l, path, false, tree, a);
+		return missing_answer(l, path, false, tree, a);
 	if (!(row->flags & AJ_FOLLOW) && through_link(l, path)) {
 		a.verdict = AJ_DENIED;
 		a.why = aj_printf(l->arena, "a symlink in the path %s: a run under this policy is refused", path);
@@ -217,11 +218,11 @@ static struct aj_answer walk_below(const struct look *l, const struct aj_path_ma
 	while (*rest) {
 		size_t bytes = strcspn(rest + 1, "/") + 1;
 		if (!permitted(l, path, &st, X_OK))
-			return no_access(l, path, a);
+			return no_access_answer(l, path, a);
 		bool may_make = l->write && !(row->flags & AJ_RO) && !rest[bytes] && permitted(l, path, &st, W_OK);
 		const char *next = aj_printf(l->arena, "%s%.*s", path, (int)bytes, rest);
 		if (lstat(next, &st) < 0)
-			return missing(l, next, may_make && errno == ENOENT, tree, a);
+			return missing_answer(l, next, may_make && errno == ENOENT, tree, a);
 		if (S_ISLNK(st.st_mode)) {
 			ssize_t n = readlink(next, link, sizeof link - 1);
 			link[n > 0 ? n : 0] = '\0';
@@ -232,24 +233,24 @@ static struct aj_answer walk_below(const struct look *l, const struct aj_path_ma
 		path = next;
 		rest += bytes;
 	}
-	return final(l, path, &st, row, a);
+	return final_answer(l, path, &st, row, a);
 }
 
-static struct aj_answer walk(const struct look *l, const struct aj_path_match *place, const char **ret_next)
+static struct aj_answer walk_place(const struct query *l, const struct aj_path_match *place, const char **ret_next)
 {
 	struct aj_answer a = walk_below(l, place, ret_next);
 	if (!*ret_next)
-		hold(l, place, &a);
+		apply_protected_places(l, place, &a);
 	return a;
 }
 
-static struct aj_answer at_place(const struct look *l, const char *path, const struct aj_path_match *place, const char **ret_next)
+static struct aj_answer answer_at(const struct query *l, const char *path, const struct aj_path_match *place, const char **ret_next)
 {
 	const struct aj_mount *row = place->row;
-	struct aj_answer a = say(AJ_ALLOWED, NULL, "");
+	struct aj_answer a = make_answer(AJ_ALLOWED, NULL, "");
 	struct stat st;
 	if (row) {
-		rule(l, row, &a);
+		find_rule(l, row, &a);
 	} else if (place->kind == AJ_MATCH_FOLDER) {
 		a.verdict = l->write ? AJ_DENIED : AJ_ALLOWED;
 		a.why = "a folder of the jail's own, sealed read-only";
@@ -262,7 +263,7 @@ static struct aj_answer at_place(const struct look *l, const char *path, const s
 	case AJ_MATCH_HOST:
 		if ((row->flags & AJ_OPTIONAL) && row->source[0] == '/' && stat(row->source, &st) < 0)
 			break;
-		return walk(l, place, ret_next);
+		return walk_place(l, place, ret_next);
 	case AJ_MATCH_MASK:
 		a.verdict = AJ_DENIED;
 		a.why = aj_printf(l->arena, "hidden behind something empty (%s)", row->why);
@@ -285,24 +286,24 @@ static struct aj_answer at_place(const struct look *l, const char *path, const s
 	case AJ_MATCH_NONE:
 		break;
 	}
-	return say(AJ_DENIED, "filesystem.binds",
-	           aj_printf(l->arena, "not in the jail: neither its tree nor a bind of the policy brings %s", path));
+	return make_answer(AJ_DENIED, "filesystem.binds",
+	                   aj_printf(l->arena, "not in the jail: neither its tree nor a bind of the policy brings %s", path));
 }
 
 struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
                               struct aj_arena *arena)
 {
-	struct look l = { plan, policy, arena, write };
+	struct query l = { plan, policy, arena, write };
 	const char *asked = path;
 	for (int i = 0; i < HOPS; i++) {
 		const char *next = NULL;
 		struct aj_path_match place = aj_plan_match_path(plan, path);
-		struct aj_answer a = at_place(&l, path, &place, &next);
+		struct aj_answer a = answer_at(&l, path, &place, &next);
 		if (!next && strcmp(path, asked) != 0)
 			a.why = aj_printf(arena, "leads to %s: %s", path, a.why);
 		if (!next)
 			return a;
 		path = next;
 	}
-	return say(AJ_DENIED, NULL, "too many symlinks");
+	return make_answer(AJ_DENIED, NULL, "too many symlinks");
 }

@@ -1,4 +1,4 @@
-/* What the subcommands of `agentjail policy` share: options, and how a policy is named, loaded and written. */
+/* Common parts of the subcommands of `agentjail policy`: options, loading policies, printing values. */
 #pragma once
 #include <jansson.h>
 
@@ -17,7 +17,7 @@ struct aj_question {
 
 struct aj_policy_args {
 	struct aj_arena *arena;
-	struct aj_options options; /* --config, --json, and what changes the policy, as for exec and run */
+	struct aj_options options; /* --config, --json, and those options of exec and run that change the policy */
 	AJ_LIST(struct aj_policy_word) policies;
 	AJ_LIST(struct aj_question) questions;
 	bool write, source, site_schema, text, dictionary, codes;
@@ -25,7 +25,7 @@ struct aj_policy_args {
 
 struct aj_policy_command {
 	const char *name;
-	/* Returns the exit code; an error goes into `err` with -1. */
+	/* Returns the exit code, or -1 with err set. */
 	int (*run)(struct aj_policy_args *args, struct aj_error *err);
 	size_t least, most; /* policies on the command line */
 	const char *synopsis, *help, *exits;
@@ -39,35 +39,35 @@ int aj_policy_check(struct aj_policy_args *args, struct aj_error *err);
 int aj_policy_diff(struct aj_policy_args *args, struct aj_error *err);
 int aj_policy_schema(struct aj_policy_args *args, struct aj_error *err);
 
-/* Parse what follows the subcommand. 0, or -1 with err set. */
+/* Parse the arguments after the subcommand. Returns 0, or -1 with err set. */
 int aj_policy_parse(struct aj_policy_args *args, const struct aj_policy_command *command, int argc, char **argv, struct aj_error *err);
 void aj_policy_options_help(const struct aj_policy_command *command, FILE *out);
 
-/* The site's configuration into args->options.site. -1 after its findings were printed, with err set. */
+/* Load the site's configuration into args->options.site. On failure prints the findings and returns -1 with err set. */
 int aj_policy_site(struct aj_policy_args *args, struct aj_error *err);
-/* Load one policy as a run would: with the working directory's and the command line's part. NULL for the default of exec. The
- * same as above on failure. */
+/* Load one policy as a run would: with the working directory's policy and the options. `word`: NULL for the default of exec. On failure
+ * as aj_policy_site(). */
 int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_error *err);
-/* Load one policy as it is. 0, or -1 with findings. */
+/* Load one policy as it is. Returns 0, or -1 with findings. */
 int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_diags *diags);
-/* Prints the findings; -1 with err set. */
+/* Print the findings. Returns -1 with err set. */
 int aj_policy_failed(const struct aj_diags *diags, struct aj_error *err);
 
 /* Every name that can be loaded, sorted, each once. */
 typedef AJ_LIST(const char *) aj_policy_names;
 void aj_policy_names_find(struct aj_policy_args *args, aj_policy_names *ret);
-const char *aj_policy_where(const struct aj_loaded *loaded); /* the policy's own file; "built-in" for one of ours */
+const char *aj_policy_where(const struct aj_loaded *loaded); /* the policy's own file, or "built-in"; NULL: none was read */
 
-/* A value as it is in a policy file; an origin. New references. */
+/* A value as a policy file has it; an origin. New references. */
 json_t *aj_key_json(const struct aj_key *key, const void *base, struct aj_arena *arena);
 json_t *aj_origin_json(const struct aj_origin *at);
-/* One line on standard output, and gone. */
+/* Print `doc` as one line on standard output, and drop the reference. */
 void aj_json_print(json_t *doc);
 
-/* An origin for a terminal. */
+/* An origin as text, safe for a terminal. */
 const char *aj_where(const struct aj_origin *at, struct aj_arena *arena);
 
-/* The schema of policies, or of a site's configuration; the tables behind them for people and for the manual. */
+/* The schema of policies, or of a site's configuration: as JSON, as text, as a fuzzer's dictionary, as man(7) macros. */
 void aj_schema_print(bool site, FILE *out);
 void aj_schema_text(bool site, FILE *out);
 void aj_schema_dictionary(FILE *out);
@@ -75,8 +75,8 @@ void aj_schema_man(bool site, FILE *out);
 void aj_codes_text(FILE *out);
 void aj_codes_man(FILE *out);
 
-/* Where a path of the jail leads, with what the host's files and the tree hold. */
+/* May the jail access this path of its own? Considers the host's files and the tree. */
 struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
                               struct aj_arena *arena);
-/* Does the tree of `plan` hold the module? Also true when nobody can tell. */
+/* Does the tree below `rootfs` hold the module? True also where file names alone cannot tell. */
 bool aj_tree_has_module(const char *rootfs, const char *module, struct aj_arena *arena);

@@ -1,5 +1,5 @@
-/* Does the Python tree hold a module? A name is looked for where the tree's Python would.
- * It imports nothing and reads no file; where nobody can tell from names alone it says that the module is there. */
+/* Finds a module in the Python tree, in the folders that the tree's Python searches.
+ * It imports nothing and reads no file; where file names alone cannot tell it reports that the module is there. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 
 #include "policycmd/policy.h"
 
-/* Modules that distributions build into the interpreter. What others build as files is found as files. */
+/* Modules that some distributions build into the interpreter. Other distributions have them as files. */
 static const char built_in[] = " array atexit binascii builtins cmath errno faulthandler fcntl gc grp itertools marshal math posix pwd "
 			       "pyexpat select spwd sys syslog time unicodedata xxsubtype zlib zipimport __main__ ";
 
-enum found { NOTHING, MODULE, PACKAGE };
+enum kind { NOTHING, MODULE, PACKAGE };
 
-static enum found find(const char *folder, const char *part, size_t bytes)
+static enum kind find_entry(const char *folder, const char *part, size_t bytes)
 {
 	static const char *const endings[] = { "py", "pyc", "so" };
 	DIR *dir = opendir(folder);
@@ -31,19 +31,19 @@ static enum found find(const char *folder, const char *part, size_t bytes)
 	}
 	if (dir)
 		closedir(dir);
-	/* Both: which one it is depends on what the folder holds. */
+	/* With both present MODULE is the safe answer: the folder's contents would decide. */
 	return module ? MODULE : package ? PACKAGE : NOTHING;
 }
 
-/* From a folder of sys.path down the dots. */
-static bool below(const char *folder, const char *module, struct aj_arena *arena)
+/* Search a folder of sys.path for a dotted name. */
+static bool find_below(const char *folder, const char *module, struct aj_arena *arena)
 {
 	for (;;) {
 		size_t bytes = strcspn(module, ".");
-		enum found found = find(folder, module, bytes);
-		if (found == NOTHING || !module[bytes])
-			return found != NOTHING;
-		if (found == MODULE) /* os.path is no file: a module may put others into sys.modules */
+		enum kind kind = find_entry(folder, module, bytes);
+		if (kind == NOTHING || !module[bytes])
+			return kind != NOTHING;
+		if (kind == MODULE) /* a module may put others into sys.modules: os.path is no file */
 			return true;
 		folder = aj_printf(arena, "%s/%.*s", folder, (int)bytes, module);
 		module += bytes + 1;
@@ -55,14 +55,14 @@ bool aj_tree_has_module(const char *rootfs, const char *module, struct aj_arena 
 	const char *lib = aj_printf(arena, "%s/tree/usr/lib", rootfs),
 		   *top = aj_printf(arena, " %.*s ", (int)strcspn(module, "."), module);
 	static const char *const places[] = { "", "/lib-dynload", "/site-packages", "/dist-packages" };
-	/* Names with an underscore are the interpreter's own affair. */
+	/* Modules whose names begin with an underscore are details of the interpreter, and count as present. */
 	if (module[0] == '_' || strstr(built_in, top))
 		return true;
 	DIR *dir = opendir(lib);
 	bool found = !dir;
 	for (struct dirent *e; dir && !found && (e = readdir(dir));)
 		for (size_t i = 0; strncmp(e->d_name, "python3", 7) == 0 && !found && i < sizeof places / sizeof *places; i++)
-			found = below(aj_printf(arena, "%s/%s%s", lib, e->d_name, places[i]), module, arena);
+			found = find_below(aj_printf(arena, "%s/%s%s", lib, e->d_name, places[i]), module, arena);
 	if (dir)
 		closedir(dir);
 	return found;

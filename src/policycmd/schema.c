@@ -1,5 +1,5 @@
-/* `agentjail policy schema`: the tables of keys as JSON Schema.
- * It knows no key: all that it says of one is in the key's row. */
+/* `agentjail policy schema`: prints the tables of keys as JSON Schema.
+ * It has no knowledge of single keys: every property comes from the key's row. */
 #include <stdio.h>
 #include <string.h>
 
@@ -106,7 +106,7 @@ static void add_key(json_t *properties, const struct aj_key *key, bool extend, c
 	json_array_append_new(json_object_get(section, "allOf"), json_pack("{s:{s:[s, s]}}", "not", "required", name, longer));
 }
 
-static json_t *document(const char *title, json_t *properties)
+static json_t *make_document(const char *title, json_t *properties)
 {
 	return json_pack("{s:s, s:s, s:s, s:b, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title", title,
 	                 "type", "object", "additionalProperties", 0, "properties", properties);
@@ -124,7 +124,7 @@ static json_t *policy_schema(struct aj_arena *arena)
 	                              "Keys, sections or \"*\": what no policy that extends this one and no option may loosen."));
 	for (const struct aj_key *key = aj_policy_keys; key->name; key++)
 		add_key(properties, key, true, "", arena);
-	return document("A policy of agentjail", properties);
+	return make_document("A policy of agentjail", properties);
 }
 
 static json_t *site_schema(struct aj_arena *arena)
@@ -138,7 +138,7 @@ static json_t *site_schema(struct aj_arena *arena)
 	json_object_set_new(properties, "ceilings",
 	                    json_pack("{s:s, s:b, s:o, s:s}", "type", "object", "additionalProperties", 0, "properties", ceilings, "description",
 	                              "What no policy may exceed: built-in policies are lowered to it, files and options that ask for more are refused."));
-	return document("The configuration of an agentjail site (agentjail.toml)", properties);
+	return make_document("The configuration of an agentjail site (agentjail.toml)", properties);
 }
 
 void aj_schema_print(bool site, FILE *out)

@@ -1,5 +1,5 @@
-/* `agentjail policy show`: a policy as it takes effect here, as one complete file.
- * What it prints loads to the same values again; it prints no value that a run would not have. */
+/* `agentjail policy show`: prints a policy as it takes effect here, as one complete file.
+ * Its output loads to the same values again; it prints no value that a run would not have. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ static bool one_file(const struct aj_loaded *loaded, size_t k)
 	return true;
 }
 
-/* A list too long for a line: filled lines, or an item a line where each has an origin of its own. */
+/* Print a list too long for one line: in filled lines, or one item a line where items have origins of their own. */
 static void print_list(const struct aj_loaded *loaded, size_t k, const char *name, struct aj_arena *arena)
 {
 	const AJ_LIST(const char *) *list = (const void *)((const char *)&loaded->policy + aj_policy_keys[k].offset);

@@ -1,4 +1,4 @@
-/* The tables of keys and of finding codes in words: for people, for the manual, for a fuzzer.
+/* Prints the tables of keys and of finding codes as text, as man(7) macros, and as a fuzzer's dictionary.
  * It adds nothing to a row and leaves nothing out of it. */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Values and origins of a policy as JSON, and the words for where something comes from.
- * A value is written as a policy file has it, so that what it says can be loaded again. */
+/* Values and origins of a policy as JSON, and origins as text.
+ * It writes each value as a policy file has it, so that the value can be loaded again. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 json_t *aj_key_json(const struct aj_key *key, const void *base, struct aj_arena *arena)
 {
-	/* One word, a number or a list: the TOML of all types but that of strings with escapes is JSON as well. */
+	/* The TOML of a word, a number or a list of words is JSON as well; strings with escapes are not. */
 	const char *field = (const char *)base + key->offset;
 	if (key->type == AJ_KEY_TEXT)
 		return json_string(*(const char *const *)field);
@@ -33,7 +33,7 @@ json_t *aj_origin_json(const struct aj_origin *at)
 
 void aj_json_print(json_t *doc)
 {
-	/* To a terminal in plain ASCII: some obey control characters beyond it. */
+	/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
 	json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
 	putchar('\n');
 	json_decref(doc);
