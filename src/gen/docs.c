@@ -205,11 +205,11 @@ static void print_keywords(void)
 		if (k->check)
 			printf("| `%s` | %s | %s | %s |\n", k->name,
 			       k->applies == AJ_TYPE_ANY ? "every value" : aj_types_text(k->applies, types), k->argument, k->meaning);
-	printf("\nAnnotations: their own form is checked, and no value is held against them.\n\n| keyword | takes | meaning |\n|---|---|---|\n");
+	printf("\nAnnotations: the schema's form is checked, but no value is checked against them.\n\n| keyword | takes | meaning |\n|---|---|---|\n");
 	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
 		if (!k->check)
 			printf("| `%s` | %s | %s |\n", k->name, k->argument, k->meaning);
-	printf("\nEvery other keyword is refused when it is declared. Those that are often asked for:\n\n| keyword | instead |\n|---|---|\n");
+	printf("\nA schema with any other keyword is refused when it is declared. The common ones, and what to use instead:\n\n| keyword | instead |\n|---|---|\n");
 	for (const struct aj_refused_keyword *r = aj_refused_keywords; r->name; r++)
 		printf("| `%s` | %s |\n", r->name, r->instead);
 }

@@ -1,12 +1,12 @@
-/* Does a value fit? One short function for each keyword, and the budget that ends every check.
- * It refuses to guess: a check that was not finished has failed, also where failing would be a yes (`not`). */
+/* Checks a value against a schema: one short function for each keyword, and a budget that bounds every check.
+ * It never guesses: a check that runs out of budget fails, also below `not`. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "jsonschema/keyword.h"
 
-/* Always false: the value at `at` does not fit. */
+/* Format the reason why the value at `at` does not fit. Always returns false. */
 static bool refuse(struct aj_check *c, const struct aj_pointer *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static bool refuse(struct aj_check *c, const struct aj_pointer *at, const char *fmt, ...)
 {
@@ -14,12 +14,12 @@ static bool refuse(struct aj_check *c, const struct aj_pointer *at, const char *
 		return false;
 	va_list ap;
 	va_start(ap, fmt);
-	aj_pointer_vsay(c->why, c->why_bytes, at, fmt, ap);
+	aj_pointer_vformat(c->why, c->why_bytes, at, fmt, ap);
 	va_end(ap);
 	return false;
 }
 
-/* A value of the schema's, or a number of anybody's, as short JSON. */
+/* A value of the schema, or a number of the checked value, as short JSON. */
 struct brief {
 	char text[48];
 };
@@ -98,7 +98,7 @@ CHECK(aj_check_all)
 	return true;
 }
 
-static size_t fitting(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value, size_t enough)
+static size_t count_fitting(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value, size_t enough)
 {
 	size_t fit = 0;
 	c->quiet++;
@@ -108,7 +108,7 @@ static size_t fitting(struct aj_check *c, const struct aj_rule *rule, const stru
 	return fit;
 }
 
-/* Often it is only about types ("integer or null"), and that is easier to say. */
+/* If no alternative has the value's type, the reason names the types ("integer or null"). */
 static bool refuse_alternatives(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value)
 {
 	unsigned types = 0;
@@ -121,16 +121,16 @@ static bool refuse_alternatives(struct aj_check *c, const struct aj_rule *rule, 
 
 CHECK(aj_check_any)
 {
-	if (rule->count == 1) /* then what is wrong with it can be said */
+	if (rule->count == 1) /* then the reason can be that of the schema */
 		return aj_check_all(c, rule, at, value);
-	return fitting(c, rule, at, value, 1) == 1 || refuse_alternatives(c, rule, at, value);
+	return count_fitting(c, rule, at, value, 1) == 1 || refuse_alternatives(c, rule, at, value);
 }
 
 CHECK(aj_check_one)
 {
 	if (rule->count == 1)
 		return aj_check_all(c, rule, at, value);
-	size_t fit = fitting(c, rule, at, value, 2);
+	size_t fit = count_fitting(c, rule, at, value, 2);
 	if (fit == 0)
 		return refuse_alternatives(c, rule, at, value);
 	return fit == 1 || refuse(c, at, "fits more than one of the %zu schemas in oneOf", rule->count);
@@ -138,7 +138,7 @@ CHECK(aj_check_one)
 
 CHECK(aj_check_not)
 {
-	return fitting(c, rule, at, value, 1) == 0 || refuse(c, at, "fits a schema that it must not fit (not)");
+	return count_fitting(c, rule, at, value, 1) == 0 || refuse(c, at, "fits a schema that it must not fit (not)");
 }
 
 CHECK(aj_check_required)
@@ -225,7 +225,7 @@ CHECK(aj_check_unique)
 	       refuse(c, at, "items %zu and %zu are equal", first, second);
 }
 
-static size_t size_of(struct aj_check *c, const json_t *value, const char **ret_unit)
+static size_t measure(struct aj_check *c, const json_t *value, const char **ret_unit)
 {
 	if (json_is_object(value)) {
 		*ret_unit = "keys";
@@ -246,46 +246,46 @@ static size_t size_of(struct aj_check *c, const json_t *value, const char **ret_
 CHECK(aj_check_min_size)
 {
 	const char *unit;
-	size_t size = size_of(c, value, &unit);
+	size_t size = measure(c, value, &unit);
 	return size >= rule->count || refuse(c, at, "expected at least %zu %s, got %zu", rule->count, unit, size);
 }
 
 CHECK(aj_check_max_size)
 {
 	const char *unit;
-	size_t size = size_of(c, value, &unit);
+	size_t size = measure(c, value, &unit);
 	return size <= rule->count || refuse(c, at, "expected at most %zu %s, got %zu", rule->count, unit, size);
 }
 
-static bool range(struct aj_check *c, bool holds, const char *what, const struct aj_rule *rule, const struct aj_pointer *at,
-                  const json_t *value)
+static bool check_range(struct aj_check *c, bool holds, const char *what, const struct aj_rule *rule, const struct aj_pointer *at,
+                        const json_t *value)
 {
 	return holds || (!c->quiet && refuse(c, at, "expected %s%s, got %s", what, brief(rule->json).text, brief(value).text));
 }
 
 CHECK(aj_check_min)
 {
-	return range(c, aj_json_number(value) >= rule->number, "at least ", rule, at, value);
+	return check_range(c, aj_json_number(value) >= rule->number, "at least ", rule, at, value);
 }
 
 CHECK(aj_check_max)
 {
-	return range(c, aj_json_number(value) <= rule->number, "at most ", rule, at, value);
+	return check_range(c, aj_json_number(value) <= rule->number, "at most ", rule, at, value);
 }
 
 CHECK(aj_check_above)
 {
-	return range(c, aj_json_number(value) > rule->number, "more than ", rule, at, value);
+	return check_range(c, aj_json_number(value) > rule->number, "more than ", rule, at, value);
 }
 
 CHECK(aj_check_below)
 {
-	return range(c, aj_json_number(value) < rule->number, "less than ", rule, at, value);
+	return check_range(c, aj_json_number(value) < rule->number, "less than ", rule, at, value);
 }
 
 CHECK(aj_check_multiple)
 {
-	return range(c, aj_multiple_of(&c->budget, aj_json_number(value), rule->number), "a multiple of ", rule, at, value);
+	return check_range(c, aj_multiple_of(&c->budget, aj_json_number(value), rule->number), "a multiple of ", rule, at, value);
 }
 
 bool aj_schema_check(const struct aj_schema *schema, const json_t *value, char *ret_why, size_t why_bytes)

@@ -1,15 +1,15 @@
-/* The table of keywords, and how each argument is read when a schema is declared.
- * It refuses what is malformed, what it does not know, and what would promise a check that nobody makes. */
+/* The table of keywords, and a parser for each argument.
+ * It refuses malformed arguments, and keywords that would promise a check which is not made. */
 #include <string.h>
 
 #include "jsonschema/keyword.h"
 
-static bool schema_at(struct aj_compiler *c, struct aj_rule *rule, size_t i, const struct aj_pointer *at, const json_t *json)
+static bool compile_at(struct aj_compiler *c, struct aj_rule *rule, size_t i, const struct aj_pointer *at, const json_t *json)
 {
 	return (rule->schemas[i] = aj_compile(c, at, json)) != NULL;
 }
 
-static void make_room(struct aj_compiler *c, struct aj_rule *rule, size_t count)
+static void allocate_schemas(struct aj_compiler *c, struct aj_rule *rule, size_t count)
 {
 	rule->count = count;
 	rule->schemas = aj_alloc(c->arena, count * sizeof(void *));
@@ -42,8 +42,8 @@ PARSE(types)
 PARSE(one_schema)
 {
 	UNUSED;
-	make_room(c, rule, 1);
-	return schema_at(c, rule, 0, at, json);
+	allocate_schemas(c, rule, 1);
+	return compile_at(c, rule, 0, at, json);
 }
 
 PARSE(schemas)
@@ -51,9 +51,9 @@ PARSE(schemas)
 	UNUSED;
 	if (!json_is_array(json) || json_array_size(json) == 0)
 		return aj_malformed(c, at, "takes a list of at least one schema");
-	make_room(c, rule, json_array_size(json));
+	allocate_schemas(c, rule, json_array_size(json));
 	for (size_t i = 0; i < rule->count; i++)
-		if (!schema_at(c, rule, i, aj_compile_pointer(c, at, NULL, i), json_array_get(json, i)))
+		if (!compile_at(c, rule, i, aj_compile_pointer(c, at, NULL, i), json_array_get(json, i)))
 			return false;
 	return true;
 }
@@ -66,14 +66,14 @@ PARSE(properties)
 	json_t *value;
 	if (!json_is_object(json))
 		return aj_malformed(c, at, "takes an object of schemas");
-	make_room(c, rule, json_object_size(json));
+	allocate_schemas(c, rule, json_object_size(json));
 	json_object_foreach((json_t *)json, key, value) {
 		const struct aj_pointer *here = aj_compile_pointer(c, at, key, 0);
 		if (strcmp(key, "__type__") == 0)
 			return aj_malformed(c, here, "this name is that of a typed tag, which is no object");
 		rule->keys[i] = key;
 		rule->cost += aj_text_steps(strlen(key));
-		if (!schema_at(c, rule, i++, here, value))
+		if (!compile_at(c, rule, i++, here, value))
 			return false;
 	}
 	return true;
@@ -99,7 +99,7 @@ PARSE(names)
 {
 	UNUSED;
 	bool good = json_is_array(json);
-	make_room(c, rule, good ? json_array_size(json) : 0);
+	allocate_schemas(c, rule, good ? json_array_size(json) : 0);
 	json_t *seen = json_object();
 	for (size_t i = 0; good && i < rule->count; i++) {
 		const json_t *name = json_array_get(json, i);
@@ -117,7 +117,7 @@ PARSE(reference)
 	static const char prefix[] = "#/$defs/";
 	const char *to = json_string_value(json);
 	UNUSED;
-	make_room(c, rule, 1);
+	allocate_schemas(c, rule, 1);
 	if (!to || strncmp(to, prefix, strlen(prefix)) != 0 || strpbrk(to + strlen(prefix), "/~%"))
 		return aj_malformed(c, at, "takes \"#/$defs/NAME\" only, and NAME without `/`, `~` and `%%`");
 	for (size_t i = 0; i < c->def_count; i++)
@@ -128,7 +128,7 @@ PARSE(reference)
 	return aj_malformed(c, at, "there is no such definition in `$defs` at the root");
 }
 
-/* They have a place already, so that any of them may refer to any other. */
+/* list_definitions() has made an entry for each, so that any of them may refer to any other. */
 PARSE(definitions)
 {
 	UNUSED;
@@ -200,7 +200,7 @@ PARSE(list)
 	return json_is_array(json) || aj_malformed(c, at, "takes a list");
 }
 
-/* What the subset takes from draft 7 means the same there; but for a $ref, beside which draft 7 ignores what we check. */
+/* The subset's keywords mean the same in draft 7, but for $ref: draft 7 ignores the keywords beside it, and we check them. */
 PARSE(dialect)
 {
 	static const char *const known[] = { "https://json-schema.org/draft/2020-12/schema",

@@ -1,5 +1,5 @@
-/* Replaces the tags that schemas have a word for: tuples and whole numbers of 64 bits.
- * It does not decode any other: what a tag stands for is the affair of whoever reads it, and nothing here is rounded. */
+/* Replaces the typed tags that schemas can express: tuples and integers of 64 bits.
+ * It decodes no other tag, which its reader interprets, and rounds no number. */
 #include "jsonschema/plain.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@ struct survey {
 	bool tags;
 };
 
-/* Recurses as deep as the cap, so that what follows may recurse, too. */
-static const char *look(struct survey *s, const json_t *value, int depth)
+/* Check the caps, and whether there are tags. Its depth is bounded, so the recursion after it is, too. */
+static const char *survey_value(struct survey *s, const json_t *value, int depth)
 {
 	const char *key, *why = NULL;
 	json_t *item;
@@ -23,15 +23,15 @@ static const char *look(struct survey *s, const json_t *value, int depth)
 		return "the value has too many parts";
 	s->tags |= json_object_get(value, "__type__") != NULL;
 	json_object_foreach((json_t *)value, key, item)
-		if ((why = look(s, item, depth + 1)))
+		if ((why = survey_value(s, item, depth + 1)))
 			return why;
 	json_array_foreach(value, i, item)
-		if ((why = look(s, item, depth + 1)))
+		if ((why = survey_value(s, item, depth + 1)))
 			return why;
 	return NULL;
 }
 
-/* The text of an int tag: decimal as Python prints it, and in 64 bits. Hexadecimal is for ints that are far longer. */
+/* Parse the text of an int tag: decimal as Python prints it, of 64 bits. Hexadecimal text is used for far longer ints. */
 static bool small_int(const char *text, intmax_t *ret)
 {
 	const char *digits = text + (*text == '-');
@@ -55,7 +55,7 @@ static json_t *convert(json_t *value)
 		return convert(data);
 	if (!json_is_object(value) && !json_is_array(value))
 		return json_incref(value);
-	/* A NULL from below, for want of memory, is no value that could be set, and goes on up. */
+	/* Jansson refuses a NULL, from a failed allocation below, and the failure propagates. */
 	bool whole = true;
 	copy = json_is_object(value) ? json_object() : json_array();
 	json_object_foreach(value, key, item)
@@ -70,7 +70,7 @@ static json_t *convert(json_t *value)
 json_t *aj_plain(json_t *value, const char **ret_why)
 {
 	struct survey survey = { 0 };
-	*ret_why = look(&survey, value, 1);
+	*ret_why = survey_value(&survey, value, 1);
 	if (*ret_why)
 		return NULL;
 	json_t *plain = survey.tags ? convert(value) : json_incref(value);

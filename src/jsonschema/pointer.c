@@ -1,5 +1,5 @@
 /* JSON pointers for messages: built from the inside out, printed from the outside in.
- * It never prints more than fits and never refuses: a pointer that is too long ends in "...". */
+ * It never overruns the buffer and never fails: a pointer that is too long ends in "...". */
 #include "jsonschema/pointer.h"
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct text {
 	bool cut;
 };
 
-static void add(struct text *text, const char *more)
+static void append(struct text *text, const char *more)
 {
 	size_t bytes = strlen(more);
 	if (text->cut || bytes > text->room - text->used) {
@@ -28,35 +28,35 @@ static void add(struct text *text, const char *more)
 	text->used += bytes;
 }
 
-/* A character at a time, so that one that does not fit is left out whole. */
-static void add_key(struct text *text, const char *key)
+/* Append a character at a time, so that one that does not fit is left out whole. */
+static void append_key(struct text *text, const char *key)
 {
 	for (size_t left = strlen(key), n; left && !text->cut; key += n, left -= n) {
 		char one[5] = { 0 };
 		n = aj_utf8_first(key, left);
 		n = n ? n : 1;
 		memcpy(one, key, n);
-		add(text, *key == '~' ? "~0" : *key == '/' ? "~1" : one);
+		append(text, *key == '~' ? "~0" : *key == '/' ? "~1" : one);
 	}
 }
 
-/* The chain is as deep as a schema or a check of one may be, so this recursion is, too. */
-static void add_place(struct text *text, const struct aj_pointer *place)
+/* The caps on schemas and checks bound the chain's depth, and so this recursion. */
+static void append_place(struct text *text, const struct aj_pointer *place)
 {
 	char number[24];
 	if (!place)
 		return;
-	add_place(text, place->up);
-	add(text, "/");
+	append_place(text, place->up);
+	append(text, "/");
 	if (place->key)
-		add_key(text, place->key);
+		append_key(text, place->key);
 	snprintf(number, sizeof number, "%zu", place->index);
 	if (!place->key)
-		add(text, number);
+		append(text, number);
 }
 
-/* What a terminal would obey: C0, DEL, C1 and what is not UTF-8. */
-static void defuse(char *out)
+/* Replace the bytes that a terminal would interpret: C0, DEL, C1 and invalid UTF-8. */
+static void replace_controls(char *out)
 {
 	size_t bytes = strlen(out);
 	for (size_t i = 0; i < bytes; i++) {
@@ -68,25 +68,25 @@ static void defuse(char *out)
 		out[valid] = '?';
 }
 
-void aj_pointer_vsay(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)
+void aj_pointer_vformat(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)
 {
 	char pointer[POINTER_BYTES + 8] = "";
 	struct text text = { .out = pointer, .room = POINTER_BYTES };
-	add_place(&text, place);
+	append_place(&text, place);
 	strcpy(pointer + text.used, text.cut ? "..." : "");
 	int at = snprintf(out, out_bytes, "%s%s", pointer, place ? ": " : "");
 	if (at >= 0 && (size_t)at < out_bytes)
 		vsnprintf(out + at, out_bytes - (size_t)at, fmt, ap);
 	size_t bytes = strlen(out);
-	if (bytes + 1 == out_bytes) /* perhaps cut in the middle of a character */
+	if (bytes + 1 == out_bytes) /* the text may be cut within a character */
 		out[aj_utf8_valid_prefix(out, bytes)] = '\0';
-	defuse(out);
+	replace_controls(out);
 }
 
-void aj_pointer_say(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, ...)
+void aj_pointer_format(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	aj_pointer_vsay(out, out_bytes, place, fmt, ap);
+	aj_pointer_vformat(out, out_bytes, place, fmt, ap);
 	va_end(ap);
 }

@@ -1,19 +1,19 @@
-/* Where in a JSON document something is: a chain from the inside out, and its text as a JSON pointer (RFC 6901).
- * A chain may live on the stack, since it is read only while what made it runs. */
+/* The place of a value in a JSON document: a chain from the inside out, and its text as a JSON pointer (RFC 6901).
+ * A chain may live on the stack, since it is read only while the function that made it runs. */
 #pragma once
 #include <stdarg.h>
 #include <stddef.h>
 
-/* NULL is the whole document. */
+/* A NULL chain is the whole document. */
 struct aj_pointer {
 	const struct aj_pointer *up;
 	const char *key; /* NULL: an array's item */
 	size_t index;
 };
 
-/* "POINTER: MESSAGE" into `out`, cut where it ends, always UTF-8 and without control characters; for the whole document only
- * the message. */
-void aj_pointer_say(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, ...)
+/* Format "POINTER: MESSAGE" into `out`, truncated to its size, always UTF-8 and without control characters; for the whole document
+ * only the message. */
+void aj_pointer_format(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-void aj_pointer_vsay(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)
+void aj_pointer_vformat(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)
     __attribute__((format(printf, 4, 0)));

@@ -1,5 +1,5 @@
-/* From a JSON document to a schema: caps first, then every keyword by the table, then the chains of schemas on one value.
- * It refuses what the table does not know, and what could not end: a $ref that leads to itself on the same value. */
+/* Compiles a JSON document to a schema: caps first, then every keyword by the table, then the chains of schemas on one value.
+ * It refuses keywords that are not in the table, and a $ref that leads to itself on the same value, whose check would not end. */
 #include "jsonschema/schema.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@ bool aj_malformed(struct aj_compiler *c, const struct aj_pointer *at, const char
 {
 	va_list ap;
 	va_start(ap, fmt);
-	aj_pointer_vsay(c->why, c->why_bytes, at, fmt, ap);
+	aj_pointer_vformat(c->why, c->why_bytes, at, fmt, ap);
 	va_end(ap);
 	return false;
 }
@@ -23,8 +23,8 @@ const struct aj_pointer *aj_compile_pointer(struct aj_compiler *c, const struct 
 	return place;
 }
 
-/* A key that the table does not have is refused, with advice if there is any. */
-static bool known(struct aj_compiler *c, const struct aj_pointer *at, const char *key)
+/* Refuse a keyword that is not in the table, with advice if there is any. */
+static bool check_known(struct aj_compiler *c, const struct aj_pointer *at, const char *key)
 {
 	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
 		if (strcmp(k->name, key) == 0)
@@ -33,7 +33,7 @@ static bool known(struct aj_compiler *c, const struct aj_pointer *at, const char
 	for (const struct aj_refused_keyword *r = aj_refused_keywords; r->name; r++)
 		if (strcmp(r->name, key) == 0)
 			return aj_malformed(c, at, "this keyword is not supported: %s", r->instead);
-	return aj_malformed(c, at, "this keyword is not known");
+	return aj_malformed(c, at, "this keyword is not check_known");
 }
 
 bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct aj_pointer *at, const json_t *json)
@@ -48,7 +48,7 @@ bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct
 	if (!json_is_object(json))
 		return aj_malformed(c, at, "a schema is an object, true or false");
 	json_object_foreach((json_t *)json, key, argument)
-		if (!known(c, at, key))
+		if (!check_known(c, at, key))
 			return false;
 	into->rules = aj_alloc(c->arena, json_object_size(json) * sizeof *into->rules);
 	for (const struct aj_keyword *k = aj_keywords; k->name && into->count < json_object_size(json); k++) {
@@ -102,8 +102,8 @@ static bool count_chain(struct aj_compiler *c, struct aj_schema *s, int above)
 	return true;
 }
 
-/* Counts before anything recurses into the document without a bound. */
-static bool within(struct aj_compiler *c, const json_t *json, const struct aj_pointer *at, int depth, size_t *values)
+/* Check the caps on depth and values, before other code recurses into the document. */
+static bool check_caps(struct aj_compiler *c, const json_t *json, const struct aj_pointer *at, int depth, size_t *values)
 {
 	const char *key;
 	json_t *item;
@@ -115,20 +115,20 @@ static bool within(struct aj_compiler *c, const json_t *json, const struct aj_po
 	if (json_is_object(json)) {
 		json_object_foreach((json_t *)json, key, item) {
 			struct aj_pointer here = { at, key, 0 };
-			if (!within(c, item, &here, depth + 1, values))
+			if (!check_caps(c, item, &here, depth + 1, values))
 				return false;
 		}
 	} else if (json_is_array(json)) {
 		json_array_foreach(json, i, item) {
 			struct aj_pointer here = { at, NULL, i };
-			if (!within(c, item, &here, depth + 1, values))
+			if (!check_caps(c, item, &here, depth + 1, values))
 				return false;
 		}
 	}
 	return true;
 }
 
-/* Room for the definitions, before anything refers to them. */
+/* Make an empty schema for each definition, before a $ref refers to it. */
 static bool list_definitions(struct aj_compiler *c, const json_t *json)
 {
 	const char *key;
@@ -145,7 +145,7 @@ const struct aj_schema *aj_schema_compile(struct aj_arena *arena, const json_t *
 {
 	struct aj_compiler c = { .arena = arena, .why = ret_why, .why_bytes = why_bytes };
 	size_t values = 0;
-	if (!within(&c, json, NULL, 1, &values))
+	if (!check_caps(&c, json, NULL, 1, &values))
 		return NULL;
 	if (json_dumpb(json, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) > AJ_SCHEMA_MAX_BYTES) {
 		aj_malformed(&c, NULL, "a schema has at most %d bytes", AJ_SCHEMA_MAX_BYTES);

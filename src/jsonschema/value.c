@@ -1,5 +1,5 @@
-/* JSON values as JSON Schema sees them: types, numbers, equality, and sameness of many by hashing.
- * It refuses to go on when its budget is spent, so a hostile value costs what was granted and no more. */
+/* JSON values by the rules of JSON Schema: types, numbers, equality, and uniqueness of many by hashing.
+ * It stops when its budget is spent, so a hostile value costs no more time than that. */
 #include "jsonschema/value.h"
 
 #include <float.h>
@@ -23,7 +23,7 @@ static const struct {
 };
 enum { NAMES = sizeof names / sizeof *names };
 
-static bool integral(double number)
+static bool is_integral(double number)
 {
 	return floor(number) == number; /* jansson holds no infinity and no NaN */
 }
@@ -39,7 +39,7 @@ unsigned aj_type_of(const json_t *value)
 	case JSON_INTEGER:
 		return AJ_TYPE_INTEGER | AJ_TYPE_NUMBER;
 	case JSON_REAL:
-		return AJ_TYPE_NUMBER | (integral(json_real_value(value)) ? AJ_TYPE_INTEGER : 0);
+		return AJ_TYPE_NUMBER | (is_integral(json_real_value(value)) ? AJ_TYPE_INTEGER : 0);
 	case JSON_STRING:
 		return AJ_TYPE_STRING;
 	case JSON_ARRAY:
@@ -102,13 +102,13 @@ bool aj_spend(struct aj_budget *b, size_t steps)
 	return true;
 }
 
-/* 19.99 is a multiple of 0.01 to whoever wrote the two, although the nearest doubles are none of each other: each is off
- * by half a unit of its last place at most, and for quotients below 2^40 that is far from half a step. */
+/* As decimals 19.99 is a multiple of 0.01, although the nearest doubles are not: each is off by half a unit of its last place at
+ * most, and for quotients below 2^40 that is far from half a step. */
 bool aj_multiple_of(struct aj_budget *b, long double number, long double step)
 {
 	if (number == 0)
 		return true;
-	/* A remainder takes time with the distance of the exponents: 1e308 by 1e-308 a hundred times that of 10 by 3. */
+	/* The time of fmodl() grows with the distance of the exponents: 1e308 by 1e-308 takes a hundred times that of 10 by 3. */
 	int distance = ilogbl(number) - ilogbl(step);
 	if (!aj_spend(b, distance > 16 ? (size_t)distance / 16 : 1))
 		return false;
@@ -120,7 +120,7 @@ bool aj_multiple_of(struct aj_budget *b, long double number, long double step)
 	return fabsl(number - roundl(times) * step) <= 2 * (long double)DBL_EPSILON * fabsl(number);
 }
 
-static bool equal(struct aj_budget *b, const json_t *one, const json_t *other, int depth)
+static bool equal_at(struct aj_budget *b, const json_t *one, const json_t *other, int depth)
 {
 	if (!aj_spend(b, depth > AJ_SCHEMA_MAX_CHECK_DEPTH ? SIZE_MAX : 1))
 		return false;
@@ -137,7 +137,7 @@ static bool equal(struct aj_budget *b, const json_t *one, const json_t *other, i
 		size_t count = json_array_size(one);
 		bool same = count == json_array_size(other);
 		for (size_t i = 0; same && i < count; i++)
-			same = equal(b, json_array_get(one, i), json_array_get(other, i), depth + 1);
+			same = equal_at(b, json_array_get(one, i), json_array_get(other, i), depth + 1);
 		return same;
 	}
 	if (json_is_object(one)) {
@@ -147,7 +147,7 @@ static bool equal(struct aj_budget *b, const json_t *one, const json_t *other, i
 			return false;
 		json_object_foreach((json_t *)one, key, value) {
 			const json_t *theirs = json_object_get(other, key);
-			if (!theirs || !aj_spend(b, aj_text_steps(strlen(key))) || !equal(b, value, theirs, depth + 1))
+			if (!theirs || !aj_spend(b, aj_text_steps(strlen(key))) || !equal_at(b, value, theirs, depth + 1))
 				return false;
 		}
 	}
@@ -156,7 +156,7 @@ static bool equal(struct aj_budget *b, const json_t *one, const json_t *other, i
 
 bool aj_json_equal(struct aj_budget *b, const json_t *one, const json_t *other)
 {
-	return equal(b, one, other, 0);
+	return equal_at(b, one, other, 0);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t more)
@@ -173,7 +173,7 @@ static uint64_t hash_text(const char *text, size_t bytes)
 	return hash;
 }
 
-/* Equal values have equal hashes; whoever makes others collide pays for the comparisons. */
+/* Equal values have equal hashes; comparing colliding values is charged to the budget. */
 static uint64_t hash_of(struct aj_budget *b, const json_t *value, int depth)
 {
 	uint64_t hash = (uint64_t)json_typeof(value), sum = 0;
@@ -182,7 +182,7 @@ static uint64_t hash_of(struct aj_budget *b, const json_t *value, int depth)
 	if (json_is_number(value)) {
 		double number = (double)aj_json_number(value); /* equal numbers round alike */
 		uint64_t bits;
-		number = number == 0 ? 0 : number; /* one zero */
+		number = number == 0 ? 0 : number; /* -0 equals 0 */
 		memcpy(&bits, &number, sizeof bits);
 		return mix(JSON_REAL, bits);
 	}
@@ -197,7 +197,7 @@ static uint64_t hash_of(struct aj_budget *b, const json_t *value, int depth)
 		json_object_foreach((json_t *)value, key, item) {
 			if (!aj_spend(b, aj_text_steps(strlen(key))))
 				break;
-			sum += mix(hash_text(key, strlen(key)), hash_of(b, item, depth + 1)); /* whatever their order */
+			sum += mix(hash_text(key, strlen(key)), hash_of(b, item, depth + 1)); /* independent of the keys' order */
 		}
 		hash = mix(hash, sum);
 	}
@@ -232,7 +232,7 @@ bool aj_json_unique(struct aj_budget *b, const json_t *array, size_t *ret_first,
 		qsort(all, count, sizeof *all, by_hash);
 	for (size_t i = 0; unique && i < count && !b->spent; i++)
 		for (size_t j = i + 1; unique && j < count && all[j].hash == all[i].hash && !b->spent; j++) {
-			unique = !equal(b, json_array_get(array, all[i].index), json_array_get(array, all[j].index), 0);
+			unique = !equal_at(b, json_array_get(array, all[i].index), json_array_get(array, all[j].index), 0);
 			*ret_first = all[i].index;
 			*ret_second = all[j].index;
 		}

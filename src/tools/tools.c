@@ -99,7 +99,7 @@ static const char *bad_signature(struct aj_tool *tool, char *why)
 		json_t *fallback = json_object_get(property, "default");
 		char reason[AJ_SCHEMA_WHY_BYTES];
 		if ((bad = bad_parameter(properties, key))) {
-			aj_pointer_say(why, AJ_SCHEMA_WHY_BYTES, &place, "the name %s", bad);
+			aj_pointer_format(why, AJ_SCHEMA_WHY_BYTES, &place, "the name %s", bad);
 			return why;
 		}
 		json_t *plain = fallback ? aj_plain(fallback, &bad) : NULL;
@@ -107,14 +107,14 @@ static const char *bad_signature(struct aj_tool *tool, char *why)
 		            (plain && aj_schema_check(aj_schema_property(tool->parameters_schema, key), plain, reason, sizeof reason));
 		json_decref(plain);
 		if (!fits) {
-			aj_pointer_say(why, AJ_SCHEMA_WHY_BYTES, &place, "the default does not fit: %s", bad ? bad : reason);
+			aj_pointer_format(why, AJ_SCHEMA_WHY_BYTES, &place, "the default does not fit: %s", bad ? bad : reason);
 			return why;
 		}
 	}
 	json_array_foreach(required, i, name) {
 		struct aj_pointer list = { NULL, "required", 0 }, place = { &list, NULL, i };
 		if (!json_object_get(properties, json_string_value(name))) {
-			aj_pointer_say(why, AJ_SCHEMA_WHY_BYTES, &place, "there is no such name in `properties`");
+			aj_pointer_format(why, AJ_SCHEMA_WHY_BYTES, &place, "there is no such name in `properties`");
 			return why;
 		}
 	}
@@ -195,7 +195,7 @@ static int refuse(struct aj_error *err, const struct aj_pointer *place, const ch
 	char text[sizeof err->cause];
 	va_list ap;
 	va_start(ap, fmt);
-	aj_pointer_vsay(text, sizeof text, place, fmt, ap);
+	aj_pointer_vformat(text, sizeof text, place, fmt, ap);
 	va_end(ap);
 	return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "%s", text);
 }
