@@ -30,7 +30,7 @@ void aj_interrupt_clocks(const struct aj_plan *plan, bool lasting, uint64_t time
 static void signal_runner(const struct aj_run *run)
 {
 	struct aj_process_info info;
-	int signal = run->facts.told == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
+	int signal = run->facts.stop == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
 	if (!run->channel.started || run->channel.answered)
 		return;
 	cleanup_fd int pidfd = run->jail.branch ? -1 : aj_procfs_open_child(run->channel.runner, run->jail.init_pid, &info);
@@ -39,23 +39,23 @@ static void signal_runner(const struct aj_run *run)
 
 void aj_interrupt_started(const struct aj_run *run)
 {
-	if (run->running && run->facts.told != AJ_NOT_TOLD)
+	if (run->running && run->facts.stop != AJ_STOP_NONE)
 		signal_runner(run);
 }
 
 void aj_interrupt_send(struct aj_run *run)
 {
-	if (!run->running || run->stopping || run->facts.told == AJ_STOP_BY_CLOCK)
+	if (!run->running || run->stopping || run->facts.stop == AJ_STOP_BY_CLOCK)
 		return;
-	run->facts.told = AJ_STOP_BY_CALLER;
+	run->facts.stop = AJ_STOP_BY_CALLER;
 	signal_runner(run);
 }
 
 void aj_interrupt_due(struct aj_run *run)
 {
 	run->soft_us = INT64_MAX;
-	if (run->facts.told == AJ_NOT_TOLD)
-		run->facts.told = AJ_STOP_BY_CLOCK;
+	if (run->facts.stop == AJ_STOP_NONE)
+		run->facts.stop = AJ_STOP_BY_CLOCK;
 	run->facts.soft_ms = run->soft_ms;
 	signal_runner(run);
 }

@@ -411,7 +411,7 @@ static void on_init_exit(struct aj_run *run)
 	run->gone = true;
 	if (run->facts.alive) { /* the last result is known, the reason of the end is not */
 		run->facts.alive = false;
-		run->facts.told = AJ_NOT_TOLD;
+		run->facts.stop = AJ_STOP_NONE;
 		run->result.reason[0] = '\0';
 		json_decref(run->result.claim);
 		run->result.claim = NULL;

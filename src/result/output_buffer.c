@@ -1,5 +1,5 @@
 /* Keeps head and tail of a guest's output in bounded memory.
- * It does not read, print or interpret: bytes in, bytes out. */
+ * It does no I/O and interprets no byte. */
 #include "result/output_buffer.h"
 
 #include <inttypes.h>

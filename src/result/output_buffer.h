@@ -1,4 +1,4 @@
-/* What a guest wrote to one of its outputs: all of it up to a cap, beyond that head and tail. */
+/* A guest's output on one stream: all of it up to a cap, beyond that head and tail. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct aj_output_buffer {
 };
 
 void aj_output_buffer_add(struct aj_output_buffer *capture, const char *data, size_t bytes);
-/* Head, a line that says how much is missing, tail. Malloced, NUL-terminated; NULL when out of memory. */
+/* Head, a line with the number of omitted bytes, tail. Malloced, NUL-terminated; NULL when out of memory. */
 char *aj_output_buffer_text(const struct aj_output_buffer *capture, size_t *ret_bytes);
 uint64_t aj_output_buffer_omitted(const struct aj_output_buffer *capture);
 void aj_output_buffer_free(struct aj_output_buffer *capture);

@@ -1,5 +1,5 @@
 /* The result as JSON: attested fields from the supervisor, claimed fields from the jail, never mixed.
- * It checks a claim's shape and size and believes nothing in it. */
+ * It checks a claim's shape and size, and trusts no value in it. */
 #include "result/result.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static const struct {
 	{ "imports", STRINGS },      { "truncated", OBJECT_OR_NULL },
 };
 
-static bool fits(const json_t *value, enum shape shape)
+static bool has_shape(const json_t *value, enum shape shape)
 {
 	size_t i;
 	json_t *item;
@@ -101,7 +101,7 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 		size_t i = 0;
 		while (i < sizeof claim_keys / sizeof *claim_keys && strcmp(claim_keys[i].key, key) != 0)
 			i++;
-		if (i < sizeof claim_keys / sizeof *claim_keys && fits(value, claim_keys[i].shape))
+		if (i < sizeof claim_keys / sizeof *claim_keys && has_shape(value, claim_keys[i].shape))
 			continue;
 		snprintf(ret_reason, reason_bytes, "unknown or misshapen key `%.60s`", key);
 		json_decref(claim);
@@ -121,7 +121,6 @@ const char *aj_claim_status(const json_t *claim)
 	return json_string_value(json_object_get(claim, "status"));
 }
 
-/* Bytes from the jail as a JSON string: what is not UTF-8 becomes U+FFFD, byte by byte. */
 json_t *aj_json_text(const char *text, size_t bytes)
 {
 	size_t valid = aj_utf8_valid_prefix(text, bytes);
@@ -156,7 +155,7 @@ static json_t *capture_json(const struct aj_output_buffer *capture)
 	return json;
 }
 
-static void claims(json_t *doc, const struct aj_result *r)
+static void add_claims(json_t *doc, const struct aj_result *r)
 {
 	static const char *const keys[] = { "value", "repr", "type", "error", "errors", "final_answer", "is_final", "imports" };
 	for (size_t i = 0; r->claim && i < sizeof keys / sizeof *keys; i++) {
@@ -166,7 +165,7 @@ static void claims(json_t *doc, const struct aj_result *r)
 	}
 }
 
-static void setup_error(json_t *doc, const struct aj_error *e)
+static void add_setup_error(json_t *doc, const struct aj_error *e)
 {
 	char text[600];
 	aj_error_text(e, text, sizeof text);
@@ -185,7 +184,7 @@ void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf)
 	}
 }
 
-/* A peak without a cgroup is that of the largest process, however many there were. */
+/* Without a cgroup the peak is that of the largest process, however many there were. */
 static json_t *usage_json(const struct aj_result *r)
 {
 	json_t *usage = json_object();
@@ -214,7 +213,7 @@ json_t *aj_policy_json(const struct aj_policy *policy)
 	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", aj_files_json(policy), "options", options);
 }
 
-static json_t *violations(const struct aj_violations *v)
+static json_t *violations_json(const struct aj_violations *v)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < v->count; i++) {
@@ -276,9 +275,9 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_object_set_new(doc, "id", json_string(request->id));
 	json_object_set_new(doc, "status", json_string(aj_status_name(r->status)));
 	json_object_set_new(doc, "reason", aj_json_text(r->reason, strlen(r->reason)));
-	claims(doc, r);
+	add_claims(doc, r);
 	if (!ran)
-		setup_error(doc, &r->setup);
+		add_setup_error(doc, &r->setup);
 	if (plan->capture) {
 		json_int_t total_bytes = (json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes;
 		json_object_set_new(doc, "stdout", capture_json(&r->out));
@@ -299,7 +298,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		                    json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
 		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
 	json_object_set_new(doc, "enforced", enforced);
-	json_object_set_new(doc, "violations", violations(&r->violations));
+	json_object_set_new(doc, "violations", violations_json(&r->violations));
 	json_object_set_new(doc, "violations_seen", json_boolean(r->violations.seen));
 	if (r->workspace)
 		json_object_set(doc, "workspace", r->workspace);

@@ -1,4 +1,4 @@
-/* What happened: the last noun. Claims come from inside the jail, everything else is attested by the supervisor. */
+/* The result of a run. Claims come from inside the jail; all other fields are attested by the supervisor. */
 #pragma once
 #include <jansson.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 enum aj_status {
 	AJ_STATUS_OK,
 	AJ_STATUS_ERROR,    /* the code raised, the command failed, or no result came */
-	AJ_STATUS_REJECTED, /* refused by the import check before it ran */
+	AJ_STATUS_REJECTED, /* the import check refused the snippet before it ran */
 	AJ_STATUS_TIMEOUT,
 	AJ_STATUS_OOM,
 	AJ_STATUS_LIMIT, /* output, pids, files, disk */
@@ -31,22 +31,22 @@ struct aj_result {
 	/* attested */
 	enum aj_status status;
 	char reason[512];
-	int exit_code; /* -1: did not exit */
-	int signal;    /* 0: was not killed */
+	int exit_code; /* -1: the guest did not exit */
+	int signal;    /* 0: no signal ended the guest */
 	uint64_t wall_us, cpu_us, peak_memory_bytes;
-	struct aj_leaf_usage leaf;             /* the kernel's counts, where there was a cgroup */
+	struct aj_leaf_usage leaf;             /* the kernel's counts; all 0 without a cgroup */
 	const char *limits_hit[AJ_LIMITS_HIT]; /* names; the one that ended the run comes first */
 	size_t limits_hit_count;
 	char note[480];      /* an optional wall that could not be built */
-	char bound[480];     /* read-only folders that are no overlays, and why */
-	const char *unheard; /* as the plan's, where it would have been mediated from the start; or NULL */
+	char bound[480];     /* read-only folders that are binds in place of overlays, and why */
+	const char *unheard; /* in place of the plan's `unheard`; or NULL */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
-	json_t *workspace; /* what became of the places of a writable workspace that the host obeys; NULL without one */
+	json_t *workspace; /* changes to the places of a writable workspace that the host obeys; NULL without one */
 	struct aj_output_buffer out, err;
 	char code_sha256[AJ_SHA256_HEX];
-	struct aj_error setup; /* SETUP_ERROR: the step */
+	struct aj_error setup; /* SETUP_ERROR: the step that failed */
 	/* claimed: checked for shape, never for truth; NULL without one */
 	json_t *claim;
 };
@@ -54,25 +54,26 @@ struct aj_result {
 const char *aj_status_name(enum aj_status status);
 int aj_status_exit_code(const struct aj_result *result, const struct aj_plan *plan);
 
-/* JSON values of a claim: the time that their tree takes is the host's. The runner writes no value of more than 200,000 (bootstrap/values.py). */
+/* JSON values of a claim, whose tree the host builds. The runner writes no value of more than 200,000 (bootstrap/values.py). */
 enum { AJ_CLAIM_VALUES = 250000 };
 
-/* Parse and check the guest's claim; NULL with a reason when it is not one. */
+/* Parse the guest's claim and check its shape; NULL with a reason when it is malformed. */
 json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes);
-/* "ok", "error" or "rejected", which aj_claim_parse() made sure of. */
+/* "ok", "error" or "rejected", as aj_claim_parse() has checked. */
 const char *aj_claim_status(const json_t *claim);
 
-/* Add throttled_ms, io_read_bytes, io_written_bytes: those that the kernel told. */
+/* Add throttled_ms, io_read_bytes, io_written_bytes, as far as the kernel reports them. */
 void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf);
-/* The files that a policy was made of, each with its sha256 (new reference). */
+/* The policy's files, each with its sha256 (new reference). */
 json_t *aj_files_json(const struct aj_policy *policy);
-/* Which policy it was: name, sha256 of its file, all files it was made of, options that changed it (new reference). */
+/* The policy's name, the sha256 of its file, all its files, and the options that changed it (new reference). */
 json_t *aj_policy_json(const struct aj_policy *policy);
-/* Bytes from the jail as a JSON string: what is not UTF-8 becomes U+FFFD, byte by byte (new reference). */
+/* Bytes from the jail as a JSON string: each invalid byte becomes U+FFFD (new reference). */
 json_t *aj_json_text(const char *text, size_t bytes);
-/* Init says that the folder `target` of the jail is bound, for which the plan has an overlay. False: it has none, and that is passed over. */
+/* Note init's report that the folder `target` of the jail is bound in place of the planned overlay. False: the plan has no overlay there,
+ * and the report is ignored. */
 bool aj_result_bound(struct aj_result *result, const struct aj_plan *plan, const char *target, int errnum);
-/* Who stands behind a wall of the plan, as it was built. The text is the plan's own, or in `room`. */
+/* The enforcer of a wall of the plan, as built. The text is the plan's own, or in `room`. */
 enum { AJ_WALL_TEXT = 1024 };
 const char *aj_result_wall(const struct aj_result *result, const struct aj_plan *plan, const struct aj_enforced *wall,
                            char room[AJ_WALL_TEXT]);

@@ -1,5 +1,5 @@
-/* From facts to a status, in a fixed order of precedence.
- * It asks nobody: no system call, and a claim counts only where no attested fact speaks. */
+/* Derives the status from facts, in a fixed order of precedence.
+ * It makes no system call, and uses a claim only where no attested fact decides. */
 #include "result/verdict.h"
 
 #include <signal.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Once each. */
-static void hit(struct aj_result *r, const char *limit)
+/* Add a limit to the result's list, once. */
+static void add_limit_hit(struct aj_result *r, const char *limit)
 {
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		if (strcmp(r->limits_hit[i], limit) == 0)
@@ -18,15 +18,15 @@ static void hit(struct aj_result *r, const char *limit)
 		r->limits_hit[r->limits_hit_count++] = limit;
 }
 
-/* First cause wins: without effect once there is a reason. `limit`: the limit that was hit, or NULL. */
-static void set(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
+/* The first cause wins: no effect once there is a reason. `limit`: the limit that was hit, or NULL. */
+static void set_status(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-static void set(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
+static void set_status(struct aj_result *r, enum aj_status status, const char *limit, const char *fmt, ...)
 {
 	if (r->reason[0])
 		return;
 	if (limit)
-		hit(r, limit);
+		add_limit_hit(r, limit);
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(r->reason, sizeof r->reason, fmt, ap);
@@ -34,14 +34,14 @@ static void set(struct aj_result *r, enum aj_status status, const char *limit, c
 	r->status = status;
 }
 
-/* What init waited for, in user and kernel mode. */
+/* CPU time of the processes that init reaped, in user and kernel mode. */
 static uint64_t reaped_cpu_us(const struct aj_facts *f)
 {
 	return (uint64_t)(f->usage.ru_utime.tv_sec + f->usage.ru_stime.tv_sec) * 1000000 +
 	       (uint64_t)(f->usage.ru_utime.tv_usec + f->usage.ru_stime.tv_usec);
 }
 
-static void usage(const struct aj_facts *f, struct aj_result *r)
+static void fill_usage(const struct aj_facts *f, struct aj_result *r)
 {
 	r->exit_code = -1;
 	if (f->exited && WIFEXITED(f->wait_status))
@@ -59,43 +59,43 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	case AJ_CAUSE_NONE:
 		return;
 	case AJ_CAUSE_TIMEOUT:
-		if (f->told == AJ_STOP_BY_CLOCK)
-			set(r, AJ_STATUS_TIMEOUT, "wall_clock",
-			    "wall clock limit of %lu ms reached; the snippet was told to stop and did not, and every process of the jail was killed",
-			    f->soft_ms);
-		set(r, AJ_STATUS_TIMEOUT, "wall_clock", "wall clock limit of %lu ms reached; every process of the jail was killed",
-		    f->wall_ms ? f->wall_ms : plan->wall_ms);
+		if (f->stop == AJ_STOP_BY_CLOCK)
+			set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
+			           "wall clock limit of %lu ms reached; the snippet was told to stop and did not, and every process of the jail was killed",
+			           f->soft_ms);
+		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock", "wall clock limit of %lu ms reached; every process of the jail was killed",
+		           f->wall_ms ? f->wall_ms : plan->wall_ms);
 		return;
 	case AJ_CAUSE_OUTPUT:
-		set(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed",
-		    plan->output_bytes);
+		set_status(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed",
+		           plan->output_bytes);
 		return;
 	case AJ_CAUSE_FILE:
-		set(r, AJ_STATUS_LIMIT, "file_size",
-		    "more than %lu bytes to standard output or error, the limit for a file; every process of the jail was killed",
-		    f->file_limit_bytes);
+		set_status(r, AJ_STATUS_LIMIT, "file_size",
+		           "more than %lu bytes to standard output or error, the limit for a file; every process of the jail was killed",
+		           f->file_limit_bytes);
 		return;
 	case AJ_CAUSE_INTERRUPT:
 		r->signal = f->interrupt_signal;
-		set(r, AJ_STATUS_SIGNAL, NULL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));
+		set_status(r, AJ_STATUS_SIGNAL, NULL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));
 		return;
 	case AJ_CAUSE_LOCKS:
-		set(r, AJ_STATUS_LIMIT, "locks",
-		    "a thread put another file in the place of one that was being locked, and so locked what is not the jail's; every "
-		    "process of the jail was killed");
+		set_status(r, AJ_STATUS_LIMIT, "locks",
+		           "a thread put another file in the place of one that was being locked, and so locked what is not the jail's; every "
+		           "process of the jail was killed");
 		return;
 	case AJ_CAUSE_CALLS:
-		set(r, AJ_STATUS_LIMIT, "tool_calls",
-		    "too many calls of tools had to be refused; every process of the jail was killed. The last one: %s",
-		    f->protocol_why);
+		set_status(r, AJ_STATUS_LIMIT, "tool_calls",
+		           "too many calls of tools had to be refused; every process of the jail was killed. The last one: %s",
+		           f->protocol_why);
 		return;
 	case AJ_CAUSE_PROTOCOL:
-		set(r, AJ_STATUS_PROTOCOL_ERROR, NULL, "the jail sent a message that is not a result: %s", f->protocol_why);
+		set_status(r, AJ_STATUS_PROTOCOL_ERROR, NULL, "the jail sent a message that is not a result: %s", f->protocol_why);
 		return;
 	}
 }
 
-/* MemoryError alone is a claim. With the process really grown to near the limit, in this run, it is the limit speaking. */
+/* MemoryError alone is a claim. It counts if the attested peak came near the limit in this run. */
 static bool rlimit_oom(const struct aj_facts *f, const struct aj_plan *plan, const struct aj_result *r)
 {
 	const char *type = json_string_value(json_object_get(json_object_get(r->claim, "error"), "type"));
@@ -103,18 +103,18 @@ static bool rlimit_oom(const struct aj_facts *f, const struct aj_plan *plan, con
 	       r->peak_memory_bytes >= plan->memory_bytes / 4 * 3 && r->peak_memory_bytes > f->peak_before_bytes;
 }
 
-/* Killed for memory: at the jail's own limit, or because there was none left above it. */
+/* The OOM killer's kills: at the jail's own limit, or because the host or a cgroup above was out of memory. */
 static void from_memory(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	if (!f->leaf.oom_kills)
 		return;
 	if (f->leaf.oom)
-		set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)",
-		    plan->memory_bytes, f->leaf.oom_kills);
+		set_status(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)",
+		           plan->memory_bytes, f->leaf.oom_kills);
 	else
-		set(r, AJ_STATUS_OOM, NULL,
-		    "the host, or a cgroup above the jail, was out of memory: the kernel killed processes of the jail (%lu kills)",
-		    f->leaf.oom_kills);
+		set_status(r, AJ_STATUS_OOM, NULL,
+		           "the host, or a cgroup above the jail, was out of memory: the kernel killed processes of the jail (%lu kills)",
+		           f->leaf.oom_kills);
 }
 
 static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
@@ -123,80 +123,81 @@ static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, st
 	if (f->lingered || f->alive)
 		return;
 	if (!f->exited)
-		set(r, AJ_STATUS_SIGNAL, NULL,
-		    "the jail's init ended without saying how the command did: killed from outside, most likely");
+		set_status(r, AJ_STATUS_SIGNAL, NULL,
+		           "the jail's init ended without saying how the command did: killed from outside, most likely");
 	if (!r->signal)
 		return;
 	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && reaped_cpu_us(f) >= f->cpu_limit_ms * 1000)
-		set(r, AJ_STATUS_TIMEOUT, "cpu_time", "CPU time limit of %lu ms reached", f->cpu_limit_ms);
-	/* The guest can send it to itself, and gains nothing by it. */
+		set_status(r, AJ_STATUS_TIMEOUT, "cpu_time", "CPU time limit of %lu ms reached", f->cpu_limit_ms);
+	/* The guest can send itself SIGXFSZ, and gains nothing by that. */
 	if (r->signal == SIGXFSZ && f->file_limit_bytes)
-		set(r, AJ_STATUS_LIMIT, "file_size", "ended by SIGXFSZ, the kernel's signal at the limit of %lu bytes for a file",
-		    f->file_limit_bytes);
-	set(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
+		set_status(r, AJ_STATUS_LIMIT, "file_size",
+		           "ended by SIGXFSZ, the kernel's signal at the limit of %lu bytes for a file", f->file_limit_bytes);
+	set_status(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
 }
 
-/* It was told to, and the jail goes on; one that finished all the same is fine. */
-static void from_being_told(const struct aj_facts *f, struct aj_result *r)
+/* The snippet was interrupted, and the jail lives on; a snippet that finished all the same is ok. */
+static void from_interrupt(const struct aj_facts *f, struct aj_result *r)
 {
-	if (f->told == AJ_STOP_BY_CLOCK)
-		set(r, AJ_STATUS_TIMEOUT, "wall_clock", "the snippet was told to stop after %lu ms, and did; its jail goes on", f->soft_ms);
-	if (f->told == AJ_STOP_BY_CALLER)
-		set(r, AJ_STATUS_SIGNAL, NULL, "the snippet was interrupted by the caller; its jail goes on");
+	if (f->stop == AJ_STOP_BY_CLOCK)
+		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
+		           "the snippet was told to stop after %lu ms, and did; its jail goes on", f->soft_ms);
+	if (f->stop == AJ_STOP_BY_CALLER)
+		set_status(r, AJ_STATUS_SIGNAL, NULL, "the snippet was interrupted by the caller; its jail goes on");
 }
 
-/* The run failed: of a limit, if one that others attest was hit. One that coped with it is fine. */
+/* A run that failed counts as limited if an attested limit was hit; a run that finished all the same is ok. */
 static void from_limits(const struct aj_facts *f, struct aj_result *r)
 {
 	if (f->leaf.pids_refused)
-		set(r, AJ_STATUS_LIMIT, "pids",
-		    "process limit of %lu reached: the kernel refused %lu new processes or threads, and the run failed",
-		    f->pids_limit, f->leaf.pids_refused);
+		set_status(r, AJ_STATUS_LIMIT, "pids",
+		           "process limit of %lu reached: the kernel refused %lu new processes or threads, and the run failed",
+		           f->pids_limit, f->leaf.pids_refused);
 	if (f->full)
-		set(r, AJ_STATUS_LIMIT, "disk", "`%s` is full, and the run failed", f->full);
+		set_status(r, AJ_STATUS_LIMIT, "disk", "`%s` is full, and the run failed", f->full);
 }
 
 static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	if (!r->claim) {
 		from_limits(f, r);
-		set(r, AJ_STATUS_ERROR, NULL, "the snippet's process ended with exit code %d and no result", r->exit_code);
+		set_status(r, AJ_STATUS_ERROR, NULL, "the snippet's process ended with exit code %d and no result", r->exit_code);
 		return;
 	}
 	const char *status = aj_claim_status(r->claim);
 	if (strcmp(status, "ok") == 0) {
-		set(r, AJ_STATUS_OK, NULL, "finished");
+		set_status(r, AJ_STATUS_OK, NULL, "finished");
 	} else if (strcmp(status, "rejected") == 0) {
-		set(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
+		set_status(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
 	} else {
-		from_being_told(f, r);
+		from_interrupt(f, r);
 		if (rlimit_oom(f, plan, r))
-			set(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)",
-			    plan->memory_bytes, r->peak_memory_bytes);
+			set_status(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)",
+			           plan->memory_bytes, r->peak_memory_bytes);
 		from_limits(f, r);
-		set(r, AJ_STATUS_ERROR, NULL, "the snippet raised an exception");
+		set_status(r, AJ_STATUS_ERROR, NULL, "the snippet raised an exception");
 	}
 }
 
-/* Also what did not decide. */
+/* List also the limits that did not decide the status. */
 static void list_limits(const struct aj_facts *f, struct aj_result *r)
 {
 	if (f->leaf.oom_kills && f->leaf.oom)
-		hit(r, "memory");
+		add_limit_hit(r, "memory");
 	if (f->leaf.pids_refused)
-		hit(r, "pids");
+		add_limit_hit(r, "pids");
 	if (f->full)
-		hit(r, "disk");
-	if (f->told == AJ_STOP_BY_CLOCK)
-		hit(r, "wall_clock");
+		add_limit_hit(r, "disk");
+	if (f->stop == AJ_STOP_BY_CLOCK)
+		add_limit_hit(r, "wall_clock");
 }
 
 void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
-	usage(f, r);
+	fill_usage(f, r);
 	if (r->setup.exit_code) {
 		char text[480];
-		set(r, AJ_STATUS_SETUP_ERROR, NULL, "%s", aj_error_text(&r->setup, text, sizeof text));
+		set_status(r, AJ_STATUS_SETUP_ERROR, NULL, "%s", aj_error_text(&r->setup, text, sizeof text));
 		return;
 	}
 	from_cause(f, plan, r);
@@ -204,10 +205,10 @@ void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_
 	if (plan->snippet) {
 		from_claim(f, plan, r);
 	} else if (r->exit_code == 0) {
-		set(r, AJ_STATUS_OK, NULL, "finished");
+		set_status(r, AJ_STATUS_OK, NULL, "finished");
 	} else {
 		from_limits(f, r);
-		set(r, AJ_STATUS_ERROR, NULL, "exit code %d", r->exit_code);
+		set_status(r, AJ_STATUS_ERROR, NULL, "exit code %d", r->exit_code);
 	}
 	list_limits(f, r);
 }

@@ -1,20 +1,20 @@
-/* From facts to a status: pure, so that every order of events can be tested.
- * First cause wins, in this order:
+/* Derives the status from facts: pure, so that every order of events can be tested.
+ * The first cause wins, in this order:
  *
- *   setup_error             a wall did not stand; nothing ran
- *   timeout limit signal    what the supervisor ended the run for: wall clock, output, interrupt;
- *   protocol_error            a message that is none
- *   oom                     the kernel killed for memory in this jail, whichever process, whatever the others did then
+ *   setup_error             a wall could not be built; nothing ran
+ *   timeout limit signal    the supervisor's reason to end the run: wall clock, output, interrupt,
+ *   protocol_error            a malformed message
+ *   oom                     the OOM killer killed any process of this jail
  *   timeout                 killed at the limit of processor time
  *   limit                   killed by SIGXFSZ under a limit of file size
  *   signal                  killed otherwise
  *   rejected                a claim; it can only come before the code was started
- *   timeout signal          a jail that lasts: the snippet failed after it was told to stop
+ *   timeout signal          a jail that lasts: the snippet failed after it was interrupted
  *   oom                     without a memory cgroup: MemoryError is claimed, and the peak was near the limit
  *   limit                   the run failed, and the kernel had refused it processes, or its scratch space is full
  *   ok error                exit code or claim
  *
- * An exit code is never taken for one of these. Limits that were hit without deciding are listed all the same. */
+ * An exit code never stands for one of these. Limits that were hit without deciding are listed all the same. */
 #pragma once
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -25,25 +25,25 @@ enum aj_cause {
 	AJ_CAUSE_NONE,
 	AJ_CAUSE_TIMEOUT,
 	AJ_CAUSE_OUTPUT,
-	AJ_CAUSE_FILE, /* what we write for the jail grew too large */
+	AJ_CAUSE_FILE, /* a file that we write for the jail grew too large */
 	AJ_CAUSE_INTERRUPT,
 	AJ_CAUSE_PROTOCOL,
-	AJ_CAUSE_LOCKS, /* a thread cheated at one */
-	AJ_CAUSE_CALLS, /* of tools, too many that had to be refused */
+	AJ_CAUSE_LOCKS, /* a thread replaced the descriptor of a mediated lock */
+	AJ_CAUSE_CALLS, /* too many refused calls of tools */
 };
 
-/* A snippet of a jail that lasts was told to stop, and the jail was not ended. */
-enum aj_told { AJ_NOT_TOLD, AJ_STOP_BY_CLOCK, AJ_STOP_BY_CALLER };
+/* Was the snippet of a jail that lasts interrupted, without ending the jail? */
+enum aj_stop { AJ_STOP_NONE, AJ_STOP_BY_CLOCK, AJ_STOP_BY_CALLER };
 
 struct aj_facts {
 	enum aj_cause cause; /* why the supervisor killed the jail, if it did */
-	bool alive;          /* it has answered, and goes on */
-	enum aj_told told;
-	uint64_t soft_ms, wall_ms;  /* after which it was told; after which all is killed, 0: the plan's */
-	uint64_t peak_before_bytes; /* that an earlier run had reached already; 0: nothing was kept of it */
+	bool alive;          /* the guest has answered, and the jail lives on */
+	enum aj_stop stop;
+	uint64_t soft_ms, wall_ms;  /* limits after which the snippet is interrupted, the jail killed; wall_ms 0: the plan's */
+	uint64_t peak_before_bytes; /* peak memory of earlier runs in the jail; 0: none known */
 	int interrupt_signal;
-	char protocol_why[160]; /* what was wrong with the message */
-	bool lingered;          /* it had answered, did not leave, and was killed for that */
+	char protocol_why[160]; /* why the message was refused */
+	bool lingered;          /* the guest answered, did not exit, and was killed for that */
 	bool exited;            /* init reported the guest's end */
 	int wait_status;
 	struct rusage usage;

@@ -348,20 +348,20 @@ Test(verdict, alive)
 {
 	static const struct {
 		const char *claim;
-		enum aj_told told;
+		enum aj_stop stop;
 		enum aj_status status;
 		const char *limit;
 	} table[] = {
-		{ CLAIM("ok"), AJ_NOT_TOLD, AJ_STATUS_OK, NULL },
+		{ CLAIM("ok"), AJ_STOP_NONE, AJ_STATUS_OK, NULL },
 		{ CLAIM("ok"), AJ_STOP_BY_CLOCK, AJ_STATUS_OK, "wall_clock" },
 		{ CLAIM("ok"), AJ_STOP_BY_CALLER, AJ_STATUS_OK, NULL },
-		{ NO_MEMORY, AJ_NOT_TOLD, AJ_STATUS_ERROR, NULL },
+		{ NO_MEMORY, AJ_STOP_NONE, AJ_STATUS_ERROR, NULL },
 		{ NO_MEMORY, AJ_STOP_BY_CLOCK, AJ_STATUS_TIMEOUT, "wall_clock" },
 		{ NO_MEMORY, AJ_STOP_BY_CALLER, AJ_STATUS_SIGNAL, NULL },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		struct aj_result r = { 0 };
-		struct aj_facts f = { .alive = true, .told = table[i].told, .soft_ms = 500, .usage = { .ru_maxrss = 1 } };
+		struct aj_facts f = { .alive = true, .stop = table[i].stop, .soft_ms = 500, .usage = { .ru_maxrss = 1 } };
 		char why[100];
 		r.claim = aj_claim_parse(table[i].claim, strlen(table[i].claim), why, sizeof why);
 		cr_assert_not_null(r.claim, "%s", why);
