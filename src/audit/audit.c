@@ -1,5 +1,5 @@
 /* Opens and writes the audit trail.
- * It goes on in no file that somebody else could have changed or that does not end with a whole record, and never skips a record. */
+ * It continues no file that another user could have changed or that does not end with a whole record, and never skips a record. */
 #include "audit/audit.h"
 
 #include <errno.h>
@@ -45,14 +45,14 @@ int aj_audit_parse(struct aj_audit *a, const char *destination, struct aj_error 
 	return -1;
 }
 
-static int unfit(struct aj_error *err, const char *path, const char *why, const char *fix)
+static int refuse_path(struct aj_error *err, const char *path, const char *why, const char *fix)
 {
 	aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "`%s` %s", path, why);
 	aj_advise(err, "%s", fix);
 	return -1;
 }
 
-/* Who may write to a folder may put another file in this one's place; the same holds for every folder above. */
+/* A user who may write to the folder, or to any folder above, could replace the file. */
 static int check_folders(char *folder, struct aj_error *err)
 {
 	static const char fix[] = "keep the trail where only its owner and root may write, for example /var/log/agentjail";
@@ -66,10 +66,11 @@ static int check_folders(char *folder, struct aj_error *err)
 		if (stat(folder, &st) < 0)
 			return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "folder `%s`", folder);
 		if (st.st_uid != geteuid() && st.st_uid != 0)
-			return unfit(err, folder, "belongs to another user, who could put another file in the audit trail's place", fix);
+			return refuse_path(err, folder,
+			                   "belongs to another user, who could put another file in the audit trail's place", fix);
 		if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-			return unfit(err, folder,
-			             "may be written to by everybody, who could put another file in the audit trail's place", fix);
+			return refuse_path(err, folder,
+			                   "may be written to by everybody, who could put another file in the audit trail's place", fix);
 		folder[i] = kept;
 	}
 	return 0;
@@ -82,17 +83,17 @@ static int check_file(int fd, const char *path, struct aj_error *err)
 	if (fstat(fd, &st) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "`%s`", path);
 	if (!S_ISREG(st.st_mode))
-		return unfit(err, path, "is not a regular file", "name a file, or a place where there is none yet");
+		return refuse_path(err, path, "is not a regular file", "name a file, or a place where there is none yet");
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return unfit(err, path, "belongs to another user", fix);
+		return refuse_path(err, path, "belongs to another user", fix);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return unfit(err, path, "may be written to by others", "chmod 600 it, after a look at what is in it");
+		return refuse_path(err, path, "may be written to by others", "chmod 600 it, after a look at what is in it");
 	if (st.st_nlink > 1)
-		return unfit(err, path, "has a second name (a hard link), under which a jail might reach it", fix);
+		return refuse_path(err, path, "has a second name (a hard link), under which a jail might reach it", fix);
 	return 0;
 }
 
-/* An fd of the file, made if need be, and in `ret_folder_fd` its folder. */
+/* Open the file, which is created if needed, and in `ret_folder_fd` its folder. */
 static int open_file(const char *path, int *ret_folder_fd, struct aj_error *err)
 {
 	char folder[PATH_MAX], real[PATH_MAX];
@@ -109,11 +110,11 @@ static int open_file(const char *path, int *ret_folder_fd, struct aj_error *err)
 	cleanup_fd int folder_fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "folder `%s`", real);
-	/* Not blocking: a FIFO would wait for its other end, and is refused after. */
+	/* O_NONBLOCK: opening a FIFO would block; check_file() refuses it. */
 	int flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	cleanup_fd int fd = openat(folder_fd, base, flags, 0600);
 	if (fd < 0 && errno == ELOOP)
-		return unfit(err, path, "is a symlink", "name the file itself: where a link leads can change");
+		return refuse_path(err, path, "is a symlink", "name the file itself: where a link leads can change");
 	if (fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "open `%s` for reading and appending", path);
 	if (check_file(fd, path, err) < 0)
@@ -122,8 +123,8 @@ static int open_file(const char *path, int *ret_folder_fd, struct aj_error *err)
 	return aj_steal(&fd);
 }
 
-/* With the lock: the last record and the size. */
-static int lock_and_look(int fd, const char *path, struct aj_chain_link *ret, off_t *ret_bytes, struct aj_error *err)
+/* Take the lock, and read the last record and the size. */
+static int lock_and_read_tail(int fd, const char *path, struct aj_chain_link *ret, off_t *ret_bytes, struct aj_error *err)
 {
 	char why[280];
 	if (aj_chain_lock(fd, true) < 0) {
@@ -138,13 +139,13 @@ static int lock_and_look(int fd, const char *path, struct aj_chain_link *ret, of
 	return -1;
 }
 
-static int append(const char *path, const char *object, size_t object_bytes, struct aj_error *err)
+static int append_record(const char *path, const char *object, size_t object_bytes, struct aj_error *err)
 {
 	struct aj_chain_link last;
 	off_t before;
 	cleanup_fd int folder_fd = -1;
 	cleanup_fd int fd = open_file(path, &folder_fd, err); /* closing it unlocks it */
-	if (fd < 0 || lock_and_look(fd, path, &last, &before, err) < 0)
+	if (fd < 0 || lock_and_read_tail(fd, path, &last, &before, err) < 0)
 		return -1;
 	size_t bytes = 0;
 	char *line = aj_chain_seal(object, object_bytes, &last, &bytes);
@@ -154,7 +155,7 @@ static int append(const char *path, const char *object, size_t object_bytes, str
 	free(line);
 	if (error) {
 		aj_fail(err, AJ_EXIT_SETUP, "audit", error, "append a record to `%s`", path);
-		/* Half a line would end the chain for everybody. */
+		/* A partial line would end the chain for all writers. */
 		if (ftruncate(fd, before) < 0)
 			aj_advise(err, "half a record could not be taken back (%s): move the file away", strerror(errno));
 		else if (error == EMSGSIZE)
@@ -163,7 +164,7 @@ static int append(const char *path, const char *object, size_t object_bytes, str
 			aj_advise(err, "make room where it is (disk, quota, `ulimit -f`); the file is as it was before");
 		return -1;
 	}
-	/* The others need not wait for our disk. */
+	/* Other writers need not wait for fdatasync(). */
 	aj_chain_unlock(fd);
 	if (fdatasync(fd) < 0 || (before == 0 && fsync(folder_fd) < 0))
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "bring a record in `%s` to the disk", path);
@@ -180,7 +181,7 @@ int aj_audit_ready(const struct aj_audit *a, struct aj_error *err)
 	off_t bytes;
 	cleanup_fd int folder_fd = -1;
 	cleanup_fd int fd = open_file(a->path, &folder_fd, err);
-	return fd < 0 ? -1 : lock_and_look(fd, a->path, &last, &bytes, err);
+	return fd < 0 ? -1 : lock_and_read_tail(fd, a->path, &last, &bytes, err);
 }
 
 int aj_audit_open(struct aj_audit *a, const char *destination, struct aj_error *err)
@@ -197,14 +198,14 @@ int aj_audit_write(const struct aj_audit *a, json_t *record, struct aj_error *er
 	if (!text)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", 0,
 		               "a record that is no JSON object, has a link already, or holds what is not UTF-8");
-	int r = a->kind == AJ_AUDIT_FILE   ? append(a->path, text, strlen(text), err)
+	int r = a->kind == AJ_AUDIT_FILE   ? append_record(a->path, text, strlen(text), err)
 	      : a->kind == AJ_AUDIT_SYSLOG ? aj_datagram_syslog(a->path, record, text, err)
 	                                   : aj_datagram_journal(a->path, record, text, err);
 	free(text);
 	return r;
 }
 
-static bool same(const struct stat *a, const struct stat *b)
+static bool same_inode(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -215,7 +216,7 @@ bool aj_audit_visible(const struct aj_audit *a, const char *source)
 		return false;
 	char path[PATH_MAX], real[PATH_MAX];
 	memcpy(path, a->path, strlen(a->path) + 1);
-	/* The file may not be there yet; then its folder is what would be seen. */
+	/* The file may not exist yet; then its folder is compared. */
 	if (!realpath(path, real)) {
 		if (errno != ENOENT)
 			return true;
@@ -230,10 +231,10 @@ bool aj_audit_visible(const struct aj_audit *a, const char *source)
 	bool known = stat(source, &st) == 0;
 	if (!known && errno != ENOENT)
 		return true;
-	/* From the file upwards, "/" at last. */
+	/* From the file up to "/". */
 	for (;;) {
 		bool there = stat(real, &its) == 0;
-		if (strcmp(real, source) == 0 || (known && there && same(&st, &its)) || (!there && errno != ENOENT))
+		if (strcmp(real, source) == 0 || (known && there && same_inode(&st, &its)) || (!there && errno != ENOENT))
 			return true;
 		if (strcmp(real, "/") == 0)
 			return false;

@@ -1,5 +1,5 @@
 /* Seals and reads the lines of an audit file.
- * It opens no file and repairs none: a line that is not whole is a reason for somebody to look. */
+ * It opens no file and repairs none: a line that is not whole needs a person's attention. */
 #include "audit/chain.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ bool aj_chain_read(char *line, size_t bytes, struct aj_chain_record *ret, char *
 		return false;
 	}
 	char *seal = line + bytes - SEAL;
-	*seal = '}'; /* in place of the comma: what was hashed when it was written */
+	*seal = '}'; /* in place of the comma: the object that was hashed */
 	aj_sha256(line, bytes - SEAL + 1, ret->hash);
 	*seal = ',';
 	if (memcmp(ret->hash, line + bytes - 2 - HEX, HEX) != 0) {
@@ -79,7 +79,7 @@ bool aj_chain_read(char *line, size_t bytes, struct aj_chain_record *ret, char *
 	return true;
 }
 
-/* The end of the file in `buffer`, then the line in it. */
+/* Read the end of the file into `buffer`, and check the last line in it. */
 static int last_line(int fd, char *buffer, off_t size, struct aj_chain_link *ret, char *ret_why, size_t why_bytes)
 {
 	size_t want = size > AJ_CHAIN_LINE_BYTES + 1 ? AJ_CHAIN_LINE_BYTES + 1 : (size_t)size, have = 0;
@@ -140,7 +140,7 @@ int aj_chain_lock(int fd, bool exclusive)
 {
 	int64_t deadline_us = aj_now_us() + LOCK_WAIT_US;
 	struct timespec pause = { .tv_nsec = 200000 };
-	/* flock() with a time limit does not exist, and an alarm is not a library's to set. */
+	/* flock() takes no time limit, and a library may not use the process's alarm. */
 	while (flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0) {
 		if (errno != EINTR && (errno != EWOULDBLOCK || aj_now_us() >= deadline_us))
 			return -1;

@@ -1,5 +1,5 @@
-/* The hash chain of an audit file: how one line is sealed, read back, and found at the end of a file.
- * It knows no destination and no field but seq, prev and hash; what the chain shows and what not is in docs/audit.md.
+/* The hash chain of an audit file: seals a line, reads one back, finds the last one of a file.
+ * It handles no destination and no field but seq, prev and hash; docs/audit.md says what the chain proves and what not.
  *
  * A line is {...,"seq":N,"prev":"<64 hex>","hash":"<64 hex>"} and a newline. `hash` is the SHA-256 of the line's bytes without
  * the newline and without ,"hash":"<64 hex>" -- so of a JSON object, with its closing brace -- and `prev` the hash of the line
@@ -13,18 +13,18 @@
 #include "base/sha256.h"
 
 enum {
-	AJ_CHAIN_RECORD_BYTES = 64 << 10, /* of a line that is written, newline included */
-	AJ_CHAIN_LINE_BYTES = 128 << 10,  /* of a line that is read: more is no record */
+	AJ_CHAIN_RECORD_BYTES = 64 << 10, /* of a line that we write, newline included */
+	AJ_CHAIN_LINE_BYTES = 128 << 10,  /* of a line that we read: a longer one is no record */
 };
 
-/* Where a chain stands: what the next line has to know of the last one. */
+/* The link to the last line, which the next line continues. */
 struct aj_chain_link {
 	uint64_t seq;             /* 0: no line yet */
 	char hash[AJ_SHA256_HEX]; /* 64 zeros then */
 };
 extern const struct aj_chain_link aj_chain_start;
 
-/* `object` (compact JSON, `{...}`) as the line after `last`, newline included; malloced, NULL when out of memory. */
+/* Seal `object` (compact JSON, `{...}`) as the line after `last`, newline included; malloced, NULL when out of memory. */
 char *aj_chain_seal(const char *object, size_t bytes, const struct aj_chain_link *last, size_t *ret_bytes);
 
 struct aj_chain_record {
@@ -33,14 +33,14 @@ struct aj_chain_record {
 	const char *prev; /* borrowed from json */
 	char hash[AJ_SHA256_HEX];
 };
-/* Check one line, newline excluded, by itself; false with a reason when it is not what was written.
- * `line` is changed for a moment while it is hashed. */
+/* Check one line, newline excluded, by itself; false with a reason when it was changed or is no record.
+ * `line` is changed while it is hashed, and restored. */
 bool aj_chain_read(char *line, size_t bytes, struct aj_chain_record *ret, char *ret_why, size_t why_bytes);
 
-/* The last line of an open file and the file's size; -1 with a reason when it is not whole. Wants the lock. */
+/* Read the last line of an open file and the file's size; -1 with a reason when that line is not whole. The caller holds the lock. */
 int aj_chain_tail(int fd, struct aj_chain_link *ret, off_t *ret_bytes, char *ret_why, size_t why_bytes);
 
-/* The lock that writers and readers of one file share, between processes. A holder that hangs must not hang everybody:
- * -1 with EWOULDBLOCK after ten seconds. Closing the file unlocks too. */
+/* Lock the file, between processes: shared for readers, exclusive for writers. Returns -1 with EWOULDBLOCK after ten seconds, so that a
+ * hanging holder does not hang all others. Closing the file unlocks too. */
 int aj_chain_lock(int fd, bool exclusive);
 void aj_chain_unlock(int fd);

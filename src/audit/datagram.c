@@ -1,5 +1,5 @@
 /* Sends audit records to a local datagram socket.
- * It never waits long for a log that does not read, and takes nothing but a whole delivery for success. */
+ * It waits at most SEND_SECONDS for a log that does not read, and counts only a whole delivery as success. */
 #include "audit/datagram.h"
 
 #include <errno.h>
@@ -16,13 +16,13 @@
 #include "base/fd.h"
 
 enum {
-	FACILITY = 10, /* authpriv: logs of it are not for everybody */
+	FACILITY = 10, /* authpriv: its logs are not readable by all users */
 	NOTICE = 5,
 	INFO = 6,
 	SEND_SECONDS = 5,
 };
 
-/* A run that did not end well is worth a second look. */
+/* NOTICE for a run that did not end with `ok`. */
 static int severity(const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
@@ -81,8 +81,8 @@ int aj_datagram_syslog(const char *path, const json_t *record, const char *text,
 	return r;
 }
 
-/* NAME=value, or where the value has newlines NAME, its length as 8 bytes little endian, value. */
-static void field(FILE *out, const char *name, const char *value, size_t bytes)
+/* Write NAME=value, or for a value with newlines: NAME, newline, its length as 8 bytes little endian, value. */
+static void write_field(FILE *out, const char *name, const char *value, size_t bytes)
 {
 	bool plain = !memchr(value, '\n', bytes);
 	fputs(name, out);
@@ -105,14 +105,14 @@ int aj_datagram_journal(const char *path, const json_t *record, const char *text
 	FILE *out = open_memstream(&message, &bytes);
 	if (!out)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "compose a record");
-	field(out, "MESSAGE", text, strlen(text));
-	field(out, "PRIORITY", number, (size_t)snprintf(number, sizeof number, "%d", severity(record)));
-	field(out, "SYSLOG_FACILITY", number, (size_t)snprintf(number, sizeof number, "%d", FACILITY));
-	field(out, "SYSLOG_IDENTIFIER", "agentjail", strlen("agentjail"));
+	write_field(out, "MESSAGE", text, strlen(text));
+	write_field(out, "PRIORITY", number, (size_t)snprintf(number, sizeof number, "%d", severity(record)));
+	write_field(out, "SYSLOG_FACILITY", number, (size_t)snprintf(number, sizeof number, "%d", FACILITY));
+	write_field(out, "SYSLOG_IDENTIFIER", "agentjail", strlen("agentjail"));
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
 		const json_t *value = json_object_get(record, members[i].member);
 		if (json_is_string(value))
-			field(out, members[i].name, json_string_value(value), json_string_length(value));
+			write_field(out, members[i].name, json_string_value(value), json_string_length(value));
 	}
 	int r = -1;
 	if (fclose(out) != 0)

@@ -1,5 +1,5 @@
 /* Composes audit records.
- * It decides nothing about a run, writes nothing, and keeps what a jail claims apart from what was observed. */
+ * It decides nothing about a run, writes no file, and keeps a jail's claims apart from observed facts. */
 #include "audit/record.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-/* What each part may take of a line's 64 KiB, as it is written: escapes count. */
+/* Each part's share of a line's 64 KiB, counted with escapes. */
 enum {
 	SHORT_BYTES = 1 << 10, /* each: id, host, login id, and the like */
 	ARGV_BYTES = 16 << 10,
@@ -20,7 +20,7 @@ enum {
 	REASON_BYTES = 4 << 10,
 	IMPORTS_BYTES = 8 << 10,
 	DENIALS_BYTES = 10 << 10,
-	DENIAL_BYTES = 1 << 10, /* each text of one */
+	DENIAL_BYTES = 1 << 10, /* each text of one denial */
 	ENFORCED_BYTES = 6 << 10,
 	LARGEST_BYTES = ARGV_BYTES,
 };
@@ -30,9 +30,9 @@ struct composer {
 	bool truncated;
 };
 
-/* Any bytes as a JSON string that takes at most *budget bytes of the line, from which it is taken. Bytes that are not UTF-8 are
- * made visible as \xNN; control characters are escaped by JSON itself. */
-static json_t *text(struct composer *c, const char *s, size_t bytes, size_t *budget)
+/* Any bytes as a JSON string of at most *budget bytes, which the budget is reduced by. Invalid UTF-8 is written as \xNN; JSON itself
+ * escapes control characters. */
+static json_t *budget_text(struct composer *c, const char *s, size_t bytes, size_t *budget)
 {
 	static const char hex[] = "0123456789abcdef";
 	char out[LARGEST_BYTES];
@@ -63,10 +63,10 @@ static json_t *text(struct composer *c, const char *s, size_t bytes, size_t *bud
 
 static json_t *short_text(struct composer *c, const char *s, size_t budget)
 {
-	return s ? text(c, s, strlen(s), &budget) : json_null();
+	return s ? budget_text(c, s, strlen(s), &budget) : json_null();
 }
 
-/* An element of a list whose quotes and comma count too; NULL when there is no room for a sensible part of it. */
+/* A string in a list, whose quotes and comma count too; NULL when the budget is too small for a useful part of it. */
 static json_t *list_text(struct composer *c, const char *s, size_t bytes, size_t *budget)
 {
 	if (*budget < 16) {
@@ -74,10 +74,10 @@ static json_t *list_text(struct composer *c, const char *s, size_t bytes, size_t
 		return NULL;
 	}
 	*budget -= 3;
-	return text(c, s, bytes, budget);
+	return budget_text(c, s, bytes, budget);
 }
 
-static void set(struct composer *c, const char *key, json_t *value)
+static void set_member(struct composer *c, const char *key, json_t *value)
 {
 	json_object_set_new(c->doc, key, value);
 }
@@ -93,12 +93,12 @@ static json_t *time_now(void)
 	return json_sprintf("%s.%03ldZ", seconds, now.tv_nsec / 1000000);
 }
 
-static json_t *user(void)
+static json_t *user_json(void)
 {
 	char text[32];
 	uint64_t login;
 	json_t *user = json_pack("{s:I, s:I}", "uid", (json_int_t)getuid(), "gid", (json_int_t)getgid());
-	/* Who logged in, also behind sudo. All ones: nobody did, as in a service. */
+	/* The login id, also behind sudo. UINT32_MAX: there was no login, as in a service. */
 	if (aj_read_text("/proc/self/loginuid", text, sizeof text) > 0 && aj_parse_count(text, &login) && login < UINT32_MAX)
 		json_object_set_new(user, "login", json_integer((json_int_t)login));
 	return user;
@@ -115,7 +115,7 @@ static json_t *policy_json(struct composer *c, json_t *policy)
 	                 "sha256", short_text(c, json_string_value(json_object_get(policy, "sha256")), SHORT_BYTES));
 }
 
-/* What was left out of `argv` can still be compared: the hash is of every argument with its NUL. */
+/* The SHA-256 of all arguments, each with its NUL: a truncated `argv` can still be compared. */
 static void argv_hash(struct composer *c, char **argv)
 {
 	size_t bytes = 0, at = 0;
@@ -129,7 +129,7 @@ static void argv_hash(struct composer *c, char **argv)
 		memcpy(joined + at, *a, strlen(*a) + 1);
 	aj_sha256(joined, bytes, hash);
 	free(joined);
-	set(c, "argv_sha256", json_string(hash));
+	set_member(c, "argv_sha256", json_string(hash));
 }
 
 static void argv_json(struct composer *c, char **argv)
@@ -140,53 +140,54 @@ static void argv_json(struct composer *c, char **argv)
 	c->truncated = false;
 	for (char **a = argv; a && *a && !c->truncated && (one = list_text(c, *a, strlen(*a), &budget)); a++)
 		json_array_append_new(list, one);
-	set(c, "argv", list);
+	set_member(c, "argv", list);
 	if (c->truncated)
 		argv_hash(c, argv);
 	c->truncated |= truncated;
 }
 
-/* What both records begin with, so that each says by itself what ran, for whom and under which policy. `sha`: the code's, "" to make it. */
-static void head(struct composer *c, const char *event, const struct aj_request *request, const char *sha, json_t *policy)
+/* Begin a record with the members that both have, so that each by itself names the code, the user and the policy. `sha`: the code's; "": compute
+ * it. */
+static void begin_record(struct composer *c, const char *event, const struct aj_request *request, const char *sha, json_t *policy)
 {
 	char host[HOST_NAME_MAX + 1] = "", cwd[PATH_MAX], hash[AJ_SHA256_HEX];
 	gethostname(host, sizeof host - 1);
 	c->doc = json_object();
-	set(c, "v", json_integer(1));
-	set(c, "event", json_string(event));
-	set(c, "id", short_text(c, request->id, SHORT_BYTES));
-	set(c, "time", time_now());
-	set(c, "host", short_text(c, host, SHORT_BYTES));
-	set(c, "pid", json_integer(getpid()));
-	set(c, "user", user());
-	set(c, "command", json_string(request->snippet ? "exec" : "run"));
-	set(c, "policy", policy_json(c, policy));
+	set_member(c, "v", json_integer(1));
+	set_member(c, "event", json_string(event));
+	set_member(c, "id", short_text(c, request->id, SHORT_BYTES));
+	set_member(c, "time", time_now());
+	set_member(c, "host", short_text(c, host, SHORT_BYTES));
+	set_member(c, "pid", json_integer(getpid()));
+	set_member(c, "user", user_json());
+	set_member(c, "command", json_string(request->snippet ? "exec" : "run"));
+	set_member(c, "policy", policy_json(c, policy));
 	if (request->snippet) {
-		/* A session's code is not kept until its end, but for its sum; and variables that are set have none. */
+		/* Of a session's code only the hash is kept until the run ends; setting variables has no code. */
 		if (!*sha)
 			aj_sha256(request->code ? request->code : "", request->code ? request->code_bytes : 0, hash);
-		set(c, "code_sha256", json_string(*sha ? sha : hash));
+		set_member(c, "code_sha256", json_string(*sha ? sha : hash));
 	} else {
 		argv_json(c, request->argv);
 	}
-	set(c, "cwd", short_text(c, getcwd(cwd, sizeof cwd), CWD_BYTES));
+	set_member(c, "cwd", short_text(c, getcwd(cwd, sizeof cwd), CWD_BYTES));
 }
 
-static json_t *finish(struct composer *c)
+static json_t *end_record(struct composer *c)
 {
 	if (c->truncated)
-		set(c, "truncated", json_true());
+		set_member(c, "truncated", json_true());
 	return c->doc;
 }
 
 json_t *aj_record_start(const struct aj_request *request, json_t *policy)
 {
 	struct composer c = { 0 };
-	head(&c, "start", request, "", policy);
-	return finish(&c);
+	begin_record(&c, "start", request, "", policy);
+	return end_record(&c);
 }
 
-/* One refusal by the layer: its word, from inside the jail, and so of any shape. */
+/* Add a refusal by the layer: a claim from inside the jail, and so of any shape. False: the budget is spent. */
 static bool add_denial(struct composer *c, json_t *list, const json_t *error, size_t *budget)
 {
 	static const char *const keys[] = { "rule", "message" };
@@ -197,13 +198,13 @@ static bool add_denial(struct composer *c, json_t *list, const json_t *error, si
 		c->truncated = true;
 		return false;
 	}
-	*budget -= 100; /* keys, quotes, a number */
+	*budget -= 100; /* for keys, quotes and a number */
 	json_t *denial = json_pack("{s:s}", "by", "layer");
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const json_t *value = json_object_get(error, keys[i]);
 		size_t room = *budget < DENIAL_BYTES ? *budget : DENIAL_BYTES, left = room;
 		if (json_is_string(value))
-			json_object_set_new(denial, keys[i], text(c, json_string_value(value), json_string_length(value), &left));
+			json_object_set_new(denial, keys[i], budget_text(c, json_string_value(value), json_string_length(value), &left));
 		*budget -= room - left;
 	}
 	if (json_is_integer(line))
@@ -212,7 +213,7 @@ static bool add_denial(struct composer *c, json_t *list, const json_t *error, si
 	return true;
 }
 
-/* Ours, few and short: they go first, so that no claim takes their room. */
+/* The kernel's refusals are few and short, and come first, so that claims cannot use up their budget. */
 static void add_violations(json_t *list, const struct aj_violations *v, size_t *budget)
 {
 	for (size_t i = 0; i < v->count; i++) {
@@ -224,12 +225,12 @@ static void add_violations(json_t *list, const struct aj_violations *v, size_t *
 	}
 }
 
-static json_t *denials(struct composer *c, const struct aj_result *r)
+static json_t *denials_json(struct composer *c, const struct aj_result *r)
 {
 	size_t i, budget = DENIALS_BYTES;
 	json_t *list = json_array(), *errors = json_object_get(r->claim, "errors"), *one;
 	add_violations(list, &r->violations, &budget);
-	if (json_array_size(errors) == 0) /* a guard's refusal while the code ran */
+	if (json_array_size(errors) == 0) /* a guard's refusal at run time */
 		add_denial(c, list, json_object_get(r->claim, "error"), &budget);
 	json_array_foreach(errors, i, one)
 		if (!add_denial(c, list, one, &budget))
@@ -237,7 +238,7 @@ static json_t *denials(struct composer *c, const struct aj_result *r)
 	return list;
 }
 
-static json_t *imports(struct composer *c, const struct aj_result *r)
+static json_t *imports_json(struct composer *c, const struct aj_result *r)
 {
 	size_t i, budget = IMPORTS_BYTES;
 	json_t *list = json_array(), *one, *name;
@@ -249,7 +250,7 @@ static json_t *imports(struct composer *c, const struct aj_result *r)
 	return list;
 }
 
-static json_t *enforced(struct composer *c, const struct aj_plan *plan, const struct aj_result *r)
+static json_t *enforced_json(struct composer *c, const struct aj_plan *plan, const struct aj_result *r)
 {
 	size_t budget = ENFORCED_BYTES;
 	char room[AJ_WALL_TEXT];
@@ -263,7 +264,7 @@ static json_t *enforced(struct composer *c, const struct aj_plan *plan, const st
 			break;
 		}
 		budget -= name_bytes;
-		json_object_set_new(walls, wall->wall, text(c, by, strlen(by), &budget));
+		json_object_set_new(walls, wall->wall, budget_text(c, by, strlen(by), &budget));
 	}
 	return walls;
 }
@@ -277,25 +278,25 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 {
 	struct composer c = { 0 };
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
-	head(&c, "end", request, r->code_sha256, policy);
-	set(&c, "status", json_string(aj_status_name(r->status)));
-	set(&c, "reason", short_text(&c, r->reason, REASON_BYTES));
-	set(&c, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
-	set(&c, "signal", r->signal ? json_integer(r->signal) : json_null());
-	/* Output that went past us was not counted. */
+	begin_record(&c, "end", request, r->code_sha256, policy);
+	set_member(&c, "status", json_string(aj_status_name(r->status)));
+	set_member(&c, "reason", short_text(&c, r->reason, REASON_BYTES));
+	set_member(&c, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
+	set_member(&c, "signal", r->signal ? json_integer(r->signal) : json_null());
+	/* Output that is not captured is not counted. */
 	json_t *usage = json_pack("{s:I, s:I, s:I, s:o}", "wall_ms", milliseconds(r->wall_us), "cpu_ms", milliseconds(r->cpu_us),
 	                          "peak_memory_bytes", (json_int_t)r->peak_memory_bytes, "output_bytes",
 	                          plan->capture ? json_integer((json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes)
 	                                        : json_null());
 	aj_usage_json(usage, &r->leaf);
-	set(&c, "usage", usage);
+	set_member(&c, "usage", usage);
 	json_t *limits = json_array();
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		json_array_append_new(limits, json_string(r->limits_hit[i]));
-	set(&c, "limits_hit", limits);
-	set(&c, "enforced", ran ? enforced(&c, plan, r) : json_object());
-	set(&c, "denials", denials(&c, r));
+	set_member(&c, "limits_hit", limits);
+	set_member(&c, "enforced", ran ? enforced_json(&c, plan, r) : json_object());
+	set_member(&c, "denials", denials_json(&c, r));
 	if (plan->snippet)
-		set(&c, "claimed", json_pack("{s:o}", "imports", imports(&c, r)));
-	return finish(&c);
+		set_member(&c, "claimed", json_pack("{s:o}", "imports", imports_json(&c, r)));
+	return end_record(&c);
 }

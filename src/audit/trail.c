@@ -1,4 +1,4 @@
-/* Joins a run to the audit trail as site and policy want it: where to, and what when a record cannot be written.
+/* Records a run as site and policy say: the destination, and the reaction to a record that cannot be written.
  * It composes no record and writes none itself: audit/record.h and audit/audit.h do. */
 #include "audit/trail.h"
 
@@ -9,13 +9,13 @@
 
 #include "audit/record.h"
 
-/* A jail that saw the trail could read other runs' records, or write its own. */
+/* Refuse a plan whose jail would see the trail: it could read other runs' records, or write records itself. */
 static int check_visible(const struct aj_audit *audit, const struct aj_plan *plan, struct aj_error *err)
 {
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		char *real = m->kind == AJ_MOUNT_BIND ? realpath(m->source, NULL) : NULL;
-		/* What is not there will not be bound; of anything else that cannot be looked at the worst is assumed. */
+		/* A source that does not exist will not be bound; one that cannot be resolved for another reason counts as visible. */
 		bool unknown = m->kind == AJ_MOUNT_BIND && !real && errno != ENOENT;
 		bool visible = unknown || (real && aj_audit_visible(audit, real));
 		free(real);
@@ -29,7 +29,7 @@ static int check_visible(const struct aj_audit *audit, const struct aj_plan *pla
 	return 0;
 }
 
-static int append(const struct aj_audit *audit, json_t *record, struct aj_error *err)
+static int append_record(const struct aj_audit *audit, json_t *record, struct aj_error *err)
 {
 	int r = record ? aj_audit_write(audit, record, err) : aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "out of memory");
 	json_decref(record);
@@ -50,14 +50,14 @@ int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const str
 	}
 	struct aj_error why = { 0 };
 	int r = aj_audit_parse(&trail->audit, site->audit, &why);
-	/* Before the trail is tried, and whatever the policy says of records: this would let the jail write them. */
+	/* Before the trail is opened, and whatever the policy's audit.on_failure: a jail that sees the trail could write records. */
 	if (r == 0 && check_visible(&trail->audit, plan, err) < 0)
 		return -1;
 	json_t *named = aj_policy_json(policy);
 	if (r == 0)
 		r = aj_audit_ready(&trail->audit, &why);
 	if (r == 0)
-		r = append(&trail->audit, aj_record_start(request, named), &why);
+		r = append_record(&trail->audit, aj_record_start(request, named), &why);
 	json_decref(named);
 	if (r == 0)
 		return 0;
@@ -77,7 +77,7 @@ int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, c
 		return 0;
 	struct aj_error why = { 0 };
 	json_t *named = aj_policy_json(policy);
-	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : append(&trail->audit, aj_record_end(request, named, plan, result), &why);
+	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : append_record(&trail->audit, aj_record_end(request, named, plan, result), &why);
 	json_decref(named);
 	result->recorded = r == 0 && !trail->missed[0] ? AJ_RECORDED : AJ_MISSED;
 	if (result->recorded == AJ_RECORDED)

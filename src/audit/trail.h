@@ -1,4 +1,4 @@
-/* One run's two records in the site's audit trail. */
+/* The two records of a run in the site's audit trail. */
 #pragma once
 #include "audit/audit.h"
 #include "plan/plan.h"
@@ -7,12 +7,12 @@
 
 struct aj_trail {
 	struct aj_audit audit;
-	char missed[480]; /* the start could not be recorded, and the policy lets the run go on; "" otherwise */
+	char missed[480]; /* why the start could not be recorded, when the policy lets the run go on; "" otherwise */
 };
 
-/* Before anything runs. 0, or -1 with err when the policy refuses to run unrecorded. */
+/* Call before the run starts. Returns 0, or -1 with err when the policy refuses to run unrecorded. */
 int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const struct aj_policy *policy,
                    const struct aj_request *request, const struct aj_plan *plan, struct aj_error *err);
-/* When it is over: fills result->recorded. -1 with err when the end is missing from a trail that must be whole. */
+/* Call when the run has ended: fills result->recorded. Returns -1 with err when the end could not be recorded and the policy refuses that. */
 int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, const struct aj_request *request,
                  const struct aj_plan *plan, struct aj_result *result, struct aj_error *err);

@@ -1,5 +1,5 @@
-/* Verifies an audit file: one pass, one line in memory at a time, the first problem named.
- * It cannot see a chain that was rebuilt from some line on, nor lines cut off at the end unless a later head was noted elsewhere. */
+/* Verifies an audit file in one pass, one line in memory at a time, and names the first problem.
+ * It cannot detect a chain that was rebuilt from some line on, nor lines cut off at the end unless a later head was noted elsewhere. */
 #include "audit/verify.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ const char *aj_verify_kind_name(enum aj_verify_kind kind)
 
 struct reader {
 	int fd;
-	off_t at, end; /* of the file as it was when we had the lock; what comes later is another verification's */
+	off_t at, end; /* end: the file's size while we held the lock; later records are not verified */
 	char *buffer;
 	size_t start, have;
 	uint64_t line;
@@ -36,7 +36,7 @@ struct reader {
 
 enum piece { PIECE_LINE, PIECE_END, PIECE_CUT, PIECE_LONG, PIECE_ERROR };
 
-/* The next line without its newline, in the reader's buffer. */
+/* Read the next line; *ret is in the reader's buffer, without its newline. */
 static enum piece next_line(struct reader *r, char **ret, size_t *ret_bytes)
 {
 	r->line++;
@@ -60,16 +60,16 @@ static enum piece next_line(struct reader *r, char **ret, size_t *ret_bytes)
 		ssize_t n = pread(r->fd, r->buffer + bytes, (off_t)room < r->end - r->at ? room : (size_t)(r->end - r->at), r->at);
 		if (n < 0)
 			return PIECE_ERROR;
-		if (n == 0) /* cut while we read */
+		if (n == 0) /* the file was truncated meanwhile */
 			r->end = r->at;
 		r->have += (size_t)n;
 		r->at += n;
 	}
 }
 
-static void problem(struct aj_verify *v, enum aj_verify_kind kind, uint64_t line, const char *fmt, ...)
+static void set_problem(struct aj_verify *v, enum aj_verify_kind kind, uint64_t line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-static void problem(struct aj_verify *v, enum aj_verify_kind kind, uint64_t line, const char *fmt, ...)
+static void set_problem(struct aj_verify *v, enum aj_verify_kind kind, uint64_t line, const char *fmt, ...)
 {
 	v->kind = kind;
 	v->line = line;
@@ -79,8 +79,8 @@ static void problem(struct aj_verify *v, enum aj_verify_kind kind, uint64_t line
 	va_end(ap);
 }
 
-/* A number too high: whether lines are gone, moved or doubled shows only further down. */
-static void ahead(struct aj_verify *v, struct reader *r, uint64_t expected, uint64_t found)
+/* A record's number is too high: the rest of the file shows whether lines are missing, moved or doubled. */
+static void classify_gap(struct aj_verify *v, struct reader *r, uint64_t expected, uint64_t found)
 {
 	uint64_t line = r->line;
 	bool comes_later = false, comes_again = false;
@@ -95,14 +95,16 @@ static void ahead(struct aj_verify *v, struct reader *r, uint64_t expected, uint
 		json_decref(record.json);
 	}
 	if (comes_again)
-		problem(v, AJ_VERIFY_INSERTED, line, "record %" PRIu64 " is here, before its place, and once more further down", found);
+		set_problem(v, AJ_VERIFY_INSERTED, line,
+		            "record %" PRIu64 " is here, before its place, and once more further down", found);
 	else if (comes_later)
-		problem(v, AJ_VERIFY_REORDERED, line, "record %" PRIu64 " is here, and record %" PRIu64 " comes after it", found, expected);
+		set_problem(v, AJ_VERIFY_REORDERED, line, "record %" PRIu64 " is here, and record %" PRIu64 " comes after it",
+		            found, expected);
 	else if (found == expected + 1)
-		problem(v, AJ_VERIFY_MISSING, line, "record %" PRIu64 ", which should be here, is not in the file", expected);
+		set_problem(v, AJ_VERIFY_MISSING, line, "record %" PRIu64 ", which should be here, is not in the file", expected);
 	else
-		problem(v, AJ_VERIFY_MISSING, line,
-		        "records %" PRIu64 " to %" PRIu64 ", which should be here, are not in the file", expected, found - 1);
+		set_problem(v, AJ_VERIFY_MISSING, line,
+		            "records %" PRIu64 " to %" PRIu64 ", which should be here, are not in the file", expected, found - 1);
 }
 
 static uint64_t key_of(const char *id)
@@ -146,25 +148,25 @@ static void note_time(struct aj_verify *v, const json_t *json)
 	snprintf(v->last_time, sizeof v->last_time, "%s", time ? time : "?");
 }
 
-/* One record against the one before it. False when there is a problem. */
-static bool follows(struct aj_verify *v, struct reader *r, const struct aj_chain_record *record, const struct aj_chain_link *last)
+/* Check a record against the one before it. False: there is a problem. */
+static bool check_link(struct aj_verify *v, struct reader *r, const struct aj_chain_record *record, const struct aj_chain_link *last)
 {
 	if (record->seq > last->seq + 1)
-		ahead(v, r, last->seq + 1, record->seq);
+		classify_gap(v, r, last->seq + 1, record->seq);
 	else if (record->seq < last->seq + 1)
-		problem(v, AJ_VERIFY_INSERTED, r->line,
-		        "record %" PRIu64 " was already there: this line or one above it was put in", record->seq);
+		set_problem(v, AJ_VERIFY_INSERTED, r->line,
+		            "record %" PRIu64 " was already there: this line or one above it was put in", record->seq);
 	else if (strcmp(record->prev, last->hash) != 0 && record->seq == 1)
-		problem(v, AJ_VERIFY_CHANGED, r->line, "the first record says that it is not the first");
+		set_problem(v, AJ_VERIFY_CHANGED, r->line, "the first record says that it is not the first");
 	else if (strcmp(record->prev, last->hash) != 0)
-		problem(v, AJ_VERIFY_CHANGED, r->line - 1,
-		        "it has a fitting hash of its own, but not the one that record %" PRIu64 " was written after", record->seq);
+		set_problem(v, AJ_VERIFY_CHANGED, r->line - 1,
+		            "it has a fitting hash of its own, but not the one that record %" PRIu64 " was written after", record->seq);
 	else
 		return true;
 	return false;
 }
 
-static int walk(struct reader *r, const char *noted_head, struct aj_arena *arena, struct aj_verify *v)
+static int verify_lines(struct reader *r, const char *noted_head, struct aj_arena *arena, struct aj_verify *v)
 {
 	struct aj_chain_link last = aj_chain_start;
 	bool head_seen = false;
@@ -175,26 +177,26 @@ static int walk(struct reader *r, const char *noted_head, struct aj_arena *arena
 		case PIECE_ERROR:
 			return -1;
 		case PIECE_LONG:
-			problem(v, AJ_VERIFY_CHANGED, r->line, "it is longer than any record (%d KiB)", AJ_CHAIN_LINE_BYTES >> 10);
+			set_problem(v, AJ_VERIFY_CHANGED, r->line, "it is longer than any record (%d KiB)", AJ_CHAIN_LINE_BYTES >> 10);
 			return 0;
 		case PIECE_CUT:
-			problem(v, AJ_VERIFY_CUT, r->line, "it does not end: a crash or a full disk, or somebody cut the file here");
+			set_problem(v, AJ_VERIFY_CUT, r->line, "it does not end: a crash or a full disk, or somebody cut the file here");
 			return 0;
 		case PIECE_END:
 			memcpy(v->head, last.hash, sizeof v->head);
 			if (noted_head && !head_seen)
-				problem(v, AJ_VERIFY_CUT, r->line,
-				        "the chain ends here, and no record has the hash %s: later ones were cut off, or all were written anew",
-				        noted_head);
+				set_problem(v, AJ_VERIFY_CUT, r->line,
+				            "the chain ends here, and no record has the hash %s: later ones were cut off, or all were written anew",
+				            noted_head);
 			return 0;
 		case PIECE_LINE:
 			break;
 		}
 		if (!aj_chain_read(line, bytes, &record, why, sizeof why)) {
-			problem(v, AJ_VERIFY_CHANGED, r->line, "%s", why);
+			set_problem(v, AJ_VERIFY_CHANGED, r->line, "%s", why);
 			return 0;
 		}
-		bool good = follows(v, r, &record, &last);
+		bool good = check_link(v, r, &record, &last);
 		if (good) {
 			v->records++;
 			last.seq = record.seq;
@@ -218,12 +220,12 @@ int aj_verify(const char *path, const char *noted_head, struct aj_arena *arena, 
 		return aj_fail(err, AJ_EXIT_USAGE, "audit", errno, "open `%s`", path);
 	if (!S_ISREG(st.st_mode))
 		return aj_fail(err, AJ_EXIT_USAGE, "audit", 0, "`%s` is not a regular file", path);
-	/* Only for the size: a whole number of lines, and nobody who wants to write waits for us. */
+	/* The lock is held for the size only, which then is a whole number of lines, so writers do not wait for the verification. */
 	if (aj_chain_lock(fd, false) < 0 || fstat(fd, &st) < 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "audit", errno, "lock `%s`", path);
 	aj_chain_unlock(fd);
 	struct reader r = { .fd = fd, .end = st.st_size, .buffer = malloc(BUFFER_BYTES) };
-	int done = r.buffer ? walk(&r, noted_head, arena, ret) : -1, error = errno;
+	int done = r.buffer ? verify_lines(&r, noted_head, arena, ret) : -1, error = errno;
 	free(r.buffer);
 	if (done < 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "audit", error, "read `%s`", path);
