@@ -1,5 +1,5 @@
-/* Branches of sessions: forks, checkpoints and going back, each waited for.
- * It copies nothing itself, and knows no more of a copy than whether there is one. */
+/* Forks, checkpoints and rollbacks of sessions, as blocking calls.
+ * Copies nothing itself, and knows no more of a branch than whether there is one. */
 #include "lib/inner.h"
 
 void aj_lib_on_branched(struct aj_session *inner, void *arg, uint64_t id, const struct aj_error *err)
@@ -12,7 +12,7 @@ void aj_lib_on_branched(struct aj_session *inner, void *arg, uint64_t id, const 
 }
 
 /* May this session be branched now? */
-static int begin(agentjail_session *s, struct aj_error *err)
+static int begin_branch(agentjail_session *s, struct aj_error *err)
 {
 	if (aj_lib_enter(s->handle, err) < 0)
 		return -1;
@@ -25,8 +25,8 @@ static int begin(agentjail_session *s, struct aj_error *err)
 	return 0;
 }
 
-/* For what was begun; a tool of another session's may close this one meanwhile. */
-static int await(agentjail_session *s, struct aj_error *err)
+/* Waits for the branch; a tool of another session may close this one meanwhile. */
+static int await_branch(agentjail_session *s, struct aj_error *err)
 {
 	s->branching = true;
 	s->entered++;
@@ -47,7 +47,7 @@ static int await(agentjail_session *s, struct aj_error *err)
 agentjail_session *agentjail_session_fork(agentjail_session *s, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	agentjail_session *copy = begin(s, &err) < 0 ? NULL : aj_lib_session_fork(s, &err);
+	agentjail_session *copy = begin_branch(s, &err) < 0 ? NULL : aj_lib_session_fork(s, &err);
 	if (copy && aj_lib_session_await(copy, &err) < 0)
 		copy = NULL;
 	if (!copy)
@@ -58,8 +58,8 @@ agentjail_session *agentjail_session_fork(agentjail_session *s, struct agentjail
 uint64_t agentjail_session_checkpoint(agentjail_session *s, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	uint64_t id = begin(s, &err) < 0 ? 0 : aj_session_checkpoint(s->inner, &err);
-	if (id && await(s, &err) == 0)
+	uint64_t id = begin_branch(s, &err) < 0 ? 0 : aj_session_checkpoint(s->inner, &err);
+	if (id && await_branch(s, &err) == 0)
 		return id;
 	aj_lib_refuse(&err, ret_err);
 	return 0;
@@ -68,7 +68,7 @@ uint64_t agentjail_session_checkpoint(agentjail_session *s, struct agentjail_err
 int agentjail_session_rollback(agentjail_session *s, uint64_t id, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	if (begin(s, &err) < 0 || aj_session_rollback(s->inner, id, &err) < 0 || await(s, &err) < 0)
+	if (begin_branch(s, &err) < 0 || aj_session_rollback(s->inner, id, &err) < 0 || await_branch(s, &err) < 0)
 		return aj_lib_refuse(&err, ret_err);
 	s->ended = false;
 	return 0;
@@ -77,7 +77,7 @@ int agentjail_session_rollback(agentjail_session *s, uint64_t id, struct agentja
 int agentjail_session_forget(agentjail_session *s, uint64_t id, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	if (begin(s, &err) < 0 || aj_session_forget(s->inner, id, &err) < 0)
+	if (begin_branch(s, &err) < 0 || aj_session_forget(s->inner, id, &err) < 0)
 		return aj_lib_refuse(&err, ret_err);
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* Handles: a loop and a house of one policy, turned by the thread that opened them.
- * They take no signal in use, and do nothing for a thread or a process that is not theirs. */
+/* Handles: an event loop and a session manager with one policy, run by the thread that opened them.
+ * Uses no signal, and refuses calls from other threads and processes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void on_wake(struct aj_io *io, uint32_t events)
 			aj_lib_session_interrupted(s);
 }
 
-/* From the middle of something that goes on afterwards, so the handle must be there then, as it was. */
+/* Called from the middle of other work: the callback must not close or enter the handle. */
 static void on_log(void *arg, const char *line)
 {
 	agentjail *h = arg;
@@ -49,7 +49,7 @@ static void on_log(void *arg, const char *line)
 	h->in_callback = before;
 }
 
-/* Of what never had a session. */
+/* Frees a handle without sessions. */
 static void free_handle(agentjail *h)
 {
 	aj_lib_tools_free(&h->tools);
@@ -92,7 +92,7 @@ agentjail *aj_lib_open(const struct aj_manager_config *config, const struct aj_a
 void agentjail_close(agentjail *h)
 {
 	struct aj_error err = { 0 };
-	/* From inside of a tool: the calls below it still need the handle. */
+	/* Called from a tool: the calls below it on the stack still need the handle. */
 	if (!h || aj_lib_enter(h, &err) < 0 || h->entered)
 		return;
 	while (h->sessions)

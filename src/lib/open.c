@@ -1,5 +1,5 @@
-/* From a caller's options to a handle: copies every one of them, and finds out where the library lies.
- * It reads no working directory's policy: what a program is allowed must not depend on where it was started. */
+/* From a caller's options to a handle: copies all of them, and finds the library's folder.
+ * Reads no policy from the working directory: a program's rights must not depend on where it was started. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "plan/paths.h"
 #include "policy/schema.h"
 
-/* The file that holds this function, as the kernel knows it. */
+/* Finds the file that holds this function, in /proc/self/maps. */
 static void find_ourselves(void)
 {
 	char line[4300];
@@ -38,21 +38,21 @@ static int add_setting(struct aj_ask *ask, struct aj_arena *arena, const char *t
 	const char *value = aj_strdup(arena, eq + 1), *wrong = aj_key_set_text(key, &scratch, arena, value);
 	if (wrong)
 		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%s`: %s", text, wrong);
-	/* What results, the trail and errors call it: there is no other word for which one it was. */
+	/* The setting's name in results, the audit trail and errors: its only identification. */
 	const char *option = aj_printf(arena, ".settings %s", key->name);
 	*AJ_PUSH(arena, &ask->settings) = (struct aj_setting){ .option = option, .key = key->name, .value = value };
 	return 0;
 }
 
-static const char *copy(struct aj_arena *arena, const char *text)
+static const char *copy_text(struct aj_arena *arena, const char *text)
 {
 	return text ? aj_strdup(arena, text) : NULL;
 }
 
-/* Never the same as a tree's name: `default` here is ./default, whoever made that. */
+/* A folder, never the name of a Python tree: `default` here means ./default. */
 static const char *folder_text(struct aj_arena *arena, const char *folder)
 {
-	return strchr(folder, '/') ? copy(arena, folder) : aj_printf(arena, "./%s", folder);
+	return strchr(folder, '/') ? copy_text(arena, folder) : aj_printf(arena, "./%s", folder);
 }
 
 static agentjail *open_with(const struct agentjail_options *theirs, struct aj_error *err)
@@ -67,17 +67,17 @@ static agentjail *open_with(const struct agentjail_options *theirs, struct aj_er
 		aj_fail(err, AJ_EXIT_USAGE, "options", 0, "both .policy and .policy_file are given");
 	else if (o.policy && !aj_policy_name_valid(o.policy))
 		aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%s` is not a policy's name; a file is named with .policy_file", o.policy);
-	ask.name = copy(&arena, o.policy);
-	ask.file = copy(&arena, o.policy_file);
+	ask.name = copy_text(&arena, o.policy);
+	ask.file = copy_text(&arena, o.policy_file);
 	for (size_t i = 0; o.settings && o.settings[i] && !err->exit_code; i++)
 		add_setting(&ask, &arena, o.settings[i], err);
 	if (o.rootfs)
 		*AJ_PUSH(&arena, &ask.settings) = (struct aj_setting){
 			.option = ".rootfs", .key = "filesystem.rootfs", .value = folder_text(&arena, o.rootfs), .request_only = true
 		};
-	struct aj_manager_config config = { .site = copy(&arena, o.config),
-		                            .rootfs = copy(&arena, o.rootfs),
-		                            .cgroup = copy(&arena, o.cgroup),
+	struct aj_manager_config config = { .site = copy_text(&arena, o.config),
+		                            .rootfs = copy_text(&arena, o.rootfs),
+		                            .cgroup = copy_text(&arena, o.cgroup),
 		                            .parked = o.parked,
 		                            .jails_max = o.jails_max,
 		                            .idle_ms = o.idle_ms,
@@ -85,7 +85,7 @@ static agentjail *open_with(const struct agentjail_options *theirs, struct aj_er
 		                            .log = o.log,
 		                            .log_arg = o.log_arg };
 	if (!err->exit_code)
-		h = aj_lib_open(&config, &ask, copy(&arena, o.tenant), copy(&arena, o.workspace), err);
+		h = aj_lib_open(&config, &ask, copy_text(&arena, o.tenant), copy_text(&arena, o.workspace), err);
 	if (h)
 		h->arena = arena;
 	else

@@ -1,5 +1,5 @@
-/* What crosses the border of the library: structs of callers, older or newer than us, in; errors out.
- * It never reads beyond what a caller said is there, and never guesses what an unknown field means. */
+/* The library's border: structs of callers, older or newer than us, in; errors out.
+ * Never reads beyond the size that a caller gave, and never guesses what an unknown field means. */
 #include <string.h>
 
 #include "lib/inner.h"
@@ -27,7 +27,7 @@ int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *na
 	return 0;
 }
 
-/* One line, whatever it quotes. */
+/* Keeps a message in one line. */
 static void flatten(char *text)
 {
 	for (; *text; text++)
@@ -42,7 +42,7 @@ int aj_lib_refuse(const struct aj_error *err, struct agentjail_error *ret)
 		return -1;
 	*ret = (struct agentjail_error){ .code = err->exit_code, .system_error = err->errnum };
 	memcpy(ret->step, err->step, sizeof err->step);
-	/* "step: cause: errno", of which the first has its own field. */
+	/* "step: cause: errno", where the step has a field of its own. */
 	const char *cause = aj_error_text(err, text, sizeof text);
 	size_t step = strlen(err->step);
 	if (step && strncmp(cause, err->step, step) == 0 && strncmp(cause + step, ": ", 2) == 0)

@@ -1,5 +1,5 @@
 /* Results for callers: the JSON text, the status as a number, and single parts by their path.
- * It judges nothing: what is claimed and what is attested is told apart by docs, not by accessors. */
+ * Judges nothing: docs, not accessors, say which parts are claims and which are attested. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ struct agentjail_result {
 	json_t *doc;
 	char *text;
 	AJ_LIST(char *) parts;
-	struct aj_arena arena; /* the list's */
+	struct aj_arena arena; /* of `list` */
 };
 
 _Static_assert(AGENTJAIL_OK == (int)AJ_STATUS_OK && AGENTJAIL_LIMIT == (int)AJ_STATUS_LIMIT &&
@@ -47,7 +47,7 @@ const char *agentjail_result_json(const agentjail_result *r)
 }
 
 /* One step of a path: a key, or an index of an array. */
-static const json_t *step(const json_t *at, const char *name, size_t bytes)
+static const json_t *step_into(const json_t *at, const char *name, size_t bytes)
 {
 	char key[256];
 	uint64_t index;
@@ -65,7 +65,7 @@ const char *agentjail_result_get(agentjail_result *r, const char *path)
 	const json_t *at = r->doc;
 	for (const char *name = path; at; name++) {
 		size_t bytes = strcspn(name, ".");
-		at = step(at, name, bytes);
+		at = step_into(at, name, bytes);
 		name += bytes;
 		if (!*name)
 			break;

@@ -1,5 +1,5 @@
-/* Sessions of the house as callers see them: one run at a time, begun and taken, or waited for.
- * What is the caller's is copied; what the jail says is handed on as the house has checked it. */
+/* The session manager's sessions as callers see them: one run at a time, begun and taken, or waited for.
+ * Copies what is the caller's, and passes on what the session manager has checked. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "lib/inner.h"
 
-static void finish(agentjail_session *s, json_t *result, const struct aj_error *err)
+static void finish_run(agentjail_session *s, json_t *result, const struct aj_error *err)
 {
 	s->result = result;
 	if (err)
@@ -17,13 +17,13 @@ static void finish(agentjail_session *s, json_t *result, const struct aj_error *
 	aj_lib_calls_drop(s);
 }
 
-static void begin(agentjail_session *s)
+static void begin_run(agentjail_session *s)
 {
 	struct aj_error err = s->open_error;
 	if (s->ended)
 		aj_fail(&err, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
 	if (err.exit_code || aj_session_run(s->inner, &s->snippet, &err) < 0)
-		finish(s, NULL, &err);
+		finish_run(s, NULL, &err);
 	else
 		s->begun = true;
 	aj_arena_free(&s->arena);
@@ -37,7 +37,7 @@ static void on_opened(struct aj_session *inner, void *arg, const struct aj_error
 	if (err)
 		s->open_error = *err;
 	if (s->asked)
-		begin(s);
+		begin_run(s);
 }
 
 static void on_output(struct aj_session *inner, void *arg, int number, const char *data, size_t bytes)
@@ -54,7 +54,7 @@ static void on_output(struct aj_session *inner, void *arg, int number, const cha
 static void on_answered(struct aj_session *inner, void *arg, const json_t *result)
 {
 	(void)inner;
-	finish(arg, json_incref((json_t *)result), NULL);
+	finish_run(arg, json_incref((json_t *)result), NULL);
 }
 
 static void on_ended(struct aj_session *inner, void *arg, const char *why)
@@ -98,7 +98,7 @@ agentjail_session *aj_lib_session_open(agentjail *h, const char *workspace, bool
 	return NULL;
 }
 
-/* The house's session has the tools already. */
+/* aj_session_fork() has copied the tools already. */
 agentjail_session *aj_lib_session_fork(agentjail_session *of, struct aj_error *err)
 {
 	agentjail_session *s = new_session(of->handle, &of->tools);
@@ -121,15 +121,15 @@ void aj_lib_session_free(agentjail_session *s)
 	free(s);
 }
 
-/* The jail ends here and now; what still waits for its answers, below us, finds out when it is there again. */
-static void end(agentjail_session *s)
+/* Ends the jail now; a run that waits further down the stack gets the error once control is back there. */
+static void end_session(agentjail_session *s)
 {
 	struct aj_error err = { 0 };
 	aj_session_close(s->inner);
 	s->inner = NULL;
 	aj_fail(&err, AJ_EXIT_USAGE, "session", 0, "it was closed while the snippet ran");
 	if (s->asked)
-		finish(s, NULL, &err);
+		finish_run(s, NULL, &err);
 	s->ended = true;
 	aj_lib_calls_drop(s);
 }
@@ -139,7 +139,7 @@ void agentjail_session_close(agentjail_session *s)
 	struct aj_error err = { 0 };
 	if (!s || aj_lib_enter(s->handle, &err) < 0 || !s->inner)
 		return;
-	end(s);
+	end_session(s);
 	if (!s->entered)
 		aj_lib_session_free(s);
 }
@@ -176,7 +176,7 @@ agentjail_session *agentjail_session_open(agentjail *h, const struct agentjail_s
 }
 
 /* Python source is UTF-8 without NUL bytes, and so is the JSON that carries it. */
-static int check_text(const char *what, const char *text, size_t bytes, struct aj_error *err)
+static int check_text(const char *name, const char *text, size_t bytes, struct aj_error *err)
 {
 	size_t good = text ? aj_utf8_valid_prefix(text, bytes) : 0;
 	const char *nul = text ? memchr(text, '\0', bytes) : NULL;
@@ -184,18 +184,18 @@ static int check_text(const char *what, const char *text, size_t bytes, struct a
 		good = (size_t)(nul - text);
 	if (!text || good == bytes)
 		return 0;
-	return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "%s is not UTF-8 text: byte 0x%02x at offset %zu", what,
+	return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "%s is not UTF-8 text: byte 0x%02x at offset %zu", name,
 	               (unsigned char)text[good], good);
 }
 
-static const char *copy(agentjail_session *s, const char *text)
+static const char *copy_text(agentjail_session *s, const char *text)
 {
 	return text ? aj_strdup(&s->arena, text) : NULL;
 }
 
-enum kind { SNIPPET, VARIABLES /* and no code */, ALONE /* the only one of its jail */ };
+enum kind { SNIPPET, VARIABLES /* and no code */, ALONE /* the jail's only snippet */ };
 
-static int start(agentjail_session *s, const struct agentjail_snippet *theirs, enum kind kind, struct aj_error *err)
+static int start_run(agentjail_session *s, const struct agentjail_snippet *theirs, enum kind kind, struct aj_error *err)
 {
 	struct agentjail_snippet t;
 	if (aj_lib_enter(s->handle, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
@@ -212,11 +212,11 @@ static int start(agentjail_session *s, const struct agentjail_snippet *theirs, e
 	if (check_text("the code", t.code, bytes, err) < 0 || check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
 	    check_text("the file name", t.filename, t.filename ? strlen(t.filename) : 0, err) < 0)
 		return -1;
-	s->snippet = (struct aj_snippet){ .id = copy(s, t.id),
+	s->snippet = (struct aj_snippet){ .id = copy_text(s, t.id),
 		                          .code = kind != VARIABLES ? aj_strndup(&s->arena, t.code, bytes) : NULL,
 		                          .code_bytes = bytes,
-		                          .filename = copy(s, t.filename),
-		                          .inputs_json = copy(s, t.variables),
+		                          .filename = copy_text(s, t.filename),
+		                          .inputs_json = copy_text(s, t.variables),
 		                          .timeout_ms = t.timeout_ms,
 		                          .last = kind == ALONE,
 		                          .lines = t.output != NULL };
@@ -225,15 +225,15 @@ static int start(agentjail_session *s, const struct agentjail_snippet *theirs, e
 	s->asked = true;
 	__atomic_store_n(&s->interrupt, 0, __ATOMIC_SEQ_CST);
 	if (s->opened)
-		begin(s);
+		begin_run(s);
 	if (s->asked || !s->error.exit_code)
 		return 0;
-	*err = s->error; /* nothing was begun */
+	*err = s->error; /* nothing has begun */
 	s->error = (struct aj_error){ 0 };
 	return -1;
 }
 
-static json_t *take(agentjail_session *s, struct aj_error *err)
+static json_t *take_result(agentjail_session *s, struct aj_error *err)
 {
 	json_t *result = s->result;
 	if (!result && !s->error.exit_code)
@@ -245,10 +245,10 @@ static json_t *take(agentjail_session *s, struct aj_error *err)
 	return result;
 }
 
-/* Also when a tool has closed the session meanwhile; it is not freed. */
-static json_t *run(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind, struct aj_error *err)
+/* The session is not freed here, even if a tool has closed it. */
+static json_t *run_snippet(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind, struct aj_error *err)
 {
-	if (start(s, snippet, kind, err) < 0)
+	if (start_run(s, snippet, kind, err) < 0)
 		return NULL;
 	s->entered++;
 	s->handle->entered++;
@@ -256,7 +256,7 @@ static json_t *run(agentjail_session *s, const struct agentjail_snippet *snippet
 		;
 	s->handle->entered--;
 	s->entered--;
-	return err->exit_code ? NULL : take(s, err);
+	return err->exit_code ? NULL : take_result(s, err);
 }
 
 static void free_closed(agentjail_session *s)
@@ -268,7 +268,7 @@ static void free_closed(agentjail_session *s)
 agentjail_result *agentjail_session_run(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	json_t *result = run(s, snippet, SNIPPET, &err);
+	json_t *result = run_snippet(s, snippet, SNIPPET, &err);
 	free_closed(s);
 	if (!result)
 		aj_lib_refuse(&err, ret_err);
@@ -279,7 +279,7 @@ agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *sn
 {
 	struct aj_error err = { 0 };
 	agentjail_session *s = aj_lib_enter(h, &err) < 0 ? NULL : aj_lib_session_open(h, NULL, false, &err);
-	json_t *result = s ? run(s, snippet, ALONE, &err) : NULL;
+	json_t *result = s ? run_snippet(s, snippet, ALONE, &err) : NULL;
 	if (s)
 		agentjail_session_close(s);
 	if (!result) {
@@ -294,7 +294,7 @@ int agentjail_session_set(agentjail_session *s, const char *variables, struct ag
 {
 	struct agentjail_snippet snippet = { .size = sizeof snippet, .variables = variables };
 	struct aj_error err = { 0 };
-	json_t *result = run(s, &snippet, VARIABLES, &err);
+	json_t *result = run_snippet(s, &snippet, VARIABLES, &err);
 	free_closed(s);
 	const char *status = json_string_value(json_object_get(result, "status"));
 	if (result && (!status || strcmp(status, "ok") != 0)) {
@@ -310,7 +310,7 @@ int agentjail_session_set(agentjail_session *s, const char *variables, struct ag
 int agentjail_session_start(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	return start(s, snippet, SNIPPET, &err) < 0 ? aj_lib_refuse(&err, ret_err) : 0;
+	return start_run(s, snippet, SNIPPET, &err) < 0 ? aj_lib_refuse(&err, ret_err) : 0;
 }
 
 int agentjail_session_busy(const agentjail_session *s)
@@ -321,7 +321,7 @@ int agentjail_session_busy(const agentjail_session *s)
 agentjail_result *agentjail_session_take(agentjail_session *s, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	json_t *result = aj_lib_enter(s->handle, &err) < 0 ? NULL : take(s, &err);
+	json_t *result = aj_lib_enter(s->handle, &err) < 0 ? NULL : take_result(s, &err);
 	if (!result)
 		aj_lib_refuse(&err, ret_err);
 	return result ? aj_lib_result(result) : NULL;
@@ -338,7 +338,7 @@ void agentjail_interrupt(agentjail_session *s)
 	int saved = errno;
 	__atomic_store_n(&s->interrupt, 1, __ATOMIC_SEQ_CST);
 	if (write(s->handle->wake_fd, &one, sizeof one) < 0)
-		errno = saved; /* full: then somebody else's byte wakes it */
+		errno = saved; /* the eventfd is full: an earlier write wakes the loop */
 	errno = saved;
 }
 
@@ -349,7 +349,7 @@ void aj_lib_session_interrupted(agentjail_session *s)
 		aj_session_interrupt(s->inner);
 	} else if (s->asked) {
 		aj_fail(&err, AJ_EXIT_SIGNAL + 2, "interrupt", 0, "the snippet was taken back before it had begun");
-		finish(s, NULL, &err);
+		finish_run(s, NULL, &err);
 		aj_arena_free(&s->arena);
 	}
 }

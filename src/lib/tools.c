@@ -1,12 +1,12 @@
-/* The caller's tools: declared to sessions, and run when their loop has had its turn.
- * It checks no arguments and no values: the house did, or does. A tool is never run from inside the loop. */
+/* The caller's tools: declared to sessions, and run after a turn of the loop.
+ * Checks no arguments and no values: the session manager does. Never runs a tool from inside the loop. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/inner.h"
 #include "tools/tools.h"
 
-static void release(struct aj_lib_tool *tool)
+static void release_tool(struct aj_lib_tool *tool)
 {
 	if (--tool->references)
 		return;
@@ -19,7 +19,7 @@ static const char *name_of(const struct aj_lib_tool *tool)
 	return json_string_value(json_object_get(tool->declaration, "name"));
 }
 
-static struct aj_lib_tool *find(const struct aj_lib_tools *tools, const char *name)
+static struct aj_lib_tool *find_tool(const struct aj_lib_tools *tools, const char *name)
 {
 	for (size_t i = 0; i < tools->count; i++)
 		if (strcmp(name_of(tools->items[i]), name) == 0)
@@ -27,12 +27,12 @@ static struct aj_lib_tool *find(const struct aj_lib_tools *tools, const char *na
 	return NULL;
 }
 
-/* Takes the reference; one of the same name goes. */
-static void put(struct aj_lib_tools *tools, struct aj_lib_tool *tool)
+/* Takes the reference; replaces the tool of the same name. */
+static void put_tool(struct aj_lib_tools *tools, struct aj_lib_tool *tool)
 {
 	for (size_t i = 0; i < tools->count; i++)
 		if (strcmp(name_of(tools->items[i]), name_of(tool)) == 0) {
-			release(tools->items[i]);
+			release_tool(tools->items[i]);
 			tools->items[i] = tool;
 			return;
 		}
@@ -46,14 +46,14 @@ void aj_lib_tools_copy(struct aj_lib_tools *to, const struct aj_lib_tools *from)
 {
 	for (size_t i = 0; i < from->count; i++) {
 		from->items[i]->references++;
-		put(to, from->items[i]);
+		put_tool(to, from->items[i]);
 	}
 }
 
 void aj_lib_tools_free(struct aj_lib_tools *tools)
 {
 	for (size_t i = 0; i < tools->count; i++)
-		release(tools->items[i]);
+		release_tool(tools->items[i]);
 	free(tools->items);
 	*tools = (struct aj_lib_tools){ 0 };
 }
@@ -80,8 +80,8 @@ static int add_schema(json_t *declaration, const char *tool, const char *key, co
 	return 0;
 }
 
-/* NULL with err. What its words mean, and whether they may, is aj_tools_declare()'s business. */
-static struct aj_lib_tool *take(const struct agentjail_tool *theirs, struct aj_error *err)
+/* NULL with err. aj_tools_declare() checks the declaration's contents. */
+static struct aj_lib_tool *new_tool(const struct agentjail_tool *theirs, struct aj_error *err)
 {
 	struct agentjail_tool t;
 	if (aj_lib_take(&t, sizeof t, theirs, "agentjail_tool", err) < 0)
@@ -106,17 +106,17 @@ static struct aj_lib_tool *take(const struct agentjail_tool *theirs, struct aj_e
 	*tool = (struct aj_lib_tool){ .references = 1, .declaration = d, .call = t.call, .arg = t.arg };
 	if (add_schema(d, t.name, "parameters", t.parameters ? t.parameters : none, err) < 0 ||
 	    add_schema(d, t.name, "returns", t.returns, err) < 0) {
-		release(tool);
+		release_tool(tool);
 		return NULL;
 	}
 	return tool;
 }
 
-/* All or nothing: the set as it would be is tried first, so that a bad one is told of here and not at some session's start. */
-static int add(struct aj_lib_tools *tools, struct aj_session *inner, const struct agentjail_tool *theirs, struct aj_error *err)
+/* All or nothing: a trial set is declared first, so that an invalid tool fails here and not at some session's start. */
+static int add_tool(struct aj_lib_tools *tools, struct aj_session *inner, const struct agentjail_tool *theirs, struct aj_error *err)
 {
 	struct aj_tools trial = { 0 };
-	struct aj_lib_tool *tool = take(theirs, err);
+	struct aj_lib_tool *tool = new_tool(theirs, err);
 	if (!tool)
 		return -1;
 	json_t *list = json_array(), *one = json_pack("[O]", tool->declaration);
@@ -131,21 +131,21 @@ static int add(struct aj_lib_tools *tools, struct aj_session *inner, const struc
 	json_decref(list);
 	json_decref(one);
 	if (r == 0) {
-		put(tools, tool);
+		put_tool(tools, tool);
 		return 0;
 	}
 	struct aj_error named = { 0 };
 	aj_fail(&named, err->exit_code, err->step, err->errnum, "`%s`: %s", name_of(tool), err->cause);
 	aj_advise(&named, "%s", err->fix);
 	*err = named;
-	release(tool);
+	release_tool(tool);
 	return -1;
 }
 
 int agentjail_add_tool(agentjail *h, const struct agentjail_tool *tool, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	if (aj_lib_enter(h, &err) < 0 || add(&h->tools, NULL, tool, &err) < 0)
+	if (aj_lib_enter(h, &err) < 0 || add_tool(&h->tools, NULL, tool, &err) < 0)
 		return aj_lib_refuse(&err, ret_err);
 	return 0;
 }
@@ -153,14 +153,14 @@ int agentjail_add_tool(agentjail *h, const struct agentjail_tool *tool, struct a
 int agentjail_session_add_tool(agentjail_session *s, const struct agentjail_tool *tool, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	if (aj_lib_enter(s->handle, &err) < 0 || add(&s->tools, s->inner, tool, &err) < 0)
+	if (aj_lib_enter(s->handle, &err) < 0 || add_tool(&s->tools, s->inner, tool, &err) < 0)
 		return aj_lib_refuse(&err, ret_err);
 	return 0;
 }
 
 static void free_call(struct aj_lib_call *call)
 {
-	release(call->tool);
+	release_tool(call->tool);
 	free(call->args);
 	free(call);
 }
@@ -177,10 +177,10 @@ void aj_lib_calls_drop(agentjail_session *s)
 void aj_lib_tools_on_call(struct aj_session *inner, void *arg, uint64_t number, const char *name, const json_t *args)
 {
 	agentjail_session *s = arg;
-	struct aj_lib_tool *tool = find(&s->tools, name);
+	struct aj_lib_tool *tool = find_tool(&s->tools, name);
 	struct aj_lib_call *call = calloc(1, sizeof *call);
 	(void)inner;
-	if (!call || !tool) /* what the house knows of tools it knows from this set */
+	if (!call || !tool) /* the session manager's tools come from this set */
 		abort();
 	tool->references++;
 	*call = (struct aj_lib_call){ .number = number, .tool = tool, .args = json_dumps(args, JSON_COMPACT) };
@@ -190,8 +190,8 @@ void aj_lib_tools_on_call(struct aj_session *inner, void *arg, uint64_t number, 
 	s->calls_end = &call->next;
 }
 
-/* Nobody may wait for it any more, and that is no error of anybody's. */
-static void answer(agentjail_session *s, const struct aj_lib_call *call, const char *text, const char *error)
+/* The call may have timed out or ended meanwhile; that is no error. */
+static void answer_call(agentjail_session *s, const struct aj_lib_call *call, const char *text, const char *error)
 {
 	struct aj_error err = { 0 };
 	json_error_t why;
@@ -217,14 +217,14 @@ bool aj_lib_tools_run(agentjail *h)
 	if (!s->calls)
 		s->calls_end = &s->calls;
 	char *error = NULL;
-	/* It may close this session: what is left of it then waits for us. */
+	/* The tool may close this session; then its memory stays until we are back. */
 	s->entered++;
 	h->entered++;
 	char *value = call->tool->call(call->tool->arg, call->args, &error);
 	h->entered--;
 	s->entered--;
 	if (s->inner)
-		answer(s, call, value, error);
+		answer_call(s, call, value, error);
 	else if (!s->entered)
 		aj_lib_session_free(s);
 	free(value);
