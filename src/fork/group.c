@@ -194,7 +194,7 @@ static void on_listener(struct aj_fork_group *f)
 		enum aj_lock lock = aj_locks_call(&f->locks, f->plan, (const int[AJ_LOCKABLE_PIPES]){ -1, -1 }, f->listener_fd, &call);
 		if (lock == AJ_LOCK_CHEATED)
 			end_all(f);
-		if (lock == AJ_LOCK_SEEN_TO)
+		if (lock == AJ_LOCK_HANDLED)
 			continue;
 		f->reported++;
 		if (aj_violations_refuse(run ? &run->result.violations : NULL, f->plan, f->listener_fd, &call) < 0) {

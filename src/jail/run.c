@@ -448,7 +448,7 @@ static bool mediate_call(void *arg, const struct aj_notification *call)
 	if (lock == AJ_LOCK_CHEATED)
 		aj_run_cheated(run);
 	if (lock != AJ_LOCK_NONE)
-		return lock == AJ_LOCK_SEEN_TO;
+		return lock == AJ_LOCK_HANDLED;
 	return run->mediator && aj_mediator_call(run->mediator, run->plan, &run->jail, run->listener_fd, call);
 }
 

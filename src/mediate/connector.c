@@ -1,5 +1,6 @@
-/* The process that makes a jail's connects, and sets the size of its terminals: joins the jail's namespaces, takes its ids, and answers one reported call after the other.
- * It runs no byte of the jail's, lets no call pass, and waits for no listener: what does not connect at once goes to a worker. */
+/* The process that makes a jail's connects, and sets the size of its terminals: joins the jail's namespaces, takes its ids, and answers
+ * one reported call after the other.
+ * Runs no code of the jail's, lets no call pass, and waits for no connect: one that does not finish at once goes to a worker. */
 #include "mediate/connector.h"
 
 #include <errno.h>
@@ -27,15 +28,15 @@
 
 enum {
 	AT_ONCE_US = 2000, /* a connect that takes longer goes to a worker */
-	LOOK_US = 50000,   /* a worker looks this often whether its caller still waits */
-	WORKERS_MAX = 64,  /* connects of one jail that wait at a time */
-	END_MS = 200,      /* to end its workers, before it is killed */
+	LOOK_US = 50000,   /* interval at which a worker checks whether its caller still waits */
+	WORKERS_MAX = 64,  /* pending connects of one jail */
+	END_MS = 200,      /* for the connector to end its workers, before it is killed */
 };
 
 struct work {
 	const struct aj_plan *plan;
 	const struct aj_caller *jail;
-	const struct aj_notification *first; /* the call for which it was started */
+	const struct aj_notification *first; /* the call that the connector was started for */
 	int socket;
 	pid_t connector;
 	struct aj_reach reach;
@@ -54,13 +55,13 @@ static void interrupt_every(long us)
 	setitimer(ITIMER_REAL, &(struct itimerval){ { 0, us }, { 0, us } }, NULL);
 }
 
-/* 0, or errno; EINTR: it is still to be waited for. */
-static int attempt(const struct work *w, const struct aj_endpoint *e)
+/* 0, or errno; EINTR: still pending. */
+static int try_connect(const struct work *w, const struct aj_endpoint *e)
 {
 	struct sockaddr_un file = { .sun_family = AF_UNIX };
 	const struct sockaddr *to = (const struct sockaddr *)&e->address.any;
 	socklen_t bytes = e->address_bytes;
-	if (e->path >= 0) { /* by the file that was looked at, and no second look at a path */
+	if (e->path >= 0) { /* by the file that was checked, without resolving the path again */
 		snprintf(file.sun_path, sizeof file.sun_path, "self/fd/%d", e->path);
 		to = (const struct sockaddr *)&file;
 		bytes = sizeof file;
@@ -70,19 +71,20 @@ static int attempt(const struct work *w, const struct aj_endpoint *e)
 	return connect(e->socket, to, bytes) == 0 ? 0 : errno;
 }
 
-/* A call that cannot be answered would wait for ever. At the end of the connector the supervisor closes the listener, which ends all waits. */
-static void answer(const struct work *w, const struct aj_notification *call, int errnum)
+/* A call without an answer would wait for ever, so an error here ends the connector: the supervisor then closes the listener, which ends
+ * all held calls. */
+static void answer_call(const struct work *w, const struct aj_notification *call, int errnum)
 {
 	int r = errnum ? aj_notify_refuse(w->jail->listener_fd, call->id, errnum) : aj_notify_done(w->jail->listener_fd, call->id);
-	if (r == 0 || errno == ENOENT) /* nobody waits any more */
+	if (r == 0 || errno == ENOENT) /* ENOENT: the caller is gone */
 		return;
 	if (getpid() != w->connector)
 		kill(w->connector, SIGKILL);
 	_exit(1);
 }
 
-/* How long the socket itself wants to wait; INT64_MAX: for ever. */
-static int64_t patience_us(int socket)
+/* The socket's own timeout (SO_SNDTIMEO); INT64_MAX: none. */
+static int64_t send_timeout_us(int socket)
 {
 	struct timeval t = { 0 };
 	socklen_t bytes = sizeof t;
@@ -90,15 +92,15 @@ static int64_t patience_us(int socket)
 	return set && t.tv_sec < 1 << 30 ? t.tv_sec * 1000000 + t.tv_usec : INT64_MAX;
 }
 
-/* Each attempt waits in the kernel as the caller would have; a TCP connect that is interrupted goes on, and is joined again. */
-static int wait_for(const struct work *w, const struct aj_notification *call, const struct aj_endpoint *e, int64_t started_us)
+/* Each attempt blocks in the kernel as the caller's would; an interrupted TCP connect continues, and the next attempt joins it. */
+static int wait_for_connect(const struct work *w, const struct aj_notification *call, const struct aj_endpoint *e, int64_t started_us)
 {
-	int64_t most_us = patience_us(e->socket);
+	int64_t most_us = send_timeout_us(e->socket);
 	int domain = AF_UNIX;
 	socklen_t bytes = sizeof domain;
 	getsockopt(e->socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes);
 	for (;;) {
-		int error = attempt(w, e);
+		int error = try_connect(w, e);
 		if (error != EINTR || !aj_notify_waits(w->jail->listener_fd, call->id) ||
 		    aj_holders_signalled(w->reach.holders.proc_fd, call->tid))
 			return error;
@@ -113,7 +115,7 @@ static void die_with(pid_t parent)
 		_exit(1);
 }
 
-/* 0: a worker waits. */
+/* 0: a worker took the call. */
 static int start_worker(struct work *w, const struct aj_notification *call, struct aj_endpoint *e, int64_t started_us)
 {
 	struct clone_args args = { .exit_signal = SIGCHLD };
@@ -129,23 +131,23 @@ static int start_worker(struct work *w, const struct aj_notification *call, stru
 		die_with(parent);
 		close(w->socket);
 		interrupt_every(LOOK_US);
-		int error = wait_for(w, call, e, started_us);
+		int error = wait_for_connect(w, call, e, started_us);
 		aj_endpoint_close(e);
-		answer(w, call, error);
+		answer_call(w, call, error);
 		_exit(0);
 	}
 	*free = pid > 0 ? (pid_t)pid : 0;
 	return pid > 0 ? 0 : EAGAIN;
 }
 
-/* What became of a call, which `waits` unless its caller has gone meanwhile. */
-static void conclude(const struct work *w, const struct aj_notification *call, bool waits, int error)
+/* Answers a call, or returns it to the supervisor; `waits`: the caller still waits. */
+static void finish_call(const struct work *w, const struct aj_notification *call, bool waits, int error)
 {
-	if (!waits) /* or the kernel did not say: an answer to a call that nobody waits for is to nobody */
-		answer(w, call, EACCES);
+	if (!waits) /* or the kernel did not say: an answer to a caller that is gone has no effect */
+		answer_call(w, call, EACCES);
 	else if (error != AJ_ENDPOINT_REFUSED)
-		answer(w, call, error);
-	else if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call) /* the supervisor counts it, and answers */
+		answer_call(w, call, error);
+	else if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call) /* the supervisor counts and refuses the call */
 		_exit(1);
 }
 
@@ -153,23 +155,23 @@ static void make_connect(struct work *w, const struct aj_notification *call)
 {
 	struct aj_endpoint e;
 	int error = aj_endpoint_find(&w->reach, call, &e);
-	/* Its number may have been given to somebody else, before or while we looked: then nobody waits. */
+	/* The tid may have been reused, before or while we looked: then the call does not wait any more. */
 	bool waits = aj_notify_waits(w->jail->listener_fd, call->id), elsewhere = false;
 	if (waits && error == 0) {
 		int64_t started_us = aj_now_us();
 		interrupt_every(AT_ONCE_US);
-		error = attempt(w, &e);
+		error = try_connect(w, &e);
 		interrupt_every(0);
 		if (error == EINTR)
 			elsewhere = (error = start_worker(w, call, &e, started_us)) == 0;
 	}
-	/* Before the answer: what the caller then closes is to be closed. */
+	/* Close before answering: our duplicate must not outlive the caller's close(). */
 	aj_endpoint_close(&e);
 	if (!elsewhere)
-		conclude(w, call, waits, error);
+		finish_call(w, call, waits, error);
 }
 
-static void make_size(struct work *w, const struct aj_notification *call)
+static void make_resize(struct work *w, const struct aj_notification *call)
 {
 	struct aj_winsize size;
 	int error = aj_winsize_find(&w->reach, call, &size);
@@ -177,20 +179,20 @@ static void make_size(struct work *w, const struct aj_notification *call)
 	if (waits && error == 0)
 		error = aj_winsize_set(&size);
 	aj_close(&size.terminal);
-	conclude(w, call, waits, error);
+	finish_call(w, call, waits, error);
 }
 
-static void see_to(struct work *w, const struct aj_notification *call)
+static void handle_call(struct work *w, const struct aj_notification *call)
 {
 	if (call->nr == SYS_ioctl)
-		make_size(w, call);
+		make_resize(w, call);
 	else
 		make_connect(w, call);
 }
 
 /* --- the process --- */
 
-_Noreturn static void leave(struct work *w)
+_Noreturn static void end_workers(struct work *w)
 {
 	for (int i = 0; i < WORKERS_MAX; i++)
 		if (w->workers[i] > 0)
@@ -200,8 +202,8 @@ _Noreturn static void leave(struct work *w)
 	_exit(0);
 }
 
-/* The supervisor's descriptors are not for a process that lasts: somebody may wait for the last of them to be closed. */
-static int keep_only(const struct work *w)
+/* A lasting process must not keep the supervisor's descriptors: a reader may wait for the last duplicate to be closed. */
+static int close_other_fds(const struct work *w)
 {
 	int keep[AJ_SOCKETS_MAX + 3] = { w->socket, w->reach.holders.proc_fd, w->jail->listener_fd };
 	size_t count = 3;
@@ -220,7 +222,7 @@ static int keep_only(const struct work *w)
 	}
 }
 
-/* What is mounted over a scratch space may be the host's. */
+/* A mount on top of a scratch space may be the host's. */
 static bool is_on_top(const struct aj_plan *plan, size_t row)
 {
 	for (size_t i = row + 1; i < plan->mounts.count; i++)
@@ -247,27 +249,27 @@ static int find_file_systems(struct work *w)
 	return 0;
 }
 
-static int become_the_jails(struct work *w)
+static int join_jail(struct work *w)
 {
 	const struct aj_plan *plan = w->plan;
 	int spaces = CLONE_NEWUSER | CLONE_NEWNS | (int)(plan->namespaces & CLONE_NEWNET);
-	/* Root's groups open files too, and nobody can drop them from inside. */
+	/* Root's groups would open files too, and cannot be dropped inside the user namespace. */
 	if (plan->host_uid != geteuid() && syscall(SYS_setgroups, 0, NULL) < 0)
 		return -1;
-	/* All processes of a jail have the same namespaces. Init's are not to be had, since its memory began as that of a process outside:
-	 * so those of a caller, if it is still the one that waits. */
+	/* All processes of a jail have the same namespaces. Init's cannot be joined, since its memory began as that of a process
+	 * outside: so join those of the caller, if its call still waits. */
 	cleanup_fd int caller = aj_holders_pidfd(w->reach.holders.proc_fd, w->first->tid);
 	if (caller < 0 || !aj_notify_waits(w->jail->listener_fd, w->first->id) || setns(caller, spaces) < 0)
 		return -1;
 	if (setresgid(plan->gid, plan->gid, plan->gid) < 0 || setresuid(plan->uid, plan->uid, plan->uid) < 0)
 		return -1;
-	/* After the last change of ids, which would undo it: our memory is a copy of the supervisor's. */
+	/* After the last change of ids, which would reset it: our memory is a copy of the supervisor's. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	return aj_endpoint_rights(false) < 0 || find_file_systems(w) < 0 ? -1 : 0;
 }
 
-_Noreturn static void run(struct work *w, pid_t parent)
+_Noreturn static void run_connector(struct work *w, pid_t parent)
 {
 	sigset_t alarm;
 	struct aj_notification call;
@@ -277,7 +279,7 @@ _Noreturn static void run(struct work *w, pid_t parent)
 		                      .holders = { .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), .init_pid = w->jail->init_pid },
 		                      .listener_fd = w->jail->listener_fd,
 		                      .own_network = w->plan->namespaces & CLONE_NEWNET };
-	if (w->reach.holders.proc_fd < 0 || keep_only(w) < 0 || become_the_jails(w) < 0)
+	if (w->reach.holders.proc_fd < 0 || close_other_fds(w) < 0 || join_jail(w) < 0)
 		_exit(1);
 	die_with(parent);
 	if (send(w->socket, "", 1, MSG_NOSIGNAL) != 1)
@@ -289,9 +291,9 @@ _Noreturn static void run(struct work *w, pid_t parent)
 	for (;;) {
 		ssize_t n = recv(w->socket, &call, sizeof call, 0);
 		if (n == (ssize_t)sizeof call)
-			see_to(w, &call);
+			handle_call(w, &call);
 		else if (n >= 0 || errno != EINTR)
-			leave(w);
+			end_workers(w);
 	}
 }
 
@@ -310,7 +312,7 @@ int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const
 	pid_t us = getpid();
 	long pid = syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0)
-		run(&(struct work){ .plan = plan, .jail = jail, .first = first, .socket = sockets[1] }, us);
+		run_connector(&(struct work){ .plan = plan, .jail = jail, .first = first, .socket = sockets[1] }, us);
 	int error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(sockets[1]);
@@ -319,7 +321,8 @@ int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const
 	while (pid > 0 && (n = recv(c->socket, &ready, 1, 0)) < 0 && errno == EINTR)
 		;
 	if (n == 1) {
-		/* The jail pays for it. Not before it is there: we have waited for that, and a jail could make it as slow as its limits are low. */
+		/* Charge the connector to the jail's cgroup. Only once it is ready: before, the jail's low limits could slow its start,
+		 * for which the supervisor waits. */
 		aj_leaf_take(jail->leaf, (pid_t)pid);
 		return 0;
 	}

@@ -1,9 +1,9 @@
-/* Makes calls of a jail in its place: connects where there are socket files of the host in reach, new sizes of the jail's own terminals where
- * it has the caller's, too. A process of ours does it: a child of the supervisor
- * that joins the jail's user, mount and network namespaces, has the jail's ids and no others, and is in no PID namespace of the jail's.
+/* Makes calls of a jail in its place: connects, where socket files of the host are in reach, and new sizes of the jail's own terminals,
+ * where the jail also has the caller's. The connector is a child of the supervisor that joins the jail's user, mount and network
+ * namespaces, has the jail's ids and no others, and is in no PID namespace of the jail's.
  *
- * The kernel holds a connect and reports it; nobody lets it pass. The connector takes a copy of the address and of the socket, finds out
- * where they lead, and connects that socket there: what the caller changes meanwhile, memory, folders, descriptors, is not looked at twice. */
+ * The kernel holds and reports each connect; none passes. The connector duplicates the socket, copies the address, finds out where they
+ * lead, and connects the duplicate there: later changes by the caller to memory, folders or descriptors have no effect. */
 #pragma once
 #include "plan/plan.h"
 #include "sandbox/named_sockets.h"
@@ -14,7 +14,7 @@ struct aj_connector {
 	int socket; /* struct aj_notification both ways; -1: none */
 };
 
-/* The jail whose calls these are. */
+/* The jail whose calls are made. */
 struct aj_caller {
 	pid_t init_pid;
 	int listener_fd;
@@ -22,14 +22,14 @@ struct aj_caller {
 	const struct aj_named_sockets *named;
 };
 
-/* Waits until it has joined the namespaces of the caller of `first`, which is not answered yet. */
+/* Start the connector, and wait until it has joined the namespaces of the caller of `first`, which is not answered yet. */
 int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const struct aj_caller *jail,
                        const struct aj_notification *first, struct aj_error *err);
-/* A call that waits; it is answered there, or comes back. -1 with errno: it was not taken (EAGAIN: too many wait). */
+/* Hand over a held call; the connector answers it or returns it. -1 with errno: not taken (EAGAIN: too many are pending). */
 int aj_connector_give(struct aj_connector *c, const struct aj_notification *call);
-/* 1 a call that is to be refused, 0 the connector is gone, -1 nothing there. */
+/* 1: a call that must be refused; 0: the connector is gone; -1: none now. */
 int aj_connector_back(struct aj_connector *c, struct aj_notification *ret);
-/* Ends it and all that still wait, and does not wait for that: a jail that goes on could make it last. */
+/* Kill the connector and all pending connects, without waiting: a running jail could delay the end. */
 void aj_connector_kill(struct aj_connector *c);
-/* End it, wait until it is gone, and forget it. The jail's processes must be gone. */
+/* End the connector and reap it. The jail's processes must be gone. */
 void aj_connector_end(struct aj_connector *c);

@@ -1,6 +1,6 @@
-/* Finds out where a reported connect leads: copies the caller's socket and address, resolves a path as the caller would, and asks the kernel
- * whose socket it is. It connects to nothing but for one question, believes no name and no number that the jail could arrange, and what it
- * cannot tell it refuses. */
+/* Finds out where a reported connect leads: copies the caller's socket and address, resolves a path as the caller would, and asks the
+ * kernel whose socket it is. Connects only to probe whether a socket is bound, trusts no name and no number that the jail could arrange,
+ * and refuses what it cannot determine. */
 #include "mediate/endpoint.h"
 
 #include <errno.h>
@@ -32,8 +32,8 @@ int aj_endpoint_rights(bool in_effect)
 	return (int)syscall(SYS_capset, &head, sets);
 }
 
-/* The caller's socket and the caller's address. */
-static int copy(const struct aj_reach *reach, const struct aj_notification *call, struct aj_endpoint *ret)
+/* Copies the caller's socket and address. */
+static int copy_args(const struct aj_reach *reach, const struct aj_notification *call, struct aj_endpoint *ret)
 {
 	cleanup_fd int pidfd = aj_holders_pidfd(reach->holders.proc_fd, call->tid);
 	if (pidfd < 0)
@@ -51,16 +51,17 @@ static int copy(const struct aj_reach *reach, const struct aj_notification *call
 	return 0;
 }
 
-/* The kernel hands out the namespace of a socket to whoever may administrate it: us, that of the jail alone. A socket that the jail was
- * given from outside is refused there. */
+/* SIOCGSKNS needs CAP_NET_ADMIN in the socket's network namespace, which we have in the jail's alone. A socket that the jail was given
+ * from outside fails here. */
 static bool in_own_network(int socket)
 {
 	cleanup_fd int space = ioctl(socket, SIOCGSKNS);
 	return space >= 0;
 }
 
-/* Is anybody there at all? A datagram socket may not connect to a stream one, and the kernel says so before it looks at more. */
-static bool is_dead(const struct aj_reach *reach, int path)
+/* Is no socket bound to the file? A datagram socket cannot connect to a stream socket, and the kernel reports that before anything else;
+ * ECONNREFUSED comes only when none is bound. */
+static bool is_unbound(const struct aj_reach *reach, int path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	cleanup_fd int question = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -75,7 +76,7 @@ static int judge_file(struct aj_reach *reach, const struct aj_endpoint *e)
 	bool listens = false;
 	if (fstat(e->path, &st) < 0)
 		return AJ_ENDPOINT_REFUSED;
-	if (!S_ISSOCK(st.st_mode)) /* the kernel says what is wrong */
+	if (!S_ISSOCK(st.st_mode)) /* connect() returns the right error */
 		return 0;
 	for (size_t i = 0; i < reach->scratch_count; i++)
 		if (st.st_dev == reach->scratch[i])
@@ -87,7 +88,7 @@ static int judge_file(struct aj_reach *reach, const struct aj_endpoint *e)
 	aj_endpoint_rights(false);
 	if (own)
 		return listens ? 0 : ECONNREFUSED;
-	return is_dead(reach, e->path) ? ECONNREFUSED : AJ_ENDPOINT_REFUSED;
+	return is_unbound(reach, e->path) ? ECONNREFUSED : AJ_ENDPOINT_REFUSED;
 }
 
 static int find_file(struct aj_reach *reach, int folder, struct aj_endpoint *e)
@@ -98,19 +99,19 @@ static int find_file(struct aj_reach *reach, int folder, struct aj_endpoint *e)
 	path[bytes] = '\0';
 	if (path[0] != '/' && folder < 0)
 		return AJ_ENDPOINT_REFUSED;
-	/* Our root is the jail's: nobody there can have another. */
+	/* Our root is the jail's: no process there can have another. */
 	e->path = openat(path[0] == '/' ? AT_FDCWD : folder, path, O_PATH | O_CLOEXEC);
 	return e->path < 0 ? errno : judge_file(reach, e);
 }
 
-static int find(struct aj_reach *reach, const struct aj_notification *call, struct aj_endpoint *e)
+static int find_endpoint(struct aj_reach *reach, const struct aj_notification *call, struct aj_endpoint *e)
 {
 	char name[32];
 	aj_endpoint_rights(true);
-	int wrong = copy(reach, call, e);
+	int wrong = copy_args(reach, call, e);
 	snprintf(name, sizeof name, "%d/cwd", call->tid);
 	cleanup_fd int folder = openat(reach->holders.proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* Before any other question: only a socket has an answer to this one, and nobody else is asked. */
+	/* First of all: only a socket answers getsockopt(), and no other call may be made on an unknown file. */
 	int domain = wrong ? -1 : aj_holders_option(e->socket, SO_DOMAIN), error = errno;
 	bool own_socket = domain >= 0 && (!reach->own_network || in_own_network(e->socket));
 	aj_endpoint_rights(false);
@@ -126,7 +127,7 @@ static int find(struct aj_reach *reach, const struct aj_notification *call, stru
 		return AJ_ENDPOINT_REFUSED;
 	if (e->address_bytes <= PATH_AT || e->address_bytes > sizeof(struct sockaddr_un) || e->address.any.ss_family != AF_UNIX)
 		return EINVAL;
-	if (e->address.bytes[PATH_AT] == '\0') /* abstract: a network namespace has its own */
+	if (e->address.bytes[PATH_AT] == '\0') /* abstract: the jail's network namespace has its own */
 		return reach->own_network ? 0 : AJ_ENDPOINT_REFUSED;
 	return find_file(reach, folder, e);
 }
@@ -134,7 +135,7 @@ static int find(struct aj_reach *reach, const struct aj_notification *call, stru
 int aj_endpoint_find(struct aj_reach *reach, const struct aj_notification *call, struct aj_endpoint *ret)
 {
 	*ret = (struct aj_endpoint){ .socket = -1, .path = -1 };
-	return find(reach, call, ret);
+	return find_endpoint(reach, call, ret);
 }
 
 void aj_endpoint_close(struct aj_endpoint *e)

@@ -9,21 +9,21 @@
 
 enum { AJ_SCRATCH_MAX = 8 };
 
-/* What the connector knows of its jail. */
+/* The jail as the connector knows it. */
 struct aj_reach {
 	const struct aj_named_sockets *named;
 	struct aj_holders holders;
 	int listener_fd;
-	bool own_network;              /* its network namespace is its own */
-	dev_t scratch[AJ_SCRATCH_MAX]; /* file systems that only the jail can make anything in */
+	bool own_network;              /* the jail has a network namespace of its own */
+	dev_t scratch[AJ_SCRATCH_MAX]; /* devices of the file systems in which only the jail can create files */
 	size_t scratch_count;
-	dev_t terminals; /* the file system of the jail's own pseudoterminals; 0: it has none */
+	dev_t terminals; /* device of the jail's own devpts; 0: none */
 };
 
-/* Copies: nothing that the caller does changes them. */
+/* Duplicates, which the caller cannot change. */
 struct aj_endpoint {
 	int socket;
-	int path; /* O_PATH of the socket file to connect to, or -1: `address` as it is */
+	int path; /* O_PATH of the socket file to connect to; -1: use `address` */
 	union {
 		struct sockaddr_storage any;
 		char bytes[sizeof(struct sockaddr_storage)];
@@ -31,13 +31,13 @@ struct aj_endpoint {
 	socklen_t address_bytes;
 };
 
-/* Nothing may go there. */
+/* The connect is not allowed. */
 enum { AJ_ENDPOINT_REFUSED = -1 };
 
-/* 0: may be connected; an errno that the kernel would give; or AJ_ENDPOINT_REFUSED. Without the capabilities that it needs it refuses.
- * Whether the caller still waits is to be asked after this: only then what was found belonged to it. */
+/* 0: the connect is allowed; an errno that the kernel would return; or AJ_ENDPOINT_REFUSED, also for lack of capabilities. Check
+ * afterwards that the call still waits: only then the endpoint is the caller's. */
 int aj_endpoint_find(struct aj_reach *reach, const struct aj_notification *call, struct aj_endpoint *ret);
 void aj_endpoint_close(struct aj_endpoint *e);
 
-/* CAP_SYS_PTRACE and CAP_NET_ADMIN in the jail's user namespace, in effect or only at hand; every other capability goes. */
+/* Keep CAP_SYS_PTRACE and CAP_NET_ADMIN in the jail's user namespace, effective or permitted only, and drop all others. */
 int aj_endpoint_rights(bool in_effect);

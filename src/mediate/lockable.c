@@ -1,5 +1,5 @@
-/* Finds out whether an open file of a jail is one that it may lock, by the mount that the kernel says it was opened through.
- * It looks at no path that the jail could arrange, opens nothing, and takes what it does not know for something of the host's. */
+/* Finds out whether a jail may lock an open file, by the mount through which the kernel says it was opened.
+ * Resolves no path that the jail could arrange, opens nothing, and treats an unknown file as the host's. */
 #include "mediate/lockable.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static char *read_all(const char *path)
 	return NULL;
 }
 
-/* In place: the kernel writes blanks, tabs, line ends and backslashes as three octal digits. */
+/* In place: mountinfo has blanks, tabs, newlines and backslashes as three octal digits. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -73,13 +73,13 @@ static bool may_lock_below(const struct aj_plan *plan, char *line, uint64_t *ret
 	*rest = '\0';
 	char *super = rest + strlen(" - ");
 	char *type = strsep(&super, " ");
-	strsep(&super, " "); /* the source */
+	strsep(&super, " "); /* the mount source */
 	for (int i = 0; i < FIELDS; i++)
 		if (!(field[i] = strsep(&line, " ")))
 			return false;
 	*ret_number = strtoul(field[NUMBER], NULL, 10);
 	unescape(field[PLACE]);
-	/* One of ours: an overlay of the host's that is bound has other layers. */
+	/* Our own overlays: a bound overlay of the host's has other layers. */
 	if (strcmp(type, "overlay") == 0 && super && has_option(super, "lowerdir=" AJ_OVERLAY_LAYERS))
 		return true;
 	const struct aj_mount *row = aj_plan_match_path(plan, field[PLACE]).row;
@@ -87,7 +87,7 @@ static bool may_lock_below(const struct aj_plan *plan, char *line, uint64_t *ret
 		return strcmp(field[PLACE], "/") == 0 && strcmp(type, "tmpfs") == 0;
 	if (aj_mount_is_scratch(row))
 		return strcmp(field[PLACE], row->target) == 0;
-	/* Places in it that are held are mounts of their own, and read-only. */
+	/* Held places in a shared folder are mounts of their own, and read-only. */
 	return aj_mount_is_shared(row) && has_option(field[OPTIONS], "rw");
 }
 
@@ -125,10 +125,10 @@ void aj_lockable_free(struct aj_lockable *l)
 
 /* --- an open file --- */
 
-static int judge(const struct aj_lockable *l, int folder, const char *path, int flags)
+static int is_lockable(const struct aj_lockable *l, int folder, const char *path, int flags)
 {
 	struct statx st;
-	/* What the kernel has in memory: a file system over a network is not asked. */
+	/* Cached attributes: a network file system must not be asked. */
 	if (statx(folder, path, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO | STATX_MNT_ID, &st) < 0)
 		return -1;
 	dev_t dev = makedev(st.stx_dev_major, st.stx_dev_minor);
@@ -143,8 +143,8 @@ static int judge(const struct aj_lockable *l, int folder, const char *path, int 
 	return 0;
 }
 
-/* Opening a folder of /proc for two questions would be a part of what a lock costs. */
-static int folder_of(pid_t tid, char path[48])
+/* A path for /proc: opening the folder for two questions would be a notable part of a lock's cost. */
+static int proc_prefix(pid_t tid, char path[48])
 {
 	path[0] = '\0';
 	return tid ? snprintf(path, 48, "%d/", tid) : 0;
@@ -153,14 +153,14 @@ static int folder_of(pid_t tid, char path[48])
 int aj_lockable_at(const struct aj_lockable *l, int folder, pid_t tid, int number)
 {
 	char path[48];
-	int n = folder_of(tid, path);
+	int n = proc_prefix(tid, path);
 	snprintf(path + n, sizeof path - (size_t)n, "fd/%d", number);
-	return judge(l, folder, path, 0);
+	return is_lockable(l, folder, path, 0);
 }
 
 int aj_lockable_fd(const struct aj_lockable *l, int fd)
 {
-	return judge(l, fd, "", AT_EMPTY_PATH);
+	return is_lockable(l, fd, "", AT_EMPTY_PATH);
 }
 
 bool aj_lockable_held(int folder, int number)
@@ -186,7 +186,7 @@ int aj_lockable_threads(int folder, pid_t tid)
 {
 	struct stat st;
 	char path[48];
-	strcpy(path + folder_of(tid, path), "task");
-	/* The kernel counts them as folders: itself and its parent are two more. */
+	strcpy(path + proc_prefix(tid, path), "task");
+	/* st_nlink of the task folder: one link for each thread, plus two. */
 	return fstatat(folder, path, &st, 0) < 0 ? 0 : (int)st.st_nlink - 2;
 }

@@ -1,6 +1,5 @@
-/* Judges a jail's locks on files one by one, makes those that it can make, and finds out who cheated.
- * It never waits for a lock, lets nothing pass on a descriptor that could be another's by then without looking again, and remembers no
- * judgement: the next call is judged anew. */
+/* Decides each of a jail's file locks, makes those that it can make, and finds locks that were cheated.
+ * Never waits for a lock, re-checks every call that passed on a descriptor which may have been replaced, and caches no decision. */
 #include "mediate/locks.h"
 
 #include <dirent.h>
@@ -20,7 +19,7 @@ enum {
 	TRY_FIRST_US = 500,
 	TRY_LATER_US = 20000,
 	LOOK_US = 5000,
-	DONE_TICKS = 2, /* of processor time: no call has taken that long to find its descriptor */
+	DONE_TICKS = 2, /* of processor time: no call needs that long to look up its descriptor */
 };
 
 static bool waits_for_it(const struct aj_notification *call)
@@ -33,59 +32,59 @@ static bool is_posix(const struct aj_notification *call)
 	return call->nr == SYS_fcntl && ((int)call->args[1] == F_SETLK || (int)call->args[1] == F_SETLKW);
 }
 
-static enum aj_lock answer(int listener_fd, const struct aj_notification *call, int errnum)
+static enum aj_lock answer_call(int listener_fd, const struct aj_notification *call, int errnum)
 {
 	if (errnum)
 		aj_notify_refuse(listener_fd, call->id, errnum);
 	else
 		aj_notify_done(listener_fd, call->id);
-	return AJ_LOCK_SEEN_TO;
+	return AJ_LOCK_HANDLED;
 }
 
-/* --- on a copy --- */
+/* --- locks made on a duplicate --- */
 
-/* 0, or errno. The kernel looks at the operation, we only take the waiting out of it. */
-static int try_on(int copy, const struct aj_notification *call, const struct flock *range)
+/* 0, or errno. The kernel checks the operation; only waiting is taken out. */
+static int try_lock(int copy, const struct aj_notification *call, const struct flock *range)
 {
 	struct flock own = *range;
 	int r = call->nr == SYS_flock ? flock(copy, (int)call->args[1] | LOCK_NB) : fcntl(copy, F_OFD_SETLK, &own);
 	return r < 0 ? errno : 0;
 }
 
-static enum aj_lock by_copy(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+static enum aj_lock lock_duplicate(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	struct flock range = { 0 };
 	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, call->tid);
 	cleanup_fd int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, (int)call->args[0]);
 	int error = errno;
 	if (!aj_notify_waits(listener_fd, call->id))
-		return AJ_LOCK_SEEN_TO;
+		return AJ_LOCK_HANDLED;
 	if (copy < 0)
-		return error == EBADF ? answer(listener_fd, call, EBADF) : AJ_LOCK_REFUSED;
+		return error == EBADF ? answer_call(listener_fd, call, EBADF) : AJ_LOCK_REFUSED;
 	if (aj_lockable_fd(&l->files, copy) <= 0)
 		return AJ_LOCK_REFUSED;
 	error = call->nr == SYS_flock ? 0 : aj_lockable_range(call, &range);
 	if (!error)
-		error = try_on(copy, call, &range);
+		error = try_lock(copy, call, &range);
 	if ((error == EAGAIN || error == EACCES) && waits_for_it(call)) {
 		if (l->waiting == AJ_LOCK_WAITS)
-			return answer(listener_fd, call, ENOLCK);
+			return answer_call(listener_fd, call, ENOLCK);
 		l->waits[l->waiting++] = (struct aj_lock_wait){ .call = *call, .copy = aj_steal(&copy), .range = range };
 		l->step_us = TRY_FIRST_US;
 		l->try_us = aj_now_us() + l->step_us;
-		return AJ_LOCK_SEEN_TO;
+		return AJ_LOCK_HANDLED;
 	}
-	/* Before the answer: what the caller then closes is to be closed. */
+	/* Close before answering: our duplicate must not outlive the caller's close(). */
 	aj_close(&copy);
-	return answer(listener_fd, call, error);
+	return answer_call(listener_fd, call, error);
 }
 
-static void try_again(struct aj_locks *l, int listener_fd)
+static void retry_locks(struct aj_locks *l, int listener_fd)
 {
 	for (size_t i = 0; i < l->waiting;) {
 		struct aj_lock_wait *w = &l->waits[i];
 		bool there = listener_fd >= 0 && aj_notify_waits(listener_fd, w->call.id);
-		int error = there ? try_on(w->copy, &w->call, &w->range) : 0;
+		int error = there ? try_lock(w->copy, &w->call, &w->range) : 0;
 		if (there && (error == EAGAIN || error == EACCES)) {
 			if (!aj_holders_signalled(l->proc_fd, w->call.tid)) {
 				i++;
@@ -95,17 +94,17 @@ static void try_again(struct aj_locks *l, int listener_fd)
 		}
 		aj_close(&w->copy);
 		if (there)
-			answer(listener_fd, &w->call, error);
+			answer_call(listener_fd, &w->call, error);
 		*w = l->waits[--l->waiting];
 	}
 	l->step_us = l->step_us * 2 < TRY_LATER_US ? l->step_us * 2 : TRY_LATER_US;
 	l->try_us = l->waiting ? aj_now_us() + l->step_us : 0;
 }
 
-/* --- let pass --- */
+/* --- locks that pass --- */
 
-/* What is at that number of a process with one table of descriptors: as aj_lockable_at(). A process may have closed itself to /proc. */
-static int look_at(const struct aj_locks *l, const struct aj_notification *call)
+/* For a process with a single descriptor table, as aj_lockable_at(). Its /proc folder may be closed to us (not dumpable). */
+static int check_descriptor(const struct aj_locks *l, const struct aj_notification *call)
 {
 	int number = (int)call->args[0];
 	int r = aj_lockable_at(&l->files, l->proc_fd, call->tid, number);
@@ -125,7 +124,7 @@ static int open_folder(const struct aj_locks *l, pid_t pid)
 	return openat(l->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* In user and kernel mode; ret_state as ps shows it, 'X' when it is gone. */
+/* User and system time; ret_state as in /proc/PID/stat, 'X' when the thread is gone. */
 static uint64_t ticks_of(int thread, char *ret_state)
 {
 	char text[1024];
@@ -144,8 +143,8 @@ static uint64_t ticks_of(int thread, char *ret_state)
 	return at ? user + strtoul(end, NULL, 10) : 0;
 }
 
-/* Does that thread's process hold a lock by a descriptor that it may not lock? -1: there is no such descriptor, or no such thread. */
-static int holds(const struct aj_locks *l, int thread, pid_t tid, int number)
+/* Does the thread's process hold a lock through this descriptor, which must not be locked? -1: no such descriptor, or no such thread. */
+static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int number)
 {
 	struct flock any = { .l_type = F_WRLCK };
 	int r = aj_lockable_at(&l->files, thread, 0, number);
@@ -153,7 +152,7 @@ static int holds(const struct aj_locks *l, int thread, pid_t tid, int number)
 		return r == 0 && aj_lockable_held(thread, number);
 	if (errno != EACCES)
 		return -1;
-	/* It has closed itself to /proc meanwhile. */
+	/* The process is not dumpable any more. */
 	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, tid);
 	cleanup_fd int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
 	if (copy < 0)
@@ -164,10 +163,10 @@ static int holds(const struct aj_locks *l, int thread, pid_t tid, int number)
 static bool has_cheated(const struct aj_locks *l, const struct aj_lock_look *look)
 {
 	struct dirent *entry;
-	int r = holds(l, look->thread, look->tid, look->number);
+	int r = holds_lock(l, look->thread, look->tid, look->number);
 	if (r >= 0)
 		return r;
-	/* Closed, or the thread is gone, and with it its way to the table that the others go on with. */
+	/* The descriptor is closed, or the thread is gone: check the process's other threads, which may share the table. */
 	int folder = openat(look->process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = folder < 0 ? NULL : fdopendir(folder);
 	if (!list && folder >= 0)
@@ -176,14 +175,14 @@ static bool has_cheated(const struct aj_locks *l, const struct aj_lock_look *loo
 		pid_t tid = (pid_t)strtoul(entry->d_name, NULL, 10);
 		cleanup_fd int thread = tid > 0 ? openat(folder, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 		if (thread >= 0)
-			r = holds(l, thread, tid, look->number);
+			r = holds_lock(l, thread, tid, look->number);
 	}
 	if (list)
 		closedir(list);
 	return r > 0;
 }
 
-static void forget(struct aj_lock_look *look)
+static void free_look(struct aj_lock_look *look)
 {
 	if (look->thread > 0)
 		close(look->thread);
@@ -192,7 +191,7 @@ static void forget(struct aj_lock_look *look)
 	*look = (struct aj_lock_look){ .number = -1 };
 }
 
-/* Is it past the place where its call finds the descriptor? It slept, it used up time, or it is gone. */
+/* Has the call looked up its descriptor by now? Yes, if the thread slept, used processor time, or is gone. */
 static bool is_past(const struct aj_lock_look *look)
 {
 	char state;
@@ -200,8 +199,8 @@ static bool is_past(const struct aj_lock_look *look)
 	return state != 'R' || ticks >= look->ticks + DONE_TICKS;
 }
 
-/* The row of that thread; NULL: all are taken by threads that nobody can tell anything of yet. True in ret_cheated: one of them did. */
-static struct aj_lock_look *row_of(struct aj_locks *l, pid_t tid, bool *ret_cheated)
+/* The thread's row; NULL: all rows belong to threads that cannot be checked yet. Sets *ret_cheated if a recycled row's thread cheated. */
+static struct aj_lock_look *find_row(struct aj_locks *l, pid_t tid, bool *ret_cheated)
 {
 	struct aj_lock_look *free_row = NULL;
 	for (int i = 0; i < AJ_LOCK_LOOKS; i++) {
@@ -216,35 +215,35 @@ static struct aj_lock_look *row_of(struct aj_locks *l, pid_t tid, bool *ret_chea
 		if (look->number >= 0 && !is_past(look))
 			continue;
 		*ret_cheated |= look->number >= 0 && has_cheated(l, look);
-		forget(look);
+		free_look(look);
 		free_row = look;
 	}
-	struct aj_process_info who = free_row ? aj_procfs_process(tid) : (struct aj_process_info){ 0 };
-	if (!free_row || who.process <= 0)
+	struct aj_process_info info = free_row ? aj_procfs_process(tid) : (struct aj_process_info){ 0 };
+	if (!free_row || info.process <= 0)
 		return NULL;
-	*free_row = (struct aj_lock_look){ tid, open_folder(l, tid), open_folder(l, who.process), -1, 0 };
+	*free_row = (struct aj_lock_look){ tid, open_folder(l, tid), open_folder(l, info.process), -1, 0 };
 	if (free_row->thread > 0 && free_row->process > 0)
 		return free_row;
-	forget(free_row);
+	free_look(free_row);
 	return NULL;
 }
 
-static enum aj_lock beside_others(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+static enum aj_lock pass_threaded(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	bool cheated = false;
-	struct aj_lock_look *look = row_of(l, call->tid, &cheated);
-	/* It calls again, so what it was let do before is done. */
+	struct aj_lock_look *look = find_row(l, call->tid, &cheated);
+	/* The thread makes a new call, so its earlier call is done and can be checked. */
 	cheated |= look && look->number >= 0 && has_cheated(l, look);
 	if (cheated)
 		return AJ_LOCK_CHEATED;
 	if (!aj_notify_waits(listener_fd, call->id))
-		return AJ_LOCK_SEEN_TO;
+		return AJ_LOCK_HANDLED;
 	if (!look)
-		return answer(listener_fd, call, ENOLCK);
+		return answer_call(listener_fd, call, ENOLCK);
 	int r = aj_lockable_at(&l->files, look->thread, 0, (int)call->args[0]);
 	if (r < 0 && errno == ENOENT)
-		return answer(listener_fd, call, EBADF);
-	if (r <= 0) /* nor what cannot be looked at again */
+		return answer_call(listener_fd, call, EBADF);
+	if (r <= 0) /* also a descriptor that could not be re-checked */
 		return AJ_LOCK_REFUSED;
 	char state;
 	look->number = (int)call->args[0];
@@ -253,31 +252,31 @@ static enum aj_lock beside_others(struct aj_locks *l, int listener_fd, const str
 		l->look_us = aj_now_us() + LOOK_US;
 	if (aj_notify_pass_lock(listener_fd, call) < 0)
 		look->number = -1;
-	return AJ_LOCK_SEEN_TO;
+	return AJ_LOCK_HANDLED;
 }
 
-static enum aj_lock alone(const struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+static enum aj_lock pass_single(const struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
-	int r = look_at(l, call);
+	int r = check_descriptor(l, call);
 	if (r < 0 && errno == ENOENT)
-		return answer(listener_fd, call, EBADF);
+		return answer_call(listener_fd, call, EBADF);
 	if (r <= 0)
-		return aj_notify_waits(listener_fd, call->id) ? AJ_LOCK_REFUSED : AJ_LOCK_SEEN_TO;
-	/* Only while it still waits: so what was looked at was the caller's, and still is. */
+		return aj_notify_waits(listener_fd, call->id) ? AJ_LOCK_REFUSED : AJ_LOCK_HANDLED;
+	/* Fails if the call does not wait any more: so the checked descriptor was, and still is, the caller's. */
 	aj_notify_pass_lock(listener_fd, call);
-	return AJ_LOCK_SEEN_TO;
+	return AJ_LOCK_HANDLED;
 }
 
 /* --- */
 
-static enum aj_lock judge(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+static enum aj_lock decide_lock(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	int threads = call->tid > 0 ? aj_lockable_threads(l->proc_fd, call->tid) : 0;
 	if (threads == 1)
-		return alone(l, listener_fd, call);
+		return pass_single(l, listener_fd, call);
 	if (threads > 1)
-		return is_posix(call) ? beside_others(l, listener_fd, call) : by_copy(l, listener_fd, call);
-	return aj_notify_waits(listener_fd, call->id) ? AJ_LOCK_REFUSED : AJ_LOCK_SEEN_TO;
+		return is_posix(call) ? pass_threaded(l, listener_fd, call) : lock_duplicate(l, listener_fd, call);
+	return aj_notify_waits(listener_fd, call->id) ? AJ_LOCK_REFUSED : AJ_LOCK_HANDLED;
 }
 
 enum aj_lock aj_locks_call(struct aj_locks *l, const struct aj_plan *plan, const int pipes[AJ_LOCKABLE_PIPES], int listener_fd,
@@ -289,7 +288,7 @@ enum aj_lock aj_locks_call(struct aj_locks *l, const struct aj_plan *plan, const
 		return AJ_LOCK_REFUSED;
 	if ((!l->files.known || l->many) && aj_lockable_find(&l->files, plan, call->tid, pipes) < 0)
 		return AJ_LOCK_REFUSED;
-	return judge(l, listener_fd, call);
+	return decide_lock(l, listener_fd, call);
 }
 
 int64_t aj_locks_deadline_us(const struct aj_locks *l)
@@ -304,7 +303,7 @@ bool aj_locks_due(struct aj_locks *l, int listener_fd)
 	int64_t now_us = aj_now_us();
 	bool cheated = false;
 	if (l->try_us && now_us >= l->try_us)
-		try_again(l, listener_fd);
+		retry_locks(l, listener_fd);
 	if (!l->look_us || now_us < l->look_us)
 		return false;
 	l->look_us = 0;
@@ -312,7 +311,7 @@ bool aj_locks_due(struct aj_locks *l, int listener_fd)
 		struct aj_lock_look *look = &l->looks[i];
 		if (!look->thread || look->number < 0)
 			continue;
-		bool past = is_past(look); /* before the look, not after */
+		bool past = is_past(look); /* before the check, not after */
 		cheated |= has_cheated(l, look);
 		if (past)
 			look->number = -1;
@@ -327,7 +326,7 @@ void aj_locks_close(struct aj_locks *l)
 	for (size_t i = 0; i < l->waiting; i++)
 		aj_close(&l->waits[i].copy);
 	for (int i = 0; i < AJ_LOCK_LOOKS; i++)
-		forget(&l->looks[i]);
+		free_look(&l->looks[i]);
 	if (l->proc_fd > 0)
 		close(l->proc_fd);
 	aj_lockable_free(&l->files);

@@ -1,53 +1,53 @@
-/* The supervisor's side of a jail's locks on files. The kernel holds each lock call and reports it.
+/* The supervisor's side of a jail's file locks. The kernel holds each lock call and reports it.
  *
- * In a process with one thread nobody can change the table of descriptors while its call is held: the filter lets no two processes share one.
- * So the supervisor looks at what the descriptor is, and lets the call pass. Where there are threads a lock that belongs to the open file
- * (flock, F_OFD_SETLK) is taken by the supervisor on a copy of the descriptor that it has looked at. A POSIX lock belongs to the process, so
- * nobody can take it in its place: that call is let pass, and looked at again. Who wins that race has to leave the descriptor as it is,
- * since closing it, or putting another one there, would take the lock away; so it is found, and its jail is ended. */
+ * In a single-threaded process the descriptor table cannot change while its call is held (the filter lets no two processes share one),
+ * so the supervisor checks the descriptor and lets the call pass. With threads, a lock that belongs to the open file description (flock,
+ * F_OFD_SETLK) is taken by the supervisor on a duplicate that it has checked. A POSIX lock belongs to the process and cannot be taken in
+ * its place: that call passes, and is checked again. A thread that wins this race has to keep the descriptor as it is, since closing or
+ * replacing it would release the lock; so it is found, and the jail is ended. */
 #pragma once
 #include "mediate/lockable.h"
 
 enum { AJ_LOCK_WAITS = 64, AJ_LOCK_LOOKS = 64 };
 
-/* A caller that waits for a lock which somebody else holds. */
+/* A caller that waits for a lock which another process holds. */
 struct aj_lock_wait {
 	struct aj_notification call;
-	int copy; /* of its descriptor */
+	int copy; /* duplicate of its descriptor */
 	struct flock range;
 };
 
-/* A thread that was let pass beside others. */
+/* A call that passed in a process with several threads. */
 struct aj_lock_look {
 	pid_t tid;
-	int thread, process; /* their folders of /proc, which lead to nobody else when they are gone; 0: a free row */
-	int number;          /* -1: nothing to be looked at */
-	uint64_t ticks;      /* of processor time that it had used */
+	int thread, process; /* their /proc folders, which stay theirs when pids are reused; 0: a free row */
+	int number;          /* of the descriptor; -1: nothing to check */
+	uint64_t ticks;      /* processor time used before the call */
 };
 
 struct aj_locks {
 	struct aj_lockable files;
 	int proc_fd; /* 0: not open yet */
-	bool many;   /* its processes are in several mount namespaces: a jail and its branches */
+	bool many;   /* the group's processes are in several mount namespaces: a jail and its branches */
 	struct aj_lock_wait waits[AJ_LOCK_WAITS];
 	size_t waiting;
 	struct aj_lock_look looks[AJ_LOCK_LOOKS];
-	int64_t try_us, look_us; /* 0: nobody waits; nothing is to be looked at */
+	int64_t try_us, look_us; /* 0: no caller waits; nothing to check */
 	int64_t step_us;
 };
 
 enum aj_lock {
-	AJ_LOCK_NONE,    /* that call is no lock, or locks are not mediated */
-	AJ_LOCK_SEEN_TO, /* let pass, made, answered, or waited for */
-	AJ_LOCK_REFUSED, /* to be refused by who asks, and counted */
-	AJ_LOCK_CHEATED, /* the same, and the jail is to be ended: it holds a lock that nobody let it take */
+	AJ_LOCK_NONE,    /* not a lock call, or locks are not mediated */
+	AJ_LOCK_HANDLED, /* passed, made, answered, or pending */
+	AJ_LOCK_REFUSED, /* the caller must refuse and count the call */
+	AJ_LOCK_CHEATED, /* the same, and must end the jail: it holds a lock that was not allowed */
 };
 
-/* `pipes`: our ends of the jail's outputs, or -1. Does not wait. */
+/* `pipes`: our ends of the jail's outputs, or -1. Does not block. */
 enum aj_lock aj_locks_call(struct aj_locks *locks, const struct aj_plan *plan, const int pipes[AJ_LOCKABLE_PIPES],
                            int listener_fd, const struct aj_notification *call);
-/* When aj_locks_due() wants to be called: INT64_MAX never. */
+/* When to call aj_locks_due(): INT64_MAX never. */
 int64_t aj_locks_deadline_us(const struct aj_locks *locks);
-/* Tries for those who wait, looks again. True: the jail is to be ended. */
+/* Retry pending locks, and re-check passed calls. True: end the jail. */
 bool aj_locks_due(struct aj_locks *locks, int listener_fd);
 void aj_locks_close(struct aj_locks *locks);

@@ -1,5 +1,5 @@
-/* Hands a jail's connects to the process that makes them, and refuses those that it gives back.
- * It reads no address and makes no connect; where nobody can, the call fails. */
+/* Hands a jail's connects to the connector, and refuses those that the connector returns.
+ * Reads no address and makes no connect; without a connector the call fails. */
 #include "mediate/mediate.h"
 
 #include <errno.h>
@@ -7,24 +7,25 @@
 
 #include "seccomp/syscalls.h"
 
-/* Which reported calls the connector may make: those of a group that the plan has, and of an ioctl that request alone. */
+/* The calls that the connector may make: each if the plan denies its group; of ioctl this request alone. */
 static const struct {
 	int nr;
 	uint64_t group, request; /* request: the second argument; 0: any */
-} made[] = {
+} mediated_calls[] = {
 	{ SYS_connect, AJ_DENY_CONNECT, 0 },
 	{ SYS_ioctl, AJ_DENY_SIZE, AJ_TIOCSWINSZ },
 };
 
-static bool may_be_made(const struct aj_plan *plan, const struct aj_notification *call)
+static bool is_mediated(const struct aj_plan *plan, const struct aj_notification *call)
 {
-	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-		if (made[i].nr == call->nr && (!made[i].request || (uint32_t)call->args[1] == made[i].request))
-			return plan->deny & made[i].group;
+	for (size_t i = 0; i < sizeof mediated_calls / sizeof *mediated_calls; i++)
+		if (mediated_calls[i].nr == call->nr &&
+		    (!mediated_calls[i].request || (uint32_t)call->args[1] == mediated_calls[i].request))
+			return plan->deny & mediated_calls[i].group;
 	return false;
 }
 
-/* Refusals in a row, before everything else has its turn. */
+/* Refusals in a row before other events get their turn. */
 enum { TURN = 64 };
 
 int aj_mediator_open(struct aj_mediator *m, const struct aj_plan *plan, struct aj_error *err)
@@ -40,7 +41,7 @@ bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const s
 {
 	struct aj_error err = { 0 };
 	struct aj_caller caller = { .init_pid = jail->init_pid, .listener_fd = listener_fd, .leaf = jail->cgroup, .named = &m->named };
-	if (!may_be_made(plan, call) || m->stopped)
+	if (!is_mediated(plan, call) || m->stopped)
 		return false;
 	if (m->connector.socket < 0 && aj_connector_start(&m->connector, plan, &caller, call, &err) < 0)
 		return false;

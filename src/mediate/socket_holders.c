@@ -1,5 +1,6 @@
-/* Finds out whether a process of the jail holds the socket that is bound to an inode, by asking the kernel about their sockets one by one.
- * It believes no name and no number that a jail could arrange, and no answer of before: what it remembers is only where to look first. */
+/* Finds out whether a process of the jail holds the socket that is bound to an inode, by asking the kernel about their sockets one by
+ * one.
+ * Trusts no name and no number that a jail could arrange, and no earlier answer: the cache only says where to look first. */
 #include "mediate/socket_holders.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@
 
 enum { PROCESSES_MAX = 4096, DESCRIPTORS_MAX = 65536, TRIES = 3 };
 
-/* A number in /proc/PID/status; 0 without one. */
+/* A number from /proc/PID/status; 0: not found. */
 static unsigned long read_number(int proc_fd, pid_t pid, const char *name)
 {
 	char path[32], text[2048];
@@ -56,7 +57,7 @@ bool aj_holders_signalled(int proc_fd, pid_t tid)
 	return (sets[0] | sets[1]) & ~sets[2] & ~sets[3];
 }
 
-/* A thread may have descriptors of its own. Before Linux 6.9 there is a pidfd for the whole process only. */
+/* Threads may have descriptor tables of their own; before Linux 6.9 (PIDFD_THREAD) only the process's pidfd is available. */
 int aj_holders_pidfd(int proc_fd, pid_t tid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
@@ -77,8 +78,8 @@ int aj_holders_option(int socket, int name)
 	return getsockopt(socket, SOL_SOCKET, name, &value, &bytes) < 0 ? -1 : value;
 }
 
-/* Is it bound to that inode? First a question that no file but a socket has an answer to, whatever was fetched. Then: the kernel opens the file that a socket is bound to for whoever may administrate the socket's network
- * namespace, which is never the host's. `ret_listens`: an accepted one has the file of the one that it came from, and is not asked. */
+/* Is the socket bound to that inode? SO_DOMAIN first: only a socket answers it. SIOCUNIXFILE needs CAP_NET_ADMIN in the socket's network
+ * namespace, which we never have in the host's. Accepted sockets share their listener's inode, and are left out. */
 static bool bound_to(int socket, const struct stat *want, bool *ret_listens)
 {
 	struct sockaddr_un peer;
@@ -111,7 +112,7 @@ static bool found_at(struct aj_holders *h, int pidfd, int number, const struct s
 	return true;
 }
 
-/* The socket among the descriptors of one process. */
+/* Searches the descriptors of one process. */
 static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *want, bool *ret_listens)
 {
 	char path[32], target[16];
@@ -122,7 +123,8 @@ static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *w
 		return false;
 	snprintf(path, sizeof path, "%d/fd", pid);
 	cleanup_fd int dir = openat(h->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* The list of a process that is not dumpable, as agents that keep keys are, is the host's root's. What it has can be had all the same. */
+	/* A process that is not dumpable, such as an agent with keys, hides its list from us; its descriptors can be fetched by number
+	 * all the same. */
 	unsigned long room = dir < 0 ? read_number(h->proc_fd, pid, "\nFDSize:") : 0;
 	for (unsigned long number = 0; number < room && number < DESCRIPTORS_MAX; number++)
 		if (found_at(h, pidfd, (int)number, want, ret_listens))
@@ -172,14 +174,13 @@ static size_t add_children(const struct aj_holders *h, pid_t pid, pid_t *list, s
 	return count;
 }
 
-/* Does a process of the jail hold a socket of the jail's network namespace that is bound to this inode? */
 bool aj_holders_have(struct aj_holders *h, const struct stat *want, bool *ret_listens)
 {
 	static pid_t processes[PROCESSES_MAX];
 	for (int i = 0; i < AJ_GUESSES; i++)
 		if (h->guesses[i].pidfd > 0 && holds(h->guesses[i].pidfd, h->guesses[i].number, want, ret_listens))
 			return true;
-	/* A process whose parent ends while we look becomes init's child behind our back. */
+	/* An orphan is reparented to init while we search, perhaps behind us: so search again. */
 	for (int tries = 0; tries < TRIES; tries++) {
 		size_t count = add_children(h, h->init_pid, processes, 0);
 		for (size_t i = 0; i < count; i++) {

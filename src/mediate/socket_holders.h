@@ -8,21 +8,21 @@ enum { AJ_GUESSES = 8 };
 
 struct aj_holders {
 	int proc_fd;       /* the host's /proc */
-	pid_t init_pid;    /* the jail's, as that /proc numbers it */
-	struct aj_guess {  /* where sockets were found before: looked at first, never believed */
+	pid_t init_pid;    /* pid of the jail's init in that /proc */
+	struct aj_guess {  /* where sockets were found before: searched first, never trusted */
 		int pidfd; /* 0: none */
 		int number;
 	} guesses[AJ_GUESSES];
 	unsigned next_guess;
 };
 
-/* Is a socket bound to the inode `want` that belongs to the jail's network namespace, and does one of the jail's processes hold it? Needs
- * CAP_SYS_PTRACE and CAP_NET_ADMIN in the jail's user namespace. */
+/* Does a process of the jail hold a socket of the jail's network namespace that is bound to inode `want`? Needs CAP_SYS_PTRACE and
+ * CAP_NET_ADMIN in the jail's user namespace. */
 bool aj_holders_have(struct aj_holders *h, const struct stat *want, bool *ret_listens);
 
-/* Will a signal make that thread leave the call that it waits in, as soon as it may? */
+/* Has the thread a pending signal that would interrupt its system call? */
 bool aj_holders_signalled(int proc_fd, pid_t tid);
-/* A thread, or where the kernel has no such pidfd its process; a copy of a descriptor; a socket's option. -1 with errno. */
+/* A pidfd of a thread, or of its process before Linux 6.9; a duplicate of a descriptor; a socket's option. -1 with errno. */
 int aj_holders_pidfd(int proc_fd, pid_t tid);
 int aj_holders_fetch(int pidfd, int number);
 int aj_holders_option(int socket, int name);

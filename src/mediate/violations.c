@@ -1,5 +1,5 @@
 /* Answers the calls that a jail's filter refuses, each with the error of its row, and counts them.
- * It decides nothing: whatever happens here, the call is not made. */
+ * Lets no call pass. */
 #include "mediate/violations.h"
 
 #include <errno.h>
@@ -14,9 +14,10 @@
 #include "seccomp/compile.h"
 #include "seccomp/notify.h"
 
-/* Calls answered in a row, before everything else has its turn. */
+/* Calls answered in a row before other events get their turn. */
 enum { TURN = 16 };
-/* A hostile runner that kept the listener could take a call away between our question and our taking it: no longer than this. */
+/* A hostile runner that kept the listener could receive a notification between our poll() and our ioctl(), which would then block: for
+ * this long at most. */
 enum { STUCK_US = 20000 };
 
 static bool leave_signals;
@@ -31,7 +32,7 @@ static void on_stuck(int sig)
 	(void)sig;
 }
 
-/* A timer and a signal of our own, which is ignored elsewhere: SIGALRM may be the caller's way to end us. 0: off. */
+/* A timer and SIGURG of our own: SIGALRM may be the caller's way to end us. 0: off. */
 static void interrupt_after(long us)
 {
 	static timer_t timer;
@@ -52,7 +53,7 @@ static void interrupt_after(long us)
 		timer_settime(timer, 0, &t, NULL);
 }
 
-/* The process of a thread as the jail numbers it; 0: unknown. */
+/* The thread's pid inside the jail; 0: unknown. */
 static pid_t jail_pid(pid_t tid)
 {
 	char path[40], text[4096];
@@ -84,7 +85,7 @@ static void add_pid(struct aj_violation *one, int listener_fd, const struct aj_n
 	one->pids[one->pids_count++] = pid;
 }
 
-static void count(struct aj_violations *v, const struct aj_syscall *row, int listener_fd, const struct aj_notification *call)
+static void count_violation(struct aj_violations *v, const struct aj_syscall *row, int listener_fd, const struct aj_notification *call)
 {
 	struct aj_violation *one = v->items;
 	while (one < v->items + v->count && strcmp(one->row->name, row->name) != 0)
@@ -109,8 +110,8 @@ int aj_violations_take(int listener_fd, struct aj_notification *ret)
 
 void aj_violations_listen(struct aj_violations *v, int *listener_fd, pid_t process, pid_t parent, int number)
 {
-	struct aj_process_info who;
-	cleanup_fd int pidfd = *listener_fd < 0 ? aj_procfs_open_child(process, parent, &who) : -1;
+	struct aj_process_info info;
+	cleanup_fd int pidfd = *listener_fd < 0 ? aj_procfs_open_child(process, parent, &info) : -1;
 	int fd = pidfd < 0 ? -1 : aj_notify_take_listener(pidfd, number);
 	if (fd < 0)
 		return;
@@ -125,7 +126,7 @@ int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, in
 	if (v) {
 		v->total++;
 		if (row)
-			count(v, row, listener_fd, call);
+			count_violation(v, row, listener_fd, call);
 	}
 	return aj_notify_refuse(listener_fd, call->id, row ? row->errnum : EPERM);
 }

@@ -1,5 +1,5 @@
-/* What the kernel refused to a jail: counted by the supervisor, call by call, while it answers them.
- * An attested part of the result; it says nothing of calls that only do not exist (ENOSYS). */
+/* Calls that the kernel refused to a jail: the supervisor counts them while it answers them.
+ * An attested part of the result; without calls that merely do not exist (ENOSYS). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,46 +12,45 @@
 
 enum {
 	AJ_VIOLATIONS_MAX = 32, /* different calls */
-	AJ_VIOLATION_PIDS = 8,  /* processes named for each */
-	/* Then the listener is closed: the kernel refuses alone (ENOSYS), and a flood costs the host nothing more. */
+	AJ_VIOLATION_PIDS = 8,  /* pids recorded for each */
+	/* Beyond this the listener is closed: the kernel alone refuses (ENOSYS), and a flood costs the host nothing more. */
 	AJ_VIOLATIONS_END = 1000000,
 };
 
 struct aj_violation {
 	const struct aj_syscall *row;
 	uint64_t count;
-	pid_t pids[AJ_VIOLATION_PIDS]; /* the first, as the jail sees them */
+	pid_t pids[AJ_VIOLATION_PIDS]; /* the first ones, as the jail numbers them */
 	size_t pids_count;
 	pid_t last_tid;
 };
 
 struct aj_violations {
-	bool seen; /* false: nobody counted */
+	bool seen; /* false: not counted */
 	uint64_t total;
-	struct aj_violation items[AJ_VIOLATIONS_MAX]; /* in the order of their first time */
+	struct aj_violation items[AJ_VIOLATIONS_MAX]; /* in the order of their first occurrence */
 	size_t count;
 };
 
-/* Sees to a call in place of its refusal; false: it is to be refused. */
+/* Handles a call instead of refusing it; false: refuse it. */
 struct aj_handler {
 	bool (*fn)(void *arg, const struct aj_notification *call);
 	void *arg;
 };
 
-/* From now on in this process: no signal is taken in use for the answers, as in a program whose signals are not ours. What is
- * lost: a hostile Python tree, whose runner keeps the listener instead of handing it over, can hold the answering thread up. */
+/* From now on this process uses no signal here, as in a program whose signals are not ours. The price: a hostile Python tree, whose
+ * runner keeps the listener, can block the answering thread. */
 void aj_violations_leave_signals(void);
 
-/* The process says that descriptor `number` of it is its filter's listener: taken if it is one, and the first, and the process is a child of
- * `parent`. Else nobody listens. */
+/* `process` claims that its descriptor `number` is its filter's listener: taken if that is true, it is the first, and the process is a
+ * child of `parent`. Else there is no listener. */
 void aj_violations_listen(struct aj_violations *v, int *listener_fd, pid_t process, pid_t parent, int number);
 
-/* For a listener that several share: the next call, as aj_notify_take() says, but not waiting for long; and the refusal of one,
- * counted in `v` (NULL: nobody's). */
+/* For a listener shared by several runs: the next call, as aj_notify_take(), but with a short timeout; and the refusal of a call,
+ * counted in `v` (NULL: not counted). */
 int aj_violations_take(int listener_fd, struct aj_notification *ret);
 int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_notification *call);
 
-/* Refuse some of the calls that wait, counted in `v` (NULL: nobody's), but for those that `handler` (may be NULL) sees to; returns without
- * having seen to all, so that a flood holds nothing else up. false: the
- * listener is to be closed, as nobody is left, or too many came. */
+/* Refuse some of the pending calls, counted in `v` (NULL: not counted), unless `handler` (may be NULL) handles them; bounded, so that a
+ * flood delays nothing else. false: close the listener, as no process is left, or too many calls came. */
 bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_handler *handler);

@@ -1,6 +1,6 @@
-/* Sets the size of a terminal in a jail's place, on a copy of its descriptor: of those that the jail has made itself, which lie on its own devpts.
- * The caller's terminal, /dev/tty and every other keep the size that they have; to ask for that very size, as readline does before each
- * prompt, changes nothing and is answered so. */
+/* Sets the size of a terminal in a jail's place, on a duplicate of its descriptor: only of terminals on the jail's own devpts.
+ * The caller's terminal, /dev/tty and all others keep their size; a request for the current size, as readline makes before each prompt,
+ * changes nothing and succeeds. */
 #include "mediate/winsize.h"
 
 #include <errno.h>
@@ -11,14 +11,14 @@
 
 #include "base/fd.h"
 
-/* Numbers of pseudoterminals are the devpts' own, so the device says nothing; the file system of the inode does. */
+/* Each devpts numbers its pseudoterminals anew, so st_rdev says nothing; st_dev identifies the devpts. */
 static bool is_own(const struct aj_reach *reach, int terminal)
 {
 	struct stat st;
 	return reach->terminals && fstat(terminal, &st) == 0 && S_ISCHR(st.st_mode) && st.st_dev == reach->terminals;
 }
 
-static int copy(const struct aj_reach *reach, const struct aj_notification *call, struct aj_winsize *ret)
+static int copy_args(const struct aj_reach *reach, const struct aj_notification *call, struct aj_winsize *ret)
 {
 	struct iovec here = { &ret->size, sizeof ret->size }, there = { (void *)(uintptr_t)call->args[2], sizeof ret->size };
 	cleanup_fd int pidfd = aj_holders_pidfd(reach->holders.proc_fd, call->tid);
@@ -37,9 +37,9 @@ int aj_winsize_find(const struct aj_reach *reach, const struct aj_notification *
 	struct winsize now;
 	*ret = (struct aj_winsize){ .terminal = -1 };
 	aj_endpoint_rights(true);
-	int wrong = copy(reach, call, ret);
+	int wrong = copy_args(reach, call, ret);
 	aj_endpoint_rights(false);
-	/* The kernel looks at what it is before it looks at the new size. */
+	/* The kernel checks the terminal before the new size. */
 	if (ret->terminal >= 0 && ioctl(ret->terminal, TIOCGWINSZ, &now) < 0)
 		return errno;
 	if (wrong)
@@ -50,6 +50,6 @@ int aj_winsize_find(const struct aj_reach *reach, const struct aj_notification *
 
 int aj_winsize_set(const struct aj_winsize *w)
 {
-	/* Where it is the caller's not even the same size is set: somebody may have given it another one since. */
+	/* On the caller's terminal not even the same size is set: its size may have changed since. */
 	return w->own && ioctl(w->terminal, TIOCSWINSZ, &w->size) < 0 ? errno : 0;
 }
