@@ -39,10 +39,10 @@ struct work {
 	size_t count;
 };
 
-_Noreturn static void fail_copy(const struct work *w, const char *what)
+_Noreturn static void fail_copy(const struct work *w, const char *action)
 {
 	struct aj_copy_msg msg = { .number = AJ_COPY_FAILED, .errnum = errno };
-	memcpy(msg.what, what, strnlen(what, sizeof msg.what - 1));
+	memcpy(msg.what, action, strnlen(action, sizeof msg.what - 1));
 	aj_birth_send(w->socket, &msg, sizeof msg, -1);
 	_exit(1);
 }

@@ -103,9 +103,9 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 	return NULL;
 }
 
-static enum aj_newborn report_lie(struct aj_error *err, const char *what)
+static enum aj_newborn report_lie(struct aj_error *err, const char *wrong)
 {
-	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", what);
+	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", wrong);
 	aj_advise(err, "a package that the policy allows, or the Python tree, is not what it should be: `agentjail rootfs verify`");
 	return AJ_NEWBORN_LIE;
 }

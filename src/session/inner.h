@@ -38,4 +38,4 @@ bool aj_manager_current(const struct aj_tenant_pool *pool);
 void aj_tenant_pool_release(struct aj_tenant_pool *pool);
 /* on_trouble of a struct aj_pool; `pool` is its struct aj_tenant_pool. */
 void aj_manager_on_trouble(void *pool, const struct aj_error *err);
-void aj_manager_log(const struct aj_manager *manager, const char *what, const struct aj_error *err);
+void aj_manager_log(const struct aj_manager *manager, const char *subject, const struct aj_error *err);

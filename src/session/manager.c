@@ -9,12 +9,12 @@
 #include "session/inner.h"
 #include "workspace/places.h"
 
-void aj_manager_log(const struct aj_manager *manager, const char *what, const struct aj_error *err)
+void aj_manager_log(const struct aj_manager *manager, const char *subject, const struct aj_error *err)
 {
 	char text[900], line[1100];
 	if (!manager->config.log)
 		return;
-	snprintf(line, sizeof line, "%s: %s", what, aj_error_text(err, text, sizeof text));
+	snprintf(line, sizeof line, "%s: %s", subject, aj_error_text(err, text, sizeof text));
 	manager->config.log(manager->config.log_arg, line);
 }
 
