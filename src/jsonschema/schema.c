@@ -33,7 +33,7 @@ static bool check_known(struct aj_compiler *c, const struct aj_pointer *at, cons
 	for (const struct aj_refused_keyword *r = aj_refused_keywords; r->name; r++)
 		if (strcmp(r->name, key) == 0)
 			return aj_malformed(c, at, "this keyword is not supported: %s", r->instead);
-	return aj_malformed(c, at, "this keyword is not check_known");
+	return aj_malformed(c, at, "this keyword is not known");
 }
 
 bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct aj_pointer *at, const json_t *json)
