@@ -245,6 +245,21 @@ static bool taken_away(struct call *c, const struct aj_plan *plan, struct aj_ans
 	return true;
 }
 
+/* Why the filter answers this call with success in the kernel's place, whatever its arguments; NULL: it does not. */
+static const char *why_not_made(const struct call *c, const struct aj_plan *plan)
+{
+	for (int i = 0; i < AJ_FILTER_GROUPS; i++) {
+		uint64_t group = (uint64_t)1 << i;
+		struct call answered = { .arena = c->arena, .name = c->name };
+		if (!(plan->deny & AJ_ANSWERED & group))
+			continue;
+		aj_syscalls_denied_each(group, take_row, &answered);
+		if (answered.refused)
+			return answered.why;
+	}
+	return NULL;
+}
+
 struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name, struct aj_arena *arena)
 {
 	struct call c = { .arena = arena, .name = name };
@@ -263,5 +278,8 @@ struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_p
 	               : aj_printf(arena, "in the list `%s` only where %s", list, c.conditions);
 	if (c.exceptions)
 		a.why = aj_printf(arena, "%s; refused where %s", a.why, c.exceptions);
+	const char *not_made = why_not_made(&c, plan);
+	if (not_made)
+		a.why = aj_printf(arena, "%s; not made, and its caller hears that it went well: %s", a.why, not_made);
 	return a;
 }

@@ -46,7 +46,13 @@ static void clone_parent(int path, struct aj_mount *m)
 	char link[32], real[PATH_MAX];
 	struct stat file, there;
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	if (!(m->flags & AJ_OVERLAY) || fstat(path, &file) < 0 || !S_ISREG(file.st_mode))
+	if (!(m->flags & AJ_OVERLAY))
+		return;
+	if (fstat(path, &file) < 0) {
+		m->file_refused = errno;
+		return;
+	}
+	if (!S_ISREG(file.st_mode))
 		return;
 	snprintf(link, sizeof link, "/proc/self/fd/%d", path);
 	ssize_t bytes = readlink(link, real, sizeof real - 1);

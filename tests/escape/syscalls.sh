@@ -28,8 +28,15 @@ for network in none loopback host; do
 	sed -n 's/^allowed: //p' "$T/sweep" | names >"$T/open"
 	aj run --network $network --dry-run -- true
 	planned >"$T/planned"
+	cp "$T/planned" "$T/planned.open"
+	# Answered and not made, and held: the plan's last lists say so. A sweep's own listener leaves none for locks, so they are refused.
+	for call in sync syncfs flock; do
+		check "run, $network: $call is in a list of calls that are not made, or held" \
+			awk -v call="$call" '/^(not made|held)/ { on = 1 } on && $1 == call { seen = 1 } END { exit !seen }' "$T/out"
+		sed -i "/^$call\$/d" "$T/planned.open"
+	done
 	# Calls that exist on other architectures or in newer headers only have no number here.
-	awk 'NR == FNR { known[$2]; next } $1 in known' "$T/names" "$T/planned" >"$T/known"
+	awk 'NR == FNR { known[$2]; next } $1 in known' "$T/names" "$T/planned.open" >"$T/known"
 	sed -i '/^nr[0-9]*$/d' "$T/open"
 	is "run, $network: open is what the plan lists" "" "$(diff "$T/known" "$T/open" | tr '\n' ' ')"
 	says "run, $network: the count is right" "^syscalls: profile command, $(wc -l <"$T/planned") allowed"
