@@ -265,15 +265,15 @@ static struct aj_client *find_victim(const struct aj_server *s)
 }
 
 /* False: all places are taken, and no client can be dropped. One place beyond the limit is for a user without a connection. */
-static bool make_room(struct aj_server *s, const struct aj_client *comer)
+static bool make_room(struct aj_server *s, const struct aj_client *newcomer)
 {
 	size_t there = 0, of_user = 0;
 	for (const struct aj_client *c = s->clients; c; c = c->next) {
 		there += !c->dropped && !c->closing;
-		of_user += !c->dropped && !c->closing && c->uid == comer->uid;
+		of_user += !c->dropped && !c->closing && c->uid == newcomer->uid;
 	}
-	struct aj_client *victim = there > s->config->clients_max ? find_victim(s) : NULL; /* the count includes the comer */
-	if (victim && victim != comer) {
+	struct aj_client *victim = there > s->config->clients_max ? find_victim(s) : NULL; /* the count includes the newcomer */
+	if (victim && victim != newcomer) {
 		struct aj_fault fault;
 		aj_fault(&fault, AJ_CODE_BUSY, "%lu clients are connected, and this one made room for another: it %s",
 		         (unsigned long)s->config->clients_max,

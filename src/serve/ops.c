@@ -39,10 +39,10 @@ static struct aj_client_request *find_request(struct aj_client *c, const json_t 
 {
 	char name[AJ_NAME_ROOM];
 	aj_client_request_name(name, id);
-	struct aj_client_request *t = request_of(aj_table_find(&c->requests, name));
-	if (!t)
+	struct aj_client_request *req = request_of(aj_table_find(&c->requests, name));
+	if (!req)
 		aj_fault(fault, AJ_CODE_NO_SUCH_REQUEST, "no request `%s` is under way on this connection", name + 2);
-	return t;
+	return req;
 }
 
 static int place_jail(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
@@ -60,10 +60,10 @@ static int run_in_session(struct aj_client *c, struct aj_query *q, struct aj_fau
 		fault->retry_ms = aj_slot_retry_ms(c->server);
 		return -1;
 	}
-	struct aj_client_request *t = aj_client_request_new(c, q);
-	bool snippet = t->query.op == AJ_OP_RUN || t->query.op == AJ_OP_SET;
-	if ((snippet ? aj_slot_run(slot, t, fault) : aj_slot_branch(slot, t, fault)) < 0)
-		aj_client_request_fail(t, fault);
+	struct aj_client_request *req = aj_client_request_new(c, q);
+	bool snippet = req->query.op == AJ_OP_RUN || req->query.op == AJ_OP_SET;
+	if ((snippet ? aj_slot_run(slot, req, fault) : aj_slot_branch(slot, req, fault)) < 0)
+		aj_client_request_fail(req, fault);
 	return 0;
 }
 
@@ -98,18 +98,18 @@ static int declare_tools(struct aj_client *c, struct aj_query *q, struct aj_faul
 static int answer_call(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
-	struct aj_client_request *t = find_request(c, q->member[AJ_M_REQUEST], fault);
-	if (!t)
+	struct aj_client_request *req = find_request(c, q->member[AJ_M_REQUEST], fault);
+	if (!req)
 		return -1;
 	const json_t *value = q->member[AJ_M_VALUE], *error = q->member[AJ_M_ERROR];
 	uint64_t call = aj_query_count(q, AJ_M_CALL);
-	int r = !t->slot ? aj_fail(&err, AJ_EXIT_USAGE, "tool", 0, "the request has no jail yet")
-	      : value    ? aj_session_tool_value(t->slot->session, call, value, &err)
-	                 : aj_session_tool_error(t->slot->session, call, json_string_value(json_object_get(error, "type")),
-	                                         json_string_value(json_object_get(error, "message")), &err);
+	int r = !req->slot ? aj_fail(&err, AJ_EXIT_USAGE, "tool", 0, "the request has no jail yet")
+	      : value      ? aj_session_tool_value(req->slot->session, call, value, &err)
+	                   : aj_session_tool_error(req->slot->session, call, json_string_value(json_object_get(error, "type")),
+	                                           json_string_value(json_object_get(error, "message")), &err);
 	if (r == 0)
 		return reply(c, q, "{}");
-	aj_fault(fault, AJ_CODE_NO_SUCH_CALL, "call %lu of request `%s`: %s", (unsigned long)call, t->name + 2, err.cause);
+	aj_fault(fault, AJ_CODE_NO_SUCH_CALL, "call %lu of request `%s`: %s", (unsigned long)call, req->name + 2, err.cause);
 	return -1;
 }
 
@@ -121,15 +121,15 @@ static int interrupt_run(struct aj_client *c, struct aj_query *q, struct aj_faul
 		if (!(slot = find_session(c, q, fault)))
 			return -1;
 	} else {
-		struct aj_client_request *t = find_request(c, q->member[AJ_M_REQUEST], fault);
-		if (!t)
+		struct aj_client_request *req = find_request(c, q->member[AJ_M_REQUEST], fault);
+		if (!req)
 			return -1;
-		slot = t->slot;
+		slot = req->slot;
 		if (!slot || (!slot->open && !aj_session_running(slot->session))) {
 			if (slot)
 				aj_slot_close(slot);
 			aj_fault(&why, AJ_CODE_INTERRUPTED, "interrupted while it waited for a jail");
-			aj_client_request_fail(t, &why);
+			aj_client_request_fail(req, &why);
 			aj_slots_fill(c->server);
 			return reply(c, q, "{}");
 		}
@@ -141,23 +141,23 @@ static int interrupt_run(struct aj_client *c, struct aj_query *q, struct aj_faul
 static int close_session(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_fault why;
-	struct aj_client_request *t = NULL;
+	struct aj_client_request *req = NULL;
 	struct aj_slot *slot = NULL;
 	if (q->member[AJ_M_SESSION])
 		slot = find_session(c, q, fault);
 	else
-		t = find_request(c, q->member[AJ_M_REQUEST], fault);
-	if (!slot && !t)
+		req = find_request(c, q->member[AJ_M_REQUEST], fault);
+	if (!slot && !req)
 		return -1;
-	if (t && t->slot && t->slot->open)
-		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the request runs in session `%s`: close that", t->slot->name);
-	slot = slot ? slot : t->slot;
-	t = slot ? slot->request : t;
+	if (req && req->slot && req->slot->open)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the request runs in session `%s`: close that", req->slot->name);
+	slot = slot ? slot : req->slot;
+	req = slot ? slot->request : req;
 	if (slot)
 		aj_slot_close(slot);
-	if (t) {
+	if (req) {
 		aj_fault(&why, AJ_CODE_CLOSED, "closed while it was under way");
-		aj_client_request_fail(t, &why);
+		aj_client_request_fail(req, &why);
 	}
 	reply(c, q, "{}");
 	aj_slots_fill(c->server);
@@ -242,13 +242,13 @@ void aj_ops_stop(struct aj_client *c, bool now)
 	while (c->waiting)
 		aj_client_request_fail(c->waiting, &fault);
 	for (struct aj_slot *slot = c->slots, *next; slot; slot = next) {
-		struct aj_client_request *t = slot->request;
+		struct aj_client_request *req = slot->request;
 		next = slot->next;
-		if (t && !now)
+		if (req && !now)
 			continue;
 		aj_slot_notify_ended(slot, "the service stops");
 		aj_slot_close(slot);
-		if (t)
-			aj_client_request_fail(t, &fault);
+		if (req)
+			aj_client_request_fail(req, &fault);
 	}
 }

@@ -17,46 +17,46 @@ void aj_client_request_name(char name[AJ_NAME_ROOM], const json_t *id)
 
 struct aj_client_request *aj_client_request_new(struct aj_client *c, struct aj_query *query)
 {
-	struct aj_client_request *t = calloc(1, sizeof *t);
-	if (!t)
+	struct aj_client_request *req = calloc(1, sizeof *req);
+	if (!req)
 		abort();
-	t->client = c;
-	t->query = *query;
+	req->client = c;
+	req->query = *query;
 	*query = (struct aj_query){ 0 };
-	t->id = json_incref(t->query.member[AJ_M_ID]);
-	t->stream = json_is_true(t->query.member[AJ_M_STREAM]);
-	t->since_us = aj_now_us();
-	aj_client_request_name(t->name, t->id);
-	t->named.name = t->name;
-	aj_table_add(&c->requests, &t->named);
+	req->id = json_incref(req->query.member[AJ_M_ID]);
+	req->stream = json_is_true(req->query.member[AJ_M_STREAM]);
+	req->since_us = aj_now_us();
+	aj_client_request_name(req->name, req->id);
+	req->named.name = req->name;
+	aj_table_add(&c->requests, &req->named);
 	c->server->requests++;
-	c->server->held_bytes += t->query.weight;
-	return t;
+	c->server->held_bytes += req->query.weight;
+	return req;
 }
 
-void aj_client_request_begun(struct aj_client_request *t)
+void aj_client_request_begun(struct aj_client_request *req)
 {
-	t->client->server->held_bytes -= t->query.weight;
-	aj_query_free(&t->query);
+	req->client->server->held_bytes -= req->query.weight;
+	aj_query_free(&req->query);
 }
 
-void aj_client_request_free(struct aj_client_request *t)
+void aj_client_request_free(struct aj_client_request *req)
 {
-	aj_client_request_wait_no_more(t);
-	if (t->slot)
-		t->slot->request = NULL;
-	aj_table_remove(&t->client->requests, &t->named);
-	t->client->server->requests--;
-	t->client->server->sessions -= t->counts;
-	aj_client_request_begun(t);
-	json_decref(t->id);
-	free(t);
+	aj_client_request_wait_no_more(req);
+	if (req->slot)
+		req->slot->request = NULL;
+	aj_table_remove(&req->client->requests, &req->named);
+	req->client->server->requests--;
+	req->client->server->sessions -= req->counts;
+	aj_client_request_begun(req);
+	json_decref(req->id);
+	free(req);
 }
 
-void aj_client_request_fail(struct aj_client_request *t, const struct aj_fault *fault)
+void aj_client_request_fail(struct aj_client_request *req, const struct aj_fault *fault)
 {
-	aj_client_error(t->client, t->id, fault);
-	aj_client_request_free(t);
+	aj_client_error(req->client, req->id, fault);
+	aj_client_request_free(req);
 }
 
 static void enqueue_client(struct aj_client *c)
@@ -82,31 +82,31 @@ static void dequeue_client(struct aj_client *c)
 	c->queued = false;
 }
 
-void aj_client_request_wait(struct aj_client_request *t)
+void aj_client_request_wait(struct aj_client_request *req)
 {
-	struct aj_client *c = t->client;
-	t->waiting = true;
-	t->next = NULL;
-	*c->waiting_end = t;
-	c->waiting_end = &t->next;
+	struct aj_client *c = req->client;
+	req->waiting = true;
+	req->next = NULL;
+	*c->waiting_end = req;
+	c->waiting_end = &req->next;
 	c->waiting_count++;
 	c->server->waiting++;
 	if (!c->queued)
 		enqueue_client(c);
 }
 
-void aj_client_request_wait_no_more(struct aj_client_request *t)
+void aj_client_request_wait_no_more(struct aj_client_request *req)
 {
-	struct aj_client *c = t->client;
+	struct aj_client *c = req->client;
 	struct aj_client_request **at = &c->waiting;
-	if (!t->waiting)
+	if (!req->waiting)
 		return;
-	while (*at != t)
+	while (*at != req)
 		at = &(*at)->next;
-	*at = t->next;
+	*at = req->next;
 	if (!*at)
 		c->waiting_end = at;
-	t->waiting = false;
+	req->waiting = false;
 	c->waiting_count--;
 	c->server->waiting--;
 	if (!c->waiting)
@@ -118,11 +118,11 @@ struct aj_client_request *aj_client_request_next(struct aj_server *s)
 	struct aj_client *c = s->queue;
 	if (!c)
 		return NULL;
-	struct aj_client_request *t = c->waiting;
-	aj_client_request_wait_no_more(t);
+	struct aj_client_request *req = c->waiting;
+	aj_client_request_wait_no_more(req);
 	if (c->waiting) { /* the client goes to the end of the queue */
 		dequeue_client(c);
 		enqueue_client(c);
 	}
-	return t;
+	return req;
 }

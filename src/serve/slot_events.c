@@ -6,10 +6,10 @@
 #include "base/fd.h"
 #include "serve/state.h"
 
-static void send_result(struct aj_client_request *t, const json_t *result)
+static void send_result(struct aj_client_request *req, const json_t *result)
 {
-	struct aj_client *c = t->client;
-	if (!aj_client_begin(c, t->id))
+	struct aj_client *c = req->client;
+	if (!aj_client_begin(c, req->id))
 		return;
 	aj_buffer_text(&c->out, ",\"result\":");
 	aj_buffer_json(&c->out, result);
@@ -33,10 +33,10 @@ void aj_slot_notify_ended(struct aj_slot *slot, const char *why)
 static void fail_opening(struct aj_slot *slot, const struct aj_fault *fault)
 {
 	struct aj_server *s = slot->client->server;
-	struct aj_client_request *t = slot->request;
+	struct aj_client_request *req = slot->request;
 	aj_slot_close(slot);
-	if (t)
-		aj_client_request_fail(t, fault);
+	if (req)
+		aj_client_request_fail(req, fault);
 	aj_slots_fill(s);
 }
 
@@ -45,17 +45,17 @@ static void on_opened(struct aj_session *session, void *arg, const struct aj_err
 	struct aj_slot *slot = arg;
 	struct aj_client *c = slot->client;
 	struct aj_server *s = c->server;
-	struct aj_client_request *t = slot->request;
+	struct aj_client_request *req = slot->request;
 	struct aj_fault fault;
 	if (err) {
 		aj_slot_fault(s, err, &fault);
 		fail_opening(slot, &fault);
 		return;
 	}
-	if (t->query.op != AJ_OP_FORK)
-		aj_histogram_add(&s->metrics.queue, aj_now_us() - t->since_us);
+	if (req->query.op != AJ_OP_FORK)
+		aj_histogram_add(&s->metrics.queue, aj_now_us() - req->since_us);
 	if (!slot->lasting) {
-		if (aj_slot_run(slot, t, &fault) < 0)
+		if (aj_slot_run(slot, req, &fault) < 0)
 			fail_opening(slot, &fault);
 		return;
 	}
@@ -65,16 +65,16 @@ static void on_opened(struct aj_session *session, void *arg, const struct aj_err
 	slot->open = true;
 	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
 	json_t *result = json_pack("{s:s, s:s, s:b}", "session", slot->name, "policy", slot->policy, "warm", aj_session_warm(session));
-	send_result(t, result);
+	send_result(req, result);
 	json_decref(result);
-	aj_client_request_free(t);
+	aj_client_request_free(req);
 }
 
 /* Begin an event of a request; false when the client is being dropped. */
-static bool begin_event(struct aj_client_request *t, const char *name)
+static bool begin_event(struct aj_client_request *req, const char *name)
 {
-	struct aj_client *c = t->client;
-	if (!aj_client_begin(c, t->id))
+	struct aj_client *c = req->client;
+	if (!aj_client_begin(c, req->id))
 		return false;
 	aj_buffer_text(&c->out, ",\"event\":\"");
 	aj_buffer_text(&c->out, name);
@@ -84,41 +84,41 @@ static bool begin_event(struct aj_client_request *t, const char *name)
 static void on_output(struct aj_session *session, void *arg, int number, const char *data, size_t bytes)
 {
 	struct aj_slot *slot = arg;
-	struct aj_client_request *t = slot->request;
+	struct aj_client_request *req = slot->request;
 	(void)session;
-	if (!t || !t->stream || !begin_event(t, number == 1 ? "stdout" : "stderr"))
+	if (!req || !req->stream || !begin_event(req, number == 1 ? "stdout" : "stderr"))
 		return;
-	aj_buffer_text(&t->client->out, "\",\"data\":");
-	if (!aj_piece_string(&t->pieces[number - 1], &t->client->out, data, bytes)) {
-		aj_buffer_cancel(&t->client->out);
+	aj_buffer_text(&req->client->out, "\",\"data\":");
+	if (!aj_piece_string(&req->pieces[number - 1], &req->client->out, data, bytes)) {
+		aj_buffer_cancel(&req->client->out);
 		return;
 	}
-	aj_buffer_text(&t->client->out, "}");
-	aj_client_end(t->client);
+	aj_buffer_text(&req->client->out, "}");
+	aj_client_end(req->client);
 }
 
 /* The bytes of a character that was never completed are sent as they are. */
-static void flush_pieces(struct aj_client_request *t)
+static void flush_pieces(struct aj_client_request *req)
 {
 	for (int i = 0; i < 2; i++) {
-		struct aj_piece *p = &t->pieces[i];
-		if (!t->stream || !p->held_bytes || !begin_event(t, i ? "stderr" : "stdout"))
+		struct aj_piece *p = &req->pieces[i];
+		if (!req->stream || !p->held_bytes || !begin_event(req, i ? "stderr" : "stdout"))
 			continue;
-		aj_buffer_text(&t->client->out, "\",\"data\":");
-		aj_buffer_string(&t->client->out, p->held, p->held_bytes);
-		aj_buffer_text(&t->client->out, "}");
-		aj_client_end(t->client);
+		aj_buffer_text(&req->client->out, "\",\"data\":");
+		aj_buffer_string(&req->client->out, p->held, p->held_bytes);
+		aj_buffer_text(&req->client->out, "}");
+		aj_client_end(req->client);
 	}
 }
 
 static void on_call(struct aj_session *session, void *arg, uint64_t call, const char *tool, const json_t *args)
 {
 	struct aj_slot *slot = arg;
-	struct aj_client_request *t = slot->request;
+	struct aj_client_request *req = slot->request;
 	(void)session;
-	if (!t || !begin_event(t, "tool_call"))
+	if (!req || !begin_event(req, "tool_call"))
 		return;
-	struct aj_buffer *out = &t->client->out;
+	struct aj_buffer *out = &req->client->out;
 	aj_buffer_text(out, "\",\"call\":");
 	aj_buffer_number(out, call);
 	aj_buffer_text(out, ",\"tool\":");
@@ -126,21 +126,21 @@ static void on_call(struct aj_session *session, void *arg, uint64_t call, const 
 	aj_buffer_text(out, ",\"args\":");
 	aj_buffer_json(out, args);
 	aj_buffer_text(out, "}");
-	t->client->server->metrics.counters[AJ_COUNT_TOOL_CALLS]++;
-	aj_client_end(t->client);
+	req->client->server->metrics.counters[AJ_COUNT_TOOL_CALLS]++;
+	aj_client_end(req->client);
 }
 
 static void on_answered(struct aj_session *session, void *arg, const json_t *result)
 {
 	struct aj_slot *slot = arg;
 	struct aj_server *s = slot->client->server;
-	struct aj_client_request *t = slot->request;
+	struct aj_client_request *req = slot->request;
 	(void)session;
-	if (t) {
-		flush_pieces(t);
-		send_result(t, result);
-		aj_metrics_run(&s->metrics, slot->policy, result, aj_now_us() - t->since_us);
-		aj_client_request_free(t);
+	if (req) {
+		flush_pieces(req);
+		send_result(req, result);
+		aj_metrics_run(&s->metrics, slot->policy, result, aj_now_us() - req->since_us);
+		aj_client_request_free(req);
 	}
 	if (!slot->lasting) {
 		aj_slot_close(slot);
@@ -155,14 +155,14 @@ static void on_answered(struct aj_session *session, void *arg, const json_t *res
 static void answer_branch_request(struct aj_slot *slot, json_t *result, const struct aj_error *err)
 {
 	struct aj_server *s = slot->client->server;
-	struct aj_client_request *t = slot->request;
+	struct aj_client_request *req = slot->request;
 	struct aj_fault fault;
-	if (t && err) {
+	if (req && err) {
 		aj_slot_fault(s, err, &fault);
-		aj_client_request_fail(t, &fault);
-	} else if (t) {
-		send_result(t, result);
-		aj_client_request_free(t);
+		aj_client_request_fail(req, &fault);
+	} else if (req) {
+		send_result(req, result);
+		aj_client_request_free(req);
 	}
 	json_decref(result);
 	if (s->stopping) {
@@ -187,16 +187,16 @@ static void on_ended(struct aj_session *session, void *arg, const char *why)
 {
 	struct aj_slot *slot = arg;
 	struct aj_server *s = slot->client->server;
-	struct aj_client_request *t = slot->request;
+	struct aj_client_request *req = slot->request;
 	struct aj_fault fault;
 	/* A rollback may revive a branching session; until then it accepts nothing else, and the client closes it. */
 	bool stays = slot->branching && !aj_session_over(session);
 	aj_slot_notify_ended(slot, why);
 	if (!stays)
 		aj_slot_close(slot);
-	if (t && !(stays && t->query.op == AJ_OP_ROLLBACK)) {
+	if (req && !(stays && req->query.op == AJ_OP_ROLLBACK)) {
 		aj_fault(&fault, AJ_CODE_CLOSED, "the session's jail has ended: %s", why);
-		aj_client_request_fail(t, &fault);
+		aj_client_request_fail(req, &fault);
 	}
 	aj_slots_fill(s);
 }

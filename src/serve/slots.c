@@ -51,38 +51,38 @@ void aj_slot_close(struct aj_slot *slot)
 	free(slot);
 }
 
-static void take_slot(struct aj_slot *slot, struct aj_client_request *t, const char *policy)
+static void take_slot(struct aj_slot *slot, struct aj_client_request *req, const char *policy)
 {
-	struct aj_client *c = t->client;
+	struct aj_client *c = req->client;
 	slot->client = c;
 	slot->policy = policy;
-	slot->request = t;
-	t->slot = slot;
+	slot->request = req;
+	req->slot = slot;
 	slot->next = c->slots;
 	slot->at = &c->slots;
 	if (slot->next)
 		slot->next->at = &slot->next;
 	c->slots = slot;
 	c->server->in_use++;
-	t->counts = false; /* the slot counts from here on */
+	req->counts = false; /* the slot counts from here on */
 }
 
 /* Open a jail for the request; the caller has checked jails_max. Returns -1 with fault: the request remains. */
-static int open_for_request(struct aj_client_request *t, const char *policy, struct aj_fault *fault)
+static int open_for_request(struct aj_client_request *req, const char *policy, struct aj_fault *fault)
 {
-	struct aj_client *c = t->client;
+	struct aj_client *c = req->client;
 	struct aj_server *s = c->server;
 	struct aj_error err = { 0 };
 	struct aj_session_params place = { .policy = policy,
-		                           .tenant = aj_query_text(&t->query, AJ_M_TENANT),
-		                           .workspace = aj_query_text(&t->query, AJ_M_WORKSPACE),
-		                           .branching = json_is_true(t->query.member[AJ_M_BRANCHING]) };
+		                           .tenant = aj_query_text(&req->query, AJ_M_TENANT),
+		                           .workspace = aj_query_text(&req->query, AJ_M_WORKSPACE),
+		                           .branching = json_is_true(req->query.member[AJ_M_BRANCHING]) };
 	struct aj_slot *slot = calloc(1, sizeof *slot);
 	if (!slot)
 		abort();
 	slot->branching = place.branching;
 	slot->session = aj_session_open(s->manager, &place, &aj_slot_events, slot, &err);
-	if (slot->session && t->query.member[AJ_M_TOOLS] && aj_session_tools(slot->session, t->query.member[AJ_M_TOOLS], &err) < 0) {
+	if (slot->session && req->query.member[AJ_M_TOOLS] && aj_session_tools(slot->session, req->query.member[AJ_M_TOOLS], &err) < 0) {
 		aj_session_close(slot->session);
 		slot->session = NULL;
 	}
@@ -90,8 +90,8 @@ static int open_for_request(struct aj_client_request *t, const char *policy, str
 		free(slot);
 		return aj_slot_fault(s, &err, fault);
 	}
-	slot->lasting = t->query.op == AJ_OP_OPEN;
-	take_slot(slot, t, policy);
+	slot->lasting = req->query.op == AJ_OP_OPEN;
+	take_slot(slot, req, policy);
 	return 0;
 }
 
@@ -127,16 +127,16 @@ int aj_slot_ask(struct aj_client *c, struct aj_query *query, const char *policy_
 		return fail_busy(s, fault, "requests wait for a jail already", config->queue_max);
 	if (!room && c->waiting_count >= (config->queue_max + 1) / 2)
 		return fail_busy(s, fault, "requests of this connection wait for a jail already", (config->queue_max + 1) / 2);
-	struct aj_client_request *t = aj_client_request_new(c, query);
-	t->counts = t->query.op == AJ_OP_OPEN;
-	s->sessions += t->counts;
+	struct aj_client_request *req = aj_client_request_new(c, query);
+	req->counts = req->query.op == AJ_OP_OPEN;
+	s->sessions += req->counts;
 	if (!room) {
-		aj_client_request_wait(t);
+		aj_client_request_wait(req);
 		return 0;
 	}
-	if (open_for_request(t, policy, fault) == 0)
+	if (open_for_request(req, policy, fault) == 0)
 		return 0;
-	aj_client_request_fail(t, fault);
+	aj_client_request_fail(req, fault);
 	return 0;
 }
 
@@ -144,16 +144,16 @@ void aj_slots_fill(struct aj_server *s)
 {
 	struct aj_fault fault;
 	while (!s->stopping && s->waiting && s->in_use < s->config->jails_max) {
-		struct aj_client_request *t = aj_client_request_next(s);
-		if (open_for_request(t, find_policy(s, aj_query_text(&t->query, AJ_M_POLICY)), &fault) < 0)
-			aj_client_request_fail(t, &fault);
+		struct aj_client_request *req = aj_client_request_next(s);
+		if (open_for_request(req, find_policy(s, aj_query_text(&req->query, AJ_M_POLICY)), &fault) < 0)
+			aj_client_request_fail(req, &fault);
 	}
 }
 
-int aj_slot_run(struct aj_slot *slot, struct aj_client_request *t, struct aj_fault *fault)
+int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
-	const struct aj_query *q = &t->query;
+	const struct aj_query *q = &req->query;
 	struct aj_snippet snippet = { .id = aj_query_text(q, AJ_M_RUN_ID),
 		                      .code = aj_query_text(q, AJ_M_CODE),
 		                      .code_bytes = json_string_length(q->member[AJ_M_CODE]),
@@ -162,14 +162,14 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *t, struct aj_fau
 		                      .inputs_checked = true,
 		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
 		                      .last = !slot->lasting,
-		                      .lines = t->stream };
+		                      .lines = req->stream };
 	int r = aj_session_run(slot->session, &snippet, &err);
 	if (r < 0)
 		return aj_slot_fault(slot->client->server, &err, fault);
-	t->slot = slot;
-	slot->request = t;
-	t->since_us = aj_now_us();
-	aj_client_request_begun(t);
+	req->slot = slot;
+	slot->request = req;
+	req->since_us = aj_now_us();
+	aj_client_request_begun(req);
 	return 0;
 }
 
@@ -196,15 +196,16 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 	return 0;
 }
 
-int aj_slot_branch(struct aj_slot *slot, struct aj_client_request *t, struct aj_fault *fault)
+int aj_slot_branch(struct aj_slot *slot, struct aj_client_request *req, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
-	int r = t->query.op == AJ_OP_ROLLBACK ? aj_session_rollback(slot->session, aj_query_count(&t->query, AJ_M_CHECKPOINT), &err)
+	int r = req->query.op == AJ_OP_ROLLBACK
+	          ? aj_session_rollback(slot->session, aj_query_count(&req->query, AJ_M_CHECKPOINT), &err)
 	      : aj_session_checkpoint(slot->session, &err) ? 0
 	                                                   : -1;
 	if (r < 0)
 		return aj_slot_fault(slot->client->server, &err, fault);
-	t->slot = slot;
-	slot->request = t;
+	req->slot = slot;
+	slot->request = req;
 	return 0;
 }
