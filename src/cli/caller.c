@@ -11,7 +11,7 @@ static const struct {
 	rlim_t least;  /* below this a start fails, or crashes */
 	rlim_t wanted; /* the soft limit is raised to this where it is below `least` */
 	unsigned unit; /* of ulimit's number, in bytes */
-	const char *what, *option;
+	const char *name, *option;
 } needs[] = {
 	{ RLIMIT_STACK, 256 << 10, 8 << 20, 1 << 10, "the stack", "-s" },
 	{ RLIMIT_NOFILE, 64, 256, 1, "open files", "-n" },
@@ -36,7 +36,7 @@ int aj_caller_limits(struct aj_error *err)
 		if (now.rlim_cur >= needs[i].least && setrlimit(resource, &now) == 0)
 			continue;
 		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "our caller's limit on %s is %lu, and nothing can be started below %lu",
-		        needs[i].what, low / needs[i].unit, needs[i].least / needs[i].unit);
+		        needs[i].name, low / needs[i].unit, needs[i].least / needs[i].unit);
 		aj_advise(err, "raise it: `ulimit %s` with at least %lu", needs[i].option, needs[i].least / needs[i].unit);
 		return -1;
 	}

@@ -18,7 +18,7 @@ static const char *const mark_names[] = { [OK] = "ok", [PART] = "part", [FAIL] =
 
 struct line {
 	enum mark mark;
-	const char *what, *state, *fix; /* fix: NULL for none */
+	const char *check, *state, *fix; /* fix: NULL for none */
 };
 
 struct doctor {
@@ -29,9 +29,9 @@ struct doctor {
 	AJ_LIST(struct line) lines;
 };
 
-static void add_check(struct doctor *d, enum mark mark, const char *what, const char *state, const char *fix)
+static void add_check(struct doctor *d, enum mark mark, const char *check, const char *state, const char *fix)
 {
-	*AJ_PUSH(&d->arena, &d->lines) = (struct line){ mark, what, aj_strdup(&d->arena, state),
+	*AJ_PUSH(&d->arena, &d->lines) = (struct line){ mark, check, aj_strdup(&d->arena, state),
 		                                        fix && *fix ? aj_strdup(&d->arena, fix) : NULL };
 }
 
@@ -100,7 +100,7 @@ static void check_cgroup(struct doctor *d)
 {
 	static const struct {
 		unsigned bit;
-		const char *what, *with, *without;
+		const char *check, *with, *without;
 	} rows[] = {
 		{ AJ_CGROUP_MEMORY, "memory limit", "memory.max",
 		  "rlimits only: RLIMIT_AS for a snippet, RLIMIT_DATA for each process of a command" },
@@ -112,7 +112,7 @@ static void check_cgroup(struct doctor *d)
 	          d->host.cgroup ? NULL : fix);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		bool there = d->host.cgroup && (d->host.cgroup_controllers & rows[i].bit);
-		add_check(d, there ? OK : PART, rows[i].what, there ? rows[i].with : rows[i].without,
+		add_check(d, there ? OK : PART, rows[i].check, there ? rows[i].with : rows[i].without,
 		          d->host.cgroup && !there ? fix : NULL);
 	}
 }
@@ -134,7 +134,7 @@ static void check_identity(struct doctor *d)
 /* --- jails --- */
 
 /* Run a real jail under a built-in policy with one change; its line says whether it worked. */
-static bool try_jail(struct doctor *d, const char *what, bool snippet, enum aj_network network, bool proc)
+static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_network network, bool proc)
 {
 	static char *true_argv[] = { "true", NULL };
 	struct aj_error err = { 0 };
@@ -151,13 +151,13 @@ static bool try_jail(struct doctor *d, const char *what, bool snippet, enum aj_n
 	if ((snippet && aj_find_rootfs(&request, policy.rootfs, d->site_fits ? d->site.rootfs : "", &d->arena, &err) < 0) ||
 	    aj_plan_build(&plan, &d->arena, &policy, &request, &d->host, &err) < 0) {
 		char text[600];
-		add_check(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
+		add_check(d, FAIL, check, aj_error_text(&err, text, sizeof text), err.fix);
 		return false;
 	}
 	aj_run_once(&plan, &policy, &request, NULL, NULL, &result);
 	bool ok = result.status == AJ_STATUS_OK;
 	aj_host_advise(&result.setup);
-	add_check(d, ok ? OK : FAIL, what, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);
+	add_check(d, ok ? OK : FAIL, check, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);
 	aj_result_free(&result);
 	return ok;
 }
@@ -189,7 +189,7 @@ static void check_default_policy(struct doctor *d, bool snippet)
 {
 	struct aj_diags diags = { .arena = &d->arena };
 	struct aj_ask ask = { .name = snippet ? d->site.default_exec : d->site.default_run };
-	const char *what = aj_printf(&d->arena, "policy of %s", snippet ? "exec" : "run");
+	const char *check = aj_printf(&d->arena, "policy of %s", snippet ? "exec" : "run");
 	static char *true_argv[] = { "true", NULL };
 	struct aj_request request = { .snippet = snippet, .code = "", .argv = true_argv, .workspace = "/" };
 	struct aj_loaded loaded;
@@ -197,7 +197,7 @@ static void check_default_policy(struct doctor *d, bool snippet)
 	struct aj_plan plan;
 	char text[600];
 	if (aj_policy_load(&loaded, &d->site, &ask, &diags) < 0) {
-		add_check(d, FAIL, what, diags.list.count ? diags.list.items[0].message : "it is broken",
+		add_check(d, FAIL, check, diags.list.count ? diags.list.items[0].message : "it is broken",
 		          aj_printf(&d->arena, "agentjail policy check %s", ask.name));
 		return;
 	}
@@ -205,15 +205,15 @@ static void check_default_policy(struct doctor *d, bool snippet)
 		request.workspace = NULL;
 	if (strcmp(loaded.policy.rootfs, "host") != 0 &&
 	    aj_find_rootfs(&request, loaded.policy.rootfs, d->site.rootfs, &d->arena, &err) < 0) {
-		add_check(d, FAIL, what, aj_error_text(&err, text, sizeof text), err.fix);
+		add_check(d, FAIL, check, aj_error_text(&err, text, sizeof text), err.fix);
 	} else if (aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) < 0) {
-		add_check(d, FAIL, what,
+		add_check(d, FAIL, check,
 		          aj_printf(&d->arena, "`%s` cannot be enforced: %s", ask.name, aj_error_text(&err, text, sizeof text)),
 		          err.fix);
 	} else {
 		loaded.policy.enforce = AJ_ENFORCE_STRICT;
 		bool full = aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) == 0;
-		add_check(d, full ? OK : PART, what,
+		add_check(d, full ? OK : PART, check,
 		          aj_printf(&d->arena, full ? "`%s`: enforced in full" : "`%s`: memory and processes are limited by rlimits",
 		                    ask.name),
 		          full ? NULL : err.fix);
@@ -226,7 +226,7 @@ static void print_text(const struct doctor *d)
 {
 	for (size_t i = 0; i < d->lines.count; i++) {
 		const struct line *l = &d->lines.items[i];
-		printf("%-4s  %-18s %s\n", mark_names[l->mark], l->what, l->state);
+		printf("%-4s  %-18s %s\n", mark_names[l->mark], l->check, l->state);
 		if (l->fix)
 			printf("      %-18s fix: %s\n", "", l->fix);
 	}
@@ -237,7 +237,7 @@ static void print_json(const struct doctor *d, const char *verdict)
 	json_t *lines = json_array();
 	for (size_t i = 0; i < d->lines.count; i++) {
 		const struct line *l = &d->lines.items[i];
-		json_array_append_new(lines, json_pack("{s:s, s:s, s:s, s:s?}", "check", l->what, "mark", mark_names[l->mark],
+		json_array_append_new(lines, json_pack("{s:s, s:s, s:s, s:s?}", "check", l->check, "mark", mark_names[l->mark],
 		                                       "state", l->state, "fix", l->fix));
 	}
 	json_t *doc = json_pack("{s:s, s:o}", "verdict", verdict, "checks", lines);
@@ -301,7 +301,7 @@ int aj_cmd_doctor(int argc, char **argv)
 	enum mark worst = d.site_fits ? OK : FAIL;
 	for (size_t i = 0; i < d.lines.count; i++)
 		if (d.lines.items[i].mark > worst &&
-		    (d.lines.items[i].mark == FAIL || strncmp(d.lines.items[i].what, "policy of", 9) == 0))
+		    (d.lines.items[i].mark == FAIL || strncmp(d.lines.items[i].check, "policy of", 9) == 0))
 			worst = d.lines.items[i].mark;
 	static const char *const verdicts[] = { [OK] = "full", [PART] = "partial", [FAIL] = "broken" };
 	if (json)

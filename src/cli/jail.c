@@ -101,9 +101,9 @@ int aj_jail_and_report(struct aj_options *o)
 		return aj_print_error(&err);
 	if (!o->json)
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
-	struct aj_terminal lent;
+	struct aj_terminal saved;
 	if (!plan.capture)
-		aj_terminal_remember(&lent);
+		aj_terminal_remember(&saved);
 	aj_show_init(&show, &plan);
 	aj_output_fn *output = o->json ? NULL : aj_show_output;
 	aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
@@ -114,7 +114,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
 	if (!plan.capture)
-		aj_terminal_restore(&lent, plan.terminal_fd >= 0);
+		aj_terminal_restore(&saved, plan.terminal_fd >= 0);
 	int code = aj_status_exit_code(&result, &plan);
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, &result, &err) < 0)
 		code = aj_print_error(&err);

@@ -81,9 +81,9 @@ int main(int argc, char **argv)
 		puts("agentjail " AJ_VERSION);
 		return flush_and_exit_code(0);
 	}
-	bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);
-	if (argc > 1 && !asked)
+	bool help_wanted = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);
+	if (argc > 1 && !help_wanted)
 		fprintf(stderr, "agentjail: unknown command `%s`\n", argv[1]);
-	usage(asked ? stdout : stderr);
-	return flush_and_exit_code(asked ? 0 : AJ_EXIT_USAGE);
+	usage(help_wanted ? stdout : stderr);
+	return flush_and_exit_code(help_wanted ? 0 : AJ_EXIT_USAGE);
 }
