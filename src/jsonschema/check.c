@@ -257,10 +257,10 @@ CHECK(aj_check_max_size)
 	return size <= rule->count || refuse(c, at, "expected at most %zu %s, got %zu", rule->count, unit, size);
 }
 
-static bool check_range(struct aj_check *c, bool holds, const char *what, const struct aj_rule *rule, const struct aj_pointer *at,
-                        const json_t *value)
+static bool check_range(struct aj_check *c, bool holds, const char *bound, const struct aj_rule *rule,
+                        const struct aj_pointer *at, const json_t *value)
 {
-	return holds || (!c->quiet && refuse(c, at, "expected %s%s, got %s", what, brief(rule->json).text, brief(value).text));
+	return holds || (!c->quiet && refuse(c, at, "expected %s%s, got %s", bound, brief(rule->json).text, brief(value).text));
 }
 
 CHECK(aj_check_min)

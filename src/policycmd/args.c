@@ -215,12 +215,12 @@ int aj_policy_site(struct aj_policy_args *args, struct aj_error *err)
 int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_error *err)
 {
 	struct aj_diags diags = { .arena = args->arena };
-	struct aj_ask *wish = &args->options.ask;
-	wish->name = word ? word->name : args->options.site.default_exec;
-	wish->file = word ? word->file : NULL;
-	wish->local = AJ_LOCAL_FILE;
-	wish->workspace = args->options.request.workspace;
-	if (aj_choose_policy(ret, &args->options.site, wish, &diags) < 0)
+	struct aj_ask *choice = &args->options.ask;
+	choice->name = word ? word->name : args->options.site.default_exec;
+	choice->file = word ? word->file : NULL;
+	choice->local = AJ_LOCAL_FILE;
+	choice->workspace = args->options.request.workspace;
+	if (aj_choose_policy(ret, &args->options.site, choice, &diags) < 0)
 		return aj_policy_failed(&diags, err);
 	aj_options_tell_local(ret, args->arena);
 	return 0;

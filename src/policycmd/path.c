@@ -139,10 +139,11 @@ static struct aj_answer final_answer(const struct query *l, const char *path, co
 /* The answer where no tree was found or no workspace was named, so that there is no file to check. */
 static struct aj_answer unknown_answer(const struct query *l, const struct aj_mount *row, bool tree, struct aj_answer a)
 {
-	const char *what = tree ? "the Python tree, which was not found here" : "the folder that --workspace names";
+	const char *place_name = tree ? "the Python tree, which was not found here" : "the folder that --workspace names";
 	a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
-	a.why = a.verdict == AJ_DENIED ? aj_printf(l->arena, "in %s: read-only", what)
-	                               : aj_printf(l->arena, "if %s has it and its permissions let id %u", what, l->plan->host_uid);
+	a.why = a.verdict == AJ_DENIED
+	          ? aj_printf(l->arena, "in %s: read-only", place_name)
+	          : aj_printf(l->arena, "if %s has it and its permissions let id %u", place_name, l->plan->host_uid);
 	return a;
 }
 
@@ -294,12 +295,12 @@ struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy
                               struct aj_arena *arena)
 {
 	struct query l = { plan, policy, arena, write };
-	const char *asked = path;
+	const char *start = path;
 	for (int i = 0; i < HOPS; i++) {
 		const char *next = NULL;
 		struct aj_path_match place = aj_plan_match_path(plan, path);
 		struct aj_answer a = answer_at(&l, path, &place, &next);
-		if (!next && strcmp(path, asked) != 0)
+		if (!next && strcmp(path, start) != 0)
 			a.why = aj_printf(arena, "leads to %s: %s", path, a.why);
 		if (!next)
 			return a;
