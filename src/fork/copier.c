@@ -1,5 +1,5 @@
 /* The helper that furnishes a branch: joins its namespaces, maps its id, mounts scratch space, copies files, reopens descriptors.
- * Runs no code of the jail's and decides nothing; a descriptor that cannot be reopened is replaced by a dummy. */
+ * Runs no code of the jail's; a descriptor that cannot be reopened becomes a dummy. */
 #include "fork/copier.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static void send_fd(const struct work *w, int number, int fd)
 		_exit(1);
 }
 
-/* Runs in the original's user namespace as the jail's id: a child namespace may be mapped by its creator's user in the parent namespace. */
+/* In the original's user namespace, as the jail's id: the branch's namespace may be mapped by its creator's user there. */
 static void map_id(const struct work *w)
 {
 	const struct aj_plan *plan = w->plan;

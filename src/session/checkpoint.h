@@ -5,7 +5,7 @@ struct aj_lineage;
 struct aj_checkpoint;
 struct aj_session;
 
-/* The session's lifetime is over; when it was the lineage's last unexpired session, the checkpoints are freed. */
+/* The session's lifetime is over; the last one of a lineage frees the checkpoints. */
 void aj_lineage_expire(struct aj_session *session);
 /* The session is being closed: take it out of its lineage. */
 void aj_lineage_leave(struct aj_session *session);
