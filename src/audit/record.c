@@ -146,8 +146,7 @@ static void argv_json(struct composer *c, char **argv)
 	c->truncated |= truncated;
 }
 
-/* Begin a record with the members that both have, so that each by itself names the code, the user and the policy. `sha`: the code's; "": compute
- * it. */
+/* Begin a record with the members of both records, so that each by itself names code, user and policy. `sha`: the code's; "": compute it. */
 static void begin_record(struct composer *c, const char *event, const struct aj_request *request, const char *sha, json_t *policy)
 {
 	char host[HOST_NAME_MAX + 1] = "", cwd[PATH_MAX], hash[AJ_SHA256_HEX];

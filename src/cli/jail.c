@@ -103,7 +103,7 @@ int aj_jail_and_report(struct aj_options *o)
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 	struct aj_terminal saved;
 	if (!plan.capture)
-		aj_terminal_remember(&saved);
+		aj_terminal_save(&saved);
 	aj_show_init(&show, &plan);
 	aj_output_fn *output = o->json ? NULL : aj_show_output;
 	aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "jail/load_policy.h"
 
-void aj_options_tell_local(const struct aj_loaded *loaded, struct aj_arena *arena)
+void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena)
 {
 	const char *path = loaded->local ? aj_line(arena, loaded->local_path) : NULL;
 	if (loaded->local == AJ_LOCAL_USED)
@@ -29,7 +29,7 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 		aj_choose_policy(&o->loaded, &o->site, &o->ask, &diags);
 	}
 	if (diags.errors == 0) {
-		aj_options_tell_local(&o->loaded, o->arena);
+		aj_options_report_local(&o->loaded, o->arena);
 		return 0;
 	}
 	fflush(stdout);

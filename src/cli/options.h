@@ -42,6 +42,6 @@ const char *aj_options_policy(struct aj_options *options, const char *name, size
 /* Load the policy that the options name, as a layer above the site's. Returns 0, or -1 with err set, after printing all findings. */
 int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
 /* If the working directory has a policy, print one line on standard error: whether it is used, and why not. */
-void aj_options_tell_local(const struct aj_loaded *loaded, struct aj_arena *arena);
+void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena);
 void aj_options_help(int command, FILE *out);
 void aj_options_man(int command, FILE *out); /* the same as man(7) macros */

@@ -69,7 +69,7 @@ int aj_terminal_choose(struct aj_request *request, struct aj_error *err)
 	return 0;
 }
 
-void aj_terminal_remember(struct aj_terminal *saved)
+void aj_terminal_save(struct aj_terminal *saved)
 {
 	struct stat st;
 	saved->terminal_fd = -1;

@@ -18,6 +18,6 @@ struct aj_terminal {
 int aj_terminal_choose(struct aj_request *request, struct aj_error *err);
 
 /* Save the state, before the command runs. */
-void aj_terminal_remember(struct aj_terminal *saved);
+void aj_terminal_save(struct aj_terminal *saved);
 /* Call after every process of the jail has ended, and before any output to a terminal. `ours`: the command had the foreground. */
 void aj_terminal_restore(const struct aj_terminal *saved, bool ours);

@@ -27,7 +27,7 @@ static struct aj_answer answer_question(const struct aj_explained *e, const stru
 	struct aj_answer a;
 	switch (q->kind) {
 	case AJ_ASK_PATH:
-		a = aj_look_path(&e->plan, policy, q->text, write, e->arena);
+		a = aj_answer_path(&e->plan, policy, q->text, write, e->arena);
 		if (a.verdict == AJ_ALLOWED && e->plan.snippet && policy->layer && policy->builtins != AJ_BUILTINS_FULL)
 			a.why = aj_printf(e->arena, "%s; in front of that a rail: the builtins have no open()", a.why);
 		return a;

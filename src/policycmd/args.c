@@ -222,7 +222,7 @@ int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word
 	choice->workspace = args->options.request.workspace;
 	if (aj_choose_policy(ret, &args->options.site, choice, &diags) < 0)
 		return aj_policy_failed(&diags, err);
-	aj_options_tell_local(ret, args->arena);
+	aj_options_report_local(ret, args->arena);
 	return 0;
 }
 

@@ -291,8 +291,8 @@ static struct aj_answer answer_at(const struct query *l, const char *path, const
 	                   aj_printf(l->arena, "not in the jail: neither its tree nor a bind of the policy brings %s", path));
 }
 
-struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
-                              struct aj_arena *arena)
+struct aj_answer aj_answer_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
+                                struct aj_arena *arena)
 {
 	struct query l = { plan, policy, arena, write };
 	const char *start = path;

@@ -76,7 +76,7 @@ void aj_codes_text(FILE *out);
 void aj_codes_man(FILE *out);
 
 /* May the jail access this path of its own? Considers the host's files and the tree. */
-struct aj_answer aj_look_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
-                              struct aj_arena *arena);
+struct aj_answer aj_answer_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
+                                struct aj_arena *arena);
 /* Does the tree below `rootfs` hold the module? True also where file names alone cannot tell. */
 bool aj_tree_has_module(const char *rootfs, const char *module, struct aj_arena *arena);

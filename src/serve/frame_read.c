@@ -1,6 +1,6 @@
 /* Cuts a client's bytes into frames, without a copy where a frame arrives whole.
- * It reads no socket, and allocates nothing for an announced length until bytes arrive. The JSON scan runs on each piece as it arrives, so a long
- * frame never occupies the loop for one long step. */
+ * It reads no socket, and allocates nothing for an announced length until bytes arrive. The JSON scan runs on each piece as
+ * it arrives, so a long frame never occupies the loop for one long step. */
 #include "serve/frame_read.h"
 
 #include <stdint.h>

@@ -47,7 +47,7 @@ static struct aj_client_request *find_request(struct aj_client *c, const json_t 
 
 static int place_jail(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
-	return aj_slot_ask(c, q, aj_query_text(q, AJ_M_POLICY), fault);
+	return aj_slot_open(c, q, aj_query_text(q, AJ_M_POLICY), fault);
 }
 
 static int run_in_session(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)

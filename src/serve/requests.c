@@ -34,7 +34,7 @@ struct aj_client_request *aj_client_request_new(struct aj_client *c, struct aj_q
 	return req;
 }
 
-void aj_client_request_begun(struct aj_client_request *req)
+void aj_client_request_drop_query(struct aj_client_request *req)
 {
 	req->client->server->held_bytes -= req->query.weight;
 	aj_query_free(&req->query);
@@ -42,13 +42,13 @@ void aj_client_request_begun(struct aj_client_request *req)
 
 void aj_client_request_free(struct aj_client_request *req)
 {
-	aj_client_request_wait_no_more(req);
+	aj_client_request_dequeue(req);
 	if (req->slot)
 		req->slot->request = NULL;
 	aj_table_remove(&req->client->requests, &req->named);
 	req->client->server->requests--;
 	req->client->server->sessions -= req->counts;
-	aj_client_request_begun(req);
+	aj_client_request_drop_query(req);
 	json_decref(req->id);
 	free(req);
 }
@@ -82,7 +82,7 @@ static void dequeue_client(struct aj_client *c)
 	c->queued = false;
 }
 
-void aj_client_request_wait(struct aj_client_request *req)
+void aj_client_request_enqueue(struct aj_client_request *req)
 {
 	struct aj_client *c = req->client;
 	req->waiting = true;
@@ -95,7 +95,7 @@ void aj_client_request_wait(struct aj_client_request *req)
 		enqueue_client(c);
 }
 
-void aj_client_request_wait_no_more(struct aj_client_request *req)
+void aj_client_request_dequeue(struct aj_client_request *req)
 {
 	struct aj_client *c = req->client;
 	struct aj_client_request **at = &c->waiting;
@@ -119,7 +119,7 @@ struct aj_client_request *aj_client_request_next(struct aj_server *s)
 	if (!c)
 		return NULL;
 	struct aj_client_request *req = c->waiting;
-	aj_client_request_wait_no_more(req);
+	aj_client_request_dequeue(req);
 	if (c->waiting) { /* the client goes to the end of the queue */
 		dequeue_client(c);
 		enqueue_client(c);

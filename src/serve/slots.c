@@ -111,7 +111,7 @@ static int fail_busy(struct aj_server *s, struct aj_fault *fault, const char *fm
 	return -1;
 }
 
-int aj_slot_ask(struct aj_client *c, struct aj_query *query, const char *policy_name, struct aj_fault *fault)
+int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy_name, struct aj_fault *fault)
 {
 	struct aj_server *s = c->server;
 	const struct aj_server_config *config = s->config;
@@ -131,7 +131,7 @@ int aj_slot_ask(struct aj_client *c, struct aj_query *query, const char *policy_
 	req->counts = req->query.op == AJ_OP_OPEN;
 	s->sessions += req->counts;
 	if (!room) {
-		aj_client_request_wait(req);
+		aj_client_request_enqueue(req);
 		return 0;
 	}
 	if (open_for_request(req, policy, fault) == 0)
@@ -169,7 +169,7 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_f
 	req->slot = slot;
 	slot->request = req;
 	req->since_us = aj_now_us();
-	aj_client_request_begun(req);
+	aj_client_request_drop_query(req);
 	return 0;
 }
 

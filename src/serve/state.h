@@ -110,12 +110,12 @@ void aj_ops_stop(struct aj_client *client, bool now);
 struct aj_client_request *aj_client_request_new(struct aj_client *client, struct aj_query *query);
 void aj_client_request_free(struct aj_client_request *request);
 /* The jail has the parts of the query that it needs: free it. */
-void aj_client_request_begun(struct aj_client_request *request);
+void aj_client_request_drop_query(struct aj_client_request *request);
 /* Answer the request with an error, and free it. */
 void aj_client_request_fail(struct aj_client_request *request, const struct aj_fault *fault);
 /* Add the request to the queue for jails, or remove it. */
-void aj_client_request_wait(struct aj_client_request *request);
-void aj_client_request_wait_no_more(struct aj_client_request *request);
+void aj_client_request_enqueue(struct aj_client_request *request);
+void aj_client_request_dequeue(struct aj_client_request *request);
 /* Take the next request out of the queue; NULL: the queue is empty. */
 struct aj_client_request *aj_client_request_next(struct aj_server *server);
 /* The request's key in client->requests: "s:" and a string, or "i:" and a number. */
@@ -123,7 +123,7 @@ void aj_client_request_name(char name[AJ_NAME_ROOM], const json_t *id);
 
 /* --- slots.c --- */
 /* exec or open: now, or as soon as jails_max allows. Takes ownership of the query. Returns -1 with fault. */
-int aj_slot_ask(struct aj_client *client, struct aj_query *query, const char *policy, struct aj_fault *fault);
+int aj_slot_open(struct aj_client *client, struct aj_query *query, const char *policy, struct aj_fault *fault);
 /* Open jails for waiting requests while jails_max allows. */
 void aj_slots_fill(struct aj_server *server);
 /* run or set, from the request's query. Returns -1 with fault: the request remains. */

@@ -18,9 +18,9 @@ struct aj_shell {
 
 extern volatile sig_atomic_t aj_shell_interrupts; /* SIGINTs so far, once aj_shell_open() was called */
 
-/* Returns -1 with err. `options` must outlive the shell. From then on SIGINT interrupts the running snippet, and the third one ends its jail. */
+/* Returns -1 with err. `options` must outlive the shell. SIGINT then interrupts the running snippet, and the third one ends its jail. */
 int aj_shell_open(struct aj_shell *shell, struct aj_options *options, struct aj_error *err);
-/* Run a snippet and show its result. False: no snippet may follow, since standard input is no terminal and the jail has ended or SIGINT came. */
+/* Run a snippet and show its result. False: no snippet may follow, since there is no terminal and the jail has ended or SIGINT came. */
 bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes);
 /* End the jail; the next snippet gets another one. */
 void aj_shell_renew(struct aj_shell *shell);
