@@ -1,5 +1,5 @@
-/* Tells libraries and Python of a fork that is not libc's own.
- * It makes no process, and keeps nothing but who asked to be told. */
+/* Runs the atfork handlers of libraries and of Python around a fork that is not libc's own.
+ * It makes no process, and stores only the registered handlers. */
 #include "guest/atfork.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 
 enum { HANDLERS_MAX = 64 };
 
-/* Libraries that start threads or keep generators want to know of a fork; ours is not libc's, so it tells them itself. */
+/* Libraries with threads or random generators register atfork handlers with libc; the runner forks without libc, so it records the
+ * handlers and runs them itself. */
 static struct {
 	void (*prepare)(void), (*parent)(void), (*child)(void);
 } handlers[HANDLERS_MAX];

@@ -1,4 +1,4 @@
-/* Around a copy of this process that libc does not make, and so does not tell anybody of. */
+/* Runs the pthread_atfork() handlers around a copy of this process that libc does not make. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
 /* Makes the two processes of a jail from a zygote with one copy of its memory instead of two.
  *
- *   zygote      waits in aj_birth_birth() until its copy is made, so the copy is of a process at rest
+ *   zygote      waits in aj_birth_make() until its copy is made, so the copy is of a process at rest
  *     init      shares the zygote's memory, on a stack of its own, and is born into every new namespace; the supervisor's child.
- *               It runs beside the zygote ever after, so it makes system calls and nothing else: no libc, no errno
- *       guest   init's fork, and so the copy; it goes back to the zygote's stack and on from there
+ *               It goes on running beside the zygote, so it only makes raw system calls: no libc, no errno
+ *       guest   init's fork, and so the copy; it returns to the zygote's stack and continues there
  *
  * It builds no wall but init's own; the guest walks the table of steps.h. */
 #include "guest/birth.h"
@@ -28,27 +28,27 @@
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
 
-/* A guest is born on the stack of its own init, and keeps none. */
+/* The guest starts on its init's stack, and leaves it at once. */
 enum { STACK_BYTES = 16 << 10, CAPS_MAX = 64 };
 /* SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock, as in sandbox/caps.c. */
 enum { SECUREBITS = 0x03 | 0x0c | 0xc0 };
 enum { UNBORN = 0, BORN = 1 };
-enum { CONTROL_FD = 3 }; /* the zygote's */
+enum { CONTROL_FD = 3 }; /* the zygote's control socket */
 
-/* One init's room. The kernel clears `tid` when that init is gone, and then the room is free again. */
-struct room {
-	struct room *next;
+/* The stack and state of one init. The kernel clears `tid` when that init has ended, and then the slot is free again. */
+struct slot {
+	struct slot *next;
 	int tid;
 	int outcome;              /* UNBORN, BORN or a negative errno: a futex */
 	int init_ready;           /* init's end of the pipe */
-	char name[AJ_BIRTH_NAME]; /* init's, in /proc, for people */
-	struct aj_nest *nest;
+	char name[AJ_BIRTH_NAME]; /* init's comm in /proc, for people */
+	struct aj_birth_args *birth;
 	char *stack;
 };
 
-static struct room *rooms;
-static int *guest_tid; /* where libc keeps the thread's number: fork() would tell the kernel so */
-static void *home[5];  /* where the guest goes on */
+static struct slot *slots;
+static int *guest_tid;         /* libc's copy of the thread id, which fork() would pass to clone */
+static void *guest_context[5]; /* the guest's jump buffer */
 
 int *aj_birth_tid(void)
 {
@@ -62,14 +62,14 @@ const char *aj_birth_prepare(void)
 {
 	if (!aj_birth_tid())
 		return "the kernel does not say where libc keeps its thread number (CONFIG_CHECKPOINT_RESTORE)";
-	/* Init's memory is the zygote's, and both are closed to the guests, which have the same id. */
+	/* Init's memory is the zygote's, and both are closed to the guests, which have the same user id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return "the zygote cannot close its memory to others";
 	return NULL;
 }
 
-/* The same as sandbox/caps.c does, without libc. */
-static long drop_caps(void)
+/* Like sandbox/caps.c, without libc. */
+static long drop_all_caps(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
@@ -77,7 +77,7 @@ static long drop_caps(void)
 	long cap = 0;
 	while (r == 0 && cap < CAPS_MAX)
 		r = aj_syscall_raw(SYS_prctl, PR_CAPBSET_DROP, cap++, 0, 0, 0, 0);
-	/* The kernel knows none from here on. */
+	/* The first capability number that the kernel does not know. */
 	if (r == -EINVAL && cap > CAP_LAST_CAP + 1)
 		r = 0;
 	if (r == 0)
@@ -87,13 +87,13 @@ static long drop_caps(void)
 
 int aj_birth_drop_caps(void)
 {
-	long r = drop_caps();
+	long r = drop_all_caps();
 	errno = r < 0 ? (int)-r : 0;
 	return r < 0 ? -1 : 0;
 }
 
-/* Dies with the supervisor, which may be gone already: its socket closes before its children are told. Of the report socket the
- * supervisor's end is here as well, so it is the zygote's that says so. */
+/* Set the parent-death signal, then check that the supervisor still lives: its socket closes before its children get the signal. The
+ * supervisor's end of the report socket is open here too, so the check uses the zygote's control socket. */
 static long tie_to_parent(void)
 {
 	char byte;
@@ -101,7 +101,7 @@ static long tie_to_parent(void)
 	if (r < 0)
 		return r;
 	long n = aj_syscall_raw(SYS_recvfrom, CONTROL_FD, (long)&byte, 1, MSG_DONTWAIT | MSG_PEEK, 0, 0);
-	return n == -EAGAIN || n > 0 ? 0 : n < 0 ? n : -EPIPE; /* the next order is a sign of life */
+	return n == -EAGAIN || n > 0 ? 0 : n < 0 ? n : -EPIPE; /* a queued order shows that the supervisor lives */
 }
 
 _Noreturn static void fail_init(int report_fd, const char *step, long error)
@@ -114,44 +114,44 @@ _Noreturn static void fail_init(int report_fd, const char *step, long error)
 		aj_syscall_raw(SYS_exit_group, AJ_EXIT_SETUP, 0, 0, 0, 0, 0);
 }
 
-/* Apart, as a jump back must not come from the function that it goes to. */
-__attribute__((noinline, noreturn)) static void go_home(void)
+/* A function of its own: __builtin_longjmp must not be called from the function that called __builtin_setjmp. */
+__attribute__((noinline, noreturn)) static void jump_to_guest(void)
 {
-	__builtin_longjmp(home, 1);
+	__builtin_longjmp(guest_context, 1);
 }
 
 /* Init, from its first instruction to its end. */
 __attribute__((noinline)) static int init_main(void *arg)
 {
-	struct room *room = arg;
-	const struct aj_nest *nest = room->nest;
-	const struct aj_plan *plan = nest->plan;
-	int report_fd = nest->report_fd, ready = room->init_ready;
+	struct slot *slot = arg;
+	const struct aj_birth_args *birth = slot->birth;
+	const struct aj_plan *plan = birth->plan;
+	int report_fd = birth->report_fd, ready = slot->init_ready;
 	struct clone_args args = { .flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
 		                   .child_tid = (uint64_t)(uintptr_t)guest_tid,
 		                   .exit_signal = SIGCHLD };
-	if (nest->cgroup_fd >= 0) {
+	if (birth->cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)nest->cgroup_fd;
+		args.cgroup = (uint64_t)birth->cgroup_fd;
 	}
 	long guest = aj_syscall_raw(SYS_clone3, (long)&args, sizeof args, 0, 0, 0, 0);
 	if (guest == 0)
-		go_home();
-	aj_syscall_raw(SYS_prctl, PR_SET_NAME, (long)room->name, 0, 0, 0, 0);
-	/* From here on the zygote runs again, and `nest` is its own. */
-	__atomic_store_n(&room->outcome, guest > 0 ? BORN : (int)guest, __ATOMIC_RELEASE);
-	aj_syscall_raw(SYS_futex, (long)&room->outcome, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
+		jump_to_guest();
+	aj_syscall_raw(SYS_prctl, PR_SET_NAME, (long)slot->name, 0, 0, 0, 0);
+	/* From here on the zygote runs again, and may reuse `birth`. */
+	__atomic_store_n(&slot->outcome, guest > 0 ? BORN : (int)guest, __ATOMIC_RELEASE);
+	aj_syscall_raw(SYS_futex, (long)&slot->outcome, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
 	if (guest < 0)
 		fail_init(report_fd, "fork", guest);
-	long r = drop_caps();
+	long r = drop_all_caps();
 	if (r < 0)
 		fail_init(report_fd, "drop_caps", r);
 	if ((r = tie_to_parent()) < 0)
 		fail_init(report_fd, "tie_to_parent", r);
 	char byte = 1;
 	aj_syscall_raw(SYS_write, ready, (long)&byte, 1, 0, 0, 0);
-	/* The supervisor takes its ends from here, which are nowhere else by now: an end of this process would be the end of all that the
-	 * guest has said. */
+	/* The supervisor takes its ends of the channels from this process, which has the only copies: if this process ended, the guest's
+	 * output would be lost. */
 	struct aj_msg taken;
 	taken.kind = 0;
 	while ((r = aj_syscall_raw(SYS_recvfrom, report_fd, (long)&taken, sizeof taken, 0, 0, 0)) == -EINTR)
@@ -163,36 +163,36 @@ __attribute__((noinline)) static int init_main(void *arg)
 	aj_init_run(report_fd, (pid_t)guest, plan);
 }
 
-static struct room *free_room(void)
+static struct slot *free_slot(void)
 {
-	struct room *room = rooms;
-	while (room && __atomic_load_n(&room->tid, __ATOMIC_ACQUIRE) != 0)
-		room = room->next;
-	if (room)
-		return madvise(room->stack, STACK_BYTES, MADV_DOFORK) < 0 ? NULL : room;
+	struct slot *slot = slots;
+	while (slot && __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) != 0)
+		slot = slot->next;
+	if (slot)
+		return madvise(slot->stack, STACK_BYTES, MADV_DOFORK) < 0 ? NULL : slot;
 	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		return NULL;
-	room = (struct room *)stack; /* at the low end, where a stack that grows down never gets */
-	room->stack = stack;
-	room->next = rooms;
-	return rooms = room;
+	slot = (struct slot *)stack; /* at the low end of the stack, which grows down and never reaches it */
+	slot->stack = stack;
+	slot->next = slots;
+	return slots = slot;
 }
 
-/* Until the copy is made, or init is gone without having made one. */
-static int await_birth(struct room *room)
+/* Wait until the copy is made, or init has ended without making one. */
+static int await_birth(struct slot *slot)
 {
 	int outcome;
-	while ((outcome = __atomic_load_n(&room->outcome, __ATOMIC_ACQUIRE)) == UNBORN) {
-		if (__atomic_load_n(&room->tid, __ATOMIC_ACQUIRE) == 0)
+	while ((outcome = __atomic_load_n(&slot->outcome, __ATOMIC_ACQUIRE)) == UNBORN) {
+		if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0)
 			return -ECHILD;
-		syscall(SYS_futex, &room->outcome, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, UNBORN,
+		syscall(SYS_futex, &slot->outcome, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, UNBORN,
 		        &(struct timespec){ .tv_nsec = 10000000 }, NULL, 0);
 	}
 	return outcome;
 }
 
-pid_t aj_birth_copy(void)
+pid_t aj_birth_fork_trial(void)
 {
 	struct clone_args args = { .flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
 		                   .child_tid = (uint64_t)(uintptr_t)guest_tid,
@@ -200,35 +200,36 @@ pid_t aj_birth_copy(void)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
-int aj_birth_birth(struct aj_nest *nest)
+int aj_birth_make(struct aj_birth_args *birth)
 {
-	static struct room *room; /* static: the guest comes back to this function with what was in memory */
+	static struct slot *slot; /* static: the guest returns into this function with the memory of the copy */
 	static int ready[2];
-	room = free_room();
-	if (!room || pipe2(ready, O_CLOEXEC) < 0)
+	slot = free_slot();
+	if (!slot || pipe2(ready, O_CLOEXEC) < 0)
 		return -1;
-	nest->init_ready = ready[0];
-	room->init_ready = ready[1];
-	room->nest = nest;
-	aj_birth_name(room->name, nest->number);
-	room->outcome = UNBORN;
-	room->tid = -1;
-	if (__builtin_setjmp(home) != 0) {
-		munmap(room->stack, STACK_BYTES); /* what an init of a sibling, which had it before, may have left there */
+	birth->init_ready = ready[0];
+	slot->init_ready = ready[1];
+	slot->birth = birth;
+	aj_birth_name(slot->name, birth->number);
+	slot->outcome = UNBORN;
+	slot->tid = -1;
+	if (__builtin_setjmp(guest_context) != 0) {
+		munmap(slot->stack, STACK_BYTES); /* the stack may contain what the init of an earlier jail left there */
 		return 1;
 	}
-	unsigned long flags = nest->plan->namespaces | CLONE_NEWPID | CLONE_VM | CLONE_PARENT | CLONE_PIDFD | CLONE_CHILD_SETTID |
-	                      CLONE_CHILD_CLEARTID;
-	int error = clone(init_main, room->stack + STACK_BYTES, (int)flags, room, &nest->init_pidfd, NULL, &room->tid) < 0 ? errno : 0;
+	unsigned long flags = birth->plan->namespaces | CLONE_NEWPID | CLONE_VM | CLONE_PARENT | CLONE_PIDFD |
+	                      CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+	int error = clone(init_main, slot->stack + STACK_BYTES, (int)flags, slot, &birth->init_pidfd, NULL, &slot->tid) < 0 ? errno : 0;
 	if (error)
-		room->tid = 0;
-	else if ((error = -await_birth(room)) < 0)
+		slot->tid = 0;
+	else if ((error = -await_birth(slot)) < 0)
 		error = 0;
 	close(ready[0]);
 	close(ready[1]);
 	if (!error) {
-		/* Not in the copies that come next: what init does there is its jail's. Without it they would see how that one ended. */
-		madvise(room->stack, STACK_BYTES, MADV_DONTFORK);
+		/* Exclude the stack from later copies: init writes its jail's data there, and a later guest would see how this jail
+		 * ended. */
+		madvise(slot->stack, STACK_BYTES, MADV_DONTFORK);
 		return 0;
 	}
 	errno = error;

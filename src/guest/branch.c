@@ -1,5 +1,5 @@
-/* Copies this process in a way that its filter refuses, unless the supervisor has asked for it and lets the call pass.
- * It builds no wall: the branch has those of the original, and what is its own is put in place from outside meanwhile. */
+/* Copies this process by calls that its filter reports: the supervisor lets them pass only after it has ordered a branch.
+ * It builds no wall: the branch has the original's, and the supervisor puts the branch's own files and channels in place from outside. */
 #include "guest/branch.h"
 
 #include <errno.h>
@@ -14,15 +14,16 @@
 
 enum { EXIT_BROKEN = 125 };
 
-/* Every call here is held by the kernel, and answered by the supervisor. */
-static void become_own(void)
+/* The kernel suspends every call here until the supervisor answers it. */
+static void take_own_files(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
-	/* What the new user namespace brought. While this waits, channels, files and scratch space are put in place. */
+	/* Drop the capabilities that the new user namespace gave. While this call waits, the supervisor puts channels, files and scratch
+	 * space in place. */
 	if (syscall(SYS_capset, &head, none) < 0)
 		_exit(EXIT_BROKEN);
-	/* Until now it is the original's folder that relative paths begin at; where ours is stands in the place of 0. */
+	/* Until now the working directory is the original's; the branch's own folder is open as descriptor 0. */
 	if (syscall(SYS_fchdir, 0) < 0 || close(0) < 0 || open("/dev/null", O_RDONLY) != 0)
 		_exit(EXIT_BROKEN);
 }
@@ -42,7 +43,7 @@ pid_t aj_branch(void)
 #endif
 	int error = errno;
 	if (pid == 0)
-		become_own();
+		take_own_files();
 	aj_atfork_after(pid == 0);
 	errno = error;
 	return (pid_t)pid;

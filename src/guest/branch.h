@@ -1,7 +1,7 @@
-/* A branch: a copy of a runner that has its filter already, made between two snippets because the supervisor asks for it. */
+/* A branch: a copy of a runner that has its filter already, made between two snippets at the supervisor's request. */
 #pragma once
 #include <sys/types.h>
 
-/* 0 in the branch, which has no capabilities, the channels that the supervisor gave it and its own working directory; its number in
- * the original; -1 there with errno. The kernel holds each step until the supervisor lets it pass. */
+/* 0 in the branch, which has no capabilities, the supervisor's channels and a working directory of its own; the branch's pid in the
+ * original; -1 in the original with errno. The kernel suspends each of these calls until the supervisor answers it. */
 pid_t aj_branch(void);

@@ -1,9 +1,9 @@
 /* The runner of a snippet: preloaded into the rootfs' Python, it takes over before Python's own main(), loads the
- * trusted layer, installs the filter, and only then asks for the code. It never reads a byte of the code before the
+ * trusted layer, installs the filter, and only then reads the code. It never reads a byte of the code before the
  * filter stands, takes no option and no environment, and links no Python: the interpreter's symbols are looked up.
  *
  * Control socket (fd 3): [plan | session, policy,] filter, module names  ->  armed  ->  request  ->  result  ->  request ...
- * With a plan it becomes a zygote: it loads everything, and the jails that are born from it go on at the filter. */
+ * With a plan the runner becomes a zygote: it loads everything, and the jails born from it continue with the filter. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ enum { CONTROL_FD = 3, MAX_BODY = 256 << 20, EXIT_BROKEN = 125 };
 
 typedef int main_fn(int, char **, char **);
 
-/* In one piece where it is small: the supervisor wakes up once. */
+/* In one write if the frame is small: the supervisor wakes up once. */
 static void send_frame_after(const char *first, size_t first_bytes, uint8_t kind, const void *body, size_t bytes)
 {
 	static char piece[32 << 10];
@@ -43,15 +43,15 @@ static void send_frame(uint8_t kind, const void *body, size_t bytes)
 	send_frame_after("", 0, kind, body, bytes);
 }
 
-/* The tree does not fit. */
-static _Noreturn void broken(const char *what)
+/* The Python tree does not match this runner. */
+static _Noreturn void exit_broken(const char *what)
 {
 	send_frame(AJ_FRAME_FAILED, what, strlen(what));
 	_exit(EXIT_BROKEN);
 }
 
-/* The kernel has said no. */
-static _Noreturn void refused(const char *what, int errnum)
+/* The kernel refused a wall. */
+static _Noreturn void exit_refused(const char *what, int errnum)
 {
 	char text[200];
 	int n = snprintf(text, sizeof text, errnum ? "%s: %s" : "%s", what, strerror(errnum));
@@ -65,8 +65,8 @@ struct frame {
 	size_t bytes;
 };
 
-/* The next frame, which must be of one of these kinds. Without one there is nothing left to do: the supervisor is gone. */
-static struct frame take_frame(const char *kinds)
+/* Read the next frame, which must be of one of these kinds. Without one the process exits: the supervisor is gone. */
+static struct frame read_frame(const char *kinds)
 {
 	struct aj_frame_reader reader = { .cap_bytes = MAX_BODY };
 	unsigned char header[AJ_FRAME_HEADER];
@@ -84,7 +84,7 @@ static object *layer_function(const char *module, const char *name)
 {
 	object *function = aj_python_function(module, name);
 	if (!function)
-		broken("the Python layer cannot be loaded");
+		exit_broken("the Python layer cannot be loaded");
 	return function;
 }
 
@@ -93,9 +93,9 @@ static void call_layer(const char *module, const char *name, const char *bytes, 
 	object *function = layer_function(module, name);
 	object *value = aj_python_call(function, bytes, count, NULL, 0);
 	if (!value)
-		broken("the Python layer cannot be prepared");
-	aj_python_forget(value);
-	aj_python_forget(function);
+		exit_broken("the Python layer cannot be prepared");
+	aj_python_release(value);
+	aj_python_release(function);
 }
 
 static void preload(char *names)
@@ -104,20 +104,20 @@ static void preload(char *names)
 		if (strcmp(name, "*") == 0)
 			call_layer("agentjail.warm", "load_extensions", NULL, 0);
 		else
-			aj_python_import(name); /* where that fails the snippet's own import will say why */
+			aj_python_import(name); /* a failure is left to the snippet's own import, which reports it */
 }
 
 static object *after_fork, *reseed;
 
-/* What a newborn jail does before its filter. */
-static void make_own(const struct aj_birth *order)
+/* What a newborn jail does before its filter: make the layer's state (hash seeds, generators) its own. */
+static void init_newborn(const struct aj_birth *order)
 {
 	if (!aj_python_call(after_fork, (const char *)order->entropy, sizeof order->entropy, NULL, 0))
-		broken("the Python layer cannot be made this jail's own");
+		exit_broken("the Python layer cannot be made this jail's own");
 }
 
-/* In a copy of the zygote that is thrown away: what a newborn does, and what it will do with its first snippet. */
-static void try_first(const struct aj_birth *order)
+/* In a copy of the zygote that is discarded: does what a newborn does before and during its first snippet. */
+static void run_trial(const struct aj_birth *order)
 {
 	unsigned char started[AJ_FRAME_HEADER];
 	char *text;
@@ -125,38 +125,38 @@ static void try_first(const struct aj_birth *order)
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (null < 0 || dup2(null, CONTROL_FD) < 0)
 		_exit(EXIT_BROKEN);
-	make_own(order);
+	init_newborn(order);
 	aj_python_collect(1);
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);
 	object *claim = aj_python_call(layer_function("agentjail.warm", "first_snippet"), (char *)started, sizeof started, NULL, 0);
 	if (claim && aj_python_bytes(claim, &text, &bytes) == 0)
 		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
-	aj_python_forget(claim);
+	aj_python_release(claim);
 }
 
 /* Returns in a newborn jail. */
-static void be_zygote(const struct frame *plan, const struct frame *policy, const struct frame *names)
+static void run_zygote(const struct frame *plan, const struct frame *policy, const struct frame *names)
 {
 	static const char tell[] = { AJ_FRAME_IMPORT };
 	object *prepare = layer_function("agentjail.warm", "prepare");
 	object *prepared = aj_python_call(prepare, names->body, names->bytes, tell, sizeof tell);
 	if (!prepared)
-		broken("the Python layer cannot be prepared");
-	aj_python_forget(prepared);
-	aj_python_forget(prepare);
+		exit_broken("the Python layer cannot be prepared");
+	aj_python_release(prepared);
+	aj_python_release(prepare);
 	call_layer("agentjail.warm", "settle", policy->body, policy->bytes);
 	call_layer("agentjail.session", "arm", NULL, 0);
 	after_fork = layer_function("agentjail.warm", "after_fork");
 	reseed = layer_function("agentjail.warm", "reseed");
 	const char *missing = aj_zygote_prepare();
 	if (missing)
-		refused(missing, errno);
+		exit_refused(missing, errno);
 	send_frame(AJ_FRAME_READY, "", 0);
-	make_own(aj_zygote_serve(plan->body, plan->bytes, try_first));
+	init_newborn(aj_zygote_serve(plan->body, plan->bytes, run_trial));
 }
 
-/* Returns in both. What the branch was sent before it was one is the original's to answer. */
-static void branch(const struct frame *order)
+/* Returns in original and branch. Requests that were sent before the branch existed are for the original to answer. */
+static void handle_branch(const struct frame *order)
 {
 	if (!reseed || order->bytes != AJ_ENTROPY_BYTES)
 		_exit(EXIT_BROKEN);
@@ -164,7 +164,7 @@ static void branch(const struct frame *order)
 	pid_t pid = aj_branch();
 	if (pid == 0) {
 		if (!aj_python_call(reseed, order->body, order->bytes, NULL, 0))
-			broken("the Python layer cannot be made this branch's own");
+			exit_broken("the Python layer cannot be made this branch's own");
 		send_frame(AJ_FRAME_ARMED, "", 0);
 		return;
 	}
@@ -172,8 +172,8 @@ static void branch(const struct frame *order)
 	send_frame(AJ_FRAME_BRANCH, &error, sizeof error);
 }
 
-/* The filter, and then the word that it stands. Returns the listener's descriptor, which the supervisor takes before it sends anything, or -1. */
-static int arm(const struct frame *insns)
+/* Install the filter, then report it. Returns the listener's descriptor, which the supervisor takes before it sends anything, or -1. */
+static int install_filter(const struct frame *insns)
 {
 	struct aj_error err = { 0 };
 	struct aj_filter filter = { (const struct sock_filter *)insns->body,
@@ -182,7 +182,7 @@ static int arm(const struct frame *insns)
 	int32_t listener = -1;
 	bool reported = insns->kind == AJ_FRAME_REPORTED;
 	if ((reported ? aj_filter_install_reported(&filter, &filter, &listener, &err) : aj_filter_install(&filter, &err)) < 0)
-		refused("the system call filter cannot be installed", err.errnum);
+		exit_refused("the system call filter cannot be installed", err.errnum);
 	aj_python_collect(1);
 	aj_frame_header(said, sizeof listener, AJ_FRAME_LISTENER);
 	memcpy(said + AJ_FRAME_HEADER, &listener, sizeof listener);
@@ -193,21 +193,21 @@ static int arm(const struct frame *insns)
 	return listener;
 }
 
-/* One request after the other, until the last one or the end of the channel. */
-static _Noreturn void serve(object *run, int listener)
+/* Serve requests until the last one or the end of the channel. */
+static _Noreturn void serve_requests(object *run, int listener)
 {
-	/* The layer itself writes this, between check and code. */
+	/* The layer writes this header itself, between check and execution of the code. */
 	unsigned char started[AJ_FRAME_HEADER];
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);
 	for (;;) {
-		struct frame request = take_frame((char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, 0 });
+		struct frame request = read_frame((char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, 0 });
 		aj_close(&listener);
 		if (request.kind == AJ_FRAME_BRANCH) {
-			branch(&request);
+			handle_branch(&request);
 			free(request.body);
 			continue;
 		}
-		/* The answer to a call that nobody waits for any more. */
+		/* The answer to a tool call that no caller waits for any more. */
 		if (request.kind == AJ_FRAME_TOOL) {
 			free(request.body);
 			continue;
@@ -224,7 +224,7 @@ static _Noreturn void serve(object *run, int listener)
 		send_frame_after(request.body, nonce_bytes, AJ_FRAME_RESULT, text, (size_t)bytes);
 		if (request.kind == AJ_FRAME_REQUEST)
 			_exit(0);
-		aj_python_forget(claim);
+		aj_python_release(claim);
 		free(request.body);
 	}
 }
@@ -234,22 +234,22 @@ static int runner_main(int argc, char **argv, char **env)
 	(void)argc, (void)argv, (void)env;
 	unsetenv("LD_PRELOAD");
 	static const char filters[] = { AJ_FRAME_FILTER, AJ_FRAME_REPORTED, 0 };
-	struct frame plan = { 0 }, policy = { 0 }, insns = take_frame((char[]){ AJ_FRAME_PLAN, AJ_FRAME_SESSION, AJ_FRAME_FILTER, 0 });
+	struct frame plan = { 0 }, policy = { 0 }, insns = read_frame((char[]){ AJ_FRAME_PLAN, AJ_FRAME_SESSION, AJ_FRAME_FILTER, 0 });
 	uint8_t role = insns.kind;
 	if (role != AJ_FRAME_FILTER) {
 		plan = insns;
-		policy = take_frame((char[]){ AJ_FRAME_POLICY, 0 });
-		insns = take_frame(filters);
+		policy = read_frame((char[]){ AJ_FRAME_POLICY, 0 });
+		insns = read_frame(filters);
 	}
-	struct frame names = take_frame((char[]){ AJ_FRAME_PRELOAD, 0 });
+	struct frame names = read_frame((char[]){ AJ_FRAME_PRELOAD, 0 });
 	const char *missing = aj_python_find();
 	if (missing)
-		broken(missing);
+		exit_broken(missing);
 	aj_python_start();
-	aj_python_collect(0); /* nothing that loads now is garbage */
+	aj_python_collect(0); /* nothing loaded now is garbage */
 	object *run = layer_function("agentjail.main", "run");
 	if (role == AJ_FRAME_PLAN) {
-		be_zygote(&plan, &policy, &names);
+		run_zygote(&plan, &policy, &names);
 	} else {
 		if (role == AJ_FRAME_SESSION)
 			call_layer("agentjail.session", "arm", NULL, 0);
@@ -261,11 +261,11 @@ static int runner_main(int argc, char **argv, char **env)
 		if (role == AJ_FRAME_SESSION)
 			call_layer("agentjail.main", "settle", policy.body, policy.bytes);
 	}
-	serve(run, arm(&insns));
+	serve_requests(run, install_filter(&insns));
 }
 
-/* Python takes memory in arenas of 1 MiB. The first two come from one huge page where the kernel has one to give: one page
- * fault instead of some 300, and as many pages less to free at the end, is a third of a millisecond. */
+/* Python takes memory in arenas of 1 MiB. The first two come from one huge page if the kernel has one: one page fault instead of some
+ * 300, and as many fewer pages to free at the end, saves a third of a millisecond. */
 static void *first_arenas(void)
 {
 	const size_t huge_bytes = 2 << 20;
@@ -273,7 +273,7 @@ static void *first_arenas(void)
 	if (room == MAP_FAILED)
 		return NULL;
 	char *aligned = (char *)(((uintptr_t)room + huge_bytes - 1) & ~(huge_bytes - 1));
-	madvise(aligned, huge_bytes, MADV_HUGEPAGE); /* a wish: without it the memory is as good */
+	madvise(aligned, huge_bytes, MADV_HUGEPAGE); /* only a hint: without a huge page the memory works as well */
 	return aligned;
 }
 
@@ -281,7 +281,7 @@ __attribute__((visibility("default"))) void *mmap64(void *addr, size_t bytes, in
 void *mmap64(void *addr, size_t bytes, int protection, int how, int fd, off64_t offset)
 {
 	enum { ARENA = 1 << 20, READ_WRITE = PROT_READ | PROT_WRITE, PRIVATE = MAP_PRIVATE | MAP_ANONYMOUS };
-	static char *arenas; /* set by the first call, when there are no threads yet */
+	static char *arenas; /* set by the first call, before any thread exists */
 	static int taken;
 	if (bytes == ARENA && !addr && fd == -1 && protection == READ_WRITE && how == PRIVATE) {
 		int mine = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
@@ -293,7 +293,7 @@ void *mmap64(void *addr, size_t bytes, int protection, int how, int fd, off64_t 
 	return (void *)syscall(SYS_mmap, addr, bytes, protection, how, fd, offset);
 }
 
-/* libc's entry calls this with Python's main; ours goes in its place. */
+/* libc's entry code calls this with Python's main, which the runner's main replaces. */
 __attribute__((visibility("default"))) int __libc_start_main(main_fn *main, int argc, char **argv, main_fn *init,
                                                              void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
 int __libc_start_main(main_fn *main, int argc, char **argv, main_fn *init, void (*fini)(void), void (*rtld_fini)(void), void *stack_end)

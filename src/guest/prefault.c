@@ -1,5 +1,5 @@
-/* Learns from a trial which pages a newborn jail copies and maps, and has the kernel do so all at once.
- * It is about time alone: no wall hangs on it, and what it gets wrong is a page fault more or a page too much. */
+/* Learns from a trial which pages a newborn jail copies and maps, and has the kernel populate them all at once.
+ * It only saves time: no wall depends on it, and a wrong guess costs one page fault or one page. */
 #include "guest/prefault.h"
 
 #include <fcntl.h>
@@ -21,11 +21,11 @@
 #endif
 
 enum { PAGE = 4096, RANGES_MAX = 1500, MAPS_BYTES = 256 << 10, BATCH = 512 };
-/* So many pages more are cheaper than one call more. */
+/* A gap of so many pages is populated too: cheaper than another call. */
 enum { GAP = 1 };
-/* What a file holds is mapped in pieces of this size and alignment, whichever page of it is asked for: one page is asked for. */
+/* The kernel maps file pages around a fault in pieces of this size and alignment (fault-around), so one page of each piece is enough. */
 enum { AROUND = 64 << 10 };
-/* In an entry of /proc/PID/pagemap: the page is there; nobody else maps it. */
+/* Bits of a /proc/PID/pagemap entry: page present; page mapped exclusively. */
 #define PRESENT (1ULL << 63)
 #define EXCLUSIVE (1ULL << 56)
 
@@ -34,13 +34,13 @@ struct range {
 	int advice;
 };
 
-/* Shared between zygote and trial; the newborn keeps a copy that is only read. */
+/* Shared between zygote and trial; the newborn only reads a private copy. */
 static struct learnt {
 	size_t count;
 	struct range ranges[RANGES_MAX];
 } * learnt;
 
-static void add(uintptr_t page, int advice)
+static void add_page(uintptr_t page, int advice)
 {
 	struct range *last = learnt->count ? &learnt->ranges[learnt->count - 1] : NULL;
 	if (last && last->advice == advice && page >= last->start && page <= last->end + (uintptr_t)GAP * PAGE)
@@ -49,7 +49,7 @@ static void add(uintptr_t page, int advice)
 		learnt->ranges[learnt->count++] = (struct range){ page, page + PAGE, advice };
 }
 
-/* One mapping: what was written; or, where nothing can be, what was looked at. */
+/* One mapping: its written pages; in a read-only mapping, its mapped pages. */
 static void learn_mapping(int pagemap, uintptr_t start, uintptr_t end, bool writable)
 {
 	static uint64_t entries[BATCH];
@@ -64,17 +64,17 @@ static void learn_mapping(int pagemap, uintptr_t start, uintptr_t end, bool writ
 			if (!(entries[i] & PRESENT))
 				continue;
 			if (writable && (entries[i] & EXCLUSIVE))
-				add(page, MADV_POPULATE_WRITE);
+				add_page(page, MADV_POPULATE_WRITE);
 			else if (!writable && page / AROUND != last / AROUND)
-				add(last = page, MADV_POPULATE_READ);
+				add_page(last = page, MADV_POPULATE_READ);
 		}
 	}
 }
 
-static void look(int proc_fd)
+static void read_pagemap(int proc_fd)
 {
 	static char maps[MAPS_BYTES];
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* or they are not ours to read */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* otherwise /proc/self/maps and pagemap are not readable */
 	cleanup_fd int maps_fd = openat(proc_fd, "self/maps", O_RDONLY | O_CLOEXEC);
 	cleanup_fd int pagemap = openat(proc_fd, "self/pagemap", O_RDONLY | O_CLOEXEC);
 	size_t have = 0;
@@ -86,7 +86,7 @@ static void look(int proc_fd)
 		char rights[5];
 		next = line + strcspn(line, "\n");
 		next += *next != '\0';
-		/* Shared ones are not copied, and "[vvar]" and its like are the kernel's. */
+		/* Shared mappings are not copied, and "[vvar]" and the like are the kernel's. */
 		if (sscanf(line, "%lx-%lx %4s", &start, &end, rights) == 3 && rights[0] == 'r' && rights[3] == 'p' &&
 		    end < UINTPTR_MAX / 2 && !memmem(line, (size_t)(next - line), "[v", 2))
 			learn_mapping(pagemap, start, end, rights[1] == 'w');
@@ -99,16 +99,15 @@ void aj_prefault_learn(int proc_fd, void (*trial)(void))
 	if (room == MAP_FAILED)
 		return;
 	learnt = room;
-	pid_t pid = aj_birth_copy();
+	pid_t pid = aj_birth_fork_trial();
 	if (pid == 0) {
 		trial();
-		look(proc_fd);
+		read_pagemap(proc_fd);
 		_exit(0);
 	}
 	int status;
 	bool whole = pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	/* No memory may be shared between jails: what was learnt is copied out of it. Not into the heap, which has to look as it did
-	 * before the trial. */
+	/* Jails may share no memory: copy the result out of the shared mapping. Not into the heap, which must look as before the trial. */
 	learnt = whole ? mmap(NULL, sizeof *learnt, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
 	if (learnt == MAP_FAILED)
 		learnt = NULL;
@@ -121,7 +120,7 @@ void aj_prefault(void)
 {
 	for (size_t i = 0; learnt && i < learnt->count; i++) {
 		const struct range *r = &learnt->ranges[i];
-		/* What is not there any more, or a kernel that does not know how, costs page faults. */
+		/* A mapping that is gone, or an old kernel without this advice, costs page faults only. */
 		madvise((void *)r->start, r->end - r->start, r->advice); /* NOLINT(performance-no-int-to-ptr) */
 	}
 }

@@ -1,9 +1,9 @@
-/* The pages that every newborn jail writes or looks at first, learnt once from a trial and then made its own in a few calls:
- * a page fault for each of them would be most of what a birth costs. */
+/* The pages that every newborn jail writes or reads first, learnt once from a trial and then populated in a few calls: a page fault for
+ * each page would be most of a birth's cost. */
 #pragma once
 
-/* In a zygote, once: `trial` runs in a copy that is thrown away. `proc_fd`: the host's /proc. Where something is missing nothing is
- * learnt, and nothing else is lost. The caller has told everybody of the fork before, and does so after. */
+/* Call once in a zygote: `trial` runs in a copy that is discarded. `proc_fd`: the host's /proc. A failure only means that no pages are
+ * learnt. The caller runs the atfork handlers before and after. */
 void aj_prefault_learn(int proc_fd, void (*trial)(void));
-/* In the newborn, first of all. */
+/* Call first in the newborn. */
 void aj_prefault(void);

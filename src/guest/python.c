@@ -1,5 +1,5 @@
 /* Looks up and calls the interpreter that the runner was preloaded into.
- * It holds no state of its own and never lets an exception of Python's stay set. */
+ * It holds no state of its own and leaves no Python exception set. */
 #include "guest/python.h"
 
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ static const struct {
 	{ "PyOS_AfterFork_Parent", &py_after_fork_parent },
 };
 
-/* As `python3 -I -S -B -X utf8`: no site, no environment, no user folder, no bytecode written. */
+/* Like `python3 -I -S -B -X utf8`: no site, no environment, no user folder, no bytecode written. */
 static const struct {
 	const char *name;
 	int value;
@@ -74,8 +74,8 @@ const char *aj_python_find(void)
 	return NULL;
 }
 
-/* Where the rootfs keeps the library. Told in advance, Python does not have to search; the call left in 3.13, and
- * without it the search from /usr/bin/python3 ends at the same place. */
+/* The rootfs' library path, set in advance so that Python does not search for it; Python 3.13 removed the call, and there the search
+ * from /usr/bin/python3 finds the same path. */
 static void set_path(void)
 {
 	void (*py_set_path)(const wchar_t *);
@@ -132,7 +132,7 @@ int aj_python_bytes(object *value, char **ret, ssize_t *ret_bytes)
 	return py_bytes_get(value, ret, ret_bytes);
 }
 
-void aj_python_forget(object *value)
+void aj_python_release(object *value)
 {
 	if (value)
 		py_forget(value);

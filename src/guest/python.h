@@ -1,12 +1,12 @@
-/* The few functions of Python's stable C interface that the runner uses, looked up in the interpreter it was loaded into.
- * No Python header, no link: what is missing is an error with a name. */
+/* The few functions of Python's stable C interface that the runner uses, looked up in the interpreter that preloads it.
+ * No Python header, no link: a missing function is an error that names it. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>
 
 typedef struct object object;
 
-/* Find the functions, set isolated mode. NULL, or what this Python lacks. */
+/* Find the functions, set isolated mode. NULL, or the name of a missing function. */
 const char *aj_python_find(void);
 /* Start the interpreter. */
 void aj_python_start(void);
@@ -16,14 +16,14 @@ int aj_python_import(const char *module);
 object *aj_python_function(const char *module, const char *name);
 /* Call it with up to two byte strings (NULL: fewer). The result, or NULL after printing the reason. */
 object *aj_python_call(object *function, const char *first, size_t first_bytes, const char *second, size_t second_bytes);
-/* The bytes of a bytes object; -1 when it is none. They live as long as the object. */
+/* The bytes of a bytes object, valid as long as the object; -1 for another type. */
 int aj_python_bytes(object *value, char **ret, ssize_t *ret_bytes);
-void aj_python_forget(object *value);
+void aj_python_release(object *value);
 void aj_python_collect(int on); /* the garbage collector */
 
-/* Around a fork that is not libc's own. */
+/* Call around a fork that is not libc's own. */
 void aj_python_before_fork(void);
 void aj_python_after_fork(int child);
 
-/* The next definition of a symbol that the runner took the place of, or NULL. */
+/* The next definition of a symbol that the runner interposes, or NULL. */
 void *aj_python_next(const char *symbol);

@@ -1,5 +1,5 @@
-/* Takes the supervisor's orders and answers each with a jail; in the newborn it walks the rows of steps.h that are a jail's own.
- * No byte from a jail comes here, and no agent's code runs here. */
+/* Receives the supervisor's orders and answers each with a jail; in the newborn it walks the rows of steps.h for jails.
+ * It reads no byte from a jail, and runs no agent's code. */
 #include "guest/zygote.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 enum { CONTROL_FD = 3, HIGH_FD = 10, EXIT_BROKEN = 125 };
 
-static int init_ready; /* of the jail that is being built */
+static int init_ready; /* of the jail that is being built: readable once its init has dropped its privileges */
 
 static int step_write_maps(struct aj_steps *w, struct aj_error *err)
 {
@@ -32,7 +32,7 @@ static int step_write_maps(struct aj_steps *w, struct aj_error *err)
 		const char *file;
 		unsigned long id;
 	} rows[] = { { "self/uid_map", w->plan->uid }, { "self/gid_map", w->plan->gid } };
-	/* Without this /proc/self is root's. */
+	/* An undumpable process's /proc/self belongs to root. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || aj_write_text(w->proc_fd, "self/setgroups", "deny") < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "deny setgroups");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -60,7 +60,7 @@ static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 {
 	(void)w;
 	char byte;
-	/* End of file: init is gone, and has said why. */
+	/* End of file: init has ended, and has reported the reason. */
 	if (read(init_ready, &byte, 1) != 1)
 		return aj_fail(err, AJ_EXIT_SETUP, "drop_own_caps", 0, "the jail's init has not given up its own");
 	if (aj_birth_drop_caps() < 0)
@@ -68,7 +68,7 @@ static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 	return 0;
 }
 
-/* Rows that only builders and programs of their own walk. */
+/* Rows that only builders, or programs that exec starts, walk. */
 #define step_close_parent NULL
 #define step_await_maps NULL
 #define step_attributes NULL
@@ -96,12 +96,12 @@ static const struct aj_step jail_steps[] = { AJ_STEPS(JAIL_ROW) };
 
 const char *aj_zygote_prepare(void)
 {
-	/* Init is born with every signal blocked, and so is the guest, until its handlers are its own. */
+	/* Init is born with every signal blocked, and so is the guest, until it has its own handlers. */
 	return aj_init_block_signals() < 0 ? "signals cannot be blocked" : aj_birth_prepare();
 }
 
-/* The newborn: everything that is not the filter. */
-static void build(const struct aj_plan *plan, const struct aj_jail_ends *ends, int ready)
+/* In the newborn: every wall except the filter. */
+static void build_newborn(const struct aj_plan *plan, const struct aj_jail_ends *ends, int ready)
 {
 	struct aj_steps w = { .plan = plan,
 		              .proc_fd = AJ_BIRTH_PROC,
@@ -129,7 +129,7 @@ static void try_newborn(void)
 	newborn(&order);
 }
 
-/* Both ends of the jail's channels. The jail's are out of the way of 0 to 3, and init inherits all of them. */
+/* Make both ends of the jail's channels, with high numbers for the jail's ends; init inherits all of them. */
 static int make_channels(struct aj_jail *ours, struct aj_jail_ends *ends)
 {
 	struct aj_error err = { 0 };
@@ -154,12 +154,12 @@ static void close_channels(struct aj_jail *ours, struct aj_jail_ends *ends)
 
 const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, void (*trial)(const struct aj_birth *))
 {
-	static struct aj_plan plan; /* static: init reads it as long as it lives, and a guest returns into this function */
+	static struct aj_plan plan; /* static: init reads it as long as init lives, and a guest returns into this function */
 	static bool learnt;
-	static struct aj_nest nest;
+	static struct aj_birth_args birth;
 	static struct aj_jail ours;
 	static struct aj_jail_ends ends;
-	/* Until the supervisor has taken them, which it has when it orders so many more. */
+	/* Kept open until the supervisor has taken the inits' ends, which it has done once it sends that many more orders. */
 	static int inits[AJ_BIRTHS_MAX] = { -1, -1, -1, -1, -1, -1, -1, -1 };
 	_Static_assert(AJ_BIRTHS_MAX == 8, "as many initial values");
 	if (aj_plan_unpack(&plan, packed, packed_bytes) < 0)
@@ -176,20 +176,20 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 			aj_atfork_after(false);
 		}
 		order.leaf[sizeof order.leaf - 1] = '\0';
-		nest = (struct aj_nest){ .plan = &plan, .number = order.number, .cgroup_fd = -1, .init_pidfd = -1 };
+		birth = (struct aj_birth_args){ .plan = &plan, .number = order.number, .cgroup_fd = -1, .init_pidfd = -1 };
 		aj_atfork_before();
 		r = make_channels(&ours, &ends);
-		nest.report_fd = ends.report;
+		birth.report_fd = ends.report;
 		if (r == 0 && order.leaf[0])
-			nest.cgroup_fd = openat(AJ_BIRTH_CGROUP, order.leaf, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			birth.cgroup_fd = openat(AJ_BIRTH_CGROUP, order.leaf, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (r == 0)
-			r = order.leaf[0] && nest.cgroup_fd < 0 ? -1 : aj_birth_birth(&nest);
+			r = order.leaf[0] && birth.cgroup_fd < 0 ? -1 : aj_birth_make(&birth);
 		if (r == 1) {
-			build(&plan, &ends, nest.init_ready);
+			build_newborn(&plan, &ends, birth.init_ready);
 			return &order;
 		}
 		struct aj_birth_answer born = { .errnum = r < 0 ? errno : 0,
-			                        .init = nest.init_pidfd,
+			                        .init = birth.init_pidfd,
 			                        .report = ours.report_fd,
 			                        .control = ours.control_fd,
 			                        .out = ours.stdout_fd,
@@ -197,8 +197,8 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 		aj_atfork_after(false);
 		int *place = &inits[order.number % AJ_BIRTHS_MAX];
 		aj_close(place);
-		*place = nest.init_pidfd;
-		aj_close(&nest.cgroup_fd);
+		*place = birth.init_pidfd;
+		aj_close(&birth.cgroup_fd);
 		close_channels(&ours, &ends);
 		if (aj_write_all(CONTROL_FD, &born, sizeof born) < 0)
 			_exit(EXIT_BROKEN);
