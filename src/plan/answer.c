@@ -1,5 +1,5 @@
-/* Answers questions about a policy: hosts, modules, system calls, and which mount row a path leads to.
- * It tries nothing and looks at no file; that its answers hold in a real jail is what tests/e2e/explain.sh is for. */
+/* Answers questions about a policy: hosts, modules, system calls, and the mount row of a path.
+ * It tries nothing and reads no file; tests/e2e/explain.sh checks its answers in real jails. */
 #include "plan/answer.h"
 
 #include <ctype.h>
@@ -33,7 +33,7 @@ struct aj_path_match aj_plan_match_path(const struct aj_plan *plan, const char *
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *row = &plan->mounts.items[i];
 		size_t bytes = strlen(row->target);
-		/* What comes later lies over what was there, and over all that was below it. */
+		/* A later row covers earlier ones, and everything below its target. */
 		if (at_or_below(path, row->target)) {
 			place = (struct aj_path_match){ row->flags & AJ_MASK ? AJ_MATCH_MASK : kinds[row->kind], row, path + bytes };
 		} else if (!place.row && (strcmp(path, "/") == 0 || at_or_below(row->target, path))) {
@@ -78,7 +78,7 @@ static bool numeric(const char *host_port)
 	return host_port[0] == '[' || strspn(host_port, "0123456789.") == name_bytes(host_port);
 }
 
-/* The jail's own: what its /etc/hosts names, 127.0.0.0/8, and the addresses that stand for "this host". */
+/* The jail's own loopback: the names in its /etc/hosts, 127.0.0.0/8, and the addresses that stand for "this host". */
 static bool own_loopback(const char *host_port)
 {
 	return is_name(host_port, "localhost") || is_name(host_port, "jail") || is_name(host_port, "[::1]") ||
@@ -131,7 +131,7 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 		              "commands have no Python layer: whatever the Python of the host has");
 	if (!policy->layer)
 		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: whatever the tree has");
-	/* As class Allowed of bootstrap/guards.py has it. */
+	/* Like class Allowed of bootstrap/guards.py. */
 	if (at_or_below(module, "agentjail") || strncmp(module, "agentjail.", 10) == 0)
 		return answer(AJ_DENIED, NULL, AJ_BY_RAIL, "the layer itself, which no policy lets a snippet import");
 	if (strcmp(module, "__future__") == 0)
@@ -161,7 +161,7 @@ struct call {
 	AJ_LIST(const struct aj_syscall *) refusals; /* the rows behind `exceptions` */
 };
 
-static const char *condition(const struct aj_syscall *row, struct aj_arena *arena)
+static const char *condition_text(const struct aj_syscall *row, struct aj_arena *arena)
 {
 	const char *text = "";
 	for (int i = 0; i < 2; i++)
@@ -171,7 +171,7 @@ static const char *condition(const struct aj_syscall *row, struct aj_arena *aren
 	return row->why && *row->why ? aj_printf(arena, "%s (%s)", text, row->why) : text;
 }
 
-static int take_row(const struct aj_syscall *row, void *data)
+static int add_row(const struct aj_syscall *row, void *data)
 {
 	struct call *c = data;
 	bool conditional = row->arg[0].mask || row->arg[1].mask;
@@ -185,7 +185,7 @@ static int take_row(const struct aj_syscall *row, void *data)
 		return 0;
 	}
 	const char **list = row->errnum ? &c->exceptions : &c->conditions;
-	*list = aj_printf(c->arena, "%s%s%s", *list ? *list : "", *list ? ", or " : "", condition(row, c->arena));
+	*list = aj_printf(c->arena, "%s%s%s", *list ? *list : "", *list ? ", or " : "", condition_text(row, c->arena));
 	if (row->errnum) {
 		c->errnum = row->errnum;
 		c->why = row->why;
@@ -200,8 +200,8 @@ static const char *error_name(int errnum)
 	return name ? name : "an error";
 }
 
-/* Two refusals between them: a bit that may be neither set nor clear. */
-static bool nothing_left(const struct call *c)
+/* Two refusals that together exclude every argument: one refuses a bit set, the other clear. */
+static bool refuses_all(const struct call *c)
 {
 	for (size_t i = 0; i < c->refusals.count; i++)
 		for (size_t j = 0; j < i; j++) {
@@ -214,15 +214,15 @@ static bool nothing_left(const struct call *c)
 	return false;
 }
 
-/* A group that is denied wins over every list. */
-static bool taken_away(struct call *c, const struct aj_plan *plan, struct aj_answer *ret)
+/* A denied group overrides every allow-list. */
+static bool denied_by_group(struct call *c, const struct aj_plan *plan, struct aj_answer *ret)
 {
 	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
 		uint64_t group = (uint64_t)1 << i;
 		struct call denied = { .arena = c->arena, .name = c->name };
 		if (!(plan->deny & group))
 			continue;
-		aj_syscalls_denied_each(group, take_row, &denied);
+		aj_syscalls_denied_each(group, add_row, &denied);
 		if (!denied.listed)
 			continue;
 		ret->key = group == AJ_DENY_FORK ? "process.fork" : "process.deny_syscalls";
@@ -238,7 +238,7 @@ static bool taken_away(struct call *c, const struct aj_plan *plan, struct aj_ans
 			*AJ_PUSH(c->arena, &c->refusals) = denied.refusals.items[j];
 		c->errnum = denied.errnum;
 	}
-	if (!nothing_left(c))
+	if (!refuses_all(c))
 		return false;
 	ret->verdict = AJ_DENIED;
 	ret->why = aj_printf(c->arena, "%s: refused where %s", error_name(c->errnum), c->exceptions);
@@ -253,7 +253,7 @@ static const char *why_not_made(const struct call *c, const struct aj_plan *plan
 		struct call answered = { .arena = c->arena, .name = c->name };
 		if (!(plan->deny & AJ_ANSWERED & group))
 			continue;
-		aj_syscalls_denied_each(group, take_row, &answered);
+		aj_syscalls_denied_each(group, add_row, &answered);
 		if (answered.refused)
 			return answered.why;
 	}
@@ -265,13 +265,13 @@ struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_p
 	struct call c = { .arena = arena, .name = name };
 	struct aj_answer a = answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP, "");
 	const char *list = aj_profile_name(plan->profile);
-	aj_syscalls_each(plan->profile, policy->network, take_row, &c);
+	aj_syscalls_each(plan->profile, policy->network, add_row, &c);
 	if (!c.open && !c.conditions) {
 		a.why = c.listed ? aj_printf(arena, "%s: %s", error_name(c.errnum), c.why && *c.why ? c.why : "refused")
 		                 : aj_printf(arena, "ENOSYS: not in the list `%s`", list);
 		return a;
 	}
-	if (taken_away(&c, plan, &a))
+	if (denied_by_group(&c, plan, &a))
 		return a;
 	a.verdict = AJ_ALLOWED;
 	a.why = c.open ? aj_printf(arena, "in the list `%s`%s%s", list, c.why && *c.why ? ": " : "", c.why ? c.why : "")

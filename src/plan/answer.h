@@ -1,5 +1,5 @@
-/* May it? One question about a policy, answered from the policy and its plan, with the rule and who enforces it.
- * Pure: what a file of the host or of the tree is, others look up. */
+/* Answers one question about a policy (may a jail do X?) from the policy and its plan, with the rule and the enforcer.
+ * Pure: other files look up what a file of the host or of the tree is. */
 #pragma once
 #include "plan/plan.h"
 #include "policy/schema.h"
@@ -11,13 +11,13 @@ enum aj_answer_verdict { AJ_ALLOWED, AJ_DENIED, AJ_NOT_YET };
 struct aj_answer {
 	enum aj_answer_verdict verdict;
 	const char *why;
-	const char *key; /* of the policy: what decides; NULL: every jail is so */
-	size_t item;     /* of that key's list, or AJ_NO_ITEM */
+	const char *key; /* the policy key that decides; NULL: the same in every jail */
+	size_t item;     /* index in that key's list, or AJ_NO_ITEM */
 	enum aj_enforcer by;
-	const char *enforcer; /* in place of by's name; or NULL */
+	const char *enforcer; /* replaces by's name; or NULL */
 };
 
-/* The mount row that a path of the jail leads to. */
+/* The mount row to which a path of the jail leads. */
 enum aj_path_match_kind {
 	AJ_MATCH_NONE,
 	AJ_MATCH_FOLDER,
@@ -31,7 +31,7 @@ enum aj_path_match_kind {
 struct aj_path_match {
 	enum aj_path_match_kind kind;
 	const struct aj_mount *row; /* NULL for NONE and FOLDER */
-	const char *rest;           /* of the path below the row: "" or "/..." */
+	const char *rest;           /* the part of the path below the row: "" or "/..." */
 };
 struct aj_path_match aj_plan_match_path(const struct aj_plan *plan, const char *path);
 

@@ -1,16 +1,17 @@
-/* What bounds a zygote itself, which imports packages of others before there is any jail: rows for a leaf of its own, and its rlimits.
+/* Bounds of a zygote itself, which imports foreign packages before any jail exists: rows for its own leaf, and its rlimits.
  * It writes nothing, and bounds nothing that the policy leaves unbounded for jails. */
 #include <sys/resource.h>
 
 #include "plan/plan.h"
 
-/* Beyond what the policy gives a jail, which has the same modules. And a few helpers and threads, which packages start at their import. */
+/* Added to the policy's bounds for a jail, which has the same modules: memory, and a few helpers and threads that packages start on
+ * import. */
 enum { MARGIN_BYTES = 256 << 20, OWN_PIDS = 64 };
-/* Where RLIMIT_NPROC alone counts, the jails of a zygote count with it: as many as this may have all that their policy gives them. */
+/* Where RLIMIT_NPROC is the only bound, it counts a zygote's jails too: this many jails may use their full allowance. */
 enum { JAILS = 64 };
 enum { MIB = 1 << 20 };
 
-static void row(struct aj_plan *plan, struct aj_arena *arena, const char *file, const char *value, const char *why)
+static void add_row(struct aj_plan *plan, struct aj_arena *arena, const char *file, const char *value, const char *why)
 {
 	*AJ_PUSH(arena, &plan->zygote_rows) = (struct aj_cgroup_row){ file, value, why };
 }
@@ -27,9 +28,9 @@ static const char *memory(struct aj_plan *plan, struct aj_arena *arena, const st
 		return aj_printf(arena, "RLIMIT_AS %lu MiB for each process (no memory cgroup)", bytes / MIB);
 	}
 	plan->zygote_memory_bytes = bytes;
-	row(plan, arena, "memory.max", aj_printf(arena, "%lu", aj_zygote_memory(plan, AJ_ZYGOTE_JAILS_STEP)), "the limit");
-	row(plan, arena, "memory.swap.max", "0", "swap is not a way around it");
-	row(plan, arena, "memory.oom.group", "1", "what it has forked ends with it");
+	add_row(plan, arena, "memory.max", aj_printf(arena, "%lu", aj_zygote_memory(plan, AJ_ZYGOTE_JAILS_STEP)), "the limit");
+	add_row(plan, arena, "memory.swap.max", "0", "swap is not a way around it");
+	add_row(plan, arena, "memory.oom.group", "1", "what it has forked ends with it");
 	return aj_printf(arena, "cgroup v2 memory.max %lu MiB", bytes / MIB);
 }
 
@@ -45,7 +46,7 @@ static const char *processes(struct aj_plan *plan, struct aj_arena *arena, const
 		return aj_printf(arena, "RLIMIT_NPROC %lu together with its jails (no pids cgroup)", jails);
 	}
 	plan->zygote_pids = OWN_PIDS;
-	row(plan, arena, "pids.max", aj_printf(arena, "%lu", aj_zygote_pids(plan, AJ_ZYGOTE_JAILS_STEP)), "the limit");
+	add_row(plan, arena, "pids.max", aj_printf(arena, "%lu", aj_zygote_pids(plan, AJ_ZYGOTE_JAILS_STEP)), "the limit");
 	return aj_printf(arena, "pids.max %d", OWN_PIDS);
 }
 

@@ -1,4 +1,4 @@
-/* Policy + request + host = plan; reads as a contents page.
+/* Policy + request + host = plan; aj_plan_build() reads as a table of contents.
  * Pure: the same three inputs always give the same plan, which is what the golden tests compare. */
 #include <sched.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { NOBODY = 65534 };
 
-/* Is this policy for what is asked? */
+/* Is this policy meant for such a request? */
 static int fits(const struct aj_policy *policy, const struct aj_request *request, struct aj_error *err)
 {
 	bool host_programs = strcmp(policy->rootfs, "host") == 0;
@@ -43,12 +43,12 @@ static void identity(struct aj_plan *plan, const struct aj_policy *policy, const
 	plan->gid = (gid_t)policy->uid;
 	plan->host_uid = host->uid;
 	plan->host_gid = host->gid;
-	/* Root's own id must not be behind the jail: host files would open to it, and RLIMIT_NPROC does not bind it. */
+	/* Root's own id must not be mapped: the jail could open root's files, and RLIMIT_NPROC does not bind root. */
 	if (host->uid == 0 && host->may_map_ids)
 		plan->host_uid = plan->host_gid = NOBODY;
 }
 
-/* Of its own, where there is one. But what a jail leaves in the host's folders is to belong to the next one there, too. */
+/* Give the jail a host id of its own, if there is one, unless it writes host folders: files there must belong to the next jail, too. */
 static void own_identity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, const struct aj_host *host)
 {
 	bool shared = false;
@@ -70,15 +70,15 @@ static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
 	plan->namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 	if (policy->network != AJ_NET_HOST)
 		plan->namespaces |= CLONE_NEWNET;
-	/* Its jails are to be the supervisor's children, and each has a PID namespace of its own; and they are born into cgroups that
-	 * are not below its own. */
+	/* A zygote's jails are the supervisor's children, and each has its own PID namespace; they are born into cgroups that are not
+	 * below the zygote's. */
 	if (plan->zygote)
 		plan->namespaces &= ~(unsigned long)(CLONE_NEWPID | CLONE_NEWCGROUP);
 	plan->loopback = policy->network == AJ_NET_LOOPBACK;
 	plan->hostname = "jail";
 }
 
-/* A variable named twice: the last one wins, as in a shell. */
+/* Of two settings of a variable the last one wins, as in a shell. */
 static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *const *defaults, const char *const *more, size_t more_count)
 {
 	size_t count = 0;
@@ -99,8 +99,8 @@ static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *co
 
 static void command_line(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
-	/* The preloaded runner takes over before Python's main(); threads of numerical libraries would only fight
-	 * for the few cores and for RLIMIT_AS. */
+	/* The preloaded runner starts before Python's main(); threads of numerical libraries would only compete for the few cores and
+	 * for RLIMIT_AS. */
 	static const char *const python_env[] = { "LD_PRELOAD=/usr/lib/agentjail/guest.so",
 		                                  "PATH=/usr/bin",
 		                                  "HOME=/tmp",
@@ -114,7 +114,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	static char *python_argv[] = { "/usr/bin/python3", NULL }, *any_argv[] = { "COMMAND", NULL };
 	plan->argv = request->snippet ? python_argv : request->argv ? request->argv : any_argv;
 	AJ_LIST(const char *) asked = { 0 }; /* the caller's after the policy's: the last one wins */
-	/* Other worktrees are not shown: git would take them for gone, and what only they refer to for garbage. */
+	/* Other worktrees are not shown: git would consider them deleted, and prune the objects that only they refer to. */
 	static const char *const keep[] = { "GIT_CONFIG_COUNT=3",       "GIT_CONFIG_KEY_0=gc.auto",
 		                            "GIT_CONFIG_VALUE_0=0",     "GIT_CONFIG_KEY_1=maintenance.auto",
 		                            "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=gc.worktreePruneExpire",
@@ -140,7 +140,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	plan->pump = plan->capture ? 0 : request->pump;
 }
 
-/* They travel as JSON. */
+/* These variables are sent as JSON. */
 static int late_env_is_text(const struct aj_plan *plan, struct aj_error *err)
 {
 	for (size_t i = 0; i < plan->late_env.count; i++) {
@@ -158,10 +158,10 @@ static bool word_byte(char c)
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Extension modules can be mapped only before the filter stands, and before it stands no byte of the code may be looked at
- * inside. So a superset of what the code can import by name is found here, without parsing it. */
+/* Extension modules can be mapped only before the filter stands, and until then no process inside may see the code. So a superset of the
+ * modules that the code can import by name is found here, without parsing the code. */
 
-/* Layer on: the allowed modules that are mentioned anywhere. */
+/* Layer on: the allowed modules whose names occur anywhere in the code. */
 static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
 	for (size_t i = 0; i < policy->imports.count; i++) {
@@ -193,7 +193,7 @@ static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char
 		*AJ_PUSH(arena, &plan->preload) = copy;
 }
 
-/* Where more snippets may come: what any of them may ask for. */
+/* A lasting jail: every module that a later snippet may import. */
 static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	for (size_t i = 0; i < policy->imports.count; i++) {
@@ -203,12 +203,12 @@ static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const stru
 			bytes -= 2;
 		*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
 	}
-	/* Layer off: anything. The runner knows what that is in its tree. */
+	/* Layer off: all modules. The runner finds them in its tree. */
 	if (!policy->layer)
 		*AJ_PUSH(arena, &plan->preload) = "*";
 }
 
-/* Layer off: every dotted name on a line with the word `import`. All that can be loaded is the rootfs' own. */
+/* Layer off: every dotted name on a line with the word `import`. Only modules of the rootfs can be loaded. */
 static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
 {
 	const char *end = request->code + request->code_bytes;
@@ -238,7 +238,7 @@ static const char *lock_wall(const struct aj_plan *plan)
 	                : "mediated: on files of the jail's own; EINVAL elsewhere";
 }
 
-/* Where FIFOs of the host are below what is shown; but for the snippets' tree, which has none. */
+/* The host folders in which FIFOs of the host are in reach; except the snippets' tree, which has none. */
 static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *arena)
 {
 	const char *first = "; the host's FIFOs below ", *list = "";
@@ -308,14 +308,14 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	protect(plan, arena);
 }
 
-static bool below(const char *path, const char *folder)
+static bool is_below(const char *path, const char *folder)
 {
 	size_t bytes = strlen(folder);
 	return strncmp(path, folder, bytes) == 0 && path[bytes] == '/';
 }
 
-/* One process, and no file in common with anybody, needs none of the kernel's: see seccomp/groups.c. */
-static void judge_locks(struct aj_plan *plan)
+/* A single process that shares no file with another needs none of the kernel's locks: see seccomp/groups.c. */
+static void restrict_locks(struct aj_plan *plan)
 {
 	bool inside = plan->profile == AJ_PROFILE_SNIPPET;
 	for (size_t i = 0; i < plan->mounts.count; i++)
@@ -347,7 +347,7 @@ void aj_plan_reach_sockets(struct aj_plan *plan)
 			plan->enforced.items[i] = (struct aj_enforced){ AJ_UNIX_SOCKETS, by };
 }
 
-/* A snippet has no connect, and one under the list of commands does without sockets: it has the tools to talk through. */
+/* A snippet has no connect; a snippet under the command profile gets no Unix sockets: it communicates through tools. */
 static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	bool reached = false;
@@ -368,7 +368,7 @@ static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const st
 		aj_plan_reach_sockets(plan);
 }
 
-/* A copy has scratch space of its own, and nothing else that could be written to. */
+/* A branch gets scratch space of its own, so the jail may have no other writable mount. */
 static int branchable(const struct aj_plan *plan, struct aj_error *err)
 {
 	const char *why = !plan->snippet ? "a command cannot be copied while it runs" : NULL;
@@ -379,7 +379,7 @@ static int branchable(const struct aj_plan *plan, struct aj_error *err)
 		else if (aj_mount_is_shared(m))
 			why = "a writable folder of the host, as a workspace is, cannot be branched";
 		for (size_t j = 0; j < plan->mounts.count && !why; j++)
-			if (aj_mount_is_scratch(&plan->mounts.items[j]) && below(m->target, plan->mounts.items[j].target))
+			if (aj_mount_is_scratch(&plan->mounts.items[j]) && is_below(m->target, plan->mounts.items[j].target))
 				why = "something is mounted below the scratch space, and would be missing in a branch";
 	}
 	return why ? aj_fail(err, AJ_EXIT_USAGE, "branching", 0, "%s", why) : 0;
@@ -413,13 +413,13 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.branching = request->branching,
 		.policy_name = policy->name,
 		.profile = aj_policy_profile(policy),
-		/* A snippet's list has none of those. */
+		/* A snippet's allow-list has none of these calls. */
 		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0) |
 		        (request->terminal && !request->capture ? AJ_DENY_SIZE : 0),
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};
-	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE : 0; /* a snippet's list has neither */
+	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE : 0; /* a snippet's allow-list has neither */
 	identity(plan, policy, host);
 	namespaces(plan, policy);
 	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0)
@@ -427,7 +427,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	own_identity(plan, arena, request, host);
 	if (aj_plan_limits(plan, arena, policy, host, err) < 0 || (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
 		return -1;
-	judge_locks(plan);
+	restrict_locks(plan);
 	if (plan->branching && branchable(plan, err) < 0)
 		return -1;
 	command_line(plan, arena, policy, request);

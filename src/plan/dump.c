@@ -1,5 +1,5 @@
 /* The plan as text, for --dry-run and the golden tests.
- * It leaves out what differs from machine to machine only where the plan itself does. */
+ * It hides no value: its output differs between machines where the plan does. */
 #include <sched.h>
 
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-/* Gathers what this kernel and this user can do: ids, Landlock, the layout of /; cgroup v2 is in host_cgroup.c.
+/* Gathers facts about this kernel and this user: ids, Landlock, the layout of /; cgroup v2 is in host_cgroup.c.
  * It changes nothing on the host and treats every missing feature as a fact, not as an error. */
 #include "plan/host.h"
 
@@ -36,10 +36,10 @@ static int top_links(struct aj_host *host, struct aj_arena *arena, struct aj_err
 	return 0;
 }
 
-/* Does a map of our user namespace hold `id`? *ret_initial: is it the identity of the initial namespace? */
+/* Does a map of the supervisor's user namespace contain `id`? *ret_initial: is the map the initial namespace's identity map? */
 static int id_exists(const char *map_path, unsigned long id, bool *ret, bool *ret_initial, struct aj_error *err)
 {
-	char map[16384]; /* of 340 lines at most */
+	char map[16384]; /* enough for the kernel's maximum of 340 lines */
 	unsigned long inside, outside, count;
 	bool found = false;
 	int used;
@@ -62,7 +62,7 @@ bool aj_host_has_id(uid_t id)
 	       id_exists("/proc/self/gid_map", id, &gid, &initial, &unknown) == 0 && uid && gid;
 }
 
-/* Not knowing is an error: a jail that runs as root's own id is for those whose namespace has no other. */
+/* An unreadable map is an error: a jail may run as root's own id only where the namespace has no other id. */
 static int root_rights(struct aj_host *host, struct aj_error *err)
 {
 	enum { NOBODY = 65534, SETGID_AND_SETUID = 1 << 6 | 1 << 7 };
@@ -99,7 +99,7 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 	if (access(aj_printf(arena, "%s/cgroup.procs", given_cgroup), W_OK) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "`%s` is not a cgroup v2 directory that this user may use",
 		               given_cgroup);
-	/* Unreadable is not empty: rlimits in place of limits that somebody gave a cgroup for would be a surprise. */
+	/* Unreadable is not empty: a silent fallback to rlimits would surprise a caller who provided a cgroup for limits. */
 	if (aj_host_controllers(given_cgroup, &host->cgroup_controllers) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "read which controllers `%s` has", given_cgroup);
 	host->cgroup = given_cgroup;

@@ -1,5 +1,5 @@
-/* Looks for a cgroup v2 directory below which this user may make leaves: our own, or the nearest one above it.
- * It changes nothing, and takes none that belongs to systemd or holds processes that are not ours to move. */
+/* Finds a cgroup v2 directory below which this user may create leaves: the supervisor's own, or its nearest ancestor.
+ * It changes nothing, and chooses no directory that belongs to systemd or contains foreign processes. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,12 +27,12 @@ int aj_host_controllers(const char *dir, unsigned *ret)
 
 static bool may_write(struct aj_arena *arena, const char *dir)
 {
-	/* cgroup.procs: the kernel asks for it in the common ancestor when a process is born into a leaf from beside it. */
+	/* cgroup.procs: the kernel requires write permission on the common ancestor's for a birth into a sibling leaf. */
 	return access(dir, W_OK) == 0 && access(aj_printf(arena, "%s/cgroup.procs", dir), W_OK) == 0 &&
 	       access(aj_printf(arena, "%s/cgroup.subtree_control", dir), W_OK) == 0;
 }
 
-/* What keeps us from making leaves in `dir`, NULL when nothing does. `own`: we are in it ourselves. */
+/* The obstacle to creating leaves in `dir`, NULL for none. `own`: the supervisor itself is in `dir`. */
 static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
 {
 	char type[32], procs[64], self[16] = "";
@@ -43,8 +43,8 @@ static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
 		                 own ? "our cgroup" : dir);
 	if (!may_write(arena, dir))
 		return aj_printf(arena, "%s is not delegated to this user", name);
-	/* A cgroup with controllers for its children may hold no process. Ourselves we can move to a leaf, others not. Only
-	 * the root of the hierarchy, which has no type, is exempt; being above us does not make it ours. */
+	/* A cgroup with controllers for its children may contain no process. The supervisor can move itself to a leaf, but no foreign
+	 * process. Only the root of the hierarchy, which has no cgroup.type, is exempt, but an ancestor root belongs to the system. */
 	if (aj_read_text(aj_printf(arena, "%s/cgroup.type", dir), type, sizeof type) < 0)
 		return own ? NULL : "the hierarchy's root is the system's";
 	if (strcmp(type, "domain\n") != 0)
@@ -56,15 +56,15 @@ static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
 	return NULL;
 }
 
-/* systemd hands out services and scopes, never slices: in one that it may write, a user's own systemd switches controllers on and
- * off as it sees fit, and a limit would go without a word. Nothing above a slice is ours either. */
+/* systemd delegates services and scopes, never slices: in a slice that it may write, a user's systemd enables and disables controllers
+ * at will, and a limit would vanish silently. No ancestor of a slice is delegated either. */
 static bool is_slice(const char *dir)
 {
 	size_t bytes = strlen(dir);
 	return bytes > 6 && strcmp(dir + bytes - 6, ".slice") == 0;
 }
 
-/* The line of the v2 hierarchy in /proc/self/cgroup, cut to its path; NULL without one. */
+/* The path in the v2 hierarchy's line of /proc/self/cgroup, cut at its end; NULL without such a line. */
 static const char *own_path(char *text)
 {
 	char *line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");

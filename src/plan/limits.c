@@ -1,12 +1,12 @@
-/* Limits as rows: cgroup files where there is a cgroup, rlimits in any case, and who enforces what.
- * It writes nothing; a limit that nobody can enforce is an error unless the policy says best effort. */
+/* Limits as rows: cgroup files where there is a cgroup, rlimits in any case, and the enforcer of each limit.
+ * It writes nothing; a limit without an enforcer is an error unless the policy says best effort. */
 #include <string.h>
 #include <sys/resource.h>
 
 #include "plan/plan.h"
 
 enum { CPU_PERIOD_US = 100000 };
-/* What compilers raise theirs to; and the usual size, which C libraries take for each thread's too. */
+/* The stack limit that compilers ask for; and the usual one, which C libraries use for each thread's stack too. */
 enum { STACK_BYTES = 64 << 20, STACK_USUAL_BYTES = 8 << 20 };
 
 static void rlimit(struct aj_plan *plan, struct aj_arena *arena, const char *name, int resource, uint64_t value, const char *why)
@@ -19,7 +19,7 @@ static void cgroup_row(struct aj_plan *plan, struct aj_arena *arena, const char 
 	*AJ_PUSH(arena, &plan->cgroup_rows) = (struct aj_cgroup_row){ file, value, why };
 }
 
-static void enforced(struct aj_plan *plan, struct aj_arena *arena, const char *wall, const char *by)
+static void add_enforced(struct aj_plan *plan, struct aj_arena *arena, const char *wall, const char *by)
 {
 	*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ wall, by };
 }
@@ -40,7 +40,7 @@ static void with_cgroup(struct aj_plan *plan, struct aj_arena *arena, const stru
 		           "microseconds of processor time in so many of the clock");
 }
 
-static bool has(const struct aj_host *host, unsigned controller)
+static bool has_controller(const struct aj_host *host, unsigned controller)
 {
 	return host->cgroup && (host->cgroup_controllers & controller);
 }
@@ -48,16 +48,17 @@ static bool has(const struct aj_host *host, unsigned controller)
 bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host)
 {
 	bool strict = policy->enforce == AJ_ENFORCE_STRICT;
-	return (policy->memory_bytes && (strict || (policy->require & AJ_WALL_MEMORY_CGROUP)) && !has(host, AJ_CGROUP_MEMORY)) ||
-	       (policy->pids && (strict || (policy->require & AJ_WALL_PIDS_CGROUP)) && !has(host, AJ_CGROUP_PIDS)) ||
-	       (policy->cpu_percent && strict && !has(host, AJ_CGROUP_CPU));
+	return (policy->memory_bytes && (strict || (policy->require & AJ_WALL_MEMORY_CGROUP)) && !has_controller(host, AJ_CGROUP_MEMORY)) ||
+	       (policy->pids && (strict || (policy->require & AJ_WALL_PIDS_CGROUP)) && !has_controller(host, AJ_CGROUP_PIDS)) ||
+	       (policy->cpu_percent && strict && !has_controller(host, AJ_CGROUP_CPU));
 }
 
-/* Memory, processes and the share of processors: the limits that need a cgroup, or need one to be exact. */
+/* Limits of memory, processes and CPU share: they require a cgroup, or are exact only with one. */
 static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
                          struct aj_error *err)
 {
-	bool memory_group = has(host, AJ_CGROUP_MEMORY), pids_group = has(host, AJ_CGROUP_PIDS), cpu_group = has(host, AJ_CGROUP_CPU);
+	bool memory_group = has_controller(host, AJ_CGROUP_MEMORY), pids_group = has_controller(host, AJ_CGROUP_PIDS),
+	     cpu_group = has_controller(host, AJ_CGROUP_CPU);
 	bool strict = policy->enforce == AJ_ENFORCE_STRICT;
 	bool refused = strict && ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group));
 	bool refused_cpu = strict && policy->cpu_percent && !cpu_group;
@@ -88,28 +89,28 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 		rlimit(plan, arena, "RLIMIT_STACK", RLIMIT_STACK, STACK_BYTES, "its stack, which RLIMIT_DATA does not count");
 		plan->rlimits.items[plan->rlimits.count - 1].soft = STACK_USUAL_BYTES;
 	}
-	enforced(plan, arena, "memory",
-	         !policy->memory_bytes ? "none: no limit asked for"
-	         : memory_group        ? "cgroup v2 memory.max"
-	         : refused             ? "none: strict limits need a memory cgroup, so nothing would run here"
-	         : plan->snippet
-	             ? (plan->profile == AJ_PROFILE_SNIPPET ? "rlimit RLIMIT_AS (no memory cgroup)"
-	                                                    : "rlimit RLIMIT_AS for each process (no memory cgroup)")
-	             : "rlimit RLIMIT_DATA for the private memory of each process; shared memory is not bounded (no memory cgroup)");
+	add_enforced(plan, arena, "memory",
+	             !policy->memory_bytes ? "none: no limit asked for"
+	             : memory_group        ? "cgroup v2 memory.max"
+	             : refused             ? "none: strict limits need a memory cgroup, so nothing would run here"
+	             : plan->snippet
+	                 ? (plan->profile == AJ_PROFILE_SNIPPET ? "rlimit RLIMIT_AS (no memory cgroup)"
+	                                                        : "rlimit RLIMIT_AS for each process (no memory cgroup)")
+	                 : "rlimit RLIMIT_DATA for the private memory of each process; shared memory is not bounded (no memory cgroup)");
 	if (policy->cpu_percent)
-		enforced(plan, arena, "cpu",
-		         cpu_group     ? "cgroup v2 cpu.max"
-		         : refused_cpu ? "none: strict limits need a cpu cgroup, so nothing would run here"
-		                       : "none: no cpu cgroup, so the jail may take every processor");
-	/* Where pids.max counts too it must speak first: of a refusal by the rlimit the kernel keeps no count. */
+		add_enforced(plan, arena, "cpu",
+		             cpu_group     ? "cgroup v2 cpu.max"
+		             : refused_cpu ? "none: strict limits need a cpu cgroup, so nothing would run here"
+		                           : "none: no cpu cgroup, so the jail may take every processor");
+	/* The rlimit is higher than pids.max, which must be hit first: the kernel does not count refusals by the rlimit. */
 	if (policy->pids)
 		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1 + pids_group,
 		       pids_group ? "behind pids.max, which keeps a count" : "counted in this user namespace; one more for init");
-	enforced(plan, arena, "pids",
-	         !policy->pids ? "none: no limit asked for"
-	         : pids_group  ? "cgroup v2 pids.max"
-	         : refused     ? "none: strict limits need a pids cgroup, so nothing would run here"
-	                       : "rlimit RLIMIT_NPROC (no pids cgroup)");
+	add_enforced(plan, arena, "pids",
+	             !policy->pids ? "none: no limit asked for"
+	             : pids_group  ? "cgroup v2 pids.max"
+	             : refused     ? "none: strict limits need a pids cgroup, so nothing would run here"
+	                           : "rlimit RLIMIT_NPROC (no pids cgroup)");
 	return 0;
 }
 
@@ -124,7 +125,7 @@ int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	rlimit(plan, arena, "RLIMIT_NOFILE", RLIMIT_NOFILE, policy->open_files, "open files");
 	if (policy->file_bytes)
 		rlimit(plan, arena, "RLIMIT_FSIZE", RLIMIT_FSIZE, policy->file_bytes, "largest file");
-	/* 1, not 0: the kernel still runs a core_pattern pipe on the host for 0, and refuses to for 1. */
+	/* 1, not 0: with 0 the kernel still starts a core_pattern pipe on the host, with 1 it refuses. */
 	rlimit(plan, arena, "RLIMIT_CORE", RLIMIT_CORE, 1, "no core dump, no core handler on the host");
 	rlimit(plan, arena, "RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, 65536, "no pinned memory");
 	rlimit(plan, arena, "RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, 819200, "POSIX queues");
@@ -137,7 +138,7 @@ int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	plan->capture_bytes = policy->capture_bytes;
 	plan->output_bytes = policy->output_bytes;
 	plan->result_bytes = policy->result_bytes;
-	enforced(plan, arena, "wall_clock", policy->wall_ms ? "supervisor" : "none: no limit asked for");
-	enforced(plan, arena, "cpu_time", policy->cpu_ms ? "rlimit RLIMIT_CPU" : "none: no limit asked for");
+	add_enforced(plan, arena, "wall_clock", policy->wall_ms ? "supervisor" : "none: no limit asked for");
+	add_enforced(plan, arena, "cpu_time", policy->cpu_ms ? "rlimit RLIMIT_CPU" : "none: no limit asked for");
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* The file tree of a jail as rows: rootfs or host /usr, devices, /proc, private /tmp, workspace, binds, masks.
- * Pure: it looks at no file; what does not exist shows when sandbox/mount walks the rows. */
+ * Pure: it reads no file; sandbox/mount.c reports missing sources when it walks the rows. */
 #include <string.h>
 
 #include "plan/plan.h"
 #include "policy/bind.h"
 #include "policy/protect.h"
 
-static struct aj_mount *row(struct aj_plan *plan, struct aj_arena *arena, enum aj_mount_kind kind, const char *target,
-                            const char *source, unsigned flags, const char *why)
+static struct aj_mount *add_row(struct aj_plan *plan, struct aj_arena *arena, enum aj_mount_kind kind, const char *target,
+                                const char *source, unsigned flags, const char *why)
 {
 	struct aj_mount *m = AJ_PUSH(arena, &plan->mounts);
 	*m = (struct aj_mount){ .kind = kind, .target = target, .source = source, .flags = flags, .why = why };
@@ -17,14 +17,15 @@ static struct aj_mount *row(struct aj_plan *plan, struct aj_arena *arena, enum a
 static void tmpfs(struct aj_plan *plan, struct aj_arena *arena, const char *target, unsigned flags, unsigned mode,
                   uint64_t size_bytes, uint64_t inodes, const char *why)
 {
-	struct aj_mount *m = row(plan, arena, AJ_MOUNT_TMPFS, target, "", flags, why);
+	struct aj_mount *m = add_row(plan, arena, AJ_MOUNT_TMPFS, target, "", flags, why);
 	m->mode = mode;
 	m->size_bytes = size_bytes;
 	m->inodes = inodes;
 }
 
-/* A folder that the caller or the policy names. An overlay shows names as they were when they were first looked up, so a session and a
- * zygote, which live for days, bind it: of sockets, FIFOs and locks a snippet's list of calls leaves a FIFO to be opened. */
+/* Flags of a folder that the caller or the policy names. An overlay does not follow later changes of its layer, so a session and a
+ * zygote, which live for days, bind the folder instead; of sockets, FIFOs and locks a snippet's allow-list then leaves the opening of a
+ * FIFO. */
 static unsigned folder_flags(const struct aj_plan *plan, const struct aj_request *request, bool writable)
 {
 	return (writable ? 0 : request->lasting ? AJ_RO : AJ_RO | AJ_OVERLAY) | (plan->snippet ? AJ_NOEXEC : 0);
@@ -36,68 +37,69 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	size_t count = plan->snippet ? 2 : sizeof all / sizeof *all;
 	for (size_t i = 0; i < count; i++)
 		if (!(plan->deny & AJ_DENY_SHARED_MEMORY) || strcmp(all[i], "/dev/zero") != 0)
-			row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_NOEXEC | AJ_FOLLOW, "harmless device");
+			add_row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_NOEXEC | AJ_FOLLOW, "harmless device");
 	if (plan->snippet)
 		return;
-	row(plan, arena, AJ_MOUNT_DEVPTS, "/dev/pts", "", AJ_NOEXEC | AJ_DEV, "terminals of its own");
-	row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/ptmx", "pts/ptmx", 0, "opens them");
+	add_row(plan, arena, AJ_MOUNT_DEVPTS, "/dev/pts", "", AJ_NOEXEC | AJ_DEV, "terminals of its own");
+	add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/ptmx", "pts/ptmx", 0, "opens them");
 	if (policy->proc) {
-		row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/fd", "/proc/self/fd", 0, "shells use it");
-		row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stdin", "/proc/self/fd/0", 0, "shells use it");
-		row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stdout", "/proc/self/fd/1", 0, "shells use it");
-		row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stderr", "/proc/self/fd/2", 0, "shells use it");
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/fd", "/proc/self/fd", 0, "shells use it");
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stdin", "/proc/self/fd/0", 0, "shells use it");
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stdout", "/proc/self/fd/1", 0, "shells use it");
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stderr", "/proc/self/fd/2", 0, "shells use it");
 	}
 }
 
 static void proc(struct aj_plan *plan, struct aj_arena *arena)
 {
-	/* The last two: ranges that the host and other jails have locked, in files by number; when keys are pressed and packets come. */
+	/* The last two disclose the ranges that the host and other jails have locked, by inode number, and when keys are pressed and
+	 * packets arrive. */
 	static const char *const masked[] = { "/proc/keys",       "/proc/key-users", "/proc/kallsyms", "/proc/kcore",
 		                              "/proc/timer_list", "/proc/cmdline",   "/proc/locks",    "/proc/interrupts" };
-	row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only its own processes; read-only");
+	add_row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only its own processes; read-only");
 	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++)
-		row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_FOLLOW | AJ_MASK,
-		    "the host's, not the jail's");
+		add_row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_FOLLOW | AJ_MASK,
+		        "the host's, not the jail's");
 }
 
 static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_host *host, bool network)
 {
 	static const char *const etc[] = { "/etc/ld.so.cache", "/etc/alternatives" };
 	static const char *const etc_network[] = { "/etc/resolv.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki" };
-	row(plan, arena, AJ_MOUNT_BIND, "/usr", "/usr", AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "the host's programs");
+	add_row(plan, arena, AJ_MOUNT_BIND, "/usr", "/usr", AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "the host's programs");
 	for (int i = 0; aj_top_links[i]; i++) {
 		const char *target = aj_printf(arena, "/%s", aj_top_links[i]);
 		if (!host->top_links[i])
 			continue;
 		if (host->top_links[i][0])
-			row(plan, arena, AJ_MOUNT_SYMLINK, target, host->top_links[i], 0, "as on the host");
+			add_row(plan, arena, AJ_MOUNT_SYMLINK, target, host->top_links[i], 0, "as on the host");
 		else
-			row(plan, arena, AJ_MOUNT_BIND, target, target, AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "as on the host");
+			add_row(plan, arena, AJ_MOUNT_BIND, target, target, AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "as on the host");
 	}
 	for (size_t i = 0; i < sizeof etc / sizeof *etc; i++)
-		row(plan, arena, AJ_MOUNT_BIND, etc[i], etc[i], AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC,
-		    "programs start with it");
+		add_row(plan, arena, AJ_MOUNT_BIND, etc[i], etc[i], AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC,
+		        "programs start with it");
 	for (size_t i = 0; network && i < sizeof etc_network / sizeof *etc_network; i++)
-		row(plan, arena, AJ_MOUNT_BIND, etc_network[i], etc_network[i],
-		    AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC, "names and certificates for the network");
+		add_row(plan, arena, AJ_MOUNT_BIND, etc_network[i], etc_network[i],
+		        AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC, "names and certificates for the network");
 }
 
-/* What C libraries ask for the names of users and hosts. */
-static void names(struct aj_plan *plan, struct aj_arena *arena)
+/* The files in which C libraries look up names of users and hosts. */
+static void name_files(struct aj_plan *plan, struct aj_arena *arena)
 {
-	row(plan, arena, AJ_MOUNT_FILE, "/etc/passwd",
-	    aj_printf(arena, "agent:x:%u:%u::/tmp:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid), 0,
-	    "one user");
-	row(plan, arena, AJ_MOUNT_FILE, "/etc/group", aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid), 0, "one group");
-	row(plan, arena, AJ_MOUNT_FILE, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0,
-	    "no host services behind names");
-	row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
+	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/passwd",
+	        aj_printf(arena, "agent:x:%u:%u::/tmp:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid),
+	        0, "one user");
+	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/group", aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid), 0, "one group");
+	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0,
+	        "no host services behind names");
+	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
 }
 
 static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, const struct aj_bind *b,
                     bool workspace, const char *why, struct aj_error *err)
 {
-	/* For a snippet also everything that the loader or the runner could look at before the filter stands. */
+	/* For a snippet also everything that the loader or the runner could read before the filter stands. */
 	static const char *const covered[] = { "/", "/proc", "/dev", "/usr", "/etc", "/lib", "/lib64", "/bin", "/sbin" };
 	size_t count = plan->snippet ? sizeof covered / sizeof *covered : 4;
 	for (size_t j = 0; j < count; j++)
@@ -107,7 +109,7 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 			               b->target, covered[j]);
 	if (workspace && strcmp(b->target, AJ_WORKSPACE) == 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
-	row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, folder_flags(plan, request, b->writable), why);
+	add_row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, folder_flags(plan, request, b->writable), why);
 	return 0;
 }
 
@@ -134,14 +136,14 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	const char *place;
 	for (size_t at = 0; writable && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
 		*AJ_PUSH(arena, &plan->protect) = place;
-	row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", folder_flags(plan, request, writable),
-	    policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
-	    : writable                                ? "the caller's folder; what is changed in it stays changed"
-	                                              : "the caller's folder");
+	add_row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", folder_flags(plan, request, writable),
+	        policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
+	        : writable                                ? "the caller's folder; what is changed in it stays changed"
+	                                                  : "the caller's folder");
 	return 0;
 }
 
-/* At its own path, which the worktree names. */
+/* Shown at its own path, which the worktree's `.git` file names. */
 static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, struct aj_error *err)
 {
 	struct aj_bind bind = { .source = request->main_repository, .target = request->main_repository, .writable = true };
@@ -151,7 +153,7 @@ static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const s
 	                   : 0;
 }
 
-/* The policy's before the caller's, so that the caller's own lie on top where both name one place. */
+/* The policy's binds before the caller's, so that the caller's cover them where both name one target. */
 static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                  struct aj_error *err)
 {
@@ -171,7 +173,7 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 	return 0;
 }
 
-/* Last of all: nothing may come to lie over them. */
+/* The last rows: no other mount may cover a mask. */
 static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, struct aj_error *err)
 {
 	for (size_t i = 0; i < policy->masks.count; i++) {
@@ -180,13 +182,13 @@ static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 		if (wrong)
 			return aj_fail(err, AJ_EXIT_USAGE, "mask", 0, "`%s` of policy `%s`: %s", policy->masks.items[i],
 			               policy->name, wrong);
-		row(plan, arena, AJ_MOUNT_MASK, mask.target, "", AJ_RO | AJ_NOEXEC | (mask.if_present ? AJ_OPTIONAL : 0),
-		    "hidden by the policy");
+		add_row(plan, arena, AJ_MOUNT_MASK, mask.target, "", AJ_RO | AJ_NOEXEC | (mask.if_present ? AJ_OPTIONAL : 0),
+		        "hidden by the policy");
 	}
 	return 0;
 }
 
-/* Without a memory cgroup nobody charges these pages to the jail, so they may not exceed its memory either. */
+/* Without a memory cgroup these pages are charged to no limit of the jail, so they may not exceed the policy's memory either. */
 static uint64_t scratch_bytes(const struct aj_policy *policy)
 {
 	return policy->memory_bytes && policy->memory_bytes < policy->tmp_bytes ? policy->memory_bytes : policy->tmp_bytes;
@@ -199,14 +201,15 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		host_programs(plan, arena, host, policy->network == AJ_NET_HOST);
 	} else {
 		const char *rootfs = request->rootfs ? request->rootfs : "ROOTFS";
-		/* Under a snippet's filter a bind: the tree is ours, without a socket or a FIFO, and a lock in it can be refused. */
-		row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs),
-		    AJ_RO | AJ_FOLLOW | (plan->profile == AJ_PROFILE_SNIPPET ? 0 : AJ_OVERLAY), "Python and nothing else");
-		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the loader looks");
-		row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the loader is");
+		/* A bind under a snippet's filter: the tree is agentjail's own, without sockets or FIFOs, and locks in it can be
+		 * refused. */
+		add_row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs),
+		        AJ_RO | AJ_FOLLOW | (plan->profile == AJ_PROFILE_SNIPPET ? 0 : AJ_OVERLAY), "Python and nothing else");
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the loader looks");
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the loader is");
 	}
 	if (!plan->snippet)
-		names(plan, arena);
+		name_files(plan, arena);
 	devices(plan, arena, policy);
 	if (policy->proc)
 		proc(plan, arena);

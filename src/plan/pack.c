@@ -1,16 +1,16 @@
-/* Writes and reads the packed form of a plan: numbers of eight bytes, strings with their length, rows with their count.
- * It packs what a jail builds for itself, no more: what a zygote has built already stays out. */
+/* Writes and reads the packed form of a plan: 8-byte numbers, strings with a length, rows with a count.
+ * It packs only the fields that a newborn jail needs: the walls that its zygote has built already are left out. */
 #include "plan/pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct pack {
-	char *data; /* NULL: only count */
+	char *data; /* NULL: only count bytes */
 	size_t bytes;
 };
 
-static void put(struct pack *p, const void *data, size_t bytes)
+static void put_bytes(struct pack *p, const void *data, size_t bytes)
 {
 	if (p->data)
 		memcpy(p->data + p->bytes, data, bytes);
@@ -19,13 +19,13 @@ static void put(struct pack *p, const void *data, size_t bytes)
 
 static void put_number(struct pack *p, uint64_t number)
 {
-	put(p, &number, sizeof number);
+	put_bytes(p, &number, sizeof number);
 }
 
 static void put_text(struct pack *p, const char *text)
 {
 	put_number(p, strlen(text));
-	put(p, text, strlen(text) + 1);
+	put_bytes(p, text, strlen(text) + 1);
 }
 
 static void put_plan(struct pack *p, const struct aj_plan *plan)
@@ -100,7 +100,7 @@ static const char *take_text(struct unpack *u)
 	return text;
 }
 
-/* Room for so many rows, each of which takes bytes: a count that cannot be true is refused here. */
+/* Allocate the rows. Each row takes bytes, so a count larger than the bytes left is refused here. */
 static void *take_rows(struct unpack *u, size_t row_bytes, size_t *ret_count)
 {
 	uint64_t count = take_number(u);

@@ -1,5 +1,5 @@
 /* Finds the files of the program or the library, in the build tree or where `make install` put them.
- * It never looks in the working directory: what lies there was perhaps put there by an agent. */
+ * It never looks in the working directory: an agent may have written the files there. */
 #include "plan/paths.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ static bool has_python(struct aj_arena *arena, const char *dir)
 	return access(aj_printf(arena, "%s/tree/usr/bin/python3", dir), X_OK) == 0;
 }
 
-/* Relative to the program or the library: in a build tree, and as `make install` lays things out, where a distribution may add
- * a folder for its architecture. */
+/* Relative to the program or the library: in a build tree, and in the layout of `make install`, where a distribution may add a folder
+ * for its architecture. */
 static const char *const places[] = { "rootfs", "../lib/agentjail/rootfs", "agentjail/rootfs", "../agentjail/rootfs" };
 
 static char library[PATH_MAX];

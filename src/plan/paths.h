@@ -1,4 +1,4 @@
-/* Where the files of the program or the library are. */
+/* Finds the files of the program or the library. */
 #pragma once
 #include "plan/request.h"
 
@@ -8,14 +8,14 @@ struct aj_error;
  * $AGENTJAIL_ROOTFS (for the tree `default`), else beside the program (build tree), else installed. */
 int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err);
 
-/* We are a library, whose file is in this folder, and nothing beside the program is ours. */
+/* Called by the library: its file is in this folder, and no file beside the calling program belongs to agentjail. */
 void aj_paths_library(const char *folder);
 
 /* The folder that $AGENTJAIL_ROOTFS names, NULL for none: a policy is loaded with it (jail/load_policy.h), since it counts as --rootfs. */
 const char *aj_rootfs_variable(void);
 
-/* The running program's file; in a library its folder. NULL when /proc does not say. */
+/* The running program's file; in a library its folder. NULL when /proc is not available. */
 const char *aj_own_path(struct aj_arena *arena);
 
-/* Path of a program that belongs to ours, NULL when it is not there. */
+/* Path of a helper program of agentjail, NULL when it is missing. */
 const char *aj_find_helper(const char *name, struct aj_arena *arena);

@@ -1,5 +1,5 @@
-/* Walls that a policy insists on, and what is not built yet: refused here, before anything exists.
- * It looks at the plan, the policy and the host's facts only, and takes no wall for another. */
+/* Checks the walls that a policy requires, and refuses unimplemented features before anything is created.
+ * It reads the plan, the policy and the host's facts only, and accepts no wall in place of another. */
 #include <string.h>
 
 #include "plan/plan.h"
@@ -26,7 +26,7 @@ struct asked {
 	const struct aj_host *host;
 };
 
-/* Each returns what is wrong, or NULL; `ret_fix` gets what helps. AJ_EXIT_USAGE: no host could do it. */
+/* Each check returns the objection, or NULL; `ret_fix` gets the remedy. AJ_EXIT_USAGE: no host could satisfy the requirement. */
 typedef const char *check_fn(const struct asked *a, int *ret_exit_code, const char **ret_fix);
 
 static const char *landlock(const struct asked *a, int *ret_exit_code, const char **ret_fix)
