@@ -1,4 +1,4 @@
-/* Creates a jail's cgroup v2 leaf, and makes its parent fit for one: controllers on, ourselves out of the way.
+/* Creates a jail's cgroup v2 leaf, and prepares its parent: enables controllers, and moves the supervisor to a leaf.
  * It never touches a cgroup that it did not make, except to enable controllers for its children. */
 #include "cgroup/create.h"
 
@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "cgroup/leaf.h"
 
-/* Others may be on their way out of the parent, or switching its controllers, for this many milliseconds. */
+/* Other supervisors may be leaving the parent, or switching its controllers, for this many milliseconds. */
 enum { PATIENCE_MS = 200, ATTEMPTS = 3 };
 
 static int fail(struct aj_error *err, int errnum, const char *what, const char *path)
@@ -25,7 +25,7 @@ static int fail(struct aj_error *err, int errnum, const char *what, const char *
 	return -1;
 }
 
-/* Is `word` one of those that blanks and newlines part in `list`? */
+/* Is `word` in `list`, which is separated by blanks and newlines? */
 static bool has_word(const char *list, const char *word)
 {
 	size_t bytes = strlen(word);
@@ -48,14 +48,14 @@ struct rows {
 	size_t count;
 };
 
-/* Those of a zygote's own leaf and those of its jails are in one folder. */
-static bool wanted(const struct aj_plan *plan, const char *controller, const char *available)
+/* Is the controller needed by the rows? A zygote's own leaf and its jails' leaves share one folder. */
+static bool is_wanted(const struct aj_plan *plan, const char *controller, const char *available)
 {
 	size_t bytes = strlen(controller);
 	const struct rows lists[] = { { plan->cgroup_rows.items, plan->cgroup_rows.count },
 		                      { plan->zygote_rows.items, plan->zygote ? plan->zygote_rows.count : 0 } };
-	/* Memory always comes with the others: beside processes that are not ours the kernel refuses it, and with it the whole line;
-	 * pids or cpu alone it accepts, and the cgroup becomes a thread root, where no jail can be born. */
+	/* Memory is always enabled with the others: beside foreign processes the kernel refuses it, and with it the whole write; pids or
+	 * cpu alone it accepts, and the cgroup becomes a threaded domain, where no jail can be born. */
 	if ((lists[0].count || lists[1].count) && strcmp(controller, "memory") == 0 && has_word(available, controller))
 		return true;
 	for (const struct rows *list = lists; list < lists + sizeof lists / sizeof *lists; list++)
@@ -65,9 +65,9 @@ static bool wanted(const struct aj_plan *plan, const char *controller, const cha
 	return false;
 }
 
-/* A cgroup with processes in it may not have controllers for its children, so if we are in it we move to a leaf. Asking first
- * would be too late: see wanted(). The leaf is named so that the next start sweeps it. */
-static int step_aside(int dir, const char *path, struct aj_error *err)
+/* A cgroup with processes may have no controllers for its children, so the supervisor moves from it to a leaf. Trying the controllers
+ * first would be too late: see is_wanted(). The leaf's name lets the next start sweep it. */
+static int move_supervisor_to_leaf(int dir, const char *path, struct aj_error *err)
 {
 	char procs[4096], self[16], leaf[64], file[80];
 	snprintf(self, sizeof self, "%d", getpid());
@@ -83,7 +83,7 @@ static int step_aside(int dir, const char *path, struct aj_error *err)
 	return 0;
 }
 
-/* Enable what the rows need for the children of `dir`: all of it in one write, which the kernel takes or refuses as a whole. */
+/* Enable the controllers of the rows for the children of `dir`, in one write, which the kernel accepts or refuses as a whole. */
 static int enable_controllers(int dir, const char *path, const struct aj_plan *plan, struct aj_error *err)
 {
 	static const char *const controllers[] = { "memory", "pids", "cpu" };
@@ -93,28 +93,28 @@ static int enable_controllers(int dir, const char *path, const struct aj_plan *p
 	read_list(path, "cgroup.subtree_control", enabled, sizeof enabled);
 	bool missing = false;
 	for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++) {
-		if (!wanted(plan, controllers[i], available))
+		if (!is_wanted(plan, controllers[i], available))
 			continue;
 		missing |= !has_word(enabled, controllers[i]);
 		at += (size_t)snprintf(want + at, sizeof want - at, "+%s ", controllers[i]);
 	}
-	if (missing && step_aside(dir, path, err) < 0)
+	if (missing && move_supervisor_to_leaf(dir, path, err) < 0)
 		return -1;
-	/* Those in the way may be other supervisors, on their way to their leaves as well. */
+	/* The processes in the way may be other supervisors that are moving to their leaves as well. */
 	for (int tries = 0; missing && aj_write_text(dir, "cgroup.subtree_control", want) < 0; tries++) {
 		if ((errno == EBUSY || errno == ENOENT) && tries < PATIENCE_MS && usleep(1000) == 0)
 			continue;
 		return fail(err, errno,
 		            errno == EBUSY ? "other processes are in the way; enable controllers in" : "enable controllers in", path);
 	}
-	/* Only to count what is read and written: it may fail. */
+	/* Only for the counts of reads and writes: this may fail. */
 	if (at && has_word(available, "io") && !has_word(enabled, "io"))
 		aj_write_text(dir, "cgroup.subtree_control", "+io");
 	return 0;
 }
 
-/* Leaves of supervisors that were killed, and folders of a zygote's: theirs are empty by then, and an empty one is all that rmdir() takes. */
-static void sweep(int dir, int depth)
+/* Remove leaves of killed supervisors, and folders of zygotes: both are empty by then, and rmdir() removes only empty ones. */
+static void sweep_leaves(int dir, int depth)
 {
 	DIR *entries = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	int pid;
@@ -125,7 +125,7 @@ static void sweep(int dir, int depth)
 		cleanup_fd int below = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (below < 0)
 			continue;
-		sweep(below, depth - 1);
+		sweep_leaves(below, depth - 1);
 		unlinkat(dir, e->d_name, AT_REMOVEDIR);
 	}
 	if (entries)
@@ -137,15 +137,16 @@ static int write_rows(int leaf, struct rows rows)
 {
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct aj_cgroup_row *row = &rows.items[i];
-		/* Without swap accounting there is no swap to forbid. */
+		/* Without swap accounting there is no swap limit to write. */
 		if (aj_write_text(leaf, row->file, row->value) < 0 && !(errno == ENOENT && strcmp(row->file, "memory.swap.max") == 0))
 			return -1;
 	}
 	return 0;
 }
 
-/* A folder in `in`, named so that the next start sweeps it, with these rows; its descriptor, or -1. */
-static int create(const struct aj_plan *plan, const char *in, struct rows rows, char *ret_path, size_t path_bytes, struct aj_error *err)
+/* Create a folder in `in` with these rows, whose name lets the next start sweep it; returns its descriptor, or -1. */
+static int create_leaf(const struct aj_plan *plan, const char *in, struct rows rows, char *ret_path, size_t path_bytes,
+                       struct aj_error *err)
 {
 	cleanup_fd int dir = open(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char path[600];
@@ -158,7 +159,7 @@ static int create(const struct aj_plan *plan, const char *in, struct rows rows, 
 		if (enable_controllers(dir, in, plan, err) < 0)
 			return -1;
 		if (attempt == 1)
-			sweep(dir, 1);
+			sweep_leaves(dir, 1);
 		if (mkdir(path, 0755) < 0)
 			return fail(err, errno, "create", path);
 		cleanup_fd int leaf = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -168,7 +169,7 @@ static int create(const struct aj_plan *plan, const char *in, struct rows rows, 
 		}
 		int errnum = errno;
 		aj_leaf_remove(path);
-		/* A file that is not there: somebody switched a controller off between the two, or swept what looked like nobody's. */
+		/* ENOENT: another process disabled a controller meanwhile, or swept the empty folder. */
 		if (errnum != ENOENT || attempt == ATTEMPTS)
 			return fail(err, errnum, leaf < 0 ? "open" : "set a limit in", path);
 	}
@@ -176,18 +177,18 @@ static int create(const struct aj_plan *plan, const char *in, struct rows rows, 
 
 int aj_cgroup_create(const struct aj_plan *plan, const char *in, char *ret_path, size_t path_bytes, struct aj_error *err)
 {
-	return create(plan, in, (struct rows){ plan->cgroup_rows.items, plan->cgroup_rows.count }, ret_path, path_bytes, err);
+	return create_leaf(plan, in, (struct rows){ plan->cgroup_rows.items, plan->cgroup_rows.count }, ret_path, path_bytes, err);
 }
 
 int aj_nursery_create(const struct aj_plan *plan, struct aj_nursery *ret, struct aj_error *err)
 {
 	*ret = (struct aj_nursery){ .jails = AJ_ZYGOTE_JAILS_STEP };
-	int folder = create(plan, plan->cgroup, (struct rows){ 0 }, ret->folder, sizeof ret->folder, err);
+	int folder = create_leaf(plan, plan->cgroup, (struct rows){ 0 }, ret->folder, sizeof ret->folder, err);
 	aj_close(&folder);
 	if (err->exit_code)
 		return -1;
-	int leaf = create(plan, ret->folder, (struct rows){ plan->zygote_rows.items, plan->zygote_rows.count }, ret->leaf,
-	                  sizeof ret->leaf, err);
+	int leaf = create_leaf(plan, ret->folder, (struct rows){ plan->zygote_rows.items, plan->zygote_rows.count }, ret->leaf,
+	                       sizeof ret->leaf, err);
 	if (leaf < 0)
 		aj_nursery_remove(ret);
 	return leaf;

@@ -1,24 +1,25 @@
-/* One cgroup v2 leaf per jail: created before the jail is born in it. What can be done with it then is in leaf.h. */
+/* One cgroup v2 leaf per jail, created before the jail is born in it. leaf.h has the operations on a leaf. */
 #pragma once
 #include <stddef.h>
 
 #include "plan/plan.h"
 
-/* Create a leaf in the folder `in`, which is plan->cgroup or a nursery's, apply the rows. Returns an fd for CLONE_INTO_CGROUP, or -1 with err
- * set and no leaf left. `ret_path` gets the leaf's path. We move ourselves into a leaf of our own first where the kernel demands it. */
+/* Create a leaf in the folder `in`, which is plan->cgroup or a nursery's, and apply the rows. Returns an fd for CLONE_INTO_CGROUP, or -1
+ * with err set and no leaf left. `ret_path` gets the leaf's path. Where the kernel requires it, the supervisor first moves itself into a
+ * leaf of its own. */
 int aj_cgroup_create(const struct aj_plan *plan, const char *in, char *ret_path, size_t path_bytes, struct aj_error *err);
 
-/* Where a zygote and its jails are. A process may be born into any leaf that its user may write to, if it can name it: so those that a zygote
- * can name are in a folder of their own, and ours is not among them. */
+/* The cgroups of a zygote and its jails. A process may be born into any leaf that its user can write, if the process can name the leaf:
+ * so the leaves that a zygote can name lie in a folder of their own, without the supervisor's. */
 struct aj_nursery {
-	char folder[512]; /* its jails have leaves in it; "": there is none */
-	char leaf[512];   /* the zygote's own and the holder's, and the inits of its jails */
-	size_t jails;     /* that leaf has room for */
+	char folder[512]; /* contains the leaves of its jails; "": none */
+	char leaf[512];   /* the leaf of the zygote, the holder, and the inits of its jails */
+	size_t jails;     /* number of jails for which the leaf's limits suffice */
 };
 
-/* Create both. Returns an fd of the leaf, or -1 with err set and nothing left. */
+/* Create folder and leaf. Returns an fd of the leaf, or -1 with err set and nothing left. */
 int aj_nursery_create(const struct aj_plan *plan, struct aj_nursery *ret, struct aj_error *err);
-/* So many jails are there, or will be in a moment: the leaf's limits grow by what they take of it. Without effect where there is none. */
+/* Raise the leaf's limits for this many jails. No effect without a leaf. */
 int aj_nursery_make_room(const struct aj_plan *plan, struct aj_nursery *nursery, size_t jails, struct aj_error *err);
-/* All processes are gone. */
+/* Remove both; all processes must be gone. */
 void aj_nursery_remove(struct aj_nursery *nursery);

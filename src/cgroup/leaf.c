@@ -1,5 +1,5 @@
-/* Kills what is in a jail's cgroup leaf, reads the kernel's counts, removes the leaf.
- * It believes no file to be there, and signals no process that the leaf does not list. */
+/* Kills the processes in a jail's cgroup leaf, reads the kernel's counts, removes the leaf.
+ * It relies on no file's presence, and signals no process outside the leaf's list. */
 #include "cgroup/leaf.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 /* Rounds of the fallback killer, a millisecond each; and milliseconds until the last exit has arrived in the leaf. */
 enum { KILL_ROUNDS = 50, REMOVE_MS = 100 };
 
-static int put(const char *leaf, const char *file, const char *value)
+static int write_file(const char *leaf, const char *file, const char *value)
 {
 	char path[700];
 	int n = snprintf(path, sizeof path, "%s/%s", leaf, file);
@@ -27,7 +27,7 @@ static int put(const char *leaf, const char *file, const char *value)
 }
 
 /* The file's text, "" when it cannot be read. */
-static bool get(const char *leaf, const char *file, char *out, size_t out_bytes)
+static bool read_file(const char *leaf, const char *file, char *out, size_t out_bytes)
 {
 	char path[700];
 	int n = snprintf(path, sizeof path, "%s/%s", leaf, file);
@@ -37,14 +37,14 @@ static bool get(const char *leaf, const char *file, char *out, size_t out_bytes)
 	return false;
 }
 
-/* Signal every process that is listed; how many there were. */
+/* Send SIGKILL to every listed process; returns their number. */
 static int kill_listed(const char *leaf)
 {
 	char path[700];
 	int pid, count = 0;
 	snprintf(path, sizeof path, "%s/cgroup.procs", leaf);
 	FILE *procs = fopen(path, "re");
-	/* 0 stands for a process of another PID namespace; neither it nor we are the jail's. */
+	/* 0 stands for a process of another PID namespace; neither it nor the supervisor belongs to the jail. */
 	while (procs && fscanf(procs, "%d", &pid) == 1)
 		if (pid > 1 && pid != getpid() && kill(pid, SIGKILL) == 0)
 			count++;
@@ -53,13 +53,13 @@ static int kill_listed(const char *leaf)
 	return count;
 }
 
-/* For kernels without cgroup.kill: what is frozen cannot fork away from its list, and dies of SIGKILL all the same. */
+/* For kernels without cgroup.kill: frozen processes cannot fork away from the list, and SIGKILL ends them all the same. */
 static void kill_one_by_one(const char *leaf)
 {
 	for (int round = 0; round < KILL_ROUNDS; round++) {
-		put(leaf, "cgroup.freeze", "1");
+		write_file(leaf, "cgroup.freeze", "1");
 		int count = kill_listed(leaf);
-		put(leaf, "cgroup.freeze", "0");
+		write_file(leaf, "cgroup.freeze", "0");
 		if (!count)
 			return;
 		usleep(1000);
@@ -76,25 +76,25 @@ int aj_leaf_take(const char *path, pid_t pid)
 
 void aj_leaf_kill(const char *path)
 {
-	if (path[0] && put(path, "cgroup.kill", "1") < 0)
+	if (path[0] && write_file(path, "cgroup.kill", "1") < 0)
 		kill_one_by_one(path);
 }
 
 void aj_leaf_unthrottle(const char *path)
 {
 	if (path[0])
-		put(path, "cpu.max", "max");
+		write_file(path, "cpu.max", "max");
 }
 
 void aj_leaf_remove(const char *path)
 {
-	/* Emptying a cgroup is asynchronous in the kernel: the last exit may still be on its way. */
+	/* A cgroup becomes empty asynchronously: the last exit may still be on its way. */
 	for (int tries = 0; path[0] && rmdir(path) < 0 && errno == EBUSY && tries < REMOVE_MS; tries++)
 		usleep(1000);
 }
 
-/* The number behind `key` at the start of a line; false and untouched without one. */
-static bool keyed(const char *text, const char *key, uint64_t *ret)
+/* Read the number after `key` at the start of a line; false, and *ret unchanged, without such a line. */
+static bool read_keyed(const char *text, const char *key, uint64_t *ret)
 {
 	size_t bytes = strlen(key);
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
@@ -120,8 +120,8 @@ uint64_t aj_leaf_pids_refused(const char *path)
 {
 	char text[256];
 	uint64_t refused = 0;
-	if (path[0] && get(path, "pids.events", text, sizeof text))
-		keyed(text, "max", &refused);
+	if (path[0] && read_file(path, "pids.events", text, sizeof text))
+		read_keyed(text, "max", &refused);
 	return refused;
 }
 
@@ -131,16 +131,17 @@ void aj_leaf_read(const char *path, struct aj_leaf_usage *ret)
 	*ret = (struct aj_leaf_usage){ 0 };
 	if (!path[0])
 		return;
-	if (get(path, "memory.peak", text, sizeof text))
+	if (read_file(path, "memory.peak", text, sizeof text))
 		ret->peak_bytes = strtoull(text, NULL, 10);
-	get(path, "memory.events", text, sizeof text);
-	keyed(text, "oom", &ret->oom);
-	keyed(text, "oom_kill", &ret->oom_kills);
+	read_file(path, "memory.events", text, sizeof text);
+	read_keyed(text, "oom", &ret->oom);
+	read_keyed(text, "oom_kill", &ret->oom_kills);
 	ret->pids_refused = aj_leaf_pids_refused(path);
-	get(path, "cpu.stat", text, sizeof text);
-	ret->knows_cpu = keyed(text, "usage_usec", &ret->cpu_us);
-	ret->knows_throttling = keyed(text, "throttled_usec", &ret->throttled_us) && keyed(text, "nr_throttled", &ret->throttled);
-	if ((ret->knows_io = get(path, "io.stat", text, sizeof text))) {
+	read_file(path, "cpu.stat", text, sizeof text);
+	ret->knows_cpu = read_keyed(text, "usage_usec", &ret->cpu_us);
+	ret->knows_throttling = read_keyed(text, "throttled_usec", &ret->throttled_us) &&
+	                        read_keyed(text, "nr_throttled", &ret->throttled);
+	if ((ret->knows_io = read_file(path, "io.stat", text, sizeof text))) {
 		ret->io_read_bytes = sum_of(text, "rbytes=");
 		ret->io_written_bytes = sum_of(text, "wbytes=");
 	}
@@ -158,7 +159,7 @@ void aj_leaf_since(struct aj_leaf_usage *usage, const struct aj_leaf_usage *befo
 		       { &usage->throttled, before->throttled },
 		       { &usage->io_read_bytes, before->io_read_bytes },
 		       { &usage->io_written_bytes, before->io_written_bytes } };
-	/* Where the kernel's file could not be read this time, 0 is less than before. */
+	/* If the file could not be read this time, 0 is less than before. */
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		*counts[i].now -= *counts[i].now < counts[i].before ? *counts[i].now : counts[i].before;
 }

@@ -1,42 +1,42 @@
-/* A jail's cgroup v2 leaf while it lives: kill what is in it, read what the kernel counted, remove it.
- * Every call is without effect on the path "", which stands for no leaf. */
+/* Operations on a live jail's cgroup v2 leaf: kill its processes, read the kernel's counts, remove it.
+ * No call has an effect on the path "", which stands for no leaf. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The kernel's own counts. What it does not say is 0, and `knows_...` false where 0 would be an answer. */
+/* The kernel's counts. A count that it does not provide is 0; `knows_...` says whether a 0 is a count. */
 struct aj_leaf_usage {
 	uint64_t peak_bytes;    /* highest use of memory; 0: unknown (before Linux 5.19, or no memory controller) */
-	uint64_t oom;           /* times that the leaf itself was at its limit and nothing could be reclaimed */
-	uint64_t oom_kills;     /* processes killed for memory, also for want of it above the leaf */
-	uint64_t pids_refused;  /* processes and threads that pids.max forbade */
+	uint64_t oom;           /* times that the leaf hit its own limit and nothing could be reclaimed */
+	uint64_t oom_kills;     /* processes killed for memory, also for lack of it above the leaf */
+	uint64_t pids_refused;  /* forks and threads that pids.max refused */
 	bool knows_cpu;         /* cpu_us */
 	bool knows_throttling;  /* throttled... */
 	bool knows_io;          /* io_... */
-	uint64_t cpu_us;        /* of every process that was in it, waited for or not */
-	uint64_t throttled_us;  /* that cpu.max kept it waiting */
-	uint64_t throttled;     /* periods in which it did */
+	uint64_t cpu_us;        /* of every process that was in the leaf, reaped or not */
+	uint64_t throttled_us;  /* time for which cpu.max throttled the leaf */
+	uint64_t throttled;     /* number of such periods */
 	uint64_t io_read_bytes; /* from and to block devices */
 	uint64_t io_written_bytes;
 };
 
-/* Move a process into it, for one that could not be born there. -1 with errno. */
+/* Move a process into the leaf if it could not be born there. -1 with errno. */
 int aj_leaf_take(const char *path, pid_t pid);
 
-/* SIGKILL for everything in it. */
+/* Send SIGKILL to every process in the leaf. */
 void aj_leaf_kill(const char *path);
 
-/* What is being ended needs processor time for it: no cpu.max from here on. */
+/* Remove cpu.max: processes need processor time to exit. */
 void aj_leaf_unthrottle(const char *path);
 
-/* What was used so far. */
+/* Read the usage so far. */
 void aj_leaf_read(const char *path, struct aj_leaf_usage *ret);
 
-/* Of that alone, pids_refused. */
+/* The same, only pids_refused. */
 uint64_t aj_leaf_pids_refused(const char *path);
 
-/* From counts since the leaf was made to counts since `before`; the peak stays what it is. */
+/* Turn counts since the leaf's creation into counts since `before`; the peak stays. */
 void aj_leaf_since(struct aj_leaf_usage *usage, const struct aj_leaf_usage *before);
 
 /* Remove the leaf; all its processes are gone. */
