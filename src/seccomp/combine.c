@@ -1,12 +1,12 @@
 /* Joins the ready filters of a guest into one.
- * It compiles none and loosens none: what the profile refuses stays refused, and the groups take away from the rest. */
+ * It compiles none and loosens none: the profile's refusals stay, and the groups deny more calls. */
 #include <linux/seccomp.h>
 #include <string.h>
 
 #include "seccomp/compile.h"
 
-/* The end of `out` becomes the next filter: every `allow` before it goes there. 0: no room. */
-static unsigned short append(struct sock_filter *out, unsigned short count, const struct aj_filter *next)
+/* Append `next` to `out`: every `allow` of `out` becomes a jump to `next`. 0: no room. */
+static unsigned short append_filter(struct sock_filter *out, unsigned short count, const struct aj_filter *next)
 {
 	if (count + next->count > AJ_FILTER_ROOM)
 		return 0;
@@ -17,35 +17,35 @@ static unsigned short append(struct sock_filter *out, unsigned short count, cons
 	return (unsigned short)(count + next->count);
 }
 
-static struct aj_filter join(const struct aj_filter *first, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
+static struct aj_filter join_filters(const struct aj_filter *first, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
 {
 	if (!deny)
 		return *first;
-	unsigned short count = append(room, 0, first);
+	unsigned short count = append_filter(room, 0, first);
 	for (int i = 0; count && i < AJ_FILTER_GROUPS; i++)
 		if (deny & 1ULL << i)
-			count = append(room, count, aj_filter_denied(1ULL << i));
+			count = append_filter(room, count, aj_filter_denied(1ULL << i));
 	return (struct aj_filter){ room, count };
 }
 
 struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network network, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
 {
-	return join(aj_filter_ready(profile, network), deny, room);
+	return join_filters(aj_filter_ready(profile, network), deny, room);
 }
 
-/* Extension modules may start threads of their own when they are loaded. */
+/* Threads stay allowed: extension modules may start threads when they are loaded. */
 struct aj_filter aj_filter_baseline(enum aj_profile profile, enum aj_network network, uint64_t deny,
                                     struct sock_filter room[AJ_FILTER_ROOM])
 {
 	const struct aj_filter *first = profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_BASELINE)
 	                                                              : aj_filter_ready(profile, network);
-	return join(first, deny & ~(uint64_t)AJ_DENY_THREADS, room);
+	return join_filters(first, deny & ~(uint64_t)AJ_DENY_THREADS, room);
 }
 
 struct aj_filter aj_filter_above(enum aj_profile profile, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
 {
 	static const struct sock_filter allow = { .code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW };
-	/* Whatever a command may do, Python may do while it starts. */
+	/* Under the command profile Python may make every call of the profile while it starts. */
 	static const struct aj_filter nothing = { &allow, 1 };
-	return join(profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_ABOVE) : &nothing, deny & AJ_DENY_THREADS, room);
+	return join_filters(profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_ABOVE) : &nothing, deny & AJ_DENY_THREADS, room);
 }

@@ -31,19 +31,19 @@ static int add_row(const struct aj_syscall *row, void *data)
 	return r == -EEXIST ? 0 : r;
 }
 
-static int start(uint32_t otherwise, scmp_filter_ctx *ret)
+static int start_filter(uint32_t otherwise, scmp_filter_ctx *ret)
 {
 	*ret = seccomp_init(otherwise);
 	if (!*ret)
 		return -ENOMEM;
 	/* One architecture: calls of i386 and x32 on x86-64 end the process. */
 	int r = seccomp_attr_set(*ret, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	/* A binary tree: fewer instructions a call, and quicker for the kernel to check. */
+	/* A binary tree: fewer instructions per call, and cheaper for the kernel to check. */
 	return r ? r : seccomp_attr_set(*ret, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 }
 
-/* Releases `ctx`; `r` is how its making went. */
-static int finish(scmp_filter_ctx ctx, int r, struct sock_filter *out, size_t room, struct aj_error *err)
+/* Releases `ctx`; `r`: result of building it. */
+static int finish_filter(scmp_filter_ctx ctx, int r, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	cleanup_fd int fd = memfd_create("filter", MFD_CLOEXEC);
 	if (r == 0)
@@ -60,38 +60,38 @@ static int finish(scmp_filter_ctx ctx, int r, struct sock_filter *out, size_t ro
 int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	scmp_filter_ctx ctx;
-	int r = start(SCMP_ACT_ERRNO(ENOSYS), &ctx);
+	int r = start_filter(SCMP_ACT_ERRNO(ENOSYS), &ctx);
 	if (r == 0)
 		r = aj_syscalls_each(profile, network, add_row, ctx);
-	return finish(ctx, r, out, room, err);
+	return finish_filter(ctx, r, out, room, err);
 }
 
 int aj_filter_compile_stage(enum aj_stage stage, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	scmp_filter_ctx ctx;
-	int r = start(SCMP_ACT_ERRNO(ENOSYS), &ctx);
+	int r = start_filter(SCMP_ACT_ERRNO(ENOSYS), &ctx);
 	if (r == 0)
 		r = aj_syscalls_stage_each(stage, add_row, ctx);
-	return finish(ctx, r, out, room, err);
+	return finish_filter(ctx, r, out, room, err);
 }
 
 int aj_filter_compile_zygote(enum aj_profile profile, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	scmp_filter_ctx ctx;
-	/* Without a tracer that asked for it the kernel answers ENOSYS. A tracer is on the host, and may do what it likes with us. */
-	int r = start(SCMP_ACT_TRACE(0), &ctx);
+	/* Without a ptracer that handles it the kernel answers ENOSYS. A ptracer is on the host, which may do anything to a jail. */
+	int r = start_filter(SCMP_ACT_TRACE(0), &ctx);
 	if (r == 0)
 		r = aj_syscalls_zygote_each(profile, add_row, ctx);
-	return finish(ctx, r, out, room, err);
+	return finish_filter(ctx, r, out, room, err);
 }
 
 int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	scmp_filter_ctx ctx;
-	int r = start(SCMP_ACT_ALLOW, &ctx);
+	int r = start_filter(SCMP_ACT_ALLOW, &ctx);
 	if (r == 0)
 		r = aj_syscalls_denied_each(group, add_row, ctx);
-	return finish(ctx, r, out, room, err);
+	return finish_filter(ctx, r, out, room, err);
 }
 
 int aj_syscall_name(int number, char *out, size_t room)

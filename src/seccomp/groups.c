@@ -1,4 +1,4 @@
-/* The groups of system calls that a policy can take away, on top of either allow-list.
+/* The groups of system calls that a policy can deny, on top of either allow-list.
  * It allows nothing: a call that no list names stays out, with or without a group. */
 #include <errno.h>
 
@@ -12,8 +12,8 @@
 
 enum { CLONE_THREAD_BIT = 0x00010000, CLONE_FILES_BIT = 0x400, UNSHARE_BIT = 2, SHARED_ANONYMOUS = 0x21 };
 
-/* Knowingly left out of `sockets`: what only looks at a socket that is there already, or shuts it. Programs ask their
- * standard input whether it is one, and only ENOTSOCK tells bash that no remote shell has started it. */
+/* Deliberately not in `sockets`: calls that only inspect an existing socket or shut it down. Programs check whether standard input is a
+ * socket, and only ENOTSOCK shows bash that no remote shell has started it. */
 #define INSTEAD "Threads are denied by the policy; work in one thread, or in several processes."
 static const struct aj_syscall deny_threads[] = {
 	CLONE(CLONE_THREAD_BIT, "threads"),
@@ -51,8 +51,8 @@ static const struct aj_syscall deny_inotify[] = {
 static const struct aj_syscall deny_memfd[] = { REFUSE("memfd_create", "files without a file system") };
 #undef INSTEAD
 #define INSTEAD "Shared anonymous memory is denied by the policy; map a file in /tmp, or pass data through pipes."
-/* Bit 0 of the flags: MAP_SHARED and MAP_SHARED_VALIDATE have it, MAP_PRIVATE has not. A shared mapping of /dev/zero is the same by
- * another name, so plan/mounts.c leaves that device out. */
+/* Bit 0 of the flags: set in MAP_SHARED and MAP_SHARED_VALIDATE, clear in MAP_PRIVATE. A shared mapping of /dev/zero has the same
+ * effect, so plan/mounts.c omits that device. */
 static const struct aj_syscall deny_shared_memory[] = {
 	{ .name = "mmap", .errnum = EPERM, .arg = { { .index = 3, .mask = SHARED_ANONYMOUS, .value = SHARED_ANONYMOUS } },
 	  .why = "memory that no limit on a process counts", .instead = INSTEAD },
@@ -68,32 +68,32 @@ static const struct aj_syscall deny_fork[] = {
 #define INSTEAD "Locks on files are denied by the policy; make a folder for a lock, which one process alone succeeds in."
 #define FILE_LOCK(cmd, why_) \
 	{ .name = "fcntl", .errnum = EPERM, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
-/* Left: F_GETLK, which changes nothing. Leases and F_NOTIFY are in no list. */
+/* F_GETLK stays, as it changes nothing. Leases and F_NOTIFY are in no allow-list. */
 static const struct aj_syscall deny_locks[] = {
 	REFUSE("flock", "locks on files"), FILE_LOCK(6, "F_SETLK"), FILE_LOCK(7, "F_SETLKW"), FILE_LOCK(37, "F_OFD_SETLK"),
 	FILE_LOCK(38, "F_OFD_SETLKW"),
 };
 #undef INSTEAD
 
-/* Locks on /dev/null and on the Python tree are the host's: every jail can see them, and whoever closes such a file pays for each. Where
- * a jail shares no file that it can write, all that could want its locks is in its one process, which gets each that it asks for. */
+/* Locks on /dev/null and on the Python tree are on the host's inodes: every jail sees them, and each lock slows down every close of the
+ * file. Where a jail shares no writable file, all lockers are in its one process, so every lock is answered with success. */
 #define LOCAL_LOCK(cmd, why_) \
 	{ .name = "fcntl", .errnum = AJ_ERRNO_NONE, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_ }
 static const struct aj_syscall local_locks[] = {
 	LOCAL_LOCK(6, "F_SETLK"), LOCAL_LOCK(7, "F_SETLKW"), LOCAL_LOCK(37, "F_OFD_SETLK"), LOCAL_LOCK(38, "F_OFD_SETLKW"),
 };
 
-/* Both write out whole file systems of the host, with what everybody has written there, and make everybody wait for the disk. What a jail
- * wants on disk it can have by fsync, file by file. */
+/* Both calls write back whole file systems of the host, with the data of all its users, and make all of them wait for the disk. A jail
+ * can use fsync on its own files. */
 static const struct aj_syscall no_sync[] = {
 	{ .name = "sync", .errnum = AJ_ERRNO_NONE, .why = "file systems of the host" },
 	{ .name = "syncfs", .errnum = AJ_ERRNO_NONE, .why = "a file system of the host" },
 };
 #undef INSTEAD
 
-/* Where locks are allowed, /dev/null, the kernel's one inode of all eventfds and their like, and what is inherited are not to be locked, and
- * which file it is is behind a descriptor: so each is reported, and let pass by mediate/locks.c. What it has looked at must stay what it is
- * until the call is made; so a process has one table of descriptors, and shares it with no other. */
+/* Where locks are allowed, /dev/null, the shared inode of all anonymous files (eventfd and the like) and inherited files must not be
+ * locked, and the filter sees only a descriptor's number: so each lock is reported, and continued by mediate/locks.c. The checked
+ * descriptor must stay the same until the call is made; so a process has one descriptor table, and shares it with no other process. */
 #define INSTEAD "Lock a file in /tmp or in a writable folder; devices, pipes, terminals and inherited files cannot be locked."
 #define NOT_HERE(cmd, why_) \
 	{ .name = "fcntl", .errnum = EINVAL, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
@@ -107,9 +107,9 @@ static const struct aj_syscall mediated_locks[] = {
 	  .why = "descriptors of one thread's own", .instead = "Use close_range without CLOSE_RANGE_UNSHARE." },
 };
 
-/* A socket file is an inode, whoever made it, and no namespace is between it and a jail that can name it. So where host inodes are in
- * reach connect is reported, and done by mediate/connector.c for sockets that the jail may reach. A datagram needs no connect to get to
- * a path: the kernel takes one with each message, and SOCK_RAW for SOCK_DGRAM. Stream and seqpacket sockets take none. */
+/* A socket file is an inode, whoever made it, and no namespace separates it from a jail that can name it. So where host inodes are in
+ * reach, connect is reported, and mediate/connector.c connects to the sockets that the jail may reach. A datagram needs no connect: the
+ * kernel takes a path with each message, and SOCK_RAW for SOCK_DGRAM. Stream and seqpacket sockets take no address. */
 #undef INSTEAD
 #define INSTEAD "Use a stream socket that a program of this jail has made, or have the socket named in filesystem.sockets."
 #define DATAGRAM(name_, type_)                                                                                                       \
@@ -127,14 +127,15 @@ static const struct aj_syscall deny_unix[] = {
 };
 #undef INSTEAD
 #define INSTEAD "Leave the terminal's size alone: whoever sits at it sets it. A terminal that the jail has made itself can be resized."
-/* The filter sees a descriptor's number and not whose terminal it is: mediate/winsize.c finds out, and sets the size of the jail's own. */
+/* The filter sees a descriptor's number and not its terminal: mediate/winsize.c resolves it, and sets the size of the jail's own
+ * terminals. */
 static const struct aj_syscall mediated_size[] = {
 	{ .name = "ioctl", .errnum = EPERM, .arg = { { .index = 1, .mask = 0xffffffff, .value = AJ_TIOCSWINSZ } },
 	  .why = "TIOCSWINSZ: the size of the caller's terminal", .instead = INSTEAD },
 };
 #undef INSTEAD
 
-/* In the order of the bits. */
+/* In the order of the AJ_DENY_* bits. */
 static const struct {
 	const char *name;
 	const struct aj_syscall *rows;

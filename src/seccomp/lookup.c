@@ -1,5 +1,5 @@
-/* Which row of the tables refuses a call: pure, so that every answer of a filter can be compared with it.
- * It refuses nothing itself; filters do, whether or not anybody asks here. */
+/* Finds the row of the tables that refuses a call: pure, so that every result of a filter can be compared with it.
+ * It refuses nothing itself; the filters do that, independently of this lookup. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ struct question {
 	const struct aj_syscall *row;
 };
 
-static bool fits(const struct aj_syscall *row, const uint64_t args[6])
+static bool row_matches(const struct aj_syscall *row, const uint64_t args[6])
 {
 	for (int i = 0; i < 2; i++)
 		if (row->arg[i].mask && (args[row->arg[i].index] & row->arg[i].mask) != row->arg[i].value)
@@ -19,10 +19,10 @@ static bool fits(const struct aj_syscall *row, const uint64_t args[6])
 	return true;
 }
 
-static int ask(const struct aj_syscall *row, void *data)
+static int find_refusal(const struct aj_syscall *row, void *data)
 {
 	struct question *q = data;
-	if (!row->errnum || strcmp(row->name, q->name) != 0 || !fits(row, q->args))
+	if (!row->errnum || strcmp(row->name, q->name) != 0 || !row_matches(row, q->args))
 		return 0;
 	q->row = row;
 	return 1;
@@ -32,11 +32,11 @@ const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_ne
                                              const uint64_t args[6])
 {
 	struct question q = { .name = name, .args = args };
-	if (aj_syscalls_each(profile, network, ask, &q))
+	if (aj_syscalls_each(profile, network, find_refusal, &q))
 		return q.row;
-	deny &= ~(uint64_t)AJ_ANSWERED; /* those are answered, not refused */
+	deny &= ~(uint64_t)AJ_ANSWERED; /* those are answered with success, not refused */
 	for (int i = 0; i < AJ_FILTER_GROUPS; i++)
-		if (deny & 1ULL << i && aj_syscalls_denied_each(1ULL << i, ask, &q))
+		if (deny & 1ULL << i && aj_syscalls_denied_each(1ULL << i, find_refusal, &q))
 			return q.row;
 	return NULL;
 }

@@ -1,5 +1,5 @@
-/* Takes reported calls from a filter's listener, and refuses them, but for the steps of a branch that was asked for and for locks.
- * It knows the calls that it lets pass by number and by what is in registers; memory of the caller is never looked at. */
+/* Receives notifications from a filter's listener, and refuses the calls, except ordered steps of a branch, and locks.
+ * It identifies the calls that it continues by number and register arguments; it never reads the caller's memory. */
 #include "seccomp/notify.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ bool aj_notify_listener(int fd)
 
 bool aj_notify_may_take(int pidfd)
 {
-	/* Rights are looked at first: without a descriptor of that number the answer is EBADF. */
+	/* The kernel checks permission first: EBADF means that only the descriptor is missing. */
 	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, 0, 0);
 	bool may = fd >= 0 || errno == EBADF;
 	aj_close(&fd);
@@ -39,7 +39,7 @@ int aj_notify_take_listener(int pidfd, int number)
 
 int aj_notify_take(int listener_fd, struct aj_notification *ret)
 {
-	/* The kernel wants it zeroed. */
+	/* The kernel requires a zeroed struct. */
 	struct seccomp_notif call;
 	struct pollfd p = { .fd = listener_fd, .events = POLLIN };
 	memset(&call, 0, sizeof call);
@@ -48,7 +48,7 @@ int aj_notify_take(int listener_fd, struct aj_notification *ret)
 	if (!(p.revents & POLLIN))
 		return -1;
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
-		return errno == ENOENT || errno == EINTR || errno == EAGAIN ? 0 : -1; /* ENOENT: the caller died before */
+		return errno == ENOENT || errno == EINTR || errno == EAGAIN ? 0 : -1; /* ENOENT: the caller has died */
 	*ret = (struct aj_notification){ .id = call.id, .tid = (pid_t)call.pid, .nr = call.data.nr };
 	for (int i = 0; i < 6; i++)
 		ret->args[i] = call.data.args[i];
@@ -64,7 +64,7 @@ bool aj_notify_is(const struct aj_notification *call, enum aj_pass which)
 {
 	switch (which) {
 	case AJ_PASS_COPY:
-		/* No stack: what it returns to is a copy of the caller's own. */
+		/* No stack argument: the child returns on a copy of the caller's own stack. */
 		return call->nr == SYS_clone && call->args[0] == AJ_BRANCH_FLAGS && call->args[1] == 0;
 	case AJ_PASS_DROP:
 		return call->nr == SYS_capset;
@@ -74,7 +74,7 @@ bool aj_notify_is(const struct aj_notification *call, enum aj_pass which)
 	return false;
 }
 
-static int answer(int listener_fd, unsigned long request, void *what)
+static int notify_ioctl(int listener_fd, unsigned long request, void *what)
 {
 	int r;
 	do
@@ -90,15 +90,15 @@ bool aj_notify_is_lock(const struct aj_notification *call)
 	                                                           command == F_OFD_SETLK || command == F_OFD_SETLKW));
 }
 
-static int let_go_on(int listener_fd, const struct aj_notification *call)
+static int continue_call(int listener_fd, const struct aj_notification *call)
 {
 	struct seccomp_notif_resp pass = { .id = call->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
-	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &pass);
+	return notify_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &pass);
 }
 
 int aj_notify_pass_lock(int listener_fd, const struct aj_notification *call)
 {
-	return aj_notify_is_lock(call) ? let_go_on(listener_fd, call) : -1;
+	return aj_notify_is_lock(call) ? continue_call(listener_fd, call) : -1;
 }
 
 int aj_notify_pass(int listener_fd, const struct aj_notification *call, enum aj_pass which)
@@ -107,7 +107,7 @@ int aj_notify_pass(int listener_fd, const struct aj_notification *call, enum aj_
 		errno = EPERM;
 		return -1;
 	}
-	return let_go_on(listener_fd, call);
+	return continue_call(listener_fd, call);
 }
 
 int aj_notify_place(int listener_fd, uint64_t id, int fd, int number, bool keep_on_exec)
@@ -117,18 +117,18 @@ int aj_notify_place(int listener_fd, uint64_t id, int fd, int number, bool keep_
 		                             .srcfd = (uint32_t)fd,
 		                             .newfd = (uint32_t)number,
 		                             .newfd_flags = keep_on_exec ? 0 : O_CLOEXEC };
-	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &place);
+	return notify_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &place);
 }
 
 int aj_notify_done(int listener_fd, uint64_t id)
 {
 	struct seccomp_notif_resp done = { .id = id };
-	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &done);
+	return notify_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &done);
 }
 
 int aj_notify_refuse(int listener_fd, uint64_t id, int errnum)
 {
 	struct seccomp_notif_resp refusal = { .id = id, .error = errnum > 0 ? -errnum : -EPERM };
-	/* ENOENT: the caller is gone, and with it the call */
-	return answer(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 && errno != ENOENT ? -1 : 0;
+	/* ENOENT: the caller is gone, and its call with it */
+	return notify_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 && errno != ENOENT ? -1 : 0;
 }

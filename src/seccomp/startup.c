@@ -1,14 +1,16 @@
-/* A snippet's system calls in two stages. The baseline stands before the first instruction of the Python tree, which may be anybody's; what
- * lies above it is installed by the runner when Python has started. It allows nothing for longer than the start but what the snippet's own
- * list allows: both together answer as that list does, and a unit test says so for every call. */
+/* A snippet's system calls in two stages. The baseline stands before the first instruction of the Python tree, which may be foreign; the
+ * runner installs the stage above it when Python has started.
+ * After the start no call is allowed beyond the snippet's own list: both stages together answer like that list, which a unit test checks
+ * for every call. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "seccomp/syscalls.h"
 
 /* clang-format off */
-/* What CPython, its loader and extension modules ask for until the code begins, and the snippet's list does not have. Whatever the tree's
- * program is: it starts no process, opens no socket, and a filter of its own has no listener, which could let a refused call pass. */
+/* The calls that CPython, its loader and extension modules make until the code begins, and that the snippet's list does not have.
+ * Whatever program the tree contains: it starts no process, opens no socket, and a filter of its own has no listener that could continue
+ * a refused call. */
 static const struct aj_syscall startup[] = {
 	{ .name = "execve", .why = "Python itself; it may start another program of its tree, which runs under the same filter" },
 	{ .name = "mmap", .why = "code of Python and of extension modules" },
@@ -27,7 +29,7 @@ static const struct aj_syscall startup[] = {
 
 enum { STARTUP = sizeof startup / sizeof *startup };
 
-static bool starts(const char *name)
+static bool is_startup_call(const char *name)
 {
 	for (int i = 0; i < STARTUP; i++)
 		if (strcmp(startup[i].name, name) == 0)
@@ -41,13 +43,13 @@ struct visit {
 	void *data;
 };
 
-static int visit(const struct aj_syscall *row, void *data)
+static int visit_row(const struct aj_syscall *row, void *data)
 {
 	const struct visit *v = data;
 	struct aj_syscall left = *row;
-	if (starts(row->name))
+	if (is_startup_call(row->name))
 		return v->stage == AJ_STAGE_BASELINE ? 0 : v->each(row, v->data);
-	/* The baseline refuses it, and reports that: a refusal from above would come first, and nobody would hear of it. */
+	/* The baseline refuses this call, and reports it: a refusal from the newer filter would come first, and go unreported. */
 	if (v->stage == AJ_STAGE_ABOVE)
 		left.errnum = 0;
 	return v->each(&left, v->data);
@@ -65,5 +67,5 @@ int aj_syscalls_stage_each(enum aj_stage stage, int (*each)(const struct aj_sysc
 {
 	struct visit v = { stage, each, data };
 	int r = stage == AJ_STAGE_BASELINE ? aj_syscalls_startup_each(each, data) : 0;
-	return r ? r : aj_syscalls_each(AJ_PROFILE_SNIPPET, AJ_NET_NONE, visit, &v);
+	return r ? r : aj_syscalls_each(AJ_PROFILE_SNIPPET, AJ_NET_NONE, visit_row, &v);
 }

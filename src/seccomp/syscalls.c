@@ -1,7 +1,7 @@
 /* The allow-lists: `snippet` is the smallest that runs CPython on pure computation, `command` runs ordinary
  * programs. It compiles nothing and grants nothing by default: a call that is not named here gets ENOSYS.
  *
- * Knowingly left out of both, beside the rows under `refused` below:
+ * Deliberately in neither list, besides the rows under `refused` below:
  *   clone3            its flags are behind a pointer, which a filter cannot read; ENOSYS makes libc use clone
  *   io_uring_*        opens files and sockets past every rule on openat and socket
  *   keyctl & co.      keyrings are not namespaced
@@ -29,11 +29,11 @@ enum {
 	GROWS_DOWN = 0x100,
 };
 
-/* Of fcntl, not: leases and notifications, which stall or spy on other users of a file; owners and signals, which nobody
- * here needs. */
+/* Commands of fcntl that are not listed: leases and notifications, which stall or spy on other users of a file; owners and signals,
+ * which no program here needs. */
 #define FCNTL(cmd, why_) { "fcntl", .arg = { IS(1, cmd) }, .why = why_ }
 
-/* Enough for CPython on pure computation, and for numpy once it is loaded. */
+/* Sufficient for CPython on pure computation, and for numpy once it is loaded. */
 static const struct aj_syscall snippet[] = {
 	{ "read", .why = "files, and the request" },
 	{ "write", .why = "output, and the result" },
@@ -154,8 +154,8 @@ static const struct aj_syscall command[] = {
 	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("getrusage"),
 	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
 	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("seccomp"),
-	/* Any limit but RLIMIT_CORE (4): at 1 the kernel starts no core handler on the host, at 0 it would. The masks say
-	 * "not 4" bit by bit. */
+	/* Any limit except RLIMIT_CORE (4): at 1 the kernel starts no core handler on the host, at 0 it does. The masks express "not 4"
+	 * bit by bit. */
 #define NOT_CORE(mask, value) { "prlimit64", .arg = { IS(0, 0), ARG(1, mask, value) }, .why = "its own, not RLIMIT_CORE" }
 	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
 	{ "prlimit64", .arg = { NULL_POINTER(2) }, .why = "reading any limit" },
@@ -196,8 +196,8 @@ static const struct aj_syscall command[] = {
 	{ "fcntl", .arg = { IS(1, 1031), ARG(2, LOW32 & ~0xffffu, 0) }, .why = "F_SETPIPE_SZ: smaller" },
 	{ "fcntl", .arg = { IS(1, 1031), IS(2, 0x10000) }, .why = "F_SETPIPE_SZ: what a pipe has; more is taken from all of the user's" },
 	FCNTL(1033, "F_ADD_SEALS"), FCNTL(1034, "F_GET_SEALS"),
-	/* ioctl: terminals and files. TIOCSTI (0x5412) and TIOCLINUX (0x541c) type into the caller's terminal; TIOCSETD and TIOCCONS
-	 * change what it is, for everybody */
+	/* ioctl: terminals and files. Not TIOCSTI (0x5412) and TIOCLINUX (0x541c), which type into the caller's terminal; not TIOCSETD
+	 * and TIOCCONS, which change the terminal for all its users */
 #define IOCTL(cmd, why_) { "ioctl", .arg = { IS(1, cmd) }, .why = why_ }
 	IOCTL(0x5401, "TCGETS"), IOCTL(0x5402, "TCSETS"), IOCTL(0x5403, "TCSETSW"), IOCTL(0x5404, "TCSETSF"),
 	IOCTL(0x5405, "TCGETA"), IOCTL(0x540b, "TCFLSH"),
@@ -211,7 +211,7 @@ static const struct aj_syscall command[] = {
 	IOCTL(0x4020940d, "FICLONERANGE"), IOCTL(0xc020660b, "FS_IOC_FIEMAP"), IOCTL(0x80086601, "FS_IOC_GETFLAGS"),
 };
 
-/* With a network, even if it is only loopback. */
+/* With a network, even if only loopback. */
 static const struct aj_syscall network_rows[] = {
 	{ "socket", .arg = { IS(0, 2) }, .why = "AF_INET" },
 	{ "socket", .arg = { IS(0, 10) }, .why = "AF_INET6" },
@@ -223,8 +223,8 @@ static const struct aj_syscall network_rows[] = {
 	{ "ioctl", .arg = { IS(1, 0x8933) }, .why = "SIOCGIFINDEX" },
 };
 
-/* Every other family: an error that programs know how to take. The masks describe "none of the above" bit by bit,
- * because a filter can only say what a value is. */
+/* Every other family: an errno that programs handle. The masks express "none of the above" bit by bit, because a filter can only compare
+ * for equality. */
 #define REASON(...) REASON_(__VA_ARGS__)
 #define REASON_(why_, instead_) .why = why_, .instead = instead_
 #define NO_FAMILY(mask, value, ...) { "socket", EAFNOSUPPORT, .arg = { ARG(0, mask, value) }, REASON(__VA_ARGS__) }
@@ -241,8 +241,8 @@ static const struct aj_syscall families_internet[] = {
 	NO_FAMILY(0x19, 0x18, OTHER), NO_FAMILY(0x21, 0x20, OTHER),
 };
 
-/* Refused with EPERM: the caller tried something on purpose and should be told so. The rest gets ENOSYS, which
- * libraries read as "this kernel is older" and work around. Why, and what a model is told to do instead: */
+/* Refused with EPERM: the caller made the call on purpose and should learn of the refusal. Unlisted calls get ENOSYS, which libraries
+ * read as "an older kernel" and work around. The reason, and the advice for a model: */
 #define NAMESPACES "other namespaces", "This jail is the isolation; run the program without a container or sandbox of its own."
 #define MOUNTS "mounts", "The folders are given by the policy; use those that are there, and write in /tmp."
 #define MEMORY "other processes' memory", "Debug with output or logging in the program itself; no debugger or tracer can attach here."
@@ -284,7 +284,7 @@ static const struct aj_syscall refused[] = {
 	REFUSE("setgroups", IDS), REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
 };
 
-/* Besides, a snippet may not do what a command may. */
+/* Calls that a command may make and a snippet may not. */
 #define ONE "one snippet, one process", "Compute in this process; threads work, processes do not."
 #define NO_EXEC "nothing to execute", "There are no programs in this jail; do it in Python."
 #define STAYS "limits and filters stay", "It cannot be changed from inside; leave this step out."
@@ -299,7 +299,7 @@ static const struct aj_syscall snippet_refused[] = {
 	REFUSE("setuid", IDS), REFUSE("setgid", IDS), REFUSE("chown", IDS),
 	REFUSE("chmod", SHARING), REFUSE("symlink", "nothing to link to", "Copy the file, or use its own path."),
 	REFUSE("mknod", "no devices", "Use ordinary files in /tmp."),
-	/* By number only: the kernel tells us of it, and a branch is let into the folder of its own that has the same path. */
+	/* By number only: the call is reported, and a branch may enter its own folder, which has the same path. */
 	REFUSE("fchdir", "the folder stays", "Use absolute paths; the working directory is given."),
 };
 

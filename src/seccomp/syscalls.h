@@ -1,12 +1,12 @@
 /* The system calls a guest may make, by name and with a reason each.
- * A pure table: seccomp/compile turns it into BPF, --dry-run and the docs print it. */
+ * A pure table: seccomp/compile.c turns it into BPF, --dry-run and the docs print it. */
 #pragma once
 #include <stdint.h>
 
 #include "policy/policy.h"
 
-/* A condition on one argument: (argument & mask) == value. The kernel truncates integers to 32 bits, so a comparison of
- * all 64 would miss what it really does: their masks are 32 bits wide. Pointers are compared whole. */
+/* A condition on one argument: (argument & mask) == value. The kernel truncates int arguments to 32 bits, so a comparison of all 64 bits
+ * could be evaded: masks of ints are 32 bits wide. Pointers are compared whole. */
 struct aj_arg {
 	uint64_t mask; /* 0: no condition */
 	uint64_t value;
@@ -15,30 +15,31 @@ struct aj_arg {
 
 #define AJ_TIOCSWINSZ 0x5414
 
-/* In place of an error: the call is not made, and its caller hears that it went well. */
+/* In place of an errno: the call is not made, and returns 0. */
 enum { AJ_ERRNO_NONE = -1 };
 
 struct aj_syscall {
 	const char *name;
-	int errnum; /* 0: allowed; else the error this call gets. Calls that are not listed get ENOSYS. */
+	int errnum; /* 0: allowed; else the call's errno. Unlisted calls get ENOSYS. */
 	struct aj_arg arg[2];
 	const char *why;
-	const char *instead; /* of a refused row: what a model is told to do instead */
+	const char *instead; /* of a refused row: advice for the model */
 };
 
 /* Call `each` for every row of the profile under that network; stops at the first nonzero return and returns it. */
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data);
 
-/* The same for a stage of the snippet's profile: under the baseline Python starts; what is above it makes of both the profile. */
+/* The same for a stage of the snippet's profile: Python starts under the baseline; baseline and the stage above together are the
+ * profile. */
 int aj_syscalls_stage_each(enum aj_stage stage, int (*each)(const struct aj_syscall *row, void *data), void *data);
-/* What only the start may do; a snippet may not. */
+/* The calls that only Python's start may make, and a snippet may not. */
 int aj_syscalls_startup_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
 
-/* What a zygote may do under whose jails have that profile: every row allows. The second, what of it is for births alone. */
+/* The calls of a zygote whose jails have that profile: every row allows. The second function: only the calls for births. */
 int aj_syscalls_zygote_each(enum aj_profile profile, int (*each)(const struct aj_syscall *row, void *data), void *data);
 int aj_syscalls_births_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
 
-/* How a zygote makes a jail's init: CLONE_NEWUSER, NEWPID, NEWNS, NEWIPC, NEWUTS and NEWNET, and VM, PARENT, PIDFD, CHILD_SETTID and
+/* The clone flags for a jail's init: CLONE_NEWUSER, NEWPID, NEWNS, NEWIPC, NEWUTS and NEWNET, and VM, PARENT, PIDFD, CHILD_SETTID and
  * CHILD_CLEARTID. A zygote whose plan has other namespaces bears no jail. */
 #define AJ_BIRTH_FLAGS 0x7d229100u
 
@@ -46,14 +47,14 @@ int aj_syscalls_births_each(int (*each)(const struct aj_syscall *row, void *data
 const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,
                                              const uint64_t args[6]);
 
-/* Number of different system calls that the profile allows. Compares every name with every other: not for the hot path. */
+/* Number of distinct system calls that the profile allows. Quadratic in the rows: not for the hot path. */
 int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network);
 const char *aj_profile_name(enum aj_profile profile);
 
-/* The same for what a group (one AJ_DENY_* bit) takes away: every row of it gets its errnum, whatever the profile allows. */
+/* The same for the calls that a group (one AJ_DENY_* bit) denies: every row gets its errnum, whatever the profile allows. */
 int aj_syscalls_denied_each(uint64_t group, int (*each)(const struct aj_syscall *row, void *data), void *data);
 const char *aj_deny_name(uint64_t group);
 
-/* The names of this architecture's system calls by number, as the library of the build knows them; NULL where there is none. */
+/* The names of this architecture's system calls by number, from the libseccomp of the build; NULL for an unknown number. */
 enum { AJ_SYSCALL_NUMBERS = 512 };
 extern const char *const aj_syscall_names[AJ_SYSCALL_NUMBERS];

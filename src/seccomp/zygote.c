@@ -1,5 +1,6 @@
-/* The system calls of a zygote, and of the jails that are born from it until their own filter stands: what a jail's list allows, what Python
- * takes to start, and what births take. It names no refusal: a jail's own list does, and would not be heard where this one answered first. */
+/* The system calls of a zygote, and of the jails that are born from it until their own filter stands: the calls of a jail's list, of
+ * Python's start, and of births.
+ * It names no refusal: a jail's own list does, and its refusals would not be reported if this filter answered first. */
 #include "seccomp/syscalls.h"
 
 #include <stddef.h>
@@ -60,7 +61,7 @@ struct visit {
 	void *data;
 };
 
-static int allowed(const struct aj_syscall *row, void *data)
+static int each_allowed(const struct aj_syscall *row, void *data)
 {
 	const struct visit *v = data;
 	return row->errnum ? 0 : v->each(row, v->data);
@@ -80,5 +81,5 @@ int aj_syscalls_zygote_each(enum aj_profile profile, int (*each)(const struct aj
 	int r = aj_syscalls_births_each(each, data);
 	if (!r)
 		r = aj_syscalls_startup_each(each, data);
-	return r ? r : aj_syscalls_each(profile, AJ_NET_NONE, allowed, &v);
+	return r ? r : aj_syscalls_each(profile, AJ_NET_NONE, each_allowed, &v);
 }
