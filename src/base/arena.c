@@ -1,5 +1,5 @@
 /* A bump allocator: blocks in a chain, freed together.
- * It does not return NULL and does not shrink; a launcher without memory has nothing left to say. */
+ * It never returns NULL and never shrinks; a launcher without memory cannot continue. */
 #include "base/arena.h"
 
 #include <stdarg.h>

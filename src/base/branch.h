@@ -1,6 +1,10 @@
-/* What runner and supervisor agree on about a branch; the kernel is between them. */
+/* The clone flags of a branch, on which runner and supervisor agree; the kernel's filter is between them. */
 #pragma once
 
-/* CLONE_NEWUSER | CLONE_NEWNS | CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID: a process with memory of its own (no
- * CLONE_VM), a child of the jail's init, in the jail's namespaces but for these two. Flags in a register, so nothing to change meanwhile. */
+/* CLONE_NEWUSER
+ * CLONE_NEWNS
+ * CLONE_PARENT
+ * CLONE_CHILD_SETTID
+ * CLONE_CHILD_CLEARTID: a process with memory of its own (no CLONE_VM), a child of the jail's init, in the jail's namespaces except
+ * these two. The flags are in a register, so no other thread can change them after the check. */
 #define AJ_BRANCH_FLAGS 0x11228000UL

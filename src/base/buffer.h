@@ -1,16 +1,16 @@
-/* Bytes on their way out: a buffer that grows, of which a part may be sent already. */
+/* Outgoing bytes: a buffer that grows, of which a part may be sent already. */
 #pragma once
 #include <stddef.h>
 
 struct aj_buffer {
 	char *data; /* malloced */
 	size_t bytes, sent, room;
-	size_t begun; /* where what is being composed begins */
+	size_t begun; /* where the message that is being composed begins */
 };
 
 /* Abort when out of memory. */
 void aj_buffer_add(struct aj_buffer *out, const void *data, size_t bytes);
 void aj_buffer_text(struct aj_buffer *out, const char *text);
-/* Room for so many bytes; what is put there counts once it is added to out->bytes. */
+/* Reserve room for so many bytes; the caller adds the bytes written to out->bytes. */
 char *aj_buffer_reserve(struct aj_buffer *out, size_t bytes);
 void aj_buffer_free(struct aj_buffer *out);

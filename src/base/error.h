@@ -1,4 +1,4 @@
-/* One error: which step failed, why, and what the reader can do about it.
+/* One error: the step that failed, the cause, and the remedy.
  * Set once at the bottom, carried upward unchanged; this header never prints. */
 #pragma once
 #include <stdarg.h>
@@ -9,7 +9,7 @@ enum aj_exit {
 	AJ_EXIT_ERROR = 1,      /* the snippet raised, or ended without a result */
 	AJ_EXIT_USAGE = 2,      /* bad option, unreadable or unfit input */
 	AJ_EXIT_LIMIT = 122,    /* output, pids, files or disk limit ended the run */
-	AJ_EXIT_PROTOCOL = 123, /* the jail answered with something that is not a result */
+	AJ_EXIT_PROTOCOL = 123, /* the jail's answer is no result */
 	AJ_EXIT_TIMEOUT = 124,
 	AJ_EXIT_SETUP = 125,    /* a wall could not be built: nothing ran */
 	AJ_EXIT_REJECTED = 126, /* the import check refused the snippet (run: command not executable) */
@@ -23,7 +23,7 @@ struct aj_error {
 	int errnum;      /* errno of the failing call, 0 when there is none */
 	char step[24];   /* name of the jail step or of the part that failed */
 	char cause[400]; /* one sentence without a full stop */
-	char fix[600];   /* what to do; empty when the cause says it all */
+	char fix[600];   /* remedy; empty when the cause is enough */
 };
 
 /* Fill `err` unless it already holds an error (first cause wins). Always returns -1. */

@@ -49,7 +49,7 @@ int aj_write_all(int fd, const void *data, size_t bytes)
 		ssize_t n = write(fd, at, bytes);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno == EAGAIN) { /* somebody made it nonblocking, but we mean all of it */
+		if (n < 0 && errno == EAGAIN) { /* another process made the file nonblocking, but all bytes must be written */
 			struct pollfd ready = { .fd = fd, .events = POLLOUT };
 			poll(&ready, 1, -1);
 			continue;
@@ -96,7 +96,7 @@ int aj_write_text(int dirfd, const char *path, const char *text)
 	return n == (ssize_t)bytes ? 0 : -1;
 }
 
-void aj_fd_send_all_the_same(void)
+void aj_fd_raise_limit(void)
 {
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)

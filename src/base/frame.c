@@ -1,4 +1,4 @@
-/* Frames on a byte stream, written whole and read in whatever pieces arrive.
+/* Frames on a byte stream, written whole and read in pieces of any size.
  * It does no I/O itself and trusts no length. */
 #include "base/frame.h"
 

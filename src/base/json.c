@@ -1,6 +1,6 @@
-/* Writes values as compact JSON into what is to be sent, once and without a copy in between.
- * It takes any bytes for a string and never writes what is no JSON; jansson's own writer takes five times as long, which a session's
- * snippet would feel. */
+/* Writes values as compact JSON directly into an output buffer.
+ * It accepts any bytes as a string and never writes invalid JSON; jansson's own writer takes five times as long, which would slow down a
+ * session's snippets. */
 #include "base/json.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static const char hex[] = "0123456789abcdef";
 
-/* One byte that cannot stand for itself, as up to six. */
+/* Escape one byte, as up to six. */
 static size_t escape(char *to, unsigned char c)
 {
 	static const char of[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -27,10 +27,11 @@ static size_t escape(char *to, unsigned char c)
 	return 6;
 }
 
-/* `checked`: it is known to be UTF-8. */
-static void string(struct aj_buffer *out, const char *text, size_t bytes, bool checked)
+/* `checked`: the text is known to be UTF-8. */
+static void add_string(struct aj_buffer *out, const char *text, size_t bytes, bool checked)
 {
-	/* With room for the worst no byte needs to ask; long texts are taken in parts, which end where characters do. */
+	/* Room for the worst case makes a check per byte unnecessary; long texts are written in parts, which end at character
+	 * boundaries. */
 	enum { PART = 4096, LONGEST = 4 };
 	aj_buffer_add(out, "\"", 1);
 	for (size_t i = 0; i < bytes;) {
@@ -63,7 +64,7 @@ static void string(struct aj_buffer *out, const char *text, size_t bytes, bool c
 
 void aj_buffer_string(struct aj_buffer *out, const char *text, size_t bytes)
 {
-	string(out, text, bytes, false);
+	add_string(out, text, bytes, false);
 }
 
 void aj_buffer_number(struct aj_buffer *out, unsigned long long number)
@@ -96,7 +97,7 @@ static void object(struct aj_buffer *out, const json_t *value)
 	aj_buffer_add(out, "{", 1);
 	json_object_foreach((json_t *)value, key, item) {
 		aj_buffer_text(out, comma);
-		string(out, key, strlen(key), true);
+		add_string(out, key, strlen(key), true);
 		aj_buffer_add(out, ":", 1);
 		aj_buffer_json(out, item);
 		comma = ",";
@@ -127,7 +128,7 @@ void aj_buffer_json(struct aj_buffer *out, const json_t *value)
 		array(out, value);
 		break;
 	case JSON_STRING:
-		string(out, json_string_value(value), json_string_length(value), true);
+		add_string(out, json_string_value(value), json_string_length(value), true);
 		break;
 	case JSON_INTEGER:
 		integer(out, json_integer_value(value));

@@ -1,25 +1,25 @@
-/* Checks JSON without building anything: a state, a bit for each level, and counts.
- * It does not look for names that are there twice, and decodes nothing but what it takes to know that a text is whole. */
+/* Checks JSON without building a tree: a state, one bit per level, and counts.
+ * It does not detect duplicate names, and decodes only what the check requires. */
 #include "base/json_scan.h"
 
 #include <string.h>
 
-/* What comes next. VALUE must be 0. */
+/* The expected input. VALUE must be 0. */
 enum {
 	VALUE,
 	VALUE_OR_END, /* after [ */
 	KEY,
 	KEY_OR_END, /* after { */
 	COLON,
-	AFTER, /* a value within something */
+	AFTER, /* after a value in an array or object */
 	DONE,
 	STRING,
 	ESCAPE,
-	DIGITS,     /* of \u */
+	DIGITS,     /* the digits of \u */
 	LOW_ESCAPE, /* a high surrogate needs a low one */
 	LOW_U,
 	LITERAL,
-	MINUS, /* a number, by its last character */
+	MINUS, /* states of a number, by its last character */
 	ZERO,
 	INTEGER,
 	POINT,
@@ -40,15 +40,15 @@ static bool fail(struct aj_scan *s, const char *why)
 	return true;
 }
 
-/* The member whose value is read; NULL: that of nothing outermost. */
-static struct aj_span *member(struct aj_scan *s)
+/* The outermost member whose value is being read; NULL: none. */
+static struct aj_span *current_member(struct aj_scan *s)
 {
 	return s->depth == 1 && in_object(s) && s->members_count && !s->full ? &s->members[s->members_count - 1] : NULL;
 }
 
-static void begin(struct aj_scan *s)
+static void begin_value(struct aj_scan *s)
 {
-	struct aj_span *m = member(s);
+	struct aj_span *m = current_member(s);
 	if (m)
 		*m = (struct aj_span){ m->key, m->key_bytes, s->at, 0, s->values };
 	if (++s->values > s->max_values)
@@ -56,9 +56,9 @@ static void begin(struct aj_scan *s)
 }
 
 /* A value ended before `end`. */
-static void end(struct aj_scan *s, size_t end)
+static void end_value(struct aj_scan *s, size_t end)
 {
-	struct aj_span *m = member(s);
+	struct aj_span *m = current_member(s);
 	if (m) {
 		m->bytes = end - m->at;
 		m->values = s->values - m->values;
@@ -66,9 +66,9 @@ static void end(struct aj_scan *s, size_t end)
 	s->state = s->depth ? AFTER : DONE;
 }
 
-static bool open(struct aj_scan *s, bool object)
+static bool open_level(struct aj_scan *s, bool object)
 {
-	begin(s);
+	begin_value(s);
 	if (++s->depth > AJ_SCAN_DEPTH)
 		return fail(s, "it is nested too deep");
 	uint64_t bit = UINT64_C(1) << s->depth % 64, *word = &s->objects[s->depth / 64];
@@ -77,21 +77,21 @@ static bool open(struct aj_scan *s, bool object)
 	return true;
 }
 
-static bool close(struct aj_scan *s, bool object)
+static bool close_level(struct aj_scan *s, bool object)
 {
 	if (in_object(s) != object)
 		return fail(s, "a bracket is closed that was not opened");
 	s->depth--;
-	end(s, s->at + 1);
+	end_value(s, s->at + 1);
 	return true;
 }
 
-static bool value(struct aj_scan *s, char c)
+static bool first_of_value(struct aj_scan *s, char c)
 {
 	switch (c) {
 	case '{':
 	case '[':
-		return open(s, c == '{');
+		return open_level(s, c == '{');
 	case '"':
 		s->key = false;
 		s->state = STRING;
@@ -113,11 +113,11 @@ static bool value(struct aj_scan *s, char c)
 			return fail(s, "a value was expected");
 		s->state = INTEGER;
 	}
-	begin(s);
+	begin_value(s);
 	return true;
 }
 
-static bool key(struct aj_scan *s, char c)
+static bool first_of_name(struct aj_scan *s, char c)
 {
 	if (c != '"')
 		return fail(s, "a name in quotes was expected");
@@ -133,18 +133,18 @@ static bool key(struct aj_scan *s, char c)
 
 static bool string_end(struct aj_scan *s)
 {
-	struct aj_span *m = s->key ? member(s) : NULL;
+	struct aj_span *m = s->key ? current_member(s) : NULL;
 	if (m)
 		m->key_bytes = s->at - m->key;
 	if (s->key)
 		s->state = COLON;
 	else
-		end(s, s->at + 1);
+		end_value(s, s->at + 1);
 	return true;
 }
 
-/* The first byte of a character beyond ASCII, by the table of the standard. */
-static bool lead(struct aj_scan *s, uint8_t c)
+/* The first byte of a non-ASCII character, by the Unicode standard's table. */
+static bool begin_utf8(struct aj_scan *s, uint8_t c)
 {
 	if (c < 0xc2 || c > 0xf4)
 		return fail(s, "it is not UTF-8");
@@ -154,7 +154,7 @@ static bool lead(struct aj_scan *s, uint8_t c)
 	return true;
 }
 
-static bool string(struct aj_scan *s, char c)
+static bool string_byte(struct aj_scan *s, char c)
 {
 	uint8_t byte = (uint8_t)c;
 	if (s->more) {
@@ -171,7 +171,7 @@ static bool string(struct aj_scan *s, char c)
 		s->state = ESCAPE;
 	else if (byte < 0x20)
 		return fail(s, "a control character stands in a text");
-	return byte < 0x80 || lead(s, byte);
+	return byte < 0x80 || begin_utf8(s, byte);
 }
 
 static bool escape(struct aj_scan *s, char c)
@@ -216,7 +216,7 @@ static bool number(struct aj_scan *s, char c)
 	else if ((c == '+' || c == '-') && s->state == EXPONENT)
 		s->state = SIGN;
 	else if (whole || s->state == FRACTION || s->state == POWER)
-		return end(s, s->at), false;
+		return end_value(s, s->at), false;
 	else
 		return fail(s, "a digit was expected");
 	return true;
@@ -228,29 +228,29 @@ static bool expect(struct aj_scan *s, bool found, uint8_t state)
 	return found || fail(s, "a sign is missing or stands in the wrong place");
 }
 
-/* False: to be looked at once more, in the state that is now. */
-static bool step(struct aj_scan *s, char c)
+/* False: the character must be fed again, in the new state. */
+static bool feed_char(struct aj_scan *s, char c)
 {
 	bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
 	if (space && s->state <= DONE)
 		return true;
 	switch (s->state) {
 	case VALUE_OR_END:
-		return c == ']' ? close(s, false) : value(s, c);
+		return c == ']' ? close_level(s, false) : first_of_value(s, c);
 	case VALUE:
-		return value(s, c);
+		return first_of_value(s, c);
 	case KEY_OR_END:
-		return c == '}' ? close(s, true) : key(s, c);
+		return c == '}' ? close_level(s, true) : first_of_name(s, c);
 	case KEY:
-		return key(s, c);
+		return first_of_name(s, c);
 	case COLON:
 		return expect(s, c == ':', VALUE);
 	case AFTER:
-		return c == '}' || c == ']' ? close(s, c == '}') : expect(s, c == ',', in_object(s) ? KEY : VALUE);
+		return c == '}' || c == ']' ? close_level(s, c == '}') : expect(s, c == ',', in_object(s) ? KEY : VALUE);
 	case DONE:
 		return fail(s, "something follows its end");
 	case STRING:
-		return string(s, c);
+		return string_byte(s, c);
 	case ESCAPE:
 		return escape(s, c);
 	case DIGITS:
@@ -264,7 +264,7 @@ static bool step(struct aj_scan *s, char c)
 		if (c != *s->literal)
 			return fail(s, "a value was expected");
 		if (!*++s->literal)
-			end(s, s->at + 1);
+			end_value(s, s->at + 1);
 		return true;
 	default:
 		return number(s, c);
@@ -275,7 +275,8 @@ size_t aj_scan_plain(const char *text, size_t bytes)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), highest = ones * 0x80;
 	size_t i = 0;
-	/* Eight at a time: in each byte that ends it one of the four has its highest bit. A subtraction borrows only from above such a byte. */
+	/* Eight bytes at a time: in each byte that ends plain text one of the four terms sets the highest bit. A subtraction borrows
+	 * only above such a byte. */
 	for (uint64_t word; i + sizeof word <= bytes; i += sizeof word) {
 		memcpy(&word, text + i, sizeof word);
 		uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
@@ -290,13 +291,13 @@ size_t aj_scan_plain(const char *text, size_t bytes)
 const char *aj_scan_feed(struct aj_scan *s, const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes && !s->wrong;) {
-		/* Most of what is long is plain text. */
+		/* Long texts are mostly plain. */
 		size_t plain = s->state == STRING && !s->more ? aj_scan_plain(text + i, bytes - i) : 0;
 		i += plain;
 		s->at += plain;
 		if (i == bytes)
 			break;
-		if (step(s, text[i]) && !s->wrong) {
+		if (feed_char(s, text[i]) && !s->wrong) {
 			i++;
 			s->at++;
 		}
@@ -307,7 +308,7 @@ const char *aj_scan_feed(struct aj_scan *s, const char *text, size_t bytes)
 const char *aj_scan_end(struct aj_scan *s)
 {
 	if (!s->wrong && !s->depth && s->state >= ZERO)
-		step(s, ' ');
+		feed_char(s, ' ');
 	if (!s->wrong && s->state != DONE)
 		fail(s, "it is not whole");
 	return s->wrong;

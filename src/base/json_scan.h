@@ -1,5 +1,5 @@
-/* A JSON text, checked as it arrives, in pieces of any length: syntax, UTF-8, depth, number of values. No tree is made, so a text that is only
- * passed on costs its bytes and nothing more. Of an outermost object the members' places are kept. */
+/* Checks a JSON text as it arrives, in pieces of any length: syntax, UTF-8, depth, number of values. No tree is built, so a text that is
+ * only forwarded costs its bytes and nothing more. The positions of an outermost object's members are kept. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,37 +8,36 @@
 enum { AJ_SCAN_DEPTH = 200, AJ_SCAN_MEMBERS = 24 };
 
 struct aj_span {
-	size_t key, key_bytes; /* what is between the quotes, as it is written */
+	size_t key, key_bytes; /* the name between its quotes, undecoded */
 	size_t at, bytes;      /* the value */
-	size_t values;         /* in it, itself included */
+	size_t values;         /* number of values in it, itself included */
 };
 
-/* Zeroed, with a cap, is ready. */
+/* Ready for use when zeroed, with max_values set. */
 struct aj_scan {
 	size_t max_values;
-	bool nul; /* \u0000 is taken, too */
+	bool nul; /* accept \u0000, too */
 
 	size_t at, values; /* so far */
-	const char *wrong; /* NULL: nothing so far; else `at` is where */
+	const char *wrong; /* NULL: no error so far; else `at` is its position */
 	struct aj_span members[AJ_SCAN_MEMBERS];
-	size_t members_count; /* those beyond are not kept */
-	/* Its own. */
-	uint64_t objects[AJ_SCAN_DEPTH / 64 + 1]; /* a bit for each level: is it an object? */
+	size_t members_count; /* further members are not kept */
+	/* Internal. */
+	uint64_t objects[AJ_SCAN_DEPTH / 64 + 1]; /* one bit per level: is it an object? */
 	unsigned depth;
-	uint8_t state, more, low, high; /* more: bytes of a character that are still to come, the next one from low to high */
+	uint8_t state, more, low, high; /* more: bytes missing of a character, the next one between low and high */
 	bool key, pair, full;
 	unsigned digits, code;
 	const char *literal;
 };
 
-/* NULL, or what is wrong with it; nothing is read after that, so a text of too many values costs no more than one of as many as it may have. */
+/* NULL, or the error; no byte is read after that, so a text with too many values costs no more than one at the limit. */
 const char *aj_scan_feed(struct aj_scan *scan, const char *text, size_t bytes);
-/* The text is over: NULL, or what is wrong with it. */
+/* The end of the text: NULL, or the error. */
 const char *aj_scan_end(struct aj_scan *scan);
-/* Was that the number of its values? Then the members that came before are there, and of the last one its beginning. */
+/* Was the error the number of values? Then the members before it are kept, and of the last one its beginning. */
 bool aj_scan_too_many(const struct aj_scan *scan);
-/* How many of the first bytes are plain text: ASCII that stands for itself between quotes. */
+/* Length of the plain prefix: ASCII that needs no escape between quotes. */
 size_t aj_scan_plain(const char *text, size_t bytes);
-/* The member of that name, as `text` was; the last one where there are several, NULL when there is none. A name that is written with escapes
- * is not found. */
+/* The member of that name in the unchanged `text`; the last one of several, NULL without one. A name written with escapes is not found. */
 const struct aj_span *aj_scan_member(const struct aj_scan *scan, const char *text, const char *name);

@@ -1,5 +1,5 @@
-/* Builds the tree of a checked text: a long string is found by its end and copied once.
- * It checks no syntax, as that was done while the text arrived, and stays within the text whatever is in it. */
+/* Builds the tree of a checked text: the end of a long string is searched for, and the string copied once.
+ * It checks no syntax, as that was done while the text arrived, and never reads beyond the text, whatever its content. */
 #include "base/json_tree.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 struct reader {
 	const char *at, *end;
-	struct aj_buffer decoded; /* of a string with escapes, or a name */
+	struct aj_buffer decoded; /* a string with escapes, or a name */
 	const char *why;
 	unsigned depth;
 };
@@ -22,7 +22,7 @@ static json_t *fail(struct reader *r, const char *why)
 	return NULL;
 }
 
-/* The next character that is no space, which is not taken; 0 at the end. */
+/* The next character that is no space, not consumed; 0 at the end. */
 static char peek(struct reader *r)
 {
 	while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
@@ -30,7 +30,7 @@ static char peek(struct reader *r)
 	return r->at < r->end ? *r->at : '\0';
 }
 
-/* Four hexadecimal digits, as far as they are there. */
+/* Read up to four hexadecimal digits. */
 static unsigned read_code(struct reader *r)
 {
 	unsigned code = 0;
@@ -50,7 +50,7 @@ static void add_code(struct aj_buffer *out, unsigned code)
 	aj_buffer_add(out, utf8, bytes);
 }
 
-/* After the backslash. */
+/* Read an escape after its backslash. */
 static void read_escape(struct reader *r)
 {
 	static const char letters[] = "bfnrt", stand_for[] = "\b\f\n\r\t";
@@ -70,7 +70,7 @@ static void read_escape(struct reader *r)
 	aj_buffer_add(&r->decoded, letter ? &stand_for[letter - letters] : &c, 1);
 }
 
-/* The string whose quote is next. What *ret points to is the text itself where nothing is escaped, or else lasts until the next string. */
+/* Read the string at the quote. *ret points into the text where nothing is escaped; else it is valid until the next string. */
 static size_t read_string(struct reader *r, const char **ret)
 {
 	const char *begin = ++r->at;
@@ -141,7 +141,7 @@ static json_t *read_array(struct reader *r)
 	return array;
 }
 
-/* The name that is next, copied: it is to be whole when its value has been read. NULL with why. */
+/* Read the name and copy it, as it is used after its value has been read. NULL with why. */
 static char *read_name(struct reader *r, const json_t *object)
 {
 	const char *text;
@@ -189,7 +189,7 @@ static json_t *read_text(struct reader *r)
 static json_t *read_value(struct reader *r)
 {
 	json_t *value = NULL;
-	if (r->depth > AJ_SCAN_DEPTH) /* so many levels, and a value in the last one */
+	if (r->depth > AJ_SCAN_DEPTH) /* AJ_SCAN_DEPTH levels, and a value in the last one */
 		return fail(r, "it is nested too deep");
 	r->depth++;
 	switch (peek(r)) {

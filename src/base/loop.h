@@ -1,5 +1,6 @@
-/* One event loop: descriptors by epoll, timers by a heap, no threads. Callbacks may add and remove anything, themselves included.
- * It owns neither descriptors nor the structs, which live in what they belong to. */
+/* One event loop: descriptors by epoll, timers by a heap, no threads. Callbacks may add and remove descriptors and timers, their own
+ * included.
+ * The loop owns neither descriptors nor the structs, which are embedded in the caller's objects. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,25 +10,26 @@
 
 struct aj_loop;
 
-/* Wants to hear of one descriptor. `events`, as given to the callback, are epoll's. */
+/* A watched descriptor. The callback's `events` are epoll's. */
 struct aj_io {
 	void (*fn)(struct aj_io *io, uint32_t events);
 	void *arg;
 	int fd; /* -1: not watched */
 	uint32_t events;
-	uint32_t place; /* the loop's */
-	/* Who pays for the callback; NULL: nobody does, and it is never held back. Set before it is watched, and not changed while it is. */
+	uint32_t slot; /* index in the loop's slots */
+	/* The quota that is charged for the callback; NULL: none, and the callback is never delayed. Set it before aj_loop_watch(), and
+	 * keep it while the descriptor is watched. */
 	struct aj_quota *quota;
-	struct aj_io *next_resting; /* the loop's */
-	bool resting;
+	struct aj_io *next_paused; /* in the list of the quota */
+	bool paused;
 };
 
-/* Goes off once. */
+/* A one-shot timer. */
 struct aj_timer {
 	void (*fn)(struct aj_timer *timer);
 	void *arg;
 	int64_t at_us; /* aj_now_us() */
-	size_t place;  /* in the heap, from 1; 0: not set */
+	size_t place;  /* index in the heap, from 1; 0: not set */
 };
 
 /* NULL with errno. */
@@ -36,19 +38,19 @@ void aj_loop_free(struct aj_loop *loop);
 
 /* Watch `fd` for EPOLLIN and the like, or change what it is watched for. -1 with errno. */
 int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t events);
-/* No callback comes after this, not even for what was ready already. Before the fd is closed. */
+/* Stop watching: no callback follows, not even for an event that is pending. Call it before closing the fd. */
 void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io);
 
-/* A quota is about to be freed; its descriptors are not watched any more. */
+/* Call before freeing a quota; its descriptors must be unwatched already. */
 void aj_loop_forget(struct aj_loop *loop, struct aj_quota *quota);
 
 /* (Re)set a timer. Aborts when out of memory. */
 void aj_loop_set(struct aj_loop *loop, struct aj_timer *timer, int64_t at_us);
 void aj_loop_unset(struct aj_loop *loop, struct aj_timer *timer);
 
-/* Wait for something, at most until `until_us` (INT64_MAX: for ever), and call back. -1 with errno. */
+/* Wait for events, at most until `until_us` (INT64_MAX: for ever), and run the callbacks. -1 with errno. */
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us);
-/* A descriptor that is readable when a turn would find something to do but timers; for a loop of somebody else's. */
+/* A descriptor that is readable when a turn would find an event; timers do not count. For embedding in a foreign event loop. */
 int aj_loop_fd(const struct aj_loop *loop);
-/* When the next timer is due; INT64_MAX without one. */
+/* Time of the next timer; INT64_MAX without one. */
 int64_t aj_loop_next_us(const struct aj_loop *loop);

@@ -1,5 +1,5 @@
-/* Asks the kernel whether a runner's filters and empty capabilities are there, before a byte of code is handed over.
- * It trusts no message from the runner, and takes a line that is missing for a wall that is. */
+/* Asks the kernel whether a runner's filters and empty capabilities stand, before a byte of code is sent.
+ * It trusts no message from the runner, and treats a missing line as a missing wall. */
 #include "base/procfs.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 #include "base/fd.h"
 
-enum { USUAL_BYTES = 8192, MOST_BYTES = 1 << 20 }; /* a user may be in 65,536 groups, and they are listed */
+enum { USUAL_BYTES = 8192, MOST_BYTES = 1 << 20 }; /* a status file lists the groups of the process, up to 65,536 */
 
 struct text {
-	char *data; /* `usual`, or malloced where that is too small; NULL when it cannot be read */
+	char *data; /* `usual`, or malloced for a larger file; NULL when it cannot be read */
 	char usual[USUAL_BYTES];
 };
 
@@ -57,8 +57,8 @@ int aj_procfs_own_filters(void)
 	return line && sscanf(line, "\nSeccomp_filters: %d", &count) == 1 ? count : -1;
 }
 
-/* `branch`: a copy of a session, whose bounding set is its new user namespace's. */
-static const char *missing(const char *status, size_t filters, bool branch)
+/* `branch`: the bounding set is not checked, as the new user namespace fills it. */
+static const char *missing_wall(const char *status, size_t filters, bool branch)
 {
 	static const char *const walls[] = { "\nSeccomp:\t2\n",
 		                             "\nNoNewPrivs:\t1\n",
@@ -76,7 +76,7 @@ static const char *missing(const char *status, size_t filters, bool branch)
 }
 
 /* The last number of a line. */
-static pid_t number(const char *status, const char *name)
+static pid_t last_number(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
 	long last = 0;
@@ -98,15 +98,15 @@ static bool is_alive(int pidfd)
 
 const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 {
-	/* First the descriptor, as in aj_procfs_open_child(). */
+	/* Open the pidfd first, as in aj_procfs_open_child(). */
 	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	cleanup_text struct text status;
 	read_of(&status, pid, "status");
 	if (pidfd < 0 || !status.data)
 		return "the runner's state cannot be read in /proc";
-	if (number(status.data, "\nTgid:") != pid || number(status.data, "\nPPid:") != init)
+	if (last_number(status.data, "\nTgid:") != pid || last_number(status.data, "\nPPid:") != init)
 		return "a process that is no child of the jail's init says that it is the runner";
-	const char *wrong = missing(status.data, filters, false);
+	const char *wrong = missing_wall(status.data, filters, false);
 	return wrong || is_alive(pidfd) ? wrong : "the runner has ended";
 }
 
@@ -114,7 +114,7 @@ const char *aj_procfs_check_fork(pid_t pid, size_t filters)
 {
 	cleanup_text struct text status;
 	read_of(&status, pid, "status");
-	return status.data ? missing(status.data, filters, true) : "the runner's state cannot be read in /proc";
+	return status.data ? missing_wall(status.data, filters, true) : "the runner's state cannot be read in /proc";
 }
 
 struct aj_process_info aj_procfs_process(pid_t tid)
@@ -123,23 +123,23 @@ struct aj_process_info aj_procfs_process(pid_t tid)
 	read_of(&status, tid, "status");
 	if (!status.data)
 		return (struct aj_process_info){ 0 };
-	return (struct aj_process_info){ .process = number(status.data, "\nTgid:"),
-		                         .parent = number(status.data, "\nPPid:"),
-		                         .inner = number(status.data, "\nNStgid:"),
-		                         .threads = number(status.data, "\nThreads:") };
+	return (struct aj_process_info){ .process = last_number(status.data, "\nTgid:"),
+		                         .parent = last_number(status.data, "\nPPid:"),
+		                         .inner = last_number(status.data, "\nNStgid:"),
+		                         .threads = last_number(status.data, "\nThreads:") };
 }
 
 int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret)
 {
-	/* First the descriptor: what /proc then says is of that process, or of one that has its number because it is gone. */
+	/* Open the pidfd first: /proc then describes that process, or another one that got its number because it has ended. */
 	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	*ret = pidfd < 0 ? (struct aj_process_info){ 0 } : aj_procfs_process(pid);
 	bool is = ret->process == pid && ret->parent == parent && is_alive(pidfd);
 	return is ? aj_steal(&pidfd) : -1;
 }
 
-/* Is everything private that a copy of the process could write to? */
-static const char *shared(const char *maps)
+/* NULL when all memory that a copy could write is private; else the objection. */
+static const char *shared_memory(const char *maps)
 {
 	for (const char *line = maps, *next; *line; line = next) {
 		char rights[5], name[8] = "";
@@ -147,7 +147,7 @@ static const char *shared(const char *maps)
 		next += *next == '\n';
 		if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %*u%*[ ]%7[^\n]", rights, name) < 1)
 			return "the memory of the session cannot be listed";
-		/* The Python tree is read-only; everything else that is shared may be written to, now or later. */
+		/* Mappings of the read-only Python tree are harmless; any other shared mapping may become writable. */
 		if (rights[3] == 's' && (rights[1] == 'w' || strncmp(name, "/usr/", 5) != 0))
 			return "memory is mapped as shared in the session, and a copy would write to it too: use MAP_PRIVATE, or close it";
 	}
@@ -160,5 +160,5 @@ const char *aj_procfs_why_not_copyable(pid_t pid)
 		return "threads are running in the session, and a copy would be without them: join them in a snippet";
 	cleanup_text struct text maps;
 	read_of(&maps, pid, "maps");
-	return maps.data ? shared(maps.data) : "the memory of the session cannot be listed";
+	return maps.data ? shared_memory(maps.data) : "the memory of the session cannot be listed";
 }

@@ -1,14 +1,14 @@
-/* What the kernel says about a runner's walls, in /proc: the runner's own word is not taken. */
+/* Checks a runner's walls in /proc: the kernel's word, not the runner's. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The filters that this thread runs under itself, which every jail inherits; -1 when the kernel does not say. */
+/* Number of filters of this thread itself, which every jail inherits; -1 when the kernel does not report it. */
 int aj_procfs_own_filters(void);
 
-/* NULL when `pid` can be copied with all that it holds: one thread, and no memory that the copy would share. */
+/* NULL when `pid` can be copied completely: it has one thread, and no memory that the copy would share; else the reason. */
 const char *aj_procfs_why_not_copyable(pid_t pid);
-/* A process as /proc shows it, in our PID namespace; 0: not there. `ret_inner`: as the innermost namespace numbers it. */
+/* A process as /proc shows it, in the caller's PID namespace; 0: no such process. `inner`: its pid in the innermost namespace. */
 struct aj_process_info {
 	pid_t process, parent, inner;
 	int threads;
@@ -17,9 +17,9 @@ struct aj_process_info aj_procfs_process(pid_t tid);
 /* A pidfd of the process `pid`, if it is alive and a child of `parent`; else -1. */
 int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret);
 
-/* NULL when a branch is what its original was: the same, but for the bounding set, which a new user namespace fills: without exec, which
- * its filter refuses, and with no_new_privs nothing comes of it. */
+/* NULL when a branch has its original's walls. The bounding set is not compared: a new user namespace fills it, which has no effect
+ * without exec, which the filter refuses, and with no_new_privs. */
 const char *aj_procfs_check_fork(pid_t pid, size_t filters);
-/* NULL when `pid` is a process, a child of the jail's init, with exactly that many filters, no_new_privs and no capabilities; else what is
- * wrong. Whoever holds an end of the jail's channels, as a zygote may, can say that it is armed. */
+/* NULL when `pid` is a process, a child of the jail's init, with exactly that many filters, no_new_privs and no capabilities; else the
+ * objection. The message that the runner is armed is no proof: any holder of an end of the channel, as a zygote may be, can send it. */
 const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters);

@@ -1,13 +1,13 @@
-/* The arithmetic of quotas: what was used, what is given back, who is throttled.
- * What is given back is divided evenly among those that were throttled, so a crowd of busy parties gets no more than one; whoever uses little is
- * none of them, however many there are. */
+/* The arithmetic of quotas: use, refill, and which parties are throttled.
+ * The refill is divided evenly among the throttled parties, so a crowd of busy parties gets no more than one; a party that uses little
+ * is not affected by their number. */
 #include "base/quota.h"
 
 #include <stddef.h>
 
 enum { NS_OF_US = 1000 };
 
-static void join(struct aj_quotas *all, struct aj_quota *q)
+static void add_to_list(struct aj_quotas *all, struct aj_quota *q)
 {
 	q->next = all->first;
 	q->at = &all->first;
@@ -47,7 +47,8 @@ void aj_quota_waited(struct aj_quotas *all, int64_t us)
 	all->waited_us += us;
 }
 
-/* Halved where it had to wait, and one more where it had not: as many as the processors have room for, and few more. */
+/* Halve the percentage if the thread had to wait, else raise it by one: busy parties get what the processors have to spare, and little
+ * more. */
 static void adapt(struct aj_quotas *all, int64_t elapsed_us)
 {
 	unsigned percent = all->percent ? all->percent : AJ_QUOTA_PERCENT;
@@ -66,7 +67,7 @@ void aj_quota_refill(struct aj_quotas *all, int64_t now_us)
 		return;
 	all->refilled_us = now_us;
 	adapt(all, elapsed_us);
-	/* After a minute everybody has everything back. */
+	/* A minute refills everything. */
 	int64_t percent_ns = (elapsed_us < 60000000 ? elapsed_us : 60000000) * NS_OF_US / 100;
 	all->new_ns = all->new_ns > percent_ns * all->percent ? all->new_ns - percent_ns * all->percent : 0;
 	if (!all->count)
@@ -93,7 +94,7 @@ static bool may_go_on(const struct aj_quotas *all, const struct aj_quota *q, boo
 bool aj_quota_charge(struct aj_quotas *all, struct aj_quota *q, int64_t ns, int64_t now_us)
 {
 	if (!q->at)
-		join(all, q);
+		add_to_list(all, q);
 	if (all->last != q)
 		all->changed_us = now_us;
 	all->last = q;
@@ -106,7 +107,7 @@ bool aj_quota_charge(struct aj_quotas *all, struct aj_quota *q, int64_t ns, int6
 	aj_quota_refill(all, now_us);
 	if (!q->at || may_go_on(all, q, new) || now_us - all->changed_us > AJ_QUOTA_ALONE_US)
 		return false;
-	/* What it still had was others' by now. */
+	/* Other new parties have used up the rest of its advance. */
 	if (aj_quota_due(q))
 		q->used_ns = (int64_t)AJ_QUOTA_AHEAD_US * NS_OF_US;
 	q->throttled = true;

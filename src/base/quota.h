@@ -1,59 +1,59 @@
-/* How much of an event loop's thread one party may have: a jail, a connection. Processor time that was spent on a party's descriptors is
- * charged to its quota; a party that has used up what it had in advance is throttled, as a cgroup is by cpu.max, and all parties that were owe
- * their time back at a rate that leaves most of the thread to the others. That rate falls while the thread has to wait for a processor: the
- * kernel's scheduler makes no difference between a ping and the work of busy parties, and has a thread that uses more than its part wait for all.
- * Parties that come, use up what they have in advance, and come again as another are held back in the same way.
- * Nothing here reads a clock or waits. */
+/* Limits the part of an event loop's thread that one party may use: a jail, a connection. Processor time spent on a party's descriptors
+ * is charged to its quota. A party that has used up its advance is throttled, like a cgroup by cpu.max, and all throttled parties get
+ * time back at a rate that leaves most of the thread to the others. That rate falls while the thread waits for a processor: the kernel's
+ * scheduler does not distinguish a ping from the work of busy parties, and delays a thread that uses more than its share.
+ * New parties that use up their advance and come back as other new parties are held back in the same way.
+ * This file reads no clock and never waits. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-	AJ_QUOTA_AHEAD_US = 4000, /* what a party may use before it is throttled */
-	AJ_QUOTA_FIRST_US = 500, /* so much of it in any case, and the rest as long as not too many new ones come and use theirs */
-	AJ_QUOTA_NEW_US = 20000, /* what all that were not throttled yet may use of that rest; given back as fast as to those that were */
-	AJ_QUOTA_BUSY_US = 250, /* whoever used more, and was not given it back, is busy: others come first */
-	AJ_QUOTA_TURN_US = 200, /* what all that are busy may use of one turn, before it is asked who else came */
-	AJ_QUOTA_PERCENT = 40, /* of the thread: what those that were throttled get back, all together, where nobody else wants the processors */
+	AJ_QUOTA_AHEAD_US = 4000, /* advance: use before a party is throttled */
+	AJ_QUOTA_FIRST_US = 500, /* the guaranteed part of the advance; the rest only while new parties have not used up AJ_QUOTA_NEW_US */
+	AJ_QUOTA_NEW_US = 20000, /* what all new parties together may use beyond the guaranteed part; refilled like throttled ones */
+	AJ_QUOTA_BUSY_US = 250, /* a party with more unrefilled use is busy: others come first */
+	AJ_QUOTA_TURN_US = 200, /* what all busy parties may use of one turn before epoll is asked for new events */
+	AJ_QUOTA_PERCENT = 40, /* part of the thread that throttled parties get back together, while no other process needs the processors */
 	AJ_QUOTA_LEAST_PERCENT = 5, /* the same while the thread waits for a processor */
-	AJ_QUOTA_LIGHT_PERCENT = 2, /* what each that was not throttled gets back, at least */
-	AJ_QUOTA_WAITED_PART = 10,  /* of the time: where the thread waited for more than one such part, it used too much */
-	AJ_QUOTA_PERIOD_US = 2000,  /* how often those that are throttled are looked at */
-	AJ_QUOTA_ALONE_US = 1000000, /* one that had the thread for itself for so long is not throttled: there is nobody to make room for */
+	AJ_QUOTA_LIGHT_PERCENT = 2, /* what each party that was not throttled gets back, at least */
+	AJ_QUOTA_WAITED_PART = 10,  /* the thread used too much if it waited for more than one tenth of the time */
+	AJ_QUOTA_PERIOD_US = 2000,  /* interval of refills while a party is throttled */
+	AJ_QUOTA_ALONE_US = 1000000, /* a party alone on the thread for this long is not throttled: no other party needs the time */
 };
 
 struct aj_io;
 
-/* Zeroed is one that has used nothing. */
+/* Zeroed: nothing used. */
 struct aj_quota {
-	int64_t used_ns; /* and not given back yet */
+	int64_t used_ns; /* use that is not refilled yet */
 	bool throttled;
-	bool heavy;                  /* it was throttled since it had everything back the last time */
-	struct aj_quota *next, **at; /* of those that used something; at: NULL is not among them */
-	struct aj_io *resting;       /* the loop's: descriptors that are not looked at meanwhile */
+	bool heavy;                  /* throttled since its use was last fully refilled */
+	struct aj_quota *next, **at; /* list of parties with unrefilled use; at NULL: not in it */
+	struct aj_io *paused;        /* the loop's: paused descriptors */
 };
 
 struct aj_quotas {
-	struct aj_quota *first; /* that used something */
+	struct aj_quota *first; /* list of parties with unrefilled use */
 	unsigned count, throttled, heavy;
-	unsigned percent; /* that the heavy ones share now; 0: nothing was found out yet */
+	unsigned percent; /* part that the heavy parties share now; 0: not determined yet */
 	int64_t refilled_us;
-	int64_t new_ns;              /* that was used of AJ_QUOTA_NEW_US */
-	int64_t waited_us;           /* for a processor, since then */
-	const struct aj_quota *last; /* that was charged; only to be compared with */
-	int64_t changed_us;          /* when that was another one */
+	int64_t new_ns;              /* use of AJ_QUOTA_NEW_US */
+	int64_t waited_us;           /* wait for a processor since the last refill */
+	const struct aj_quota *last; /* last charged quota; only compared, never dereferenced */
+	int64_t changed_us;          /* when `last` changed */
 };
 
-/* True: it is throttled from here on. */
+/* Charge `ns`. True: the party is throttled from here on. */
 bool aj_quota_charge(struct aj_quotas *all, struct aj_quota *quota, int64_t ns, int64_t now_us);
-/* The thread was ready to run for so long, and did not: others want the processors, and who uses many is let wait for one. */
+/* The thread was runnable for so long and did not run: other processes want the processors. */
 void aj_quota_waited(struct aj_quotas *all, int64_t us);
-/* Give back what the time since the last refill is worth. Those that are throttled stay so until aj_quota_resume(). */
+/* Refill for the time since the last refill. Throttled parties stay throttled until aj_quota_resume(). */
 void aj_quota_refill(struct aj_quotas *all, int64_t now_us);
-/* Has it used so much lately that whoever used little comes first? */
+/* Has the party used so much lately that others come first? */
 bool aj_quota_busy(const struct aj_quota *quota);
-/* May it go on? */
+/* May a throttled party be resumed? */
 bool aj_quota_due(const struct aj_quota *quota);
 void aj_quota_resume(struct aj_quotas *all, struct aj_quota *quota);
-/* It is about to be freed. */
+/* Call before freeing the quota. */
 void aj_quota_leave(struct aj_quotas *all, struct aj_quota *quota);

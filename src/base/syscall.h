@@ -1,4 +1,4 @@
-/* System calls without libc: nothing but the kernel's answer, a negative errno when it refuses.
+/* System calls without libc: the kernel's return value, a negative errno on failure.
  * For code that shares its memory, and so libc's errno, with a process that runs at the same time. */
 #pragma once
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 /* Numbers with units, UTF-8 and terminal-safe text.
- * It allocates nothing and never guesses: what does not parse is an error for the caller to name. */
+ * It allocates nothing and never guesses: a text that does not parse is an error, which the caller reports. */
 #include "base/text.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ static const struct unit time_units[] = {
 };
 static const struct unit no_units[] = { { "", 1 } };
 
-static bool parse(const char *text, const struct unit *units, size_t unit_count, uint64_t *ret)
+static bool parse_number(const char *text, const struct unit *units, size_t unit_count, uint64_t *ret)
 {
 	if (!isdigit((unsigned char)text[0]))
 		return false;
@@ -42,17 +42,17 @@ static bool parse(const char *text, const struct unit *units, size_t unit_count,
 
 bool aj_parse_bytes(const char *text, uint64_t *ret_bytes)
 {
-	return parse(text, byte_units, COUNT(byte_units), ret_bytes);
+	return parse_number(text, byte_units, COUNT(byte_units), ret_bytes);
 }
 
 bool aj_parse_duration(const char *text, uint64_t *ret_ms)
 {
-	return parse(text, time_units, COUNT(time_units), ret_ms);
+	return parse_number(text, time_units, COUNT(time_units), ret_ms);
 }
 
 bool aj_parse_count(const char *text, uint64_t *ret_count)
 {
-	return parse(text, no_units, COUNT(no_units), ret_count);
+	return parse_number(text, no_units, COUNT(no_units), ret_count);
 }
 
 /* Length of the sequence at `s`, 0 when it is not valid (overlong, surrogate, beyond U+10FFFF). */
@@ -96,7 +96,7 @@ size_t aj_printable(char *out, const char *text, size_t bytes)
 	for (size_t i = 0; i < bytes;) {
 		unsigned char c = (unsigned char)text[i];
 		size_t n = sequence((const unsigned char *)text + i, bytes - i);
-		/* U+0080 to U+009f are controls that some terminals obey, and so do they with a stray byte 0x80 to 0x9f. */
+		/* Some terminals obey U+0080 to U+009f, and also stray bytes 0x80 to 0x9f. */
 		bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || n == 0 ||
 		               (c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
 		for (size_t end = i + (n ? n : 1); i < end; i++) {

@@ -177,7 +177,7 @@ static void reopen_files(struct work *w)
 _Noreturn static void run_helper(struct work *w)
 {
 	struct aj_copy_msg done = { .number = AJ_COPY_DONE };
-	aj_fd_send_all_the_same();
+	aj_fd_raise_limit();
 	umask(0);
 	map_id(w);
 	if (setns(w->copied->branch, CLONE_NEWUSER | CLONE_NEWNS) < 0)

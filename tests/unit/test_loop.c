@@ -245,17 +245,17 @@ Test(loop, whoever_rests_may_change_and_go)
 	struct party greedy = { .greedy = true }, other = { 0 };
 	come(&greedy);
 	come(&other);
-	while (!greedy.io.resting)
+	while (!greedy.io.paused)
 		turn();
 	cr_expect_eq(aj_loop_watch(loop, &greedy.io, greedy.ends[0], EPOLLOUT), 0, "it is not ready for this, and stays");
 	unsigned before = greedy.calls;
-	while (greedy.io.resting)
+	while (greedy.io.paused)
 		turn();
 	for (int i = 0; i < 10; i++)
 		turn();
 	cr_expect_eq(greedy.calls, before);
 	cr_expect_eq(aj_loop_watch(loop, &greedy.io, greedy.ends[0], EPOLLIN), 0);
-	while (!greedy.io.resting)
+	while (!greedy.io.paused)
 		turn();
 	go(&greedy);
 	for (int i = 0; i < 10; i++)
