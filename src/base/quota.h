@@ -12,9 +12,9 @@ enum {
 	AJ_QUOTA_AHEAD_US = 4000, /* advance: use before a party is throttled */
 	AJ_QUOTA_FIRST_US = 500, /* the guaranteed part of the advance; the rest only while new parties have not used up AJ_QUOTA_NEW_US */
 	AJ_QUOTA_NEW_US = 20000, /* what all new parties together may use beyond the guaranteed part; refilled like throttled ones */
-	AJ_QUOTA_BUSY_US = 250, /* a party with more unrefilled use is busy: others come first */
-	AJ_QUOTA_TURN_US = 200, /* what all busy parties may use of one turn before epoll is asked for new events */
-	AJ_QUOTA_PERCENT = 40, /* part of the thread that throttled parties get back together, while no other process needs the processors */
+	AJ_QUOTA_BUSY_US = 250,     /* a party with more unrefilled use is busy: others come first */
+	AJ_QUOTA_TURN_US = 200,     /* what all busy parties may use of one turn before epoll is asked for new events */
+	AJ_QUOTA_PERCENT = 40,      /* part of the thread that throttled parties get back together, while processors are idle */
 	AJ_QUOTA_LEAST_PERCENT = 5, /* the same while the thread waits for a processor */
 	AJ_QUOTA_LIGHT_PERCENT = 2, /* what each party that was not throttled gets back, at least */
 	AJ_QUOTA_WAITED_PART = 10,  /* the thread used too much if it waited for more than one tenth of the time */
