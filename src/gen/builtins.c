@@ -1,5 +1,5 @@
-/* Build-time tool: prints policy files as C, as text and as parsed trees, so that a run parses no TOML that was known before.
- * It checks syntax only: what the files mean is checked when they are loaded, and by the tests. */
+/* Build-time tool: prints policy files as C, as text and as parsed trees, so that a run parses no TOML that was known at build time.
+ * It checks syntax only: their contents are checked when they are loaded, and by the tests. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void print_text(const char *text, size_t bytes)
 	putchar('"');
 }
 
-/* Children first, as they are named by their parent. Returns the number of the array, 0 for none. */
+/* Children first, as the parent refers to them by name. Returns the number of the array, 0 for none. */
 static int print_nodes(const char *name, int *last, const struct aj_toml *nodes, size_t count)
 {
 	if (count == 0)

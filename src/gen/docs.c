@@ -1,5 +1,5 @@
 /* Build-time tool: prints the parts of the documentation that are tables in the code.
- * It is not part of the launcher; `make docs` runs it, and the tests compare what it says with what is committed. */
+ * It is not part of the launcher; `make docs` runs it, and the tests compare its output with the committed pages. */
 #include <stdio.h>
 #include <string.h>
 
@@ -115,7 +115,7 @@ static void print_steps(void)
 		       steps[i].who & AJ_BY_ZYGOTE ? "zygote" : "", steps[i].who & AJ_BY_JAIL ? "guest" : "", steps[i].why);
 }
 
-/* "must: ..., may: ..." as far as there are any. */
+/* "must: ..., may: ...", as far as there are any members. */
 static void print_members(enum aj_op op)
 {
 	static const struct {
@@ -174,7 +174,7 @@ static void print_metrics(void)
 		printf("| `%s` | %s | %s | %s |\n", name, type, labels, help);
 }
 
-/* Words for a fuzzer: whatever the tables know, once as a key and once as a value. */
+/* Words for a fuzzer: every name in the tables, once as a key and once as a value. */
 static void print_dictionary(void)
 {
 	static const char *const words[] = { "extends = ",   "lock = [\\\"*\\\"]", "extend_", "\\\"none\\\"",
@@ -196,7 +196,7 @@ static void print_dictionary(void)
 		printf("\"\\\"%s\\\"\"\n", b->name);
 }
 
-/* Which keywords of JSON Schema the declaration of a tool may use, and what for. */
+/* The keywords of JSON Schema that a tool's declaration may use, and their purpose. */
 static void print_keywords(void)
 {
 	char types[80];

@@ -12,7 +12,7 @@ enum { NETWORKS = AJ_NET_HOST + 1, ROOM = 4096 };
 
 static struct sock_filter insns[ROOM];
 
-/* `count` is what compiling into `insns` returned. */
+/* `count`: the return value of compiling into `insns`. */
 static int print_filter(const char *kind, int a, int b, int count, const struct aj_error *err)
 {
 	char text[600];

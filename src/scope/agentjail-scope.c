@@ -1,7 +1,9 @@
-/* Asks systemd to put one process into a scope of its own with Delegate=yes: agentjail-scope PID. The user's systemd, or for
- * root the system's. A program apart, as libsystemd comes without a static library; it touches no cgroup itself.
+/* Asks systemd to put one process into a scope of its own with Delegate=yes: agentjail-scope PID. The user's systemd, or for root the
+ * system's.
+ * A separate program, as libsystemd comes without a static library; it touches no cgroup itself.
  *
- * Exit 0 and the scope's name on stdout when the process is in it; else 1 and one line on stderr, without the program's name. */
+ * Exits with 0 and the scope's name on stdout when the process is in the scope; else 1 and one line on stderr, without the program's
+ * name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@ enum { PATIENCE_US = 4000000 };
 
 struct wait {
 	const char *job;
-	char result[64]; /* "" while it runs */
+	char result[64]; /* "" while the job runs */
 };
 
 static int fail(const char *what, const char *why)
@@ -61,7 +63,7 @@ int main(int argc, char **argv)
 	int used = 0;
 	if (argc != 2 || sscanf(argv[1], "%u%n", &pid, &used) != 1 || argv[1][used] || pid <= 1)
 		return fail("usage", "agentjail-scope PID");
-	/* Not set where nobody logged in, as below su; the bus is there all the same when the user lingers. */
+	/* The variable is not set without a login session, as under su; the bus exists all the same when the user lingers. */
 	snprintf(runtime, sizeof runtime, "/run/user/%u", getuid());
 	setenv("XDG_RUNTIME_DIR", runtime, 0);
 	sd_bus *bus = NULL;
@@ -69,7 +71,7 @@ int main(int argc, char **argv)
 	if (r < 0)
 		return fail(geteuid() == 0 ? "the system's message bus" : "the user's message bus", strerror(-r));
 	struct wait wait = { 0 };
-	/* Before the call: its job may be done before the answer is here. */
+	/* Subscribe before the call: systemd's job may end before the reply arrives. */
 	r = sd_bus_match_signal(bus, NULL, SYSTEMD, "JobRemoved", on_job_removed, &wait);
 	if (r < 0)
 		return fail("listening to systemd", strerror(-r));
