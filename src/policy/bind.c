@@ -1,5 +1,5 @@
-/* Reads a bind's text: where on the host, where in the jail, and whether it can be written.
- * It looks at no file and expands nothing; a path in the jail that is not spelled plainly is refused. */
+/* Parses a bind's text: the host's path, the jail's path, and the mode.
+ * It reads no file and expands nothing; it refuses a jail path with `.`, `..` or empty components. */
 #include "policy/bind.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Rules spanning several keys: contradictions are errors, and unwise combinations are lint.
- * It changes nothing and knows no file but for where a value came from. */
+ * It changes nothing, and reads of the files only the origins of values. */
 #include <string.h>
 
 #include "policy/bind.h"

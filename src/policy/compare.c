@@ -1,5 +1,5 @@
-/* Which of two values is looser, as the rows of the schema say; ceilings are the same question.
- * It changes nothing but what aj_key_lower() is asked to. */
+/* Decides which of two values is looser, by the rows of the schema; ceilings use the same order.
+ * It changes nothing, except in aj_key_lower(). */
 #include <string.h>
 
 #include "policy/bind.h"
@@ -17,7 +17,7 @@ static bool all_covered(const struct aj_key *key, const aj_text_list *inner, con
 	return true;
 }
 
-/* A bind inside another one hides what the other has there: without it that would be seen. */
+/* Does `new` lack a bind inside another bind? Without the inner bind, the files that it hid become visible. */
 static bool uncovers(const aj_text_list *old, const aj_text_list *new, struct aj_arena *arena)
 {
 	struct aj_bind gone, kept;
@@ -110,12 +110,12 @@ void aj_key_lower(const struct aj_key *key, void *base, const void *ceiling, str
 	} else if (key->type != AJ_KEY_LIST) {
 		aj_key_copy(key, base, ceiling);
 	} else {
-		/* More is looser: only what the ceiling covers stays. Less is looser: what the ceiling asks for comes in. */
+		/* More is looser: keep only the items that the ceiling covers. Less is looser: add the items that the ceiling requires. */
 		for (size_t i = 0; i < list->count; i++)
 			if (key->looser == AJ_LOOSER_LESS ||
 			    all_covered(key, &(aj_text_list){ .items = &list->items[i], .count = 1 }, limit, arena))
 				*AJ_PUSH(arena, &kept) = list->items[i];
-		/* A word for places comes down to those that the ceiling names. */
+		/* A word such as @anywhere is replaced by the ceiling's folders. */
 		bool named = key->items == &aj_item_under && kept.count < list->count;
 		for (size_t i = 0; named && i < list->count; i++)
 			named = list->items[i][0] == '@';

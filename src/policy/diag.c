@@ -1,5 +1,5 @@
 /* Collects findings about policies and formats their places.
- * It prints nothing and stops nobody: whether a finding ends the program is the caller's decision. */
+ * It prints nothing and ends nothing: the caller decides whether a finding is fatal. */
 #include "policy/diag.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ const struct aj_code_row aj_codes[AJ_CODE_COUNT] = {
 #undef ROW
 };
 
-/* What a finding quotes may be cut short; half a letter is then shown as bytes, so that every finding is UTF-8. */
+/* Format a finding's text. A quotation may be cut inside a character; its bytes are then shown as \xNN, so that every finding is UTF-8. */
 static const char *text_of(struct aj_arena *arena, const char *fmt, va_list ap)
 {
 	char text[600];
@@ -59,7 +59,7 @@ void aj_diag_warn(struct aj_diags *diags, const struct aj_origin *at, enum aj_co
 void aj_diag_advise(struct aj_diags *diags, const char *fmt, ...)
 {
 	if (diags->list.count == 0 || diags->errors + diags->warnings > diags->list.count)
-		return; /* the finding it belongs to was not kept */
+		return; /* its finding was not kept */
 	va_list ap;
 	va_start(ap, fmt);
 	diags->list.items[diags->list.count - 1].advice = text_of(diags->arena, fmt, ap);
@@ -77,7 +77,7 @@ const char *aj_origin_text(const struct aj_origin *at, struct aj_arena *arena)
 
 enum { LONGEST = 64 };
 
-/* How many letters must be changed, added, dropped or swapped with their neighbour. */
+/* Edit distance: insertions, deletions, changes and swaps of neighbours. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t rows[3][LONGEST + 1], n = strlen(a), m = strlen(b);
@@ -108,7 +108,7 @@ static size_t distance(const char *a, const char *b)
 const char *aj_suggest(const char *text, const char *(*at)(size_t i, const void *arg), const void *arg, size_t count)
 {
 	const char *best = NULL;
-	size_t least = strlen(text) / 3 + 1; /* further away it is no misspelling */
+	size_t least = strlen(text) / 3 + 1; /* a larger distance is no misspelling */
 	for (size_t i = 0; i < count; i++) {
 		size_t d = distance(text, at(i, arg));
 		if (d <= least && (!best || d < least)) {

@@ -1,4 +1,4 @@
-/* What is wrong with a policy, all of it: a list of findings with place, code and advice. */
+/* Findings about a policy, all of them: a list with place, code and advice. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,11 +22,11 @@ struct aj_diag {
 struct aj_diags {
 	struct aj_arena *arena;
 	AJ_LIST(struct aj_diag) list;
-	size_t errors, warnings; /* all of them; the list keeps the first AJ_DIAGS_MAX */
+	size_t errors, warnings; /* total numbers; the list keeps the first AJ_DIAGS_MAX */
 };
 enum { AJ_DIAGS_MAX = 100 };
 
-/* Every code there is: errors below AJ100, and what is allowed but unwise (lint) from there on. */
+/* All codes: errors below AJ100, lint (allowed but unwise) from there on. */
 #define AJ_CODES(X)                                                                                             \
 	X(AJ_E_SYNTAX, "AJ001", "the file is not TOML")                                                         \
 	X(AJ_E_UNKNOWN, "AJ002", "no key, section or wall has this name")                                       \
@@ -70,5 +70,5 @@ void aj_diag_advise(struct aj_diags *diags, const char *fmt, ...) __attribute__(
 
 /* "file:line:column", "file" or "the default". */
 const char *aj_origin_text(const struct aj_origin *at, struct aj_arena *arena);
-/* The name among `count` that `text` was probably meant to be, or NULL. `at(i)` gives the i-th. */
+/* The candidate that `text` probably misspells, or NULL. `at(i)` returns the i-th of `count`. */
 const char *aj_suggest(const char *text, const char *(*at)(size_t i, const void *arg), const void *arg, size_t count);

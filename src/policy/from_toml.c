@@ -1,5 +1,5 @@
 /* Sets values from TOML: type, range and items are checked, and every finding has its place and a suggestion.
- * It knows no key by name and accepts nothing by halves: a bad value leaves the old one alone. */
+ * It knows no key by name and accepts no part of a bad value: the old value stays. */
 #include <string.h>
 
 #include "policy/field.h"
@@ -124,7 +124,7 @@ int aj_key_set_toml(const struct aj_key *key, void *base, const struct aj_toml *
 		wrong = value->integer < 0 ? aj_printf(diags->arena, "out of range: %s", aj_key_range(key, diags->arena))
 		                           : aj_key_set_number(key, base, diags->arena, (uint64_t)value->integer);
 	else if (string_allowed && value->kind == AJ_TOML_STRING)
-		/* On the command line a bare number is seconds; in a file somebody else has to read it. */
+		/* A bare number is seconds on the command line; in a file, for its readers, a unit is required. */
 		wrong = key->type == AJ_KEY_DURATION && *value->text && value->text[strspn(value->text, "0123456789")] == '\0'
 		          ? "without a unit (ms, s, m, h)"
 		          : aj_key_set_text(key, base, diags->arena, value->text);

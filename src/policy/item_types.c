@@ -1,5 +1,5 @@
 /* The small languages inside a policy's lists, each with its check and its "allows at least as much" order.
- * Nothing is expanded: `~`, `$HOME` and `%h` are refused where a path is meant, since nobody could review what they become. */
+ * Nothing is expanded: `~`, `$HOME` and `%h` are refused in paths, since a reviewer cannot see their expansion. */
 #include "policy/item_types.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@ bool aj_import_covers(const char *pattern, const char *module)
 	size_t bytes = strlen(pattern);
 	if (bytes <= 2 || strcmp(pattern + bytes - 2, ".*") != 0)
 		return strcmp(pattern, module) == 0;
-	/* `a.*` is a and everything below it; a pattern below it is covered as well */
+	/* `a.*` matches a and everything below it, and covers patterns below it */
 	return strncmp(pattern, module, bytes - 2) == 0 && (module[bytes - 2] == '\0' || module[bytes - 2] == '.');
 }
 
@@ -69,7 +69,7 @@ static const char *check_folder(struct aj_arena *arena, const char *text)
 	return aj_jail_path_valid(text) ? NULL : "not an absolute path (no `.`, `..`, `//` or slash at the end)";
 }
 
-static bool same(struct aj_arena *arena, const char *outer, const char *inner)
+static bool same_item(struct aj_arena *arena, const char *outer, const char *inner)
 {
 	(void)arena;
 	return strcmp(outer, inner) == 0;
@@ -89,7 +89,7 @@ static const char *check_mask(struct aj_arena *arena, const char *text)
 	return wrong ? wrong : aj_mask_parse(arena, text, &mask);
 }
 
-/* A mask hides what is below it, too; one that may be missing does not stand for one that may not. */
+/* A mask also hides everything below it; a mask with :if-present does not cover one without. */
 static bool covers_mask(struct aj_arena *arena, const char *outer, const char *inner)
 {
 	struct aj_masked a, b;
@@ -110,7 +110,7 @@ static const char *check_under(struct aj_arena *arena, const char *text)
 	return strcmp(text, "/") == 0 ? NULL : check_folder(arena, text);
 }
 
-/* A folder says more than a word about the places that must be named. */
+/* A folder is more specific than a word, which allows no place that must be named. */
 static bool covers_under(struct aj_arena *arena, const char *outer, const char *inner)
 {
 	if (strcmp(outer, "/") == 0 || strcmp(outer, inner) == 0)
@@ -161,7 +161,7 @@ static const char *check_env(struct aj_arena *arena, const char *text)
 			return "a name other than letters, digits and underscores";
 	if (strncmp(text, "LD_", 3) == 0 || strncmp(text, "PYTHON", 6) == 0)
 		return "LD_* and PYTHON* change what is loaded, before any wall stands";
-	/* A dollar sign may be part of a password; one before a name, a brace or a parenthesis was meant for a shell. */
+	/* A lone dollar sign may be part of a password; before a name, a brace or a parenthesis it was meant for a shell. */
 	for (const char *c = eq; (c = strchr(c, '$')); c++)
 		if (isalpha((unsigned char)c[1]) || (c[1] && strchr("_{(", c[1])))
 			return "variables are not expanded: write what is meant";
@@ -192,7 +192,7 @@ static bool host_valid(const char *host, size_t bytes)
 	return label > 0 && host[bytes - 1] != '-' && dots > 0;
 }
 
-static bool numeric(const char *host, size_t bytes)
+static bool is_numeric(const char *host, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		if (!isdigit((unsigned char)host[i]) && host[i] != '.')
@@ -200,7 +200,7 @@ static bool numeric(const char *host, size_t bytes)
 	return true;
 }
 
-/* 127.1 and 0x7f.0x1 are addresses to a resolver, too: whatever ends in a number is one. */
+/* Resolvers also accept 127.1 and 0x7f.0x1 as addresses: every host that ends in a number counts as one. */
 static bool ends_in_number(const char *host, size_t bytes)
 {
 	size_t start = bytes;
@@ -208,7 +208,7 @@ static bool ends_in_number(const char *host, size_t bytes)
 		start--;
 	if (bytes - start > 1 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X'))
 		return true;
-	return numeric(host + start, bytes - start);
+	return is_numeric(host + start, bytes - start);
 }
 
 static const char *check_host(struct aj_arena *arena, const char *text)
@@ -224,7 +224,7 @@ static const char *check_host(struct aj_arena *arena, const char *text)
 	if (port < 1 || *end || colon[1] == '0')
 		return "with a port that is no number from 1 to 65535";
 	size_t bytes = (size_t)(colon - host);
-	if (numeric(host, bytes) || ends_in_number(host, bytes) || strchr(host, '[') || strchr(host, ']'))
+	if (is_numeric(host, bytes) || ends_in_number(host, bytes) || strchr(host, '[') || strchr(host, ']'))
 		return "an address: name hosts, whose addresses are checked when they are used";
 	return host_valid(host, bytes) ? NULL : "not host:port or *.host:port (letters, digits and - between dots)";
 }
@@ -244,7 +244,7 @@ bool aj_host_covers(const char *rule, const char *host_port)
 	size_t bytes = host_bytes(host_port), want = host_bytes(rule);
 	if (strncmp(rule, "*.", 2) != 0)
 		return bytes == want && strncasecmp(rule, host_port, bytes) == 0;
-	/* `*.a.b` is every name below a.b, not a.b; a rule below it is covered as well */
+	/* `*.a.b` matches every name below a.b, not a.b, and covers rules below it */
 	const char *suffix = rule + 1;
 	want--;
 	return bytes > want && strncasecmp(host_port + bytes - want, suffix, want) == 0;
@@ -283,12 +283,12 @@ static const char *check_rootfs(struct aj_arena *arena, const char *text)
 static const char *check_key(struct aj_arena *arena, const char *text)
 {
 	(void)arena;
-	return *text ? NULL : "empty"; /* that it exists is checked where keys are known */
+	return *text ? NULL : "empty"; /* the caller, which knows the keys, checks that the key exists */
 }
 
 bool aj_ids_parse(const char *text, unsigned *ret_first, unsigned *ret_last)
 {
-	enum { LEAST = 65536 }; /* below are users, and nobody (65534) */
+	enum { LEAST = 65536 }; /* the ids below are users and nobody (65534) */
 	uint64_t first, last;
 	char low[16];
 	size_t bytes = strcspn(text, "-");
@@ -328,14 +328,14 @@ const struct aj_item_kind aj_item_import = { "a module pattern", check_import, c
 	                                     "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*(\\.\\*)?$" };
 const struct aj_item_kind aj_item_bind = { "a bind", check_bind, covers_bind, "^/[^:$]*(:/[^:$]*)?(:r[ow])?$" };
 const struct aj_item_kind aj_item_mask = { "a path in the jail or the workspace", check_mask, covers_mask, "^[^$~][^$]*$" };
-const struct aj_item_kind aj_item_env = { "a variable", check_env, same, "^[A-Za-z_][A-Za-z0-9_]*=" };
+const struct aj_item_kind aj_item_env = { "a variable", check_env, same_item, "^[A-Za-z_][A-Za-z0-9_]*=" };
 const struct aj_item_kind aj_item_host = { "a host", check_host, covers_host, "^(\\*\\.)?[A-Za-z0-9.-]+:[0-9]{1,5}$" };
-const struct aj_item_kind aj_item_name = { "a policy's name", check_name, same, NAME_PATTERN };
-const struct aj_item_kind aj_item_key = { "a key or section", check_key, same, "^([a-z_]+(\\.[a-z_]+)?|\\*)$" };
-const struct aj_item_kind aj_item_text = { "text", check_text, same, "^.{0,200}$" };
-const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same, "^/[^$]+$" };
-const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same, "^/[^$]+$" };
+const struct aj_item_kind aj_item_name = { "a policy's name", check_name, same_item, NAME_PATTERN };
+const struct aj_item_kind aj_item_key = { "a key or section", check_key, same_item, "^([a-z_]+(\\.[a-z_]+)?|\\*)$" };
+const struct aj_item_kind aj_item_text = { "text", check_text, same_item, "^.{0,200}$" };
+const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same_item, "^/[^$]+$" };
+const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same_item, "^/[^$]+$" };
 const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^(/[^$]*|@default|@anywhere)$" };
-const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same, "^([0-9]+-[0-9]+)?$" };
-const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same, "^(none|syslog|journal|file:/[^$]+)$" };
-const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same, NAME_PATTERN };
+const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same_item, "^([0-9]+-[0-9]+)?$" };
+const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same_item, "^(none|syslog|journal|file:/[^$]+)$" };
+const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same_item, NAME_PATTERN };

@@ -1,4 +1,4 @@
-/* What an item of a list may be: module patterns, binds, jail paths, variables, hosts, names. */
+/* The types of list items: module patterns, binds, jail paths, variables, hosts, names. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -7,9 +7,9 @@
 
 struct aj_item_kind {
 	const char *name; /* for messages: "a module pattern" */
-	/* What is wrong with the text, or NULL. */
+	/* The error in the text, or NULL. */
 	const char *(*check)(struct aj_arena *arena, const char *text);
-	/* Does `outer` allow all that `inner` does? */
+	/* Does `outer` allow everything that `inner` does? */
 	bool (*covers)(struct aj_arena *arena, const char *outer, const char *inner);
 	const char *pattern; /* regular expression for the JSON Schema */
 };

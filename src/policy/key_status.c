@@ -1,5 +1,5 @@
-/* Says what an enforcer's name alone would hide: a wall that is not built, none at all, a key that is not in use.
- * It enforces nothing, and when it has nothing to add it says nothing. */
+/* Adds what an enforcer's name does not say: a wall that is not implemented, no wall at all, a key without effect.
+ * It enforces nothing, and returns NULL when it has nothing to add. */
 #include <string.h>
 
 #include "policy/schema.h"
@@ -12,7 +12,7 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 	const char *value = key->type == AJ_KEY_ENUM ? key->names[*(const int *)field] : "";
 	if (key->unbuilt && strcmp(key->unbuilt, value) == 0)
 		return later;
-	if (key->offset == offsetof(struct aj_policy, allow)) /* it has the wall of network.mode, or none to need */
+	if (key->offset == offsetof(struct aj_policy, allow)) /* enforced by network.mode's wall, or irrelevant */
 		return policy->network == AJ_NET_ALLOW ? later : NULL;
 	if (key->offset == offsetof(struct aj_policy, protect)) {
 		if (policy->workspace != AJ_WORKSPACE_READ_WRITE)

@@ -1,4 +1,4 @@
-/* Finds keys by name, and the name that was probably meant; what enforcers are called.
+/* Finds keys by name, suggests names for misspelt ones, and names the enforcers.
  * It reads the tables and nothing else. */
 #include <string.h>
 
@@ -34,7 +34,7 @@ const char *aj_key_suggest(const struct aj_key *keys, const char *name)
 	while (keys[count].name)
 		count++;
 	const char *part = strrchr(name, '.'), *best;
-	/* Right key, wrong or missing section? Else a misspelling of the whole, or of the key. */
+	/* The right key in a wrong or missing section? Else a misspelling of the whole name, or of the key. */
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(last_part(i, keys), part ? part + 1 : name) == 0)
 			return keys[i].name;

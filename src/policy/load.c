@@ -1,5 +1,5 @@
-/* Finds policies and stacks them: defaults, what a policy extends, itself, the working directory's, the command line.
- * A name is never a path and a chain has an end; what a layer may say is decided in layer.c. */
+/* Finds policies and stacks them: defaults, the extended policies, the policy itself, the working directory's, the command line.
+ * A name is never a path and a chain is bounded; merge.c decides what a layer may set. */
 #include "policy/load.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static const char *builtin_name_at(size_t i, const void *arg)
 	return aj_builtins[i].name;
 }
 
-/* Names never are paths: they are looked up in the site's folders, then among the built-in policies, and nowhere else. */
+/* A name is never a path: it is looked up in the site's folders, then among the built-in policies, and nowhere else. */
 static int find_named(struct aj_stack *s, const char *name, const struct aj_origin *at, struct aj_source *ret)
 {
 	if (!aj_policy_name_valid(name)) {
@@ -23,7 +23,7 @@ static int find_named(struct aj_stack *s, const char *name, const struct aj_orig
 		aj_diag_advise(s->diags, at->line ? "a file starts with ./ or /: \"./%s\"" : "a file is named with --policy-file", name);
 		return -1;
 	}
-	size_t first = 0; /* a policy that extends its own name extends the next of that name, which it hides */
+	size_t first = 0; /* a policy that extends its own name extends the next policy of that name, which it hides */
 	for (size_t i = 0; at->line && i < s->site->path.count; i++)
 		if (strcmp(aj_printf(s->diags->arena, "%s/%s.toml", s->site->path.items[i], name), at->file) == 0)
 			first = i + 1;
@@ -86,9 +86,9 @@ static int load_chain(struct aj_stack *s, const struct aj_source *source, enum a
 		if (s->depth == AJ_CHAIN_MAX)
 			return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "more than %d policies extend one another", AJ_CHAIN_MAX);
 		s->chain[s->depth++] = aj_strdup(s->diags->arena, source->sha256);
-		r |= load_parent(s, source, entry, trust); /* if it fails: this file's own errors are shown as well */
+		r |= load_parent(s, source, entry, trust); /* on failure this file's own errors are reported as well */
 	}
-	s->loaded->policy.description = ""; /* the one thing that is not inherited */
+	s->loaded->policy.description = ""; /* the only key that is not inherited */
 	return aj_merge_file(s, source, trust) | r;
 }
 
@@ -123,7 +123,7 @@ static int base_policy(struct aj_stack *s, const struct aj_ask *ask)
 	return load_chain(s, &source, ask->file ? AJ_OF_USER : AJ_OF_SITE);
 }
 
-/* What the jail of this run may write may have been written by the one before. */
+/* The folder around `path` that this run's jail may write, since an earlier jail may have written it; NULL: none. */
 static const char *writable_around(const struct aj_stack *s, const struct aj_ask *ask, const char *path)
 {
 	const struct aj_policy *p = &s->loaded->policy;
@@ -143,7 +143,7 @@ static const char *writable_around(const struct aj_stack *s, const struct aj_ask
 	return shared && aj_source_within(path, ask->workspace, arena) ? ask->workspace : NULL;
 }
 
-/* A jail can write such a file, for whoever runs something there next. So it is read only where somebody asks for it. */
+/* A jail can write such a file for the next caller in that folder. So the file is read only if the caller or the site asks for it. */
 static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 {
 	struct aj_source source;
@@ -170,7 +170,7 @@ static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 	return aj_merge_file(s, &source, AJ_LOCAL);
 }
 
-/* The variable decides where the tree of the name `default` is, unless an option or the site does. */
+/* The variable locates the tree of the name `default`, unless an option or the site does. */
 static int tree_variable(struct aj_stack *s, const struct aj_ask *ask)
 {
 	struct aj_ask variable = { 0 };
@@ -188,8 +188,8 @@ static int tree_variable(struct aj_stack *s, const struct aj_ask *ask)
 	return r;
 }
 
-/* A network that a later layer closed leaves hosts without a meaning; hosts that come later than the closed network are a
- * mistake, and stay to be named as one. */
+/* When a later layer has closed the network, earlier hosts lose their meaning; hosts that a layer sets after the network was closed are
+ * a mistake, and stay to be reported. */
 static void drop_hosts(struct aj_loaded *loaded)
 {
 	size_t mode = (size_t)(aj_key_find(aj_policy_keys, "network.mode") - aj_policy_keys);
@@ -202,7 +202,7 @@ static void drop_hosts(struct aj_loaded *loaded)
 	loaded->at[hosts] = loaded->at[mode];
 }
 
-/* The first `count` in reverse; the working directory's stays behind them. */
+/* Reverse the first `count` files; the working directory's stays behind them. */
 static void own_file_first(struct aj_policy *policy, size_t count)
 {
 	struct aj_policy_file *files = policy->files.items;
@@ -223,7 +223,7 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 	size_t chain = loaded->policy.files.count;
 	if (r == 0 && ask->local)
 		r = local_policy(&s, ask);
-	if (r == 0) /* what it builds on is sound */
+	if (r == 0) /* the layers below are valid */
 		r = aj_merge_options(&s, ask) | tree_variable(&s, ask);
 	r |= aj_merge_ceilings(&s);
 	drop_hosts(loaded);

@@ -1,5 +1,5 @@
-/* Lays one layer on a policy. It may loosen only what nothing below it locked, what the site's locks and ceilings leave to
- * it, and nothing at all when it came from the working directory; a key that is not known is an error, never ignored. */
+/* Merges one layer into a policy. A layer may loosen only keys that no layer below has locked and that the site's locks and ceilings
+ * leave open, and nothing at all if it came from the working directory; an unknown key is an error, never ignored. */
 #include "policy/merge.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 
 /* --- one file's keys into a copy of the policy --- */
 
-static void take_items(struct aj_stack *s, const struct aj_key *key, size_t k, const struct aj_toml *value, bool extend, const char *file)
+static void merge_items(struct aj_stack *s, const struct aj_key *key, size_t k, const struct aj_toml *value, bool extend, const char *file)
 {
 	if (key->type != AJ_KEY_LIST)
 		return;
@@ -18,16 +18,16 @@ static void take_items(struct aj_stack *s, const struct aj_key *key, size_t k, c
 			                                                                 value->children[i].column };
 }
 
-/* The key or section that was probably meant by the last finding. */
+/* The key or section that the name in the last finding probably misspells. */
 static const char *meant_by(struct aj_stack *s, const char *name)
 {
 	if (s->diags->errors + s->diags->warnings > s->diags->list.count)
-		return NULL; /* it was not kept: thousands of names would take seconds */
+		return NULL; /* the finding was not kept: suggestions for thousands of names would take seconds */
 	const char *meant = strchr(name, '.') ? NULL : aj_section_suggest(aj_policy_keys, name, s->diags->arena);
 	return meant ? meant : aj_key_suggest(aj_policy_keys, name);
 }
 
-static int unknown(struct aj_stack *s, const char *name, const struct aj_origin *at)
+static int unknown_key(struct aj_stack *s, const char *name, const struct aj_origin *at)
 {
 	aj_diag_error(s->diags, at, AJ_E_UNKNOWN, "there is no key `%s`", name);
 	const char *meant = meant_by(s, name);
@@ -38,28 +38,28 @@ static int unknown(struct aj_stack *s, const char *name, const struct aj_origin 
 	return -1;
 }
 
-static int take_value(struct aj_stack *s, struct aj_policy *next, const char *section, const struct aj_toml *value,
-                      const char *file, bool *set)
+static int merge_value(struct aj_stack *s, struct aj_policy *next, const char *section, const struct aj_toml *value,
+                       const char *file, bool *set)
 {
 	struct aj_origin at = { file, value->line, value->column };
 	bool extend = strncmp(value->key, "extend_", 7) == 0;
 	const char *name = value->key + (extend ? 7 : 0);
 	if (*section)
 		name = aj_printf(s->diags->arena, "%s.%s", section, name);
-	/* A dot within a quoted key is a letter of it: "limits.wall" is not limits.wall. */
+	/* A dot within a quoted key is part of the name: "limits.wall" is not limits.wall. */
 	const struct aj_key *key = strchr(value->key, '.') ? NULL : aj_key_find(aj_policy_keys, name);
 	if (!key)
-		return unknown(s, *section ? aj_printf(s->diags->arena, "%s.%s", section, value->key) : value->key, &at);
+		return unknown_key(s, *section ? aj_printf(s->diags->arena, "%s.%s", section, value->key) : value->key, &at);
 	size_t k = (size_t)(key - aj_policy_keys);
 	if (extend && !aj_key_is_list(key))
 		return aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "`%s` is no list, so there is nothing to extend", key->name);
 	if (set[k])
 		return aj_diag_error(s->diags, &at, AJ_E_CONTRADICTION, "`%s` is both replaced and extended in one file", key->name);
 	set[k] = true;
-	s->loaded->at[k] = at; /* also of a bad value: what follows from it is placed here */
+	s->loaded->at[k] = at; /* also for a bad value: later findings about the key are placed here */
 	if (aj_key_set_toml(key, next, value, extend, file, s->diags) < 0)
 		return -1;
-	take_items(s, key, k, value, extend, file);
+	merge_items(s, key, k, value, extend, file);
 	return 0;
 }
 
@@ -77,7 +77,7 @@ bool aj_policy_lock(const char *what, bool lock[AJ_KEYS_MAX])
 	return found;
 }
 
-static int take_locks(struct aj_stack *s, const struct aj_toml *value, const char *file, bool *lock)
+static int merge_locks(struct aj_stack *s, const struct aj_toml *value, const char *file, bool *lock)
 {
 	struct aj_origin at = { file, value->line, value->column };
 	int r = 0;
@@ -103,9 +103,9 @@ static int take_locks(struct aj_stack *s, const struct aj_toml *value, const cha
 	return r;
 }
 
-/* --- may the copy take the policy's place? --- */
+/* --- may the copy replace the policy? --- */
 
-static bool bound(const struct aj_stack *s, size_t k, enum aj_trust trust, struct aj_origin *ret_by)
+static bool is_bound(const struct aj_stack *s, size_t k, enum aj_trust trust, struct aj_origin *ret_by)
 {
 	if (s->loaded->locked[k]) {
 		*ret_by = s->loaded->locked_at[k];
@@ -118,7 +118,7 @@ static bool bound(const struct aj_stack *s, size_t k, enum aj_trust trust, struc
 	return false;
 }
 
-/* limits.cpu = "wall" moves with the clock. */
+/* limits.cpu = "wall" follows limits.wall. */
 static size_t cpu_key(void)
 {
 	return (size_t)(aj_key_find(aj_policy_keys, "limits.cpu") - aj_policy_keys);
@@ -129,7 +129,7 @@ static bool follows_wall(size_t k)
 	return strcmp(aj_policy_keys[k].name, "limits.wall") == 0;
 }
 
-/* A time that follows the clock is told with the clock's. */
+/* A time that follows limits.wall is reported together with it. */
 static const char *value_text(const struct aj_key *key, const struct aj_policy *policy, struct aj_arena *arena)
 {
 	const char *text = aj_key_value(key, policy, arena);
@@ -138,7 +138,7 @@ static const char *value_text(const struct aj_key *key, const struct aj_policy *
 	return aj_printf(arena, "%s (%s)", text, aj_key_value(aj_key_find(aj_policy_keys, "limits.wall"), policy, arena));
 }
 
-/* "`limits.memory` = "1G" is looser than "512M" (snippet.toml:17:1)"; of a list only what makes the difference. */
+/* "`limits.memory` = "1G" is looser than "512M" (snippet.toml:17:1)"; of a list only the items that differ. */
 static const char *comparison(const struct aj_key *key, const struct aj_policy *old, const struct aj_policy *new,
                               enum aj_order order, const struct aj_origin *before, struct aj_arena *arena)
 {
@@ -178,7 +178,7 @@ static int loosened(struct aj_stack *s, size_t k, const struct aj_policy *next, 
 		aj_diag_advise(s->diags, "name the file with --policy-file if you trust it, or remove it");
 		return -1;
 	}
-	if (!bound(s, k, trust, &by))
+	if (!is_bound(s, k, trust, &by))
 		return 0;
 	aj_diag_error(s->diags, at, AJ_E_LOCKED, "%s, and %s locks it", what, aj_origin_text(&by, arena));
 	aj_diag_advise(s->diags, "keep it, make it tighter, or ask whoever owns %s", by.file);
@@ -192,8 +192,8 @@ static void commit(struct aj_stack *s, size_t k, const struct aj_policy *next, b
 	s->loaded->layer[k] = s->layers;
 }
 
-static int take_tables(struct aj_stack *s, struct aj_policy *next, const struct aj_source *source, enum aj_trust trust, bool *set,
-                       bool *lock)
+static int merge_tables(struct aj_stack *s, struct aj_policy *next, const struct aj_source *source, enum aj_trust trust,
+                        bool *set, bool *lock)
 {
 	int r = 0;
 	for (size_t i = 0; i < source->root.count; i++) {
@@ -206,21 +206,21 @@ static int take_tables(struct aj_stack *s, struct aj_policy *next, const struct 
 				aj_diag_advise(s->diags, "remove `extends`, or name the file with --policy-file");
 			}
 		} else if (strcmp(entry->key, "lock") == 0) {
-			r |= take_locks(s, entry, source->file, lock);
+			r |= merge_locks(s, entry, source->file, lock);
 		} else if (!aj_section_known(aj_policy_keys, entry->key)) {
-			r |= take_value(s, next, "", entry, source->file, set);
+			r |= merge_value(s, next, "", entry, source->file, set);
 		} else if (entry->kind != AJ_TOML_TABLE) {
 			r = aj_diag_error(s->diags, &at, AJ_E_TYPE, "`%s` is a section: [%s], and its keys below", entry->key,
 			                  entry->key);
 		} else {
 			for (size_t j = 0; j < entry->count; j++)
-				r |= take_value(s, next, entry->key, &entry->children[j], source->file, set);
+				r |= merge_value(s, next, entry->key, &entry->children[j], source->file, set);
 		}
 	}
 	return r;
 }
 
-/* What a built-in policy or a default has too much is lowered, before anybody builds on it. */
+/* Lower a built-in policy's or default's values to the ceilings, before another layer extends them. */
 void aj_merge_lower(struct aj_stack *s)
 {
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
@@ -230,7 +230,7 @@ void aj_merge_lower(struct aj_stack *s)
 			continue;
 		aj_key_lower(key, &s->loaded->policy, &s->site->ceilings, s->diags->arena);
 		s->loaded->at[k] = s->site->ceiling_at[k];
-		s->loaded->layer[k] = UINT_MAX; /* ceilings have the last word */
+		s->loaded->layer[k] = UINT_MAX; /* no later layer overrides a ceiling */
 		memset(&s->loaded->items_at[k], 0, sizeof s->loaded->items_at[k]);
 	}
 }
@@ -244,7 +244,7 @@ int aj_merge_file(struct aj_stack *s, const struct aj_source *source, enum aj_tr
 	s->layers++;
 	for (size_t k = 0; k < aj_policy_key_count; k++)
 		aj_key_copy(&aj_policy_keys[k], &next, &s->loaded->policy);
-	int r = take_tables(s, &next, source, trust, set, lock);
+	int r = merge_tables(s, &next, source, trust, set, lock);
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
 		if (!set[k])
 			continue;
@@ -271,7 +271,7 @@ int aj_merge_file(struct aj_stack *s, const struct aj_source *source, enum aj_tr
 
 /* --- the command line --- */
 
-/* As results and the audit trail name it: of a variable its name alone, since its value may be a secret. */
+/* The option as results and the audit trail name it: of a variable only its name, since its value may be a secret. */
 static const char *option_text(const struct aj_setting *setting, const struct aj_key *key, struct aj_arena *arena)
 {
 	int shown = (int)(key->items == &aj_item_env ? strcspn(setting->value, "=") : strlen(setting->value));
@@ -288,7 +288,7 @@ int aj_merge_options(struct aj_stack *s, const struct aj_ask *ask)
 		size_t k = (size_t)(key - aj_policy_keys);
 		struct aj_origin at = { setting->option, 0, 0 }, before = s->loaded->at[k];
 		struct aj_policy next = s->loaded->policy;
-		aj_key_copy(key, &next, &s->loaded->policy); /* not in place: its items belong to the policy */
+		aj_key_copy(key, &next, &s->loaded->policy); /* a copy: the list's items belong to the policy */
 		const char *wrong = NULL;
 		if (setting->request_only && key->type == AJ_KEY_TEXT)
 			*(const char **)((char *)&next + key->offset) = setting->value;
@@ -321,11 +321,11 @@ int aj_merge_options(struct aj_stack *s, const struct aj_ask *ask)
 	return r;
 }
 
-/* A file that asks for too much is told. */
+/* Report a file's values beyond the ceilings. */
 int aj_merge_ceilings(struct aj_stack *s)
 {
 	int r = 0;
-	aj_merge_lower(s); /* a processor limit that follows the clock has moved with it */
+	aj_merge_lower(s); /* a CPU limit that follows limits.wall has changed with it */
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
 		const struct aj_key *key = &aj_policy_keys[k];
 		const struct aj_origin *ceiling = &s->site->ceiling_at[k];

@@ -1,5 +1,5 @@
-/* What is allowed: the first of the five nouns.
- * Plain data without Linux calls; every quantity carries its unit in its name, 0 means "no limit of ours". */
+/* A policy: what is allowed, the first of the five nouns.
+ * Plain data without Linux calls; every quantity carries its unit in its name, 0 means that agentjail sets no limit. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,17 +8,17 @@
 #include "base/arena.h"
 
 enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STANDARD, AJ_BUILTINS_FULL };
-/* The values of every enum go from tight to loose: that order is what "looser" means. */
+/* The values of every enum are ordered from tight to loose: this order defines "looser". */
 enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
 enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_READ_WRITE };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
-/* Which system calls a guest may make; the lists are in seccomp/syscalls.c. */
+/* The profiles of allowed system calls; the lists are in seccomp/syscalls.c. */
 enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
-/* The two filters of a snippet: before the first instruction of its Python, and when Python has started; see seccomp/startup.c. */
+/* The two filters of a snippet: one from the first instruction of its Python, one after Python has started; see seccomp/startup.c. */
 enum aj_stage { AJ_STAGE_BASELINE, AJ_STAGE_ABOVE, AJ_STAGES };
 
-/* Groups of system calls that a policy takes away from its list. */
+/* Groups of system calls that a policy denies. */
 enum {
 	AJ_DENY_THREADS = 1,
 	AJ_DENY_SOCKETS = 2,
@@ -30,10 +30,10 @@ enum {
 	AJ_DENY_FORK = 128,
 	AJ_DENY_GROUPS = 8,
 };
-/* More, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in reach, as
- * aj_plan.mediated says; the first reports connect to the supervisor, the second takes its place where nobody can listen. SIZE: where the
- * command gets a terminal of ours; it reports TIOCSWINSZ. SYNC_INSIDE: all commands. LOCKS_MEDIATED: locks are reported to the supervisor, and
- * refused where nobody can listen; mediate/locks.h. */
+/* Further groups, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in
+ * reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible. SIZE: where
+ * the command gets a terminal of the caller's; it reports TIOCSWINSZ. SYNC_INSIDE: all commands. LOCKS_MEDIATED: locks are reported to
+ * the supervisor, and refused where no listener is possible; mediate/locks.h. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
 	AJ_DENY_CONNECT = 512,
@@ -43,12 +43,12 @@ enum {
 	AJ_LOCKS_MEDIATED = 8192,
 	AJ_FILTER_GROUPS = 14
 };
-enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and whose callers hear that they went well */
-enum { AJ_SOCKETS_MAX = 16 };                            /* that a policy may name */
-/* Walls that a policy can insist on where a host could lack them. */
+enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and return 0 */
+enum { AJ_SOCKETS_MAX = 16 };                            /* maximum per policy */
+/* Walls that a policy can require, as a host may lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
 
-/* Words of filesystem.workspace_under beside folders. */
+/* Words of filesystem.workspace_under besides folders. */
 #define AJ_UNDER_DEFAULT "@default"
 #define AJ_UNDER_ANYWHERE "@anywhere"
 
@@ -60,14 +60,14 @@ struct aj_bind {
 
 struct aj_policy_file {
 	const char *file;   /* as shown */
-	const char *sha256; /* of the bytes that were read, in hex */
+	const char *sha256; /* of the bytes read, in hex */
 	bool built_in;
 };
 
 struct aj_policy {
 	const char *name;
 	const char *description;
-	/* What it was made of: its own file first, then what that extends, then the working directory's; and options. */
+	/* Its sources: its own file first, then the extended ones, then the working directory's; and options. */
 	AJ_LIST(struct aj_policy_file) files;
 	AJ_LIST(const char *) options; /* --name=value */
 
@@ -81,27 +81,27 @@ struct aj_policy {
 	bool proc;          /* a fresh, read-only /proc */
 	enum aj_workspace workspace;
 	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
-	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown empty and read-only */
-	bool worktree;                         /* a linked worktree brings its main repository */
-	bool quarantine;                       /* what a jail made nevertheless is moved aside */
+	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown as empty and read-only */
+	bool worktree;                         /* a linked worktree's main repository is shown too */
+	bool quarantine;                       /* files that a jail made at protected places are renamed aside */
 	AJ_LIST(const char *) protect;         /* places relative to the workspace, see policy/protect.h */
 	AJ_LIST(const char *) sockets;         /* absolute host paths of sockets that the jail may connect to */
 	AJ_LIST(const char *) workspace_under; /* folders, AJ_UNDER_*: see workspace/places.h */
 	enum aj_network network;
 	AJ_LIST(const char *) allow; /* host:port, *.host:port */
-	bool exec;                   /* the system call list of commands instead of that of snippets */
+	bool exec;                   /* the system call list of commands instead of the snippets' */
 	bool fork;
 	uint64_t deny_syscalls;    /* AJ_DENY_* */
-	uint64_t uid;              /* inside, and the group's number too */
+	uint64_t uid;              /* inside the jail; the group id too */
 	AJ_LIST(const char *) env; /* NAME=value */
 	uint64_t require;          /* AJ_WALL_* */
 
 	/* Audit. */
-	bool audit; /* without a destination nothing runs */
+	bool audit; /* without a destination no run starts */
 	enum aj_audit_failure audit_failure;
 
 	/* Limits. */
-	enum aj_enforce enforce; /* best effort: without cgroup v2, take rlimits and say so; else refuse */
+	enum aj_enforce enforce; /* best effort: without cgroup v2, use rlimits and report it; else refuse */
 	uint64_t wall_ms;
 	uint64_t cpu_ms;
 	uint64_t cpu_percent; /* share of processors: 100 is one */
@@ -113,7 +113,7 @@ struct aj_policy {
 	uint64_t tmp_inodes;
 	uint64_t source_bytes;  /* largest snippet */
 	uint64_t capture_bytes; /* kept of stdout, and of stderr: head and tail */
-	uint64_t output_bytes;  /* written in all before the run is ended */
+	uint64_t output_bytes;  /* written in total before the run is ended */
 	uint64_t result_bytes;  /* largest result message */
 };
 
@@ -122,7 +122,7 @@ static inline enum aj_profile aj_policy_profile(const struct aj_policy *policy)
 	return policy->exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET;
 }
 
-/* Fill `policy` with a built-in policy, without a site's rules. False when there is none of that name. */
+/* Fill `policy` with a built-in policy, without a site's rules. False for an unknown name. */
 bool aj_policy_preset(struct aj_policy *policy, struct aj_arena *arena, const char *name);
 
 const char *aj_network_name(enum aj_network network);

@@ -1,16 +1,16 @@
-/* Places of a workspace that programs of the host obey or run later: the table behind `@default`, and what an item may be.
- * It looks at no file: a pattern is compared with patterns and names, and `**`, `?` and `[` mean nothing here. */
+/* Places of a workspace whose files programs of the host later obey or run: the table behind `@default`, and the syntax of an item.
+ * It reads no file: patterns are compared with patterns and names; `**`, `?` and `[` have no meaning. */
 #include "policy/protect.h"
 
 #include <string.h>
 
 #include "policy/item_types.h"
 
-/* A slash at the end: a folder, which is held also where it does not exist yet.
+/* A slash at the end: a folder, which is held even if it does not exist yet.
  *
- * Not here, on purpose: HEAD, index, objects, refs and logs, without which git cannot work; .git/worktrees/x/gitdir, which git itself
- * writes once a day from within that worktree; .gitattributes and .gitmodules, which name programs that only a config defines; what runs
- * when somebody builds, tests or installs (docs/policies.md says so), and prose that agents are told to keep, as AGENTS.md. */
+ * Deliberately not here: HEAD, index, objects, refs and logs, without which git cannot work; .git/worktrees/x/gitdir, which git itself
+ * writes once a day from within that worktree; .gitattributes and .gitmodules, which name programs that only a config defines; files
+ * that run when a user builds, tests or installs (see docs/policies.md), and prose that agents are told to maintain, such as AGENTS.md. */
 static const char *const defaults[] = {
 	".git/config",
 	".git/config.worktree",
@@ -46,7 +46,7 @@ static const char *const defaults[] = {
 	".helix",
 	".gemini",
 	".devcontainer",
-	/* agents and editors: servers, hooks and rules that they load with the folder */
+	/* agents and editors: servers, hooks and rules that they load from the folder */
 	".aider.conf.yml",
 	".amazonq",
 	".clinerules",
@@ -72,7 +72,7 @@ static const char *const defaults[] = {
 	".nvimrc",
 	".nvim.lua",
 	".lvimrc",
-	/* shells, version managers and package managers: at the next `cd` or the next command of theirs */
+	/* shells, version managers and package managers: read at the next `cd` or at their next command */
 	".mise",
 	".mise*.toml",
 	"mise*.toml",
@@ -82,7 +82,7 @@ static const char *const defaults[] = {
 	".yarnrc.yml",
 	".yarn/releases",
 	".yarn/plugins",
-	/* interpreters and debuggers, when they start here */
+	/* interpreters and debuggers: read when they start in the folder */
 	".gdbinit",
 	".lldbinit",
 	".pdbrc",
@@ -90,7 +90,7 @@ static const char *const defaults[] = {
 	".irbrc",
 	".pryrc",
 	".ghci",
-	/* what a hook that stands runs at the next commit, and other systems than git */
+	/* files that an installed hook runs at the next commit, and version control other than git */
 	".pre-commit-config.yaml",
 	"lefthook*",
 	".lefthook*",
@@ -99,8 +99,8 @@ static const char *const defaults[] = {
 };
 enum { DEFAULTS = sizeof defaults / sizeof *defaults };
 
-/* The next part of a path, or 0 bytes at its end. */
-static size_t part(const char **at)
+/* The next component of a path, or 0 bytes at its end. */
+static size_t next_component(const char **at)
 {
 	*at += strspn(*at, "/");
 	return strcspn(*at, "/");
@@ -127,7 +127,7 @@ bool aj_protect_part_matches(const char *pattern, size_t pattern_bytes, const ch
 	if (!star)
 		return bytes == pattern_bytes && memcmp(pattern, name, bytes) == 0;
 	size_t before = (size_t)(star - pattern), after = pattern_bytes - before - 1;
-	/* As in a shell, a star does not stand for the dot that hides a name. */
+	/* As in a shell, a star does not match a leading dot. */
 	if (before == 0 && name[0] == '.')
 		return false;
 	return bytes >= before + after && memcmp(name, pattern, before) == 0 && memcmp(name + bytes - after, star + 1, after) == 0;
@@ -136,7 +136,7 @@ bool aj_protect_part_matches(const char *pattern, size_t pattern_bytes, const ch
 bool aj_protect_covers_path(const char *pattern, const char *path)
 {
 	for (;;) {
-		size_t a = part(&pattern), b = part(&path);
+		size_t a = next_component(&pattern), b = next_component(&path);
 		char name[256];
 		if (a == 0)
 			return true;
@@ -179,7 +179,7 @@ static const char *check_place(struct aj_arena *arena, const char *text)
 	return NULL;
 }
 
-/* Is `inner`, part by part, `outer` or below it? Stars only cover what is spelled alike. */
+/* Is `inner`, component by component, `outer` or below it? Stars only cover identical spellings. */
 static bool same_or_below(const char *outer, const char *inner)
 {
 	size_t bytes = strlen(outer);
@@ -188,7 +188,7 @@ static bool same_or_below(const char *outer, const char *inner)
 	if (strncmp(outer, inner, bare) != 0)
 		return false;
 	const char *rest = inner + bare;
-	/* Held also when absent is more than held when present. */
+	/* A place that is held even if missing is not covered by one that is held only if present. */
 	return *rest == '\0' || (rest[0] == '/' && (rest[1] != '\0' || folder));
 }
 

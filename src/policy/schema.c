@@ -1,4 +1,4 @@
-/* The tables of keys. To add a key: a field in policy.h, a row here, and whoever enforces it in plan/.
+/* The tables of keys. To add a key: a field in policy.h, a row here, and the code in plan/ that enforces it.
  * It holds no logic: values.c sets, prints and compares what the rows describe. */
 #include "policy/schema.h"
 

@@ -1,5 +1,5 @@
-/* THE table: every key of a policy with type, range, default, enforcer and help; and of the site's configuration.
- * Parser, defaults, range checks, show, explain, diff, JSON Schema, manual page and fuzz dictionary walk it. */
+/* THE table: every key of a policy with type, range, default, enforcer and help; and the keys of the site's configuration.
+ * Parser, defaults, range checks, show, explain, diff, JSON Schema, manual page and fuzz dictionary walk the table. */
 #pragma once
 #include "policy/diag.h"
 #include "policy/item_types.h"
@@ -9,7 +9,7 @@
 enum aj_key_type {
 	AJ_KEY_BOOL,     /* bool */
 	AJ_KEY_ENUM,     /* int-sized enum; names in order from tight to loose */
-	AJ_KEY_FLAGS,    /* uint64_t: a set of names, bit by bit */
+	AJ_KEY_FLAGS,    /* uint64_t: a set of names, one bit each */
 	AJ_KEY_BYTES,    /* uint64_t: "512M", or an integer */
 	AJ_KEY_DURATION, /* uint64_t milliseconds: "30s" */
 	AJ_KEY_COUNT,    /* uint64_t: an integer */
@@ -17,7 +17,7 @@ enum aj_key_type {
 	AJ_KEY_LIST,     /* AJ_LIST(const char *) */
 };
 
-/* Which way is looser: more of it, less of it, or is every change one that somebody must look at? */
+/* The direction of "looser": more, less, or must a reviewer look at every change? */
 enum aj_looser { AJ_LOOSER_MORE, AJ_LOOSER_LESS, AJ_LOOSER_ANY, AJ_LOOSER_NEVER };
 
 enum aj_enforcer {
@@ -43,9 +43,9 @@ struct aj_key {
 	enum aj_looser looser;
 	enum aj_enforcer by;
 	const struct aj_item_kind *items; /* TEXT, LIST */
-	const char *unbuilt;              /* the value whose wall does not exist yet */
-	const char *unwalled;             /* the value under which there is no wall at all */
-	bool seen; /* decides what programs in the jail find there: no business of a working directory's policy */
+	const char *unbuilt;              /* the value whose wall is not implemented yet */
+	const char *unwalled;             /* the value that removes the wall */
+	bool seen;                        /* decides what programs in the jail see: a working directory's policy may not set it */
 	const char *help;
 };
 
@@ -54,16 +54,16 @@ extern const struct aj_key aj_policy_keys[]; /* ends with a NULL name */
 extern const struct aj_key aj_site_keys[];
 extern const size_t aj_policy_key_count;
 
-/* What a limit that follows the wall clock holds until it is known. */
+/* The value of a limit that follows the wall clock until that limit is known. */
 #define AJ_AS_WALL UINT64_MAX
 
-/* NULL when there is none. `index` of a policy key: key - aj_policy_keys. */
+/* NULL for an unknown name. `index` of a policy key: key - aj_policy_keys. */
 const struct aj_key *aj_key_find(const struct aj_key *keys, const char *name);
 const char *aj_key_suggest(const struct aj_key *keys, const char *name);
-/* The part before the dot: is it a section, and which was meant? */
+/* Is the part before the dot a section, and which one does it misspell? */
 bool aj_section_known(const struct aj_key *keys, const char *section);
 const char *aj_section_suggest(const struct aj_key *keys, const char *section, struct aj_arena *arena);
-bool aj_key_is_list(const struct aj_key *key); /* LIST or FLAGS: written as an array, may be extended */
+bool aj_key_is_list(const struct aj_key *key); /* LIST or FLAGS: written as an array, can be extended */
 const char *aj_enforcer_name(enum aj_enforcer by);
 const char *aj_enforcer_kind(enum aj_enforcer by); /* "kernel wall", "rail"... */
 
@@ -73,18 +73,18 @@ void aj_keys_default(const struct aj_key *keys, void *base, struct aj_arena *are
 /* Set from a TOML value; `extend` adds to a list instead of replacing it. 0, or -1 with findings added. */
 int aj_key_set_toml(const struct aj_key *key, void *base, const struct aj_toml *value, bool extend, const char *file,
                     struct aj_diags *diags);
-/* Set from one word, as on the command line; a list gets one more item. NULL, or what is wrong with it. */
+/* Set from one word, as on the command line; a list gets one more item. NULL, or the error. */
 const char *aj_key_set_text(const struct aj_key *key, void *base, struct aj_arena *arena, const char *text);
 /* The same for a quantity in its own unit. */
 const char *aj_key_set_number(const struct aj_key *key, void *base, struct aj_arena *arena, uint64_t value);
 void aj_key_copy(const struct aj_key *key, void *to, const void *from);
 
-/* "from 1K to 64M, or \"none\"": of a quantity. */
+/* "from 1K to 64M, or \"none\"": the range of a quantity. */
 const char *aj_key_range(const struct aj_key *key, struct aj_arena *arena);
-/* What must be said beside the enforcer with this value: that the wall is not built, that there is none, that the key is not in
- * use. NULL when the enforcer does what its name says. */
+/* A note on the enforcer with this value: the wall is not implemented, there is none, or the key has no effect. NULL when the enforcer's
+ * name is accurate. */
 const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy);
-/* aj_enforcer_kind() of this key with this value: "no wall" where the one that its row names does not stand. */
+/* aj_enforcer_kind() of this key with this value: "no wall" if the wall of its row does not stand. */
 const char *aj_key_kind(const struct aj_key *key, const struct aj_policy *policy);
 
 /* The value as TOML. */
@@ -93,14 +93,14 @@ const char *aj_key_value(const struct aj_key *key, const void *base, struct aj_a
 const char *aj_toml_quote(const char *text, struct aj_arena *arena);
 
 enum aj_order { AJ_SAME, AJ_TIGHTER, AJ_LOOSER, AJ_DIFFERENT };
-/* How `to` compares with `from` in this key. DIFFERENT: looser in one way and tighter in another, or not comparable. */
+/* Compare `to` with `from` in this key. DIFFERENT: looser in one way and tighter in another, or not comparable. */
 enum aj_order aj_key_compare(const struct aj_key *key, const void *from, const void *to, struct aj_arena *arena);
 
-/* Does `outer` allow all that `inner` does? */
+/* Does `outer` allow everything that `inner` does? */
 bool aj_key_within(const struct aj_key *key, const void *outer, const void *inner, struct aj_arena *arena);
 /* Tighten `base` until it is within `ceiling`. The key must have an order. */
 void aj_key_lower(const struct aj_key *key, void *base, const void *ceiling, struct aj_arena *arena);
 /* Add an item to a list without a check. */
 void aj_key_push(const struct aj_key *key, void *base, struct aj_arena *arena, const char *item);
-/* For lists: the items (as TOML) that make `to` looser than `from`: those it has too many, or too few. */
+/* For lists: the items (as TOML) that make `to` looser than `from`: the additional or missing ones. */
 const char *aj_key_excess(const struct aj_key *key, const void *from, const void *to, struct aj_arena *arena);

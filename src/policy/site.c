@@ -1,5 +1,5 @@
 /* Reads agentjail.toml: defaults, the policy path, locks, ceilings, the audit destination.
- * It obeys no other file where AJ_SITE_FILE exists, and takes nothing from the environment. */
+ * It reads no other file where AJ_SITE_FILE exists, and no environment variable. */
 #include "policy/site.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "policy/load.h"
 #include "policy/source.h"
 
-static int unknown(struct aj_diags *diags, const struct aj_origin *at, const char *name)
+static int unknown_key(struct aj_diags *diags, const struct aj_origin *at, const char *name)
 {
 	aj_diag_error(diags, at, AJ_E_UNKNOWN, "there is no key `%s` in a site's configuration", name);
 	const char *meant = aj_key_suggest(aj_site_keys, name);
@@ -21,7 +21,7 @@ static int unknown(struct aj_diags *diags, const struct aj_origin *at, const cha
 	return -1;
 }
 
-static int take_ceiling(struct aj_site *site, const char *section, const struct aj_toml *value, struct aj_diags *diags)
+static int read_ceiling(struct aj_site *site, const char *section, const struct aj_toml *value, struct aj_diags *diags)
 {
 	struct aj_origin at = { site->file, value->line, value->column };
 	const char *name = aj_printf(diags->arena, "%s.%s", section, value->key);
@@ -46,7 +46,7 @@ static int take_ceiling(struct aj_site *site, const char *section, const struct 
 	return 0;
 }
 
-static int take_ceilings(struct aj_site *site, const struct aj_toml *table, struct aj_diags *diags)
+static int read_ceilings(struct aj_site *site, const struct aj_toml *table, struct aj_diags *diags)
 {
 	int r = 0;
 	for (size_t i = 0; i < table->count; i++) {
@@ -58,12 +58,12 @@ static int take_ceilings(struct aj_site *site, const struct aj_toml *table, stru
 			continue;
 		}
 		for (size_t j = 0; j < section->count; j++)
-			r |= take_ceiling(site, section->key, &section->children[j], diags);
+			r |= read_ceiling(site, section->key, &section->children[j], diags);
 	}
 	return r;
 }
 
-static int take_section(struct aj_site *site, const struct aj_toml *table, struct aj_diags *diags)
+static int read_section(struct aj_site *site, const struct aj_toml *table, struct aj_diags *diags)
 {
 	int r = 0;
 	for (size_t i = 0; i < table->count; i++) {
@@ -71,7 +71,7 @@ static int take_section(struct aj_site *site, const struct aj_toml *table, struc
 		struct aj_origin at = { site->file, value->line, value->column };
 		const char *name = aj_printf(diags->arena, "%s.%s", table->key, value->key);
 		const struct aj_key *key = aj_key_find(aj_site_keys, name);
-		r |= key ? aj_key_set_toml(key, site, value, false, site->file, diags) : unknown(diags, &at, name);
+		r |= key ? aj_key_set_toml(key, site, value, false, site->file, diags) : unknown_key(diags, &at, name);
 		if (key && strcmp(name, "policies.lock") == 0)
 			site->locked_at = at;
 		if (key && strcmp(name, "rootfs.path") == 0 && r == 0 && *site->rootfs && !aj_jail_path_valid(site->rootfs))
@@ -80,7 +80,7 @@ static int take_section(struct aj_site *site, const struct aj_toml *table, struc
 	return r;
 }
 
-static int take(struct aj_site *site, const struct aj_toml *root, struct aj_diags *diags)
+static int read_table(struct aj_site *site, const struct aj_toml *root, struct aj_diags *diags)
 {
 	int r = 0;
 	for (size_t i = 0; i < root->count; i++) {
@@ -88,11 +88,11 @@ static int take(struct aj_site *site, const struct aj_toml *root, struct aj_diag
 		struct aj_origin at = { site->file, entry->line, entry->column };
 		bool ceilings = strcmp(entry->key, "ceilings") == 0;
 		if (!ceilings && !aj_section_known(aj_site_keys, entry->key))
-			r |= unknown(diags, &at, entry->key);
+			r |= unknown_key(diags, &at, entry->key);
 		else if (entry->kind != AJ_TOML_TABLE)
 			r = aj_diag_error(diags, &at, AJ_E_TYPE, "`%s` is a section: [%s], and its keys below", entry->key, entry->key);
 		else
-			r |= ceilings ? take_ceilings(site, entry, diags) : take_section(site, entry, diags);
+			r |= ceilings ? read_ceilings(site, entry, diags) : read_section(site, entry, diags);
 	}
 	for (size_t i = 0; i < site->lock.count; i++)
 		if (!aj_policy_lock(site->lock.items[i], site->locked)) {
@@ -127,5 +127,5 @@ int aj_site_load(struct aj_site *site, const char *given, struct aj_diags *diags
 		return aj_diag_error(diags, &asked, AJ_E_TRUST, "the built-in configuration is missing");
 	site->file = source.file;
 	memcpy(site->sha256, source.sha256, sizeof site->sha256);
-	return take(site, &source.root, diags);
+	return read_table(site, &source.root, diags);
 }

@@ -1,4 +1,4 @@
-/* The site's configuration, agentjail.toml: where policies come from and what none of them may exceed. */
+/* The site's configuration, agentjail.toml: the sources of policies, and the limits that no policy may exceed. */
 #pragma once
 #include "base/sha256.h"
 #include "policy/diag.h"
@@ -9,11 +9,11 @@ struct aj_site {
 	AJ_LIST(const char *) path;
 	bool local, files;
 	AJ_LIST(const char *) lock;
-	const char *rootfs; /* "" for beside the program */
+	const char *rootfs; /* "": beside the program */
 	const char *uids;   /* FIRST-LAST, "" for none */
 	const char *audit;  /* none, file:/path, syslog, journal */
 
-	const char *file; /* where it was read; "built-in agentjail.toml" */
+	const char *file; /* the file that was read, or "built-in agentjail.toml" */
 	char sha256[AJ_SHA256_HEX];
 	struct aj_policy ceilings;                /* valid where ceiling_at[key].file is set */
 	struct aj_origin ceiling_at[AJ_KEYS_MAX]; /* by index in aj_policy_keys */
@@ -21,7 +21,7 @@ struct aj_site {
 	struct aj_origin locked_at;
 };
 
-/* Where a site's configuration is, when there is one: nothing on the command line replaces it. */
+/* The path of a site's configuration: if this file exists, no option replaces it. */
 #define AJ_SITE_FILE "/etc/agentjail/agentjail.toml"
 
 /* Read AJ_SITE_FILE if it exists, else `given` (may be NULL), else the built-in agentjail.toml. 0, or -1 with findings. */

@@ -1,5 +1,5 @@
-/* Opens, distrusts, reads and hashes policy files; the only file of this folder that makes system calls.
- * It never opens a path twice: what was checked is the very file whose bytes are hashed and parsed. */
+/* Opens, checks, reads and hashes policy files; the only file of this folder that makes system calls.
+ * It never opens a path twice: the checked file is the one whose bytes are hashed and parsed. */
 #include "policy/source.h"
 
 #include <errno.h>
@@ -24,15 +24,15 @@ static int refuse(struct aj_diags *diags, const struct aj_origin *at, const char
 	return -1;
 }
 
-/* Could somebody else than root and us have written this, or put it there? */
-static int distrust(const struct stat *st, const char *path, const struct aj_origin *at, struct aj_diags *diags)
+/* Could another user than root and the caller have written this file, or put it there? */
+static int check_owner(const struct stat *st, const char *path, const struct aj_origin *at, struct aj_diags *diags)
 {
 	bool folder = S_ISDIR(st->st_mode);
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return refuse(diags, at, path, aj_printf(diags->arena, "belongs to user id %u, who can change it", st->st_uid),
 		              "a policy and its folder must belong to root or to the user who runs agentjail");
-	/* In a sticky folder nobody else can replace a file, and the file's own owner was checked. A group with its owner's
-	 * number is the private group that distributions give each user, together with a umask of 002. */
+	/* In a sticky folder no other user can replace a file, and the file's own owner was checked. A group with its owner's number is
+	 * the private group that distributions give each user, together with a umask of 002. */
 	mode_t others = st->st_gid == st->st_uid ? S_IWOTH : S_IWOTH | S_IWGRP;
 	if ((st->st_mode & others) && !(folder && (st->st_mode & S_ISVTX)))
 		return refuse(diags, at, path, "is writable by others", aj_printf(diags->arena, "chmod go-w '%s'", path));
@@ -45,14 +45,14 @@ static const char *folder_of(const char *path, struct aj_arena *arena)
 	return !slash ? "." : slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
 }
 
-/* A link inside the folder is followed, so the file may lie in a folder further below. */
+/* A symlink inside the folder is followed, so the file may lie in a subfolder. */
 static int check_folders(int fd, int dir, const char *folder, const struct aj_origin *at, struct aj_diags *diags)
 {
 	struct stat st;
 	char link[64], real[PATH_MAX];
 	if (fstat(dir, &st) < 0)
 		return refuse(diags, at, folder, aj_printf(diags->arena, "cannot be looked at: %s", strerror(errno)), NULL);
-	if (distrust(&st, folder, at, diags) < 0)
+	if (check_owner(&st, folder, at, diags) < 0)
 		return -1;
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, real, sizeof real - 1);
@@ -60,7 +60,7 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 		return refuse(diags, at, folder, "holds the file in a place that cannot be told (is /proc there?)", NULL);
 	real[n] = '\0';
 	const char *below = folder_of(real, diags->arena);
-	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be looked at", NULL) : distrust(&st, below, at, diags);
+	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be looked at", NULL) : check_owner(&st, below, at, diags);
 }
 
 static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
@@ -70,10 +70,10 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 	cleanup_fd int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *name = slash ? slash + 1 : path;
 	cleanup_fd int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
-	if (dir >= 0 && fd < 0 && errno == ENOSYS) /* a container's or a jail's filter: then no symlink at all */
+	if (dir >= 0 && fd < 0 && errno == ENOSYS) /* ENOSYS: the filter of a container or a jail denies openat2; then no symlink at all is followed */
 		fd = openat(dir, name, (int)how.flags | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT && optional) {
-		/* What is there and leads nowhere is not absent: somebody meant it to be read. */
+		/* A dangling symlink is not absent: its author meant the file to be read. */
 		struct stat st;
 		const char *there = dir < 0 ? folder : path;
 		if (lstat(there, &st) < 0 && errno == ENOENT)
@@ -87,7 +87,7 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 	struct stat st;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return refuse(diags, at, path, "is not a regular file", NULL);
-	if (distrust(&st, path, at, diags) < 0 || check_folders(fd, dir, folder, at, diags) < 0)
+	if (check_owner(&st, path, at, diags) < 0 || check_folders(fd, dir, folder, at, diags) < 0)
 		return -1;
 	if (st.st_size > AJ_TOML_MAX_BYTES)
 		return refuse(diags, at, path,
@@ -111,7 +111,7 @@ bool aj_source_within(const char *path, const char *folder, struct aj_arena *are
 	struct stat at, wanted;
 	if (stat(folder, &wanted) < 0)
 		return false;
-	/* By what the folders are and not by their names, of which each may have several. */
+	/* Compare folders by device and inode, as each may have several names. */
 	for (const char *p = path;; p = folder_of(p, arena)) {
 		if (stat(p, &at) == 0 && at.st_dev == wanted.st_dev && at.st_ino == wanted.st_ino)
 			return true;

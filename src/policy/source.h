@@ -1,4 +1,4 @@
-/* The bytes of one policy: read once, hashed, and only from where nobody else could have changed them. */
+/* The bytes of one policy: read once, hashed, and only from a place that no other user could have changed. */
 #pragma once
 #include "base/sha256.h"
 #include "policy/diag.h"
@@ -6,9 +6,9 @@
 
 struct aj_source {
 	const char *file;   /* as shown */
-	const char *folder; /* what relative paths in it start from; NULL for a built-in policy */
+	const char *folder; /* the base of relative paths in it; NULL for a built-in policy */
 	char sha256[AJ_SHA256_HEX];
-	const char *text; /* the bytes, with a NUL behind them */
+	const char *text; /* the bytes, NUL-terminated */
 	size_t bytes;
 	struct aj_toml root;
 	bool built_in;
@@ -19,21 +19,21 @@ struct aj_builtin {
 	const char *name;
 	const char *sha256; /* of the file's bytes */
 	const char *text;
-	const struct aj_toml *tree; /* the same, parsed when the program was built */
+	const struct aj_toml *tree; /* the parsed text, made at build time */
 };
 extern const struct aj_builtin aj_builtins[];
 #define AJ_BUILTIN_SITE "agentjail.toml"
 
-/* Read and parse the file at `path`. `at` is who asks, for findings; `optional`: that it does not exist is no finding, and
- * returns 1. The file and its folder must belong to us or root and be writable by nobody else, and a symlink must not lead
- * out of the folder. 0, or -1 with findings. */
+/* Read and parse the file at `path`. `at`: the origin of the reference, for findings; `optional`: a missing file is no finding, and
+ * returns 1. The file and its folder must belong to the caller or root and be writable by no other user, and a symlink must not lead out
+ * of the folder. 0, or -1 with findings. */
 int aj_source_read(struct aj_source *source, const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags);
-/* The whole path of what `path` names, with no link in its folders; NULL where nothing is there. */
+/* The absolute path of `path`, with no symlink in its folders; NULL where the file is missing. */
 const char *aj_source_place(const char *path, struct aj_arena *arena);
-/* Is the file at this whole path also to be found at, or below, `folder`? */
+/* Is the file at this absolute path `folder` or below it, by any name? */
 bool aj_source_within(const char *path, const char *folder, struct aj_arena *arena);
-/* Bytes that were read, as the contents of `file`. 0, or -1 with a finding. */
+/* Parse bytes that were read from `file`. 0, or -1 with a finding. */
 int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes,
                     struct aj_diags *diags);
-/* 0, or -1 when there is no built-in of that name; no finding is added. */
+/* 0, or -1 for an unknown name; no finding is added. */
 int aj_source_builtin(struct aj_source *source, const char *name, struct aj_arena *arena);

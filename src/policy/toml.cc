@@ -1,5 +1,5 @@
 /* The one C++ file: toml++ parses, and its tree is copied into plain nodes of the caller's arena.
- * It refuses what could send the parser or us too deep before toml++ sees it, and no C++ type leaves it. */
+ * It refuses text that would make the parser or this program recurse too deep before toml++ sees it, and no C++ type leaves it. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,9 +18,9 @@ extern "C" {
 #define TOML_MAX_NESTED_VALUES 32
 #define TOML_FLOAT_CHARCONV 1 /* else floats go through a stringstream, which links in every locale */
 
-/* Its assertions stay on, also under NDEBUG, where they would be promises to the compiler. It guesses wrong what the next
- * character is (`[!]`, `1979-05-27T!`), and the code after such a guess copes. It also promises that most letters beyond
- * ASCII are never asked about, though one outside quotes is enough; of those the answer is: not a blank. */
+/* toml++'s assertions stay enabled, also under NDEBUG, where the compiler would assume them. toml++ guesses the next character wrong
+ * (`[!]`, `1979-05-27T!`), and the code after the guess handles that. It also assumes that most non-ASCII letters are never tested,
+ * though one outside quotes is enough; for those the answer is: not a blank. */
 #undef NDEBUG
 #define TOML_ASSERT(expr) ((expr) || strstr(#expr, "*cp") ? static_cast<void>(0) : abort())
 #if __has_include(<toml++/impl/preprocessor.hpp>) /* 3.4; 3.3 has the same under other names */
@@ -79,7 +79,7 @@ __attribute__((format(printf, 3, 4))) int fail(aj_toml_error *err, place here, c
 	return -1;
 }
 
-/* Where the string that begins at `at` ends. One that does not is an error, at which toml++ stops too. */
+/* The end of the string that begins at `at`. An unterminated string is an error at which toml++ stops too. */
 size_t after_string(view text, size_t at)
 {
 	char quote = text[at];
@@ -88,7 +88,7 @@ size_t after_string(view text, size_t at)
 	for (at += lines ? 3 : 1; at < text.size(); at++) {
 		char c = text[at];
 		if (c == quote) {
-			/* Three end it, and up to two before them are text. */
+			/* Three quotes end the string, and up to two before them are text. */
 			if (!lines || (++run >= 3 && text.substr(at + 1, 1) != view(&quote, 1)))
 				return at + 1;
 			continue;
@@ -102,13 +102,13 @@ size_t after_string(view text, size_t at)
 	return at;
 }
 
-/* toml++ bounds values in values, but makes a table of every part of a key, frees tables in tables by recursion, and looks
- * for a part that is there among all that were made: refuses a key with too many parts, and too many in all keys together.
- * Of a text that is not TOML all that counts is what comes before its first error. Numbers have dots too, never so many. */
+/* Refuse a key with too many components, and too many in all keys together: toml++ bounds the nesting of values, but makes a table for
+ * every component of a key, frees nested tables by recursion, and searches all existing components for each new one. In text that is not
+ * TOML only the part before the first error counts. Numbers contain dots too, but never that many. */
 int check_keys(aj_toml_error *err, view text)
 {
 	int dots = 0, parts = 0, depth = 0;
-	bool value = false; /* after the '=' of a line that is not inside of brackets */
+	bool value = false; /* after the '=' of a line outside brackets */
 	for (size_t i = 0; i < text.size();) {
 		char c = text[i];
 		if (c == '"' || c == '\'') {
@@ -144,7 +144,7 @@ bool ends_with(view text, view end)
 	return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-/* What toml++ says of the commonest mistakes, and what a person can act on. */
+/* toml++'s messages for the commonest mistakes, and messages that help the author. */
 const struct {
 	view said, better;
 } wording[] = {
@@ -157,7 +157,7 @@ const struct {
 	  "a control character or the end of the line where a string should go on" },
 };
 
-/* toml++ says "Error while parsing SCOPE: DETAIL" and may quote the file; the place is said beside it. */
+/* toml++ says "Error while parsing SCOPE: DETAIL" and may quote the file; the position is reported separately. */
 int syntax_error(aj_toml_error *err, const toml::parse_error &e)
 {
 	view said = e.description(), prefix = "Error while parsing ", scope, line_end = "saw '\\n'", more;
@@ -174,7 +174,7 @@ int syntax_error(aj_toml_error *err, const toml::parse_error &e)
 	if (ends_with(said, line_end)) {
 		said.remove_suffix(line_end.size());
 		more = "saw the end of the line";
-	} else if (ends_with(said, " '")) { /* it quotes a key with the blanks behind it */
+	} else if (ends_with(said, " '")) { /* toml++ quotes a key with the blanks behind it */
 		while (ends_with(said, " ") || ends_with(said, " '"))
 			said.remove_suffix(1);
 		more = "'";

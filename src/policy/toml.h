@@ -1,5 +1,5 @@
-/* TOML text as a tree of plain C nodes with positions. toml++ is behind it and nowhere else.
- * It knows no key of ours: what a policy may hold is for the caller to say. */
+/* TOML text as a tree of plain C nodes with positions, parsed by toml++, which no other file uses.
+ * It knows no key: the caller decides which keys are valid. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ struct aj_toml {
 	int line, column; /* from 1, in characters: of the key in a table, of the value in an array */
 	int value_line, value_column;
 	const char *key;   /* without NULs; NULL in an array and at the root */
-	const char *text;  /* STRING: a copy that ends with a NUL, and may hold more of them */
+	const char *text;  /* STRING: a NUL-terminated copy, which may contain further NULs */
 	size_t text_bytes; /* so strlen(text) can be less */
 	int64_t integer;
 	bool boolean;
@@ -37,9 +37,9 @@ struct aj_toml_error {
 
 enum {
 	AJ_TOML_MAX_BYTES = 256 << 10,
-	AJ_TOML_MAX_PARTS = 16,           /* of one dotted key or table header */
-	AJ_TOML_MAX_ALL_PARTS = 16 << 10, /* of all of them: toml++ takes time with the square of it */
-	AJ_TOML_MAX_DEPTH = 32,           /* of the tree, and of values in values */
+	AJ_TOML_MAX_PARTS = 16,           /* components of one dotted key or table header */
+	AJ_TOML_MAX_ALL_PARTS = 16 << 10, /* components of all keys: toml++'s time is quadratic in them */
+	AJ_TOML_MAX_DEPTH = 32,           /* of the tree, and of nested values */
 };
 
 /* 0, or -1 with `err` filled and `root` untouched. Everything in `root` lives in `arena`. */

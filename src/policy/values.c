@@ -1,5 +1,5 @@
 /* Sets values from words and prints them as TOML, as the rows of the schema describe them; one switch over the types for each.
- * It knows no key by name and accepts nothing by halves: a bad value leaves the old one alone. */
+ * It knows no key by name and accepts no part of a bad value: the old value stays. */
 #include <stdio.h>
 #include <string.h>
 
@@ -144,7 +144,7 @@ void aj_key_copy(const struct aj_key *key, void *to, const void *from)
 	memcpy(aj_field(key, to), aj_const_field(key, from), bytes[key->type]);
 	if (key->type == AJ_KEY_LIST) {
 		aj_text_list *list = aj_field(key, to);
-		list->room = list->count; /* full: the next item goes into an array of its own */
+		list->room = list->count; /* full: the next item goes into a new array */
 	}
 }
 
