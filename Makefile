@@ -290,7 +290,7 @@ build/fuzz/gitconfig: $(patsubst %,build/fuzz/%.o,$(FUZZ_GITCONFIG))
 	$(call SAY,LD,$@)
 	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^
 
-build/fuzz/tools.dict: build/gen-docs
+build/fuzz/tools.dict: $B/gen-docs
 	$(call SAY,GEN,$@)
 	$Q mkdir -p $(@D) && $< keyword-dictionary > $@.tmp && mv $@.tmp $@
 
@@ -298,11 +298,11 @@ build/fuzz/serve: $(patsubst %,build/fuzz/%.o,$(FUZZ_SERVE))
 	$(call SAY,LD,$@)
 	$Q$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson
 
-build/fuzz/serve.dict: build/gen-docs
+build/fuzz/serve.dict: $B/gen-docs
 	$(call SAY,GEN,$@)
 	$Q mkdir -p $(@D) && $< words > $@.tmp && mv $@.tmp $@
 
-build/fuzz/policy.dict: build/gen-docs
+build/fuzz/policy.dict: $B/gen-docs
 	$(call SAY,GEN,$@)
 	$Q mkdir -p $(@D) && $< dictionary > $@.tmp && mv $@.tmp $@
 
@@ -310,7 +310,7 @@ build/fuzz/%.c.o: %.c
 	$(call SAY,CC,$@)
 	$Q mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 
-build/fuzz/gen/builtins.c.o: build/gen/builtins.c
+build/fuzz/gen/builtins.c.o: $B/gen/builtins.c
 	$(call SAY,CC,$@)
 	$Q mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 

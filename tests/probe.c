@@ -799,6 +799,119 @@ static int v_lock_race(int argc, char **argv)
 	return 0;
 }
 
+/* A POSIX lock that is late: fcntl(2) has looked up its descriptor and waits for the page of its argument, which a fork(2) of a large mapping
+ * holds up, while a second thread puts the other file in its place. argv: seconds, GiB of the mapping. */
+enum { LATE_AT = 100 };
+static struct late {
+	_Atomic int round, ready, swapped;
+	_Atomic bool fork_wanted, forking;
+	_Atomic long start_ns, delay_ns;
+	int other;
+} * late; /* shared memory, which a fork does not write-protect */
+
+static long now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
+static void *late_swap(void *arg)
+{
+	for (int seen = 0;;) {
+		while (late->round == seen)
+			usleep(100);
+		late->ready = seen = late->round;
+		while (!late->start_ns)
+			usleep(20);
+		for (long until = late->start_ns + late->delay_ns; now_ns() < until;)
+			;
+		dup2(late->other, LATE_AT);
+		late->swapped = seen;
+	}
+	return arg;
+}
+
+static void *late_fork(void *arg)
+{
+	for (;;) {
+		while (!late->fork_wanted)
+			usleep(100);
+		late->fork_wanted = false;
+		late->forking = true;
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(0);
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+		late->forking = false;
+	}
+	return arg;
+}
+
+static bool other_is_locked(void)
+{
+	int status = 0;
+	pid_t pid = (pid_t)syscall(SYS_fork);
+	if (pid == 0) {
+		struct flock any = { .l_type = F_WRLCK };
+		fcntl(late->other, F_GETLK, &any);
+		_exit(any.l_type != F_UNLCK);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 1;
+}
+
+static int v_lock_late(int argc, char **argv)
+{
+	const struct flock range = { .l_type = F_WRLCK };
+	long end_ns = now_ns() + 1000000000L * (argc > 1 ? number(argv[1]) : 5), tries = 0;
+	size_t bytes = (size_t)(argc > 2 ? number(argv[2]) : 4) << 30;
+	unsigned seed = 1;
+	pthread_t thread;
+	late = mmap(NULL, sizeof *late, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int own = open("/tmp/late", O_RDWR | O_CREAT, 0600), file = open("/tmp/range", O_RDWR | O_CREAT, 0600);
+	if (late == MAP_FAILED || own < 0 || file < 0 || write(file, &range, sizeof range) != sizeof range || ftruncate(file, 4096) < 0)
+		return 1;
+	struct flock *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+	char *big = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	late->other = open("/dev/null", O_RDWR);
+	if (page == MAP_FAILED || big == MAP_FAILED || late->other < 0)
+		return 1;
+	madvise(big, bytes, MADV_NOHUGEPAGE);
+	big[0] = 1;
+	for (size_t i = 4096; i < bytes; i += 4096) /* the page of zeros, many times: page tables and no memory */
+		(void)*(volatile char *)(big + i);
+	if (pthread_create(&thread, NULL, late_swap, NULL) != 0 || pthread_create(&thread, NULL, late_fork, NULL) != 0)
+		return 1;
+	for (; now_ns() < end_ns; tries++) {
+		while (late->forking)
+			usleep(200);
+		dup2(own, LATE_AT);
+		madvise(page, 4096, MADV_DONTNEED);
+		late->start_ns = 0;
+		late->round++;
+		while (late->ready != late->round)
+			usleep(50);
+		late->delay_ns = 20000 + rand_r(&seed) % 150000;
+		late->fork_wanted = true;
+		while (!late->forking)
+			usleep(50);
+		usleep(2000);
+		late->start_ns = now_ns();
+		int r = fcntl(LATE_AT, F_SETLK, page);
+		while (late->swapped != late->round)
+			usleep(50);
+		if (r == 0 && other_is_locked()) {
+			puts("late won");
+			sleep(3);
+			puts("late kept"); /* a supervisor that looked again has ended us by now */
+			return 0;
+		}
+	}
+	printf("late tried %s\n", tries ? "OK" : "nothing");
+	return 0;
+}
+
 static int v_memhog(int argc, char **argv)
 {
 	long megabytes = 0, cap = argc > 1 ? number(argv[1]) : 65536;
@@ -1187,6 +1300,7 @@ static const struct verb {
 	{ "forkstorm", v_forkstorm, true },
 	{ "threadbomb", v_threadbomb, true },
 	{ "lock-race", v_lock_race, true },
+	{ "lock-late", v_lock_late, true },
 	{ "memhog", v_memhog, true },
 	{ "fill", v_fill, true },
 	{ "inodes", v_inodes, true },

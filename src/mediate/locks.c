@@ -22,9 +22,12 @@ enum {
 	DONE_TICKS = 2, /* of processor time: no call needs that long to look up its descriptor */
 };
 
+#define cleanup_duplicate __attribute__((cleanup(aj_holders_drop)))
+
 static bool waits_for_it(const struct aj_notification *call)
 {
-	return call->nr == SYS_flock ? !(call->args[1] & LOCK_NB) : call->args[1] == F_SETLKW || call->args[1] == F_OFD_SETLKW;
+	int command = (int)call->args[1]; /* the kernel ignores the upper half */
+	return call->nr == SYS_flock ? !(command & LOCK_NB) : command == F_SETLKW || command == F_OFD_SETLKW;
 }
 
 static bool is_posix(const struct aj_notification *call)
@@ -41,6 +44,20 @@ static enum aj_lock answer_call(int listener_fd, const struct aj_notification *c
 	return AJ_LOCK_HANDLED;
 }
 
+/* For a process with a single descriptor table, as aj_lockable_at(). Its /proc folder may be closed to us (not dumpable). */
+static int check_descriptor(const struct aj_locks *l, const struct aj_notification *call)
+{
+	int number = (int)call->args[0];
+	int r = aj_lockable_at(&l->files, l->proc_fd, call->tid, number);
+	if (r >= 0 || errno != EACCES)
+		return r;
+	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, call->tid);
+	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
+	if (copy < 0 && errno == EBADF)
+		errno = ENOENT;
+	return copy < 0 ? -1 : aj_lockable_fd(&l->files, copy);
+}
+
 /* --- locks made on a duplicate --- */
 
 /* 0, or errno. The kernel checks the operation; only waiting is taken out. */
@@ -54,16 +71,22 @@ static int try_lock(int copy, const struct aj_notification *call, const struct f
 static enum aj_lock lock_duplicate(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	struct flock range = { 0 };
-	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, call->tid);
-	cleanup_fd int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, (int)call->args[0]);
-	int error = errno;
+	/* First without a duplicate: what must not be locked is not worth one, and the last close() of a file can take its time. */
+	int lockable = check_descriptor(l, call);
+	int error = lockable < 0 ? errno : 0;
+	cleanup_fd int pidfd = lockable > 0 ? aj_holders_pidfd(l->proc_fd, call->tid) : -1;
+	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, (int)call->args[0]);
+	if (lockable > 0 && copy < 0)
+		error = errno == EBADF ? ENOENT : errno;
+	int no_range = call->nr == SYS_flock ? 0 : aj_lockable_range(call, &range);
+	/* From here on all that was read is known to be the caller's. */
 	if (!aj_notify_waits(listener_fd, call->id))
 		return AJ_LOCK_HANDLED;
 	if (copy < 0)
-		return error == EBADF ? answer_call(listener_fd, call, EBADF) : AJ_LOCK_REFUSED;
+		return error == ENOENT ? answer_call(listener_fd, call, EBADF) : AJ_LOCK_REFUSED;
 	if (aj_lockable_fd(&l->files, copy) <= 0)
 		return AJ_LOCK_REFUSED;
-	error = call->nr == SYS_flock ? 0 : aj_lockable_range(call, &range);
+	error = no_range;
 	if (!error)
 		error = try_lock(copy, call, &range);
 	if ((error == EAGAIN || error == EACCES) && waits_for_it(call)) {
@@ -75,7 +98,7 @@ static enum aj_lock lock_duplicate(struct aj_locks *l, int listener_fd, const st
 		return AJ_LOCK_HANDLED;
 	}
 	/* Close before answering: our duplicate must not outlive the caller's close(). */
-	aj_close(&copy);
+	aj_holders_drop(&copy);
 	return answer_call(listener_fd, call, error);
 }
 
@@ -92,7 +115,7 @@ static void retry_locks(struct aj_locks *l, int listener_fd)
 			}
 			error = EINTR;
 		}
-		aj_close(&w->copy);
+		aj_holders_drop(&w->copy);
 		if (there)
 			answer_call(listener_fd, &w->call, error);
 		*w = l->waits[--l->waiting];
@@ -103,24 +126,18 @@ static void retry_locks(struct aj_locks *l, int listener_fd)
 
 /* --- locks that pass --- */
 
-/* For a process with a single descriptor table, as aj_lockable_at(). Its /proc folder may be closed to us (not dumpable). */
-static int check_descriptor(const struct aj_locks *l, const struct aj_notification *call)
-{
-	int number = (int)call->args[0];
-	int r = aj_lockable_at(&l->files, l->proc_fd, call->tid, number);
-	if (r >= 0 || errno != EACCES)
-		return r;
-	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, call->tid);
-	cleanup_fd int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
-	if (copy < 0 && errno == EBADF)
-		errno = ENOENT;
-	return copy < 0 ? -1 : aj_lockable_fd(&l->files, copy);
-}
-
 static int open_folder(const struct aj_locks *l, pid_t pid)
 {
 	char name[16];
 	snprintf(name, sizeof name, "%d", pid);
+	return openat(l->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The thread's own folder: the times in its process's are those of all threads. */
+static int open_thread(const struct aj_locks *l, pid_t tid)
+{
+	char name[40];
+	snprintf(name, sizeof name, "%d/task/%d", tid, tid);
 	return openat(l->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -154,7 +171,7 @@ static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int numbe
 		return -1;
 	/* The process is not dumpable any more. */
 	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, tid);
-	cleanup_fd int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
+	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
 	if (copy < 0)
 		return errno == EBADF || errno == ESRCH ? -1 : 1;
 	return aj_lockable_fd(&l->files, copy) <= 0 && (fcntl(copy, F_GETLK, &any) < 0 || any.l_type != F_UNLCK);
@@ -191,12 +208,26 @@ static void free_look(struct aj_lock_look *look)
 	*look = (struct aj_lock_look){ .number = -1 };
 }
 
-/* Has the call looked up its descriptor by now? Yes, if the thread slept, used processor time, or is gone. */
+/* Does the thread sleep in that very call? fcntl(2) looks up the descriptor, and then may wait for a page of its argument or for the lock
+ * of another process: it locks last. A thread that cannot be read counts as one that sleeps there. */
+static bool sleeps_in_call(const struct aj_lock_look *look)
+{
+	char text[256], *end;
+	cleanup_fd int fd = openat(look->thread, "syscall", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (n < 0)
+		return errno != ENOENT && errno != ESRCH;
+	text[n] = '\0';
+	long nr = (long)strtoul(text, &end, 10);
+	return end == text || (nr == SYS_fcntl && (int)strtoul(end, NULL, 16) == look->number);
+}
+
+/* Is the call over? Yes, if the thread sleeps elsewhere, has used processor time, or is gone. */
 static bool is_past(const struct aj_lock_look *look)
 {
 	char state;
 	uint64_t ticks = ticks_of(look->thread, &state);
-	return state != 'R' || ticks >= look->ticks + DONE_TICKS;
+	return ticks >= look->ticks + DONE_TICKS || (state != 'R' && !sleeps_in_call(look));
 }
 
 /* The thread's row; NULL: all rows belong to threads that cannot be checked yet. Sets *ret_cheated if a recycled row's thread cheated. */
@@ -205,7 +236,7 @@ static struct aj_lock_look *find_row(struct aj_locks *l, pid_t tid, bool *ret_ch
 	struct aj_lock_look *free_row = NULL;
 	for (int i = 0; i < AJ_LOCK_LOOKS; i++) {
 		struct aj_lock_look *look = &l->looks[i];
-		if (look->thread > 0 && look->tid == tid && aj_lockable_threads(look->thread, 0) > 0)
+		if (look->thread > 0 && look->tid == tid && faccessat(look->thread, "stat", F_OK, 0) == 0)
 			return look;
 		if (!look->thread && !free_row)
 			free_row = look;
@@ -221,7 +252,7 @@ static struct aj_lock_look *find_row(struct aj_locks *l, pid_t tid, bool *ret_ch
 	struct aj_process_info info = free_row ? aj_procfs_process(tid) : (struct aj_process_info){ 0 };
 	if (!free_row || info.process <= 0)
 		return NULL;
-	*free_row = (struct aj_lock_look){ tid, open_folder(l, tid), open_folder(l, info.process), -1, 0 };
+	*free_row = (struct aj_lock_look){ tid, open_thread(l, tid), open_folder(l, info.process), -1, 0 };
 	if (free_row->thread > 0 && free_row->process > 0)
 		return free_row;
 	free_look(free_row);
@@ -286,8 +317,14 @@ enum aj_lock aj_locks_call(struct aj_locks *l, const struct aj_plan *plan, const
 		return AJ_LOCK_NONE;
 	if (l->proc_fd <= 0 && (l->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
 		return AJ_LOCK_REFUSED;
-	if ((!l->files.known || l->many) && aj_lockable_find(&l->files, plan, call->tid, pipes) < 0)
-		return AJ_LOCK_REFUSED;
+	if (!l->files.known || l->many) {
+		if (aj_lockable_find(&l->files, plan, call->tid, pipes) < 0)
+			return AJ_LOCK_REFUSED;
+		if (!aj_notify_waits(listener_fd, call->id)) { /* the mounts may be those of another process with this id */
+			l->files.known = false;
+			return AJ_LOCK_HANDLED;
+		}
+	}
 	return decide_lock(l, listener_fd, call);
 }
 
@@ -324,7 +361,7 @@ bool aj_locks_due(struct aj_locks *l, int listener_fd)
 void aj_locks_close(struct aj_locks *l)
 {
 	for (size_t i = 0; i < l->waiting; i++)
-		aj_close(&l->waits[i].copy);
+		aj_holders_drop(&l->waits[i].copy);
 	for (int i = 0; i < AJ_LOCK_LOOKS; i++)
 		free_look(&l->looks[i]);
 	if (l->proc_fd > 0)

@@ -71,6 +71,14 @@ int aj_holders_fetch(int pidfd, int number)
 	return (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
 }
 
+void aj_holders_drop(int *copy)
+{
+	struct linger none = { 0 };
+	if (*copy >= 0)
+		setsockopt(*copy, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+	aj_close(copy);
+}
+
 int aj_holders_option(int socket, int name)
 {
 	int value;

@@ -26,3 +26,5 @@ bool aj_holders_signalled(int proc_fd, pid_t tid);
 int aj_holders_pidfd(int proc_fd, pid_t tid);
 int aj_holders_fetch(int pidfd, int number);
 int aj_holders_option(int socket, int name);
+/* aj_close() of such a duplicate. It may be the last one, and a socket with SO_LINGER would make that close() wait for its peer. */
+void aj_holders_drop(int *copy);

@@ -50,7 +50,7 @@ counted "at most 32 kinds" 'stdout!OK' 'violations~^(\[?.\{?"syscall"[^}]*\},?){
 # --- nothing of it gets weaker ---
 probe listener
 silent "no descriptor listens" 'listens'
-says "a listener of its own: there is one" '^own-listener EBUSY'
+says "a listener of its own: there is one" '^own-listener ENOSYS'
 says "a filter of its own that reports to nobody" '^own-filter OK'
 says "what it reports is refused" '^ptrace ENOSYS'
 bare listener

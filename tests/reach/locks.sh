@@ -103,6 +103,10 @@ LIMIT=40 OPTIONS=--json probe lock-race 2000000
 check "locks-race: who wins it is ended, and told why" expect status=limit limits_hit.0=locks 'reason~put another file in the place of one'
 LIMIT=40 OPTIONS=--json probe lock-race 20000 /dev/null flock
 check "locks-race: no race with flock, which is taken on what was looked at" expect status=ok 'stdout~^race held [1-9][0-9]* refused [1-9]'
+# The same with a call that is held up between its descriptor and its lock: a lock that is won is found while it lasts.
+LIMIT=40 OPTIONS=--json probe lock-late 5 4
+check "locks-race: a lock that comes late is found" expect 'stdout!late kept'
+check "locks-race: and such were tried" expect 'stdout~^late (tried OK|won)|^$'
 OPTIONS=
 
 # Who waits for a lock gets it, alone and beside a thread; a signal ends the wait.
