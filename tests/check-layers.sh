@@ -176,7 +176,7 @@ owner linux/sched.h     sandbox/holder.c
 owner linux/nsfs.h      sandbox/below.c
 owner sys/ioctl.h       sandbox/below.c
 owner sys/prctl.h       sandbox/holder.c
-owner sys/socket.h      sandbox/channels.c sandbox/holder.c pool/newborn.c
+owner sys/socket.h      sandbox/channels.c sandbox/below.c pool/newborn.c
 owner sys/syscall.h     sandbox/holder.c sandbox/below.c pool/newborn.c
 owner sched.h           sandbox/holder.c
 word SYS_clone3                    sandbox/holder.c

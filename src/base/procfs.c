@@ -129,6 +129,16 @@ struct aj_process_info aj_procfs_process(pid_t tid)
 		                         .threads = last_number(status.data, "\nThreads:") };
 }
 
+bool aj_procfs_is_ending(pid_t pid)
+{
+	enum { EXITING = 4 }; /* the kernel's PF_EXITING */
+	unsigned flags;
+	cleanup_text struct text stat;
+	read_of(&stat, pid, "stat");
+	const char *after_name = stat.data ? strrchr(stat.data, ')') : NULL;
+	return after_name && sscanf(after_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & EXITING;
+}
+
 int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret)
 {
 	/* Open the pidfd first: /proc then describes that process, or another one that got its number because it has ended. */

@@ -1,5 +1,6 @@
 /* Checks a runner's walls in /proc: the kernel's word, not the runner's. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,6 +15,8 @@ struct aj_process_info {
 	int threads;
 };
 struct aj_process_info aj_procfs_process(pid_t tid);
+/* `pid` has ended or has begun to: its memory and descriptors may be gone long before it can be waited for. */
+bool aj_procfs_is_ending(pid_t pid);
 /* A pidfd of the process `pid`, if it is alive and a child of `parent`; else -1. */
 int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret);
 

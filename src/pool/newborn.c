@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,11 +20,6 @@
 static int take_fd(int pidfd, int number)
 {
 	return (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
-}
-
-static bool has_ended(int pidfd)
-{
-	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
 }
 
 /* The pid in our PID namespace; 0: no pidfd. */
@@ -125,7 +119,7 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 	cleanup_fd int pidfd = claim->init < 0 ? -1 : take_fd(zygote->init_pidfd, claim->init);
 	if (claim->init < 0 && claim->errnum > 0)
 		return give_up_birth(jail, claim->errnum, err);
-	if (pidfd < 0 && has_ended(zygote->init_pidfd))
+	if (pidfd < 0 && aj_procfs_is_ending(zygote->init_pid))
 		return give_up_birth(jail, ECHILD, err); /* ended with the zygote: its owner learns of that from the pidfd */
 	const char *wrong = pidfd < 0 ? "it names no descriptor of its own" : wrong_process(pidfd, &pid);
 	/* A pidfd of our own: the zygote's shares its flags, and may be one of a thread. Only we can reap the process, so its pid cannot
@@ -135,6 +129,11 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 		return give_up_birth(jail, errno, err);
 	if (!wrong)
 		wrong = aj_holder_admit(zygote->holder, pid);
+	/* Killed before the kernel could be asked for its namespaces: that is no lie of the zygote. */
+	if (wrong && own >= 0 && aj_procfs_is_ending(pid) && aj_holder_bore(zygote->holder, pid, own)) {
+		jail->init_pidfd = aj_steal(&own);
+		return give_up_birth(jail, claim->errnum > 0 ? claim->errnum : ECHILD, err);
+	}
 	if (wrong)
 		return report_lie(err, wrong);
 	jail->init_pid = pid;
@@ -145,7 +144,7 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 		return give_up_birth(jail, claim->errnum, err);
 	if (!(wrong = wrong_channels(claim, jail)))
 		return AJ_NEWBORN_THERE;
-	if (has_ended(jail->init_pidfd))
+	if (aj_procfs_is_ending(pid))
 		return give_up_birth(jail, ECHILD, err);
 	aj_jail_kill(jail);
 	aj_jail_end(jail, NULL);

@@ -10,16 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/procfs.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
+#include "sandbox/launch.h"
 
 struct pid_ns {
 	dev_t device;
@@ -42,22 +45,21 @@ struct aj_holder {
 	struct aj_nursery nursery; /* of zygote and jails; removed with the holder */
 };
 
+/* `more_flags`: WNOWAIT, or 0. */
+static void await_end(int pidfd, int more_flags)
+{
+	while (syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | __WALL | more_flags, NULL) < 0 && errno == EINTR)
+		;
+}
+
 static void reap(int pidfd)
 {
-	while (syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | __WALL, NULL) < 0 && errno == EINTR)
-		;
+	await_end(pidfd, 0);
 }
 
 static void send_sigkill(int pidfd)
 {
 	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-}
-
-/* End the holder last: a PID 1 exits only after all processes of its namespace were reaped. */
-static void kill_and_reap(int pidfd)
-{
-	send_sigkill(pidfd);
-	reap(pidfd);
 }
 
 /* The PID namespace of a process; -1: the process has ended, or may not be inspected. */
@@ -109,55 +111,121 @@ static struct known *find_jail(const struct aj_holder *h, const struct pid_ns *n
 	return NULL;
 }
 
-/* A pidfd of `pid` if it is a child of the supervisor; a child's number is not reused before it is reaped. */
+static bool has_ended(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
+}
+
+/* A child's number is not reused before it is reaped. */
+static bool is_our_child(int pidfd)
+{
+	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
+}
+
+/* A pidfd of `pid` if it is a child of the supervisor. */
 static int child_pidfd(pid_t pid)
 {
 	cleanup_fd int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-	return fd >= 0 && syscall(SYS_waitid, P_PIDFD, fd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0 ? aj_steal(&fd) : -1;
+	return fd >= 0 && is_our_child(fd) ? aj_steal(&fd) : -1;
 }
 
-/* Read the step messages until the builder has parted. A step of the new process may have failed before that. */
-static int await_parted(int report_fd, struct aj_msg *ret, struct aj_error *err)
+/* Call `fn` for each process in /proc; true when one of the calls returned true. */
+static bool for_each_process(bool (*fn)(const void *, pid_t), const void *arg)
 {
+	bool found = false;
+	DIR *dir = opendir("/proc");
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		int pid = 0;
+		if (sscanf(e->d_name, "%d", &pid) == 1 && pid > 0)
+			found |= fn(arg, pid);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Read the step messages until the builder has parted. If the builder is killed, the processes that it made still hold the socket open. */
+static int await_parted(const struct aj_jail *jail, struct aj_msg *ret, struct aj_error *err)
+{
+	struct pollfd on[] = { { .fd = jail->report_fd, .events = POLLIN }, { .fd = jail->init_pidfd, .events = POLLIN } };
 	struct aj_msg msg;
 	int r;
-	while ((r = aj_msg_recv(report_fd, &msg, 0)) > 0) {
-		if (msg.kind == AJ_MSG_PARTED) {
-			*ret = msg;
-			return 0;
+	for (;;) {
+		poll(on, sizeof on / sizeof *on, -1);
+		/* Before the messages are read: all messages of a builder that has ended are in the socket. */
+		bool ended = has_ended(jail->init_pidfd);
+		while ((r = aj_msg_recv(jail->report_fd, &msg, MSG_DONTWAIT)) > 0) {
+			if (msg.kind == AJ_MSG_PARTED) {
+				*ret = msg;
+				return 0;
+			}
+			if (msg.kind == AJ_MSG_FAILED && !err->exit_code)
+				aj_msg_error(&msg, err);
 		}
-		if (msg.kind == AJ_MSG_FAILED && !err->exit_code)
-			aj_msg_error(&msg, err);
+		if (ended || r == 0 || errno != EAGAIN)
+			break;
 	}
-	return err->exit_code ? -1 : aj_fail(err, AJ_EXIT_SETUP, "pid_view", r < 0 ? errno : 0, "the zygote's builder ended");
+	int error = r < 0 && errno != EAGAIN ? errno : 0;
+	return err->exit_code ? -1 : aj_fail(err, AJ_EXIT_SETUP, "pid_view", error, "the zygote's builder ended");
 }
 
-struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, const struct aj_nursery *nursery, pid_t *ret_pid,
-                                 int *ret_pidfd, struct aj_error *err)
+struct unreported {
+	pid_t builder;
+	bool first; /* reap PID 1 of the namespace in a second pass: a PID 1 exits only after all processes of its namespace were reaped */
+};
+
+/* By number, since the supervisor may be out of descriptors: an unreaped child's number is its own. */
+static bool end_unreported(const void *arg, pid_t pid)
 {
+	const struct unreported *u = arg;
+	if (pid == u->builder || getsid(pid) != u->builder || waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+		return false;
+	kill(pid, SIGKILL);
+	while ((aj_procfs_process(pid).inner == 1) == u->first && waitid(P_PID, (id_t)pid, NULL, WEXITED | __WALL) < 0 && errno == EINTR)
+		;
+	return true;
+}
+
+/* End what a builder that has ended made and did not report. Both processes are still in the builder's session, and the session's number is
+ * not reused before the builder is reaped. */
+static void end_all_unreported(pid_t builder)
+{
+	for_each_process(end_unreported, &(struct unreported){ builder, false });
+	for_each_process(end_unreported, &(struct unreported){ builder, true });
+}
+
+struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_nursery *nursery, struct aj_error *err)
+{
+	const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	struct aj_msg msg = { .pid = -1, .holder = -1 };
-	await_parted(report_fd, &msg, err);
-	reap(builder_pidfd);
+	pid_t builder = jail->init_pid;
+	await_parted(jail, &msg, err);
+	send_sigkill(jail->init_pidfd);
+	await_end(jail->init_pidfd, WNOWAIT);
+	close(jail->init_pidfd);
+	jail->init_pid = msg.pid;
+	jail->init_pidfd = child_pidfd(msg.pid);
 	struct aj_holder *h = calloc(1, sizeof *h);
 	if (!h)
 		abort();
 	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true, .nursery = *nursery };
-	*ret_pid = msg.pid;
 	h->ns = (struct pid_ns){ (dev_t)msg.pid_ns[0], (ino_t)msg.pid_ns[1] };
-	*ret_pidfd = child_pidfd(msg.pid);
-	if (!err->exit_code && (h->pidfd < 0 || *ret_pidfd < 0 || msg.errnum))
+	if (!err->exit_code && (h->pidfd < 0 || jail->init_pidfd < 0 || msg.errnum))
 		aj_fail(err, AJ_EXIT_SETUP, "pid_view", msg.errnum ? msg.errnum : errno,
 		        "part the zygote from the holder of its PID namespace");
-	if (!err->exit_code)
-		return h;
-	if (*ret_pidfd >= 0)
-		kill_and_reap(*ret_pidfd);
-	if (h->pidfd >= 0)
-		kill_and_reap(h->pidfd);
-	aj_close(ret_pidfd);
-	aj_close(&h->pidfd);
-	free(h);
-	return NULL;
+	if (err->exit_code) {
+		aj_close(&jail->init_pidfd);
+		aj_close(&h->pidfd);
+		free(h);
+		h = NULL;
+		end_all_unreported(builder);
+	}
+	while (waitid(P_PID, (id_t)builder, NULL, WEXITED | __WALL) < 0 && errno == EINTR)
+		;
+	/* If the zygote has ended, the zygote's owner learns of that from the pidfd. */
+	if (h)
+		aj_msg_send(jail->report_fd, &taken);
+	return h;
 }
 
 const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
@@ -180,35 +248,23 @@ const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 	return NULL;
 }
 
-static bool has_ended(int pidfd)
+/* An ordinary user may not inspect the namespaces of a process that is exiting: the kernel checks dumpability, which ends with the process's
+ * memory. Its session is the zygote's, unless a hostile package's process began one of its own. */
+bool aj_holder_bore(const struct aj_holder *h, pid_t pid, int pidfd)
 {
-	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
-}
-
-static bool is_our_child(int pidfd)
-{
-	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
-}
-
-/* An ordinary user may not inspect the namespaces of a process that has ended: the kernel checks dumpability, which ended with the
- * process. The zygote's processes cannot choose their session, and the session's number is not reused while a process is in it. */
-static bool has_ended_in_session(const struct aj_holder *h, pid_t pid, int pidfd)
-{
-	/* In this order: an ended child of the supervisor keeps its number until it is reaped. */
-	return is_our_child(pidfd) && has_ended(pidfd) && getsid(pid) == h->session;
+	struct pid_ns ns;
+	return getsid(pid) == h->session && is_our_child(pidfd) && !find_jail(h, NULL, pid) && levels_below(h, pid, &ns) < 0;
 }
 
 /* Open the pidfd first: /proc then describes that process, or another one that got its number because it has ended. */
-static bool end_stranger(const struct aj_holder *h, pid_t pid)
+static bool end_stranger(const void *arg, pid_t pid)
 {
+	const struct aj_holder *h = arg;
 	struct pid_ns ns;
-	cleanup_fd int pidfd = pid == h->pid ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+	bool own = pid == h->pid || (h->zygote && pid == h->session);
+	cleanup_fd int pidfd = own ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
 	int level = pidfd < 0 ? -1 : levels_below(h, pid, &ns);
-	if (level < 0 && pidfd >= 0 && !find_jail(h, NULL, pid) && has_ended_in_session(h, pid, pidfd)) {
-		reap(pidfd);
-		return true;
-	}
-	if (level < 0 || (level > 0 && find_jail(h, &ns, 0)))
+	if (pidfd < 0 || (level < 0 && !aj_holder_bore(h, pid, pidfd)) || (level > 0 && find_jail(h, &ns, 0)))
 		return false;
 	bool alive = !has_ended(pidfd), ours = is_our_child(pidfd);
 	send_sigkill(pidfd);
@@ -219,16 +275,7 @@ static bool end_stranger(const struct aj_holder *h, pid_t pid)
 
 static bool end_strangers(const struct aj_holder *h)
 {
-	bool found = false;
-	DIR *dir = opendir("/proc");
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		int pid = 0;
-		if (sscanf(e->d_name, "%d", &pid) == 1 && pid > 0)
-			found |= end_stranger(h, pid);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	return for_each_process(end_stranger, h);
 }
 
 void aj_holder_leave(struct aj_holder *h, pid_t pid)
@@ -269,7 +316,8 @@ size_t aj_holder_jails(const struct aj_holder *h)
 void aj_holder_zygote_gone(struct aj_holder *h, int zygote_pidfd)
 {
 	enum { PASSES = 20 };
-	reap(zygote_pidfd);
+	/* Reaped last: until then the session's number, which is the zygote's, is not reused. */
+	await_end(zygote_pidfd, WNOWAIT);
 	/* No jail is left: the namespace ends as a whole, and the supervisor's children in it are reaped. */
 	if (!h->count)
 		send_sigkill(h->pidfd);
@@ -277,4 +325,5 @@ void aj_holder_zygote_gone(struct aj_holder *h, int zygote_pidfd)
 		/* Processes fork faster than they are ended: end the whole namespace, the jails included. */
 		if (pass == PASSES)
 			send_sigkill(h->pidfd);
+	reap(zygote_pidfd);
 }

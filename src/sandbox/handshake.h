@@ -11,7 +11,7 @@ enum aj_msg_kind {
 	AJ_MSG_FAILED,                    /* init or guest to supervisor: a step failed, nothing ran */
 	AJ_MSG_NOTE,                      /* init to supervisor: an optional row of the step could not be applied */
 	AJ_MSG_LISTENER,                  /* guest to supervisor: the descriptor number of its filter's listener, in the guest */
-	AJ_MSG_TAKEN, /* supervisor to guest, or to a newborn's init: continue; the descriptors were taken, or cannot be */
+	AJ_MSG_TAKEN, /* supervisor to guest, or to a newborn's init: continue; the descriptors were taken, or cannot be. To a zygote: its pid is known */
 	AJ_MSG_BOUND, /* init to supervisor: the folder `cause` of the jail is bound directly, as the kernel makes no overlay of it */
 	AJ_MSG_BOUND_FILE, /* the same for a file */
 	AJ_MSG_EXITED,     /* init to supervisor: the guest, or a branch, has ended */

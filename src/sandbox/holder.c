@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,7 +30,6 @@ _Noreturn static void hold(struct aj_steps *w)
 {
 	struct aj_error err = { 0 };
 	sigset_t child;
-	char byte;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	if (aj_init_block_signals() < 0 || aj_step_identity(w, &err) < 0 || aj_caps_drop_all(&err) < 0 ||
@@ -38,8 +37,8 @@ _Noreturn static void hold(struct aj_steps *w)
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || /* again: a change of ids sets it to the sysctl fs.suid_dumpable */
 	    prctl(PR_SET_NAME, "holder", 0, 0, 0) < 0)
 		_exit(AJ_EXIT_SETUP);
-	/* The supervisor may have died before PR_SET_PDEATHSIG. */
-	if (recv(w->report, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 || errno != EAGAIN)
+	/* The supervisor may have died before PR_SET_PDEATHSIG. A message of it, which is the zygote's, may be in the socket all the same. */
+	if (poll(&(struct pollfd){ .fd = w->report }, 1, 0) != 0)
 		_exit(AJ_EXIT_SETUP);
 	close_range(0, ~0U, 0);
 	for (;;) {
@@ -67,9 +66,22 @@ static void keep_only(const struct aj_steps *w)
 		close_range(low, ~0U, 0);
 }
 
+/* The supervisor can reap only children that it knows, so a new zygote does nothing, and stays in the builder's session, until it is known. */
+static int await_taken(const struct aj_steps *w, struct aj_error *err)
+{
+	struct aj_msg msg;
+	int r = aj_msg_recv(w->report, &msg, 0);
+	if (r > 0 && msg.kind == AJ_MSG_TAKEN)
+		return 0;
+	return aj_fail(err, AJ_EXIT_SETUP, "pid_view", r < 0 ? errno : 0, "the supervisor did not take the zygote");
+}
+
 int aj_holder_part(struct aj_steps *w, struct aj_error *err)
 {
 	keep_only(w);
+	/* By this session the supervisor finds both processes if the builder is killed before it reports them. */
+	if (setsid() < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "pid_view", errno, "begin a session for the zygote and its holder");
 	/* Before a process exists that could trace it: the holder's memory is a copy of the supervisor's. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || unshare(CLONE_NEWPID) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "pid_view", errno, "make a PID namespace for the zygote");
@@ -78,7 +90,7 @@ int aj_holder_part(struct aj_steps *w, struct aj_error *err)
 		hold(w);
 	pid_t zygote = holder < 0 ? -1 : fork_sibling();
 	if (zygote == 0)
-		return 0;
+		return await_taken(w, err);
 	int error = errno;
 	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .pid = zygote, .holder = holder };
 	/* The builder looks, as an ordinary user may read neither process's namespaces; by this descriptor, as the zygote may have left

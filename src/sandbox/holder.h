@@ -7,22 +7,22 @@
 
 #include "base/error.h"
 
+struct aj_jail;
 struct aj_nursery;
 struct aj_steps;
 
 /* Called by the zygote's builder, in the zygote's user namespace: makes the namespace, the holder, and the process that becomes the
- * zygote; that process returns 0. All are children of the supervisor; the caller reports them to the supervisor (AJ_MSG_PARTED) and
- * exits. -1 with err. */
+ * zygote; that process returns 0 when the supervisor knows its pid. All are children of the supervisor; the caller reports them to the
+ * supervisor (AJ_MSG_PARTED) and exits. Until then the three are in a session that the builder began. -1 with err. */
 int aj_holder_part(struct aj_steps *walls, struct aj_error *err);
 
 /* The supervisor's handle of a holder: valid as long as a jail born there lives, as the kernel ends the jails with the holder. */
 struct aj_holder;
 
-/* Wait for the report of aj_holder_part(); `builder_pidfd` is its caller, a child of the supervisor, which is reaped. *ret_pid and
- * *ret_pidfd are the zygote's; the zygote is the holder's first user. The holder owns `nursery` from here on. NULL with err: no process
- * is left, and the caller still owns the nursery. */
-struct aj_holder *aj_holder_take(int report_fd, int builder_pidfd, const struct aj_nursery *nursery, pid_t *ret_pid,
-                                 int *ret_pidfd, struct aj_error *err);
+/* Wait for the report of aj_holder_part(). The process of `jail` is its caller, a child of the supervisor, which is reaped; on return it is
+ * the zygote, the holder's first user. The holder owns `nursery` from here on. NULL with err: none of the three processes is left,
+ * whichever of them was killed, `jail` has no process, and the caller still owns the nursery. */
+struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_nursery *nursery, struct aj_error *err);
 
 /* The cgroups of the zygote and its jails, and the number of these jails. */
 struct aj_nursery *aj_holder_nursery(struct aj_holder *holder);
@@ -31,6 +31,10 @@ size_t aj_holder_jails(const struct aj_holder *holder);
 /* NULL when `pid`, a child of the supervisor, is PID 1 of a namespace directly below the holder's and belongs to no registered jail;
  * then it is registered, and uses the holder until aj_holder_leave(). Else the objection. */
 const char *aj_holder_admit(struct aj_holder *holder, pid_t pid);
+
+/* True when `pid`, a child of the supervisor with this pidfd, was born from the zygote and belongs to no registered jail, but its namespaces
+ * may not be inspected: so it is for an ordinary user with a process that is exiting. The supervisor may kill and reap it. */
+bool aj_holder_bore(const struct aj_holder *holder, pid_t pid, int pidfd);
 
 /* `pid` has ended. After the last user the holder is ended, and with it every process left in its namespace. */
 void aj_holder_leave(struct aj_holder *holder, pid_t pid);

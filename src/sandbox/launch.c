@@ -146,14 +146,6 @@ static void restore_groups(struct groups *groups, struct aj_error *err)
 	free(groups->list);
 }
 
-/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */
-static void take_parted(struct aj_jail *jail, const struct aj_nursery *nursery, struct aj_error *err)
-{
-	int builder = jail->init_pidfd;
-	jail->holder = aj_holder_take(jail->report_fd, builder, nursery, &jail->init_pid, &jail->init_pidfd, err);
-	close(builder);
-}
-
 int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err)
 {
 	struct aj_jail jail = AJ_NO_JAIL;
@@ -203,8 +195,9 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");
 out:
 	aj_jail_ends_close(&ends);
+	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */
 	if (plan->zygote && !err->exit_code)
-		take_parted(&jail, &nursery, err);
+		jail.holder = aj_holder_take(&jail, &nursery, err);
 	if (err->exit_code) {
 		aj_jail_kill(&jail);
 		aj_jail_end(&jail, NULL);

@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from sessions import BUILD, House, check, children, done, read, state, status  # noqa: E402
+from sessions import BUILD, House, check, children, done, numbers, read, state, status  # noqa: E402
 
 hits, sessions = int(os.environ.get("HITS", 300)), int(os.environ.get("SESSIONS", 40))
 seed = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(32))
@@ -170,26 +170,49 @@ opened = house.wait("opened error", "three", 0)
 check("every zygote dies", "the zygote" in opened.get("error", "") or "zygote: it ended" in opened.get("error", ""), opened)
 check("what was given away lives on", [house.run(name, "6 * 7").get("value") for name in ("one", "two")] == [42, 42])
 check("and a jail is there again", house.open("four") and house.run("four", "6 * 7").get("value") == 42)
-# An init that is killed before it has made a guest is our child all the same. It is caught by looking for new children all the time.
-known = set(house.children())
-for n in range(40):
-    house.tell("open", "early%d" % n)
-    until, victims = time.monotonic() + 5, set()
-    while not victims and time.monotonic() < until:
-        with open("/proc/%d/task/%d/children" % (house.pid, house.pid)) as f:
-            victims = set(map(int, f.read().split())) - known
-    for victim in victims:
-        try:
-            os.kill(victim, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    known |= victims
-    house.wait("opened error", "early%d" % n)
-    house.close("early%d" % n)
-until = time.monotonic() + 30
-while any(state(pid) == "Z" for pid in house.children()) and time.monotonic() < until:
-    time.sleep(0.05)
-zombies = [(pid, status(pid).get("Name"), numbers(pid)) for pid in house.children() if state(pid) == "Z"]
-check("no init that was killed at its birth is left as a zombie", not zombies, zombies)
+
+
+def kill_new(what, times, zygote_too):
+    """Opens jails, and kills whatever child is new as soon as it is seen, by looking for new ones all the time. Returns when a zygote ended by itself."""
+    for n in range(times):
+        house.open("before")  # the pool waits the longer the more often it has failed in a row
+        house.close("before")
+        known, born_of = set(house.children()), house.zygotes()
+        for pid in born_of if zygote_too else ():
+            os.kill(pid, signal.SIGKILL)
+        house.tell("open", "%s%d" % (what, n))
+        until, victims = time.monotonic() + 5, set()
+        while not victims and time.monotonic() < until:
+            with open("/proc/%d/task/%d/children" % (house.pid, house.pid)) as f:
+                victims = set(map(int, f.read().split())) - known
+        for victim in victims:
+            try:
+                os.kill(victim, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        house.wait("opened error", "%s%d" % (what, n))
+        house.close("%s%d" % (what, n))
+        if not zygote_too and house.zygotes() != born_of:
+            return n
+    until = time.monotonic() + 30
+    while left() and time.monotonic() < until:
+        time.sleep(0.05)
+    return None
+
+
+def left():
+    """Zombies, and holders of neither a zygote nor a jail."""
+    found = [(pid, status(pid).get("Name"), numbers(pid)) for pid in house.children()]
+    return [f for f in found if state(f[0]) in "ZX" or f[0] not in house.holders() + house.inits() + house.zygotes()] or (
+        found if len(house.holders()) > len(house.inits()) + len(house.zygotes()) else [])
+
+
+# An init that is killed before it has made a guest is our child all the same; its zygote goes on.
+ended = kill_new("early", 40, False)
+check("no zygote ends because an init is killed at its birth", ended is None, ended)
+check("no init that was killed at its birth is left as a zombie", not left(), left())
+# The process that makes a zygote and the holder of its namespace is one too, and so are those two before anybody knows of them.
+kill_new("parted", 12, True)
+check("nobody is left of a zygote whose start was killed", not left(), left())
 check("the driver ends after that", house.end() == 0)
 done()

@@ -49,7 +49,9 @@ static void start(void)
 	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .holder = sleeper(), .pid = sleeper(), .pid_ns = { st.st_dev, st.st_ino } };
 	cr_assert_eq(aj_msg_send(ends[1], &msg), 0);
 	zygote.report_fd = ends[0];
-	zygote.holder = aj_holder_take(ends[0], pidfd_of(builder), &(struct aj_nursery){ 0 }, &zygote.init_pid, &zygote.init_pidfd, &err);
+	zygote.init_pid = builder;
+	zygote.init_pidfd = pidfd_of(builder);
+	zygote.holder = aj_holder_take(&zygote, &(struct aj_nursery){ 0 }, &err);
 	cr_assert(zygote.holder, "%s: %s", err.step, err.cause);
 }
 
