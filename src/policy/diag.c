@@ -28,7 +28,7 @@ static const char *text_of(struct aj_arena *arena, const char *fmt, va_list ap)
 	return safe;
 }
 
-static void add(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, bool warning, const char *fmt, va_list ap)
+static void add_finding(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, bool warning, const char *fmt, va_list ap)
 {
 	*(warning ? &diags->warnings : &diags->errors) += 1;
 	if (diags->list.count == AJ_DIAGS_MAX)
@@ -43,7 +43,7 @@ int aj_diag_error(struct aj_diags *diags, const struct aj_origin *at, enum aj_co
 {
 	va_list ap;
 	va_start(ap, fmt);
-	add(diags, at, code, false, fmt, ap);
+	add_finding(diags, at, code, false, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -52,7 +52,7 @@ void aj_diag_warn(struct aj_diags *diags, const struct aj_origin *at, enum aj_co
 {
 	va_list ap;
 	va_start(ap, fmt);
-	add(diags, at, code, true, fmt, ap);
+	add_finding(diags, at, code, true, fmt, ap);
 	va_end(ap);
 }
 

@@ -1,4 +1,4 @@
-/* Landlock: a second enforcement of what the mount table already says, in the kernel's access control. */
+/* Landlock: enforces the mount table's rights a second time, in the kernel's access control. */
 #pragma once
 #include "plan/plan.h"
 

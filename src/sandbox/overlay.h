@@ -5,7 +5,7 @@
 #define AJ_OVERLAY_LAYERS ".:../none"
 
 /* A detached mount that shows `source`, a detached mount with nothing mounted below it; -1 with errno where the kernel makes none.
- * `blanks` is what aj_mask_blanks() made. Changes the working directory. */
+ * `blanks` is the descriptor from aj_mask_blanks(). Changes the working directory. */
 int aj_overlay(int blanks, int source);
 /* The same, attached to the mount tree, so that single files of the overlay can be cloned. */
 int aj_overlay_attached(int blanks, int source);

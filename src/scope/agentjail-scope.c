@@ -43,7 +43,7 @@ static long now_us(void)
 	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static int start(sd_bus *bus, const char *unit, unsigned pid, sd_bus_message **ret_reply, sd_bus_error *error)
+static int start_scope(sd_bus *bus, const char *unit, unsigned pid, sd_bus_message **ret_reply, sd_bus_error *error)
 {
 	sd_bus_message *m = NULL;
 	int r = sd_bus_message_new_method_call(bus, &m, SYSTEMD, "StartTransientUnit");
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	snprintf(unit, sizeof unit, "agentjail-%u-%lx.scope", pid, (unsigned long)now_us());
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	sd_bus_message *reply = NULL;
-	r = start(bus, unit, pid, &reply, &error);
+	r = start_scope(bus, unit, pid, &reply, &error);
 	if (r < 0)
 		return fail("StartTransientUnit", error.message ? error.message : strerror(-r));
 	if ((r = sd_bus_message_read(reply, "o", &wait.job)) < 0)

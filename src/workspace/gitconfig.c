@@ -29,7 +29,7 @@ static bool at_end(const struct reader *r)
 	return r->at >= r->end;
 }
 
-static void append(char *out, size_t room, size_t *used, int c)
+static void append_char(char *out, size_t room, size_t *used, int c)
 {
 	if (*used + 1 < room)
 		out[*used] = (char)c;
@@ -48,7 +48,7 @@ static bool read_subsection(struct reader *r)
 	size_t used = strlen(r->now.subsection); /* `[a.b "c"]` is b.c of a */
 	int c;
 	if (used)
-		append(r->now.subsection, sizeof r->now.subsection, &used, '.');
+		append_char(r->now.subsection, sizeof r->now.subsection, &used, '.');
 	do
 		c = next_char(r);
 	while (c == ' ' || c == '\t');
@@ -59,7 +59,7 @@ static bool read_subsection(struct reader *r)
 			c = next_char(r);
 		if (c == '\n')
 			return false;
-		append(r->now.subsection, sizeof r->now.subsection, &used, c);
+		append_char(r->now.subsection, sizeof r->now.subsection, &used, c);
 	}
 	close_text(r->now.subsection, sizeof r->now.subsection, used);
 	return next_char(r) == ']';
@@ -83,7 +83,7 @@ static bool read_section(struct reader *r)
 		}
 		if (!isalnum(c) && c != '-' && c != '.')
 			return false;
-		append(r->now.section, sizeof r->now.section, &used, tolower(c));
+		append_char(r->now.section, sizeof r->now.section, &used, tolower(c));
 	}
 }
 
@@ -108,7 +108,7 @@ static bool read_escape(struct reader *r, size_t *used)
 	default:
 		return false;
 	}
-	append(r->now.value, sizeof r->now.value, used, c);
+	append_char(r->now.value, sizeof r->now.value, used, c);
 	return true;
 }
 
@@ -133,11 +133,11 @@ static bool read_value(struct reader *r)
 			continue;
 		}
 		for (; spaces; spaces--)
-			append(r->now.value, sizeof r->now.value, &used, ' ');
+			append_char(r->now.value, sizeof r->now.value, &used, ' ');
 		if (c == '"')
 			quoted = !quoted;
 		else if (c != '\\')
-			append(r->now.value, sizeof r->now.value, &used, c);
+			append_char(r->now.value, sizeof r->now.value, &used, c);
 		else if (!read_escape(r, &used))
 			return false;
 	}
@@ -147,7 +147,7 @@ static bool read_variable(struct reader *r, int c)
 {
 	size_t used = 0;
 	for (; isalnum(c) || c == '-'; c = next_char(r))
-		append(r->now.key, sizeof r->now.key, &used, tolower(c));
+		append_char(r->now.key, sizeof r->now.key, &used, tolower(c));
 	close_text(r->now.key, sizeof r->now.key, used);
 	while (c == ' ' || c == '\t')
 		c = next_char(r);

@@ -1,6 +1,6 @@
 /* Creates and removes placeholders: marked by their mode from creation on, counted by locks on themselves.
- * It removes nothing that bears another mark, holds anything, or is not what the lock is on; and no jail can reach the lock, since it is
- * shown a blank in its stead. */
+ * It removes no file or folder that bears another mark, is not empty, or is not the locked one; and no jail can reach the lock, since
+ * the jail sees a read-only blank instead. */
 #include "workspace/placeholder.h"
 
 #include <dirent.h>

@@ -55,7 +55,7 @@ static void add_repo(struct walk *w, const char *folder, const char *path, const
 
 /* --- the tree --- */
 
-static const char *join(struct walk *w, const char *folder, const char *name)
+static const char *join_path(struct walk *w, const char *folder, const char *name)
 {
 	return *folder ? aj_printf(w->arena, "%s/%s", folder, name) : aj_strdup(w->arena, name);
 }
@@ -105,7 +105,7 @@ static void push_named(struct walk *w, const char *folder, const char *name, con
 		snprintf(w->repos->why, sizeof w->repos->why, "a path is longer than %d bytes", PATH_MAX);
 		return;
 	}
-	push_folder(w, join(w, folder, name), find_known(w, known, name, next));
+	push_folder(w, join_path(w, folder, name), find_known(w, known, name, next));
 }
 
 static bool in_dot_git(const char *path)
@@ -200,7 +200,7 @@ static void add_found(struct walk *w, const char *path, int dir, unsigned found)
 	if (shape && !ends_in_dot_git(path))
 		add_repo(w, NULL, *path ? path : ".", "bare", dir, ".");
 	if ((found & HAS_DOT_GIT) && fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		add_repo(w, path, join(w, path, ".git"),
+		add_repo(w, path, join_path(w, path, ".git"),
 		         S_ISDIR(st.st_mode)   ? "folder"
 		         : S_ISLNK(st.st_mode) ? "symlink"
 		                               : "file",
