@@ -204,8 +204,13 @@ limited "inherited-limits: a soft one is raised" 0 '^2$' 'ulimit -S -s 64'
 limited "inherited-limits: 16 open files are an error" 125 'limits: our caller.s limit on open files is 16' 'ulimit -n 16'
 limited "inherited-limits: a soft limit of them is raised" 0 '^2$' 'ulimit -S -n 16'
 limited "inherited-limits: 64 open files are enough" 0 '^2$' 'ulimit -n 64'
-limited "inherited-limits: no address space is an error" 125 'address space is 15000' 'ulimit -v 15000'
-limited "inherited-limits: no memory is an error" 125 'private memory is 1000' 'ulimit -d 1000'
+case $AJ in
+*-san/*) skip "inherited-limits: no address space, no memory" "sanitizers need both before main()" ;;
+*)
+	limited "inherited-limits: no address space is an error" 125 'address space is 15000' 'ulimit -v 15000'
+	limited "inherited-limits: no memory is an error" 125 'private memory is 1000' 'ulimit -d 1000'
+	;;
+esac
 limited "inherited-limits: files of hardly any size are an error" 125 'the size of a file is 16' 'ulimit -f 16'
 limited "inherited-limits: no pinned memory, queues, queued signals or core files are no trouble" 0 '^2$' 'ulimit -l 0 -q 0 -i 0 -c 0'
 limited "inherited-limits: an unlimited stack is no trouble" 0 '^2$' 'ulimit -S -s unlimited'
