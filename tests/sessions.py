@@ -108,13 +108,13 @@ class House:
     # The first process of a zygote's PID namespace is its holder; jails have namespaces of their own, those of a zygote's below its own.
 
     def zygotes(self):
-        return [pid for pid in self.children() if len(numbers(pid)) == 2 and numbers(pid)[-1] != "1" and state(pid) not in "ZX"]
+        return [pid for pid in self.children() if len(n := numbers(pid)) == 2 and n[-1] != "1" and state(pid) not in "ZX"]
 
     def holders(self):
-        return [pid for pid in self.children() if numbers(pid)[1:] == ["1"] and status(pid)["Name"] == "holder" and state(pid) not in "ZX"]
+        return [pid for pid in self.children() if numbers(pid)[1:] == ["1"] and status(pid).get("Name") == "holder" and state(pid) not in "ZX"]
 
     def inits(self):
-        return [pid for pid in self.children() if numbers(pid)[-1:] == ["1"] and status(pid)["Name"] != "holder" and state(pid) not in "ZX"]
+        return [pid for pid in self.children() if numbers(pid)[-1:] == ["1"] and status(pid).get("Name") != "holder" and state(pid) not in "ZX"]
 
 
 def read(path, mode="r"):
