@@ -26,7 +26,7 @@ static void on_call(void *arg, const struct aj_tool_call *call)
 static void on_answer(void *arg, const char *text, size_t bytes)
 {
 	(void)arg;
-	refused += strstr(text, "\"error\"") != NULL;
+	refused += memmem(text, bytes, "\"error\"", 7) != NULL;
 	snprintf(answer, sizeof answer, "%.*s", (int)bytes, text);
 }
 
