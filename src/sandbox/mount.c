@@ -96,7 +96,9 @@ static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, in
 {
 	struct aj_named_sockets named;
 	struct stat st;
-	if (fstat(source, &st) < 0 || !S_ISSOCK(st.st_mode))
+	if (fstat(source, &st) < 0)
+		return fail(err, m, errno, "stat the source of");
+	if (!S_ISSOCK(st.st_mode))
 		return 0;
 	if (aj_named_sockets_open(&named, plan, err) < 0)
 		return -1;

@@ -131,7 +131,7 @@ LIES = [
     ("supervisor", "openat2", "", "same", "opened without a symlink anywhere in its place", "ENOSYS"),
     ("init", "openat", "^fd:(proc|keys|key-users|kallsyms|kcore|timer_list|cmdline|sysrq-trigger)$", "same walls", "taken for a kernel without that file, so there is nothing to hide", "ENOENT"),
     ("init", "openat", "^fd:", "same walls", "taken for a path that is not there and that the jail cannot make, so there is nothing to hide; the kernel does not say so of what is mounted", "ENOENT"),
-    ("init", "open_tree", "", "same walls", "an optional file of the host that is not there", "ENOENT"),
+    ("init", "open_tree|openat2", "", "same walls", "an optional file of the host that is not there", "ENOENT"),
     ("init", "prctl", "^2[34],(4[1-9]|5.|6.)$", "same", "there is no such capability", "EINVAL|EPERM"),
     ("init", "prctl", "^47,", "same", "the ambient set goes with the permitted one", "EINVAL|EPERM"),
     ("guest", "openat|landlock_add_rule", "", "same walls", "taken for a place that is not there, or no folder: fewer rights, never more", "ENOENT|EINVAL"),
