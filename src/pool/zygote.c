@@ -27,6 +27,8 @@ static int send_plan(struct aj_zygote *z, struct aj_error *err)
 		ssize_t n = send(z->jail.control_fd, b->data + b->sent, b->bytes - b->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EAGAIN)
 			return 0;
+		if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) /* its end is closed; a read would say the same */
+			return aj_fail(err, AJ_EXIT_SETUP, "zygote", 0, "it ended before it was ready");
 		if (n < 0 && errno != EINTR)
 			return aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "send it its plan");
 		b->sent += n < 0 ? 0 : (size_t)n;
