@@ -121,18 +121,7 @@ sed -n 2p "$T/log/trail" >"$T/out"
 check "in the record" expect denials.0.by=kernel denials.0.rule=unshare denials.0.count=1 'denials.0.message=other namespaces'
 
 # --- nobody could listen: somebody above us does already ---
-"$PY" -I -S - "$AJ" "$PROBE" <<'EOS' >"$T/out" 2>"$T/err"
-import ctypes, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-class prog(ctypes.Structure): _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-allow = ctypes.create_string_buffer(b"\x06\0\0\0\0\0\xff\x7f")
-libc.prctl(38, 1, 0, 0, 0)
-fd = libc.syscall(317, 1, 8, ctypes.byref(prog(1, ctypes.addressof(allow))))
-if fd < 0:
-    sys.exit("no listener: %d" % ctypes.get_errno())
-os.set_inheritable(fd, True)
-os.execv(sys.argv[1], [sys.argv[1], "run", "--json", "--bind", sys.argv[2] + ":/opt/probe", "--", "/opt/probe", "denied", "3"])
-EOS
+listened "$AJ" run --json --bind "$PROBE:/opt/probe" -- /opt/probe denied 3 >"$T/out" 2>"$T/err"
 if grep -q 'No module\|no listener' "$T/err"; then
 	skip "under another's listener" "$(tail -n 1 "$T/err")"
 else
