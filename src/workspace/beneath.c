@@ -10,6 +10,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 int aj_beneath_open(int dir, const char *path, int flags)
 {
 	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
@@ -17,6 +19,15 @@ int aj_beneath_open(int dir, const char *path, int flags)
 	if (!(flags & O_PATH))
 		how.flags |= O_NONBLOCK | O_NOCTTY;
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+DIR *aj_beneath_list(int dir, const char *path)
+{
+	int fd = aj_beneath_open(dir, path, O_RDONLY | O_DIRECTORY);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	if (!entries)
+		aj_close(&fd);
+	return entries;
 }
 
 bool aj_beneath_has(int dir, const char *name)

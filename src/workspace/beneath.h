@@ -1,11 +1,14 @@
 /* Opens and examines files of a workspace, which a jail may have made: beneath a descriptor, through no symlink, and without blocking. */
 #pragma once
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 /* Open `path`, relative to `dir` or, with AT_FDCWD, any path, through no symlink. O_CLOEXEC and O_NONBLOCK are added. */
 int aj_beneath_open(int dir, const char *path, int flags);
+/* The same folder, open for readdir(3); NULL with errno. */
+DIR *aj_beneath_list(int dir, const char *path);
 /* Does an entry of this name exist? */
 bool aj_beneath_has(int dir, const char *name);
 /* Does `uid` own the folder? Then its mode may deny access now and allow access a moment later. */

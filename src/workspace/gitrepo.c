@@ -152,10 +152,8 @@ static void read_hooks(struct reading *r, int dir, const char *folder)
 	struct stat st;
 	if (fstatat(dir, folder, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	int listing = aj_beneath_open(dir, folder, O_RDONLY | O_DIRECTORY);
-	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	DIR *entries = aj_beneath_list(dir, folder);
 	if (!entries) {
-		aj_close(&listing);
 		add_sum(r->repo, folder, &st.st_ino, sizeof st.st_ino);
 		add_run(r->repo, folder, S_ISLNK(st.st_mode) ? "a symlink" : "cannot be listed");
 		return;
@@ -237,12 +235,9 @@ static bool written_by_git(const char *below, const char *name)
  * the shell runs. */
 static void hash_links(struct reading *r, int dir, const char *below, int depth, size_t *left)
 {
-	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
-	if (!entries) {
-		aj_close(&listing);
+	DIR *entries = aj_beneath_list(dir, ".");
+	if (!entries)
 		return;
-	}
 	for (const struct dirent *e; *left && (e = readdir(entries)); --*left) {
 		struct stat st;
 		if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || strcmp(e->d_name, "..") == 0))

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "workspace/beneath.h"
 
 /* Longer paths are skipped: folders of hooks and tools are not that deep, and the caller's stack may be small. */
 enum { PATH_BYTES = 200 };
@@ -15,12 +16,9 @@ enum { PATH_BYTES = 200 };
 void aj_hard_links_each(int dir, const char *path, struct aj_arena *arena, size_t *left,
                         void (*found)(void *arg, const char *path, const struct stat *st), void *arg)
 {
-	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
-	if (!entries) {
-		aj_close(&listing);
+	DIR *entries = aj_beneath_list(dir, ".");
+	if (!entries)
 		return;
-	}
 	for (const struct dirent *e; *left && (e = readdir(entries)); --*left) {
 		struct stat st;
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)

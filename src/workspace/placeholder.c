@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "sandbox/blanks.h"
+#include "workspace/beneath.h"
 
 /* The mark: the sticky bit, which has no effect on a file, nor on a folder that only its owner may write. */
 enum { FOLDER_MODE = 01755, FILE_MODE = 01644, TRIES = 200, PAUSE_US = 1000 };
@@ -37,19 +38,14 @@ static bool is_folder(const char *blank)
 /* 1: empty, 0: not empty, -1 with errno. */
 static int is_empty(int fd)
 {
-	int listing = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	DIR *entries = aj_beneath_list(fd, ".");
 	int count = 0;
-	while (entries && readdir(entries))
+	if (!entries)
+		return -1;
+	while (readdir(entries))
 		count++;
-	int error = errno;
-	if (entries) {
-		closedir(entries);
-	} else {
-		aj_close(&listing);
-		errno = error;
-	}
-	return entries ? count == 2 : -1;
+	closedir(entries);
+	return count == 2;
 }
 
 /* The caller's umask may have taken bits of the mode, but never the sticky one. */

@@ -131,11 +131,9 @@ static bool is_no_folder(int dir, const struct dirent *e)
 static int each_match(struct expansion *x, int dir, const char *prefix, const char *rest, size_t bytes)
 {
 	int r = 0;
-	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	DIR *entries = aj_beneath_list(dir, ".");
 	if (!entries) {
 		int error = errno;
-		aj_close(&listing);
 		return may_skip(x, dir, error) ? 0 : fail(x, error, "list the folder", prefix);
 	}
 	/* A star before the last component matches folders only: a submodule's index lies beside the folders of its own submodules. */

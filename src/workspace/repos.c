@@ -143,10 +143,8 @@ static unsigned list_folder(struct walk *w, const char *path, int dir, const str
 {
 	unsigned found = 0;
 	size_t queued = w->repos->folders.count, next = 0;
-	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	DIR *entries = aj_beneath_list(dir, ".");
 	if (!entries) { /* git finds a repository in it by name, without a listing */
-		aj_close(&listing);
 		snprintf(w->repos->why, sizeof w->repos->why, "a folder cannot be listed: %.80s", path);
 		return probe_marks(dir);
 	}
@@ -277,12 +275,9 @@ void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const
 {
 	struct walk w = { .repos = repos, .arena = arena, .workspace = dir, .path = path };
 	add_repo(&w, NULL, path, "folder", dir, ".");
-	int listing = aj_beneath_open(dir, "worktrees", O_RDONLY | O_DIRECTORY);
-	DIR *entries = listing < 0 ? NULL : fdopendir(listing);
-	if (!entries) {
-		aj_close(&listing);
+	DIR *entries = aj_beneath_list(dir, "worktrees");
+	if (!entries)
 		return;
-	}
 	for (const struct dirent *e; (e = readdir(entries));)
 		if (e->d_name[0] != '.')
 			add_repo(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries), e->d_name);
