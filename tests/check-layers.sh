@@ -85,11 +85,11 @@ owner arpa/inet.h       serve/listen.c
 owner sys/file.h        mediate/locks.c audit/chain.c serve/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c seccomp/install.c jail/run.c plan/host.c guest/guest.c policy/source.c base/syscall.h guest/birth.c guest/branch.c fork/fork.c fork/group.c fork/copier.c sandbox/copy_tree.c seccomp/notify.c jail/interrupt.c base/procfs.c workspace/beneath.c mediate/connector.c mediate/endpoint.c sandbox/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/winsize.c mediate/lockable.c mediate/locks.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c seccomp/install.c jail/run.c plan/host.c guest/guest.c policy/source.c base/syscall.h guest/birth.c guest/branch.c fork/fork.c fork/group.c fork/copier.c sandbox/copy_tree.c seccomp/notify.c jail/interrupt.c base/procfs.c workspace/beneath.c mediate/connector.c mediate/endpoint.c sandbox/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector.c
-owner sys/uio.h         mediate/endpoint.c mediate/winsize.c mediate/lockable.c
+owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
@@ -136,7 +136,7 @@ word aj_notify_pass_lock() seccomp/notify.c seccomp/notify.h mediate/locks.c
 # A reported connect is made for its caller by one process, a lock by the supervisor: only there a call may be said to have gone well.
 word aj_notify_done()  seccomp/notify.c seccomp/notify.h mediate/connector.c mediate/locks.c
 word SYS_pidfd_getfd   mediate/socket_holders.c
-word SYS_process_vm_readv mediate/endpoint.c mediate/winsize.c mediate/lockable.c
+word SYS_process_vm_readv mediate/endpoint.c mediate/lockable.c
 # The one way to make a process that a snippet has: nobody else names its flags.
 word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c seccomp/notify.c
 word execv()

@@ -114,6 +114,14 @@ size_t aj_printable(char *out, const char *text, size_t bytes)
 	return at;
 }
 
+void aj_ascii(char *out, size_t out_bytes, const char *text)
+{
+	char *at = out;
+	for (; *text && at < out + out_bytes - 1; text++)
+		*at++ = (char)(*text >= ' ' && *text < 0x7f ? *text : '?');
+	*at = '\0';
+}
+
 size_t aj_json_tree_bytes(const char *text, size_t bytes, size_t max_depth)
 {
 	size_t sum = bytes, depth = 0;

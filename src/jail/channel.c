@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
+#include "base/text.h"
 #include "jail/encode.h"
 #include "sandbox/handshake.h"
 
@@ -162,18 +163,9 @@ static unsigned on_armed(struct aj_channel *c, pid_t sender)
 	return AJ_CHANNEL_ARMED;
 }
 
-/* The jail's text may be quoted in a reason: everything but printable ASCII becomes '?'. */
-static void quote(char *out, size_t out_bytes, const char *text)
-{
-	char *at = out;
-	for (; *text && at < out + out_bytes - 1; text++)
-		*at++ = (char)(*text >= ' ' && *text < 0x7f ? *text : '?');
-	*at = '\0';
-}
-
 static unsigned close_with(struct aj_channel *c, unsigned found, const char *why)
 {
-	quote(c->why, sizeof c->why, why);
+	aj_ascii(c->why, sizeof c->why, why);
 	c->broken = true;
 	json_decref(c->result->claim); /* no claim of a broken channel is passed on */
 	c->result->claim = NULL;
@@ -238,7 +230,7 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 	}
 	if ((c->inbox.kind == AJ_FRAME_FAILED || c->inbox.kind == AJ_FRAME_REFUSED) && !c->armed) {
 		char text[160];
-		quote(text, sizeof text, c->inbox.body);
+		aj_ascii(text, sizeof text, c->inbox.body);
 		fail_setup(c, "runner", text);
 		if (c->inbox.kind == AJ_FRAME_FAILED)
 			advise_rootfs(c->result);

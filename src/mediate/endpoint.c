@@ -32,23 +32,31 @@ int aj_endpoint_rights(bool in_effect)
 	return (int)syscall(SYS_capset, &head, sets);
 }
 
+int aj_endpoint_fetch(const struct aj_reach *reach, const struct aj_notification *call, int *ret_fd)
+{
+	cleanup_fd int pidfd = aj_holders_pidfd(reach->holders.proc_fd, call->tid);
+	*ret_fd = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, (int)call->args[0]);
+	return *ret_fd >= 0 ? 0 : pidfd >= 0 && errno == EBADF ? EBADF : AJ_ENDPOINT_REFUSED;
+}
+
+int aj_endpoint_read(const struct aj_notification *call, int index, void *out, size_t bytes)
+{
+	struct iovec here = { out, bytes }, there = { (void *)(uintptr_t)call->args[index], bytes };
+	if (bytes == 0 || syscall(SYS_process_vm_readv, call->tid, &here, 1UL, &there, 1UL, 0UL) == (long)bytes)
+		return 0;
+	return errno == EPERM || errno == ESRCH ? AJ_ENDPOINT_REFUSED : EFAULT;
+}
+
 /* Copies the caller's socket and address. */
 static int copy_args(const struct aj_reach *reach, const struct aj_notification *call, struct aj_endpoint *ret)
 {
-	cleanup_fd int pidfd = aj_holders_pidfd(reach->holders.proc_fd, call->tid);
-	if (pidfd < 0)
-		return AJ_ENDPOINT_REFUSED;
-	ret->socket = aj_holders_fetch(pidfd, (int)call->args[0]);
-	if (ret->socket < 0)
-		return errno == EBADF ? EBADF : AJ_ENDPOINT_REFUSED;
-	int bytes = (int)call->args[2];
+	int bytes = (int)call->args[2], wrong = aj_endpoint_fetch(reach, call, &ret->socket);
+	if (wrong)
+		return wrong;
 	if (bytes < 0 || (size_t)bytes > sizeof ret->address)
 		return EINVAL;
-	struct iovec here = { ret->address.bytes, (size_t)bytes }, there = { (void *)(uintptr_t)call->args[1], (size_t)bytes };
 	ret->address_bytes = (socklen_t)bytes;
-	if (bytes && syscall(SYS_process_vm_readv, call->tid, &here, 1UL, &there, 1UL, 0UL) != bytes)
-		return errno == EPERM || errno == ESRCH ? AJ_ENDPOINT_REFUSED : EFAULT;
-	return 0;
+	return aj_endpoint_read(call, 1, ret->address.bytes, (size_t)bytes);
 }
 
 /* SIOCGSKNS needs CAP_NET_ADMIN in the socket's network namespace, which we have in the jail's alone. A socket that the jail was given

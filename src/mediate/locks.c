@@ -78,7 +78,7 @@ static enum aj_lock lock_duplicate(struct aj_locks *l, int listener_fd, const st
 	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, (int)call->args[0]);
 	if (lockable > 0 && copy < 0)
 		error = errno == EBADF ? ENOENT : errno;
-	int no_range = call->nr == SYS_flock ? 0 : aj_lockable_range(call, &range);
+	int no_range = copy < 0 || call->nr == SYS_flock ? 0 : aj_lockable_range(call, &range);
 	/* From here on all that was read is known to be the caller's. */
 	if (!aj_notify_waits(listener_fd, call->id))
 		return AJ_LOCK_HANDLED;

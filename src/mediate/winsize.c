@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -18,26 +16,14 @@ static bool is_own(const struct aj_reach *reach, int terminal)
 	return reach->terminals && fstat(terminal, &st) == 0 && S_ISCHR(st.st_mode) && st.st_dev == reach->terminals;
 }
 
-static int copy_args(const struct aj_reach *reach, const struct aj_notification *call, struct aj_winsize *ret)
-{
-	struct iovec here = { &ret->size, sizeof ret->size }, there = { (void *)(uintptr_t)call->args[2], sizeof ret->size };
-	cleanup_fd int pidfd = aj_holders_pidfd(reach->holders.proc_fd, call->tid);
-	if (pidfd < 0)
-		return AJ_ENDPOINT_REFUSED;
-	ret->terminal = aj_holders_fetch(pidfd, (int)call->args[0]);
-	if (ret->terminal < 0)
-		return errno == EBADF ? EBADF : AJ_ENDPOINT_REFUSED;
-	if (syscall(SYS_process_vm_readv, call->tid, &here, 1UL, &there, 1UL, 0UL) != sizeof ret->size)
-		return errno == EPERM || errno == ESRCH ? AJ_ENDPOINT_REFUSED : EFAULT;
-	return 0;
-}
-
 int aj_winsize_find(const struct aj_reach *reach, const struct aj_notification *call, struct aj_winsize *ret)
 {
 	struct winsize now;
 	*ret = (struct aj_winsize){ .terminal = -1 };
 	aj_endpoint_rights(true);
-	int wrong = copy_args(reach, call, ret);
+	int wrong = aj_endpoint_fetch(reach, call, &ret->terminal);
+	if (!wrong)
+		wrong = aj_endpoint_read(call, 2, &ret->size, sizeof ret->size);
 	aj_endpoint_rights(false);
 	/* The kernel checks the terminal before the new size. */
 	if (ret->terminal >= 0 && ioctl(ret->terminal, TIOCGWINSZ, &now) < 0)

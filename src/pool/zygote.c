@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"
 #include "jail/encode.h"
@@ -53,15 +54,6 @@ int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struc
 		return -1;
 	}
 	return 0;
-}
-
-/* The zygote's text may be shown to people: everything but printable ASCII becomes '?'. */
-static void quote(char *out, size_t out_bytes, const char *text)
-{
-	char *at = out;
-	for (; *text && at < out + out_bytes - 1; text++)
-		*at++ = (char)(*text >= ' ' && *text < 0x7f ? *text : '?');
-	*at = '\0';
 }
 
 /* The limits come from the kernel, the module name from the zygote. */
@@ -131,7 +123,7 @@ static bool is_import(struct aj_zygote *z)
 {
 	if (z->inbox.kind != AJ_FRAME_IMPORT || z->imports++ > z->plan->preload.count)
 		return false;
-	quote(z->importing, sizeof z->importing, z->inbox.body);
+	aj_ascii(z->importing, sizeof z->importing, z->inbox.body);
 	aj_frame_next(&z->inbox);
 	return true;
 }
@@ -152,7 +144,7 @@ static enum aj_zygote_found on_frame(struct aj_zygote *z)
 		return AJ_ZYGOTE_READY;
 	}
 	char text[160];
-	quote(text, sizeof text, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
+	aj_ascii(text, sizeof text, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
 	set_dead(z, 0, text);
 	aj_advise(&z->err, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 	return AJ_ZYGOTE_DEAD;
