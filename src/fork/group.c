@@ -1,4 +1,4 @@
-/* What the guests of one jail share: reads init's reports and the calls that the filter reports, and assigns each to its run.
+/* A fork group, the state that the guests of one jail share: reads init's reports and the calls that the filter reports, and assigns each to its run.
  * Lets no call pass itself: steps of a branch go to fork/fork.c first. */
 #include "fork/group.h"
 

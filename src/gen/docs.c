@@ -47,7 +47,7 @@ static int print_why(const struct aj_syscall *row, void *data)
 
 static void print_syscalls(void)
 {
-	printf("# System calls\n\nGenerated from src/seccomp/syscalls.c by `make docs`. What is in no table gets ENOSYS.\n\n");
+	printf("# System calls\n\nGenerated from src/seccomp/syscalls.c by `make docs`. A system call that is in no table gets ENOSYS.\n\n");
 	printf("## A snippet may call (%d)\n\n", aj_syscalls_allowed(AJ_PROFILE_SNIPPET, AJ_NET_NONE));
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, false);
 	printf("\n## A snippet is refused, with an error that says so\n\n");

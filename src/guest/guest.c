@@ -109,7 +109,7 @@ static void preload(char *names)
 
 static object *after_fork, *reseed;
 
-/* What a newborn jail does before its filter: make the layer's state (hash seeds, generators) its own. */
+/* A newborn jail makes the layer's state (hash seeds, generators) its own, before its filter is installed. */
 static void init_newborn(const struct aj_birth *order)
 {
 	if (!aj_python_call(after_fork, (const char *)order->entropy, sizeof order->entropy, NULL, 0))

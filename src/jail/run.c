@@ -368,7 +368,7 @@ void aj_run_due(struct aj_run *run)
 	}
 }
 
-/* Init is gone, and so is every process of the jail. What is left in the channels was written before. */
+/* Init is gone, and so is every process of the jail. The bytes that are left in the channels were written before. */
 static void on_init_exit(struct aj_run *run)
 {
 	struct aj_jail *jail = &run->jail;

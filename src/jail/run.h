@@ -35,7 +35,7 @@ typedef void aj_output_fn(int fd /* 1 or 2 */, const char *data, size_t bytes, v
 struct aj_fork_group;
 struct aj_run;
 
-/* What a run calls in the fork group that it belongs to; fork/group.c sets them. */
+/* The functions of its fork group that a run calls; fork/group.c sets them. */
 struct aj_run_group {
 	/* The original has answered an order to fork. */
 	void (*answered)(struct aj_fork_group *group, const struct aj_run *original);
