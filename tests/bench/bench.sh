@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 runs=200 json=''
 . tests/bench/lines.sh
 filters=$(dirname "$agentjail")/gen/filters.o
+chmod 711 "$out" # the jail's user goes through it
 $CC -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -static -o "$out/floor" tests/bench/floor.c
 $CC -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -Isrc -o "$out/dump-filter" tests/bench/dump_filter.c "$filters"
 "$out/dump-filter" > "$out/command.bpf"

@@ -63,13 +63,26 @@ static bool is_other(pid_t pid)
 	return false;
 }
 
-/* Every jail's init has a child, its zygote has none. */
+/* PID 1 of the zygote's PID namespace, which names itself. */
+static bool is_holder(pid_t pid)
+{
+	char path[64], name[16] = "";
+	snprintf(path, sizeof path, "/proc/%d/comm", pid);
+	FILE *f = fopen(path, "re");
+	if (f && !fgets(name, sizeof name, f))
+		name[0] = '\0';
+	if (f)
+		fclose(f);
+	return strcmp(name, "holder\n") == 0;
+}
+
+/* Every jail's init has a child; zygote and holder have none. */
 static pid_t find_zygote(const pid_t *children, size_t count)
 {
 	static pid_t found[CHILDREN_MAX];
 	pid_t zygote = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (is_other(children[i]) || children_of(children[i], found))
+		if (is_other(children[i]) || is_holder(children[i]) || children_of(children[i], found))
 			continue;
 		if (zygote)
 			die("there is more than one zygote");
@@ -88,6 +101,10 @@ void memory_of_jails(struct memory *ret)
 		die("no zygote");
 	add_memory(zygote, &ret->zygote_pss_kib, &ret->zygote_private_kib);
 	for (size_t i = 0; i < count; i++) {
+		if (is_holder(children[i])) {
+			add_memory(children[i], &ret->zygote_pss_kib, &ret->zygote_private_kib);
+			continue;
+		}
 		size_t inside = children[i] == zygote ? 0 : children_of(children[i], guests);
 		if (!inside)
 			continue;

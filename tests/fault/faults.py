@@ -45,7 +45,8 @@ CANNOT = set("getpid gettid getppid getpgrp getuid geteuid getgid getegid umask 
 #   same   the run is as if nothing had been
 #   told   a wall or limit is missing that depends on the host, and the result says so
 #   audit  the guest's program had ended; exit code 125, and the result says why it is not in the trail
-#   unconnected  a connect of the jail fails with EACCES or ENOSYS, and nothing else is different
+#   unconnected  a connect of the jail fails, and nothing else is different
+#   held         a place that an empty folder of ours covers elsewhere is covered by itself, read-only, and nothing else is different
 #   bound  a read-only folder is a bind and no overlay, `enforced` says so, and nothing else is different
 #   ended  the guest's program had begun; the run ends with a status that is not `ok`, or the launcher's own exit code
 ALLOWED = [
@@ -107,7 +108,8 @@ ALLOWED = [
     ("runner", "read", "^fd 3$", "ended", "the code arrives at nobody; the process ends without a result, and the result says so"),
 ]
 ALLOWED += [
-    ("any", ".*", "", "unconnected", "what makes a jail's connects is not there, or cannot tell where one leads: the connect fails with EACCES, or ENOSYS without a listener"),
+    ("any", ".*", "", "unconnected", "what makes a jail's connects is not there, cannot tell where one leads, or cannot read the address: the connect fails, with ENOSYS without a listener"),
+    ("supervisor", "newfstatat|getdents64", "^fd:$|^$", "held", "whether a folder is an empty placeholder of ours cannot be told, so the folder is shown read-only, as it is"),
     ("init", "open_tree|openat|mkdirat|fstatfs|fchdir|fsopen|fsconfig|fsmount|move_mount", "", "bound", "no overlay can be made: the folder is a "
      "read-only bind, `enforced` names it, and connects are mediated"),
     ("init", "readlink|openat2|newfstatat|fstat", "^fd:|^/", "bound", "no overlay can be made for a single file: the file is a read-only bind, and `enforced` names it"),
@@ -123,6 +125,8 @@ ALLOWED += [
 # The same where only one errno makes it right; with a + it is one that persists.
 LIES = [
     ("supervisor", "newfstatat|openat", "^fd:", "same walls", "a place of the workspace that is closed to us is closed to the jail, unless the jail owns the folder around it: then nothing runs", "EACCES"),
+    ("supervisor", "mkdirat", "^fd:", "walls", "no placeholder can be made in a folder that the jail does not own, so the jail cannot make that place either", "EACCES"),
+    ("init", "openat", "^fd:", "walls", "a folder that the jail may not search and does not own keeps the place below it out of the jail's reach", "EACCES"),
     ("any", ".*", "", "same", "it is tried again", "EINTR"),
     ("any", "mkdirat", "", "same", "then it is there, and opened as a folder", "EEXIST"),
     ("any", "close", "", "walls", "a close that fails has closed all the same, but here it was not executed", "EIO|EINTR"),
@@ -231,13 +235,15 @@ def judge(base, run, started):
         return "ended", run.end
     rest = [d for d in diff if not d.startswith("note: ")]
     # A call is counted in each process: one fault may meet the process that builds the walls and the one that makes connects.
-    unconnected = rest and {"probe -loopback OK", "probe +loopback EACCES"} <= set(rest) or {"probe -loopback OK", "probe +loopback ENOSYS"} <= set(rest)
-    if unconnected:
+    if "probe -loopback OK" in rest and any(re.match(r"probe \+loopback E(ACCES|NOSYS|FAULT|CONNREFUSED)$", d) for d in rest):
         rest = [d for d in rest if not re.match(r"probe [-+]loopback ", d)]
         if not rest:
             return "unconnected", "; ".join(diff)
     if rest and all(re.match(r"-mount .* - overlay none |\+mount \S+ \S+ ro,|enforced: ", d) for d in rest) and "no overlay" in run.doc["enforced"]["filesystem"]:
         return "bound", "; ".join(diff)
+    gone = sorted(re.sub(r"-mount /folder (\S+) ro,.*", r"\1", d) for d in rest if d[0] == "-")
+    if gone and gone == sorted(re.sub(r"\+mount \S+ (\S+) ro,.*", r"\1", d) for d in rest if d[0] != "-"):
+        return "held", "; ".join(diff)
     walls = [d for d in diff if d[0] in "-+" or d.startswith("probe")]
     if walls:
         return "walls", "; ".join(diff)
