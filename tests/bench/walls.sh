@@ -31,7 +31,7 @@ put cell "$group" 'the same, to a socket in that folder' - "$agentjail" run --bi
 sizes='import fcntl, pty, termios; s = pty.openpty()[1]; [fcntl.ioctl(s, termios.TIOCSWINSZ, bytes([i % 99, 0, 9, 0, 0, 0, 0, 0])) for i in range(1000)]'
 spawn='import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
 group='1000 new sizes of a terminal (TIOCSWINSZ), reported where the caller has one'
-put cell "$group" 'run -- python3 (1000 sizes), without a terminal' - "$python" -I -S -c "$spawn" /bin/sh -c 'exec "$0" run -- "$1" -I -S -c "$2" </dev/null >/dev/null 2>&1' "$agentjail" "$python" "$sizes"
+put cell "$group" 'run -- python3 (1000 sizes), without a terminal' - "$python" -I -S -c "$spawn" /bin/sh -c '"$0" run -- "$1" -I -S -c "$2" </dev/null >/dev/null 2>&1; exit' "$agentjail" "$python" "$sizes"
 put cell "$group" 'the same, in a terminal' - "$python" -I -S -c "$spawn" "$agentjail" run -- "$python" -I -S -c "$sizes"
 put cell "$group" 'run -- true, in a terminal' - "$python" -I -S -c "$spawn" "$agentjail" run -- true
 # F_GETLK is not reported: what it costs is the call itself. A second thread has flock made by the supervisor, on a copy.
@@ -77,14 +77,14 @@ for d in range(1000):
     for f in range(100):
         open(f"{sys.argv[1]}/{d}/{f}", "w").close()' "$folders/full"
 chmod -R a+rwX "$folders"
-printf 'extends = "offline-build"\n[filesystem]\nprotect = []\n' > "$folders/none.toml"
+printf 'extends = "offline-build"\n[filesystem]\nprotect = []\n' > "$out/none.toml"
 group='a workspace: places that the host obeys are held, repositories looked for'
 put cell "$group" 'a read-only bind of it' - "$agentjail" run --bind "$folders/empty:/workspace" -- true
-put cell "$group" 'nothing held (protect = [])' - "$agentjail" run --policy-file "$folders/none.toml" --workspace "$folders/empty" -- true
+put cell "$group" 'nothing held (protect = [])' - "$agentjail" run --policy-file "$out/none.toml" --workspace "$folders/empty" -- true
 put cell "$group" 'the default list' - "$agentjail" run --policy offline-build --workspace "$folders/empty" -- true
 group='the same with 100,000 files'
 put cell "$group" 'a read-only bind of it' - "$agentjail" run --bind "$folders/full:/workspace" -- true
-put cell "$group" 'nothing held (protect = [])' - "$agentjail" run --policy-file "$folders/none.toml" --workspace "$folders/full" -- true
+put cell "$group" 'nothing held (protect = [])' - "$agentjail" run --policy-file "$out/none.toml" --workspace "$folders/full" -- true
 put cell "$group" 'the default list' - "$agentjail" run --policy offline-build --workspace "$folders/full" -- true
 
 group='shared memory refused by the policy'
