@@ -124,7 +124,7 @@ ALLOWED += [
 ]
 # The same where only one errno makes it right; with a + it is one that persists.
 LIES = [
-    ("supervisor", "newfstatat|openat", "^fd:", "same walls", "a place of the workspace that is closed to us is closed to the jail, unless the jail owns the folder around it: then nothing runs", "EACCES"),
+    ("supervisor", "newfstatat|openat|openat2", "^fd:", "same walls", "a place of the workspace that is closed to us is closed to the jail, unless the jail owns the folder around it: then nothing runs", "EACCES"),
     ("supervisor", "mkdirat", "^fd:", "walls", "no placeholder can be made in a folder that the jail does not own, so the jail cannot make that place either", "EACCES"),
     ("init", "openat", "^fd:", "walls", "a folder that the jail may not search and does not own keeps the place below it out of the jail's reach", "EACCES"),
     ("any", ".*", "", "same", "it is tried again", "EINTR"),

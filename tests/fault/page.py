@@ -18,6 +18,10 @@ of these ways:
 | libc | libc's own start failed before `main`; nothing began |
 | same | no consequence: the guest has exactly the walls of an undisturbed run, as the kernel reports them and as the guest's own probes find them |
 | told | a wall or limit that depends on the host is missing, and the result says so |
+| bound | no overlay could be made: the folder or file is a read-only bind mount, which `enforced` names |
+| held | a protected place is covered by itself, read-only, where an empty folder of ours would have covered the place |
+| unconnected | a connect of the jail fails; nothing else is different |
+| unreached | the call was not made in this run |
 | walls | the inside differs in a point that is no wall; the reason names the point |
 | ended | the guest's program had begun; the run ends without `ok` |
 | mute | no write succeeds any more, so the exit code of 125 is the whole report |
