@@ -52,7 +52,7 @@ POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 GUEST_SRCS := $(wildcard src/guest/*.c) src/plan/pack.c src/base/frame.c src/base/fd.c src/base/error.c \
 	      src/sandbox/birth_protocol.c src/sandbox/channels.c src/seccomp/install.c src/sandbox/handshake.c src/sandbox/init.c src/sandbox/landlock.c src/sandbox/mask.c src/sandbox/mount.c src/sandbox/overlay.c src/sandbox/jail_steps.c
-LAYER      := $(sort $(wildcard src/bootstrap/*.py))
+LAYER      := $(sort $(wildcard src/bootstrap/*.py src/bootstrap/*/*.py))
 
 # Asks systemd for a cgroup where a policy demands one. libsystemd has no static library, so this is a program of its own;
 # without its headers it is not built, and whoever would need it is told.

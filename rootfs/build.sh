@@ -23,7 +23,7 @@ usage() {
 	  --from KIND  packages: the distribution's own, downloaded and unpacked without root
 	               host: the python3 installed here (default: packages where apt is, else host)
 	  --guest FILE copy FILE to /usr/lib/agentjail/guest.so
-	  --layer DIR  compile the .py files of DIR to /usr/lib/python3.X/agentjail
+	  --layer DIR  compile the .py files of DIR's folders to /usr/lib/python3.X/agentjail
 	USAGE
 }
 

@@ -122,10 +122,11 @@ check_python() {
 
 check_build() {
 	from=$(sed -n 's/^source //p;/^$/q' "$dir/manifest")
-	mkdir -p "$work/layer"
+	mkdir -p "$work/layer/rail" "$work/layer/runtime"
 	echo 'ANSWER = 42' >"$work/layer/__init__.py"
-	for n in values names main guards check; do echo 'from agentjail import ANSWER' >"$work/layer/$n.py"; done
-	echo 'from agentjail import ANSWER' >"$work/layer/part.py"
+	for n in rail/__init__ rail/name_rules rail/guards rail/check runtime/__init__ runtime/values runtime/main runtime/part; do
+		echo 'from agentjail import ANSWER' >"$work/layer/$n.py"
+	done
 	set -- --from "$from" --layer "$work/layer"
 	if command -v cc >/dev/null 2>&1; then
 		echo 'int answer(void) { return 42; }' | cc -shared -fPIC -x c -o "$work/guest.so" - && set -- "$@" --guest "$work/guest.so"
@@ -137,7 +138,7 @@ check_build() {
 		fi
 	done
 	if cmp "$work/b1/manifest" "$work/b2/manifest" >/dev/null; then ok "two builds, one manifest"; else bad "two builds, one manifest" "$(diff "$work/b1/manifest" "$work/b2/manifest")"; fi
-	if grep -q '/usr/lib/python3\.[0-9]*/agentjail\.pyc$' "$work/b1/manifest" && grep -q '/agentjail/part\.pyc$' "$work/b1/manifest"; then ok "--layer is compiled in"; else bad "--layer is compiled in"; fi
+	if grep -q '/usr/lib/python3\.[0-9]*/agentjail\.pyc$' "$work/b1/manifest" && grep -q '/agentjail/runtime/part\.pyc$' "$work/b1/manifest"; then ok "--layer is compiled in"; else bad "--layer is compiled in"; fi
 	if [ ! -f "$work/guest.so" ]; then
 		skip "--guest" "no C compiler"
 	elif cmp -s "$work/guest.so" "$work/b1/tree/usr/lib/agentjail/guest.so"; then
@@ -147,7 +148,7 @@ check_build() {
 	fi
 	if "$rootfs/build.sh" --out "$work/b1" --from "$from" --layer /nonexistent >/dev/null 2>&1; then bad "a wrong --layer is refused"; else ok "a wrong --layer is refused"; fi
 	if "$rootfs/build.sh" --out "$work/b3" --from "$from" --with no-such-package-here >/dev/null 2>&1; then bad "an unknown package is refused"; else ok "an unknown package is refused"; fi
-	echo 'def broken(:' >"$work/layer/broken.py"
+	echo 'def broken(:' >"$work/layer/rail/broken.py"
 	if "$rootfs/build.sh" --out "$work/b2" "$@" >/dev/null 2>&1; then bad "a layer that does not compile is refused"; else ok "a layer that does not compile is refused"; fi
 	if cmp -s "$work/b1/manifest" "$work/b2/manifest"; then ok "a failed build keeps the former tree"; else bad "a failed build keeps the former tree"; fi
 	left=$(find "$work" -maxdepth 1 -name '.b*')

@@ -36,6 +36,10 @@ layer scope
 # Build-time tools read the tables that they print.
 layer gen        base policy seccomp plan sandbox jsonschema serve cli policycmd
 
+# python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
+python rail
+python runtime   rail
+
 # door: one file may include one header of a layer that its folder may not see
 door guest/guest.c      seccomp/compile.h  installs the ready filter
 door guest/zygote.h     sandbox/birth_protocol.h    the orders that it takes
@@ -264,6 +268,43 @@ check() {
 	}' - "$1"/*/*.[ch] "$1"/*/*.cc
 }
 
+# The Python layer: each mention of a module, in an import or in a string, is of the own room or of one that the rules name.
+# An import is written in full from `agentjail` on: another spelling would hide the room.
+check_python() {
+	printf '%s\n' "$rules" | awk -v root="$1/" '
+	NR == FNR {
+		if ($1 == "python") {
+			known[$2] = 1
+			for (i = 2; i <= NF; i++) {
+				if (!($i in known)) { print "tests/check-layers.sh: " $2 " may import " $i ", which does not stand below it"; failed = 1 }
+				may[$2, $i] = 1
+			}
+		}
+		next
+	}
+	function bad(text) { print file ":" FNR ": " text; failed = 1 }
+	FNR == 1 {
+		file = substr(FILENAME, length(root) + 1)
+		split(file, part, "/"); room = part[2]; files++
+		if (!(room in known)) bad("a room that no rule knows")
+	}
+	{ line = $0; gsub(/agentjail --|`agentjail /, "", line) }
+	line ~ /^[ \t]*(from[ \t]+\.|import[ \t]+agentjail)/ || (line ~ /^[ \t]*from[ \t]+agentjail[ \t]/ && line !~ /import OWN as __builtins__ /) {
+		bad("import from a room, by its full name")
+	}
+	{
+		while (match(line, /agentjail\.[a-z_]+/)) {
+			name = substr(line, RSTART + 10, RLENGTH - 10)
+			if (!((room, name) in may)) bad("bootstrap/" room "/ must not import agentjail." name)
+			line = substr(line, RSTART + RLENGTH)
+		}
+	}
+	END {
+		if (files < 10) { print "only " files + 0 " Python files seen: is this the tree?"; failed = 1 }
+		exit failed
+	}' - "$1"/bootstrap/*/*.py
+}
+
 # Each line of `planted` must make the check fail, naming that file and line; without them the check must pass.
 self_test() {
 	copy=$(mktemp -d)
@@ -314,6 +355,13 @@ mediate/violations.c|static int planted(void) { return aj_notify_pass(0, 0, 0); 
 sandbox/launch.c|static int planted(void) { return SECCOMP_USER_NOTIF_FLAG_CONTINUE; }
 base/fd.c|static long planted(void) { return syscall(SYS_clone3, 0, 0); }
 new/file.c|int planted;'
+	planted_python='bootstrap/rail/check.py|    from agentjail.runtime.values import quote
+bootstrap/rail/check.py|import agentjail.runtime.main
+bootstrap/rail/guards.py|from agentjail import runtime
+bootstrap/rail/guards.py|from ..runtime import values
+bootstrap/rail/patches.py|    __import__("agentjail.runtime.main")
+bootstrap/runtime/values.py|from agentjail.elsewhere import x
+bootstrap/new/file.py|PLANTED = 1'
 	harmless='base/fd.c|/* fork() and system() in a comment */
 base/fd.c|static const char planted[] = "mount(x) printf(y) stderr";
 base/fd.c|/* a comment over
@@ -326,18 +374,24 @@ base/fd.c|#include <stdio.h>'
 		printf '%s\n' "$line" >> "$copy/$file"
 		printf '%s:%s:\n' "$file" "$(wc -l < "$copy/$file")"
 	done > "$copy.places"
-	if check "$copy" > "$copy.found"; then echo 'check-layers: passes over planted violations'; exit 1; fi
+	printf '%s\n' "$planted_python" | while IFS='|' read -r file line; do
+		mkdir -p "$copy/$(dirname "$file")"
+		printf '%s\n' "$line" >> "$copy/$file"
+		printf '%s:%s:\n' "$file" "$(wc -l < "$copy/$file")"
+	done >> "$copy.places"
+	if check_python "$copy" > "$copy.found" || check "$copy" >> "$copy.found"; then echo 'check-layers: passes over planted violations'; exit 1; fi
 	cut -d: -f1,2 "$copy.found" | sed 's/$/:/' | sort -u > "$copy.blamed"
 	missed=$(sort -u "$copy.places" | comm -3 - "$copy.blamed")
 	if [ -n "$missed" ]; then echo "check-layers: planted and not seen, or seen and not planted:" "$missed"; exit 1; fi
 	rm -r "${copy:?}"/* && cp -R src/. "$copy"
 	printf '%s\n' "$harmless" | while IFS='|' read -r file line; do printf '%s\n' "$line" >> "$copy/$file"; done
-	check "$copy" || { echo 'check-layers: complains where nothing is wrong'; exit 1; }
+	printf '%s\n' '# from here on' 'from agentjail.rail import guards' 'HINT = "agentjail --allow-import x"' >> "$copy/bootstrap/runtime/values.py"
+	check "$copy" && check_python "$copy" || { echo 'check-layers: complains where nothing is wrong'; exit 1; }
 }
 
-if ! check src; then
+if ! check src || ! check_python src; then
 	echo 'check-layers: FAILED'
 	exit 1
 fi
 self_test
-echo "check-layers: ok, and $(printf '%s\n' "$planted" | wc -l) planted violations are seen"
+echo "check-layers: ok, and $(printf '%s\n' "$planted" "$planted_python" | wc -l) planted violations are seen"

@@ -102,7 +102,7 @@ static void preload(char *names)
 {
 	for (char *save = NULL, *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
 		if (strcmp(name, "*") == 0)
-			call_layer("agentjail.warm", "load_extensions", NULL, 0);
+			call_layer("agentjail.runtime.zygote", "load_extensions", NULL, 0);
 		else
 			aj_python_import(name); /* a failure is left to the snippet's own import, which reports it */
 }
@@ -128,7 +128,7 @@ static void run_trial(const struct aj_birth *order)
 	init_newborn(order);
 	aj_python_collect(1);
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);
-	object *claim = aj_python_call(layer_function("agentjail.warm", "first_snippet"), (char *)started, sizeof started, NULL, 0);
+	object *claim = aj_python_call(layer_function("agentjail.runtime.zygote", "first_snippet"), (char *)started, sizeof started, NULL, 0);
 	if (claim && aj_python_bytes(claim, &text, &bytes) == 0)
 		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
 	aj_python_release(claim);
@@ -138,16 +138,16 @@ static void run_trial(const struct aj_birth *order)
 static void run_zygote(const struct frame *plan, const struct frame *policy, const struct frame *names)
 {
 	static const char tell[] = { AJ_FRAME_IMPORT };
-	object *prepare = layer_function("agentjail.warm", "prepare");
+	object *prepare = layer_function("agentjail.runtime.zygote", "prepare");
 	object *prepared = aj_python_call(prepare, names->body, names->bytes, tell, sizeof tell);
 	if (!prepared)
 		exit_broken("the Python layer cannot be prepared");
 	aj_python_release(prepared);
 	aj_python_release(prepare);
-	call_layer("agentjail.warm", "settle", policy->body, policy->bytes);
-	call_layer("agentjail.session", "arm", NULL, 0);
-	after_fork = layer_function("agentjail.warm", "after_fork");
-	reseed = layer_function("agentjail.warm", "reseed");
+	call_layer("agentjail.runtime.zygote", "settle", policy->body, policy->bytes);
+	call_layer("agentjail.runtime.signals", "arm", NULL, 0);
+	after_fork = layer_function("agentjail.runtime.zygote", "after_fork");
+	reseed = layer_function("agentjail.runtime.zygote", "reseed");
 	const char *missing = aj_zygote_prepare();
 	if (missing)
 		exit_refused(missing, errno);
@@ -247,19 +247,19 @@ static int runner_main(int argc, char **argv, char **env)
 		exit_broken(missing);
 	aj_python_start();
 	aj_python_collect(0); /* nothing loaded now is garbage */
-	object *run = layer_function("agentjail.main", "run");
+	object *run = layer_function("agentjail.runtime.main", "run");
 	if (role == AJ_FRAME_PLAN) {
 		run_zygote(&plan, &policy, &names);
 	} else {
 		if (role == AJ_FRAME_SESSION)
-			call_layer("agentjail.session", "arm", NULL, 0);
+			call_layer("agentjail.runtime.signals", "arm", NULL, 0);
 		if (plan.bytes) {
 			aj_birth_tid();
-			reseed = layer_function("agentjail.warm", "reseed");
+			reseed = layer_function("agentjail.runtime.zygote", "reseed");
 		}
 		preload(names.body);
 		if (role == AJ_FRAME_SESSION)
-			call_layer("agentjail.main", "settle", policy.body, policy.bytes);
+			call_layer("agentjail.runtime.main", "settle", policy.body, policy.bytes);
 	}
 	serve_requests(run, install_filter(&insns));
 }

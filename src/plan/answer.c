@@ -131,7 +131,7 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 		              "commands have no Python layer: whatever the Python of the host has");
 	if (!policy->layer)
 		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: whatever the tree has");
-	/* Like class Allowed of bootstrap/guards.py. */
+	/* Like class Allowed of bootstrap/rail/guards.py. */
 	if (at_or_below(module, "agentjail") || strncmp(module, "agentjail.", 10) == 0)
 		return answer(AJ_DENIED, NULL, AJ_BY_RAIL, "the layer itself, which no policy lets a snippet import");
 	if (strcmp(module, "__future__") == 0)

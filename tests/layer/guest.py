@@ -159,10 +159,10 @@ def exactly(size):
 
 def serve(setup):
     """What the runner does: read a request, skip late answers, run, write the claim."""
-    from agentjail import main, session
+    from agentjail.runtime import main, signals
     if setup is not None:
         setup()
-    session.arm()
+    signals.arm()
     os.write(3, b"\0\0\0\0A")
     while True:
         head = exactly(5)
@@ -174,8 +174,8 @@ def serve(setup):
         while data:
             data = data[os.write(3, data):]
         if b'"filename": "branch"' in body:  # the session goes on in a copy of the process
-            from agentjail import warm
+            from agentjail.runtime import zygote
             pid = os.fork()
             if pid:
                 os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
-            warm.after_branch(os.urandom(64))
+            zygote.after_branch(os.urandom(64))

@@ -47,7 +47,7 @@ def run(*requests, probe=None, seconds=120):
             os.dup2(null, 1)
             os.dup2(null, 2)
             signal.alarm(seconds)
-            from agentjail import main
+            from agentjail.runtime import main
             session = main.Session()
             claims = [session.run(r) for r in requests]
             held = b"-"

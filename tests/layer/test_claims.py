@@ -356,13 +356,13 @@ def test_process(score):
         ("flush-in-repr", "class A:\n    def __repr__(self):\n        print('d', end='')\n        return 'A'\nA()", b"d"),
     ):
         if score.wants("process/" + name):
-            script = ("import sys, os; sys.path.insert(0, %r); from agentjail import main; main.run(%r);"
+            script = ("import sys, os; sys.path.insert(0, %r); from agentjail.runtime import main; main.run(%r);"
                       "os._exit(0)" % (folder, request(code, imports=STDLIB)))
             done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", script], capture_output=True, timeout=60)
             score.check("process/" + name, done.stdout.startswith(want) and done.returncode == 0, (done.stdout, done.stderr[-500:]))
     if score.wants("process/light"):
-        script = ("import sys; sys.path.insert(0, %r); from agentjail import main; before = set(sys.modules);"
+        script = ("import sys; sys.path.insert(0, %r); from agentjail.runtime import main; before = set(sys.modules);"
                   "main.run(%r); print(sorted(set(sys.modules) - before))" % (folder, request("2+2", imports=["math"])))
         done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", script], capture_output=True, timeout=60)
-        score.check("process/light", done.stdout == b"['_ast', 'agentjail.check', 'agentjail.guards', 'agentjail.names']\n" or
-                    done.stdout.count(b"agentjail") == 3, (done.stdout, done.stderr))
+        score.check("process/light", done.stdout == b"['_ast', 'agentjail.rail', 'agentjail.rail.check', 'agentjail.rail.guards', 'agentjail.rail.name_rules']\n" or
+                    done.stdout.count(b"agentjail") == 4, (done.stdout, done.stderr))

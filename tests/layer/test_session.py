@@ -99,7 +99,7 @@ def stuck(score):
 
 def raise_at_start(number):
     """The signal comes when `started` was just said, and no line of the code has run: once."""
-    from agentjail import main
+    from agentjail.runtime import main
 
     class Posix:
         def write(self, fd, data):

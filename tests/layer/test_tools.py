@@ -218,7 +218,7 @@ MISSED_S = 60
 
 def no_slices():
     """Whoever waits looks around each second, too: here so seldom that a wake-up that is missed fails its case."""
-    from agentjail import channel
+    from agentjail.runtime import channel
     channel.SLICE_MS = MISSED_S * 1000
 
 

@@ -18,30 +18,30 @@ STATE = """
 import sys
 sys.path.insert(0, FOLDER)
 before = dict(sys.modules)
-from agentjail import main, session
+from agentjail.runtime import main, signals
 def same():
     import builtins, gc, os, linecache, warnings, signal, threading, functools, typing, contextlib, copy
-    import agentjail.pruned, agentjail.views, agentjail.values, agentjail.guards
+    import agentjail.rail.patches, agentjail.rail.module_proxy, agentjail.runtime.values, agentjail.rail.guards
     layer = agentjail
     g = gc.get_threshold()
     return dict(
         session=main.SESSION is None, main=sys.modules["__main__"].__dict__ is globals(), out=sys.stdout is sys.__stdout__ is main.STDOUT,
         err=sys.stderr is sys.__stderr__ is main.STDERR, import_=builtins.__import__ is layer.OWN["__import__"], builtins=builtins.__dict__ == layer.OWN,
-        mended=sorted(layer.pruned.mended), harden=layer.views.harden is layer.pruned.harden, linecache=len(linecache.cache),
+        mended=sorted(layer.rail.patches.mended), harden=layer.rail.module_proxy.harden is layer.rail.patches.harden, linecache=len(linecache.cache),
         functools="getattr" in functools.__dict__, typing="compile" in typing.__dict__, contextlib="getattr" in contextlib.__dict__, copy="setattr" in copy.__dict__,
         registry=[m for m in sys.modules.values() if "__warningregistry__" in getattr(m, "__dict__", {})], once=len(warnings.onceregistry), filters=len(warnings.filters),
         last=[n for n in dir(sys) if n.startswith("last_")], threads=threading.active_count(), garbage=gc.garbage, enabled=gc.isenabled(), thresholds=g,
         environ=dict(os.environ), posix=len(os.environ), path=sys.path, limit=sys.getrecursionlimit(), hooks=tuple(sys.get_asyncgen_hooks()), trace=sys.gettrace(),
-        argv=sys.argv, meta=len(sys.meta_path), formatter=__import__("string").Formatter.get_field.__name__, memo=layer.values._Context.memo,
+        argv=sys.argv, meta=len(sys.meta_path), formatter=__import__("string").Formatter.get_field.__name__, memo=layer.runtime.values._Context.memo,
         fds=sorted(os.listdir("/proc/self/fd"))[:-1], cwd=os.getcwd(), exc=sys.exc_info(), switch=sys.getswitchinterval(),
         starters=[o for o in gc.get_objects() if type(o) is main.Session], spaces=[o for o in gc.get_objects() if type(o) is dict and o.get("__name__") == "__main__" and o is not globals()],
         intern=sys.flags, unraisable=sys.unraisablehook is sys.__unraisablehook__, displayhook=sys.displayhook is sys.__displayhook__)
-session.arm()
+signals.arm()
 if WARM:
-    from agentjail import warm
-    warm.prepare(NAMES)
+    from agentjail.runtime import zygote
+    zygote.prepare(NAMES)
     for _ in range(3):
-        warm.after_fork(bytes(range(64)))
+        zygote.after_fork(bytes(range(64)))
 else:
     for name in NAMES.decode().split():
         try: __import__(name)
@@ -73,12 +73,12 @@ RANDOM = [
 
 
 def prepared():
-    from agentjail import warm
-    warm.prepare(NAMES)
-    warm.after_fork(os.urandom(64))
+    from agentjail.runtime import zygote
+    zygote.prepare(NAMES)
+    zygote.after_fork(os.urandom(64))
 
 
-def zygote(requests, count=2, entropy=os.urandom, names=NAMES, policy=None):
+def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=None):
     """What `count` jails of one zygote answer to the requests. `policy`: it is settled in the zygote."""
     sys.stdout.flush()
     read, write = os.pipe()
@@ -88,15 +88,15 @@ def zygote(requests, count=2, entropy=os.urandom, names=NAMES, policy=None):
             null = os.open("/dev/null", os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
-            from agentjail import main, session, warm
-            session.arm()
-            warm.prepare(names)
+            from agentjail.runtime import main, signals, zygote
+            signals.arm()
+            zygote.prepare(names)
             if policy is not None:
-                warm.settle(policy)
+                zygote.settle(policy)
             for i in range(count):
                 jail = os.fork()
                 if jail == 0:
-                    warm.after_fork(entropy(64))
+                    zygote.after_fork(entropy(64))
                     os.write(write, json.dumps([json.loads(main.run(r)) for r in requests]).encode() + b"\n")
                     os._exit(0)
                 os.waitpid(jail, 0)
@@ -116,7 +116,7 @@ def zygote(requests, count=2, entropy=os.urandom, names=NAMES, policy=None):
 SAME_PID = """
 import sys, os, ctypes
 sys.path.insert(0, FOLDER)
-from agentjail import main, warm
+from agentjail.runtime import main, zygote
 libc, api = ctypes.CDLL(None, use_errno=True), ctypes.PyDLL(None)
 def clone(flags):
     api.PyOS_BeforeFork()
@@ -126,13 +126,13 @@ def clone(flags):
         sys.exit("clone: " + os.strerror(ctypes.get_errno()))
     return pid
 if clone(0x20000000 | (0x10000000 if os.geteuid() else 0)) == 0:
-    warm.prepare(b"ssl\\nrandom\\ntempfile")
+    zygote.prepare(b"ssl\\nrandom\\ntempfile")
     import random, tempfile, ssl
     next(tempfile._get_candidate_names())
     for seeded in (0, 0, 1, 1):
         if clone(0x20000000) == 0:
             if seeded:
-                warm.after_fork(os.urandom(64))
+                zygote.after_fork(os.urandom(64))
             print(os.getpid(), ssl.RAND_bytes(8).hex(), next(tempfile._get_candidate_names()), flush=True)
             os._exit(0)
         os.wait()
@@ -143,9 +143,9 @@ os.wait()
 SIZE = """
 import sys, os, time
 sys.path.insert(0, FOLDER)
-from agentjail import main, session, warm
-session.arm()
-warm.prepare(NAMES)
+from agentjail.runtime import main, signals, zygote
+signals.arm()
+zygote.prepare(NAMES)
 def private():
     fd = os.open("/proc/self/smaps_rollup", os.O_RDONLY)
     text = os.read(fd, 4096)
@@ -156,7 +156,7 @@ private()
 for _ in range(9):
     if os.fork() == 0:
         began = time.perf_counter()
-        warm.after_fork(b"x" * 64)
+        zygote.after_fork(b"x" * 64)
         took = time.perf_counter() - began
         parked = private()
         began = time.perf_counter()
@@ -185,19 +185,19 @@ def test(score):
         if score.wants(name):
             r = request(code, imports=imports, **keys)
             (cold,), _ = run(r)
-            ((claim,),) = zygote([r], 1)
+            ((claim,),) = claims_of_jails([r], 1)
             keys = dict(keys, imports=imports)
-            ((settled,),) = zygote([json.dumps({"code": code}).encode()], 1, policy=json.dumps(keys).encode())
+            ((settled,),) = claims_of_jails([json.dumps({"code": code}).encode()], 1, policy=json.dumps(keys).encode())
             if keys.get("layer") is False:
                 del cold["imports"], claim["imports"], settled["imports"]  # cold they are what is new in sys.modules
             score.check(name, claim == settled == cold, (claim, settled, cold))
     if score.wants("warm/settled"):
         policy = json.dumps({"imports": "math ", "env": ["A=é"], "limits": {"repr_bytes": 8}}).encode()
-        (claims,) = zygote([request(None, inputs={"s": "x" * 99}, imports=["math"], env=["A=é"], limits={"repr_bytes": 8}), b'{"code":"s"}',
+        (claims,) = claims_of_jails([request(None, inputs={"s": "x" * 99}, imports=["math"], env=["A=é"], limits={"repr_bytes": 8}), b'{"code":"s"}',
                             request("1", imports=[]), b'{"code":"import json"}', b'{"code":"import math\\n1"}'], 1, policy=policy)
         score.check("warm/settled", [c["status"] for c in claims] == ["ok", "ok", "error", "rejected", "ok"] and len(claims[1]["repr"]) == 8
                     and "cannot change" in claims[2]["error"]["message"], claims)
-        env = zygote([b'{"code":"import os\\nos.environ[\'A\'], os.getenv(\'A\')"}'], 1, policy=b'{"layer":false,"env":["A=1"]}')
+        env = claims_of_jails([b'{"code":"import os\\nos.environ[\'A\'], os.getenv(\'A\')"}'], 1, policy=b'{"layer":false,"env":["A=1"]}')
         score.check("warm/settled-env", env[0][0]["repr"] == "('1', '1')", env)
     hooks(score)
     recorded(score)
@@ -214,8 +214,8 @@ def differences(texts):
 HOOKED = """
 import sys
 sys.path.insert(0, FOLDER)
-from agentjail import warm
-warm.prepare(b"random\\nlogging\\nthreading")
+from agentjail.runtime import zygote
+zygote.prepare(b"random\\nlogging\\nthreading")
 import logging, os, random, threading
 def drawn():
     out = set()
@@ -229,7 +229,7 @@ asleep = drawn()
 pid = os.fork()
 if pid:
     sys.exit(os.waitpid(pid, 0)[1])
-warm.after_fork(bytes(range(64)))
+zygote.after_fork(bytes(range(64)))
 logging.warning("no lock is held")
 print(asleep, drawn() > 1, threading.main_thread().native_id == threading.get_native_id(), threading.active_count(), os.register_at_fork.__module__)
 """
@@ -246,7 +246,7 @@ def recorded(score):
     def case(name, code, want, layer=False):
         name = "warm/imports-" + name
         if score.wants(name):
-            (claims,) = zygote([request(c, layer=layer, imports=["json", "math", "os.*"]) for c in code], 1)
+            (claims,) = claims_of_jails([request(c, layer=layer, imports=["json", "math", "os.*"]) for c in code], 1)
             score.check(name, [c["imports"] for c in claims] == want, claims)
     case("plain", ["import json\njson.dumps(1)", "1", "import math, json"], [["json"], [], ["json", "math"]])
     case("from", ["from os.path import join\nimport re as r"], [["os", "re"]])
@@ -270,14 +270,14 @@ def randomness(score):
             score.skip(name, "%s is not installed" % module)
             continue
         names = NAMES + b"\nssl" * (module == "ssl") + b"\nnumpy" * (module == "numpy")
-        out = zygote([request(code, layer=False)], 3, names=names)
+        out = claims_of_jails([request(code, layer=False)], 3, names=names)
         values = [json.dumps(o[0]["value"]) for o in out]
         score.check(name, len(set(values)) == 3 and "null" not in values, out)
     if score.wants("warm/entropy"):
         # The same entropy gives the same numbers: so it is what they depend on.
         code = request("import random\nrandom.random()", layer=False)
-        same = [o[0]["value"] for o in zygote([code], 2, lambda n: b"e" * n)]
-        other = zygote([code], 1, lambda n: b"f" * n)[0][0]["value"]
+        same = [o[0]["value"] for o in claims_of_jails([code], 2, lambda n: b"e" * n)]
+        other = claims_of_jails([code], 1, lambda n: b"f" * n)[0][0]["value"]
         score.check("warm/entropy", same[0] == same[1] != other, (same, other))
     if score.wants("warm/same-pid"):
         done = alone(SAME_PID)

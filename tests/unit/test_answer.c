@@ -108,7 +108,7 @@ Test(answer, imports)
 		{ "os", false, AJ_NO_ITEM },
 		{ "__future__", true, AJ_NO_ITEM },
 		{ "agentjail", false, AJ_NO_ITEM },
-		{ "agentjail.names", false, AJ_NO_ITEM },
+		{ "agentjail.rail.name_rules", false, AJ_NO_ITEM },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct aj_answer a = IMPORT(rows[i].module);

@@ -6,7 +6,7 @@ import _string
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.names import refused
+from agentjail.rail.name_rules import refused
 
 REAL_GETATTR, REAL_TYPE = getattr, type
 STR_METHODS = {"format": str.format, "format_map": str.format_map}
@@ -131,7 +131,7 @@ def attribute_method(o, name):
     store = name in ("__setattr__", "__delattr__")
 
     def method(*args):
-        from agentjail.guards import denied, exact
+        from agentjail.rail.guards import denied, exact
         # The name is last, or before the value, whether the method is bound or not.
         i = len(args) - (2 if name == "__setattr__" else 1)
         if i >= 0:

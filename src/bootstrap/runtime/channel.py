@@ -13,7 +13,7 @@ from itertools import count
 from select import POLLIN, poll
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.values import quote, read_json
+from agentjail.runtime.values import quote, read_json
 
 CONTROL_FD = 3
 CALL, ANSWER = b"C", b"T"       # kinds of frames, see base/frame.h

@@ -6,7 +6,7 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.names import FRAMES, GUARDED, refused
+from agentjail.rail.name_rules import FRAMES, GUARDED, refused
 
 ModuleType = type(sys)
 KEPT_DUNDERS = ("__version__", "__doc__", "__name__")
@@ -136,13 +136,13 @@ def harden(guards):
         if name not in mended and name in sys.modules:
             mended.add(name)
             sys.modules[name].__dict__.update(names)
-    if "asyncio" not in mended and "asyncio" in sys.modules:
-        mended.add("asyncio")
-        from agentjail.loop import install
-        install()  # the usual loop wants a socket pair, which the jail's filter refuses
+    for name, hook in guards.module_hooks.items():
+        if name not in mended and name in sys.modules:
+            mended.add(name)
+            hook()
     if "string" not in mended and "string" in sys.modules:
         mended.add("string")
-        from agentjail.formats import harden_formatter
+        from agentjail.rail.format_guards import harden_formatter
         harden_formatter(sys.modules["string"].Formatter)
 
 

@@ -10,8 +10,8 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, not_allowed
-from agentjail.pruned import DANGEROUS_ORIGINS, HIDDEN, KEPT_DUNDERS, harden, replacement
+from agentjail.rail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, not_allowed
+from agentjail.rail.patches import DANGEROUS_ORIGINS, HIDDEN, KEPT_DUNDERS, harden, replacement
 
 
 class Views:

@@ -5,7 +5,7 @@ Lines and columns count from 1; columns count characters, not bytes. Loaded only
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.values import cut
+from agentjail.runtime.values import cut
 
 MESSAGE_BYTES, TRACEBACK_BYTES, LINE_CHARS = 8 << 10, 16 << 10, 400
 MAX_FRAMES, MAX_CHAIN = 40, 8
@@ -153,7 +153,7 @@ def extra_help(session, e, out):
             out["allowed"] = space["allowed"]
             out["hint"] = "Use an allowed module or write the code without it."
     if isinstance(e, NameError) and session.guards is not None and type(e.name) is str:
-        from agentjail.guards import ABSENT
+        from agentjail.rail.guards import ABSENT
         import builtins
         if e.name in ABSENT or (e.name in builtins.__dict__ and session.guards.level != "full"):
             why = ABSENT.get(e.name)

@@ -5,7 +5,7 @@ It refuses to guess: a type is known by its exact module and name, all others ar
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.values import quote, TooBig
+from agentjail.runtime.values import quote, TooBig
 
 # dict subclasses whose content is their whole meaning for a reader of JSON
 PLAIN_DICTS = {("collections", "OrderedDict"), ("collections", "defaultdict"), ("collections", "Counter")}

@@ -5,7 +5,7 @@ tree tells, and the words of a refusal. It refuses to weaken a rule of check.py:
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.names import GUARDED, HOLDERS, refused
+from agentjail.rail.name_rules import GUARDED, HOLDERS, refused
 
 Name, Attribute, Call = _ast.Name, _ast.Attribute, _ast.Call
 

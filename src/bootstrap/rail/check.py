@@ -8,7 +8,7 @@ source text is never read a second time. The walk keeps its own stack, so deep t
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.names import DEFINABLE, GUARDED, READABLE_NAMES, refused
+from agentjail.rail.name_rules import DEFINABLE, GUARDED, READABLE_NAMES, refused
 
 ATTR_GUARD = "__agentjail_attr__"    # both ends underscored: never mangled in a class body, never bindable
 TYPE_GUARD = "__agentjail_type__"
@@ -91,8 +91,8 @@ class Checker:
                             child = new
                     push((child, depth))
         if self.class_nodes or self.patterns or self.privates:
-            from agentjail import judge
-            judge.late(self)
+            from agentjail.rail import check_late
+            check_late.late(self)
         self.errors.sort(key=lambda e: (e[3], e[4]))
         return self.errors[:MAX_ERRORS]
 
@@ -204,7 +204,7 @@ class Checker:
             elif name == ATTR_GUARD and args[1].value in ("format", "format_map") and type(args[0]) is Constant:
                 template = args[0].value
                 if type(template) is str and "{" in template:
-                    from agentjail.formats import bad_field
+                    from agentjail.rail.format_guards import bad_field
                     field = bad_field(template)
                     if field is not None:
                         self.fail(node, "PY-FORMAT", "The format field `%s` reads an attribute that is not allowed"
@@ -245,16 +245,16 @@ class Checker:
         self.class_nodes.append(node)  # judged when all bindings are known
 
     def pattern(self, node):
-        from agentjail import judge
-        judge.pattern(self, node)
+        from agentjail.rail import check_late
+        check_late.pattern(self, node)
 
     def refuse_import(self, node, name):
-        from agentjail import judge
-        judge.refuse_import(self, node, name)
+        from agentjail.rail import check_late
+        check_late.refuse_import(self, node, name)
 
     def refuse_attribute(self, node, name, rule, store=False):
-        from agentjail import judge
-        judge.refuse_attribute(self, node, name, rule, store)
+        from agentjail.rail import check_late
+        check_late.refuse_attribute(self, node, name, rule, store)
 
     def aug_assign(self, node):
         target = node.target

@@ -9,7 +9,7 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.names import GUARDED, refused
+from agentjail.rail.name_rules import GUARDED, refused
 
 ModuleType = type(sys)
 REAL_IMPORT, REAL_GETATTR, REAL_SETATTR, REAL_DELATTR, REAL_TYPE = (
@@ -85,9 +85,10 @@ class Allowed:
 class Guards:
     """The guarded functions of one session. Closures over it are all that agent code ever holds."""
 
-    def __init__(self, allowed, level):
+    def __init__(self, allowed, level, module_hooks):
         self.allowed = allowed
         self.level = level
+        self.module_hooks = module_hooks    # module name -> function to call once after that module was loaded
         self.imported = []      # what agent code really imported, in order
         self.views = None       # views.Views, when the first import happens
         self.namespace = None
@@ -101,7 +102,7 @@ class Guards:
             for name in ("getattr", "setattr", "delattr", "hasattr"):
                 out[name] = guard[name]
         if self.level == "full":
-            from agentjail.dynamic import checked_dynamic
+            from agentjail.rail.dynamic_code import checked_dynamic
             out.update(checked_dynamic(self))
         out["__agentjail_attr__"] = guard["attr"]
         out["__agentjail_type__"] = guard["type_"]
@@ -112,7 +113,7 @@ class Guards:
         def attribute(o, name):
             """o.name for the names of GUARDED, and the end of every guarded getattr."""
             if name in GUARDED:
-                from agentjail.formats import guarded_attribute
+                from agentjail.rail.format_guards import guarded_attribute
                 return guarded_attribute(o, name)
             return REAL_GETATTR(o, name)
 
@@ -155,7 +156,7 @@ class Guards:
 
         def type_(*args, **kw):
             if len(args) == 3 and REAL_TYPE(args[2]) is dict:
-                from agentjail.names import DEFINABLE
+                from agentjail.rail.name_rules import DEFINABLE
                 for key in args[2]:
                     if REAL_TYPE(key) is str and key[:2] == "__" == key[-2:] and key not in DEFINABLE and (
                             key not in ("__module__", "__annotations__", "__qualname__")):
@@ -174,7 +175,7 @@ class Guards:
                 return None
             views = self.views
             if views is None:
-                from agentjail.views import Views
+                from agentjail.rail.module_proxy import Views
                 views = self.views = Views(self)
             return views.import_(name, fromlist, level)
 

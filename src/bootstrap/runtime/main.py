@@ -15,7 +15,7 @@ import posix
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.values import Raw, plain, read_json, safe_repr, tagged
+from agentjail.runtime.values import Raw, plain, read_json, safe_repr, tagged
 
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
@@ -155,8 +155,8 @@ class Session:
             self.starter = sys.modules.get("__main__")
             sys.modules["__main__"] = self.module
             if layer:
-                from agentjail.guards import Allowed, Guards
-                self.guards = Guards(Allowed(list(imports)), level)
+                from agentjail.rail.guards import Allowed, Guards
+                self.guards = Guards(Allowed(list(imports)), level, {"asyncio": install_event_loop})
                 self.builtins = self.guards.builtins()
             else:
                 import builtins
@@ -204,11 +204,11 @@ class Session:
             if code is None:
                 return
         if req["inputs"]:
-            from agentjail.tags import decode
+            from agentjail.runtime.type_tags import decode
             for name, value in req["inputs"].items():
                 space[name] = decode(value)
         if req["tools"]:
-            from agentjail.tools import define
+            from agentjail.runtime.tools import define
             define(self, space, req["tools"])
 
         space["final_answer"] = self.final_answer
@@ -292,7 +292,7 @@ class Session:
         source, limits = req["code"], self.limits
         if len(source) * 4 > limits["source_bytes"] and (
                 len(source.encode("utf-8", "replace")) > limits["source_bytes"]):
-            from agentjail.report import reject
+            from agentjail.runtime.error_report import reject
             return reject(self, claim, [("PY-SIZE", "The code is too long (%d characters, limit %d bytes)" % (
                 len(source), limits["source_bytes"]), "Split it into several snippets.", 1, 0, None, None, {})])
         try:
@@ -300,30 +300,30 @@ class Session:
             tree = compile(source[1:] if source[:1] == "\ufeff" else source, self.filename, "exec",
                            ONLY_AST | TOP_LEVEL_AWAIT, True)
         except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError) as e:
-            from agentjail.report import unreadable
+            from agentjail.runtime.error_report import unreadable
             return unreadable(self, claim, e)
         if self.guards is not None:
-            from agentjail.check import Checker
+            from agentjail.rail.check import Checker
             checker = Checker(self.guards.allowed, limits["ast_depth"], self.checker)
             errors = checker.run(tree)
             if errors:
-                from agentjail.report import reject
+                from agentjail.runtime.error_report import reject
                 return reject(self, claim, errors)
         keep_value(tree)
         try:
             code = compile(tree, self.filename, "exec", TOP_LEVEL_AWAIT, True)
         except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError) as e:
-            from agentjail.report import unreadable
+            from agentjail.runtime.error_report import unreadable
             return unreadable(self, claim, e)
         if self.guards is not None:
             self.checker = checker
         return code
 
     def failed(self, e, claim):
-        if isinstance(e, KeyboardInterrupt) and "agentjail.session" in sys.modules:
-            sys.modules["agentjail.session"].tidy()
+        if isinstance(e, KeyboardInterrupt) and "agentjail.runtime.signals" in sys.modules:
+            sys.modules["agentjail.runtime.signals"].tidy()
         try:
-            from agentjail.report import describe
+            from agentjail.runtime.error_report import describe
             claim["status"] = "error"
             claim["error"] = describe(self, e)
         except BaseException as inner:
@@ -352,7 +352,7 @@ def keep_value(tree):
 def drive(coroutine, wants_loop):
     """Top-level await, without an event loop: enough for coroutines that wait for one another."""
     if wants_loop:
-        from agentjail.loop import run_loop
+        from agentjail.runtime.event_loop import run_loop
         return run_loop(coroutine)
     try:
         while True:
@@ -360,6 +360,12 @@ def drive(coroutine, wants_loop):
                 coroutine.throw(RuntimeError("await needs an event loop here; import asyncio first"))
     except StopIteration:
         return None
+
+
+def install_event_loop():
+    """Python's own event loop makes a socket pair, which the jail's filter refuses."""
+    from agentjail.runtime.event_loop import install
+    install()
 
 
 def type_name(value):

@@ -12,7 +12,7 @@ Code = type((lambda: 0).__code__)
 
 def checked_dynamic(guards):
     """The three functions, bound to one session's guards."""
-    from agentjail.check import Checker
+    from agentjail.rail.check import Checker
     made = {}  # id -> code object, kept alive so that ids stay unique
 
     def build(source, filename, mode):

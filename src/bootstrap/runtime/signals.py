@@ -13,17 +13,17 @@ from _thread import get_ident, start_new_thread
 from time import monotonic, sleep
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail import main
+from agentjail.runtime import main
 
 # Module and function of the layer that run to their end. All of them are short.
 WHOLE = frozenset((
-    ("agentjail.channel", "start"), ("agentjail.channel", "lead"), ("agentjail.channel", "take"),
-    ("agentjail.channel", "leave"), ("agentjail.views", "view"), ("agentjail.pruned", "harden"),
+    ("agentjail.runtime.channel", "start"), ("agentjail.runtime.channel", "lead"), ("agentjail.runtime.channel", "take"),
+    ("agentjail.runtime.channel", "leave"), ("agentjail.rail.module_proxy", "view"), ("agentjail.rail.patches", "harden"),
 ))
 # An event loop takes a task out of its queue and then runs it: in between nothing may be raised, or the task would be
 # lost. It may where the loop waits, and in what it runs.
 LOOP = frozenset((("asyncio.base_events", "run_forever"), ("asyncio.runners", "_lazy_init"), ("asyncio.runners", "close")))
-WAITS = frozenset((("agentjail.loop", "select"), ("selectors", "select")))
+WAITS = frozenset((("agentjail.runtime.event_loop", "select"), ("selectors", "select")))
 # A package that is imported half cannot always be imported again. Its code is not the agent's, so it comes to an end.
 IMPORT = _find_and_load.__code__
 PATIENCE_S = 2

@@ -305,7 +305,7 @@ class Encoder:
             return text if t is list else '{"__type__":"' + t.__name__ + '","data":' + text + "}"
         if t is dict:
             return self.mapping(x, depth)
-        from agentjail.tags import encode_rare
+        from agentjail.runtime.type_tags import encode_rare
         return encode_rare(self, x, depth)
 
     def enter(self, x):

@@ -7,9 +7,9 @@ A tool is made of a signature alone. What it calls is a closure, as the guards a
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.main import RequestError
-from agentjail.tags import NoTag, decode
-from agentjail.values import Encoder, TooBig, cut, quote
+from agentjail.runtime.main import RequestError
+from agentjail.runtime.type_tags import NoTag, decode
+from agentjail.runtime.values import Encoder, TooBig, cut, quote
 
 # The keys of a tool: type, default (... where there is none).
 KEYS = {
@@ -40,7 +40,7 @@ def define(session, space, specs):
     """Put the tools into the namespace, all of them or none."""
     if session.tools is None:
         try:
-            from agentjail.channel import Channel
+            from agentjail.runtime.channel import Channel
         except ImportError:
             raise RequestError("tools need the select module, which this Python has not") from None
         session.tools = Channel()
@@ -197,7 +197,7 @@ def caller(channel, name, defaults, is_async):
         raise ToolError(why, name)
 
     def start(text, *waiter):
-        from agentjail.channel import ChannelError
+        from agentjail.runtime.channel import ChannelError
         try:
             return channel.start(name, text, *waiter)
         except ChannelError as e:
@@ -212,7 +212,7 @@ def caller(channel, name, defaults, is_async):
         loop = events and events._get_running_loop()
         if loop is None:
             return call(pairs)
-        from agentjail.loop import waiter
+        from agentjail.runtime.event_loop import waiter
         text = text_of(pairs)
         future = loop.create_future()
         made = start(text, waiter(loop, channel), loop, future)

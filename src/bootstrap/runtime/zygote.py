@@ -11,11 +11,14 @@ from _random import Random
 from _thread import get_native_id
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail import main
+from agentjail.runtime import main
 
-# What the layer loads when it needs it, and what that needs. `loop` loads asyncio, and is for those who have it.
-PARTS = ("check guards names values report judge tags tools channel session formats views pruned dynamic "
-         "_json binascii _string").split()
+# Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
+# event loop is not among them: it loads asyncio.
+RAIL = "check guards name_rules check_late format_guards module_proxy patches dynamic_code"
+RUNTIME = "values error_report type_tags tools channel signals"
+PARTS = (["agentjail.rail." + name for name in RAIL.split()] + ["agentjail.runtime." + name for name in RUNTIME.split()]
+         + ["_json", "binascii", "_string"])
 
 # The trial runs: keys of requests, each list in one session. They import what is loaded anyway.
 TRIALS = (
@@ -51,7 +54,7 @@ def prepare(names, tell=b""):
     register, os.register_at_fork = os.register_at_fork, register_later
     for part in PARTS:
         try:
-            __import__(part if part[:1] == "_" or part == "binascii" else "agentjail." + part)
+            __import__(part)
         except ImportError:
             pass
     for name in names.decode().split("\n"):
@@ -68,7 +71,7 @@ def prepare(names, tell=b""):
         os.write(CONTROL_FD, bytes(4) + tell)
     os.register_at_fork = register
     if "asyncio" in sys.modules:
-        from agentjail.loop import install
+        from agentjail.runtime.event_loop import install
         install()
     if "ssl" in sys.modules:
         sys.modules["ssl"].RAND_bytes(1)  # sets its generators up, which is no work for each jail
@@ -126,25 +129,25 @@ def load_extensions():
 
 
 def request(keys):
-    from agentjail.values import plain
+    from agentjail.runtime.values import plain
     return plain(dict({"imports": ["math", "json"]}, **keys)).encode()
 
 
 def rehearse(requests):
     """Run them in a session that is thrown away, and put back whatever a session changes outside of itself."""
-    from agentjail import views
+    from agentjail.rail import module_proxy
     from _io import BytesIO, TextIOWrapper
     modules, starter, streams = sys.modules, sys.modules.get("__main__"), (sys.stdout, sys.stderr)
-    ours, harden, recorder = (main.STDOUT, main.STDERR), views.harden, main.RECORDER
+    ours, harden, recorder = (main.STDOUT, main.STDERR), module_proxy.harden, main.RECORDER
     sink = TextIOWrapper(BytesIO(), "utf-8", write_through=True)
     try:
         sys.stdout = sys.stderr = main.STDOUT = main.STDERR = sink
         main.RECORDER = None
-        views.harden = nothing  # it changes modules for good, and whether it may is the request's to say
+        module_proxy.harden = nothing  # it changes modules for good, and whether it may is the request's to say
         session = main.Session()
         return [session.run(r) for r in requests]
     finally:
-        views.harden, main.RECORDER = harden, recorder
+        module_proxy.harden, main.RECORDER = harden, recorder
         main.STDOUT, main.STDERR = ours
         sys.stdout, sys.stderr = streams
         if starter is None:
