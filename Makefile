@@ -44,7 +44,7 @@ FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc 
 FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c src/jsonschema/*.c) src/base/arena.c src/base/error.c src/base/json.c src/base/buffer.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
 FUZZ_CHANNEL := tests/fuzz/channel.c src/base/procfs.c src/result/output_buffer.c src/jail/channel.c src/result/result.c src/jail/encode.c src/mediate/violations.c src/session/calls.c $(wildcard src/tools/*.c src/jsonschema/*.c) \
 	      src/plan/pack.c src/sandbox/handshake.c src/seccomp/notify.c src/base/arena.c src/base/error.c src/base/fd.c src/base/frame.c src/base/sha256.c src/base/json.c src/base/loop.c src/base/buffer.c src/base/quota.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
-FUZZ_SERVE := tests/fuzz/serve.c src/serve/accept.c src/serve/http.c src/serve/frame_read.c src/serve/listen.c src/serve/sd_notify.c src/serve/frame_write.c src/serve/proto.c \
+FUZZ_SERVE := tests/fuzz/serve.c src/serve/accept.c src/serve/http.c src/serve/frame_read.c src/serve/listen.c src/serve/sd_notify.c src/serve/frame_write.c src/serve/fault.c src/serve/proto.c \
 	      src/base/error.c src/base/fd.c src/base/json.c src/base/loop.c src/base/buffer.c src/base/quota.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
 FUZZ_GITCONFIG := tests/fuzz/gitconfig.c src/workspace/gitconfig.c src/workspace/gitruns.c
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -5,16 +5,31 @@
 #include <stdio.h>
 #include <string.h>
 
-int aj_fail(struct aj_error *err, int exit_code, const char *step, int errnum, const char *fmt, ...)
+static void fill(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt, va_list ap)
 {
 	if (err->exit_code)
-		return -1;
+		return;
 	err->exit_code = exit_code;
+	err->reason = reason;
 	err->errnum = errnum;
 	snprintf(err->step, sizeof err->step, "%s", step);
+	vsnprintf(err->cause, sizeof err->cause, fmt, ap);
+}
+
+int aj_fail(struct aj_error *err, int exit_code, const char *step, int errnum, const char *fmt, ...)
+{
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(err->cause, sizeof err->cause, fmt, ap);
+	fill(err, exit_code == AJ_EXIT_USAGE ? AJ_REASON_INPUT : AJ_REASON_SETUP, exit_code, step, errnum, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int aj_fail_because(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fill(err, reason, exit_code, step, errnum, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -29,11 +44,16 @@ void aj_advise(struct aj_error *err, const char *fmt, ...)
 	va_end(ap);
 }
 
+const char *aj_error_cause(const struct aj_error *err, char *out, unsigned long out_bytes)
+{
+	snprintf(out, out_bytes, "%s%s%s", err->cause, err->errnum ? ": " : "", err->errnum ? strerror(err->errnum) : "");
+	return out;
+}
+
 const char *aj_error_text(const struct aj_error *err, char *out, unsigned long out_bytes)
 {
-	if (err->errnum)
-		snprintf(out, out_bytes, "%s: %s: %s", err->step, err->cause, strerror(err->errnum));
-	else
-		snprintf(out, out_bytes, "%s: %s", err->step, err->cause);
+	int bytes = snprintf(out, out_bytes, "%s: ", err->step);
+	if (bytes >= 0 && (unsigned long)bytes < out_bytes)
+		aj_error_cause(err, out + bytes, out_bytes - (unsigned long)bytes);
 	return out;
 }

@@ -18,20 +18,44 @@ enum aj_exit {
 	AJ_EXIT_OOM = 137,
 };
 
+/* What code decides by: retries, protocol codes, advice. The step and the cause are words for people. */
+enum aj_reason {
+	AJ_REASON_NONE,   /* nothing failed */
+	AJ_REASON_INPUT,  /* the caller's input does not fit */
+	AJ_REASON_SETUP,  /* anything else */
+	AJ_REASON_BUSY,   /* no room, or another operation is under way: the same call may succeed later */
+	AJ_REASON_CLOSED, /* the session has no jail yet, or has none any more */
+	AJ_REASON_POLICY, /* the policy does not load, or is not for what was asked */
+	AJ_REASON_CGROUP, /* the cgroup cannot be used */
+	/* From here on a reason selects advice and nothing else, so a jail's init may claim it (sandbox/handshake.h). */
+	AJ_REASON_PROCESS,   /* clone or fork was refused */
+	AJ_REASON_NAMESPACE, /* a call that needs a right over the jail's namespaces was refused */
+	AJ_REASON_PROC,      /* mounting a new /proc was refused */
+	AJ_REASON_SOURCE,    /* the source of a bind cannot be opened */
+	AJ_REASONS,
+};
+
 struct aj_error {
-	int exit_code;   /* one of enum aj_exit; 0 while nothing failed */
+	int exit_code; /* one of enum aj_exit; 0 while nothing failed */
+	enum aj_reason reason;
 	int errnum;      /* errno of the failing call, 0 when there is none */
 	char step[24];   /* name of the jail step or of the part that failed */
 	char cause[400]; /* one sentence without a full stop */
 	char fix[600];   /* remedy; empty when the cause is enough */
 };
 
-/* Fill `err` unless it already holds an error (first cause wins). Always returns -1. */
+/* Fill `err` unless it already holds an error (first cause wins). Always returns -1. The reason is AJ_REASON_INPUT for AJ_EXIT_USAGE, else
+ * AJ_REASON_SETUP. */
 int aj_fail(struct aj_error *err, int exit_code, const char *step, int errnum, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* The same for another reason. */
+int aj_fail_because(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
 
 /* Set the advice of an error that has none yet. */
 void aj_advise(struct aj_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* "step: cause: strerror" into `out`; returns `out`. */
 const char *aj_error_text(const struct aj_error *err, char *out, unsigned long out_bytes);
+/* The same without the step. */
+const char *aj_error_cause(const struct aj_error *err, char *out, unsigned long out_bytes);

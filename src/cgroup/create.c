@@ -19,7 +19,7 @@ enum { PATIENCE_MS = 200, ATTEMPTS = 3 };
 
 static int fail(struct aj_error *err, int errnum, const char *what, const char *path)
 {
-	aj_fail(err, AJ_EXIT_SETUP, "cgroup", errnum, "%s `%s`", what, path);
+	aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errnum, "%s `%s`", what, path);
 	aj_advise(err, "the directory must be a delegated cgroup v2: systemd-run --user --scope -p Delegate=yes agentjail ..., "
 	               "or --cgroup DIR");
 	return -1;

@@ -43,10 +43,8 @@ static int print_json(const struct aj_result *result, const struct aj_plan *plan
 static bool do_without_cgroup(const struct aj_result *result, struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
 {
 	struct aj_error err = { 0 };
-	if (strcmp(result->setup.step, "cgroup") != 0 || o->request.cgroup)
+	if (o->request.cgroup || !aj_host_drop_cgroup(host, o->arena, &result->setup))
 		return false;
-	host->cgroup = NULL;
-	host->cgroup_why = aj_strdup(o->arena, result->setup.cause);
 	return !aj_plan_lacks_cgroup(&o->loaded.policy, host) &&
 	       aj_plan_build(plan, o->arena, &o->loaded.policy, &o->request, host, &err) == 0;
 }

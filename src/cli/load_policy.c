@@ -34,5 +34,6 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	}
 	fflush(stdout);
 	aj_findings_print(&diags, stderr);
-	return aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "%zu %s: nothing ran", diags.errors, diags.errors == 1 ? "error" : "errors");
+	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%zu %s: nothing ran", diags.errors,
+	                       diags.errors == 1 ? "error" : "errors");
 }

@@ -78,7 +78,7 @@ int aj_fork_group_branch(struct aj_fork_group *f, struct aj_run *source, struct 
 	struct aj_fork *b = &f->now;
 	const char *why = aj_procfs_why_not_copyable(source->channel.runner);
 	if (b->state != AJ_BRANCH_NONE)
-		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "another branch of this jail is under way");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "another branch of this jail is under way");
 	if (f->listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the jail was refused so many calls that nobody listens any more");
 	if (source->depth >= AJ_BRANCH_DEPTH_MAX) {

@@ -105,9 +105,7 @@ static void on_report(struct aj_run *run)
 	}
 	switch (msg.kind) {
 	case AJ_MSG_FAILED:
-		aj_fail(&run->result.setup, msg.exit_code, msg.step, msg.errnum, "%s", msg.cause);
-		if (msg.fix[0])
-			aj_advise(&run->result.setup, "%s", msg.fix);
+		aj_msg_error(&msg, &run->result.setup);
 		return;
 	case AJ_MSG_NOTE:
 		snprintf(run->result.note, sizeof run->result.note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));

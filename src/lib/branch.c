@@ -17,10 +17,10 @@ static int begin_branch(agentjail_session *s, struct aj_error *err)
 	if (aj_lib_enter(s->handle, err) < 0)
 		return -1;
 	if (!s->inner)
-		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, "it was closed");
+		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
 	if (s->asked || s->branching)
-		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0,
-		               s->asked ? "a snippet is running in this session" : "it is being branched already");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
+		                       s->asked ? "a snippet is running in this session" : "it is being branched already");
 	s->branch_error = (struct aj_error){ 0 };
 	return 0;
 }
@@ -36,7 +36,7 @@ static int await_branch(agentjail_session *s, struct aj_error *err)
 	s->handle->entered--;
 	s->entered--;
 	if (!s->inner)
-		aj_fail(err, AJ_EXIT_USAGE, "session", 0, "it was closed");
+		aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
 	else if (s->branch_error.exit_code && !err->exit_code)
 		*err = s->branch_error;
 	if (!s->inner && !s->entered)

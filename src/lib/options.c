@@ -37,17 +37,11 @@ static void flatten(char *text)
 
 int aj_lib_refuse(const struct aj_error *err, struct agentjail_error *ret)
 {
-	char text[900];
 	if (!ret)
 		return -1;
 	*ret = (struct agentjail_error){ .code = err->exit_code, .system_error = err->errnum };
 	memcpy(ret->step, err->step, sizeof err->step);
-	/* "step: cause: errno", where the step has a field of its own. */
-	const char *cause = aj_error_text(err, text, sizeof text);
-	size_t step = strlen(err->step);
-	if (step && strncmp(cause, err->step, step) == 0 && strncmp(cause + step, ": ", 2) == 0)
-		cause += step + 2;
-	strncpy(ret->cause, cause, sizeof ret->cause - 1);
+	aj_error_cause(err, ret->cause, sizeof ret->cause);
 	memcpy(ret->fix, err->fix, sizeof ret->fix);
 	flatten(ret->cause);
 	flatten(ret->fix);

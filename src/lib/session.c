@@ -21,7 +21,7 @@ static void begin_run(agentjail_session *s)
 {
 	struct aj_error err = s->open_error;
 	if (s->ended)
-		aj_fail(&err, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
+		aj_fail_because(&err, AJ_REASON_CLOSED, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
 	if (err.exit_code || aj_session_run(s->inner, &s->snippet, &err) < 0)
 		finish_run(s, NULL, &err);
 	else
@@ -127,7 +127,7 @@ static void end_session(agentjail_session *s)
 	struct aj_error err = { 0 };
 	aj_session_close(s->inner);
 	s->inner = NULL;
-	aj_fail(&err, AJ_EXIT_USAGE, "session", 0, "it was closed while the snippet ran");
+	aj_fail_because(&err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed while the snippet ran");
 	if (s->asked)
 		finish_run(s, NULL, &err);
 	s->ended = true;
@@ -154,7 +154,7 @@ int aj_lib_session_await(agentjail_session *s, struct aj_error *err)
 	if (!err->exit_code)
 		*err = s->open_error;
 	if (!err->exit_code && s->ended)
-		aj_fail(err, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
+		aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
 	if (!err->exit_code)
 		return 0;
 	agentjail_session_close(s);
@@ -201,11 +201,12 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	if (aj_lib_enter(s->handle, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
 		return -1;
 	if (!s->inner)
-		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, "it was closed");
+		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
 	if (s->asked || s->branching)
-		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, s->asked ? "a snippet is running in this session" : "it is being branched");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
+		                       s->asked ? "a snippet is running in this session" : "it is being branched");
 	if (s->result || s->error.exit_code)
-		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the last run's result was not taken yet");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the last run's result was not taken yet");
 	if (kind != VARIABLES && !t.code)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "no code is given");
 	size_t bytes = !t.code ? 0 : t.code_bytes ? t.code_bytes : strlen(t.code);
@@ -237,7 +238,8 @@ static json_t *take_result(agentjail_session *s, struct aj_error *err)
 {
 	json_t *result = s->result;
 	if (!result && !s->error.exit_code)
-		aj_fail(err, AJ_EXIT_USAGE, "busy", 0, s->asked ? "the snippet is still running" : "nothing was run");
+		aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
+		                s->asked ? "the snippet is still running" : "nothing was run");
 	else if (!result)
 		*err = s->error;
 	s->result = NULL;

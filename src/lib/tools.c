@@ -135,7 +135,7 @@ static int add_tool(struct aj_lib_tools *tools, struct aj_session *inner, const 
 		return 0;
 	}
 	struct aj_error named = { 0 };
-	aj_fail(&named, err->exit_code, err->step, err->errnum, "`%s`: %s", name_of(tool), err->cause);
+	aj_fail_because(&named, err->reason, err->exit_code, err->step, err->errnum, "`%s`: %s", name_of(tool), err->cause);
 	aj_advise(&named, "%s", err->fix);
 	*err = named;
 	release_tool(tool);

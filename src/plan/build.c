@@ -23,8 +23,8 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		        policy->name);
 		aj_advise(err, "agentjail run, or another policy");
 	} else if (!request->snippet && !policy->exec) {
-		aj_fail(err, AJ_EXIT_USAGE, "policy", 0,
-		        "policy `%s` is for snippets (process.exec = false): it cannot start a command", policy->name);
+		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
+		                "policy `%s` is for snippets (process.exec = false): it cannot start a command", policy->name);
 		aj_advise(err, "agentjail exec, or another policy");
 	} else if (!host_programs && !request->rootfs && !request->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "policy `%s` wants the Python tree `%s`, and no folder is named for it",

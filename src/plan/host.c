@@ -97,11 +97,12 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 		return 0;
 	}
 	if (access(aj_printf(arena, "%s/cgroup.procs", given_cgroup), W_OK) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "`%s` is not a cgroup v2 directory that this user may use",
-		               given_cgroup);
+		return aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errno,
+		                       "`%s` is not a cgroup v2 directory that this user may use", given_cgroup);
 	/* Unreadable is not empty: a silent fallback to rlimits would surprise a caller who provided a cgroup for limits. */
 	if (aj_host_controllers(given_cgroup, &host->cgroup_controllers) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "cgroup", errno, "read which controllers `%s` has", given_cgroup);
+		return aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errno, "read which controllers `%s` has",
+		                       given_cgroup);
 	host->cgroup = given_cgroup;
 	return 0;
 }
@@ -122,17 +123,12 @@ static bool in_container(void)
 
 void aj_host_advise(struct aj_error *err)
 {
-	static const char *const steps[] = { "clone",    "id_maps",  "mounts",    "proc",   "pivot",
-		                             "hostname", "loopback", "drop_caps", "sources" };
 	char name[8] = "";
-	bool ours = false;
-	if (err->errnum == EAGAIN && (strcmp(err->step, "clone") == 0 || strcmp(err->step, "fork") == 0)) {
+	if (err->reason == AJ_REASON_PROCESS && err->errnum == EAGAIN) {
 		aj_advise(err, "no more processes may be made: raise the limit (`ulimit -u`, or pids.max of our cgroup), or leave SCHED_DEADLINE");
 		return;
 	}
-	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-		ours |= strcmp(err->step, steps[i]) == 0;
-	if (!ours || (strcmp(err->step, "sources") == 0 && !in_container()))
+	if (err->reason < AJ_REASON_PROCESS || (err->reason == AJ_REASON_SOURCE && !in_container()))
 		return;
 	if (err->errnum != EPERM && err->errnum != EACCES && err->errnum != ENOSPC && err->errnum != EUSERS &&
 	    err->errnum != EINVAL && err->errnum != ENOSYS)
@@ -147,7 +143,7 @@ void aj_host_advise(struct aj_error *err)
 		aj_advise(err, "AppArmor takes the capabilities of new user namespaces away (Ubuntu 23.10 and later): install a profile that "
 		               "gives this program `userns,` (`agentjail doctor` prints it), or "
 		               "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`");
-	else if (strncmp(err->step, "proc", 4) == 0)
+	else if (err->reason == AJ_REASON_PROC)
 		aj_advise(err, "a container's masked /proc forbids mounting a new one: use `--proc none`, or start the container with "
 		               "`--security-opt systempaths=unconfined`");
 	else if (in_container())
@@ -156,6 +152,6 @@ void aj_host_advise(struct aj_error *err)
 		               "clone, unshare, mount, umount2, pivot_root, open_tree, move_mount and mount_setattr");
 	else if (err->errnum == ENOSPC || err->errnum == EUSERS)
 		aj_advise(err, "a limit on namespaces is reached: raise user.max_user_namespaces and its siblings in /proc/sys/user");
-	else if (strcmp(err->step, "clone") == 0)
+	else if (err->reason == AJ_REASON_PROCESS)
 		aj_advise(err, "the kernel refuses new user namespaces; `agentjail doctor` lists what this host allows");
 }

@@ -36,8 +36,10 @@ bool aj_host_has_id(uid_t id);
 /* Find where leaves can be created: the supervisor's own cgroup, or its nearest ancestor; fills the three cgroup fields. `root`, `path`:
  * mount point of the hierarchy and the supervisor's cgroup in it; NULL: as the kernel reports them. */
 void aj_host_find_cgroup(struct aj_host *host, struct aj_arena *arena, const char *root, const char *path);
+/* If the cgroup is why `err` came about, forget the cgroup, as if the host had none. False: something else failed. */
+bool aj_host_drop_cgroup(struct aj_host *host, struct aj_arena *arena, const struct aj_error *err);
 /* AJ_CGROUP_* controllers available to the children of a cgroup directory; -1 with errno, and none, when they cannot be read. */
 int aj_host_controllers(const char *dir, unsigned *ret);
 
-/* Why did `step` fail with errno, and what is the remedy? Sets err's advice from sysctls, AppArmor and container hints. */
+/* Sets err's advice, by its reason and errno, from sysctls, AppArmor and container hints. */
 void aj_host_advise(struct aj_error *err);

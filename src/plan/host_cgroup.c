@@ -25,6 +25,15 @@ int aj_host_controllers(const char *dir, unsigned *ret)
 	return 0;
 }
 
+bool aj_host_drop_cgroup(struct aj_host *host, struct aj_arena *arena, const struct aj_error *err)
+{
+	if (err->reason != AJ_REASON_CGROUP)
+		return false;
+	host->cgroup = NULL;
+	host->cgroup_why = aj_strdup(arena, err->cause);
+	return true;
+}
+
 static bool may_write(struct aj_arena *arena, const char *dir)
 {
 	/* cgroup.procs: the kernel requires write permission on the common ancestor's for a birth into a sibling leaf. */

@@ -203,7 +203,8 @@ int aj_policy_failed(const struct aj_diags *diags, struct aj_error *err)
 {
 	fflush(stdout);
 	aj_findings_print(diags, stderr);
-	return aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "%zu %s", diags->errors, diags->errors == 1 ? "error" : "errors");
+	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%zu %s", diags->errors,
+	                       diags->errors == 1 ? "error" : "errors");
 }
 
 int aj_policy_site(struct aj_policy_args *args, struct aj_error *err)

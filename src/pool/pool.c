@@ -236,7 +236,8 @@ static unsigned available(const struct aj_pool *p)
 
 static int fail_busy(const struct aj_pool *p, struct aj_error *err)
 {
-	return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be", p->config.jails_max);
+	return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be",
+	                       p->config.jails_max);
 }
 
 /* Start as many jails as are wanted and allowed. */

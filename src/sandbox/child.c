@@ -90,9 +90,9 @@ static int step_mounts(struct aj_steps *w, struct aj_error *err)
 		/* A runner gets its filter before the supervisor receives this note. */
 		bool tree = strcmp(m->target, "/usr") == 0;
 		if (m->refused && w->plan->snippet && w->plan->profile == AJ_PROFILE_COMMAND && !tree)
-			return aj_fail(err, AJ_EXIT_SETUP, "mounts", m->refused,
-			               "show `%s` through an overlay, without which a snippet that may execute programs reaches sockets in it",
-			               m->target);
+			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", m->refused,
+			                       "show `%s` through an overlay, without which a snippet that may execute programs reaches sockets in it",
+			                       m->target);
 	}
 	return root < 0 ? -1 : 0;
 }
@@ -201,7 +201,7 @@ static const struct aj_step zygote_steps[] = { AJ_STEPS(ZYGOTE_ROW) };
 _Noreturn static void start_program(struct aj_steps *w, const struct aj_step *steps, size_t count)
 {
 	if (aj_init_unblock_signals() < 0)
-		aj_steps_give_up(w->report, "signals", "unblock them for the guest");
+		aj_steps_give_up(w->report, AJ_REASON_SETUP, "signals", "unblock them for the guest");
 	aj_steps_walk(w, steps, count);
 	_exit(AJ_EXIT_SETUP);
 }
@@ -219,17 +219,17 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 		              .err = fds->err,
 		              .sources = calloc(plan->mounts.count + 1, sizeof(int)) };
 	if (!w.sources)
-		aj_steps_give_up(fds->report, "memory", "make room for the sources");
+		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "memory", "make room for the sources");
 	/* First: PID 1 loses every signal that it has neither blocked nor a handler for. */
 	if (aj_init_block_signals() < 0)
-		aj_steps_give_up(fds->report, "signals", "block them in init");
+		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "signals", "block them in init");
 	if (plan->zygote)
 		start_program(&w, zygote_steps, sizeof zygote_steps / sizeof *zygote_steps);
 	aj_steps_walk(&w, init_steps, sizeof init_steps / sizeof *init_steps);
 	/* Not fork(): atfork handlers that the surrounding program has registered are not for a jail. */
 	pid_t guest = _Fork();
 	if (guest < 0)
-		aj_steps_give_up(w.report, "fork", "start the guest");
+		aj_steps_give_up(w.report, AJ_REASON_PROCESS, "fork", "start the guest");
 	if (guest == 0)
 		start_program(&w, guest_steps, sizeof guest_steps / sizeof *guest_steps);
 	/* Only the report socket stays open in init. */

@@ -20,7 +20,10 @@ int aj_msg_send(int fd, const struct aj_msg *msg)
 
 void aj_msg_error(const struct aj_msg *msg, struct aj_error *err)
 {
-	aj_fail(err, msg->exit_code, msg->step, msg->errnum, "%s", msg->cause);
+	if (msg->reason >= AJ_REASON_PROCESS && msg->reason < AJ_REASONS)
+		aj_fail_because(err, (enum aj_reason)msg->reason, msg->exit_code, msg->step, msg->errnum, "%s", msg->cause);
+	else
+		aj_fail(err, msg->exit_code, msg->step, msg->errnum, "%s", msg->cause);
 	if (msg->fix[0])
 		aj_advise(err, "%s", msg->fix);
 }

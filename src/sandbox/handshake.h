@@ -26,6 +26,7 @@ struct aj_msg {
 	int32_t pid;         /* EXITED: the process, as numbered in the jail; PARTED: the zygote, as numbered by the supervisor */
 	int32_t listener;    /* MAPS_WRITTEN: nonzero: the supervisor can take a listener; LISTENER: its number */
 	int32_t holder;      /* PARTED: the holder, as numbered by the supervisor */
+	int32_t reason;      /* FAILED: enum aj_reason */
 	uint64_t pid_ns[2];  /* PARTED: device and inode of their PID namespace */
 	char step[24];       /* FAILED, NOTE; EXITED: target of a scratch mount that is full, or empty */
 	char cause[400];
@@ -33,7 +34,7 @@ struct aj_msg {
 };
 
 int aj_msg_send(int fd, const struct aj_msg *msg);
-/* The error that a FAILED message describes. */
+/* The error that a FAILED message describes. Of its reasons only those count that select advice: the sender is inside the jail. */
 void aj_msg_error(const struct aj_msg *msg, struct aj_error *err);
 /* 1: a message; 0: the peer has closed; -1: error (EAGAIN when nonblocking and no message is queued, EPROTO for a malformed one). */
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags);

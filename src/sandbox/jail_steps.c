@@ -56,7 +56,9 @@ int aj_step_identity(struct aj_steps *w, struct aj_error *err)
 
 int aj_step_hostname(struct aj_steps *w, struct aj_error *err)
 {
-	return sethostname(w->plan->hostname, strlen(w->plan->hostname)) < 0 ? fail(err, "hostname", "set the host name") : 0;
+	if (sethostname(w->plan->hostname, strlen(w->plan->hostname)) == 0)
+		return 0;
+	return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "hostname", errno, "set the host name");
 }
 
 int aj_step_no_new_privs(struct aj_steps *w, struct aj_error *err)
@@ -140,7 +142,9 @@ void aj_steps_walk(struct aj_steps *w, const struct aj_step *steps, size_t count
 	for (size_t i = 0; i < count; i++) {
 		if (!steps[i].run || steps[i].run(w, &err) == 0)
 			continue;
-		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = err.errnum, .exit_code = err.exit_code };
+		struct aj_msg msg = {
+			.kind = AJ_MSG_FAILED, .errnum = err.errnum, .exit_code = err.exit_code, .reason = (int32_t)err.reason
+		};
 		memcpy(msg.step, err.step, sizeof msg.step);
 		memcpy(msg.cause, err.cause, sizeof msg.cause);
 		memcpy(msg.fix, err.fix, sizeof msg.fix - 1);
@@ -149,9 +153,9 @@ void aj_steps_walk(struct aj_steps *w, const struct aj_step *steps, size_t count
 	}
 }
 
-_Noreturn void aj_steps_give_up(int report, const char *step, const char *cause)
+_Noreturn void aj_steps_give_up(int report, enum aj_reason reason, const char *step, const char *cause)
 {
-	struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = errno, .exit_code = AJ_EXIT_SETUP };
+	struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = errno, .exit_code = AJ_EXIT_SETUP, .reason = (int32_t)reason };
 	strcpy(msg.step, step);
 	strcpy(msg.cause, cause);
 	aj_msg_send(report, &msg);

@@ -34,4 +34,4 @@ int aj_step_landlock(struct aj_steps *w, struct aj_error *err);
 /* Run all rows in order; the first failure is reported to the supervisor and ends this process. */
 void aj_steps_walk(struct aj_steps *w, const struct aj_step *steps, size_t count);
 /* A failure outside the table: report errno and this cause, then end this process. */
-_Noreturn void aj_steps_give_up(int report, const char *step, const char *cause);
+_Noreturn void aj_steps_give_up(int report, enum aj_reason reason, const char *step, const char *cause);

@@ -38,17 +38,19 @@ static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *er
 	snprintf(dir_path, sizeof dir_path, "/proc/%d", pid);
 	cleanup_fd int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "open %s", dir_path);
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "open %s", dir_path);
 	/* The kernel accepts an unprivileged gid_map only after setgroups is denied; with privilege that still removes one way to change
 	 * groups. */
 	if (aj_write_text(dir, "setgroups", "deny") < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "deny setgroups");
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "deny setgroups");
 	snprintf(map, sizeof map, "%u %u 1\n", plan->uid, plan->host_uid);
 	if (aj_write_text(dir, "uid_map", map) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "write uid_map `%u %u 1`", plan->uid, plan->host_uid);
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "write uid_map `%u %u 1`",
+		                       plan->uid, plan->host_uid);
 	snprintf(map, sizeof map, "%u %u 1\n", plan->gid, plan->host_gid);
 	if (aj_write_text(dir, "gid_map", map) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "write gid_map `%u %u 1`", plan->gid, plan->host_gid);
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "write gid_map `%u %u 1`",
+		                       plan->gid, plan->host_gid);
 	return 0;
 }
 
@@ -116,7 +118,7 @@ static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidf
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = error;
 	if (pid < 0)
-		aj_fail(err, AJ_EXIT_SETUP, "clone", errno, "create the jail's namespaces");
+		aj_fail_because(err, AJ_REASON_PROCESS, AJ_EXIT_SETUP, "clone", errno, "create the jail's namespaces");
 	return (pid_t)pid;
 }
 
@@ -192,7 +194,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	jail.baseline = plan->snippet;
 	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail.listens };
 	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(jail.report_fd, &go) < 0)
-		aj_fail(err, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");
+		aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");
 out:
 	aj_jail_ends_close(&ends);
 	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */

@@ -20,8 +20,15 @@
 #include "base/fd.h"
 #include "sandbox/mount.h"
 
-#define STEP_MASK "mask"
-#define STEP_HOLD "protect"
+/* What a target is walked to for. */
+struct task {
+	const char *step; /* in errors */
+	enum aj_reason reason;
+	bool holds;
+};
+static const struct task mask = { "mask", AJ_REASON_SETUP, false };
+static const struct task hold = { "protect", AJ_REASON_SETUP, true };
+static const struct task pin = { "mounts", AJ_REASON_NAMESPACE, false };
 
 int aj_mask_blanks(size_t rows, struct aj_error *err)
 {
@@ -92,15 +99,16 @@ static int cover_with_itself(int place)
 }
 
 /* A missing target needs no mask, unless the jail could create it. */
-static int absent(int root, int dir, const char *step, const char *target, int above_bytes, struct aj_error *err)
+static int absent(int root, int dir, const struct task *task, const char *target, int above_bytes, struct aj_error *err)
 {
 	bool changeable, mount_root;
 	if (may_change(root, dir, &changeable, &mount_root) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, step, errno, "look at the folder above `%s`", target);
+		return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "look at the folder above `%s`", target);
 	if (!changeable)
 		return 0;
-	if (strcmp(step, STEP_HOLD) == 0)
-		return aj_fail(err, AJ_EXIT_SETUP, step, 0, "`%s` was there a moment ago: somebody else changes the workspace", target);
+	if (task->holds)
+		return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, 0,
+		                       "`%s` was there a moment ago: somebody else changes the workspace", target);
 	aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%s` does not exist, and the jail could make it: `%.*s` is writable in there",
 	        target, above_bytes, target);
 	aj_advise(err, "make an empty file or folder there first, show `%.*s` read-only, add `:if-present` to that mask, or leave it out",
@@ -110,7 +118,7 @@ static int absent(int root, int dir, const char *step, const char *target, int a
 
 /* Walk to `target` and pin_folder every folder above it. Returns the target itself and its kind; -1 with err; or -1 without err where the
  * target does not exist and the jail cannot create it, or with `if_present`. */
-static int walk_to(int root, const char *step, const char *target, bool if_present, bool *ret_folder, struct aj_error *err)
+static int walk_to(int root, const struct task *task, const char *target, bool if_present, bool *ret_folder, struct aj_error *err)
 {
 	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
 	for (const char *at = target + 1;;) {
@@ -118,22 +126,24 @@ static int walk_to(int root, const char *step, const char *target, bool if_prese
 		size_t bytes = strcspn(at, "/");
 		int above_bytes = (int)(at - target - 1);
 		if (bytes == 0 || bytes > NAME_MAX)
-			return aj_fail(err, AJ_EXIT_SETUP, step, ENAMETOOLONG, "`%s`", target);
+			return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, ENAMETOOLONG, "`%s`", target);
 		memcpy(part, at, bytes);
 		part[bytes] = '\0';
 		cleanup_fd int next = openat(dir, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		struct stat st;
 		if (next < 0 && errno == ENOENT)
-			return if_present ? -1 : absent(root, dir, step, target, above_bytes, err) - 1;
+			return if_present ? -1 : absent(root, dir, task, target, above_bytes, err) - 1;
 		/* The jail's id may not search this folder and does not own it: that holds the target well enough. A mask must be
 		 * mounted all the same. */
-		if (next < 0 && errno == EACCES && strcmp(step, STEP_HOLD) == 0 && fstat(dir, &st) == 0 && st.st_uid != geteuid())
+		if (next < 0 && errno == EACCES && task->holds && fstat(dir, &st) == 0 && st.st_uid != geteuid())
 			return -1;
 		if (next < 0 || fstat(next, &st) < 0)
-			return aj_fail(err, AJ_EXIT_SETUP, step, errno, "open `%.*s`", above_bytes + 1 + (int)bytes, target);
+			return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "open `%.*s`",
+			                       above_bytes + 1 + (int)bytes, target);
 		if (S_ISLNK(st.st_mode)) {
-			aj_fail(err, AJ_EXIT_SETUP, step, 0, "`%.*s` is a symlink, so the place `%s` could be made another one",
-			        above_bytes + 1 + (int)bytes, target, target);
+			aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, 0,
+			                "`%.*s` is a symlink, so the place `%s` could be made another one",
+			                above_bytes + 1 + (int)bytes, target, target);
 			aj_advise(err, "name the place itself that the link leads to");
 			return -1;
 		}
@@ -142,9 +152,10 @@ static int walk_to(int root, const char *step, const char *target, bool if_prese
 			return aj_steal(&next);
 		}
 		if (!S_ISDIR(st.st_mode))
-			return if_present ? -1 : absent(root, dir, step, target, above_bytes, err) - 1;
+			return if_present ? -1 : absent(root, dir, task, target, above_bytes, err) - 1;
 		if (pin_folder(root, &next) < 0)
-			return aj_fail(err, AJ_EXIT_SETUP, step, errno, "hold `%.*s` in its place", above_bytes + 1 + (int)bytes, target);
+			return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "hold `%.*s` in its place",
+			                       above_bytes + 1 + (int)bytes, target);
 		close(dir);
 		dir = aj_steal(&next);
 		at += bytes + 1;
@@ -154,31 +165,31 @@ static int walk_to(int root, const char *step, const char *target, bool if_prese
 int aj_mask_apply(int root, int blanks, const char *target, bool if_present, struct aj_error *err)
 {
 	bool folder;
-	cleanup_fd int place = walk_to(root, STEP_MASK, target, if_present, &folder, err);
+	cleanup_fd int place = walk_to(root, &mask, target, if_present, &folder, err);
 	if (place < 0)
 		return err->exit_code ? -1 : 0;
 	if (cover(blanks, place, folder ? AJ_BLANK_FOLDER : AJ_BLANK_FILE) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, STEP_MASK, errno, "hide `%s`", target);
+		return aj_fail(err, AJ_EXIT_SETUP, mask.step, errno, "hide `%s`", target);
 	return 0;
 }
 
 int aj_hold_apply(int root, int blanks, const char *target, const char *blank, struct aj_error *err)
 {
 	bool folder;
-	cleanup_fd int place = walk_to(root, STEP_HOLD, target, false, &folder, err);
+	cleanup_fd int place = walk_to(root, &hold, target, false, &folder, err);
 	if (place < 0)
 		return err->exit_code ? -1 : 0;
 	if (*blank && folder != (strcmp(blank, AJ_BLANK_FOLDER) == 0))
-		return aj_fail(err, AJ_EXIT_SETUP, STEP_HOLD, 0,
+		return aj_fail(err, AJ_EXIT_SETUP, hold.step, 0,
 		               "`%s` has become something else: somebody else changes the workspace", target);
 	if ((*blank ? cover(blanks, place, blank) : cover_with_itself(place)) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, STEP_HOLD, errno, "hold `%s` as it is", target);
+		return aj_fail(err, AJ_EXIT_SETUP, hold.step, errno, "hold `%s` as it is", target);
 	return 0;
 }
 
 int aj_hold_above(int root, const char *target, struct aj_error *err)
 {
 	bool folder;
-	cleanup_fd int place = walk_to(root, "mounts", target, false, &folder, err);
+	cleanup_fd int place = walk_to(root, &pin, target, false, &folder, err);
 	return place < 0 ? -1 : 0;
 }

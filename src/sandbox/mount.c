@@ -23,8 +23,9 @@ enum { ROOT_BYTES = 1 << 20, ROOT_INODES = 512 };
 
 static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, const char *what)
 {
-	return aj_fail(err, AJ_EXIT_SETUP, m->kind == AJ_MOUNT_PROC ? "proc" : "mounts", errnum, "%s `%s` (%s)", what, m->target,
-	               m->source && m->kind == AJ_MOUNT_BIND ? m->source : m->why);
+	bool proc = m->kind == AJ_MOUNT_PROC;
+	return aj_fail_because(err, proc ? AJ_REASON_PROC : AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, proc ? "proc" : "mounts", errnum,
+	                       "%s `%s` (%s)", what, m->target, m->source && m->kind == AJ_MOUNT_BIND ? m->source : m->why);
 }
 
 /* All mounts of this namespace were copied from one with more privileges, so the kernel clones no mount without the mounts below it
@@ -83,8 +84,8 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 		return -1;
 	if (tree < 0) {
 		bool link = errno == ELOOP;
-		aj_fail(err, AJ_EXIT_SETUP, "sources", errno,
-		        link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", m->source);
+		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
+		                link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", m->source);
 		if (link)
 			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
 	}
@@ -360,10 +361,10 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 			return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
 	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "mounts", errno, "mount the new root");
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "mount the new root");
 	cleanup_fd int root = open(AJ_MOUNT_CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "mounts", errno, "open the new root");
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "open the new root");
 	struct place place = { .root = root, .dir = -1, .blanks = blanks };
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		if (apply_row(&plan->mounts.items[i], &place, fds[i], err) < 0)
@@ -381,12 +382,12 @@ int aj_mount_pivot(int root, struct aj_error *err)
 {
 	/* pivot_root(".", ".") stacks the old root on the new one; detaching "." then uncovers the new one. */
 	if (fchdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "pivot", errno, "make the new tree the root");
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "pivot", errno, "make the new tree the root");
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "pivot", errno, "drop the host's tree");
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "pivot", errno, "drop the host's tree");
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	if (mount_setattr(AT_FDCWD, "/", 0, &attr, sizeof attr) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "pivot", errno, "seal the root read-only");
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "pivot", errno, "seal the root read-only");
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* The requests of the protocol: tables of operations, members and error codes, by which a frame's body is read.
+/* The requests of the protocol: tables of operations and members, by which a frame's body is read.
  * docs/protocol.md says the same in words; its tables are printed from these. */
 #pragma once
 #include <jansson.h>
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/json_scan.h"
+#include "serve/fault.h"
 
 enum {
 	AJ_PROTOCOL = 1, /* the version that hello names */
@@ -58,35 +59,6 @@ enum aj_member {
 	AJ_M_ERROR,
 	AJ_MEMBERS,
 };
-
-enum aj_fault_code {
-	AJ_CODE_BAD_REQUEST,
-	AJ_CODE_UNKNOWN_OP,
-	AJ_CODE_TOO_LARGE,
-	AJ_CODE_REQUEST_TIMEOUT,
-	AJ_CODE_BUSY,
-	AJ_CODE_NO_SUCH_POLICY,
-	AJ_CODE_NO_SUCH_SESSION,
-	AJ_CODE_NO_SUCH_REQUEST,
-	AJ_CODE_NO_SUCH_CALL,
-	AJ_CODE_DENIED,
-	AJ_CODE_SETUP_ERROR,
-	AJ_CODE_CLOSED,
-	AJ_CODE_INTERRUPTED,
-	AJ_CODE_SHUTTING_DOWN,
-	AJ_CODES,
-};
-const char *aj_fault_name(enum aj_fault_code code);
-const char *aj_fault_help(enum aj_fault_code code);
-
-/* An error as sent to the client. */
-struct aj_fault {
-	enum aj_fault_code code;
-	char message[512], fix[640];
-	uint64_t retry_ms; /* 0: not sent */
-};
-/* Always returns -1. */
-int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 struct aj_query {
 	json_t *doc; /* owns the rest */

@@ -20,15 +20,8 @@ uint64_t aj_slot_retry_ms(const struct aj_server *s)
 
 int aj_slot_fault(struct aj_server *s, const struct aj_error *err, struct aj_fault *fault)
 {
-	char text[500];
-	enum aj_fault_code code = strcmp(err->step, "busy") == 0    ? AJ_CODE_BUSY
-	                        : strcmp(err->step, "session") == 0 ? AJ_CODE_CLOSED
-	                        : strcmp(err->step, "policy") == 0  ? AJ_CODE_SETUP_ERROR
-	                        : err->exit_code == AJ_EXIT_USAGE   ? AJ_CODE_BAD_REQUEST
-	                                                            : AJ_CODE_SETUP_ERROR;
-	aj_fault(fault, code, "%s", aj_error_text(err, text, sizeof text));
-	snprintf(fault->fix, sizeof fault->fix, "%s", err->fix);
-	if (code == AJ_CODE_BUSY)
+	aj_fault_from(fault, err);
+	if (fault->code == AJ_CODE_BUSY)
 		fault->retry_ms = aj_slot_retry_ms(s);
 	return -1;
 }

@@ -44,8 +44,8 @@ static int may_branch(const struct aj_session *s, struct aj_error *err)
 	if (!s->pool->branching)
 		return aj_fail(err, AJ_EXIT_USAGE, "branching", 0, "the session was not opened for branching");
 	if (s->running || s->copying || s->rolling)
-		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0,
-		               s->running ? "a snippet is running in this session" : "the session is being branched already");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
+		                       s->running ? "a snippet is running in this session" : "the session is being branched already");
 	return 0;
 }
 
@@ -54,7 +54,8 @@ static int may_be_copied(const struct aj_session *s, struct aj_error *err)
 	if (may_branch(s, err) < 0)
 		return -1;
 	if (!s->worker || s->worker->run.gone || s->worker->run.stopping)
-		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, s->waiting ? "the session has no jail yet" : "the session has ended");
+		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0,
+		                       s->waiting ? "the session has no jail yet" : "the session has ended");
 	return 0;
 }
 
@@ -94,7 +95,7 @@ static void on_checkpoint(struct aj_waiter *waiter, struct aj_worker *worker, co
 		worker->on_event = on_checkpoint_event;
 	}
 	if (worker && !c->lineage->unexpired) {
-		aj_fail(&late, AJ_EXIT_USAGE, "session", 0, "the session reached its lifetime");
+		aj_fail_because(&late, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "the session reached its lifetime");
 		err = &late;
 	}
 	if (err)
@@ -135,7 +136,7 @@ static struct aj_checkpoint *find_checkpoint(const struct aj_session *s, uint64_
 	if (!c)
 		aj_fail(err, AJ_EXIT_USAGE, "checkpoint", 0, "there is no checkpoint %lu", (unsigned long)id);
 	else if (c->session)
-		aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the checkpoint is being made");
+		aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the checkpoint is being made");
 	return c && !c->session ? c : NULL;
 }
 

@@ -106,7 +106,8 @@ int aj_manager_add_policy(struct aj_manager *manager, const struct aj_ask *ask, 
 	for (size_t i = 0; i < manager->policies.count; i++)
 		if (strcmp(manager->policies.items[i].name, entry.name) == 0) {
 			aj_policy_version_release(entry.current);
-			return aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "two policies are called `%s`", entry.name);
+			return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "two policies are called `%s`",
+			                       entry.name);
 		}
 	*AJ_PUSH(&manager->arena, &manager->policies) = entry;
 	return 0;
@@ -127,7 +128,8 @@ static struct aj_cached_policy *find_policy(struct aj_manager *manager, const ch
 	for (size_t i = 0; i < manager->policies.count; i++)
 		if (!name || strcmp(manager->policies.items[i].name, name) == 0)
 			return &manager->policies.items[i];
-	aj_fail(err, AJ_EXIT_USAGE, "policy", 0, name ? "no policy is called `%s` here" : "no policy is served here", name);
+	aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
+	                name ? "no policy is called `%s` here" : "no policy is served here", name);
 	return NULL;
 }
 
@@ -148,10 +150,8 @@ void aj_manager_on_trouble(void *arg, const struct aj_error *err)
 	struct aj_manager *manager = pool->manager;
 	aj_manager_log(manager, pool->policy, err);
 	/* As `exec` does: a cgroup that we found ourselves and that proves unusable is done without, where the policy allows that. */
-	if (strcmp(err->step, "cgroup") != 0 || manager->config.cgroup || !is_permanent(err->errnum))
+	if (manager->config.cgroup || !is_permanent(err->errnum) || !aj_host_drop_cgroup(&manager->host, &manager->arena, err))
 		return;
-	manager->host.cgroup = NULL;
-	manager->host.cgroup_why = aj_strdup(&manager->arena, err->cause);
 	/* This pool's plan names the unusable cgroup, and so may others'. */
 	pool->stale = true;
 	for (struct aj_tenant_pool *other = manager->pools; other; other = other->next)
@@ -172,7 +172,8 @@ static int evict_pool(struct aj_manager *manager, struct aj_error *err)
 	if (!manager->config.pools_max || count < manager->config.pools_max)
 		return 0;
 	if (!oldest)
-		return aj_fail(err, AJ_EXIT_LIMIT, "busy", 0, "%u policies and tenants are in use, and no more may be", count);
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0,
+		                       "%u policies and tenants are in use, and no more may be", count);
 	free_pool(oldest);
 	return 0;
 }

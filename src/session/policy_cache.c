@@ -60,7 +60,8 @@ static int add_policy_files(struct aj_policy_version *v, struct aj_error *err)
 			continue;
 		add_file(v, f->file);
 		if (aj_source_read(&source, f->file, false, &at, &diags) < 0 || strcmp(source.sha256, f->sha256) != 0)
-			return aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "`%s` changed while it was read", f->file);
+			return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
+			                       "`%s` changed while it was read", f->file);
 	}
 	return 0;
 }
@@ -71,12 +72,13 @@ static int first_finding(const struct aj_diags *diags, struct aj_error *err)
 		const struct aj_diag *d = &diags->list.items[i];
 		if (d->warning)
 			continue;
-		aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "%s: %s", aj_origin_text(&d->at, diags->arena), d->message);
+		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%s: %s", aj_origin_text(&d->at, diags->arena),
+		                d->message);
 		if (d->advice)
 			aj_advise(err, "%s", d->advice);
 		return -1;
 	}
-	return aj_fail(err, AJ_EXIT_USAGE, "policy", 0, "it does not load");
+	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "it does not load");
 }
 
 struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs, struct aj_error *err)

@@ -221,7 +221,7 @@ static void on_idle(struct aj_timer *timer)
 static void end_without_jail(struct aj_session *s, const char *why)
 {
 	struct aj_error err = { 0 };
-	aj_fail(&err, AJ_EXIT_LIMIT, "session", 0, "%s", why);
+	aj_fail_because(&err, AJ_REASON_CLOSED, AJ_EXIT_LIMIT, "session", 0, "%s", why);
 	aj_session_enter_callback(s);
 	if (s->waiting || s->rolling) {
 		bool opening = s->waiting;
@@ -306,11 +306,12 @@ static void record_refusal(struct aj_session *s, const struct aj_error *err)
 int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struct aj_error *err)
 {
 	if (!s->worker || s->worker->run.gone || s->worker->run.stopping)
-		return aj_fail(err, AJ_EXIT_USAGE, "session", 0, s->waiting ? "the session has no jail yet" : "the session has ended");
+		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0,
+		                       s->waiting ? "the session has no jail yet" : "the session has ended");
 	if (s->running)
-		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
 	if (s->copying || s->rolling)
-		return aj_fail(err, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
 	const struct aj_run *run = &s->worker->run;
 	aj_arena_free(&s->arena);
 	if (snippet->code && snippet->code_bytes > run->policy->source_bytes)

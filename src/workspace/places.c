@@ -213,7 +213,7 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 {
 	const char *found = real(given, arena), *whole = given;
 	if (!found) {
-		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, "open `%s` to bind it into the jail", given);
+		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno, "open `%s` to bind it into the jail", given);
 		return NULL;
 	}
 	if (given[0] != '/') {
@@ -237,7 +237,7 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 	strcpy(end, end == plain ? "/" : "");
 	if (strcmp(plain, found) == 0)
 		return found;
-	aj_fail(err, AJ_EXIT_SETUP, "sources", ELOOP, "a symlink in the path `%s`", given);
+	aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", ELOOP, "a symlink in the path `%s`", given);
 	aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
 	return NULL;
 }

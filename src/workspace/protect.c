@@ -385,8 +385,8 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 	int workspace = aj_beneath_open(AT_FDCWD, plan->writable_workspace, O_PATH | O_DIRECTORY);
 	if (workspace < 0) {
 		bool link = errno == ELOOP;
-		aj_fail(err, AJ_EXIT_SETUP, "sources", errno,
-		        link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", plan->writable_workspace);
+		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
+		                link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", plan->writable_workspace);
 		if (link)
 			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
 		return -1;
@@ -399,7 +399,8 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 	p->budget_ms = budget_ms;
 	p->main = plan->main_repository ? aj_beneath_open(AT_FDCWD, plan->main_repository, O_PATH | O_DIRECTORY) : -1;
 	if (plan->main_repository && p->main < 0) {
-		aj_fail(err, AJ_EXIT_SETUP, "sources", errno, "open `%s`, the worktree's main repository", plan->main_repository);
+		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
+		                "open `%s`, the worktree's main repository", plan->main_repository);
 		aj_protect_close(p);
 		return -1;
 	}

@@ -19,6 +19,27 @@ Test(error, first_cause_wins)
 	cr_expect_str_eq(err.fix, "");
 }
 
+/* What code decides by; the step and the cause do not matter for it. */
+Test(error, reasons)
+{
+	static const struct {
+		int exit_code;
+		enum aj_reason reason;
+	} rows[] = { { AJ_EXIT_USAGE, AJ_REASON_INPUT }, { AJ_EXIT_SETUP, AJ_REASON_SETUP }, { AJ_EXIT_LIMIT, AJ_REASON_SETUP } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct aj_error err = { 0 };
+		aj_fail(&err, rows[i].exit_code, "busy", 0, "cause");
+		cr_expect_eq(err.reason, rows[i].reason, "row %zu", i);
+		aj_fail_because(&err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "later", 0, "another");
+		cr_expect_eq(err.reason, rows[i].reason, "row %zu: the first cause wins", i);
+	}
+	struct aj_error err = { 0 };
+	cr_expect_eq(err.reason, AJ_REASON_NONE);
+	cr_expect_eq(aj_fail_because(&err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", EBUSY, "make %d", 1), -1);
+	cr_expect(err.reason == AJ_REASON_CGROUP && err.exit_code == AJ_EXIT_SETUP && err.errnum == EBUSY);
+	cr_expect_str_eq(err.cause, "make 1");
+}
+
 Test(error, advice_is_given_once)
 {
 	struct aj_error err = { 0 };
@@ -35,9 +56,12 @@ Test(error, text)
 	snprintf(want, sizeof want, "clone: cause: %s", strerror(ENOENT));
 	cr_expect_eq(aj_error_text(&err, text, sizeof text), text);
 	cr_expect_str_eq(text, want);
+	cr_expect_str_eq(aj_error_cause(&err, text, sizeof text), strchr(want, ' ') + 1);
 	err.errnum = 0;
 	cr_expect_str_eq(aj_error_text(&err, text, sizeof text), "clone: cause");
+	cr_expect_str_eq(aj_error_cause(&err, text, sizeof text), "cause");
 	cr_expect_str_eq(aj_error_text(&err, text, 8), "clone: ");
+	cr_expect_str_eq(aj_error_text(&err, text, 4), "clo");
 }
 
 Test(error, long_text_is_cut)

@@ -39,6 +39,22 @@ Test(handshake, round_trip)
 	}
 }
 
+/* The sender is inside the jail: what it claims may select advice, and no retry, no other cgroup and no protocol code. */
+Test(handshake, claimed_reasons)
+{
+	for (int32_t reason = -1; reason <= AJ_REASONS + 1; reason++) {
+		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .exit_code = AJ_EXIT_SETUP, .reason = reason, .step = "cgroup", .cause = "why" };
+		struct aj_error setup = { 0 }, usage = { 0 };
+		bool advice = reason == AJ_REASON_PROCESS || reason == AJ_REASON_NAMESPACE || reason == AJ_REASON_PROC ||
+		              reason == AJ_REASON_SOURCE;
+		aj_msg_error(&msg, &setup);
+		msg.exit_code = AJ_EXIT_USAGE;
+		aj_msg_error(&msg, &usage);
+		cr_expect_eq((int32_t)setup.reason, advice ? reason : AJ_REASON_SETUP, "reason %d became %d", reason, setup.reason);
+		cr_expect_eq((int32_t)usage.reason, advice ? reason : AJ_REASON_INPUT, "reason %d became %d", reason, usage.reason);
+	}
+}
+
 Test(handshake, wrong_lengths)
 {
 	char bytes[sizeof(struct aj_msg) + 64] = { 0 };

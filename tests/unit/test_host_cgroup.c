@@ -147,3 +147,19 @@ Test(host_cgroup, rights)
 		cr_expect_str_eq(found("/d"), "/d");
 	}
 }
+
+/* Only an error about the cgroup does away with the cgroup, and a word in an error does not. */
+Test(host_cgroup, dropped)
+{
+	struct aj_arena own = { 0 };
+	struct aj_host found = { .cgroup = "/sys/fs/cgroup/x" };
+	struct aj_error other = { 0 }, err = { 0 };
+	aj_fail(&other, AJ_EXIT_SETUP, "cgroup", 0, "cgroup");
+	cr_expect_not(aj_host_drop_cgroup(&found, &own, &other));
+	cr_expect_str_eq(found.cgroup, "/sys/fs/cgroup/x");
+	aj_fail_because(&err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", 0, "it is in use");
+	cr_expect(aj_host_drop_cgroup(&found, &own, &err));
+	cr_expect_null(found.cgroup);
+	cr_expect_str_eq(found.cgroup_why, "it is in use");
+	aj_arena_free(&own);
+}

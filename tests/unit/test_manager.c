@@ -51,10 +51,10 @@ static void done(void)
 }
 TestSuite(manager, .init = start, .fini = done);
 
-static void fails_with(const char *step, int errnum)
+static void fails_with(enum aj_reason reason, int errnum)
 {
 	struct aj_error err = { 0 };
-	aj_fail(&err, AJ_EXIT_SETUP, step, errnum, "create `/cgroup/of/ours/leaf`");
+	aj_fail_because(&err, reason, AJ_EXIT_SETUP, "cgroup", errnum, "create `/cgroup/of/ours/leaf`");
 	aj_manager_on_trouble(&pools[OTHER], &err);
 }
 
@@ -70,8 +70,8 @@ Test(manager, what_passes_takes_no_limits_away)
 {
 	static const int passing[] = { EMFILE, ENFILE, ENOMEM, EAGAIN, EEXIST, EINTR, ENOSPC, EIO, 0 };
 	for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-		fails_with("cgroup", passing[i]);
-	fails_with("clone", EACCES);
+		fails_with(AJ_REASON_CGROUP, passing[i]);
+	fails_with(AJ_REASON_PROCESS, EACCES);
 	cr_expect_not_null(manager.host.cgroup);
 	cr_expect_eq(stale(), 0);
 }
@@ -83,7 +83,7 @@ Test(manager, what_lasts_is_done_without_by_all_rooms)
 		manager.host.cgroup = "/cgroup/of/ours";
 		for (int r = 0; r < ROOMS; r++)
 			pools[r].stale = false;
-		fails_with("cgroup", lasting[i]);
+		fails_with(AJ_REASON_CGROUP, lasting[i]);
 		cr_expect_null(manager.host.cgroup, "%s", strerror(lasting[i]));
 		cr_expect_eq(stale(), 1 << PLAIN | 1 << OTHER | 1 << STRICT, "%s: %x", strerror(lasting[i]), stale());
 	}
@@ -99,7 +99,7 @@ Test(manager, what_lasts_is_done_without_by_all_rooms)
 Test(manager, one_that_was_given_is_not_done_without)
 {
 	manager.config.cgroup = "/cgroup/of/ours";
-	fails_with("cgroup", EACCES);
+	fails_with(AJ_REASON_CGROUP, EACCES);
 	cr_expect_not_null(manager.host.cgroup);
 	cr_expect_eq(stale(), 0);
 }

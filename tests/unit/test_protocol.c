@@ -1,6 +1,7 @@
 /* Tests of serve/proto: requests that are taken, and those that are refused, each with its code and the word that names what is wrong.
  * No jail and no socket: what a request does is tested where it is done. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 
 #include "serve/proto.h"
@@ -212,4 +213,31 @@ Test(protocol, values_are_counted)
 			cr_expect(strstr(fault.message, "100000 values"), "%s", fault.message);
 	}
 	free(text);
+}
+
+/* Each reason has its code, whatever words the error has. */
+Test(protocol, codes_of_reasons)
+{
+	static const struct {
+		enum aj_reason reason;
+		enum aj_fault_code code;
+	} rows[] = {
+		{ AJ_REASON_NONE, AJ_CODE_SETUP_ERROR },      { AJ_REASON_INPUT, AJ_CODE_BAD_REQUEST },
+		{ AJ_REASON_SETUP, AJ_CODE_SETUP_ERROR },     { AJ_REASON_BUSY, AJ_CODE_BUSY },
+		{ AJ_REASON_CLOSED, AJ_CODE_CLOSED },         { AJ_REASON_POLICY, AJ_CODE_SETUP_ERROR },
+		{ AJ_REASON_CGROUP, AJ_CODE_SETUP_ERROR },    { AJ_REASON_PROCESS, AJ_CODE_SETUP_ERROR },
+		{ AJ_REASON_NAMESPACE, AJ_CODE_SETUP_ERROR }, { AJ_REASON_PROC, AJ_CODE_SETUP_ERROR },
+		{ AJ_REASON_SOURCE, AJ_CODE_SETUP_ERROR },
+	};
+	cr_assert_eq(sizeof rows / sizeof *rows, AJ_REASONS);
+	for (size_t i = 0; i < AJ_REASONS; i++) {
+		struct aj_error err = { 0 };
+		aj_fail_because(&err, rows[i].reason, i % 2 ? AJ_EXIT_USAGE : AJ_EXIT_SETUP, "busy", EPERM, "session policy");
+		aj_advise(&err, "do this");
+		cr_expect_eq(rows[i].reason, i);
+		cr_expect_eq(aj_fault_from(&fault, &err), -1);
+		cr_expect_eq(fault.code, rows[i].code, "reason %zu: %s", i, aj_fault_name(fault.code));
+		cr_expect(strstr(fault.message, "busy: session policy: "), "%s", fault.message);
+		cr_expect(strcmp(fault.fix, "do this") == 0 && fault.retry_ms == 0);
+	}
 }
