@@ -36,10 +36,10 @@ static void on_opened(struct aj_session *s, void *arg, const struct aj_error *er
 	say(arg, "opened", err);
 }
 
-static void on_answered(struct aj_session *s, void *arg, const json_t *result)
+static void on_answered(struct aj_session *s, void *arg, const struct aj_result *found, const json_t *result)
 {
 	struct one *o = arg;
-	(void)s;
+	(void)s, (void)found;
 	char *violations = json_dumps(json_object_get(result, "violations"), JSON_COMPACT | JSON_ENCODE_ANY);
 	const char *error = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
 	snprintf(o->said, sizeof o->said, "%s %s|%s|%s|%s|%s", json_string_value(json_object_get(result, "status")),
@@ -249,7 +249,9 @@ int main(int argc, char **argv)
 		if (ones[i].session)
 			aj_session_close(ones[i].session);
 	wait_until(aj_now_us() + 300000);
-	printf("jails left: %u\n", aj_manager_jails(manager));
+	struct aj_manager_counts left;
+	aj_manager_count(manager, &left);
+	printf("jails left: %lu\n", (unsigned long)left.jails);
 	aj_manager_free(manager);
 	aj_loop_free(loop);
 	return 0;

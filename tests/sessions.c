@@ -63,11 +63,11 @@ static void on_call(struct aj_session *session, void *arg, uint64_t call, const 
 	              "args", args));
 }
 
-static void on_answered(struct aj_session *session, void *arg, const json_t *result)
+static void on_answered(struct aj_session *session, void *arg, const struct aj_result *result, const json_t *doc)
 {
 	struct seat *seat = arg;
-	(void)session;
-	say(json_pack("{s:s, s:s, s:O}", "event", "answered", "as", seat->name, "result", result));
+	(void)session, (void)result;
+	say(json_pack("{s:s, s:s, s:O}", "event", "answered", "as", seat->name, "result", doc));
 }
 
 static void on_ended(struct aj_session *session, void *arg, const char *why)

@@ -189,7 +189,7 @@ int aj_audit_open(struct aj_audit *a, const char *destination, struct aj_error *
 	return aj_audit_parse(a, destination, err) < 0 ? -1 : aj_audit_ready(a, err);
 }
 
-int aj_audit_write(const struct aj_audit *a, json_t *record, struct aj_error *err)
+int aj_audit_write(const struct aj_audit *a, bool notable, json_t *record, struct aj_error *err)
 {
 	if (a->kind == AJ_AUDIT_NONE)
 		return 0;
@@ -199,8 +199,8 @@ int aj_audit_write(const struct aj_audit *a, json_t *record, struct aj_error *er
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", 0,
 		               "a record that is no JSON object, has a link already, or holds what is not UTF-8");
 	int r = a->kind == AJ_AUDIT_FILE   ? append_record(a->path, text, strlen(text), err)
-	      : a->kind == AJ_AUDIT_SYSLOG ? aj_datagram_syslog(a->path, record, text, err)
-	                                   : aj_datagram_journal(a->path, record, text, err);
+	      : a->kind == AJ_AUDIT_SYSLOG ? aj_datagram_syslog(a->path, notable, text, err)
+	                                   : aj_datagram_journal(a->path, notable, record, text, err);
 	free(text);
 	return r;
 }

@@ -3,7 +3,6 @@
 #include "audit/datagram.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +21,9 @@ enum {
 	SEND_SECONDS = 5,
 };
 
-/* NOTICE for a run that did not end with `ok`. */
-static int severity(const json_t *record)
+static int severity(bool notable)
 {
-	const char *status = json_string_value(json_object_get(record, "status"));
-	return !status || strcmp(status, "ok") == 0 ? INFO : NOTICE;
+	return notable ? NOTICE : INFO;
 }
 
 static int connect_to(const char *path, struct aj_error *err)
@@ -69,13 +66,13 @@ static int send_all(const char *path, const char *data, size_t bytes, struct aj_
 	return aj_fail(err, AJ_EXIT_SETUP, "audit", n < 0 ? errno : EMSGSIZE, "send a record of %zu bytes to `%s`", bytes, path);
 }
 
-int aj_datagram_syslog(const char *path, const json_t *record, const char *text, struct aj_error *err)
+int aj_datagram_syslog(const char *path, bool notable, const char *text, struct aj_error *err)
 {
 	size_t room = strlen(text) + 64;
 	char *message = malloc(room);
 	if (!message)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", ENOMEM, "compose a record");
-	int bytes = snprintf(message, room, "<%d>agentjail[%d]: %s", FACILITY << 3 | severity(record), (int)getpid(), text);
+	int bytes = snprintf(message, room, "<%d>agentjail[%d]: %s", FACILITY << 3 | severity(notable), (int)getpid(), text);
 	int r = send_all(path, message, (size_t)bytes, err);
 	free(message);
 	return r;
@@ -93,7 +90,7 @@ static void write_field(FILE *out, const char *name, const char *value, size_t b
 	fputc('\n', out);
 }
 
-int aj_datagram_journal(const char *path, const json_t *record, const char *text, struct aj_error *err)
+int aj_datagram_journal(const char *path, bool notable, const json_t *record, const char *text, struct aj_error *err)
 {
 	static const struct {
 		const char *name, *member;
@@ -106,7 +103,7 @@ int aj_datagram_journal(const char *path, const json_t *record, const char *text
 	if (!out)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "compose a record");
 	write_field(out, "MESSAGE", text, strlen(text));
-	write_field(out, "PRIORITY", number, (size_t)snprintf(number, sizeof number, "%d", severity(record)));
+	write_field(out, "PRIORITY", number, (size_t)snprintf(number, sizeof number, "%d", severity(notable)));
 	write_field(out, "SYSLOG_FACILITY", number, (size_t)snprintf(number, sizeof number, "%d", FACILITY));
 	write_field(out, "SYSLOG_IDENTIFIER", "agentjail", strlen("agentjail"));
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {

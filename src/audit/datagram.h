@@ -2,11 +2,12 @@
  * These records have no hash chain: many writers share a log, and the log has to keep them. */
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
 
 struct aj_error;
 
 /* Does a log listen at the socket `path`? Returns -1 with err when not. */
 int aj_datagram_probe(const char *path, struct aj_error *err);
-/* `text` is `record` as compact ASCII JSON. */
-int aj_datagram_syslog(const char *path, const json_t *record, const char *text, struct aj_error *err);
-int aj_datagram_journal(const char *path, const json_t *record, const char *text, struct aj_error *err);
+/* `text` is `record` as compact ASCII JSON. `notable`: of severity NOTICE, not INFO. */
+int aj_datagram_syslog(const char *path, bool notable, const char *text, struct aj_error *err);
+int aj_datagram_journal(const char *path, bool notable, const json_t *record, const char *text, struct aj_error *err);

@@ -29,9 +29,9 @@ static int check_visible(const struct aj_audit *audit, const struct aj_plan *pla
 	return 0;
 }
 
-static int append_record(const struct aj_audit *audit, json_t *record, struct aj_error *err)
+static int append_record(const struct aj_audit *audit, bool notable, json_t *record, struct aj_error *err)
 {
-	int r = record ? aj_audit_write(audit, record, err) : aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "out of memory");
+	int r = record ? aj_audit_write(audit, notable, record, err) : aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "out of memory");
 	json_decref(record);
 	return r;
 }
@@ -57,7 +57,7 @@ int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const str
 	if (r == 0)
 		r = aj_audit_ready(&trail->audit, &why);
 	if (r == 0)
-		r = append_record(&trail->audit, aj_record_start(request, named), &why);
+		r = append_record(&trail->audit, false, aj_record_start(request, named), &why);
 	json_decref(named);
 	if (r == 0)
 		return 0;
@@ -77,7 +77,7 @@ int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, c
 		return 0;
 	struct aj_error why = { 0 };
 	json_t *named = aj_policy_json(policy);
-	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : append_record(&trail->audit, aj_record_end(request, named, plan, result), &why);
+	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);
 	json_decref(named);
 	result->recorded = r == 0 && !trail->missed[0] ? AJ_RECORDED : AJ_MISSED;
 	if (result->recorded == AJ_RECORDED)

@@ -202,12 +202,12 @@ void aj_show_result(struct aj_show *show, const struct aj_result *r)
 	if (r->status == AJ_STATUS_SETUP_ERROR)
 		aj_print_error(&r->setup);
 	else
-		aj_show_claim(show, r->claim, aj_status_name(r->status), r->reason);
+		aj_show_claim(show, r->claim, r->status, r->reason);
 }
 
-void aj_show_claim(struct aj_show *show, const json_t *claim, const char *status, const char *reason)
+void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status status, const char *reason)
 {
-	bool ok = strcmp(status, "ok") == 0;
+	bool ok = status == AJ_STATUS_OK;
 	bool final = json_is_true(json_object_get(claim, "is_final"));
 	const char *repr = json_string_value(json_object_get(claim, "repr"));
 	const char *type = json_string_value(json_object_get(claim, "type"));
@@ -231,11 +231,11 @@ void aj_show_claim(struct aj_show *show, const json_t *claim, const char *status
 	else if (json_is_object(json_object_get(claim, "error")))
 		put_error(show, json_object_get(claim, "error"));
 	/* Python's traceback of an exception, or of Ctrl-C, says it all. */
-	if (show->tracebacks && (strcmp(status, "error") == 0 || strcmp(status, "signal") == 0) &&
+	if (show->tracebacks && (status == AJ_STATUS_ERROR || status == AJ_STATUS_SIGNAL) &&
 	    json_string_length(json_object_get(json_object_get(claim, "error"), "traceback")) > 0)
 		return;
 	put_text(show, 2, "agentjail: ");
-	put_text(show, 2, status);
+	put_text(show, 2, aj_status_name(status));
 	put_text(show, 2, ": ");
 	put_text(show, 2, reason);
 	put_text(show, 2, "\n");

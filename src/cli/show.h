@@ -38,4 +38,4 @@ void aj_show_workspace(const json_t *report, const json_t *earlier);
 /* Print the parts not shown yet: the tail of long output, the value, the error with its source line. */
 void aj_show_result(struct aj_show *show, const struct aj_result *result);
 /* Print the value, final answer or error of a jail's claim or of a whole result. */
-void aj_show_claim(struct aj_show *show, const json_t *claim, const char *status, const char *reason);
+void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status status, const char *reason);

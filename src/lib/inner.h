@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "result/result.h"
 #include "session/manager.h"
 
 /* The one header whose functions a shared library exports. */
@@ -68,7 +69,7 @@ struct agentjail_session {
 	struct aj_snippet snippet;
 	void (*output)(void *arg, int number, const char *data, size_t bytes);
 	void *output_arg;
-	json_t *result;
+	agentjail_result *result;
 	struct aj_error error;
 	struct aj_lib_call *calls, **calls_end;
 };
@@ -103,8 +104,16 @@ void aj_lib_calls_drop(agentjail_session *session);
 /* branch.c: aj_session_events.checkpointed and .rolled_back */
 void aj_lib_on_branched(struct aj_session *inner, void *session, uint64_t id, const struct aj_error *err);
 
-/* result.c: takes the reference. */
-agentjail_result *aj_lib_result(json_t *doc);
+/* result.c */
+struct agentjail_result {
+	enum aj_status status;
+	int signal; /* 0: no signal ended the code */
+	json_t *doc; /* the result as JSON, a copy of the caller's own */
+	char *text;  /* the same as text */
+	AJ_LIST(char *) parts; /* texts of aj_result_get() */
+	struct aj_arena arena; /* of `parts` */
+};
+agentjail_result *aj_lib_result(const struct aj_result *result, const json_t *doc);
 
 /* options.c */
 /* Copy a struct of the caller's, whose first member is its size there: missing fields become zero, unknown fields must be zero. -1 with

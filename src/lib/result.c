@@ -6,20 +6,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "lib/inner.h"
-#include "result/result.h"
-
-struct agentjail_result {
-	json_t *doc;
-	char *text;
-	AJ_LIST(char *) parts;
-	struct aj_arena arena; /* of `list` */
-};
 
 _Static_assert(AGENTJAIL_OK == (int)AJ_STATUS_OK && AGENTJAIL_LIMIT == (int)AJ_STATUS_LIMIT &&
                    AGENTJAIL_SETUP_ERROR == (int)AJ_STATUS_SETUP_ERROR,
                "one numbering");
 
-agentjail_result *aj_lib_result(json_t *doc)
+agentjail_result *aj_lib_result(const struct aj_result *result, const json_t *doc)
 {
 	agentjail_result *r = calloc(1, sizeof *r);
 	struct aj_buffer out = { 0 };
@@ -27,18 +19,16 @@ agentjail_result *aj_lib_result(json_t *doc)
 		abort();
 	aj_buffer_json(&out, doc);
 	aj_buffer_add(&out, "", 1);
+	r->status = result->status;
+	r->signal = result->signal;
 	r->text = out.data;
-	r->doc = doc;
+	r->doc = json_incref((json_t *)doc);
 	return r;
 }
 
 enum agentjail_status agentjail_result_status(const agentjail_result *r)
 {
-	const char *name = json_string_value(json_object_get(r->doc, "status"));
-	for (int s = AGENTJAIL_OK; name && s <= AGENTJAIL_SETUP_ERROR; s++)
-		if (strcmp(name, aj_status_name((enum aj_status)s)) == 0)
-			return (enum agentjail_status)s;
-	return AGENTJAIL_UNKNOWN;
+	return (enum agentjail_status)r->status;
 }
 
 const char *agentjail_result_json(const agentjail_result *r)

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "lib/inner.h"
 
-static void finish_run(agentjail_session *s, json_t *result, const struct aj_error *err)
+static void finish_run(agentjail_session *s, agentjail_result *result, const struct aj_error *err)
 {
 	s->result = result;
 	if (err)
@@ -51,10 +51,10 @@ static void on_output(struct aj_session *inner, void *arg, int number, const cha
 	s->handle->in_callback = false;
 }
 
-static void on_answered(struct aj_session *inner, void *arg, const json_t *result)
+static void on_answered(struct aj_session *inner, void *arg, const struct aj_result *result, const json_t *doc)
 {
 	(void)inner;
-	finish_run(arg, json_incref((json_t *)result), NULL);
+	finish_run(arg, aj_lib_result(result, doc), NULL);
 }
 
 static void on_ended(struct aj_session *inner, void *arg, const char *why)
@@ -117,7 +117,7 @@ void aj_lib_session_free(agentjail_session *s)
 	*at = s->next;
 	aj_lib_tools_free(&s->tools);
 	aj_arena_free(&s->arena);
-	json_decref(s->result);
+	agentjail_result_free(s->result);
 	free(s);
 }
 
@@ -234,9 +234,9 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	return -1;
 }
 
-static json_t *take_result(agentjail_session *s, struct aj_error *err)
+static agentjail_result *take_result(agentjail_session *s, struct aj_error *err)
 {
-	json_t *result = s->result;
+	agentjail_result *result = s->result;
 	if (!result && !s->error.exit_code)
 		aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
 		                s->asked ? "the snippet is still running" : "nothing was run");
@@ -248,7 +248,7 @@ static json_t *take_result(agentjail_session *s, struct aj_error *err)
 }
 
 /* The session is not freed here, even if a tool has closed it. */
-static json_t *run_snippet(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind, struct aj_error *err)
+static agentjail_result *run_snippet(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind, struct aj_error *err)
 {
 	if (start_run(s, snippet, kind, err) < 0)
 		return NULL;
@@ -270,42 +270,36 @@ static void free_closed(agentjail_session *s)
 agentjail_result *agentjail_session_run(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	json_t *result = run_snippet(s, snippet, SNIPPET, &err);
+	agentjail_result *result = run_snippet(s, snippet, SNIPPET, &err);
 	free_closed(s);
 	if (!result)
 		aj_lib_refuse(&err, ret_err);
-	return result ? aj_lib_result(result) : NULL;
+	return result;
 }
 
 agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
 	agentjail_session *s = aj_lib_enter(h, &err) < 0 ? NULL : aj_lib_session_open(h, NULL, false, &err);
-	json_t *result = s ? run_snippet(s, snippet, ALONE, &err) : NULL;
+	agentjail_result *result = s ? run_snippet(s, snippet, ALONE, &err) : NULL;
 	if (s)
 		agentjail_session_close(s);
-	if (!result) {
+	if (!result)
 		aj_lib_refuse(&err, ret_err);
-		return NULL;
-	}
-	json_object_del(result, "session");
-	return aj_lib_result(result);
+	return result;
 }
 
 int agentjail_session_set(agentjail_session *s, const char *variables, struct agentjail_error *ret_err)
 {
 	struct agentjail_snippet snippet = { .size = sizeof snippet, .variables = variables };
 	struct aj_error err = { 0 };
-	json_t *result = run_snippet(s, &snippet, VARIABLES, &err);
+	agentjail_result *result = run_snippet(s, &snippet, VARIABLES, &err);
 	free_closed(s);
-	const char *status = json_string_value(json_object_get(result, "status"));
-	if (result && (!status || strcmp(status, "ok") != 0)) {
-		const json_t *error = json_object_get(result, "error");
-		const char *message = json_string_value(json_object_get(error, "message"));
-		const char *reason = json_string_value(json_object_get(result, "reason"));
+	if (result && result->status != AJ_STATUS_OK) {
+		const char *message = agentjail_result_get(result, "error.message"), *reason = agentjail_result_get(result, "reason");
 		aj_fail(&err, AJ_EXIT_ERROR, "variables", 0, "%s", message ? message : reason ? reason : "they were not set");
 	}
-	json_decref(result);
+	agentjail_result_free(result);
 	return err.exit_code ? aj_lib_refuse(&err, ret_err) : 0;
 }
 
@@ -323,10 +317,10 @@ int agentjail_session_busy(const agentjail_session *s)
 agentjail_result *agentjail_session_take(agentjail_session *s, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	json_t *result = aj_lib_enter(s->handle, &err) < 0 ? NULL : take_result(s, &err);
+	agentjail_result *result = aj_lib_enter(s->handle, &err) < 0 ? NULL : take_result(s, &err);
 	if (!result)
 		aj_lib_refuse(&err, ret_err);
-	return result ? aj_lib_result(result) : NULL;
+	return result;
 }
 
 int agentjail_session_alive(const agentjail_session *s)

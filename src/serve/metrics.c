@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "result/result.h"
 
 #ifndef AJ_VERSION
 #define AJ_VERSION "0.1.0"
@@ -77,19 +76,13 @@ static size_t find_row(void *items, size_t item_bytes, size_t max, const char *n
 	return max;
 }
 
-void aj_metrics_run(struct aj_metrics *m, const char *policy, const json_t *result, int64_t us)
+void aj_metrics_run(struct aj_metrics *m, const char *policy, const struct aj_result *result, int64_t us)
 {
-	const char *status = json_string_value(json_object_get(result, "status"));
-	size_t row = find_row(m->runs, sizeof *m->runs, AJ_METRIC_POLICIES, policy), i;
-	for (int s = 0; status && s <= AJ_STATUS_SETUP_ERROR; s++)
-		m->runs[row].by_status[s] += strcmp(aj_status_name((enum aj_status)s), status) == 0;
+	m->runs[find_row(m->runs, sizeof *m->runs, AJ_METRIC_POLICIES, policy)].by_status[result->status]++;
 	aj_histogram_add(&m->run, us);
-	json_t *one;
-	json_array_foreach(json_object_get(result, "violations"), i, one) {
-		const char *syscall = json_string_value(json_object_get(one, "syscall"));
-		if (syscall)
-			m->denials[find_row(m->denials, sizeof *m->denials, AJ_METRIC_SYSCALLS, syscall)].count += (uint64_t)json_integer_value(
-			    json_object_get(one, "count"));
+	for (size_t i = 0; i < result->violations.count; i++) {
+		const struct aj_violation *one = &result->violations.items[i];
+		m->denials[find_row(m->denials, sizeof *m->denials, AJ_METRIC_SYSCALLS, one->row->name)].count += one->count;
 	}
 }
 

@@ -1,16 +1,15 @@
 /* The service's counters, printed for Prometheus (text format 0.0.4) from one table of metrics. */
 #pragma once
-#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/frame_write.h"
+#include "base/buffer.h"
+#include "result/result.h"
 #include "serve/proto.h"
 
 enum {
 	AJ_METRIC_POLICIES = 64, /* with rows of their own; the rest is counted as `other` */
 	AJ_METRIC_SYSCALLS = 64, /* likewise */
-	AJ_METRIC_STATUSES = 16,
 	AJ_METRIC_NAME_BYTES = 64,
 };
 
@@ -53,7 +52,7 @@ struct aj_metrics {
 	uint64_t errors[AJ_CODES];
 	struct {
 		char policy[AJ_METRIC_NAME_BYTES];
-		uint64_t by_status[AJ_METRIC_STATUSES];
+		uint64_t by_status[AJ_STATUS_SETUP_ERROR + 1];
 	} runs[AJ_METRIC_POLICIES + 1];
 	struct {
 		char syscall[AJ_METRIC_NAME_BYTES];
@@ -62,8 +61,8 @@ struct aj_metrics {
 	struct aj_histogram queue, run;
 };
 
-/* Count a run that is over: its result, as sent to the client, and its duration as the service measured it. */
-void aj_metrics_run(struct aj_metrics *metrics, const char *policy, const json_t *result, int64_t us);
+/* Count a run that is over: its result, and its duration as the service measured it. */
+void aj_metrics_run(struct aj_metrics *metrics, const char *policy, const struct aj_result *result, int64_t us);
 void aj_metrics_print(const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES], struct aj_buffer *out);
 
 /* For the documentation: the row at `index`; false behind the last one. */

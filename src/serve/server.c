@@ -117,23 +117,17 @@ static void on_signal(struct aj_io *io, uint32_t events)
 static void print_metrics(void *arg, struct aj_buffer *out)
 {
 	struct aj_server *s = arg;
-	json_t *manager = aj_manager_stats(s->manager);
-	uint64_t gauges[AJ_GAUGES] = {
-		[AJ_GAUGE_IN_USE] = s->in_use, [AJ_GAUGE_SESSIONS] = s->sessions, [AJ_GAUGE_WAITING] = s->waiting, [AJ_GAUGE_CLIENTS] = s->client_count
-	};
-	static const struct {
-		enum aj_gauge gauge;
-		const char *key;
-	} from_manager[] = {
-		{ AJ_GAUGE_JAILS, "jails" },
-		{ AJ_GAUGE_PARKED, "parked" },
-		{ AJ_GAUGE_STARTING, "starting" },
-		{ AJ_GAUGE_ZYGOTES, "zygotes" },
-		{ AJ_GAUGE_ZYGOTE_DEATHS, "zygote_deaths" },
-	};
-	for (size_t i = 0; i < sizeof from_manager / sizeof *from_manager; i++)
-		gauges[from_manager[i].gauge] = (uint64_t)json_integer_value(json_object_get(manager, from_manager[i].key));
-	json_decref(manager);
+	struct aj_manager_counts jails;
+	aj_manager_count(s->manager, &jails);
+	uint64_t gauges[AJ_GAUGES] = { [AJ_GAUGE_JAILS] = jails.jails,
+		                       [AJ_GAUGE_PARKED] = jails.parked,
+		                       [AJ_GAUGE_STARTING] = jails.starting,
+		                       [AJ_GAUGE_ZYGOTES] = jails.zygotes,
+		                       [AJ_GAUGE_ZYGOTE_DEATHS] = jails.zygote_deaths,
+		                       [AJ_GAUGE_IN_USE] = s->in_use,
+		                       [AJ_GAUGE_SESSIONS] = s->sessions,
+		                       [AJ_GAUGE_WAITING] = s->waiting,
+		                       [AJ_GAUGE_CLIENTS] = s->client_count };
 	aj_metrics_print(&s->metrics, gauges, out);
 }
 

@@ -130,7 +130,7 @@ static void on_call(struct aj_session *session, void *arg, uint64_t call, const 
 	aj_client_end(req->client);
 }
 
-static void on_answered(struct aj_session *session, void *arg, const json_t *result)
+static void on_answered(struct aj_session *session, void *arg, const struct aj_result *result, const json_t *doc)
 {
 	struct aj_slot *slot = arg;
 	struct aj_server *s = slot->client->server;
@@ -138,7 +138,7 @@ static void on_answered(struct aj_session *session, void *arg, const json_t *res
 	(void)session;
 	if (req) {
 		flush_pieces(req);
-		send_result(req, result);
+		send_result(req, doc);
 		aj_metrics_run(&s->metrics, slot->policy, result, aj_now_us() - req->since_us);
 		aj_client_request_free(req);
 	}

@@ -265,38 +265,39 @@ void aj_tenant_pool_release(struct aj_tenant_pool *pool)
 		aj_loop_set(pool->manager->loop, &pool->manager->sweep, aj_now_us());
 }
 
-unsigned aj_manager_jails(const struct aj_manager *manager)
+void aj_manager_count(const struct aj_manager *manager, struct aj_manager_counts *ret)
 {
-	unsigned jails = 0;
+	*ret = (struct aj_manager_counts){ 0 };
 	for (const struct aj_tenant_pool *pool = manager->pools; pool; pool = pool->next) {
-		struct aj_pool_counts counts;
-		aj_pool_count(pool->pool, &counts);
-		jails += counts.parked + counts.starting + aj_pool_used(pool->pool);
+		struct aj_pool_counts c;
+		aj_pool_count(pool->pool, &c);
+		ret->jails += c.parked + c.starting + aj_pool_used(pool->pool);
+		ret->parked += c.parked;
+		ret->starting += c.starting;
+		ret->waiting += c.asked;
+		ret->zygotes += c.warm;
+		ret->zygote_deaths += c.zygote_deaths;
+		ret->births += c.births;
+		ret->failures += c.failures;
 	}
-	return jails;
 }
 
 json_t *aj_manager_stats(const struct aj_manager *manager)
 {
-	json_int_t parked = 0, starting = 0, waiting = 0, zygotes = 0, deaths = 0, births = 0, failures = 0;
+	struct aj_manager_counts sum;
 	json_t *pools = json_array();
+	aj_manager_count(manager, &sum);
 	for (const struct aj_tenant_pool *pool = manager->pools; pool; pool = pool->next) {
 		struct aj_pool_counts c;
 		aj_pool_count(pool->pool, &c);
-		parked += c.parked;
-		starting += c.starting;
-		waiting += c.asked;
-		zygotes += c.warm;
-		deaths += (json_int_t)c.zygote_deaths;
-		births += (json_int_t)c.births;
-		failures += (json_int_t)c.failures;
 		json_array_append_new(pools, json_pack("{s:s, s:s, s:s?, s:b, s:s?, s:i, s:i, s:i, s:i, s:i}", "policy",
 		                                       pool->policy, "tenant", pool->tenant, "workspace", pool->workspace, "warm",
 		                                       c.warm, "cold_because", c.cold_why, "parked", (int)c.parked, "starting",
 		                                       (int)c.starting, "waiting", (int)c.asked, "used",
 		                                       (int)aj_pool_used(pool->pool), "sessions", (int)pool->sessions));
 	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "jails", (json_int_t)aj_manager_jails(manager),
-	                 "parked", parked, "starting", starting, "waiting", waiting, "zygotes", zygotes, "zygote_deaths", deaths,
-	                 "births", births, "failures", failures, "pools", pools);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "jails", (json_int_t)sum.jails, "parked",
+	                 (json_int_t)sum.parked, "starting", (json_int_t)sum.starting, "waiting", (json_int_t)sum.waiting,
+	                 "zygotes", (json_int_t)sum.zygotes, "zygote_deaths", (json_int_t)sum.zygote_deaths, "births",
+	                 (json_int_t)sum.births, "failures", (json_int_t)sum.failures, "pools", pools);
 }

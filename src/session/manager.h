@@ -7,6 +7,7 @@
 #include "policy/load.h"
 
 struct aj_manager;
+struct aj_result;
 struct aj_session;
 
 struct aj_manager_config {
@@ -36,10 +37,14 @@ int aj_manager_add_policy(struct aj_manager *manager, const struct aj_ask *ask, 
 size_t aj_manager_policies(const struct aj_manager *manager);
 const char *aj_manager_policy_name(const struct aj_manager *manager, size_t index);
 
-/* {"jails":n,"parked":n,"starting":n,"waiting":n,"zygotes":n,"pools":[{"policy","tenant","parked",...}]} (new reference). */
+/* Of all pools. */
+struct aj_manager_counts {
+	uint64_t jails; /* alive, parked ones included */
+	uint64_t parked, starting, waiting, zygotes, zygote_deaths, births, failures;
+};
+void aj_manager_count(const struct aj_manager *manager, struct aj_manager_counts *ret);
+/* The same as JSON, with a list of the pools: {"jails":n,...,"pools":[{"policy","tenant","parked",...}]} (new reference). */
 json_t *aj_manager_stats(const struct aj_manager *manager);
-/* Jails alive, parked ones included. */
-unsigned aj_manager_jails(const struct aj_manager *manager);
 
 /* --- sessions: a jail that has an owner; a single snippet is a session too, closed after its answer --- */
 
@@ -60,8 +65,8 @@ struct aj_session_events {
 	void (*output)(struct aj_session *session, void *arg, int number, const char *data, size_t bytes);
 	/* The snippet calls a tool, checked against its schema: answer with aj_session_tool_...(). `args` is borrowed. */
 	void (*call)(struct aj_session *session, void *arg, uint64_t call, const char *tool, const json_t *args);
-	/* The run is over. `result` is borrowed; result.session is "alive" or "ended". */
-	void (*answered)(struct aj_session *session, void *arg, const json_t *result);
+	/* The run is over. `doc` is `result` as JSON, with doc.session "alive" or "ended"; both are borrowed. */
+	void (*answered)(struct aj_session *session, void *arg, const struct aj_result *result, const json_t *doc);
 	/* The session's jail is gone, after `answered` when a run was under way. `why`: one line. */
 	void (*ended)(struct aj_session *session, void *arg, const char *why);
 	/* The checkpoint is ready; or err, and its id is void. May be NULL. */

@@ -65,12 +65,12 @@ static bool report_result(struct aj_session *s, bool alive)
 	s->running = false;
 	aj_calls_drop(&s->calls);
 	record_end(s, &s->worker->run.result);
-	json_t *result = result_json(s, alive);
+	json_t *doc = result_json(s, alive);
 	if (alive)
 		aj_session_used(s);
 	aj_session_enter_callback(s);
-	s->on.answered(s, s->arg, result);
-	json_decref(result);
+	s->on.answered(s, s->arg, &s->worker->run.result, doc);
+	json_decref(doc);
 	return aj_session_leave_callback(s);
 }
 

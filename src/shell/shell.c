@@ -62,23 +62,21 @@ static const char *text_of(const json_t *doc, const char *key)
 	return text ? text : "";
 }
 
-static int exit_code_of(enum agentjail_status status, const json_t *doc)
+static int exit_code_of(const agentjail_result *result)
 {
 	static const int codes[] = {
-		[AGENTJAIL_OK] = AJ_EXIT_OK,
-		[AGENTJAIL_ERROR] = AJ_EXIT_ERROR,
-		[AGENTJAIL_REJECTED] = AJ_EXIT_REJECTED,
-		[AGENTJAIL_TIMEOUT] = AJ_EXIT_TIMEOUT,
-		[AGENTJAIL_OOM] = AJ_EXIT_OOM,
-		[AGENTJAIL_LIMIT] = AJ_EXIT_LIMIT,
-		[AGENTJAIL_PROTOCOL_ERROR] = AJ_EXIT_PROTOCOL,
-		[AGENTJAIL_SETUP_ERROR] = AJ_EXIT_SETUP,
+		[AJ_STATUS_OK] = AJ_EXIT_OK,
+		[AJ_STATUS_ERROR] = AJ_EXIT_ERROR,
+		[AJ_STATUS_REJECTED] = AJ_EXIT_REJECTED,
+		[AJ_STATUS_TIMEOUT] = AJ_EXIT_TIMEOUT,
+		[AJ_STATUS_OOM] = AJ_EXIT_OOM,
+		[AJ_STATUS_LIMIT] = AJ_EXIT_LIMIT,
+		[AJ_STATUS_PROTOCOL_ERROR] = AJ_EXIT_PROTOCOL,
+		[AJ_STATUS_SETUP_ERROR] = AJ_EXIT_SETUP,
 	};
-	if (status == AGENTJAIL_SIGNAL) {
-		json_int_t signal = json_integer_value(json_object_get(doc, "signal"));
-		return AJ_EXIT_SIGNAL + (signal > 0 && signal < 65 ? (int)signal : SIGINT);
-	}
-	return codes[status];
+	if (result->status == AJ_STATUS_SIGNAL)
+		return AJ_EXIT_SIGNAL + (result->signal ? result->signal : SIGINT);
+	return codes[result->status];
 }
 
 static void show_violations(const json_t *doc)
@@ -101,10 +99,10 @@ static void show_workspace(struct aj_shell *shell, const json_t *doc)
 	shell->workspace = json_incref(now);
 }
 
-static void show_result(struct aj_shell *shell, const json_t *doc)
+static void show_result(struct aj_shell *shell, const agentjail_result *result)
 {
 	struct aj_show *s = &shell->show;
-	const char *status = text_of(doc, "status");
+	const json_t *doc = result->doc;
 	if (shell->json) {
 		/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
 		s->failed |= json_dumpf(doc, stdout, JSON_COMPACT | (s->terminal[1] ? JSON_ENSURE_ASCII : 0)) < 0;
@@ -119,8 +117,8 @@ static void show_result(struct aj_shell *shell, const json_t *doc)
 	aj_show_stream_end(s);
 	if (shell->person && s->last != '\n')
 		aj_show_stream(1, "\n", 1, s);
-	aj_show_claim(s, doc, status, text_of(doc, "reason"));
-	if (strcmp(status, "ok") != 0)
+	aj_show_claim(s, doc, result->status, text_of(doc, "reason"));
+	if (result->status != AJ_STATUS_OK)
 		show_violations(doc);
 	show_workspace(shell, doc);
 }
@@ -197,11 +195,8 @@ bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes)
 	agentjail_result *result = run_snippet(shell, code, bytes);
 	bool interrupted = aj_shell_interrupts != before;
 	if (result) {
-		json_t *doc = json_loads(agentjail_result_json(result), JSON_ALLOW_NUL, NULL);
-		int exit_code = exit_code_of(agentjail_result_status(result), doc);
-		shell->code = shell->code ? shell->code : exit_code;
-		show_result(shell, doc);
-		json_decref(doc);
+		shell->code = shell->code ? shell->code : exit_code_of(result);
+		show_result(shell, result);
 		agentjail_result_free(result);
 	}
 	if (shell->session && !agentjail_session_alive(shell->session)) {

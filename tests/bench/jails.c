@@ -61,10 +61,10 @@ static void check(const json_t *result)
 	die("a snippet fails: %s", text);
 }
 
-static void on_answered(struct aj_session *s, void *arg, const json_t *result)
+static void on_answered(struct aj_session *s, void *arg, const struct aj_result *found, const json_t *result)
 {
 	struct visit *v = arg;
-	(void)s;
+	(void)s, (void)found;
 	v->answered_us = now_us();
 	v->answered = true;
 	check(result);
@@ -108,11 +108,9 @@ void yard_close(struct yard *y)
 
 static bool settled(const struct yard *y)
 {
-	json_t *stats = aj_manager_stats(y->manager);
-	bool there = json_integer_value(json_object_get(stats, "parked")) == y->depth &&
-	             json_integer_value(json_object_get(stats, "starting")) == 0;
-	json_decref(stats);
-	return there;
+	struct aj_manager_counts now;
+	aj_manager_count(y->manager, &now);
+	return now.parked == y->depth && now.starting == 0;
 }
 
 void yard_settle(struct yard *y)

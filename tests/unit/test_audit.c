@@ -57,7 +57,7 @@ static void refused(const char *what, int exit_code, const char *word)
 static int writes(void)
 {
 	err = (struct aj_error){ 0 };
-	return aj_audit_write(&audit, record, &err);
+	return aj_audit_write(&audit, false, record, &err);
 }
 
 static off_t size(void)

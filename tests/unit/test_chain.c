@@ -21,7 +21,7 @@ static void write_record(const char *event, const char *id)
 {
 	struct aj_error err = { 0 };
 	json_t *record = json_pack("{s:s, s:s, s:s}", "event", event, "id", id, "time", "2024-05-06T07:08:09.010Z");
-	cr_assert_eq(aj_audit_write(&audit, record, &err), 0, "%s", err.cause);
+	cr_assert_eq(aj_audit_write(&audit, false, record, &err), 0, "%s", err.cause);
 	json_decref(record);
 }
 
@@ -256,7 +256,7 @@ Test(chain, eight_writers)
 		for (int i = 0; i < RECORDS; i++) {
 			struct aj_error err = { 0 };
 			json_t *record = json_pack("{s:s, s:i, s:i}", "event", "test", "writer", w, "i", i);
-			if (aj_audit_write(&audit, record, &err) < 0)
+			if (aj_audit_write(&audit, false, record, &err) < 0)
 				_exit(1);
 			json_decref(record);
 		}

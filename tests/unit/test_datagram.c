@@ -16,6 +16,7 @@ static char folder[64], path[80];
 static struct aj_audit audit;
 static struct aj_error err;
 static json_t *record;
+static bool notable; /* what the writer says of it */
 
 static void prepare(void)
 {
@@ -23,6 +24,7 @@ static void prepare(void)
 	strcpy(folder, "/tmp/aj-unit.XXXXXX");
 	cr_assert_not_null(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/log", folder);
+	notable = true;
 	record = json_pack("{s:s, s:s, s:s, s:s}", "event", "end", "id", "unit", "status", "timeout", "x", "line\nline \xc3\xa4");
 }
 
@@ -37,7 +39,7 @@ TestSuite(datagram, .init = prepare, .fini = done);
 static int writes(void)
 {
 	err = (struct aj_error){ 0 };
-	return aj_audit_write(&audit, record, &err);
+	return aj_audit_write(&audit, notable, record, &err);
 }
 
 static int listen_at(const char *socket_path)
@@ -81,6 +83,7 @@ Test(datagram, syslog)
 	cr_expect_eq(pid, getpid());
 	same_record(got + at);
 	json_object_set_new(record, "status", json_string("ok"));
+	notable = false;
 	cr_expect_eq(writes(), 0, "%s", err.cause);
 	receive(fd, got, sizeof got);
 	cr_expect_eq(strncmp(got, "<86>", 4), 0, "%s", got);
