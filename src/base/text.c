@@ -89,6 +89,27 @@ size_t aj_utf8_valid_prefix(const char *text, size_t bytes)
 	return at;
 }
 
+size_t aj_utf8_incomplete_tail(const char *text, size_t bytes)
+{
+	for (size_t n = 1; n <= 3 && n <= bytes; n++) {
+		const char *at = text + bytes - n;
+		unsigned char c = (unsigned char)*at;
+		if ((c & 0xc0) == 0x80)
+			continue;
+		if (c < 0xc2 || c > 0xf4 || aj_utf8_first(at, n))
+			return 0;
+		/* Can any continuation bytes complete it? */
+		for (unsigned char fill = 0x80; fill < 0xc0; fill += 0x10) {
+			char whole[4] = { (char)fill, (char)fill, (char)fill, (char)fill };
+			memcpy(whole, at, n);
+			if (aj_utf8_first(whole, sizeof whole) > n)
+				return n;
+		}
+		return 0;
+	}
+	return 0;
+}
+
 size_t aj_printable(char *out, const char *text, size_t bytes)
 {
 	static const char hex[] = "0123456789abcdef";

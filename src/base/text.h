@@ -15,6 +15,9 @@ size_t aj_utf8_valid_prefix(const char *text, size_t bytes);
 /* Length of the character at the start of `text`, which is not empty; 0: no valid character. */
 size_t aj_utf8_first(const char *text, size_t bytes);
 
+/* Bytes of a character at the end of `text` that more bytes can complete. */
+size_t aj_utf8_incomplete_tail(const char *text, size_t bytes);
+
 /* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline and tab, and every byte that is not
  * UTF-8, made visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
 size_t aj_printable(char *out, const char *text, size_t bytes);

@@ -78,17 +78,6 @@ static void put_bytes(struct aj_show *show, int fd, const char *data, size_t byt
 	free(safe);
 }
 
-/* Count the bytes of an incomplete UTF-8 character at the end of `data`. */
-static size_t incomplete_tail(const char *data, size_t bytes)
-{
-	for (size_t n = 1; n <= 3 && n <= bytes; n++) {
-		unsigned char c = (unsigned char)data[bytes - n];
-		if ((c & 0xc0) != 0x80)
-			return n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : c >= 0xc0 ? 2u : 1u) ? n : 0;
-	}
-	return 0;
-}
-
 void aj_show_stream(int fd, const char *data, size_t bytes, void *arg)
 {
 	struct aj_show *show = arg;
@@ -99,7 +88,7 @@ void aj_show_stream(int fd, const char *data, size_t bytes, void *arg)
 	memcpy(all, show->held[fd], have);
 	memcpy(all + have, data, bytes);
 	have += bytes;
-	show->held_bytes[fd] = incomplete_tail(all, have);
+	show->held_bytes[fd] = aj_utf8_incomplete_tail(all, have);
 	have -= show->held_bytes[fd];
 	memcpy(show->held[fd], all + have, show->held_bytes[fd]);
 	put_bytes(show, fd, all, have);

@@ -57,28 +57,6 @@ int aj_buffer_send(struct aj_buffer *out, int fd)
 	return 0;
 }
 
-/* Count the bytes of an incomplete UTF-8 character at the end of `text`. */
-static size_t incomplete_tail(const char *text, size_t bytes)
-{
-	for (size_t n = 1; n <= 3 && n <= bytes; n++) {
-		const char *at = text + bytes - n;
-		unsigned char c = (unsigned char)*at;
-		if ((c & 0xc0) == 0x80)
-			continue;
-		if (c < 0xc2 || c > 0xf4 || aj_utf8_first(at, n))
-			return 0;
-		/* Can any continuation bytes complete it? */
-		for (unsigned char fill = 0x80; fill < 0xc0; fill += 0x10) {
-			char whole[4] = { (char)fill, (char)fill, (char)fill, (char)fill };
-			memcpy(whole, at, n);
-			if (aj_utf8_first(whole, sizeof whole) > n)
-				return n;
-		}
-		return 0;
-	}
-	return 0;
-}
-
 bool aj_piece_string(struct aj_piece *piece, struct aj_buffer *out, const char *text, size_t bytes)
 {
 	size_t keep;
@@ -92,7 +70,7 @@ bool aj_piece_string(struct aj_piece *piece, struct aj_buffer *out, const char *
 		bytes += piece->held_bytes;
 		text = joined;
 	}
-	keep = incomplete_tail(text, bytes);
+	keep = aj_utf8_incomplete_tail(text, bytes);
 	memcpy(piece->held, text + bytes - keep, keep);
 	piece->held_bytes = keep;
 	if (bytes > keep)

@@ -141,6 +141,34 @@ Test(text, utf8_stops_at_the_given_length)
 	cr_expect(aj_utf8_valid_prefix("\xe2\x82\xac", 2) == 0);
 }
 
+Test(text, utf8_incomplete_tail)
+{
+	static const struct {
+		const char *text;
+		size_t bytes, tail;
+	} rows[] = {
+		{ "", 0, 0 },
+		{ "a", 1, 0 },
+		{ "a\xc3", 2, 1 },
+		{ "\xc3\xa9", 2, 0 },
+		{ "\xe2", 1, 1 },
+		{ "x\xe2\x82", 3, 2 },
+		{ "\xe2\x82\xac", 3, 0 },
+		{ "\xf0\x9f\x98", 3, 3 },
+		{ "\xf0\x9f\x98\x80", 4, 0 },
+		/* No byte can complete these. */
+		{ "\xff", 1, 0 },
+		{ "\xc1", 1, 0 },
+		{ "\xf5", 1, 0 },
+		{ "\xe0\x80", 2, 0 },
+		{ "\xed\xa0", 2, 0 },
+		{ "\xf4\x90", 2, 0 },
+		{ "\x80\x80\x80\x80", 4, 0 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect_eq(aj_utf8_incomplete_tail(rows[i].text, rows[i].bytes), rows[i].tail, "row %zu", i);
+}
+
 Test(text, utf8_first)
 {
 	cr_expect_eq(aj_utf8_first("ab", 2), 1);
