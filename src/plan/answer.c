@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "seccomp/syscalls.h"
 
 static struct aj_answer answer(enum aj_answer_verdict verdict, const char *key, enum aj_enforcer by, const char *why)
@@ -14,12 +15,6 @@ static struct aj_answer answer(enum aj_answer_verdict verdict, const char *key, 
 }
 
 /* --- paths --- */
-
-static bool at_or_below(const char *path, const char *folder)
-{
-	size_t bytes = strlen(folder);
-	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
-}
 
 static const enum aj_path_match_kind kinds[] = {
 	[AJ_MOUNT_TMPFS] = AJ_MATCH_SCRATCH, [AJ_MOUNT_BIND] = AJ_MATCH_HOST,    [AJ_MOUNT_PROC] = AJ_MATCH_KERNEL,
@@ -32,11 +27,11 @@ struct aj_path_match aj_plan_match_path(const struct aj_plan *plan, const char *
 	struct aj_path_match place = { .kind = AJ_MATCH_NONE, .rest = "" };
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *row = &plan->mounts.items[i];
-		size_t bytes = strlen(row->target);
+		const char *rest = aj_path_rest(path, row->target);
 		/* A later row covers earlier ones, and everything below its target. */
-		if (at_or_below(path, row->target)) {
-			place = (struct aj_path_match){ row->flags & AJ_MASK ? AJ_MATCH_MASK : kinds[row->kind], row, path + bytes };
-		} else if (!place.row && (strcmp(path, "/") == 0 || at_or_below(row->target, path))) {
+		if (rest) {
+			place = (struct aj_path_match){ row->flags & AJ_MASK ? AJ_MATCH_MASK : kinds[row->kind], row, rest };
+		} else if (!place.row && aj_path_within(row->target, path)) {
 			place.kind = AJ_MATCH_FOLDER;
 		}
 	}
@@ -132,7 +127,7 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 	if (!policy->layer)
 		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: whatever the tree has");
 	/* Like class Allowed of bootstrap/rail/guards.py. */
-	if (at_or_below(module, "agentjail") || strncmp(module, "agentjail.", 10) == 0)
+	if (aj_import_covers("agentjail.*", module))
 		return answer(AJ_DENIED, NULL, AJ_BY_RAIL, "the layer itself, which no policy lets a snippet import");
 	if (strcmp(module, "__future__") == 0)
 		return answer(AJ_ALLOWED, NULL, AJ_BY_RAIL, "a part of the language");

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "policy/item_types.h"
@@ -308,12 +309,6 @@ static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	protect(plan, arena);
 }
 
-static bool is_below(const char *path, const char *folder)
-{
-	size_t bytes = strlen(folder);
-	return strncmp(path, folder, bytes) == 0 && path[bytes] == '/';
-}
-
 /* A single process that shares no file with another needs none of the kernel's locks: see seccomp/groups.c. */
 static void restrict_locks(struct aj_plan *plan)
 {
@@ -379,7 +374,7 @@ static int branchable(const struct aj_plan *plan, struct aj_error *err)
 		else if (aj_mount_is_shared(m))
 			why = "a writable folder of the host, as a workspace is, cannot be branched";
 		for (size_t j = 0; j < plan->mounts.count && !why; j++)
-			if (aj_mount_is_scratch(&plan->mounts.items[j]) && is_below(m->target, plan->mounts.items[j].target))
+			if (aj_mount_is_scratch(&plan->mounts.items[j]) && aj_path_below(m->target, plan->mounts.items[j].target))
 				why = "something is mounted below the scratch space, and would be missing in a branch";
 	}
 	return why ? aj_fail(err, AJ_EXIT_USAGE, "branching", 0, "%s", why) : 0;

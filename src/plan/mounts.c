@@ -2,6 +2,7 @@
  * Pure: it reads no file; sandbox/mount.c reports missing sources when it walks the rows. */
 #include <string.h>
 
+#include "base/path.h"
 #include "plan/plan.h"
 #include "policy/bind.h"
 #include "policy/protect.h"
@@ -103,8 +104,7 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	static const char *const covered[] = { "/", "/proc", "/dev", "/usr", "/etc", "/lib", "/lib64", "/bin", "/sbin" };
 	size_t count = plan->snippet ? sizeof covered / sizeof *covered : 4;
 	for (size_t j = 0; j < count; j++)
-		if (strcmp(b->target, covered[j]) == 0 ||
-		    (j > 0 && strncmp(b->target, covered[j], strlen(covered[j])) == 0 && b->target[strlen(covered[j])] == '/'))
+		if (j ? aj_path_within(b->target, covered[j]) : strcmp(b->target, covered[j]) == 0)
 			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)",
 			               b->target, covered[j]);
 	if (workspace && strcmp(b->target, AJ_WORKSPACE) == 0)

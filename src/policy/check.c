@@ -2,6 +2,7 @@
  * It changes nothing, and reads of the files only the origins of values. */
 #include <string.h>
 
+#include "base/path.h"
 #include "policy/bind.h"
 #include "policy/load.h"
 
@@ -25,12 +26,6 @@ static const struct aj_origin *item_at(const struct check *c, const char *key, s
 {
 	size_t k = index_of(key);
 	return i < c->loaded->items_at[k].count ? &c->loaded->items_at[k].items[i] : &c->loaded->at[k];
-}
-
-static bool beneath(const char *path, const char *folder)
-{
-	size_t bytes = strlen(folder);
-	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
 }
 
 static void network(const struct check *c)
@@ -60,12 +55,12 @@ static void files(const struct check *c)
 		if (aj_bind_parse(c->diags->arena, c->p->binds.items[i], &bind))
 			continue;
 		for (size_t j = 0; j < sizeof own / sizeof *own; j++)
-			if (beneath(bind.target, own[j]))
+			if (aj_path_within(bind.target, own[j]))
 				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
 				              "the bind at `%s` would cover a part of the jail itself (%s)", bind.target, own[j]);
 		for (size_t j = 0; j < c->p->masks.count; j++) {
 			struct aj_masked mask;
-			if (aj_mask_parse(c->diags->arena, c->p->masks.items[j], &mask) || !beneath(bind.target, mask.target))
+			if (aj_mask_parse(c->diags->arena, c->p->masks.items[j], &mask) || !aj_path_within(bind.target, mask.target))
 				continue;
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
 			              "the bind at `%s` uncovers the mask `%s` (%s)", bind.target, c->p->masks.items[j],
@@ -79,14 +74,14 @@ static void files(const struct check *c)
 				              aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
 		for (size_t j = 0; j < i; j++) {
 			if (aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) ||
-			    strcmp(other.target, bind.target) == 0 || !beneath(other.target, bind.target))
+			    strcmp(other.target, bind.target) == 0 || !aj_path_within(other.target, bind.target))
 				continue;
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
 			              "the bind at `%s` hides the one at `%s` before it (%s)", bind.target, other.target,
 			              aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
 			aj_diag_advise(c->diags, "put it first");
 		}
-		if (beneath(bind.target, "/workspace") && c->p->workspace != AJ_WORKSPACE_NONE)
+		if (aj_path_within(bind.target, "/workspace") && c->p->workspace != AJ_WORKSPACE_NONE)
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
 			              "the bind at `%s` is inside the workspace", bind.target);
 	}
@@ -276,8 +271,8 @@ static void binds(const struct check *c)
 				             "`%s` holds keys, or is a way to run things outside", bind.source);
 		for (size_t j = 0; bind.writable && j < c->p->masks.count; j++) {
 			struct aj_masked mask;
-			if (!aj_mask_parse(c->diags->arena, c->p->masks.items[j], &mask) && beneath(mask.target, bind.target) &&
-			    strcmp(mask.target, bind.target) != 0)
+			if (!aj_mask_parse(c->diags->arena, c->p->masks.items[j], &mask) &&
+			    aj_path_within(mask.target, bind.target) && strcmp(mask.target, bind.target) != 0)
 				aj_diag_warn(c->diags, item_at(c, "filesystem.masks", j), AJ_W_MASK_FOLDER,
 				             "the mask `%s` is inside the writable bind `%s`: a path is hidden, and not what else leads to the file",
 				             c->p->masks.items[j], bind.target);

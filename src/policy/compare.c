@@ -2,6 +2,7 @@
  * It changes nothing, except in aj_key_lower(). */
 #include <string.h>
 
+#include "base/path.h"
 #include "policy/bind.h"
 #include "policy/field.h"
 
@@ -28,9 +29,8 @@ static bool uncovers(const aj_text_list *old, const aj_text_list *new, struct aj
 		for (size_t j = 0; j < new->count; j++) {
 			if (aj_bind_parse(arena, new->items[j], &kept))
 				continue;
-			size_t bytes = strlen(kept.target);
 			there |= strcmp(kept.target, gone.target) == 0;
-			inside |= strncmp(gone.target, kept.target, bytes) == 0 && gone.target[bytes] == '/';
+			inside |= aj_path_below(gone.target, kept.target);
 		}
 		if (inside && !there)
 			return true;

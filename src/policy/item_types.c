@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "policy/bind.h"
 
@@ -78,8 +79,7 @@ static bool same_item(struct aj_arena *arena, const char *outer, const char *inn
 static bool covers_path(struct aj_arena *arena, const char *outer, const char *inner)
 {
 	(void)arena;
-	size_t bytes = strlen(outer);
-	return strncmp(outer, inner, bytes) == 0 && (inner[bytes] == '\0' || inner[bytes] == '/');
+	return aj_path_within(inner, outer);
 }
 
 static const char *check_mask(struct aj_arena *arena, const char *text)

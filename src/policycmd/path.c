@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "cli/findings.h"
 #include "policy/bind.h"
 #include "policy/protect.h"
@@ -26,12 +27,6 @@ struct query {
 static struct aj_answer make_answer(enum aj_answer_verdict verdict, const char *key, const char *why)
 {
 	return (struct aj_answer){ .verdict = verdict, .why = why, .key = key, .item = AJ_NO_ITEM, .by = AJ_BY_MOUNTS };
-}
-
-static bool at_or_below(const char *path, const char *folder)
-{
-	size_t bytes = strlen(folder);
-	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
 }
 
 /* Set the key of the policy, and its item, that a mount comes from. */
@@ -59,7 +54,7 @@ static void find_rule(const struct query *l, const struct aj_mount *row, struct 
 			return;
 		}
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-		if (!*rules[i].folder || at_or_below(row->target, rules[i].folder)) {
+		if (!*rules[i].folder || aj_path_within(row->target, rules[i].folder)) {
 			a->key = rules[i].key;
 			return;
 		}

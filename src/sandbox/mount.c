@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/mask.h"
 #include "sandbox/named_sockets.h"
 #include "sandbox/overlay.h"
@@ -343,8 +344,7 @@ static bool inside_writable(const struct aj_plan *plan, size_t row)
 		return false;
 	for (size_t i = 0; i < row; i++) {
 		const char *outer = plan->mounts.items[i].target;
-		size_t bytes = strlen(outer);
-		if (aj_mount_is_shared(&plan->mounts.items[i]) && strncmp(m->target, outer, bytes) == 0 && m->target[bytes] == '/')
+		if (aj_mount_is_shared(&plan->mounts.items[i]) && aj_path_below(m->target, outer))
 			return true;
 	}
 	return false;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/sha256.h"
 #include "result/result.h"
 #include "sandbox/blanks.h"
@@ -63,14 +64,14 @@ static void add_run(struct aj_repo *repo, const char *by, const char *value)
 static const char *in_workspace(const struct reading *r, const char *base, const char *value)
 {
 	const char *root = r->at->path, *home = getenv("HOME");
-	size_t bytes = strlen(root);
 	if (strlen(base) + strlen(value) + (home ? strlen(home) : 0) + 2 >= PATH_MAX)
 		return NULL;
 	if (strncmp(value, "~/", 2) == 0 && home)
 		value = aj_printf(r->at->arena, "%s%s", home, value + 1);
 	if (value[0] != '/')
 		return aj_printf(r->at->arena, "%s%s%s", base, *base ? "/" : "", value);
-	return strncmp(value, root, bytes) == 0 && value[bytes] == '/' ? aj_strdup(r->at->arena, value + bytes + 1) : NULL;
+	const char *rest = aj_path_rest(value, root);
+	return rest && *rest ? aj_strdup(r->at->arena, rest + 1) : NULL;
 }
 
 static void on_variable(void *arg, const struct aj_gitconfig *v)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/path.h"
 #include "plan/paths.h"
 #include "policy/bind.h"
 #include "policy/source.h"
@@ -36,12 +37,6 @@ static const char *real(const char *path, struct aj_arena *arena)
 	const char *copy = found ? aj_strdup(arena, found) : NULL;
 	free(found);
 	return copy;
-}
-
-static bool beneath(const char *path, const char *folder)
-{
-	size_t bytes = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
-	return strncmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/');
 }
 
 /* The same folder, by whatever name. */
@@ -96,7 +91,7 @@ static bool is_named_within(const struct asked *a, const char *system)
 	const struct aj_policy *p = &a->loaded->policy;
 	for (size_t i = 0; i < p->workspace_under.count; i++) {
 		const char *item = p->workspace_under.items[i];
-		if (item[0] == '/' && beneath(item, system) && beneath(a->path, item))
+		if (item[0] == '/' && aj_path_within(item, system) && aj_path_within(a->path, item))
 			return true;
 	}
 	return false;
@@ -106,7 +101,8 @@ static bool is_named_within(const struct asked *a, const char *system)
 static const char *system_place(const struct asked *a)
 {
 	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
-		if ((beneath(a->path, systems[i]) || aj_source_within(a->path, systems[i], a->arena)) && !is_named_within(a, systems[i]))
+		if ((aj_path_within(a->path, systems[i]) || aj_source_within(a->path, systems[i], a->arena)) &&
+		    !is_named_within(a, systems[i]))
 			return aj_printf(a->arena, "is the system's own (%s)", systems[i]);
 	return NULL;
 }
@@ -180,7 +176,8 @@ static const char *own_within(const struct asked *a, const char *folder)
 /* The first component below the home is not hidden: keys and configurations are. */
 static bool plain_in(const char *path, const char *home)
 {
-	return beneath(path, home) && path[strlen(home)] == '/' && path[strlen(home) + 1] != '.';
+	const char *rest = aj_path_rest(path, home);
+	return rest && rest[0] == '/' && rest[1] != '.';
 }
 
 static bool below_default(const struct asked *a)
@@ -190,10 +187,9 @@ static bool below_default(const struct asked *a)
 	bool project = cwd && cwd[0] == '/' && !same_folder(cwd, "/") && !same_folder(cwd, "/root") &&
 	               !(a->home && aj_source_within(a->home, cwd, a->arena)) &&
 	               !(a->listed && aj_source_within(a->listed, cwd, a->arena));
-	bool below = project && beneath(a->path, cwd);
+	bool below = project && aj_path_within(a->path, cwd);
 	free(cwd);
-	return below || (a->home && plain_in(a->path, a->home)) || (beneath(a->path, "/tmp") && strcmp(a->path, "/tmp") != 0) ||
-	       (beneath(a->path, "/var/tmp") && strcmp(a->path, "/var/tmp") != 0);
+	return below || (a->home && plain_in(a->path, a->home)) || aj_path_below(a->path, "/tmp") || aj_path_below(a->path, "/var/tmp");
 }
 
 static bool below_allowed(const struct asked *a)
@@ -202,7 +198,7 @@ static bool below_allowed(const struct asked *a)
 	for (size_t i = 0; i < p->workspace_under.count; i++) {
 		const char *item = p->workspace_under.items[i], *found = item[0] == '/' ? real(item, a->arena) : NULL;
 		if (item[0] == '@' ? strcmp(item, AJ_UNDER_ANYWHERE) == 0 || below_default(a)
-		                   : beneath(a->path, item) || (found && beneath(a->path, found)))
+		                   : aj_path_within(a->path, item) || (found && aj_path_within(a->path, found)))
 			return true;
 	}
 	return false;

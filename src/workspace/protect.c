@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "policy/protect.h"
 #include "result/result.h"
 #include "sandbox/blanks.h"
@@ -303,8 +304,7 @@ struct question {
 static int on_place_asked(struct expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred)
 {
 	struct question *q = (struct question *)x;
-	size_t bytes = strlen(path);
-	if (strncmp(q->path, path, bytes) != 0 || (q->path[bytes] != '\0' && q->path[bytes] != '/'))
+	if (!aj_path_within(q->path, path))
 		return 0;
 	bool repository = aj_beneath_has(dir, "HEAD");
 	if (!st && starred && !repository && of_git(x->pattern))
@@ -443,11 +443,11 @@ static int on_place_later(struct expansion *x, int dir, const char *name, const 
 static bool leads_into(const struct aj_protect *p, int dir, const char *name)
 {
 	char link[64], real[PATH_MAX];
-	size_t bytes = strlen(p->plan.writable_workspace);
 	cleanup_fd int fd = openat(dir, name, O_PATH | O_CLOEXEC);
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = fd < 0 ? -1 : readlink(link, real, sizeof real - 1);
-	return n > (ssize_t)bytes && strncmp(real, p->plan.writable_workspace, bytes) == 0 && real[bytes] == '/';
+	real[n > 0 ? n : 0] = '\0';
+	return aj_path_below(real, p->plan.writable_workspace);
 }
 
 /* Is a held or watched place still the same file? A jail's mount is detached when the host removes or replaces the mount point. */
