@@ -39,8 +39,8 @@ static json_t *budget_text(struct composer *c, const char *s, size_t bytes, size
 	size_t at = 0, left = *budget < sizeof out ? *budget : sizeof out, before = left;
 	for (size_t i = 0; i < bytes;) {
 		unsigned char lead = (unsigned char)s[i];
-		size_t n = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-		bool valid = aj_utf8_valid_prefix(s + i, bytes - i < n ? bytes - i : n) == n && lead != 0x7f;
+		size_t n = aj_utf8_first(s + i, bytes - i);
+		bool valid = n && lead != 0x7f;
 		size_t cost = !valid ? 5 : n == 4 ? 12 : n > 1 || lead < 0x20 ? 6 : lead == '"' || lead == '\\' ? 2 : 1;
 		if (cost > left) {
 			c->truncated = true;

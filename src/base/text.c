@@ -110,26 +110,56 @@ size_t aj_utf8_incomplete_tail(const char *text, size_t bytes)
 	return 0;
 }
 
+size_t aj_utf8_repair(char *out, const char *text, size_t bytes)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < bytes;) {
+		size_t n = aj_utf8_valid_prefix(text + i, bytes - i);
+		memcpy(out + at, text + i, n);
+		at += n;
+		i += n;
+		if (i == bytes)
+			break;
+		memcpy(out + at, AJ_UTF8_REPLACEMENT, strlen(AJ_UTF8_REPLACEMENT));
+		at += strlen(AJ_UTF8_REPLACEMENT);
+		i++;
+	}
+	return at;
+}
+
+enum aj_char_kind aj_char_first(const char *text, size_t bytes, size_t *ret_bytes)
+{
+	size_t n = aj_utf8_first(text, bytes);
+	*ret_bytes = n ? n : 1;
+	if (!n)
+		return AJ_CHAR_INVALID;
+	if (*text == '\n' || *text == '\t')
+		return AJ_CHAR_BREAK;
+	bool c1 = (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0;
+	return c1 || aj_is_control(*text) ? AJ_CHAR_CONTROL : AJ_CHAR_PLAIN;
+}
+
+bool aj_has_control(const char *text)
+{
+	while (*text && !aj_is_control(*text))
+		text++;
+	return *text != '\0';
+}
+
 size_t aj_printable(char *out, const char *text, size_t bytes)
 {
 	static const char hex[] = "0123456789abcdef";
 	size_t at = 0;
-	for (size_t i = 0; i < bytes;) {
-		unsigned char c = (unsigned char)text[i];
-		size_t n = sequence((const unsigned char *)text + i, bytes - i);
-		/* Some terminals obey U+0080 to U+009f, and also stray bytes 0x80 to 0x9f. */
-		bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || n == 0 ||
-		               (c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
-		for (size_t end = i + (n ? n : 1); i < end; i++) {
-			c = (unsigned char)text[i];
-			if (control) {
-				out[at++] = '\\';
-				out[at++] = 'x';
-				out[at++] = hex[c >> 4];
-				out[at++] = hex[c & 15];
-			} else {
-				out[at++] = (char)c;
-			}
+	for (size_t i = 0, n; i < bytes; i += n) {
+		if (aj_char_first(text + i, bytes - i, &n) < AJ_CHAR_CONTROL) {
+			memcpy(out + at, text + i, n);
+			at += n;
+			continue;
+		}
+		for (size_t k = 0; k < n; k++) {
+			unsigned char c = (unsigned char)text[i + k];
+			memcpy(out + at, (char[]){ '\\', 'x', hex[c >> 4], hex[c & 15] }, 4);
+			at += 4;
 		}
 	}
 	return at;

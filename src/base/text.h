@@ -18,6 +18,27 @@ size_t aj_utf8_first(const char *text, size_t bytes);
 /* Bytes of a character at the end of `text` that more bytes can complete. */
 size_t aj_utf8_incomplete_tail(const char *text, size_t bytes);
 
+/* U+FFFD in place of an invalid byte. Copy `bytes` of `text` to `out`, which holds 3 * bytes, as UTF-8. Returns the length. */
+#define AJ_UTF8_REPLACEMENT "\xef\xbf\xbd"
+size_t aj_utf8_repair(char *out, const char *text, size_t bytes);
+
+/* What a terminal makes of a character: some also obey U+0080 to U+009f (C1) and the bytes 0x80 to 0x9f, which are no characters. */
+enum aj_char_kind {
+	AJ_CHAR_PLAIN,
+	AJ_CHAR_BREAK,   /* newline, tab */
+	AJ_CHAR_CONTROL, /* any other of C0, DEL, C1 */
+	AJ_CHAR_INVALID, /* one byte that begins no character */
+};
+/* The character at the start of `text`, which is not empty. */
+enum aj_char_kind aj_char_first(const char *text, size_t bytes, size_t *ret_bytes);
+
+/* A control character of ASCII: C0 (so newline and tab, too) or DEL. For names, where no byte is interpreted. */
+static inline bool aj_is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+bool aj_has_control(const char *text);
+
 /* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline and tab, and every byte that is not
  * UTF-8, made visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
 size_t aj_printable(char *out, const char *text, size_t bytes);

@@ -58,14 +58,9 @@ static void append_place(struct text *text, const struct aj_pointer *place)
 /* Replace the bytes that a terminal would interpret: C0, DEL, C1 and invalid UTF-8. */
 static void replace_controls(char *out)
 {
-	size_t bytes = strlen(out);
-	for (size_t i = 0; i < bytes; i++) {
-		unsigned char c = (unsigned char)out[i];
-		if (c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)out[i + 1] < 0xa0))
-			out[i] = '?';
-	}
-	for (size_t valid; (valid = aj_utf8_valid_prefix(out, bytes)) < bytes;)
-		out[valid] = '?';
+	for (size_t left = strlen(out), n; left; out += n, left -= n)
+		if (aj_char_first(out, left, &n) != AJ_CHAR_PLAIN)
+			memset(out, '?', n);
 }
 
 void aj_pointer_vformat(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)

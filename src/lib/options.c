@@ -2,6 +2,7 @@
  * Never reads beyond the size that a caller gave, and never guesses what an unknown field means. */
 #include <string.h>
 
+#include "base/text.h"
 #include "lib/inner.h"
 
 int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *name, struct aj_error *err)
@@ -31,7 +32,7 @@ int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *na
 static void flatten(char *text)
 {
 	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
+		if (aj_is_control(*text))
 			*text = ' ';
 }
 

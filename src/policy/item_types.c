@@ -316,10 +316,7 @@ static const char *check_text(struct aj_arena *arena, const char *text)
 	(void)arena;
 	if (strlen(text) > 200)
 		return "longer than 200 bytes";
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < 32 || *c == 127)
-			return "with a control character";
-	return NULL;
+	return aj_has_control(text) ? "with a control character" : NULL;
 }
 
 #define NAME_PATTERN "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"

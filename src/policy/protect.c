@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "policy/item_types.h"
 
 /* A slash at the end: a folder, which is held even if it does not exist yet.
@@ -164,9 +165,8 @@ static const char *check_place(struct aj_arena *arena, const char *text)
 		return "nothing is expanded: write the path below the workspace";
 	if (!*text || strlen(text) > 200)
 		return "empty, or longer than 200 bytes";
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < 32 || *c == 127)
-			return "with a control character";
+	if (aj_has_control(text))
+		return "with a control character";
 	for (const char *at = text; *at;) {
 		size_t bytes = strcspn(at, "/");
 		if (bytes == 0 || (bytes <= 2 && strncmp(at, "..", bytes) == 0))

@@ -155,18 +155,17 @@ const char *aj_toml_quote(const char *text, struct aj_arena *arena)
 	size_t bytes = strlen(text), used = 0;
 	char *out = aj_alloc(arena, 6 * bytes + 3);
 	out[used++] = '"';
-	for (size_t i = 0; i < bytes; i++) {
-		unsigned char c = (unsigned char)text[i];
-		if (c == '"' || c == '\\')
+	for (size_t i = 0, n; i < bytes; i += n) {
+		enum aj_char_kind kind = aj_char_first(text + i, bytes - i, &n);
+		if (kind == AJ_CHAR_BREAK || kind == AJ_CHAR_CONTROL) {
+			/* The last byte of a C1 control's two is its number. */
+			used += (size_t)snprintf(out + used, 7, "\\u%04x", text[i + n - 1] & 0xff);
+			continue;
+		}
+		if (text[i] == '"' || text[i] == '\\')
 			out[used++] = '\\';
-		/* U+0080 to U+009f are controls, too. */
-		unsigned char next = (unsigned char)text[i + 1];
-		if (c < 32 || c == 127)
-			used += (size_t)snprintf(out + used, 7, "\\u%04x", c);
-		else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
-			used += (size_t)snprintf(out + used, 7, "\\u%04x", text[++i] & 0xff);
-		else
-			out[used++] = (char)c;
+		memcpy(out + used, text + i, n);
+		used += n;
 	}
 	out[used++] = '"';
 	return out;

@@ -123,25 +123,10 @@ const char *aj_claim_status(const json_t *claim)
 
 json_t *aj_json_text(const char *text, size_t bytes)
 {
-	size_t valid = aj_utf8_valid_prefix(text, bytes);
-	if (valid == bytes)
+	if (aj_utf8_valid_prefix(text, bytes) == bytes)
 		return json_stringn_nocheck(text, bytes);
 	char *fixed = malloc(bytes * 3 + 1);
-	size_t at = 0;
-	if (!fixed)
-		return json_null();
-	for (size_t i = 0; i < bytes;) {
-		size_t n = aj_utf8_valid_prefix(text + i, bytes - i);
-		memcpy(fixed + at, text + i, n);
-		at += n;
-		i += n;
-		if (i < bytes) {
-			memcpy(fixed + at, "\xef\xbf\xbd", 3);
-			at += 3;
-			i++;
-		}
-	}
-	json_t *json = json_stringn_nocheck(fixed, at);
+	json_t *json = fixed ? json_stringn_nocheck(fixed, aj_utf8_repair(fixed, text, bytes)) : json_null();
 	free(fixed);
 	return json;
 }

@@ -97,14 +97,6 @@ static bool is_error(const json_t *value)
 	       json_is_string(json_object_get(value, "message"));
 }
 
-static bool has_controls(const char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			return true;
-	return false;
-}
-
 /* NULL, or the reason why the value does not fit the member. */
 static const char *misfit(enum aj_member m, const json_t *value)
 {
@@ -120,7 +112,7 @@ static const char *misfit(enum aj_member m, const json_t *value)
 			return NULL;
 		if (!json_string_length(value) && m != AJ_M_TENANT)
 			return "is empty";
-		if (has_controls(json_string_value(value)))
+		if (aj_has_control(json_string_value(value)))
 			return "holds a control character";
 		return members[m].kind == PATH && json_string_value(value)[0] != '/' ? "is not an absolute path" : NULL;
 	case ID:

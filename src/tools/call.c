@@ -142,26 +142,14 @@ static bool is_identifier(const char *type)
 	return bytes > 0 && bytes <= AJ_TOOL_NAME_BYTES && strspn(type, letters) == bytes && !(*type >= '0' && *type <= '9');
 }
 
-/* Is the character a C0 control but newline and tab, DEL, or a C1 control? */
-static bool is_control(const unsigned char *c)
-{
-	return (*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0);
-}
-
 json_t *aj_tools_error_json(const char *type, const char *message, size_t message_bytes)
 {
 	char text[AJ_TOOL_ERROR_BYTES];
 	size_t used = 0;
-	for (size_t i = 0, n; i < message_bytes; i += n ? n : 1) {
-		const char *put = message + i;
-		size_t bytes = n = aj_utf8_first(put, message_bytes - i);
-		if (n == 0) {
-			put = "\xef\xbf\xbd";
-			bytes = 3;
-		} else if (n <= 2 && is_control((const unsigned char *)put)) {
-			put = " ";
-			bytes = 1;
-		}
+	for (size_t i = 0, n; i < message_bytes; i += n) {
+		enum aj_char_kind kind = aj_char_first(message + i, message_bytes - i, &n);
+		const char *put = kind == AJ_CHAR_INVALID ? AJ_UTF8_REPLACEMENT : kind == AJ_CHAR_CONTROL ? " " : message + i;
+		size_t bytes = kind >= AJ_CHAR_CONTROL ? strlen(put) : n;
 		if (bytes > sizeof text - used)
 			break;
 		memcpy(text + used, put, bytes);

@@ -182,6 +182,67 @@ Test(text, utf8_first)
 	cr_expect_eq(aj_utf8_first("\xa9", 1), 0);
 }
 
+static void expect_repaired(const char *in, size_t bytes, const char *want)
+{
+	char out[64];
+	size_t n = aj_utf8_repair(out, in, bytes);
+	cr_expect(n == strlen(want) && memcmp(out, want, n) == 0, "got `%.*s`, want `%s`", (int)n, out, want);
+	cr_expect_leq(n, 3 * bytes);
+	cr_expect_eq(aj_utf8_valid_prefix(out, n), n);
+}
+
+Test(text, utf8_repair)
+{
+	expect_repaired("", 0, "");
+	expect_repaired("plain \xc3\xa9", 8, "plain \xc3\xa9");
+	expect_repaired("\xff", 1, AJ_UTF8_REPLACEMENT);
+	expect_repaired("a\xe2\x82z", 4, "a" AJ_UTF8_REPLACEMENT AJ_UTF8_REPLACEMENT "z");
+	expect_repaired("z\xc3", 2, "z" AJ_UTF8_REPLACEMENT);
+}
+
+Test(text, kinds_of_characters)
+{
+	static const struct {
+		const char *text;
+		enum aj_char_kind kind;
+		size_t bytes;
+	} rows[] = {
+		{ "a", AJ_CHAR_PLAIN, 1 },
+		{ " ", AJ_CHAR_PLAIN, 1 },
+		{ "\n", AJ_CHAR_BREAK, 1 },
+		{ "\t", AJ_CHAR_BREAK, 1 },
+		{ "\r", AJ_CHAR_CONTROL, 1 },
+		{ "\x1b[", AJ_CHAR_CONTROL, 1 },
+		{ "\x7f", AJ_CHAR_CONTROL, 1 },
+		{ "\xc2\x80", AJ_CHAR_CONTROL, 2 },
+		{ "\xc2\x9f", AJ_CHAR_CONTROL, 2 },
+		{ "\xc2\xa0", AJ_CHAR_PLAIN, 2 },
+		{ "\xe2\x82\xac", AJ_CHAR_PLAIN, 3 },
+		{ "\xf0\x9f\x90\x8d", AJ_CHAR_PLAIN, 4 },
+		{ "\x9b"
+		  "2J",
+		  AJ_CHAR_INVALID, 1 },
+		{ "\xc2", AJ_CHAR_INVALID, 1 },
+		{ "\xc2z", AJ_CHAR_INVALID, 1 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t bytes = 0;
+		enum aj_char_kind kind = aj_char_first(rows[i].text, strlen(rows[i].text), &bytes);
+		cr_expect(kind == rows[i].kind && bytes == rows[i].bytes, "row %zu: kind %d, %zu bytes", i, kind, bytes);
+	}
+	size_t bytes;
+	cr_expect_eq(aj_char_first("\0", 1, &bytes), AJ_CHAR_CONTROL);
+}
+
+Test(text, control_characters_of_ascii)
+{
+	for (int c = 1; c < 256; c++) {
+		const char text[] = { 'a', (char)c, 'b', '\0' };
+		cr_expect_eq(aj_has_control(text), c < 0x20 || c == 0x7f, "byte %d", c);
+	}
+	cr_expect_not(aj_has_control(""));
+}
+
 static void expect_printable(const char *in, size_t bytes, const char *want)
 {
 	char out[256];
