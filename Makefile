@@ -43,7 +43,7 @@ CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $
 FUZZ_SRCS  := tests/fuzz/policy.c $(wildcard src/policy/*.c) src/policy/toml.cc src/base/arena.c src/base/fd.c src/base/sha256.c src/base/text.c
 FUZZ_TOOLS := tests/fuzz/tools.c $(wildcard src/tools/*.c src/jsonschema/*.c) src/base/arena.c src/base/error.c src/base/json.c src/base/buffer.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
 FUZZ_CHANNEL := tests/fuzz/channel.c src/base/procfs.c src/result/output_buffer.c src/jail/channel.c src/result/result.c src/jail/encode.c src/mediate/violations.c src/session/calls.c $(wildcard src/tools/*.c src/jsonschema/*.c) \
-	      src/plan/pack.c src/sandbox/handshake.c src/seccomp/notify.c src/base/arena.c src/base/error.c src/base/fd.c src/base/frame.c src/base/sha256.c src/base/json.c src/base/loop.c src/base/buffer.c src/base/quota.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
+	      src/plan/pack.c src/sandbox/handshake.c src/base/message.c src/seccomp/notify.c src/base/arena.c src/base/error.c src/base/fd.c src/base/frame.c src/base/sha256.c src/base/json.c src/base/loop.c src/base/buffer.c src/base/quota.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
 FUZZ_SERVE := tests/fuzz/serve.c src/serve/accept.c src/serve/http.c src/serve/frame_read.c src/serve/listen.c src/serve/sd_notify.c src/serve/frame_write.c src/serve/fault.c src/serve/proto.c \
 	      src/base/error.c src/base/fd.c src/base/json.c src/base/loop.c src/base/buffer.c src/base/quota.c src/base/json_scan.c src/base/text.c src/base/json_tree.c
 FUZZ_GITCONFIG := tests/fuzz/gitconfig.c src/workspace/gitconfig.c src/workspace/gitruns.c
@@ -51,7 +51,7 @@ FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
 UNITS      := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 GUEST_SRCS := $(wildcard src/guest/*.c) src/plan/pack.c src/base/frame.c src/base/fd.c src/base/error.c \
-	      src/sandbox/birth_protocol.c src/sandbox/channels.c src/seccomp/install.c src/sandbox/handshake.c src/sandbox/init.c src/sandbox/landlock.c src/sandbox/mask.c src/sandbox/mount.c src/sandbox/overlay.c src/sandbox/jail_steps.c
+	      src/base/message.c src/sandbox/channels.c src/seccomp/install.c src/sandbox/handshake.c src/sandbox/init.c src/sandbox/landlock.c src/sandbox/mask.c src/sandbox/mount.c src/sandbox/overlay.c src/sandbox/jail_steps.c
 LAYER      := $(sort $(wildcard src/bootstrap/*.py src/bootstrap/*/*.py))
 
 # Asks systemd for a cgroup where a policy demands one. libsystemd has no static library, so this is a program of its own;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/birth_protocol.h"
+#include "base/message.h"
 #include "sandbox/copy_tree.h"
 #include "sandbox/mount.h"
 
@@ -43,14 +43,14 @@ _Noreturn static void fail_copy(const struct work *w, const char *action)
 {
 	struct aj_copy_msg msg = { .number = AJ_COPY_FAILED, .errnum = errno };
 	memcpy(msg.what, action, strnlen(action, sizeof msg.what - 1));
-	aj_birth_send(w->socket, &msg, sizeof msg, -1);
+	aj_message_send(w->socket, &msg, sizeof msg, -1);
 	_exit(1);
 }
 
 static void send_fd(const struct work *w, int number, int fd)
 {
 	struct aj_copy_msg msg = { .number = number };
-	if (aj_birth_send(w->socket, &msg, sizeof msg, fd) < 0)
+	if (aj_message_send(w->socket, &msg, sizeof msg, fd) < 0)
 		_exit(1);
 }
 
@@ -191,7 +191,7 @@ _Noreturn static void run_helper(struct work *w)
 	if (folder < 0)
 		fail_copy(w, "open the working directory");
 	send_fd(w, 0, folder);
-	_exit(aj_birth_send(w->socket, &done, sizeof done, -1) < 0);
+	_exit(aj_message_send(w->socket, &done, sizeof done, -1) < 0);
 }
 
 int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copied *copied, struct aj_error *err)
@@ -226,7 +226,7 @@ int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const 
 
 int aj_copier_read(struct aj_copier *copier, struct aj_copy_msg *ret, int *ret_fd)
 {
-	int r = aj_birth_recv(copier->socket, ret, sizeof *ret, ret_fd, MSG_DONTWAIT);
+	int r = aj_message_recv(copier->socket, ret, sizeof *ret, ret_fd, MSG_DONTWAIT);
 	ret->what[sizeof ret->what - 1] = '\0';
 	return r;
 }

@@ -15,6 +15,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -24,7 +25,6 @@
 
 #include "base/fd.h"
 #include "base/syscall.h"
-#include "sandbox/birth_protocol.h"
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
 
@@ -39,9 +39,9 @@ enum { CONTROL_FD = 3 }; /* the zygote's control socket */
 struct slot {
 	struct slot *next;
 	int tid;
-	int outcome;              /* UNBORN, BORN or a negative errno: a futex */
-	int init_ready;           /* init's end of the pipe */
-	char name[AJ_BIRTH_NAME]; /* init's comm in /proc, for people */
+	int outcome;    /* UNBORN, BORN or a negative errno: a futex */
+	int init_ready; /* init's end of the pipe */
+	char name[16];  /* init's comm in /proc, for people */
 	struct aj_birth_args *birth;
 	char *stack;
 };
@@ -210,7 +210,7 @@ int aj_birth_make(struct aj_birth_args *birth)
 	birth->init_ready = ready[0];
 	slot->init_ready = ready[1];
 	slot->birth = birth;
-	aj_birth_name(slot->name, birth->number);
+	snprintf(slot->name, sizeof slot->name, "init-%u", birth->number);
 	slot->outcome = UNBORN;
 	slot->tid = -1;
 	if (__builtin_setjmp(guest_context) != 0) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/message.h"
 #include "guest/atfork.h"
 #include "guest/birth.h"
 #include "guest/prefault.h"
@@ -165,7 +166,7 @@ const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, 
 	if (aj_plan_unpack(&plan, packed, packed_bytes) < 0)
 		_exit(EXIT_BROKEN);
 	for (;;) {
-		int r = aj_birth_recv(CONTROL_FD, &order, sizeof order, NULL, 0);
+		int r = aj_message_recv(CONTROL_FD, &order, sizeof order, NULL, 0);
 		if (r <= 0)
 			_exit(r < 0 ? EXIT_BROKEN : 0);
 		if (!learnt) {

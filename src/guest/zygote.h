@@ -1,5 +1,7 @@
 /* The main loop of a zygote: waits for orders, and makes a jail for each. */
 #pragma once
+#include <stddef.h>
+
 #include "sandbox/birth_protocol.h"
 
 /* `trial` does what a newborn will do before its first snippet; it runs in a copy that is discarded. Serves orders from fd 3 until the

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/message.h"
 #include "base/procfs.h"
 #include "base/text.h"
 #include "jail/encode.h"
@@ -262,23 +263,18 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 unsigned aj_channel_read(struct aj_channel *c)
 {
 	char chunk[AJ_CHUNK_BYTES];
-	union {
-		char data[AJ_MSG_SENDER_BYTES];
-		struct cmsghdr align;
-	} space;
 	size_t room;
 	char *body = aj_frame_room(&c->inbox, &room);
 	bool there = room >= AJ_CHUNK_BYTES; /* a long message is read in place, not copied */
-	struct iovec iov = { there ? body : chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
-	ssize_t n = recvmsg(*c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	pid_t sender;
+	ssize_t n = aj_recv_from(*c->fd, there ? body : chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES,
+	                         MSG_DONTWAIT, &sender);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
 		end_channel(c);
 		return 0;
 	}
-	pid_t sender = aj_msg_sender(&msg);
 	bool idle = c->armed && !aj_channel_writing(c);
 	unsigned found = 0;
 	c->reading = true;

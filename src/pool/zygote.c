@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"
@@ -153,7 +154,7 @@ static enum aj_zygote_found on_frame(struct aj_zygote *z)
 static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
 {
 	struct aj_birth_answer born;
-	int r = aj_birth_recv(z->jail.control_fd, &born, sizeof born, NULL, MSG_DONTWAIT);
+	int r = aj_message_recv(z->jail.control_fd, &born, sizeof born, NULL, MSG_DONTWAIT);
 	if (r < 0 && errno == EAGAIN)
 		return AJ_ZYGOTE_NOTHING;
 	if (r <= 0 || z->waiting_count == 0)

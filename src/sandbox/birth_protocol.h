@@ -1,7 +1,6 @@
 /* The messages between a supervisor and a zygote, over the zygote's control socket: one order, one answer.
  * A zygote has imported foreign packages: its answers are checked, and an order contains no secret of another jail. */
 #pragma once
-#include <stddef.h>
 #include <stdint.h>
 
 enum { AJ_BIRTH_ENTROPY = 64, AJ_BIRTH_LEAF = 64, AJ_BIRTHS_MAX = 8 };
@@ -23,14 +22,3 @@ struct aj_birth_answer {
 	int32_t init;   /* number of a pidfd in the zygote, for the jail's init, a child of the supervisor; -1: no init */
 	int32_t report, control, out, err; /* descriptor numbers in that init: the supervisor's ends of the jail's channels */
 };
-
-/* Init's name (comm) in /proc. */
-enum { AJ_BIRTH_NAME = 16 };
-#define AJ_BIRTH_NAMED "init-"
-void aj_birth_name(char ret[AJ_BIRTH_NAME], uint32_t number);
-
-/* Send one message, with a descriptor or -1. 0, or -1 with errno. */
-int aj_birth_send(int socket, const void *data, size_t bytes, int fd);
-/* Wait for one whole message (flags: MSG_DONTWAIT does not wait). *ret_fd is close-on-exec, or -1; with ret_fd NULL a descriptor is
- * discarded. 1, 0 at the end of the stream, -1 with errno and no descriptor left open. */
-int aj_birth_recv(int socket, void *data, size_t bytes, int *ret_fd, int flags);

@@ -3,11 +3,11 @@
 #include "sandbox/handshake.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/message.h"
 
 int aj_msg_send(int fd, const struct aj_msg *msg)
 {
@@ -45,26 +45,6 @@ int aj_msg_hand_over(int fd, int listener)
 	return -1;
 }
 
-_Static_assert(AJ_MSG_SENDER_BYTES == CMSG_SPACE(sizeof(struct ucred)), "room for a sender and nothing else");
-
-pid_t aj_msg_sender(struct msghdr *msg)
-{
-	struct ucred cred = { 0 };
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (c->cmsg_type == SCM_CREDENTIALS && c->cmsg_len == CMSG_LEN(sizeof cred))
-			memcpy(&cred, CMSG_DATA(c), sizeof cred);
-		/* Where credentials do not fit, descriptors may. */
-		for (size_t at = CMSG_LEN(0); c->cmsg_type == SCM_RIGHTS && at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
-			int fd;
-			memcpy(&fd, (char *)c + at, sizeof fd);
-			aj_close(&fd);
-		}
-	}
-	return cred.pid;
-}
-
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags)
 {
 	pid_t sender;
@@ -73,20 +53,12 @@ int aj_msg_recv(int fd, struct aj_msg *msg, int flags)
 
 int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender)
 {
-	union {
-		char data[AJ_MSG_SENDER_BYTES];
-		struct cmsghdr align;
-	} space;
-	struct iovec iov = { msg, sizeof *msg };
-	struct msghdr whole = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space.data, .msg_controllen = sizeof space.data };
 	ssize_t n;
-	*ret_sender = 0;
 	do
-		n = recvmsg(fd, &whole, flags | MSG_TRUNC | MSG_CMSG_CLOEXEC); /* the real length, even if the message does not fit */
+		n = aj_recv_from(fd, msg, sizeof *msg, flags | MSG_TRUNC, ret_sender); /* the real length, even if the message does not fit */
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return (int)n;
-	*ret_sender = aj_msg_sender(&whole);
 	if (n != (ssize_t)sizeof *msg || msg->kind < AJ_MSG_MAPS_WRITTEN || msg->kind > AJ_MSG_PARTED) {
 		errno = EPROTO;
 		return -1;

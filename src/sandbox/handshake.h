@@ -44,8 +44,3 @@ int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender);
 /* Called by the guest: waits until the supervisor has taken a copy of its listener, or cannot, then closes its own. -1: no answer from
  * the supervisor. */
 int aj_msg_hand_over(int fd, int listener);
-
-/* The sender of the message that recvmsg() received; 0: the kernel named none. Descriptors that came along are closed. */
-enum { AJ_MSG_SENDER_BYTES = 32 }; /* CMSG_SPACE(sizeof(struct ucred)) */
-struct msghdr;
-pid_t aj_msg_sender(struct msghdr *msg);

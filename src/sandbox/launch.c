@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/message.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"
-#include "sandbox/birth_protocol.h"
 #include "sandbox/child.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
@@ -83,7 +83,7 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 		if (pid != 0) {
 			born = (struct made){ .pid = pid > 0 ? (int32_t)pid : 0, .errnum = errno };
 			aj_fd_raise_limit(); /* nobody else reads this socket: init exists already */
-			aj_birth_send(ends[1], &born, sizeof born, pidfd);
+			aj_message_send(ends[1], &born, sizeof born, pidfd);
 			_exit(0);
 		}
 		close(ends[0]);
@@ -93,7 +93,7 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 	int error = errno;
 	close(ends[1]);
 	if (child > 0) {
-		if (aj_birth_recv(ends[0], &born, sizeof born, ret_pidfd, 0) <= 0)
+		if (aj_message_recv(ends[0], &born, sizeof born, ret_pidfd, 0) <= 0)
 			born.pid = 0;
 		error = born.errnum;
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)

@@ -1,0 +1,14 @@
+/* Messages over a Unix socket, with what the kernel carries beside the bytes: the sender's process id, and descriptors.
+ * A receiver keeps the one descriptor that it asks for; any other is closed. */
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Send one whole message, with a descriptor or -1. 0, or -1 with errno; it never raises SIGPIPE. */
+int aj_message_send(int socket, const void *data, size_t bytes, int fd);
+/* Wait for one whole message (flags: MSG_DONTWAIT does not wait). *ret_fd is close-on-exec, or -1; with ret_fd NULL a descriptor is
+ * discarded. 1, 0 at the end of the stream, -1 with errno and no descriptor left open. */
+int aj_message_recv(int socket, void *data, size_t bytes, int *ret_fd, int flags);
+
+/* As recvmsg(2). *ret_sender is the sender's process id as the kernel attests it (SO_PASSCRED), else 0. */
+ssize_t aj_recv_from(int socket, void *data, size_t bytes, int flags, pid_t *ret_sender);
