@@ -64,7 +64,12 @@ int aj_write_all(int fd, const void *data, size_t bytes)
 
 ssize_t aj_read_text(const char *path, char *out, size_t out_bytes)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return aj_read_text_at(AT_FDCWD, path, out, out_bytes);
+}
+
+ssize_t aj_read_text_at(int dirfd, const char *path, char *out, size_t out_bytes)
+{
+	cleanup_fd int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	size_t have = 0;

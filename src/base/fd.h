@@ -16,6 +16,7 @@ int aj_write_all(int fd, const void *data, size_t bytes);
 
 /* Whole file into the arena-free buffer `out` as a string; -1 with errno (EFBIG when it does not fit). */
 ssize_t aj_read_text(const char *path, char *out, size_t out_bytes);
+ssize_t aj_read_text_at(int dirfd, const char *path, char *out, size_t out_bytes);
 /* Write `text` to an existing file in one write(2), as kernel interfaces require. */
 int aj_write_text(int dirfd, const char *path, const char *text);
 

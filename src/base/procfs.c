@@ -1,8 +1,9 @@
-/* Asks the kernel whether a runner's filters and empty capabilities stand, before a byte of code is sent.
+/* Reads what the kernel says of a process, above all whether a runner's filters and empty capabilities stand, before a byte of code is sent.
  * It trusts no message from the runner, and treats a missing line as a missing wall. */
 #include "base/procfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,31 +28,36 @@ static void free_text(struct text *t)
 }
 #define cleanup_text __attribute__((cleanup(free_text)))
 
-static void read_file(struct text *t, const char *path)
+static void read_file(struct text *t, int dir, const char *path)
 {
 	t->data = t->usual;
-	if (aj_read_text(path, t->usual, USUAL_BYTES) >= 0)
+	if (aj_read_text_at(dir, path, t->usual, USUAL_BYTES) >= 0)
 		return;
 	t->data = errno == EFBIG ? malloc(MOST_BYTES) : NULL;
-	if (t->data && aj_read_text(path, t->data, MOST_BYTES) >= 0)
+	if (t->data && aj_read_text_at(dir, path, t->data, MOST_BYTES) >= 0)
 		return;
 	free(t->data);
 	t->data = NULL;
 }
 
-static void read_of(struct text *t, pid_t pid, const char *file)
+static void read_below(struct text *t, int proc_fd, pid_t pid, const char *file)
 {
 	char path[40];
 	t->data = NULL;
-	snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+	snprintf(path, sizeof path, "%s%d/%s", proc_fd == AT_FDCWD ? "/proc/" : "", pid, file);
 	if (pid > 0)
-		read_file(t, path);
+		read_file(t, proc_fd, path);
+}
+
+static void read_of(struct text *t, pid_t pid, const char *file)
+{
+	read_below(t, AT_FDCWD, pid, file);
 }
 
 int aj_procfs_own_filters(void)
 {
 	cleanup_text struct text status;
-	read_file(&status, "/proc/thread-self/status");
+	read_file(&status, AT_FDCWD, "/proc/thread-self/status");
 	const char *line = status.data ? strstr(status.data, "\nSeccomp_filters:") : NULL;
 	int count;
 	return line && sscanf(line, "\nSeccomp_filters: %d", &count) == 1 ? count : -1;
@@ -91,9 +97,34 @@ static pid_t last_number(const char *status, const char *name)
 	return (pid_t)last;
 }
 
-static bool is_alive(int pidfd)
+unsigned long aj_procfs_number(int proc_fd, pid_t pid, const char *name)
 {
-	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0;
+	char line[32];
+	cleanup_text struct text status;
+	read_below(&status, proc_fd, pid, "status");
+	snprintf(line, sizeof line, "\n%s:", name);
+	const char *at = status.data ? strstr(status.data, line) : NULL;
+	return at ? strtoul(at + strlen(line), NULL, 10) : 0;
+}
+
+bool aj_procfs_signalled(int proc_fd, pid_t tid)
+{
+	static const char *const names[] = { "\nSigPnd:", "\nShdPnd:", "\nSigBlk:", "\nSigIgn:" };
+	unsigned long sets[4];
+	cleanup_text struct text status;
+	read_below(&status, proc_fd, tid, "status");
+	for (int i = 0; i < 4; i++) {
+		const char *at = status.data ? strstr(status.data, names[i]) : NULL;
+		if (!at)
+			return true;
+		sets[i] = strtoul(at + strlen(names[i]), NULL, 16);
+	}
+	return (sets[0] | sets[1]) & ~sets[2] & ~sets[3];
+}
+
+bool aj_pidfd_ended(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) != 0;
 }
 
 const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
@@ -107,7 +138,7 @@ const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 	if (last_number(status.data, "\nTgid:") != pid || last_number(status.data, "\nPPid:") != init)
 		return "a process that is no child of the jail's init says that it is the runner";
 	const char *wrong = missing_wall(status.data, filters, false);
-	return wrong || is_alive(pidfd) ? wrong : "the runner has ended";
+	return wrong || !aj_pidfd_ended(pidfd) ? wrong : "the runner has ended";
 }
 
 const char *aj_procfs_check_fork(pid_t pid, size_t filters)
@@ -144,7 +175,7 @@ int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret)
 	/* Open the pidfd first: /proc then describes that process, or another one that got its number because it has ended. */
 	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	*ret = pidfd < 0 ? (struct aj_process_info){ 0 } : aj_procfs_process(pid);
-	bool is = ret->process == pid && ret->parent == parent && is_alive(pidfd);
+	bool is = ret->process == pid && ret->parent == parent && !aj_pidfd_ended(pidfd);
 	return is ? aj_steal(&pidfd) : -1;
 }
 

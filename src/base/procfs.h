@@ -1,4 +1,5 @@
-/* Checks a runner's walls in /proc: the kernel's word, not the runner's. */
+/* What the kernel says of a process in /proc, above all whether a runner's walls stand.
+ * It asks no process about itself. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,15 @@ struct aj_process_info {
 struct aj_process_info aj_procfs_process(pid_t tid);
 /* `pid` has ended or has begun to: its memory and descriptors may be gone long before it can be waited for. */
 bool aj_procfs_is_ending(pid_t pid);
+/* The process of the pidfd has ended, reaped or not. */
+bool aj_pidfd_ended(int pidfd);
+
+/* A decimal number of PID/status, by the name of its line; 0: no such process or line. `proc_fd`: a folder of a /proc, or AT_FDCWD for
+ * the caller's own. */
+unsigned long aj_procfs_number(int proc_fd, pid_t pid, const char *name);
+/* A signal that is neither blocked nor ignored waits for this thread, or it cannot be read any more. */
+bool aj_procfs_signalled(int proc_fd, pid_t tid);
+
 /* A pidfd of the process `pid`, if it is alive and a child of `parent`; else -1. */
 int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret);
 

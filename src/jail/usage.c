@@ -4,13 +4,12 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/procfs.h"
 
 uint64_t aj_meter_cpu_us(pid_t pid)
 {
@@ -23,16 +22,9 @@ uint64_t aj_meter_cpu_us(pid_t pid)
 
 void aj_meter_read(pid_t pid, uint64_t before_us, struct rusage *ret)
 {
-	static const char name[] = "\nVmHWM:";
-	char path[40], text[2048];
 	uint64_t now_us = aj_meter_cpu_us(pid), used_us = now_us > before_us ? now_us - before_us : 0;
 	*ret = (struct rusage){ .ru_stime = { .tv_sec = (time_t)(used_us / 1000000), .tv_usec = (suseconds_t)(used_us % 1000000) } };
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* VmHWM is among the first lines, whatever follows */
-	text[n > 0 ? n : 0] = '\0';
-	const char *line = strstr(text, name);
-	ret->ru_maxrss = line ? (long)strtoul(line + strlen(name), NULL, 10) : 0;
+	ret->ru_maxrss = (long)aj_procfs_number(AT_FDCWD, pid, "VmHWM");
 }
 
 bool aj_meter_forget_peak(pid_t pid)

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/procfs.h"
 #include "cgroup/leaf.h"
 #include "mediate/endpoint.h"
 #include "mediate/winsize.h"
@@ -102,7 +103,7 @@ static int wait_for_connect(const struct work *w, const struct aj_notification *
 	for (;;) {
 		int error = try_connect(w, e);
 		if (error != EINTR || !aj_notify_waits(w->jail->listener_fd, call->id) ||
-		    aj_holders_signalled(w->reach.holders.proc_fd, call->tid))
+		    aj_procfs_signalled(w->reach.holders.proc_fd, call->tid))
 			return error;
 		if (aj_now_us() - started_us >= most_us)
 			return domain == AF_UNIX ? EAGAIN : EINPROGRESS;

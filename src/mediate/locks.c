@@ -109,7 +109,7 @@ static void retry_locks(struct aj_locks *l, int listener_fd)
 		bool there = listener_fd >= 0 && aj_notify_waits(listener_fd, w->call.id);
 		int error = there ? try_lock(w->copy, &w->call, &w->range) : 0;
 		if (there && (error == EAGAIN || error == EACCES)) {
-			if (!aj_holders_signalled(l->proc_fd, w->call.tid)) {
+			if (!aj_procfs_signalled(l->proc_fd, w->call.tid)) {
 				i++;
 				continue;
 			}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/procfs.h"
 #include "sandbox/copy_tree.h"
 
 #ifndef PIDFD_THREAD
@@ -27,43 +28,13 @@
 
 enum { PROCESSES_MAX = 4096, DESCRIPTORS_MAX = 65536, TRIES = 3 };
 
-/* A number from /proc/PID/status; 0: not found. */
-static unsigned long read_number(int proc_fd, pid_t pid, const char *name)
-{
-	char path[32], text[2048];
-	snprintf(path, sizeof path, "%d/status", pid);
-	cleanup_fd int file = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
-	text[n > 0 ? n : 0] = '\0';
-	const char *at = strstr(text, name);
-	return at ? strtoul(at + strlen(name), NULL, 10) : 0;
-}
-
-bool aj_holders_signalled(int proc_fd, pid_t tid)
-{
-	static const char *const names[] = { "\nSigPnd:", "\nShdPnd:", "\nSigBlk:", "\nSigIgn:" };
-	unsigned long sets[4];
-	char path[32], text[4096];
-	snprintf(path, sizeof path, "%d/status", tid);
-	cleanup_fd int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	text[n > 0 ? n : 0] = '\0';
-	for (int i = 0; i < 4; i++) {
-		const char *at = strstr(text, names[i]);
-		if (!at)
-			return true;
-		sets[i] = strtoul(at + strlen(names[i]), NULL, 16);
-	}
-	return (sets[0] | sets[1]) & ~sets[2] & ~sets[3];
-}
-
 /* Threads may have descriptor tables of their own; before Linux 6.9 (PIDFD_THREAD) only the process's pidfd is available. */
 int aj_holders_pidfd(int proc_fd, pid_t tid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
 	if (fd >= 0 || errno != EINVAL)
 		return fd;
-	return (int)syscall(SYS_pidfd_open, (pid_t)read_number(proc_fd, tid, "\nTgid:"), 0);
+	return (int)syscall(SYS_pidfd_open, (pid_t)aj_procfs_number(proc_fd, tid, "Tgid"), 0);
 }
 
 int aj_holders_fetch(int pidfd, int number)
@@ -133,7 +104,7 @@ static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *w
 	cleanup_fd int dir = openat(h->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* A process that is not dumpable, such as an agent with keys, hides its list from us; its descriptors can be fetched by number
 	 * all the same. */
-	unsigned long room = dir < 0 ? read_number(h->proc_fd, pid, "\nFDSize:") : 0;
+	unsigned long room = dir < 0 ? aj_procfs_number(h->proc_fd, pid, "FDSize") : 0;
 	for (unsigned long number = 0; number < room && number < DESCRIPTORS_MAX; number++)
 		if (found_at(h, pidfd, (int)number, want, ret_listens))
 			return true;

@@ -20,8 +20,6 @@ struct aj_holders {
  * CAP_NET_ADMIN in the jail's user namespace. */
 bool aj_holders_have(struct aj_holders *h, const struct stat *want, bool *ret_listens);
 
-/* Has the thread a pending signal that would interrupt its system call? */
-bool aj_holders_signalled(int proc_fd, pid_t tid);
 /* A pidfd of a thread, or of its process before Linux 6.9; a duplicate of a descriptor; a socket's option. -1 with errno. */
 int aj_holders_pidfd(int proc_fd, pid_t tid);
 int aj_holders_fetch(int pidfd, int number);

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -53,30 +51,12 @@ static void interrupt_after(long us)
 		timer_settime(timer, 0, &t, NULL);
 }
 
-/* The thread's pid inside the jail; 0: unknown. */
-static pid_t jail_pid(pid_t tid)
-{
-	char path[40], text[4096];
-	snprintf(path, sizeof path, "/proc/%d/status", tid);
-	const char *line = tid > 0 && aj_read_text(path, text, sizeof text) > 0 ? strstr(text, "\nNStgid:") : NULL;
-	pid_t pid = 0;
-	for (line = line ? line + strlen("\nNStgid:") : ""; *line && *line != '\n';) {
-		char *end;
-		unsigned long number = strtoul(line, &end, 10);
-		if (end == line)
-			break;
-		pid = (pid_t)(number & 0x7fffffff);
-		line = end;
-	}
-	return pid;
-}
-
 static void add_pid(struct aj_violation *one, int listener_fd, const struct aj_notification *call)
 {
 	if (one->pids_count == AJ_VIOLATION_PIDS || call->tid == one->last_tid)
 		return;
 	one->last_tid = call->tid;
-	pid_t pid = jail_pid(call->tid);
+	pid_t pid = aj_procfs_process(call->tid).inner;
 	if (pid <= 0 || !aj_notify_waits(listener_fd, call->id))
 		return;
 	for (size_t i = 0; i < one->pids_count; i++)

@@ -364,7 +364,7 @@ unsigned aj_pool_used(const struct aj_pool *p)
 /* A dead jail must not be handed out, although its end was not reported yet. */
 static bool is_alive(const struct aj_worker *w)
 {
-	return poll(&(struct pollfd){ .fd = w->run.jail.init_pidfd, .events = POLLIN }, 1, 0) == 0;
+	return !aj_pidfd_ended(w->run.jail.init_pidfd);
 }
 
 void aj_pool_request(struct aj_pool *p, struct aj_waiter *waiter)

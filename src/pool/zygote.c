@@ -3,7 +3,6 @@
 #include "pool/zygote.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/message.h"
+#include "base/procfs.h"
 #include "base/text.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"
@@ -175,7 +175,7 @@ enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jai
 {
 	/* Checked before reading, so that its last messages are read then. Not by EOF: another process may hold a duplicate of the
 	 * socket. */
-	bool ended = poll(&(struct pollfd){ .fd = z->jail.init_pidfd, .events = POLLIN }, 1, 0) > 0;
+	bool ended = aj_pidfd_ended(z->jail.init_pidfd);
 	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
 	if (found != AJ_ZYGOTE_NOTHING)
 		return found;

@@ -111,11 +111,6 @@ static struct known *find_jail(const struct aj_holder *h, const struct pid_ns *n
 	return NULL;
 }
 
-static bool has_ended(int pidfd)
-{
-	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
-}
-
 /* A child's number is not reused before it is reaped. */
 static bool is_our_child(int pidfd)
 {
@@ -153,7 +148,7 @@ static int await_parted(const struct aj_jail *jail, struct aj_msg *ret, struct a
 	for (;;) {
 		poll(on, sizeof on / sizeof *on, -1);
 		/* Before the messages are read: all messages of a builder that has ended are in the socket. */
-		bool ended = has_ended(jail->init_pidfd);
+		bool ended = aj_pidfd_ended(jail->init_pidfd);
 		while ((r = aj_msg_recv(jail->report_fd, &msg, MSG_DONTWAIT)) > 0) {
 			if (msg.kind == AJ_MSG_PARTED) {
 				*ret = msg;
@@ -266,7 +261,7 @@ static bool end_stranger(const void *arg, pid_t pid)
 	int level = pidfd < 0 ? -1 : levels_below(h, pid, &ns);
 	if (pidfd < 0 || (level < 0 && !aj_holder_bore(h, pid, pidfd)) || (level > 0 && find_jail(h, &ns, 0)))
 		return false;
-	bool alive = !has_ended(pidfd), ours = is_our_child(pidfd);
+	bool alive = !aj_pidfd_ended(pidfd), ours = is_our_child(pidfd);
 	send_sigkill(pidfd);
 	if (ours)
 		reap(pidfd);
