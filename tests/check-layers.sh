@@ -82,7 +82,7 @@ owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/guest.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c sandbox/child.c jail/run.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c serve/frame_write.c serve/client.c serve/http.c serve/listen.c serve/sd_notify.c fork/group.c fork/copier.c mediate/connector.c mediate/endpoint.h sandbox/named_sockets.c mediate/socket_holders.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/run.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c serve/frame_write.c serve/client.c serve/http.c serve/listen.c serve/sd_notify.c fork/group.c fork/copier.c mediate/connector.c mediate/endpoint.h sandbox/named_sockets.c mediate/socket_holders.c
 owner sys/un.h          audit/datagram.c serve/listen.c serve/sd_notify.c mediate/connector.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       serve/listen.c
 owner sys/file.h        mediate/locks.c audit/chain.c serve/listen.c workspace/placeholder.c

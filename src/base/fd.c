@@ -26,6 +26,17 @@ int aj_steal(int *fd)
 	return taken;
 }
 
+int aj_fd_move_high(int *fd)
+{
+	enum { LOWEST = 10 };
+	int high = fcntl(*fd, F_DUPFD_CLOEXEC, LOWEST);
+	if (high < 0)
+		return -1;
+	aj_close(fd);
+	*fd = high;
+	return 0;
+}
+
 int aj_read_all(int fd, void *data, size_t bytes)
 {
 	for (char *at = data; bytes;) {

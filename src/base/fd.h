@@ -10,6 +10,9 @@
 void aj_close(int *fd); /* keeps errno, sets *fd to -1, accepts -1 */
 int aj_steal(int *fd);
 
+/* Give it a number that no plan uses for a descriptor of the jail: 10 or more, close-on-exec. -1 with errno: unchanged. */
+int aj_fd_move_high(int *fd);
+
 /* 0 when all bytes were transferred; -1 with errno otherwise (EPIPE when the peer ended early). */
 int aj_read_all(int fd, void *data, size_t bytes);
 int aj_write_all(int fd, const void *data, size_t bytes);

@@ -23,7 +23,7 @@
 #include "sandbox/mount.h"
 #include "sandbox/steps.h"
 
-enum { CONTROL_FD = 3, HIGH_FD = 10, EXIT_BROKEN = 125 };
+enum { CONTROL_FD = 3, EXIT_BROKEN = 125 };
 
 static int init_ready; /* of the jail that is being built: readable once its init has dropped its privileges */
 
@@ -83,14 +83,6 @@ static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 #define step_tie_to_parent NULL
 #define step_seccomp NULL
 #define step_exec NULL
-#define step_lock_limits aj_step_lock_limits
-#define step_identity aj_step_identity
-#define step_hostname aj_step_hostname
-#define step_no_new_privs aj_step_no_new_privs
-#define step_stdio aj_step_stdio
-#define step_session aj_step_session
-#define step_rlimits aj_step_rlimits
-#define step_landlock aj_step_landlock
 #define JAIL_ROW(name, who, why) { #name, (who)&AJ_BY_JAIL ? step_##name : NULL },
 /* NOLINTNEXTLINE(bugprone-branch-clone): as in sandbox/child.c */
 static const struct aj_step jail_steps[] = { AJ_STEPS(JAIL_ROW) };
@@ -139,10 +131,7 @@ static int make_channels(struct aj_jail *ours, struct aj_jail_ends *ends)
 		errno = err.errnum;
 		return -1;
 	}
-	int high = fcntl(ends->report, F_DUPFD_CLOEXEC, HIGH_FD);
-	aj_close(&ends->report);
-	ends->report = high;
-	return high < 0 ? -1 : 0;
+	return aj_fd_move_high(&ends->report);
 }
 
 static void close_channels(struct aj_jail *ours, struct aj_jail_ends *ends)

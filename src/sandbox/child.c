@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,8 +25,6 @@
 #include "sandbox/steps.h"
 #include "seccomp/compile.h"
 
-enum { HIGH_FD = 10 };
-
 static int fail(struct aj_error *err, const char *step, const char *what)
 {
 	return aj_fail(err, AJ_EXIT_SETUP, step, errno, "%s", what);
@@ -38,15 +35,9 @@ static int step_close_parent(struct aj_steps *w, struct aj_error *err)
 	/* Move them to high numbers first: the plan's descriptors take 0 to 3. */
 	int *fds[] = { &w->report, &w->control, &w->out, &w->err };
 	close(w->report_parent);
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
-		if (*fds[i] < 0)
-			continue;
-		int high = fcntl(*fds[i], F_DUPFD_CLOEXEC, HIGH_FD);
-		if (high < 0)
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (*fds[i] >= 0 && aj_fd_move_high(fds[i]) < 0)
 			return fail(err, "close_parent", "move our fds out of the way (is the limit on open files below 32?)");
-		close(*fds[i]);
-		*fds[i] = high;
-	}
 	return 0;
 }
 
@@ -123,10 +114,7 @@ static int step_tie_to_parent(struct aj_steps *w, struct aj_error *err)
 	/* Not dumpable: init's memory and fds are closed to the guest, which has the same id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return fail(err, "tie_to_parent", "die with the supervisor");
-	/* The supervisor may have died before that. Its socket closes before its children get the signal, so one check suffices. */
-	char byte;
-	ssize_t n = recv(w->report, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-	if (n >= 0 || errno != EAGAIN)
+	if (aj_msg_peer_gone(w->report))
 		return aj_fail(err, AJ_EXIT_SETUP, "tie_to_parent", 0, "the supervisor is gone");
 	return 0;
 }
@@ -179,15 +167,7 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 #define step_cgroup_ns NULL
 #define step_own_mounts NULL
 #define step_drop_own_caps NULL
-#define step_lock_limits aj_step_lock_limits
 #define step_attributes aj_step_attributes
-#define step_identity aj_step_identity
-#define step_hostname aj_step_hostname
-#define step_no_new_privs aj_step_no_new_privs
-#define step_stdio aj_step_stdio
-#define step_session aj_step_session
-#define step_rlimits aj_step_rlimits
-#define step_landlock aj_step_landlock
 
 #define INIT_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_INIT ? step_##name : NULL },
 #define GUEST_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_GUEST ? step_##name : NULL },

@@ -9,8 +9,6 @@
 
 #include "base/fd.h"
 
-enum { HIGH_FD = 10 };
-
 /* -1 where a part of the surrounding /proc is covered, as in a container: the kernel then mounts no other proc. */
 static int own_proc(void)
 {
@@ -20,15 +18,6 @@ static int own_proc(void)
 	return fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 }
 
-static int move_fd_high(int *fd)
-{
-	int high = fcntl(*fd, F_DUPFD_CLOEXEC, HIGH_FD);
-	if (high >= 0)
-		close(*fd);
-	*fd = high < 0 ? *fd : high;
-	return high < 0 ? -1 : 0;
-}
-
 int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj_error *err)
 {
 	int own = own_proc();
@@ -36,7 +25,7 @@ int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj
 		aj_close(proc_fd);
 		*proc_fd = own;
 	}
-	if (move_fd_high(proc_fd) < 0)
+	if (aj_fd_move_high(proc_fd) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep a /proc open for births");
 	*ret_cgroup = -1;
 	if (!leaves)
@@ -46,7 +35,7 @@ int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj
 	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
 	*ret_cgroup = open_tree(AT_FDCWD, leaves, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (*ret_cgroup < 0 || mount_setattr(*ret_cgroup, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0 ||
-	    move_fd_high(ret_cgroup) < 0)
+	    aj_fd_move_high(ret_cgroup) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep `%s` open for births", leaves);
 	return 0;
 }

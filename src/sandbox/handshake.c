@@ -3,6 +3,7 @@
 #include "sandbox/handshake.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,6 +27,11 @@ void aj_msg_error(const struct aj_msg *msg, struct aj_error *err)
 		aj_fail(err, msg->exit_code, msg->step, msg->errnum, "%s", msg->cause);
 	if (msg->fix[0])
 		aj_advise(err, "%s", msg->fix);
+}
+
+bool aj_msg_peer_gone(int fd)
+{
+	return poll(&(struct pollfd){ .fd = fd }, 1, 0) != 0;
 }
 
 /* Runs under the filter already: only write, read and close, which every allow-list has and no denied group removes. */

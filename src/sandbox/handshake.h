@@ -1,6 +1,7 @@
 /* The typed messages between the supervisor and the jail's init, over one SOCK_SEQPACKET pair.
  * A closed socket is never consent: a reader gets the message it expects or fails. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,6 +41,10 @@ void aj_msg_error(const struct aj_msg *msg, struct aj_error *err);
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags);
 /* The same; *ret_sender is the sender's process id as the kernel attests it (SO_PASSCRED), else 0. */
 int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender);
+
+/* Has the supervisor ended? For a process that has just set its parent-death signal, as the supervisor may have died before: its socket
+ * closes before its children get the signal, so one question suffices. A message in the socket, perhaps for another process, is no end. */
+bool aj_msg_peer_gone(int fd);
 
 /* Called by the guest: waits until the supervisor has taken a copy of its listener, or cannot, then closes its own. -1: no answer from
  * the supervisor. */

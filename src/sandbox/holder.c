@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/sched.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -37,8 +36,7 @@ _Noreturn static void hold(struct aj_steps *w)
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || /* again: a change of ids sets it to the sysctl fs.suid_dumpable */
 	    prctl(PR_SET_NAME, "holder", 0, 0, 0) < 0)
 		_exit(AJ_EXIT_SETUP);
-	/* The supervisor may have died before PR_SET_PDEATHSIG. A message of it, which is the zygote's, may be in the socket all the same. */
-	if (poll(&(struct pollfd){ .fd = w->report }, 1, 0) != 0)
+	if (aj_msg_peer_gone(w->report))
 		_exit(AJ_EXIT_SETUP);
 	close_range(0, ~0U, 0);
 	for (;;) {

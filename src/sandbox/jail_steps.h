@@ -31,6 +31,16 @@ int aj_step_session(struct aj_steps *w, struct aj_error *err);
 int aj_step_rlimits(struct aj_steps *w, struct aj_error *err);
 int aj_step_landlock(struct aj_steps *w, struct aj_error *err);
 
+/* As the rows of steps.h name them, in each walker's table. */
+#define step_lock_limits aj_step_lock_limits
+#define step_identity aj_step_identity
+#define step_hostname aj_step_hostname
+#define step_no_new_privs aj_step_no_new_privs
+#define step_stdio aj_step_stdio
+#define step_session aj_step_session
+#define step_rlimits aj_step_rlimits
+#define step_landlock aj_step_landlock
+
 /* Run all rows in order; the first failure is reported to the supervisor and ends this process. */
 void aj_steps_walk(struct aj_steps *w, const struct aj_step *steps, size_t count);
 /* A failure outside the table: report errno and this cause, then end this process. */

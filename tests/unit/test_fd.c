@@ -44,6 +44,19 @@ Test(fd, cleanup_closes_unless_stolen)
 	close(kept);
 }
 
+Test(fd, moves_out_of_the_way)
+{
+	int fd = dup(0), low = fd;
+	cr_assert_lt(low, 10);
+	cr_expect_eq(aj_fd_move_high(&fd), 0);
+	cr_expect_geq(fd, 10);
+	cr_expect_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	cr_expect_not(is_open(low));
+	close(fd);
+	cr_expect_eq(aj_fd_move_high(&fd), -1, "a closed one");
+	cr_expect_geq(fd, 10, "stays as it was");
+}
+
 Test(fd, whole_reads_from_a_slow_writer)
 {
 	int fds[2];

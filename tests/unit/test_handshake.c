@@ -168,6 +168,17 @@ Test(handshake, descriptors_are_dropped)
 	}
 }
 
+Test(handshake, the_end_of_the_peer)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_TAKEN };
+	cr_expect_not(aj_msg_peer_gone(ends[1]));
+	aj_msg_send(ends[0], &msg);
+	cr_expect_not(aj_msg_peer_gone(ends[1]), "a message is no end");
+	close(ends[0]);
+	cr_expect(aj_msg_peer_gone(ends[1]), "the end comes even where a message is left");
+	ends[0] = dup(0);
+}
+
 Test(handshake, handing_over)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_TAKEN };

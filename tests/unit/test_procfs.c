@@ -1,5 +1,5 @@
 /* Tests of base/procfs: what /proc says of this process and of its children, and that what it does not say is 0 or refused.
- * The walls of runners are checked in real jails: tests/escape/attest.sh. */
+ * The walls of runners are checked in real jails: tests/escape/protocol.sh. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <signal.h>
