@@ -51,6 +51,7 @@ door guest/zygote.c     sandbox/jail_steps.h    the steps that every jail walks
 door guest/zygote.c     plan/pack.h        the plan, as it was sent
 door guest/birth.h       plan/plan.h        the namespaces, and what init reports on
 door guest/birth.c       sandbox/init.h     init's life, once it is born
+door guest/birth.c       sandbox/caps.h       the capabilities that no jail has
 door guest/birth.c       sandbox/handshake.h  what init says when it fails
 
 # plain: system headers that any file may include; every other one needs an owner
@@ -63,6 +64,7 @@ owner histedit.h        shell/prompt.c
 owner locale.h          shell/prompt.c
 owner langinfo.h        shell/prompt.c
 owner sys/capability.h  sandbox/caps.c
+owner linux/securebits.h sandbox/caps.h
 owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c

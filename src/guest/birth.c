@@ -25,13 +25,12 @@
 
 #include "base/fd.h"
 #include "base/syscall.h"
+#include "sandbox/caps.h"
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
 
 /* The guest starts on its init's stack, and leaves it at once. */
-enum { STACK_BYTES = 16 << 10, CAPS_MAX = 64 };
-/* SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock, as in sandbox/caps.c. */
-enum { SECUREBITS = 0x03 | 0x0c | 0xc0 };
+enum { STACK_BYTES = 16 << 10 };
 enum { UNBORN = 0, BORN = 1 };
 enum { CONTROL_FD = 3 }; /* the zygote's control socket */
 
@@ -73,9 +72,9 @@ static long drop_all_caps(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
-	long r = aj_syscall_raw(SYS_prctl, PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0, 0);
+	long r = aj_syscall_raw(SYS_prctl, PR_SET_SECUREBITS, AJ_SECUREBITS, 0, 0, 0, 0);
 	long cap = 0;
-	while (r == 0 && cap < CAPS_MAX)
+	while (r == 0 && cap < AJ_CAPS_MAX)
 		r = aj_syscall_raw(SYS_prctl, PR_CAPBSET_DROP, cap++, 0, 0, 0, 0);
 	/* The first capability number that the kernel does not know. */
 	if (r == -EINVAL && cap > CAP_LAST_CAP + 1)

@@ -6,17 +6,12 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-/* SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock: user id 0 grants nothing either. */
-enum { SECUREBITS = 0x03 | 0x0c | 0xc0 };
-/* The kernel keeps a set in 64 bits. */
-enum { CAPS_MAX = 64 };
-
 int aj_caps_drop_all(struct aj_error *err)
 {
-	if (prctl(PR_SET_SECUREBITS, SECUREBITS) < 0)
+	if (prctl(PR_SET_SECUREBITS, AJ_SECUREBITS) < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno, "lock securebits");
 	/* Not up to cap_max_bits(): libcap takes the first query that fails for the end of the list. */
-	for (cap_value_t cap = 0; cap < CAPS_MAX; cap++)
+	for (cap_value_t cap = 0; cap < AJ_CAPS_MAX; cap++)
 		if (cap_drop_bound(cap) < 0 && !(errno == EINVAL && cap > CAP_LAST_CAP && cap_get_bound(cap) < 0))
 			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno,
 			                       "drop capability %d from the bounding set", cap);

@@ -1,6 +1,16 @@
 /* Capabilities: there is one operation, and it takes everything. */
 #pragma once
+#include <linux/securebits.h>
+
 #include "base/error.h"
+
+/* User id 0 grants nothing either, for good. */
+enum {
+	AJ_SECUREBITS = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+	                SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED
+};
+/* The kernel keeps a set in 64 bits. */
+enum { AJ_CAPS_MAX = 64 };
 
 /* Empty the bounding, ambient, inheritable, permitted and effective sets and lock securebits. */
 int aj_caps_drop_all(struct aj_error *err);
