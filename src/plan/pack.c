@@ -5,144 +5,134 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pack {
-	char *data; /* NULL: only count bytes */
-	size_t bytes;
+struct field {
+	size_t at, bytes; /* bytes 0: a string */
+};
+#define NUMBER(type, name)                                                       \
+	{                                                                        \
+		offsetof(struct type, name), sizeof(((struct type *)NULL)->name) \
+	}
+#define TEXT(type, name)                       \
+	{                                      \
+		offsetof(struct type, name), 0 \
+	}
+
+static const struct field plan_fields[] = {
+	NUMBER(aj_plan, uid),    NUMBER(aj_plan, gid),     NUMBER(aj_plan, namespaces),   NUMBER(aj_plan, profile),
+	NUMBER(aj_plan, deny),   NUMBER(aj_plan, network), NUMBER(aj_plan, landlock_abi), NUMBER(aj_plan, branching),
+	TEXT(aj_plan, hostname), TEXT(aj_plan, chdir),
+};
+static const struct field mount_fields[] = {
+	NUMBER(aj_mount, kind), TEXT(aj_mount, target),       TEXT(aj_mount, why),      NUMBER(aj_mount, flags),
+	NUMBER(aj_mount, mode), NUMBER(aj_mount, size_bytes), NUMBER(aj_mount, inodes),
+};
+static const struct field rlimit_fields[] = {
+	TEXT(aj_rlimit, name),
+	NUMBER(aj_rlimit, resource),
+	NUMBER(aj_rlimit, value),
+	NUMBER(aj_rlimit, soft),
 };
 
-static void put_bytes(struct pack *p, const void *data, size_t bytes)
+/* One walk over the fields serves both directions. */
+struct walk {
+	bool reading, failed;
+	char *data; /* NULL: only count the bytes to write */
+	size_t bytes, used;
+};
+
+static void walk_bytes(struct walk *w, void *bytes, size_t count)
 {
-	if (p->data)
-		memcpy(p->data + p->bytes, data, bytes);
-	p->bytes += bytes;
+	w->failed |= w->reading && count > w->bytes - w->used;
+	if (w->failed)
+		return;
+	if (w->reading)
+		memcpy(bytes, w->data + w->used, count);
+	else if (w->data)
+		memcpy(w->data + w->used, bytes, count);
+	w->used += count;
 }
 
-static void put_number(struct pack *p, uint64_t number)
+static void walk_number(struct walk *w, void *field, size_t bytes)
 {
-	put_bytes(p, &number, sizeof number);
+	uint64_t number = bytes == sizeof(bool) ? *(bool *)field : bytes == 4 ? *(uint32_t *)field : *(uint64_t *)field;
+	walk_bytes(w, &number, sizeof number);
+	w->failed |= number > (bytes == sizeof(bool) ? true : bytes == 4 ? UINT32_MAX : UINT64_MAX);
+	if (!w->reading || w->failed)
+		return;
+	if (bytes == sizeof(bool))
+		*(bool *)field = number;
+	else if (bytes == 4)
+		*(uint32_t *)field = (uint32_t)number;
+	else
+		*(uint64_t *)field = number;
 }
 
-static void put_text(struct pack *p, const char *text)
+static void walk_text(struct walk *w, const char **text)
 {
-	put_number(p, strlen(text));
-	put_bytes(p, text, strlen(text) + 1);
-}
-
-static void put_plan(struct pack *p, const struct aj_plan *plan)
-{
-	put_number(p, plan->uid);
-	put_number(p, plan->gid);
-	put_number(p, plan->namespaces);
-	put_number(p, (uint64_t)plan->profile);
-	put_number(p, plan->deny);
-	put_number(p, (uint64_t)plan->network);
-	put_number(p, (uint64_t)plan->landlock_abi);
-	put_number(p, plan->branching);
-	put_text(p, plan->hostname);
-	put_text(p, plan->chdir);
-	put_number(p, plan->mounts.count);
-	for (size_t i = 0; i < plan->mounts.count; i++) {
-		const struct aj_mount *m = &plan->mounts.items[i];
-		put_number(p, (uint64_t)m->kind);
-		put_text(p, m->target);
-		put_text(p, m->why);
-		put_number(p, m->flags);
-		put_number(p, m->mode);
-		put_number(p, m->size_bytes);
-		put_number(p, m->inodes);
+	uint64_t bytes = w->reading ? 0 : strlen(*text);
+	walk_number(w, &bytes, sizeof bytes);
+	if (!w->reading) {
+		walk_bytes(w, (char *)*text, bytes + 1);
+		return;
 	}
-	put_number(p, plan->rlimits.count);
-	for (size_t i = 0; i < plan->rlimits.count; i++) {
-		put_text(p, plan->rlimits.items[i].name);
-		put_number(p, (uint64_t)plan->rlimits.items[i].resource);
-		put_number(p, plan->rlimits.items[i].value);
-		put_number(p, plan->rlimits.items[i].soft);
+	w->failed |= bytes >= w->bytes - w->used || w->data[w->used + bytes] != '\0';
+	*text = w->failed ? "" : w->data + w->used;
+	w->used += w->failed ? 0 : bytes + 1;
+}
+
+static void walk_fields(struct walk *w, void *record, const struct field *fields, size_t count)
+{
+	for (size_t i = 0; i < count && !w->failed; i++) {
+		char *field = (char *)record + fields[i].at;
+		_Static_assert(sizeof(bool) == 1 && sizeof(enum aj_profile) == 4, "the sizes of numbers");
+		if (fields[i].bytes)
+			walk_number(w, field, fields[i].bytes);
+		else
+			walk_text(w, (const char **)field);
 	}
+}
+
+/* Each row takes bytes, so a count larger than the bytes left is refused before rows are allocated. */
+static void *walk_rows(struct walk *w, void *items, size_t *count, size_t row_bytes, const struct field *fields, size_t field_count)
+{
+	walk_number(w, count, sizeof *count);
+	if (w->reading) {
+		items = !w->failed && *count <= w->bytes - w->used ? calloc(*count + 1, row_bytes) : NULL;
+		w->failed |= !items;
+		*count = items ? *count : 0;
+	}
+	for (size_t i = 0; i < *count && !w->failed; i++)
+		walk_fields(w, (char *)items + i * row_bytes, fields, field_count);
+	return items;
+}
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define ROWS(list, fields) (list).items = walk_rows(w, (list).items, &(list).count, sizeof *(list).items, fields, COUNT(fields))
+
+static void walk_plan(struct walk *w, struct aj_plan *plan)
+{
+	walk_fields(w, plan, plan_fields, COUNT(plan_fields));
+	ROWS(plan->mounts, mount_fields);
+	ROWS(plan->rlimits, rlimit_fields);
 }
 
 char *aj_plan_pack(const struct aj_plan *plan, size_t *ret_bytes)
 {
-	struct pack p = { 0 };
-	put_plan(&p, plan);
-	*ret_bytes = p.bytes;
-	if (!(p.data = malloc(p.bytes)))
+	struct aj_plan copy = *plan; /* writing changes nothing of it, but the walk takes no const */
+	struct walk w = { 0 };
+	walk_plan(&w, &copy);
+	*ret_bytes = w.used;
+	if (!(w.data = malloc(w.used)))
 		return NULL;
-	p.bytes = 0;
-	put_plan(&p, plan);
-	return p.data;
-}
-
-struct unpack {
-	const char *at, *end; /* at NULL: failed */
-};
-
-static uint64_t take_number(struct unpack *u)
-{
-	uint64_t number = 0;
-	if (!u->at || (size_t)(u->end - u->at) < sizeof number) {
-		u->at = NULL;
-		return 0;
-	}
-	memcpy(&number, u->at, sizeof number);
-	u->at += sizeof number;
-	return number;
-}
-
-static const char *take_text(struct unpack *u)
-{
-	uint64_t bytes = take_number(u);
-	if (!u->at || (size_t)(u->end - u->at) <= bytes || u->at[bytes] != '\0') {
-		u->at = NULL;
-		return "";
-	}
-	const char *text = u->at;
-	u->at += bytes + 1;
-	return text;
-}
-
-/* Allocate the rows. Each row takes bytes, so a count larger than the bytes left is refused here. */
-static void *take_rows(struct unpack *u, size_t row_bytes, size_t *ret_count)
-{
-	uint64_t count = take_number(u);
-	void *rows = u->at && count <= (size_t)(u->end - u->at) ? calloc(count + 1, row_bytes) : NULL;
-	if (!rows)
-		u->at = NULL;
-	*ret_count = rows ? count : 0;
-	return rows;
+	w.used = 0;
+	walk_plan(&w, &copy);
+	return w.data;
 }
 
 int aj_plan_unpack(struct aj_plan *plan, const char *data, size_t bytes)
 {
-	struct unpack u = { data, data + bytes };
+	struct walk w = { .reading = true, .data = (char *)data, .bytes = bytes };
 	*plan = (struct aj_plan){ .snippet = true, .control_fd = true, .capture = true, .no_input = true, .terminal_fd = -1 };
-	plan->uid = (uid_t)take_number(&u);
-	plan->gid = (gid_t)take_number(&u);
-	plan->namespaces = take_number(&u);
-	plan->profile = (enum aj_profile)take_number(&u);
-	plan->deny = take_number(&u);
-	plan->network = (enum aj_network)take_number(&u);
-	plan->landlock_abi = (int)take_number(&u);
-	plan->branching = take_number(&u) != 0;
-	plan->hostname = take_text(&u);
-	plan->chdir = take_text(&u);
-	plan->mounts.items = take_rows(&u, sizeof *plan->mounts.items, &plan->mounts.count);
-	for (size_t i = 0; u.at && i < plan->mounts.count; i++) {
-		struct aj_mount *m = &plan->mounts.items[i];
-		m->kind = (enum aj_mount_kind)take_number(&u);
-		m->target = take_text(&u);
-		m->why = take_text(&u);
-		m->flags = (unsigned)take_number(&u);
-		m->mode = (unsigned)take_number(&u);
-		m->size_bytes = take_number(&u);
-		m->inodes = take_number(&u);
-	}
-	plan->rlimits.items = take_rows(&u, sizeof *plan->rlimits.items, &plan->rlimits.count);
-	for (size_t i = 0; u.at && i < plan->rlimits.count; i++) {
-		struct aj_rlimit *r = &plan->rlimits.items[i];
-		r->name = take_text(&u);
-		r->resource = (int)take_number(&u);
-		r->value = take_number(&u);
-		r->soft = take_number(&u);
-	}
-	return u.at == u.end ? 0 : -1;
+	walk_plan(&w, plan);
+	return w.failed || w.used != bytes ? -1 : 0;
 }

@@ -108,6 +108,28 @@ Test(pack, changed)
 	cr_expect_eq(aj_plan_unpack(&got, data, bytes), 0);
 }
 
+/* The first fields are uid and gid, the eighth is a bool. */
+Test(pack, numbers_that_their_fields_cannot_hold)
+{
+	static const struct {
+		size_t field;
+		uint64_t number;
+		int r;
+	} rows[] = { { 0, UINT32_MAX, 0 }, { 0, 1ULL << 32, -1 }, { 1, UINT64_MAX, -1 },
+		     { 2, UINT64_MAX, 0 }, { 7, 1, 0 },           { 7, 2, -1 } };
+	size_t bytes;
+	char *data = aj_plan_pack(&plan, &bytes);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct aj_plan got;
+		uint64_t before;
+		char *at = data + rows[i].field * sizeof before;
+		memcpy(&before, at, sizeof before);
+		memcpy(at, &rows[i].number, sizeof before);
+		cr_expect_eq(aj_plan_unpack(&got, data, bytes), rows[i].r, "row %zu", i);
+		memcpy(at, &before, sizeof before);
+	}
+}
+
 Test(pack, what_cannot_be_warm_says_why)
 {
 	struct aj_plan warm = plan;
