@@ -328,7 +328,7 @@ $B/gen-filters: $(GEN_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CC) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ -lseccomp
 
-$B/gen-docs: $B/src/gen/docs.o $(LIB_OBJS)
+$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary) $(LIB_OBJS)
 	$(call SAY,LD,$@)
 	$Q$(CXX) $(CFLAGS) -pie $(if $(SAN),$(SANITIZE)) -o $@ $^ $(LDLIBS)
 

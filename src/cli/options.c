@@ -315,41 +315,26 @@ int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, s
 	return i;
 }
 
+bool aj_options_row(int command, size_t *i, struct aj_option_row *ret)
+{
+	while (*i < sizeof table / sizeof *table) {
+		const struct option *o = &table[(*i)++];
+		if (!(o->commands & command))
+			continue;
+		*ret = (struct aj_option_row){ o->name, o->value, o->help, aj_serve_options_default(o->name) };
+		return true;
+	}
+	return false;
+}
+
 void aj_options_help(int command, FILE *out)
 {
+	struct aj_option_row row;
 	fprintf(out, "Options:\n");
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+	for (size_t i = 0; aj_options_row(command, &i, &row);) {
 		char left[64];
-		if (!(table[i].commands & command))
-			continue;
-		snprintf(left, sizeof left, "%s %s", table[i].name, table[i].value ? table[i].value : "");
-		fprintf(out, "  %-26s %s", left, table[i].help);
-		const char *fallback = aj_serve_options_default(table[i].name);
-		fprintf(out, fallback ? " (default %s)\n" : "\n", fallback);
-	}
-}
-
-/* A hyphen in man(7) text must be escaped to stay a hyphen that can be copied. */
-static void man_text(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		fprintf(out, *text == '-' ? "\\-" : "%c", *text);
-}
-
-void aj_options_man(int command, FILE *out)
-{
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-		if (!(table[i].commands & command))
-			continue;
-		fprintf(out, ".TP\n.B ");
-		man_text(table[i].name, out);
-		if (table[i].value)
-			fprintf(out, " \\fI%s\\fR", table[i].value);
-		fprintf(out, "\n");
-		man_text(table[i].help, out);
-		const char *fallback = aj_serve_options_default(table[i].name);
-		if (fallback)
-			fprintf(out, " (default %s)", fallback);
-		fprintf(out, ".\n");
+		snprintf(left, sizeof left, "%s %s", row.name, row.value ? row.value : "");
+		fprintf(out, "  %-26s %s", left, row.help);
+		fprintf(out, row.fallback ? " (default %s)\n" : "\n", row.fallback);
 	}
 }

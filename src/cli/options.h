@@ -44,4 +44,10 @@ int aj_options_load(struct aj_options *options, int command, struct aj_error *er
 /* If the working directory has a policy, print one line on standard error: whether it is used, and why not. */
 void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena);
 void aj_options_help(int command, FILE *out);
-void aj_options_man(int command, FILE *out); /* the same as man(7) macros */
+
+/* What --help and the manual page say of an option. */
+struct aj_option_row {
+	const char *name, *value, *help, *fallback; /* value NULL: a switch; fallback NULL: none */
+};
+/* The command's next option from row *i on, which is 0 for the first. False: there is none. */
+bool aj_options_row(int command, size_t *i, struct aj_option_row *ret);

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "cli/options.h"
+#include "gen/gen.h"
 #include "jsonschema/keyword.h"
-#include "policy/site.h"
-#include "policy/source.h"
 #include "policycmd/policy.h"
 #include "sandbox/steps.h"
 #include "seccomp/syscalls.h"
@@ -156,44 +155,12 @@ static void print_faults(void)
 		printf("| `%s` | %s |\n", aj_fault_name((enum aj_fault_code)code), aj_fault_help((enum aj_fault_code)code));
 }
 
-/* Words for a fuzzer of requests. */
-static void print_words(void)
-{
-	for (int op = 0; op < AJ_OPS; op++)
-		printf("\"\\\"%s\\\"\"\n", aj_op_name((enum aj_op)op));
-	for (int m = 0; m < AJ_MEMBERS; m++)
-		printf("\"\\\"%s\\\":\"\n", aj_member_name((enum aj_member)m));
-	printf("\"\\\\u0000\"\n\"{}\"\n\"[]\"\n\"null\"\n\"\\xff\"\n\"\\x00\\x00\\x00\"\n");
-}
-
 static void print_metrics(void)
 {
 	const char *name, *type, *labels, *help;
 	printf("| metric | type | labels | what it says |\n|---|---|---|---|\n");
 	for (size_t i = 0; aj_metric_row(i, &name, &type, &labels, &help); i++)
 		printf("| `%s` | %s | %s | %s |\n", name, type, labels, help);
-}
-
-/* Words for a fuzzer: every name in the tables, once as a key and once as a value. */
-static void print_dictionary(void)
-{
-	static const char *const words[] = { "extends = ",   "lock = [\\\"*\\\"]", "extend_", "\\\"none\\\"",
-		                             "\\\"wall\\\"", "[ceilings.",         "true",    "false",
-		                             "\\x0a" };
-	const struct aj_key *const tables[] = { aj_policy_keys, aj_site_keys };
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		printf("\"%s\"\n", words[i]);
-	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-		for (const struct aj_key *key = tables[t]; key->name; key++) {
-			const char *dot = strchr(key->name, '.');
-			printf("\"%s = \"\n", key->name);
-			if (dot)
-				printf("\"[%.*s]\\x0a%s = \"\n", (int)(dot - key->name), key->name, dot + 1);
-			for (size_t i = 0; key->names && key->names[i]; i++)
-				printf("\"\\\"%s\\\"\"\n", key->names[i]);
-		}
-	for (const struct aj_builtin *b = aj_builtins; b->name; b++)
-		printf("\"\\\"%s\\\"\"\n", b->name);
 }
 
 /* The keywords of JSON Schema that a tool's declaration may use, and their purpose. */
@@ -214,57 +181,47 @@ static void print_keywords(void)
 		printf("| `%s` | %s |\n", r->name, r->instead);
 }
 
-static void print_keyword_dictionary(void)
+static void print_schema(int site)
 {
-	static const char *const words[] = { "null",   "boolean",  "integer",  "number", "string", "array",
-		                             "object", "#/$defs/", "__type__", "data",   "tuple",  "int" };
-	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
-		printf("\"\\\"%s\\\":\"\n", k->name);
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		printf("\"\\\"%s\\\"\"\n", words[i]);
-	printf("\"\\x00\"\n");
+	aj_schema_print(site, stdout);
 }
+
+static const struct {
+	const char *name;
+	void (*print)(void); /* or: */
+	void (*print_of)(int what);
+	int what;
+} parts[] = {
+	{ "syscalls", .print = print_syscalls },
+	{ "steps", .print = print_steps },
+	{ "requests", .print = print_protocol },
+	{ "faults", .print = print_faults },
+	{ "metrics", .print = print_metrics },
+	{ "keywords", .print = print_keywords },
+	{ "policy-schema", .print_of = print_schema, .what = false },
+	{ "site-schema", .print_of = print_schema, .what = true },
+	{ "man-exec", .print_of = aj_man_options, .what = AJ_FOR_EXEC },
+	{ "man-run", .print_of = aj_man_options, .what = AJ_FOR_RUN },
+	{ "man-session", .print_of = aj_man_options, .what = AJ_FOR_SESSION },
+	{ "man-serve", .print_of = aj_man_options, .what = AJ_FOR_SERVE },
+	{ "man-policy-keys", .print_of = aj_man_keys, .what = false },
+	{ "man-site-keys", .print_of = aj_man_keys, .what = true },
+	{ "man-codes", .print = aj_man_codes },
+	{ "dictionary", .print = aj_dictionary_policies },
+	{ "words", .print = aj_dictionary_requests },
+	{ "keyword-dictionary", .print = aj_dictionary_schemas },
+};
 
 int main(int argc, char **argv)
 {
-	const char *what = argc > 1 ? argv[1] : "";
-	if (strcmp(what, "syscalls") == 0)
-		print_syscalls();
-	else if (strcmp(what, "steps") == 0)
-		print_steps();
-	else if (strcmp(what, "man-exec") == 0)
-		aj_options_man(AJ_FOR_EXEC, stdout);
-	else if (strcmp(what, "man-run") == 0)
-		aj_options_man(AJ_FOR_RUN, stdout);
-	else if (strcmp(what, "man-session") == 0)
-		aj_options_man(AJ_FOR_SESSION, stdout);
-	else if (strcmp(what, "man-serve") == 0)
-		aj_options_man(AJ_FOR_SERVE, stdout);
-	else if (strcmp(what, "requests") == 0)
-		print_protocol();
-	else if (strcmp(what, "faults") == 0)
-		print_faults();
-	else if (strcmp(what, "metrics") == 0)
-		print_metrics();
-	else if (strcmp(what, "words") == 0)
-		print_words();
-	else if (strcmp(what, "policy-schema") == 0)
-		aj_schema_print(false, stdout);
-	else if (strcmp(what, "site-schema") == 0)
-		aj_schema_print(true, stdout);
-	else if (strcmp(what, "man-policy-keys") == 0)
-		aj_schema_man(false, stdout);
-	else if (strcmp(what, "man-site-keys") == 0)
-		aj_schema_man(true, stdout);
-	else if (strcmp(what, "man-codes") == 0)
-		aj_codes_man(stdout);
-	else if (strcmp(what, "keywords") == 0)
-		print_keywords();
-	else if (strcmp(what, "keyword-dictionary") == 0)
-		print_keyword_dictionary();
-	else if (strcmp(what, "dictionary") == 0)
-		print_dictionary();
-	else
-		return 2;
-	return 0;
+	for (size_t i = 0; argc > 1 && i < sizeof parts / sizeof *parts; i++) {
+		if (strcmp(parts[i].name, argv[1]) != 0)
+			continue;
+		if (parts[i].print)
+			parts[i].print();
+		else
+			parts[i].print_of(parts[i].what);
+		return 0;
+	}
+	return 2;
 }

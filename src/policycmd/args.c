@@ -69,7 +69,6 @@ SWITCH(write)
 SWITCH(source)
 SWITCH(site_schema)
 SWITCH(text)
-SWITCH(dictionary)
 SWITCH(codes)
 #undef SWITCH
 
@@ -96,7 +95,6 @@ static const struct {
 	{ "--codes", NULL, "check", set_codes, "the codes of all findings, and what they mean" },
 	{ "--site", NULL, "schema", set_site_schema, "of agentjail.toml in place of policies" },
 	{ "--text", NULL, "schema", set_text, "a table for people" },
-	{ "--dictionary", NULL, "schema", set_dictionary, "keys, words and punctuation for a fuzzer" },
 };
 
 static bool has_word(const char *words, const char *word)

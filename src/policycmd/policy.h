@@ -20,7 +20,7 @@ struct aj_policy_args {
 	struct aj_options options; /* --config, --json, and those options of exec and run that change the policy */
 	AJ_LIST(struct aj_policy_word) policies;
 	AJ_LIST(struct aj_question) questions;
-	bool write, source, site_schema, text, dictionary, codes;
+	bool write, source, site_schema, text, codes;
 };
 
 struct aj_policy_command {
@@ -67,13 +67,12 @@ void aj_json_print(json_t *doc);
 /* An origin as text, safe for a terminal. */
 const char *aj_where(const struct aj_origin *at, struct aj_arena *arena);
 
-/* The schema of policies, or of a site's configuration: as JSON, as text, as a fuzzer's dictionary, as man(7) macros. */
+/* The schema of policies, or of a site's configuration: as JSON, as text. */
 void aj_schema_print(bool site, FILE *out);
 void aj_schema_text(bool site, FILE *out);
-void aj_schema_dictionary(FILE *out);
-void aj_schema_man(bool site, FILE *out);
 void aj_codes_text(FILE *out);
-void aj_codes_man(FILE *out);
+const char *aj_key_type_text(const struct aj_key *key, struct aj_arena *arena);
+const char *aj_key_default_text(const struct aj_key *key);
 
 /* May the jail access this path of its own? Considers the host's files and the tree. */
 struct aj_answer aj_answer_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,

@@ -156,8 +156,6 @@ int aj_policy_schema(struct aj_policy_args *args, struct aj_error *err)
 	(void)err;
 	if (args->text)
 		aj_schema_text(args->site_schema, stdout);
-	else if (args->dictionary)
-		aj_schema_dictionary(stdout);
 	else
 		aj_schema_print(args->site_schema, stdout);
 	return 0;

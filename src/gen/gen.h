@@ -1,0 +1,12 @@
+/* The printers of the build-time tool, each from tables of the code. */
+#pragma once
+
+/* Rows of man(7) macros: the options of a command (AJ_FOR_*), the keys of a policy or of a site's configuration, the codes of findings. */
+void aj_man_options(int command);
+void aj_man_keys(int site);
+void aj_man_codes(void);
+
+/* libFuzzer dictionaries: of policies and sites' configurations, of requests to the service, of schemas. */
+void aj_dictionary_policies(void);
+void aj_dictionary_requests(void);
+void aj_dictionary_schemas(void);
