@@ -1,5 +1,5 @@
-/* Build-time tool: prints the parts of the documentation that are tables in the code.
- * It is not part of the launcher; `make docs` runs it, and the tests compare its output with the committed pages. */
+/* Build-time tool: prints the parts of the documentation that are tables in the code, alone or between the markers of a page.
+ * It refuses a page with a marker that has no part or no end; `make docs` runs it, and the tests compare with the committed pages. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +46,6 @@ static int print_why(const struct aj_syscall *row, void *data)
 
 static void print_syscalls(void)
 {
-	printf("# System calls\n\nGenerated from src/seccomp/syscalls.c by `make docs`. A system call that is in no table gets ENOSYS.\n\n");
 	printf("## A snippet may call (%d)\n\n", aj_syscalls_allowed(AJ_PROFILE_SNIPPET, AJ_NET_NONE));
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, false);
 	printf("\n## A snippet is refused, with an error that says so\n\n");
@@ -186,7 +185,13 @@ static void print_schema(int site)
 	aj_schema_print(site, stdout);
 }
 
-static const struct {
+static void print_title(int section)
+{
+	printf(section == 1 ? ".TH AGENTJAIL 1 \"\" \"agentjail " AJ_VERSION "\" \"User Commands\"\n"
+	                    : ".TH AGENTJAIL.TOML 5 \"\" \"agentjail " AJ_VERSION "\" \"File Formats\"\n");
+}
+
+static const struct part {
 	const char *name;
 	void (*print)(void); /* or: */
 	void (*print_of)(int what);
@@ -200,6 +205,8 @@ static const struct {
 	{ "keywords", .print = print_keywords },
 	{ "policy-schema", .print_of = print_schema, .what = false },
 	{ "site-schema", .print_of = print_schema, .what = true },
+	{ "man-title-1", .print_of = print_title, .what = 1 },
+	{ "man-title-5", .print_of = print_title, .what = 5 },
 	{ "man-exec", .print_of = aj_man_options, .what = AJ_FOR_EXEC },
 	{ "man-run", .print_of = aj_man_options, .what = AJ_FOR_RUN },
 	{ "man-session", .print_of = aj_man_options, .what = AJ_FOR_SESSION },
@@ -207,21 +214,77 @@ static const struct {
 	{ "man-policy-keys", .print_of = aj_man_keys, .what = false },
 	{ "man-site-keys", .print_of = aj_man_keys, .what = true },
 	{ "man-codes", .print = aj_man_codes },
-	{ "dictionary", .print = aj_dictionary_policies },
-	{ "words", .print = aj_dictionary_requests },
-	{ "keyword-dictionary", .print = aj_dictionary_schemas },
+	{ "dictionary-policy", .print = aj_dictionary_policies },
+	{ "dictionary-serve", .print = aj_dictionary_requests },
+	{ "dictionary-tools", .print = aj_dictionary_schemas },
 };
+
+static const struct part *find_part(const char *name)
+{
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strcmp(parts[i].name, name) == 0)
+			return &parts[i];
+	fprintf(stderr, "gen-docs: no part is called `%s`\n", name);
+	return NULL;
+}
+
+static void print_part(const struct part *part)
+{
+	if (part->print)
+		part->print();
+	else
+		part->print_of(part->what);
+}
+
+/* A marker is a comment of Markdown or troff that begins with the part's name and one of these words. */
+static bool read_marker(const char *line, const char *word, char name[40])
+{
+	char found[8];
+	if (sscanf(line, "<!-- %39[a-z0-9-] %7[a-z]", name, found) != 2 && sscanf(line, ".\\\" %39[a-z0-9-] %7[a-z]", name, found) != 2)
+		return false;
+	return strcmp(found, word) == 0;
+}
+
+/* Prints the page with each part as the tables have it now. */
+static int fill_page(FILE *page)
+{
+	static char line[1 << 16];
+	const struct part *open = NULL;
+	char name[40];
+	while (fgets(line, sizeof line, page)) {
+		if (open && read_marker(line, "end", name) && strcmp(name, open->name) == 0)
+			open = NULL;
+		if (open)
+			continue;
+		fputs(line, stdout);
+		if (!read_marker(line, "begin", name))
+			continue;
+		if (!(open = find_part(name)))
+			return 1;
+		print_part(open);
+	}
+	if (open)
+		fprintf(stderr, "gen-docs: `%s` has no end\n", open->name);
+	return open != NULL;
+}
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc > 1 && i < sizeof parts / sizeof *parts; i++) {
-		if (strcmp(parts[i].name, argv[1]) != 0)
-			continue;
-		if (parts[i].print)
-			parts[i].print();
-		else
-			parts[i].print_of(parts[i].what);
-		return 0;
+	if (argc == 3 && strcmp(argv[1], "--fill") == 0) {
+		FILE *page = fopen(argv[2], "r");
+		if (!page) {
+			fprintf(stderr, "gen-docs: %s cannot be opened\n", argv[2]);
+			return 1;
+		}
+		int failed = fill_page(page);
+		fclose(page);
+		return failed;
 	}
-	return 2;
+	const struct part *part = argc == 2 ? find_part(argv[1]) : NULL;
+	if (!part) {
+		fputs("usage: gen-docs PART | gen-docs --fill PAGE\n", stderr);
+		return 2;
+	}
+	print_part(part);
+	return 0;
 }

@@ -1,0 +1,131 @@
+# What tests, fuzzes and measures the product: rules for `make`, which the Makefile includes.
+# It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
+.PHONY: check check-vm fuzz fuzzers faults bench bench-warm bench-walls
+
+UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+# Beside the launcher, in a jail or in place of its `exec`.
+PROGRAMS := $(addprefix $B/,probe inject raw.so warm jail sessions branch)
+JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
+
+# make check    build everything and run all tests (SAN=1: with sanitizers)
+# With all processors, unless -j says otherwise; ends with a count.
+check: deps-check
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(if $(SAN),build/guest.so) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers
+	$Q sh tests/check-layers.sh
+	@$(MAKE) --no-print-directory check-docs
+	$Q $(JAILS) sh tests/run.sh $(UNITS)
+
+# make check-vm the same scripts and those of cgroups in test machines: stock Debian kernels, root and user, systemd
+# VM_OPTIONS=--quick: minutes instead of half an hour.
+check-vm: deps-vm
+	@$(MAKE) --no-print-directory all $(PROGRAMS)
+	$Q $(JAILS) sh tests/vm/check.sh $(VM_OPTIONS)
+
+# make faults   every system call of the launcher, failed in turn; writes docs/faults.md (some minutes)
+faults: all $B/probe $B/inject
+	$Q rm -f $B/fault-table.txt
+	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt $(JAILS) sh tests/fault/run.sh
+	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
+
+# make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter; make bench-walls: the cost of single walls
+bench: all $B/bench-warm $B/probe
+	$Q sh tests/bench/bench.sh
+	$Q sh tests/bench/warm.sh
+	$Q sh tests/bench/walls.sh
+
+bench-warm: all $B/bench-warm
+	$Q sh tests/bench/warm.sh
+
+bench-walls: all $B/probe $B/warm
+	$Q sh tests/bench/walls.sh
+
+# --- test programs ---
+
+$B/unit/%: $B/tests/unit/%.o $(LIB_OBJS) $B/src/seccomp/compile.o
+	$(call say,LD)mkdir -p $(@D) && $(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
+
+# Static, so that it runs in a jail that holds nothing else.
+$B/probe: tests/probe.c
+	$(call say,LD)mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $<
+
+# Fails system calls of a launcher; static like the probe, and for x86-64 only.
+$B/inject: tests/fault/inject.c
+	$(call say,LD)mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -o $@ $< -lseccomp
+
+# A Python module for hostile sessions: raw system calls.
+$B/raw.so: tests/raw.c
+	$(call say,LD)mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -fPIC -shared -o $@ $<
+
+# The launcher, whose `exec` takes its jail from a zygote.
+$B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS))
+	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+# Drivers of tests: a policy spelled out, sessions, sessions that are branched.
+$(addprefix $B/,jail sessions branch): $B/%: $B/tests/%.o $(LIB_OBJS)
+	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+# Measures the warm path, with the library's own code in its process.
+$B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)
+	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+$B/toml-check: $B/tests/policy/toml-check.o $B/src/policy/toml.o $B/src/base/text.o $B/src/base/arena.o
+	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^
+
+# --- programs of strangers: they know the library as `make install` leaves it, and pkg-config. Sanitizers do not link statically ---
+
+DEST := $B/dest
+STRANGERS := $B/library-test $B/library-shared $(if $(STATIC),$B/library-static)
+AS_STRANGER = env PKG_CONFIG_PATH=$(DEST)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(CURDIR)/$(DEST) pkg-config --cflags --libs
+
+$(DEST)/usr/lib/pkgconfig/agentjail.pc: $(SO) $A src/lib/agentjail.h src/lib/agentjail.pc.in
+	$(call say,INSTALL,$(DEST))rm -rf $(DEST) && $(MAKE) --no-print-directory -s install-lib DESTDIR=$(DEST) PREFIX=/usr
+
+$B/library-test: tests/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call say,LD)$(CC) -std=c99 -g $(WARN) $(if $(SAN),$(SANITIZE)) -o $@ $< $$($(AS_STRANGER) agentjail) -pthread
+	$Q printf '#include <agentjail.h>\nint main() { return agentjail_version() == 0; }\n' | \
+	    $(CXX) -std=c++98 -pedantic -Wall -Wextra -Werror -x c++ -fsyntax-only $$($(AS_STRANGER) agentjail) -
+
+$B/library-shared: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call say,LD)$(CC) $(WARN) $(if $(SAN),$(SANITIZE)) -o $@ $< $$($(AS_STRANGER) agentjail)
+
+# The linker's warnings are of libnl, whose parser of addresses is never called.
+$B/library-static: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
+	$(call say,LD)$(CC) $(WARN) -static -o $@ $< $$($(AS_STRANGER) --static agentjail) 2>$@.log || { cat $@.log; exit 1; }
+
+# --- fuzzers: the rooms that read what others wrote, built once more by clang; a fuzzer takes from them what it calls ---
+
+# make fuzz     fuzz what reads policies, schemas of tools, requests, what a jail says and git's configurations, for FUZZ_SECONDS=20 each (clang)
+fuzz: fuzzers
+	$Q sh tests/fuzz/run.sh build/fuzz
+
+CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
+FUZZERS    := policy tools serve channel gitconfig
+FUZZ_ROOMS := base jail jsonschema mediate plan policy result sandbox seccomp serve session tools workspace
+FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_CC     = $(CPPFLAGS) $(LIBNL) -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link
+# Of the rooms' functions these are the fuzzer's own.
+FUZZ_WRAP_policy  := -Wl,--wrap=aj_source_read
+FUZZ_WRAP_channel := -Wl,--wrap=aj_procfs_check_walls,--wrap=aj_encode_request
+
+# Without clang's libFuzzer there are none, and the tests say so.
+fuzzers:
+	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
+	    $(MAKE) --no-print-directory $(FUZZERS:%=build/fuzz/%) $(patsubst %,build/fuzz/%.dict,policy tools serve); fi
+
+build/fuzz/rooms.a: $(call in_rooms,$(FUZZ_ROOMS),build/fuzz) build/fuzz/gen/builtins.o
+	$(call say,AR)rm -f $@ && $(AR) qcs $@ $^
+
+$(FUZZERS:%=build/fuzz/%): build/fuzz/%: build/fuzz/tests/fuzz/%.o build/fuzz/rooms.a
+	$(call say,LD)$(CLANG)++ $(FUZZ_FLAGS) -fsanitize=fuzzer $(FUZZ_WRAP_$*) -o $@ $^ -ljansson -lmd -lm
+
+build/fuzz/%.dict: $B/gen-docs
+	$(call say,GEN)mkdir -p $(@D) && $< dictionary-$* > $@.tmp && mv $@.tmp $@
+
+build/fuzz/%.o: %.c
+	$(call say,CC)mkdir -p $(@D) && $(CLANG) $(FUZZ_CC) -std=gnu11 -c -o $@ $<
+
+build/fuzz/%.o: %.cc
+	$(call say,CXX)mkdir -p $(@D) && $(CLANG)++ $(FUZZ_CC) -std=c++17 -fno-exceptions -fno-rtti -fno-sanitize=vptr -c -o $@ $<
+
+build/fuzz/gen/%.o: $B/gen/%.c
+	$(call say,CC)mkdir -p $(@D) && $(CLANG) $(FUZZ_CC) -std=gnu11 -c -o $@ $<
