@@ -1,5 +1,6 @@
 /* `agentjail` whose `exec` takes its jail from a zygote: linked with this file in the place of cli/jail.c, so that the scripts
- * that test a cold start test a warm one. What a warm jail cannot be is told and run by the real program. */
+ * that test a cold start test a warm one. What a warm jail cannot be is told and run by the real program.
+ * Its `serve` waits for a zygote as long as AJ_READY_MS says, which no option sets. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,19 @@
 #include "cli/show.h"
 #include "plan/paths.h"
 #include "pool/pool.h"
+#include "session/manager.h"
+
+struct aj_manager *__real_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err);
+struct aj_manager *__wrap_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err);
+
+struct aj_manager *__wrap_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err)
+{
+	struct aj_manager_config patient = *config;
+	const char *ready_ms = getenv("AJ_READY_MS");
+	if (ready_ms)
+		patient.ready_ms = (unsigned)strtoul(ready_ms, NULL, 10);
+	return __real_aj_manager_new(loop, &patient, err);
+}
 
 static struct aj_worker *worker;
 static unsigned seen;

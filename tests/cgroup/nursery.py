@@ -1,5 +1,5 @@
 """A zygote has a folder of cgroups with its jails: its own leaf has the limits of what it imports and grows with them, theirs have the policy's.
-The driver starts alone in a delegated cgroup, so its zygotes' folders are there, beside the leaf that it moves to."""
+The service starts alone in a delegated cgroup, so its zygotes' folders are there, beside the leaf that it moves to."""
 
 import os
 import signal
@@ -7,8 +7,8 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from sessions import House, check, children, done, read  # noqa: E402
+from client import AJ, Sessions, check, done
+from procfs import children, read
 
 PLACE = sys.argv[3]
 MIB = 1 << 20
@@ -35,18 +35,18 @@ def until(what):
     return what()
 
 
-house = House()
-check("the first jail is from a zygote", house.open("0")["warm"])
-zygote, holder, own = house.zygotes()[0], house.holders()[0], leaf(house.zygotes()[0])
+service = Sessions(preexec_fn=lambda: open(PLACE + "/cgroup.procs", "w").write("0"))
+check("the first jail is from a zygote", service.open("0")["warm"])
+zygote, holder, own = service.zygotes()[0], service.holders()[0], leaf(service.zygotes()[0])
 folder = os.path.dirname(own)
 first = limit(own, "memory.max"), limit(own, "pids.max")
 check("a zygote's leaf is in a folder of its own", os.path.dirname(folder) == PLACE, own)
 check("which has the limits of what it imports, and room for some jails", first == (768 * MIB + 16 * 8 * MIB, 64 + 16 * 4), first)
 check("all of it ends together when memory is short", limit(own, "memory.oom.group") == 1)
 for n in range(1, JAILS):
-    house.open(str(n))
-check("all jails answer", all(house.run(str(n), "%d" % n).get("value") == n for n in range(JAILS)))
-inits = house.inits()
+    service.open(str(n))
+check("all jails answer", all(service.run(str(n), "%d" % n).get("value") == n for n in range(JAILS)))
+inits = service.inits()
 guests = [guest for init in inits for guest in children(init)]
 check("holder and inits are in the zygote's leaf", {leaf(pid) for pid in [holder] + inits} == {own}, [leaf(pid) for pid in inits])
 check("guests have leaves of their own, in that folder", len(guests) == len({leaf(g) for g in guests}) == JAILS and
@@ -55,19 +55,19 @@ check("and the policy's limits", {(limit(leaf(g), "memory.max"), limit(leaf(g), 
 grown = limit(own, "memory.max"), limit(own, "pids.max")
 check("the zygote's leaf has grown with its jails", grown[0] >= first[0] + 4 * 8 * MIB and grown[1] >= first[1] + 4 * 4, grown)
 for n in range(2, JAILS):
-    house.close(str(n))
+    service.close(str(n))
 os.kill(zygote, signal.SIGKILL)
-check("jails outlive their zygote", house.run("0", "40 + 2").get("value") == 42)
-house.open("again")
-check("the next zygote has a folder of its own", len(folders()) == 2 and leaf(house.zygotes()[0]) != own, folders())
+check("jails outlive their zygote", service.run("0", "40 + 2").get("value") == 42)
+service.open("again")
+check("the next zygote has a folder of its own", len(folders()) == 2 and leaf(service.zygotes()[0]) != own, folders())
 for name in ("0", "1"):
-    house.close(name)
+    service.close(name)
 check("a folder goes with its last jail", until(lambda: len(folders()) == 1), folders())
-house.process.kill()
-house.process.wait()
+service.process.kill()
+service.process.wait()
 check("with the supervisor killed, nobody is left in any", until(lambda: not [f for root, _, files in os.walk(PLACE) for f in files
                                                                         if f == "cgroup.procs" and read(root + "/" + f)]))
 left = folders()
-ran = subprocess.run([sys.argv[4], "exec", "--cgroup", PLACE, "-c", "1"], capture_output=True, text=True)
+ran = subprocess.run([AJ, "exec", "--cgroup", PLACE, "-c", "1"], capture_output=True, text=True)
 check("and the next start there sweeps folder and leaves", len(left) == 1 and ran.returncode == 0 and not folders(), (left, folders(), ran.stderr))
 done()

@@ -3,10 +3,6 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../delegated.sh"
 
-fresh house
-mkdir "$T/bin"
-printf '#!/bin/sh\necho 0 >%s/cgroup.procs && exec %s/sessions "$@"\n' "$CG/house" "$(dirname "$AJ")" >"$T/bin/sessions"
-chmod 755 "$T/bin/sessions"
-export AGENTJAIL_ROOTFS="$ROOTFS"
-counted "it" "$PY" -I -S -B "$tests/cgroup/nursery.py" "$T/bin" "$self" "$CG/house" "$AJ"
+fresh service
+driver cgroup/nursery "$CG/service"
 finish

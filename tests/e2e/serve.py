@@ -1,8 +1,8 @@
 """What requests do, and what is done with bad ones; one service for all of these. serve.sh runs it and counts."""
 import json, os, struct, subprocess, sys, time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from service import AJ, EXAMPLES, FOLDER, LONG, children_of, fails, main, raw, same, test, tests, until
+from client import AJ, EXAMPLES, FOLDER, LONG, exchange, fails, frame, main, same, test, until
+from procfs import below
 
 # --- what requests do: one server for all of these ---
 
@@ -60,10 +60,6 @@ def inputs_are_passed_on_as_they_are(s):
     same(c.ask("exec", code="len(a), sum(a)", inputs={"a": list(range(200000))})["value"]["data"], [200000, sum(range(200000))])
 
 
-def frame(body):
-    return struct.pack(">I", len(body)) + body
-
-
 @test
 def exec_is_fresh(s):
     c = s.client()
@@ -112,6 +108,20 @@ def session_survives_timeout_and_interrupt(s):
     frames = {f["id"]: f for f in (c.receive(), c.receive())}
     assert frames[1]["result"]["status"] != "ok", frames[1]["result"]["status"]
     fails("no_such_request", c.ask, "interrupt", request=1)
+
+
+@test
+def an_interrupt_before_the_code_has_started(s):
+    c = s.client()
+    session = c.ask("open")["session"]
+    # In one write: the interrupt is read before the jail can have answered anything.
+    c.socket.sendall(b"".join(frame(json.dumps(dict(request, session=session)).encode()) for request in (
+        {"op": "run", "id": "run", "code": "while True: pass"}, {"op": "interrupt", "id": "stop"})))
+    frames = {f["id"]: f for f in (c.receive(), c.receive())}
+    same(frames["stop"]["result"], {})
+    r = frames["run"]["result"]
+    assert r["status"] == "signal" and r["reason"].startswith("the snippet was interrupted"), r
+    same(c.ask("run", session=session, code="2 + 2")["value"], 4, "the session lives")
 
 
 @test
@@ -468,12 +478,11 @@ BAD = [
 def bad(name, body, code):
     def run(s):
         c = s.client()
-        frame = raw(c, body)
+        frame = exchange(c, body)
         same(frame["error"]["code"], code, frame["error"]["message"])
         assert frame["error"]["message"], "no message"
         same(c.ask("ping"), {}, "the connection goes on")
-    run.__name__ = "bad request: " + name
-    tests.append(run)
+    test(run, "bad request: " + name)
 
 
 for row in BAD:
@@ -504,7 +513,7 @@ def frames_in_pieces(s):
     for _ in range(500):
         same(c.receive()["result"], {})
     body = json.dumps({"op": "exec", "id": 1, "code": "len(a)", "inputs": {"a": "x" * 3000000}}).encode()
-    same(raw(c, body)["result"]["value"], 3000000)
+    same(exchange(c, body)["result"]["value"], 3000000)
     for cut in (b"\0", b"\0\0\1", b"\0\0\1\0", b"\0\0\1\0{"):
         d = s.client()
         d.socket.sendall(cut)
@@ -526,13 +535,13 @@ def who_vanishes_takes_all_with_him(s):
     c.send(op="run", id=1, session=session, code="while True: pass")
     c.send(op="exec", id=2, code="while True: pass")
     pid = s.process.pid
-    first = children_of(pid)
+    first = below(pid)
     time.sleep(0.7)
-    burning = [p for p, t in children_of(pid).items() if t - first.get(p, 0) > 10]
+    burning = [p for p, t in below(pid).items() if t - first.get(p, 0) > 10]
     assert burning, "nothing runs that could be ended"
     c.socket.close()
     gone = time.monotonic()
-    assert until(lambda: not set(burning) & set(children_of(pid))), "still there"
+    assert until(lambda: not set(burning) & set(below(pid))), "still there"
     same(s.client().ask("stats")["in_use"], 0)
 
 

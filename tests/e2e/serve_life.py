@@ -1,8 +1,8 @@
 """How the service begins, how much it takes, and how it ends; each test has a service of its own. serve.sh runs it and counts."""
 import hashlib, json, os, resource, signal, socket, struct, subprocess, sys, time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from service import AJ, FOLDER, LONG, ROOT, Client, Server, ServiceError, alive, children_of, fails, guests_of, main, raw, same, test, until
+from client import AJ, EXAMPLES, FOLDER, LONG, ROOT, Server, ServiceError, Skipped, exchange, fails, main, same, test, until
+from procfs import alive, below, guests, status
 
 NUMBER = {"name": "number", "parameters": {"type": "object", "properties": {}}}
 
@@ -55,13 +55,13 @@ def an_interrupt_of_a_checkpoint_leaves_the_session():
         c = s.client()
         session = branching(c)
         for op, more in (("checkpoint", {}), ("rollback", {"checkpoint": c.ask("checkpoint", session=session)["checkpoint"]})):
-            guests = guests_of(s.process.pid)
-            for guest in guests.values():
+            jailed = guests(s.pid)
+            for guest in jailed.values():
                 os.kill(guest, signal.SIGSTOP)
             c.send(op=op, id="slow", session=session, **more)
             c.send(op="interrupt", id="stop", request="slow")
             frames = [c.receive()]
-            for guest in guests.values():
+            for guest in jailed.values():
                 os.kill(guest, signal.SIGCONT)
             frames.append(c.receive())
             answers = {f["id"]: f for f in frames}
@@ -75,15 +75,15 @@ def who_waits_for_a_branch_of_one_that_dies():
         c = s.client()
         one = branching(c)
         two = c.ask("fork", session=one)["session"]
-        first, second = sorted(guests_of(s.process.pid))[-2:]
-        guests = guests_of(s.process.pid)
-        os.kill(guests[first], signal.SIGSTOP)
+        first, second = sorted(guests(s.pid))[-2:]
+        jailed = guests(s.pid)
+        os.kill(jailed[first], signal.SIGSTOP)
         c.send(op="checkpoint", id="a", session=one)
         c.send(op="checkpoint", id="b", session=two)
-        os.kill(guests[second], signal.SIGKILL)
+        os.kill(jailed[second], signal.SIGKILL)
         frames = [c.receive(), c.receive()]
         same({f.get("id", f.get("event")) for f in frames}, {"b", "ended"}, frames)
-        os.kill(guests[first], signal.SIGCONT)
+        os.kill(jailed[first], signal.SIGCONT)
         same(c.receive()["id"], "a")
         same(c.ask("run", session=one, code="x")["value"], 5)
 
@@ -93,14 +93,14 @@ def a_rollback_of_one_that_dies_meanwhile():
     with Server("--parked", "0") as s:
         c = s.client()
         session = branching(c)
-        own = max(guests_of(s.process.pid))
+        own = max(guests(s.pid))
         kept = c.ask("checkpoint", session=session)["checkpoint"]
-        guests = guests_of(s.process.pid)
-        os.kill(guests[max(guests)], signal.SIGSTOP)
+        jailed = guests(s.pid)
+        os.kill(jailed[max(jailed)], signal.SIGSTOP)
         c.send(op="rollback", id="back", session=session, checkpoint=kept)
-        os.kill(guests[own], signal.SIGKILL)
+        os.kill(jailed[own], signal.SIGKILL)
         same(c.receive()["event"], "ended")
-        os.kill(guests[max(guests)], signal.SIGCONT)
+        os.kill(jailed[max(jailed)], signal.SIGCONT)
         same((lambda f: (f["id"], f.get("result")))(c.receive()), ("back", {}))
         same(c.ask("run", session=session, code="x")["value"], 5)
 
@@ -111,7 +111,7 @@ def why_an_idle_session_ended():
         c = s.client()
         session = c.ask("open")["session"]
         same(c.ask("run", session=session, code="1 / 0")["status"], "error")
-        os.kill(guests_of(s.process.pid)[2], signal.SIGKILL)
+        os.kill(guests(s.pid)[2], signal.SIGKILL)
         event = c.receive()
         same((event["event"], event["session"], event["why"]), ("ended", session, "ended by SIGKILL"))
 
@@ -173,14 +173,12 @@ def another_socket_in_its_place_stays():
 @test
 def others_are_denied():
     if not ROOT:
-        print("SKIP others are denied: only root can be another user")
-        return
+        raise Skipped("only root can be another user")
     os.chmod(FOLDER, 0o755)
     ask = ("import sys; sys.path.insert(0, %r); from client import *\ntry:\n c = Client(%r); print('served', c.ask('exec', code='1+1')['value'])\n"
            "except ServiceError as e: print(e.code)\nexcept OSError as e: print(type(e).__name__)\n")
-    examples = os.path.dirname(sys.modules["client"].__file__)
     with open(FOLDER + "/client.py", "w") as f:
-        f.write(open(examples + "/client.py").read())
+        f.write(open(EXAMPLES + "/client.py").read())
     as_user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     with Server() as s:
         def come(prefix):
@@ -450,7 +448,7 @@ def stop_lets_finish():
         same(c.receive()["result"]["value"], "finished")
         same(c.receive()["event"], "ended")
         same(s.process.wait(LONG), 0)
-        same(children_of(s.process.pid), {})
+        same(below(s.pid), {})
 
 
 @test
@@ -483,7 +481,7 @@ def killed_it_leaves_nothing():
         c = s.client()
         c.send(op="exec", id="loop", code="while True: pass")
         c.ask("open")
-        all_of_it = children_of(s.process.pid)
+        all_of_it = below(s.pid)
         assert len(all_of_it) >= 3, all_of_it
         s.process.kill()
         s.process.wait()
@@ -612,7 +610,7 @@ def numbers_are_right():
         c.ask("exec", {"number": lambda: 1}, code="number()", tools=[NUMBER])
         c.ask("exec", code="import os\ntry: os.fork()\nexcept OSError: pass")
         fails("no_such_policy", c.ask, "exec", code="1", policy="none")
-        raw(c, b"nonsense")
+        exchange(c, b"nonsense")
         after = numbers(metrics)
         same(after['agentjail_runs_total{policy="open",status="ok"}'], 3)
         same(after['agentjail_runs_total{policy="open",status="error"}'], 1)
@@ -630,7 +628,7 @@ def numbers_are_right():
         same(buckets, sorted(buckets), "buckets are cumulated")
         assert until(lambda: numbers(metrics)["agentjail_jails_parked"] == 2), "the pool is not filled"
         # Not the holder of its namespace, with which the parked jails would end as well.
-        numbered = {pid: open("/proc/%d/status" % pid).read().split("NSpid:")[1].split("\n")[0].split() for pid in children_of(s.process.pid)}
+        numbered = {pid: status(pid)["NSpid"].split() for pid in below(s.pid)}
         os.kill(min(pid for pid, inner in numbered.items() if len(inner) == 2 and inner[1] != "1"), signal.SIGKILL)
         assert until(lambda: numbers(metrics)["agentjail_zygote_deaths_total"] == 1), "a zygote's death is not counted"
         same(c.ask("exec", code="1")["value"], 1, "after its death")

@@ -1,14 +1,12 @@
 """A jail that lasts and lies on its control socket: what it says is a claim about its own run, or the end of it; never more.
 After each lie the supervisor is as small as before, and the next session is as good as the first."""
 
-import os
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from sessions import House, check, done, status  # noqa: E402
+from client import FOLDER, Sessions, check, done
+from procfs import status
 
-POLICY = os.path.join(os.path.dirname(os.environ["TMPDIR"]), "off.toml")
+POLICY = FOLDER + "/off.toml"
 with open(POLICY, "w") as f:
     f.write('extends = "snippet"\n[python]\nlayer = false\n[limits]\nwall = "3s"\n')
 TOOLS = [{"name": "t", "description": "d", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}]
@@ -68,86 +66,86 @@ HARMLESS = {
 }
 
 
-def size(house):
-    return int(status(house.pid)["VmRSS"].split()[0])
+def size(service):
+    return int(status(service.pid)["VmRSS"].split()[0])
 
 
-house = House(POLICY)
-house.open("warm-up")
-house.run("warm-up", "1")
-house.close("warm-up")
-first = size(house)
-most = int(status(house.pid)["VmHWM"].split()[0])
+service = Sessions(POLICY)
+service.open("warm-up")
+service.run("warm-up", "1")
+service.close("warm-up")
+first = size(service)
+most = int(status(service.pid)["VmHWM"].split()[0])
 
 
 def neighbour():
     """A session beside and after all lies."""
-    house.open("good", tools=TOOLS)
-    house.start("good", "t(a=5) + 1")
-    event = house.wait("call")
-    house.tell("value", "good", call=event["call"], value=event["args"]["a"] * 2)
-    result = house.result("good")
-    house.close("good")
+    service.open("good", tools=TOOLS)
+    service.start("good", "t(a=5) + 1")
+    event = service.wait("call")
+    service.send("tool_result", "good", call=event["call"], value=event["args"]["a"] * 2)
+    result = service.result("good")
+    service.close("good")
     return result.get("value") == 11, result
 
 
 for name, code in {**ENDED, **REFUSED}.items():
     status_wanted = "limit" if name in REFUSED else "protocol_error"
-    house.open("liar", tools=TOOLS)
-    setup = house.run("liar", LIES)
-    house.start("liar", code)
-    result = house.result("liar")
-    why = house.wait("ended", "liar")["why"]
+    service.open("liar", tools=TOOLS)
+    setup = service.run("liar", LIES)
+    service.start("liar", code)
+    result = service.result("liar")
+    why = service.wait("ended", "liar")["why"]
     check(name + ": " + status_wanted, result.get("status") == status_wanted and result.get("session") == "ended", result)
     check(name + ": nothing of it is passed on", result.get("value") is None and not result.get("final_answer") and "forged" not in str(result), result)
-    check(name + ": and no more can be run", house.run("liar", "1").get("event") == "error")
-    house.close("liar")
+    check(name + ": and no more can be run", service.run("liar", "1").get("event") == "error")
+    service.close("liar")
 check("a good session after all lies", *neighbour())
 
 for name, code in HARMLESS.items():
-    house.open("odd", tools=TOOLS)
-    house.run("odd", LIES)
-    result = house.run("odd", code)
+    service.open("odd", tools=TOOLS)
+    service.run("odd", LIES)
+    result = service.run("odd", code)
     check(name + ": is the end of nothing", result.get("value") == "alive" and result.get("session") == "alive", result)
-    house.close("odd")
+    service.close("odd")
 
 # --- by a thread that a snippet left behind: it does not run between snippets, as all of Python does not, and speaks up in the next one ---
 for name, code in {"a frame": "frame(b'S')", "a result": "frame(b'R', b'12345678' + claim())", "half a frame": "send(b'\\5')",
                    "two gigabytes announced": "frame(b'R', b'', 2**31)"}.items():
-    house.open("late", tools=TOOLS)
-    house.run("late", LIES)
-    result = house.run("late", "go, said = [], []\ndef later():\n    while not go: time.sleep(0.001)\n    %s\n    said.append(1)\n_thread.start_new_thread(later, ())\n5" % code)
+    service.open("late", tools=TOOLS)
+    service.run("late", LIES)
+    result = service.run("late", "go, said = [], []\ndef later():\n    while not go: time.sleep(0.001)\n    %s\n    said.append(1)\n_thread.start_new_thread(later, ())\n5" % code)
     check(name + " after the answer: the answer was there before", result.get("value") == 5, result)
-    result = house.run("late", "go.append(1)\nwhile not said: time.sleep(0.001)")
+    result = service.run("late", "go.append(1)\nwhile not said: time.sleep(0.001)")
     check(name + " after the answer: ends the session", result.get("status") in ("protocol_error", "timeout") and result.get("session") == "ended", result)
-    house.close("late")
+    service.close("late")
 
-house.open("shut")
-house.run("shut", LIES)
-result = house.run("shut", "posix.close(3)\n5")
+service.open("shut")
+service.run("shut", LIES)
+result = service.run("shut", "posix.close(3)\n5")
 check("a channel that is closed: no answer", result.get("status") == "error" and result.get("value") is None, result)
-check("and the session ends at once", house.wait("ended", "shut")["event"] == "ended")
-house.close("shut")
+check("and the session ends at once", service.wait("ended", "shut")["event"] == "ended")
+service.close("shut")
 
 # --- a hundred calls at once: those beyond the limit are told so, and the run goes on ---
-house.events.clear()
-house.open("crowd", tools=TOOLS)
-house.run("crowd", LIES)
-house.start("crowd", "for n in range(1000000, 1000100):\n    call(n)\nseen = b''\nwhile seen.count(b'too many calls') < 36:\n    seen += posix.read(3, 65536)\n'alive'")
-result = house.result("crowd")
+service.events.clear()
+service.open("crowd", tools=TOOLS)
+service.run("crowd", LIES)
+service.start("crowd", "for n in range(1000000, 1000100):\n    call(n)\nseen = b''\nwhile seen.count(b'too many calls') < 36:\n    seen += posix.read(3, 65536)\n'alive'")
+result = service.result("crowd")
 check("of a hundred calls at once 64 are under way, 36 are told so", result.get("value") == "alive", result)
-calls = [e for e in house.events if e["event"] == "call"]
+calls = [e for e in service.events if e["event"] == "call"]
 check("64 calls came to the host", len(calls) == 64, len(calls))
-house.tell("value", "crowd", call=calls[0]["call"], value=1)
-check("and after the answer nobody waits for them", "nobody waits" in house.wait("error", "crowd")["text"])
-house.events.clear()
-check("the session goes on", house.run("crowd", "7").get("value") == 7)
-house.close("crowd")
+service.send("tool_result", "crowd", call=calls[0]["call"], value=1)
+check("and after the answer nobody waits for them", service.wait("error", "crowd")["code"] == "no_such_request")
+service.events.clear()
+check("the session goes on", service.run("crowd", "7").get("value") == 7)
+service.close("crowd")
 
 check("a good session at last", *neighbour())
 time.sleep(0.2)
-peak = int(status(house.pid)["VmHWM"].split()[0])
-check("the supervisor stayed small (%d KiB before, %d after, %d at most)" % (first, size(house), peak), peak < most + (48 << 10), peak)
-check("no log tells of trouble", not [e for e in house.events if e["event"] == "log"], house.events)
-check("the driver ends", house.end() == 0)
+peak = int(status(service.pid)["VmHWM"].split()[0])
+check("the supervisor stayed small (%d KiB before, %d after, %d at most)" % (first, size(service), peak), peak < most + (48 << 10), peak)
+check("no log tells of trouble", service.said().count("\n") == 1, service.said())
+check("the service ends", service.stop() == 0)
 done()

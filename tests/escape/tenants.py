@@ -2,12 +2,11 @@
 The layer is off here, so that the code may look wherever the kernel lets it; each search is shown to find what is there."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from sessions import House, check, children, done  # noqa: E402
+from client import FOLDER, Sessions, check, done
+from procfs import children
 
-POLICY = os.path.join(os.path.dirname(os.environ["TMPDIR"]), "off.toml")
+POLICY = FOLDER + "/off.toml"
 with open(POLICY, "w") as f:
     f.write('extends = "snippet"\n[python]\nlayer = false\n')
 
@@ -83,8 +82,8 @@ def holds(pid, needles):
     return found
 
 
-def guest(house, before):
-    new = [pid for pid in house.inits() if pid not in before]
+def guest(service, before):
+    new = [pid for pid in service.inits() if pid not in before]
     return children(new[0])[0]
 
 
@@ -94,17 +93,17 @@ def value(result):
     return result["value"]
 
 
-house = House(POLICY)
+service = Sessions(POLICY)
 
 # --- random streams ---
 draws, shared = [], {}
 for tenant in ("one", "two"):
     for n in range(8):
         name = tenant + str(n)
-        house.open(name, tenant=tenant)
-        draws += value(house.run(name, DRAWS))
-        shared.setdefault(tenant, []).append(value(house.run(name, SHARED)))
-        house.close(name)
+        service.open(name, tenant=tenant)
+        draws += value(service.run(name, DRAWS))
+        shared.setdefault(tenant, []).append(value(service.run(name, SHARED)))
+        service.close(name)
 check("%d draws of 16 jails are all different" % len(draws), len(draws) >= 160 and len(set(draws)) == len(draws),
       sorted(d for d in draws if draws.count(d) > 1))
 check("jails of one tenant share the seed of hash() (as documented)", all(s[0] == shared["one"][0][0] for s in shared["one"]), shared)
@@ -114,51 +113,51 @@ check("nor do things lie at the same places in memory", shared["one"][0][1] != s
 # --- what a jail changes is its own ---
 half = "aj-planted-%s-" % os.urandom(8).hex()
 secret = half + "QQQ"  # whole only in the memory of who puts it together
-house.open("clean", tenant="one")
-clean = value(house.run("clean", LOOK))
-before = house.inits()
-house.open("a", tenant="one")
-jail_a = guest(house, before)
-marked = house.run("a", MARK.format(half))
+service.open("clean", tenant="one")
+clean = value(service.run("clean", LOOK))
+before = service.inits()
+service.open("a", tenant="one")
+jail_a = guest(service, before)
+marked = service.run("a", MARK.format(half))
 check("the jail could plant it all", marked["status"] == "ok", marked)
-check("control: whoever planted it sees it", value(house.run("a", "builtins.planted"))[-10:] == secret[-10:])
-seen = value(house.run("a", LOOK.replace("len([1])", "1")))
+check("control: whoever planted it sees it", value(service.run("a", "builtins.planted"))[-10:] == secret[-10:])
+seen = value(service.run("a", LOOK.replace("len([1])", "1")))
 check("control: and finds the rest of it", sum(x != y for x, y in zip(seen, clean)) >= 18, [x == y for x, y in zip(seen, clean)])
-before = house.inits()
-house.open("b", tenant="one")  # beside it
-jail_b = guest(house, before)
-result = house.run("b", LOOK)
+before = service.inits()
+service.open("b", tenant="one")  # beside it
+jail_b = guest(service, before)
+result = service.run("b", LOOK)
 check("a jail beside it sees nothing of that", value(result) == clean, [(x, y) for x, y in zip(value(result), clean) if x != y])
 check("nor any output", result["stdout"] == result["stderr"] == "", result)
 request = b"builtins.planted = secret"
 needles = [secret.encode(), half.encode(), request, os.environ["AJ_CANARY_SECRET"].encode()]
 check("control: the memory of who planted it has it", holds(jail_a, needles) == set(needles[:3]), holds(jail_a, needles))
 check("the memory of a jail beside it has not, nor the caller's environment", not holds(jail_b, needles), holds(jail_b, needles))
-for zygote in house.zygotes():
+for zygote in service.zygotes():
     try:
         found = holds(zygote, needles)
     except PermissionError:
         found = os.getuid() == 0  # to an ordinary user it is closed
     check("nor has a zygote", not found, found)
-before = house.inits()
-house.open("other", tenant="two")
-check("nor another tenant's", not holds(guest(house, before), needles))
-check("nor sees that tenant anything of it", value(house.run("other", LOOK))[:6] == clean[:6])
-house.close("a")
-before = house.inits()
-house.open("c", tenant="one")  # after it
-check("nor does one that comes after it", value(house.run("c", LOOK)) == clean)
-check("nor its memory", not holds(guest(house, before), needles))
+before = service.inits()
+service.open("other", tenant="two")
+check("nor another tenant's", not holds(guest(service, before), needles))
+check("nor sees that tenant anything of it", value(service.run("other", LOOK))[:6] == clean[:6])
+service.close("a")
+before = service.inits()
+service.open("c", tenant="one")  # after it
+check("nor does one that comes after it", value(service.run("c", LOOK)) == clean)
+check("nor its memory", not holds(guest(service, before), needles))
 
 # --- output and answers of many at once, each its own ---
 names = ["many%d" % n for n in range(12)]
 for n, name in enumerate(names):
-    house.open(name, tenant="one" if n % 2 else "two")
+    service.open(name, tenant="one" if n % 2 else "two")
 for turn in range(5):
     for name in names:
-        house.start(name, "import sys\nfor i in range(300): print(%r * 20)\nsys.stderr.write(%r)\n%r" % (name + ".", name, name + str(turn)))
+        service.start(name, "import sys\nfor i in range(300): print(%r * 20)\nsys.stderr.write(%r)\n%r" % (name + ".", name, name + str(turn)))
     for name in names:
-        result = house.result(name)
+        result = service.result(name)
         if not (result["stdout"] == (name + ".") * 20 * 1 + "\n" + result["stdout"][20 * len(name + ".") + 1:]
                 and set(result["stdout"].replace("\n", "").split(".")) == {name, ""} and result["stderr"] == name
                 and result["value"] == name + str(turn)):
@@ -166,10 +165,10 @@ for turn in range(5):
 check("%d jails had their own output and answers" % len(names), True)
 
 # --- signals and names of others ---
-value(house.run("b", "import os\nos.getpid()"))
-for call in ("os.kill(%d, 9)" % jail_b, "os.kill(1, 9)", "os.kill(-1, 15)", "os.killpg(1, 9)", "os.kill(%d, 9)" % house.zygotes()[0],
-             "os.kill(%d, 9)" % house.pid):
-    result = house.run("c", "import os\ntry:\n    %s\nexcept OSError as e:\n    pass\n7" % call)
-    check("%s ends nobody" % call.split("%")[0], result.get("value") == 7 and value(house.run("b", "5")) == 5, result)
-house.end()
+value(service.run("b", "import os\nos.getpid()"))
+for call in ("os.kill(%d, 9)" % jail_b, "os.kill(1, 9)", "os.kill(-1, 15)", "os.killpg(1, 9)", "os.kill(%d, 9)" % service.zygotes()[0],
+             "os.kill(%d, 9)" % service.pid):
+    result = service.run("c", "import os\ntry:\n    %s\nexcept OSError as e:\n    pass\n7" % call)
+    check("%s ends nobody" % call.split("%")[0], result.get("value") == 7 and value(service.run("b", "5")) == 5, result)
+service.stop()
 done()

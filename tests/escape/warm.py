@@ -6,11 +6,10 @@ import ctypes
 import os
 import re
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from sessions import BUILD, House, check, children, done, read, stat, state, status  # noqa: E402
+from client import AJ, Sessions, check, done
+from procfs import children, read, stat, state, status
 
 # Of status: the rest are numbers of the process, its sizes, and counts (of filters too: a cold jail's Python starts under one of its own).
 STATUS = ("Umask Uid Gid Groups TracerPid Threads SigQ SigPnd ShdPnd SigBlk SigIgn SigCgt CapInh CapPrm CapEff CapBnd CapAmb "
@@ -161,24 +160,24 @@ def guest_of(init):
     return found[0]
 
 
-def jail_of(house, before):
-    new = [pid for pid in house.inits() if pid not in before]
+def jail_of(service, before):
+    new = [pid for pid in service.inits() if pid not in before]
     assert len(new) == 1, new
     return new[0], guest_of(new[0])
 
 
-house = House()
+service = Sessions()
 jails = {}
 for name, tenant in (("a", "one"), ("b", "one"), ("c", "two")):
-    before = house.inits()
-    event = house.open(name, tenant=tenant)
+    before = service.inits()
+    event = service.open(name, tenant=tenant)
     check("the jail %s is from a zygote" % name, event["warm"], event)
-    house.start(name, BLOCK)
-    jails[name] = jail_of(house, before)
-zygotes = house.zygotes()
+    service.start(name, BLOCK)
+    jails[name] = jail_of(service, before)
+zygotes = service.zygotes()
 check("two tenants have two zygotes", len(zygotes) == 2, zygotes)
 
-cold = subprocess.Popen([BUILD + "/agentjail", "exec", "-c", BLOCK], stdin=subprocess.DEVNULL)
+cold = subprocess.Popen([AJ, "exec", "-c", BLOCK], stdin=subprocess.DEVNULL)
 atexit.register(cold.kill)
 
 
@@ -294,15 +293,15 @@ BRANCH = {
     "group of its own": ("the original's", lambda one, two: True),
     "user limits": ("what it takes is counted in the namespaces above as well, whose limits hold", lambda one, two: one.split()[1:3] == ["8", "8192"]),
 }
-before = house.inits()
-house.open("trunk", branching=True)
-house.run("trunk", "x = 1")
-trunk_init, trunk = jail_of(house, before)
-house.fork("trunk", "branch")
+before = service.inits()
+service.open("trunk", branching=True)
+service.run("trunk", "x = 1")
+trunk_init, trunk = jail_of(service, before)
+service.fork("trunk", "branch")
 branch = [pid for pid in children(trunk_init) if pid != trunk]
 check("a branch is one more child of init", len(branch) == 1, branch)
 for name in ("trunk", "branch"):
-    house.start(name, BLOCK)
+    service.start(name, BLOCK)
 time.sleep(0.3)
 one, two = look(trunk), look(branch[0])
 compare("branch", one, two, BRANCH)
@@ -318,5 +317,5 @@ compare("trunk", looks["a"][1], one, {"user limits": ("each branch takes a user 
 
 cold.terminate()
 cold.wait()
-check("the driver ends", house.end() == 0)
+check("the service ends", service.stop() == 0)
 done()

@@ -5,11 +5,10 @@ import ctypes
 import os
 import random
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from sessions import BUILD, House, check, children, done, numbers, read, state, status  # noqa: E402
+from client import BUILD, Sessions, check, done
+from procfs import children, numbers, read, state, status
 
 hits, sessions = int(os.environ.get("HITS", 300)), int(os.environ.get("SESSIONS", 40))
 seed = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(32))
@@ -26,14 +25,14 @@ def below(pid):
     return [p for child in children(pid) if state(child) not in "ZX" for p in [child] + below(child)]
 
 
-def counts(house):
+def counts(service):
     """Of the host and of the supervisor, which has nothing to do now. How many holders of killed zygotes a parked jail keeps is chance."""
-    holders = len(house.holders())
+    holders = len(service.holders())
     found = {"mounts": read("/proc/self/mountinfo").count("\n"), "processes": len(below(os.getpid())),
-             "open files": int(read("/proc/sys/fs/file-nr").split()[0]), "supervisor fds": len(os.listdir("/proc/%d/fd" % house.pid)) - holders,
-             "children": len(house.children()) - holders, "zombies": sum(state(pid) == "Z" for pid in house.children()),
-             "supervisor KiB": int(status(house.pid)["VmRSS"].split()[0]), "cgroups": sum(len(d) for _, d, _ in os.walk("/sys/fs/cgroup")),
-             "supervisor threads": int(status(house.pid)["Threads"])}
+             "open files": int(read("/proc/sys/fs/file-nr").split()[0]), "supervisor fds": len(os.listdir("/proc/%d/fd" % service.pid)) - holders,
+             "children": len(service.children()) - holders, "zombies": sum(state(pid) == "Z" for pid in service.children()),
+             "supervisor KiB": int(status(service.pid)["VmRSS"].split()[0]), "cgroups": sum(len(d) for _, d, _ in os.walk("/sys/fs/cgroup")),
+             "supervisor threads": int(status(service.pid)["Threads"])}
     try:
         found.update({"slab " + w[0]: int(w[1]) for w in map(str.split, read("/proc/slabinfo").splitlines()) if w[0] in SLABS})
     except OSError:
@@ -41,26 +40,26 @@ def counts(house):
     return found
 
 
-def rest(house):
+def rest(service):
     """Once the park is full again, and those that were killed are gone. A killed zygote's holder stays as long as a jail of its does."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
-        s = house.stats()
+        s = service.stats()
         if s["starting"] == s["waiting"] == 0 and s["parked"] == PARKED and s["zygotes"] == 1 and \
-                len(house.children()) == PARKED + 1 + len(house.holders()) and 1 <= len(house.holders()) <= PARKED + 1:
+                len(service.children()) == PARKED + 1 + len(service.holders()) and 1 <= len(service.holders()) <= PARKED + 1:
             return True
         time.sleep(0.05)
     return False
 
 
-def kill_one(house):
+def kill_one(service):
     """Somebody who takes part. A birth that it was part of is tried again once; where two are killed in a row who waits is told: so the
     next ones may fail, too, also after those that get what was parked."""
     global unsafe
     unsafe = PARKED + 2
     what = random.choice(("guest", "init", "zygote", "parked"))
-    inits = [pid for pid in house.children() if pid not in house.zygotes()]
-    victims = {"zygote": house.zygotes(), "parked": inits, "init": inits, "guest": [g for i in inits for g in children(i)]}[what]
+    inits = [pid for pid in service.children() if pid not in service.zygotes()]
+    victims = {"zygote": service.zygotes(), "parked": inits, "init": inits, "guest": [g for i in inits for g in children(i)]}[what]
     if victims:
         victim = random.choice(victims)
         try:
@@ -72,8 +71,8 @@ def kill_one(house):
 
 
 PARKED = 4
-house = House(parked=PARKED)
-house.open("first")
+service = Sessions(parked=PARKED)
+service.open("first")
 good = {"ok": 0, "killed": 0, "refused": 0}
 wrong = []
 slowest = 0
@@ -86,20 +85,20 @@ def one(n, snippets, kills):
     unsafe -= unsafe > 0
     name = "s%d" % n
     began = time.monotonic()
-    house.tell("open", name)
-    opened = house.wait("opened error", name)
-    if opened["event"] == "error" or "error" in opened:
+    service.send("open", name)
+    opened = service.wait("opened", name)
+    if "error" in opened:
         good["refused"] += 1
         if not unsafe:
             wrong.append(opened)
-        house.close(name)
+        service.close(name)
         return
     for turn in range(snippets):
-        house.start(name, "seen = %d\nprint(seen)\nseen * 2" % n if not turn else "seen += 1\nprint(seen)\nseen * 2")
+        service.start(name, "seen = %d\nprint(seen)\nseen * 2" % n if not turn else "seen += 1\nprint(seen)\nseen * 2")
         if kills and random.random() < 1 / snippets:
             time.sleep(random.random() * 0.004)
-            kill_one(house)
-        result = house.result(name)
+            kill_one(service)
+        result = service.result(name)
         if result.get("status") == "ok" and result["value"] == (n + turn) * 2 and result["stdout"] == "%d\n" % (n + turn):
             good["ok"] += 1
             continue
@@ -109,26 +108,26 @@ def one(n, snippets, kills):
         good["killed"] += 1
         break
     slowest = max(slowest, time.monotonic() - began)
-    house.close(name)
+    service.close(name)
 
 
 for n in range(60):  # the first ones fill what is kept for the next
     one(n, 2, n % 2)
-house.close("first")
-check("the house is at rest before", rest(house), house.stats())
-before, began = counts(house), time.monotonic()
+service.close("first")
+check("the service is at rest before", rest(service), service.stats())
+before, began = counts(service), time.monotonic()
 for n in range(hits):
     one(n, 1, n % 20 == 7)
 took = time.monotonic() - began
-check("at rest after %d hits" % hits, rest(house), house.stats())
-middle, began = counts(house), time.monotonic()
+check("at rest after %d hits" % hits, rest(service), service.stats())
+middle, began = counts(service), time.monotonic()
 for n in range(sessions):
     one(n, 1 + n % 7, n % 4 == 1)
 sessions_took = time.monotonic() - began
-check("at rest after %d sessions" % sessions, rest(house), house.stats())
+check("at rest after %d sessions" % sessions, rest(service), service.stats())
 check("every answer is right, or of somebody who was killed (seed %d)" % seed, not wrong, "%d: %s" % (len(wrong), wrong[:2]))
 for attempt in range(20):
-    after = counts(house)
+    after = counts(service)
     more = {k: (before[k], after[k]) for k in after
             if after[k] > before[k] + SLACK.get(k, 300 + hits // 10 if k.startswith("slab") else 0)}
     if not more:
@@ -137,62 +136,62 @@ for attempt in range(20):
 for key in before:
     check("as many as before: " + key, key not in more, more.get(key))
 if hits >= 2000 or os.environ.get("V"):
-    s = house.stats()
+    s = service.stats()
     s.pop("pools")
     print("  note  %d hits in %.1f s, %d sessions in %.1f s, the slowest took %.0f ms; %s; %s" % (
         hits, took, sessions, sessions_took, slowest * 1000, good, s))
     for key in before:
         print("  note  %-22s %8d before, %8d after the hits, %8d at last" % (key, before[key], middle[key], after[key]))
 if hits >= 2000:  # a zygote that does not move is given up after ten seconds
-    os.kill(house.zygotes()[0], signal.SIGSTOP)
-    opened = [(house.tell("open", "stuck%d" % n), house.wait("opened error", "stuck%d" % n, 30))[1] for n in range(PARKED + 1)]
+    os.kill(service.zygotes()[0], signal.SIGSTOP)
+    opened = [(service.send("open", "stuck%d" % n), service.wait("opened", "stuck%d" % n))[1] for n in range(PARKED + 1)]
     check("a zygote that is stuck: whoever waits gets a jail of the next one", not any("error" in e for e in opened), opened)
-check("the house answers still", house.open("last") and house.run("last", "6 * 7").get("value") == 42)
-check("the driver ends", house.end() == 0)
+check("the service answers still", service.open("last") and service.run("last", "6 * 7").get("value") == 42)
+check("the service ends", service.stop() == 0)
 
 # Whoever waits for a jail while its zygote dies gets one of the next zygote's, and is told when that dies, too.
-house = House(parked=0)
-house.open("one")
-os.kill(house.zygotes()[0], signal.SIGSTOP)
-house.tell("open", "two")
+service = Sessions(parked=0)
+service.open("one")
+os.kill(service.zygotes()[0], signal.SIGSTOP)
+service.send("open", "two")
 time.sleep(0.05)
-os.kill(house.zygotes()[0], signal.SIGKILL)
-opened = house.wait("opened error", "two")
-check("a zygote dies while somebody waits", "error" not in opened and house.run("two", "6 * 7").get("value") == 42, opened)
-os.kill(house.zygotes()[0], signal.SIGSTOP)
-house.tell("open", "three")
+os.kill(service.zygotes()[0], signal.SIGKILL)
+opened = service.wait("opened", "two")
+check("a zygote dies while somebody waits", "error" not in opened and service.run("two", "6 * 7").get("value") == 42, opened)
+os.kill(service.zygotes()[0], signal.SIGSTOP)
+service.send("open", "three")
 until = time.monotonic() + 20
-while time.monotonic() < until and not any(e.get("as") == "three" for e in house.events):
-    for zygote in house.zygotes():
+while time.monotonic() < until and not any(e["as"] == "three" for e in service.events):
+    for zygote in service.zygotes():
         os.kill(zygote, signal.SIGKILL)
-    house.read(0.002)
-opened = house.wait("opened error", "three", 0)
+    service.read(0.002)
+opened = service.wait("opened", "three", 0)
 check("every zygote dies", "the zygote" in opened.get("error", "") or "zygote: it ended" in opened.get("error", ""), opened)
-check("what was given away lives on", [house.run(name, "6 * 7").get("value") for name in ("one", "two")] == [42, 42])
-check("and a jail is there again", house.open("four") and house.run("four", "6 * 7").get("value") == 42)
+check("what was given away lives on", [service.run(name, "6 * 7").get("value") for name in ("one", "two")] == [42, 42])
+check("and a jail is there again", service.open("four") and service.run("four", "6 * 7").get("value") == 42)
 
 
 def kill_new(what, times, zygote_too):
     """Opens jails, and kills whatever child is new as soon as it is seen, by looking for new ones all the time. Returns when a zygote ended by itself."""
     for n in range(times):
-        house.open("before")  # the pool waits the longer the more often it has failed in a row
-        house.close("before")
-        known, born_of = set(house.children()), house.zygotes()
+        service.open("before")  # the pool waits the longer the more often it has failed in a row
+        service.close("before")
+        known, born_of = set(service.children()), service.zygotes()
         for pid in born_of if zygote_too else ():
             os.kill(pid, signal.SIGKILL)
-        house.tell("open", "%s%d" % (what, n))
+        service.send("open", "%s%d" % (what, n))
         until, victims = time.monotonic() + 5, set()
         while not victims and time.monotonic() < until:
-            with open("/proc/%d/task/%d/children" % (house.pid, house.pid)) as f:
+            with open("/proc/%d/task/%d/children" % (service.pid, service.pid)) as f:
                 victims = set(map(int, f.read().split())) - known
         for victim in victims:
             try:
                 os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        house.wait("opened error", "%s%d" % (what, n))
-        house.close("%s%d" % (what, n))
-        if not zygote_too and house.zygotes() != born_of:
+        service.wait("opened", "%s%d" % (what, n))
+        service.close("%s%d" % (what, n))
+        if not zygote_too and service.zygotes() != born_of:
             return n
     until = time.monotonic() + 30
     while left() and time.monotonic() < until:
@@ -202,9 +201,9 @@ def kill_new(what, times, zygote_too):
 
 def left():
     """Zombies, and holders of neither a zygote nor a jail."""
-    found = [(pid, status(pid).get("Name"), numbers(pid)) for pid in house.children()]
-    return [f for f in found if state(f[0]) in "ZX" or f[0] not in house.holders() + house.inits() + house.zygotes()] or (
-        found if len(house.holders()) > len(house.inits()) + len(house.zygotes()) else [])
+    found = [(pid, status(pid).get("Name"), numbers(pid)) for pid in service.children()]
+    return [f for f in found if state(f[0]) in "ZX" or f[0] not in service.holders() + service.inits() + service.zygotes()] or (
+        found if len(service.holders()) > len(service.inits()) + len(service.zygotes()) else [])
 
 
 # An init that is killed before it has made a guest is our child all the same; its zygote goes on.
@@ -214,5 +213,5 @@ check("no init that was killed at its birth is left as a zombie", not left(), le
 # The process that makes a zygote and the holder of its namespace is one too, and so are those two before anybody knows of them.
 kill_new("parted", 12, True)
 check("nobody is left of a zygote whose start was killed", not left(), left())
-check("the driver ends after that", house.end() == 0)
+check("the service ends after that", service.stop() == 0)
 done()

@@ -3,5 +3,5 @@
 # It does some hundreds; HITS=50000 SESSIONS=2000 for a soak, which says what there was before and after. SEED=N repeats the choices.
 . "$(dirname "$0")/../lib.sh"
 
-counted "it" "$PY" -I -S -B "$tests/fault/warm.py" "$(dirname "$AJ")" "$self"
+driver fault/warm
 finish

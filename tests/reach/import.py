@@ -2,15 +2,12 @@
 and nothing of it is left. Where there is a cgroup ($AGENTJAIL_TEST_CGROUP) the zygote has a leaf of its own; elsewhere it has limits of its own."""
 
 import os
-import sys
-import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from sessions import House, check, done, stat, status  # noqa: E402
+from client import BUILD, FOLDER, Sessions, check, done, until
+from procfs import below, status
 
-FOLDER = sys.argv[3]
+TREES = os.path.dirname(FOLDER)  # of import.sh
 READY_MS = 200 * int(os.environ.get("PATIENCE", 20))  # a machine under emulation takes longer
-SECONDS = READY_MS / 1000 + 60
 MODES = {
     "dies": "os.kill(os.getpid(), 9)",
     "waits": "time.sleep(1000)",
@@ -21,7 +18,7 @@ MODES = {
 }
 
 
-LONG = ["V%d=%s" % (n, 1240 * "x") for n in range(200)]  # a policy may have 256 KiB
+LONG_ENV = ["V%d=%s" % (n, 1240 * "x") for n in range(200)]  # a policy may have 256 KiB
 # Of the error, where there is a cgroup.
 LEAF_SAYS = {"allocates": "memory.max", "forks": "pids.max"} if os.environ.get("AGENTJAIL_TEST_CGROUP") else {}
 
@@ -34,81 +31,66 @@ def policy(name, imports, env=()):
 
 
 def tree(name):
-    """The folder of its modules; jails of houses that are made from here on have it."""
-    os.environ["AGENTJAIL_ROOTFS"] = FOLDER + "/" + name
-    return [root for root, _, files in os.walk(FOLDER + "/" + name + "/tree/usr/lib") if "colorsys.pyc" in files or "colorsys.py" in files][0]
+    """The folder of its modules; jails of services that start from here on have it."""
+    os.environ["AGENTJAIL_ROOTFS"] = TREES + "/" + name
+    return [root for root, _, files in os.walk(TREES + "/" + name + "/tree/usr/lib") if "colorsys.pyc" in files or "colorsys.py" in files][0]
 
 
-def strays(house):
-    """All processes below the driver: what it is the parent of, and what their namespaces hold; the kernel ends those with the first in them."""
-    of, found, todo = {}, [], [house.pid]
-    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
-        fields = stat(pid)
-        if fields and fields[0] not in "ZX":
-            of.setdefault(int(fields[1]), []).append(pid)
-    while todo:
-        new = of.get(todo.pop(), [])
-        found, todo = found + new, todo + new
-    return found
+def at_once(name, text):
+    """A service whose zygotes have READY_MS for their imports, and a jail of it that is asked for."""
+    service = Sessions(text, env={"AJ_READY_MS": str(READY_MS)}, program=BUILD + "/warm")
+    service.send("open", name)
+    return service
 
 
-def nothing_left(house, what):
-    until = time.monotonic() + 10
-    while strays(house) and time.monotonic() < until:
-        time.sleep(0.1)
-    check("%s: no process is left" % what, not strays(house), [(pid, status(pid)) for pid in strays(house)])
+def nothing_left(service, what):
+    until(lambda: not below(service.pid))
+    check("%s: no process is left" % what, not below(service.pid), [(pid, status(pid)) for pid in below(service.pid)])
+    service.stop()
 
 
-# --- the plan, which a socket has not enough room for ---
-tree("deaf")
-house = House(policy("long", ["math"], LONG), ready_ms=READY_MS)
-house.tell("open", "deaf")
-time.sleep(0.5)
-house.tell("stats")
-try:
-    answered = house.wait("stats", timeout=READY_MS / 1000 - 1)
-except TimeoutError as e:
-    answered = None
-check("zygote-plan: a zygote that does not read its plan keeps nobody else waiting", answered)
-if not answered:
-    house.process.kill()
-    done()
-event = house.wait("opened error", "deaf", SECONDS)
-check("zygote-plan: and is ended, with an error that says so", "does not read its plan" in str(event), event)
-nothing_left(house, "zygote-plan")
-house.end()
-tree("rootfs")
-house = House(policy("long", ["math"], LONG))
-check("zygote-plan: control: one that does gets all of it", house.open("a")["warm"] and house.run("a", "import math\nmath.floor(4.2)").get("value") == 4)
-house.end()
+def package(mode):
+    """A policy that imports the package of this mode."""
+    with open("%s/evil_%s.py" % (MODULES, mode), "w") as f:
+        f.write("import os, time\n" + MODES[mode] + "\n")
+    return policy(mode, ["math", "json", "evil_" + mode])
 
-# --- a package ---
-PACKAGE = tree("rootfs") + "/evil.py"
-for mode, code in MODES.items():
-    with open(PACKAGE, "w") as f:
-        f.write("import os, time\n" + code + "\n")
-    house = House(policy("evil", ["math", "json", "evil"]), ready_ms=READY_MS)
-    house.tell("open", mode)
-    most = 0
-    while mode == "forks" and not [e for e in house.events if e["event"] != "log"]:
-        house.read(0.2)
-        most = max(most, len(strays(house)))
-    event = house.wait("opened error", mode, SECONDS)
-    if mode == "forks":
-        check("zygote-import: forks: there are many, and no more than its limit", 50 < most <= 64 + 64 * 3 + 2, (most, event))
-    text = event.get("error") or event.get("text") or ""
-    check("zygote-import: %s: there is no jail, and the error names the module" % mode, "imported `evil`" in text, event)
+
+def judge(mode, service):
+    text = service.wait("opened", mode).get("error", "")
+    check("zygote-import: %s: there is no jail, and the error names the module" % mode, "imported `evil_%s`" % mode in text, text)
     if mode in LEAF_SAYS:
         check("zygote-import: %s: and the limit of its leaf" % mode, LEAF_SAYS[mode] in text, text)
-    nothing_left(house, "zygote-import: %s" % mode)
-    house.end()
-os.unlink(PACKAGE)
+    nothing_left(service, "zygote-import: %s" % mode)
+
+
+# --- the plan, which a socket has not enough room for, and packages; all of them wait at the same time ---
+tree("deaf")
+deaf = at_once("deaf", policy("long", ["math"], LONG_ENV))
+MODULES = tree("rootfs")
+others = {mode: at_once(mode, package(mode)) for mode in MODES if mode != "allocates"}
+deaf.send("stats")
+check("zygote-plan: a zygote that does not read its plan keeps nobody else waiting", deaf.wait("done opened")["event"] == "done")
+most = 0
+while not others["forks"].events:
+    others["forks"].read(0.2)
+    most = max(most, len(below(others["forks"].pid)))
+check("zygote-import: forks: there are many, and no more than its limit", 50 < most <= 64 + 64 * 3 + 2, (most, others["forks"].events))
+text = deaf.wait("opened", "deaf").get("error", "")
+check("zygote-plan: and is ended, with an error that says so", "does not read its plan" in text, text)
+nothing_left(deaf, "zygote-plan")
+for mode, service in others.items():
+    judge(mode, service)
+judge("allocates", at_once("allocates", package("allocates")))  # alone: the machine may have little memory
+service = Sessions(policy("long", ["math"], LONG_ENV))
+check("zygote-plan: control: one that does gets all of it", service.open("a")["warm"] and service.run("a", "import math\nmath.floor(4.2)").get("value") == 4)
+service.stop()
 
 # --- what `enforced` says ---
-house = House(policy("plain", ["math"]))
-house.open("a")
-says = house.run("a", "1")["enforced"]["zygote"]
+service = Sessions(policy("plain", ["math"]))
+service.open("a")
+says = service.run("a", "1")["enforced"]["zygote"]
 check("zygote-import: `enforced` says what bounds a zygote",
       ("memory.max 768 MiB; pids.max 64" if LEAF_SAYS else "RLIMIT_AS 768 MiB") in says, says)
-house.end()
+service.stop()
 done()

@@ -7,5 +7,5 @@ cp -r "$ROOTFS" "$T/rootfs" && cp -r "$ROOTFS" "$T/deaf" && cp "$(dirname "$AJ")
 rm "$T"/deaf/tree/usr/lib/agentjail/guest.so "$T"/deaf/tree/usr/lib/python3.*/encodings/__init__.pyc
 for folder in "$T"/deaf/tree/usr/lib/python3.*/encodings; do printf 'import time\ntime.sleep(1000)\n' >"$folder/__init__.py"; done
 chmod -R a+rX "$T"
-counted "it" "$PY" -I -S -B "$tests/reach/import.py" "$(dirname "$AJ")" "$self" "$T"
+driver reach/import
 finish

@@ -1,18 +1,13 @@
 """What jails and clients can take of the service, one test for each way; service.sh runs it and counts.
 
 No test asserts how long something takes: others get their answers while the attack goes on, and what it may have is counted."""
-import json, os, socket, struct, sys, threading, time
+import json, os, socket, struct, time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from service import FOLDER, LONG, Client, Server, ServiceError, fails, main, same, tests, until
+from client import FOLDER, LONG, ROOT, Client, Server, ServiceError, Skipped, fails, main, same, test, until
 
 
 def row(name):
-    def add(function):
-        function.__name__ = name
-        tests.append(function)
-        return function
-    return add
+    return lambda function: test(function, name)
 
 
 ECHO = {"name": "echo", "parameters": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}}
@@ -229,9 +224,8 @@ def amid_a_frame():
 
 @row("service-seats: a place more is for a user who has none")
 def the_other_user():
-    if os.getuid() != 0:
-        print("SKIP service-seats, a place more: only root can be another user")
-        return
+    if not ROOT:
+        raise Skipped("only root can be another user")
     # Served by an ordinary user; its connections fill it, and root's gets in.
     user = 41008
     os.chmod(FOLDER, 0o755)

@@ -2,5 +2,5 @@
 # What jails and clients can take of the service: its thread, its connections, its memory. The tests are in service.py.
 . "$(dirname "$0")/../lib.sh"
 
-service reach service 6
+driver reach/service
 finish

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from sessions import House, check, children, done, numbers, state, status  # noqa: E402
+from client import Sessions, check, done
+from procfs import children, numbers, state, status
 
 TREE, POLICY = sys.argv[3:5]
 FOLDER = [root for root, _, files in os.walk(TREE + "/tree/usr/lib") if "raw.so" in files][0]
@@ -140,9 +140,9 @@ def turn(mode):
     os.rename(FOLDER + "/evil.py.new", FOLDER + "/evil.py")
 
 
-def below(house):
+def below(service):
     """All processes of its zygotes, and of what they have made."""
-    found, todo = [], house.children()
+    found, todo = [], service.children()
     while todo:
         pid = todo.pop()
         found.append(pid)
@@ -150,19 +150,18 @@ def below(house):
     return [pid for pid in found if state(pid) not in "ZX"]
 
 
-def opened(house, name):
+def opened(service, name):
     """The text of its error, or None."""
-    house.tell("open", name, tenant=name)
-    event = house.wait("opened error", name, 60)
-    return event.get("error") or (event["event"] == "error" and event.get("text")) or None
+    service.send("open", name, tenant=name)
+    return service.wait("opened", name).get("error")
 
 
 # Of the same user as the zygote would be, and not ours: whoever can, kills it.
 victim = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, preexec_fn=lambda: os.getuid() or os.setresuid(65534, 65534, 65534))
 turn("look")
-house = House(POLICY)
-check("control: the package is there, and the jail is from a zygote", house.open("look")["warm"])
-seen = house.run("look", "import evil\nevil.found")
+service = Sessions(POLICY)
+check("control: the package is there, and the jail is from a zygote", service.open("look")["warm"])
+seen = service.run("look", "import evil\nevil.found")
 found = seen.get("value") or {"failed": seen}
 refused = lambda name: found.get(name, 0) < 0  # noqa: E731
 check("zygote-signal: a process of the host is not there to be killed", found.get("kill") == found.get("kill all") == -3 and refused("pidfd") and victim.poll() is None, found)
@@ -179,32 +178,32 @@ never = ("pidfd", "ptrace", "process_vm_readv", "socket", "getsockopt", "bpf", "
          "sendmsg")
 check("zygote-calls: no call but those of births, of a start and of the jail's own list", all(found.get(name) == -38 for name in never),
       {name: found.get(name) for name in never if found.get(name) != -38})
-house.open("beside", tenant="beside")  # a jail that outlives the zygotes below
+service.open("beside", tenant="beside")  # a jail that outlives the zygotes below
 for mode, says in (("child", "no child of ours"),
                    ("sibling", "not the first of its namespace|no namespace"), ("empty", "report socket"), ("pipe", "no child of ours"),
                    ("nothing", "no descriptor"), ("endless", "none of its own|no descriptor|nobody asked|not true|cannot make a jail|ended"),
                    ("late", "nobody asked|cannot make a jail|ended"), ("flood", "does not read"), ("armed", "no child of the jail's init"), ("flags", "ended"), ("stray", "ended")):
     turn(mode)
     began = time.monotonic()
-    error = opened(house, mode)
+    error = opened(service, mode)
     took = time.monotonic() - began
     good = bool(error) and any(text in error for text in says.split("|"))
     check("zygote-answer: %s: the answer is refused, and the error says so" % mode, good, "%s after %.1f s" % (error, took))
-    check("zygote-jails: %s: another tenant's jail and the host's processes go on" % mode, victim.poll() is None and house.run("beside", "40+2").get("value") == 42)
+    check("zygote-jails: %s: another tenant's jail and the host's processes go on" % mode, victim.poll() is None and service.run("beside", "40+2").get("value") == 42)
     deadline = time.monotonic() + 5
-    while len(below(house)) > 8 and time.monotonic() < deadline:
+    while len(below(service)) > 8 and time.monotonic() < deadline:
         time.sleep(0.05)
 turn("look")
 deadline = time.monotonic() + 30
-while (error := opened(house, "again")) and time.monotonic() < deadline:
+while (error := opened(service, "again")) and time.monotonic() < deadline:
     time.sleep(0.2)
 check("zygote-answer: the pool recovers", not error, error)
-check("zygote-strays: no process of any such zygote is left", all(numbers(pid) for pid in below(house)) and not [
-    pid for pid in below(house) if pid not in house.holders() + house.zygotes() + house.inits() and int(status(pid)["PPid"]) not in house.inits()],
-    [(pid, status(pid).get("Name"), numbers(pid)) for pid in below(house)])
-check("zygote-strays: the supervisor has no child that it does not know", len(house.children()) == len(house.holders() + house.zygotes() + house.inits()),
-      house.children())
-house.end()
+check("zygote-strays: no process of any such zygote is left", all(numbers(pid) for pid in below(service)) and not [
+    pid for pid in below(service) if pid not in service.holders() + service.zygotes() + service.inits() and int(status(pid)["PPid"]) not in service.inits()],
+    [(pid, status(pid).get("Name"), numbers(pid)) for pid in below(service)])
+check("zygote-strays: the supervisor has no child that it does not know", len(service.children()) == len(service.holders() + service.zygotes() + service.inits()),
+      service.children())
+service.stop()
 victim.send_signal(signal.SIGKILL)
 victim.wait()
 done()

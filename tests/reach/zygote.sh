@@ -6,5 +6,5 @@ cp -r "$ROOTFS" "$T/rootfs" && cp "$(dirname "$AJ")/raw.so" "$T"/rootfs/tree/usr
 printf 'extends = "snippet"\n[python]\nlayer = false\nimports = ["evil"]\n' >"$T/policy.toml"
 AGENTJAIL_ROOTFS=$T/rootfs
 export AGENTJAIL_ROOTFS
-counted "it" "$PY" -I -S -B "$tests/reach/zygote.py" "$(dirname "$AJ")" "$self" "$T/rootfs" "$T/policy.toml"
+driver reach/zygote "$T/rootfs" "$T/policy.toml"
 finish

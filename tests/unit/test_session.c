@@ -1,4 +1,4 @@
-/* Tests of session/session without a jail: its clocks, and what it keeps. What it does with one is tested by e2e/, and by tests/sessions.c. */
+/* Tests of session/session without a jail: its clocks, and what it keeps. What it does with one is tested by e2e/, escape/ and fault/. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
