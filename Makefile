@@ -23,7 +23,7 @@ CFLAGS     ?= -O2 -g
 CXXFLAGS   ?= $(CFLAGS)
 # One set of objects for the program, the shared library and guest.so: for hidden symbols position-independent code is the same in all.
 AJ_CFLAGS  := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections $(WARN) $(HARDEN) $(LIBNL)
-# One file is C++ (policy/toml.cc). Nothing in it throws, and vptr checks would want type information.
+# One file is C++ (toml/toml.cc). Nothing in it throws, and vptr checks would want type information.
 AJ_CXXFLAGS := -std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-exceptions -fno-rtti $(WARN_BOTH) $(HARDEN) $(if $(SAN),-fno-sanitize=vptr)
 RELRO      := -Wl,-z,relro,-z,now,--gc-sections
 # With -static-pie the libraries of C++ and the compiler would take the rest of the line back to shared ones.
@@ -36,9 +36,9 @@ LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 SRCS       := $(sort $(wildcard src/*/*.c))
 in_rooms    = $(foreach room,$1,$(patsubst %,$2/%.o,$(basename $(wildcard src/$(room)/*.c src/$(room)/*.cc))))
 NOT_LINKED := src/cli/main.c src/seccomp/compile.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
-LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/policy/toml.o $B/gen/filters.o $B/gen/builtins.o
+LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/toml/toml.o $B/gen/filters.o $B/gen/builtins.o
 # The library is what is below cli/, and exports agentjail_* alone: neither ours nor the C++ runtime's names meet a program's own.
-LIBRARY_OBJS := $(filter-out $(foreach room,cli policycmd shell serve,$B/src/$(room)/%),$(LIB_OBJS))
+LIBRARY_OBJS := $(filter-out $(foreach room,cli policycmd shell serve terminal,$B/src/$(room)/%),$(LIB_OBJS))
 SO         := $B/libagentjail.so.0
 A          := $B/libagentjail.a
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
@@ -79,7 +79,7 @@ $B/agentjail-scope: $B/src/scope/agentjail-scope.o
 
 # Preloaded into the rootfs' Python: no sanitizer, no dependency but libc. Of the rooms that it shares with the launcher it takes what it calls.
 ifeq ($(SAN),)
-build/guest.a: $(call in_rooms,base plan sandbox seccomp,build)
+build/guest.a: $(call in_rooms,base plan mounts sandbox seccomp,build)
 	$Q rm -f $@ && $(AR) qcs $@ $^
 
 build/guest.so: $(call in_rooms,guest,build) build/guest.a
@@ -104,7 +104,7 @@ $B/gen-filters: $(patsubst %,$B/src/%.o,gen/filters seccomp/compile seccomp/sysc
 $B/gen/filters.c: $B/gen-filters
 	$(call say,GEN)mkdir -p $(@D) && $< > $@.tmp && mv $@.tmp $@
 
-$B/gen-builtins: $(patsubst %,$B/src/%.o,gen/builtins policy/toml base/arena base/fd base/sha256 base/text)
+$B/gen-builtins: $(patsubst %,$B/src/%.o,gen/builtins toml/toml base/arena base/fd base/sha256 base/text)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ -lmd
 
 $B/gen/builtins.c: $B/gen-builtins $(POLICIES) policies
@@ -180,7 +180,7 @@ uninstall:
 
 tidy:
 	clang-tidy --quiet $(SRCS) -- $(CPPFLAGS) -std=gnu11 $(LIBNL)
-	clang-tidy --quiet src/policy/toml.cc -- $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti
+	clang-tidy --quiet src/toml/toml.cc -- $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti
 
 format:
 	clang-format -i $(wildcard src/*/*.[ch] src/*/*.cc tests/*.[ch] tests/*/*.[ch])

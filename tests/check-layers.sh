@@ -8,33 +8,37 @@ cd "$(dirname "$0")/.."
 rules=$(cat <<'RULES'
 # layer: room, what it may include: rooms of rows above its own alone, so that there is no circle
 layer base
-layer policy     base
+layer toml       base
+layer policy     base toml
+layer policyload base toml policy
 layer seccomp    base policy
 layer plan       base policy seccomp
 layer cgroup     base plan
-layer sandbox    base seccomp plan cgroup
-layer mediate    base seccomp plan cgroup sandbox
+layer mounts     base plan
+layer sandbox    base seccomp plan cgroup mounts
+layer mediate    base seccomp plan cgroup mounts sandbox
 layer result     base plan cgroup mediate
-layer workspace  base policy plan sandbox result
-layer jail       base policy seccomp plan cgroup sandbox mediate result workspace
-layer fork       base plan sandbox mediate jail
+layer workspace  base toml policy policyload plan mounts result
+layer jail       base policy policyload seccomp plan cgroup sandbox mediate result workspace
+layer fork       base plan mounts sandbox mediate jail
 layer pool       base plan cgroup sandbox jail fork
-layer audit      base policy plan result
+layer audit      base policyload plan result
 layer jsonschema base
 # Declarations and calls as data: this room runs no tool and knows no jail.
 layer tools      base jsonschema
-layer session    base policy plan workspace jail pool audit tools
+layer session    base toml policyload plan workspace jail pool audit tools
 layer lib        base policy plan mediate result tools session
-layer serve      base policy result session
-layer cli        base policy plan workspace jail audit serve
-layer policycmd  base policy seccomp plan result workspace jail cli
-layer shell      base lib cli
+layer serve      base policyload result session
+layer terminal   base toml plan result
+layer cli        base policy policyload plan workspace jail audit serve terminal
+layer policycmd  base policy policyload seccomp plan result workspace jail terminal cli
+layer shell      base lib terminal cli
 # The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
 layer guest      base
 # A program of its own, which nothing of ours goes into.
 layer scope
 # Build-time tools read the tables that they print.
-layer gen        base policy seccomp plan sandbox jsonschema serve cli policycmd
+layer gen        base toml policyload seccomp plan sandbox jsonschema serve cli policycmd
 
 # python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
 python rail
@@ -45,7 +49,7 @@ door guest/guest.c      seccomp/compile.h  installs the ready filter
 door guest/zygote.h     sandbox/birth_protocol.h    the orders that it takes
 door guest/zygote.c     sandbox/launch.h   the channels of the jails that it bears
 door guest/zygote.c     sandbox/init.h     signals, as the launcher's own child has them
-door guest/zygote.c     sandbox/mount.h    a jail's own mounts
+door guest/zygote.c     mounts/mount.h     a jail's own mounts
 door guest/zygote.c     sandbox/steps.h    the one table of steps
 door guest/zygote.c     sandbox/jail_steps.h    the steps that every jail walks
 door guest/zygote.c     plan/pack.h        the plan, as it was sent
@@ -69,13 +73,13 @@ owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
 owner sys/eventfd.h     lib/handle.c
-owner sys/mount.h       sandbox/mount.c sandbox/mask.c sandbox/overlay.c
-owner sys/statvfs.h     sandbox/mask.c sandbox/overlay.c jail/usage.c
+owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sources.c
+owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
 owner sys/vfs.h         sandbox/init.c workspace/beneath.c
 owner linux/magic.h     workspace/beneath.c
 owner sys/epoll.h       base/loop.c pool/worker.c pool/zygote_watch.c lib/handle.c serve/server.c serve/client.c serve/http.c serve/accept.c pool/fork_watch.c
-owner sys/sysmacros.h   sandbox/mount.c mediate/lockable.c
-owner linux/openat2.h   sandbox/mount.c policy/source.c sandbox/copy_tree.c workspace/beneath.c sandbox/named_sockets.c
+owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
+owner linux/openat2.h   toml/source.c fork/copy_tree.c workspace/beneath.c mounts/named_sockets.c mounts/sources.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
@@ -84,13 +88,13 @@ owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/guest.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/run.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c serve/frame_write.c serve/client.c serve/http.c serve/listen.c serve/sd_notify.c fork/group.c fork/copier.c mediate/connector.c mediate/endpoint.h sandbox/named_sockets.c mediate/socket_holders.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/run.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c serve/frame_write.c serve/client.c serve/http.c serve/listen.c serve/sd_notify.c fork/group.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c
 owner sys/un.h          audit/datagram.c serve/listen.c serve/sd_notify.c mediate/connector.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       serve/listen.c
 owner sys/file.h        mediate/locks.c audit/chain.c serve/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mount.c sandbox/landlock.c seccomp/install.c jail/run.c plan/host.c guest/guest.c policy/source.c base/syscall.h guest/birth.c guest/branch.c fork/fork.c fork/group.c fork/copier.c sandbox/copy_tree.c seccomp/notify.c jail/interrupt.c base/procfs.c workspace/beneath.c mediate/connector.c mediate/endpoint.c sandbox/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c jail/run.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/birth.c guest/branch.c fork/fork.c fork/group.c fork/copier.c fork/copy_tree.c seccomp/notify.c jail/interrupt.c base/procfs.c workspace/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector.c
@@ -99,11 +103,11 @@ owner sys/time.h        mediate/connector.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c jail/host_ids.c pool/zygote.c jail/channel.c session/session.c
-owner termios.h         cli/terminal.h
+owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
-owner toml++/           policy/toml.cc
+owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
-owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h base/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h workspace/gitrepo.h cli/cmd_exec.c shell/shell.c cli/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h serve/metrics.h
+owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h base/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h workspace/gitrepo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h serve/metrics.h
 owner linux/capability.h plan/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
@@ -114,16 +118,16 @@ owner dlfcn.h           guest/guest.c guest/python.c
 # word: what only these files may say in code (comments and strings do not count)
 word SYS_clone3                    sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c
 word SYS_seccomp                   seccomp/install.c
-word SYS_pivot_root                sandbox/mount.c
+word SYS_pivot_root                mounts/mount.c
 word SYS_pidfd_getfd               seccomp/notify.c mediate/endpoint.c
-word SYS_openat2                   sandbox/mount.c policy/source.c sandbox/copy_tree.c workspace/beneath.c sandbox/named_sockets.c
+word SYS_openat2                   toml/source.c fork/copy_tree.c workspace/beneath.c mounts/named_sockets.c mounts/sources.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
 word SYS_pidfd_send_signal         sandbox/launch.c jail/run.c fork/fork.c fork/copier.c jail/interrupt.c mediate/connector.c
-word mount()                       sandbox/mount.c sandbox/mask.c
-word umount2()                     sandbox/mount.c
-word move_mount()                  sandbox/mount.c sandbox/mask.c sandbox/overlay.c
-word open_tree()                   sandbox/mount.c sandbox/mask.c sandbox/overlay.c
-word mount_setattr()               sandbox/mount.c sandbox/mask.c sandbox/handles.c
+word mount()                       mounts/mount.c mounts/mask.c
+word umount2()                     mounts/mount.c
+word move_mount()                  mounts/mount.c mounts/mask.c mounts/overlay.c
+word open_tree()                   mounts/mask.c mounts/overlay.c mounts/sources.c
+word mount_setattr()               mounts/mount.c mounts/mask.c mounts/handles.c
 word fork()                        sandbox/launch.c
 word _Fork()                       sandbox/child.c
 word setgroups()
@@ -159,13 +163,13 @@ word setresgid()                   sandbox/jail_steps.c fork/copier.c mediate/co
 word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/jail_steps.c sandbox/caps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector.c
 word dlopen()
 word dlsym()                       guest/guest.c guest/python.c
-# Library code never prints: only cli/ and the build-time tools decide what a person sees.
-word printf()                      cli/* policycmd/* shell/* gen/*
-word puts()                        cli/* policycmd/* shell/* gen/* scope/*
-word putchar()                     cli/* policycmd/* shell/* gen/*
+# Library code never prints: only the rooms of the program itself and the build-time tools decide what a person sees.
+word printf()                      terminal/* cli/* policycmd/* shell/* gen/*
+word puts()                        terminal/* cli/* policycmd/* shell/* gen/* scope/*
+word putchar()                     terminal/* cli/* policycmd/* shell/* gen/*
 word perror()
-word stdout                        cli/* policycmd/* shell/* gen/*
-word stderr                        cli/* policycmd/* shell/* gen/* scope/*
+word stdout                        terminal/* cli/* policycmd/* shell/* gen/*
+word stderr                        terminal/* cli/* policycmd/* shell/* gen/* scope/*
 # Unbounded or silently wrong; base/text has what takes their place. sprintf: one fixed format into a measured buffer.
 word gets()
 word strcat()
@@ -176,7 +180,7 @@ word atol()
 word strtol()
 
 # Zygotes and their births, beside what is named above.
-owner sys/mount.h       sandbox/handles.c
+owner sys/mount.h       mounts/handles.c
 owner linux/sched.h     sandbox/holder.c
 owner linux/nsfs.h      sandbox/below.c
 owner sys/ioctl.h       sandbox/below.c
@@ -187,7 +191,7 @@ owner sched.h           sandbox/holder.c
 word SYS_clone3                    sandbox/holder.c
 word SYS_pidfd_send_signal         sandbox/below.c
 word SYS_pidfd_getfd               pool/newborn.c
-word open_tree()                   sandbox/handles.c
+word open_tree()                   mounts/handles.c
 word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
 RULES
@@ -314,11 +318,11 @@ self_test() {
 	cp -R src/. "$copy"
 	planted='base/fd.c|#include "plan/plan.h"
 jail/run.c|static int planted(void) { return setgroups(0, 0); }
-policy/load.c|#include "plan/host.h"
-policy/load.c|#include <sys/socket.h>
-policy/load.c|#include <toml++/toml.h>
-policy/toml.cc|#include <iostream>
-policy/toml.cc|static int planted(void) { return system("true"); }
+policyload/load.c|#include "plan/host.h"
+policyload/load.c|#include <sys/socket.h>
+policyload/load.c|#include <toml++/toml.h>
+toml/toml.cc|#include <iostream>
+toml/toml.cc|static int planted(void) { return system("true"); }
 plan/build.c|#include "sandbox/launch.h"
 plan/dump.c|#include "result/result.h"
 sandbox/child.c|#include "policy/policy.h"
@@ -326,7 +330,7 @@ sandbox/child.c|#include "jail/once.h"
 sandbox/child.c|#include <sys/mount.h>
 sandbox/child.c|#include <netlink/socket.h>
 sandbox/launch.c|#include <seccomp.h>
-jail/run.c|#include "cli/show.h"
+jail/run.c|#include "terminal/show.h"
 jail/run.c|#include <sha2.h>
 sandbox/child.c|#include "tools/tools.h"
 tools/call.c|#include "result/result.h"
@@ -346,7 +350,7 @@ gen/filters.c|#include "jail/once.h"
 scope/agentjail-scope.c|#include "base/fd.h"
 cli/jail.c|#include <systemd/sd-bus.h>
 cli/jail.c|static int planted(void) { return posix_spawn(0, 0, 0, 0, 0, 0); }
-cli/show.c|static int planted(void) { return fork(); }
+terminal/show.c|static int planted(void) { return fork(); }
 jail/once.c|static int planted(void) { return mount("a", "b", "c", 0, 0); }
 plan/build.c|static void planted(void) { printf("x"); }
 jail/encode.c|static void planted(void) { fprintf(stderr, "x"); }

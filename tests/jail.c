@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jail/once.h"
+#include "policyload/load.h"
 
 static struct aj_arena arena;
 static struct aj_policy policy;

@@ -67,7 +67,7 @@ $B/jail: $B/tests/jail.o $(LIB_OBJS)
 $B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
-$B/toml-check: $B/tests/policy/toml-check.o $B/src/policy/toml.o $B/src/base/text.o $B/src/base/arena.o
+$B/toml-check: $B/tests/policy/toml-check.o $B/src/toml/toml.o $B/src/base/text.o $B/src/base/arena.o
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^
 
 # --- programs of strangers: they know the library as `make install` leaves it, and pkg-config. Sanitizers do not link statically ---
@@ -99,7 +99,7 @@ fuzz: fuzzers
 
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
 FUZZERS    := policy tools serve channel gitconfig
-FUZZ_ROOMS := base jail jsonschema mediate plan policy result sandbox seccomp serve session tools workspace
+FUZZ_ROOMS := base jail jsonschema mediate mounts plan policy policyload result sandbox seccomp serve session toml tools workspace
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CC     = $(CPPFLAGS) $(LIBNL) -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link
 # Of the rooms' functions these are the fuzzer's own.

@@ -2,7 +2,7 @@
 #pragma once
 #include "audit/audit.h"
 #include "plan/plan.h"
-#include "policy/site.h"
+#include "policyload/site.h"
 #include "result/result.h"
 
 struct aj_trail {

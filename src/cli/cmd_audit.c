@@ -7,7 +7,7 @@
 
 #include "audit/verify.h"
 #include "cli/command.h"
-#include "cli/findings.h"
+#include "terminal/findings.h"
 
 enum { OPEN_SHOWN = 20 };
 

@@ -11,7 +11,8 @@
 #include "cli/command.h"
 #include "jail/once.h"
 #include "plan/paths.h"
-#include "policy/load.h"
+#include "policyload/load.h"
+#include "terminal/findings.h"
 
 enum mark { OK, PART, FAIL };
 static const char *const mark_names[] = { [OK] = "ok", [PART] = "part", [FAIL] = "FAIL" };

@@ -14,6 +14,7 @@
 #include "cli/jail.h"
 #include "cli/options.h"
 #include "plan/paths.h"
+#include "terminal/findings.h"
 
 static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
 {

@@ -14,6 +14,7 @@
 #include "base/sha256.h"
 #include "cli/command.h"
 #include "plan/paths.h"
+#include "terminal/findings.h"
 
 struct check {
 	int tree;

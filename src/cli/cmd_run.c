@@ -6,7 +6,8 @@
 #include "cli/command.h"
 #include "cli/jail.h"
 #include "cli/options.h"
-#include "cli/terminal.h"
+#include "terminal/findings.h"
+#include "terminal/terminal.h"
 
 int aj_cmd_run(int argc, char **argv)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "cli/options.h"
 #include "serve/server.h"
 

@@ -22,6 +22,3 @@ int aj_cmd_audit(int argc, char **argv);
 int aj_cmd_policy(int argc, char **argv);
 
 extern const struct aj_command aj_commands[]; /* ends with a NULL name */
-
-/* Print an error with its fix on stderr; returns its exit code. */
-int aj_print_error(const struct aj_error *err);

@@ -9,10 +9,10 @@
 
 #include "audit/trail.h"
 #include "cli/command.h"
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "cli/scope.h"
-#include "cli/show.h"
-#include "cli/terminal.h"
+#include "terminal/show.h"
+#include "terminal/terminal.h"
 #include "jail/host_ids.h"
 #include "jail/once.h"
 #include "plan/paths.h"

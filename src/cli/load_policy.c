@@ -2,7 +2,7 @@
  * It prints every finding, not only the first, and returns an error while there is one, so that nothing runs. */
 #include <stdio.h>
 
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "cli/options.h"
 #include "jail/load_policy.h"
 

@@ -10,6 +10,7 @@
 
 #include "cli/caller.h"
 #include "cli/command.h"
+#include "terminal/findings.h"
 
 #ifndef AJ_VERSION
 #define AJ_VERSION "0.1.0"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/serve_options.h"
 #include "plan/request.h"
-#include "policy/load.h"
+#include "policyload/load.h"
 
 enum {
 	AJ_FOR_EXEC = 1,

@@ -2,7 +2,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "policy/load.h"
+#include "policyload/load.h"
 
 /* Options of `serve` alone. */
 struct aj_serve_options {

@@ -18,10 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/dirent64.h"
 #include "base/fd.h"
 #include "base/message.h"
-#include "sandbox/copy_tree.h"
-#include "sandbox/mount.h"
+#include "fork/copy_tree.h"
+#include "mounts/mount.h"
 
 enum { SCRATCH_MAX = 4, FIRST_FILE = 4, LIST_BYTES = 4096 };
 
@@ -151,7 +152,7 @@ static void reopen_file(const struct work *w, const char *number)
 
 static void reopen_files(struct work *w)
 {
-	_Alignas(struct aj_entry) char list[LIST_BYTES];
+	_Alignas(struct aj_dirent64) char list[LIST_BYTES];
 	int count = 0;
 	long n;
 	w->files = openat(w->copied->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -160,7 +161,7 @@ static void reopen_files(struct work *w)
 		fail_copy(w, "list the open files");
 	while ((n = syscall(SYS_getdents64, w->files, list, sizeof list)) > 0)
 		for (long at = 0; at < n;) {
-			const struct aj_entry *e = (const struct aj_entry *)(list + at);
+			const struct aj_dirent64 *e = (const struct aj_dirent64 *)(list + at);
 			at += e->bytes;
 			if (e->name[0] < '0' || e->name[0] > '9' || strtoul(e->name, NULL, 10) < FIRST_FILE)
 				continue;

@@ -5,8 +5,8 @@
 
 #include "gen/gen.h"
 #include "jsonschema/keyword.h"
-#include "policy/site.h"
-#include "policy/source.h"
+#include "policyload/site.h"
+#include "toml/source.h"
 #include "serve/proto.h"
 
 /* A word: quotes and backslashes escaped. */

@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 #include "gen/gen.h"
-#include "policy/site.h"
+#include "policyload/site.h"
 #include "policycmd/policy.h"
 
 /* A hyphen in man(7) text must be escaped to stay a hyphen that can be copied. */

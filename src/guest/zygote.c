@@ -20,7 +20,7 @@
 #include "sandbox/init.h"
 #include "sandbox/jail_steps.h"
 #include "sandbox/launch.h"
-#include "sandbox/mount.h"
+#include "mounts/mount.h"
 #include "sandbox/steps.h"
 
 enum { CONTROL_FD = 3, EXIT_BROKEN = 125 };

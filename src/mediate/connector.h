@@ -6,7 +6,7 @@
  * lead, and connects the duplicate there: later changes by the caller to memory, folders or descriptors have no effect. */
 #pragma once
 #include "plan/plan.h"
-#include "sandbox/named_sockets.h"
+#include "mounts/named_sockets.h"
 #include "seccomp/notify.h"
 
 struct aj_connector {

@@ -4,7 +4,7 @@
 
 #include "mediate/socket_holders.h"
 #include "plan/plan.h"
-#include "sandbox/named_sockets.h"
+#include "mounts/named_sockets.h"
 #include "seccomp/notify.h"
 
 enum { AJ_SCRATCH_MAX = 8 };

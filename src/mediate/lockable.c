@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "plan/answer.h"
-#include "sandbox/overlay.h"
+#include "mounts/overlay.h"
 
 enum { MOUNTINFO_MAX = 4 << 20 };
 

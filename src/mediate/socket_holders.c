@@ -15,9 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/dirent64.h"
 #include "base/fd.h"
 #include "base/procfs.h"
-#include "sandbox/copy_tree.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
@@ -95,7 +95,7 @@ static bool found_at(struct aj_holders *h, int pidfd, int number, const struct s
 static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *want, bool *ret_listens)
 {
 	char path[32], target[16];
-	_Alignas(struct aj_entry) char list[4096];
+	_Alignas(struct aj_dirent64) char list[4096];
 	long n;
 	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
@@ -110,7 +110,7 @@ static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *w
 			return true;
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, list, sizeof list)) > 0)
 		for (long at = 0; at < n;) {
-			const struct aj_entry *e = (const struct aj_entry *)(list + at);
+			const struct aj_dirent64 *e = (const struct aj_dirent64 *)(list + at);
 			at += e->bytes;
 			if (e->name[0] == '.' || readlinkat(dir, e->name, target, sizeof target) < 8 ||
 			    strncmp(target, "socket:[", 8) != 0)
@@ -125,13 +125,13 @@ static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *w
 static size_t add_children(const struct aj_holders *h, pid_t pid, pid_t *list, size_t count)
 {
 	char path[64], text[8192];
-	_Alignas(struct aj_entry) char threads[4096];
+	_Alignas(struct aj_dirent64) char threads[4096];
 	long n;
 	snprintf(path, sizeof path, "%d/task", pid);
 	cleanup_fd int dir = openat(h->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, threads, sizeof threads)) > 0)
 		for (long at = 0; at < n;) {
-			const struct aj_entry *e = (const struct aj_entry *)(threads + at);
+			const struct aj_dirent64 *e = (const struct aj_dirent64 *)(threads + at);
 			at += e->bytes;
 			if (e->name[0] == '.')
 				continue;

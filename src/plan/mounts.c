@@ -1,5 +1,5 @@
 /* The file tree of a jail as rows: rootfs or host /usr, devices, /proc, private /tmp, workspace, binds, masks.
- * Pure: it reads no file; sandbox/mount.c reports missing sources when it walks the rows. */
+ * Pure: it reads no file; mounts/mount.c reports missing sources when it walks the rows. */
 #include <string.h>
 
 #include "base/path.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "policy/load.h"
+#include "policy/policy.h"
 
 static bool has_python(struct aj_arena *arena, const char *dir)
 {

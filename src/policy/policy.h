@@ -48,6 +48,9 @@ enum { AJ_SOCKETS_MAX = 16 };                            /* maximum per policy *
 /* Walls that a policy can require, as a host may lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
 
+/* The variable of the environment that names the folder of the Python tree `default`. */
+#define AJ_TREE_VARIABLE "AGENTJAIL_ROOTFS"
+
 /* Words of filesystem.workspace_under besides folders. */
 #define AJ_UNDER_DEFAULT "@default"
 #define AJ_UNDER_ANYWHERE "@anywhere"
@@ -121,9 +124,6 @@ static inline enum aj_profile aj_policy_profile(const struct aj_policy *policy)
 {
 	return policy->exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET;
 }
-
-/* Fill `policy` with a built-in policy, without a site's rules. False for an unknown name. */
-bool aj_policy_preset(struct aj_policy *policy, struct aj_arena *arena, const char *name);
 
 const char *aj_network_name(enum aj_network network);
 const char *aj_builtins_name(enum aj_builtins builtins);

@@ -1,8 +1,6 @@
-/* The tables of keys. To add a key: a field in policy.h, a row here, and the code in plan/ that enforces it.
+/* The table of keys. To add a key: a field in policy.h, a row here, and the code in plan/ that enforces it.
  * It holds no logic: values.c sets, prints and compares what the rows describe. */
 #include "policy/schema.h"
-
-#include "policy/site.h"
 
 static const char *const builtins_names[] = { "minimal", "standard", "full", NULL };
 static const char *const network_names[] = { "none", "loopback", "allow", "host", NULL };
@@ -114,28 +112,4 @@ const struct aj_key aj_policy_keys[] = {
 };
 const size_t aj_policy_key_count = sizeof aj_policy_keys / sizeof *aj_policy_keys - 1;
 _Static_assert(sizeof aj_policy_keys / sizeof *aj_policy_keys <= AJ_KEYS_MAX, "AJ_KEYS_MAX");
-#undef AT
-#define AT(field) offsetof(struct aj_site, field)
-
-const struct aj_key aj_site_keys[] = {
-	{ "default.exec", AJ_KEY_TEXT, AT(default_exec), .fallback = "snippet", .by = AJ_BY_LAUNCHER, .items = &aj_item_name,
-	  .help = "the policy of `agentjail exec` without --policy" },
-	{ "default.run", AJ_KEY_TEXT, AT(default_run), .fallback = "command", .by = AJ_BY_LAUNCHER, .items = &aj_item_name,
-	  .help = "the policy of `agentjail run` without --policy" },
-	{ "policies.path", AJ_KEY_LIST, AT(path), .max = 16, .by = AJ_BY_LAUNCHER, .items = &aj_item_folder,
-	  .help = "folders where NAME.toml is looked for, first one first, before the built-in policies" },
-	{ "policies.local", AJ_KEY_BOOL, AT(local), .fallback = "false", .by = AJ_BY_LAUNCHER,
-	  .help = "whether an agentjail-policy.toml in the working directory is obeyed also without --local-policy; it may only tighten" },
-	{ "policies.files", AJ_KEY_BOOL, AT(files), .fallback = "true", .by = AJ_BY_LAUNCHER,
-	  .help = "whether --policy-file may name any file; false: only named policies" },
-	{ "policies.lock", AJ_KEY_LIST, AT(lock), .max = AJ_KEYS_MAX, .by = AJ_BY_LAUNCHER, .items = &aj_item_key,
-	  .help = "keys or sections of policies that only the policies of the path and the built-in ones may loosen: no option, no other file" },
-	{ "rootfs.path", AJ_KEY_TEXT, AT(rootfs), .fallback = "", .by = AJ_BY_LAUNCHER, .items = &aj_item_text,
-	  .help = "the folder that holds the Python trees by name; empty: beside the program" },
-	{ "identity.uids", AJ_KEY_TEXT, AT(uids), .fallback = "", .by = AJ_BY_LAUNCHER, .items = &aj_item_ids,
-	  .help = "FIRST-LAST: host ids that nobody else has, one for each jail of root, or for the jails of one tenant and policy; empty: all jails of root share 65534" },
-	{ "audit.destination", AJ_KEY_TEXT, AT(audit), .fallback = "none", .by = AJ_BY_LAUNCHER, .items = &aj_item_destination,
-	  .help = "where every run is recorded: none, file:/path, syslog or journal" },
-	{ 0 },
-};
 /* clang-format on */

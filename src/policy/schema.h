@@ -1,10 +1,10 @@
-/* THE table: every key of a policy with type, range, default, enforcer and help; and the keys of the site's configuration.
+/* THE table: every key of a policy with type, range, default, enforcer and help; policyload/site_keys.c has the site's in the same form.
  * Parser, defaults, range checks, show, explain, diff, JSON Schema, manual page and fuzz dictionary walk the table. */
 #pragma once
-#include "policy/diag.h"
+#include "toml/diag.h"
 #include "policy/item_types.h"
 #include "policy/policy.h"
-#include "policy/toml.h"
+#include "toml/toml.h"
 
 enum aj_key_type {
 	AJ_KEY_BOOL,     /* bool */
@@ -51,7 +51,6 @@ struct aj_key {
 
 enum { AJ_KEYS_MAX = 48 };
 extern const struct aj_key aj_policy_keys[]; /* ends with a NULL name */
-extern const struct aj_key aj_site_keys[];
 extern const size_t aj_policy_key_count;
 
 /* The value of a limit that follows the wall clock until that limit is known. */

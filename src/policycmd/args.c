@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "jail/load_policy.h"
 #include "policy/bind.h"
 #include "policycmd/policy.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "policycmd/policy.h"
 
 enum { CLEAN = 0, WARNINGS = 1, ERRORS = 2 };

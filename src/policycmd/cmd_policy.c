@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "policycmd/policy.h"
+#include "terminal/findings.h"
 
 enum { MANY = 1000 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "policycmd/policy.h"
 #include "result/result.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "jail/host_ids.h"
 #include "plan/paths.h"
 #include "result/result.h"

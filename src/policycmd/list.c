@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "policycmd/policy.h"
 
 static void add_name(struct aj_arena *arena, aj_policy_names *names, const char *name)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "policy/bind.h"
 #include "policy/protect.h"
 #include "policycmd/policy.h"

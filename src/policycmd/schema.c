@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/site.h"
+#include "policyload/site.h"
 #include "policycmd/policy.h"
 
 #define BYTES_PATTERN "^[0-9]+([KMG](iB)?)?$"

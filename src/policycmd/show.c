@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "policycmd/policy.h"
 #include "result/result.h"
 

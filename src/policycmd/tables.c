@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/site.h"
+#include "policyload/site.h"
 #include "policycmd/policy.h"
 
 const char *aj_key_type_text(const struct aj_key *key, struct aj_arena *arena)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/findings.h"
+#include "terminal/findings.h"
 #include "policycmd/policy.h"
 
 json_t *aj_key_json(const struct aj_key *key, const void *base, struct aj_arena *arena)

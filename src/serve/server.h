@@ -1,7 +1,7 @@
 /* The service: one socket, many clients, jails from one session manager. */
 #pragma once
 #include "base/error.h"
-#include "policy/load.h"
+#include "policyload/load.h"
 #include "serve/sd_notify.h"
 
 struct aj_server_config {

@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/loop.h"
-#include "policy/load.h"
+#include "policyload/load.h"
 
 struct aj_manager;
 struct aj_result;

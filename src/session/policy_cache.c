@@ -9,7 +9,7 @@
 
 #include "jail/load_policy.h"
 #include "plan/paths.h"
-#include "policy/source.h"
+#include "toml/source.h"
 
 static struct aj_file_id file_id_of(const char *path)
 {

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "plan/host.h"
-#include "policy/load.h"
+#include "policyload/load.h"
 
 /* Identity of a file when it was read. */
 struct aj_file_id {

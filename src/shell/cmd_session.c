@@ -10,6 +10,7 @@
 #include "shell/prompt.h"
 #include "shell/shell.h"
 #include "shell/statement.h"
+#include "terminal/findings.h"
 
 #define CELL "# %%"
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "cli/options.h"
-#include "cli/show.h"
+#include "terminal/show.h"
 #include "lib/agentjail.h"
 
 struct aj_shell {

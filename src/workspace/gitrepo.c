@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "result/result.h"
-#include "sandbox/blanks.h"
+#include "mounts/blanks.h"
 #include "workspace/beneath.h"
 #include "workspace/gitconfig.h"
 

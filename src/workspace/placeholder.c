@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/blanks.h"
+#include "mounts/blanks.h"
 #include "workspace/beneath.h"
 
 /* The mark: the sticky bit, which has no effect on a file, nor on a folder that only its owner may write. */

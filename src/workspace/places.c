@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "plan/paths.h"
 #include "policy/bind.h"
-#include "policy/source.h"
+#include "toml/source.h"
 
 /* System folders: a workspace at or below one of them must be named, as must a folder at or below it that contains the workspace. */
 static const char *const systems[] = { "/etc",     "/usr", "/boot", "/proc", "/sys",   "/dev",  "/run",

@@ -1,7 +1,7 @@
 /* Decides which folders of the host a jail may get. */
 #pragma once
 #include "plan/request.h"
-#include "policy/load.h"
+#include "policyload/load.h"
 
 struct aj_error;
 

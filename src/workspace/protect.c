@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "policy/protect.h"
 #include "result/result.h"
-#include "sandbox/blanks.h"
+#include "mounts/blanks.h"
 #include "workspace/beneath.h"
 #include "workspace/hard_links.h"
 #include "workspace/placeholder.h"

@@ -2,7 +2,7 @@
  * which git does not work in the workspace. */
 #pragma once
 #include "plan/request.h"
-#include "policy/load.h"
+#include "policyload/load.h"
 
 struct aj_error;
 

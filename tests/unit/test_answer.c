@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/answer.h"
+#include "policyload/load.h"
 #include "seccomp/syscalls.h"
 
 static struct aj_arena arena;

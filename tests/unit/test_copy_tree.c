@@ -1,4 +1,4 @@
-/* Tests of sandbox/copy_tree: trees that somebody hostile made, copied into an empty folder, and files opened anew.
+/* Tests of fork/copy_tree: hostile trees, copied into an empty folder, and files opened anew.
  * It works in a folder of its own, and takes no privilege; what only a hostile process could make in a jail is made plainly here. */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sandbox/copy_tree.h"
+#include "fork/copy_tree.h"
 
 static char folder[64];
 static int from, to;

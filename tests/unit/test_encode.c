@@ -7,6 +7,7 @@
 
 #include "base/frame.h"
 #include "jail/encode.h"
+#include "policyload/load.h"
 #include "seccomp/compile.h"
 
 static struct aj_arena arena;

@@ -1,4 +1,4 @@
-/* Tests of policy/load, source and site: what a file, a chain of files, a site and an option may say, and where an error is placed.
+/* Tests of policyload/load, policyload/site and toml/source: what a file, a chain of files, a site and an option may say, and where an error is placed.
  * Every test writes its files into a folder of its own below /tmp; none of them starts a jail. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "policy/load.h"
-#include "policy/source.h"
+#include "policyload/load.h"
+#include "toml/source.h"
 
 /* As people see them: what they mean to scripts is part of the interface. */
 #define SYNTAX "AJ001"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "session/inner.h"
+#include "policyload/load.h"
 
 enum { PLAIN, OTHER, STRICT, WITHOUT, ROOMS };
 

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "plan/plan.h"
+#include "policyload/load.h"
 
 static struct aj_arena arena;
 static struct aj_policy policy;

@@ -5,6 +5,7 @@
 
 #include "policy/item_types.h"
 #include "policy/policy.h"
+#include "policyload/load.h"
 
 Test(policy, presets)
 {

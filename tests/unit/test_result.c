@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "result/result.h"
+#include "policyload/load.h"
 
 static struct aj_arena arena;
 static struct aj_plan plan;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "policy/schema.h"
-#include "policy/site.h"
+#include "policyload/site.h"
 
 static struct aj_arena arena;
 static struct aj_policy a, b, c;

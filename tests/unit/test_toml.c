@@ -1,4 +1,4 @@
-/* Tests of policy/toml: kinds, order, positions, what is refused and how soon.
+/* Tests of toml/toml: kinds, order, positions, what is refused and how soon.
  * It reads no file and does not repeat the TOML project's own cases: tests/policy/toml-suite.sh runs those. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "policy/toml.h"
+#include "toml/toml.h"
 
 static struct aj_arena arena;
 

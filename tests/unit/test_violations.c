@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "bpf.h"
+#include "policyload/load.h"
 #include "result/result.h"
 #include "sandbox/handshake.h"
 #include "seccomp/notify.h"

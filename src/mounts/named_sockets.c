@@ -1,6 +1,6 @@
 /* Opens the sockets that a policy names, and says whether an inode is one of them.
  * It connects to none, follows no symlink, and refuses every path that is no socket. */
-#include "sandbox/named_sockets.h"
+#include "mounts/named_sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>

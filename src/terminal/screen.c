@@ -1,6 +1,6 @@
 /* Buffers output that a terminal does not take at once, and writes it later.
  * It sets no flag on the open file description that our caller shares, and drops no output without a note of its size. */
-#include "cli/screen.h"
+#include "terminal/screen.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Opens for a zygote the /proc and the cgroup folder that its births need, as detached mounts.
  * A descriptor of a folder also leads to the folders above it; one of a detached mount ends at the mount's root. */
-#include "sandbox/handles.h"
+#include "mounts/handles.h"
 
 #include <errno.h>
 #include <fcntl.h>

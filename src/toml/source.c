@@ -1,6 +1,6 @@
 /* Opens, checks, reads and hashes policy files; the only file of this folder that makes system calls.
  * It never opens a path twice: the checked file is the one whose bytes are hashed and parsed. */
-#include "policy/source.h"
+#include "toml/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

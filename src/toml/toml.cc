@@ -8,7 +8,7 @@
 
 extern "C" {
 #include "base/text.h"
-#include "policy/toml.h"
+#include "toml/toml.h"
 }
 
 #define TOML_EXCEPTIONS 0

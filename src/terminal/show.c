@@ -1,6 +1,6 @@
 /* Prints a result for people: output as it arrived, then the value or the error.
  * It writes no text of a jail to a terminal without making its control characters visible. */
-#include "cli/show.h"
+#include "terminal/show.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -11,22 +11,9 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/findings.h"
+#include "terminal/findings.h"
 
 enum { MOST_VIOLATIONS = 10, MOST_CHANGES = 20 };
-
-int aj_print_error(const struct aj_error *err)
-{
-	struct aj_arena arena = { 0 };
-	char text[600];
-	/* Errors quote untrusted names: their control characters must not reach a terminal, nor their lines look like ours. */
-	fprintf(stderr, "agentjail: %s\n", aj_line(&arena, aj_error_text(err, text, sizeof text)));
-	if (err->fix[0])
-		fprintf(stderr, "  fix: %s\n", aj_line(&arena, err->fix));
-	aj_arena_free(&arena);
-	return err->exit_code;
-}
 
 void aj_show_init(struct aj_show *show, const struct aj_plan *plan)
 {

@@ -1,11 +1,11 @@
 /* Finds policies and stacks them: defaults, the extended policies, the policy itself, the working directory's, the command line.
  * A name is never a path and a chain is bounded; merge.c decides what a layer may set. */
-#include "policy/load.h"
+#include "policyload/load.h"
 
 #include <string.h>
 
 #include "policy/bind.h"
-#include "policy/merge.h"
+#include "policyload/merge.h"
 
 /* --- chains --- */
 

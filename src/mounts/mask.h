@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "sandbox/blanks.h"
+#include "mounts/blanks.h"
 
 /* The placeholders that masks consist of, in a tmpfs of their own on the carrier, with inodes for the layers of `rows` overlays. Call it
  * before the new root is mounted on the carrier: pivot_root removes this tmpfs. Returns its fd. */

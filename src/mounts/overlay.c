@@ -1,6 +1,6 @@
 /* Makes the overlays that read-only folders of the host are shown through.
  * It looks up no path of the host: the layers are the working directory and a folder beside its mount point. */
-#include "sandbox/overlay.h"
+#include "mounts/overlay.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Prints findings about policies, one or two lines each, file:line:column first.
  * It decides nothing: the caller decides whether a finding ends the program. */
-#include "cli/findings.h"
+#include "terminal/findings.h"
 
 #include <string.h>
 
@@ -38,6 +38,18 @@ static void print_finding(const struct aj_diags *diags, const struct aj_diag *d,
 		put_line(diags->arena, d->advice, out);
 		fputc('\n', out);
 	}
+}
+
+int aj_print_error(const struct aj_error *err)
+{
+	struct aj_arena arena = { 0 };
+	char text[600];
+	/* Errors quote untrusted names: their control characters must not reach a terminal, nor their lines look like ours. */
+	fprintf(stderr, "agentjail: %s\n", aj_line(&arena, aj_error_text(err, text, sizeof text)));
+	if (err->fix[0])
+		fprintf(stderr, "  fix: %s\n", aj_line(&arena, err->fix));
+	aj_arena_free(&arena);
+	return err->exit_code;
 }
 
 void aj_findings_print(const struct aj_diags *diags, FILE *out)

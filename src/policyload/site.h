@@ -1,7 +1,7 @@
 /* The site's configuration, agentjail.toml: the sources of policies, and the limits that no policy may exceed. */
 #pragma once
 #include "base/sha256.h"
-#include "policy/diag.h"
+#include "toml/diag.h"
 #include "policy/schema.h"
 
 struct aj_site {
@@ -20,6 +20,8 @@ struct aj_site {
 	bool locked[AJ_KEYS_MAX];
 	struct aj_origin locked_at;
 };
+
+extern const struct aj_key aj_site_keys[]; /* ends with a NULL name */
 
 /* The path of a site's configuration: if this file exists, no option replaces it. */
 #define AJ_SITE_FILE "/etc/agentjail/agentjail.toml"

@@ -1,8 +1,8 @@
 /* The bytes of one policy: read once, hashed, and only from a place that no other user could have changed. */
 #pragma once
 #include "base/sha256.h"
-#include "policy/diag.h"
-#include "policy/toml.h"
+#include "toml/diag.h"
+#include "toml/toml.h"
 
 struct aj_source {
 	const char *file;   /* as shown */

@@ -3,7 +3,7 @@
  *
  * A mount point can be neither renamed nor removed, but the folders above it can: a jail could rename such a folder away with all its
  * contents, and create it anew without the mount. So each of those folders that the jail could rename is bind-mounted on itself. */
-#include "sandbox/mask.h"
+#include "mounts/mask.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/mount.h"
+#include "mounts/mount.h"
 
 /* What a target is walked to for. */
 struct task {

@@ -1,8 +1,8 @@
 /* Combines files, options and the site's rules into one policy that records the origin of each value. */
 #pragma once
 #include "policy/policy.h"
-#include "policy/site.h"
-#include "policy/source.h"
+#include "policyload/site.h"
+#include "toml/source.h"
 
 /* One option of the command line. */
 struct aj_setting {
@@ -22,7 +22,6 @@ struct aj_ask {
 	/* The folder that AJ_TREE_VARIABLE names, NULL for none: checked like --rootfs, if no option and no policy names a tree. */
 	const char *tree_variable;
 };
-#define AJ_TREE_VARIABLE "AGENTJAIL_ROOTFS"
 #define AJ_LOCAL_FILE "agentjail-policy.toml"
 
 /* The use of the working directory's policy. */
@@ -48,6 +47,9 @@ struct aj_loaded {
 
 /* 0, or -1 with findings. `diags->arena` owns everything in `loaded`. */
 int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags);
+
+/* Fill `policy` with a built-in policy, without a site's rules. False for an unknown name. */
+bool aj_policy_preset(struct aj_policy *policy, struct aj_arena *arena, const char *name);
 
 /* Read and parse only the file that `ask` names, for `policy show --source`. 0, or -1 with findings. */
 int aj_policy_source(struct aj_source *source, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags);

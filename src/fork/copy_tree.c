@@ -1,6 +1,6 @@
 /* Copies a tree of hostile files, and opens single files of the copy.
  * It follows no link, waits for no FIFO, allocates nothing, and is bounded in depth here, in size and number by the file system. */
-#include "sandbox/copy_tree.h"
+#include "fork/copy_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/dirent64.h"
 #include "base/fd.h"
 
 enum { CHUNK = 128 << 10, LIST_BYTES = 2048, MODE = 01777 };
@@ -120,11 +121,11 @@ static const char *copy_one(int from, int to, const char *name, int depth, dev_t
 
 static const char *copy_folder(int from, int to, int depth, dev_t device)
 {
-	_Alignas(struct aj_entry) char list[LIST_BYTES];
+	_Alignas(struct aj_dirent64) char list[LIST_BYTES];
 	long n;
 	while ((n = syscall(SYS_getdents64, from, list, sizeof list)) > 0) {
 		for (long at = 0; at < n;) {
-			const struct aj_entry *e = (const struct aj_entry *)(list + at);
+			const struct aj_dirent64 *e = (const struct aj_dirent64 *)(list + at);
 			at += e->bytes;
 			if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0)
 				continue;

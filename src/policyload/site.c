@@ -1,12 +1,12 @@
 /* Reads agentjail.toml: defaults, the policy path, locks, ceilings, the audit destination.
  * It reads no other file where AJ_SITE_FILE exists, and no environment variable. */
-#include "policy/site.h"
+#include "policyload/site.h"
 
 #include <string.h>
 
 #include "policy/bind.h"
-#include "policy/load.h"
-#include "policy/source.h"
+#include "policyload/load.h"
+#include "toml/source.h"
 
 static int unknown_key(struct aj_diags *diags, const struct aj_origin *at, const char *name)
 {

@@ -1,6 +1,6 @@
 /* Collects findings about policies and formats their places.
  * It prints nothing and ends nothing: the caller decides whether a finding is fatal. */
-#include "policy/diag.h"
+#include "toml/diag.h"
 
 #include <ctype.h>
 #include <stdarg.h>

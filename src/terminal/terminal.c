@@ -1,6 +1,6 @@
 /* Decides which of our standard input, output and error a command gets, and restores their state after it.
  * It never waits for a terminal: a stopped one is restarted first, and pending output is not drained. */
-#include "cli/terminal.h"
+#include "terminal/terminal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include "base/path.h"
 #include "policy/bind.h"
-#include "policy/load.h"
+#include "policyload/load.h"
 
 struct check {
 	const struct aj_loaded *loaded;

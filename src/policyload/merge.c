@@ -1,6 +1,6 @@
 /* Merges one layer into a policy. A layer may loosen only keys that no layer below has locked and that the site's locks and ceilings
  * leave open, and nothing at all if it came from the working directory; an unknown key is an error, never ignored. */
-#include "policy/merge.h"
+#include "policyload/merge.h"
 
 #include <limits.h>
 #include <string.h>

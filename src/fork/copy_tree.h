@@ -1,18 +1,8 @@
 /* Copies of a jail's files, which are hostile, for the helper that prepares a branch: without allocation and without locks. */
 #pragma once
-#include <stdint.h>
 #include <sys/stat.h>
 
 enum { AJ_COPY_DEPTH = 64 }; /* depth of nested folders; deeper trees are an error */
-
-/* A directory entry, as getdents64() returns it. */
-struct aj_entry {
-	uint64_t ino;
-	int64_t off;
-	unsigned short bytes; /* length of this entry */
-	unsigned char type;
-	char name[];
-};
 
 /* Copy everything below one folder into another, which is empty. Symlinks are copied and not followed, holes stay holes, other file
  * systems below `from` are skipped; each hard link becomes a file of its own. NULL, or the operation that failed, with errno. */

@@ -1,0 +1,113 @@
+/* Opens the sources of a plan's binds as detached mounts, with the caller's own rights, before the jail takes its id.
+ * It follows no symlink in a path that a caller named, and binds no socket of the host that the policy does not name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "mounts/mount.h"
+#include "mounts/named_sockets.h"
+
+/* All mounts of this namespace were copied from one with more privileges, so the kernel clones no mount without the mounts below it
+ * (they are locked). An overlay would show what those cover. */
+static int clone_tree(int path, struct aj_mount *m)
+{
+	unsigned clone = AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+	int tree = m->flags & AJ_OVERLAY ? open_tree(path, "", clone) : -1;
+	if (tree >= 0)
+		return tree;
+	m->refused = m->flags & AJ_OVERLAY ? EBUSY : 0;
+	return open_tree(path, "", clone | AT_RECURSIVE);
+}
+
+/* An overlay consists of folders: for a file, of its parent. A process that renames entries there meanwhile can only have another file
+ * of that folder shown. */
+static void clone_parent(int path, struct aj_mount *m)
+{
+	char link[32], real[PATH_MAX];
+	struct stat file, there;
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	if (!(m->flags & AJ_OVERLAY))
+		return;
+	if (fstat(path, &file) < 0) {
+		m->file_refused = errno;
+		return;
+	}
+	if (!S_ISREG(file.st_mode))
+		return;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", path);
+	ssize_t bytes = readlink(link, real, sizeof real - 1);
+	real[bytes > 0 ? bytes : 0] = '\0';
+	char *name = strrchr(real, '/');
+	m->file_refused = ENOENT;
+	if (!name || !name[1])
+		return;
+	*name++ = '\0';
+	cleanup_fd int folder = (int)syscall(SYS_openat2, AT_FDCWD, *real ? real : "/", &how, sizeof how);
+	if (folder < 0 || fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) < 0 || there.st_dev != file.st_dev ||
+	    there.st_ino != file.st_ino)
+		return;
+	m->file_refused = EBUSY;
+	m->folder = open_tree(folder, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	m->name = m->folder < 0 ? NULL : strdup(name);
+}
+
+static int open_source(struct aj_mount *m, struct aj_error *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
+	int tree = path < 0 ? -1 : clone_tree(path, m);
+	if (tree >= 0)
+		clone_parent(path, m);
+	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
+		return -1;
+	if (tree < 0) {
+		bool link = errno == ELOOP;
+		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
+		                link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", m->source);
+		if (link)
+			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
+	}
+	return tree;
+}
+
+/* A bound socket is reachable without any further check, so it must be one that the policy names. */
+static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, int source, struct aj_error *err)
+{
+	struct aj_named_sockets named;
+	struct stat st;
+	if (fstat(source, &st) < 0)
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "stat the source of `%s` (%s)", m->target, m->source);
+	if (!S_ISSOCK(st.st_mode))
+		return 0;
+	if (aj_named_sockets_open(&named, plan, err) < 0)
+		return -1;
+	bool known = aj_named_sockets_has(&named, &st);
+	aj_named_sockets_close(&named);
+	if (known)
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "sources", 0, "`%s` is a socket of the host, and filesystem.sockets does not name it", m->source);
+	aj_advise(err, "name it there, or with --connect, if the jail is to talk to who listens there");
+	return -1;
+}
+
+int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		struct aj_mount *m = &plan->mounts.items[i];
+		fds[i] = -1;
+		if (m->kind == AJ_MOUNT_BIND && (fds[i] = open_source(m, err)) < 0 && err->exit_code)
+			return -1;
+		if (fds[i] >= 0 && check_socket(plan, m, fds[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
