@@ -180,9 +180,9 @@ int aj_cgroup_create(const struct aj_plan *plan, const char *in, char *ret_path,
 	return create_leaf(plan, in, (struct rows){ plan->cgroup_rows.items, plan->cgroup_rows.count }, ret_path, path_bytes, err);
 }
 
-int aj_nursery_create(const struct aj_plan *plan, struct aj_nursery *ret, struct aj_error *err)
+int aj_zygote_cgroups_create(const struct aj_plan *plan, struct aj_zygote_cgroups *ret, struct aj_error *err)
 {
-	*ret = (struct aj_nursery){ .jails = AJ_ZYGOTE_JAILS_STEP };
+	*ret = (struct aj_zygote_cgroups){ .jails = AJ_ZYGOTE_JAILS_STEP };
 	int folder = create_leaf(plan, plan->cgroup, (struct rows){ 0 }, ret->folder, sizeof ret->folder, err);
 	aj_close(&folder);
 	if (err->exit_code)
@@ -190,11 +190,11 @@ int aj_nursery_create(const struct aj_plan *plan, struct aj_nursery *ret, struct
 	int leaf = create_leaf(plan, ret->folder, (struct rows){ plan->zygote_rows.items, plan->zygote_rows.count }, ret->leaf,
 	                       sizeof ret->leaf, err);
 	if (leaf < 0)
-		aj_nursery_remove(ret);
+		aj_zygote_cgroups_remove(ret);
 	return leaf;
 }
 
-int aj_nursery_make_room(const struct aj_plan *plan, struct aj_nursery *nursery, size_t jails, struct aj_error *err)
+int aj_zygote_cgroups_make_room(const struct aj_plan *plan, struct aj_zygote_cgroups *cgroups, size_t jails, struct aj_error *err)
 {
 	char path[600], value[32];
 	const struct {
@@ -202,21 +202,21 @@ int aj_nursery_make_room(const struct aj_plan *plan, struct aj_nursery *nursery,
 		uint64_t base, value;
 	} rows[] = { { "memory.max", plan->zygote_memory_bytes, aj_zygote_memory(plan, jails + AJ_ZYGOTE_JAILS_STEP) },
 		     { "pids.max", plan->zygote_pids, aj_zygote_pids(plan, jails + AJ_ZYGOTE_JAILS_STEP) } };
-	if (!nursery->leaf[0] || jails <= nursery->jails)
+	if (!cgroups->leaf[0] || jails <= cgroups->jails)
 		return 0;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		snprintf(path, sizeof path, "%s/%s", nursery->leaf, rows[i].file);
+		snprintf(path, sizeof path, "%s/%s", cgroups->leaf, rows[i].file);
 		snprintf(value, sizeof value, "%llu", (unsigned long long)rows[i].value);
 		if (rows[i].base && aj_write_text(AT_FDCWD, path, value) < 0)
 			return fail(err, errno, "make room for one more jail in", path);
 	}
-	nursery->jails = jails + AJ_ZYGOTE_JAILS_STEP;
+	cgroups->jails = jails + AJ_ZYGOTE_JAILS_STEP;
 	return 0;
 }
 
-void aj_nursery_remove(struct aj_nursery *nursery)
+void aj_zygote_cgroups_remove(struct aj_zygote_cgroups *cgroups)
 {
-	aj_leaf_remove(nursery->leaf);
-	aj_leaf_remove(nursery->folder);
-	nursery->leaf[0] = nursery->folder[0] = '\0';
+	aj_leaf_remove(cgroups->leaf);
+	aj_leaf_remove(cgroups->folder);
+	cgroups->leaf[0] = cgroups->folder[0] = '\0';
 }

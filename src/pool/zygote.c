@@ -62,7 +62,7 @@ static enum aj_zygote_found set_dead(struct aj_zygote *z, int errnum, const char
 {
 	struct aj_leaf_usage used = { 0 };
 	if (z->jail.holder)
-		aj_leaf_read(aj_holder_nursery(z->jail.holder)->leaf, &used);
+		aj_leaf_read(aj_holder_cgroups(z->jail.holder)->leaf, &used);
 	bool importing = !z->ready && z->importing[0];
 	const char *hit = used.oom_kills    ? ": more memory was wanted than it may have (memory.max)"
 	                : used.pids_refused ? ": more processes were wanted than it may have (pids.max)"
@@ -207,9 +207,9 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 	if (getrandom(order.entropy, sizeof order.entropy, 0) != sizeof order.entropy)
 		aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "draw random bytes");
 	else if (z->plan->cgroup) {
-		struct aj_nursery *nursery = aj_holder_nursery(z->jail.holder);
-		if (aj_nursery_make_room(z->plan, nursery, aj_holder_jails(z->jail.holder) + z->waiting_count + 1, err) == 0)
-			cgroup = aj_cgroup_create(z->plan, nursery->folder, jail.cgroup, sizeof jail.cgroup, err);
+		struct aj_zygote_cgroups *cgroups = aj_holder_cgroups(z->jail.holder);
+		if (aj_zygote_cgroups_make_room(z->plan, cgroups, aj_holder_jails(z->jail.holder) + z->waiting_count + 1, err) == 0)
+			cgroup = aj_cgroup_create(z->plan, cgroups->folder, jail.cgroup, sizeof jail.cgroup, err);
 	}
 	/* A zygote of root's is not root, and may not use root's cgroups. */
 	jail.outside = cgroup >= 0 && z->plan->host_uid != geteuid();
@@ -231,7 +231,7 @@ void aj_zygote_end(struct aj_zygote *z)
 	aj_jail_kill(&z->jail);
 	if (z->jail.holder)
 		aj_holder_zygote_gone(z->jail.holder, z->jail.init_pidfd);
-	/* These jails' leaves are in the nursery, which may go with the zygote. */
+	/* These jails' leaves are in the zygote's folder, which may go with the zygote. */
 	for (size_t i = 0; i < z->waiting_count; i++) {
 		aj_jail_kill(&z->waiting[i]);
 		aj_jail_end(&z->waiting[i], NULL);

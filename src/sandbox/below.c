@@ -42,7 +42,7 @@ struct aj_holder {
 	struct known *jails; /* excludes the zygote, which uses the holder as well */
 	size_t count, room;
 	bool zygote;
-	struct aj_nursery nursery; /* of zygote and jails; removed with the holder */
+	struct aj_zygote_cgroups cgroups; /* of zygote and jails; removed with the holder */
 };
 
 /* `more_flags`: WNOWAIT, or 0. */
@@ -189,7 +189,7 @@ static void end_all_unreported(pid_t builder)
 	for_each_process(end_unreported, &(struct unreported){ builder, true });
 }
 
-struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_nursery *nursery, struct aj_error *err)
+struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_zygote_cgroups *cgroups, struct aj_error *err)
 {
 	const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	struct aj_msg msg = { .pid = -1, .holder = -1 };
@@ -203,7 +203,7 @@ struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_nursery *
 	struct aj_holder *h = calloc(1, sizeof *h);
 	if (!h)
 		abort();
-	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true, .nursery = *nursery };
+	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true, .cgroups = *cgroups };
 	h->ns = (struct pid_ns){ (dev_t)msg.pid_ns[0], (ino_t)msg.pid_ns[1] };
 	if (!err->exit_code && (h->pidfd < 0 || jail->init_pidfd < 0 || msg.errnum))
 		aj_fail(err, AJ_EXIT_SETUP, "pid_view", msg.errnum ? msg.errnum : errno,
@@ -286,21 +286,21 @@ void aj_holder_leave(struct aj_holder *h, pid_t pid)
 	/* The holder exits when all processes in its namespace were reaped, and only the supervisor can reap its own unregistered
 	 * children there. */
 	send_sigkill(h->pidfd);
-	aj_leaf_kill(h->nursery.leaf);
+	aj_leaf_kill(h->cgroups.leaf);
 	int tries = TRIES;
 	while (poll(&(struct pollfd){ .fd = h->pidfd, .events = POLLIN }, 1, END_MS) == 0 && --tries)
 		end_strangers(h);
 	if (tries) /* else a hostile zygote has left a process that cannot be found: the holder stays, without memory or descriptors */
 		reap(h->pidfd);
 	aj_close(&h->pidfd);
-	aj_nursery_remove(&h->nursery);
+	aj_zygote_cgroups_remove(&h->cgroups);
 	free(h->jails);
 	free(h);
 }
 
-struct aj_nursery *aj_holder_nursery(struct aj_holder *h)
+struct aj_zygote_cgroups *aj_holder_cgroups(struct aj_holder *h)
 {
-	return &h->nursery;
+	return &h->cgroups;
 }
 
 size_t aj_holder_jails(const struct aj_holder *h)

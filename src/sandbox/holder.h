@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 struct aj_jail;
-struct aj_nursery;
+struct aj_zygote_cgroups;
 struct aj_steps;
 
 /* Called by the zygote's builder, in the zygote's user namespace: makes the namespace, the holder, and the process that becomes the
@@ -20,12 +20,12 @@ int aj_holder_part(struct aj_steps *walls, struct aj_error *err);
 struct aj_holder;
 
 /* Wait for the report of aj_holder_part(). The process of `jail` is its caller, a child of the supervisor, which is reaped; on return it is
- * the zygote, the holder's first user. The holder owns `nursery` from here on. NULL with err: none of the three processes is left,
- * whichever of them was killed, `jail` has no process, and the caller still owns the nursery. */
-struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_nursery *nursery, struct aj_error *err);
+ * the zygote, the holder's first user. The holder owns `cgroups` from here on. NULL with err: none of the three processes is left,
+ * whichever of them was killed, `jail` has no process, and the caller still owns the cgroups. */
+struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_zygote_cgroups *cgroups, struct aj_error *err);
 
 /* The cgroups of the zygote and its jails, and the number of these jails. */
-struct aj_nursery *aj_holder_nursery(struct aj_holder *holder);
+struct aj_zygote_cgroups *aj_holder_cgroups(struct aj_holder *holder);
 size_t aj_holder_jails(const struct aj_holder *holder);
 
 /* NULL when `pid`, a child of the supervisor, is PID 1 of a namespace directly below the holder's and belongs to no registered jail;

@@ -152,7 +152,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 {
 	struct aj_jail jail = AJ_NO_JAIL;
 	struct aj_jail_ends ends = AJ_NO_ENDS;
-	struct aj_nursery nursery = { 0 };
+	struct aj_zygote_cgroups cgroups = { 0 };
 	cleanup_fd int cgroup = -1;
 	bool own_leaves = plan->host_uid == geteuid(); /* no process with the jail's id may use root's leaves */
 
@@ -164,7 +164,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the places of the workspace were not looked for");
 		goto out;
 	}
-	if (plan->cgroup && plan->zygote && (cgroup = aj_nursery_create(plan, &nursery, err)) < 0)
+	if (plan->cgroup && plan->zygote && (cgroup = aj_zygote_cgroups_create(plan, &cgroups, err)) < 0)
 		goto out;
 	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, plan->cgroup, jail.cgroup, sizeof jail.cgroup, err)) < 0)
 		goto out;
@@ -181,7 +181,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 			                    .control = ends.control,
 			                    .out = ends.out,
 			                    .err = ends.err,
-			                    .leaves = own_leaves && nursery.folder[0] ? nursery.folder : NULL };
+			                    .leaves = own_leaves && cgroups.folder[0] ? cgroups.folder : NULL };
 		aj_child(plan, &fds);
 	}
 	restore_groups(&groups, err);
@@ -199,11 +199,11 @@ out:
 	aj_jail_ends_close(&ends);
 	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */
 	if (plan->zygote && !err->exit_code)
-		jail.holder = aj_holder_take(&jail, &nursery, err);
+		jail.holder = aj_holder_take(&jail, &cgroups, err);
 	if (err->exit_code) {
 		aj_jail_kill(&jail);
 		aj_jail_end(&jail, NULL);
-		aj_nursery_remove(&nursery);
+		aj_zygote_cgroups_remove(&cgroups);
 		return -1;
 	}
 	*ret_jail = jail;

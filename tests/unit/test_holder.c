@@ -116,7 +116,7 @@ static struct aj_holder *take(pid_t builder, struct aj_jail *jail, struct aj_err
 	jail->init_pid = builder;
 	jail->init_pidfd = (int)syscall(SYS_pidfd_open, builder, 0);
 	cr_assert_geq(jail->init_pidfd, 0);
-	return aj_holder_take(jail, &(struct aj_nursery){ 0 }, err);
+	return aj_holder_take(jail, &(struct aj_zygote_cgroups){ 0 }, err);
 }
 
 static void await_children(int count)

@@ -51,7 +51,7 @@ static void start(void)
 	zygote.report_fd = ends[0];
 	zygote.init_pid = builder;
 	zygote.init_pidfd = pidfd_of(builder);
-	zygote.holder = aj_holder_take(&zygote, &(struct aj_nursery){ 0 }, &err);
+	zygote.holder = aj_holder_take(&zygote, &(struct aj_zygote_cgroups){ 0 }, &err);
 	cr_assert(zygote.holder, "%s: %s", err.step, err.cause);
 }
 

@@ -1,8 +1,0 @@
-#!/bin/sh
-# The cgroups of a zygote and its jails: who is in which, what their limits are, and that nothing is left of them, however they end (nursery.py).
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../delegated.sh"
-
-fresh service
-driver cgroup/nursery "$CG/service"
-finish
