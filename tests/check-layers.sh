@@ -80,26 +80,26 @@ owner linux/magic.h     workspace/beneath.c
 owner sys/epoll.h       base/loop.c pool/worker.c pool/zygote_watch.c lib/handle.c serve/server.c serve/client.c serve/http.c serve/accept.c pool/fork_watch.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c workspace/beneath.c mounts/named_sockets.c mounts/sources.c
-owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c
+owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
 owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c mediate/winsize.h
 owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/guest.c guest/birth.c guest/prefault.c
-owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector.c
+owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/run.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c serve/frame_write.c serve/client.c serve/http.c serve/listen.c serve/sd_notify.c fork/group.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c
-owner sys/un.h          audit/datagram.c serve/listen.c serve/sd_notify.c mediate/connector.c mediate/endpoint.c mediate/socket_holders.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/run.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c serve/frame_write.c serve/client.c serve/http.c serve/listen.c serve/sd_notify.c fork/group.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c
+owner sys/un.h          audit/datagram.c serve/listen.c serve/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       serve/listen.c
 owner sys/file.h        mediate/locks.c audit/chain.c serve/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c jail/run.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/birth.c guest/branch.c fork/fork.c fork/group.c fork/copier.c fork/copy_tree.c seccomp/notify.c jail/interrupt.c base/procfs.c workspace/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c jail/run.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/birth.c guest/branch.c fork/fork.c fork/group.c fork/copier.c fork/copy_tree.c seccomp/notify.c jail/interrupt.c base/procfs.c workspace/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
-owner sched.h           sandbox/attributes.c plan/build.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector.c
+owner sched.h           sandbox/attributes.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c
 owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
-owner sys/time.h        mediate/connector.c
+owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
 owner sys/random.h      cli/jail.c jail/host_ids.c pool/zygote.c jail/channel.c session/session.c
@@ -116,7 +116,7 @@ owner spawn.h           cli/scope.c
 owner dlfcn.h           guest/guest.c guest/python.c
 
 # word: what only these files may say in code (comments and strings do not count)
-word SYS_clone3                    sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c
+word SYS_clone3                    sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 word SYS_seccomp                   seccomp/install.c
 word SYS_pivot_root                mounts/mount.c
 word SYS_pidfd_getfd               seccomp/notify.c mediate/endpoint.c
@@ -136,14 +136,14 @@ word clone()                       guest/birth.c
 # A reported call is let through by this flag of the kernel, in one place.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE seccomp/notify.c
 word unshare()         guest/zygote.c
-word setns()           fork/copier.c mediate/connector.c
+word setns()           fork/copier.c mediate/connector_process.c
 # A reported call is let through only as a step of a branch: by this flag of the kernel, and from one function.
 word aj_notify_pass()  seccomp/notify.c seccomp/notify.h fork/fork.c
 word let_pass()        fork/fork.c
 # Or as a lock on a file, which one file judges.
 word aj_notify_pass_lock() seccomp/notify.c seccomp/notify.h mediate/locks.c
 # A reported connect is made for its caller by one process, a lock by the supervisor: only there a call may be said to have gone well.
-word aj_notify_done()  seccomp/notify.c seccomp/notify.h mediate/connector.c mediate/locks.c
+word aj_notify_done()  seccomp/notify.c seccomp/notify.h mediate/connector_process.c mediate/locks.c
 word SYS_pidfd_getfd   mediate/socket_holders.c
 word SYS_process_vm_readv mediate/endpoint.c mediate/lockable.c
 # The one way to make a process that a snippet has: nobody else names its flags.
@@ -158,9 +158,9 @@ word posix_spawn()                 cli/scope.c
 word posix_spawnp()
 word system()
 word popen()
-word setresuid()                   sandbox/jail_steps.c fork/copier.c mediate/connector.c
-word setresgid()                   sandbox/jail_steps.c fork/copier.c mediate/connector.c
-word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/jail_steps.c sandbox/caps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector.c
+word setresuid()                   sandbox/jail_steps.c fork/copier.c mediate/connector_process.c
+word setresgid()                   sandbox/jail_steps.c fork/copier.c mediate/connector_process.c
+word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/jail_steps.c sandbox/caps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 word dlopen()
 word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only the rooms of the program itself and the build-time tools decide what a person sees.

@@ -10,11 +10,11 @@
 #include "base/fd.h"
 #include "cli/command.h"
 #include "cli/jail.h"
-#include "terminal/findings.h"
-#include "terminal/show.h"
 #include "plan/paths.h"
 #include "pool/pool.h"
 #include "session/manager.h"
+#include "terminal/findings.h"
+#include "terminal/show.h"
 
 struct aj_manager *__real_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err);
 struct aj_manager *__wrap_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err);

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "terminal/findings.h"
 #include "cli/options.h"
 #include "serve/server.h"
+#include "terminal/findings.h"
 
 #define ROOT_FOLDER "/run/agentjail"
 #define NAME "agentjail.sock"

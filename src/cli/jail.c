@@ -9,13 +9,13 @@
 
 #include "audit/trail.h"
 #include "cli/command.h"
-#include "terminal/findings.h"
 #include "cli/scope.h"
-#include "terminal/show.h"
-#include "terminal/terminal.h"
 #include "jail/host_ids.h"
 #include "jail/once.h"
 #include "plan/paths.h"
+#include "terminal/findings.h"
+#include "terminal/show.h"
+#include "terminal/terminal.h"
 #include "workspace/places.h"
 #include "workspace/worktree.h"
 

@@ -2,9 +2,9 @@
  * It prints every finding, not only the first, and returns an error while there is one, so that nothing runs. */
 #include <stdio.h>
 
-#include "terminal/findings.h"
 #include "cli/options.h"
 #include "jail/load_policy.h"
+#include "terminal/findings.h"
 
 void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena)
 {

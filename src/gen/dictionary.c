@@ -6,8 +6,8 @@
 #include "gen/gen.h"
 #include "jsonschema/keyword.h"
 #include "policyload/site.h"
-#include "toml/source.h"
 #include "serve/proto.h"
+#include "toml/source.h"
 
 /* A word: quotes and backslashes escaped. */
 static void put_word(const char *before, const char *text, const char *after)

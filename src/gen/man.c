@@ -4,8 +4,8 @@
 
 #include "cli/options.h"
 #include "gen/gen.h"
-#include "policyload/site.h"
 #include "policycmd/policy.h"
+#include "policyload/site.h"
 
 /* A hyphen in man(7) text must be escaped to stay a hyphen that can be copied. */
 static void put_text(const char *text)

@@ -5,8 +5,8 @@
  * The kernel holds and reports each connect; none passes. The connector duplicates the socket, copies the address, finds out where they
  * lead, and connects the duplicate there: later changes by the caller to memory, folders or descriptors have no effect. */
 #pragma once
-#include "plan/plan.h"
 #include "mounts/named_sockets.h"
+#include "plan/plan.h"
 #include "seccomp/notify.h"
 
 struct aj_connector {

@@ -3,8 +3,8 @@
 #include <sys/socket.h>
 
 #include "mediate/socket_holders.h"
-#include "plan/plan.h"
 #include "mounts/named_sockets.h"
+#include "plan/plan.h"
 #include "seccomp/notify.h"
 
 enum { AJ_SCRATCH_MAX = 8 };

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "plan/answer.h"
 #include "mounts/overlay.h"
+#include "plan/answer.h"
 
 enum { MOUNTINFO_MAX = 4 << 20 };
 

@@ -85,7 +85,8 @@ static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, in
 	struct aj_named_sockets named;
 	struct stat st;
 	if (fstat(source, &st) < 0)
-		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "stat the source of `%s` (%s)", m->target, m->source);
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "stat the source of `%s` (%s)",
+		                       m->target, m->source);
 	if (!S_ISSOCK(st.st_mode))
 		return 0;
 	if (aj_named_sockets_open(&named, plan, err) < 0)

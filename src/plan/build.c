@@ -6,8 +6,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/plan.h"
-#include "policy/item_types.h"
-#include "seccomp/syscalls.h"
 
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
@@ -154,161 +152,6 @@ static int late_env_is_text(const struct aj_plan *plan, struct aj_error *err)
 	return 0;
 }
 
-static bool word_byte(char c)
-{
-	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-/* Extension modules can be mapped only before the filter stands, and until then no process inside may see the code. So a superset of the
- * modules that the code can import by name is found here, without parsing the code. */
-
-/* Layer on: the allowed modules whose names occur anywhere in the code. */
-static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
-{
-	for (size_t i = 0; i < policy->imports.count; i++) {
-		const char *pattern = policy->imports.items[i];
-		size_t bytes = strlen(pattern);
-		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
-			bytes -= 2;
-		size_t top_bytes = strcspn(pattern, ".");
-		const char *end = request->code + request->code_bytes;
-		for (const char *at = request->code; (at = memmem(at, (size_t)(end - at), pattern, top_bytes)); at++) {
-			if ((at > request->code && word_byte(at[-1])) || (at + top_bytes < end && word_byte(at[top_bytes])))
-				continue;
-			*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
-			break;
-		}
-	}
-}
-
-static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char *name, size_t bytes)
-{
-	enum { MOST_NAMES = 64, NAME_BYTES = 100 };
-	if (bytes == 0 || bytes > NAME_BYTES || plan->preload.count == MOST_NAMES)
-		return;
-	for (size_t i = 0; i < plan->preload.count; i++)
-		if (strncmp(plan->preload.items[i], name, bytes) == 0 && plan->preload.items[i][bytes] == '\0')
-			return;
-	char *copy = aj_strndup(arena, name, bytes);
-	if (aj_import_pattern_valid(copy) && strcmp(copy, "import") != 0 && strcmp(copy, "from") != 0)
-		*AJ_PUSH(arena, &plan->preload) = copy;
-}
-
-/* A lasting jail: every module that a later snippet may import. */
-static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
-{
-	for (size_t i = 0; i < policy->imports.count; i++) {
-		const char *pattern = policy->imports.items[i];
-		size_t bytes = strlen(pattern);
-		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
-			bytes -= 2;
-		*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
-	}
-	/* Layer off: all modules. The runner finds them in its tree. */
-	if (!policy->layer)
-		*AJ_PUSH(arena, &plan->preload) = "*";
-}
-
-/* Layer off: every dotted name on a line with the word `import`. Only modules of the rootfs can be loaded. */
-static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
-{
-	const char *end = request->code + request->code_bytes;
-	for (const char *line = request->code, *next; line < end; line = next) {
-		next = memchr(line, '\n', (size_t)(end - line));
-		next = next ? next + 1 : end;
-		if (!memmem(line, (size_t)(next - line), "import", strlen("import")) || line[strspn(line, " \t")] == '#')
-			continue;
-		for (const char *at = line; at < next; at++) {
-			size_t bytes = 0;
-			while (at + bytes < next && (word_byte(at[bytes]) || at[bytes] == '.'))
-				bytes++;
-			add_preload(plan, arena, at, bytes);
-			at += bytes;
-		}
-	}
-}
-
-static const char *lock_wall(const struct aj_plan *plan)
-{
-	bool writable = false;
-	for (size_t i = 0; i < plan->mounts.count; i++)
-		writable = writable || aj_mount_is_shared(&plan->mounts.items[i]);
-	return plan->deny & AJ_DENY_LOCKS ? "denied by the policy"
-	     : plan->deny & AJ_LOCKS_INSIDE ? "none is taken, and each is said to have gone well: nobody else has the snippet's files"
-	     : writable ? "mediated: on files of the jail's own and of folders bound writable; EINVAL elsewhere"
-	                : "mediated: on files of the jail's own; EINVAL elsewhere";
-}
-
-/* The host folders in which FIFOs of the host are in reach; except the snippets' tree, which has none. */
-static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *arena)
-{
-	const char *first = "; the host's FIFOs below ", *list = "";
-	for (size_t i = 0; i < plan->mounts.count; i++) {
-		const struct aj_mount *m = &plan->mounts.items[i];
-		if (aj_mount_shows_host_inodes(m) && !(plan->profile == AJ_PROFILE_SNIPPET && strcmp(m->target, "/usr") == 0))
-			list = aj_printf(arena, "%s%s%s", list, *list ? ", " : first, m->target);
-	}
-	return list;
-}
-
-static void protect(struct aj_plan *plan, struct aj_arena *arena)
-{
-	const char *held = !plan->writable_workspace ? NULL
-	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` ones are only told of"
-	                                       : "none: filesystem.protect is empty";
-	const struct aj_mount *bind = NULL;
-	for (size_t i = 0; i < plan->mounts.count && !bind; i++)
-		bind = aj_plan_unheld(plan, &plan->mounts.items[i]) ? &plan->mounts.items[i] : NULL;
-	if (bind)
-		held = aj_printf(arena, "%s%s`%s` is a writable bind, in which filesystem.protect holds nothing",
-		                 held ? held : "none", held ? "; " : ": ", bind->target);
-	if (held)
-		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", held };
-}
-
-static void walls(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
-{
-	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so nothing would run"
-	                : plan->namespaces & CLONE_NEWNET
-	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
-	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
-	                                          : "none: the policy gives the host's network, its abstract sockets included";
-	static const char *const workspaces[] = { "", ", read-only workspace",
-		                                  ", none for the workspace: not built yet, so nothing would run",
-		                                  ", writable workspace" };
-	bool host_programs = strcmp(policy->rootfs, "host") == 0;
-	const char *tree = host_programs ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
-	const char *filter = aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile));
-	for (int i = 0; i < AJ_DENY_GROUPS; i++)
-		if (plan->deny & 1ULL << i)
-			filter = aj_printf(arena, "%s%s %s", filter, plan->deny & ((1ULL << i) - 1) ? "" : ", without",
-			                   aj_deny_name(1ULL << i));
-	const struct aj_enforced rows[] = {
-		{ "namespaces", plan->branching ? "user pid mount ipc uts cgroup; a branch has its own user and mount, and shares the rest"
-		                                : "user pid mount ipc uts cgroup" },
-		{ "inherited", "real-time classes, nice and oom_score_adj below 0, personality, session keyring set back; nice above 0 stays" },
-		{ "network", net },
-		{ "filesystem", aj_printf(arena, "%s%s%s", tree, workspaces[policy->workspace], host_inodes(plan, arena)) },
-		{ "capabilities", "all sets empty, no_new_privs" },
-		{ "seccomp", filter },
-		{ "landlock", !plan->landlock_abi ? "none: this kernel has no Landlock"
-		              : plan->branching
-		                  ? aj_printf(arena, "ABI %d; where to write is left to the mounts, for branching", plan->landlock_abi)
-		                  : aj_printf(arena, "ABI %d", plan->landlock_abi) },
-		{ AJ_LOCKS, lock_wall(plan) },
-		{ "python_layer", !plan->snippet  ? "none: not a snippet"
-		                  : policy->layer ? "on (a rail, not a wall)"
-		                                  : "none: switched off" },
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		*AJ_PUSH(arena, &plan->enforced) = rows[i];
-	if (plan->deny & AJ_DENY_SIZE)
-		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
-			"terminal", "no new size; modes, flags and permissions are set back at the end"
-		};
-	protect(plan, arena);
-}
-
 /* A single process that shares no file with another needs none of the kernel's locks: see seccomp/groups.c. */
 static void restrict_locks(struct aj_plan *plan)
 {
@@ -428,14 +271,8 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	command_line(plan, arena, policy, request);
 	if (late_env_is_text(plan, err) < 0)
 		return -1;
-	bool has_code = request->snippet && request->code;
-	if (request->lasting)
-		preload_all(plan, arena, policy);
-	else if (has_code && policy->layer)
-		preload_allowed(plan, arena, policy, request);
-	else if (has_code)
-		preload_named(plan, arena, request);
-	walls(plan, arena, policy);
+	aj_plan_preload(plan, arena, policy, request);
+	aj_plan_enforced(plan, arena, policy);
 	close_sockets(plan, arena, policy);
 	if (request->lasting && !aj_plan_warm_why_not(plan))
 		aj_plan_bound_zygote(plan, arena, policy, host);

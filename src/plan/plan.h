@@ -179,6 +179,8 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
                    struct aj_error *err);
 void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host);
+void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request);
+void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy);
 /* Does the policy require a cgroup limit for which this host has no controller? */
 bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host);
 /* -1 when this plan would lack a wall on this host that the policy requires. */

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "terminal/findings.h"
 #include "policycmd/explain.h"
 #include "result/result.h"
+#include "terminal/findings.h"
 
 static const char *const kinds[] = { [AJ_ASK_PATH] = "path", [AJ_ASK_HOST] = "host", [AJ_ASK_IMPORT] = "import", [AJ_ASK_SYSCALL] = "syscall" };
 static const char *const verdicts[] = { [AJ_ALLOWED] = "allowed", [AJ_DENIED] = "denied", [AJ_NOT_YET] = "not yet" };

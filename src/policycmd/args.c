@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "terminal/findings.h"
 #include "jail/load_policy.h"
 #include "policy/bind.h"
 #include "policycmd/policy.h"
 #include "seccomp/syscalls.h"
+#include "terminal/findings.h"
 
 typedef const char *set_fn(struct aj_policy_args *args, const char *value);
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "terminal/findings.h"
 #include "policycmd/policy.h"
+#include "terminal/findings.h"
 
 enum { CLEAN = 0, WARNINGS = 1, ERRORS = 2 };
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "terminal/findings.h"
 #include "policycmd/policy.h"
 #include "result/result.h"
+#include "terminal/findings.h"
 
 struct side {
 	struct aj_loaded loaded;

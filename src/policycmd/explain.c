@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "terminal/findings.h"
 #include "jail/host_ids.h"
 #include "plan/paths.h"
 #include "result/result.h"
+#include "terminal/findings.h"
 #include "workspace/places.h"
 #include "workspace/worktree.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "terminal/findings.h"
 #include "policycmd/policy.h"
+#include "terminal/findings.h"
 
 static void add_name(struct aj_arena *arena, aj_policy_names *names, const char *name)
 {

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "terminal/findings.h"
 #include "policy/bind.h"
 #include "policy/protect.h"
 #include "policycmd/policy.h"
+#include "terminal/findings.h"
 #include "workspace/protect.h"
 
 enum { HOPS = 40 };

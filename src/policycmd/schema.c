@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyload/site.h"
 #include "policycmd/policy.h"
+#include "policyload/site.h"
 
 #define BYTES_PATTERN "^[0-9]+([KMG](iB)?)?$"
 #define TIME_PATTERN "^[0-9]+(ms|s|m|h)$"

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "terminal/findings.h"
 #include "policycmd/policy.h"
 #include "result/result.h"
+#include "terminal/findings.h"
 
 enum { LINE = 100 };
 

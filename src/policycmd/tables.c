@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyload/site.h"
 #include "policycmd/policy.h"
+#include "policyload/site.h"
 
 const char *aj_key_type_text(const struct aj_key *key, struct aj_arena *arena)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "terminal/findings.h"
 #include "policycmd/policy.h"
+#include "terminal/findings.h"
 
 json_t *aj_key_json(const struct aj_key *key, const void *base, struct aj_arena *arena)
 {

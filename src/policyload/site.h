@@ -1,8 +1,8 @@
 /* The site's configuration, agentjail.toml: the sources of policies, and the limits that no policy may exceed. */
 #pragma once
 #include "base/sha256.h"
-#include "toml/diag.h"
 #include "policy/schema.h"
+#include "toml/diag.h"
 
 struct aj_site {
 	const char *default_exec, *default_run;

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/caps.h"
 #include "mounts/handles.h"
+#include "mounts/mount.h"
+#include "sandbox/caps.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
 #include "sandbox/jail_steps.h"
-#include "mounts/mount.h"
 #include "sandbox/netns.h"
 #include "sandbox/steps.h"
 #include "seccomp/compile.h"

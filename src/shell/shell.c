@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "terminal/findings.h"
 #include "cli/scope.h"
 #include "lib/inner.h"
+#include "terminal/findings.h"
 
 /* So many SIGINTs end the jail; each of them interrupts the snippet. */
 enum { INTERRUPTS = 3 };

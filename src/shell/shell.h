@@ -3,8 +3,8 @@
 #include <signal.h>
 
 #include "cli/options.h"
-#include "terminal/show.h"
 #include "lib/agentjail.h"
+#include "terminal/show.h"
 
 struct aj_shell {
 	agentjail *handle;

@@ -1,7 +1,7 @@
 /* Results for people at a terminal. */
 #pragma once
-#include "terminal/screen.h"
 #include "result/result.h"
+#include "terminal/screen.h"
 
 /* The state of what is shown of one run. */
 struct aj_show {

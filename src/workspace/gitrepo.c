@@ -16,8 +16,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
-#include "result/result.h"
 #include "mounts/blanks.h"
+#include "result/result.h"
 #include "workspace/beneath.h"
 #include "workspace/gitconfig.h"
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "session/inner.h"
 #include "policyload/load.h"
+#include "session/inner.h"
 
 enum { PLAIN, OTHER, STRICT, WITHOUT, ROOMS };
 

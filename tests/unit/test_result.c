@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "result/result.h"
 #include "policyload/load.h"
+#include "result/result.h"
 
 static struct aj_arena arena;
 static struct aj_plan plan;

@@ -1,0 +1,7 @@
+/* What runs inside the connector, for connector.c alone. */
+#pragma once
+#include "mediate/connector.h"
+
+/* Join the namespaces of the caller of `first`, send one byte over `socket`, and make the calls that come over it. Ends with `parent`. */
+_Noreturn void aj_connector_run(const struct aj_plan *plan, const struct aj_caller *jail, const struct aj_notification *first,
+                                int socket, pid_t parent);

@@ -1,0 +1,88 @@
+/* What a result says of each wall (`enforced`): by which means it stands, or why it does not.
+ * It builds no wall: every sentence here is read off the plan. */
+#include <sched.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "seccomp/syscalls.h"
+
+static const char *lock_wall(const struct aj_plan *plan)
+{
+	bool writable = false;
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		writable = writable || aj_mount_is_shared(&plan->mounts.items[i]);
+	return plan->deny & AJ_DENY_LOCKS ? "denied by the policy"
+	     : plan->deny & AJ_LOCKS_INSIDE ? "none is taken, and each is said to have gone well: nobody else has the snippet's files"
+	     : writable ? "mediated: on files of the jail's own and of folders bound writable; EINVAL elsewhere"
+	                : "mediated: on files of the jail's own; EINVAL elsewhere";
+}
+
+/* The host folders in which FIFOs of the host are in reach; except the snippets' tree, which has none. */
+static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *arena)
+{
+	const char *first = "; the host's FIFOs below ", *list = "";
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (aj_mount_shows_host_inodes(m) && !(plan->profile == AJ_PROFILE_SNIPPET && strcmp(m->target, "/usr") == 0))
+			list = aj_printf(arena, "%s%s%s", list, *list ? ", " : first, m->target);
+	}
+	return list;
+}
+
+static void protect(struct aj_plan *plan, struct aj_arena *arena)
+{
+	const char *held = !plan->writable_workspace ? NULL
+	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` ones are only told of"
+	                                       : "none: filesystem.protect is empty";
+	const struct aj_mount *bind = NULL;
+	for (size_t i = 0; i < plan->mounts.count && !bind; i++)
+		bind = aj_plan_unheld(plan, &plan->mounts.items[i]) ? &plan->mounts.items[i] : NULL;
+	if (bind)
+		held = aj_printf(arena, "%s%s`%s` is a writable bind, in which filesystem.protect holds nothing",
+		                 held ? held : "none", held ? "; " : ": ", bind->target);
+	if (held)
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", held };
+}
+
+void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
+{
+	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so nothing would run"
+	                : plan->namespaces & CLONE_NEWNET
+	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
+	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
+	                                          : "none: the policy gives the host's network, its abstract sockets included";
+	static const char *const workspaces[] = { "", ", read-only workspace",
+		                                  ", none for the workspace: not built yet, so nothing would run",
+		                                  ", writable workspace" };
+	bool host_programs = strcmp(policy->rootfs, "host") == 0;
+	const char *tree = host_programs ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
+	const char *filter = aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile));
+	for (int i = 0; i < AJ_DENY_GROUPS; i++)
+		if (plan->deny & 1ULL << i)
+			filter = aj_printf(arena, "%s%s %s", filter, plan->deny & ((1ULL << i) - 1) ? "" : ", without",
+			                   aj_deny_name(1ULL << i));
+	const struct aj_enforced rows[] = {
+		{ "namespaces", plan->branching ? "user pid mount ipc uts cgroup; a branch has its own user and mount, and shares the rest"
+		                                : "user pid mount ipc uts cgroup" },
+		{ "inherited", "real-time classes, nice and oom_score_adj below 0, personality, session keyring set back; nice above 0 stays" },
+		{ "network", net },
+		{ "filesystem", aj_printf(arena, "%s%s%s", tree, workspaces[policy->workspace], host_inodes(plan, arena)) },
+		{ "capabilities", "all sets empty, no_new_privs" },
+		{ "seccomp", filter },
+		{ "landlock", !plan->landlock_abi ? "none: this kernel has no Landlock"
+		              : plan->branching
+		                  ? aj_printf(arena, "ABI %d; where to write is left to the mounts, for branching", plan->landlock_abi)
+		                  : aj_printf(arena, "ABI %d", plan->landlock_abi) },
+		{ AJ_LOCKS, lock_wall(plan) },
+		{ "python_layer", !plan->snippet  ? "none: not a snippet"
+		                  : policy->layer ? "on (a rail, not a wall)"
+		                                  : "none: switched off" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		*AJ_PUSH(arena, &plan->enforced) = rows[i];
+	if (plan->deny & AJ_DENY_SIZE)
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
+			"terminal", "no new size; modes, flags and permissions are set back at the end"
+		};
+	protect(plan, arena);
+}

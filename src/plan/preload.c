@@ -1,0 +1,88 @@
+/* The modules that are imported before the filter stands: extension modules can be mapped only until then, and no process inside may see
+ * the code so early. It finds a superset of the modules that the code can import by name, and parses no code. */
+#include <string.h>
+
+#include "plan/plan.h"
+#include "policy/item_types.h"
+
+static bool word_byte(char c)
+{
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* Layer on: the allowed modules whose names occur anywhere in the code. */
+static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+{
+	for (size_t i = 0; i < policy->imports.count; i++) {
+		const char *pattern = policy->imports.items[i];
+		size_t bytes = strlen(pattern);
+		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
+			bytes -= 2;
+		size_t top_bytes = strcspn(pattern, ".");
+		const char *end = request->code + request->code_bytes;
+		for (const char *at = request->code; (at = memmem(at, (size_t)(end - at), pattern, top_bytes)); at++) {
+			if ((at > request->code && word_byte(at[-1])) || (at + top_bytes < end && word_byte(at[top_bytes])))
+				continue;
+			*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
+			break;
+		}
+	}
+}
+
+static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char *name, size_t bytes)
+{
+	enum { MOST_NAMES = 64, NAME_BYTES = 100 };
+	if (bytes == 0 || bytes > NAME_BYTES || plan->preload.count == MOST_NAMES)
+		return;
+	for (size_t i = 0; i < plan->preload.count; i++)
+		if (strncmp(plan->preload.items[i], name, bytes) == 0 && plan->preload.items[i][bytes] == '\0')
+			return;
+	char *copy = aj_strndup(arena, name, bytes);
+	if (aj_import_pattern_valid(copy) && strcmp(copy, "import") != 0 && strcmp(copy, "from") != 0)
+		*AJ_PUSH(arena, &plan->preload) = copy;
+}
+
+/* A lasting jail: every module that a later snippet may import. */
+static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
+{
+	for (size_t i = 0; i < policy->imports.count; i++) {
+		const char *pattern = policy->imports.items[i];
+		size_t bytes = strlen(pattern);
+		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
+			bytes -= 2;
+		*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
+	}
+	/* Layer off: all modules. The runner finds them in its tree. */
+	if (!policy->layer)
+		*AJ_PUSH(arena, &plan->preload) = "*";
+}
+
+/* Layer off: every dotted name on a line with the word `import`. Only modules of the rootfs can be loaded. */
+static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
+{
+	const char *end = request->code + request->code_bytes;
+	for (const char *line = request->code, *next; line < end; line = next) {
+		next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next + 1 : end;
+		if (!memmem(line, (size_t)(next - line), "import", strlen("import")) || line[strspn(line, " \t")] == '#')
+			continue;
+		for (const char *at = line; at < next; at++) {
+			size_t bytes = 0;
+			while (at + bytes < next && (word_byte(at[bytes]) || at[bytes] == '.'))
+				bytes++;
+			add_preload(plan, arena, at, bytes);
+			at += bytes;
+		}
+	}
+}
+
+void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+{
+	bool has_code = request->snippet && request->code;
+	if (request->lasting)
+		preload_all(plan, arena, policy);
+	else if (has_code && policy->layer)
+		preload_allowed(plan, arena, policy, request);
+	else if (has_code)
+		preload_named(plan, arena, request);
+}
