@@ -5,7 +5,8 @@ import marshal
 import os
 
 # In the order in which they import one another. A room (a name without a dot) stands before its modules.
-CORE = ("rail", "rail.name_rules", "rail.guards", "rail.check", "runtime", "runtime.values", "runtime.main")
+CORE = ("rail", "rail.name_rules", "rail.allowed_imports", "rail.guards", "rail.check", "runtime", "runtime.json_reader",
+        "runtime.values", "runtime.request", "runtime.compiler", "runtime.session", "runtime.main")
 
 # Runs inside, as the module `agentjail`. Its own names are deleted: what is left is what __init__.py has.
 LOADER = """
@@ -32,12 +33,14 @@ del _load, _CORE, _CODE
 
 def bundle(folder, package):
     """The source text for `package`.py; positions and names in tracebacks are those of the parts."""
-    codes = []
-    for name in CORE:
-        path = name.replace(".", "/") if "." in name else name + "/__init__"
-        codes.append(compile(read(folder, path), "%s/%s.py" % (package, path), "exec", dont_inherit=True, optimize=0))
+    codes = [compile(read(folder, path), "%s/%s.py" % (package, path), "exec", dont_inherit=True, optimize=0)
+             for path in map(path_of, CORE)]
     first = read(folder, "__init__")
     return "%s\n_CORE = %r\n_CODE = %r\n" % (first, CORE, marshal.dumps(tuple(codes))) + LOADER % package
+
+
+def path_of(name):
+    return name.replace(".", "/") if "." in name else name + "/__init__"
 
 
 def read(folder, path):

@@ -1,5 +1,5 @@
-"""The Python layer of agentjail: a rail inside the jail, the kernel is the wall. It refuses to do anything at import
-but to copy the built-in functions: the layer's own code looks names up in the copy, whatever happens to the originals.
+"""The Python layer of agentjail: a rail inside the jail, where the kernel is the wall. Importing it only copies the
+built-in functions: the layer's own code looks names up in this copy, whatever agent code does to the originals.
 """
 
 import builtins

@@ -144,8 +144,8 @@ static void run_zygote(const struct frame *plan, const struct frame *policy, con
 		exit_broken("the Python layer cannot be prepared");
 	aj_python_release(prepared);
 	aj_python_release(prepare);
-	call_layer("agentjail.runtime.zygote", "settle", policy->body, policy->bytes);
-	call_layer("agentjail.runtime.signals", "arm", NULL, 0);
+	call_layer("agentjail.runtime.zygote", "set_policy", policy->body, policy->bytes);
+	call_layer("agentjail.runtime.signals", "install_handlers", NULL, 0);
 	after_fork = layer_function("agentjail.runtime.zygote", "after_fork");
 	reseed = layer_function("agentjail.runtime.zygote", "reseed");
 	const char *missing = aj_zygote_prepare();
@@ -252,14 +252,14 @@ static int runner_main(int argc, char **argv, char **env)
 		run_zygote(&plan, &policy, &names);
 	} else {
 		if (role == AJ_FRAME_SESSION)
-			call_layer("agentjail.runtime.signals", "arm", NULL, 0);
+			call_layer("agentjail.runtime.signals", "install_handlers", NULL, 0);
 		if (plan.bytes) {
 			aj_birth_tid();
 			reseed = layer_function("agentjail.runtime.zygote", "reseed");
 		}
 		preload(names.body);
 		if (role == AJ_FRAME_SESSION)
-			call_layer("agentjail.runtime.main", "settle", policy.body, policy.bytes);
+			call_layer("agentjail.runtime.main", "set_policy", policy.body, policy.bytes);
 	}
 	serve_requests(run, install_filter(&insns));
 }

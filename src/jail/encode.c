@@ -132,7 +132,7 @@ static const char *add_json(struct aj_buffer *out, const char *key, const char *
 	return NULL;
 }
 
-/* Omitted members get the guest's defaults: see SNIPPET in bootstrap/runtime/main.py. */
+/* Omitted members get the guest's defaults: see SNIPPET_KEYS in bootstrap/runtime/request.py. */
 int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                       const struct aj_request *request, struct aj_error *err)
 {

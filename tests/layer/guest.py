@@ -162,7 +162,7 @@ def serve(setup):
     from agentjail.runtime import main, signals
     if setup is not None:
         setup()
-    signals.arm()
+    signals.install_handlers()
     os.write(3, b"\0\0\0\0A")
     while True:
         head = exactly(5)
@@ -174,8 +174,8 @@ def serve(setup):
         while data:
             data = data[os.write(3, data):]
         if b'"filename": "branch"' in body:  # the session goes on in a copy of the process
-            from agentjail.runtime import zygote
+            from agentjail.runtime import reseed
             pid = os.fork()
             if pid:
                 os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
-            zygote.after_branch(os.urandom(64))
+            reseed.after_branch(os.urandom(64))

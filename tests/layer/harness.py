@@ -47,8 +47,8 @@ def run(*requests, probe=None, seconds=120):
             os.dup2(null, 1)
             os.dup2(null, 2)
             signal.alarm(seconds)
-            from agentjail.runtime import main
-            session = main.Session()
+            from agentjail.runtime.session import Session
+            session = Session()
             claims = [session.run(r) for r in requests]
             held = b"-"
             if probe is not None and session.module is not None and probe in session.module.__dict__:

@@ -99,14 +99,14 @@ def stuck(score):
 
 def raise_at_start(number):
     """The signal comes when `started` was just said, and no line of the code has run: once."""
-    from agentjail.runtime import main
+    from agentjail.runtime import session
 
     class Posix:
         def write(self, fd, data):
-            main.posix = os
+            session.posix = os
             os.write(fd, data)
             os.kill(os.getpid(), number)
-    main.posix = Posix()
+    session.posix = Posix()
 
 
 def survives(score):

@@ -70,10 +70,10 @@ ARGUMENTS = [
 
 # Answers that are no answers, to call 1. (kind of frame, body, word of the message)
 WRONG = [
-    (b"T", b"{nope", "cannot be understood"), (b"T", b"", "cannot be understood"), (b"T", b"[1]", "no number"), (b"T", b"{}", "no number"), (b"T", b'{"value": 1}', "no number"),
-    (b"T", b'{"call": "1", "value": 1}', "no number"), (b"T", b'{"call": 99, "value": 1}', "no call 99"), (b"T", b'{"call": -1, "value": 1}', "no call -1"),
-    (b"T", b'{"call": 1}', "neither"), (b"T", b'{"call": 1, "value": 1, "error": {"type": "E", "message": "m"}}', "neither"),
-    (b"T", b'{"call": 1, "error": "x"}', "neither"), (b"T", b'{"call": 1, "error": {"type": "E"}}', "neither"), (b"T", b'{"call": 1, "error": {"type": 1, "message": "m"}}', "neither"),
+    (b"T", b"{nope", "cannot be understood"), (b"T", b"", "cannot be understood"), (b"T", b"[1]", "has no call number"), (b"T", b"{}", "has no call number"), (b"T", b'{"value": 1}', "has no call number"),
+    (b"T", b'{"call": "1", "value": 1}', "has no call number"), (b"T", b'{"call": 99, "value": 1}', "no call 99"), (b"T", b'{"call": -1, "value": 1}', "no call -1"),
+    (b"T", b'{"call": 1}', "either a value or an error"), (b"T", b'{"call": 1, "value": 1, "error": {"type": "E", "message": "m"}}', "either a value or an error"),
+    (b"T", b'{"call": 1, "error": "x"}', "either a value or an error"), (b"T", b'{"call": 1, "error": {"type": "E"}}', "either a value or an error"), (b"T", b'{"call": 1, "error": {"type": 1, "message": "m"}}', "either a value or an error"),
     (b"T", b'\xff', "cannot be understood"), (b"T", b'{"call": 1, "value": {"__type__": "bytes", "data": 5}}', "cannot be read"),
     (b"T", b"[" * 100000, "cannot be understood"), (b"Q", b"{}", "kind b'Q'"), (b"\0", b'{"call": 1, "value": 1}', "kind"),
 ]

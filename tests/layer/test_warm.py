@@ -18,25 +18,25 @@ STATE = """
 import sys
 sys.path.insert(0, FOLDER)
 before = dict(sys.modules)
-from agentjail.runtime import main, signals
+from agentjail.runtime import main, session, signals
 def same():
     import builtins, gc, os, linecache, warnings, signal, threading, functools, typing, contextlib, copy
-    import agentjail.rail.patches, agentjail.rail.module_proxy, agentjail.runtime.values, agentjail.rail.guards
+    import agentjail.rail.patches, agentjail.rail.module_proxy, agentjail.runtime.json_reader, agentjail.rail.guards
     layer = agentjail
     g = gc.get_threshold()
     return dict(
-        session=main.SESSION is None, main=sys.modules["__main__"].__dict__ is globals(), out=sys.stdout is sys.__stdout__ is main.STDOUT,
-        err=sys.stderr is sys.__stderr__ is main.STDERR, import_=builtins.__import__ is layer.OWN["__import__"], builtins=builtins.__dict__ == layer.OWN,
-        mended=sorted(layer.rail.patches.mended), harden=layer.rail.module_proxy.harden is layer.rail.patches.harden, linecache=len(linecache.cache),
+        session=main.SESSION is None, main=sys.modules["__main__"].__dict__ is globals(), out=sys.stdout is sys.__stdout__ is session.STDOUT,
+        err=sys.stderr is sys.__stderr__ is session.STDERR, import_=builtins.__import__ is layer.OWN["__import__"], builtins=builtins.__dict__ == layer.OWN,
+        patched=sorted(layer.rail.patches.patched), patch=layer.rail.module_proxy.patch_loaded_modules is layer.rail.patches.patch_loaded_modules, linecache=len(linecache.cache),
         functools="getattr" in functools.__dict__, typing="compile" in typing.__dict__, contextlib="getattr" in contextlib.__dict__, copy="setattr" in copy.__dict__,
         registry=[m for m in sys.modules.values() if "__warningregistry__" in getattr(m, "__dict__", {})], once=len(warnings.onceregistry), filters=len(warnings.filters),
         last=[n for n in dir(sys) if n.startswith("last_")], threads=threading.active_count(), garbage=gc.garbage, enabled=gc.isenabled(), thresholds=g,
         environ=dict(os.environ), posix=len(os.environ), path=sys.path, limit=sys.getrecursionlimit(), hooks=tuple(sys.get_asyncgen_hooks()), trace=sys.gettrace(),
-        argv=sys.argv, meta=len(sys.meta_path), formatter=__import__("string").Formatter.get_field.__name__, memo=layer.runtime.values._Context.memo,
+        argv=sys.argv, meta=len(sys.meta_path), formatter=__import__("string").Formatter.get_field.__name__, memo=layer.runtime.json_reader.ScannerContext.memo,
         fds=sorted(os.listdir("/proc/self/fd"))[:-1], cwd=os.getcwd(), exc=sys.exc_info(), switch=sys.getswitchinterval(),
-        starters=[o for o in gc.get_objects() if type(o) is main.Session], spaces=[o for o in gc.get_objects() if type(o) is dict and o.get("__name__") == "__main__" and o is not globals()],
+        starters=[o for o in gc.get_objects() if type(o) is session.Session], spaces=[o for o in gc.get_objects() if type(o) is dict and o.get("__name__") == "__main__" and o is not globals()],
         intern=sys.flags, unraisable=sys.unraisablehook is sys.__unraisablehook__, displayhook=sys.displayhook is sys.__displayhook__)
-signals.arm()
+signals.install_handlers()
 if WARM:
     from agentjail.runtime import zygote
     zygote.prepare(NAMES)
@@ -48,7 +48,7 @@ else:
         except ImportError: pass
 state = same()
 if WARM:
-    assert main.RECORDER is not None
+    assert session.IMPORT_RECORDER is not None
 print({k: v for k, v in state.items()})
 """
 
@@ -89,10 +89,10 @@ def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=N
             os.dup2(null, 1)
             os.dup2(null, 2)
             from agentjail.runtime import main, signals, zygote
-            signals.arm()
+            signals.install_handlers()
             zygote.prepare(names)
             if policy is not None:
-                zygote.settle(policy)
+                zygote.set_policy(policy)
             for i in range(count):
                 jail = os.fork()
                 if jail == 0:
@@ -144,7 +144,7 @@ SIZE = """
 import sys, os, time
 sys.path.insert(0, FOLDER)
 from agentjail.runtime import main, signals, zygote
-signals.arm()
+signals.install_handlers()
 zygote.prepare(NAMES)
 def private():
     fd = os.open("/proc/self/smaps_rollup", os.O_RDONLY)

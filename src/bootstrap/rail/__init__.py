@@ -1,1 +1,1 @@
-"""The rail: the syntax tree check, guards, restricted builtins and module proxies for agent code. It refuses to know the runtime."""
+"""The rules for agent code: syntax tree check, guards, restricted builtins, module proxies; no module here imports the runtime."""

@@ -1,169 +1,172 @@
-"""Imports by agent code, and the views it gets: fresh module objects with the public, allowed names of a module.
-It refuses modules that the policy does not name, however they are reached; imports made by libraries it never sees.
+"""Imports by agent code, and what they return: proxies, fresh module objects with the public, allowed names of a module.
+The import guard refuses modules that the policy does not name, on every way to them; imports by libraries pass it by.
 
-A view is a plain module object, so reading a name from it costs what it always costs, and assigning to it
-(`json.dumps = ...`) changes the view alone. Classes and functions in it are the real ones. A module in it becomes a view
-when it is first asked for: numpy holds 140, and few are ever used.
+A proxy is a plain module object, so reading a name from it costs what it always costs, and assigning to it
+(`json.dumps = ...`) changes the proxy alone. Classes and functions in it are the real ones. A module in it becomes a
+proxy when code first reads it: numpy holds 140 modules, and few of them are ever used.
 """
 
 import builtins
 import sys
 
-from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.rail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, not_allowed
-from agentjail.rail.patches import DANGEROUS_ORIGINS, HIDDEN, KEPT_DUNDERS, harden, replacement
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
+from agentjail.rail.patches import DANGEROUS_ORIGINS, HIDDEN, PUBLIC_DUNDERS, patch_loaded_modules, replacement
+
+GUARDED_BUILTINS = ("getattr", "setattr", "delattr", "hasattr", "__import__")
 
 
-class Views:
-    """The views of one session, one per module."""
+class ModuleProxies:
+    """The proxies of one session, one for each module name."""
 
     def __init__(self, guards):
         self.guards = guards
-        self.allowed = guards.allowed
-        self.views = {}
-        self.later = {}     # name of a view -> names in it that become views when asked for
+        self.imports = guards.imports
+        self.proxies = {}       # full name -> proxy
+        self.submodules = {}    # full name -> names in that proxy that become proxies when code reads them
 
     # --- the import statement ---
 
-    def import_(self, name, fromlist, level):
-        """What __import__ does: the top module for `import a.b`, the last one for `from a.b import c`."""
+    def import_statement(self, name, fromlist, level):
+        """The value of __import__: the top module for `import a.b`, the last one for `from a.b import c`."""
         if type(name) is not str:
             raise TypeError("module name must be a string")
         if level:
-            raise not_allowed("Relative imports are not allowed: a snippet is in no package", "PY-RELIMPORT")
+            raise import_error("Relative imports are not allowed: a snippet is in no package", "PY-RELIMPORT")
         names = tuple(fromlist or ())
         if not all([type(n) is str for n in names]):
             raise TypeError("names to import must be strings")
         if name == "__future__":
             return REAL_IMPORT(name, None, None, names)
-        allowed = self.allowed
-        if not allowed.module(name):
-            wanted = [n for n in names if allowed.module(name + "." + n)]
-            if not names or len(wanted) != len(names):
-                raise self.refusal(name if not names or not allowed.parent(name) else name + "." + names[0])
+        imports = self.imports
+        if not imports.allows(name):
+            allowed = [n for n in names if imports.allows(name + "." + n)]
+            if not names or len(allowed) != len(names):
+                raise self.import_refusal(name if not names or not imports.allows_below(name) else name + "." + names[0])
         if name == "builtins":
-            return self.builtins_view()
-        real = self.load(name, names)
-        self.record(name)
+            return self.builtins_proxy()
+        real = self.load_module(name, names)
+        self.record_import(name)
         if not names:
             top = name.partition(".")[0]
-            view = self.view(sys.modules[top], top)
-            self.link(top, name)
-            return view
-        view = self.view(real, name)
+            proxy = self.proxy_of(sys.modules[top], top)
+            self.link_submodules(name)
+            return proxy
+        proxy = self.proxy_of(real, name)
         for n in names:
             if n != "*":
-                self.check_member(view, name, n)
-            elif "__all__" not in view.__dict__:
-                for key in self.later.get(name, ()):
-                    REAL_GETATTR(view, key)
-        return view
+                self.check_imported_name(proxy, name, n)
+            elif "__all__" not in proxy.__dict__:
+                for key in self.submodules.get(name, ()):
+                    REAL_GETATTR(proxy, key)
+        return proxy
 
-    def load(self, name, names):
+    def load_module(self, name, names):
         real = REAL_IMPORT(name, None, None, ("__name__",))
         for n in names:
             full = name + "." + n
             if full not in sys.modules and n[:1] != "_" and n != "*" and (
-                    not hasattr(real, n) and hasattr(real, "__path__") and self.allowed.module(full)):
+                    not hasattr(real, n) and hasattr(real, "__path__") and self.imports.allows(full)):
                 try:
                     REAL_IMPORT(full)
                 except ModuleNotFoundError as e:
                     if e.name != full:
                         raise
-        harden(self.guards)
+        patch_loaded_modules(self.guards)
         return real
 
-    def check_member(self, view, name, n):
-        """IMPORT_FROM falls back to sys.modules when the attribute is absent: so it must not be absent."""
+    def check_imported_name(self, proxy, name, n):
+        """IMPORT_FROM falls back to sys.modules for an absent attribute: make the attribute present, or raise."""
         full = name + "." + n
         try:
-            value = REAL_GETATTR(view, n)
+            value = REAL_GETATTR(proxy, n)
         except AttributeError as e:
-            if self.is_module(name, n) and not self.allowed.module(full):
-                raise self.refusal(full) from None
+            if self.is_submodule(name, n) and not self.imports.allows(full):
+                raise self.import_refusal(full) from None
             raise ImportError("cannot import name %r from %r (%s)" % (n, name, e)) from None
         if type(value) is ModuleType:
-            self.record(full)
-        if n not in view.__dict__:
-            view.__dict__[n] = value
+            self.record_import(full)
+        if n not in proxy.__dict__:
+            proxy.__dict__[n] = value
 
-    def is_module(self, name, n):
+    def is_submodule(self, name, n):
         real = sys.modules.get(name)
         return name + "." + n in sys.modules or isinstance(getattr(real, n, None), ModuleType)
 
-    def record(self, name):
+    def record_import(self, name):
         if name not in self.guards.imported:
             self.guards.imported.append(name)
 
-    def refusal(self, name):
-        return not_allowed("Import of %s is not allowed. %s (agentjail --allow-import %s adds it)" % (
-            name, self.allowed.text(), name), "PY-IMPORT", list(self.allowed.patterns))
+    def import_refusal(self, name):
+        return import_error("Import of %s is not allowed. %s (agentjail --allow-import %s adds it)" % (
+            name, self.imports.summary(), name), "PY-IMPORT", list(self.imports.patterns))
 
-    def builtins_view(self):
-        self.record("builtins")
-        view = ModuleType("builtins")
-        view.__dict__.update({k: v for k, v in self.guards.dict.items() if k[:2] != "__"})
-        return view
+    def builtins_proxy(self):
+        self.record_import("builtins")
+        proxy = ModuleType("builtins")
+        proxy.__dict__.update({k: v for k, v in self.guards.builtins.items() if k[:2] != "__"})
+        return proxy
 
-    # --- views ---
+    # --- proxies ---
 
-    def view(self, real, name):
-        """The view of a module under the name it was asked for."""
-        view = self.views.get(name)
-        if view is not None:
-            return view
-        view = self.views[name] = ModuleType(name, getattr(real, "__doc__", None))
-        view.__dict__.pop("__loader__", None)
-        view.__dict__.pop("__spec__", None)
-        inside, later = view.__dict__, set()
-        whole = self.allowed.module(name)  # else only a way to an allowed submodule
-        if whole:
+    def proxy_of(self, real, name):
+        """The proxy of a module under the name by which code reached it."""
+        proxy = self.proxies.get(name)
+        if proxy is not None:
+            return proxy
+        proxy = self.proxies[name] = ModuleType(name, getattr(real, "__doc__", None))
+        proxy.__dict__.pop("__loader__", None)
+        proxy.__dict__.pop("__spec__", None)
+        members, submodules = proxy.__dict__, set()
+        is_allowed = self.imports.allows(name)  # else the proxy only leads to an allowed submodule
+        if is_allowed:
             for key, value in tuple(real.__dict__.items()):
-                if key[:1] != "_" or key in KEPT_DUNDERS:
+                if key[:1] != "_" or key in PUBLIC_DUNDERS:
                     if isinstance(value, ModuleType) and HIDDEN.get((name, key)) is None:
-                        if self.named(name, key, value) is not None:
-                            later.add(key)
+                        if self.allowed_name(name, key, value) is not None:
+                            submodules.add(key)
                         continue
-                    ok, value = self.filter(real, name, key, value)
+                    ok, value = self.filter_member(real, name, key, value)
                     if ok:
-                        inside[key] = value
+                        members[key] = value
             names = real.__dict__.get("__all__")
             if names is not None:
                 lazy = "__getattr__" in real.__dict__
-                inside["__all__"] = [n for n in names if n in inside or n in later or (lazy and n[:1] != "_")]
-        inside["__getattr__"] = self.missing(real, name, whole)
-        if later:
-            self.later[name] = later
-            inside["__dir__"] = lambda: (set(inside) | later) - {"__dir__"}
-        return view
+                members["__all__"] = [n for n in names if n in members or n in submodules or (lazy and n[:1] != "_")]
+        members["__getattr__"] = self.lazy_getattr(real, name, is_allowed)
+        if submodules:
+            self.submodules[name] = submodules
+            members["__dir__"] = lambda: (set(members) | submodules) - {"__dir__"}
+        return proxy
 
-    def missing(self, real, name, whole):
+    def lazy_getattr(self, real, name, is_allowed):
+        """The proxy's __getattr__ (PEP 562): submodules, and names that a package makes when they are read."""
         def __getattr__(key):
             if type(key) is not str or key[:1] == "_":
                 raise AttributeError("`%s.%s` is private and not allowed" % (name, key))
-            if name + "." + key in sys.modules and self.allowed.module(name + "." + key):
-                value = self.views[name].__dict__[key] = self.view(sys.modules[name + "." + key], name + "." + key)
+            full = name + "." + key
+            if full in sys.modules and self.imports.allows(full):
+                value = self.proxies[name].__dict__[key] = self.proxy_of(sys.modules[full], full)
                 return value
-            if not whole:
+            if not is_allowed:
                 raise AttributeError("`%s` is not allowed, only modules below it are" % name)
-            value = REAL_GETATTR(real, key)  # PEP 562: lazily made names of packages
-            ok, value = self.filter(real, name, key, value)
+            ok, value = self.filter_member(real, name, key, REAL_GETATTR(real, key))
             if not ok:
                 raise AttributeError(value)
             if type(value) is ModuleType:
-                self.views[name].__dict__[key] = value
+                self.proxies[name].__dict__[key] = value
             return value
         return __getattr__
 
-    def filter(self, real, name, key, value):
-        """(True, what to show) or (False, the reason)."""
+    def filter_member(self, real, name, key, value):
+        """(True, the value to show) or (False, the reason)."""
         why = HIDDEN.get((name, key)) or HIDDEN.get((name, "*"))
         if why is not None:
             return False, "`%s.%s` is not allowed: %s" % (name, key, why)
         if isinstance(value, ModuleType):
-            full = self.named(name, key, value)
+            full = self.allowed_name(name, key, value)
             if full is not None:
-                return True, self.view(value, full)
+                return True, self.proxy_of(value, full)
             full = name + "." + key
             return False, "`%s.%s` is a module that is not allowed%s" % (name, key, (
                 " (agentjail --allow-import %s adds it)" % full if sys.modules.get(full) is value else ""))
@@ -172,36 +175,35 @@ class Views:
             return True, new
         origin = getattr(value, "__module__", None)
         if type(origin) is str and callable(value):
-            root = origin.partition(".")[0]
-            if root in DANGEROUS_ORIGINS and name.partition(".")[0] not in DANGEROUS_ORIGINS and (
-                    not self.allowed.module(root)):
-                return False, "`%s.%s` belongs to %s, which is not allowed" % (name, key, root)
-            if origin in ("builtins", "io", "_io") and self.reflective(value):
-                mine = self.guards.dict.get(value.__name__)
-                if mine is None:
+            top = origin.partition(".")[0]
+            if top in DANGEROUS_ORIGINS and name.partition(".")[0] not in DANGEROUS_ORIGINS and (
+                    not self.imports.allows(top)):
+                return False, "`%s.%s` belongs to %s, which is not allowed" % (name, key, top)
+            if origin in ("builtins", "io", "_io") and self.is_restricted_builtin(value):
+                guarded = self.guards.builtins.get(value.__name__)
+                if guarded is None:
                     return False, "`%s.%s` is not available" % (name, key)
-                return True, mine
+                return True, guarded
         return True, value
 
-    def named(self, name, key, value):
-        """The name under which this module is allowed, or None."""
+    def allowed_name(self, name, key, value):
+        """The full name under which the policy allows this module, or None."""
         for full in (name + "." + key, value.__name__):
-            if self.allowed.module(full) and sys.modules.get(full) is value:
+            if self.imports.allows(full) and sys.modules.get(full) is value:
                 return full
         return None
 
-    def reflective(self, value):
-        """Is it one of the built-in functions that agent code gets guarded or not at all?"""
+    def is_restricted_builtin(self, value):
+        """Is the value a built-in function that agent code gets with a guard or not at all?"""
         name = getattr(value, "__name__", None)
-        return (name in ABSENT or name in ("getattr", "setattr", "delattr", "hasattr", "__import__")) and (
-            value is getattr(builtins, name, None))
+        return (name in ABSENT or name in GUARDED_BUILTINS) and value is getattr(builtins, name, None)
 
-    def link(self, top, name):
-        """Make a.b.c readable from the view of a, after `import a.b.c`."""
+    def link_submodules(self, name):
+        """Make a.b.c readable from the proxy of a, after `import a.b.c`."""
         parts = name.split(".")
         for i in range(1, len(parts)):
             parent, full = ".".join(parts[:i]), ".".join(parts[:i + 1])
             real = sys.modules.get(full)
             if isinstance(real, ModuleType):
-                child = self.view(real, full)
-                self.view(sys.modules[parent], parent).__dict__[parts[i]] = child
+                child = self.proxy_of(real, full)
+                self.proxy_of(sys.modules[parent], parent).__dict__[parts[i]] = child

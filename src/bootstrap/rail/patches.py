@@ -1,15 +1,14 @@
-"""The exceptions to "public names of allowed modules are fine": one table of hidden names, one of mended modules.
-It refuses to grow into a list of modules: which modules agent code may import is the policy's business.
+"""The exceptions to the rule that public names of allowed modules are harmless: tables of hidden names, of modules with
+patched globals, and of functions with a guarded replacement. No table decides about a whole module: the policy does.
 """
 
-import builtins
 import sys
 
-from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.rail.name_rules import FRAMES, GUARDED, refused
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType
+from agentjail.rail.name_rules import FRAME_ATTRIBUTES, GUARDED, forbidden_by
 
-ModuleType = type(sys)
-KEPT_DUNDERS = ("__version__", "__doc__", "__name__")
+PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
 
 # Functions and classes from these modules are not shown through another module, unless they are allowed.
 DANGEROUS_ORIGINS = frozenset("posix os sys subprocess _posixsubprocess importlib _frozen_importlib "
@@ -17,11 +16,11 @@ DANGEROUS_ORIGINS = frozenset("posix os sys subprocess _posixsubprocess importli
                               "codeop runpy pty socket _socket multiprocessing linecache pkgutil zipimport signal "
                               "_signal shelve timeit trace pdb bdb faulthandler tracemalloc".split())
 
-# (module, name) -> why it is hidden although the module is allowed. "*": nothing of it is shown.
+# (module, name) -> why the name is hidden although the module is allowed. "*": no name of the module is shown.
 HIDDEN = {
     ("sys", "modules"): "it holds every module",
-    ("sys", "meta_path"): "it decides about every import",
-    ("sys", "path_hooks"): "it decides about every import",
+    ("sys", "meta_path"): "it controls every import",
+    ("sys", "path_hooks"): "it controls every import",
     ("sys", "path_importer_cache"): "it holds module finders",
     ("sys", "exc_info"): "it returns tracebacks",
     ("sys", "exception"): "it returns tracebacks",
@@ -76,50 +75,48 @@ HIDDEN = {
     ("codeop", "*"): "it makes code objects",
 }
 
-# Names that a *library* may not be talked into reading or writing by a string of the agent
-# (functools.update_wrapper(assigned=...), copy's slot state, argparse's dest). Libraries read __dict__ and
-# __name__ this way all the time, so this list is shorter than what agent code itself may not read.
-LIBRARY_DENIED = FRAMES | {"__globals__", "__code__", "__closure__", "__builtins__", "__subclasses__", "__self__",
+# Names that a *library* may not read or write when a string of the agent names them (functools.update_wrapper(assigned=...),
+# copy's slot state, argparse's dest). Libraries read __dict__ and __name__ this way all the time, so this set is smaller
+# than the set of names that agent code may not read.
+LIBRARY_DENIED = FRAME_ATTRIBUTES | {"__globals__", "__code__", "__closure__", "__builtins__", "__subclasses__", "__self__",
                            "__func__", "__base__", "__bases__", "__mro__", "__match_args__", "__loader__", "__spec__",
                            "__traceback__", "__reduce__", "__reduce_ex__", "__class__", "obj", "_convert_"}
 STREAMS = ("stdout", "stderr", "stdin")  # the attributes of sys that contextlib may redirect
-
-real_getattr, real_setattr = getattr, setattr
 
 
 def library_getattr(o, name, *default):
     if (name in LIBRARY_DENIED and name != "__class__") or (isinstance(o, ModuleType) and name not in STREAMS):
         raise AttributeError("Reading the attribute `%s` is not allowed" % name)
-    return real_getattr(o, name, *default)
+    return REAL_GETATTR(o, name, *default)
 
 
 def library_setattr(o, name, value):
     if name in LIBRARY_DENIED or (isinstance(o, ModuleType) and name not in STREAMS):
         raise AttributeError("Setting the attribute `%s` is not allowed" % name)
-    real_setattr(o, name, value)
+    REAL_SETATTR(o, name, value)
 
 
 def annotation_compile(source, *args, **kw):
-    """typing compiles string annotations and evaluates them with names that we do not control."""
+    """typing compiles string annotations and evaluates them with names of the agent's choice."""
     import _ast
-    tree = compile(source, "<annotation>", "eval", 0x400, True)
-    fine = (_ast.Expression, _ast.Name, _ast.Load, _ast.Attribute, _ast.Subscript, _ast.Tuple, _ast.List,
+    tree = compile(source, "<annotation>", "eval", _ast.PyCF_ONLY_AST, True)
+    harmless = (_ast.Expression, _ast.Name, _ast.Load, _ast.Attribute, _ast.Subscript, _ast.Tuple, _ast.List,
             _ast.Constant, _ast.BinOp, _ast.BitOr, _ast.Starred, _ast.UnaryOp, _ast.USub)
     todo = [tree]
     while todo:
         node = todo.pop()
-        if not isinstance(node, fine) or (isinstance(node, _ast.Attribute) and node.attr[:1] == "_") or (
+        if not isinstance(node, harmless) or (isinstance(node, _ast.Attribute) and node.attr[:1] == "_") or (
                 isinstance(node, _ast.Name) and node.id[:2] == "__"):
-            # No SyntaxError: typing would replace it by one that does not say why.
-            raise TypeError("the string annotation %r is not allowed: it is no plain type expression" % source)
+            # typing would replace a SyntaxError by one without the reason.
+            raise TypeError("the string annotation %r is not allowed: it is not a plain type expression" % source)
         for field in node._fields:
-            child = real_getattr(node, field, None)
+            child = REAL_GETATTR(node, field, None)
             todo.extend(c for c in (child if isinstance(child, list) else (child,)) if isinstance(c, _ast.AST))
     return compile(tree, "<annotation>", "eval", 0, True)
 
 
-# Pure-Python modules whose code resolves these built-in names in its own globals first: there the safe ones go.
-MENDED = {
+# Pure-Python modules that get safe versions of built-in functions: their code looks names up in its own globals first.
+PATCHED_GLOBALS = {
     "functools": {"getattr": library_getattr, "setattr": library_setattr},
     "contextlib": {"getattr": library_getattr, "setattr": library_setattr},
     "copy": {"setattr": library_setattr},
@@ -127,39 +124,43 @@ MENDED = {
     "optparse": {"getattr": library_getattr, "setattr": library_setattr},
     "typing": {"compile": annotation_compile},
 }
-mended = set()
+patched = set()     # modules that were patched or whose hook was called, over all sessions
 
 
-def harden(guards):
-    """Mend what is loaded by now. Cheap when nothing new is."""
-    for name, names in MENDED.items():
-        if name not in mended and name in sys.modules:
-            mended.add(name)
+def patch_loaded_modules(guards):
+    """Patch the modules that were loaded since the last call, and call the runtime's hooks for them."""
+    for name, names in PATCHED_GLOBALS.items():
+        if name not in patched and name in sys.modules:
+            patched.add(name)
             sys.modules[name].__dict__.update(names)
     for name, hook in guards.module_hooks.items():
-        if name not in mended and name in sys.modules:
-            mended.add(name)
+        if name not in patched and name in sys.modules:
+            patched.add(name)
             hook()
-    if "string" not in mended and "string" in sys.modules:
-        mended.add("string")
-        from agentjail.rail.format_guards import harden_formatter
-        harden_formatter(sys.modules["string"].Formatter)
+    if "string" not in patched and "string" in sys.modules:
+        patched.add("string")
+        from agentjail.rail.format_guards import patch_formatter
+        patch_formatter(sys.modules["string"].Formatter)
 
 
 def replacement(value, guards):
-    """A guarded stand-in for this very object, whatever module shows it; None where none is needed."""
-    find = REPLACED.get(real_getattr(value, "__name__", None) if callable(value) else None)
-    if find is None:
+    """The guarded replacement of this object, whichever module shows it; None for an object that needs none."""
+    row = REPLACEMENTS.get(REAL_GETATTR(value, "__name__", None) if callable(value) else None)
+    if row is None:
         return None
-    module, make = find
+    module, make = row
     real = sys.modules.get(module)
-    if real is None or real_getattr(real, value.__name__, None) is not value:
+    if real is None or REAL_GETATTR(real, value.__name__, None) is not value:
         return None
     return make(guards, value)
 
 
+def guarded_getattr(guards):
+    return guards.builtins.get("getattr") or guards.make_guarded()["getattr"]
+
+
 def attrgetter(guards, real):
-    read = guards.dict.get("getattr") or guards.make()["getattr"]
+    read = guarded_getattr(guards)
 
     class attrgetter:
         """Like operator.attrgetter; every step is checked."""
@@ -183,7 +184,7 @@ def attrgetter(guards, real):
 
 
 def methodcaller(guards, real):
-    read = guards.dict.get("getattr") or guards.make()["getattr"]
+    read = guarded_getattr(guards)
 
     def methodcaller(name, /, *args, **kwargs):
         """Like operator.methodcaller; the name is checked."""
@@ -192,7 +193,7 @@ def methodcaller(guards, real):
 
 
 def import_module(guards, real):
-    load = guards.dict["__import__"]
+    load = guards.builtins["__import__"]
 
     def import_module(name, package=None):
         """Like importlib.import_module, with the import rules of agent code."""
@@ -201,34 +202,33 @@ def import_module(guards, real):
 
 
 def single_dispatch(guards, real):
-    """functools loads typing only when a function is registered by its annotations: it must be mended by then."""
-    def load(func):
+    """functools loads typing when a function is registered by its annotations: typing must be patched by then."""
+    def decorate(func):
         import typing  # noqa: F401
-        harden(guards)
+        patch_loaded_modules(guards)
         return real(func)
-    load.__name__ = load.__qualname__ = real.__name__
-    return load
+    decorate.__name__ = decorate.__qualname__ = real.__name__
+    return decorate
 
 
-def special(name):
-    """No name for a field: a pattern or a format would read what the name stands for elsewhere."""
-    return refused(name) is not None or name in GUARDED or name[:2] == "__" == name[-2:]
+def check_field_name(name, reserved=True):
+    """Field names become source text in dataclasses. A pattern or a format would read a reserved name as an attribute."""
+    if type(name) is not str or not name.isidentifier() or reserved and (
+            forbidden_by(name) is not None or name in GUARDED or name[:2] == "__" == name[-2:]):
+        raise TypeError("field names must be plain names, not %r" % (name,))
+
+
+def inherited_fields(cls):
+    """The names of the fields that dataclasses noted in this class and those above it."""
+    return [f.name for c in cls.__mro__ for f in c.__dict__.get("__dataclass_fields__", {}).values()]
 
 
 def dataclass(guards, real):
     def dataclass(cls=None, /, **options):
-        """dataclasses.dataclass; field names become source text there, so they must be plain names."""
+        """dataclasses.dataclass, with plain names for fields."""
         def wrap(cls):
-            names = []
-            for c in cls.__mro__:
-                own = c.__dict__.get("__annotations__", {})
-                for f in c.__dict__.get("__dataclass_fields__", {}).values():
-                    names.append(f.name)
-                if c is cls:
-                    names.extend(own)
-            for name in names:
-                if type(name) is not str or not name.isidentifier() or special(name):
-                    raise TypeError("field names must be plain names, not %r" % (name,))
+            for name in inherited_fields(cls) + list(cls.__dict__.get("__annotations__", {})):
+                check_field_name(name)
             if sys.modules.get(cls.__module__) is not sys.modules.get("__main__"):
                 raise TypeError("only classes of this code can be made dataclasses")
             return real(cls, **options)
@@ -240,17 +240,13 @@ def dataclass(guards, real):
 def make_dataclass(guards, real):
     def make_dataclass(cls_name, fields, *, bases=(), namespace=None, **options):
         fields = list(fields)
-        for b in bases:
-            for c in b.__mro__:
-                for f in c.__dict__.get("__dataclass_fields__", {}).values():
-                    if type(f.name) is not str or not f.name.isidentifier():
-                        raise TypeError("field names must be plain names, not %r" % (f.name,))
+        for base in bases:
+            for name in inherited_fields(base):
+                check_field_name(name, reserved=False)
         for i, item in enumerate(fields):
-            name = item if isinstance(item, str) else item[0]
-            if type(name) is not str or not name.isidentifier() or special(name):
-                raise TypeError("field names must be plain names, not %r" % (name,))
+            check_field_name(item if isinstance(item, str) else item[0])
             fields[i] = item if isinstance(item, str) else tuple(item)
-        if namespace is not None and any(type(k) is not str or refused(k, True) for k in namespace):
+        if namespace is not None and any(type(k) is not str or forbidden_by(k, True) for k in namespace):
             raise TypeError("the namespace holds names that are not allowed")
         options.pop("module", None)
         return real(cls_name, fields, bases=tuple(bases), namespace=namespace, **options)
@@ -273,8 +269,8 @@ def catch_warnings(guards, real):
     return catch_warnings
 
 
-# name -> (module that owns it, maker of the stand-in)
-REPLACED = {
+# name -> (module that owns it, maker of the replacement)
+REPLACEMENTS = {
     "attrgetter": ("operator", attrgetter),
     "methodcaller": ("operator", methodcaller),
     "import_module": ("importlib", import_module),

@@ -1,1 +1,1 @@
-"""The runtime: from the request to the claim. It refuses to decide what agent code may do: the rail does."""
+"""From the request to the claim: snippets, sessions, tools, values, error reports; the rail decides what agent code may do."""

@@ -1,10 +1,10 @@
 """Calls of tools on the control socket: a frame out, the frame with the same number in, for any number of threads.
-It refuses to run between snippets, to give an answer to any call but its own, and to wait for an answer that was broken.
+The channel is closed between snippets, gives an answer to its own call alone, and waits no longer once an answer is broken.
 
-Of all the threads that wait, one leads: it waits for the socket and hands the others what is theirs; the rest sleep on
-locks. Who leads may change after every frame, and an interrupt may end any wait: start, lead, take and leave run to
-their end (session.WHOLE), the waiting between them may stop anywhere. Sleeps are cut in slices, so that what a signal
-in the wrong instant leaves undone is made up for a second later.
+One of the waiting threads is the leader: it polls the socket and hands the others their answers; the others sleep on locks.
+The leader may change after every frame, and an interrupt may end any wait: start_call, try_lead, receive_frame and end_wait
+run to their end (signals.UNINTERRUPTED), the waits between them may stop anywhere. Sleeps are cut in slices: a signal at the
+wrong instant may leave a wake-up undone, and the next slice makes up for it.
 """
 
 import posix
@@ -12,19 +12,22 @@ from _thread import allocate_lock, get_ident
 from itertools import count
 from select import POLLIN, poll
 
-from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.runtime.values import quote, read_json
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime.json_reader import read_json
+from agentjail.runtime.values import json_string
 
 CONTROL_FD = 3
 CALL, ANSWER = b"C", b"T"       # kinds of frames, see base/frame.h
+HEADER_BYTES = 5
 MAX_BODY = 256 << 20
+READ_BYTES = 1 << 20
 SLICE_MS = 1000
 EXIT_BROKEN = 125
 ENDED = "the snippet ended before the answer came"
 
 
 class Call:
-    """One call. An event loop that waits for several looks the same to step() and leave(), see loop.py."""
+    """One call. An event loop that waits for several looks the same to wait_once() and end_wait(), see event_loop.py."""
     __slots__ = ("number", "lock", "loop", "future", "leads", "answer")
 
     def __init__(self, number, lock, loop, future):
@@ -33,64 +36,64 @@ class Call:
         if future is None:
             lock = allocate_lock()
             lock.acquire()
-        self.lock = lock        # held while there is nothing to look at; None: nobody sleeps on it
+        self.lock = lock        # held while no answer is there; None: no thread sleeps on it
 
 
 class ChannelError(Exception):
-    """Why there is no answer; tools.py makes a ToolError of it."""
+    """The reason why there is no answer; tools.py makes a ToolError of it."""
 
 
 class Channel:
-    """The socket of one session."""
+    """The control socket of one session."""
 
     def __init__(self):
         self.numbers = count(1)
-        self.last = 0           # every number up to it was given out
+        self.last = 0           # the highest number in use so far
         self.calls = {}         # number -> Call
-        self.alone()
+        self.reset_threads()
         self.open = False
-        self.round = 0          # counts snippets
-        self.cap = 0
+        self.snippet = 0        # counts snippets
+        self.max_bytes = 0      # of a call's arguments
 
-    def alone(self):
-        """What threads share, as if there had never been any: at first, and in a copy of the process, which has one."""
+    def reset_threads(self):
+        """Forget other threads: at first, and in a copy of the process, which has one thread."""
         self.calls.clear()
         self.poll = poll()
         self.poll.register(CONTROL_FD, POLLIN)
-        self.reading = allocate_lock()  # held by who leads
+        self.leading = allocate_lock()  # held by the leader
         self.leader = None
-        self.io = allocate_lock()       # held while a frame is written or read
-        self.owner = None
+        self.io = allocate_lock()       # held while a thread writes or reads a frame
+        self.io_owner = None
 
     # --- a snippet begins and ends ---
 
-    def begin(self, cap):
-        self.cap, self.open = cap, True
+    def begin_snippet(self, max_bytes):
+        self.max_bytes, self.open = max_bytes, True
 
-    def end(self):
-        """No thread touches the socket from here on, until the next snippet."""
+    def end_snippet(self):
+        """After this, no thread touches the socket until the next snippet."""
         with self.io:
-            self.owner = get_ident()
+            self.io_owner = get_ident()
             self.open = False
-            self.round += 1
-            self.fail(ENDED)
-            self.owner = None
+            self.snippet += 1
+            self.fail_calls(ENDED)
+            self.io_owner = None
 
     # --- one call ---
 
-    def start(self, tool, text, lock=None, loop=None, future=None):
-        """Write the call. Its number is never used again, so a late answer finds nobody."""
+    def start_call(self, tool, text, lock=None, loop=None, future=None):
+        """Write the call. A number is used once, so a late answer reaches no other call."""
         me = get_ident()
-        if self.owner == me:  # a finalizer, in the midst of another call
+        if self.io_owner == me:  # a finalizer, in the middle of another call
             raise ChannelError("a tool cannot be called at this point")
         with self.io:
-            self.owner = me
+            self.io_owner = me
             try:
                 if not self.open:
                     raise ChannelError("no snippet is running; a tool can be called only while one is")
                 number = self.last = next(self.numbers)
                 call = Call(number, lock, loop, future)
-                body = ('{"call":%d,"tool":%s,"args":%s}' % (number, quote(tool), text)).encode()
+                body = ('{"call":%d,"tool":%s,"args":%s}' % (number, json_string(tool), text)).encode()
                 data = len(body).to_bytes(4, "little") + CALL + body
                 try:
                     while data:
@@ -100,70 +103,70 @@ class Channel:
                 self.calls[number] = call
                 return call
             finally:
-                self.owner = None
+                self.io_owner = None
 
-    def wait(self, call):
+    def wait_answer(self, call):
         try:
             while call.answer is None:
-                self.step(call, SLICE_MS)
+                self.wait_once(call, SLICE_MS)
         finally:
-            self.leave(call)
+            self.end_wait(call)
         return call.answer
 
-    def step(self, call, ms):
-        """Wait that long at most for one frame of whomever."""
-        snippet = self.round
-        if self.lead(call):
+    def wait_once(self, call, ms):
+        """Wait at most `ms`: as the leader for one frame of any call, else for a wake-up."""
+        snippet = self.snippet
+        if self.try_lead(call):
             if call.answer is None and self.poll.poll(ms):
-                self.take(snippet)
+                self.receive_frame(snippet)
         else:
             call.lock.acquire(True, ms / 1000)
 
-    def lead(self, call):
+    def try_lead(self, call):
         me = get_ident()
         if self.leader == me:
-            return True  # this call, or one that it interrupts
-        if not self.reading.acquire(False):
+            return True  # for this call, or for one that this call interrupts
+        if not self.leading.acquire(False):
             return False
         self.leader, call.leads = me, True
         return True
 
-    def leave(self, call):
+    def end_wait(self, call):
         self.calls.pop(call.number, None)
         if call.leads:
             self.leader, call.leads = None, False
-            self.reading.release()
-            # A thread that sleeps goes first; an event loop comes back by itself.
+            self.leading.release()
+            # Wake the next leader. A sleeping thread goes first; an event loop returns to the socket by itself.
             waiting = [c for c in tuple(self.calls.values()) if c.lock is not call.lock and c.lock is not None]
             for other in [c for c in waiting if c.future is None] or waiting:
-                wake(other.lock)
+                release_lock(other.lock)
                 break
 
-    def awaited(self, loop):
+    def has_calls_of(self, loop):
         return any([c.loop is loop for c in tuple(self.calls.values())])
 
     # --- one frame ---
 
-    def take(self, snippet):
-        """Read one frame, which is there, and give it to whom it belongs."""
+    def receive_frame(self, snippet):
+        """Read a frame, whose first bytes are there, and give the answer to its call."""
         with self.io:
-            self.owner = get_ident()
+            self.io_owner = get_ident()
             try:
-                if self.open and self.round == snippet:
-                    self.deliver(*self.frame())
+                if self.open and self.snippet == snippet:
+                    self.deliver_answer(*self.read_frame())
             except OSError as e:
-                self.fail("the host cannot be reached (%s)" % e.strerror)
+                self.fail_calls("the host cannot be reached (%s)" % e.strerror)
             finally:
-                self.owner = None
+                self.io_owner = None
 
-    def frame(self):
-        head = self.read(5)
+    def read_frame(self):
+        head = self.read_bytes(HEADER_BYTES)
         size = int.from_bytes(head[:4], "little")
         if size > MAX_BODY:
-            posix._exit(EXIT_BROKEN)  # what follows could not be read as frames
-        return head[4:], self.read(size)
+            posix._exit(EXIT_BROKEN)  # no later byte could be read as a frame
+        return head[4:], self.read_bytes(size)
 
-    def read(self, size):
+    def read_bytes(self, size):
         data = posix.read(CONTROL_FD, size) if size else b""
         if len(data) < size:
             parts = [data]
@@ -171,60 +174,63 @@ class Channel:
                 size -= len(data)
                 if not size:
                     return b"".join(parts)
-                data = posix.read(CONTROL_FD, min(size, 1 << 20))
+                data = posix.read(CONTROL_FD, min(size, READ_BYTES))
                 parts.append(data)
-            posix._exit(EXIT_BROKEN)  # the supervisor is gone, and nobody would hear why we end
+            posix._exit(EXIT_BROKEN)  # the supervisor is gone, and no process would read the reason
         return data
 
-    def deliver(self, kind, body):
-        number, wrong = None, None
+    def deliver_answer(self, kind, body):
+        number, error = None, None
         try:
             if kind != ANSWER:
                 raise ValueError("a message of kind %r in place of an answer" % kind)
             answer = read_json(body)
             if type(answer) is not dict or type(answer.get("call")) is not int:
-                raise ValueError("no number of a call in it")
+                raise ValueError("the answer has no call number")
             number = answer["call"]
             if not 0 < number <= self.last:
                 raise ValueError("there was no call %d" % number)
-            error = answer.get("error")
-            if (error is None) == ("value" not in answer) or error is not None and (
-                    type(error) is not dict or type(error.get("message")) is not str
-                    or type(error.get("type")) is not str):
-                raise ValueError("neither a value nor an error")
+            check_answer(answer)
         except Exception as e:
-            wrong = "the host's answer cannot be understood: %s" % e
+            error = "the host's answer cannot be understood: %s" % e
             if number is None or not 0 < number <= self.last:
-                self.fail(wrong)  # whose it was nobody knows, and nobody shall wait for it
+                self.fail_calls(error)  # the answer may be any call's: no call waits for it any longer
                 return
         call = self.calls.pop(number, None)
-        if call is not None:  # else it comes late: nobody waits any more
-            settle(call, wrong or answer)
+        if call is not None:  # None: the answer comes late, and its call waits no more
+            complete_call(call, error or answer)
 
-    def fail(self, why):
+    def fail_calls(self, why):
         for number in tuple(self.calls):
-            settle(self.calls.pop(number), why)
+            complete_call(self.calls.pop(number), why)
 
 
-def settle(call, answer):
-    """answer: the frame, or the text of an error."""
+def check_answer(answer):
+    error = answer.get("error")
+    if (error is None) == ("value" not in answer) or error is not None and (
+            type(error) is not dict or type(error.get("message")) is not str or type(error.get("type")) is not str):
+        raise ValueError("the answer must have either a value or an error with type and message")
+
+
+def complete_call(call, answer):
+    """answer: the host's answer (a dict), or the text of an error."""
     call.answer = answer
     if call.future is not None:
         try:
-            call.loop.call_soon_threadsafe(resolve, call.future)
+            call.loop.call_soon_threadsafe(resolve_future, call.future)
         except RuntimeError:
             pass  # the loop is closed
     if call.lock is not None:
-        wake(call.lock)
+        release_lock(call.lock)
 
 
-def resolve(future):
+def resolve_future(future):
     if not future.done():
         future.set_result(None)
 
 
-def wake(lock):
+def release_lock(lock):
     try:
         lock.release()
     except RuntimeError:
-        pass  # was woken already, and has not looked yet
+        pass  # released already, and its thread has not run since

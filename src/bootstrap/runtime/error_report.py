@@ -1,21 +1,21 @@
-"""What went wrong, for a model to read: errors with line, column, source line and the agent's own frames.
-It refuses to show frames of the layer or of libraries, and to trust any method of the exception it describes.
+"""Errors for a model to read: message, rule, line, column, source line and the agent's own frames.
+The report shows no frame of the layer or of a library, and trusts no method of the exception that it describes.
 
 Lines and columns count from 1; columns count characters, not bytes. Loaded only when there is an error.
 """
 
-from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.runtime.values import cut
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime.values import truncate
 
 MESSAGE_BYTES, TRACEBACK_BYTES, LINE_CHARS = 8 << 10, 16 << 10, 400
-MAX_FRAMES, MAX_CHAIN = 40, 8
+MAX_FRAMES, MAX_REPEATS, MAX_CHAIN = 40, 3, 8
 POLICY = "PolicyError"  # error.type of a rejection
 
 
-# --- source positions ------------------------------------------------------------------------------
+# --- source positions ---
 
 def lines_of(source):
-    # The parser's line ends; str.splitlines would also split at \f, \x1c and U+2028.
+    # Line ends of the parser; str.splitlines() would also split at \f, \x1c and U+2028.
     if source[:1] == "\ufeff":
         source = source[1:]
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -33,24 +33,24 @@ def column(text, offset):
     return len(text.encode("utf-8", "replace")[:offset].decode("utf-8", "ignore")) + 1
 
 
-def shown(text):
-    return cut(text if len(text) <= LINE_CHARS else text[:LINE_CHARS] + "…", MESSAGE_BYTES)[0]
+def shorten_line(text):
+    return truncate(text if len(text) <= LINE_CHARS else text[:LINE_CHARS] + "…", MESSAGE_BYTES)[0]
 
 
-# --- rejections and unreadable source ----------------------------------------------------------------
+# --- rejections and source that does not compile ---
 
 def reject(session, claim, errors):
-    """Fill the claim with the violations. Returns None: there is nothing to run."""
+    """Fill the claim with the violations. Returns None: there is no code to run."""
     source = session.sources[session.filename]
     out = []
     for rule, message, hint, line, col, end_line, end_col, extra in errors:
         text = line_at(source, line)
-        item = {"type": POLICY, "message": cut(message, MESSAGE_BYTES)[0], "rule": rule, "line": line,
+        item = {"type": POLICY, "message": truncate(message, MESSAGE_BYTES)[0], "rule": rule, "line": line,
                 "column": column(text, col)}
         if end_line is not None:
             item["end_line"] = end_line
             item["end_column"] = column(line_at(source, end_line), end_col)
-        item["source"] = shown(text)
+        item["source"] = shorten_line(text)
         item["traceback"] = ""
         if hint:
             item["hint"] = hint
@@ -61,21 +61,21 @@ def reject(session, claim, errors):
     claim["errors"] = out
 
 
-def unreadable(session, claim, e):
-    """Source that the parser or the compiler did not take."""
+def report_uncompilable(session, claim, e):
+    """Fill the claim with the error of the parser or the compiler. Returns None."""
     source = session.sources[session.filename]
     if isinstance(e, (MemoryError, RecursionError, OverflowError)) or "too many nested" in str(e):
         return reject(session, claim, [("PY-SIZE", "The code is nested too deeply for the compiler",
                                         "Split it into smaller statements.", getattr(e, "lineno", None) or 1,
                                         max((getattr(e, "offset", None) or 1) - 1, 0), None, None, {})])
     if not isinstance(e, SyntaxError) or e.lineno is None:
-        e = odd_character(source, e)
+        e = locate_bad_character(source, e)
     claim["status"] = "error"
-    claim["error"] = describe(session, e)
+    claim["error"] = describe_error(session, e)
 
 
-def odd_character(source, e):
-    """NUL and lone surrogates have no position in the ValueError that CPython raises."""
+def locate_bad_character(source, e):
+    """A SyntaxError with the position of a NUL or a lone surrogate, which CPython's ValueError lacks."""
     for at, c in enumerate(source):
         if c == "\0" or "\ud800" <= c <= "\udfff":
             before = lines_of(source[:at])
@@ -84,7 +84,7 @@ def odd_character(source, e):
     return SyntaxError(str(e), ("", 1, 1, ""))
 
 
-# --- exceptions --------------------------------------------------------------------------------------
+# --- exceptions ---
 
 def message_of(e):
     try:
@@ -93,10 +93,10 @@ def message_of(e):
             text = str.__str__(text)
     except Exception as inner:
         text = "<str failed: %s>" % type(inner).__name__
-    return cut(text, MESSAGE_BYTES)[0]
+    return truncate(text, MESSAGE_BYTES)[0]
 
 
-def frames(session, e):
+def agent_frames(session, e):
     """(filename, line, column, end line, end column, function) of the agent's own frames, outermost first."""
     out = []
     tb = BaseException.__dict__["__traceback__"].__get__(e)
@@ -114,54 +114,54 @@ def frames(session, e):
     return out
 
 
-def describe(session, e):
+def describe_error(session, e):
     """The error object of the claim."""
     name = type(e).__name__
     out = {"type": name, "message": message_of(e), "line": None, "column": None, "source": ""}
-    where = frames(session, e)
-    if isinstance(e, SyntaxError) and not where and e.lineno is not None:
+    frames = agent_frames(session, e)
+    if isinstance(e, SyntaxError) and not frames and e.lineno is not None:
         text = line_at(session.sources.get(session.filename, ""), e.lineno)
-        # CPython gives a column of 1 or more in characters; 0 or less means that it does not know.
+        # CPython's column is 1 or more, in characters; 0 or less means an unknown column.
         at = e.offset if type(e.offset) is int and e.offset > 0 else 1
-        out.update(message=message_of_syntax(e), line=e.lineno, column=at, source=shown(text))
+        out.update(message=syntax_message(e), line=e.lineno, column=at, source=shorten_line(text))
         if type(e.end_lineno) is int and e.end_lineno >= e.lineno:
             out["end_line"] = e.end_lineno
-    elif where:
-        filename, line, col, end, _, _ = where[-1]
+    elif frames:
+        filename, line, col, end, _, _ = frames[-1]
         text = line_at(session.sources[filename], line)
-        out.update(line=line, column=column(text, col), source=shown(text))
+        out.update(line=line, column=column(text, col), source=shorten_line(text))
         if end is not None:
             out["end_line"] = end
     if isinstance(e, SystemExit):
         code = e.code
         out["exit_code"] = code if type(code) is int and abs(code) < 1 << 31 else (0 if code is None else 1)
-    extra_help(session, e, out)
-    out["traceback"] = traceback_text(session, e)
+    add_hints(session, e, out)
+    out["traceback"] = format_traceback(session, e)
     return out
 
 
-def message_of_syntax(e):
-    return cut(e.msg if type(e.msg) is str else str(e.msg), MESSAGE_BYTES)[0]
+def syntax_message(e):
+    return truncate(e.msg if type(e.msg) is str else str(e.msg), MESSAGE_BYTES)[0]
 
 
-def extra_help(session, e, out):
-    """Rule, allowed modules and a hint, where a guard raised the error or a name is absent on purpose."""
-    space = getattr(e, "__dict__", None)
-    if type(space) is dict and type(space.get("agentjail")) is str:
-        out["rule"] = space["agentjail"]
-        if type(space.get("allowed")) is list:
-            out["allowed"] = space["allowed"]
+def add_hints(session, e, out):
+    """Add the rule, the allowed modules and a hint to the error of a guard, and a hint to that of an absent built-in function."""
+    attributes = getattr(e, "__dict__", None)
+    if type(attributes) is dict and type(attributes.get("agentjail")) is str:
+        out["rule"] = attributes["agentjail"]
+        if type(attributes.get("allowed")) is list:
+            out["allowed"] = attributes["allowed"]
             out["hint"] = "Use an allowed module or write the code without it."
     if isinstance(e, NameError) and session.guards is not None and type(e.name) is str:
         from agentjail.rail.guards import ABSENT
         import builtins
-        if e.name in ABSENT or (e.name in builtins.__dict__ and session.guards.level != "full"):
+        if e.name in ABSENT or (e.name in builtins.__dict__ and session.guards.builtin_set != "full"):
             why = ABSENT.get(e.name)
             out["hint"] = "`%s` is not in the %s set of built-in functions%s." % (
-                e.name, session.guards.level, ": " + why if why else "")
+                e.name, session.guards.builtin_set, ": " + why if why else "")
 
 
-def one_frame(session, frame):
+def format_frame(session, frame):
     filename, line, col, end, end_col, function = frame
     text = line_at(session.sources[filename], line)
     out = ['  File "%s", line %d, in %s\n' % (filename, line, function)]
@@ -176,13 +176,13 @@ def one_frame(session, frame):
     return "".join(out)
 
 
-def traceback_text(session, e):
-    """Like Python's own, with the agent's frames only."""
+def format_traceback(session, e):
+    """Like Python's own traceback, with the agent's frames alone."""
     parts, seen = [], set()
     link = None
     while e is not None and id(e) not in seen and len(seen) < MAX_CHAIN:
         seen.add(id(e))
-        parts.append(one_exception(session, e) + (link or ""))
+        parts.append(format_exception(session, e) + (link or ""))
         if e.__cause__ is not None:
             e, link = e.__cause__, ("\nThe above exception was the direct cause of the following exception:\n\n")
         elif e.__context__ is not None and not e.__suppress_context__:
@@ -190,36 +190,40 @@ def traceback_text(session, e):
         else:
             e = None
     text = "".join(reversed(parts))
-    short, was_cut = cut(text, TRACEBACK_BYTES)
+    short, was_cut = truncate(text, TRACEBACK_BYTES)
     return short + ("\n[traceback cut]\n" if was_cut else "")
 
 
-def one_exception(session, e, indent=""):
-    where = frames(session, e)
-    out = []
-    if where:
-        out.append("Traceback (most recent call last):\n")
-        last, repeats = None, 0
-        skipped = len(where) - MAX_FRAMES
-        for i, frame in enumerate(where):
-            if skipped > 0 and MAX_FRAMES // 2 <= i < MAX_FRAMES // 2 + skipped:
-                if i == MAX_FRAMES // 2:
-                    out.append("  [%d frames left out]\n" % skipped)
+def format_frames(session, frames):
+    out, last, repeats = ["Traceback (most recent call last):\n"], None, 0
+    first_hidden = MAX_FRAMES // 2
+    hidden = max(len(frames) - MAX_FRAMES, 0)
+    for i, frame in enumerate(frames):
+        if first_hidden <= i < first_hidden + hidden:
+            if i == first_hidden:
+                out.append("  [%d frames left out]\n" % hidden)
+            continue
+        if frame == last:
+            repeats += 1
+            if repeats >= MAX_REPEATS:
                 continue
-            if frame == last:
-                repeats += 1
-                if repeats >= 3:
-                    continue
-            elif repeats >= 3:
-                out.append("  [the line before, %d more times]\n" % (repeats - 2))
-                repeats = 0
-            else:
-                repeats = 0
-            last = frame
-            out.append(one_frame(session, frame))
-        if repeats >= 3:
-            out.append("  [the line before, %d more times]\n" % (repeats - 2))
-    if isinstance(e, SyntaxError) and not where:
+        else:
+            add_repeats(out, repeats)
+            last, repeats = frame, 0
+        out.append(format_frame(session, frame))
+    add_repeats(out, repeats)
+    return out
+
+
+def add_repeats(out, repeats):
+    if repeats >= MAX_REPEATS:
+        out.append("  [Previous line repeated %d more times]\n" % (repeats - MAX_REPEATS + 1))
+
+
+def format_exception(session, e):
+    frames = agent_frames(session, e)
+    out = format_frames(session, frames) if frames else []
+    if isinstance(e, SyntaxError) and not frames:
         text = line_at(session.sources.get(session.filename, ""), e.lineno or 0)
         out.append('  File "%s", line %s\n' % (session.filename, e.lineno))
         if text.strip() and len(text) <= LINE_CHARS:
@@ -227,7 +231,7 @@ def one_exception(session, e, indent=""):
             out.append("    %s\n" % text.strip())
             if type(e.offset) is int and e.offset > pad:
                 out.append("    " + " " * (e.offset - 1 - pad) + "^\n")
-        out.append("%s: %s\n" % (type(e).__name__, message_of_syntax(e)))
+        out.append("%s: %s\n" % (type(e).__name__, syntax_message(e)))
     else:
         text = message_of(e)
         out.append(type(e).__name__ + (": " + text if text else "") + "\n")
@@ -237,5 +241,5 @@ def one_exception(session, e, indent=""):
     if isinstance(e, BaseExceptionGroup):
         for i, inner in enumerate(e.exceptions[:10]):
             out.append("  ---- %d ----\n" % (i + 1))
-            out.extend("  " + line + "\n" for line in one_exception(session, inner).rstrip("\n").split("\n"))
+            out.extend("  " + line + "\n" for line in format_exception(session, inner).rstrip("\n").split("\n"))
     return "".join(out)

@@ -1,16 +1,16 @@
-"""An event loop without sockets or pipes, for asyncio in a jail whose filter may know no socketpair().
-It refuses to wait for files, but for the answers to tool calls: sleeping, tasks, locks, queues, threads and timeouts
-work, streams do not.
+"""An event loop without sockets or pipes, for asyncio in a jail whose filter may refuse socketpair().
+The loop waits for no file but the control socket: sleeping, tasks, locks, queues, threads, timeouts and tool calls work,
+streams do not.
 """
 
 import asyncio
-from _thread import _count as threads, allocate_lock
+from _thread import _count as count_threads, allocate_lock
 
 CONTROL_FD, SLICE_MS = 3, 1000
 
 
 class Waiter:
-    """An event loop, as channel.py sees it: like a call that never has an answer."""
+    """An event loop in the eyes of channel.py: like a call that never has an answer."""
     number = answer = None
 
     def __init__(self):
@@ -20,24 +20,24 @@ class Waiter:
 
 
 class Selector:
-    """Nothing is ever ready; waiting is sleeping on a lock that other threads release."""
+    """No file is ever ready; select() sleeps on a lock that other threads release, or waits for answers to tool calls."""
 
     def __init__(self, loop):
         self.loop = loop
-        self.channel = None     # when a tool is called in this loop
+        self.channel = None     # set when a tool is called in this loop
         self.waiter = Waiter()
 
     def select(self, timeout=None):
-        if self.channel is not None and self.channel.awaited(self.loop):
-            # Who waits for the socket does not hear other threads, so it looks up often.
-            ms = 1 if threads() or self.loop._default_executor is not None else SLICE_MS
+        if self.channel is not None and self.channel.has_calls_of(self.loop):
+            # Other threads cannot end a wait for the socket, so with threads the wait is short.
+            ms = 1 if count_threads() or self.loop._default_executor is not None else SLICE_MS
             try:
-                self.channel.step(self.waiter, ms if timeout is None else min(ms, timeout * 1000))
+                self.channel.wait_once(self.waiter, ms if timeout is None else min(ms, timeout * 1000))
             finally:
-                self.channel.leave(self.waiter)
+                self.channel.end_wait(self.waiter)
         elif timeout is None:
-            if self.loop._default_executor is None and not threads():
-                raise RuntimeError("every task waits for something that cannot happen in a jail")
+            if self.loop._default_executor is None and not count_threads():
+                raise RuntimeError("every task waits for an event that cannot happen in a jail")
             self.waiter.lock.acquire(True, SLICE_MS / 1000)
         elif timeout > 0:
             self.waiter.lock.acquire(True, min(timeout, SLICE_MS / 1000))
@@ -47,7 +47,7 @@ class Selector:
         pass
 
 
-class Loop(asyncio.base_events.BaseEventLoop):
+class EventLoop(asyncio.base_events.BaseEventLoop):
     def __init__(self):
         super().__init__()
         self._selector = Selector(self)
@@ -59,38 +59,38 @@ class Loop(asyncio.base_events.BaseEventLoop):
         try:
             self._selector.waiter.lock.release()
         except RuntimeError:
-            pass  # was woken already
+            pass  # released already
 
 
-class Policy(asyncio.events.BaseDefaultEventLoopPolicy):
-    _loop_factory = Loop
+class EventLoopPolicy(asyncio.events.BaseDefaultEventLoopPolicy):
+    _loop_factory = EventLoop
 
 
-def waiter(loop, channel):
-    """The lock that wakes this loop when an answer is there. A loop of another make watches the socket itself."""
+def wakeup_lock(loop, channel):
+    """The lock that wakes this loop when an answer is there; None for a loop of another class, which watches the socket."""
     selector = getattr(loop, "_selector", None)
     if type(selector) is Selector:
         selector.channel = channel
         return selector.waiter.lock
-    me = Waiter()
+    waiter = Waiter()
 
-    def ready():
-        if channel.awaited(loop):
+    def on_readable():
+        if channel.has_calls_of(loop):
             try:
-                channel.step(me, 0)
+                channel.wait_once(waiter, 0)
             finally:
-                channel.leave(me)
-        if not channel.awaited(loop):
+                channel.end_wait(waiter)
+        if not channel.has_calls_of(loop):
             loop.remove_reader(CONTROL_FD)
-    loop.add_reader(CONTROL_FD, ready)
+    loop.add_reader(CONTROL_FD, on_readable)
     return None
 
 
-def install():
+def install_policy():
     """From now on asyncio.run() makes such a loop."""
-    asyncio.set_event_loop_policy(Policy())
+    asyncio.set_event_loop_policy(EventLoopPolicy())
 
 
 def run_loop(coroutine):
-    install()
+    install_policy()
     return asyncio.run(coroutine)

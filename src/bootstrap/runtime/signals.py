@@ -1,9 +1,9 @@
-"""Signals of a jail that lives on: an interrupt and the soft deadline become exceptions in the agent's code.
-It refuses to raise them anywhere else: a request that is read or a claim that is composed is never disturbed.
+"""Signals of a session: an interrupt and the soft deadline become exceptions in the agent's code.
+The handler raises in no other code: neither the reading of a request nor the writing of a claim is ever disturbed.
 
-No flag says "the code runs now", and so there is no instant at which it is wrong: the handler looks at the stack. Only
-if a frame of the agent is on it does it raise, and what it raises ends below the layer's own `try`. Where the agent
-called something that must not stop half way, or is about to be called, the signal comes again a millisecond later.
+No flag says "the code runs now", so no instant exists at which a flag would be wrong: the handler looks at the stack. It
+raises only if a frame of the agent is on the stack, and the exception ends below the layer's own `try`. While the agent is in
+a call that must not stop half way, or about to be called, the handler has the signal sent again a millisecond later.
 """
 
 import sys
@@ -12,28 +12,31 @@ from _signal import SIGINT, SIGUSR1, pthread_kill, signal
 from _thread import get_ident, start_new_thread
 from time import monotonic, sleep
 
-from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime import main
+from agentjail.runtime.session import run_coroutine
 
 # Module and function of the layer that run to their end. All of them are short.
-WHOLE = frozenset((
-    ("agentjail.runtime.channel", "start"), ("agentjail.runtime.channel", "lead"), ("agentjail.runtime.channel", "take"),
-    ("agentjail.runtime.channel", "leave"), ("agentjail.rail.module_proxy", "view"), ("agentjail.rail.patches", "harden"),
+UNINTERRUPTED = frozenset((
+    ("agentjail.runtime.channel", "start_call"), ("agentjail.runtime.channel", "try_lead"),
+    ("agentjail.runtime.channel", "receive_frame"), ("agentjail.runtime.channel", "end_wait"),
+    ("agentjail.rail.module_proxy", "proxy_of"), ("agentjail.rail.patches", "patch_loaded_modules"),
 ))
-# An event loop takes a task out of its queue and then runs it: in between nothing may be raised, or the task would be
-# lost. It may where the loop waits, and in what it runs.
+# An event loop takes a task out of its queue and then runs it: an exception in between would lose the task. The handler may
+# raise where the loop waits, and in the task.
 LOOP = frozenset((("asyncio.base_events", "run_forever"), ("asyncio.runners", "_lazy_init"), ("asyncio.runners", "close")))
-WAITS = frozenset((("agentjail.runtime.event_loop", "select"), ("selectors", "select")))
-# A package that is imported half cannot always be imported again. Its code is not the agent's, so it comes to an end.
+LOOP_WAITS = frozenset((("agentjail.runtime.event_loop", "select"), ("selectors", "select")))
+# A half imported package cannot always be imported again. Its code is not the agent's, so the import may end first.
 IMPORT = _find_and_load.__code__
-PATIENCE_S = 2
+IMPORT_PATIENCE_S = 2
 # While an event loop waits, no frame of the agent is on the stack, but this one is.
-DRIVE = main.drive.__code__
+RUN_COROUTINE = run_coroutine.__code__
+RETRY_S = 0.001
 
 
 class TimeoutError(KeyboardInterrupt):
-    """The soft deadline. No Exception, so that `except Exception` does not swallow it; a KeyboardInterrupt, since
-    asyncio lets nothing else out of a task that nobody waits for."""
+    """The soft deadline. Not an Exception: `except Exception` must not swallow it. A KeyboardInterrupt: asyncio lets no other
+    exception out of a task that no other task awaits."""
 
 
 TimeoutError.__module__ = "builtins"
@@ -44,22 +47,22 @@ def on_signal(number, frame):
     session = main.SESSION
     if session is None or session.module is None:
         return
-    space, agent, waits, hold = session.module.__dict__, False, False, False
+    namespace, agent, waits, hold = session.module.__dict__, False, False, False
     while frame is not None:  # from the innermost outwards
         names, code = frame.f_globals, frame.f_code
-        if names is space or code is DRIVE:
+        if names is namespace or code is RUN_COROUTINE:
             agent = True
         else:
             where = dict.get(names, "__name__"), code.co_name
-            if where in WHOLE or code is OURS or not agent and (
-                    where in LOOP and not waits or code is IMPORT and patient(session)):
+            if where in UNINTERRUPTED or code is ON_SIGNAL or not agent and (
+                    where in LOOP and not waits or code is IMPORT and may_finish_import(session)):
                 hold = True
-            waits = waits or where in WAITS
+            waits = waits or where in LOOP_WAITS
         frame = frame.f_back
-    if not agent and session.begun is not session.answers:
+    if not agent and session.running is not session.answers:
         return
     if hold or not agent:
-        postpone(number, session)
+        send_again(number, session)
         return
     if number == SIGINT:
         raise KeyboardInterrupt("the snippet was interrupted; the session goes on")
@@ -67,46 +70,47 @@ def on_signal(number, frame):
     raise TimeoutError("the snippet took %s; the session goes on" % ("longer than %d ms" % ms if ms else "too long"))
 
 
-OURS = on_signal.__code__   # the other signal, while this one is dealt with
-since, postponed = [None, 0], set()
+ON_SIGNAL = on_signal.__code__   # on the stack when the other signal arrives during the handling of this one
+pending = set()                  # signals that a thread will send again
+import_wait = [None, 0]          # answers of the snippet whose signal waits for an import, the time of that signal
 
 
-def postpone(number, session):
-    """The same signal again, a millisecond later, if the snippet is still the same."""
-    if number not in postponed:
-        postponed.add(number)
+def send_again(number, session):
+    """Send the signal again after RETRY_S, if the snippet is still the same."""
+    if number not in pending:
+        pending.add(number)
         try:
-            start_new_thread(again, (number, get_ident(), session.answers))
+            start_new_thread(sleep_and_send, (number, get_ident(), session.answers))
         except RuntimeError:
-            postponed.discard(number)  # no more threads: this signal is lost
+            pending.discard(number)  # no more threads: this signal is lost
 
 
-def again(number, thread, snippet):
-    sleep(0.001)
-    postponed.discard(number)
-    if main.SESSION.answers is snippet:
+def sleep_and_send(number, thread, answers):
+    sleep(RETRY_S)
+    pending.discard(number)
+    if main.SESSION.answers is answers:
         pthread_kill(thread, number)
 
 
-def patient(session):
-    """Is the import that this snippet's signal waits for still young?"""
-    if since[0] is not session.answers:
-        since[:] = session.answers, monotonic()
-    return monotonic() - since[1] < PATIENCE_S
+def may_finish_import(session):
+    """Has the import for which this snippet's signal waits taken less than IMPORT_PATIENCE_S so far?"""
+    if import_wait[0] is not session.answers:
+        import_wait[:] = session.answers, monotonic()
+    return monotonic() - import_wait[1] < IMPORT_PATIENCE_S
 
 
-def arm():
-    """Set the handlers, and map what may not be mapped later. Before the filter, in a zygote or in a session."""
+def install_handlers():
+    """Set the handlers and load the extension modules that they need: before the filter, in a zygote or in a session."""
     signal(SIGINT, on_signal)
     signal(SIGUSR1, on_signal)
     try:
         import select  # noqa: F401 (for channel.py; in some Pythons an extension module)
     except ImportError:
-        pass  # then tools cannot be defined, and define() says so
+        pass  # define_tools() reports it
 
 
-def tidy():
-    """After an interrupt, which may have come while asyncio was putting its own things back."""
+def reset_asyncio():
+    """After an interrupt, which may have come while asyncio was restoring its state."""
     events = sys.modules.get("asyncio.events")
     if events is not None:
         events._set_running_loop(None)

@@ -1,32 +1,31 @@
 """The host's tools as ordinary functions of the agent: signature, documentation, arguments out, value or ToolError in.
-It refuses to judge arguments beyond their names (the host checks them), and to run anything that came with a tool.
+The layer checks the names of arguments alone (the host checks the values), and runs no code that came with a tool.
 
-A tool is made of a signature alone. What it calls is a closure, as the guards are, so it leads to nothing.
+A tool is made of a signature alone. It calls a closure, as guards are closures, so its attributes lead to nothing.
 """
 
 from sys import modules
 
-from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.runtime.main import RequestError
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime.request import RequestError
 from agentjail.runtime.type_tags import NoTag, decode
-from agentjail.runtime.values import Encoder, TooBig, cut, quote
+from agentjail.runtime.values import Encoder, TooBig, json_string, truncate
 
-# The keys of a tool: type, default (... where there is none).
-KEYS = {
+# The keys of a declaration: type, default (... for a key without one).
+DECLARATION_KEYS = {
     "name": (str, ...), "description": (str, ""), "parameters": (dict, {}), "returns": (dict, None), "async": (bool, False),
 }
-# Names that the layer itself gives a meaning.
-TAKEN = ("final_answer", "ToolError", "type")
+RESERVED_NAMES = ("final_answer", "ToolError", "type")  # the layer gives these a meaning
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict, "null": None}
 KEYWORDS = frozenset("False None True and as assert async await break class continue def del elif else except finally for "
                      "from global if import in is lambda nonlocal not or pass raise return try while with yield".split())
 MESSAGE_BYTES = 8 << 10
 MAX_TOOLS, MAX_PARAMETERS = 1000, 100
-LEFT_OUT = object()
+NO_ANNOTATION = object()
 
 
 class ToolError(Exception):
-    """A tool failed. `tool` is its name, `type` what the host calls the error."""
+    """A tool failed. `tool` is its name, `type` the host's name of the error."""
 
     def __init__(self, message="", tool=None, type="ToolError"):
         super().__init__(message)
@@ -36,39 +35,40 @@ class ToolError(Exception):
 ToolError.__module__ = "builtins"
 
 
-def define(session, space, specs):
+def define_tools(session, namespace, declarations):
     """Put the tools into the namespace, all of them or none."""
     if session.tools is None:
         try:
             from agentjail.runtime.channel import Channel
         except ImportError:
-            raise RequestError("tools need the select module, which this Python has not") from None
+            raise RequestError("tools need the select module, which this Python lacks") from None
         session.tools = Channel()
     made = {}
-    if len(specs) > MAX_TOOLS:
+    if len(declarations) > MAX_TOOLS:
         raise RequestError("more than %d tools" % MAX_TOOLS)
-    for spec in specs:
-        tool = checked(spec)
+    for declaration in declarations:
+        tool = check_declaration(declaration)
         if tool["name"] in made:
             raise RequestError("two tools are called %s" % tool["name"])
-        new = function(session.tools, tool)
-        made[new.__name__] = new
-    space.update(made)
-    space["ToolError"] = ToolError
+        function = make_function(session.tools, tool)
+        made[function.__name__] = function
+    namespace.update(made)
+    namespace["ToolError"] = ToolError
 
 
-# --- from a specification to a function ---
+# --- from a declaration to a function ---
 
-def checked(spec):
-    name = spec.get("name") if type(spec) is dict else None
-    if type(name) is not str or not usable(name):
+def check_declaration(declaration):
+    """The declaration with defaults for its absent keys, or RequestError."""
+    name = declaration.get("name") if type(declaration) is dict else None
+    if type(name) is not str or not is_usable_name(name):
         raise RequestError("a tool's name must be a plain identifier, not %r" % (name,))
-    for key in spec:
-        if key not in KEYS:
+    for key in declaration:
+        if key not in DECLARATION_KEYS:
             raise RequestError("tool %s: unknown key %s" % (name, key))
     tool = {}
-    for key, (kind, default) in KEYS.items():
-        tool[key] = value = spec.get(key, default)
+    for key, (kind, default) in DECLARATION_KEYS.items():
+        tool[key] = value = declaration.get(key, default)
         if value is not default and type(value) is not kind:
             raise RequestError("tool %s: %s must be of type %s" % (name, key, kind.__name__))
     schema = tool["parameters"]
@@ -76,8 +76,8 @@ def checked(spec):
     if schema.get("type", "object") != "object" or type(properties) is not dict or type(required) is not list:
         raise RequestError("tool %s: parameters must be the schema of an object" % name)
     for p in properties:
-        if not usable(p + "_" if p in KEYWORDS else p) or type(properties[p]) not in (dict, bool):
-            raise RequestError("tool %s: the parameter %r is no plain identifier with a schema" % (name, p))
+        if not is_usable_name(parameter_name(p)) or type(properties[p]) not in (dict, bool):
+            raise RequestError("tool %s: the parameter %r is not a plain identifier with a schema" % (name, p))
     for p in required:
         if type(p) is not str or p not in properties:
             raise RequestError("tool %s: the required parameter %r is not among the properties" % (name, p))
@@ -86,77 +86,81 @@ def checked(spec):
     return tool
 
 
-def usable(name):
-    return name.isidentifier() and name.isprintable() and name[:2] != "__" and name not in KEYWORDS and name not in TAKEN
+def is_usable_name(name):
+    return (name.isidentifier() and name.isprintable() and name[:2] != "__" and name not in KEYWORDS
+            and name not in RESERVED_NAMES)
 
 
-def function(channel, tool):
-    """A function whose signature is compiled, so that Python itself says what is wrong with the arguments."""
+def parameter_name(p):
+    return p + "_" if p in KEYWORDS else p
+
+
+def make_function(channel, tool):
+    """A function whose signature is compiled, so that Python itself reports wrong arguments."""
     schema = tool["parameters"]
     properties, required = schema.get("properties", {}), schema.get("required", [])
     order = [p for p in properties if p in required] + [p for p in properties if p not in required]
     space = {"__builtins__": {}, "__name__": "__main__"}
-    signature, passed, locals_, defaults = [], [], [], {}
+    signature, passed, names, absent = [], [], [], set()
     for i, p in enumerate(order):
-        local = p + "_" if p in KEYWORDS else p
+        name = text = parameter_name(p)
         about = properties[p] if type(properties[p]) is dict else {}
-        locals_.append(local)
-        text = local
-        note = annotation(about)
-        if note is not LEFT_OUT:
+        names.append(name)
+        note = schema_annotation(about)
+        if note is not NO_ANNOTATION:
             space["a%d" % i] = note
             text += ": a%d" % i
         if p not in required:
             space["d%d" % i] = decode(about.get("default"))
             text += " = d%d" % i
             if "default" not in about:
-                defaults[p] = None  # not given: the host decides
+                absent.add(p)
         signature.append(text)
-        passed.append("(%s, %s)" % (quote(p), local))
-    note = annotation(tool["returns"] or {})
-    if note is not LEFT_OUT:
+        passed.append("(%s, %s)" % (json_string(p), name))
+    note = schema_annotation(tool["returns"] or {})
+    if note is not NO_ANNOTATION:
         space["r"] = note
-    space["m"] = caller(channel, tool["name"], defaults, tool["async"])
-    how, wait = ("async def", "await ") if tool["async"] else ("def", "")
-    ask = "ask"
-    while ask in locals_:
-        ask += "_"
+    space["m"] = make_caller(channel, tool["name"], absent, tool["async"])
+    define, wait = ("async def", "await ") if tool["async"] else ("def", "")
+    caller = "call"
+    while caller in names:
+        caller += "_"
     text = "def make(%s):\n %s tool(%s)%s:\n  return %s%s([%s])\n return tool\nf = make(m)" % (
-        ask, how, ", ".join(signature), " -> r" if "r" in space else "", wait, ask, ", ".join(passed))
+        caller, define, ", ".join(signature), " -> r" if "r" in space else "", wait, caller, ", ".join(passed))
     exec(compile(text, "<tool>", "exec", 0, True), space)
-    made = space["f"]
+    function = space["f"]
     space.clear()
-    made.__name__ = made.__qualname__ = tool["name"]
-    made.__doc__ = document(tool, order, properties, required)
-    return made
+    function.__name__ = function.__qualname__ = tool["name"]
+    function.__doc__ = make_docstring(tool, order, properties)
+    return function
 
 
-def annotation(schema):
-    """The Python type that a schema names, or LEFT_OUT."""
+def schema_annotation(schema):
+    """The Python type that a schema names, or NO_ANNOTATION."""
     kind = schema.get("type")
     if type(kind) is list:
-        kinds = [annotation(dict(schema, type=k)) for k in kind]
-        if not kinds or LEFT_OUT in kinds:
-            return LEFT_OUT
+        kinds = [schema_annotation(dict(schema, type=k)) for k in kind]
+        if not kinds or NO_ANNOTATION in kinds:
+            return NO_ANNOTATION
         out = kinds[0]
         for k in kinds[1:]:
             if out is not None or k is not None:
                 out = out | k
         return out
     if type(kind) is not str:
-        return LEFT_OUT
+        return NO_ANNOTATION
     if kind == "array" and type(schema.get("items")) is dict:
-        item = annotation(schema["items"])
-        return list if item is LEFT_OUT else list[item]
-    return TYPES.get(kind, LEFT_OUT)
+        item = schema_annotation(schema["items"])
+        return list if item is NO_ANNOTATION else list[item]
+    return TYPES.get(kind, NO_ANNOTATION)
 
 
-def document(tool, order, properties, required):
+def make_docstring(tool, order, properties):
     lines = [tool["description"]] if tool["description"] else []
-    told = ["    %s: %s" % (p, properties[p]["description"]) for p in order
-            if type(properties[p]) is dict and type(properties[p].get("description")) is str]
-    if told:
-        lines += ["", "Args:"] + told
+    described = ["    %s: %s" % (p, properties[p]["description"]) for p in order
+                 if type(properties[p]) is dict and type(properties[p].get("description")) is str]
+    if described:
+        lines += ["", "Args:"] + described
     if tool["returns"] and type(tool["returns"].get("description")) is str:
         lines += ["", "Returns:", "    " + tool["returns"]["description"]]
     return "\n".join(lines).lstrip("\n")
@@ -164,23 +168,24 @@ def document(tool, order, properties, required):
 
 # --- from a call to a frame, and back ---
 
-def caller(channel, name, defaults, is_async):
-    def text_of(pairs):
-        encoder, out = Encoder(channel.cap), []
+def make_caller(channel, name, absent, is_async):
+    """The function that a tool calls with its (parameter, value) pairs. absent: parameters whose None means "not given"."""
+    def encode_arguments(pairs):
+        encoder, out = Encoder(channel.max_bytes), []
         for p, value in pairs:
-            if value is None and p in defaults:
+            if value is None and p in absent:
                 continue
             try:
-                out.append(quote(p) + ":" + encoder.walk(value, 1))
+                out.append(json_string(p) + ":" + encoder.encode_item(value, 1))
             except TooBig:
-                raise ToolError("%s: the arguments are too large, nested too deeply or hold themselves (limit %d bytes)"
-                                % (name, channel.cap), name) from None
+                raise ToolError("%s: the arguments are too large, nested too deeply or contain themselves (limit %d bytes)"
+                                % (name, channel.max_bytes), name) from None
             except NoTag as e:
                 raise TypeError("%s() argument %r: a value of type %s cannot be passed to a tool"
                                 % (name, p, e)) from None
         text = "{" + ",".join(out) + "}"
-        if len(text) > channel.cap:
-            raise ToolError("%s: the arguments are too large (limit %d bytes)" % (name, channel.cap), name)
+        if len(text) > channel.max_bytes:
+            raise ToolError("%s: the arguments are too large (limit %d bytes)" % (name, channel.max_bytes), name)
         return text
 
     def result(answer):
@@ -188,7 +193,7 @@ def caller(channel, name, defaults, is_async):
             raise ToolError("%s: %s" % (name, answer), name)
         error = answer.get("error")
         if error is not None:
-            kind, text = clean(error["type"]), clean(error["message"])
+            kind, text = clean_text(error["type"]), clean_text(error["message"])
             raise ToolError(kind + ": " + text if kind and kind != "ToolError" else text, name, kind)
         try:
             return decode(answer["value"])
@@ -196,36 +201,36 @@ def caller(channel, name, defaults, is_async):
             why = "%s: the host's value cannot be read (%s)" % (name, type(e).__name__)
         raise ToolError(why, name)
 
-    def start(text, *waiter):
+    def start_call(text, *waiter):
         from agentjail.runtime.channel import ChannelError
         try:
-            return channel.start(name, text, *waiter)
+            return channel.start_call(name, text, *waiter)
         except ChannelError as e:
             why = "%s: %s" % (name, e)
         raise ToolError(why, name)
 
     def call(pairs):
-        return result(channel.wait(start(text_of(pairs))))
+        return result(channel.wait_answer(start_call(encode_arguments(pairs))))
 
-    async def acall(pairs):
+    async def call_async(pairs):
         events = modules.get("asyncio.events")
         loop = events and events._get_running_loop()
         if loop is None:
             return call(pairs)
-        from agentjail.runtime.event_loop import waiter
-        text = text_of(pairs)
+        from agentjail.runtime.event_loop import wakeup_lock
+        text = encode_arguments(pairs)
         future = loop.create_future()
-        made = start(text, waiter(loop, channel), loop, future)
+        made = start_call(text, wakeup_lock(loop, channel), loop, future)
         try:
             await future
         finally:
-            channel.leave(made)
+            channel.end_wait(made)
         return result(made.answer)
 
-    return acall if is_async else call
+    return call_async if is_async else call
 
 
-def clean(text):
-    """A line or two for a model to read: no control characters, not too long."""
+def clean_text(text):
+    """Text for a model to read: no control characters but line ends and tabs, and at most MESSAGE_BYTES."""
     text = "".join([c if c.isprintable() or c in "\n\t" else "?" for c in text[:MESSAGE_BYTES]])
-    return cut(text, MESSAGE_BYTES)[0]
+    return truncate(text, MESSAGE_BYTES)[0]

@@ -1,56 +1,56 @@
-"""The rarer type tags, both ways; loaded only when a value or an input needs one.
-It refuses to guess: a type is known by its exact module and name, all others are left to repr.
+"""The rarer type tags, from values to JSON and back; loaded when a value or an input needs one.
+A type is known by its exact module and name; the encoder guesses no other, and leaves it to repr.
 """
 
 from sys import modules
 
-from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
-from agentjail.runtime.values import quote, TooBig
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime.values import TooBig, json_string
 
-# dict subclasses whose content is their whole meaning for a reader of JSON
+# dict subclasses that are written like a dict: a reader of JSON needs their content alone
 PLAIN_DICTS = {("collections", "OrderedDict"), ("collections", "defaultdict"), ("collections", "Counter")}
 
 
 class NoTag(Exception):
-    """No tag for this type."""
+    """The type has no tag."""
 
 
-def tag(name, text):
+def tagged(name, text):
     return '{"__type__":"' + name + '","data":' + text + "}"
 
 
-def base64(data):
+def base64_string(data):
     from binascii import b2a_base64
     return '"' + b2a_base64(data, newline=False).decode("ascii") + '"'
 
 
 def encode_rare(encoder, x, depth):
-    """JSON text for x, or NoTag/TooBig (the caller then writes the repr)."""
+    """JSON text for x, or NoTag or TooBig; the caller then writes the repr."""
     t = type(x)
     if t is bytes or t is bytearray:
         encoder.spend(len(x) * 4 // 3)
-        return tag(t.__name__, base64(x))
+        return tagged(t.__name__, base64_string(x))
     if t is complex:
-        return ('{"__type__":"complex","real":' + encoder.walk(x.real, depth + 1)
-                + ',"imag":' + encoder.walk(x.imag, depth + 1) + "}")
+        return ('{"__type__":"complex","real":' + encoder.encode_item(x.real, depth + 1)
+                + ',"imag":' + encoder.encode_item(x.imag, depth + 1) + "}")
     module, name = t.__module__, t.__name__
     if type(module) is not str:
         raise NoTag
-    # The class must be the one that the module really holds: an agent can name its class as it likes.
+    # The class must be the one that the module holds: an agent can name its class as it likes.
     genuine = getattr(modules.get(module), name, None) is t
     if genuine and module == "datetime":
         if name == "timedelta":
             return '{"__type__":"timedelta","total_seconds":' + repr(x.total_seconds()) + "}"
         if name in ("datetime", "date", "time"):
-            return tag(name, quote(x.isoformat()))
+            return tagged(name, json_string(x.isoformat()))
     if name == "Decimal" and genuine and module in ("decimal", "_pydecimal"):
-        return tag("Decimal", quote(str(x)))
+        return tagged("Decimal", json_string(str(x)))
     if genuine and module.startswith("pathlib") and name.endswith("Path"):
-        return tag("Path", quote(str(x)))
+        return tagged("Path", json_string(str(x)))
     if genuine and (module, name) in PLAIN_DICTS:
         return encoder.mapping(x, depth)
     if isinstance(x, tuple) and type(getattr(t, "_fields", None)) is tuple:
-        return tag("tuple", encoder.items(tuple.__getitem__(x, slice(None)), depth))
+        return tagged("tuple", encoder.items(tuple.__getitem__(x, slice(None)), depth))
     if module.partition(".")[0] == "numpy":
         return encode_numpy(encoder, x, depth)
     if "PIL.Image" in modules and isinstance(x, modules["PIL.Image"].Image):
@@ -66,10 +66,10 @@ def encode_numpy(encoder, x, depth):
     if type(x) is numpy.ndarray:
         if x.nbytes > encoder.bytes * 4 or x.dtype.hasobject:
             raise TooBig
-        data = encoder.walk(x.tolist(), depth + 1)
-        return '{"__type__":"ndarray","data":' + data + ',"dtype":' + quote(str(x.dtype)) + "}"
+        data = encoder.encode_item(x.tolist(), depth + 1)
+        return '{"__type__":"ndarray","data":' + data + ',"dtype":' + json_string(str(x.dtype)) + "}"
     if isinstance(x, (numpy.integer, numpy.floating, numpy.bool_)):
-        return encoder.walk(x.item(), depth + 1)
+        return encoder.encode_item(x.item(), depth + 1)
     raise NoTag(type(x).__name__)
 
 
@@ -79,24 +79,24 @@ def encode_image(encoder, x):
     x.save(buffer, format="PNG")
     data = buffer.getvalue()
     encoder.spend(len(data) * 4 // 3)
-    return tag("PIL.Image", base64(data))
+    return tagged("PIL.Image", base64_string(data))
 
 
 def encode_dataclass(encoder, x, depth, fields):
     encoder.enter(x)
     out = []
     for name in tuple(fields):
-        out.append(quote(name) + ":" + encoder.walk(getattr(x, name), depth + 1))
-    encoder.open.discard(id(x))
+        out.append(json_string(name) + ":" + encoder.encode_item(getattr(x, name), depth + 1))
+    encoder.parents.discard(id(x))
     t = type(x)
-    return ('{"__type__":"dataclass","class_name":' + quote(t.__name__) + ',"module":' + quote(t.__module__)
+    return ('{"__type__":"dataclass","class_name":' + json_string(t.__name__) + ',"module":' + json_string(t.__module__)
             + ',"data":{' + ",".join(out) + "}}")
 
 
-# --- inputs: from tags to values --------------------------------------------------------------------
+# --- from tags to values ---
 
 def decode(x):
-    """Inverse of the tags, for the caller's input values. An unknown tag stays a plain dict."""
+    """The Python value of tagged JSON, for inputs and for values of tools. An unknown tag stays a plain dict."""
     if type(x) is list:
         return [decode(v) for v in x]
     if type(x) is not dict:

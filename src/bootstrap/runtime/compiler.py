@@ -1,0 +1,59 @@
+"""From source text to a code object: parse, check, insert guards, keep the last value.
+The source is parsed once; the tree that passed the check is the tree that is compiled.
+
+The functions fill the claim with the errors and return None where there is no code to run. They load error_report only then.
+"""
+
+import _ast
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+
+VALUE_NAME = "__agentjail_value__"  # the variable that receives the value of the last expression statement
+COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
+TOP_LEVEL_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+
+def compile_source(session, source, claim):
+    """The code object, or None with the claim filled in."""
+    limits = session.limits
+    if len(source) * 4 > limits["source_bytes"] and (
+            len(source.encode("utf-8", "replace")) > limits["source_bytes"]):
+        from agentjail.runtime.error_report import reject
+        return reject(session, claim, [("PY-SIZE", "The code is too long (%d characters, limit %d bytes)" % (
+            len(source), limits["source_bytes"]), "Split it into several snippets.", 1, 0, None, None, {})])
+    try:
+        # A leading byte order mark is not a part of the program; the parser reports every other character.
+        tree = compile(source[1:] if source[:1] == "\ufeff" else source, session.filename, "exec",
+                       _ast.PyCF_ONLY_AST | TOP_LEVEL_AWAIT, True)
+    except COMPILE_ERRORS as e:
+        from agentjail.runtime.error_report import report_uncompilable
+        return report_uncompilable(session, claim, e)
+    checker = None
+    if session.guards is not None:
+        from agentjail.rail.check import Checker
+        checker = Checker(session.guards.imports, limits["ast_depth"], session.checker)
+        errors = checker.check_tree(tree)
+        if errors:
+            from agentjail.runtime.error_report import reject
+            return reject(session, claim, errors)
+    keep_last_value(tree)
+    try:
+        code = compile(tree, session.filename, "exec", TOP_LEVEL_AWAIT, True)
+    except COMPILE_ERRORS as e:
+        from agentjail.runtime.error_report import report_uncompilable
+        return report_uncompilable(session, claim, e)
+    session.checker = checker
+    return code
+
+
+def keep_last_value(tree):
+    """Assign the value of a last statement that is an expression, as the interactive interpreter does."""
+    body = tree.body
+    if body and type(body[-1]) is _ast.Expr:
+        last = body[-1]
+        name = _ast.Name(VALUE_NAME, _ast.Store())
+        new = _ast.Assign([name], last.value)
+        for node in (name, new):
+            node.lineno, node.col_offset = last.lineno, last.col_offset
+            node.end_lineno, node.end_col_offset = last.end_lineno, last.end_col_offset
+        body[-1] = new

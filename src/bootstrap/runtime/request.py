@@ -1,0 +1,88 @@
+"""The keys of a request, as tables, and their checks. A session's policy comes with its first request or ahead of it.
+An unknown key is an error: a misspelt limit must not be ignored.
+"""
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime.json_reader import read_json
+
+# The keys of a snippet: type, default.
+SNIPPET_KEYS = {
+    "code": (str, None),
+    "filename": (str, "<snippet>"),
+    "inputs": (dict, {}),
+    "tools": (list, ()),          # functions that the host runs, see tools.py
+    "lines": (bool, False),       # a reader waits for the output: send it with each newline
+    "soft_ms": (int, 0),          # named in the message of a soft deadline; the supervisor keeps the time
+}
+# The keys of a session's policy: type, default.
+POLICY_KEYS = {
+    "layer": (bool, True),
+    "builtins": (str, "standard"),
+    "imports": (list, ()),
+    "env": (list, ()),            # NAME=value; set after the start, so that no loader saw them
+    "limits": (dict, {}),
+}
+# Keys of "limits": default.
+DEFAULT_LIMITS = {
+    "source_bytes": 1 << 20,    # more than any model writes; the parser needs some 100 bytes per byte of source
+    "repr_bytes": 8 << 10,      # for a person or a model to read
+    "value_bytes": 1 << 20,     # for a program to read
+    "ast_depth": 400,           # the compiler recurses once per level, and stops at some 1000
+    "tool_bytes": 1 << 20,      # the arguments of one call of a tool
+}
+DEFAULTS = {key: default for key, (_, default) in SNIPPET_KEYS.items()}
+UNKNOWN_KEY = (None, ...)
+BUILTIN_SETS = ("minimal", "standard", "full")
+
+
+class RequestError(Exception):
+    """A request that the host would not send."""
+
+
+def read_request(data):
+    """(keys of the snippet, keys of the policy), not yet checked."""
+    raw = read_json(data)
+    if type(raw) is not dict:
+        raise ValueError("the request is not a JSON object")
+    policy = {key: raw.pop(key) for key in POLICY_KEYS if key in raw}
+    return raw, policy
+
+
+def check_snippet(raw):
+    """The snippet's keys with defaults for the absent ones."""
+    req = dict(DEFAULTS)
+    for key, value in raw.items():
+        kind, default = SNIPPET_KEYS.get(key, UNKNOWN_KEY)
+        if type(value) is not kind and value is not default:
+            raise ValueError(type_expected(key, kind) if key in SNIPPET_KEYS else "unknown request key " + key)
+        req[key] = value
+    if req["code"] is None and not req["inputs"] and not req["tools"]:
+        raise ValueError("the request has no code")
+    for name in req["inputs"]:
+        if not name.isidentifier() or name[:2] == "__":
+            raise ValueError("the input name %r is not a plain identifier" % name)
+    return req
+
+
+def check_policy(keys):
+    """The policy as a tuple: layer, builtin set, imports, env, limits."""
+    if type(keys.get("imports")) is str:  # the reader takes one string with spaces faster than a list
+        keys["imports"] = keys["imports"].split()
+    for key, (kind, default) in POLICY_KEYS.items():
+        value = keys.setdefault(key, default)
+        if value is not default and type(value) is not kind:
+            raise ValueError(type_expected(key, kind))
+    if keys["builtins"] not in BUILTIN_SETS:
+        raise ValueError("builtins must be one of " + ", ".join(BUILTIN_SETS))
+    if not all([type(p) is str for p in keys["imports"]]):
+        raise ValueError("imports must be a list of strings")
+    limits = dict(DEFAULT_LIMITS)
+    for key, value in keys["limits"].items():
+        if key not in limits or type(value) is not int or value < 0:
+            raise ValueError("unknown or bad limit " + key)
+        limits[key] = value
+    return keys["layer"], keys["builtins"], tuple(keys["imports"]), tuple(keys["env"]), limits
+
+
+def type_expected(key, kind):
+    return "request key %s: %s expected" % (key, kind.__name__)

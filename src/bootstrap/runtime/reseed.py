@@ -1,0 +1,67 @@
+"""The state that must differ in a copy of the process: random generators, ids that libraries derive from the process, threads.
+A generator that cannot be seeded anew ends the copy: two jails must not draw the same numbers.
+
+Each seeder takes as few steps as it can: every object that it touches becomes a page of the jail's own.
+"""
+
+import sys
+from _random import Random
+from _thread import get_native_id
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime import main
+
+REAL_SEED = Random.seed
+
+
+def after_branch(entropy):
+    """In the copy of a session, between snippets. The copy lacks the threads that waited for tools, and so the channel forgets
+    them. A lock that a thread of the agent or of a library held (such as a stream's) stays locked."""
+    reseed(entropy)
+    if main.SESSION is not None and main.SESSION.tools is not None:
+        main.SESSION.tools.reset_threads()
+
+
+def reseed(entropy):
+    """entropy: 64 random bytes that no other copy has."""
+    number = int.from_bytes(entropy, "little")
+    for name, seed in SEEDERS.items():
+        module = sys.modules.get(name)
+        if module is not None:
+            try:
+                seed(module, number, entropy)
+            except Exception as e:
+                raise RuntimeError("%s cannot be seeded anew: %s" % (name, e)) from None
+
+
+def seed_random(module, number, entropy):
+    instance = module._inst
+    REAL_SEED(instance, number)
+    instance.gauss_next = None
+
+
+def seed_threading(module, number, entropy):
+    module._main_thread._native_id = get_native_id()
+
+
+def seed_numpy(module, number, entropy):
+    module.seed([number >> 32 * i & 0xffffffff for i in range(16)])
+
+
+def seed_uuid(module, number, entropy):
+    if module._node is not None or module._last_timestamp is not None:
+        module._node = module._last_timestamp = None
+
+
+def seed_tempfile(module, number, entropy):
+    if module._name_sequence is not None:  # tempfile detects a fork by the process id, which is the same in every jail
+        module._name_sequence = None
+
+
+def seed_ssl(module, number, entropy):
+    module.RAND_add(entropy, float(len(entropy)))
+
+
+# Modules with a random state of their own. secrets, os.urandom and numpy's generators ask the kernel each time.
+SEEDERS = {"random": seed_random, "threading": seed_threading, "numpy.random": seed_numpy, "uuid": seed_uuid,
+           "tempfile": seed_tempfile, "ssl": seed_ssl}

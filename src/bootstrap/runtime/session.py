@@ -1,0 +1,273 @@
+"""One session: a namespace that lives across snippets, and the run of one snippet in it, from request to claim.
+A session raises nothing: whatever happens to a request ends in a claim. The policy of a session cannot change.
+"""
+
+import posix
+import sys
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime.compiler import VALUE_NAME, compile_source
+from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
+from agentjail.runtime.values import RawJson, claim_json, safe_repr, value_json
+
+STDOUT, STDERR = sys.stdout, sys.stderr
+ModuleType = type(sys)
+CONTROL_FD = 3
+CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
+MAX_IMPORTS, MAX_FILE_NAMES, MAX_SOURCES = 1000, 1024, 64
+
+OUT_OF_MEMORY = (b'{"status":"error","value":null,"repr":"","type":"","error":{"type":"MemoryError","message":'
+                 b'"no memory left to report the result","line":null,"column":null,"source":"","traceback":""},'
+                 b'"errors":[],"final_answer":null,"is_final":false,"imports":[],"truncated":{}}')
+
+# Set by zygote.py, which has loaded every module already: a function that records the imports of a namespace without guards.
+IMPORT_RECORDER = None
+
+
+class FinalAnswer(BaseException):
+    """Ends the snippet. Not an Exception: `except Exception` around final_answer() must not swallow it."""
+
+
+class Session:
+    """A namespace that lives across snippets; the answer, the imports and the checks are new for each."""
+
+    def __init__(self):
+        self.module = None          # __main__ of agent code
+        self.starter = None         # __main__ of the interpreter, kept alive
+        self.checker = None         # of the last snippet: the meaning of names in the namespace
+        self.guards = None
+        self.builtins = None
+        self.policy = None          # see request.check_policy()
+        self.limits = DEFAULT_LIMITS
+        self.answers = ()           # a list of its own for each snippet
+        self.running = None         # the same list, from `started` until the code has ended
+        self.soft_ms = 0
+        self.filename = None        # of the snippet, unique in the session
+        self.sources = {}           # file name -> source text, for error reports
+        self.name_counts = {}       # file name of the request -> number of snippets with it
+        self.tools = None           # channel.Channel, when there are tools
+        self.recorded = None        # names that IMPORT_RECORDER saw
+
+    # --- one snippet ---
+
+    def run(self, request, started=b""):
+        """The claim. `started` goes to the control socket between check and code: the host believes no `rejected` after it."""
+        reserve = bytearray(16384)  # freed when memory is short, for the claim
+        claim = {"status": "ok", "value": RawJson("null"), "repr": "", "type": "", "error": None, "errors": [],
+                 "final_answer": RawJson("null"), "is_final": False, "imports": [], "truncated": {}}
+        try:
+            try:
+                req = self.read(request)
+            except (ValueError, KeyError, IndexError, TypeError, RecursionError) as e:
+                raise RequestError(str(e)) from None
+            self.run_snippet(req, claim, started)
+        except MemoryError as e:
+            del reserve
+            self.report_error(e, claim)
+        except BaseException as e:
+            self.report_error(e, claim)
+        try:
+            flush_streams()
+            return claim_json(claim).encode("utf-8", "backslashreplace")
+        except BaseException:
+            return OUT_OF_MEMORY
+
+    def read(self, request):
+        """The snippet's keys, checked. The first policy keys that come stay."""
+        snippet, policy = read_request(request)
+        if policy or self.policy is None:
+            self.set_policy(policy)
+        return check_snippet(snippet)
+
+    def set_policy(self, keys):
+        policy = check_policy(keys)
+        if self.policy is None:
+            self.policy, self.limits = policy, policy[-1]
+        elif policy != self.policy:
+            raise ValueError("the policy of a session cannot change")
+
+    def open(self):
+        """The namespace, with its guards: made for the first snippet, or in a zygote that knows the policy."""
+        if self.module is None:
+            layer, builtin_set, imports, env, _ = self.policy
+            self.module = ModuleType("__main__")
+            # Libraries look for the module of the agent's classes here; the interpreter's own would be the wrong one.
+            self.starter = sys.modules.get("__main__")
+            sys.modules["__main__"] = self.module
+            if layer:
+                from agentjail.rail.allowed_imports import AllowedImports
+                from agentjail.rail.guards import Guards
+                self.guards = Guards(AllowedImports(list(imports)), builtin_set, {"asyncio": install_event_loop})
+                self.builtins = self.guards.builtins
+            else:
+                import builtins
+                self.builtins = builtins
+                if IMPORT_RECORDER is not None:
+                    self.recorded = IMPORT_RECORDER(self.module.__dict__)
+            for entry in env:
+                name, _, value = entry.partition("=")
+                posix.putenv(name, value)
+                posix.environ[name.encode()] = value.encode()
+                if "os" in sys.modules:
+                    sys.modules["os"].environ[name] = value
+            self.final_answer = self.make_final_answer()
+        namespace = self.module.__dict__
+        namespace["__builtins__"] = self.builtins
+        namespace["__name__"] = "__main__"
+        return namespace
+
+    def make_final_answer(self):
+        """The agent's function. Code may keep it, in a default or under another name: it answers for the snippet that runs."""
+        def final_answer(answer=None):
+            """Record the answer and end the snippet. The first answer stands."""
+            if not self.answers:
+                self.answers.append(answer)
+            raise FinalAnswer
+        return final_answer
+
+    def run_snippet(self, req, claim, started):
+        source = req["code"]
+        self.soft_ms = req["soft_ms"]
+        self.filename = self.name_source(req["filename"], source or "")
+        namespace = self.open()
+        self.answers = []
+        if STDOUT is not None and STDOUT.line_buffering is not req["lines"]:
+            STDOUT.reconfigure(line_buffering=req["lines"])
+        before = None
+        if self.guards is not None:
+            del self.guards.imported[:]
+        else:
+            before = set(sys.modules)
+            if self.recorded is not None:
+                self.recorded.clear()
+        code = None
+        if source is not None:
+            code = compile_source(self, source, claim)
+            if code is None:
+                return
+        if req["inputs"]:
+            from agentjail.runtime.type_tags import decode
+            for name, value in req["inputs"].items():
+                namespace[name] = decode(value)
+        if req["tools"]:
+            from agentjail.runtime.tools import define_tools
+            define_tools(self, namespace, req["tools"])
+
+        namespace["final_answer"] = self.final_answer
+        namespace.pop(VALUE_NAME, None)
+        self.running = self.answers if code is not None else None
+        if started:
+            posix.write(CONTROL_FD, started)
+        if code is None:
+            claim["repr"], claim["type"] = "None", "NoneType"
+            return
+        self.execute(code, namespace, before, claim)
+
+    def execute(self, code, namespace, before, claim):
+        answers, tools = self.answers, self.tools
+        if tools is not None:
+            tools.begin_snippet(self.limits["tool_bytes"])
+        try:
+            if code.co_flags & CO_COROUTINE:
+                run_coroutine(eval(code, namespace), "asyncio" in code.co_names or "asyncio" in sys.modules)
+            else:
+                exec(code, namespace)
+            self.running = None
+            value = namespace.pop(VALUE_NAME, None)
+            self.report_repr(value, claim)
+            self.report_value(value, "value", claim)
+        except FinalAnswer:
+            pass
+        except BaseException as e:
+            self.report_error(e, claim)
+        finally:
+            self.running = None
+            if tools is not None:
+                tools.end_snippet()
+            claim["imports"] = self.new_modules(before) if self.guards is None else self.guards.imported[:MAX_IMPORTS]
+            if answers:  # also after code that went on, or failed, behind an `except:` that swallowed the end
+                claim["is_final"] = True
+                self.report_value(answers[0], "final_answer", claim)
+                if claim["error"] is None:
+                    self.report_repr(answers[0], claim)
+
+    def new_modules(self, before):
+        """The imports of code without guards: the public top-level modules that are new, and the names that IMPORT_RECORDER
+        saw where every module was loaded before."""
+        new = set(sys.modules) - before
+        if self.recorded is not None:
+            new = new | self.recorded
+        return sorted([m for m in new if m[:1] != "_" and "." not in m])[:MAX_IMPORTS]
+
+    def name_source(self, name, source):
+        """A file name that is unique in the session: tracebacks then show the right lines."""
+        n = self.name_counts.pop(name, 0) + 1
+        self.name_counts[name] = n
+        if len(self.name_counts) > MAX_FILE_NAMES:
+            del self.name_counts[next(iter(self.name_counts))]
+        unique = name if n == 1 else "%s#%d" % (name, n)
+        self.sources[unique] = source
+        if len(self.sources) > MAX_SOURCES:
+            del self.sources[next(iter(self.sources))]
+        return unique
+
+    # --- the claim ---
+
+    def report_value(self, value, key, claim):
+        text, cut = value_json(value, self.limits["value_bytes"], self.limits["repr_bytes"])
+        claim[key] = RawJson(text)
+        if cut:
+            claim["truncated"][key] = True
+
+    def report_repr(self, value, claim):
+        claim["repr"], cut = safe_repr(value, self.limits["repr_bytes"]) if value is not None else ("None", False)
+        claim["type"] = type_name(value)
+        if cut:
+            claim["truncated"]["repr"] = True
+
+    def report_error(self, e, claim):
+        if isinstance(e, KeyboardInterrupt) and "agentjail.runtime.signals" in sys.modules:
+            sys.modules["agentjail.runtime.signals"].reset_asyncio()
+        try:
+            from agentjail.runtime.error_report import describe_error
+            claim["status"] = "error"
+            claim["error"] = describe_error(self, e)
+        except BaseException as inner:
+            claim["error"] = {"type": type(e).__name__, "message": "<str failed: %s>" % type(inner).__name__,
+                              "line": None, "column": None, "source": "", "traceback": ""}
+
+
+def run_coroutine(coroutine, wants_loop):
+    """Top-level await. Coroutines that wait for one another need no event loop."""
+    if wants_loop:
+        from agentjail.runtime.event_loop import run_loop
+        return run_loop(coroutine)
+    try:
+        while True:
+            if coroutine.send(None) is not None:
+                coroutine.throw(RuntimeError("await needs an event loop here; import asyncio first"))
+    except StopIteration:
+        return None
+
+
+def install_event_loop():
+    """Python's own event loop makes a socket pair, which the jail's filter refuses."""
+    from agentjail.runtime.event_loop import install_policy
+    install_policy()
+
+
+def type_name(value):
+    t = type(value)
+    name = t.__qualname__ if type(t.__qualname__) is str else "?"
+    module = t.__dict__.get("__module__") if t.__module__.__class__ is not str else t.__module__
+    return name if module in ("builtins", "__main__") or type(module) is not str else module + "." + name
+
+
+def flush_streams():
+    """Write the buffers of print(), in the agent's replacement streams as well as in the interpreter's."""
+    for stream in (sys.stdout, sys.stderr, STDOUT, STDERR):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+    sys.stdout, sys.stderr = STDOUT, STDERR
