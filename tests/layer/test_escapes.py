@@ -223,6 +223,50 @@ PWN = L[:1] and L"""),
 import dataclasses
 X = dataclasses.make_dataclass('X', ['__cl' + 'ass__'])
 PWN = X"""),
+    ("dataclass-two-faced-field", ["dataclasses"], """
+import dataclasses
+L = []
+class Name(str):
+    def isidentifier(self): return True
+    def __format__(self, spec): return 'x=L.append(1)'
+class Item(list):
+    def __iter__(self): return iter((Name('x'), int))
+try: dataclasses.make_dataclass('X', [Item(['x', int])])
+except SyntaxError: PWN = 1
+"""),
+    ("dataclass-metaclass-fields", ["dataclasses"], """
+import dataclasses
+asked = []
+class Meta(type):
+    def __getattr__(cls, name):
+        asked.append(name)
+        raise AttributeError(name)
+class Base(metaclass=Meta): pass
+asked.clear()
+class D(Base): pass
+dataclasses.dataclass(D)
+if any('dataclass' in n for n in asked): PWN = 1
+"""),
+    ("dataclass-no-class", ["dataclasses"], """
+import dataclasses
+asked = []
+class Thing:
+    def __getattr__(self, name):
+        asked.append(name)
+        raise AttributeError(name)
+try: dataclasses.dataclass(Thing())
+except AttributeError: pass
+if asked: PWN = 1
+"""),
+    ("dataclass-base-no-class", ["dataclasses"], """
+import dataclasses
+class Base:
+    def __getattr__(self, name): return ()
+    def __mro_entries__(self, bases): return (A,)
+class A: pass
+X = dataclasses.make_dataclass('X', ['x'], bases=(Base(),))
+PWN = 1
+"""),
     ("dataclass-functiontype", ["dataclasses"], "import dataclasses\nPWN = dataclasses.FunctionType"),
     ("typing-hints-call", ["typing"], """
 import typing

@@ -218,16 +218,31 @@ def check_field_name(name, reserved=True):
         raise TypeError("field names must be plain names, not %r" % (name,))
 
 
+# The attributes of a class as they are, whatever its metaclass answers.
+read_mro, read_dict = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
+
+
 def inherited_fields(cls):
-    """The names of the fields that dataclasses noted in this class and those above it."""
-    return [f.name for c in cls.__mro__ for f in c.__dict__.get("__dataclass_fields__", {}).values()]
+    """The names of the fields that dataclasses noted in this class and those above it. dataclasses reads the fields by
+    getattr(), which a metaclass of the agent could answer, and so could an object that is not a class."""
+    if not issubclass(type(cls), type):
+        raise TypeError("a class is expected, not %r" % type(cls).__name__)
+    enum_type = getattr(sys.modules.get("enum"), "EnumMeta", None)
+    names = []
+    for c in read_mro(cls):
+        for meta in read_mro(type(c)):
+            if meta is not type and meta is not object and meta is not enum_type and (
+                    not {"__getattr__", "__getattribute__"}.isdisjoint(read_dict(meta))):
+                raise TypeError("the metaclass of a dataclass must not define __getattr__ or __getattribute__")
+        names += [f.name for f in read_dict(c).get("__dataclass_fields__", {}).values()]
+    return names
 
 
 def dataclass(guards, real):
     def dataclass(cls=None, /, **options):
         """dataclasses.dataclass, with plain names for fields."""
         def wrap(cls):
-            for name in inherited_fields(cls) + list(cls.__dict__.get("__annotations__", {})):
+            for name in inherited_fields(cls) + list(read_dict(cls).get("__annotations__", {})):
                 check_field_name(name)
             if sys.modules.get(cls.__module__) is not sys.modules.get("__main__"):
                 raise TypeError("only classes of this code can be made dataclasses")
@@ -239,17 +254,19 @@ def dataclass(guards, real):
 
 def make_dataclass(guards, real):
     def make_dataclass(cls_name, fields, *, bases=(), namespace=None, **options):
-        fields = list(fields)
+        # Copies: an object of the agent could show one content to the checks and another to dataclasses.
+        fields = [item if isinstance(item, str) else tuple(item) for item in fields]
+        bases = tuple(bases)
+        namespace = {} if namespace is None else dict(namespace)
         for base in bases:
             for name in inherited_fields(base):
                 check_field_name(name, reserved=False)
-        for i, item in enumerate(fields):
+        for item in fields:
             check_field_name(item if isinstance(item, str) else item[0])
-            fields[i] = item if isinstance(item, str) else tuple(item)
-        if namespace is not None and any(type(k) is not str or forbidden_by(k, True) for k in namespace):
+        if any(type(k) is not str or forbidden_by(k, True) for k in namespace):
             raise TypeError("the namespace holds names that are not allowed")
         options.pop("module", None)
-        return real(cls_name, fields, bases=tuple(bases), namespace=namespace, **options)
+        return real(cls_name, fields, bases=bases, namespace=namespace, **options)
     return make_dataclass
 
 
