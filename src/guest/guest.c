@@ -147,7 +147,7 @@ static void run_zygote(const struct frame *plan, const struct frame *policy, con
 	call_layer("agentjail.runtime.zygote", "set_policy", policy->body, policy->bytes);
 	call_layer("agentjail.runtime.signals", "install_handlers", NULL, 0);
 	after_fork = layer_function("agentjail.runtime.zygote", "after_fork");
-	reseed = layer_function("agentjail.runtime.zygote", "reseed");
+	reseed = layer_function("agentjail.runtime.reseed", "reseed");
 	const char *missing = aj_zygote_prepare();
 	if (missing)
 		exit_refused(missing, errno);
@@ -255,7 +255,7 @@ static int runner_main(int argc, char **argv, char **env)
 			call_layer("agentjail.runtime.signals", "install_handlers", NULL, 0);
 		if (plan.bytes) {
 			aj_birth_tid();
-			reseed = layer_function("agentjail.runtime.zygote", "reseed");
+			reseed = layer_function("agentjail.runtime.reseed", "reseed");
 		}
 		preload(names.body);
 		if (role == AJ_FRAME_SESSION)

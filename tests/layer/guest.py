@@ -173,9 +173,3 @@ def serve(setup):
         data = len(claim).to_bytes(4, "little") + b"R" + claim
         while data:
             data = data[os.write(3, data):]
-        if b'"filename": "branch"' in body:  # the session goes on in a copy of the process
-            from agentjail.runtime import reseed
-            pid = os.fork()
-            if pid:
-                os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
-            reseed.after_branch(os.urandom(64))

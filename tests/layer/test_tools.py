@@ -438,14 +438,6 @@ def ends(score):
             time.sleep(0.1)
             second = guest.run("x.join(60)\nout, t(5)['x']")
             case("thread-outlives", first["value"] == 1 and second["value"] and "ended" in str(second["value"]["data"][0]) and second["value"]["data"][1] == 5, (first, second))
-    if score.wants("tool/branch"):
-        # A thread that waits for the socket is not in the copy, and the copy does not wait for it.
-        with Guest(setup=no_slices, tools=[ANY, ASYNC], imports=["threading", "time", "random"]) as guest:
-            first = guest.run("import threading, time, random\ndef f():\n    try: t('held')\n    except ToolError: pass\nx = threading.Thread(target=f, daemon=True)\nx.start()\ntime.sleep(0.1)\nn = 7",
-                              lambda call: None, filename="branch")
-            began = time.monotonic()
-            second = guest.run("t(n)['x'], (await at(n))['x']")
-            case("branch", first["status"] == "ok" and second["repr"] == "(7, 7)" and time.monotonic() - began < MISSED_S / 2, (first, second, time.monotonic() - began))
     if score.wants("tool/host-gone"):
         for code in ("t(1)", "import asyncio\nawait at(1)", "import threading\nx = threading.Thread(target=t, args=(1,))\nx.start()\nx.join()"):
             guest = Guest(tools=[ANY, ASYNC], imports=["asyncio", "threading"])

@@ -50,14 +50,9 @@ class Channel:
         self.numbers = count(1)
         self.last = 0           # the highest number in use so far
         self.calls = {}         # number -> Call
-        self.reset_threads()
         self.open = False
         self.snippet = 0        # counts snippets
         self.max_bytes = 0      # of a call's arguments
-
-    def reset_threads(self):
-        """Forget other threads: at first, and in a copy of the process, which has one thread."""
-        self.calls.clear()
         self.poll = poll()
         self.poll.register(CONTROL_FD, POLLIN)
         self.leading = allocate_lock()  # held by the leader

@@ -1,4 +1,4 @@
-"""The state that must differ in a copy of the process: random generators, ids that libraries derive from the process, threads.
+"""The state that must differ in a copy of the process: random generators, and ids that libraries derive from the process.
 A generator that cannot be seeded anew ends the copy: two jails must not draw the same numbers.
 
 Each seeder takes as few steps as it can: every object that it touches becomes a page of the jail's own.
@@ -9,21 +9,12 @@ from _random import Random
 from _thread import get_native_id
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime import main
 
 REAL_SEED = Random.seed
 
 
-def after_branch(entropy):
-    """In the copy of a session, between snippets. The copy lacks the threads that waited for tools, and so the channel forgets
-    them. A lock that a thread of the agent or of a library held (such as a stream's) stays locked."""
-    reseed(entropy)
-    if main.SESSION is not None and main.SESSION.tools is not None:
-        main.SESSION.tools.reset_threads()
-
-
 def reseed(entropy):
-    """entropy: 64 random bytes that no other copy has."""
+    """In a newborn jail, or in a branch of a session between snippets. entropy: 64 random bytes that no other copy has."""
     number = int.from_bytes(entropy, "little")
     for name, seed in SEEDERS.items():
         module = sys.modules.get(name)
