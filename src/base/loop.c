@@ -1,6 +1,6 @@
 /* The event loop: epoll and a binary heap.
- * It runs timers first, then the callbacks of ready descriptors in the order of their quotas' use, least first; it never calls back a
- * descriptor that was removed meanwhile.
+ * It calls back ready descriptors in the order of their quotas' use, least first, then timers; it never calls back a descriptor that was
+ * removed meanwhile.
  * Busy parties together get a small part of each turn, which bounds the wait of all others; a party that uses too much is throttled, see
  * base/quota.h. */
 #include "base/loop.h"
@@ -103,6 +103,8 @@ int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t event
 {
 	if (io->fd == fd && io->events == events)
 		return 0;
+	if (io->fd != fd)
+		aj_loop_unwatch(loop, io);
 	if (io->paused) {
 		io->events = events;
 		return 0;
@@ -310,7 +312,7 @@ static void call_back(struct aj_loop *loop, struct aj_io *io, uint32_t events)
 static int64_t used_ns(const struct aj_loop *loop, const struct epoll_event *event)
 {
 	const struct aj_io *io = io_of_ticket(loop, event->data.u64);
-	return io && io->quota ? io->quota->used_ns : 0;
+	return io && io->urgent ? -1 : io && io->quota ? io->quota->used_ns : 0;
 }
 
 /* Sort by use, least first; equal ones keep the kernel's order. */
@@ -345,7 +347,6 @@ int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 		return -1;
 	loop->batch_count = count < 0 ? 0 : count;
 	loop->busy_ns = 0;
-	fire_timers(loop);
 	sort_batch(loop);
 	for (int i = 0; i < loop->batch_count; i++) {
 		struct aj_io *io = io_of_ticket(loop, loop->batch[i].data.u64);
@@ -353,5 +354,6 @@ int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 			call_back(loop, io, loop->batch[i].events);
 	}
 	loop->batch_count = 0;
+	fire_timers(loop);
 	return 0;
 }

@@ -22,6 +22,7 @@ struct aj_io {
 	struct aj_quota *quota;
 	struct aj_io *next_paused; /* in the list of the quota */
 	bool paused;
+	bool urgent; /* in a turn it is called back before all other descriptors */
 };
 
 /* A one-shot timer. */
@@ -36,7 +37,7 @@ struct aj_timer {
 struct aj_loop *aj_loop_new(void);
 void aj_loop_free(struct aj_loop *loop);
 
-/* Watch `fd` for EPOLLIN and the like, or change what it is watched for. -1 with errno. */
+/* Watch `fd` for EPOLLIN and the like, or change the descriptor or the events that are watched. -1 with errno. */
 int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t events);
 /* Stop watching: no callback follows, not even for an event that is pending. Call it before closing the fd. */
 void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io);
@@ -48,7 +49,9 @@ void aj_loop_forget(struct aj_loop *loop, struct aj_quota *quota);
 void aj_loop_set(struct aj_loop *loop, struct aj_timer *timer, int64_t at_us);
 void aj_loop_unset(struct aj_loop *loop, struct aj_timer *timer);
 
-/* Wait for events, at most until `until_us` (INT64_MAX: for ever), and run the callbacks. -1 with errno. */
+/* Wait for events, at most until `until_us` (INT64_MAX: for ever), and run the callbacks: of descriptors first, then of timers, so that an
+ * event counts before a deadline that passed with it, and a timer that a descriptor's callback sets to now goes off in the same turn. -1
+ * with errno. */
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us);
 /* A descriptor that is readable when a turn would find an event; timers do not count. For embedding in a foreign event loop. */
 int aj_loop_fd(const struct aj_loop *loop);

@@ -135,6 +135,59 @@ Test(loop, what_is_watched_for_changes)
 	cr_expect_str_eq(log_text, "1");
 }
 
+/* The same io goes on with another descriptor; the old one is not watched any more, although it is open. */
+Test(loop, the_watched_descriptor_changes)
+{
+	int a[2], b[2];
+	cr_assert(pipe(a) == 0 && pipe(b) == 0);
+	one = (struct aj_io){ .fn = on_read, .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, &one, a[0], EPOLLIN), 0);
+	cr_assert_eq(aj_loop_watch(loop, &one, b[0], EPOLLIN), 0);
+	cr_assert(write(a[1], "a", 1) == 1 && write(b[1], "b", 1) == 1);
+	aj_loop_turn(loop, INT64_MAX);
+	aj_loop_turn(loop, 0);
+	cr_expect_str_eq(log_text, "b");
+}
+
+static struct aj_timer later;
+
+static void on_ready_set_timer(struct aj_io *io, uint32_t events)
+{
+	(void)events;
+	note('1');
+	aj_loop_unwatch(loop, io);
+	aj_loop_unset(loop, &later);
+	aj_loop_set(loop, io->arg, aj_now_us());
+}
+
+/* What a descriptor says counts before a deadline that has passed, and what it sets to now goes off in the same turn. */
+Test(loop, descriptors_come_before_timers)
+{
+	int fds[2];
+	struct aj_timer now = { .fn = on_timer, .arg = "n" };
+	cr_assert_eq(pipe(fds), 0);
+	cr_assert_eq(write(fds[1], "x", 1), 1);
+	later = (struct aj_timer){ .fn = on_timer, .arg = "d" };
+	aj_loop_set(loop, &later, 1);
+	one = (struct aj_io){ .fn = on_ready_set_timer, .arg = &now, .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, &one, fds[0], EPOLLIN), 0);
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_str_eq(log_text, "1n");
+}
+
+/* Ready last, and called back first. */
+Test(loop, an_urgent_one_comes_first)
+{
+	int a[2], b[2];
+	cr_assert(pipe(a) == 0 && pipe(b) == 0);
+	one = two = (struct aj_io){ .fn = on_read, .fd = -1 };
+	two.urgent = true;
+	cr_assert(aj_loop_watch(loop, &one, a[0], EPOLLIN) == 0 && aj_loop_watch(loop, &two, b[0], EPOLLIN) == 0);
+	cr_assert(write(a[1], "1", 1) == 1 && write(b[1], "2", 1) == 1);
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_str_eq(log_text, "21");
+}
+
 Test(loop, a_closed_descriptor_is_an_error)
 {
 	one = (struct aj_io){ .fn = on_first, .fd = -1 };
