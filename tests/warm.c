@@ -28,20 +28,20 @@ struct aj_manager *__wrap_aj_manager_new(struct aj_loop *loop, const struct aj_m
 	return __real_aj_manager_new(loop, &patient, err);
 }
 
-static struct aj_worker *worker;
+static struct aj_run *jail;
 static unsigned seen;
 static struct aj_error failed;
 
-static void on_event(struct aj_worker *w, unsigned found)
+static void on_event(struct aj_run *w, unsigned found)
 {
 	(void)w;
 	seen |= found;
 }
 
-static void on_jail(struct aj_waiter *waiter, struct aj_worker *w, const struct aj_error *err)
+static void on_jail(struct aj_waiter *waiter, struct aj_run *w, const struct aj_error *err)
 {
 	(void)waiter;
-	worker = w;
+	jail = w;
 	if (w)
 		w->on_event = on_event;
 	else
@@ -88,9 +88,9 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!pool)
 		return aj_print_error(&err);
 	aj_pool_request(pool, &waiter);
-	while (!worker && !failed.exit_code)
+	while (!jail && !failed.exit_code)
 		aj_loop_turn(loop, INT64_MAX);
-	if (!worker) {
+	if (!jail) {
 		aj_pool_free(pool);
 		/* Some tests have a runner of their own, which cannot be a zygote. */
 		if (strcmp(failed.step, "zygote") == 0)
@@ -100,18 +100,18 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_show show;
 	aj_show_init(&show, &plan);
 	if (!o->json) {
-		worker->run.output = aj_show_output;
-		worker->run.output_arg = &show;
+		jail->output = aj_show_output;
+		jail->output_arg = &show;
 	}
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0 ||
-	    aj_worker_run(worker, &o->request, 0, &err) < 0) {
-		aj_pool_return(pool, worker);
+	    aj_run_begin(jail, &o->request, 0, aj_now_us(), &err) < 0) {
+		aj_pool_return(pool, jail);
 		aj_pool_free(pool);
 		return aj_print_error(&err);
 	}
 	while (!(seen & (AJ_RUN_ANSWERED | AJ_RUN_GONE)))
 		aj_loop_turn(loop, INT64_MAX);
-	struct aj_result *result = &worker->run.result;
+	struct aj_result *result = &jail->result;
 	/* It was not waited for. */
 	if (!(seen & AJ_RUN_GONE))
 		result->exit_code = 0;
@@ -129,7 +129,7 @@ int aj_jail_and_report(struct aj_options *o)
 			aj_show_violations(result);
 	}
 	fflush(stdout);
-	aj_pool_return(pool, worker);
+	aj_pool_return(pool, jail);
 	aj_pool_free(pool);
 	aj_loop_free(loop);
 	return code;

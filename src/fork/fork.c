@@ -20,7 +20,7 @@ enum { CONTROL_FD = 3 };
 static void close_helper(struct aj_fork_group *f)
 {
 	struct aj_fork *b = &f->now;
-	aj_fork_group_closing(f);
+	aj_loop_unwatch(f->loop, &f->io[AJ_FORK_GROUP_COPIER]);
 	aj_copier_end(&b->copier);
 	aj_close(&b->proc_fd);
 	aj_jail_ends_close(&b->ends);
@@ -41,7 +41,7 @@ static void kill_unknown_children(struct aj_fork_group *f)
 		pid_t pid = (pid_t)strtoul(at, &end, 10);
 		if (end == at)
 			return;
-		cleanup_fd int pidfd = aj_fork_group_has(f, pid) ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+		cleanup_fd int pidfd = aj_fork_group_find(f, pid) ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
 		/* The pid may have been reused before the pidfd was open. */
 		if (pidfd >= 0 && aj_procfs_process(pid).parent == f->jail.init_pid)
 			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
@@ -67,13 +67,7 @@ void aj_fork_fail(struct aj_fork_group *f, int errnum, const char *why)
 	f->deadline_us = INT64_MAX;
 }
 
-void aj_fork_group_cancel(struct aj_fork_group *f)
-{
-	aj_fork_fail(f, 0, "nobody wants it any more");
-	f->now.err = (struct aj_error){ 0 };
-}
-
-int aj_fork_group_branch(struct aj_fork_group *f, struct aj_run *source, struct aj_error *err)
+int aj_fork_begin(struct aj_fork_group *f, struct aj_run *source, struct aj_error *err)
 {
 	struct aj_fork *b = &f->now;
 	const char *why = aj_procfs_why_not_copyable(source->channel.runner);
@@ -105,7 +99,27 @@ int aj_fork_group_branch(struct aj_fork_group *f, struct aj_run *source, struct 
 	b->source = source;
 	b->depth = source->depth + 1;
 	f->deadline_us = aj_now_us() + BRANCH_US;
+	aj_run_flush(source);
 	return 0;
+}
+
+void aj_fork_late(struct aj_fork_group *f)
+{
+	/* An original that has not answered the request never may: it may be running code of its own. */
+	if (f->now.source && f->now.source->channel.branching)
+		aj_jail_kill(&f->now.source->jail);
+	aj_fork_fail(f, ETIMEDOUT, "it took too long");
+}
+
+struct aj_jail aj_fork_take(struct aj_fork_group *f)
+{
+	struct aj_fork *b = &f->now;
+	struct aj_jail jail = b->jail;
+	jail.init_pid = b->info.process;
+	jail.branch = true;
+	memcpy(jail.cgroup, f->jail.cgroup, sizeof jail.cgroup);
+	b->jail = (struct aj_jail)AJ_NO_JAIL;
+	return jail;
 }
 
 /* The only place where a reported call passes. */
@@ -149,7 +163,7 @@ bool aj_fork_call(struct aj_fork_group *f, const struct aj_notification *call, c
 		       let_pass(f, call, AJ_PASS_COPY, AJ_BRANCH_COPIED);
 	case AJ_BRANCH_COPIED:
 		if (!b->source || !aj_notify_is(call, AJ_PASS_DROP) || info->parent != f->jail.init_pid ||
-		    info->process != call->tid || info->threads != 1 || aj_fork_group_has(f, info->process))
+		    info->process != call->tid || info->threads != 1 || aj_fork_group_find(f, info->process))
 			return false;
 		furnish_branch(f, call, info);
 		return true;

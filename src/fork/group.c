@@ -1,290 +1,262 @@
-/* A fork group, the state that the guests of one jail share: reads init's reports and the calls that the filter reports, and assigns each to its run.
+/* A fork group in an event loop: made of a jail, it watches what its runs share, answers the calls that the filter reports, and ends with
+ * its last run.
  * Lets no call pass itself: steps of a branch go to fork/fork.c first. */
 #include "fork/group.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/epoll.h>
 
 #include "base/fd.h"
 #include "fork/fork.h"
 #include "mediate/violations.h"
-#include "sandbox/handshake.h"
 
 /* Notifications answered in a row before other events get their turn. */
 enum { TURN = 16 };
-/* Init reports an exit as soon as it has reaped the process; it has this long to do so. */
-enum { REPORT_MS = 100 };
 enum { STOP_US = 100000 };
 
-static const struct aj_run_group OPS;
-
-int aj_fork_group_create(struct aj_fork_group *f, struct aj_run *first, struct aj_error *err)
+void aj_fork_group_close(struct aj_fork_group *g, enum aj_fork_group_fd which, int *fd)
 {
-	struct aj_process_info info;
-	*f = (struct aj_fork_group){ .plan = first->plan,
+	aj_loop_unwatch(g->loop, &g->io[which]);
+	aj_close(fd);
+}
+
+/* --- reported calls --- */
+
+/* Ends the whole group, as its guests share one jail. */
+static void end_all(const struct aj_fork_group *g)
+{
+	struct aj_run *run;
+	LIST_FOREACH(run, &g->runs, grouped)
+		aj_run_cheated(run);
+}
+
+/* False: the listener is of no use any more. */
+static bool answer_call(struct aj_fork_group *g, const struct aj_notification *call)
+{
+	struct aj_process_info info = aj_procfs_process(call->tid);
+	if (!aj_notify_waits(g->listener_fd, call->id) || aj_fork_call(g, call, &info))
+		return true;
+	struct aj_run *run = aj_fork_group_find(g, info.process);
+	enum aj_lock lock = aj_locks_call(&g->locks, g->plan, (const int[AJ_LOCKABLE_PIPES]){ -1, -1 }, g->listener_fd, call);
+	if (lock == AJ_LOCK_CHEATED)
+		end_all(g);
+	if (lock == AJ_LOCK_HANDLED)
+		return true;
+	g->reported++;
+	return aj_violations_refuse(run ? &run->result.violations : NULL, g->plan, g->listener_fd, call) >= 0;
+}
+
+static void on_listener(struct aj_fork_group *g)
+{
+	struct aj_notification call;
+	int r = 0;
+	for (int i = 0; i < TURN && (r = aj_violations_take(g->listener_fd, &call)) > 0; i++)
+		if (!answer_call(g, &call)) {
+			r = -1;
+			break;
+		}
+	if (r < 0 || g->reported >= AJ_VIOLATIONS_END)
+		aj_fork_group_close(g, AJ_FORK_GROUP_LISTENER, &g->listener_fd);
+}
+
+/* --- the loop --- */
+
+static void watch_fd(struct aj_fork_group *g, enum aj_fork_group_fd which, int fd)
+{
+	if (fd < 0)
+		aj_loop_unwatch(g->loop, &g->io[which]);
+	else if (aj_loop_watch(g->loop, &g->io[which], fd, EPOLLIN) < 0)
+		aj_jail_kill(&g->jail);
+}
+
+static void watch_group(struct aj_fork_group *g)
+{
+	int64_t locks_us = aj_locks_deadline_us(&g->locks), due_us = locks_us < g->deadline_us ? locks_us : g->deadline_us;
+	watch_fd(g, AJ_FORK_GROUP_REPORT, g->jail.report_fd);
+	watch_fd(g, AJ_FORK_GROUP_LISTENER, g->listener_fd);
+	watch_fd(g, AJ_FORK_GROUP_COPIER, g->now.copier.socket);
+	watch_fd(g, AJ_FORK_GROUP_INIT, g->jail.init_pidfd);
+	if (g->changed)
+		due_us = aj_now_us();
+	if (due_us == INT64_MAX)
+		aj_loop_unset(g->loop, &g->timer);
+	else
+		aj_loop_set(g->loop, &g->timer, due_us);
+}
+
+void aj_fork_group_changed(struct aj_fork_group *g)
+{
+	g->changed = true;
+	aj_loop_set(g->loop, &g->timer, aj_now_us());
+}
+
+static void free_group(struct aj_fork_group *g)
+{
+	aj_fork_requests_drop(g);
+	aj_fork_fail(g, 0, "the jail is ended");
+	for (int i = 0; i < AJ_FORK_GROUP_FDS; i++)
+		aj_loop_unwatch(g->loop, &g->io[i]);
+	aj_loop_unset(g->loop, &g->timer);
+	aj_loop_forget(g->loop, &g->quota);
+	aj_locks_close(&g->locks);
+	aj_close(&g->listener_fd);
+	if (g->jail.init_pidfd >= 0) {
+		aj_jail_kill(&g->jail);
+		aj_jail_end(&g->jail, NULL);
+	}
+	LIST_REMOVE(g, listed);
+	free(g);
+}
+
+/* What an event has led to; the event's last act, as it frees a group that is gone. */
+static void step_group(struct aj_fork_group *g)
+{
+	g->changed = false;
+	if (LIST_EMPTY(&g->runs) && g->now.state == AJ_BRANCH_NONE && !g->stopping && g->jail.init_pidfd >= 0) {
+		g->stopping = true;
+		g->deadline_us = aj_now_us() + STOP_US;
+		aj_jail_stop(&g->jail);
+	}
+	aj_fork_requests_settle(g);
+	if (LIST_EMPTY(&g->runs) && g->jail.init_pidfd < 0) {
+		free_group(g);
+		return;
+	}
+	aj_fork_requests_next(g);
+	watch_group(g);
+}
+
+static void on_init_exit(struct aj_fork_group *g)
+{
+	while (g->jail.report_fd >= 0 && aj_fork_group_report(g))
+		;
+	aj_fork_fail(g, 0, "the jail is gone");
+	aj_locks_close(&g->locks);
+	aj_fork_group_close(g, AJ_FORK_GROUP_LISTENER, &g->listener_fd);
+	aj_loop_unwatch(g->loop, &g->io[AJ_FORK_GROUP_REPORT]);
+	aj_loop_unwatch(g->loop, &g->io[AJ_FORK_GROUP_INIT]);
+	aj_jail_end(&g->jail, NULL);
+}
+
+static void on_io(struct aj_io *io, uint32_t events)
+{
+	struct aj_fork_group *g = io->arg;
+	(void)events;
+	switch ((enum aj_fork_group_fd)(io - g->io)) {
+	case AJ_FORK_GROUP_REPORT:
+		aj_fork_group_report(g);
+		break;
+	case AJ_FORK_GROUP_LISTENER:
+		on_listener(g);
+		break;
+	case AJ_FORK_GROUP_COPIER:
+		aj_fork_copier(g);
+		break;
+	default:
+		on_init_exit(g);
+	}
+	step_group(g);
+}
+
+static void on_timer(struct aj_timer *timer)
+{
+	struct aj_fork_group *g = timer->arg;
+	if (aj_locks_due(&g->locks, g->listener_fd))
+		end_all(g);
+	if (aj_now_us() >= g->deadline_us) {
+		g->deadline_us = INT64_MAX;
+		if (g->stopping)
+			aj_jail_kill(&g->jail);
+		else
+			aj_fork_late(g);
+	}
+	step_group(g);
+}
+
+/* --- its life --- */
+
+/* The first jail hands over init, cgroup and listener, and is watched by its own process from here on. */
+static void take_shared(struct aj_fork_group *g, struct aj_run *first, const struct aj_process_info *info, int pidfd)
+{
+	static const enum aj_run_fd shared[] = { AJ_RUN_REPORT, AJ_RUN_LISTENER, AJ_RUN_INIT };
+	for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+		aj_run_unwatch(first, shared[i]);
+	g->jail.init_pid = first->jail.init_pid;
+	g->jail.init_pidfd = first->jail.init_pidfd;
+	g->jail.report_fd = first->jail.report_fd;
+	g->jail.holder = first->jail.holder;
+	memcpy(g->jail.cgroup, first->jail.cgroup, sizeof g->jail.cgroup);
+	g->listener_fd = first->listener_fd;
+	first->listener_fd = first->jail.report_fd = -1;
+	first->jail.init_pid = info->process;
+	first->jail.init_pidfd = pidfd;
+	first->jail.holder = NULL;
+	first->jail.branch = true;
+	aj_fork_group_add(g, first, info->inner);
+	aj_run_watch(first);
+}
+
+static struct aj_fork_group *new_group(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_run *first, int filters)
+{
+	struct aj_fork_group *g = calloc(1, sizeof *g);
+	if (!g)
+		abort();
+	*g = (struct aj_fork_group){ .loop = first->loop,
+		                     .owner = *owner,
+		                     .plan = first->plan,
+		                     .policy = first->policy,
+		                     .own_filters = filters,
 		                     .filters = first->channel.filters,
 		                     .jail = AJ_NO_JAIL,
 		                     .listener_fd = -1,
 		                     .locks.many = true,
 		                     .now = { .jail = AJ_NO_JAIL, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } },
 		                     .deadline_us = INT64_MAX };
-	if (!f->plan->branching)
-		return aj_fail(err, AJ_EXIT_USAGE, "branch", 0, "the session was not opened for branching");
-	if (first->listener_fd < 0)
+	g->timer = (struct aj_timer){ .fn = on_timer, .arg = g };
+	for (int i = 0; i < AJ_FORK_GROUP_FDS; i++)
+		g->io[i] = (struct aj_io){ .fn = on_io, .arg = g, .fd = -1 };
+	g->io[AJ_FORK_GROUP_LISTENER].quota = g->io[AJ_FORK_GROUP_REPORT].quota = &g->quota;
+	TAILQ_INIT(&g->waiters);
+	LIST_INSERT_HEAD(list, g, listed);
+	return g;
+}
+
+struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_run *jail,
+                                        int filters, struct aj_error *err)
+{
+	struct aj_process_info info;
+	if (jail->fork_group)
+		return jail->fork_group;
+	if (!jail->plan->branching)
+		return aj_fail(err, AJ_EXIT_USAGE, "branch", 0, "the session was not opened for branching"), NULL;
+	if (jail->listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0,
-		               "nobody listens to the jail's filter: the kernel cannot, or another filter above us has a listener");
-	int pidfd = aj_procfs_open_child(first->channel.runner, first->jail.init_pid, &info);
+		               "nobody listens to the jail's filter: the kernel cannot, or another filter above us has a listener"),
+		       NULL;
+	int pidfd = aj_procfs_open_child(jail->channel.runner, jail->jail.init_pid, &info);
 	if (pidfd < 0 || info.inner <= 1) {
 		aj_close(&pidfd);
-		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "find the session's process");
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "find the session's process"), NULL;
 	}
-	f->jail.init_pid = first->jail.init_pid;
-	f->jail.init_pidfd = first->jail.init_pidfd;
-	f->jail.report_fd = first->jail.report_fd;
-	f->jail.holder = first->jail.holder;
-	memcpy(f->jail.cgroup, first->jail.cgroup, sizeof f->jail.cgroup);
-	f->listener_fd = first->listener_fd;
-	first->listener_fd = first->jail.report_fd = -1;
-	first->jail.init_pid = info.process;
-	first->jail.init_pidfd = pidfd;
-	first->jail.holder = NULL;
-	first->jail.branch = true;
-	first->inner_pid = info.inner;
-	first->fork_group = f;
-	first->group = &OPS;
-	f->runs = first;
-	f->count = 1;
-	return 0;
+	struct aj_fork_group *g = new_group(list, owner, jail, filters);
+	take_shared(g, jail, &info, pidfd);
+	watch_group(g);
+	return g;
 }
 
-struct aj_jail aj_fork_group_take(struct aj_fork_group *f)
+void aj_fork_groups_stop(const struct aj_fork_groups *list)
 {
-	struct aj_fork *b = &f->now;
-	struct aj_jail jail = b->jail;
-	jail.init_pid = b->info.process;
-	jail.branch = true;
-	memcpy(jail.cgroup, f->jail.cgroup, sizeof jail.cgroup);
-	b->jail = (struct aj_jail)AJ_NO_JAIL;
-	return jail;
-}
-
-void aj_fork_group_join(struct aj_fork_group *f, struct aj_run *branch)
-{
-	struct aj_fork *b = &f->now;
-	branch->channel.expected = b->info.process;
-	branch->channel.filters = f->filters;
-	branch->result.violations.seen = true;
-	branch->inner_pid = b->info.inner;
-	branch->depth = b->depth;
-	branch->fork_group = f;
-	branch->group = &OPS;
-	branch->next_of_group = f->runs;
-	f->runs = branch;
-	f->count++;
-	b->state = AJ_BRANCH_NONE;
-	f->deadline_us = INT64_MAX;
-}
-
-static struct aj_run *find_run(const struct aj_fork_group *f, pid_t process)
-{
-	struct aj_run *run = f->runs;
-	while (run && run->jail.init_pid != process)
-		run = run->next_of_group;
-	return process > 0 ? run : NULL;
-}
-
-bool aj_fork_group_has(const struct aj_fork_group *f, pid_t process)
-{
-	return find_run(f, process);
-}
-
-/* False when there was no report. */
-static bool on_report(struct aj_fork_group *f)
-{
-	struct aj_msg msg;
-	int r = aj_msg_recv(f->jail.report_fd, &msg, MSG_DONTWAIT);
-	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
-		return errno == ECONNRESET;
-	if (r <= 0 || msg.kind != AJ_MSG_EXITED) {
-		aj_fork_group_closing(f);
-		aj_close(&f->jail.report_fd);
-		return false;
-	}
-	for (struct aj_run *run = f->runs; run; run = run->next_of_group)
-		if (run->inner_pid == msg.pid && !run->facts.exited) {
-			run->facts.exited = true;
-			run->facts.wait_status = msg.wait_status;
-			return true;
-		}
-	if (f->now.state != AJ_BRANCH_NONE && f->now.info.inner == msg.pid)
-		aj_fork_fail(f, 0, "it ended before it was there");
-	return true;
-}
-
-static void on_answered(struct aj_fork_group *f, const struct aj_run *source)
-{
-	if (f->now.source == source && source->channel.branch_errnum)
-		aj_fork_fail(f, source->channel.branch_errnum,
-		             source->channel.branch_errnum == ENOSPC ? "the kernel allows no user namespace more, in number or in depth"
-		                                                     : "the session cannot copy itself");
-	if (f->changed)
-		f->changed(f->changed_arg);
-}
-
-static void on_run_exit(struct aj_fork_group *f, struct aj_run *run)
-{
-	while (!run->facts.exited && f->jail.report_fd >= 0) {
-		struct pollfd p = { .fd = f->jail.report_fd, .events = POLLIN };
-		if (poll(&p, 1, REPORT_MS) <= 0 || !on_report(f))
-			break;
-	}
-	struct aj_run **at = &f->runs;
-	while (*at && *at != run)
-		at = &(*at)->next_of_group;
-	if (*at) {
-		*at = run->next_of_group;
-		f->count--;
-	}
-	if (f->now.source == run) {
-		f->now.source = NULL;
-		if (f->now.state != AJ_BRANCH_NONE && f->now.state < AJ_BRANCH_BORN)
-			aj_fork_fail(f, 0, "the original ended");
-	}
-	run->fork_group = NULL;
-	run->next_of_group = NULL;
-	if (f->changed)
-		f->changed(f->changed_arg);
-}
-
-static bool is_listening(const struct aj_fork_group *f)
-{
-	return f->listener_fd >= 0;
-}
-
-static const struct aj_run_group OPS = { .answered = on_answered, .on_exit = on_run_exit, .listens = is_listening };
-
-void aj_fork_group_closing(const struct aj_fork_group *f)
-{
-	if (f->closing)
-		f->closing(f->changed_arg);
-}
-
-/* Ends the whole group, as its guests share one jail. */
-static void end_all(const struct aj_fork_group *f)
-{
-	for (struct aj_run *run = f->runs; run; run = run->next_of_group)
-		aj_run_cheated(run);
-}
-
-static void on_listener(struct aj_fork_group *f)
-{
-	struct aj_notification call;
-	int r = 0;
-	for (int i = 0; i < TURN && (r = aj_violations_take(f->listener_fd, &call)) > 0; i++) {
-		struct aj_process_info info = aj_procfs_process(call.tid);
-		if (!aj_notify_waits(f->listener_fd, call.id))
-			continue;
-		if (aj_fork_call(f, &call, &info))
-			continue;
-		struct aj_run *run = find_run(f, info.process);
-		enum aj_lock lock = aj_locks_call(&f->locks, f->plan, (const int[AJ_LOCKABLE_PIPES]){ -1, -1 }, f->listener_fd, &call);
-		if (lock == AJ_LOCK_CHEATED)
-			end_all(f);
-		if (lock == AJ_LOCK_HANDLED)
-			continue;
-		f->reported++;
-		if (aj_violations_refuse(run ? &run->result.violations : NULL, f->plan, f->listener_fd, &call) < 0) {
-			r = -1;
-			break;
-		}
-	}
-	if (r < 0 || f->reported >= AJ_VIOLATIONS_END) {
-		aj_fork_group_closing(f);
-		aj_close(&f->listener_fd);
+	struct aj_fork_group *g;
+	LIST_FOREACH(g, list, listed) {
+		aj_fork_requests_stop(g);
+		aj_jail_kill(&g->jail);
 	}
 }
 
-void aj_fork_group_poll(const struct aj_fork_group *f, struct pollfd fds[AJ_FORK_GROUP_FDS])
+void aj_fork_groups_free(struct aj_fork_groups *list)
 {
-	fds[AJ_FORK_GROUP_REPORT] = (struct pollfd){ .fd = f->jail.report_fd, .events = POLLIN };
-	fds[AJ_FORK_GROUP_LISTENER] = (struct pollfd){ .fd = f->listener_fd, .events = POLLIN };
-	fds[AJ_FORK_GROUP_COPIER] = (struct pollfd){ .fd = f->now.copier.socket, .events = POLLIN };
-	fds[AJ_FORK_GROUP_INIT] = (struct pollfd){ .fd = f->jail.init_pidfd, .events = POLLIN };
-}
-
-/* Returns the bits that the owner must handle now. */
-unsigned aj_fork_group_check(struct aj_fork_group *f)
-{
-	unsigned found = 0;
-	if (!f->runs && f->now.state == AJ_BRANCH_NONE && !f->stopping && f->jail.init_pidfd >= 0) {
-		f->stopping = true;
-		f->deadline_us = aj_now_us() + STOP_US;
-		aj_jail_stop(&f->jail);
-	}
-	if (f->now.err.exit_code)
-		found |= AJ_FORK_GROUP_FAILED;
-	else if (f->now.state == AJ_BRANCH_BORN)
-		found |= AJ_FORK_GROUP_BORN;
-	if (f->jail.init_pidfd < 0 && !f->runs)
-		found |= AJ_FORK_GROUP_GONE;
-	return found;
-}
-
-unsigned aj_fork_group_step(struct aj_fork_group *f, const struct pollfd fds[AJ_FORK_GROUP_FDS])
-{
-	if (fds[AJ_FORK_GROUP_REPORT].revents && f->jail.report_fd >= 0)
-		on_report(f);
-	if (fds[AJ_FORK_GROUP_LISTENER].revents && f->listener_fd >= 0)
-		on_listener(f);
-	if (fds[AJ_FORK_GROUP_COPIER].revents && f->now.copier.socket >= 0)
-		aj_fork_copier(f);
-	if (fds[AJ_FORK_GROUP_INIT].revents && f->jail.init_pidfd >= 0) {
-		while (f->jail.report_fd >= 0 && on_report(f))
-			;
-		aj_fork_fail(f, 0, "the jail is gone");
-		aj_locks_close(&f->locks);
-		aj_fork_group_closing(f);
-		aj_close(&f->listener_fd);
-		aj_jail_end(&f->jail, NULL);
-	}
-	return aj_fork_group_check(f);
-}
-
-int64_t aj_fork_group_deadline_us(const struct aj_fork_group *f)
-{
-	int64_t locks_us = aj_locks_deadline_us(&f->locks);
-	return locks_us < f->deadline_us ? locks_us : f->deadline_us;
-}
-
-unsigned aj_fork_group_due(struct aj_fork_group *f)
-{
-	if (aj_locks_due(&f->locks, f->listener_fd))
-		end_all(f);
-	if (aj_now_us() < f->deadline_us)
-		return 0;
-	f->deadline_us = INT64_MAX;
-	if (f->stopping) {
-		aj_jail_kill(&f->jail);
-	} else {
-		/* An original that has not answered the request never may: it may be running code of its own. */
-		if (f->now.source && f->now.source->channel.branching)
-			aj_jail_kill(&f->now.source->jail);
-		aj_fork_fail(f, ETIMEDOUT, "it took too long");
-	}
-	return aj_fork_group_check(f);
-}
-
-void aj_fork_group_end(struct aj_fork_group *f)
-{
-	aj_fork_fail(f, 0, "the jail is ended");
-	aj_locks_close(&f->locks);
-	aj_close(&f->listener_fd);
-	if (f->jail.init_pidfd >= 0) {
-		aj_jail_kill(&f->jail);
-		aj_jail_end(&f->jail, NULL);
-	}
+	while (!LIST_EMPTY(list))
+		free_group(LIST_FIRST(list));
 }

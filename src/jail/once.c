@@ -1,9 +1,10 @@
-/* One request, one jail: launch, watch, end, in one poll() loop.
+/* One request, one jail, one loop: launch, watch, end.
  * Decides nothing about walls (plan/) or verdicts (result/verdict.c), and leaves nothing behind. */
 #include "jail/once.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -30,48 +31,39 @@ static int watched_signals(sigset_t *before)
 /* Time for the search for repositories in a workspace, before and after. */
 enum { SEARCH_MS = 5000 };
 
-static void on_signal(struct aj_run *run, int fd)
+static void on_signal(struct aj_io *io, uint32_t events)
 {
 	struct signalfd_siginfo info;
-	if (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
-		aj_run_signal(run, (int)info.ssi_signo);
-}
-
-static int timeout_ms(const struct aj_run *run)
-{
-	int64_t deadline_us = aj_run_deadline_us(run);
-	if (deadline_us == INT64_MAX)
-		return -1;
-	int64_t left_us = deadline_us - aj_now_us();
-	return left_us <= 0 ? 0 : (int)(left_us / 1000 < 1 << 30 ? left_us / 1000 + 1 : 1 << 30);
+	(void)events;
+	if (read(io->fd, &info, sizeof info) == (ssize_t)sizeof info)
+		aj_run_signal(io->arg, (int)info.ssi_signo);
 }
 
 static void watch_run(struct aj_run *run)
 {
 	sigset_t before;
 	cleanup_fd int signal_fd = watched_signals(&before);
-	if (signal_fd < 0)
+	/* Urgent: a signal that also ended the runner is not taken for the runner's own failure. */
+	struct aj_io signals = { .fn = on_signal, .arg = run, .fd = -1, .urgent = true };
+	if (signal_fd < 0 || aj_loop_watch(run->loop, &signals, signal_fd, EPOLLIN) < 0)
 		aj_run_fail(run, "signals cannot be watched");
-	while (!run->gone) {
-		struct pollfd fds[AJ_RUN_FDS + 1];
-		aj_run_poll(run, fds);
-		fds[AJ_RUN_FDS] = (struct pollfd){ .fd = signal_fd, .events = POLLIN };
-		int ready = poll(fds, AJ_RUN_FDS + 1, timeout_ms(run));
-		if (ready < 0 && errno != EINTR) {
-			/* Once killed, the jail can be reaped without poll(). */
+	while (!run->gone)
+		if (aj_loop_turn(run->loop, INT64_MAX) < 0) {
 			aj_run_fail(run, "the jail cannot be waited for; what ran until then is done");
-			for (int i = 0; i < AJ_RUN_FDS; i++)
-				fds[i].revents = i == AJ_RUN_INIT ? POLLIN : 0;
-			aj_run_step(run, fds);
+			aj_run_kill(run);
 		}
-		if (ready > 0 && fds[AJ_RUN_FDS].revents)
-			on_signal(run, signal_fd);
-		if (ready > 0)
-			aj_run_step(run, fds);
-		if (ready >= 0 && !run->gone && aj_now_us() >= aj_run_deadline_us(run))
-			aj_run_due(run);
-	}
+	aj_loop_unwatch(run->loop, &signals);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static int launch_jail(struct aj_run *run, struct aj_error *err)
+{
+	const struct aj_plan *launched;
+	if (!(run->loop = aj_loop_new()))
+		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
+	if (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0)
+		return -1;
+	return aj_protect_open(&run->protect, run->plan, SEARCH_MS, &launched, err) < 0 ? -1 : aj_launch(launched, &run->jail, err);
 }
 
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
@@ -82,19 +74,14 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	static struct aj_mediator mediator;
 	mediator = (struct aj_mediator){ .connector = { -1, -1 } };
 	int64_t started_us = aj_now_us();
-	struct aj_error err = { 0 };
 	*ret = (struct aj_result){ 0 };
 	run = (struct aj_run){ .plan = plan, .policy = policy, .output = output, .output_arg = output_arg };
-	const struct aj_plan *launched;
 	run.mediator = plan->snippet ? NULL : &mediator;
-	if (plan->mediated)
-		aj_mediator_open(&mediator, plan, &err);
-	if (err.exit_code || aj_protect_open(&run.protect, plan, SEARCH_MS, &launched, &err) < 0 ||
-	    aj_launch(launched, &run.jail, &err) < 0) {
+	if (launch_jail(&run, &ret->setup) < 0) {
 		if (run.mediator)
 			aj_mediator_close(run.mediator);
 		aj_protect_close(run.protect);
-		ret->setup = err;
+		aj_loop_free(run.loop);
 		if (request->snippet)
 			aj_sha256(request->code, request->code_bytes, ret->code_sha256);
 		aj_verdict(&(struct aj_facts){ 0 }, plan, ret);
@@ -105,11 +92,12 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	run.pump = plan->pump ? pumps : NULL;
 	aj_run_open(&run, request->snippet ? aj_procfs_own_filters() : 0);
 	if (request->snippet)
-		aj_channel_arm(&run.channel, plan, policy, false);
+		aj_run_arm(&run);
 	if (aj_run_begin(&run, request, 0, started_us, &run.result.setup) < 0)
 		aj_jail_kill(&run.jail);
 	watch_run(&run);
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_close(&pumps[i]);
+	aj_loop_free(run.loop);
 	*ret = run.result;
 }

@@ -34,10 +34,12 @@ int aj_pump_flush(struct aj_pump *pump)
 	while (pump->at < pump->bytes) {
 		struct pollfd ready = { .fd = pump->fd, .events = POLLOUT };
 		int r = poll(&ready, 1, pump->last ? LAST_MS : 0);
+		if (r < 0 && errno == EINTR)
+			continue; /* kept output may be waited for only where the destination can be full: epoll takes no regular file */
 		if (r == 0 && pump->last)
 			errno = ETIMEDOUT;
 		if (r <= 0)
-			return r == 0 && pump->last ? -1 : r == 0 || errno == EINTR ? 0 : -1;
+			return r == 0 && !pump->last ? 0 : -1;
 		ssize_t n = write(pump->fd, pump->kept + pump->at, pump->bytes - pump->at);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;

@@ -1,8 +1,9 @@
-/* One jail, watched: every event of a jail, as steps for the owner's loop. A lasting jail takes one snippet after the other; any other
- * has one, and its run is over when the jail is gone. */
+/* One jail in an event loop: its descriptors and deadlines are watched, and the owner is notified. A lasting jail takes one snippet after
+ * the other; any other has one, and its run is over when the jail is gone. */
 #pragma once
-#include <poll.h>
+#include <sys/queue.h>
 
+#include "base/loop.h"
 #include "jail/channel.h"
 #include "jail/pump.h"
 #include "mediate/locks.h"
@@ -11,7 +12,7 @@
 #include "sandbox/launch.h"
 #include "workspace/protect.h"
 
-/* The descriptors to poll, in the order in which they are handled. */
+/* The watched descriptors. */
 enum aj_run_fd {
 	AJ_RUN_REPORT,
 	AJ_RUN_CONTROL,
@@ -23,7 +24,7 @@ enum aj_run_fd {
 	AJ_RUN_FDS
 };
 
-/* Results of a step, as bits. */
+/* What has happened to a jail, as bits. */
 enum {
 	AJ_RUN_ARMED = 1,    /* a lasting jail is ready for its first snippet */
 	AJ_RUN_ANSWERED = 2, /* run->result is complete: status, claims, output. A lasting jail takes the next snippet */
@@ -47,16 +48,19 @@ struct aj_run_group {
 
 struct aj_run {
 	/* The owner's, before aj_run_open(). */
+	struct aj_loop *loop;
 	const struct aj_plan *plan;
 	const struct aj_policy *policy;
-	bool lasting;
-	aj_output_fn *output; /* as it comes; may be NULL */
+	bool lasting; /* several snippets, in a loop that others use too: the jail is charged for what it uses of the thread */
+	bool warm;    /* born from a zygote */
+	/* Called with AJ_RUN_* bits as an event's last act, so it may free a run whose jail is gone. May be NULL. */
+	void (*on_event)(struct aj_run *run, unsigned found);
+	void *owner;
+	LIST_ENTRY(aj_run) listed; /* in a list of the owner's */
+	aj_output_fn *output;      /* as it comes; may be NULL */
 	void *output_arg;
 	struct aj_pump *pump;       /* for standard output and error, where the plan has pumps; NULL: none */
 	struct aj_protect *protect; /* owned: closed when the jail is gone. NULL without a writable workspace */
-	/* A descriptor of the run is about to be closed; stop watching it: epoll keeps reporting a closed descriptor while another
-	 * process holds a duplicate. May be NULL, where only poll() is in use. */
-	void (*closing)(struct aj_run *run, enum aj_run_fd which);
 
 	struct aj_mediator *mediator; /* for a command; open where the plan mediates calls. NULL: none */
 	struct aj_locks locks;        /* where the plan mediates locks */
@@ -65,7 +69,7 @@ struct aj_run {
 	/* Set while the run is in a fork group, see fork/group.h; else NULL. */
 	struct aj_fork_group *fork_group;
 	const struct aj_run_group *group;
-	struct aj_run *next_of_group;
+	LIST_ENTRY(aj_run) grouped;
 	pid_t inner_pid; /* pid inside the jail */
 	unsigned depth;  /* number of branches between this one and the jail's first guest */
 
@@ -74,8 +78,10 @@ struct aj_run {
 	struct aj_result result; /* of the run under way, or of the last one */
 	struct aj_facts facts;
 	int listener_fd;    /* the filter's listener; -1: none */
-	bool running, gone; /* a run is under way; the jail is gone */
+	bool running;       /* a run is under way */
 	bool stopping;      /* the jail is being ended */
+	bool exited;        /* init has ended, and the end is being handled: nothing is watched any more */
+	bool gone;          /* that is done */
 	int64_t started_us; /* start of the run */
 	int64_t soft_us;    /* when the snippet is interrupted; INT64_MAX: never, or it was */
 	uint64_t soft_ms;
@@ -83,34 +89,46 @@ struct aj_run {
 	/* Usage and refusals before this run. */
 	struct aj_leaf_usage leaf_before;
 	uint64_t cpu_before_us;
+
+	struct aj_io io[AJ_RUN_FDS];
+	struct aj_timer timer; /* the next deadline */
+	struct aj_quota quota; /* of a lasting jail: for all output and messages; its end is handled at once */
 };
 
-/* Start watching a launched jail (`run->jail` is set). The struct must not move in memory from now on. `filters`: see aj_channel_open(). */
-void aj_run_open(struct aj_run *run, int filters);
+/* Watch a launched jail (`run->jail` is set). The struct must not move in memory from now on. `filters`: see aj_channel_open(). -1: the
+ * jail cannot be watched (run->result.setup says why), and was killed; its end is still to come. */
+int aj_run_open(struct aj_run *run, int filters);
+/* For a runner that starts cold: send what it needs to be armed. */
+void aj_run_arm(struct aj_run *run);
 
 /* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: the policy's): where the request lasts, the
  * snippet is interrupted then, and has a grace period before the jail is killed; elsewhere the jail is killed. -1 with err: nothing has
  * begun. Frees the last run's result. */
 int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
+/* Send a tool's answer, JSON. */
+void aj_run_tool(struct aj_run *run, const char *text, size_t bytes);
+/* Send what the channel holds; the loop sends what does not fit. */
+void aj_run_flush(struct aj_run *run);
+/* Read the output that is available: it was written before the message under way. */
+void aj_run_drain(struct aj_run *run);
 
 /* Forward a signal to a command; for a snippet, end it and its jail. */
 void aj_run_signal(struct aj_run *run, int signal);
-/* End the jail for the owner's own reason; it is gone some time later. */
+/* Kill the jail at this time; INT64_MAX: never. */
+void aj_run_limit(struct aj_run *run, int64_t deadline_us);
+/* End the jail; it is gone some time later. */
 void aj_run_end(struct aj_run *run);
-
-/* Descriptors and events to poll; fd -1: none. */
-void aj_run_poll(const struct aj_run *run, struct pollfd fds[AJ_RUN_FDS]);
-/* Handle ready descriptors (`revents`), in a fixed order. */
-unsigned aj_run_step(struct aj_run *run, const struct pollfd fds[AJ_RUN_FDS]);
-/* When to call aj_run_due(): INT64_MAX never. */
-int64_t aj_run_deadline_us(const struct aj_run *run);
-void aj_run_due(struct aj_run *run);
 /* End the jail for a lock that was not allowed. */
 void aj_run_cheated(struct aj_run *run);
 /* Fail the run: the jail cannot be watched any more. */
 void aj_run_fail(struct aj_run *run, const char *cause);
+/* Kill the jail and wait for its end, now, without on_event. Without effect once the jail is gone. */
+void aj_run_kill(struct aj_run *run);
 
-/* Read the output that is available: it was written before the message under way. */
-void aj_run_drain(struct aj_run *run);
-/* Free the result. The jail must be gone. */
+/* Stop watching one descriptor, which becomes another owner's. */
+void aj_run_unwatch(struct aj_run *run, enum aj_run_fd which);
+/* Watch what the run waits for now: after a change from outside of the run's own events. */
+void aj_run_watch(struct aj_run *run);
+
+/* Free the result, and the jail with it: aj_run_kill() comes first. */
 void aj_run_free(struct aj_run *run);

@@ -1,9 +1,10 @@
-/* Starts a zygote, orders jails from it and adopts them, without blocking.
- * Attests nothing of a jail: jail/channel.c does, as for every other jail. */
+/* A zygote in an event loop: started, ordered one jail after the other, and ended when it lies or takes too long.
+ * Attests nothing of a jail: jail/channel.c does, as for every other jail. Does not decide how many jails there should be. */
 #include "pool/zygote.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,11 @@
 #include "sandbox/birth_protocol.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
+
+/* A zygote imports what the policy allows, and then makes a jail in milliseconds. Slower than this, it is stuck. */
+enum { READY_MS = 60000, BIRTH_US = 10000000 };
+
+/* --- what it says --- */
 
 /* The plan, policy and filter that the runner needs to get ready. The socket buffers some 200 kB, and the peer may never read. */
 static int send_plan(struct aj_zygote *z, struct aj_error *err)
@@ -39,22 +45,9 @@ static int send_plan(struct aj_zygote *z, struct aj_error *err)
 	return 0;
 }
 
-bool aj_zygote_writing(const struct aj_zygote *z)
+static bool is_writing(const struct aj_zygote *z)
 {
 	return z->outbox.sent < z->outbox.bytes;
-}
-
-int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err)
-{
-	*z = (struct aj_zygote){ .plan = plan, .policy = policy, .jail = AJ_NO_JAIL, .inbox.cap_bytes = 4096 };
-	if (aj_launch(plan, &z->jail, err) < 0)
-		return -1;
-	aj_encode_zygote(&z->outbox, plan, policy, z->jail.listens);
-	if (send_plan(z, err) < 0) {
-		aj_zygote_end(z);
-		return -1;
-	}
-	return 0;
 }
 
 /* The limits come from the kernel, the module name from the zygote. */
@@ -72,14 +65,6 @@ static enum aj_zygote_found set_dead(struct aj_zygote *z, int errnum, const char
 	if (importing)
 		aj_advise(&z->err, "take that module out of the policy's python.imports, or out of the Python tree");
 	return AJ_ZYGOTE_DEAD;
-}
-
-void aj_zygote_give_up(struct aj_zygote *z)
-{
-	set_dead(z, 0,
-	         aj_zygote_writing(z) ? "it does not read its plan"
-	         : z->ready           ? "it makes no jail"
-	                              : "it does not get ready");
 }
 
 /* Reports of the steps before exec. */
@@ -137,7 +122,7 @@ static enum aj_zygote_found on_frame(struct aj_zygote *z)
 		;
 	if (r <= 0)
 		return r < 0 ? AJ_ZYGOTE_DEAD : AJ_ZYGOTE_NOTHING;
-	if (aj_zygote_writing(z))
+	if (is_writing(z))
 		return set_dead(z, 0, "it answers before it was sent its plan");
 	z->ready = z->inbox.kind == AJ_FRAME_READY;
 	if (z->ready) {
@@ -171,7 +156,8 @@ static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jai
 	return found == AJ_NEWBORN_THERE ? AJ_ZYGOTE_BORN : AJ_ZYGOTE_FAILED;
 }
 
-enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
+/* Called again until it returns AJ_ZYGOTE_NOTHING. */
+static enum aj_zygote_found read_event(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
 {
 	/* Checked before reading, so that its last messages are read then. Not by EOF: another process may hold a duplicate of the
 	 * socket. */
@@ -179,12 +165,108 @@ enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jai
 	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
 	if (found != AJ_ZYGOTE_NOTHING)
 		return found;
-	if (aj_zygote_writing(z) && send_plan(z, &z->err) < 0)
+	if (is_writing(z) && send_plan(z, &z->err) < 0)
 		return AJ_ZYGOTE_DEAD;
 	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
 	if (found == AJ_ZYGOTE_NOTHING && ended)
 		found = set_dead(z, 0, z->ready ? "it ended" : "it ended before it was ready");
 	return found;
+}
+
+/* --- in the loop --- */
+
+/* Restart the deadline after each event, while an event is expected. */
+static void set_deadline(struct aj_zygote *z)
+{
+	if (z->ready && !z->waiting_count)
+		aj_loop_unset(z->loop, &z->deadline);
+	else
+		aj_loop_set(z->loop, &z->deadline,
+		            aj_now_us() + (z->ready ? BIRTH_US : (int64_t)(z->ready_ms ? z->ready_ms : READY_MS) * 1000));
+}
+
+/* 0, or -1 with errno. */
+static int watch_control(struct aj_zygote *z)
+{
+	return aj_loop_watch(z->loop, &z->control, z->jail.control_fd, is_writing(z) ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+static void end_dead(struct aj_zygote *z)
+{
+	struct aj_error err = z->err;
+	aj_zygote_end(z);
+	z->on_event(z->arg, AJ_ZYGOTE_DEAD, NULL, &err);
+}
+
+static void on_zygote(struct aj_io *io, uint32_t events)
+{
+	struct aj_zygote *z = io->arg;
+	enum aj_zygote_found found = AJ_ZYGOTE_READY;
+	(void)events;
+	/* Reading may close this one: epoll keeps reporting a closed descriptor while another process holds a duplicate. */
+	aj_loop_unwatch(z->loop, &z->report);
+	while (z->there && found != AJ_ZYGOTE_NOTHING) {
+		struct aj_error err = { 0 };
+		struct aj_jail jail;
+		found = read_event(z, &jail, &err);
+		if (found == AJ_ZYGOTE_DEAD) {
+			end_dead(z);
+			break;
+		}
+		if (found == AJ_ZYGOTE_BORN || found == AJ_ZYGOTE_FAILED)
+			z->on_event(z->arg, found, &jail, &err);
+		if (z->there && found != AJ_ZYGOTE_NOTHING)
+			set_deadline(z);
+	}
+	/* Errors of watching are ignored: without the report a failure lacks its cause only, and the deadline covers the rest. */
+	if (z->there && z->jail.report_fd >= 0)
+		aj_loop_watch(z->loop, &z->report, z->jail.report_fd, EPOLLIN);
+	if (z->there && z->control.events & EPOLLOUT)
+		watch_control(z);
+	z->on_event(z->arg, AJ_ZYGOTE_NOTHING, NULL, NULL);
+}
+
+static void on_deadline(struct aj_timer *timer)
+{
+	struct aj_zygote *z = timer->arg;
+	set_dead(z, 0, is_writing(z) ? "it does not read its plan" : z->ready ? "it makes no jail" : "it does not get ready");
+	end_dead(z);
+	z->on_event(z->arg, AJ_ZYGOTE_NOTHING, NULL, NULL);
+}
+
+int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err)
+{
+	*z = (struct aj_zygote){ .loop = z->loop,
+		                 .on_event = z->on_event,
+		                 .arg = z->arg,
+		                 .ready_ms = z->ready_ms,
+		                 .plan = plan,
+		                 .policy = policy,
+		                 .jail = AJ_NO_JAIL,
+		                 .inbox.cap_bytes = 4096 };
+	z->deadline = (struct aj_timer){ .fn = on_deadline, .arg = z };
+	z->control = z->report = z->end = (struct aj_io){ .fn = on_zygote, .arg = z, .fd = -1 };
+	if (aj_launch(plan, &z->jail, err) < 0)
+		return -1;
+	z->there = true;
+	aj_encode_zygote(&z->outbox, plan, policy, z->jail.listens);
+	set_deadline(z);
+	if (send_plan(z, err) == 0 && (watch_control(z) < 0 || aj_loop_watch(z->loop, &z->report, z->jail.report_fd, EPOLLIN) < 0 ||
+	                               aj_loop_watch(z->loop, &z->end, z->jail.init_pidfd, EPOLLIN) < 0))
+		aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "watch it");
+	if (err->exit_code)
+		aj_zygote_end(z);
+	return err->exit_code ? -1 : 0;
+}
+
+bool aj_zygote_open(const struct aj_zygote *z)
+{
+	return z->there && z->ready && z->waiting_count < AJ_BIRTHS_MAX;
+}
+
+unsigned aj_zygote_due(const struct aj_zygote *z)
+{
+	return z->there ? (unsigned)z->waiting_count : 0;
 }
 
 /* Only the last component: the zygote has the folder open. */
@@ -222,11 +304,20 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 	}
 	z->waiting[z->waiting_count++] = jail;
 	z->orders++;
+	if (!z->deadline.place)
+		set_deadline(z);
 	return 0;
 }
 
 void aj_zygote_end(struct aj_zygote *z)
 {
+	if (!z->there)
+		return;
+	z->there = false;
+	aj_loop_unset(z->loop, &z->deadline);
+	aj_loop_unwatch(z->loop, &z->control);
+	aj_loop_unwatch(z->loop, &z->report);
+	aj_loop_unwatch(z->loop, &z->end);
 	/* Kills all births: the jails that were ordered, and whatever else the zygote made, are in its namespace. */
 	aj_jail_kill(&z->jail);
 	if (z->jail.holder)

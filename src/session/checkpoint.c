@@ -13,7 +13,7 @@ struct aj_checkpoint {
 	uint64_t id;
 	struct aj_waiter waiter;
 	struct aj_session *session; /* the session that asked, while the branch is being made; NULL: ready */
-	struct aj_worker *worker;
+	struct aj_run *jail;
 	bool forgotten; /* freed when the last user has left */
 	unsigned users;
 };
@@ -53,7 +53,7 @@ static int may_be_copied(const struct aj_session *s, struct aj_error *err)
 {
 	if (may_branch(s, err) < 0)
 		return -1;
-	if (!s->worker || s->worker->run.gone || s->worker->run.stopping)
+	if (!s->jail || s->jail->gone || s->jail->stopping)
 		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0,
 		                       s->waiting ? "the session has no jail yet" : "the session has ended");
 	return 0;
@@ -67,34 +67,34 @@ static void free_checkpoint(struct aj_checkpoint *c)
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
-	if (c->worker)
-		aj_pool_return(c->lineage->pool->pool, c->worker);
+	if (c->jail)
+		aj_pool_return(c->lineage->pool->pool, c->jail);
 	free(c);
 }
 
 /* A checkpoint runs nothing, but its jail may be killed, for instance by the OOM killer. */
-static void on_checkpoint_event(struct aj_worker *worker, unsigned found)
+static void on_checkpoint_event(struct aj_run *jail, unsigned found)
 {
-	struct aj_checkpoint *c = worker->owner;
+	struct aj_checkpoint *c = jail->owner;
 	if (!(found & AJ_RUN_GONE))
 		return;
-	c->worker = NULL;
-	aj_pool_return(c->lineage->pool->pool, worker);
+	c->jail = NULL;
+	aj_pool_return(c->lineage->pool->pool, jail);
 }
 
-static void on_checkpoint(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
+static void on_checkpoint(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
 {
 	struct aj_checkpoint *c = waiter->arg;
 	struct aj_session *s = c->session;
 	struct aj_error late = { 0 };
 	uint64_t id = c->id;
 	c->session = NULL;
-	if (worker) {
-		c->worker = worker;
-		worker->owner = c;
-		worker->on_event = on_checkpoint_event;
+	if (jail) {
+		c->jail = jail;
+		jail->owner = c;
+		jail->on_event = on_checkpoint_event;
 	}
-	if (worker && !c->lineage->unexpired) {
+	if (jail && !c->lineage->unexpired) {
 		aj_fail_because(&late, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "the session reached its lifetime");
 		err = &late;
 	}
@@ -120,7 +120,7 @@ uint64_t aj_session_checkpoint(struct aj_session *s, struct aj_error *err)
 	c->waiter = (struct aj_waiter){ .fn = on_checkpoint, .arg = c };
 	lineage->checkpoints = c;
 	s->copying++;
-	if (aj_pool_branch(s->pool->pool, s->worker, &c->waiter, err) < 0) {
+	if (aj_pool_branch(s->pool->pool, s->jail, &c->waiter, err) < 0) {
 		s->copying--;
 		free_checkpoint(c);
 		return 0;
@@ -160,15 +160,15 @@ static void release_checkpoint(struct aj_checkpoint *c)
 		free_checkpoint(c);
 }
 
-static void on_rollback(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
+static void on_rollback(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	struct aj_checkpoint *c = s->rolling;
 	uint64_t id = c->id;
 	s->rolling = NULL;
-	if (worker) {
+	if (jail) {
 		aj_session_drop(s);
-		aj_session_take(s, worker);
+		aj_session_take(s, jail);
 		s->ending_why = NULL;
 		if (s->until_us)
 			aj_loop_set(s->pool->manager->loop, &s->lifetime, s->until_us);
@@ -187,11 +187,11 @@ int aj_session_rollback(struct aj_session *s, uint64_t id, struct aj_error *err)
 	struct aj_checkpoint *c = may_branch(s, err) < 0 ? NULL : find_checkpoint(s, id, err);
 	if (!c)
 		return -1;
-	if (!c->worker)
+	if (!c->jail)
 		return aj_fail(err, AJ_EXIT_LIMIT, "checkpoint", 0, "the checkpoint %lu was killed, for memory most likely",
 		               (unsigned long)id);
 	s->waiter.fn = on_rollback;
-	if (aj_pool_branch(s->pool->pool, c->worker, &s->waiter, err) < 0)
+	if (aj_pool_branch(s->pool->pool, c->jail, &s->waiter, err) < 0)
 		return -1;
 	s->rolling = c;
 	c->users++;
@@ -215,13 +215,13 @@ static void unlink_pending(struct aj_session *s)
 	s->source = NULL;
 }
 
-static void on_forked(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
+static void on_forked(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	s->waiting = false;
 	unlink_pending(s);
-	if (worker)
-		aj_session_take(s, worker);
+	if (jail)
+		aj_session_take(s, jail);
 	aj_session_opened(s, err);
 }
 
@@ -238,7 +238,7 @@ struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session
 	copy->tools_changed = s->tools_changed;
 	copy->waiter.fn = on_forked;
 	copy->waiting = true;
-	if (aj_pool_branch(s->pool->pool, s->worker, &copy->waiter, err) < 0) {
+	if (aj_pool_branch(s->pool->pool, s->jail, &copy->waiter, err) < 0) {
 		copy->waiting = false;
 		aj_session_close(copy);
 		return NULL;

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "base/fd.h"
+#include "jail/interrupt.h"
 #include "session/checkpoint.h"
 #include "session/session.h"
 
@@ -37,23 +38,23 @@ static struct aj_loop *loop_of(const struct aj_session *s)
 void aj_session_used(struct aj_session *s)
 {
 	uint64_t idle_ms = s->pool->manager->config.idle_ms;
-	if (idle_ms && s->worker && !s->running)
+	if (idle_ms && s->jail && !s->running)
 		aj_loop_set(loop_of(s), &s->idle, aj_in_ms(idle_ms));
 }
 
 static json_t *result_json(struct aj_session *s, bool alive)
 {
-	const struct aj_run *run = &s->worker->run;
+	const struct aj_run *run = s->jail;
 	json_t *result = aj_result_json(&run->result, run->plan, run->policy, &s->request);
 	if (s->request.lasting)
 		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
-	json_object_set_new(result, "warm", json_boolean(s->worker->warm));
+	json_object_set_new(result, "warm", json_boolean(s->jail->warm));
 	return result;
 }
 
 static void record_end(struct aj_session *s, struct aj_result *result)
 {
-	const struct aj_run *run = &s->worker->run;
+	const struct aj_run *run = s->jail;
 	struct aj_error err = { 0 };
 	if (aj_trail_end(&s->trail, run->policy, &s->request, run->plan, result, &err) < 0)
 		aj_manager_log(s->pool->manager, "audit", &err);
@@ -64,12 +65,12 @@ static bool report_result(struct aj_session *s, bool alive)
 {
 	s->running = false;
 	aj_calls_drop(&s->calls);
-	record_end(s, &s->worker->run.result);
+	record_end(s, &s->jail->result);
 	json_t *doc = result_json(s, alive);
 	if (alive)
 		aj_session_used(s);
 	aj_session_enter_callback(s);
-	s->on.answered(s, s->arg, &s->worker->run.result, doc);
+	s->on.answered(s, s->arg, &s->jail->result, doc);
 	json_decref(doc);
 	return aj_session_leave_callback(s);
 }
@@ -77,16 +78,16 @@ static bool report_result(struct aj_session *s, bool alive)
 static void on_gone(struct aj_session *s)
 {
 	char why[560];
-	struct aj_worker *worker = s->worker;
+	struct aj_run *jail = s->jail;
 	if (s->running && !report_result(s, false))
 		return;
-	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : worker->run.result.reason);
+	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : jail->result.reason);
 	aj_loop_unset(loop_of(s), &s->idle);
 	/* The session's checkpoints expire with it, so a session that can be rolled back keeps its lifetime timer. */
 	if (!s->pool->branching)
 		aj_loop_unset(loop_of(s), &s->lifetime);
-	s->worker = NULL;
-	aj_pool_return(s->pool->pool, worker);
+	s->jail = NULL;
+	aj_pool_return(s->pool->pool, jail);
 	aj_session_enter_callback(s);
 	if (s->opened.place) { /* the jail died before `opened` was reported */
 		aj_loop_unset(loop_of(s), &s->opened);
@@ -100,9 +101,9 @@ static void on_gone(struct aj_session *s)
 	aj_session_leave_callback(s);
 }
 
-static void on_event(struct aj_worker *worker, unsigned found)
+static void on_event(struct aj_run *jail, unsigned found)
 {
-	struct aj_session *s = worker->owner;
+	struct aj_session *s = jail->owner;
 	if ((found & AJ_RUN_ANSWERED) && !report_result(s, true))
 		return;
 	if (found & AJ_RUN_GONE)
@@ -124,8 +125,8 @@ static void on_call(void *arg, const struct aj_tool_call *call)
 	struct aj_session *s = arg;
 	aj_session_enter_callback(s);
 	/* Tool calls and output have separate channels: a call may overtake output. */
-	if (s->on.output && s->worker)
-		aj_run_drain(&s->worker->run);
+	if (s->on.output && s->jail)
+		aj_run_drain(s->jail);
 	if (!s->closed)
 		s->on.call(s, s->arg, call->number, call->tool->name, call->args);
 	aj_session_leave_callback(s);
@@ -134,21 +135,21 @@ static void on_call(void *arg, const struct aj_tool_call *call)
 static void send_answer(void *arg, const char *text, size_t bytes)
 {
 	struct aj_session *s = arg;
-	if (s->worker)
-		aj_worker_tool(s->worker, text, bytes);
+	if (s->jail)
+		aj_run_tool(s->jail, text, bytes);
 }
 
-void aj_session_take(struct aj_session *s, struct aj_worker *worker)
+void aj_session_take(struct aj_session *s, struct aj_run *jail)
 {
-	s->worker = worker;
-	worker->owner = s;
-	worker->on_event = on_event;
-	worker->run.channel.on_call = aj_calls_take;
-	worker->run.channel.on_call_arg = &s->calls;
-	worker->run.channel.call_values = AJ_TOOL_CALL_VALUES;
+	s->jail = jail;
+	jail->owner = s;
+	jail->on_event = on_event;
+	jail->channel.on_call = aj_calls_take;
+	jail->channel.on_call_arg = &s->calls;
+	jail->channel.call_values = AJ_TOOL_CALL_VALUES;
 	if (s->on.output) {
-		worker->run.output = on_output;
-		worker->run.output_arg = s;
+		jail->output = on_output;
+		jail->output_arg = s;
 	}
 	aj_session_used(s);
 }
@@ -161,12 +162,12 @@ void aj_session_opened(struct aj_session *s, const struct aj_error *err)
 	aj_loop_set(loop_of(s), &s->opened, aj_now_us());
 }
 
-static void on_jail(struct aj_waiter *waiter, struct aj_worker *worker, const struct aj_error *err)
+static void on_jail(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	s->waiting = false;
-	if (worker)
-		aj_session_take(s, worker);
+	if (jail)
+		aj_session_take(s, jail);
 	aj_session_opened(s, err);
 }
 
@@ -204,8 +205,8 @@ static void on_opened(struct aj_timer *timer)
 static void end_jail(struct aj_session *s, const char *why)
 {
 	s->ending_why = why;
-	if (s->worker)
-		aj_worker_end(s->worker);
+	if (s->jail)
+		aj_run_end(s->jail);
 }
 
 static void on_idle(struct aj_timer *timer)
@@ -242,7 +243,7 @@ static void on_lifetime(struct aj_timer *timer)
 	static const char why[] = "the session reached its lifetime";
 	struct aj_session *s = timer->arg;
 	aj_lineage_expire(s);
-	if (s->worker)
+	if (s->jail)
 		end_jail(s, why);
 	else
 		end_without_jail(s, why);
@@ -299,20 +300,20 @@ static void record_refusal(struct aj_session *s, const struct aj_error *err)
 {
 	struct aj_result refused = { .setup = *err };
 	aj_sha256(s->request.code ? s->request.code : "", s->request.code_bytes, refused.code_sha256);
-	aj_verdict(&(struct aj_facts){ 0 }, s->worker->run.plan, &refused);
+	aj_verdict(&(struct aj_facts){ 0 }, s->jail->plan, &refused);
 	record_end(s, &refused);
 }
 
 int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struct aj_error *err)
 {
-	if (!s->worker || s->worker->run.gone || s->worker->run.stopping)
+	if (!s->jail || s->jail->gone || s->jail->stopping)
 		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0,
 		                       s->waiting ? "the session has no jail yet" : "the session has ended");
 	if (s->running)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
 	if (s->copying || s->rolling)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
-	const struct aj_run *run = &s->worker->run;
+	const struct aj_run *run = s->jail;
 	aj_arena_free(&s->arena);
 	if (snippet->code && snippet->code_bytes > run->policy->source_bytes)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "the snippet is larger than the %lu bytes that one may have",
@@ -332,7 +333,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
 	s->request.tools_json = tools;
 	int r = aj_trail_start(&s->trail, &s->pool->version->site, run->policy, &s->request, run->plan, err);
-	if (r == 0 && (r = aj_worker_run(s->worker, &s->request, snippet->timeout_ms, err)) < 0)
+	if (r == 0 && (r = aj_run_begin(s->jail, &s->request, snippet->timeout_ms, aj_now_us(), err)) < 0)
 		record_refusal(s, err);
 	free(tools);
 	/* These are the caller's, and the run outlives them. */
@@ -348,8 +349,8 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 
 void aj_session_interrupt(struct aj_session *s)
 {
-	if (s->worker && s->running)
-		aj_worker_interrupt(s->worker);
+	if (s->jail && s->running)
+		aj_interrupt_send(s->jail);
 }
 
 int aj_session_tool_value(struct aj_session *s, uint64_t call, const json_t *value, struct aj_error *err)
@@ -364,21 +365,21 @@ int aj_session_tool_error(struct aj_session *s, uint64_t call, const char *type,
 
 void aj_session_drop(struct aj_session *s)
 {
-	struct aj_worker *worker = s->worker;
-	if (!worker)
+	struct aj_run *jail = s->jail;
+	if (!jail)
 		return;
-	worker->run.output = NULL;
-	worker->run.channel.on_call = NULL;
+	jail->output = NULL;
+	jail->channel.on_call = NULL;
 	/* A run that is cut short needs an end in the trail, too. */
 	if (s->running) {
 		struct aj_result cut = { .status = AJ_STATUS_SIGNAL,
 			                 .reason = "the session was closed while the snippet ran",
 			                 .exit_code = -1 };
-		memcpy(cut.code_sha256, worker->run.result.code_sha256, sizeof cut.code_sha256);
+		memcpy(cut.code_sha256, jail->result.code_sha256, sizeof cut.code_sha256);
 		record_end(s, &cut);
 	}
-	s->worker = NULL;
-	aj_pool_return(s->pool->pool, worker);
+	s->jail = NULL;
+	aj_pool_return(s->pool->pool, jail);
 }
 
 void aj_session_close(struct aj_session *s)
@@ -411,5 +412,5 @@ bool aj_session_running(const struct aj_session *s)
 
 bool aj_session_warm(const struct aj_session *s)
 {
-	return s->worker && s->worker->warm;
+	return s->jail && s->jail->warm;
 }

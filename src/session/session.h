@@ -9,8 +9,8 @@ struct aj_session {
 	struct aj_session_events on;
 	void *arg;
 	struct aj_waiter waiter;
-	struct aj_worker *worker; /* NULL: not ready yet, or gone */
-	bool waiting;             /* for a jail */
+	struct aj_run *jail; /* NULL: not ready yet, or gone */
+	bool waiting;        /* for a jail */
 	bool running;
 	unsigned in_callback; /* depth of callbacks: a session closed inside is freed after the last */
 	bool closed;
@@ -36,7 +36,7 @@ struct aj_session {
 /* A session without a jail; the pool must have counted it already. */
 struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_session_events *events, void *arg);
 /* Give the session its jail. */
-void aj_session_take(struct aj_session *session, struct aj_worker *worker);
+void aj_session_take(struct aj_session *session, struct aj_run *jail);
 /* Restart the idle time, if the session is idle. */
 void aj_session_used(struct aj_session *session);
 /* End the session's jail without a callback. */

@@ -18,7 +18,8 @@ SECONDS = 15
 ERRNOS = {
     "access": "EACCES", "arch_prctl": "EPERM", "bind": "EADDRINUSE EACCES", "brk": "ENOMEM", "capget": "EPERM", "capset": "EPERM",
     "chdir": "EACCES ENOENT ENOMEM", "clone": "EAGAIN ENOMEM", "clone3": "EAGAIN EPERM ENOSPC ENOSYS", "close": "EIO EINTR",
-    "close_range": "ENOSYS EPERM", "connect": "EACCES ECONNREFUSED", "dup2": "EBUSY EMFILE", "execve": "ENOMEM ENOENT EACCES ENOEXEC EPERM",
+    "close_range": "ENOSYS EPERM", "connect": "EACCES ECONNREFUSED", "dup2": "EBUSY EMFILE",
+    "epoll_create1": "EMFILE ENOMEM", "epoll_ctl": "ENOMEM ENOSPC", "epoll_wait": "ENOMEM EINTR", "execve": "ENOMEM ENOENT EACCES ENOEXEC EPERM",
     "fchdir": "EACCES", "fcntl": "EMFILE EPERM", "fdatasync": "EIO ENOSPC", "flock": "ENOLCK EINTR", "fstatfs": "EIO", "fstat": "EIO", "fsync": "EIO",
     "ftruncate": "EIO", "futex": "ENOSYS", "getdents64": "EIO", "getrandom": "ENOSYS EAGAIN", "ioctl": "ENOTTY EIO",
     "kill": "EPERM ESRCH", "landlock_add_rule": "ENOMEM EINVAL", "landlock_create_ruleset": "EPERM ENOSYS EOPNOTSUPP",
@@ -75,7 +76,7 @@ ALLOWED = [
     ("supervisor", "read", "^fd [35]$", "same told", "the same, for a cgroup's file"),
     ("supervisor", "openat", "policy|/etc/agentjail", "same", "an optional file that is not there"),
     ("supervisor", "rt_sigprocmask", "", "same", "a signal ends the supervisor then, and that the jail"),
-    ("supervisor", "poll", "", "same ended walls", "the jail is killed, and the result says that it could not be watched"),
+    ("supervisor", "poll|epoll_ctl|epoll_wait", "", "same ended walls", "the jail is killed, and the result says that it could not be watched"),
     ("supervisor", "read", "", "same ended", "output that cannot be read whole is no success"),
     ("supervisor", "recvfrom", "", "same ended", "the report of the end is lost, and the result says that it did not come"),
     ("supervisor", "recvmsg", "", "same ended", "a message of the runner is lost: nothing is handed over, or there is no result"),

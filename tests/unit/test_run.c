@@ -2,8 +2,10 @@
  * No wall is built here: e2e/ and fault/ do that. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@ static const struct aj_plan plan = { .snippet = true, .result_bytes = 1 << 16, .
 static const struct aj_policy policy = { 0 };
 static struct aj_run run;
 static int theirs;
+static unsigned seen; /* AJ_RUN_* bits so far */
 
 /* An init that takes its time: nothing ends it but SIGKILL. */
 static int slow_init(void)
@@ -30,22 +33,30 @@ static int slow_init(void)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+static void on_event(struct aj_run *its, unsigned found)
+{
+	cr_expect_eq(its, &run);
+	seen |= found;
+}
+
 static void start(void)
 {
 	int ends[2];
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	theirs = ends[1];
-	run = (struct aj_run){ .plan = &plan, .policy = &policy, .jail = AJ_NO_JAIL };
+	seen = 0;
+	run = (struct aj_run){ .loop = aj_loop_new(), .plan = &plan, .policy = &policy, .on_event = on_event, .jail = AJ_NO_JAIL };
 	run.jail.control_fd = ends[0];
 	run.jail.init_pidfd = slow_init();
 	cr_assert_geq(run.jail.init_pidfd, 0);
-	aj_run_open(&run, 0);
+	cr_assert_eq(aj_run_open(&run, 0), 0);
 	run.running = true;
 }
 
 static void done(void)
 {
 	aj_run_free(&run);
+	aj_loop_free(run.loop);
 	aj_close(&theirs);
 }
 TestSuite(run, .init = start, .fini = done);
@@ -56,21 +67,20 @@ static void armed(void)
 	say(theirs, AJ_FRAME_ARMED, "");
 }
 
-static unsigned step(void)
+/* One turn of its loop, for what a test has changed by hand, too. */
+static void step(void)
 {
-	struct pollfd fds[AJ_RUN_FDS];
-	aj_run_poll(&run, fds);
-	poll(fds, AJ_RUN_FDS, 0);
-	return aj_run_step(&run, fds);
+	aj_run_watch(&run);
+	cr_assert_eq(aj_loop_turn(run.loop, 0), 0);
 }
 
 static void end(void)
 {
-	struct pollfd init = { .fd = run.jail.init_pidfd, .events = POLLIN };
 	aj_jail_kill(&run.jail);
-	poll(&init, 1, -1);
-	while (!(step() & AJ_RUN_GONE))
-		;
+	while (!(seen & AJ_RUN_GONE))
+		cr_assert_eq(aj_loop_turn(run.loop, INT64_MAX), 0);
+	cr_expect(run.gone);
+	cr_expect_eq(aj_loop_next_us(run.loop), INT64_MAX, "nothing is due any more");
 }
 
 Test(run, a_runner_that_the_kernel_does_not_confirm_fails_the_setup)
@@ -92,23 +102,43 @@ Test(run, a_runner_killed_by_an_interrupt_is_not_asked_for_its_walls)
 	cr_expect_eq(run.result.signal, SIGINT);
 }
 
-/* The loop had waited for both before it saw to either. */
+static void on_signal(struct aj_io *io, uint32_t events)
+{
+	(void)events;
+	aj_loop_unwatch(run.loop, io);
+	aj_run_signal(&run, SIGINT);
+}
+
+/* The loop finds both in one turn, and the message was there first. */
 Test(run, an_interrupt_counts_before_a_message_that_came_with_it)
 {
-	struct pollfd fds[AJ_RUN_FDS];
+	int signal[2];
+	struct aj_io signals = { .fn = on_signal, .fd = -1, .urgent = true };
+	cr_assert_eq(pipe(signal), 0);
+	cr_assert_eq(aj_loop_watch(run.loop, &signals, signal[0], EPOLLIN), 0);
 	armed();
-	aj_run_poll(&run, fds);
-	cr_assert_gt(poll(fds, AJ_RUN_FDS, 0), 0);
-	aj_run_signal(&run, SIGINT);
-	aj_run_step(&run, fds);
+	cr_assert_eq(write(signal[1], "!", 1), 1);
+	step();
 	end();
 	cr_expect_eq(run.result.status, AJ_STATUS_SIGNAL, "%s", run.result.reason);
 }
 
+/* The supervisor was stopped for a while: its deadline is over, but the jail had ended before. */
+Test(run, an_end_counts_before_a_deadline_that_passed_with_it)
+{
+	struct pollfd init = { .fd = run.jail.init_pidfd, .events = POLLIN };
+	aj_jail_kill(&run.jail);
+	cr_assert_eq(poll(&init, 1, -1), 1);
+	aj_run_limit(&run, 0);
+	step();
+	cr_expect_eq(seen, AJ_RUN_GONE);
+	cr_expect_eq(run.result.status, AJ_STATUS_SETUP_ERROR, "%s", run.result.reason);
+}
+
 Test(run, a_runner_killed_at_the_deadline_is_not_asked_for_its_walls)
 {
-	run.deadline_us = 0;
-	aj_run_due(&run);
+	aj_run_limit(&run, 0);
+	step();
 	armed();
 	step();
 	end();
@@ -134,10 +164,9 @@ static void lasting(const struct aj_plan *its, const char *output)
 Test(run, a_jail_that_lasts_goes_on_after_its_answer)
 {
 	lasting(&plan, "out");
-	unsigned found = 0;
 	for (int i = 0; i < 3; i++)
-		found |= step();
-	cr_expect_eq(found, AJ_RUN_ANSWERED);
+		step();
+	cr_expect_eq(seen, AJ_RUN_ANSWERED);
 	cr_expect_eq(run.result.status, AJ_STATUS_OK);
 	cr_expect_eq(run.result.out.total_bytes, 3);
 	end();
@@ -149,8 +178,10 @@ Test(run, an_answer_does_not_outlive_the_limit_of_output)
 {
 	static const struct aj_plan narrow = { .snippet = true, .result_bytes = 1 << 16, .capture_bytes = 1 << 16, .output_bytes = 2 };
 	lasting(&narrow, "out");
-	cr_expect_eq(step() & AJ_RUN_ANSWERED, 0, "its jail is being ended");
+	step();
+	cr_expect(run.stopping);
 	end();
+	cr_expect_eq(seen, AJ_RUN_GONE, "it was not answered");
 	cr_expect_eq(run.result.status, AJ_STATUS_LIMIT, "%s", run.result.reason);
 	cr_expect(!run.facts.alive);
 }
@@ -176,7 +207,7 @@ Test(run, a_snippet_is_told_directly_and_not_before_it_has_started)
 	run.lasting = run.channel.armed = run.channel.busy = true;
 	run.soft_ms = 20;
 	run.soft_us = 0;
-	aj_run_due(&run);
+	step();
 	struct pollfd none = { .fd = said[0], .events = POLLIN };
 	cr_expect_eq(poll(&none, 1, 50), 0, "nobody in there would heed it yet");
 	say(theirs, AJ_FRAME_STARTED, "");
@@ -186,8 +217,8 @@ Test(run, a_snippet_is_told_directly_and_not_before_it_has_started)
 	aj_interrupt_send(&run);
 	cr_expect_eq(poll(&none, 1, 0), 0, "it was told to stop already");
 	kill(runner, SIGKILL);
-	run.deadline_us = 0;
-	aj_run_due(&run);
+	aj_run_limit(&run, 0);
+	step();
 	end();
 	cr_expect(strstr(run.result.reason, "limit of 20 ms"), "%s", run.result.reason);
 }
@@ -231,30 +262,54 @@ Test(clocks, table)
 	}
 }
 
-static unsigned told;
-
-static void on_closing(struct aj_run *l, enum aj_run_fd which)
+/* Another process has a copy of each: epoll goes on reporting a descriptor that was closed before it was taken out. */
+Test(run, what_is_closed_is_not_watched_any_more)
 {
-	const int fds[] = { [AJ_RUN_CONTROL] = l->jail.control_fd, [AJ_RUN_OUT] = l->jail.stdout_fd };
-	cr_expect_geq(fcntl(fds[which], F_GETFD), 0, "%d: it is still open", which);
-	told |= 1U << which;
-}
-
-/* Whoever watches them must take them out before, or a copy elsewhere goes on being told of. */
-Test(run, what_will_be_closed_is_told_first)
-{
-	int pipe_[2];
-	cr_assert_eq(pipe(pipe_), 0);
-	run.jail.stdout_fd = pipe_[0];
-	run.closing = on_closing;
-	told = 0;
-	close(pipe_[1]);
+	int out[2], copies[2];
+	cr_assert_eq(pipe(out), 0);
+	run.jail.stdout_fd = out[0];
+	step();
+	copies[0] = dup(out[0]);
+	copies[1] = dup(run.jail.control_fd);
+	close(out[1]);
 	aj_run_drain(&run);
 	cr_expect_eq(run.jail.stdout_fd, -1);
-	cr_expect_eq(told, 1 << AJ_RUN_OUT);
 	shutdown(theirs, SHUT_WR);
 	step();
 	cr_expect_eq(run.jail.control_fd, -1);
-	cr_expect_eq(told, 1 << AJ_RUN_OUT | 1 << AJ_RUN_CONTROL);
+	struct pollfd loop = { .fd = aj_loop_fd(run.loop), .events = POLLIN };
+	cr_expect_eq(poll(&loop, 1, 0), 0, "nothing is ready");
+	end();
+	cr_expect_eq(poll(&loop, 1, 0), 0);
+	close(copies[0]);
+	close(copies[1]);
+}
+
+/* While output cannot be passed on, the destination is watched in the place of the jail's pipe. */
+Test(run, a_full_destination_stops_the_reading)
+{
+	static struct aj_pump pumps[2];
+	static char fill[1 << 16];
+	int out[2], to[2];
+	char byte;
+	cr_assert(pipe2(out, O_NONBLOCK) == 0 && pipe2(to, O_NONBLOCK) == 0);
+	while (write(to[1], fill, sizeof fill) > 0)
+		;
+	pumps[0] = pumps[1] = (struct aj_pump){ .fd = -1 };
+	pumps[0].fd = to[1];
+	run.pump = pumps;
+	run.jail.stdout_fd = out[0];
+	cr_assert_eq(write(out[1], "x", 1), 1);
+	step();
+	cr_expect_eq(pumps[0].bytes, 1);
+	cr_assert_eq(write(out[1], "y", 1), 1);
+	step();
+	cr_expect_eq(pumps[0].total_bytes, 1, "`y` stays in the jail's pipe");
+	while (read(to[0], fill, sizeof fill) > 0)
+		;
+	for (int i = 0; i < 3; i++)
+		step();
+	cr_expect_eq(pumps[0].total_bytes, 2);
+	cr_expect(read(to[0], &byte, 1) == 1 && byte == 'x' && read(to[0], &byte, 1) == 1 && byte == 'y');
 	end();
 }

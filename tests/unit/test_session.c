@@ -64,12 +64,12 @@ Test(session, a_tool_that_is_declared_anew_takes_the_place_of_the_old_one)
 
 Test(session, declaring_tools_is_use)
 {
-	struct aj_worker jail = { 0 };
+	struct aj_run jail = { 0 };
 	manager.config.idle_ms = 60000;
 	struct aj_session *s = make();
 	declare(s);
 	cr_expect_eq(s->idle.place, 0, "there is no jail yet that could be idle");
-	s->worker = &jail;
+	s->jail = &jail;
 	aj_loop_set(manager.loop, &s->idle, 1);
 	declare(s);
 	cr_expect_gt(s->idle.at_us, 1);
@@ -77,7 +77,7 @@ Test(session, declaring_tools_is_use)
 	aj_loop_unset(manager.loop, &s->idle);
 	declare(s);
 	cr_expect_eq(s->idle.place, 0, "one that runs something is not idle");
-	s->worker = NULL;
+	s->jail = NULL;
 	aj_session_close(s);
 }
 

@@ -1,0 +1,30 @@
+/* Private to src/jail/: the parts of a run, each in the file that is named for it. */
+#pragma once
+#include "jail/run.h"
+
+/* run.c */
+/* End the jail, and record why, unless the run has a cause already or its process has exited. */
+void aj_run_end_by(struct aj_run *run, enum aj_cause cause);
+/* Stop watching a descriptor and close it: epoll keeps reporting a closed descriptor while another process holds a duplicate. */
+void aj_run_close(struct aj_run *run, enum aj_run_fd which, int *fd);
+
+/* messages.c */
+bool aj_run_reads_control(const struct aj_run *run);
+void aj_run_on_report(struct aj_run *run);
+/* Returns AJ_RUN_* bits. */
+unsigned aj_run_on_control(struct aj_run *run);
+
+/* output.c: read once; false when nothing was there. */
+bool aj_run_on_output(struct aj_run *run, int number);
+
+/* listener.c */
+void aj_run_on_listener(struct aj_run *run);
+void aj_run_on_connector(struct aj_run *run);
+
+/* outcome.c */
+/* Before a lasting jail's next run. */
+void aj_run_renew(struct aj_run *run);
+/* A lasting jail has answered: complete the result while the jail is there. */
+void aj_run_conclude(struct aj_run *run);
+/* Init is gone: complete the result, and free what the jail had. */
+void aj_run_on_exit(struct aj_run *run);

@@ -1,0 +1,41 @@
+/* A waiter for a jail, and a FIFO queue of waiters, which owns none of them and calls none. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
+
+#include "base/error.h"
+
+struct aj_run;
+
+/* Called once, with either jail or err; the jail then belongs to the waiter (on_event, owner), is armed, and has run nothing. Called from
+ * the loop, or from aj_pool_request() itself. */
+struct aj_waiter {
+	void (*fn)(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err);
+	void *arg;
+	TAILQ_ENTRY(aj_waiter) queued;
+	struct aj_run *of; /* the jail to be copied, where the waiter waits for a branch */
+};
+
+TAILQ_HEAD(aj_waiters, aj_waiter);
+
+/* The oldest waiter, taken out; NULL: the queue is empty. */
+static inline struct aj_waiter *aj_waiters_take(struct aj_waiters *waiters)
+{
+	struct aj_waiter *first = TAILQ_FIRST(waiters);
+	if (first)
+		TAILQ_REMOVE(waiters, first, queued);
+	return first;
+}
+
+/* False: the waiter is not in the queue. */
+static inline bool aj_waiters_remove(struct aj_waiters *waiters, struct aj_waiter *waiter)
+{
+	struct aj_waiter *at;
+	TAILQ_FOREACH(at, waiters, queued)
+		if (at == waiter) {
+			TAILQ_REMOVE(waiters, waiter, queued);
+			return true;
+		}
+	return false;
+}
