@@ -102,7 +102,7 @@ owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
-owner sys/random.h      cli/jail.c jail/host_ids.c pool/zygote.c jail/channel.c session/session.c
+owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c
 owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc

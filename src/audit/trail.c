@@ -6,8 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "audit/record.h"
+
+const char *aj_trail_new_id(struct aj_arena *arena)
+{
+	unsigned long long bits = 0;
+	return getrandom(&bits, sizeof bits, 0) == sizeof bits ? aj_printf(arena, "%016llx", bits) : "0";
+}
 
 /* Refuse a plan whose jail would see the trail: it could read other runs' records, or write records itself. */
 static int check_visible(const struct aj_audit *audit, const struct aj_plan *plan, struct aj_error *err)
@@ -77,7 +84,9 @@ int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, c
 		return 0;
 	struct aj_error why = { 0 };
 	json_t *named = aj_policy_json(policy);
-	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);
+	int r = trail->audit.kind == AJ_AUDIT_NONE
+	          ? -1
+	          : append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);
 	json_decref(named);
 	result->recorded = r == 0 && !trail->missed[0] ? AJ_RECORDED : AJ_MISSED;
 	if (result->recorded == AJ_RECORDED)

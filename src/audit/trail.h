@@ -10,6 +10,9 @@ struct aj_trail {
 	char missed[480]; /* why the start could not be recorded, when the policy lets the run go on; "" otherwise */
 };
 
+/* A run's id in its result and its records, where the caller names none: 16 random hexadecimal digits, or "0" when there is no randomness. */
+const char *aj_trail_new_id(struct aj_arena *arena);
+
 /* Call before the run starts. Returns 0, or -1 with err when the policy refuses to run unrecorded. */
 int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const struct aj_policy *policy,
                    const struct aj_request *request, const struct aj_plan *plan, struct aj_error *err);

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "audit/trail.h"
@@ -19,14 +18,6 @@
 #include "workspace/places.h"
 #include "workspace/worktree.h"
 
-static const char *random_id(struct aj_arena *arena)
-{
-	unsigned long long bits = 0;
-	if (getrandom(&bits, sizeof bits, 0) != sizeof bits)
-		return "0";
-	return aj_printf(arena, "%016llx", bits);
-}
-
 static int print_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_options *o)
 {
 	json_t *doc = aj_result_json(result, plan, &o->loaded.policy, &o->request);
@@ -37,13 +28,12 @@ static int print_json(const struct aj_result *result, const struct aj_plan *plan
 	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
-/* Plan again without a cgroup that we found ourselves and could not use after all, for example because other processes have moved into
- * it: best effort does without, and the result says so. A cgroup that was given, or that the policy demands, stays an error. Nothing has
- * run yet. */
+/* Plan again without a cgroup that proved unusable: best effort does without, and the result says so. A cgroup that the policy demands
+ * stays an error. Nothing has run yet. */
 static bool do_without_cgroup(const struct aj_result *result, struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
 {
 	struct aj_error err = { 0 };
-	if (o->request.cgroup || !aj_host_drop_cgroup(host, o->arena, &result->setup))
+	if (!aj_host_drop_cgroup(host, o->arena, &result->setup))
 		return false;
 	return !aj_plan_lacks_cgroup(&o->loaded.policy, host) &&
 	       aj_plan_build(plan, o->arena, &o->loaded.policy, &o->request, host, &err) == 0;
@@ -69,7 +59,7 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_host host;
 	struct aj_plan plan;
 	if (!o->request.id)
-		o->request.id = random_id(o->arena);
+		o->request.id = aj_trail_new_id(o->arena);
 	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&
 	    aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
 		return aj_print_error(&err);

@@ -104,6 +104,7 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 		return aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errno, "read which controllers `%s` has",
 		                       given_cgroup);
 	host->cgroup = given_cgroup;
+	host->cgroup_given = true;
 	return 0;
 }
 

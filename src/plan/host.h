@@ -19,6 +19,7 @@ struct aj_host {
 	int kernel_major, kernel_minor;
 	int landlock_abi;            /* 0 without Landlock */
 	const char *cgroup;          /* cgroup v2 directory below which the supervisor may create leaves; NULL: none */
+	bool cgroup_given;           /* the caller named it */
 	unsigned cgroup_controllers; /* AJ_CGROUP_* controllers available to a leaf there */
 	const char *cgroup_why;      /* one line: why there is no cgroup or no controller */
 	/* /bin, /sbin, /lib... of this host: a symlink's text, "" for a directory, NULL when absent. */
@@ -36,7 +37,9 @@ bool aj_host_has_id(uid_t id);
 /* Find where leaves can be created: the supervisor's own cgroup, or its nearest ancestor; fills the three cgroup fields. `root`, `path`:
  * mount point of the hierarchy and the supervisor's cgroup in it; NULL: as the kernel reports them. */
 void aj_host_find_cgroup(struct aj_host *host, struct aj_arena *arena, const char *root, const char *path);
-/* If the cgroup is why `err` came about, forget the cgroup, as if the host had none. False: something else failed. */
+/* If `err` says that the cgroup cannot be used, for example because other processes have moved into it, forget the cgroup, as if the host
+ * had none. False: something else failed, the caller named the cgroup, or the error is a transient one, such as a lack of descriptors or
+ * memory, which must disable no limit: nothing may run then. */
 bool aj_host_drop_cgroup(struct aj_host *host, struct aj_arena *arena, const struct aj_error *err);
 /* AJ_CGROUP_* controllers available to the children of a cgroup directory; -1 with errno, and none, when they cannot be read. */
 int aj_host_controllers(const char *dir, unsigned *ret);

@@ -1,5 +1,6 @@
 /* Finds a cgroup v2 directory below which this user may create leaves: the supervisor's own, or its nearest ancestor.
  * It changes nothing, and chooses no directory that belongs to systemd or contains foreign processes. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,9 +26,19 @@ int aj_host_controllers(const char *dir, unsigned *ret)
 	return 0;
 }
 
+static bool is_permanent(int errnum)
+{
+	static const int permanent[] = { EACCES,  EPERM,        EBUSY,  EROFS,      ENOENT, ENODEV,
+		                         ENOTDIR, ENAMETOOLONG, EINVAL, EOPNOTSUPP, ENOSYS };
+	for (size_t i = 0; i < sizeof permanent / sizeof *permanent; i++)
+		if (permanent[i] == errnum)
+			return true;
+	return false;
+}
+
 bool aj_host_drop_cgroup(struct aj_host *host, struct aj_arena *arena, const struct aj_error *err)
 {
-	if (err->reason != AJ_REASON_CGROUP)
+	if (err->reason != AJ_REASON_CGROUP || host->cgroup_given || !is_permanent(err->errnum))
 		return false;
 	host->cgroup = NULL;
 	host->cgroup_why = aj_strdup(arena, err->cause);

@@ -1,6 +1,5 @@
 /* Keeps policies and the pools behind them: one for each policy version, tenant and workspace.
  * A version that is not fresh any more gets no new session, and its pool goes when the last session has left. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,24 +132,13 @@ static struct aj_cached_policy *find_policy(struct aj_manager *manager, const ch
 	return NULL;
 }
 
-/* Only permanent errors. A transient one, such as a lack of descriptors or of memory, must not disable the limit for good. */
-static bool is_permanent(int errnum)
-{
-	static const int lasting[] = { EACCES,  EPERM,        EBUSY,  EROFS,      ENOENT, ENODEV,
-		                       ENOTDIR, ENAMETOOLONG, EINVAL, EOPNOTSUPP, ENOSYS };
-	for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
-		if (lasting[i] == errnum)
-			return true;
-	return false;
-}
-
 void aj_manager_on_trouble(void *arg, const struct aj_error *err)
 {
 	struct aj_tenant_pool *pool = arg;
 	struct aj_manager *manager = pool->manager;
 	aj_manager_log(manager, pool->policy, err);
-	/* As `exec` does: a cgroup that we found ourselves and that proves unusable is done without, where the policy allows that. */
-	if (manager->config.cgroup || !is_permanent(err->errnum) || !aj_host_drop_cgroup(&manager->host, &manager->arena, err))
+	/* As `exec` does. A policy that demands a cgroup gets no new pool then. */
+	if (!aj_host_drop_cgroup(&manager->host, &manager->arena, err))
 		return;
 	/* This pool's plan names the unusable cgroup, and so may others'. */
 	pool->stale = true;

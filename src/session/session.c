@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/fd.h"
 #include "jail/interrupt.h"
@@ -289,12 +288,6 @@ int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *
 	return 0;
 }
 
-static const char *new_id(struct aj_arena *arena)
-{
-	unsigned long long bits = 0;
-	return getrandom(&bits, sizeof bits, 0) == sizeof bits ? aj_printf(arena, "%016llx", bits) : "0";
-}
-
 /* The start is in the trail already, so the trail needs an end. */
 static void record_refusal(struct aj_session *s, const struct aj_error *err)
 {
@@ -320,7 +313,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		               run->policy->source_bytes);
 	s->request = (struct aj_request){ .snippet = true,
 		                          .lasting = !snippet->last,
-		                          .id = snippet->id ? aj_strdup(&s->arena, snippet->id) : new_id(&s->arena),
+		                          .id = snippet->id ? aj_strdup(&s->arena, snippet->id) : aj_trail_new_id(&s->arena),
 		                          .code = snippet->code,
 		                          .code_bytes = snippet->code ? snippet->code_bytes : 0,
 		                          .filename = snippet->filename ? snippet->filename : "<snippet>",

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "audit/audit.h"
+#include "audit/trail.h"
 #include "audit/verify.h"
 #include "base/fd.h"
 
@@ -283,4 +284,14 @@ Test(audit, visible)
 	cr_expect_not(aj_audit_visible(&audit, "/usr"));
 	audit = (struct aj_audit){ 0 };
 	cr_expect_not(aj_audit_visible(&audit, "/"));
+}
+
+Test(audit, ids_of_runs)
+{
+	struct aj_arena arena = { 0 };
+	const char *one = aj_trail_new_id(&arena), *two = aj_trail_new_id(&arena);
+	cr_expect_eq(strlen(one), 16);
+	cr_expect_eq(strspn(one, "0123456789abcdef"), 16);
+	cr_expect_str_neq(one, two);
+	aj_arena_free(&arena);
 }

@@ -1,6 +1,7 @@
 /* Tests of plan/host_cgroup: which folder of an invented hierarchy is taken, and what is said when none is.
  * Files of the kernel's are ordinary files here; rights are tested as an ordinary user only, as root has them all. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,16 +149,25 @@ Test(host_cgroup, rights)
 	}
 }
 
-/* Only an error about the cgroup does away with the cgroup, and a word in an error does not. */
+/* Only a lasting error about a cgroup that nobody named does away with it, and a word in an error does not. */
 Test(host_cgroup, dropped)
 {
 	struct aj_arena own = { 0 };
 	struct aj_host found = { .cgroup = "/sys/fs/cgroup/x" };
 	struct aj_error other = { 0 }, err = { 0 };
-	aj_fail(&other, AJ_EXIT_SETUP, "cgroup", 0, "cgroup");
+	aj_fail(&other, AJ_EXIT_SETUP, "cgroup", EBUSY, "cgroup");
 	cr_expect_not(aj_host_drop_cgroup(&found, &own, &other));
-	cr_expect_str_eq(found.cgroup, "/sys/fs/cgroup/x");
 	aj_fail_because(&err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", 0, "it is in use");
+	static const int transient[] = { 0, EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, ENOSPC, EIO };
+	for (size_t i = 0; i < sizeof transient / sizeof *transient; i++) {
+		err.errnum = transient[i];
+		cr_expect_not(aj_host_drop_cgroup(&found, &own, &err), "%s", strerror(transient[i]));
+	}
+	err.errnum = EBUSY;
+	found.cgroup_given = true;
+	cr_expect_not(aj_host_drop_cgroup(&found, &own, &err));
+	found.cgroup_given = false;
+	cr_expect_str_eq(found.cgroup, "/sys/fs/cgroup/x");
 	cr_expect(aj_host_drop_cgroup(&found, &own, &err));
 	cr_expect_null(found.cgroup);
 	cr_expect_str_eq(found.cgroup_why, "it is in use");

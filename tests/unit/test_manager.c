@@ -99,7 +99,7 @@ Test(manager, what_lasts_is_done_without_by_all_rooms)
 
 Test(manager, one_that_was_given_is_not_done_without)
 {
-	manager.config.cgroup = "/cgroup/of/ours";
+	manager.host.cgroup_given = true;
 	fails_with(AJ_REASON_CGROUP, EACCES);
 	cr_expect_not_null(manager.host.cgroup);
 	cr_expect_eq(stale(), 0);
