@@ -51,7 +51,7 @@ void aj_man_keys(int site)
 
 void aj_man_codes(void)
 {
-	for (int i = 0; i < AJ_CODE_COUNT; i++) {
+	for (int i = 0; i < AJ_FINDING_COUNT; i++) {
 		printf(".TP\n.B %s\n", aj_codes[i].code);
 		put_text(aj_codes[i].meaning);
 		printf(".\n");

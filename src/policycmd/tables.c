@@ -44,7 +44,7 @@ void aj_schema_text(bool site, FILE *out)
 
 void aj_codes_text(FILE *out)
 {
-	for (int i = 0; i < AJ_CODE_COUNT; i++)
+	for (int i = 0; i < AJ_FINDING_COUNT; i++)
 		fprintf(out, "%s  %-7s  %s\n", aj_codes[i].code, strcmp(aj_codes[i].code, "AJ100") < 0 ? "error" : "warning",
 		        aj_codes[i].meaning);
 }

@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 
-const struct aj_code_row aj_codes[AJ_CODE_COUNT] = {
+const struct aj_code_row aj_codes[AJ_FINDING_COUNT] = {
 #define ROW(name, text, meaning) { text, meaning },
-	AJ_CODES(ROW)
+	AJ_FINDINGS(ROW)
 #undef ROW
 };
 

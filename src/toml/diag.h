@@ -27,7 +27,7 @@ struct aj_diags {
 enum { AJ_DIAGS_MAX = 100 };
 
 /* All codes: errors below AJ100, lint (allowed but unwise) from there on. */
-#define AJ_CODES(X)                                                                                             \
+#define AJ_FINDINGS(X)                                                                                          \
 	X(AJ_E_SYNTAX, "AJ001", "the file is not TOML")                                                         \
 	X(AJ_E_UNKNOWN, "AJ002", "no key, section or wall has this name")                                       \
 	X(AJ_E_TYPE, "AJ003", "a value of the wrong type")                                                      \
@@ -50,15 +50,15 @@ enum { AJ_DIAGS_MAX = 100 };
 	X(AJ_W_MASK_FOLDER, "AJ110", "a mask inside a writable bind")
 
 enum aj_code {
-#define AJ_CODE_NAME(name, text, meaning) name,
-	AJ_CODES(AJ_CODE_NAME)
-#undef AJ_CODE_NAME
-	    AJ_CODE_COUNT
+#define AJ_FINDING_NAME(name, text, meaning) name,
+	AJ_FINDINGS(AJ_FINDING_NAME)
+#undef AJ_FINDING_NAME
+	    AJ_FINDING_COUNT
 };
 struct aj_code_row {
 	const char *code, *meaning;
 };
-extern const struct aj_code_row aj_codes[AJ_CODE_COUNT];
+extern const struct aj_code_row aj_codes[AJ_FINDING_COUNT];
 
 /* Always returns -1, so that a check can end with it. */
 int aj_diag_error(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, const char *fmt, ...)
