@@ -11,7 +11,7 @@
 
 #define STEP "tools"
 
-/* Names that the runner defines, and Python's keywords. */
+/* Names that the runner defines, and Python's keywords, as in bootstrap/runtime/tools.py: tests/layer/test_twins.py compares them. */
 static const char *const ours[] = { "final_answer", "ToolError", "type", NULL };
 static const char *const keywords[] = {
 	"False",  "None",     "True", "and",    "as",      "assert", "async",  "await",  "break", "class",  "continue", "def",
