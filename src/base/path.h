@@ -4,6 +4,20 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/arena.h"
+
+/* Is `part`, the text between two slashes, a name: neither empty, `.` nor `..`? */
+static inline bool aj_path_part_valid(const char *part, size_t bytes)
+{
+	return bytes > 2 || (bytes > 0 && strncmp(part, "..", bytes) != 0);
+}
+
+/* `.` or `..`, the two entries of every folder. */
+static inline bool aj_path_is_dots(const char *name)
+{
+	return !aj_path_part_valid(name, strlen(name));
+}
+
 /* What follows `folder` in `path`: "" for the folder itself, else a text that starts with a slash. NULL: `path` is elsewhere. */
 static inline const char *aj_path_rest(const char *path, const char *folder)
 {
@@ -22,3 +36,8 @@ static inline bool aj_path_below(const char *path, const char *folder)
 	const char *rest = aj_path_rest(path, folder);
 	return rest && rest[0] == '/' && rest[1] != '\0';
 }
+
+/* The folder that `path` lies in, "." for a bare name. */
+const char *aj_path_folder(const char *path, struct aj_arena *arena);
+/* An absolute path without `.`, `..` and `//`, removed as text: only right where no folder before a `..` is a symlink. */
+const char *aj_path_simplify(const char *path, struct aj_arena *arena);

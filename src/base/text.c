@@ -173,6 +173,15 @@ void aj_ascii(char *out, size_t out_bytes, const char *text)
 	*at = '\0';
 }
 
+bool aj_has_word(const char *list, const char *word)
+{
+	size_t bytes = strlen(word);
+	for (const char *at = list; *at; at += strcspn(at, " \n"), at += strspn(at, " \n"))
+		if (strcspn(at, " \n") == bytes && memcmp(at, word, bytes) == 0)
+			return true;
+	return false;
+}
+
 size_t aj_json_tree_bytes(const char *text, size_t bytes, size_t max_depth)
 {
 	size_t sum = bytes, depth = 0;

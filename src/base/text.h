@@ -46,6 +46,9 @@ size_t aj_printable(char *out, const char *text, size_t bytes);
 /* Copy `text` to `out`, cut where it ends; every byte but printable ASCII becomes '?'. For one-line reasons that a jail may have written. */
 void aj_ascii(char *out, size_t out_bytes, const char *text);
 
+/* Is `word` in `list`, whose words blanks and newlines separate? */
+bool aj_has_word(const char *list, const char *word);
+
 /* Upper bound of the memory of a parsed JSON text; SIZE_MAX when it is nested deeper than `max_depth`. A parser's tree takes up to
  * eighty times its text, so call this before parsing a foreign text. */
 size_t aj_json_tree_bytes(const char *text, size_t bytes, size_t max_depth);

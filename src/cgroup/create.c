@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "cgroup/leaf.h"
 
 /* Other supervisors may be leaving the parent, or switching its controllers, for this many milliseconds. */
@@ -23,16 +24,6 @@ static int fail(struct aj_error *err, int errnum, const char *what, const char *
 	aj_advise(err, "the directory must be a delegated cgroup v2: systemd-run --user --scope -p Delegate=yes agentjail ..., "
 	               "or --cgroup DIR");
 	return -1;
-}
-
-/* Is `word` in `list`, which is separated by blanks and newlines? */
-static bool has_word(const char *list, const char *word)
-{
-	size_t bytes = strlen(word);
-	for (const char *at = list; *at; at += strcspn(at, " \n"), at += strspn(at, " \n"))
-		if (strcspn(at, " \n") == bytes && memcmp(at, word, bytes) == 0)
-			return true;
-	return false;
 }
 
 static void read_list(const char *dir, const char *file, char *out, size_t out_bytes)
@@ -56,7 +47,7 @@ static bool is_wanted(const struct aj_plan *plan, const char *controller, const 
 		                      { plan->zygote_rows.items, plan->zygote ? plan->zygote_rows.count : 0 } };
 	/* Memory is always enabled with the others: beside foreign processes the kernel refuses it, and with it the whole write; pids or
 	 * cpu alone it accepts, and the cgroup becomes a threaded domain, where no jail can be born. */
-	if ((lists[0].count || lists[1].count) && strcmp(controller, "memory") == 0 && has_word(available, controller))
+	if ((lists[0].count || lists[1].count) && strcmp(controller, "memory") == 0 && aj_has_word(available, controller))
 		return true;
 	for (const struct rows *list = lists; list < lists + sizeof lists / sizeof *lists; list++)
 		for (size_t i = 0; i < list->count; i++)
@@ -72,7 +63,7 @@ static int move_supervisor_to_leaf(int dir, const char *path, struct aj_error *e
 	char procs[4096], self[16], leaf[64], file[80];
 	snprintf(self, sizeof self, "%d", getpid());
 	read_list(path, "cgroup.procs", procs, sizeof procs);
-	if (faccessat(dir, "cgroup.type", F_OK, 0) < 0 || !has_word(procs, self))
+	if (faccessat(dir, "cgroup.type", F_OK, 0) < 0 || !aj_has_word(procs, self))
 		return 0;
 	snprintf(leaf, sizeof leaf, "agentjail-%s-supervisor", self);
 	snprintf(file, sizeof file, "%s/cgroup.procs", leaf);
@@ -95,7 +86,7 @@ static int enable_controllers(int dir, const char *path, const struct aj_plan *p
 	for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++) {
 		if (!is_wanted(plan, controllers[i], available))
 			continue;
-		missing |= !has_word(enabled, controllers[i]);
+		missing |= !aj_has_word(enabled, controllers[i]);
 		at += (size_t)snprintf(want + at, sizeof want - at, "+%s ", controllers[i]);
 	}
 	if (missing && move_supervisor_to_leaf(dir, path, err) < 0)
@@ -108,7 +99,7 @@ static int enable_controllers(int dir, const char *path, const struct aj_plan *p
 		            errno == EBUSY ? "other processes are in the way; enable controllers in" : "enable controllers in", path);
 	}
 	/* Only for the counts of reads and writes: this may fail. */
-	if (at && has_word(available, "io") && !has_word(enabled, "io"))
+	if (at && aj_has_word(available, "io") && !aj_has_word(enabled, "io"))
 		aj_write_text(dir, "cgroup.subtree_control", "+io");
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/sha256.h"
 #include "cli/command.h"
 #include "plan/paths.h"
@@ -84,7 +85,7 @@ static void count_present(struct check *c, int dir_fd)
 		return;
 	}
 	for (struct dirent *e; (e = readdir(dir));) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+		if (aj_path_is_dots(e->d_name))
 			continue;
 		struct stat st;
 		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)

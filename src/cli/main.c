@@ -12,10 +12,6 @@
 #include "cli/command.h"
 #include "terminal/findings.h"
 
-#ifndef AJ_VERSION
-#define AJ_VERSION "0.1.0"
-#endif
-
 const struct aj_command aj_commands[] = {
 	{ "exec", aj_cmd_exec, "exec [options] [FILE | -c CODE | -]", "run one Python snippet in a jail and print its result" },
 	{ "run", aj_cmd_run, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail" },

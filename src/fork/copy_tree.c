@@ -14,6 +14,7 @@
 
 #include "base/dirent64.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 enum { CHUNK = 128 << 10, LIST_BYTES = 2048, MODE = 01777 };
 
@@ -127,7 +128,7 @@ static const char *copy_folder(int from, int to, int depth, dev_t device)
 		for (long at = 0; at < n;) {
 			const struct aj_dirent64 *e = (const struct aj_dirent64 *)(list + at);
 			at += e->bytes;
-			if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0)
+			if (aj_path_is_dots(e->name))
 				continue;
 			const char *wrong = copy_one(from, to, e->name, depth, device);
 			if (wrong)

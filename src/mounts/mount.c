@@ -46,7 +46,7 @@ static int step_into(int dir, const char *name, bool create)
 
 static bool bad_part(const char *part, size_t bytes)
 {
-	return bytes == 0 || bytes > NAME_MAX || (bytes <= 2 && strncmp(part, "..", bytes) == 0);
+	return bytes > NAME_MAX || !aj_path_part_valid(part, bytes);
 }
 
 /* Set `place` to the parent folder of `target`; returns the last component, or NULL with errno. */

@@ -4,13 +4,15 @@
 
 #include <string.h>
 
+#include "base/path.h"
+
 bool aj_jail_path_valid(const char *path)
 {
 	if (path[0] != '/' || path[1] == '\0')
 		return false;
 	for (const char *at = path; (at = strchr(at, '/')); at++) {
 		size_t bytes = strcspn(at + 1, "/");
-		if (bytes == 0 || (bytes <= 2 && strncmp(at + 1, "..", bytes) == 0))
+		if (!aj_path_part_valid(at + 1, bytes))
 			return false;
 	}
 	return true;

@@ -12,11 +12,6 @@ static size_t names_count(const struct aj_key *key)
 	return n;
 }
 
-static const char *name_at(size_t i, const void *names)
-{
-	return ((const char *const *)names)[i];
-}
-
 static const char *expected(const struct aj_key *key)
 {
 	switch (key->type) {
@@ -55,7 +50,7 @@ static int bad_value(const struct aj_key *key, const struct aj_toml *value, cons
 	                                                  : aj_printf(diags->arena, "%ld", value->integer);
 	aj_diag_error(diags, at, AJ_E_VALUE, "`%s`: %s: %s", key->name, shown, wrong);
 	if (value->kind == AJ_TOML_STRING && key->names) {
-		const char *meant = aj_suggest(value->text, name_at, key->names, names_count(key));
+		const char *meant = aj_suggest_name(value->text, key->names, names_count(key));
 		if (meant)
 			aj_diag_advise(diags, "did you mean \"%s\"?", meant);
 	}

@@ -4,11 +4,6 @@
 
 #include "policy/schema.h"
 
-static const char *name_at(size_t i, const void *names)
-{
-	return ((const char *const *)names)[i];
-}
-
 const struct aj_key *aj_key_find(const struct aj_key *keys, const char *name)
 {
 	for (; keys->name; keys++)
@@ -67,7 +62,7 @@ const char *aj_section_suggest(const struct aj_key *keys, const char *section, s
 	for (; keys->name; keys++)
 		if (section_bytes(keys))
 			*AJ_PUSH(arena, &sections) = aj_strndup(arena, keys->name, section_bytes(keys));
-	return sections.count ? aj_suggest(section, name_at, sections.items, sections.count) : NULL;
+	return sections.count ? aj_suggest_name(section, sections.items, sections.count) : NULL;
 }
 
 bool aj_key_is_list(const struct aj_key *key)

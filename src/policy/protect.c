@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "policy/item_types.h"
 
@@ -169,7 +170,7 @@ static const char *check_place(struct aj_arena *arena, const char *text)
 		return "with a control character";
 	for (const char *at = text; *at;) {
 		size_t bytes = strcspn(at, "/");
-		if (bytes == 0 || (bytes <= 2 && strncmp(at, "..", bytes) == 0))
+		if (!aj_path_part_valid(at, bytes))
 			return "with `.`, `..` or `//` in it";
 		const char *star = memchr(at, '*', bytes);
 		if (star && memchr(star + 1, '*', bytes - (size_t)(star + 1 - at)))

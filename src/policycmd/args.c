@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "jail/load_policy.h"
 #include "policy/bind.h"
 #include "policycmd/policy.h"
@@ -97,18 +98,9 @@ static const struct {
 	{ "--text", NULL, "schema", set_text, "a table for people" },
 };
 
-static bool has_word(const char *words, const char *word)
-{
-	size_t bytes = strlen(word);
-	for (const char *at = words; (at = strstr(at, word)); at++)
-		if ((at == words || at[-1] == ' ') && (at[bytes] == ' ' || at[bytes] == '\0'))
-			return true;
-	return false;
-}
-
 static bool shows_effective(const char *command)
 {
-	return has_word("show explain", command);
+	return aj_has_word("show explain", command);
 }
 
 /* Does this subcommand take the option, which is one of exec and run? */
@@ -127,7 +119,7 @@ void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		char left[64];
 		snprintf(left, sizeof left, "%s %s", table[i].name, table[i].value ? table[i].value : "");
-		if (has_word(table[i].commands, command->name))
+		if (aj_has_word(table[i].commands, command->name))
 			fprintf(out, "  %-26s %s\n", left, table[i].help);
 	}
 	if (takes_policy_option(command->name, "--json", 6))
@@ -147,7 +139,7 @@ static int parse_option(struct aj_policy_args *args, const struct aj_policy_comm
 	bool known = false;
 	for (size_t j = 0; j < sizeof table / sizeof *table && !known; j++) {
 		known = strlen(table[j].name) == bytes && strncmp(table[j].name, word, bytes) == 0 &&
-		        has_word(table[j].commands, command->name);
+		        aj_has_word(table[j].commands, command->name);
 		set = table[j].set;
 		value_name = table[j].value;
 	}

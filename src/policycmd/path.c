@@ -73,29 +73,7 @@ static bool permitted(const struct query *l, const char *path, const struct stat
  * here because every folder before them is resolved. */
 static const char *join(struct aj_arena *arena, const char *base, const char *text, const char *rest)
 {
-	const char *whole = aj_printf(arena, "%s/%s%s", text[0] == '/' ? "" : base, text, rest);
-	char *out = aj_alloc(arena, strlen(whole) + 2);
-	size_t used = 0;
-	for (const char *at = whole; *at;) {
-		size_t bytes = strcspn(at, "/");
-		if (bytes == 2 && strncmp(at, "..", 2) == 0) {
-			while (used && out[--used] != '/')
-				;
-		} else if (bytes && !(bytes == 1 && *at == '.')) {
-			out[used++] = '/';
-			memcpy(out + used, at, bytes);
-			used += bytes;
-		}
-		at += bytes + (at[bytes] == '/');
-	}
-	out[used] = '\0';
-	return used ? out : "/";
-}
-
-static const char *folder_of(struct aj_arena *arena, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
+	return aj_path_simplify(aj_printf(arena, "%s/%s%s", text[0] == '/' ? "" : base, text, rest), arena);
 }
 
 static struct aj_answer no_access_answer(const struct query *l, const char *path, struct aj_answer a)
@@ -109,7 +87,7 @@ static struct aj_answer no_access_answer(const struct query *l, const char *path
 static struct aj_answer missing_answer(const struct query *l, const char *path, bool may_be_made, bool tree, struct aj_answer a)
 {
 	a.verdict = may_be_made ? AJ_ALLOWED : AJ_DENIED;
-	a.why = may_be_made ? aj_printf(l->arena, "not there, and may be made: %s is bound writable", folder_of(l->arena, path))
+	a.why = may_be_made ? aj_printf(l->arena, "not there, and may be made: %s is bound writable", aj_path_folder(path, l->arena))
 	      : tree        ? "not in the tree"
 	                    : aj_printf(l->arena, "not on the host: %s", path);
 	return a;
@@ -254,7 +232,7 @@ static struct aj_answer answer_at(const struct query *l, const char *path, const
 	}
 	switch (row ? place->kind : AJ_MATCH_NONE) {
 	case AJ_MATCH_LINK:
-		*ret_next = join(l->arena, folder_of(l->arena, row->target), row->source, place->rest);
+		*ret_next = join(l->arena, aj_path_folder(row->target, l->arena), row->source, place->rest);
 		return a;
 	case AJ_MATCH_HOST:
 		if ((row->flags & AJ_OPTIONAL) && row->source[0] == '/' && stat(row->source, &st) < 0)

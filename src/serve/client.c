@@ -16,10 +16,6 @@ enum { PAUSE_BYTES = 1 << 20, STALL_US = 30 * 1000000 };
 /* Delay before a deadline is checked again, when unread input is ours to read. */
 enum { LOOK_AGAIN_US = 100000 };
 
-#ifndef AJ_VERSION
-#define AJ_VERSION "0.1.0"
-#endif
-
 static void on_doom(struct aj_timer *timer)
 {
 	aj_client_free(timer->arg);

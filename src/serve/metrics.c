@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
-#ifndef AJ_VERSION
-#define AJ_VERSION "0.1.0"
-#endif
-
 const int64_t aj_buckets_us[AJ_BUCKETS] = {
 	100,    250,    500,    1000,    2500,    5000,    10000,    25000,    50000,
 	100000, 250000, 500000, 1000000, 2500000, 5000000, 10000000, 30000000, 60000000,

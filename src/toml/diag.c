@@ -118,3 +118,13 @@ const char *aj_suggest(const char *text, const char *(*at)(size_t i, const void 
 	}
 	return best;
 }
+
+static const char *name_at(size_t i, const void *names)
+{
+	return ((const char *const *)names)[i];
+}
+
+const char *aj_suggest_name(const char *text, const char *const *names, size_t count)
+{
+	return aj_suggest(text, name_at, names, count);
+}

@@ -72,3 +72,4 @@ void aj_diag_advise(struct aj_diags *diags, const char *fmt, ...) __attribute__(
 const char *aj_origin_text(const struct aj_origin *at, struct aj_arena *arena);
 /* The candidate that `text` probably misspells, or NULL. `at(i)` returns the i-th of `count`. */
 const char *aj_suggest(const char *text, const char *(*at)(size_t i, const void *arg), const void *arg, size_t count);
+const char *aj_suggest_name(const char *text, const char *const *names, size_t count);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 
 static int refuse(struct aj_diags *diags, const struct aj_origin *at, const char *path, const char *why, const char *advice)
@@ -39,12 +40,6 @@ static int check_owner(const struct stat *st, const char *path, const struct aj_
 	return 0;
 }
 
-static const char *folder_of(const char *path, struct aj_arena *arena)
-{
-	const char *slash = strrchr(path, '/');
-	return !slash ? "." : slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
-}
-
 /* A symlink inside the folder is followed, so the file may lie in a subfolder. */
 static int check_folders(int fd, int dir, const char *folder, const struct aj_origin *at, struct aj_diags *diags)
 {
@@ -59,13 +54,13 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 	if (n <= 0)
 		return refuse(diags, at, folder, "holds the file in a place that cannot be told (is /proc there?)", NULL);
 	real[n] = '\0';
-	const char *below = folder_of(real, diags->arena);
+	const char *below = aj_path_folder(real, diags->arena);
 	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be looked at", NULL) : check_owner(&st, below, at, diags);
 }
 
 static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
 {
-	const char *folder = folder_of(path, diags->arena), *slash = strrchr(path, '/');
+	const char *folder = aj_path_folder(path, diags->arena), *slash = strrchr(path, '/');
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *name = slash ? slash + 1 : path;
@@ -98,7 +93,7 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 const char *aj_source_place(const char *path, struct aj_arena *arena)
 {
 	struct stat st;
-	char *folder = realpath(folder_of(path, arena), NULL);
+	char *folder = realpath(aj_path_folder(path, arena), NULL);
 	const char *slash = strrchr(path, '/'), *place = NULL;
 	if (folder && lstat(path, &st) == 0)
 		place = aj_printf(arena, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, slash ? slash + 1 : path);
@@ -112,7 +107,7 @@ bool aj_source_within(const char *path, const char *folder, struct aj_arena *are
 	if (stat(folder, &wanted) < 0)
 		return false;
 	/* Compare folders by device and inode, as each may have several names. */
-	for (const char *p = path;; p = folder_of(p, arena)) {
+	for (const char *p = path;; p = aj_path_folder(p, arena)) {
 		if (stat(p, &at) == 0 && at.st_dev == wanted.st_dev && at.st_ino == wanted.st_ino)
 			return true;
 		if (strcmp(p, "/") == 0 || strcmp(p, ".") == 0)
@@ -144,7 +139,7 @@ int aj_source_read(struct aj_source *source, const char *path, bool optional, co
 			return refuse(diags, at, path, aj_printf(diags->arena, "cannot be read: %s", strerror(errno)), NULL);
 	bool nameable = aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
 	const char *file = nameable ? aj_strdup(diags->arena, path) : "<file>";
-	return aj_source_parse(source, file, folder_of(path, diags->arena), text, have, diags);
+	return aj_source_parse(source, file, aj_path_folder(path, diags->arena), text, have, diags);
 }
 
 int aj_source_builtin(struct aj_source *source, const char *name, struct aj_arena *arena)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "policy/protect.h"
 #include "workspace/beneath.h"
 
@@ -93,7 +94,7 @@ static int each_match(struct aj_expansion *x, int dir, const char *prefix, const
 	/* A star before the last component matches folders only: a submodule's index lies beside the folders of its own submodules. */
 	bool last = rest[bytes + strspn(rest + bytes, "/")] == '\0';
 	for (const struct dirent *e; r == 0 && (e = readdir(entries));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && aj_protect_part_matches(rest, bytes, e->d_name) &&
+		if (!aj_path_is_dots(e->d_name) && aj_protect_part_matches(rest, bytes, e->d_name) &&
 		    (last || !(is_no_folder(dirfd(entries), e) || (aj_expand_of_git(x->pattern) && is_part(dir, e->d_name)))))
 			r = expand_entry(x, dir, prefix, e->d_name, rest + bytes, true);
 	closedir(entries);

@@ -241,7 +241,7 @@ static void hash_links(struct reading *r, int dir, const char *below, int depth,
 		return;
 	for (const struct dirent *e; *left && (e = readdir(entries)); --*left) {
 		struct stat st;
-		if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || strcmp(e->d_name, "..") == 0))
+		if (aj_path_is_dots(e->d_name))
 			continue;
 		if (e->d_type != DT_LNK && e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)
 			continue;

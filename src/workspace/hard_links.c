@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "workspace/beneath.h"
 
 /* Longer paths are skipped: folders of hooks and tools are not that deep, and the caller's stack may be small. */
@@ -21,7 +22,7 @@ void aj_hard_links_each(int dir, const char *path, struct aj_arena *arena, size_
 		return;
 	for (const struct dirent *e; *left && (e = readdir(entries)); --*left) {
 		struct stat st;
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (aj_path_is_dots(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (S_ISREG(st.st_mode) && st.st_nlink > 1)
 			found(arg, aj_printf(arena, "%s/%s", path, e->d_name), &st);

@@ -139,9 +139,9 @@ static void add_path(path_list *list, const char *path, struct aj_arena *arena)
 /* A trail file that does not exist yet will be created in its parent folder. */
 static void add_trail(path_list *list, const char *destination, struct aj_arena *arena)
 {
-	const char *path = strncmp(destination, "file:", 5) == 0 ? destination + 5 : NULL, *slash = path ? strrchr(path, '/') : NULL;
-	if (slash && access(path, F_OK) < 0)
-		path = slash == path ? "/" : aj_strndup(arena, path, (size_t)(slash - path));
+	const char *path = strncmp(destination, "file:", 5) == 0 ? destination + 5 : NULL;
+	if (path && access(path, F_OK) < 0)
+		path = aj_path_folder(path, arena);
 	add_path(list, path, arena);
 }
 
@@ -217,21 +217,7 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 		whole = cwd ? aj_printf(arena, "%s/%s", cwd, given) : given;
 		free(cwd);
 	}
-	char *plain = aj_alloc(arena, strlen(whole) + 2), *end = plain;
-	for (const char *at = whole; *at;) {
-		size_t bytes = strcspn(at, "/");
-		if (bytes == 2 && strncmp(at, "..", 2) == 0) {
-			while (end > plain && *--end != '/')
-				;
-		} else if (bytes && !(bytes == 1 && *at == '.')) {
-			*end++ = '/';
-			memcpy(end, at, bytes);
-			end += bytes;
-		}
-		at += bytes + (at[bytes] == '/');
-	}
-	strcpy(end, end == plain ? "/" : "");
-	if (strcmp(plain, found) == 0)
+	if (strcmp(aj_path_simplify(whole, arena), found) == 0)
 		return found;
 	aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", ELOOP, "a symlink in the path `%s`", given);
 	aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "result/result.h"
 #include "workspace/beneath.h"
 
@@ -155,7 +156,7 @@ static unsigned list_folder(struct walk *w, const char *path, int dir, const str
 		w->entries++;
 		if ((w->entries > ENTRIES_MAX || w->entries % PER_LOOK == 0) && limit_reached(w))
 			break;
-		if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || strcmp(e->d_name, "..") == 0))
+		if (aj_path_is_dots(e->d_name))
 			continue;
 		found |= mark_of(e->d_name);
 		if (folder)

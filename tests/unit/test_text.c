@@ -287,3 +287,11 @@ Test(text, printable_room)
 		cr_expect(n <= 4 * sizeof in && out[4 * sizeof in] == '#', "byte %d", c);
 	}
 }
+
+Test(text, words)
+{
+	cr_expect(aj_has_word("memory pids\n", "memory") && aj_has_word("memory pids\n", "pids") && aj_has_word("a", "a"));
+	cr_expect_not(aj_has_word("memory pids\n", "memor") || aj_has_word("memory pids", "emory") ||
+	              aj_has_word("memory pids", "memory pids"));
+	cr_expect_not(aj_has_word("", "a") || aj_has_word("cpuset cpus", "cpu"));
+}
