@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,29 @@ int aj_fd_move_high(int *fd)
 	aj_close(fd);
 	*fd = high;
 	return 0;
+}
+
+enum { LINK_BYTES = 32 };
+
+static const char *name_link(int fd, char link[LINK_BYTES])
+{
+	snprintf(link, LINK_BYTES, "/proc/self/fd/%d", fd);
+	return link;
+}
+
+bool aj_fd_path(int fd, char *out, size_t out_bytes)
+{
+	char link[LINK_BYTES];
+	ssize_t n = fd < 0 ? -1 : readlink(name_link(fd, link), out, out_bytes);
+	bool whole = n > 0 && (size_t)n < out_bytes;
+	out[whole ? n : 0] = '\0';
+	return whole;
+}
+
+int aj_fd_reopen(int fd, int flags)
+{
+	char link[LINK_BYTES];
+	return open(name_link(fd, link), flags | O_CLOEXEC);
 }
 
 int aj_read_all(int fd, void *data, size_t bytes)

@@ -1,6 +1,7 @@
 /* Owned file descriptors, whole reads and writes, and the monotonic clock.
  * Nothing here retries for ever: every call returns a byte count or -1 with errno. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,6 +13,11 @@ int aj_steal(int *fd);
 
 /* Give it a number that no plan uses for a descriptor of the jail: 10 or more, close-on-exec. -1 with errno: unchanged. */
 int aj_fd_move_high(int *fd);
+
+/* What the kernel says that it is open on: a path, or a name of the kernel's. False, and "": unknown, or longer than `out`. */
+bool aj_fd_path(int fd, char *out, size_t out_bytes);
+/* An open file description of its own, close-on-exec, for the same file: the status flags of `fd` are shared with others. -1 with errno. */
+int aj_fd_reopen(int fd, int flags);
 
 /* 0 when all bytes were transferred; -1 with errno otherwise (EPIPE when the peer ended early). */
 int aj_read_all(int fd, void *data, size_t bytes);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,9 +14,7 @@ enum { LAST_MS = 1000 };
 
 void aj_pump_open(struct aj_pump *pump, int number)
 {
-	char path[32];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", number);
-	pump->fd = isatty(number) ? open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	pump->fd = isatty(number) ? aj_fd_reopen(number, O_WRONLY | O_NONBLOCK | O_NOCTTY) : -1;
 	if (pump->fd < 0)
 		pump->fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
 	pump->last = false;

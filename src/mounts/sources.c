@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -31,7 +30,7 @@ static int clone_tree(int path, struct aj_mount *m)
  * of that folder shown. */
 static void clone_parent(int path, struct aj_mount *m)
 {
-	char link[32], real[PATH_MAX];
+	char real[PATH_MAX];
 	struct stat file, there;
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	if (!(m->flags & AJ_OVERLAY))
@@ -42,9 +41,7 @@ static void clone_parent(int path, struct aj_mount *m)
 	}
 	if (!S_ISREG(file.st_mode))
 		return;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", path);
-	ssize_t bytes = readlink(link, real, sizeof real - 1);
-	real[bytes > 0 ? bytes : 0] = '\0';
+	aj_fd_path(path, real, sizeof real);
 	char *name = strrchr(real, '/');
 	m->file_refused = ENOENT;
 	if (!name || !name[1])

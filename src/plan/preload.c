@@ -10,20 +10,24 @@ static bool word_byte(char c)
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+/* The module of a pattern: `a.*` is a and everything below it. */
+static const char *module_of(struct aj_arena *arena, const char *pattern)
+{
+	size_t bytes = strlen(pattern);
+	return aj_strndup(arena, pattern, bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0 ? bytes - 2 : bytes);
+}
+
 /* Layer on: the allowed modules whose names occur anywhere in the code. */
 static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
 	for (size_t i = 0; i < policy->imports.count; i++) {
 		const char *pattern = policy->imports.items[i];
-		size_t bytes = strlen(pattern);
-		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
-			bytes -= 2;
 		size_t top_bytes = strcspn(pattern, ".");
 		const char *end = request->code + request->code_bytes;
 		for (const char *at = request->code; (at = memmem(at, (size_t)(end - at), pattern, top_bytes)); at++) {
 			if ((at > request->code && word_byte(at[-1])) || (at + top_bytes < end && word_byte(at[top_bytes])))
 				continue;
-			*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
+			*AJ_PUSH(arena, &plan->preload) = module_of(arena, pattern);
 			break;
 		}
 	}
@@ -45,13 +49,8 @@ static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char
 /* A lasting jail: every module that a later snippet may import. */
 static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
-	for (size_t i = 0; i < policy->imports.count; i++) {
-		const char *pattern = policy->imports.items[i];
-		size_t bytes = strlen(pattern);
-		if (bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0)
-			bytes -= 2;
-		*AJ_PUSH(arena, &plan->preload) = aj_strndup(arena, pattern, bytes);
-	}
+	for (size_t i = 0; i < policy->imports.count; i++)
+		*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->imports.items[i]);
 	/* Layer off: all modules. The runner finds them in its tree. */
 	if (!policy->layer)
 		*AJ_PUSH(arena, &plan->preload) = "*";

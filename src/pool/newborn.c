@@ -56,13 +56,11 @@ static bool is_socket(int fd, int type)
  * opened anew. */
 static int own_end(int fd)
 {
-	char path[40];
 	struct stat st;
 	/* No O_PATH descriptor: reopening one would use our rights. */
 	if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode) || (fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH)) != O_RDONLY)
 		return -1;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return aj_fd_reopen(fd, O_RDONLY | O_NONBLOCK);
 }
 
 static int take_pipe(int pidfd, int number)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -17,9 +16,8 @@
 
 bool aj_notify_listener(int fd)
 {
-	char path[40], target[40] = "";
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return readlink(path, target, sizeof target - 1) > 0 && strcmp(target, "anon_inode:seccomp notify") == 0;
+	char target[40];
+	return aj_fd_path(fd, target, sizeof target) && strcmp(target, "anon_inode:seccomp notify") == 0;
 }
 
 bool aj_notify_may_take(int pidfd)

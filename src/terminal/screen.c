@@ -12,9 +12,7 @@
 
 void aj_screen_open(struct aj_screen *screen, int number)
 {
-	char path[32];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", number);
-	*screen = (struct aj_screen){ .fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), .kept_max = SIZE_MAX };
+	*screen = (struct aj_screen){ .fd = aj_fd_reopen(number, O_WRONLY | O_NONBLOCK | O_NOCTTY), .kept_max = SIZE_MAX };
 }
 
 bool aj_screen_flush(struct aj_screen *screen)

@@ -44,7 +44,7 @@ static int reopen_read_only(struct aj_request *request, struct aj_error *err)
 		return 0;
 	}
 	off_t at = lseek(0, 0, SEEK_CUR);
-	cleanup_fd int fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	cleanup_fd int fd = aj_fd_reopen(0, O_RDONLY | O_NOCTTY);
 	if (fd >= 0 && lseek(fd, at, SEEK_SET) == at && dup2(fd, 0) == 0)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "input", errno,

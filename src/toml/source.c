@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,16 +43,13 @@ static int check_owner(const struct stat *st, const char *path, const struct aj_
 static int check_folders(int fd, int dir, const char *folder, const struct aj_origin *at, struct aj_diags *diags)
 {
 	struct stat st;
-	char link[64], real[PATH_MAX];
+	char real[PATH_MAX];
 	if (fstat(dir, &st) < 0)
 		return refuse(diags, at, folder, aj_printf(diags->arena, "cannot be looked at: %s", strerror(errno)), NULL);
 	if (check_owner(&st, folder, at, diags) < 0)
 		return -1;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(link, real, sizeof real - 1);
-	if (n <= 0)
+	if (!aj_fd_path(fd, real, sizeof real))
 		return refuse(diags, at, folder, "holds the file in a place that cannot be told (is /proc there?)", NULL);
-	real[n] = '\0';
 	const char *below = aj_path_folder(real, diags->arena);
 	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be looked at", NULL) : check_owner(&st, below, at, diags);
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,12 +39,9 @@ static int on_place_later(struct aj_expansion *x, int dir, const char *name, con
 /* Does a symlink lead to a folder that the jail can write? */
 static bool leads_into(const struct aj_protect *p, int dir, const char *name)
 {
-	char link[64], real[PATH_MAX];
+	char real[PATH_MAX];
 	cleanup_fd int fd = openat(dir, name, O_PATH | O_CLOEXEC);
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	ssize_t n = fd < 0 ? -1 : readlink(link, real, sizeof real - 1);
-	real[n > 0 ? n : 0] = '\0';
-	return aj_path_below(real, p->plan.writable_workspace);
+	return aj_fd_path(fd, real, sizeof real) && aj_path_below(real, p->plan.writable_workspace);
 }
 
 /* Is a held or watched place still the same file? A jail's mount is detached when the host removes or replaces the mount point. */

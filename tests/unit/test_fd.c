@@ -57,6 +57,33 @@ Test(fd, moves_out_of_the_way)
 	cr_expect_geq(fd, 10, "stays as it was");
 }
 
+/* A file with a name of its own, removed at the end of the test. */
+static char *text_file(const char *text)
+{
+	static char path[] = "/tmp/agentjail-unit-XXXXXX";
+	int fd = mkstemp(path);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	return path;
+}
+
+Test(fd, paths_and_other_descriptions)
+{
+	char *path = text_file("text"), real[300], small[4];
+	cleanup_fd int fd = open(path, O_RDWR), again = aj_fd_reopen(fd, O_RDONLY);
+	cr_expect(aj_fd_path(fd, real, sizeof real));
+	cr_expect_str_eq(strrchr(real, '/'), strrchr(path, '/'));
+	cr_expect(!aj_fd_path(fd, small, sizeof small) && small[0] == '\0', "no part of a path");
+	cr_expect(!aj_fd_path(-1, real, sizeof real) && real[0] == '\0');
+	cr_expect_eq(fcntl(again, F_GETFD), FD_CLOEXEC);
+	cr_expect_eq(lseek(again, 2, SEEK_SET), 2);
+	cr_expect_eq(lseek(fd, 0, SEEK_CUR), 0, "the offset is not shared");
+	cr_expect_eq(write(again, "x", 1), -1);
+	cr_expect_eq(aj_fd_reopen(-1, O_RDONLY), -1);
+	unlink(path);
+}
+
 Test(fd, whole_reads_from_a_slow_writer)
 {
 	int fds[2];
@@ -118,17 +145,6 @@ Test(fd, whole_writes_through_a_small_pipe)
 	int status = -1;
 	waitpid(reader, &status, 0);
 	cr_expect_eq(status, 0);
-}
-
-/* A file with a name of its own, removed at the end of the test. */
-static char *text_file(const char *text)
-{
-	static char path[] = "/tmp/agentjail-unit-XXXXXX";
-	int fd = mkstemp(path);
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-	return path;
 }
 
 Test(fd, read_text)
