@@ -142,9 +142,15 @@ static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_
 	struct aj_policy policy;
 	struct aj_plan plan;
 	struct aj_result result;
-	struct aj_request request = {
-		.snippet = snippet, .id = "doctor", .code = "6 * 7", .code_bytes = 5, .filename = "<doctor>", .argv = true_argv, .capture = true
-	};
+	struct aj_request request = { .snippet = snippet,
+		                      .id = "doctor",
+		                      .code = "6 * 7",
+		                      .code_bytes = 5,
+		                      .filename = "<doctor>",
+		                      .argv = true_argv,
+		                      .capture = true,
+		                      .no_input = true,
+		                      .terminal_fd = -1 };
 	aj_policy_preset(&policy, &d->arena, snippet ? "snippet" : "command");
 	policy.network = network;
 	policy.proc = proc;

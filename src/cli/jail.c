@@ -90,7 +90,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!o->json)
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 	struct aj_terminal saved;
-	if (!plan.capture)
+	if (!plan.snippet)
 		aj_terminal_save(&saved);
 	aj_show_init(&show, &plan);
 	aj_output_fn *output = o->json ? NULL : aj_show_output;
@@ -101,7 +101,7 @@ int aj_jail_and_report(struct aj_options *o)
 	}
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
-	if (!plan.capture)
+	if (!plan.snippet)
 		aj_terminal_restore(&saved, plan.terminal_fd >= 0);
 	int code = aj_status_exit_code(&result, &plan);
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, &result, &err) < 0)

@@ -59,9 +59,9 @@ static int int_option(int socket, int name)
 	return getsockopt(socket, SOL_SOCKET, name, &value, &bytes) < 0 ? -1 : value;
 }
 
-int aj_named_sockets_check_stdio(struct aj_error *err)
+int aj_named_sockets_check_stdio(int count, struct aj_error *err)
 {
-	for (int fd = 0; fd <= 2; fd++) {
+	for (int fd = 0; fd < count; fd++) {
 		struct sockaddr_storage peer;
 		socklen_t bytes = sizeof peer;
 		if (int_option(fd, SO_DOMAIN) != AF_UNIX)

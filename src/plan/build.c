@@ -135,7 +135,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	plan->control_fd = request->snippet;
 	plan->capture = request->capture || request->snippet;
 	plan->terminal_fd = plan->capture ? -1 : request->terminal_fd;
-	plan->no_input = plan->capture || request->no_input;
+	plan->no_input = plan->snippet || request->no_input;
 	plan->pump = plan->capture ? 0 : request->pump;
 }
 
@@ -253,7 +253,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.profile = aj_policy_profile(policy),
 		/* A snippet's allow-list has none of these calls. */
 		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0) |
-		        (request->terminal && !request->capture ? AJ_DENY_SIZE : 0),
+		        (request->terminal ? AJ_DENY_SIZE : 0),
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};

@@ -62,7 +62,8 @@ int aj_terminal_choose(struct aj_request *request, struct aj_error *err)
 	if (reopen_read_only(request, err) < 0)
 		return -1;
 	bool pump_out = is_pumped(1, &as_out), pump_err = is_pumped(2, &as_err);
-	request->terminal = (!request->no_input && isatty(0)) || (!pump_out && isatty(1)) || (!pump_err && isatty(2));
+	request->terminal = (!request->no_input && isatty(0)) ||
+	                    (!request->capture && ((!pump_out && isatty(1)) || (!pump_err && isatty(2))));
 	request->pump = (pump_out ? AJ_PUMP_OUT : 0U) | (pump_err ? AJ_PUMP_ERR : 0U);
 	if (pump_out && pump_err && as_out.st_dev == as_err.st_dev && as_out.st_ino == as_err.st_ino)
 		request->pump |= AJ_PUMP_JOINED;

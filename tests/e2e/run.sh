@@ -32,6 +32,12 @@ aj run -- sh -c 'cat; echo E >&2' <<'IN'
 from stdin
 IN
 is "the three standard streams" "from stdin|E" "$(cat "$T/out")|$(cat "$T/err")"
+printf 'from\nstdin' >"$T/input"
+aj run --json -- cat <"$T/input"
+check "standard input, with --json too" expect status=ok 'stdout=from\nstdin'
+# shellcheck disable=SC2094
+(printf 'a pipe' | timeout 60 "$AJ" run --json -- sh -c 'cat; echo more >&2') >"$T/out" 2>"$T/err"
+check "a pipe, with --json" expect 'stdout=a pipe' 'stderr=more\n'
 json "as JSON" 3 status=error exit_code=3 'stdout=o\n' 'stderr=e\n' policy.name=command signal=null 'enforced.seccomp~command' -- run -- sh -c 'echo o; echo e >&2; exit 3'
 json "a signal as JSON" 143 status=signal signal=15 exit_code=null -- run -- sh -c 'kill -TERM $$'
 json "output beyond the cap keeps head and tail" 0 'stdout~^HEAD\n(?s:.*)bytes omitted(?s:.*)\nTAIL\n$' truncated.stdout=true \
