@@ -58,7 +58,8 @@ lib: $(SO) $(A)
 
 run: deps-build
 	@$(MAKE) --no-print-directory all
-	$(AJ) exec --json docs/examples/first.py
+	$(AJ) exec docs/examples/first.py
+	@echo "This was $(AJ) exec docs/examples/first.py. To call it agentjail: export PATH=\"$(CURDIR)/$B:\$$PATH\", or make install"
 
 # --- programs and libraries ---
 

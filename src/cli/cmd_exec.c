@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/python_name.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/jail.h"
@@ -70,6 +71,11 @@ static int gather_inputs(struct aj_options *o, struct aj_error *err)
 	for (size_t i = 0; i < o->inputs.count && !err->exit_code; i++) {
 		const char *text = o->inputs.items[i], *eq = strchr(text, '=');
 		char *name = aj_strndup(o->arena, text, (size_t)(eq - text));
+		const char *bad = aj_python_name_bad(name);
+		if (bad) {
+			aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the name `%s` %s", name, bad);
+			break;
+		}
 		json_error_t why;
 		json_t *value = json_loads(eq + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
 		if (!value)

@@ -6,18 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/python_name.h"
 #include "jsonschema/plain.h"
 #include "jsonschema/pointer.h"
 
 #define STEP "tools"
 
-/* Names that the runner defines, and Python's keywords, as in bootstrap/runtime/tools.py: tests/layer/test_twins.py compares them. */
+/* Names that the runner defines, as in bootstrap/runtime/tools.py: tests/layer/test_twins.py compares them. */
 static const char *const ours[] = { "final_answer", "ToolError", "type", NULL };
-static const char *const keywords[] = {
-	"False",  "None",     "True", "and",    "as",      "assert", "async",  "await",  "break", "class",  "continue", "def",
-	"del",    "elif",     "else", "except", "finally", "for",    "from",   "global", "if",    "import", "in",       "is",
-	"lambda", "nonlocal", "not",  "or",     "pass",    "raise",  "return", "try",    "while", "with",   "yield",    NULL,
-};
 
 static bool contains(const char *const *names, const char *name)
 {
@@ -42,7 +38,7 @@ static const char *bad_name(const char *name)
 	const char *bad = bad_identifier(name);
 	if (!bad && *name == '_')
 		bad = "must not start with an underscore";
-	if (!bad && contains(keywords, name))
+	if (!bad && aj_python_keyword(name))
 		bad = "is a keyword of Python";
 	return !bad && contains(ours, name) ? "is a name that code inside needs" : bad;
 }
@@ -55,7 +51,7 @@ static const char *bad_parameter(const json_t *properties, const char *name)
 	if (bad)
 		return bad;
 	snprintf(inside, sizeof inside, "%s_", name);
-	if (contains(keywords, name) && json_object_get(properties, inside))
+	if (aj_python_keyword(name) && json_object_get(properties, inside))
 		return "is a keyword, and inside it would be another's with its underscore";
 	return strncmp(name, "__", 2) == 0 ? "must not start with two underscores" : NULL;
 }

@@ -106,9 +106,12 @@ text "an input without a value" 2 'not NAME=JSON' exec --input a -c 1
 text "an input twice" 2 'given twice' exec --input a=1 --input a=2 -c 1
 text "an input with NaN" 2 'not JSON' exec --input a=NaN -c 1
 for name in 1x a-b __builtins__ 'a b'; do
-	aj exec --input "$name=1" -c '1'
-	check "an input named \`$name\` is refused" test "$rc" != 0
+	text "an input named \`$name\` is refused" 2 "the name .$name. (must not|is no name)" exec --input "$name=1" -c 1
 done
+text "an input named as a keyword is refused" 2 'the name .class. is a keyword of Python' exec --input class=1 -c 1
+json "an input with another letter" 0 value=1 -- exec --input é=1 -c é
+text "a limit of 0" 2 '`0`: a limit of 0 lets nothing run: from 10ms to 168h, or "none", which is no limit' exec --timeout 0 -c 1
+text "a size as others write it" 2 'did you mean 512M\?' exec --memory 512MB -c 1
 echo "host data" >"$T/data.txt"
 chmod 644 "$T/data.txt"
 ln -s "$T/data.txt" "$T/link.txt"

@@ -32,6 +32,10 @@ DEFAULT_LIMITS = {
 }
 DEFAULTS = {key: default for key, (_, default) in SNIPPET_KEYS.items()}
 UNKNOWN_KEY = (None, ...)
+# No variable has such a name; base/python_name.c has the same list. (A constant tuple: the start pays nothing for it.)
+KEYWORDS = ("False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
+            "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
+            "pass", "raise", "return", "try", "while", "with", "yield")
 BUILTIN_SETS = ("minimal", "standard", "full")
 
 
@@ -61,6 +65,8 @@ def check_snippet(raw):
     for name in req["inputs"]:
         if not name.isidentifier() or name[:2] == "__":
             raise ValueError("the input name %r is not a plain identifier" % name)
+        if name in KEYWORDS:
+            raise ValueError("the input name %r is a keyword of Python" % name)
     return req
 
 

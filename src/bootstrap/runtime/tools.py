@@ -7,7 +7,7 @@ A tool is made of a signature alone. It calls a closure, as guards are closures,
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.request import RequestError
+from agentjail.runtime.request import KEYWORDS, RequestError
 from agentjail.runtime.type_tags import NoTag, decode
 from agentjail.runtime.values import Encoder, TooBig, json_string, truncate
 
@@ -17,8 +17,6 @@ DECLARATION_KEYS = {
 }
 RESERVED_NAMES = ("final_answer", "ToolError", "type")  # the layer gives these a meaning
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict, "null": None}
-KEYWORDS = frozenset("False None True and as assert async await break class continue def del elif else except finally for "
-                     "from global if import in is lambda nonlocal not or pass raise return try while with yield".split())
 MESSAGE_BYTES = 8 << 10
 MAX_TOOLS, MAX_PARAMETERS = 1000, 100
 NO_ANNOTATION = object()

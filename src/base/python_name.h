@@ -1,0 +1,7 @@
+/* Names that Python code can use for a variable. */
+#pragma once
+#include <stdbool.h>
+
+bool aj_python_keyword(const char *name);
+/* Why `name` cannot be a variable of a snippet, NULL when it can: for ASCII exactly; of other characters Python itself decides. */
+const char *aj_python_name_bad(const char *name);
