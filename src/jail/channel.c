@@ -27,9 +27,11 @@ static unsigned fail_setup(struct aj_channel *c, const char *step, const char *c
 	return AJ_CHANNEL_FAILED;
 }
 
-static void advise_rootfs(struct aj_result *result)
+static void advise_rootfs(struct aj_channel *c)
 {
-	aj_advise(&result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
+	if (c->masked)
+		aj_advise(&c->result->setup, "the policy hides `%s` (filesystem.masks), which may be what is missing", c->masked);
+	aj_advise(&c->result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 }
 
 unsigned aj_channel_open(struct aj_channel *c, int *fd, pid_t init, int filters, size_t result_bytes, struct aj_result *result)
@@ -52,6 +54,7 @@ static void end_channel(struct aj_channel *c)
 
 void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting)
 {
+	c->masked = aj_plan_masked_programs(plan);
 	if (lasting) {
 		aj_encode_frame(&c->outbox, AJ_FRAME_SESSION, "b", plan->branching);
 		aj_encode_policy(&c->outbox, plan, policy);
@@ -234,7 +237,7 @@ static unsigned on_frame(struct aj_channel *c, pid_t sender)
 		aj_ascii(text, sizeof text, c->inbox.body);
 		fail_setup(c, "runner", text);
 		if (c->inbox.kind == AJ_FRAME_FAILED)
-			advise_rootfs(c->result);
+			advise_rootfs(c);
 		return AJ_CHANNEL_FAILED;
 	}
 	if (c->inbox.kind == AJ_FRAME_BRANCH && c->branching && c->inbox.body_bytes == sizeof(int32_t)) {
@@ -313,7 +316,7 @@ void aj_channel_ended(struct aj_channel *c)
 		return;
 	}
 	fail_setup(c, "runner", "Python ended before the runner had installed the filter; no code was handed over");
-	advise_rootfs(c->result);
+	advise_rootfs(c);
 }
 
 void aj_channel_free(struct aj_channel *c)

@@ -46,8 +46,9 @@ struct aj_channel {
 	bool busy, started, answered; /* the snippet's states, in this order */
 	char nonce[AJ_NONCE_BYTES];   /* of the snippet under way, when more may follow: its result starts with it */
 	bool nonced;
-	bool reading; /* in aj_channel_read(), which sends pending answers at its end */
-	bool ended;   /* shut down in both directions; the fd is still open */
+	bool reading;       /* in aj_channel_read(), which sends pending answers at its end */
+	const char *masked; /* what the policy hides of the tree, NULL for nothing: for advice where Python does not come up */
+	bool ended;         /* shut down in both directions; the fd is still open */
 	bool broken;
 	char why[160]; /* plain characters only */
 };

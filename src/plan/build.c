@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/plan.h"
+#include "policy/env.h"
 
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
@@ -96,6 +97,11 @@ static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *co
 	}
 }
 
+static void hide_value(struct aj_plan *plan, struct aj_arena *arena, const char *entry)
+{
+	*AJ_PUSH(arena, &plan->unprinted) = aj_strndup(arena, entry, strcspn(entry, "=") + 1);
+}
+
 static void command_line(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
 	/* The preloaded runner starts before Python's main(); threads of numerical libraries would only compete for the few cores and
@@ -120,10 +126,16 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                            "GIT_CONFIG_VALUE_2=never" };
 	for (size_t i = 0; plan->main_repository && i < sizeof keep / sizeof *keep; i++)
 		*AJ_PUSH(arena, &asked) = keep[i];
-	for (size_t i = 0; i < policy->env.count; i++)
+	for (size_t i = 0; i < policy->env.count; i++) {
 		*AJ_PUSH(arena, &asked) = policy->env.items[i];
-	for (size_t i = 0; i < request->env.count; i++)
+		if (aj_env_secret(policy->env.items[i]))
+			hide_value(plan, arena, policy->env.items[i]);
+	}
+	/* --env NAME passes a variable of our own environment on, which may be a secret. */
+	for (size_t i = 0; i < request->env.count; i++) {
 		*AJ_PUSH(arena, &asked) = request->env.items[i];
+		hide_value(plan, arena, request->env.items[i]);
+	}
 	if (request->snippet) {
 		set_env(plan, arena, python_env, NULL, 0);
 		for (size_t i = 0; i < asked.count; i++)

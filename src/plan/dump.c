@@ -1,5 +1,5 @@
 /* The plan as text, for --dry-run and the golden tests.
- * It hides no value: its output differs between machines where the plan does. */
+ * Of variables that may be secrets it prints the names; beside these its output differs between machines where the plan does. */
 #include <sched.h>
 
 #include "plan/plan.h"
@@ -68,6 +68,20 @@ static void dump_denied(uint64_t deny, FILE *out)
 	}
 }
 
+static void dump_variable(const struct aj_plan *plan, const char *entry, const char *note, FILE *out)
+{
+	int shown = (int)strlen(entry);
+	for (size_t i = 0; i < plan->unprinted.count; i++)
+		if (strncmp(entry, plan->unprinted.items[i], strlen(plan->unprinted.items[i])) == 0)
+			shown = (int)strlen(plan->unprinted.items[i]) - 1;
+	bool whole = entry[shown] == '\0';
+	fprintf(out, "  %.*s%s%s%s\n", shown, entry, *note || !whole ? "  # " : "",
+	        whole   ? ""
+	        : *note ? "value not shown, "
+	                : "value not shown",
+	        note);
+}
+
 void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 {
 	fprintf(out, "policy: %s\nnamespaces:", plan->policy_name);
@@ -80,9 +94,9 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 		fprintf(out, " %s", *a);
 	fprintf(out, "\nenv:\n");
 	for (char **e = plan->env; *e; e++)
-		fprintf(out, "  %s\n", *e);
+		dump_variable(plan, *e, "", out);
 	for (size_t i = 0; i < plan->late_env.count; i++)
-		fprintf(out, "  %s  # set once the filter stands\n", plan->late_env.items[i]);
+		dump_variable(plan, plan->late_env.items[i], "set once the filter stands", out);
 	fprintf(out, "mounts:\n");
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		dump_mount(&plan->mounts.items[i], out);

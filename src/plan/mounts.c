@@ -188,6 +188,14 @@ static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 	return 0;
 }
 
+const char *aj_plan_masked_programs(const struct aj_plan *plan)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (plan->mounts.items[i].kind == AJ_MOUNT_MASK && strncmp(plan->mounts.items[i].target, "/usr/", 5) == 0)
+			return plan->mounts.items[i].target;
+	return NULL;
+}
+
 /* Without a memory cgroup these pages are charged to no limit of the jail, so they may not exceed the policy's memory either. */
 static uint64_t scratch_bytes(const struct aj_policy *policy)
 {

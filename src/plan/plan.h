@@ -76,7 +76,8 @@ struct aj_plan {
 	bool branching; /* the guest may be copied, see fork/copier.h */
 	bool zygote; /* for a zygote, from which jails are born: builds what they share, imports what the policy allows, and stays */
 	const char *policy_name;
-	uid_t host_uid; /* the host's id for the jail's only id */
+	AJ_LIST(const char *) unprinted; /* NAME= of variables whose values --dry-run does not print */
+	uid_t host_uid;                  /* the host's id for the jail's only id */
 	gid_t host_gid;
 	uid_t uid; /* the same id inside */
 	gid_t gid;
@@ -128,6 +129,9 @@ enum { AJ_BRANCHES_MAX = 64, AJ_BRANCH_DEPTH_MAX = 26 };
 
 /* The workspace's path in the jail. */
 #define AJ_WORKSPACE "/workspace"
+
+/* The first mask in the tree that programs start from, NULL for none. */
+const char *aj_plan_masked_programs(const struct aj_plan *plan);
 
 /* Empty, writable and gone with the jail: each jail has its own, even where jails share the other mounts. */
 static inline bool aj_mount_is_scratch(const struct aj_mount *m)

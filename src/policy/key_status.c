@@ -4,13 +4,19 @@
 
 #include "policy/schema.h"
 
+bool aj_key_unbuilt(const struct aj_key *key, const struct aj_policy *policy)
+{
+	const int *field = (const void *)((const char *)policy + key->offset);
+	return key->unbuilt && strcmp(key->unbuilt, key->names[*field]) == 0;
+}
+
 const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy)
 {
 	static const char later[] = "not built yet: a run under this policy is refused";
 	const char *field = (const char *)policy + key->offset;
 	bool commands = strcmp(policy->rootfs, "host") == 0;
 	const char *value = key->type == AJ_KEY_ENUM ? key->names[*(const int *)field] : "";
-	if (key->unbuilt && strcmp(key->unbuilt, value) == 0)
+	if (aj_key_unbuilt(key, policy))
 		return later;
 	if (key->offset == offsetof(struct aj_policy, allow)) /* enforced by network.mode's wall, or irrelevant */
 		return policy->network == AJ_NET_ALLOW ? later : NULL;

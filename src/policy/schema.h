@@ -80,6 +80,8 @@ void aj_key_copy(const struct aj_key *key, void *to, const void *from);
 
 /* "from 1K to 64M, or \"none\"": the range of a quantity. */
 const char *aj_key_range(const struct aj_key *key, struct aj_arena *arena);
+/* Does the key have the value for which there is no wall yet? */
+bool aj_key_unbuilt(const struct aj_key *key, const struct aj_policy *policy);
 /* A note on the enforcer with this value: the wall is not implemented, there is none, or the key has no effect. NULL when the enforcer's
  * name is accurate. */
 const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy);

@@ -46,11 +46,21 @@ const char *aj_key_range(const struct aj_key *key, struct aj_arena *arena)
 const char *aj_key_set_number(const struct aj_key *key, void *base, struct aj_arena *arena, uint64_t value)
 {
 	if (value == 0 && key->none)
-		return aj_printf(arena, "no limit that anything could keep: %s (which means without a limit)", aj_key_range(key, arena));
+		return aj_printf(arena, "a limit of 0 lets nothing run: %s, which is no limit", aj_key_range(key, arena));
 	if (value < key->min || value > key->max)
 		return aj_printf(arena, "out of range: %s", aj_key_range(key, arena));
 	*(uint64_t *)aj_field(key, base) = value;
 	return NULL;
+}
+
+/* What "512MB" or "2g" means, in our units; "" where the text is no such number. */
+static const char *size_meant(struct aj_arena *arena, const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+	const char *unit = text + digits, *letter = *unit ? strchr("KMG", *unit & ~0x20) : NULL;
+	if (!digits || !letter || (unit[1] && strcasecmp(unit + 1, "b") != 0 && strcasecmp(unit + 1, "ib") != 0))
+		return "";
+	return aj_printf(arena, "; did you mean %.*s%c?", (int)digits, text, *letter);
 }
 
 static const char *parse_quantity(const struct aj_key *key, void *base, struct aj_arena *arena, const char *text)
@@ -68,11 +78,11 @@ static const char *parse_quantity(const struct aj_key *key, void *base, struct a
 	            : key->type == AJ_KEY_DURATION ? aj_parse_duration(text, &value)
 	                                           : aj_parse_count(text, &value);
 	if (!parsed)
-		return aj_printf(arena, "not %s %s",
+		return aj_printf(arena, "not %s %s%s",
 		                 key->type == AJ_KEY_BYTES      ? "a size like 64K, 256M or 2G,"
 		                 : key->type == AJ_KEY_DURATION ? "a duration like 500ms, 10s, 2m or 1h,"
 		                                                : "a number",
-		                 aj_key_range(key, arena));
+		                 aj_key_range(key, arena), key->type == AJ_KEY_BYTES ? size_meant(arena, text) : "");
 	return aj_key_set_number(key, base, arena, value);
 }
 

@@ -66,6 +66,7 @@ static const char *ask_syscall(struct aj_policy_args *args, const char *v)
 		args->name = true;                                                \
 		return NULL;                                                      \
 	}
+SWITCH(all)
 SWITCH(write)
 SWITCH(source)
 SWITCH(site_schema)
@@ -88,6 +89,7 @@ static const struct {
 } table[] = {
 	{ "--policy-file", "FILE", "show explain check diff", add_file, "a policy by its path, in place of a NAME" },
 	{ "--source", NULL, "show", set_source, "the text of the policy's own file, and nothing of what it extends" },
+	{ "--all", NULL, "explain", set_all, "the keys that nothing sets, too" },
 	{ "--path", "PATH", "explain", ask_path, "may it read this path of the jail? (questions can be repeated)" },
 	{ "--write", NULL, "explain", set_write, "--path asks about writing" },
 	{ "--host", "HOST:PORT", "explain", ask_host, "may it connect to this host?" },

@@ -31,7 +31,8 @@ static int check_policy(struct aj_policy_args *args, const struct aj_policy_word
 		aj_findings_print(&diags, stdout);
 		printf("%s: ", aj_line(args->arena, name));
 		if (diags.errors + diags.warnings)
-			printf("%zu errors, %zu warnings\n", diags.errors, diags.warnings);
+			printf("%zu error%s, %zu warning%s\n", diags.errors, diags.errors == 1 ? "" : "s", diags.warnings,
+			       diags.warnings == 1 ? "" : "s");
 		else
 			printf("clean\n");
 	}

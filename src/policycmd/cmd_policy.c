@@ -14,7 +14,7 @@ const struct aj_policy_command aj_policy_commands[] = {
 	{ "show", aj_policy_show, 0, 1, "show [NAME]", "one policy whole, as the file that it amounts to here",
 	  "0; 2 when it cannot be loaded" },
 	{ "explain", aj_policy_explain, 0, 1, "explain [NAME] [QUESTION...]",
-	  "each key with its origin and enforcer, or answers: may it read this path, reach this host, import this, call this?",
+	  "what it sets, with origin and enforcer, or answers: may it read this path, reach this host, import this, call this?",
 	  "0; with questions 0 when all is allowed, 1 when something is not, 2 for an error" },
 	{ "check", aj_policy_check, 0, MANY, "check [NAME...]",
 	  "all errors and lint of these policies, or of all that are listed", "0 clean, 1 with warnings, 2 with errors" },

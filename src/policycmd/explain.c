@@ -1,4 +1,4 @@
-/* `agentjail policy explain`: prints every key with its value, origin, lock, ceiling, and enforcer on this host.
+/* `agentjail policy explain`: prints keys with value, origin, lock, ceiling, and enforcer on this host, those that something sets first.
  * It builds a plan for inspection and launches nothing; it never presents a rail, or a wall that is not built, as a wall. */
 #include "policycmd/explain.h"
 
@@ -92,10 +92,28 @@ static void print_json(const struct aj_explained *e, const struct aj_site *site)
 	                        aj_files_json(&e->loaded.policy), "keys", keys, "enforced_here", host));
 }
 
-static void print_text(const struct aj_explained *e, const struct aj_site *site)
+/* A key that nothing sets or binds has the program's default. */
+static bool is_plain(const struct aj_explained *e, const struct aj_site *site, size_t k)
 {
-	for (size_t k = 0; k < aj_policy_key_count; k++)
-		print_key(e, site, k);
+	return !e->loaded.at[k].file && !lock_of(e, site, k) && !site->ceiling_at[k].file;
+}
+
+static void print_text(const struct aj_explained *e, const struct aj_site *site, bool all)
+{
+	size_t plain = 0;
+	for (size_t k = 0; k < aj_policy_key_count; k++) {
+		if (is_plain(e, site, k))
+			plain++;
+		else
+			print_key(e, site, k);
+	}
+	if (plain && !all)
+		printf("\n%zu more key%s at the default; --all shows the whole policy\n", plain, plain == 1 ? " is" : "s are");
+	if (plain && all)
+		printf("\nAt the default:\n");
+	for (size_t k = 0; k < aj_policy_key_count && all; k++)
+		if (is_plain(e, site, k))
+			print_key(e, site, k);
 	printf("\nOn this host a run would have:\n");
 	for (size_t i = 0; i < e->plan.enforced.count; i++)
 		printf("    %s: %s\n", e->plan.enforced.items[i].wall, aj_line(e->arena, e->plan.enforced.items[i].by));
@@ -114,6 +132,6 @@ int aj_policy_explain(struct aj_policy_args *args, struct aj_error *err)
 	if (args->options.json)
 		print_json(e, &args->options.site);
 	else
-		print_text(e, &args->options.site);
+		print_text(e, &args->options.site, args->all);
 	return 0;
 }

@@ -20,7 +20,7 @@ struct aj_policy_args {
 	struct aj_options options; /* --config, --json, and those options of exec and run that change the policy */
 	AJ_LIST(struct aj_policy_word) policies;
 	AJ_LIST(struct aj_question) questions;
-	bool write, source, site_schema, text, codes;
+	bool all, write, source, site_schema, text, codes;
 };
 
 struct aj_policy_command {

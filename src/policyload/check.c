@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "policy/bind.h"
+#include "policy/env.h"
 #include "policyload/load.h"
 
 struct check {
@@ -87,6 +88,15 @@ static void files(const struct check *c)
 	}
 }
 
+static void masks(const struct check *c)
+{
+	struct aj_masked mask;
+	for (size_t i = 0; i < c->p->masks.count; i++)
+		if (!aj_mask_parse(c->diags->arena, c->p->masks.items[i], &mask) && strcmp(mask.target, "/usr") == 0)
+			aj_diag_error(c->diags, item_at(c, "filesystem.masks", i), AJ_E_CONTRADICTION,
+			              "the mask `/usr` would hide every program, Python too: nothing could be started");
+}
+
 static void process(const struct check *c)
 {
 	if (c->p->fork && !c->p->exec)
@@ -126,6 +136,7 @@ void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *d
 	const struct check c = { loaded, &loaded->policy, diags };
 	network(&c);
 	files(&c);
+	masks(&c);
 	process(&c);
 	limits(&c);
 }
@@ -210,23 +221,13 @@ static void imports(const struct check *c)
 
 static void secrets(const struct check *c)
 {
-	static const char *const words[] = { "SECRET", "TOKEN",      "PASSWORD",    "PASSWD",     "API_KEY",
-		                             "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL", "_KEY" };
-	static const char *const prefixes[] = { "sk-",   "ghp_",   "gho_", "github_pat_", "AKIA",      "xoxb-",
-		                                "xoxp-", "glpat-", "hf_",  "eyJ",         "-----BEGIN" };
 	for (size_t i = 0; i < c->p->env.count; i++) {
-		const char *entry = c->p->env.items[i], *value = strchr(entry, '=') + 1;
-		int name_bytes = (int)(value - entry) - 1;
-		char *name = aj_strndup(c->diags->arena, entry, (size_t)name_bytes);
-		bool secret = false;
-		for (size_t j = 0; j < sizeof words / sizeof *words; j++)
-			secret |= *value && strcasestr(name, words[j]);
-		for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++)
-			secret |= strncmp(value, prefixes[j], strlen(prefixes[j])) == 0;
-		if (!secret)
+		const char *entry = c->p->env.items[i];
+		if (!aj_env_secret(entry))
 			continue;
 		aj_diag_warn(c->diags, item_at(c, "process.env", i), AJ_W_SECRET,
-		             "the variable `%s` looks like a secret: everything in the jail can read it", name);
+		             "the variable `%.*s` looks like a secret: everything in the jail can read it",
+		             (int)strcspn(entry, "="), entry);
 		aj_diag_advise(c->diags, "keep it out of the jail: call the service outside and hand in the answer");
 	}
 }
@@ -236,6 +237,12 @@ static void rails(const struct check *c)
 	if (c->p->layer && c->p->builtins == AJ_BUILTINS_FULL && !c->p->exec)
 		aj_diag_warn(c->diags, at(c, "python.builtins"), AJ_W_BUILTINS,
 		             "the builtin set \"full\" has eval, exec and open: little is left of the rail");
+	for (const struct aj_key *key = aj_policy_keys; key->name; key++)
+		if (aj_key_unbuilt(key, c->p)) {
+			aj_diag_warn(c->diags, at(c, key->name), AJ_W_UNBUILT,
+			             "%s = \"%s\" is not built yet: a run under this policy is refused", key->name, key->unbuilt);
+			aj_diag_advise(c->diags, "another %s, in the policy or by an option", key->name);
+		}
 	if (c->p->network == AJ_NET_HOST)
 		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_HOST_NETWORK,
 		             "the host's network, its local services included: there is no wall");

@@ -35,6 +35,12 @@ static int find_named(struct aj_stack *s, const char *name, const struct aj_orig
 	}
 	if (aj_source_builtin(ret, name, s->diags->arena) == 0)
 		return 0;
+	const char *slash = at->line ? strrchr(at->file, '/') : NULL, *own = slash ? slash + 1 : at->line ? at->file : "";
+	if (strcmp(own, aj_printf(s->diags->arena, "%s.toml", name)) == 0) {
+		aj_diag_error(s->diags, at, AJ_E_EXTENDS, "the policy `%s` extends itself: there is no other of that name", name);
+		aj_diag_advise(s->diags, "name another policy, or drop `extends`");
+		return -1;
+	}
 	size_t count = 0;
 	while (aj_builtins[count].name)
 		count++;

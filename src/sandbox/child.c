@@ -157,7 +157,10 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 	execvp(w->plan->argv[0], w->plan->argv);
 	int code = errno == ENOENT ? AJ_EXIT_NOT_FOUND : errno == EACCES || errno == ENOEXEC ? AJ_EXIT_REJECTED : AJ_EXIT_SETUP;
 	aj_fail(err, w->plan->snippet ? AJ_EXIT_SETUP : code, "exec", errno, "run `%s` in the jail", w->plan->argv[0]);
-	if (w->plan->snippet)
+	const char *mask = aj_plan_masked_programs(w->plan);
+	if (mask)
+		aj_advise(err, "the policy hides `%s` (filesystem.masks), which may be what is missing", mask);
+	else if (w->plan->snippet)
 		aj_advise(err, "the rootfs is damaged: `agentjail rootfs verify`, or build it again");
 	return -1;
 }

@@ -47,7 +47,8 @@ enum { AJ_DIAGS_MAX = 100 };
 	X(AJ_W_NO_LIMIT, "AJ107", "a limit that should be there is \"none\"")                                   \
 	X(AJ_W_WHOLE_FOLDER, "AJ108", "a bind shows a whole folder of the host that holds more than was meant") \
 	X(AJ_W_KEYS, "AJ109", "a bind shows keys, or a socket through which things run outside")                \
-	X(AJ_W_MASK_FOLDER, "AJ110", "a mask inside a writable bind")
+	X(AJ_W_MASK_FOLDER, "AJ110", "a mask inside a writable bind")                                           \
+	X(AJ_W_UNBUILT, "AJ111", "asks for a wall that is not built yet: runs are refused")
 
 enum aj_code {
 #define AJ_FINDING_NAME(name, text, meaning) name,

@@ -12,6 +12,9 @@ is "eleven presets" 11 "$(echo "$presets" | wc -w)"
 
 # --- list ---
 text "list" 0 '^\* snippet +built-in +exec ' policy list
+text "list: what is refused when run" 0 '^  coding-agent .* \(refused when run: network.mode = "allow" is not built yet\)$' policy list
+is "list: it alone" 1 "$(grep -c refused "$T/out")"
+text "list --json: the same" 0 '"name":"coding-agent"[^}]*"not_built":"network.mode = ."allow' policy list --json
 text "list: the default of run" 0 '^\* command +built-in +run ' policy list
 cat >"$T/site.toml" <<-E
 	[default]
@@ -108,8 +111,8 @@ else
 fi
 
 # --- check ---
-text "check: every preset is clean" 0 '^snippet: clean$' policy check
-silent "no finding at all" 'AJ[0-9]'
+text "check: every preset but one is clean" 1 '^snippet: clean$' policy check
+is "and that one asks for what is not built" "coding-agent: 0 errors, 1 warning" "$(grep -v 'clean$' "$T/out" | grep -v '^ \|warning AJ')"
 finds() { # NAME RC CODE, the policy on standard input
 	cat >"$P/case.toml"
 	text "check: $1" "$2" "case.toml:[0-9]+:[0-9]+: (error|warning) $3: " policy check --policy-file "$P/case.toml"
@@ -183,6 +186,38 @@ finds "a mask in a writable bind" 1 AJ110 <<-'E'
 	binds = ["/srv/work:/work:rw"]
 	masks = ["/work/secret"]
 	E
+finds "a wall that is not built" 1 AJ111 <<-'E'
+	extends = "command"
+	[network]
+	mode = "allow"
+	allow = ["pypi.org:443"]
+	E
+says "with the consequence" 'network.mode = "allow" is not built yet: a run under this policy is refused'
+finds "an overlay workspace" 1 AJ111 <<-'E'
+	extends = "offline-build"
+	[filesystem]
+	workspace = "overlay"
+	E
+says "in the singular" '^case: 0 errors, 1 warning$'
+finds "a mask over all programs" 2 AJ007 <<-'E'
+	[filesystem]
+	masks = ["/usr"]
+	E
+says "and not of a damaged tree" 'the mask `/usr` would hide every program'
+finds "a policy that extends itself" 2 AJ009 <<-'E'
+	extends = "case"
+	E
+says "by name" 'the policy `case` extends itself'
+echo 'extends = "round"' >"$P/round.toml"
+text "check: so does one of the site's folders" 2 "round.toml:1:1: error AJ009: the policy .round. extends itself" policy check --config "$T/site.toml" round
+rm "$P/round.toml"
+for masked in /usr/bin /usr/lib/python3.11; do
+	printf '[filesystem]\nmasks = ["%s"]\n' "$masked" >"$P/case.toml"
+	[ ! -d "$ROOTFS/tree$masked" ] || text "a mask over $masked: no damaged tree" 125 "the policy hides .$masked. \\(filesystem.masks\\)" exec --policy-file "$P/case.toml" -c 1
+	silent "nothing else is blamed, $masked" 'damaged|does not fit'
+done
+printf 'extends = "command"\n[filesystem]\nmasks = ["/usr/bin"]\n' >"$P/case.toml"
+text "nor for a command" 127 'the policy hides ./usr/bin. ' run --policy-file "$P/case.toml" -- ls
 printf '[limits]\nwall = "2h"\n' >"$P/case.toml"
 printf '[ceilings.limits]\nwall = "1h"\n' >"$T/ceiling.toml"
 text "check: a ceiling" 2 'case.toml:2:1: error AJ006' policy check --policy-file "$P/case.toml" --config "$T/ceiling.toml"
@@ -193,7 +228,7 @@ printf '[limits]\nwall = "2h"\n' >"$T/local/agentjail-policy.toml"
 (cd "$T/local" && timeout 20 "$AJ" policy show --local-policy >"$T/out" 2>"$T/err") && fail "the working directory's may only tighten"
 says "AJ010 for the working directory's" 'agentjail-policy.toml:2:1: error AJ010'
 p check --codes
-for code in 001 002 003 004 005 006 007 008 009 010 101 102 103 104 105 106 107 108 109 110; do
+for code in 001 002 003 004 005 006 007 008 009 010 101 102 103 104 105 106 107 108 109 110 111; do
 	says "check --codes has AJ$code" "^AJ$code  "
 done
 odd=$P/$(printf 'a\377.toml')
@@ -225,12 +260,20 @@ printf 'extends = "snippet"\n[process]\nuid = 1001\n' >"$P/case.toml"
 text "diff: no order is to be looked at" 1 '^different:$' policy diff snippet --policy-file "$P/case.toml"
 
 # --- explain ---
+printf '[ceilings.limits]\nopen_files = 1024\n' >"$T/ceiling-files.toml"
 text "explain: the rail is a rail" 0 'from built-in snippet.toml:8:1; rail: the Python layer \(a rail, not a wall\)' policy explain snippet
 text "explain: a lock" 0 'from built-in locked.toml:[0-9]+:1; supervisor: the supervisor, outside the jail; locked by built-in locked.toml$' policy explain locked
 text "explain: a ceiling" 0 "ceiling \"1h\" \\($T/ceiling.toml:2:1\\)" policy explain --config "$T/ceiling.toml"
 text "explain: what is not built" 0 'no wall: not built yet' policy explain coding-agent
 text "explain: no limit" 0 'no wall: no limit' policy explain command
 text "explain: the host's network" 0 'no wall: nobody enforces anything here' policy explain command --network host
+text "explain: what the policy sets" 0 '^limits.wall = "30s"$' policy explain snippet
+silent "and no key at the default" '^process.exec'
+says "which it counts" '^[0-9]+ more keys are at the default; --all shows the whole policy$'
+text "explain --all: those, too" 0 '^process.exec = false$' policy explain snippet --all
+silent "then nothing is left" 'more keys'
+text "explain: what an option sets" 0 '^network.mode = "host"$' policy explain command --network host
+text "explain: a ceiling is shown on a key at the default" 0 "^limits.open_files" policy explain --config "$T/ceiling-files.toml"
 text "explain --json" 0 '"key":"python.imports".*"enforcer_kind":"rail"' policy explain --json snippet
 for name in $presets; do
 	text "explain $name" 0 '^On this host' policy explain "$name"

@@ -138,6 +138,19 @@ text "help of run" 0 '--bind' run --help
 aj run --bind "$T/open:/work:rw" --dry-run -- touch /work/dry
 is "a dry run exits with 0" 0 "$rc"
 says "a dry run prints the plan" '^namespaces: user pid mount net ipc uts cgroup'
+AJ_TOKEN=$SECRET aj run --dry-run --env AJ_TOKEN --env "AJ_TYPED=$SECRET" -- true
+says "a dry run names a variable that was passed on" '^  AJ_TOKEN  # value not shown$'
+silent "and prints no value" "$SECRET"
+AJ_TOKEN=$SECRET aj exec --dry-run --env AJ_TOKEN -c 1
+says "a snippet's, too" '^  AJ_TOKEN  # value not shown, set once the filter stands$'
+silent "nor prints that value" "$SECRET"
+mkdir -m 755 "$T/secrets"
+printf 'extends = "command"\n[process]\nenv = ["API_KEY=%s", "CI=1"]\n' "$SECRET" >"$T/secrets/p.toml"
+aj run --dry-run --policy-file "$T/secrets/p.toml" -- true
+says "a variable of the policy that looks like a secret" '^  API_KEY  # value not shown$'
+says "and one that does not" '^  CI=1$'
+silent "nor is a policy's secret printed" "$SECRET"
+aj run --bind "$T/open:/work:rw" --dry-run -- touch /work/dry
 says "a dry run prints the binds" "bind +/work +<- $T/open rw"
 check "a dry run runs nothing" test ! -e "$T/open/dry"
 text "a dry run of exec" 0 'syscalls: profile snippet, [0-9]+ allowed' exec --dry-run -c 'print("ran")'

@@ -184,7 +184,8 @@ Test(load, every_preset)
 			continue;
 		OK(load_name(b->name));
 		aj_policy_lint(&loaded, &diags);
-		cr_expect_eq(diags.warnings, 0, "%s:%s", b->name, all_findings());
+		bool unbuilt = strcmp(b->name, "coding-agent") == 0; /* network.mode = "allow" */
+		cr_expect_eq(diags.warnings, unbuilt, "%s:%s", b->name, all_findings());
 		cr_expect_str_eq(loaded.policy.name, b->name);
 		cr_expect(*loaded.policy.description, "%s describes itself", b->name);
 		char hex[AJ_SHA256_HEX];
@@ -225,7 +226,7 @@ static const struct {
 	{ "[limits]\nwall = true", TYPE, 2, 1, "is a boolean" },
 	{ "[limits]\nwall = \"30\"", VALUE, 2, 1, "without a unit" },
 	{ "[limits]\nwall = \"\"", VALUE, 2, 1, "not a duration" },
-	{ "[limits]\nwall = \"0s\"", VALUE, 2, 1, "no limit that anything could keep" },
+	{ "[limits]\nwall = \"0s\"", VALUE, 2, 1, "a limit of 0 lets nothing run" },
 	{ "[limits]\nwall = \"-1s\"", VALUE, 2, 1, "not a duration" },
 	{ "[limits]\nwall = \"9ms\"", VALUE, 2, 1, "out of range: from 10ms" },
 	{ "[limits]\nwall = \"169h\"", VALUE, 2, 1, "out of range" },
@@ -233,7 +234,7 @@ static const struct {
 	{ "[limits]\nwall = \"wall\"", VALUE, 2, 1, "not a duration" },
 	{ "[limits]\nwall = \"1\\u0000s\"", VALUE, 2, 1, "holds a NUL" },
 	{ "[limits]\ncpu = \"Wall\"", VALUE, 2, 1, "not a duration" },
-	{ "[limits]\nmemory = 0", VALUE, 2, 1, "no limit that anything could keep" },
+	{ "[limits]\nmemory = 0", VALUE, 2, 1, "a limit of 0 lets nothing run" },
 	{ "[limits]\nmemory = -1", VALUE, 2, 1, "out of range" },
 	{ "[limits]\nmemory = 9223372036854775807", VALUE, 2, 1, "out of range" },
 	{ "[limits]\nmemory = 9223372036854775808", SYNTAX, 2, 0, "" },
@@ -243,7 +244,10 @@ static const struct {
 	{ "[limits]\npids = \"unlimited\"", TYPE, 2, 1, "must be an integer" },
 	{ "[limits]\nopen_files = \"none\"", TYPE, 2, 1, "must be an integer" },
 	{ "[limits]\nopen_files = 0", VALUE, 2, 1, "out of range: from 16" },
-	{ "[limits]\npids = 0", VALUE, 2, 1, "no limit that anything could keep" },
+	{ "[limits]\nmemory = \"512MB\"", VALUE, 2, 1, "did you mean 512M?" },
+	{ "[limits]\nmemory = \"2g\"", VALUE, 2, 1, "did you mean 2G?" },
+	{ "[limits]\nmemory = \"64 M\"", VALUE, 2, 1, "from 16M to 4096G, or \"none\"" },
+	{ "[limits]\npids = 0", VALUE, 2, 1, "a limit of 0 lets nothing run" },
 	{ "[process]\nuid = 0", VALUE, 2, 1, "out of range: from 1 to 65533" },
 	{ "[process]\nuid = 65534", VALUE, 2, 1, "out of range" },
 	{ "[process]\nexec = \"true\"", TYPE, 2, 1, "without the quotes" },

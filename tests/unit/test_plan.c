@@ -1180,7 +1180,7 @@ Test(plan, dump_shows_what_will_be_done)
 	static const char *const lines[] = { "policy: command\n",
 		                             "identity: uid 1000 gid 1000 inside, 1001 1002 on the host\n",
 		                             "network: loopback\n",
-		                             "  TOKEN=x\n",
+		                             "  TOKEN  # value not shown\n",
 		                             " <- /src rw,nosuid,nodev",
 		                             "cgroup: none\n",
 		                             "  execve\n",
