@@ -6,7 +6,6 @@ void aj_lib_on_branched(struct aj_session *inner, void *arg, uint64_t id, const 
 {
 	agentjail_session *s = arg;
 	(void)inner, (void)id;
-	s->branching = false;
 	if (err)
 		s->branch_error = *err;
 }
@@ -18,7 +17,7 @@ static int begin_branch(agentjail_session *s, struct aj_error *err)
 		return -1;
 	if (!s->inner)
 		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
-	if (s->asked || s->branching)
+	if (s->asked || aj_lib_branching(s))
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
 		                       s->asked ? "a snippet is running in this session" : "it is being branched already");
 	s->branch_error = (struct aj_error){ 0 };
@@ -28,10 +27,9 @@ static int begin_branch(agentjail_session *s, struct aj_error *err)
 /* Waits for the branch; a tool of another session may close this one meanwhile. */
 static int await_branch(agentjail_session *s, struct aj_error *err)
 {
-	s->branching = true;
 	s->entered++;
 	s->handle->entered++;
-	while (s->branching && s->inner && aj_lib_turn(s->handle, INT64_MAX, err) == 0)
+	while (aj_lib_branching(s) && aj_lib_turn(s->handle, INT64_MAX, err) == 0)
 		;
 	s->handle->entered--;
 	s->entered--;
@@ -70,7 +68,7 @@ int agentjail_session_rollback(agentjail_session *s, uint64_t id, struct agentja
 	struct aj_error err = { 0 };
 	if (begin_branch(s, &err) < 0 || aj_session_rollback(s->inner, id, &err) < 0 || await_branch(s, &err) < 0)
 		return aj_lib_refuse(&err, ret_err);
-	s->ended = false;
+	s->why[0] = '\0';
 	return 0;
 }
 

@@ -34,7 +34,8 @@ static void on_wake(struct aj_io *io, uint32_t events)
 	(void)events;
 	if (read(io->fd, &count, sizeof count) < 0)
 		return;
-	for (agentjail_session *s = h->sessions; s; s = s->next)
+	agentjail_session *s;
+	LIST_FOREACH(s, &h->sessions, listed)
 		if (__atomic_exchange_n(&s->interrupt, 0, __ATOMIC_SEQ_CST))
 			aj_lib_session_interrupted(s);
 }
@@ -95,8 +96,8 @@ void agentjail_close(agentjail *h)
 	/* Called from a tool: the calls below it on the stack still need the handle. */
 	if (!h || aj_lib_enter(h, &err) < 0 || h->entered)
 		return;
-	while (h->sessions)
-		agentjail_session_close(h->sessions);
+	while (!LIST_EMPTY(&h->sessions))
+		agentjail_session_close(LIST_FIRST(&h->sessions));
 	free_handle(h);
 }
 

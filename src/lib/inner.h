@@ -2,6 +2,7 @@
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "base/error.h"
 #include "result/result.h"
@@ -27,7 +28,7 @@ struct aj_lib_tools {
 
 /* A call that waits for its tool to be run, outside of the loop. */
 struct aj_lib_call {
-	struct aj_lib_call *next;
+	STAILQ_ENTRY(aj_lib_call) queued;
 	uint64_t number;
 	struct aj_lib_tool *tool;
 	char *args; /* as text, which takes a fraction of the tree's memory */
@@ -41,7 +42,7 @@ struct agentjail {
 	struct aj_ask ask;
 	const char *tenant, *workspace;
 	struct aj_lib_tools tools; /* for future sessions */
-	agentjail_session *sessions;
+	LIST_HEAD(, agentjail_session) sessions;
 	struct aj_io wake; /* an eventfd: some session has an interrupt */
 	int wake_fd;
 	void (*log)(void *arg, const char *line);
@@ -52,26 +53,24 @@ struct agentjail {
 
 struct agentjail_session {
 	agentjail *handle;
-	agentjail_session *next;
+	LIST_ENTRY(agentjail_session) listed;
 	struct aj_session *inner; /* NULL: closed */
 	struct aj_lib_tools tools;
-	bool opened, ended; /* opened: the jail is ready, or failed; ended: the jail is gone */
 	struct aj_error open_error;
-	char why[560]; /* reason of the end */
+	char why[560]; /* reason of the end; "": it has not ended */
 	int interrupt; /* set from any thread or signal handler */
 	unsigned entered;
-	bool branching; /* a checkpoint or rollback is under way */
 	struct aj_error branch_error;
 
-	/* A run: asked for, perhaps before the jail is ready; then begun; then it has either result or error. */
-	bool asked, begun;
+	/* A run: asked for, perhaps before the jail is ready; then it has either result or error. */
+	bool asked;
 	struct aj_arena arena; /* of the snippet */
 	struct aj_snippet snippet;
 	void (*output)(void *arg, int number, const char *data, size_t bytes);
 	void *output_arg;
 	agentjail_result *result;
 	struct aj_error error;
-	struct aj_lib_call *calls, **calls_end;
+	STAILQ_HEAD(, aj_lib_call) calls;
 };
 
 /* handle.c. `ask` and `config` must outlive the handle. */
@@ -88,6 +87,9 @@ agentjail_session *aj_lib_session_fork(agentjail_session *session, struct aj_err
 /* Wait until the session is open; -1 with err: it failed, and was closed. */
 int aj_lib_session_await(agentjail_session *session, struct aj_error *err);
 void aj_lib_session_free(agentjail_session *session);
+enum aj_session_state aj_lib_state(const agentjail_session *session);
+/* A fork, a checkpoint or a rollback is under way. */
+bool aj_lib_branching(const agentjail_session *session);
 /* agentjail_interrupt() was called. */
 void aj_lib_session_interrupted(agentjail_session *session);
 

@@ -13,19 +13,32 @@ static void finish_run(agentjail_session *s, agentjail_result *result, const str
 	s->result = result;
 	if (err)
 		s->error = *err;
-	s->asked = s->begun = false;
+	s->asked = false;
 	aj_lib_calls_drop(s);
+}
+
+enum aj_session_state aj_lib_state(const agentjail_session *s)
+{
+	return s->inner ? aj_session_state(s->inner) : AJ_SESSION_CLOSED;
+}
+
+static bool is_open(const agentjail_session *s)
+{
+	return aj_lib_state(s) > AJ_SESSION_OPENING;
+}
+
+bool aj_lib_branching(const agentjail_session *s)
+{
+	return aj_lib_state(s) == AJ_SESSION_COPYING || aj_lib_state(s) == AJ_SESSION_ROLLING;
 }
 
 static void begin_run(agentjail_session *s)
 {
 	struct aj_error err = s->open_error;
-	if (s->ended)
+	if (s->why[0])
 		aj_fail_because(&err, AJ_REASON_CLOSED, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
 	if (err.exit_code || aj_session_run(s->inner, &s->snippet, &err) < 0)
 		finish_run(s, NULL, &err);
-	else
-		s->begun = true;
 	aj_arena_free(&s->arena);
 }
 
@@ -33,7 +46,6 @@ static void on_opened(struct aj_session *inner, void *arg, const struct aj_error
 {
 	agentjail_session *s = arg;
 	(void)inner;
-	s->opened = true;
 	if (err)
 		s->open_error = *err;
 	if (s->asked)
@@ -61,7 +73,6 @@ static void on_ended(struct aj_session *inner, void *arg, const char *why)
 {
 	agentjail_session *s = arg;
 	(void)inner;
-	s->ended = true;
 	strncpy(s->why, why, sizeof s->why - 1);
 }
 
@@ -79,10 +90,10 @@ static agentjail_session *new_session(agentjail *h, const struct aj_lib_tools *t
 	if (!s)
 		abort();
 	s->handle = h;
-	s->calls_end = &s->calls;
+	STAILQ_INIT(&s->calls);
 	aj_lib_tools_copy(&s->tools, tools);
-	s->next = h->sessions;
-	return h->sessions = s;
+	LIST_INSERT_HEAD(&h->sessions, s, listed);
+	return s;
 }
 
 agentjail_session *aj_lib_session_open(agentjail *h, const char *workspace, bool branching, struct aj_error *err)
@@ -111,10 +122,7 @@ agentjail_session *aj_lib_session_fork(agentjail_session *of, struct aj_error *e
 
 void aj_lib_session_free(agentjail_session *s)
 {
-	agentjail_session **at = &s->handle->sessions;
-	while (*at != s)
-		at = &(*at)->next;
-	*at = s->next;
+	LIST_REMOVE(s, listed);
 	aj_lib_tools_free(&s->tools);
 	aj_arena_free(&s->arena);
 	agentjail_result_free(s->result);
@@ -130,7 +138,6 @@ static void end_session(agentjail_session *s)
 	aj_fail_because(&err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed while the snippet ran");
 	if (s->asked)
 		finish_run(s, NULL, &err);
-	s->ended = true;
 	aj_lib_calls_drop(s);
 }
 
@@ -148,12 +155,12 @@ int aj_lib_session_await(agentjail_session *s, struct aj_error *err)
 {
 	agentjail *h = s->handle;
 	h->entered++;
-	while (!s->opened && aj_lib_turn(h, INT64_MAX, err) == 0)
+	while (!is_open(s) && aj_lib_turn(h, INT64_MAX, err) == 0)
 		;
 	h->entered--;
 	if (!err->exit_code)
 		*err = s->open_error;
-	if (!err->exit_code && s->ended)
+	if (!err->exit_code && s->why[0])
 		aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
 	if (!err->exit_code)
 		return 0;
@@ -202,7 +209,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		return -1;
 	if (!s->inner)
 		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
-	if (s->asked || s->branching)
+	if (s->asked || aj_lib_branching(s))
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
 		                       s->asked ? "a snippet is running in this session" : "it is being branched");
 	if (s->result || s->error.exit_code)
@@ -225,7 +232,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	s->output_arg = t.output_arg;
 	s->asked = true;
 	__atomic_store_n(&s->interrupt, 0, __ATOMIC_SEQ_CST);
-	if (s->opened)
+	if (is_open(s))
 		begin_run(s);
 	if (s->asked || !s->error.exit_code)
 		return 0;
@@ -325,7 +332,7 @@ agentjail_result *agentjail_session_take(agentjail_session *s, struct agentjail_
 
 int agentjail_session_alive(const agentjail_session *s)
 {
-	return s->inner && !s->ended && !s->open_error.exit_code;
+	return aj_lib_state(s) < AJ_SESSION_ENDED;
 }
 
 void agentjail_interrupt(agentjail_session *s)
@@ -341,7 +348,7 @@ void agentjail_interrupt(agentjail_session *s)
 void aj_lib_session_interrupted(agentjail_session *s)
 {
 	struct aj_error err = { 0 };
-	if (s->begun && s->inner) {
+	if (aj_lib_state(s) == AJ_SESSION_RUNNING) {
 		aj_session_interrupt(s->inner);
 	} else if (s->asked) {
 		aj_fail(&err, AJ_EXIT_SIGNAL + 2, "interrupt", 0, "the snippet was taken back before it had begun");

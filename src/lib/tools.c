@@ -167,11 +167,10 @@ static void free_call(struct aj_lib_call *call)
 
 void aj_lib_calls_drop(agentjail_session *s)
 {
-	for (struct aj_lib_call *call; (call = s->calls);) {
-		s->calls = call->next;
+	for (struct aj_lib_call *call; (call = STAILQ_FIRST(&s->calls));) {
+		STAILQ_REMOVE_HEAD(&s->calls, queued);
 		free_call(call);
 	}
-	s->calls_end = &s->calls;
 }
 
 void aj_lib_tools_on_call(struct aj_session *inner, void *arg, uint64_t number, const char *name, const json_t *args)
@@ -186,8 +185,7 @@ void aj_lib_tools_on_call(struct aj_session *inner, void *arg, uint64_t number, 
 	*call = (struct aj_lib_call){ .number = number, .tool = tool, .args = json_dumps(args, JSON_COMPACT) };
 	if (!call->args)
 		abort();
-	*s->calls_end = call;
-	s->calls_end = &call->next;
+	STAILQ_INSERT_TAIL(&s->calls, call, queued);
 }
 
 /* The call may have timed out or ended meanwhile; that is no error. */
@@ -207,15 +205,14 @@ static void answer_call(agentjail_session *s, const struct aj_lib_call *call, co
 
 bool aj_lib_tools_run(agentjail *h)
 {
-	agentjail_session *s = h->sessions;
-	while (s && !s->calls)
-		s = s->next;
+	agentjail_session *s;
+	LIST_FOREACH(s, &h->sessions, listed)
+		if (!STAILQ_EMPTY(&s->calls))
+			break;
 	if (!s)
 		return false;
-	struct aj_lib_call *call = s->calls;
-	s->calls = call->next;
-	if (!s->calls)
-		s->calls_end = &s->calls;
+	struct aj_lib_call *call = STAILQ_FIRST(&s->calls);
+	STAILQ_REMOVE_HEAD(&s->calls, queued);
 	char *error = NULL;
 	/* The tool may close this session; then its memory stays until we are back. */
 	s->entered++;

@@ -125,7 +125,7 @@ static int interrupt_run(struct aj_client *c, struct aj_query *q, struct aj_faul
 		if (!req)
 			return -1;
 		slot = req->slot;
-		if (!slot || (!slot->open && !aj_session_running(slot->session))) {
+		if (!slot || aj_session_state(slot->session) <= AJ_SESSION_OPENING) {
 			if (slot)
 				aj_slot_close(slot);
 			aj_fault(&why, AJ_CODE_INTERRUPTED, "interrupted while it waited for a jail");

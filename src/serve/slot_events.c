@@ -190,7 +190,7 @@ static void on_ended(struct aj_session *session, void *arg, const char *why)
 	struct aj_client_request *req = slot->request;
 	struct aj_fault fault;
 	/* A rollback may revive a branching session; until then it accepts nothing else, and the client closes it. */
-	bool stays = slot->branching && !aj_session_over(session);
+	bool stays = aj_session_may_return(session);
 	aj_slot_notify_ended(slot, why);
 	if (!stays)
 		aj_slot_close(slot);

@@ -73,7 +73,6 @@ static int open_for_request(struct aj_client_request *req, const char *policy, s
 	struct aj_slot *slot = calloc(1, sizeof *slot);
 	if (!slot)
 		abort();
-	slot->branching = place.branching;
 	slot->session = aj_session_open(s->manager, &place, &aj_slot_events, slot, &err);
 	if (slot->session && req->query.member[AJ_M_TOOLS] && aj_session_tools(slot->session, req->query.member[AJ_M_TOOLS], &err) < 0) {
 		aj_session_close(slot->session);
@@ -183,7 +182,7 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 		free(slot);
 		return aj_slot_fault(s, &err, fault);
 	}
-	slot->lasting = slot->branching = true;
+	slot->lasting = true;
 	s->sessions++;
 	take_slot(slot, aj_client_request_new(c, query), from->policy);
 	return 0;

@@ -37,7 +37,6 @@ struct aj_slot {
 	struct aj_session *session;
 	struct aj_client_request *request; /* the request that it runs or that waits for it to open */
 	bool lasting, open;
-	bool branching; /* the slot outlives its jail, so that the session can be rolled back */
 	const char *policy;
 	struct aj_slot *next, **at; /* the list of the client's slots */
 };

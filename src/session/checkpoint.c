@@ -8,7 +8,7 @@
 #include "session/session.h"
 
 struct aj_checkpoint {
-	struct aj_checkpoint *next;
+	LIST_ENTRY(aj_checkpoint) listed;
 	struct aj_lineage *lineage;
 	uint64_t id;
 	struct aj_waiter waiter;
@@ -22,8 +22,7 @@ struct aj_lineage {
 	struct aj_tenant_pool *pool;
 	unsigned sessions, unexpired; /* the latter: sessions whose lifetime is not over */
 	uint64_t last_id;
-	struct aj_checkpoint *checkpoints;
-	struct aj_session *pending; /* forks that are being made */
+	LIST_HEAD(, aj_checkpoint) checkpoints;
 };
 
 static struct aj_lineage *lineage_of(struct aj_session *s)
@@ -43,9 +42,10 @@ static int may_branch(const struct aj_session *s, struct aj_error *err)
 {
 	if (!s->pool->branching)
 		return aj_fail(err, AJ_EXIT_USAGE, "branching", 0, "the session was not opened for branching");
-	if (s->running || s->copying || s->rolling)
+	if (s->state == AJ_SESSION_RUNNING || s->state == AJ_SESSION_COPYING || s->state == AJ_SESSION_ROLLING)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
-		                       s->running ? "a snippet is running in this session" : "the session is being branched already");
+		                       s->state == AJ_SESSION_RUNNING ? "a snippet is running in this session"
+		                                                      : "the session is being branched already");
 	return 0;
 }
 
@@ -55,7 +55,7 @@ static int may_be_copied(const struct aj_session *s, struct aj_error *err)
 		return -1;
 	if (!s->jail || s->jail->gone || s->jail->stopping)
 		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0,
-		                       s->waiting ? "the session has no jail yet" : "the session has ended");
+		                       s->state == AJ_SESSION_WAITING ? "the session has no jail yet" : "the session has ended");
 	return 0;
 }
 
@@ -63,10 +63,7 @@ static int may_be_copied(const struct aj_session *s, struct aj_error *err)
 
 static void free_checkpoint(struct aj_checkpoint *c)
 {
-	struct aj_checkpoint **at = &c->lineage->checkpoints;
-	while (*at != c)
-		at = &(*at)->next;
-	*at = c->next;
+	LIST_REMOVE(c, listed);
 	if (c->jail)
 		aj_pool_return(c->lineage->pool->pool, c->jail);
 	free(c);
@@ -100,8 +97,7 @@ static void on_checkpoint(struct aj_waiter *waiter, struct aj_run *jail, const s
 	}
 	if (err)
 		free_checkpoint(c);
-	s->copying--;
-	aj_session_used(s);
+	aj_session_rest(s);
 	aj_session_enter_callback(s);
 	if (s->on.checkpointed)
 		s->on.checkpointed(s, s->arg, id, err);
@@ -116,23 +112,22 @@ uint64_t aj_session_checkpoint(struct aj_session *s, struct aj_error *err)
 	struct aj_checkpoint *c = calloc(1, sizeof *c);
 	if (!c)
 		abort();
-	*c = (struct aj_checkpoint){ .next = lineage->checkpoints, .lineage = lineage, .id = ++lineage->last_id, .session = s };
+	*c = (struct aj_checkpoint){ .lineage = lineage, .id = ++lineage->last_id, .session = s };
 	c->waiter = (struct aj_waiter){ .fn = on_checkpoint, .arg = c };
-	lineage->checkpoints = c;
-	s->copying++;
+	LIST_INSERT_HEAD(&lineage->checkpoints, c, listed);
 	if (aj_pool_branch(s->pool->pool, s->jail, &c->waiter, err) < 0) {
-		s->copying--;
 		free_checkpoint(c);
 		return 0;
 	}
+	s->state = AJ_SESSION_COPYING;
 	return lineage->last_id;
 }
 
 static struct aj_checkpoint *find_checkpoint(const struct aj_session *s, uint64_t id, struct aj_error *err)
 {
-	struct aj_checkpoint *c = s->lineage ? s->lineage->checkpoints : NULL;
+	struct aj_checkpoint *c = s->lineage ? LIST_FIRST(&s->lineage->checkpoints) : NULL;
 	while (c && (c->id != id || c->forgotten))
-		c = c->next;
+		c = LIST_NEXT(c, listed);
 	if (!c)
 		aj_fail(err, AJ_EXIT_USAGE, "checkpoint", 0, "there is no checkpoint %lu", (unsigned long)id);
 	else if (c->session)
@@ -175,7 +170,7 @@ static void on_rollback(struct aj_waiter *waiter, struct aj_run *jail, const str
 		s->tools_changed = s->calls.tools.count > 0; /* the checkpoint may not know the latest tools */
 	}
 	release_checkpoint(c);
-	aj_session_used(s);
+	aj_session_rest(s);
 	aj_session_enter_callback(s);
 	if (s->on.rolled_back)
 		s->on.rolled_back(s, s->arg, id, err);
@@ -193,6 +188,7 @@ int aj_session_rollback(struct aj_session *s, uint64_t id, struct aj_error *err)
 	s->waiter.fn = on_rollback;
 	if (aj_pool_branch(s->pool->pool, c->jail, &s->waiter, err) < 0)
 		return -1;
+	s->state = AJ_SESSION_ROLLING;
 	s->rolling = c;
 	c->users++;
 	return 0;
@@ -200,26 +196,20 @@ int aj_session_rollback(struct aj_session *s, uint64_t id, struct aj_error *err)
 
 /* --- forks --- */
 
-/* The fork is ready, or failed: unlink it from the pending forks. */
-static void unlink_pending(struct aj_session *s)
+/* The fork is ready, has failed or is closed: its original, if there is one still, goes on. */
+static void part_from_source(struct aj_session *s)
 {
-	struct aj_session **at = &s->lineage->pending;
-	while (*at && *at != s)
-		at = &(*at)->pending;
-	if (*at)
-		*at = s->pending;
-	if (s->source) {
-		s->source->copying--;
-		aj_session_used(s->source);
-	}
+	if (!s->source)
+		return;
+	s->source->copy = NULL;
+	aj_session_rest(s->source);
 	s->source = NULL;
 }
 
 static void on_forked(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
-	s->waiting = false;
-	unlink_pending(s);
+	part_from_source(s);
 	if (jail)
 		aj_session_take(s, jail);
 	aj_session_opened(s, err);
@@ -237,24 +227,22 @@ struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session
 	aj_tools_share(&copy->calls.tools, &s->calls.tools);
 	copy->tools_changed = s->tools_changed;
 	copy->waiter.fn = on_forked;
-	copy->waiting = true;
 	if (aj_pool_branch(s->pool->pool, s->jail, &copy->waiter, err) < 0) {
-		copy->waiting = false;
 		aj_session_close(copy);
 		return NULL;
 	}
+	copy->state = AJ_SESSION_WAITING;
 	copy->source = s;
-	copy->pending = copy->lineage->pending;
-	copy->lineage->pending = copy;
-	s->copying++;
+	s->state = AJ_SESSION_COPYING;
+	s->copy = copy;
 	return copy;
 }
 
 /* No session can roll back any more. A checkpoint that is being made is freed once it is ready. */
 static void forget_checkpoints(struct aj_lineage *lineage)
 {
-	for (struct aj_checkpoint *c = lineage->checkpoints, *next; c; c = next) {
-		next = c->next;
+	for (struct aj_checkpoint *c = LIST_FIRST(&lineage->checkpoints), *next; c; c = next) {
+		next = LIST_NEXT(c, listed);
 		c->forgotten = true;
 		if (!c->users && !c->session)
 			free_checkpoint(c);
@@ -271,11 +259,9 @@ void aj_lineage_expire(struct aj_session *s)
 void aj_lineage_leave(struct aj_session *s)
 {
 	struct aj_lineage *lineage = s->lineage;
-	if (lineage)
-		unlink_pending(s);
-	for (struct aj_session *copy = lineage ? lineage->pending : NULL; copy; copy = copy->pending)
-		if (copy->source == s)
-			copy->source = NULL;
+	part_from_source(s);
+	if (s->copy)
+		s->copy->source = NULL;
 	if (s->rolling) {
 		aj_pool_cancel(s->pool->pool, &s->waiter);
 		release_checkpoint(s->rolling);
@@ -285,8 +271,8 @@ void aj_lineage_leave(struct aj_session *s)
 		return;
 	aj_lineage_expire(s);
 	bool last = --lineage->sessions == 0;
-	for (struct aj_checkpoint *c = lineage->checkpoints, *next; c; c = next) {
-		next = c->next;
+	for (struct aj_checkpoint *c = LIST_FIRST(&lineage->checkpoints), *next; c; c = next) {
+		next = LIST_NEXT(c, listed);
 		if (c->session == s)
 			aj_pool_cancel(s->pool->pool, &c->waiter);
 		if (c->session == s || last)

@@ -7,7 +7,7 @@
 
 /* One pool: a policy version, a tenant, a workspace. */
 struct aj_tenant_pool {
-	struct aj_tenant_pool *next;
+	LIST_ENTRY(aj_tenant_pool) listed;
 	struct aj_manager *manager;
 	struct aj_policy_version *version;
 	struct aj_host host; /* the manager's, with the pool's own id */
@@ -27,7 +27,7 @@ struct aj_manager {
 	struct aj_arena arena;
 	struct aj_host host;
 	AJ_LIST(struct aj_cached_policy) policies;
-	struct aj_tenant_pool *pools;
+	LIST_HEAD(, aj_tenant_pool) pools;
 	struct aj_timer sweep; /* unused pools are freed from the loop */
 };
 

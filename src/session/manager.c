@@ -19,10 +19,7 @@ void aj_manager_log(const struct aj_manager *manager, const char *subject, const
 
 static void free_pool(struct aj_tenant_pool *pool)
 {
-	struct aj_tenant_pool **at = &pool->manager->pools;
-	while (*at != pool)
-		at = &(*at)->next;
-	*at = pool->next;
+	LIST_REMOVE(pool, listed);
 	aj_pool_free(pool->pool);
 	aj_id_give(&pool->id);
 	aj_policy_version_release(pool->version);
@@ -45,8 +42,8 @@ bool aj_manager_current(const struct aj_tenant_pool *pool)
 static void on_sweep(struct aj_timer *timer)
 {
 	struct aj_manager *manager = timer->arg;
-	for (struct aj_tenant_pool *pool = manager->pools, *next; pool; pool = next) {
-		next = pool->next;
+	for (struct aj_tenant_pool *pool = LIST_FIRST(&manager->pools), *next; pool; pool = next) {
+		next = LIST_NEXT(pool, listed);
 		if (pool->stale)
 			aj_pool_retire(pool->pool);
 		if (pool->sessions == 0 && aj_pool_used(pool->pool) == 0 && (pool->workspace || !aj_manager_current(pool)))
@@ -73,8 +70,8 @@ struct aj_manager *aj_manager_new(struct aj_loop *loop, const struct aj_manager_
 void aj_manager_free(struct aj_manager *manager)
 {
 	aj_loop_unset(manager->loop, &manager->sweep);
-	while (manager->pools)
-		free_pool(manager->pools);
+	while (!LIST_EMPTY(&manager->pools))
+		free_pool(LIST_FIRST(&manager->pools));
 	for (size_t i = 0; i < manager->policies.count; i++)
 		aj_policy_version_release(manager->policies.items[i].current);
 	aj_arena_free(&manager->arena);
@@ -88,8 +85,9 @@ static struct aj_policy_version *current_version(struct aj_manager *manager, str
 		return entry->current;
 	struct aj_policy_version *old = entry->current;
 	entry->current = aj_policy_version_read(manager->config.site, entry->ask, manager->config.rootfs, err);
-	for (struct aj_tenant_pool *pool = manager->pools; pool && old; pool = pool->next)
-		if (pool->version == old)
+	struct aj_tenant_pool *pool;
+	LIST_FOREACH(pool, &manager->pools, listed)
+		if (old && pool->version == old)
 			aj_pool_retire(pool->pool);
 	aj_policy_version_release(old);
 	aj_loop_set(manager->loop, &manager->sweep, aj_now_us());
@@ -142,7 +140,8 @@ void aj_manager_on_trouble(void *arg, const struct aj_error *err)
 		return;
 	/* This pool's plan names the unusable cgroup, and so may others'. */
 	pool->stale = true;
-	for (struct aj_tenant_pool *other = manager->pools; other; other = other->next)
+	struct aj_tenant_pool *other;
+	LIST_FOREACH(other, &manager->pools, listed)
 		other->stale |= aj_pool_plan(other->pool)->cgroup != NULL;
 	aj_loop_set(manager->loop, &manager->sweep, aj_now_us());
 }
@@ -151,8 +150,8 @@ void aj_manager_on_trouble(void *arg, const struct aj_error *err)
 static int evict_pool(struct aj_manager *manager, struct aj_error *err)
 {
 	unsigned count = 0;
-	struct aj_tenant_pool *oldest = NULL;
-	for (struct aj_tenant_pool *pool = manager->pools; pool; pool = pool->next) {
+	struct aj_tenant_pool *pool, *oldest = NULL;
+	LIST_FOREACH(pool, &manager->pools, listed) {
 		count++;
 		if (pool->sessions == 0 && aj_pool_used(pool->pool) == 0 && (!oldest || pool->last_used_us < oldest->last_used_us))
 			oldest = pool;
@@ -207,8 +206,8 @@ static struct aj_tenant_pool *new_pool(struct aj_manager *manager, const struct 
 		aj_id_give(&pool->id); /* the plan does not use the id */
 	pool->version = entry->current;
 	pool->version->references++;
-	pool->next = manager->pools;
-	return manager->pools = pool;
+	LIST_INSERT_HEAD(&manager->pools, pool, listed);
+	return pool;
 }
 
 /* Checks the workspace anew for each session: its path may lead elsewhere by now. */
@@ -224,11 +223,11 @@ static struct aj_tenant_pool *get_pool(struct aj_manager *manager, const struct 
 		return NULL;
 	struct aj_session_params found = *asked, *place = &found;
 	found.workspace = request.workspace;
-	struct aj_tenant_pool *pool = manager->pools;
+	struct aj_tenant_pool *pool = LIST_FIRST(&manager->pools);
 	while (pool && (pool->stale || pool->version != entry->current || pool->branching != place->branching ||
 	                strcmp(pool->tenant, tenant) != 0 ||
 	                strcmp(pool->workspace ? pool->workspace : "", place->workspace ? place->workspace : "") != 0))
-		pool = pool->next;
+		pool = LIST_NEXT(pool, listed);
 	if (!pool)
 		pool = new_pool(manager, entry, tenant, place, err);
 	if (pool) {
@@ -255,8 +254,9 @@ void aj_tenant_pool_release(struct aj_tenant_pool *pool)
 
 void aj_manager_count(const struct aj_manager *manager, struct aj_manager_counts *ret)
 {
+	const struct aj_tenant_pool *pool;
 	*ret = (struct aj_manager_counts){ 0 };
-	for (const struct aj_tenant_pool *pool = manager->pools; pool; pool = pool->next) {
+	LIST_FOREACH(pool, &manager->pools, listed) {
 		struct aj_pool_counts c;
 		aj_pool_count(pool->pool, &c);
 		ret->jails += c.parked + c.starting + aj_pool_used(pool->pool);
@@ -275,7 +275,8 @@ json_t *aj_manager_stats(const struct aj_manager *manager)
 	struct aj_manager_counts sum;
 	json_t *pools = json_array();
 	aj_manager_count(manager, &sum);
-	for (const struct aj_tenant_pool *pool = manager->pools; pool; pool = pool->next) {
+	const struct aj_tenant_pool *pool;
+	LIST_FOREACH(pool, &manager->pools, listed) {
 		struct aj_pool_counts c;
 		aj_pool_count(pool->pool, &c);
 		json_array_append_new(pools, json_pack("{s:s, s:s, s:s?, s:b, s:s?, s:i, s:i, s:i, s:i, s:i}", "policy",

@@ -57,6 +57,18 @@ struct aj_session_params {
 	bool branching;
 };
 
+/* The one thing that a session does at a time. */
+enum aj_session_state {
+	AJ_SESSION_WAITING, /* for a jail */
+	AJ_SESSION_OPENING, /* `opened` is about to be reported */
+	AJ_SESSION_IDLE,
+	AJ_SESSION_RUNNING, /* a snippet */
+	AJ_SESSION_COPYING, /* a fork or a checkpoint is being made of it */
+	AJ_SESSION_ROLLING, /* back to a checkpoint */
+	AJ_SESSION_ENDED,   /* it has no jail, and waits for none */
+	AJ_SESSION_CLOSED,
+};
+
 /* All callbacks come from the loop, none after aj_session_close(), which each of them may call. */
 struct aj_session_events {
 	/* The jail is ready; or err, and the session can only be closed. */
@@ -120,7 +132,7 @@ int aj_session_forget(struct aj_session *session, uint64_t id, struct aj_error *
 /* End the jail and free the session. */
 void aj_session_close(struct aj_session *session);
 
-/* The session's lifetime has ended: no rollback brings it back. */
-bool aj_session_over(const struct aj_session *session);
-bool aj_session_running(const struct aj_session *session);
+enum aj_session_state aj_session_state(const struct aj_session *session);
+/* A rollback may bring the session back, should it have ended: it was opened for branching, and its lifetime goes on. */
+bool aj_session_may_return(const struct aj_session *session);
 bool aj_session_warm(const struct aj_session *session); /* born from a zygote */

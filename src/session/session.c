@@ -23,10 +23,10 @@ void aj_session_enter_callback(struct aj_session *s)
 
 bool aj_session_leave_callback(struct aj_session *s)
 {
-	bool gone = --s->in_callback == 0 && s->closed;
+	bool closed = s->state == AJ_SESSION_CLOSED, gone = --s->in_callback == 0 && closed;
 	if (gone)
 		free_session(s);
-	return !gone && !s->closed;
+	return !closed;
 }
 
 static struct aj_loop *loop_of(const struct aj_session *s)
@@ -37,8 +37,19 @@ static struct aj_loop *loop_of(const struct aj_session *s)
 void aj_session_used(struct aj_session *s)
 {
 	uint64_t idle_ms = s->pool->manager->config.idle_ms;
-	if (idle_ms && s->jail && !s->running)
+	if (idle_ms && s->jail && s->state != AJ_SESSION_RUNNING)
 		aj_loop_set(loop_of(s), &s->idle, aj_in_ms(idle_ms));
+}
+
+void aj_session_rest(struct aj_session *s)
+{
+	s->state = s->jail ? AJ_SESSION_IDLE : AJ_SESSION_ENDED;
+	aj_session_used(s);
+}
+
+static bool is_branching(const struct aj_session *s)
+{
+	return s->state == AJ_SESSION_COPYING || s->state == AJ_SESSION_ROLLING;
 }
 
 static json_t *result_json(struct aj_session *s, bool alive)
@@ -62,7 +73,7 @@ static void record_end(struct aj_session *s, struct aj_result *result)
 /* The run is over; false when the session is closed, too. */
 static bool report_result(struct aj_session *s, bool alive)
 {
-	s->running = false;
+	s->state = alive ? AJ_SESSION_IDLE : AJ_SESSION_ENDED;
 	aj_calls_drop(&s->calls);
 	record_end(s, &s->jail->result);
 	json_t *doc = result_json(s, alive);
@@ -78,7 +89,7 @@ static void on_gone(struct aj_session *s)
 {
 	char why[560];
 	struct aj_run *jail = s->jail;
-	if (s->running && !report_result(s, false))
+	if (s->state == AJ_SESSION_RUNNING && !report_result(s, false))
 		return;
 	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : jail->result.reason);
 	aj_loop_unset(loop_of(s), &s->idle);
@@ -86,12 +97,14 @@ static void on_gone(struct aj_session *s)
 	if (!s->pool->branching)
 		aj_loop_unset(loop_of(s), &s->lifetime);
 	s->jail = NULL;
+	if (!is_branching(s)) /* else aj_session_rest() follows */
+		s->state = AJ_SESSION_ENDED;
 	aj_pool_return(s->pool->pool, jail);
 	aj_session_enter_callback(s);
 	if (s->opened.place) { /* the jail died before `opened` was reported */
 		aj_loop_unset(loop_of(s), &s->opened);
 		s->on.opened(s, s->arg, NULL);
-		if (s->closed) {
+		if (s->state == AJ_SESSION_CLOSED) {
 			aj_session_leave_callback(s);
 			return;
 		}
@@ -112,7 +125,7 @@ static void on_event(struct aj_run *jail, unsigned found)
 static void on_output(int number, const char *data, size_t bytes, void *arg)
 {
 	struct aj_session *s = arg;
-	if (!s->running)
+	if (s->state != AJ_SESSION_RUNNING)
 		return;
 	aj_session_enter_callback(s);
 	s->on.output(s, s->arg, number, data, bytes);
@@ -126,7 +139,7 @@ static void on_call(void *arg, const struct aj_tool_call *call)
 	/* Tool calls and output have separate channels: a call may overtake output. */
 	if (s->on.output && s->jail)
 		aj_run_drain(s->jail);
-	if (!s->closed)
+	if (s->state != AJ_SESSION_CLOSED)
 		s->on.call(s, s->arg, call->number, call->tool->name, call->args);
 	aj_session_leave_callback(s);
 }
@@ -157,6 +170,7 @@ void aj_session_opened(struct aj_session *s, const struct aj_error *err)
 {
 	if (err)
 		s->open_error = *err;
+	s->state = AJ_SESSION_OPENING;
 	/* Always from the loop: `opened` must not come before aj_session_open() has returned the session. */
 	aj_loop_set(loop_of(s), &s->opened, aj_now_us());
 }
@@ -164,10 +178,15 @@ void aj_session_opened(struct aj_session *s, const struct aj_error *err)
 static void on_jail(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
-	s->waiting = false;
 	if (jail)
 		aj_session_take(s, jail);
 	aj_session_opened(s, err);
+}
+
+static void request_jail(struct aj_session *s)
+{
+	s->state = AJ_SESSION_WAITING;
+	aj_pool_request(s->pool->pool, &s->waiter);
 }
 
 /* An open that failed in a pool which is not current any more (such as when its cgroup turned out unusable) is retried in the pool that
@@ -186,8 +205,7 @@ static bool retry_open(struct aj_session *s)
 		return false;
 	s->pool = pool;
 	aj_tenant_pool_release(old);
-	s->waiting = true;
-	aj_pool_request(pool->pool, &s->waiter);
+	request_jail(s);
 	return true;
 }
 
@@ -196,6 +214,8 @@ static void on_opened(struct aj_timer *timer)
 	struct aj_session *s = timer->arg;
 	if (retry_open(s))
 		return;
+	if (s->state == AJ_SESSION_OPENING)
+		s->state = s->jail ? AJ_SESSION_IDLE : AJ_SESSION_ENDED;
 	aj_session_enter_callback(s);
 	s->on.opened(s, s->arg, s->open_error.exit_code ? &s->open_error : NULL);
 	aj_session_leave_callback(s);
@@ -212,7 +232,7 @@ static void on_idle(struct aj_timer *timer)
 {
 	struct aj_session *s = timer->arg;
 	/* Else the idle time starts again when the branch is done. */
-	if (!s->copying && !s->rolling)
+	if (!is_branching(s))
 		end_jail(s, "the session was idle for too long");
 }
 
@@ -223,11 +243,11 @@ static void end_without_jail(struct aj_session *s, const char *why)
 	struct aj_error err = { 0 };
 	aj_fail_because(&err, AJ_REASON_CLOSED, AJ_EXIT_LIMIT, "session", 0, "%s", why);
 	aj_session_enter_callback(s);
-	if (s->waiting || s->rolling) {
-		bool opening = s->waiting;
+	if (s->state == AJ_SESSION_WAITING || s->state == AJ_SESSION_ROLLING) {
+		bool opening = s->state == AJ_SESSION_WAITING;
 		aj_pool_cancel(s->pool->pool, &s->waiter);
 		s->waiter.fn(&s->waiter, NULL, &err);
-		if (opening || s->closed) {
+		if (opening || s->state == AJ_SESSION_CLOSED) {
 			aj_session_leave_callback(s);
 			return;
 		}
@@ -254,6 +274,7 @@ struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_s
 	struct aj_session *s = calloc(1, sizeof *s);
 	if (!s)
 		abort();
+	s->state = AJ_SESSION_ENDED;
 	s->pool = pool;
 	s->on = *events;
 	s->arg = arg;
@@ -274,8 +295,7 @@ struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_s
 	if (!pool)
 		return NULL;
 	struct aj_session *s = aj_session_new(pool, events, arg);
-	s->waiting = true;
-	aj_pool_request(pool->pool, &s->waiter);
+	request_jail(s);
 	return s;
 }
 
@@ -301,10 +321,10 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 {
 	if (!s->jail || s->jail->gone || s->jail->stopping)
 		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0,
-		                       s->waiting ? "the session has no jail yet" : "the session has ended");
-	if (s->running)
+		                       s->state == AJ_SESSION_WAITING ? "the session has no jail yet" : "the session has ended");
+	if (s->state == AJ_SESSION_RUNNING)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
-	if (s->copying || s->rolling)
+	if (is_branching(s))
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
 	const struct aj_run *run = s->jail;
 	aj_arena_free(&s->arena);
@@ -335,14 +355,14 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	if (r < 0)
 		return -1;
 	s->tools_changed = false;
-	s->running = true;
+	s->state = AJ_SESSION_RUNNING;
 	aj_loop_unset(loop_of(s), &s->idle);
 	return 0;
 }
 
 void aj_session_interrupt(struct aj_session *s)
 {
-	if (s->jail && s->running)
+	if (s->state == AJ_SESSION_RUNNING)
 		aj_interrupt_send(s->jail);
 }
 
@@ -363,29 +383,32 @@ void aj_session_drop(struct aj_session *s)
 		return;
 	jail->output = NULL;
 	jail->channel.on_call = NULL;
-	/* A run that is cut short needs an end in the trail, too. */
-	if (s->running) {
-		struct aj_result cut = { .status = AJ_STATUS_SIGNAL,
-			                 .reason = "the session was closed while the snippet ran",
-			                 .exit_code = -1 };
-		memcpy(cut.code_sha256, jail->result.code_sha256, sizeof cut.code_sha256);
-		record_end(s, &cut);
-	}
 	s->jail = NULL;
 	aj_pool_return(s->pool->pool, jail);
 }
 
+/* A run that is cut short needs an end in the trail, too. */
+static void record_cut(struct aj_session *s)
+{
+	struct aj_result cut = { .status = AJ_STATUS_SIGNAL, .reason = "the session was closed while the snippet ran", .exit_code = -1 };
+	memcpy(cut.code_sha256, s->jail->result.code_sha256, sizeof cut.code_sha256);
+	record_end(s, &cut);
+}
+
 void aj_session_close(struct aj_session *s)
 {
-	if (s->closed)
+	enum aj_session_state was = s->state;
+	if (was == AJ_SESSION_CLOSED)
 		return;
-	s->closed = true;
+	s->state = AJ_SESSION_CLOSED;
 	aj_loop_unset(loop_of(s), &s->opened);
 	aj_loop_unset(loop_of(s), &s->idle);
 	aj_loop_unset(loop_of(s), &s->lifetime);
 	aj_calls_drop(&s->calls);
-	if (s->waiting)
+	if (was == AJ_SESSION_WAITING)
 		aj_pool_cancel(s->pool->pool, &s->waiter);
+	if (was == AJ_SESSION_RUNNING)
+		record_cut(s);
 	aj_lineage_leave(s);
 	aj_session_drop(s);
 	aj_tenant_pool_release(s->pool);
@@ -393,14 +416,14 @@ void aj_session_close(struct aj_session *s)
 		free_session(s);
 }
 
-bool aj_session_over(const struct aj_session *s)
+enum aj_session_state aj_session_state(const struct aj_session *s)
 {
-	return s->expired;
+	return s->state;
 }
 
-bool aj_session_running(const struct aj_session *s)
+bool aj_session_may_return(const struct aj_session *s)
 {
-	return s->running;
+	return s->pool->branching && !s->expired;
 }
 
 bool aj_session_warm(const struct aj_session *s)

@@ -9,11 +9,9 @@ struct aj_session {
 	struct aj_session_events on;
 	void *arg;
 	struct aj_waiter waiter;
-	struct aj_run *jail; /* NULL: not ready yet, or gone */
-	bool waiting;        /* for a jail */
-	bool running;
+	enum aj_session_state state;
+	struct aj_run *jail;  /* NULL: not ready yet, or gone */
 	unsigned in_callback; /* depth of callbacks: a session closed inside is freed after the last */
-	bool closed;
 	struct aj_calls calls;
 	bool tools_changed; /* the guest does not have them yet */
 	struct aj_timer opened, idle, lifetime;
@@ -26,9 +24,8 @@ struct aj_session {
 	/* Branching, see session/checkpoint.c. */
 	struct aj_lineage *lineage;    /* shared with its forks; NULL: never branched */
 	struct aj_session *source;     /* of a fork that is being made; NULL: closed */
-	struct aj_session *pending;    /* the next such fork of the lineage */
+	struct aj_session *copy;       /* the fork that is being made of it; NULL: none, or closed */
 	struct aj_checkpoint *rolling; /* the checkpoint of a rollback under way */
-	unsigned copying;              /* branches under way: the session runs nothing meanwhile */
 	int64_t until_us;              /* end of the lifetime; 0: never */
 	bool expired;                  /* the lifetime has ended */
 };
@@ -37,6 +34,8 @@ struct aj_session {
 struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_session_events *events, void *arg);
 /* Give the session its jail. */
 void aj_session_take(struct aj_session *session, struct aj_run *jail);
+/* A copy of the session or a rollback is done, or has failed: the session is idle, or has ended meanwhile. */
+void aj_session_rest(struct aj_session *session);
 /* Restart the idle time, if the session is idle. */
 void aj_session_used(struct aj_session *session);
 /* End the session's jail without a callback. */

@@ -34,10 +34,10 @@ static void start(void)
 		aj_policy_preset(&policies[i], &arena, "snippet");
 		policies[i].enforce = i == STRICT ? AJ_ENFORCE_STRICT : AJ_ENFORCE_BEST_EFFORT;
 		manager.host.cgroup = i == WITHOUT ? NULL : "/cgroup/of/ours";
-		pools[i] = (struct aj_tenant_pool){ .manager = &manager, .next = manager.pools, .policy = "p", .sessions = 1 };
+		pools[i] = (struct aj_tenant_pool){ .manager = &manager, .policy = "p", .sessions = 1 };
 		pools[i].pool = pool(&policies[i], &err);
 		cr_assert_not_null(pools[i].pool, "%s: %s", err.step, err.cause);
-		manager.pools = &pools[i];
+		LIST_INSERT_HEAD(&manager.pools, &pools[i], listed);
 	}
 	manager.host.cgroup = "/cgroup/of/ours";
 }
@@ -154,13 +154,14 @@ Test(manager, whoever_waited_for_a_jail_in_that_cgroup_gets_one_without)
 	cr_assert_eq(aj_manager_add_policy(real, &ask, NULL, &err), 0, "%s", err.cause);
 	struct aj_session *session = aj_session_open(real, &(struct aj_session_params){ 0 }, &events, NULL, &err);
 	cr_assert_not_null(session, "%s", err.cause);
-	struct aj_tenant_pool *first = real->pools;
+	struct aj_tenant_pool *first = LIST_FIRST(&real->pools);
 	while (!told)
 		cr_assert_eq(aj_loop_turn(loop, INT64_MAX), 0);
 	cr_expect_eq(told, 1u);
 	cr_expect_null(real->host.cgroup);
 	cr_expect_str_neq(told_step, "cgroup");
-	cr_expect(real->pools != first && !real->pools->stale && !aj_pool_plan(real->pools->pool)->cgroup);
+	struct aj_tenant_pool *second = LIST_FIRST(&real->pools);
+	cr_expect(second != first && !second->stale && !aj_pool_plan(second->pool)->cgroup);
 	aj_session_close(session);
 	aj_manager_free(real);
 	aj_loop_free(loop);

@@ -73,11 +73,12 @@ Test(session, declaring_tools_is_use)
 	aj_loop_set(manager.loop, &s->idle, 1);
 	declare(s);
 	cr_expect_gt(s->idle.at_us, 1);
-	s->running = true;
+	s->state = AJ_SESSION_RUNNING;
 	aj_loop_unset(manager.loop, &s->idle);
 	declare(s);
 	cr_expect_eq(s->idle.place, 0, "one that runs something is not idle");
 	s->jail = NULL;
+	s->state = AJ_SESSION_ENDED;
 	aj_session_close(s);
 }
 
@@ -87,7 +88,8 @@ static void on_ended(struct aj_session *s, void *arg, const char *why)
 {
 	(void)arg;
 	cr_expect_str_eq(why, "the session reached its lifetime");
-	cr_expect(aj_session_over(s));
+	cr_expect(!aj_session_may_return(s));
+	cr_expect_eq(aj_session_state(s), AJ_SESSION_ENDED);
 	ends++;
 	aj_session_close(s);
 }
