@@ -5,7 +5,7 @@
 # Parts run beside each other, each with mounts of its own (apart.sh) and, where no root is needed, with a user id of its own: what the
 # kernel counts for a user is then the part's. What measures the whole host comes last, one part at a time.
 #
-# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, jail, inject, warm, raw.so, toml-check
+# Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, inject, warm, raw.so, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
 #        JOBS=N: so many parts beside each other (one more than there are processors). PART_LIMIT=600: seconds until a part is ended.
@@ -40,9 +40,9 @@ mkfifo "$work/ended"
 exec 3<>"$work/ended"
 total_passed=0 total_failed=0 total_skipped=0 parts=0 running=0 began=$(date +%s)
 
-for need in "$AGENTJAIL" "$build/probe" "$build/warm" "$build/raw.so" "$build/jail" "$build/inject" "$build/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
-	case $need in */toml-check | */inject | */jail) [ -z "${SUITES:-}" ] || continue ;; esac
-	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/jail build/warm build/raw.so build/inject build/toml-check" >&2; exit 1; }
+for need in "$AGENTJAIL" "$build/probe" "$build/warm" "$build/raw.so" "$build/inject" "$build/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
+	case $need in */toml-check | */inject) [ -z "${SUITES:-}" ] || continue ;; esac
+	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/warm build/raw.so build/inject build/toml-check" >&2; exit 1; }
 done
 
 # --- one part ---
@@ -147,7 +147,7 @@ copy_for_user() {
 	copied=$copy/$(basename "$build") # its name says whether there are sanitizers
 	chmod 755 "$work"
 	mkdir -p "$copied/rootfs"
-	for program in agentjail probe jail inject warm raw.so; do cp "$build/$program" "$copied/"; done
+	for program in agentjail probe inject warm raw.so; do cp "$build/$program" "$copied/"; done
 	for file in "$build"/library-* "$build/libagentjail.so.0"; do
 		[ ! -f "$file" ] || cp "$file" "$copied/"
 	done

@@ -4,7 +4,7 @@
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
-PROGRAMS := $(addprefix $B/,probe inject raw.so warm jail)
+PROGRAMS := $(addprefix $B/,probe inject raw.so warm)
 JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
 
 # make check    build everything and run all tests (SAN=1: with sanitizers)
@@ -59,9 +59,6 @@ $B/raw.so: tests/raw.c
 # The launcher, whose `exec` takes its jail from a zygote, and whose `serve` can have less patience with one.
 $B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS))
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -Wl,--wrap=aj_manager_new -o $@ $^ $(LDLIBS)
-
-$B/jail: $B/tests/jail.o $(LIB_OBJS)
-	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
 # Measures the warm path, with the library's own code in its process.
 $B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)

@@ -2,8 +2,6 @@
 # What the kernel refuses is counted and told: by name, for a person, for a model, and in the audit trail.
 # That it is refused is tested elsewhere too; here it must be while somebody listens, and when nobody does.
 . "$(dirname "$0")/../lib.sh"
-JAIL=$(dirname "$AJ")/jail
-export AGENTJAIL_ROOTFS="$ROOTFS" # it knows no other way to a tree
 runner_rootfs
 
 # The probe under `run --json`; its own lines are in the result's stdout.
@@ -98,12 +96,12 @@ OPTIONS="--policy-file $T/denied.toml" counted "denied groups" status=ok 'stdout
 	'violations.0.syscall=socketpair' 'violations.0.instead~denied by the policy' violations.1.syscall=sendmsg violations.1.count=2 \
 	violations.2.syscall=memfd_create -- syscall 53:1:1 46 46 319
 OPTIONS=
-timeout -k 5 60 "$JAIL" deny=sockets deny=threads deny=fork deny=ipc deny=memfd deny=inotify layer=off -c 'import socket
+printf 'extends = "snippet"\npython.layer = false\nprocess.deny_syscalls = ["sockets", "threads", "ipc", "memfd", "inotify"]\n' >"$T/denied.toml"
+json "all groups, for a snippet" 0 status=ok violations.0.syscall=socketpair violations_seen=true -- exec --policy-file "$T/denied.toml" -c 'import socket
 try: socket.socketpair()
-except PermissionError: pass' >"$T/out" 2>"$T/err"
-check "all groups, for a snippet" expect status=ok violations.0.syscall=socketpair violations_seen=true
-timeout -k 5 60 "$JAIL" deny=fork -- sh -c '(true)' >"$T/out" 2>"$T/err"
-says "no fork" 'Cannot fork'
+except PermissionError: pass'
+printf 'extends = "command"\nprocess.fork = false\n' >"$T/denied.toml"
+text "no fork" 2 'Cannot fork' run --policy-file "$T/denied.toml" -- sh -c '(true)'
 
 # --- for a person ---
 text "after a failure" 1 '^agentjail: refused by the kernel: unshare x1 \(other namespaces\)$' run -- unshare -U true

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "jail/interrupt.h"
 #include "peer.h"
+#include "sandbox/launch.h"
 
 static const struct aj_plan plan = { .snippet = true, .result_bytes = 1 << 16, .capture_bytes = 1 << 16 };
 static const struct aj_policy policy = { 0 };
@@ -312,4 +313,12 @@ Test(run, a_full_destination_stops_the_reading)
 	cr_expect_eq(pumps[0].total_bytes, 2);
 	cr_expect(read(to[0], &byte, 1) == 1 && byte == 'x' && read(to[0], &byte, 1) == 1 && byte == 'y');
 	end();
+}
+
+Test(launch, a_plan_for_looking_at_is_never_run)
+{
+	struct aj_jail jail;
+	struct aj_error err = { 0 };
+	cr_assert_eq(aj_launch(&(struct aj_plan){ .inspect = true }, &jail, &err), -1);
+	cr_expect(err.exit_code == AJ_EXIT_SETUP && strstr(err.cause, "looking"), "%s", err.cause);
 }
