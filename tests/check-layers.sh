@@ -94,7 +94,7 @@ owner arpa/inet.h       serve/listen.c
 owner sys/file.h        mediate/locks.c audit/chain.c serve/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c jail/run.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/birth.c guest/branch.c fork/fork.c fork/copier.c fork/copy_tree.c seccomp/notify.c jail/interrupt.c base/procfs.c workspace/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c workspace/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           sandbox/attributes.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c
@@ -122,7 +122,8 @@ word SYS_pivot_root                mounts/mount.c
 word SYS_pidfd_getfd               seccomp/notify.c mediate/endpoint.c
 word SYS_openat2                   toml/source.c fork/copy_tree.c workspace/beneath.c mounts/named_sockets.c mounts/sources.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
-word SYS_pidfd_send_signal         sandbox/launch.c jail/run.c fork/fork.c fork/copier.c jail/interrupt.c mediate/connector.c
+word SYS_pidfd_send_signal         base/pidfd.c
+word aj_pidfd_signal()             base/pidfd.c base/pidfd.h sandbox/launch.c jail/run.c fork/fork.c fork/copier.c jail/interrupt.c mediate/connector.c
 word mount()                       mounts/mount.c mounts/mask.c
 word umount2()                     mounts/mount.c
 word move_mount()                  mounts/mount.c mounts/mask.c mounts/overlay.c
@@ -186,10 +187,10 @@ owner linux/nsfs.h      sandbox/below.c
 owner sys/ioctl.h       sandbox/below.c
 owner sys/prctl.h       sandbox/holder.c
 owner sys/socket.h      sandbox/channels.c sandbox/below.c pool/newborn.c
-owner sys/syscall.h     sandbox/holder.c sandbox/below.c pool/newborn.c
+owner sys/syscall.h     sandbox/holder.c pool/newborn.c
 owner sched.h           sandbox/holder.c
 word SYS_clone3                    sandbox/holder.c
-word SYS_pidfd_send_signal         sandbox/below.c
+word aj_pidfd_signal()             sandbox/below.c
 word SYS_pidfd_getfd               pool/newborn.c
 word open_tree()                   mounts/handles.c
 word unshare()                     sandbox/holder.c

@@ -4,15 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 
 enum { USUAL_BYTES = 8192, MOST_BYTES = 1 << 20 }; /* a status file lists the groups of the process, up to 65,536 */
 
@@ -122,15 +121,10 @@ bool aj_procfs_signalled(int proc_fd, pid_t tid)
 	return (sets[0] | sets[1]) & ~sets[2] & ~sets[3];
 }
 
-bool aj_pidfd_ended(int pidfd)
-{
-	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) != 0;
-}
-
 const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 {
 	/* Open the pidfd first, as in aj_procfs_open_child(). */
-	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	cleanup_fd int pidfd = aj_pidfd_open(pid);
 	cleanup_text struct text status;
 	read_of(&status, pid, "status");
 	if (pidfd < 0 || !status.data)
@@ -173,7 +167,7 @@ bool aj_procfs_is_ending(pid_t pid)
 int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret)
 {
 	/* Open the pidfd first: /proc then describes that process, or another one that got its number because it has ended. */
-	cleanup_fd int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	cleanup_fd int pidfd = aj_pidfd_open(pid);
 	*ret = pidfd < 0 ? (struct aj_process_info){ 0 } : aj_procfs_process(pid);
 	bool is = ret->process == pid && ret->parent == parent && !aj_pidfd_ended(pidfd);
 	return is ? aj_steal(&pidfd) : -1;

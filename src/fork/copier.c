@@ -15,12 +15,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/dirent64.h"
 #include "base/fd.h"
 #include "base/message.h"
+#include "base/pidfd.h"
 #include "fork/copy_tree.h"
 #include "mounts/mount.h"
 
@@ -237,9 +237,7 @@ void aj_copier_end(struct aj_copier *copier)
 	aj_close(&copier->socket);
 	if (copier->pidfd < 0)
 		return;
-	/* Without effect when the helper has ended already. */
-	syscall(SYS_pidfd_send_signal, copier->pidfd, SIGKILL, NULL, 0);
-	while (syscall(SYS_waitid, P_PIDFD, copier->pidfd, NULL, WEXITED, NULL) < 0 && errno == EINTR)
-		;
+	aj_pidfd_signal(copier->pidfd, SIGKILL);
+	aj_pidfd_wait(copier->pidfd, 0, NULL);
 	aj_close(&copier->pidfd);
 }

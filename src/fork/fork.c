@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 
 /* Copying full scratch space takes a few seconds at most. */
 enum { BRANCH_US = 10000000 };
@@ -41,10 +41,10 @@ static void kill_unknown_children(struct aj_fork_group *f)
 		pid_t pid = (pid_t)strtoul(at, &end, 10);
 		if (end == at)
 			return;
-		cleanup_fd int pidfd = aj_fork_group_find(f, pid) ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+		cleanup_fd int pidfd = aj_fork_group_find(f, pid) ? -1 : aj_pidfd_open(pid);
 		/* The pid may have been reused before the pidfd was open. */
 		if (pidfd >= 0 && aj_procfs_process(pid).parent == f->jail.init_pid)
-			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+			aj_pidfd_signal(pidfd, SIGKILL);
 	}
 }
 
@@ -59,7 +59,7 @@ void aj_fork_fail(struct aj_fork_group *f, int errnum, const char *why)
 	if (b->state == AJ_BRANCH_FURNISHED)
 		aj_notify_refuse(f->listener_fd, b->call.id, EPERM);
 	if (b->jail.init_pidfd >= 0)
-		syscall(SYS_pidfd_send_signal, b->jail.init_pidfd, SIGKILL, NULL, 0);
+		aj_pidfd_signal(b->jail.init_pidfd, SIGKILL);
 	close_helper(f);
 	b->jail.branch = true;
 	aj_jail_end(&b->jail, NULL);
@@ -142,7 +142,7 @@ static void furnish_branch(struct aj_fork_group *f, const struct aj_notification
 	b->state = AJ_BRANCH_FURNISHED;
 	b->call = *call;
 	b->info = *info;
-	b->jail.init_pidfd = (int)syscall(SYS_pidfd_open, info->process, 0);
+	b->jail.init_pidfd = aj_pidfd_open(info->process);
 	b->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct aj_copied copied = {
 		.parent = b->source->jail.init_pidfd, .branch = b->jail.init_pidfd, .proc_fd = b->proc_fd, .leaf = f->jail.cgroup

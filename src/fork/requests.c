@@ -5,9 +5,6 @@
 #include "base/fd.h"
 #include "fork/fork.h"
 
-/* A newborn branch must report that it is armed within this time. */
-enum { ARM_US = 20000000 };
-
 static void notify(struct aj_waiter *waiter, struct aj_run *branch, const struct aj_error *err)
 {
 	if (waiter)
@@ -69,7 +66,7 @@ static void adopt_branch(struct aj_fork_group *g)
 	}
 	g->arming = branch;
 	aj_fork_group_join(g, branch);
-	aj_run_limit(branch, aj_now_us() + ARM_US);
+	aj_run_limit(branch, aj_now_us() + AJ_ARM_US);
 }
 
 void aj_fork_requests_settle(struct aj_fork_group *g)

@@ -3,10 +3,10 @@
 #include "jail/interrupt.h"
 
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "base/procfs.h"
 
 /* An interrupted snippet has this long to stop; a quarter of the wall clock where that is less. */
@@ -34,7 +34,7 @@ static void signal_runner(const struct aj_run *run)
 	if (!run->channel.started || run->channel.answered)
 		return;
 	cleanup_fd int pidfd = run->jail.branch ? -1 : aj_procfs_open_child(run->channel.runner, run->jail.init_pid, &info);
-	syscall(SYS_pidfd_send_signal, pidfd >= 0 ? pidfd : run->jail.init_pidfd, signal, NULL, 0);
+	aj_pidfd_signal(pidfd >= 0 ? pidfd : run->jail.init_pidfd, signal);
 }
 
 void aj_interrupt_started(const struct aj_run *run)

@@ -4,10 +4,10 @@
 
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "jail/inner.h"
 #include "jail/interrupt.h"
 
@@ -244,7 +244,7 @@ void aj_run_signal(struct aj_run *run, int signal)
 		run->facts.interrupt_signal = signal;
 		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
 	} else {
-		syscall(SYS_pidfd_send_signal, run->jail.init_pidfd, signal, NULL, 0);
+		aj_pidfd_signal(run->jail.init_pidfd, signal);
 	}
 }
 

@@ -114,6 +114,8 @@ void aj_run_drain(struct aj_run *run);
 
 /* Forward a signal to a command; for a snippet, end it and its jail. */
 void aj_run_signal(struct aj_run *run, int signal);
+/* A newborn jail must be armed within this time. */
+enum { AJ_ARM_US = 20000000 };
 /* Kill the jail at this time; INT64_MAX: never. */
 void aj_run_limit(struct aj_run *run, int64_t deadline_us);
 /* End the jail; it is gone some time later. */

@@ -8,10 +8,10 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "cgroup/leaf.h"
 #include "mediate/connector_process.h"
 
@@ -67,7 +67,7 @@ void aj_connector_kill(struct aj_connector *c)
 {
 	aj_close(&c->socket);
 	if (c->pidfd >= 0)
-		syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+		aj_pidfd_signal(c->pidfd, SIGKILL);
 }
 
 void aj_connector_end(struct aj_connector *c)
@@ -77,8 +77,7 @@ void aj_connector_end(struct aj_connector *c)
 		return;
 	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
 	if (poll(&p, 1, END_MS) <= 0)
-		syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-	while (syscall(SYS_waitid, P_PIDFD, c->pidfd, NULL, WEXITED, NULL) < 0 && errno == EINTR)
-		;
+		aj_pidfd_signal(c->pidfd, SIGKILL);
+	aj_pidfd_wait(c->pidfd, 0, NULL);
 	aj_close(&c->pidfd);
 }

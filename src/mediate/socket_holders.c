@@ -17,6 +17,7 @@
 
 #include "base/dirent64.h"
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "base/procfs.h"
 
 #ifndef PIDFD_THREAD
@@ -34,7 +35,7 @@ int aj_holders_pidfd(int proc_fd, pid_t tid)
 	int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
 	if (fd >= 0 || errno != EINVAL)
 		return fd;
-	return (int)syscall(SYS_pidfd_open, (pid_t)aj_procfs_number(proc_fd, tid, "Tgid"), 0);
+	return aj_pidfd_open((pid_t)aj_procfs_number(proc_fd, tid, "Tgid"));
 }
 
 int aj_holders_fetch(int pidfd, int number)
@@ -97,7 +98,7 @@ static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *w
 	char path[32], target[16];
 	_Alignas(struct aj_dirent64) char list[4096];
 	long n;
-	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	cleanup_fd int pidfd = aj_pidfd_open(pid);
 	if (pidfd < 0)
 		return false;
 	snprintf(path, sizeof path, "%d/fd", pid);

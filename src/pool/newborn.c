@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "base/procfs.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
@@ -35,7 +35,7 @@ static pid_t number_of(int pidfd)
 /* NULL: a child of ours, not reaped yet, so its pid cannot have been reused. */
 static const char *wrong_process(int pidfd, pid_t *ret_pid)
 {
-	if (syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) < 0)
+	if (!aj_pidfd_is_child(pidfd))
 		return "it names a process that is no child of ours";
 	*ret_pid = number_of(pidfd);
 	struct aj_process_info info = aj_procfs_process(*ret_pid);
@@ -122,7 +122,7 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 	const char *wrong = pidfd < 0 ? "it names no descriptor of its own" : wrong_process(pidfd, &pid);
 	/* A pidfd of our own: the zygote's shares its flags, and may be one of a thread. Only we can reap the process, so its pid cannot
 	 * have been reused. */
-	cleanup_fd int own = wrong ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+	cleanup_fd int own = wrong ? -1 : aj_pidfd_open(pid);
 	if (!wrong && own < 0)
 		return give_up_birth(jail, errno, err);
 	if (!wrong)
@@ -152,7 +152,7 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 const char *aj_newborn_why_not(void)
 {
 	char scope[16];
-	cleanup_fd int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	cleanup_fd int self = aj_pidfd_open(getpid());
 	cleanup_fd int fd = self < 0 ? -1 : take_fd(self, self);
 	if (fd < 0)
 		return "this kernel, or a filter above us, does not let us take a newborn's descriptors (pidfd_getfd)";

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
-#include "base/procfs.h"
+#include "base/pidfd.h"
 #include "pool/inner.h"
 #include "pool/newborn.h"
 

@@ -11,8 +11,6 @@
 enum { SEARCH_MS = 100 };
 /* Backoff after a zygote died, or could not make a jail. */
 enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
-/* A jail must be armed after this long. */
-enum { ARM_US = 20000000 };
 
 static void report_trouble(struct aj_pool *p, const struct aj_error *err)
 {
@@ -115,7 +113,7 @@ static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, struct aj_
 	p->starting_count++;
 	if (!warm)
 		aj_run_arm(jail);
-	aj_run_limit(jail, aj_now_us() + ARM_US);
+	aj_run_limit(jail, aj_now_us() + AJ_ARM_US);
 }
 
 static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail *jail, const struct aj_error *err)

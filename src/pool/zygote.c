@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/message.h"
-#include "base/procfs.h"
+#include "base/pidfd.h"
 #include "base/text.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"

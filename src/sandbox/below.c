@@ -12,11 +12,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "base/procfs.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"
@@ -44,23 +44,6 @@ struct aj_holder {
 	bool zygote;
 	struct aj_zygote_cgroups cgroups; /* of zygote and jails; removed with the holder */
 };
-
-/* `more_flags`: WNOWAIT, or 0. */
-static void await_end(int pidfd, int more_flags)
-{
-	while (syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | __WALL | more_flags, NULL) < 0 && errno == EINTR)
-		;
-}
-
-static void reap(int pidfd)
-{
-	await_end(pidfd, 0);
-}
-
-static void send_sigkill(int pidfd)
-{
-	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-}
 
 /* The PID namespace of a process; -1: the process has ended, or may not be inspected. */
 static int open_pid_ns(pid_t pid)
@@ -111,17 +94,11 @@ static struct known *find_jail(const struct aj_holder *h, const struct pid_ns *n
 	return NULL;
 }
 
-/* A child's number is not reused before it is reaped. */
-static bool is_our_child(int pidfd)
-{
-	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
-}
-
 /* A pidfd of `pid` if it is a child of the supervisor. */
 static int child_pidfd(pid_t pid)
 {
-	cleanup_fd int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-	return fd >= 0 && is_our_child(fd) ? aj_steal(&fd) : -1;
+	cleanup_fd int fd = aj_pidfd_open(pid);
+	return fd >= 0 && aj_pidfd_is_child(fd) ? aj_steal(&fd) : -1;
 }
 
 /* Call `fn` for each process in /proc; true when one of the calls returned true. */
@@ -195,8 +172,8 @@ struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_zygote_cg
 	struct aj_msg msg = { .pid = -1, .holder = -1 };
 	pid_t builder = jail->init_pid;
 	await_parted(jail, &msg, err);
-	send_sigkill(jail->init_pidfd);
-	await_end(jail->init_pidfd, WNOWAIT);
+	aj_pidfd_signal(jail->init_pidfd, SIGKILL);
+	aj_pidfd_wait(jail->init_pidfd, WNOWAIT | __WALL, NULL);
 	close(jail->init_pidfd);
 	jail->init_pid = msg.pid;
 	jail->init_pidfd = child_pidfd(msg.pid);
@@ -248,7 +225,7 @@ const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 bool aj_holder_bore(const struct aj_holder *h, pid_t pid, int pidfd)
 {
 	struct pid_ns ns;
-	return getsid(pid) == h->session && is_our_child(pidfd) && !find_jail(h, NULL, pid) && levels_below(h, pid, &ns) < 0;
+	return getsid(pid) == h->session && aj_pidfd_is_child(pidfd) && !find_jail(h, NULL, pid) && levels_below(h, pid, &ns) < 0;
 }
 
 /* Open the pidfd first: /proc then describes that process, or another one that got its number because it has ended. */
@@ -257,14 +234,14 @@ static bool end_stranger(const void *arg, pid_t pid)
 	const struct aj_holder *h = arg;
 	struct pid_ns ns;
 	bool own = pid == h->pid || (h->zygote && pid == h->session);
-	cleanup_fd int pidfd = own ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+	cleanup_fd int pidfd = own ? -1 : aj_pidfd_open(pid);
 	int level = pidfd < 0 ? -1 : levels_below(h, pid, &ns);
 	if (pidfd < 0 || (level < 0 && !aj_holder_bore(h, pid, pidfd)) || (level > 0 && find_jail(h, &ns, 0)))
 		return false;
-	bool alive = !aj_pidfd_ended(pidfd), ours = is_our_child(pidfd);
-	send_sigkill(pidfd);
+	bool alive = !aj_pidfd_ended(pidfd), ours = aj_pidfd_is_child(pidfd);
+	aj_pidfd_signal(pidfd, SIGKILL);
 	if (ours)
-		reap(pidfd);
+		aj_pidfd_wait(pidfd, __WALL, NULL);
 	return alive || ours;
 }
 
@@ -285,13 +262,13 @@ void aj_holder_leave(struct aj_holder *h, pid_t pid)
 		return;
 	/* The holder exits when all processes in its namespace were reaped, and only the supervisor can reap its own unregistered
 	 * children there. */
-	send_sigkill(h->pidfd);
+	aj_pidfd_signal(h->pidfd, SIGKILL);
 	aj_leaf_kill(h->cgroups.leaf);
 	int tries = TRIES;
 	while (poll(&(struct pollfd){ .fd = h->pidfd, .events = POLLIN }, 1, END_MS) == 0 && --tries)
 		end_strangers(h);
 	if (tries) /* else a hostile zygote has left a process that cannot be found: the holder stays, without memory or descriptors */
-		reap(h->pidfd);
+		aj_pidfd_wait(h->pidfd, __WALL, NULL);
 	aj_close(&h->pidfd);
 	aj_zygote_cgroups_remove(&h->cgroups);
 	free(h->jails);
@@ -312,13 +289,13 @@ void aj_holder_zygote_gone(struct aj_holder *h, int zygote_pidfd)
 {
 	enum { PASSES = 20 };
 	/* Reaped last: until then the session's number, which is the zygote's, is not reused. */
-	await_end(zygote_pidfd, WNOWAIT);
+	aj_pidfd_wait(zygote_pidfd, WNOWAIT | __WALL, NULL);
 	/* No jail is left: the namespace ends as a whole, and the supervisor's children in it are reaped. */
 	if (!h->count)
-		send_sigkill(h->pidfd);
+		aj_pidfd_signal(h->pidfd, SIGKILL);
 	for (int pass = 0; pass < 2 * PASSES && end_strangers(h); pass++)
 		/* Processes fork faster than they are ended: end the whole namespace, the jails included. */
 		if (pass == PASSES)
-			send_sigkill(h->pidfd);
-	reap(zygote_pidfd);
+			aj_pidfd_signal(h->pidfd, SIGKILL);
+	aj_pidfd_wait(zygote_pidfd, __WALL, NULL);
 }

@@ -24,6 +24,7 @@
 
 #include "base/fd.h"
 #include "base/message.h"
+#include "base/pidfd.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"
 #include "sandbox/child.h"
@@ -218,7 +219,7 @@ void aj_jail_stop(struct aj_jail *jail)
 	}
 	aj_leaf_unthrottle(jail->cgroup);
 	if (jail->init_pidfd >= 0)
-		syscall(SYS_pidfd_send_signal, jail->init_pidfd, AJ_SIGNAL_END, NULL, 0);
+		aj_pidfd_signal(jail->init_pidfd, AJ_SIGNAL_END);
 }
 
 void aj_jail_kill(struct aj_jail *jail)
@@ -228,15 +229,14 @@ void aj_jail_kill(struct aj_jail *jail)
 		aj_leaf_kill(jail->cgroup);
 	}
 	if (jail->init_pidfd >= 0)
-		syscall(SYS_pidfd_send_signal, jail->init_pidfd, SIGKILL, NULL, 0);
+		aj_pidfd_signal(jail->init_pidfd, SIGKILL);
 }
 
 void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 {
-	/* libc's waitid() omits the kernel's last argument, rusage. A branch is reaped by its init. */
-	while (jail->init_pidfd >= 0 && !jail->branch &&
-	       syscall(SYS_waitid, P_PIDFD, jail->init_pidfd, NULL, WEXITED, ret_usage) < 0 && errno == EINTR)
-		;
+	/* A branch is reaped by its init. */
+	if (jail->init_pidfd >= 0 && !jail->branch)
+		aj_pidfd_wait(jail->init_pidfd, 0, ret_usage);
 	aj_close(&jail->init_pidfd);
 	if (!jail->branch)
 		aj_leaf_remove(jail->cgroup);

@@ -1,0 +1,36 @@
+/* Signals, waits for and reaps processes by pidfd.
+ * It opens no pidfd of a thread and looks at no /proc: base/procfs.h does. */
+#include "base/pidfd.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int aj_pidfd_open(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+void aj_pidfd_signal(int pidfd, int signal)
+{
+	syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+bool aj_pidfd_ended(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) != 0;
+}
+
+bool aj_pidfd_is_child(int pidfd)
+{
+	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
+}
+
+void aj_pidfd_wait(int pidfd, int flags, struct rusage *ret_usage)
+{
+	/* libc's waitid() omits the kernel's last argument. */
+	while (syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | flags, ret_usage) < 0 && errno == EINTR)
+		;
+}

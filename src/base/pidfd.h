@@ -1,0 +1,15 @@
+/* Processes by pidfd, which names one process for good: a pid may be another process's by the time that it is used. */
+#pragma once
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+int aj_pidfd_open(pid_t pid); /* close-on-exec; -1 with errno */
+/* Without effect where the process has ended. */
+void aj_pidfd_signal(int pidfd, int signal);
+/* The process has ended, reaped or not. */
+bool aj_pidfd_ended(int pidfd);
+/* Is it a child of the caller that was not reaped yet, so that its pid cannot have been reused? */
+bool aj_pidfd_is_child(int pidfd);
+/* Wait for the end of a child, and reap it; `flags`: as of waitid(2), WNOWAIT does not reap. ret_usage may be NULL. */
+void aj_pidfd_wait(int pidfd, int flags, struct rusage *ret_usage);
