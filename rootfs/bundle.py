@@ -1,19 +1,18 @@
-"""Turns the Python layer into the source of one module that carries the parts every snippet needs, compiled, and runs them
+"""Turns the Python layer into the code of one module that carries the parts every snippet needs, compiled, and runs them
 in order when it is imported; the other parts stay files. It refuses files outside of a room: the layer is a package with rooms
 (packages) of modules. Finding and reading six files costs half a millisecond a start."""
-import marshal
 import os
 
 # In the order in which they import one another. A room (a name without a dot) stands before its modules.
 CORE = ("rail", "rail.name_rules", "rail.allowed_imports", "rail.guards", "rail.check", "runtime", "runtime.json_reader",
         "runtime.values", "runtime.request", "runtime.compiler", "runtime.session", "runtime.main")
 
-# Runs inside, as the module `agentjail`. Its own names are deleted: what is left is what __init__.py has.
+# Runs inside, as the module `agentjail`, after the code of __init__.py. The codes of the core take the place of one constant.
+PLACE = "the codes of the core"
 LOADER = """
-def _load():
+def _load(codes):
     import sys
-    from marshal import loads
-    for name, code in zip(_CORE, loads(_CODE)):
+    for name, code in zip(%r, codes):
         full = "agentjail." + name
         parent, _, last = full.rpartition(".")
         module = sys.modules[full] = type(sys)(full)
@@ -26,17 +25,18 @@ def _load():
 
 
 __path__ = [%r]
-_load()
-del _load, _CORE, _CODE
+_load(%r)
+del _load
 """
 
 
 def bundle(folder, package):
-    """The source text for `package`.py; positions and names in tracebacks are those of the parts."""
-    codes = [compile(read(folder, path), "%s/%s.py" % (package, path), "exec", dont_inherit=True, optimize=0)
-             for path in map(path_of, CORE)]
-    first = read(folder, "__init__")
-    return "%s\n_CORE = %r\n_CODE = %r\n" % (first, CORE, marshal.dumps(tuple(codes))) + LOADER % package
+    """The code of `package`.py; positions and names in tracebacks are those of the parts."""
+    codes = tuple([compile(read(folder, path), "%s/%s.py" % (package, path), "exec", dont_inherit=True, optimize=0)
+                   for path in map(path_of, CORE)])
+    text = read(folder, "__init__") + LOADER % (CORE, package, PLACE)
+    code = compile(text, package + ".py", "exec", dont_inherit=True, optimize=0)
+    return code.replace(co_consts=tuple([codes if const == PLACE else const for const in code.co_consts]))
 
 
 def path_of(name):

@@ -47,7 +47,7 @@ reset_source() {
 run_pack() {
 	# $python and $places are lists of words made by us, without spaces in any word (checked by the sources).
 	# shellcheck disable=SC2086
-	clean_python $python -S -s -B "$rootfs/pack.py" $places \
+	clean_python $python -X no_debug_ranges -S -s -B "$rootfs/pack.py" $places \
 		--source "$from" --with "$with" --guest "$guest" --layer "$layer" --out "$tmp/new" ||
 		die "packing failed; nothing was written to $out"
 }

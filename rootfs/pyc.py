@@ -1,8 +1,8 @@
-"""Compiles modules ahead of time to sourceless .pyc files that are the same bytes for the same source.
+"""Compiles modules ahead of time to sourceless .pyc files that are the same bytes for the same source. They hold no columns
+(-X no_debug_ranges): a traceback shows columns below a source line, and there is no source.
 It refuses a module of the standard library that does not compile; of an added package it leaves such a file out."""
 import errno
 import importlib._bootstrap_external as loader
-import importlib.util
 import os
 import re
 import sys
@@ -44,16 +44,15 @@ def reap(running):
 def compile_one(tree, source, target, lenient):
     try:
         if os.path.isdir(source):
-            text = bundle.bundle(source, target[:-3]).encode()
+            code = bundle.bundle(source, target[:-3])
         else:
             with open(source, "rb") as f:
                 text = f.read()
-        if re.match(r"_sysconfigdata_", os.path.basename(target)):
-            text = plain_sysconfig(text)
-        # Unchecked: the loader must not look for a source that is not there.
-        code = compile(text, target, "exec", dont_inherit=True, optimize=0)
-        data = loader._code_to_hash_pyc(code, importlib.util.source_hash(text), False)
-        tree.write(target + "c", bytes(data))
+            if re.match(r"_sysconfigdata_", os.path.basename(target)):
+                text = plain_sysconfig(text)
+            code = compile(text, target, "exec", dont_inherit=True, optimize=0)
+        # Unchecked, and without a hash: the loader must not look for a source that is not there.
+        tree.write(target + "c", bytes(loader._code_to_hash_pyc(code, bytes(8), False)))
         return 0
     except OSError as e:
         print("rootfs: error: %s" % ("no space left on the device" if e.errno == errno.ENOSPC else e), file=sys.stderr)

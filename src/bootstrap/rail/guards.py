@@ -9,6 +9,7 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.allowed_imports import AllowedImports
 from agentjail.rail.name_rules import DEFINABLE, GUARDED, forbidden_by
 
 ModuleType = type(sys)
@@ -46,8 +47,8 @@ ACTIONS = {"read": "Reading", "set": "Setting", "delete": "Deleting", "define": 
 class Guards:
     """The guarded functions of one session. Agent code holds closures over this object, never the object."""
 
-    def __init__(self, imports, builtin_set, module_hooks):
-        self.imports = imports              # AllowedImports
+    def __init__(self, patterns, builtin_set, module_hooks):
+        self.imports = AllowedImports(patterns)
         self.builtin_set = builtin_set      # minimal, standard, full
         self.module_hooks = module_hooks    # module name -> function to call once after that module was loaded
         self.imported = []                  # modules that agent code imported, in order

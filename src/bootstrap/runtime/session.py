@@ -95,9 +95,8 @@ class Session:
             self.starter = sys.modules.get("__main__")
             sys.modules["__main__"] = self.module
             if layer:
-                from agentjail.rail.allowed_imports import AllowedImports
                 from agentjail.rail.guards import Guards
-                self.guards = Guards(AllowedImports(list(imports)), builtin_set, {"asyncio": install_event_loop})
+                self.guards = Guards(list(imports), builtin_set, {"asyncio": install_event_loop})
                 self.builtins = self.guards.builtins
             else:
                 import builtins
