@@ -536,9 +536,9 @@ def who_vanishes_takes_all_with_him(s):
     c.send(op="exec", id=2, code="while True: pass")
     pid = s.process.pid
     first = below(pid)
-    time.sleep(0.7)
-    burning = [p for p, t in below(pid).items() if t - first.get(p, 0) > 10]
-    assert burning, "nothing runs that could be ended"
+    busy = lambda: [p for p, t in below(pid).items() if t - first.get(p, 0) > 10]
+    assert until(busy), "nothing runs that could be ended"
+    burning = busy()
     c.socket.close()
     gone = time.monotonic()
     assert until(lambda: not set(burning) & set(below(pid))), "still there"
