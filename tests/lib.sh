@@ -2,6 +2,7 @@
 # It holds no test, and it never changes the host outside the temporary folder $T that it makes and removes.
 #
 # A script is `. tests/lib.sh`, cases, `finish`. In it:
+#   $ROOT_TOO             not empty: in the same run root has run this script, too, and so what no user id changes
 #   $AJ $PROBE $ROOTFS    launcher, static probe, Python tree          $T         a folder of its own
 #   aj ARGS...            runs the launcher under a time limit; leaves $rc, $T/out, $T/err
 #   check NAME COMMAND... passes when COMMAND succeeds
@@ -26,7 +27,7 @@ exec </dev/null
 apart=$AJ_APART
 unset AJ_APART
 
-: "${AGENTJAIL:=$tests/../build/agentjail}"
+: "${AGENTJAIL:=$tests/../build/agentjail}" "${ROOT_TOO:=}"
 AJ=$(readlink -f "$AGENTJAIL")
 PROBE=$(dirname "$AJ")/probe
 EXAMPLES=$tests/../docs/examples

@@ -8,7 +8,7 @@
 # Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, inject, warm, raw.so, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
-#        JOBS=N: so many parts beside each other (one more than there are processors). PART_LIMIT=600: seconds until a part is ended.
+#        JOBS=N: so many parts beside each other (twice as many as there are processors, since many of them wait). PART_LIMIT=600: seconds until a part is ended.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
 : "${AGENTJAIL:=$tests/../build/agentjail}"
@@ -16,15 +16,16 @@ AGENTJAIL=$(readlink -f "$AGENTJAIL")
 AGENTJAIL_ROOTFS=$(readlink -f "${AGENTJAIL_ROOTFS:-$tests/../build/rootfs/default}")
 export AGENTJAIL AGENTJAIL_ROOTFS
 build=$(dirname "$AGENTJAIL")
-: "${JOBS:=$(($(nproc) + 1))}"
+: "${JOBS:=$(($(nproc) * 2))}"
 USER_IDS=59000 # and the ones above it, one a part
 
 # What counts things of the whole host, or fills a counter that all jails of root share.
 ALONE='fault/soak fault/warm reach/descriptors'
 # What is as true of a jail from a zygote: the same scripts once more, with a program whose `exec` is warm. To the Python layer's own it
-# makes no difference whose jail it is: root runs them cold, and the other user warm.
-WARM_WALLS='e2e/exec escape/kernel escape/resources escape/syscalls escape/violations escape/killtree'
+# makes no difference whose jail it is: root runs them cold, and the other user warm. To the command line neither: root leaves it cold.
+WARM_WALLS='escape/kernel escape/resources escape/syscalls escape/violations escape/killtree'
 WARM_LAYER='e2e/language escape/python escape/extra'
+WARM_COMMAND='e2e/exec'
 
 work=$(mktemp -d) || exit 1
 # Whoever interrupts this does not wait for what runs.
@@ -116,7 +117,7 @@ run_script() { # NAME COMMAND...: as the user whose turn it is
 	shift
 	if [ -n "$as_user" ]; then
 		id=$((USER_IDS + parts))
-		part "user/$name" sh "$tests/apart.sh" setpriv --reuid $id --regid $id --clear-groups env -u AGENTJAIL_ROOTFS HOME=/nonexistent TMPDIR=/tmp "$@"
+		part "user/$name" sh "$tests/apart.sh" setpriv --reuid $id --regid $id --clear-groups env -u AGENTJAIL_ROOTFS ROOT_TOO=1 HOME=/nonexistent TMPDIR=/tmp "$@"
 	else
 		part "$name" "$@"
 	fi
@@ -169,16 +170,16 @@ for turn in beside alone; do
 	fi
 	if [ -z "${SUITES:-}" ]; then
 		part layer sh "$tests/layer/run.sh"
-		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-10}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
+		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-5}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
 		part golden sh "$tests/golden/run.sh"
 		part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$build/toml-check"
 	fi
 	scripts "$tests" "$build"
-	warm "$tests" "$build" "$WARM_WALLS$([ -n "$both" ] || echo " $WARM_LAYER")"
+	warm "$tests" "$build" "$WARM_WALLS$([ -n "$both" ] || echo " $WARM_COMMAND $WARM_LAYER")"
 	if [ -n "$both" ]; then
 		as_user=yes
 		scripts "$copy/tests" "$copied"
-		warm "$copy/tests" "$copied" "$WARM_WALLS $WARM_LAYER"
+		warm "$copy/tests" "$copied" "$WARM_WALLS $WARM_COMMAND $WARM_LAYER"
 		as_user=''
 	fi
 	for unit; do

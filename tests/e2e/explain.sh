@@ -185,6 +185,9 @@ for name in $PRESETS; do
 	agree "$name: a socket" "$said" $did
 done
 
+# The rest is the same for every user.
+[ -z "$ROOT_TOO" ] || finish
+
 # --- modules: snippets import them, those together that should end in the same way, and all by themselves if they do not ---
 MODULES="__future__ json math re os sys subprocess socket collections collections.abc numpy numpy.random pandas agentjail agentjail.rail.name_rules builtins
  zlib array datetime zoneinfo ctypes pickle no_such_module os.path email.mime importlib"

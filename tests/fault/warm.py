@@ -10,7 +10,7 @@ import time
 from client import BUILD, Sessions, check, done
 from procfs import children, numbers, read, state, status
 
-hits, sessions = int(os.environ.get("HITS", 300)), int(os.environ.get("SESSIONS", 40))
+hits, sessions = int(os.environ["HITS"]), int(os.environ["SESSIONS"])
 seed = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(32))
 random.seed(seed)
 SLABS = "net_namespace", "user_namespace", "pid_namespace", "uts_namespace", "mnt_cache", "nsproxy", "signal_cache"

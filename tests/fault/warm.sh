@@ -3,5 +3,7 @@
 # It does some hundreds; HITS=50000 SESSIONS=2000 for a soak, which says what there was before and after. SEED=N repeats the choices.
 . "$(dirname "$0")/../lib.sh"
 
+[ -z "$ROOT_TOO" ] || : "${HITS:=100}" "${SESSIONS:=20}"
+export HITS="${HITS:-300}" SESSIONS="${SESSIONS:-40}"
 driver fault/warm
 finish
