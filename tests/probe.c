@@ -1360,8 +1360,9 @@ static void put(const void *data, size_t bytes)
 
 static void put_header(uint32_t bytes, char kind)
 {
-	unsigned char head[5] = { (unsigned char)bytes, (unsigned char)(bytes >> 8), (unsigned char)(bytes >> 16),
-		                  (unsigned char)(bytes >> 24), (unsigned char)kind };
+	uint32_t length = bytes + 1; /* the kind counts */
+	unsigned char head[5] = { (unsigned char)(length >> 24), (unsigned char)(length >> 16), (unsigned char)(length >> 8),
+		                  (unsigned char)length, (unsigned char)kind };
 	put(head, sizeof head);
 }
 
@@ -1379,7 +1380,7 @@ static char *take_any(char *kind, size_t *ret_bytes)
 	for (ssize_t n; have < sizeof head; have += (size_t)n)
 		if ((n = read(CONTROL_FD, head + have, sizeof head - have)) <= 0)
 			_exit(98);
-	bytes = (size_t)head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16 | (size_t)head[3] << 24;
+	bytes = ((size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | (size_t)head[3]) - 1;
 	char *body = calloc(1, bytes + 1);
 	if ((*kind == '?' ? head[4] != 'F' && head[4] != 'P' : head[4] != (unsigned char)*kind) || !body)
 		_exit(97);
@@ -1526,7 +1527,7 @@ static void lie_about_result(const char *evil)
 /* Sends a descriptor with a frame, as a listener would come. */
 static void put_descriptor(int fd)
 {
-	unsigned char head[5] = { 0, 0, 0, 0, 'L' };
+	unsigned char head[5] = { 0, 0, 0, 1, 'L' };
 	char space[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = { 0 };
 	struct iovec iov = { head, sizeof head };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space };

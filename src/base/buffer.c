@@ -1,9 +1,11 @@
 /* A buffer that grows at its end and is sent from its beginning.
- * It sends nothing itself, and knows nothing of frames. */
+ * It sends nothing itself, and does not know what its frames hold. */
 #include "base/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/frame.h"
 
 char *aj_buffer_reserve(struct aj_buffer *out, size_t bytes)
 {
@@ -27,6 +29,23 @@ void aj_buffer_add(struct aj_buffer *out, const void *data, size_t bytes)
 void aj_buffer_text(struct aj_buffer *out, const char *text)
 {
 	aj_buffer_add(out, text, strlen(text));
+}
+
+void aj_buffer_begin(struct aj_buffer *out)
+{
+	aj_buffer_reserve(out, AJ_FRAME_LENGTH);
+	out->begun = out->bytes;
+	out->bytes += AJ_FRAME_LENGTH;
+}
+
+void aj_buffer_end(struct aj_buffer *out)
+{
+	aj_frame_put_length(out->data + out->begun, out->bytes - out->begun - AJ_FRAME_LENGTH);
+}
+
+void aj_buffer_cancel(struct aj_buffer *out)
+{
+	out->bytes = out->begun;
 }
 
 void aj_buffer_free(struct aj_buffer *out)

@@ -1,75 +1,91 @@
-/* Frames on a byte stream, written whole and read in pieces of any size.
- * It does no I/O itself and trusts no length. */
+/* Frames on a byte stream: headers, and a reader that takes its bytes in pieces of any size.
+ * It does no I/O itself, trusts no length, and takes no memory for an announced length until bytes arrive. */
 #include "base/frame.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, uint8_t kind)
+enum { FIRST_ROOM = 4 << 10 };
+
+void aj_frame_put_length(void *out, size_t bytes)
 {
-	for (int i = 0; i < 4; i++)
-		out[i] = (unsigned char)(body_bytes >> (8 * i));
-	out[4] = kind;
+	unsigned char *length = out;
+	for (int i = 0; i < AJ_FRAME_LENGTH; i++)
+		length[AJ_FRAME_LENGTH - 1 - i] = (unsigned char)(bytes >> 8 * i);
 }
 
-size_t aj_frame_length(const unsigned char header[AJ_FRAME_HEADER])
+size_t aj_frame_length(const void *header)
 {
-	uint32_t bytes = 0;
-	for (int i = 0; i < 4; i++)
-		bytes |= (uint32_t)header[i] << (8 * i);
+	const unsigned char *length = header;
+	size_t bytes = 0;
+	for (int i = 0; i < AJ_FRAME_LENGTH; i++)
+		bytes = bytes << 8 | length[i];
 	return bytes;
 }
 
-static int start_body(struct aj_frame_reader *r)
+void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, uint8_t kind)
 {
-	size_t bytes = aj_frame_length(r->header);
-	if (bytes > r->cap_bytes) {
-		errno = EMSGSIZE;
-		return -1;
-	}
-	r->kind = r->header[4];
-	r->body_bytes = bytes;
-	r->body = malloc(bytes + 1);
-	if (!r->body)
-		return -1;
-	r->body[bytes] = '\0';
-	return 0;
+	aj_frame_put_length(out, (size_t)body_bytes + 1);
+	out[AJ_FRAME_LENGTH] = kind;
 }
 
-long aj_frame_feed(struct aj_frame_reader *r, const char *data, size_t bytes, bool *ret_done)
+static void reserve(struct aj_frame_reader *r, size_t bytes)
+{
+	size_t room = r->room ? r->room : FIRST_ROOM;
+	if (r->room >= r->have + bytes)
+		return;
+	while (room < r->have + bytes)
+		room *= 2;
+	r->room = room < r->want ? room : r->want;
+	r->body = realloc(r->body, r->room);
+	if (!r->body)
+		abort();
+}
+
+long aj_frame_feed(struct aj_frame_reader *r, const char *data, size_t bytes, const char **ret_body)
 {
 	size_t used = 0;
-	*ret_done = false;
-	while (r->have < AJ_FRAME_HEADER && used < bytes)
-		r->header[r->have++] = (unsigned char)data[used++];
-	if (r->have < AJ_FRAME_HEADER)
+	*ret_body = NULL;
+	while (r->head_bytes < AJ_FRAME_LENGTH && used < bytes)
+		r->head[r->head_bytes++] = (unsigned char)data[used++];
+	if (r->head_bytes < AJ_FRAME_LENGTH)
 		return (long)used;
-	if (!r->body && start_body(r) < 0)
+	r->want = aj_frame_length(r->head);
+	if (r->want == 0 || r->want > r->cap_bytes)
 		return -1;
-	size_t at = r->have - AJ_FRAME_HEADER;
-	size_t take = r->body_bytes - at < bytes - used ? r->body_bytes - at : bytes - used;
-	memcpy(r->body + at, data + used, take);
-	r->have += take;
-	*ret_done = r->have == AJ_FRAME_HEADER + r->body_bytes;
+	size_t left = r->want - r->have, take = left < bytes - used ? left : bytes - used;
+	if (take == r->want) {
+		*ret_body = data + used;
+		r->have = take;
+	} else if (take) {
+		reserve(r, take);
+		memcpy(r->body + r->have, data + used, take);
+		*ret_body = aj_frame_filled(r, take);
+	}
 	return (long)(used + take);
 }
 
-char *aj_frame_room(const struct aj_frame_reader *r, size_t *ret_bytes)
+size_t aj_frame_missing(const struct aj_frame_reader *r)
 {
-	*ret_bytes = r->body ? r->body_bytes - (r->have - AJ_FRAME_HEADER) : 0;
-	return r->body ? r->body + (r->have - AJ_FRAME_HEADER) : NULL;
+	return r->head_bytes < AJ_FRAME_LENGTH ? AJ_FRAME_LENGTH - r->head_bytes : r->want - r->have;
 }
 
-bool aj_frame_filled(struct aj_frame_reader *r, size_t bytes)
+char *aj_frame_room(struct aj_frame_reader *r, size_t bytes)
+{
+	if (!r->body || r->want - r->have < bytes)
+		return NULL;
+	reserve(r, bytes);
+	return r->body + r->have;
+}
+
+const char *aj_frame_filled(struct aj_frame_reader *r, size_t bytes)
 {
 	r->have += bytes;
-	return r->have == AJ_FRAME_HEADER + r->body_bytes;
+	return r->have == r->want ? r->body : NULL;
 }
 
 void aj_frame_next(struct aj_frame_reader *r)
 {
 	free(r->body);
-	r->body = NULL;
-	r->have = r->body_bytes = 0;
+	*r = (struct aj_frame_reader){ .cap_bytes = r->cap_bytes };
 }

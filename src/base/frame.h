@@ -1,11 +1,11 @@
-/* Messages on a byte stream: 5-byte header (length, little endian, and kind), then the body.
- * The length is checked against a cap before a byte of the body is stored. */
+/* Frames on a byte stream: a length of 4 bytes, big endian, then so many bytes. On a snippet's control socket the first of them is the
+ * frame's kind; a client's frames are JSON (docs/protocol.md). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AJ_FRAME_HEADER = 5, AJ_NONCE_BYTES = 8, AJ_ENTROPY_BYTES = 64 };
+enum { AJ_FRAME_LENGTH = 4, AJ_FRAME_HEADER = 5 /* with the kind */, AJ_NONCE_BYTES = 8, AJ_ENTROPY_BYTES = 64 };
 
 /* Kinds on a snippet's control socket. */
 enum aj_frame_kind {
@@ -34,24 +34,27 @@ enum aj_frame_kind {
 	AJ_FRAME_IMPORT = 'I',  /* from a zygote: the module that it imports now, text; empty: done */
 };
 
-size_t aj_frame_length(const unsigned char header[AJ_FRAME_HEADER]);
+void aj_frame_put_length(void *out, size_t bytes);
+size_t aj_frame_length(const void *header);
+/* Of a control socket's frame; `body_bytes` does not count the kind. */
 void aj_frame_header(unsigned char out[AJ_FRAME_HEADER], uint32_t body_bytes, uint8_t kind);
 
-/* Collects frames from arriving bytes. */
+/* Collects frames from arriving bytes. Ready when zeroed and cap_bytes is set. */
 struct aj_frame_reader {
-	size_t cap_bytes; /* largest body */
-	unsigned char header[AJ_FRAME_HEADER];
-	size_t have; /* bytes of header and body so far */
-	char *body;  /* owned; one byte longer than the body, NUL-terminated */
-	size_t body_bytes;
-	uint8_t kind;
+	size_t cap_bytes; /* largest length */
+	unsigned char head[AJ_FRAME_LENGTH];
+	size_t head_bytes;
+	char *body; /* owned: what arrived of a frame that did not come in one piece */
+	size_t have, want, room;
 };
 
-/* Consume `data`; returns the number of bytes used, or -1 (EMSGSIZE beyond the cap, ENOMEM).
- * When *ret_done, kind/body/body_bytes hold a frame; call aj_frame_next() before feeding more. */
-long aj_frame_feed(struct aj_frame_reader *reader, const char *data, size_t bytes, bool *ret_done);
-/* The buffer for the rest of a partial body, for a caller that reads into it directly, and its length; 0: no body is begun. */
-char *aj_frame_room(const struct aj_frame_reader *reader, size_t *ret_bytes);
-/* So many bytes were read there. True: the frame is complete. */
-bool aj_frame_filled(struct aj_frame_reader *reader, size_t bytes);
+/* Consume bytes of `data`. Returns the number used, or -1: an empty frame, or one beyond the cap. When a frame is whole *ret_body points
+ * to its reader->want bytes, in `data` or in the reader; call aj_frame_next() before feeding more. Aborts when out of memory. */
+long aj_frame_feed(struct aj_frame_reader *reader, const char *data, size_t bytes, const char **ret_body);
+/* How many bytes complete the length, or the frame. */
+size_t aj_frame_missing(const struct aj_frame_reader *reader);
+/* Room for the next `bytes` of a partial body, for a caller that reads into it directly; NULL: feed instead. */
+char *aj_frame_room(struct aj_frame_reader *reader, size_t bytes);
+/* So many bytes were read there. Returns the body when the frame is whole. */
+const char *aj_frame_filled(struct aj_frame_reader *reader, size_t bytes);
 void aj_frame_next(struct aj_frame_reader *reader); /* frees the body */

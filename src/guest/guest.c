@@ -68,16 +68,17 @@ struct frame {
 /* Read the next frame, which must be of one of these kinds. Without one the process exits: the supervisor is gone. */
 static struct frame read_frame(const char *kinds)
 {
-	struct aj_frame_reader reader = { .cap_bytes = MAX_BODY };
 	unsigned char header[AJ_FRAME_HEADER];
-	bool done;
 	errno = 0;
 	if (aj_read_all(CONTROL_FD, header, sizeof header) < 0)
 		_exit(errno == EPIPE ? 0 : EXIT_BROKEN);
-	if (!header[4] || !strchr(kinds, header[4]) || aj_frame_feed(&reader, (char *)header, sizeof header, &done) < 0 ||
-	    aj_read_all(CONTROL_FD, reader.body, reader.body_bytes) < 0)
+	uint8_t kind = header[AJ_FRAME_LENGTH];
+	size_t bytes = aj_frame_length(header) - 1;
+	char *body = bytes <= MAX_BODY ? malloc(bytes + 1) : NULL;
+	if (!kind || !strchr(kinds, kind) || !body || aj_read_all(CONTROL_FD, body, bytes) < 0)
 		_exit(EXIT_BROKEN);
-	return (struct frame){ header[4], reader.body, reader.body_bytes };
+	body[bytes] = '\0';
+	return (struct frame){ kind, body, bytes };
 }
 
 static object *layer_function(const char *module, const char *name)

@@ -36,7 +36,7 @@ static void advise_rootfs(struct aj_channel *c)
 
 unsigned aj_channel_open(struct aj_channel *c, int *fd, pid_t init, int filters, size_t result_bytes, struct aj_result *result)
 {
-	*c = (struct aj_channel){ .fd = fd, .init = init, .result = result, .inbox.cap_bytes = result_bytes + AJ_NONCE_BYTES };
+	*c = (struct aj_channel){ .fd = fd, .init = init, .result = result, .inbox.cap_bytes = 1 + AJ_NONCE_BYTES + result_bytes };
 	if (*fd < 0)
 		return 0;
 	if (filters < 0)
@@ -97,10 +97,10 @@ static bool reads_too_little(struct aj_channel *c)
 {
 	struct aj_buffer *b = &c->outbox;
 	while (c->unread_at < b->sent) {
-		size_t end = c->unread_at + AJ_FRAME_HEADER + aj_frame_length((unsigned char *)b->data + c->unread_at);
+		size_t end = c->unread_at + AJ_FRAME_LENGTH + aj_frame_length(b->data + c->unread_at);
 		if (end > b->sent)
 			break;
-		c->unread -= b->data[c->unread_at + AJ_FRAME_HEADER - 1] == AJ_FRAME_TOOL;
+		c->unread -= b->data[c->unread_at + AJ_FRAME_LENGTH] == AJ_FRAME_TOOL;
 		c->unread_at = end;
 	}
 	return c->unread > UNREAD_MAX || b->bytes - b->sent > UNREAD_BYTES;
@@ -181,29 +181,32 @@ static unsigned fail_protocol(struct aj_channel *c, const char *why)
 	return close_with(c, AJ_CHANNEL_BROKEN, why);
 }
 
-static size_t nonce_bytes(const struct aj_channel *c)
+/* Where a frame's JSON begins: behind its kind, and behind a result's nonce. */
+static size_t json_at(const struct aj_channel *c, uint8_t kind)
 {
-	return c->inbox.kind == AJ_FRAME_RESULT && c->nonced ? AJ_NONCE_BYTES : 0;
+	return 1 + (kind == AJ_FRAME_RESULT && c->nonced ? AJ_NONCE_BYTES : 0);
 }
 
-/* JSON is checked as it arrives, so that a long message is spread over many steps; a call can be judged without a parsed tree. */
-static void scan_json(struct aj_channel *c)
+/* JSON is checked as it arrives, so that a long message is spread over many steps; a call can be judged without a parsed tree. `body`:
+ * the frame from its kind on, as far as it has arrived. */
+static void scan_json(struct aj_channel *c, const char *body)
 {
-	size_t from = nonce_bytes(c) + c->scan.at, have = c->inbox.have - AJ_FRAME_HEADER;
-	bool call = c->inbox.kind == AJ_FRAME_CALL;
-	if (!c->inbox.body || (!call && c->inbox.kind != AJ_FRAME_RESULT) || from >= have)
+	uint8_t kind = (uint8_t)*body;
+	size_t from = json_at(c, kind) + c->scan.at;
+	bool call = kind == AJ_FRAME_CALL;
+	if ((!call && kind != AJ_FRAME_RESULT) || from >= c->inbox.have)
 		return;
 	c->scan.nul = call;
 	c->scan.max_values = call ? c->call_values : AJ_CLAIM_VALUES;
-	aj_scan_feed(&c->scan, c->inbox.body + from, have - from);
+	aj_scan_feed(&c->scan, body + from, c->inbox.have - from);
 }
 
 /* A result that the jail made up earlier, or kept for later, lacks this snippet's nonce. */
-static unsigned on_result(struct aj_channel *c)
+static unsigned on_result(struct aj_channel *c, const char *frame, size_t bytes)
 {
 	char why[160];
-	size_t skip = nonce_bytes(c);
-	if (c->inbox.body_bytes < skip || memcmp(c->inbox.body, c->nonce, skip) != 0)
+	size_t skip = json_at(c, AJ_FRAME_RESULT);
+	if (bytes < skip || memcmp(frame + 1, c->nonce, skip - 1) != 0)
 		return fail_protocol(c, "a result of another snippet");
 	const char *wrong = aj_scan_end(&c->scan);
 	if (wrong) {
@@ -211,7 +214,7 @@ static unsigned on_result(struct aj_channel *c)
 		         AJ_SCAN_DEPTH, c->scan.at, wrong);
 		return fail_protocol(c, why);
 	}
-	c->result->claim = aj_claim_parse(c->inbox.body + skip, c->inbox.body_bytes - skip, why, sizeof why);
+	c->result->claim = aj_claim_parse(frame + skip, bytes - skip, why, sizeof why);
 	if (!c->result->claim)
 		return fail_protocol(c, why);
 	c->busy = false;
@@ -221,56 +224,58 @@ static unsigned on_result(struct aj_channel *c)
 	return AJ_CHANNEL_ANSWERED;
 }
 
-static unsigned on_frame(struct aj_channel *c, pid_t sender)
+static unsigned on_frame(struct aj_channel *c, const char *frame, pid_t sender)
 {
-	if (c->inbox.kind == AJ_FRAME_ARMED && !c->armed)
+	uint8_t kind = (uint8_t)*frame;
+	const char *body = frame + 1;
+	size_t bytes = c->inbox.want - 1;
+	if (kind == AJ_FRAME_ARMED && !c->armed)
 		return on_armed(c, sender);
-	if (c->inbox.kind == AJ_FRAME_LISTENER && !c->armed && !c->listener_sender && c->inbox.body_bytes == sizeof(int32_t)) {
+	if (kind == AJ_FRAME_LISTENER && !c->armed && !c->listener_sender && bytes == sizeof(int32_t)) {
 		int32_t number;
-		memcpy(&number, c->inbox.body, sizeof number);
+		memcpy(&number, body, sizeof number);
 		c->listener = number;
 		c->listener_sender = sender;
 		return AJ_CHANNEL_LISTENER;
 	}
-	if ((c->inbox.kind == AJ_FRAME_FAILED || c->inbox.kind == AJ_FRAME_REFUSED) && !c->armed) {
-		char text[160];
-		aj_ascii(text, sizeof text, c->inbox.body);
+	if ((kind == AJ_FRAME_FAILED || kind == AJ_FRAME_REFUSED) && !c->armed) {
+		char said[160], text[160];
+		snprintf(said, sizeof said, "%.*s", (int)bytes, body);
+		aj_ascii(text, sizeof text, said);
 		fail_setup(c, "runner", text);
-		if (c->inbox.kind == AJ_FRAME_FAILED)
+		if (kind == AJ_FRAME_FAILED)
 			advise_rootfs(c);
 		return AJ_CHANNEL_FAILED;
 	}
-	if (c->inbox.kind == AJ_FRAME_BRANCH && c->branching && c->inbox.body_bytes == sizeof(int32_t)) {
+	if (kind == AJ_FRAME_BRANCH && c->branching && bytes == sizeof(int32_t)) {
 		int32_t answer;
-		memcpy(&answer, c->inbox.body, sizeof answer);
+		memcpy(&answer, body, sizeof answer);
 		c->branching = false;
 		c->branch_errnum = answer > 0 && answer < 4096 ? answer : 0;
 		return AJ_CHANNEL_BRANCHED;
 	}
-	if (c->inbox.kind == AJ_FRAME_STARTED && c->armed && c->busy && !c->started) {
+	if (kind == AJ_FRAME_STARTED && c->armed && c->busy && !c->started) {
 		c->started = true;
 		return 0;
 	}
-	if (c->inbox.kind == AJ_FRAME_CALL && c->started && c->busy && c->on_call) {
+	if (kind == AJ_FRAME_CALL && c->started && c->busy && c->on_call) {
 		if (reads_too_little(c))
 			return fail_protocol(c, "it does not read the answers to its calls");
 		const char *why;
-		unsigned found = c->on_call(c->on_call_arg, c->inbox.body, c->inbox.body_bytes, &c->scan, &why);
+		unsigned found = c->on_call(c->on_call_arg, body, bytes, &c->scan, &why);
 		return found ? close_with(c, found, why) : 0;
 	}
-	if (c->inbox.kind == AJ_FRAME_RESULT && c->armed && c->busy)
-		return on_result(c);
+	if (kind == AJ_FRAME_RESULT && c->armed && c->busy)
+		return on_result(c, frame, c->inbox.want);
 	return fail_protocol(c, "a message out of order");
 }
 
 unsigned aj_channel_read(struct aj_channel *c)
 {
 	char chunk[AJ_CHUNK_BYTES];
-	size_t room;
-	char *body = aj_frame_room(&c->inbox, &room);
-	bool there = room >= AJ_CHUNK_BYTES; /* a long message is read in place, not copied */
+	char *there = aj_frame_room(&c->inbox, AJ_CHUNK_BYTES); /* a long message is read in place, not copied */
 	pid_t sender;
-	ssize_t n = aj_recv_from(*c->fd, there ? body : chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES,
+	ssize_t n = aj_recv_from(*c->fd, there ? there : chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES,
 	                         MSG_DONTWAIT, &sender);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
@@ -282,20 +287,21 @@ unsigned aj_channel_read(struct aj_channel *c)
 	unsigned found = 0;
 	c->reading = true;
 	for (ssize_t at = 0; at < n && !c->broken;) {
-		bool done;
+		const char *frame = NULL;
 		long used = n;
 		if (there)
-			done = aj_frame_filled(&c->inbox, (size_t)n);
+			frame = aj_frame_filled(&c->inbox, (size_t)n);
 		else
-			used = aj_frame_feed(&c->inbox, chunk + at, (size_t)(n - at), &done);
+			used = aj_frame_feed(&c->inbox, chunk + at, (size_t)(n - at), &frame);
 		if (used < 0) {
-			found |= fail_protocol(c, "larger than a result may be");
+			found |= fail_protocol(c, c->inbox.want ? "larger than a result may be" : "a message without a kind");
 			break;
 		}
 		at += used;
-		scan_json(c);
-		if (done) {
-			found |= on_frame(c, sender);
+		if (c->inbox.have)
+			scan_json(c, frame ? frame : c->inbox.body);
+		if (frame) {
+			found |= on_frame(c, frame, sender);
 			aj_frame_next(&c->inbox);
 			c->scan = (struct aj_scan){ 0 };
 		}

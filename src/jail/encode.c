@@ -24,27 +24,20 @@ void aj_encode_frame(struct aj_buffer *out, uint8_t kind, const void *body, size
 	aj_buffer_add(out, body, bytes);
 }
 
-/* Begins a frame whose length end_frame() fills in. */
-static void begin_frame(struct aj_buffer *out)
+static void begin_frame(struct aj_buffer *out, uint8_t kind)
 {
-	aj_buffer_reserve(out, AJ_FRAME_HEADER);
-	out->begun = out->bytes;
-	out->bytes += AJ_FRAME_HEADER;
-}
-
-static void end_frame(struct aj_buffer *out, uint8_t kind)
-{
-	aj_frame_header((unsigned char *)out->data + out->begun, (uint32_t)(out->bytes - out->begun - AJ_FRAME_HEADER), kind);
+	aj_buffer_begin(out);
+	aj_buffer_add(out, &kind, sizeof kind);
 }
 
 static void add_preload(struct aj_buffer *out, const struct aj_plan *plan)
 {
-	begin_frame(out);
+	begin_frame(out, AJ_FRAME_PRELOAD);
 	for (size_t i = 0; i < plan->preload.count; i++) {
 		aj_buffer_text(out, plan->preload.items[i]);
 		aj_buffer_add(out, "\n", 1);
 	}
-	end_frame(out, AJ_FRAME_PRELOAD);
+	aj_buffer_end(out);
 }
 
 /* Here and in arm_newborn(): 32 KiB on the stack, not static, as several threads may each have a supervisor. */
@@ -94,11 +87,11 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 
 void aj_encode_policy(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy)
 {
-	begin_frame(out);
+	begin_frame(out, AJ_FRAME_POLICY);
 	aj_buffer_text(out, "{");
 	policy_keys(out, plan, policy);
 	aj_buffer_text(out, "}");
-	end_frame(out, AJ_FRAME_POLICY);
+	aj_buffer_end(out);
 }
 
 void aj_encode_zygote(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy, bool reported)
@@ -139,7 +132,7 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 	const char *wrong;
 	if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
-	begin_frame(out);
+	begin_frame(out, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
 	aj_buffer_add(out, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
 	aj_buffer_text(out, "{\"filename\":");
 	aj_buffer_string(out, request->filename, strlen(request->filename));
@@ -152,7 +145,7 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 	}
 	if ((wrong = add_json(out, ",\"inputs\":", request->inputs_json, '{', request->inputs_checked)) ||
 	    (wrong = add_json(out, ",\"tools\":", request->tools_json, '[', false))) {
-		out->bytes = out->begun;
+		aj_buffer_cancel(out);
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object of at most %d values: %s",
 		               MOST_VALUES, wrong);
 	}
@@ -161,6 +154,6 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 		aj_buffer_string(out, request->code, request->code_bytes);
 	}
 	aj_buffer_text(out, "}");
-	end_frame(out, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
+	aj_buffer_end(out);
 	return 0;
 }

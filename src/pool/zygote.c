@@ -3,6 +3,7 @@
 #include "pool/zygote.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -23,6 +24,7 @@
 
 /* A zygote imports what the policy allows, and then makes a jail in milliseconds. Slower than this, it is stuck. */
 enum { READY_MS = 60000, BIRTH_US = 10000000 };
+enum { SAID_BYTES = 160 }; /* of a message's text */
 
 /* --- what it says --- */
 
@@ -84,54 +86,60 @@ static enum aj_zygote_found on_report(struct aj_zygote *z)
 	return AJ_ZYGOTE_DEAD;
 }
 
-/* Reads the next frame, and nothing after it. 1: complete; 0: not yet; -1: the zygote is dead. */
-static int take_frame(struct aj_zygote *z)
+/* Reads the next frame, and nothing after it. 1: *ret_kind and its text; 0: not yet; -1: the zygote is dead. */
+static int take_frame(struct aj_zygote *z, uint8_t *ret_kind, char text[SAID_BYTES])
 {
-	char chunk[256];
-	ssize_t n;
-	bool done = false;
-	for (size_t want = 1; !done && (n = recv(z->jail.control_fd, chunk, want, MSG_DONTWAIT)) > 0;) {
-		if (aj_frame_feed(&z->inbox, chunk, (size_t)n, &done) < 0) {
-			set_dead(z, errno, "it says something that is not a message");
+	char chunk[256], said[SAID_BYTES];
+	const char *frame = NULL;
+	ssize_t n = 0;
+	for (size_t want; !frame;) {
+		want = aj_frame_missing(&z->inbox);
+		n = recv(z->jail.control_fd, chunk, want < sizeof chunk ? want : sizeof chunk, MSG_DONTWAIT);
+		if (n <= 0)
+			break;
+		if (aj_frame_feed(&z->inbox, chunk, (size_t)n, &frame) < 0) {
+			set_dead(z, z->inbox.want ? EMSGSIZE : 0, "it says something that is not a message");
 			return -1;
 		}
-		size_t left = z->inbox.body ? AJ_FRAME_HEADER + z->inbox.body_bytes - z->inbox.have : 1;
-		want = left < sizeof chunk ? left : sizeof chunk;
 	}
-	if (done || (n < 0 && (errno == EAGAIN || errno == EINTR)))
-		return done;
+	if (frame) {
+		*ret_kind = (uint8_t)*frame;
+		snprintf(said, sizeof said, "%.*s", (int)z->inbox.want - 1, frame + 1);
+		aj_ascii(text, SAID_BYTES, said);
+		aj_frame_next(&z->inbox);
+		return 1;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
 	set_dead(z, 0, "it ended before it was ready");
 	return -1;
 }
 
 /* Each import once, and an empty name at the end: more messages would only keep us busy. */
-static bool is_import(struct aj_zygote *z)
+static bool is_import(struct aj_zygote *z, uint8_t kind, const char *text)
 {
-	if (z->inbox.kind != AJ_FRAME_IMPORT || z->imports++ > z->plan->preload.count)
+	if (kind != AJ_FRAME_IMPORT || z->imports++ > z->plan->preload.count)
 		return false;
-	aj_ascii(z->importing, sizeof z->importing, z->inbox.body);
-	aj_frame_next(&z->inbox);
+	aj_ascii(z->importing, sizeof z->importing, text);
 	return true;
 }
 
 static enum aj_zygote_found on_frame(struct aj_zygote *z)
 {
+	char text[SAID_BYTES];
+	uint8_t kind;
 	int r;
 	/* Read all import messages: the last one names the module that killed the zygote. */
-	while ((r = take_frame(z)) > 0 && is_import(z))
+	while ((r = take_frame(z, &kind, text)) > 0 && is_import(z, kind, text))
 		;
 	if (r <= 0)
 		return r < 0 ? AJ_ZYGOTE_DEAD : AJ_ZYGOTE_NOTHING;
 	if (is_writing(z))
 		return set_dead(z, 0, "it answers before it was sent its plan");
-	z->ready = z->inbox.kind == AJ_FRAME_READY;
-	if (z->ready) {
-		aj_frame_next(&z->inbox);
+	z->ready = kind == AJ_FRAME_READY;
+	if (z->ready)
 		return AJ_ZYGOTE_READY;
-	}
-	char text[160];
-	aj_ascii(text, sizeof text, z->inbox.kind == AJ_FRAME_FAILED ? z->inbox.body : "it says something that is not `ready`");
-	set_dead(z, 0, text);
+	set_dead(z, 0, kind == AJ_FRAME_FAILED ? text : "it says something that is not `ready`");
 	aj_advise(&z->err, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 	return AJ_ZYGOTE_DEAD;
 }

@@ -15,6 +15,7 @@
 enum { PAUSE_BYTES = 1 << 20, STALL_US = 30 * 1000000 };
 /* Delay before a deadline is checked again, when unread input is ours to read. */
 enum { LOOK_AGAIN_US = 100000 };
+enum { FRAME_VALUES = 1000000 }; /* JSON values of a frame */
 
 static void on_doom(struct aj_timer *timer)
 {
@@ -132,6 +133,17 @@ void aj_client_error(struct aj_client *c, const json_t *id, const struct aj_faul
 	aj_client_end(c);
 }
 
+static bool has_begun_frame(const struct aj_client *c)
+{
+	return c->in.head_bytes > 0;
+}
+
+static void end_frame(struct aj_client *c)
+{
+	aj_frame_next(&c->in);
+	c->scan = (struct aj_scan){ .max_values = FRAME_VALUES };
+}
+
 static void refuse_frame(struct aj_client *c)
 {
 	struct aj_fault fault;
@@ -161,7 +173,7 @@ static void on_late(struct aj_timer *timer)
 static void update_deadline(struct aj_client *c, bool whole)
 {
 	struct aj_loop *loop = c->server->loop;
-	if (!aj_frame_in_begun(&c->in)) {
+	if (!has_begun_frame(c)) {
 		aj_loop_unset(loop, &c->late);
 		c->since_us = aj_now_us();
 	} else if (whole || !c->late.place) {
@@ -183,16 +195,18 @@ static void on_input(struct aj_client *c)
 	}
 	for (size_t at = 0; at < (size_t)n && !c->dropped && !c->closing;) {
 		const char *body;
-		size_t bytes;
-		long used = aj_frame_in_feed(&c->in, input + at, (size_t)n - at, &body, &bytes);
+		long used = aj_frame_feed(&c->in, input + at, (size_t)n - at, &body);
 		if (used < 0) {
 			refuse_frame(c);
 			return;
 		}
 		at += (size_t)used;
+		/* The JSON is scanned piece by piece, so that a long frame never occupies the loop for one long step. */
+		if (c->in.have > c->scan.at)
+			aj_scan_feed(&c->scan, (body ? body : c->in.body) + c->scan.at, c->in.have - c->scan.at);
 		if (body) {
-			aj_ops_request(c, body, bytes, &c->in.scan);
-			aj_frame_in_next(&c->in);
+			aj_ops_request(c, body, c->in.want, &c->scan);
+			end_frame(c);
 			whole = true;
 		}
 	}
@@ -250,7 +264,7 @@ static struct aj_client *find_victim(const struct aj_server *s)
 	enum { NEVER, WORKS_AND_BEGAN, IDLE, BEGAN } last = NEVER;
 	struct aj_client *found = NULL;
 	for (struct aj_client *c = s->clients; c; c = c->next) {
-		bool begun = aj_frame_in_begun(&c->in), works = !idle(c);
+		bool begun = has_begun_frame(c), works = !idle(c);
 		int class = c->dropped || c->closing ? NEVER : begun ? works ? WORKS_AND_BEGAN : BEGAN : works ? NEVER : IDLE;
 		if (class == NEVER || class < (int)last || (class == (int)last && c->since_us >= found->since_us))
 			continue;
@@ -273,7 +287,7 @@ static bool make_room(struct aj_server *s, const struct aj_client *newcomer)
 		struct aj_fault fault;
 		aj_fault(&fault, AJ_CODE_BUSY, "%lu clients are connected, and this one made room for another: it %s",
 		         (unsigned long)s->config->clients_max,
-		         aj_frame_in_begun(&victim->in) ? "had begun a frame and not ended it" : "had nothing under way");
+		         has_begun_frame(victim) ? "had begun a frame and not ended it" : "had nothing under way");
 		fault.retry_ms = aj_slot_retry_ms(s);
 		s->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
 		end_with_fault(victim, &fault);
@@ -317,6 +331,7 @@ void aj_client_start(struct aj_server *s, int fd)
 		                 .late = { .fn = on_late, .arg = c },
 		                 .since_us = aj_now_us(),
 		                 .in.cap_bytes = s->config->request_bytes,
+		                 .scan.max_values = FRAME_VALUES,
 		                 .next = s->clients,
 		                 .at = &s->clients };
 	c->waiting_end = &c->waiting;
@@ -347,7 +362,7 @@ void aj_client_free(struct aj_client *c)
 	aj_loop_forget(s->loop, &c->quota);
 	aj_ops_abandon(c);
 	aj_close(&c->fd);
-	aj_frame_in_next(&c->in);
+	aj_frame_next(&c->in);
 	aj_buffer_free(&c->out);
 	*c->at = c->next;
 	if (c->next)

@@ -1,4 +1,4 @@
-/* Composes frames and hands them to the socket, the whole backlog in one call.
+/* Hands composed frames to the socket, the whole backlog in one call, and cuts captured output between characters.
  * It never waits, and does not interpret a frame's JSON, which base/json.c writes into the same buffer. */
 #include "serve/frame_write.h"
 
@@ -12,33 +12,19 @@
 /* A buffer that has grown beyond this size is freed when it is empty. */
 enum { KEPT_BYTES = 64 << 10 };
 
-void aj_buffer_begin(struct aj_buffer *out)
-{
-	if (out->sent > out->room / 2) {
-		memmove(out->data, out->data + out->sent, out->bytes - out->sent);
-		out->bytes -= out->sent;
-		out->sent = 0;
-	}
-	aj_buffer_reserve(out, AJ_LENGTH_BYTES);
-	out->begun = out->bytes;
-	out->bytes += AJ_LENGTH_BYTES;
-}
-
-void aj_buffer_end(struct aj_buffer *out)
-{
-	size_t bytes = out->bytes - out->begun - AJ_LENGTH_BYTES;
-	for (size_t i = 0; i < AJ_LENGTH_BYTES; i++)
-		out->data[out->begun + AJ_LENGTH_BYTES - 1 - i] = (char)(unsigned char)(bytes >> 8 * i);
-}
-
-void aj_buffer_cancel(struct aj_buffer *out)
-{
-	out->bytes = out->begun;
-}
-
 size_t aj_buffer_left(const struct aj_buffer *out)
 {
 	return out->bytes - out->sent;
+}
+
+/* A client that always leaves a little unread must not make the buffer grow without bound. */
+static void drop_sent(struct aj_buffer *out)
+{
+	if (out->sent <= out->room / 2)
+		return;
+	memmove(out->data, out->data + out->sent, out->bytes - out->sent);
+	out->bytes -= out->sent;
+	out->sent = 0;
 }
 
 int aj_buffer_send(struct aj_buffer *out, int fd)
@@ -47,8 +33,12 @@ int aj_buffer_send(struct aj_buffer *out, int fd)
 		ssize_t n = send(fd, out->data + out->sent, out->bytes - out->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return errno == EAGAIN ? 0 : -1;
+		if (n < 0 && errno != EAGAIN)
+			return -1;
+		if (n < 0) {
+			drop_sent(out);
+			return 0;
+		}
 		out->sent += (size_t)n;
 	}
 	if (out->room > KEPT_BYTES)

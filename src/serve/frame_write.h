@@ -4,13 +4,6 @@
 
 #include "base/json.h"
 
-enum { AJ_LENGTH_BYTES = 4 };
-
-/* Begin a frame, append its text, then end or cancel it. */
-void aj_buffer_begin(struct aj_buffer *out);
-void aj_buffer_end(struct aj_buffer *out);
-void aj_buffer_cancel(struct aj_buffer *out);
-
 size_t aj_buffer_left(const struct aj_buffer *out);
 /* Send as much as the socket takes. Returns -1 with errno when the connection is lost. */
 int aj_buffer_send(struct aj_buffer *out, int fd);

@@ -1,9 +1,10 @@
 /* State that the service's files share: the server, its clients, their sessions and the requests that are under way. */
 #pragma once
 #include "base/error.h"
+#include "base/frame.h"
+#include "base/json_scan.h"
 #include "base/loop.h"
 #include "serve/accept.h"
-#include "serve/frame_read.h"
 #include "serve/frame_write.h"
 #include "serve/http.h"
 #include "serve/metrics.h"
@@ -53,7 +54,8 @@ struct aj_client {
 	uid_t uid;
 	bool dropped, closing; /* closing: no more input is read, and the client is dropped when all output is sent */
 	int fd;
-	struct aj_frame_in in;
+	struct aj_frame_reader in;
+	struct aj_scan scan; /* over the part of the frame that has arrived */
 	struct aj_buffer out;
 	struct aj_table requests, sessions;
 	struct aj_slot *slots;

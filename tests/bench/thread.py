@@ -18,7 +18,7 @@ POLICY = 'extends = "snippet"\n[python]\nlayer = false\n[limits]\nwall = "60s"\n
 FRAMES = """
 import os
 def frame(body):
-    return len(body).to_bytes(4, 'little') + b'C' + body
+    return (1 + len(body)).to_bytes(4, 'big') + b'C' + body
 def flood(data):
     while True:
         os.write(3, data)

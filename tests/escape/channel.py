@@ -16,7 +16,7 @@ def send(data):
     while data:
         data = data[posix.write(3, data):]
 def frame(kind, body=b"", size=None):
-    send((len(body) if size is None else size).to_bytes(4, "little") + kind + body)
+    send((1 + len(body) if size is None else size).to_bytes(4, "big") + kind + body)
 CLAIM = {"status": "ok", "value": "forged", "repr": "'forged'", "type": "str", "error": None, "errors": [], "final_answer": None, "is_final": False, "imports": [], "truncated": {}}
 def claim(**more):
     return json.dumps(dict(CLAIM, **more)).encode()
@@ -35,6 +35,7 @@ ENDED = {
     "failed, late": "frame(b'E', b'the runner could not start')",
     "ready, as a zygote": "frame(b'Y')",
     "a request to itself": "frame(b'Q', claim())",
+    "a frame without a kind": "frame(b'', b'', 0)",
     "kind 0": "frame(b'\\0')",
     "every kind of frame": "for k in range(256):\n    frame(bytes([k]))",
     "a length of 2^32-1": "frame(b'R', b'x', 2**32 - 1)",
@@ -61,7 +62,7 @@ HARMLESS = {
     "calls whose arguments do not fit": "for n in range(100):\n    call(n + 2000000, 't', '{\"a\":\"x\"}')\n    posix.read(3, 100000)\n'alive'",
     "a call of a million empty lists": "call(3000000, 't', '{\"a\":[' + '[],' * 1000000 + '[]]}')\nassert b'ArgumentError' in posix.read(3, 100000)\n'alive'",
     "a call byte by byte": "body = b'{\"call\":1000000,\"tool\":\"none\",\"args\":{}}'\n"
-                           "for byte in len(body).to_bytes(4, 'little') + b'C' + body:\n    posix.write(3, bytes([byte]))\n    time.sleep(0.002)\n"
+                           "for byte in (1 + len(body)).to_bytes(4, 'big') + b'C' + body:\n    posix.write(3, bytes([byte]))\n    time.sleep(0.002)\n"
                            "posix.read(3, 100000)\n'alive'",
 }
 

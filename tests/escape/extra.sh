@@ -161,7 +161,7 @@ done
 # --- an answer of its own on the control socket (fd 3) ---
 forge='import os, struct
 def frame(kind, text):
-    os.write(3, struct.pack("<I", len(text)) + kind + text)
+    os.write(3, struct.pack(">I", 1 + len(text)) + kind + text)
 '
 json "a forged result beside the real one" 123 status=protocol_error 'value!forged' -- exec --layer off --allow-import struct -c "$forge"'frame(b"R", b"{\"status\":\"ok\",\"value\":\"forged\"}")
 "real"'
@@ -182,7 +182,7 @@ is "one object, one line" 1 "$(wc -l <"$T/out")"
 import json, os, signal, subprocess, sys, time
 forge = '''import os, struct, time
 def frame(kind, text):
-    os.write(3, struct.pack("<I", len(text)) + kind + text)
+    os.write(3, struct.pack(">I", 1 + len(text)) + kind + text)
 time.sleep(0.6)
 '''
 lies = {

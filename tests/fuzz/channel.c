@@ -18,7 +18,7 @@
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 const char *__wrap_aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters);
 int __wrap_aj_encode_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
-                           const struct aj_request *request, struct aj_error *err);
+                             const struct aj_request *request, struct aj_error *err);
 
 enum { RESULT_BYTES = 4096, ROOM = 4 << 20 };
 
@@ -44,7 +44,7 @@ const char *__wrap_aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 }
 
 int __wrap_aj_encode_request(struct aj_buffer *b, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
-                           const struct aj_request *request, struct aj_error *err)
+                             const struct aj_request *request, struct aj_error *err)
 {
 	(void)plan, (void)policy, (void)request, (void)err;
 	aj_encode_frame(b, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
@@ -104,7 +104,7 @@ static void look(unsigned found)
 	must(!channel.broken || (!result.claim && *channel.why), "what is broken has a reason and no claim");
 	must(!result.claim || (channel.answered && !channel.busy), "a claim is an answer");
 	must(!channel.started || channel.armed, "nothing starts unarmed");
-	must(channel.inbox.body_bytes <= RESULT_BYTES + AJ_NONCE_BYTES, "no body is larger than it may be");
+	must(channel.inbox.room <= 1 + RESULT_BYTES + AJ_NONCE_BYTES, "no body is larger than it may be");
 	must(channel.outbox.room <= ROOM, "what is kept for a jail that does not read is bounded");
 	for (const char *c = channel.why; *c; c++)
 		must(*c >= ' ' && *c < 0x7f, "a reason is plain");

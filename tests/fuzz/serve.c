@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/frame.h"
 #include "base/text.h"
-#include "serve/frame_read.h"
 #include "serve/frame_write.h"
 #include "serve/http.h"
 #include "serve/proto.h"
@@ -75,24 +75,25 @@ static void request(const char *text, size_t bytes)
 
 static void stream(const char *data, size_t bytes, size_t piece)
 {
-	struct aj_frame_in in = { .cap_bytes = 4096 };
+	struct aj_frame_reader in = { .cap_bytes = 4096 };
 	size_t at = 0, bodies = 0;
 	while (at < bytes) {
 		const char *body;
-		size_t body_bytes, left = bytes - at < piece ? bytes - at : piece;
-		long used = aj_frame_in_feed(&in, data + at, left, &body, &body_bytes);
+		size_t left = bytes - at < piece ? bytes - at : piece;
+		long used = aj_frame_feed(&in, data + at, left, &body);
 		if (used < 0)
 			break;
 		must(used > 0 && (size_t)used <= left, "something is taken, and no more than there is");
+		must(body ? in.have == in.want : aj_frame_missing(&in) > 0, "a frame is whole when nothing is missing");
 		at += (size_t)used;
 		if (!body)
 			continue;
-		bodies += body_bytes + 4;
-		must(body_bytes && body_bytes <= in.cap_bytes && bodies <= at, "a body is within its cap, and was sent");
-		request(body, body_bytes);
-		aj_frame_in_next(&in);
+		bodies += in.want + 4;
+		must(in.want && in.want <= in.cap_bytes && bodies <= at, "a body is within its cap, and was sent");
+		request(body, in.want);
+		aj_frame_next(&in);
 	}
-	aj_frame_in_next(&in);
+	aj_frame_next(&in);
 }
 
 static void output(const char *data, size_t bytes, size_t step)

@@ -52,11 +52,11 @@ class Guest:
         self.frame()    # it is ready
 
     def send(self, kind, body):
-        self.socket.sendall(len(body).to_bytes(4, "little") + kind + body)
+        self.socket.sendall((1 + len(body)).to_bytes(4, "big") + kind + body)
 
     def frame(self):
         head = self.exactly(5)
-        return head[4:], self.exactly(int.from_bytes(head[:4], "little"))
+        return head[4:], self.exactly(int.from_bytes(head[:4], "big") - 1)
 
     def exactly(self, size):
         data = b""
@@ -163,13 +163,13 @@ def serve(setup):
     if setup is not None:
         setup()
     signals.install_handlers()
-    os.write(3, b"\0\0\0\0A")
+    os.write(3, b"\0\0\0\1A")
     while True:
         head = exactly(5)
-        body = exactly(int.from_bytes(head[:4], "little"))
+        body = exactly(int.from_bytes(head[:4], "big") - 1)
         if head[4:] == b"T":
             continue
-        claim = main.run(body, b"\0\0\0\0S")
-        data = len(claim).to_bytes(4, "little") + b"R" + claim
+        claim = main.run(body, b"\0\0\0\1S")
+        data = (1 + len(claim)).to_bytes(4, "big") + b"R" + claim
         while data:
             data = data[os.write(3, data):]

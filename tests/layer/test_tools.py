@@ -454,7 +454,7 @@ def ends(score):
         guest.send(b"Q", request("t(1)", **guest.keys))
         while guest.frame()[0] != b"C":
             pass
-        guest.socket.sendall(b"\x50\0\0\0T{\"call\":1,")
+        guest.socket.sendall(b"\0\0\0\x50T{\"call\":1,")
         time.sleep(0.1)
         guest.socket.close()
         _, status = os.waitpid(guest.pid, 0)
@@ -464,7 +464,7 @@ def ends(score):
         with Guest(tools=[ANY]) as guest:
             def drip(call):
                 body = json.dumps({"call": call["call"], "value": "drip"}).encode()
-                for byte in len(body).to_bytes(4, "little") + b"T" + body:
+                for byte in (1 + len(body)).to_bytes(4, "big") + b"T" + body:
                     guest.socket.sendall(bytes([byte]))
                     time.sleep(0.002)
             claim = guest.run("t(1)", drip)

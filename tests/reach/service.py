@@ -14,7 +14,7 @@ ECHO = {"name": "echo", "parameters": {"type": "object", "properties": {"x": {"t
 FRAME = """
 import os
 def call(text):
-    os.write(3, len(text).to_bytes(4, 'little') + b'C' + text)
+    os.write(3, (1 + len(text)).to_bytes(4, 'big') + b'C' + text)
     return os.read(3, 1 << 16)
 """
 

@@ -59,7 +59,7 @@ def channels():
     return ends + [os.pipe(), os.pipe()]
 
 def ready():
-    os.write(3, struct.pack("<I", 0) + b"Y")
+    os.write(3, struct.pack(">I", 1) + b"Y")
 
 if MODE == "look":
     found["kill"] = can(lambda: os.kill(VICTIM, 9))
@@ -113,7 +113,7 @@ else:
         program = struct.pack("<HxxxxxxQ", 1, id(allow) + 32)
         raw.call(317, 1, 0, id(program) + 32)
         answer(init, [own for own, _ in ends])
-        os.write(ends[1][1], struct.pack("<I", 0) + b"A")
+        os.write(ends[1][1], struct.pack(">I", 1) + b"A")
     elif MODE == "flags":  # waiting by this pidfd waits for nothing
         ends = channels()
         init = sleeper(PARENT | NEWUSER | NEWPID)

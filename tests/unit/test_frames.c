@@ -1,4 +1,4 @@
-/* Tests of what a client and the service send each other: frames in whatever pieces, strings of whatever bytes, and the names of requests.
+/* Tests of what the service sends to clients: strings of whatever bytes, output in pieces, and frames that a socket takes slowly.
  * Everything is in memory but one socket pair, which takes less than is sent. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -7,84 +7,16 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "serve/frame_read.h"
 #include "serve/frame_write.h"
 #include "serve/table.h"
 
-static struct aj_frame_in in;
 static struct aj_buffer out;
 
 static void done(void)
 {
-	aj_frame_in_next(&in);
 	aj_buffer_free(&out);
 }
 TestSuite(frames, .fini = done);
-
-static const char stream[] = "\0\0\0\3abc\0\0\0\1d\0\0\0\2ef";
-
-/* Whatever pieces the bytes arrive in, the frames are the same. */
-Test(frames, pieces)
-{
-	for (size_t piece = 1; piece < sizeof stream; piece++) {
-		char got[64] = "";
-		in = (struct aj_frame_in){ .cap_bytes = 3 };
-		for (size_t at = 0; at < sizeof stream - 1;) {
-			size_t end = at + piece < sizeof stream - 1 ? at + piece : sizeof stream - 1;
-			while (at < end) {
-				const char *body;
-				size_t bytes;
-				long used = aj_frame_in_feed(&in, stream + at, end - at, &body, &bytes);
-				cr_assert(used > 0, "piece %zu at %zu", piece, at);
-				at += (size_t)used;
-				if (body) {
-					strncat(got, body, bytes);
-					strcat(got, "|");
-					aj_frame_in_next(&in);
-				}
-			}
-		}
-		cr_expect_str_eq(got, "abc|d|ef|", "pieces of %zu: %s", piece, got);
-		cr_expect_null(in.body);
-	}
-}
-
-Test(frames, caps)
-{
-	static const struct {
-		const char *head;
-		long used;
-	} rows[] = { { "\0\0\0\0", -1 }, { "\0\0\1\1", -1 }, { "\xff\xff\xff\xff", -1 }, { "\0\0\1\0", 4 }, { "\0\0\0\1", 4 } };
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		const char *body;
-		size_t bytes;
-		in = (struct aj_frame_in){ .cap_bytes = 256 };
-		cr_expect_eq(aj_frame_in_feed(&in, rows[i].head, 4, &body, &bytes), rows[i].used, "row %zu", i);
-		cr_expect_null(body);
-		cr_expect_eq(in.room, 0, "a length alone takes no memory");
-	}
-}
-
-Test(frames, a_big_body)
-{
-	enum { BYTES = 1000000 };
-	char *data = malloc(BYTES + 4);
-	const char *body = NULL;
-	size_t bytes, at = 0;
-	for (size_t i = 0; i < BYTES; i++)
-		data[4 + i] = (char)(i * 7);
-	memcpy(data, "\x00\x0f\x42\x40", 4);
-	in = (struct aj_frame_in){ .cap_bytes = BYTES };
-	while (!body) {
-		long used = aj_frame_in_feed(&in, data + at, at + 65536 < BYTES + 4 ? 65536 : BYTES + 4 - at, &body, &bytes);
-		cr_assert(used > 0);
-		at += (size_t)used;
-		cr_expect(in.room <= 2 * at + 65536, "%zu bytes for %zu", in.room, at);
-	}
-	cr_assert_eq(bytes, BYTES);
-	cr_expect(memcmp(body, data + 4, BYTES) == 0);
-	free(data);
-}
 
 static const struct {
 	const char *raw;

@@ -89,7 +89,7 @@ class Channel:
                 number = self.last = next(self.numbers)
                 call = Call(number, lock, loop, future)
                 body = ('{"call":%d,"tool":%s,"args":%s}' % (number, json_string(tool), text)).encode()
-                data = len(body).to_bytes(4, "little") + CALL + body
+                data = (1 + len(body)).to_bytes(4, "big") + CALL + body
                 try:
                     while data:
                         data = data[posix.write(CONTROL_FD, data):]
@@ -156,8 +156,8 @@ class Channel:
 
     def read_frame(self):
         head = self.read_bytes(HEADER_BYTES)
-        size = int.from_bytes(head[:4], "little")
-        if size > MAX_BODY:
+        size = int.from_bytes(head[:4], "big") - 1
+        if not 0 <= size <= MAX_BODY:
             posix._exit(EXIT_BROKEN)  # no later byte could be read as a frame
         return head[4:], self.read_bytes(size)
 

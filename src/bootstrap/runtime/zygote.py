@@ -50,6 +50,10 @@ def prepare(names, frame_kind=b""):
 
     The layer is loaded first: objects that every snippet uses then lie together, and fewer pages become a jail's own."""
     import os
+
+    def send_frame(text):
+        os.write(CONTROL_FD, (1 + len(text)).to_bytes(4, "big") + frame_kind + text)
+
     register, os.register_at_fork = os.register_at_fork, register_quiet
     for part in PARTS:
         try:
@@ -58,7 +62,7 @@ def prepare(names, frame_kind=b""):
             pass
     for name in names.decode().split("\n"):
         if name and frame_kind:
-            os.write(CONTROL_FD, len(name.encode()).to_bytes(4, "little") + frame_kind + name.encode())
+            send_frame(name.encode())
         if name == "*":
             load_extensions()
         elif name:
@@ -67,7 +71,7 @@ def prepare(names, frame_kind=b""):
             except Exception:
                 pass
     if frame_kind:
-        os.write(CONTROL_FD, bytes(4) + frame_kind)
+        send_frame(b"")
     os.register_at_fork = register
     if "asyncio" in sys.modules:
         session.install_event_loop()
