@@ -28,7 +28,10 @@ layer jsonschema base
 layer tools      base jsonschema
 layer session    base toml policyload plan workspace jail pool audit tools
 layer lib        base policy plan mediate result tools session
-layer serve      base policyload result session
+# The sockets that a service listens on, and what is sent by them.
+layer sockets    base
+layer metrics    base result sockets
+layer serve      base policyload result session sockets metrics
 layer terminal   base toml plan result
 layer cli        base policy policyload plan workspace jail audit serve terminal
 layer policycmd  base policy policyload seccomp plan result workspace jail terminal cli
@@ -38,7 +41,7 @@ layer guest      base
 # A program of its own, which nothing of ours goes into.
 layer scope
 # Build-time tools read the tables that they print.
-layer gen        base toml policyload seccomp plan sandbox jsonschema serve cli policycmd
+layer gen        base toml policyload seccomp plan sandbox jsonschema metrics serve cli policycmd
 
 # python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
 python rail
@@ -77,7 +80,7 @@ owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sou
 owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
 owner sys/vfs.h         sandbox/init.c workspace/beneath.c
 owner linux/magic.h     workspace/beneath.c
-owner sys/epoll.h       base/loop.c lib/handle.c serve/server.c serve/client.c serve/http.c serve/accept.c jail/run.c jail/once.c fork/group.c pool/zygote.c
+owner sys/epoll.h       base/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c jail/run.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c workspace/beneath.c mounts/named_sockets.c mounts/sources.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
@@ -88,10 +91,10 @@ owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/guest.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c serve/frame_write.c serve/client.c serve/http.c serve/listen.c serve/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
-owner sys/un.h          audit/datagram.c serve/listen.c serve/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
-owner arpa/inet.h       serve/listen.c
-owner sys/file.h        mediate/locks.c audit/chain.c serve/listen.c workspace/placeholder.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
+owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
+owner arpa/inet.h       sockets/listen.c
+owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c workspace/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
@@ -107,7 +110,7 @@ owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
-owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h base/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h workspace/gitrepo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h serve/metrics.h
+owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h base/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h workspace/gitrepo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
 owner linux/capability.h plan/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c

@@ -6,10 +6,10 @@
 #include "cli/options.h"
 #include "gen/gen.h"
 #include "jsonschema/keyword.h"
+#include "metrics/metrics.h"
 #include "policycmd/policy.h"
 #include "sandbox/steps.h"
 #include "seccomp/syscalls.h"
-#include "serve/metrics.h"
 #include "serve/proto.h"
 
 #define REFUSED_HEAD "| call | condition | why | instead |\n|---|---|---|---|\n"

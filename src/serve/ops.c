@@ -9,39 +9,27 @@
 /* Returns 0, or -1 with fault, which then is the answer. */
 typedef int op_fn(struct aj_client *client, struct aj_query *query, struct aj_fault *fault);
 
-/* Answer with `result`, JSON text. A request without an id gets no answer. */
-static int reply(struct aj_client *c, const struct aj_query *q, const char *result)
+/* Answer with `result`, which is stolen. A request without an id gets no answer. */
+static int reply(struct aj_client *c, const struct aj_query *q, json_t *result)
 {
-	if (!q->member[AJ_M_ID] || !aj_client_begin(c, q->member[AJ_M_ID]))
-		return 0;
-	aj_buffer_text(&c->out, ",\"result\":");
-	aj_buffer_text(&c->out, result);
-	aj_buffer_text(&c->out, "}");
-	aj_client_end(c);
+	if (q->member[AJ_M_ID])
+		aj_client_result(c, q->member[AJ_M_ID], result);
+	json_decref(result);
 	return 0;
 }
 
-static struct aj_slot *find_session(struct aj_client *c, const struct aj_query *q, struct aj_fault *fault)
+static struct aj_slot *find_session(const struct aj_client *c, const struct aj_query *q, struct aj_fault *fault)
 {
-	const char *name = aj_query_text(q, AJ_M_SESSION);
-	struct aj_table_item *found = aj_table_find(&c->sessions, name);
-	if (!found)
-		aj_fault(fault, AJ_CODE_NO_SUCH_SESSION, "no session of this connection is called `%s`", name);
-	return found ? (struct aj_slot *)((char *)found - offsetof(struct aj_slot, named)) : NULL;
+	return aj_slot_find(c, aj_query_text(q, AJ_M_SESSION), fault);
 }
 
-static struct aj_client_request *request_of(struct aj_table_item *named)
+static struct aj_client_request *find_request(const struct aj_client *c, const json_t *id, struct aj_fault *fault)
 {
-	return named ? (struct aj_client_request *)((char *)named - offsetof(struct aj_client_request, named)) : NULL;
-}
-
-static struct aj_client_request *find_request(struct aj_client *c, const json_t *id, struct aj_fault *fault)
-{
-	char name[AJ_NAME_ROOM];
-	aj_client_request_name(name, id);
-	struct aj_client_request *req = request_of(aj_table_find(&c->requests, name));
+	char room[AJ_LABEL_BYTES];
+	struct aj_client_request *req = aj_client_request_find(c, id);
 	if (!req)
-		aj_fault(fault, AJ_CODE_NO_SUCH_REQUEST, "no request `%s` is under way on this connection", name + 2);
+		aj_fault(fault, AJ_CODE_NO_SUCH_REQUEST, "no request `%s` is under way on this connection",
+		         aj_client_request_label(id, room));
 	return req;
 }
 
@@ -55,11 +43,8 @@ static int run_in_session(struct aj_client *c, struct aj_query *q, struct aj_fau
 	struct aj_slot *slot = find_session(c, q, fault);
 	if (!slot)
 		return -1;
-	if (slot->request) {
-		aj_fault(fault, AJ_CODE_BUSY, "the session `%s` runs something", slot->name);
-		fault->retry_ms = aj_slot_retry_ms(c->server);
-		return -1;
-	}
+	if (slot->request)
+		return aj_server_busy(c->server, fault, "the session `%s` runs something", slot->name);
 	struct aj_client_request *req = aj_client_request_new(c, q);
 	bool snippet = req->query.op == AJ_OP_RUN || req->query.op == AJ_OP_SET;
 	if ((snippet ? aj_slot_run(slot, req, fault) : aj_slot_branch(slot, req, fault)) < 0)
@@ -80,8 +65,8 @@ static int forget_checkpoint(struct aj_client *c, struct aj_query *q, struct aj_
 	if (!slot)
 		return -1;
 	if (aj_session_forget(slot->session, aj_query_count(q, AJ_M_CHECKPOINT), &err) < 0)
-		return aj_slot_fault(c->server, &err, fault);
-	return reply(c, q, "{}");
+		return aj_server_fault(c->server, &err, fault);
+	return reply(c, q, json_object());
 }
 
 static int declare_tools(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
@@ -91,12 +76,13 @@ static int declare_tools(struct aj_client *c, struct aj_query *q, struct aj_faul
 	if (!slot)
 		return -1;
 	if (aj_session_tools(slot->session, q->member[AJ_M_TOOLS], &err) < 0)
-		return aj_slot_fault(c->server, &err, fault);
-	return reply(c, q, "{}");
+		return aj_server_fault(c->server, &err, fault);
+	return reply(c, q, json_object());
 }
 
 static int answer_call(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
+	char room[AJ_LABEL_BYTES];
 	struct aj_error err = { 0 };
 	struct aj_client_request *req = find_request(c, q->member[AJ_M_REQUEST], fault);
 	if (!req)
@@ -108,9 +94,9 @@ static int answer_call(struct aj_client *c, struct aj_query *q, struct aj_fault 
 	                   : aj_session_tool_error(req->slot->session, call, json_string_value(json_object_get(error, "type")),
 	                                           json_string_value(json_object_get(error, "message")), &err);
 	if (r == 0)
-		return reply(c, q, "{}");
-	aj_fault(fault, AJ_CODE_NO_SUCH_CALL, "call %lu of request `%s`: %s", (unsigned long)call, req->name + 2, err.cause);
-	return -1;
+		return reply(c, q, json_object());
+	return aj_fault(fault, AJ_CODE_NO_SUCH_CALL, "call %lu of request `%s`: %s", (unsigned long)call,
+	                aj_client_request_label(req->id, room), err.cause);
 }
 
 static int interrupt_run(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
@@ -131,11 +117,11 @@ static int interrupt_run(struct aj_client *c, struct aj_query *q, struct aj_faul
 			aj_fault(&why, AJ_CODE_INTERRUPTED, "interrupted while it waited for a jail");
 			aj_client_request_fail(req, &why);
 			aj_slots_fill(c->server);
-			return reply(c, q, "{}");
+			return reply(c, q, json_object());
 		}
 	}
 	aj_session_interrupt(slot->session);
-	return reply(c, q, "{}");
+	return reply(c, q, json_object());
 }
 
 static int close_session(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
@@ -159,7 +145,7 @@ static int close_session(struct aj_client *c, struct aj_query *q, struct aj_faul
 		aj_fault(&why, AJ_CODE_CLOSED, "closed while it was under way");
 		aj_client_request_fail(req, &why);
 	}
-	reply(c, q, "{}");
+	reply(c, q, json_object());
 	aj_slots_fill(c->server);
 	return 0;
 }
@@ -175,20 +161,13 @@ static int send_stats(struct aj_client *c, struct aj_query *q, struct aj_fault *
 	json_object_set_new(doc, "clients", json_integer((json_int_t)s->client_count));
 	json_object_set_new(doc, "runs", json_integer((json_int_t)s->metrics.run.count));
 	json_object_set_new(doc, "uptime_ms", json_integer((json_int_t)((aj_now_us() - s->started_us) / 1000)));
-	if (aj_client_begin(c, q->member[AJ_M_ID])) {
-		aj_buffer_text(&c->out, ",\"result\":");
-		aj_buffer_json(&c->out, doc);
-		aj_buffer_text(&c->out, "}");
-		aj_client_end(c);
-	}
-	json_decref(doc);
-	return 0;
+	return reply(c, q, doc);
 }
 
 static int ping(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	(void)fault;
-	return reply(c, q, "{}");
+	return reply(c, q, json_object());
 }
 
 static const struct {
@@ -206,13 +185,13 @@ static const struct {
 
 static int begin_op(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
-	char name[AJ_NAME_ROOM];
+	char room[AJ_LABEL_BYTES];
 	if (ops[q->op].begins) {
 		if (c->server->stopping)
 			return aj_fault(fault, AJ_CODE_SHUTTING_DOWN, "the service stops");
-		aj_client_request_name(name, q->member[AJ_M_ID]);
-		if (aj_table_find(&c->requests, name))
-			return aj_fault(fault, AJ_CODE_BAD_REQUEST, "a request with the id `%s` is under way already", name + 2);
+		if (aj_client_request_find(c, q->member[AJ_M_ID]))
+			return aj_fault(fault, AJ_CODE_BAD_REQUEST, "a request with the id `%s` is under way already",
+			                aj_client_request_label(q->member[AJ_M_ID], room));
 	}
 	return ops[q->op].fn(c, q, fault);
 }
@@ -228,22 +207,22 @@ void aj_ops_request(struct aj_client *c, const char *text, size_t bytes, struct 
 
 void aj_ops_abandon(struct aj_client *c)
 {
-	struct aj_table_item *named;
-	while (c->slots)
-		aj_slot_close(c->slots);
-	while ((named = aj_table_first(&c->requests)))
-		aj_client_request_free(request_of(named));
+	while (!LIST_EMPTY(&c->slots))
+		aj_slot_close(LIST_FIRST(&c->slots));
+	while (!LIST_EMPTY(&c->requests))
+		aj_client_request_free(LIST_FIRST(&c->requests));
+	aj_slots_fill(c->server);
 }
 
 void aj_ops_stop(struct aj_client *c, bool now)
 {
 	struct aj_fault fault;
 	aj_fault(&fault, AJ_CODE_SHUTTING_DOWN, "the service stops");
-	while (c->waiting)
-		aj_client_request_fail(c->waiting, &fault);
-	for (struct aj_slot *slot = c->slots, *next; slot; slot = next) {
+	while (!TAILQ_EMPTY(&c->waiting))
+		aj_client_request_fail(TAILQ_FIRST(&c->waiting), &fault);
+	for (struct aj_slot *slot = LIST_FIRST(&c->slots), *next; slot; slot = next) {
 		struct aj_client_request *req = slot->request;
-		next = slot->next;
+		next = LIST_NEXT(slot, of_client);
 		if (req && !now)
 			continue;
 		aj_slot_notify_ended(slot, "the service stops");

@@ -1,18 +1,17 @@
 /* Requests that are under way, found by their id, and the queue of those that wait for a jail, in which clients take turns.
- * It starts no request; slots.c takes waiting ones out. */
-#include <inttypes.h>
+ * It starts no request; jails.c takes waiting ones out. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/fd.h"
 #include "serve/state.h"
 
-void aj_client_request_name(char name[AJ_NAME_ROOM], const json_t *id)
+const char *aj_client_request_label(const json_t *id, char room[AJ_LABEL_BYTES])
 {
-	if (json_is_integer(id))
-		snprintf(name, AJ_NAME_ROOM, "i:%" JSON_INTEGER_FORMAT, json_integer_value(id));
-	else
-		snprintf(name, AJ_NAME_ROOM, "s:%s", json_string_value(id));
+	if (json_is_string(id))
+		return json_string_value(id);
+	snprintf(room, AJ_LABEL_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+	return room;
 }
 
 struct aj_client_request *aj_client_request_new(struct aj_client *c, struct aj_query *query)
@@ -26,12 +25,19 @@ struct aj_client_request *aj_client_request_new(struct aj_client *c, struct aj_q
 	req->id = json_incref(req->query.member[AJ_M_ID]);
 	req->stream = json_is_true(req->query.member[AJ_M_STREAM]);
 	req->since_us = aj_now_us();
-	aj_client_request_name(req->name, req->id);
-	req->named.name = req->name;
-	aj_table_add(&c->requests, &req->named);
+	LIST_INSERT_HEAD(&c->requests, req, of_client);
 	c->server->requests++;
 	c->server->held_bytes += req->query.weight;
 	return req;
+}
+
+struct aj_client_request *aj_client_request_find(const struct aj_client *c, const json_t *id)
+{
+	struct aj_client_request *req;
+	LIST_FOREACH(req, &c->requests, of_client)
+		if (json_equal(req->id, id))
+			return req;
+	return NULL;
 }
 
 void aj_client_request_drop_query(struct aj_client_request *req)
@@ -40,12 +46,49 @@ void aj_client_request_drop_query(struct aj_client_request *req)
 	aj_query_free(&req->query);
 }
 
+/* Clients with waiting requests take turns. */
+void aj_client_request_enqueue(struct aj_client_request *req)
+{
+	struct aj_client *c = req->client;
+	if (c->waiting_count++ == 0)
+		TAILQ_INSERT_TAIL(&c->server->queue, c, turn);
+	TAILQ_INSERT_TAIL(&c->waiting, req, turn);
+	c->server->waiting++;
+	req->waiting = true;
+}
+
+static void dequeue(struct aj_client_request *req)
+{
+	struct aj_client *c = req->client;
+	if (!req->waiting)
+		return;
+	TAILQ_REMOVE(&c->waiting, req, turn);
+	if (--c->waiting_count == 0)
+		TAILQ_REMOVE(&c->server->queue, c, turn);
+	c->server->waiting--;
+	req->waiting = false;
+}
+
+struct aj_client_request *aj_client_request_next(struct aj_server *s)
+{
+	struct aj_client *c = TAILQ_FIRST(&s->queue);
+	struct aj_client_request *req = c ? TAILQ_FIRST(&c->waiting) : NULL;
+	if (!req)
+		return NULL;
+	dequeue(req);
+	if (c->waiting_count) { /* the client goes to the end of the queue */
+		TAILQ_REMOVE(&s->queue, c, turn);
+		TAILQ_INSERT_TAIL(&s->queue, c, turn);
+	}
+	return req;
+}
+
 void aj_client_request_free(struct aj_client_request *req)
 {
-	aj_client_request_dequeue(req);
+	dequeue(req);
 	if (req->slot)
 		req->slot->request = NULL;
-	aj_table_remove(&req->client->requests, &req->named);
+	LIST_REMOVE(req, of_client);
 	req->client->server->requests--;
 	req->client->server->sessions -= req->counts;
 	aj_client_request_drop_query(req);
@@ -53,76 +96,14 @@ void aj_client_request_free(struct aj_client_request *req)
 	free(req);
 }
 
+void aj_client_request_answer(struct aj_client_request *req, const json_t *result)
+{
+	aj_client_result(req->client, req->id, result);
+	aj_client_request_free(req);
+}
+
 void aj_client_request_fail(struct aj_client_request *req, const struct aj_fault *fault)
 {
 	aj_client_error(req->client, req->id, fault);
 	aj_client_request_free(req);
-}
-
-static void enqueue_client(struct aj_client *c)
-{
-	struct aj_server *s = c->server;
-	c->next_queued = NULL;
-	*s->queue_end = c;
-	s->queue_end = &c->next_queued;
-	c->queued = true;
-}
-
-static void dequeue_client(struct aj_client *c)
-{
-	struct aj_server *s = c->server;
-	struct aj_client **at = &s->queue;
-	while (*at && *at != c)
-		at = &(*at)->next_queued;
-	if (!*at)
-		return;
-	*at = c->next_queued;
-	if (!*at)
-		s->queue_end = at;
-	c->queued = false;
-}
-
-void aj_client_request_enqueue(struct aj_client_request *req)
-{
-	struct aj_client *c = req->client;
-	req->waiting = true;
-	req->next = NULL;
-	*c->waiting_end = req;
-	c->waiting_end = &req->next;
-	c->waiting_count++;
-	c->server->waiting++;
-	if (!c->queued)
-		enqueue_client(c);
-}
-
-void aj_client_request_dequeue(struct aj_client_request *req)
-{
-	struct aj_client *c = req->client;
-	struct aj_client_request **at = &c->waiting;
-	if (!req->waiting)
-		return;
-	while (*at != req)
-		at = &(*at)->next;
-	*at = req->next;
-	if (!*at)
-		c->waiting_end = at;
-	req->waiting = false;
-	c->waiting_count--;
-	c->server->waiting--;
-	if (!c->waiting)
-		dequeue_client(c);
-}
-
-struct aj_client_request *aj_client_request_next(struct aj_server *s)
-{
-	struct aj_client *c = s->queue;
-	if (!c)
-		return NULL;
-	struct aj_client_request *req = c->waiting;
-	aj_client_request_dequeue(req);
-	if (c->waiting) { /* the client goes to the end of the queue */
-		dequeue_client(c);
-		enqueue_client(c);
-	}
-	return req;
 }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +20,6 @@ enum {
 	DESCRIPTORS = 65536, /* RLIMIT_NOFILE: a jail takes about six */
 };
 
-void aj_server_log(const struct aj_server *s, const char *fmt, ...)
-{
-	char line[1024];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof line, fmt, ap);
-	va_end(ap);
-	s->config->log(s->config->log_arg, line);
-}
-
 static void notify_manager(const struct aj_server *s, const char *state)
 {
 	if (aj_sd_notify(s->config->notify, state) < 0)
@@ -41,7 +30,7 @@ static void notify_manager(const struct aj_server *s, const char *state)
 
 static void on_connection(void *arg, int fd)
 {
-	aj_client_start(arg, fd);
+	aj_client_admit(arg, fd);
 }
 
 static void on_failure(void *arg, int errnum)
@@ -53,8 +42,8 @@ static void on_failure(void *arg, int errnum)
 
 static void stop_clients(struct aj_server *s, bool now)
 {
-	for (struct aj_client *c = s->clients, *next; c; c = next) {
-		next = c->next;
+	for (struct aj_client *c = LIST_FIRST(&s->clients), *next; c; c = next) {
+		next = LIST_NEXT(c, of_server);
 		aj_ops_stop(c, now);
 	}
 }
@@ -90,7 +79,7 @@ static bool is_over(struct aj_server *s)
 {
 	if (s->done || !s->stopping || s->requests)
 		return s->done;
-	for (struct aj_client *c = s->clients; c; c = c->next)
+	for (struct aj_client *c = LIST_FIRST(&s->clients); c; c = LIST_NEXT(c, of_server))
 		if (!c->dropped && aj_buffer_left(&c->out)) {
 			if (!s->flush.place)
 				aj_loop_set(s->loop, &s->flush, aj_now_us() + FLUSH_US);
@@ -119,16 +108,19 @@ static void print_metrics(void *arg, struct aj_buffer *out)
 	struct aj_server *s = arg;
 	struct aj_manager_counts jails;
 	aj_manager_count(s->manager, &jails);
-	uint64_t gauges[AJ_GAUGES] = { [AJ_GAUGE_JAILS] = jails.jails,
-		                       [AJ_GAUGE_PARKED] = jails.parked,
-		                       [AJ_GAUGE_STARTING] = jails.starting,
-		                       [AJ_GAUGE_ZYGOTES] = jails.zygotes,
-		                       [AJ_GAUGE_ZYGOTE_DEATHS] = jails.zygote_deaths,
-		                       [AJ_GAUGE_IN_USE] = s->in_use,
-		                       [AJ_GAUGE_SESSIONS] = s->sessions,
-		                       [AJ_GAUGE_WAITING] = s->waiting,
-		                       [AJ_GAUGE_CLIENTS] = s->client_count };
-	aj_metrics_print(&s->metrics, gauges, out);
+	struct aj_metrics_now now = { .gauges = { [AJ_GAUGE_JAILS] = jails.jails,
+		                                  [AJ_GAUGE_PARKED] = jails.parked,
+		                                  [AJ_GAUGE_STARTING] = jails.starting,
+		                                  [AJ_GAUGE_ZYGOTES] = jails.zygotes,
+		                                  [AJ_GAUGE_ZYGOTE_DEATHS] = jails.zygote_deaths,
+		                                  [AJ_GAUGE_IN_USE] = s->in_use,
+		                                  [AJ_GAUGE_SESSIONS] = s->sessions,
+		                                  [AJ_GAUGE_WAITING] = s->waiting,
+		                                  [AJ_GAUGE_CLIENTS] = s->client_count } };
+	_Static_assert((int)AJ_CODES <= (int)AJ_METRIC_CODES, "each code is counted");
+	for (int code = 0; code < AJ_CODES; code++)
+		now.codes[code] = aj_fault_name((enum aj_fault_code)code);
+	aj_metrics_print(&s->metrics, &now, out);
 }
 
 static void on_watchdog(struct aj_timer *timer)
@@ -271,8 +263,8 @@ static void end_server(struct aj_server *s)
 	aj_accept_end(&s->accept);
 	aj_http_free(s->http);
 	s->stopping = true;
-	while (s->clients)
-		aj_client_free(s->clients);
+	while (!LIST_EMPTY(&s->clients))
+		aj_client_free(LIST_FIRST(&s->clients));
 	for (size_t i = 0; s->warming && i < s->config->policy_count; i++)
 		if (s->warming[i])
 			aj_session_close(s->warming[i]);
@@ -299,8 +291,10 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		                 .grace = { .fn = on_grace_over, .arg = s },
 		                 .flush = { .fn = on_flush_over, .arg = s },
 		                 .warm_up = { .fn = on_warm_up, .arg = s },
-		                 .queue_end = &s->queue,
+		                 .on_frame = aj_ops_request,
+		                 .on_closed = aj_ops_abandon,
 		                 .started_us = aj_now_us() };
+	TAILQ_INIT(&s->queue);
 	if (!s->loop) {
 		free(s);
 		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "make an event loop");

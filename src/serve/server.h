@@ -2,7 +2,7 @@
 #pragma once
 #include "base/error.h"
 #include "policyload/load.h"
-#include "serve/sd_notify.h"
+#include "sockets/sd_notify.h"
 
 struct aj_server_config {
 	const char *socket;       /* path; ignored when a socket was inherited */

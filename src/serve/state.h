@@ -1,30 +1,32 @@
-/* State that the service's files share: the server, its clients, their sessions and the requests that are under way. */
+/* The service's data: the server, its clients, their sessions and the requests that are under way; and what its files offer each other.
+ * The files are listed from bottom to top: each calls those above its own section alone, and upwards there are hooks. */
 #pragma once
+#include <sys/queue.h>
+
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/json_scan.h"
 #include "base/loop.h"
-#include "serve/accept.h"
-#include "serve/frame_write.h"
-#include "serve/http.h"
-#include "serve/metrics.h"
+#include "metrics/http.h"
+#include "metrics/metrics.h"
+#include "serve/piece.h"
 #include "serve/proto.h"
 #include "serve/server.h"
-#include "serve/table.h"
 #include "session/manager.h"
+#include "sockets/accept.h"
+#include "sockets/send.h"
 
-enum { AJ_READ_BYTES = 64 << 10, AJ_NAME_ROOM = AJ_ID_BYTES + 32 };
+enum { AJ_READ_BYTES = 64 << 10, AJ_LABEL_BYTES = 24 };
 
 /* A request that is not answered yet. */
 struct aj_client_request {
-	struct aj_table_item named; /* by its id, in client->requests */
-	char name[AJ_NAME_ROOM];
+	LIST_ENTRY(aj_client_request) of_client;
+	TAILQ_ENTRY(aj_client_request) turn; /* while it waits */
 	struct aj_client *client;
-	struct aj_slot *slot;           /* NULL: the request waits for a jail */
-	json_t *id;                     /* owned */
-	struct aj_query query;          /* freed when the jail has the parts that it needs */
-	struct aj_client_request *next; /* the client's next waiting request */
-	int64_t since_us;               /* when the request arrived; of a run: when it began */
+	struct aj_slot *slot;  /* NULL: the request waits for a jail */
+	json_t *id;            /* owned */
+	struct aj_query query; /* freed when the jail has the parts that it needs */
+	int64_t since_us;      /* when the request arrived; of a run: when it began */
 	bool waiting, stream;
 	bool counts;               /* in server->sessions, until its slot does */
 	struct aj_piece pieces[2]; /* of stdout and stderr */
@@ -32,19 +34,19 @@ struct aj_client_request {
 
 /* A jail that a client has or is about to get: for a session, or for one snippet. */
 struct aj_slot {
-	struct aj_table_item named; /* in client->sessions, when it is an open session */
-	char name[32];
+	LIST_ENTRY(aj_slot) of_client;
+	char name[32]; /* of an open session */
 	struct aj_client *client;
 	struct aj_session *session;
 	struct aj_client_request *request; /* the request that it runs or that waits for it to open */
 	bool lasting, open;
 	const char *policy;
-	struct aj_slot *next, **at; /* the list of the client's slots */
 };
 
 struct aj_client {
 	struct aj_server *server;
-	struct aj_client *next, **at;
+	LIST_ENTRY(aj_client) of_server;
+	TAILQ_ENTRY(aj_client) turn; /* while requests of its wait */
 	struct aj_io io;
 	struct aj_quota quota;
 	struct aj_timer drop;  /* set: the client is being freed, and is sent nothing more */
@@ -57,12 +59,10 @@ struct aj_client {
 	struct aj_frame_reader in;
 	struct aj_scan scan; /* over the part of the frame that has arrived */
 	struct aj_buffer out;
-	struct aj_table requests, sessions;
-	struct aj_slot *slots;
-	struct aj_client_request *waiting, **waiting_end;
+	LIST_HEAD(, aj_slot) slots;
+	LIST_HEAD(, aj_client_request) requests;
+	TAILQ_HEAD(, aj_client_request) waiting; /* of these */
 	size_t waiting_count;
-	bool queued; /* in server->queue */
-	struct aj_client *next_queued;
 };
 
 struct aj_server {
@@ -74,8 +74,11 @@ struct aj_server {
 	struct aj_timer watchdog, grace, flush, warm_up;
 	struct aj_http *http;
 	struct aj_metrics metrics;
-	struct aj_client *clients;
-	struct aj_client *queue, **queue_end; /* clients with waiting requests, in turn */
+	/* A frame's body, which `scan` has been fed. */
+	void (*on_frame)(struct aj_client *client, const char *text, size_t bytes, struct aj_scan *scan);
+	void (*on_closed)(struct aj_client *client); /* the client is being freed */
+	LIST_HEAD(, aj_client) clients;
+	TAILQ_HEAD(, aj_client) queue; /* clients with waiting requests, in turn */
 	uint64_t client_count, in_use, waiting, requests;
 	uint64_t sessions; /* open or requested */
 	size_t held_bytes; /* of requests that wait for a jail */
@@ -86,60 +89,78 @@ struct aj_server {
 	char input[AJ_READ_BYTES];
 };
 
+/* --- state.c --- */
 void aj_server_log(const struct aj_server *server, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* AJ_CODE_BUSY, and a guess when to try again. Always returns -1. */
+int aj_server_busy(const struct aj_server *server, struct aj_fault *fault, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* An error of the session manager, for clients. Always returns -1. */
+int aj_server_fault(const struct aj_server *server, const struct aj_error *err, struct aj_fault *fault);
 
 /* --- client.c --- */
-void aj_client_start(struct aj_server *server, int fd);
+/* A connection that is not watched yet. */
+struct aj_client *aj_client_new(struct aj_server *server, int fd);
+/* Wait for its input and output, as far as there is reason to. */
+void aj_client_watch(struct aj_client *client);
 /* Begin a frame in client->out, with {"id":... if there is an id; false: the client is being dropped. */
 bool aj_client_begin(struct aj_client *client, const json_t *id);
 void aj_client_end(struct aj_client *client); /* end the frame and send it */
+/* A frame of one answer, {"id":...,"result":...}. */
+void aj_client_result(struct aj_client *client, const json_t *id, const json_t *result);
 void aj_client_error(struct aj_client *client, const json_t *id, const struct aj_fault *fault);
+/* Has a frame begun and not ended? */
+bool aj_client_in_frame(const struct aj_client *client);
+/* End the client with an error, as far as the socket takes it at once. */
+void aj_client_expel(struct aj_client *client, const struct aj_fault *fault);
 /* Free the client from the loop, so any code may call this. `why`: for the log; NULL: not logged. */
 void aj_client_drop(struct aj_client *client, const char *why);
 void aj_client_free(struct aj_client *client);
 
-/* --- ops.c --- */
-/* Carry out one frame's body. */
-void aj_ops_request(struct aj_client *client, const char *text, size_t bytes, struct aj_scan *scan);
-/* End the client's jails and requests, without answers. */
-void aj_ops_abandon(struct aj_client *client);
-/* The service stops: fail waiting requests, and end sessions that run nothing; with `now` also those that run. */
-void aj_ops_stop(struct aj_client *client, bool now);
+/* --- admit.c --- */
+/* Serve the connection, or refuse it. Takes ownership of fd. */
+void aj_client_admit(struct aj_server *server, int fd);
 
 /* --- requests.c --- */
 /* Takes ownership of the query; the request is in client->requests until it is freed. */
 struct aj_client_request *aj_client_request_new(struct aj_client *client, struct aj_query *query);
+/* NULL: no request of that id is under way. */
+struct aj_client_request *aj_client_request_find(const struct aj_client *client, const json_t *id);
 void aj_client_request_free(struct aj_client_request *request);
 /* The jail has the parts of the query that it needs: free it. */
 void aj_client_request_drop_query(struct aj_client_request *request);
-/* Answer the request with an error, and free it. */
+/* Answer the request with a result or an error, and free it. */
+void aj_client_request_answer(struct aj_client_request *request, const json_t *result);
 void aj_client_request_fail(struct aj_client_request *request, const struct aj_fault *fault);
-/* Add the request to the queue for jails, or remove it. */
+/* Add the request to the queue for jails. */
 void aj_client_request_enqueue(struct aj_client_request *request);
-void aj_client_request_dequeue(struct aj_client_request *request);
 /* Take the next request out of the queue; NULL: the queue is empty. */
 struct aj_client_request *aj_client_request_next(struct aj_server *server);
-/* The request's key in client->requests: "s:" and a string, or "i:" and a number. */
-void aj_client_request_name(char name[AJ_NAME_ROOM], const json_t *id);
+/* An id as errors quote it; in `room`, or the id's own text. */
+const char *aj_client_request_label(const json_t *id, char room[AJ_LABEL_BYTES]);
 
 /* --- slots.c --- */
-/* exec or open: now, or as soon as jails_max allows. Takes ownership of the query. Returns -1 with fault. */
-int aj_slot_open(struct aj_client *client, struct aj_query *query, const char *policy, struct aj_fault *fault);
-/* Open jails for waiting requests while jails_max allows. */
-void aj_slots_fill(struct aj_server *server);
+/* The client's open session of that name. NULL with fault. */
+struct aj_slot *aj_slot_find(const struct aj_client *client, const char *name, struct aj_fault *fault);
 /* run or set, from the request's query. Returns -1 with fault: the request remains. */
 int aj_slot_run(struct aj_slot *slot, struct aj_client_request *request, struct aj_fault *fault);
-/* Fork a session. Takes ownership of the query. Returns -1 with fault. */
-int aj_slot_fork(struct aj_slot *slot, struct aj_query *query, struct aj_fault *fault);
 /* checkpoint or rollback, from the request's query. Returns -1 with fault: the request remains. */
 int aj_slot_branch(struct aj_slot *slot, struct aj_client_request *request, struct aj_fault *fault);
+/* Tell the client of the session's end, if it has heard of its beginning. */
+void aj_slot_notify_ended(struct aj_slot *slot, const char *why);
 /* End the jail; its request remains, and gets no answer. */
 void aj_slot_close(struct aj_slot *slot);
-/* Translate an error of the session manager for clients. Always returns -1. */
-int aj_slot_fault(struct aj_server *server, const struct aj_error *err, struct aj_fault *fault);
-uint64_t aj_slot_retry_ms(const struct aj_server *server);
 
-/* --- slot_events.c --- */
-/* The session manager's callbacks for a slot, which is their `arg`. */
-extern const struct aj_session_events aj_slot_events;
-void aj_slot_notify_ended(struct aj_slot *slot, const char *why);
+/* --- jails.c --- */
+/* exec or open: now, or as soon as jails_max allows. Takes ownership of the query. Returns -1 with fault. */
+int aj_slot_open(struct aj_client *client, struct aj_query *query, const char *policy, struct aj_fault *fault);
+/* Fork a session. Takes ownership of the query. Returns -1 with fault. */
+int aj_slot_fork(struct aj_slot *slot, struct aj_query *query, struct aj_fault *fault);
+/* Open jails for waiting requests while jails_max allows. */
+void aj_slots_fill(struct aj_server *server);
+
+/* --- ops.c --- */
+/* Carry out one frame's body. */
+void aj_ops_request(struct aj_client *client, const char *text, size_t bytes, struct aj_scan *scan);
+/* End the client's jails and requests, without answers; others then get their turn. */
+void aj_ops_abandon(struct aj_client *client);
+/* The service stops: fail waiting requests, and end sessions that run nothing; with `now` also those that run. */
+void aj_ops_stop(struct aj_client *client, bool now);

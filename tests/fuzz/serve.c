@@ -6,10 +6,10 @@
 
 #include "base/frame.h"
 #include "base/text.h"
-#include "serve/frame_write.h"
-#include "serve/http.h"
+#include "serve/piece.h"
+#include "metrics/http.h"
 #include "serve/proto.h"
-#include "serve/sd_notify.h"
+#include "sockets/sd_notify.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "serve/frame_write.h"
-#include "serve/table.h"
+#include "serve/piece.h"
+#include "sockets/send.h"
 
 static struct aj_buffer out;
 
@@ -183,31 +183,4 @@ Test(frames, sending)
 	cr_expect_eq(aj_buffer_send(&out, ends[0]), -1, "nobody is there");
 	close(ends[0]);
 	free(got);
-}
-
-Test(frames, table)
-{
-	enum { MANY = 1000 };
-	static struct aj_table_item items[MANY];
-	static char names[MANY][16];
-	struct aj_table table = { 0 };
-	cr_expect_null(aj_table_first(&table));
-	for (int i = 0; i < MANY; i++) {
-		sprintf(names[i], "s:%d", i);
-		items[i].name = names[i];
-		aj_table_add(&table, &items[i]);
-	}
-	cr_expect_eq(table.count, MANY);
-	for (int i = 0; i < MANY; i++)
-		cr_expect_eq(aj_table_find(&table, names[i]), &items[i]);
-	cr_expect_null(aj_table_find(&table, "i:1"));
-	for (int i = 0; i < MANY; i += 2)
-		aj_table_remove(&table, &items[i]);
-	aj_table_remove(&table, &items[0]);
-	cr_expect_eq(table.count, MANY / 2);
-	for (int i = 0; i < MANY; i++)
-		cr_expect_eq(aj_table_find(&table, names[i]), i % 2 ? &items[i] : NULL);
-	while (aj_table_first(&table))
-		aj_table_remove(&table, aj_table_first(&table));
-	cr_expect_eq(table.count, 0);
 }

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "result/result.h"
-#include "serve/http.h"
-#include "serve/listen.h"
-#include "serve/metrics.h"
-#include "serve/sd_notify.h"
+#include "metrics/http.h"
+#include "sockets/listen.h"
+#include "metrics/metrics.h"
+#include "sockets/sd_notify.h"
 
 Test(serving, listen_fds)
 {
@@ -195,7 +195,7 @@ Test(serving, page)
 {
 	static struct aj_metrics m;
 	struct aj_buffer page = { 0 };
-	uint64_t gauges[AJ_GAUGES] = { [AJ_GAUGE_JAILS] = 7 };
+	struct aj_metrics_now now = { .gauges = { [AJ_GAUGE_JAILS] = 7 }, .codes = { [5] = "busy" } };
 	char name[100], policy[100];
 	for (int i = 0; i < 200; i++) {
 		snprintf(name, sizeof name, "call_%d", i);
@@ -207,9 +207,9 @@ Test(serving, page)
 		result.violations.count = 1;
 		aj_metrics_run(&m, policy, &result, 1500);
 	}
-	m.errors[AJ_CODE_BUSY] = 3;
+	m.errors[5] = 3;
 	m.counters[AJ_COUNT_TOOL_CALLS] = 4;
-	aj_metrics_print(&m, gauges, &page);
+	aj_metrics_print(&m, &now, &page);
 	aj_buffer_add(&page, "", 1);
 	cr_expect_eq(value(&page, "agentjail_jails "), 7);
 	cr_expect_eq(value(&page, "agentjail_tool_calls_total "), 4);

@@ -1,7 +1,7 @@
 /* Creates, checks and removes the sockets that the service listens on.
  * It removes no file but a dead socket of our own user, accepts no folder that other users may write to, and binds to loopback
  * addresses only. */
-#include "serve/listen.h"
+#include "sockets/listen.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,13 +1,10 @@
-/* Hands composed frames to the socket, the whole backlog in one call, and cuts captured output between characters.
- * It never waits, and does not interpret a frame's JSON, which base/json.c writes into the same buffer. */
-#include "serve/frame_write.h"
+/* Hands a buffer's frames to a socket, the whole backlog in one call.
+ * It never waits, and looks at no byte that it sends. */
+#include "sockets/send.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include "base/text.h"
 
 /* A buffer that has grown beyond this size is freed when it is empty. */
 enum { KEPT_BYTES = 64 << 10 };
@@ -45,26 +42,4 @@ int aj_buffer_send(struct aj_buffer *out, int fd)
 		aj_buffer_free(out);
 	out->sent = out->bytes = 0;
 	return 0;
-}
-
-bool aj_piece_string(struct aj_piece *piece, struct aj_buffer *out, const char *text, size_t bytes)
-{
-	size_t keep;
-	char *joined = NULL;
-	if (piece->held_bytes) {
-		joined = malloc(piece->held_bytes + bytes);
-		if (!joined)
-			abort();
-		memcpy(joined, piece->held, piece->held_bytes);
-		memcpy(joined + piece->held_bytes, text, bytes);
-		bytes += piece->held_bytes;
-		text = joined;
-	}
-	keep = aj_utf8_incomplete_tail(text, bytes);
-	memcpy(piece->held, text + bytes - keep, keep);
-	piece->held_bytes = keep;
-	if (bytes > keep)
-		aj_buffer_string(out, text, bytes - keep);
-	free(joined);
-	return bytes > keep;
 }

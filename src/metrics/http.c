@@ -1,6 +1,6 @@
 /* Answers GET /metrics, one request a connection, a few connections at a time, each within a few seconds.
  * It reads no body, serves no other path, and lets no slow visitor delay the others: when all places are taken the oldest is dropped. */
-#include "serve/http.h"
+#include "metrics/http.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "serve/accept.h"
+#include "sockets/accept.h"
+#include "sockets/send.h"
 
 struct visitor {
 	struct aj_http *http; /* NULL: a free place */

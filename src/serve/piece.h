@@ -1,14 +1,9 @@
-/* Output to a client: frames of JSON, composed in the buffer from which they are sent. */
+/* Captured output arrives in pieces, which may end within a UTF-8 character. */
 #pragma once
 #include <stdbool.h>
 
 #include "base/json.h"
 
-size_t aj_buffer_left(const struct aj_buffer *out);
-/* Send as much as the socket takes. Returns -1 with errno when the connection is lost. */
-int aj_buffer_send(struct aj_buffer *out, int fd);
-
-/* Captured output arrives in pieces, which may end within a UTF-8 character. */
 struct aj_piece {
 	char held[4];
 	size_t held_bytes;

@@ -1,9 +1,9 @@
 /* The metrics' own listener: as much of HTTP/1 as a scrape needs. */
 #pragma once
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/loop.h"
-#include "serve/frame_write.h"
-#include "serve/listen.h"
+#include "sockets/listen.h"
 
 enum { AJ_HTTP_CLIENTS = 8, AJ_HTTP_REQUEST_BYTES = 8192, AJ_HTTP_LIMIT_MS = 5000 };
 

@@ -1,6 +1,6 @@
 /* Reads the variables of socket activation and notifies the service manager, as sd_listen_fds(3) and sd_notify(3) define them.
  * It links no library, ignores variables that are meant for another process, and never waits. */
-#include "serve/sd_notify.h"
+#include "sockets/sd_notify.h"
 
 #include <errno.h>
 #include <stdio.h>

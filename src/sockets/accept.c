@@ -1,6 +1,6 @@
 /* Accepts connections, and pauses where accept4 lacks descriptors or memory: epoll would report the waiting connections without end.
  * It inspects no connection and refuses none. */
-#include "serve/accept.h"
+#include "sockets/accept.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -5,11 +5,11 @@
 
 #include "base/buffer.h"
 #include "result/result.h"
-#include "serve/proto.h"
 
 enum {
 	AJ_METRIC_POLICIES = 64, /* with rows of their own; the rest is counted as `other` */
 	AJ_METRIC_SYSCALLS = 64, /* likewise */
+	AJ_METRIC_CODES = 32,
 	AJ_METRIC_NAME_BYTES = 64,
 };
 
@@ -33,7 +33,7 @@ enum aj_counter {
 	AJ_COUNTERS,
 };
 
-/* Current values, filled in by the caller of aj_metrics_print(). */
+/* Current values. */
 enum aj_gauge {
 	AJ_GAUGE_JAILS,
 	AJ_GAUGE_PARKED,
@@ -49,7 +49,7 @@ enum aj_gauge {
 
 struct aj_metrics {
 	uint64_t counters[AJ_COUNTERS];
-	uint64_t errors[AJ_CODES];
+	uint64_t errors[AJ_METRIC_CODES]; /* by the caller's numbers */
 	struct {
 		char policy[AJ_METRIC_NAME_BYTES];
 		uint64_t by_status[AJ_STATUS_SETUP_ERROR + 1];
@@ -63,7 +63,12 @@ struct aj_metrics {
 
 /* Count a run that is over: its result, and its duration as the service measured it. */
 void aj_metrics_run(struct aj_metrics *metrics, const char *policy, const struct aj_result *result, int64_t us);
-void aj_metrics_print(const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES], struct aj_buffer *out);
+/* What the caller adds to a page. */
+struct aj_metrics_now {
+	uint64_t gauges[AJ_GAUGES];
+	const char *codes[AJ_METRIC_CODES]; /* names of `errors` */
+};
+void aj_metrics_print(const struct aj_metrics *metrics, const struct aj_metrics_now *now, struct aj_buffer *out);
 
 /* For the documentation: the row at `index`; false behind the last one. */
 bool aj_metric_row(size_t index, const char **ret_name, const char **ret_type, const char **ret_labels, const char **ret_help);

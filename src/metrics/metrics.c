@@ -1,6 +1,6 @@
 /* Counts, and prints the counts, from one table.
  * Labels are names known to the service and bounded in number; no text of a client or a jail becomes a label. */
-#include "serve/metrics.h"
+#include "metrics/metrics.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -113,7 +113,7 @@ static void print_runs(const struct aj_metrics *m, const char *name, struct aj_b
 				         aj_status_name((enum aj_status)s), m->runs[p].by_status[s]);
 }
 
-void aj_metrics_print(const struct aj_metrics *m, const uint64_t gauges[AJ_GAUGES], struct aj_buffer *out)
+void aj_metrics_print(const struct aj_metrics *m, const struct aj_metrics_now *now, struct aj_buffer *out)
 {
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
 		const char *name = rows[r].name;
@@ -135,7 +135,7 @@ void aj_metrics_print(const struct aj_metrics *m, const uint64_t gauges[AJ_GAUGE
 			add_text(out, "%s %" PRIu64 "\n", name, m->counters[rows[r].index]);
 			break;
 		case GAUGE:
-			add_text(out, "%s %" PRIu64 "\n", name, gauges[rows[r].index]);
+			add_text(out, "%s %" PRIu64 "\n", name, now->gauges[rows[r].index]);
 			break;
 		case DENIALS:
 			for (size_t i = 0; i <= AJ_METRIC_SYSCALLS; i++)
@@ -144,10 +144,9 @@ void aj_metrics_print(const struct aj_metrics *m, const uint64_t gauges[AJ_GAUGE
 					         m->denials[i].count);
 			break;
 		case ERRORS:
-			for (int i = 0; i < AJ_CODES; i++)
+			for (int i = 0; i < AJ_METRIC_CODES; i++)
 				if (m->errors[i])
-					add_text(out, "%s{code=\"%s\"} %" PRIu64 "\n", name, aj_fault_name((enum aj_fault_code)i),
-					         m->errors[i]);
+					add_text(out, "%s{code=\"%s\"} %" PRIu64 "\n", name, now->codes[i], m->errors[i]);
 			break;
 		}
 	}

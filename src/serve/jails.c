@@ -1,34 +1,16 @@
-/* Turns the session manager's callbacks into frames for clients: answers, events, ends.
- * It starts nothing but the snippet of an `exec` whose jail is ready, and knows no more of a jail than the session manager reports. */
+/* Opens jails for requests while the limit allows, and turns the session manager's events into frames: answers, output, ends.
+ * It never holds more jails than jails_max, and knows no more of a jail than the session manager reports. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "serve/state.h"
 
-static void send_result(struct aj_client_request *req, const json_t *result)
-{
-	struct aj_client *c = req->client;
-	if (!aj_client_begin(c, req->id))
-		return;
-	aj_buffer_text(&c->out, ",\"result\":");
-	aj_buffer_json(&c->out, result);
-	aj_buffer_text(&c->out, "}");
-	aj_client_end(c);
-}
+/* Memory of all requests that wait for a jail: requests can be large and many. */
+enum { HELD_BYTES = 256 << 20 };
 
-void aj_slot_notify_ended(struct aj_slot *slot, const char *why)
-{
-	struct aj_client *c = slot->client;
-	if (!slot->open || !aj_client_begin(c, NULL))
-		return;
-	aj_buffer_text(&c->out, "{\"event\":\"ended\",\"session\":\"");
-	aj_buffer_text(&c->out, slot->name);
-	aj_buffer_text(&c->out, "\",\"why\":");
-	aj_buffer_string(&c->out, why, strlen(why));
-	aj_buffer_text(&c->out, "}");
-	aj_client_end(c);
-}
+/* --- what the session manager reports; a slot is the argument --- */
 
 static void fail_opening(struct aj_slot *slot, const struct aj_fault *fault)
 {
@@ -43,12 +25,11 @@ static void fail_opening(struct aj_slot *slot, const struct aj_fault *fault)
 static void on_opened(struct aj_session *session, void *arg, const struct aj_error *err)
 {
 	struct aj_slot *slot = arg;
-	struct aj_client *c = slot->client;
-	struct aj_server *s = c->server;
+	struct aj_server *s = slot->client->server;
 	struct aj_client_request *req = slot->request;
 	struct aj_fault fault;
 	if (err) {
-		aj_slot_fault(s, err, &fault);
+		aj_server_fault(s, err, &fault);
 		fail_opening(slot, &fault);
 		return;
 	}
@@ -60,14 +41,11 @@ static void on_opened(struct aj_session *session, void *arg, const struct aj_err
 		return;
 	}
 	snprintf(slot->name, sizeof slot->name, "s%llu", (unsigned long long)++s->next_session);
-	slot->named.name = slot->name;
-	aj_table_add(&c->sessions, &slot->named);
 	slot->open = true;
 	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
 	json_t *result = json_pack("{s:s, s:s, s:b}", "session", slot->name, "policy", slot->policy, "warm", aj_session_warm(session));
-	send_result(req, result);
+	aj_client_request_answer(req, result);
 	json_decref(result);
-	aj_client_request_free(req);
 }
 
 /* Begin an event of a request; false when the client is being dropped. */
@@ -138,9 +116,8 @@ static void on_answered(struct aj_session *session, void *arg, const struct aj_r
 	(void)session;
 	if (req) {
 		flush_pieces(req);
-		send_result(req, doc);
 		aj_metrics_run(&s->metrics, slot->policy, result, aj_now_us() - req->since_us);
-		aj_client_request_free(req);
+		aj_client_request_answer(req, doc);
 	}
 	if (!slot->lasting) {
 		aj_slot_close(slot);
@@ -158,11 +135,10 @@ static void answer_branch_request(struct aj_slot *slot, json_t *result, const st
 	struct aj_client_request *req = slot->request;
 	struct aj_fault fault;
 	if (req && err) {
-		aj_slot_fault(s, err, &fault);
+		aj_server_fault(s, err, &fault);
 		aj_client_request_fail(req, &fault);
 	} else if (req) {
-		send_result(req, result);
-		aj_client_request_free(req);
+		aj_client_request_answer(req, result);
 	}
 	json_decref(result);
 	if (s->stopping) {
@@ -201,7 +177,7 @@ static void on_ended(struct aj_session *session, void *arg, const char *why)
 	aj_slots_fill(s);
 }
 
-const struct aj_session_events aj_slot_events = {
+static const struct aj_session_events events = {
 	.opened = on_opened,
 	.output = on_output,
 	.call = on_call,
@@ -210,3 +186,116 @@ const struct aj_session_events aj_slot_events = {
 	.checkpointed = on_checkpointed,
 	.rolled_back = on_rolled_back,
 };
+
+/* --- opening --- */
+
+static void take_slot(struct aj_slot *slot, struct aj_client_request *req, const char *policy)
+{
+	struct aj_client *c = req->client;
+	slot->client = c;
+	slot->policy = policy;
+	slot->request = req;
+	req->slot = slot;
+	LIST_INSERT_HEAD(&c->slots, slot, of_client);
+	c->server->in_use++;
+	req->counts = false; /* the slot counts from here on */
+}
+
+/* Open a jail for the request; the caller has checked jails_max. Returns -1 with fault: the request remains. */
+static int open_for_request(struct aj_client_request *req, const char *policy, struct aj_fault *fault)
+{
+	struct aj_client *c = req->client;
+	struct aj_server *s = c->server;
+	struct aj_error err = { 0 };
+	struct aj_session_params place = { .policy = policy,
+		                           .tenant = aj_query_text(&req->query, AJ_M_TENANT),
+		                           .workspace = aj_query_text(&req->query, AJ_M_WORKSPACE),
+		                           .branching = json_is_true(req->query.member[AJ_M_BRANCHING]) };
+	struct aj_slot *slot = calloc(1, sizeof *slot);
+	if (!slot)
+		abort();
+	slot->session = aj_session_open(s->manager, &place, &events, slot, &err);
+	if (slot->session && req->query.member[AJ_M_TOOLS] && aj_session_tools(slot->session, req->query.member[AJ_M_TOOLS], &err) < 0) {
+		aj_session_close(slot->session);
+		slot->session = NULL;
+	}
+	if (!slot->session) {
+		free(slot);
+		return aj_server_fault(s, &err, fault);
+	}
+	slot->lasting = req->query.op == AJ_OP_OPEN;
+	take_slot(slot, req, policy);
+	return 0;
+}
+
+/* The session manager's own copy of a policy's name, which lives as long as the manager. */
+static const char *find_policy(const struct aj_server *s, const char *name)
+{
+	for (size_t i = 0; i < aj_manager_policies(s->manager); i++)
+		if (!name || strcmp(aj_manager_policy_name(s->manager, i), name) == 0)
+			return aj_manager_policy_name(s->manager, i);
+	return NULL;
+}
+
+int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy_name, struct aj_fault *fault)
+{
+	struct aj_server *s = c->server;
+	const struct aj_server_config *config = s->config;
+	const char *policy = find_policy(s, policy_name);
+	if (!policy)
+		return aj_fault(fault, AJ_CODE_NO_SUCH_POLICY, "no policy is called `%s` here", policy_name);
+	if (query->op == AJ_OP_OPEN && s->sessions >= config->sessions_max)
+		return aj_server_busy(s, fault, "%lu sessions are open, and no more may be", (unsigned long)config->sessions_max);
+	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
+		return aj_server_busy(s, fault, "%zu MiB of requests wait for a jail already", s->held_bytes >> 20);
+	bool room = s->in_use < config->jails_max && !s->waiting;
+	if (!room && s->waiting >= config->queue_max)
+		return aj_server_busy(s, fault, "%lu requests wait for a jail already", (unsigned long)config->queue_max);
+	if (!room && c->waiting_count >= (config->queue_max + 1) / 2)
+		return aj_server_busy(s, fault, "%lu requests of this connection wait for a jail already",
+		                      (unsigned long)(config->queue_max + 1) / 2);
+	struct aj_client_request *req = aj_client_request_new(c, query);
+	req->counts = req->query.op == AJ_OP_OPEN;
+	s->sessions += req->counts;
+	if (!room) {
+		aj_client_request_enqueue(req);
+		return 0;
+	}
+	if (open_for_request(req, policy, fault) == 0)
+		return 0;
+	aj_client_request_fail(req, fault);
+	return 0;
+}
+
+void aj_slots_fill(struct aj_server *s)
+{
+	struct aj_fault fault;
+	while (!s->stopping && s->waiting && s->in_use < s->config->jails_max) {
+		struct aj_client_request *req = aj_client_request_next(s);
+		if (open_for_request(req, find_policy(s, aj_query_text(&req->query, AJ_M_POLICY)), &fault) < 0)
+			aj_client_request_fail(req, &fault);
+	}
+}
+
+int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *fault)
+{
+	struct aj_client *c = from->client;
+	struct aj_server *s = c->server;
+	struct aj_error err = { 0 };
+	/* A fork never waits in the queue: the session that it copies would change meanwhile. */
+	if (s->sessions >= s->config->sessions_max)
+		return aj_server_busy(s, fault, "%lu sessions are open, and no more may be", (unsigned long)s->config->sessions_max);
+	if (s->in_use >= s->config->jails_max)
+		return aj_server_busy(s, fault, "%lu jails are in use, and no more may be", (unsigned long)s->config->jails_max);
+	struct aj_slot *slot = calloc(1, sizeof *slot);
+	if (!slot)
+		abort();
+	if (!(slot->session = aj_session_fork(from->session, &events, slot, &err))) {
+		free(slot);
+		return aj_server_fault(s, &err, fault);
+	}
+	slot->lasting = true;
+	s->sessions++;
+	take_slot(slot, aj_client_request_new(c, query), from->policy);
+	return 0;
+}

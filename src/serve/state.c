@@ -1,0 +1,45 @@
+/* What every file of the service needs: its log, and faults that depend on how busy it is.
+ * It changes no state. */
+#include "serve/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void aj_server_log(const struct aj_server *s, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	s->config->log(s->config->log_arg, line);
+}
+
+/* The time of a mean run for each request that waits, by as many jails as there may be. */
+static uint64_t retry_ms(const struct aj_server *s)
+{
+	const struct aj_histogram *h = &s->metrics.run;
+	uint64_t mean_ms = h->count ? h->sum_us / h->count / 1000 : 100, room = s->config->jails_max;
+	uint64_t ms = (mean_ms + 1) * (s->waiting + 1) / (room ? room : 1);
+	return ms < 10 ? 10 : ms > 5000 ? 5000 : ms;
+}
+
+int aj_server_busy(const struct aj_server *s, struct aj_fault *fault, const char *fmt, ...)
+{
+	char text[sizeof fault->message];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	aj_fault(fault, AJ_CODE_BUSY, "%s", text);
+	fault->retry_ms = retry_ms(s);
+	return -1;
+}
+
+int aj_server_fault(const struct aj_server *s, const struct aj_error *err, struct aj_fault *fault)
+{
+	aj_fault_from(fault, err);
+	if (fault->code == AJ_CODE_BUSY)
+		fault->retry_ms = retry_ms(s);
+	return -1;
+}

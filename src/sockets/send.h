@@ -1,0 +1,7 @@
+/* Sending what a buffer holds, as far as a socket takes it. */
+#pragma once
+#include "base/buffer.h"
+
+size_t aj_buffer_left(const struct aj_buffer *out);
+/* Send as much as the socket takes. Returns -1 with errno when the connection is lost. */
+int aj_buffer_send(struct aj_buffer *out, int fd);
