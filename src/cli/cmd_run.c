@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/jail.h"
 #include "cli/options.h"
+#include "jail/run.h"
 #include "terminal/findings.h"
 #include "terminal/terminal.h"
 
@@ -16,7 +17,10 @@ int aj_cmd_run(int argc, char **argv)
 	struct aj_options o = { .arena = &arena };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail run [options] -- COMMAND [ARGUMENT...]\n\nRuns COMMAND with the host's /usr read-only, a private /tmp, no "
-		       "network and nothing else of the host.\nIts exit status is ours; 128 + N when signal N ended it.\n\n");
+		       "network and nothing else of the host.\nIts exit status is ours; 128 + N when signal N ended it.\n\n"
+		       "SIGTERM, SIGINT and SIGQUIT are passed on to COMMAND. If it has not ended %d seconds later, or when another of\n"
+		       "them comes, every process of the jail is killed. SIGHUP, SIGUSR1 and SIGUSR2 are only passed on.\n\n",
+		       AJ_COMMAND_GRACE_S);
 		aj_options_help(AJ_FOR_RUN, stdout);
 		return 0;
 	}

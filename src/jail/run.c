@@ -34,11 +34,18 @@ static void watch_output(struct aj_run *run, enum aj_run_fd which, int fd)
 		watch_fd(run, which, fd, EPOLLIN);
 }
 
+static int64_t grace_over_us(const struct aj_run *run)
+{
+	return run->told_us && !run->stopping ? run->told_us + AJ_COMMAND_GRACE_S * 1000000LL : INT64_MAX;
+}
+
 static int64_t next_deadline_us(const struct aj_run *run)
 {
-	int64_t first_us = run->soft_us < run->deadline_us ? run->soft_us : run->deadline_us,
-		locks_us = aj_locks_deadline_us(&run->locks);
-	return locks_us < first_us ? locks_us : first_us;
+	const int64_t due_us[] = { run->deadline_us, grace_over_us(run), aj_locks_deadline_us(&run->locks) };
+	int64_t first_us = run->soft_us;
+	for (size_t i = 0; i < sizeof due_us / sizeof *due_us; i++)
+		first_us = due_us[i] < first_us ? due_us[i] : first_us;
+	return first_us;
 }
 
 void aj_run_watch(struct aj_run *run)
@@ -139,6 +146,10 @@ static void on_timer(struct aj_timer *timer)
 		aj_interrupt_due(run);
 	if (now_us >= run->deadline_us)
 		on_deadline(run);
+	if (now_us >= grace_over_us(run)) {
+		run->told_us = 0;
+		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
+	}
 	aj_run_watch(run);
 }
 
@@ -240,12 +251,19 @@ void aj_run_cheated(struct aj_run *run)
 
 void aj_run_signal(struct aj_run *run, int signal)
 {
-	if (run->plan->snippet) {
+	bool ends = signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
+	int64_t now_us = aj_now_us();
+	if (run->plan->snippet || (ends && run->told_us && now_us - run->told_us > AJ_SAME_SIGNAL_MS * 1000)) {
 		run->facts.interrupt_signal = signal;
 		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
-	} else {
-		aj_pidfd_signal(run->jail.init_pidfd, signal);
+		return;
 	}
+	aj_pidfd_signal(run->jail.init_pidfd, signal);
+	if (ends && !run->told_us) {
+		run->told_us = now_us;
+		run->facts.interrupt_signal = signal;
+	}
+	aj_run_watch(run);
 }
 
 void aj_run_fail(struct aj_run *run, const char *cause)

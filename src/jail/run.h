@@ -86,6 +86,7 @@ struct aj_run {
 	int64_t soft_us;    /* when the snippet is interrupted; INT64_MAX: never, or it was */
 	uint64_t soft_ms;
 	int64_t deadline_us; /* when the jail is killed; INT64_MAX: never */
+	int64_t told_us;     /* when a command was first told to end by a signal; 0: it was not */
 	/* Usage and refusals before this run. */
 	struct aj_leaf_usage leaf_before;
 	uint64_t cpu_before_us;
@@ -112,7 +113,12 @@ void aj_run_flush(struct aj_run *run);
 /* Read the output that is available: it was written before the message under way. */
 void aj_run_drain(struct aj_run *run);
 
-/* Forward a signal to a command; for a snippet, end it and its jail. */
+/* A command that was told to end (SIGTERM, SIGINT, SIGQUIT) has this long; then every process of the jail is killed. */
+enum { AJ_COMMAND_GRACE_S = 10 };
+/* Another such signal ends the grace time, unless it comes this soon after the first: timeout(1) sends its signal twice, to the process
+ * and to the process group. */
+enum { AJ_SAME_SIGNAL_MS = 500 };
+/* Forward a signal to a command, which may end a grace time; for a snippet, end it and its jail. */
 void aj_run_signal(struct aj_run *run, int signal);
 /* A newborn jail must be armed within this time. */
 enum { AJ_ARM_US = 20000000 };

@@ -77,7 +77,9 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		return;
 	case AJ_CAUSE_INTERRUPT:
 		r->signal = f->interrupt_signal;
-		set_status(r, AJ_STATUS_SIGNAL, NULL, "interrupted by SIG%s", sigabbrev_np(f->interrupt_signal));
+		set_status(r, AJ_STATUS_SIGNAL, NULL,
+		           plan->snippet ? "interrupted by SIG%s" : "SIG%s did not end the command; every process of the jail was killed",
+		           sigabbrev_np(f->interrupt_signal));
 		return;
 	case AJ_CAUSE_LOCKS:
 		set_status(r, AJ_STATUS_LIMIT, "locks",

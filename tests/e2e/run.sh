@@ -190,6 +190,32 @@ kill -TERM $pid
 wait $pid
 is "a command may handle the signal" "5 caught" "$? $(tail -n 1 "$T/out")"
 
+# --- a command that ignores the signal: a second one kills it, and else the grace time; one that repeats at once is the same signal ---
+stubborn='trap "" TERM INT QUIT'
+for signals in "TERM TERM 143" "INT INT 130" "TERM INT 130" "QUIT TERM 143"; do
+	rm -f "$T/out"
+	# shellcheck disable=SC2086
+	set -- $signals
+	env --default-signal=INT,QUIT "$AJ" run --timeout 50s -- sh -c "$stubborn; echo up; while :; do sleep 0.1; done" >"$T/out" 2>"$T/err" &
+	pid=$!
+	while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
+	kill "-$1" $pid
+	sleep 1
+	check "SIG$1 alone does not end a command that ignores it" kill -0 $pid
+	kill "-$2" $pid
+	wait $pid
+	is "SIG$2 after it kills the command" "$3" $?
+done
+rm -f "$T/out"
+"$AJ" run --timeout 50s -- sh -c "$stubborn; echo up; while :; do sleep 0.1; done" >"$T/out" 2>&1 &
+patient=$!
+while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
+kill -TERM $patient
+timeout 2 "$AJ" run --timeout 50s -- sh -c 'trap "sleep 1; echo cleaned; exit 5" TERM; while :; do sleep 0.1; done' >"$T/twice" 2>&1
+is "timeout(1) sends its signal twice, and the command may clean up" "cleaned" "$(cat "$T/twice")"
+wait $patient
+is "a command that ignores the signal is killed when the grace time is over" 143 $?
+
 # --- signals that the caller ignores, as nohup has it for its programs ---
 for command in "run -- sh -c" "exec --layer off -c"; do
 	rm -f "$T/out"
