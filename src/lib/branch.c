@@ -2,14 +2,6 @@
  * Copies nothing itself, and knows no more of a branch than whether there is one. */
 #include "lib/inner.h"
 
-void aj_lib_on_branched(struct aj_session *inner, void *arg, uint64_t id, const struct aj_error *err)
-{
-	agentjail_session *s = arg;
-	(void)inner, (void)id;
-	if (err)
-		s->branch_error = *err;
-}
-
 /* May this session be branched now? */
 static int begin_branch(agentjail_session *s, struct aj_error *err)
 {

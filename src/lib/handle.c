@@ -15,18 +15,6 @@ const char *agentjail_version(void)
 	return AJ_VERSION;
 }
 
-int aj_lib_enter(const agentjail *h, struct aj_error *err)
-{
-	if (gettid() != h->thread) {
-		aj_fail(err, AJ_EXIT_USAGE, "thread", 0, "this handle belongs to another thread or process");
-		aj_advise(err, "open a handle in each thread, and after fork() a new one: jails die with the thread that made them");
-		return -1;
-	}
-	if (h->in_callback)
-		return aj_fail(err, AJ_EXIT_USAGE, "output", 0, "called from inside of an output or log callback");
-	return 0;
-}
-
 static void on_wake(struct aj_io *io, uint32_t events)
 {
 	agentjail *h = io->arg;
@@ -99,15 +87,6 @@ void agentjail_close(agentjail *h)
 	while (!LIST_EMPTY(&h->sessions))
 		agentjail_session_close(LIST_FIRST(&h->sessions));
 	free_handle(h);
-}
-
-int aj_lib_turn(agentjail *h, int64_t until_us, struct aj_error *err)
-{
-	if (aj_loop_turn(h->loop, until_us) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "wait for something to happen");
-	while (aj_lib_tools_run(h))
-		;
-	return 0;
 }
 
 int agentjail_turn(agentjail *h, int wait_ms, struct agentjail_error *ret_err)

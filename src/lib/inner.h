@@ -17,6 +17,7 @@
 struct aj_lib_tool {
 	unsigned references;
 	json_t *declaration;
+	const char *name; /* in the declaration */
 	char *(*call)(void *arg, const char *args_json, char **error);
 	void *arg;
 };
@@ -76,17 +77,12 @@ struct agentjail_session {
 /* handle.c. `ask` and `config` must outlive the handle. */
 agentjail *aj_lib_open(const struct aj_manager_config *config, const struct aj_ask *ask, const char *tenant,
                        const char *workspace, struct aj_error *err);
-/* Check that this call is allowed. -1 with err: another thread, another process, or inside an output or log callback. */
-int aj_lib_enter(const agentjail *handle, struct aj_error *err);
-/* One turn of the loop, then the pending tools. */
-int aj_lib_turn(agentjail *handle, int64_t until_us, struct aj_error *err);
 
 /* session.c */
 agentjail_session *aj_lib_session_open(agentjail *handle, const char *workspace, bool branching, struct aj_error *err);
 agentjail_session *aj_lib_session_fork(agentjail_session *session, struct aj_error *err);
 /* Wait until the session is open; -1 with err: it failed, and was closed. */
 int aj_lib_session_await(agentjail_session *session, struct aj_error *err);
-void aj_lib_session_free(agentjail_session *session);
 enum aj_session_state aj_lib_state(const agentjail_session *session);
 /* A fork, a checkpoint or a rollback is under way. */
 bool aj_lib_branching(const agentjail_session *session);
@@ -99,25 +95,29 @@ void aj_lib_tools_copy(struct aj_lib_tools *to, const struct aj_lib_tools *from)
 void aj_lib_tools_on_call(struct aj_session *inner, void *session, uint64_t number, const char *tool, const json_t *args);
 void aj_lib_tools_free(struct aj_lib_tools *tools);
 int aj_lib_tools_declare(const struct aj_lib_tools *tools, struct aj_session *inner, struct aj_error *err);
-/* Run one pending tool of this handle; false when there is none. */
-bool aj_lib_tools_run(agentjail *handle);
+/* Run one pending tool of this handle, which may close its session. The session; NULL: no tool is pending. */
+agentjail_session *aj_lib_tools_run(agentjail *handle);
 void aj_lib_calls_drop(agentjail_session *session);
-
-/* branch.c: aj_session_events.checkpointed and .rolled_back */
-void aj_lib_on_branched(struct aj_session *inner, void *session, uint64_t id, const struct aj_error *err);
 
 /* result.c */
 struct agentjail_result {
 	enum aj_status status;
-	int signal; /* 0: no signal ended the code */
-	json_t *doc; /* the result as JSON, a copy of the caller's own */
-	char *text;  /* the same as text */
-	AJ_LIST(char *) parts; /* texts of aj_result_get() */
+	int signal;            /* 0: no signal ended the code */
+	json_t *doc;           /* the result as JSON */
+	char *text;            /* the same as text */
+	AJ_LIST(char *) parts; /* texts of agentjail_result_get() */
 	struct aj_arena arena; /* of `parts` */
 };
 agentjail_result *aj_lib_result(const struct aj_result *result, const json_t *doc);
 
-/* options.c */
+/* turn.c */
+void aj_lib_session_free(agentjail_session *session);
+/* One turn of the loop, then the pending tools. */
+int aj_lib_turn(agentjail *handle, int64_t until_us, struct aj_error *err);
+
+/* entry.c */
+/* Check that this call is allowed. -1 with err: another thread, another process, or inside an output or log callback. */
+int aj_lib_enter(const agentjail *handle, struct aj_error *err);
 /* Copy a struct of the caller's, whose first member is its size there: missing fields become zero, unknown fields must be zero. -1 with
  * err. */
 int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *name, struct aj_error *err);

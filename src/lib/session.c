@@ -76,13 +76,21 @@ static void on_ended(struct aj_session *inner, void *arg, const char *why)
 	strncpy(s->why, why, sizeof s->why - 1);
 }
 
+static void on_branched(struct aj_session *inner, void *arg, uint64_t id, const struct aj_error *err)
+{
+	agentjail_session *s = arg;
+	(void)inner, (void)id;
+	if (err)
+		s->branch_error = *err;
+}
+
 static const struct aj_session_events events = { .opened = on_opened,
 	                                         .output = on_output,
 	                                         .call = aj_lib_tools_on_call,
 	                                         .answered = on_answered,
 	                                         .ended = on_ended,
-	                                         .checkpointed = aj_lib_on_branched,
-	                                         .rolled_back = aj_lib_on_branched };
+	                                         .checkpointed = on_branched,
+	                                         .rolled_back = on_branched };
 
 static agentjail_session *new_session(agentjail *h, const struct aj_lib_tools *tools)
 {
@@ -118,15 +126,6 @@ agentjail_session *aj_lib_session_fork(agentjail_session *of, struct aj_error *e
 		return s;
 	aj_lib_session_free(s);
 	return NULL;
-}
-
-void aj_lib_session_free(agentjail_session *s)
-{
-	LIST_REMOVE(s, listed);
-	aj_lib_tools_free(&s->tools);
-	aj_arena_free(&s->arena);
-	agentjail_result_free(s->result);
-	free(s);
 }
 
 /* Ends the jail now; a run that waits further down the stack gets the error once control is back there. */

@@ -14,15 +14,10 @@ static void release_tool(struct aj_lib_tool *tool)
 	free(tool);
 }
 
-static const char *name_of(const struct aj_lib_tool *tool)
-{
-	return json_string_value(json_object_get(tool->declaration, "name"));
-}
-
 static struct aj_lib_tool *find_tool(const struct aj_lib_tools *tools, const char *name)
 {
 	for (size_t i = 0; i < tools->count; i++)
-		if (strcmp(name_of(tools->items[i]), name) == 0)
+		if (strcmp(tools->items[i]->name, name) == 0)
 			return tools->items[i];
 	return NULL;
 }
@@ -31,7 +26,7 @@ static struct aj_lib_tool *find_tool(const struct aj_lib_tools *tools, const cha
 static void put_tool(struct aj_lib_tools *tools, struct aj_lib_tool *tool)
 {
 	for (size_t i = 0; i < tools->count; i++)
-		if (strcmp(name_of(tools->items[i]), name_of(tool)) == 0) {
+		if (strcmp(tools->items[i]->name, tool->name) == 0) {
 			release_tool(tools->items[i]);
 			tools->items[i] = tool;
 			return;
@@ -103,7 +98,9 @@ static struct aj_lib_tool *new_tool(const struct agentjail_tool *theirs, struct 
 	struct aj_lib_tool *tool = calloc(1, sizeof *tool);
 	if (!tool)
 		abort();
-	*tool = (struct aj_lib_tool){ .references = 1, .declaration = d, .call = t.call, .arg = t.arg };
+	*tool = (struct aj_lib_tool){
+		.references = 1, .declaration = d, .name = json_string_value(json_object_get(d, "name")), .call = t.call, .arg = t.arg
+	};
 	if (add_schema(d, t.name, "parameters", t.parameters ? t.parameters : none, err) < 0 ||
 	    add_schema(d, t.name, "returns", t.returns, err) < 0) {
 		release_tool(tool);
@@ -135,7 +132,7 @@ static int add_tool(struct aj_lib_tools *tools, struct aj_session *inner, const 
 		return 0;
 	}
 	struct aj_error named = { 0 };
-	aj_fail_because(&named, err->reason, err->exit_code, err->step, err->errnum, "`%s`: %s", name_of(tool), err->cause);
+	aj_fail_because(&named, err->reason, err->exit_code, err->step, err->errnum, "`%s`: %s", tool->name, err->cause);
 	aj_advise(&named, "%s", err->fix);
 	*err = named;
 	release_tool(tool);
@@ -203,14 +200,14 @@ static void answer_call(agentjail_session *s, const struct aj_lib_call *call, co
 	json_decref(value);
 }
 
-bool aj_lib_tools_run(agentjail *h)
+agentjail_session *aj_lib_tools_run(agentjail *h)
 {
 	agentjail_session *s;
 	LIST_FOREACH(s, &h->sessions, listed)
 		if (!STAILQ_EMPTY(&s->calls))
 			break;
 	if (!s)
-		return false;
+		return NULL;
 	struct aj_lib_call *call = STAILQ_FIRST(&s->calls);
 	STAILQ_REMOVE_HEAD(&s->calls, queued);
 	char *error = NULL;
@@ -222,10 +219,8 @@ bool aj_lib_tools_run(agentjail *h)
 	s->entered--;
 	if (s->inner)
 		answer_call(s, call, value, error);
-	else if (!s->entered)
-		aj_lib_session_free(s);
 	free(value);
 	free(error);
 	free_call(call);
-	return true;
+	return s;
 }

@@ -1,7 +1,5 @@
 /* Forks, checkpoints and rollbacks: each is a branch of a jail, made by the pool, and given to a session or kept.
  * A checkpoint is a branch that never runs code; it lives as long as a session of its lineage lives or may be rolled back. */
-#include "session/checkpoint.h"
-
 #include <stdlib.h>
 
 #include "base/fd.h"
@@ -25,6 +23,16 @@ struct aj_lineage {
 	LIST_HEAD(, aj_checkpoint) checkpoints;
 };
 
+static const struct aj_lineage_hooks hooks;
+
+static void join(struct aj_session *s, struct aj_lineage *lineage)
+{
+	s->lineage = lineage;
+	s->lineage_hooks = &hooks;
+	lineage->sessions++;
+	lineage->unexpired += !s->expired;
+}
+
 static struct aj_lineage *lineage_of(struct aj_session *s)
 {
 	if (s->lineage)
@@ -33,9 +41,8 @@ static struct aj_lineage *lineage_of(struct aj_session *s)
 	if (!lineage)
 		abort();
 	lineage->pool = s->pool;
-	lineage->sessions = 1;
-	lineage->unexpired = !s->expired;
-	return s->lineage = lineage;
+	join(s, lineage);
+	return lineage;
 }
 
 static int may_branch(const struct aj_session *s, struct aj_error *err)
@@ -221,9 +228,7 @@ struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session
 		return NULL;
 	struct aj_session *copy = aj_session_new(s->pool, events, arg);
 	s->pool->sessions++;
-	copy->lineage = lineage_of(s);
-	copy->lineage->sessions++;
-	copy->lineage->unexpired++;
+	join(copy, lineage_of(s));
 	aj_tools_share(&copy->calls.tools, &s->calls.tools);
 	copy->tools_changed = s->tools_changed;
 	copy->waiter.fn = on_forked;
@@ -249,14 +254,13 @@ static void forget_checkpoints(struct aj_lineage *lineage)
 	}
 }
 
-void aj_lineage_expire(struct aj_session *s)
+static void on_expired(struct aj_session *s)
 {
-	if (!s->expired && s->lineage && --s->lineage->unexpired == 0)
+	if (--s->lineage->unexpired == 0)
 		forget_checkpoints(s->lineage);
-	s->expired = true;
 }
 
-void aj_lineage_leave(struct aj_session *s)
+static void on_closed(struct aj_session *s)
 {
 	struct aj_lineage *lineage = s->lineage;
 	part_from_source(s);
@@ -267,9 +271,8 @@ void aj_lineage_leave(struct aj_session *s)
 		release_checkpoint(s->rolling);
 		s->rolling = NULL;
 	}
-	if (!lineage)
-		return;
-	aj_lineage_expire(s);
+	if (!s->expired)
+		on_expired(s);
 	bool last = --lineage->sessions == 0;
 	for (struct aj_checkpoint *c = LIST_FIRST(&lineage->checkpoints), *next; c; c = next) {
 		next = LIST_NEXT(c, listed);
@@ -279,6 +282,9 @@ void aj_lineage_leave(struct aj_session *s)
 			free_checkpoint(c);
 	}
 	s->lineage = NULL;
+	s->lineage_hooks = NULL;
 	if (last)
 		free(lineage);
 }
+
+static const struct aj_lineage_hooks hooks = { .on_expired = on_expired, .on_closed = on_closed };

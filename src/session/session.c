@@ -6,7 +6,6 @@
 
 #include "base/fd.h"
 #include "jail/interrupt.h"
-#include "session/checkpoint.h"
 #include "session/session.h"
 
 static void free_session(struct aj_session *s)
@@ -261,7 +260,9 @@ static void on_lifetime(struct aj_timer *timer)
 {
 	static const char why[] = "the session reached its lifetime";
 	struct aj_session *s = timer->arg;
-	aj_lineage_expire(s);
+	if (!s->expired && s->lineage_hooks)
+		s->lineage_hooks->on_expired(s);
+	s->expired = true;
 	if (s->jail)
 		end_jail(s, why);
 	else
@@ -409,7 +410,8 @@ void aj_session_close(struct aj_session *s)
 		aj_pool_cancel(s->pool->pool, &s->waiter);
 	if (was == AJ_SESSION_RUNNING)
 		record_cut(s);
-	aj_lineage_leave(s);
+	if (s->lineage_hooks)
+		s->lineage_hooks->on_closed(s);
 	aj_session_drop(s);
 	aj_tenant_pool_release(s->pool);
 	if (!s->in_callback)

@@ -4,6 +4,12 @@
 #include "session/calls.h"
 #include "session/inner.h"
 
+/* What the lineage of a session hears of it. */
+struct aj_lineage_hooks {
+	void (*on_expired)(struct aj_session *session); /* the lifetime is over; once */
+	void (*on_closed)(struct aj_session *session);
+};
+
 struct aj_session {
 	struct aj_tenant_pool *pool;
 	struct aj_session_events on;
@@ -22,12 +28,13 @@ struct aj_session {
 	struct aj_arena arena;     /* of the run */
 
 	/* Branching, see session/checkpoint.c. */
-	struct aj_lineage *lineage;    /* shared with its forks; NULL: never branched */
-	struct aj_session *source;     /* of a fork that is being made; NULL: closed */
-	struct aj_session *copy;       /* the fork that is being made of it; NULL: none, or closed */
-	struct aj_checkpoint *rolling; /* the checkpoint of a rollback under way */
-	int64_t until_us;              /* end of the lifetime; 0: never */
-	bool expired;                  /* the lifetime has ended */
+	struct aj_lineage *lineage;                   /* shared with its forks; NULL: never branched */
+	const struct aj_lineage_hooks *lineage_hooks; /* set with `lineage` */
+	struct aj_session *source;                    /* of a fork that is being made; NULL: closed */
+	struct aj_session *copy;                      /* the fork that is being made of it; NULL: none, or closed */
+	struct aj_checkpoint *rolling;                /* the checkpoint of a rollback under way */
+	int64_t until_us;                             /* end of the lifetime; 0: never */
+	bool expired;                                 /* the lifetime has ended */
 };
 
 /* A session without a jail; the pool must have counted it already. */

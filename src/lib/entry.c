@@ -1,9 +1,22 @@
-/* The library's border: structs of callers, older or newer than us, in; errors out.
+/* The library's border: who may call; structs of callers, older or newer than us, in; errors out.
  * Never reads beyond the size that a caller gave, and never guesses what an unknown field means. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "lib/inner.h"
+
+int aj_lib_enter(const agentjail *h, struct aj_error *err)
+{
+	if (gettid() != h->thread) {
+		aj_fail(err, AJ_EXIT_USAGE, "thread", 0, "this handle belongs to another thread or process");
+		aj_advise(err, "open a handle in each thread, and after fork() a new one: jails die with the thread that made them");
+		return -1;
+	}
+	if (h->in_callback)
+		return aj_fail(err, AJ_EXIT_USAGE, "output", 0, "called from inside of an output or log callback");
+	return 0;
+}
 
 int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *name, struct aj_error *err)
 {
@@ -20,7 +33,7 @@ int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *na
 	for (size_t i = our_bytes; i < bytes; i++)
 		if (((const char *)theirs)[i]) {
 			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "struct %s has a field that this library (%s) does not know",
-			        name, agentjail_version());
+			        name, AJ_VERSION);
 			aj_advise(err, "leave it zero, or install the library that the header belongs to");
 			return -1;
 		}

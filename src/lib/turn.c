@@ -1,0 +1,26 @@
+/* A turn of the loop with the tools that it calls for, and the end of a session that none of them uses any more.
+ * It frees no session from within a tool of it. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/inner.h"
+
+void aj_lib_session_free(agentjail_session *s)
+{
+	LIST_REMOVE(s, listed);
+	aj_lib_tools_free(&s->tools);
+	aj_arena_free(&s->arena);
+	agentjail_result_free(s->result);
+	free(s);
+}
+
+int aj_lib_turn(agentjail *h, int64_t until_us, struct aj_error *err)
+{
+	if (aj_loop_turn(h->loop, until_us) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "wait for something to happen");
+	/* A tool may have closed its own session. */
+	for (agentjail_session *s; (s = aj_lib_tools_run(h));)
+		if (!s->inner && !s->entered)
+			aj_lib_session_free(s);
+	return 0;
+}
