@@ -75,12 +75,3 @@ between() {
 cgroups() {
 	find "$CG" -type d -name 'agentjail-[0-9]*' ! -name '*-supervisor'
 }
-# Until COMMAND succeeds, for ten seconds: the machine may be slow.
-await() {
-	local try=0
-	until "$@" >/dev/null 2>&1; do
-		try=$((try + 1))
-		[ $try -lt 100 ] || return 1
-		sleep 0.1
-	done
-}

@@ -13,6 +13,7 @@
 #   field PATH            one field of the last result
 #   probe ARGS... / runner ARGS...   the probe under `run`, or in place of Python under the filter of a snippet
 #   says NAME REGEX / silent NAME REGEX   about the output of the last of these
+#   await COMMAND...      until it succeeds, for a minute at most
 
 set -u
 umask 022
@@ -108,6 +109,14 @@ driver() { # SCRIPT [ARGUMENT...]: below tests/, without .py
 	check "$script: nothing is left of it" gone
 }
 
+# Until COMMAND succeeds, or a minute is over: no check waits for less, since the machine may be busy.
+await() {
+	local tries=600
+	until "$@" >/dev/null 2>&1; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
 hash_of() { # of standard input
 	sha256sum | cut -d' ' -f1
 }
@@ -280,12 +289,12 @@ jailed() {
 		/^NSsid:/ { ours = $2 == session }
 		/^VmSize:/ { if (deep && !zombie && ours) print pid }'
 }
+none_jailed() {
+	[ -z "$(jailed)" ]
+}
 gone() { # all of them: what was killed takes its time to go on a busy machine; what was not has longer to live than this
-	local tries=200 pid
-	while [ $((tries -= 1)) -ge 0 ]; do
-		[ -n "$(jailed)" ] || return 0
-		sleep 0.1
-	done
+	local pid
+	! await none_jailed || return 0
 	for pid in $(jailed); do
 		echo "pid $pid survives: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
 	done
@@ -335,9 +344,8 @@ while True:
         log.write({tcp: "tcp", udp: "udp", path: "path", name: "name"}[s] + "\n")
 '
 start_canaries() {
-	local tries=300
 	"$PY" -I -S -c "$CANARIES" "$T" &
-	while [ ! -e "$T/ports" ] && [ $((tries -= 1)) -ge 0 ]; do sleep 0.1; done
+	await test -e "$T/ports"
 	read -r TCP UDP CANARY <"$T/ports"
 	export TCP UDP CANARY
 }
@@ -377,8 +385,7 @@ finish() {
 		"$PROBE" tcp 127.0.0.1 "$TCP" >/dev/null
 		"$PROBE" udp 127.0.0.1 "$UDP" >/dev/null
 		"$PROBE" unix "$T/socket" "@aj-canary-$CANARY" >/dev/null
-		tries=100
-		while [ "$(wc -l <"$T/visitors")" -lt 4 ] && [ $((tries -= 1)) -ge 0 ]; do sleep 0.1; done
+		await sh -c "test \$(wc -l <'$T/visitors') -ge 4"
 		is "control: the canaries notice a visitor" "name path tcp udp" "$(sort "$T/visitors" | tr '\n' ' ' | sed 's/ $//')"
 	fi
 	echo "$passed passed, $failed failed, $skipped skipped"

@@ -6,7 +6,7 @@
 # --- what outlives its parent, ignores signals, stops itself or holds the output open: NAME|EXIT|STATUS|TIMEOUT|VERB ---
 while IFS='|' read -r what want status limit verb; do
 	# shellcheck disable=SC2086
-	json "$what" "$want" "status=$status" 'wall_ms<20000' -- run --timeout "$limit" --bind "$PROBE:/opt/probe" -- /opt/probe $verb
+	json "$what" "$want" "status=$status" 'wall_ms<60000' -- run --timeout "$limit" --bind "$PROBE:/opt/probe" -- /opt/probe $verb
 	check "$what: nothing is left" gone
 done <<'TABLE'
 a daemon that holds the output open|0|ok|30s|daemon 600
@@ -30,7 +30,7 @@ is "the caller's pipe is closed with the run" "0 started" "$(cat "$T/out")"
 
 # --- a snippet that does not want to end ---
 while IFS='|' read -r what want status code; do
-	json "$what" "$want" "status=$status" 'wall_ms<20000' -- exec --timeout 1s --layer off -c "$(printf '%b' "$code")"
+	json "$what" "$want" "status=$status" 'wall_ms<60000' -- exec --timeout 1s --layer off -c "$(printf '%b' "$code")"
 	check "$what: nothing is left" gone
 done <<'TABLE'
 a loop|124|timeout|while True: pass
@@ -53,8 +53,7 @@ while IFS='|' read -r signal want arguments; do
 	rm -f "$T/out"
 	env --default-signal=INT,QUIT "$AJ" $arguments >"$T/out" 2>"$T/err" &
 	pid=$!
-	tries=200
-	while [ ! -s "$T/out" ] && [ $((tries -= 1)) -ge 0 ]; do sleep 0.1; done
+	await test -s "$T/out"
 	kill "-$signal" $pid
 	wait $pid 2>/dev/null
 	is "SIG$signal ends \`$arguments\`" "$want" $?
@@ -154,7 +153,7 @@ for arguments in "exec -c 2+2" "exec --json -c 2+2" "exec -c print(1)" "exec --d
 	says "and it is said: $arguments" 'agentjail: |No space'
 done
 # A reader that leaves early must not turn into a hang.
-timeout 20 sh -c "'$AJ' exec -c 'for i in range(300000): print(i)' | head -n 1" >"$T/out" 2>&1
+timeout 60 sh -c "'$AJ' exec -c 'for i in range(300000): print(i)' | head -n 1" >"$T/out" 2>&1
 is "a reader that leaves" 0 "$(head -n 1 "$T/out")"
 check "a reader that leaves: nothing is left" gone
 # Nor a reader that does not read.

@@ -225,7 +225,7 @@ chmod o+w "$P/case.toml"
 text "check: a file that others can write" 2 'error AJ008' policy check --policy-file "$P/case.toml"
 mkdir -m 755 "$T/local"
 printf '[limits]\nwall = "2h"\n' >"$T/local/agentjail-policy.toml"
-(cd "$T/local" && timeout 20 "$AJ" policy show --local-policy >"$T/out" 2>"$T/err") && fail "the working directory's may only tighten"
+(cd "$T/local" && timeout 60 "$AJ" policy show --local-policy >"$T/out" 2>"$T/err") && fail "the working directory's may only tighten"
 says "AJ010 for the working directory's" 'agentjail-policy.toml:2:1: error AJ010'
 p check --codes
 for code in 001 002 003 004 005 006 007 008 009 010 101 102 103 104 105 106 107 108 109 110 111; do

@@ -47,7 +47,7 @@ a.send(b"x")
 print("sent", end="", flush=True)
 a.sendto(b"from a jail", "/input/log")'
 "$PY" -I -S -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"control", sys.argv[1] + "/log")' "$T/in"
-for try in 1 2 3 4 5 6 7 8 9 10; do [ ! -s "$T/in/heard" ] || break; sleep 0.1; done
+await test -s "$T/in/heard"
 is "control: it does hear" control "$(cat "$T/in/heard")"
 kill $listener
 

@@ -75,7 +75,7 @@ sleep 60 &
 bare trace $! # attaching stops it, so it is nobody else
 kill -KILL $!
 # Traced, it stops, which its parent takes for its end: it goes on to write where the next one's output will be.
-for try in 1 2 3 4 5 6 7 8 9 10; do ! grep -q pidfd_getfd "$T/out" || break; sleep 0.1; done
+await sh -c "! grep -q pidfd_getfd '$T/out'"
 says "control: outside a process may be traced" 'traceme OK'
 probe handle
 every "K09 handles" "$NO\$"

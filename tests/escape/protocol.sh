@@ -7,7 +7,7 @@ runner_rootfs
 # After the request: LIE|EXIT|EXPECT
 while IFS='|' read -r lie want status; do
 	aj exec --json --timeout 2s --rootfs "$T/runner" -c "evil $lie"
-	check "$lie" expect "status=$status" 'enforced.seccomp~snippet' 'wall_ms<30000' 'stdout='
+	check "$lie" expect "status=$status" 'enforced.seccomp~snippet' 'wall_ms<60000' 'stdout='
 	is "$lie: exit code" "$want" "$rc"
 	check "$lie: the object is small" test "$(wc -c <"$T/out")" -lt 8000
 done <<'TABLE'
@@ -52,7 +52,7 @@ while IFS='|' read -r lie want status step; do
 	echo "$lie" >"$T/runner/tree/usr/evil"
 	chmod 644 "$T/runner/tree/usr/evil"
 	aj exec --json --timeout 2s --rootfs "$T/runner" -c 'say RAN'
-	check "$lie" expect "status=$status" 'wall_ms<30000' ${step:+"error.step=$step"}
+	check "$lie" expect "status=$status" 'wall_ms<60000' ${step:+"error.step=$step"}
 	is "$lie: exit code" "$want" "$rc"
 	silent "$lie: no code was handed over" RAN
 done <<'TABLE'

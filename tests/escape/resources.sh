@@ -19,10 +19,7 @@ check "R02 threads of a snippet" expect 'status~^(error|limit)$' 'error.message~
 # Two jails count apart, and the user behind them can still start processes.
 timeout 60 "$AJ" run --timeout 20s --pids 16 --bind "$PROBE:/opt/probe" -- /opt/probe forkbomb stay >"$T/one" 2>&1 &
 one=$!
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	grep -q forks "$T/one" && break
-	sleep 0.1
-done
+await grep -q forks "$T/one"
 OPTIONS="--pids 16" probe forkbomb
 says "R01 a second jail has its own count" '^forks 1[456] EAGAIN'
 check "R01 the host can still fork" sh -c 'true & true & true & wait'

@@ -10,11 +10,7 @@ printf 'extends = "command"\n[process]\ndeny_syscalls = ["sockets"]\n' >"$T/deni
 fill() { # OPTION...
 	"$AJ" run "$@" --bind "$PROBE:/opt/probe" -- /opt/probe inflight 4000 60 >"$T/filled" 2>&1 &
 	filler=$!
-	tries=300 # of a tenth of a second: a busy machine takes its time
-	while [ $((tries -= 1)) -ge 0 ]; do
-		grep -q inflight "$T/filled" && return
-		sleep 0.1
-	done
+	await grep -q inflight "$T/filled"
 }
 release() {
 	kill "$filler"

@@ -46,12 +46,9 @@ json "ids-range: a read-only one takes nothing away" 0 "enforced.identity~this j
 
 # --- two at a time, three are too many ---
 hold() { # NAME: a jail that stays, and says its id
-	"$AJ" run --config "$T/two.toml" -- sh -c "$MAP; exec sleep 30" >"$T/$1" 2>"$T/$1.err" &
+	"$AJ" run --config "$T/two.toml" -- sh -c "$MAP; exec sleep 300" >"$T/$1" 2>"$T/$1.err" &
 	eval "$1=$!"
-	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-		[ ! -s "$T/$1" ] || return 0
-		sleep 0.1
-	done
+	await test -s "$T/$1"
 }
 hold one
 hold another
@@ -76,10 +73,7 @@ is "ids-range: a root that cannot give them is told" "125 " "$? $(cat "$T/out")"
 # --- warm: a tenant, a policy, an id ---
 "$AJ" serve --config "$T/many.toml" --policy snippet --policy science --socket "$T/socket.serve" >"$T/out" 2>"$T/err" &
 serve=$!
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-	[ ! -S "$T/socket.serve" ] || break
-	sleep 0.1
-done
+await test -S "$T/socket.serve"
 timeout 60 "$PY" -B -I -S - "$EXAMPLES" "$T/socket.serve" "$serve" >"$T/said" 2>"$T/err" <<'X'
 import glob, sys
 sys.path.insert(0, sys.argv[1])

@@ -88,12 +88,9 @@ json "locks-shared: the result says what is so, and counts" 0 'enforced.locks~^m
 json "locks-bound: the result says so" 0 'enforced.locks~and of folders bound writable' -- run --bind "$ws:/w:rw" -- true
 
 # What the host sees: the lock is there, and is the jail's.
-"$AJ" run --timeout 20s --bind "$ws:/w:rw" -- sh -c 'exec 9>/w/held; flock 9; echo held; sleep 5' >"$T/said" 2>&1 &
+"$AJ" run --timeout 60s --bind "$ws:/w:rw" -- sh -c 'exec 9>/w/held; flock 9; echo held; sleep 60' >"$T/said" 2>&1 &
 pid=$!
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	grep -qs held "$T/said" && break
-	sleep 0.1
-done
+await grep -qs held "$T/said"
 is "locks-bound: one lock for jail and host" 1 "$(flock -n "$ws/held" true; echo $?)"
 kill $pid
 wait $pid 2>/dev/null
@@ -195,7 +192,7 @@ json "locks-shared: a snippet that may execute programs" 0 'value=["EINVAL","EIN
 	exec --policy-file "$T/exec.toml" -c "$SHARED"'[f(p, h) for p in ("/dev/null", "/tmp/f") for h in ("posix", "flock")]'
 SNIPPETS="$SHARED"'[f(p, "posix") for p in ("/dev/null", "/tmp/f")]'
 printf '%s\n' "$SNIPPETS" | "$PY" -I -S -c 'import sys; print(sys.stdin.read())' >"$T/code"
-timeout 30 "$AJ" session --json --policy-file "$T/exec.toml" <"$T/code" >"$T/out" 2>"$T/err"
+timeout 60 "$AJ" session --json --policy-file "$T/exec.toml" <"$T/code" >"$T/out" 2>"$T/err"
 says "locks-shared: a session, whose jail was born from a zygote" '"value":\["EINVAL","HELD"\]'
 printf 'extends = "snippet"\n[python]\nlayer = false\n' >"$T/snippet.toml"
 SNIPPET='import fcntl, os, struct

@@ -40,10 +40,7 @@ for name, kind in ("stream", socket.SOCK_STREAM), ("datagram", socket.SOCK_DGRAM
 EOF
 "$PY" -I -S "$T/host.py" "$ws" "$T/visitors.ws" &
 HOST=$!
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	grep -qs ready "$T/visitors.ws" && break
-	sleep 0.1
-done
+await grep -qs ready "$T/visitors.ws"
 ln -s stream "$ws/link"
 
 # --- sockets ---
@@ -67,10 +64,7 @@ if below /dev && other=$(mktemp -d /dev/shm/aj-test.XXXXXX); then
 	chmod 755 "$other"
 	"$PY" -I -S "$T/host.py" "$other" "$T/visitors.other" &
 	OTHER=$!
-	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		grep -qs ready "$T/visitors.other" && break
-		sleep 0.1
-	done
+	await grep -qs ready "$T/visitors.other"
 	json "overlay-none: connects are mediated then" 0 'enforced.unix_sockets~^connect is mediated' 'stdout!CONNECTED' 'stdout~stream EACCES' \
 		'violations.0.syscall~connect|socket' -- \
 		run --bind /dev:/mnt/dev --bind "$T/visit.py:/opt/visit.py" -- python3 -I -S /opt/visit.py "/mnt$other"
@@ -155,11 +149,8 @@ held() {
 	rm -f "$T/held"
 	"$AJ" run --bind "$ws:/mnt/ws$1" --bind "$T/lock.py:/opt/lock.py" -- \
 		python3 -I -S /opt/lock.py hold /mnt/ws/data /mnt/ws "$libc" >"$T/held" 2>&1 &
-	local jail=$! try
-	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-		grep -qs done "$T/held" && break
-		sleep 0.1
-	done
+	local jail=$!
+	await grep -qs done "$T/held"
 	"$PY" -I -S "$T/lock.py" "try" "$ws/data" "$ws" "$libc" >"$T/out" 2>"$T/err"
 	kill "$jail"
 	wait "$jail" 2>/dev/null
@@ -184,11 +175,8 @@ EOF
 watched() {
 	rm -f "$T/watched"
 	"$AJ" run --bind "$ws:/mnt/ws$1" --bind "$T/watch.py:/opt/watch.py" -- python3 -I -S /opt/watch.py /mnt/ws >"$T/watched" 2>&1 &
-	local jail=$! try
-	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-		grep -qs watching "$T/watched" && break
-		sleep 0.1
-	done
+	local jail=$!
+	await grep -qs watching "$T/watched"
 	cat "$ws/data" >/dev/null
 	wait "$jail"
 }

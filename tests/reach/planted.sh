@@ -315,11 +315,7 @@ before=$(listing)
 jail offline-build 'true'
 is "planted-placeholder: none is left" "$before" "$(listing)"
 started() { # of a run that waits
-	for _ in $(seq 100); do
-		[ ! -e "$W/$1" ] || return 0
-		sleep 0.1
-	done
-	return 1
+	await test -e "$W/$1"
 }
 "$AJ" run --policy offline-build --workspace "$W" -- sh -c 'touch in1; while [ ! -e stop1 ]; do sleep 0.1; done; ! mkdir .claude/x' >"$T/out1" 2>&1 &
 first=$!

@@ -13,7 +13,7 @@ SAY='print("R" + "AN")'
 refused() {
 	local name=$1 regex=$2
 	shift 2
-	timeout -k 5 20 "$@" >"$T/out" 2>"$T/err" </dev/null
+	timeout -k 5 60 "$@" >"$T/out" 2>"$T/err" </dev/null
 	rc=$?
 	if [ "$rc" = 2 ] && grep -qaE -e "$regex" "$T/err" && ! grep -qa RAN "$T/out"; then ok "$name"; else fail "$name" "want exit 2 and \`$regex\`: $(shown)"; fi
 }
@@ -32,7 +32,7 @@ WHY='AGENTJAIL_ROOTFS: .*filesystem.rootfs.*locks it'
 	check "policy-tree-variable: serve has made no socket" test ! -e "$T/socket.new"
 }
 if [ -x "$B/library-test" ]; then
-	LD_LIBRARY_PATH=$B timeout 20 "$B/library-test" tree >"$T/out" 2>"$T/err"
+	LD_LIBRARY_PATH=$B timeout 60 "$B/library-test" tree >"$T/out" 2>"$T/err"
 	is "policy-tree-variable: the library" "0 0" "$? $(grep -c FAIL "$T/out")"
 else
 	skip "policy-tree-variable: the library" "this machine has no programs that use the library"
@@ -110,9 +110,9 @@ time.sleep(1.3)'
 json "policy-planted-asked: a limit of it holds" 124 status=timeout 'reason~1000 ms' 'policy.files~project/agentjail-policy.toml' -- exec --local-policy -c 'while True: pass'
 says "policy-planted-asked: and it is named" "^agentjail: policy: using $(pwd -P)/agentjail-policy.toml"
 printf 'import time\ntime.sleep(1.3)\n"d" + "one"\n' >"$T/sleep.py"
-timeout 20 "$AJ" session <"$T/sleep.py" >"$T/out" 2>"$T/err"
+timeout 60 "$AJ" session <"$T/sleep.py" >"$T/out" 2>"$T/err"
 says "policy-planted: a session does not read it" "^'done'"
-timeout 20 "$AJ" session --local-policy <"$T/sleep.py" >"$T/out" 2>"$T/err"
+timeout 60 "$AJ" session --local-policy <"$T/sleep.py" >"$T/out" 2>"$T/err"
 silent "policy-planted-asked: a session that asks for it has its limit" "^'done'"
 text "policy-planted: policy show does not use it" 0 'not using .*agentjail-policy.toml' policy show
 silent "policy-planted: and shows what a run has" 'wall = "1s"'
@@ -121,12 +121,9 @@ text "policy-planted-asked: policy explain, too" 0 'limits.wall = "1s"' policy e
 printf '[' >agentjail-policy.toml
 if [ ! -e /etc/agentjail/agentjail.toml ]; then
 	printf 'policies.local = true\n' >"$T/local-site.toml"
-	timeout 20 "$AJ" serve --config "$T/local-site.toml" --socket "$T/socket.local" --parked 0 >"$T/out" 2>"$T/err" &
+	timeout 60 "$AJ" serve --config "$T/local-site.toml" --socket "$T/socket.local" --parked 0 >"$T/out" 2>"$T/err" &
 	serve=$!
-	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		[ ! -S "$T/socket.local" ] || break
-		sleep 0.1
-	done
+	await test -S "$T/socket.local"
 	check "policy-planted: the service does not read it, whatever the site says" test -S "$T/socket.local"
 	kill "$serve"
 	wait "$serve"

@@ -14,10 +14,7 @@ X
 echo host >"$T/file"
 "$PY" -I -S "$T/lock.py" "$T/file" >"$T/up" 2>&1 &
 HOLDER=$!
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	[ ! -s "$T/up" ] || break
-	sleep 0.1
-done
+await test -s "$T/up"
 check "proc-masked: control: on the host the lock is to be seen" grep -q 'OFDLCK.* 7700 7710$' /proc/locks
 aj run -- sh -c 'cd /proc && cat locks interrupts keys key-users kallsyms kcore timer_list cmdline 2>/dev/null | wc -c'
 is "proc-masked: nothing of it is read in a jail" "0 0" "$rc $(tr -d ' ' <"$T/out")"

@@ -12,10 +12,7 @@ cp "$here/sockets.py" "$T/try.py"
 "$PY" "$here/sockets.py" host "$W" 2>"$T/host" &
 host=$!
 trap 'kill $host 2>/dev/null; end_canaries; rm -rf "$T"' EXIT
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-	[ -e "$T/up" ] && break
-	sleep 0.1
-done
+await test -e "$T/up"
 
 visitors() {
 	sleep 0.2
@@ -106,7 +103,7 @@ given "socket-path-rw: by a socket that was passed on" "passed on $refused"
 # --- another jail's ---
 "$AJ" run --bind "$W:$W:rw" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py stay "$W" >/dev/null 2>&1 &
 other=$!
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e "$W/jail.sock" ] && break; sleep 0.1; done
+await test -e "$W/jail.sock"
 sleep 0.3
 try one "$W/jail.sock"
 given "socket-other-jail: through a folder that both share" "jail.sock $refused"

@@ -51,7 +51,7 @@ for link in link root root/etc link/ssl; do
 done
 says "workspace-system: the link is the reason" 'a symlink in the path'
 if [ "$(id -u)" = 0 ] && mkdir "$T/ws/alias" && unshare -m mount --bind /etc "$T/ws/alias" 2>/dev/null; then
-	unshare -m sh -c 'mount --bind /etc "$1/ws/alias" && exec timeout 20 "$2" run --policy-file "$1/p/anywhere.toml" --workspace "$1/ws/alias" -- echo RAN' sh "$T" "$AJ" >"$T/out" 2>"$T/err"
+	unshare -m sh -c 'mount --bind /etc "$1/ws/alias" && exec timeout 60 "$2" run --policy-file "$1/p/anywhere.toml" --workspace "$1/ws/alias" -- echo RAN' sh "$T" "$AJ" >"$T/out" 2>"$T/err"
 	is "workspace-system: by a bind of the host's" 2 $?
 fi
 rm -rf "$T/ws/link" "$T/ws/root" "$T/ws/alias"
@@ -63,7 +63,7 @@ if [ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs x /mnt 2>/dev/null; then
 		# shellcheck disable=SC2016,SC2086
 		unshare -m sh -c 'mount -t tmpfs x /mnt && mkdir -p /mnt/me/src /mnt/root && mount --bind / /mnt/root &&
 			sed "s,^root:.*,root:x:0:0:root:/mnt/me:/bin/sh," /etc/passwd >/mnt/passwd && mount --bind /mnt/passwd /etc/passwd && cd "$2" &&
-			exec timeout 20 env $1 "$3" run --policy-file "$4" --workspace "$5" -- echo RAN' \
+			exec timeout 60 env $1 "$3" run --policy-file "$4" --workspace "$5" -- echo RAN' \
 			sh "$unset" "$2" "$AJ" "$T/p/$1.toml" "$3" >"$T/out" 2>"$T/err"
 		echo "$? $(cat "$T/out")"
 	}
@@ -103,7 +103,7 @@ if [ "$(id -u)" = 0 ]; then
 	home() { # FOLDER [FROM]: exit code of a run with that workspace in a home of its own
 		# shellcheck disable=SC2016
 		unshare -m sh -c 'mount -t tmpfs home /mnt && mkdir -p /mnt/me/src/.x /mnt/me/.ssh/x && export HOME=/mnt/me && cd "$3" &&
-			exec timeout 20 "$1" run --policy-file "$2" --workspace "$4" -- echo RAN' sh "$AJ" "$T/p/shown.toml" "${2:-/}" "$1" >"$T/out" 2>"$T/err"
+			exec timeout 60 "$1" run --policy-file "$2" --workspace "$4" -- echo RAN' sh "$AJ" "$T/p/shown.toml" "${2:-/}" "$1" >"$T/out" 2>"$T/err"
 		echo $?
 	}
 	is "workspace-places: control: what is not hidden in the home" "0 0" "$(home /mnt/me/src) $(home /mnt/me/src/.x)"
@@ -129,12 +129,12 @@ says "workspace-places: with the reason" 'no place for a workspace'
 printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-only"\n' >"$T/p/snippet.toml"
 echo 'print("RAN")' >"$T/code.py"
 for place in /etc "$HOME" $outside; do
-	timeout 20 "$AJ" session --policy-file "$T/p/snippet.toml" --workspace "$place" <"$T/code.py" >"$T/out" 2>"$T/err"
+	timeout 60 "$AJ" session --policy-file "$T/p/snippet.toml" --workspace "$place" <"$T/code.py" >"$T/out" 2>"$T/err"
 	is "workspace-places: a session, by the library: $place" "2 " "$? $(cat "$T/out")"
 	aj exec --policy-file "$T/p/snippet.toml" --workspace "$place" -c 'print("RAN")'
 	is "workspace-places: exec: $place" "2 " "$rc $(cat "$T/out")"
 done
-timeout 20 "$AJ" session --policy-file "$T/p/snippet.toml" --workspace "$T/ws" <"$T/code.py" >"$T/out" 2>"$T/err"
+timeout 60 "$AJ" session --policy-file "$T/p/snippet.toml" --workspace "$T/ws" <"$T/code.py" >"$T/out" 2>"$T/err"
 is "workspace-places: control: a session" "RAN" "$(cat "$T/out")"
 
 # --- what agentjail is configured by, and is ---
@@ -169,7 +169,7 @@ if [ ! -e /etc/agentjail/agentjail.toml ]; then
 	rm -rf "${T:?}/own"/*
 fi
 cp "$AJ" "$T/own/agentjail"
-timeout 20 "$T/own/agentjail" run --policy-file "$T/p/default.toml" --workspace "$T/own" -- echo RAN >"$T/out" 2>"$T/err"
+timeout 60 "$T/own/agentjail" run --policy-file "$T/p/default.toml" --workspace "$T/own" -- echo RAN >"$T/out" 2>"$T/err"
 is "workspace-own: the program" "2 " "$? $(cat "$T/out")"
 says "workspace-own: by its name" 'holds .*/own/agentjail'
 rm "$T/own/agentjail"
@@ -200,10 +200,7 @@ print("told" if select.select([fd], [], [], 20)[0] else "nothing", flush=True)
 EOF
 timeout 60 "$AJ" run --bind "$T/shared:/mnt/rw:rw" --bind "$T/watch.py:/opt/watch.py" -- "$PY" -I -S /opt/watch.py >"$T/watched" 2>&1 &
 watcher=$!
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-	[ ! -s "$T/watched" ] || break
-	sleep 0.1
-done
+await test -s "$T/watched"
 : >"$T/shared/new"
 wait $watcher
 is "workspace-inodes: inotify tells of the host's doing" "up told" "$(tr '\n' ' ' <"$T/watched" | sed 's/ $//')"
