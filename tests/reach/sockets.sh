@@ -41,7 +41,7 @@ OPTIONS=
 "$PY" "$here/sockets.py" one "$W/a.sock" >"$T/out"
 given "socket-path-rw: control: without a jail it is reached" 'a.sock OK'
 says_visitors() { visitors | grep -q "^$W/a.sock $1"; }
-check "socket-path-rw: control: the listener notices" says_visitors '[1-9]'
+check "socket-path-rw: control: the listener notices" await says_visitors '[1-9]'
 : >"$T/visitors"
 if command -v tmux >/dev/null; then
 	(cd "$W" && TMUX='' tmux -S tmux.sock -f /dev/null new -d 'sleep 60')
@@ -73,6 +73,7 @@ is "socket-datagram: none came" "" "$(visitors)"
 OPTIONS="--connect $W/a.sock" try one "$W/a.sock" "$W/b.sock"
 given "socket-named: that one and no other" "a.sock OK;b.sock $refused"
 if [ "$(id -u)" = 0 ]; then id=65534; else id=$(id -u); fi
+await test -s "$T/visitors"
 is "socket-named: the listener sees the jail's ids" "$id $id" "$(visitors | sed -n "s|^$W/a.sock [0-9]* ||p")"
 : >"$T/visitors"
 aj run --connect "$W/a.sock" --bind "$W:$W:rw" --bind "$T/try.py:/opt/try.py" -- sh -c "mv $W/a.sock $W/keep; mv $W/b.sock $W/a.sock; $PY -B /opt/try.py one $W/a.sock $W/keep; mv $W/a.sock $W/b.sock; mv $W/keep $W/a.sock"
