@@ -135,8 +135,9 @@ docs: $B/gen-docs
 	$Q $< site-schema > $(DOCS)/agentjail.toml.schema.json
 	$Q python3 tests/reach/page.py > $B/page && cp $B/page $(DOCS)/reach.md
 
-# Are the committed pages what the tables say?
+# Are the committed pages what the tables say? And is a marker without a part, or without an end, an error?
 check-docs: $B/gen-docs
+	$Q for marker in nothing steps; do ! echo "<!-- $$marker begin -->" | $< --fill /dev/stdin > /dev/null 2>&1 || exit 1; done
 	$Q mkdir -p $B/docs && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
 	$Q for f in $(FILLED) $(WHOLE); do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done
 
