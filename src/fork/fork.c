@@ -73,6 +73,8 @@ int aj_fork_begin(struct aj_fork_group *f, struct aj_run *source, struct aj_erro
 	const char *why = aj_procfs_why_not_copyable(source->channel.runner);
 	if (b->state != AJ_BRANCH_NONE)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "another branch of this jail is under way");
+	if (source->fork_group != f)
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the original ended");
 	if (f->listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the jail was refused so many calls that nobody listens any more");
 	if (source->depth >= AJ_BRANCH_DEPTH_MAX) {

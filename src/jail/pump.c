@@ -32,7 +32,7 @@ int aj_pump_flush(struct aj_pump *pump)
 		struct pollfd ready = { .fd = pump->fd, .events = POLLOUT };
 		int r = poll(&ready, 1, pump->last ? LAST_MS : 0);
 		if (r < 0 && errno == EINTR)
-			continue; /* kept output may be waited for only where the destination can be full: epoll takes no regular file */
+			continue; /* output is kept only for a destination that is full: epoll watches no regular file */
 		if (r == 0 && pump->last)
 			errno = ETIMEDOUT;
 		if (r <= 0)

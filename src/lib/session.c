@@ -1,5 +1,5 @@
 /* The session manager's sessions as callers see them: one run at a time, begun and taken, or waited for.
- * Copies what is the caller's, and passes on what the session manager has checked. */
+ * Copies what is the caller's, unless a jail takes it at once, and passes on what the session manager has checked. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +39,7 @@ static void begin_run(agentjail_session *s)
 		aj_fail_because(&err, AJ_REASON_CLOSED, AJ_EXIT_SETUP, "session", 0, "it has ended: %s", s->why);
 	if (err.exit_code || aj_session_run(s->inner, &s->snippet, &err) < 0)
 		finish_run(s, NULL, &err);
+	s->snippet = (struct aj_snippet){ 0 };
 	aj_arena_free(&s->arena);
 }
 
@@ -194,9 +195,20 @@ static int check_text(const char *name, const char *text, size_t bytes, struct a
 	               (unsigned char)text[good], good);
 }
 
-static const char *copy_text(agentjail_session *s, const char *text)
+static void keep_text(agentjail_session *s, const char **text, size_t bytes)
 {
-	return text ? aj_strdup(&s->arena, text) : NULL;
+	if (*text)
+		*text = aj_strndup(&s->arena, *text, bytes);
+}
+
+/* The texts are the caller's, and the jail is not ready yet. */
+static void keep_snippet(agentjail_session *s)
+{
+	struct aj_snippet *t = &s->snippet;
+	keep_text(s, &t->id, t->id ? strlen(t->id) : 0);
+	keep_text(s, &t->code, t->code_bytes);
+	keep_text(s, &t->filename, t->filename ? strlen(t->filename) : 0);
+	keep_text(s, &t->inputs_json, t->inputs_json ? strlen(t->inputs_json) : 0);
 }
 
 enum kind { SNIPPET, VARIABLES /* and no code */, ALONE /* the jail's only snippet */ };
@@ -219,11 +231,11 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	if (check_text("the code", t.code, bytes, err) < 0 || check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
 	    check_text("the file name", t.filename, t.filename ? strlen(t.filename) : 0, err) < 0)
 		return -1;
-	s->snippet = (struct aj_snippet){ .id = copy_text(s, t.id),
-		                          .code = kind != VARIABLES ? aj_strndup(&s->arena, t.code, bytes) : NULL,
+	s->snippet = (struct aj_snippet){ .id = t.id,
+		                          .code = kind != VARIABLES ? t.code : NULL,
 		                          .code_bytes = bytes,
-		                          .filename = copy_text(s, t.filename),
-		                          .inputs_json = copy_text(s, t.variables),
+		                          .filename = t.filename,
+		                          .inputs_json = t.variables,
 		                          .timeout_ms = t.timeout_ms,
 		                          .last = kind == ALONE,
 		                          .lines = t.output != NULL };
@@ -233,6 +245,8 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	__atomic_store_n(&s->interrupt, 0, __ATOMIC_SEQ_CST);
 	if (is_open(s))
 		begin_run(s);
+	else
+		keep_snippet(s);
 	if (s->asked || !s->error.exit_code)
 		return 0;
 	*err = s->error; /* nothing has begun */
