@@ -48,6 +48,7 @@ struct agentjail {
 	int wake_fd;
 	void (*log)(void *arg, const char *line);
 	void *log_arg;
+	bool keep_values; /* of every snippet, in its session's variable _ */
 	bool in_callback; /* inside an output or log callback */
 	unsigned entered; /* depth of blocking calls, nested through tools */
 };

@@ -238,6 +238,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		                          .inputs_json = t.variables,
 		                          .timeout_ms = t.timeout_ms,
 		                          .last = kind == ALONE,
+		                          .keep_value = s->handle->keep_values,
 		                          .lines = t.output != NULL };
 	s->output = t.output;
 	s->output_arg = t.output_arg;

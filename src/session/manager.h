@@ -96,6 +96,7 @@ struct aj_snippet {
 	bool inputs_checked;     /* base/json_scan has found nothing wrong with them */
 	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
 	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
+	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */
 	bool lines;              /* output comes line by line, for live display, at the price of a system call each */
 };
 

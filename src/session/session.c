@@ -341,6 +341,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .inputs_json = snippet->inputs_json,
 		                          .inputs_checked = snippet->inputs_checked,
 		                          .lines = snippet->lines,
+		                          .keep_value = snippet->keep_value,
 		                          .terminal_fd = -1,
 		                          .workspace = s->pool->workspace,
 		                          .rootfs = s->pool->version->rootfs };

@@ -17,7 +17,7 @@
 static const char help[] = "Python is run as it is typed: a statement at once, a block after an empty line. Variables stay.\n"
 			   "Ctrl-C stops what runs (three times: ends its jail) or clears the line, Ctrl-D ends. Only these are not Python:\n"
 			   "  :new   another jail, with nothing in it\n"
-			   "  :quit  as Ctrl-D\n"
+			   "  :quit  as Ctrl-D, and so are exit, quit, exit() and quit() alone on a line\n"
 			   "  :help  this\n";
 
 /* Append a line; the text ends with a NUL that its length does not count. */
@@ -34,13 +34,15 @@ static bool blank(const char *text)
 
 enum line_kind { PYTHON, OURS, QUIT };
 
-/* Carry out a command of the shell: a line that begins with a colon, which no Python line does. */
+/* Carry out a command of the shell: a line that begins with a colon, which no Python line does, or what ends Python's own shell. */
 static enum line_kind run_command(struct aj_shell *shell, const char *line)
 {
+	static const char *const quits[] = { ":quit", "exit", "exit()", "quit", "quit()" };
+	for (size_t i = 0; i < sizeof quits / sizeof *quits; i++)
+		if (strcmp(line, quits[i]) == 0)
+			return QUIT;
 	if (line[0] != ':')
 		return blank(line) ? OURS : PYTHON;
-	if (strcmp(line, ":quit") == 0)
-		return QUIT;
 	if (strcmp(line, ":new") == 0)
 		aj_shell_renew(shell);
 	else
@@ -62,14 +64,16 @@ static void read_terminal(struct aj_shell *shell, const struct aj_options *o)
 			aj_buffer_free(&text);
 			continue;
 		}
-		enum line_kind kind = text.bytes ? PYTHON : run_command(shell, line);
+		/* A pasted text is Python as a whole, and is run by the Enter after it. */
+		bool pasting = aj_prompt_pasting(prompt);
+		enum line_kind kind = text.bytes || (pasting && !blank(line)) ? PYTHON : run_command(shell, line);
 		if (kind == QUIT)
 			break;
 		if (kind == OURS)
 			continue;
 		append_line(&text, line, strlen(line));
 		append_line(&text, "\n", 1);
-		if (!aj_statement_complete(text.data))
+		if (pasting || !aj_statement_complete(text.data))
 			continue;
 		aj_shell_run(shell, text.data, text.bytes);
 		aj_buffer_free(&text);

@@ -16,7 +16,13 @@
 #include "base/fd.h"
 #include "shell/history.h"
 
-enum { CTRL_D = 4 };
+enum { CTRL_D = 4, ESCAPE = 0x1b };
+
+/* Bracketed paste, as xterm's ctlseqs describes it: while it is on, a terminal marks the beginning and the end of what is pasted. */
+#define PASTE_ON "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+#define PASTE_BEGINS "\033[200~"
+static const char paste_ends[] = "\033[201~";
 
 struct aj_prompt {
 	EditLine *edit;
@@ -27,6 +33,10 @@ struct aj_prompt {
 	sig_atomic_t seen; /* *interrupts when the line was begun */
 	bool interrupted;
 	mbstate_t state; /* of an incomplete multibyte character */
+	FILE *out;
+	bool brackets;    /* the terminal marks what is pasted */
+	bool pasting;     /* its beginning has come, its end has not */
+	size_t end_bytes; /* of paste_ends, so far */
 	char *line;
 };
 
@@ -56,6 +66,29 @@ static bool await_key(const struct aj_prompt *p)
 	return *p->interrupts == p->seen;
 }
 
+/* libedit has read the mark. What follows is text, whatever it looks like, until the end has come. */
+static unsigned char begin_paste(EditLine *edit, int key)
+{
+	struct aj_prompt *p = NULL;
+	(void)key;
+	el_get(edit, EL_CLIENTDATA, &p);
+	p->pasting = true;
+	p->end_bytes = 0;
+	return CC_NORM;
+}
+
+/* Of a paste: text, tabs and newlines pass; the end mark and control characters, which are no text, do not. */
+static bool takes_pasted(struct aj_prompt *p, char *byte)
+{
+	if (*byte == paste_ends[p->end_bytes]) {
+		p->pasting = ++p->end_bytes < sizeof paste_ends - 1;
+		return false;
+	}
+	p->end_bytes = *byte == ESCAPE;
+	*byte = *byte == '\r' ? '\n' : *byte;
+	return ((unsigned char)*byte >= ' ' && *byte != 0x7f) || *byte == '\n' || *byte == '\t';
+}
+
 /* Replaces libedit's reader, which continues after a signal. Returns 1, 0 at end of file, or -1. */
 static int read_character(EditLine *edit, wchar_t *ret)
 {
@@ -65,6 +98,7 @@ static int read_character(EditLine *edit, wchar_t *ret)
 		char byte;
 		if (!await_key(p)) {
 			p->interrupted = true;
+			p->pasting = false;
 			return -1;
 		}
 		ssize_t n = read(STDIN_FILENO, &byte, 1);
@@ -72,6 +106,8 @@ static int read_character(EditLine *edit, wchar_t *ret)
 			continue;
 		if (n <= 0)
 			return (int)n;
+		if (p->pasting && !takes_pasted(p, &byte))
+			continue;
 		/* The kernel delivers a Ctrl-D that was typed in canonical mode as NUL. */
 		if (byte == '\0')
 			byte = CTRL_D;
@@ -121,7 +157,16 @@ struct aj_prompt *aj_prompt_open(FILE *out, const volatile sig_atomic_t *interru
 	el_set(p->edit, EL_BIND, "^I", "ed-insert", NULL); /* a tab is a tab: this is Python */
 	el_set(p->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	el_set(p->edit, EL_BIND, "\033[3~", "ed-delete-next-char", NULL);
+	el_set(p->edit, EL_ADDFN, "aj-paste", "The terminal begins to send what was pasted", begin_paste);
+	el_set(p->edit, EL_BIND, PASTE_BEGINS, "aj-paste", NULL);
 	load_history(p);
+	const char *term = getenv("TERM");
+	p->out = out;
+	p->brackets = term && *term && strcmp(term, "dumb") != 0;
+	if (p->brackets) {
+		fputs(PASTE_ON, out);
+		fflush(out);
+	}
 	return p;
 }
 
@@ -151,8 +196,15 @@ enum aj_typed aj_prompt_read(struct aj_prompt *p, const char *text, const char *
 	return AJ_TYPED_LINE;
 }
 
+bool aj_prompt_pasting(const struct aj_prompt *p)
+{
+	return p->pasting;
+}
+
 void aj_prompt_close(struct aj_prompt *p)
 {
+	if (p->brackets)
+		fputs(PASTE_OFF, p->out);
 	history_end(p->history);
 	el_end(p->edit);
 	aj_close(&p->history_fd);

@@ -1,6 +1,7 @@
 /* Reads a line from a person at a terminal, with the usual line editing. */
 #pragma once
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 struct aj_prompt;
@@ -15,4 +16,6 @@ enum aj_typed {
 struct aj_prompt *aj_prompt_open(FILE *out, const volatile sig_atomic_t *interrupts);
 /* *ret_line: without its newline, valid until the next call. */
 enum aj_typed aj_prompt_read(struct aj_prompt *prompt, const char *words, const char **ret_line);
+/* Did the last line end inside a pasted text, of which more comes? */
+bool aj_prompt_pasting(const struct aj_prompt *prompt);
 void aj_prompt_close(struct aj_prompt *prompt);

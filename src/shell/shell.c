@@ -52,6 +52,8 @@ int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error 
 		return -1;
 	aj_scope_when_demanded(&host, o);
 	shell->handle = aj_lib_open(&config, &o->ask, NULL, o->request.workspace, err);
+	if (shell->handle)
+		shell->handle->keep_values = shell->person;
 	sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_interrupt }, NULL);
 	return shell->handle ? 0 : -1;
 }

@@ -7,10 +7,14 @@
 
 struct scan {
 	const char *at;
-	int depth;        /* of brackets; Python refuses text where it is below zero */
-	bool open;        /* a string or a backslash continues on the next line */
-	bool compound;    /* a statement with a block has begun */
-	char first, last; /* of the logical line: its first and last characters but blanks and comments */
+	int depth;                /* of brackets; Python refuses text where it is below zero */
+	bool open;                /* a string or a backslash continues on the next line */
+	bool compound;            /* a statement with a block has begun */
+	bool ended;               /* and a statement after it: the block is over */
+	bool indented;            /* the logical line */
+	bool decorated;           /* the logical line, by the one before it */
+	const char *text, *start; /* start: the logical line's first character but blanks */
+	char first, last;         /* of the logical line: its first and last characters but blanks and comments */
 };
 
 /* Skip a string from after its opening quote to after its end, or to the end of the line for an unterminated one. */
@@ -33,11 +37,26 @@ static void skip_string(struct scan *s, char quote)
 	s->open |= triple;
 }
 
+/* A clause that belongs to the statement before it: another one may follow. */
+static bool is_clause(const char *line)
+{
+	static const char *const words[] = { "elif", "else", "except", "finally" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strncmp(line, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
 static void end_of_line(struct scan *s)
 {
 	if (s->depth > 0)
 		return;
-	s->compound |= s->last == ':' || s->first == '@';
+	bool header = s->last == ':' || s->first == '@';
+	if (s->first) {
+		s->ended = s->compound && !header && !s->decorated && !s->indented && !is_clause(s->start);
+		s->decorated = s->first == '@';
+	}
+	s->compound |= header;
 	s->first = s->last = '\0';
 }
 
@@ -59,8 +78,11 @@ static void scan_character(struct scan *s)
 	}
 	if (c == ' ' || c == '\t' || c == '\r' || c == '\f')
 		return;
-	if (!s->first)
+	if (!s->first) {
 		s->first = c;
+		s->start = s->at - 1;
+		s->indented = s->start > s->text && s->start[-1] != '\n';
+	}
 	s->last = c;
 	if (strchr("([{", c))
 		s->depth++;
@@ -81,8 +103,8 @@ static bool last_line_is_empty(const char *text)
 
 bool aj_statement_complete(const char *text)
 {
-	struct scan s = { .at = text };
+	struct scan s = { .at = text, .text = text };
 	while (*s.at)
 		scan_character(&s);
-	return s.depth <= 0 && !s.open && (!s.compound || last_line_is_empty(text));
+	return s.depth <= 0 && !s.open && (!s.compound || s.ended || last_line_is_empty(text));
 }

@@ -151,6 +151,30 @@ for _ in range(3):
 t.expect("what does not stop is ended", r"its jail was ended.*>>> ")
 t.type("x\n")
 t.expect("and its variables are gone", r"NameError.*>>> ")
+t.type("20 + 2\n")
+t.expect("a value", r"\n22\r\n>>> ")
+t.type("_ * 2\n")
+t.expect("is _ in the next snippet", r"\n44\r\n>>> ")
+t.type("z = None\n")
+t.expect("none says nothing", r"z = None\r\n>>> ")
+t.type("_ + 1\n")
+t.expect("and leaves the value before it", r"\n45\r\n>>> ")
+PASTE = "\x1b[200~def g(n):\r    m = n * 2\r\r    return m\r\x1b[201~"
+t.type(PASTE)
+t.expect("a function with an empty line is pasted whole", r"return m.*\.\.\. ")
+t.type("\n")
+t.expect("and defined by Enter", r"^\r\n>>> ")
+t.type("g(21)\n")
+t.expect("all of it", r"g\(21\)\r\n42\r\n>>> ")
+t.type(PASTE.replace("return m\r", "return -m\r\rg(4)"))
+t.type("\n")
+t.expect("a pasted call after a block runs with it", r"g\(4\)\r\n-8\r\n>>> ")
+t.type("\x1b[200~exit()\x1b[201~" + 6 * "\x7f" + "1\x1b[200~\x07 + 1\x1b[201~\n")
+t.expect("a paste is edited like typed text, and brings no control characters", r"\n2\r\n>>> ")
+t.type("\x1b[200~if True:\r  1\r")
+t.expect("an unfinished paste", r"\.\.\. ")
+t.type(C)
+t.expect("is dropped by Ctrl-C", r">>> ")
 t.type("y = 7\n")
 t.expect("a new jail works", r">>> ")
 t.type(":new\ny\n")
@@ -178,6 +202,12 @@ t.type("'\u017elu\u0165' + '\U0001f600'\n")
 t.expect("typed UTF-8", "'\u017elu\u0165\U0001f600'\r\n>>> ")
 t.type(":quit\n")
 t.exits(":quit ends", 0)
+check("pastes are marked from its beginning to its end", t.text.count("\x1b[?2004h") == t.text.count("\x1b[?2004l") == 1, repr(t.text))
+for word in "exit()", "exit", "quit()", "quit":
+    t = Terminal(aj, "session")
+    t.expect("a session for " + word, r">>> ")
+    t.type(word + "\n")
+    t.exits(word + " ends it", 0)
 
 os.unlink(history)
 os.symlink("/etc/hostname", history)
@@ -211,7 +241,7 @@ while read -r verdict name; do
 	esac
 done <"$T/lines"
 is "terminal: nothing went wrong in the test itself" "" "$(head -c 800 "$T/err")"
-[ "$(wc -l <"$T/lines")" -ge 49 ] || fail "terminal: all of its checks" "$(wc -l <"$T/lines")"
+[ "$(wc -l <"$T/lines")" -ge 69 ] || fail "terminal: all of its checks" "$(wc -l <"$T/lines")"
 
 # What Ctrl-C does to a program that feeds it: it ends.
 say 'while True: pass\n# %%\nprint("never")\n'

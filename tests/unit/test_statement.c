@@ -27,6 +27,10 @@ static const char *const whole[] = {
 	"@cache\ndef f(n): return n\n\n",
 	"if x:\n  y\nelse:\n  z\n\n",
 	"if (x and\n    y):\n  z\n\n",
+	"def f():\n  return 1\n\nf()\n", /* as it was pasted */
+	"def f():\n  return 1\nf()\n",
+	"def f():\n  x = 1\n\n  return x\n\n\nf()\n",
+	"if x:\n  y\nz = [1,\n2]\n",
 	")\n",
 	"x = {\n  'a': [1,\n\n 2],\n}\n",
 	"# only: a comment:\n",
@@ -55,6 +59,11 @@ static const char *const open_[] = {
 	"def f(a,\n      b):\n",
 	"for x in [1,\n 2]:\n",
 	"while True:\n  '''a\n\n",
+	"def f():\n  x = 1\n\n  return x\n", /* pasted: after the empty line, more came */
+	"def f():\n  '''doc\ndoc'''\n",
+	"if x:\n  y\nelse: z\n",
+	"try:\n  x\nexcept E: y\n",
+	"x = 1\nif x:\n  y\n# why\n",
 	"'a\\\n",
 	"class A:\n  x = ')'\n",
 };

@@ -11,6 +11,7 @@ SNIPPET_KEYS = {
     "filename": (str, "<snippet>"),
     "inputs": (dict, {}),
     "tools": (list, ()),          # functions that the host runs, see tools.py
+    "keep_value": (bool, False),  # as in Python's own shell: the variable _ is the last value
     "lines": (bool, False),       # a reader waits for the output: send it with each newline
     "soft_ms": (int, 0),          # named in the message of a soft deadline; the supervisor keeps the time
 }

@@ -160,9 +160,9 @@ class Session:
         if code is None:
             claim["repr"], claim["type"] = "None", "NoneType"
             return
-        self.execute(code, namespace, before, claim)
+        self.execute(code, namespace, before, claim, req["keep_value"])
 
-    def execute(self, code, namespace, before, claim):
+    def execute(self, code, namespace, before, claim, keep_value):
         answers, tools = self.answers, self.tools
         if tools is not None:
             tools.begin_snippet(self.limits["tool_bytes"])
@@ -173,6 +173,8 @@ class Session:
                 exec(code, namespace)
             self.running = None
             value = namespace.pop(VALUE_NAME, None)
+            if keep_value and value is not None:
+                namespace["_"] = value
             self.report_repr(value, claim)
             self.report_value(value, "value", claim)
         except FinalAnswer:
