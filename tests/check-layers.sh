@@ -76,6 +76,7 @@ owner netlink/          sandbox/netns.c
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
 owner sys/eventfd.h     lib/handle.c
+owner elf.h             sandbox/interpreter.c
 owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sources.c
 owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
 owner sys/vfs.h         sandbox/init.c workspace/beneath.c

@@ -8,6 +8,7 @@
 
 #include "audit/trail.h"
 #include "cli/command.h"
+#include "cli/host_program.h"
 #include "cli/scope.h"
 #include "jail/host_ids.h"
 #include "jail/once.h"
@@ -101,6 +102,8 @@ int aj_jail_and_report(struct aj_options *o)
 	}
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
+	if (!plan.snippet)
+		aj_host_program_advise(&result.setup, o->request.argv[0], o->arena);
 	if (!plan.snippet)
 		aj_terminal_restore(&saved, plan.terminal_fd >= 0);
 	int code = aj_status_exit_code(&result, &plan);

@@ -1,9 +1,12 @@
 /* From options to a loaded policy: the site's configuration first, then the policy, the working directory's, the options.
  * It prints every finding, not only the first, and returns an error while there is one, so that nothing runs. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/options.h"
 #include "jail/load_policy.h"
+#include "plan/plan.h"
+#include "policyload/names.h"
 #include "terminal/findings.h"
 
 void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena)
@@ -18,6 +21,40 @@ void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *ar
 		        aj_line(arena, loaded->local_within));
 }
 
+/* The policies for which --workspace means something here, by their options: "--policy a or --policy b". NULL: none. */
+static const char *with_a_workspace(struct aj_options *o, int command)
+{
+	const char *list = NULL;
+	aj_policy_names names = { 0 };
+	aj_policy_names_find(&o->site, o->arena, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		struct aj_diags diags = { .arena = o->arena };
+		struct aj_error err = { 0 };
+		struct aj_loaded loaded;
+		if (aj_policy_load(&loaded, &o->site, &(struct aj_ask){ .name = names.items[i] }, &diags) < 0 ||
+		    loaded.policy.workspace == AJ_WORKSPACE_NONE || aj_plan_buildable(&loaded.policy, &err) < 0 ||
+		    (command == AJ_FOR_RUN ? !loaded.policy.exec : strcmp(loaded.policy.rootfs, "host") == 0))
+			continue;
+		list = aj_printf(o->arena, "%s%s--policy %s", list ? list : "", list ? " or " : "", names.items[i]);
+	}
+	return list;
+}
+
+static int check_workspace(struct aj_options *o, int command, struct aj_error *err)
+{
+	if (!o->request.workspace || o->loaded.policy.workspace != AJ_WORKSPACE_NONE)
+		return 0;
+	const char *others = with_a_workspace(o, command);
+	aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown",
+	        o->loaded.policy.name, o->request.workspace);
+	if (others)
+		aj_advise(err, "%s has one%s", others, command == AJ_FOR_RUN ? "; --bind DIR:/dir shows a folder under any policy" : "");
+	else
+		aj_advise(err, "no policy here has one: a file with `extends = \"%s\"` and `filesystem.workspace = \"read-only\"` does (--policy-file)",
+		          o->loaded.policy.name);
+	return -1;
+}
+
 int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 {
 	struct aj_diags diags = { .arena = o->arena };
@@ -30,7 +67,7 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	}
 	if (diags.errors == 0) {
 		aj_options_report_local(&o->loaded, o->arena);
-		return 0;
+		return check_workspace(o, command, err);
 	}
 	fflush(stdout);
 	aj_findings_print(&diags, stderr);

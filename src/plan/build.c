@@ -124,6 +124,8 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                            "GIT_CONFIG_VALUE_0=0",     "GIT_CONFIG_KEY_1=maintenance.auto",
 		                            "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=gc.worktreePruneExpire",
 		                            "GIT_CONFIG_VALUE_2=never" };
+	if (request->terminal && request->term)
+		*AJ_PUSH(arena, &asked) = aj_printf(arena, "TERM=%s", request->term);
 	for (size_t i = 0; plan->main_repository && i < sizeof keep / sizeof *keep; i++)
 		*AJ_PUSH(arena, &asked) = keep[i];
 	for (size_t i = 0; i < policy->env.count; i++) {

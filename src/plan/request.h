@@ -35,6 +35,7 @@ struct aj_request {
 	const char *cgroup; /* a cgroup v2 directory that the caller provides; NULL: search for one */
 	int terminal_fd;    /* 0 to 2: the supervisor's controlling terminal, whose foreground it has; -1: none */
 	bool terminal;      /* the command gets a descriptor of the caller's terminal */
+	const char *term;   /* that terminal's type, for the variable TERM; NULL: unknown */
 	bool no_input; /* standard input is empty: the supervisor's is a terminal whose foreground another process group has */
 	unsigned pump; /* AJ_PUMP_*: outputs that the command does not inherit but writes through the supervisor */
 	bool capture;  /* collect stdout and stderr instead of passing the supervisor's on */

@@ -50,7 +50,7 @@ int aj_policy_check(struct aj_policy_args *args, struct aj_error *err)
 		return -1;
 	if (args->policies.count == 0) {
 		aj_policy_names names = { 0 };
-		aj_policy_names_find(args, &names);
+		aj_policy_names_find(&args->options.site, args->arena, &names);
 		for (size_t i = 0; i < names.count; i++)
 			AJ_PUSH(args->arena, &args->policies)->name = names.items[i];
 	}

@@ -1,47 +1,11 @@
 /* `agentjail policy list`: prints the names that --policy takes, each with its file.
  * It loads each policy as a run would, and lists one that cannot be loaded with its error. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "policycmd/policy.h"
 #include "terminal/findings.h"
-
-static void add_name(struct aj_arena *arena, aj_policy_names *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->items[i], name) == 0)
-			return;
-	*AJ_PUSH(arena, names) = name;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-void aj_policy_names_find(struct aj_policy_args *args, aj_policy_names *ret)
-{
-	for (size_t i = 0; i < args->options.site.path.count; i++) {
-		DIR *dir = opendir(args->options.site.path.items[i]);
-		for (struct dirent *e; dir && (e = readdir(dir));) {
-			size_t bytes = strlen(e->d_name);
-			if (bytes <= 5 || strcmp(e->d_name + bytes - 5, ".toml") != 0)
-				continue;
-			const char *name = aj_strndup(args->arena, e->d_name, bytes - 5);
-			if (aj_policy_name_valid(name)) /* else no option could name it */
-				add_name(args->arena, ret, name);
-		}
-		if (dir)
-			closedir(dir);
-	}
-	for (const struct aj_builtin *b = aj_builtins; b->name; b++)
-		if (strcmp(b->name, AJ_BUILTIN_SITE) != 0)
-			add_name(args->arena, ret, b->name);
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof *ret->items, by_name);
-}
 
 const char *aj_policy_where(const struct aj_loaded *loaded)
 {
@@ -84,7 +48,7 @@ int aj_policy_list(struct aj_policy_args *args, struct aj_error *err)
 	if (aj_policy_site(args, err) < 0)
 		return -1;
 	const struct aj_site *site = &args->options.site;
-	aj_policy_names_find(args, &names);
+	aj_policy_names_find(&args->options.site, args->arena, &names);
 	struct entry *all = aj_alloc(args->arena, names.count * sizeof *all + 1);
 	for (size_t i = 0; i < names.count; i++) {
 		struct entry *e = &all[i];

@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 #include "plan/answer.h"
+#include "policyload/names.h"
 
 /* One policy of the command line: a name is never a path. */
 struct aj_policy_word {
@@ -53,9 +54,6 @@ int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *wo
 /* Print the findings. Returns -1 with err set. */
 int aj_policy_failed(const struct aj_diags *diags, struct aj_error *err);
 
-/* Every name that can be loaded, sorted, each once. */
-typedef AJ_LIST(const char *) aj_policy_names;
-void aj_policy_names_find(struct aj_policy_args *args, aj_policy_names *ret);
 const char *aj_policy_where(const struct aj_loaded *loaded); /* the policy's own file, or "built-in"; NULL: none was read */
 
 /* A value as a policy file has it; an origin. New references. */

@@ -20,6 +20,7 @@
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
+#include "sandbox/interpreter.h"
 #include "sandbox/jail_steps.h"
 #include "sandbox/netns.h"
 #include "sandbox/steps.h"
@@ -156,6 +157,8 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 	environ = w->plan->env;
 	execvp(w->plan->argv[0], w->plan->argv);
 	int code = errno == ENOENT ? AJ_EXIT_NOT_FOUND : errno == EACCES || errno == ENOEXEC ? AJ_EXIT_REJECTED : AJ_EXIT_SETUP;
+	if (code == AJ_EXIT_NOT_FOUND && !w->plan->snippet)
+		aj_interpreter_missing(w->plan->argv[0], err);
 	aj_fail(err, w->plan->snippet ? AJ_EXIT_SETUP : code, "exec", errno, "run `%s` in the jail", w->plan->argv[0]);
 	const char *mask = aj_plan_masked_programs(w->plan);
 	if (mask)

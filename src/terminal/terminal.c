@@ -53,6 +53,14 @@ static int reopen_read_only(struct aj_request *request, struct aj_error *err)
 	return -1;
 }
 
+/* The name of a terminal's type, as it may stand in the terminfo database; NULL for any other text. */
+static const char *terminal_type(void)
+{
+	const char *term = getenv("TERM");
+	size_t bytes = term ? strspn(term, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-+._") : 0;
+	return bytes && bytes <= 64 && term[bytes] == '\0' ? term : NULL;
+}
+
 int aj_terminal_choose(struct aj_request *request, struct aj_error *err)
 {
 	struct stat as_out, as_err;
@@ -64,6 +72,7 @@ int aj_terminal_choose(struct aj_request *request, struct aj_error *err)
 	bool pump_out = is_pumped(1, &as_out), pump_err = is_pumped(2, &as_err);
 	request->terminal = (!request->no_input && isatty(0)) ||
 	                    (!request->capture && ((!pump_out && isatty(1)) || (!pump_err && isatty(2))));
+	request->term = request->terminal ? terminal_type() : NULL;
 	request->pump = (pump_out ? AJ_PUMP_OUT : 0U) | (pump_err ? AJ_PUMP_ERR : 0U);
 	if (pump_out && pump_err && as_out.st_dev == as_err.st_dev && as_out.st_ino == as_err.st_ino)
 		request->pump |= AJ_PUMP_JOINED;

@@ -138,6 +138,56 @@ text "help of run" 0 '--bind' run --help
 aj run --bind "$T/open:/work:rw" --dry-run -- touch /work/dry
 is "a dry run exits with 0" 0 "$rc"
 says "a dry run prints the plan" '^namespaces: user pid mount net ipc uts cgroup'
+# --- what a newcomer tries first ---
+text "a workspace under a policy without one" 2 'fix: --policy offline-build has one; --bind DIR' run --workspace "$T/dir" -- ls
+text "for snippets no policy has one" 2 'extends = .snippet.. and .filesystem.workspace' exec --workspace "$T/dir" -c 1
+silent "and none is named" 'offline-build'
+mkdir -m 755 "$T/more"
+printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-only"\n' >"$T/more/readers.toml"
+printf '[policies]\npath = ["%s"]\n' "$T/more" >"$T/more-site.toml"
+text "but one of the site's" 2 'fix: --policy readers has one$' exec --config "$T/more-site.toml" --workspace "$T/dir" -c 1
+
+printf '#!/nix/bin/python -u\nprint(1)\n' >"$T/dir/nixed"
+printf '#!/bin/sh\r\n' >"$T/dir/windows"
+printf '#!/bin/sh\necho it runs\n' >"$T/dir/good"
+sed 's|/lib64/ld-linux|/nix64/ld-linux|' /usr/bin/env >"$T/dir/foreign"
+chmod 755 "$T/dir/nixed" "$T/dir/windows" "$T/dir/good" "$T/dir/foreign"
+text "a script whose interpreter is elsewhere" 127 '`/work/nixed` is there, but its interpreter `/nix/bin/python` is not in the jail$' \
+	run --bind "$T/dir:/work" -- /work/nixed
+text "by its name" 127 '`nixed` is there, but its interpreter `/nix/bin/python`' run --bind "$T/dir:/work" --env PATH=/usr/bin:/work -- nixed
+text "lines that end as on Windows" 127 'its interpreter `/bin/sh.x0d`' run --bind "$T/dir:/work" -- /work/windows
+if grep -q /nix64/ld-linux "$T/dir/foreign"; then
+	text "a program whose loader is elsewhere" 127 'its loader `/nix64/ld-linux-[^`]*` is not in the jail' run --bind "$T/dir:/work" -- /work/foreign
+else
+	skip "a program whose loader is elsewhere" "this system's programs name another loader"
+fi
+text "a program that the host has elsewhere" 127 "the host has it at .$T/dir/good., which the jail does not show: --bind '$T/dir' -- '$T/dir/good'\$" run -- "$T/dir/good"
+text "what is advised works" 0 '^it runs$' run --bind "$T/dir" -- "$T/dir/good"
+(cd "$T/dir" && timeout 60 "$AJ" run -- ./good >"$T/out" 2>"$T/err")
+says "one beside us" "the host has it at .$T/dir/good."
+(PATH="$T/dir:$PATH" && export PATH && timeout 60 "$AJ" run -- good >"$T/out" 2>"$T/err")
+says "one of our PATH" "the host has it at .$T/dir/good."
+text "one that nobody has" 127 'run `no-such-command` in the jail: No such file' run -- no-such-command
+silent "with no advice" 'fix:'
+
+cat >"$T/term.py" <<'PY'
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from terminal import Terminal
+SAY = ("sh", "-c", "printenv TERM || echo none")
+def at_a_terminal(name, want, *more, term="xterm"):
+    t = Terminal("/usr/bin/env", "TERM=" + term, sys.argv[2], "run", *more, "--", *SAY)
+    t.expect(name, "^%s\r\n" % want)
+    t.exits(name + ", and ends", 0)
+at_a_terminal("TERM is passed to a terminal", "xterm")
+at_a_terminal("one that is no name of a terminal is not", "none", term="../../x")
+at_a_terminal("nor an empty one", "none", term="")
+at_a_terminal("an option's wins", "dumb", "--env", "TERM=dumb")
+PY
+"$PY" -B "$T/term.py" "$tests" "$AJ" >"$T/lines" 2>&1
+is "TERM" "8 ok" "$(grep -c '^ok' "$T/lines") $(grep -v '^ok' "$T/lines" | head -c 600)ok"
+TERM=xterm text "without a terminal it is not passed" 1 '' run -- printenv TERM
+TERM=xterm json "nor when outputs are collected" 1 stdout= -- run -- printenv TERM
 AJ_TOKEN=$SECRET aj run --dry-run --env AJ_TOKEN --env "AJ_TYPED=$SECRET" -- true
 says "a dry run names a variable that was passed on" '^  AJ_TOKEN  # value not shown$'
 silent "and prints no value" "$SECRET"

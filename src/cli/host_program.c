@@ -1,0 +1,47 @@
+/* Finds on the host what a jail does not show: the program that `agentjail run` was to start.
+ * It looks, and gives advice; it shows nothing to the jail by itself. */
+#include "cli/host_program.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The program's own path on the host, by our PATH; NULL: the host has none either. */
+static const char *find_on_host(const char *program, struct aj_arena *arena)
+{
+	const char *path = getenv("PATH");
+	char real[PATH_MAX];
+	if (strchr(program, '/'))
+		return is_program(program) && realpath(program, real) ? aj_strdup(arena, real) : NULL;
+	while (path && *path) {
+		size_t bytes = strcspn(path, ":");
+		const char *file = aj_printf(arena, "%.*s/%s", (int)bytes, path, program);
+		if (is_program(file) && realpath(file, real))
+			return aj_strdup(arena, real);
+		path += bytes + (path[bytes] == ':');
+	}
+	return NULL;
+}
+
+void aj_host_program_advise(struct aj_error *err, const char *program, struct aj_arena *arena)
+{
+	const char *file = err->exit_code == AJ_EXIT_NOT_FOUND && !err->fix[0] ? find_on_host(program, arena) : NULL;
+	if (!file)
+		return;
+	const char *folder = aj_strndup(arena, file, (size_t)(strrchr(file, '/') - file));
+	if (aj_path_within(file, "/usr"))
+		aj_advise(err, "the jail has it at `%s`, which is not on its PATH: name it by that path", file);
+	else if (*folder)
+		aj_advise(err, "the host has it at `%s`, which the jail does not show: --bind '%s' -- '%s'", file, folder, file);
+}

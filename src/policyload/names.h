@@ -1,0 +1,8 @@
+/* The names of policies that --policy takes. */
+#pragma once
+#include "policyload/site.h"
+
+typedef AJ_LIST(const char *) aj_policy_names;
+
+/* Every name that can be loaded, sorted, each once. */
+void aj_policy_names_find(const struct aj_site *site, struct aj_arena *arena, aj_policy_names *ret);
