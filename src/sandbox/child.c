@@ -26,11 +26,6 @@
 #include "sandbox/steps.h"
 #include "seccomp/compile.h"
 
-static int fail(struct aj_error *err, const char *step, const char *what)
-{
-	return aj_fail(err, AJ_EXIT_SETUP, step, errno, "%s", what);
-}
-
 static int step_close_parent(struct aj_steps *w, struct aj_error *err)
 {
 	/* Move them to high numbers first: the plan's descriptors take 0 to 3. */
@@ -38,7 +33,7 @@ static int step_close_parent(struct aj_steps *w, struct aj_error *err)
 	close(w->report_parent);
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (*fds[i] >= 0 && aj_fd_move_high(fds[i]) < 0)
-			return fail(err, "close_parent", "move our fds out of the way (is the limit on open files below 32?)");
+			return aj_step_fail(err, "close_parent", "move our fds out of the way (is the limit on open files below 32?)");
 	return 0;
 }
 
@@ -78,7 +73,7 @@ static int step_mounts(struct aj_steps *w, struct aj_error *err)
 			               .errnum = m->refused ? m->refused : m->file_refused };
 		snprintf(note.cause, sizeof note.cause, "%s", m->target);
 		if (note.errnum && aj_msg_send(w->report, &note) < 0)
-			return fail(err, "mounts", "say what could not be an overlay");
+			return aj_step_fail(err, "mounts", "say what could not be an overlay");
 		/* A runner gets its filter before the supervisor receives this note. */
 		bool tree = strcmp(m->target, "/usr") == 0;
 		if (m->refused && w->plan->snippet && w->plan->profile == AJ_PROFILE_COMMAND && !tree)
@@ -114,7 +109,7 @@ static int step_tie_to_parent(struct aj_steps *w, struct aj_error *err)
 {
 	/* Not dumpable: init's memory and fds are closed to the guest, which has the same id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return fail(err, "tie_to_parent", "die with the supervisor");
+		return aj_step_fail(err, "tie_to_parent", "die with the supervisor");
 	if (aj_msg_peer_gone(w->report))
 		return aj_fail(err, AJ_EXIT_SETUP, "tie_to_parent", 0, "the supervisor is gone");
 	return 0;
@@ -143,11 +138,11 @@ static int step_seccomp(struct aj_steps *w, struct aj_error *err)
 		return aj_filter_install(&alone, err);
 	/* Init made itself undumpable, and so its copy, the guest. Exec undoes that in any case. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
-		return fail(err, "seccomp", "let the supervisor take the listener");
+		return aj_step_fail(err, "seccomp", "let the supervisor take the listener");
 	if (aj_filter_install_reported(&filter, &alone, &listener, err) < 0)
 		return -1;
 	if (listener >= 0 && aj_msg_hand_over(w->report, listener) < 0)
-		return fail(err, "seccomp", "have the supervisor take the listener");
+		return aj_step_fail(err, "seccomp", "have the supervisor take the listener");
 	return 0;
 }
 

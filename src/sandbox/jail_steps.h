@@ -1,6 +1,8 @@
 /* The steps that a cold start and a jail born from a zygote have in common; each step sets up one wall.
  * A step takes everything from the plan and reports its own failure; steps.h defines the order. */
 #pragma once
+#include <errno.h>
+
 #include "plan/plan.h"
 
 struct aj_steps {
@@ -41,6 +43,11 @@ int aj_step_landlock(struct aj_steps *w, struct aj_error *err);
 #define step_rlimits aj_step_rlimits
 #define step_landlock aj_step_landlock
 
+/* Fill `err` with errno for a step that says what failed. Returns -1. */
+static inline int aj_step_fail(struct aj_error *err, const char *step, const char *what)
+{
+	return aj_fail(err, AJ_EXIT_SETUP, step, errno, "%s", what);
+}
 /* Run all rows in order; the first failure is reported to the supervisor and ends this process. */
 void aj_steps_walk(struct aj_steps *w, const struct aj_step *steps, size_t count);
 /* A failure outside the table: report errno and this cause, then end this process. */
