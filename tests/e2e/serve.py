@@ -540,7 +540,6 @@ def who_vanishes_takes_all_with_him(s):
     assert until(busy), "nothing runs that could be ended"
     burning = busy()
     c.socket.close()
-    gone = time.monotonic()
     assert until(lambda: not set(burning) & set(below(pid))), "still there"
     same(s.client().ask("stats")["in_use"], 0)
 
