@@ -23,7 +23,7 @@ STATEMENTS = "object super property staticmethod classmethod isinstance issubcla
 # The other functions without I/O or reflection.
 STANDARD = ("aiter anext ascii bin bytearray bytes callable chr complex dir divmod filter format hash hex id iter map "
             "memoryview next oct ord pow reversed slice")
-# Functions that only the set `full` holds -> the hint after a NameError.
+# Functions that the sets minimal and standard lack -> the hint after a NameError.
 ABSENT = {
     "open": "files are not available; data comes in as input variables",
     "eval": "call the function itself, or use ast.literal_eval where ast is allowed",

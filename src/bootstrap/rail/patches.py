@@ -6,7 +6,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType
-from agentjail.rail.name_rules import FRAME_ATTRIBUTES, GUARDED, forbidden_by
+from agentjail.rail.name_rules import FRAME_ATTRIBUTES
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
 
@@ -79,8 +79,8 @@ HIDDEN = {
 # copy's slot state, argparse's dest). Libraries read __dict__ and __name__ this way all the time, so this set is smaller
 # than the set of names that agent code may not read.
 LIBRARY_DENIED = FRAME_ATTRIBUTES | {"__globals__", "__code__", "__closure__", "__builtins__", "__subclasses__", "__self__",
-                           "__func__", "__base__", "__bases__", "__mro__", "__match_args__", "__loader__", "__spec__",
-                           "__traceback__", "__reduce__", "__reduce_ex__", "__class__", "obj", "_convert_"}
+                                     "__func__", "__base__", "__bases__", "__mro__", "__match_args__", "__loader__", "__spec__",
+                                     "__traceback__", "__reduce__", "__reduce_ex__", "__class__", "obj", "_convert_"}
 STREAMS = ("stdout", "stderr", "stdin")  # the attributes of sys that contextlib may redirect
 
 
@@ -101,7 +101,7 @@ def annotation_compile(source, *args, **kw):
     import _ast
     tree = compile(source, "<annotation>", "eval", _ast.PyCF_ONLY_AST, True)
     harmless = (_ast.Expression, _ast.Name, _ast.Load, _ast.Attribute, _ast.Subscript, _ast.Tuple, _ast.List,
-            _ast.Constant, _ast.BinOp, _ast.BitOr, _ast.Starred, _ast.UnaryOp, _ast.USub)
+                _ast.Constant, _ast.BinOp, _ast.BitOr, _ast.Starred, _ast.UnaryOp, _ast.USub)
     todo = [tree]
     while todo:
         node = todo.pop()
@@ -211,63 +211,14 @@ def single_dispatch(guards, real):
     return decorate
 
 
-def check_field_name(name, reserved=True):
-    """Field names become source text in dataclasses. A pattern or a format would read a reserved name as an attribute."""
-    if type(name) is not str or not name.isidentifier() or reserved and (
-            forbidden_by(name) is not None or name in GUARDED or name[:2] == "__" == name[-2:]):
-        raise TypeError("field names must be plain names, not %r" % (name,))
-
-
-# The attributes of a class as they are, whatever its metaclass answers.
-read_mro, read_dict = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
-
-
-def inherited_fields(cls):
-    """The names of the fields that dataclasses noted in this class and those above it. dataclasses reads the fields by
-    getattr(), which a metaclass of the agent could answer, and so could an object that is not a class."""
-    if not issubclass(type(cls), type):
-        raise TypeError("a class is expected, not %r" % type(cls).__name__)
-    enum_type = getattr(sys.modules.get("enum"), "EnumMeta", None)
-    names = []
-    for c in read_mro(cls):
-        for meta in read_mro(type(c)):
-            if meta is not type and meta is not object and meta is not enum_type and (
-                    not {"__getattr__", "__getattribute__"}.isdisjoint(read_dict(meta))):
-                raise TypeError("the metaclass of a dataclass must not define __getattr__ or __getattribute__")
-        names += [f.name for f in read_dict(c).get("__dataclass_fields__", {}).values()]
-    return names
-
-
 def dataclass(guards, real):
-    def dataclass(cls=None, /, **options):
-        """dataclasses.dataclass, with plain names for fields."""
-        def wrap(cls):
-            for name in inherited_fields(cls) + list(read_dict(cls).get("__annotations__", {})):
-                check_field_name(name)
-            if sys.modules.get(cls.__module__) is not sys.modules.get("__main__"):
-                raise TypeError("only classes of this code can be made dataclasses")
-            return real(cls, **options)
-        return wrap if cls is None else wrap(cls)
-    dataclass.__doc__ = real.__doc__
-    return dataclass
+    from agentjail.rail.dataclass_guards import guarded_dataclass
+    return guarded_dataclass(real)
 
 
 def make_dataclass(guards, real):
-    def make_dataclass(cls_name, fields, *, bases=(), namespace=None, **options):
-        # Copies: an object of the agent could show one content to the checks and another to dataclasses.
-        fields = [item if isinstance(item, str) else tuple(item) for item in fields]
-        bases = tuple(bases)
-        namespace = {} if namespace is None else dict(namespace)
-        for base in bases:
-            for name in inherited_fields(base):
-                check_field_name(name, reserved=False)
-        for item in fields:
-            check_field_name(item if isinstance(item, str) else item[0])
-        if any(type(k) is not str or forbidden_by(k, True) for k in namespace):
-            raise TypeError("the namespace holds names that are not allowed")
-        options.pop("module", None)
-        return real(cls_name, fields, bases=bases, namespace=namespace, **options)
-    return make_dataclass
+    from agentjail.rail.dataclass_guards import guarded_make_dataclass
+    return guarded_make_dataclass(real)
 
 
 def catch_warnings(guards, real):

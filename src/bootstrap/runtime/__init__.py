@@ -1,1 +1,10 @@
 """From the request to the claim: snippets, sessions, tools, values, error reports; the rail decides what agent code may do."""
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+
+CONTROL_FD = 3     # the socket to the supervisor
+
+
+def make_frame(kind, body):
+    """A frame of base/frame.h: its length, its kind (one byte), its body."""
+    return (1 + len(body)).to_bytes(4, "big") + kind + body

@@ -13,10 +13,10 @@ from itertools import count
 from select import POLLIN, poll
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime import CONTROL_FD, make_frame
 from agentjail.runtime.json_reader import read_json
 from agentjail.runtime.values import json_string
 
-CONTROL_FD = 3
 CALL, ANSWER = b"C", b"T"       # kinds of frames, see base/frame.h
 HEADER_BYTES = 5
 MAX_BODY = 256 << 20
@@ -89,7 +89,7 @@ class Channel:
                 number = self.last = next(self.numbers)
                 call = Call(number, lock, loop, future)
                 body = ('{"call":%d,"tool":%s,"args":%s}' % (number, json_string(tool), text)).encode()
-                data = (1 + len(body)).to_bytes(4, "big") + CALL + body
+                data = make_frame(CALL, body)
                 try:
                     while data:
                         data = data[posix.write(CONTROL_FD, data):]

@@ -5,9 +5,9 @@ Lines and columns count from 1; columns count characters, not bytes. Loaded only
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.values import truncate
+from agentjail.runtime.values import MESSAGE_BYTES, truncate
 
-MESSAGE_BYTES, TRACEBACK_BYTES, LINE_CHARS = 8 << 10, 16 << 10, 400
+TRACEBACK_BYTES, LINE_CHARS = 16 << 10, 400
 MAX_FRAMES, MAX_REPEATS, MAX_CHAIN = 40, 3, 8
 POLICY = "PolicyError"  # error.type of a rejection
 

@@ -6,7 +6,9 @@ streams do not.
 import asyncio
 from _thread import _count as count_threads, allocate_lock
 
-CONTROL_FD, SLICE_MS = 3, 1000
+from agentjail.runtime import CONTROL_FD
+
+SLICE_MS = 1000
 
 
 class Waiter:

@@ -6,13 +6,13 @@ import posix
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime import CONTROL_FD
 from agentjail.runtime.compiler import VALUE_NAME, compile_source
 from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
 from agentjail.runtime.values import RawJson, claim_json, safe_repr, value_json
 
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
-CONTROL_FD = 3
 CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
 MAX_IMPORTS, MAX_FILE_NAMES, MAX_SOURCES = 1000, 1024, 64
 

@@ -9,7 +9,7 @@ from sys import modules
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime.request import KEYWORDS, RequestError
 from agentjail.runtime.type_tags import NoTag, decode
-from agentjail.runtime.values import Encoder, TooBig, json_string, truncate
+from agentjail.runtime.values import MESSAGE_BYTES, Encoder, TooBig, json_string, truncate
 
 # The keys of a declaration: type, default (... for a key without one).
 DECLARATION_KEYS = {
@@ -17,7 +17,6 @@ DECLARATION_KEYS = {
 }
 RESERVED_NAMES = ("final_answer", "ToolError", "type")  # the layer gives these a meaning
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict, "null": None}
-MESSAGE_BYTES = 8 << 10
 MAX_TOOLS, MAX_PARAMETERS = 1000, 100
 NO_ANNOTATION = object()
 

@@ -9,6 +9,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 MAX_DEPTH = 64          # deeper values fall back to repr: the host's JSON reader has a limit as well
 MAX_NODES = 200000      # encoding a value of a million small items would cost seconds in the jail
 SAFE_INT = 1 << 53      # a reader that holds numbers as doubles would change larger ones
+MESSAGE_BYTES = 8 << 10  # of an error, for a model to read
 MAX_DIGIT_BITS = 14000  # about the 4300 digits that CPython converts; larger ints are written in hex
 
 # Escapes in JSON strings. A C reader would end a string at NUL, so NUL becomes visible text.

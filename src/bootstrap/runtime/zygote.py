@@ -9,12 +9,12 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime import main, session
+from agentjail.runtime import CONTROL_FD, main, make_frame, session
 from agentjail.runtime.reseed import reseed
 
 # Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
 # event loop is not among them: it loads asyncio.
-RAIL = "check guards name_rules allowed_imports check_late format_guards module_proxy patches dynamic_code"
+RAIL = "check guards name_rules allowed_imports check_late format_guards module_proxy patches dataclass_guards dynamic_code"
 RUNTIME = "json_reader values request compiler error_report type_tags tools channel signals"
 PARTS = (["agentjail.rail." + name for name in RAIL.split()] + ["agentjail.runtime." + name for name in RUNTIME.split()]
          + ["_json", "binascii", "_string"])
@@ -36,7 +36,6 @@ TRIALS = (
         "type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}}]},),
     ({"code": "x = 1\nx", "layer": False},),
 )
-CONTROL_FD = 3
 ROUNDS = 12     # the interpreter specialises code in its first ten runs or so
 FIRST_REQUEST = b'{"filename":"<snippet>","code":"x = [i for i in (1, 2)]\\nx"}'
 
@@ -50,10 +49,6 @@ def prepare(names, frame_kind=b""):
 
     The layer is loaded first: objects that every snippet uses then lie together, and fewer pages become a jail's own."""
     import os
-
-    def send_frame(text):
-        os.write(CONTROL_FD, (1 + len(text)).to_bytes(4, "big") + frame_kind + text)
-
     register, os.register_at_fork = os.register_at_fork, register_quiet
     for part in PARTS:
         try:
@@ -62,7 +57,7 @@ def prepare(names, frame_kind=b""):
             pass
     for name in names.decode().split("\n"):
         if name and frame_kind:
-            send_frame(name.encode())
+            os.write(CONTROL_FD, make_frame(frame_kind, name.encode()))
         if name == "*":
             load_extensions()
         elif name:
@@ -71,7 +66,7 @@ def prepare(names, frame_kind=b""):
             except Exception:
                 pass
     if frame_kind:
-        send_frame(b"")
+        os.write(CONTROL_FD, make_frame(frame_kind, b""))
     os.register_at_fork = register
     if "asyncio" in sys.modules:
         session.install_event_loop()
