@@ -270,10 +270,11 @@ static void on_client_opened(struct aj_session *s, void *arg, const struct aj_er
 	run(&c->visit, "2+2", true);
 }
 
-static void on_client_answered(struct aj_session *s, void *arg, const json_t *result)
+static void on_client_answered(struct aj_session *s, void *arg, const struct aj_result *found, const json_t *result)
 {
 	struct client *c = arg;
 	struct flow *f = c->flow;
+	(void)found;
 	check(result);
 	aj_session_close(s);
 	double now = now_us();
