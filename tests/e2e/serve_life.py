@@ -131,8 +131,13 @@ def socket_is_ours_alone():
 @test
 def dead_socket_is_replaced():
     with Server() as s:
+        # A process that is being born has a copy of the listener until it ends, and would be taken for a service.
+        c = s.client()
+        assert until(lambda: (lambda stats: stats["parked"] and not stats["starting"])(c.ask("stats"))), "its jails do not start"
+        jails = below(s.pid)
         s.process.kill()
         s.process.wait()
+        assert until(lambda: not any(map(alive, jails))), "its jails are still there"
         assert os.path.exists(s.path), "nothing to replace"
         with Server(path=s.path) as t:
             same(t.client().ask("exec", code="1")["value"], 1)
