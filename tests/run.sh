@@ -155,6 +155,7 @@ copy_for_user() {
 	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copied/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
 	cp -R --no-preserve=ownership "$tests/../docs" "$copy/docs"
+	cp "$tests/../README.md" "$copy/README.md"
 	chmod -R a+rX "$copy"
 }
 
