@@ -63,21 +63,23 @@ static void on_listener(struct aj_fork_group *g)
 
 /* --- the loop --- */
 
-static void watch_fd(struct aj_fork_group *g, enum aj_fork_group_fd which, int fd)
+/* False: it cannot be watched, and the jail was killed. */
+static bool watch_fd(struct aj_fork_group *g, enum aj_fork_group_fd which, int fd)
 {
 	if (fd < 0)
 		aj_loop_unwatch(g->loop, &g->io[which]);
 	else if (aj_loop_watch(g->loop, &g->io[which], fd, EPOLLIN) < 0)
-		aj_jail_kill(&g->jail);
+		return aj_jail_kill(&g->jail), false;
+	return true;
 }
 
 static void watch_group(struct aj_fork_group *g)
 {
 	int64_t locks_us = aj_locks_deadline_us(&g->locks), due_us = locks_us < g->deadline_us ? locks_us : g->deadline_us;
-	watch_fd(g, AJ_FORK_GROUP_REPORT, g->jail.report_fd);
-	watch_fd(g, AJ_FORK_GROUP_LISTENER, g->listener_fd);
-	watch_fd(g, AJ_FORK_GROUP_COPIER, g->now.copier.socket);
-	watch_fd(g, AJ_FORK_GROUP_INIT, g->jail.init_pidfd);
+	const int fds[] = { g->jail.report_fd, g->listener_fd, g->now.copier.socket, g->jail.init_pidfd };
+	for (int i = 0; i < AJ_FORK_GROUP_FDS; i++)
+		if (!watch_fd(g, (enum aj_fork_group_fd)i, fds[i]))
+			due_us = aj_now_us() + STOP_US; /* then once more */
 	if (g->changed)
 		due_us = aj_now_us();
 	if (due_us == INT64_MAX)

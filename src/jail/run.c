@@ -13,6 +13,8 @@
 
 /* Init has this long to kill and count the jail's processes before it is killed itself. */
 enum { STOP_US = 100000 };
+/* Where epoll does not take the jail's descriptors, its end is looked for at this interval: the jail was killed, so it comes soon. */
+enum { LOOK_US = 2000 };
 
 /* --- what is watched --- */
 
@@ -20,8 +22,10 @@ static void watch_fd(struct aj_run *run, enum aj_run_fd which, int fd, uint32_t 
 {
 	if (fd < 0)
 		aj_loop_unwatch(run->loop, &run->io[which]);
-	else if (aj_loop_watch(run->loop, &run->io[which], fd, events) < 0)
+	else if (aj_loop_watch(run->loop, &run->io[which], fd, events) < 0) {
+		run->blind = true;
 		aj_run_fail(run, "the jail cannot be waited for");
+	}
 }
 
 /* While the pump is full, the destination is watched and not the jail. */
@@ -41,7 +45,8 @@ static int64_t grace_over_us(const struct aj_run *run)
 
 static int64_t next_deadline_us(const struct aj_run *run)
 {
-	const int64_t due_us[] = { run->deadline_us, grace_over_us(run), aj_locks_deadline_us(&run->locks) };
+	const int64_t look_us = run->blind ? aj_now_us() + LOOK_US : INT64_MAX;
+	const int64_t due_us[] = { run->deadline_us, grace_over_us(run), aj_locks_deadline_us(&run->locks), look_us };
 	int64_t first_us = run->soft_us;
 	for (size_t i = 0; i < sizeof due_us / sizeof *due_us; i++)
 		first_us = due_us[i] < first_us ? due_us[i] : first_us;
@@ -113,13 +118,18 @@ static unsigned handle_ready(struct aj_run *run, enum aj_run_fd which, uint32_t 
 	return found;
 }
 
-static void on_io(struct aj_io *io, uint32_t events)
+static void handle_event(struct aj_run *run, enum aj_run_fd which, uint32_t events)
 {
-	struct aj_run *run = io->arg;
-	unsigned found = handle_ready(run, (enum aj_run_fd)(io - run->io), events);
+	unsigned found = handle_ready(run, which, events);
 	aj_run_watch(run);
 	if (found && run->on_event)
 		run->on_event(run, found);
+}
+
+static void on_io(struct aj_io *io, uint32_t events)
+{
+	struct aj_run *run = io->arg;
+	handle_event(run, (enum aj_run_fd)(io - run->io), events);
 }
 
 static void on_deadline(struct aj_run *run)
@@ -150,7 +160,10 @@ static void on_timer(struct aj_timer *timer)
 		run->told_us = 0;
 		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
 	}
-	aj_run_watch(run);
+	if (run->blind && aj_pidfd_ended(run->jail.init_pidfd))
+		handle_event(run, AJ_RUN_INIT, EPOLLIN);
+	else
+		aj_run_watch(run);
 }
 
 /* --- the life of a jail --- */

@@ -80,6 +80,7 @@ struct aj_run {
 	int listener_fd;    /* the filter's listener; -1: none */
 	bool running;       /* a run is under way */
 	bool stopping;      /* the jail is being ended */
+	bool blind;         /* a descriptor could not be watched; the jail was killed */
 	bool exited;        /* init has ended, and the end is being handled: nothing is watched any more */
 	bool gone;          /* that is done */
 	int64_t started_us; /* start of the run */

@@ -272,6 +272,7 @@ static void on_client_opened(struct aj_session *s, void *arg, const struct aj_er
 
 static void on_client_answered(struct aj_session *s, void *arg, const struct aj_result *found, const json_t *result)
 {
+	(void)found;
 	struct client *c = arg;
 	struct flow *f = c->flow;
 	(void)found;

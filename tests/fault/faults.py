@@ -77,6 +77,7 @@ ALLOWED = [
     ("supervisor", "openat", "policy|/etc/agentjail", "same", "an optional file that is not there"),
     ("supervisor", "rt_sigprocmask", "", "same", "a signal ends the supervisor then, and that the jail"),
     ("supervisor", "poll|epoll_ctl|epoll_wait", "", "same ended walls", "the jail is killed, and the result says that it could not be watched"),
+    ("supervisor", "epoll_ctl", "", "same", "a descriptor that is closed next is taken out of the loop"),
     ("supervisor", "read", "", "same ended", "output that cannot be read whole is no success"),
     ("supervisor", "recvfrom", "", "same ended", "the report of the end is lost, and the result says that it did not come"),
     ("supervisor", "recvmsg", "", "same ended", "a message of the runner is lost: nothing is handed over, or there is no result"),

@@ -286,6 +286,20 @@ Test(run, what_is_closed_is_not_watched_any_more)
 	close(copies[1]);
 }
 
+/* epoll takes no regular file, and poll() says of one what it says of a process that has ended. */
+Test(run, a_jail_that_cannot_be_watched_ends_all_the_same)
+{
+	aj_jail_kill(&run.jail);
+	aj_run_unwatch(&run, AJ_RUN_INIT);
+	aj_close(&run.jail.init_pidfd);
+	run.jail.init_pidfd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	aj_run_watch(&run);
+	while (!(seen & AJ_RUN_GONE))
+		cr_assert_eq(aj_loop_turn(run.loop, INT64_MAX), 0);
+	cr_expect_eq(run.result.status, AJ_STATUS_SETUP_ERROR);
+	cr_expect_str_eq(run.result.setup.step, "watch");
+}
+
 /* While output cannot be passed on, the destination is watched in the place of the jail's pipe. */
 Test(run, a_full_destination_stops_the_reading)
 {
