@@ -64,7 +64,10 @@ int aj_named_sockets_check_stdio(int count, struct aj_error *err)
 	for (int fd = 0; fd < count; fd++) {
 		struct sockaddr_storage peer;
 		socklen_t bytes = sizeof peer;
-		if (int_option(fd, SO_DOMAIN) != AF_UNIX)
+		int domain = int_option(fd, SO_DOMAIN);
+		if (domain < 0 && errno != ENOTSOCK && errno != EBADF)
+			return aj_fail(err, AJ_EXIT_SETUP, "sockets", errno, "ask whether descriptor %d is a socket", fd);
+		if (domain != AF_UNIX)
 			continue;
 		if (int_option(fd, SO_TYPE) != SOCK_DGRAM &&
 		    (int_option(fd, SO_ACCEPTCONN) == 1 || getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0))

@@ -384,7 +384,7 @@ check "planted-worktree: both are told" sh -c "grep -q '\"$T/main/.git\"' $T/out
 # What is appended to a log of references is what the host's user does to commits of the jail's.
 fresh
 echo : >"$T/startup"
-jail offline-build 'git -c user.name=j -c user.email=j@j commit -q --allow-empty -m "\$('"$PLANTED"')"; rm .git/logs/HEAD; ln -s '"$T/startup"' .git/logs/HEAD; ln -s /x .git/objects/00; mkdir -p .git/refs/heads/a; ln -s /y .git/refs/heads/a/b; echo /z/objects >.git/objects/info/alternates'
+jail offline-build 'git -c user.name=j -c user.email=j@j commit -q --allow-empty -m "\$('"$PLANTED"')"; rm -rf .git/logs/HEAD .git/objects/00; ln -s '"$T/startup"' .git/logs/HEAD; ln -s /x .git/objects/00; mkdir -p .git/refs/heads/a; ln -s /y .git/refs/heads/a/b; echo /z/objects >.git/objects/info/alternates'
 says "planted-repositories: a symlink that git writes through" "logs/HEAD: a symlink, which git writes through: $T/startup"
 says "planted-repositories: among objects" 'objects/00: a symlink, which git writes through: /x'
 says "planted-repositories: among references" 'refs/heads/a/b: a symlink'
