@@ -95,6 +95,8 @@ static void part_run(void)
 	s = (struct agentjail_snippet){ .size = sizeof s, .code = "while True: pass", .timeout_ms = 200 };
 	r = agentjail_run(h, &s, &err);
 	check(r && agentjail_result_status(r) == AGENTJAIL_TIMEOUT, "run: timeout", "another status");
+	is(r ? agentjail_result_get(r, "told_to_stop") : NULL, "wall_clock", "run: it was told to stop");
+	is(r ? agentjail_result_get(r, "error.message") : NULL, "the snippet took longer than 200 ms", "run: at its limit");
 	agentjail_result_free(r);
 	s = (struct agentjail_snippet){ .size = sizeof s, .code = "1+1##garbage", .code_bytes = 3 };
 	r = agentjail_run(h, &s, &err);

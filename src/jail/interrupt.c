@@ -1,4 +1,4 @@
-/* Interrupts a snippet in a lasting jail: on request, or at its soft deadline.
+/* Interrupts a snippet: on request, or at its limit of time.
  * Ends nothing: a snippet that ignores the interrupt meets the wall clock, which is jail/run.c's. */
 #include "jail/interrupt.h"
 
@@ -9,25 +9,19 @@
 #include "base/pidfd.h"
 #include "base/procfs.h"
 
-/* An interrupted snippet has this long to stop; a quarter of the wall clock where that is less. */
-enum { SOFT_US = 1000000 };
-
-void aj_interrupt_clocks(const struct aj_plan *plan, bool lasting, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
+void aj_interrupt_clocks(const struct aj_plan *plan, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
 {
 	int64_t wall_us = plan->wall_ms ? aj_us_of_ms(plan->wall_ms) : INT64_MAX;
 	int64_t timeout_us = timeout_ms ? aj_us_of_ms(timeout_ms) : INT64_MAX;
-	*ret_soft_us = INT64_MAX;
-	*ret_wall_us = !lasting && timeout_us < wall_us ? timeout_us : wall_us;
-	if (!lasting || (timeout_us == INT64_MAX && wall_us == INT64_MAX))
-		return;
-	int64_t grace_us = wall_us / 4 < SOFT_US ? wall_us / 4 : SOFT_US, latest_us = wall_us - grace_us;
-	*ret_soft_us = timeout_us < latest_us ? timeout_us : latest_us;
-	*ret_wall_us = *ret_soft_us < wall_us - SOFT_US ? *ret_soft_us + SOFT_US : wall_us;
+	int64_t limit_us = timeout_us < wall_us ? timeout_us : wall_us;
+	*ret_soft_us = plan->snippet ? limit_us : INT64_MAX;
+	*ret_wall_us = plan->snippet && limit_us < INT64_MAX - AJ_SNIPPET_GRACE_MS * 1000 ? limit_us + AJ_SNIPPET_GRACE_MS * 1000
+	                                                                                  : limit_us;
 }
 
 /* Signals the runner itself: by way of init the signal might reach the next snippet. Before the code has started nothing would handle
  * it, so aj_interrupt_started() sends it then. */
-static void signal_runner(const struct aj_run *run)
+static void signal_runner(struct aj_run *run)
 {
 	struct aj_process_info info;
 	int signal = run->facts.stop == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
@@ -35,9 +29,10 @@ static void signal_runner(const struct aj_run *run)
 		return;
 	cleanup_fd int pidfd = run->jail.branch ? -1 : aj_procfs_open_child(run->channel.runner, run->jail.init_pid, &info);
 	aj_pidfd_signal(pidfd >= 0 ? pidfd : run->jail.init_pidfd, signal);
+	run->facts.told = true;
 }
 
-void aj_interrupt_started(const struct aj_run *run)
+void aj_interrupt_started(struct aj_run *run)
 {
 	if (run->running && run->facts.stop != AJ_STOP_NONE)
 		signal_runner(run);
@@ -54,8 +49,9 @@ void aj_interrupt_send(struct aj_run *run)
 void aj_interrupt_due(struct aj_run *run)
 {
 	run->soft_us = INT64_MAX;
+	if (run->channel.answered) /* and is about to exit */
+		return;
 	if (run->facts.stop == AJ_STOP_NONE)
 		run->facts.stop = AJ_STOP_BY_CLOCK;
-	run->facts.soft_ms = run->soft_ms;
 	signal_runner(run);
 }

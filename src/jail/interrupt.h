@@ -1,13 +1,15 @@
-/* Interrupts a snippet while its jail goes on: an exception is raised in it. */
+/* Interrupts a snippet: an exception is raised in it. */
 #pragma once
 #include "jail/run.h"
 
+/* A snippet that was told to stop at its limit of time has this long to do so; then its jail is killed. */
+enum { AJ_SNIPPET_GRACE_MS = 1000 };
 /* When a snippet is interrupted, and when the jail is killed, counted from the start; INT64_MAX: never. `timeout_ms`: the request's, 0
- * for the policy's; where the jail does not last it only kills. */
-void aj_interrupt_clocks(const struct aj_plan *plan, bool lasting, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us);
+ * for the policy's. A command is only killed. */
+void aj_interrupt_clocks(const struct aj_plan *plan, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us);
 /* Interrupt the snippet, as Ctrl-C would. Without effect when none runs; each call sends the signal again. */
 void aj_interrupt_send(struct aj_run *run);
-/* The soft deadline has passed. An earlier interrupt that was ignored is sent again. */
+/* The snippet's limit of time has passed. An earlier interrupt that was ignored is sent again. */
 void aj_interrupt_due(struct aj_run *run);
 /* The code has started: send an interrupt that was requested before. */
-void aj_interrupt_started(const struct aj_run *run);
+void aj_interrupt_started(struct aj_run *run);

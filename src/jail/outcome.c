@@ -110,6 +110,7 @@ void aj_run_on_exit(struct aj_run *run)
 	if (run->facts.alive) { /* the last result is known, the reason of the end is not */
 		run->facts.alive = false;
 		run->facts.stop = AJ_STOP_NONE;
+		run->facts.told = false;
 		run->result.reason[0] = '\0';
 		json_decref(run->result.claim);
 		run->result.claim = NULL;

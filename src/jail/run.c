@@ -206,7 +206,7 @@ int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t 
 {
 	struct aj_request asked = *request;
 	int64_t soft_us, wall_us;
-	aj_interrupt_clocks(run->plan, asked.lasting, timeout_ms, &soft_us, &wall_us);
+	aj_interrupt_clocks(run->plan, timeout_ms, &soft_us, &wall_us);
 	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
 	if (asked.snippet && aj_channel_request(&run->channel, run->lasting, run->plan, run->policy, &asked, err) < 0)
 		return -1;
@@ -216,8 +216,8 @@ int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t 
 		aj_sha256(asked.code, asked.code_bytes, run->result.code_sha256);
 	run->running = true;
 	run->started_us = started_us;
-	run->facts.wall_ms = wall_us == INT64_MAX ? 0 : (uint64_t)wall_us / 1000;
-	run->soft_ms = asked.soft_ms;
+	int64_t limit_us = soft_us < wall_us ? soft_us : wall_us;
+	run->facts.limit_ms = limit_us == INT64_MAX ? 0 : (uint64_t)limit_us / 1000;
 	run->soft_us = soft_us == INT64_MAX ? INT64_MAX : started_us + soft_us;
 	run->deadline_us = wall_us == INT64_MAX ? INT64_MAX : started_us + wall_us;
 	aj_run_flush(run);

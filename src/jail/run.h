@@ -77,15 +77,14 @@ struct aj_run {
 	struct aj_channel channel;
 	struct aj_result result; /* of the run under way, or of the last one */
 	struct aj_facts facts;
-	int listener_fd;    /* the filter's listener; -1: none */
-	bool running;       /* a run is under way */
-	bool stopping;      /* the jail is being ended */
-	bool blind;         /* a descriptor could not be watched; the jail was killed */
-	bool exited;        /* init has ended, and the end is being handled: nothing is watched any more */
-	bool gone;          /* that is done */
-	int64_t started_us; /* start of the run */
-	int64_t soft_us;    /* when the snippet is interrupted; INT64_MAX: never, or it was */
-	uint64_t soft_ms;
+	int listener_fd;     /* the filter's listener; -1: none */
+	bool running;        /* a run is under way */
+	bool stopping;       /* the jail is being ended */
+	bool blind;          /* a descriptor could not be watched; the jail was killed */
+	bool exited;         /* init has ended, and the end is being handled: nothing is watched any more */
+	bool gone;           /* that is done */
+	int64_t started_us;  /* start of the run */
+	int64_t soft_us;     /* when the snippet is interrupted; INT64_MAX: never, or it was */
 	int64_t deadline_us; /* when the jail is killed; INT64_MAX: never */
 	int64_t told_us;     /* when a command was first told to end by a signal; 0: it was not */
 	/* Usage and refusals before this run. */
@@ -103,9 +102,9 @@ int aj_run_open(struct aj_run *run, int filters);
 /* For a runner that starts cold: send what it needs to be armed. */
 void aj_run_arm(struct aj_run *run);
 
-/* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: the policy's): where the request lasts, the
- * snippet is interrupted then, and has a grace period before the jail is killed; elsewhere the jail is killed. -1 with err: nothing has
- * begun. Frees the last run's result. */
+/* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: the policy's): the
+ * snippet is interrupted then, and the jail killed where it does not stop; see jail/interrupt.h. -1 with err: nothing has begun. Frees
+ * the last run's result. */
 int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
 /* Send a tool's answer, JSON. */
 void aj_run_tool(struct aj_run *run, const char *text, size_t bytes);

@@ -90,7 +90,7 @@ struct agentjail_snippet {
 	const char *filename;  /* in errors; NULL: <snippet> */
 	const char *variables; /* JSON object, set before it runs; NULL: none */
 	const char *id;        /* in the result; NULL: generated */
-	uint64_t timeout_ms;   /* 0: the policy's */
+	uint64_t timeout_ms;   /* the snippet is told to stop then, and its jail killed a second later; 0: the policy's */
 	/* Output as it comes, by fd number (1 or 2); the result has it as well. The callback may call only agentjail_interrupt() of this
 	 * header. */
 	void (*output)(void *arg, int number, const char *data, size_t bytes);

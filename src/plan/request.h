@@ -22,7 +22,7 @@ struct aj_request {
 	const char *tools_json;  /* array of declared tools for the guest to define; NULL for none */
 	bool keep_value;         /* a value that is not None is the variable _ of later snippets */
 	bool lines;              /* a snippet's output is flushed after each line, not when the buffer is full */
-	uint64_t soft_ms;        /* after this time a snippet of a lasting jail is interrupted; 0: never */
+	uint64_t soft_ms;        /* after this time the snippet is interrupted; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
 	bool inputs_checked;     /* base/json_scan has accepted it */
 

@@ -80,7 +80,7 @@ const struct aj_key aj_policy_keys[] = {
 	{ "limits.enforce", AJ_KEY_ENUM, AT(enforce), .names = enforce_names, .fallback = "best-effort", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "without cgroup v2: strict refuses to run, best-effort takes rlimits and says so" },
 	{ "limits.wall", AJ_KEY_DURATION, AT(wall_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "30s", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
-	  .help = "time on the clock until every process of the jail is killed" },
+	  .help = "time on the clock until a snippet is told to stop, and killed with its jail a second later; a command is killed at once" },
 	{ "limits.cpu", AJ_KEY_DURATION, AT(cpu_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "wall", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
 	  .help = "processor time of each process; `wall` is as much as limits.wall" },
 	{ "limits.cpu_percent", AJ_KEY_COUNT, AT(cpu_percent), .min = 1, .max = 100000, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,

@@ -53,18 +53,21 @@ static void fill_usage(const struct aj_facts *f, struct aj_result *r)
 	r->peak_memory_bytes = f->leaf.peak_bytes ? f->leaf.peak_bytes : (uint64_t)f->usage.ru_maxrss * 1024;
 }
 
+static uint64_t limit_ms(const struct aj_facts *f, const struct aj_plan *plan)
+{
+	return f->limit_ms ? f->limit_ms : plan->wall_ms;
+}
+
 static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	switch (f->cause) {
 	case AJ_CAUSE_NONE:
 		return;
 	case AJ_CAUSE_TIMEOUT:
-		if (f->stop == AJ_STOP_BY_CLOCK)
-			set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
-			           "wall clock limit of %lu ms reached; the snippet was told to stop and did not, and every process of the jail was killed",
-			           f->soft_ms);
-		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock", "wall clock limit of %lu ms reached; every process of the jail was killed",
-		           f->wall_ms ? f->wall_ms : plan->wall_ms);
+		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
+		           f->told ? "wall clock limit of %lu ms reached; the snippet was told to stop and did not, and every process of the jail was killed"
+		                   : "wall clock limit of %lu ms reached; every process of the jail was killed",
+		           limit_ms(f, plan));
 		return;
 	case AJ_CAUSE_OUTPUT:
 		set_status(r, AJ_STATUS_LIMIT, "output", "more than %lu bytes of output; every process of the jail was killed",
@@ -138,14 +141,14 @@ static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, st
 	set_status(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
 }
 
-/* The snippet was interrupted, and the jail lives on; a snippet that finished all the same is ok. */
-static void from_interrupt(const struct aj_facts *f, struct aj_result *r)
+/* The snippet was interrupted, and stopped; a snippet that finished all the same is ok. */
+static void from_interrupt(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	if (f->stop == AJ_STOP_BY_CLOCK)
 		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
-		           "the snippet was told to stop after %lu ms, and did; its jail goes on", f->soft_ms);
+		           "wall clock limit of %lu ms reached; the snippet was told to stop, and did", limit_ms(f, plan));
 	if (f->stop == AJ_STOP_BY_CALLER)
-		set_status(r, AJ_STATUS_SIGNAL, NULL, "the snippet was interrupted by the caller; its jail goes on");
+		set_status(r, AJ_STATUS_SIGNAL, NULL, "the snippet was interrupted by the caller");
 }
 
 /* A run that failed counts as limited if an attested limit was hit; a run that finished all the same is ok. */
@@ -172,7 +175,7 @@ static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, str
 	} else if (strcmp(status, "rejected") == 0) {
 		set_status(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
 	} else {
-		from_interrupt(f, r);
+		from_interrupt(f, plan, r);
 		if (rlimit_oom(f, plan, r))
 			set_status(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)",
 			           plan->memory_bytes, r->peak_memory_bytes);
@@ -197,6 +200,7 @@ static void list_limits(const struct aj_facts *f, struct aj_result *r)
 void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	fill_usage(f, r);
+	r->told_to_stop = !f->told ? NULL : f->stop == AJ_STOP_BY_CLOCK ? "wall_clock" : "caller";
 	if (r->setup.exit_code) {
 		char text[480];
 		set_status(r, AJ_STATUS_SETUP_ERROR, NULL, "%s", aj_error_text(&r->setup, text, sizeof text));

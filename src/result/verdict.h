@@ -9,7 +9,7 @@
  *   limit                   killed by SIGXFSZ under a limit of file size
  *   signal                  killed otherwise
  *   rejected                a claim; it can only come before the code was started
- *   timeout signal          a jail that lasts: the snippet failed after it was interrupted
+ *   timeout signal          the snippet failed after it was interrupted
  *   oom                     without a memory cgroup: MemoryError is claimed, and the peak was near the limit
  *   limit                   the run failed, and the kernel had refused it processes, or its scratch space is full
  *   ok error                exit code or claim
@@ -32,14 +32,15 @@ enum aj_cause {
 	AJ_CAUSE_CALLS, /* too many refused calls of tools */
 };
 
-/* Was the snippet of a jail that lasts interrupted, without ending the jail? */
+/* Was the snippet interrupted, without ending the jail? */
 enum aj_stop { AJ_STOP_NONE, AJ_STOP_BY_CLOCK, AJ_STOP_BY_CALLER };
 
 struct aj_facts {
 	enum aj_cause cause; /* why the supervisor killed the jail, if it did */
 	bool alive;          /* the guest has answered, and the jail lives on */
 	enum aj_stop stop;
-	uint64_t soft_ms, wall_ms;  /* limits after which the snippet is interrupted, the jail killed; wall_ms 0: the plan's */
+	bool told;                  /* the snippet was interrupted while it ran */
+	uint64_t limit_ms;          /* the run's limit of time; 0: the plan's */
 	uint64_t peak_before_bytes; /* peak memory of earlier runs in the jail; 0: none known */
 	int interrupt_signal;
 	char protocol_why[160]; /* why the message was refused */

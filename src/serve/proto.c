@@ -40,7 +40,7 @@ static const struct {
 	[AJ_M_FILENAME] = { "filename", NAME, 255, "the snippet's name in errors; without it `<snippet>`" },
 	[AJ_M_INPUTS] = { "inputs", OBJECT, 0, "variables to set before the snippet runs: name to value. Typed tags become what they stand for" },
 	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for" },
-	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop (`exec`: is ended), from 1; no later than the policy says" },
+	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop, from 1; no later than the policy says. A second later its jail is killed" },
 	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
 	[AJ_M_RUN_ID] = { "run_id", NAME, 128, "the `id` in the result and in the audit trail; without it one is made" },
 	[AJ_M_REQUEST] = { "request", ID, AJ_ID_BYTES, "the `id` of a request that is under way" },

@@ -38,6 +38,26 @@ json "an exit code is not a timeout" 1 status=error exit_code=124 -- exec --laye
 json "a signal" 137 status=signal signal=9 -- exec --layer off -c 'import os; os.kill(os.getpid(), 9)'
 json "abort" 134 status=signal signal=6 -- exec --layer off -c 'import os; os.abort()'
 json "time" 124 status=timeout 'limits_hit=["wall_clock"]' 'reason~1000 ms' 'wall_ms<60000' -- exec --timeout 1s -c 'while True: pass'
+json "told to stop at its limit, with the output and the line" 124 status=timeout 'stdout=before\n' error.type=TimeoutError error.line=2 \
+	'error.message=the snippet took longer than 500 ms' told_to_stop=wall_clock 'reason~limit of 500 ms reached; the snippet was told to stop, and did$' -- \
+	exec --timeout 500ms -c 'print("before")
+while True: pass'
+json "caught: ok, and told to stop" 0 status=ok value=5 told_to_stop=wall_clock 'limits_hit=["wall_clock"]' -- exec --timeout 300ms -c 'import time
+try: time.sleep(99)
+except KeyboardInterrupt: pass
+5'
+json "the same without the layer" 0 status=ok value=5 told_to_stop=wall_clock -- exec --layer off --timeout 300ms -c 'import time
+try: time.sleep(99)
+except KeyboardInterrupt: pass
+5'
+json "what does not stop is killed" 124 status=timeout told_to_stop=wall_clock 'reason~limit of 300 ms reached; the snippet was told to stop and did not' -- \
+	exec --layer off --timeout 300ms -c 'sum(range(10 ** 12))'
+json "nor what catches it and goes on" 124 status=timeout 'reason~told to stop and did not' -- exec --timeout 300ms -c 'while True:
+    try:
+        while len("x"): pass
+    except BaseException: pass'
+aj exec --json -c 1
+check "what was not told to stop does not say so" sh -c "! grep -q told_to_stop '$T/out'"
 json "time asleep" 124 status=timeout -- exec --timeout 300ms -c 'import time; time.sleep(1000)'
 json "memory" 137 status=oom 'limits_hit=["memory"]' -- exec --memory 128M -c 'b = []
 while True: b.append(bytearray(1 << 20))'

@@ -38,7 +38,7 @@ def exec_members(s):
     assert "mine.py" in json.dumps(c.ask("exec", code="1/0", filename="mine.py")["error"]), "the file name is not in the error"
     started = time.monotonic()
     r = c.ask("exec", code="while True: pass", timeout_ms=200)
-    same(r["status"], "timeout")
+    same((r["status"], r["error"]["type"], r["told_to_stop"]), ("timeout", "TimeoutError", "wall_clock"))
     assert time.monotonic() - started < LONG, "200 ms took too long"
     same(c.ask("exec", code="import os")["status"], "rejected")
     same(c.ask("exec", code="1", policy="minimal")["policy"]["name"], "minimal")
@@ -93,6 +93,10 @@ def session_survives_timeout_and_interrupt(s):
     c.ask("run", session=session, code="x = 7")
     r = c.ask("run", session=session, code="while True: pass", timeout_ms=200)
     same((r["status"], r["session"]), ("timeout", "alive"))
+    caught = "import time\ntry: time.sleep(99)\nexcept KeyboardInterrupt: pass\nx"
+    r = c.ask("run", session=session, code=caught, timeout_ms=200)
+    same((r["status"], r["value"], r["told_to_stop"], r["limits_hit"]), ("ok", 7, "wall_clock", ["wall_clock"]))
+    assert "told_to_stop" not in c.ask("run", session=session, code="x")
     c.send(op="run", id="loop", session=session, code="print('up', flush=True)\nwhile True: pass", stream=True)
     same(c.receive()["data"], "up\n")
     c.send(op="interrupt", id="i", session=session)
@@ -107,6 +111,7 @@ def session_survives_timeout_and_interrupt(s):
     c.send(op="interrupt", id=2, request=1)
     frames = {f["id"]: f for f in (c.receive(), c.receive())}
     assert frames[1]["result"]["status"] != "ok", frames[1]["result"]["status"]
+    same(frames[1]["result"]["told_to_stop"], "caller")
     fails("no_such_request", c.ask, "interrupt", request=1)
 
 

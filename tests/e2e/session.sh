@@ -33,6 +33,7 @@ say '\n# %%\n\n# %%\n'
 is "nothing to run is nothing to say" "0||" "$?|$(cat "$T/out")|$(cat "$T/err")"
 say 'x = 1\n# %%\nwhile True: pass\n# %%\nx\n'
 fed "variables survive a timeout" 124 '^1$' --timeout 800ms
+check "the limit is when it is told" grep -q '^TimeoutError: the snippet took longer than 800 ms' "$T/err"
 say 'final_answer({"n": 1})\n# %%\nprint("e")\n'
 fed "a final answer, and on" 0 '^final answer: \{"n":1\}$'
 check "on it went" grep -q '^e$' "$T/out"

@@ -41,7 +41,7 @@ snippets = {
     "a C call": "sum(range(10 ** 12))",
     "output without end": "import sys\nwhile True: sys.stdout.write('.'); sys.stdout.flush()",
 }
-cases += [("exec", name, ["exec", "--json", "--layer", "off", "--timeout", "%dms" % (LIMIT_MS + 300), "-c", code], 300) for name, code in snippets.items()]
+cases += [("exec", name, ["exec", "--json", "--layer", "off", "--timeout", "%dms" % (LIMIT_MS + 300), "-c", code], 1300) for name, code in snippets.items()]
 passed, failed, numbers = 0, 0, []
 
 def say(good, name, why):

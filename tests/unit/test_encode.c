@@ -113,7 +113,7 @@ Test(wire, nonce)
 {
 	struct aj_policy policy;
 	struct aj_plan plan = { .snippet = true };
-	struct aj_request request = { .snippet = true, .id = "x", .code = "1", .code_bytes = 1, .filename = "f.py" };
+	struct aj_request request = { .snippet = true, .lasting = true, .id = "x", .code = "1", .code_bytes = 1, .filename = "f.py" };
 	struct aj_error err = { 0 };
 	aj_policy_preset(&policy, &arena, "snippet");
 	cr_assert_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);

@@ -206,7 +206,7 @@ Test(run, a_snippet_is_told_directly_and_not_before_it_has_started)
 	run.jail.init_pid = getpid();
 	run.channel.runner = runner;
 	run.lasting = run.channel.armed = run.channel.busy = true;
-	run.soft_ms = 20;
+	run.facts.limit_ms = 20;
 	run.soft_us = 0;
 	step();
 	struct pollfd none = { .fd = said[0], .events = POLLIN };
@@ -229,7 +229,7 @@ Test(clocks, table)
 	static const int64_t never = INT64_MAX, second = 1000000;
 	/* clang-format off: a table */
 	static const struct {
-		bool lasting;
+		bool snippet;
 		uint64_t wall_ms, timeout_ms;
 		int64_t soft_us, wall_us;
 	} rows[] = {
@@ -241,12 +241,13 @@ Test(clocks, table)
 		{ false, 0, UINT64_MAX, never, never },
 		{ false, 10000, UINT64_MAX, never, 10 * second },
 		{ true, 0, 0, never, never },
-		{ true, 10000, 0, 9 * second, 10 * second },
-		{ true, 2000, 0, 2 * second - second / 2, 2 * second },
+		{ true, 10000, 0, 10 * second, 11 * second },
+		{ true, 2000, 0, 2 * second, 3 * second },
+		{ true, 20, 0, second / 50, second / 50 + second },
 		{ true, 10000, 2000, 2 * second, 3 * second },
-		{ true, 10000, 20000, 9 * second, 10 * second },
+		{ true, 10000, 20000, 10 * second, 11 * second },
 		{ true, 0, 2000, 2 * second, 3 * second },
-		{ true, 10000, UINT64_MAX, 9 * second, 10 * second },
+		{ true, 10000, UINT64_MAX, 10 * second, 11 * second },
 		{ true, 0, UINT64_MAX, never, never },
 		{ true, 0, UINT64_MAX / 2, never, never },
 		{ true, 0, INT64_MAX / 1000, never, never },
@@ -255,9 +256,9 @@ Test(clocks, table)
 	};
 	/* clang-format on */
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct aj_plan with = { .wall_ms = rows[i].wall_ms };
+		struct aj_plan with = { .snippet = rows[i].snippet, .wall_ms = rows[i].wall_ms };
 		int64_t soft_us, wall_us;
-		aj_interrupt_clocks(&with, rows[i].lasting, rows[i].timeout_ms, &soft_us, &wall_us);
+		aj_interrupt_clocks(&with, rows[i].timeout_ms, &soft_us, &wall_us);
 		cr_expect_eq(soft_us, rows[i].soft_us, "row %zu: told after %ld us", i, soft_us);
 		cr_expect_eq(wall_us, rows[i].wall_us, "row %zu: killed after %ld us", i, wall_us);
 	}

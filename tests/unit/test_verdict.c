@@ -364,24 +364,32 @@ Test(verdict, alive)
 		const char *claim;
 		enum aj_stop stop;
 		enum aj_status status;
-		const char *limit;
+		const char *limit, *told;
 	} table[] = {
-		{ CLAIM("ok"), AJ_STOP_NONE, AJ_STATUS_OK, NULL },
-		{ CLAIM("ok"), AJ_STOP_BY_CLOCK, AJ_STATUS_OK, "wall_clock" },
-		{ CLAIM("ok"), AJ_STOP_BY_CALLER, AJ_STATUS_OK, NULL },
-		{ NO_MEMORY, AJ_STOP_NONE, AJ_STATUS_ERROR, NULL },
-		{ NO_MEMORY, AJ_STOP_BY_CLOCK, AJ_STATUS_TIMEOUT, "wall_clock" },
-		{ NO_MEMORY, AJ_STOP_BY_CALLER, AJ_STATUS_SIGNAL, NULL },
+		{ CLAIM("ok"), AJ_STOP_NONE, AJ_STATUS_OK, NULL, NULL },
+		{ CLAIM("ok"), AJ_STOP_BY_CLOCK, AJ_STATUS_OK, "wall_clock", "wall_clock" },
+		{ CLAIM("ok"), AJ_STOP_BY_CALLER, AJ_STATUS_OK, NULL, "caller" },
+		{ NO_MEMORY, AJ_STOP_NONE, AJ_STATUS_ERROR, NULL, NULL },
+		{ NO_MEMORY, AJ_STOP_BY_CLOCK, AJ_STATUS_TIMEOUT, "wall_clock", "wall_clock" },
+		{ NO_MEMORY, AJ_STOP_BY_CALLER, AJ_STATUS_SIGNAL, NULL, "caller" },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		struct aj_result r = { 0 };
-		struct aj_facts f = { .alive = true, .stop = table[i].stop, .soft_ms = 500, .usage = { .ru_maxrss = 1 } };
+		struct aj_facts f = { .alive = true,
+			              .stop = table[i].stop,
+			              .told = table[i].stop != AJ_STOP_NONE,
+			              .limit_ms = 500,
+			              .usage = { .ru_maxrss = 1 } };
 		char why[100];
 		r.claim = aj_claim_parse(table[i].claim, strlen(table[i].claim), why, sizeof why);
 		cr_assert_not_null(r.claim, "%s", why);
 		aj_verdict(&f, &plans[true], &r);
 		cr_expect_eq(r.status, table[i].status, "row %zu: %s", i, r.reason);
 		cr_expect_eq(r.exit_code, -1, "it did not exit");
+		if (table[i].told)
+			cr_expect_str_eq(r.told_to_stop, table[i].told);
+		else
+			cr_expect_null(r.told_to_stop);
 		cr_expect_eq(r.limits_hit_count, table[i].limit != NULL, "row %zu", i);
 		if (table[i].limit)
 			cr_expect_str_eq(r.limits_hit[0], table[i].limit);

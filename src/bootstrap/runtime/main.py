@@ -11,6 +11,8 @@ SystemExit is an error like any other, with its exit_code: a snippet that ends e
 The claim does not wait for threads that still run. Positions count from 1; columns count characters.
 """
 
+from _signal import SIGUSR1, signal
+
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime.json_reader import read_json
 from agentjail.runtime.session import Session
@@ -21,9 +23,17 @@ SESSION = None
 def run(request, started=b""):
     """One request, one claim. Further calls continue in the same namespace."""
     global SESSION
-    if SESSION is None:
+    if SESSION is None:  # in a jail for one snippet
         SESSION = Session()
+        signal(SIGUSR1, on_first_signal)
     return SESSION.run(request, started)
+
+
+def on_first_signal(number, frame):
+    """The soft deadline of a snippet that has a jail of its own: its start does not load the handler."""
+    from agentjail.runtime.signals import on_signal
+    signal(number, on_signal)
+    on_signal(number, frame)
 
 
 def set_policy(policy):

@@ -13,6 +13,7 @@ SNIPPET_KEYS = {
     "tools": (list, ()),          # functions that the host runs, see tools.py
     "keep_value": (bool, False),  # as in Python's own shell: the variable _ is the last value
     "lines": (bool, False),       # a reader waits for the output: send it with each newline
+    "last": (bool, False),        # no other snippet follows in this jail
     "soft_ms": (int, 0),          # named in the message of a soft deadline; the supervisor keeps the time
 }
 # The keys of a session's policy: type, default.

@@ -42,6 +42,7 @@ class Session:
         self.answers = ()           # a list of its own for each snippet
         self.running = None         # the same list, from `started` until the code has ended
         self.soft_ms = 0
+        self.last = False           # no other snippet follows
         self.filename = None        # of the snippet, unique in the session
         self.sources = {}           # file name -> source text, for error reports
         self.name_counts = {}       # file name of the request -> number of snippets with it
@@ -127,6 +128,7 @@ class Session:
     def run_snippet(self, req, claim, started):
         source = req["code"]
         self.soft_ms = req["soft_ms"]
+        self.last = req["last"]
         self.filename = self.name_source(req["filename"], source or "")
         namespace = self.open()
         self.answers = []

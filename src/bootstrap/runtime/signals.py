@@ -1,4 +1,4 @@
-"""Signals of a session: an interrupt and the soft deadline become exceptions in the agent's code.
+"""Signals of a snippet: an interrupt and the soft deadline become exceptions in the agent's code.
 The handler raises in no other code: neither the reading of a request nor the writing of a claim is ever disturbed.
 
 No flag says "the code runs now", so no instant exists at which a flag would be wrong: the handler looks at the stack. It
@@ -64,10 +64,11 @@ def on_signal(number, frame):
     if hold or not agent:
         send_again(number, session)
         return
+    rest = "" if session.last else "; the session goes on"
     if number == SIGINT:
-        raise KeyboardInterrupt("the snippet was interrupted; the session goes on")
+        raise KeyboardInterrupt("the snippet was interrupted" + rest)
     ms = session.soft_ms
-    raise TimeoutError("the snippet took %s; the session goes on" % ("longer than %d ms" % ms if ms else "too long"))
+    raise TimeoutError("the snippet took %s%s" % ("longer than %d ms" % ms if ms else "too long", rest))
 
 
 ON_SIGNAL = on_signal.__code__   # on the stack when the other signal arrives during the handling of this one
