@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 rules=$(cat <<'RULES'
 # layer: room, what it may include: rooms of rows above its own alone, so that there is no circle
 layer base
+layer json       base
 layer toml       base
 layer policy     base toml
 layer policyload base toml policy
@@ -19,19 +20,19 @@ layer sandbox    base seccomp plan cgroup mounts
 layer mediate    base seccomp plan cgroup mounts sandbox
 layer result     base plan cgroup mediate
 layer workspace  base toml policy policyload plan mounts result
-layer jail       base policy policyload seccomp plan cgroup sandbox mediate result workspace
+layer jail       base json policy policyload seccomp plan cgroup sandbox mediate result workspace
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base plan cgroup sandbox jail fork
 layer audit      base policyload plan result
 layer jsonschema base
 # Declarations and calls as data: this room runs no tool and knows no jail.
-layer tools      base jsonschema
-layer session    base toml policyload plan workspace jail pool audit tools
-layer lib        base policy plan mediate result tools session
+layer tools      base json jsonschema
+layer session    base json toml policyload plan workspace jail pool audit tools
+layer lib        base json policy plan mediate result tools session
 # The sockets that a service listens on, and what is sent by them.
 layer sockets    base
 layer metrics    base result sockets
-layer serve      base policyload result session sockets metrics
+layer serve      base json policyload result session sockets metrics
 layer terminal   base toml plan result
 layer cli        base policy policyload plan workspace jail audit serve terminal
 layer policycmd  base policy policyload seccomp plan result workspace jail terminal cli
@@ -111,7 +112,7 @@ owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
-owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h base/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h workspace/gitrepo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
+owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h workspace/gitrepo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
 owner linux/capability.h plan/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c

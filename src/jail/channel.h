@@ -1,9 +1,9 @@
 /* The control channel to a snippet's runner: filters and requests out, claims and tool calls back, in a fixed order of messages. */
 #pragma once
 #include "base/frame.h"
-#include "base/json_scan.h"
 #include "jail/encode.h"
 #include "result/result.h"
+#include "json/scan.h"
 
 /* Bytes per read. On the stack, as several threads may each have a supervisor; so not more, as their stacks may be small. Small messages
  * cost some hundred times as much as their bytes: unless a large one is under way less is read at a time, to keep an event loop

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "base/json_scan.h"
 #include "base/text.h"
 #include "plan/pack.h"
 #include "seccomp/compile.h"
+#include "json/json.h"
+#include "json/scan.h"
 
 /* Of a value's repr, for a person or a model to read. */
 enum { REPR_BYTES = 64 << 10 };

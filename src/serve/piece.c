@@ -1,5 +1,5 @@
 /* Cuts captured output between characters.
- * It repairs nothing: bytes that can become no character are written as they are, and base/json.c makes them U+FFFD. */
+ * It repairs nothing: bytes that can become no character are written as they are, and json/json.c makes them U+FFFD. */
 #include "serve/piece.h"
 
 #include <stdlib.h>

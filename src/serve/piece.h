@@ -2,7 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "base/json.h"
+#include "json/json.h"
 
 struct aj_piece {
 	char held[4];

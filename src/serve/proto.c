@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_tree.h"
 #include "base/text.h"
+#include "json/tree.h"
 
 enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
 

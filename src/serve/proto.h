@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/json_scan.h"
 #include "serve/fault.h"
+#include "json/scan.h"
 
 enum {
 	AJ_PROTOCOL = 1, /* the version that hello names */

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/frame.h"
-#include "base/json_scan.h"
 #include "base/loop.h"
 #include "metrics/http.h"
 #include "metrics/metrics.h"
@@ -15,6 +14,7 @@
 #include "session/manager.h"
 #include "sockets/accept.h"
 #include "sockets/send.h"
+#include "json/scan.h"
 
 enum { AJ_READ_BYTES = 64 << 10, AJ_LABEL_BYTES = 24 };
 

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_tree.h"
 #include "base/text.h"
 #include "jsonschema/plain.h"
 #include "tools/tools.h"
+#include "json/tree.h"
 
 enum { CALL_KEYS = 3 };
 static const uint64_t LARGEST_NUMBER = (UINT64_C(1) << 53) - 1;

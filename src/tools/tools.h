@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/json_scan.h"
 #include "jsonschema/schema.h"
+#include "json/scan.h"
 
 enum {
 	AJ_TOOLS_MAX = 128,                                /* in a set */

@@ -1,11 +1,11 @@
-/* Tests of base/json_scan: it takes what jansson takes and refuses what jansson refuses, whatever pieces the text comes in. */
+/* Tests of json/scan: it takes what jansson takes and refuses what jansson refuses, whatever pieces the text comes in. */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_scan.h"
 #include "mutate.h"
+#include "json/scan.h"
 
 enum { MANY = 1000 };
 

@@ -1,12 +1,12 @@
-/* Tests of base/json_tree: of every text that base/json_scan takes it makes what jansson makes of it, or refuses it where jansson does. */
+/* Tests of json/tree: of every text that json/scan takes it makes what jansson makes of it, or refuses it where jansson does. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_scan.h"
-#include "base/json_tree.h"
 #include "mutate.h"
+#include "json/scan.h"
+#include "json/tree.h"
 
 static const char *const texts[] = {
 	"{}",

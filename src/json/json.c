@@ -1,12 +1,12 @@
 /* Writes values as compact JSON directly into an output buffer.
  * It accepts any bytes as a string and never writes invalid JSON; jansson's own writer takes five times as long, which would slow down a
  * session's snippets. */
-#include "base/json.h"
+#include "json/json.h"
 
 #include <string.h>
 
-#include "base/json_scan.h"
 #include "base/text.h"
+#include "json/scan.h"
 
 static const char hex[] = "0123456789abcdef";
 

@@ -1,6 +1,6 @@
 /* Checks JSON without building a tree: a state, one bit per level, and counts.
  * It does not detect duplicate names, and decodes only what the check requires. */
-#include "base/json_scan.h"
+#include "json/scan.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* Builds the tree of a JSON text that base/json_scan.h has accepted: the same as jansson's reader, without a call per character. */
+/* Builds the tree of a JSON text that json/scan.h has accepted: the same as jansson's reader, without a call per character. */
 #pragma once
-#include "base/json.h"
+#include "json/json.h"
 
 /* A new reference, or NULL with the error: a duplicate name, a name with a NUL, a number out of range. `text` must have passed
  * aj_scan_end(), or be one value of such a text; for any other text the tree is undefined. */

@@ -1,11 +1,11 @@
 /* Builds the tree of a checked text: the end of a long string is searched for, and the string copied once.
  * It checks no syntax, as that was done while the text arrived, and never reads beyond the text, whatever its content. */
-#include "base/json_tree.h"
+#include "json/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_scan.h"
+#include "json/scan.h"
 
 struct reader {
 	const char *at, *end;
