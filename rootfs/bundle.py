@@ -8,6 +8,7 @@ CORE = ("rail", "rail.name_rules", "rail.allowed_imports", "rail.guards", "rail.
         "runtime.values", "runtime.request", "runtime.compiler", "runtime.session", "runtime.main")
 
 # Runs inside, as the module `agentjail`, after the code of __init__.py. The codes of the core take the place of one constant.
+# Each module imports from `agentjail`: with a spec, whose module is not yet complete, each of these imports would take a lock.
 PLACE = "the codes of the core"
 LOADER = """
 def _load(codes):
@@ -25,6 +26,7 @@ def _load(codes):
 
 
 __path__ = [%r]
+__spec__ = None
 _load(%r)
 del _load
 """
