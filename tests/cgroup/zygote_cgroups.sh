@@ -4,5 +4,5 @@
 . "$(dirname "$0")/../delegated.sh"
 
 fresh service
-driver cgroup/nursery "$CG/service"
+driver cgroup/zygote_cgroups "$CG/service"
 finish
