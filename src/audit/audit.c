@@ -41,7 +41,7 @@ int aj_audit_parse(struct aj_audit *a, const char *destination, struct aj_error 
 		return 0;
 	}
 	aj_fail(err, AJ_EXIT_USAGE, "audit", 0, "`%s` is not a destination of an audit trail", destination);
-	aj_advise(err, "one of: file:/absolute/path, syslog, journal");
+	aj_advise(err, "use file:/absolute/path, syslog or journal");
 	return -1;
 }
 
@@ -66,11 +66,10 @@ static int check_folders(char *folder, struct aj_error *err)
 		if (stat(folder, &st) < 0)
 			return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "folder `%s`", folder);
 		if (st.st_uid != geteuid() && st.st_uid != 0)
-			return refuse_path(err, folder,
-			                   "belongs to another user, who could put another file in the audit trail's place", fix);
+			return refuse_path(err, folder, "belongs to another user, which could replace the audit trail's file", fix);
 		if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 			return refuse_path(err, folder,
-			                   "may be written to by everybody, who could put another file in the audit trail's place", fix);
+			                   "is writable by every user, so every user could replace the audit trail's file", fix);
 		folder[i] = kept;
 	}
 	return 0;
@@ -78,18 +77,18 @@ static int check_folders(char *folder, struct aj_error *err)
 
 static int check_file(int fd, const char *path, struct aj_error *err)
 {
-	static const char fix[] = "move it away; a new one is made with mode 0600";
+	static const char fix[] = "move the file away; a new file is created with mode 0600";
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "`%s`", path);
 	if (!S_ISREG(st.st_mode))
-		return refuse_path(err, path, "is not a regular file", "name a file, or a place where there is none yet");
+		return refuse_path(err, path, "is not a regular file", "name a regular file, or a path that does not exist yet");
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return refuse_path(err, path, "belongs to another user", fix);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return refuse_path(err, path, "may be written to by others", "chmod 600 it, after a look at what is in it");
+		return refuse_path(err, path, "is writable by other users", "read the file, then set its mode with chmod 600");
 	if (st.st_nlink > 1)
-		return refuse_path(err, path, "has a second name (a hard link), under which a jail might reach it", fix);
+		return refuse_path(err, path, "has a second hard link, through which a jail might reach the file", fix);
 	return 0;
 }
 
@@ -102,7 +101,7 @@ static int open_file(const char *path, int *ret_folder_fd, struct aj_error *err)
 	folder[base - path] = '\0';
 	if (!realpath(folder, real)) {
 		aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "folder `%s`", folder);
-		aj_advise(err, "make it first, for example: install -d -m 0700 %.400s", folder);
+		aj_advise(err, "create the folder first, for example: install -d -m 0700 %.400s", folder);
 		return -1;
 	}
 	if (check_folders(real, err) < 0)
@@ -114,7 +113,7 @@ static int open_file(const char *path, int *ret_folder_fd, struct aj_error *err)
 	int flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	cleanup_fd int fd = openat(folder_fd, base, flags, 0600);
 	if (fd < 0 && errno == ELOOP)
-		return refuse_path(err, path, "is a symlink", "name the file itself: where a link leads can change");
+		return refuse_path(err, path, "is a symlink", "name the file itself: the target of a symlink can change");
 	if (fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "open `%s` for reading and appending", path);
 	if (check_file(fd, path, err) < 0)
@@ -129,13 +128,13 @@ static int lock_and_read_tail(int fd, const char *path, struct aj_chain_link *re
 	char why[280];
 	if (aj_chain_lock(fd, true) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "lock `%s`", path);
-		aj_advise(err, "somebody holds its lock: `lslocks` or /proc/locks says who");
+		aj_advise(err, "another process holds the lock: `lslocks` or /proc/locks names it");
 		return -1;
 	}
 	if (aj_chain_tail(fd, ret, ret_bytes, why, sizeof why) == 0)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "`%.100s` cannot be continued: %s", path, why);
-	aj_advise(err, "see `agentjail audit verify %.200s`, then move the file away; a new one is begun", path);
+	aj_advise(err, "run `agentjail audit verify %.200s`, then move the file away; the next run begins a new file", path);
 	return -1;
 }
 
@@ -157,17 +156,17 @@ static int append_record(const char *path, const char *object, size_t object_byt
 		aj_fail(err, AJ_EXIT_SETUP, "audit", error, "append a record to `%s`", path);
 		/* A partial line would end the chain for all writers. */
 		if (ftruncate(fd, before) < 0)
-			aj_advise(err, "half a record could not be taken back (%s): move the file away", strerror(errno));
+			aj_advise(err, "a partly written record could not be removed (%s): move the file away", strerror(errno));
 		else if (error == EMSGSIZE)
-			aj_advise(err, "a record holds at most %d KiB", AJ_CHAIN_RECORD_BYTES >> 10);
+			aj_advise(err, "a record has at most %d KiB", AJ_CHAIN_RECORD_BYTES >> 10);
 		else
-			aj_advise(err, "make room where it is (disk, quota, `ulimit -f`); the file is as it was before");
+			aj_advise(err, "make room for the file (disk, quota, `ulimit -f`); the file is unchanged");
 		return -1;
 	}
 	/* Other writers need not wait for fdatasync(). */
 	aj_chain_unlock(fd);
 	if (fdatasync(fd) < 0 || (before == 0 && fsync(folder_fd) < 0))
-		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "bring a record in `%s` to the disk", path);
+		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "write a record in `%s` to the disk (fdatasync)", path);
 	return 0;
 }
 
@@ -197,7 +196,7 @@ int aj_audit_write(const struct aj_audit *a, bool notable, json_t *record, struc
 	char *text = json_object_size(record) && !chained ? json_dumps(record, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	if (!text)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", 0,
-		               "a record that is no JSON object, has a link already, or holds what is not UTF-8");
+		               "the record is not a JSON object, has chain members already, or is not UTF-8");
 	int r = a->kind == AJ_AUDIT_FILE   ? append_record(a->path, text, strlen(text), err)
 	      : a->kind == AJ_AUDIT_SYSLOG ? aj_datagram_syslog(a->path, notable, text, err)
 	                                   : aj_datagram_journal(a->path, notable, record, text, err);

@@ -59,7 +59,7 @@ bool aj_chain_read(char *line, size_t bytes, struct aj_chain_record *ret, char *
 	aj_sha256(line, bytes - SEAL + 1, ret->hash);
 	*seal = ',';
 	if (memcmp(ret->hash, line + bytes - 2 - HEX, HEX) != 0) {
-		snprintf(ret_why, why_bytes, "its hash is not that of its bytes");
+		snprintf(ret_why, why_bytes, "its hash does not match its bytes");
 		return false;
 	}
 	ret->json = json_loadb(line, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
@@ -72,7 +72,7 @@ bool aj_chain_read(char *line, size_t bytes, struct aj_chain_record *ret, char *
 	ret->seq = (uint64_t)seq;
 	ret->prev = json_string_value(json_object_get(ret->json, "prev"));
 	if (seq < 1 || !is_hash(ret->prev)) {
-		snprintf(ret_why, why_bytes, "it has no seq and prev: it is no record of a chain");
+		snprintf(ret_why, why_bytes, "it has no seq and prev: it is not a record of a chain");
 		json_decref(ret->json);
 		return false;
 	}
@@ -86,7 +86,7 @@ static int last_line(int fd, char *buffer, off_t size, struct aj_chain_link *ret
 	while (have < want) {
 		ssize_t n = pread(fd, buffer + have, want - have, size - (off_t)(want - have));
 		if (n <= 0) {
-			snprintf(ret_why, why_bytes, "its end cannot be read: %s", n < 0 ? strerror(errno) : "it is shorter than it was");
+			snprintf(ret_why, why_bytes, "its end cannot be read: %s", n < 0 ? strerror(errno) : "the file has become shorter");
 			return -1;
 		}
 		have += (size_t)n;
@@ -96,7 +96,7 @@ static int last_line(int fd, char *buffer, off_t size, struct aj_chain_link *ret
 	long long offset = size - (off_t)(have - start);
 	if (buffer[have - 1] != '\n') {
 		snprintf(ret_why, why_bytes,
-		         "its last line (from byte %lld) is cut: a crash or a full disk, or somebody changed it", offset);
+		         "its last line (from byte %lld) is cut: after a crash, on a full disk, or by a change of the file", offset);
 		return -1;
 	}
 	if (!before && (off_t)have < size) {
@@ -106,7 +106,7 @@ static int last_line(int fd, char *buffer, off_t size, struct aj_chain_link *ret
 	struct aj_chain_record record;
 	char why[160];
 	if (!aj_chain_read(buffer + start, have - 1 - start, &record, why, sizeof why)) {
-		snprintf(ret_why, why_bytes, "its last line (from byte %lld) is not what was written: %s", offset, why);
+		snprintf(ret_why, why_bytes, "its last line (from byte %lld) is not a valid record: %s", offset, why);
 		return -1;
 	}
 	json_decref(record.json);

@@ -37,7 +37,7 @@ static int connect_to(const char *path, struct aj_error *err)
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "make a socket");
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-		aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "no log listens at `%s`", path);
+		aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "no log service listens at `%s`", path);
 		aj_advise(err, "start the system's log service, or write the audit trail to a file (file:/absolute/path)");
 		return -1;
 	}
@@ -62,7 +62,8 @@ static int send_all(const char *path, const char *data, size_t bytes, struct aj_
 	if (n == (ssize_t)bytes)
 		return 0;
 	if (n < 0 && errno == EAGAIN)
-		return aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the log at `%s` took nothing for %d seconds", path, SEND_SECONDS);
+		return aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the log service at `%s` accepted no data for %d seconds", path,
+		               SEND_SECONDS);
 	return aj_fail(err, AJ_EXIT_SETUP, "audit", n < 0 ? errno : EMSGSIZE, "send a record of %zu bytes to `%s`", bytes, path);
 }
 

@@ -30,7 +30,7 @@ static int check_visible(const struct aj_audit *audit, const struct aj_plan *pla
 			continue;
 		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the jail would see the audit trail `%s` through the bind of `%s`",
 		        audit->path, m->source);
-		aj_advise(err, "keep the trail out of what is bound into jails");
+		aj_advise(err, "keep the audit trail outside the folders that are bound into jails");
 		return -1;
 	}
 	return 0;
@@ -50,9 +50,9 @@ int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const str
 	if (strcmp(site->audit, "none") == 0) {
 		if (!policy->audit)
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "the policy `%s` wants every run recorded, but %s names no destination",
-		        policy->name, site->file);
-		aj_advise(err, "set audit.destination there, for example \"file:/var/log/agentjail/audit.jsonl\"");
+		aj_fail(err, AJ_EXIT_SETUP, "audit", 0,
+		        "the policy `%s` requires a record of every run, but %s names no audit destination", policy->name, site->file);
+		aj_advise(err, "set audit.destination in that file, for example \"file:/var/log/agentjail/audit.jsonl\"");
 		return -1;
 	}
 	struct aj_error why = { 0 };

@@ -96,10 +96,10 @@ static void classify_gap(struct aj_verify *v, struct reader *r, uint64_t expecte
 	}
 	if (comes_again)
 		set_problem(v, AJ_VERIFY_INSERTED, line,
-		            "record %" PRIu64 " is here, before its place, and once more further down", found);
+		            "record %" PRIu64 " is in this line, too early, and again in a later line", found);
 	else if (comes_later)
-		set_problem(v, AJ_VERIFY_REORDERED, line, "record %" PRIu64 " is here, and record %" PRIu64 " comes after it",
-		            found, expected);
+		set_problem(v, AJ_VERIFY_REORDERED, line,
+		            "record %" PRIu64 " is in this line, and record %" PRIu64 " comes in a later one", found, expected);
 	else if (found == expected + 1)
 		set_problem(v, AJ_VERIFY_MISSING, line, "record %" PRIu64 ", which should be here, is not in the file", expected);
 	else
@@ -155,12 +155,12 @@ static bool check_link(struct aj_verify *v, struct reader *r, const struct aj_ch
 		classify_gap(v, r, last->seq + 1, record->seq);
 	else if (record->seq < last->seq + 1)
 		set_problem(v, AJ_VERIFY_INSERTED, r->line,
-		            "record %" PRIu64 " was already there: this line or one above it was put in", record->seq);
+		            "record %" PRIu64 " occurs twice: this line or an earlier line was inserted", record->seq);
 	else if (strcmp(record->prev, last->hash) != 0 && record->seq == 1)
-		set_problem(v, AJ_VERIFY_CHANGED, r->line, "the first record says that it is not the first");
+		set_problem(v, AJ_VERIFY_CHANGED, r->line, "the first record refers to an earlier record");
 	else if (strcmp(record->prev, last->hash) != 0)
 		set_problem(v, AJ_VERIFY_CHANGED, r->line - 1,
-		            "it has a fitting hash of its own, but not the one that record %" PRIu64 " was written after", record->seq);
+		            "its hash is valid, but record %" PRIu64 " was written after another hash", record->seq);
 	else
 		return true;
 	return false;
@@ -177,16 +177,18 @@ static int verify_lines(struct reader *r, const char *noted_head, struct aj_aren
 		case PIECE_ERROR:
 			return -1;
 		case PIECE_LONG:
-			set_problem(v, AJ_VERIFY_CHANGED, r->line, "it is longer than any record (%d KiB)", AJ_CHAIN_LINE_BYTES >> 10);
+			set_problem(v, AJ_VERIFY_CHANGED, r->line, "the line is longer than any record (%d KiB)",
+			            AJ_CHAIN_LINE_BYTES >> 10);
 			return 0;
 		case PIECE_CUT:
-			set_problem(v, AJ_VERIFY_CUT, r->line, "it does not end: a crash or a full disk, or somebody cut the file here");
+			set_problem(v, AJ_VERIFY_CUT, r->line,
+			            "the line does not end: after a crash, on a full disk, or because the file was cut here");
 			return 0;
 		case PIECE_END:
 			memcpy(v->head, last.hash, sizeof v->head);
 			if (noted_head && !head_seen)
 				set_problem(v, AJ_VERIFY_CUT, r->line,
-				            "the chain ends here, and no record has the hash %s: later ones were cut off, or all were written anew",
+				            "the chain ends here, and no record has the hash %s: later records were cut off, or all records were written anew",
 				            noted_head);
 			return 0;
 		case PIECE_LINE:

@@ -130,7 +130,7 @@ const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 	if (pidfd < 0 || !status.data)
 		return "the runner's state cannot be read in /proc";
 	if (last_number(status.data, "\nTgid:") != pid || last_number(status.data, "\nPPid:") != init)
-		return "a process that is no child of the jail's init says that it is the runner";
+		return "a process that is not a child of the jail's init reports that it is the runner";
 	const char *wrong = missing_wall(status.data, filters, false);
 	return wrong || !aj_pidfd_ended(pidfd) ? wrong : "the runner has ended";
 }
@@ -184,7 +184,7 @@ static const char *shared_memory(const char *maps)
 			return "the memory of the session cannot be listed";
 		/* Mappings of the read-only Python tree are harmless; any other shared mapping may become writable. */
 		if (rights[3] == 's' && (rights[1] == 'w' || strncmp(name, "/usr/", 5) != 0))
-			return "memory is mapped as shared in the session, and a copy would write to it too: use MAP_PRIVATE, or close it";
+			return "the session has a shared memory mapping, to which a copy would write too: use MAP_PRIVATE, or close the mapping";
 	}
 	return NULL;
 }
@@ -192,7 +192,7 @@ static const char *shared_memory(const char *maps)
 const char *aj_procfs_why_not_copyable(pid_t pid)
 {
 	if (aj_procfs_process(pid).threads != 1)
-		return "threads are running in the session, and a copy would be without them: join them in a snippet";
+		return "threads are running in the session, and a copy would lack them: join the threads in a snippet";
 	cleanup_text struct text maps;
 	read_of(&maps, pid, "maps");
 	return maps.data ? shared_memory(maps.data) : "the memory of the session cannot be listed";

@@ -68,9 +68,9 @@ static int move_supervisor_to_leaf(int dir, const char *path, struct aj_error *e
 	snprintf(leaf, sizeof leaf, "agentjail-%s-supervisor", self);
 	snprintf(file, sizeof file, "%s/cgroup.procs", leaf);
 	if (mkdirat(dir, leaf, 0755) < 0 && errno != EEXIST)
-		return fail(err, errno, "create a leaf for ourselves in", path);
+		return fail(err, errno, "create a leaf for the supervisor in", path);
 	if (aj_write_text(dir, file, self) < 0)
-		return fail(err, errno, "move ourselves to a leaf of", path);
+		return fail(err, errno, "move the supervisor to a leaf of", path);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ static int enable_controllers(int dir, const char *path, const struct aj_plan *p
 		if ((errno == EBUSY || errno == ENOENT) && tries < PATIENCE_MS && usleep(1000) == 0)
 			continue;
 		return fail(err, errno,
-		            errno == EBUSY ? "other processes are in the way; enable controllers in" : "enable controllers in", path);
+		            errno == EBUSY ? "other processes are in the cgroup; enable controllers in" : "enable controllers in", path);
 	}
 	/* Only for the counts of reads and writes: this may fail. */
 	if (at && aj_has_word(available, "io") && !aj_has_word(enabled, "io"))
@@ -199,7 +199,7 @@ int aj_zygote_cgroups_make_room(const struct aj_plan *plan, struct aj_zygote_cgr
 		snprintf(path, sizeof path, "%s/%s", cgroups->leaf, rows[i].file);
 		snprintf(value, sizeof value, "%llu", (unsigned long long)rows[i].value);
 		if (rows[i].base && aj_write_text(AT_FDCWD, path, value) < 0)
-			return fail(err, errno, "make room for one more jail in", path);
+			return fail(err, errno, "raise the limits for one more jail in", path);
 	}
 	cgroups->jails = jails + AJ_ZYGOTE_JAILS_STEP;
 	return 0;

@@ -35,9 +35,10 @@ int aj_caller_limits(struct aj_error *err)
 		now.rlim_cur = now.rlim_max < needs[i].wanted ? now.rlim_max : needs[i].wanted;
 		if (now.rlim_cur >= needs[i].least && setrlimit(resource, &now) == 0)
 			continue;
-		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "our caller's limit on %s is %lu, and nothing can be started below %lu",
-		        needs[i].name, low / needs[i].unit, needs[i].least / needs[i].unit);
-		aj_advise(err, "raise it: `ulimit %s` with at least %lu", needs[i].option, needs[i].least / needs[i].unit);
+		aj_fail(err, AJ_EXIT_SETUP, "limits", 0,
+		        "the caller's limit on %s is %lu, and agentjail needs at least %lu to start a process", needs[i].name,
+		        low / needs[i].unit, needs[i].least / needs[i].unit);
+		aj_advise(err, "raise the limit: `ulimit %s` with at least %lu", needs[i].option, needs[i].least / needs[i].unit);
 		return -1;
 	}
 	return 0;

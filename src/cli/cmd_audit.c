@@ -35,14 +35,16 @@ static int parse_args(struct verify_args *q, int argc, char **argv, struct aj_er
 			q->file = word;
 		}
 		if (head && (strlen(head) != 64 || strspn(head, "0123456789abcdef") != 64)) {
-			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%.100s` is not a head", head);
-			aj_advise(err, "it is the 64 hexadecimal digits, in lower case, that an earlier `audit verify` printed");
+			aj_fail(err, AJ_EXIT_USAGE, "options", 0,
+			        "`%.100s` is not a head of an audit file of an audit file of an audit file of an audit file of an audit file",
+			        head);
+			aj_advise(err, "a head has 64 hexadecimal digits in lower case; an earlier `audit verify` printed it");
 			return -1;
 		}
 		q->head = head ? head : q->head;
 	}
 	if (argc < 2 || strcmp(argv[1], "verify") != 0 || !q->file) {
-		aj_fail(err, AJ_EXIT_USAGE, "options", 0, argc < 2 ? "what about the audit trail?" : "which file is to be verified?");
+		aj_fail(err, AJ_EXIT_USAGE, "options", 0, argc < 2 ? "no subcommand is given" : "no file is given");
 		aj_advise(err, usage);
 		return -1;
 	}
@@ -65,7 +67,7 @@ static void report(struct aj_arena *arena, const char *file, const struct aj_ver
 	printf("  head  %s\n", v->head);
 	printf("  open  %zu%s\n", v->open.count, v->more_open ? ", or more" : "");
 	if (v->open.count)
-		printf("        begun without an end: still running, or the supervisor was killed\n");
+		printf("        begun and not ended: still running, or the supervisor was killed\n");
 	for (size_t i = 0; i < v->open.count && i < OPEN_SHOWN; i++)
 		printf("        %s\n", aj_line(arena, v->open.items[i].id));
 	if (v->open.count > OPEN_SHOWN)
@@ -79,9 +81,9 @@ int aj_cmd_audit(int argc, char **argv)
 	struct aj_verify v;
 	struct verify_args q = { 0 };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: agentjail audit verify FILE [--head HASH]\n\nChecks that every record of an audit file is as it was written and in "
-		       "its place. --head: HASH, noted\nearlier, must be the hash of one of the records, or the file was cut off or written anew.\n"
-		       "Exits with 0 when it is whole, 1 with the first problem, 2 when it cannot be read.\n");
+		printf("Usage: agentjail audit verify FILE [--head HASH]\n\nChecks that every record of an audit file is unchanged and in "
+		       "its place. --head: HASH, noted\nearlier, must be the hash of one of the records; otherwise the file was cut or rewritten.\n"
+		       "Exit status: 0 the file is whole, 1 it has a problem (the first is printed), 2 it cannot be read.\n");
 		return 0;
 	}
 	int code = 0;

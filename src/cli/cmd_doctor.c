@@ -63,7 +63,8 @@ static void check_user_namespaces(struct doctor *d)
 		{ "/proc/sys/user/max_user_namespaces", "0", "switched off", "sudo sysctl user.max_user_namespaces=15000" },
 		{ "/proc/sys/kernel/unprivileged_userns_clone", "0", "switched off for ordinary users",
 		  "sudo sysctl kernel.unprivileged_userns_clone=1" },
-		{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor takes their capabilities away from ordinary users",
+		{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+		  "AppArmor removes the capabilities of ordinary users' namespaces",
 		  "save what `agentjail doctor --apparmor` prints as /etc/apparmor.d/agentjail, then sudo apparmor_parser -r /etc/apparmor.d/agentjail" },
 	};
 	char text[64];
@@ -81,9 +82,9 @@ static void check_seccomp(struct doctor *d)
 	char text[256];
 	bool known = read_line("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text);
 	if (!known)
-		add_check(d, FAIL, "seccomp", "not in this kernel", "a kernel with CONFIG_SECCOMP_FILTER");
+		add_check(d, FAIL, "seccomp", "not in this kernel", "use use use use use a kernel with CONFIG_SECCOMP_FILTER");
 	else if (!strstr(text, "user_notif"))
-		add_check(d, PART, "seccomp", "filters, but no notifications: what was refused is not reported", "Linux 5.0 or newer");
+		add_check(d, PART, "seccomp", "filters without notifications: refused calls are not reported", "use Linux 5.0 or newer");
 	else
 		add_check(d, OK, "seccomp", "filters and notifications", NULL);
 }
@@ -93,8 +94,8 @@ static void check_landlock(struct doctor *d)
 	if (d->host.landlock_abi)
 		add_check(d, OK, "landlock", aj_printf(&d->arena, "ABI %d", d->host.landlock_abi), NULL);
 	else
-		add_check(d, PART, "landlock", "not in this kernel; the mounts still hold",
-		          "boot with `lsm=landlock,...` on a kernel that has it (5.13)");
+		add_check(d, PART, "landlock", "not in this kernel; the mounts still enforce the file rules",
+		          "boot with `lsm=landlock,...` on a kernel with Landlock (5.13 or newer)");
 }
 
 static void check_cgroup(struct doctor *d)
@@ -129,7 +130,7 @@ static void check_identity(struct doctor *d)
 		          NULL);
 	else
 		add_check(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
-		          "run it as an ordinary user");
+		          "run agentjail as an ordinary user");
 }
 
 /* --- jails --- */
@@ -187,7 +188,7 @@ static void check_site(struct doctor *d, const char *config)
 	if (d->site_fits)
 		add_check(d, OK, "site", d->site.file, NULL);
 	else
-		add_check(d, FAIL, "site", diags.list.count ? diags.list.items[0].message : "its configuration is broken",
+		add_check(d, FAIL, "site", diags.list.count ? diags.list.items[0].message : "the site's configuration is broken",
 		          "agentjail policy check");
 }
 
@@ -204,7 +205,7 @@ static void check_default_policy(struct doctor *d, bool snippet)
 	struct aj_plan plan;
 	char text[600];
 	if (aj_policy_load(&loaded, &d->site, &ask, &diags) < 0) {
-		add_check(d, FAIL, check, diags.list.count ? diags.list.items[0].message : "it is broken",
+		add_check(d, FAIL, check, diags.list.count ? diags.list.items[0].message : "the policy is broken",
 		          aj_printf(&d->arena, "agentjail policy check %s", ask.name));
 		return;
 	}
@@ -258,7 +259,7 @@ static void print_apparmor(void)
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
 	path[n > 0 ? n : 0] = '\0';
-	printf("# Lets agentjail make user namespaces where AppArmor keeps ordinary programs from it (Ubuntu 23.10 and later).\n"
+	printf("# Allows agentjail to create user namespaces where AppArmor denies them to ordinary programs (Ubuntu 23.10 and later).\n"
 	       "abi <abi/4.0>,\ninclude <tunables/global>\n\nprofile agentjail %s flags=(unconfined) {\n  userns,\n\n"
 	       "  include if exists <local/agentjail>\n}\n",
 	       n > 0 ? path : "/usr/local/bin/agentjail");

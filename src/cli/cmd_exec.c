@@ -44,7 +44,7 @@ static int check_source(const struct aj_options *o, struct aj_error *err)
 	const char *code = o->request.code;
 	size_t bytes = o->request.code_bytes;
 	if (bytes > o->loaded.policy.source_bytes)
-		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is larger than the %lu bytes that a snippet may have",
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is larger than a snippet may be (%lu bytes)",
 		               o->request.filename, o->loaded.policy.source_bytes);
 	size_t bad = aj_utf8_valid_prefix(code, bytes);
 	const char *nul = memchr(code, '\0', bytes);
@@ -99,9 +99,9 @@ static int gather_inputs(struct aj_options *o, struct aj_error *err)
 static int take_operands(struct aj_options *o, int first, int argc, char **argv, struct aj_error *err)
 {
 	if (argc - first > 1)
-		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "one snippet at a time: unexpected `%s`", argv[first + 1]);
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`: exec runs one snippet", argv[first + 1]);
 	if (o->code && first < argc)
-		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "both -c and `%s` name a snippet", argv[first]);
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "-c and `%s` both give a snippet", argv[first]);
 	if (o->code) {
 		o->request.code = o->code;
 		o->request.code_bytes = strlen(o->code);

@@ -119,11 +119,12 @@ static int verify_tree(const char *rootfs, struct aj_error *err)
 			line[n - 1] = '\0';
 		number++;
 		if (number == 1 && strcmp(line, "agentjail-rootfs 1") != 0)
-			aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` is not a manifest of a version that this program knows", path);
+			aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
+			        "`%s` is not a manifest, or of a version that this program does not know", path);
 		else if (!body)
 			body = line[0] == '\0';
 		else if (!check_line(&c, line))
-			aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s`, line %zu: not a manifest line", path, number);
+			aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s`, line %zu: not a line of a manifest", path, number);
 		if (err->exit_code)
 			break;
 	}
@@ -132,15 +133,15 @@ static int verify_tree(const char *rootfs, struct aj_error *err)
 	if (err->exit_code)
 		return -1;
 	if (!body)
-		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` is cut short", path);
+		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` ends too early", path);
 	count_present(&c, openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (c.present != c.listed) {
 		printf("%lu files in the tree, %lu in the manifest\n", c.present, c.listed);
 		c.wrong++;
 	}
 	if (c.wrong)
-		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` is not what was built: %lu differences", rootfs, c.wrong);
-	printf("%s: %lu files as built\n", rootfs, c.listed);
+		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` differs from its manifest: %lu differences", rootfs, c.wrong);
+	printf("%s: %lu files as in the manifest\n", rootfs, c.listed);
 	return 0;
 }
 
@@ -150,8 +151,8 @@ int aj_cmd_rootfs(int argc, char **argv)
 	struct aj_error err = { 0 };
 	struct aj_request request = { .rootfs = argc > 2 ? argv[2] : NULL };
 	if (argc < 2 || argc > 3 || (strcmp(argv[1], "verify") != 0 && strcmp(argv[1], "path") != 0)) {
-		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "what about the rootfs?");
-		aj_advise(&err, "agentjail rootfs verify [DIR], or agentjail rootfs path");
+		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "no subcommand, or an unknown one");
+		aj_advise(&err, "use `agentjail rootfs verify [DIR]` or `agentjail rootfs path`");
 	} else if (aj_find_rootfs(&request, "default", "", &arena, &err) == 0) {
 		if (strcmp(argv[1], "path") == 0)
 			puts(request.rootfs);

@@ -17,7 +17,7 @@ int aj_cmd_run(int argc, char **argv)
 	struct aj_options o = { .arena = &arena };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail run [options] -- COMMAND [ARGUMENT...]\n\nRuns COMMAND with the host's /usr read-only, a private /tmp, no "
-		       "network and nothing else of the host.\nIts exit status is ours; 128 + N when signal N ended it.\n\n"
+		       "network and no other file of the host.\nThe exit status is the command's; 128 + N if signal N ended the command.\n\n"
 		       "SIGTERM, SIGINT and SIGQUIT are passed on to COMMAND. If it has not ended %d seconds later, or when another of\n"
 		       "them comes, every process of the jail is killed. SIGHUP, SIGUSR1 and SIGUSR2 are only passed on.\n\n",
 		       AJ_COMMAND_GRACE_S);

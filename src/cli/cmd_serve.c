@@ -25,8 +25,8 @@ static const char *default_socket(struct aj_arena *arena, bool *ret_made, struct
 	}
 	if (runtime && runtime[0] == '/')
 		return aj_printf(arena, "%s/" NAME, runtime);
-	aj_fail(err, AJ_EXIT_USAGE, "socket", 0, "there is no XDG_RUNTIME_DIR to put a socket into");
-	aj_advise(err, "say where with --socket PATH");
+	aj_fail(err, AJ_EXIT_USAGE, "socket", 0, "no socket is named, and XDG_RUNTIME_DIR is not set");
+	aj_advise(err, "name the socket with --socket PATH");
 	return NULL;
 }
 
@@ -50,7 +50,7 @@ static int read_manager_variables(struct aj_server_config *config, struct aj_are
 	config->watchdog_us = notify ? aj_watchdog_us(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"), getpid()) : 0;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		unsetenv(names[i]);
-	return good ? 0 : aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES make no sense together");
+	return good ? 0 : aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES contradict each other");
 }
 
 static int configure(struct aj_server_config *config, struct aj_options *o, bool *ret_made, struct aj_error *err)
@@ -103,8 +103,8 @@ int aj_cmd_serve(int argc, char **argv)
 	struct aj_server_config config = { 0 };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail serve [options]\n\nKeeps jails ready, and runs snippets and sessions for the clients of a Unix socket, "
-		       "as docs/protocol.md says.\nIt serves its own user and root. SIGTERM stops it, when what runs has finished; a second one "
-		       "at once.\n\n");
+		       "as docs/protocol.md says.\nClients must be the service's own user or root. SIGTERM stops the service when the running snippets have finished; a second SIGTERM "
+		       "stops it at once.\n\n");
 		aj_options_help(AJ_FOR_SERVE, stdout);
 		return 0;
 	}

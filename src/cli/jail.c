@@ -49,7 +49,7 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 		                        ? aj_protect_unheld(m->source, policy->protect.items, policy->protect.count)
 		                        : NULL;
 		if (pattern)
-			fprintf(stderr, "agentjail: `%s` is bound writable, and the host obeys `%s` there: review it, or name the folder with --workspace\n",
+			fprintf(stderr, "agentjail: `%s` is bound writable, and programs of the host obey `%s` there: review that file after the run, or name the folder with --workspace\n",
 			        aj_line(arena, m->target), aj_line(arena, pattern));
 	}
 }
@@ -110,7 +110,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, &result, &err) < 0)
 		code = aj_print_error(&err);
 	if (result.recorded == AJ_MISSED && !o->json)
-		fprintf(stderr, "agentjail: warning: this run is not whole in the audit trail: %s\n",
+		fprintf(stderr, "agentjail: warning: the audit trail's record of this run is not complete: %s\n",
 		        aj_line(o->arena, result.audit_why));
 	if (o->json) {
 		show.failed = print_json(&result, &plan, o) < 0;

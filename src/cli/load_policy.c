@@ -15,7 +15,7 @@ void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *ar
 	if (loaded->local == AJ_LOCAL_USED)
 		fprintf(stderr, "agentjail: policy: using %s\n", path);
 	else if (loaded->local == AJ_LOCAL_LEFT)
-		fprintf(stderr, "agentjail: policy: not using %s: --local-policy asks for it\n", path);
+		fprintf(stderr, "agentjail: policy: not using %s: --local-policy would use it\n", path);
 	else if (loaded->local == AJ_LOCAL_WITHIN)
 		fprintf(stderr, "agentjail: policy: not using %s: it lies below %s, which the jail may write\n", path,
 		        aj_line(arena, loaded->local_within));
@@ -71,6 +71,6 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	}
 	fflush(stdout);
 	aj_findings_print(&diags, stderr);
-	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%zu %s: nothing ran", diags.errors,
+	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%zu %s: the run was refused", diags.errors,
 	                       diags.errors == 1 ? "error" : "errors");
 }

@@ -15,18 +15,18 @@
 const struct aj_command aj_commands[] = {
 	{ "exec", aj_cmd_exec, "exec [options] [FILE | -c CODE | -]", "run one Python snippet in a jail and print its result" },
 	{ "run", aj_cmd_run, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail" },
-	{ "session", aj_cmd_session, "session [options]", "a shell in one jail that is kept: snippet after snippet, as one types them" },
+	{ "session", aj_cmd_session, "session [options]", "a Python shell in one jail: each snippet runs as it is typed" },
 	{ "serve", aj_cmd_serve, "serve [options]", "keep jails ready and run snippets and sessions for clients of a socket" },
-	{ "policy", aj_cmd_policy, "policy list|show|explain|check|diff|schema ...", "look at policies, and ask what they allow" },
-	{ "doctor", aj_cmd_doctor, "doctor [--json | --apparmor]", "list what this host can enforce and how to get what is missing" },
-	{ "rootfs", aj_cmd_rootfs, "rootfs verify|path [DIR]", "check the Python tree against its manifest, or say where it is" },
+	{ "policy", aj_cmd_policy, "policy list|show|explain|check|diff|schema ...", "show policies, and ask what they allow" },
+	{ "doctor", aj_cmd_doctor, "doctor [--json | --apparmor]", "list what this host can enforce, and how to enable what is missing" },
+	{ "rootfs", aj_cmd_rootfs, "rootfs verify|path [DIR]", "check the Python tree against its manifest, or print its path" },
 	{ "audit", aj_cmd_audit, "audit verify FILE [--head HASH]", "check that an audit file is whole" },
 	{ NULL, NULL, NULL, NULL },
 };
 
 static void usage(FILE *out)
 {
-	fprintf(out, "agentjail runs what an AI agent wrote, or wants to run, so that it can harm nothing.\n\nUsage:\n");
+	fprintf(out, "agentjail runs code and commands of AI agents in a jail, where they cannot harm the host.\n\nUsage:\n");
 	for (const struct aj_command *c = aj_commands; c->name; c++)
 		fprintf(out, "  agentjail %-42s %s\n", c->synopsis, c->help);
 	fprintf(out, "  agentjail %-42s %s\n", "COMMAND --help | --version", "options of a command; the version");
@@ -39,12 +39,12 @@ static int check_stdio(void)
 	for (int fd = 0; fd <= 2; fd++) {
 		struct stat st;
 		if (fstat(fd, &st) < 0 && (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd || fstat(fd, &st) < 0)) {
-			fprintf(stderr, "agentjail: stdio: look at file descriptor %d, or put /dev/null in its place: %s\n", fd,
+			fprintf(stderr, "agentjail: stdio: examine file descriptor %d, or replace it by /dev/null: %s\n", fd,
 			        strerror(errno));
 			return -1;
 		}
 		if (S_ISDIR(st.st_mode)) {
-			fprintf(stderr, "agentjail: standard input, output or error is a folder, which no jail may hold\n");
+			fprintf(stderr, "agentjail: standard input, output or error is a folder, which no jail may have open\n");
 			return -1;
 		}
 	}

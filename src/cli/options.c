@@ -76,7 +76,7 @@ static const char *set_policy(struct aj_options *o, const char *v)
 	o->ask.name = v;
 	return o->ask.file             ? "given together with --policy-file"
 	     : aj_policy_name_valid(v) ? NULL
-	                               : "not a policy's name (letters, digits, - and _); a file is named with --policy-file";
+	                               : "not a policy's name (letters, digits, - and _); for a file use --policy-file";
 }
 
 static const char *set_policy_file(struct aj_options *o, const char *v)
@@ -103,7 +103,7 @@ static const char *add_env(struct aj_options *o, const char *v)
 	if (!eq) {
 		const char *value = getenv(v);
 		if (!*v || !value)
-			return "neither NAME=VALUE nor the name of a variable that is set";
+			return "neither NAME=VALUE nor the name of a variable that is set here here";
 		v = aj_printf(o->arena, "%s=%s", v, value);
 	} else if (eq == v) {
 		return "without a name";
@@ -181,7 +181,7 @@ static const char *set_id(struct aj_options *o, const char *v)
 static const char *add_policy(struct aj_options *o, const char *v)
 {
 	*AJ_PUSH(o->arena, &o->serving.asks) = (struct aj_ask){ .name = v };
-	return aj_policy_name_valid(v) ? NULL : "not a policy's name (letters, digits, - and _); a file is named with --policy-file";
+	return aj_policy_name_valid(v) ? NULL : "not a policy's name (letters, digits, - and _); for a file use --policy-file";
 }
 
 static const char *add_policy_file(struct aj_options *o, const char *v)
@@ -213,20 +213,20 @@ static const struct option {
 	{ "--policy", "NAME", AJ_FOR_JAIL, set_policy, NULL, "a policy of `agentjail policy list` (snippet; run: command)" },
 	{ "--policy-file", "FILE", AJ_FOR_JAIL, set_policy_file, NULL, "a policy by its path; see agentjail.toml(5)" },
 	{ "--local-policy", NULL, AJ_FOR_JAIL, set_local, NULL,
-	  "obey the agentjail-policy.toml of the working directory, which may only tighten" },
+	  "use the agentjail-policy.toml of the working directory, which may only tighten" },
 	{ "--config", "FILE", AJ_FOR_ALL, set_config, NULL, "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
-	{ "--json", NULL, AJ_FOR_JAIL, set_json, NULL, "print the whole result as one JSON object on one line; run: collect the output in it" },
+	{ "--json", NULL, AJ_FOR_JAIL, set_json, NULL, "print the whole result as one JSON object on one line; run: with the output in it" },
 	{ "--allow-import", "MODULE", AJ_FOR_SNIPPETS, NULL, "python.imports",
-	  "a further module, or `package.*` with its submodules (repeatable)" },
+	  "allow one more module, or `package.*` with its submodules (repeatable)" },
 	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, standard (default) or full" },
-	{ "--layer", "on|off", AJ_FOR_SNIPPETS, set_layer, NULL, "off: no import check, no restricted builtins; the kernel walls alone" },
+	{ "--layer", "on|off", AJ_FOR_SNIPPETS, set_layer, NULL, "off: no import check, no restricted builtins; only the kernel's walls" },
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
 	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL, "a read-only input; without JAIL it is /input/NAME (repeatable)" },
 	{ "--rootfs", "DIR", AJ_FOR_ALL, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
-	  "a Unix socket of the host that may be reached where a bind shows it (repeatable)" },
+	  "a Unix socket of the host that the command may connect to where a bind shows it (repeatable)" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL, set_workspace, NULL, "the folder that a policy with a workspace shows at /workspace" },
 	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default /workspace or /tmp)" },
 	{ "--proc", "fresh|none", AJ_FOR_RUN, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },
@@ -237,7 +237,7 @@ static const struct option {
 	{ "--pids", "N", AJ_FOR_ALL, NULL, "limits.pids", "processes and threads (32; run: 512)" },
 	{ "--cpu-percent", "N", AJ_FOR_ALL, NULL, "limits.cpu_percent", "share of processors, 100 is one; needs cgroup v2 (default none)" },
 	{ "--limits", "MODE", AJ_FOR_ALL, NULL, "limits.enforce",
-	  "best-effort (default): rlimits where there is no cgroup v2; strict: refuse then" },
+	  "best-effort (default): rlimits where there is no cgroup v2; strict: refuse to run there" },
 	{ "--cgroup", "DIR", AJ_FOR_ALL, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },
 	{ "--id", "TEXT", AJ_FOR_BOTH, set_id, NULL, "name of this run in its result (default: random)" },
 	{ "--dry-run", NULL, AJ_FOR_BOTH, set_dry_run, NULL,
@@ -249,17 +249,19 @@ static const struct option {
 	  "where to listen (default agentjail.sock below $XDG_RUNTIME_DIR; root: /run/agentjail)" },
 	{ "--metrics", "WHERE", AJ_FOR_SERVE, set_metrics, NULL, "numbers for Prometheus, at an absolute path or 127.0.0.1:PORT" },
 	{ "--parked", "N", AJ_FOR_SERVE, NULL, NULL, "jails that are kept ready, for each policy and tenant" },
-	{ "--jails-max", "N", AJ_FOR_SERVE, NULL, NULL, "jails in use at a time; those that are parked come on top" },
+	{ "--jails-max", "N", AJ_FOR_SERVE, NULL, NULL, "jails in use at a time, not counting parked jails" },
 	{ "--sessions-max", "N", AJ_FOR_SERVE, NULL, NULL, "sessions that are open at a time" },
-	{ "--queue-max", "N", AJ_FOR_SERVE, NULL, NULL, "requests that wait for a jail; one client has at most half of them" },
+	{ "--queue-max", "N", AJ_FOR_SERVE, NULL, NULL, "requests that may wait for a jail; one client may have half of them" },
 	{ "--clients-max", "N", AJ_FOR_SERVE, NULL, NULL, "connections at a time" },
-	{ "--pools-max", "N", AJ_FOR_SERVE, NULL, NULL, "policies times tenants that are kept warm; the idlest gives way" },
-	{ "--idle", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session that runs nothing for so long; 0: never" },
-	{ "--lifetime", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session after so long, whatever it does, with its checkpoints; 0: never" },
-	{ "--grace", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long snippets may go on when the service is to stop" },
-	{ "--request-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "the longest request" },
-	{ "--request-time", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long a request may take to come, from its first byte to its last" },
-	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "a client that leaves more than this unread is dropped" },
+	{ "--pools-max", "N", AJ_FOR_SERVE, NULL, NULL,
+	  "pairs of policy and tenant that are kept warm; the least recently used is dropped first" },
+	{ "--idle", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session after this time without a snippet; 0: never" },
+	{ "--lifetime", "TIME", AJ_FOR_SERVE, NULL, NULL,
+	  "end a session and its checkpoints after this time, even while a snippet runs; 0: never" },
+	{ "--grace", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long snippets may go on after SIGTERM" },
+	{ "--request-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "largest request" },
+	{ "--request-time", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long a client may take to send a request, from its first byte to its last" },
+	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "drop a client that leaves more than this unread" },
 };
 
 static const struct option *find_option(const char *name, size_t bytes, int command)

@@ -80,7 +80,7 @@ const char *aj_scope_enter(struct aj_arena *arena)
 		return aj_printf(arena, "no answer within %d s", LIMIT_US / 1000000);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return NULL;
-	return aj_printf(arena, "%s", *answer ? answer : "agentjail-scope failed without a word");
+	return aj_printf(arena, "%s", *answer ? answer : "agentjail-scope failed without a message");
 }
 
 void aj_scope_when_demanded(struct aj_host *host, const struct aj_options *o)

@@ -69,23 +69,24 @@ static void print_syscalls(void)
 		aj_syscalls_denied_each(1ULL << i, syscall_row, &refused);
 	}
 	const char *before = "";
-	printf("\n## Not made for a snippet that shares no writable file with the host\n\nIts one process gets every lock that it asks for, and "
-	       "none is taken: on /dev/null and the Python tree locks would be the host's. Of `fcntl`: ");
+	printf("\n## Not made for a snippet that shares no writable file with the host\n\nEach lock call of the snippet's one process returns success, and "
+	       "no lock is taken: on /dev/null and the Python tree a lock would be the host's. Of `fcntl`: ");
 	aj_syscalls_denied_each(AJ_LOCKS_INSIDE, print_why, &before);
-	printf(".\n\n## Not made for a command, which hears that it went well\n\n`sync` and `syncfs` write out file systems of the host, and others "
+	printf(".\n\n## Not made for a command: the call returns 0\n\n`sync` and `syncfs` write out file systems of the host, and other processes "
 	       "wait for that. `fsync` and `fdatasync` are made.\n");
 	static const struct {
 		uint64_t group;
 		const char *heading;
 	} reported[] = {
-		{ AJ_DENY_CONNECT, "Reported where socket files of the host are in reach\n\nAs a writable folder brings them. The supervisor has `connect` "
-		                   "made for the jail where it may go there; the rest is refused." },
-		{ AJ_DENY_UNIX, "In place of these where nobody can listen to the filter" },
-		{ AJ_DENY_SIZE, "Reported where a command gets a terminal of its caller's\n\nThe supervisor has it made for terminals of the jail's own, and "
-		                "where the size stays the same; where nobody can listen to the filter it is refused for all." },
+		{ AJ_DENY_CONNECT, "Reported where socket files of the host are in reach\n\nAs a writable folder brings them. The connector makes each `connect` "
+		                   "that is allowed; the others are refused." },
+		{ AJ_DENY_UNIX, "In place of these where the supervisor cannot listen to the filter" },
+		{ AJ_DENY_SIZE,
+		  "Reported where a command gets a terminal of its caller's\n\nThe supervisor has it made for terminals of the jail's own, and "
+		  "where the size stays the same; where the supervisor cannot listen to the filter the call is refused for all." },
 		{ AJ_LOCKS_MEDIATED,
 		  "Reported where locks on files are allowed\n\nThe supervisor lets a lock pass on regular files and folders of the jail's own, and of "
-		  "folders that are bound writable; the rest is refused, and all of it where nobody can listen to the filter. A process has one table of descriptors." },
+		  "folders that are bound writable; other locks are refused, and all of them where the supervisor cannot listen to the filter. A process has one table of descriptors." },
 	};
 	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
 		bool refused = true;

@@ -52,7 +52,7 @@ static void begin_value(struct aj_scan *s)
 	if (m)
 		*m = (struct aj_span){ m->key, m->key_bytes, s->at, 0, s->values };
 	if (++s->values > s->max_values)
-		fail(s, "it has too many values");
+		fail(s, "the text has too many values");
 }
 
 /* A value ended before `end`. */
@@ -70,7 +70,7 @@ static bool open_level(struct aj_scan *s, bool object)
 {
 	begin_value(s);
 	if (++s->depth > AJ_SCAN_DEPTH)
-		return fail(s, "it is nested too deep");
+		return fail(s, "the text is nested too deep");
 	uint64_t bit = UINT64_C(1) << s->depth % 64, *word = &s->objects[s->depth / 64];
 	*word = object ? *word | bit : *word & ~bit;
 	s->state = object ? KEY_OR_END : VALUE_OR_END;
@@ -80,7 +80,7 @@ static bool open_level(struct aj_scan *s, bool object)
 static bool close_level(struct aj_scan *s, bool object)
 {
 	if (in_object(s) != object)
-		return fail(s, "a bracket is closed that was not opened");
+		return fail(s, "a closing bracket has no opening one");
 	s->depth--;
 	end_value(s, s->at + 1);
 	return true;
@@ -147,7 +147,7 @@ static bool string_end(struct aj_scan *s)
 static bool begin_utf8(struct aj_scan *s, uint8_t c)
 {
 	if (c < 0xc2 || c > 0xf4)
-		return fail(s, "it is not UTF-8");
+		return fail(s, "the text is not UTF-8");
 	s->more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
 	s->low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
 	s->high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
@@ -159,7 +159,7 @@ static bool string_byte(struct aj_scan *s, char c)
 	uint8_t byte = (uint8_t)c;
 	if (s->more) {
 		if (byte < s->low || byte > s->high)
-			return fail(s, "it is not UTF-8");
+			return fail(s, "the text is not UTF-8");
 		s->more--;
 		s->low = 0x80;
 		s->high = 0xbf;
@@ -170,14 +170,14 @@ static bool string_byte(struct aj_scan *s, char c)
 	if (c == '\\')
 		s->state = ESCAPE;
 	else if (byte < 0x20)
-		return fail(s, "a control character stands in a text");
+		return fail(s, "a string contains a control character");
 	return byte < 0x80 || begin_utf8(s, byte);
 }
 
 static bool escape(struct aj_scan *s, char c)
 {
 	if (!strchr("\"\\/bfnrtu", c) || !c)
-		return fail(s, "there is no such escape");
+		return fail(s, "unknown escape sequence");
 	s->state = c == 'u' ? DIGITS : STRING;
 	s->digits = s->code = 0;
 	return true;
@@ -187,15 +187,15 @@ static bool digits(struct aj_scan *s, char c)
 {
 	const char *hex = "0123456789abcdef", *at = c ? strchr(hex, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
 	if (!at)
-		return fail(s, "there is no such escape");
+		return fail(s, "unknown escape sequence");
 	s->code = s->code << 4 | (unsigned)(at - hex);
 	if (++s->digits < 4)
 		return true;
 	bool low = s->code >= 0xdc00 && s->code <= 0xdfff, high = s->code >= 0xd800 && s->code <= 0xdbff;
 	if (low != s->pair)
-		return fail(s, "a surrogate stands alone");
+		return fail(s, "a surrogate without its pair");
 	if (!s->code && !s->nul)
-		return fail(s, "\\u0000 is not taken");
+		return fail(s, "\\u0000 is not allowed");
 	s->pair = high;
 	s->state = high ? LOW_ESCAPE : STRING;
 	return true;
@@ -225,7 +225,7 @@ static bool number(struct aj_scan *s, char c)
 static bool expect(struct aj_scan *s, bool found, uint8_t state)
 {
 	s->state = state;
-	return found || fail(s, "a sign is missing or stands in the wrong place");
+	return found || fail(s, "a bracket, comma or colon is missing or misplaced");
 }
 
 /* False: the character must be fed again, in the new state. */
@@ -248,7 +248,7 @@ static bool feed_char(struct aj_scan *s, char c)
 	case AFTER:
 		return c == '}' || c == ']' ? close_level(s, c == '}') : expect(s, c == ',', in_object(s) ? KEY : VALUE);
 	case DONE:
-		return fail(s, "something follows its end");
+		return fail(s, "there is text after the end of the value");
 	case STRING:
 		return string_byte(s, c);
 	case ESCAPE:
@@ -256,10 +256,10 @@ static bool feed_char(struct aj_scan *s, char c)
 	case DIGITS:
 		return digits(s, c);
 	case LOW_ESCAPE:
-		return c == '\\' ? expect(s, true, LOW_U) : fail(s, "a surrogate stands alone");
+		return c == '\\' ? expect(s, true, LOW_U) : fail(s, "a surrogate without its pair");
 	case LOW_U:
 		s->digits = s->code = 0;
-		return c == 'u' ? expect(s, true, DIGITS) : fail(s, "a surrogate stands alone");
+		return c == 'u' ? expect(s, true, DIGITS) : fail(s, "a surrogate without its pair");
 	case LITERAL:
 		if (c != *s->literal)
 			return fail(s, "a value was expected");
@@ -310,7 +310,7 @@ const char *aj_scan_end(struct aj_scan *s)
 	if (!s->wrong && !s->depth && s->state >= ZERO)
 		feed_char(s, ' ');
 	if (!s->wrong && s->state != DONE)
-		fail(s, "it is not whole");
+		fail(s, "the text ends too early");
 	return s->wrong;
 }
 

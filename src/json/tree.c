@@ -133,7 +133,7 @@ static json_t *read_array(struct reader *r)
 		json_t *item = read_value(r);
 		if (!item || json_array_append_new(array, item) < 0) {
 			json_decref(array);
-			return fail(r, "there is no memory for it");
+			return fail(r, "out of memory");
 		}
 		r->at += peek(r) == ',';
 	}
@@ -150,7 +150,7 @@ static char *read_name(struct reader *r, const json_t *object)
 	size_t bytes = read_string(r, &text);
 	char *name = memchr(text, '\0', bytes) ? NULL : strndup(text, bytes);
 	if (!name)
-		return fail(r, "a name holds a NUL"), NULL;
+		return fail(r, "a name contains a NUL"), NULL;
 	if (!json_object_get(object, name))
 		return name;
 	free(name);
@@ -170,7 +170,7 @@ static json_t *read_object(struct reader *r)
 		free(name);
 		if (!set) {
 			json_decref(object);
-			return fail(r, "there is no memory for it");
+			return fail(r, "out of memory");
 		}
 		r->at += peek(r) == ',';
 	}
@@ -183,14 +183,14 @@ static json_t *read_text(struct reader *r)
 	const char *text;
 	size_t bytes = read_string(r, &text);
 	json_t *value = json_stringn_nocheck(text, bytes);
-	return value ? value : fail(r, "there is no memory for it");
+	return value ? value : fail(r, "out of memory");
 }
 
 static json_t *read_value(struct reader *r)
 {
 	json_t *value = NULL;
 	if (r->depth > AJ_SCAN_DEPTH) /* AJ_SCAN_DEPTH levels, and a value in the last one */
-		return fail(r, "it is nested too deep");
+		return fail(r, "the text is nested too deep");
 	r->depth++;
 	switch (peek(r)) {
 	case '{':

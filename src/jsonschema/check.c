@@ -42,7 +42,7 @@ bool aj_fits(struct aj_check *c, const struct aj_schema *s, const struct aj_poin
 {
 	bool fits = aj_spend(&c->budget, c->depth < AJ_SCHEMA_MAX_CHECK_DEPTH ? 1 : (size_t)-1);
 	if (fits && s->never)
-		return refuse(c, at, "nothing is allowed here");
+		return refuse(c, at, "no value is allowed here");
 	unsigned type = aj_type_of(value);
 	c->depth++;
 	for (size_t i = 0; fits && i < s->count; i++) {
@@ -175,7 +175,7 @@ static bool refuse_key(struct aj_check *c, const struct aj_rule *rule, const str
 			break;
 		used += (size_t)snprintf(list + used, sizeof list - used, "%s`%s`", used ? ", " : "", key);
 	}
-	return used ? refuse(c, here, "there is no such key; there is %s", list) : refuse(c, here, "there is no such key");
+	return used ? refuse(c, here, "unknown key; the known keys are %s", list) : refuse(c, here, "unknown key");
 }
 
 CHECK(aj_check_additional)
@@ -294,6 +294,6 @@ bool aj_schema_check(const struct aj_schema *schema, const json_t *value, char *
 	bool fits = aj_fits(&c, schema, NULL, value);
 	if (!c.budget.spent)
 		return fits;
-	snprintf(ret_why, why_bytes, "the value is too big or too deep to be checked");
+	snprintf(ret_why, why_bytes, "the value is too large or nested too deep to be checked");
 	return false;
 }

@@ -26,7 +26,7 @@ PARSE(types)
 	UNUSED;
 	size_t count = json_is_array(json) ? json_array_size(json) : 1;
 	if (json_is_array(json) && count == 0)
-		return aj_malformed(c, at, "an empty list: nothing would fit");
+		return aj_malformed(c, at, "an empty list, which no value would fit");
 	for (size_t i = 0; i < count; i++) {
 		const json_t *one = json_is_array(json) ? json_array_get(json, i) : json;
 		unsigned bit = json_is_string(one) ? aj_type_bit(json_string_value(one)) : 0;
@@ -70,7 +70,7 @@ PARSE(properties)
 	json_object_foreach((json_t *)json, key, value) {
 		const struct aj_pointer *here = aj_compile_pointer(c, at, key, 0);
 		if (strcmp(key, "__type__") == 0)
-			return aj_malformed(c, here, "this name is that of a typed tag, which is no object");
+			return aj_malformed(c, here, "this is the name of a typed tag, which is not an object");
 		rule->keys[i] = key;
 		rule->cost += aj_text_steps(strlen(key));
 		if (!compile_at(c, rule, i++, here, value))
@@ -90,7 +90,7 @@ PARSE(items)
 {
 	const json_t *prefix = json_object_get(schema, "prefixItems");
 	if (json_is_array(json))
-		return aj_malformed(c, at, "takes one schema; a list of them is called prefixItems since 2020-12");
+		return aj_malformed(c, at, "takes one schema; since 2020-12 the keyword for a list of schemas is prefixItems");
 	rule->skip = json_is_array(prefix) ? json_array_size(prefix) : 0;
 	return one_schema(c, rule, at, json, schema);
 }
@@ -227,49 +227,49 @@ const struct aj_keyword aj_keywords[] = {
 	{ "type", ANY, false, "a name or a list of names", "The value is of one of these types: `null`, `boolean`, `integer`, `number`, `string`, `array`, `object`. 1.0 is an `integer`, a typed tag is none of them", types, aj_check_type },
 	{ "enum", ANY, false, "a list of values", "The value equals one of these (1 equals 1.0, the order of keys means nothing)", alternatives, aj_check_enum },
 	{ "const", ANY, false, "a value", "The value equals this one", anything, aj_check_const },
-	{ "required", OBJECT, false, "a list of names", "All of these keys are there", names, aj_check_required },
-	{ "minProperties", OBJECT, false, "a count", "There are at least so many keys", count, aj_check_min_size },
-	{ "maxProperties", OBJECT, false, "a count", "There are at most so many keys", count, aj_check_max_size },
-	{ "properties", OBJECT, false, "an object of schemas", "Of the keys named here, those that are there fit their schema", properties, aj_check_properties },
-	{ "additionalProperties", OBJECT, false, "a schema or a boolean", "Every key that `properties` beside it does not name fits this; `false`: there is none", additional, aj_check_additional },
-	{ "minItems", ARRAY, false, "a count", "There are at least so many items", count, aj_check_min_size },
-	{ "maxItems", ARRAY, false, "a count", "There are at most so many items", count, aj_check_max_size },
-	{ "prefixItems", ARRAY, false, "a list of schemas", "The first item fits the first schema, the second the second, as far as there are items", schemas, aj_check_prefix },
-	{ "items", ARRAY, false, "a schema or a boolean", "Every item behind those of `prefixItems` fits this", items, aj_check_items },
+	{ "required", OBJECT, false, "a list of names", "The object has all of these keys", names, aj_check_required },
+	{ "minProperties", OBJECT, false, "a count", "The object has at least this many keys", count, aj_check_min_size },
+	{ "maxProperties", OBJECT, false, "a count", "The object has at most this many keys", count, aj_check_max_size },
+	{ "properties", OBJECT, false, "an object of schemas", "Each of these keys that the object has fits its schema", properties, aj_check_properties },
+	{ "additionalProperties", OBJECT, false, "a schema or a boolean", "Every key that `properties` in the same schema does not name fits this schema; `false`: no other key is allowed", additional, aj_check_additional },
+	{ "minItems", ARRAY, false, "a count", "The list has at least this many items", count, aj_check_min_size },
+	{ "maxItems", ARRAY, false, "a count", "The list has at most this many items", count, aj_check_max_size },
+	{ "prefixItems", ARRAY, false, "a list of schemas", "The first item fits the first schema, the second item the second, and so on, as far as the list has items", schemas, aj_check_prefix },
+	{ "items", ARRAY, false, "a schema or a boolean", "Every item after those of `prefixItems` fits this schema", items, aj_check_items },
 	{ "uniqueItems", ARRAY, false, "a boolean", "`true`: no two items are equal", flag, aj_check_unique },
-	{ "minLength", STRING, false, "a count", "There are at least so many code points", count, aj_check_min_size },
-	{ "maxLength", STRING, false, "a count", "There are at most so many code points", count, aj_check_max_size },
+	{ "minLength", STRING, false, "a count", "The string has at least this many code points", count, aj_check_min_size },
+	{ "maxLength", STRING, false, "a count", "The string has at most this many code points", count, aj_check_max_size },
 	{ "minimum", NUMBER, false, "a number", "The value is this or more", number, aj_check_min },
 	{ "maximum", NUMBER, false, "a number", "The value is this or less", number, aj_check_max },
 	{ "exclusiveMinimum", NUMBER, false, "a number", "The value is more than this", number, aj_check_above },
 	{ "exclusiveMaximum", NUMBER, false, "a number", "The value is less than this", number, aj_check_below },
-	{ "multipleOf", NUMBER, false, "a number above 0", "The value is a whole number of times this; fractions count as the decimals that they are written as, up to 2^40 times", step, aj_check_multiple },
-	{ "$ref", ANY, true, "`\"#/$defs/NAME\"`", "The value fits that definition, and what stands beside `$ref`, too", reference, aj_check_all },
+	{ "multipleOf", NUMBER, false, "a number above 0", "The value is a multiple of this number; fractions count as the decimals that they are written as, up to a factor of 2^40", step, aj_check_multiple },
+	{ "$ref", ANY, true, "`\"#/$defs/NAME\"`", "The value fits that definition, and the keywords beside `$ref` too", reference, aj_check_all },
 	{ "allOf", ANY, true, "a list of schemas", "The value fits all of them", schemas, aj_check_all },
 	{ "anyOf", ANY, true, "a list of schemas", "The value fits at least one of them", schemas, aj_check_any },
 	{ "oneOf", ANY, true, "a list of schemas", "The value fits exactly one of them", schemas, aj_check_one },
-	{ "not", ANY, true, "a schema or a boolean", "The value does not fit it", one_schema, aj_check_not },
-	{ "$defs", ANY, false, "an object of schemas", "Definitions for `$ref`; at the root only", definitions, NULL },
+	{ "not", ANY, true, "a schema or a boolean", "The value does not fit this schema", one_schema, aj_check_not },
+	{ "$defs", ANY, false, "an object of schemas", "Definitions for `$ref`; only at the root", definitions, NULL },
 	{ "$schema", ANY, false, "a name", "The dialect, 2020-12 or draft-07; at the root only", dialect, NULL },
 	{ "$comment", ANY, false, "a string", "For readers", text, NULL },
 	{ "title", ANY, false, "a string", "For readers", text, NULL },
 	{ "description", ANY, false, "a string", "For readers", text, NULL },
-	{ "default", ANY, false, "a value", "For readers, and for the signature of the function inside; a value that is missing where a schema is checked stays missing", anything, NULL },
+	{ "default", ANY, false, "a value", "For readers, and for the signature of the function inside; a check of a schema does not insert a missing value", anything, NULL },
 	{ "examples", ANY, false, "a list of values", "For readers", list, NULL },
 	{ "deprecated", ANY, false, "a boolean", "For readers", flag, NULL },
 	{ "readOnly", ANY, false, "a boolean", "For readers", flag, NULL },
 	{ "writeOnly", ANY, false, "a boolean", "For readers", flag, NULL },
-	{ "format", ANY, false, "a string", "For readers: no text is checked for being an address or a date", text, NULL },
+	{ "format", ANY, false, "a string", "For readers: no string is checked for being an address or a date", text, NULL },
 	{ 0 },
 };
 
 const struct aj_refused_keyword aj_refused_keywords[] = {
-	{ "pattern", "nothing bounds the time of a regular expression; use enum or maxLength, and match in the tool" },
-	{ "patternProperties", "nothing bounds the time of a regular expression; use properties and additionalProperties" },
+	{ "pattern", "the time of a regular expression cannot be bounded; use enum or maxLength, and match in the tool" },
+	{ "patternProperties", "the time of a regular expression cannot be bounded; use properties and additionalProperties" },
 	{ "propertyNames", "use properties and additionalProperties" },
-	{ "contains", "check it in the tool" },
-	{ "minContains", "check it in the tool" },
-	{ "maxContains", "check it in the tool" },
+	{ "contains", "check the value in the tool" },
+	{ "minContains", "check the value in the tool" },
+	{ "maxContains", "check the value in the tool" },
 	{ "unevaluatedProperties", "use additionalProperties" },
 	{ "unevaluatedItems", "use items" },
 	{ "additionalItems", "use prefixItems and items" },

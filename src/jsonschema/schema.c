@@ -33,7 +33,7 @@ static bool check_known(struct aj_compiler *c, const struct aj_pointer *at, cons
 	for (const struct aj_refused_keyword *r = aj_refused_keywords; r->name; r++)
 		if (strcmp(r->name, key) == 0)
 			return aj_malformed(c, at, "this keyword is not supported: %s", r->instead);
-	return aj_malformed(c, at, "this keyword is not known");
+	return aj_malformed(c, at, "this keyword is unknown");
 }
 
 bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct aj_pointer *at, const json_t *json)
@@ -46,7 +46,7 @@ bool aj_compile_into(struct aj_compiler *c, struct aj_schema *into, const struct
 	if (json_is_boolean(json))
 		return true;
 	if (!json_is_object(json))
-		return aj_malformed(c, at, "a schema is an object, true or false");
+		return aj_malformed(c, at, "a schema must be an object, true or false");
 	json_object_foreach((json_t *)json, key, argument)
 		if (!check_known(c, at, key))
 			return false;
@@ -82,10 +82,9 @@ struct aj_schema *aj_compile(struct aj_compiler *c, const struct aj_pointer *at,
 static bool count_chain(struct aj_compiler *c, struct aj_schema *s, int above)
 {
 	if (s->counting)
-		return aj_malformed(c, s->place, "this schema leads back to itself by $ref without going into the value");
+		return aj_malformed(c, s->place, "this schema refers to itself by $ref, for the same value");
 	if (above + (s->chain ? s->chain : 1) > AJ_SCHEMA_MAX_CHAIN)
-		return aj_malformed(c, s->place, "more than %d schemas, each led to by the one before, for the same value",
-		                    AJ_SCHEMA_MAX_CHAIN);
+		return aj_malformed(c, s->place, "a chain of more than %d schemas for the same value", AJ_SCHEMA_MAX_CHAIN);
 	if (s->chain)
 		return true;
 	int longest = 0;

@@ -26,7 +26,7 @@ int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj
 		*proc_fd = own;
 	}
 	if (aj_fd_move_high(proc_fd) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep a /proc open for births");
+		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "open a /proc for the births of jails");
 	*ret_cgroup = -1;
 	if (!leaves)
 		return 0;
@@ -36,6 +36,6 @@ int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj
 	*ret_cgroup = open_tree(AT_FDCWD, leaves, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (*ret_cgroup < 0 || mount_setattr(*ret_cgroup, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0 ||
 	    aj_fd_move_high(ret_cgroup) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "keep `%s` open for births", leaves);
+		return aj_fail(err, AJ_EXIT_SETUP, "handles", errno, "open `%s` for the births of jails", leaves);
 	return 0;
 }

@@ -35,13 +35,13 @@ int aj_mask_blanks(size_t rows, struct aj_error *err)
 	char options[64];
 	snprintf(options, sizeof options, "mode=0755,size=4096,nr_inodes=%zu", 10 + rows);
 	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "mount what masks show");
+		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "mount the tmpfs of the masks' placeholders");
 	cleanup_fd int fd = open(AJ_MOUNT_CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || mkdirat(fd, AJ_BLANK_FOLDER, 0555) < 0 || mknodat(fd, AJ_BLANK_FILE, S_IFREG | 0444, 0) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "make what masks show");
+		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "create the masks' placeholders");
 	cleanup_fd int itself = openat(fd, AJ_BLANK_ITSELF, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (itself < 0 || aj_write_all(itself, AJ_BLANK_ITSELF_TEXT, strlen(AJ_BLANK_ITSELF_TEXT)) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "make what masks show");
+		return aj_fail(err, AJ_EXIT_SETUP, "mask", errno, "create the masks' placeholders");
 	return aj_steal(&fd);
 }
 
@@ -103,15 +103,15 @@ static int absent(int root, int dir, const struct task *task, const char *target
 {
 	bool changeable, mount_root;
 	if (may_change(root, dir, &changeable, &mount_root) < 0)
-		return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "look at the folder above `%s`", target);
+		return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "examine the folder above `%s`", target);
 	if (!changeable)
 		return 0;
 	if (task->holds)
 		return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, 0,
-		                       "`%s` was there a moment ago: somebody else changes the workspace", target);
-	aj_fail(err, AJ_EXIT_SETUP, "mask", 0, "`%s` does not exist, and the jail could make it: `%.*s` is writable in there",
-	        target, above_bytes, target);
-	aj_advise(err, "make an empty file or folder there first, show `%.*s` read-only, add `:if-present` to that mask, or leave it out",
+		                       "`%s` has disappeared during set-up: another process changes the workspace", target);
+	aj_fail(err, AJ_EXIT_SETUP, "mask", 0,
+	        "`%s` does not exist, and the jail could create it: `%.*s` is writable in the jail", target, above_bytes, target);
+	aj_advise(err, "create an empty file or folder there first, show `%.*s` read-only, add `:if-present` to that mask, or remove the mask",
 	          above_bytes, target);
 	return -1;
 }
@@ -142,9 +142,9 @@ static int walk_to(int root, const struct task *task, const char *target, bool i
 			                       above_bytes + 1 + (int)bytes, target);
 		if (S_ISLNK(st.st_mode)) {
 			aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, 0,
-			                "`%.*s` is a symlink, so the place `%s` could be made another one",
+			                "`%.*s` is a symlink, so the path `%s` could be made to lead elsewhere",
 			                above_bytes + 1 + (int)bytes, target, target);
-			aj_advise(err, "name the place itself that the link leads to");
+			aj_advise(err, "name the path that the link leads to");
 			return -1;
 		}
 		if (at[bytes] == '\0') {
@@ -154,7 +154,8 @@ static int walk_to(int root, const struct task *task, const char *target, bool i
 		if (!S_ISDIR(st.st_mode))
 			return if_present ? -1 : absent(root, dir, task, target, above_bytes, err) - 1;
 		if (pin_folder(root, &next) < 0)
-			return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "hold `%.*s` in its place",
+			return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno,
+			                       "mount `%.*s` on itself, so that it cannot be renamed",
 			                       above_bytes + 1 + (int)bytes, target);
 		close(dir);
 		dir = aj_steal(&next);
@@ -181,9 +182,9 @@ int aj_hold_apply(int root, int blanks, const char *target, const char *blank, s
 		return err->exit_code ? -1 : 0;
 	if (*blank && folder != (strcmp(blank, AJ_BLANK_FOLDER) == 0))
 		return aj_fail(err, AJ_EXIT_SETUP, hold.step, 0,
-		               "`%s` has become something else: somebody else changes the workspace", target);
+		               "`%s` has been replaced during set-up: another process changes the workspace", target);
 	if ((*blank ? cover(blanks, place, blank) : cover_with_itself(place)) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, hold.step, errno, "hold `%s` as it is", target);
+		return aj_fail(err, AJ_EXIT_SETUP, hold.step, errno, "mount `%s` read-only on itself", target);
 	return 0;
 }
 

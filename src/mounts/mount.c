@@ -130,8 +130,8 @@ static int overlay_row(struct aj_mount *m, struct place *place, int *source, str
 	if (fstat(*source, &st) < 0)
 		return fail(err, m, errno, "stat the source of");
 	if (S_ISFIFO(st.st_mode)) {
-		fail(err, m, EINVAL, "a FIFO of the host is not bound read-only:");
-		aj_advise(err, "what is read from it is gone for others: bind it :rw if that is meant");
+		fail(err, m, EINVAL, "a FIFO of the host cannot be bound read-only:");
+		aj_advise(err, "a reader takes data out of a FIFO: bind it :rw if the jail may do that");
 		return -1;
 	}
 	if (S_ISREG(st.st_mode))
@@ -234,7 +234,7 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 	case AJ_MOUNT_HOLD:
 		break;
 	}
-	return fail(err, m, EINVAL, "unknown kind of row");
+	return fail(err, m, EINVAL, "unknown kind of mount row:");
 }
 
 /* A read-only bind below a writable one: the folders between them must not be renamed. */
@@ -283,9 +283,10 @@ int aj_mount_pivot(int root, struct aj_error *err)
 {
 	/* pivot_root(".", ".") stacks the old root on the new one; detaching "." then uncovers the new one. */
 	if (fchdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "pivot", errno, "make the new tree the root");
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "pivot", errno,
+		                       "make the new file tree the root (pivot_root)");
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "pivot", errno, "drop the host's tree");
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "pivot", errno, "detach the host's file tree");
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	if (mount_setattr(AT_FDCWD, "/", 0, &attr, sizeof attr) < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "pivot", errno, "seal the root read-only");

@@ -26,7 +26,7 @@ int aj_named_sockets_open(struct aj_named_sockets *named, const struct aj_plan *
 			aj_fail(err, AJ_EXIT_SETUP, "sockets", errno,
 			        errno == ELOOP ? "a symlink in the path `%s`" : "open the socket `%s`", path);
 		if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode)))
-			aj_fail(err, AJ_EXIT_SETUP, "sockets", 0, "`%s` is no socket", path);
+			aj_fail(err, AJ_EXIT_SETUP, "sockets", 0, "`%s` is not a socket", path);
 		if (!err->exit_code)
 			continue;
 		aj_advise(err, "name the socket's own path in filesystem.sockets, and start the program that listens there first");
@@ -73,7 +73,7 @@ int aj_named_sockets_check_stdio(int count, struct aj_error *err)
 		    (int_option(fd, SO_ACCEPTCONN) == 1 || getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0))
 			continue;
 		aj_fail(err, AJ_EXIT_USAGE, "sockets", 0,
-		        "descriptor %d is a Unix socket that could still reach others in a writable folder: for datagrams, or not connected",
+		        "descriptor %d is a Unix socket that could still reach other sockets in a writable folder: a datagram socket, or one that is not connected",
 		        fd);
 		aj_advise(err, "give the command a file, a pipe, or a stream socket that is connected or listens");
 		return -1;

@@ -71,7 +71,7 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
 		                link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", m->source);
 		if (link)
-			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
+			aj_advise(err, "name the path itself: an earlier run may have chosen where the symlink leads");
 	}
 	return tree;
 }
@@ -93,7 +93,7 @@ static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, in
 	if (known)
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "sources", 0, "`%s` is a socket of the host, and filesystem.sockets does not name it", m->source);
-	aj_advise(err, "name it there, or with --connect, if the jail is to talk to who listens there");
+	aj_advise(err, "name the socket there, or with --connect, if the jail is to connect to it");
 	return -1;
 }
 

@@ -88,12 +88,12 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 	for (size_t i = 0; i < policy->allow.count && !numeric(host); i++)
 		if (aj_host_covers(policy->allow.items[i], host)) {
 			a.item = i;
-			a.why = "the list allows it, but its wall is not built yet: a run under this policy is refused";
+			a.why = "the list allows this host, but the list's wall is not built yet: a run under this policy is refused";
 			return a;
 		}
 	a.why = numeric(host) || own_loopback(host)
-	          ? "an address and not a name: the list would deny it; its wall is not built yet, and a run under this policy is refused"
-	          : "no item of the list covers it; its wall is not built yet, and a run under this policy is refused";
+	          ? "an address and not a name: the list would deny it, but the list's wall is not built yet, and a run under this policy is refused"
+	          : "no item of the list covers this host; the list's wall is not built yet, and a run under this policy is refused";
 	return a;
 }
 
@@ -107,12 +107,11 @@ struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_poli
 	if (plan->deny & AJ_DENY_SOCKETS)
 		return answer(AJ_DENIED, "process.deny_syscalls", AJ_BY_SECCOMP, "no socket can be opened");
 	if (policy->network == AJ_NET_HOST)
-		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NOBODY, "the host's own network: wherever the host gets");
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NOBODY, "the host's own network: every address that the host reaches");
 	if (policy->network == AJ_NET_NONE)
 		return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace in which no interface is up");
 	if (own_loopback(host))
-		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE,
-		              "the jail's own loopback, not the host's: what listens in the jail");
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, "the jail's own loopback, not the host's: a server in the jail");
 	return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace with nothing but its own loopback");
 }
 
@@ -123,9 +122,9 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 	static const char key[] = "python.imports";
 	if (strcmp(policy->rootfs, "host") == 0)
 		return answer(AJ_ALLOWED, "filesystem.rootfs", AJ_BY_NOBODY,
-		              "commands have no Python layer: whatever the Python of the host has");
+		              "commands have no Python layer: every module that the host's Python has");
 	if (!policy->layer)
-		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: whatever the tree has");
+		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: every module that the tree has");
 	/* As class AllowedImports of bootstrap/rail/allowed_imports.py does: tests/unit/imports.h asks both. */
 	if (aj_import_covers("agentjail.*", module))
 		return answer(AJ_DENIED, NULL, AJ_BY_RAIL, "the layer itself, which no policy lets a snippet import");
@@ -223,7 +222,7 @@ static bool denied_by_group(struct call *c, const struct aj_plan *plan, struct a
 		ret->key = group == AJ_DENY_FORK ? "process.fork" : "process.deny_syscalls";
 		if (denied.refused) {
 			ret->verdict = AJ_DENIED;
-			ret->why = aj_printf(c->arena, "%s: the group `%s` is taken away (%s)", error_name(denied.errnum),
+			ret->why = aj_printf(c->arena, "%s: the policy denies the group `%s` (%s)", error_name(denied.errnum),
 			                     aj_deny_name(group), denied.why);
 			return true;
 		}
@@ -275,6 +274,6 @@ struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_p
 		a.why = aj_printf(arena, "%s; refused where %s", a.why, c.exceptions);
 	const char *not_made = why_not_made(&c, plan);
 	if (not_made)
-		a.why = aj_printf(arena, "%s; not made, and its caller hears that it went well: %s", a.why, not_made);
+		a.why = aj_printf(arena, "%s; the call is not made and returns 0: %s", a.why, not_made);
 	return a;
 }

@@ -20,7 +20,7 @@ static const char *memory(struct aj_plan *plan, struct aj_arena *arena, const st
 {
 	uint64_t bytes = policy->memory_bytes + MARGIN_BYTES;
 	if (!policy->memory_bytes)
-		return "memory is not bounded, as the policy asks for no limit";
+		return "memory is not bounded, as the policy sets no limit";
 	if (!group) {
 		*AJ_PUSH(arena, &plan->zygote_rlimits) = (struct aj_rlimit){
 			.name = "RLIMIT_AS", .resource = RLIMIT_AS, .value = bytes, .why = "no memory cgroup: each process"
@@ -29,8 +29,8 @@ static const char *memory(struct aj_plan *plan, struct aj_arena *arena, const st
 	}
 	plan->zygote_memory_bytes = bytes;
 	add_row(plan, arena, "memory.max", aj_printf(arena, "%lu", aj_zygote_memory(plan, AJ_ZYGOTE_JAILS_STEP)), "the limit");
-	add_row(plan, arena, "memory.swap.max", "0", "swap is not a way around it");
-	add_row(plan, arena, "memory.oom.group", "1", "what it has forked ends with it");
+	add_row(plan, arena, "memory.swap.max", "0", "no memory beyond the limit in swap");
+	add_row(plan, arena, "memory.oom.group", "1", "all processes of the zygote end together");
 	return aj_printf(arena, "cgroup v2 memory.max %lu MiB", bytes / MIB);
 }
 
@@ -38,7 +38,7 @@ static const char *processes(struct aj_plan *plan, struct aj_arena *arena, const
 {
 	uint64_t jails = OWN_PIDS + JAILS * (policy->pids + 2);
 	if (!policy->pids)
-		return "processes are not bounded, as the policy asks for no limit";
+		return "processes are not bounded, as the policy sets no limit";
 	if (!group) {
 		*AJ_PUSH(arena, &plan->zygote_rlimits) = (struct aj_rlimit){
 			.name = "RLIMIT_NPROC", .resource = RLIMIT_NPROC, .value = jails, .why = "no pids cgroup"
@@ -71,6 +71,6 @@ void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const st
 		.name = "RLIMIT_CORE", .resource = RLIMIT_CORE, .value = 1, .why = "no core dump, no core handler on the host"
 	};
 	*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
-		"zygote", aj_printf(arena, "%s; %s; time for its imports; not its processor time", by_memory, by_processes)
+		"zygote", aj_printf(arena, "%s; %s; a deadline for its imports; its processor time is not bounded", by_memory, by_processes)
 	};
 }

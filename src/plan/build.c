@@ -19,19 +19,19 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 {
 	bool host_programs = strcmp(policy->rootfs, "host") == 0;
 	if (request->snippet && host_programs) {
-		aj_fail(err, AJ_EXIT_USAGE, "rootfs", 0, "policy `%s` shows the host's /usr, which holds no runner for snippets",
-		        policy->name);
-		aj_advise(err, "agentjail run, or another policy");
+		aj_fail(err, AJ_EXIT_USAGE, "rootfs", 0,
+		        "policy `%s` shows the host's /usr, which contains no runner for snippets", policy->name);
+		aj_advise(err, "use `agentjail run`, or another policy");
 	} else if (!request->snippet && !policy->exec) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
 		                "policy `%s` is for snippets (process.exec = false): it cannot start a command", policy->name);
-		aj_advise(err, "agentjail exec, or another policy");
+		aj_advise(err, "use `agentjail exec`, or another policy");
 	} else if (!host_programs && !request->rootfs && !request->inspect) {
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "policy `%s` wants the Python tree `%s`, and no folder is named for it",
-		        policy->name, policy->rootfs);
-		aj_advise(err, "build it with `make rootfs`, or name one with --rootfs DIR");
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
+		        "policy `%s` needs the Python tree `%s`, and no folder is named for that tree", policy->name, policy->rootfs);
+		aj_advise(err, "build the tree with `make rootfs`, or name a folder with --rootfs DIR");
 	} else if (policy->uid == 0 || policy->uid >= NOBODY) {
-		aj_fail(err, AJ_EXIT_USAGE, "identity", 0, "policy `%s` wants uid %lu in the jail: 1 to 65533 can be had",
+		aj_fail(err, AJ_EXIT_USAGE, "identity", 0, "policy `%s` sets uid %lu in the jail: allowed are 1 to 65533",
 		        policy->name, policy->uid);
 	}
 	return err->exit_code ? -1 : 0;
@@ -180,7 +180,8 @@ void aj_plan_reach_sockets(struct aj_plan *plan)
 {
 #define MEDIATED(named, network) "connect is mediated: the jail's own" named "; no datagrams" network
 #define NAMED ", and those of filesystem.sockets"
-#define SCRATCH "; with the host's network only in the jail's own scratch space, since nothing tells whose the others are"
+#define SCRATCH \
+	"; with the host's network only in the jail's own scratch space, since the kernel does not say to which jail other sockets belong"
 	static const char *const mediated[2][2] = { { MEDIATED("", ""), MEDIATED("", SCRATCH) },
 		                                    { MEDIATED(NAMED, ""), MEDIATED(NAMED, SCRATCH) } };
 	const char *by = mediated[plan->sockets.count > 0][plan->network == AJ_NET_HOST];
@@ -188,11 +189,11 @@ void aj_plan_reach_sockets(struct aj_plan *plan)
 		return;
 	if (plan->snippet) {
 		plan->deny |= AJ_DENY_UNIX;
-		by = "refused but for pairs: socket files of the host are in reach, and a snippet's connects are not mediated";
+		by = "refused except for pairs: socket files of the host are in reach, and a snippet's connects are not mediated";
 	} else {
 		plan->mediated = true;
 		plan->deny |= AJ_DENY_CONNECT;
-		plan->unheard = "refused but for pairs: nobody can listen to the jail's filter here, so connects cannot be mediated";
+		plan->unheard = "refused except for pairs: the supervisor cannot listen to the jail's filter here, so connects cannot be mediated";
 	}
 	for (size_t i = 0; i < plan->enforced.count; i++)
 		if (strcmp(plan->enforced.items[i].wall, AJ_UNIX_SOCKETS) == 0)
@@ -209,11 +210,11 @@ static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const st
 		*AJ_PUSH(arena, &plan->sockets) = policy->sockets.items[i];
 	struct aj_enforced row = { .wall = AJ_UNIX_SOCKETS, .by = "no socket file of the host is in reach" };
 	if (plan->profile == AJ_PROFILE_SNIPPET) {
-		row.by = "none can be made that connects";
+		row.by = "no socket that connects can be created";
 	} else if (plan->deny & AJ_DENY_SOCKETS) {
 		row.by = "denied by the policy";
 	} else if (policy->sockets.count) {
-		row.by = "those of filesystem.sockets that are bound themselves; no other socket file of the host is in reach";
+		row.by = "the sockets of filesystem.sockets that are bound themselves; no other socket file of the host is in reach";
 	}
 	*AJ_PUSH(arena, &plan->enforced) = row;
 	if (reached)
@@ -232,7 +233,7 @@ static int branchable(const struct aj_plan *plan, struct aj_error *err)
 			why = "a writable folder of the host, as a workspace is, cannot be branched";
 		for (size_t j = 0; j < plan->mounts.count && !why; j++)
 			if (aj_mount_is_scratch(&plan->mounts.items[j]) && aj_path_below(m->target, plan->mounts.items[j].target))
-				why = "something is mounted below the scratch space, and would be missing in a branch";
+				why = "a mount lies below the scratch space, and a branch would lack that mount";
 	}
 	return why ? aj_fail(err, AJ_EXIT_USAGE, "branching", 0, "%s", why) : 0;
 }
@@ -242,13 +243,13 @@ const char *aj_plan_warm_why_not(const struct aj_plan *plan)
 	if (!plan->snippet)
 		return "a command has no Python to keep warm";
 	if (!(plan->namespaces & CLONE_NEWNET) || plan->network != AJ_NET_NONE)
-		return "the policy gives a network, which only a cold start builds";
+		return "the policy gives a network, which only a cold start sets up";
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (m->kind == AJ_MOUNT_PROC || m->kind == AJ_MOUNT_DEVPTS || m->kind == AJ_MOUNT_MASK)
-			return "the policy shows /proc, terminals or masks, which only a cold start builds";
+			return "the policy shows /proc, terminals or masks, which only a cold start sets up";
 		if (aj_mount_is_shared(m))
-			return "the policy or the request binds a writable folder, which only a cold start does";
+			return "the policy or the request binds a writable folder, which only a cold start sets up";
 	}
 	return NULL;
 }

@@ -58,11 +58,11 @@ static void dump_denied(uint64_t deny, FILE *out)
 		if (!(deny & 1ULL << i))
 			continue;
 		fprintf(out, "%s: %s\n",
-		        1 << i & AJ_ANSWERED          ? "not made, and said to have gone well"
-		        : 1 << i == AJ_DENY_CONNECT   ? "held, and made for the jail if it may be, else refused"
-		        : 1 << i == AJ_DENY_SIZE      ? "held, and made for terminals of the jail's own, else refused"
-		        : 1 << i == AJ_LOCKS_MEDIATED ? "held, and let pass on what the jail may lock, else refused"
-		                                      : "denied all the same",
+		        1 << i & AJ_ANSWERED          ? "not made, returns 0"
+		        : 1 << i == AJ_DENY_CONNECT   ? "reported, and made for the jail if allowed, else refused"
+		        : 1 << i == AJ_DENY_SIZE      ? "reported, and made for terminals of the jail's own, else refused"
+		        : 1 << i == AJ_LOCKS_MEDIATED ? "reported, and passed on files that the jail may lock, else refused"
+		                                      : "denied in spite of the list",
 		        aj_deny_name(1ULL << i));
 		aj_syscalls_denied_each(1ULL << i, dump_row, out);
 	}
@@ -105,7 +105,7 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	for (size_t i = 0; i < plan->protect.count; i++)
 		fprintf(out, "  %s\n", plan->protect.items[i]);
 	if (plan->quarantine)
-		fprintf(out, "moved aside at the end: repositories that were made in %s, and places of these that were\n", AJ_WORKSPACE);
+		fprintf(out, "renamed at the end: repositories and watched places that the jail made in %s\n", AJ_WORKSPACE);
 	fprintf(out, "rlimits:\n");
 	for (size_t i = 0; i < plan->rlimits.count; i++) {
 		const struct aj_rlimit *r = &plan->rlimits.items[i];

@@ -11,8 +11,8 @@ static const char *lock_wall(const struct aj_plan *plan)
 	bool writable = false;
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		writable = writable || aj_mount_is_shared(&plan->mounts.items[i]);
-	return plan->deny & AJ_DENY_LOCKS ? "denied by the policy"
-	     : plan->deny & AJ_LOCKS_INSIDE ? "none is taken, and each is said to have gone well: nobody else has the snippet's files"
+	return plan->deny & AJ_DENY_LOCKS   ? "denied by the policy"
+	     : plan->deny & AJ_LOCKS_INSIDE ? "no lock is taken, and each call returns 0: no other process has the snippet's files"
 	     : writable ? "mediated: on files of the jail's own and of folders bound writable; EINVAL elsewhere"
 	                : "mediated: on files of the jail's own; EINVAL elsewhere";
 }
@@ -32,13 +32,13 @@ static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *aren
 static void protect(struct aj_plan *plan, struct aj_arena *arena)
 {
 	const char *held = !plan->writable_workspace ? NULL
-	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` ones are only told of"
+	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` places are only reported"
 	                                       : "none: filesystem.protect is empty";
 	const struct aj_mount *bind = NULL;
 	for (size_t i = 0; i < plan->mounts.count && !bind; i++)
 		bind = aj_plan_unheld(plan, &plan->mounts.items[i]) ? &plan->mounts.items[i] : NULL;
 	if (bind)
-		held = aj_printf(arena, "%s%s`%s` is a writable bind, in which filesystem.protect holds nothing",
+		held = aj_printf(arena, "%s%s`%s` is a writable bind, in which filesystem.protect protects no place",
 		                 held ? held : "none", held ? "; " : ": ", bind->target);
 	if (held)
 		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", held };
@@ -46,13 +46,13 @@ static void protect(struct aj_plan *plan, struct aj_arena *arena)
 
 void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
-	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so nothing would run"
+	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so a run would be refused"
 	                : plan->namespaces & CLONE_NEWNET
 	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
 	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
 	                                          : "none: the policy gives the host's network, its abstract sockets included";
 	static const char *const workspaces[] = { "", ", read-only workspace",
-		                                  ", none for the workspace: not built yet, so nothing would run",
+		                                  ", none for the workspace: not built yet, so a run would be refused",
 		                                  ", writable workspace" };
 	bool host_programs = strcmp(policy->rootfs, "host") == 0;
 	const char *tree = host_programs ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
@@ -64,15 +64,16 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	const struct aj_enforced rows[] = {
 		{ "namespaces", plan->branching ? "user pid mount ipc uts cgroup; a branch has its own user and mount, and shares the rest"
 		                                : "user pid mount ipc uts cgroup" },
-		{ "inherited", "real-time classes, nice and oom_score_adj below 0, personality, session keyring set back; nice above 0 stays" },
+		{ "inherited",
+		  "real-time classes, nice and oom_score_adj below 0, personality and session keyring are reset; nice above 0 stays" },
 		{ "network", net },
 		{ "filesystem", aj_printf(arena, "%s%s%s", tree, workspaces[policy->workspace], host_inodes(plan, arena)) },
 		{ "capabilities", "all sets empty, no_new_privs" },
 		{ "seccomp", filter },
 		{ "landlock", !plan->landlock_abi ? "none: this kernel has no Landlock"
-		              : plan->branching
-		                  ? aj_printf(arena, "ABI %d; where to write is left to the mounts, for branching", plan->landlock_abi)
-		                  : aj_printf(arena, "ABI %d", plan->landlock_abi) },
+		              : plan->branching ? aj_printf(arena, "ABI %d; the mounts alone decide where the jail may write, for branching",
+		                                            plan->landlock_abi)
+		                                : aj_printf(arena, "ABI %d", plan->landlock_abi) },
 		{ AJ_LOCKS, lock_wall(plan) },
 		{ "python_layer", !plan->snippet  ? "none: not a snippet"
 		                  : policy->layer ? "on (a rail, not a wall)"
@@ -82,7 +83,7 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
 	if (plan->deny & AJ_DENY_SIZE)
 		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
-			"terminal", "no new size; modes, flags and permissions are set back at the end"
+			"terminal", "no new size; modes, flags and permissions are restored at the end"
 		};
 	protect(plan, arena);
 }

@@ -31,7 +31,7 @@ static int top_links(struct aj_host *host, struct aj_arena *arena, struct aj_err
 		else if (n < 0 && errno == EINVAL)
 			host->top_links[i] = "";
 		else if (n > 0 || errno != ENOENT)
-			return aj_fail(err, AJ_EXIT_SETUP, "host", n > 0 ? ENAMETOOLONG : errno, "look at `%s`", path);
+			return aj_fail(err, AJ_EXIT_SETUP, "host", n > 0 ? ENAMETOOLONG : errno, "examine `%s`", path);
 	}
 	return 0;
 }
@@ -75,7 +75,7 @@ static int root_rights(struct aj_host *host, struct aj_error *err)
 	    id_exists("/proc/self/uid_map", NOBODY, &uid, &host->init_root, err) < 0)
 		return -1;
 	if (syscall(SYS_capget, &header, caps) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "host", errno, "look at our capabilities");
+		return aj_fail(err, AJ_EXIT_SETUP, "host", errno, "read agentjail's own capabilities");
 	host->may_map_ids = gid && uid && (caps[0].effective & SETGID_AND_SETUID) == SETGID_AND_SETUID;
 	return 0;
 }
@@ -98,11 +98,10 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 	}
 	if (access(aj_printf(arena, "%s/cgroup.procs", given_cgroup), W_OK) < 0)
 		return aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errno,
-		                       "`%s` is not a cgroup v2 directory that this user may use", given_cgroup);
+		                       "`%s` is not a cgroup v2 directory that this user may write", given_cgroup);
 	/* Unreadable is not empty: a silent fallback to rlimits would surprise a caller who provided a cgroup for limits. */
 	if (aj_host_controllers(given_cgroup, &host->cgroup_controllers) < 0)
-		return aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errno, "read which controllers `%s` has",
-		                       given_cgroup);
+		return aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errno, "read the controllers of `%s`", given_cgroup);
 	host->cgroup = given_cgroup;
 	host->cgroup_given = true;
 	return 0;
@@ -126,7 +125,7 @@ void aj_host_advise(struct aj_error *err)
 {
 	char name[8] = "";
 	if (err->reason == AJ_REASON_PROCESS && err->errnum == EAGAIN) {
-		aj_advise(err, "no more processes may be made: raise the limit (`ulimit -u`, or pids.max of our cgroup), or leave SCHED_DEADLINE");
+		aj_advise(err, "no more processes may be created: raise the limit (`ulimit -u`, or pids.max of agentjail's cgroup), or leave SCHED_DEADLINE");
 		return;
 	}
 	if (err->reason < AJ_REASON_PROCESS || (err->reason == AJ_REASON_SOURCE && !in_container()))
@@ -135,24 +134,24 @@ void aj_host_advise(struct aj_error *err)
 	    err->errnum != EINVAL && err->errnum != ENOSYS)
 		return;
 	if (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0)
-		aj_advise(err, "this seems to be a jail already, and jails do not nest: start both from outside");
+		aj_advise(err, "this process seems to be in a jail already, and jails do not nest: start both jails from outside");
 	else if (sysctl_is("/proc/sys/user/max_user_namespaces", "0"))
 		aj_advise(err, "user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`");
 	else if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", "0"))
 		aj_advise(err, "unprivileged user namespaces are switched off: `sudo sysctl kernel.unprivileged_userns_clone=1`");
 	else if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") && geteuid() != 0)
-		aj_advise(err, "AppArmor takes the capabilities of new user namespaces away (Ubuntu 23.10 and later): install a profile that "
+		aj_advise(err, "AppArmor removes the capabilities of new user namespaces (Ubuntu 23.10 and later): install a profile that "
 		               "gives this program `userns,` (`agentjail doctor` prints it), or "
 		               "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`");
 	else if (err->reason == AJ_REASON_PROC)
-		aj_advise(err, "a container's masked /proc forbids mounting a new one: use `--proc none`, or start the container with "
+		aj_advise(err, "the masked /proc of a container forbids mounting another /proc: use `--proc none`, or start the container with "
 		               "`--security-opt systempaths=unconfined`");
 	else if (in_container())
-		aj_advise(err, "this is a container, whose seccomp or AppArmor profile forbids user namespaces and mounts: start it with "
+		aj_advise(err, "agentjail runs in a container, whose seccomp or AppArmor profile forbids user namespaces and mounts: start the container with "
 		               "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or with a profile that allows "
 		               "clone, unshare, mount, umount2, pivot_root, open_tree, move_mount and mount_setattr");
 	else if (err->errnum == ENOSPC || err->errnum == EUSERS)
-		aj_advise(err, "a limit on namespaces is reached: raise user.max_user_namespaces and its siblings in /proc/sys/user");
+		aj_advise(err, "a limit on namespaces is reached: raise user.max_user_namespaces and the other limits in /proc/sys/user");
 	else if (err->reason == AJ_REASON_PROCESS)
 		aj_advise(err, "the kernel refuses new user namespaces; `agentjail doctor` lists what this host allows");
 }

@@ -56,23 +56,23 @@ static bool may_write(struct aj_arena *arena, const char *dir)
 static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
 {
 	char type[32], procs[64], self[16] = "";
-	const char *name = own ? aj_printf(arena, "our cgroup %s", dir) : dir;
+	const char *name = own ? aj_printf(arena, "agentjail's cgroup %s", dir) : dir;
 	unsigned bits;
 	if (aj_host_controllers(dir, &bits) < 0 || !(bits & (AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS)))
 		return aj_printf(arena, "%s has neither the memory nor the pids controller (cgroup v1 or hybrid host, or not delegated)",
-		                 own ? "our cgroup" : dir);
+		                 own ? "agentjail's cgroup" : dir);
 	if (!may_write(arena, dir))
 		return aj_printf(arena, "%s is not delegated to this user", name);
 	/* A cgroup with controllers for its children may contain no process. The supervisor can move itself to a leaf, but no foreign
 	 * process. Only the root of the hierarchy, which has no cgroup.type, is exempt, but an ancestor root belongs to the system. */
 	if (aj_read_text(aj_printf(arena, "%s/cgroup.type", dir), type, sizeof type) < 0)
-		return own ? NULL : "the hierarchy's root is the system's";
+		return own ? NULL : "the root of the hierarchy belongs to the system";
 	if (strcmp(type, "domain\n") != 0)
-		return aj_printf(arena, "%s is a cgroup for threads, where no jail can be born", name);
+		return aj_printf(arena, "%s is a threaded cgroup, in which no jail can be born", name);
 	if (own)
 		snprintf(self, sizeof self, "%d\n", getpid());
 	if (aj_read_text(aj_printf(arena, "%s/cgroup.procs", dir), procs, sizeof procs) < 0 || strcmp(procs, self) != 0)
-		return aj_printf(arena, "other processes are in %s, so its children can have no controllers", name);
+		return aj_printf(arena, "other processes are in %s, so its child cgroups can have no controllers", name);
 	return NULL;
 }
 
@@ -106,7 +106,7 @@ void aj_host_find_cgroup(struct aj_host *host, struct aj_arena *arena, const cha
 	if (!root)
 		root = access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
 	if (strncmp(path, "/..", 3) == 0) {
-		host->cgroup_why = "our cgroup is outside of the part of the hierarchy that is shown here";
+		host->cgroup_why = "agentjail's cgroup is outside the part of the hierarchy that is mounted here";
 		return;
 	}
 	char *dir = aj_printf(arena, "%s%s", root, strcmp(path, "/") == 0 ? "" : path);

@@ -28,16 +28,16 @@ static void with_cgroup(struct aj_plan *plan, struct aj_arena *arena, const stru
 {
 	if (policy->memory_bytes && (host->cgroup_controllers & AJ_CGROUP_MEMORY)) {
 		cgroup_row(plan, arena, "memory.max", aj_printf(arena, "%lu", policy->memory_bytes), "the limit");
-		cgroup_row(plan, arena, "memory.swap.max", "0", "swap is not a way around it");
-		cgroup_row(plan, arena, "memory.oom.group", "1", "all processes of the jail end, not one of them");
+		cgroup_row(plan, arena, "memory.swap.max", "0", "no memory beyond the limit in swap");
+		cgroup_row(plan, arena, "memory.oom.group", "1", "all processes of the jail end together");
 	}
 	if (policy->pids && (host->cgroup_controllers & AJ_CGROUP_PIDS))
 		cgroup_row(plan, arena, "pids.max", aj_printf(arena, "%lu", policy->pids + !plan->zygote),
-		           plan->zygote ? "the guest's; the jail's init is not in it" : "one more for the jail's init");
+		           plan->zygote ? "the guest's processes; the jail's init is in another leaf" : "one more for the jail's init");
 	if (policy->cpu_percent && (host->cgroup_controllers & AJ_CGROUP_CPU))
 		cgroup_row(plan, arena, "cpu.max",
 		           aj_printf(arena, "%lu %d", policy->cpu_percent * (CPU_PERIOD_US / 100), CPU_PERIOD_US),
-		           "microseconds of processor time in so many of the clock");
+		           "microseconds of processor time, and of the period");
 }
 
 static bool has_controller(const struct aj_host *host, unsigned controller)
@@ -63,16 +63,16 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	bool refused = strict && ((policy->memory_bytes && !memory_group) || (policy->pids && !pids_group));
 	bool refused_cpu = strict && policy->cpu_percent && !cpu_group;
 	if ((refused || refused_cpu) && !plan->inspect) {
-		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the policy wants %s by cgroup, but %s",
-		        refused ? "memory and process limits" : "its share of processors (limits.cpu_percent)",
+		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the policy needs a cgroup for %s, but %s",
+		        refused ? "memory and process limits" : "the share of processors (limits.cpu_percent)",
 		        host->cgroup_why ? host->cgroup_why : "the cgroup lacks these controllers");
-		aj_advise(err, "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), name one "
+		aj_advise(err, "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), name a cgroup "
 		               "with --cgroup DIR, or allow rlimits instead (limits best-effort)");
 		return -1;
 	}
 	if (policy->pids && !pids_group && plan->host_uid == 0 && host->init_root && !plan->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "limits", 0,
-		        "the jail would run as host id 0, which RLIMIT_NPROC does not bind, and there is no "
+		        "the jail would run as host id 0, which RLIMIT_NPROC does not limit, and the host has no "
 		        "pids cgroup");
 		aj_advise(err, "run as an ordinary user, or as root with CAP_SETUID and CAP_SETGID");
 		return -1;
@@ -86,13 +86,13 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 		rlimit(plan, arena, "RLIMIT_AS", RLIMIT_AS, policy->memory_bytes, "no memory cgroup: address space of the one process");
 	} else if (plan->memory_by_rlimit) {
 		rlimit(plan, arena, "RLIMIT_DATA", RLIMIT_DATA, policy->memory_bytes, "no memory cgroup: private memory of each process");
-		rlimit(plan, arena, "RLIMIT_STACK", RLIMIT_STACK, STACK_BYTES, "its stack, which RLIMIT_DATA does not count");
+		rlimit(plan, arena, "RLIMIT_STACK", RLIMIT_STACK, STACK_BYTES, "the stack, which RLIMIT_DATA does not count");
 		plan->rlimits.items[plan->rlimits.count - 1].soft = STACK_USUAL_BYTES;
 	}
 	add_enforced(plan, arena, "memory",
-	             !policy->memory_bytes ? "none: no limit asked for"
+	             !policy->memory_bytes ? "none: the policy sets no limit"
 	             : memory_group        ? "cgroup v2 memory.max"
-	             : refused             ? "none: strict limits need a memory cgroup, so nothing would run here"
+	             : refused             ? "none: strict limits need a memory cgroup, so a run would be refused here"
 	             : plan->snippet
 	                 ? (plan->profile == AJ_PROFILE_SNIPPET ? "rlimit RLIMIT_AS (no memory cgroup)"
 	                                                        : "rlimit RLIMIT_AS for each process (no memory cgroup)")
@@ -100,16 +100,17 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	if (policy->cpu_percent)
 		add_enforced(plan, arena, "cpu",
 		             cpu_group     ? "cgroup v2 cpu.max"
-		             : refused_cpu ? "none: strict limits need a cpu cgroup, so nothing would run here"
-		                           : "none: no cpu cgroup, so the jail may take every processor");
+		             : refused_cpu ? "none: strict limits need a cpu cgroup, so a run would be refused here"
+		                           : "none: no cpu cgroup, so the jail may use every processor");
 	/* The rlimit is higher than pids.max, which must be hit first: the kernel does not count refusals by the rlimit. */
 	if (policy->pids)
 		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1 + pids_group,
-		       pids_group ? "behind pids.max, which keeps a count" : "counted in this user namespace; one more for init");
+		       pids_group ? "above pids.max, which counts refusals"
+		                  : "counted in this user namespace; one more for the jail's init");
 	add_enforced(plan, arena, "pids",
-	             !policy->pids ? "none: no limit asked for"
+	             !policy->pids ? "none: the policy sets no limit"
 	             : pids_group  ? "cgroup v2 pids.max"
-	             : refused     ? "none: strict limits need a pids cgroup, so nothing would run here"
+	             : refused     ? "none: strict limits need a pids cgroup, so a run would be refused here"
 	                           : "rlimit RLIMIT_NPROC (no pids cgroup)");
 	return 0;
 }
@@ -121,7 +122,7 @@ int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		return -1;
 	if (policy->cpu_ms)
 		rlimit(plan, arena, "RLIMIT_CPU", RLIMIT_CPU, (policy->cpu_ms + 999) / 1000 + 1,
-		       "whole seconds, after the wall clock had its say");
+		       "whole seconds, rounded up, so that the wall clock decides first");
 	rlimit(plan, arena, "RLIMIT_NOFILE", RLIMIT_NOFILE, policy->open_files, "open files");
 	if (policy->file_bytes)
 		rlimit(plan, arena, "RLIMIT_FSIZE", RLIMIT_FSIZE, policy->file_bytes, "largest file");
@@ -138,7 +139,7 @@ int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	plan->capture_bytes = policy->capture_bytes;
 	plan->output_bytes = policy->output_bytes;
 	plan->result_bytes = policy->result_bytes;
-	add_enforced(plan, arena, "wall_clock", policy->wall_ms ? "supervisor" : "none: no limit asked for");
-	add_enforced(plan, arena, "cpu_time", policy->cpu_ms ? "rlimit RLIMIT_CPU" : "none: no limit asked for");
+	add_enforced(plan, arena, "wall_clock", policy->wall_ms ? "supervisor" : "none: the policy sets no limit");
+	add_enforced(plan, arena, "cpu_time", policy->cpu_ms ? "rlimit RLIMIT_CPU" : "none: the policy sets no limit");
 	return 0;
 }

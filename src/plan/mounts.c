@@ -42,7 +42,7 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	if (plan->snippet)
 		return;
 	add_row(plan, arena, AJ_MOUNT_DEVPTS, "/dev/pts", "", AJ_NOEXEC | AJ_DEV, "terminals of its own");
-	add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/ptmx", "pts/ptmx", 0, "opens them");
+	add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/ptmx", "pts/ptmx", 0, "opens the jail's terminals");
 	if (policy->proc) {
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/fd", "/proc/self/fd", 0, "shells use it");
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/dev/stdin", "/proc/self/fd/0", 0, "shells use it");
@@ -57,10 +57,10 @@ static void proc(struct aj_plan *plan, struct aj_arena *arena)
 	 * packets arrive. */
 	static const char *const masked[] = { "/proc/keys",       "/proc/key-users", "/proc/kallsyms", "/proc/kcore",
 		                              "/proc/timer_list", "/proc/cmdline",   "/proc/locks",    "/proc/interrupts" };
-	add_row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only its own processes; read-only");
+	add_row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only the jail's own processes; read-only");
 	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++)
 		add_row(plan, arena, AJ_MOUNT_BIND, masked[i], "/dev/null", AJ_RO | AJ_NOEXEC | AJ_FOLLOW | AJ_MASK,
-		        "the host's, not the jail's");
+		        "describes the host, not the jail");
 }
 
 static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_host *host, bool network)
@@ -93,7 +93,7 @@ static void name_files(struct aj_plan *plan, struct aj_arena *arena)
 	        0, "one user");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/group", aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid), 0, "one group");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0,
-	        "no host services behind names");
+	        "no name services of the host");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
 }
 
@@ -105,7 +105,7 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	size_t count = plan->snippet ? sizeof covered / sizeof *covered : 4;
 	for (size_t j = 0; j < count; j++)
 		if (j ? aj_path_within(b->target, covered[j]) : strcmp(b->target, covered[j]) == 0)
-			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail itself (%s)",
+			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail's own tree (%s)",
 			               b->target, covered[j]);
 	if (workspace && strcmp(b->target, AJ_WORKSPACE) == 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
@@ -122,12 +122,12 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	if (policy->workspace == AJ_WORKSPACE_NONE) {
 		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown",
 		        policy->name, source);
-		aj_advise(err, "use a policy with a workspace, or leave the folder out");
+		aj_advise(err, "use a policy with a workspace, or omit --workspace");
 		return -1;
 	}
 	if (!source && !request->inspect) {
-		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "the policy wants a workspace, and none is named");
-		aj_advise(err, "name it with --workspace DIR");
+		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "the policy needs a workspace, and no folder is named");
+		aj_advise(err, "name a folder with --workspace DIR");
 		return -1;
 	}
 	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE;
@@ -138,7 +138,7 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		*AJ_PUSH(arena, &plan->protect) = place;
 	add_row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", folder_flags(plan, request, writable),
 	        policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
-	        : writable                                ? "the caller's folder; what is changed in it stays changed"
+	        : writable                                ? "the caller's folder; changes in it are permanent"
 	                                                  : "the caller's folder");
 	return 0;
 }
@@ -149,7 +149,7 @@ static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const s
 	struct aj_bind bind = { .source = request->main_repository, .target = request->main_repository, .writable = true };
 	plan->main_repository = request->main_repository;
 	return bind.source ? add_bind(plan, arena, request, &bind, true,
-	                              "the main repository of a linked worktree; what is changed in it stays changed", err)
+	                              "the main repository of a linked worktree; changes in it are permanent", err)
 	                   : 0;
 }
 
@@ -212,9 +212,9 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		/* A bind under a snippet's filter: the tree is agentjail's own, without sockets or FIFOs, and locks in it can be
 		 * refused. */
 		add_row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs),
-		        AJ_RO | AJ_FOLLOW | (plan->profile == AJ_PROFILE_SNIPPET ? 0 : AJ_OVERLAY), "Python and nothing else");
-		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the loader looks");
-		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the loader is");
+		        AJ_RO | AJ_FOLLOW | (plan->profile == AJ_PROFILE_SNIPPET ? 0 : AJ_OVERLAY), "Python, and no other program");
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the dynamic loader looks for libraries");
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the dynamic loader is");
 	}
 	if (!plan->snippet)
 		name_files(plan, arena);

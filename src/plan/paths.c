@@ -87,15 +87,15 @@ int aj_find_rootfs(struct aj_request *request, const char *name, const char *pat
 		free(real);
 		if (has_python(arena, request->rootfs))
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` holds no tree/usr/bin/python3", request->rootfs);
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` contains no tree/usr/bin/python3", request->rootfs);
 	} else {
 		request->rootfs = beside_program(arena, name);
 		if (request->rootfs)
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
-		        "there is no Python tree `%s` beside the %s (rootfs/%s, ../lib/agentjail/rootfs/%s)", name,
-		        library[0] ? "library" : "program", name, name);
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "no Python tree `%s` lies beside the %s (rootfs/%s, ../lib/agentjail/rootfs/%s)",
+		        name, library[0] ? "library" : "program", name, name);
 	}
-	aj_advise(err, "build it with `make rootfs`, or name one with %s", library[0] ? "`.rootfs` or $AGENTJAIL_ROOTFS" : "--rootfs DIR");
+	aj_advise(err, "build the tree with `make rootfs`, or name a folder with %s",
+	          library[0] ? "`.rootfs` or $AGENTJAIL_ROOTFS" : "--rootfs DIR");
 	return -1;
 }

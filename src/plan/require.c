@@ -8,12 +8,13 @@ int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err)
 {
 	if (policy->network == AJ_NET_ALLOW) {
 		aj_fail(err, AJ_EXIT_SETUP, "network", 0,
-		        "the wall for network.mode = \"allow\" is not built yet, so nothing runs under it");
-		aj_advise(err, "run without a network (--network none), or with all of the host's (--network host)");
+		        "the wall for network.mode = \"allow\" is not built yet, so agentjail runs nothing under this policy");
+		aj_advise(err, "run without a network (--network none), or with the host's whole network (--network host)");
 		return -1;
 	}
 	if (policy->workspace == AJ_WORKSPACE_OVERLAY) {
-		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0, "an overlay workspace is not built yet, so nothing runs under it");
+		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0,
+		        "an overlay workspace is not built yet, so agentjail runs nothing under this policy");
 		aj_advise(err, "use a read-only or a read-write workspace");
 		return -1;
 	}
@@ -32,8 +33,8 @@ typedef const char *check_fn(const struct asked *a, int *ret_exit_code, const ch
 static const char *landlock(const struct asked *a, int *ret_exit_code, const char **ret_fix)
 {
 	(void)ret_exit_code;
-	*ret_fix = "a kernel with Landlock (Linux 5.13) that has it switched on (lsm=landlock,...)";
-	return a->plan->landlock_abi ? NULL : "this kernel has no Landlock";
+	*ret_fix = "use a kernel with Landlock (Linux 5.13 or newer) that has Landlock enabled (lsm=landlock,...)";
+	return a->plan->landlock_abi ? NULL : "this kernel has no Landlock, or Landlock is not enabled";
 }
 
 static const char *in_a_group(const struct asked *a, bool limited, unsigned controller, const char *unlimited, int *ret_exit_code,
@@ -41,10 +42,10 @@ static const char *in_a_group(const struct asked *a, bool limited, unsigned cont
 {
 	if (!limited) {
 		*ret_exit_code = AJ_EXIT_USAGE;
-		*ret_fix = "set that limit, or do not require the wall";
+		*ret_fix = "set that limit, or remove the wall from require.walls";
 		return unlimited;
 	}
-	*ret_fix = "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), or name one with --cgroup DIR";
+	*ret_fix = "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), or name a cgroup with --cgroup DIR";
 	if (a->host->cgroup && (a->host->cgroup_controllers & controller))
 		return NULL;
 	return a->host->cgroup_why ? a->host->cgroup_why : "the cgroup lacks that controller";
@@ -65,14 +66,14 @@ static const char *pids_cgroup(const struct asked *a, int *ret_exit_code, const 
 static const char *network(const struct asked *a, int *ret_exit_code, const char **ret_fix)
 {
 	*ret_exit_code = AJ_EXIT_USAGE;
-	*ret_fix = "--network none or --network loopback";
-	return a->plan->network != AJ_NET_HOST ? NULL : "with the host's network nothing is between the jail and it";
+	*ret_fix = "use --network none or --network loopback";
+	return a->plan->network != AJ_NET_HOST ? NULL : "with the host's network no wall separates the jail from the network";
 }
 
 static const char *python_layer(const struct asked *a, int *ret_exit_code, const char **ret_fix)
 {
 	*ret_exit_code = AJ_EXIT_USAGE;
-	*ret_fix = a->plan->snippet ? "leave the layer on" : "run a snippet, or another policy";
+	*ret_fix = a->plan->snippet ? "leave the Python layer on" : "run a snippet, or another policy";
 	return !a->plan->snippet ? "a command has no Python layer" : a->policy->layer ? NULL : "the Python layer is switched off";
 }
 
@@ -103,6 +104,6 @@ int aj_plan_require(const struct aj_plan *plan, const struct aj_policy *policy, 
 		return -1;
 	}
 	if (policy->require & ~known)
-		return aj_fail(err, AJ_EXIT_SETUP, "require", 0, "the policy requires a wall that nothing here can check");
+		return aj_fail(err, AJ_EXIT_SETUP, "require", 0, "the policy requires a wall that agentjail does not know");
 	return 0;
 }

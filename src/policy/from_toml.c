@@ -39,7 +39,7 @@ static int wrong_type(const struct aj_key *key, const struct aj_toml *value, con
 	else if (value->kind == AJ_TOML_STRING && aj_key_is_list(key))
 		aj_diag_advise(diags, "put it in brackets: [%s]", aj_toml_quote(value->text, diags->arena));
 	else if (value->kind == AJ_TOML_INTEGER && key->type == AJ_KEY_DURATION)
-		aj_diag_advise(diags, "seconds? write \"%lds\"; milliseconds? \"%ldms\"", value->integer, value->integer);
+		aj_diag_advise(diags, "write \"%lds\" for seconds, or \"%ldms\" for milliseconds", value->integer, value->integer);
 	return -1;
 }
 

@@ -40,7 +40,7 @@ static const char *check_import(struct aj_arena *arena, const char *text)
 {
 	(void)arena;
 	if (strcmp(text, "*") == 0)
-		return "every module is what `python.layer = false` means; name modules, or `package.*`";
+		return "`python.layer = false` allows every module; otherwise name modules, or `package.*`";
 	return aj_import_pattern_valid(text) ? NULL : "not a module name, nor `package.*`";
 }
 
@@ -57,7 +57,7 @@ static const char *no_expansion(const char *text)
 	if (text[0] == '~')
 		return "`~` is not expanded: write the whole path";
 	if (strchr(text, '$'))
-		return "variables are not expanded: write what is meant";
+		return "variables are not expanded: write the value itself";
 	return NULL;
 }
 
@@ -160,11 +160,11 @@ static const char *check_env(struct aj_arena *arena, const char *text)
 		if (!(isalpha((unsigned char)*c) || *c == '_' || (c > text && isdigit((unsigned char)*c))))
 			return "a name other than letters, digits and underscores";
 	if (strncmp(text, "LD_", 3) == 0 || strncmp(text, "PYTHON", 6) == 0)
-		return "LD_* and PYTHON* change what is loaded, before any wall stands";
+		return "LD_* and PYTHON* change which code is loaded, before any wall stands";
 	/* A lone dollar sign may be part of a password; before a name, a brace or a parenthesis it was meant for a shell. */
 	for (const char *c = eq; (c = strchr(c, '$')); c++)
 		if (isalpha((unsigned char)c[1]) || (c[1] && strchr("_{(", c[1])))
-			return "variables are not expanded: write what is meant";
+			return "variables are not expanded: write the value itself";
 	if (eq[1] == '~')
 		return "`~` is not expanded: write the whole path";
 	return NULL;

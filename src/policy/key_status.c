@@ -23,20 +23,20 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 	if (key->offset == offsetof(struct aj_policy, protect)) {
 		if (policy->workspace != AJ_WORKSPACE_READ_WRITE)
 			return "not in use: the policy has no writable workspace";
-		return policy->protect.count ? NULL : "nobody holds anything here";
+		return policy->protect.count ? NULL : "no place of the workspace is protected";
 	}
 	if (key->offset == offsetof(struct aj_policy, quarantine) && !policy->quarantine)
-		return "nothing is moved, and the result names what there is";
+		return "no file is moved, and the result names what the jail made";
 	if (key->offset == offsetof(struct aj_policy, worktree) && !policy->worktree)
 		return "not in use: only the workspace itself is shown";
 	if (key->unwalled && strcmp(key->unwalled, value) == 0)
-		return "nobody enforces anything here";
+		return "no wall enforces this value";
 	if (key->by == AJ_BY_RAIL && commands)
 		return "not in use: commands have no Python layer";
 	if (key->by == AJ_BY_RAIL && !policy->layer)
 		return "not in use: the Python layer is off";
 	if (key->by == AJ_BY_RAIL)
-		return "what gets past it still meets the kernel's walls";
+		return "code that gets past the rail still meets the kernel's walls";
 	return key->none && *(const uint64_t *)field == 0 ? "no limit" : NULL;
 }
 

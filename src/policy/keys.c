@@ -73,7 +73,7 @@ bool aj_key_is_list(const struct aj_key *key)
 static const struct {
 	const char *kind, *name;
 } enforcers[] = {
-	[AJ_BY_NOBODY] = { "no wall", "nobody" },
+	[AJ_BY_NOBODY] = { "no wall", "no wall" },
 	[AJ_BY_RAIL] = { "rail", "the Python layer (a rail, not a wall)" },
 	[AJ_BY_LAUNCHER] = { "launcher", "the launcher, before anything runs" },
 	[AJ_BY_NAMESPACE] = { "kernel wall", "kernel: namespaces" },

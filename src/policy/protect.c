@@ -159,11 +159,11 @@ static const char *check_place(struct aj_arena *arena, const char *text)
 	if (strcmp(text, AJ_PROTECT_DEFAULT) == 0)
 		return NULL;
 	if (text[0] == '@')
-		return "not `@default`, the one name of a list";
+		return "no known list: `@default` is the only one";
 	if (text[0] == '/')
 		return "an absolute path: places are relative to the workspace";
 	if (text[0] == '~' || strchr(text, '$'))
-		return "nothing is expanded: write the path below the workspace";
+		return "`~` and variables are not expanded: write the path below the workspace";
 	if (!*text || strlen(text) > 200)
 		return "empty, or longer than 200 bytes";
 	if (aj_has_control(text))
@@ -174,7 +174,7 @@ static const char *check_place(struct aj_arena *arena, const char *text)
 			return "with `.`, `..` or `//` in it";
 		const char *star = memchr(at, '*', bytes);
 		if (star && memchr(star + 1, '*', bytes - (size_t)(star + 1 - at)))
-			return "with two stars between slashes: one stands for any part of a name";
+			return "with two stars between slashes: one star matches any part of a name";
 		at += bytes + (at[bytes] == '/');
 	}
 	return NULL;

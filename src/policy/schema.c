@@ -22,9 +22,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "one line on what the policy is for" },
 
 	{ "python.layer", AJ_KEY_BOOL, AT(layer), .fallback = "true", .looser = AJ_LOOSER_LESS, .by = AJ_BY_RAIL,
-	  .help = "whether snippets pass the import check and get restricted builtins; false leaves the kernel's walls alone" },
+	  .help = "whether snippets pass the import check and get restricted builtins; with false only the kernel's walls stand" },
 	{ "python.imports", AJ_KEY_LIST, AT(imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
-	  .help = "modules that a snippet may import: `json` is that module, `numpy.*` it and everything below it" },
+	  .help = "modules that a snippet may import: `json` is that module, `numpy.*` is numpy with its submodules" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names, .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection) or full" },
 	{ "python.source_size", AJ_KEY_BYTES, AT(source_bytes), .min = 1, .max = 8 * M, .fallback = "1M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
@@ -37,29 +37,29 @@ const struct aj_key aj_policy_keys[] = {
 	{ "filesystem.binds", AJ_KEY_LIST, AT(binds), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_bind,
 	  .help = "host paths that the jail sees, as HOST[:JAIL][:rw]; read-only unless :rw" },
 	{ "filesystem.masks", AJ_KEY_LIST, AT(masks), .max = 100, .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_mask,
-	  .help = "paths, absolute in the jail or relative to the workspace, that are shown empty and read-only, whatever a bind brings there; what the jail could "
-	          "make must exist, unless :if-present follows" },
+	  .help = "paths, absolute in the jail or relative to the workspace, that are shown empty and read-only, even where a bind shows a file; a path that the jail could "
+	          "create must exist, unless :if-present follows" },
 	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket,
-	  .help = "host paths of Unix stream sockets that a command may connect to where a bind shows them; all others of the host are out of reach" },
+	  .help = "host paths of Unix stream sockets that a command may connect to where a bind shows them; all other sockets of the host are out of reach" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .unbuilt = "overlay", .help = "how the folder that the caller names with --workspace is shown at /workspace" },
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,
 	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
-	          "name, a slash at the end for a folder that is held also before it exists; `@default` is the built-in list" },
+	          "name, a slash at the end for a folder that is protected even before it exists; `@default` is the built-in list" },
 	{ "filesystem.workspace_under", AJ_KEY_LIST, AT(workspace_under), .max = 100, .fallback = AJ_UNDER_DEFAULT, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .items = &aj_item_under,
-	  .help = "folders below which a workspace may lie, themselves included. `@default` is the working directory, what is below the caller's home but not hidden "
-	          "there, and what is below /tmp and /var/tmp; `@anywhere` is every place but the system's own, the home itself and what agentjail is configured by, "
+	  .help = "folders in which a workspace may lie, themselves included. `@default` is the working directory, the folders below the caller's home that are not hidden, "
+	          "and the folders below /tmp and /var/tmp; `@anywhere` is every folder except the system's own, the home itself and the folders with agentjail's configuration, "
 	          "which must be named" },
 	{ "filesystem.worktree", AJ_KEY_BOOL, AT(worktree), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
-	  .help = "whether a writable workspace that is a linked worktree of git brings its main repository, so that git works: all of that but what "
-	          "filesystem.protect holds is the jail's to change, and to destroy" },
+	  .help = "whether the main repository of a writable workspace that is a linked git worktree is shown too, so that git works: the jail may change and destroy all of it, "
+	          "except the places of filesystem.protect" },
 	{ "filesystem.quarantine", AJ_KEY_BOOL, AT(quarantine), .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_SUPERVISOR,
-	  .help = "whether repositories that the jail made in a writable workspace, and watched places of filesystem.protect, are moved aside at the end: git and "
-	          "other programs of the host do not find them then" },
+	  .help = "whether repositories that the jail made in a writable workspace, and watched places of filesystem.protect, are renamed at the end, so that git and "
+	          "other programs of the host do not find them" },
 	{ "filesystem.tmp_size", AJ_KEY_BYTES, AT(tmp_bytes), .min = 64 * K, .max = 64 * G, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "size of the private /tmp, and of /dev/shm where there is one" },
 	{ "filesystem.tmp_files", AJ_KEY_COUNT, AT(tmp_inodes), .min = 16, .max = 16 * M, .fallback = "4096", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
-	  .help = "files and folders in /tmp, and in /dev/shm" },
+	  .help = "number of files and folders in /tmp, and again in /dev/shm" },
 
 	{ "network.mode", AJ_KEY_ENUM, AT(network), .names = network_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE,
 	  .unbuilt = "allow", .unwalled = "host", .help = "none (no interface is up), loopback, allow (only the hosts of network.allow) or host (the host's own network: no wall)" },
@@ -69,16 +69,16 @@ const struct aj_key aj_policy_keys[] = {
 	{ "process.exec", AJ_KEY_BOOL, AT(exec), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
 	  .help = "whether programs may be started: false is the short system call list of snippets, true that of commands" },
 	{ "process.fork", AJ_KEY_BOOL, AT(fork), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
-	  .help = "whether new processes may be made (threads may, unless denied below); needs process.exec" },
+	  .help = "whether new processes may be created (threads may be, unless process.deny_syscalls has them); needs process.exec" },
 	{ "process.deny_syscalls", AJ_KEY_FLAGS, AT(deny_syscalls), .names = deny_names, .looser = AJ_LOOSER_LESS, .by = AJ_BY_SECCOMP,
-	  .help = "groups of system calls taken away from the list" },
+	  .help = "groups of system calls that are removed from the list" },
 	{ "process.env", AJ_KEY_LIST, AT(env), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .seen = true, .items = &aj_item_env,
 	  .help = "variables of the jail, as NAME=VALUE; nothing of the caller's environment is passed on" },
 	{ "process.uid", AJ_KEY_COUNT, AT(uid), .min = 1, .max = 65533, .fallback = "1000", .looser = AJ_LOOSER_ANY, .by = AJ_BY_NAMESPACE,
 	  .help = "the jail's only user id and group id, as seen inside" },
 
 	{ "limits.enforce", AJ_KEY_ENUM, AT(enforce), .names = enforce_names, .fallback = "best-effort", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
-	  .help = "without cgroup v2: strict refuses to run, best-effort takes rlimits and says so" },
+	  .help = "without cgroup v2: strict refuses to run, best-effort uses rlimits, which the result says" },
 	{ "limits.wall", AJ_KEY_DURATION, AT(wall_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "30s", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "time on the clock until a snippet is told to stop, and killed with its jail a second later; a command is killed at once" },
 	{ "limits.cpu", AJ_KEY_DURATION, AT(cpu_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "wall", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
@@ -95,19 +95,19 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "largest file that may be written" },
 
 	{ "output.capture", AJ_KEY_BYTES, AT(capture_bytes), .min = 1 * K, .max = 64 * M, .fallback = "64K", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
-	  .help = "kept of stdout, and again of stderr: head and tail" },
+	  .help = "bytes that are kept of stdout, and again of stderr: head and tail" },
 	{ "output.total", AJ_KEY_BYTES, AT(output_bytes), .min = 1 * K, .max = 4096 * G, .none = true, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
-	  .help = "written in all before the run is ended" },
+	  .help = "bytes that may be written to stdout and stderr together before the run is ended" },
 	{ "output.result", AJ_KEY_BYTES, AT(result_bytes), .min = 4 * K, .max = 32 * M, .fallback = "4M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "largest result message of a snippet" },
 
 	{ "audit.required", AJ_KEY_BOOL, AT(audit), .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_LAUNCHER,
-	  .help = "whether nothing runs where the site names no audit destination" },
+	  .help = "whether runs are refused where the site names no audit destination" },
 	{ "audit.on_failure", AJ_KEY_ENUM, AT(audit_failure), .names = failure_names, .fallback = "refuse", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "when a record cannot be written: refuse to run, or flag the result" },
 
 	{ "require.walls", AJ_KEY_FLAGS, AT(require), .names = wall_names, .looser = AJ_LOOSER_LESS, .by = AJ_BY_LAUNCHER,
-	  .help = "walls that must stand, or nothing runs, where the host or an option would do without them" },
+	  .help = "walls that must stand: a run is refused where the host or an option would do without one of them" },
 	{ 0 },
 };
 const size_t aj_policy_key_count = sizeof aj_policy_keys / sizeof *aj_policy_keys - 1;

@@ -92,7 +92,7 @@ static const char *add_item(const struct aj_key *key, aj_text_list *list, struct
 	if (wrong)
 		return wrong;
 	if (list->count >= key->max)
-		return aj_printf(arena, "one too many: at most %lu", key->max);
+		return aj_printf(arena, "one item too many: at most %lu", key->max);
 	*AJ_PUSH(arena, list) = aj_strdup(arena, text);
 	return NULL;
 }
@@ -129,7 +129,7 @@ const char *aj_key_set_text(const struct aj_key *key, void *base, struct aj_aren
 	case AJ_KEY_LIST:
 		return add_item(key, aj_field(key, base), arena, text);
 	}
-	return "of a type that is not known";
+	return "of an unknown type";
 }
 
 void aj_keys_default(const struct aj_key *keys, void *base, struct aj_arena *arena)

@@ -64,7 +64,7 @@ static const char *rule_text(const struct aj_explained *e, const struct aj_answe
 
 static const char *enforcer_text(const struct aj_answer *a)
 {
-	return a->enforcer ? a->enforcer : a->by == AJ_BY_NOBODY ? "nobody enforces it" : aj_enforcer_name(a->by);
+	return a->enforcer ? a->enforcer : a->by == AJ_BY_NOBODY ? "no wall enforces it" : aj_enforcer_name(a->by);
 }
 
 static json_t *answer_json(const struct aj_explained *e, const struct aj_question *q, bool write, const struct aj_answer *a)

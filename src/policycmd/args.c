@@ -77,7 +77,7 @@ SWITCH(codes)
 static const char *add_name(struct aj_policy_args *args, const char *v)
 {
 	AJ_PUSH(args->arena, &args->policies)->name = v;
-	return aj_policy_name_valid(v) ? NULL : "not a policy's name (letters, digits, - and _); a file is named with --policy-file";
+	return aj_policy_name_valid(v) ? NULL : "not a policy's name (letters, digits, - and _); for a file use --policy-file";
 }
 
 /* --config, --json and the options of exec and run that change a policy are in the table of cli/options.c. */
@@ -88,14 +88,14 @@ static const struct {
 	const char *help;
 } table[] = {
 	{ "--policy-file", "FILE", "show explain check diff", add_file, "a policy by its path, in place of a NAME" },
-	{ "--source", NULL, "show", set_source, "the text of the policy's own file, and nothing of what it extends" },
+	{ "--source", NULL, "show", set_source, "the text of the policy's own file, without the policies that it extends" },
 	{ "--all", NULL, "explain", set_all, "the keys that nothing sets, too" },
 	{ "--path", "PATH", "explain", ask_path, "may it read this path of the jail? (questions can be repeated)" },
 	{ "--write", NULL, "explain", set_write, "--path asks about writing" },
 	{ "--host", "HOST:PORT", "explain", ask_host, "may it connect to this host?" },
 	{ "--import", "MODULE", "explain", ask_import, "may a snippet import this module?" },
 	{ "--syscall", "NAME", "explain", ask_syscall, "may it make this system call?" },
-	{ "--codes", NULL, "check", set_codes, "the codes of all findings, and what they mean" },
+	{ "--codes", NULL, "check", set_codes, "the codes of all findings, and their meaning" },
 	{ "--site", NULL, "schema", set_site_schema, "of agentjail.toml in place of policies" },
 	{ "--text", NULL, "schema", set_text, "a table for people" },
 };

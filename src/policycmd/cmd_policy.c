@@ -10,16 +10,16 @@
 enum { MANY = 1000 };
 
 const struct aj_policy_command aj_policy_commands[] = {
-	{ "list", aj_policy_list, 0, 0, "list", "the policies that can be named", "0; 2 when one of them cannot be loaded" },
-	{ "show", aj_policy_show, 0, 1, "show [NAME]", "one policy whole, as the file that it amounts to here",
+	{ "list", aj_policy_list, 0, 0, "list", "all policies that have a name", "0; 2 when one of them cannot be loaded" },
+	{ "show", aj_policy_show, 0, 1, "show [NAME]", "one policy with everything that it extends, as one file",
 	  "0; 2 when it cannot be loaded" },
 	{ "explain", aj_policy_explain, 0, 1, "explain [NAME] [QUESTION...]",
 	  "what it sets, with origin and enforcer, or answers: may it read this path, reach this host, import this, call this?",
-	  "0; with questions 0 when all is allowed, 1 when something is not, 2 for an error" },
+	  "0; with questions 0 if everything is allowed, 1 if not, 2 for an error" },
 	{ "check", aj_policy_check, 0, MANY, "check [NAME...]",
-	  "all errors and lint of these policies, or of all that are listed", "0 clean, 1 with warnings, 2 with errors" },
-	{ "diff", aj_policy_diff, 2, 2, "diff A B", "what is looser in B than in A, what tighter, what merely different",
-	  "0 when nothing is looser, 1 when something is or cannot be compared, 2 for an error" },
+	  "all errors and lint of these policies, or of all policies in the list", "0 clean, 1 with warnings, 2 with errors" },
+	{ "diff", aj_policy_diff, 2, 2, "diff A B", "what is looser in B than in A, what is tighter, and what is different without an order",
+	  "0 if no key is looser, 1 if a key is looser or cannot be compared, 2 for an error" },
 	{ "schema", aj_policy_schema, 0, 0, "schema", "JSON Schema of policies, or of a site's configuration", "0" },
 	{ 0 },
 };
@@ -29,7 +29,7 @@ static void usage(FILE *out)
 	fprintf(out, "Usage: agentjail policy SUBCOMMAND [options]\n\n");
 	for (const struct aj_policy_command *c = aj_policy_commands; c->name; c++)
 		fprintf(out, "  %-30s %s\n", c->synopsis, c->help);
-	fprintf(out, "\nA policy is a NAME of the list, or --policy-file FILE: a name is never a path.\n"
+	fprintf(out, "\nA policy is a NAME of `agentjail policy list`, or --policy-file FILE: a name is never a path.\n"
 	             "`agentjail policy SUBCOMMAND --help` has the options; agentjail.toml(5) describes the files.\n");
 }
 

@@ -80,16 +80,17 @@ static struct aj_answer no_access_answer(const struct query *l, const char *path
 {
 	a.verdict = AJ_DENIED;
 	a.enforcer = "kernel: file permissions";
-	a.why = aj_printf(l->arena, "shown, but the permissions of %s do not let id %u", path, l->plan->host_uid);
+	a.why = aj_printf(l->arena, "shown, but the permissions of %s deny it to id %u", path, l->plan->host_uid);
 	return a;
 }
 
 static struct aj_answer missing_answer(const struct query *l, const char *path, bool may_be_made, bool tree, struct aj_answer a)
 {
 	a.verdict = may_be_made ? AJ_ALLOWED : AJ_DENIED;
-	a.why = may_be_made ? aj_printf(l->arena, "not there, and may be made: %s is bound writable", aj_path_folder(path, l->arena))
-	      : tree        ? "not in the tree"
-	                    : aj_printf(l->arena, "not on the host: %s", path);
+	a.why = may_be_made
+	          ? aj_printf(l->arena, "does not exist, and can be created: %s is bound writable", aj_path_folder(path, l->arena))
+	      : tree ? "not in the tree"
+	             : aj_printf(l->arena, "not on the host: %s", path);
 	return a;
 }
 
@@ -112,7 +113,7 @@ static struct aj_answer final_answer(const struct query *l, const char *path, co
 /* The answer where no tree was found or no workspace was named, so that there is no file to check. */
 static struct aj_answer unknown_answer(const struct query *l, const struct aj_mount *row, bool tree, struct aj_answer a)
 {
-	const char *place_name = tree ? "the Python tree, which was not found here" : "the folder that --workspace names";
+	const char *place_name = tree ? "the Python tree, which was not found on this host" : "the folder that --workspace names";
 	a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
 	a.why = a.verdict == AJ_DENIED
 	          ? aj_printf(l->arena, "in %s: read-only", place_name)
@@ -133,14 +134,14 @@ static void apply_protect(const struct query *l, const char *path, bool there, s
 			if (answer == AJ_PROTECT_FREE)
 				continue;
 			if (answer == AJ_PROTECT_WATCHED && a->verdict == AJ_ALLOWED)
-				a->why = aj_printf(l->arena, "%s; told of at the end, as the place `%s` that the host obeys",
+				a->why = aj_printf(l->arena, "%s; reported at the end, as the place `%s`, which the host obeys",
 				                   a->why, pattern);
 			if (answer == AJ_PROTECT_WATCHED)
 				continue;
 			*a = make_answer(AJ_DENIED, "filesystem.protect",
 			                 aj_printf(l->arena,
-			                           there ? "`%s` is held as it is, since the host runs or obeys it later"
-			                                 : "`%s` is held as it is where the folder that --workspace names has it",
+			                           there ? "`%s` is held unchanged, since the host runs or obeys it later"
+			                                 : "`%s` is held unchanged where the folder of --workspace has it",
 			                           pattern));
 			a->item = i;
 			return;
@@ -240,7 +241,7 @@ static struct aj_answer answer_at(const struct query *l, const char *path, const
 		return walk_place(l, place, ret_next);
 	case AJ_MATCH_MASK:
 		a.verdict = AJ_DENIED;
-		a.why = aj_printf(l->arena, "hidden behind something empty (%s)", row->why);
+		a.why = aj_printf(l->arena, "hidden behind an empty file or folder (%s)", row->why);
 		return a;
 	case AJ_MATCH_TEXT:
 		if (*place->rest)
@@ -249,19 +250,19 @@ static struct aj_answer answer_at(const struct query *l, const char *path, const
 		a.why = aj_printf(l->arena, "the jail's own file, not the host's, and read-only (%s)", row->why);
 		return a;
 	case AJ_MATCH_SCRATCH:
-		a.why = aj_printf(l->arena, "in the jail's own %s, not the host's: empty at first, gone with the jail, at most %lu bytes",
+		a.why = aj_printf(l->arena, "in the jail's own %s, not the host's: empty at first, removed with the jail, at most %lu bytes",
 		                  row->target, row->size_bytes);
 		return a;
 	case AJ_MATCH_KERNEL:
 		a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
-		a.why = aj_printf(l->arena, "the jail's own %s, as far as the kernel has it (%s)", row->target, row->why);
+		a.why = aj_printf(l->arena, "the jail's own %s, if the kernel has that file (%s)", row->target, row->why);
 		return a;
 	case AJ_MATCH_FOLDER:
 	case AJ_MATCH_NONE:
 		break;
 	}
 	return make_answer(AJ_DENIED, "filesystem.binds",
-	                   aj_printf(l->arena, "not in the jail: neither its tree nor a bind of the policy brings %s", path));
+	                   aj_printf(l->arena, "not in the jail: neither its tree nor a bind of the policy contains %s", path));
 }
 
 struct aj_answer aj_answer_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,

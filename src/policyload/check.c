@@ -32,15 +32,16 @@ static const struct aj_origin *item_at(const struct check *c, const char *key, s
 static void network(const struct check *c)
 {
 	if (c->p->network != AJ_NET_ALLOW && c->p->allow.count) {
-		aj_diag_error(c->diags, at(c, "network.allow"), AJ_E_CONTRADICTION, "hosts are allowed, but network.mode is %s (%s)",
+		aj_diag_error(c->diags, at(c, "network.allow"), AJ_E_CONTRADICTION,
+		              "network.allow names hosts, but network.mode is %s (%s)",
 		              aj_key_value(&aj_policy_keys[index_of("network.mode")], c->p, c->diags->arena),
 		              aj_origin_text(at(c, "network.mode"), c->diags->arena));
-		aj_diag_advise(c->diags, "network.mode = \"allow\", or drop network.allow");
+		aj_diag_advise(c->diags, "set network.mode = \"allow\", or remove network.allow");
 	}
 	if (c->p->network == AJ_NET_ALLOW && !c->p->allow.count) {
 		aj_diag_error(c->diags, at(c, "network.mode"), AJ_E_CONTRADICTION,
 		              "network.mode is \"allow\", but network.allow names no host");
-		aj_diag_advise(c->diags, "network.mode = \"none\", or name hosts: network.allow = [\"pypi.org:443\"]");
+		aj_diag_advise(c->diags, "set network.mode = \"none\", or name hosts: network.allow = [\"pypi.org:443\"]");
 	}
 	if (c->p->network == AJ_NET_HOST && (c->p->require & AJ_WALL_NETWORK))
 		aj_diag_error(c->diags, at(c, "network.mode"), AJ_E_CONTRADICTION,
@@ -66,21 +67,21 @@ static void files(const struct check *c)
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
 			              "the bind at `%s` uncovers the mask `%s` (%s)", bind.target, c->p->masks.items[j],
 			              aj_origin_text(item_at(c, "filesystem.masks", j), c->diags->arena));
-			aj_diag_advise(c->diags, "drop one of them");
+			aj_diag_advise(c->diags, "remove the bind or the mask");
 		}
 		for (size_t j = 0; j < i; j++)
 			if (!aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) && strcmp(other.target, bind.target) == 0)
 				aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
-				              "two binds at `%s` (the other: %s)", bind.target,
+				              "two binds have the target `%s` (the other: %s)", bind.target,
 				              aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
 		for (size_t j = 0; j < i; j++) {
 			if (aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) ||
 			    strcmp(other.target, bind.target) == 0 || !aj_path_within(other.target, bind.target))
 				continue;
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
-			              "the bind at `%s` hides the one at `%s` before it (%s)", bind.target, other.target,
+			              "the bind at `%s` hides the earlier bind at `%s` (%s)", bind.target, other.target,
 			              aj_origin_text(item_at(c, "filesystem.binds", j), c->diags->arena));
-			aj_diag_advise(c->diags, "put it first");
+			aj_diag_advise(c->diags, "list the outer bind first");
 		}
 		if (aj_path_within(bind.target, "/workspace") && c->p->workspace != AJ_WORKSPACE_NONE)
 			aj_diag_error(c->diags, item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
@@ -101,14 +102,14 @@ static void process(const struct check *c)
 {
 	if (c->p->fork && !c->p->exec)
 		aj_diag_error(c->diags, at(c, "process.fork"), AJ_E_CONTRADICTION,
-		              "process.fork needs process.exec = true: the list of snippets (%s) has neither",
+		              "process.fork needs process.exec = true: the system call list of snippets (%s) has neither",
 		              aj_origin_text(at(c, "process.exec"), c->diags->arena));
 	if (!c->p->exec && strcmp(c->p->rootfs, "host") == 0)
 		aj_diag_error(c->diags, at(c, "filesystem.rootfs"), AJ_E_CONTRADICTION,
-		              "filesystem.rootfs = \"host\" is for commands, but process.exec is false: nothing could be started");
+		              "filesystem.rootfs = \"host\" is for commands, but process.exec is false: no program could be started");
 	if (!c->p->layer && (c->p->require & AJ_WALL_PYTHON_LAYER))
 		aj_diag_error(c->diags, at(c, "python.layer"), AJ_E_CONTRADICTION,
-		              "python.layer is false, but require.walls asks for it (%s)",
+		              "python.layer is false, but require.walls asks for the Python layer (%s)",
 		              aj_origin_text(at(c, "require.walls"), c->diags->arena));
 	for (size_t i = 0; i < c->p->env.count; i++)
 		for (size_t j = 0; j < i; j++) {
@@ -128,7 +129,7 @@ static void limits(const struct check *c)
 		aj_diag_error(c->diags, at(c, "require.walls"), AJ_E_CONTRADICTION, "pids-cgroup is required, but limits.pids is \"none\"");
 	if (c->p->output_bytes && c->p->capture_bytes > c->p->output_bytes)
 		aj_diag_error(c->diags, at(c, at(c, "output.capture")->file ? "output.capture" : "output.total"),
-		              AJ_E_CONTRADICTION, "more is kept than may be written (output.total)");
+		              AJ_E_CONTRADICTION, "output.capture keeps more bytes than output.total allows to be written");
 }
 
 void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags)
@@ -209,7 +210,7 @@ static void imports(const struct check *c)
 				continue;
 			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_MODULE,
 			             "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
-			aj_diag_advise(c->diags, "drop it, or say python.layer = false: the kernel's walls hold either way");
+			aj_diag_advise(c->diags, "remove the module, or set python.layer = false: the kernel's walls stand either way");
 		}
 		if (strchr(pattern, '*')) {
 			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_STAR,
@@ -226,9 +227,9 @@ static void secrets(const struct check *c)
 		if (!aj_env_secret(entry))
 			continue;
 		aj_diag_warn(c->diags, item_at(c, "process.env", i), AJ_W_SECRET,
-		             "the variable `%.*s` looks like a secret: everything in the jail can read it",
+		             "the variable `%.*s` looks like a secret: every process in the jail can read it",
 		             (int)strcspn(entry, "="), entry);
-		aj_diag_advise(c->diags, "keep it out of the jail: call the service outside and hand in the answer");
+		aj_diag_advise(c->diags, "keep the secret out of the jail: call the service outside, and pass the answer in");
 	}
 }
 
@@ -245,18 +246,19 @@ static void rails(const struct check *c)
 		}
 	if (c->p->network == AJ_NET_HOST)
 		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_HOST_NETWORK,
-		             "the host's network, its local services included: there is no wall");
+		             "the jail uses the host's network with its local services: there is no network wall");
 	if (c->p->network == AJ_NET_HOST && c->p->layer && !c->p->exec)
 		aj_diag_warn(c->diags, at(c, "network.mode"), AJ_W_RAIL_FOR_WALL,
 		             "only the import check keeps snippets from the network: a rail where a wall exists (network.mode = \"none\")");
 	if (!c->p->memory_bytes && !c->p->exec)
-		aj_diag_warn(c->diags, at(c, "limits.memory"), AJ_W_NO_LIMIT, "no memory limit");
+		aj_diag_warn(c->diags, at(c, "limits.memory"), AJ_W_NO_LIMIT, "the jail has no memory limit");
 	if (!c->p->pids)
-		aj_diag_warn(c->diags, at(c, "limits.pids"), AJ_W_NO_LIMIT, "no limit of processes");
+		aj_diag_warn(c->diags, at(c, "limits.pids"), AJ_W_NO_LIMIT, "the jail has no limit on processes");
 	for (size_t i = 0; i < c->p->allow.count; i++)
 		if (c->p->allow.items[i][0] == '*')
 			aj_diag_warn(c->diags, item_at(c, "network.allow", i), AJ_W_STAR,
-			             "`%s` allows every name below it, whoever registers it", c->p->allow.items[i]);
+			             "`%s` allows every host name below this domain, whichever user registers the name",
+			             c->p->allow.items[i]);
 }
 
 static void binds(const struct check *c)
@@ -275,13 +277,13 @@ static void binds(const struct check *c)
 		for (size_t j = 0; j < sizeof sockets / sizeof *sockets; j++)
 			if (strstr(bind.source, sockets[j]))
 				aj_diag_warn(c->diags, item_at(c, "filesystem.binds", i), AJ_W_KEYS,
-				             "`%s` holds keys, or is a way to run things outside", bind.source);
+				             "`%s` holds keys, or lets the jail start programs outside", bind.source);
 		for (size_t j = 0; bind.writable && j < c->p->masks.count; j++) {
 			struct aj_masked mask;
 			if (!aj_mask_parse(c->diags->arena, c->p->masks.items[j], &mask) &&
 			    aj_path_within(mask.target, bind.target) && strcmp(mask.target, bind.target) != 0)
 				aj_diag_warn(c->diags, item_at(c, "filesystem.masks", j), AJ_W_MASK_FOLDER,
-				             "the mask `%s` is inside the writable bind `%s`: a path is hidden, and not what else leads to the file",
+				             "the mask `%s` is inside the writable bind `%s`: it hides this path, and no other path to the same file",
 				             c->p->masks.items[j], bind.target);
 		}
 	}

@@ -19,8 +19,9 @@ static const char *builtin_name_at(size_t i, const void *arg)
 static int find_named(struct aj_stack *s, const char *name, const struct aj_origin *at, struct aj_source *ret)
 {
 	if (!aj_policy_name_valid(name)) {
-		aj_diag_error(s->diags, at, AJ_E_EXTENDS, "`%s` is no policy's name (letters, digits, - and _)", name);
-		aj_diag_advise(s->diags, at->line ? "a file starts with ./ or /: \"./%s\"" : "a file is named with --policy-file", name);
+		aj_diag_error(s->diags, at, AJ_E_EXTENDS, "`%s` is not a policy's name (letters, digits, - and _)", name);
+		aj_diag_advise(s->diags,
+		               at->line ? "a file's name starts with ./ or /: \"./%s\"" : "a file is named with --policy-file", name);
 		return -1;
 	}
 	size_t first = 0; /* a policy that extends its own name extends the next policy of that name, which it hides */
@@ -47,9 +48,9 @@ static int find_named(struct aj_stack *s, const char *name, const struct aj_orig
 	aj_diag_error(s->diags, at, AJ_E_EXTENDS, "there is no policy `%s`", name);
 	const char *meant = aj_suggest(name, builtin_name_at, NULL, count);
 	if (meant)
-		aj_diag_advise(s->diags, "did you mean `%s`? `agentjail policy list` shows all", meant);
+		aj_diag_advise(s->diags, "did you mean `%s`? `agentjail policy list` shows all policies", meant);
 	else
-		aj_diag_advise(s->diags, "`agentjail policy list` shows all");
+		aj_diag_advise(s->diags, "`agentjail policy list` shows all policies");
 	return -1;
 }
 
@@ -66,13 +67,13 @@ static int load_parent(struct aj_stack *s, const struct aj_source *source, const
 	bool relative = strncmp(what, "./", 2) == 0, absolute = what[0] == '/';
 	if (strncmp(what, "../", 3) == 0)
 		return aj_diag_error(s->diags, &at, AJ_E_EXTENDS,
-		                     "`extends` leads out of the policy's folder: name the policy, or write the whole path");
+		                     "`extends` leads out of the policy's folder: name the policy, or write the absolute path");
 	if (relative && !source->folder)
-		return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "a built-in policy extends names only");
+		return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "a built-in policy can extend named policies only");
 	if (!relative && !absolute)
 		return find_named(s, what, &at, &parent) < 0 ? -1 : load_chain(s, &parent, AJ_OF_SITE);
 	if (!aj_jail_path_valid(absolute ? what : what + 1))
-		return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "`extends`: not a plain path (no `.`, `..` or `//` in it)");
+		return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "`extends` is not a plain path (it has a `.`, `..` or `//` in it)");
 	const char *path = absolute ? what : aj_printf(s->diags->arena, "%s/%s", source->folder, what + 2);
 	return aj_source_read(&parent, path, false, &at, s->diags) < 0 ? -1 : load_chain(s, &parent, trust);
 }
@@ -102,9 +103,10 @@ static int find_asked(struct aj_stack *s, const struct aj_ask *ask, struct aj_so
 {
 	struct aj_origin asked = { ask->file ? "--policy-file" : "--policy", 0, 0 };
 	if (ask->file && !s->site->files) {
-		aj_diag_error(s->diags, &asked, AJ_E_LOCKED, "%s lets nobody name a policy by its path (policies.files = false)",
-		              s->site->file);
-		aj_diag_advise(s->diags, "put it on the site's path, or use one of `agentjail policy list`");
+		aj_diag_error(s->diags, &asked, AJ_E_LOCKED,
+		              "%s allows no policy that is named by its path (policies.files = false)", s->site->file);
+		aj_diag_advise(s->diags,
+		               "put the file into a folder of the site's policies.path, or use a policy of `agentjail policy list`");
 		return -1;
 	}
 	return ask->file ? aj_source_read(ret, ask->file, false, &asked, s->diags) : find_named(s, ask->name, &asked, ret);
@@ -164,7 +166,7 @@ static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 	const char *within = loaded->local_path ? writable_around(s, ask, loaded->local_path) : NULL;
 	if (within && ask->local_asked) {
 		aj_diag_error(s->diags, &asked, AJ_E_TRUST, "`%s` lies below `%s`, which the jail may write", loaded->local_path, within);
-		aj_diag_advise(s->diags, "keep it where no jail writes, and name it there with --policy-file");
+		aj_diag_advise(s->diags, "keep the file where no jail can write, and name it with --policy-file");
 		return -1;
 	}
 	loaded->local = within ? AJ_LOCAL_WITHIN : AJ_LOCAL_USED;
@@ -190,7 +192,7 @@ static int tree_variable(struct aj_stack *s, const struct aj_ask *ask)
 	};
 	int r = aj_merge_options(s, &variable);
 	if (r < 0)
-		aj_diag_advise(s->diags, "unset the variable; a site says with rootfs.path where its trees are");
+		aj_diag_advise(s->diags, "unset the variable; the site's key rootfs.path names the folder of its trees");
 	return r;
 }
 

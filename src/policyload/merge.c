@@ -52,7 +52,7 @@ static int merge_value(struct aj_stack *s, struct aj_policy *next, const char *s
 		return unknown_key(s, *section ? aj_printf(s->diags->arena, "%s.%s", section, value->key) : value->key, &at);
 	size_t k = (size_t)(key - aj_policy_keys);
 	if (extend && !aj_key_is_list(key))
-		return aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "`%s` is no list, so there is nothing to extend", key->name);
+		return aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "`%s` is not a list, so it cannot be extended", key->name);
 	if (set[k])
 		return aj_diag_error(s->diags, &at, AJ_E_CONTRADICTION, "`%s` is both replaced and extended in one file", key->name);
 	set[k] = true;
@@ -166,7 +166,7 @@ static int loosened(struct aj_stack *s, size_t k, const struct aj_policy *next, 
 		return 0;
 	if (hides) {
 		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY,
-		              "`%s` decides what programs in the jail find there, and a policy of the working directory may not: it could hide "
+		              "`%s` decides what programs in the jail see, and a policy of the working directory may not decide that: it could hide "
 		              "a test",
 		              key->name);
 		aj_diag_advise(s->diags, "name the file with --policy-file if you trust it, or remove it");
@@ -180,8 +180,8 @@ static int loosened(struct aj_stack *s, size_t k, const struct aj_policy *next, 
 	}
 	if (!is_bound(s, k, trust, &by))
 		return 0;
-	aj_diag_error(s->diags, at, AJ_E_LOCKED, "%s, and %s locks it", what, aj_origin_text(&by, arena));
-	aj_diag_advise(s->diags, "keep it, make it tighter, or ask whoever owns %s", by.file);
+	aj_diag_error(s->diags, at, AJ_E_LOCKED, "%s, and %s locks that key", what, aj_origin_text(&by, arena));
+	aj_diag_advise(s->diags, "keep the value, tighten it, or ask the owner of %s", by.file);
 	return -1;
 }
 
@@ -306,7 +306,7 @@ int aj_merge_options(struct aj_stack *s, const struct aj_ask *ask)
 			worse = loosened(s, cpu_key(), &next, AJ_OF_USER, &at, &s->loaded->at[cpu_key()]);
 		r |= worse;
 		if (s->site->ceiling_at[k].file && !aj_key_within(key, &s->site->ceilings, &next, s->diags->arena)) {
-			aj_diag_error(s->diags, &at, AJ_E_CEILING, "`%s` passes the site's ceiling of %.200s (%s)",
+			aj_diag_error(s->diags, &at, AJ_E_CEILING, "`%s` exceeds the site's ceiling of %.200s (%s)",
 			              setting->value, aj_key_value(key, &s->site->ceilings, s->diags->arena),
 			              aj_origin_text(&s->site->ceiling_at[k], s->diags->arena));
 			r = -1;
@@ -331,7 +331,7 @@ int aj_merge_ceilings(struct aj_stack *s)
 		const struct aj_origin *ceiling = &s->site->ceiling_at[k];
 		if (!ceiling->file || aj_key_within(key, &s->site->ceilings, &s->loaded->policy, s->diags->arena))
 			continue;
-		r = aj_diag_error(s->diags, &s->loaded->at[k], AJ_E_CEILING, "`%s` = %.200s passes the site's ceiling of %.200s (%s)",
+		r = aj_diag_error(s->diags, &s->loaded->at[k], AJ_E_CEILING, "`%s` = %.200s exceeds the site's ceiling of %.200s (%s)",
 		                  key->name, aj_key_value(key, &s->loaded->policy, s->diags->arena),
 		                  aj_key_value(key, &s->site->ceilings, s->diags->arena), aj_origin_text(ceiling, s->diags->arena));
 	}

@@ -17,7 +17,7 @@ static int unknown_key(struct aj_diags *diags, const struct aj_origin *at, const
 	if (meant)
 		aj_diag_advise(diags, "did you mean `%s`?", meant);
 	else if (aj_key_find(aj_policy_keys, name) || aj_section_known(aj_policy_keys, name))
-		aj_diag_advise(diags, "`%s` belongs into a policy, or below [ceilings]", name);
+		aj_diag_advise(diags, "`%s` is a key of policies: it belongs into a policy, or below [ceilings]", name);
 	return -1;
 }
 
@@ -35,12 +35,13 @@ static int read_ceiling(struct aj_site *site, const char *section, const struct 
 	}
 	if (key->looser == AJ_LOOSER_ANY || key->looser == AJ_LOOSER_NEVER)
 		return aj_diag_error(diags, &at, AJ_E_VALUE,
-		                     "`%s` has no order, so there is no ceiling for it; it can be locked (policies.lock)", name);
+		                     "the values of `%s` have no order, so this key can have no ceiling; policies.lock can lock it",
+		                     name);
 	if (aj_key_set_toml(key, &site->ceilings, value, false, site->file, diags) < 0)
 		return -1;
 	if (key->type == AJ_KEY_DURATION && *(uint64_t *)((char *)&site->ceilings + key->offset) == AJ_AS_WALL)
 		return aj_diag_error(diags, &at, AJ_E_VALUE,
-		                     "`%s`: \"wall\" is no ceiling: write the time, or leave it to the ceiling of limits.wall",
+		                     "`%s`: \"wall\" is not a ceiling: write a duration, or rely on the ceiling of limits.wall",
 		                     key->name);
 	site->ceiling_at[key - aj_policy_keys] = at;
 	return 0;
@@ -118,7 +119,8 @@ int aj_site_load(struct aj_site *site, const char *given, struct aj_diags *diags
 	if (found < 0)
 		return -1;
 	if (found == 0 && given && strcmp(given, AJ_SITE_FILE) != 0) {
-		aj_diag_error(diags, &asked, AJ_E_LOCKED, "this site has its configuration in %s, and nothing replaces it", AJ_SITE_FILE);
+		aj_diag_error(diags, &asked, AJ_E_LOCKED, "this site's configuration is %s, and no option replaces that file",
+		              AJ_SITE_FILE);
 		return -1;
 	}
 	if (found == 1 && given && aj_source_read(&source, given, false, &asked, diags) < 0)

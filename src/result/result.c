@@ -85,7 +85,7 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 {
 	json_error_t why;
 	if (aj_json_tree_bytes(text, bytes, MAX_DEPTH) > MAX_TREE_BYTES) {
-		snprintf(ret_reason, reason_bytes, "it would take more than %d MiB to hold, or is nested more than %d deep",
+		snprintf(ret_reason, reason_bytes, "the result would take more than %d MiB of memory, or is nested more than %d deep",
 		         MAX_TREE_BYTES >> 20, MAX_DEPTH);
 		return NULL;
 	}
@@ -103,13 +103,13 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 			i++;
 		if (i < sizeof claim_keys / sizeof *claim_keys && has_shape(value, claim_keys[i].shape))
 			continue;
-		snprintf(ret_reason, reason_bytes, "unknown or misshapen key `%.60s`", key);
+		snprintf(ret_reason, reason_bytes, "unknown key, or key with a wrong value: `%.60s`", key);
 		json_decref(claim);
 		return NULL;
 	}
 	const char *status = aj_claim_status(claim);
 	if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0 && strcmp(status, "rejected") != 0)) {
-		snprintf(ret_reason, reason_bytes, "no status that a runner may claim");
+		snprintf(ret_reason, reason_bytes, "a status that a runner may not claim");
 		json_decref(claim);
 		return NULL;
 	}
@@ -220,10 +220,10 @@ bool aj_result_bound(struct aj_result *r, const struct aj_plan *plan, const char
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (!(m->flags & AJ_OVERLAY) || strcmp(m->target, target) != 0)
 			continue;
-		const char *why = errnum == EBUSY ? "something is mounted there" : strerror(errnum);
+		const char *why = errnum == EBUSY ? "another mount lies there" : strerror(errnum);
 		int n = snprintf(r->bound + used, sizeof r->bound - used, "%s%s (%s)", used ? ", " : "", m->target, why);
 		if (n < 0 || (size_t)n >= sizeof r->bound - used)
-			strcpy(r->bound, "what is read-only, too much to name");
+			strcpy(r->bound, "more read-only folders than can be listed");
 		return true;
 	}
 	return false;
@@ -234,7 +234,7 @@ const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan
 	const char *unheard = r->violations.seen ? NULL : r->unheard ? r->unheard : plan->unheard;
 	const char *by = unheard && strcmp(wall->wall, AJ_UNIX_SOCKETS) == 0 ? unheard : wall->by;
 	if (!r->violations.seen && plan->deny & AJ_LOCKS_MEDIATED && strcmp(wall->wall, AJ_LOCKS) == 0)
-		by = "refused: nobody can listen to the jail's filter here, so locks cannot be mediated";
+		by = "refused: the supervisor cannot listen to the jail's filter here, so locks cannot be mediated";
 	if (!r->bound[0] || strcmp(wall->wall, "filesystem") != 0)
 		return by;
 	snprintf(room, AJ_WALL_TEXT, "%s; no overlay, and so the host's FIFOs, at or below %s", by, r->bound);

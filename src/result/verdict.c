@@ -65,7 +65,7 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		return;
 	case AJ_CAUSE_TIMEOUT:
 		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
-		           f->told ? "wall clock limit of %lu ms reached; the snippet was told to stop and did not, and every process of the jail was killed"
+		           f->told ? "wall clock limit of %lu ms reached; the snippet got a signal to stop and did not stop, so every process of the jail was killed"
 		                   : "wall clock limit of %lu ms reached; every process of the jail was killed",
 		           limit_ms(f, plan));
 		return;
@@ -86,12 +86,12 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		return;
 	case AJ_CAUSE_LOCKS:
 		set_status(r, AJ_STATUS_LIMIT, "locks",
-		           "a thread put another file in the place of one that was being locked, and so locked what is not the jail's; every "
+		           "a thread replaced a file while it was being locked, and so locked a file that the jail may not lock; every "
 		           "process of the jail was killed");
 		return;
 	case AJ_CAUSE_CALLS:
 		set_status(r, AJ_STATUS_LIMIT, "tool_calls",
-		           "too many calls of tools had to be refused; every process of the jail was killed. The last one: %s",
+		           "too many calls of tools had to be refused; every process of the jail was killed. The last refusal: %s",
 		           f->protocol_why);
 		return;
 	case AJ_CAUSE_PROTOCOL:
@@ -129,7 +129,7 @@ static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, st
 		return;
 	if (!f->exited)
 		set_status(r, AJ_STATUS_SIGNAL, NULL,
-		           "the jail's init ended without saying how the command did: killed from outside, most likely");
+		           "the jail's init ended without a report on the command: init was probably killed from outside");
 	if (!r->signal)
 		return;
 	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && reaped_cpu_us(f) >= f->cpu_limit_ms * 1000)
@@ -173,7 +173,7 @@ static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, str
 	if (strcmp(status, "ok") == 0) {
 		set_status(r, AJ_STATUS_OK, NULL, "finished");
 	} else if (strcmp(status, "rejected") == 0) {
-		set_status(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; nothing of it ran");
+		set_status(r, AJ_STATUS_REJECTED, NULL, "refused by the import check; no line of the snippet ran");
 	} else {
 		from_interrupt(f, plan, r);
 		if (rlimit_oom(f, plan, r))

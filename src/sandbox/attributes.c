@@ -25,15 +25,15 @@ static const char *reset_scheduling(void)
 	int class = sched_getscheduler(0);
 	struct sched_param none = { 0 };
 	if (class < 0)
-		return "look at the scheduling class";
+		return "read the scheduling class";
 	class &= ~SCHED_RESET_ON_FORK;
 	if (class != SCHED_OTHER && class != SCHED_BATCH && class != SCHED_IDLE && sched_setscheduler(0, SCHED_OTHER, &none) < 0)
-		return "leave the caller's real-time class";
+		return "leave the caller's real-time scheduling class";
 	errno = 0;
 	int nice = getpriority(PRIO_PROCESS, 0);
 	if (nice == -1 && errno)
-		return "look at the nice value";
-	return nice < 0 && setpriority(PRIO_PROCESS, 0, 0) < 0 ? "give the caller's priority up" : NULL;
+		return "read the nice value";
+	return nice < 0 && setpriority(PRIO_PROCESS, 0, 0) < 0 ? "set the nice value back to 0" : NULL;
 }
 
 static const char *reset_io_priority(void)
@@ -41,7 +41,7 @@ static const char *reset_io_priority(void)
 	long priority = syscall(SYS_ioprio_get, IO_WHO_PROCESS, 0);
 	if (priority >= 0 && priority >> IO_CLASS_SHIFT == IO_CLASS_RT &&
 	    syscall(SYS_ioprio_set, IO_WHO_PROCESS, 0, IO_CLASS_BE << IO_CLASS_SHIFT | IO_LEVEL) < 0)
-		return "leave the caller's real-time class of disk access";
+		return "leave the caller's real-time I/O scheduling class";
 	return NULL;
 }
 
@@ -50,8 +50,8 @@ static const char *reset_personality(void)
 {
 	int now = personality(0xffffffff);
 	if (now < 0 || (now && personality(PER_LINUX) < 0))
-		return "set the personality back";
-	return prctl(PR_SET_TIMERSLACK, DEFAULT_SLACK_NS, 0, 0, 0) < 0 ? "set the timer slack back" : NULL;
+		return "reset the personality";
+	return prctl(PR_SET_TIMERSLACK, DEFAULT_SLACK_NS, 0, 0, 0) < 0 ? "reset the timer slack" : NULL;
 }
 
 /* A negative oom_score_adj becomes 0; -1 on failure. */
@@ -76,7 +76,7 @@ int aj_step_attributes(struct aj_steps *w, struct aj_error *err)
 	 * refuses every call that takes keys. */
 	struct aj_msg note = { .kind = AJ_MSG_NOTE, .step = "attributes" };
 	if (reset_oom_score(w->proc_fd) < 0)
-		snprintf(note.cause, sizeof note.cause, "set oom_score_adj back");
+		snprintf(note.cause, sizeof note.cause, "reset oom_score_adj");
 	else if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
 		snprintf(note.cause, sizeof note.cause, "leave the caller's session keyring");
 	note.errnum = errno;

@@ -138,7 +138,7 @@ static int await_parted(const struct aj_jail *jail, struct aj_msg *ret, struct a
 			break;
 	}
 	int error = r < 0 && errno != EAGAIN ? errno : 0;
-	return err->exit_code ? -1 : aj_fail(err, AJ_EXIT_SETUP, "pid_view", error, "the zygote's builder ended");
+	return err->exit_code ? -1 : aj_fail(err, AJ_EXIT_SETUP, "pid_view", error, "the zygote's builder process has ended");
 }
 
 struct unreported {
@@ -184,7 +184,7 @@ struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_zygote_cg
 	h->ns = (struct pid_ns){ (dev_t)msg.pid_ns[0], (ino_t)msg.pid_ns[1] };
 	if (!err->exit_code && (h->pidfd < 0 || jail->init_pidfd < 0 || msg.errnum))
 		aj_fail(err, AJ_EXIT_SETUP, "pid_view", msg.errnum ? msg.errnum : errno,
-		        "part the zygote from the holder of its PID namespace");
+		        "start the zygote and the holder of its PID namespace");
 	if (err->exit_code) {
 		aj_close(&jail->init_pidfd);
 		aj_close(&h->pidfd);
@@ -205,11 +205,11 @@ const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 	struct pid_ns ns;
 	int level = levels_below(h, pid, &ns);
 	if (level < 0)
-		return "it names a process that is none of its own";
+		return "it names a process that the zygote did not make";
 	if (level != 1)
-		return "it names a process that has no namespace of its own";
+		return "it names a process without a PID namespace of its own";
 	if (find_jail(h, &ns, 0))
-		return "it names a process of a jail that is there already";
+		return "it names a process of another jail";
 	if (h->count == h->room) {
 		h->room = h->room ? 2 * h->room : 16;
 		h->jails = realloc(h->jails, h->room * sizeof *h->jails);

@@ -34,7 +34,7 @@ int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj
 	          ? -1
 	          : 0;
 	if (r == 0 && joined && (errs[1] = fcntl(out[1], F_DUPFD_CLOEXEC, 0)) < 0)
-		r = aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "join standard output and error");
+		r = aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make standard error a copy of standard output");
 	*ret_ends = (struct aj_jail_ends){ .report = report[1], .control = control[1], .out = out[1], .err = errs[1] };
 	jail->report_fd = report[0];
 	jail->control_fd = control[0];
@@ -45,7 +45,7 @@ int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj
 	if (r == 0 && !plan->zygote &&
 	    (setsockopt(report[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
 	     (control[0] >= 0 && setsockopt(control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)))
-		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "ask for the senders of messages");
+		return aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "set SO_PASSCRED on the report socket");
 	return r;
 }
 

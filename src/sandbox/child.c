@@ -33,7 +33,8 @@ static int step_close_parent(struct aj_steps *w, struct aj_error *err)
 	close(w->report_parent);
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (*fds[i] >= 0 && aj_fd_move_high(fds[i]) < 0)
-			return aj_step_fail(err, "close_parent", "move our fds out of the way (is the limit on open files below 32?)");
+			return aj_step_fail(err, "close_parent",
+			                    "move agentjail's descriptors to high numbers (is the limit on open files below 32?)");
 	return 0;
 }
 
@@ -42,7 +43,8 @@ static int step_await_maps(struct aj_steps *w, struct aj_error *err)
 	struct aj_msg msg;
 	int r = aj_msg_recv(w->report, &msg, 0);
 	if (r <= 0 || msg.kind != AJ_MSG_MAPS_WRITTEN)
-		return aj_fail(err, AJ_EXIT_SETUP, "await_maps", r < 0 ? errno : 0, "the supervisor did not say that the id maps stand");
+		return aj_fail(err, AJ_EXIT_SETUP, "await_maps", r < 0 ? errno : 0,
+		               "the supervisor did not report that the id maps are written");
 	w->listens = msg.listener;
 	return 0;
 }
@@ -73,7 +75,7 @@ static int step_mounts(struct aj_steps *w, struct aj_error *err)
 			               .errnum = m->refused ? m->refused : m->file_refused };
 		snprintf(note.cause, sizeof note.cause, "%s", m->target);
 		if (note.errnum && aj_msg_send(w->report, &note) < 0)
-			return aj_step_fail(err, "mounts", "say what could not be an overlay");
+			return aj_step_fail(err, "mounts", "report a folder that could not be shown through an overlay");
 		/* A runner gets its filter before the supervisor receives this note. */
 		bool tree = strcmp(m->target, "/usr") == 0;
 		if (m->refused && w->plan->snippet && w->plan->profile == AJ_PROFILE_COMMAND && !tree)
@@ -109,9 +111,9 @@ static int step_tie_to_parent(struct aj_steps *w, struct aj_error *err)
 {
 	/* Not dumpable: init's memory and fds are closed to the guest, which has the same id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return aj_step_fail(err, "tie_to_parent", "die with the supervisor");
+		return aj_step_fail(err, "tie_to_parent", "set the parent-death signal");
 	if (aj_msg_peer_gone(w->report))
-		return aj_fail(err, AJ_EXIT_SETUP, "tie_to_parent", 0, "the supervisor is gone");
+		return aj_fail(err, AJ_EXIT_SETUP, "tie_to_parent", 0, "the supervisor has ended");
 	return 0;
 }
 
@@ -182,7 +184,7 @@ static const struct aj_step zygote_steps[] = { AJ_STEPS(ZYGOTE_ROW) };
 _Noreturn static void start_program(struct aj_steps *w, const struct aj_step *steps, size_t count)
 {
 	if (aj_init_unblock_signals() < 0)
-		aj_steps_give_up(w->report, AJ_REASON_SETUP, "signals", "unblock them for the guest");
+		aj_steps_give_up(w->report, AJ_REASON_SETUP, "signals", "unblock signals for the guest");
 	aj_steps_walk(w, steps, count);
 	_exit(AJ_EXIT_SETUP);
 }
@@ -200,10 +202,10 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 		              .err = fds->err,
 		              .sources = calloc(plan->mounts.count + 1, sizeof(int)) };
 	if (!w.sources)
-		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "memory", "make room for the sources");
+		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "memory", "allocate memory for the sources of binds");
 	/* First: PID 1 loses every signal that it has neither blocked nor a handler for. */
 	if (aj_init_block_signals() < 0)
-		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "signals", "block them in init");
+		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "signals", "block signals in init");
 	if (plan->zygote)
 		start_program(&w, zygote_steps, sizeof zygote_steps / sizeof *zygote_steps);
 	aj_steps_walk(&w, init_steps, sizeof init_steps / sizeof *init_steps);

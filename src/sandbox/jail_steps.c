@@ -45,7 +45,7 @@ int aj_step_lock_limits(struct aj_steps *w, struct aj_error *err)
 int aj_step_identity(struct aj_steps *w, struct aj_error *err)
 {
 	if (setresgid(w->plan->gid, w->plan->gid, w->plan->gid) < 0 || setresuid(w->plan->uid, w->plan->uid, w->plan->uid) < 0)
-		return aj_step_fail(err, "identity", "take the jail's id");
+		return aj_step_fail(err, "identity", "set the jail's user and group id");
 	return 0;
 }
 
@@ -75,14 +75,14 @@ int aj_step_stdio(struct aj_steps *w, struct aj_error *err)
 	if (dup_to(null, 0) < 0 || dup_to(zygote ? null : w->out, 1) < 0 || dup_to(zygote ? null : w->err, 2) < 0 ||
 	    dup_to(w->control, CONTROL_FD) < 0 ||
 	    (zygote && (dup_to(w->proc_fd, AJ_BIRTH_PROC) < 0 || dup_to(w->cgroup, AJ_BIRTH_CGROUP) < 0)))
-		return aj_step_fail(err, "stdio", "place the guest's fds");
+		return aj_step_fail(err, "stdio", "set up the guest's descriptors");
 	/* Closed now and not at exec: the caller may have many, and RLIMIT_NOFILE is set before exec. */
 	unsigned first = zygote              ? w->cgroup < 0 ? AJ_BIRTH_CGROUP : AJ_BIRTH_CGROUP + 1
 	               : w->plan->control_fd ? CONTROL_FD + 1
 	                                     : CONTROL_FD;
 	unsigned report = (unsigned)w->report;
 	if (close_range(first, report - 1, 0) < 0 || close_range(report + 1, ~0U, 0) < 0)
-		return aj_step_fail(err, "stdio", "close every other fd");
+		return aj_step_fail(err, "stdio", "close every other descriptor");
 	return 0;
 }
 
@@ -90,7 +90,7 @@ int aj_step_session(struct aj_steps *w, struct aj_error *err)
 {
 	int terminal = w->plan->terminal_fd;
 	if (terminal < 0)
-		return setsid() < 0 ? aj_step_fail(err, "session", "leave the caller's session") : 0;
+		return setsid() < 0 ? aj_step_fail(err, "session", "begin a new session (setsid)") : 0;
 	/* kill(0) and the like act on the process group, which no namespace bounds. A background process group becomes the foreground
 	 * one only while SIGTTOU is blocked. */
 	sigset_t ttou, before;
@@ -101,7 +101,7 @@ int aj_step_session(struct aj_steps *w, struct aj_error *err)
 	if (r == 0)
 		r = tcsetpgrp(terminal, getpid());
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return r < 0 ? aj_step_fail(err, "session", "take the terminal's foreground") : 0;
+	return r < 0 ? aj_step_fail(err, "session", "become the terminal's foreground process group") : 0;
 }
 
 int aj_step_rlimits(struct aj_steps *w, struct aj_error *err)

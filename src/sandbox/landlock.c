@@ -109,6 +109,6 @@ int aj_landlock_scope(int abi, struct aj_error *err)
 		return 0;
 	cleanup_fd int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
 	if (ruleset < 0 || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "keep signals and abstract sockets inside");
+		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "restrict signals and abstract sockets to the jail");
 	return 0;
 }

@@ -112,7 +112,7 @@ static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidf
 	sigset_t all, before;
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "block them for the jail's init");
+		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "block signals for the jail's init");
 	long pid = __libc_single_threaded ? clone_with(plan, 0, cgroup_fd, ret_pidfd) : clone_by_child(plan, cgroup_fd, ret_pidfd);
 	int error = errno;
 	if (pid != 0)
@@ -137,7 +137,7 @@ static int drop_groups(const struct aj_plan *plan, struct groups *ret, struct aj
 	ret->list = ret->count > 0 ? malloc((size_t)ret->count * sizeof *ret->list) : NULL;
 	if (ret->list && getgroups(ret->count, ret->list) == ret->count && syscall(SYS_setgroups, 0, NULL) == 0)
 		return 0;
-	aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop our supplementary groups");
+	aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop the supplementary groups");
 	ret->count = 0;
 	return -1;
 }
@@ -145,7 +145,7 @@ static int drop_groups(const struct aj_plan *plan, struct groups *ret, struct aj
 static void restore_groups(struct groups *groups, struct aj_error *err)
 {
 	if (groups->count && syscall(SYS_setgroups, groups->count, groups->list) < 0)
-		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "take our supplementary groups again");
+		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "restore the supplementary groups");
 	free(groups->list);
 }
 
@@ -158,11 +158,11 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	bool own_leaves = plan->host_uid == geteuid(); /* no process with the jail's id may use root's leaves */
 
 	if (plan->inspect) {
-		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan is for looking at: walls that it names may not exist");
+		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan was built for inspection: walls that it names may not exist");
 		goto out;
 	}
 	if (plan->writable_workspace && plan->protect.count && !plan->protected) {
-		aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the places of the workspace were not looked for");
+		aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the protected places of the workspace were not searched for");
 		goto out;
 	}
 	if (plan->cgroup && plan->zygote && (cgroup = aj_zygote_cgroups_create(plan, &cgroups, err)) < 0)
@@ -195,7 +195,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	jail.baseline = plan->snippet;
 	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail.listens };
 	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(jail.report_fd, &go) < 0)
-		aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the maps stand");
+		aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the id maps are written");
 out:
 	aj_jail_ends_close(&ends);
 	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */

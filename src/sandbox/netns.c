@@ -46,5 +46,7 @@ int aj_netns_loopback_up(struct aj_error *err)
 	rtnl_link_put(want);
 	rtnl_link_put(was);
 	nl_socket_free(sock);
-	return r < 0 ? aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "loopback", 0, "bring lo up: %s", nl_geterror(r)) : 0;
+	return r < 0 ? aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "loopback", 0,
+	                               "bring the loopback interface up: %s", nl_geterror(r))
+	             : 0;
 }

@@ -55,7 +55,7 @@ static const struct aj_syscall deny_memfd[] = { REFUSE("memfd_create", "files wi
  * effect, so plan/mounts.c omits that device. */
 static const struct aj_syscall deny_shared_memory[] = {
 	{ .name = "mmap", .errnum = EPERM, .arg = { { .index = 3, .mask = SHARED_ANONYMOUS, .value = SHARED_ANONYMOUS } },
-	  .why = "memory that no limit on a process counts", .instead = INSTEAD },
+	  .why = "memory that RLIMIT_AS and RLIMIT_DATA do not count", .instead = INSTEAD },
 };
 #undef INSTEAD
 #define INSTEAD "New processes are denied by the policy; do it in this process."
@@ -98,9 +98,9 @@ static const struct aj_syscall no_sync[] = {
 #define NOT_HERE(cmd, why_) \
 	{ .name = "fcntl", .errnum = EINVAL, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
 static const struct aj_syscall mediated_locks[] = {
-	{ .name = "flock", .errnum = EINVAL, .why = "a lock on what is not the jail's", .instead = INSTEAD },
-	NOT_HERE(6, "F_SETLK on what is not the jail's"), NOT_HERE(7, "F_SETLKW on what is not the jail's"),
-	NOT_HERE(37, "F_OFD_SETLK on what is not the jail's"), NOT_HERE(38, "F_OFD_SETLKW on what is not the jail's"),
+	{ .name = "flock", .errnum = EINVAL, .why = "a lock on a file that is not the jail's", .instead = INSTEAD },
+	NOT_HERE(6, "F_SETLK on a file that is not the jail's"), NOT_HERE(7, "F_SETLKW on a file that is not the jail's"),
+	NOT_HERE(37, "F_OFD_SETLK on a file that is not the jail's"), NOT_HERE(38, "F_OFD_SETLKW on a file that is not the jail's"),
 	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_FILES_BIT | CLONE_THREAD_BIT, .value = CLONE_FILES_BIT } },
 	  .why = "descriptors shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES." },
 	{ .name = "close_range", .errnum = EPERM, .arg = { { .index = 2, .mask = UNSHARE_BIT, .value = UNSHARE_BIT } },

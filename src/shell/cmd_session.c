@@ -14,9 +14,9 @@
 
 #define CELL "# %%"
 
-static const char help[] = "Python is run as it is typed: a statement at once, a block after an empty line. Variables stay.\n"
-			   "Ctrl-C stops what runs (three times: ends its jail) or clears the line, Ctrl-D ends. Only these are not Python:\n"
-			   "  :new   another jail, with nothing in it\n"
+static const char help[] = "Python is run as it is typed: a statement at once, a block after an empty line. Variables are kept.\n"
+			   "Ctrl-C stops the snippet (three times: ends its jail) or clears the line, Ctrl-D ends the session. Only these are not Python:\n"
+			   "  :new   begin a new jail, without variables\n"
 			   "  :quit  as Ctrl-D, and so are exit, quit, exit() and quit() alone on a line\n"
 			   "  :help  this\n";
 
@@ -110,8 +110,8 @@ static void read_cells(struct aj_shell *shell)
 static void usage(void)
 {
 	printf("Usage: agentjail session [options]\n\nRuns Python snippets, one after the other, in one jail that keeps their variables. At a "
-	       "terminal it is a shell.\nFrom elsewhere it reads standard input: snippets that lines beginning with `%s` part, each run when "
-	       "its end is read.\n\n",
+	       "terminal it is a shell.\nFrom elsewhere it reads standard input: snippets separated by lines that begin with `%s`, each run when "
+	       "its last line is read.\n\n",
 	       CELL);
 	aj_options_help(AJ_FOR_SESSION, stdout);
 }
@@ -141,7 +141,7 @@ int aj_cmd_session(int argc, char **argv)
 	else
 		read_cells(&shell);
 	if (shell.show.failed) {
-		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "a result could not be written");
+		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
 		shell.code = aj_print_error(&err);
 	}
 	aj_shell_close(&shell);

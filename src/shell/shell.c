@@ -180,7 +180,7 @@ static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, s
 	show_all(shell);
 	if (agentjail_session_busy(shell->session)) {
 		aj_shell_renew(shell);
-		fprintf(stderr, "\nagentjail: the snippet did not stop, so its jail was ended; the next one has new variables\n");
+		fprintf(stderr, "\nagentjail: the snippet did not stop, so its jail was ended; the next snippet has new variables\n");
 		shell->code = AJ_EXIT_SIGNAL + SIGINT;
 		return NULL;
 	}
@@ -204,7 +204,7 @@ bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes)
 	if (shell->session && !agentjail_session_alive(shell->session)) {
 		aj_shell_renew(shell);
 		if (shell->person)
-			fprintf(stderr, "agentjail: that was the end of the jail; the next snippet has new variables\n");
+			fprintf(stderr, "agentjail: the jail has ended; the next snippet has new variables\n");
 		else
 			return false;
 	}

@@ -230,14 +230,14 @@ static void show_moved(struct aj_arena *arena, const json_t *item)
 	const char *to = json_string_value(json_object_get(item, "moved_to")),
 		   *why = json_string_value(json_object_get(item, "not_moved"));
 	if (to)
-		fprintf(stderr, "  moved aside: `%s`\n", aj_line(arena, to));
+		fprintf(stderr, "  renamed to: `%s`\n", aj_line(arena, to));
 	if (why)
-		fprintf(stderr, "  not moved aside: %s\n", why);
+		fprintf(stderr, "  not renamed: %s\n", why);
 }
 
 static void show_change(struct aj_arena *arena, const json_t *item)
 {
-	fprintf(stderr, "agentjail: workspace: `%s`: %s; look at it before a program of yours does\n",
+	fprintf(stderr, "agentjail: workspace: `%s`: %s; review it before a program of the host uses it\n",
 	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
 	        aj_line(arena, json_string_value(json_object_get(item, "what"))));
 	show_moved(arena, item);
@@ -251,7 +251,7 @@ static void show_repository(struct aj_arena *arena, const json_t *item)
 	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
 	        json_string_value(json_object_get(item, "kind")), json_string_value(json_object_get(item, "what")));
 	if (json_array_size(runs) == 0)
-		fprintf(stderr, "its configuration runs nothing\n");
+		fprintf(stderr, "its configuration runs no program\n");
 	else
 		fprintf(stderr, "review this before you run git there:\n");
 	json_array_foreach(runs, i, run)
@@ -289,6 +289,6 @@ void aj_show_workspace(const json_t *report, const json_t *earlier)
 	}
 	const char *why = json_string_value(json_object_get(report, "why"));
 	if (why && !json_equal(json_object_get(earlier, "why"), json_object_get(report, "why")))
-		fprintf(stderr, "agentjail: workspace: not everything was looked at: %s\n", aj_line(&arena, why));
+		fprintf(stderr, "agentjail: workspace: the search was not complete: %s\n", aj_line(&arena, why));
 	aj_arena_free(&arena);
 }

@@ -48,8 +48,8 @@ static int reopen_read_only(struct aj_request *request, struct aj_error *err)
 	if (fd >= 0 && lseek(fd, at, SEEK_SET) == at && dup2(fd, 0) == 0)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "input", errno,
-	        "standard input is a file that is open for writing too, and it cannot be opened anew for reading only");
-	aj_advise(err, "open it for reading only: `agentjail run ... <FILE`");
+	        "standard input is a file that is open for writing too, and it cannot be reopened read-only");
+	aj_advise(err, "open the file for reading only: `agentjail run ... <FILE`");
 	return -1;
 }
 

@@ -27,27 +27,27 @@ struct aj_diags {
 enum { AJ_DIAGS_MAX = 100 };
 
 /* All codes: errors below AJ100, lint (allowed but unwise) from there on. */
-#define AJ_FINDINGS(X)                                                                                          \
-	X(AJ_E_SYNTAX, "AJ001", "the file is not TOML")                                                         \
-	X(AJ_E_UNKNOWN, "AJ002", "no key, section or wall has this name")                                       \
-	X(AJ_E_TYPE, "AJ003", "a value of the wrong type")                                                      \
-	X(AJ_E_VALUE, "AJ004", "a value that the key does not take: out of range, misspelt, or of no meaning")  \
-	X(AJ_E_LOCKED, "AJ005", "loosens what a policy or the site has locked")                                 \
-	X(AJ_E_CEILING, "AJ006", "passes a ceiling of the site")                                                \
-	X(AJ_E_CONTRADICTION, "AJ007", "two values that cannot both be meant")                                  \
-	X(AJ_E_TRUST, "AJ008", "a file that somebody else could have written, or that cannot be read")          \
-	X(AJ_E_EXTENDS, "AJ009", "a policy that is not there, or that extends itself")                          \
-	X(AJ_E_TIGHTEN_ONLY, "AJ010", "a policy of the working directory that does not tighten")                \
-	X(AJ_W_MODULE, "AJ101", "an allowed module undoes the import check")                                    \
-	X(AJ_W_STAR, "AJ102", "a pattern allows more than anybody has looked at")                               \
-	X(AJ_W_SECRET, "AJ103", "a variable looks like a secret, and everything in the jail can read it")       \
-	X(AJ_W_BUILTINS, "AJ104", "the builtin set \"full\" leaves little of the rail")                         \
-	X(AJ_W_HOST_NETWORK, "AJ105", "the host's network: there is no wall")                                   \
-	X(AJ_W_RAIL_FOR_WALL, "AJ106", "a rail where a wall exists")                                            \
-	X(AJ_W_NO_LIMIT, "AJ107", "a limit that should be there is \"none\"")                                   \
-	X(AJ_W_WHOLE_FOLDER, "AJ108", "a bind shows a whole folder of the host that holds more than was meant") \
-	X(AJ_W_KEYS, "AJ109", "a bind shows keys, or a socket through which things run outside")                \
-	X(AJ_W_MASK_FOLDER, "AJ110", "a mask inside a writable bind")                                           \
+#define AJ_FINDINGS(X)                                                                                                 \
+	X(AJ_E_SYNTAX, "AJ001", "the file is not TOML")                                                                \
+	X(AJ_E_UNKNOWN, "AJ002", "no key, section or wall has this name")                                              \
+	X(AJ_E_TYPE, "AJ003", "a value of the wrong type")                                                             \
+	X(AJ_E_VALUE, "AJ004", "a value that the key does not accept: out of range, misspelt, or without a meaning")   \
+	X(AJ_E_LOCKED, "AJ005", "loosens what a policy or the site has locked")                                        \
+	X(AJ_E_CEILING, "AJ006", "passes a ceiling of the site")                                                       \
+	X(AJ_E_CONTRADICTION, "AJ007", "two values that cannot both be meant")                                         \
+	X(AJ_E_TRUST, "AJ008", "a file that another user could have written, or that cannot be read")                  \
+	X(AJ_E_EXTENDS, "AJ009", "a policy that does not exist, or that extends itself")                               \
+	X(AJ_E_TIGHTEN_ONLY, "AJ010", "a policy of the working directory that does not tighten")                       \
+	X(AJ_W_MODULE, "AJ101", "an allowed module undoes the import check")                                           \
+	X(AJ_W_STAR, "AJ102", "a pattern allows more names than a reviewer has seen")                                  \
+	X(AJ_W_SECRET, "AJ103", "a variable looks like a secret, and every process in the jail can read the variable") \
+	X(AJ_W_BUILTINS, "AJ104", "the builtin set \"full\" leaves little of the rail")                                \
+	X(AJ_W_HOST_NETWORK, "AJ105", "the host's network is used, so there is no network wall")                       \
+	X(AJ_W_RAIL_FOR_WALL, "AJ106", "a rail where a wall exists")                                                   \
+	X(AJ_W_NO_LIMIT, "AJ107", "a limit that every policy should set is \"none\"")                                  \
+	X(AJ_W_WHOLE_FOLDER, "AJ108", "a bind shows a whole folder of the host, which holds more than the jail needs") \
+	X(AJ_W_KEYS, "AJ109", "a bind shows keys, or a socket through which programs can be started outside")          \
+	X(AJ_W_MASK_FOLDER, "AJ110", "a mask inside a writable bind")                                                  \
 	X(AJ_W_UNBUILT, "AJ111", "asks for a wall that is not built yet: runs are refused")
 
 enum aj_code {

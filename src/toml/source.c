@@ -29,8 +29,8 @@ static int check_owner(const struct stat *st, const char *path, const struct aj_
 {
 	bool folder = S_ISDIR(st->st_mode);
 	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return refuse(diags, at, path, aj_printf(diags->arena, "belongs to user id %u, who can change it", st->st_uid),
-		              "a policy and its folder must belong to root or to the user who runs agentjail");
+		return refuse(diags, at, path, aj_printf(diags->arena, "belongs to user id %u, which could change the file", st->st_uid),
+		              "a policy and its folder must belong to root or to the user that runs agentjail");
 	/* In a sticky folder no other user can replace a file, and the file's own owner was checked. A group with its owner's number is
 	 * the private group that distributions give each user, together with a umask of 002. */
 	mode_t others = st->st_gid == st->st_uid ? S_IWOTH : S_IWOTH | S_IWGRP;
@@ -45,13 +45,13 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 	struct stat st;
 	char real[PATH_MAX];
 	if (fstat(dir, &st) < 0)
-		return refuse(diags, at, folder, aj_printf(diags->arena, "cannot be looked at: %s", strerror(errno)), NULL);
+		return refuse(diags, at, folder, aj_printf(diags->arena, "cannot be examined: %s", strerror(errno)), NULL);
 	if (check_owner(&st, folder, at, diags) < 0)
 		return -1;
 	if (!aj_fd_path(fd, real, sizeof real))
-		return refuse(diags, at, folder, "holds the file in a place that cannot be told (is /proc there?)", NULL);
+		return refuse(diags, at, folder, "contains the file, but the file's real path cannot be read (is /proc mounted?)", NULL);
 	const char *below = aj_path_folder(real, diags->arena);
-	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be looked at", NULL) : check_owner(&st, below, at, diags);
+	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be examined", NULL) : check_owner(&st, below, at, diags);
 }
 
 static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
@@ -69,7 +69,7 @@ static int open_beneath(const char *path, bool optional, const struct aj_origin 
 		const char *there = dir < 0 ? folder : path;
 		if (lstat(there, &st) < 0 && errno == ENOENT)
 			return -2;
-		return refuse(diags, at, there, "is there and leads to nothing", "mend or remove the link");
+		return refuse(diags, at, there, "is a symlink that leads to no file", "repair or remove the symlink");
 	}
 	if (fd < 0 && errno == EXDEV)
 		return refuse(diags, at, path, "is a symlink that leads out of its folder", "name the file that it points to");

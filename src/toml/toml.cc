@@ -128,7 +128,7 @@ int check_keys(aj_toml_error *err, view text)
 		if (c == '=' || (c == ']' && !value))
 			parts += dots;
 		if (parts > AJ_TOML_MAX_ALL_PARTS)
-			return fail(err, place_at(text, i), "more than %d keys, counting each part of a dotted one", AJ_TOML_MAX_ALL_PARTS);
+			return fail(err, place_at(text, i), "more than %d keys, counting each part of a dotted key", AJ_TOML_MAX_ALL_PARTS);
 		depth += (c == '[' || c == '{') - (c == ']' || c == '}');
 		if (depth == 0 && (c == '=' || c == '\n'))
 			value = c == '=';

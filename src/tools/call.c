@@ -20,7 +20,7 @@ static enum aj_call refuse(const char **ret_type, const char *type, char *ret_wh
 
 static enum aj_call misshapen(char *ret_why, size_t why_bytes)
 {
-	snprintf(ret_why, why_bytes, "not a call: {\"call\": NUMBER, \"tool\": NAME, \"args\": {...}}");
+	snprintf(ret_why, why_bytes, "not a call of the form {\"call\": NUMBER, \"tool\": NAME, \"args\": {...}}");
 	return AJ_CALL_MISSHAPEN;
 }
 
@@ -63,7 +63,7 @@ enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text,
 		return misshapen(ret_why, why_bytes);
 	struct aj_tool *tool = find_tool(tools, text, name);
 	if (!tool)
-		return refuse(ret_type, AJ_TOOL_UNKNOWN, ret_why, why_bytes, "there is no tool of this name");
+		return refuse(ret_type, AJ_TOOL_UNKNOWN, ret_why, why_bytes, "no tool has this name");
 	if (many || args->values > AJ_TOOL_ARGUMENT_VALUES) {
 		*ret_type = AJ_TOOL_ARGUMENTS;
 		snprintf(ret_why, why_bytes, "%s: the arguments have too many values, of at most %d", tool->name, AJ_TOOL_ARGUMENT_VALUES);

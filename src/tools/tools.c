@@ -52,7 +52,7 @@ static const char *bad_parameter(const json_t *properties, const char *name)
 		return bad;
 	snprintf(inside, sizeof inside, "%s_", name);
 	if (aj_python_keyword(name) && json_object_get(properties, inside))
-		return "is a keyword, and inside it would be another's with its underscore";
+		return "is a keyword, and the name that the jail would use instead, with an underscore, is taken";
 	return strncmp(name, "__", 2) == 0 ? "must not start with two underscores" : NULL;
 }
 
@@ -110,7 +110,7 @@ static const char *bad_signature(struct aj_tool *tool, char *why)
 	json_array_foreach(required, i, name) {
 		struct aj_pointer list = { NULL, "required", 0 }, place = { &list, NULL, i };
 		if (!json_object_get(properties, json_string_value(name))) {
-			aj_pointer_format(why, AJ_SCHEMA_WHY_BYTES, &place, "there is no such name in `properties`");
+			aj_pointer_format(why, AJ_SCHEMA_WHY_BYTES, &place, "`properties` has no such name");
 			return why;
 		}
 	}
@@ -132,7 +132,7 @@ static const char *take_parameters(struct aj_tool *tool, json_t *value, char *wh
 static const char *take_returns(struct aj_tool *tool, json_t *value, char *why)
 {
 	if (!json_is_object(value))
-		return "must be a schema in form of an object";
+		return "must be a schema that is an object";
 	tool->returns = value;
 	tool->returns_schema = aj_schema_compile(&tool->arena, value, why, AJ_SCHEMA_WHY_BYTES);
 	return tool->returns_schema ? NULL : why;
@@ -203,14 +203,14 @@ static int read_declaration(struct aj_tool *tool, json_t *declaration, size_t in
 	json_t *value;
 	struct aj_pointer tool_place = { NULL, NULL, index };
 	if (!json_is_object(declaration))
-		return refuse(err, &tool_place, "a tool is an object");
+		return refuse(err, &tool_place, "a tool must be an object");
 	json_object_foreach(declaration, key, value) {
 		struct aj_pointer place = { &tool_place, key, 0 };
 		size_t i = 0;
 		while (i < KEYS && strcmp(keys[i].key, key) != 0)
 			i++;
 		if (i == KEYS)
-			return refuse(err, &place, "there is no such key");
+			return refuse(err, &place, "unknown key");
 	}
 	for (size_t i = 0; i < KEYS; i++) {
 		value = json_object_get(declaration, keys[i].key);
@@ -227,7 +227,7 @@ static struct aj_tool *new_tool(json_t *declaration, size_t index, struct aj_err
 {
 	struct aj_tool *tool = calloc(1, sizeof *tool);
 	if (!tool) {
-		aj_fail(err, AJ_EXIT_SETUP, STEP, 0, "there is no memory for a tool");
+		aj_fail(err, AJ_EXIT_SETUP, STEP, 0, "out of memory for a tool");
 		return NULL;
 	}
 	tool->references = 1;
@@ -268,9 +268,9 @@ static int merge_tools(struct aj_tools *ret, const struct aj_tools *tools, const
 		size_t at = index_of(ret, fresh->items[i]->name);
 		struct aj_pointer place = { NULL, NULL, i };
 		if (index_of(fresh, fresh->items[i]->name) < i)
-			return refuse(err, &place, "`%s` is there twice", fresh->items[i]->name);
+			return refuse(err, &place, "two tools have the name `%s`", fresh->items[i]->name);
 		if (at == AJ_TOOLS_MAX)
-			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "there are at most %d tools", AJ_TOOLS_MAX);
+			return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "at most %d tools can be declared", AJ_TOOLS_MAX);
 		ret->items[at] = fresh->items[i];
 		ret->count += at == ret->count;
 	}
@@ -286,7 +286,7 @@ int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error
 	size_t bytes = 0;
 	int r = 0;
 	if (!json_is_array(list) || json_array_size(list) > AJ_TOOLS_MAX)
-		return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "tools are declared as a list of at most %d", AJ_TOOLS_MAX);
+		return aj_fail(err, AJ_EXIT_USAGE, STEP, 0, "tools must be a list of at most %d tools", AJ_TOOLS_MAX);
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
 		struct aj_tool *tool = new_tool(json_array_get(list, i), i, err);
 		if (tool)

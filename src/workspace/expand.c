@@ -44,13 +44,13 @@ static int expand_entry(struct aj_expansion *x, int dir, const char *prefix, con
 	bool folder = rest[0] == '/', last = rest[strspn(rest, "/")] == '\0';
 	if (++x->steps > STEPS_MAX) {
 		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0,
-		        "the stars of filesystem.protect mean more than %d files and folders (`%s`)", STEPS_MAX, x->pattern);
-		aj_advise(x->err, "remove what lies there for no reason, or a list with fewer stars");
+		        "the stars of filesystem.protect match more than %d files and folders (`%s`)", STEPS_MAX, x->pattern);
+		aj_advise(x->err, "remove files from that folder, or use patterns with fewer stars");
 		return -1;
 	}
 	bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!there && errno != ENOENT && errno != ENOTDIR)
-		return aj_expand_may_skip(x, dir, errno) ? 0 : aj_expand_fail(x, errno, "look at", path);
+		return aj_expand_may_skip(x, dir, errno) ? 0 : aj_expand_fail(x, errno, "examine", path);
 	if (last)
 		return x->found(x, dir, name, path, there ? &st : NULL, folder, starred);
 	if (!there)
@@ -108,7 +108,7 @@ static int expand_rest(struct aj_expansion *x, int dir, const char *prefix, cons
 	if (memchr(rest, '*', bytes))
 		return each_match(x, dir, prefix, rest, bytes);
 	if (bytes >= sizeof name)
-		return aj_expand_fail(x, ENAMETOOLONG, "look at", rest);
+		return aj_expand_fail(x, ENAMETOOLONG, "examine", rest);
 	memcpy(name, rest, bytes);
 	name[bytes] = '\0';
 	return expand_entry(x, dir, prefix, name, rest + bytes, starred);

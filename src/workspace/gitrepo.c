@@ -114,7 +114,7 @@ static ssize_t read_file(struct reading *r, int dir, const char *name)
 	add_sum(r->repo, name, r->text, (size_t)bytes);
 	if (bytes == FILE_BYTES) {
 		add_sum(r->repo, "changed", &st.st_ctim, sizeof st.st_ctim);
-		add_run(r->repo, name, "too large to be read whole");
+		add_run(r->repo, name, "too large to be read completely");
 	}
 	return bytes;
 }
@@ -123,7 +123,7 @@ static void read_config(struct reading *r, int dir, const char *name)
 {
 	ssize_t bytes = read_file(r, dir, name);
 	if (bytes > 0 && !aj_gitconfig_read(r->text, (size_t)bytes, on_variable, r))
-		add_run(r->repo, name, "git would refuse it from some line on");
+		add_run(r->repo, name, "a line that git would refuse; the lines after it were not read");
 }
 
 static void hash_file(struct reading *r, int dir, const char *name)
@@ -165,7 +165,7 @@ static void read_hooks(struct reading *r, int dir, const char *folder)
 	if (names.count == HOOKS_MAX) {
 		int64_t now_us = aj_now_us(); /* hooks that were not examined may have changed: make the checksum differ */
 		add_sum(r->repo, folder, &now_us, sizeof now_us);
-		add_run(r->repo, folder, "too many to look at all");
+		add_run(r->repo, folder, "too many entries: not all were examined");
 	}
 	if (names.count) /* readdir() has no order */
 		qsort(names.items, names.count, sizeof *names.items, by_name);
@@ -272,7 +272,7 @@ static void read_todo(struct reading *r, int dir)
 	r->text[bytes] = '\0';
 	if (bytes == FILE_BYTES) {
 		add_sum(r->repo, name, &st.st_ctim, sizeof st.st_ctim);
-		add_run(r->repo, name, "too large to be read whole");
+		add_run(r->repo, name, "too large to be read completely");
 	}
 	for (char *line = r->text, *end; *line; line = end) {
 		end = line + strcspn(line, "\n");
@@ -303,7 +303,7 @@ static void read_git_dir(struct reading *r, int dir, const char *folder)
 	if (!left) {
 		int64_t now_us = aj_now_us();
 		add_sum(r->repo, "links", &now_us, sizeof now_us);
-		add_run(r->repo, "links", "too many files to look at all");
+		add_run(r->repo, "links", "too many files: not all were examined");
 	}
 	if (folder)
 		read_referenced(r);

@@ -103,7 +103,7 @@ static const char *system_place(const struct asked *a)
 	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
 		if ((aj_path_within(a->path, systems[i]) || aj_source_within(a->path, systems[i], a->arena)) &&
 		    !is_named_within(a, systems[i]))
-			return aj_printf(a->arena, "is the system's own (%s)", systems[i]);
+			return aj_printf(a->arena, "belongs to the system (%s)", systems[i]);
 	return NULL;
 }
 
@@ -112,15 +112,15 @@ static const char *private_place(const struct asked *a)
 	if (is_named(a))
 		return NULL;
 	if (same_folder(a->path, "/"))
-		return "is the root of everything";
+		return "is the root folder";
 	if (same_folder(a->path, "/root"))
-		return "is a home";
+		return "is a home folder";
 	const char *const homes[] = { a->home, a->listed };
 	for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
 		if (homes[i] && same_folder(a->path, homes[i]))
-			return "is the caller's home";
+			return "is the caller's home folder";
 		if (homes[i] && aj_source_within(homes[i], a->path, a->arena))
-			return "holds the caller's home";
+			return "contains the caller's home folder";
 	}
 	return NULL;
 }
@@ -220,7 +220,7 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 	if (strcmp(aj_path_simplify(whole, arena), found) == 0)
 		return found;
 	aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", ELOOP, "a symlink in the path `%s`", given);
-	aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
+	aj_advise(err, "name the path itself: an earlier run may have chosen where the symlink leads");
 	return NULL;
 }
 
@@ -237,17 +237,17 @@ static int check_workspace(struct asked *a, struct aj_error *err)
 		why = private_place(a);
 	const char *own = why || p->workspace != AJ_WORKSPACE_READ_WRITE || is_named(a) ? NULL : own_within(a, a->path);
 	if (own)
-		why = aj_printf(a->arena, "holds what agentjail is configured by or is (%s)", own);
+		why = aj_printf(a->arena, "contains agentjail's configuration or program (%s)", own);
 	if (why) {
-		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "`%s` is no place for a workspace: it %s", a->path, why);
-		aj_advise(err, "make a folder for it; a policy that means this very place names it in filesystem.workspace_under");
+		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "`%s` cannot be a workspace: the folder %s", a->path, why);
+		aj_advise(err, "use a folder of its own; a policy can allow this folder by naming it in filesystem.workspace_under");
 		return -1;
 	}
 	if (below_allowed(a))
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "`%s` is not below %.200s (filesystem.workspace_under, %s)", a->path,
 	        aj_key_value(&aj_policy_keys[k], p, a->arena), aj_origin_text(&a->loaded->at[k], a->arena));
-	aj_advise(err, "start from that folder, if it is a project, or add it to filesystem.workspace_under of a policy");
+	aj_advise(err, "start agentjail in that folder if the folder is a project, or add it to filesystem.workspace_under of a policy");
 	return -1;
 }
 
@@ -256,9 +256,9 @@ static int check_bind(const struct asked *a, const struct aj_bind *bind, struct 
 	const char *own = bind->writable ? own_within(a, bind->source) : NULL;
 	if (!own)
 		return 0;
-	aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` is to be writable, and holds what agentjail is configured by or is (%s)",
-	        bind->source, own);
-	aj_advise(err, "bind a folder below it, or keep that elsewhere");
+	aj_fail(err, AJ_EXIT_USAGE, "bind", 0,
+	        "`%s` cannot be bound writable: the folder contains agentjail's configuration or program (%s)", bind->source, own);
+	aj_advise(err, "bind a folder below it, or keep the configuration and the program elsewhere");
 	return -1;
 }
 

@@ -49,9 +49,9 @@ static int take_placeholder(struct aj_expansion *x, struct aj_place *place, int 
 	if (fd < 0 && (errno == EROFS || aj_expand_may_skip(x, dir, errno)))
 		return 0;
 	if (fd < 0) {
-		aj_expand_fail(x, errno, "make a placeholder at", place->path);
-		aj_advise(x->err, "without it the jail could make that place, and programs of the host would obey it: let the folder around it be "
-		                  "writable, or have the policy's filesystem.protect leave the place out");
+		aj_expand_fail(x, errno, "create a placeholder at", place->path);
+		aj_advise(x->err, "without a placeholder the jail could create that file, which programs of the host would obey: make the folder above it "
+		                  "writable, or remove the place from the policy's filesystem.protect");
 		return -1;
 	}
 	place->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
@@ -73,8 +73,8 @@ static int on_place(struct aj_expansion *x, int dir, const char *name, const cha
 	if (aj_protect_find_place(p, path) || (!st && starred && !repository && aj_expand_of_git(x->pattern)))
 		return 0;
 	if (p->places.count >= PLACES_MAX) {
-		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0, "more than %d places of the workspace would have to be held", PLACES_MAX);
-		aj_advise(x->err, "a list with fewer stars in filesystem.protect");
+		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0, "filesystem.protect matches more than %d places of the workspace", PLACES_MAX);
+		aj_advise(x->err, "use patterns with fewer stars in filesystem.protect");
 		return -1;
 	}
 	struct aj_place *place = AJ_PUSH(&p->arena, &p->places);
@@ -142,7 +142,7 @@ static void add_rows(struct aj_protect *p)
 				                                      : aj_printf(&p->arena, "%s/%s", AJ_WORKSPACE, place->path),
 				                          .source = place->blank ? place->blank : "",
 				                          .flags = AJ_RO,
-				                          .why = "the host runs or obeys it later" };
+				                          .why = "the host runs or obeys this file later" };
 	}
 	p->plan.protected = true;
 	p->plan.mounts.items = all;
@@ -172,7 +172,7 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
 		                link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", plan->writable_workspace);
 		if (link)
-			aj_advise(err, "name the place itself: what a link points to may have been chosen by an earlier run");
+			aj_advise(err, "name the path itself: an earlier run may have chosen where the symlink leads");
 		return -1;
 	}
 	struct aj_protect *p = calloc(1, sizeof *p);

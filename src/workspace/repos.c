@@ -46,7 +46,7 @@ static void add_repo(struct walk *w, const char *folder, const char *path, const
 {
 	struct aj_repos *repos = w->repos;
 	if (repos->list.count >= REPOS_MAX) {
-		snprintf(repos->why, sizeof repos->why, "there are more than %d repositories", REPOS_MAX);
+		snprintf(repos->why, sizeof repos->why, "the workspace has more than %d repositories", REPOS_MAX);
 		return;
 	}
 	struct aj_repo *repo = AJ_PUSH(w->arena, &repos->list);
@@ -75,7 +75,7 @@ static void push_folder(struct walk *w, const char *path, size_t was)
 {
 	struct aj_repos *repos = w->repos;
 	if (repos->folders.count >= FOLDERS_MAX) {
-		snprintf(repos->why, sizeof repos->why, "there are more than %d folders", FOLDERS_MAX);
+		snprintf(repos->why, sizeof repos->why, "the workspace has more than %d folders", FOLDERS_MAX);
 		return;
 	}
 	*AJ_PUSH(w->arena, &repos->folders) = (struct aj_repos_folder){ .path = path, .was = was };
@@ -123,7 +123,7 @@ static bool limit_reached(struct walk *w)
 	if (w->entries <= ENTRIES_MAX && aj_now_us() < w->deadline_us)
 		return false;
 	snprintf(w->repos->why, sizeof w->repos->why,
-	         w->entries > ENTRIES_MAX ? "there are more than %d files and folders" : "it took more than %d ms",
+	         w->entries > ENTRIES_MAX ? "the workspace has more than %d files and folders" : "the search took more than %d ms",
 	         w->entries > ENTRIES_MAX ? ENTRIES_MAX : w->budget_ms);
 	return true;
 }

@@ -46,8 +46,8 @@ static bool points_back(int own, int workspace, struct aj_arena *arena)
 
 static int refuse(const struct aj_request *request, const char *why, struct aj_error *err)
 {
-	aj_fail(err, AJ_EXIT_USAGE, "worktree", 0, "`%s/.git` says that this is a linked worktree, and %s", request->workspace, why);
-	aj_advise(err, "look at that file: an earlier run may have written it; `git worktree repair` in the main repository mends it");
+	aj_fail(err, AJ_EXIT_USAGE, "worktree", 0, "`%s/.git` is the file of a linked worktree, but %s", request->workspace, why);
+	aj_advise(err, "read that file: an earlier run may have written it; `git worktree repair` in the main repository repairs it");
 	return -1;
 }
 
@@ -63,16 +63,17 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 		return 0;
 	const char *line = line_of(workspace, ".git", arena);
 	if (!line || strncmp(line, prefix, sizeof prefix - 1) != 0)
-		return refuse(request, "names no repository", err);
+		return refuse(request, "the file names no repository", err);
 	const char *path = line + sizeof prefix - 1, *name = strrchr(path, '/');
 	if (!aj_jail_path_valid(path))
-		return refuse(request, "does not name its repository by a plain absolute path", err);
+		return refuse(request,
+		              "the file the file the file the file the file does not name its repository by a plain absolute path", err);
 	size_t bytes = (size_t)(name - path);
 	if (bytes <= sizeof middle - 2 || strncmp(name - (sizeof middle - 2), middle, sizeof middle - 1) != 0)
 		return 0; /* the `.git` file of a submodule, or of a repository with a separate git dir */
 	cleanup_fd int own = aj_beneath_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	if (own < 0 || !points_back(own, workspace, arena))
-		return refuse(request, "that repository does not know it", err);
+		return refuse(request, "that repository has no record of this worktree", err);
 	struct aj_request probe = { .workspace = aj_strndup(arena, path, bytes - (sizeof middle - 2)), .inspect = request->inspect };
 	if (aj_places_check(&probe, loaded, site, arena, err) < 0)
 		return -1;

@@ -44,7 +44,7 @@ text "no such file" 2 'audit: open' audit verify "$T/none"
 text "a folder" 2 'not a regular file' audit verify "$T"
 text "no verb" 2 'fix: agentjail audit verify' audit
 text "a bad verb" 2 'fix: agentjail audit verify' audit repair "$LOG"
-text "no file" 2 'which file' audit verify
+text "no file" 2 'no file is given' audit verify
 text "two files" 2 'unexpected' audit verify "$LOG" "$LOG"
 text "a bad option" 2 'unexpected `--all`' audit verify --all "$LOG"
 text "a bad head" 2 'is not a head' audit verify "$LOG" --head 123

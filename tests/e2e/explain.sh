@@ -141,11 +141,11 @@ held() { # NAME RC REGEX PATH...
 	shift 3
 	text "$name" "$want" "$regex" policy explain --policy-file "$T/p/held.toml" "$@"
 }
-held "the built-in list and its place" 1 '`.git/hooks/` is held as it is.*filesystem.protect: "@default"' --workspace "$T/work" --write --path /workspace/.git/hooks/x
+held "the built-in list and its place" 1 '`.git/hooks/` is held unchanged.*filesystem.protect: "@default"' --workspace "$T/work" --write --path /workspace/.git/hooks/x
 held "an item of one's own" 1 'filesystem.protect: "ci/\*.sh"' --workspace "$T/work" --write --path /workspace/ci/run.sh
-held "a place that is only watched" 0 'told of at the end, as the place `.mcp.json`' --workspace "$T/work" --write --path /workspace/.mcp.json
+held "a place that is only watched" 0 'reported at the end, as the place `.mcp.json`' --workspace "$T/work" --write --path /workspace/.mcp.json
 held "to read it is another question" 0 '^allowed' --workspace "$T/work" --path /workspace/.git/config
-held "where no workspace is named" 1 'where the folder that --workspace names has it' --write --path /workspace/.git/hooks/x
+held "where no workspace is named" 1 'where the folder of --workspace has it' --write --path /workspace/.git/hooks/x
 if command -v git >/dev/null; then
 	printf 'extends = "offline-build"\n[filesystem]\nworktree = true\nworkspace_under = ["@anywhere"]\n' >"$T/p/tree.toml"
 	git -c init.defaultBranch=main init -q "$T/main" && git -C "$T/main" -c user.name=x -c user.email=x commit -q --allow-empty -m x && git -C "$T/main" worktree add -q "$T/linked"
@@ -172,8 +172,8 @@ for name in command offline-build; do
 		agree "$name, $mode: an address elsewhere" "$said" $did
 	done
 done
-text "the host's own network" 0 'nobody enforces it' policy explain command --network host --host "127.0.0.1:$TCP"
-text "coding-agent: by its list, which is not built" 1 '^not yet +host pypi.org:443: the list allows it.*network.allow: "pypi.org:443"' policy explain coding-agent --host pypi.org:443
+text "the host's own network" 0 'no wall enforces it' policy explain command --network host --host "127.0.0.1:$TCP"
+text "coding-agent: by its list, which is not built" 1 '^not yet +host pypi.org:443: the list allows this host.*network.allow: "pypi.org:443"' policy explain coding-agent --host pypi.org:443
 aj run --policy coding-agent --workspace "$T/ws" -- true
 is "and so nothing runs" 125 "$rc"
 for name in $PRESETS; do
@@ -245,8 +245,8 @@ calls() { # NAME POLICY OPTIONS...: the probe's sweep against explain
 	for call in $(cut -d' ' -f2 "$T/known"); do set -- "$@" --syscall "$call"; done
 	aj policy explain "$@"
 	# What the filter answers in the kernel's place is allowed, and never made: reach/disk tries those.
-	grep -v 'not made, and its caller hears' "$T/out" | sed -n 's/^allowed *syscall \([a-z0-9_]*\):.*/\1/p' | sort >"$T/said"
-	answered=$(sed -n 's/^allowed *syscall \([a-z]*\):.*not made, and its caller hears.*/\1/p' "$T/out" | sort | tr '\n' ' ' | sed 's/ $//')
+	grep -v 'the call is not made and returns 0' "$T/out" | sed -n 's/^allowed *syscall \([a-z0-9_]*\):.*/\1/p' | sort >"$T/said"
+	answered=$(sed -n 's/^allowed *syscall \([a-z]*\):.*the call is not made and returns 0.*/\1/p' "$T/out" | sort | tr '\n' ' ' | sed 's/ $//')
 	sed -n 's/^allowed: //p' "$T/sweep" | tr ' ' '\n' >"$T/numbers"
 	awk 'NR == FNR { ran[$1]; next } $1 in ran { print $2 }' "$T/numbers" "$T/known" | sort >"$T/did"
 	# The sweep's own listener takes the place of ours: without one connect(2) cannot be mediated, and sockets of AF_UNIX are refused

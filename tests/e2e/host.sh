@@ -59,7 +59,7 @@ else
 fi
 
 # --- the Python tree ---
-text "rootfs verify" 0 'files as built' rootfs verify
+text "rootfs verify" 0 'files as in the manifest' rootfs verify
 text "rootfs path" 0 '^/' rootfs path
 text "rootfs of nowhere" 125 'rootfs: ' exec --rootfs /nonexistent -c 1
 mkdir "$T/hollow"
@@ -86,7 +86,7 @@ fi
 cp -R "$ROOTFS" "$T/copy"
 chmod -R a+rX,u+w "$T/copy"
 json "control: the copy works" 0 value=42 -- exec --rootfs "$T/copy" -c '6*7'
-text "control: the copy verifies" 0 'files as built' rootfs verify "$T/copy"
+text "control: the copy verifies" 0 'files as in the manifest' rootfs verify "$T/copy"
 file=$(cd "$T/copy/tree" && find . -type f -name 'abc.*' | head -n 1)
 cp "$T/copy/tree/$file" "$T/saved"
 damage() { # NAME REGEX
@@ -108,7 +108,7 @@ cp "$T/saved" "$T/copy/tree/$file"
 chmod 4755 "$T/copy/tree/$file"
 damage "a set-id bit" 'abc.*different mode'
 chmod "$(stat -c %a "$ROOTFS/tree/$file")" "$T/copy/tree/$file"
-text "control: mended" 0 'files as built' rootfs verify "$T/copy"
+text "control: mended" 0 'files as in the manifest' rootfs verify "$T/copy"
 echo 'print(1)' >"$T/copy/tree/usr/lib/extra.py"
 damage "a file too many" 'in the tree'
 rm "$T/copy/tree/usr/lib/extra.py"

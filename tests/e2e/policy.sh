@@ -51,7 +51,7 @@ echo data >"$T/data"
 for option in '--timeout 11s' '--timeout 1h' '--memory 257M' '--memory 4G' '--pids 9' '--builtins full' '--layer off' '--allow-import os' '--env A=1' \
 	"--file $T/data" "--rootfs $ROOTFS"; do
 	# shellcheck disable=SC2086
-	refused "locked: $option" 'AJ005.*locked.toml locks it' exec --policy locked $option -c "$SAY"
+	refused "locked: $option" 'AJ005.*locked.toml locks that key' exec --policy locked $option -c "$SAY"
 done
 refused "locked: several at once, each is named" '--memory' exec --policy locked --memory 4G --timeout 1h --pids 100 -c "$SAY"
 says "and the second" '--timeout: error AJ005'
@@ -98,7 +98,7 @@ says "O30 a value out of range" 'errors.toml:6:1: error AJ004'
 says "O30 a bad item" 'errors.toml:8:20: error AJ004'
 says "O30 an item of a wrong type" 'errors.toml:8:29: error AJ003'
 says "O30 a contradiction" 'errors.toml:10:1: error AJ007'
-says "O30 how many" '[0-9]+ errors: nothing ran'
+says "O30 how many" '[0-9]+ errors: the run was refused'
 printf '"limits.wall" = "1h"\n' | policy quoted
 refused "O30 a quoted key is another key" AJ002 exec --policy-file "$T/p/quoted.toml" -c "$SAY"
 printf '[limits]\nwall = "1s"\n[limits]\nwall = "1h"\n' | policy twice
@@ -295,10 +295,10 @@ X
 		ok "the machine's site is read"
 		site_of_machine "$LOCK" exec --dry-run --timeout 1h -c 1
 		is "and obeyed" 2 "$rc"
-		says "by name" '/etc/agentjail/agentjail.toml:1:[0-9]+ locks it'
+		says "by name" '/etc/agentjail/agentjail.toml:1:[0-9]+ locks that key'
 		site_of_machine "$LOCK" exec --dry-run --config "$T/site.toml" -c 1
 		is "--config does not replace it" 2 "$rc"
-		says "and it says so" 'AJ005.*nothing replaces it'
+		says "and it says so" 'AJ005.*no option replaces that file'
 		site_of_machine '[' exec --dry-run -c 1
 		is "a broken one is no site without rules" 2 "$rc"
 		says "its place is shown" '/etc/agentjail/agentjail.toml:1:'

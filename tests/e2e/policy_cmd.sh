@@ -63,7 +63,7 @@ cp "$P/own.toml" "$odd"
 p show --policy-file "$odd"
 silent "a file's name is no line of its own" '^limits'
 rm "$odd"
-text "a name is never a path" 2 'named with --policy-file' policy show "$P/own.toml"
+text "a name is never a path" 2 'for a file use --policy-file' policy show "$P/own.toml"
 text "no such policy" 2 'did you mean `snippet`' policy show snipet
 text "show --json" 0 '"limits.wall":\{"file":"built-in snippet.toml","line":[0-9]+,"column":1\}' policy show --json snippet
 
@@ -266,7 +266,7 @@ text "explain: a lock" 0 'from built-in locked.toml:[0-9]+:1; supervisor: the su
 text "explain: a ceiling" 0 "ceiling \"1h\" \\($T/ceiling.toml:2:1\\)" policy explain --config "$T/ceiling.toml"
 text "explain: what is not built" 0 'no wall: not built yet' policy explain coding-agent
 text "explain: no limit" 0 'no wall: no limit' policy explain command
-text "explain: the host's network" 0 'no wall: nobody enforces anything here' policy explain command --network host
+text "explain: the host's network" 0 'no wall: no wall enforces this value' policy explain command --network host
 text "explain: what the policy sets" 0 '^limits.wall = "30s"$' policy explain snippet
 silent "and no key at the default" '^process.exec'
 says "which it counts" '^[0-9]+ more keys are at the default; --all shows the whole policy$'

@@ -536,7 +536,7 @@ def what_is_handed_over_is_looked_at():
     with listening(path) as l:
         refused("names another", "--socket", FOLDER + "/x", fds=[l.fileno()])
         refused("two sockets", fds=[l.fileno(), l.fileno()])
-        refused("make no sense", env={"LISTEN_FDS": "1"})
+        refused("contradict each other", env={"LISTEN_FDS": "1"})
         with Server(env={"LISTEN_FDS": "1", "LISTEN_PID": "1"}) as s:
             same(s.client().ask("ping"), {}, "what is meant for another is not taken")
     os.unlink(path)

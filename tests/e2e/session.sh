@@ -78,8 +78,8 @@ check "a program that talks to it" timeout 60 "$PY" "$T/talk.py" "$AJ" session -
 text "an operand is refused" 2 'unexpected `x.py`' session x.py
 text "an option of others is refused" 2 'unknown option `--bind`' session --bind /tmp
 text "a policy that is none" 2 'no-such' session --policy no-such
-text "a tree that is none" 125 'holds no tree' session --rootfs "$T"
-text "--help" 0 'line.* beginning with `# %%`' session --help
+text "a tree that is none" 125 'contains no tree' session --rootfs "$T"
+text "--help" 0 'lines that begin with `# %%`' session --help
 
 # --- at a terminal ---
 export XDG_STATE_HOME="$T/state"
@@ -228,7 +228,7 @@ os.unlink(history)
 t = Terminal(aj, "session", "--memory", "100M", "--layer", "off")
 t.expect("a session to be ended", r">>> ")
 t.type("import os; os._exit(3)\n")
-t.expect("when the jail ends it says so", r"that was the end of the jail.*>>> ")
+t.expect("when the jail ends it says so", r"the jail has ended.*>>> ")
 t.type("1 + 1\n")
 t.expect("and another one is there", r"\n2\r\n>>> ")
 os.kill(t.pid, signal.SIGTERM)

@@ -65,12 +65,12 @@ before=$(wc -l <"$LOG")
 chmod 0666 "$LOG"
 printf 'extends = "command"\n[audit]\non_failure = "flag"\n' >"$T/flagged.toml"
 text "no policy lets a jail see one that cannot be written" 125 'the jail would see the audit trail' run --config "$T/site.toml" --policy-file "$T/flagged.toml" --bind "$T/log:/opt/x" -- true
-text "nor lets it write there" 2 'is to be writable, and holds' run --config "$T/site.toml" --policy-file "$T/flagged.toml" --bind "$T/log:/opt/x:rw" -- true
-text "a trail that others write is no trail" 125 'may be written to by others' exec --config "$T/site.toml" -c 'print("ran")'
+text "nor lets it write there" 2 'cannot be bound writable' run --config "$T/site.toml" --policy-file "$T/flagged.toml" --bind "$T/log:/opt/x:rw" -- true
+text "a trail that others write is no trail" 125 'is writable by other users' exec --config "$T/site.toml" -c 'print("ran")'
 silent "nothing ran" '^ran$'
-text "the policy may want the run all the same" 0 'warning: this run is not whole in the audit trail' exec --config "$T/site.toml" --policy-file "$T/flag.toml" -c 'print("ran")'
+text "the policy may want the run all the same" 0 'warning: the audit trail.s record of this run is not complete' exec --config "$T/site.toml" --policy-file "$T/flag.toml" -c 'print("ran")'
 says "it ran" '^ran$'
-json "the result is flagged" 0 audit.recorded=false 'audit.error~may be written' -- exec --config "$T/site.toml" --policy-file "$T/flag.toml" -c 1
+json "the result is flagged" 0 audit.recorded=false 'audit.error~is writable by other users' -- exec --config "$T/site.toml" --policy-file "$T/flag.toml" -c 1
 chmod 0600 "$LOG"
 is "nothing was written meanwhile" "$before" "$(wc -l <"$LOG")"
 printf '{"half' >>"$LOG"
@@ -80,7 +80,7 @@ text "a folder that is not there" 125 'audit: ' run --config "$T/site.toml" -- t
 site "file:relative"
 text "a relative path" 2 'site.toml:2:1: error AJ004: .*destination' run --config "$T/site.toml" -- true
 site none
-text "a policy that needs a trail" 125 'wants every run recorded' exec --config "$T/site.toml" --policy-file "$T/required.toml" -c 1
+text "a policy that needs a trail" 125 'requires a record of every run' exec --config "$T/site.toml" --policy-file "$T/required.toml" -c 1
 site "file:$T/log/second.jsonl"
 text "control: and has one" 0 "" exec --config "$T/site.toml" --policy-file "$T/required.toml" -c 1
 i=0

@@ -225,7 +225,7 @@ under "a snippet's" 0 '"value":"b"' 'process.env = ["A=b"]' 'python.layer = fals
 under "Landlock required and there" 0 '' 'require.walls = ["landlock", "network"]' -- true
 FILTER=444 under "Landlock required and not there" 125 'require.walls = "landlock"' 'require.walls = ["landlock"]' -- true
 under "a network required, with the host's" 2 'require.walls asks for the network wall' 'require.walls = ["network"]' 'network.mode = "host"' -- true
-under "the layer required and off" 2 'require.walls asks for it' 'require.walls = ["python-layer"]' 'python.layer = false' -c 1
+under "the layer required and off" 2 'require.walls asks for the Python layer' 'require.walls = ["python-layer"]' 'python.layer = false' -c 1
 under "the layer required of a command" 2 'no Python layer' 'require.walls = ["python-layer"]' -- true
 under "the layer required and on" 0 '"value":1' 'require.walls = ["python-layer"]' -c 1
 under "a network by names is not built" 125 'network.mode = "allow" is not built' 'network.mode = "allow"' 'network.allow = ["example.org:443"]' -- true

@@ -35,7 +35,7 @@ static enum answer ask(const struct aj_schema *schema, const json_t *value)
 	must(!fits || !*why, "what fits gives no reason", why);
 	if (!fits)
 		printable(why);
-	return fits ? FITS : strstr(why, "too big or too deep") ? UNKNOWN : UNFIT;
+	return fits ? FITS : strstr(why, "too large or nested too deep") ? UNKNOWN : UNFIT;
 }
 
 /* The value against {KEYWORD: SCHEMA, or a list of it, twice}, as long as that is a schema. */

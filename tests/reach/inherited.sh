@@ -94,7 +94,7 @@ is "input-file: what the caller may only write to is not read" "b''" "$(flat "$T
 if [ "$(id -u)" = 0 ]; then
 	skip "input-file: where it cannot be opened anew nothing is started" "root opens any file"
 else
-	is "input-file: where it cannot be opened anew nothing is started" "125 1" "$(cat "$T/code") $(grep -c 'opened anew for reading' "$T/err")"
+	is "input-file: where it cannot be opened anew nothing is started" "125 1" "$(cat "$T/code") $(grep -c 'cannot be reopened read-only' "$T/err")"
 fi
 cat >"$T/open.py" <<'X'
 import os
@@ -197,9 +197,9 @@ limited() { # NAME WANT REGEX 'ulimit ...': with `run` and `exec`
 		if [ $rc = "$2" ] && grep -qE "$3" "$T/out" "$T/err"; then ok "$1, ${what%% *}"; else fail "$1, ${what%% *}" "$(shown)"; fi
 	done
 }
-limited "inherited-limits: a stack of 64 KiB is an error" 125 'limits: our caller.s limit on the stack is 64' 'ulimit -s 64'
+limited "inherited-limits: a stack of 64 KiB is an error" 125 'limits: the caller.s limit on the stack is 64' 'ulimit -s 64'
 limited "inherited-limits: a soft one is raised" 0 '^2$' 'ulimit -S -s 64'
-limited "inherited-limits: 16 open files are an error" 125 'limits: our caller.s limit on open files is 16' 'ulimit -n 16'
+limited "inherited-limits: 16 open files are an error" 125 'limits: the caller.s limit on open files is 16' 'ulimit -n 16'
 limited "inherited-limits: a soft limit of them is raised" 0 '^2$' 'ulimit -S -n 16'
 limited "inherited-limits: 64 open files are enough" 0 '^2$' 'ulimit -n 64'
 case $AJ in

@@ -97,7 +97,7 @@ wait $pid 2>/dev/null
 
 # A way round: another file in the place of the one that was looked at.
 LIMIT=40 OPTIONS=--json probe lock-race 2000000
-check "locks-race: who wins it is ended, and told why" expect status=limit limits_hit.0=locks 'reason~put another file in the place of one'
+check "locks-race: who wins it is ended, and told why" expect status=limit limits_hit.0=locks 'reason~replaced a file while it was being locked'
 LIMIT=40 OPTIONS=--json probe lock-race 20000 /dev/null flock
 check "locks-race: no race with flock, which is taken on what was looked at" expect status=ok 'stdout~^race held [1-9][0-9]* refused [1-9]'
 # The same with a call that is held up between its descriptor and its lock: a lock that is won is found while it lasts.
@@ -174,7 +174,7 @@ listened "$AJ" run --json -- sh -c 'flock -n /tmp true; echo $?' >"$T/out" 2>"$T
 if grep -q 'no listener' "$T/err"; then
 	skip "locks-unheard: under another's listener" "$(tail -n 1 "$T/err")"
 else
-	check "locks-unheard: under another's listener none is taken" expect violations_seen=false 'enforced.locks~^refused: nobody can listen' 'stdout~^[1-9]'
+	check "locks-unheard: under another's listener none is taken" expect violations_seen=false 'enforced.locks~^refused: the supervisor cannot listen' 'stdout~^[1-9]'
 fi
 
 # Snippets under the list of commands, and with a workspace; a session; one that may branch; one that was born warm.

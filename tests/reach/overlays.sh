@@ -108,7 +108,7 @@ aj run --bind "$ws/deep:/mnt/deep:rw" -- python3 -I -S -c "$TRY" /mnt/deep/fifo
 says "overlay-fifo: control: through a writable bind it is read" "^read b'host"
 says "overlay-fifo: control: and written to" '^write 5'
 is "overlay-fifo: the host's text is still there" host "$(timeout 2 head -n 1 <&8)"
-text "overlay-fifo: a FIFO is no source of a read-only bind" 125 'a FIFO of the host is not bound read-only' run --bind "$ws/fifo:/mnt/f" -- true
+text "overlay-fifo: a FIFO is no source of a read-only bind" 125 'a FIFO of the host cannot be bound read-only' run --bind "$ws/fifo:/mnt/f" -- true
 json "overlay-fifo: and what is writable is said" 0 'enforced.filesystem~the host.s FIFOs below /mnt/deep$' -- \
 	run --bind "$ws:/mnt/ws" --bind "$ws/deep:/mnt/deep:rw" -- true
 
@@ -188,7 +188,7 @@ is "overlay-inotify: control: a writable bind shows the host's" "host True" "$(g
 # --- where the kernel makes no overlay ---
 if below /dev; then
 	json "overlay-none: the result says so" 0 \
-		'enforced.filesystem~no overlay, and so the host.s FIFOs, at or below /mnt/dev \(something is mounted there\)$' -- \
+		'enforced.filesystem~no overlay, and so the host.s FIFOs, at or below /mnt/dev \(another mount lies there\)$' -- \
 		run --bind /dev:/mnt/dev --bind "$ws:/mnt/ws" -- true
 	text "overlay-none: what is mounted below is shown" 0 '^ptmx$' run --bind /dev:/mnt/dev -- ls /mnt/dev/pts
 else

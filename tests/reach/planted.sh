@@ -157,7 +157,7 @@ if [ "$(id -u)" = 0 ]; then
 	check "planted-tools: as the next to the last one" grep -q '"path": *".mcp.json"' "$T/out"
 	jail offline-build true
 	is "planted-tools: and the next run says why it does not start" 125 "$rc"
-	says "planted-tools: with the pattern" 'mean more than 20000 files and folders'
+	says "planted-tools: with the pattern" 'match more than 20000 files and folders'
 	umount "$W"
 else
 	skip "planted-tools: too many folders for one pattern" "only root mounts a tmpfs to make them on"
@@ -293,7 +293,7 @@ git init -q "$T/other" && mkdir -p "$T/other/.git/worktrees/ws" && echo ../.. >"
 echo "gitdir: $T/other/.git/worktrees/ws" >"$W/.git"
 in_worktree true
 is "planted-worktree: a repository that does not know it is not shown" 2 "$rc"
-says "planted-worktree: and it is said" 'does not know it'
+says "planted-worktree: and it is said" 'has no record of this worktree'
 linked
 aj run --policy offline-build --workspace "$W" -- git status
 is "planted-worktree: without filesystem.worktree nothing of it is shown" 128 "$rc"
@@ -425,12 +425,12 @@ mkdir -p "$T/hooks" "$W/deep/er"
 echo kept >"$T/hooks/x"
 open_up "$W"
 aj run --policy command --bind "$W:/mnt/ws:rw" -- true
-says "planted-bind-rw: a writable bind of a project is not held, which is said" '`/mnt/ws` is bound writable, and the host obeys `.git/config` there'
+says "planted-bind-rw: a writable bind of a project is not held, which is said" '`/mnt/ws` is bound writable, and programs of the host obey `.git/config` there'
 mkdir -m 777 -p "$T/plain"
 aj run --bind "$T/plain:/mnt/ws:rw" -- true
 is "planted-bind-rw: of another folder nothing is" "" "$(cat "$T/err")"
 json "planted-bind-rw: enforced says it in any case" 0 'enforced.protect~^none: `/mnt/ws` is a writable bind' -- run --bind "$T/plain:/mnt/ws:rw" -- true
-json "planted-bind-rw: beside a workspace, too" 0 'enforced.protect~told of; `/mnt/ws` is a writable bind' -- run --policy offline-build --workspace "$W" --bind "$T/plain:/mnt/ws:rw" -- true
+json "planted-bind-rw: beside a workspace, too" 0 'enforced.protect~only reported; `/mnt/ws` is a writable bind' -- run --policy offline-build --workspace "$W" --bind "$T/plain:/mnt/ws:rw" -- true
 aj run --bind "$W:/mnt/ws:rw" --bind "$T/hooks:/mnt/ws/deep/er:ro" -- sh -c 'cd /mnt/ws && mv deep gone || mv deep/er gone || { rm -rf deep; mkdir -p deep/er && echo evil >deep/er/x; }; cat deep/er/x'
 is "planted-bind: a read-only bind inside a writable one stays where it is" kept "$(cat "$T/out")"
 finish

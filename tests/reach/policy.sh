@@ -21,7 +21,7 @@ refused() {
 # --- AGENTJAIL_ROOTFS ---
 printf 'extends = "command"\nlock = ["filesystem"]\n[filesystem]\nrootfs = "default"\n' >"$T/command.toml"
 VARIABLE="env AGENTJAIL_ROOTFS=$T/elsewhere"
-WHY='AGENTJAIL_ROOTFS: .*filesystem.rootfs.*locks it'
+WHY='AGENTJAIL_ROOTFS: .*filesystem.rootfs.*locks that key'
 # shellcheck disable=SC2086
 {
 	refused "policy-tree-variable: exec, locked by the policy" "$WHY" $VARIABLE "$AJ" exec --policy locked -c "$SAY"

@@ -29,7 +29,7 @@ def calls_of_no_tool(s):
     session = c.ask("open", policy="open", tools=[ECHO])["session"]
     r = c.ask("run", session=session, code=flood(b'{"call":1,"tool":"none","args":{}}'))
     same((r["status"], r["limits_hit"], r["session"]), ("limit", ["tool_calls"], "ended"), r["reason"])
-    assert "there is no tool of this name" in r["reason"], r["reason"]
+    assert "no tool has this name" in r["reason"], r["reason"]
 
 
 @row("service-calls: with too many that do not fit, too")

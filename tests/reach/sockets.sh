@@ -83,7 +83,7 @@ printf 'extends = "command"\n[filesystem]\nsockets = ["%s"]\n' "$W/nothing.sock"
 text "socket-named: one that is not there" 125 'sockets: open the socket' run --policy-file "$T/policy.toml" --bind "$W:$W:rw" -- true
 ln -s "$W/a.sock" "$T/link.sock"
 text "socket-named: through a symlink" 125 'a symlink in the path' run --connect "$T/link.sock" --bind "$W:$W:rw" -- true
-text "socket-named: no socket" 125 'is no socket' run --connect "$T/try.py" --bind "$W:$W:rw" -- true
+text "socket-named: no socket" 125 'is not a socket' run --connect "$T/try.py" --bind "$W:$W:rw" -- true
 text "socket-bound: a bind of a socket itself" 2 'is a socket of the host, and filesystem.sockets does not name it' run --bind "$W/a.sock:/run/a.sock" -- true
 aj run --connect "$W/a.sock" --bind "$W/a.sock:/run/a.sock" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py one /run/a.sock
 given "socket-bound: named, it is reached" 'a.sock OK'
@@ -121,7 +121,7 @@ says "socket-host-network: and the internet's" '^inet OK'
 says "socket-host-network: abstract ones of its own do not" "^abstract $refused"
 OPTIONS="--network host --json"
 try one "$W/a.sock"
-check "socket-host-network: the result says why" expect 'enforced.unix_sockets~nothing tells whose'
+check "socket-host-network: the result says why" expect 'enforced.unix_sockets~does not say to which jail'
 OPTIONS=
 
 # --- inherited ---
@@ -148,17 +148,17 @@ listened "$AJ" run --json --bind "$W:$W:rw" --bind "$T/try.py:/opt/try.py" -- "$
 if grep -q 'no listener' "$T/err"; then
 	skip "socket-unheard: under another's listener" "$(tail -n 1 "$T/err")"
 else
-	check "socket-unheard: under another's listener there are none" expect violations_seen=false 'enforced.unix_sockets~^refused but for pairs' 'stderr~Address family not supported'
+	check "socket-unheard: under another's listener there are none" expect violations_seen=false 'enforced.unix_sockets~^refused except for pairs' 'stderr~Address family not supported'
 fi
 
 # --- snippets ---
-json "socket-snippet: no connect" 0 'value=EPERM' 'enforced.unix_sockets~^none can be made' -- exec --layer off -c 'import errno, socket
+json "socket-snippet: no connect" 0 'value=EPERM' 'enforced.unix_sockets~^no socket that connects' -- exec --layer off -c 'import errno, socket
 def f():
     try: socket.socket(socket.AF_UNIX)
     except OSError as e: return errno.errorcode[e.errno]
 f()'
 printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-write"\n[python]\nlayer = false\n[process]\nexec = true\nfork = true\n' >"$T/exec.toml"
-json "socket-snippet: nor under the list of commands" 0 'value=["EAFNOSUPPORT","EACCES","OK"]' 'enforced.unix_sockets~^refused but for pairs' -- exec --policy-file "$T/exec.toml" --workspace "$W" -c 'import errno, socket
+json "socket-snippet: nor under the list of commands" 0 'value=["EAFNOSUPPORT","EACCES","OK"]' 'enforced.unix_sockets~^refused except for pairs' -- exec --policy-file "$T/exec.toml" --workspace "$W" -c 'import errno, socket
 def f(make, *kind):
     try: make(socket.AF_UNIX, *kind)
     except OSError as e: return errno.errorcode[e.errno]

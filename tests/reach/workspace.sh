@@ -35,14 +35,14 @@ for place in $PLACES; do
 		is "workspace-system: $place under $policy" "2 " "$rc $(cat "$T/out")"
 	done
 done
-refused "workspace-system: the reason and what helps" '^  fix: make a folder for it' --policy-file "$T/p/default.toml" --workspace /etc
-says "workspace-system: names the place" '`/etc` is no place for a workspace: it is the system'
+refused "workspace-system: the reason and what helps" '^  fix: use a folder of its own' --policy-file "$T/p/default.toml" --workspace /etc
+says "workspace-system: names the place" '`/etc` cannot be a workspace: the folder belongs to the system'
 for from in / /etc "$HOME"; do
 	cd "$from" || exit 1
-	refused "workspace-system: as the working directory: $from" 'no place for a workspace' --policy-file "$T/p/default.toml" --workspace .
+	refused "workspace-system: as the working directory: $from" 'cannot be a workspace' --policy-file "$T/p/default.toml" --workspace .
 done
 cd "$T/ws" || exit 1
-refused "workspace-system: by a relative path" '`/etc` is no place' --policy-file "$T/p/default.toml" --workspace "$(pwd -P | sed 's,/[^/]*,../,g')etc"
+refused "workspace-system: by a relative path" '`/etc` cannot be a workspace' --policy-file "$T/p/default.toml" --workspace "$(pwd -P | sed 's,/[^/]*,../,g')etc"
 ln -s /etc "$T/ws/link"
 ln -s / "$T/ws/root"
 for link in link root root/etc link/ssl; do
@@ -78,10 +78,10 @@ fi
 work etc '["/etc"]' read-only
 runs "workspace-system: control: named, it is shown" --policy-file "$T/p/etc.toml" --workspace /etc
 runs "workspace-system: control: and what is below it" --policy-file "$T/p/etc.toml" --workspace /etc/ssl
-refused "workspace-system: another one is not" '`/usr/share` is no place' --policy-file "$T/p/etc.toml" --workspace /usr/share
+refused "workspace-system: another one is not" '`/usr/share` cannot be a workspace' --policy-file "$T/p/etc.toml" --workspace /usr/share
 work root '["/"]' read-only
 runs "workspace-system: control: / is what / names" --policy-file "$T/p/root.toml" --workspace /
-refused "workspace-system: and not /etc" '`/etc` is no place' --policy-file "$T/p/root.toml" --workspace /etc
+refused "workspace-system: and not /etc" '`/etc` cannot be a workspace' --policy-file "$T/p/root.toml" --workspace /etc
 
 # --- below which folders ---
 runs "workspace-places: below /tmp" --policy-file "$T/p/default.toml" --workspace "$T/ws"
@@ -125,7 +125,7 @@ else
 fi
 aj policy explain offline-build --workspace /etc --path /workspace/x
 is "workspace-places: policy explain says so, too" 2 "$rc"
-says "workspace-places: with the reason" 'no place for a workspace'
+says "workspace-places: with the reason" 'cannot be a workspace'
 printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-only"\n' >"$T/p/snippet.toml"
 echo 'print("RAN")' >"$T/code.py"
 for place in /etc "$HOME" $outside; do
@@ -141,44 +141,44 @@ is "workspace-places: control: a session" "RAN" "$(cat "$T/out")"
 mkdir "$T/own"
 chmod 755 "$T/own"
 cp "$T/p/default.toml" "$T/own/work.toml"
-refused "workspace-own: the policy" 'holds what agentjail is configured by or is .*/own/work.toml' --policy-file "$T/own/work.toml" --workspace "$T/own"
+refused "workspace-own: the policy" 'contains agentjail.s configuration or program .*/own/work.toml' --policy-file "$T/own/work.toml" --workspace "$T/own"
 printf 'extends = "%s/own/work.toml"\n' "$T" >"$T/p/child.toml"
-refused "workspace-own: what it extends" 'holds .*/own/work.toml' --policy-file "$T/p/child.toml" --workspace "$T/own"
+refused "workspace-own: what it extends" 'contains .*/own/work.toml' --policy-file "$T/p/child.toml" --workspace "$T/own"
 printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\nworkspace_under = ["%s/own"]\n' "$T" >"$T/own/named.toml"
 runs "workspace-own: control: named, it is given" --policy-file "$T/own/named.toml" --workspace "$T/own"
 cp "$T/p/shown.toml" "$T/own/shown.toml"
 runs "workspace-own: control: read-only, it is shown" --policy-file "$T/own/shown.toml" --workspace "$T/own"
-refused "workspace-own: a writable bind of it" 'bind: .*is to be writable, and holds .*/own/work.toml' --policy-file "$T/own/work.toml" --workspace "$T/ws" --bind "$T/own:/o:rw"
-refused "workspace-own: also where it is named" 'is to be writable, and holds' --policy-file "$T/own/named.toml" --workspace "$T/ws" --bind "$T/own:/o:rw"
+refused "workspace-own: a writable bind of it" 'bind: .*cannot be bound writable: .*/own/work.toml' --policy-file "$T/own/work.toml" --workspace "$T/ws" --bind "$T/own:/o:rw"
+refused "workspace-own: also where it is named" 'cannot be bound writable: .*' --policy-file "$T/own/named.toml" --workspace "$T/ws" --bind "$T/own:/o:rw"
 printf 'extends = "command"\n[filesystem]\nbinds = ["%s/own:/o:rw"]\n' "$T" >"$T/own/binds.toml"
-refused "workspace-own: a bind of the policy itself" 'is to be writable, and holds .*/own/binds.toml' --policy-file "$T/own/binds.toml"
+refused "workspace-own: a bind of the policy itself" 'cannot be bound writable: .*/own/binds.toml' --policy-file "$T/own/binds.toml"
 runs "workspace-own: control: a read-only bind" --policy-file "$T/own/work.toml" --workspace "$T/ws" --bind "$T/own:/o"
 rm "$T/own"/*
 if [ ! -e /etc/agentjail/agentjail.toml ]; then
 	: >"$T/own/site.toml"
-	refused "workspace-own: the site's configuration" 'holds .*/own/site.toml' --config "$T/own/site.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
+	refused "workspace-own: the site's configuration" 'contains .*/own/site.toml' --config "$T/own/site.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
 	printf 'audit.destination = "file:%s/own/trail.jsonl"\n' "$T" >"$T/config/trail.toml"
-	refused "workspace-own: the audit trail, before it is there" 'holds .*/own' --config "$T/config/trail.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
+	refused "workspace-own: the audit trail, before it is there" 'contains .*/own' --config "$T/config/trail.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
 	runs "workspace-own: control: which another run makes" --config "$T/config/trail.toml" --policy-file "$T/p/default.toml" --workspace "$T/ws"
-	refused "workspace-own: and after" 'holds .*/own/trail.jsonl' --config "$T/config/trail.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
-	refused "workspace-own: nor by a bind" 'holds .*/own/trail.jsonl' --config "$T/config/trail.toml" --bind "$T/own:/o:rw"
+	refused "workspace-own: and after" 'contains .*/own/trail.jsonl' --config "$T/config/trail.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
+	refused "workspace-own: nor by a bind" 'contains .*/own/trail.jsonl' --config "$T/config/trail.toml" --bind "$T/own:/o:rw"
 	rm -rf "${T:?}/own"/*
 	mkdir "$T/own/policies"
 	printf 'policies.path = ["%s/own/policies"]\n' "$T" >"$T/config/path.toml"
-	refused "workspace-own: the folder of policies" 'holds .*/own/policies' --config "$T/config/path.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
+	refused "workspace-own: the folder of policies" 'contains .*/own/policies' --config "$T/config/path.toml" --policy-file "$T/p/default.toml" --workspace "$T/own"
 	rm -rf "${T:?}/own"/*
 fi
 cp "$AJ" "$T/own/agentjail"
 timeout 60 "$T/own/agentjail" run --policy-file "$T/p/default.toml" --workspace "$T/own" -- echo RAN >"$T/out" 2>"$T/err"
 is "workspace-own: the program" "2 " "$? $(cat "$T/out")"
-says "workspace-own: by its name" 'holds .*/own/agentjail'
+says "workspace-own: by its name" 'contains .*/own/agentjail'
 rm "$T/own/agentjail"
 mkdir -p "$T/own/tree/usr/bin"
 cp "$PROBE" "$T/own/tree/usr/bin/python3"
 printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-write"\n' >"$T/p/tree.toml"
 aj exec --policy-file "$T/p/tree.toml" --rootfs "$T/own" --workspace "$T/own" -c 1
 is "workspace-own: the Python tree" 2 "$rc"
-says "workspace-own: by its folder" 'holds .*/own\)'
+says "workspace-own: by its folder" 'contains .*/own\)'
 cd /
 
 # --- inodes of the host ---

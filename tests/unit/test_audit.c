@@ -122,7 +122,7 @@ Test(audit, unfit_places)
 	opens();
 	snprintf(away, sizeof away, "%s/other", folder);
 	cr_assert_eq(link(path, away), 0);
-	refused(destination, AJ_EXIT_SETUP, "second name");
+	refused(destination, AJ_EXIT_SETUP, "second hard link");
 	unlink(path);
 	cr_assert_eq(symlink(away, path), 0);
 	refused(destination, AJ_EXIT_SETUP, "symlink");
@@ -137,13 +137,13 @@ Test(audit, unfit_places)
 
 	opens();
 	chmod(path, 0602);
-	refused(destination, AJ_EXIT_SETUP, "others");
+	refused(destination, AJ_EXIT_SETUP, "other users");
 	chmod(path, 0620);
-	refused(destination, AJ_EXIT_SETUP, "others");
+	refused(destination, AJ_EXIT_SETUP, "other users");
 	chmod(path, 0640);
 	opens();
 	chmod(folder, 0777);
-	refused(destination, AJ_EXIT_SETUP, "everybody");
+	refused(destination, AJ_EXIT_SETUP, "every user");
 	chmod(folder, 01777);
 	opens();
 	chmod(folder, 0700);
@@ -157,7 +157,7 @@ Test(audit, unfit_folders_above)
 	snprintf(other, sizeof other, "file:%s/audit.log", below);
 	cr_assert_eq(mkdir(below, 0700), 0);
 	chmod(folder, 0777);
-	refused(other, AJ_EXIT_SETUP, "everybody");
+	refused(other, AJ_EXIT_SETUP, "every user");
 	chmod(folder, 0700);
 	cr_expect_eq(access(strchr(other, '/'), F_OK), -1, "nothing is made where it is refused");
 }
@@ -193,7 +193,7 @@ Test(audit, a_file_that_went_bad_is_not_continued)
 	int fd = open(path, O_WRONLY);
 	cr_assert_eq(pwrite(fd, "E", 1, whole + 12), 1);
 	close(fd);
-	refused(destination, AJ_EXIT_SETUP, "not what was written");
+	refused(destination, AJ_EXIT_SETUP, "not a valid record");
 }
 
 Test(audit, a_full_disk_leaves_the_file_whole)

@@ -111,7 +111,7 @@ Test(calls, so_many_that_do_not_fit_end_the_run)
 		cr_assert_eq(take("{\"call\":1,\"tool\":\"none\",\"args\":{}}", &why), 0u, "call %u: %s", i, why);
 	cr_expect_eq(refused, AJ_CALLS_REFUSED, "each of them was answered");
 	cr_expect_eq(take("{\"call\":1,\"tool\":\"none\",\"args\":{}}", &why), (unsigned)AJ_CHANNEL_REFUSED);
-	cr_expect_str_eq(why, "there is no tool of this name");
+	cr_expect_str_eq(why, "no tool has this name");
 	aj_calls_drop(&calls);
 	cr_expect_eq(take("{\"call\":1,\"tool\":\"none\",\"args\":{}}", &why), 0u, "the next run has as many");
 	cr_expect_eq(told, 0);

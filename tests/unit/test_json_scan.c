@@ -151,12 +151,12 @@ Test(scan, counts_and_caps)
 	strcat(text, "]");
 	cr_expect_null(scan(&s, text, strlen(text), 100));
 	strcpy(text + strlen(text) - 1, ",1]");
-	cr_expect_str_eq(scan(&s, text, strlen(text), 100), "it has too many values");
+	cr_expect_str_eq(scan(&s, text, strlen(text), 100), "the text has too many values");
 	memset(text, '[', sizeof text);
 	memset(text + AJ_SCAN_DEPTH, ']', AJ_SCAN_DEPTH);
 	cr_expect_null(scan(&s, text, 2 * AJ_SCAN_DEPTH, 7));
 	text[AJ_SCAN_DEPTH] = '[';
-	cr_expect_str_eq(scan(&s, text, 2 * AJ_SCAN_DEPTH, 7), "it is nested too deep");
+	cr_expect_str_eq(scan(&s, text, 2 * AJ_SCAN_DEPTH, 7), "the text is nested too deep");
 }
 
 static void member_is(const struct aj_scan *s, const char *text, const char *name, const char *value, size_t values)
@@ -230,7 +230,7 @@ Test(scan, nothing_is_read_after_too_many_values)
 		memcpy(text + at, "1,", 2);
 	for (size_t at = 0; at < sizeof text; at += 1000)
 		aj_scan_feed(&s, text + at, sizeof text - at < 1000 ? sizeof text - at : 1000);
-	cr_expect_str_eq(aj_scan_end(&s), "it has too many values");
+	cr_expect_str_eq(aj_scan_end(&s), "the text has too many values");
 	cr_expect(aj_scan_too_many(&s));
 	cr_expect_leq(s.at, begin + 2 * MANY);
 	cr_expect_eq(s.members_count, 2u);

@@ -110,5 +110,5 @@ Test(tree, is_as_deep_as_the_scanner_lets_it)
 	agrees(text, 2 * AJ_SCAN_DEPTH + 1);
 	memset(text, '[', sizeof text);
 	cr_expect_null(read(text, sizeof text, &why));
-	cr_expect_str_eq(why, "it is nested too deep");
+	cr_expect_str_eq(why, "the text is nested too deep");
 }

@@ -259,12 +259,12 @@ static const struct {
 	{ "[python]\nimports = [\"json\",\n  7]", TYPE, 3, 3, "an item of `python.imports` is an integer" },
 	{ "[python]\nimports = [[\"json\"]]", TYPE, 2, 12, "is an array" },
 	{ "[python]\nimports = [\"json\",\n \"os; x\"]", VALUE, 3, 2, "not a module name" },
-	{ "[python]\nimports = [\"*\"]", VALUE, 2, 12, "every module is what" },
+	{ "[python]\nimports = [\"*\"]", VALUE, 2, 12, "allows every module" },
 	{ "[python]\nimports = [\"js\\u0000on\"]", VALUE, 2, 12, "NUL" },
 	{ "[python]\nimports = {}", TYPE, 2, 1, "is a table" },
 	{ "[[python.imports]]\nx = 1", TYPE, 1, 0, "`python.imports`" },
-	{ "[python]\nextend_layer = true", UNKNOWN, 2, 1, "is no list" },
-	{ "extend_description = \"x\"", UNKNOWN, 1, 1, "is no list" },
+	{ "[python]\nextend_layer = true", UNKNOWN, 2, 1, "is not a list" },
+	{ "extend_description = \"x\"", UNKNOWN, 1, 1, "is not a list" },
 	{ "[python]\nextend_extend_imports = [\"os\"]", UNKNOWN, 2, 1, "there is no key" },
 	{ "[python]\nimports = []\nextend_imports = [\"json\"]", CONTRADICTION, 3, 1, "both replaced and extended" },
 	{ "[process]\nextend_deny_syscalls = [\"ipc\"]\ndeny_syscalls = []", CONTRADICTION, 3, 1, "both replaced and extended" },
@@ -298,12 +298,12 @@ static const struct {
 	{ "extends = []", TYPE, 1, 1, "`extends` must be a string" },
 	{ "extends = 1", TYPE, 1, 1, "`extends` must be a string" },
 	{ "[extends]\nx = 1", TYPE, 1, 0, "`extends` must be a string" },
-	{ "extends = \"\"", EXTENDS, 1, 1, "is no policy's name" },
+	{ "extends = \"\"", EXTENDS, 1, 1, "is not a policy's name" },
 	{ "extends = \"snippet\\u0000\"", TYPE, 1, 1, "must be a string" },
 	{ "extends = \"snippt\"", EXTENDS, 1, 1, "did you mean `snippet`" },
 	{ "extends = \"Snippet\"", EXTENDS, 1, 1, "there is no policy `Snippet`" },
-	{ "extends = \"sn\xc3\xacppet\"", EXTENDS, 1, 1, "is no policy's name" },
-	{ "extends = \"agentjail.toml\"", EXTENDS, 1, 1, "is no policy's name" },
+	{ "extends = \"sn\xc3\xacppet\"", EXTENDS, 1, 1, "is not a policy's name" },
+	{ "extends = \"agentjail.toml\"", EXTENDS, 1, 1, "is not a policy's name" },
 	{ "extends = \"../x.toml\"", EXTENDS, 1, 1, "leads out" },
 	{ "extends = \"./../x.toml\"", EXTENDS, 1, 1, "not a plain path" },
 	{ "extends = \"./a/../../x.toml\"", EXTENDS, 1, 1, "not a plain path" },
@@ -312,7 +312,7 @@ static const struct {
 	{ "extends = \"x/y.toml\"", EXTENDS, 1, 1, "starts with ./" },
 	{ "extends = \"./absent.toml\"", TRUST, 1, 1, "No such file" },
 	{ "extends = \"./p.toml\"", EXTENDS, 1, 1, "circle" },
-	{ "extends = \"http://example.org/p\"", EXTENDS, 1, 1, "is no policy's name" },
+	{ "extends = \"http://example.org/p\"", EXTENDS, 1, 1, "is not a policy's name" },
 	{ "[limits]\nwall = \"1s\"\nwall = \"2s\"", SYNTAX, 3, 0, "" },
 	{ "limits.wall = \"1s\"\n[limits]\nwall = \"2s\"", SYNTAX, 0, 0, "" },
 	{ "[limits]\nwall = \"1s\"\n[limits]\npids = 1", SYNTAX, 3, 0, "" },
@@ -325,17 +325,17 @@ static const struct {
 	{ "[filesystem]\nmasks = [\"/w\"]\nbinds = [\"/srv/a:/w/a\"]", CONTRADICTION, 3, 10, "uncovers the mask `/w`" },
 	{ "[filesystem]\nmasks = [\"/w\"]\nbinds = [\"/srv/a:/w\"]", CONTRADICTION, 3, 10, "uncovers the mask `/w`" },
 	{ "[filesystem]\nbinds = [\"/srv/a:/usr/x\"]", CONTRADICTION, 2, 10, "a part of the jail itself" },
-	{ "[filesystem]\nbinds = [\"/a:/x\", \"/b:/x\"]", CONTRADICTION, 2, 19, "two binds at `/x`" },
-	{ "[filesystem]\nbinds = [\"/a:/x/y\", \"/b:/x\"]", CONTRADICTION, 2, 21, "hides the one at `/x/y` before it" },
+	{ "[filesystem]\nbinds = [\"/a:/x\", \"/b:/x\"]", CONTRADICTION, 2, 19, "two binds have the target `/x`" },
+	{ "[filesystem]\nbinds = [\"/a:/x/y\", \"/b:/x\"]", CONTRADICTION, 2, 21, "hides the earlier bind at `/x/y`" },
 	{ "[filesystem]\nworkspace = \"read-only\"\nbinds = [\"/a:/workspace/x\"]", CONTRADICTION, 3, 10, "inside the workspace" },
 	{ "[process]\nfork = true", CONTRADICTION, 2, 1, "needs process.exec" },
 	{ "[filesystem]\nrootfs = \"host\"", CONTRADICTION, 2, 1, "for commands" },
-	{ "[python]\nlayer = false\n[require]\nwalls = [\"python-layer\"]", CONTRADICTION, 2, 1, "asks for it" },
+	{ "[python]\nlayer = false\n[require]\nwalls = [\"python-layer\"]", CONTRADICTION, 2, 1, "asks for the Python layer" },
 	{ "[process]\nenv = [\"A=1\", \"B=2\", \"A=3\"]", CONTRADICTION, 2, 22, "the variable `A` is set twice" },
 	{ "[limits]\nmemory = \"none\"\n[require]\nwalls = [\"memory-cgroup\"]", CONTRADICTION, 4, 1, "limits.memory is \"none\"" },
 	{ "[limits]\npids = \"none\"\n[require]\nwalls = [\"pids-cgroup\"]", CONTRADICTION, 4, 1, "limits.pids is \"none\"" },
-	{ "[output]\ncapture = \"2M\"\ntotal = \"1M\"", CONTRADICTION, 2, 1, "more is kept" },
-	{ "[output]\ntotal = \"1K\"", CONTRADICTION, 2, 1, "more is kept" },
+	{ "[output]\ncapture = \"2M\"\ntotal = \"1M\"", CONTRADICTION, 2, 1, "keeps more bytes" },
+	{ "[output]\ntotal = \"1K\"", CONTRADICTION, 2, 1, "keeps more bytes" },
 };
 
 Test(load, mistakes)
@@ -589,7 +589,7 @@ Test(load, locks)
 		int r = load_text(aj_printf(&arena, "extends = \"./parent.toml\"\n%s\n", cases[i].child));
 		cr_expect_eq(r, cases[i].allowed ? 0 : -1, "lock %s: %s:%s", cases[i].lock, cases[i].child, all_findings());
 		if (!cases[i].allowed) {
-			cr_expect(found(LOCKED, 0, 0, "parent.toml locks it"), "%s", all_findings());
+			cr_expect(found(LOCKED, 0, 0, "parent.toml locks that key"), "%s", all_findings());
 			cr_expect(diags.list.items[0].at.line >= 2 && strstr(diags.list.items[0].at.file, "/p.toml"), "%s",
 			          all_findings());
 		}
@@ -692,7 +692,8 @@ Test(load, options_and_locks)
 		int r = load_name("locked");
 		cr_expect_eq(r, cases[i].allowed ? 0 : -1, "%s %s:%s", cases[i].option, cases[i].value, all_findings());
 		if (!cases[i].allowed)
-			cr_expect(found(LOCKED, 0, 0, "locked.toml locks it") && strcmp(diags.list.items[0].at.file, cases[i].option) == 0,
+			cr_expect(found(LOCKED, 0, 0, "locked.toml locks that key") &&
+			              strcmp(diags.list.items[0].at.file, cases[i].option) == 0,
 			          "%s", all_findings());
 		/* a site's lock does the same to an option */
 		r = site_text("[policies]\nlock = [\"*\"]\n");
@@ -743,7 +744,7 @@ Test(load, site_locks_bind_whoever_is_not_the_site)
 	put("site/loose.toml", loose);
 	OK(load_name("loose"));
 	IS("limits.memory", "\"1G\"");
-	REFUSED(load_text(loose), LOCKED, 3, 1, "agentjail.toml:3:1 locks it");
+	REFUSED(load_text(loose), LOCKED, 3, 1, "agentjail.toml:3:1 locks that key");
 	/* it may start from the site's, and go no further */
 	OK(load_text("extends = \"loose\"\n[limits]\npids = 100\n"));
 	IS("limits.memory", "\"1G\"");
@@ -793,8 +794,8 @@ Test(load, site_mistakes)
 		{ "[ceilings.limits]\nmemory = \"1\"", VALUE, 2, 1, "out of range" },
 		{ "[ceilings.limits]\nmemory = true", TYPE, 2, 1, "a size" },
 		{ "[ceilings.limits]\nextend_pids = 1", UNKNOWN, 2, 1, "" },
-		{ "[ceilings.filesystem]\nrootfs = \"default\"", VALUE, 2, 1, "has no order" },
-		{ "[ceilings.process]\nuid = 1000", VALUE, 2, 1, "has no order" },
+		{ "[ceilings.filesystem]\nrootfs = \"default\"", VALUE, 2, 1, "have no order" },
+		{ "[ceilings.process]\nuid = 1000", VALUE, 2, 1, "have no order" },
 		{ "[ceilings.limits]\ncpu = \"wall\"", VALUE, 2, 1, "limits.wall" },
 		{ "[rootfs]\npath = \"trees\"", VALUE, 2, 1, "not an absolute path" },
 		{ "[audit]\ndestination = \"file:x\"", VALUE, 2, 1, "`audit.destination`" },

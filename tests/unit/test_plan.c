@@ -1124,7 +1124,7 @@ Test(plan, branching)
 	request.branching = true;
 	must_build();
 	cr_expect(plan.branching);
-	cr_expect_str_eq(enforced("landlock"), "ABI 3; where to write is left to the mounts, for branching");
+	cr_expect_str_eq(enforced("landlock"), "ABI 3; the mounts alone decide where the jail may write, for branching");
 	cr_expect_not_null(strstr(enforced("namespaces"), "a branch has its own user and mount"));
 	policy.proc = true;
 	cr_expect_eq(aj_plan_build(&plan, &arena, &policy, &request, &host, &err), -1, "/proc");
@@ -1188,14 +1188,14 @@ Test(plan, dump_shows_what_will_be_done)
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		cr_expect(strstr(text, lines[i]), "no `%s` in the plan", lines[i]);
 	cr_expect_null(strstr(text, "  unshare"), "refused calls are not listed as allowed");
-	cr_expect_null(strstr(text, "denied all the same"));
+	cr_expect_null(strstr(text, "denied in spite of the list"));
 	free(text);
 	policy.deny_syscalls = AJ_DENY_MEMFD | AJ_DENY_THREADS;
 	*AJ_PUSH(&arena, &policy.masks) = "/work/.env";
 	must_build();
 	text = dump();
-	static const char *const more[] = { "denied all the same: threads\n  clone arg0&0x10000==0x10000",
-		                            "denied all the same: memfd\n  memfd_create", "  mask    /work/.env" };
+	static const char *const more[] = { "denied in spite of the list: threads\n  clone arg0&0x10000==0x10000",
+		                            "denied in spite of the list: memfd\n  memfd_create", "  mask    /work/.env" };
 	for (size_t i = 0; i < sizeof more / sizeof *more; i++)
 		cr_expect(strstr(text, more[i]), "no `%s` in the plan", more[i]);
 	free(text);

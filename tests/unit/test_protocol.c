@@ -69,7 +69,7 @@ static const struct {
 	{ "{\"op\":\"ping\",\"id\":\"\"}", "`id`", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"ping\",\"id\":\"" X128 "x\"}", "`id`", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"ping\",\"id\":1,\"id\":1}", "duplicate", AJ_CODE_BAD_REQUEST, false },
-	{ "{\"op\":\"ping\",\"id\":1}{", "something follows its end", AJ_CODE_BAD_REQUEST, false },
+	{ "{\"op\":\"ping\",\"id\":1}{", "there is text after the end of the value", AJ_CODE_BAD_REQUEST, false },
 	{ "{\"op\":\"ping\",\"id\":1,\"nonsense\":1}", "`nonsense`", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"ping\",\"id\":1,\"session\":\"s\"}", "`session`", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1}", "lacks `code`", AJ_CODE_BAD_REQUEST, true },

@@ -335,5 +335,5 @@ Test(launch, a_plan_for_looking_at_is_never_run)
 	struct aj_jail jail;
 	struct aj_error err = { 0 };
 	cr_assert_eq(aj_launch(&(struct aj_plan){ .inspect = true }, &jail, &err), -1);
-	cr_expect(err.exit_code == AJ_EXIT_SETUP && strstr(err.cause, "looking"), "%s", err.cause);
+	cr_expect(err.exit_code == AJ_EXIT_SETUP && strstr(err.cause, "for inspection"), "%s", err.cause);
 }

@@ -71,17 +71,17 @@ Test(tools, a_declaration)
 static const struct {
 	const char *list, *why;
 } bad_lists[] = {
-	{ "{}", "tools are declared as a list of at most 128" },
-	{ "null", "tools are declared as a list of at most 128" },
-	{ "[null]", "/0: a tool is an object" },
-	{ "[[]]", "/0: a tool is an object" },
+	{ "{}", "tools must be a list of at most 128 tools" },
+	{ "null", "tools must be a list of at most 128 tools" },
+	{ "[null]", "/0: a tool must be an object" },
+	{ "[[]]", "/0: a tool must be an object" },
 	{ "[{}]", "/0: `name` is missing" },
 	{ "[{'name':'a'}]", "/0: `parameters` is missing" },
 	{ "[{" SCHEMA "}]", "/0: `name` is missing" },
-	{ "[{'name':'a'," SCHEMA ",'code':'x'}]", "/0/code: there is no such key" },
-	{ "[{'name':'a'," SCHEMA ",'Async':true}]", "/0/Async: there is no such key" },
-	{ "[{'name':'ok'," SCHEMA "},{'name':'a'," SCHEMA ",'timeout':1}]", "/1/timeout: there is no such key" },
-	{ "[{'name':'a'," SCHEMA ",'\\u001b[2J\\u009b':1}]", "/0/?[2J??: there is no such key" },
+	{ "[{'name':'a'," SCHEMA ",'code':'x'}]", "/0/code: unknown key" },
+	{ "[{'name':'a'," SCHEMA ",'Async':true}]", "/0/Async: unknown key" },
+	{ "[{'name':'ok'," SCHEMA "},{'name':'a'," SCHEMA ",'timeout':1}]", "/1/timeout: unknown key" },
+	{ "[{'name':'a'," SCHEMA ",'\\u001b[2J\\u009b':1}]", "/0/?[2J??: unknown key" },
 	{ "[{'name':1," SCHEMA "}]", "/0/name: must be a string" },
 	{ "[{'name':''," SCHEMA "}]", "/0/name: must have 1 to 64 characters" },
 	{ "[{'name':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'," SCHEMA "}]",
@@ -100,7 +100,7 @@ static const struct {
 	{ "[{'name':'False'," SCHEMA "}]", "/0/name: is a keyword of Python" },
 	{ "[{'name':'final_answer'," SCHEMA "}]", "/0/name: is a name that code inside needs" },
 	{ "[{'name':'ToolError'," SCHEMA "}]", "/0/name: is a name that code inside needs" },
-	{ "[{'name':'a'," SCHEMA "},{'name':'b'," SCHEMA "},{'name':'a'," SCHEMA "}]", "/2: `a` is there twice" },
+	{ "[{'name':'a'," SCHEMA "},{'name':'b'," SCHEMA "},{'name':'a'," SCHEMA "}]", "/2: two tools have the name `a`" },
 	{ "[{'name':'a'," SCHEMA ",'description':null}]", "/0/description: must be a string" },
 	{ "[{'name':'a'," SCHEMA ",'async':1}]", "/0/async: must be true or false" },
 	{ "[{'name':'a'," SCHEMA ",'async':null}]", "/0/async: must be true or false" },
@@ -117,17 +117,17 @@ static const struct {
 	  "/0/parameters: must be a schema of \"type\": \"object\", since arguments have names" },
 	{ "[{'name':'a','parameters':{'type':['object']}}]",
 	  "/0/parameters: must be a schema of \"type\": \"object\", since arguments have names" },
-	{ "[{'name':'a','parameters':null}]", "/0/parameters: a schema is an object, true or false" },
+	{ "[{'name':'a','parameters':null}]", "/0/parameters: a schema must be an object, true or false" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'x':{'pattern':'a'}}}}]",
-	  "/0/parameters/properties/x/pattern: this keyword is not supported: nothing bounds the time of a regular expression; use enum or maxLength, and match in the tool" },
+	  "/0/parameters/properties/x/pattern: this keyword is not supported: the time of a regular expression cannot be bounded; use enum or maxLength, and match in the tool" },
 	{ "[{'name':'type'," SCHEMA "}]", "/0/name: is a name that code inside needs" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'from':{},'from_':{}}}}]",
-	  "/0/parameters/properties/from: the name is a keyword, and inside it would be another's with its underscore" },
+	  "/0/parameters/properties/from: the name is a keyword, and the name that the jail would use instead, with an underscore, is taken" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'':{}}}}]",
 	  "/0/parameters/properties/: the name must have 1 to 64 characters" },
-	{ "[{'name':'a','parameters':{'type':'object','required':['x']}}]", "/0/parameters/required/0: there is no such name in `properties`" },
+	{ "[{'name':'a','parameters':{'type':'object','required':['x']}}]", "/0/parameters/required/0: `properties` has no such name" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'x':{}},'required':['x','y']}}]",
-	  "/0/parameters/required/1: there is no such name in `properties`" },
+	  "/0/parameters/required/1: `properties` has no such name" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'w':{},'x':{'type':'integer','default':null}}}}]",
 	  "/0/parameters/properties/x: the default does not fit: expected integer, got null" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'x':{'items':{'type':'null'},'default':[1]}}}}]",
@@ -139,8 +139,8 @@ static const struct {
 	  "/0/parameters/properties/a=1, b: the name must be an ASCII identifier" },
 	{ "[{'name':'a','parameters':{'type':'object','properties':{'__x':{}}}}]",
 	  "/0/parameters/properties/__x: the name must not start with two underscores" },
-	{ "[{'name':'a'," SCHEMA ",'returns':null}]", "/0/returns: must be a schema in form of an object" },
-	{ "[{'name':'a'," SCHEMA ",'returns':true}]", "/0/returns: must be a schema in form of an object" },
+	{ "[{'name':'a'," SCHEMA ",'returns':null}]", "/0/returns: must be a schema that is an object" },
+	{ "[{'name':'a'," SCHEMA ",'returns':true}]", "/0/returns: must be a schema that is an object" },
 	{ "[{'name':'a'," SCHEMA ",'returns':{'items':{'if':true}}}]",
 	  "/0/returns/items/if: this keyword is not supported: use anyOf or oneOf" },
 };
@@ -198,11 +198,11 @@ Test(tools, caps_of_a_set)
 	struct aj_error err = { 0 };
 	cr_expect_eq(aj_tools_declare(&tools, numbered(0, AJ_TOOLS_MAX, ""), &err), 0, "%s", err.cause);
 	cr_expect_eq(aj_tools_declare(&tools, numbered(AJ_TOOLS_MAX - 1, 2, "new"), &err), -1);
-	cr_expect_str_eq(err.cause, "there are at most 128 tools", "%s", err.cause);
+	cr_expect_str_eq(err.cause, "at most 128 tools can be declared", "%s", err.cause);
 	cr_expect_str_eq(tools.items[AJ_TOOLS_MAX - 1]->description, "", "not even the one that is there");
 	err = (struct aj_error){ 0 };
 	cr_expect_eq(aj_tools_declare(&tools, numbered(0, AJ_TOOLS_MAX + 1, ""), &err), -1);
-	cr_expect_str_eq(err.cause, "tools are declared as a list of at most 128", "%s", err.cause);
+	cr_expect_str_eq(err.cause, "tools must be a list of at most 128 tools", "%s", err.cause);
 
 	char text[AJ_TOOL_DESCRIPTION_BYTES + 2];
 	memset(text, 'x', sizeof text);
@@ -253,15 +253,15 @@ static const struct {
 } calls[] = {
 	{ "{'call':0,'tool':'search','args':{'q':'x'}}", "{'q':'x'}", NULL, NULL },
 	{ "{'args':{'n':1,'q':''},'call':9007199254740991,'tool':'search'}", "{'q':'','n':1}", NULL, NULL },
-	{ "{'call':0,'tool':'none','args':{}}", NULL, "UnknownTool", "there is no tool of this name" },
-	{ "{'call':0,'tool':'','args':{}}", NULL, "UnknownTool", "there is no tool of this name" },
-	{ "{'call':0,'tool':'s\\u0065arch','args':{'q':''}}", NULL, "UnknownTool", "there is no tool of this name" },
+	{ "{'call':0,'tool':'none','args':{}}", NULL, "UnknownTool", "no tool has this name" },
+	{ "{'call':0,'tool':'','args':{}}", NULL, "UnknownTool", "no tool has this name" },
+	{ "{'call':0,'tool':'s\\u0065arch','args':{'q':''}}", NULL, "UnknownTool", "no tool has this name" },
 	{ "{'call':0,'tool':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa','args':{}}", NULL, "UnknownTool",
-	  "there is no tool of this name" },
+	  "no tool has this name" },
 	{ "{'call':0,'tool':'search','args':{}}", NULL, "ArgumentError", "search: the required key `q` is missing" },
 	{ "{'call':0,'tool':'search','args':{'q':1}}", NULL, "ArgumentError", "search: /q: expected string, got integer" },
 	{ "{'call':0,'tool':'search','args':{'q':'','m':1}}", NULL, "ArgumentError",
-	  "search: /m: there is no such key; there is `q`, `n`, `any`, `list`" },
+	  "search: /m: unknown key; the known keys are `q`, `n`, `any`, `list`" },
 	/* tags */
 	{ "{'call':0,'tool':'search','args':{'q':'','list':{'__type__':'tuple','data':[1,{'__type__':'tuple','data':[]}]}}}",
 	  "{'q':'','list':[1,[]]}", NULL, NULL },
@@ -357,7 +357,7 @@ Test(tools, calls)
 			cr_expect_str_eq(why, calls[i].why, "%s: %s", calls[i].call, why);
 		}
 		if (r == AJ_CALL_MISSHAPEN)
-			cr_expect(!type && strstr(why, "not a call: "), "%s: %s", calls[i].call, why);
+			cr_expect(!type && strstr(why, "not a call of the form "), "%s: %s", calls[i].call, why);
 		aj_tool_call_free(&got);
 	}
 }
