@@ -70,8 +70,10 @@ struct aj_manager *aj_manager_new(struct aj_loop *loop, const struct aj_manager_
 void aj_manager_free(struct aj_manager *manager)
 {
 	aj_loop_unset(manager->loop, &manager->sweep);
-	while (!LIST_EMPTY(&manager->pools))
-		free_pool(LIST_FIRST(&manager->pools));
+	for (struct aj_tenant_pool *pool = LIST_FIRST(&manager->pools), *next; pool; pool = next) {
+		next = LIST_NEXT(pool, listed);
+		free_pool(pool);
+	}
 	for (size_t i = 0; i < manager->policies.count; i++)
 		aj_policy_version_release(manager->policies.items[i].current);
 	aj_arena_free(&manager->arena);
