@@ -12,7 +12,7 @@ struct aj_birth_args {
 	uint32_t number; /* number of the order */
 	int cgroup_fd;   /* the leaf that the guest is born into; -1: the zygote's */
 	int init_ready;  /* guest: readable once init has dropped its privileges */
-	int init_pidfd; /* zygote: init, or -1; the caller closes it. Set even without a jail: the supervisor reaps init */
+	int init_pidfd;  /* zygote: init, or -1; the caller closes it. Set even without a jail: the supervisor reaps init */
 };
 
 /* The address of libc's copy of this thread's id; NULL where the kernel does not report it. Call it first before the filter, which

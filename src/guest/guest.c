@@ -129,7 +129,8 @@ static void run_trial(const struct aj_birth *order)
 	init_newborn(order);
 	aj_python_collect(1);
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);
-	object *claim = aj_python_call(layer_function("agentjail.runtime.zygote", "first_snippet"), (char *)started, sizeof started, NULL, 0);
+	object *claim = aj_python_call(layer_function("agentjail.runtime.zygote", "first_snippet"), (char *)started,
+	                               sizeof started, NULL, 0);
 	if (claim && aj_python_bytes(claim, &text, &bytes) == 0)
 		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
 	aj_python_release(claim);

@@ -6,8 +6,8 @@
 
 #include "base/frame.h"
 #include "base/text.h"
-#include "serve/piece.h"
 #include "metrics/http.h"
+#include "serve/piece.h"
 #include "serve/proto.h"
 #include "sockets/sd_notify.h"
 

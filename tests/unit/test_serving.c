@@ -7,10 +7,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "result/result.h"
 #include "metrics/http.h"
-#include "sockets/listen.h"
 #include "metrics/metrics.h"
+#include "result/result.h"
+#include "sockets/listen.h"
 #include "sockets/sd_notify.h"
 
 Test(serving, listen_fds)
