@@ -391,6 +391,15 @@ static bool on_syscall(struct task *t)
 	return false;
 }
 
+/* Stops at calls are most of what a run takes: with a fault to inject, only processes of its role need them until it has struck, and
+ * those whose filters are counted. An undisturbed run shows every call. */
+static enum __ptrace_request next_stop(const struct task *t)
+{
+	bool amid_a_call = t->nr != -1, counted = t->role == GUEST || t->role == RUNNER;
+	bool to_come = t->role == fault.role && (fault.on || t->counts[fault.nr] < fault.n);
+	return !fault.role || amid_a_call || counted || to_come ? PTRACE_SYSCALL : PTRACE_CONT;
+}
+
 static enum role child_role(enum role parent)
 {
 	return parent == SUPERVISOR ? INIT : parent == INIT ? GUEST : parent == GUEST || parent == RUNNER ? SENDER : NOBODY;
@@ -411,7 +420,7 @@ static int on_stop(struct task *t, int status)
 			c->role = child_role(t->role);
 			c->skipped = false;
 			if (waiting)
-				ptrace(PTRACE_SYSCALL, c->pid, 0, 0);
+				ptrace(next_stop(c), c->pid, 0, 0);
 		}
 		return 0;
 	case PTRACE_EVENT_EXEC:
@@ -478,7 +487,7 @@ static void walk(pid_t main_pid, unsigned seconds)
 		bool first = t->nr == -1 && WSTOPSIG(status) == SIGSTOP && status >> 16 == 0;
 		sig = first ? 0 : on_stop(t, status);
 		if (sig >= 0)
-			ptrace(PTRACE_SYSCALL, pid, 0, (long)sig);
+			ptrace(next_stop(t), pid, 0, (long)sig);
 	}
 }
 
@@ -510,7 +519,7 @@ int main(int argc, char **argv)
 	    ptrace(PTRACE_CONT, pid, 0, 0) < 0 || waitpid(pid, &status, 0) != pid || status >> 16 != PTRACE_EVENT_EXEC)
 		die("ptrace");
 	find(pid)->role = SUPERVISOR;
-	ptrace(PTRACE_SYSCALL, pid, 0, 0);
+	ptrace(next_stop(find(pid)), pid, 0, 0);
 	walk(pid, (unsigned)atoi(argv[2]));
 	fclose(trace);
 	return 0;
