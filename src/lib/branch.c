@@ -5,13 +5,8 @@
 /* May this session be branched now? */
 static int begin_branch(agentjail_session *s, struct aj_error *err)
 {
-	if (aj_lib_enter(s->handle, err) < 0)
+	if (aj_lib_enter_session(s, err) < 0)
 		return -1;
-	if (!s->inner)
-		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
-	if (s->asked || aj_lib_branching(s))
-		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
-		                       s->asked ? "a snippet is running in this session" : "it is being branched already");
 	s->branch_error = (struct aj_error){ 0 };
 	return 0;
 }

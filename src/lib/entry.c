@@ -18,6 +18,18 @@ int aj_lib_enter(const agentjail *h, struct aj_error *err)
 	return 0;
 }
 
+int aj_lib_enter_session(const agentjail_session *s, struct aj_error *err)
+{
+	if (aj_lib_enter(s->handle, err) < 0)
+		return -1;
+	if (!s->inner)
+		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
+	if (s->asked || aj_lib_branching(s))
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
+		                       s->asked ? "a snippet is running in this session" : "it is being branched");
+	return 0;
+}
+
 int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *name, struct aj_error *err)
 {
 	size_t bytes;

@@ -119,6 +119,8 @@ int aj_lib_turn(agentjail *handle, int64_t until_us, struct aj_error *err);
 /* entry.c */
 /* Check that this call is allowed. -1 with err: another thread, another process, or inside an output or log callback. */
 int aj_lib_enter(const agentjail *handle, struct aj_error *err);
+/* The same for a call that needs an open session in which nothing runs. */
+int aj_lib_enter_session(const agentjail_session *session, struct aj_error *err);
 /* Copy a struct of the caller's, whose first member is its size there: missing fields become zero, unknown fields must be zero. -1 with
  * err. */
 int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *name, struct aj_error *err);

@@ -216,13 +216,8 @@ enum kind { SNIPPET, VARIABLES /* and no code */, ALONE /* the jail's only snipp
 static int start_run(agentjail_session *s, const struct agentjail_snippet *theirs, enum kind kind, struct aj_error *err)
 {
 	struct agentjail_snippet t;
-	if (aj_lib_enter(s->handle, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
+	if (aj_lib_enter_session(s, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
 		return -1;
-	if (!s->inner)
-		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
-	if (s->asked || aj_lib_branching(s))
-		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
-		                       s->asked ? "a snippet is running in this session" : "it is being branched");
 	if (s->result || s->error.exit_code)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the last run's result was not taken yet");
 	if (kind != VARIABLES && !t.code)
