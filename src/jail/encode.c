@@ -79,6 +79,15 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 		aj_buffer_text(out, i ? "," : "");
 		aj_buffer_string(out, plan->late_env.items[i], strlen(plan->late_env.items[i]));
 	}
+	const char *before = "],\"files\":[";
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (!aj_mount_is_named(m))
+			continue;
+		aj_buffer_text(out, before);
+		aj_buffer_string(out, m->target, strlen(m->target));
+		before = ",";
+	}
 	add_number(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);
 	add_number(out, ",\"repr_bytes\":", REPR_BYTES);
 	add_number(out, ",\"value_bytes\":", policy->result_bytes / 4);

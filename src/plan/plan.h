@@ -145,6 +145,12 @@ static inline bool aj_mount_is_shared(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV));
 }
 
+/* A file or folder of the host that the caller or the policy names: not the tree, a device or a mask. */
+static inline bool aj_mount_is_named(const struct aj_mount *m)
+{
+	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK)) && strcmp(m->target, "/usr") != 0;
+}
+
 /* A writable folder of the host that is neither the workspace nor its main repository: nothing in it is held. */
 static inline bool aj_plan_unheld(const struct aj_plan *plan, const struct aj_mount *m)
 {

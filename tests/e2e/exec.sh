@@ -135,6 +135,29 @@ text "a size as others write it" 2 'did you mean 512M\?' exec --memory 512MB -c 
 echo "host data" >"$T/data.txt"
 chmod 644 "$T/data.txt"
 ln -s "$T/data.txt" "$T/link.txt"
+json "a file, as open() reads it" 0 'value.0=host data\n' 'value.1.0=host data\n' value.2=/input/data.txt value.3=r -- exec --file "$T/data.txt" -c 'with open("/input/data.txt") as f:
+    text = f.read()
+f = open("/input/data.txt")
+[text, list(f), f.name, f.mode]'
+json "and its bytes" 0 'value.data=aG9zdCBkYXRhCg==' -- exec --file "$T/data.txt" -c 'open("/input/data.txt", mode="rb").read()'
+printf 'name,qty\r\nnut,3\r\n' >"$T/table.csv"
+json "as csv wants it" 0 'value=[["name","qty"],["nut","3"]]' -- exec --file "$T/table.csv:/data/t.csv" -c 'import csv
+list(csv.reader(open("/data/t.csv", newline="")))'
+json "lines end as in Python" 0 'value.0=name,qty\n' 'value.1=nut,3\n' -- exec --file "$T/table.csv" -c 'open("/input/table.csv").readlines()'
+printf '\351' >"$T/latin.txt"
+json "another encoding" 0 value=é -- exec --file "$T/latin.txt" -c 'open("/input/latin.txt", encoding="latin-1").read()'
+mkdir -p "$T/folder/sub"
+echo deep >"$T/folder/sub/x"
+json "a file of a folder" 0 'value=deep\n' -- exec --file "$T/folder:/in" -c 'open("/in/sub/x").read()'
+json "a file that is not there" 1 error.type=FileNotFoundError -- exec --file "$T/folder:/in" -c 'open("/in/y")'
+json "a file of the tree is not" 1 error.type=PermissionError 'error.message~Only the files that the caller shows can be read here: /input/data.txt' -- \
+	exec --file "$T/data.txt" -c 'open("/usr/lib/python3.11/os.py")'
+json "nor by way of one" 1 error.type=PermissionError -- exec --file "$T/data.txt" -c 'open("/input/data.txt/../../usr/lib/python3.11/os.py")'
+json "writing is refused with what to do" 1 error.type=PermissionError 'error.message~can only be read; return a value' -- exec --file "$T/data.txt" -c 'open("/input/data.txt", "a")'
+json "what was read is no place to write" 1 error.type=UnsupportedOperation -- exec --file "$T/data.txt" -c 'open("/input/data.txt").write("x")'
+json "nor are its bytes" 1 error.type=UnsupportedOperation -- exec --file "$T/data.txt" -c 'open("/input/data.txt", "rb").writelines([b"x"])'
+json "the smallest set has it as well" 0 'value=host data\n' -- exec --builtins minimal --file "$T/data.txt" -c 'open("/input/data.txt").read()'
+json "without files there is no open" 1 error.type=NameError 'error.hint~the caller shows no file' -- exec -c 'open("/input/data.txt")'
 json "a file" 0 'value=host data\n' -- exec --builtins full --file "$T/data.txt:/input/d.txt" -c 'open("/input/d.txt").read()'
 json "a file by its own name" 0 'value=host data\n' -- exec --builtins full --file "$T/data.txt" -c 'open("/input/data.txt").read()'
 json "a file is read-only" 1 'error.type~OSError|PermissionError' -- exec --builtins full --file "$T/data.txt" -c 'open("/input/data.txt", "w")'

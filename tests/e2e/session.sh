@@ -81,6 +81,17 @@ text "a policy that is none" 2 'no-such' session --policy no-such
 text "a tree that is none" 125 'contains no tree' session --rootfs "$T"
 text "--help" 0 'lines that begin with `# %%`' session --help
 
+# A policy's files, in a jail that is warm; a workspace's.
+mkdir -m 755 "$T/p" "$T/shown"
+echo 'from the host' >"$T/shown/f"
+printf 'extends = "snippet"\n[filesystem]\nbinds = ["%s:/data"]\n' "$T/shown" >"$T/p/binds.toml"
+printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-only"\n' >"$T/p/space.toml"
+printf 'open("/data/f").read()\n# %%%%\nopen("f")\n' | timeout 60 "$AJ" session --json --policy-file "$T/p/binds.toml" >"$T/out" 2>"$T/err"
+says "open() reads the policy's files" '"value":"from the host.n"'
+says "and no others" '"type":"FileNotFoundError"|Only the files that the caller shows'
+printf 'open("f").read()\n' | timeout 60 "$AJ" session --policy-file "$T/p/space.toml" --workspace "$T/shown" >"$T/out" 2>"$T/err"
+says "and a workspace's, where the session begins" "^'from the host.n'"
+
 # --- at a terminal ---
 export XDG_STATE_HOME="$T/state"
 mkdir -p "$T/state"

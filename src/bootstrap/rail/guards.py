@@ -25,7 +25,7 @@ STANDARD = ("aiter anext ascii bin bytearray bytes callable chr complex dir divm
             "memoryview next oct ord pow reversed slice")
 # Functions that the sets minimal and standard lack -> the hint after a NameError.
 ABSENT = {
-    "open": "files are not available; data comes in as input variables",
+    "open": "the caller shows no file; data comes in as input variables",
     "eval": "call the function itself, or use ast.literal_eval where ast is allowed",
     "exec": "write the code itself",
     "compile": "write the code itself",
@@ -47,9 +47,10 @@ ACTIONS = {"read": "Reading", "set": "Setting", "delete": "Deleting", "define": 
 class Guards:
     """The guarded functions of one session. Agent code holds closures over this object, never the object."""
 
-    def __init__(self, patterns, builtin_set, module_hooks):
+    def __init__(self, patterns, builtin_set, module_hooks, files=()):
         self.imports = AllowedImports(patterns)
         self.builtin_set = builtin_set      # minimal, standard, full
+        self.files = files                  # paths that the caller shows, for open()
         self.module_hooks = module_hooks    # module name -> function to call once after that module was loaded
         self.imported = []                  # modules that agent code imported, in order
         self.proxies = None                 # module_proxy.ModuleProxies, from the first import on
@@ -66,6 +67,9 @@ class Guards:
         if self.builtin_set == "full":
             from agentjail.rail.dynamic_code import checked_functions
             out.update(checked_functions(self))
+        elif self.files:
+            from agentjail.rail.input_files import make_open
+            out["open"] = make_open(self.files)
         out["__agentjail_attr__"] = guarded["attribute"]
         out["__agentjail_type__"] = guarded["type"]
         return out

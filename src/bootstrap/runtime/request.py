@@ -22,6 +22,7 @@ POLICY_KEYS = {
     "builtins": (str, "standard"),
     "imports": (list, ()),
     "env": (list, ()),            # NAME=value; set after the start, so that no loader saw them
+    "files": (list, ()),          # paths of the jail that are the caller's files and folders
     "limits": (dict, {}),
 }
 # Keys of "limits": default.
@@ -73,7 +74,7 @@ def check_snippet(raw):
 
 
 def check_policy(keys):
-    """The policy as a tuple: layer, builtin set, imports, env, limits."""
+    """The policy as a tuple: layer, builtin set, imports, env, files, limits."""
     if type(keys.get("imports")) is str:  # the reader takes one string with spaces faster than a list
         keys["imports"] = keys["imports"].split()
     for key, (kind, default) in POLICY_KEYS.items():
@@ -89,7 +90,7 @@ def check_policy(keys):
         if key not in limits or type(value) is not int or value < 0:
             raise ValueError("unknown or bad limit " + key)
         limits[key] = value
-    return keys["layer"], keys["builtins"], tuple(keys["imports"]), tuple(keys["env"]), limits
+    return keys["layer"], keys["builtins"], tuple(keys["imports"]), tuple(keys["env"]), tuple(keys["files"]), limits
 
 
 def type_expected(key, kind):

@@ -90,14 +90,14 @@ class Session:
     def open(self):
         """The namespace, with its guards: made for the first snippet, or in a zygote that knows the policy."""
         if self.module is None:
-            layer, builtin_set, imports, env, _ = self.policy
+            layer, builtin_set, imports, env, files, _ = self.policy
             self.module = ModuleType("__main__")
             # Libraries look for the module of the agent's classes here; the interpreter's own would be the wrong one.
             self.starter = sys.modules.get("__main__")
             sys.modules["__main__"] = self.module
             if layer:
                 from agentjail.rail.guards import Guards
-                self.guards = Guards(list(imports), builtin_set, {"asyncio": install_event_loop})
+                self.guards = Guards(list(imports), builtin_set, {"asyncio": install_event_loop}, files)
                 self.builtins = self.guards.builtins
             else:
                 import builtins
