@@ -201,7 +201,7 @@ def errors(score):
         (claim,), _ = run(request(code, imports=STDLIB))
         text = claim["error"]["traceback"]
         want = ["line 7, in <module>", "line 6, in f", "line 5, in f", "line 3, in g", "direct cause", "KeyError: 'k'", "JSONDecodeError"]
-        score.check("error/traceback", all(w in text for w in want) and "decoder" not in text and "bootstrap" not in text, text)
+        score.check("error/traceback", all(w in text for w in want) and "decoder" not in text and "agentjail/" not in text, text)
         (claim,), _ = run(request("def f(n):\n    return f(n + 1)\nf(0)"))
         text = claim["error"]["traceback"]
         score.check("error/traceback-recursion", len(text) < 3000 and "more times" in text or "left out" in text, text)

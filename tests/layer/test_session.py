@@ -138,7 +138,7 @@ def survives(score):
         with Guest() as guest:
             claim = guest.run("def f():\n    while True: pass\n\nf()", after=[(0.05, SOFT), (5, SOFT)])
             e = claim["error"]
-            case("where", (e["line"] == 2 and "line 4, in <module>" in e["traceback"] and "session.py" not in e["traceback"]
+            case("where", (e["line"] == 2 and "line 4, in <module>" in e["traceback"] and "agentjail/" not in e["traceback"]
                            and "too long" in e["message"], e))
     if score.wants("signal/caught"):
         with Guest() as guest:

@@ -194,7 +194,7 @@ def errors(score):
     case("error-timeout", caught, lambda c, calls: c["value"] == ["TimeoutError: after 5 s", "t", "TimeoutError"], say(type="TimeoutError", message="after 5 s"))
     case("error-plain", caught, lambda c, calls: c["value"] == ["m", "t", "ToolError"], say(type="ToolError", message="m"))
     case("error-uncaught", "def f():\n    return t(1)\nf()", lambda c, calls: c["error"]["type"] == "ToolError" and c["error"]["line"] == 2
-         and c["error"]["message"] == "E: m" and "tools.py" not in c["error"]["traceback"], say(type="E", message="m"))
+         and c["error"]["message"] == "E: m" and "agentjail/" not in c["error"]["traceback"], say(type="E", message="m"))
     case("error-clean", caught, lambda c, calls: c["value"][0] == "E?: a?b\nc?" and c["value"][2] == "E?", say(type="E\x1b", message="a\x00b\nc\x7f"))
     case("error-long", caught, lambda c, calls: len(c["value"][0]) < 8300, say(type="E", message="x" * 100000))
     case("not-exception-group", "try: t(1)\nexcept ValueError: pass", lambda c, calls: c["error"]["type"] == "ToolError", say(type="ValueError", message="bad"))
