@@ -331,7 +331,7 @@ static void sort_batch(struct aj_loop *loop)
 /* Busy parties have used their part of this turn: epoll is asked for new events first, and reports these again. */
 static bool must_wait(const struct aj_loop *loop, const struct aj_io *io)
 {
-	return loop->busy_ns > AJ_QUOTA_TURN_US * NS_OF_US && io->quota && !io->quota->throttled && aj_quota_busy(io->quota);
+	return loop->busy_ns > (int64_t)AJ_QUOTA_TURN_US * NS_OF_US && io->quota && !io->quota->throttled && aj_quota_busy(io->quota);
 }
 
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us)

@@ -266,7 +266,7 @@ void aj_run_signal(struct aj_run *run, int signal)
 {
 	bool ends = signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
 	int64_t now_us = aj_now_us();
-	if (run->plan->snippet || (ends && run->told_us && now_us - run->told_us > AJ_SAME_SIGNAL_MS * 1000)) {
+	if (run->plan->snippet || (ends && run->told_us && now_us - run->told_us > AJ_SAME_SIGNAL_MS * 1000LL)) {
 		run->facts.interrupt_signal = signal;
 		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
 		return;

@@ -110,8 +110,10 @@ void aj_pool_free(struct aj_pool *p)
 	aj_pool_retire(p);
 	/* Groups first: then no single end below has to wait for its group. */
 	aj_fork_groups_stop(&p->groups);
-	for (struct aj_run *jail; (jail = LIST_FIRST(&p->ending));)
+	for (struct aj_run *jail = LIST_FIRST(&p->ending), *next; jail; jail = next) {
+		next = LIST_NEXT(jail, listed);
 		on_ended(jail, AJ_RUN_GONE);
+	}
 	aj_fork_groups_free(&p->groups);
 	aj_arena_free(&p->arena);
 	free(p);
