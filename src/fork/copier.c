@@ -66,7 +66,7 @@ static void map_id(const struct work *w)
 	if (setns(w->copied->parent, CLONE_NEWUSER) < 0)
 		fail_copy(w, "join the original's user namespace");
 	if (setresgid(plan->gid, plan->gid, plan->gid) < 0 || setresuid(plan->uid, plan->uid, plan->uid) < 0)
-		fail_copy(w, "take the jail's id");
+		fail_copy(w, "set the jail's user and group id");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char map[40];
 		snprintf(map, sizeof map, "%u %u 1\n", rows[i].id, rows[i].id);
@@ -85,7 +85,7 @@ static void make_scratch(struct work *w)
 			continue;
 		if (w->count == SCRATCH_MAX) {
 			errno = E2BIG;
-			fail_copy(w, "copy so many scratch spaces");
+			fail_copy(w, "copy this number of scratch spaces");
 		}
 		int old = open(target, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (old < 0 || fstat(old, &st) < 0)
@@ -135,7 +135,7 @@ static void reopen_file(const struct work *w, const char *number)
 	struct stat st;
 	char name[32], text[512];
 	if (fstatat(w->files, number, &st, 0) < 0)
-		fail_copy(w, "look at an open file");
+		fail_copy(w, "examine an open file");
 	if (S_ISCHR(st.st_mode)) /* /dev/null and the like have no state to share */
 		return;
 	snprintf(name, sizeof name, "fdinfo/%s", number);
@@ -144,7 +144,7 @@ static void reopen_file(const struct work *w, const char *number)
 	text[n > 0 ? n : 0] = '\0';
 	const char *at = strstr(text, "pos:"), *flags = strstr(text, "flags:");
 	if (!at || !flags)
-		fail_copy(w, "learn how a file is open");
+		fail_copy(w, "read the flags of an open file");
 	cleanup_fd int fd = open_anew(w, number, &st, (int)strtoul(flags + strlen("flags:"), NULL, 8),
 	                              (off_t)strtoul(at + strlen("pos:"), NULL, 10));
 	send_fd(w, (int)strtoul(number, NULL, 10), fd < 0 ? w->dummy : fd);
@@ -167,7 +167,7 @@ static void reopen_files(struct work *w)
 				continue;
 			if (++count > AJ_COPY_FILES) {
 				errno = EMFILE;
-				fail_copy(w, "open so many files anew");
+				fail_copy(w, "reopen this number of files");
 			}
 			reopen_file(w, e->name);
 		}
@@ -185,7 +185,7 @@ _Noreturn static void run_helper(struct work *w)
 		fail_copy(w, "join the branch's namespaces");
 	/* Our memory is a copy of the supervisor's. After the last change of ids, which would reset both. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		fail_copy(w, "close our memory to others");
+		fail_copy(w, "make the helper undumpable");
 	make_scratch(w);
 	reopen_files(w);
 	cleanup_fd int folder = open(w->plan->chdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -85,7 +85,7 @@ static const char *copy_subfolder(int from_dir, int to_dir, const char *name, co
 {
 	if (depth == AJ_COPY_DEPTH) {
 		errno = ELOOP;
-		return "copy folders in folders in folders";
+		return "copy folders nested this deep";
 	}
 	cleanup_fd int from = openat(from_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (from < 0 || mkdirat(to_dir, name, 0700) < 0)
@@ -103,7 +103,7 @@ static const char *copy_one(int from, int to, const char *name, int depth, dev_t
 {
 	struct stat st;
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? NULL : "look at a file";
+		return errno == ENOENT ? NULL : "examine a file";
 	if (st.st_dev != device)
 		return NULL;
 	switch (st.st_mode & S_IFMT) {
@@ -142,7 +142,7 @@ const char *aj_copy_tree(int from, int to)
 {
 	struct stat st;
 	if (fstat(from, &st) < 0)
-		return "look at the scratch space";
+		return "examine the scratch space";
 	return copy_folder(from, to, 0, st.st_dev);
 }
 

@@ -76,15 +76,15 @@ int aj_fork_begin(struct aj_fork_group *f, struct aj_run *source, struct aj_erro
 	if (source->fork_group != f)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the original ended");
 	if (f->listener_fd < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the jail was refused so many calls that nobody listens any more");
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the jail was refused so many calls that the supervisor listens no longer");
 	if (source->depth >= AJ_BRANCH_DEPTH_MAX) {
 		aj_fail(err, AJ_EXIT_LIMIT, "depth", 0,
-		        "it would be a branch of a branch %d deep, and the kernel nests no deeper", AJ_BRANCH_DEPTH_MAX);
+		        "the branches would be nested %d deep, and the kernel nests user namespaces no deeper", AJ_BRANCH_DEPTH_MAX);
 		return aj_advise(err, "fork from an earlier checkpoint, or open a new session"), -1;
 	}
 	if (f->count >= AJ_BRANCHES_MAX)
 		return aj_fail(err, AJ_EXIT_LIMIT, "branches", 0,
-		               "%d branches and checkpoints of this session are alive, and no more may be", AJ_BRANCHES_MAX);
+		               "%d branches and checkpoints of this session are alive, the limit", AJ_BRANCHES_MAX);
 	if (why)
 		return aj_fail(err, AJ_EXIT_USAGE, "branch", 0, "%s", why);
 	*b = (struct aj_fork){ .jail = AJ_NO_JAIL, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } };
@@ -128,7 +128,7 @@ struct aj_jail aj_fork_take(struct aj_fork_group *f)
 static bool let_pass(struct aj_fork_group *f, const struct aj_notification *call, enum aj_pass which, enum aj_branch_state next)
 {
 	if (aj_notify_pass(f->listener_fd, call, which) < 0) {
-		aj_fork_fail(f, errno, "a step of it cannot be let pass");
+		aj_fork_fail(f, errno, "a system call of the branch could not be let pass");
 		return false;
 	}
 	f->now.state = next;
@@ -151,7 +151,7 @@ static void furnish_branch(struct aj_fork_group *f, const struct aj_notification
 	};
 	/* The pidfd is the caller's only if the call still waits: until then the pid cannot be reused. */
 	if (b->jail.init_pidfd < 0 || b->proc_fd < 0 || !aj_notify_waits(f->listener_fd, call->id))
-		aj_fork_fail(f, errno, "it is gone");
+		aj_fork_fail(f, errno, "the branch has ended");
 	else if (aj_copier_start(&b->copier, f->plan, &copied, &err) < 0)
 		aj_fork_fail(f, err.errnum, err.cause);
 }
@@ -184,7 +184,7 @@ static void admit_branch(struct aj_fork_group *f)
 	const int fds[] = { b->ends.out, b->ends.err, b->ends.control };
 	for (int i = 0; i < CONTROL_FD; i++)
 		if (aj_notify_place(f->listener_fd, b->call.id, fds[i], i + 1, true) < 0) {
-			aj_fork_fail(f, errno, "its channels cannot be put in place");
+			aj_fork_fail(f, errno, "the branch's channels cannot be installed");
 			return;
 		}
 	close_helper(f);
@@ -198,14 +198,14 @@ void aj_fork_copier(struct aj_fork_group *f)
 	int fd, r;
 	while (b->state == AJ_BRANCH_FURNISHED && (r = aj_copier_read(&b->copier, &msg, &fd)) >= 0) {
 		if (r == 0) {
-			aj_fork_fail(f, 0, "the helper that copies has ended, perhaps for want of memory");
+			aj_fork_fail(f, 0, "the helper that copies has ended, perhaps out of memory");
 		} else if (msg.number == AJ_COPY_DONE) {
 			admit_branch(f);
 		} else if (msg.number == AJ_COPY_FAILED) {
 			aj_fork_fail(f, msg.errnum, msg.what);
 		} else if (msg.number < 0 || (msg.number > 0 && msg.number <= CONTROL_FD) || fd < 0 ||
 		           aj_notify_place(f->listener_fd, b->call.id, fd, msg.number, false) < 0) {
-			aj_fork_fail(f, errno, "an open file cannot be put in place");
+			aj_fork_fail(f, errno, "an open file cannot be installed in the branch");
 		}
 		aj_close(&fd);
 	}

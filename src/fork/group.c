@@ -235,7 +235,7 @@ struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struc
 		return aj_fail(err, AJ_EXIT_USAGE, "branch", 0, "the session was not opened for branching"), NULL;
 	if (jail->listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0,
-		               "nobody listens to the jail's filter: the kernel cannot, or another filter above us has a listener"),
+		               "the supervisor cannot listen to the jail's filter: the kernel lacks that, or another filter above agentjail has a listener"),
 		       NULL;
 	int pidfd = aj_procfs_open_child(jail->channel.runner, jail->jail.init_pid, &info);
 	if (pidfd < 0 || info.inner <= 1) {

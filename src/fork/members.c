@@ -45,7 +45,7 @@ static void on_answered(struct aj_fork_group *g, const struct aj_run *source)
 {
 	if (g->now.source == source && source->channel.branch_errnum)
 		aj_fork_fail(g, source->channel.branch_errnum,
-		             source->channel.branch_errnum == ENOSPC ? "the kernel allows no user namespace more, in number or in depth"
+		             source->channel.branch_errnum == ENOSPC ? "the kernel allows no further user namespace, in number or in depth"
 		                                                     : "the session cannot copy itself");
 	aj_fork_group_changed(g);
 }

@@ -150,7 +150,7 @@ void aj_fork_requests_stop(struct aj_fork_group *g)
 	TAILQ_INIT(&g->waiters);
 	g->waiter = NULL;
 	g->arming = NULL;
-	aj_fork_fail(g, 0, "nobody wants it any more");
+	aj_fork_fail(g, 0, "its requester has withdrawn the request");
 	g->now.err = (struct aj_error){ 0 };
 	if (branch)
 		g->owner.failed(g->owner.arg, branch);

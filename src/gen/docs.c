@@ -46,47 +46,54 @@ static int print_why(const struct aj_syscall *row, void *data)
 
 static void print_syscalls(void)
 {
-	printf("## A snippet may call (%d)\n\n", aj_syscalls_allowed(AJ_PROFILE_SNIPPET, AJ_NET_NONE));
+	printf("## A snippet may call\n\n%d calls:\n\n", aj_syscalls_allowed(AJ_PROFILE_SNIPPET, AJ_NET_NONE));
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, false);
 	printf("\n## A snippet is refused, with an error that says so\n\n");
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, true);
-	printf("\n## Besides, until Python has started\n\nA filter stands before the first instruction of the Python tree. It allows what a snippet "
-	       "may call and these, refuses what a snippet is refused, and stays; a second one then takes these away.\n\n"
+	printf("\n## Until Python has started\n\n"
+	       "A snippet's Python runs under a filter from its first instruction on. That filter allows the calls of a snippet and\n"
+	       "the following ones, and refuses what a snippet is refused. It stays; a second filter then removes the following ones.\n\n"
 	       "| call | condition | why |\n|---|---|---|\n");
 	bool not_refused = false;
 	aj_syscalls_startup_each(syscall_row, &not_refused);
-	printf("\n## Besides, a zygote\n\nJails are born from it. It stands under a filter from before its first instruction, and so do they, below their own. It allows what "
-	       "the jail may call, what Python takes to start, and these; it names no refusal, as the jail's own filter does.\n\n"
+	printf("\n## A zygote\n\n"
+	       "Jails are born from a zygote. A zygote runs under a filter from its first instruction on, and its jails inherit that\n"
+	       "filter below their own. The filter allows the calls of the jail, the calls of Python's start, and the following ones.\n"
+	       "It reports no refusal: the jail's own filter does.\n\n"
 	       "| call | condition | why |\n|---|---|---|\n");
 	aj_syscalls_births_each(syscall_row, &not_refused);
-	printf("\n## A command may call (%d without a network, %d with one)\n\n",
+	printf("\n## A command may call\n\n%d calls without a network, %d with one:\n\n",
 	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE), aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
 	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);
-	printf("\n## Groups that a policy can deny\n\nWhat the list allows is asked of each denied group, too: its calls get EPERM. `clone3` is in no list.\n");
+	printf("\n## Groups that a policy can deny\n\nThe calls of a denied group get EPERM, although the list allows them. `clone3` is in no list.\n");
 	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
 		bool refused = true;
 		printf("\n### %s\n\n" REFUSED_HEAD, aj_deny_name(1ULL << i));
 		aj_syscalls_denied_each(1ULL << i, syscall_row, &refused);
 	}
 	const char *before = "";
-	printf("\n## Not made for a snippet that shares no writable file with the host\n\nEach lock call of the snippet's one process returns success, and "
-	       "no lock is taken: on /dev/null and the Python tree a lock would be the host's. Of `fcntl`: ");
+	printf("\n## Locks of a snippet that shares no writable file with the host\n\n"
+	       "Each lock call of the snippet's one process returns success, and no lock is taken: on /dev/null and the Python tree a\n"
+	       "lock would be the host's. Of `fcntl`: ");
 	aj_syscalls_denied_each(AJ_LOCKS_INSIDE, print_why, &before);
-	printf(".\n\n## Not made for a command: the call returns 0\n\n`sync` and `syncfs` write out file systems of the host, and other processes "
-	       "wait for that. `fsync` and `fdatasync` are made.\n");
+	printf(".\n\n## Calls of a command that return 0 and are not made\n\n"
+	       "`sync` and `syncfs` write out file systems of the host, and other processes wait for that. `fsync` and `fdatasync`\nare made.\n");
 	static const struct {
 		uint64_t group;
 		const char *heading;
 	} reported[] = {
-		{ AJ_DENY_CONNECT, "Reported where socket files of the host are in reach\n\nAs a writable folder brings them. The connector makes each `connect` "
-		                   "that is allowed; the others are refused." },
-		{ AJ_DENY_UNIX, "In place of these where the supervisor cannot listen to the filter" },
-		{ AJ_DENY_SIZE,
-		  "Reported where a command gets a terminal of its caller's\n\nThe supervisor has it made for terminals of the jail's own, and "
-		  "where the size stays the same; where the supervisor cannot listen to the filter the call is refused for all." },
+		{ AJ_DENY_CONNECT,
+		  "Reported where socket files of the host are in reach\n\n"
+		  "A writable folder has such files. The connector makes each `connect` that is allowed; the others are refused." },
+		{ AJ_DENY_UNIX, "Refused instead where the supervisor cannot listen to the filter" },
+		{ AJ_DENY_SIZE, "Reported where a command gets a terminal of its caller's\n\n"
+		                "The connector makes the call for terminals of the jail's own, and where the size stays the same. Where the supervisor\n"
+		                "cannot listen to the filter the call is refused for all terminals." },
 		{ AJ_LOCKS_MEDIATED,
-		  "Reported where locks on files are allowed\n\nThe supervisor lets a lock pass on regular files and folders of the jail's own, and of "
-		  "folders that are bound writable; other locks are refused, and all of them where the supervisor cannot listen to the filter. A process has one table of descriptors." },
+		  "Reported where locks on files are allowed\n\n"
+		  "The supervisor lets a lock pass on regular files and folders of the jail's own, and of folders that are bound\n"
+		  "writable; other locks are refused, and all of them where the supervisor cannot listen to the filter. A process has\n"
+		  "one table of descriptors." },
 	};
 	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
 		bool refused = true;

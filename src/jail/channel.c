@@ -30,7 +30,7 @@ static unsigned fail_setup(struct aj_channel *c, const char *step, const char *c
 static void advise_rootfs(struct aj_channel *c)
 {
 	if (c->masked)
-		aj_advise(&c->result->setup, "the policy hides `%s` (filesystem.masks), which may be what is missing", c->masked);
+		aj_advise(&c->result->setup, "the policy hides `%s` (filesystem.masks); the hidden file may be missing", c->masked);
 	aj_advise(&c->result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 }
 
@@ -40,7 +40,7 @@ unsigned aj_channel_open(struct aj_channel *c, int *fd, pid_t init, int filters,
 	if (*fd < 0)
 		return 0;
 	if (filters < 0)
-		return fail_setup(c, "attest", "the kernel does not count our own system call filters in /proc/self/status");
+		return fail_setup(c, "attest", "the kernel does not count agentjail's own system call filters in /proc/self/status");
 	c->filters = (size_t)filters + 1;
 	return 0;
 }
@@ -154,7 +154,7 @@ static unsigned on_armed(struct aj_channel *c, pid_t sender)
 {
 	const char *wrong = aj_channel_writing(c) ? "the runner says that it is armed before it was sent its filters"
 	                  : !c->expected          ? aj_procfs_check_walls(sender, c->init, c->filters)
-	                  : sender != c->expected ? "somebody else says that the branch is armed"
+	                  : sender != c->expected ? "a process other than the branch reports that the branch is armed"
 	                                          : aj_procfs_check_fork(sender, c->filters);
 	if (wrong)
 		return fail_setup(c, "attest", wrong);

@@ -21,7 +21,7 @@ static int open_file(struct aj_error *err)
 	cleanup_fd int fd = open(IDS_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "identity", errno, "open `" IDS_FILE "`, where ids are taken");
-		aj_advise(err, "the site's identity.uids needs a /run that root may write");
+		aj_advise(err, "the site's identity.uids needs a /run that is writable for root");
 		return -1;
 	}
 	/* Any user who can open the file could lock every id. */
@@ -69,7 +69,7 @@ int aj_id_take(struct aj_id *id, struct aj_host *host, const struct aj_site *sit
 		return 0;
 	if (!host->may_map_ids)
 		return aj_fail(err, AJ_EXIT_SETUP, "identity", 0,
-		               "the site gives jails ids of their own, and this root may not map any (CAP_SETUID and CAP_SETGID)");
+		               "the site gives jails ids of their own, and agentjail may not map any id (CAP_SETUID and CAP_SETGID)");
 	for (int i = 0; i < 2; i++)
 		if (!aj_host_has_id(i ? last : first)) {
 			aj_fail(err, AJ_EXIT_SETUP, "identity", 0,

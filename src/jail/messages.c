@@ -84,7 +84,7 @@ void aj_run_on_report(struct aj_run *run)
 		run->facts.full = scratch_mount(run->plan, msg.step);
 		return;
 	default:
-		aj_run_fail(run, "init sent a message that only we may send");
+		aj_run_fail(run, "init sent a message that only the supervisor may send");
 	}
 }
 

@@ -49,7 +49,7 @@ static void watch_run(struct aj_run *run)
 		aj_run_fail(run, "signals cannot be watched");
 	while (!run->gone)
 		if (aj_loop_turn(run->loop, INT64_MAX) < 0) {
-			aj_run_fail(run, "the jail cannot be waited for; what ran until then is done");
+			aj_run_fail(run, "the jail cannot be waited for; the program ran until then");
 			aj_run_kill(run);
 		}
 	aj_loop_unwatch(run->loop, &signals);

@@ -12,8 +12,7 @@ enum { DRAIN_READS = (1 << 20) / AJ_CHUNK_BYTES };
 static bool handle_pump(struct aj_run *run, const struct aj_pump *pump, int r)
 {
 	if (r < 0) {
-		aj_fail(&run->result.setup, AJ_EXIT_SETUP, "output", errno,
-		        "write on what the jail has written; what ran until then is done");
+		aj_fail(&run->result.setup, AJ_EXIT_SETUP, "output", errno, "pass on the jail's output; the program ran until then");
 		aj_jail_kill(&run->jail);
 	}
 	if (run->policy->file_bytes && pump->total_bytes > run->policy->file_bytes)
@@ -33,7 +32,7 @@ bool aj_run_on_output(struct aj_run *run, int number)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (n < 0) /* truncated output must not pass as the jail's */
-		aj_run_fail(run, "the jail's output cannot be read; what ran until then is done");
+		aj_run_fail(run, "the jail's output cannot be read; the program ran until then");
 	if (n <= 0) {
 		aj_run_close(run, number == 1 ? AJ_RUN_OUT : AJ_RUN_ERR, fd);
 		return false;

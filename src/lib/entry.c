@@ -46,7 +46,7 @@ int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *na
 		if (((const char *)theirs)[i]) {
 			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "struct %s has a field that this library (%s) does not know",
 			        name, AJ_VERSION);
-			aj_advise(err, "leave it zero, or install the library that the header belongs to");
+			aj_advise(err, "leave the field zero, or install the library that the header belongs to");
 			return -1;
 		}
 	memcpy(ours, theirs, bytes < our_bytes ? bytes : our_bytes);

@@ -219,7 +219,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	if (aj_lib_enter_session(s, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
 		return -1;
 	if (s->result || s->error.exit_code)
-		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the last run's result was not taken yet");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the caller has not taken the last run's result yet");
 	if (kind != VARIABLES && !t.code)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "no code is given");
 	size_t bytes = !t.code ? 0 : t.code_bytes ? t.code_bytes : strlen(t.code);
@@ -360,7 +360,7 @@ void aj_lib_session_interrupted(agentjail_session *s)
 	if (aj_lib_state(s) == AJ_SESSION_RUNNING) {
 		aj_session_interrupt(s->inner);
 	} else if (s->asked) {
-		aj_fail(&err, AJ_EXIT_SIGNAL + 2, "interrupt", 0, "the snippet was taken back before it had begun");
+		aj_fail(&err, AJ_EXIT_SIGNAL + 2, "interrupt", 0, "the caller withdrew the snippet before it began");
 		finish_run(s, NULL, &err);
 		aj_arena_free(&s->arena);
 	}

@@ -17,7 +17,7 @@ void aj_lib_session_free(agentjail_session *s)
 int aj_lib_turn(agentjail *h, int64_t until_us, struct aj_error *err)
 {
 	if (aj_loop_turn(h->loop, until_us) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "wait for something to happen");
+		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "wait for events");
 	/* A tool may have closed its own session. */
 	for (agentjail_session *s; (s = aj_lib_tools_run(h));)
 		if (!s->inner && !s->entered)

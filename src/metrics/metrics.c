@@ -37,7 +37,7 @@ static const struct {
 	{ "agentjail_tool_calls_total", "counter", "", COUNTER, AJ_COUNT_TOOL_CALLS, "tool calls that went to a client" },
 	{ "agentjail_clients", "gauge", "", GAUGE, AJ_GAUGE_CLIENTS, "connections" },
 	{ "agentjail_clients_accepted_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_ACCEPTED, "connections that were served" },
-	{ "agentjail_clients_denied_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DENIED, "connections that were refused because of the user who made them" },
+	{ "agentjail_clients_denied_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DENIED, "connections that were refused because of their user" },
 	{ "agentjail_clients_dropped_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DROPPED, "connections that were ended because they did not read what was sent" },
 	{ "agentjail_clients_late_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_LATE, "connections that were ended because a frame that they had begun did not come to its end, or to make room for others" },
 	{ "agentjail_denials_total", "counter", "syscall", DENIALS, 0, "system calls that the kernel refused to jails, at most 64 names and `other`" },

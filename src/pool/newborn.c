@@ -36,11 +36,11 @@ static pid_t number_of(int pidfd)
 static const char *wrong_process(int pidfd, pid_t *ret_pid)
 {
 	if (!aj_pidfd_is_child(pidfd))
-		return "it names a process that is no child of ours";
+		return "it names a process that is not a child of the supervisor";
 	*ret_pid = number_of(pidfd);
 	struct aj_process_info info = aj_procfs_process(*ret_pid);
 	if (info.process != *ret_pid || info.parent != getpid())
-		return "it names a process that is no child of ours";
+		return "it names a process that is not a child of the supervisor";
 	return info.inner != 1 ? "it names a process that is not the first of its namespace" : NULL;
 }
 
@@ -98,7 +98,7 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 static enum aj_newborn report_lie(struct aj_error *err, const char *wrong)
 {
 	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", wrong);
-	aj_advise(err, "a package that the policy allows, or the Python tree, is not what it should be: `agentjail rootfs verify`");
+	aj_advise(err, "a package that the policy allows, or the Python tree, is damaged or hostile: run `agentjail rootfs verify`");
 	return AJ_NEWBORN_LIE;
 }
 
@@ -155,8 +155,8 @@ const char *aj_newborn_why_not(void)
 	cleanup_fd int self = aj_pidfd_open(getpid());
 	cleanup_fd int fd = self < 0 ? -1 : take_fd(self, self);
 	if (fd < 0)
-		return "this kernel, or a filter above us, does not let us take a newborn's descriptors (pidfd_getfd)";
+		return "this kernel, or a filter above agentjail, denies the supervisor a newborn's descriptors (pidfd_getfd)";
 	if (aj_read_text("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) > 0 && scope[0] == '3')
-		return "kernel.yama.ptrace_scope is 3, so nobody may take a newborn's descriptors";
+		return "kernel.yama.ptrace_scope is 3, so no process may take a newborn's descriptors";
 	return NULL;
 }

@@ -161,8 +161,7 @@ unsigned aj_pool_available(const struct aj_pool *p)
 
 int aj_pool_fail_busy(const struct aj_pool *p, struct aj_error *err)
 {
-	return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, and no more may be",
-	                       p->config.jails_max);
+	return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, the limit", p->config.jails_max);
 }
 
 void aj_pool_fill(struct aj_pool *p)

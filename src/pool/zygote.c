@@ -59,13 +59,13 @@ static enum aj_zygote_found set_dead(struct aj_zygote *z, int errnum, const char
 	if (z->jail.holder)
 		aj_leaf_read(aj_holder_cgroups(z->jail.holder)->leaf, &used);
 	bool importing = !z->ready && z->importing[0];
-	const char *hit = used.oom_kills    ? ": more memory was wanted than it may have (memory.max)"
-	                : used.pids_refused ? ": more processes were wanted than it may have (pids.max)"
+	const char *hit = used.oom_kills    ? ": the zygote reached its limit of memory (memory.max)"
+	                : used.pids_refused ? ": the zygote reached its limit of processes (pids.max)"
 	                                    : "";
 	aj_fail(&z->err, AJ_EXIT_SETUP, "zygote", errnum, "%s%s%s%s%s", cause, importing ? ", while it imported `" : "",
 	        importing ? z->importing : "", importing ? "`" : "", hit);
 	if (importing)
-		aj_advise(&z->err, "take that module out of the policy's python.imports, or out of the Python tree");
+		aj_advise(&z->err, "remove that module from the policy's python.imports, or from the Python tree");
 	return AJ_ZYGOTE_DEAD;
 }
 
@@ -151,7 +151,7 @@ static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jai
 	if (r < 0 && errno == EAGAIN)
 		return AJ_ZYGOTE_NOTHING;
 	if (r <= 0 || z->waiting_count == 0)
-		return set_dead(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it has answered what nobody asked");
+		return set_dead(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it sent an answer without an order");
 	struct aj_jail *jail = &z->waiting[0];
 	enum aj_newborn found = aj_newborn_take(&z->jail, &born, jail, ret_err);
 	if (found == AJ_NEWBORN_LIE) {

@@ -65,9 +65,9 @@ static bool make_room(struct aj_server *s, const struct aj_client *newcomer)
 	struct aj_client *victim = there > s->config->clients_max ? find_victim(s) : NULL; /* the count includes the newcomer */
 	if (victim && victim != newcomer) {
 		struct aj_fault fault;
-		aj_server_busy(s, &fault, "%lu clients are connected, and this one made room for another: it %s",
+		aj_server_busy(s, &fault, "%lu clients are connected, the limit, and this one had to make room for another: it %s",
 		               (unsigned long)s->config->clients_max,
-		               aj_client_in_frame(victim) ? "had begun a frame and not ended it" : "had nothing under way");
+		               aj_client_in_frame(victim) ? "had sent a frame in part" : "had no session and no request");
 		s->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
 		aj_client_expel(victim, &fault);
 		return true;
@@ -82,13 +82,13 @@ static int check(struct aj_server *s, struct aj_client *c, struct aj_fault *faul
 	pid_t pid;
 	bool known = aj_listen_peer(c->fd, &uid, &pid) == 0;
 	if (!known || (uid != geteuid() && uid != 0)) {
-		aj_fault(fault, AJ_CODE_DENIED, "this service is user %d's, and serves him and root only", (int)geteuid());
+		aj_fault(fault, AJ_CODE_DENIED, "this service belongs to user %d, and serves that user and root only", (int)geteuid());
 		aj_server_log(s, "user %d (process %d) was denied", known ? (int)uid : -1, known ? (int)pid : -1);
 		return -1;
 	}
 	c->uid = uid;
 	if (!make_room(s, c))
-		return aj_server_busy(s, fault, "%lu clients are connected, each with something under way, and no more may be",
+		return aj_server_busy(s, fault, "%lu clients are connected, the limit, and each has a session or a request",
 		                      (unsigned long)s->config->clients_max);
 	return 0;
 }

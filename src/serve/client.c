@@ -79,7 +79,7 @@ bool aj_client_begin(struct aj_client *c, const json_t *id)
 	if (c->dropped)
 		return false;
 	if (aj_buffer_left(&c->out) > c->server->config->unread_bytes) {
-		aj_client_drop(c, "too much waits to be read by it");
+		aj_client_drop(c, "it has left too many bytes unread");
 		return false;
 	}
 	aj_buffer_begin(&c->out);
@@ -155,7 +155,7 @@ static void end_frame(struct aj_client *c)
 static void refuse_frame(struct aj_client *c)
 {
 	struct aj_fault fault;
-	aj_fault(&fault, AJ_CODE_TOO_LARGE, "a frame announces %zu bytes; from 1 to %zu are taken", c->in.want, c->in.cap_bytes);
+	aj_fault(&fault, AJ_CODE_TOO_LARGE, "a frame announces %zu bytes; allowed are 1 to %zu", c->in.want, c->in.cap_bytes);
 	c->closing = true;
 	aj_client_error(c, NULL, &fault);
 	aj_client_watch(c);

@@ -245,7 +245,7 @@ int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy
 	if (!policy)
 		return aj_fault(fault, AJ_CODE_NO_SUCH_POLICY, "no policy is called `%s` here", policy_name);
 	if (query->op == AJ_OP_OPEN && s->sessions >= config->sessions_max)
-		return aj_server_busy(s, fault, "%lu sessions are open, and no more may be", (unsigned long)config->sessions_max);
+		return aj_server_busy(s, fault, "%lu sessions are open, the limit", (unsigned long)config->sessions_max);
 	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
 		return aj_server_busy(s, fault, "%zu MiB of requests wait for a jail already", s->held_bytes >> 20);
 	bool room = s->in_use < config->jails_max && !s->waiting;
@@ -284,9 +284,9 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 	struct aj_error err = { 0 };
 	/* A fork never waits in the queue: the session that it copies would change meanwhile. */
 	if (s->sessions >= s->config->sessions_max)
-		return aj_server_busy(s, fault, "%lu sessions are open, and no more may be", (unsigned long)s->config->sessions_max);
+		return aj_server_busy(s, fault, "%lu sessions are open, the limit", (unsigned long)s->config->sessions_max);
 	if (s->in_use >= s->config->jails_max)
-		return aj_server_busy(s, fault, "%lu jails are in use, and no more may be", (unsigned long)s->config->jails_max);
+		return aj_server_busy(s, fault, "%lu jails are in use, the limit", (unsigned long)s->config->jails_max);
 	struct aj_slot *slot = calloc(1, sizeof *slot);
 	if (!slot)
 		abort();

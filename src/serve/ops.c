@@ -44,7 +44,7 @@ static int run_in_session(struct aj_client *c, struct aj_query *q, struct aj_fau
 	if (!slot)
 		return -1;
 	if (slot->request)
-		return aj_server_busy(c->server, fault, "the session `%s` runs something", slot->name);
+		return aj_server_busy(c->server, fault, "the session `%s` runs a snippet", slot->name);
 	struct aj_client_request *req = aj_client_request_new(c, q);
 	bool snippet = req->query.op == AJ_OP_RUN || req->query.op == AJ_OP_SET;
 	if ((snippet ? aj_slot_run(slot, req, fault) : aj_slot_branch(slot, req, fault)) < 0)
@@ -136,7 +136,7 @@ static int close_session(struct aj_client *c, struct aj_query *q, struct aj_faul
 	if (!slot && !req)
 		return -1;
 	if (req && req->slot && req->slot->open)
-		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the request runs in session `%s`: close that", req->slot->name);
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the request runs in session `%s`: close that session", req->slot->name);
 	slot = slot ? slot : req->slot;
 	req = slot ? slot->request : req;
 	if (slot)

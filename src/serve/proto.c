@@ -147,7 +147,7 @@ static int find_op(struct aj_query *q, struct aj_fault *fault)
 			q->op = (enum aj_op)op;
 			return 0;
 		}
-	aj_fault(fault, AJ_CODE_UNKNOWN_OP, "there is no operation `%.60s`", name);
+	aj_fault(fault, AJ_CODE_UNKNOWN_OP, "no operation is called `%.60s`", name);
 	size_t at = 0;
 	for (int op = 0; op < AJ_OPS; op++)
 		at += (size_t)snprintf(fault->fix + at, sizeof fault->fix - at, "%s%s", op ? ", " : "one of: ", ops[op].name);

@@ -23,7 +23,7 @@ enum {
 static void notify_manager(const struct aj_server *s, const char *state)
 {
 	if (aj_sd_notify(s->config->notify, state) < 0)
-		aj_server_log(s, "the service manager could not be told: %s", strerror(errno));
+		aj_server_log(s, "the service manager could not be notified: %s", strerror(errno));
 }
 
 /* --- connections --- */
@@ -51,7 +51,7 @@ static void stop_clients(struct aj_server *s, bool now)
 static void on_grace_over(struct aj_timer *timer)
 {
 	struct aj_server *s = timer->arg;
-	aj_server_log(s, "the grace time is over: what still runs is ended");
+	aj_server_log(s, "the grace time is over: snippets that still run are ended");
 	stop_clients(s, true);
 }
 
@@ -96,7 +96,7 @@ static void on_signal(struct aj_io *io, uint32_t events)
 	if (read(io->fd, &info, sizeof info) != (ssize_t)sizeof info)
 		return;
 	if (info.ssi_signo == SIGHUP)
-		aj_server_log(s, "SIGHUP: there is nothing to reload; policies are read again whenever their files change");
+		aj_server_log(s, "SIGHUP has no effect: policies are read again whenever their files change");
 	else
 		stop_serving(s, (int)info.ssi_signo);
 }
@@ -169,10 +169,11 @@ static int take_inherited(struct aj_server *s, struct aj_listener *metrics, stru
 		bool for_metrics = strcmp(fds->items[i].name, "metrics") == 0;
 		struct aj_listener *to = for_metrics ? metrics : &s->accept.listener;
 		if (to->fd >= 0)
-			return aj_fail(err, AJ_EXIT_SETUP, "activation", 0, "two sockets were handed over for %s",
+			return aj_fail(err, AJ_EXIT_SETUP, "activation", 0, "two sockets were passed for %s",
 			               for_metrics ? "metrics" : "clients");
 		if (for_metrics ? s->config->metrics != NULL : s->config->socket_given)
-			return aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "a socket was handed over, and %s names another",
+			return aj_fail(err, AJ_EXIT_USAGE, "activation", 0,
+			               "a socket was passed by the service manager, and %s names another",
 			               for_metrics ? "--metrics" : "--socket");
 		if (aj_listen_given(to, fds->items[i].fd, for_metrics, err) < 0)
 			return -1;
@@ -306,7 +307,7 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 	if (r == 0)
 		r = open_sockets(s, err);
 	if (r == 0)
-		serve_clients(s, config->fds.count ? "the socket that was handed over" : config->socket);
+		serve_clients(s, config->fds.count ? "the socket that the service manager passed" : config->socket);
 	end_server(s);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	free(s);

@@ -153,7 +153,7 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 
 static int unknown_call(struct aj_error *err, uint64_t number)
 {
-	return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "nobody waits for an answer to call %lu", (unsigned long)number);
+	return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "no call %lu waits for an answer", (unsigned long)number);
 }
 
 int aj_calls_value(struct aj_calls *c, uint64_t number, const json_t *value, struct aj_error *err)

@@ -162,7 +162,7 @@ static int evict_pool(struct aj_manager *manager, struct aj_error *err)
 		return 0;
 	if (!oldest)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0,
-		                       "%u policies and tenants are in use, and no more may be", count);
+		                       "%u pairs of policy and tenant are in use, the limit", count);
 	free_pool(oldest);
 	return 0;
 }

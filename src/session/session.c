@@ -330,7 +330,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	const struct aj_run *run = s->jail;
 	aj_arena_free(&s->arena);
 	if (snippet->code && snippet->code_bytes > run->policy->source_bytes)
-		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "the snippet is larger than the %lu bytes that one may have",
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "the snippet is larger than a snippet may be (%lu bytes)",
 		               run->policy->source_bytes);
 	s->request = (struct aj_request){ .snippet = true,
 		                          .lasting = !snippet->last,

@@ -32,13 +32,14 @@ static int lock_folder(const char *path, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "the folder `%s`", shown);
 	bool ours = st.st_uid == geteuid() || st.st_uid == 0, open_to_others = (st.st_mode & 022) && !(st.st_mode & S_ISVTX);
 	if (!ours || open_to_others) {
-		aj_fail(err, AJ_EXIT_SETUP, "socket", 0, "others may write to the folder `%s`, and put a socket of theirs there", shown);
-		aj_advise(err, "name another with --socket, such as one below $XDG_RUNTIME_DIR");
+		aj_fail(err, AJ_EXIT_SETUP, "socket", 0,
+		        "other users may write to the folder `%s`, and create their own socket there", shown);
+		aj_advise(err, "name another path with --socket, such as one below $XDG_RUNTIME_DIR");
 		return -1;
 	}
 	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
 		if (errno != EWOULDBLOCK || i == LOCK_TRIES)
-			return aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "somebody holds the folder `%s` locked", shown);
+			return aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "another process holds a lock on the folder `%s`", shown);
 		usleep(LOCK_PAUSE_US);
 	}
 	return aj_steal(&fd);
@@ -50,15 +51,15 @@ static int remove_dead_socket(const struct sockaddr_un *address, struct aj_error
 	const char *path = address->sun_path;
 	struct stat st;
 	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "look at `%s`", path);
+		return errno == ENOENT ? 0 : aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "examine `%s`", path);
 	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
-		return aj_fail(err, AJ_EXIT_SETUP, "socket", 0, "`%s` is there already, and is %s", path,
+		return aj_fail(err, AJ_EXIT_SETUP, "socket", 0, "`%s` exists already, and is %s", path,
 		               S_ISSOCK(st.st_mode) ? "not ours" : "no socket");
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "make a socket");
 	if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno != ECONNREFUSED) {
-		aj_fail(err, AJ_EXIT_SETUP, "socket", 0, "somebody listens at `%s` already", path);
+		aj_fail(err, AJ_EXIT_SETUP, "socket", 0, "another process listens at `%s` already", path);
 		aj_advise(err, "stop the other service, or name another path with --socket");
 		return -1;
 	}
@@ -140,7 +141,7 @@ int aj_listen_metrics(struct aj_listener *l, const char *where, struct aj_error 
 		return aj_listen_unix(l, where, err);
 	if (!parse_address(where, &address, &bytes) || !is_loopback(&address)) {
 		aj_fail(err, AJ_EXIT_USAGE, "metrics", 0, "`%s` is neither an absolute path nor a loopback address with a port", where);
-		aj_advise(err, "such as 127.0.0.1:9464 or [::1]:9464: other machines are not to see the numbers");
+		aj_advise(err, "such as 127.0.0.1:9464 or [::1]:9464: other machines may not read the metrics");
 		return -1;
 	}
 	cleanup_fd int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -159,10 +160,10 @@ int aj_listen_given(struct aj_listener *l, int fd, bool tcp, struct aj_error *er
 	socklen_t address_bytes = sizeof address;
 	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &address_bytes) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "activation", errno, "descriptor %d, which was handed over", fd);
+		return aj_fail(err, AJ_EXIT_SETUP, "activation", errno, "descriptor %d, which the service manager passed", fd);
 	bool local = address.ss_family == AF_UNIX || (tcp && is_loopback(&address));
 	if (!listens || type != SOCK_STREAM || !local) {
-		aj_fail(err, AJ_EXIT_SETUP, "activation", 0, "descriptor %d, which was handed over, is %s", fd,
+		aj_fail(err, AJ_EXIT_SETUP, "activation", 0, "descriptor %d, which the service manager passed, is %s", fd,
 		        !listens              ? "not a socket that listens"
 		        : type != SOCK_STREAM ? "not a stream socket"
 		        : tcp                 ? "reachable from other machines"
@@ -170,7 +171,7 @@ int aj_listen_given(struct aj_listener *l, int fd, bool tcp, struct aj_error *er
 		return -1;
 	}
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "activation", errno, "descriptor %d, which was handed over", fd);
+		return aj_fail(err, AJ_EXIT_SETUP, "activation", errno, "descriptor %d, which the service manager passed", fd);
 	*l = (struct aj_listener){ .fd = fd };
 	return 0;
 }

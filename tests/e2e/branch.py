@@ -155,7 +155,7 @@ script("no deeper than the kernel nests", "open A => ^opened$\n" + "".join("fork
 script("refusals", r"""
 open A => opened
 run A import mmap; m = mmap.mmap(-1, 4096) => ok
-fork A B => error: branch: memory is mapped as shared
+fork A B => error: branch: the session has a shared memory mapping
 run A m.close(); del m\nimport threading, time; t = threading.Thread(target=time.sleep, args=(0.1,)); t.start() => ok
 fork A B2 => error: branch: threads are running
 run A t.join() => ok
@@ -202,7 +202,7 @@ run B st = os.stat('sparse'); print(len(os.listdir('.')), open(b'/tmp/\xff\xfe\x
 run A d = '/tmp/d'\nfor i in range(63):\n    d += '/d'; os.mkdir(d) => ok
 fork A C => opened
 run A os.mkdir(d + '/d') => ok
-fork A D => error: branch: copy folders in folders
+fork A D => error: branch: copy folders nested this deep
 run A print('alive') => ok alive\|alive
 open F => opened
 run F import os\nfor i in range(4000): open('/tmp/%d' % i, 'w').close() => ok

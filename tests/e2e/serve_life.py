@@ -122,7 +122,7 @@ def why_an_idle_session_ended():
 def socket_is_ours_alone():
     with Server() as s:
         same(oct(os.stat(s.path).st_mode & 0o7777), "0o600")
-        refused("somebody listens", path=s.path)
+        refused("another process listens", path=s.path)
         same(s.client().ask("ping"), {}, "the first one goes on")
         same(s.stop(), 0)
         same(os.path.exists(s.path), False)
@@ -160,7 +160,7 @@ def what_is_no_socket_of_ours_stays():
     loose = FOLDER + "/loose"
     os.mkdir(loose)
     os.chmod(loose, 0o777)
-    refused("others may write", path=loose + "/s")
+    refused("other users may write", path=loose + "/s")
 
 
 @test

@@ -88,7 +88,7 @@ ALLOWED = [
     ("supervisor", "readlink", "^/proc/self/fd/", "same told walls", "taken for no listener and closed: what was refused with EPERM is refused with ENOSYS"),
     ("supervisor", "recvmsg", "", "same ended walls", "a message is lost with the listener in it, or the report of the end, and the result says so"),
     ("supervisor", "pidfd_getfd|pidfd_open", "", "same told walls", "nobody takes the listener: what was refused with EPERM is refused with ENOSYS, or was asked before, and the plain filter is installed"),
-    ("guest", "seccomp", "", "same told walls", "nobody is told what is refused: the plain filter is installed, and the result says so"),
+    ("guest", "seccomp", "", "same told walls", "the supervisor cannot report what is refused: the plain filter is installed, and the result says so"),
     ("init", "statfs", "", "same", "whether /tmp is full is then not known"),
     ("supervisor", "fcntl|getdents64|lseek|kill", "", "same", "the leaves of dead supervisors are swept another time"),
     ("supervisor", "openat", "^fd:\\.$", "same", "the same"),
@@ -107,7 +107,7 @@ ALLOWED = [
     ("init", "sendto", "^fd 1[0-9]$", "ended", "the report of the end is lost, and the result says that it did not come"),
     ("guest", "prlimit64", "", "same", "the limit was as low before"),
     ("runner", ".*", "", "same", "Python does without; before the code is handed over the kernel confirms filters, capabilities and no_new_privs"),
-    ("runner", "read", "^fd 3$", "ended", "the code arrives at nobody; the process ends without a result, and the result says so"),
+    ("runner", "read", "^fd 3$", "ended", "no process reads the code; the process ends without a result, and the result says so"),
 ]
 ALLOWED += [
     ("any", ".*", "", "unconnected", "what makes a jail's connects is not there, cannot tell where one leads, or cannot read the address: the connect fails, with ENOSYS without a listener"),

@@ -5,12 +5,13 @@ import sys
 
 HEAD = """# When a system call fails
 
-This page is for contributors who change the launcher, and for reviewers who ask what happens when one of its system calls fails.
+This page is for contributors who change the launcher, and for reviewers who ask what happens when one of its system
+calls fails.
 
-Every system call of the launcher, from its start to its end, fails once with each plausible errno: in the supervisor, in init, in
-the guest until its program begins, and in a snippet's runner until the supervisor sends the code. `make faults` injects these
-faults with tests/fault/inject.c (ptrace, x86-64 only) and writes this page; `make check` injects a sample. A run must end in one
-of these ways:
+Every system call of the launcher, from its start to its end, fails once with each plausible errno: in the supervisor,
+in init, in the guest until its program begins, and in a snippet's runner until the supervisor sends the code.
+`make faults` injects these faults with tests/fault/inject.c (ptrace, x86-64 only) and writes this page; `make check`
+injects a sample. A run must end in one of these ways:
 
 | outcome | what it means |
 |---|---|
@@ -27,10 +28,15 @@ of these ways:
 | mute | no write succeeds any more, so the exit code of 125 is the whole report |
 | audit | the run's end is not in the audit trail; exit code 125, and the result says why |
 
-No run may hang or leave a process, mount or file behind. Every outcome other than **refused** needs a row, with its reason, in a table in
-tests/fault/faults.py. Persistent faults (`+`: this call and every later call of the same name) are injected too; such a run must end as
-well, and never as `ok` with other walls.
-Calls that cannot fail (getpid, umask, ...) are left out.
+No run may hang or leave a process, mount or file behind. Every outcome other than **refused** needs a row, with its
+reason, in a table in tests/fault/faults.py. Persistent faults (`+`: this call and every later call of the same name)
+are injected too; such a run must end as well, and never as `ok` with other walls. Calls that cannot fail (getpid,
+umask, ...) are left out.
+
+- [In the supervisor](#in-the-supervisor)
+- [In init, the PID 1 of the jail](#in-init-the-pid-1-of-the-jail)
+- [In the guest, until its program begins](#in-the-guest-until-its-program-begins)
+- [In a snippet's runner, until it is handed the code](#in-a-snippets-runner-until-it-is-handed-the-code)
 
 """
 

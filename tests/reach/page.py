@@ -3,6 +3,7 @@ It runs no test: tests/run.sh does, and a test's name begins with the id of its 
 import pathlib
 import re
 import sys
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEYS = ("id", "object", "from", "can", "by", "enforced", "test")
@@ -10,11 +11,13 @@ PROCESSES = {"run", "snippet", "zygote", "host"}  # host: what the host's own pr
 INTRODUCTION = """\
 # What a jail can reach of the host
 
-Namespaces, a filter and Landlock close what they are about. This page lists what the host shares all the same: inodes, sockets, terminals,
-counters that the kernel keeps per user or for everybody, attributes that a process inherits, and files that the host reads or runs later.
-Each row says from where the object is reached (`run`: any command; `snippet`: `exec`, sessions and the service; `zygote`: the process from which
-jails are born, once it has imported foreign modules; `host`: the host's own programs after the run), what can be done with it, what stops
-more than that, and what the result's `enforced` says. Each row has a test of the same name in tests/reach.
+This page is for reviewers. Namespaces, a filter and Landlock separate a jail from the host; this page lists what the
+host shares with a jail all the same: inodes, sockets, terminals, counters that the kernel keeps per user or for all
+users, attributes that a process inherits, and files that the host reads or runs later. Each row says from where the
+object is reached (`run`: any command; `snippet`: `exec`, sessions and the service; `zygote`: the process from which
+jails are born, once it has imported foreign modules; `host`: the host's own programs after the run), what a jail can
+do with the object, what stops more than that, and what the result's `enforced` says. Each row has a test of the same
+name in tests/reach.
 
 Generated from tests/reach/*.rows by `make docs`.
 """
@@ -59,10 +62,17 @@ def cell(text):
 
 def main():
     seen = set()
+    pages = [(path, *blocks(path)) for path in sorted(HERE.glob("*.rows"))]
     out = [INTRODUCTION]
-    for path in sorted(HERE.glob("*.rows")):
-        heading, rows = blocks(path)
-        out.append("#" + heading + "\n")
+    for _, heading, _ in pages:
+        title = heading.splitlines()[0].lstrip("# ")
+        out.append("- [%s](#%s)" % (title, re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")))
+    out.append("")
+    for path, heading, rows in pages:
+        title, _, text = heading.partition("\n")
+        out.append("#" + title + "\n")
+        if text:
+            out.append(textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False) + "\n")
         out.append("| | object | from | what a jail can do | stopped by | `enforced` |\n|---|---|---|---|---|---|")
         for row in rows:
             check(path, row, seen)

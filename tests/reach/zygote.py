@@ -179,10 +179,10 @@ never = ("pidfd", "ptrace", "process_vm_readv", "socket", "getsockopt", "bpf", "
 check("zygote-calls: no call but those of births, of a start and of the jail's own list", all(found.get(name) == -38 for name in never),
       {name: found.get(name) for name in never if found.get(name) != -38})
 service.open("beside", tenant="beside")  # a jail that outlives the zygotes below
-for mode, says in (("child", "no child of ours"),
-                   ("sibling", "not the first of its namespace|without a PID namespace"), ("empty", "report socket"), ("pipe", "no child of ours"),
-                   ("nothing", "no descriptor"), ("endless", "did not make|no descriptor|nobody asked|not true|cannot make a jail|ended"),
-                   ("late", "nobody asked|cannot make a jail|ended"), ("flood", "does not read"), ("armed", "not a child of the jail's init"), ("flags", "ended"), ("stray", "ended")):
+for mode, says in (("child", "not a child of the supervisor"),
+                   ("sibling", "not the first of its namespace|without a PID namespace"), ("empty", "report socket"), ("pipe", "not a child of the supervisor"),
+                   ("nothing", "no descriptor"), ("endless", "did not make|no descriptor|without an order|not true|cannot make a jail|ended"),
+                   ("late", "without an order|cannot make a jail|ended"), ("flood", "does not read"), ("armed", "not a child of the jail's init"), ("flags", "ended"), ("stray", "ended")):
     turn(mode)
     began = time.monotonic()
     error = opened(service, mode)

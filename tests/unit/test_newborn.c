@@ -86,7 +86,7 @@ Test(newborn, names_something_that_is_no_process)
 {
 	struct aj_error err = { 0 };
 	cr_expect_eq(take(2, 0, &err), AJ_NEWBORN_LIE);
-	cr_expect(strstr(err.cause, "no child of ours"), "%s", err.cause);
+	cr_expect(strstr(err.cause, "not a child of the supervisor"), "%s", err.cause);
 }
 
 Test(newborn, names_another_child_of_ours)
