@@ -103,7 +103,7 @@ static const char *add_env(struct aj_options *o, const char *v)
 	if (!eq) {
 		const char *value = getenv(v);
 		if (!*v || !value)
-			return "neither NAME=VALUE nor the name of a variable that is set here here";
+			return "neither NAME=VALUE nor the name of a variable that is set here";
 		v = aj_printf(o->arena, "%s=%s", v, value);
 	} else if (eq == v) {
 		return "without a name";

@@ -73,6 +73,8 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static void check_row(size_t i, int command)
 {
+	/* The default policies have no workspace. */
+	const char *policy = strcmp(rows[i].name, "--workspace") == 0 ? "--policy-file=agentjail-unit-workspace.toml" : NULL;
 	const char *name = rows[i].name;
 	char joined[300];
 	if (!(rows[i].commands & command)) {
@@ -90,10 +92,11 @@ static void check_row(size_t i, int command)
 	cr_expect_eq(parse(command, name, NULL, NULL), -1, "%s without its value", name);
 	cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
 	for (size_t j = 0; j < 6 && rows[i].good[j]; j++) {
-		cr_expect_eq(parse(command, name, rows[i].good[j], NULL), 3, "%s `%s`: %s", name, rows[i].good[j], err.cause);
+		cr_expect_eq(parse(command, name, rows[i].good[j], policy), policy ? 4 : 3, "%s `%s`: %s", name, rows[i].good[j],
+		             err.cause);
 		snprintf(joined, sizeof joined, "%s=%s", name, rows[i].good[j]);
 		if (name[1] == '-')
-			cr_expect_eq(parse(command, joined, NULL, NULL), 2, "%s: %s", joined, err.cause);
+			cr_expect_eq(parse(command, joined, policy, NULL), policy ? 3 : 2, "%s: %s", joined, err.cause);
 	}
 	for (size_t j = 0; j < 10 && rows[i].bad[j]; j++) {
 		cr_expect_eq(parse(command, name, rows[i].bad[j], NULL), -1, "%s `%s` is accepted", name, rows[i].bad[j]);
@@ -112,11 +115,15 @@ Test(options, every_option_with_good_and_bad_values)
 	cr_assert(mkdtemp(folder) && chdir(folder) == 0);
 	fclose(fopen("agentjail-unit-test.toml", "w")); /* empty: neither a policy nor a configuration has to say anything */
 	fclose(fopen(AJ_LOCAL_FILE, "w"));
+	FILE *policy = fopen("agentjail-unit-workspace.toml", "w");
+	fputs("[filesystem]\nworkspace = \"read-only\"\n", policy);
+	fclose(policy);
 	for (size_t i = 0; i < ROWS; i++) {
 		check_row(i, EXEC);
 		check_row(i, RUN);
 	}
 	unlink("agentjail-unit-test.toml");
+	unlink("agentjail-unit-workspace.toml");
 	unlink(AJ_LOCAL_FILE);
 	rmdir(folder);
 }
