@@ -63,7 +63,10 @@ static int launch_jail(struct aj_run *run, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
 	if (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0)
 		return -1;
-	return aj_protect_open(&run->protect, run->plan, SEARCH_MS, &launched, err) < 0 ? -1 : aj_launch(launched, &run->jail, err);
+	if (aj_protect_open(&run->protect, run->plan, SEARCH_MS, &launched, err) < 0 ||
+	    aj_growth_open(&run->growth, run->plan, &aj_growth_alone, SEARCH_MS, err) < 0)
+		return -1;
+	return aj_launch(launched, &run->jail, err);
 }
 
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
@@ -80,6 +83,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	if (launch_jail(&run, &ret->setup) < 0) {
 		if (run.mediator)
 			aj_mediator_close(run.mediator);
+		aj_growth_close(run.growth);
 		aj_protect_close(run.protect);
 		aj_loop_free(run.loop);
 		if (request->snippet)

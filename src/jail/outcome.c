@@ -26,7 +26,8 @@ void aj_run_renew(struct aj_run *run)
 	memcpy(r->bound, bound, sizeof bound);
 	run->facts = (struct aj_facts){ .cpu_limit_ms = run->facts.cpu_limit_ms,
 		                        .pids_limit = run->facts.pids_limit,
-		                        .file_limit_bytes = run->facts.file_limit_bytes };
+		                        .file_limit_bytes = run->facts.file_limit_bytes,
+		                        .workspace_limit_bytes = run->facts.workspace_limit_bytes };
 	/* Only where the old peak could be taken for this run's: resetting it costs a tenth of a small snippet. */
 	if (run->plan->memory_by_rlimit && peak_bytes > run->plan->memory_bytes / 2 && !aj_meter_forget_peak(run->channel.runner))
 		run->facts.peak_before_bytes = peak_bytes;
@@ -101,6 +102,9 @@ void aj_run_on_exit(struct aj_run *run)
 		aj_channel_ended(&run->channel);
 	aj_jail_end(jail, &run->facts.usage);
 	run->result.wall_us = (uint64_t)(aj_now_us() - run->started_us);
+	run->facts.workspace_over = aj_growth_last(run->growth);
+	aj_growth_close(run->growth);
+	run->growth = NULL;
 	report_workspace(run, true);
 	aj_protect_close(run->protect);
 	run->protect = NULL;

@@ -3,6 +3,7 @@
 #include "jail/run.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -43,10 +44,15 @@ static int64_t grace_over_us(const struct aj_run *run)
 	return run->told_us && !run->stopping ? run->told_us + AJ_COMMAND_GRACE_S * 1000000LL : INT64_MAX;
 }
 
+static int64_t measure_us(const struct aj_run *run)
+{
+	return run->stopping || run->facts.exited ? INT64_MAX : aj_growth_due_us(run->growth);
+}
+
 static int64_t next_deadline_us(const struct aj_run *run)
 {
 	const int64_t look_us = run->blind ? aj_now_us() + LOOK_US : INT64_MAX;
-	const int64_t due_us[] = { run->deadline_us, grace_over_us(run), aj_locks_deadline_us(&run->locks), look_us };
+	const int64_t due_us[] = { run->deadline_us, grace_over_us(run), aj_locks_deadline_us(&run->locks), measure_us(run), look_us };
 	int64_t first_us = run->soft_us;
 	for (size_t i = 0; i < sizeof due_us / sizeof *due_us; i++)
 		first_us = due_us[i] < first_us ? due_us[i] : first_us;
@@ -146,6 +152,15 @@ static void on_deadline(struct aj_run *run)
 	}
 }
 
+static void measure_workspace(struct aj_run *run)
+{
+	const char *why = aj_growth_turn(run->growth);
+	if (!why)
+		return;
+	snprintf(run->facts.workspace_why, sizeof run->facts.workspace_why, "%s", why);
+	aj_run_end_by(run, AJ_CAUSE_WORKSPACE);
+}
+
 static void on_timer(struct aj_timer *timer)
 {
 	struct aj_run *run = timer->arg;
@@ -156,6 +171,8 @@ static void on_timer(struct aj_timer *timer)
 		aj_interrupt_due(run);
 	if (now_us >= run->deadline_us)
 		on_deadline(run);
+	if (now_us >= measure_us(run))
+		measure_workspace(run);
 	if (now_us >= grace_over_us(run)) {
 		run->told_us = 0;
 		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
@@ -175,6 +192,7 @@ int aj_run_open(struct aj_run *run, int filters)
 	run->facts.cpu_limit_ms = run->policy->cpu_ms;
 	run->facts.pids_limit = run->policy->pids;
 	run->facts.file_limit_bytes = run->policy->file_bytes;
+	run->facts.workspace_limit_bytes = run->plan->workspace_bytes;
 	run->result.out.cap_bytes = run->result.err.cap_bytes = run->plan->capture_bytes;
 	run->timer = (struct aj_timer){ .fn = on_timer, .arg = run };
 	for (int i = 0; i < AJ_RUN_FDS; i++)

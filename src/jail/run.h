@@ -10,6 +10,7 @@
 #include "mediate/mediate.h"
 #include "result/verdict.h"
 #include "sandbox/launch.h"
+#include "workspace/growth.h"
 #include "workspace/protect.h"
 
 /* The watched descriptors. */
@@ -60,6 +61,7 @@ struct aj_run {
 	aj_output_fn *output;      /* as it comes; may be NULL */
 	void *output_arg;
 	struct aj_pump *pump;       /* for standard output and error, where the plan has pumps; NULL: none */
+	struct aj_growth *growth;   /* owned: closed when the jail is gone. NULL without a limit of the workspace */
 	struct aj_protect *protect; /* owned: closed when the jail is gone. NULL without a writable workspace */
 
 	struct aj_mediator *mediator; /* for a command; open where the plan mediates calls. NULL: none */

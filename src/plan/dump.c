@@ -104,6 +104,10 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 		fprintf(out, "held in %s:\n", AJ_WORKSPACE);
 	for (size_t i = 0; i < plan->protect.count; i++)
 		fprintf(out, "  %s\n", plan->protect.items[i]);
+	if (plan->workspace_bytes)
+		fprintf(out, "%s may grow by %lu bytes\n", AJ_WORKSPACE, plan->workspace_bytes);
+	if (plan->workspace_files)
+		fprintf(out, "%s may grow by %lu files\n", AJ_WORKSPACE, plan->workspace_files);
 	if (plan->quarantine)
 		fprintf(out, "renamed at the end: repositories and watched places that the jail made in %s\n", AJ_WORKSPACE);
 	fprintf(out, "rlimits:\n");

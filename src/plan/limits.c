@@ -115,6 +115,26 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	return 0;
 }
 
+/* The supervisor measures now and then; the rlimit keeps a single file from filling the disk meanwhile. */
+static void workspace_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
+{
+	uint64_t file_bytes = policy->file_bytes;
+	plan->workspace_bytes = plan->writable_workspace ? policy->workspace_bytes : 0;
+	plan->workspace_files = plan->writable_workspace ? policy->workspace_files : 0;
+	if (plan->workspace_bytes && (!file_bytes || plan->workspace_bytes < file_bytes))
+		file_bytes = plan->workspace_bytes;
+	if (file_bytes)
+		rlimit(plan, arena, "RLIMIT_FSIZE", RLIMIT_FSIZE, file_bytes, "largest file");
+	if (!plan->writable_workspace)
+		return;
+	add_enforced(plan, arena, "workspace_size",
+	             !plan->workspace_bytes && !plan->workspace_files
+	                 ? "none: no limit asked for"
+	                 : aj_printf(arena, "supervisor: growth measured every %d s, at most %d entries a second (a service: %d)%s; no project quota",
+	                             AJ_GROWTH_PASS_S, AJ_GROWTH_ENTRIES_S, AJ_GROWTH_ENTRIES_S / 4,
+	                             plan->workspace_bytes ? ", and rlimit RLIMIT_FSIZE for each file" : ""));
+}
+
 int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
                    struct aj_error *err)
 {
@@ -124,8 +144,7 @@ int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		rlimit(plan, arena, "RLIMIT_CPU", RLIMIT_CPU, (policy->cpu_ms + 999) / 1000 + 1,
 		       "whole seconds, rounded up, so that the wall clock decides first");
 	rlimit(plan, arena, "RLIMIT_NOFILE", RLIMIT_NOFILE, policy->open_files, "open files");
-	if (policy->file_bytes)
-		rlimit(plan, arena, "RLIMIT_FSIZE", RLIMIT_FSIZE, policy->file_bytes, "largest file");
+	workspace_limits(plan, arena, policy);
 	/* 1, not 0: with 0 the kernel still starts a core_pattern pipe on the host, with 1 it refuses. */
 	rlimit(plan, arena, "RLIMIT_CORE", RLIMIT_CORE, 1, "no core dump, no core handler on the host");
 	rlimit(plan, arena, "RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, 65536, "no pinned memory");

@@ -88,8 +88,9 @@ struct aj_plan {
 	AJ_LIST(struct aj_mount) mounts;
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
 	const char *main_repository; /* of a workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
-	bool quarantine;               /* at the end, new files that the host may obey are renamed aside */
-	bool protected;                /* the rows that hold these places exist: see workspace/protect.h */
+	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
+	bool quarantine;                           /* at the end, new files that the host may obey are renamed aside */
+	bool protected;                            /* the rows that hold these places exist: see workspace/protect.h */
 	AJ_LIST(const char *) protect; /* places in the workspace that stay unchanged: patterns, see policy/protect.h */
 	AJ_LIST(struct aj_rlimit) rlimits;
 	const char *cgroup; /* parent directory for the leaf, NULL for none */
@@ -126,6 +127,9 @@ struct aj_plan {
  * two and the caller some. */
 enum { AJ_BRANCHES_MAX = 64, AJ_BRANCH_DEPTH_MAX = 26 };
 #define AJ_BRANCHES_TEXT "64"
+
+/* The growth of a workspace is measured: a pass begins so long after the last one, and visits so many entries a second at most. */
+enum { AJ_GROWTH_PASS_S = 1, AJ_GROWTH_ENTRIES_S = 40000 };
 
 /* The workspace's path in the jail. */
 #define AJ_WORKSPACE "/workspace"

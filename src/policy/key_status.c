@@ -25,6 +25,9 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 			return "not in use: the policy has no writable workspace";
 		return policy->protect.count ? NULL : "no place of the workspace is protected";
 	}
+	if ((key->offset == offsetof(struct aj_policy, workspace_bytes) || key->offset == offsetof(struct aj_policy, workspace_files)) &&
+	    policy->workspace != AJ_WORKSPACE_READ_WRITE)
+		return "not in use: the policy has no writable workspace";
 	if (key->offset == offsetof(struct aj_policy, quarantine) && !policy->quarantine)
 		return "no file is moved, and the result names what the jail made";
 	if (key->offset == offsetof(struct aj_policy, worktree) && !policy->worktree)

@@ -111,8 +111,9 @@ struct aj_policy {
 	uint64_t memory_bytes;
 	uint64_t pids;
 	uint64_t open_files;
-	uint64_t file_bytes; /* largest single file */
-	uint64_t tmp_bytes;  /* /tmp, and /dev/shm again */
+	uint64_t file_bytes;                       /* largest single file */
+	uint64_t workspace_bytes, workspace_files; /* growth of a writable workspace */
+	uint64_t tmp_bytes;                        /* /tmp, and /dev/shm again */
 	uint64_t tmp_inodes;
 	uint64_t source_bytes;  /* largest snippet */
 	uint64_t capture_bytes; /* kept of stdout, and of stderr: head and tail */

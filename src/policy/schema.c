@@ -93,6 +93,10 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "open files of each process" },
 	{ "limits.file_size", AJ_KEY_BYTES, AT(file_bytes), .min = 1, .max = 4096 * G, .none = true, .fallback = "64M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
 	  .help = "largest file that may be written" },
+	{ "limits.workspace", AJ_KEY_BYTES, AT(workspace_bytes), .min = 64 * K, .max = 4096 * G, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "how much a writable workspace may grow, beyond what was there at the start; no single file may be larger" },
+	{ "limits.workspace_files", AJ_KEY_COUNT, AT(workspace_files), .min = 1, .max = 1024 * M, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "files and folders that may be added to a writable workspace" },
 
 	{ "output.capture", AJ_KEY_BYTES, AT(capture_bytes), .min = 1 * K, .max = 64 * M, .fallback = "64K", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "bytes that are kept of stdout, and again of stderr: head and tail" },

@@ -88,7 +88,7 @@ static void on_unused(struct aj_run *jail, unsigned found)
 	}
 }
 
-static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, struct aj_protect *protect, bool warm)
+static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, struct aj_protect *protect, struct aj_growth *growth, bool warm)
 {
 	struct aj_run *jail = calloc(1, sizeof *jail);
 	if (!jail)
@@ -100,6 +100,7 @@ static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, struct aj_
 	jail->warm = warm;
 	jail->jail = *born;
 	jail->protect = protect;
+	jail->growth = growth;
 	jail->on_event = on_unused;
 	jail->owner = p;
 	if (aj_run_open(jail, p->filters) < 0) {
@@ -122,7 +123,7 @@ static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail
 	if (found == AJ_ZYGOTE_NOTHING)
 		aj_pool_fill(p);
 	if (found == AJ_ZYGOTE_BORN)
-		adopt_jail(p, jail, NULL, true);
+		adopt_jail(p, jail, NULL, NULL, true);
 	bool killed = found == AJ_ZYGOTE_DEAD || (found == AJ_ZYGOTE_FAILED && err->errnum == ECHILD); /* zygote or newborn */
 	p->counts.zygote_deaths += found == AJ_ZYGOTE_DEAD;
 	if (killed)
@@ -146,12 +147,15 @@ static void start_cold(struct aj_pool *p)
 	p->filters = aj_procfs_own_filters();
 	struct aj_protect *protect;
 	const struct aj_plan *launched;
-	if (aj_protect_open(&protect, &p->jail_plan, SEARCH_MS, &launched, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
+	struct aj_growth *growth = NULL;
+	if (aj_protect_open(&protect, &p->jail_plan, SEARCH_MS, &launched, &err) < 0 ||
+	    aj_growth_open(&growth, &p->jail_plan, &aj_growth_shared, SEARCH_MS, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
+		aj_growth_close(growth);
 		aj_protect_close(protect);
 		pause_after(p, &err);
 		return;
 	}
-	adopt_jail(p, &jail, protect, false);
+	adopt_jail(p, &jail, protect, growth, false);
 }
 
 unsigned aj_pool_available(const struct aj_pool *p)

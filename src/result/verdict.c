@@ -78,6 +78,9 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		           "more than %lu bytes to standard output or error, the limit for a file; every process of the jail was killed",
 		           f->file_limit_bytes);
 		return;
+	case AJ_CAUSE_WORKSPACE:
+		set_status(r, AJ_STATUS_LIMIT, "workspace", "%s; every process of the jail was killed", f->workspace_why);
+		return;
 	case AJ_CAUSE_INTERRUPT:
 		r->signal = f->interrupt_signal;
 		set_status(r, AJ_STATUS_SIGNAL, NULL,
@@ -135,9 +138,11 @@ static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, st
 	if ((r->signal == SIGXCPU || r->signal == SIGKILL) && f->cpu_limit_ms && reaped_cpu_us(f) >= f->cpu_limit_ms * 1000)
 		set_status(r, AJ_STATUS_TIMEOUT, "cpu_time", "CPU time limit of %lu ms reached", f->cpu_limit_ms);
 	/* The guest can send itself SIGXFSZ, and gains nothing by that. */
-	if (r->signal == SIGXFSZ && f->file_limit_bytes)
-		set_status(r, AJ_STATUS_LIMIT, "file_size",
-		           "ended by SIGXFSZ, the kernel's signal at the limit of %lu bytes for a file", f->file_limit_bytes);
+	bool of_workspace = f->workspace_limit_bytes && (!f->file_limit_bytes || f->workspace_limit_bytes < f->file_limit_bytes);
+	uint64_t file_limit_bytes = of_workspace ? f->workspace_limit_bytes : f->file_limit_bytes;
+	if (r->signal == SIGXFSZ && file_limit_bytes)
+		set_status(r, AJ_STATUS_LIMIT, of_workspace ? "workspace" : "file_size",
+		           "ended by SIGXFSZ, the kernel's signal at the limit of %lu bytes for a file", file_limit_bytes);
 	set_status(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
 }
 
@@ -160,6 +165,8 @@ static void from_limits(const struct aj_facts *f, struct aj_result *r)
 		           f->pids_limit, f->leaf.pids_refused);
 	if (f->full)
 		set_status(r, AJ_STATUS_LIMIT, "disk", "`%s` is full, and the run failed", f->full);
+	if (f->workspace_over)
+		set_status(r, AJ_STATUS_LIMIT, "workspace", "the workspace has grown beyond its limit, and the run failed");
 }
 
 static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
@@ -193,6 +200,8 @@ static void list_limits(const struct aj_facts *f, struct aj_result *r)
 		add_limit_hit(r, "pids");
 	if (f->full)
 		add_limit_hit(r, "disk");
+	if (f->workspace_over)
+		add_limit_hit(r, "workspace");
 	if (f->stop == AJ_STOP_BY_CLOCK)
 		add_limit_hit(r, "wall_clock");
 }

@@ -28,8 +28,9 @@ enum aj_cause {
 	AJ_CAUSE_FILE, /* a file that we write for the jail grew too large */
 	AJ_CAUSE_INTERRUPT,
 	AJ_CAUSE_PROTOCOL,
-	AJ_CAUSE_LOCKS, /* a thread replaced the descriptor of a mediated lock */
-	AJ_CAUSE_CALLS, /* too many refused calls of tools */
+	AJ_CAUSE_LOCKS,     /* a thread replaced the descriptor of a mediated lock */
+	AJ_CAUSE_WORKSPACE, /* the workspace has grown too much */
+	AJ_CAUSE_CALLS,     /* too many refused calls of tools */
 };
 
 /* Was the snippet interrupted, without ending the jail? */
@@ -50,7 +51,9 @@ struct aj_facts {
 	struct rusage usage;
 	struct aj_leaf_usage leaf; /* all 0 without a cgroup */
 	const char *full;          /* target of a scratch mount that init found full when the guest had ended, or NULL */
-	uint64_t cpu_limit_ms, pids_limit, file_limit_bytes;
+	char workspace_why[160];   /* AJ_CAUSE_WORKSPACE: what was measured */
+	bool workspace_over;       /* it had grown too much at the end */
+	uint64_t cpu_limit_ms, pids_limit, file_limit_bytes, workspace_limit_bytes;
 };
 
 /* Fills status, reason, exit_code, signal, limits_hit and usage of `ret`; reads ret->setup and ret->claim. */

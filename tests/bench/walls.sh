@@ -86,6 +86,11 @@ group='the same with 100,000 files'
 put cell "$group" 'a read-only bind of it' - "$agentjail" run --bind "$folders/full:/workspace" -- true
 put cell "$group" 'nothing held (protect = [])' - "$agentjail" run --policy-file "$out/none.toml" --workspace "$folders/full" -- true
 put cell "$group" 'the default list' - "$agentjail" run --policy offline-build --workspace "$folders/full" -- true
+printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\nprotect = []\n' > "$out/unmeasured.toml"
+{ cat "$out/unmeasured.toml"; printf '[limits]\nworkspace = "1G"\nworkspace_files = 1000\n'; } > "$out/measured.toml"
+group='the growth of a workspace with 100,000 files, measured before and after'
+put cell "$group" 'without a limit' - "$agentjail" run --policy-file "$out/unmeasured.toml" --workspace "$folders/full" -- true
+put cell "$group" 'with limits.workspace' - "$agentjail" run --policy-file "$out/measured.toml" --workspace "$folders/full" -- true
 
 group='shared memory refused by the policy'
 printf 'extends = "command"\n[process]\ndeny_syscalls = ["shared-memory", "memfd", "ipc"]\n' > "$out/no-shared.toml"

@@ -204,4 +204,39 @@ await test -s "$T/watched"
 : >"$T/shared/new"
 wait $watcher
 is "workspace-inodes: inotify tells of the host's doing" "up told" "$(tr '\n' ' ' <"$T/watched" | sed 's/ $//')"
+
+# --- the disk below a workspace: growth is measured, what was there does not count ---
+mkdir "$T/grown"
+chmod 777 "$T/grown"
+printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\n[limits]\nworkspace = "1M"\nworkspace_files = 100\n' >"$T/p/size.toml"
+printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-write"\n[python]\nlayer = false\n[limits]\nworkspace = "1M"\n' >"$T/p/size-snippet.toml"
+sized="--policy-file $T/p/size.toml --workspace $T/grown"
+grown() { # NAME RC EXPECT... -- ARGS...
+	rm -rf "$T/grown/"*
+	head -c 3000000 /dev/urandom >"$T/grown/old"
+	chmod 666 "$T/grown/old"
+	json "$@"
+}
+write='for i in 1 2 3 4 5; do head -c 500000 /dev/urandom >$i; done'
+# shellcheck disable=SC2086
+{
+	grown "workspace-size: a run that writes too much is ended" 122 status=limit 'limits_hit=["workspace"]' \
+		'reason~the workspace has grown by [0-9]+ bytes, of at most 1048576' 'enforced.workspace_size~measured every 1 s' -- run $sized -- sh -c "$write; sleep 60"
+	grown "workspace-size: or makes too many files" 122 status=limit 'limits_hit=["workspace"]' 'reason~files and folders, of at most 100' -- \
+		run $sized -- sh -c 'mkdir d; for i in $(seq 100); do : >d/$i; done; sleep 60'
+	grown "workspace-size: one that is over by then says so" 0 status=ok 'limits_hit=["workspace"]' -- run $sized -- sh -c "$write"
+	grown "workspace-size: a single file" 122 status=limit 'limits_hit=["workspace"]' -- run $sized -- dd if=/dev/zero of=f bs=1M count=9
+	grown "workspace-size: control: up to it" 0 status=ok 'limits_hit=[]' -- run $sized -- sh -c 'rm old; head -c 900000 /dev/urandom >f; sleep 3'
+	grown "workspace-size: of a snippet" 122 status=limit 'limits_hit=["workspace"]' -- exec --policy-file "$T/p/size-snippet.toml" --workspace "$T/grown" --timeout 25s -c '
+import time
+for i in range(5):
+    with open("/workspace/%d" % i, "wb") as f: f.write(b"x" * 500000)
+time.sleep(60)'
+	grown "workspace-size: without a limit nothing is measured, and the result says so" 0 'enforced.workspace_size=none: no limit asked for' -- \
+		run --policy-file "$T/p/default.toml" --workspace "$T/grown" -- sh -c "$write"
+}
+printf '%s\n' 'for i in range(5):' '    with open("/workspace/%d" % i, "wb") as f: f.write(b"x" * 500000)' 'import time' 'time.sleep(60)' >"$T/cells"
+rm -rf "$T/grown/"*
+timeout 60 "$AJ" session --json --timeout 25s --policy-file "$T/p/size-snippet.toml" --workspace "$T/grown" <"$T/cells" >"$T/out" 2>"$T/err"
+check "workspace-size: of a session" grep -q '"limits_hit":\["workspace"\]' "$T/out"
 finish
