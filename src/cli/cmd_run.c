@@ -33,7 +33,7 @@ int aj_cmd_run(int argc, char **argv)
 		aj_advise(&err, "try: agentjail run -- sh -c 'id; ls /'");
 		first = -1;
 	}
-	if (first < 0 || aj_options_load(&o, AJ_FOR_RUN, &err) < 0) {
+	if (first < 0 || aj_options_load(&o, AJ_FOR_RUN, &err) < 0 || aj_options_check_workspace(&o, AJ_FOR_RUN, &err) < 0) {
 		code = aj_print_error(&err);
 	} else {
 		o.request.argv = argv + first;

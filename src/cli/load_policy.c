@@ -21,6 +21,26 @@ void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *ar
 		        aj_line(arena, loaded->local_within));
 }
 
+int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
+{
+	struct aj_diags diags = { .arena = o->arena };
+	if (aj_site_load(&o->site, o->config, &diags) == 0) {
+		if (!o->ask.name && !o->ask.file)
+			o->ask.name = command == AJ_FOR_RUN ? o->site.default_run : o->site.default_exec;
+		o->ask.local = AJ_LOCAL_FILE;
+		o->ask.workspace = o->request.workspace;
+		aj_choose_policy(&o->loaded, &o->site, &o->ask, &diags);
+	}
+	if (diags.errors == 0) {
+		aj_options_report_local(&o->loaded, o->arena);
+		return 0;
+	}
+	fflush(stdout);
+	aj_findings_print(&diags, stderr);
+	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%zu %s: the run was refused", diags.errors,
+	                       diags.errors == 1 ? "error" : "errors");
+}
+
 /* The policies for which --workspace means something here, by their options: "--policy a or --policy b". NULL: none. */
 static const char *with_a_workspace(struct aj_options *o, int command)
 {
@@ -40,7 +60,7 @@ static const char *with_a_workspace(struct aj_options *o, int command)
 	return list;
 }
 
-static int check_workspace(struct aj_options *o, int command, struct aj_error *err)
+int aj_options_check_workspace(struct aj_options *o, int command, struct aj_error *err)
 {
 	if (!o->request.workspace || o->loaded.policy.workspace != AJ_WORKSPACE_NONE)
 		return 0;
@@ -53,24 +73,4 @@ static int check_workspace(struct aj_options *o, int command, struct aj_error *e
 		aj_advise(err, "no policy here has one: a file with `extends = \"%s\"` and `filesystem.workspace = \"read-only\"` does (--policy-file)",
 		          o->loaded.policy.name);
 	return -1;
-}
-
-int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
-{
-	struct aj_diags diags = { .arena = o->arena };
-	if (aj_site_load(&o->site, o->config, &diags) == 0) {
-		if (!o->ask.name && !o->ask.file)
-			o->ask.name = command == AJ_FOR_RUN ? o->site.default_run : o->site.default_exec;
-		o->ask.local = AJ_LOCAL_FILE;
-		o->ask.workspace = o->request.workspace;
-		aj_choose_policy(&o->loaded, &o->site, &o->ask, &diags);
-	}
-	if (diags.errors == 0) {
-		aj_options_report_local(&o->loaded, o->arena);
-		return check_workspace(o, command, err);
-	}
-	fflush(stdout);
-	aj_findings_print(&diags, stderr);
-	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%zu %s: the run was refused", diags.errors,
-	                       diags.errors == 1 ? "error" : "errors");
 }

@@ -41,6 +41,8 @@ const char *aj_options_policy(struct aj_options *options, const char *name, size
                               const char **ret_value);
 /* Load the policy that the options name, as a layer above the site's. Returns 0, or -1 with err set, after printing all findings. */
 int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
+/* After that: -1 with err where --workspace names a folder and the policy has no workspace; the advice names policies that have one. */
+int aj_options_check_workspace(struct aj_options *options, int command, struct aj_error *err);
 /* If the working directory has a policy, print one line on standard error: whether it is used, and why not. */
 void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena);
 void aj_options_help(int command, FILE *out);

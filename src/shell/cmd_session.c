@@ -131,7 +131,8 @@ int aj_cmd_session(int argc, char **argv)
 	if (first >= 0 && first < argc)
 		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`: snippets come from standard input", argv[first]);
 	shell.person = isatty(0) && (isatty(1) || isatty(2));
-	if (err.exit_code || aj_options_load(&o, AJ_FOR_SESSION, &err) < 0 || aj_shell_open(&shell, &o, &err) < 0) {
+	if (err.exit_code || aj_options_load(&o, AJ_FOR_SESSION, &err) < 0 ||
+	    aj_options_check_workspace(&o, AJ_FOR_SESSION, &err) < 0 || aj_shell_open(&shell, &o, &err) < 0) {
 		int code = aj_print_error(&err);
 		aj_arena_free(&arena);
 		return code;
