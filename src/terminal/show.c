@@ -134,6 +134,8 @@ static void put_rest(struct aj_show *show, int fd, const struct aj_output_buffer
 	free(text);
 }
 
+#define FRAME "  File \"" /* how a traceback begins a frame */
+
 static void put_error(struct aj_show *show, const json_t *error)
 {
 	const char *traceback = json_string_value(json_object_get(error, "traceback"));
@@ -167,6 +169,10 @@ static void put_error(struct aj_show *show, const json_t *error)
 		put_text(show, 2, hint);
 		put_text(show, 2, "\n");
 	}
+	/* The place above is the innermost frame: a traceback with another one has more to say. */
+	const char *frame = traceback ? strstr(traceback, FRAME) : NULL;
+	if (frame && strstr(frame + strlen(FRAME), FRAME))
+		put_text(show, 2, traceback);
 }
 
 void aj_show_result(struct aj_show *show, const struct aj_result *r)
@@ -220,9 +226,14 @@ void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status sta
 void aj_show_violations(const struct aj_result *r)
 {
 	const struct aj_violations *v = &r->violations;
-	for (size_t i = 0; i < v->count && i < MOST_VIOLATIONS; i++)
-		fprintf(stderr, "agentjail: refused by the kernel: %s x%lu (%s)\n", v->items[i].row->name, v->items[i].count,
-		        v->items[i].row->why);
+	const char *said = NULL;
+	for (size_t i = 0; i < v->count && i < MOST_VIOLATIONS; i++) {
+		const struct aj_syscall *row = v->items[i].row;
+		fprintf(stderr, "agentjail: refused by the kernel: %s x%lu (%s)\n", row->name, v->items[i].count, row->why);
+		if (row->instead && (!said || strcmp(said, row->instead) != 0))
+			fprintf(stderr, "  hint: %s\n", row->instead);
+		said = row->instead;
+	}
 }
 
 static void show_moved(struct aj_arena *arena, const json_t *item)

@@ -75,6 +75,12 @@ text "text: an error with place and source" 1 'line 1, column 1: ZeroDivisionErr
 says "text: the source line" '^    1/0$'
 says "text: the status" '^agentjail: error:'
 text "text: a rejection" 126 'Import of os is not allowed. Allowed: ' exec -c 'import os'
+is "text: the allowed modules once" 1 "$(aj exec -c 'import os, requests'; grep -c 'Allowed: ' "$T/err")"
+says "text: a hint for a model" '  hint: This code has no network: call a tool'
+check "text: no command line" sh -c "! grep -q -e '--allow' '$T/err'"
+text "text: the frames of the snippet" 1 'line 1, in f$' exec -c 'def f(): return 1 / 0
+f()'
+text "text: what to do in place of a refused call" 1 '^  hint: ' exec --layer off -c 'import os; os.fork()'
 text "text: a timeout" 124 'agentjail: timeout: ' exec --timeout 300ms -c 'while True: pass'
 text "text: stderr goes to stderr" 0 '' exec --layer off -c 'import sys; print("E", file=sys.stderr)'
 is "text: and only there" "|E" "$(cat "$T/out")|$(cat "$T/err")"

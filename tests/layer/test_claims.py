@@ -2,6 +2,7 @@
 It refuses output that a strict JSON reader would refuse.
 """
 
+import json
 import sys
 
 from harness import STDLIB, request, run
@@ -211,15 +212,27 @@ def errors(score):
         (claim,), _ = run(request("import numpy.linalg, os\nfrom sys import path\neval('1').__dict__", imports=["numpy", "math"]))
         e = claim["errors"]
         score.check("error/help-all", [x["rule"] for x in e] == ["PY-IMPORT", "PY-IMPORT", "PY-IMPORT", "PY-DUNDER"], e)
-        score.check("error/help-text", e[1]["message"] == "Import of os is not allowed. Allowed: numpy, math "
-                    "(agentjail --allow-import os adds it)" and e[1]["allowed"] == ["numpy", "math"], e[1])
+        score.check("error/help-text", e[0]["message"] == "Import of numpy.linalg is not allowed. Allowed: numpy, math"
+                    and e[0]["allowed"] == ["numpy", "math"] and e[1]["message"] == "Import of os is not allowed", e)
+        score.check("error/help-list-once", json.dumps(e).count("Allowed:") == 1 and ["allowed" in x for x in e] == [
+            True, False, False, False], e)
         score.check("error/help-hints", all(x["hint"] for x in e) and claim["error"] == e[0], e)
+        (claim,), _ = run(request("import requests, urllib.request\nfrom subprocess import run\nimport pickle, yaml, os.path", imports=["json"]))
+        hints = [x.get("hint") for x in claim["errors"]]
+        score.check("error/help-modules", ["network" in (hints[0] or ""), hints[1], "processes" in hints[2], hints[3], hints[4],
+                    "files" in hints[5]] == [True, None, True, "Unpickling runs code. Use json.", "Use json.", True], hints)
+        (claim,), _ = run(request("import pickle, yaml", imports=["math"]))
+        hints = [x.get("hint", "") for x in claim["errors"]]
+        score.check("error/help-modules-allowed", not any("json" in h for h in hints), hints)
+        (claim,), _ = run(request("import logging\nlogging.os", imports=["logging"]))
+        score.check("error/help-no-command", "--allow" not in json.dumps(claim), claim["error"])
         (claim,), _ = run(request("\n".join("import os" for _ in range(50))))
         score.check("error/help-cap", len(claim["errors"]) == 20 and claim["errors"][19]["line"] == 20, len(claim["errors"]))
         (claim,), _ = run(request("eval('1')"))
         score.check("error/help-absent", "standard" in claim["error"]["hint"], claim["error"])
         (claim,), _ = run(request("n = 'o' + 's'\n__import__(n)", imports=["math"]))
-        score.check("error/help-runtime", claim["error"]["rule"] == "PY-IMPORT" and claim["error"]["allowed"] == ["math"], claim["error"])
+        score.check("error/help-runtime", claim["error"]["rule"] == "PY-IMPORT" and claim["error"]["allowed"] == ["math"]
+                    and json.dumps(claim).count("Allowed:") == 1 and "tool" in claim["error"]["hint"], claim["error"])
         (claim,), _ = run(request("from . import x\nimport math\nmath._x\nlicense._Printer__x\ng.gi_frame\n", imports=["math"]))
         score.check("error/help-rules", [x["rule"] for x in claim["errors"]] == [
             "PY-RELIMPORT", "PY-PRIVATE", "PY-MANGLED", "PY-FRAME"], claim["errors"])

@@ -4,8 +4,6 @@ A pattern allows modules by their full names; the layer's own modules are refuse
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 
-SHOWN = 40  # patterns that an error message lists
-
 
 class AllowedImports:
     """`numpy` is that module, `numpy.*` that module and all below it, `*` every module."""
@@ -38,8 +36,3 @@ class AllowedImports:
             if p.startswith(below):
                 return True
         return False
-
-    def summary(self):
-        if not self.patterns:
-            return "Allowed: nothing"
-        return "Allowed: " + ", ".join(self.patterns[:SHOWN]) + (", …" if len(self.patterns) > SHOWN else "")

@@ -5,6 +5,7 @@ and the texts of violations. No rule here weakens one of check.py: these rules o
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.import_advice import import_hint
 from agentjail.rail.name_rules import GUARDED, PRIVATE_DENIED, forbidden_by
 
 Name, Attribute, Call = _ast.Name, _ast.Attribute, _ast.Call
@@ -32,9 +33,9 @@ HINTS = {
 
 def refuse_import(checker, node, name):
     shown = name if type(name) is str else "?"
-    checker.add_error(node, "PY-IMPORT", "Import of %s is not allowed. %s (agentjail --allow-import %s adds it)" % (
-        shown, checker.imports.summary(), shown), "Use an allowed module or write the code without it.",
-        allowed=list(checker.imports.patterns))
+    # The report adds the list of allowed modules, once.
+    checker.add_error(node, "PY-IMPORT", "Import of %s is not allowed" % shown, import_hint(checker.imports, shown),
+                      allowed=list(checker.imports.patterns))
 
 
 def refuse_attribute(checker, node, name, rule, store=False):

@@ -26,7 +26,7 @@ STANDARD = ("aiter anext ascii bin bytearray bytes callable chr complex dir divm
 # Functions that the sets minimal and standard lack -> the hint after a NameError.
 ABSENT = {
     "open": "the caller shows no file; data comes in as input variables",
-    "eval": "call the function itself, or use ast.literal_eval where ast is allowed",
+    "eval": "call the function itself; int() and float() read numbers",
     "exec": "write the code itself",
     "compile": "write the code itself",
     "input": "a jail has no terminal; data comes in as input variables",

@@ -98,8 +98,10 @@ class ModuleProxies:
             self.guards.imported.append(name)
 
     def import_refusal(self, name):
-        return import_error("Import of %s is not allowed. %s (agentjail --allow-import %s adds it)" % (
-            name, self.imports.summary(), name), "PY-IMPORT", list(self.imports.patterns))
+        from agentjail.rail.import_advice import import_hint
+        e = import_error("Import of %s is not allowed" % name, "PY-IMPORT", list(self.imports.patterns))
+        e.agentjail_hint = import_hint(self.imports, name)
+        return e
 
     def builtins_proxy(self):
         self.record_import("builtins")
@@ -167,9 +169,7 @@ class ModuleProxies:
             full = self.allowed_name(name, key, value)
             if full is not None:
                 return True, self.proxy_of(value, full)
-            full = name + "." + key
-            return False, "`%s.%s` is a module that is not allowed%s" % (name, key, (
-                " (agentjail --allow-import %s adds it)" % full if sys.modules.get(full) is value else ""))
+            return False, "`%s.%s` is a module that is not allowed" % (name, key)
         new = replacement(value, self.guards)
         if new is not None:
             return True, new

@@ -9,6 +9,7 @@ from agentjail.runtime.values import MESSAGE_BYTES, truncate
 
 TRACEBACK_BYTES, LINE_CHARS = 16 << 10, 400
 MAX_FRAMES, MAX_REPEATS, MAX_CHAIN = 40, 3, 8
+MAX_LISTED = 40         # allowed modules that a message names
 POLICY = "PolicyError"  # error.type of a rejection
 
 
@@ -42,7 +43,7 @@ def shorten_line(text):
 def reject(session, claim, errors):
     """Fill the claim with the violations. Returns None: there is no code to run."""
     source = session.sources[session.filename]
-    out = []
+    out, hints, listed = [], set(), False
     for rule, message, hint, line, col, end_line, end_col, extra in errors:
         text = line_at(source, line)
         item = {"type": POLICY, "message": truncate(message, MESSAGE_BYTES)[0], "rule": rule, "line": line,
@@ -52,13 +53,23 @@ def reject(session, claim, errors):
             item["end_column"] = column(line_at(source, end_line), end_col)
         item["source"] = shorten_line(text)
         item["traceback"] = ""
-        if hint:
+        # A model reads the whole list: each hint comes once, and so do the allowed modules.
+        if hint and hint not in hints:
             item["hint"] = hint
-        item.update(extra)
+            hints.add(hint)
+        if "allowed" in extra and not listed:
+            listed = True
+            list_allowed(item, extra["allowed"])
         out.append(item)
     claim["status"] = "rejected"
     claim["error"] = out[0]
     claim["errors"] = out
+
+
+def list_allowed(item, patterns):
+    """Add the modules of the policy to the error of a refused import, as data and for a reader."""
+    item["allowed"] = patterns
+    item["message"] += ". Allowed: " + (", ".join(patterns[:MAX_LISTED]) or "nothing") + (", …" if len(patterns) > MAX_LISTED else "")
 
 
 def report_uncompilable(session, claim, e):
@@ -149,9 +160,10 @@ def add_hints(session, e, out):
     attributes = getattr(e, "__dict__", None)
     if type(attributes) is dict and type(attributes.get("agentjail")) is str:
         out["rule"] = attributes["agentjail"]
-        if type(attributes.get("allowed")) is list:
-            out["allowed"] = attributes["allowed"]
-            out["hint"] = "Use an allowed module or write the code without it."
+        if type(attributes.get("allowed")) is list and session.guards is not None:
+            list_allowed(out, session.guards.imports.patterns)
+        if type(attributes.get("agentjail_hint")) is str:
+            out["hint"] = truncate(attributes["agentjail_hint"], MESSAGE_BYTES)[0]
     if isinstance(e, NameError) and session.guards is not None and type(e.name) is str:
         from agentjail.rail.guards import ABSENT
         import builtins
