@@ -30,6 +30,8 @@ static int watched_signals(sigset_t *before)
 
 /* Time for the search for repositories in a workspace, before and after. */
 enum { SEARCH_MS = 5000 };
+/* Time for measuring a workspace, before and after. */
+enum { MEASURE_MS = 1000 };
 
 static void on_signal(struct aj_io *io, uint32_t events)
 {
@@ -64,7 +66,7 @@ static int launch_jail(struct aj_run *run, struct aj_error *err)
 	if (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0)
 		return -1;
 	if (aj_protect_open(&run->protect, run->plan, SEARCH_MS, &launched, err) < 0 ||
-	    aj_growth_open(&run->growth, run->plan, &aj_growth_alone, SEARCH_MS, err) < 0)
+	    aj_growth_open(&run->growth, run->plan, &aj_growth_alone, MEASURE_MS, err) < 0)
 		return -1;
 	return aj_launch(launched, &run->jail, err);
 }
