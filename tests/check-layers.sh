@@ -19,7 +19,8 @@ layer mounts     base plan
 layer sandbox    base seccomp plan cgroup mounts
 layer mediate    base seccomp plan cgroup mounts sandbox
 layer result     base plan cgroup mediate
-layer workspace  base toml policy policyload plan mounts result
+layer git        base plan mounts result
+layer workspace  base toml policy policyload plan mounts result git
 layer jail       base json policy policyload seccomp plan cgroup sandbox mediate result workspace
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base plan cgroup sandbox jail fork
@@ -80,11 +81,11 @@ owner sys/eventfd.h     lib/handle.c
 owner elf.h             sandbox/interpreter.c
 owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sources.c
 owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
-owner sys/vfs.h         sandbox/init.c workspace/beneath.c
-owner linux/magic.h     workspace/beneath.c
+owner sys/vfs.h         sandbox/init.c base/beneath.c
+owner linux/magic.h     base/beneath.c
 owner sys/epoll.h       base/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c jail/run.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
-owner linux/openat2.h   toml/source.c fork/copy_tree.c workspace/beneath.c mounts/named_sockets.c mounts/sources.c
+owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
@@ -99,7 +100,7 @@ owner arpa/inet.h       sockets/listen.c
 owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c workspace/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           sandbox/attributes.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c
@@ -112,7 +113,7 @@ owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
-owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h workspace/gitrepo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
+owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
 owner linux/capability.h plan/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
@@ -125,7 +126,7 @@ word SYS_clone3                    sandbox/launch.c guest/birth.c fork/copier.c 
 word SYS_seccomp                   seccomp/install.c
 word SYS_pivot_root                mounts/mount.c
 word SYS_pidfd_getfd               seccomp/notify.c mediate/endpoint.c
-word SYS_openat2                   toml/source.c fork/copy_tree.c workspace/beneath.c mounts/named_sockets.c mounts/sources.c
+word SYS_openat2                   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
 word SYS_pidfd_send_signal         base/pidfd.c
 word aj_pidfd_signal()             base/pidfd.c base/pidfd.h sandbox/launch.c jail/run.c fork/fork.c fork/copier.c jail/interrupt.c mediate/connector.c

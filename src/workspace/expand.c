@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
-#include "workspace/beneath.h"
 
 enum { PART_BYTES = 256, STEPS_MAX = 20000 };
 

@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "workspace/beneath.h"
 
 enum { TURN_EVERY_US = 50000, PASS_EVERY_US = AJ_GROWTH_PASS_S * 1000000 };
 const struct aj_growth_pace aj_growth_alone = { AJ_GROWTH_ENTRIES_S / (1000000 / TURN_EVERY_US), 5000 };

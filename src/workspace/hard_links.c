@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "workspace/beneath.h"
 
 /* Longer paths are skipped: folders of hooks and tools are not that deep, and the caller's stack may be small. */
 enum { PATH_BYTES = 200 };

@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
+#include "git/search.h"
 #include "mounts/blanks.h"
-#include "workspace/beneath.h"
 #include "workspace/expand.h"
 #include "workspace/hard_links.h"
 #include "workspace/placeholder.h"
-#include "workspace/repos.h"
 
 enum { INSIDE_MAX = 2000, PLACES_MAX = 4000 };
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
-#include "workspace/beneath.h"
 #include "workspace/expand.h"
 #include "workspace/protect.h"
 

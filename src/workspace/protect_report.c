@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "result/result.h"
-#include "workspace/beneath.h"
 #include "workspace/expand.h"
 #include "workspace/protect.h"
 #include "workspace/quarantine.h"

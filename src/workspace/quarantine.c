@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
-#include "workspace/beneath.h"
 
 enum { TRIES = 100 };
 

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "policy/bind.h"
-#include "workspace/beneath.h"
 #include "workspace/places.h"
 
 static const char prefix[] = "gitdir: ", middle[] = "/worktrees/";

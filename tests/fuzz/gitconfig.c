@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workspace/gitconfig.h"
+#include "git/config.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 

@@ -2,7 +2,7 @@
  * It errs on the side of naming: a listed variable may be harmless, and other programs than git may have variables of their own. */
 #include <string.h>
 
-#include "workspace/gitconfig.h"
+#include "git/config.h"
 
 enum when {
 	ALWAYS,

@@ -1,6 +1,6 @@
 /* Walks a workspace for repositories as git recognises them, and reads as data the files that decide about programs in them.
  * It follows no symlink, runs no git, and stops at limits of time, entries and repositories, which it reports. */
-#include "workspace/repos.h"
+#include "git/search.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "result/result.h"
-#include "workspace/beneath.h"
 
 enum { ENTRIES_MAX = 2000000, FOLDERS_MAX = 400000, REPOS_MAX = 1000, PER_LOOK = 256 };
 /* A ctime is reliable only when it is older than this: clocks of file systems are coarse, so a later change could get the same ctime. */

@@ -1,6 +1,6 @@
 /* Reads the format of git-config(1): sections, subsections in quotes, escapes, comments, continued lines.
  * It opens nothing, follows no include and keeps no text: a jail may have written the file, so every length is bounded. */
-#include "workspace/gitconfig.h"
+#include "git/config.h"
 
 #include <ctype.h>
 #include <string.h>

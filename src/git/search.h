@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "workspace/gitrepo.h"
+#include "git/repo.h"
 
 /* A folder of the tree, kept for the next walk: a folder with the same inode and ctime has the same entries. */
 struct aj_repos_folder {

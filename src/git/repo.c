@@ -1,6 +1,6 @@
 /* Reads, as data, the files that decide about the programs that git runs in one repository: configuration, hooks, an unfinished rebase.
  * It runs no git and follows no symlink; every text and every list is bounded. */
-#include "workspace/gitrepo.h"
+#include "git/repo.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "git/config.h"
 #include "mounts/blanks.h"
 #include "result/result.h"
-#include "workspace/beneath.h"
-#include "workspace/gitconfig.h"
 
 enum {
 	RUNS_MAX = 50,

@@ -1,6 +1,6 @@
 /* Opens and examines files of a workspace, in the host's own file tree.
  * It follows no symlink anywhere and changes nothing. */
-#include "workspace/beneath.h"
+#include "base/beneath.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
