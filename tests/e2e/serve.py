@@ -40,6 +40,8 @@ def exec_members(s):
     r = c.ask("exec", code="while True: pass", timeout_ms=200)
     same((r["status"], r["error"]["type"], r["told_to_stop"]), ("timeout", "TimeoutError", "wall_clock"))
     assert time.monotonic() - started < LONG, "200 ms took too long"
+    r = c.ask("exec", code="import time\ntry: time.sleep(99)\nexcept KeyboardInterrupt: pass\n7", timeout_ms=200)
+    same((r["status"], r["value"], r["told_to_stop"], r["warm"]), ("ok", 7, "wall_clock", True))
     same(c.ask("exec", code="import os")["status"], "rejected")
     same(c.ask("exec", code="1", policy="minimal")["policy"]["name"], "minimal")
     same(c.ask("exec", code="1", tenant="somebody")["status"], "ok")

@@ -395,6 +395,30 @@ def lifetime_ends_sessions():
 # --- policies ---
 
 @test
+def a_workspace_that_grows_too_much():
+    path, work = FOLDER + "/sized.toml", FOLDER + "/sized"
+    with open(path, "w") as f:
+        f.write('extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nworkspace = "read-write"\n[limits]\nworkspace_files = 100\n')
+    os.mkdir(work)
+    os.chmod(work, 0o777)
+    make = "import time\nfor i in range(%d): open('/workspace/%%d' %% i, 'w').close()\n"
+    with Server("--policy-file", path) as s:
+        c = s.client()
+        session = c.ask("open", workspace=work)["session"]
+        same(c.ask("run", session=session, code=make % 50 + "i")["value"], 49)
+        r = c.ask("run", session=session, code=make % 200 + "time.sleep(60)")
+        same((r["status"], r["limits_hit"], r["session"]), ("limit", ["workspace"], "ended"), r["reason"])
+        same(c.receive()["event"], "ended")
+        for i in range(200):
+            os.remove("%s/%d" % (work, i))
+        r = c.ask("exec", code=make % 200 + "time.sleep(60)", workspace=work)
+        same((r["status"], r["limits_hit"]), ("limit", ["workspace"]), r["reason"])
+        caught = "import time\ntry: time.sleep(99)\nexcept KeyboardInterrupt: pass\n7"
+        r = c.ask("exec", code=caught, workspace=work, timeout_ms=200)
+        same((r["status"], r["value"], r["told_to_stop"], r["warm"]), ("ok", 7, "wall_clock", False))
+
+
+@test
 def policies_are_read_again():
     path = FOLDER + "/changing.toml"
 
