@@ -50,12 +50,20 @@ json "the same without the layer" 0 status=ok value=5 told_to_stop=wall_clock --
 try: time.sleep(99)
 except KeyboardInterrupt: pass
 5'
-json "what does not stop is killed" 124 status=timeout told_to_stop=wall_clock 'reason~limit of 300 ms reached; the snippet was told to stop and did not' -- \
+json "what does not stop is killed" 124 status=timeout told_to_stop=wall_clock 'reason~limit of 300 ms reached; the snippet got a signal to stop and did not stop' -- \
 	exec --layer off --timeout 300ms -c 'sum(range(10 ** 12))'
-json "nor what catches it and goes on" 124 status=timeout 'reason~told to stop and did not' -- exec --timeout 300ms -c 'while True:
+json "nor what catches it and goes on" 124 status=timeout 'reason~did not stop' -- exec --timeout 300ms -c 'while True:
     try:
         while len("x"): pass
     except BaseException: pass'
+for layer in on off; do
+	json "layer $layer: what was printed before the limit is kept" 124 status=timeout 'stdout=before\n' 'reason~did not stop' -- \
+		exec --layer $layer --timeout 300ms -c 'print("before")
+while True:
+    try:
+        while len("x"): pass
+    except BaseException: print("lost")'
+done
 aj exec --json -c 1
 check "what was not told to stop does not say so" sh -c "! grep -q told_to_stop '$T/out'"
 json "time asleep" 124 status=timeout -- exec --timeout 300ms -c 'import time; time.sleep(1000)'

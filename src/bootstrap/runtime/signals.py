@@ -14,7 +14,7 @@ from time import monotonic, sleep
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime import main
-from agentjail.runtime.session import run_coroutine
+from agentjail.runtime.session import STDOUT, run_coroutine
 
 # Module and function of the layer that run to their end. All of them are short.
 UNINTERRUPTED = frozenset((
@@ -64,11 +64,20 @@ def on_signal(number, frame):
     if hold or not agent:
         send_again(number, session)
         return
+    flush_stdout()
     rest = "" if session.last else "; the session goes on"
     if number == SIGINT:
         raise KeyboardInterrupt("the snippet was interrupted" + rest)
     ms = session.soft_ms
     raise TimeoutError("the snippet took %s%s" % ("longer than %d ms" % ms if ms else "too long", rest))
+
+
+def flush_stdout():
+    """Write what was printed so far: a snippet that catches the exception and goes on is killed, and its buffer is lost."""
+    try:
+        STDOUT.flush()
+    except BaseException:
+        pass  # the signal came during a flush, or there is no stream
 
 
 ON_SIGNAL = on_signal.__code__   # on the stack when the other signal arrives during the handling of this one
