@@ -27,7 +27,9 @@ static char peek(struct reader *r)
 {
 	while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
 		r->at++;
-	return r->at < r->end ? *r->at : '\0';
+	if (r->at == r->end)
+		return '\0';
+	return *r->at;
 }
 
 /* Read up to four hexadecimal digits. */

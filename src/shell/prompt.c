@@ -85,7 +85,8 @@ static bool takes_pasted(struct aj_prompt *p, char *byte)
 		return false;
 	}
 	p->end_bytes = *byte == ESCAPE;
-	*byte = *byte == '\r' ? '\n' : *byte;
+	if (*byte == '\r')
+		*byte = '\n';
 	return ((unsigned char)*byte >= ' ' && *byte != 0x7f) || *byte == '\n' || *byte == '\t';
 }
 

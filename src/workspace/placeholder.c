@@ -131,9 +131,8 @@ static void remove_file(int dir, const char *name, const char *blank, int fd)
 	snprintf(aside, sizeof aside, ".agentjail-%d-%lx", getpid(), (unsigned long)aj_now_us());
 	if (renameat(dir, name, dir, aside) < 0)
 		return;
-	if (is_at(dir, aside, fd) && is_marked(fd, blank))
-		unlinkat(dir, aside, 0);
-	else if (linkat(dir, aside, dir, name, 0) == 0) /* unlike rename(), link() overwrites no third file */
+	/* Unlike rename(), link() overwrites no third file. */
+	if ((is_at(dir, aside, fd) && is_marked(fd, blank)) || linkat(dir, aside, dir, name, 0) == 0)
 		unlinkat(dir, aside, 0);
 }
 
