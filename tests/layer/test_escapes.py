@@ -363,6 +363,154 @@ PWN = getattr(c.tb, 'tb_fr' + 'ame')"""),
     ("decorator-getattr", [], "@(lambda f: getattr(f, '__glo' + 'bals__'))\ndef f(): pass\nPWN = f"),
 ]
 
+# Attempts through modules that a caller opted into: each evaluates text, or hands out frames, modules or real functions.
+OPTED = [
+    ("inspect-eval-str", ["inspect"], """
+import inspect
+def f(a: "open"): pass
+f.__wrapped__ = inspect.cleandoc
+f.__wrapped__ = inspect.getdoc
+PWN = inspect.get_annotations(f, eval_str=True, globals={})['a']"""),
+    ("inspect-signature-eval-str", ["inspect"], """
+import inspect
+def f(a: "[c for c in ().__class__.__base__.__subclasses__()]"): pass
+PWN = inspect.signature(f, eval_str=True).parameters['a'].annotation"""),
+    ("inspect-annotation-of-library", ["inspect"], """
+import inspect
+def f(a: "sys"): pass
+f.__wrapped__ = inspect.getdoc
+PWN = inspect.get_annotations(f, eval_str=True)['a'].modules"""),
+    ("inspect-getmodule", ["inspect", "json"], "import inspect, json\nPWN = inspect.getmodule(json.loads).codecs.builtins.open"),
+    ("inspect-classify", ["inspect"], """
+import inspect
+def f(): pass
+PWN = [a.object for a in inspect.classify_class_attrs(type(f)) if a.name == '__glo' + 'bals__'][0].__get__(inspect.getdoc)['sys']"""),
+    ("inspect-members-static", ["inspect"], "import inspect\nPWN = inspect.getmembers_static(type(lambda: 1))"),
+    ("inspect-argvalues", ["inspect", "traceback"], """
+import inspect, traceback
+PWN = [inspect.getargvalues(f) for f, _ in traceback.walk_stack(None)]"""),
+    ("traceback-walk", ["traceback"], "import traceback\nPWN = list(traceback.walk_stack(None))"),
+    ("threading-setprofile", ["threading"], """
+import threading
+got = []
+threading.setprofile(lambda frame, event, arg: got.append(arg) if event == 'c_call' else None)
+t = threading.Thread(target=lambda: hasattr((), 'x'))
+t.start(); t.join()
+PWN = got[0]"""),
+    ("threading-settrace", ["threading"], """
+import threading
+got = []
+threading.settrace(lambda frame, event, arg: got.append(frame))
+t = threading.Thread(target=lambda: len(''))
+t.start(); t.join()
+PWN = got[0]"""),
+    ("typing-hints-builtins", ["typing"], """
+import typing
+def f(a: "open"): pass
+PWN = typing.get_type_hints(f, globalns={})['a']"""),
+    ("typing-hints-library", ["typing", "json"], """
+import typing, json
+def f(a: "codecs.builtins"): pass
+f.__wrapped__ = json.loads
+def g(a: "detect_encoding"): pass
+g.__wrapped__ = json.loads
+PWN = typing.get_type_hints(g)['a']"""),
+    ("typing-hints-thread", ["typing", "threading", "json"], """
+import typing, threading, json
+def g(a: "detect_encoding"): pass
+g.__wrapped__ = json.loads
+got = []
+def hook(args): got.append(args.exc_value)
+threading.excepthook = hook
+class L(dict):
+    def __missing__(self, k): raise KeyError(k)
+t = threading.Thread(target=lambda: got.append(typing.get_type_hints(g)))
+t.start(); t.join()
+PWN = got[0]['a']"""),
+    ("singledispatch-hints", ["functools", "json"], """
+import functools, json
+@functools.singledispatch
+def s(x): pass
+def g(a: "JSONDecoder"): pass
+g.__wrapped__ = json.loads
+s.register(g)
+PWN = s.registry"""),
+    ("typing-hints-frame", ["typing"], """
+import typing
+def gen(): yield 1
+g = gen()
+def f(a: "g.gi_frame"): pass
+PWN = typing.get_type_hints(f)['a']"""),
+    ("timeit-text", ["timeit"], "import timeit\ngot = []\ntimeit.timeit('got.append(open)', number=1, globals={'got': got})\nPWN = got[0]"),
+    ("timeit-setup", ["timeit"], "import timeit\ngot = []\ntimeit.repeat(lambda: 1, 'got.append(open)', number=1, globals={'got': got})\nPWN = got[0]"),
+    ("timeit-globals", ["timeit"], "import timeit\nd = {}\ntimeit.Timer(lambda: 1, globals=d).timeit(1)\nif not d: raise ValueError\nPWN = d['__builtins__']"),
+    ("timeit-str-callable", ["timeit"], """
+import timeit
+class S(str):
+    def __call__(self): pass
+got = []
+timeit.Timer(S('got.append(open)'), globals={'got': got}).timeit(1)
+PWN = got[0]"""),
+    ("doctest-text", ["doctest"], """
+import doctest
+got = []
+test = doctest.DocTestParser().get_doctest('>>> got.append(open)', {'got': got}, 'x', None, 0)
+doctest.DocTestRunner().run(test)
+PWN = got[0]"""),
+    ("bdb-run", ["bdb"], "import bdb\ngot = []\nbdb.Bdb().runeval('got.append(open)', {'got': got})\nPWN = got[0]"),
+    ("pdb-run", ["pdb"], "import pdb\ngot = []\npdb.Pdb.set_trace = None\nPWN = pdb.Pdb"),
+    ("trace-run", ["trace"], "import trace\ngot = []\ntrace.Trace(count=0, trace=0).runctx('got.append(open)', {'got': got})\nPWN = got[0]"),
+    ("profile-run", ["cProfile"], "import cProfile\ngot = []\ncProfile.Profile().runctx('got.append(open)', {'got': got}, {})\nPWN = got[0]"),
+    ("profile-python-run", ["profile"], "import profile\ngot = []\nprofile.Profile().runctx('got.append(open)', {'got': got}, {})\nPWN = got[0]"),
+    ("runpy-module", ["runpy"], "import runpy\nPWN = runpy.run_module('keyword')['__builtins__']"),
+    ("pkgutil-resolve", ["pkgutil"], "import pkgutil\nPWN = pkgutil.resolve_name('os:getpid')()"),
+    ("pydoc-locate", ["pydoc"], "import pydoc\nPWN = pydoc.locate('os')"),
+    ("rlcompleter-eval", ["rlcompleter"], "import rlcompleter\nPWN = rlcompleter.Completer({}).complete('ope', 0)"),
+    ("importlib-util-spec", ["importlib.util"], "import importlib.util\nPWN = importlib.util.module_from_spec(importlib.util.find_spec('keyword'))"),
+    ("importlib-machinery", ["importlib.machinery"], "import importlib.machinery\nPWN = importlib.machinery.BuiltinImporter.load_module('posix')"),
+    ("importlib-entry-point", ["importlib.metadata"], """
+import importlib.metadata
+PWN = importlib.metadata.EntryPoint('x', 'os:getpid', 'g').load()()"""),
+    ("logging-config", ["logging.config"], """
+import logging.config
+c = logging.config.BaseConfigurator({})
+PWN = c.resolve('os.getpid')()"""),
+    ("mock-patch", ["unittest.mock"], """
+import unittest.mock
+with unittest.mock.patch('os.getpid', lambda: 1) as m: PWN = m"""),
+    ("mock-patch-object", ["unittest.mock"], """
+from unittest import mock
+p = mock.patch.object(print, '__self__', 1)
+try: p.__enter__()
+except (AttributeError, TypeError): pass
+PWN = p.temp_original.open"""),
+    ("loader-by-name", ["unittest"], """
+import unittest
+got = []
+class S(unittest.TestSuite): pass
+class Box:
+    def __init__(self, f): self.f = f
+loader = unittest.TestLoader()
+try: loader.loadTestsFromName('xml.sax.handler')
+except TypeError: pass
+import sys
+PWN = sys.modules['xml.sax']"""),
+    ("xmlrpc-resolve", ["xmlrpc.server"], """
+import xmlrpc.server
+def gen(): yield xmlrpc.server.resolve_dotted_attribute(g, 'gi_frame.f_back.f_builtins')
+g = gen()
+PWN = next(g)['open']"""),
+    ("gc-objects", ["gc"], "import gc\nPWN = gc.get_objects()"),
+    ("gc-referrers", ["gc"], "import gc\nPWN = gc.get_referrers(int)"),
+    ("code-interpreter", ["code"], "import code\ngot = []\ncode.InteractiveInterpreter({'got': got}).runsource('got.append(open)')\nPWN = got[0]"),
+    ("codeop-compile", ["codeop"], "import codeop\nPWN = codeop.compile_command('1')"),
+    ("asyncio-task-stack", ["asyncio"], """
+import asyncio
+async def f(): return asyncio.current_task().get_stack()
+PWN = asyncio.run(f())[0].f_back"""),
+    ("dis-code", ["dis"], "import dis\nPWN = dis.Bytecode(lambda: 1).codeobj.co_consts"),
+]
+
 # Attempts through a tool `t` (and `at`, a coroutine function): it must lead to nothing but what it returns.
 TOOL_OWN = [
     ("tool-globals", [], "PWN = t.__globals__"),
@@ -443,7 +591,7 @@ def test(score):
         score.check(name, ok, (claim["status"], error.get("rule"), error.get("type"), error.get("message"), held))
         if control:
             control_run(score, name, item["code"])
-    for name, imports, code in OWN:
+    for name, imports, code in OWN + OPTED:
         name = "own/" + name
         if not score.wants(name):
             continue

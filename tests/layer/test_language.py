@@ -126,7 +126,91 @@ MINIMAL = [
 ]
 
 
+# Modules that a caller opts into, whose text, frames and lookups are guarded: (name, imports, code, repr).
+OPTED = [
+    ("inspect", ["inspect", "typing"], """
+import inspect
+from typing import Optional
+class Node: pass
+def f(a: "int", b: "Optional[Node]" = None, *c: "list[str]", d: float = 1.5) -> "None": pass
+s = inspect.signature(f, eval_str=True)
+(list(s.parameters), s.parameters['a'].annotation, s.parameters['b'].annotation == Optional[Node], s.return_annotation,
+ inspect.get_annotations(f, eval_str=True)['d'], inspect.isfunction(f), inspect.getdoc(len)[:6], str(inspect.signature(sorted)))""",
+     "(['a', 'b', 'c', 'd'], <class 'int'>, True, None, <class 'float'>, True, 'Return', '(iterable, /, *, key=None, reverse=False)')"),
+    ("typing-hints", ["typing"], """
+import typing
+class Node:
+    left: "Node | None"
+    name: "str"
+    items: "dict[str, list[int]]"
+def f(a: "Node", *rest: "typing.Any") -> "typing.Union[int, str]": pass
+h = typing.get_type_hints(Node)
+(h['left'] == Node | None, h['name'], h['items'], typing.get_type_hints(f)['return'], typing.get_type_hints(f)['a'] is Node,
+ typing.get_type_hints(f, localns={'Node': int})['a'])""",
+     "(True, <class 'str'>, dict[str, list[int]], typing.Union[int, str], True, <class 'int'>)"),
+    ("threading", ["threading"], """
+import threading
+got = []
+lock = threading.Lock()
+def work(n):
+    with lock: got.append(n)
+ts = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+for t in ts: t.start()
+for t in ts: t.join()
+(sorted(got), threading.current_thread().name)""", "([0, 1, 2], 'MainThread')"),
+    ("timeit", ["timeit"], """
+import timeit
+n = []
+def f(): n.append(1)
+t = timeit.timeit(f, number=5)
+r = timeit.Timer(f, setup=lambda: None, globals={}).repeat(2, 3)
+(t >= 0, len(r), len(n), timeit.timeit(number=1) >= 0, timeit.default_timer() > 0)""", "(True, 2, 11, True, True)"),
+    ("traceback", ["traceback"], """
+import traceback
+try: 1 / 0
+except ZeroDivisionError as e:
+    text = traceback.format_exc()
+    lines = traceback.format_exception(e)
+(text.splitlines()[-1], lines[-1], traceback.format_exception_only(KeyError(1)))""",
+     "('ZeroDivisionError: division by zero', 'ZeroDivisionError: division by zero\\n', ['KeyError: 1\\n'])"),
+    ("unittest", ["unittest"], """
+import unittest, unittest as u
+class T(u.TestCase):
+    def test_a(self): self.assertEqual(1, 1)
+    def test_b(self): self.assertEqual(1, 2)
+loader = u.TestLoader()
+r = u.TestResult()
+loader.loadTestsFromTestCase(T).run(r)
+(r.testsRun, len(r.failures), loader.loadTestsFromName('T.test_a', type('M', (), {'T': T})).countTestCases())""", "(2, 1, 1)"),
+    ("unittest-mock", ["unittest.mock"], """
+from unittest.mock import Mock, MagicMock, call
+m = MagicMock(return_value=3)
+m(1); m.x.y.return_value = 5
+(m(2), m.x.y(), m.call_args_list == [call(1), call(2)], Mock(side_effect=[1, 2])())""", "(3, 5, True, 1)"),
+    ("metadata", ["importlib.metadata"], """
+import importlib.metadata
+try: importlib.metadata.version('no-such-package')
+except importlib.metadata.PackageNotFoundError as e: x = str(e)
+'no-such-package' in x""", "True"),
+    ("gc-weakref", ["gc", "weakref"], "import gc, weakref\nclass A: pass\na = A(); r = weakref.ref(a); del a; gc.collect(); r() is None", "True"),
+    ("singledispatch", ["functools"], """
+import functools
+@functools.singledispatch
+def f(x): return 'other'
+@f.register
+def _(x: "int"): return 'int'
+@f.register
+def _(x: list): return 'list'
+(f(1), f([]), f(''))""", "('int', 'list', 'other')"),
+]
+
+
 def test(score):
+    for name, imports, code, want in OPTED:
+        name = "language/opted-" + name
+        if score.wants(name):
+            (claim,), _ = run(request(code, imports=imports))
+            score.check(name, claim["status"] == "ok" and claim["repr"] == want, (claim["repr"], claim["error"]))
     for name, code, want, *since in PROGRAMS:
         name = "language/" + name
         if not score.wants(name):

@@ -11,7 +11,8 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
-from agentjail.rail.patches import DANGEROUS_ORIGINS, HIDDEN, PUBLIC_DUNDERS, patch_loaded_modules, replacement
+from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN
+from agentjail.rail.patches import PUBLIC_DUNDERS, patch_loaded_modules, replacement
 
 GUARDED_BUILTINS = ("getattr", "setattr", "delattr", "hasattr", "__import__")
 
@@ -162,7 +163,11 @@ class ModuleProxies:
 
     def filter_member(self, real, name, key, value):
         """(True, the value to show) or (False, the reason)."""
+        origin = getattr(value, "__module__", None)
         why = HIDDEN.get((name, key)) or HIDDEN.get((name, "*"))
+        if why is None and type(origin) is str and callable(value):  # shown through another module
+            own = getattr(value, "__name__", None)
+            why = HIDDEN.get((origin, own)) if type(own) is str else None
         if why is not None:
             return False, "`%s.%s` is not allowed: %s" % (name, key, why)
         if isinstance(value, ModuleType):
@@ -173,7 +178,6 @@ class ModuleProxies:
         new = replacement(value, self.guards)
         if new is not None:
             return True, new
-        origin = getattr(value, "__module__", None)
         if type(origin) is str and callable(value):
             top = origin.partition(".")[0]
             if top in DANGEROUS_ORIGINS and name.partition(".")[0] not in DANGEROUS_ORIGINS and (

@@ -1,79 +1,15 @@
-"""The exceptions to the rule that public names of allowed modules are harmless: tables of hidden names, of modules with
-patched globals, and of functions with a guarded replacement. No table decides about a whole module: the policy does.
+"""The exceptions to the rule that public names of allowed modules are harmless: tables of modules with patched globals and of
+functions with a guarded replacement (hidden.py has the hidden names). Honest calls do what they do without the guards.
 """
 
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.annotations import compile_annotation, eval_annotation, eval_hint, hints_function
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType
-from agentjail.rail.name_rules import FRAME_ATTRIBUTES
+from agentjail.rail.name_rules import FRAME_ATTRIBUTES, forbidden_by
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
-
-# Functions and classes from these modules are not shown through another module, unless they are allowed.
-DANGEROUS_ORIGINS = frozenset("posix os sys subprocess _posixsubprocess importlib _frozen_importlib "
-                              "_frozen_importlib_external _imp imp ctypes _ctypes gc inspect pickle _pickle marshal code "
-                              "codeop runpy pty socket _socket multiprocessing linecache pkgutil zipimport signal "
-                              "_signal shelve timeit trace pdb bdb faulthandler tracemalloc".split())
-
-# (module, name) -> why the name is hidden although the module is allowed. "*": no name of the module is shown.
-HIDDEN = {
-    ("sys", "modules"): "it holds every module",
-    ("sys", "meta_path"): "it controls every import",
-    ("sys", "path_hooks"): "it controls every import",
-    ("sys", "path_importer_cache"): "it holds module finders",
-    ("sys", "exc_info"): "it returns tracebacks",
-    ("sys", "exception"): "it returns tracebacks",
-    ("sys", "settrace"): "it hands out frames",
-    ("sys", "setprofile"): "it hands out frames",
-    ("sys", "call_tracing"): "it hands out frames",
-    ("sys", "last_traceback"): "it holds frames",
-    ("sys", "monitoring"): "it hands out code objects",
-    ("sys", "addaudithook"): "it sees the objects of trusted code",
-    ("sys", "set_asyncgen_hooks"): "it sees the objects of other code",
-    ("sys", "breakpointhook"): "it starts a debugger",
-    ("sys", "unraisablehook"): "it hands out tracebacks",
-    ("importlib", "reload"): "modules of the jail stay as they are",
-    ("importlib", "find_loader"): "loaders read files and make modules",
-    ("importlib", "invalidate_caches"): "modules of the jail stay as they are",
-    ("types", "FunctionType"): "it makes functions from code objects",
-    ("types", "LambdaType"): "it makes functions from code objects",
-    ("types", "CodeType"): "it makes code objects",
-    ("types", "new_class"): "it chooses the namespace of a class statement",
-    ("types", "prepare_class"): "it chooses the namespace of a class statement",
-    ("types", "FrameType"): "frames are not available",
-    ("types", "TracebackType"): "tracebacks are not available",
-    ("dataclasses", "FunctionType"): "it makes functions from code objects",
-    ("inspect", "currentframe"): "frames are not available",
-    ("inspect", "stack"): "frames are not available",
-    ("inspect", "trace"): "frames are not available",
-    ("inspect", "getmembers"): "it reads every attribute",
-    ("inspect", "getattr_static"): "it reads every attribute",
-    ("inspect", "getclosurevars"): "it reads globals of functions",
-    ("inspect", "getgeneratorlocals"): "it reads locals of functions",
-    ("inspect", "getcoroutinelocals"): "it reads locals of functions",
-    ("inspect", "getasyncgenlocals"): "it reads locals of functions",
-    ("inspect", "unwrap"): "it reads attributes by itself",
-    ("enum", "global_enum"): "it writes names into any module",
-    ("enum", "global_enum_repr"): "it belongs to global_enum",
-    ("typing", "ForwardRef"): "it turns text into code",
-    ("io", "open"): "files are not available",
-    ("io", "open_code"): "files are not available",
-    ("io", "FileIO"): "files are not available",
-    ("io", "OpenWrapper"): "files are not available",
-    ("codecs", "open"): "files are not available",
-    ("gc", "get_objects"): "it returns every object",
-    ("gc", "get_referrers"): "it returns every object",
-    ("gc", "get_referents"): "it reads what attributes hide",
-    ("asyncio", "create_subprocess_exec"): "processes are not available",
-    ("asyncio", "create_subprocess_shell"): "processes are not available",
-    ("logging", "FileHandler"): "files are not available",
-    ("logging", "currentframe"): "frames are not available",
-    ("logging", "StrFormatStyle"): "it reads attributes that a template names",
-    ("copyreg", "*"): "it is the machinery of pickle",
-    ("code", "*"): "it runs text as code",
-    ("codeop", "*"): "it makes code objects",
-}
 
 # Names that a *library* may not read or write when a string of the agent names them (functools.update_wrapper(assigned=...),
 # copy's slot state, argparse's dest). Libraries read __dict__ and __name__ this way all the time, so this set is smaller
@@ -96,23 +32,17 @@ def library_setattr(o, name, value):
     REAL_SETATTR(o, name, value)
 
 
-def annotation_compile(source, *args, **kw):
-    """typing compiles string annotations and evaluates them with names of the agent's choice."""
-    import _ast
-    tree = compile(source, "<annotation>", "eval", _ast.PyCF_ONLY_AST, True)
-    harmless = (_ast.Expression, _ast.Name, _ast.Load, _ast.Attribute, _ast.Subscript, _ast.Tuple, _ast.List,
-                _ast.Constant, _ast.BinOp, _ast.BitOr, _ast.Starred, _ast.UnaryOp, _ast.USub)
-    todo = [tree]
-    while todo:
-        node = todo.pop()
-        if not isinstance(node, harmless) or (isinstance(node, _ast.Attribute) and node.attr[:1] == "_") or (
-                isinstance(node, _ast.Name) and node.id[:2] == "__"):
-            # typing would replace a SyntaxError by one without the reason.
-            raise TypeError("the string annotation %r is not allowed: it is not a plain type expression" % source)
-        for field in node._fields:
-            child = REAL_GETATTR(node, field, None)
-            todo.extend(c for c in (child if isinstance(child, list) else (child,)) if isinstance(c, _ast.AST))
-    return compile(tree, "<annotation>", "eval", 0, True)
+def checked_getattr(o, name, *default):
+    """For libraries that walk along dotted names of the agent's."""
+    if forbidden_by(name) is not None:
+        if default:
+            return default[0]
+        raise AttributeError("Reading the attribute `%s` is not allowed" % name)
+    return REAL_GETATTR(o, name, *default)
+
+
+def refused_import(name, *args, **kw):
+    raise ImportError("Import of %s is not allowed here: import the module by a statement" % (name,))
 
 
 # Pure-Python modules that get safe versions of built-in functions: their code looks names up in its own globals first.
@@ -122,7 +52,11 @@ PATCHED_GLOBALS = {
     "copy": {"setattr": library_setattr},
     "argparse": {"getattr": library_getattr, "setattr": library_setattr},
     "optparse": {"getattr": library_getattr, "setattr": library_setattr},
-    "typing": {"compile": annotation_compile},
+    "typing": {"compile": compile_annotation, "eval": eval_hint},
+    "inspect": {"eval": eval_annotation},
+    "unittest.loader": {"__import__": refused_import, "getattr": checked_getattr},
+    "xmlrpc.server": {"getattr": checked_getattr},
+    "importlib.metadata": {"import_module": refused_import},
 }
 patched = set()     # modules that were patched or whose hook was called, over all sessions
 
@@ -141,16 +75,32 @@ def patch_loaded_modules(guards):
         patched.add("string")
         from agentjail.rail.format_guards import patch_formatter
         patch_formatter(sys.modules["string"].Formatter)
+    if "timeit" not in patched and "timeit" in sys.modules:
+        patched.add("timeit")
+        patch_timer(sys.modules["timeit"].Timer)
+
+
+def patch_timer(cls):
+    """timeit.Timer runs text with the real built-in functions, and leaves these in `globals`: functions remain."""
+    real = cls.__init__
+
+    def __init__(self, stmt="pass", setup="pass", timer=sys.modules["timeit"].default_timer, globals=None):
+        for code in (stmt, setup):
+            if isinstance(code, str) and (type(code) is not str or code != "pass"):
+                raise TypeError("text is not allowed here: pass a function, as in timeit.timeit(lambda: f(x))")
+        real(self, stmt, setup, timer, None)
+    cls.__init__ = __init__
 
 
 def replacement(value, guards):
     """The guarded replacement of this object, whichever module shows it; None for an object that needs none."""
-    row = REPLACEMENTS.get(REAL_GETATTR(value, "__name__", None) if callable(value) else None)
+    name = REAL_GETATTR(value, "__name__", None) if callable(value) else None
+    row = REPLACEMENTS.get(name) if type(name) is str else None
     if row is None:
         return None
     module, make = row
     real = sys.modules.get(module)
-    if real is None or REAL_GETATTR(real, value.__name__, None) is not value:
+    if real is None or REAL_GETATTR(real, name, None) is not value:
         return None
     return make(guards, value)
 
@@ -221,6 +171,10 @@ def make_dataclass(guards, real):
     return guarded_make_dataclass(real)
 
 
+def get_type_hints(guards, real):
+    return hints_function(real)
+
+
 def catch_warnings(guards, real):
     class catch_warnings:
         """Like warnings.catch_warnings, which keeps the real module in an attribute."""
@@ -241,6 +195,7 @@ def catch_warnings(guards, real):
 REPLACEMENTS = {
     "attrgetter": ("operator", attrgetter),
     "methodcaller": ("operator", methodcaller),
+    "get_type_hints": ("typing", get_type_hints),
     "import_module": ("importlib", import_module),
     "catch_warnings": ("warnings", catch_warnings),
     "singledispatch": ("functools", single_dispatch),
