@@ -91,6 +91,7 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 	add_number(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);
 	add_number(out, ",\"repr_bytes\":", REPR_BYTES);
 	add_number(out, ",\"value_bytes\":", policy->result_bytes / 4);
+	add_number(out, ",\"memory_bytes\":", policy->memory_bytes);
 	aj_buffer_text(out, "}");
 }
 

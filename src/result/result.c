@@ -278,6 +278,8 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_object_set_new(doc, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
 	json_object_set_new(doc, "usage", usage_json(r));
 	json_object_set_new(doc, "limits_hit", limits);
+	if (r->limit_claimed)
+		json_object_set_new(doc, "limits_claimed", json_pack("[s]", r->limit_claimed));
 	if (r->told_to_stop)
 		json_object_set_new(doc, "told_to_stop", json_string(r->told_to_stop));
 	if (r->status == AJ_STATUS_OOM)

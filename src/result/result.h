@@ -37,10 +37,11 @@ struct aj_result {
 	struct aj_leaf_usage leaf;             /* the kernel's counts; all 0 without a cgroup */
 	const char *limits_hit[AJ_LIMITS_HIT]; /* names; the one that ended the run comes first */
 	size_t limits_hit_count;
-	const char *told_to_stop; /* who interrupted the snippet: wall_clock, caller; NULL: it was not interrupted */
-	char note[480];           /* an optional wall that could not be built */
-	char bound[480];          /* read-only folders that are binds in place of overlays, and why */
-	const char *unheard;      /* in place of the plan's `unheard`; or NULL */
+	const char *told_to_stop;  /* who interrupted the snippet: wall_clock, caller; NULL: it was not interrupted */
+	const char *limit_claimed; /* the limit that the snippet's exception names, and no fact confirms; NULL: none */
+	char note[480];            /* an optional wall that could not be built */
+	char bound[480];           /* read-only folders that are binds in place of overlays, and why */
+	const char *unheard;       /* in place of the plan's `unheard`; or NULL */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;

@@ -103,12 +103,17 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	}
 }
 
+static bool claims_memory_error(const struct aj_result *r)
+{
+	const char *type = json_string_value(json_object_get(json_object_get(r->claim, "error"), "type"));
+	return type && strcmp(type, "MemoryError") == 0;
+}
+
 /* MemoryError alone is a claim. It counts if the attested peak came near the limit in this run. */
 static bool rlimit_oom(const struct aj_facts *f, const struct aj_plan *plan, const struct aj_result *r)
 {
-	const char *type = json_string_value(json_object_get(json_object_get(r->claim, "error"), "type"));
-	return plan->memory_by_rlimit && type && strcmp(type, "MemoryError") == 0 &&
-	       r->peak_memory_bytes >= plan->memory_bytes / 4 * 3 && r->peak_memory_bytes > f->peak_before_bytes;
+	return plan->memory_by_rlimit && claims_memory_error(r) && r->peak_memory_bytes >= plan->memory_bytes / 4 * 3 &&
+	       r->peak_memory_bytes > f->peak_before_bytes;
 }
 
 /* The OOM killer's kills: at the jail's own limit, or because the host or a cgroup above was out of memory. */
@@ -187,6 +192,9 @@ static void from_claim(const struct aj_facts *f, const struct aj_plan *plan, str
 			set_status(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached (RLIMIT_AS; peak %lu)",
 			           plan->memory_bytes, r->peak_memory_bytes);
 		from_limits(f, r);
+		/* One allocation above the limit leaves no trace: the kernel counts none that it refuses. */
+		if (!r->reason[0] && plan->memory_bytes && claims_memory_error(r))
+			r->limit_claimed = "memory";
 		set_status(r, AJ_STATUS_ERROR, NULL, "the snippet raised an exception");
 	}
 }

@@ -69,7 +69,12 @@ check "what was not told to stop does not say so" sh -c "! grep -q told_to_stop 
 json "time asleep" 124 status=timeout -- exec --timeout 300ms -c 'import time; time.sleep(1000)'
 json "memory" 137 status=oom 'limits_hit=["memory"]' -- exec --memory 128M -c 'b = []
 while True: b.append(bytearray(1 << 20))'
-json "memory in one piece" 1 status=error error.type=MemoryError -- exec --memory 128M -c 'bytearray(1 << 40)'
+json "memory in one piece: the limit is named, and listed as a claim" 1 status=error error.type=MemoryError 'limits_hit=[]' 'limits_claimed=["memory"]' \
+	'error.message=the kernel gave no memory; the limit of the jail is 128 MiB (limits.memory)' 'error.traceback~MemoryError: the kernel' -- \
+	exec --memory 128M -c 'bytearray(1 << 40)'
+json "a MemoryError of the snippet's own keeps its message" 1 'limits_claimed=["memory"]' error.message=mine -- exec -c 'raise MemoryError("mine")'
+aj exec --json -c 1/0
+check "another exception claims no limit" sh -c "! grep -q limits_claimed '$T/out'"
 json "output" 122 status=limit 'limits_hit=["output"]' truncated.stdout=true -- exec -c 'while True: print("x" * 65536)'
 
 # --- plain text ---

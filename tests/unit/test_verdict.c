@@ -365,7 +365,39 @@ Test(verdict, memory_error_under_a_cgroup)
 	r.claim = aj_claim_parse(NO_MEMORY, strlen(NO_MEMORY), why, sizeof why);
 	aj_verdict(&f, &plan, &r);
 	cr_expect_eq(r.status, AJ_STATUS_ERROR);
+	cr_expect_str_eq(r.limit_claimed, "memory");
 	aj_result_free(&r);
+}
+
+/* The kernel counts no allocation that it refuses, so a limit that MemoryError names is claimed; it is not claimed where it is attested,
+ * where there is none, or by another exception. */
+Test(verdict, claimed_limit)
+{
+	static const struct {
+		const char *claim;
+		long peak_kib;
+		bool no_limit, claimed;
+	} table[] = {
+		{ NO_MEMORY, 10 << 10, false, true },    { NO_MEMORY, 90 << 10, false, false },
+		{ NO_MEMORY, 10 << 10, true, false },    { RAISED, 10 << 10, false, false },
+		{ CLAIM("ok"), 10 << 10, false, false },
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct aj_plan plan = plans[true];
+		struct aj_result r = { 0 };
+		struct aj_facts f = { .exited = true, .usage = { .ru_maxrss = table[i].peak_kib } };
+		char why[100];
+		if (table[i].no_limit) {
+			plan.memory_bytes = 0;
+			plan.memory_by_rlimit = false;
+		}
+		r.claim = aj_claim_parse(table[i].claim, strlen(table[i].claim), why, sizeof why);
+		cr_assert_not_null(r.claim, "%s", why);
+		aj_verdict(&f, &plan, &r);
+		cr_expect_eq(r.limit_claimed != NULL, table[i].claimed, "row %zu", i);
+		cr_expect_eq(r.limits_hit_count, r.status == AJ_STATUS_OOM, "row %zu", i);
+		aj_result_free(&r);
+	}
 }
 
 /* A jail that lasts has answered, and nobody waited for it. */

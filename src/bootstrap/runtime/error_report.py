@@ -97,14 +97,27 @@ def locate_bad_character(source, e):
 
 # --- exceptions ---
 
-def message_of(e):
+def message_of(session, e):
     try:
         text = str(e)
         if type(text) is not str:
             text = str.__str__(text)
     except Exception as inner:
         text = "<str failed: %s>" % type(inner).__name__
+    if not text and isinstance(e, MemoryError):
+        text = memory_message(session.limits["memory_bytes"])
     return truncate(text, MESSAGE_BYTES)[0]
+
+
+def memory_message(limit_bytes):
+    """CPython's own MemoryError says nothing. The kernel does not say why it refused an allocation, so the text names the limit alone."""
+    if not limit_bytes:
+        return "the kernel gave no memory (the policy sets no limit)"
+    number, unit = limit_bytes, "bytes"
+    for larger in ("KiB", "MiB", "GiB"):
+        if number % 1024 == 0:
+            number, unit = number >> 10, larger
+    return "the kernel gave no memory; the limit of the jail is %d %s (limits.memory)" % (number, unit)
 
 
 def agent_frames(session, e):
@@ -128,7 +141,7 @@ def agent_frames(session, e):
 def describe_error(session, e):
     """The error object of the claim."""
     name = type(e).__name__
-    out = {"type": name, "message": message_of(e), "line": None, "column": None, "source": ""}
+    out = {"type": name, "message": message_of(session, e), "line": None, "column": None, "source": ""}
     frames = agent_frames(session, e)
     if isinstance(e, SyntaxError) and not frames and e.lineno is not None:
         text = line_at(session.sources.get(session.filename, ""), e.lineno)
@@ -245,7 +258,7 @@ def format_exception(session, e):
                 out.append("    " + " " * (e.offset - 1 - pad) + "^\n")
         out.append("%s: %s\n" % (type(e).__name__, syntax_message(e)))
     else:
-        text = message_of(e)
+        text = message_of(session, e)
         out.append(type(e).__name__ + (": " + text if text else "") + "\n")
     notes = getattr(e, "__notes__", None)
     if type(notes) is list:

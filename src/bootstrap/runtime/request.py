@@ -32,6 +32,7 @@ DEFAULT_LIMITS = {
     "value_bytes": 1 << 20,     # for a program to read
     "ast_depth": 400,           # the compiler recurses once per level, and stops at some 1000
     "tool_bytes": 1 << 20,      # the arguments of one call of a tool
+    "memory_bytes": 0,          # named in the message of a MemoryError; the kernel keeps the limit. 0: none
 }
 DEFAULTS = {key: default for key, (_, default) in SNIPPET_KEYS.items()}
 UNKNOWN_KEY = (None, ...)
