@@ -94,6 +94,9 @@ check "text: no command line" sh -c "! grep -q -e '--allow' '$T/err'"
 text "text: the frames of the snippet" 1 'line 1, in f$' exec -c 'def f(): return 1 / 0
 f()'
 text "text: what to do in place of a refused call" 1 '^  hint: ' exec --layer off -c 'import os; os.fork()'
+json "a top-level await without asyncio" 1 error.type=NameError error.line=1 'error.hint~asyncio is not allowed' stderr= -- exec -c 'await asyncio.sleep(0)'
+json "a top-level await with asyncio" 0 value=5 stderr= -- exec --allow-import asyncio -c 'import asyncio
+await asyncio.sleep(0, 5)'
 text "text: a timeout" 124 'agentjail: timeout: ' exec --timeout 300ms -c 'while True: pass'
 text "text: stderr goes to stderr" 0 '' exec --layer off -c 'import sys; print("E", file=sys.stderr)'
 is "text: and only there" "|E" "$(cat "$T/out")|$(cat "$T/err")"

@@ -224,6 +224,16 @@ def errors(score):
         (claim,), _ = run(request("import pickle, yaml", imports=["math"]))
         hints = [x.get("hint", "") for x in claim["errors"]]
         score.check("error/help-modules-allowed", not any("json" in h for h in hints), hints)
+        (claim,), _ = run(request("await asyncio.sleep(0)", imports=["json"]))
+        e = claim["error"]
+        score.check("error/help-await", (e["type"], e["line"], e["hint"]) == ("NameError", 1, "The module asyncio is not allowed. "
+                    "`await` works at the top level without it, for tools and for coroutines of your own."), e)
+        (claim,), _ = run(request("await asyncio.sleep(0)", imports=["asyncio"]))
+        score.check("error/help-await-import", claim["error"]["line"] == 1 and claim["error"]["hint"] == "Write `import asyncio` first.", claim["error"])
+        (claim,), _ = run(request("import asyncio\nawait asyncio.sleep(0, 5)", imports=["asyncio"]))
+        score.check("error/help-await-allowed", claim["value"] == 5, claim)
+        (claim,), _ = run(request("class A:\n    def __await__(self): return (yield 1)\nawait A()", imports=["json"]))
+        score.check("error/help-await-never", claim["error"]["type"] == "RuntimeError" and claim["error"]["line"], claim["error"])
         (claim,), _ = run(request("import logging\nlogging.os", imports=["logging"]))
         score.check("error/help-no-command", "--allow" not in json.dumps(claim), claim["error"])
         (claim,), _ = run(request("\n".join("import os" for _ in range(50))))

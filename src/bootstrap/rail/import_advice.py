@@ -7,7 +7,8 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 DEFAULT = "Use an allowed module or write the code without it."
 NETWORK = "This code has no network: call a tool, or work on the data that is given."
 PROCESSES = "This code starts no processes: do the work in Python, or call a tool."
-FILES = "This code has no files: data comes in as input variables, and results go out as values."
+FILES = ("No module for files is allowed here: data comes in as input variables, or from open() where the caller shows a file, "
+         "and results go out as values.")
 THREADS = "This code starts no threads or processes of its own: write a loop."
 PICKLE = "Unpickling runs code."
 REFLECTION = "Frames, live objects and evaluated text are not available: call functions and name attributes directly."
@@ -21,7 +22,7 @@ ADVICE = {
     "selenium": (NETWORK, ""), "websocket": (NETWORK, ""), "websockets": (NETWORK, ""), "boto3": (NETWORK, ""),
     "html": ("", "re"), "bs4": ("", "re"), "lxml": ("", "re"), "xml": ("", "re"),
     "subprocess": (PROCESSES, ""), "pty": (PROCESSES, ""), "pexpect": (PROCESSES, ""), "sh": (PROCESSES, ""),
-    "os": ("This code has no files, processes or environment variables: data comes in as input variables, "
+    "os": ("No module for files, processes or environment variables is allowed here: data comes in as input variables, "
            "and a tool does what else is needed.", ""),
     "pathlib": (FILES, ""), "shutil": (FILES, ""), "glob": (FILES, ""), "tempfile": (FILES, ""), "io": (FILES, ""),
     "fileinput": (FILES, ""), "zipfile": (FILES, ""), "tarfile": (FILES, ""), "sqlite3": (FILES, ""),
@@ -59,3 +60,12 @@ def import_hint(imports, name):
     if allowed:
         why += "%sUse %s." % (" " if why else "", " or ".join(allowed))
     return why or DEFAULT
+
+
+def name_hint(imports, name):
+    """The hint after a NameError whose name is that of a module: the code never imported it. None: no such name."""
+    if name in imports.exact or name in ADVICE and imports.allows(name):
+        return "Write `import %s` first." % name
+    if name in ADVICE:
+        return "The module %s is not allowed. %s" % (name, import_hint(imports, name))
+    return None

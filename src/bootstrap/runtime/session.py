@@ -170,7 +170,7 @@ class Session:
             tools.begin_snippet(self.limits["tool_bytes"])
         try:
             if code.co_flags & CO_COROUTINE:
-                run_coroutine(eval(code, namespace), "asyncio" in code.co_names or "asyncio" in sys.modules)
+                run_coroutine(eval(code, namespace), self.wants_event_loop(code))
             else:
                 exec(code, namespace)
             self.running = None
@@ -193,6 +193,11 @@ class Session:
                 self.report_value(answers[0], "final_answer", claim)
                 if claim["error"] is None:
                     self.report_repr(answers[0], claim)
+
+    def wants_event_loop(self, code):
+        if "asyncio" in sys.modules:
+            return True
+        return "asyncio" in code.co_names and (self.guards is None or self.guards.imports.allows("asyncio"))
 
     def new_modules(self, before):
         """The imports of code without guards: the public top-level modules that are new, and the names that IMPORT_RECORDER
@@ -243,12 +248,16 @@ class Session:
 def run_coroutine(coroutine, wants_loop):
     """Top-level await. Coroutines that wait for one another need no event loop."""
     if wants_loop:
-        from agentjail.runtime.event_loop import run_loop
-        return run_loop(coroutine)
+        try:
+            from agentjail.runtime.event_loop import run_loop
+        except ImportError:
+            pass  # the import statement of the code says so, with its line
+        else:
+            return run_loop(coroutine)
     try:
         while True:
             if coroutine.send(None) is not None:
-                coroutine.throw(RuntimeError("await needs an event loop here; import asyncio first"))
+                coroutine.throw(RuntimeError("nothing can end this await: there is no event loop"))
     except StopIteration:
         return None
 
