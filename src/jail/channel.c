@@ -275,8 +275,8 @@ unsigned aj_channel_read(struct aj_channel *c)
 	char chunk[AJ_CHUNK_BYTES];
 	char *there = aj_frame_room(&c->inbox, AJ_CHUNK_BYTES); /* a long message is read in place, not copied */
 	pid_t sender;
-	ssize_t n = aj_recv_from(*c->fd, there ? there : chunk, c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES,
-	                         MSG_DONTWAIT, &sender);
+	size_t room = c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES;
+	ssize_t n = aj_recv_from(*c->fd, there ? there : chunk, room, MSG_DONTWAIT, &sender);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
@@ -307,6 +307,10 @@ unsigned aj_channel_read(struct aj_channel *c)
 		}
 	}
 	c->reading = false;
+	/* The guest writes a length in one piece, and the kernel keeps it whole: a part of one is no message of the runner's, and its rest
+	 * would come with the result at the earliest, or never. */
+	if (!c->broken && (size_t)n < room && c->inbox.head_bytes > 0 && c->inbox.head_bytes < AJ_FRAME_LENGTH)
+		found |= fail_protocol(c, "bytes that are not a message");
 	/* Send the answers that are due, in one piece; with a backlog the loop reports when the socket is writable. */
 	if (idle && aj_channel_writing(c) && !c->broken)
 		aj_channel_write(c);

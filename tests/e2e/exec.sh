@@ -33,6 +33,10 @@ json "a rejected import" 126 status=rejected error.type=PolicyError error.rule=P
 import os'
 json "sys.exit is an error without status" 1 'status~error|rejected' -- exec --allow-import sys -c 'import sys; sys.exit(0)'
 json "an early end gives no result" 1 status=error 'reason~no result' exit_code=0 -- exec --layer off -c 'import os; os._exit(0)'
+junk='import os; os.write(3, b"x")
+'
+json "a junk byte on the control socket, and the end" 123 status=protocol_error 'reason~bytes that are not a message' -- exec --layer off -c "${junk}os._exit(0)"
+json "a junk byte ends the run at once, not at its limit" 123 status=protocol_error 'limits_hit=[]' 'wall_ms<30000' -- exec --layer off --timeout 30s -c "${junk}while True: pass"
 json "an exit code is not a status" 1 status=error exit_code=137 -- exec --layer off -c 'import os; os._exit(137)'
 json "an exit code is not a timeout" 1 status=error exit_code=124 -- exec --layer off -c 'import os; os._exit(124)'
 json "a signal" 137 status=signal signal=9 -- exec --layer off -c 'import os; os.kill(os.getpid(), 9)'

@@ -62,6 +62,9 @@ say 'b = []\nwhile True: b.append(bytearray(1 << 20))\n# %%\n2\n'
 fed "JSON: memory" '137' '"status":"oom"' --json --memory 128M --layer off
 is "JSON: an unknown thing is the last" 137 "$rc"
 
+say 'import os; os.write(3, b"x")\nwhile True: pass\n'
+fed "JSON: a junk byte on the control socket" 123 '"limits_hit":\[\]' --json --layer off --timeout 30s
+
 # One that is fed bit by bit has its answer when the separator comes.
 cat >"$T/talk.py" <<'PY'
 import json, subprocess, sys

@@ -196,8 +196,8 @@ Test(channel, a_call_in_pieces_was_seen_whole)
 	aj_frame_header(frame, sizeof body - 1, AJ_FRAME_CALL);
 	memcpy(frame + AJ_FRAME_HEADER, body, sizeof body - 1);
 	for (unsigned i = 0; i < 2; i++) {
-		for (size_t at = 0; at < sizeof frame; at++) {
-			cr_assert_eq(aj_write_all(theirs, frame + at, 1), 0);
+		for (size_t at = 0, bytes = AJ_FRAME_LENGTH; at < sizeof frame; at += bytes, bytes = 1) {
+			cr_assert_eq(aj_write_all(theirs, frame + at, bytes), 0);
 			cr_expect_eq(aj_channel_read(&channel), 0);
 		}
 		cr_expect_eq(calls, 2 * i + 1);
@@ -207,6 +207,15 @@ Test(channel, a_call_in_pieces_was_seen_whole)
 		cr_expect_eq(calls, 2 * i + 2);
 		cr_expect_eq(seen_values, 0);
 	}
+}
+
+/* The rest of such a length would be the next message's. */
+Test(channel, a_part_of_a_length_is_refused_at_once)
+{
+	say(theirs, AJ_FRAME_CALL, "[");
+	cr_assert_eq(aj_write_all(theirs, "\0", 1), 0);
+	cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_BROKEN);
+	cr_expect_eq(calls, 1, "what came before it counts");
 }
 
 /* With the nonce before it. */
