@@ -33,12 +33,12 @@ static void usage(FILE *out)
 }
 
 /* The next open() would reuse a missing descriptor 0, 1 or 2, and the guest would inherit that file; a folder would be a way out
- * of the jail's tree. */
+ * of the jail's tree. Standard output is replaced by a file that cannot be written: what is printed there is lost, which is no success. */
 static int check_stdio(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		struct stat st;
-		if (fstat(fd, &st) < 0 && (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd || fstat(fd, &st) < 0)) {
+		if (fstat(fd, &st) < 0 && (open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd || fstat(fd, &st) < 0)) {
 			fprintf(stderr, "agentjail: stdio: examine file descriptor %d, or replace it by /dev/null: %s\n", fd,
 			        strerror(errno));
 			return -1;

@@ -141,8 +141,13 @@ is "and a snippet still works" 42 "$(cat "$T/out")"
 # --- missing and broken standard streams ---
 timeout 60 "$AJ" run -- sh -c 'exit 3' <&- >&- 2>&-
 is "run without standard streams" 3 $?
-timeout 60 "$AJ" exec -c '1' <&- >&- 2>&-
+timeout 60 "$AJ" exec -c 'pass' <&- >&- 2>&-
 is "exec without standard streams" 0 $?
+for arguments in "exec -c 1" "exec --json -c 1" "exec --json -c pass" "run --json -- true" "--version"; do
+	# shellcheck disable=SC2086
+	timeout 60 "$AJ" $arguments >&- 2>"$T/err"
+	is "closed standard output: $arguments is no success" 125 $?
+done
 timeout 60 "$AJ" run -- sh -c 'cat; ls -l /proc/self/fd/0' <&- >"$T/out" 2>&1
 says "a missing stdin is empty, not something else" '/dev/null'
 for arguments in "exec -c 2+2" "exec --json -c 2+2" "exec -c print(1)" "exec --dry-run -c 1" "run --json -- true" "--help" "exec --help" "rootfs verify $ROOTFS"; do
