@@ -21,6 +21,20 @@ void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *ar
 		        aj_line(arena, loaded->local_within));
 }
 
+/* Of the lint, what an option asked for: nobody runs `policy check` on a command line. */
+static void warn_of_modules(struct aj_options *o)
+{
+	struct aj_diags diags = { .arena = o->arena }, shown = { .arena = o->arena };
+	aj_policy_lint(&o->loaded, &diags);
+	for (size_t i = 0; i < diags.list.count; i++) {
+		const struct aj_diag *d = &diags.list.items[i];
+		if (strcmp(d->code, aj_codes[AJ_W_MODULE].code) == 0 && d->at.file && strcmp(d->at.file, "--allow-import") == 0)
+			*AJ_PUSH(o->arena, &shown.list) = *d;
+	}
+	shown.warnings = shown.list.count;
+	aj_findings_print(&shown, stderr);
+}
+
 int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 {
 	struct aj_diags diags = { .arena = o->arena };
@@ -33,6 +47,8 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	}
 	if (diags.errors == 0) {
 		aj_options_report_local(&o->loaded, o->arena);
+		if (!o->json)
+			warn_of_modules(o);
 		return 0;
 	}
 	fflush(stdout);

@@ -101,6 +101,12 @@ text "text: what to do in place of a refused call" 1 '^  hint: ' exec --layer of
 json "a top-level await without asyncio" 1 error.type=NameError error.line=1 'error.hint~asyncio is not allowed' stderr= -- exec -c 'await asyncio.sleep(0)'
 json "a top-level await with asyncio" 0 value=5 stderr= -- exec --allow-import asyncio -c 'import asyncio
 await asyncio.sleep(0, 5)'
+text "text: a warning of a module that weakens the check" 0 '^--allow-import: warning AJ101: the module `inspect`' exec --allow-import inspect -c 1
+text "text: of another kind" 0 'warning AJ101: the module `unittest.mock`' exec --allow-import unittest.mock -c 1
+aj exec --allow-import ast -c 1
+is "text: no warning of a harmless one" "" "$(cat "$T/err")"
+aj exec --json --allow-import inspect -c 1
+is "none beside JSON" "" "$(cat "$T/err")"
 text "text: a timeout" 124 'agentjail: timeout: ' exec --timeout 300ms -c 'while True: pass'
 text "text: stderr goes to stderr" 0 '' exec --layer off -c 'import sys; print("E", file=sys.stderr)'
 is "text: and only there" "|E" "$(cat "$T/out")|$(cat "$T/err")"

@@ -1204,6 +1204,7 @@ Test(load, lint)
 	} cases[] = {
 		{ "[python]\nimports = [\"json\", \"os\"]\n", "AJ101", 2 },
 		{ "[python]\nimports = [\"os.path\"]\n", "AJ101", 2 },
+		{ "[python]\nimports = [\"unittest.mock\"]\n", "AJ101", 2 },
 		{ "[python]\nimports = [\"numpy.*\"]\n", "AJ102", 2 },
 		{ "[network]\nmode = \"allow\"\nallow = [\"*.example.org:443\"]\n", "AJ102", 3 },
 		{ "[process]\nenv = [\"API_TOKEN=x\"]\n", "AJ103", 2 },
