@@ -130,7 +130,11 @@ int aj_cmd_exec(int argc, char **argv)
 	o.request.snippet = true;
 	int code, first = aj_options_parse(&o, AJ_FOR_EXEC, argc, argv, &err);
 	if (first < 0 || aj_options_load(&o, AJ_FOR_EXEC, &err) < 0 || aj_options_check_workspace(&o, AJ_FOR_EXEC, &err) < 0 ||
-	    take_operands(&o, first, argc, argv, &err) < 0 || check_source(&o, &err) < 0 || gather_inputs(&o, &err) < 0)
+	    take_operands(&o, first, argc, argv, &err) < 0)
+		code = aj_print_error(&err);
+	else if (check_source(&o, &err) < 0)
+		code = aj_refuse_source(&o, &err);
+	else if (gather_inputs(&o, &err) < 0)
 		code = aj_print_error(&err);
 	else
 		code = aj_jail_and_report(&o);

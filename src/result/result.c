@@ -150,12 +150,12 @@ static void add_claims(json_t *doc, const struct aj_result *r)
 	}
 }
 
-static void add_setup_error(json_t *doc, const struct aj_error *e)
+static void add_error(json_t *doc, const char *type, const struct aj_error *e)
 {
 	char text[600];
 	aj_error_text(e, text, sizeof text);
 	json_object_set_new(doc, "error",
-	                    json_pack("{s:s, s:s, s:o, s:s}", "type", "SetupError", "step", e->step, "message",
+	                    json_pack("{s:s, s:s, s:o, s:s}", "type", type, "step", e->step, "message",
 	                              aj_json_text(text, strlen(text)), "fix", e->fix));
 }
 
@@ -241,6 +241,16 @@ const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan
 	return room;
 }
 
+json_t *aj_result_refused_json(const char *id, const struct aj_error *err)
+{
+	char text[600];
+	aj_error_text(err, text, sizeof text);
+	json_t *doc = json_pack("{s:s, s:s, s:o}", "id", id, "status", aj_status_name(AJ_STATUS_REJECTED), "reason",
+	                        aj_json_text(text, strlen(text)));
+	add_error(doc, "SourceError", err);
+	return doc;
+}
+
 json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request)
 {
@@ -262,7 +272,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	json_object_set_new(doc, "reason", aj_json_text(r->reason, strlen(r->reason)));
 	add_claims(doc, r);
 	if (!ran)
-		add_setup_error(doc, &r->setup);
+		add_error(doc, "SetupError", &r->setup);
 	if (plan->capture) {
 		json_int_t total_bytes = (json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes;
 		json_object_set_new(doc, "stdout", capture_json(&r->out));

@@ -79,6 +79,8 @@ bool aj_result_bound(struct aj_result *result, const struct aj_plan *plan, const
 enum { AJ_WALL_TEXT = 1024 };
 const char *aj_result_wall(const struct aj_result *result, const struct aj_plan *plan, const struct aj_enforced *wall,
                            char room[AJ_WALL_TEXT]);
+/* The result of a snippet whose source was refused before a jail was planned: it has no other members. */
+json_t *aj_result_refused_json(const char *id, const struct aj_error *err);
 /* The whole result as one JSON object (new reference). */
 json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request);
