@@ -41,6 +41,8 @@ ENDED = {
     "a length of 2^32-1": "frame(b'R', b'x', 2**32 - 1)",
     "a length of 2^31": "frame(b'C', b'x', 2**31)",
     "garbage": "send(bytes(range(256)) * 4096)",
+    "a byte of junk": "posix.write(3, b'x')\nwhile True: pass",
+    "a part of a length": "posix.write(3, b'\\0\\0')\nwhile True: pass",
     "zeros for ever": "while True: send(bytes(65536))",
     "a call that is none": "frame(b'C', b'[]')",
     "a call that is not JSON": "frame(b'C', b'{')",
@@ -61,8 +63,9 @@ HARMLESS = {
     "calls of tools that are none": "for n, name in enumerate(('none', '__class__', '../x', '', 'x' * 100000)):\n    call(n + 1000000, name)\n    posix.read(3, 100000)\n'alive'",
     "calls whose arguments do not fit": "for n in range(100):\n    call(n + 2000000, 't', '{\"a\":\"x\"}')\n    posix.read(3, 100000)\n'alive'",
     "a call of a million empty lists": "call(3000000, 't', '{\"a\":[' + '[],' * 1000000 + '[]]}')\nassert b'ArgumentError' in posix.read(3, 100000)\n'alive'",
-    "a call byte by byte": "body = b'{\"call\":1000000,\"tool\":\"none\",\"args\":{}}'\n"
-                           "for byte in (1 + len(body)).to_bytes(4, 'big') + b'C' + body:\n    posix.write(3, bytes([byte]))\n    time.sleep(0.002)\n"
+    "a call byte by byte, after its length": "body = b'{\"call\":1000000,\"tool\":\"none\",\"args\":{}}'\n"
+                           "posix.write(3, (1 + len(body)).to_bytes(4, 'big'))\n"
+                           "for byte in b'C' + body:\n    posix.write(3, bytes([byte]))\n    time.sleep(0.002)\n"
                            "posix.read(3, 100000)\n'alive'",
 }
 
