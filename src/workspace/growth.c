@@ -178,10 +178,14 @@ static void count_entry(struct aj_growth *g, const char *name)
 /* Walk on. True: the pass is done. */
 static bool walk(struct aj_growth *g, unsigned entries, int64_t until_us)
 {
-	for (unsigned n = 0; n < entries; n++) {
+	/* Not at every multiple: a deep folder takes several entries at once, which could pass over all of them. */
+	for (unsigned n = 0, look = ENTRIES_PER_LOOK - 1; n < entries; n++) {
 		const struct dirent *e;
-		if (n % ENTRIES_PER_LOOK == ENTRIES_PER_LOOK - 1 && aj_now_us() >= until_us)
-			return false;
+		if (n >= look) {
+			if (aj_now_us() >= until_us)
+				return false;
+			look = n + ENTRIES_PER_LOOK;
+		}
 		if (!g->dir) {
 			n += (unsigned)g->frame_count / LEVELS_PER_ENTRY;
 			if (!next_folder(g))
