@@ -20,7 +20,11 @@ void aj_pidfd_signal(int pidfd, int signal)
 
 bool aj_pidfd_ended(int pidfd)
 {
-	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) != 0;
+	int r;
+	do /* EINTR comes also without waiting, where a signal of the caller's program is pending: that says nothing of the process */
+		r = poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0);
+	while (r < 0 && errno == EINTR);
+	return r != 0;
 }
 
 bool aj_pidfd_is_child(int pidfd)
