@@ -125,7 +125,7 @@ static int read_character(EditLine *edit, wchar_t *ret)
 
 #ifdef __SANITIZE_ADDRESS__
 /* el_end() does not free the name and the description of a function that EL_ADDFN added. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:wcsdup";
