@@ -52,8 +52,9 @@ struct aj_growth {
 	bool started;          /* `start` is known */
 	bool suspect;          /* the last pass found too much */
 	const char *unseen;    /* what this pass could not see */
+	const char *too_big;   /* the same, and in a tree that nothing can measure */
 	unsigned unseen_passes;
-	bool unseen_before; /* nor could the first one */
+	bool unseen_before; /* nor could the first one, before the jail began */
 	int64_t due_us;
 	char why[160];
 };
@@ -76,7 +77,7 @@ static void begin_pass(struct aj_growth *g)
 	g->root = -1;
 	g->frame_count = 0;
 	g->path.bytes = g->names.bytes = 0;
-	g->unseen = NULL;
+	g->unseen = g->too_big = NULL;
 }
 
 /* A path that is longer than the kernel takes is opened in pieces. */
@@ -168,10 +169,10 @@ static void count_entry(struct aj_growth *g, const char *name)
 	}
 	if (!folder)
 		return;
-	if (g->frame_count == LEVELS_MAX || g->names.bytes > NAMES_BYTES)
-		g->unseen = g->frame_count == LEVELS_MAX ? "its folders are nested too deep to be measured"
-		                                         : "it has too many folders to be measured";
-	else
+	g->too_big = g->frame_count == LEVELS_MAX ? "its folders are nested too deep to be measured"
+	           : g->names.bytes > NAMES_BYTES ? "it has too many folders to be measured"
+	                                          : g->too_big;
+	if (g->frame_count < LEVELS_MAX && g->names.bytes <= NAMES_BYTES)
 		aj_buffer_add(&g->names, name, strlen(name) + 1);
 }
 
@@ -226,13 +227,15 @@ static const char *end_pass(struct aj_growth *g, const char *over)
 	if (!g->started) {
 		g->started = true;
 		g->start = g->now;
-		g->unseen_before = g->unseen != NULL;
+		g->unseen_before = g->unseen && !g->running;
 		return NULL;
 	}
-	g->unseen_passes = g->unseen && !g->unseen_before ? g->unseen_passes + 1 : 0;
+	g->unseen = g->too_big ? g->too_big : g->unseen;
+	g->unseen_passes = g->too_big || (g->unseen && !g->unseen_before) ? g->unseen_passes + 1 : 0;
 	/* A folder that is moved during a pass may be counted twice. */
 	bool confirmed = over && g->suspect;
-	g->suspect = over != NULL;
+	/* A pass that could not see everything does not clear. */
+	g->suspect = over || (g->suspect && g->unseen);
 	if (!confirmed && g->unseen_passes < UNSEEN_PASSES)
 		return NULL;
 	if (!confirmed)
@@ -268,7 +271,7 @@ bool aj_growth_last(struct aj_growth *g)
 	g->dir = NULL;
 	begin_pass(g);
 	walk(g, UINT32_MAX, aj_now_us() + aj_us_of_ms(g->budget_ms));
-	return exceeded(g) != NULL;
+	return exceeded(g) || g->too_big;
 }
 
 static int open_root(struct aj_growth *g, const char *path, struct aj_error *err)
@@ -308,7 +311,14 @@ int aj_growth_open(struct aj_growth **ret, const struct aj_plan *plan, const str
 		return -1;
 	}
 	begin_pass(g);
-	if (walk(g, UINT32_MAX, aj_now_us() + aj_us_of_ms(budget_ms)))
+	bool done = walk(g, UINT32_MAX, aj_now_us() + aj_us_of_ms(budget_ms));
+	if (g->too_big) {
+		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0, "limits.workspace cannot be kept for `%s`: %s", workspace, g->too_big);
+		aj_advise(err, "remove those folders, or use a policy without limits.workspace and limits.workspace_files");
+		aj_growth_close(g);
+		return -1;
+	}
+	if (done)
 		end_pass(g, NULL);
 	clock_gettime(CLOCK_REALTIME_COARSE, &g->began);
 	g->running = true;
