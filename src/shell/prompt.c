@@ -124,11 +124,18 @@ static int read_character(EditLine *edit, wchar_t *ret)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* el_end() does not free the name and the description of a function that EL_ADDFN added. */
+/* el_end() does not free the name and the description of a function that EL_ADDFN added. The sanitizer's library looks these two up. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_options(void);
+
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:wcsdup";
+}
+
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
 }
 #endif
 
