@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit/trail.h"
 #include "base/fd.h"
 #include "base/python_name.h"
 #include "base/text.h"
@@ -16,6 +17,7 @@
 #include "cli/options.h"
 #include "plan/paths.h"
 #include "terminal/findings.h"
+#include "terminal/show.h"
 
 static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
 {
@@ -116,6 +118,15 @@ static int take_operands(struct aj_options *o, int first, int argc, char **argv,
 	return read_source(o, first == argc ? "-" : argv[first], err);
 }
 
+/* A source that is too long or no text. With --json the answer is a result. */
+static int refuse_source(const struct aj_options *o, const struct aj_error *err)
+{
+	if (!o->json)
+		return aj_print_error(err);
+	aj_show_json(aj_result_refused_json(o->request.id ? o->request.id : aj_trail_new_id(o->arena), err)); /* main() sees a failed write */
+	return err->exit_code;
+}
+
 int aj_cmd_exec(int argc, char **argv)
 {
 	struct aj_arena arena = { 0 };
@@ -133,7 +144,7 @@ int aj_cmd_exec(int argc, char **argv)
 	    take_operands(&o, first, argc, argv, &err) < 0)
 		code = aj_print_error(&err);
 	else if (check_source(&o, &err) < 0)
-		code = aj_refuse_source(&o, &err);
+		code = refuse_source(&o, &err);
 	else if (gather_inputs(&o, &err) < 0)
 		code = aj_print_error(&err);
 	else

@@ -19,24 +19,6 @@
 #include "workspace/places.h"
 #include "workspace/worktree.h"
 
-/* Takes the reference. -1: it could not be written. */
-static int print_json(json_t *doc)
-{
-	/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
-	int r = json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
-	json_decref(doc);
-	putchar('\n');
-	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
-}
-
-int aj_refuse_source(const struct aj_options *o, const struct aj_error *err)
-{
-	if (!o->json)
-		return aj_print_error(err);
-	print_json(aj_result_refused_json(o->request.id ? o->request.id : aj_trail_new_id(o->arena), err)); /* main() sees a failed write */
-	return err->exit_code;
-}
-
 /* Plan again without a cgroup that proved unusable: best effort does without, and the result says so. A cgroup that the policy demands
  * stays an error. Nothing has run yet. */
 static bool do_without_cgroup(const struct aj_result *result, struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
@@ -121,7 +103,7 @@ int aj_jail_and_report(struct aj_options *o)
 		fprintf(stderr, "agentjail: warning: the audit trail's record of this run is not complete: %s\n",
 		        aj_line(o->arena, result.audit_why));
 	if (o->json) {
-		show.failed = print_json(aj_result_json(&result, &plan, &o->loaded.policy, &o->request)) < 0;
+		show.failed = aj_show_json(aj_result_json(&result, &plan, &o->loaded.policy, &o->request)) < 0;
 	} else if (plan.snippet) {
 		aj_show_result(&show, &result);
 	} else if (result.status == AJ_STATUS_SETUP_ERROR) {

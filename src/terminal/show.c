@@ -303,3 +303,12 @@ void aj_show_workspace(const json_t *report, const json_t *earlier)
 		fprintf(stderr, "agentjail: workspace: the search was not complete: %s\n", aj_line(&arena, why));
 	aj_arena_free(&arena);
 }
+
+int aj_show_json(json_t *doc)
+{
+	/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
+	int r = json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
+	json_decref(doc);
+	putchar('\n');
+	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
+}

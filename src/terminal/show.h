@@ -39,3 +39,6 @@ void aj_show_workspace(const json_t *report, const json_t *earlier);
 void aj_show_result(struct aj_show *show, const struct aj_result *result);
 /* Print the value, final answer or error of a jail's claim or of a whole result. */
 void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status status, const char *reason);
+
+/* Print one JSON document on a line of standard output; takes the reference. -1: it could not be written. */
+int aj_show_json(json_t *doc);
