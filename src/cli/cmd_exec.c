@@ -145,10 +145,8 @@ int aj_cmd_exec(int argc, char **argv)
 		code = aj_print_error(&err);
 	else if (check_source(&o, &err) < 0)
 		code = refuse_source(&o, &err);
-	else if (gather_inputs(&o, &err) < 0)
-		code = aj_print_error(&err);
 	else
-		code = aj_jail_and_report(&o);
+		code = gather_inputs(&o, &err) < 0 ? aj_print_error(&err) : aj_jail_and_report(&o);
 	aj_arena_free(&arena);
 	return code;
 }
