@@ -3,35 +3,17 @@
 #include "cli/host_program.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/path.h"
-
-static bool is_program(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
+#include "base/program.h"
 
 /* The program's own path on the host, by our PATH; NULL: the host has none either. */
 static const char *find_on_host(const char *program, struct aj_arena *arena)
 {
-	const char *path = getenv("PATH");
-	char real[PATH_MAX];
-	if (strchr(program, '/'))
-		return is_program(program) && realpath(program, real) ? aj_strdup(arena, real) : NULL;
-	while (path && *path) {
-		size_t bytes = strcspn(path, ":");
-		const char *file = aj_printf(arena, "%.*s/%s", (int)bytes, path, program);
-		if (is_program(file) && realpath(file, real))
-			return aj_strdup(arena, real);
-		path += bytes + (path[bytes] == ':');
-	}
-	return NULL;
+	char file[PATH_MAX], real[PATH_MAX];
+	return aj_program_find(program, file, sizeof file) && realpath(file, real) ? aj_strdup(arena, real) : NULL;
 }
 
 void aj_host_program_advise(struct aj_error *err, const char *program, struct aj_arena *arena)

@@ -7,30 +7,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/program.h"
 #include "base/text.h"
-
-/* Where execvp() finds the program: -1 where it is not there. */
-static int open_program(const char *program)
-{
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	const char *path = getenv("PATH");
-	if (strchr(program, '/'))
-		return open(program, flags);
-	while (path && *path) {
-		char file[PATH_MAX];
-		int bytes = (int)strcspn(path, ":");
-		if (snprintf(file, sizeof file, "%.*s/%s", bytes, path, program) < PATH_MAX && access(file, X_OK) == 0)
-			return open(file, flags);
-		path += bytes + (path[bytes] == ':');
-	}
-	return -1;
-}
 
 /* The text after `#!`, up to a blank; NULL when this is no script. */
 static const char *of_script(char *head)
@@ -63,10 +46,10 @@ static const char *of_elf(char *head, size_t bytes)
 
 void aj_interpreter_missing(const char *program, struct aj_error *err)
 {
-	char head[4096] = "", quoted[400];
+	char file[PATH_MAX], head[4096] = "", quoted[400];
 	struct stat st;
 	int errnum = errno;
-	cleanup_fd int fd = open_program(program);
+	cleanup_fd int fd = aj_program_find(program, file, sizeof file) ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	ssize_t bytes = fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ? -1 : read(fd, head, sizeof head - 1);
 	const char *script = bytes > 0 ? of_script(head) : NULL, *name = script    ? script
 	                                                               : bytes > 0 ? of_elf(head, (size_t)bytes)

@@ -1,0 +1,7 @@
+/* Finds the file that execvp(3) starts for a program's name. It starts nothing, and reads directories and permissions alone. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The name itself where it has a slash, else the first match on PATH. False: there is no executable regular file, or its path is too long. */
+bool aj_program_find(const char *name, char *out, size_t out_bytes);
