@@ -21,23 +21,9 @@ void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *ar
 		        aj_line(arena, loaded->local_within));
 }
 
-/* Of the lint, what an option asked for: nobody runs `policy check` on a command line. */
-static void warn_of_modules(struct aj_options *o)
-{
-	struct aj_diags diags = { .arena = o->arena }, shown = { .arena = o->arena };
-	aj_policy_lint(&o->loaded, &diags);
-	for (size_t i = 0; i < diags.list.count; i++) {
-		const struct aj_diag *d = &diags.list.items[i];
-		if (strcmp(d->code, aj_codes[AJ_W_MODULE].code) == 0 && d->at.file && strcmp(d->at.file, "--allow-import") == 0)
-			*AJ_PUSH(o->arena, &shown.list) = *d;
-	}
-	shown.warnings = shown.list.count;
-	aj_findings_print(&shown, stderr);
-}
-
 int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 {
-	struct aj_diags diags = { .arena = o->arena };
+	struct aj_diags diags = { .arena = o->arena }, warnings = { .arena = o->arena };
 	if (aj_site_load(&o->site, o->config, &diags) == 0) {
 		if (!o->ask.name && !o->ask.file)
 			o->ask.name = command == AJ_FOR_RUN ? o->site.default_run : o->site.default_exec;
@@ -47,8 +33,10 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	}
 	if (diags.errors == 0) {
 		aj_options_report_local(&o->loaded, o->arena);
+		/* A policy's modules are for `policy check`; an option is seen by no other command. */
 		if (!o->json)
-			warn_of_modules(o);
+			aj_policy_lint_modules(&o->loaded, "--allow-import", &warnings);
+		aj_findings_print(&warnings, stderr);
 		return 0;
 	}
 	fflush(stdout);

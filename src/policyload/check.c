@@ -212,21 +212,27 @@ static const struct {
 	{ "logging", "holds os and sys" },
 };
 
+static void warn_of_module(const struct check *c, size_t i)
+{
+	const char *pattern = c->p->imports.items[i];
+	size_t top = strcspn(pattern, ".");
+	for (size_t j = 0; j < sizeof dangerous / sizeof *dangerous; j++) {
+		if (strlen(dangerous[j].name) != top || strncmp(dangerous[j].name, pattern, top) != 0)
+			continue;
+		aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_MODULE,
+		             "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
+		aj_diag_advise(c->diags, "remove the module, or set python.layer = false: the kernel's walls stand either way");
+	}
+}
+
 static void imports(const struct check *c)
 {
 	for (size_t i = 0; c->p->layer && i < c->p->imports.count; i++) {
 		const char *pattern = c->p->imports.items[i];
-		size_t top = strcspn(pattern, ".");
-		for (size_t j = 0; j < sizeof dangerous / sizeof *dangerous; j++) {
-			if (strlen(dangerous[j].name) != top || strncmp(dangerous[j].name, pattern, top) != 0)
-				continue;
-			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_MODULE,
-			             "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
-			aj_diag_advise(c->diags, "remove the module, or set python.layer = false: the kernel's walls stand either way");
-		}
+		warn_of_module(c, i);
 		if (strchr(pattern, '*')) {
 			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_STAR,
-			             "`%s` allows every module below `%.*s`", pattern, (int)top, pattern);
+			             "`%s` allows every module below `%.*s`", pattern, (int)strcspn(pattern, "."), pattern);
 			aj_diag_advise(c->diags, "name the modules that are used");
 		}
 	}
@@ -298,6 +304,17 @@ static void binds(const struct check *c)
 				             "the mask `%s` is inside the writable bind `%s`: it hides this path, and no other path to the same file",
 				             c->p->masks.items[j], bind.target);
 		}
+	}
+}
+
+void aj_policy_lint_modules(const struct aj_loaded *loaded, const char *option, struct aj_diags *diags)
+{
+	const struct check c = { loaded, &loaded->policy, diags };
+	size_t k = index_of("python.imports");
+	for (size_t i = 0; loaded->policy.layer && i < loaded->items_at[k].count && i < loaded->policy.imports.count; i++) {
+		const char *file = loaded->items_at[k].items[i].file;
+		if (file && strcmp(file, option) == 0)
+			warn_of_module(&c, i);
 	}
 }
 
