@@ -169,10 +169,11 @@ static void count_entry(struct aj_growth *g, const char *name)
 	}
 	if (!folder)
 		return;
-	g->too_big = g->frame_count == LEVELS_MAX ? "its folders are nested too deep to be measured"
-	           : g->names.bytes > NAMES_BYTES ? "it has too many folders to be measured"
-	                                          : g->too_big;
-	if (g->frame_count < LEVELS_MAX && g->names.bytes <= NAMES_BYTES)
+	if (g->frame_count == LEVELS_MAX)
+		g->too_big = "its folders are nested too deep to be measured";
+	else if (g->names.bytes > NAMES_BYTES)
+		g->too_big = "it has too many folders to be measured";
+	else
 		aj_buffer_add(&g->names, name, strlen(name) + 1);
 }
 
