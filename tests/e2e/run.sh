@@ -232,7 +232,7 @@ TABLE
 rm -f "$T/out"
 "$AJ" run --timeout 50s -- sh -c 'trap "echo caught; exit 5" TERM; echo up; while :; do sleep 0.1; done' >"$T/out" 2>&1 &
 pid=$!
-while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
+await grep -q up "$T/out"
 kill -TERM $pid
 wait $pid
 is "a command may handle the signal" "5 caught" "$? $(tail -n 1 "$T/out")"
@@ -245,7 +245,7 @@ for signals in "TERM TERM 143" "INT INT 130" "TERM INT 130" "QUIT TERM 143"; do
 	set -- $signals
 	env --default-signal=INT,QUIT "$AJ" run --timeout 50s -- sh -c "$stubborn; echo up; while :; do sleep 0.1; done" >"$T/out" 2>"$T/err" &
 	pid=$!
-	while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
+	await grep -q up "$T/out"
 	kill "-$1" $pid
 	sleep 1
 	check "SIG$1 alone does not end a command that ignores it" kill -0 $pid
@@ -256,7 +256,7 @@ done
 rm -f "$T/out"
 "$AJ" run --timeout 50s -- sh -c "$stubborn; echo up; while :; do sleep 0.1; done" >"$T/out" 2>&1 &
 patient=$!
-while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
+await grep -q up "$T/out"
 kill -TERM $patient
 timeout 2 "$AJ" run --timeout 50s -- sh -c 'trap "sleep 1; echo cleaned; exit 5" TERM; while :; do sleep 0.1; done' >"$T/twice" 2>&1
 is "timeout(1) sends its signal twice, and the command may clean up" "cleaned" "$(cat "$T/twice")"
@@ -271,7 +271,7 @@ for command in "run -- sh -c" "exec --layer off -c"; do
 	# shellcheck disable=SC2086
 	env --ignore-signal=HUP,INT "$AJ" $command "$code" >"$T/out" 2>&1 &
 	pid=$!
-	while ! grep -q up "$T/out" 2>/dev/null; do sleep 0.1; done
+	await grep -q up "$T/out"
 	kill -HUP $pid
 	kill -INT $pid
 	wait $pid

@@ -38,7 +38,7 @@ with open(sys.argv[1] + "/heard", "wb", 0) as f:
     while True:
         f.write(s.recv(99) + b"\n")' "$T/in" >"$T/listener" &
 listener=$!
-while [ ! -s "$T/listener" ]; do sleep 0.05; done
+await test -s "$T/listener"
 printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nbinds = ["%s:/input"]\n' "$T/in" >"$T/input.toml"
 json "a socket of the host, in a bind, hears nothing" 1 'error.type=OSError' stdout=sent -- exec --policy-file "$T/input.toml" -c '
 import socket
@@ -71,7 +71,7 @@ locked() { # NAME WANT PATH CODE OPTION...
 print('up', flush=True)
 import time
 time.sleep(60)" >"$T/up" 2>&1 &
-	while ! grep -q . "$T/up"; do sleep 0.05; done
+	await test -s "$T/up"
 	"$PY" -I -S -c "$LOCKED" "$path" "$T/seen"
 	is "$name" "up $want" "$(cat "$T/up") $(cat "$T/seen")"
 	kill $!

@@ -180,7 +180,7 @@ if [ -r /proc/keys ]; then
 	session_keyrings >"$T/before"
 	timeout 60 "$AJ" run -- sh -c 'echo up; sleep 3' >"$T/up" &
 	waiter=$!
-	until [ -s "$T/up" ] || ! kill -0 $waiter 2>/dev/null; do sleep 0.1; done
+	await test -s "$T/up"
 	session_keyrings | comm -13 "$T/before" - >"$T/new"
 	check "inherited-keys: a jail has a session keyring of its own" test -s "$T/new"
 	wait $waiter
