@@ -17,7 +17,7 @@ need_tools() {
 
 absolute() { (CDPATH='' cd -- "$(dirname -- "$1")" && printf '%s/%s\n' "$(pwd -P)" "$(basename -- "$1")"); }
 
-# What a build killed by SIGKILL left; a folder whose builder still lives is not ours to touch.
+# Removes the folders of builds that SIGKILL ended; a folder whose builder still lives is not ours to touch.
 sweep_stale() {
 	for old in "$1".*; do
 		[ -d "$old" ] || continue

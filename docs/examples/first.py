@@ -1,4 +1,4 @@
-# What a model might write: a class, an import, some output and an answer.
+# Code as a model might write it: a class, an import, some output and an answer.
 import statistics
 
 

@@ -18,7 +18,7 @@ enum aj_exit {
 	AJ_EXIT_OOM = 137,
 };
 
-/* What code decides by: retries, protocol codes, advice. The step and the cause are words for people. */
+/* The classes of errors by which code decides: retries, protocol codes, advice. The step and the cause are words for people. */
 enum aj_reason {
 	AJ_REASON_NONE,   /* nothing failed */
 	AJ_REASON_INPUT,  /* the caller's input does not fit */

@@ -14,7 +14,7 @@ int aj_steal(int *fd);
 /* Give it a number that no plan uses for a descriptor of the jail: 10 or more, close-on-exec. -1 with errno: unchanged. */
 int aj_fd_move_high(int *fd);
 
-/* What the kernel says that it is open on: a path, or a name of the kernel's. False, and "": unknown, or longer than `out`. */
+/* The file of `fd` as the kernel names it: a path, or a name of the kernel's. False, and "": unknown, or longer than `out`. */
 bool aj_fd_path(int fd, char *out, size_t out_bytes);
 /* An open file description of its own, close-on-exec, for the same file: the status flags of `fd` are shared with others. -1 with errno. */
 int aj_fd_reopen(int fd, int flags);

@@ -18,7 +18,7 @@ static inline bool aj_path_is_dots(const char *name)
 	return !aj_path_part_valid(name, strlen(name));
 }
 
-/* What follows `folder` in `path`: "" for the folder itself, else a text that starts with a slash. NULL: `path` is elsewhere. */
+/* The rest of `path` after `folder`: "" for the folder itself, else a text that starts with a slash. NULL: `path` is elsewhere. */
 static inline const char *aj_path_rest(const char *path, const char *folder)
 {
 	size_t bytes = strcmp(folder, "/") == 0 ? 0 : strlen(folder);

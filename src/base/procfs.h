@@ -1,4 +1,4 @@
-/* What the kernel says of a process in /proc, above all whether a runner's walls stand.
+/* Reads the kernel's files about a process in /proc, above all whether a runner's walls stand.
  * It asks no process about itself. */
 #pragma once
 #include <stdbool.h>

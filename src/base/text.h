@@ -22,7 +22,7 @@ size_t aj_utf8_incomplete_tail(const char *text, size_t bytes);
 #define AJ_UTF8_REPLACEMENT "\xef\xbf\xbd"
 size_t aj_utf8_repair(char *out, const char *text, size_t bytes);
 
-/* What a terminal makes of a character: some also obey U+0080 to U+009f (C1) and the bytes 0x80 to 0x9f, which are no characters. */
+/* The effect of a character on a terminal: some terminals also obey U+0080 to U+009f (C1) and the bytes 0x80 to 0x9f, which are no characters. */
 enum aj_char_kind {
 	AJ_CHAR_PLAIN,
 	AJ_CHAR_BREAK,   /* newline, tab */

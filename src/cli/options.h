@@ -47,7 +47,7 @@ int aj_options_check_workspace(struct aj_options *options, int command, struct a
 void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena);
 void aj_options_help(int command, FILE *out);
 
-/* What --help and the manual page say of an option. */
+/* The text about an option in --help and the manual page. */
 struct aj_option_row {
 	const char *name, *value, *help, *fallback; /* value NULL: a switch; fallback NULL: none */
 };

@@ -112,7 +112,7 @@ static void free_group(struct aj_fork_group *g)
 	free(g);
 }
 
-/* What an event has led to; the event's last act, as it frees a group that is gone. */
+/* Carries out the consequences of an event, as its last act: a group that is gone is freed. */
 static void step_group(struct aj_fork_group *g)
 {
 	g->changed = false;

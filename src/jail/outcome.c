@@ -1,4 +1,4 @@
-/* What becomes of a run: its result is renewed before, and completed at the answer or at the jail's end.
+/* Renews a run's result before each snippet, and completes it at the answer or at the jail's end.
  * Takes no figure from the jail: usage is the kernel's, and the verdict is result/verdict's. */
 #include <poll.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void report_workspace(struct aj_run *run, bool jail_gone)
 	run->result.workspace = run->protect ? aj_protect_report(run->protect, jail_gone) : NULL;
 }
 
-/* What the leaf has counted since the run began. */
+/* The leaf's counters since the run began. */
 static void read_leaf(struct aj_run *run)
 {
 	aj_leaf_read(run->jail.cgroup, &run->facts.leaf);

@@ -25,7 +25,7 @@ enum aj_run_fd {
 	AJ_RUN_FDS
 };
 
-/* What has happened to a jail, as bits. */
+/* Events of a jail, as bits. */
 enum {
 	AJ_RUN_ARMED = 1,    /* a lasting jail is ready for its first snippet */
 	AJ_RUN_ANSWERED = 2, /* run->result is complete: status, claims, output. A lasting jail takes the next snippet */

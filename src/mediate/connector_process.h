@@ -1,4 +1,5 @@
-/* What runs inside the connector, for connector.c alone. */
+/* The connector process's own code, for connector.c alone.
+ * It makes the calls that the filter reports, and runs no code of the jail's. */
 #pragma once
 #include "mediate/connector.h"
 

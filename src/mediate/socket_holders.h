@@ -1,4 +1,4 @@
-/* Whose a socket is: does a process of the jail hold it? */
+/* Looks for the processes that hold a socket: is one of them the jail's? */
 #pragma once
 #include <stdbool.h>
 #include <sys/stat.h>

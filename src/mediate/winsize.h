@@ -1,4 +1,4 @@
-/* Which terminal a reported TIOCSWINSZ is about, and the size that it sets. */
+/* Reads the terminal and the size that a reported TIOCSWINSZ names. Sets no size: connector_process does. */
 #pragma once
 #include <sys/ioctl.h>
 

@@ -63,7 +63,7 @@ struct aj_metrics {
 
 /* Count a run that is over: its result, and its duration as the service measured it. */
 void aj_metrics_run(struct aj_metrics *metrics, const char *policy, const struct aj_result *result, int64_t us);
-/* What the caller adds to a page. */
+/* Figures that the caller adds to a page. */
 struct aj_metrics_now {
 	uint64_t gauges[AJ_GAUGES];
 	const char *codes[AJ_METRIC_CODES]; /* names of `errors` */

@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "mounts/mount.h"
 
-/* What a target is walked to for. */
+/* The task at a target, for which its path is walked. */
 struct task {
 	const char *step; /* in errors */
 	enum aj_reason reason;

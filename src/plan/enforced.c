@@ -1,4 +1,4 @@
-/* What a result says of each wall (`enforced`): by which means it stands, or why it does not.
+/* A result's statement about each wall (`enforced`): by which means it stands, or why it does not.
  * It builds no wall: every sentence here is read off the plan. */
 #include <sched.h>
 #include <string.h>

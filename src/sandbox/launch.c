@@ -83,7 +83,7 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 		long pid = clone_with(plan, CLONE_PARENT, cgroup_fd, &pidfd);
 		if (pid != 0) {
 			born = (struct made){ .pid = pid > 0 ? (int32_t)pid : 0, .errnum = errno };
-			aj_fd_raise_limit(); /* nobody else reads this socket: init exists already */
+			aj_fd_raise_limit(); /* no other process reads this socket: init exists already */
 			aj_message_send(ends[1], &born, sizeof born, pidfd);
 			_exit(0);
 		}

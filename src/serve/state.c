@@ -1,4 +1,4 @@
-/* What every file of the service needs: its log, and faults that depend on how busy it is.
+/* The service's log, and faults that depend on how busy the service is: every file of the room needs them.
  * It changes no state. */
 #include "serve/state.h"
 

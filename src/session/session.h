@@ -4,7 +4,7 @@
 #include "session/calls.h"
 #include "session/inner.h"
 
-/* What the lineage of a session hears of it. */
+/* A session's calls to its lineage. */
 struct aj_lineage_hooks {
 	void (*on_expired)(struct aj_session *session); /* the lifetime is over; once */
 	void (*on_closed)(struct aj_session *session);

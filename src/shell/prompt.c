@@ -66,7 +66,7 @@ static bool await_key(const struct aj_prompt *p)
 	return *p->interrupts == p->seen;
 }
 
-/* libedit has read the mark. What follows is text, whatever it looks like, until the end has come. */
+/* libedit has read the mark. The bytes up to the end mark are text, whatever they look like. */
 static unsigned char begin_paste(EditLine *edit, int key)
 {
 	struct aj_prompt *p = NULL;

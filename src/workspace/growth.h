@@ -1,5 +1,5 @@
 /* Measures how much a jail makes its writable workspace grow, against limits.workspace: a walk over the host's folders that is cut into
- * turns. What was there at the start does not count. It changes nothing, follows no link and leaves no file system. */
+ * turns. Files that were there at the start do not count. It changes nothing, follows no link and leaves no file system. */
 #pragma once
 #include <stddef.h>
 

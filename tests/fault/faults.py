@@ -87,7 +87,7 @@ ALLOWED = [
     ("supervisor", "ioctl", "0xc0502100|0xc0182101|0x40082102", "same told walls", "the listener is closed, and what was refused with EPERM is refused with ENOSYS"),
     ("supervisor", "readlink", "^/proc/self/fd/", "same told walls", "taken for no listener and closed: what was refused with EPERM is refused with ENOSYS"),
     ("supervisor", "recvmsg", "", "same ended walls", "a message is lost with the listener in it, or the report of the end, and the result says so"),
-    ("supervisor", "pidfd_getfd|pidfd_open", "", "same told walls", "nobody takes the listener: what was refused with EPERM is refused with ENOSYS, or was asked before, and the plain filter is installed"),
+    ("supervisor", "pidfd_getfd|pidfd_open", "", "same told walls", "the supervisor takes no listener: calls refused with EPERM are refused with ENOSYS, or were asked before, and the plain filter is installed"),
     ("guest", "seccomp", "", "same told walls", "the supervisor cannot report what is refused: the plain filter is installed, and the result says so"),
     ("init", "statfs", "", "same", "whether /tmp is full is then not known"),
     ("supervisor", "fcntl|getdents64|lseek|kill", "", "same", "the leaves of dead supervisors are swept another time"),
