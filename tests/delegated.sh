@@ -1,4 +1,4 @@
-# What the tests of real cgroups share, read after lib.sh: a delegated cgroup v2 to work in, or a loud skip.
+# A delegated cgroup v2 for the tests of real cgroups, or a loud skip; read after lib.sh.
 # It makes cgroups in that one only, removes them, and never touches a process that it did not start.
 #
 #   $CG                  a cgroup of this script's own: memory and pids for its children, no process in it

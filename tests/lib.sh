@@ -304,7 +304,7 @@ gone() { # all of them: what was killed takes its time to go on a busy machine; 
 mounts() {
 	cut -d' ' -f3- /proc/self/mountinfo | if [ -n "$apart" ]; then cat; else grep -F -e agentjail -e "$T"; fi | sort
 }
-# What is not as at the beginning. A mount that went with its mount point was somebody else's, of which our namespace had a copy.
+# The mounts that are not as at the beginning. A mount that went with its mount point was another process's, of which our namespace had a copy.
 other_mounts() {
 	local line
 	mounts | comm -3 "$T/mounts" - | while IFS= read -r line; do

@@ -479,7 +479,7 @@ static void part_branch(void)
 	while (agentjail_session_busy(s))
 		agentjail_turn(h, -1, &err);
 	agentjail_result_free(agentjail_session_take(s, &err));
-	/* What kills the jail, one way or the other. */
+	/* Too much memory kills the jail, one way or the other. */
 	agentjail_result_free(run(s, "b = []\nwhile True: b.append(bytearray(1 << 20))"));
 	check(agentjail_session_rollback(s, mark, &err) == 0 && agentjail_session_alive(s), "branch: back from the dead", "refused");
 	runs_to(s, "x", "[1]", "branch: alive again");

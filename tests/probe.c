@@ -1423,7 +1423,7 @@ static char *code_of(char *request)
 #define HONEST "{\"status\":\"ok\",\"repr\":\"\",\"type\":\"NoneType\",\"value\":null}"
 #define CLAIM(fields) "{\"status\":\"ok\"," fields "}"
 
-/* What an evil runner says in place of its result; {kind, text}. */
+/* An evil runner's messages in place of its result; {kind, text}. */
 static const struct lie {
 	const char *name;
 	char kind;

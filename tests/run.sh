@@ -2,8 +2,8 @@
 # Runs every test there is, as this user and, when that is root, what needs a jail also as an unprivileged user.
 # It builds nothing and judges nothing: each part prints `N passed, N failed, N skipped`, and this adds them up.
 #
-# Parts run beside each other, each with mounts of its own (apart.sh) and, where no root is needed, with a user id of its own: what the
-# kernel counts for a user is then the part's. What measures the whole host comes last, one part at a time.
+# Parts run beside each other, each with mounts of its own (apart.sh) and, where no root is needed, with a user id of its own: the
+# kernel's counters of that user are then the part's. Parts that measure the whole host come last, one at a time.
 #
 # Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, inject, warm, raw.so, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
@@ -19,10 +19,10 @@ build=$(dirname "$AGENTJAIL")
 : "${JOBS:=$(($(nproc) * 2))}"
 USER_IDS=59000 # and the ones above it, one a part
 
-# What counts things of the whole host, or fills a counter that all jails of root share.
+# Parts that count things of the whole host, or fill a counter that all jails of root share.
 ALONE='fault/soak fault/warm reach/descriptors'
-# What is as true of a jail from a zygote: the same scripts once more, with a program whose `exec` is warm. To the Python layer's own it
-# makes no difference whose jail it is: root runs them cold, and the other user warm. To the command line neither: root leaves it cold.
+# Scripts that must hold for a jail from a zygote too run once more, with a program whose `exec` is warm. The owner of the jail
+# makes no difference to scripts of the Python layer: root runs them cold, and the other user warm. Root leaves the command line cold too.
 WARM_WALLS='escape/kernel escape/resources escape/syscalls escape/violations escape/killtree'
 WARM_LAYER='e2e/language escape/python escape/extra'
 WARM_COMMAND='e2e/exec'
@@ -59,7 +59,7 @@ start() { # FOLDER COMMAND...
 	into=$1
 	shift
 	started=$(date +%s)
-	# What is started in the background ignores SIGINT, and so would every launcher of the part.
+	# A background process of sh ignores SIGINT, and so would every launcher of the part.
 	env --default-signal=INT,QUIT timeout -k 10 "${PART_LIMIT:-600}" "$@" >"$into/log" 2>&1 </dev/null 3<&- &
 	echo $! >"$into/pid"
 	wait $!
@@ -142,7 +142,7 @@ warm() { # FOLDER BUILD 'SCRIPT...'
 	done
 }
 
-# Somebody who owns nothing. The repository may lie where that user cannot go.
+# A user that owns no file. The repository may lie where that user cannot go.
 copy_for_user() {
 	copy=$work/copy
 	copied=$copy/$(basename "$build") # its name says whether there are sanitizers

@@ -1,4 +1,4 @@
-# What tests, fuzzes and measures the product: rules for `make`, which the Makefile includes.
+# Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
 .PHONY: check check-vm fuzz fuzzers faults bench bench-warm bench-walls
 

@@ -1,5 +1,5 @@
 /* `agentjail` whose `exec` takes its jail from a zygote: linked with this file in the place of cli/jail.c, so that the scripts
- * that test a cold start test a warm one. What a warm jail cannot be is told and run by the real program.
+ * that test a cold start test a warm one. The real program runs the jails that cannot be warm, and says why.
  * Its `serve` waits for a zygote as long as AJ_READY_MS says, which no option sets. */
 #include <signal.h>
 #include <stdlib.h>

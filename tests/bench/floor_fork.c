@@ -44,7 +44,7 @@ static long birth(void)
 	return 0;
 }
 
-/* What of Python's stable interface a module with one function needs: it has to build without Python's headers. */
+/* The part of Python's stable interface that a module with one function needs: it has to build without Python's headers. */
 typedef struct object object;
 object *PyLong_FromLong(long value);
 object *PyModule_Create2(void *definition, int api);

@@ -1,4 +1,4 @@
-/* What the warm path is measured against: a warm Python behind a socket (floor.py), and command lines. */
+/* The floors that the warm path is compared with: a warm Python behind a socket (floor.py), and command lines. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>

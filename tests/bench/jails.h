@@ -39,7 +39,7 @@ double visit_run(struct visit *visit, struct yard *yard, const char *code, bool 
 double visit_interrupt(struct visit *visit, struct yard *yard);
 /* A branch of the session, from the request until it can be used. */
 double visit_fork(struct visit *visit, struct yard *yard);
-/* A fresh jail: asked for, used for one snippet, answered. What it takes to end it is not in it. */
+/* A fresh jail: asked for, used for one snippet, answered. The time of its end is not counted. */
 double yard_hit(struct yard *yard, const char *code);
 /* The same, but from the request to the jail's being there. */
 double yard_birth(struct yard *yard);

@@ -1,4 +1,4 @@
-/* What jails take of the machine's memory. */
+/* Measures the machine's memory that jails take. */
 #pragma once
 #include <sys/types.h>
 

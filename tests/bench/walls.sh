@@ -113,7 +113,7 @@ read -r load _ < /proc/loadavg
 put note "$(uname -sr), $(nproc) CPUs, as $([ "$(id -u)" -eq 0 ] && echo root || echo 'an ordinary user'), load $load at the start"
 "$out/bench" "$runs" ${json:+"$json"} < "$lines"
 
-# What jails can cost the others at the service: a table of its own, as it takes clients and not command lines.
+# The costs that jails can cause for the service's other clients: a table of its own, as it takes clients and not command lines.
 if [ -z "$json" ]; then
 	folder=$(mktemp -d)
 	printf '\nthe service: another client, while 30 jails do this\n'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # `agentjail audit verify` on files made here with sed and sha256sum alone, as docs/audit.md describes the format.
-# What is written, and every kind of tampering, is tested in tests/unit.
+# The records' content and every kind of tampering are tested in tests/unit.
 . "$(dirname "$0")/../lib.sh"
 
 LOG=$T/audit.log

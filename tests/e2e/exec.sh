@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `agentjail exec` promises a caller: sources, values, errors, inputs, files, variables, options and exit codes.
+# The promises of `agentjail exec` to a caller: sources, values, errors, inputs, files, variables, options and exit codes.
 # It attacks nothing (tests/escape does) and takes the Python layer's own rules for tested (tests/layer).
 . "$(dirname "$0")/../lib.sh"
 

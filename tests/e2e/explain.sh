@@ -16,7 +16,7 @@ ln -s ../runner "$T/trees/default"
 printf 'rootfs.path = "%s"\n' "$T/trees" >"$T/trees.toml"
 
 is_command() { case $1 in command | offline-build | coding-agent) true ;; *) false ;; esac; }
-# What a run under the preset needs besides.
+# Further options that a run under the preset needs.
 extra() {
 	case $1 in
 	offline-build) echo "--workspace $T/ws" ;;
@@ -108,7 +108,7 @@ done
 text "the item of a list that hides it" 1 'filesystem.masks: "/data/secret", ' policy explain --policy-file "$T/p/own.toml" --path /data/secret/key
 text "the item of a list that shows it" 0 "filesystem.binds: \"$T/data:/data\", " policy explain --policy-file "$T/p/own.toml" --path /data/open/file
 
-# What a writable workspace has that the host obeys: there and not there, files and folders, through links, of submodules and worktrees.
+# Places of a writable workspace that the host obeys: present and absent, files and folders, through links, of submodules and worktrees.
 mkdir -m 777 "$T/work" "$T/work/.git" "$T/work/.git/objects" "$T/work/.git/refs" "$T/work/.vscode" "$T/work/ci"
 echo ref: refs/heads/main >"$T/work/.git/HEAD"
 for file in .git/config .git/index .envrc.real .vscode/tasks.json ci/run.sh; do echo x >"$T/work/$file" && chmod 666 "$T/work/$file"; done
@@ -244,7 +244,7 @@ calls() { # NAME POLICY OPTIONS...: the probe's sweep against explain
 	esac
 	for call in $(cut -d' ' -f2 "$T/known"); do set -- "$@" --syscall "$call"; done
 	aj policy explain "$@"
-	# What the filter answers in the kernel's place is allowed, and never made: reach/disk tries those.
+	# Calls that the filter answers in the kernel's place are allowed, and never made: reach/disk tries those.
 	grep -v 'the call is not made and returns 0' "$T/out" | sed -n 's/^allowed *syscall \([a-z0-9_]*\):.*/\1/p' | sort >"$T/said"
 	answered=$(sed -n 's/^allowed *syscall \([a-z]*\):.*the call is not made and returns 0.*/\1/p' "$T/out" | sort | tr '\n' ' ' | sed 's/ $//')
 	sed -n 's/^allowed: //p' "$T/sweep" | tr ' ' '\n' >"$T/numbers"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What agentjail says where the host is not as it should be: no user namespaces, no or a damaged Python tree, a jail around it.
+# The errors and advice of agentjail on a host that is not as it should be: no user namespaces, no or a damaged Python tree, a jail around it.
 # It changes no setting of the host; what is missing is taken away in namespaces of the test's own.
 . "$(dirname "$0")/../lib.sh"
 

@@ -50,7 +50,7 @@ TABLE
 check "control: the table was read" test "$number" -gt 30
 json "control: a wrong expectation fails here too" 0 'value!^3$' -- exec -c '2'
 
-# What is loaded before the filter stands, as --allow-import says; extension modules cannot be mapped later.
+# Modules that are loaded before the filter stands, as --allow-import says; extension modules cannot be mapped later.
 allow=
 for module in asyncio threading concurrent.futures os tempfile sqlite3 zlib gzip bz2 lzma random uuid xml.etree.ElementTree; do
 	allow="$allow --allow-import $module"

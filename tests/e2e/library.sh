@@ -76,7 +76,7 @@ LD_LIBRARY_PATH=$T/usr/lib example "$B/library-shared"
 AGENTJAIL_ROOTFS=$ROOTFS
 export AGENTJAIL_ROOTFS
 
-# What a program sees of it: one family of names.
+# The library's names that a program sees: one family.
 names() { nm "$@" | awk '$2 ~ /[A-Z]/ && $3 !~ /^agentjail_[a-z_]*(@.*)?$/ && $3 !~ /^AGENTJAIL_[0-9]+$/ { print $3 }'; }
 if [ -e "$B/dest/usr/lib/libagentjail.a" ] && command -v nm >/dev/null 2>&1; then
 	is "the shared library exports nothing else" "" "$(names -D --defined-only "$B/libagentjail.so.0")"

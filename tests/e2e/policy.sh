@@ -1,6 +1,6 @@
 #!/bin/sh
 # Policies from the outside: presets, files, locks, the working directory's policy, sites, and what must be refused before anything runs.
-# What each key and each message is, the unit tests know; here it counts that refused means exit 2 and nothing ran.
+# The unit tests know each key and each message; here it counts that a refusal means exit 2 and that nothing ran.
 . "$(dirname "$0")/../lib.sh"
 
 mkdir -p "$T/p" "$T/cwd" "$T/ws"

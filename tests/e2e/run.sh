@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `agentjail run` promises a caller: exit status, signals, binds, folders, variables, network, limits, dry run.
+# The promises of `agentjail run` to a caller: exit status, signals, binds, folders, variables, network, limits, dry run.
 # It tries no escape (tests/escape does); every command here is one that an honest caller might give.
 . "$(dirname "$0")/../lib.sh"
 
@@ -206,7 +206,7 @@ check "a dry run runs nothing" test ! -e "$T/open/dry"
 text "a dry run of exec" 0 'syscalls: profile snippet, [0-9]+ allowed' exec --dry-run -c 'print("ran")'
 silent "and runs nothing" '^ran'
 
-# What an error quotes is somebody else's text.
+# An error quotes foreign text.
 mkdir "$T/hostile"
 echo 'extends = "command"' >"$T/hostile/$(printf 'a\033[2J').toml"
 text "a hostile name of a command" 127 'run `x\\x1b\]0;t\\x07\\n  fix: y`' run -- "$(printf 'x\033]0;t\007\n  fix: y')"

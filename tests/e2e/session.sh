@@ -1,6 +1,6 @@
 #!/bin/sh
 # `agentjail session`: at a terminal, with a person's keys, and fed from elsewhere.
-# What a session's jail can do is tested where exec is; here it is what comes in and what comes out.
+# The jail of a session is tested with that of exec; here its input and output are.
 . "$(dirname "$0")/../lib.sh"
 say() { printf '%b' "$1" >"$T/in"; }
 fed() { # NAME RC REGEX ARGS...: with $T/in
@@ -258,7 +258,7 @@ done <"$T/lines"
 is "terminal: nothing went wrong in the test itself" "" "$(head -c 800 "$T/err")"
 [ "$(wc -l <"$T/lines")" -ge 69 ] || fail "terminal: all of its checks" "$(wc -l <"$T/lines")"
 
-# What Ctrl-C does to a program that feeds it: it ends.
+# Ctrl-C ends a session that is fed by a program.
 say 'while True: pass\n# %%\nprint("never")\n'
 timeout -s INT -k 10 2 "$AJ" session --timeout 20s <"$T/in" >"$T/out" 2>"$T/err"
 check "SIGINT ends one that is fed" sh -c "! grep -q never '$T/out' && grep -q KeyboardInterrupt '$T/err'"

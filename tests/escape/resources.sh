@@ -1,6 +1,6 @@
 #!/bin/sh
 # Bombs and floods: each ends at its limit, inside, and the host does not notice.
-# What needs a memory cgroup is not here; where rlimits stand in for it, the result must say so.
+# Attacks that need a memory cgroup are not here; where rlimits stand in for it, the result must say so.
 . "$(dirname "$0")/../lib.sh"
 runner_rootfs
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is left of the corpus: a chroot, signals by descriptor, clocks, desktop sockets, filled pipes, tricks with parents, and a terminal
+# The rest of the corpus: a chroot, signals by descriptor, clocks, desktop sockets, filled pipes, tricks with parents, and a terminal
 # that is left in disorder. Each attack is made by the host's Python under `run`, and a control shows that it could succeed.
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the kernel refuses is counted and told: by name, for a person, for a model, and in the audit trail.
-# That it is refused is tested elsewhere too; here it must be while somebody listens, and when nobody does.
+# Calls that the kernel refuses are counted and reported: by name, for a person, for a model, and in the audit trail.
+# The refusals themselves are tested elsewhere too; here they must hold with and without a supervisor that listens.
 . "$(dirname "$0")/../lib.sh"
 runner_rootfs
 

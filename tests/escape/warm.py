@@ -119,7 +119,7 @@ def scratch(rows):
     return sorted(row for row in rows if row.split()[0] in ("/tmp", "/dev/shm"))
 
 
-# What may differ between a cold jail and a warm one: whose, why, and what must hold then.
+# Properties that may differ between a cold jail and a warm one: whose they are, why, and the condition that must hold then.
 GUEST = {
     "mounts": ("the zygote's scratch space lies below its own, which covers it",
                lambda cold, warm: sorted(set(cold)) == sorted(set(warm)) and sorted(warm) == sorted(cold + scratch(cold))),
@@ -208,7 +208,7 @@ for other in "bc":
         found.pop("status Name", None)  # init's number
         check("%s of %s is like that of a" % (what, other), not found, found)
 
-# What must hold of each, whatever a cold one has.
+# Properties that each jail must have, whatever a cold one has.
 for name, (init, guest) in jails.items():
     for what, pid, seen in (("init", init, looks[name][0]), ("guest", guest, looks[name][1])):
         for sets in "CapInh CapPrm CapEff CapBnd CapAmb".split():
@@ -222,7 +222,7 @@ for name, (init, guest) in jails.items():
     check("guest of %s: no memory is shared, none is writable code" % name, not seen["shared memory"] and not seen["writable code"])
     check("guest of %s: the secret of the caller is not in its environment" % name, os.environ["AJ_CANARY_SECRET"] not in seen["environ"])
 
-# Nobody shares a namespace, a descriptor's other end, or scratch space with anybody else.
+# No two of these processes share a namespace, a descriptor's other end, or scratch space.
 everybody = {"zygote %d" % z: z for z in zygotes}
 everybody.update({"guest " + name: guest for name, (init, guest) in jails.items()})
 everybody.update(cold=cold_guest, host=os.getpid())

@@ -14,7 +14,7 @@ import sys
 
 SECONDS = 15
 
-# What a call fails with: first the errno of `make check`, then further ones of `make faults`.
+# The errors with which a call fails: first the errno of `make check`, then further ones of `make faults`.
 ERRNOS = {
     "access": "EACCES", "arch_prctl": "EPERM", "bind": "EADDRINUSE EACCES", "brk": "ENOMEM", "capget": "EPERM", "capset": "EPERM",
     "chdir": "EACCES ENOENT ENOMEM", "clone": "EAGAIN ENOMEM", "clone3": "EAGAIN EPERM ENOSPC ENOSYS", "close": "EIO EINTR",
@@ -283,7 +283,7 @@ def main():
     if base.bad or not base.began:
         print("  FAIL  %s: the undisturbed run: %s %s %.300s" % (args.name, base.bad, base.end, base.stderr))
         return 0, 1, 0
-    # What it calls is learnt from a second one, which finds what the first one made, as the runs to come will: an audit trail.
+    # Its calls are learnt from a second run, which finds the files that the first one made (an audit trail), as the runs to come will.
     first, base = base, Run(args, "-")
     again = differs(first, base)
     if again or base.bad:

@@ -67,7 +67,7 @@ static void send_answer(void *arg, const char *text, size_t bytes)
 	aj_channel_tool(&channel, text, bytes);
 }
 
-/* What nothing here comes to. */
+/* Symbols that the fuzzed code links with and never reaches. */
 const char *const aj_syscall_names[AJ_SYSCALL_NUMBERS];
 
 const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs each fuzzer over its seeds, then for FUZZ_SECONDS (20) over what it makes of them.
-# It builds nothing: `make fuzz` does. What breaks a rule or crashes stays in build/fuzz/; as a seed it is never forgotten.
+# It builds nothing: `make fuzz` does. An input that breaks a rule or crashes stays in build/fuzz/; as a seed it is never forgotten.
 #
 # Usage: tests/fuzz/run.sh FOLDER     the folder with the fuzzers and their dictionaries
 set -u

@@ -17,7 +17,7 @@ mkdir -p "$scratch/rootfs/tree/usr/bin"
 chmod 755 "$scratch/rootfs/tree/usr/bin/python3"
 mkdir "$scratch/ws"
 
-# What differs from host to host, and nothing else:
+# The parts of a plan that differ from host to host, and nothing else:
 #   identity      the caller's ids, or 65534 for root
 #   rootfs        is in a scratch folder here
 #   /bin, /lib... symlinks, folders or absent, "as on the host"; test_plan.c has the three cases

@@ -22,7 +22,7 @@ class Died(Exception):
 
 
 class Guest:
-    """`setup` runs in the child, before its first request. Requests have `keys` besides their own. What still runs after PATIENCE_S hangs."""
+    """`setup` runs in the child, before its first request. Requests have `keys` besides their own. A request that still runs after PATIENCE_S hangs."""
 
     def __init__(self, setup=None, **keys):
         self.keys = keys

@@ -168,7 +168,7 @@ def values(score):
                                   + ")" if ";" not in code else "final_answer(0)", imports=STDLIB))
         score.check(name + "/final", claim["is_final"] and (";" in code or claim["final_answer"] == want)
                     and claim["value"] is None, (claim["final_answer"], claim["error"]))
-        # What goes out comes back in.
+        # Values that go out come back in.
         if type(want) is dict and want.get(TAG) not in ("repr", "dataclass") and "OrderedDict" not in code:
             (claim,), _ = run(request("x", inputs={"x": want}, imports=STDLIB))
             score.check(name + "/round-trip", claim["value"] == want, (claim["value"], claim["error"]))

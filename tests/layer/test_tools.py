@@ -26,7 +26,7 @@ SLOW = tool("slow", properties={"s": {"type": "number"}}, required=["s"])
 ASYNC = dict(ANY, name="at")
 ASYNC["async"] = True
 
-# What a signature is made of a schema. (properties, required, further keys, str(inspect.signature(t)))
+# The signature that is made from a schema. (properties, required, further keys, str(inspect.signature(t)))
 SIGNATURES = [
     ({}, [], {}, "()"),
     ({"q": {"type": "string"}}, ["q"], {}, "(q: str)"),

@@ -13,7 +13,7 @@ from harness import request, run
 MODULES = "json random uuid tempfile asyncio math re dataclasses typing functools string collections datetime no_such_module"
 NAMES = "\n".join(MODULES.split()).encode()
 
-# Runs in a fresh interpreter; WARM is True or False. What it prints must be the same.
+# Runs in a fresh interpreter; WARM is True or False. The output must be the same.
 STATE = """
 import sys
 sys.path.insert(0, FOLDER)

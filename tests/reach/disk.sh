@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a jail can have the host's disks do. Whether the pages of a file have been written the kernel says (cachestat, Linux 6.5).
+# The load that a jail can put on the host's disks. The kernel says whether a file's pages have been written (cachestat, Linux 6.5).
 . "$(dirname "$0")/../lib.sh"
 
 D=$(mktemp -d /var/tmp/aj-disk.XXXXXX)

@@ -88,7 +88,7 @@ print("same" if a == again else (a, again))
 print("apart" if len({a[0], b[0], other[0]}) == 3 else (a, b, other))
 print("warm" if a[1] and b[1] else "cold")
 print("said" if "the jails' of one tenant and policy" in a[0] else a)
-# What the kernel says of every process that the service has made: zygotes, parked jails and their inits.
+# The kernel's status of every process that the service has made: zygotes, parked jails and their inits.
 s = c.ask("open", tenant="a")["session"]
 parent, uid = {}, {}
 for path in glob.glob("/proc/[0-9]*/status"):

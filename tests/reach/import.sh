@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a zygote takes before it is ready: a package that dies at its import, or allocates, forks or waits there for ever, and a tree that reads nothing (import.py).
+# Imports that a zygote has to survive before it is ready: a package that dies at its import, or allocates, forks or waits there for ever, and a tree that reads nothing (import.py).
 . "$(dirname "$0")/../lib.sh"
 
 cp -r "$ROOTFS" "$T/rootfs" && cp -r "$ROOTFS" "$T/deaf" && cp "$(dirname "$AJ")/raw.so" "$T"/rootfs/tree/usr/lib/python3.*/

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a process inherits from whoever starts it: open files that are logs, attributes, limits. Each check names its row.
+# Attributes that a process inherits from the process that starts it: open files that are logs, attributes, limits. Each check names its row.
 . "$(dirname "$0")/../lib.sh"
 
 python() { # OPTIONS... : Python on standard input, under `run`, with our standard output and error as they are

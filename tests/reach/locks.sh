@@ -87,7 +87,7 @@ json "locks-shared: the result says what is so, and counts" 0 'enforced.locks~^m
 	'violations.0.syscall=flock' 'violations.0.count=1' 'stderr~Invalid argument' -- run -- sh -c 'flock -n /dev/null true || exit 0'
 json "locks-bound: the result says so" 0 'enforced.locks~and of folders bound writable' -- run --bind "$ws:/w:rw" -- true
 
-# What the host sees: the lock is there, and is the jail's.
+# The host sees the lock, as the jail's.
 "$AJ" run --timeout 60s --bind "$ws:/w:rw" -- sh -c 'exec 9>/w/held; flock 9; echo held; sleep 60' >"$T/said" 2>&1 &
 pid=$!
 await grep -qs held "$T/said"
@@ -106,7 +106,7 @@ check "locks-race: a lock that comes late is found" expect 'stdout!late kept'
 check "locks-race: and such were tried" expect 'stdout~^late (tried OK|won)|^$'
 OPTIONS=
 
-# Who waits for a lock gets it, alone and beside a thread; a signal ends the wait.
+# A process that waits for a lock gets it, alone and beside a thread; a signal ends the wait.
 cat >"$T/wait.py" <<'EOF'
 import fcntl, os, signal, struct, sys, threading, time
 path, how, threads = sys.argv[1:]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a jail can plant in a workspace for the host to run later: each attack as a user would do it, then the host's own command.
+# Files that a jail can plant in a workspace for the host to run later: each attack as a user would do it, then the host's own command.
 # A canary is a file that only a planted program would make; git runs on the host and in the jail.
 . "$(dirname "$0")/../lib.sh"
 
@@ -26,7 +26,7 @@ furnish() {
 open_up() {
 	[ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$1"
 }
-# What a person does next: none of it may run what the jail planted.
+# The next steps of a person: none of them may run a file that the jail planted.
 host_uses_git() {
 	(cd "$W" && git status && git diff && git log -1 && git add -A && git commit -qm later --allow-empty && git stash list && git checkout -q -b other) >"$T/git" 2>&1
 }
@@ -113,7 +113,7 @@ rm -f "$W/.mcp.json" "$W/agentjail-policy.toml"
 jail offline-build 'echo evil >.mcp.json'
 says "planted-tools: and said to a person" 'workspace: `.mcp.json`: made'
 
-# Each place of the list but git's, as a file; a star is a name. What is there is held, what is made is told.
+# Each place of the list but git's, as a file; a star is a name. Places that exist are held, new ones are reported.
 places=$("$AJ" run --policy offline-build --workspace "$W" --dry-run -- true | sed -n '/^held in/,/^[a-z]*:/s/^  //p' | grep -v '^\.git/' | sed 's|/$||; s/\*/x/')
 check "planted-tools: the list has agents, editors, shells, package managers and hooks" sh -c "[ $(echo "$places" | wc -l) -gt 60 ]"
 fresh
@@ -237,7 +237,7 @@ printf 'extends = "offline-build"\n[filesystem]\nprotect = []\n' >"$T/none.toml"
 fresh
 aj run --policy-file "$T/none.toml" --workspace "$W" --json -- sh -c 'git init -q pkg; mkdir .claude'
 check "planted-repositories: a policy that holds nothing has nothing looked at" sh -c "grep -q '\"none: filesystem.protect is empty' $T/out && ! grep -q '\"repositories\"' $T/out"
-# What was there long enough before the run is not listed again; what comes into it is seen all the same.
+# A folder that was there long enough before the run is not listed again; files that come into it are seen all the same.
 fresh
 mkdir -p "$W/o/b/c" "$W/d/e" && git init -q "$W/d/e/f" && git -C "$W/d/e/f" commit -q --allow-empty -m x
 open_up "$W"
@@ -381,7 +381,7 @@ linked
 json "planted-worktree: a rebase that was begun in the main repository, and in the worktree itself" 0 workspace.complete=true \
 	-- run --policy-file "$T/worktree.toml" --workspace "$W" -- sh -c "cd $T/main/.git && mkdir rebase-merge worktrees/ws/rebase-merge && printf 'exec $PLANTED\n' | tee rebase-merge/git-rebase-todo >worktrees/ws/rebase-merge/git-rebase-todo"
 check "planted-worktree: both are told" sh -c "grep -q '\"$T/main/.git\"' $T/out && grep -q '\"$T/main/.git/worktrees/ws\"' $T/out"
-# What is appended to a log of references is what the host's user does to commits of the jail's.
+# The log of references gets lines from the host's user, about commits of the jail's.
 fresh
 echo : >"$T/startup"
 jail offline-build 'git -c user.name=j -c user.email=j@j commit -q --allow-empty -m "\$('"$PLANTED"')"; rm -rf .git/logs/HEAD .git/objects/00; ln -s '"$T/startup"' .git/logs/HEAD; ln -s /x .git/objects/00; mkdir -p .git/refs/heads/a; ln -s /y .git/refs/heads/a/b; echo /z/objects >.git/objects/info/alternates'

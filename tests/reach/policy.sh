@@ -1,5 +1,5 @@
 #!/bin/sh
-# What configures a run from outside of its command line: a variable, a file of the working directory. Neither loosens what is locked.
+# Configuration of a run from outside of its command line: a variable, a file of the working directory. Neither loosens what is locked.
 # It changes nothing of the machine's own configuration, and is skipped where there is one that would take precedence.
 . "$(dirname "$0")/../lib.sh"
 mkdir -p "$T/cwd" "$T/elsewhere/tree/usr/bin"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a command reads of the kernel's files in /proc: what is about others is empty, the rest is what the table says.
+# The kernel's files in /proc as a command reads them: those about other processes are empty, the rest are as the table says.
 . "$(dirname "$0")/../lib.sh"
 
 # --- masked ---

@@ -46,7 +46,7 @@ kill $served
 wait $served 2>/dev/null
 refused serve
 
-# What would let a call pass that the baseline reports: a filter with a listener of its own.
+# A filter with a listener of its own would let a call pass that the baseline reports.
 before listener
 aj exec --rootfs "$T/runner" --policy-file "$T/w.toml" -c 'say done'
 check "tree-first-instruction: no listener of its own" grep -qE '^own-listener (ENOSYS|EBUSY)$' "$T/w/before"

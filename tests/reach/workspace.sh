@@ -98,7 +98,7 @@ runs "workspace-places: where the policy says" --policy-file "$T/p/out.toml" --w
 refused "workspace-places: and nowhere else then" '@?is not below' --policy-file "$T/p/out.toml" --workspace "$T/ws"
 work any '["@anywhere"]' read-only
 runs "workspace-places: anywhere" --policy-file "$T/p/any.toml" --workspace $outside
-# What is hidden in the home are keys and configurations; to see that the home must not be below /tmp, as $T is.
+# Keys and configurations of the home are hidden; to test that, the home must not be below /tmp, as $T is.
 if [ "$(id -u)" = 0 ]; then
 	home() { # FOLDER [FROM]: exit code of a run with that workspace in a home of its own
 		# shellcheck disable=SC2016

@@ -207,7 +207,7 @@ Test(answer, places)
 	cr_expect_eq(aj_plan_match_path(&plan, "/etcetera").kind, AJ_MATCH_NONE);
 }
 
-/* Somebody must be able to read from a value that its wall does not stand. */
+/* A value must show its reader that its wall does not stand. */
 Test(answer, standing)
 {
 	prepare("coding-agent");

@@ -80,7 +80,7 @@ Test(calls, arguments_are_handed_on_and_not_kept)
 	cr_expect_eq(aj_calls_error(&calls, 5, "Error", "no", &err), 0, "they wait all the same: %s", err.cause);
 }
 
-/* Who they are handed to may have to keep them. */
+/* The receiver of arguments may have to keep them. */
 Test(calls, arguments_of_all_that_wait_are_bounded)
 {
 	struct aj_error err = { 0 };

@@ -94,7 +94,7 @@ Test(channel, a_jail_that_reads_nothing_may_not_go_on_calling)
 	cr_expect_geq(calls, 1000);
 }
 
-/* What it said before it went is heard, although an answer could not be sent any more. */
+/* Frames that the jail sent before it ended are read, although an answer could not be sent any more. */
 Test(channel, an_answer_that_comes_too_late_loses_no_result)
 {
 	say(theirs, AJ_FRAME_RESULT, "{\"status\":\"ok\"}");
@@ -265,7 +265,7 @@ static void send_long(uint8_t kind, const char *body, size_t bytes)
 	}
 }
 
-/* What follows the last value that a call may have is read from the socket, and by nobody else. */
+/* Bytes after the last value that a call may have are read from the socket, and not parsed. */
 Test(channel, a_call_of_too_many_values_is_not_checked_to_its_end)
 {
 	static char body[400000] = "{\"call\":1,\"tool\":\"t\",\"args\":{\"x\":[1";

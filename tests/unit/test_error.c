@@ -19,7 +19,7 @@ Test(error, first_cause_wins)
 	cr_expect_str_eq(err.fix, "");
 }
 
-/* What code decides by; the step and the cause do not matter for it. */
+/* Code decides by the reason; the step and the cause do not matter for it. */
 Test(error, reasons)
 {
 	static const struct {

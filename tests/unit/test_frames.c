@@ -85,7 +85,7 @@ Test(frames, out)
 	cr_expect(memcmp(out.data, "\0\0\0\x27{\"a\":[1,true,null]}18446744073709551615", 43) == 0);
 }
 
-/* What jansson reads, and reads again from what was written. */
+/* Texts that jansson reads, and reads again after they were written. */
 Test(frames, values)
 {
 	static const char *const texts[] = {

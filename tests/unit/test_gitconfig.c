@@ -46,7 +46,7 @@ Test(gitconfig, format)
 		{ "x = 1\n[core]\nfsmonitor = y\n", ".x=1|core.fsmonitor=y!", true },
 		{ "[filter.x \"y\"]\nclean = z\n", "filter.x.y.clean=z!", true },
 		{ "[core]\nfsmonitor = true\v\n", "core.fsmonitor=true\v!", true },
-		/* What git refuses: all before it is told. */
+		/* Files that git refuses: all settings before the fault are reported. */
 		{ "[core]\nfsmonitor = x\n[core\n", "core.fsmonitor=x!", false },
 		{ "[core]\n1x = 1\n", "", false },
 		{ "[core]\nx_y = 1\n", "", false },

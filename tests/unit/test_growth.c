@@ -59,7 +59,7 @@ static void begin(uint64_t budget_ms)
 	cr_assert_not_null(growth);
 }
 
-/* What the walk finds in so many turns; NULL: nothing. */
+/* The finding of a walk of so many turns; NULL: none. */
 static const char *found(int turns)
 {
 	const char *why = NULL;

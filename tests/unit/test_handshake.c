@@ -127,7 +127,7 @@ Test(handshake, what_was_sent_before_the_end_still_arrives)
 	cr_expect_eq(aj_msg_recv(ends[1], &msg, 0), 0);
 }
 
-/* Who sent it is the kernel's word, and only where it was asked. */
+/* The kernel names the sender, and only where it was asked. */
 Test(handshake, senders)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_NOTE };
@@ -145,7 +145,7 @@ Test(handshake, senders)
 	waitpid(child, &status, 0);
 }
 
-/* Nobody here wants one: what comes along does not stay. */
+/* This end wants no descriptor: one that comes along does not stay. */
 Test(handshake, descriptors_are_dropped)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_NOTE };

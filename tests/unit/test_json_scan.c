@@ -128,7 +128,7 @@ Test(scan, agrees_with_the_parser_on_broken_texts)
 	for (int round = 0; round < 200000; round++) {
 		char text[100];
 		size_t bytes = mutate(text, texts[(size_t)rand() % (sizeof texts / sizeof *texts)]);
-		/* What jansson refuses for the size of a number is no matter of syntax. */
+		/* A number that jansson refuses for its size is no fault of syntax. */
 		json_error_t why;
 		json_t *tree = json_loadb(text, bytes, JSON_DECODE_ANY, &why);
 		bool size = !tree && json_error_code(&why) == json_error_numeric_overflow;
@@ -202,7 +202,7 @@ Test(scan, members_beyond_what_is_kept_change_none)
 	cr_expect_eq(s.members_count, (size_t)AJ_SCAN_MEMBERS);
 }
 
-/* What ends plain text, at every place, with bytes of every kind around it. */
+/* The bytes that end plain text, at every place, with bytes of every kind around them. */
 Test(scan, plain_text_ends_where_it_must)
 {
 	char text[40];

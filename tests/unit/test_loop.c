@@ -160,7 +160,7 @@ static void on_ready_set_timer(struct aj_io *io, uint32_t events)
 	aj_loop_set(loop, io->arg, aj_now_us());
 }
 
-/* What a descriptor says counts before a deadline that has passed, and what it sets to now goes off in the same turn. */
+/* Events of descriptors count before a deadline that has passed, and a timer that they set to now goes off in the same turn. */
 Test(loop, descriptors_come_before_timers)
 {
 	int fds[2];
@@ -289,7 +289,7 @@ Test(loop, whoever_uses_it_up_rests_while_others_go_on)
 		turn();
 	go(&greedy);
 	go(&other);
-	while (aj_loop_next_us(loop) != INT64_MAX) /* nobody is throttled any more: its timer ends by itself */
+	while (aj_loop_next_us(loop) != INT64_MAX) /* no party is throttled any more: the timer ends by itself */
 		turn();
 }
 

@@ -61,7 +61,7 @@ static void send_three(const void *data, size_t bytes)
 	cr_assert_eq(sendmsg(ends[0], &msg, 0), (ssize_t)bytes);
 }
 
-/* What nobody asked for, or what came with half a message, is not left open. */
+/* A descriptor that was not asked for, or came with half a message, is not left open. */
 Test(message, nothing_is_left_open)
 {
 	int got, before = open_fds();

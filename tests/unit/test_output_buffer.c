@@ -12,7 +12,7 @@ static char pattern(size_t i)
 	return (char)('!' + i % 89);
 }
 
-/* What capture.h promises for `total` bytes under `cap`. */
+/* The text that output_buffer.h promises for `total` bytes under `cap`. */
 static char *expected(size_t total, size_t cap)
 {
 	char *text = calloc(1, total + cap + 100);

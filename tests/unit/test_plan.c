@@ -877,7 +877,7 @@ Test(plan, id_0_needs_a_pids_cgroup)
 	}
 }
 
-/* What is not built, and what is required */
+/* Walls that are not built, and walls that are required */
 
 Test(plan, unbuilt_walls)
 {
@@ -1002,7 +1002,7 @@ Test(plan, denied_groups)
 		cr_expect_eq(strstr(enforced("seccomp"), ", without ") != NULL,
 		             (rows[i].want & ~(uint64_t)(AJ_LOCKS_INSIDE | AJ_LOCKS_MEDIATED)) != 0, "%s", enforced("seccomp"));
 	}
-	/* Who works on a file together with others needs the kernel's locks. */
+	/* A process that works on a file together with others needs the kernel's locks. */
 	prepare(true);
 	bind("/src", "/data", false);
 	must_build();

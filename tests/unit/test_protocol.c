@@ -178,7 +178,7 @@ static int read_all(const char *text)
 	return read_text(text, strlen(text));
 }
 
-/* What a jail gets is what came, and no tree was made of it. */
+/* A jail gets the text that came, and no tree was made of it. */
 Test(protocol, what_is_only_passed_on_stays_text)
 {
 	static const char *const inputs = "{ \"a\" : [1e400, 123456789012345678901234567890], \"b\":{\"c\":1,\"c\":2} }";

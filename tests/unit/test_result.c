@@ -87,7 +87,7 @@ Test(result, claims_change_no_attested_field)
 	json_decref(doc);
 }
 
-/* What the kernel did not say is not there: 0 would be an answer. */
+/* A figure that the kernel did not give is absent: 0 would be an answer. */
 Test(result, usage)
 {
 	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *usage = json_object_get(doc, "usage");
@@ -142,7 +142,7 @@ Test(result, nothing_is_enforced_when_nothing_ran)
 	json_decref(doc);
 }
 
-/* What init says that it could not build is named; what the plan does not know is not. */
+/* A wall that init reports as not built is named; a wall that the plan does not know is not. */
 Test(result, folders_without_an_overlay)
 {
 	static const char tree[] = "read-only host /usr";

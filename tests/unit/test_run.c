@@ -146,7 +146,7 @@ Test(run, a_runner_killed_at_the_deadline_is_not_asked_for_its_walls)
 	cr_expect_eq(run.result.status, AJ_STATUS_TIMEOUT, "%s", run.result.reason);
 }
 
-/* What it answered, as a session's runner says it. */
+/* The answer as a session's runner sends it. */
 static const char ok[] = "{\"status\":\"ok\",\"value\":null,\"repr\":\"\",\"type\":\"\",\"error\":null,\"errors\":[],\"final_answer\":null,"
 			 "\"is_final\":false,\"imports\":[],\"truncated\":{}}";
 

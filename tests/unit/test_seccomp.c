@@ -368,7 +368,7 @@ Test(seccomp, prctl_and_personality)
 	EXPECT(COMMAND, ENOSYS, "personality", 8); /* PER_LINUX32 */
 }
 
-/* What the kernel makes of several filters: the strictest answer, and of equal ones that of the filter installed last,
+/* The kernel's decision under several filters: the strictest answer, and of equal ones that of the filter installed last,
  * which is the profile's. The one filter that is made of them must say the same. */
 static int stacked(uint64_t deny, enum aj_profile profile, enum aj_network network, uint32_t arch, int nr, const uint64_t args[6])
 {
@@ -540,7 +540,7 @@ Test(seccomp, the_kernel_takes_the_joined_one)
 	cr_expect_eq(status, 0, "status %#x", status);
 }
 
-/* What the kernel makes of two filters, the later one first. */
+/* The kernel's decision under two filters, the later one first. */
 static uint32_t strictest(const struct aj_filter *later, const struct aj_filter *earlier, const struct seccomp_data *data)
 {
 	uint32_t a = interpret(later, data), b = interpret(earlier, data);
@@ -657,7 +657,7 @@ Test(seccomp, the_zygotes)
 		memcpy(data.args, rows[i].args, sizeof rows[i].args);
 		cr_expect_eq(interpret(zygote, &data) == SECCOMP_RET_ALLOW, rows[i].allowed, "`%s` %#lx", rows[i].name, data.args[0]);
 	}
-	/* What a jail may call, it may call below this too. */
+	/* Every call that a jail may make is allowed below this filter too. */
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int nr = 0; nr < 512; nr++) {
 			struct seccomp_data data = { .nr = nr, .arch = NATIVE };

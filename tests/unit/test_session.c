@@ -1,4 +1,5 @@
-/* Tests of session/session without a jail: its clocks, and what it keeps. What it does with one is tested by e2e/, escape/ and fault/. */
+/* Tests of session/session without a jail: its clocks, and the state that it keeps.
+ * Tests of a session with a jail are in e2e/, escape/ and fault/. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

@@ -66,8 +66,8 @@ Test(syscalls, the_count_is_of_different_calls)
 	}
 }
 
-/* A reviewer who has read a call's rows must not find more of them a page further down. What a network adds, and what
- * is refused, are tables of their own. */
+/* A reviewer who has read a call's rows must not find more of them a page further down. Calls that a network
+ * adds, and calls that are refused, are tables of their own. */
 Test(syscalls, rows_of_one_call_stand_together)
 {
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++) {

@@ -321,7 +321,7 @@ Test(toml, size)
 	refused(text, strlen(text), 1, 1, "larger than 262144 bytes");
 	free(text);
 
-	/* What is large and fits comes whole. */
+	/* A large text that fits comes whole. */
 	text = fill("a = [", "[],", (AJ_TOML_MAX_BYTES - 10) / 3, "]");
 	struct aj_toml root = tree(text);
 	cr_expect(root.count == 1 && root.children[0].count == (AJ_TOML_MAX_BYTES - 10) / 3);
@@ -378,7 +378,7 @@ Test(toml, all_parts)
 	aj_arena_free(&arena);
 }
 
-/* What only looks like keys is not counted. */
+/* Text that only looks like keys is not counted. */
 Test(toml, no_parts)
 {
 	static const char *const rows[][3] = {

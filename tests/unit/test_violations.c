@@ -65,7 +65,7 @@ static int ask_row(const struct aj_syscall *row, void *data)
 	return 0;
 }
 
-/* What both the plain filter and the table say; 0: allowed. */
+/* The errno of both the plain filter and the table; 0: allowed. */
 static int refusal(int nr, const uint64_t args[6])
 {
 	struct seccomp_data data = { .nr = nr, .arch = NATIVE };
@@ -161,7 +161,7 @@ Test(violations, only_refused_calls_have_a_refusal)
 	cr_expect_null(aj_syscalls_refusal(AJ_PROFILE_COMMAND, AJ_NET_NONE, 0, "socket", (const uint64_t[6]){ 1 }));
 }
 
-/* What the hand-over does once the filter stands, and what a process needs to end. */
+/* The calls of the hand-over once the filter stands, and those that a process needs to end. */
 Test(violations, the_hand_over_is_never_refused)
 {
 	static const int calls[] = { SYS_write, SYS_read, SYS_close, SYS_munmap, SYS_brk, SYS_exit_group };
@@ -341,7 +341,7 @@ Test(violations, a_caller_that_dies_is_no_problem)
 	aj_close(&listener);
 }
 
-/* What a jail says may be anything: a number of something else, of nothing, of another process. */
+/* A jail may send any number: of another kind of file, of none, of another process. */
 Test(violations, not_a_listener)
 {
 	int null = open("/dev/null", O_RDONLY), lowest = dup(0), status;

@@ -13,12 +13,12 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 fresh_days=7
 cache=${1:-${AGENTJAIL_CACHE:-${HOME:?}/.cache/agentjail}/vm}
 
-# What the tree is for: the commands of the test scripts, systemd with a login session, and what they depend on.
+# The tree holds the commands of the test scripts, systemd with a login session, and the packages that they depend on.
 packages='systemd systemd-sysv libpam-systemd dbus dbus-user-session python3 coreutils dash sed grep mawk findutils diffutils
 	util-linux mount procps libcap2-bin iproute2 kmod attr libc-bin login'
-# What only installs packages, or is there for them: nothing is installed in the tree.
+# Packages that install packages, or are only dependencies of those: no package is installed in the tree.
 not_wanted='perl|perl-.*|libperl.*|.*-perl|usrmerge|debconf|adduser|dpkg|tar|passwd|libsemanage.*|libsepol.*|gcc-.*-base|media-types'
-# Folders nobody reads in the test machine.
+# Folders that no test in the machine reads.
 not_packed='usr/share/doc usr/share/man usr/share/locale usr/share/info usr/share/lintian usr/share/bash-completion usr/share/zsh usr/share/doc-base
 	usr/lib/udev/hwdb.d usr/lib/x86_64-linux-gnu/gconv usr/lib/x86_64-linux-gnu/perl-base usr/lib/systemd/boot
 	usr/lib/python3.11/test usr/lib/python3.11/lib2to3 usr/lib/python3.11/pydoc_data usr/lib/python3.11/idlelib usr/lib/python3.11/ensurepip
@@ -100,7 +100,7 @@ download() { # FOLDER PACKAGE...: the packages' files
 version() {
 	in_apt apt-cache show --no-all-versions "$1" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1
 }
-# What an item is made of: this file, and the packages with their versions. An item with another stamp is stale.
+# The sources of an item: this file, and the packages with their versions. An item with another stamp is stale.
 recipe=$(sha256sum <"$0" | cut -c 1-16)
 is_fresh() { # ITEM STAMP
 	[ -e "$cache/$1/stamp" ] && [ "$(cat "$cache/$1/stamp")" = "$2" ]

@@ -40,7 +40,7 @@ trap '[ -z "$qemu" ] || kill $qemu 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 token=aj-$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 
-# What differs from run to run is one more archive; the kernel unpacks one after the other.
+# The files that differ from run to run are one more archive; the kernel unpacks one after the other.
 mkdir -p "$work/extra/modules"
 cp "$1" "$work/extra/script"
 shift
