@@ -18,7 +18,7 @@ layer cgroup     base plan
 layer mounts     base plan
 layer sandbox    base seccomp plan cgroup mounts
 layer mediate    base seccomp plan cgroup mounts sandbox
-layer result     base plan cgroup mediate
+layer result     base json plan cgroup mediate
 layer git        base plan mounts result
 layer workspace  base toml policy policyload plan mounts result git
 layer jail       base json policy policyload seccomp plan cgroup sandbox mediate result workspace

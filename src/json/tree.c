@@ -231,3 +231,19 @@ json_t *aj_json_read(const char *text, size_t bytes, const char **ret_why)
 	aj_buffer_free(&r.decoded);
 	return value;
 }
+
+bool aj_json_has_nul(const json_t *value)
+{
+	const char *key;
+	json_t *item;
+	size_t i;
+	if (json_is_string(value))
+		return memchr(json_string_value(value), '\0', json_string_length(value)) != NULL;
+	json_object_foreach((json_t *)value, key, item)
+		if (aj_json_has_nul(item))
+			return true;
+	json_array_foreach(value, i, item)
+		if (aj_json_has_nul(item))
+			return true;
+	return false;
+}

@@ -1,7 +1,11 @@
 /* Builds the tree of a JSON text that json/scan.h has accepted: the same as jansson's reader, without a call per character. */
 #pragma once
+#include <stdbool.h>
+
 #include "json/json.h"
 
 /* A new reference, or NULL with the error: a duplicate name, a name with a NUL, a number out of range. `text` must have passed
  * aj_scan_end(), or be one value of such a text; for any other text the tree is undefined. */
 json_t *aj_json_read(const char *text, size_t bytes, const char **ret_why);
+/* Does a string in the tree hold a NUL, where a reader of C strings would end it? No name in a tree holds one. As deep a recursion as the tree. */
+bool aj_json_has_nul(const json_t *value);

@@ -63,6 +63,8 @@ const char *aj_type_name(const json_t *value, char room[48])
 	unsigned type = aj_type_of(value);
 	if (type == AJ_TYPE_TAGGED) {
 		const char *tag = json_string_value(json_object_get(value, "__type__"));
+		if (strcmp(tag, "str") == 0)
+			return "a string with a lone surrogate";
 		size_t plain = strspn(tag, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._");
 		snprintf(room, 48, "a tagged %.*s", plain && plain <= 32 && !tag[plain] ? (int)plain : 5,
 		         plain && plain <= 32 && !tag[plain] ? tag : "value");

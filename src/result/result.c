@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "json/tree.h"
 
 static const struct {
 	const char *name;
@@ -44,6 +45,7 @@ enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
 enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS };
 
+/* A value of ANY shape is the code's own, and may hold NULs; the rest is read as C strings. */
 static const struct {
 	const char *key;
 	enum shape shape;
@@ -89,7 +91,7 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 		         MAX_TREE_BYTES >> 20, MAX_DEPTH);
 		return NULL;
 	}
-	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
 	if (!json_is_object(claim)) {
 		snprintf(ret_reason, reason_bytes, "not a JSON object: %.100s", claim ? "another type" : why.text);
 		json_decref(claim);
@@ -101,7 +103,8 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 		size_t i = 0;
 		while (i < sizeof claim_keys / sizeof *claim_keys && strcmp(claim_keys[i].key, key) != 0)
 			i++;
-		if (i < sizeof claim_keys / sizeof *claim_keys && has_shape(value, claim_keys[i].shape))
+		if (i < sizeof claim_keys / sizeof *claim_keys && has_shape(value, claim_keys[i].shape) &&
+		    (claim_keys[i].shape == ANY || !aj_json_has_nul(value)))
 			continue;
 		snprintf(ret_reason, reason_bytes, "unknown key, or key with a wrong value: `%.60s`", key);
 		json_decref(claim);

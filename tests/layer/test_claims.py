@@ -36,7 +36,7 @@ VALUES = [
     ("from collections import namedtuple\nnamedtuple('P', 'x')(1)", {TAG: "tuple", "data": [1]}),
     ("from dataclasses import dataclass\n@dataclass\nclass D:\n    x: int\nD((1,))",
      {TAG: "dataclass", "class_name": "D", "module": "__main__", "data": {"x": {TAG: "tuple", "data": [1]}}}),
-    ("'\\ud800 x'", "\\ud800 x"), ("'a\\0b'", "a\\x00b"), ("'\\U0001f600'", "\U0001f600"), ("'\\u2028'", "\u2028"),
+    ("'\\ud800 x'", {TAG: "str", "data": "7aCAIHg="}), ("'a\\0b'", "a\0b"), ("{'a\\0b': 1}", {TAG: "dict_with_complex_keys", "data": [["a\0b", 1]]}), ("'\\U0001f600'", "\U0001f600"), ("'\\u2028'", "\u2028"),
     ("l = [1]; l.append(l)\nl", {TAG: "repr", "data": "[1, [...]]"}),
     ("range(3)", {TAG: "repr", "data": "range(0, 3)"}),
     ("class A:\n    def __repr__(self): return 'A!'\nA()", {TAG: "repr", "data": "A!"}),
@@ -356,6 +356,9 @@ def limits(score):
     case("value-depth", "x = []\nfor _ in range(5000): x = [x]\nx", lambda c: c["value"][TAG] == "repr")
     case("value-sharing", "x = [1] * 10\nfor _ in range(9): x = [x] * 10\nx", lambda c: c["value"][TAG] == "repr",
          limits={"value_bytes": 1000})
+    case("value-repr-cut", "class A:\n    def __repr__(self): return 'x' * 100000\nA()", lambda c: c["truncated"] == {"repr": True, "value": True})
+    case("value-cycle", "x = []; x.append(x)\nx", lambda c: c["value"][TAG] == "repr" and c["truncated"] == {})
+    case("value-whole", "object", lambda c: c["value"][TAG] == "repr" and c["truncated"] == {})
     case("final", "final_answer('x' * 3000000)", lambda c: c["truncated"].get("final_answer"))
     case("value-own", "'x' * 100", lambda c: c["truncated"].get("value"), limits={"value_bytes": 50})
     case("repr-own", "'ü' * 100", lambda c: len(c["repr"].encode()) <= 50, limits={"repr_bytes": 50})

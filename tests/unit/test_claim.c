@@ -178,6 +178,35 @@ Test(claim, numbers_and_text_that_json_has_not)
 	cr_expect_not(accepts(key, sizeof key - 1, why, sizeof why));
 }
 
+/* The code's own values keep a NUL; what is read as a C string holds none, at any depth. */
+Test(claim, nul)
+{
+	static const char *const good[] = {
+		"{\"status\":\"ok\",\"value\":\"a\\u0000b\"}",
+		"{\"status\":\"ok\",\"final_answer\":[{\"a\":\"\\u0000\"}]}",
+		NULL,
+	};
+	static const char *const bad[] = {
+		"{\"status\":\"ok\\u0000\"}",
+		"{\"status\":\"ok\",\"repr\":\"a\\u0000b\"}",
+		"{\"status\":\"ok\",\"type\":\"\\u0000\"}",
+		"{\"status\":\"ok\",\"imports\":[\"math\",\"o\\u0000s\"]}",
+		"{\"status\":\"error\",\"error\":{\"message\":\"a\\u0000b\"}}",
+		"{\"status\":\"error\",\"errors\":[{\"message\":[\"a\\u0000b\"]}]}",
+		"{\"status\":\"ok\",\"truncated\":{\"value\":\"\\u0000\"}}",
+		"{\"status\":\"ok\",\"value\":{\"a\\u0000b\":1}}",
+		NULL,
+	};
+	check(good, true);
+	check(bad, false);
+	const char *text = good[0];
+	char reason[100];
+	json_t *claim = aj_claim_parse(text, strlen(text), reason, sizeof reason), *value = json_object_get(claim, "value");
+	cr_expect_eq(json_string_length(value), 3u);
+	cr_expect_eq(memcmp(json_string_value(value), "a\0b", 4), 0);
+	json_decref(claim);
+}
+
 /* The bytes that count are those of the frame, not those up to a NUL or beyond the end. */
 Test(claim, length)
 {

@@ -262,6 +262,7 @@ static const struct {
 	{ "{'type':'object'}", "{'__type__':'set','data':[1]}", "expected object, got a tagged set" },
 	{ "{'type':'array'}", "{'__type__':'tuple','data':[1]}", "expected array, got a tagged tuple" },
 	{ "{'type':'string'}", "{'__type__':'PIL.Image','data':''}", "expected string, got a tagged PIL.Image" },
+	{ "{'type':'string'}", "{'__type__':'str','data':'7aCA'}", "expected string, got a string with a lone surrogate" },
 	{ "{'type':['null','boolean','integer','number','string','array','object']}", "{'__type__':''}",
 	  "expected null, boolean, number, string, array or object, got a tagged value" },
 	{ "{'type':'array'}", "{'__type__':'\\u001b[2J'}", "expected array, got a tagged value" },

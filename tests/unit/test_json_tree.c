@@ -112,3 +112,23 @@ Test(tree, is_as_deep_as_the_scanner_lets_it)
 	cr_expect_null(read(text, sizeof text, &why));
 	cr_expect_str_eq(why, "the text is nested too deep");
 }
+
+Test(tree, has_nul)
+{
+	static const struct {
+		const char *text;
+		bool has;
+	} rows[] = {
+		{ "\"\\u0000\"", true },
+		{ "\"a\\u0000b\"", true },
+		{ "[1,[\"\",{\"a\":[\"b\\u0000\"]}]]", true },
+		{ "\"\\\\u0000\"", false },
+		{ "{\"a\":[1.5,null,true,\"\"]}", false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *why;
+		json_t *tree = read(rows[i].text, strlen(rows[i].text), &why);
+		cr_expect_eq(aj_json_has_nul(tree), rows[i].has, "%s", rows[i].text);
+		json_decref(tree);
+	}
+}

@@ -24,6 +24,11 @@ def base64_string(data):
     return '"' + b2a_base64(data, newline=False).decode("ascii") + '"'
 
 
+def encode_surrogates(s):
+    """A string with lone surrogates, each encoded like any other character, so that no two strings get the same bytes."""
+    return tagged("str", base64_string(s.encode("utf-8", "surrogatepass")))
+
+
 def encode_rare(encoder, x, depth):
     """JSON text for x, or NoTag or TooBig; the caller then writes the repr."""
     t = type(x)
@@ -46,7 +51,7 @@ def encode_rare(encoder, x, depth):
     if name == "Decimal" and genuine and module in ("decimal", "_pydecimal"):
         return tagged("Decimal", json_string(str(x)))
     if genuine and module.startswith("pathlib") and name.endswith("Path"):
-        return tagged("Path", json_string(str(x)))
+        return tagged("Path", encoder.encode_item(str(x), depth + 1))
     if genuine and (module, name) in PLAIN_DICTS:
         return encoder.mapping(x, depth)
     if isinstance(x, tuple) and type(getattr(t, "_fields", None)) is tuple:
@@ -86,6 +91,8 @@ def encode_dataclass(encoder, x, depth, fields):
     encoder.enter(x)
     out = []
     for name in tuple(fields):
+        if not str.isidentifier(name):
+            raise NoTag(type(x).__name__)
         out.append(json_string(name) + ":" + encoder.encode_item(getattr(x, name), depth + 1))
     encoder.parents.discard(id(x))
     t = type(x)
@@ -112,6 +119,9 @@ def decode(x):
     if kind == "bytes" or kind == "bytearray":
         from binascii import a2b_base64
         return (bytes if kind == "bytes" else bytearray)(a2b_base64(data))
+    if kind == "str":
+        from binascii import a2b_base64
+        return a2b_base64(data).decode("utf-8", "surrogatepass")
     if kind == "int":
         return int(data, 0)
     if kind == "float":
@@ -129,7 +139,7 @@ def decode(x):
         return Decimal(data)
     if kind == "Path":
         from pathlib import Path
-        return Path(data)
+        return Path(decode(data))
     if kind == "ndarray":
         try:
             import numpy

@@ -1,5 +1,5 @@
 """JSON text of Python values, with a type tag where JSON has no word for the type, and their repr.
-The encoder imports no module to test a type, and never writes NaN, a lone surrogate or a NUL.
+The encoder imports no module to test a type, and never writes NaN, a lone surrogate, or a NUL in a name.
 
 The values are agent objects: every walk has a budget, and every call into such an object may raise.
 """
@@ -12,26 +12,40 @@ SAFE_INT = 1 << 53      # a reader that holds numbers as doubles would change la
 MESSAGE_BYTES = 8 << 10  # of an error, for a model to read
 MAX_DIGIT_BITS = 14000  # about the 4300 digits that CPython converts; larger ints are written in hex
 
-# Escapes in JSON strings. A C reader would end a string at NUL, so NUL becomes visible text.
-ESCAPES = {c: "\\u%04x" % c for c in range(1, 32)}
-ESCAPES.update({0: "\\\\x00", 34: '\\"', 92: "\\\\", 8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r"})
+# Escapes in JSON strings. In text for people NUL becomes visible: a C reader would end the text there.
+ESCAPES = {c: "\\u%04x" % c for c in range(32)}
+ESCAPES.update({34: '\\"', 92: "\\\\", 8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r"})
+VISIBLE_ESCAPES = dict(ESCAPES)
+VISIBLE_ESCAPES[0] = "\\\\x00"
 
 
 class TooBig(Exception):
-    """The value is over a limit, or contains itself; the caller writes its repr instead."""
+    """The value is over a limit; the caller writes its repr instead."""
 
 
-def json_string(s):
-    """A JSON string. Strict readers refuse lone surrogates and NUL, so these become visible text."""
-    if s.isascii() and s.isprintable():
-        if '"' not in s and "\\" not in s:
+class Cycle(TooBig):
+    """The value contains itself, which repr can show."""
+
+
+def json_string(s, exact=False):
+    """JSON of s. JSON has no lone surrogate: where `exact` is true a type tag holds such a string, else text shows it."""
+    if s.isascii():
+        if s.isprintable() and '"' not in s and "\\" not in s:
             return '"' + s + '"'
-    else:
-        try:
-            s.encode("utf-8")
-        except UnicodeEncodeError:
-            s = s.encode("utf-8", "backslashreplace").decode("utf-8")
-    return '"' + s.translate(ESCAPES) + '"'
+    elif has_surrogate(s):
+        if exact:
+            from agentjail.runtime.type_tags import encode_surrogates
+            return encode_surrogates(s)
+        s = s.encode("utf-8", "backslashreplace").decode("utf-8")
+    return '"' + s.translate(ESCAPES if exact else VISIBLE_ESCAPES) + '"'
+
+
+def has_surrogate(s):
+    try:
+        s.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def claim_json(x):
@@ -129,7 +143,7 @@ def truncate(text, cap):
 
 
 def value_json(x, value_cap, repr_cap):
-    """(JSON text of any value, is it the repr because the value is too big?)"""
+    """(JSON text of any value; is it the repr because the value is too big, or a repr that was cut?)"""
     t = type(x)
     if x is None or t is bool:
         return claim_json(x), False
@@ -137,12 +151,10 @@ def value_json(x, value_cap, repr_cap):
         if t is int and -SAFE_INT <= x <= SAFE_INT:
             return repr(x), False
         return Encoder(value_cap).encode(x), False
-    except TooBig:
-        too_big = True
-    except Exception:
-        too_big = False
-    text = safe_repr(x, repr_cap)[0]
-    return '{"__type__":"repr","data":' + json_string(text) + "}", too_big
+    except Exception as e:
+        too_big = type(e) is TooBig
+    text, was_cut = safe_repr(x, repr_cap)
+    return '{"__type__":"repr","data":' + json_string(text) + "}", too_big or was_cut
 
 
 class Encoder:
@@ -170,7 +182,7 @@ class Encoder:
         if t is str:
             if len(x) > self.bytes:
                 raise TooBig
-            text = json_string(x)
+            text = json_string(x, True)
             self.spend(len(text))
             return text
         if x is None or t is bool:
@@ -198,7 +210,7 @@ class Encoder:
 
     def enter(self, x):
         if id(x) in self.parents:
-            raise TooBig  # the value contains itself, which repr can show
+            raise Cycle
         self.parents.add(id(x))
 
     def items(self, x, depth):
@@ -215,7 +227,8 @@ class Encoder:
         if len(x) > self.nodes:
             raise TooBig
         pairs = tuple(dict.items(x))
-        if all([type(k) is str and "\0" not in k for k, _ in pairs]) and "__type__" not in x:
+        # jansson refuses a NUL in a name.
+        if all([type(k) is str and "\0" not in k and (k.isascii() or not has_surrogate(k)) for k, _ in pairs]) and "__type__" not in x:
             out = []
             for k, v in pairs:
                 self.spend(len(k) + 4)
