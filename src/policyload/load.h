@@ -58,7 +58,7 @@ int aj_policy_source(struct aj_source *source, const struct aj_site *site, const
 void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags);
 /* Lint: adds warnings about allowed but unwise settings. */
 void aj_policy_lint(const struct aj_loaded *loaded, struct aj_diags *diags);
-/* The part of the lint about modules that undo the import check, for modules that this option (`--allow-import`) allows. */
+/* The part of the lint about modules that undo the import check: of those that this option (`--allow-import`) allows, or of all (NULL). */
 void aj_policy_lint_modules(const struct aj_loaded *loaded, const char *option, struct aj_diags *diags);
 
 /* Mark the keys for which `what` (a key, a section, or `*`) stands; false when it stands for none. */

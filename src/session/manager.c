@@ -80,6 +80,18 @@ void aj_manager_free(struct aj_manager *manager)
 	free(manager);
 }
 
+/* One line for a version that allows modules which undo the import check. */
+static void log_exits(const struct aj_manager *manager, struct aj_policy_version *version)
+{
+	struct aj_diags diags = { .arena = &version->arena };
+	struct aj_error err = { 0 };
+	aj_policy_lint_modules(&version->loaded, NULL, &diags);
+	if (!diags.warnings)
+		return;
+	aj_fail(&err, 0, "python.imports", 0, "%s; `agentjail policy check` shows all warnings", diags.list.items[0].message);
+	aj_manager_log(manager, version->loaded.policy.name, &err);
+}
+
 /* The version in use while it is fresh, else a new one. */
 static struct aj_policy_version *current_version(struct aj_manager *manager, struct aj_cached_policy *entry, struct aj_error *err)
 {
@@ -92,6 +104,8 @@ static struct aj_policy_version *current_version(struct aj_manager *manager, str
 		if (old && pool->version == old)
 			aj_pool_retire(pool->pool);
 	aj_policy_version_release(old);
+	if (entry->current)
+		log_exits(manager, entry->current);
 	aj_loop_set(manager->loop, &manager->sweep, aj_now_us());
 	return entry->current;
 }

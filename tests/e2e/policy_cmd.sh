@@ -148,6 +148,17 @@ finds "a dangerous module" 1 AJ101 <<-'E'
 	[python]
 	imports = ["os"]
 	E
+# The layer's own list of modules that are an exit, but for those of which it shows no name; the lint warns of exactly these.
+aj exec --layer off -c 'from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN
+hidden = {module for module, name in HIDDEN if name == "*" and "." not in module}
+print("imports =", sorted(DANGEROUS_ORIGINS | hidden))
+for name in sorted(DANGEROUS_ORIGINS - hidden): print(name)'
+(echo '[python]' && head -n 1 "$T/out") >"$P/case.toml"
+tail -n +2 "$T/out" >"$T/exits"
+check "check: the layer knows exits" grep -qx subprocess "$T/exits"
+aj policy check --policy-file "$P/case.toml"
+is "check: the lint warns of the exits that the layer knows" "$(cat "$T/exits")" \
+	"$(sed -n 's/.* warning AJ101: the module `\([a-z_]*\)`.*/\1/p' "$T/out" | LC_ALL=C sort)"
 finds "a star" 1 AJ102 <<-'E'
 	[python]
 	imports = ["numpy.*"]
