@@ -10,6 +10,7 @@ import sys
 
 import bundle
 import elf
+import lazy
 import manifest
 import pyc
 
@@ -257,6 +258,10 @@ def build(args):
     if os.path.isdir(args.zoneinfo):
         take_zoneinfo(tree, args)
     close_over(tree, libraries, libdir, interp)
+    if args.layer:
+        rows = os.path.dirname(args.out) + "/lazy_extensions.py"
+        lazy.write(tree, stdlib, [target for _, target, _ in jobs], rows)
+        jobs.append((rows, stdlib + "/agentjail/rail/lazy_extensions.py", False))
     pyc.compile_all(tree, jobs)
     prove(tree, interp, libdir)
     manifest.write(args.out, {

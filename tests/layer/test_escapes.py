@@ -172,6 +172,21 @@ class S(str):
 PWN = __import__(S('os'))"""),
     ("import-fromlist", ["math"], "PWN = __import__('o' + 's', None, None, ('path',))"),
     ("import-level", ["math"], "PWN = __import__('os', {'__package__': 'x', '__name__': 'x'}, None, (), 1)"),
+    ("import-as-c-code", ["datetime", "time"], """
+import datetime, time
+f = __import__
+m = f('_strptime', {}, {}, [], 0)
+if m is None: raise ValueError
+PWN = m.datetime_date"""),
+    ("import-as-c-code-other", ["datetime"], "f = __import__\nPWN = f('o' + 's', {}, {}, [], 0)"),
+    ("import-as-c-code-absent", [], "f = __import__\nPWN = f('sqlite3' + '.dump', {}, {}, [], 0)"),
+    ("import-as-c-code-subclass", ["time"], """
+import time
+class S(str):
+    def __hash__(self): return hash('_strptime')
+    def __eq__(self, o): return True
+f = __import__
+PWN = f(S('os'), {}, {}, [], 0)"""),
     ("import-builtins-dict", [], "def f(): import os; return os\nPWN = f()"),
     ("wraps-assigned", ["functools", "json"], """
 import functools, json

@@ -202,6 +202,12 @@ def _(x: "int"): return 'int'
 @f.register
 def _(x: list): return 'list'
 (f(1), f([]), f(''))""", "('int', 'list', 'other')"),
+    # C code imports by way of the agent's __import__: the modules that these need are not allowed here.
+    ("c-strptime", ["datetime", "time"], "import datetime, time\n(datetime.datetime.strptime('3 May 2020', '%d %b %Y').month, time.strptime('17:40', '%H:%M').tm_hour)", "(5, 17)"),
+    ("c-date", ["datetime"], "import datetime\n(datetime.date.today().timetuple().tm_hour, datetime.date(2020, 5, 3).strftime('%d.%m.'))", "(0, '03.05.')"),
+    ("c-memoryview", ["array"], "from array import array\nmemoryview(array('f', [1])) == memoryview(array('d', [1]))", "True"),
+    ("c-character-name", [], "'°'.encode('ascii', 'namereplace')", "b'\\\\N{DEGREE SIGN}'"),
+    ("c-import-by-hand", ["json"], "__import__('json', {}, {}, [], 0).dumps(1)", "'1'"),
 ]
 
 
@@ -211,6 +217,7 @@ def test(score):
         if score.wants(name):
             (claim,), _ = run(request(code, imports=imports))
             score.check(name, claim["status"] == "ok" and claim["repr"] == want, (claim["repr"], claim["error"]))
+            score.check(name + "/imports", set(claim["imports"]) <= set(imports), claim["imports"])
     for name, code, want, *since in PROGRAMS:
         name = "language/" + name
         if not score.wants(name):

@@ -127,15 +127,21 @@ class Guards:
             return REAL_TYPE(*args, **kw)
 
         def __import__(name, globals=None, locals=None, fromlist=(), level=0):
-            if name == "typing" and REAL_TYPE(fromlist) is list and not fromlist:
-                # The interpreter itself, for `class A[T]`; it then takes the module from sys.modules.
-                REAL_IMPORT("typing")
-                return None
+            asked_by_c = False
+            if REAL_TYPE(fromlist) is list and not fromlist and REAL_TYPE(name) is str:
+                from agentjail.rail.lazy_imports import load_for_c
+                asked_by_c = load_for_c(name, self)
+                if asked_by_c and not self.imports.allows(name):
+                    return None
             proxies = self.proxies
             if proxies is None:
                 from agentjail.rail.module_proxy import ModuleProxies
                 proxies = self.proxies = ModuleProxies(self)
-            return proxies.import_statement(name, fromlist, level)
+            before = len(self.imported)
+            found = proxies.import_statement(name, fromlist, level)
+            if asked_by_c:
+                del self.imported[before:]  # no import of the agent's
+            return found
 
         return {"attribute": attribute, "getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr,
                 "type": make_type, "__import__": __import__}
