@@ -102,6 +102,10 @@ static void part_run(void)
 	r = agentjail_run(h, &s, &err);
 	is(r ? agentjail_result_get(r, "value") : NULL, "2", "run: code by its length");
 	agentjail_result_free(r);
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "x = 3", .value_of_statement = 1 };
+	r = agentjail_run(h, &s, &err);
+	is(r ? agentjail_result_get(r, "value") : NULL, "3", "run: the value of an assignment");
+	agentjail_result_free(r);
 	agentjail_close(h);
 }
 

@@ -125,6 +125,12 @@ static const char *add_input(struct aj_options *o, const char *v)
 	return NULL;
 }
 
+static const char *set_value_of(struct aj_options *o, const char *v)
+{
+	o->request.value_of_statement = strcmp(v, "statement") == 0;
+	return o->request.value_of_statement || strcmp(v, "expression") == 0 ? NULL : "not one of expression, statement";
+}
+
 static const char *add_bind(struct aj_options *o, const char *v)
 {
 	struct aj_bind bind;
@@ -221,7 +227,10 @@ static const struct option {
 	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, standard (default) or full" },
 	{ "--layer", "on|off", AJ_FOR_SNIPPETS, set_layer, NULL, "off: no import check, no restricted builtins; only the kernel's walls" },
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
-	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL, "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
+	{ "--value-of", "WHAT", AJ_FOR_EXEC | AJ_FOR_SESSION, set_value_of, NULL,
+	  "expression (default): a last expression has a value; statement: a last assignment, too" },
+	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL,
+	  "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
 	{ "--rootfs", "DIR", AJ_FOR_ALL, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },

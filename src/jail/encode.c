@@ -147,6 +147,7 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 	aj_buffer_text(out, "{\"filename\":");
 	aj_buffer_string(out, request->filename, strlen(request->filename));
 	aj_buffer_text(out, request->keep_value ? ",\"keep_value\":true" : "");
+	aj_buffer_text(out, request->value_of_statement ? ",\"value_of\":\"statement\"" : "");
 	aj_buffer_text(out, request->lines ? ",\"lines\":true" : "");
 	aj_buffer_text(out, request->lasting ? "" : ",\"last\":true");
 	if (request->soft_ms)

@@ -21,6 +21,7 @@ struct aj_request {
 	const char *filename;    /* shown in errors */
 	const char *tools_json;  /* array of declared tools for the guest to define; NULL for none */
 	bool keep_value;         /* a value that is not None is the variable _ of later snippets */
+	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
 	bool lines;              /* a snippet's output is flushed after each line, not when the buffer is full */
 	uint64_t soft_ms;        /* after this time the snippet is interrupted; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */

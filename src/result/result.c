@@ -50,11 +50,17 @@ static const struct {
 	const char *key;
 	enum shape shape;
 } claim_keys[] = {
-	{ "status", STRING },        { "value", ANY },
-	{ "repr", STRING },          { "type", STRING },
-	{ "error", OBJECT_OR_NULL }, { "errors", ARRAY },
-	{ "final_answer", ANY },     { "is_final", BOOLEAN },
-	{ "imports", STRINGS },      { "truncated", OBJECT_OR_NULL },
+	{ "status", STRING },
+	{ "value", ANY },
+	{ "repr", STRING },
+	{ "str", STRING },
+	{ "type", STRING },
+	{ "error", OBJECT_OR_NULL },
+	{ "errors", ARRAY },
+	{ "final_answer", ANY },
+	{ "is_final", BOOLEAN },
+	{ "imports", STRINGS },
+	{ "truncated", OBJECT_OR_NULL },
 };
 
 static bool has_shape(const json_t *value, enum shape shape)
@@ -145,7 +151,8 @@ static json_t *capture_json(const struct aj_output_buffer *capture)
 
 static void add_claims(json_t *doc, const struct aj_result *r)
 {
-	static const char *const keys[] = { "value", "repr", "type", "error", "errors", "final_answer", "is_final", "imports" };
+	static const char *const keys[] = { "value",  "repr",         "str",      "type",   "error",
+		                            "errors", "final_answer", "is_final", "imports" };
 	for (size_t i = 0; r->claim && i < sizeof keys / sizeof *keys; i++) {
 		json_t *value = json_object_get(r->claim, keys[i]);
 		if (value)

@@ -11,13 +11,13 @@
 
 enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
 
-enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR };
+enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR, VALUE_OF };
 
 static const char *const kind_types[] = {
-	[NAME] = "string",          [TEXT] = "string",   [PATH] = "string, an absolute path",
-	[ID] = "string or integer", [COUNT] = "integer", [SWITCH] = "boolean",
-	[OBJECT] = "object",        [ARRAY] = "array",   [ANY] = "any",
-	[ERROR] = "object",
+	[NAME] = "string",          [TEXT] = "string",     [PATH] = "string, an absolute path",
+	[ID] = "string or integer", [COUNT] = "integer",   [SWITCH] = "boolean",
+	[OBJECT] = "object",        [ARRAY] = "array",     [ANY] = "any",
+	[ERROR] = "object",         [VALUE_OF] = "string",
 };
 
 /* clang-format off */
@@ -42,6 +42,7 @@ static const struct {
 	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for" },
 	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop, from 1; no later than the policy says. A second later its jail is killed" },
 	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
+	[AJ_M_VALUE_OF] = { "value_of", VALUE_OF, 0, "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment (the right side; of `+=` the sum), or a block in which an expression or an assignment ran last" },
 	[AJ_M_RUN_ID] = { "run_id", NAME, 128, "the `id` in the result and in the audit trail; without it one is made" },
 	[AJ_M_REQUEST] = { "request", ID, AJ_ID_BYTES, "the `id` of a request that is under way" },
 	[AJ_M_CALL] = { "call", COUNT, INT64_MAX, "the event's `call`" },
@@ -51,7 +52,7 @@ static const struct {
 
 #define M(x) (1u << AJ_M_##x)
 #define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS))
-#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(FILENAME) | M(RUN_ID))
+#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(FILENAME) | M(RUN_ID))
 
 static const struct {
 	const char *name;
@@ -97,6 +98,11 @@ static bool is_error(const json_t *value)
 	       json_is_string(json_object_get(value, "message"));
 }
 
+bool aj_query_wants_statement(const json_t *value_of)
+{
+	return json_is_string(value_of) && strcmp(json_string_value(value_of), "statement") == 0;
+}
+
 /* NULL, or the reason why the value does not fit the member. */
 static const char *misfit(enum aj_member m, const json_t *value)
 {
@@ -130,6 +136,10 @@ static const char *misfit(enum aj_member m, const json_t *value)
 		return json_is_array(value) ? NULL : "is not an array";
 	case ERROR:
 		return is_error(value) ? NULL : "is not an object of the strings `type` and `message`";
+	case VALUE_OF:
+		return aj_query_wants_statement(value) || (json_is_string(value) && strcmp(json_string_value(value), "expression") == 0)
+		         ? NULL
+		         : "is neither `expression` nor `statement`";
 	case ANY:
 		break;
 	}

@@ -52,6 +52,7 @@ enum aj_member {
 	AJ_M_VARIABLES,
 	AJ_M_TIMEOUT_MS,
 	AJ_M_STREAM,
+	AJ_M_VALUE_OF,
 	AJ_M_RUN_ID,
 	AJ_M_REQUEST,
 	AJ_M_CALL,
@@ -74,6 +75,8 @@ int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct a
 void aj_query_free(struct aj_query *query);
 /* NULL when the member is absent. */
 const char *aj_query_text(const struct aj_query *query, enum aj_member member);
+/* Is `value_of`, the member or NULL, `statement`? */
+bool aj_query_wants_statement(const json_t *value_of);
 uint64_t aj_query_count(const struct aj_query *query, enum aj_member member);
 
 /* For the tables of the documentation. aj_op_holds(): whether `op` has `member`: "yes", "may", "one" of several, or NULL. */

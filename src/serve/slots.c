@@ -34,6 +34,7 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_f
 		                      .inputs_checked = true,
 		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
 		                      .last = !slot->lasting,
+		                      .value_of_statement = aj_query_wants_statement(q->member[AJ_M_VALUE_OF]),
 		                      .lines = req->stream };
 	if (aj_session_run(slot->session, &snippet, &err) < 0)
 		return aj_server_fault(slot->client->server, &err, fault);

@@ -342,6 +342,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .inputs_checked = snippet->inputs_checked,
 		                          .lines = snippet->lines,
 		                          .keep_value = snippet->keep_value,
+		                          .value_of_statement = snippet->value_of_statement,
 		                          .terminal_fd = -1,
 		                          .workspace = s->pool->workspace,
 		                          .rootfs = s->pool->version->rootfs };

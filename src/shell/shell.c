@@ -44,6 +44,7 @@ int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error 
 	struct aj_host host;
 	struct aj_manager_config config = { .site = o->config, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup };
 	shell->json = o->json;
+	shell->value_of_statement = o->request.value_of_statement;
 	aj_show_init(&shell->show, NULL);
 	shell->show.tracebacks = true;
 	for (int fd = 1; fd <= 2; fd++)
@@ -157,7 +158,9 @@ static void show_all(struct aj_shell *shell)
 static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, size_t bytes)
 {
 	struct agentjail_error err;
-	struct agentjail_snippet snippet = { .size = sizeof snippet, .code = code, .code_bytes = bytes };
+	struct agentjail_snippet snippet = {
+		.size = sizeof snippet, .code = code, .code_bytes = bytes, .value_of_statement = shell->value_of_statement
+	};
 	if (shell->person && !shell->json) {
 		snippet.output = on_output;
 		snippet.output_arg = &shell->show;

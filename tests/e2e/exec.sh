@@ -14,6 +14,10 @@ json "unicode" 0 'value=žluť 😀' -- exec -c '"žluť 😀"'
 json "stdout and value are two things" 0 'stdout=hi\n' value=1 -- exec -c 'print("hi")
 1'
 json "imports are listed" 0 'imports=["math","json"]' -- exec -c 'import math, json'
+json "an assignment has a value on request" 0 value=5 type=int -- exec --value-of statement -c 'x = 5'
+json "an assignment has none otherwise" 0 value=null type=NoneType -- exec --value-of=expression -c 'x = 5'
+json "str beside repr" 0 str=2024-01-02 'repr=datetime.date(2024, 1, 2)' -- exec -c 'import datetime; datetime.date(2024, 1, 2)'
+text "a value of nothing known" 2 'value-of .*expression, statement' exec --value-of all -c 1
 json "final answer" 0 status=ok is_final=true final_answer.n=1 'stdout=' -- exec -c 'final_answer({"n": 1}); print("never")'
 json "no final answer" 0 is_final=false final_answer=null -- exec -c '1'
 json "what is enforced" 0 'enforced.seccomp~snippet' 'enforced.namespaces~user pid mount' 'enforced.capabilities~empty' 'enforced.python_layer~on' \

@@ -43,6 +43,8 @@ def exec_members(s):
     r = c.ask("exec", code="import time\ntry: time.sleep(99)\nexcept KeyboardInterrupt: pass\n7", timeout_ms=200)
     same((r["status"], r["value"], r["told_to_stop"], r["warm"]), ("ok", 7, "wall_clock", True))
     same(c.ask("exec", code="import os")["status"], "rejected")
+    same([c.ask("exec", code="x = 4", value_of=of)["value"] for of in ("expression", "statement")], [None, 4])
+    same(fails("bad_request", c.ask, "exec", code="1", value_of="all").args[0], "bad_request: `value_of` is neither `expression` nor `statement`")
     same(c.ask("exec", code="1", policy="minimal")["policy"]["name"], "minimal")
     same(c.ask("exec", code="1", tenant="somebody")["status"], "ok")
     fails("no_such_policy", c.ask, "exec", code="1", policy="none-of-that-name")

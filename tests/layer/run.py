@@ -16,6 +16,7 @@ import test_session  # noqa: E402
 import test_strings  # noqa: E402
 import test_tools  # noqa: E402
 import test_twins  # noqa: E402
+import test_values  # noqa: E402
 import test_warm  # noqa: E402
 
 
@@ -23,7 +24,7 @@ def main():
     score = harness.Score(sys.argv[1] if len(sys.argv) > 1 else "")
     folder = harness.package()
     try:
-        for module in (test_escapes, test_language, test_claims, test_session, test_strings, test_tools, test_twins, test_warm):
+        for module in (test_escapes, test_language, test_claims, test_values, test_session, test_strings, test_tools, test_twins, test_warm):
             module.test(score)
     finally:
         shutil.rmtree(folder)

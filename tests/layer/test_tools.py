@@ -49,7 +49,7 @@ SIGNATURES = [
 # Specifications that are refused, and a word of the message.
 BAD = [
     ("x", "identifier"), ({}, "identifier"), ({"name": 5}, "identifier"), ({"name": "a b"}, "identifier"), ({"name": "class"}, "identifier"),
-    ({"name": "__x"}, "identifier"), ({"name": "final_answer"}, "identifier"), ({"name": "ToolError"}, "identifier"), ({"name": "type"}, "identifier"),
+    ({"name": "__x"}, "identifier"), ({"name": "ToolError"}, "identifier"), ({"name": "type"}, "identifier"),
     ({"name": "t", "colour": 1}, "colour"), ({"name": "t", "description": 5}, "description"), ({"name": "t", "async": 1}, "async"),
     ({"name": "t", "parameters": []}, "parameters"), ({"name": "t", "parameters": {"type": "array"}}, "object"),
     ({"name": "t", "parameters": {"properties": []}}, "object"), ({"name": "t", "parameters": {"required": "a"}}, "object"),
@@ -156,6 +156,15 @@ def with_host(score):
          tools=[tool("t", properties={"n": {"default": 5}, "l": {"default": [1]}})])
     case("nullable-default", "t()", lambda c, calls: calls[0]["args"] == {"n": None}, tools=[tool("t", properties={"n": {"default": None}})])
     case("keyword-name", "t('x')", lambda c, calls: calls[0]["args"] == {"from": "x"}, tools=[tool("t", properties={"from": {}}, required=["from"])])
+    FINAL = [tool("final_answer", properties={"text": {}, "score": {"type": "number"}}, required=["text"])]
+    case("final-answer", "final_answer('x', score=2)\n1/0", lambda c, calls: calls[0]["args"] == {"text": "x", "score": 2} and c["is_final"]
+         and c["final_answer"] == ["x", 2] and c["status"] == "ok", lambda call: {"value": list(call["args"].values())}, tools=FINAL)
+    case("final-answer-none", "final_answer('x')", lambda c, calls: c["is_final"] and c["final_answer"] is None, lambda call: {"value": None}, tools=FINAL)
+    case("final-answer-fails", "try: final_answer('x')\nexcept ToolError as e: r = e.type\nr", lambda c, calls: c["value"] == "E" and not c["is_final"],
+         lambda call: {"error": {"type": "E", "message": "m"}}, tools=FINAL)
+    case("final-answer-signature", "try: final_answer(1, 2, 3)\nexcept TypeError as e: r = str(e)\nr", lambda c, calls: "from 1 to 2" in c["value"] and not calls, tools=FINAL)
+    case("final-answer-swallowed", "try: final_answer(1)\nexcept Exception: final_answer(2)", lambda c, calls: c["final_answer"] == {"text": 1}, tools=FINAL)
+    case("final-answer-async", "await final_answer(3)", lambda c, calls: c["final_answer"] == {"text": 3}, tools=[dict(FINAL[0], **{"async": True})])
     case("value-decoded", "r = t(1)\nr, type(r[0]).__name__", lambda c, calls: c["repr"] == "((b'\\x00', {2}), 'bytes')",
          lambda call: {"value": {TAG: "tuple", "data": [{TAG: "bytes", "data": "AA=="}, {TAG: "set", "data": [2]}]}})
     case("value-null", "t(1)", lambda c, calls: c["status"] == "ok" and c["value"] is None, lambda call: {"value": None})

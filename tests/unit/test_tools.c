@@ -98,7 +98,7 @@ static const struct {
 	{ "[{'name':'None'," SCHEMA "}]", "/0/name: is a keyword of Python" },
 	{ "[{'name':'yield'," SCHEMA "}]", "/0/name: is a keyword of Python" },
 	{ "[{'name':'False'," SCHEMA "}]", "/0/name: is a keyword of Python" },
-	{ "[{'name':'final_answer'," SCHEMA "}]", "/0/name: is a name that code inside needs" },
+	{ "[{'name':'ToolError'," SCHEMA "}]", "/0/name: is a name that code inside needs" },
 	{ "[{'name':'ToolError'," SCHEMA "}]", "/0/name: is a name that code inside needs" },
 	{ "[{'name':'a'," SCHEMA "},{'name':'b'," SCHEMA "},{'name':'a'," SCHEMA "}]", "/2: two tools have the name `a`" },
 	{ "[{'name':'a'," SCHEMA ",'description':null}]", "/0/description: must be a string" },

@@ -8,13 +8,13 @@ import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 
-VALUE_NAME = "__agentjail_value__"  # the variable that receives the value of the last expression statement
+VALUE_NAME = "__agentjail_value__"  # the variable that receives the value of the last statement
 COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
 TOP_LEVEL_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
-def compile_source(session, source, claim):
-    """The code object, or None with the claim filled in."""
+def compile_source(session, source, claim, value_of="expression"):
+    """The code object, or None with the claim filled in. value_of: see request.py."""
     limits = session.limits
     if len(source) * 4 > limits["source_bytes"] and (
             len(source.encode("utf-8", "replace")) > limits["source_bytes"]):
@@ -36,7 +36,11 @@ def compile_source(session, source, claim):
         if errors:
             from agentjail.runtime.error_report import reject
             return reject(session, claim, errors)
-    keep_last_value(tree)
+    if value_of == "expression":
+        keep_last_value(tree)
+    else:
+        from agentjail.runtime.last_statement import keep_statement_value
+        keep_statement_value(tree.body, VALUE_NAME)
     try:
         code = compile(tree, session.filename, "exec", TOP_LEVEL_AWAIT, True)
     except COMPILE_ERRORS as e:

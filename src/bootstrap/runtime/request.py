@@ -11,6 +11,7 @@ SNIPPET_KEYS = {
     "filename": (str, "<snippet>"),
     "inputs": (dict, {}),
     "tools": (list, ()),          # functions that the host runs, see tools.py
+    "value_of": (str, "expression"),  # the last statement has a value if it is an expression; "statement": an assignment too
     "keep_value": (bool, False),  # as in Python's own shell: the variable _ is the last value
     "lines": (bool, False),       # a reader waits for the output: send it with each newline
     "last": (bool, False),        # no other snippet follows in this jail
@@ -40,6 +41,7 @@ UNKNOWN_KEY = (None, ...)
 KEYWORDS = ("False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
             "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
             "pass", "raise", "return", "try", "while", "with", "yield")
+VALUES_OF = ("expression", "statement")
 BUILTIN_SETS = ("minimal", "standard", "full")
 
 
@@ -64,6 +66,8 @@ def check_snippet(raw):
         if type(value) is not kind and value is not default:
             raise ValueError(type_expected(key, kind) if key in SNIPPET_KEYS else "unknown request key " + key)
         req[key] = value
+    if req["value_of"] not in VALUES_OF:
+        raise ValueError("value_of must be one of " + ", ".join(VALUES_OF))
     if req["code"] is None and not req["inputs"] and not req["tools"]:
         raise ValueError("the request has no code")
     for name in req["inputs"]:

@@ -9,7 +9,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.runtime import CONTROL_FD
 from agentjail.runtime.compiler import VALUE_NAME, compile_source
 from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
-from agentjail.runtime.values import RawJson, claim_json, safe_repr, value_json
+from agentjail.runtime.values import RawJson, claim_json, own_str, safe_repr, value_json
 
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
@@ -110,7 +110,7 @@ class Session:
                 posix.environ[name.encode()] = value.encode()
                 if "os" in sys.modules:
                     sys.modules["os"].environ[name] = value
-            self.final_answer = self.make_final_answer()
+            self.final_answer = self.give_answer = self.make_final_answer()
         namespace = self.module.__dict__
         namespace["__builtins__"] = self.builtins
         namespace["__name__"] = "__main__"
@@ -143,7 +143,7 @@ class Session:
                 self.recorded.clear()
         code = None
         if source is not None:
-            code = compile_source(self, source, claim)
+            code = compile_source(self, source, claim, req["value_of"])
             if code is None:
                 return
         if req["inputs"]:
@@ -232,6 +232,11 @@ class Session:
         claim["type"] = type_name(value)
         if cut:
             claim["truncated"]["repr"] = True
+        text, cut = own_str(value, self.limits["repr_bytes"])
+        if text is not None and text != claim["repr"]:
+            claim["str"] = text
+            if cut:
+                claim["truncated"]["str"] = True
 
     def report_error(self, e, claim):
         if isinstance(e, KeyboardInterrupt) and "agentjail.runtime.signals" in sys.modules:

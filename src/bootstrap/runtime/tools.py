@@ -15,7 +15,7 @@ from agentjail.runtime.values import MESSAGE_BYTES, Encoder, TooBig, json_string
 DECLARATION_KEYS = {
     "name": (str, ...), "description": (str, ""), "parameters": (dict, {}), "returns": (dict, None), "async": (bool, False),
 }
-RESERVED_NAMES = ("final_answer", "ToolError", "type")  # the layer gives these a meaning
+RESERVED_NAMES = ("ToolError", "type")  # the layer gives these a meaning
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict, "null": None}
 MAX_TOOLS, MAX_PARAMETERS = 1000, 100
 NO_ANNOTATION = object()
@@ -47,10 +47,12 @@ def define_tools(session, namespace, declarations):
         tool = check_declaration(declaration)
         if tool["name"] in made:
             raise RequestError("two tools are called %s" % tool["name"])
-        function = make_function(session.tools, tool)
+        ends = session.give_answer if tool["name"] == "final_answer" else None
+        function = make_function(session.tools, tool, ends)
         made[function.__name__] = function
     namespace.update(made)
     namespace["ToolError"] = ToolError
+    session.final_answer = made.get("final_answer", session.final_answer)
 
 
 # --- from a declaration to a function ---
@@ -92,8 +94,9 @@ def parameter_name(p):
     return p + "_" if p in KEYWORDS else p
 
 
-def make_function(channel, tool):
-    """A function whose signature is compiled, so that Python itself reports wrong arguments."""
+def make_function(channel, tool, ends=None):
+    """A function whose signature is compiled, so that Python itself reports wrong arguments. ends: a function that gets the tool's
+    value and ends the snippet."""
     schema = tool["parameters"]
     properties, required = schema.get("properties", {}), schema.get("required", [])
     order = [p for p in properties if p in required] + [p for p in properties if p not in required]
@@ -117,7 +120,7 @@ def make_function(channel, tool):
     note = schema_annotation(tool["returns"] or {})
     if note is not NO_ANNOTATION:
         space["r"] = note
-    space["m"] = make_caller(channel, tool["name"], absent, tool["async"])
+    space["m"] = make_caller(channel, tool["name"], absent, tool["async"], ends)
     define, wait = ("async def", "await ") if tool["async"] else ("def", "")
     caller = "call"
     while caller in names:
@@ -165,7 +168,7 @@ def make_docstring(tool, order, properties):
 
 # --- from a call to a frame, and back ---
 
-def make_caller(channel, name, absent, is_async):
+def make_caller(channel, name, absent, is_async, ends):
     """The function that a tool calls with its (parameter, value) pairs. absent: parameters whose None means "not given"."""
     def encode_arguments(pairs):
         encoder, out = Encoder(channel.max_bytes), []
@@ -193,9 +196,11 @@ def make_caller(channel, name, absent, is_async):
             kind, text = clean_text(error["type"]), clean_text(error["message"])
             raise ToolError(kind + ": " + text if kind and kind != "ToolError" else text, name, kind)
         try:
-            return decode(answer["value"])
+            value = decode(answer["value"])
         except Exception as e:
             why = "%s: the host's value cannot be read (%s)" % (name, type(e).__name__)
+        else:
+            return ends(value) if ends is not None else value
         raise ToolError(why, name)
 
     def start_call(text, *waiter):

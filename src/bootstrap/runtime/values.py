@@ -85,6 +85,19 @@ def safe_repr(x, cap):
     return text, was_cut or left < 0
 
 
+def own_str(x, cap):
+    """(str(x) of at most cap bytes, was the text cut?) for an object whose class has an str() of its own, else (None, False).
+    The text of str and bytes is their value, and that of most other types their repr."""
+    t = type(x)
+    if t is str or t is bytes or t is bytearray or t.__str__ is object.__str__:
+        return None, False
+    try:
+        text = str(x)
+        return truncate(text if type(text) is str else str.__getitem__(text, slice(None)), cap)
+    except Exception as e:
+        return "<str failed: %s>" % type(e).__name__, False
+
+
 BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), dict: ("{", "}"), set: ("{", "}"), frozenset: ("frozenset({", "})")}
 
 
