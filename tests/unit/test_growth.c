@@ -180,6 +180,31 @@ Test(growth, deep_folders_are_measured)
 	cr_expect(strstr(why, "bytes, of at most"), "%s", why);
 }
 
+/* A folder of this depth takes as many entries as lie between two looks at the clock, with the four of a folder that holds a file. */
+Test(growth, a_walk_looks_at_the_clock_at_every_depth)
+{
+	enum { DEPTH = 435, FOLDERS = 1000 };
+	static const struct aj_growth_pace no_time = { UINT32_MAX, 0 };
+	struct aj_error err = { 0 };
+	char name[16];
+	int turns = 1;
+	plan.workspace_bytes = 0;
+	plan.workspace_files = DEPTH + 2 * FOLDERS - 50;
+	cr_assert_eq(aj_growth_open(&growth, &plan, &no_time, 60000, &err), 0, "%s", err.cause);
+	nest(DEPTH);
+	for (int i = 0; i < FOLDERS; i++) {
+		snprintf(name, sizeof name, "%d", i);
+		cr_assert_eq(mkdir(name, 0755), 0);
+		strcat(name, "/f");
+		put(name, 0);
+	}
+	cr_assert_eq(chdir(root), 0);
+	while (turns < 10 * FOLDERS && !aj_growth_turn(growth))
+		turns++;
+	cr_expect_lt(turns, 10 * FOLDERS);
+	cr_expect_gt(turns, 2 * (FOLDERS - 50), "%d turns: in each of the two passes a folder takes one", turns);
+}
+
 Test(growth, what_is_too_deep_to_be_measured_ends_the_jail)
 {
 	plan.workspace_files = 0;

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,4 +49,32 @@ Test(pidfd, of_no_child)
 	cr_expect_eq(aj_pidfd_open(-1), -1);
 	cr_expect_eq(errno, EINVAL);
 	cr_expect_not(aj_pidfd_is_child(-1));
+}
+
+static volatile sig_atomic_t ticks;
+
+static void on_tick(int sig)
+{
+	(void)sig;
+	ticks++;
+}
+
+/* Each question may meet a signal that has just become pending; some of so many do. */
+Test(pidfd, a_signal_of_the_caller_says_nothing_of_the_process)
+{
+	enum { TICKS = 3000 };
+	const struct itimerval often = { { 0, 20 }, { 0, 20 } }, never = { 0 };
+	pid_t child = start_child();
+	int pidfd = aj_pidfd_open(child);
+	bool ended = false;
+	cr_assert_geq(pidfd, 0);
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = on_tick }, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (ticks < TICKS && !ended)
+		ended = aj_pidfd_ended(pidfd);
+	setitimer(ITIMER_REAL, &never, NULL);
+	cr_expect(!ended, "after %d signals", (int)ticks);
+	aj_pidfd_signal(pidfd, SIGKILL);
+	aj_pidfd_wait(pidfd, 0, NULL);
+	close(pidfd);
 }
