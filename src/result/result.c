@@ -122,6 +122,11 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 		json_decref(claim);
 		return NULL;
 	}
+	if (strcmp(status, "ok") == 0 && json_is_object(json_object_get(claim, "error"))) {
+		snprintf(ret_reason, reason_bytes, "the status `ok` with an error");
+		json_decref(claim);
+		return NULL;
+	}
 	return claim;
 }
 

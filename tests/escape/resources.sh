@@ -52,6 +52,11 @@ runner inodes /tmp
 says "R09 files of a snippet are counted" '^inodes [0-9]{4} ENOSPC'
 runner openmax
 says "R10 open files of a snippet" '^open (5|6)[0-9] EMFILE'
+json "R10 and an exception without a free one has one verdict" 1 status=error error.type=ZeroDivisionError 'error.message~division by zero' -- exec --layer off -c 'import os
+try:
+    while True: os.dup(0)
+except OSError: pass
+1/0'
 probe openmax
 says "R10 open files of a command" '^open 7[56][0-9] EMFILE'
 probe inotify

@@ -46,6 +46,15 @@ Test(claim, what_a_runner_may_say)
 	check(good, true);
 }
 
+Test(claim, one_verdict)
+{
+	static const char *const bad[] = {
+		"{\"status\":\"ok\",\"error\":{\"type\":\"OSError\",\"message\":\"m\"}}",
+		NULL,
+	};
+	check(bad, false);
+}
+
 Test(claim, not_json_or_not_an_object)
 {
 	static const char *const bad[] = {

@@ -241,13 +241,14 @@ class Session:
     def report_error(self, e, claim):
         if isinstance(e, KeyboardInterrupt) and "agentjail.runtime.signals" in sys.modules:
             sys.modules["agentjail.runtime.signals"].reset_asyncio()
+        claim["status"] = "error"
         try:
             from agentjail.runtime.error_report import describe_error
-            claim["status"] = "error"
             claim["error"] = describe_error(self, e)
-        except BaseException as inner:
-            claim["error"] = {"type": type(e).__name__, "message": "<str failed: %s>" % type(inner).__name__,
-                              "line": None, "column": None, "source": "", "traceback": ""}
+        except BaseException as inner:  # such as no descriptor for the import
+            why = "" if isinstance(inner, MemoryError) else safe_repr(inner, 200)[0]
+            claim["error"] = {"type": type(e).__name__, "message": "%s (the report of the error failed: %s)" % (
+                safe_repr(e, 1000)[0], why or type(inner).__name__), "line": None, "column": None, "source": "", "traceback": ""}
 
 
 def run_coroutine(coroutine, wants_loop):
