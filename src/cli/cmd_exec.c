@@ -8,16 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/trail.h"
 #include "base/fd.h"
 #include "base/python_name.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/jail.h"
 #include "cli/options.h"
+#include "cli/refuse.h"
 #include "plan/paths.h"
-#include "terminal/findings.h"
-#include "terminal/show.h"
 
 static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
 {
@@ -118,15 +116,6 @@ static int take_operands(struct aj_options *o, int first, int argc, char **argv,
 	return read_source(o, first == argc ? "-" : argv[first], err);
 }
 
-/* A source that is too long or no text. With --json the answer is a result. */
-static int refuse_source(const struct aj_options *o, const struct aj_error *err)
-{
-	if (!o->json)
-		return aj_print_error(err);
-	aj_show_json(aj_result_refused_json(o->request.id ? o->request.id : aj_trail_new_id(o->arena), err)); /* main() sees a failed write */
-	return err->exit_code;
-}
-
 int aj_cmd_exec(int argc, char **argv)
 {
 	struct aj_arena arena = { 0 };
@@ -142,11 +131,11 @@ int aj_cmd_exec(int argc, char **argv)
 	int code, first = aj_options_parse(&o, AJ_FOR_EXEC, argc, argv, &err);
 	if (first < 0 || aj_options_load(&o, AJ_FOR_EXEC, &err) < 0 || aj_options_check_workspace(&o, AJ_FOR_EXEC, &err) < 0 ||
 	    take_operands(&o, first, argc, argv, &err) < 0)
-		code = aj_print_error(&err);
+		code = aj_refuse_setup(&o, &err);
 	else if (check_source(&o, &err) < 0)
-		code = refuse_source(&o, &err);
+		code = aj_refuse(&o, AJ_STATUS_REJECTED, "SourceError", &err);
 	else
-		code = gather_inputs(&o, &err) < 0 ? aj_print_error(&err) : aj_jail_and_report(&o);
+		code = gather_inputs(&o, &err) < 0 ? aj_refuse_setup(&o, &err) : aj_jail_and_report(&o);
 	aj_arena_free(&arena);
 	return code;
 }

@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "cli/jail.h"
 #include "cli/options.h"
+#include "cli/refuse.h"
 #include "jail/run.h"
-#include "terminal/findings.h"
 #include "terminal/terminal.h"
 
 int aj_cmd_run(int argc, char **argv)
@@ -34,7 +34,7 @@ int aj_cmd_run(int argc, char **argv)
 		first = -1;
 	}
 	if (first < 0 || aj_options_load(&o, AJ_FOR_RUN, &err) < 0 || aj_options_check_workspace(&o, AJ_FOR_RUN, &err) < 0) {
-		code = aj_print_error(&err);
+		code = aj_refuse_setup(&o, &err);
 	} else {
 		o.request.argv = argv + first;
 		code = aj_jail_and_report(&o);

@@ -9,6 +9,7 @@
 #include "audit/trail.h"
 #include "cli/command.h"
 #include "cli/host_program.h"
+#include "cli/refuse.h"
 #include "cli/scope.h"
 #include "jail/host_ids.h"
 #include "jail/once.h"
@@ -53,20 +54,19 @@ int aj_jail_and_report(struct aj_options *o)
 		o->request.id = aj_trail_new_id(o->arena);
 	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&
 	    aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
-		return aj_print_error(&err);
+		return aj_refuse_setup(o, &err);
 	if (aj_places_check(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
-		return aj_print_error(&err);
+		return aj_refuse_setup(o, &err);
 	if (aj_worktree_find(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
-		return aj_print_error(&err);
+		return aj_refuse_setup(o, &err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
-		return aj_print_error(&err);
+		return aj_refuse_setup(o, &err);
 	struct aj_id id;
 	if (aj_id_take(&id, &host, &o->site, &err) < 0)
-		return aj_print_error(&err);
+		return aj_refuse_setup(o, &err);
 	aj_scope_when_demanded(&host, o);
-	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0) {
-		return aj_print_error(&err);
-	}
+	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0)
+		return aj_refuse_setup(o, &err);
 	if (plan.host_uid != id.id) /* the jail writes to host folders, whose files keep one owner: the id is not used */
 		aj_id_give(&id);
 	if (o->dry_run) {
@@ -77,7 +77,7 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_show show;
 	struct aj_trail trail;
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
-		return aj_print_error(&err);
+		return aj_refuse_setup(o, &err);
 	if (!o->json)
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 	struct aj_terminal saved;
@@ -112,7 +112,7 @@ int aj_jail_and_report(struct aj_options *o)
 		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result.status), result.reason);
 	}
 	if (!o->json && result.status != AJ_STATUS_OK)
-		aj_show_violations(&result);
+		aj_show_refusals(&result);
 	if (!o->json)
 		aj_show_workspace(result.workspace, NULL);
 	if (show.failed) {

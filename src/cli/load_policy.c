@@ -41,6 +41,14 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	}
 	fflush(stdout);
 	aj_findings_print(&diags, stderr);
+	if (o->json && diags.list.count) { /* the one error of the result names a finding */
+		const struct aj_diag *d = &diags.list.items[0];
+		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%s: %s: %s", aj_origin_text(&d->at, o->arena),
+		                d->code, d->message);
+		if (d->advice)
+			aj_advise(err, "%s", d->advice);
+		return -1;
+	}
 	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%zu %s: the run was refused", diags.errors,
 	                       diags.errors == 1 ? "error" : "errors");
 }

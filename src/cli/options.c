@@ -302,7 +302,7 @@ const char *aj_options_policy(struct aj_options *o, const char *name, size_t byt
 	return apply_option(o, option, value);
 }
 
-int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, struct aj_error *err)
+static int parse(struct aj_options *o, int command, int argc, char **argv, struct aj_error *err)
 {
 	int i = 1;
 	for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
@@ -326,6 +326,15 @@ int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, s
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`: %s", option->name, value, wrong);
 	}
 	return i;
+}
+
+int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, struct aj_error *err)
+{
+	int first = parse(o, command, argc, argv, err);
+	/* A caller that reads JSON reads of a wrong option, too, also where --json comes after it. */
+	for (int i = 1; first < 0 && i < argc && strcmp(argv[i], "--") != 0; i++)
+		o->json |= strcmp(argv[i], "--json") == 0 && command & AJ_FOR_JAIL;
+	return first;
 }
 
 bool aj_options_row(int command, size_t *i, struct aj_option_row *ret)

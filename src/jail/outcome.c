@@ -7,6 +7,7 @@
 #include "cgroup/leaf.h"
 #include "jail/inner.h"
 #include "jail/usage.h"
+#include "workspace/owner.h"
 
 void aj_run_renew(struct aj_run *run)
 {
@@ -41,6 +42,13 @@ static void report_workspace(struct aj_run *run, bool jail_gone)
 	run->result.workspace = run->protect ? aj_protect_report(run->protect, jail_gone) : NULL;
 }
 
+static void give_verdict(struct aj_run *run)
+{
+	aj_verdict(&run->facts, run->plan, &run->result);
+	if (run->result.status == AJ_STATUS_ERROR)
+		aj_workspace_closed(run->plan, run->result.hint, sizeof run->result.hint);
+}
+
 /* The leaf's counters since the run began. */
 static void read_leaf(struct aj_run *run)
 {
@@ -59,7 +67,7 @@ void aj_run_conclude(struct aj_run *run)
 		run->facts.full = aj_meter_full(run->channel.runner, run->plan);
 	run->result.wall_us = (uint64_t)(aj_now_us() - run->started_us);
 	report_workspace(run, false);
-	aj_verdict(&run->facts, run->plan, &run->result);
+	give_verdict(run);
 }
 
 static bool is_readable(int fd)
@@ -119,5 +127,5 @@ void aj_run_on_exit(struct aj_run *run)
 		json_decref(run->result.claim);
 		run->result.claim = NULL;
 	}
-	aj_verdict(&run->facts, run->plan, &run->result);
+	give_verdict(run);
 }

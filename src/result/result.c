@@ -213,7 +213,7 @@ json_t *aj_policy_json(const struct aj_policy *policy)
 	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", aj_files_json(policy), "options", options);
 }
 
-static json_t *violations_json(const struct aj_violations *v)
+json_t *aj_violations_json(const struct aj_violations *v)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < v->count; i++) {
@@ -256,13 +256,13 @@ const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan
 	return room;
 }
 
-json_t *aj_result_refused_json(const char *id, const struct aj_error *err)
+json_t *aj_result_refused_json(const char *id, enum aj_status status, const char *type, const struct aj_error *err)
 {
 	char text[600];
 	aj_error_text(err, text, sizeof text);
-	json_t *doc = json_pack("{s:s, s:s, s:o}", "id", id, "status", aj_status_name(AJ_STATUS_REJECTED), "reason",
+	json_t *doc = json_pack("{s:s, s:s, s:o}", "id", id, "status", aj_status_name(status), "reason",
 	                        aj_json_text(text, strlen(text)));
-	add_error(doc, "SourceError", err);
+	add_error(doc, type, err);
 	return doc;
 }
 
@@ -312,12 +312,14 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		                    json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
 		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
 	json_object_set_new(doc, "enforced", enforced);
-	json_object_set_new(doc, "violations", violations_json(&r->violations));
+	json_object_set_new(doc, "violations", aj_violations_json(&r->violations));
 	json_object_set_new(doc, "violations_seen", json_boolean(r->violations.seen));
 	if (r->workspace)
 		json_object_set(doc, "workspace", r->workspace);
 	if (r->note[0])
 		json_object_set_new(doc, "note", aj_json_text(r->note, strlen(r->note)));
+	if (r->hint[0])
+		json_object_set_new(doc, "hint", aj_json_text(r->hint, strlen(r->hint)));
 	json_object_set_new(doc, "policy", aj_policy_json(policy));
 	if (r->recorded != AJ_NOT_ASKED)
 		json_object_set_new(doc, "audit",

@@ -40,6 +40,7 @@ struct aj_result {
 	const char *told_to_stop;  /* who interrupted the snippet: wall_clock, caller; NULL: it was not interrupted */
 	const char *limit_claimed; /* the limit that the snippet's exception names, and no fact confirms; NULL: none */
 	char note[480];            /* an optional wall that could not be built */
+	char hint[480];            /* why the run may have failed, and what to do, where the supervisor knows */
 	char bound[480];           /* read-only folders that are binds in place of overlays, and why */
 	const char *unheard;       /* in place of the plan's `unheard`; or NULL */
 	enum aj_recorded recorded;
@@ -79,8 +80,10 @@ bool aj_result_bound(struct aj_result *result, const struct aj_plan *plan, const
 enum { AJ_WALL_TEXT = 1024 };
 const char *aj_result_wall(const struct aj_result *result, const struct aj_plan *plan, const struct aj_enforced *wall,
                            char room[AJ_WALL_TEXT]);
-/* The result of a snippet whose source was refused before a jail was planned: it has no other members. */
-json_t *aj_result_refused_json(const char *id, const struct aj_error *err);
+/* The result of a run that was refused before a jail was planned: it has no other members. `type`: of the error. */
+json_t *aj_result_refused_json(const char *id, enum aj_status status, const char *type, const struct aj_error *err);
+/* The refused system calls, a list (new reference). */
+json_t *aj_violations_json(const struct aj_violations *violations);
 /* The whole result as one JSON object (new reference). */
 json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request);

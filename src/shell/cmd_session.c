@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "cli/command.h"
+#include "cli/refuse.h"
 #include "shell/prompt.h"
 #include "shell/shell.h"
 #include "shell/statement.h"
@@ -133,7 +134,7 @@ int aj_cmd_session(int argc, char **argv)
 	shell.person = isatty(0) && (isatty(1) || isatty(2));
 	if (err.exit_code || aj_options_load(&o, AJ_FOR_SESSION, &err) < 0 ||
 	    aj_options_check_workspace(&o, AJ_FOR_SESSION, &err) < 0 || aj_shell_open(&shell, &o, &err) < 0) {
-		int code = aj_print_error(&err);
+		int code = aj_refuse_setup(&o, &err);
 		aj_arena_free(&arena);
 		return code;
 	}

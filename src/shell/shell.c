@@ -82,17 +82,6 @@ static int exit_code_of(const agentjail_result *result)
 	return codes[result->status];
 }
 
-static void show_violations(const json_t *doc)
-{
-	struct aj_arena arena = { 0 };
-	const json_t *one;
-	size_t i;
-	json_array_foreach(json_object_get(doc, "violations"), i, one)
-		fprintf(stderr, "agentjail: refused by the kernel: %s x%lld (%s)\n", aj_line(&arena, text_of(one, "syscall")),
-		        (long long)json_integer_value(json_object_get(one, "count")), aj_line(&arena, text_of(one, "why")));
-	aj_arena_free(&arena);
-}
-
 /* A result reports all changes to held places since the jail began; each is shown once. */
 static void show_workspace(struct aj_shell *shell, const json_t *doc)
 {
@@ -121,8 +110,10 @@ static void show_result(struct aj_shell *shell, const agentjail_result *result)
 	if (shell->person && s->last != '\n')
 		aj_show_stream(1, "\n", 1, s);
 	aj_show_claim(s, doc, result->status, text_of(doc, "reason"));
-	if (result->status != AJ_STATUS_OK)
-		show_violations(doc);
+	if (result->status != AJ_STATUS_OK) {
+		aj_show_violations(json_object_get(doc, "violations"));
+		aj_show_hint(json_string_value(json_object_get(doc, "hint")));
+	}
 	show_workspace(shell, doc);
 }
 

@@ -223,17 +223,41 @@ void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status sta
 	put_text(show, 2, "\n");
 }
 
-void aj_show_violations(const struct aj_result *r)
+void aj_show_violations(const json_t *list)
 {
-	const struct aj_violations *v = &r->violations;
-	const char *said = NULL;
-	for (size_t i = 0; i < v->count && i < MOST_VIOLATIONS; i++) {
-		const struct aj_syscall *row = v->items[i].row;
-		fprintf(stderr, "agentjail: refused by the kernel: %s x%lu (%s)\n", row->name, v->items[i].count, row->why);
-		if (row->instead && (!said || strcmp(said, row->instead) != 0))
-			fprintf(stderr, "  hint: %s\n", row->instead);
-		said = row->instead;
+	struct aj_arena arena = { 0 };
+	const char *said = "";
+	const json_t *one;
+	size_t i;
+	json_array_foreach(list, i, one) {
+		const char *name = json_string_value(json_object_get(one, "syscall")),
+			   *why = json_string_value(json_object_get(one, "why")),
+			   *instead = json_string_value(json_object_get(one, "instead"));
+		if (i == MOST_VIOLATIONS || !name || !why)
+			break;
+		fprintf(stderr, "agentjail: refused by the kernel: %s x%lld (%s)\n", aj_line(&arena, name),
+		        (long long)json_integer_value(json_object_get(one, "count")), aj_line(&arena, why));
+		if (instead && strcmp(said, instead) != 0)
+			fprintf(stderr, "  hint: %s\n", aj_line(&arena, instead));
+		said = instead ? instead : "";
 	}
+	aj_arena_free(&arena);
+}
+
+void aj_show_hint(const char *hint)
+{
+	struct aj_arena arena = { 0 };
+	if (hint)
+		fprintf(stderr, "agentjail: hint: %s\n", aj_line(&arena, hint));
+	aj_arena_free(&arena);
+}
+
+void aj_show_refusals(const struct aj_result *result)
+{
+	json_t *violations = aj_violations_json(&result->violations);
+	aj_show_violations(violations);
+	json_decref(violations);
+	aj_show_hint(result->hint[0] ? result->hint : NULL);
 }
 
 static void show_moved(struct aj_arena *arena, const json_t *item)

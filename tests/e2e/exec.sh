@@ -147,6 +147,18 @@ json "a NUL byte, as JSON" 2 status=rejected id=run-8 error.type=SourceError 're
 json "a binary, as JSON" 2 status=rejected 'reason~not UTF-8 text' 'id~^[0-9a-f]{16}$' -- exec "$T/binary.py"
 "$PY" -I -S -c 'print("x = 1\n" * 200000)' >"$T/long.py"
 json "too long, as JSON" 2 status=rejected 'reason~larger than a snippet may be' -- exec "$T/long.py"
+aj exec --nope --json -c 1
+check "a wrong option before --json, as JSON" expect status=setup_error error.type=UsageError
+json "a wrong option, as JSON" 2 status=setup_error error.type=UsageError 'reason~unknown option `--nope`' 'error.fix~--help' -- exec --nope
+json "a wrong value, as JSON" 2 status=setup_error error.type=UsageError 'reason~--timeout' -- exec --timeout x -c 1
+json "a policy that is none, as JSON" 2 status=setup_error error.type=UsageError 'reason~AJ009: there is no policy .nosuch' 'error.fix~policy list' -- exec --policy nosuch -c 1
+json "a file that is none, as JSON" 2 status=setup_error id=run-9 error.type=UsageError 'reason~missing.py' -- exec --id run-9 "$T/missing.py"
+json "an input that is none, as JSON" 2 status=setup_error error.type=UsageError 'reason~not JSON' -- exec --input a=x -c 1
+json "a tree that is none, as JSON" 125 status=setup_error error.type=SetupError -- exec --rootfs "$T/none" -c 1
+json "no command, as JSON" 2 status=setup_error 'reason~no command' -- run
+json "an option of the command, which is no --json" 0 'stdout~^x --json' -- run -- echo x --json
+aj run --nope -- echo --json
+is "nor is one of its operands" "" "$(cat "$T/out")"
 text "a source that is too large" 2 'larger than' exec "$T/large.py"
 echo 1 >"$T/unreadable.py"
 chmod 0 "$T/unreadable.py"

@@ -36,6 +36,19 @@ text "minimal has no imports" 126 "not allowed" exec --policy minimal -c 'import
 text "science has math" 0 '^3$' exec --policy science -c 'import math; math.floor(3.5)'
 text "command runs a command" 0 '^RAN$' run --policy command -- echo RAN
 text "offline-build runs a command in its workspace" 0 '^/workspace$' run --policy offline-build --workspace "$T/ws" -- sh -c 'touch made && pwd'
+if [ "$(id -u)" = 0 ]; then
+	mkdir -m 755 "$T/roots"
+	text "a workspace of root's: the cause and the remedy" 1 'hint: the workspace belongs to user id 0 \(mode 755\), and the jail writes as user id [0-9]+: .*chown' run --policy offline-build --workspace "$T/roots" -- touch x
+	json "as JSON, too" 1 status=error 'hint~belongs to user id 0' -- run --policy offline-build --workspace "$T/roots" -- touch x
+	text "a run that goes well" 0 '' run --policy offline-build --workspace "$T/roots" -- true
+	silent "has no hint" 'hint'
+	chown 65534 "$T/roots"
+	text "after the remedy it can write" 1 '^made$' run --policy offline-build --workspace "$T/roots" -- sh -c 'touch x && echo made; exit 1'
+	silent "and has no hint" 'hint'
+else
+	mkdir -m 555 "$T/closed"
+	text "a workspace without a write bit: the cause and the remedy" 1 'hint: the workspace belongs to user id .*chmod u.w' run --policy offline-build --workspace "$T/closed" -- touch x
+fi
 check "and the workspace is the folder" test -e "$T/ws/made"
 refused "offline-build needs a workspace" '--workspace' run --policy offline-build -- echo RAN
 text "coding-agent: the network's wall is not there yet" 125 'network.mode = "allow" is not built yet' run --policy coding-agent --workspace "$T/ws" -- echo RAN

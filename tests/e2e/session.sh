@@ -82,6 +82,9 @@ text "an operand is refused" 2 'unexpected `x.py`' session x.py
 text "an option of others is refused" 2 'unknown option `--bind`' session --bind /tmp
 text "a policy that is none" 2 'no-such' session --policy no-such
 text "a tree that is none" 125 'contains no tree' session --rootfs "$T"
+text "and that as JSON" 2 '^{.*"status":"setup_error".*no-such' session --json --policy no-such
+say 'import os\nos.fork()\n'
+fed "a refused call, with what to do instead" 1 '^  hint: Compute in this process' --layer off
 text "--help" 0 'lines that begin with `# %%`' session --help
 
 # A policy's files, in a jail that is warm; a workspace's.
@@ -99,7 +102,7 @@ says "and a workspace's, where the session begins" "^'from the host.n'"
 export XDG_STATE_HOME="$T/state"
 mkdir -p "$T/state"
 cat >"$T/person.py" <<'PY'
-import os, re, signal, stat, sys, time
+import os, signal, stat, sys
 sys.path.insert(0, sys.argv[1])
 from terminal import Terminal, check
 aj = sys.argv[2]
@@ -132,15 +135,14 @@ t.expect("no control character of the jail's", r"a\\x1b\[31mb\\xc2\\x9b\r\n>>> "
 check("none at all", "\x1b[31m" not in t.text and "\x9b" not in t.text, repr(t.text[-200:]))
 t.type("print('\u017e' * 3000)\n")
 t.expect("long text in UTF-8 is whole", "\u017e{3000}\r\n>>> ")
-t.type("while True: pass\n")
-t.read(1)
-time.sleep(0.5)
+t.type("if not print('turns'):\n  while True: pass\n\n")
+t.expect("an endless loop", r"\nturns\r\n")
 t.type(C)
 t.expect("Ctrl-C stops a snippet", r"KeyboardInterrupt.*>>> ")
 t.type("x\n")
 t.expect("and variables stay", r"\n41\r\n>>> ")
 t.type("forgotten = (")
-time.sleep(0.3)
+t.expect("a line that nobody sends", r"forgotten = \(")
 t.type(C)
 t.expect("Ctrl-C clears a line", r">>> ")
 t.type("(1,\n")
@@ -157,12 +159,11 @@ t.type("print('one'); time.sleep(60)\n")
 t.expect("output comes as it is written", r"\none\r\n", 10)
 t.type(C)
 t.expect("and the sleeper wakes", r"KeyboardInterrupt.*>>> ")
-stubborn = "while True:\n  try: time.sleep(60)\n  except KeyboardInterrupt: print('no')\n\n"
+stubborn = "while True:\n  try: print('sleeps'); time.sleep(60)\n  except KeyboardInterrupt: pass\n\n"
 t.type(stubborn)
-time.sleep(1)
 for _ in range(3):
+    t.expect("a sleeper that does not care", r"sleeps\r\n")
     t.type(C)
-    time.sleep(0.4)
 t.expect("what does not stop is ended", r"its jail was ended.*>>> ")
 t.type("x\n")
 t.expect("and its variables are gone", r"NameError.*>>> ")
