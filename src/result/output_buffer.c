@@ -50,6 +50,11 @@ uint64_t aj_output_buffer_omitted(const struct aj_output_buffer *c)
 	return c->total_bytes > c->cap_bytes ? c->total_bytes - c->cap_bytes : 0;
 }
 
+size_t aj_output_buffer_tail_bytes(const struct aj_output_buffer *c)
+{
+	return c->ring_total < ring_room(c) ? (size_t)c->ring_total : ring_room(c);
+}
+
 char *aj_output_buffer_text(const struct aj_output_buffer *c, size_t *ret_bytes)
 {
 	char *text = malloc(c->cap_bytes + 80);
@@ -61,8 +66,7 @@ char *aj_output_buffer_text(const struct aj_output_buffer *c, size_t *ret_bytes)
 	uint64_t omitted = aj_output_buffer_omitted(c);
 	if (omitted)
 		at += (size_t)sprintf(text + at, "\n[... %" PRIu64 " bytes omitted ...]\n", omitted);
-	size_t room = ring_room(c);
-	size_t tail = c->ring_total < room ? (size_t)c->ring_total : room;
+	size_t room = ring_room(c), tail = aj_output_buffer_tail_bytes(c);
 	size_t start = tail == room && room ? c->ring_total % room : 0;
 	if (tail) {
 		memcpy(text + at, c->ring + start, tail - start);

@@ -15,5 +15,7 @@ struct aj_output_buffer {
 void aj_output_buffer_add(struct aj_output_buffer *capture, const char *data, size_t bytes);
 /* Head, a line with the number of omitted bytes, tail. Malloced, NUL-terminated; NULL when out of memory. */
 char *aj_output_buffer_text(const struct aj_output_buffer *capture, size_t *ret_bytes);
+/* Bytes of the tail in that text; those of the head are head_bytes. */
+size_t aj_output_buffer_tail_bytes(const struct aj_output_buffer *capture);
 uint64_t aj_output_buffer_omitted(const struct aj_output_buffer *capture);
 void aj_output_buffer_free(struct aj_output_buffer *capture);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "result/capture.h"
 #include "json/tree.h"
 
 static const struct {
@@ -145,15 +146,6 @@ json_t *aj_json_text(const char *text, size_t bytes)
 	return json;
 }
 
-static json_t *capture_json(const struct aj_output_buffer *capture)
-{
-	size_t bytes = 0;
-	char *text = aj_output_buffer_text(capture, &bytes);
-	json_t *json = aj_json_text(text ? text : "", bytes);
-	free(text);
-	return json;
-}
-
 static void add_claims(json_t *doc, const struct aj_result *r)
 {
 	static const char *const keys[] = { "value",  "repr",         "str",      "type",   "error",
@@ -288,14 +280,8 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	add_claims(doc, r);
 	if (!ran)
 		add_error(doc, "SetupError", &r->setup);
-	if (plan->capture) {
-		json_int_t total_bytes = (json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes;
-		json_object_set_new(doc, "stdout", capture_json(&r->out));
-		json_object_set_new(doc, "stderr", capture_json(&r->err));
-		json_object_set_new(doc, "truncated",
-		                    json_pack("{s:b, s:b, s:I}", "stdout", aj_output_buffer_omitted(&r->out) > 0, "stderr",
-		                              aj_output_buffer_omitted(&r->err) > 0, "total_bytes", total_bytes));
-	}
+	if (plan->capture)
+		aj_capture_json(doc, r);
 	json_object_set_new(doc, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
 	json_object_set_new(doc, "signal", r->signal ? json_integer(r->signal) : json_null());
 	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)((r->wall_us + 999) / 1000)));

@@ -66,8 +66,8 @@ static void on_output(struct aj_session *session, void *arg, int number, const c
 	(void)session;
 	if (!req || !req->stream || !begin_event(req, number == 1 ? "stdout" : "stderr"))
 		return;
-	aj_buffer_text(&req->client->out, "\",\"data\":");
-	if (!aj_piece_string(&req->pieces[number - 1], &req->client->out, data, bytes)) {
+	aj_buffer_text(&req->client->out, "\",");
+	if (!aj_piece_data(&req->pieces[number - 1], &req->client->out, data, bytes)) {
 		aj_buffer_cancel(&req->client->out);
 		return;
 	}
@@ -82,8 +82,8 @@ static void flush_pieces(struct aj_client_request *req)
 		struct aj_piece *p = &req->pieces[i];
 		if (!req->stream || !p->held_bytes || !begin_event(req, i ? "stderr" : "stdout"))
 			continue;
-		aj_buffer_text(&req->client->out, "\",\"data\":");
-		aj_buffer_string(&req->client->out, p->held, p->held_bytes);
+		aj_buffer_text(&req->client->out, "\",");
+		aj_piece_rest(p, &req->client->out);
 		aj_buffer_text(&req->client->out, "}");
 		aj_client_end(req->client);
 	}

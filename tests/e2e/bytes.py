@@ -1,4 +1,4 @@
-"""Every byte of output and every character of a string arrives as it is, or is refused by name: through `exec` and `run`.
+"""Every byte of output and every character of a string arrives as it is, or is refused by name: through `exec`, `run` and the service.
 Strings are random over all code points, NUL and lone surrogates among them; no two of them may look the same on the way."""
 
 import base64
@@ -6,7 +6,7 @@ import json
 import random
 import subprocess
 
-from client import AJ, check, main, test
+from client import AJ, check, main, same, test
 
 TAG = "__type__"
 CORNERS = ["", "\0", "\\x00", "\\u0000", "\ud800", "\\ud800", "\ud83d\ude00", "\U0001f600", "\ude00\ud83d", "\ud800\0", "\ufffd", "\x7f\x80", "\"\\\n\r\x1b"]
@@ -49,6 +49,80 @@ def values_of_exec():
     check("a message stays text for people", result["error"]["message"] == "a\\x00b \\ud800", run.stdout)
     run = subprocess.run([AJ, "exec", "-c", "final_answer('a\\0b')"], capture_output=True, timeout=60)
     check("the text form shows a NUL", run.stdout == b'final answer: "a\\u0000b"\n', run)
+
+
+# --- output ---
+
+# (bytes, are they text?)
+OUTPUTS = [(b"", True), (b"caf\xc3\xa9\n", True), (b"a\0b", True), (b"\xff", False), (b"a\xff\0\xfeb\xc3\xa9", False), (b"caf\xc3", False),
+           (b"\xed\xa0\x80", False), (b"\xc3\xa9" * 2000 + b"\xff", False), (bytes(range(256)) * 100, False)]
+
+
+def output_is(name, result, stream, want, text):
+    other = {"stdout": "stderr", "stderr": "stdout"}[stream]
+    check(name + ": the text", result[stream] == want.decode() if text else "\ufffd" in result[stream], result[stream][:200])
+    held = result.get(stream + "_base64")
+    check(name + ": the bytes", held is None if text else base64.b64decode(held, validate=True) == want, str(held)[:200])
+    check(name + ": of the other stream", other + "_base64" not in result and result[other] == "", result[other][:200])
+
+
+def writes(stream, data):
+    return "import sys\nn = sys.%s.buffer.write(%r)" % (stream, data)
+
+
+@test
+def output_of_exec_and_run():
+    for i, (data, text) in enumerate(OUTPUTS):
+        stream = ("stdout", "stderr")[i % 2]
+        result, _ = exec_json(writes(stream, data), "--layer", "off")
+        output_is("exec %d" % i, result, stream, data, text)
+        octal = "".join("\\%03o" % b for b in data[:5000])
+        r = subprocess.run([AJ, "run", "--json", "--", "sh", "-c", "printf '%s'%s" % (octal, " >&2" if i % 2 else "")], capture_output=True, timeout=60)
+        short = data[:5000]
+        output_is("run %d" % i, json.loads(r.stdout), stream, short, text)
+
+
+@test
+def output_beyond_the_cap():
+    half = 32 << 10     # of output.capture
+    data = b"A" * (half - 99) + b"\xff" * 30000 + b"B" * (half - 50)
+    result, _ = exec_json(writes("stdout", data), "--layer", "off")
+    want = data[:half] + b"\n[... %d bytes omitted ...]\n" % (len(data) - 2 * half) + data[-half:]
+    check("head and tail of the bytes are those of the text", base64.b64decode(result["stdout_base64"]) == want, result["stdout"][-200:])
+    check("the cap holds", result["stdout"].count("\ufffd") == 149 and result["truncated"]["stdout"] is True, result["truncated"])
+    result, _ = exec_json(writes("stdout", "\u20ac".encode() * 30000), "--layer", "off")
+    check("a character that the cap cuts makes no bytes", "stdout_base64" not in result and result["truncated"]["stdout"], result["stdout"][-50:])
+
+
+@test
+def truncated_values():
+    for code, marks in (("'x' * 3000000", ["repr", "value"]), ("final_answer('x' * 3000000)", ["final_answer", "repr"]), ("list(range(500000))", ["repr", "value"]),
+                        ("'x' * 100000", ["repr"]), ("object()", []), ("[1]", []), ("final_answer(1)", [])):
+        result, _ = exec_json(code)
+        check("truncated: " + code, sorted(k for k in result["truncated"] if k not in ("stdout", "stderr", "total_bytes")) == marks, result["truncated"])
+
+
+@test
+def output_of_the_service(s):
+    c = s.client()
+    for data, text in OUTPUTS:
+        events = []
+        c.send(op="exec", id=1, policy="open", code=writes("stdout", data), stream=True)
+        while "event" in (event := c.receive()):
+            events.append(event)
+        output_is("service", event["result"], "stdout", data, text)
+        same(b"".join(base64.b64decode(e["data_base64"]) if "data_base64" in e else e["data"].encode() for e in events), data)
+        same(any("data_base64" in e for e in events), not text)
+        same("".join(e["data"] for e in events), event["result"]["stdout"])
+
+
+@test
+def values_of_the_service(s):
+    some = strings(2)
+    c = s.client()
+    for session in (None, c.ask("open", policy="open")["session"]):
+        ask = (lambda **m: c.ask("run", session=session, **m)) if session else (lambda **m: c.ask("exec", **m))
+        keeps("service", ask(code=ascii(some))["value"], some)
 
 
 main()

@@ -101,10 +101,11 @@ static void output(const char *data, size_t bytes, size_t step)
 	struct aj_piece piece = { 0 };
 	struct aj_buffer out = { 0 };
 	for (size_t at = 0; at < bytes; at += step) {
-		bool some = aj_piece_string(&piece, &out, data + at, bytes - at < step ? bytes - at : step);
-		must(some == (out.bytes > 0) && piece.held_bytes < sizeof piece.held, "something is written or held");
-		if (some)
-			is_json(&out);
+		aj_buffer_text(&out, "{");
+		bool some = aj_piece_data(&piece, &out, data + at, bytes - at < step ? bytes - at : step);
+		must(some == (out.bytes > 1) && piece.held_bytes < sizeof piece.held, "something is written or held");
+		aj_buffer_text(&out, "}");
+		is_json(&out);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "serve/piece.h"
 #include "sockets/send.h"
@@ -43,31 +44,60 @@ Test(frames, strings)
 	}
 }
 
-/* Cut anywhere, a text comes out as if it had come whole, and no piece ends within a character. */
+/* The members of one event, as JSON and decoded: its text is added to `texts`, and its bytes to `raw` by the next step of the text. */
+static void add_piece(char *texts, size_t *raw_bytes, const char *text)
+{
+	aj_buffer_add(&out, "}", 2);
+	json_t *event = json_loads(out.data, 0, NULL);
+	const char *data = json_string_value(json_object_get(event, "data")),
+		   *bytes = json_string_value(json_object_get(event, "data_base64"));
+	cr_assert_not_null(data, "%s", out.data);
+	strcat(texts, data);
+	size_t n = bytes ? strlen(bytes) / 4 * 3 - (strlen(bytes) && bytes[strlen(bytes) - 1] == '=') -
+	                       (strlen(bytes) && bytes[strlen(bytes) - 2] == '=')
+	                 : strlen(data);
+	cr_assert_eq(bytes != NULL, strstr(data, "\xef\xbf\xbd") != NULL,
+	             "base64 where the text is not what was written, and nowhere else: %s", out.data);
+	char want[128] = "";
+	aj_base64(want, text + *raw_bytes, n);
+	if (bytes)
+		cr_expect_str_eq(bytes, want);
+	else
+		cr_expect_eq(memcmp(data, text + *raw_bytes, n), 0);
+	*raw_bytes += n;
+	json_decref(event);
+}
+
+/* Cut anywhere, a text comes out as if it had come whole, and no piece ends within a character; no byte is lost. */
 Test(frames, pieces_of_text)
 {
 	static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z\xff\xe2\x82z\xf4\x90\x80\x80\xc3";
 	size_t bytes = sizeof text - 1;
 	aj_buffer_string(&out, text, bytes);
-	char *whole = strndup(out.data + 1, out.bytes - 2);
+	aj_buffer_add(&out, "", 1);
+	json_t *whole = json_loads(out.data, JSON_DECODE_ANY, NULL);
 	for (size_t step = 1; step <= bytes; step++) {
 		struct aj_piece piece = { 0 };
 		char *joined = calloc(1, 4096);
+		size_t raw_bytes = 0;
 		for (size_t at = 0; at < bytes; at += step) {
 			out.bytes = 0;
-			if (aj_piece_string(&piece, &out, text + at, at + step < bytes ? step : bytes - at))
-				strncat(joined, out.data + 1, out.bytes - 2);
+			aj_buffer_text(&out, "{");
+			if (aj_piece_data(&piece, &out, text + at, at + step < bytes ? step : bytes - at))
+				add_piece(joined, &raw_bytes, text);
 			else
-				cr_expect_eq(out.bytes, 0, "nothing is written");
+				cr_expect_eq(out.bytes, 1, "nothing is written");
 			cr_assert(piece.held_bytes < sizeof piece.held);
 		}
 		out.bytes = 0;
-		aj_buffer_string(&out, piece.held, piece.held_bytes);
-		strncat(joined, out.data + 1, out.bytes - 2);
-		cr_expect_str_eq(joined, whole, "steps of %zu: %s", step, joined);
+		aj_buffer_text(&out, "{");
+		aj_piece_rest(&piece, &out);
+		add_piece(joined, &raw_bytes, text);
+		cr_expect_str_eq(joined, json_string_value(whole), "steps of %zu: %s", step, joined);
+		cr_expect_eq(raw_bytes, bytes, "steps of %zu", step);
 		free(joined);
 	}
-	free(whole);
+	json_decref(whole);
 }
 
 Test(frames, out)

@@ -87,6 +87,51 @@ Test(result, claims_change_no_attested_field)
 	json_decref(doc);
 }
 
+/* Of the marks that a claim may set, true ones are passed on, and no other value. */
+Test(result, truncated_claims)
+{
+	claim("{\"status\":\"ok\",\"truncated\":{\"value\":true,\"repr\":1,\"final_answer\":false,\"status\":true}}");
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *truncated = json_object_get(doc, "truncated");
+	cr_expect(json_is_true(json_object_get(truncated, "value")));
+	cr_expect_eq(json_object_size(truncated), 4, "stdout, stderr, total_bytes, value");
+	json_decref(doc);
+}
+
+Test(result, bytes_of_the_output)
+{
+	static const struct {
+		const char *written, *text, *base64; /* under a cap of 8 bytes; base64: "(none)" */
+	} rows[] = {
+		{ "", "", "(none)" },
+		{ "caf\xc3\xa9", "caf\xc3\xa9", "(none)" },
+		{ "a\xff", "a\xef\xbf\xbd", "Yf8=" },
+		{ "caf\xc3", "caf\xef\xbf\xbd", "Y2Fmww==" },
+		/* characters that the omission cuts */
+		{ "abc\xc3\xa9__\xc3\xa9xyz", "abc\xef\xbf\xbd\n[... 4 bytes omitted ...]\n\xef\xbf\xbdxyz", "(none)" },
+		/* beyond these, head and tail are the ones of the text */
+		{ "a\xff"
+		  "bcdefghijkl",
+		  "a\xef\xbf\xbd"
+		  "bc\n[... 5 bytes omitted ...]\nijkl",
+		  "Yf9iYwpbLi4uIDUgYnl0ZXMgb21pdHRlZCAuLi5dCmlqa2w=" },
+		{ "abcdefghijk\xff", "abcd\n[... 4 bytes omitted ...]\nijk\xef\xbf\xbd", "YWJjZApbLi4uIDQgYnl0ZXMgb21pdHRlZCAuLi5dCmlqa/8=" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		aj_output_buffer_free(&result.out);
+		result.out.cap_bytes = 8;
+		aj_output_buffer_add(&result.out, rows[i].written, strlen(rows[i].written));
+		json_t *doc = aj_result_json(&result, &plan, &policy, &request);
+		cr_expect_str_eq(text_of(doc, "stdout"), rows[i].text, "row %zu", i);
+		cr_expect_str_eq(text_of(doc, "stdout_base64"), rows[i].base64, "row %zu", i);
+		cr_expect_null(json_object_get(doc, "stderr_base64"));
+		json_decref(doc);
+	}
+	aj_output_buffer_add(&result.err, "\0\xfe", 2);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
+	cr_expect_str_eq(text_of(doc, "stderr_base64"), "AP4=");
+	json_decref(doc);
+}
+
 /* A figure that the kernel did not give is absent: 0 would be an answer. */
 Test(result, usage)
 {

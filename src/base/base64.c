@@ -1,0 +1,22 @@
+/* Encodes bytes as base64.
+ * It decodes nothing: no base64 from inside a jail is read on the host. */
+#include "base/base64.h"
+
+void aj_base64(char *out, const void *data, size_t bytes)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *in = data;
+	for (; bytes >= 3; bytes -= 3, in += 3) {
+		*out++ = digits[in[0] >> 2];
+		*out++ = digits[(in[0] & 3) << 4 | in[1] >> 4];
+		*out++ = digits[(in[1] & 15) << 2 | in[2] >> 6];
+		*out++ = digits[in[2] & 63];
+	}
+	if (!bytes)
+		return;
+	unsigned char second = bytes == 2 ? in[1] : 0;
+	*out++ = digits[in[0] >> 2];
+	*out++ = digits[(in[0] & 3) << 4 | second >> 4];
+	*out++ = bytes == 2 ? digits[(second & 15) << 2] : '=';
+	*out = '=';
+}

@@ -1,0 +1,8 @@
+/* Bytes as base64 (RFC 4648, with padding), for text formats that hold no bytes. */
+#pragma once
+#include <stddef.h>
+
+#define AJ_BASE64_BYTES(bytes) (((bytes) + 2) / 3 * 4)
+
+/* Write AJ_BASE64_BYTES(bytes) characters to `out`, and no NUL behind them. */
+void aj_base64(char *out, const void *data, size_t bytes);

@@ -1,0 +1,57 @@
+/* Captured output as members of the result: text, and the bytes themselves where they are no UTF-8.
+ * It drops nothing that the output buffer has kept, and decides nothing by a byte of it. */
+#include "result/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/text.h"
+
+/* Was something omitted, and is `text` UTF-8 but for the characters that this cut? */
+static bool is_cut_text(const struct aj_output_buffer *c, const char *text, size_t bytes)
+{
+	if (!aj_output_buffer_omitted(c))
+		return false;
+	size_t head = c->head_bytes - aj_utf8_incomplete_tail(text, c->head_bytes), tail = bytes - aj_output_buffer_tail_bytes(c);
+	for (int i = 0; i < 3 && tail < bytes && ((unsigned char)text[tail] & 0xc0) == 0x80; i++)
+		tail++;
+	return aj_utf8_valid_prefix(text, head) == head && aj_utf8_valid_prefix(text + tail, bytes - tail) == bytes - tail;
+}
+
+static json_t *base64_json(const char *data, size_t bytes)
+{
+	char *text = malloc(AJ_BASE64_BYTES(bytes) + 1);
+	if (!text)
+		return json_null();
+	aj_base64(text, data, bytes);
+	json_t *json = json_stringn_nocheck(text, AJ_BASE64_BYTES(bytes));
+	free(text);
+	return json;
+}
+
+static void add_stream(json_t *doc, const char *name, const char *name_base64, const struct aj_output_buffer *c)
+{
+	size_t bytes = 0;
+	char *text = aj_output_buffer_text(c, &bytes);
+	const char *kept = text ? text : "";
+	json_object_set_new(doc, name, aj_json_text(kept, bytes));
+	if (aj_utf8_valid_prefix(kept, bytes) < bytes && !is_cut_text(c, kept, bytes))
+		json_object_set_new(doc, name_base64, base64_json(kept, bytes));
+	free(text);
+}
+
+void aj_capture_json(json_t *doc, const struct aj_result *r)
+{
+	static const char *const claims[] = { "value", "repr", "str", "final_answer" };
+	const json_t *claimed = json_object_get(r->claim, "truncated");
+	json_int_t total_bytes = (json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes;
+	add_stream(doc, "stdout", "stdout_base64", &r->out);
+	add_stream(doc, "stderr", "stderr_base64", &r->err);
+	json_t *truncated = json_pack("{s:b, s:b, s:I}", "stdout", aj_output_buffer_omitted(&r->out) > 0, "stderr",
+	                              aj_output_buffer_omitted(&r->err) > 0, "total_bytes", total_bytes);
+	for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
+		if (json_is_true(json_object_get(claimed, claims[i])))
+			json_object_set_new(truncated, claims[i], json_true());
+	json_object_set_new(doc, "truncated", truncated);
+}

@@ -1,0 +1,6 @@
+/* What a jail wrote, and how much is missing, as members of the result. */
+#pragma once
+#include "result/result.h"
+
+/* Add `stdout`, `stderr`, each with `_base64` where the text is not what was written, and `truncated`. */
+void aj_capture_json(json_t *doc, const struct aj_result *result);
