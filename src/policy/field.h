@@ -4,6 +4,9 @@
 
 typedef AJ_LIST(const char *) aj_text_list;
 
+/* The items of a list, or the names of a set of flags. */
+aj_text_list aj_key_items(const struct aj_key *key, const void *base, struct aj_arena *arena);
+
 static inline void *aj_field(const struct aj_key *key, void *base)
 {
 	return (char *)base + key->offset;

@@ -81,7 +81,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "without cgroup v2: strict refuses to run, best-effort uses rlimits, which the result says" },
 	{ "limits.wall", AJ_KEY_DURATION, AT(wall_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "30s", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "time on the clock until a snippet is told to stop, and killed with its jail a second later; a command is killed at once" },
-	{ "limits.cpu", AJ_KEY_DURATION, AT(cpu_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "wall", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
+	{ "limits.cpu", AJ_KEY_DURATION, AT(cpu_ms), .min = 10, .max = 168 * HOUR, .none = true, .as_wall = true, .fallback = "wall", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
 	  .help = "processor time of each process; `wall` is as much as limits.wall" },
 	{ "limits.cpu_percent", AJ_KEY_COUNT, AT(cpu_percent), .min = 1, .max = 100000, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,
 	  .help = "share of processors that the whole jail gets, in percent: 100 is one; needs cgroup v2" },

@@ -38,6 +38,7 @@ struct aj_key {
 	size_t offset;
 	uint64_t min, max;        /* quantities; for lists max is the number of items */
 	bool none;                /* quantities: "none" is allowed and stored as 0 */
+	bool as_wall;             /* durations: "wall" is allowed and stored as AJ_AS_WALL */
 	const char *const *names; /* ENUM, FLAGS: NULL-terminated */
 	const char *fallback;     /* the default as text; lists start empty */
 	enum aj_looser looser;
@@ -88,6 +89,10 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 /* aj_enforcer_kind() of this key with this value: "no wall" if the wall of its row does not stand. */
 const char *aj_key_kind(const struct aj_key *key, const struct aj_policy *policy);
 
+/* A value that is no list as one word, without quotes: `true`, `best-effort`, `512M`, `none`. */
+const char *aj_key_word(const struct aj_key *key, const void *base, struct aj_arena *arena);
+/* Is the value a number, which TOML and JSON write without quotes? */
+bool aj_key_is_number(const struct aj_key *key, const void *base);
 /* The value as TOML. */
 const char *aj_key_value(const struct aj_key *key, const void *base, struct aj_arena *arena);
 /* A string as TOML. */

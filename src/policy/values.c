@@ -70,7 +70,7 @@ static const char *parse_quantity(const struct aj_key *key, void *base, struct a
 		*(uint64_t *)aj_field(key, base) = 0;
 		return NULL;
 	}
-	if (key->type == AJ_KEY_DURATION && strcmp(text, "wall") == 0 && key->fallback && strcmp(key->fallback, "wall") == 0) {
+	if (key->as_wall && strcmp(text, "wall") == 0) {
 		*(uint64_t *)aj_field(key, base) = AJ_AS_WALL;
 		return NULL;
 	}
@@ -181,7 +181,7 @@ const char *aj_toml_quote(const char *text, struct aj_arena *arena)
 	return out;
 }
 
-static const char *list_value(const aj_text_list *list, struct aj_arena *arena)
+static const char *quoted_list(const aj_text_list *list, struct aj_arena *arena)
 {
 	size_t bytes = 3;
 	for (size_t i = 0; i < list->count; i++)
@@ -196,35 +196,47 @@ static const char *list_value(const aj_text_list *list, struct aj_arena *arena)
 	return out;
 }
 
-const char *aj_key_value(const struct aj_key *key, const void *base, struct aj_arena *arena)
+aj_text_list aj_key_items(const struct aj_key *key, const void *base, struct aj_arena *arena)
+{
+	aj_text_list flags = { 0 };
+	if (key->type == AJ_KEY_LIST)
+		return *(const aj_text_list *)aj_const_field(key, base);
+	for (size_t i = 0; key->names[i]; i++)
+		if (aj_number(key, base) & ((uint64_t)1 << i))
+			*AJ_PUSH(arena, &flags) = key->names[i];
+	return flags;
+}
+
+bool aj_key_is_number(const struct aj_key *key, const void *base)
+{
+	return key->type == AJ_KEY_COUNT && (aj_number(key, base) || !key->none);
+}
+
+const char *aj_key_word(const struct aj_key *key, const void *base, struct aj_arena *arena)
 {
 	const void *at = aj_const_field(key, base);
-	aj_text_list flags = { 0 };
 	switch (key->type) {
 	case AJ_KEY_BOOL:
 		return *(const bool *)at ? "true" : "false";
 	case AJ_KEY_ENUM:
-		return aj_toml_quote(key->names[*(const int *)at], arena);
-	case AJ_KEY_FLAGS:
-		for (size_t i = 0; key->names[i]; i++)
-			if (aj_number(key, base) & ((uint64_t)1 << i))
-				*AJ_PUSH(arena, &flags) = key->names[i];
-		return list_value(&flags, arena);
-	case AJ_KEY_BYTES:
-	case AJ_KEY_DURATION:
-	case AJ_KEY_COUNT:
-		if (aj_number(key, base) == AJ_AS_WALL)
-			return "\"wall\"";
-		if (aj_number(key, base) == 0 && key->none)
-			return "\"none\"";
-		return aj_printf(arena, key->type == AJ_KEY_COUNT ? "%s" : "\"%s\"",
-		                 quantity_text(key->type, aj_number(key, base), arena));
+		return key->names[*(const int *)at];
 	case AJ_KEY_TEXT:
-		return aj_toml_quote(*(const char *const *)at, arena);
-	case AJ_KEY_LIST:
-		return list_value(at, arena);
+		return *(const char *const *)at;
+	default:
+		if (key->as_wall && aj_number(key, base) == AJ_AS_WALL)
+			return "wall";
+		return aj_number(key, base) || !key->none ? quantity_text(key->type, aj_number(key, base), arena) : "none";
 	}
-	return "";
+}
+
+const char *aj_key_value(const struct aj_key *key, const void *base, struct aj_arena *arena)
+{
+	if (aj_key_is_list(key)) {
+		aj_text_list items = aj_key_items(key, base, arena);
+		return quoted_list(&items, arena);
+	}
+	const char *word = aj_key_word(key, base, arena);
+	return key->type == AJ_KEY_BOOL || aj_key_is_number(key, base) ? word : aj_toml_quote(word, arena);
 }
 
 void aj_key_push(const struct aj_key *key, void *base, struct aj_arena *arena, const char *item)

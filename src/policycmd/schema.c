@@ -34,7 +34,7 @@ static json_t *quantity_schema(const struct aj_key *key)
 		                                     "maximum", (json_int_t)key->max));
 	if (key->none)
 		json_array_append_new(any, json_pack("{s:s}", "const", "none"));
-	if (strcmp(key->fallback, "wall") == 0)
+	if (key->as_wall)
 		json_array_append_new(any, json_pack("{s:s}", "const", "wall"));
 	return json_pack("{s:o}", "anyOf", any);
 }
@@ -58,17 +58,8 @@ static json_t *value_schema(const struct aj_key *key)
 	}
 }
 
-static json_t *default_json(const struct aj_key *key)
-{
-	if (aj_key_is_list(key))
-		return key->fallback ? json_pack("[s]", key->fallback) : json_array();
-	if (key->type == AJ_KEY_BOOL)
-		return json_boolean(strcmp(key->fallback, "true") == 0);
-	json_t *number = key->type == AJ_KEY_COUNT ? json_loads(key->fallback, JSON_DECODE_ANY, NULL) : NULL;
-	return number ? number : json_string(key->fallback);
-}
-
-static json_t *key_schema(const struct aj_key *key, const char *before, struct aj_arena *arena)
+/* `defaults`: a policy or a site with the defaults; NULL where absent means something else, which `before` says. */
+static json_t *key_schema(const struct aj_key *key, const void *defaults, const char *before, struct aj_arena *arena)
 {
 	json_t *schema = value_schema(key);
 	const char *range = key->type >= AJ_KEY_BYTES && key->type <= AJ_KEY_COUNT
@@ -78,8 +69,8 @@ static json_t *key_schema(const struct aj_key *key, const char *before, struct a
 	json_object_set_new(schema, "description",
 	                    json_string(aj_printf(arena, "%s%s%s. Enforced by %s.%s", before, key->help, range,
 	                                          aj_enforcer_name(key->by), unbuilt)));
-	if (!*before)
-		json_object_set_new(schema, "default", default_json(key));
+	if (defaults)
+		json_object_set_new(schema, "default", aj_key_json(key, defaults, arena));
 	return schema;
 }
 
@@ -91,16 +82,17 @@ static json_t *section_of(json_t *properties, const char *section)
 	return json_object_get(properties, section);
 }
 
-static void add_key(json_t *properties, const struct aj_key *key, bool extend, const char *before, struct aj_arena *arena)
+static void add_key(json_t *properties, const struct aj_key *key, bool extend, const void *defaults, const char *before,
+                    struct aj_arena *arena)
 {
 	const char *dot = strchr(key->name, '.'), *name = dot ? dot + 1 : key->name;
 	json_t *section = dot ? section_of(properties, aj_strndup(arena, key->name, (size_t)(dot - key->name))) : NULL;
 	json_t *into = section ? json_object_get(section, "properties") : properties;
-	json_object_set_new(into, name, key_schema(key, before, arena));
+	json_object_set_new(into, name, key_schema(key, defaults, before, arena));
 	if (!extend || !aj_key_is_list(key))
 		return;
 	const char *longer = aj_printf(arena, "extend_%s", name);
-	json_object_set_new(into, longer, key_schema(key, "In addition to what the extended policy has: ", arena));
+	json_object_set_new(into, longer, key_schema(key, NULL, "In addition to what the extended policy has: ", arena));
 	if (!json_object_get(section, "allOf"))
 		json_object_set_new(section, "allOf", json_array());
 	json_array_append_new(json_object_get(section, "allOf"), json_pack("{s:{s:[s, s]}}", "not", "required", name, longer));
@@ -115,6 +107,8 @@ static json_t *make_document(const char *title, json_t *properties)
 static json_t *policy_schema(struct aj_arena *arena)
 {
 	json_t *properties = json_object();
+	struct aj_policy defaults;
+	aj_keys_default(aj_policy_keys, &defaults, arena);
 	json_object_set_new(properties, "extends",
 	                    json_pack("{s:s, s:s, s:s}", "type", "string", "pattern",
 	                              "^([A-Za-z0-9][A-Za-z0-9_-]{0,63}|\\./.+|/.+)$", "description",
@@ -123,18 +117,20 @@ static json_t *policy_schema(struct aj_arena *arena)
 	                    json_pack("{s:s, s:o, s:s}", "type", "array", "items", text_schema(aj_item_key.pattern), "description",
 	                              "Keys, sections or \"*\": what no policy that extends this one and no option may loosen."));
 	for (const struct aj_key *key = aj_policy_keys; key->name; key++)
-		add_key(properties, key, true, "", arena);
+		add_key(properties, key, true, &defaults, "", arena);
 	return make_document("A policy of agentjail", properties);
 }
 
 static json_t *site_schema(struct aj_arena *arena)
 {
 	json_t *properties = json_object(), *ceilings = json_object();
+	struct aj_site defaults;
+	aj_keys_default(aj_site_keys, &defaults, arena);
 	for (const struct aj_key *key = aj_site_keys; key->name; key++)
-		add_key(properties, key, false, "", arena);
+		add_key(properties, key, false, &defaults, "", arena);
 	for (const struct aj_key *key = aj_policy_keys; key->name; key++)
 		if (key->looser == AJ_LOOSER_MORE || key->looser == AJ_LOOSER_LESS)
-			add_key(ceilings, key, false, "No policy may exceed this: ", arena);
+			add_key(ceilings, key, false, NULL, "No policy may exceed this: ", arena);
 	json_object_set_new(properties, "ceilings",
 	                    json_pack("{s:s, s:b, s:o, s:s}", "type", "object", "additionalProperties", 0, "properties", ceilings, "description",
 	                              "What no policy may exceed: built-in policies are lowered to it, files and options that ask for more are refused."));

@@ -4,21 +4,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/field.h"
 #include "policycmd/policy.h"
 #include "terminal/findings.h"
 
 json_t *aj_key_json(const struct aj_key *key, const void *base, struct aj_arena *arena)
 {
-	/* The TOML of a word, a number or a list of words is JSON as well; strings with escapes are not. */
-	const char *field = (const char *)base + key->offset;
-	if (key->type == AJ_KEY_TEXT)
-		return json_string(*(const char *const *)field);
-	if (key->type != AJ_KEY_LIST)
-		return json_loads(aj_key_value(key, base, arena), JSON_DECODE_ANY, NULL);
-	const AJ_LIST(const char *) *list = (const void *)field;
+	if (key->type == AJ_KEY_BOOL)
+		return json_boolean(*(const bool *)aj_const_field(key, base));
+	if (aj_key_is_number(key, base))
+		return json_integer((json_int_t)aj_number(key, base));
+	if (!aj_key_is_list(key))
+		return json_string(aj_key_word(key, base, arena));
+	const aj_text_list items = aj_key_items(key, base, arena);
 	json_t *all = json_array();
-	for (size_t i = 0; i < list->count; i++)
-		json_array_append_new(all, json_string(list->items[i]));
+	for (size_t i = 0; i < items.count; i++)
+		json_array_append_new(all, json_string(items.items[i]));
 	return all;
 }
 

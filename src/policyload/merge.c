@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "policy/field.h"
+
 /* --- one file's keys into a copy of the policy --- */
 
 static void merge_items(struct aj_stack *s, const struct aj_key *key, size_t k, const struct aj_toml *value, bool extend, const char *file)
@@ -133,7 +135,7 @@ static bool follows_wall(size_t k)
 static const char *value_text(const struct aj_key *key, const struct aj_policy *policy, struct aj_arena *arena)
 {
 	const char *text = aj_key_value(key, policy, arena);
-	if (strcmp(text, "\"wall\"") != 0 || key->type != AJ_KEY_DURATION)
+	if (!key->as_wall || aj_number(key, policy) != AJ_AS_WALL)
 		return text;
 	return aj_printf(arena, "%s (%s)", text, aj_key_value(aj_key_find(aj_policy_keys, "limits.wall"), policy, arena));
 }
