@@ -23,6 +23,7 @@
 #include "base/pidfd.h"
 #include "fork/copy_tree.h"
 #include "mounts/mount.h"
+#include "sandbox/jail_steps.h"
 
 enum { SCRATCH_MAX = 4, FIRST_FILE = 4, LIST_BYTES = 4096 };
 
@@ -59,20 +60,12 @@ static void send_fd(const struct work *w, int number, int fd)
 static void map_id(const struct work *w)
 {
 	const struct aj_plan *plan = w->plan;
-	const struct {
-		const char *file;
-		unsigned id;
-	} rows[] = { { "uid_map", plan->uid }, { "gid_map", plan->gid } };
 	if (setns(w->copied->parent, CLONE_NEWUSER) < 0)
 		fail_copy(w, "join the original's user namespace");
 	if (setresgid(plan->gid, plan->gid, plan->gid) < 0 || setresuid(plan->uid, plan->uid, plan->uid) < 0)
 		fail_copy(w, "set the jail's user and group id");
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		char map[40];
-		snprintf(map, sizeof map, "%u %u 1\n", rows[i].id, rows[i].id);
-		if (aj_write_text(w->copied->proc_fd, rows[i].file, map) < 0)
-			fail_copy(w, "map the jail's id");
-	}
+	if (aj_map_ids(plan, w->copied->proc_fd, "", plan->uid, plan->gid))
+		fail_copy(w, "map the jail's id");
 }
 
 static void make_scratch(struct work *w)

@@ -67,7 +67,8 @@ const char *aj_birth_prepare(void)
 	return NULL;
 }
 
-/* Like sandbox/caps.c, without libc. */
+/* Like sandbox/caps.c, without libcap: init shares the zygote's memory, and libcap allocates and sets errno there. guest.so would also
+ * have to carry the library into every Python process. */
 static long drop_all_caps(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -29,20 +29,11 @@ static int init_ready; /* of the jail that is being built: readable once its ini
 
 static int step_write_maps(struct aj_steps *w, struct aj_error *err)
 {
-	const struct {
-		const char *file;
-		unsigned long id;
-	} rows[] = { { "self/uid_map", w->plan->uid }, { "self/gid_map", w->plan->gid } };
 	/* An undumpable process's /proc/self belongs to root. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || aj_write_text(w->proc_fd, "self/setgroups", "deny") < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "deny setgroups");
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		char map[64];
-		snprintf(map, sizeof map, "%lu %lu 1\n", rows[i].id, rows[i].id);
-		if (aj_write_text(w->proc_fd, rows[i].file, map) < 0)
-			return aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "write %s", rows[i].file);
-	}
-	return 0;
+	const char *file = aj_map_ids(w->plan, w->proc_fd, "self/", w->plan->uid, w->plan->gid);
+	return file ? aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "write %s", file) : 0;
 }
 
 static int step_cgroup_ns(struct aj_steps *w, struct aj_error *err)

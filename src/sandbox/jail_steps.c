@@ -42,6 +42,22 @@ int aj_step_lock_limits(struct aj_steps *w, struct aj_error *err)
 	return 0;
 }
 
+const char *aj_map_ids(const struct aj_plan *plan, int proc, const char *process, uid_t uid, gid_t gid)
+{
+	const struct {
+		const char *file;
+		unsigned inside, outside;
+	} rows[] = { { "uid_map", plan->uid, uid }, { "gid_map", plan->gid, gid } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char path[16], map[32];
+		snprintf(path, sizeof path, "%s%s", process, rows[i].file);
+		snprintf(map, sizeof map, "%u %u 1\n", rows[i].inside, rows[i].outside);
+		if (aj_write_text(proc, path, map) < 0)
+			return rows[i].file;
+	}
+	return NULL;
+}
+
 int aj_step_identity(struct aj_steps *w, struct aj_error *err)
 {
 	if (setresgid(w->plan->gid, w->plan->gid, w->plan->gid) < 0 || setresuid(w->plan->uid, w->plan->uid, w->plan->uid) < 0)

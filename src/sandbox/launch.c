@@ -31,11 +31,12 @@
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
+#include "sandbox/jail_steps.h"
 #include "seccomp/notify.h"
 
 static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *err)
 {
-	char dir_path[32], map[64];
+	char dir_path[32];
 	snprintf(dir_path, sizeof dir_path, "/proc/%d", pid);
 	cleanup_fd int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
@@ -44,14 +45,10 @@ static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *er
 	 * groups. */
 	if (aj_write_text(dir, "setgroups", "deny") < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "deny setgroups");
-	snprintf(map, sizeof map, "%u %u 1\n", plan->uid, plan->host_uid);
-	if (aj_write_text(dir, "uid_map", map) < 0)
-		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "write uid_map `%u %u 1`",
-		                       plan->uid, plan->host_uid);
-	snprintf(map, sizeof map, "%u %u 1\n", plan->gid, plan->host_gid);
-	if (aj_write_text(dir, "gid_map", map) < 0)
-		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "write gid_map `%u %u 1`",
-		                       plan->gid, plan->host_gid);
+	const char *file = aj_map_ids(plan, dir, "", plan->host_uid, plan->host_gid);
+	if (file)
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno,
+		                       "write %s: the jail's ids to %u and %u of the host", file, plan->host_uid, plan->host_gid);
 	return 0;
 }
 
