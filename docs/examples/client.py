@@ -51,6 +51,9 @@ class Client:
                 self.send(op="tool_result", request=frame["id"], call=frame["call"], **answer)
             elif frame.get("event") in ("stdout", "stderr") and on_output:
                 on_output(frame["data"])
+            elif "call" in frame:  # the value does not fit: so the tool has failed
+                self.send(op="tool_result", request=frame["request"], call=frame["call"],
+                          error={"type": "ResultError", "message": frame["error"]["message"]})
             elif "event" not in frame and frame["id"] in (id, None):
                 if "error" in frame:
                     raise ServiceError(frame["error"])

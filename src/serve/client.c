@@ -108,6 +108,12 @@ void aj_client_error(struct aj_client *c, const json_t *id, const struct aj_faul
 		return;
 	if (!id)
 		aj_buffer_text(&c->out, "{\"id\":null");
+	if (fault->request) {
+		aj_buffer_text(&c->out, ",\"request\":");
+		aj_buffer_json(&c->out, fault->request);
+		aj_buffer_text(&c->out, ",\"call\":");
+		aj_buffer_number(&c->out, fault->call);
+	}
 	aj_buffer_text(&c->out, ",\"error\":{\"code\":\"");
 	aj_buffer_text(&c->out, aj_fault_name(fault->code));
 	aj_buffer_text(&c->out, "\",\"message\":");

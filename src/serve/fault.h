@@ -24,11 +24,16 @@ enum aj_fault_code {
 const char *aj_fault_name(enum aj_fault_code code);
 const char *aj_fault_help(enum aj_fault_code code);
 
+struct json_t;
+
 /* An error as sent to the client. */
 struct aj_fault {
 	enum aj_fault_code code;
 	char message[512], fix[640];
 	uint64_t retry_ms; /* 0: not sent */
+	/* Of a `tool_result` without an id: what it was to answer. `request` NULL: not sent. */
+	const struct json_t *request;
+	uint64_t call;
 };
 /* Always returns -1. */
 int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -80,23 +80,30 @@ static int declare_tools(struct aj_client *c, struct aj_query *q, struct aj_faul
 	return reply(c, q, json_object());
 }
 
+/* A tool may take longer than its call waits, or than the run lasts: that is no client's fault, and an error without an id would reach it
+ * in the middle of another request. So an answer that comes too late is answered only where the client asks by an id. */
 static int answer_call(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	char room[AJ_LABEL_BYTES];
 	struct aj_error err = { 0 };
+	const json_t *id = q->member[AJ_M_ID], *value = q->member[AJ_M_VALUE], *error = q->member[AJ_M_ERROR];
 	struct aj_client_request *req = find_request(c, q->member[AJ_M_REQUEST], fault);
 	if (!req)
-		return -1;
-	const json_t *value = q->member[AJ_M_VALUE], *error = q->member[AJ_M_ERROR];
+		return id ? -1 : 0;
 	uint64_t call = aj_query_count(q, AJ_M_CALL);
 	int r = !req->slot ? aj_fail(&err, AJ_EXIT_USAGE, "tool", 0, "the request has no jail yet")
 	      : value      ? aj_session_tool_value(req->slot->session, call, value, &err)
 	                   : aj_session_tool_error(req->slot->session, call, json_string_value(json_object_get(error, "type")),
 	                                           json_string_value(json_object_get(error, "message")), &err);
-	if (r == 0)
+	if (r == 0 || (!id && err.reason == AJ_REASON_CLOSED))
 		return reply(c, q, json_object());
-	return aj_fault(fault, AJ_CODE_NO_SUCH_CALL, "call %lu of request `%s`: %s", (unsigned long)call,
-	                aj_client_request_label(req->id, room), err.cause);
+	aj_fault(fault, AJ_CODE_NO_SUCH_CALL, "call %lu of request `%s`: %s", (unsigned long)call,
+	         aj_client_request_label(req->id, room), err.cause);
+	if (!id) {
+		fault->request = q->member[AJ_M_REQUEST];
+		fault->call = call;
+	}
+	return -1;
 }
 
 static int interrupt_run(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)

@@ -68,7 +68,7 @@ static const struct {
 	[AJ_OP_ROLLBACK] = { "rollback", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "go on from a checkpoint, which stays; also after the session's jail has ended. The answer is `{}`" },
 	[AJ_OP_FORGET] = { "forget", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "give a checkpoint up, and its memory back. The answer is `{}`" },
 	[AJ_OP_TOOLS] = { "tools", M(ID) | M(SESSION) | M(TOOLS), 0, 0, "declare tools for a session, or replace some; its next run knows them. The answer is `{}`" },
-	[AJ_OP_TOOL_RESULT] = { "tool_result", M(REQUEST) | M(CALL), M(ID), M(VALUE) | M(ERROR), "answer the event `tool_call` of `request`. With an `id` the answer is `{}`; without one only an error is answered" },
+	[AJ_OP_TOOL_RESULT] = { "tool_result", M(REQUEST) | M(CALL), M(ID), M(VALUE) | M(ERROR), "answer the event `tool_call` of `request`. With an `id` the answer is `{}`, or an error; without one only a value that does not fit is answered, and a call that never was" },
 	[AJ_OP_INTERRUPT] = { "interrupt", M(ID), 0, M(SESSION) | M(REQUEST), "raise KeyboardInterrupt in what the session, or the request, runs; one that waits for a jail is answered with `interrupted`. The answer is `{}`" },
 	[AJ_OP_CLOSE] = { "close", M(ID), 0, M(SESSION) | M(REQUEST), "end the session, or the `exec` or `open` that is under way, at once. The request under way is answered with `closed`, then this one with `{}`" },
 	[AJ_OP_STATS] = { "stats", M(ID), 0, 0, "numbers about the service" },

@@ -123,6 +123,7 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 	uint64_t number = call.number;
 	if (kind == AJ_CALL_MISSHAPEN)
 		return broken_call(ret_why, "a call of a tool that is none");
+	c->last = number > c->last ? number : c->last;
 	if (find_call(c, number)) {
 		aj_tool_call_free(&call);
 		return broken_call(ret_why, "two calls of tools with one number");
@@ -151,8 +152,12 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 	return 0;
 }
 
-static int unknown_call(struct aj_error *err, uint64_t number)
+static int unknown_call(const struct aj_calls *c, struct aj_error *err, uint64_t number)
 {
+	if (number && number <= c->last)
+		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "tool", 0,
+		                       "call %lu waits no more: it was answered, its time was over, or its run has ended",
+		                       (unsigned long)number);
 	return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "no call %lu waits for an answer", (unsigned long)number);
 }
 
@@ -161,7 +166,7 @@ int aj_calls_value(struct aj_calls *c, uint64_t number, const json_t *value, str
 	struct aj_waiting_call *w = find_call(c, number);
 	char why[AJ_TOOL_WHY_BYTES];
 	if (!w)
-		return unknown_call(err, number);
+		return unknown_call(c, err, number);
 	if (!aj_tool_check_result(w->call.tool, value, why, sizeof why))
 		return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "the value of `%s` does not fit: %s", w->call.tool->name, why);
 	forget_call(w);
@@ -173,7 +178,7 @@ int aj_calls_error(struct aj_calls *c, uint64_t number, const char *type, const 
 {
 	struct aj_waiting_call *w = find_call(c, number);
 	if (!w)
-		return unknown_call(err, number);
+		return unknown_call(c, err, number);
 	forget_call(w);
 	reply_error(c, number, type, message);
 	return 0;

@@ -24,6 +24,7 @@ struct aj_calls {
 	void (*on_call)(void *arg, const struct aj_tool_call *call); /* a valid call */
 	void (*send)(void *arg, const char *text, size_t bytes);     /* an answer for the jail */
 	void *arg;
+	uint64_t last;               /* the highest number of a call so far */
 	size_t bytes;                /* of all pending calls */
 	size_t refused;              /* cost of the run's refused calls, see session/calls.c */
 	char why[AJ_TOOL_WHY_BYTES]; /* of the last refused call */

@@ -110,7 +110,7 @@ int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_e
 int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);
 void aj_session_interrupt(struct aj_session *session);
 /* Answer a call: with a value, checked against the tool's `returns` (-1 with err, and the call stays pending), or with an error. A call
- * that is not pending any more (timeout, end of the run) is -1 too. */
+ * that is not pending any more (timeout, end of the run) is -1 too, with AJ_REASON_CLOSED. */
 int aj_session_tool_value(struct aj_session *session, uint64_t call, const json_t *value, struct aj_error *err);
 int aj_session_tool_error(struct aj_session *session, uint64_t call, const char *type, const char *message, struct aj_error *err);
 /* --- branches: for a session opened with `branching`, and while it runs nothing ("busy" else) ---

@@ -1,7 +1,7 @@
 """What requests do, and what is done with bad ones; one service for all of these. serve.sh runs it and counts."""
 import json, os, struct, subprocess, sys, time
 
-from client import AJ, EXAMPLES, FOLDER, LONG, exchange, fails, frame, main, same, test, until
+from client import AJ, Client, EXAMPLES, FOLDER, LONG, exchange, fails, frame, main, same, test, until
 from procfs import below
 
 # --- what requests do: one server for all of these ---
@@ -303,7 +303,7 @@ def tool_results_that_do_not_fit(s):
     same(c.receive()["error"]["code"], "no_such_call")
     c.send(op="tool_result", request=1, call=call["call"] + 5, value=1)
     refusal = c.receive()
-    same((refusal["id"], refusal["error"]["code"]), (None, "no_such_call"))
+    same((refusal["id"], refusal["request"], refusal["call"], refusal["error"]["code"]), (None, 1, call["call"] + 5, "no_such_call"))
     c.send(op="tool_result", id="b", request=2, call=call["call"], value=1)
     same(c.receive()["error"]["code"], "no_such_request")
     c.send(op="tool_result", id="c", request=1, call=call["call"], value=8)
@@ -312,6 +312,34 @@ def tool_results_that_do_not_fit(s):
     same(frames[1]["result"]["value"], 8)
     c.send(op="tool_result", id="d", request=1, call=call["call"], value=8)
     same(c.receive()["error"]["code"], "no_such_request")
+
+
+@test
+def a_tool_that_answers_late_harms_no_request(s):
+    c = s.client()
+    slow = dict(NUMBER, name="slow", timeout_ms=20)
+    wait = "try: slow()\nexcept ToolError as e: print(e.type)\n"
+    c.send(op="exec", id=1, code=wait + "number()", tools=[slow, NUMBER])
+    late, call = c.receive(), c.receive()
+    same((late["tool"], call["tool"]), ("slow", "number"))
+    c.send(op="tool_result", id="a", request=1, call=late["call"], value=5)
+    same(c.receive()["error"]["code"], "no_such_call", "it says so where it is asked")
+    c.send(op="tool_result", request=1, call=late["call"], value=5)
+    c.send(op="tool_result", request=1, call=late["call"], error={"type": "A", "message": "b"})
+    c.send(op="tool_result", request=1, call=call["call"], value=7)
+    result = c.receive()["result"]
+    same((result["value"], result["stdout"]), (7, "TimeoutError\n"))
+    c.send(op="tool_result", request=1, call=late["call"], value=5)
+    same(c.ask("ping"), {})
+    # The documented client answers as soon as its function returns.
+    c = Client(s.path)
+    session = c.ask("open", tools=[slow, NUMBER])["session"]
+    r = c.ask("run", {"slow": lambda: time.sleep(0.5)}, session=session, code=wait)
+    same((r["status"], r["stdout"]), ("ok", "TimeoutError\n"))
+    same(c.ask("run", session=session, code="1 + 1")["value"], 2)
+    r = c.ask("run", {"number": lambda: "no number"}, session=session, code="number()")
+    same((r["status"], r["error"]["type"]), ("error", "ToolError"))
+    assert "ResultError" in r["error"]["message"] and "expected integer, got string" in r["error"]["message"], r["error"]["message"]
 
 
 @test
