@@ -274,6 +274,16 @@ static void part_session(void)
 	agentjail_result_free(r);
 	check(agentjail_session_set(s, "{\"x\":[1,2]}", &err) == 0, "session: set", "refused");
 	runs_to(s, "sum(x)", "3", "session: what was set");
+	agentjail_result *read = agentjail_session_get(s, "x", &err);
+	is(read ? agentjail_result_get(read, "value") : NULL, "[1,2]", "session: get");
+	agentjail_result_free(read);
+	read = agentjail_session_get(s, "missing", &err);
+	is(read ? agentjail_result_get(read, "error.type") : NULL, "NameError", "session: get of no variable");
+	agentjail_result_free(read);
+	check(!agentjail_session_get(s, NULL, &err), "session: get wants a name", "it took none");
+	read = agentjail_session_vars(s, &err);
+	is(read ? agentjail_result_get(read, "value.0.name") : NULL, "f", "session: vars");
+	agentjail_result_free(read);
 	check(agentjail_session_set(s, "[1]", &err) < 0, "session: set wants an object", "it took a list");
 	char out[256] = "";
 	struct agentjail_snippet said = S(.code = "print('a')\n1", .output = collect, .output_arg = out);

@@ -114,6 +114,11 @@ agentjail_session *agentjail_session_open(agentjail *handle, const struct agentj
 agentjail_result *agentjail_session_run(agentjail_session *session, const struct agentjail_snippet *snippet, struct agentjail_error *err);
 /* Set variables, a JSON object. -1 with *err. */
 int agentjail_session_set(agentjail_session *session, const char *variables, struct agentjail_error *err);
+/* Read a variable, without running any code but the value's own __repr__ and __str__: a result with its "value", "repr" and "type", or
+ * with the error of a NameError. NULL with *err. */
+agentjail_result *agentjail_session_get(agentjail_session *session, const char *name, struct agentjail_error *err);
+/* List the variables: a result whose "value" is an array of {"name", "type", "repr", "len"}. NULL with *err. */
+agentjail_result *agentjail_session_vars(agentjail_session *session, struct agentjail_error *err);
 /* 1 while the session can run snippets. */
 int agentjail_session_alive(const agentjail_session *session);
 /* Interrupt the snippet under way, as Ctrl-C would; the session lives on. Without effect when none runs. May be called from any thread

@@ -207,11 +207,18 @@ static void keep_snippet(agentjail_session *s)
 	struct aj_snippet *t = &s->snippet;
 	keep_text(s, &t->id, t->id ? strlen(t->id) : 0);
 	keep_text(s, &t->code, t->code_bytes);
+	keep_text(s, &t->get, t->get ? strlen(t->get) : 0);
 	keep_text(s, &t->filename, t->filename ? strlen(t->filename) : 0);
 	keep_text(s, &t->inputs_json, t->inputs_json ? strlen(t->inputs_json) : 0);
 }
 
-enum kind { SNIPPET, VARIABLES /* and no code */, ALONE /* the jail's only snippet */ };
+enum kind {
+	SNIPPET,
+	ALONE,     /* the jail's only snippet */
+	VARIABLES, /* no code */
+	GET,       /* `code` is the variable's name */
+	VARS,      /* no code */
+};
 
 static int start_run(agentjail_session *s, const struct agentjail_snippet *theirs, enum kind kind, struct aj_error *err)
 {
@@ -220,14 +227,19 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		return -1;
 	if (s->result || s->error.exit_code)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the caller has not taken the last run's result yet");
-	if (kind != VARIABLES && !t.code)
+	if (kind < VARIABLES && !t.code)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "no code is given");
+	if (kind == GET && !t.code)
+		return aj_fail(err, AJ_EXIT_USAGE, "variables", 0, "no name is given");
 	size_t bytes = !t.code ? 0 : t.code_bytes ? t.code_bytes : strlen(t.code);
-	if (check_text("the code", t.code, bytes, err) < 0 || check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
+	if (check_text(kind == GET ? "the name" : "the code", t.code, bytes, err) < 0 ||
+	    check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
 	    check_text("the file name", t.filename, t.filename ? strlen(t.filename) : 0, err) < 0)
 		return -1;
 	s->snippet = (struct aj_snippet){ .id = t.id,
-		                          .code = kind != VARIABLES ? t.code : NULL,
+		                          .code = kind < VARIABLES ? t.code : NULL,
+		                          .get = kind == GET ? t.code : NULL,
+		                          .vars = kind == VARS,
 		                          .code_bytes = bytes,
 		                          .filename = t.filename,
 		                          .inputs_json = t.variables,
@@ -284,14 +296,30 @@ static void free_closed(agentjail_session *s)
 		aj_lib_session_free(s);
 }
 
-agentjail_result *agentjail_session_run(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
+static agentjail_result *run_and_free(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind,
+                                      struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	agentjail_result *result = run_snippet(s, snippet, SNIPPET, &err);
+	agentjail_result *result = run_snippet(s, snippet, kind, &err);
 	free_closed(s);
 	if (!result)
 		aj_lib_refuse(&err, ret_err);
 	return result;
+}
+
+agentjail_result *agentjail_session_run(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
+{
+	return run_and_free(s, snippet, SNIPPET, ret_err);
+}
+
+agentjail_result *agentjail_session_get(agentjail_session *s, const char *name, struct agentjail_error *ret_err)
+{
+	return run_and_free(s, &(struct agentjail_snippet){ .size = sizeof(struct agentjail_snippet), .code = name }, GET, ret_err);
+}
+
+agentjail_result *agentjail_session_vars(agentjail_session *s, struct agentjail_error *ret_err)
+{
+	return run_and_free(s, &(struct agentjail_snippet){ .size = sizeof(struct agentjail_snippet) }, VARS, ret_err);
 }
 
 agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)

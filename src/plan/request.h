@@ -20,6 +20,8 @@ struct aj_request {
 	size_t code_bytes;
 	const char *filename;    /* shown in errors */
 	const char *tools_json;  /* array of declared tools for the guest to define; NULL for none */
+	const char *get;         /* without code, in a lasting jail: the variable to read */
+	bool vars;               /* the same: list the variables */
 	bool keep_value;         /* a value that is not None is the variable _ of later snippets */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
 	bool lines;              /* a snippet's output is flushed after each line, not when the buffer is full */

@@ -46,8 +46,8 @@ static int run_in_session(struct aj_client *c, struct aj_query *q, struct aj_fau
 	if (slot->request)
 		return aj_server_busy(c->server, fault, "the session `%s` runs a snippet", slot->name);
 	struct aj_client_request *req = aj_client_request_new(c, q);
-	bool snippet = req->query.op == AJ_OP_RUN || req->query.op == AJ_OP_SET;
-	if ((snippet ? aj_slot_run(slot, req, fault) : aj_slot_branch(slot, req, fault)) < 0)
+	bool branches = req->query.op == AJ_OP_CHECKPOINT || req->query.op == AJ_OP_ROLLBACK;
+	if ((branches ? aj_slot_branch(slot, req, fault) : aj_slot_run(slot, req, fault)) < 0)
 		aj_client_request_fail(req, fault);
 	return 0;
 }
@@ -183,6 +183,7 @@ static const struct {
 } ops[AJ_OPS] = {
 	[AJ_OP_EXEC] = { place_jail, true },          [AJ_OP_OPEN] = { place_jail, true },
 	[AJ_OP_RUN] = { run_in_session, true },       [AJ_OP_SET] = { run_in_session, true },
+	[AJ_OP_GET] = { run_in_session, true },       [AJ_OP_VARS] = { run_in_session, true },
 	[AJ_OP_FORK] = { fork_session, true },        [AJ_OP_CHECKPOINT] = { run_in_session, true },
 	[AJ_OP_ROLLBACK] = { run_in_session, true },  [AJ_OP_FORGET] = { forget_checkpoint, false },
 	[AJ_OP_TOOLS] = { declare_tools, false },     [AJ_OP_TOOL_RESULT] = { answer_call, false },

@@ -29,6 +29,8 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_f
 	struct aj_snippet snippet = { .id = aj_query_text(q, AJ_M_RUN_ID),
 		                      .code = aj_query_text(q, AJ_M_CODE),
 		                      .code_bytes = json_string_length(q->member[AJ_M_CODE]),
+		                      .get = aj_query_text(q, AJ_M_NAME),
+		                      .vars = q->op == AJ_OP_VARS,
 		                      .filename = aj_query_text(q, AJ_M_FILENAME),
 		                      .inputs_json = q->passed_on,
 		                      .inputs_checked = true,

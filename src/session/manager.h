@@ -89,8 +89,10 @@ struct aj_session_events {
 
 struct aj_snippet {
 	const char *id;   /* goes into the result; NULL: generated */
-	const char *code; /* UTF-8; NULL: only set variables */
+	const char *code; /* UTF-8; NULL: only set variables, or: */
 	size_t code_bytes;
+	const char *get;         /* read this variable */
+	bool vars;               /* list the variables */
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
 	bool inputs_checked;     /* json/scan has found nothing wrong with them */

@@ -341,6 +341,8 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .inputs_json = snippet->inputs_json,
 		                          .inputs_checked = snippet->inputs_checked,
 		                          .lines = snippet->lines,
+		                          .get = snippet->get,
+		                          .vars = snippet->vars,
 		                          .keep_value = snippet->keep_value,
 		                          .value_of_statement = snippet->value_of_statement,
 		                          .terminal_fd = -1,
@@ -353,7 +355,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		record_refusal(s, err);
 	free(tools);
 	/* These are the caller's, and the run outlives them. */
-	s->request.code = s->request.inputs_json = s->request.tools_json = NULL;
+	s->request.code = s->request.get = s->request.inputs_json = s->request.tools_json = NULL;
 	s->request.filename = NULL;
 	if (r < 0)
 		return -1;

@@ -18,6 +18,7 @@
 static const char help[] = "Python is run as it is typed: a statement at once, a block after an empty line. Variables are kept.\n"
 			   "Ctrl-C stops the snippet (three times: ends its jail) or clears the line, Ctrl-D ends the session. Only these are not Python:\n"
 			   "  :new   begin a new jail, without variables\n"
+			   "  :vars  list the variables\n"
 			   "  :quit  as Ctrl-D, and so are exit, quit, exit() and quit() alone on a line\n"
 			   "  :help  this\n";
 
@@ -46,6 +47,8 @@ static enum line_kind run_command(struct aj_shell *shell, const char *line)
 		return blank(line) ? OURS : PYTHON;
 	if (strcmp(line, ":new") == 0)
 		aj_shell_renew(shell);
+	else if (strcmp(line, ":vars") == 0)
+		aj_shell_vars(shell);
 	else
 		fputs(help, stderr);
 	return OURS;

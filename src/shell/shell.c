@@ -205,6 +205,38 @@ bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes)
 	return shell->person || (shell->session && !interrupted);
 }
 
+void aj_shell_vars(struct aj_shell *shell)
+{
+	struct agentjail_error err;
+	agentjail_result *result = NULL;
+	const json_t *row;
+	size_t i;
+	if (!shell->session)
+		return; /* no jail, no variables */
+	running = shell->session;
+	result = agentjail_session_vars(shell->session, &err);
+	running = NULL;
+	if (!result) {
+		print_error(shell, &err);
+		return;
+	}
+	json_array_foreach(json_object_get(result->doc, "value"), i, row) {
+		static const char *const columns[] = { "name", "type", "repr" };
+		for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+			const char *text = text_of(row, columns[c]);
+			aj_show_stream(1, text, strcspn(text, "\n"), &shell->show);
+			aj_show_stream(1, c == 2 ? "\n" : "  ", c == 2 ? 1 : 2, &shell->show);
+		}
+	}
+	aj_show_stream_end(&shell->show);
+	if (result->status != AJ_STATUS_OK)
+		aj_show_claim(&shell->show, result->doc, result->status, text_of(result->doc, "reason"));
+	show_all(shell);
+	agentjail_result_free(result);
+	if (!agentjail_session_alive(shell->session))
+		aj_shell_renew(shell);
+}
+
 void aj_shell_renew(struct aj_shell *shell)
 {
 	agentjail_session_close(shell->session);

@@ -23,6 +23,8 @@ extern volatile sig_atomic_t aj_shell_interrupts; /* SIGINTs so far, once aj_she
 int aj_shell_open(struct aj_shell *shell, struct aj_options *options, struct aj_error *err);
 /* Run a snippet and show its result. False: no snippet may follow, since there is no terminal and the jail has ended or SIGINT came. */
 bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes);
+/* Show the variables, one a line: name, type, the beginning of the repr. */
+void aj_shell_vars(struct aj_shell *shell);
 /* End the jail; the next snippet gets another one. */
 void aj_shell_renew(struct aj_shell *shell);
 void aj_shell_close(struct aj_shell *shell);

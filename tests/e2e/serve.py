@@ -91,6 +91,30 @@ def session_keeps_its_state(s):
 
 
 @test
+def variables_are_read_and_listed(s):
+    c = s.client()
+    session = c.ask("open", tools=[{"name": "t", "parameters": {"type": "object", "properties": {}}}])["session"]
+    same(c.ask("vars", session=session)["value"], [])
+    c.ask("run", session=session, code="x = (1, 2)\nclass Slow:\n    def __repr__(self):\n        while True: pass\nslow = Slow()\n")
+    r = c.ask("get", session=session, name="x", run_id="mine")
+    same((r["status"], r["value"], r["repr"], r["type"], r["id"], r["session"]), ("ok", {"__type__": "tuple", "data": [1, 2]}, "(1, 2)", "tuple", "mine", "alive"))
+    r = c.ask("get", session=session, name="missing")
+    same((r["status"], r["error"]["type"], r["error"]["message"]), ("error", "NameError", "name 'missing' is not defined"))
+    # The repr of a value is code of the snippet's: the limit of time counts for it.
+    for request in ({"op": "get", "name": "slow"}, {"op": "vars"}):
+        r = c.ask(session=session, timeout_ms=100, **request)
+        same((r["status"], r["error"]["type"], r["session"]), ("timeout", "TimeoutError", "alive"))
+    c.ask("run", session=session, code="del slow")
+    same([row["name"] for row in c.ask("vars", session=session)["value"]], ["x", "Slow"])
+    for members in ({"name": 5}, {"name": ""}, {}):
+        fails("bad_request", c.ask, "get", session=session, **members)
+    fails("no_such_session", c.ask, "vars", session="none")
+    c.send(op="run", id="loop", session=session, code="while True: pass")
+    fails("busy", c.ask, "vars", session=session)
+    c.ask("close", session=session)
+
+
+@test
 def session_survives_timeout_and_interrupt(s):
     c = s.client()
     session = c.ask("open")["session"]

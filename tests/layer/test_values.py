@@ -32,9 +32,18 @@ STRINGS = [
 ]
 
 
+# (code that was run before, name, value, or the type of the error)
+READ = [
+    ("x = (1, 'a')", "x", {TAG: "tuple", "data": [1, "a"]}), ("x = 1", "y", NameError), ("x = 1", "__builtins__", NameError), ("x = 1", "__name__", NameError),
+    ("x = 1", "not a name", NameError), ("x = 1", "", NameError), ("import math", "math", {TAG: "repr"}), ("", "len", NameError), ("None", "final_answer", {TAG: "repr"}),
+    ("class A:\n    def __repr__(self): raise SystemExit\nx = A()", "x", SystemExit), ("class A:\n    def __repr__(self): final_answer(1)\nx = A()", "x", "FinalAnswer"),
+]
+
+
 def test(score):
     statements(score)
     strings(score)
+    variables(score)
 
 
 def statements(score):
@@ -67,3 +76,41 @@ def strings(score):
             (claim,), _ = run(request(code, imports=["decimal", "datetime"]))
             score.check(name, claim.get("str") == want and claim["status"] == "ok", (claim.get("str"), claim["repr"], claim["error"]))
             score.check(name + "/cut", claim["truncated"].get("str") == (True if want == "x" * 8192 else None), claim["truncated"])
+
+
+def variables(score):
+    for code, name, want in READ:
+        case = "get/%s of %s" % (name, code[-40:].replace("\n", ";"))
+        if score.wants(case):
+            claim = run(request(code, imports=["math"]), request(None, imports=["math"], get=name))[0][1]
+            if isinstance(want, dict) and len(want) == 1:
+                ok = claim["value"].get(TAG) == want[TAG]
+            elif isinstance(want, (str, type)):
+                ok = claim["status"] == "error" and claim["error"]["type"] == getattr(want, "__name__", want)
+            else:
+                ok = claim["value"] == want and claim["status"] == "ok"
+            score.check(case, ok, claim)
+
+    def case(name, ok, *requests):
+        name = "vars/" + name
+        if score.wants(name):
+            claim = run(*requests)[0][-1]
+            score.check(name, ok(claim), claim)
+    listing = request(None, vars=True)
+    case("none", lambda c: c["value"] == [] and c["type"] == "list", request("1"), listing)
+    case("first", lambda c: c["value"] == [], listing)
+    case("kinds", lambda c: c["value"] == [
+        {"name": "x", "type": "int", "repr": "5"}, {"name": "l", "type": "list", "repr": "[1, 2]", "len": 2}, {"name": "A", "type": "type", "repr": "<class '__main__.A'>"},
+        {"name": "a", "type": "A", "repr": "A!"}], request("x = 5\nl = [1, 2]\nclass A:\n    def __repr__(self): return 'A!'\na = A()\n__z = 1"), listing)
+    tools = [{"name": "t", "parameters": {"type": "object", "properties": {}}}]
+    case("no-tools", lambda c: c["value"] == [{"name": "x", "type": "int", "repr": "1"}], request("x = 1", tools=tools), listing)
+    case("a-tool-overwritten", lambda c: [r["name"] for r in c["value"]] == ["t"], request("t = 1\nfinal_answer = 2", tools=tools), listing)
+    case("hostile", lambda c: [r["repr"] for r in c["value"][1:]] == ["<repr failed: ValueError>"] and "len" not in c["value"][1] and c["status"] == "ok",
+         request("class A:\n    def __repr__(self): raise ValueError\n    def __len__(self): raise ValueError\na = A()"), listing)
+    case("long", lambda c: c["value"][0]["repr"] == "'" + "a" * 199 and c["value"][0]["len"] == 5000, request("x = 'a' * 5000"), listing)
+    case("many", lambda c: len(c["value"]) == 1000 and c["truncated"] == {"value": True} and c["value"][999]["name"] == "v999",
+         request("\n".join("v%d = %d" % (i, i) for i in range(1500))), listing)
+    case("cap", lambda c: 5 < len(c["value"]) < 20 and c["truncated"] == {"value": True}, request("\n".join("v%d = 'a' * 300" % i for i in range(50)), limits={"value_bytes": 10000}), request(None, vars=True, limits={"value_bytes": 10000}))
+    case("inputs-too", lambda c: c["value"] == [{"name": "y", "type": "int", "repr": "3"}], request(None, vars=True, inputs={"y": 3}))
+    case("no-trace", lambda c: c["value"] == 1, request("x = 1"), listing, request(None, get="x"), request("x"))
+    case("bad", lambda c: c["error"]["type"] == "RequestError", request(None, get=5))

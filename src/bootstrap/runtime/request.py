@@ -12,6 +12,8 @@ SNIPPET_KEYS = {
     "inputs": (dict, {}),
     "tools": (list, ()),          # functions that the host runs, see tools.py
     "value_of": (str, "expression"),  # the last statement has a value if it is an expression; "statement": an assignment too
+    "get": (str, None),           # in place of code: the variable to read
+    "vars": (bool, False),        # in place of code: list the variables
     "keep_value": (bool, False),  # as in Python's own shell: the variable _ is the last value
     "lines": (bool, False),       # a reader waits for the output: send it with each newline
     "last": (bool, False),        # no other snippet follows in this jail
@@ -68,7 +70,7 @@ def check_snippet(raw):
         req[key] = value
     if req["value_of"] not in VALUES_OF:
         raise ValueError("value_of must be one of " + ", ".join(VALUES_OF))
-    if req["code"] is None and not req["inputs"] and not req["tools"]:
+    if req["code"] is None and req["get"] is None and not (req["vars"] or req["inputs"] or req["tools"]):
         raise ValueError("the request has no code")
     for name in req["inputs"]:
         if not name.isidentifier() or name[:2] == "__":

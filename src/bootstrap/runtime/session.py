@@ -47,6 +47,7 @@ class Session:
         self.sources = {}           # file name -> source text, for error reports
         self.name_counts = {}       # file name of the request -> number of snippets with it
         self.tools = None           # channel.Channel, when there are tools
+        self.tool_functions = {}    # name -> what tools.py put into the namespace
         self.recorded = None        # names that IMPORT_RECORDER saw
 
     # --- one snippet ---
@@ -160,7 +161,7 @@ class Session:
         if started:
             posix.write(CONTROL_FD, started)
         if code is None:
-            claim["repr"], claim["type"] = "None", "NoneType"
+            self.report_variables(req["get"], req["vars"], namespace, claim)
             return
         self.execute(code, namespace, before, claim, req["keep_value"])
 
@@ -193,6 +194,23 @@ class Session:
                 self.report_value(answers[0], "final_answer", claim)
                 if claim["error"] is None:
                     self.report_repr(answers[0], claim)
+
+    def report_variables(self, name, listed, namespace, claim):
+        """The value of a request without code: a variable, the list of them, or None."""
+        value = None
+        if listed or name is not None:
+            from agentjail.runtime.variables import list_variables, read_variable
+            if listed:
+                ours = dict(self.tool_functions, final_answer=self.final_answer)
+                rows, cut = list_variables(namespace, ours, self.limits["value_bytes"])
+                claim["type"] = "list"  # its repr would say the same a second time
+                self.report_value(rows, "value", claim)
+                if cut:
+                    claim["truncated"]["value"] = True
+                return
+            value = read_variable(namespace, name)
+        self.report_repr(value, claim)
+        self.report_value(value, "value", claim)
 
     def wants_event_loop(self, code):
         if "asyncio" in sys.modules:

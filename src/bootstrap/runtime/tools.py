@@ -50,6 +50,7 @@ def define_tools(session, namespace, declarations):
         ends = session.give_answer if tool["name"] == "final_answer" else None
         function = make_function(session.tools, tool, ends)
         made[function.__name__] = function
+    session.tool_functions.update(made, ToolError=ToolError)
     namespace.update(made)
     namespace["ToolError"] = ToolError
     session.final_answer = made.get("final_answer", session.final_answer)
