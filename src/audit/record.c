@@ -224,13 +224,32 @@ static void add_violations(json_t *list, const struct aj_violations *v, size_t *
 	}
 }
 
+/* Imports that were tried and refused while the code ran, whether or not it coped with that. */
+static void add_imports_refused(struct composer *c, json_t *list, const json_t *refused, size_t *budget)
+{
+	size_t i;
+	json_t *one;
+	bool room = true;
+	json_array_foreach(refused, i, one) {
+		const char *module = json_string_value(json_object_get(one, "module"));
+		json_t *denial = json_pack("{s:s, s:o, s:O}", "rule", "PY-IMPORT", "message", json_sprintf("Import of %s is not allowed", module),
+		                           "line", json_object_get(one, "line"));
+		room = room && add_denial(c, list, denial, budget);
+		json_decref(denial);
+	}
+}
+
 static json_t *denials_json(struct composer *c, const struct aj_result *r)
 {
 	size_t i, budget = DENIALS_BYTES;
 	json_t *list = json_array(), *errors = json_object_get(r->claim, "errors"), *one;
+	const json_t *refused = json_object_get(r->claim, "imports_refused"), *error = json_object_get(r->claim, "error");
+	const char *rule = json_string_value(json_object_get(error, "rule"));
 	add_violations(list, &r->violations, &budget);
-	if (json_array_size(errors) == 0) /* a guard's refusal at run time */
-		add_denial(c, list, json_object_get(r->claim, "error"), &budget);
+	add_imports_refused(c, list, refused, &budget);
+	/* A guard's refusal at run time; an import's is in the list above already. */
+	if (json_array_size(errors) == 0 && !(json_array_size(refused) && rule && strcmp(rule, "PY-IMPORT") == 0))
+		add_denial(c, list, error, &budget);
 	json_array_foreach(errors, i, one)
 		if (!add_denial(c, list, one, &budget))
 			break;

@@ -224,6 +224,8 @@ static const struct option {
 	{ "--json", NULL, AJ_FOR_JAIL, set_json, NULL, "print the whole result as one JSON object on one line; run: with the output in it" },
 	{ "--allow-import", "MODULE", AJ_FOR_SNIPPETS, NULL, "python.imports",
 	  "allow one more module, or `package.*` with its submodules (repeatable)" },
+	{ "--imports-checked", "WHEN", AJ_FOR_SNIPPETS, NULL, "python.imports_checked",
+	  "before (default): a refused import is told before any code runs; run: where the import stands" },
 	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, standard (default) or full" },
 	{ "--layer", "on|off", AJ_FOR_SNIPPETS, set_layer, NULL, "off: no import check, no restricted builtins; only the kernel's walls" },
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },

@@ -74,6 +74,7 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 		aj_buffer_text(out, policy->imports.items[i]);
 		aj_buffer_add(out, " ", 1);
 	}
+	aj_buffer_text(out, policy->imports_checked == AJ_CHECKED_AT_RUN ? "\",\"imports_checked\":\"run" : "");
 	aj_buffer_text(out, "\",\"env\":[");
 	for (size_t i = 0; i < plan->late_env.count; i++) {
 		aj_buffer_text(out, i ? "," : "");

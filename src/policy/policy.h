@@ -9,6 +9,7 @@
 
 enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STANDARD, AJ_BUILTINS_FULL };
 /* The values of every enum are ordered from tight to loose: this order defines "looser". */
+enum aj_imports_checked { AJ_CHECKED_BEFORE, AJ_CHECKED_AT_RUN };
 enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
 enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_READ_WRITE };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
@@ -78,6 +79,7 @@ struct aj_policy {
 	bool layer;
 	enum aj_builtins builtins;
 	AJ_LIST(const char *) imports; /* module names, `pkg.*` for a package with its submodules */
+	enum aj_imports_checked imports_checked;
 
 	/* Walls. */
 	const char *rootfs; /* name of a Python tree; "host": the host's /usr read-only instead */

@@ -2,6 +2,7 @@
  * It holds no logic: values.c sets, prints and compares what the rows describe. */
 #include "policy/schema.h"
 
+static const char *const checked_names[] = { "before", "run", NULL };
 static const char *const builtins_names[] = { "minimal", "standard", "full", NULL };
 static const char *const network_names[] = { "none", "loopback", "allow", "host", NULL };
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "read-write", NULL };
@@ -25,6 +26,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "whether snippets pass the import check and get restricted builtins; with false only the kernel's walls stand" },
 	{ "python.imports", AJ_KEY_LIST, AT(imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
 	  .help = "modules that a snippet may import: `json` is that module, `numpy.*` is numpy with its submodules" },
+	{ "python.imports_checked", AJ_KEY_ENUM, AT(imports_checked), .names = checked_names, .fallback = "before", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
+	  .help = "when a snippet learns of the imports that it may not make: before (all at once, and no line of it runs; an import that the code itself guards, by a handler of "
+	          "ImportError or `if TYPE_CHECKING:`, raises where it stands), or run (each raises ImportError where it stands)" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names, .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection) or full" },
 	{ "python.source_size", AJ_KEY_BYTES, AT(source_bytes), .min = 1, .max = 8 * M, .fallback = "1M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,

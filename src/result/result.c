@@ -44,7 +44,7 @@ int aj_status_exit_code(const struct aj_result *r, const struct aj_plan *plan)
 
 enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
-enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS };
+enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS, REFUSALS };
 
 /* A value of ANY shape is the code's own, and may hold NULs; the rest is read as C strings. */
 static const struct {
@@ -62,7 +62,16 @@ static const struct {
 	{ "is_final", BOOLEAN },
 	{ "imports", STRINGS },
 	{ "truncated", OBJECT_OR_NULL },
+	{ "imports_refused", REFUSALS },
 };
+
+/* {"module": text, "line": number or null} */
+static bool is_refusal(const json_t *value)
+{
+	const json_t *line = json_object_get(value, "line");
+	return json_object_size(value) == 2 && json_is_string(json_object_get(value, "module")) &&
+	       (json_is_integer(line) || json_is_null(line));
+}
 
 static bool has_shape(const json_t *value, enum shape shape)
 {
@@ -84,6 +93,13 @@ static bool has_shape(const json_t *value, enum shape shape)
 			return false;
 		json_array_foreach(value, i, item)
 			if (!json_is_string(item))
+				return false;
+		return true;
+	case REFUSALS:
+		if (!json_is_array(value))
+			return false;
+		json_array_foreach(value, i, item)
+			if (!is_refusal(item))
 				return false;
 		return true;
 	}
@@ -148,8 +164,8 @@ json_t *aj_json_text(const char *text, size_t bytes)
 
 static void add_claims(json_t *doc, const struct aj_result *r)
 {
-	static const char *const keys[] = { "value",  "repr",         "str",      "type",   "error",
-		                            "errors", "final_answer", "is_final", "imports" };
+	static const char *const keys[] = { "value",  "repr",         "str",      "type",    "error",
+		                            "errors", "final_answer", "is_final", "imports", "imports_refused" };
 	for (size_t i = 0; r->claim && i < sizeof keys / sizeof *keys; i++) {
 		json_t *value = json_object_get(r->claim, keys[i]);
 		if (value)

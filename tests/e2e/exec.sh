@@ -248,6 +248,21 @@ json "an import allowed" 0 'value~^/' -- exec --allow-import os -c 'import os; o
 json "a package with its submodules" 0 status=ok -- exec --allow-import 'xml.*' -c 'import xml.etree.ElementTree as e; e.fromstring("<a/>").tag'
 json "a package alone" 126 status=rejected -- exec --allow-import xml -c 'import xml.etree.ElementTree'
 json "another import is not" 126 status=rejected 'error.message~Allowed: .*\bos\b' -- exec --allow-import os -c 'import subprocess'
+json "an import that the code guards" 0 status=ok value=no 'imports_refused=[{"module":"requests","line":2}]' -- exec -c 'try:
+    import requests
+except ImportError as e:
+    r = "no" if str(e) == "Import of requests is not allowed" else e
+r'
+json "guarded, and never run" 0 status=ok 'imports_refused=(absent)' -- exec -c 'if False:
+    import os'
+json "a refused import beside a guarded one is told before anything runs" 126 status=rejected errors.0.line=5 stdout= 'imports_refused=(absent)' -- exec -c 'print(1)
+try: import os
+except ImportError: pass
+finally:
+    import sys'
+json "all of them told where they stand" 1 status=error error.type=ImportError error.rule=PY-IMPORT error.line=2 'stdout=1\n' \
+	'error.message~Import of os is not allowed. Allowed: .*math' 'imports_refused=[{"module":"os","line":2}]' -- exec --imports-checked run -c 'print(1)
+import os'
 json "builtins minimal" 1 error.type=NameError -- exec --builtins minimal -c 'hex(1)'
 json "builtins standard" 0 "value=0x1" -- exec --builtins standard -c 'hex(1)'
 json "no open in standard" 1 error.type=NameError 'error.hint~open' -- exec -c 'open("/tmp/x")'
@@ -277,6 +292,8 @@ done <<'TABLE'
 --pids|x
 --pids|-3
 --pids|9999999999
+--imports-checked|never
+--imports-checked|
 --builtins|all
 --builtins|
 --layer|maybe

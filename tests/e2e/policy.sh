@@ -61,7 +61,7 @@ text "an overlay workspace is not there yet" 125 'overlay workspace is not built
 
 # --- locked: every option that loosens ---
 echo data >"$T/data"
-for option in '--timeout 11s' '--timeout 1h' '--memory 257M' '--memory 4G' '--pids 9' '--builtins full' '--layer off' '--allow-import os' '--env A=1' \
+for option in '--timeout 11s' '--timeout 1h' '--memory 257M' '--memory 4G' '--pids 9' '--builtins full' '--layer off' '--imports-checked run' '--allow-import os' '--env A=1' \
 	"--file $T/data" "--rootfs $ROOTFS"; do
 	# shellcheck disable=SC2086
 	refused "locked: $option" 'AJ005.*locked.toml locks that key' exec --policy locked $option -c "$SAY"
@@ -69,7 +69,7 @@ done
 refused "locked: several at once, each is named" '--memory' exec --policy locked --memory 4G --timeout 1h --pids 100 -c "$SAY"
 says "and the second" '--timeout: error AJ005'
 says "and the third" '--pids: error AJ005'
-for option in '--timeout 10s' '--timeout 1s' '--memory 128M' '--pids 8' '--builtins minimal' '--layer on' '--allow-import json' '--limits best-effort'; do
+for option in '--timeout 10s' '--timeout 1s' '--memory 128M' '--pids 8' '--builtins minimal' '--layer on' '--imports-checked before' '--allow-import json' '--limits best-effort'; do
 	# shellcheck disable=SC2086
 	text "locked: $option tightens" 0 '^RAN$' exec --policy locked $option -c "$SAY"
 done

@@ -32,9 +32,13 @@ check "its end says so" expect status=timeout 'limits_hit=["wall_clock"]'
 text "options are recorded" 0 "" exec --config "$T/site.toml" --memory 64M -c 1
 line 10
 check "by name and value" expect 'policy.options=["--memory=64M"]'
-text "the trail is whole" 0 'whole: records 10, runs begun 5' audit verify "$LOG"
+json "an import that is refused while the code runs" 0 status=ok -- exec --config "$T/site.toml" -c 'try: import os
+except ImportError: pass'
+line 12
+check "is a denial too" expect status=ok denials.0.by=layer denials.0.rule=PY-IMPORT 'denials.0.message~of os ' denials.0.line=1
+text "the trail is whole" 0 'whole: records 12, runs begun 6' audit verify "$LOG"
 text "a dry run is no run" 0 "" exec --config "$T/site.toml" --dry-run -c 1
-text "and leaves no record" 0 'records 10' audit verify "$LOG"
+text "and leaves no record" 0 'records 12' audit verify "$LOG"
 text "without a destination nothing is said" 0 "" exec --json -c 1
 silent "nor claimed" '"audit"'
 

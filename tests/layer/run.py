@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 import test_claims  # noqa: E402
 import test_escapes  # noqa: E402
+import test_imports  # noqa: E402
 import test_language  # noqa: E402
 import test_session  # noqa: E402
 import test_strings  # noqa: E402
@@ -24,7 +25,7 @@ def main():
     score = harness.Score(sys.argv[1] if len(sys.argv) > 1 else "")
     folder = harness.package()
     try:
-        for module in (test_escapes, test_language, test_claims, test_values, test_session, test_strings, test_tools, test_twins, test_warm):
+        for module in (test_escapes, test_language, test_claims, test_imports, test_values, test_session, test_strings, test_tools, test_twins, test_warm):
             module.test(score)
     finally:
         shutil.rmtree(folder)

@@ -146,6 +146,12 @@ Test(wire, policy)
 	cr_expect_eq(json_object_size(doc), 5);
 	json_decref(doc);
 	cr_expect_eq(buffer.sent, buffer.bytes, "and nothing else");
+	policy.imports_checked = AJ_CHECKED_AT_RUN;
+	aj_encode_policy(&buffer, &plan, &policy);
+	next_frame(AJ_FRAME_POLICY);
+	doc = json_loadb(body, body_bytes, JSON_REJECT_DUPLICATES, NULL);
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "imports_checked")), "run");
+	json_decref(doc);
 }
 
 Test(wire, bad_inputs_and_code)

@@ -161,6 +161,16 @@ Test(record, denials)
 	doc = aj_record_end(&request, NULL, &plan, &result);
 	cr_expect_str_eq(text_of(json_array_get(json_object_get(doc, "denials"), 0), "rule"), "PY-PRIVATE");
 	json_decref(doc);
+	json_decref(result.claim);
+	claim(json_pack("{s:s, s:{s:s, s:i}, s:[{s:s, s:i}, {s:s, s:n}]}", "status", "error", "error", "rule", "PY-IMPORT", "line", 9,
+	                "imports_refused", "module", "os", "line", 9, "module", "sys", "line"));
+	doc = aj_record_end(&request, NULL, &plan, &result);
+	list = json_object_get(doc, "denials");
+	cr_expect_eq(json_array_size(list), 2, "the error is one of them");
+	cr_expect_str_eq(text_of(json_array_get(list, 0), "message"), "Import of os is not allowed");
+	cr_expect_eq(number_of(json_array_get(list, 0), "line"), 9);
+	cr_expect_str_eq(text_of(json_array_get(list, 1), "message"), "Import of sys is not allowed");
+	json_decref(doc);
 	static const struct aj_syscall row = { .name = "ptrace", .errnum = 1, .why = "other processes' memory", .instead = "-" };
 	result.violations = (struct aj_violations){ .seen = true, .count = 1, .items = { { .row = &row, .count = 3 } } };
 	doc = aj_record_end(&request, NULL, &plan, &result);

@@ -1,4 +1,4 @@
-"""The import patterns of a policy, which the check and the import guard ask.
+"""The import patterns of a policy, which the check and the import guard ask, and when a refusal is told.
 A pattern allows modules by their full names; the layer's own modules are refused under every pattern.
 """
 
@@ -8,8 +8,10 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 class AllowedImports:
     """`numpy` is that module, `numpy.*` that module and all below it, `*` every module."""
 
-    def __init__(self, patterns):
+    def __init__(self, patterns, checked="before"):
         self.patterns = patterns
+        self.checked_before = checked == "before"   # else a refused import raises where it stands
+        self.error = ImportError    # what that raises
         self.exact = set()
         self.prefixes = []
         self.all = False

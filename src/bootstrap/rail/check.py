@@ -33,6 +33,7 @@ class Checker:
         self.imports = imports          # AllowedImports
         self.max_depth = max_depth
         self.errors = []                # (rule, message, hint, line, column, end line, end column, further keys)
+        self.import_errors = []         # (node, error): an error unless the code copes with it, see guarded_imports.py
         self.modules = set()            # names bound by an import
         self.bound = {}                 # name -> frozenset of kinds, over all scopes (a coarse but safe view)
         self.classes = {}               # name -> are its positional patterns safe?
@@ -46,12 +47,18 @@ class Checker:
         self.private_reads = []         # (module name, attribute, node)
 
     def add_error(self, node, rule, message, hint=None, **extra):
+        self.errors.append(self.error_at(node, rule, message, hint, extra))
+
+    def add_import_error(self, node, rule, message, hint=None, **extra):
+        self.import_errors.append((node, self.error_at(node, rule, message, hint, extra)))
+
+    def error_at(self, node, rule, message, hint, extra):
         line, col = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         end_line, end_col = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
         if type(node) is Attribute:  # point at the name, not at the start of a.b.c
             at = end_col - len(node.attr.encode("utf-8", "replace"))
             line, col = end_line, at if line != end_line or at > col else col
-        self.errors.append((rule, message, hint, line, col, end_line, end_col, extra))
+        return rule, message, hint, line, col, end_line, end_col, extra
 
     def check_tree(self, tree):
         """Check the tree and insert the guards. Returns the first errors, by position."""
@@ -93,6 +100,9 @@ class Checker:
         if self.class_nodes or self.class_patterns or self.private_reads:
             from agentjail.rail import check_late
             check_late.check_bindings(self)
+        if self.import_errors:
+            from agentjail.rail import guarded_imports
+            guarded_imports.settle(self, tree)
         self.errors.sort(key=lambda e: (e[3], e[4]))
         return self.errors[:MAX_ERRORS]
 
@@ -157,8 +167,8 @@ class Checker:
     def visit_import_from(self, node):
         module = node.module or ""
         if node.level:
-            self.add_error(node, "PY-RELIMPORT", "Relative imports are not allowed: a snippet is in no package",
-                           "Use the full module name.")
+            self.add_import_error(node, "PY-RELIMPORT", "Relative imports are not allowed: a snippet is in no package",
+                                  "Use the full module name.")
             return
         if module == "__future__":
             for alias in node.names:
@@ -170,8 +180,8 @@ class Checker:
         for alias in node.names:
             name = alias.name
             if name[:1] == "_" and known and name not in ("__version__", "__doc__", "__name__"):
-                self.add_error(alias, "PY-PRIVATE", "`%s.%s` is private and not allowed" % (module, name),
-                               "Use the public names of %s." % module)
+                self.add_import_error(alias, "PY-PRIVATE", "`%s.%s` is private and not allowed" % (module, name),
+                                      "Use the public names of %s." % module)
             elif known and not self.imports.allows(module) and not self.imports.allows(module + "." + name):
                 self.refuse_import(alias, module + "." + name)
             if name != "*":

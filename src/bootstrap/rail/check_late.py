@@ -34,8 +34,8 @@ HINTS = {
 def refuse_import(checker, node, name):
     shown = name if type(name) is str else "?"
     # The report adds the list of allowed modules, once.
-    checker.add_error(node, "PY-IMPORT", "Import of %s is not allowed" % shown, import_hint(checker.imports, shown),
-                      allowed=list(checker.imports.patterns))
+    checker.add_import_error(node, "PY-IMPORT", "Import of %s is not allowed" % shown, import_hint(checker.imports, shown),
+                             allowed=list(checker.imports.patterns))
 
 
 def refuse_attribute(checker, node, name, rule, store=False):

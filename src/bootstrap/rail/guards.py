@@ -9,7 +9,6 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.allowed_imports import AllowedImports
 from agentjail.rail.name_rules import DEFINABLE, GUARDED, forbidden_by
 
 ModuleType = type(sys)
@@ -47,12 +46,13 @@ ACTIONS = {"read": "Reading", "set": "Setting", "delete": "Deleting", "define": 
 class Guards:
     """The guarded functions of one session. Agent code holds closures over this object, never the object."""
 
-    def __init__(self, patterns, builtin_set, module_hooks, files=()):
-        self.imports = AllowedImports(patterns)
+    def __init__(self, imports, builtin_set, module_hooks, files=()):
+        self.imports = imports              # AllowedImports
         self.builtin_set = builtin_set      # minimal, standard, full
         self.files = files                  # paths that the caller shows, for open()
         self.module_hooks = module_hooks    # module name -> function to call once after that module was loaded
         self.imported = []                  # modules that agent code imported, in order
+        self.refused = {}                   # (module, line) of the imports that were tried and refused, in order
         self.proxies = None                 # module_proxy.ModuleProxies, from the first import on
         self.builtins = self.make_builtins()
 
@@ -198,7 +198,7 @@ def attribute_error(name, action="read"):
     return e
 
 
-def import_error(message, rule, allowed=None):
-    e = ImportError(message)
+def import_error(message, rule, name, allowed=None, kind=ImportError):
+    e = kind(message, name=name)
     e.agentjail, e.allowed = rule, allowed
     return e

@@ -14,6 +14,7 @@ from agentjail.rail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType,
 from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN
 from agentjail.rail.patches import PUBLIC_DUNDERS, patch_loaded_modules, replacement
 
+MAX_REFUSED, MAX_NAME = 100, 200    # refusals that the claim lists, characters of each name
 GUARDED_BUILTINS = ("getattr", "setattr", "delattr", "hasattr", "__import__")
 
 
@@ -33,7 +34,8 @@ class ModuleProxies:
         if type(name) is not str:
             raise TypeError("module name must be a string")
         if level:
-            raise import_error("Relative imports are not allowed: a snippet is in no package", "PY-RELIMPORT")
+            self.record_refusal("." * min(level, 99) + name)
+            raise import_error("Relative imports are not allowed: a snippet is in no package", "PY-RELIMPORT", name)
         names = tuple(fromlist or ())
         if not all([type(n) is str for n in names]):
             raise TypeError("names to import must be strings")
@@ -98,9 +100,21 @@ class ModuleProxies:
         if name not in self.guards.imported:
             self.guards.imported.append(name)
 
+    def record_refusal(self, name):
+        """Keep the module, and the line of the agent's own code that asked for it."""
+        refused, frame, line = self.guards.refused, sys._getframe(1), None
+        while frame is not None and line is None:
+            # Text that was passed to exec has lines of its own: the line of the call is meant.
+            if frame.f_builtins is self.guards.builtins and frame.f_code.co_filename != "<string>":
+                line = frame.f_lineno
+            frame = frame.f_back
+        if len(refused) < MAX_REFUSED:
+            refused[name[:MAX_NAME], line] = None
+
     def import_refusal(self, name):
         from agentjail.rail.import_advice import import_hint
-        e = import_error("Import of %s is not allowed" % name, "PY-IMPORT", list(self.imports.patterns))
+        self.record_refusal(name)
+        e = import_error("Import of %s is not allowed" % name, "PY-IMPORT", name, list(self.imports.patterns), self.imports.error)
         e.agentjail_hint = import_hint(self.imports, name)
         return e
 

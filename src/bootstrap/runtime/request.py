@@ -24,6 +24,7 @@ POLICY_KEYS = {
     "layer": (bool, True),
     "builtins": (str, "standard"),
     "imports": (list, ()),
+    "imports_checked": (str, "before"),     # before the code, or where each import stands ("run")
     "env": (list, ()),            # NAME=value; set after the start, so that no loader saw them
     "files": (list, ()),          # paths of the jail that are the caller's files and folders
     "limits": (dict, {}),
@@ -81,7 +82,7 @@ def check_snippet(raw):
 
 
 def check_policy(keys):
-    """The policy as a tuple: layer, builtin set, imports, env, files, limits."""
+    """The policy as a tuple: layer, builtin set, imports, when these are checked, env, files, limits."""
     if type(keys.get("imports")) is str:  # the reader takes one string with spaces faster than a list
         keys["imports"] = keys["imports"].split()
     for key, (kind, default) in POLICY_KEYS.items():
@@ -92,12 +93,15 @@ def check_policy(keys):
         raise ValueError("builtins must be one of " + ", ".join(BUILTIN_SETS))
     if not all([type(p) is str for p in keys["imports"]]):
         raise ValueError("imports must be a list of strings")
+    if keys["imports_checked"] not in ("before", "run"):
+        raise ValueError("imports_checked must be before or run")
     limits = dict(DEFAULT_LIMITS)
     for key, value in keys["limits"].items():
         if key not in limits or type(value) is not int or value < 0:
             raise ValueError("unknown or bad limit " + key)
         limits[key] = value
-    return keys["layer"], keys["builtins"], tuple(keys["imports"]), tuple(keys["env"]), tuple(keys["files"]), limits
+    return keys["layer"], keys["builtins"], tuple(keys["imports"]), keys["imports_checked"], tuple(
+        keys["env"]), tuple(keys["files"]), limits
 
 
 def type_expected(key, kind):

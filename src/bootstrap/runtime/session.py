@@ -91,14 +91,16 @@ class Session:
     def open(self):
         """The namespace, with its guards: made for the first snippet, or in a zygote that knows the policy."""
         if self.module is None:
-            layer, builtin_set, imports, env, files, _ = self.policy
+            layer, builtin_set, imports, imports_checked, env, files, _ = self.policy
             self.module = ModuleType("__main__")
             # Libraries look for the module of the agent's classes here; the interpreter's own would be the wrong one.
             self.starter = sys.modules.get("__main__")
             sys.modules["__main__"] = self.module
             if layer:
+                from agentjail.rail.allowed_imports import AllowedImports
                 from agentjail.rail.guards import Guards
-                self.guards = Guards(list(imports), builtin_set, {"asyncio": install_event_loop}, files)
+                self.guards = Guards(AllowedImports(list(imports), imports_checked), builtin_set,
+                                     {"asyncio": install_event_loop}, files)
                 self.builtins = self.guards.builtins
             else:
                 import builtins
@@ -138,6 +140,7 @@ class Session:
         before = None
         if self.guards is not None:
             del self.guards.imported[:]
+            self.guards.refused.clear()
         else:
             before = set(sys.modules)
             if self.recorded is not None:
@@ -189,6 +192,8 @@ class Session:
             if tools is not None:
                 tools.end_snippet()
             claim["imports"] = self.new_modules(before) if self.guards is None else self.guards.imported[:MAX_IMPORTS]
+            if self.guards is not None and self.guards.refused:
+                claim["imports_refused"] = [{"module": module, "line": line} for module, line in self.guards.refused]
             if answers:  # also after code that went on, or failed, behind an `except:` that swallowed the end
                 claim["is_final"] = True
                 self.report_value(answers[0], "final_answer", claim)
