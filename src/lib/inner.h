@@ -87,6 +87,12 @@ int aj_lib_session_await(agentjail_session *session, struct aj_error *err);
 enum aj_session_state aj_lib_state(const agentjail_session *session);
 /* A fork, a checkpoint or a rollback is under way. */
 bool aj_lib_branching(const agentjail_session *session);
+/* Can the session run a snippet now, or say why not? */
+bool aj_lib_is_open(const agentjail_session *session);
+
+/* snippet.c: begin the run that was asked for while the session had no jail; end a run, with a result or an error. */
+void aj_lib_run_begin(agentjail_session *session);
+void aj_lib_run_finish(agentjail_session *session, agentjail_result *result, const struct aj_error *err);
 /* agentjail_interrupt() was called. */
 void aj_lib_session_interrupted(agentjail_session *session);
 

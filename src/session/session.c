@@ -1,11 +1,9 @@
-/* A session: one jail, its tools, and one run at a time, reported to the session's owner.
- * Passes on nothing from the jail unchecked, and nothing after the session was closed. */
+/* The life of a session: from the request for a jail to its end, by its owner, a timer or itself, reported to the owner.
+ * Reports nothing after the session was closed; snippet.c has the runs in between. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fd.h"
-#include "jail/interrupt.h"
 #include "session/session.h"
 
 static void free_session(struct aj_session *s)
@@ -28,16 +26,11 @@ bool aj_session_leave_callback(struct aj_session *s)
 	return !closed;
 }
 
-static struct aj_loop *loop_of(const struct aj_session *s)
-{
-	return s->pool->manager->loop;
-}
-
 void aj_session_used(struct aj_session *s)
 {
 	uint64_t idle_ms = s->pool->manager->config.idle_ms;
 	if (idle_ms && s->jail && s->state != AJ_SESSION_RUNNING)
-		aj_loop_set(loop_of(s), &s->idle, aj_in_ms(idle_ms));
+		aj_loop_set(aj_session_loop(s), &s->idle, aj_in_ms(idle_ms));
 }
 
 void aj_session_rest(struct aj_session *s)
@@ -46,62 +39,24 @@ void aj_session_rest(struct aj_session *s)
 	aj_session_used(s);
 }
 
-static bool is_branching(const struct aj_session *s)
-{
-	return s->state == AJ_SESSION_COPYING || s->state == AJ_SESSION_ROLLING;
-}
-
-static json_t *result_json(struct aj_session *s, bool alive)
-{
-	const struct aj_run *run = s->jail;
-	json_t *result = aj_result_json(&run->result, run->plan, run->policy, &s->request);
-	if (s->request.lasting)
-		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
-	json_object_set_new(result, "warm", json_boolean(s->jail->warm));
-	return result;
-}
-
-static void record_end(struct aj_session *s, struct aj_result *result)
-{
-	const struct aj_run *run = s->jail;
-	struct aj_error err = { 0 };
-	if (aj_trail_end(&s->trail, run->policy, &s->request, run->plan, result, &err) < 0)
-		aj_manager_log(s->pool->manager, "audit", &err);
-}
-
-/* The run is over; false when the session is closed, too. */
-static bool report_result(struct aj_session *s, bool alive)
-{
-	s->state = alive ? AJ_SESSION_IDLE : AJ_SESSION_ENDED;
-	aj_calls_drop(&s->calls);
-	record_end(s, &s->jail->result);
-	json_t *doc = result_json(s, alive);
-	if (alive)
-		aj_session_used(s);
-	aj_session_enter_callback(s);
-	s->on.answered(s, s->arg, &s->jail->result, doc);
-	json_decref(doc);
-	return aj_session_leave_callback(s);
-}
-
 static void on_gone(struct aj_session *s)
 {
 	char why[560];
 	struct aj_run *jail = s->jail;
-	if (s->state == AJ_SESSION_RUNNING && !report_result(s, false))
+	if (s->state == AJ_SESSION_RUNNING && !aj_session_report(s, false))
 		return;
 	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : jail->result.reason);
-	aj_loop_unset(loop_of(s), &s->idle);
+	aj_loop_unset(aj_session_loop(s), &s->idle);
 	/* The session's checkpoints expire with it, so a session that can be rolled back keeps its lifetime timer. */
 	if (!s->pool->branching)
-		aj_loop_unset(loop_of(s), &s->lifetime);
+		aj_loop_unset(aj_session_loop(s), &s->lifetime);
 	s->jail = NULL;
-	if (!is_branching(s)) /* else aj_session_rest() follows */
+	if (!aj_session_is_branching(s)) /* else aj_session_rest() follows */
 		s->state = AJ_SESSION_ENDED;
 	aj_pool_return(s->pool->pool, jail);
 	aj_session_enter_callback(s);
 	if (s->opened.place) { /* the jail died before `opened` was reported */
-		aj_loop_unset(loop_of(s), &s->opened);
+		aj_loop_unset(aj_session_loop(s), &s->opened);
 		s->on.opened(s, s->arg, NULL);
 		if (s->state == AJ_SESSION_CLOSED) {
 			aj_session_leave_callback(s);
@@ -115,7 +70,7 @@ static void on_gone(struct aj_session *s)
 static void on_event(struct aj_run *jail, unsigned found)
 {
 	struct aj_session *s = jail->owner;
-	if ((found & AJ_RUN_ANSWERED) && !report_result(s, true))
+	if ((found & AJ_RUN_ANSWERED) && !aj_session_report(s, true))
 		return;
 	if (found & AJ_RUN_GONE)
 		on_gone(s);
@@ -171,7 +126,7 @@ void aj_session_opened(struct aj_session *s, const struct aj_error *err)
 		s->open_error = *err;
 	s->state = AJ_SESSION_OPENING;
 	/* Always from the loop: `opened` must not come before aj_session_open() has returned the session. */
-	aj_loop_set(loop_of(s), &s->opened, aj_now_us());
+	aj_loop_set(aj_session_loop(s), &s->opened, aj_now_us());
 }
 
 static void on_jail(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
@@ -231,7 +186,7 @@ static void on_idle(struct aj_timer *timer)
 {
 	struct aj_session *s = timer->arg;
 	/* Else the idle time starts again when the branch is done. */
-	if (!is_branching(s))
+	if (!aj_session_is_branching(s))
 		end_jail(s, "the session was idle for too long");
 }
 
@@ -300,87 +255,6 @@ struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_s
 	return s;
 }
 
-int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *err)
-{
-	if (aj_calls_declare(&s->calls, list, err) < 0)
-		return -1;
-	s->tools_changed = true;
-	aj_session_used(s);
-	return 0;
-}
-
-/* The start is in the trail already, so the trail needs an end. */
-static void record_refusal(struct aj_session *s, const struct aj_error *err)
-{
-	struct aj_result refused = { .setup = *err };
-	aj_sha256(s->request.code ? s->request.code : "", s->request.code_bytes, refused.code_sha256);
-	aj_verdict(&(struct aj_facts){ 0 }, s->jail->plan, &refused);
-	record_end(s, &refused);
-}
-
-int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struct aj_error *err)
-{
-	if (!s->jail || s->jail->gone || s->jail->stopping)
-		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0,
-		                       s->state == AJ_SESSION_WAITING ? "the session has no jail yet" : "the session has ended");
-	if (s->state == AJ_SESSION_RUNNING)
-		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
-	if (is_branching(s))
-		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
-	const struct aj_run *run = s->jail;
-	aj_arena_free(&s->arena);
-	if (snippet->code && snippet->code_bytes > run->policy->source_bytes)
-		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "the snippet is larger than a snippet may be (%lu bytes)",
-		               run->policy->source_bytes);
-	s->request = (struct aj_request){ .snippet = true,
-		                          .lasting = !snippet->last,
-		                          .id = snippet->id ? aj_strdup(&s->arena, snippet->id) : aj_trail_new_id(&s->arena),
-		                          .code = snippet->code,
-		                          .code_bytes = snippet->code ? snippet->code_bytes : 0,
-		                          .filename = snippet->filename ? snippet->filename : "<snippet>",
-		                          .inputs_json = snippet->inputs_json,
-		                          .inputs_checked = snippet->inputs_checked,
-		                          .lines = snippet->lines,
-		                          .get = snippet->get,
-		                          .vars = snippet->vars,
-		                          .keep_value = snippet->keep_value,
-		                          .value_of_statement = snippet->value_of_statement,
-		                          .terminal_fd = -1,
-		                          .workspace = s->pool->workspace,
-		                          .rootfs = s->pool->version->rootfs };
-	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
-	s->request.tools_json = tools;
-	int r = aj_trail_start(&s->trail, &s->pool->version->site, run->policy, &s->request, run->plan, err);
-	if (r == 0 && (r = aj_run_begin(s->jail, &s->request, snippet->timeout_ms, aj_now_us(), err)) < 0)
-		record_refusal(s, err);
-	free(tools);
-	/* These are the caller's, and the run outlives them. */
-	s->request.code = s->request.get = s->request.inputs_json = s->request.tools_json = NULL;
-	s->request.filename = NULL;
-	if (r < 0)
-		return -1;
-	s->tools_changed = false;
-	s->state = AJ_SESSION_RUNNING;
-	aj_loop_unset(loop_of(s), &s->idle);
-	return 0;
-}
-
-void aj_session_interrupt(struct aj_session *s)
-{
-	if (s->state == AJ_SESSION_RUNNING)
-		aj_interrupt_send(s->jail);
-}
-
-int aj_session_tool_value(struct aj_session *s, uint64_t call, const json_t *value, struct aj_error *err)
-{
-	return aj_calls_value(&s->calls, call, value, err);
-}
-
-int aj_session_tool_error(struct aj_session *s, uint64_t call, const char *type, const char *message, struct aj_error *err)
-{
-	return aj_calls_error(&s->calls, call, type, message, err);
-}
-
 void aj_session_drop(struct aj_session *s)
 {
 	struct aj_run *jail = s->jail;
@@ -392,28 +266,20 @@ void aj_session_drop(struct aj_session *s)
 	aj_pool_return(s->pool->pool, jail);
 }
 
-/* A run that is cut short needs an end in the trail, too. */
-static void record_cut(struct aj_session *s)
-{
-	struct aj_result cut = { .status = AJ_STATUS_SIGNAL, .reason = "the session was closed while the snippet ran", .exit_code = -1 };
-	memcpy(cut.code_sha256, s->jail->result.code_sha256, sizeof cut.code_sha256);
-	record_end(s, &cut);
-}
-
 void aj_session_close(struct aj_session *s)
 {
 	enum aj_session_state was = s->state;
 	if (was == AJ_SESSION_CLOSED)
 		return;
 	s->state = AJ_SESSION_CLOSED;
-	aj_loop_unset(loop_of(s), &s->opened);
-	aj_loop_unset(loop_of(s), &s->idle);
-	aj_loop_unset(loop_of(s), &s->lifetime);
+	aj_loop_unset(aj_session_loop(s), &s->opened);
+	aj_loop_unset(aj_session_loop(s), &s->idle);
+	aj_loop_unset(aj_session_loop(s), &s->lifetime);
 	aj_calls_drop(&s->calls);
 	if (was == AJ_SESSION_WAITING)
 		aj_pool_cancel(s->pool->pool, &s->waiter);
 	if (was == AJ_SESSION_RUNNING)
-		record_cut(s);
+		aj_session_record_cut(s);
 	if (s->lineage_hooks)
 		s->lineage_hooks->on_closed(s);
 	aj_session_drop(s);

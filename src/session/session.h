@@ -1,4 +1,4 @@
-/* struct aj_session, private to session.c and checkpoint.c. */
+/* struct aj_session, private to session.c, snippet.c and checkpoint.c. */
 #pragma once
 #include "audit/trail.h"
 #include "session/calls.h"
@@ -37,6 +37,17 @@ struct aj_session {
 	bool expired;                                 /* the lifetime has ended */
 };
 
+static inline struct aj_loop *aj_session_loop(const struct aj_session *s)
+{
+	return s->pool->manager->loop;
+}
+
+/* A copy or a rollback of the session is being made. */
+static inline bool aj_session_is_branching(const struct aj_session *s)
+{
+	return s->state == AJ_SESSION_COPYING || s->state == AJ_SESSION_ROLLING;
+}
+
 /* A session without a jail; the pool must have counted it already. */
 struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_session_events *events, void *arg);
 /* Give the session its jail. */
@@ -52,3 +63,8 @@ void aj_session_opened(struct aj_session *session, const struct aj_error *err);
 /* Around each callback, which may close the session; leave: false when the session was closed. */
 void aj_session_enter_callback(struct aj_session *session);
 bool aj_session_leave_callback(struct aj_session *session);
+
+/* snippet.c: the run is over; false when the session is closed, too. */
+bool aj_session_report(struct aj_session *session, bool alive);
+/* A run that is cut short needs an end in the trail, too. */
+void aj_session_record_cut(struct aj_session *session);
