@@ -106,6 +106,28 @@ static void part_run(void)
 	r = agentjail_run(h, &s, &err);
 	is(r ? agentjail_result_get(r, "value") : NULL, "3", "run: the value of an assignment");
 	agentjail_result_free(r);
+	size_t bytes = 0;
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "print('a\\0b')\nx + y", .variables = "{\"x\":\"1\\u0000\",\"y\":\"2\"}" };
+	r = agentjail_run(h, &s, &err);
+	const char *text = r ? agentjail_result_bytes(r, "value", &bytes) : NULL;
+	check(text && bytes == 3 &&
+	          memcmp(text,
+	                 "1\0"
+	                 "2",
+	                 4) == 0,
+	      "run: a NUL in and out", "%zu bytes", bytes);
+	text = r ? agentjail_result_bytes(r, "stdout", &bytes) : NULL;
+	check(text && bytes == 4 && memcmp(text, "a\0b\n", 5) == 0, "run: a NUL in the output", "%zu bytes", bytes);
+	text = r ? agentjail_result_bytes(r, "imports", &bytes) : NULL;
+	check(text && bytes == 2 && strcmp(text, "[]") == 0, "run: the length of JSON", "%zu bytes", bytes);
+	check(r && !agentjail_result_bytes(r, "error", &bytes), "run: null has no bytes", "it has");
+	agentjail_result_free(r);
+	s = (struct agentjail_snippet){ .size = sizeof s,
+		                        .code = "x == '\\ud800'",
+		                        .variables = "{\"x\":{\"__type__\":\"str\",\"data\":\"7aCA\"}}" };
+	r = agentjail_run(h, &s, &err);
+	is(r ? agentjail_result_get(r, "value") : NULL, "true", "run: a string that JSON has no text for");
+	agentjail_result_free(r);
 	agentjail_close(h);
 }
 
@@ -159,6 +181,8 @@ static void part_errors(void)
 	refused(h, S(.code = "a\0b", .code_bytes = 3), "0x00", "errors: a NUL in the code");
 	refused(h, S(.id = "x"), "code", "errors: no code");
 	refused(h, S(.code = "1", .variables = "{"), "JSON", "errors: variables that are not JSON");
+	refused(h, S(.code = "1", .variables = "{\"class\":1}"), "the name `class` is a keyword",
+	        "errors: a variable that Python has no name for");
 	struct agentjail_session_options so = { .size = sizeof so };
 	agentjail_session *s = agentjail_session_open(h, &so, &err);
 	struct agentjail_snippet one = S(.code = "import time; time.sleep(0.05)");
@@ -402,6 +426,12 @@ static char *fail(void *arg, const char *args, char **error)
 	return NULL;
 }
 
+static char *echo(void *arg, const char *args, char **error)
+{
+	(void)arg, (void)error;
+	return strdup(strcmp(args, "{\"text\":\"a\\u0000b\"}") == 0 ? "\"c\\u0000d\"" : "null");
+}
+
 static char *garbage(void *arg, const char *args, char **error)
 {
 	(void)arg, (void)args, (void)error;
@@ -444,9 +474,15 @@ static void part_tools(void)
 	agentjail_result *r = agentjail_run(h, &once, &err);
 	is(r ? agentjail_result_get(r, "value") : NULL, "42", "tools: called by a single run");
 	agentjail_result_free(r);
+	check(agentjail_add_tool(h, &T(.name = "echo", .call = echo, .parameters = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}"),
+	                         &err) == 0,
+	      "tools: one for strings", "refused");
 	agentjail_session *s = agentjail_session_open(h, NULL, &err), *second = agentjail_session_open(h, NULL, &err);
 	runs_to(s, "sum(add(a=i, b=1) for i in range(10))", "55", "tools: called ten times");
 	check(calls == 11, "tools: every call came", "%d", calls);
+	runs_to(s, "echo('a\\0b') == 'c\\0d'", "true", "tools: a NUL to a tool and from it");
+	runs_to(s, "try: echo('\\ud800')\nexcept ToolError as e: r = 'a lone surrogate' in str(e)\nr", "true",
+	        "tools: a string that JSON has no text for");
 	runs_to(s, "try: add(a='1', b=1)\nexcept Exception as e: r = type(e).__name__\nr", "ToolError", "tools: arguments that do not fit");
 	check(calls == 11, "tools: were not passed on", "%d", calls);
 	runs_to(s, "try: fail()\nexcept Exception as e: r = 'no such book' in str(e)\nr", "true", "tools: an error with its words");

@@ -77,7 +77,7 @@ static int gather_inputs(struct aj_options *o, struct aj_error *err)
 			break;
 		}
 		json_error_t why;
-		json_t *value = json_loads(eq + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+		json_t *value = json_loads(eq + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
 		if (!value)
 			aj_fail(err, AJ_EXIT_USAGE, "input", 0,
 			        "the value of `%s` is not JSON: %s (column %d); a string needs quotes: '%s=\"...\"'", name,

@@ -196,7 +196,6 @@ static void scan_json(struct aj_channel *c, const char *body)
 	bool call = kind == AJ_FRAME_CALL;
 	if ((!call && kind != AJ_FRAME_RESULT) || from >= c->inbox.have)
 		return;
-	c->scan.nul = true;
 	c->scan.max_values = call ? c->call_values : AJ_CLAIM_VALUES;
 	aj_scan_feed(&c->scan, body + from, c->inbox.have - from);
 }

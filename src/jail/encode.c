@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/python_name.h"
 #include "base/text.h"
 #include "plan/pack.h"
 #include "seccomp/compile.h"
-#include "json/json.h"
 #include "json/scan.h"
+#include "json/tree.h"
 
 /* Of a value's repr, for a person or a model to read. */
 enum { REPR_BYTES = 64 << 10 };
@@ -141,6 +142,7 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
                       const struct aj_request *request, struct aj_error *err)
 {
 	const char *wrong;
+	char name[AJ_BAD_NAME];
 	if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
 	begin_frame(out, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
@@ -167,6 +169,11 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 		aj_buffer_cancel(out);
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object of at most %d values: %s",
 		               MOST_VALUES, wrong);
+	}
+	if (request->inputs_json && !request->inputs_checked &&
+	    (wrong = aj_json_bad_name(request->inputs_json, strlen(request->inputs_json), aj_python_name_bad, name))) {
+		aj_buffer_cancel(out);
+		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the name `%s` %s", name, wrong);
 	}
 	if (request->code) {
 		aj_buffer_text(out, ",\"code\":");

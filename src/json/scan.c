@@ -1,5 +1,5 @@
 /* Checks JSON without building a tree: a state, one bit per level, and counts.
- * It does not detect duplicate names, and decodes only what the check requires. */
+ * It detects neither duplicate names nor NULs, and decodes only what the check requires. */
 #include "json/scan.h"
 
 #include <string.h>
@@ -194,8 +194,6 @@ static bool digits(struct aj_scan *s, char c)
 	bool low = s->code >= 0xdc00 && s->code <= 0xdfff, high = s->code >= 0xd800 && s->code <= 0xdbff;
 	if (low != s->pair)
 		return fail(s, "a surrogate without its pair");
-	if (!s->code && !s->nul)
-		return fail(s, "\\u0000 is not allowed");
 	s->pair = high;
 	s->state = high ? LOW_ESCAPE : STRING;
 	return true;

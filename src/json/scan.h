@@ -16,7 +16,6 @@ struct aj_span {
 /* Ready for use when zeroed, with max_values set. */
 struct aj_scan {
 	size_t max_values;
-	bool nul; /* accept \u0000, too */
 
 	size_t at, values; /* so far */
 	const char *wrong; /* NULL: no error so far; else `at` is its position */

@@ -2,6 +2,7 @@
  * It checks no syntax, as that was done while the text arrived, and never reads beyond the text, whatever its content. */
 #include "json/tree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,6 +231,45 @@ json_t *aj_json_read(const char *text, size_t bytes, const char **ret_why)
 	*ret_why = value ? NULL : r.why;
 	aj_buffer_free(&r.decoded);
 	return value;
+}
+
+/* Skip a value, up to the comma or bracket behind it. */
+static void skip_value(struct reader *r)
+{
+	const char *text;
+	size_t depth = 0;
+	for (char c; (c = peek(r)) && (depth || (c != ',' && c != '}'));) {
+		depth += c == '{' || c == '[';
+		depth -= (c == '}' || c == ']') && depth;
+		if (c == '"')
+			read_string(r, &text);
+		else
+			r->at++;
+	}
+}
+
+const char *aj_json_bad_name(const char *object, size_t bytes, const char *(*bad)(const char *name), char room[AJ_BAD_NAME])
+{
+	struct reader r = { .at = object, .end = object + bytes };
+	struct aj_buffer name = { 0 };
+	const char *text, *why = NULL;
+	if (peek(&r) != '{')
+		return NULL;
+	r.at++;
+	while (!why && peek(&r) == '"') {
+		size_t n = read_string(&r, &text);
+		name.bytes = 0;
+		aj_buffer_add(&name, text, n);
+		aj_buffer_add(&name, "", 1);
+		why = strlen(name.data) < n ? "holds a NUL" : bad(name.data);
+		snprintf(room, AJ_BAD_NAME, "%s", name.data);
+		r.at += peek(&r) == ':';
+		skip_value(&r);
+		r.at += peek(&r) == ',';
+	}
+	aj_buffer_free(&name);
+	aj_buffer_free(&r.decoded);
+	return why;
 }
 
 bool aj_json_has_nul(const json_t *value)

@@ -158,6 +158,8 @@ const char *agentjail_result_json(const agentjail_result *result);
 /* One part of it: "value", "stdout", "error.message", "errors.0.line", "usage.peak_memory". Strings as they are, everything else as
  * JSON; NULL when absent or null. Valid as long as the result. */
 const char *agentjail_result_get(agentjail_result *result, const char *path);
+/* The same with its length, for a string that may hold a NUL: to a reader of C strings it ends there. */
+const char *agentjail_result_bytes(agentjail_result *result, const char *path, size_t *bytes);
 void agentjail_result_free(agentjail_result *result);
 
 /* Counts of jails (alive, parked, waited for): a JSON object, for agentjail_free(). */

@@ -50,7 +50,7 @@ static const json_t *step_into(const json_t *at, const char *name, size_t bytes)
 	return json_object_get(at, key);
 }
 
-const char *agentjail_result_get(agentjail_result *r, const char *path)
+const char *agentjail_result_bytes(agentjail_result *r, const char *path, size_t *ret_bytes)
 {
 	const json_t *at = r->doc;
 	for (const char *name = path; at; name++) {
@@ -62,13 +62,22 @@ const char *agentjail_result_get(agentjail_result *r, const char *path)
 	}
 	if (!at || json_is_null(at))
 		return NULL;
-	if (json_is_string(at))
+	if (json_is_string(at)) {
+		*ret_bytes = json_string_length(at);
 		return json_string_value(at);
+	}
 	char *text = json_dumps(at, JSON_COMPACT | JSON_ENCODE_ANY);
 	if (!text)
 		abort();
 	*AJ_PUSH(&r->arena, &r->parts) = text;
+	*ret_bytes = strlen(text);
 	return text;
+}
+
+const char *agentjail_result_get(agentjail_result *r, const char *path)
+{
+	size_t bytes;
+	return agentjail_result_bytes(r, path, &bytes);
 }
 
 void agentjail_result_free(agentjail_result *r)

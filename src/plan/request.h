@@ -27,7 +27,7 @@ struct aj_request {
 	bool lines;              /* a snippet's output is flushed after each line, not when the buffer is full */
 	uint64_t soft_ms;        /* after this time the snippet is interrupted; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
-	bool inputs_checked;     /* json/scan has accepted it */
+	bool inputs_checked;     /* json/scan has accepted it, and its names are names of variables */
 
 	/* command */
 	char **argv;

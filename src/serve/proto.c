@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/python_name.h"
 #include "base/text.h"
 #include "json/tree.h"
 
@@ -91,8 +92,8 @@ static void list_members(char *out, size_t room, const char *intro, uint32_t set
 
 static bool is_id(const json_t *value)
 {
-	return json_is_integer(value) ||
-	       (json_is_string(value) && json_string_length(value) && json_string_length(value) <= AJ_ID_BYTES);
+	return json_is_integer(value) || (json_is_string(value) && json_string_length(value) &&
+	                                  json_string_length(value) <= AJ_ID_BYTES && !aj_json_has_nul(value));
 }
 
 static bool is_error(const json_t *value)
@@ -178,11 +179,22 @@ static int take_member(struct aj_query *q, const char *key, json_t *value, struc
 		list_members(fault->fix, sizeof fault->fix, "it takes:", known & ~M(OP));
 		return -1;
 	}
-	const char *wrong = misfit((enum aj_member)m, value);
+	/* A tool's value is passed on; the rest is read as C strings. */
+	const char *wrong = m != AJ_M_VALUE && aj_json_has_nul(value) ? "holds a NUL" : misfit((enum aj_member)m, value);
 	if (wrong)
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` %s", key, wrong);
 	q->member[m] = value;
 	return 0;
+}
+
+/* Names of `inputs` or `variables` that Python has no variables for. */
+static int check_names(const struct aj_query *q, struct aj_fault *fault)
+{
+	char name[AJ_BAD_NAME];
+	const char *wrong = q->passed_on ? aj_json_bad_name(q->passed_on, strlen(q->passed_on), aj_python_name_bad, name) : NULL;
+	return !wrong ? 0
+	              : aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s`: the name `%s` %s",
+	                         members[q->member[AJ_M_INPUTS] ? AJ_M_INPUTS : AJ_M_VARIABLES].name, name, wrong);
 }
 
 static int check_members(const struct aj_query *q, struct aj_fault *fault)
@@ -236,11 +248,31 @@ static json_t *load_tree(struct aj_query *q, const char *text, size_t bytes, con
 	return doc;
 }
 
-int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *q, struct aj_fault *fault)
+/* The id of a request that cannot be read, where the text before the fault has one. */
+static void take_id(struct aj_query *q, const char *text, const struct aj_scan *scan)
 {
 	const char *why;
-	*q = (struct aj_query){ 0 };
-	const char *wrong = aj_scan_end(scan);
+	const struct aj_span *found = NULL;
+	for (size_t i = 0; i < scan->members_count; i++) {
+		const struct aj_span *m = &scan->members[i];
+		if (m->key_bytes != 2 || memcmp(text + m->key, "id", 2) != 0)
+			continue;
+		if (found || !m->bytes)
+			return;
+		found = m;
+	}
+	json_t *id = found ? aj_json_read(text + found->at, found->bytes, &why) : NULL;
+	if (is_id(id)) {
+		q->doc = json_pack("{s:O}", "id", id);
+		q->member[AJ_M_ID] = id; /* the document's reference */
+	}
+	json_decref(id);
+}
+
+/* -1 with fault where the frame is no request's tree. */
+static int read_tree(struct aj_query *q, const char *text, size_t bytes, struct aj_scan *scan, struct aj_fault *fault)
+{
+	const char *why, *wrong = aj_scan_end(scan);
 	if (wrong)
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
 		                "the frame is not a JSON object of at most %zu values in %d levels: at byte %zu %s",
@@ -252,6 +284,16 @@ int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct a
 	q->doc = load_tree(q, text, bytes, out, &why);
 	if (!json_is_object(q->doc))
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s", q->doc ? "it is of another type" : why);
+	return 0;
+}
+
+int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *q, struct aj_fault *fault)
+{
+	*q = (struct aj_query){ 0 };
+	if (read_tree(q, text, bytes, scan, fault) < 0) {
+		take_id(q, text, scan);
+		return -1;
+	}
 	json_t *id = json_object_get(q->doc, "id"), *value;
 	q->member[AJ_M_ID] = is_id(id) ? id : NULL;
 	if (find_op(q, fault) < 0)
@@ -260,7 +302,7 @@ int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct a
 	json_object_foreach(q->doc, key, value)
 		if (take_member(q, key, value, fault) < 0)
 			return -1;
-	return check_members(q, fault);
+	return check_members(q, fault) < 0 || check_names(q, fault) < 0 ? -1 : 0;
 }
 
 void aj_query_free(struct aj_query *q)

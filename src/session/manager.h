@@ -95,7 +95,7 @@ struct aj_snippet {
 	bool vars;               /* list the variables */
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
-	bool inputs_checked;     /* json/scan has found nothing wrong with them */
+	bool inputs_checked;     /* json/scan has accepted them, and their names are names of variables */
 	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
 	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
 	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */

@@ -82,7 +82,7 @@ enum aj_call {
 
 /* Check a jail's message, which must be exactly {"call": NUMBER, "tool": NAME, "args": {...}}, its names without escapes. Number and tool are
  * read from the text, and no tree is built for a call that is refused. `ret->number` is set unless misshapen, `ret->tool` when OK; `ret_type`
- * is one of the names above when refused. `scan` has been fed the whole text, with `nul`, or as much of it as AJ_TOOL_CALL_VALUES allows. */
+ * is one of the names above when refused. `scan` has been fed the whole text, or as much of it as AJ_TOOL_CALL_VALUES allows. */
 enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
                                  const char **ret_type, char *ret_why, size_t why_bytes);
 /* Then check that call's arguments, from the same text; sets `call->args` when OK. Pass these on, never the jail's own text: only they are

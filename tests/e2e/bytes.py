@@ -6,7 +6,7 @@ import json
 import random
 import subprocess
 
-from client import AJ, check, main, same, test
+from client import AJ, check, exchange, frame, main, same, test
 
 TAG = "__type__"
 CORNERS = ["", "\0", "\\x00", "\\u0000", "\ud800", "\\ud800", "\ud83d\ude00", "\U0001f600", "\ude00\ud83d", "\ud800\0", "\ufffd", "\x7f\x80", "\"\\\n\r\x1b"]
@@ -120,9 +120,77 @@ def output_of_the_service(s):
 def values_of_the_service(s):
     some = strings(2)
     c = s.client()
-    for session in (None, c.ask("open", policy="open")["session"]):
-        ask = (lambda **m: c.ask("run", session=session, **m)) if session else (lambda **m: c.ask("exec", **m))
-        keeps("service", ask(code=ascii(some))["value"], some)
+    for session in (None, c.ask("open", policy="open", tools=[ECHO])["session"]):
+        ask = (lambda **m: c.ask("run", session=session, **m)) if session else (lambda **m: c.ask("exec", tools=[ECHO], **m))
+        values = ask(code=ascii(some))["value"]
+        keeps("service", values, some)
+        # Back in, as they came out.
+        result = ask(code="list(x.values()) == %a" % some, inputs={"x": {"k%d" % i: v for i, v in enumerate(values)}})
+        same(result["value"], True, result["reason"])
+        if session:
+            c.ask("set", session=session, variables={"y": values})
+            same(ask(code="y == %a" % some)["value"], True)
+        # To a tool and back: the tool gets what the snippet's value would be.
+        seen = []
+        result = ask(code="[echo(s) for s in %a] == %a" % (some, some), functions={"echo": lambda text: seen.append(text) or text})
+        same(result["value"], True, result["error"])
+        keeps("arguments", seen, some)
+
+
+ECHO = {"name": "echo", "parameters": {"type": "object", "properties": {"text": {}}, "required": ["text"]}}
+TYPED = {"name": "typed", "parameters": {"type": "object", "properties": {"text": {"type": "string", "maxLength": 3}}, "required": ["text"]},
+         "returns": {"type": "string"}}
+
+
+@test
+def a_string_is_checked_as_it_is(s):
+    """A schema sees the characters that the tool gets; the string that JSON has no text for is refused by name."""
+    c = s.client()
+    seen = []
+    def ask(code, answer=None):
+        return c.ask("exec", code=code, tools=[TYPED], functions={"typed": lambda text: seen.append(text) or (text if answer is None else answer)})
+    same(ask("typed('a\\0b') == 'a\\0b'")["value"], True)
+    same(seen, ["a\0b"])
+    e = ask("typed('a\\0bc')")["error"]
+    same((e["type"], e["message"]), ("ToolError", "ArgumentError: typed: /text: expected at most 3 code points, got 4"))
+    e = ask("typed('\\ud800')")["error"]
+    same((e["type"], e["message"]), ("ToolError", "ArgumentError: typed: /text: expected string, got a string with a lone surrogate"))
+    same(seen, ["a\0b"])
+    c.send(op="exec", id=1, code="typed('a')", tools=[TYPED])
+    call = c.receive()
+    c.send(op="tool_result", id=2, request=1, call=call["call"], value={TAG: "str", "data": "7aCA"})
+    answer = c.receive()
+    same((answer["id"], answer["error"]["code"]), (2, "no_such_call"))
+    assert "a string with a lone surrogate" in answer["error"]["message"], answer
+    c.socket.sendall(frame(b'{"op":"tool_result","id":3,"request":1,"call":%d,"value":"\\ud800"}' % call["call"]))
+    answer = c.receive()
+    same((answer["id"], answer["error"]["code"]), (3, "bad_request"))
+    c.send(op="tool_result", request=1, call=call["call"], value="\0")
+    same(c.receive()["result"]["value"], "\0")
+
+
+@test
+def a_refusal_names_its_request(s):
+    c = s.client()
+    for body, word in ((b'"code":"a\\u0000b"', "`code` holds a NUL"), (b'"code":"a\0b"', "control character"), (b'"code":"\xff"', "not UTF-8"),
+                       (b'"code":"\\ud800"', "a surrogate"), (b'"code":"1","inputs":{"class":1}', "`class` is a keyword of Python"),
+                       (b'"code":"1","inputs":{"1a":1}', "`1a` must not start with a digit"), (b'"code":"1","inputs":{"__name__":1}', "`__name__` must not start"),
+                       (b'"code":"1","inputs":{"a-b":1}', "`a-b` is no name")):
+        answer = exchange(c, b'{"op":"exec","id":"mine",%s}' % body)
+        same((answer["id"], answer["error"]["code"]), ("mine", "bad_request"))
+        assert word in answer["error"]["message"], answer
+    answer = exchange(c, b'{"op":"exec","code":"\xff","id":"mine"}')
+    same((answer["id"], answer["error"]["code"]), (None, "bad_request"))
+    same(c.ask("ping"), {})
+
+
+@test
+def inputs_of_the_command_line():
+    for text, want in (('"a\\u0000b"', "a\0b"), ('{"__type__":"str","data":"7aCA"}', "\ud800"), ('"\\ud83d\\ude00"', "\U0001f600")):
+        result, run = exec_json("x == %a" % want, "--input", "x=" + text)
+        check("--input " + text, result.get("value") is True, run)
+    r = subprocess.run([AJ, "exec", "--input", 'x="\\ud800"', "-c", "x"], capture_output=True, timeout=60)
+    check("--input of a lone surrogate is refused", r.returncode == 2 and b"the value of `x` is not JSON" in r.stderr, r)
 
 
 main()

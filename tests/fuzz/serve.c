@@ -41,7 +41,7 @@ static void request(const char *text, size_t bytes)
 	const json_t *id = q.member[AJ_M_ID];
 	if (q.doc) {
 		aj_buffer_json(&out, q.doc);
-		json_t *back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY, NULL);
+		json_t *back = json_loadb(out.data, out.bytes, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 		must(json_equal(q.doc, back), "a value that is written is the value");
 		json_decref(back);
 		aj_buffer_free(&out);

@@ -86,7 +86,7 @@ static void as_tool(json_t *schema, json_t *value)
 	} else {
 		json_t *doc = json_pack("{s:i, s:s, s:O}", "call", 1, "tool", "t", "args", value);
 		char *sent = json_dumps(doc, JSON_COMPACT);
-		struct aj_scan scan = { .max_values = SIZE_MAX, .nul = true };
+		struct aj_scan scan = { .max_values = SIZE_MAX };
 		aj_scan_feed(&scan, sent, strlen(sent));
 		enum aj_call r = aj_tools_check_call(&tools, sent, &scan, &call, &type, why, sizeof why);
 		if (r == AJ_CALL_OK)

@@ -50,7 +50,7 @@ TestSuite(calls, .init = start, .fini = done);
 
 static unsigned take(const char *body, const char **ret_why)
 {
-	struct aj_scan scan = { .max_values = AJ_TOOL_CALL_VALUES, .nul = true };
+	struct aj_scan scan = { .max_values = AJ_TOOL_CALL_VALUES };
 	aj_scan_feed(&scan, body, strlen(body));
 	return aj_calls_take(&calls, body, strlen(body), &scan, ret_why);
 }

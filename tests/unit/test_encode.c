@@ -158,11 +158,27 @@ Test(wire, bad_inputs_and_code)
 {
 	static const struct {
 		const char *code, *inputs;
-	} rows[] = { { "1", "{" }, { "1", "[1]" }, { "1", "" }, { "1", "{} {}" }, { "\xff", NULL }, { "1", "{\"a\":\"\xff\"}" } };
+	} rows[] = { { "1", "{" },
+		     { "1", "[1]" },
+		     { "1", "" },
+		     { "1", "{} {}" },
+		     { "\xff", NULL },
+		     { "1", "{\"a\":\"\xff\"}" },
+		     { "1", "{\"class\":1}" },
+		     { "1", "{\"a\":{},\"1a\":1}" },
+		     { "1", "{\"a\\u0000\":1}" } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct aj_error err = { 0 };
 		cr_expect_eq(compose(rows[i].code, rows[i].inputs, &err), -1, "row %zu", i);
 		cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
 		cr_expect_eq(buffer.bytes, 0, "row %zu left half a frame", i);
 	}
+}
+
+Test(wire, values_of_variables_are_passed_on)
+{
+	struct aj_error err = { 0 };
+	cr_assert_eq(compose("1", "{\"a\":\"b\\u0000c\"}", &err), 0, "%s", err.cause);
+	next_frame(AJ_FRAME_REQUEST);
+	cr_expect(strstr(body, "\"inputs\":{\"a\":\"b\\u0000c\"}"), "%s", body);
 }

@@ -46,7 +46,7 @@ enum { TEXTS = sizeof texts / sizeof *texts };
 
 static bool scanned(const char *text, size_t bytes)
 {
-	struct aj_scan s = { .max_values = SIZE_MAX, .nul = true };
+	struct aj_scan s = { .max_values = SIZE_MAX };
 	aj_scan_feed(&s, text, bytes);
 	return !aj_scan_end(&s);
 }
@@ -111,6 +111,59 @@ Test(tree, is_as_deep_as_the_scanner_lets_it)
 	memset(text, '[', sizeof text);
 	cr_expect_null(read(text, sizeof text, &why));
 	cr_expect_str_eq(why, "the text is nested too deep");
+}
+
+static const char *too_long(const char *name)
+{
+	return strlen(name) > 3 ? "is too long" : NULL;
+}
+
+Test(tree, bad_name)
+{
+	static const struct {
+		const char *text, *why, *name; /* why NULL: no name is bad */
+	} rows[] = {
+		{ "{}", NULL, "" },
+		{ "[\"long name\"]", NULL, "" },
+		{ " { \"a\" : 1 , \"b\":[{\"long name\":{}}, \"long text\"], \"\":{\"long name\":[]} } ", NULL, "" },
+		{ "{\"a\":\"}\\\"\",\"long\":1}", "is too long", "long" },
+		{ "{\"a\":[[]],\"l\\u006fng\":1,\"longer\":2}", "is too long", "long" },
+		{ "{\"a\":-1.5e3,\"b\":true,\"c\":null,\"d\":{\"e\":\"\\\\\"},\"long\":1}", "is too long", "long" },
+		{ "{\"\xc3\xa9\xc3\xa9\":1}", "is too long", "\xc3\xa9\xc3\xa9" },
+		{ "{\"a\\u0000b\":1}", "holds a NUL", "a" },
+		{ "{\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\":1}", "is too long",
+		  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char name[AJ_BAD_NAME] = "";
+		const char *why = aj_json_bad_name(rows[i].text, strlen(rows[i].text), too_long, name);
+		cr_expect_eq(why == NULL, rows[i].why == NULL, "%s: %s", rows[i].text, why);
+		if (why)
+			cr_expect_str_eq(why, rows[i].why);
+		if (why)
+			cr_expect_str_eq(name, rows[i].name);
+	}
+}
+
+/* Of a changed text it reads no byte too many, and comes to an end; of one that is JSON it finds each name. */
+Test(tree, bad_name_of_changed_texts)
+{
+	srand(17);
+	for (int round = 0; round < 100000; round++) {
+		char text[120], name[AJ_BAD_NAME];
+		const char *why;
+		size_t bytes = mutate(text, texts[(size_t)rand() % TEXTS]);
+		char *copy = malloc(bytes ? bytes : 1);
+		memcpy(copy, text, bytes);
+		bool bad = aj_json_bad_name(copy, bytes, too_long, name) != NULL, want = false;
+		json_t *tree = scanned(text, bytes) ? aj_json_read(copy, bytes, &why) : NULL, *value;
+		const char *key;
+		json_object_foreach(tree, key, value)
+			want |= too_long(key) != NULL;
+		cr_assert(!tree || bad == want, "`%.*s`", (int)bytes, text);
+		json_decref(tree);
+		free(copy);
+	}
 }
 
 Test(tree, has_nul)

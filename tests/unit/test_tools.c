@@ -328,7 +328,7 @@ static const struct {
 static enum aj_call check_call(const char *text, struct aj_tool_call *ret, const char **ret_type, char *ret_why)
 {
 	char *quoted = strdup(text);
-	struct aj_scan scan = { .max_values = AJ_TOOL_CALL_VALUES, .nul = true };
+	struct aj_scan scan = { .max_values = AJ_TOOL_CALL_VALUES };
 	for (char *c = quoted; *c; c++)
 		*c = *c == '\'' ? '"' : *c;
 	aj_scan_feed(&scan, quoted, strlen(quoted));
