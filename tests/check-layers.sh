@@ -204,24 +204,28 @@ word prctl()                       sandbox/holder.c
 RULES
 )
 
+# Awk of both checks: the row of a room (it may use itself and those that it names, all of rows above), and a violation.
+shared='
+	function read_room(may,    i) {
+		known[$2] = 1
+		for (i = 2; i <= NF; i++) {
+			if (!($i in known)) { print "tests/check-layers.sh: " $2 " names " $i ", which has no row above"; failed = 1 }
+			may[$2, $i] = 1
+		}
+	}
+	function bad(text) { print file ":" FNR ": " text; failed = 1 }'
+
 # Checks the tree given; prints one line a violation and fails if there is one.
 check() {
-	printf '%s\n' "$rules" | awk -v root="$1/" '
+	printf '%s\n' "$rules" | awk -v root="$1/" "$shared"'
 	NR == FNR {
-		if ($1 == "layer") {
-			known[$2] = 1
-			for (i = 3; i <= NF; i++) {
-				if (!($i in known)) { print "tests/check-layers.sh: " $2 " may include " $i ", which does not stand below it"; failed = 1 }
-				layer[$2, $i] = 1
-			}
-		}
+		if ($1 == "layer") read_room(layer)
 		else if ($1 == "door") door[$2, $3] = 1
 		else if ($1 == "plain") for (i = 2; i <= NF; i++) plain[$i] = 1
 		else if ($1 == "owner") { owned[$2] = 1; for (i = 3; i <= NF; i++) owner[$2, $i] = 1 }
 		else if ($1 == "word") { words[$2] = 1; for (i = 3; i <= NF; i++) word[$2, $i] = 1 }
 		next
 	}
-	function bad(text) { print file ":" FNR ": " text; failed = 1 }
 	# Without strings, characters and comments; `inside` remembers a comment that goes on.
 	function code(line,    out, c, at) {
 		out = ""
@@ -251,7 +255,7 @@ check() {
 			name = substr($0, RSTART + 1, RLENGTH - 2)
 			if (name !~ /^[a-z]+\/[a-z_0-9]+\.h$/) { bad("include by folder and name, not `" name "`"); next }
 			split(name, part, "/")
-			if (part[1] != folder && !((folder, part[1]) in layer) && !((file, name) in door))
+			if (!((folder, part[1]) in layer) && !((file, name) in door))
 				bad(folder "/ must not include " name)
 			next
 		}
@@ -283,18 +287,11 @@ check() {
 # The Python layer: each mention of a module, in an import or in a string, is of the own room or of one that the rules name.
 # An import is written in full from `agentjail` on: another spelling would hide the room.
 check_python() {
-	printf '%s\n' "$rules" | awk -v root="$1/" '
+	printf '%s\n' "$rules" | awk -v root="$1/" "$shared"'
 	NR == FNR {
-		if ($1 == "python") {
-			known[$2] = 1
-			for (i = 2; i <= NF; i++) {
-				if (!($i in known)) { print "tests/check-layers.sh: " $2 " may import " $i ", which does not stand below it"; failed = 1 }
-				may[$2, $i] = 1
-			}
-		}
+		if ($1 == "python") read_room(may)
 		next
 	}
-	function bad(text) { print file ":" FNR ": " text; failed = 1 }
 	FNR == 1 {
 		file = substr(FILENAME, length(root) + 1)
 		split(file, part, "/"); room = part[2]; files++

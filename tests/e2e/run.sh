@@ -50,21 +50,21 @@ echo inside >"$T/dir/file"
 chmod 777 "$T/open"
 ln -s dir "$T/link"
 ln -s /etc "$T/out-link"
-text "a bind" 0 '^inside$' run --bind "$T/dir:/work" -- cat /work/file
+text "a bind" 0 '^inside$' run --bind "$T/dir:/mnt" -- cat /mnt/file
 text "a bind at its own path" 0 '^inside$' run --bind "$T/dir" -- cat "$T/dir/file"
-text "a bind is read-only" 1 'Read-only' run --bind "$T/open:/work" -- touch /work/x
-text "a bind of a file" 0 '^inside$' run --bind "$T/dir/file:/work/f" -- cat /work/f
-text "a writable bind" 0 '' run --bind "$T/open:/work:rw" -- sh -c 'echo made >/work/made'
+text "a bind is read-only" 1 'Read-only' run --bind "$T/open:/mnt" -- touch /mnt/x
+text "a bind of a file" 0 '^inside$' run --bind "$T/dir/file:/mnt/f" -- cat /mnt/f
+text "a writable bind" 0 '' run --bind "$T/open:/mnt:rw" -- sh -c 'echo made >/mnt/made'
 is "what was written there" made "$(cat "$T/open/made" 2>&1)"
-text "without :rw the same is refused" 2 'Read-only' run --bind "$T/open:/work:ro" -- sh -c 'echo made >/work/made2 || exit 2'
+text "without :rw the same is refused" 2 'Read-only' run --bind "$T/open:/mnt:ro" -- sh -c 'echo made >/mnt/made2 || exit 2'
 text "a writable bind at its own path" 0 '' run --bind "$T/open:rw" -- touch "$T/open/own"
-text "a bind never executes what is set-id" 0 'nosuid' run --bind "$T/dir:/work" -- grep ' /work ' /proc/self/mountinfo
-text "a symlink as source" 125 'symlink' run --bind "$T/link:/work" -- true
-text "a symlink in the source" 125 'symlink' run --bind "$T/out-link/hostname:/work" -- true
-text "a missing source" 125 'No such file' run --bind "$T/none:/work" -- true
+text "a bind never executes what is set-id" 0 'nosuid' run --bind "$T/dir:/mnt" -- grep ' /mnt ' /proc/self/mountinfo
+text "a symlink as source" 125 'symlink' run --bind "$T/link:/mnt" -- true
+text "a symlink in the source" 125 'symlink' run --bind "$T/out-link/hostname:/mnt" -- true
+text "a missing source" 125 'No such file' run --bind "$T/none:/mnt" -- true
 mkdir "$T/pre"
 ln -s /etc "$T/pre/sub"
-text "a bind over a symlink inside an earlier bind" 125 '' run --bind "$T/pre:/work" --bind "$T/dir:/work/sub" -- true
+text "a bind over a symlink inside an earlier bind" 125 '' run --bind "$T/pre:/mnt" --bind "$T/dir:/mnt/sub" -- true
 for target in /usr /usr/lib /proc /proc/self /dev /dev/null; do
 	text "a bind over $target" 2 'cover' run --bind "$T/dir:$target" -- true
 done
@@ -135,7 +135,7 @@ done <<'TABLE'
 --nonsense|1
 TABLE
 text "help of run" 0 '--bind' run --help
-aj run --bind "$T/open:/work:rw" --dry-run -- touch /work/dry
+aj run --bind "$T/open:/mnt:rw" --dry-run -- touch /mnt/dry
 is "a dry run exits with 0" 0 "$rc"
 says "a dry run prints the plan" '^namespaces: user pid mount net ipc uts cgroup'
 # --- what a newcomer tries first ---
@@ -152,12 +152,12 @@ printf '#!/bin/sh\r\n' >"$T/dir/windows"
 printf '#!/bin/sh\necho it runs\n' >"$T/dir/good"
 sed 's|/lib64/ld-linux|/nix64/ld-linux|' /usr/bin/env >"$T/dir/foreign"
 chmod 755 "$T/dir/nixed" "$T/dir/windows" "$T/dir/good" "$T/dir/foreign"
-text "a script whose interpreter is elsewhere" 127 '`/work/nixed` is there, but its interpreter `/nix/bin/python` is not in the jail$' \
-	run --bind "$T/dir:/work" -- /work/nixed
-text "by its name" 127 '`nixed` is there, but its interpreter `/nix/bin/python`' run --bind "$T/dir:/work" --env PATH=/usr/bin:/work -- nixed
-text "lines that end as on Windows" 127 'its interpreter `/bin/sh.x0d`' run --bind "$T/dir:/work" -- /work/windows
+text "a script whose interpreter is elsewhere" 127 '`/mnt/nixed` is there, but its interpreter `/nix/bin/python` is not in the jail$' \
+	run --bind "$T/dir:/mnt" -- /mnt/nixed
+text "by its name" 127 '`nixed` is there, but its interpreter `/nix/bin/python`' run --bind "$T/dir:/mnt" --env PATH=/usr/bin:/mnt -- nixed
+text "lines that end as on Windows" 127 'its interpreter `/bin/sh.x0d`' run --bind "$T/dir:/mnt" -- /mnt/windows
 if grep -q /nix64/ld-linux "$T/dir/foreign"; then
-	text "a program whose loader is elsewhere" 127 'its loader `/nix64/ld-linux-[^`]*` is not in the jail' run --bind "$T/dir:/work" -- /work/foreign
+	text "a program whose loader is elsewhere" 127 'its loader `/nix64/ld-linux-[^`]*` is not in the jail' run --bind "$T/dir:/mnt" -- /mnt/foreign
 else
 	skip "a program whose loader is elsewhere" "this system's programs name another loader"
 fi
@@ -200,8 +200,8 @@ aj run --dry-run --policy-file "$T/secrets/p.toml" -- true
 says "a variable of the policy that looks like a secret" '^  API_KEY  # value not shown$'
 says "and one that does not" '^  CI=1$'
 silent "nor is a policy's secret printed" "$SECRET"
-aj run --bind "$T/open:/work:rw" --dry-run -- touch /work/dry
-says "a dry run prints the binds" "bind +/work +<- $T/open rw"
+aj run --bind "$T/open:/mnt:rw" --dry-run -- touch /mnt/dry
+says "a dry run prints the binds" "bind +/mnt +<- $T/open rw"
 check "a dry run runs nothing" test ! -e "$T/open/dry"
 text "a dry run of exec" 0 'syscalls: profile snippet, [0-9]+ allowed' exec --dry-run -c 'print("ran")'
 silent "and runs nothing" '^ran'
