@@ -21,6 +21,14 @@ int aj_beneath_open(int dir, const char *path, int flags)
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 
+int aj_beneath_open_here(int dir, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+		                .mode = flags & O_CREAT ? 0644 : 0,
+		                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
 DIR *aj_beneath_list(int dir, const char *path)
 {
 	int fd = aj_beneath_open(dir, path, O_RDONLY | O_DIRECTORY);
@@ -40,6 +48,14 @@ bool aj_beneath_owned(int dir, uid_t uid)
 {
 	struct stat st;
 	return fstat(dir, &st) == 0 && st.st_uid == uid;
+}
+
+bool aj_beneath_is_tmpfs_of(int dir, uid_t uid)
+{
+	struct statfs fs;
+	struct statx st;
+	return fstatfs(dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC && statx(dir, "", AT_EMPTY_PATH, STATX_UID, &st) == 0 &&
+	       st.stx_uid == uid && (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
 bool aj_beneath_tells_changes(int dir, dev_t *ret_dev)

@@ -7,12 +7,17 @@
 
 /* Open `path`, relative to `dir` or, with AT_FDCWD, any path, through no symlink. O_CLOEXEC and O_NONBLOCK are added. */
 int aj_beneath_open(int dir, const char *path, int flags);
+/* Open `path` beneath `dir`, through no symlink and into no other mount: for trees that a hostile process changes meanwhile. A new file
+ * gets the mode 0644. */
+int aj_beneath_open_here(int dir, const char *path, int flags);
 /* The same folder, open for readdir(3); NULL with errno. */
 DIR *aj_beneath_list(int dir, const char *path);
 /* Does an entry of this name exist? */
 bool aj_beneath_has(int dir, const char *name);
 /* Does `uid` own the folder? Then its mode may deny access now and allow access a moment later. */
 bool aj_beneath_owned(int dir, uid_t uid);
+/* Is the folder the root of a mounted tmpfs that belongs to `uid`? */
+bool aj_beneath_is_tmpfs_of(int dir, uid_t uid);
 /* Is the folder on a file system that counts subfolders in a folder's links (two plus one for each), and that updates ctime with each
  * change of the entries? `*ret_dev`: that file system. */
 bool aj_beneath_tells_changes(int dir, dev_t *ret_dev);

@@ -18,6 +18,23 @@ static void to_hex(SHA2_CTX *ctx, char ret_hex[AJ_SHA256_HEX])
 	ret_hex[AJ_SHA256_HEX - 1] = '\0';
 }
 
+_Static_assert(sizeof(SHA2_CTX) <= sizeof(struct aj_sha256), "room for libmd's state");
+
+void aj_sha256_begin(struct aj_sha256 *sum)
+{
+	SHA256Init((SHA2_CTX *)sum->state);
+}
+
+void aj_sha256_add(struct aj_sha256 *sum, const void *data, size_t bytes)
+{
+	SHA256Update((SHA2_CTX *)sum->state, data, bytes);
+}
+
+void aj_sha256_end(struct aj_sha256 *sum, char ret_hex[AJ_SHA256_HEX])
+{
+	to_hex((SHA2_CTX *)sum->state, ret_hex);
+}
+
 void aj_sha256(const void *data, size_t bytes, char ret_hex[AJ_SHA256_HEX])
 {
 	SHA2_CTX ctx;
