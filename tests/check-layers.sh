@@ -19,9 +19,11 @@ layer mounts     base plan
 layer sandbox    base seccomp plan cgroup mounts
 layer mediate    base seccomp plan cgroup mounts sandbox
 layer result     base json plan cgroup mediate
+# What crosses between a jail's scratch space and the host: this room reads hostile trees and writes none.
+layer files      base plan
 layer git        base plan mounts result
 layer workspace  base toml policy policyload plan mounts result git
-layer jail       base json policy policyload seccomp plan cgroup sandbox mediate result workspace
+layer jail       base json policy policyload seccomp plan cgroup sandbox mediate result files workspace
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base plan cgroup sandbox jail fork
 layer audit      base policyload plan result
@@ -35,7 +37,7 @@ layer sockets    base
 layer metrics    base result sockets
 layer serve      base json policyload result session sockets metrics
 layer terminal   base toml plan result
-layer cli        base policy policyload plan workspace jail audit serve terminal
+layer cli        base policy policyload plan files workspace jail audit serve terminal
 layer policycmd  base policy policyload seccomp plan result workspace jail terminal cli
 layer shell      base lib terminal cli
 # The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
@@ -65,7 +67,7 @@ door guest/birth.c       sandbox/handshake.h  what init says when it fails
 
 # plain: system headers that any file may include; every other one needs an owner
 plain ctype.h dirent.h errno.h fcntl.h inttypes.h limits.h poll.h signal.h stdarg.h stdbool.h stddef.h stdint.h stdio.h
-plain stdlib.h string.h time.h unistd.h wchar.h sys/queue.h sys/resource.h sys/stat.h sys/types.h sys/wait.h
+plain stdlib.h string.h time.h unistd.h wchar.h strings.h sys/queue.h sys/resource.h sys/stat.h sys/types.h sys/wait.h
 
 # owner: header (a trailing / means the whole folder), the files that may include it
 owner seccomp.h         seccomp/compile.c
@@ -113,7 +115,7 @@ owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
-owner jansson.h         lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
+owner jansson.h         files/collect.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
 owner linux/capability.h plan/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c

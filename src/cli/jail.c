@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "audit/trail.h"
+#include "base/fd.h"
 #include "cli/command.h"
 #include "cli/host_program.h"
 #include "cli/refuse.h"
 #include "cli/scope.h"
+#include "files/copy_out.h"
 #include "jail/host_ids.h"
 #include "jail/once.h"
 #include "plan/paths.h"
@@ -76,6 +78,10 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_result result;
 	struct aj_show show;
 	struct aj_trail trail;
+	cleanup_fd int output_to = -1;
+	if (o->output && ((output_to = aj_copy_out_folder(o->output, &err)) < 0 || aj_fd_move_high(&output_to) < 0))
+		return aj_print_error(&err);
+	o->request.output_to = o->output ? output_to : 0;
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
 		return aj_refuse_setup(o, &err);
 	if (!o->json)
@@ -115,6 +121,8 @@ int aj_jail_and_report(struct aj_options *o)
 		aj_show_refusals(&result);
 	if (!o->json)
 		aj_show_workspace(result.workspace, NULL);
+	if (!o->json)
+		aj_show_files(&result, o->output);
 	if (show.failed) {
 		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
 		code = aj_print_error(&err);

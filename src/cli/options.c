@@ -157,6 +157,13 @@ static const char *add_file(struct aj_options *o, const char *v)
 	return wrong ? wrong : push_setting(o, "--file", "filesystem.binds", v, true);
 }
 
+static const char *set_output(struct aj_options *o, const char *v)
+{
+	o->output = v;
+	o->request.output = true;
+	return *v ? NULL : "empty";
+}
+
 static const char *set_chdir(struct aj_options *o, const char *v)
 {
 	o->request.chdir = v;
@@ -233,6 +240,8 @@ static const struct option {
 	  "expression (default): a last expression has a value; statement: a last assignment, too" },
 	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL,
 	  "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
+	{ "--output", "DIR", AJ_FOR_EXEC, set_output, NULL,
+	  "take the files that the snippet leaves in /output: copies in DIR, which is made, or must be empty" },
 	{ "--rootfs", "DIR", AJ_FOR_ALL, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },

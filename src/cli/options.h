@@ -29,6 +29,7 @@ struct aj_options {
 	struct aj_request request;
 	bool json, dry_run;
 	const char *code;                /* exec -c */
+	const char *output;              /* exec --output: a folder of the host */
 	AJ_LIST(const char *) inputs;    /* name=json */
 	struct aj_serve_options serving; /* initialized by aj_serve_options_defaults() */
 };

@@ -82,6 +82,11 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 		aj_buffer_string(out, plan->late_env.items[i], strlen(plan->late_env.items[i]));
 	}
 	const char *before = "],\"files\":[";
+	if (plan->files) {
+		aj_buffer_text(out, before);
+		aj_buffer_text(out, "\"" AJ_INPUT "\",\"" AJ_OUTPUT "\",\"/tmp\"");
+		before = ",";
+	}
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (!aj_mount_is_named(m))
@@ -158,6 +163,11 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 	aj_buffer_text(out, request->value_of_statement ? ",\"value_of\":\"statement\"" : "");
 	aj_buffer_text(out, request->lines ? ",\"lines\":true" : "");
 	aj_buffer_text(out, request->lasting ? "" : ",\"last\":true");
+	aj_buffer_text(out, request->output ? ",\"output\":true" : "");
+	if (request->put_json) {
+		aj_buffer_text(out, ",\"put\":");
+		aj_buffer_text(out, request->put_json);
+	}
 	if (request->soft_ms)
 		add_number(out, ",\"soft_ms\":", request->soft_ms);
 	if (!nonce) {

@@ -108,6 +108,11 @@ unsigned aj_run_on_control(struct aj_run *run)
 		aj_run_fail(run, "the jail's guest cannot be moved into its cgroup");
 		return 0;
 	}
+	/* Before the code is sent: the mounts are as they were built. */
+	if ((found & AJ_CHANNEL_ARMED) && run->wants_files && aj_run_take_scratch(run, &run->result.setup) < 0) {
+		aj_jail_kill(&run->jail);
+		return 0;
+	}
 	if (found & AJ_CHANNEL_ARMED) {
 		/* Refusals before the runner was armed are not the code's. */
 		run->leaf_before.pids_refused = aj_leaf_pids_refused(run->jail.cgroup);

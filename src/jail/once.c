@@ -71,6 +71,20 @@ static int launch_jail(struct aj_run *run, struct aj_error *err)
 	return aj_launch(launched, &run->jail, err);
 }
 
+/* No process of the jail is left, so nothing changes meanwhile. */
+static void collect_output(struct aj_run *run, const struct aj_request *request)
+{
+	struct aj_collect *collect = aj_run_collect(run, request);
+	struct aj_collected found;
+	if (collect) {
+		aj_collect_turn(collect, INT64_MAX);
+		aj_collect_end(collect, &found);
+		run->result.files = found.files;
+		run->result.files_skipped = found.skipped;
+	}
+	aj_scratch_close(&run->scratch);
+}
+
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
                  aj_output_fn *output, void *output_arg, struct aj_result *ret)
 {
@@ -102,6 +116,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	if (aj_run_begin(&run, request, 0, started_us, &run.result.setup) < 0)
 		aj_jail_kill(&run.jail);
 	watch_run(&run);
+	collect_output(&run, request);
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_close(&pumps[i]);
 	aj_loop_free(run.loop);

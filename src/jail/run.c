@@ -226,6 +226,10 @@ int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t 
 	int64_t soft_us, wall_us;
 	aj_interrupt_clocks(run->plan, timeout_ms, &soft_us, &wall_us);
 	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
+	run->wants_files = asked.output;
+	if (run->lasting && asked.output && aj_run_take_scratch(run, err) < 0)
+		return -1;
+	clock_gettime(CLOCK_REALTIME_COARSE, &run->since);
 	if (asked.snippet && aj_channel_request(&run->channel, run->lasting, run->plan, run->policy, &asked, err) < 0)
 		return -1;
 	if (run->lasting)
@@ -240,6 +244,21 @@ int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t 
 	run->deadline_us = wall_us == INT64_MAX ? INT64_MAX : started_us + wall_us;
 	aj_run_flush(run);
 	return 0;
+}
+
+int aj_run_take_scratch(struct aj_run *run, struct aj_error *err)
+{
+	return aj_scratch_take(&run->scratch, run->plan, run->channel.runner, run->channel.init, err);
+}
+
+struct aj_collect *aj_run_collect(struct aj_run *run, const struct aj_request *request)
+{
+	const struct aj_collect_how how = { .bytes_max = run->policy->output_bytes_max,
+		                            .files_max = run->policy->output_files_max,
+		                            .data = request->output_data,
+		                            .to = request->output_to,
+		                            .since = run->lasting ? run->since : (struct timespec){ 0 } };
+	return run->wants_files && run->scratch.tmp ? aj_collect_begin(&run->scratch, &how) : NULL;
 }
 
 void aj_run_tool(struct aj_run *run, const char *text, size_t bytes)
@@ -315,5 +334,6 @@ void aj_run_free(struct aj_run *run)
 {
 	aj_run_kill(run);
 	aj_loop_forget(run->loop, &run->quota);
+	aj_scratch_close(&run->scratch);
 	aj_result_free(&run->result);
 }

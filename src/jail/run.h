@@ -4,6 +4,7 @@
 #include <sys/queue.h>
 
 #include "base/loop.h"
+#include "files/collect.h"
 #include "jail/channel.h"
 #include "jail/pump.h"
 #include "mediate/locks.h"
@@ -75,6 +76,10 @@ struct aj_run {
 	pid_t inner_pid; /* pid inside the jail */
 	unsigned depth;  /* number of branches between this one and the jail's first guest */
 
+	struct aj_scratch scratch; /* taken where files are exchanged, and open until the run is freed */
+	bool wants_files;          /* of the run under way: files of /output will be asked for */
+	struct timespec since;     /* when it began */
+
 	struct aj_jail jail;
 	struct aj_channel channel;
 	struct aj_result result; /* of the run under way, or of the last one */
@@ -137,6 +142,10 @@ void aj_run_kill(struct aj_run *run);
 
 /* Stop watching one descriptor, which becomes another owner's. */
 void aj_run_unwatch(struct aj_run *run, enum aj_run_fd which);
+/* Take the scratch space of an armed jail. -1 with err. */
+int aj_run_take_scratch(struct aj_run *run, struct aj_error *err);
+/* Begin to collect what the run has left in /output; NULL: the run asked for no files. The walk needs run->scratch. */
+struct aj_collect *aj_run_collect(struct aj_run *run, const struct aj_request *request);
 /* Watch what the run waits for now: after a change from outside of the run's own events. */
 void aj_run_watch(struct aj_run *run);
 

@@ -202,6 +202,23 @@ static uint64_t scratch_bytes(const struct aj_policy *policy)
 	return policy->memory_bytes && policy->memory_bytes < policy->tmp_bytes ? policy->memory_bytes : policy->tmp_bytes;
 }
 
+/* Symlinks into /tmp: one limit of size holds for all, a branch copies all, and a jail that exchanges no file pays for no mount. Not where
+ * the caller or the policy binds something there. */
+static void file_folders(struct aj_plan *plan, struct aj_arena *arena)
+{
+	bool input = true;
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (aj_path_within(m->target, AJ_OUTPUT) || (aj_path_within(m->target, "/tmp") && !aj_mount_is_scratch(m)))
+			return;
+		input = input && !aj_path_within(m->target, AJ_INPUT);
+	}
+	plan->files = true;
+	add_row(plan, arena, AJ_MOUNT_SYMLINK, AJ_OUTPUT, "tmp/output", 0, "files for the caller");
+	if (input)
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, AJ_INPUT, "tmp/input", 0, "files of the caller");
+}
+
 int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                    const struct aj_host *host, struct aj_error *err)
 {
@@ -228,5 +245,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	if (workspace(plan, arena, policy, request, err) < 0 || main_repository(plan, arena, request, err) < 0 ||
 	    binds(plan, arena, policy, request, err) < 0)
 		return -1;
+	if (plan->snippet && (request->lasting || request->zygote || request->output))
+		file_folders(plan, arena);
 	return masks(plan, arena, policy, err);
 }

@@ -111,6 +111,7 @@ struct aj_plan {
 	char **env;                     /* NULL-terminated */
 	AJ_LIST(const char *) late_env; /* a snippet's own variables: set once the filter stands, as no loader may read them */
 	bool control_fd;                /* the guest gets the control socket as fd 3 */
+	bool files;                     /* files can be exchanged: /input and /output lead to folders of /tmp */
 	bool capture;
 	bool no_input; /* standard input is empty */
 	unsigned pump; /* AJ_PUMP_*: outputs that the supervisor writes on to its own */
@@ -133,6 +134,11 @@ enum { AJ_GROWTH_PASS_S = 1, AJ_GROWTH_ENTRIES_S = 40000 };
 
 /* The workspace's path in the jail. */
 #define AJ_WORKSPACE "/workspace"
+
+/* Where a jail finds the caller's files, and leaves its own: folders of its scratch space, shown by symlinks. */
+#define AJ_INPUT "/input"
+#define AJ_OUTPUT "/output"
+enum { AJ_SCRATCH_PATH = 1024 }; /* bytes of a path below the scratch space, with its NUL */
 
 /* The first mask in the tree that programs start from, NULL for none. */
 const char *aj_plan_masked_programs(const struct aj_plan *plan);

@@ -24,6 +24,10 @@ struct aj_request {
 	bool vars;               /* the same: list the variables */
 	bool keep_value;         /* a value that is not None is the variable _ of later snippets */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
+	const char *put_json;    /* object: path in the jail -> "b" and base64, or "t" and text: files to write first; NULL for none */
+	bool output;             /* new files of /output come back in the result */
+	int output_to;           /* a folder of the host that gets copies of them, never 0 to 2; 0: none */
+	bool output_data;        /* their bytes come back, too */
 	bool lines;              /* a snippet's output is flushed after each line, not when the buffer is full */
 	uint64_t soft_ms;        /* after this time the snippet is interrupted; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */

@@ -117,10 +117,11 @@ struct aj_policy {
 	uint64_t workspace_bytes, workspace_files; /* growth of a writable workspace */
 	uint64_t tmp_bytes;                        /* /tmp, and /dev/shm again */
 	uint64_t tmp_inodes;
-	uint64_t source_bytes;  /* largest snippet */
-	uint64_t capture_bytes; /* kept of stdout, and of stderr: head and tail */
-	uint64_t output_bytes;  /* written in total before the run is ended */
-	uint64_t result_bytes;  /* largest result message */
+	uint64_t source_bytes;                       /* largest snippet */
+	uint64_t capture_bytes;                      /* kept of stdout, and of stderr: head and tail */
+	uint64_t output_bytes;                       /* written in total before the run is ended */
+	uint64_t result_bytes;                       /* largest result message */
+	uint64_t output_bytes_max, output_files_max; /* of the files of /output that come back from one run */
 };
 
 static inline enum aj_profile aj_policy_profile(const struct aj_policy *policy)

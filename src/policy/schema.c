@@ -108,6 +108,10 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "bytes that may be written to stdout and stderr together before the run is ended" },
 	{ "output.result", AJ_KEY_BYTES, AT(result_bytes), .min = 4 * K, .max = 32 * M, .fallback = "4M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "largest result message of a snippet" },
+	{ "output.files", AJ_KEY_BYTES, AT(output_bytes_max), .min = 1, .max = 1 * G, .fallback = "8M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "bytes of the files in /output that come back from one run of a snippet, all together" },
+	{ "output.files_count", AJ_KEY_COUNT, AT(output_files_max), .min = 1, .max = 10000, .fallback = "100", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "number of these files" },
 
 	{ "audit.required", AJ_KEY_BOOL, AT(audit), .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_LAUNCHER,
 	  .help = "whether runs are refused where the site names no audit destination" },

@@ -298,6 +298,12 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		add_error(doc, "SetupError", &r->setup);
 	if (plan->capture)
 		aj_capture_json(doc, r);
+	if (r->files)
+		json_object_set(doc, "files", r->files);
+	if (r->files_skipped) {
+		json_object_set(doc, "files_skipped", r->files_skipped);
+		json_object_set_new(json_object_get(doc, "truncated"), "files", json_true());
+	}
 	json_object_set_new(doc, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
 	json_object_set_new(doc, "signal", r->signal ? json_integer(r->signal) : json_null());
 	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)((r->wall_us + 999) / 1000)));
@@ -338,5 +344,7 @@ void aj_result_free(struct aj_result *r)
 	aj_output_buffer_free(&r->err);
 	json_decref(r->claim);
 	json_decref(r->workspace);
-	r->claim = r->workspace = NULL;
+	json_decref(r->files);
+	json_decref(r->files_skipped);
+	r->claim = r->workspace = r->files = r->files_skipped = NULL;
 }

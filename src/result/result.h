@@ -46,7 +46,8 @@ struct aj_result {
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
-	json_t *workspace; /* changes to the places of a writable workspace that the host obeys; NULL without one */
+	json_t *workspace;             /* changes to the places of a writable workspace that the host obeys; NULL without one */
+	json_t *files, *files_skipped; /* of /output: what came back and what did not; NULL where none were asked for, or all came */
 	struct aj_output_buffer out, err;
 	char code_sha256[AJ_SHA256_HEX];
 	struct aj_error setup; /* SETUP_ERROR: the step that failed */

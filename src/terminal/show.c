@@ -328,6 +328,26 @@ void aj_show_workspace(const json_t *report, const json_t *earlier)
 	aj_arena_free(&arena);
 }
 
+void aj_show_files(const struct aj_result *r, const char *folder)
+{
+	struct aj_arena arena = { 0 };
+	size_t i;
+	json_t *one;
+	json_array_foreach(r->files, i, one)
+		if (i < MOST_CHANGES)
+			fprintf(stderr, "agentjail: file `%s/%s`: %lld bytes, %s\n", aj_line(&arena, folder),
+			        aj_line(&arena, json_string_value(json_object_get(one, "name"))),
+			        (long long)json_integer_value(json_object_get(one, "size")),
+			        json_string_value(json_object_get(one, "media_type")));
+	if (json_array_size(r->files) > MOST_CHANGES)
+		fprintf(stderr, "agentjail: and %zu more files\n", json_array_size(r->files) - MOST_CHANGES);
+	json_array_foreach(r->files_skipped, i, one)
+		fprintf(stderr, "agentjail: /output/%s was left out: %s\n",
+		        aj_line(&arena, json_string_value(json_object_get(one, "name"))),
+		        json_string_value(json_object_get(one, "why")));
+	aj_arena_free(&arena);
+}
+
 int aj_show_json(json_t *doc)
 {
 	/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */

@@ -224,6 +224,40 @@ text "a writable file" 2 'read-only' exec --file "$T/data.txt:/input/x:rw" -c 1
 for target in /a/../b // /a//b relative /./a /; do
 	text "a file at \`$target\`" 2 '' exec --file "$T/data.txt:$target" -c 1
 done
+
+# --- files out ---
+json "files of /output" 0 'files.0.name=a.csv' files.0.size=4 files.0.media_type=text/csv files.1.name=sub/b.bin \
+	files.1.sha256=b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9 'truncated!files' -- exec --output "$T/out1" --allow-import os -c 'import os
+os.mkdir("/output/sub")
+with open("/output/a.csv", "w") as f: print(1, 2, sep=",", file=f)
+f = open("/output/sub/b.bin", "wb")
+f.write(b"hello ")
+f.write(b"world")
+f.close()'
+is "and their copies" "1,2 hello world" "$(cat "$T/out1/a.csv") $(cat "$T/out1/sub/b.bin")"
+json "without --output there is no list" 0 'truncated!files' 'files=(absent)' 'files_skipped=(absent)' -- exec -c 1
+json "and no folder" 0 'value=false' -- exec --layer off -c 'import os; os.path.lexists("/output")'
+json "nothing came" 0 'files=[]' -- exec --output "$T/out2" -c 1
+json "files of a run that fails" 1 files.0.name=half -- exec --output "$T/out3" -c 'open("/output/half", "x").write("1")
+1/0'
+json "of one that is killed" 124 files.0.name=half files.0.size=1 -- exec --timeout 300ms --output "$T/out4" -c 'with open("/output/half", "w") as f: f.write("1")
+while True: pass'
+json "too many bytes" 0 'files=[]' files_skipped.0.name=big 'files_skipped.0.why~output.files' truncated.files=true -- exec --output "$T/out5" -c 'with open("/output/big", "wb") as f: f.write(bytes(9 << 20))'
+json "appending, and reading it again" 0 'value=one\ntwo\n' files.0.size=8 -- exec --output "$T/out6" -c 'for line in ("one", "two"):
+    with open("/output/log", "a") as f: print(line, file=f)
+open("/output/log").read()'
+json "a file that is there already" 1 error.type=FileExistsError -- exec --output "$T/out7" -c 'open("/output/x", "x").close(); open("/output/x", "x")'
+json "an unknown mode" 1 error.type=ValueError -- exec --output "$T/out8" -c 'open("/output/x", "rw")'
+json "elsewhere nothing is written" 1 error.type=PermissionError 'error.message~write below /output or /tmp' -- exec --output "$T/out9" -c 'open("/usr/x", "w")'
+json "what is open for writing alone cannot be read" 1 error.type=UnsupportedOperation -- exec --output "$T/out10" -c 'open("/output/x", "w").read()'
+text "where the copies are" 0 'file `.*/out11/x`: 1 bytes' exec --output "$T/out11" -c 'with open("/output/x", "w") as f: f.write("1")'
+text "a folder with something in it" 2 'is not empty' exec --output "$T/out11" -c 1
+ln -s "$T/out2" "$T/outlink"
+text "a folder behind a symlink" 2 'symlink' exec --output "$T/outlink" -c 1
+text "a file" 2 '' exec --output "$T/data.txt" -c 1
+text "with a file at /input" 0 'host data' exec --file "$T/data.txt" --output "$T/out2" -c 'print(open("/input/data.txt").read())'
+aj exec --dry-run --output "$T/out12" -c 1
+if [ -e "$T/out12" ]; then fail "a dry run makes no folder" "$(ls -la "$T")"; else ok "a dry run makes no folder"; fi
 json "a variable" 0 'value=v=w' -- exec --layer off --env 'AJ_X=v=w' -c 'import os; os.environ["AJ_X"]'
 MINE=passed-on
 export MINE

@@ -10,6 +10,8 @@ SNIPPET_KEYS = {
     "code": (str, None),
     "filename": (str, "<snippet>"),
     "inputs": (dict, {}),
+    "put": (dict, {}),            # files to write first, see files.py
+    "output": (bool, False),      # the caller takes the files of /output, which then is there
     "tools": (list, ()),          # functions that the host runs, see tools.py
     "value_of": (str, "expression"),  # the last statement has a value if it is an expression; "statement": an assignment too
     "get": (str, None),           # in place of code: the variable to read
@@ -71,7 +73,7 @@ def check_snippet(raw):
         req[key] = value
     if req["value_of"] not in VALUES_OF:
         raise ValueError("value_of must be one of " + ", ".join(VALUES_OF))
-    if req["code"] is None and req["get"] is None and not (req["vars"] or req["inputs"] or req["tools"]):
+    if req["code"] is None and req["get"] is None and not (req["vars"] or req["inputs"] or req["put"] or req["tools"]):
         raise ValueError("the request has no code")
     for name in req["inputs"]:
         if not name.isidentifier() or name[:2] == "__":

@@ -154,6 +154,12 @@ class Session:
             from agentjail.runtime.type_tags import decode
             for name, value in req["inputs"].items():
                 namespace[name] = decode(value)
+        if req["output"]:
+            from agentjail.runtime.files import make_output
+            make_output()
+        if req["put"]:
+            from agentjail.runtime.files import write_files
+            write_files(req["put"])
         if req["tools"]:
             from agentjail.runtime.tools import define_tools
             define_tools(self, namespace, req["tools"])

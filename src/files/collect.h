@@ -1,0 +1,32 @@
+/* Collects the files that a jail has left in /output: name, size, SHA-256, and their bytes where they are asked for. The walk is cut into
+ * turns, bounded in entries, depth, files and bytes, and follows no link. */
+#pragma once
+#include <jansson.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "files/scratch.h"
+
+/* What is wanted of the files. */
+struct aj_collect_how {
+	uint64_t bytes_max, files_max; /* of all files */
+	bool data;                     /* their bytes as base64 */
+	int to;                        /* a folder of the host that gets copies, never in the place of another file; 0: none */
+	struct timespec since; /* only what was changed since then, by the time of change that no program can set; 0: everything */
+};
+
+/* For the result. */
+struct aj_collected {
+	json_t *files;   /* array of {"name", "size", "media_type", "sha256"[, "data"]}, by name; NULL: none were asked for */
+	json_t *skipped; /* array of {"name", "why"}, the first ones; NULL: nothing was left out */
+};
+void aj_collected_free(struct aj_collected *collected);
+
+/* Owns no descriptor of the scratch space's, which must stay open for the walk. Aborts when out of memory. */
+struct aj_collect *aj_collect_begin(const struct aj_scratch *scratch, const struct aj_collect_how *how);
+/* Walk on until `until_us`; true: everything is collected. */
+bool aj_collect_turn(struct aj_collect *collect, int64_t until_us);
+/* What was collected, and free the walk. */
+void aj_collect_end(struct aj_collect *collect, struct aj_collected *ret);
+/* Give up. Accepts NULL. */
+void aj_collect_free(struct aj_collect *collect);
