@@ -1,4 +1,4 @@
-/* The event loop: epoll and a binary heap.
+/* The event loop: epoll and a heap of timers.
  * It calls back ready descriptors in the order of their quotas' use, least first, then timers; it never calls back a descriptor that was
  * removed meanwhile.
  * Busy parties together get a small part of each turn, which bounds the wait of all others; a party that uses too much is throttled, see
@@ -28,8 +28,7 @@ struct aj_loop {
 	int epoll_fd;
 	struct slot *slots;
 	uint32_t slots_count, slots_free; /* slots_free: index plus one; 0: none */
-	struct aj_timer **heap;           /* indexed from 1 */
-	size_t count, room;
+	struct aj_timers timers;
 	struct epoll_event batch[BATCH]; /* the events of this turn */
 	int batch_count;
 	int64_t busy_ns; /* processor time of busy parties in this turn */
@@ -63,7 +62,7 @@ void aj_loop_free(struct aj_loop *loop)
 		return;
 	close(loop->epoll_fd);
 	free(loop->slots);
-	free(loop->heap);
+	free(loop->timers.heap);
 	free(loop);
 }
 
@@ -221,59 +220,20 @@ static struct aj_io *io_of_ticket(const struct aj_loop *loop, uint64_t number)
 	return ticket(loop, at) == number ? loop->slots[at].io : NULL;
 }
 
-static void heap_put(struct aj_loop *loop, size_t place, struct aj_timer *timer)
-{
-	loop->heap[place] = timer;
-	timer->place = place;
-}
-
-/* Restore the heap's order for `timer`, from `place`. */
-static void heap_sift(struct aj_loop *loop, struct aj_timer *timer, size_t place)
-{
-	for (; place > 1 && loop->heap[place / 2]->at_us > timer->at_us; place /= 2)
-		heap_put(loop, place, loop->heap[place / 2]);
-	for (;;) {
-		size_t child = place * 2;
-		if (child < loop->count && loop->heap[child + 1]->at_us < loop->heap[child]->at_us)
-			child++;
-		if (child > loop->count || loop->heap[child]->at_us >= timer->at_us)
-			break;
-		heap_put(loop, place, loop->heap[child]);
-		place = child;
-	}
-	heap_put(loop, place, timer);
-}
-
 void aj_loop_set(struct aj_loop *loop, struct aj_timer *timer, int64_t at_us)
 {
-	timer->at_us = at_us;
-	if (!timer->place) {
-		if (loop->count + 2 > loop->room) {
-			loop->room = loop->room ? loop->room * 2 : 64;
-			loop->heap = realloc(loop->heap, loop->room * sizeof *loop->heap);
-			if (!loop->heap)
-				abort();
-		}
-		timer->place = ++loop->count;
-		loop->heap[timer->place] = timer;
-	}
-	heap_sift(loop, timer, timer->place);
+	aj_timers_set(&loop->timers, timer, at_us);
 }
 
 void aj_loop_unset(struct aj_loop *loop, struct aj_timer *timer)
 {
-	size_t place = timer->place;
-	if (!place)
-		return;
-	timer->place = 0;
-	struct aj_timer *last = loop->heap[loop->count--];
-	if (last != timer)
-		heap_sift(loop, last, place);
+	aj_timers_unset(&loop->timers, timer);
 }
 
 int64_t aj_loop_next_us(const struct aj_loop *loop)
 {
-	return loop->count ? loop->heap[1]->at_us : INT64_MAX;
+	const struct aj_timer *first = aj_timers_first(&loop->timers);
+	return first ? first->at_us : INT64_MAX;
 }
 
 int aj_loop_fd(const struct aj_loop *loop)
@@ -284,8 +244,8 @@ int aj_loop_fd(const struct aj_loop *loop)
 static void fire_timers(struct aj_loop *loop)
 {
 	int64_t now_us = aj_now_us();
-	while (loop->count && loop->heap[1]->at_us <= now_us) {
-		struct aj_timer *timer = loop->heap[1];
+	struct aj_timer *timer;
+	while ((timer = aj_timers_first(&loop->timers)) && timer->at_us <= now_us) {
 		loop->stale = true;
 		aj_loop_unset(loop, timer);
 		timer->fn(timer);

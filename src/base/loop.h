@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/quota.h"
+#include "base/timers.h"
 
 struct aj_loop;
 
@@ -23,14 +24,6 @@ struct aj_io {
 	struct aj_io *next_paused; /* in the list of the quota */
 	bool paused;
 	bool urgent; /* in a turn it is called back before all other descriptors */
-};
-
-/* A one-shot timer. */
-struct aj_timer {
-	void (*fn)(struct aj_timer *timer);
-	void *arg;
-	int64_t at_us; /* aj_now_us() */
-	size_t place;  /* index in the heap, from 1; 0: not set */
 };
 
 /* NULL with errno. */
