@@ -1,5 +1,5 @@
 # agentjail -- `make run` shows a snippet in a jail, `make check` runs all tests, `make help` lists the rest.
-# This file builds and installs the product and its pages; what tests it is in tests/tests.mk.
+# This file builds and installs the product; src/gen/gen.mk generates sources and pages, tests/tests.mk has the tests.
 CC         ?= cc
 CXX        ?= c++
 PREFIX     ?= /usr/local
@@ -50,7 +50,7 @@ Q := $(if $(V),,@)
 # Before a command: what it makes, and for which file; with V=1 the command itself instead.
 say = $(if $(V),,@printf '  %-7s %s\n' $1 $(or $2,$@) && )
 
-.PHONY: all lib run rootfs docs check-docs install install-lib uninstall tidy format clean help deps-build deps-check deps-vm always
+.PHONY: all lib run rootfs install install-lib uninstall tidy format clean help deps-build deps-check deps-vm always
 
 all: $(AJ) lib $(SCOPE) rootfs
 
@@ -97,49 +97,13 @@ rootfs: $(ROOTFS)/manifest
 $(ROOTFS)/manifest: build/guest.so $(sort $(wildcard src/bootstrap/*.py src/bootstrap/*/*.py)) $(wildcard rootfs/*)
 	$(call say,ROOTFS,$(@D))rootfs/build.sh --out $(@D) --guest build/guest.so --layer src/bootstrap
 
-# --- generated: filters by libseccomp from the tables in seccomp/, and the policies, so that a run reads no file that is known now ---
-
-$B/gen-filters: $(patsubst %,$B/src/%.o,gen/filters seccomp/compile seccomp/syscalls seccomp/startup seccomp/zygote seccomp/groups base/error base/fd)
-	$(call say,LD)$(CC) $(CFLAGS) $(LINK_TOOL) -o $@ $^ -lseccomp
-
-$B/gen/filters.c: $B/gen-filters
-	$(call say,GEN)mkdir -p $(@D) && $< > $@.tmp && mv $@.tmp $@
-
-$B/gen-builtins: $(patsubst %,$B/src/%.o,gen/builtins toml/toml base/arena base/fd base/sha256 base/text)
-	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ -lmd
-
-$B/gen/builtins.c: $B/gen-builtins $(POLICIES) policies
-	$(call say,GEN)mkdir -p $(@D) && $< $(POLICIES) > $@.tmp && mv $@.tmp $@
-
-$B/gen/%.o: $B/gen/%.c
-	$(call say,CC)$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
+# --- objects ---
 
 $B/%.o: %.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 $B/%.o: %.cc
 	$(call say,CXX,$<)mkdir -p $(@D) && $(CXX) $(CPPFLAGS) $(AJ_CXXFLAGS) $(CXXFLAGS) -c -o $@ $<
-
-# --- pages: what the tables of the code say, between the markers of each page ---
-
-DOCS   := docs
-FILLED := architecture.md protocol.md serve.md syscalls.md tools.md agentjail.1 agentjail.toml.5
-WHOLE  := policy.schema.json agentjail.toml.schema.json reach.md
-
-$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary) $(LIB_OBJS)
-	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS)
-
-docs: $B/gen-docs
-	$Q for page in $(FILLED); do $< --fill docs/$$page > $B/page && cp $B/page $(DOCS)/$$page || exit; done
-	$Q $< policy-schema > $(DOCS)/policy.schema.json
-	$Q $< site-schema > $(DOCS)/agentjail.toml.schema.json
-	$Q python3 tests/reach/page.py > $B/page && cp $B/page $(DOCS)/reach.md
-
-# Are the committed pages what the tables say? And is a marker without a part, or without an end, an error?
-check-docs: $B/gen-docs
-	$Q for marker in nothing steps; do ! echo "<!-- $$marker begin -->" | $< --fill /dev/stdin > /dev/null 2>&1 || exit 1; done
-	$Q mkdir -p $B/docs && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
-	$Q for f in $(FILLED) $(WHOLE); do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done
 
 # --- installation ---
 
@@ -198,11 +162,10 @@ help:
 	@echo "make all      build the program, its library and the Python tree; make rootfs: the tree alone"
 	@echo "make lib      libagentjail, shared and static; make install-lib: it alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); make uninstall"
-	@echo "make docs     write the tables of the code into the pages of docs/; make check-docs: are they there?"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
-	@sed -n 's/^# make /make /p' tests/tests.mk
+	@sed -n 's/^# make /make /p' src/gen/gen.mk tests/tests.mk
 
-include tests/tests.mk
+include src/gen/gen.mk tests/tests.mk
 
 .SECONDARY:
 -include $(shell find $(sort $B/src build/src) $B/gen $B/tests build/fuzz -type f -name '*.d' 2>/dev/null)
