@@ -73,7 +73,7 @@ struct aj_query {
 };
 
 /* Read one frame's body, which `scan` has been fed. `inputs` and `variables`, which are passed on to a jail, stay text. Returns -1 with
- * `ret_fault`; ret must be freed then too, and has its AJ_M_ID if the body could be parsed that far. */
+ * `ret_fault`; ret must be freed then too, and has its AJ_M_ID where that could be read. */
 int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *ret, struct aj_fault *ret_fault);
 void aj_query_free(struct aj_query *query);
 /* NULL when the member is absent. */

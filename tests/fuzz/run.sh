@@ -59,7 +59,7 @@ act() { # ACT [BODY]
 	[ $# = 1 ] || printf "\\$(printf %03o ${#2})\\000%s" "$2"
 }
 mkdir -p "$work/channel"
-claim='{"status":"ok","value":[1],"repr":"1","type":"int","error":null,"errors":[],"final_answer":null,"is_final":false,"imports":["re"],"truncated":{}}'
+claim='{"status":"ok","value":["\u0000"],"repr":"1","type":"int","error":null,"errors":[],"final_answer":null,"is_final":false,"imports":["re"],"truncated":{}}'
 { act 0 A; act 4; act 7; act 5; act 0 S; act 4; act 2 "$claim"; act 4; } >"$work/channel/one"
 { act 0 A; act 4; for turn in 1 2 3; do act 6; act 5; act 0 S; act 2 "$claim"; act 4; done; act 0 R12345678{}; act 4; } >"$work/channel/session"
 { act 0 A; act 4; act 6; act 0 S; act 0 'C{"call":1,"tool":"t","args":{"n":1}}'; act 0 'C{"call":2,"tool":"none","args":{}}'; act 0 'C{"call":3,"tool":"t","args":{"n":"x"}}'

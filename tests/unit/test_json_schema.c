@@ -672,3 +672,28 @@ Test(json_schema, reasons_end)
 		cr_expect_eq(why[room], 'x');
 	}
 }
+
+/* A check sees the string that is passed on, and not what a C string would be of it. */
+Test(json_schema, nul_is_a_character)
+{
+	static const struct {
+		const char *schema, *why;
+	} rows[] = {
+		{ "{'type':'string','minLength':3,'maxLength':3}", NULL },
+		{ "{'enum':['a','b']}", "expected one of \"a\", \"b\"" },
+		{ "{'const':'a'}", "expected \"a\"" },
+		{ "{'maxLength':2}", "expected at most 2 code points, got 3" },
+	};
+	char why[AJ_SCHEMA_WHY_BYTES];
+	const json_t *value = keep(json_stringn("a\0b", 3));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		bool fits = aj_schema_check(compiled(rows[i].schema), value, why, sizeof why);
+		cr_expect_eq(fits, !rows[i].why, "%s", rows[i].schema);
+		if (rows[i].why)
+			cr_expect_str_eq(why, rows[i].why);
+	}
+	json_t *list = keep(json_pack("[s%, s%, s]", "a\0b", (size_t)3, "a\0c", (size_t)3, "a"));
+	cr_expect(aj_schema_check(compiled("{'uniqueItems':true}"), list, why, sizeof why), "%s", why);
+	json_array_append_new(list, json_stringn("a\0c", 3));
+	cr_expect_not(aj_schema_check(compiled("{'uniqueItems':true}"), list, why, sizeof why));
+}
