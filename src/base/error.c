@@ -1,5 +1,5 @@
 /* Fills and formats struct aj_error.
- * It does not print and does not exit: only cli/ decides what a person sees. */
+ * It does not print and does not exit: only cli/ decides which text a person sees. */
 #include "base/error.h"
 
 #include <stdio.h>

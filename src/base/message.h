@@ -1,4 +1,4 @@
-/* Messages over a Unix socket, with what the kernel carries beside the bytes: the sender's process id, and descriptors.
+/* Messages over a Unix socket, with the data that the kernel carries beside the bytes: the sender's process id, and descriptors.
  * A receiver keeps the one descriptor that it asks for; any other is closed. */
 #pragma once
 #include <stddef.h>

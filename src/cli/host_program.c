@@ -1,4 +1,4 @@
-/* Finds on the host what a jail does not show: the program that `agentjail run` was to start.
+/* Finds on the host a file that a jail does not show: the program that `agentjail run` was to start.
  * It looks, and gives advice; it shows nothing to the jail by itself. */
 #include "cli/host_program.h"
 

@@ -1,4 +1,4 @@
-/* Takes a host id for a jail from the site's range, so that no two tenants' jails share what the kernel counts or grants by id.
+/* Takes a host id for a jail from the site's range, so that no two tenants' jails share the kernel's counters and grants of one id.
  * Trusts locks alone: the kernel releases them when their owner dies, and the file's contents are never read. */
 #include "jail/host_ids.h"
 

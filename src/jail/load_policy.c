@@ -1,5 +1,5 @@
 /* Loads a policy for a run: an environment variable counts as the option that it stands for.
- * Has no opinion of its own: what a variable may change is decided where options are. */
+ * It does not decide which settings a variable may change: the code of the options does. */
 #include "jail/load_policy.h"
 
 #include "plan/paths.h"

@@ -17,7 +17,7 @@ enum { STOP_US = 100000 };
 /* Where epoll does not take the jail's descriptors, its end is looked for at this interval: the jail was killed, so it comes soon. */
 enum { LOOK_US = 2000 };
 
-/* --- what is watched --- */
+/* --- descriptors that are watched --- */
 
 static void watch_fd(struct aj_run *run, enum aj_run_fd which, int fd, uint32_t events)
 {

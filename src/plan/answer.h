@@ -1,5 +1,5 @@
 /* Answers one question about a policy (may a jail do X?) from the policy and its plan, with the rule and the enforcer.
- * Pure: other files look up what a file of the host or of the tree is. */
+ * Pure: other files look up the type of a file of the host or of the tree. */
 #pragma once
 #include "plan/plan.h"
 #include "policy/schema.h"

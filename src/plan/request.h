@@ -1,5 +1,5 @@
 /* A request: one snippet or one command, with its inputs.
- * Filled by cli/ from argv; it describes neither what is allowed (policy) nor what is possible (host). */
+ * Filled by cli/ from argv; it describes neither permissions (policy) nor the kernel's abilities (host). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,12 +24,12 @@ struct aj_request {
 	bool vars;               /* the same: list the variables */
 	bool keep_value;         /* a value that is not None is the variable _ of later snippets */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
-	const char *put_json;    /* object: path in the jail -> "b" and base64, or "t" and text: files to write first; NULL for none */
-	bool output;             /* new files of /output come back in the result */
-	int output_to;           /* a folder of the host that gets copies of them, never 0 to 2; 0: none */
-	bool output_data;        /* their bytes come back, too */
-	bool lines;              /* a snippet's output is flushed after each line, not when the buffer is full */
-	uint64_t soft_ms;        /* after this time the snippet is interrupted; 0: never */
+	const char *put_json; /* object: path in the jail -> "b" and base64, or "t" and text: files to write first; NULL for none */
+	bool output;          /* new files of /output come back in the result */
+	int output_to;        /* a folder of the host that gets copies of them, never 0 to 2; 0: none */
+	bool output_data;     /* their bytes come back, too */
+	bool lines;           /* a snippet's output is flushed after each line, not when the buffer is full */
+	uint64_t soft_ms;     /* after this time the snippet is interrupted; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
 	bool inputs_checked;     /* json/scan has accepted it, and its names are names of variables */
 

@@ -1,5 +1,5 @@
 /* Tells variables that look like secrets by the words of their names and the beginnings of their values.
- * It is a guess, for warnings and for what is printed: no wall depends on it. */
+ * It is a guess, for warnings and for printed plans: no wall depends on it. */
 #include "policy/env.h"
 
 #include <stddef.h>

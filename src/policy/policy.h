@@ -1,4 +1,4 @@
-/* A policy: what is allowed, the first of the five nouns.
+/* A policy: the permissions of a run, the first of the five nouns.
  * Plain data without Linux calls; every quantity carries its unit in its name, 0 means that agentjail sets no limit. */
 #pragma once
 #include <stdbool.h>

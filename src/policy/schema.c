@@ -1,5 +1,5 @@
 /* The table of keys. To add a key: a field in policy.h, a row here, and the code in plan/ that enforces it.
- * It holds no logic: values.c sets, prints and compares what the rows describe. */
+ * It holds no logic: values.c sets, prints and compares values as the rows describe them. */
 #include "policy/schema.h"
 
 static const char *const checked_names[] = { "before", "run", NULL };

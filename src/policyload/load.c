@@ -1,5 +1,5 @@
 /* Finds policies and stacks them: defaults, the extended policies, the policy itself, the working directory's, the command line.
- * A name is never a path and a chain is bounded; merge.c decides what a layer may set. */
+ * A name is never a path and a chain is bounded; merge.c decides which keys a layer may set. */
 #include "policyload/load.h"
 
 #include <string.h>

@@ -26,7 +26,7 @@
 enum { READY_MS = 60000, BIRTH_US = 10000000 };
 enum { SAID_BYTES = 160 }; /* of a message's text */
 
-/* --- what it says --- */
+/* --- the zygote's answers --- */
 
 /* The plan, policy and filter that the runner needs to get ready. The socket buffers some 200 kB, and the peer may never read. */
 static int send_plan(struct aj_zygote *z, struct aj_error *err)

@@ -2,5 +2,5 @@
 #pragma once
 #include "result/result.h"
 
-/* Add `stdout`, `stderr`, each with `_base64` where the text is not what was written, and `truncated`. */
+/* Add `stdout`, `stderr`, each with `_base64` where the text differs from the bytes that were written, and `truncated`. */
 void aj_capture_json(json_t *doc, const struct aj_result *result);

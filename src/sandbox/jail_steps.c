@@ -1,5 +1,5 @@
 /* The walls that every jail builds for itself, cold or born: limits, identity, fds, Landlock.
- * It decides nothing and does not know its caller: each step takes what it needs from the plan. */
+ * It decides nothing and does not know its caller: each step takes its parameters from the plan. */
 #include "sandbox/jail_steps.h"
 
 #include <errno.h>

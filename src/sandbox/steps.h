@@ -4,7 +4,7 @@
 #pragma once
 
 /* The walkers. A cold jail is built by its init, which then forks the guest. A zygote is built as a jail is, but is its own guest and
- * stays. A jail born from a zygote finds what all of the zygote's jails share, and builds what must be its own. */
+ * stays. A jail born from a zygote finds the walls that all of the zygote's jails share, and builds those that must be its own. */
 enum {
 	AJ_BY_INIT = 1,
 	AJ_BY_GUEST = 2,

@@ -10,7 +10,7 @@
 /* Memory of all requests that wait for a jail: requests can be large and many. */
 enum { HELD_BYTES = 256 << 20 };
 
-/* --- what the session manager reports; a slot is the argument --- */
+/* --- reports of the session manager; a slot is the argument --- */
 
 static void fail_opening(struct aj_slot *slot, const struct aj_fault *fault)
 {

@@ -1,4 +1,4 @@
-/* Sending what a buffer holds, as far as a socket takes it. */
+/* Sends the bytes of a buffer, as far as a socket takes them. */
 #pragma once
 #include "base/buffer.h"
 

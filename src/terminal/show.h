@@ -3,7 +3,7 @@
 #include "result/result.h"
 #include "terminal/screen.h"
 
-/* The state of what is shown of one run. */
+/* The part of a run's output that was shown so far. */
 struct aj_show {
 	const struct aj_plan *plan;
 	uint64_t shown[3]; /* by fd number */

@@ -1,4 +1,4 @@
-/* Walks a workspace turn by turn and counts what it holds: first what was there at the start, then, pass after pass, what is there now.
+/* Walks a workspace turn by turn and counts its files and bytes: first those of the start, then, pass after pass, those of now.
  * It blocks for no longer than a turn, holds one folder open between turns, and believes a number only when a second pass confirms it. */
 #include "workspace/growth.h"
 

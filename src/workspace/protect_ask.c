@@ -1,4 +1,4 @@
-/* Answers what a policy would do with one place of a workspace, without a run: for `policy explain` and for warnings.
+/* Tells how a policy would treat one place of a workspace, without a run: for `policy explain` and for warnings.
  * It creates no placeholder and holds nothing. */
 #include <fcntl.h>
 #include <string.h>

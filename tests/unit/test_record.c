@@ -162,8 +162,8 @@ Test(record, denials)
 	cr_expect_str_eq(text_of(json_array_get(json_object_get(doc, "denials"), 0), "rule"), "PY-PRIVATE");
 	json_decref(doc);
 	json_decref(result.claim);
-	claim(json_pack("{s:s, s:{s:s, s:i}, s:[{s:s, s:i}, {s:s, s:n}]}", "status", "error", "error", "rule", "PY-IMPORT", "line", 9,
-	                "imports_refused", "module", "os", "line", 9, "module", "sys", "line"));
+	claim(json_pack("{s:s, s:{s:s, s:i}, s:[{s:s, s:i}, {s:s, s:n}]}", "status", "error", "error", "rule", "PY-IMPORT",
+	                "line", 9, "imports_refused", "module", "os", "line", 9, "module", "sys", "line"));
 	doc = aj_record_end(&request, NULL, &plan, &result);
 	list = json_object_get(doc, "denials");
 	cr_expect_eq(json_array_size(list), 2, "the error is one of them");
