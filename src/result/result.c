@@ -58,6 +58,7 @@ static const struct {
 	{ "type", STRING },
 	{ "error", OBJECT_OR_NULL },
 	{ "errors", ARRAY },
+	{ "warnings", ARRAY },
 	{ "final_answer", ANY },
 	{ "is_final", BOOLEAN },
 	{ "imports", STRINGS },
@@ -164,8 +165,8 @@ json_t *aj_json_text(const char *text, size_t bytes)
 
 static void add_claims(json_t *doc, const struct aj_result *r)
 {
-	static const char *const keys[] = { "value",  "repr",         "str",      "type",    "error",
-		                            "errors", "final_answer", "is_final", "imports", "imports_refused" };
+	static const char *const keys[] = { "value",    "repr",         "str",      "type",    "error",          "errors",
+		                            "warnings", "final_answer", "is_final", "imports", "imports_refused" };
 	for (size_t i = 0; r->claim && i < sizeof keys / sizeof *keys; i++) {
 		json_t *value = json_object_get(r->claim, keys[i]);
 		if (value)

@@ -203,10 +203,12 @@ void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status sta
 		put_text(show, 1, repr);
 		put_text(show, 1, "\n");
 	}
-	if (ok)
-		return;
 	json_t *errors = json_object_get(claim, "errors"), *one;
 	size_t i;
+	json_array_foreach(json_object_get(claim, "warnings"), i, one)
+		put_error(show, one);
+	if (ok)
+		return;
 	if (json_array_size(errors) > 0)
 		json_array_foreach(errors, i, one)
 			put_error(show, one);

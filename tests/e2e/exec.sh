@@ -127,6 +127,9 @@ says "no operand is standard input" '^from file$'
 json "an empty source" 0 status=ok value=null -- exec -c ''
 : >"$T/empty.py"
 json "an empty file" 0 status=ok value=null -- exec "$T/empty.py"
+text "a coroutine of one's own that nobody awaits" 0 "line 2, column 1: RuntimeWarning: coroutine 'f' was never awaited" exec -c 'async def f(): pass
+f()'
+says "with what to write" 'hint: .f. is async: write .await f'
 json "CRLF, BOM and form feed" 0 value=3 -- exec -c "$(printf '\357\273\277x = 1\r\n\fx + 2\r\n')"
 mkfifo "$T/fifo"
 printf 'x = "a\000b"\n' >"$T/nul.py"

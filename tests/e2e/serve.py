@@ -339,6 +339,22 @@ def tool_results_that_do_not_fit(s):
 
 
 @test
+def a_forgotten_await_is_told(s):
+    c = s.client()
+    asynchronous = dict(NUMBER, **{"async": True})
+    session = c.ask("open", tools=[asynchronous])["session"]
+    r = c.ask("run", session=session, code="number()")
+    same((r["status"], r["error"]["line"], r["error"]["hint"]), ("error", 1, "`number` is async: write `await number(...)`."))
+    same(c.ask("run", session=session, code="x = number()")["status"], "ok")
+    same("warnings" in c.ask("run", session=session, code="x"), False, "a later snippet may await it")
+    same(c.ask("run", {"number": lambda: 3}, session=session, code="await x")["value"], 3)
+    r = c.ask("run", session=session, code="def f():\n    number()\nf()")
+    same([(w["type"], w["line"], w["source"].strip()) for w in r["warnings"]], [("RuntimeWarning", 2, "number()")])
+    same((r["status"], r["stderr"]), ("ok", ""))
+    same("warnings" in c.ask("run", session=session, code="1"), False, "once")
+
+
+@test
 def a_tool_that_answers_late_harms_no_request(s):
     c = s.client()
     slow = dict(NUMBER, name="slow", timeout_ms=20)

@@ -167,6 +167,20 @@ def with_host(score):
     case("final-answer-async", "await final_answer(3)", lambda c, calls: c["final_answer"] == {"text": 3}, tools=[dict(FINAL[0], **{"async": True})])
     case("value-decoded", "r = t(1)\nr, type(r[0]).__name__", lambda c, calls: c["repr"] == "((b'\\x00', {2}), 'bytes')",
          lambda call: {"value": {TAG: "tuple", "data": [{TAG: "bytes", "data": "AA=="}, {TAG: "set", "data": [2]}]}})
+    # A forgotten await: the call was not made.
+    unawaited = "coroutine 'at' was never awaited, so it did not run"
+    def warned(c, line):
+        return [(w["type"], w["message"], w["line"], "await at(" in w["hint"]) for w in c.get("warnings", [])] == [("RuntimeWarning", unawaited, line, True)]
+    case("unawaited-value", "x = 1\nat(5)", lambda c, calls: c["status"] == "error" and c["error"]["message"] == unawaited and c["error"]["line"] == 2
+         and "await at(" in c["error"]["hint"] and not calls and "warnings" not in c)
+    case("unawaited-variable-value", "x = at(5)\nx", lambda c, calls: c["error"]["line"] == 2 and not calls, last=True)
+    case("unawaited-statement", "at(5)\n7", lambda c, calls: c["status"] == "ok" and c["value"] == 7 and warned(c, 1))
+    case("unawaited-variable", "x = at(5)\n7", lambda c, calls: c["value"] == 7 and warned(c, None), last=True)
+    case("unawaited-kept", "x = at(5)\nx", lambda c, calls: c["status"] == "ok" and "warnings" not in c)
+    case("unawaited-in-list", "[at(5)]", lambda c, calls: c["status"] == "ok" and warned(c, None))
+    case("unawaited-operand", "at(5) + '!'", lambda c, calls: c["error"]["type"] == "TypeError" and "`await` before" in c["error"]["hint"] and warned(c, 1))
+    case("unawaited-own", "async def at(x): pass\nat(1)", lambda c, calls: c["status"] == "ok" and warned(c, 2))
+    case("awaited", "await at(1)", lambda c, calls: "warnings" not in c)
     case("value-null", "t(1)", lambda c, calls: c["status"] == "ok" and c["value"] is None, lambda call: {"value": None})
     case("large", "len(t('x' * 900000)['x'])", lambda c, calls: c["value"] == 900000)
     case("large-value", "len(t(1))", lambda c, calls: c["value"] == 20000000, lambda call: {"value": "y" * 20000000})

@@ -40,6 +40,7 @@ Test(claim, what_a_runner_may_say)
 		"{\"status\":\"ok\",\"imports\":[\"math\",\"re\"],\"is_final\":true,\"final_answer\":[[]],\"errors\":[{}]}",
 		"{\"status\":\"ok\",\"imports_refused\":[{\"module\":\"os\",\"line\":2},{\"line\":null,\"module\":\"\"}]}",
 		"{\"status\":\"ok\",\"value\":9223372036854775807}",
+		"{\"status\":\"ok\",\"warnings\":[{\"type\":\"RuntimeWarning\"}]}",
 		"{\"status\":\"ok\",\"value\":-9223372036854775808}",
 		"{\"status\":\"ok\",\"value\":\"\\ud83d\\udc0d\"}",
 		NULL,

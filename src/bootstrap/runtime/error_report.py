@@ -177,6 +177,8 @@ def add_hints(session, e, out):
             list_allowed(out, session.guards.imports.patterns)
         if type(attributes.get("agentjail_hint")) is str:
             out["hint"] = truncate(attributes["agentjail_hint"], MESSAGE_BYTES)[0]
+    if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
+        out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
     if isinstance(e, NameError) and session.guards is not None and type(e.name) is str:
         from agentjail.rail.guards import ABSENT
         import builtins

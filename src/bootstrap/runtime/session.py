@@ -49,6 +49,7 @@ class Session:
         self.tools = None           # channel.Channel, when there are tools
         self.tool_functions = {}    # name -> what tools.py put into the namespace
         self.recorded = None        # names that IMPORT_RECORDER saw
+        self.unawaited = None       # warnings for the claim, see unawaited.py
 
     # --- one snippet ---
 
@@ -185,6 +186,8 @@ class Session:
                 exec(code, namespace)
             self.running = None
             value = namespace.pop(VALUE_NAME, None)
+            if type(value).__name__ == "coroutine" and self.refuse_coroutine(value, claim):
+                return
             if keep_value and value is not None:
                 namespace["_"] = value
             self.report_repr(value, claim)
@@ -197,6 +200,9 @@ class Session:
             self.running = None
             if tools is not None:
                 tools.end_snippet()
+            if self.unawaited is not None:
+                value = None  # which frees the coroutines in it
+                self.report_unawaited(claim)
             claim["imports"] = self.new_modules(before) if self.guards is None else self.guards.imported[:MAX_IMPORTS]
             if self.guards is not None and self.guards.refused:
                 claim["imports_refused"] = [{"module": module, "line": line} for module, line in self.guards.refused]
@@ -205,6 +211,18 @@ class Session:
                 self.report_value(answers[0], "final_answer", claim)
                 if claim["error"] is None:
                     self.report_repr(answers[0], claim)
+
+    def refuse_coroutine(self, value, claim):
+        from agentjail.runtime.unawaited import refuse_value
+        return refuse_value(self, value, claim)
+
+    def report_unawaited(self, claim):
+        from agentjail.runtime.unawaited import look_at_variables
+        if self.last:
+            look_at_variables(self)
+        if self.unawaited:
+            claim["warnings"] = self.unawaited
+            self.unawaited = []
 
     def report_variables(self, name, listed, namespace, claim):
         """The value of a request without code: a variable, the list of them, or None."""

@@ -51,6 +51,9 @@ def define_tools(session, namespace, declarations):
         function = make_function(session.tools, tool, ends)
         made[function.__name__] = function
     session.tool_functions.update(made, ToolError=ToolError)
+    if session.unawaited is None and any([d.get("async") for d in declarations]):
+        from agentjail.runtime.unawaited import watch_tools
+        watch_tools(session)
     namespace.update(made)
     namespace["ToolError"] = ToolError
     session.final_answer = made.get("final_answer", session.final_answer)
