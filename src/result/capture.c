@@ -35,8 +35,9 @@ static void add_stream(json_t *doc, const char *name, const char *name_base64, c
 	size_t bytes = 0;
 	char *text = aj_output_buffer_text(c, &bytes);
 	const char *kept = text ? text : "";
-	json_object_set_new(doc, name, aj_json_text(kept, bytes));
-	if (aj_utf8_valid_prefix(kept, bytes) < bytes && !is_cut_text(c, kept, bytes))
+	bool whole = aj_utf8_valid_prefix(kept, bytes) == bytes;
+	json_object_set_new(doc, name, whole ? json_stringn_nocheck(kept, bytes) : aj_json_text(kept, bytes));
+	if (!whole && !is_cut_text(c, kept, bytes))
 		json_object_set_new(doc, name_base64, base64_json(kept, bytes));
 	free(text);
 }
