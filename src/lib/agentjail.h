@@ -96,6 +96,7 @@ struct agentjail_snippet {
 	void (*output)(void *arg, int number, const char *data, size_t bytes);
 	void *output_arg;
 	int value_of_statement; /* a last statement that is an assignment, or a block in which one ran last, has a value too */
+	int handles;            /* a value that cannot cross stays inside and its name crosses, see docs/values.md */
 };
 
 /* Run one snippet in a fresh jail of its own. NULL with *err when nothing ran; anything else is in the result. */

@@ -91,6 +91,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		                          .timeout_ms = t.timeout_ms,
 		                          .last = kind == ALONE,
 		                          .keep_value = s->handle->keep_values,
+		                          .handles = t.handles != 0,
 		                          .value_of_statement = t.value_of_statement != 0,
 		                          .lines = t.output != NULL };
 	s->output = t.output;

@@ -20,6 +20,7 @@ struct aj_request {
 	size_t code_bytes;
 	const char *filename;    /* shown in errors */
 	const char *tools_json;  /* array of declared tools for the guest to define; NULL for none */
+	bool handles;            /* what cannot cross as a value gets a name in the session */
 	const char *get;         /* without code, in a lasting jail: the variable to read */
 	bool vars;               /* the same: list the variables */
 	bool keep_value;         /* a value that is not None is the variable _ of later snippets */

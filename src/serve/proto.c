@@ -46,6 +46,7 @@ static const struct {
 	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop, from 1; no later than the policy says. A second later its jail is killed" },
 	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
 	[AJ_M_VALUE_OF] = { "value_of", VALUE_OF, 0, "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment (the right side; of `+=` the sum), or a block in which an expression or an assignment ran last" },
+	[AJ_M_HANDLES] = { "handles", SWITCH, 0, "whether a value that cannot cross stays inside and its name crosses, as a handle (docs/values.md), in place of its repr; in `exec` for the arguments of tools alone" },
 	[AJ_M_RUN_ID] = { "run_id", NAME, 128, "the `id` in the result and in the audit trail; without it one is made" },
 	[AJ_M_REQUEST] = { "request", ID, AJ_ID_BYTES, "the `id` of a request that is under way" },
 	[AJ_M_CALL] = { "call", COUNT, INT64_MAX, "the event's `call`" },
@@ -55,7 +56,7 @@ static const struct {
 
 #define M(x) (1u << AJ_M_##x)
 #define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS))
-#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(FILENAME) | M(RUN_ID))
+#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FILENAME) | M(RUN_ID))
 
 static const struct {
 	const char *name;
@@ -66,7 +67,7 @@ static const struct {
 	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
 	[AJ_OP_RUN] = { "run", M(ID) | M(SESSION) | M(CODE), SNIPPET, 0, "run a snippet in a session. The answer is the result" },
 	[AJ_OP_SET] = { "set", M(ID) | M(SESSION) | M(VARIABLES), M(RUN_ID), 0, "set variables in a session. The answer is a result too" },
-	[AJ_OP_GET] = { "get", M(ID) | M(SESSION) | M(NAME), M(TIMEOUT_MS) | M(RUN_ID), 0, "read a variable of a session. The answer is a result, with the variable's `value`, `repr` and `type`; the error is a `NameError` where there is none of that name. No code is run but the value's own `__repr__` and `__str__`" },
+	[AJ_OP_GET] = { "get", M(ID) | M(SESSION) | M(NAME), M(HANDLES) | M(TIMEOUT_MS) | M(RUN_ID), 0, "read a variable of a session. The answer is a result, with the variable's `value`, `repr` and `type`; the error is a `NameError` where there is none of that name. No code is run but the value's own `__repr__` and `__str__`" },
 	[AJ_OP_VARS] = { "vars", M(ID) | M(SESSION), M(TIMEOUT_MS) | M(RUN_ID), 0, "list the variables of a session, without tools. The answer is a result, whose `value` is an array of `{\"name\", \"type\", \"repr\", \"len\"}`: `repr` has at most 200 bytes, `len` is there where the value has a length" },
 	[AJ_OP_FORK] = { "fork", M(ID) | M(SESSION), 0, 0, "a second session that goes on where this one is: memory, open files and /tmp. It must run nothing, and have been opened with `branching`. The answer is that of `open`" },
 	[AJ_OP_CHECKPOINT] = { "checkpoint", M(ID) | M(SESSION), 0, 0, "keep what the session is now. The answer is `{\"checkpoint\": NUMBER}`" },

@@ -56,6 +56,7 @@ enum aj_member {
 	AJ_M_TIMEOUT_MS,
 	AJ_M_STREAM,
 	AJ_M_VALUE_OF,
+	AJ_M_HANDLES,
 	AJ_M_RUN_ID,
 	AJ_M_REQUEST,
 	AJ_M_CALL,

@@ -31,6 +31,7 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_f
 		                      .code_bytes = json_string_length(q->member[AJ_M_CODE]),
 		                      .get = aj_query_text(q, AJ_M_NAME),
 		                      .vars = q->op == AJ_OP_VARS,
+		                      .handles = json_is_true(q->member[AJ_M_HANDLES]),
 		                      .filename = aj_query_text(q, AJ_M_FILENAME),
 		                      .inputs_json = q->passed_on,
 		                      .inputs_checked = true,

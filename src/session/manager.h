@@ -93,6 +93,7 @@ struct aj_snippet {
 	size_t code_bytes;
 	const char *get;         /* read this variable */
 	bool vars;               /* list the variables */
+	bool handles;            /* what cannot cross as a value gets a name in the session */
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
 	bool inputs_checked;     /* json/scan has accepted them, and their names are names of variables */

@@ -82,6 +82,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .lines = snippet->lines,
 		                          .get = snippet->get,
 		                          .vars = snippet->vars,
+		                          .handles = snippet->handles,
 		                          .keep_value = snippet->keep_value,
 		                          .value_of_statement = snippet->value_of_statement,
 		                          .terminal_fd = -1,

@@ -91,6 +91,26 @@ def session_keeps_its_state(s):
 
 
 @test
+def a_handle_goes_to_a_tool_and_back(s):
+    c = s.client()
+    session = c.ask("open", tools=[{"name": "keep", "parameters": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}])["session"]
+    kept = []
+    r = c.ask("run", session=session, code="g = iter(['a'])\nkeep(g) is g", handles=True, functions={"keep": lambda x: kept.append(x) or x})
+    same((r["value"], kept[0]["__type__"], kept[0]["id"], kept[0]["type"]), (True, "handle", "h1", "list_iterator"))
+    same(c.ask("run", session=session, code="next(y)", inputs={"y": kept[0]})["value"], "a")
+    r = c.ask("get", session=session, name="g", handles=True)
+    same((r["value"]["id"], r["value"]["repr"]), ("h1", r["repr"]))
+    same(c.ask("get", session=session, name="g")["value"]["__type__"], "repr")
+    r = c.ask("set", session=session, variables={"z": {"__type__": "handle", "id": "h7"}})
+    same((r["status"], r["error"]["type"], r["session"]), ("error", "TagError", "alive"))
+    other = c.ask("open")["session"]
+    same(c.ask("run", session=other, code="1", inputs={"y": kept[0]})["error"]["type"], "TagError")
+    same(c.ask("exec", code="print", handles=True)["value"]["__type__"], "repr")
+    for name in (session, other):
+        c.ask("close", session=name)
+
+
+@test
 def variables_are_read_and_listed(s):
     c = s.client()
     session = c.ask("open", tools=[{"name": "t", "parameters": {"type": "object", "properties": {}}}])["session"]

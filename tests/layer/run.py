@@ -24,6 +24,7 @@ import test_warm  # noqa: E402
 def main():
     score = harness.Score(sys.argv[1] if len(sys.argv) > 1 else "")
     folder = harness.package()
+    sys.path += [path for path in os.environ.get("LAYER_PATH", "").split(":") if path]  # of packages that this Python lacks
     try:
         for module in (test_escapes, test_language, test_claims, test_imports, test_values, test_session, test_strings, test_tools, test_twins, test_warm):
             module.test(score)

@@ -165,6 +165,11 @@ def with_host(score):
     case("final-answer-signature", "try: final_answer(1, 2, 3)\nexcept TypeError as e: r = str(e)\nr", lambda c, calls: "from 1 to 2" in c["value"] and not calls, tools=FINAL)
     case("final-answer-swallowed", "try: final_answer(1)\nexcept Exception: final_answer(2)", lambda c, calls: c["final_answer"] == {"text": 1}, tools=FINAL)
     case("final-answer-async", "await final_answer(3)", lambda c, calls: c["final_answer"] == {"text": 3}, tools=[dict(FINAL[0], **{"async": True})])
+    case("handle-out-and-back", "x = iter([7])\nt(x) is x", lambda c, calls: c["value"] is True and calls[0]["args"]["x"][TAG] == "handle" and calls[0]["args"]["x"]["type"] == "list_iterator",
+         lambda call: {"value": call["args"]["x"]}, handles=True)
+    case("handle-of-much", "x = 'a' * 2000000\nt([x])[0] is x, t(x) is x", lambda c, calls: c["value"]["data"] == [True, True], lambda call: {"value": call["args"]["x"]}, handles=True)
+    case("handle-in-last", "t(print) is print", lambda c, calls: c["value"] is True, lambda call: {"value": call["args"]["x"]}, handles=True, last=True)
+    case("handle-unknown", "try: t(1)\nexcept ToolError as e: r = str(e)\nr", lambda c, calls: "no handle h9" in c["value"], lambda call: {"value": {TAG: "handle", "id": "h9"}}, handles=True)
     case("value-decoded", "r = t(1)\nr, type(r[0]).__name__", lambda c, calls: c["repr"] == "((b'\\x00', {2}), 'bytes')",
          lambda call: {"value": {TAG: "tuple", "data": [{TAG: "bytes", "data": "AA=="}, {TAG: "set", "data": [2]}]}})
     # A forgotten await: the call was not made.

@@ -2,7 +2,10 @@
 It compares values, and refuses a value that only looks like the wanted one: types count.
 """
 
-from harness import request, run
+import os
+import re
+
+from harness import HERE, request, run
 
 TAG = "__type__"
 NONE = "no value"
@@ -44,6 +47,11 @@ def test(score):
     statements(score)
     strings(score)
     variables(score)
+    tags(score)
+    refused(score)
+    handles(score)
+    arrays(score)
+    documented(score)
 
 
 def statements(score):
@@ -114,3 +122,136 @@ def variables(score):
     case("inputs-too", lambda c: c["value"] == [{"name": "y", "type": "int", "repr": "3"}], request(None, vars=True, inputs={"y": 3}))
     case("no-trace", lambda c: c["value"] == 1, request("x = 1"), listing, request(None, get="x"), request("x"))
     case("bad", lambda c: c["error"]["type"] == "RequestError", request(None, get=5))
+
+
+CLASSES = "import datetime\nfrom decimal import Decimal\nfrom enum import Enum, IntEnum, Flag\nfrom pathlib import PurePosixPath\nfrom dataclasses import dataclass, field\n" \
+    "class Color(Enum):\n    RED = 1\n    SOFT = (1, 'a')\nclass Size(IntEnum):\n    BIG = 9\nclass Bits(Flag):\n    A = 1\n    B = 2\n" \
+    "@dataclass\nclass P:\n    x: int\n    y: list = field(default_factory=list)\n    def __post_init__(self): made.append(1)\n" \
+    "@dataclass(frozen=True, slots=True)\nclass F:\n    p: P\n    z: int = field(init=False, default=7)\nmade = []\n"
+# Each value goes out, comes in as an input, and must be the same: by type and by ==.
+ROUND = ["None", "True", "5", "2 ** 70", "1.5", "'a\\0b'", "'\\ud800'", "b'\\x00'", "bytearray(b'a')", "1 + 2j", "(1, (2, [3]))", "{1, 2}", "frozenset({1})", "{(1, 2): {3}}",
+         "[{'__type__': 'tuple', 'data': [1]}]", "Decimal('1.10')", "datetime.datetime(2024, 1, 2, 3, 4, 5, 6)", "datetime.date(2024, 1, 2)", "datetime.time(3, 4)",
+         "datetime.datetime(2024, 1, 2, tzinfo=datetime.timezone.utc)", "datetime.timedelta(days=1, microseconds=5)", "Color.RED", "Color.SOFT", "[Color.RED, {'k': Size.BIG}]", "Bits.A", "Bits.A | Bits.B",
+         "P(1, [Color.RED])", "F(P((1, 2)))", "{'a': P(1)}"]
+# (tag, word of the message): no value here
+REFUSED = [
+    ({TAG: "Enum", "class_name": "None_such", "module": "__main__", "name": "A", "value": 1}, "no class None_such"), ({TAG: "Enum", "class_name": "P", "module": "__main__", "name": "A", "value": 1}, "no Enum"),
+    ({TAG: "Enum", "class_name": "Popen", "module": "subprocess", "name": "A", "value": 1}, "no class Popen"), ({TAG: "dataclass", "class_name": "P", "module": "__main__", "data": {"x": 1}}, "no dataclass with these fields"),
+    ({TAG: "dataclass", "class_name": "Color", "module": "__main__", "data": {}}, "no dataclass"), ({TAG: "dataclass", "class_name": "__builtins__", "module": "__main__", "data": {}}, "no class"),
+    ({TAG: "ndarray", "data": [1], "dtype": "int64"}, "numpy, which the policy does not allow"), ({TAG: "DataFrame", "data": [], "columns": [], "dtypes": [], "index": None}, "pandas, which the policy"),
+    ({TAG: "PIL.Image", "data": ""}, "PIL.Image, which the policy"), ({TAG: "handle", "id": "h1"}, "no handle h1"), ({TAG: "Enum"}, "cannot be read (KeyError"), ({TAG: "set", "data": [[]]}, "cannot be read (TypeError"),
+]
+
+
+def tags(score):
+    imports = ["datetime", "decimal", "enum", "pathlib", "dataclasses"]
+    for text in ROUND:
+        name = "round/" + text
+        if not score.wants(name):
+            continue
+        for layer in (True, False):
+            (claim, _), _ = run(request(CLASSES + text, imports=imports, layer=layer), request("1", imports=imports, layer=layer))
+            code = "want = %s\nx == want, type(x) is type(want), repr(x) == repr(want), len(made)" % text
+            (first, second), _ = run(request(CLASSES, imports=imports, layer=layer), request(code, imports=imports, layer=layer, inputs={"x": claim["value"]}))
+            got = second["value"] and second["value"]["data"]
+            score.check(name, got is not None and got[:3] == [True, True, True], (claim["value"], second["value"], second["error"]))
+            score.check(name + "/no-init", got is not None and got[3] == text.count("P("), got)
+
+
+def refused(score):
+    for tag, word in REFUSED:
+        name = "refused/%s %s" % (tag[TAG], word)
+        if score.wants(name):
+            imports = ["datetime", "decimal", "enum", "pathlib", "dataclasses"]
+            claims, _ = run(request(CLASSES, imports=imports), request("1", imports=imports, inputs={"x": [tag]}), request("2", imports=imports))
+            e = claims[1]["error"] or {"message": ""}
+            score.check(name, claims[1]["status"] == "error" and word in e["message"] and claims[2]["value"] == 2, claims[1])
+
+
+def handles(score):
+    def case(name, ok, *requests):
+        name = "handle/" + name
+        if score.wants(name):
+            claims, _ = run(*requests)
+            score.check(name, ok(claims), claims)
+    def wants(code, **keys):
+        return request(code, handles=True, **keys)
+    GEN = "def g():\n    yield 1\n    yield 2\nx = g()\nx"
+    one = {TAG: "handle", "id": "h1"}
+    case("value", lambda c: dict(c[0]["value"], repr=0) == {TAG: "handle", "id": "h1", "type": "generator", "repr": 0} and c[0]["value"]["repr"][:18] == "<generator object " and c[0]["truncated"] == {}, wants(GEN))
+    case("back", lambda c: c[1]["value"] == [1, True], wants(GEN), request("[next(y), y is x]", inputs={"y": one}))
+    case("nested-back", lambda c: c[1]["value"] is True, wants(GEN), request("y['k'][0] is x", inputs={"y": {"k": [one]}}))
+    case("same-name", lambda c: [c[i]["value"]["id"] for i in (0, 1, 2)] == ["h1", "h1", "h2"], wants(GEN), wants("x"), wants("g"))
+    case("inside", lambda c: c[0]["value"]["a"] == 1 and c[0]["value"]["b"][0]["id"] == "h1" and c[0]["value"]["b"][0]["type"] == "A",
+         wants("class A: pass\n{'a': 1, 'b': [A()]}"))
+    case("not-asked", lambda c: c[0]["value"][TAG] == "repr" and c[1]["error"]["type"] == "TagError", request(GEN), request("1", inputs={"y": one}))
+    case("plain", lambda c: c[0]["value"] == {"a": [1, {TAG: "tuple", "data": [2]}]}, wants("{'a': [1, (2,)]}"))
+    case("too-big", lambda c: c[0]["value"][TAG] == "handle" and c[0]["truncated"]["value"] is True and c[1]["value"] == 2000000,
+         wants("x = 'a' * 2000000\nx"), request("len(y)", inputs={"y": one}))
+    case("cycle", lambda c: c[0]["value"]["repr"] == "[1, [...]]" and c[1]["value"] is True, wants("x = [1]\nx.append(x)\nx"), request("y is x", inputs={"y": one}))
+    case("many-inside", lambda c: c[0]["value"][TAG] == "handle" and c[0]["value"]["type"] == "list" and c[0]["truncated"]["value"] is True, wants("[(i for i in 'a') for _ in range(200)]"))
+    case("last", lambda c: c[0]["value"][TAG] == "repr", wants("print", last=True))
+    case("get", lambda c: c[1]["value"]["id"] == "h1" and c[2]["value"] == 1, request(GEN), request(None, get="x", handles=True), request("next(y)", inputs={"y": one}))
+    case("forgotten", lambda c: c[0]["status"] == "ok" and c[-2]["error"]["type"] == "TagError" and "the last 1000" in c[-2]["error"]["message"] and c[-1]["value"] == 5,
+         wants("class A: pass\n[A() for _ in range(100)]"), *[wants("[A() for _ in range(100)]") for _ in range(10)], wants("a = A()\na.n = 5\na"),
+         request("1", inputs={"y": one}), request("y.n", inputs={"y": {TAG: "handle", "id": "h1101"}}))
+    case("final", lambda c: c[0]["final_answer"][TAG] == "handle", wants("final_answer(print)"))
+    case("hostile-repr", lambda c: c[0]["value"]["repr"] == "<repr failed: ValueError>", wants("class A:\n    def __repr__(self): raise ValueError\nA()"))
+    case("long-repr", lambda c: len(c[0]["value"]["repr"]) == 1024, wants("class A:\n    def __repr__(self): return 'a' * 9999\nA()"))
+    case("named-like-a-type", lambda c: c[0]["value"]["type"] == "int" and c[0]["value"]["id"] == "h1", wants("class int: pass\nint()"))
+
+
+ARRAYS = "import numpy as np\nimport pandas as pd\n"
+# Round trips, by dtype and equality, where numpy and pandas are.
+ARRAY_VALUES = [
+    "np.array([1, 2, 3])", "np.array([[1.5, np.nan], [np.inf, 2]])", "np.zeros((0, 3))", "np.array(5)", "np.array([True])", "np.array(['a', 'bc'])", "np.array([b'a'])", "np.array([1 + 2j])",
+    "np.array(['2024-01-02', 'NaT'], dtype='datetime64[D]')", "np.array([5], dtype='timedelta64[h]')", "np.array([1], dtype='uint8')", "np.arange(6).reshape(1, 2, 3)",
+    "pd.Series([1, 2])", "pd.Series([1.5, None], name='n')", "pd.Series(['a', None], index=['x', 'y'])", "pd.Series([1, None], dtype='Int64')", "pd.Series(['b', 'a', 'b'], dtype='category')",
+    "pd.Series(pd.to_datetime(['2024-01-02', None]))", "pd.Series(pd.to_datetime(['2024-01-02']).tz_localize('UTC'))", "pd.Series(pd.to_timedelta([5, None], unit='s'))", "pd.Series([], dtype='float64')",
+    "pd.Series([1], index=pd.Index([5], name='key'))", "pd.DataFrame({'a': [1, 2], 'b': ['x', None], 'c': [1.5, None]})", "pd.DataFrame({'a': [1]}, index=pd.to_datetime(['2024-01-02']))",
+    "pd.DataFrame([[1, 2]], columns=['same', 'same'])", "pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([('a', 1), ('b', 2)]))", "pd.DataFrame()", "pd.DataFrame(index=[1, 2])", "pd.DataFrame(columns=['a'])",
+    "pd.DataFrame({'k': ['a', 'a', 'b'], 'v': [1, 2, 3]}).groupby('k').sum()", "pd.DataFrame({'k': ['a', 'b'], 'l': [1, 2], 'v': [1, 2]}).set_index(['k', 'l'])", "pd.DataFrame({'o': [[1], {'a': 2}]})",
+    "pd.Timestamp('2024-01-02 03:04:05.123456789')", "pd.Timedelta(5, 's')",
+]
+
+
+def arrays(score):
+    try:
+        import numpy  # noqa: F401
+        import pandas  # noqa: F401
+    except ImportError:
+        score.skip("array", "numpy and pandas are not installed")
+        return
+    imports = ["numpy", "pandas"]
+    for text in ARRAY_VALUES:
+        name = "array/" + text
+        if not score.wants(name):
+            continue
+        (claim,), _ = run(request(ARRAYS + text, imports=imports))
+        (again,), _ = run(request(ARRAYS + "want = %s\nx" % text, imports=imports, inputs={"x": claim["value"]}))
+        code = ARRAYS + "want = %s\ntry:\n    same = x.equals(want)\nexcept AttributeError:\n    same = x == want if not hasattr(x, 'shape') else np.array_equal(x, want, equal_nan=x.dtype.kind in 'fcmM')\n" % text
+        code += "type(x) is type(want), bool(same), str(getattr(x, 'dtype', 0)) == str(getattr(want, 'dtype', 0)), repr(x) == repr(want)"
+        (second,), _ = run(request(code, layer=False, inputs={"x": claim["value"]}))
+        got = second["value"] and second["value"]["data"]
+        score.check(name, got == [True, True, True, True] and claim["value"][TAG] not in ("repr", "handle") and again["value"] == claim["value"], (claim["value"], got, second["error"] or again["value"]))
+
+    def case(name, code, ok, **keys):
+        if score.wants("array/" + name):
+            claims, _ = run(request(ARRAYS + code, imports=imports, **keys))
+            score.check("array/" + name, ok(claims[0]), claims)
+    case("scalars", "[np.float64(1.5), np.int32(5), np.bool_(True), np.str_('a'), np.float32(0.5)]", lambda c: c["value"] == [1.5, 5, True, "a", 0.5])
+    case("objects", "np.array([object()])", lambda c: c["value"][TAG] == "repr" and c["truncated"] == {})
+    case("objects-handle", "np.array([object()])", lambda c: c["value"][TAG] == "handle" and c["value"]["type"] == "numpy.ndarray", handles=True)
+    case("large", "np.zeros(10 ** 6)", lambda c: c["value"][TAG] == "repr" and c["truncated"] == {"value": True})
+    case("large-handle", "pd.DataFrame({'a': range(10 ** 6)})", lambda c: c["value"][TAG] == "handle" and c["value"]["type"][-9:] == "DataFrame" and c["truncated"]["value"], handles=True)
+    case("subclass", "class D(pd.DataFrame): pass\nD()", lambda c: c["value"][TAG] == "repr")
+
+
+def documented(score):
+    """docs/values.md has the table of tags."""
+    if score.wants("documented"):
+        from agentjail.runtime.type_tags import READERS, TAGS
+        with open(os.path.join(HERE, "..", "..", "docs", "values.md")) as f:
+            rows = re.findall(r"^\| `(\S+)` \| (.+) \| (.+) \|$", f.read(), re.M)
+        score.check("values/documented", {row[0]: row[1:] for row in rows} == TAGS, set(rows) ^ {(k, *v) for k, v in TAGS.items()})
+        score.check("values/read", set(TAGS) - set(READERS) == {"repr"}, set(TAGS) ^ set(READERS))

@@ -14,6 +14,7 @@ SNIPPET_KEYS = {
     "output": (bool, False),      # the caller takes the files of /output, which then is there
     "tools": (list, ()),          # functions that the host runs, see tools.py
     "value_of": (str, "expression"),  # the last statement has a value if it is an expression; "statement": an assignment too
+    "handles": (bool, False),     # a value that cannot cross stays inside, and its name crosses, see type_tags.py
     "get": (str, None),           # in place of code: the variable to read
     "vars": (bool, False),        # in place of code: list the variables
     "keep_value": (bool, False),  # as in Python's own shell: the variable _ is the last value

@@ -48,6 +48,8 @@ class Session:
         self.name_counts = {}       # file name of the request -> number of snippets with it
         self.tools = None           # channel.Channel, when there are tools
         self.tool_functions = {}    # name -> what tools.py put into the namespace
+        self.handle_table = None    # type_tags.Handles, from the first request on that wants handles
+        self.handles = None         # the same, where the request under way wants them
         self.recorded = None        # names that IMPORT_RECORDER saw
         self.unawaited = None       # warnings for the claim, see unawaited.py
 
@@ -136,6 +138,7 @@ class Session:
         self.filename = self.name_source(req["filename"], source or "")
         namespace = self.open()
         self.answers = []
+        self.handles = self.open_handles() if req["handles"] else None
         if STDOUT is not None and STDOUT.line_buffering is not req["lines"]:
             STDOUT.reconfigure(line_buffering=req["lines"])
         before = None
@@ -154,7 +157,7 @@ class Session:
         if req["inputs"]:
             from agentjail.runtime.type_tags import decode
             for name, value in req["inputs"].items():
-                namespace[name] = decode(value)
+                namespace[name] = decode(value, self)
         if req["output"]:
             from agentjail.runtime.files import make_output
             make_output()
@@ -174,6 +177,12 @@ class Session:
             self.report_variables(req["get"], req["vars"], namespace, claim)
             return
         self.execute(code, namespace, before, claim, req["keep_value"])
+
+    def open_handles(self):
+        if self.handle_table is None:
+            from agentjail.runtime.type_tags import Handles
+            self.handle_table = Handles()
+        return self.handle_table
 
     def execute(self, code, namespace, before, claim, keep_value):
         answers, tools = self.answers, self.tools
@@ -269,7 +278,8 @@ class Session:
     # --- the claim ---
 
     def report_value(self, value, key, claim):
-        text, cut = value_json(value, self.limits["value_bytes"], self.limits["repr_bytes"])
+        handles = None if self.last else self.handles  # the name of a value in a jail that ends would be of no use
+        text, cut = value_json(value, self.limits["value_bytes"], self.limits["repr_bytes"], handles)
         claim[key] = RawJson(text)
         if cut:
             claim["truncated"][key] = True

@@ -8,7 +8,7 @@ from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime.request import KEYWORDS, RequestError
-from agentjail.runtime.type_tags import NoTag, decode
+from agentjail.runtime.type_tags import TagError, NoTag, decode
 from agentjail.runtime.values import MESSAGE_BYTES, Encoder, TooBig, json_string, truncate
 
 # The keys of a declaration: type, default (... for a key without one).
@@ -48,7 +48,7 @@ def define_tools(session, namespace, declarations):
         if tool["name"] in made:
             raise RequestError("two tools are called %s" % tool["name"])
         ends = session.give_answer if tool["name"] == "final_answer" else None
-        function = make_function(session.tools, tool, ends)
+        function = make_function(session, tool, ends)
         made[function.__name__] = function
     session.tool_functions.update(made, ToolError=ToolError)
     if session.unawaited is None and any([d.get("async") for d in declarations]):
@@ -98,7 +98,7 @@ def parameter_name(p):
     return p + "_" if p in KEYWORDS else p
 
 
-def make_function(channel, tool, ends=None):
+def make_function(session, tool, ends=None):
     """A function whose signature is compiled, so that Python itself reports wrong arguments. ends: a function that gets the tool's
     value and ends the snippet."""
     schema = tool["parameters"]
@@ -115,7 +115,7 @@ def make_function(channel, tool, ends=None):
             space["a%d" % i] = note
             text += ": a%d" % i
         if p not in required:
-            space["d%d" % i] = decode(about.get("default"))
+            space["d%d" % i] = decode(about.get("default"), session)
             text += " = d%d" % i
             if "default" not in about:
                 absent.add(p)
@@ -124,7 +124,7 @@ def make_function(channel, tool, ends=None):
     note = schema_annotation(tool["returns"] or {})
     if note is not NO_ANNOTATION:
         space["r"] = note
-    space["m"] = make_caller(channel, tool["name"], absent, tool["async"], ends)
+    space["m"] = make_caller(session, tool["name"], absent, tool["async"], ends)
     define, wait = ("async def", "await ") if tool["async"] else ("def", "")
     caller = "call"
     while caller in names:
@@ -172,21 +172,28 @@ def make_docstring(tool, order, properties):
 
 # --- from a call to a frame, and back ---
 
-def make_caller(channel, name, absent, is_async, ends):
+def make_caller(session, name, absent, is_async, ends):
     """The function that a tool calls with its (parameter, value) pairs. absent: parameters whose None means "not given"."""
+    channel = session.tools
+
     def encode_arguments(pairs):
-        encoder, out = Encoder(channel.max_bytes), []
+        handles = session.handles
+        encoder, out = Encoder(channel.max_bytes, handles), []
         for p, value in pairs:
             if value is None and p in absent:
                 continue
             try:
-                out.append(json_string(p) + ":" + encoder.encode_item(value, 1))
+                text = encoder.encode_item(value, 1)
             except TooBig:
-                raise ToolError("%s: the arguments are too large, nested too deeply or contain themselves (limit %d bytes)"
-                                % (name, channel.max_bytes), name) from None
+                if handles is None:
+                    raise ToolError("%s: the arguments are too large, nested too deeply or contain themselves (limit %d bytes)"
+                                    % (name, channel.max_bytes), name) from None
+                encoder = Encoder(channel.max_bytes, handles)
+                text = handles.encode(value)
             except NoTag as e:
                 raise TypeError("%s() argument %r: a value of type %s cannot be passed to a tool"
                                 % (name, p, e)) from None
+            out.append(json_string(p) + ":" + text)
         text = "{" + ",".join(out) + "}"
         if len(text) > channel.max_bytes:
             raise ToolError("%s: the arguments are too large (limit %d bytes)" % (name, channel.max_bytes), name)
@@ -200,7 +207,9 @@ def make_caller(channel, name, absent, is_async, ends):
             kind, text = clean_text(error["type"]), clean_text(error["message"])
             raise ToolError(kind + ": " + text if kind and kind != "ToolError" else text, name, kind)
         try:
-            value = decode(answer["value"])
+            value = decode(answer["value"], session)
+        except TagError as e:
+            why = "%s: %s" % (name, e)
         except Exception as e:
             why = "%s: the host's value cannot be read (%s)" % (name, type(e).__name__)
         else:

@@ -155,17 +155,20 @@ def truncate(text, cap):
     return data[:cap].decode("utf-8", "ignore"), True
 
 
-def value_json(x, value_cap, repr_cap):
-    """(JSON text of any value; is it the repr because the value is too big, or a repr that was cut?)"""
+def value_json(x, value_cap, repr_cap, handles=None):
+    """(JSON text of any value; is it the repr because the value is too big, or a repr that was cut?) handles: a table for what cannot
+    cross, see type_tags.py; None: its repr alone crosses."""
     t = type(x)
     if x is None or t is bool:
         return claim_json(x), False
     try:
         if t is int and -SAFE_INT <= x <= SAFE_INT:
             return repr(x), False
-        return Encoder(value_cap).encode(x), False
+        return Encoder(value_cap, handles).encode(x), False
     except Exception as e:
         too_big = type(e) is TooBig
+    if handles is not None:
+        return handles.encode(x), too_big
     text, was_cut = safe_repr(x, repr_cap)
     return '{"__type__":"repr","data":' + json_string(text) + "}", too_big or was_cut
 
@@ -173,8 +176,9 @@ def value_json(x, value_cap, repr_cap):
 class Encoder:
     """One walk over one value, with a budget of bytes and nodes: JSON text, or TooBig."""
 
-    def __init__(self, cap):
+    def __init__(self, cap, handles=None):
         self.bytes, self.nodes, self.parents = cap, MAX_NODES, set()
+        self.handles, self.handles_made = handles, 0
 
     def encode(self, x):
         text = self.encode_item(x, 0)
