@@ -49,6 +49,8 @@ static const struct {
 	{ "--layer", EXEC, { "on", "off" }, { "", "true", "ON" } },
 	{ "--input", EXEC, { "a=1", "a=", "a==" }, { "", "a", "=1" } },
 	{ "--file", EXEC, { "/etc/hosts", "data.csv", "x:/input/y", "x:/tmp/y:ro" }, { "", ":/x", "x:y", "x:/y:rw", "x:", "/a/", ".." } },
+	{ "--output", EXEC, { "out", "/srv/out" }, { "" } },
+	{ "--value-of", EXEC, { "expression", "statement" }, { "", "Statement", "all" } },
 	{ "--policy", EXEC | RUN, { "snippet", "locked" }, { "", "../x", "snippet.toml", "/etc/passwd", "http://x/y", "a/b", "." } },
 	{ "--policy-file", EXEC | RUN, { "agentjail-unit-test.toml" }, { "", "/does/not/exist", "http://x/y", "/" } },
 	{ "--config", EXEC | RUN, { "agentjail-unit-test.toml" }, { "", "/does/not/exist", "/" } },
