@@ -2,6 +2,8 @@
  * It decodes nothing: no base64 from inside a jail is read on the host. */
 #include "base/base64.h"
 
+#include <string.h>
+
 void aj_base64(char *out, const void *data, size_t bytes)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -17,6 +19,7 @@ void aj_base64(char *out, const void *data, size_t bytes)
 	unsigned char second = bytes == 2 ? in[1] : 0;
 	*out++ = digits[in[0] >> 2];
 	*out++ = digits[(in[0] & 3) << 4 | second >> 4];
-	*out++ = bytes == 2 ? digits[(second & 15) << 2] : '=';
-	*out = '=';
+	memcpy(out, "==", 2);
+	if (bytes == 2)
+		*out = digits[(second & 15) << 2];
 }
