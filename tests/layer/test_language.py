@@ -207,6 +207,22 @@ def _(x: list): return 'list'
     ("c-date", ["datetime"], "import datetime\n(datetime.date.today().timetuple().tm_hour, datetime.date(2020, 5, 3).strftime('%d.%m.'))", "(0, '03.05.')"),
     ("c-memoryview", ["array"], "from array import array\nmemoryview(array('f', [1])) == memoryview(array('d', [1]))", "True"),
     ("c-character-name", [], "'°'.encode('ascii', 'namereplace')", "b'\\\\N{DEGREE SIGN}'"),
+    ("type-module", ["dataclasses"], "import dataclasses\nC = type('C', (), {'__annotations__': {'x': int}, 'n': 1})\n(C, dataclasses.dataclass(C)(3))", "(<class '__main__.C'>, C(x=3))"),
+    ("dataclass-text", ["dataclasses", "typing"], """
+from __future__ import annotations
+import dataclasses, typing as t
+@dataclasses.dataclass
+class A:
+    x: dataclasses.InitVar[int]
+    n: t.ClassVar[int] = 3
+    z: int = 0
+    def __post_init__(self, x): self.z = x
+(A(4), [f.name for f in dataclasses.fields(A)])""", "(A(z=4), ['z'])"),
+    ("c-pickle", ["pickle", "itertools"], """
+import pickle, itertools
+class P:
+    def __init__(self, x): self.x = x
+(pickle.loads(pickle.dumps(P(3))).x, next(pickle.loads(pickle.dumps(itertools.cycle('ab')))))""", "(3, 'a')"),
     ("c-import-by-hand", ["json"], "__import__('json', {}, {}, [], 0).dumps(1)", "'1'"),
 ]
 

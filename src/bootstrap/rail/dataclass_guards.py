@@ -5,6 +5,7 @@ They refuse names that are not plain identifiers, and objects that could show ot
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.guards import ModuleType
 from agentjail.rail.name_rules import GUARDED, forbidden_by
 
 
@@ -47,6 +48,20 @@ def guarded_dataclass(real):
         return wrap if cls is None else wrap(cls)
     dataclass.__doc__ = real.__doc__
     return dataclass
+
+
+def patch_is_type(module):
+    """dataclasses looks in the class's module for itself, to know `dataclasses.InitVar` in text: there it meets a proxy."""
+    real, pattern = module._is_type, module._MODULE_IDENTIFIER_RE
+
+    def _is_type(annotation, cls, a_module, a_type, is_type_predicate):
+        if real(annotation, cls, a_module, a_type, is_type_predicate):
+            return True
+        match = pattern.match(annotation)
+        proxy = sys.modules[cls.__module__].__dict__.get(match.group(1)) if match and match.group(1) else None
+        return (type(proxy) is ModuleType and proxy.__dict__.get("__name__") == a_module.__name__
+                and is_type_predicate(proxy.__dict__.get(match.group(2)), a_module))
+    module._is_type = _is_type
 
 
 def guarded_make_dataclass(real):

@@ -122,6 +122,7 @@ class Guards:
         def make_type(*args, **kw):
             if len(args) == 3 and REAL_TYPE(args[2]) is dict:
                 check_class_namespace(args[2])
+                args = (args[0], args[1], {**args[2], "__module__": "__main__"})  # type() would take this module's name
             elif len(args) == 3:
                 raise TypeError("type() argument 3 must be dict, not " + REAL_TYPE(args[2]).__name__)
             return REAL_TYPE(*args, **kw)

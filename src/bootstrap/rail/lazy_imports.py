@@ -34,11 +34,12 @@ except ImportError:
 
 
 def load_for_c(name, guards):
-    """Load the module of this name if C code that is loaded asks for it. Returns whether it does."""
+    """Load the module of this name if C code that is loaded may ask for it. Returns whether it may."""
     for table in (ASKED_FOR_BY, BY_EXTENSIONS):
         for asking in table.get(name, ()):
             if asking in sys.modules:
                 REAL_IMPORT(name)
                 patch_loaded_modules(guards)
                 return True
-    return False
+    # pickle finds what it reads and writes by the names of modules. A policy that allows pickle gives up the rail (AJ101).
+    return name in sys.modules and guards.imports.allows("pickle") and name.partition(".")[0] != "agentjail"

@@ -75,6 +75,10 @@ def patch_loaded_modules(guards):
         patched.add("string")
         from agentjail.rail.format_guards import patch_formatter
         patch_formatter(sys.modules["string"].Formatter)
+    if "dataclasses" not in patched and "dataclasses" in sys.modules:
+        patched.add("dataclasses")
+        from agentjail.rail.dataclass_guards import patch_is_type
+        patch_is_type(sys.modules["dataclasses"])
     if "timeit" not in patched and "timeit" in sys.modules:
         patched.add("timeit")
         patch_timer(sys.modules["timeit"].Timer)
