@@ -260,6 +260,8 @@ static const struct aj_syscall families_internet[] = {
 #define XATTR "extended attributes leave the jail with the file", "Copy without extended attributes: cp without -a or --preserve=xattr."
 #define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
 #define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
+/* A filter can only compare for equality: a row for each flag. */
+#define NAMESPACE_FLAG(flag) { "clone", EPERM, .arg = { ARG(0, flag, flag) }, REASON(NAMESPACES) }
 static const struct aj_syscall refused[] = {
 	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") },
 	REFUSE("unshare", NAMESPACES), REFUSE("setns", NAMESPACES),
@@ -284,6 +286,8 @@ static const struct aj_syscall refused[] = {
 	REFUSE("open_by_handle_at", HANDLES), REFUSE("name_to_handle_at", HANDLES),
 	REFUSE("setxattr", XATTR), REFUSE("lsetxattr", XATTR), REFUSE("fsetxattr", XATTR),
 	REFUSE("setgroups", IDS), REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
+	NAMESPACE_FLAG(0x00020000), NAMESPACE_FLAG(0x02000000), NAMESPACE_FLAG(0x04000000), NAMESPACE_FLAG(0x08000000),
+	NAMESPACE_FLAG(0x10000000), NAMESPACE_FLAG(0x20000000), NAMESPACE_FLAG(0x40000000),
 };
 
 /* Calls that a command may make and a snippet may not. */
@@ -291,8 +295,11 @@ static const struct aj_syscall refused[] = {
 #define NO_EXEC "nothing to execute", "There are no programs in this jail; do it in Python."
 #define STAYS "limits and filters stay", "It cannot be changed from inside; leave this step out."
 #define SHARING "nothing to share", "Files in /tmp are for this snippet alone; leave this step out."
+#define NO_CODE "no new machine code", "Import extension modules by name in the code, or have the policy allow them: what is allowed is loaded before."
 static const struct aj_syscall snippet_refused[] = {
 	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, REASON(ONE) },
+	{ "mmap", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT) }, REASON(NO_CODE) },
+	{ "mprotect", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT) }, REASON(NO_CODE) },
 	REFUSE("fork", ONE), REFUSE("vfork", ONE), REFUSE("shmget", ONE),
 	REFUSE("execve", NO_EXEC), REFUSE("execveat", NO_EXEC),
 	REFUSE("socket", NO_NETWORK), REFUSE("connect", NO_NETWORK), REFUSE("bind", NO_NETWORK),

@@ -127,6 +127,8 @@ says "no operand is standard input" '^from file$'
 json "an empty source" 0 status=ok value=null -- exec -c ''
 : >"$T/empty.py"
 json "an empty file" 0 status=ok value=null -- exec "$T/empty.py"
+json "machine code that comes too late: with a hint" 1 error.type=ImportError 'error.hint~--allow-import' -- exec --layer off -c 'm = "_sqlite3"
+__import__(m)'
 text "a coroutine of one's own that nobody awaits" 0 "line 2, column 1: RuntimeWarning: coroutine 'f' was never awaited" exec -c 'async def f(): pass
 f()'
 says "with what to write" 'hint: .f. is async: write .await f'

@@ -36,6 +36,7 @@ counted "each by its name" 'violations.0.syscall=ptrace' 'violations.0.count=3' 
 # mount, unshare, setns, bpf, keyctl, add_key, perf_event_open, io_uring_setup, userfaultfd, chroot
 counted "the usual suspects" 'stdout!OK|ENOSYS' 'violations~"mount".*"unshare".*"setns".*"bpf".*"keyctl".*"add_key".*"perf_event_open".*"io_uring_setup".*"userfaultfd".*"chroot"' \
 	-- syscall 165 272:0x10000000 308 321 250 248 298 425 323 161
+counted "a clone with namespaces" 'stdout!OK|ENOSYS' violations.0.syscall=clone 'violations.0.why~namespaces' status=ok -- syscall 56:0x10000011
 counted "families" 'stdout=2 EAFNOSUPPORT\n10 EAFNOSUPPORT\n17 EAFNOSUPPORT\n38 EAFNOSUPPORT\n1 OK\n' violations.0.syscall=socket violations.0.count=4 \
 	'violations.0.instead~no network in this jail' -- socket 2 10 17 38 1
 OPTIONS='--network loopback' counted "families with a network" 'stdout=2 OK\n40 EAFNOSUPPORT\n' violations.0.count=1 'violations.0.why=other families' -- socket 2 40

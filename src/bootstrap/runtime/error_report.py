@@ -179,6 +179,9 @@ def add_hints(session, e, out):
             out["hint"] = truncate(attributes["agentjail_hint"], MESSAGE_BYTES)[0]
     if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
         out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
+    if isinstance(e, ImportError) and "failed to map segment" in out["message"]:
+        out["hint"] = ("No machine code can be loaded once the code runs. An extension module is loaded before where the code names it in an "
+                       "import statement, or the policy allows it (--allow-import, python.imports).")
     if isinstance(e, NameError) and session.guards is not None and type(e.name) is str:
         from agentjail.rail.guards import ABSENT
         import builtins
