@@ -308,6 +308,38 @@ static void part_session(void)
 	read = agentjail_session_vars(s, &err);
 	is(read ? agentjail_result_get(read, "value.0.name") : NULL, "f", "session: vars");
 	agentjail_result_free(read);
+	const char *json_alone[] = { "json", NULL }, *too_many[] = { "json", "os", NULL };
+	struct agentjail_python python = { .size = sizeof python, .imports = json_alone, .builtins = "minimal" };
+	struct agentjail_session_options asks = { .size = sizeof asks, .python = &python };
+	agentjail_session *narrow = agentjail_session_open(h, &asks, &err);
+	json_alone[0] = "math"; /* the caller's again */
+	runs_to(narrow, "import json\njson.dumps(1)", "1", "session: a Python layer of its own");
+	agentjail_result *no = narrow ? run(narrow, "import math\nhex(1)") : NULL;
+	is(no ? agentjail_result_get(no, "error.allowed") : NULL, "[\"json\"]", "session: for all of its runs");
+	agentjail_result_free(no);
+	runs_to(s, "import math\nhex(1)", "0x1", "session: and for no other's");
+	struct agentjail_snippet alone = S(.code = "import math", .python = &python);
+	check(!agentjail_session_run(s, &alone, &err) && strcmp(err.step, "python") == 0, "session: it is chosen at the start",
+	      "a run changed it");
+	no = agentjail_run(h, &alone, &err);
+	is(no ? agentjail_result_get(no, "status") : NULL, "ok", "session: a single run has one too");
+	agentjail_result_free(no);
+	python.imports = too_many;
+	check(!agentjail_session_open(h, &asks, &err) && err.code == 2 && strcmp(err.step, "imports") == 0 &&
+	          strstr(err.fix, "requests.imports"),
+	      "session: no more than the policy lets be asked for", "%s", err.cause);
+	python = (struct agentjail_python){ .size = sizeof python, .layer = "false" };
+	check(!agentjail_run(h, &alone, &err) && strcmp(err.step, "layer") == 0, "session: a layer is on or off", "%s", err.cause);
+	python.layer = "off";
+	check(!agentjail_run(h, &alone, &err) && strcmp(err.step, "layer") == 0, "session: and stays on", "%s", err.cause);
+	agentjail_session_close(narrow);
+	const char *lets[] = { "requests.layer=false", NULL };
+	agentjail *open = agentjail_open(&O(.settings = lets), &err);
+	alone.code = "import os\nos.sep";
+	no = open ? agentjail_run(open, &alone, &err) : NULL;
+	is(no ? agentjail_result_get(no, "value") : NULL, "/", "session: where the policy lets it be off");
+	agentjail_result_free(no);
+	agentjail_close(open);
 	check(agentjail_session_set(s, "[1]", &err) < 0, "session: set wants an object", "it took a list");
 	char out[256] = "";
 	struct agentjail_snippet said = S(.code = "print('a')\n1", .output = collect, .output_arg = out);

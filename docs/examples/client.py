@@ -8,7 +8,7 @@ import itertools, json, socket, struct, sys
 class ServiceError(Exception):
     def __init__(self, error):
         super().__init__("%(code)s: %(message)s" % error)
-        self.code, self.retry_ms = error["code"], error.get("retry_ms")
+        self.code, self.fix, self.retry_ms = error["code"], error["fix"], error.get("retry_ms")
 
 
 class Client:

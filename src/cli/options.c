@@ -230,7 +230,7 @@ static const struct option {
 	{ "--config", "FILE", AJ_FOR_ALL, set_config, NULL, "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
 	{ "--json", NULL, AJ_FOR_JAIL, set_json, NULL, "print the whole result as one JSON object on one line; run: with the output in it" },
 	{ "--allow-import", "MODULE", AJ_FOR_SNIPPETS, NULL, "python.imports",
-	  "allow one more module, or `package.*` with its submodules (repeatable)" },
+	  "allow one more module, `package.*` with its submodules, or `*` (repeatable)" },
 	{ "--imports-checked", "WHEN", AJ_FOR_SNIPPETS, NULL, "python.imports_checked",
 	  "before (default): a refused import is told before any code runs; run: where the import stands" },
 	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, standard (default) or full" },

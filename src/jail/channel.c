@@ -62,6 +62,11 @@ void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, const stru
 	aj_encode_arm(&c->outbox, plan);
 }
 
+void aj_channel_policy(struct aj_channel *c, const struct aj_plan *plan, const struct aj_policy *policy)
+{
+	aj_encode_policy(&c->outbox, plan, policy);
+}
+
 int aj_channel_request(struct aj_channel *c, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request, struct aj_error *err)
 {

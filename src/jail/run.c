@@ -220,6 +220,12 @@ void aj_run_arm(struct aj_run *run)
 	aj_run_flush(run);
 }
 
+void aj_run_policy(struct aj_run *run, const struct aj_policy *policy)
+{
+	aj_channel_policy(&run->channel, run->plan, policy);
+	aj_run_flush(run);
+}
+
 int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err)
 {
 	struct aj_request asked = *request;

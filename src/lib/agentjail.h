@@ -83,6 +83,16 @@ int agentjail_session_add_tool(agentjail_session *session, const struct agentjai
 
 /* --- running --- */
 
+/* The Python layer of one session or run in place of the policy's: tighter at will, looser as far as the policy's section [requests] lets it
+ * be (a jail made ahead of use serves it all the same). NULL: as the policy says. */
+struct agentjail_python {
+	size_t size;
+	const char *const *imports; /* "json", "numpy.*" with its submodules, "*"; ends with NULL, and an empty list allows no import */
+	const char *imports_checked; /* "before" or "run" */
+	const char *builtins;        /* "minimal", "standard" or "full" */
+	const char *layer;           /* "on" or "off" */
+};
+
 struct agentjail_snippet {
 	size_t size;
 	const char *code;
@@ -97,6 +107,7 @@ struct agentjail_snippet {
 	void *output_arg;
 	int value_of_statement; /* a last statement that is an assignment, or a block in which one ran last, has a value too */
 	int handles;            /* a value that cannot cross stays inside and its name crosses, see docs/values.md */
+	const struct agentjail_python *python; /* for agentjail_run() alone; a session gets it when it is opened. NULL: the policy's */
 };
 
 /* Run one snippet in a fresh jail of its own. NULL with *err when nothing ran; anything else is in the result. */
@@ -107,6 +118,7 @@ struct agentjail_session_options {
 	const char *workspace; /* instead of the handle's */
 	int no_wait;           /* return before the jail is ready; an error then comes with the first run */
 	int branching; /* the session can be forked and rolled back; "enforced" in results says which walls differ for that */
+	const struct agentjail_python *python; /* NULL: the policy's */
 };
 
 /* Open a session: a jail that keeps its variables from run to run. `options` may be NULL. NULL with *err. */

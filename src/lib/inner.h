@@ -80,7 +80,10 @@ agentjail *aj_lib_open(const struct aj_manager_config *config, const struct aj_a
                        const char *workspace, struct aj_error *err);
 
 /* session.c */
-agentjail_session *aj_lib_session_open(agentjail *handle, const char *workspace, bool branching, struct aj_error *err);
+/* The caller's struct as the session manager takes it; what it points to stays the caller's. -1 with err. */
+int aj_lib_take_python(struct aj_python_ask *ret, const struct agentjail_python *theirs, struct aj_error *err);
+/* `place`: without policy and tenant, which are the handle's. */
+agentjail_session *aj_lib_session_open(agentjail *handle, const struct aj_session_params *place, struct aj_error *err);
 agentjail_session *aj_lib_session_fork(agentjail_session *session, struct aj_error *err);
 /* Wait until the session is open; -1 with err: it failed, and was closed. */
 int aj_lib_session_await(agentjail_session *session, struct aj_error *err);

@@ -82,9 +82,32 @@ static agentjail_session *new_session(agentjail *h, const struct aj_lib_tools *t
 	return s;
 }
 
-agentjail_session *aj_lib_session_open(agentjail *h, const char *workspace, bool branching, struct aj_error *err)
+int aj_lib_take_python(struct aj_python_ask *ret, const struct agentjail_python *theirs, struct aj_error *err)
 {
-	struct aj_session_params place = { .tenant = h->tenant, .workspace = workspace ? workspace : h->workspace, .branching = branching };
+	struct agentjail_python p;
+	if (!theirs)
+		return 0;
+	if (aj_lib_take(&p, sizeof p, theirs, "agentjail_python", err) < 0)
+		return -1;
+	bool off = p.layer && strcmp(p.layer, "off") == 0;
+	if (p.layer && !off && strcmp(p.layer, "on") != 0)
+		return aj_fail(err, AJ_EXIT_USAGE, "layer", 0, "`%.100s`: not one of on, off", p.layer);
+	*ret = (struct aj_python_ask){ .imports = p.imports,
+		                       .imports_checked = p.imports_checked,
+		                       .builtins = p.builtins,
+		                       .layer = !p.layer ? NULL
+		                              : off      ? "false"
+		                                         : "true" };
+	while (p.imports && p.imports[ret->imports_count])
+		ret->imports_count++;
+	return 0;
+}
+
+agentjail_session *aj_lib_session_open(agentjail *h, const struct aj_session_params *asked, struct aj_error *err)
+{
+	struct aj_session_params place = *asked;
+	place.tenant = h->tenant;
+	place.workspace = asked->workspace ? asked->workspace : h->workspace;
 	agentjail_session *s = new_session(h, &h->tools);
 	s->inner = aj_session_open(h->manager, &place, &events, s, err);
 	if (s->inner && aj_lib_tools_declare(&s->tools, s->inner, err) == 0)
@@ -149,9 +172,14 @@ agentjail_session *agentjail_session_open(agentjail *h, const struct agentjail_s
 {
 	struct agentjail_session_options o = { 0 };
 	struct aj_error err = { 0 };
+	struct aj_session_params place = { 0 };
 	agentjail_session *s = NULL;
-	if (aj_lib_enter(h, &err) == 0 && (!options || aj_lib_take(&o, sizeof o, options, "agentjail_session_options", &err) == 0))
-		s = aj_lib_session_open(h, o.workspace, o.branching, &err);
+	if (aj_lib_enter(h, &err) == 0 && (!options || aj_lib_take(&o, sizeof o, options, "agentjail_session_options", &err) == 0) &&
+	    aj_lib_take_python(&place.python, o.python, &err) == 0) {
+		place.workspace = o.workspace;
+		place.branching = o.branching;
+		s = aj_lib_session_open(h, &place, &err);
+	}
 	if (s && !o.no_wait && aj_lib_session_await(s, &err) < 0)
 		s = NULL;
 	if (!s)

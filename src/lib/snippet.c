@@ -72,6 +72,8 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		return -1;
 	if (s->result || s->error.exit_code)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the caller has not taken the last run's result yet");
+	if (t.python && kind != ALONE)
+		return aj_fail(err, AJ_EXIT_USAGE, "python", 0, "a session's Python layer is chosen when the session is opened");
 	if (kind < VARIABLES && !t.code)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "no code is given");
 	if (kind == GET && !t.code)
@@ -171,7 +173,12 @@ agentjail_result *agentjail_session_vars(agentjail_session *s, struct agentjail_
 agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	agentjail_session *s = aj_lib_enter(h, &err) < 0 ? NULL : aj_lib_session_open(h, NULL, false, &err);
+	struct agentjail_snippet t;
+	struct aj_session_params place = { 0 };
+	agentjail_session *s = NULL;
+	if (aj_lib_enter(h, &err) == 0 && aj_lib_take(&t, sizeof t, snippet, "agentjail_snippet", &err) == 0 &&
+	    aj_lib_take_python(&place.python, t.python, &err) == 0)
+		s = aj_lib_session_open(h, &place, &err);
 	agentjail_result *result = s ? run_snippet(s, snippet, ALONE, &err) : NULL;
 	if (s)
 		agentjail_session_close(s);

@@ -44,6 +44,11 @@ static void protect(struct aj_plan *plan, struct aj_arena *arena)
 		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", held };
 }
 
+const char *aj_plan_layer(const struct aj_policy *policy)
+{
+	return policy->layer ? "on (a rail, not a wall)" : "none: switched off";
+}
+
 void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so a run would be refused"
@@ -75,9 +80,7 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 		                                            plan->landlock_abi)
 		                                : aj_printf(arena, "ABI %d", plan->landlock_abi) },
 		{ AJ_LOCKS, lock_wall(plan) },
-		{ "python_layer", !plan->snippet  ? "none: not a snippet"
-		                  : policy->layer ? "on (a rail, not a wall)"
-		                                  : "none: switched off" },
+		{ AJ_PYTHON_LAYER, plan->snippet ? aj_plan_layer(policy) : "none: not a snippet" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];

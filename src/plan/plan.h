@@ -122,6 +122,7 @@ struct aj_plan {
 	const char *unheard; /* the entry for `unix_sockets` if the supervisor cannot get the filter's listener; NULL: unchanged */
 };
 #define AJ_UNIX_SOCKETS "unix_sockets"
+#define AJ_PYTHON_LAYER "python_layer"
 #define AJ_LOCKS "locks"
 
 /* Maximal number of live branches of one jail, and their maximal depth: the kernel nests user namespaces 32 deep, of which a jail uses
@@ -200,6 +201,8 @@ int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj
                    struct aj_error *err);
 void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host);
 void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request);
+/* The entry for `python_layer` of a snippet. */
+const char *aj_plan_layer(const struct aj_policy *policy);
 void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy);
 /* Does the policy require a cgroup limit for which this host has no controller? */
 bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host);

@@ -51,12 +51,22 @@ static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const stru
 {
 	for (size_t i = 0; i < policy->imports.count; i++)
 		*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->imports.items[i]);
+	for (size_t i = 0; i < policy->request_imports.count; i++)
+		*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->request_imports.items[i]);
 	/* Layer off: all modules. The runner finds them in its tree. */
-	if (!policy->layer)
+	if (!policy->layer || !policy->request_layer)
 		*AJ_PUSH(arena, &plan->preload) = "*";
 }
 
-/* Layer off: every dotted name on a line with the word `import`. Only modules of the rootfs can be loaded. */
+static bool names_modules(const struct aj_policy *policy)
+{
+	bool all = !policy->layer;
+	for (size_t i = 0; i < policy->imports.count; i++)
+		all = all || strcmp(policy->imports.items[i], "*") == 0;
+	return !all;
+}
+
+/* Every module is allowed: every dotted name on a line with the word `import`. Only modules of the rootfs can be loaded. */
 static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
 {
 	const char *end = request->code + request->code_bytes;
@@ -80,7 +90,7 @@ void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	bool has_code = request->snippet && request->code;
 	if (request->lasting)
 		preload_all(plan, arena, policy);
-	else if (has_code && policy->layer)
+	else if (has_code && names_modules(policy))
 		preload_allowed(plan, arena, policy, request);
 	else if (has_code)
 		preload_named(plan, arena, request);

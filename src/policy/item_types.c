@@ -30,6 +30,8 @@ bool aj_import_pattern_valid(const char *text)
 bool aj_import_covers(const char *pattern, const char *module)
 {
 	size_t bytes = strlen(pattern);
+	if (strcmp(pattern, "*") == 0)
+		return true;
 	if (bytes <= 2 || strcmp(pattern + bytes - 2, ".*") != 0)
 		return strcmp(pattern, module) == 0;
 	/* `a.*` matches a and everything below it, and covers patterns below it */
@@ -39,9 +41,7 @@ bool aj_import_covers(const char *pattern, const char *module)
 static const char *check_import(struct aj_arena *arena, const char *text)
 {
 	(void)arena;
-	if (strcmp(text, "*") == 0)
-		return "`python.layer = false` allows every module; otherwise name modules, or `package.*`";
-	return aj_import_pattern_valid(text) ? NULL : "not a module name, nor `package.*`";
+	return strcmp(text, "*") == 0 || aj_import_pattern_valid(text) ? NULL : "not a module name, nor `package.*`, nor `*`";
 }
 
 static bool covers_import(struct aj_arena *arena, const char *outer, const char *inner)
@@ -322,7 +322,7 @@ static const char *check_text(struct aj_arena *arena, const char *text)
 #define NAME_PATTERN "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 
 const struct aj_item_kind aj_item_import = { "a module pattern", check_import, covers_import,
-	                                     "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*(\\.\\*)?$" };
+	                                     "^(\\*|[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*(\\.\\*)?)$" };
 const struct aj_item_kind aj_item_bind = { "a bind", check_bind, covers_bind, "^/[^:$]*(:/[^:$]*)?(:r[ow])?$" };
 const struct aj_item_kind aj_item_mask = { "a path in the jail or the workspace", check_mask, covers_mask, "^[^$~][^$]*$" };
 const struct aj_item_kind aj_item_env = { "a variable", check_env, same_item, "^[A-Za-z_][A-Za-z0-9_]*=" };

@@ -78,8 +78,12 @@ struct aj_policy {
 	/* The Python layer: a rail inside the jail, not a wall. */
 	bool layer;
 	enum aj_builtins builtins;
-	AJ_LIST(const char *) imports; /* module names, `pkg.*` for a package with its submodules */
+	AJ_LIST(const char *) imports; /* module names, `pkg.*` for a package with its submodules, `*` for every module */
 	enum aj_imports_checked imports_checked;
+	/* How far one request of a client may loosen the layer for itself, see policyload/for_request.c. */
+	AJ_LIST(const char *) request_imports; /* besides `imports` */
+	enum aj_builtins request_builtins;     /* where it is more than `builtins` */
+	bool request_layer;                    /* false: a request may switch the layer off */
 
 	/* Walls. */
 	const char *rootfs; /* name of a Python tree; "host": the host's /usr read-only instead */

@@ -25,7 +25,7 @@ const struct aj_key aj_policy_keys[] = {
 	{ "python.layer", AJ_KEY_BOOL, AT(layer), .fallback = "true", .looser = AJ_LOOSER_LESS, .by = AJ_BY_RAIL,
 	  .help = "whether snippets pass the import check and get restricted builtins; with false only the kernel's walls stand" },
 	{ "python.imports", AJ_KEY_LIST, AT(imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
-	  .help = "modules that a snippet may import: `json` is that module, `numpy.*` is numpy with its submodules" },
+	  .help = "modules that a snippet may import: `json` is that module, `numpy.*` is numpy with its submodules, `*` is every module" },
 	{ "python.imports_checked", AJ_KEY_ENUM, AT(imports_checked), .names = checked_names, .fallback = "before", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "when a snippet learns of the imports that it may not make: before (all at once, and no line of it runs; an import that the code itself guards, by a handler of "
 	          "ImportError or `if TYPE_CHECKING:`, raises where it stands), or run (each raises ImportError where it stands)" },
@@ -33,6 +33,13 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection) or full" },
 	{ "python.source_size", AJ_KEY_BYTES, AT(source_bytes), .min = 1, .max = 8 * M, .fallback = "1M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "largest snippet" },
+
+	{ "requests.imports", AJ_KEY_LIST, AT(request_imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
+	  .help = "modules that a request of a client may allow itself beyond python.imports; jails have them imported beforehand. Fewer than python.imports is every request's choice" },
+	{ "requests.builtins", AJ_KEY_ENUM, AT(request_builtins), .names = builtins_names, .fallback = "minimal", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
+	  .help = "the largest set of built-in functions that a request may choose; each set up to python.builtins is its choice anyway" },
+	{ "requests.layer", AJ_KEY_BOOL, AT(request_layer), .fallback = "true", .looser = AJ_LOOSER_LESS, .by = AJ_BY_RAIL,
+	  .help = "with false a request may switch the Python layer off for itself" },
 
 	{ "filesystem.rootfs", AJ_KEY_TEXT, AT(rootfs), .fallback = "default", .looser = AJ_LOOSER_ANY, .by = AJ_BY_MOUNTS, .items = &aj_item_rootfs,
 	  .help = "what is at /usr, read-only: the name of a Python tree (`default`, or a variant beside it), or `host` for the host's /usr" },

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "policy/bind.h"
 #include "policy/env.h"
+#include "policy/field.h"
 #include "policyload/load.h"
 
 struct check {
@@ -111,6 +112,10 @@ static void process(const struct check *c)
 		aj_diag_error(c->diags, at(c, "python.layer"), AJ_E_CONTRADICTION,
 		              "python.layer is false, but require.walls asks for the Python layer (%s)",
 		              aj_origin_text(at(c, "require.walls"), c->diags->arena));
+	if (!c->p->request_layer && (c->p->require & AJ_WALL_PYTHON_LAYER))
+		aj_diag_error(c->diags, at(c, "requests.layer"), AJ_E_CONTRADICTION,
+		              "requests.layer lets a request switch the Python layer off, but require.walls asks for it (%s)",
+		              aj_origin_text(at(c, "require.walls"), c->diags->arena));
 	for (size_t i = 0; i < c->p->env.count; i++)
 		for (size_t j = 0; j < i; j++) {
 			size_t bytes = strcspn(c->p->env.items[i], "=") + 1;
@@ -201,31 +206,42 @@ static const struct {
 	{ "logging", "holds os and sys" },
 };
 
-static void warn_of_module(const struct check *c, size_t i)
+/* The policy's list of modules, and the one that requests may add. */
+static const char *const module_keys[] = { "python.imports", "requests.imports" };
+enum { MODULE_KEYS = sizeof module_keys / sizeof *module_keys };
+
+static const aj_text_list *modules_of(const struct check *c, const char *key)
 {
-	const char *pattern = c->p->imports.items[i];
+	return aj_const_field(&aj_policy_keys[index_of(key)], c->p);
+}
+
+static void warn_of_module(const struct check *c, const char *key, size_t i)
+{
+	const char *pattern = modules_of(c, key)->items[i];
 	size_t top = strcspn(pattern, "."), underscore = *pattern == '_';
 	for (size_t j = 0; j < sizeof dangerous / sizeof *dangerous; j++) {
 		const char *name = dangerous[j].name;
 		bool same = strlen(name) == top && strncmp(name, pattern, top) == 0;
 		if (!same && (!underscore || strlen(name) != top - 1 || strncmp(name, pattern + 1, top - 1) != 0))
 			continue;
-		aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_MODULE,
-		             "the module `%s` undoes the import check: %s", pattern, dangerous[j].why);
+		aj_diag_warn(c->diags, item_at(c, key, i), AJ_W_MODULE, "the module `%s` undoes the import check: %s", pattern,
+		             dangerous[j].why);
 		aj_diag_advise(c->diags, "remove the module, or set python.layer = false: the kernel's walls stand either way");
 	}
 }
 
-static void imports(const struct check *c)
+static void imports(const struct check *c, const char *key)
 {
-	for (size_t i = 0; c->p->layer && i < c->p->imports.count; i++) {
-		const char *pattern = c->p->imports.items[i];
-		warn_of_module(c, i);
-		if (strchr(pattern, '*')) {
-			aj_diag_warn(c->diags, item_at(c, "python.imports", i), AJ_W_STAR,
-			             "`%s` allows every module below `%.*s`", pattern, (int)strcspn(pattern, "."), pattern);
-			aj_diag_advise(c->diags, "name the modules that are used");
-		}
+	for (size_t i = 0; c->p->layer && i < modules_of(c, key)->count; i++) {
+		const char *pattern = modules_of(c, key)->items[i];
+		warn_of_module(c, key, i);
+		if (!strchr(pattern, '*'))
+			continue;
+		const char *where = strchr(pattern, '.')
+		                      ? aj_printf(c->diags->arena, "below `%.*s`", (int)strcspn(pattern, "."), pattern)
+		                      : "of the tree, also those that undo the import check";
+		aj_diag_warn(c->diags, item_at(c, key, i), AJ_W_STAR, "`%s` allows every module %s", pattern, where);
+		aj_diag_advise(c->diags, "name the modules that are used");
 	}
 }
 
@@ -301,18 +317,21 @@ static void binds(const struct check *c)
 void aj_policy_lint_modules(const struct aj_loaded *loaded, const char *option, struct aj_diags *diags)
 {
 	const struct check c = { loaded, &loaded->policy, diags };
-	size_t k = index_of("python.imports");
-	for (size_t i = 0; loaded->policy.layer && i < loaded->items_at[k].count && i < loaded->policy.imports.count; i++) {
-		const char *file = loaded->items_at[k].items[i].file;
-		if (!option || (file && strcmp(file, option) == 0))
-			warn_of_module(&c, i);
+	for (int m = 0; loaded->policy.layer && m < MODULE_KEYS; m++) {
+		size_t k = index_of(module_keys[m]);
+		for (size_t i = 0; i < loaded->items_at[k].count && i < modules_of(&c, module_keys[m])->count; i++) {
+			const char *file = loaded->items_at[k].items[i].file;
+			if (!option || (file && strcmp(file, option) == 0))
+				warn_of_module(&c, module_keys[m], i);
+		}
 	}
 }
 
 void aj_policy_lint(const struct aj_loaded *loaded, struct aj_diags *diags)
 {
 	const struct check c = { loaded, &loaded->policy, diags };
-	imports(&c);
+	for (int m = 0; m < MODULE_KEYS; m++)
+		imports(&c, module_keys[m]);
 	secrets(&c);
 	rails(&c);
 	binds(&c);

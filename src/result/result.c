@@ -255,6 +255,8 @@ bool aj_result_bound(struct aj_result *r, const struct aj_plan *plan, const char
 
 const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan, const struct aj_enforced *wall, char room[AJ_WALL_TEXT])
 {
+	if (r->layer && strcmp(wall->wall, AJ_PYTHON_LAYER) == 0)
+		return r->layer;
 	const char *unheard = r->violations.seen ? NULL : r->unheard ? r->unheard : plan->unheard;
 	const char *by = unheard && strcmp(wall->wall, AJ_UNIX_SOCKETS) == 0 ? unheard : wall->by;
 	if (!r->violations.seen && plan->deny & AJ_LOCKS_MEDIATED && strcmp(wall->wall, AJ_LOCKS) == 0)

@@ -43,6 +43,7 @@ struct aj_result {
 	char hint[480];            /* why the run may have failed, and what to do, where the supervisor knows */
 	char bound[480];           /* read-only folders that are binds in place of overlays, and why */
 	const char *unheard;       /* in place of the plan's `unheard`; or NULL */
+	const char *layer;         /* in place of the plan's entry for the Python layer, where a request chose that; or NULL */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;

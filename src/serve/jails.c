@@ -201,13 +201,30 @@ static void take_slot(struct aj_slot *slot, struct aj_client_request *req, const
 	req->counts = false; /* the slot counts from here on */
 }
 
+static struct aj_python_ask python_of(const struct aj_query *query, struct aj_arena *arena)
+{
+	const json_t *imports = query->member[AJ_M_IMPORTS], *layer = query->member[AJ_M_LAYER];
+	const char **patterns = imports ? aj_alloc(arena, (json_array_size(imports) + 1) * sizeof *patterns) : NULL;
+	for (size_t i = 0; i < json_array_size(imports); i++)
+		patterns[i] = json_string_value(json_array_get(imports, i));
+	return (struct aj_python_ask){ .imports = patterns,
+		                       .imports_count = json_array_size(imports),
+		                       .imports_checked = aj_query_text(query, AJ_M_IMPORTS_CHECKED),
+		                       .builtins = aj_query_text(query, AJ_M_BUILTINS),
+		                       .layer = !layer              ? NULL
+		                              : json_is_true(layer) ? "true"
+		                                                    : "false" };
+}
+
 /* Open a jail for the request; the caller has checked jails_max. Returns -1 with fault: the request remains. */
 static int open_for_request(struct aj_client_request *req, const char *policy, struct aj_fault *fault)
 {
 	struct aj_client *c = req->client;
 	struct aj_server *s = c->server;
 	struct aj_error err = { 0 };
+	struct aj_arena arena = { 0 };
 	struct aj_session_params place = { .policy = policy,
+		                           .python = python_of(&req->query, &arena),
 		                           .tenant = aj_query_text(&req->query, AJ_M_TENANT),
 		                           .workspace = aj_query_text(&req->query, AJ_M_WORKSPACE),
 		                           .branching = json_is_true(req->query.member[AJ_M_BRANCHING]) };
@@ -215,6 +232,7 @@ static int open_for_request(struct aj_client_request *req, const char *policy, s
 	if (!slot)
 		abort();
 	slot->session = aj_session_open(s->manager, &place, &events, slot, &err);
+	aj_arena_free(&arena);
 	if (slot->session && req->query.member[AJ_M_TOOLS] && aj_session_tools(slot->session, req->query.member[AJ_M_TOOLS], &err) < 0) {
 		aj_session_close(slot->session);
 		slot->session = NULL;

@@ -13,13 +13,13 @@
 
 enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
 
-enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR, VALUE_OF };
+enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR, VALUE_OF, STRINGS };
 
 static const char *const kind_types[] = {
 	[NAME] = "string",          [TEXT] = "string",     [PATH] = "string, an absolute path",
 	[ID] = "string or integer", [COUNT] = "integer",   [SWITCH] = "boolean",
 	[OBJECT] = "object",        [ARRAY] = "array",     [ANY] = "any",
-	[ERROR] = "object",         [VALUE_OF] = "string",
+	[ERROR] = "object",         [VALUE_OF] = "string", [STRINGS] = "array of strings",
 };
 
 /* clang-format off */
@@ -35,6 +35,10 @@ static const struct {
 	[AJ_M_TENANT] = { "tenant", NAME, 128, "on whose behalf. Jails of two tenants never come from the same zygote" },
 	[AJ_M_WORKSPACE] = { "workspace", PATH, 4095, "the folder of the host that the jail sees at /workspace, under a policy that has one" },
 	[AJ_M_TOOLS] = { "tools", ARRAY, 0, "declarations of tools, see docs/tools.md" },
+	[AJ_M_IMPORTS] = { "imports", STRINGS, 0, "modules that the code may import, in place of python.imports of the policy: `json`, `numpy.*` with its submodules, `*`. See below" },
+	[AJ_M_IMPORTS_CHECKED] = { "imports_checked", NAME, 32, "`before` or `run`, in place of python.imports_checked of the policy" },
+	[AJ_M_BUILTINS] = { "builtins", NAME, 32, "`minimal`, `standard` or `full`, in place of python.builtins of the policy. See below" },
+	[AJ_M_LAYER] = { "layer", SWITCH, 0, "whether the Python layer is on, in place of python.layer of the policy. See below" },
 	[AJ_M_BRANCHING] = { "branching", SWITCH, 0, "whether the session can be forked, kept and rolled back; writes inside are then bounded by mounts alone, not by Landlock too" },
 	[AJ_M_SESSION] = { "session", NAME, 64, "a session's name, as the answer to `open` gave it" },
 	[AJ_M_CHECKPOINT] = { "checkpoint", COUNT, INT64_MAX, "what `checkpoint` answered, to this session or to one that has the same origin" },
@@ -55,8 +59,9 @@ static const struct {
 };
 
 #define M(x) (1u << AJ_M_##x)
-#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS))
+#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER))
 #define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FILENAME) | M(RUN_ID))
+_Static_assert(AJ_MEMBERS <= 32, "a set of members is a uint32_t");
 
 static const struct {
 	const char *name;
@@ -90,6 +95,16 @@ static void list_members(char *out, size_t room, const char *intro, uint32_t set
 	for (int m = 0; m < AJ_MEMBERS; m++)
 		if (set & 1u << m && at < room)
 			at += (size_t)snprintf(out + at, room - at, "%s %s", out[at - 1] == ':' ? "" : ",", members[m].name);
+}
+
+static bool is_strings(const json_t *value)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach(value, i, item)
+		if (!json_is_string(item))
+			return false;
+	return json_is_array(value);
 }
 
 static bool is_error(const json_t *value)
@@ -134,6 +149,8 @@ static const char *misfit(enum aj_member m, const json_t *value)
 		return json_is_object(value) ? NULL : "is not an object";
 	case ARRAY:
 		return json_is_array(value) ? NULL : "is not an array";
+	case STRINGS:
+		return is_strings(value) ? NULL : "is not an array of strings";
 	case ERROR:
 		return is_error(value) ? NULL : "is not an object of the strings `type` and `message`";
 	case VALUE_OF:

@@ -229,6 +229,10 @@ struct aj_session *aj_session_fork(struct aj_session *s, const struct aj_session
 	struct aj_session *copy = aj_session_new(s->pool, events, arg);
 	s->pool->sessions++;
 	join(copy, lineage_of(s));
+	if (s->own) {
+		copy->own = s->own;
+		copy->own->references++;
+	}
 	aj_tools_share(&copy->calls.tools, &s->calls.tools);
 	copy->tools_changed = s->tools_changed;
 	copy->waiter.fn = on_forked;

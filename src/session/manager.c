@@ -88,7 +88,7 @@ static void log_exits(const struct aj_manager *manager, struct aj_policy_version
 	aj_policy_lint_modules(&version->loaded, NULL, &diags);
 	if (!diags.warnings)
 		return;
-	aj_fail(&err, 0, "python.imports", 0, "%s; `agentjail policy check` shows all warnings", diags.list.items[0].message);
+	aj_fail(&err, 0, "imports", 0, "%s; `agentjail policy check` shows all warnings", diags.list.items[0].message);
 	aj_manager_log(manager, version->loaded.policy.name, &err);
 }
 

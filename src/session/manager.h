@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/loop.h"
-#include "policyload/load.h"
+#include "policyload/for_request.h"
 
 struct aj_manager;
 struct aj_result;
@@ -55,6 +55,8 @@ struct aj_session_params {
 	/* The session can be forked, and rolled back to checkpoints; `enforced` in results says which walls differ for that. Not with a
 	 * writable host folder. */
 	bool branching;
+	/* What this session asks of the Python layer in place of the policy; copied. */
+	struct aj_python_ask python;
 };
 
 /* The one thing that a session does at a time. */

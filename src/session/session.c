@@ -10,6 +10,7 @@ static void free_session(struct aj_session *s)
 {
 	aj_calls_free(&s->calls);
 	aj_arena_free(&s->arena);
+	aj_own_policy_release(s->own);
 	free(s);
 }
 
@@ -134,6 +135,8 @@ static void on_jail(struct aj_waiter *waiter, struct aj_run *jail, const struct 
 	struct aj_session *s = waiter->arg;
 	if (jail)
 		aj_session_take(s, jail);
+	if (jail && s->own)
+		aj_run_policy(jail, &s->own->policy);
 	aj_session_opened(s, err);
 }
 
@@ -155,8 +158,13 @@ static bool retry_open(struct aj_session *s)
 	};
 	s->open_error = (struct aj_error){ 0 };
 	struct aj_tenant_pool *pool = aj_tenant_pool_get(old->manager, &place, &s->open_error);
-	if (!pool)
+	struct aj_own_policy *own = pool && s->own ? aj_own_policy_new(pool, &s->own->ask, &s->open_error) : NULL;
+	if (pool && s->own && !own)
+		aj_tenant_pool_release(pool);
+	if (s->open_error.exit_code)
 		return false;
+	aj_own_policy_release(s->own);
+	s->own = own;
 	s->pool = pool;
 	aj_tenant_pool_release(old);
 	request_jail(s);
@@ -250,7 +258,13 @@ struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_s
 	struct aj_tenant_pool *pool = aj_tenant_pool_get(manager, place, err);
 	if (!pool)
 		return NULL;
+	struct aj_own_policy *own = NULL;
+	if (aj_python_asked(&place->python) && !(own = aj_own_policy_new(pool, &place->python, err))) {
+		aj_tenant_pool_release(pool);
+		return NULL;
+	}
 	struct aj_session *s = aj_session_new(pool, events, arg);
+	s->own = own;
 	request_jail(s);
 	return s;
 }

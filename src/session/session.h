@@ -10,8 +10,20 @@ struct aj_lineage_hooks {
 	void (*on_closed)(struct aj_session *session);
 };
 
+/* The policy of a session that asked for another Python layer, shared with its forks. */
+struct aj_own_policy {
+	unsigned references;
+	struct aj_arena arena;
+	struct aj_python_ask ask;
+	struct aj_policy policy;
+};
+/* NULL with err when the pool's policy does not allow what is asked for. */
+struct aj_own_policy *aj_own_policy_new(const struct aj_tenant_pool *pool, const struct aj_python_ask *ask, struct aj_error *err);
+void aj_own_policy_release(struct aj_own_policy *own);
+
 struct aj_session {
 	struct aj_tenant_pool *pool;
+	struct aj_own_policy *own; /* NULL: the pool's policy */
 	struct aj_session_events on;
 	void *arg;
 	struct aj_waiter waiter;

@@ -7,10 +7,15 @@
 #include "jail/interrupt.h"
 #include "session/session.h"
 
+static const struct aj_policy *policy_of(const struct aj_session *s)
+{
+	return s->own ? &s->own->policy : s->jail->policy;
+}
+
 static json_t *result_json(struct aj_session *s, bool alive)
 {
 	const struct aj_run *run = s->jail;
-	json_t *result = aj_result_json(&run->result, run->plan, run->policy, &s->request);
+	json_t *result = aj_result_json(&run->result, run->plan, policy_of(s), &s->request);
 	if (s->request.lasting)
 		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
 	json_object_set_new(result, "warm", json_boolean(s->jail->warm));
@@ -21,7 +26,8 @@ static void record_end(struct aj_session *s, struct aj_result *result)
 {
 	const struct aj_run *run = s->jail;
 	struct aj_error err = { 0 };
-	if (aj_trail_end(&s->trail, run->policy, &s->request, run->plan, result, &err) < 0)
+	result->layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
+	if (aj_trail_end(&s->trail, policy_of(s), &s->request, run->plan, result, &err) < 0)
 		aj_manager_log(s->pool->manager, "audit", &err);
 }
 
@@ -90,7 +96,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .rootfs = s->pool->version->rootfs };
 	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
 	s->request.tools_json = tools;
-	int r = aj_trail_start(&s->trail, &s->pool->version->site, run->policy, &s->request, run->plan, err);
+	int r = aj_trail_start(&s->trail, &s->pool->version->site, policy_of(s), &s->request, run->plan, err);
 	if (r == 0 && (r = aj_run_begin(s->jail, &s->request, snippet->timeout_ms, aj_now_us(), err)) < 0)
 		record_refusal(s, err);
 	free(tools);

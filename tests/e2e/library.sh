@@ -33,7 +33,7 @@ part run 19
 part errors 24
 part tree 4
 part audit 6
-part session 22
+part session 31
 part interrupt 6
 part tools 22
 part branch 18

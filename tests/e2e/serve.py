@@ -1,7 +1,7 @@
 """What requests do, and what is done with bad ones; one service for all of these. serve.sh runs it and counts."""
 import json, os, struct, subprocess, sys, time
 
-from client import AJ, Client, EXAMPLES, FOLDER, LONG, exchange, fails, frame, main, same, test, until
+from client import AJ, Client, EXAMPLES, FOLDER, LONG, Server, exchange, fails, frame, main, same, test, until
 from procfs import below
 
 # --- what requests do: one server for all of these ---
@@ -49,6 +49,89 @@ def exec_members(s):
     same(c.ask("exec", code="1", tenant="somebody")["status"], "ok")
     fails("no_such_policy", c.ask, "exec", code="1", policy="none-of-that-name")
     fails("bad_request", c.ask, "exec", code="1" * (2 << 20))
+
+
+@test
+def a_request_may_tighten_its_python_layer(s):
+    c = s.client()
+    r = c.ask("exec", code="import json\njson.dumps([1])", imports=["json"])
+    same((r["value"], r["warm"], r["policy"]["options"]), ("[1]", True, ['request: imports = ["json"]']))
+    r = c.ask("exec", code="import math", imports=["json", "csv"])
+    same((r["status"], r["error"]["allowed"]), ("rejected", ["json", "csv"]))
+    same(c.ask("exec", code="import json", imports=[])["error"]["allowed"], [])
+    same(c.ask("exec", code="hex(1)", builtins="minimal")["error"]["type"], "NameError")
+    r = c.ask("exec", code="print(1)\nimport os", imports_checked="run")
+    same((r["status"], r["stdout"], r["imports_refused"]), ("error", "1\n", [{"module": "os", "line": 2}]))
+    same(c.ask("exec", code="import os", imports_checked="before", layer=True)["status"], "rejected")
+    r = c.ask("exec", code="import os", policy="open", layer=True)
+    same((r["status"], r["enforced"]["python_layer"][:2]), ("rejected", "on"))
+    # Not beyond what the policy lets requests ask for; the connection stays.
+    for asked in (dict(imports=["json", "os"]), dict(imports=["*"]), dict(imports=["json.*"]), dict(builtins="full"), dict(layer=False)):
+        e = fails("denied", c.ask, "exec", code="1", **asked)
+        assert list(asked)[0] in str(e) and "`snippet`" in str(e) and "requests." in e.fix, (str(e), e.fix)
+        fails("denied", c.ask, "open", **asked)
+    for asked in (dict(imports="json"), dict(imports=["json", 1]), dict(imports=["a b"]), dict(imports=["json"] * 501), dict(builtins="most"),
+                  dict(imports_checked="later"), dict(layer="off"), dict(layer=False, imports=[], policy="open"), dict(imports=["json"], policy="open")):
+        fails("bad_request", c.ask, "exec", code="1", **asked)
+    fails("bad_request", c.ask, "run", session="s1", code="1", imports=["json"])
+    same(c.ask("exec", code="import math; hex(1)")["value"], "0x1", "a jail after these")
+
+
+@test
+def one_service_for_agents_with_different_lists():
+    with open(FOLDER + "/asks.toml", "w") as f:
+        f.write('extends = "snippet"\n[requests]\nimports = ["os", "mmap", "xml.*"]\nbuiltins = "full"\nlayer = false\n')
+    with open(FOLDER + "/shown.toml", "w") as f:
+        f.write('extends = "%s/asks.toml"\n[filesystem]\nworkspace = "read-write"\nworkspace_under = ["%s"]\n' % (FOLDER, FOLDER))
+    os.makedirs(FOLDER + "/shown", exist_ok=True)
+    s = Server("--policy-file", FOLDER + "/asks.toml", "--policy-file", FOLDER + "/shown.toml", "--parked", "2")
+    assert "the module `os` undoes the import check" in s.said(), s.said()
+    c = s.client()
+    same(c.ask("exec", code="import os")["status"], "rejected", "a request that asks for nothing")
+    for place, warm in ((dict(policy="asks"), True), (dict(policy="shown", workspace=FOLDER + "/shown"), False)):
+        # An extension module of the longer list is there, and a policy of one request is no other's.
+        one = c.ask("open", imports=["mmap", "xml.etree.ElementTree"], **place)
+        two = c.ask("open", imports=["json"], builtins="full", **place)
+        off = c.ask("open", layer=False, **place)
+        same([x["warm"] for x in (one, two, off)], [warm] * 3)
+        one, two, off = (x["session"] for x in (one, two, off))
+        r = c.ask("run", session=one, code="import mmap, xml.etree.ElementTree as e\nx = e.fromstring('<a/>').tag, mmap.PAGESIZE > 0\nx")
+        same((r["status"], r["repr"], r["policy"]["options"]), ("ok", "('a', True)", ['request: imports = ["mmap", "xml.etree.ElementTree"]']))
+        same(c.ask("run", session=one, code="import xml.dom")["status"], "rejected")
+        same(c.ask("run", session=one, code="import json")["error"]["allowed"], ["mmap", "xml.etree.ElementTree"])
+        same(c.ask("set", session=two, variables={"x": 20})["status"], "ok")
+        r = c.ask("run", session=two, code="import json\neval('x + 22')")
+        same((r["value"], len(r["policy"]["options"])), (42, 2))
+        same(c.ask("run", session=two, code="import mmap")["status"], "rejected")
+        r = c.ask("run", session=off, code="import os, select\nselect.poll() and os.getpid()")
+        same((r["status"], r["value"], r["enforced"]["python_layer"], r["imports"]), ("ok", 2, "none: switched off", r["imports"]))
+        same(c.ask("exec", code="import os; os.sep", imports=["os", "math"], **place)["value"], "/")
+        fails("denied", c.ask, "exec", code="1", imports=["sys"], **place)
+        fails("denied", c.ask, "exec", code="1", imports=["xmlrpc.*"], **place)
+        same(c.ask("exec", code="import math; 1", **place)["value"], 1)
+    same(s.stop(), 0)
+
+
+@test
+def branches_keep_what_their_session_asked_for():
+    s = Server("--policy", "snippet", "--parked", "1")
+    c = s.client()
+    a = c.ask("open", imports=["json"], branching=True)["session"]
+    before = c.ask("checkpoint", session=a)["checkpoint"]
+    b = c.ask("fork", session=a)["session"]
+    same(c.ask("run", session=a, code="import json\nx = 5")["status"], "ok")
+    later = c.ask("fork", session=a)["session"]
+    for session in (a, b, later):
+        r = c.ask("run", session=session, code="import math")
+        same((r["status"], r["error"]["allowed"], r["policy"]["options"]), ("rejected", ["json"], ['request: imports = ["json"]']))
+    c.ask("close", session=a)
+    same(c.ask("run", session=later, code="import json\nx")["value"], 5)
+    same(c.ask("rollback", session=b, checkpoint=before), {})
+    same(c.ask("run", session=b, code="import math")["error"]["allowed"], ["json"])
+    same(c.ask("run", session=b, code="x")["error"]["type"], "NameError")
+    c.socket.close()
+    same(s.client().ask("exec", code="import math; 1")["value"], 1)
+    same(s.stop(), 0)
 
 
 @test

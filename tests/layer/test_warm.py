@@ -72,14 +72,35 @@ RANDOM = [
 ]
 
 
+OTHER = b'{"imports":["csv"],"builtins":"minimal","env":["B=1"]}'
+
+
 def prepared():
     from agentjail.runtime import zygote
     zygote.prepare(NAMES)
     zygote.after_fork(os.urandom(64))
 
 
-def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=None):
-    """What `count` jails of one zygote answer to the requests. `policy`: it is settled in the zygote."""
+def late_choice():
+    """What a jail says to a policy that comes after a snippet."""
+    from agentjail.runtime import main
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        main.run(b'{"code":"1"}')
+        try:
+            main.set_policy(b"{}")
+        except ValueError as e:
+            os.write(write, str(e).encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(pid, 0)
+    with os.fdopen(read) as f:
+        return f.read()
+
+
+def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=None, own=None):
+    """What `count` jails of one zygote answer to the requests. `policy`: it is settled in the zygote; `own`: then chosen in each jail."""
     sys.stdout.flush()
     read, write = os.pipe()
     pid = os.fork()
@@ -97,6 +118,8 @@ def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=N
                 jail = os.fork()
                 if jail == 0:
                     zygote.after_fork(entropy(64))
+                    if own is not None:
+                        main.set_policy(own)
                     os.write(write, json.dumps([json.loads(main.run(r)) for r in requests]).encode() + b"\n")
                     os._exit(0)
                 os.waitpid(jail, 0)
@@ -188,9 +211,12 @@ def test(score):
             ((claim,),) = claims_of_jails([r], 1)
             keys = dict(keys, imports=imports)
             ((settled,),) = claims_of_jails([json.dumps({"code": code}).encode()], 1, policy=json.dumps(keys).encode())
+            # A request that chose another layer than the zygote's policy has.
+            ((chosen,),) = claims_of_jails([json.dumps({"code": code}).encode()], 1, policy=OTHER, own=json.dumps(keys).encode())
             if keys.get("layer") is False:
-                del cold["imports"], claim["imports"], settled["imports"]  # cold they are what is new in sys.modules
-            score.check(name, claim == settled == cold, (claim, settled, cold))
+                # Cold they are what is new in sys.modules.
+                del cold["imports"], claim["imports"], settled["imports"], chosen["imports"]
+            score.check(name, claim == settled == chosen == cold, (claim, settled, chosen, cold))
     if score.wants("warm/settled"):
         policy = json.dumps({"imports": "math ", "env": ["A=é"], "limits": {"repr_bytes": 8}}).encode()
         (claims,) = claims_of_jails([request(None, inputs={"s": "x" * 99}, imports=["math"], env=["A=é"], limits={"repr_bytes": 8}), b'{"code":"s"}',
@@ -199,6 +225,14 @@ def test(score):
                     and "cannot change" in claims[2]["error"]["message"], claims)
         env = claims_of_jails([b'{"code":"import os\\nos.environ[\'A\'], os.getenv(\'A\')"}'], 1, policy=b'{"layer":false,"env":["A=1"]}')
         score.check("warm/settled-env", env[0][0]["repr"] == "('1', '1')", env)
+    if score.wants("warm/chosen"):
+        (claims,) = claims_of_jails([b'{"code":"x = 1"}', b'{"code":"import json\\nx"}', b'{"code":"import csv"}'], 1, policy=OTHER, own=b'{"imports":["json"]}')
+        score.check("warm/chosen", [c["status"] for c in claims] == ["ok", "ok", "rejected"] and claims[2]["error"]["allowed"] == ["json"], claims)
+        (claims,) = claims_of_jails([b'{"code":"import os"}'], 1, policy=b'{"layer":false}', own=b'{"imports":["json"]}')
+        score.check("warm/chosen-layer-on", claims[0]["status"] == "rejected", claims)
+        (claims,) = claims_of_jails([b'{"code":"import textwrap, functools\\nhasattr(functools, \'getattr\')"}'], 1, policy=OTHER, own=b'{"layer":false}')
+        score.check("warm/chosen-layer-off", claims[0]["value"] is False and claims[0]["imports"] == ["functools", "textwrap"], claims)
+        score.check("warm/chosen-late", late_choice() == "the policy of a session cannot change", late_choice())
     hooks(score)
     recorded(score)
     randomness(score)

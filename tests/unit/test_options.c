@@ -43,7 +43,7 @@ static const struct {
 } rows[] = {
 	{ "-c", EXEC, { "1", "", "-c" }, { NULL } },
 	{ "--json", EXEC | RUN, { NULL }, { NULL } },
-	{ "--allow-import", EXEC, { "numpy", "numpy.*", "a.b" }, { "", "*", "a b", "a.", "../x" } },
+	{ "--allow-import", EXEC, { "numpy", "numpy.*", "a.b", "*" }, { "", "**", "a b", "a.", "../x" } },
 	{ "--imports-checked", EXEC, { "before", "run" }, { "", "never", "Run" } },
 	{ "--builtins", EXEC, { "minimal", "standard", "full" }, { "", "all", "Full" } },
 	{ "--layer", EXEC, { "on", "off" }, { "", "true", "ON" } },

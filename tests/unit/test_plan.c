@@ -205,6 +205,7 @@ Test(plan, preload_by_words)
 		{ "mat", "" },
 		{ "", "" },
 		{ "m", "" },
+		{ "*", "" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char got[200] = "";
@@ -223,8 +224,8 @@ Test(plan, preload_by_words)
 	}
 }
 
-/* Without the layer nothing says what may be imported: every name on a line with the word `import` is tried. */
-Test(plan, preload_layer_off)
+/* Without the layer, or with the pattern `*`, nothing says what may be imported: every name on a line with the word `import` is tried. */
+Test(plan, preload_named)
 {
 	static const struct {
 		const char *code, *want;
@@ -238,16 +239,17 @@ Test(plan, preload_layer_off)
 		{ "import", "" },
 		{ "", "" },
 	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
 		char got[200] = "";
 		prepare(true);
-		policy.layer = false;
-		request.code = rows[i].code;
-		request.code_bytes = strlen(rows[i].code);
+		policy.layer = i % 2;
+		*AJ_PUSH(&arena, &policy.imports) = "*";
+		request.code = rows[i / 2].code;
+		request.code_bytes = strlen(rows[i / 2].code);
 		must_build();
 		for (size_t j = 0; j < plan.preload.count; j++)
 			sprintf(got + strlen(got), "%s%s", j ? " " : "", plan.preload.items[j]);
-		cr_expect_str_eq(got, rows[i].want, "`%s`: `%s`", rows[i].code, got);
+		cr_expect_str_eq(got, rows[i / 2].want, "`%s`: `%s`", rows[i / 2].code, got);
 	}
 	char code[16000] = "";
 	for (int i = 0; i < 500; i++)

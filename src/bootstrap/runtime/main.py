@@ -37,8 +37,10 @@ def on_first_signal(number, frame):
 
 
 def set_policy(policy):
-    """The policy of the snippets that will come, ahead of the first one."""
+    """The policy of the snippets that will come, ahead of the first one; a request may choose another one until then."""
     global SESSION
+    if SESSION is not None and SESSION.begun:
+        raise ValueError("the policy of a session cannot change")
     SESSION = Session()
     SESSION.set_policy(read_json(policy))
     SESSION.open()

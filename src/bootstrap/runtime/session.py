@@ -32,6 +32,7 @@ class Session:
     """A namespace that lives across snippets; the answer, the imports and the checks are new for each."""
 
     def __init__(self):
+        self.begun = False          # a request has come
         self.module = None          # __main__ of agent code
         self.starter = None         # __main__ of the interpreter, kept alive
         self.checker = None         # of the last snippet: the meaning of names in the namespace
@@ -57,6 +58,7 @@ class Session:
 
     def run(self, request, started=b""):
         """The claim. `started` goes to the control socket between check and code: the host believes no `rejected` after it."""
+        self.begun = True
         reserve = bytearray(16384)  # freed when memory is short, for the claim
         claim = {"status": "ok", "value": RawJson("null"), "repr": "", "type": "", "error": None, "errors": [],
                  "final_answer": RawJson("null"), "is_final": False, "imports": [], "truncated": {}}
