@@ -47,7 +47,8 @@ if [ "$(id -u)" = 0 ]; then
 	silent "and has no hint" 'hint'
 else
 	mkdir -m 555 "$T/closed"
-	text "a workspace without a write bit: the cause and the remedy" 1 'hint: the workspace belongs to user id .*chmod u.w' run --policy offline-build --workspace "$T/closed" -- touch x
+	printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\nprotect = []\n' >"$T/p/bare.toml"
+	text "a workspace without a write bit: the cause and the remedy" 1 'hint: the workspace belongs to user id .*chmod u.w' run --policy-file "$T/p/bare.toml" --workspace "$T/closed" -- touch x
 fi
 check "and the workspace is the folder" test -e "$T/ws/made"
 refused "offline-build needs a workspace" '--workspace' run --policy offline-build -- echo RAN
