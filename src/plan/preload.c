@@ -5,6 +5,18 @@
 #include "plan/plan.h"
 #include "policy/item_types.h"
 
+/* Pure Python down to the last import, large and seldom imported: in a lasting jail the import statement loads these modules. In a
+ * zygote they would make each birth dearer. */
+static const char *const late[] = { "argparse", "configparser", "doctest", "html.parser", "ipaddress", "tomllib" };
+
+static bool is_late(const char *pattern)
+{
+	for (size_t i = 0; i < sizeof late / sizeof *late; i++)
+		if (strcmp(pattern, late[i]) == 0)
+			return true;
+	return false;
+}
+
 static bool word_byte(char c)
 {
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -50,9 +62,11 @@ static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char
 static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	for (size_t i = 0; i < policy->imports.count; i++)
-		*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->imports.items[i]);
+		if (!is_late(policy->imports.items[i]))
+			*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->imports.items[i]);
 	for (size_t i = 0; i < policy->request_imports.count; i++)
-		*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->request_imports.items[i]);
+		if (!is_late(policy->request_imports.items[i]))
+			*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->request_imports.items[i]);
 	/* Layer off: all modules. The runner finds them in its tree. */
 	if (!policy->layer || !policy->request_layer)
 		*AJ_PUSH(arena, &plan->preload) = "*";

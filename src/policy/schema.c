@@ -30,7 +30,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "when a snippet learns of the imports that it may not make: before (all at once, and no line of it runs; an import that the code itself guards, by a handler of "
 	          "ImportError or `if TYPE_CHECKING:`, raises where it stands), or run (each raises ImportError where it stands)" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names, .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
-	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection) or full" },
+	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection; eval, exec and compile check their text) or full" },
 	{ "python.source_size", AJ_KEY_BYTES, AT(source_bytes), .min = 1, .max = 8 * M, .fallback = "1M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "largest snippet" },
 

@@ -272,7 +272,7 @@ text "diff: no order is to be looked at" 1 '^different:$' policy diff snippet --
 
 # --- explain ---
 printf '[ceilings.limits]\nopen_files = 1024\n' >"$T/ceiling-files.toml"
-text "explain: the rail is a rail" 0 'from built-in snippet.toml:8:1; rail: the Python layer \(a rail, not a wall\)' policy explain snippet
+text "explain: the rail is a rail" 0 'from built-in snippet.toml:10:1; rail: the Python layer \(a rail, not a wall\)' policy explain snippet
 text "explain: a lock" 0 'from built-in locked.toml:[0-9]+:1; supervisor: the supervisor, outside the jail; locked by built-in locked.toml$' policy explain locked
 text "explain: a ceiling" 0 "ceiling \"1h\" \\($T/ceiling.toml:2:1\\)" policy explain --config "$T/ceiling.toml"
 text "explain: what is not built" 0 'no wall: not built yet' policy explain coding-agent

@@ -238,7 +238,7 @@ def errors(score):
         score.check("error/help-no-command", "--allow" not in json.dumps(claim), claim["error"])
         (claim,), _ = run(request("\n".join("import os" for _ in range(50))))
         score.check("error/help-cap", len(claim["errors"]) == 20 and claim["errors"][19]["line"] == 20, len(claim["errors"]))
-        (claim,), _ = run(request("eval('1')"))
+        (claim,), _ = run(request("vars()"))
         score.check("error/help-absent", "standard" in claim["error"]["hint"], claim["error"])
         (claim,), _ = run(request("n = 'o' + 's'\n__import__(n)", imports=["math"]))
         score.check("error/help-runtime", claim["error"]["rule"] == "PY-IMPORT" and claim["error"]["allowed"] == ["math"]
@@ -246,7 +246,7 @@ def errors(score):
         (claim,), _ = run(request("from . import x\nimport math\nmath._x\nlicense._Printer__x\ng.gi_frame\n", imports=["math"]))
         score.check("error/help-rules", [x["rule"] for x in claim["errors"]] == [
             "PY-RELIMPORT", "PY-PRIVATE", "PY-MANGLED", "PY-FRAME"], claim["errors"])
-        for code, want in (("exit", "final_answer"), ("open", "input")):
+        for code, want in (("input", "input variables"), ("open", "input")):
             (claim,), _ = run(request(code))
             score.check("error/help-" + code, want in claim["error"].get("hint", ""), claim["error"])
 

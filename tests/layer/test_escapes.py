@@ -17,6 +17,41 @@ class S(str):
     def __getitem__(self, k): return 'real'
     def startswith(self, *a): return False
 PWN = getattr(print, S('__se' + 'lf__'))"""),
+    ("eval-dunder", [], "PWN = eval('print.__se' + 'lf__')"),
+    ("eval-guarded", [], "PWN = eval('getattr(print, x)', {'x': '__se' + 'lf__'})"),
+    ("eval-in-map", [], "PWN = list(map(eval, ['print.__se' + 'lf__']))[0]"),
+    ("exec-import", [], "d = {}\nexec('import o' + 's', d)\nPWN = d['os'].getpid()"),
+    ("exec-format", [], "d = {}\nexec('x = \"{0.__self' + '__}\".format(print)', d)\nPWN = d['x']"),
+    ("exec-builtins-dict", [], "d = {'__builtins__': {'f': print}}\nexec('x = f.__se' + 'lf__', d)\nPWN = d['x']"),
+    ("exec-builtins-open", [], "d = {}\nexec('1', d)\nb = d['__builtins__']\nPWN = (b['open'] if type(b) is dict else b.open)('/etc/hostname')"),
+    ("exec-build-class", ["json"], """
+import json
+from abc import ABC
+class X(ABC): pass
+type.__setattr__(X, '__match' + '_args__', ('__glo' + 'bals__',))
+X.register(type(json.dumps))
+d = {}
+exec('def f(o):\\n    class Y: pass\\n    match o:\\n        case Y(g): return g', d)
+b = d['__builtins__']
+if type(b) is dict: b['__build_class__'] = lambda *a: X
+else: setattr(b, '__build_' + 'class__', lambda *a: X)
+PWN = d['f'](json.dumps)"""),
+    ("compile-replace", [], "PWN = compile('1', 'f', 'eval').replace(co_names=('x',))"),
+    ("compile-function", [], "PWN = type(lambda: 0)(compile('1', 'f', 'eval'), {})() or True"),
+    ("compile-attributes", [], "PWN = compile('1', 'f', 'eval').co_consts"),
+    ("compile-forged", [], "c = compile('print.__self' + '__', 'f', 'eval')\nPWN = eval(c)"),
+    ("eval-dataclass-frame", ["dataclasses", "functools"], """
+import dataclasses, functools
+@dataclasses.dataclass(frozen=True)
+class D:
+    x: object = dataclasses.field(default_factory=functools.partial(eval, '__dataclass_builtins_object__'))
+PWN = D().x"""),
+    ("eval-library-frame", ["contextlib"], """
+import contextlib
+with contextlib.ExitStack() as s:
+    s.callback(exec, 'global PWNED; PWNED = sys')
+import contextlib
+PWN = contextlib.PWNED"""),
     ("getattr-in-map", [], "PWN = list(map(getattr, [print], ['__self' + '__']))[0].open"),
     ("getattr-default", [], "x = getattr(print, '__self' + '__', None)\nif x is None: raise ValueError\nPWN = x"),
     ("hasattr-probe", [], "if hasattr(print, '__self' + '__'): PWN = 1\nelse: raise ValueError"),
@@ -315,9 +350,35 @@ PWN = X.__match_args__"""),
     ("io-open", ["io"], "import io\nPWN = io.open('/etc/hostname').read()"),
     ("io-fileio", ["io"], "import io\nPWN = io.FileIO('/etc/hostname').read()"),
     ("builtins-module", ["builtins"], "import builtins\nPWN = builtins.open"),
-    ("sys-modules", ["sys"], "from sys import modules\nPWN = modules"),
+    ("sys-modules", ["sys"], "from sys import modules\nPWN = modules['posix']"),
+    ("sys-modules-get", ["sys", "json"], "import sys, json\nPWN = sys.modules['json'].codecs.builtins.open"),
+    ("sys-stream-raw", ["sys"], "import sys\nPWN = type(sys.stderr.buffer.raw)('/etc/hostname').read()"),
+    ("sys-stream-detach", ["sys"], "import sys\nPWN = type(sys.stderr.buffer.detach())('/etc/hostname').read()"),
+    ("sys-stream-getattribute", ["sys"], "import sys\nPWN = type(object.__getattribute__(sys.stderr.buffer, 'raw'))('/etc/hostname').read()"),
+    ("sys-stream-class", ["sys", "io"], """
+import io, sys
+PWN = type(io.BufferedWriter.raw.__get__(sys.stderr.buffer))('/etc/hostname').read()"""),
+    ("sys-stream-attrgetter", ["sys", "operator"], """
+import operator, sys
+PWN = type(operator.attrgetter('buffer.raw')(sys.stderr))('/etc/hostname').read()"""),
+    ("sys-stream-super", ["sys", "io"], """
+import io
+class F(io.BufferedReader):
+    def f(self): return super().raw
+PWN = type(F(open('/etc/hostname', 'rb', 0)).f())('/etc/hostname').read()"""),
+    ("sys-settrace", ["sys"], "import sys\ngot = []\nsys.settrace(lambda f, e, a: got.append(f))\n(lambda: 1)()\nPWN = got[0]"),
+    ("sys-set-hooks", ["sys"], "import sys\ngot = []\nsys.addaudithook(lambda e, a: got.append(e))\nopen('/dev/null')\nPWN = got[0]"),
+    ("sys-path", ["sys"], "import sys\nsys.path.insert(0, '/tmp')\ndel sys\nimport sys\nif sys.path[0] != '/tmp': raise ValueError\nfrom site import os\nPWN = os"),
+    ("sys-exc-traceback", ["sys"], "import sys\ntry: 1 / 0\nexcept ZeroDivisionError: PWN = sys.exc_info()[2].tb_frame"),
+    ("sys-getframe-name", ["sys"], "import sys\nPWN = getattr(sys, '_get' + 'frame')()"),
     ("sys-getframe", ["sys"], "import sys\nPWN = sys._getframe()"),
     ("types-codetype", ["types"], "import types\nPWN = types.CodeType"),
+    ("types-function-globals", ["types"], "import types\ndef f(): return open\nPWN = types.FunctionType(getattr(f, '__co' + 'de__'), {})()"),
+    ("types-frame", ["types"], """
+import types
+try: 1 / 0
+except ZeroDivisionError as e: PWN = getattr(e, '__trace' + 'back__').tb_frame"""),
+    ("types-new-class", ["types"], "import types\nPWN = types.new_class('X', (), {}, lambda ns: ns.update(__match_args__=('__class__',)))"),
     ("name-mangling-import", [], "class C:\n    __import__ = __import__\nPWN = C.__import__('o' + 's')"),
     ("lambda-default-builtins", [], "PWN = (lambda __builtins__=1: __builtins__)()"),
     ("walrus-builtins", [], "(__builtins__ := {})\nPWN = 1"),
@@ -515,6 +576,106 @@ import xmlrpc.server
 def gen(): yield xmlrpc.server.resolve_dotted_attribute(g, 'gi_frame.f_back.f_builtins')
 g = gen()
 PWN = next(g)['open']"""),
+    ("mock-target-attribute", ["unittest.mock", "json"], """
+from unittest import mock
+import json
+p = mock.patch.object(type(json.dumps), '__glo' + 'bals__', 1)
+try: p.__enter__()
+except (AttributeError, TypeError): pass
+PWN = p.temp_original.__get__(json.dumps)['codecs']"""),
+    ("mock-wraps", ["unittest.mock"], """
+from unittest import mock
+def gen(): yield 1
+PWN = mock.Mock(wraps=gen()).__getattr__('gi_' + 'frame')._mock_wraps.f_builtins"""),
+    ("mock-autospec", ["unittest.mock"], """
+from unittest import mock
+class A:
+    def __get__(s, o, c): return 1
+def gen(): yield 1
+PWN = mock.create_autospec(gen()).gi_frame"""),
+    ("mock-resolve-private", ["unittest.mock", "random"], """
+from unittest import mock
+with mock.patch('random._os.getpid', lambda: 1): PWN = 1"""),
+    ("mock-dict", ["unittest.mock"], """
+from unittest import mock
+with mock.patch.dict('os.environ', {'a': 'b'}) as d: PWN = d"""),
+    ("mock-build-class", ["unittest.mock"], """
+from unittest import mock
+with mock.patch('builtins.__build_' + 'class__', lambda *a: 5):
+    class X: pass
+PWN = X + 0"""),
+    ("mock-eval", ["unittest.mock"], "from unittest import mock\nPWN = mock.Mock(side_effect=eval)('sys').modules"),
+    ("mock-exec-globals", ["unittest.mock"], """
+from unittest import mock
+mock.Mock(side_effect=exec)('global PWN\\nPWN = inspect')
+import unittest.mock
+PWN = unittest.mock.PWN"""),
+    ("unittest-main-module", ["unittest"], """
+import unittest
+p = unittest.main('os', argv=['x'], exit=False)
+PWN = p.module.getpid()"""),
+    ("unittest-load-name", ["unittest"], """
+import unittest
+try: unittest.TestLoader().loadTestsFromName('os.getpid')
+except (TypeError, AttributeError) as e: PWN = e
+PWN = PWN"""),
+    ("unittest-load-module", ["unittest", "json"], """
+import unittest, json
+PWN = unittest.TestLoader().loadTestsFromNames(['x'], json.decoder)"""),
+    ("doctest-finder", ["doctest", "json"], """
+import doctest, json
+PWN = doctest.DocTestFinder(exclude_empty=False).find(json.dumps)[0].globs['codecs'].open"""),
+    ("doctest-module", ["doctest", "json"], "import doctest, json\nPWN = doctest.testmod(json)"),
+    ("doctest-examples", ["doctest"], '''
+def f():
+    """
+    >>> got.append(().__class__.__base__.__subclasses__)
+    """
+import doctest
+got = []
+doctest.run_docstring_examples(f, {'f': f, 'got': got})
+PWN = got[0]'''),
+    ("ast-fields", ["ast"], """
+import ast
+names = [n for n in dir(ast) if n == 'Attribute']
+ast.Attribute._fields = ()
+PWN = eval('(lambda: 0).__glo' + 'bals__')"""),
+    ("ast-property", ["ast"], """
+import ast
+names = {}
+ast.Attribute.attr = property(lambda node: names.pop(id(node), 'real'), lambda node, name: names.__setitem__(id(node), name))
+PWN = eval('print.__self' + '__')"""),
+    ("ast-visitor", ["ast", "json"], """
+import ast, json
+def f(): pass
+f._fields = ('__glo' + 'bals__',)
+PWN = [v for k, v in ast.iter_fields(f)][0]['__name__']"""),
+    ("ast-compile", ["ast"], "import ast\nPWN = eval(compile(ast.parse('print.__self' + '__', mode='eval'), 'f', 'eval'))"),
+    ("inspect-members-function", ["inspect"], "import inspect\ndef f(): pass\nPWN = dict(inspect.getmembers(f))['__globals__']"),
+    ("logging-file", ["logging"], "import logging\nlogging.basicConfig(filename='/tmp/agentjail-test-log')\nlogging.error('x')\nPWN = 1"),
+    ("logging-handler", ["logging"], "import logging\nPWN = logging.FileHandler('/tmp/agentjail-test-log')"),
+    ("warnings-line", ["warnings"], "import warnings\nPWN = warnings.formatwarning('m', UserWarning, '/etc/hostname', 1).split('\\n')[1][0]"),
+    ("traceback-line", ["traceback"], "import traceback\nPWN = traceback.FrameSummary('/etc/hostname', 1, 'f').line[0]"),
+    ("xml-file", ["xml.etree.ElementTree"], """
+import xml.etree.ElementTree as E
+E.ElementTree(E.Element('a')).write('/tmp/agentjail-test-xml')
+PWN = 1"""),
+    ("argparse-file", ["argparse"], """
+import argparse
+p = argparse.ArgumentParser()
+p.add_argument('f', type=argparse.FileType())
+try: PWN = p.parse_args(['/etc/hostname']).f.read()
+except SystemExit as e: raise ValueError(e)"""),
+    ("configparser-file", ["configparser"], """
+import configparser
+c = configparser.ConfigParser()
+try:
+    if not c.read('/etc/hostname'): raise ValueError
+except configparser.Error: PWN = 1"""),
+    ("shlex-file", ["shlex"], "import shlex\nPWN = shlex.shlex('x').sourcehook('/etc/hostname')"),
+    ("futures-processes", ["concurrent.futures"], "import concurrent.futures\nPWN = concurrent.futures.ProcessPoolExecutor"),
+    ("tracemalloc-snapshot", ["tracemalloc"], "import tracemalloc\ntracemalloc.start()\nPWN = tracemalloc.take_snapshot()"),
+    ("http-client", ["http"], "import http.client\nPWN = http.client"),
     ("gc-objects", ["gc"], "import gc\nPWN = gc.get_objects()"),
     ("gc-referrers", ["gc"], "import gc\nPWN = gc.get_referrers(int)"),
     ("code-interpreter", ["code"], "import code\ngot = []\ncode.InteractiveInterpreter({'got': got}).runsource('got.append(open)')\nPWN = got[0]"),
@@ -617,7 +778,7 @@ def test(score):
         # The refusal must be about the attempt: an error that names a rule, or speaks of what is not allowed.
         text = error.get("message", "")
         score.check(name + "/reason", error.get("rule") or "allowed" in text or "plain" in text
-                    or "not available" in text or "is not defined" in text or "has no attribute" in text or "cannot import" in text
+                    or "not available" in text or "is not defined" in text or error.get("type") == "KeyError" or "has no attribute" in text or "cannot import" in text
                     or error.get("type") in ("ValueError", "IndexError", "TypeError"), error)
         if name[4:] not in CONTROL_DIES:
             control_run(score, name, code)

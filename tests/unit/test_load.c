@@ -1206,8 +1206,8 @@ Test(load, lint)
 		int line;
 	} cases[] = {
 		{ "[python]\nimports = [\"json\", \"os\"]\n", "AJ101", 2 },
-		{ "[python]\nimports = [\"os.path\"]\n", "AJ101", 2 },
-		{ "[python]\nimports = [\"unittest.mock\"]\n", "AJ101", 2 },
+		{ "[python]\nimports = [\"urllib.request\"]\n", "AJ101", 2 },
+		{ "[python]\nimports = [\"unittest.loader\"]\n", "AJ101", 2 },
 		{ "[python]\nimports = [\"numpy.*\"]\n", "AJ102", 2 },
 		{ "[network]\nmode = \"allow\"\nallow = [\"*.example.org:443\"]\n", "AJ102", 3 },
 		{ "[process]\nenv = [\"API_TOKEN=x\"]\n", "AJ103", 2 },

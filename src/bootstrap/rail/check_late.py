@@ -12,7 +12,7 @@ Name, Attribute, Call = _ast.Name, _ast.Attribute, _ast.Call
 
 # Positional class patterns read the attributes that __match_args__ names. These types match themselves.
 SELF_MATCHING = frozenset("bool bytearray bytes dict float frozenset int list set str tuple".split())
-READABLE_OF_MODULES = ("__version__", "__name__", "__doc__", "__file__")
+READABLE_OF_MODULES = ("__version__", "__name__", "__doc__", "__file__", "__stdout__", "__stderr__", "__stdin__")
 
 # Rule or attribute -> hint; that of the attribute goes first.
 HINTS = {

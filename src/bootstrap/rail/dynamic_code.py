@@ -1,71 +1,106 @@
-"""eval, exec and compile for the builtin set `full`: the text passed to them passes the same check as a snippet.
-They refuse code objects that they did not make, and a __builtins__ of the caller's choice.
+"""eval, exec and compile: the text passed to them passes the same check as a snippet, and runs with the same built-in functions.
+They take no code object of another origin, hand none out, and run no text in the namespace of a library.
 """
 
+import _ast
 import sys
-from _ast import PyCF_ONLY_AST
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.check import Checker
+from agentjail.rail.guards import ModuleType
 
-CodeType = type((lambda: 0).__code__)
 MAX_DEPTH = 400
+# Not `<string>`, which is also the file of text that libraries run in the agent's namespace (dataclasses), with their own locals.
+FILENAME = "<exec>"
+MODES = ("exec", "eval", "single")
+real_eval, real_exec, real_compile = eval, exec, compile
 
 
-def checked_functions(guards):
-    """The three functions, bound to one session's guards."""
-    from agentjail.rail.check import Checker
-    made = {}  # id -> code object, kept alive so that ids stay unique
+class CompiledCode:
+    """The result of compile(): exec and eval take it. The code object itself stays hidden, since its replace() would make others."""
+    __slots__ = ("__weakref__",)
 
-    def check_and_compile(source, filename, mode):
+    def __repr__(self):
+        return "<code object <module>, file \"%s\">" % FILENAME
+
+
+class FewerBuiltins(ModuleType):
+    """The built-in functions of a namespace that came with a dict of its own for them."""
+
+
+class DynamicCode:
+    """The functions' state for one session: agent code holds neither this object nor the code objects."""
+
+    def __init__(self, guards):
+        self.guards = guards
+        self.made = {}      # id of a CompiledCode -> (a weak reference that ends the entry, its code object)
+
+    def check_and_compile(self, source, mode):
+        if isinstance(source, _ast.AST):
+            source = sys.modules["ast"].unparse(source)
         if isinstance(source, (bytes, bytearray)):
             source = bytes(source).decode("utf-8")
+        if not isinstance(source, str):
+            raise TypeError("%s() arg 1 must be a string, bytes or code object" % mode)
         if type(source) is not str:
             source = str.__getitem__(source, slice(None))
-        tree = real_compile(source.lstrip(" \t") if mode == "eval" else source, filename, mode, PyCF_ONLY_AST, True)
-        checker = Checker(guards.imports, MAX_DEPTH)
-        errors = checker.check_tree(tree)
+        tree = real_compile(source.lstrip(" \t") if mode == "eval" else source, FILENAME, mode, _ast.PyCF_ONLY_AST, True)
+        errors = Checker(self.guards.imports, MAX_DEPTH).check_tree(tree)
         if errors:
             rule, message, _, line, col, *_ = errors[0]
             e = SyntaxError("%s (%s, line %d, column %d)" % (message, rule, line, col + 1))
             e.agentjail = rule
             raise e
-        code = real_compile(tree, filename, mode, 0, True)
-        made[id(code)] = code
-        return code
+        return real_compile(tree, FILENAME, mode, 0, True)
 
-    def caller_namespaces(globals, locals):
-        """The namespaces to run in. Called by eval and exec directly: the agent's frame is two above."""
+    def compile(self, source, mode, flags):
+        if mode not in MODES:
+            raise ValueError("compile() mode must be 'exec', 'eval' or 'single'")
+        if flags & _ast.PyCF_ONLY_AST:
+            raise ValueError("compile() makes no syntax tree here: use ast.parse()")
+        code, made = self.check_and_compile(source, mode), self.made
+        from _weakref import ref
+        out = CompiledCode()
+        key = id(out)
+        made[key] = ref(out, lambda _: made.pop(key, None)), code
+        return out
+
+    def run(self, source, mode, globals, locals, frame):
+        """eval() and exec(). frame: the caller's."""
         if globals is None:
-            frame = sys._getframe(2)
             globals = frame.f_globals
-            if locals is None:
+            if not self.is_of_agent(frame.f_code.co_filename):
+                # A library called the function: its own names stay its own.
+                globals = sys.modules["__main__"].__dict__
+                locals = globals if locals is None else locals
+            elif locals is None:
                 locals = frame.f_locals
         if type(globals) is not dict:
             raise TypeError("globals must be a dict")
-        globals["__builtins__"] = guards.builtins
-        return globals, globals if locals is None else locals
+        code = self.code_of(source) if type(source) is CompiledCode else self.check_and_compile(source, mode)
+        given = globals.get("__builtins__", self)
+        globals["__builtins__"] = self.builtins_for(given)
+        try:
+            return (real_eval if mode == "eval" else real_exec)(code, globals, globals if locals is None else locals)
+        finally:
+            if given is None or type(given) is dict:
+                globals["__builtins__"] = given
 
-    def code_of(source, mode):
-        if isinstance(source, CodeType):
-            if made.get(id(source)) is not source:
-                raise TypeError("only code objects that compile() made are allowed")
-            return source
-        return check_and_compile(source, "<string>", mode)
+    def code_of(self, compiled):
+        if id(compiled) not in self.made:
+            raise TypeError("only code objects that compile() made are allowed")
+        return self.made[id(compiled)][1]
 
-    def eval(source, globals=None, locals=None, /):
-        globals, locals = caller_namespaces(globals, locals)
-        return real_eval(code_of(source, "eval"), globals, locals)
+    def is_of_agent(self, filename):
+        return filename == FILENAME or filename in self.guards.code_files and filename != "<string>"
 
-    def exec(source, globals=None, locals=None, /):
-        globals, locals = caller_namespaces(globals, locals)
-        real_exec(code_of(source, "exec"), globals, locals)
-
-    def compile(source, filename="<string>", mode="exec", *_, **__):
-        if mode not in ("exec", "eval", "single"):
-            raise ValueError("compile() mode must be 'exec', 'eval' or 'single'")
-        return check_and_compile(source, "<string>", mode)
-
-    return {"eval": eval, "exec": exec, "compile": compile}
-
-
-real_eval, real_exec, real_compile = eval, exec, compile
+    def builtins_for(self, given):
+        """The module of built-in functions for a namespace whose own entry is this one: code may choose to have fewer names."""
+        if given is not None and type(given) is not dict:
+            return given if type(given) is FewerBuiltins else self.guards.module
+        module = FewerBuiltins("builtins")
+        names = module.__dict__
+        names.clear()
+        names.update({k: v for k, v in (given or {}).items() if type(k) is str and k[:2] != "__"})
+        names.update({k: v for k, v in self.guards.builtins.items() if k[:2] == "__"})
+        return module

@@ -1,16 +1,19 @@
-"""The guard behind x.format, x.format_map, x.obj and the attribute methods of object (x.__getattribute__ ...).
+"""The guard behind x.format, x.format_map, x.obj, x.raw and the attribute methods of object (x.__getattribute__ ...).
 The guard refuses templates that read forbidden attributes; harmless templates go to the native method, unchanged.
 """
 
+import _io
 import _string
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.guards import REAL_GETATTR, REAL_TYPE, attribute_error, exact_name
-from agentjail.rail.name_rules import forbidden_by
+from agentjail.rail.name_rules import GUARDED, forbidden_by
 
 STR_METHODS = {"format": str.format, "format_map": str.format_map}
 METHOD, BUILTIN = type(str.format), type("".format)
+BUFFERED = (_io.BufferedReader, _io.BufferedWriter, _io.BufferedRandom)
+NATIVE_MEMBERS = (METHOD, type(_io.BufferedReader.raw), type(_io.FileIO.closed))
 MAX_NESTING = 4  # str.format itself stops at 2
 
 
@@ -95,6 +98,8 @@ def read_guarded(o, name):
         return userstring_method(name, found)
     if name == "obj":
         return read_obj(o)
+    if name == "raw" or name == "detach":
+        return read_below_stream(o, name)
     if name == "vformat" or name == "get_field":
         if "string" in sys.modules:
             patch_formatter(sys.modules["string"].Formatter)
@@ -127,6 +132,31 @@ def read_obj(o):
     return REAL_GETATTR(o, "obj")
 
 
+def read_below_stream(o, name):
+    """x.raw and x.detach of a stream lead to the file object below it, whose class opens files by their paths."""
+    if isinstance(o, REAL_TYPE):
+        refused = issubclass(o, _io._IOBase) and REAL_TYPE(REAL_GETATTR(o, name)) in NATIVE_MEMBERS
+    else:
+        refused = isinstance(o, _io._IOBase) and is_above_file(o)
+    if refused or REAL_TYPE(o) is super:
+        e = AttributeError("Reading the attribute `%s` of a stream is not allowed" % name)
+        e.agentjail = "PY-DUNDER"
+        raise e
+    return REAL_GETATTR(o, name)
+
+
+def is_above_file(stream):
+    try:
+        if isinstance(stream, _io.TextIOWrapper):
+            stream = _io.TextIOWrapper.buffer.__get__(stream)
+        for kind in BUFFERED:
+            if isinstance(stream, kind):
+                return isinstance(kind.raw.__get__(stream), _io.FileIO)
+    except ValueError:
+        pass  # detached
+    return False
+
+
 def checked_attribute_method(o, name):
     """object.__getattribute__ and the three methods like it take an attribute name: the name is checked before the call."""
     native = REAL_GETATTR(o, name)
@@ -139,7 +169,7 @@ def checked_attribute_method(o, name):
             key = exact_name(args[i])
             if forbidden_by(key, store) is not None or key == "obj":
                 raise attribute_error(key, "set" if store else "read")
-            if key in STR_METHODS and not store:
+            if key in GUARDED and key[:2] != "__" and not store:
                 return read_guarded(args[0] if i else REAL_GETATTR(native, "__self__", None), key)
             args = args[:i] + (key,) + args[i + 1:]
         return native(*args)

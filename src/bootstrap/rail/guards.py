@@ -11,7 +11,7 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.name_rules import DEFINABLE, GUARDED, forbidden_by
 
-ModuleType = type(sys)
+ModuleType, get_frame = type(sys), sys._getframe
 REAL_IMPORT, REAL_GETATTR, REAL_SETATTR, REAL_DELATTR, REAL_TYPE = (
     builtins.__import__, builtins.getattr, builtins.setattr, builtins.delattr, type)
 
@@ -22,7 +22,7 @@ STATEMENTS = "object super property staticmethod classmethod isinstance issubcla
 # The other functions without I/O or reflection.
 STANDARD = ("aiter anext ascii bin bytearray bytes callable chr complex dir divmod filter format hash hex id iter map "
             "memoryview next oct ord pow reversed slice")
-# Functions that the sets minimal and standard lack -> the hint after a NameError.
+# Functions that a set may lack -> the hint after a NameError.
 ABSENT = {
     "open": "the caller shows no file; data comes in as input variables",
     "eval": "call the function itself; int() and float() read numbers",
@@ -38,7 +38,8 @@ ABSENT = {
     "quit": "call final_answer(x), or let the code end",
     "license": "", "copyright": "", "credits": "",
 }
-FULL_NATIVE = "open input globals locals vars"  # unchecked; eval, exec and compile are checked, see dynamic_code.py
+FULL_NATIVE = "open input globals locals vars"  # unchecked
+DYNAMIC = ("eval", "exec", "compile")  # of the sets standard and full: the text is checked, see dynamic_code.py
 
 ACTIONS = {"read": "Reading", "set": "Setting", "delete": "Deleting", "define": "Defining"}
 
@@ -54,20 +55,26 @@ class Guards:
         self.imported = []                  # modules that agent code imported, in order
         self.refused = {}                   # (module, line) of the imports that were tried and refused, in order
         self.proxies = None                 # module_proxy.ModuleProxies, from the first import on
-        self.builtins = self.make_builtins()
+        self.code_files = ()                # file names of the agent's own code
+        self.dynamic = None                 # dynamic_code.DynamicCode, from the first eval, exec or compile on
+        # A module, and not a dict: code can read it (exec() leaves it in a namespace), and the attribute rules keep `__import__`
+        # and the like in it as they are.
+        self.module = ModuleType("builtins")
+        self.builtins = self.make_builtins(self.module.__dict__)
 
-    def make_builtins(self):
-        """The dict that becomes __builtins__ of agent code."""
-        out = dict(native_sets.get(self.builtin_set) or make_native_set(self.builtin_set))
+    def make_builtins(self, out):
+        """Fill the dict of the module that becomes __builtins__ of agent code."""
+        out.clear()
+        out.update(native_sets.get(self.builtin_set) or make_native_set(self.builtin_set))
         guarded = self.make_guarded()
         out["__import__"] = guarded["__import__"]
         if self.builtin_set != "minimal":
             for name in ("getattr", "setattr", "delattr", "hasattr"):
                 out[name] = guarded[name]
-        if self.builtin_set == "full":
-            from agentjail.rail.dynamic_code import checked_functions
-            out.update(checked_functions(self))
-        elif self.files:
+            for name in DYNAMIC:
+                out[name] = guarded[name]
+            out["exit"] = out["quit"] = guarded["exit"]
+        if self.builtin_set != "full" and self.files:
             from agentjail.rail.input_files import make_open
             out["open"] = make_open(self.files)
         out["__agentjail_attr__"] = guarded["attribute"]
@@ -84,7 +91,7 @@ class Guards:
 
         def getattr(o, name, *default):
             name = exact_name(name)
-            if forbidden_by(name) is not None or (name[:1] == "_" and REAL_TYPE(o) is ModuleType):
+            if forbidden_by(name) is not None or (name[:1] == "_" and isinstance(o, ModuleType)):
                 if default:
                     return default[0]
                 raise attribute_error(name)
@@ -144,8 +151,26 @@ class Guards:
                 del self.imported[before:]  # no import of the agent's
             return found
 
+        def dynamic():
+            if self.dynamic is None:
+                from agentjail.rail.dynamic_code import DynamicCode
+                self.dynamic = DynamicCode(self)
+            return self.dynamic
+
+        def eval(source, globals=None, locals=None, /):
+            return dynamic().run(source, "eval", globals, locals, get_frame(1))
+
+        def exec(source, globals=None, locals=None, /):
+            dynamic().run(source, "exec", globals, locals, get_frame(1))
+
+        def compile(source, filename="<string>", mode="exec", flags=0, dont_inherit=False, optimize=-1, **_):
+            return dynamic().compile(source, mode, flags)
+
+        def exit(code=None):
+            raise SystemExit(code)
+
         return {"attribute": attribute, "getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr,
-                "type": make_type, "__import__": __import__}
+                "type": make_type, "__import__": __import__, "eval": eval, "exec": exec, "compile": compile, "exit": exit}
 
 
 native_sets = {}    # builtin set -> its native functions and constants; copied for agent code, never handed out

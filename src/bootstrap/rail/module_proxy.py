@@ -12,7 +12,8 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
 from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN
-from agentjail.rail.patches import PUBLIC_DUNDERS, patch_loaded_modules, replacement
+from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules, replacement
+from agentjail.rail.shown import MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
 
 MAX_REFUSED, MAX_NAME = 100, 200    # refusals that the claim lists, characters of each name
 GUARDED_BUILTINS = ("getattr", "setattr", "delattr", "hasattr", "__import__")
@@ -26,6 +27,7 @@ class ModuleProxies:
         self.imports = guards.imports
         self.proxies = {}       # full name -> proxy
         self.submodules = {}    # full name -> names in that proxy that become proxies when code reads them
+        self.table = {"__main__": sys.modules.get("__main__")}  # what agent code sees as sys.modules
 
     # --- the import statement ---
 
@@ -47,7 +49,9 @@ class ModuleProxies:
             if not names or len(allowed) != len(names):
                 raise self.import_refusal(name if not names or not imports.allows_below(name) else name + "." + names[0])
         if name == "builtins":
-            return self.builtins_proxy()
+            self.record_import(name)
+            self.table[name] = self.guards.module
+            return self.guards.module
         real = self.load_module(name, names)
         self.record_import(name)
         if not names:
@@ -75,6 +79,8 @@ class ModuleProxies:
                 except ModuleNotFoundError as e:
                     if e.name != full:
                         raise
+        if name in LOADED_WITH:
+            REAL_IMPORT(LOADED_WITH[name])
         patch_loaded_modules(self.guards)
         return real
 
@@ -89,7 +95,7 @@ class ModuleProxies:
             raise ImportError("cannot import name %r from %r (%s)" % (n, name, e)) from None
         if type(value) is ModuleType:
             self.record_import(full)
-        if n not in proxy.__dict__:
+        if n not in proxy.__dict__ and not (name == "sys" and n in PASSED_ON):
             proxy.__dict__[n] = value
 
     def is_submodule(self, name, n):
@@ -118,12 +124,6 @@ class ModuleProxies:
         e.agentjail_hint = import_hint(self.imports, name)
         return e
 
-    def builtins_proxy(self):
-        self.record_import("builtins")
-        proxy = ModuleType("builtins")
-        proxy.__dict__.update({k: v for k, v in self.guards.builtins.items() if k[:2] != "__"})
-        return proxy
-
     # --- proxies ---
 
     def proxy_of(self, real, name):
@@ -131,14 +131,18 @@ class ModuleProxies:
         proxy = self.proxies.get(name)
         if proxy is not None:
             return proxy
-        proxy = self.proxies[name] = ModuleType(name, getattr(real, "__doc__", None))
+        proxy = (SysProxy if name == "sys" else ModuleType)(name, getattr(real, "__doc__", None))
+        self.proxies[name] = self.table[name] = proxy
+        if name == "ast":
+            from agentjail.rail import tree_classes  # noqa: F401 (notes the classes before code can reach them)
         proxy.__dict__.pop("__loader__", None)
         proxy.__dict__.pop("__spec__", None)
         members, submodules = proxy.__dict__, set()
         is_allowed = self.imports.allows(name)  # else the proxy only leads to an allowed submodule
+        shown, passed_on = SHOWN.get(name, ((),))[0], PASSED_ON if name == "sys" else ()
         if is_allowed:
             for key, value in tuple(real.__dict__.items()):
-                if key[:1] != "_" or key in PUBLIC_DUNDERS:
+                if (key[:1] != "_" or key in PUBLIC_DUNDERS or key in shown) and key not in passed_on:
                     if isinstance(value, ModuleType) and HIDDEN.get((name, key)) is None:
                         if self.allowed_name(name, key, value) is not None:
                             submodules.add(key)
@@ -167,6 +171,8 @@ class ModuleProxies:
                 return value
             if not is_allowed:
                 raise AttributeError("`%s` is not allowed, only modules below it are" % name)
+            if name == "sys" and key in PASSED_ON:
+                return REAL_GETATTR(real, key)
             ok, value = self.filter_member(real, name, key, REAL_GETATTR(real, key))
             if not ok:
                 raise AttributeError(value)
@@ -179,9 +185,11 @@ class ModuleProxies:
         """(True, the value to show) or (False, the reason)."""
         origin = getattr(value, "__module__", None)
         why = HIDDEN.get((name, key)) or HIDDEN.get((name, "*"))
+        if why is None and key not in PUBLIC_DUNDERS:
+            why = hidden_reason(name, key)
         if why is None and type(origin) is str and callable(value):  # shown through another module
             own = getattr(value, "__name__", None)
-            why = HIDDEN.get((origin, own)) if type(own) is str else None
+            why = HIDDEN.get((origin, own)) or hidden_reason(origin, own) if type(own) is str else None
         if why is not None:
             return False, "`%s.%s` is not allowed: %s" % (name, key, why)
         if isinstance(value, ModuleType):
@@ -189,6 +197,9 @@ class ModuleProxies:
             if full is not None:
                 return True, self.proxy_of(value, full)
             return False, "`%s.%s` is a module that is not allowed" % (name, key)
+        made = MADE.get((name, key))
+        if made is not None:
+            return True, made(self, value)
         new = replacement(value, self.guards)
         if new is not None:
             return True, new
@@ -214,7 +225,7 @@ class ModuleProxies:
     def is_restricted_builtin(self, value):
         """Is the value a built-in function that agent code gets with a guard or not at all?"""
         name = getattr(value, "__name__", None)
-        return (name in ABSENT or name in GUARDED_BUILTINS) and value is getattr(builtins, name, None)
+        return type(name) is str and (name in ABSENT or name in GUARDED_BUILTINS) and value is getattr(builtins, name, None)
 
     def link_submodules(self, name):
         """Make a.b.c readable from the proxy of a, after `import a.b.c`."""

@@ -32,7 +32,9 @@ READABLE = frozenset((
     "__getattribute__ __getattr__ __setattr__ __delattr__ "
     # data of the agent's own classes and errors
     "__annotations__ __slots__ __match_args__ __members__ __origin__ __args__ __parameters__ __wrapped__ "
-    "__cause__ __context__ __suppress_context__ __notes__ __isabstractmethod__ __value__ __type_params__"
+    "__cause__ __context__ __suppress_context__ __notes__ __isabstractmethod__ __value__ __type_params__ "
+    # sys
+    "__stdout__ __stderr__ __stdin__"
 ).split())
 
 # Names that a class body or a `def` may bind. Reading the names of NOT_DEFINABLE is harmless, binding them is not:
@@ -42,7 +44,7 @@ READABLE = frozenset((
 NOT_DEFINABLE = frozenset(
     "__name__ __module__ __class__ __annotations__ __members__ __prepare__ __file__ __wrapped__ __context__ __cause__ "
     "__suppress_context__ __value__ __type_params__ __match_args__ __origin__ "
-    "__args__ __parameters__".split())
+    "__args__ __parameters__ __stdout__ __stderr__ __stdin__".split())
 DEFINABLE = (READABLE - NOT_DEFINABLE) | {"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
                                           "__getnewargs__", "__getnewargs_ex__", "__dir__", "__mro_entries__",
                                           "__license__", "__date__", "__email__", "__copyright__", "__credits__",
@@ -76,7 +78,7 @@ PRIVATE_DENIED = {
 }
 
 # Attributes whose *load* goes through a guard at run time, because the source does not tell harmless uses from harmful ones.
-GUARDED = frozenset(("format", "format_map", "obj", "vformat", "get_field",
+GUARDED = frozenset(("format", "format_map", "obj", "vformat", "get_field", "raw", "detach",
                      "__getattribute__", "__getattr__", "__setattr__", "__delattr__"))
 
 

@@ -9,6 +9,7 @@ from agentjail.rail.annotations import compile_annotation, eval_annotation, eval
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType
 from agentjail.rail.name_rules import FRAME_ATTRIBUTES, forbidden_by
 
+OWN_OPEN = open
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
 
 # Names that a *library* may not read or write when a string of the agent names them (functools.update_wrapper(assigned=...),
@@ -41,8 +42,32 @@ def checked_getattr(o, name, *default):
     return REAL_GETATTR(o, name, *default)
 
 
+def loader_getattr(o, name, *default):
+    """For unittest.loader, which reads every name of the module whose tests it looks for."""
+    if o is sys.modules["__main__"] and forbidden_by(name) is not None:
+        return None
+    return checked_getattr(o, name, *default)
+
+
+def refused_open(file, *args, **kw):
+    """For libraries that open files by paths of the agent's."""
+    raise PermissionError(13, "Files are not available here", file)
+
+
+def refused_lines(filename, module_globals=None):
+    """linecache.updatecache(), for traceback and warnings: they show lines of any file."""
+    return []
+
+
 def refused_import(name, *args, **kw):
     raise ImportError("Import of %s is not allowed here: import the module by a statement" % (name,))
+
+
+def main_import(name, *args, **kw):
+    """For unittest.main(), which tests the module of this name."""
+    if name != "__main__":
+        refused_import(name)
+    return sys.modules["__main__"]
 
 
 # Pure-Python modules that get safe versions of built-in functions: their code looks names up in its own globals first.
@@ -50,14 +75,24 @@ PATCHED_GLOBALS = {
     "functools": {"getattr": library_getattr, "setattr": library_setattr},
     "contextlib": {"getattr": library_getattr, "setattr": library_setattr},
     "copy": {"setattr": library_setattr},
-    "argparse": {"getattr": library_getattr, "setattr": library_setattr},
+    "argparse": {"getattr": library_getattr, "setattr": library_setattr, "open": refused_open},
+    "ast": {"getattr": library_getattr, "setattr": library_setattr},
+    "configparser": {"getattr": library_getattr, "setattr": library_setattr, "open": refused_open},
+    "linecache": {"updatecache": refused_lines},
+    "logging": {"open": refused_open},
+    "platform": {"open": refused_open},
+    "shlex": {"open": refused_open},
+    "unittest.main": {"__import__": main_import, "getattr": checked_getattr},
+    "xml.etree.ElementTree": {"open": refused_open},
     "optparse": {"getattr": library_getattr, "setattr": library_setattr},
     "typing": {"compile": compile_annotation, "eval": eval_hint},
     "inspect": {"eval": eval_annotation},
-    "unittest.loader": {"__import__": refused_import, "getattr": checked_getattr},
+    "unittest.loader": {"__import__": refused_import, "getattr": loader_getattr},
     "xmlrpc.server": {"getattr": checked_getattr},
     "importlib.metadata": {"import_module": refused_import},
 }
+# Modules that these import in the course of a call: loaded with them, so that they are patched before the call.
+LOADED_WITH = {"warnings": "linecache", "unittest": "linecache"}
 patched = set()     # modules that were patched or whose hook was called, over all sessions
 
 
@@ -66,7 +101,8 @@ def patch_loaded_modules(guards):
     for name, names in PATCHED_GLOBALS.items():
         if name not in patched and name in sys.modules:
             patched.add(name)
-            sys.modules[name].__dict__.update(names)
+            sys.modules[name].__dict__.update(names if guards.builtins.get("open") is not OWN_OPEN else {
+                key: value for key, value in names.items() if value not in (refused_open, refused_lines)})
     for name, hook in guards.module_hooks.items():
         if name not in patched and name in sys.modules:
             patched.add(name)
@@ -79,6 +115,11 @@ def patch_loaded_modules(guards):
         patched.add("dataclasses")
         from agentjail.rail.dataclass_guards import patch_is_type
         patch_is_type(sys.modules["dataclasses"])
+    for name, patch in (("unittest.mock", "patch_mock"), ("doctest", "patch_doctest")):
+        if name not in patched and name in sys.modules:
+            patched.add(name)
+            from agentjail.rail import testing_guards
+            REAL_GETATTR(testing_guards, patch)(guards)
     if "timeit" not in patched and "timeit" in sys.modules:
         patched.add("timeit")
         patch_timer(sys.modules["timeit"].Timer)
@@ -107,6 +148,32 @@ def replacement(value, guards):
     if real is None or REAL_GETATTR(real, name, None) is not value:
         return None
     return make(guards, value)
+
+
+def exc_info(guards, real):
+    def exc_info():
+        """Like sys.exc_info, without the traceback."""
+        kind, value, _ = real()
+        return kind, value, None
+    return exc_info
+
+
+def getmembers(guards, real):
+    read = guarded_getattr(guards)
+
+    def getmembers(object, predicate=None):
+        """Like inspect.getmembers, without the attributes that code may not read."""
+        out = []
+        for name in dir(object):
+            if type(name) is str and forbidden_by(name) is None:
+                try:
+                    value = read(object, name)
+                except AttributeError:
+                    continue
+                if predicate is None or predicate(value):
+                    out.append((name, value))
+        return sorted(out, key=lambda pair: pair[0])
+    return getmembers
 
 
 def guarded_getattr(guards):
@@ -179,6 +246,11 @@ def get_type_hints(guards, real):
     return hints_function(real)
 
 
+def testmod(guards, real):
+    from agentjail.rail.testing_guards import testmod
+    return testmod(guards, real)
+
+
 def catch_warnings(guards, real):
     class catch_warnings:
         """Like warnings.catch_warnings, which keeps the real module in an attribute."""
@@ -206,4 +278,7 @@ REPLACEMENTS = {
     "singledispatchmethod": ("functools", single_dispatch),
     "dataclass": ("dataclasses", dataclass),
     "make_dataclass": ("dataclasses", make_dataclass),
+    "exc_info": ("sys", exc_info),
+    "getmembers": ("inspect", getmembers),
+    "testmod": ("doctest", testmod),
 }

@@ -9,7 +9,7 @@ from agentjail.runtime.values import MESSAGE_BYTES, truncate
 
 TRACEBACK_BYTES, LINE_CHARS = 16 << 10, 400
 MAX_FRAMES, MAX_REPEATS, MAX_CHAIN = 40, 3, 8
-MAX_LISTED = 40         # allowed modules that a message names
+MAX_LISTED = 120         # allowed modules that a message names
 POLICY = "PolicyError"  # error.type of a rejection
 
 

@@ -7,7 +7,7 @@ Every module that is used after agent code ran is bound here before it runs. Mod
 rare tags, imports, formats, patterns) are files of their own, which 2+2 does not load. Extension modules are imported
 earlier: the system-call filter lets the process map no further one.
 
-SystemExit is an error like any other, with its exit_code: a snippet that ends early should call final_answer().
+SystemExit with another code than 0 is an error, with its exit_code; with 0 it ends the snippet without a value.
 The claim does not wait for threads that still run. Positions count from 1; columns count characters.
 """
 

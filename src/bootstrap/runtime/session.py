@@ -106,7 +106,8 @@ class Session:
                 from agentjail.rail.guards import Guards
                 self.guards = Guards(AllowedImports(list(imports), imports_checked), builtin_set,
                                      {"asyncio": install_event_loop}, files)
-                self.builtins = self.guards.builtins
+                self.guards.code_files = self.sources
+                self.builtins = self.guards.module
             else:
                 import builtins
                 self.builtins = builtins
@@ -205,6 +206,11 @@ class Session:
             self.report_value(value, "value", claim)
         except FinalAnswer:
             pass
+        except SystemExit as e:
+            if not is_success(e):
+                self.report_error(e, claim)
+            elif not answers:
+                self.report_repr(None, claim)
         except BaseException as e:
             self.report_error(e, claim)
         finally:
@@ -308,6 +314,12 @@ class Session:
             why = "" if isinstance(inner, MemoryError) else safe_repr(inner, 200)[0]
             claim["error"] = {"type": type(e).__name__, "message": "%s (the report of the error failed: %s)" % (
                 safe_repr(e, 1000)[0], why or type(inner).__name__), "line": None, "column": None, "source": "", "traceback": ""}
+
+
+def is_success(e):
+    """Does this SystemExit end a program that did its work? The codes are those of sys.exit()."""
+    code = SystemExit.code.__get__(e)
+    return code is None or (type(code) is int or type(code) is bool) and code == 0
 
 
 def run_coroutine(coroutine, wants_loop):

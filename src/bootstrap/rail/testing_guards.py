@@ -1,0 +1,90 @@
+"""The replacements in unittest.mock and doctest: targets by dotted names are found as an import statement finds them, and examples pass the check.
+They refuse modules that the policy does not allow, names that code may not read, and examples of other modules.
+"""
+
+import sys
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType, attribute_error
+from agentjail.rail.name_rules import forbidden_by
+from agentjail.rail.patches import LIBRARY_DENIED
+from agentjail.rail.shown import PASSED_ON, SysProxy
+
+# mock itself reads these of functions and classes, by fixed names.
+READ_BY_MOCK = frozenset("__bases__ __class__ __code__ __func__ __mro__ __self__".split())
+
+
+def mock_getattr(o, name, *default):
+    if name in LIBRARY_DENIED and name not in READ_BY_MOCK or name[:1] == "_" and isinstance(o, ModuleType):
+        if default:
+            return default[0]
+        raise attribute_error(name)
+    return REAL_GETATTR(o, name, *default)
+
+
+def mock_setattr(o, name, value):
+    if name in LIBRARY_DENIED or name[:1] == "_" and isinstance(o, ModuleType):
+        raise attribute_error(name, "set")
+    REAL_SETATTR(o, name, value)
+
+
+class Resolver:
+    """In place of the module pkgutil in unittest.mock."""
+
+    def __init__(self, guards):
+        def resolve_name(name):
+            """The object of a dotted name, through import statements and attributes that code may read itself."""
+            if type(name) is not str:
+                raise TypeError("a dotted name must be a string")
+            first, *rest = name.split(".")
+            load, read = guards.builtins["__import__"], guards.builtins["getattr"]
+            path, found = first, sys.modules["__main__"] if first == "__main__" else None
+            for part in rest if found is None else ():
+                if not guards.imports.allows(path + "." + part) and not guards.imports.allows_below(path + "." + part):
+                    break
+                path += "." + part
+            if found is None:
+                found = load(path, None, None, ("__name__",)) if "." in path else load(path)
+            for part in name[len(path) + 1:].split(".") if len(name) > len(path) else ():
+                found = read(found, part)
+            return found
+        self.resolve_name = resolve_name
+
+
+def patch_mock(guards):
+    mock = sys.modules["unittest.mock"]
+    resolver = Resolver(guards)
+    mock.__dict__.update(getattr=mock_getattr, setattr=mock_setattr, pkgutil=resolver, _importer=resolver.resolve_name)
+    patch_class = mock._patch
+    real = patch_class.get_original
+
+    def get_original(self):
+        name = self.attribute
+        if type(name) is not str or forbidden_by(name, True) is not None:
+            raise attribute_error(name, "set")
+        target = self.getter()
+        if type(target) is SysProxy and name in PASSED_ON:
+            return REAL_GETATTR(target, name), True  # as of the real module: its own name, and not an inherited one
+        return real(self)
+    patch_class.get_original = get_original
+
+
+def patch_doctest(guards):
+    real = sys.modules["doctest"]
+
+    def run(code, globs):
+        guards.builtins["exec"](code, globs)
+
+    def compile(source, filename, mode, *_):
+        return guards.builtins["compile"](source, filename, mode)
+    real.__dict__.update(compile=compile, exec=run)
+
+
+def testmod(guards, real):
+    def testmod(m=None, *args, **options):
+        """Like doctest.testmod, for this code's own examples."""
+        main = sys.modules["__main__"]
+        if m is not None and m is not main:
+            raise TypeError("only the examples of this code can be tested")
+        return real(main, *args, **options)
+    return testmod
