@@ -111,7 +111,7 @@ class ModuleProxies:
         refused, frame, line = self.guards.refused, sys._getframe(1), None
         while frame is not None and line is None:
             # Text that was passed to exec has lines of its own: the line of the call is meant.
-            if frame.f_builtins is self.guards.builtins and frame.f_code.co_filename != "<string>":
+            if frame.f_builtins is self.guards.builtins and frame.f_code.co_filename not in ("<string>", "<exec>"):
                 line = frame.f_lineno
             frame = frame.f_back
         if len(refused) < MAX_REFUSED:
