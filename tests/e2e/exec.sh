@@ -300,7 +300,7 @@ json "a refused import beside a guarded one is told before anything runs" 126 st
 try: import os
 except ImportError: pass
 finally:
-    import sys'
+    import subprocess'
 json "all of them told where they stand" 1 status=error error.type=ImportError error.rule=PY-IMPORT error.line=2 'stdout=1\n' \
 	'error.message~Import of os is not allowed. Allowed: .*math' 'imports_refused=[{"module":"os","line":2}]' -- exec --imports-checked run -c 'print(1)
 import os'
