@@ -300,8 +300,8 @@ def main():
         try:
             if function.__code__.co_argcount:
                 if not shared or shared.process.poll() is not None:
-                    shared = Server("--policy", "snippet", "--policy", "minimal", "--policy-file", FOLDER + "/open.toml",
-                                    "--policy-file", FOLDER + "/work.toml", "--parked", "2")
+                    files = [word for policy in POLICIES for word in ("--policy-file", "%s/%s.toml" % (FOLDER, policy))]
+                    shared = Server("--policy", "snippet", "--policy", "minimal", *files, "--parked", "2")
                 shared.forget()
                 function(shared)
                 assert shared.process.poll() is None, "the service ended: " + shared.said()[-500:]

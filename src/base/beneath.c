@@ -23,7 +23,7 @@ int aj_beneath_open(int dir, const char *path, int flags)
 
 int aj_beneath_open_here(int dir, const char *path, int flags)
 {
-	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY),
 		                .mode = flags & O_CREAT ? 0644 : 0,
 		                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);

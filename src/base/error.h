@@ -25,6 +25,7 @@ enum aj_reason {
 	AJ_REASON_SETUP,  /* anything else */
 	AJ_REASON_BUSY,   /* no room, or another operation is under way: the same call may succeed later */
 	AJ_REASON_CLOSED, /* the session has no jail yet, or has none any more */
+	AJ_REASON_FILE,   /* the jail has no such file, or it is of another kind */
 	AJ_REASON_POLICY, /* the policy does not load, or is not for what was asked */
 	AJ_REASON_CGROUP, /* the cgroup cannot be used */
 	AJ_REASON_DENIED, /* the policy lets no request ask for that */

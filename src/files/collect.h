@@ -22,7 +22,7 @@ struct aj_collected {
 };
 void aj_collected_free(struct aj_collected *collected);
 
-/* Owns no descriptor of the scratch space's, which must stay open for the walk. Aborts when out of memory. */
+/* The walk has a descriptor of its own: the scratch space's may be closed. Aborts when out of memory. */
 struct aj_collect *aj_collect_begin(const struct aj_scratch *scratch, const struct aj_collect_how *how);
 /* Walk on until `until_us`; true: everything is collected. */
 bool aj_collect_turn(struct aj_collect *collect, int64_t until_us);

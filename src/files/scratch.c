@@ -12,7 +12,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/pidfd.h"
-#include "base/procfs.h"
 #include "base/text.h"
 
 static int fail(struct aj_error *err, int errnum, const char *what)
@@ -20,21 +19,19 @@ static int fail(struct aj_error *err, int errnum, const char *what)
 	return aj_fail(err, AJ_EXIT_SETUP, "files", errnum, "%s", what);
 }
 
-int aj_scratch_take(struct aj_scratch *scratch, const struct aj_plan *plan, pid_t runner, pid_t init, struct aj_error *err)
+int aj_scratch_take(struct aj_scratch *scratch, const struct aj_plan *plan, pid_t runner, int pidfd, struct aj_error *err)
 {
 	char path[40];
-	struct aj_process_info info;
 	if (scratch->tmp)
 		return 0;
 	if (!plan->files)
 		return fail(err, 0, "the policy or the request binds something at /tmp, /input or /output, so no files can be exchanged there");
-	/* The pidfd comes first, and is asked last: in between, the number was this process's alone. */
-	cleanup_fd int pidfd = aj_procfs_open_child(runner, init, &info);
 	snprintf(path, sizeof path, "/proc/%d/root", runner);
 	cleanup_fd int root = pidfd < 0 ? -1 : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int tmp = root < 0 ? -1 : aj_beneath_open(root, "tmp", O_PATH | O_DIRECTORY);
 	if (tmp < 0)
 		return fail(err, pidfd < 0 ? ESRCH : errno, "open the jail's /tmp");
+	/* It still lives, so the number was not another process's by the time of the open. */
 	if (aj_pidfd_ended(pidfd))
 		return fail(err, ESRCH, "open the jail's /tmp");
 	if (!aj_beneath_is_tmpfs_of(tmp, plan->host_uid))

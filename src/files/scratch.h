@@ -10,8 +10,8 @@ struct aj_scratch {
 	int tmp; /* O_PATH, never 0 to 2; 0: not taken */
 };
 
-/* Take it from the jail whose attested runner is `runner`, a child of `init`; without effect when that was done. -1 with err. */
-int aj_scratch_take(struct aj_scratch *scratch, const struct aj_plan *plan, pid_t runner, pid_t init, struct aj_error *err);
+/* Take it from the jail whose attested runner is `runner`, of which `pidfd` is one; without effect when that was done. -1 with err. */
+int aj_scratch_take(struct aj_scratch *scratch, const struct aj_plan *plan, pid_t runner, int pidfd, struct aj_error *err);
 /* The scratch space lives as long as this descriptor. */
 void aj_scratch_close(struct aj_scratch *scratch);
 

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/pidfd.h"
+#include "base/procfs.h"
 #include "jail/inner.h"
 #include "jail/interrupt.h"
 
@@ -254,7 +255,12 @@ int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t 
 
 int aj_run_take_scratch(struct aj_run *run, struct aj_error *err)
 {
-	return aj_scratch_take(&run->scratch, run->plan, run->channel.runner, run->channel.init, err);
+	struct aj_process_info info;
+	pid_t runner = run->channel.runner;
+	if (run->jail.branch)
+		return aj_scratch_take(&run->scratch, run->plan, runner, run->jail.init_pidfd, err);
+	cleanup_fd int pidfd = run->scratch.tmp ? -1 : aj_procfs_open_child(runner, run->channel.init, &info);
+	return aj_scratch_take(&run->scratch, run->plan, runner, pidfd, err);
 }
 
 struct aj_collect *aj_run_collect(struct aj_run *run, const struct aj_request *request)

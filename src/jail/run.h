@@ -147,7 +147,7 @@ void aj_run_kill(struct aj_run *run);
 void aj_run_unwatch(struct aj_run *run, enum aj_run_fd which);
 /* Take the scratch space of an armed jail. -1 with err. */
 int aj_run_take_scratch(struct aj_run *run, struct aj_error *err);
-/* Begin to collect what the run has left in /output; NULL: the run asked for no files. The walk needs run->scratch. */
+/* Begin to collect what the run has left in /output; NULL: the run asked for no files. */
 struct aj_collect *aj_run_collect(struct aj_run *run, const struct aj_request *request);
 /* Watch what the run waits for now: after a change from outside of the run's own events. */
 void aj_run_watch(struct aj_run *run);

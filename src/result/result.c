@@ -277,6 +277,16 @@ json_t *aj_result_refused_json(const char *id, enum aj_status status, const char
 	return doc;
 }
 
+void aj_result_add_files(json_t *doc, json_t *files, json_t *skipped)
+{
+	if (files)
+		json_object_set(doc, "files", files);
+	if (!skipped)
+		return;
+	json_object_set(doc, "files_skipped", skipped);
+	json_object_set_new(json_object_get(doc, "truncated"), "files", json_true());
+}
+
 json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request)
 {
@@ -301,12 +311,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		add_error(doc, "SetupError", &r->setup);
 	if (plan->capture)
 		aj_capture_json(doc, r);
-	if (r->files)
-		json_object_set(doc, "files", r->files);
-	if (r->files_skipped) {
-		json_object_set(doc, "files_skipped", r->files_skipped);
-		json_object_set_new(json_object_get(doc, "truncated"), "files", json_true());
-	}
+	aj_result_add_files(doc, r->files, r->files_skipped);
 	json_object_set_new(doc, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
 	json_object_set_new(doc, "signal", r->signal ? json_integer(r->signal) : json_null());
 	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)((r->wall_us + 999) / 1000)));

@@ -86,6 +86,8 @@ const char *aj_result_wall(const struct aj_result *result, const struct aj_plan 
 json_t *aj_result_refused_json(const char *id, enum aj_status status, const char *type, const struct aj_error *err);
 /* The refused system calls, a list (new reference). */
 json_t *aj_violations_json(const struct aj_violations *violations);
+/* Add the files of /output to a result, and what was left out; either may be NULL. Takes no reference. */
+void aj_result_add_files(json_t *doc, json_t *files, json_t *skipped);
 /* The whole result as one JSON object (new reference). */
 json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request);

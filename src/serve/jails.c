@@ -22,12 +22,40 @@ static void fail_opening(struct aj_slot *slot, const struct aj_fault *fault)
 	aj_slots_fill(s);
 }
 
+/* The session is open. */
+static void answer_open(struct aj_slot *slot)
+{
+	struct aj_server *s = slot->client->server;
+	snprintf(slot->name, sizeof slot->name, "s%llu", (unsigned long long)++s->next_session);
+	slot->open = true;
+	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
+	json_t *result = json_pack("{s:s, s:s, s:b}", "session", slot->name, "policy", slot->policy, "warm",
+	                           aj_session_warm(slot->session));
+	aj_client_request_answer(slot->request, result);
+	json_decref(result);
+}
+
+/* The files that came with `open` are written, or the result says why not. */
+static void on_filled(struct aj_slot *slot, const struct aj_result *result, const json_t *doc)
+{
+	struct aj_fault fault;
+	const char *why = json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
+	slot->filling = false;
+	if (result->status == AJ_STATUS_OK) {
+		answer_open(slot);
+		return;
+	}
+	aj_fault(&fault, AJ_CODE_SETUP_ERROR, "the files could not be written: %.300s", why ? why : result->reason);
+	fail_opening(slot, &fault);
+}
+
 static void on_opened(struct aj_session *session, void *arg, const struct aj_error *err)
 {
 	struct aj_slot *slot = arg;
 	struct aj_server *s = slot->client->server;
 	struct aj_client_request *req = slot->request;
 	struct aj_fault fault;
+	(void)session;
 	if (err) {
 		aj_server_fault(s, err, &fault);
 		fail_opening(slot, &fault);
@@ -35,17 +63,11 @@ static void on_opened(struct aj_session *session, void *arg, const struct aj_err
 	}
 	if (req->query.op != AJ_OP_FORK)
 		aj_histogram_add(&s->metrics.queue, aj_now_us() - req->since_us);
-	if (!slot->lasting) {
-		if (aj_slot_run(slot, req, &fault) < 0)
-			fail_opening(slot, &fault);
-		return;
-	}
-	snprintf(slot->name, sizeof slot->name, "s%llu", (unsigned long long)++s->next_session);
-	slot->open = true;
-	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
-	json_t *result = json_pack("{s:s, s:s, s:b}", "session", slot->name, "policy", slot->policy, "warm", aj_session_warm(session));
-	aj_client_request_answer(req, result);
-	json_decref(result);
+	slot->filling = slot->lasting && req->query.member[AJ_M_FILES];
+	if (slot->lasting && !slot->filling)
+		answer_open(slot);
+	else if (aj_slot_run(slot, req, &fault) < 0)
+		fail_opening(slot, &fault);
 }
 
 /* Begin an event of a request; false when the client is being dropped. */
@@ -114,6 +136,10 @@ static void on_answered(struct aj_session *session, void *arg, const struct aj_r
 	struct aj_server *s = slot->client->server;
 	struct aj_client_request *req = slot->request;
 	(void)session;
+	if (req && slot->filling) {
+		on_filled(slot, result, doc);
+		return;
+	}
 	if (req) {
 		flush_pieces(req);
 		aj_metrics_run(&s->metrics, slot->policy, result, aj_now_us() - req->since_us);

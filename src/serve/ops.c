@@ -69,6 +69,24 @@ static int forget_checkpoint(struct aj_client *c, struct aj_query *q, struct aj_
 	return reply(c, q, json_object());
 }
 
+/* Answers at once: what it reads of a jail is bounded. */
+static int look_at_files(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	struct aj_slot *slot = find_session(c, q, fault);
+	if (!slot)
+		return -1;
+	json_t *found = NULL;
+	const char *path = aj_query_text(q, AJ_M_PATH);
+	if (q->op == AJ_OP_LIST_FILES)
+		found = aj_session_list_files(slot->session, path, &err);
+	else if (q->op == AJ_OP_READ_FILE)
+		found = aj_session_read_file(slot->session, path, aj_query_count(q, AJ_M_OFFSET), aj_query_count(q, AJ_M_BYTES), &err);
+	else if (aj_session_remove_file(slot->session, path, &err) == 0)
+		found = json_object();
+	return found ? reply(c, q, found) : aj_server_fault(c->server, &err, fault);
+}
+
 static int declare_tools(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
@@ -181,14 +199,26 @@ static const struct {
 	op_fn *fn;
 	bool begins; /* creates a request: refused while the service stops, and its id must be free */
 } ops[AJ_OPS] = {
-	[AJ_OP_EXEC] = { place_jail, true },          [AJ_OP_OPEN] = { place_jail, true },
-	[AJ_OP_RUN] = { run_in_session, true },       [AJ_OP_SET] = { run_in_session, true },
-	[AJ_OP_GET] = { run_in_session, true },       [AJ_OP_VARS] = { run_in_session, true },
-	[AJ_OP_FORK] = { fork_session, true },        [AJ_OP_CHECKPOINT] = { run_in_session, true },
-	[AJ_OP_ROLLBACK] = { run_in_session, true },  [AJ_OP_FORGET] = { forget_checkpoint, false },
-	[AJ_OP_TOOLS] = { declare_tools, false },     [AJ_OP_TOOL_RESULT] = { answer_call, false },
-	[AJ_OP_INTERRUPT] = { interrupt_run, false }, [AJ_OP_CLOSE] = { close_session, false },
-	[AJ_OP_STATS] = { send_stats, false },        [AJ_OP_PING] = { ping, false },
+	[AJ_OP_EXEC] = { place_jail, true },
+	[AJ_OP_OPEN] = { place_jail, true },
+	[AJ_OP_RUN] = { run_in_session, true },
+	[AJ_OP_SET] = { run_in_session, true },
+	[AJ_OP_GET] = { run_in_session, true },
+	[AJ_OP_VARS] = { run_in_session, true },
+	[AJ_OP_WRITE_FILES] = { run_in_session, true },
+	[AJ_OP_READ_FILE] = { look_at_files, false },
+	[AJ_OP_LIST_FILES] = { look_at_files, false },
+	[AJ_OP_REMOVE_FILE] = { look_at_files, false },
+	[AJ_OP_FORK] = { fork_session, true },
+	[AJ_OP_CHECKPOINT] = { run_in_session, true },
+	[AJ_OP_ROLLBACK] = { run_in_session, true },
+	[AJ_OP_FORGET] = { forget_checkpoint, false },
+	[AJ_OP_TOOLS] = { declare_tools, false },
+	[AJ_OP_TOOL_RESULT] = { answer_call, false },
+	[AJ_OP_INTERRUPT] = { interrupt_run, false },
+	[AJ_OP_CLOSE] = { close_session, false },
+	[AJ_OP_STATS] = { send_stats, false },
+	[AJ_OP_PING] = { ping, false },
 };
 
 static int begin_op(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)

@@ -13,13 +13,14 @@
 
 enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
 
-enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR, VALUE_OF, STRINGS };
+enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR, VALUE_OF, STRINGS, OUTPUT };
 
 static const char *const kind_types[] = {
 	[NAME] = "string",          [TEXT] = "string",     [PATH] = "string, an absolute path",
 	[ID] = "string or integer", [COUNT] = "integer",   [SWITCH] = "boolean",
 	[OBJECT] = "object",        [ARRAY] = "array",     [ANY] = "any",
 	[ERROR] = "object",         [VALUE_OF] = "string", [STRINGS] = "array of strings",
+	[OUTPUT] = "string",
 };
 
 /* clang-format off */
@@ -51,6 +52,11 @@ static const struct {
 	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
 	[AJ_M_VALUE_OF] = { "value_of", VALUE_OF, 0, "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment (the right side; of `+=` the sum), or a block in which an expression or an assignment ran last" },
 	[AJ_M_HANDLES] = { "handles", SWITCH, 0, "whether a value that cannot cross stays inside and its name crosses, as a handle (docs/values.md), in place of its repr; in `exec` for the arguments of tools alone" },
+	[AJ_M_FILES] = { "files", ARRAY, 0, "files to write first: `{\"name\": \"data.csv\", \"data\": BASE64}`, or `text` in place of `data`. A name is below /input, where a file cannot be opened for writing; or it is a path below /input, /output or /tmp. A file of that name is replaced" },
+	[AJ_M_OUTPUT] = { "output", OUTPUT, 0, "`list`: the result names the files of /output that the run has made or changed; `data`: with their bytes. /output is there from the first such request on" },
+	[AJ_M_PATH] = { "path", PATH, 1000, "a path of the jail: /tmp, /input or /output, or below one of them" },
+	[AJ_M_OFFSET] = { "offset", COUNT, INT64_MAX, "where in the file to begin; without it 0" },
+	[AJ_M_BYTES] = { "bytes", COUNT, INT64_MAX, "how many bytes at most; never more than 1,048,576" },
 	[AJ_M_RUN_ID] = { "run_id", NAME, 128, "the `id` in the result and in the audit trail; without it one is made" },
 	[AJ_M_REQUEST] = { "request", ID, AJ_ID_BYTES, "the `id` of a request that is under way" },
 	[AJ_M_CALL] = { "call", COUNT, INT64_MAX, "the event's `call`" },
@@ -58,22 +64,26 @@ static const struct {
 	[AJ_M_ERROR] = { "error", ERROR, 0, "what the tool raised: `{\"type\": \"ValueError\", \"message\": \"...\"}`" },
 };
 
-#define M(x) (1u << AJ_M_##x)
+_Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
+#define M(x) (1ull << AJ_M_##x)
 #define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER))
-#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FILENAME) | M(RUN_ID))
-_Static_assert(AJ_MEMBERS <= 32, "a set of members is a uint32_t");
+#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT))
 
 static const struct {
 	const char *name;
-	uint32_t must, may, one; /* one: exactly one of these */
+	uint64_t must, may, one; /* one: exactly one of these */
 	const char *help;
 } ops[AJ_OPS] = {
 	[AJ_OP_EXEC] = { "exec", M(ID) | M(CODE), PLACE | SNIPPET, 0, "run one snippet in a jail of its own. The answer is the result" },
-	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
+	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING) | M(FILES), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
 	[AJ_OP_RUN] = { "run", M(ID) | M(SESSION) | M(CODE), SNIPPET, 0, "run a snippet in a session. The answer is the result" },
 	[AJ_OP_SET] = { "set", M(ID) | M(SESSION) | M(VARIABLES), M(RUN_ID), 0, "set variables in a session. The answer is a result too" },
 	[AJ_OP_GET] = { "get", M(ID) | M(SESSION) | M(NAME), M(HANDLES) | M(TIMEOUT_MS) | M(RUN_ID), 0, "read a variable of a session. The answer is a result, with the variable's `value`, `repr` and `type`; the error is a `NameError` where there is none of that name. No code is run but the value's own `__repr__` and `__str__`" },
 	[AJ_OP_VARS] = { "vars", M(ID) | M(SESSION), M(TIMEOUT_MS) | M(RUN_ID), 0, "list the variables of a session, without tools. The answer is a result, whose `value` is an array of `{\"name\", \"type\", \"repr\", \"len\"}`: `repr` has at most 200 bytes, `len` is there where the value has a length" },
+	[AJ_OP_WRITE_FILES] = { "write_files", M(ID) | M(SESSION) | M(FILES), M(TIMEOUT_MS) | M(RUN_ID), 0, "write files in a session. The answer is a result, with an `OSError` where a file could not be written" },
+	[AJ_OP_READ_FILE] = { "read_file", M(ID) | M(SESSION) | M(PATH), M(OFFSET) | M(BYTES), 0, "read a part of a regular file of a session, also while it runs. The answer is `{\"size\": NUMBER, \"media_type\": TEXT, \"offset\": NUMBER, \"data\": BASE64, \"sha256\": of the part, \"end\": whether nothing follows}`" },
+	[AJ_OP_LIST_FILES] = { "list_files", M(ID) | M(SESSION) | M(PATH), 0, 0, "list a folder of a session, also while it runs. The answer is `{\"files\": [{\"name\", \"type\": `file`, `folder`, `link` or `other`, \"size\"}], \"truncated\": BOOLEAN}`, with 1,000 entries at most, in no order" },
+	[AJ_OP_REMOVE_FILE] = { "remove_file", M(ID) | M(SESSION) | M(PATH), 0, 0, "remove a file, a link or an empty folder of a session, also while it runs. The answer is `{}`" },
 	[AJ_OP_FORK] = { "fork", M(ID) | M(SESSION), 0, 0, "a second session that goes on where this one is: memory, open files and /tmp. It must run nothing, and have been opened with `branching`. The answer is that of `open`" },
 	[AJ_OP_CHECKPOINT] = { "checkpoint", M(ID) | M(SESSION), 0, 0, "keep what the session is now. The answer is `{\"checkpoint\": NUMBER}`" },
 	[AJ_OP_ROLLBACK] = { "rollback", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "go on from a checkpoint, which stays; also after the session's jail has ended. The answer is `{}`" },
@@ -89,11 +99,11 @@ static const struct {
 /* clang-format on */
 
 /* Write the names of a set of members, for an error's advice. */
-static void list_members(char *out, size_t room, const char *intro, uint32_t set)
+static void list_members(char *out, size_t room, const char *intro, uint64_t set)
 {
 	size_t at = (size_t)snprintf(out, room, "%s", intro);
 	for (int m = 0; m < AJ_MEMBERS; m++)
-		if (set & 1u << m && at < room)
+		if (set & 1ull << m && at < room)
 			at += (size_t)snprintf(out + at, room - at, "%s %s", out[at - 1] == ':' ? "" : ",", members[m].name);
 }
 
@@ -153,6 +163,11 @@ static const char *misfit(enum aj_member m, const json_t *value)
 		return is_strings(value) ? NULL : "is not an array of strings";
 	case ERROR:
 		return is_error(value) ? NULL : "is not an object of the strings `type` and `message`";
+	case OUTPUT:
+		return json_is_string(value) &&
+		               (strcmp(json_string_value(value), "list") == 0 || strcmp(json_string_value(value), "data") == 0)
+		         ? NULL
+		         : "is neither `list` nor `data`";
 	case VALUE_OF:
 		return aj_query_wants_statement(value) || (json_is_string(value) && strcmp(json_string_value(value), "expression") == 0)
 		         ? NULL
@@ -183,11 +198,11 @@ static int find_op(struct aj_query *q, struct aj_fault *fault)
 
 static int take_member(struct aj_query *q, const char *key, json_t *value, struct aj_fault *fault)
 {
-	uint32_t known = M(OP) | M(ID) | ops[q->op].must | ops[q->op].may | ops[q->op].one;
+	uint64_t known = M(OP) | M(ID) | ops[q->op].must | ops[q->op].may | ops[q->op].one;
 	int m = 0;
 	while (m < AJ_MEMBERS && strcmp(members[m].name, key) != 0)
 		m++;
-	if (m == AJ_MEMBERS || !(known & 1u << m)) {
+	if (m == AJ_MEMBERS || !(known & 1ull << m)) {
 		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` takes no `%.60s`", ops[q->op].name, key);
 		list_members(fault->fix, sizeof fault->fix, "it takes:", known & ~M(OP));
 		return -1;
@@ -212,16 +227,16 @@ static int check_names(const struct aj_query *q, struct aj_fault *fault)
 
 static int check_members(const struct aj_query *q, struct aj_fault *fault)
 {
-	uint32_t have = 0;
+	uint64_t have = 0;
 	for (int m = 0; m < AJ_MEMBERS; m++)
-		have |= q->member[m] ? 1u << m : 0;
-	uint32_t lacks = ops[q->op].must & ~have, one = ops[q->op].one & have;
+		have |= q->member[m] ? 1ull << m : 0;
+	uint64_t lacks = ops[q->op].must & ~have, one = ops[q->op].one & have;
 	if (lacks) {
-		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` lacks `%s`", ops[q->op].name, members[__builtin_ctz(lacks)].name);
+		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` lacks `%s`", ops[q->op].name, members[__builtin_ctzll(lacks)].name);
 		list_members(fault->fix, sizeof fault->fix, "it must have:", ops[q->op].must);
 		return -1;
 	}
-	if (ops[q->op].one && __builtin_popcount(one) != 1) {
+	if (ops[q->op].one && __builtin_popcountll(one) != 1) {
 		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` has %s", ops[q->op].name, one ? "too many of these" : "none of these");
 		list_members(fault->fix, sizeof fault->fix, "give exactly one of:", ops[q->op].one);
 		return -1;
@@ -274,7 +289,7 @@ const char *aj_op_help(enum aj_op op)
 
 const char *aj_op_holds(enum aj_op op, enum aj_member m)
 {
-	return ops[op].must & 1u << m ? "yes" : ops[op].may & 1u << m ? "may" : ops[op].one & 1u << m ? "one" : NULL;
+	return ops[op].must & 1ull << m ? "yes" : ops[op].may & 1ull << m ? "may" : ops[op].one & 1ull << m ? "one" : NULL;
 }
 
 const char *aj_member_name(enum aj_member m)

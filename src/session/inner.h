@@ -28,7 +28,9 @@ struct aj_manager {
 	struct aj_host host;
 	AJ_LIST(struct aj_cached_policy) policies;
 	LIST_HEAD(, aj_tenant_pool) pools;
-	struct aj_timer sweep; /* unused pools are freed from the loop */
+	TAILQ_HEAD(, aj_session) collecting; /* sessions whose files are read, in turn */
+	struct aj_timer collect;             /* the next turn */
+	struct aj_timer sweep;               /* unused pools are freed from the loop */
 };
 
 /* The pool for these parameters, made when there is none. NULL with err. Counts the caller as a session of the pool. */

@@ -59,6 +59,7 @@ struct aj_manager *aj_manager_new(struct aj_loop *loop, const struct aj_manager_
 	manager->loop = loop;
 	manager->config = *config;
 	manager->sweep = (struct aj_timer){ .fn = on_sweep, .arg = manager };
+	TAILQ_INIT(&manager->collecting);
 	if (aj_host_gather(&manager->host, &manager->arena, config->cgroup, err) < 0) {
 		aj_arena_free(&manager->arena);
 		free(manager);
@@ -70,6 +71,7 @@ struct aj_manager *aj_manager_new(struct aj_loop *loop, const struct aj_manager_
 void aj_manager_free(struct aj_manager *manager)
 {
 	aj_loop_unset(manager->loop, &manager->sweep);
+	aj_loop_unset(manager->loop, &manager->collect);
 	for (struct aj_tenant_pool *pool = LIST_FIRST(&manager->pools), *next; pool; pool = next) {
 		next = LIST_NEXT(pool, listed);
 		free_pool(pool);

@@ -99,6 +99,9 @@ struct aj_snippet {
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
 	bool inputs_checked;     /* json/scan has accepted them, and their names are names of variables */
+	const json_t *files; /* array of {"name", "data" or "text"}, for /input or another of the folders, written first; NULL: none */
+	bool output;         /* the result names the files of /output that the run has changed */
+	bool output_data;        /* the same, with their bytes */
 	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
 	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
 	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */
@@ -114,6 +117,10 @@ int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_e
 /* Begin a run; one at a time, and not before `opened`. -1 with err: nothing has begun. */
 int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);
 void aj_session_interrupt(struct aj_session *session);
+/* Files at and below /tmp, /input and /output, also while a snippet runs; see files/look.h. NULL, -1 with err. */
+json_t *aj_session_read_file(struct aj_session *session, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err);
+json_t *aj_session_list_files(struct aj_session *session, const char *path, struct aj_error *err);
+int aj_session_remove_file(struct aj_session *session, const char *path, struct aj_error *err);
 /* Answer a call: with a value, checked against the tool's `returns` (-1 with err, and the call stays pending), or with an error. A call
  * that is not pending any more (timeout, end of the run) is -1 too, with AJ_REASON_CLOSED. */
 int aj_session_tool_value(struct aj_session *session, uint64_t call, const json_t *value, struct aj_error *err);

@@ -40,12 +40,10 @@ void aj_session_rest(struct aj_session *s)
 	aj_session_used(s);
 }
 
-static void on_gone(struct aj_session *s)
+void aj_session_gone(struct aj_session *s)
 {
 	char why[560];
 	struct aj_run *jail = s->jail;
-	if (s->state == AJ_SESSION_RUNNING && !aj_session_report(s, false))
-		return;
 	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : jail->result.reason);
 	aj_loop_unset(aj_session_loop(s), &s->idle);
 	/* The session's checkpoints expire with it, so a session that can be rolled back keeps its lifetime timer. */
@@ -73,8 +71,13 @@ static void on_event(struct aj_run *jail, unsigned found)
 	struct aj_session *s = jail->owner;
 	if ((found & AJ_RUN_ANSWERED) && !aj_session_report(s, true))
 		return;
-	if (found & AJ_RUN_GONE)
-		on_gone(s);
+	if (!(found & AJ_RUN_GONE))
+		return;
+	if (s->state == AJ_SESSION_RUNNING && !s->doc && !aj_session_report(s, false))
+		return;
+	s->gone = true;
+	if (!s->doc) /* else once the report was delivered */
+		aj_session_gone(s);
 }
 
 static void on_output(int number, const char *data, size_t bytes, void *arg)
@@ -292,8 +295,9 @@ void aj_session_close(struct aj_session *s)
 	aj_calls_drop(&s->calls);
 	if (was == AJ_SESSION_WAITING)
 		aj_pool_cancel(s->pool->pool, &s->waiter);
-	if (was == AJ_SESSION_RUNNING)
+	if (was == AJ_SESSION_RUNNING && !s->doc)
 		aj_session_record_cut(s);
+	aj_session_uncollect(s);
 	if (s->lineage_hooks)
 		s->lineage_hooks->on_closed(s);
 	aj_session_drop(s);

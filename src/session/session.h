@@ -1,6 +1,7 @@
 /* struct aj_session, private to session.c, snippet.c and checkpoint.c. */
 #pragma once
 #include "audit/trail.h"
+#include "files/collect.h"
 #include "session/calls.h"
 #include "session/inner.h"
 
@@ -39,6 +40,13 @@ struct aj_session {
 	struct aj_request request; /* of the run: named in the result and the audit records */
 	struct aj_arena arena;     /* of the run */
 
+	/* A run that is over, while its files are read: the session still counts as running it. */
+	struct aj_collect *collect; /* NULL: none is being read */
+	TAILQ_ENTRY(aj_session) collecting;
+	json_t *doc;            /* the result, without the files; NULL: no report is due */
+	struct aj_result brief; /* the result's own figures; the jail may end meanwhile, which changes its result */
+	bool alive, gone;       /* was the jail alive when it answered, and is it gone since? */
+
 	/* Branching, see session/checkpoint.c. */
 	struct aj_lineage *lineage;                   /* shared with its forks; NULL: never branched */
 	const struct aj_lineage_hooks *lineage_hooks; /* set with `lineage` */
@@ -76,7 +84,18 @@ void aj_session_opened(struct aj_session *session, const struct aj_error *err);
 void aj_session_enter_callback(struct aj_session *session);
 bool aj_session_leave_callback(struct aj_session *session);
 
-/* snippet.c: the run is over; false when the session is closed, too. */
+/* snippet.c: the run is over: report it, now or when its files are read. False when the session is closed, too. */
 bool aj_session_report(struct aj_session *session, bool alive);
+/* The report that is due, and then the jail's end if it came meanwhile. False when the session is closed. */
+bool aj_session_deliver(struct aj_session *session);
+/* session.c: the jail is gone, and no report is due. */
+void aj_session_gone(struct aj_session *session);
+
+/* files.c: the caller's files as the runner takes them (malloced); -1 with err. */
+int aj_session_put_json(const json_t *files, struct aj_arena *arena, char **ret, struct aj_error *err);
+/* Read the files of the run, at once or in turns of the loop: session->collect is NULL when it is done, else aj_session_deliver() follows. */
+void aj_session_collect(struct aj_session *session, struct aj_collect *collect);
+/* Give up. */
+void aj_session_uncollect(struct aj_session *session);
 /* A run that is cut short needs an end in the trail, too. */
 void aj_session_record_cut(struct aj_session *session);

@@ -33,16 +33,38 @@ static void record_end(struct aj_session *s, struct aj_result *result)
 
 bool aj_session_report(struct aj_session *s, bool alive)
 {
-	s->state = alive ? AJ_SESSION_IDLE : AJ_SESSION_ENDED;
+	struct aj_collect *collect = aj_run_collect(s->jail, &s->request);
 	aj_calls_drop(&s->calls);
 	record_end(s, &s->jail->result);
-	json_t *doc = result_json(s, alive);
+	s->doc = result_json(s, alive);
+	s->brief = s->jail->result;
+	s->brief.claim = s->brief.workspace = s->brief.files = s->brief.files_skipped = NULL;
+	s->brief.out = s->brief.err = (struct aj_output_buffer){ 0 };
+	s->alive = alive;
+	s->gone = false;
+	if (collect)
+		aj_session_collect(s, collect);
+	return s->collect ? true : aj_session_deliver(s);
+}
+
+bool aj_session_deliver(struct aj_session *s)
+{
+	json_t *doc = s->doc;
+	bool alive = s->alive && !s->gone, gone = s->gone;
+	s->doc = NULL;
+	s->gone = false;
+	if (s->alive && gone)
+		json_object_set_new(doc, "session", json_string("ended"));
+	s->state = alive ? AJ_SESSION_IDLE : AJ_SESSION_ENDED;
 	if (alive)
 		aj_session_used(s);
 	aj_session_enter_callback(s);
-	s->on.answered(s, s->arg, &s->jail->result, doc);
+	s->on.answered(s, s->arg, &s->brief, doc);
 	json_decref(doc);
-	return aj_session_leave_callback(s);
+	bool open = aj_session_leave_callback(s);
+	if (open && gone)
+		aj_session_gone(s);
+	return open;
 }
 
 int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *err)
@@ -86,6 +108,8 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .inputs_json = snippet->inputs_json,
 		                          .inputs_checked = snippet->inputs_checked,
 		                          .lines = snippet->lines,
+		                          .output = snippet->output || snippet->output_data,
+		                          .output_data = snippet->output_data,
 		                          .get = snippet->get,
 		                          .vars = snippet->vars,
 		                          .handles = snippet->handles,
@@ -94,14 +118,22 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .terminal_fd = -1,
 		                          .workspace = s->pool->workspace,
 		                          .rootfs = s->pool->version->rootfs };
+	char *put = NULL;
+	if ((snippet->files || snippet->output) && !run->plan->files)
+		return aj_fail(err, AJ_EXIT_USAGE, "files", 0,
+		               "the policy binds something at /tmp, /input or /output, so no files can be exchanged there");
+	if (snippet->files && aj_session_put_json(snippet->files, &s->arena, &put, err) < 0)
+		return -1;
+	s->request.put_json = put;
 	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
 	s->request.tools_json = tools;
 	int r = aj_trail_start(&s->trail, &s->pool->version->site, policy_of(s), &s->request, run->plan, err);
 	if (r == 0 && (r = aj_run_begin(s->jail, &s->request, snippet->timeout_ms, aj_now_us(), err)) < 0)
 		record_refusal(s, err);
 	free(tools);
+	free(put);
 	/* These are the caller's, and the run outlives them. */
-	s->request.code = s->request.get = s->request.inputs_json = s->request.tools_json = NULL;
+	s->request.code = s->request.get = s->request.inputs_json = s->request.tools_json = s->request.put_json = NULL;
 	s->request.filename = NULL;
 	if (r < 0)
 		return -1;

@@ -70,4 +70,5 @@ ln -s "$T/secret" "$T/copies/link"
 text "files-copies: not behind a symlink" 2 'symlink' exec --output "$T/copies/link" -c 1
 text "files-copies: nor below one" 2 'symlink' exec --output "$T/copies/link/new" -c 1
 is "files-copies: nothing was written there" "canary" "$(ls -A "$T/secret")"
+driver reach/files
 finish

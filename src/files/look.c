@@ -1,0 +1,138 @@
+/* Opens each path beneath the jail's /tmp, through no symlink and into no other mount, and without waiting for anything.
+ * It reads no more than an answer takes, and makes, changes and follows nothing. */
+#include "files/look.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "files/media_type.h"
+
+static int fail(struct aj_error *err, int errnum, const char *what, const char *path)
+{
+	if (errnum == ELOOP)
+		return aj_fail_because(err, AJ_REASON_FILE, AJ_EXIT_USAGE, "files", 0, "%s `%s`: a symlink is not followed", what, path);
+	return aj_fail_because(err, AJ_REASON_FILE, AJ_EXIT_USAGE, "files", errnum, "%s `%s`", what, path);
+}
+
+/* The path below scratch->tmp; NULL with err. */
+static const char *below(const char *path, char room[AJ_SCRATCH_PATH], struct aj_error *err)
+{
+	const char *why, *found = aj_scratch_path(path, room, &why);
+	if (!found)
+		aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s`: %s", aj_scratch_name_bad(path) ? "path" : path, why);
+	return found;
+}
+
+static json_t *part_json(const struct stat *st, const char *path, uint64_t offset, const char *data, size_t bytes)
+{
+	char sha256[AJ_SHA256_HEX], *text = malloc(AJ_BASE64_BYTES(bytes) + 1);
+	if (!text)
+		abort();
+	aj_sha256(data, bytes, sha256);
+	aj_base64(text, data, bytes);
+	json_t *part = json_pack("{s:I, s:s, s:I, s:s, s:b}", "size", (json_int_t)st->st_size, "media_type", aj_media_type(path),
+	                         "offset", (json_int_t)offset, "sha256", sha256, "end", offset + bytes >= (uint64_t)st->st_size);
+	json_object_set_new(part, "data", json_stringn_nocheck(text, AJ_BASE64_BYTES(bytes)));
+	free(text);
+	return part;
+}
+
+json_t *aj_look_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err)
+{
+	char room[AJ_SCRATCH_PATH];
+	struct stat st;
+	const char *name = below(path, room, err);
+	if (!name)
+		return NULL;
+	/* Looked at first: to open a FIFO is seen at its other end. */
+	cleanup_fd int place = aj_beneath_open_here(scratch->tmp, name, O_PATH);
+	if (place < 0 || fstat(place, &st) < 0) {
+		fail(err, errno, "open", path);
+		return NULL;
+	}
+	cleanup_fd int fd = S_ISREG(st.st_mode) ? aj_beneath_open_here(scratch->tmp, name, O_RDONLY) : -1;
+	if (S_ISREG(st.st_mode) && (fd < 0 || fstat(fd, &st) < 0)) {
+		fail(err, errno, "open", path);
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		fail(err, S_ISDIR(st.st_mode) ? EISDIR : S_ISLNK(st.st_mode) ? ELOOP : EINVAL, "read", path);
+		return NULL;
+	}
+	uint64_t left = offset < (uint64_t)st.st_size ? (uint64_t)st.st_size - offset : 0;
+	bytes = bytes && bytes < AJ_LOOK_BYTES ? bytes : AJ_LOOK_BYTES;
+	bytes = bytes < left ? bytes : left;
+	char *data = malloc(bytes + 1);
+	if (!data)
+		abort();
+	ssize_t n = bytes ? pread(fd, data, bytes, (off_t)offset) : 0;
+	if (n < 0)
+		fail(err, errno, "read", path);
+	json_t *part = n < 0 ? NULL : part_json(&st, path, offset, data, (size_t)n);
+	free(data);
+	return part;
+}
+
+static const char *type_of(mode_t mode)
+{
+	return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "folder" : S_ISLNK(mode) ? "link" : "other";
+}
+
+json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct aj_error *err)
+{
+	char room[AJ_SCRATCH_PATH];
+	struct stat st;
+	const struct dirent *e;
+	const char *name = below(path, room, err);
+	if (!name)
+		return NULL;
+	int fd = aj_beneath_open_here(scratch->tmp, name, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		fail(err, errno, "list", path);
+		aj_close(&fd);
+		return NULL;
+	}
+	json_t *files = json_array();
+	bool truncated = false;
+	for (size_t seen = 0; (e = readdir(dir)); seen++) {
+		if (aj_path_is_dots(e->d_name))
+			continue;
+		if (seen > AJ_LOOK_ENTRIES || aj_scratch_name_bad(e->d_name)) {
+			truncated = true;
+			if (seen > AJ_LOOK_ENTRIES)
+				break;
+			continue;
+		}
+		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			json_array_append_new(files, json_pack("{s:s, s:s, s:I}", "name", e->d_name, "type", type_of(st.st_mode),
+			                                       "size", (json_int_t)(S_ISREG(st.st_mode) ? st.st_size : 0)));
+	}
+	closedir(dir);
+	return json_pack("{s:o, s:b}", "files", files, "truncated", truncated);
+}
+
+int aj_look_remove(const struct aj_scratch *scratch, const char *path, struct aj_error *err)
+{
+	char room[AJ_SCRATCH_PATH];
+	char *name = below(path, room, err) ? room : NULL, *slash = name ? strrchr(name, '/') : NULL;
+	if (!name)
+		return -1;
+	if (!slash)
+		return fail(err, EBUSY, "remove", path);
+	*slash = '\0';
+	cleanup_fd int parent = aj_beneath_open_here(scratch->tmp, name, O_PATH | O_DIRECTORY);
+	if (parent >= 0 && (unlinkat(parent, slash + 1, 0) == 0 || (errno == EISDIR && unlinkat(parent, slash + 1, AT_REMOVEDIR) == 0)))
+		return 0;
+	return fail(err, errno, "remove", path);
+}

@@ -1,0 +1,213 @@
+"""Files of the service: `files` and `output` of exec, open and run, and the operations on a session's files; files.sh runs it and counts."""
+import base64, hashlib, os, time
+
+from client import FOLDER, POLICIES, ServiceError, main, same, test, until
+
+# Code that may make links, FIFOs and processes, without the layer.
+POLICIES["any"] = '[python]\nlayer = false\n[process]\nexec = true\nfork = true\n[output]\nfiles = "32M"\n'
+POLICIES["bound"] = '[filesystem]\nbinds = ["/usr/share:/output"]\n'
+os.makedirs(FOLDER + "/host", exist_ok=True)
+
+
+def b64(data):
+    return base64.b64encode(data).decode()
+
+
+def content(entry):
+    data = base64.b64decode(entry["data"], validate=True)
+    same(hashlib.sha256(data).hexdigest(), entry["sha256"])
+    return data
+
+
+def refused(wanted, text, ask, *args, **members):
+    try:
+        answer = ask(*args, **members)
+    except ServiceError as e:
+        same(e.code, wanted, str(e))
+        assert text in str(e), e
+        return
+    raise AssertionError("not refused: %.300r" % answer)
+
+
+CSV = {"name": "data.csv", "text": "a,b\n1,2\n"}
+BYTES = {"name": "sub/raw.bin", "data": b64(bytes(range(256)))}
+
+
+def files_in_and_out(c, warm):
+    r = c.ask("exec", files=[CSV, BYTES, {"name": "/tmp/t", "text": "é"}], output="data", code="""import csv
+rows = list(csv.reader(open("/input/data.csv")))
+with open("/output/out.csv", "w") as f: csv.writer(f, lineterminator="\\n").writerows(rows[::-1])
+with open("/output/raw.png", "wb") as f: f.write(open("/input/sub/raw.bin", "rb").read()[::-1])
+[rows, open("/tmp/t").read()]""")
+    same(r["status"], "ok", r["error"])
+    same(r["warm"], warm)
+    same(r["value"], [[["a", "b"], ["1", "2"]], "é"])
+    same([(f["name"], f["size"], f["media_type"], content(f)) for f in r["files"]],
+         [("out.csv", 8, "text/csv", b"1,2\na,b\n"), ("raw.png", 256, "image/png", bytes(range(256))[::-1])])
+    assert "files_skipped" not in r and "files" not in r["truncated"], r
+
+
+@test
+def in_and_out_cold(s):
+    files_in_and_out(s.client(), True)
+
+
+@test
+def in_and_out_warm(s):
+    c = s.client()
+    assert until(lambda: any(p["parked"] for p in c.ask("stats")["pools"]))
+    files_in_and_out(c, True)
+
+
+@test
+def what_did_not_ask_has_none(s):
+    r = s.client().ask("exec", policy="any", code="import os; [os.path.exists(p) for p in ('/input', '/output')]")
+    same(r["value"], [False, False])
+    assert "files" not in r and "files_skipped" not in r, r
+
+
+@test
+def input_files_stay_as_they_are(s):
+    c = s.client()
+    r = c.ask("exec", files=[CSV], code='open("/input/data.csv", "w")')
+    same(r["error"]["type"], "PermissionError")
+    r = c.ask("exec", policy="any", files=[CSV], code='open("/input/data.csv", "r+")')
+    same(r["error"]["type"], "PermissionError")
+
+
+@test
+def a_session(s):
+    c = s.client()
+    session = c.ask("open", files=[CSV])["session"]
+    same(c.ask("run", session=session, code='open("/input/data.csv").read()')["value"], CSV["text"])
+    r = c.ask("write_files", session=session, files=[{"name": "data.csv", "text": "new"}, {"name": "/output/given", "text": "x"}])
+    same((r["status"], r["session"], r["error"]), ("ok", "alive", None))
+    r = c.ask("run", session=session, output="list", code='f = open("/output/mine", "w"); f.write(open("/input/data.csv").read()); f.close()')
+    same([(f["name"], f["size"], "data" in f) for f in r["files"] if f["name"] != "given"], [("mine", 3, False)])
+    time.sleep(0.05)  # the kernel's clock for times of change has ticks
+    r = c.ask("run", session=session, output="data", code='1')
+    same(r["files"], [])
+    part = c.ask("read_file", session=session, path="/output/mine")
+    same((content(part), part["size"], part["end"]), (b"new", 3, True))
+    same(content(c.ask("read_file", session=session, path="/output/mine", offset=1, bytes=1)), b"e")
+    same(content(c.ask("read_file", session=session, path="/output/mine", offset=9)), b"")
+    same(sorted((e["name"], e["type"]) for e in c.ask("list_files", session=session, path="/tmp")["files"]), [("input", "folder"), ("output", "folder")])
+    same(sorted(e["name"] for e in c.ask("list_files", session=session, path="/output")["files"]), ["given", "mine"])
+    same(c.ask("remove_file", session=session, path="/output/mine"), {})
+    refused("no_such_file", "No such file", c.ask, "read_file", session=session, path="/output/mine")
+    refused("no_such_file", "", c.ask, "remove_file", session=session, path="/output")
+    refused("no_such_file", "", c.ask, "list_files", session=session, path="/output/given")
+
+
+@test
+def large_files_come_in_parts(s):
+    c = s.client()
+    session = c.ask("open", policy="any")["session"]
+    c.ask("run", session=session, code='open("/tmp/big", "wb").write(bytes(range(256)) * 10000)')
+    data, offset = b"", 0
+    while True:
+        part = c.ask("read_file", session=session, path="/tmp/big", offset=offset)
+        data += content(part)
+        offset += len(base64.b64decode(part["data"]))
+        if part["end"]:
+            break
+    same(hashlib.sha256(data).hexdigest(), hashlib.sha256(bytes(range(256)) * 10000).hexdigest())
+
+
+@test
+def bad_requests(s):
+    c = s.client()
+    session = c.ask("open")["session"]
+    for files, text in (([{"name": "x"}], "a file is"), ([{"name": "x", "text": 1}], "a file is"), (["x"], "a file is"),
+                        ([{"name": "x", "text": "", "data": ""}], "a file is"), ([{"name": "", "text": ""}], ""),
+                        ([{"name": "x", "data": "a"}], "not base64"), ([{"name": "x", "data": "a===" }], "not base64"), ([{"name": "x", "data": "a b="}], "not base64"),
+                        ([{"name": "../x", "text": ""}], "`..`"), ([{"name": "/etc/passwd", "text": ""}], "not at or below"),
+                        ([{"name": "/input", "text": ""}], "folder"), ([{"name": "a\nb", "text": ""}], "control"),
+                        ([{"name": "x", "text": ""}, {"name": "/input/x", "text": ""}], "twice")):
+        refused("bad_request", text, c.ask, "run", session=session, code="1", files=files)
+    refused("bad_request", "neither", c.ask, "run", session=session, code="1", output="all")
+    refused("bad_request", "not an absolute", c.ask, "read_file", session=session, path="x")
+    for path in ("/etc/passwd", "/tmp/../etc/passwd", "/tmp//x", "/tmp/", "/proc/self/environ", "/outputs"):
+        refused("bad_request", "", c.ask, "read_file", session=session, path=path)
+    refused("bad_request", "binds something", c.ask, "exec", policy="bound", code="1", output="list")
+    same(c.ask("run", session=session, code="6 * 7")["value"], 42, "the session goes on")
+
+
+@test
+def a_file_that_cannot_be_written(s):
+    c = s.client()
+    r = c.ask("exec", policy="any", files=[{"name": "x", "text": ""}, {"name": "x/y", "text": ""}], code="1")
+    same((r["status"], r["error"]["type"]), ("error", "NotADirectoryError"))
+    refused("setup_error", "could not be written", c.ask, "open", files=[{"name": "x", "text": ""}, {"name": "x/y", "text": ""}])
+    same(c.ask("stats")["in_use"], 0)
+
+
+@test
+def hostile_sessions(s):
+    """Links, FIFOs, and a process that goes on changing what is read."""
+    with open(FOLDER + "/host/canary", "w") as f:
+        f.write("CANARY-OF-THE-HOST")
+    c = s.client()
+    session = c.ask("open", policy="any")["session"]
+    c.ask("run", session=session, output="list", code="""import os, socket
+for place in ('/tmp/', '/output/'):
+    os.symlink('%s/host/canary', place + 'link'); os.symlink('%s/host', place + 'folder'); os.symlink('/', place + 'root'); os.mkfifo(place + 'fifo')
+    socket.socket(socket.AF_UNIX).bind(place + 'socket')
+os.mkdir('/tmp/own'); open('/tmp/own/canary', 'w').write('own')
+if os.fork() == 0:
+    while True:
+        try:
+            os.rename('/tmp/own', '/tmp/own2'); os.symlink('%s/host', '/tmp/own'); os.remove('/tmp/own'); os.rename('/tmp/own2', '/tmp/own')
+            os.rename('/tmp/output', '/tmp/output2'); os.symlink('%s/host', '/tmp/output'); os.remove('/tmp/output'); os.rename('/tmp/output2', '/tmp/output')
+        except OSError: pass
+""" % ((FOLDER,) * 4))
+    for path in ("/tmp/link", "/tmp/folder/canary", "/tmp/root/etc/passwd", "/output/link", "/tmp/fifo", "/tmp/socket"):
+        refused("no_such_file", "", c.ask, "read_file", session=session, path=path)
+    refused("no_such_file", "", c.ask, "list_files", session=session, path="/tmp/folder")
+    refused("no_such_file", "", c.ask, "remove_file", session=session, path="/tmp/folder/canary")
+    seen = 0
+    for _ in range(300):
+        try:
+            same(content(c.ask("read_file", session=session, path="/tmp/own/canary")), b"own")
+            seen += 1
+        except ServiceError as e:
+            same(e.code, "no_such_file")
+    assert seen, "the file was never there"
+    for _ in range(30):
+        r = c.ask("run", session=session, output="data", code="1")
+        same([f for f in r["files"] if f["name"] not in ("link", "folder")], [], "only names, and no content of the host")
+        assert "CANARY" not in str(r) and b64(b"CANARY-OF-THE-HOST") not in str(r), r
+    same(c.ask("remove_file", session=session, path="/tmp/link"), {}, "the link itself")
+    assert os.path.exists(FOLDER + "/host/canary")
+
+
+@test
+def a_run_that_is_killed_gives_its_files(s):
+    c = s.client()
+    session = c.ask("open", policy="any")["session"]
+    r = c.ask("run", session=session, output="data", code="""import os
+with open("/output/half", "w") as f: f.write("half")
+os.kill(os.getpid(), 9)""")
+    same((r["status"], r["session"]), ("signal", "ended"))
+    same([content(f) for f in r["files"]], [b"half"])
+
+
+@test
+def branches_have_copies(s):
+    c = s.client()
+    session = c.ask("open", branching=True, files=[CSV])["session"]
+    c.ask("run", session=session, output="list", code='with open("/output/x", "w") as f: f.write("both")')
+    fork = c.ask("fork", session=session)["session"]
+    c.ask("run", session=fork, code='with open("/output/x", "w") as f: f.write("fork")')
+    c.ask("write_files", session=fork, files=[{"name": "data.csv", "text": "fork"}])
+    same(content(c.ask("read_file", session=session, path="/output/x")), b"both")
+    same(content(c.ask("read_file", session=fork, path="/output/x")), b"fork")
+    same(content(c.ask("read_file", session=session, path="/input/data.csv")), CSV["text"].encode())
+    same(content(c.ask("read_file", session=fork, path="/input/data.csv")), b"fork")
+    kept = c.ask("checkpoint", session=session)["checkpoint"]
+    c.ask("write_files", session=session, files=[{"name": "/output/x", "text": "later"}])
+    c.ask("rollback", session=session, checkpoint=kept)
+    same(content(c.ask("read_file", session=session, path="/output/x")), b"both")
+
+
+main()
