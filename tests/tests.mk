@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-vm fuzz fuzzers faults bench bench-warm bench-walls
+.PHONY: check check-vm fuzz fuzzers faults smolagents bench bench-warm bench-walls
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -33,6 +33,10 @@ faults: all $B/probe $B/inject
 	$Q rm -f $B/fault-table.txt
 	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt $(JAILS) sh tests/fault/run.sh
 	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
+
+# smolagents' own tests of its Python executor, in jails; its packages come from PyPI.
+smolagents: all
+	@tests/smolagents/run.sh
 
 # make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter; make bench-walls: the cost of single walls
 bench: all $B/bench-warm $B/probe
