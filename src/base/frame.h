@@ -14,9 +14,8 @@ enum aj_frame_kind {
 	AJ_FRAME_PRELOAD = 'P',  /* to the guest: module names, one a line */
 	AJ_FRAME_PLAN = 'Z',     /* to the guest, before the filter: become a zygote; body: a packed plan */
 	AJ_FRAME_SESSION = 'H', /* to the guest, before the filter: more than one snippet will come; empty, or one byte: also branches */
-	/* To the guest, after either of these: JSON, the policy of all its snippets. Once more before the first snippet, where a request
-	 * chose another one. */
-	AJ_FRAME_POLICY = 'O',
+	AJ_FRAME_POLICY = 'O', /* to the guest, after either of these: JSON, the policy of all its snippets */
+	AJ_FRAME_LAYER = 'o', /* to an armed guest, before its first snippet: JSON, the layer's keys of that policy as a request chose them */
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed. The guest exits after its answer */
 	AJ_FRAME_SNIPPET = 'N', /* to the guest: the same after a nonce, with which its result begins; more may follow */
 	/* To the guest, between snippets: fork; body: AJ_ENTROPY_BYTES of random for the copy. The original answers with the same kind

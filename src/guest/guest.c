@@ -203,15 +203,15 @@ static _Noreturn void serve_requests(object *run, int listener)
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);
 	for (;;) {
 		struct frame request = read_frame(
-		    (char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, AJ_FRAME_POLICY, 0 });
+		    (char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, AJ_FRAME_LAYER, 0 });
 		aj_close(&listener);
 		if (request.kind == AJ_FRAME_BRANCH) {
 			handle_branch(&request);
 			free(request.body);
 			continue;
 		}
-		if (request.kind == AJ_FRAME_POLICY) {
-			call_layer("agentjail.runtime.main", "set_policy", request.body, request.bytes);
+		if (request.kind == AJ_FRAME_LAYER) {
+			call_layer("agentjail.runtime.main", "choose_layer", request.body, request.bytes);
 			free(request.body);
 			continue;
 		}

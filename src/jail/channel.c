@@ -62,9 +62,9 @@ void aj_channel_arm(struct aj_channel *c, const struct aj_plan *plan, const stru
 	aj_encode_arm(&c->outbox, plan);
 }
 
-void aj_channel_policy(struct aj_channel *c, const struct aj_plan *plan, const struct aj_policy *policy)
+void aj_channel_layer(struct aj_channel *c, const struct aj_policy *policy)
 {
-	aj_encode_policy(&c->outbox, plan, policy);
+	aj_encode_layer(&c->outbox, policy);
 }
 
 int aj_channel_request(struct aj_channel *c, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,

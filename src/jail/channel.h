@@ -58,8 +58,8 @@ struct aj_channel {
 unsigned aj_channel_open(struct aj_channel *channel, int *fd, pid_t init, int filters, size_t result_bytes, struct aj_result *result);
 /* For a runner that starts cold: send what it needs to be armed. `lasting`: more than one snippet will come. */
 void aj_channel_arm(struct aj_channel *channel, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting);
-/* For an armed runner that has got no snippet yet: another policy than it was prepared with. */
-void aj_channel_policy(struct aj_channel *channel, const struct aj_plan *plan, const struct aj_policy *policy);
+/* For an armed runner that has got no snippet yet: the Python layer of another policy than the one that it was prepared with. */
+void aj_channel_layer(struct aj_channel *channel, const struct aj_policy *policy);
 /* Send the snippet, now or as soon as the runner is armed; none may be under way. Not `lasting`: the last one. -1 with err when the
  * inputs are not valid JSON. */
 int aj_channel_request(struct aj_channel *channel, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,

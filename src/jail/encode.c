@@ -65,7 +65,7 @@ static void add_number(struct aj_buffer *out, const char *before, uint64_t numbe
 }
 
 /* The members, without braces, that are the same for all snippets of a session. */
-static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy)
+static void layer_keys(struct aj_buffer *out, const struct aj_policy *policy)
 {
 	aj_buffer_text(out, policy->layer ? "\"layer\":true,\"builtins\":\"" : "\"layer\":false,\"builtins\":\"");
 	aj_buffer_text(out, aj_builtins_name(policy->builtins));
@@ -75,8 +75,13 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 		aj_buffer_text(out, policy->imports.items[i]);
 		aj_buffer_add(out, " ", 1);
 	}
-	aj_buffer_text(out, policy->imports_checked == AJ_CHECKED_AT_RUN ? "\",\"imports_checked\":\"run" : "");
-	aj_buffer_text(out, "\",\"env\":[");
+	aj_buffer_text(out, policy->imports_checked == AJ_CHECKED_AT_RUN ? "\",\"imports_checked\":\"run\"" : "\"");
+}
+
+static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy)
+{
+	layer_keys(out, policy);
+	aj_buffer_text(out, ",\"env\":[");
 	for (size_t i = 0; i < plan->late_env.count; i++) {
 		aj_buffer_text(out, i ? "," : "");
 		aj_buffer_string(out, plan->late_env.items[i], strlen(plan->late_env.items[i]));
@@ -107,6 +112,15 @@ void aj_encode_policy(struct aj_buffer *out, const struct aj_plan *plan, const s
 	begin_frame(out, AJ_FRAME_POLICY);
 	aj_buffer_text(out, "{");
 	policy_keys(out, plan, policy);
+	aj_buffer_text(out, "}");
+	aj_buffer_end(out);
+}
+
+void aj_encode_layer(struct aj_buffer *out, const struct aj_policy *policy)
+{
+	begin_frame(out, AJ_FRAME_LAYER);
+	aj_buffer_text(out, "{");
+	layer_keys(out, policy);
 	aj_buffer_text(out, "}");
 	aj_buffer_end(out);
 }

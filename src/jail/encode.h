@@ -10,6 +10,8 @@ void aj_encode_frame(struct aj_buffer *out, uint8_t kind, const void *body, size
 void aj_encode_arm(struct aj_buffer *out, const struct aj_plan *plan);
 /* Before aj_encode_arm(), for a runner that will get more than one snippet: the policy of all of them. */
 void aj_encode_policy(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy);
+/* For an armed runner that has got no snippet yet: the Python layer of this policy in place of the one that was sent. */
+void aj_encode_layer(struct aj_buffer *out, const struct aj_policy *policy);
 /* All that a zygote needs: the plan of its jails, the policy, their filter and module names. `reported`: the supervisor can take a
  * newborn's listener. */
 void aj_encode_zygote(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy, bool reported);

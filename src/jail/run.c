@@ -221,9 +221,9 @@ void aj_run_arm(struct aj_run *run)
 	aj_run_flush(run);
 }
 
-void aj_run_policy(struct aj_run *run, const struct aj_policy *policy)
+void aj_run_layer(struct aj_run *run, const struct aj_policy *policy)
 {
-	aj_channel_policy(&run->channel, run->plan, policy);
+	aj_channel_layer(&run->channel, policy);
 	aj_run_flush(run);
 }
 

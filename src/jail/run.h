@@ -109,9 +109,9 @@ int aj_run_open(struct aj_run *run, int filters);
 /* For a runner that starts cold: send what it needs to be armed. */
 void aj_run_arm(struct aj_run *run);
 
-/* Before the first run of an armed, lasting jail: the policy of its snippets differs in the Python layer's keys from run->policy. The
- * results are the caller's to compose. */
-void aj_run_policy(struct aj_run *run, const struct aj_policy *policy);
+/* Before the first run of an armed, lasting jail: its snippets get the Python layer of this policy, not of run->policy. The results are the
+ * caller's to compose. */
+void aj_run_layer(struct aj_run *run, const struct aj_policy *policy);
 /* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: the policy's): the
  * snippet is interrupted then, and the jail killed where it does not stop; see jail/interrupt.h. -1 with err: nothing has begun. Frees
  * the last run's result. */

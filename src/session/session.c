@@ -139,7 +139,7 @@ static void on_jail(struct aj_waiter *waiter, struct aj_run *jail, const struct 
 	if (jail)
 		aj_session_take(s, jail);
 	if (jail && s->own)
-		aj_run_policy(jail, &s->own->policy);
+		aj_run_layer(jail, &s->own->policy);
 	aj_session_opened(s, err);
 }
 

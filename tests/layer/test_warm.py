@@ -73,6 +73,7 @@ RANDOM = [
 
 
 OTHER = b'{"imports":["csv"],"builtins":"minimal","env":["B=1"]}'
+LIKE = b'{"imports":["csv"]}'
 
 
 def prepared():
@@ -87,9 +88,10 @@ def late_choice():
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
+        main.set_policy(b"{}")
         main.run(b'{"code":"1"}')
         try:
-            main.set_policy(b"{}")
+            main.choose_layer(b"{}")
         except ValueError as e:
             os.write(write, str(e).encode())
         os._exit(0)
@@ -119,7 +121,7 @@ def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=N
                 if jail == 0:
                     zygote.after_fork(entropy(64))
                     if own is not None:
-                        main.set_policy(own)
+                        main.choose_layer(own)
                     os.write(write, json.dumps([json.loads(main.run(r)) for r in requests]).encode() + b"\n")
                     os._exit(0)
                 os.waitpid(jail, 0)
@@ -212,7 +214,7 @@ def test(score):
             keys = dict(keys, imports=imports)
             ((settled,),) = claims_of_jails([json.dumps({"code": code}).encode()], 1, policy=json.dumps(keys).encode())
             # A request that chose another layer than the zygote's policy has.
-            ((chosen,),) = claims_of_jails([json.dumps({"code": code}).encode()], 1, policy=OTHER, own=json.dumps(keys).encode())
+            ((chosen,),) = claims_of_jails([json.dumps({"code": code}).encode()], 1, policy=LIKE if len(code) % 2 else OTHER, own=json.dumps(keys).encode())
             if keys.get("layer") is False:
                 # Cold they are what is new in sys.modules.
                 del cold["imports"], claim["imports"], settled["imports"], chosen["imports"]
@@ -228,6 +230,8 @@ def test(score):
     if score.wants("warm/chosen"):
         (claims,) = claims_of_jails([b'{"code":"x = 1"}', b'{"code":"import json\\nx"}', b'{"code":"import csv"}'], 1, policy=OTHER, own=b'{"imports":["json"]}')
         score.check("warm/chosen", [c["status"] for c in claims] == ["ok", "ok", "rejected"] and claims[2]["error"]["allowed"] == ["json"], claims)
+        (claims,) = claims_of_jails([b'{"code":"import json\\nhex(10)"}', b'{"code":"import csv"}'], 1, policy=LIKE, own=b'{"imports":["json"]}')
+        score.check("warm/chosen-imports", [c["status"] for c in claims] == ["ok", "rejected"] and claims[1]["error"]["allowed"] == ["json"], claims)
         (claims,) = claims_of_jails([b'{"code":"import os"}'], 1, policy=b'{"layer":false}', own=b'{"imports":["json"]}')
         score.check("warm/chosen-layer-on", claims[0]["status"] == "rejected", claims)
         (claims,) = claims_of_jails([b'{"code":"import textwrap, functools\\nhasattr(functools, \'getattr\')"}'], 1, policy=OTHER, own=b'{"layer":false}')

@@ -146,6 +146,13 @@ Test(wire, policy)
 	cr_expect_eq(json_object_size(doc), 5);
 	json_decref(doc);
 	cr_expect_eq(buffer.sent, buffer.bytes, "and nothing else");
+	aj_encode_layer(&buffer, &policy);
+	next_frame(AJ_FRAME_LAYER);
+	doc = json_loadb(body, body_bytes, JSON_REJECT_DUPLICATES, NULL);
+	cr_assert_not_null(doc, "%s", body);
+	cr_expect_eq(json_object_size(doc), 3, "the layer's keys and no other");
+	cr_expect_str_eq(json_string_value(json_object_get(doc, "builtins")), "standard");
+	json_decref(doc);
 	policy.imports_checked = AJ_CHECKED_AT_RUN;
 	aj_encode_policy(&buffer, &plan, &policy);
 	next_frame(AJ_FRAME_POLICY);

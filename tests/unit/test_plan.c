@@ -264,6 +264,28 @@ Test(plan, preload_named)
 	cr_expect(plan.preload.count && strcmp(plan.preload.items[plan.preload.count - 1], "zlib") == 0, "repeats took zlib's place");
 }
 
+/* A jail that lasts serves requests that come later: all that any of them may ask for is imported before its filter stands. */
+Test(plan, preload_for_requests)
+{
+	prepare(true);
+	request.lasting = true;
+	policy.imports.count = 0;
+	*AJ_PUSH(&arena, &policy.imports) = "math";
+	*AJ_PUSH(&arena, &policy.request_imports) = "numpy.*";
+	must_build();
+	cr_assert_eq(plan.preload.count, 2);
+	cr_expect_str_eq(plan.preload.items[1], "numpy");
+	policy.request_layer = false;
+	must_build();
+	cr_assert_eq(plan.preload.count, 3);
+	cr_expect_str_eq(plan.preload.items[2], "*");
+	request.lasting = false;
+	request.code = "import math, numpy";
+	request.code_bytes = strlen(request.code);
+	must_build();
+	cr_expect_eq(plan.preload.count, 1, "one snippet of its own: nothing can be asked for any more");
+}
+
 Test(plan, preload_looks_at_the_code_and_no_further)
 {
 	prepare(true);

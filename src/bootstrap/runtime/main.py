@@ -37,10 +37,13 @@ def on_first_signal(number, frame):
 
 
 def set_policy(policy):
-    """The policy of the snippets that will come, ahead of the first one; a request may choose another one until then."""
+    """The policy of the snippets that will come, ahead of the first one."""
     global SESSION
-    if SESSION is not None and SESSION.begun:
-        raise ValueError("the policy of a session cannot change")
     SESSION = Session()
     SESSION.set_policy(read_json(policy))
     SESSION.open()
+
+
+def choose_layer(keys):
+    """The layer's keys of that policy as a request chose them, also ahead of the first snippet."""
+    SESSION.choose_layer(read_json(keys))

@@ -14,6 +14,7 @@ from agentjail.runtime.values import RawJson, claim_json, own_str, safe_repr, va
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
 CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
+LAYER_KEYS = 4          # of the policy: layer, builtin set, imports, when these are checked
 MAX_IMPORTS, MAX_FILE_NAMES, MAX_SOURCES = 1000, 1024, 64
 
 OUT_OF_MEMORY = (b'{"status":"error","value":null,"repr":"","type":"","error":{"type":"MemoryError","message":'
@@ -93,13 +94,26 @@ class Session:
         elif policy != self.policy:
             raise ValueError("the policy of a session cannot change")
 
+    def choose_layer(self, keys):
+        """Another layer than the policy's, for a request that asked for one. The walls, and all else of the policy, stay."""
+        if self.begun:
+            raise ValueError("the policy of a session cannot change")
+        old, self.policy = self.policy, check_policy(keys)[:LAYER_KEYS] + self.policy[LAYER_KEYS:]
+        layer, builtin_set, imports, imports_checked = self.policy[:LAYER_KEYS]
+        if layer and (layer, builtin_set) == old[:2]:  # the guards look at the list that is there when they are called
+            from agentjail.rail.allowed_imports import AllowedImports
+            self.guards.imports = AllowedImports(list(imports), imports_checked)
+        else:
+            self.module = self.guards = self.recorded = None
+            self.open()
+
     def open(self):
         """The namespace, with its guards: made for the first snippet, or in a zygote that knows the policy."""
         if self.module is None:
             layer, builtin_set, imports, imports_checked, env, files, _ = self.policy
             self.module = ModuleType("__main__")
             # Libraries look for the module of the agent's classes here; the interpreter's own would be the wrong one.
-            self.starter = sys.modules.get("__main__")
+            self.starter = self.starter or sys.modules.get("__main__")
             sys.modules["__main__"] = self.module
             if layer:
                 from agentjail.rail.allowed_imports import AllowedImports
