@@ -286,6 +286,65 @@ static void misuse(void *arg, int number, const char *data, size_t bytes)
 	agentjail_close(inside);
 }
 
+static void part_files(void)
+{
+	char host[] = "/tmp/aj-library-XXXXXX", part[8] = "";
+	int fd = mkstemp(host);
+	check(fd >= 0 && write(fd, "of the host", 11) == 11, "files: control", strerror(errno));
+	close(fd);
+	const struct agentjail_file files[] = { { .name = "a.bin", .data = "a\0b", .bytes = 3 },
+		                                { .name = "host.txt", .path = host },
+		                                { .name = "/tmp/empty", .data = "" } };
+	agentjail *h = open_with(1);
+	struct agentjail_snippet snippet = S(.code = "with open('/output/x.txt', 'w') as f: f.write(open('/input/host.txt').read().upper())\n"
+	                                             "len(open('/input/a.bin', 'rb').read()) + len(open('/tmp/empty').read())",
+	                                     .files = files, .files_count = 3, .output_files = AGENTJAIL_OUTPUT_DATA);
+	agentjail_result *r = agentjail_run(h, &snippet, &err);
+	is(r ? agentjail_result_get(r, "value") : err.cause, "3", "files: a run has them");
+	is(r ? agentjail_result_get(r, "files.0.name") : NULL, "x.txt", "files: and gives one back");
+	is(r ? agentjail_result_get(r, "files.0.data") : NULL, "T0YgVEhFIEhPU1Q=", "files: with its bytes");
+	agentjail_result_free(r);
+	/* The session's jail is not ready yet, and the array is the caller's again at once. */
+	struct agentjail_session_options later = { .size = sizeof later, .no_wait = 1 };
+	agentjail_session *s = agentjail_session_open(h, &later, &err);
+	struct agentjail_file mine = { .name = "a", .data = strdup("xyz"), .bytes = 3 };
+	snippet = (struct agentjail_snippet)S(.code = "open('/input/a').read()", .files = &mine, .files_count = 1);
+	check(s && agentjail_session_start(s, &snippet, &err) == 0, "files: of a run that waits", err.cause);
+	memset((char *)mine.data, '-', 3);
+	free((char *)mine.data);
+	while (s && agentjail_session_busy(s) && agentjail_turn(h, -1, &err) == 0)
+		;
+	r = s ? agentjail_session_take(s, &err) : NULL;
+	is(r ? agentjail_result_get(r, "value") : err.cause, "xyz", "files: were copied");
+	agentjail_result_free(r);
+	check(agentjail_session_write_files(s, files, 3, &err) == 0, "files: written in a session", err.cause);
+	check(agentjail_session_read_file(s, "/input/a.bin", 1, part, sizeof part, &err) == 2 && part[0] == 0 && part[1] == 'b',
+	      "files: read", err.cause);
+	check(agentjail_session_read_file(s, "/input/a.bin", 9, part, sizeof part, &err) == 0, "files: behind the end", err.cause);
+	check(agentjail_session_read_file(s, "/etc/passwd", 0, part, sizeof part, &err) == -1, "files: not the host's", "it was read");
+	r = agentjail_session_list_files(s, "/input", &err);
+	is(r ? agentjail_result_get(r, "truncated") : err.cause, "false", "files: listed");
+	agentjail_result_free(r);
+	check(agentjail_session_remove_file(s, "/input/a.bin", &err) == 0 && agentjail_session_remove_file(s, "/input/a.bin", &err) == -1,
+	      "files: removed", err.cause);
+	const struct agentjail_file bad[] = { { .name = "x" },
+		                              { .data = "x" },
+		                              { .name = "x", .data = "x", .path = host },
+		                              { .name = "x", .path = "/" },
+		                              { .name = "x", .path = "/no/such/file" },
+		                              { .name = "../x", .data = "x", .bytes = 1 },
+		                              { .name = "\xff", .data = "x", .bytes = 1 } };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		check(agentjail_session_write_files(s, &bad[i], 1, &err) == -1 && strcmp(err.step, "files") == 0,
+		      "files: refused", err.step);
+	const struct agentjail_file into[] = { { .name = "f", .data = "" }, { .name = "f/g", .data = "" } };
+	check(agentjail_session_write_files(s, into, 2, &err) == -1 && strstr(err.cause, "Not a directory"),
+	      "files: the jail's own error", err.cause);
+	runs_to(s, "6 * 7", "42", "files: and the session lives on");
+	agentjail_close(h);
+	unlink(host);
+}
+
 static void part_session(void)
 {
 	agentjail *h = open_with(1);
@@ -977,11 +1036,12 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} parts[] = { { "run", part_run },         { "errors", part_errors },   { "tree", part_tree },
-		      { "audit", part_audit },     { "session", part_session }, { "interrupt", part_interrupt },
-		      { "tools", part_tools },     { "branch", part_branch },   { "loop", part_loop },
-		      { "threads", part_threads }, { "host", part_host },       { "log", part_log },
-		      { "copies", part_copies },   { "closed", part_closed },   { "leaks", part_leaks } };
+	} parts[] = {
+		{ "run", part_run },         { "errors", part_errors }, { "tree", part_tree },           { "audit", part_audit },
+		{ "session", part_session }, { "files", part_files },   { "interrupt", part_interrupt }, { "tools", part_tools },
+		{ "branch", part_branch },   { "loop", part_loop },     { "threads", part_threads },     { "host", part_host },
+		{ "log", part_log },         { "copies", part_copies }, { "closed", part_closed },       { "leaks", part_leaks }
+	};
 	(void)forks_seen;
 	for (int i = 1; i < argc; i++)
 		for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)

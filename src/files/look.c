@@ -47,37 +47,52 @@ static json_t *part_json(const struct stat *st, const char *path, uint64_t offse
 	return part;
 }
 
-json_t *aj_look_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err)
+/* A regular file; -1 with err. */
+static int open_file(const struct aj_scratch *scratch, const char *path, struct stat *ret, struct aj_error *err)
 {
 	char room[AJ_SCRATCH_PATH];
-	struct stat st;
 	const char *name = below(path, room, err);
 	if (!name)
-		return NULL;
+		return -1;
 	/* Looked at first: to open a FIFO is seen at its other end. */
 	cleanup_fd int place = aj_beneath_open_here(scratch->tmp, name, O_PATH);
-	if (place < 0 || fstat(place, &st) < 0) {
-		fail(err, errno, "open", path);
-		return NULL;
-	}
-	cleanup_fd int fd = S_ISREG(st.st_mode) ? aj_beneath_open_here(scratch->tmp, name, O_RDONLY) : -1;
-	if (S_ISREG(st.st_mode) && (fd < 0 || fstat(fd, &st) < 0)) {
-		fail(err, errno, "open", path);
-		return NULL;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		fail(err, S_ISDIR(st.st_mode) ? EISDIR : S_ISLNK(st.st_mode) ? ELOOP : EINVAL, "read", path);
-		return NULL;
-	}
-	uint64_t left = offset < (uint64_t)st.st_size ? (uint64_t)st.st_size - offset : 0;
-	bytes = bytes && bytes < AJ_LOOK_BYTES ? bytes : AJ_LOOK_BYTES;
+	if (place < 0 || fstat(place, ret) < 0)
+		return fail(err, errno, "open", path);
+	if (!S_ISREG(ret->st_mode))
+		return fail(err, S_ISDIR(ret->st_mode) ? EISDIR : S_ISLNK(ret->st_mode) ? ELOOP : EINVAL, "read", path);
+	cleanup_fd int fd = aj_beneath_open_here(scratch->tmp, name, O_RDONLY);
+	if (fd < 0 || fstat(fd, ret) < 0)
+		return fail(err, errno, "open", path);
+	return S_ISREG(ret->st_mode) ? aj_steal(&fd) : fail(err, EINVAL, "read", path);
+}
+
+static ssize_t read_part(int fd, const struct stat *st, uint64_t offset, void *buffer, uint64_t bytes, const char *path,
+                         struct aj_error *err)
+{
+	uint64_t left = offset < (uint64_t)st->st_size ? (uint64_t)st->st_size - offset : 0;
 	bytes = bytes < left ? bytes : left;
-	char *data = malloc(bytes + 1);
+	ssize_t n = bytes ? pread(fd, buffer, bytes, (off_t)offset) : 0;
+	return n < 0 ? fail(err, errno, "read", path) : n;
+}
+
+ssize_t aj_look_bytes(const struct aj_scratch *scratch, const char *path, uint64_t offset, void *buffer, size_t bytes,
+                      struct aj_error *err)
+{
+	struct stat st;
+	cleanup_fd int fd = open_file(scratch, path, &st, err);
+	return fd < 0 ? -1 : read_part(fd, &st, offset, buffer, bytes, path, err);
+}
+
+json_t *aj_look_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err)
+{
+	struct stat st;
+	cleanup_fd int fd = open_file(scratch, path, &st, err);
+	char *data = fd < 0 ? NULL : malloc(AJ_LOOK_BYTES);
+	if (fd < 0)
+		return NULL;
 	if (!data)
 		abort();
-	ssize_t n = bytes ? pread(fd, data, bytes, (off_t)offset) : 0;
-	if (n < 0)
-		fail(err, errno, "read", path);
+	ssize_t n = read_part(fd, &st, offset, data, bytes && bytes < AJ_LOOK_BYTES ? bytes : AJ_LOOK_BYTES, path, err);
 	json_t *part = n < 0 ? NULL : part_json(&st, path, offset, data, (size_t)n);
 	free(data);
 	return part;

@@ -93,6 +93,16 @@ struct agentjail_python {
 	const char *layer;           /* "on" or "off" */
 };
 
+/* A file for the jail, written by the jail itself before the code runs. */
+struct agentjail_file {
+	const char *name; /* below /input, where a file cannot be opened for writing; or a path below /input, /output or /tmp */
+	const void *data;
+	size_t bytes;
+	const char *path; /* in place of data: a file of the host, read at once with the caller's rights */
+};
+
+enum { AGENTJAIL_OUTPUT_LIST = 1, AGENTJAIL_OUTPUT_DATA = 2 };
+
 struct agentjail_snippet {
 	size_t size;
 	const char *code;
@@ -108,6 +118,9 @@ struct agentjail_snippet {
 	int value_of_statement; /* a last statement that is an assignment, or a block in which one ran last, has a value too */
 	int handles;            /* a value that cannot cross stays inside and its name crosses, see docs/values.md */
 	const struct agentjail_python *python; /* for agentjail_run() alone; a session gets it when it is opened. NULL: the policy's */
+	const struct agentjail_file *files; /* copied */
+	size_t files_count;
+	int output_files; /* AGENTJAIL_OUTPUT_LIST: the result has "files", those of /output that the run has made or changed; _DATA: with their bytes */
 };
 
 /* Run one snippet in a fresh jail of its own. NULL with *err when nothing ran; anything else is in the result. */
@@ -132,6 +145,17 @@ int agentjail_session_set(agentjail_session *session, const char *variables, str
 agentjail_result *agentjail_session_get(agentjail_session *session, const char *name, struct agentjail_error *err);
 /* List the variables: a result whose "value" is an array of {"name", "type", "repr", "len"}. NULL with *err. */
 agentjail_result *agentjail_session_vars(agentjail_session *session, struct agentjail_error *err);
+/* Write files in the session. -1 with *err. */
+int agentjail_session_write_files(agentjail_session *session, const struct agentjail_file *files, size_t count,
+                                  struct agentjail_error *err);
+/* Read a part of a regular file below /tmp, /input or /output, also while a snippet runs: the number of bytes, 0 at or behind the file's
+ * end; -1 with *err. No symlink is followed. */
+int64_t agentjail_session_read_file(agentjail_session *session, const char *path, uint64_t offset, void *buffer, size_t bytes,
+                                    struct agentjail_error *err);
+/* List such a folder: "files", an array of {"name", "type", "size"}, of 1,000 at most, and "truncated". NULL with *err. */
+agentjail_result *agentjail_session_list_files(agentjail_session *session, const char *path, struct agentjail_error *err);
+/* Remove a file, a link or an empty folder. -1 with *err. */
+int agentjail_session_remove_file(agentjail_session *session, const char *path, struct agentjail_error *err);
 /* 1 while the session can run snippets. */
 int agentjail_session_alive(const agentjail_session *session);
 /* Interrupt the snippet under way, as Ctrl-C would; the session lives on. Without effect when none runs. May be called from any thread

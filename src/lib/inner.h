@@ -68,6 +68,7 @@ struct agentjail_session {
 	bool asked;
 	struct aj_arena arena; /* of the snippet */
 	struct aj_snippet snippet;
+	json_t *files; /* of the snippet, until it begins */
 	void (*output)(void *arg, int number, const char *data, size_t bytes);
 	void *output_arg;
 	agentjail_result *result;
@@ -98,6 +99,9 @@ void aj_lib_run_begin(agentjail_session *session);
 void aj_lib_run_finish(agentjail_session *session, agentjail_result *result, const struct aj_error *err);
 /* agentjail_interrupt() was called. */
 void aj_lib_session_interrupted(agentjail_session *session);
+
+/* files.c: the caller's files as the session manager takes them, NULL for none. -1 with err. */
+int aj_lib_files(const struct agentjail_file *files, size_t count, json_t **ret, struct aj_error *err);
 
 /* tools.c */
 void aj_lib_tools_copy(struct aj_lib_tools *to, const struct aj_lib_tools *from);

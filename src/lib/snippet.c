@@ -24,6 +24,8 @@ void aj_lib_run_begin(agentjail_session *s)
 	if (err.exit_code || aj_session_run(s->inner, &s->snippet, &err) < 0)
 		aj_lib_run_finish(s, NULL, &err);
 	s->snippet = (struct aj_snippet){ 0 };
+	json_decref(s->files);
+	s->files = NULL;
 	aj_arena_free(&s->arena);
 }
 
@@ -83,6 +85,13 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	    check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
 	    check_text("the file name", t.filename, t.filename ? strlen(t.filename) : 0, err) < 0)
 		return -1;
+	json_t *files;
+	if (t.output_files < 0 || t.output_files > AGENTJAIL_OUTPUT_DATA)
+		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "output_files is none of 0, AGENTJAIL_OUTPUT_LIST, AGENTJAIL_OUTPUT_DATA");
+	if (aj_lib_files(t.files, t.files_count, &files, err) < 0)
+		return -1;
+	json_decref(s->files);
+	s->files = files;
 	s->snippet = (struct aj_snippet){ .id = t.id,
 		                          .code = kind < VARIABLES ? t.code : NULL,
 		                          .get = kind == GET ? t.code : NULL,
@@ -90,6 +99,9 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		                          .code_bytes = bytes,
 		                          .filename = t.filename,
 		                          .inputs_json = t.variables,
+		                          .files = files,
+		                          .output = t.output_files != 0,
+		                          .output_data = t.output_files == AGENTJAIL_OUTPUT_DATA,
 		                          .timeout_ms = t.timeout_ms,
 		                          .last = kind == ALONE,
 		                          .keep_value = s->handle->keep_values,
@@ -187,18 +199,30 @@ agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *sn
 	return result;
 }
 
-int agentjail_session_set(agentjail_session *s, const char *variables, struct agentjail_error *ret_err)
+/* A run without code; -1 with err where it failed in the jail, too. */
+static int run_without_code(agentjail_session *s, const struct agentjail_snippet *snippet, const char *step, struct agentjail_error *ret_err)
 {
-	struct agentjail_snippet snippet = { .size = sizeof snippet, .variables = variables };
 	struct aj_error err = { 0 };
-	agentjail_result *result = run_snippet(s, &snippet, VARIABLES, &err);
+	agentjail_result *result = run_snippet(s, snippet, VARIABLES, &err);
 	free_closed(s);
 	if (result && result->status != AJ_STATUS_OK) {
 		const char *message = agentjail_result_get(result, "error.message"), *reason = agentjail_result_get(result, "reason");
-		aj_fail(&err, AJ_EXIT_ERROR, "variables", 0, "%s", message ? message : reason ? reason : "they were not set");
+		aj_fail(&err, AJ_EXIT_ERROR, step, 0, "%s", message ? message : reason ? reason : "the jail did not take them");
 	}
 	agentjail_result_free(result);
 	return err.exit_code ? aj_lib_refuse(&err, ret_err) : 0;
+}
+
+int agentjail_session_set(agentjail_session *s, const char *variables, struct agentjail_error *ret_err)
+{
+	struct agentjail_snippet snippet = { .size = sizeof snippet, .variables = variables };
+	return run_without_code(s, &snippet, "variables", ret_err);
+}
+
+int agentjail_session_write_files(agentjail_session *s, const struct agentjail_file *files, size_t count, struct agentjail_error *ret_err)
+{
+	struct agentjail_snippet snippet = { .size = sizeof snippet, .files = files, .files_count = count };
+	return run_without_code(s, &snippet, "files", ret_err);
 }
 
 int agentjail_session_start(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)

@@ -9,6 +9,7 @@ void aj_lib_session_free(agentjail_session *s)
 {
 	LIST_REMOVE(s, listed);
 	aj_lib_tools_free(&s->tools);
+	json_decref(s->files);
 	aj_arena_free(&s->arena);
 	agentjail_result_free(s->result);
 	free(s);

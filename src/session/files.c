@@ -152,6 +152,12 @@ json_t *aj_session_read_file(struct aj_session *s, const char *path, uint64_t of
 	return scratch ? aj_look_read(scratch, path, offset, bytes, err) : NULL;
 }
 
+ssize_t aj_session_read_bytes(struct aj_session *s, const char *path, uint64_t offset, void *buffer, size_t bytes, struct aj_error *err)
+{
+	const struct aj_scratch *scratch = scratch_of(s, err);
+	return scratch ? aj_look_bytes(scratch, path, offset, buffer, bytes, err) : -1;
+}
+
 json_t *aj_session_list_files(struct aj_session *s, const char *path, struct aj_error *err)
 {
 	const struct aj_scratch *scratch = scratch_of(s, err);

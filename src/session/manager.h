@@ -119,6 +119,8 @@ int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet,
 void aj_session_interrupt(struct aj_session *session);
 /* Files at and below /tmp, /input and /output, also while a snippet runs; see files/look.h. NULL, -1 with err. */
 json_t *aj_session_read_file(struct aj_session *session, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err);
+ssize_t aj_session_read_bytes(struct aj_session *session, const char *path, uint64_t offset, void *buffer, size_t bytes,
+                              struct aj_error *err);
 json_t *aj_session_list_files(struct aj_session *session, const char *path, struct aj_error *err);
 int aj_session_remove_file(struct aj_session *session, const char *path, struct aj_error *err);
 /* Answer a call: with a value, checked against the tool's `returns` (-1 with err, and the call stays pending), or with an error. A call

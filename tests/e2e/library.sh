@@ -34,6 +34,7 @@ part errors 24
 part tree 4
 part audit 6
 part session 31
+part files 22
 part interrupt 6
 part tools 22
 part branch 18
