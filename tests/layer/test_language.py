@@ -208,6 +208,15 @@ def _(x: list): return 'list'
     ("c-memoryview", ["array"], "from array import array\nmemoryview(array('f', [1])) == memoryview(array('d', [1]))", "True"),
     ("c-character-name", [], "'°'.encode('ascii', 'namereplace')", "b'\\\\N{DEGREE SIGN}'"),
     ("type-module", ["dataclasses"], "import dataclasses\nC = type('C', (), {'__annotations__': {'x': int}, 'n': 1})\n(C, dataclasses.dataclass(C)(3))", "(<class '__main__.C'>, C(x=3))"),
+    ("time-zone", ["time", "os"], "import os, time\nfrom time import tzname\nos.environ['TZ'] = 'EST+05EDT'; time.tzset()\ntime.tzname", "('EST', 'EDT')"),
+    ("method-name", [], "class A: pass\n(A.__setattr__.__name__, A().__getattribute__.__qualname__)", "('__setattr__', 'object.__getattribute__')"),
+    ("make-dataclass-errors", ["dataclasses"], """
+import dataclasses
+out = []
+for fields in ([()], ['a-b'], [('class', int)]):
+    try: dataclasses.make_dataclass('C', fields)
+    except TypeError as e: out.append(str(e))
+out""", "['Invalid field: ()', \"Field names must be valid identifiers: 'a-b'\", \"Field names must not be keywords: 'class'\"]"),
     ("dataclass-text", ["dataclasses", "typing"], """
 from __future__ import annotations
 import dataclasses, typing as t

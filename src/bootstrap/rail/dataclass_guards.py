@@ -11,7 +11,9 @@ from agentjail.rail.name_rules import GUARDED, forbidden_by
 
 def check_field_name(name, reserved=True):
     """Field names become source text in dataclasses. A pattern or a format would read a reserved name as an attribute."""
-    if type(name) is not str or not name.isidentifier() or reserved and (
+    if type(name) is str and not name.isidentifier():
+        raise TypeError("Field names must be valid identifiers: %r" % name)
+    if type(name) is not str or reserved and (
             forbidden_by(name) is not None or name in GUARDED or name[:2] == "__" == name[-2:]):
         raise TypeError("field names must be plain names, not %r" % (name,))
 
@@ -73,7 +75,7 @@ def guarded_make_dataclass(real):
         for base in bases:
             for name in inherited_fields(base):
                 check_field_name(name, reserved=False)
-        for item in fields:
+        for item in filter(None, fields):  # of an empty one dataclasses says what is wrong
             check_field_name(item if isinstance(item, str) else item[0])
         if any(type(k) is not str or forbidden_by(k, True) for k in namespace):
             raise TypeError("the namespace holds names that are not allowed")

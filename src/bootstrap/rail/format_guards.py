@@ -173,6 +173,7 @@ def checked_attribute_method(o, name):
                 return read_guarded(args[0] if i else REAL_GETATTR(native, "__self__", None), key)
             args = args[:i] + (key,) + args[i + 1:]
         return native(*args)
+    method.__name__, method.__qualname__ = name, REAL_GETATTR(native, "__qualname__", name)
     return method
 
 

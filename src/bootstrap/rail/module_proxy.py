@@ -13,7 +13,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.rail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
 from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN
 from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules, replacement
-from agentjail.rail.shown import MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
+from agentjail.rail.shown import CHANGING, MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
 
 MAX_REFUSED, MAX_NAME = 100, 200    # refusals that the claim lists, characters of each name
 GUARDED_BUILTINS = ("getattr", "setattr", "delattr", "hasattr", "__import__")
@@ -95,7 +95,7 @@ class ModuleProxies:
             raise ImportError("cannot import name %r from %r (%s)" % (n, name, e)) from None
         if type(value) is ModuleType:
             self.record_import(full)
-        if n not in proxy.__dict__ and not (name == "sys" and n in PASSED_ON):
+        if n not in proxy.__dict__ and n not in CHANGING.get(name, ()):
             proxy.__dict__[n] = value
 
     def is_submodule(self, name, n):
@@ -139,10 +139,10 @@ class ModuleProxies:
         proxy.__dict__.pop("__spec__", None)
         members, submodules = proxy.__dict__, set()
         is_allowed = self.imports.allows(name)  # else the proxy only leads to an allowed submodule
-        shown, passed_on = SHOWN.get(name, ((),))[0], PASSED_ON if name == "sys" else ()
+        shown, changing = SHOWN.get(name, ((),))[0], CHANGING.get(name, ())
         if is_allowed:
             for key, value in tuple(real.__dict__.items()):
-                if (key[:1] != "_" or key in PUBLIC_DUNDERS or key in shown) and key not in passed_on:
+                if (key[:1] != "_" or key in PUBLIC_DUNDERS or key in shown) and key not in changing:
                     if isinstance(value, ModuleType) and HIDDEN.get((name, key)) is None:
                         if self.allowed_name(name, key, value) is not None:
                             submodules.add(key)

@@ -46,6 +46,8 @@ SHOWN = {
 
 # The names of sys that code sets and libraries read: the proxy passes them on in both ways.
 PASSED_ON = frozenset(("stdout", "stderr", "stdin", "argv"))
+# module -> the names whose value changes: a proxy reads them anew each time.
+CHANGING = {"sys": PASSED_ON, "time": frozenset(("altzone", "daylight", "timezone", "tzname"))}
 
 
 class SysProxy(ModuleType):
