@@ -210,6 +210,8 @@ static const struct {
 static const char *const guarded[] = {
 	"asyncio",       "builtins", "concurrent.futures",
 	"doctest",       "gc",       "http",
+	"glob",          "os",       "pathlib",
+	"shutil",        "sqlite3",  "tempfile",
 	"inspect",       "io",       "logging",
 	"operator",      "os.path",  "sys",
 	"threading",     "timeit",   "traceback",

@@ -286,6 +286,22 @@ done
 
 # --- imports, builtins, layer ---
 json "an import allowed" 0 'value~^/' -- exec --allow-import os -c 'import os; os.getcwd()'
+json "data-analysis works on the files of the jail" 0 status=ok 'violations.0=(absent)' 'stdout=[\"a.csv\", \"s/b.csv\"] [[5]] hello gz OSError\n' -- exec --policy data-analysis -c '
+import glob, gzip, json, os, pathlib, shutil, sqlite3, tempfile, zipfile
+d = tempfile.mkdtemp()
+with open(d + "/a.csv", "w") as f: f.write("x,y")
+os.makedirs(d + "/s"); shutil.copy(d + "/a.csv", d + "/s/b.csv")
+found = sorted(os.path.relpath(p, d) for p in glob.glob(d + "/**/*.csv", recursive=True))
+with zipfile.ZipFile(d + "/z.zip", "w") as z: z.writestr("t", "hello")
+db = sqlite3.connect(d + "/t.db"); db.execute("create table t (a int)"); db.execute("insert into t values (5)"); db.commit()
+rows = sqlite3.connect(d + "/t.db").execute("select a from t").fetchall()
+with gzip.open(d + "/g", "wt") as f: f.write("gz")
+text = zipfile.ZipFile(d + "/z.zip").read("t").decode()
+try: pathlib.Path("/usr/x").write_text("no")
+except OSError as e: refused = type(e).__name__
+print(json.dumps(found), json.dumps(rows), text, gzip.open(d + "/g", "rt").read(), refused)'
+json "a policy without files has no open()" 1 error.type=NameError -- exec -c 'open("/tmp/x", "w")'
+json "and no process where it has files" 1 error.type=AttributeError -- exec --policy data-analysis -c 'import os; os.system("true")'
 json "a package with its submodules" 0 status=ok -- exec --allow-import 'xml.*' -c 'import xml.etree.ElementTree as e; e.fromstring("<a/>").tag'
 json "a package alone" 126 status=rejected -- exec --allow-import xml -c 'import xml.dom.minidom'
 json "another import is not" 126 status=rejected 'error.message~Allowed: .*\bos\b' -- exec --allow-import os -c 'import subprocess'

@@ -576,6 +576,15 @@ import xmlrpc.server
 def gen(): yield xmlrpc.server.resolve_dotted_attribute(g, 'gi_frame.f_back.f_builtins')
 g = gen()
 PWN = next(g)['open']"""),
+    ("os-system", ["os"], "import os\nPWN = os.system('true')"),
+    ("os-fork", ["os"], "import os\nPWN = os.fork\nos.getpid()"),
+    ("os-from", ["os"], "from os import execv, kill, popen\nPWN = popen"),
+    ("os-descriptors", ["os"], "import os\nPWN = os.write(2, b'x')"),
+    ("os-through-pathlib", ["os", "pathlib"], "import pathlib\nPWN = pathlib.os.system"),
+    ("pathlib-flavour", ["pathlib"], "from pathlib import Path\nf = getattr(Path(), '_flav' + 'our')\nPWN = f.pathmod.os if hasattr(f, 'pathmod') else f.os"),
+    ("shutil-os", ["shutil"], "import shutil\nPWN = shutil.os.system"),
+    ("glob-os", ["glob"], "import glob\nPWN = glob.os.system"),
+    ("open-without-files", ["io", "codecs"], "import codecs, io\nPWN = codecs.open('/etc/hostname').read()"),
     ("mock-target-attribute", ["unittest.mock", "json"], """
 from unittest import mock
 import json

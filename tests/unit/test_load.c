@@ -1205,7 +1205,7 @@ Test(load, lint)
 		const char *text, *code;
 		int line;
 	} cases[] = {
-		{ "[python]\nimports = [\"json\", \"os\"]\n", "AJ101", 2 },
+		{ "[python]\nimports = [\"json\", \"ctypes\"]\n", "AJ101", 2 },
 		{ "[python]\nimports = [\"urllib.request\"]\n", "AJ101", 2 },
 		{ "[python]\nimports = [\"unittest.loader\"]\n", "AJ101", 2 },
 		{ "[python]\nimports = [\"numpy.*\"]\n", "AJ102", 2 },

@@ -55,6 +55,8 @@ class Guards:
         self.imported = []                  # modules that agent code imported, in order
         self.refused = {}                   # (module, line) of the imports that were tried and refused, in order
         self.proxies = None                 # module_proxy.ModuleProxies, from the first import on
+        # pathlib opens files whatever open() does: a policy that allows it means the files of the jail.
+        self.opens_files = builtin_set == "full" or self.imports.allows("pathlib")
         self.code_files = ()                # file names of the agent's own code
         self.dynamic = None                 # dynamic_code.DynamicCode, from the first eval, exec or compile on
         # A module, and not a dict: code can read it (exec() leaves it in a namespace), and the attribute rules keep `__import__`
@@ -74,7 +76,9 @@ class Guards:
             for name in DYNAMIC:
                 out[name] = guarded[name]
             out["exit"] = out["quit"] = guarded["exit"]
-        if self.builtin_set != "full" and self.files:
+        if self.opens_files and self.builtin_set == "standard":
+            out["open"] = builtins.open
+        elif self.builtin_set != "full" and self.files:
             from agentjail.rail.input_files import make_open
             out["open"] = make_open(self.files)
         out["__agentjail_attr__"] = guarded["attribute"]

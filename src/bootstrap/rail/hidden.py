@@ -11,6 +11,7 @@ DANGEROUS_ORIGINS = frozenset("posix os sys subprocess _posixsubprocess importli
                               "codeop runpy pty socket _socket multiprocessing linecache pkgutil zipimport signal "
                               "_signal shelve timeit trace pdb bdb faulthandler tracemalloc".split())
 
+NO_FILES = "files are not available"    # the reason of rows that do not hold where a policy means files
 # (module, name) -> why the name is hidden although the module is allowed. "*": no name of the module is shown.
 HIDDEN = {
     ("importlib", "reload"): "modules of the jail stay as they are",
@@ -26,13 +27,13 @@ HIDDEN = {
     ("enum", "global_enum"): "it writes names into any module",
     ("enum", "global_enum_repr"): "it belongs to global_enum",
     ("typing", "ForwardRef"): "it turns text into code",
-    ("io", "open_code"): "files are not available",
-    ("io", "FileIO"): "files are not available",
-    ("io", "OpenWrapper"): "files are not available",
-    ("codecs", "open"): "files are not available",
+    ("io", "open_code"): NO_FILES,
+    ("io", "FileIO"): NO_FILES,
+    ("io", "OpenWrapper"): NO_FILES,
+    ("codecs", "open"): NO_FILES,
     ("asyncio", "create_subprocess_exec"): "processes are not available",
     ("asyncio", "create_subprocess_shell"): "processes are not available",
-    ("ast", "main"): "files are not available",
+    ("ast", "main"): NO_FILES,
     ("concurrent.futures", "ProcessPoolExecutor"): "processes are not available",
     ("logging", "currentframe"): "frames are not available",
     ("logging", "StrFormatStyle"): "it reads attributes that a template names",

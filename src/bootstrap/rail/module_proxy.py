@@ -11,7 +11,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.guards import ABSENT, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
-from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN
+from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN, NO_FILES
 from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules, replacement
 from agentjail.rail.shown import CHANGING, MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
 
@@ -184,12 +184,12 @@ class ModuleProxies:
     def filter_member(self, real, name, key, value):
         """(True, the value to show) or (False, the reason)."""
         origin = getattr(value, "__module__", None)
-        why = HIDDEN.get((name, key)) or HIDDEN.get((name, "*"))
+        why = self.hidden_row(name, key) or HIDDEN.get((name, "*"))
         if why is None and key not in PUBLIC_DUNDERS:
             why = hidden_reason(name, key)
         if why is None and type(origin) is str and callable(value):  # shown through another module
             own = getattr(value, "__name__", None)
-            why = HIDDEN.get((origin, own)) or hidden_reason(origin, own) if type(own) is str else None
+            why = self.hidden_row(origin, own) or hidden_reason(origin, own) if type(own) is str else None
         if why is not None:
             return False, "`%s.%s` is not allowed: %s" % (name, key, why)
         if isinstance(value, ModuleType):
@@ -214,6 +214,10 @@ class ModuleProxies:
                     return False, "`%s.%s` is not available" % (name, key)
                 return True, guarded
         return True, value
+
+    def hidden_row(self, name, key):
+        why = HIDDEN.get((name, key))
+        return None if why is NO_FILES and self.guards.opens_files else why
 
     def allowed_name(self, name, key, value):
         """The full name under which the policy allows this module, or None."""

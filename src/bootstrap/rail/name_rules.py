@@ -70,6 +70,7 @@ FRAME_ATTRIBUTES = frozenset((
 
 # Single-underscore attributes that lead to whole modules or run text, on objects that are not modules: the reason for each.
 PRIVATE_DENIED = {
+    "_flavour": "a module inside library objects",
     "_os": "a module inside library objects",
     "_sys": "a module inside library objects",
     "_convert_": "Enum._convert_ copies names out of any module",

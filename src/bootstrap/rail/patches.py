@@ -9,7 +9,6 @@ from agentjail.rail.annotations import compile_annotation, eval_annotation, eval
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType
 from agentjail.rail.name_rules import FRAME_ATTRIBUTES, forbidden_by
 
-OWN_OPEN = open
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
 
 # Names that a *library* may not read or write when a string of the agent names them (functools.update_wrapper(assigned=...),
@@ -59,6 +58,10 @@ def refused_lines(filename, module_globals=None):
     return []
 
 
+def keep_mode(src, dst, *, follow_symlinks=True):
+    """In place of shutil.copymode and copystat: the filter of a snippet refuses chmod() and utime(), so a copy has a mode and times of its own."""
+
+
 def refused_import(name, *args, **kw):
     raise ImportError("Import of %s is not allowed here: import the module by a statement" % (name,))
 
@@ -82,6 +85,7 @@ PATCHED_GLOBALS = {
     "logging": {"open": refused_open},
     "platform": {"open": refused_open},
     "shlex": {"open": refused_open},
+    "shutil": {"copymode": keep_mode, "copystat": keep_mode},
     "unittest.main": {"__import__": main_import, "getattr": checked_getattr},
     "xml.etree.ElementTree": {"open": refused_open},
     "optparse": {"getattr": library_getattr, "setattr": library_setattr},
@@ -101,7 +105,7 @@ def patch_loaded_modules(guards):
     for name, names in PATCHED_GLOBALS.items():
         if name not in patched and name in sys.modules:
             patched.add(name)
-            sys.modules[name].__dict__.update(names if guards.builtins.get("open") is not OWN_OPEN else {
+            sys.modules[name].__dict__.update(names if not guards.opens_files else {
                 key: value for key, value in names.items() if value not in (refused_open, refused_lines)})
     for name, hook in guards.module_hooks.items():
         if name not in patched and name in sys.modules:

@@ -40,6 +40,13 @@ SHOWN = {
         "COMPARISON_FLAGS DONT_ACCEPT_BLANKLINE DONT_ACCEPT_TRUE_FOR_1 ELLIPSIS FAIL_FAST IGNORE_EXCEPTION_DETAIL NORMALIZE_WHITESPACE "
         "REPORTING_FLAGS REPORT_CDIFF REPORT_NDIFF REPORT_ONLY_FIRST_FAILURE REPORT_UDIFF SKIP TestResults run_docstring_examples "
         "testmod".split()), "it runs text in namespaces of other modules"),
+    # Files and folders by their paths; no process, and no descriptor by its number.
+    "os": (frozenset(
+        "DirEntry F_OK PathLike R_OK W_OK X_OK access altsep chdir chmod cpu_count curdir defpath devnull environ error extsep fsdecode "
+        "fsencode fspath get_terminal_size getcwd getenv getpid getppid getuid getgid geteuid getegid link linesep listdir lstat makedirs "
+        "mkdir name pardir path pathsep readlink remove removedirs rename renames replace rmdir scandir sep stat stat_result statvfs "
+        "strerror supports_follow_symlinks symlink terminal_size times times_result truncate umask uname uname_result unlink urandom "
+        "utime walk".split()), "it starts or ends processes, or uses descriptors by their numbers"),
     "tracemalloc": (frozenset("clear_traces get_traced_memory get_tracemalloc_memory is_tracing reset_peak start stop".split()),
                     "it writes files"),
 }
