@@ -239,6 +239,14 @@ def arrays(score):
         if score.wants("array/" + name):
             claims, _ = run(request(ARRAYS + code, imports=imports, **keys))
             score.check("array/" + name, ok(claims[0]), claims)
+    try:
+        import PIL  # noqa: F401
+    except ImportError:
+        score.skip("array/image", "Pillow is not installed")
+    else:
+        (claim,), _ = run(request("from PIL import Image\nImage.new('RGB', (3, 2), (1, 2, 3))", layer=False))
+        (second,), _ = run(request("x.size, x.mode, x.getpixel((2, 1))", imports=["PIL.*"], inputs={"x": claim["value"]}))
+        score.check("array/image", second["repr"] == "((3, 2), 'RGB', (1, 2, 3))", (claim["value"], claim["error"], second["error"]))
     case("scalars", "[np.float64(1.5), np.int32(5), np.bool_(True), np.str_('a'), np.float32(0.5)]", lambda c: c["value"] == [1.5, 5, True, "a", 0.5])
     case("objects", "np.array([object()])", lambda c: c["value"][TAG] == "repr" and c["truncated"] == {})
     case("objects-handle", "np.array([object()])", lambda c: c["value"][TAG] == "handle" and c["value"]["type"] == "numpy.ndarray", handles=True)

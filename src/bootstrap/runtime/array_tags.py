@@ -98,15 +98,20 @@ def encode_image(encoder, x):
 
 # --- tags to values ---
 
-def allowed_module(name, tag, session):
-    """The module, or TagError: a value that comes in loads no module that the snippet itself may not import."""
+def allowed_module(name, tag, session, needs=()):
+    """The module, or TagError: a value that comes in loads no module that the snippet itself may not import. needs: what it will import
+    when it reads the value."""
     guards = session.guards if session is not None else None
     if guards is not None and not guards.imports.allows(name):
         raise TagError("a value of type %s needs the module %s, which the policy does not allow" % (tag, name))
     try:
-        __import__(name)
+        for module in (name, *needs):
+            __import__(module)
     except Exception as e:
         raise TagError("a value of type %s needs the module %s, which cannot be imported (%s: %s)" % (tag, name, type(e).__name__, e)) from None
+    if guards is not None:
+        from agentjail.rail.patches import patch_loaded_modules
+        patch_loaded_modules(guards)  # as after an import of the snippet's
     return modules[name]
 
 
@@ -163,7 +168,7 @@ def read_pandas_scalar(x, session):
 
 def read_image(x, session):
     from io import BytesIO
-    image = allowed_module("PIL.Image", "PIL.Image", session).open(BytesIO(read_bytes(x)), formats=["PNG"])
+    image = allowed_module("PIL.Image", "PIL.Image", session, ("PIL.PngImagePlugin",)).open(BytesIO(read_bytes(x)), formats=["PNG"])
     image.load()
     return image
 
