@@ -141,7 +141,12 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 		}
 		way |= strncmp(pattern, module, bytes) == 0 && pattern[bytes] == '.';
 	}
-	return answer(AJ_DENIED, key, AJ_BY_RAIL, way ? "not in the list: only modules below it are" : "not in the list");
+	const char *why = way ? "not in the list: only modules below it are" : "not in the list";
+	for (size_t i = 0; i < policy->request_imports.count; i++)
+		if (aj_import_covers(policy->request_imports.items[i], module))
+			why = aj_printf(arena, "not in the list; a request may ask for `%s` (requests.imports)",
+			                policy->request_imports.items[i]);
+	return answer(AJ_DENIED, key, AJ_BY_RAIL, why);
 }
 
 /* --- system calls --- */

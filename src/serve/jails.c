@@ -231,7 +231,7 @@ static struct aj_python_ask python_of(const struct aj_query *query, struct aj_ar
 {
 	const json_t *imports = query->member[AJ_M_IMPORTS], *layer = query->member[AJ_M_LAYER];
 	const char **patterns = imports ? aj_alloc(arena, (json_array_size(imports) + 1) * sizeof *patterns) : NULL;
-	for (size_t i = 0; i < json_array_size(imports); i++)
+	for (size_t i = 0; patterns && i < json_array_size(imports); i++)
 		patterns[i] = json_string_value(json_array_get(imports, i));
 	return (struct aj_python_ask){ .imports = patterns,
 		                       .imports_count = json_array_size(imports),

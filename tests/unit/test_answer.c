@@ -25,6 +25,17 @@ static void prepare(const char *preset)
 #define IMPORTED(text) aj_answer_import(&policy, text, &arena)
 #define CALL(text) aj_answer_syscall(&plan, &policy, text, &arena)
 
+Test(answer, modules_that_a_request_may_ask_for)
+{
+	prepare("snippet");
+	*AJ_PUSH(&arena, &policy.request_imports) = "xmlrpc.*";
+	struct aj_answer a = IMPORTED("xmlrpc.client");
+	cr_expect(a.verdict == AJ_DENIED && strstr(a.why, "may ask for `xmlrpc.*`"), "%s", a.why);
+	a = IMPORTED("xml");
+	cr_expect(a.verdict == AJ_DENIED && !strstr(a.why, "ask"), "%s", a.why);
+	cr_expect_eq(IMPORTED("math").verdict, AJ_ALLOWED);
+}
+
 Test(answer, snippets_have_no_sockets)
 {
 	prepare("snippet");
