@@ -25,14 +25,15 @@ enum aj_frame_kind {
 	/* From the guest, before it is armed: four bytes, the number of its filter's listener in the guest. The guest closes the
 	 * listener when the next frame arrives. */
 	AJ_FRAME_LISTENER = 'L',
-	AJ_FRAME_ARMED = 'A',   /* from the guest: the filter stands, no code has been read yet */
-	AJ_FRAME_FAILED = 'E',  /* from the guest: the runner could not start in this tree, text */
-	AJ_FRAME_REFUSED = 'K', /* from the guest: the kernel refused a wall, text */
-	AJ_FRAME_STARTED = 'S', /* from the guest: the check passed and the code starts, so `rejected` is ruled out */
-	AJ_FRAME_RESULT = 'R',  /* from the guest: JSON claim */
-	AJ_FRAME_CALL = 'C',    /* from the guest: a tool is called, JSON */
-	AJ_FRAME_READY = 'Y',   /* from a zygote: jails can be born */
-	AJ_FRAME_IMPORT = 'I',  /* from a zygote: the module that it imports now, text; empty: done */
+	AJ_FRAME_ARMED = 'A',         /* from the guest: the filter stands, no code has been read yet */
+	AJ_FRAME_FAILED = 'E',        /* from the guest: the runner could not start in this tree, text */
+	AJ_FRAME_REFUSED = 'K',       /* from the guest: the kernel refused a wall, text */
+	AJ_FRAME_STARTED = 'S',       /* from the guest: the check passed and the code starts, so `rejected` is ruled out */
+	AJ_FRAME_RESULT = 'R',        /* from the guest: JSON claim */
+	AJ_FRAME_CALL = 'C',          /* from the guest: a tool is called, JSON */
+	AJ_FRAME_READY = 'Y',         /* from a zygote: jails can be born */
+	AJ_FRAME_IMPORT = 'I',        /* from a zygote: the module that it imports now, text; empty: done */
+	AJ_FRAME_IMPORT_FAILED = 'X', /* from a zygote: the first import that failed, and why, text; at most once */
 };
 
 void aj_frame_put_length(void *out, size_t bytes);

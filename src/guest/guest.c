@@ -99,13 +99,25 @@ static void call_layer(const char *module, const char *name, const char *bytes, 
 	aj_python_release(function);
 }
 
+/* A failure is left to the snippet's own import, which may fail in another way: no library can be mapped then. So the layer keeps why this
+ * import failed. That a module is not there the snippet's import says as well. */
+static void import_early(const char *name)
+{
+	object *error = aj_python_import(name);
+	object *note = error ? layer_function("agentjail.runtime.early_imports", "note") : NULL;
+	if (note)
+		aj_python_release(aj_python_call_about(note, name, strlen(name), error));
+	aj_python_release(note);
+	aj_python_release(error);
+}
+
 static void preload(char *names)
 {
 	for (char *save = NULL, *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
 		if (strcmp(name, "*") == 0)
 			call_layer("agentjail.runtime.zygote", "load_extensions", NULL, 0);
 		else
-			aj_python_import(name); /* a failure is left to the snippet's own import, which reports it */
+			import_early(name);
 }
 
 static object *after_fork, *reseed;
@@ -139,7 +151,7 @@ static void run_trial(const struct aj_birth *order)
 /* Returns in a newborn jail. */
 static void run_zygote(const struct frame *plan, const struct frame *policy, const struct frame *names)
 {
-	static const char tell[] = { AJ_FRAME_IMPORT };
+	static const char tell[] = { AJ_FRAME_IMPORT, AJ_FRAME_IMPORT_FAILED };
 	object *prepare = layer_function("agentjail.runtime.zygote", "prepare");
 	object *prepared = aj_python_call(prepare, names->body, names->bytes, tell, sizeof tell);
 	if (!prepared)

@@ -15,6 +15,10 @@ static object *(*py_call)(object *, ...);
 static int (*py_bytes_get)(object *, char **, ssize_t *);
 static void (*py_clear)(void);
 static void (*py_print)(void);
+static object **py_not_found;
+static int (*py_matches)(object *);
+static void (*py_fetch)(object **, object **, object **);
+static void (*py_normalize)(object **, object **, object **);
 static const char *(*py_version)(void);
 static int (*py_gc)(void);
 static int (*py_gc_off)(void);
@@ -35,6 +39,10 @@ static const struct {
 	{ "PyBytes_AsStringAndSize", &py_bytes_get },
 	{ "PyErr_Clear", &py_clear },
 	{ "PyErr_Print", &py_print },
+	{ "PyExc_ModuleNotFoundError", &py_not_found },
+	{ "PyErr_ExceptionMatches", &py_matches },
+	{ "PyErr_Fetch", &py_fetch },
+	{ "PyErr_NormalizeException", &py_normalize },
 	{ "Py_GetVersion", &py_version },
 	{ "PyGC_Enable", &py_gc },
 	{ "PyGC_Disable", &py_gc_off },
@@ -96,12 +104,20 @@ void aj_python_start(void)
 	py_initialize(0);
 }
 
-int aj_python_import(const char *module)
+object *aj_python_import(const char *module)
 {
+	object *type = NULL, *value = NULL, *traceback = NULL;
 	if (py_import(module))
-		return 1;
-	py_clear();
-	return 0;
+		return NULL;
+	if (py_matches(*py_not_found)) {
+		py_clear();
+		return NULL;
+	}
+	py_fetch(&type, &value, &traceback);
+	py_normalize(&type, &value, &traceback);
+	aj_python_release(type);
+	aj_python_release(traceback);
+	return value;
 }
 
 object *aj_python_function(const char *module, const char *name)
@@ -124,6 +140,16 @@ object *aj_python_call(object *function, const char *first, size_t first_bytes, 
 		py_forget(one);
 	if (two)
 		py_forget(two);
+	return value;
+}
+
+object *aj_python_call_about(object *function, const char *bytes, size_t count, object *about)
+{
+	object *first = py_from_bytes(bytes, (ssize_t)count);
+	object *value = first ? py_call(function, first, about, NULL) : NULL;
+	if (!value)
+		py_print();
+	aj_python_release(first);
 	return value;
 }
 

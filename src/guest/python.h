@@ -10,12 +10,14 @@ typedef struct object object;
 const char *aj_python_find(void);
 /* Start the interpreter. */
 void aj_python_start(void);
-/* Import a module; false (and no exception left) when it cannot be. */
-int aj_python_import(const char *module);
+/* Import a module. NULL, also where there is none of this name; or the exception, with its traceback released. */
+object *aj_python_import(const char *module);
 /* module.name, or NULL after printing the reason. */
 object *aj_python_function(const char *module, const char *name);
 /* Call it with up to two byte strings (NULL: fewer). The result, or NULL after printing the reason. */
 object *aj_python_call(object *function, const char *first, size_t first_bytes, const char *second, size_t second_bytes);
+/* Call it with a byte string and an object. */
+object *aj_python_call_about(object *function, const char *bytes, size_t count, object *about);
 /* The bytes of a bytes object, valid as long as the object; -1 for another type. */
 int aj_python_bytes(object *value, char **ret, ssize_t *ret_bytes);
 void aj_python_release(object *value);

@@ -16,7 +16,7 @@ struct aj_pool_config {
 	unsigned depth;                 /* jails to keep parked */
 	unsigned jails_max;             /* alive at a time, parked ones included; 0: no limit */
 	unsigned ready_ms;              /* for a zygote's imports; 0: a minute */
-	/* An event worth a log line: a zygote died, a birth failed. May be NULL. */
+	/* An event worth a log line: a zygote died or could not import a module, a birth failed. May be NULL. */
 	void (*on_trouble)(void *arg, const struct aj_error *err);
 	void *trouble_arg;
 };

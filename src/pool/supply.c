@@ -12,11 +12,16 @@ enum { SEARCH_MS = 100 };
 /* Backoff after a zygote died, or could not make a jail. */
 enum { FIRST_PAUSE_US = 100000, LONGEST_PAUSE_US = 10000000 };
 
+static void tell_owner(struct aj_pool *p, const struct aj_error *err)
+{
+	if (p->config.on_trouble)
+		p->config.on_trouble(p->config.trouble_arg, err);
+}
+
 static void report_trouble(struct aj_pool *p, const struct aj_error *err)
 {
 	p->counts.failures++;
-	if (p->config.on_trouble)
-		p->config.on_trouble(p->config.trouble_arg, err);
+	tell_owner(p, err);
 }
 
 /* Fails the current waiters; later ones wait for the next try. */
@@ -124,6 +129,8 @@ static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail
 		aj_pool_fill(p);
 	if (found == AJ_ZYGOTE_BORN)
 		adopt_jail(p, jail, NULL, NULL, true);
+	if (found == AJ_ZYGOTE_WARNS)
+		tell_owner(p, err);
 	bool killed = found == AJ_ZYGOTE_DEAD || (found == AJ_ZYGOTE_FAILED && err->errnum == ECHILD); /* zygote or newborn */
 	p->counts.zygote_deaths += found == AJ_ZYGOTE_DEAD;
 	if (killed)

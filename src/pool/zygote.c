@@ -24,7 +24,7 @@
 
 /* A zygote imports what the policy allows, and then makes a jail in milliseconds. Slower than this, it is stuck. */
 enum { READY_MS = 60000, BIRTH_US = 10000000 };
-enum { SAID_BYTES = 160 }; /* of a message's text */
+enum { SAID_BYTES = 320 }; /* of a message's text */
 
 /* --- the zygote's answers --- */
 
@@ -124,7 +124,17 @@ static bool is_import(struct aj_zygote *z, uint8_t kind, const char *text)
 	return true;
 }
 
-static enum aj_zygote_found on_frame(struct aj_zygote *z)
+/* The import of a module failed. The policy and the tree do not fit, and only code that imports this module cares. */
+static bool is_warning(struct aj_zygote *z, uint8_t kind, const char *text, struct aj_error *ret_err)
+{
+	if (kind != AJ_FRAME_IMPORT_FAILED || z->warned)
+		return false;
+	z->warned = true;
+	aj_fail(ret_err, AJ_EXIT_SETUP, "zygote", 0, "%s", text);
+	return true;
+}
+
+static enum aj_zygote_found on_frame(struct aj_zygote *z, struct aj_error *ret_err)
 {
 	char text[SAID_BYTES];
 	uint8_t kind;
@@ -136,6 +146,8 @@ static enum aj_zygote_found on_frame(struct aj_zygote *z)
 		return r < 0 ? AJ_ZYGOTE_DEAD : AJ_ZYGOTE_NOTHING;
 	if (is_writing(z))
 		return set_dead(z, 0, "it answers before it was sent its plan");
+	if (is_warning(z, kind, text, ret_err))
+		return AJ_ZYGOTE_WARNS;
 	z->ready = kind == AJ_FRAME_READY;
 	if (z->ready)
 		return AJ_ZYGOTE_READY;
@@ -175,7 +187,7 @@ static enum aj_zygote_found read_event(struct aj_zygote *z, struct aj_jail *ret_
 		return found;
 	if (is_writing(z) && send_plan(z, &z->err) < 0)
 		return AJ_ZYGOTE_DEAD;
-	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z);
+	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z, ret_err);
 	if (found == AJ_ZYGOTE_NOTHING && ended)
 		found = set_dead(z, 0, z->ready ? "it ended" : "it ended before it was ready");
 	return found;
@@ -221,9 +233,9 @@ static void on_zygote(struct aj_io *io, uint32_t events)
 			end_dead(z);
 			break;
 		}
-		if (found == AJ_ZYGOTE_BORN || found == AJ_ZYGOTE_FAILED)
+		if (found == AJ_ZYGOTE_BORN || found == AJ_ZYGOTE_FAILED || found == AJ_ZYGOTE_WARNS)
 			z->on_event(z->arg, found, &jail, &err);
-		if (z->there && found != AJ_ZYGOTE_NOTHING)
+		if (z->there && found != AJ_ZYGOTE_NOTHING && found != AJ_ZYGOTE_WARNS)
 			set_deadline(z);
 	}
 	/* Errors of watching are ignored: without the report a failure lacks its cause only, and the deadline covers the rest. */

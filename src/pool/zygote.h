@@ -10,13 +10,14 @@
 enum aj_zygote_found {
 	AJ_ZYGOTE_NOTHING, /* no more events for now */
 	AJ_ZYGOTE_READY,   /* takes orders from here on; not reported */
+	AJ_ZYGOTE_WARNS,   /* it says that the import of a module failed, at most once. The zygote goes on */
 	AJ_ZYGOTE_BORN,    /* a jail, which is the owner's */
 	AJ_ZYGOTE_FAILED,  /* one birth failed. The zygote goes on */
 	AJ_ZYGOTE_DEAD,    /* the zygote has ended, with the births that it owed */
 };
 
 struct aj_zygote {
-	/* The owner's, before aj_zygote_start(). err with FAILED and DEAD. The callback may end or start the zygote, and must not free
+	/* The owner's, before aj_zygote_start(). err with WARNS, FAILED and DEAD. The callback may end or start the zygote, and must not free
 	 * this struct. */
 	struct aj_loop *loop;
 	void (*on_event)(void *arg, enum aj_zygote_found found, const struct aj_jail *jail, const struct aj_error *err);
@@ -29,8 +30,9 @@ struct aj_zygote {
 	struct aj_jail jail; /* the zygote's own: init_pid is the zygote itself */
 	bool ready;          /* takes orders */
 	struct aj_frame_reader inbox;
-	char importing[80];                    /* the module that it last reported: a claim, plain characters only */
-	size_t imports;                        /* number of such reports */
+	char importing[80]; /* the module that it last reported: a claim, plain characters only */
+	size_t imports;     /* number of such reports */
+	bool warned;
 	struct aj_buffer outbox;               /* the part of the plan that is not sent yet */
 	struct aj_jail waiting[AJ_BIRTHS_MAX]; /* ordered, in this order */
 	size_t waiting_count;

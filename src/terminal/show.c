@@ -136,17 +136,27 @@ static void put_rest(struct aj_show *show, int fd, const struct aj_output_buffer
 
 #define FRAME "  File \"" /* how a traceback begins a frame */
 
+static void put_hint(struct aj_show *show, const json_t *error)
+{
+	const char *hint = json_string_value(json_object_get(error, "hint"));
+	if (hint) {
+		put_text(show, 2, "  hint: ");
+		put_text(show, 2, hint);
+		put_text(show, 2, "\n");
+	}
+}
+
 static void put_error(struct aj_show *show, const json_t *error)
 {
 	const char *traceback = json_string_value(json_object_get(error, "traceback"));
 	if (show->tracebacks && traceback && *traceback) {
 		put_text(show, 2, traceback);
+		put_hint(show, error);
 		return;
 	}
 	const char *type = json_string_value(json_object_get(error, "type"));
 	const char *message = json_string_value(json_object_get(error, "message"));
 	const char *source = json_string_value(json_object_get(error, "source"));
-	const char *hint = json_string_value(json_object_get(error, "hint"));
 	json_int_t line = json_integer_value(json_object_get(error, "line"));
 	json_int_t column = json_integer_value(json_object_get(error, "column"));
 	char at[64] = "";
@@ -164,11 +174,7 @@ static void put_error(struct aj_show *show, const json_t *error)
 		if (column > 0 && column < 400)
 			fprintf(stderr, "    %*s\n", (int)column, "^");
 	}
-	if (hint) {
-		put_text(show, 2, "  hint: ");
-		put_text(show, 2, hint);
-		put_text(show, 2, "\n");
-	}
+	put_hint(show, error);
 	/* The place above is the innermost frame: a traceback with another one has more to say. */
 	const char *frame = traceback ? strstr(traceback, FRAME) : NULL;
 	if (frame && strstr(frame + strlen(FRAME), FRAME))

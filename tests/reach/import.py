@@ -86,6 +86,17 @@ service = Sessions(policy("long", ["math"], LONG_ENV))
 check("zygote-plan: control: one that does gets all of it", service.open("a")["warm"] and service.run("a", "import math\nmath.floor(4.2)").get("value") == 4)
 service.stop()
 
+# --- imports that fail ---
+service = Sessions(policy("broken", ["math", "broken_part", "broken_ext", "broken_pkg"]), parked=1)
+warm = service.open("a")["warm"]
+hints = [service.run("a", "import " + name)["error"].get("hint", "") for name in ("broken_ext", "broken_pkg", "broken_part")]
+check("zygote-import: the snippet is told why the zygote's import of it failed",
+      warm and "`broken_ext` before the walls stood failed: ImportError" in hints[0] and hints[1].endswith("SystemExit: no vector unit") and not hints[2], hints)
+service.open("b")
+told = [line for line in service.said().splitlines() if "before the walls" in line]
+check("zygote-import: and the log tells the first one, once", len(told) == 1 and "broken: zygote: importing `broken_ext`" in told[0], told)
+service.stop()
+
 # --- what `enforced` says ---
 service = Sessions(policy("plain", ["math"]))
 service.open("a")

@@ -4,6 +4,8 @@ The report shows no frame of the layer or of a library, and trusts no method of 
 Lines and columns count from 1; columns count characters, not bytes. Loaded only when there is an error.
 """
 
+import sys
+
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime.values import MESSAGE_BYTES, truncate
 
@@ -182,6 +184,10 @@ def add_hints(session, e, out):
     if isinstance(e, ImportError) and "failed to map segment" in out["message"]:
         out["hint"] = ("No machine code can be loaded once the code runs. An extension module is loaded before where the code names it in an "
                        "import statement, or the policy allows it (--allow-import, python.imports).")
+    if "agentjail.runtime.early_imports" in sys.modules:
+        hint = sys.modules["agentjail.runtime.early_imports"].hint_for(e, out["source"])
+        if hint is not None:
+            out["hint"] = hint[0].upper() + hint[1:]
     if isinstance(e, NameError) and session.guards is not None and type(e.name) is str:
         from agentjail.rail.guards import ABSENT
         import builtins

@@ -42,10 +42,10 @@ FIRST_REQUEST = b'{"filename":"<snippet>","code":"x = [i for i in (1, 2)]\\nx"}'
 
 # --- in the zygote ---
 
-def prepare(names, frame_kind=b""):
+def prepare(names, frame_kinds=b""):
     """names: the modules that jails may import, one a line. A module that cannot be imported raises again in the snippet that
-    imports it. frame_kind: the kind of the frame that reports each name to the supervisor before its import, which may never
-    end, and an empty name after the last one; b"" for no reports.
+    imports it. frame_kinds: the kind of the frame that reports each name to the supervisor before its import, which may never
+    end, and an empty name after the last one; and the kind of the frame with the first failure; b"" for no reports.
 
     The layer is loaded first: objects that every snippet uses then lie together, and fewer pages become a jail's own."""
     import os
@@ -55,18 +55,16 @@ def prepare(names, frame_kind=b""):
             __import__(part)
         except ImportError:
             pass
+    importing, failed = frame_kinds[:1], frame_kinds[1:]
     for name in names.decode().split("\n"):
-        if name and frame_kind:
-            os.write(CONTROL_FD, make_frame(frame_kind, name.encode()))
-        if name == "*":
-            load_extensions()
-        elif name:
-            try:
-                __import__(name)
-            except Exception:
-                pass
-    if frame_kind:
-        os.write(CONTROL_FD, make_frame(frame_kind, b""))
+        if name and importing:
+            os.write(CONTROL_FD, make_frame(importing, name.encode()))
+        why = load_extensions() if name == "*" else load(name) if name else None
+        if why is not None and failed:
+            os.write(CONTROL_FD, make_frame(failed, why.encode("utf-8", "replace")))
+            failed = b""
+    if importing:
+        os.write(CONTROL_FD, make_frame(importing, b""))
     os.register_at_fork = register
     if "asyncio" in sys.modules:
         session.install_event_loop()
@@ -113,15 +111,25 @@ QUIET_MODULES = ("threading", "logging", "random")
 BIRTHS = True   # False in a jail
 
 
+def load(name):
+    """Import a module. Returns why that failed; None also for a module that is not there. Some packages raise a BaseException."""
+    try:
+        __import__(name)
+    except BaseException as e:
+        from agentjail.runtime.early_imports import note
+        return note(name.encode(), e)
+    return None
+
+
 def load_extensions():
-    """For a policy that allows every import: load all extension modules, which cannot be mapped after the filter is installed."""
+    """For a policy that allows every import: load all extension modules, which cannot be mapped after the filter is installed.
+    Returns the first failure."""
     import posix
+    first = None
     for folder in [path for path in sys.path if path.endswith("/lib-dynload")]:
         for file in sorted(posix.listdir(folder)):
-            try:
-                __import__(file.partition(".")[0])
-            except Exception:
-                pass
+            first = load(file.partition(".")[0]) or first
+    return first
 
 
 def make_request(keys):
