@@ -2,6 +2,7 @@
  * It prints results of exec and run, and adds nothing to them. */
 #include "cli/jail.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,8 +80,10 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_show show;
 	struct aj_trail trail;
 	cleanup_fd int output_to = -1;
-	if (o->output && ((output_to = aj_copy_out_folder(o->output, &err)) < 0 || aj_fd_move_high(&output_to) < 0))
-		return aj_print_error(&err);
+	if (o->output && (output_to = aj_copy_out_folder(o->output, &err)) >= 0 && aj_fd_move_high(&output_to) < 0)
+		aj_fail(&err, AJ_EXIT_SETUP, "output", errno, "keep `%s` open", o->output);
+	if (err.exit_code)
+		return aj_refuse_setup(o, &err);
 	o->request.output_to = o->output ? output_to : 0;
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
 		return aj_refuse_setup(o, &err);

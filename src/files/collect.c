@@ -68,7 +68,7 @@ struct aj_collect *aj_collect_begin(const struct aj_scratch *scratch, const stru
 	if (!c)
 		abort();
 	c->how = *how;
-	c->bytes_left = how->bytes_max;
+	c->bytes_left = how->data && how->bytes_max > AJ_COLLECT_DATA_BYTES ? AJ_COLLECT_DATA_BYTES : how->bytes_max;
 	c->fd = -1;
 	c->top = aj_beneath_open_here(scratch->tmp, "output", O_RDONLY | O_DIRECTORY);
 	if (c->top >= 0)
@@ -130,10 +130,11 @@ static bool is_known(const struct aj_collect *c, const char *path)
 /* Why the open file is left out; NULL: it is wanted. */
 static const char *unwanted(const struct aj_collect *c, const struct stat *st)
 {
-	return !S_ISREG(st->st_mode)                                    ? "it is no regular file"
-	     : c->count >= c->how.files_max                             ? "it is one file too many (output.files_count)"
-	     : st->st_size < 0 || (uint64_t)st->st_size > c->bytes_left ? "it is larger than what is left of output.files"
-	                                                                : NULL;
+	return !S_ISREG(st->st_mode)        ? "it is no regular file"
+	     : c->count >= c->how.files_max ? "it is one file too many (output.files_count)"
+	     : st->st_size < 0 || (uint64_t)st->st_size > c->bytes_left
+	         ? "it is larger than what is left of output.files, or of 16 MiB for bytes in a result"
+	         : NULL;
 }
 
 static void begin_file(struct aj_collect *c, const char *name, const char *path)
@@ -174,6 +175,9 @@ static void end_file(struct aj_collect *c, const char *why)
 		return;
 	}
 	aj_sha256_end(&c->sum, c->now.sha256);
+	char *fitted = c->now.data && c->now.bytes < c->want ? realloc(c->now.data, c->now.bytes + 1) : NULL;
+	if (fitted) /* it has become shorter: room for what it was is not kept */
+		c->now.data = fitted;
 	c->bytes_left -= c->now.bytes;
 	if (c->count == c->room) {
 		c->room = c->room ? 2 * c->room : 8;
@@ -218,11 +222,15 @@ static void look_at(struct aj_collect *c, const char *name)
 	path[folder] = '/';
 	memcpy(path + folder + (folder > 0), name, bytes + 1);
 	const char *bad = aj_scratch_name_bad(name);
-	/* Removed meanwhile, or nothing new. */
-	if (!bad && (fstatat(dirfd(c->dir), name, &st, AT_SYMLINK_NOFOLLOW) < 0 || (S_ISREG(st.st_mode) && is_old(c, &st))))
-		return;
+	if (!bad && fstatat(dirfd(c->dir), name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno == ENOENT) /* removed meanwhile */
+			return;
+		bad = "it cannot be examined";
+	}
 	if (bad)
 		skip(c, path, bad);
+	else if (S_ISREG(st.st_mode) && is_old(c, &st))
+		return;
 	else if (S_ISREG(st.st_mode))
 		begin_file(c, name, path);
 	else if (!S_ISDIR(st.st_mode))
@@ -243,9 +251,11 @@ static bool next_folder(struct aj_collect *c)
 	memcpy(c->folder, at, (size_t)(end - at) + 1);
 	c->folders.bytes = (size_t)(at - c->folders.data);
 	int fd = aj_beneath_open_here(c->top, *c->folder ? c->folder : ".", O_RDONLY | O_DIRECTORY);
-	if (fd < 0 && errno != ENOENT)
-		skip(c, c->folder, "it cannot be opened");
-	if (fd >= 0 && !(c->dir = fdopendir(fd)))
+	if (fd < 0 && errno == ENOENT) /* removed meanwhile */
+		return true;
+	if (fd < 0 || !(c->dir = fdopendir(fd)))
+		skip(c, *c->folder ? c->folder : ".", "it cannot be opened");
+	if (!c->dir)
 		aj_close(&fd);
 	return true;
 }
@@ -254,6 +264,7 @@ static bool next_folder(struct aj_collect *c)
 static bool step(struct aj_collect *c)
 {
 	const struct dirent *e;
+	errno = 0; /* readdir() tells an error from the end by it alone */
 	if (c->fd >= 0) {
 		read_file(c);
 	} else if (c->entries > ENTRIES_MAX) {
@@ -267,6 +278,8 @@ static bool step(struct aj_collect *c)
 		if (!aj_path_is_dots(e->d_name))
 			look_at(c, e->d_name);
 	} else {
+		if (errno)
+			skip(c, *c->folder ? c->folder : ".", "it cannot be listed");
 		closedir(c->dir);
 		c->dir = NULL;
 	}

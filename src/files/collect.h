@@ -7,6 +7,9 @@
 
 #include "files/scratch.h"
 
+/* Of the bytes that come back as base64, whatever the policy says: results are held in memory, and sent as a whole. */
+enum { AJ_COLLECT_DATA_BYTES = 16 << 20 };
+
 /* What is wanted of the files. */
 struct aj_collect_how {
 	uint64_t bytes_max, files_max; /* of all files */

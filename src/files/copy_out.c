@@ -20,8 +20,10 @@ static bool is_empty(int folder)
 	DIR *dir = aj_beneath_list(folder, ".");
 	const struct dirent *e;
 	bool empty = dir != NULL;
+	errno = 0;
 	while (empty && (e = readdir(dir)))
 		empty = aj_path_is_dots(e->d_name);
+	empty = empty && !errno;
 	if (dir)
 		closedir(dir);
 	return empty;

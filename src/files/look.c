@@ -120,7 +120,7 @@ json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct 
 	}
 	json_t *files = json_array();
 	bool truncated = false;
-	for (size_t seen = 0; (e = readdir(dir)); seen++) {
+	for (size_t seen = 0; errno = 0, (e = readdir(dir)); seen++) {
 		if (aj_path_is_dots(e->d_name))
 			continue;
 		if (seen > AJ_LOOK_ENTRIES || aj_scratch_name_bad(e->d_name)) {
@@ -133,7 +133,13 @@ json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct 
 			json_array_append_new(files, json_pack("{s:s, s:s, s:I}", "name", e->d_name, "type", type_of(st.st_mode),
 			                                       "size", (json_int_t)(S_ISREG(st.st_mode) ? st.st_size : 0)));
 	}
+	int error = e ? 0 : errno;
 	closedir(dir);
+	if (error) {
+		json_decref(files);
+		fail(err, error, "list", path);
+		return NULL;
+	}
 	return json_pack("{s:o, s:b}", "files", files, "truncated", truncated);
 }
 

@@ -42,12 +42,12 @@ class BytesInput(_io.BytesIO):
 def make_output(base, refuse_reading):
     """A class of files in memory whose content `store` writes."""
     class Output(base):
-        store = None
-        appends = False
+        _store = None
+        _appends = False
 
         def flush(self):
-            if self.store is not None and not self.closed:
-                self.store(self.getvalue())
+            if self._store is not None and not self.closed:
+                self._store(self.getvalue())
 
         def close(self):
             if not self.closed:
@@ -57,7 +57,7 @@ def make_output(base, refuse_reading):
                     base.close(self)
 
         def write(self, data):
-            if self.appends:
+            if self._appends:
                 self.seek(0, 2)
             return base.write(self, data)
 
@@ -132,15 +132,15 @@ def make_open(files):
             with REAL_OPEN(path, "xb" if must_not else "wb" if emptied else "ab"):
                 pass
             stream = (bytes_output if binary else text_output)[not both](*((data,) if binary else (data, newline)))
-            stream.appends = letter == "a"
-            if stream.appends:
+            stream._appends = letter == "a"
+            if stream._appends:
                 stream.seek(0, 2)
 
             def store(content):
                 with REAL_OPEN(path, "wb") as f:
                     f.write(content if binary else content.encode(encoding or "utf-8", errors or "strict"))
 
-            stream.store = store
+            stream._store = store
         stream.name, stream.mode = file, mode
         return stream
 
