@@ -44,7 +44,7 @@ static void add_stream(json_t *doc, const char *name, const char *name_base64, c
 
 void aj_capture_json(json_t *doc, const struct aj_result *r)
 {
-	static const char *const claims[] = { "value", "repr", "str", "final_answer" };
+	static const char *const claims[] = { "value", "repr", "str", "final_answer", "results" };
 	const json_t *claimed = json_object_get(r->claim, "truncated");
 	json_int_t total_bytes = (json_int_t)r->out.total_bytes + (json_int_t)r->err.total_bytes;
 	add_stream(doc, "stdout", "stdout_base64", &r->out);

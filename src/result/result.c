@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "result/bundle.h"
 #include "result/capture.h"
 #include "json/tree.h"
 
@@ -44,9 +45,9 @@ int aj_status_exit_code(const struct aj_result *r, const struct aj_plan *plan)
 
 enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
-enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS, REFUSALS };
+enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS, REFUSALS, BUNDLES };
 
-/* A value of ANY shape is the code's own, and may hold NULs; the rest is read as C strings. */
+/* A value of ANY shape is the code's own, and may hold NULs, as may the JSON in BUNDLES; the rest is read as C strings. */
 static const struct {
 	const char *key;
 	enum shape shape;
@@ -64,6 +65,7 @@ static const struct {
 	{ "imports", STRINGS },
 	{ "truncated", OBJECT_OR_NULL },
 	{ "imports_refused", REFUSALS },
+	{ "results", BUNDLES },
 };
 
 /* {"module": text, "line": number or null} */
@@ -103,8 +105,15 @@ static bool has_shape(const json_t *value, enum shape shape)
 			if (!is_refusal(item))
 				return false;
 		return true;
+	case BUNDLES:
+		return aj_bundles_are_valid(value);
 	}
 	return false;
+}
+
+static bool may_hold_nul(enum shape shape)
+{
+	return shape == ANY || shape == BUNDLES;
 }
 
 json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes)
@@ -128,7 +137,7 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 		while (i < sizeof claim_keys / sizeof *claim_keys && strcmp(claim_keys[i].key, key) != 0)
 			i++;
 		if (i < sizeof claim_keys / sizeof *claim_keys && has_shape(value, claim_keys[i].shape) &&
-		    (claim_keys[i].shape == ANY || !aj_json_has_nul(value)))
+		    (may_hold_nul(claim_keys[i].shape) || !aj_json_has_nul(value)))
 			continue;
 		snprintf(ret_reason, reason_bytes, "unknown key, or key with a wrong value: `%.60s`", key);
 		json_decref(claim);
@@ -165,8 +174,8 @@ json_t *aj_json_text(const char *text, size_t bytes)
 
 static void add_claims(json_t *doc, const struct aj_result *r)
 {
-	static const char *const keys[] = { "value",    "repr",         "str",      "type",    "error",          "errors",
-		                            "warnings", "final_answer", "is_final", "imports", "imports_refused" };
+	static const char *const keys[] = { "value",    "repr",         "str",      "type",    "error",           "errors",
+		                            "warnings", "final_answer", "is_final", "imports", "imports_refused", "results" };
 	for (size_t i = 0; r->claim && i < sizeof keys / sizeof *keys; i++) {
 		json_t *value = json_object_get(r->claim, keys[i]);
 		if (value)

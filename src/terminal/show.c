@@ -193,12 +193,27 @@ void aj_show_result(struct aj_show *show, const struct aj_result *r)
 		aj_show_claim(show, r->claim, r->status, r->reason);
 }
 
+/* What display() and figures have as text; the last value is not repeated. */
+static void put_bundles(struct aj_show *show, const json_t *bundles, const char *repr)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach(bundles, i, one) {
+		const char *text = json_string_value(json_object_get(one, "text/plain"));
+		if (!text || (repr && strcmp(text, repr) == 0))
+			continue;
+		put_text(show, 1, text);
+		put_text(show, 1, "\n");
+	}
+}
+
 void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status status, const char *reason)
 {
 	bool ok = status == AJ_STATUS_OK;
 	bool final = json_is_true(json_object_get(claim, "is_final"));
 	const char *repr = json_string_value(json_object_get(claim, "repr"));
 	const char *type = json_string_value(json_object_get(claim, "type"));
+	put_bundles(show, json_object_get(claim, "results"), repr);
 	if (ok && final) {
 		char *answer = json_dumps(json_object_get(claim, "final_answer"), JSON_ENCODE_ANY | JSON_COMPACT);
 		put_text(show, 1, "final answer: ");

@@ -263,6 +263,38 @@ ln -s "$T/out2" "$T/outlink"
 text "a folder behind a symlink" 2 'symlink' exec --output "$T/outlink" -c 1
 text "a file" 2 '' exec --output "$T/data.txt" -c 1
 text "with a file at /input" 0 'host data' exec --file "$T/data.txt" --output "$T/out2" -c 'print(open("/input/data.txt").read())'
+# --- rich results ---
+PICTURE='class Picture:
+    def __init__(self, data=b"\x89PNG"): self.data = data
+    def _repr_png_(self): return self.data
+    def _repr_html_(self): return "<b>x</b>"
+    def __repr__(self): return "Picture()"
+'
+json "a value as a notebook shows it" 0 'results=[{"text/plain":"Picture()","text/html":"<b>x</b>","image/png":"iVBORw=="}]' 'repr=Picture()' -- exec -c "${PICTURE}Picture()"
+json "display" 0 'results=[{"text/plain":"1"},{"text/html":"h"}]' value=5 'stdout=' -- exec -c 'display(1)
+display({"text/html": "h"}, raw=True)
+5'
+json "nothing of it where nothing is shown" 0 'results=(absent)' 'truncated!results' 'warnings=(absent)' -- exec -c '[1, "a"]'
+json "results of a run that fails" 1 'results=[{"text/plain":"7"}]' error.type=ZeroDivisionError -- exec -c 'display(7); 1/0'
+json "what is too big is left out" 0 'results=[{"text/plain":"Picture()","text/html":"<b>x</b>"}]' truncated.results=true -- exec -c "${PICTURE}Picture(bytes(3 << 20))"
+json "a method of the wrong type" 0 'results=[{"text/plain":"Picture()","text/html":"<b>x</b>"}]' 'warnings.0.message~image/png was dropped: bytes are expected, not int' -- exec -c "${PICTURE}Picture(5)"
+json "a method that fails" 0 'warnings.0.message~_repr_png_ failed: AttributeError' status=ok -- exec -c "${PICTURE}p = Picture()
+del p.data
+p"
+json "a method that does not end" 124 status=timeout told_to_stop=wall_clock -- exec --timeout 300ms -c 'class A:
+    def _repr_html_(self):
+        while True: pass
+A()'
+json "a claim of other bundles" 123 status=protocol_error 'results=(absent)' -- exec --layer off -c "import os
+claim = b'{\"status\":\"ok\",\"results\":[{\"image/png\":\"<script>\"}]}'
+os.write(3, (len(claim) + 1).to_bytes(4, 'big') + b'R' + claim); os._exit(0)"
+json "minimal has no display" 1 error.type=NameError -- exec --builtins minimal -c 'display(1)'
+text "text for people" 0 '^7$' exec -c 'display(7)'
+is "the value comes once" "7 Picture()" "$("$AJ" exec -c "${PICTURE}display(7); Picture()" | tr '\n' ' ' | sed 's/ $//')"
+json "pictures are files of --output" 0 files.0.name=result-1.png files.0.media_type=image/png 'files.1=(absent)' -- exec --output "$T/out13" -c "${PICTURE}Picture()"
+text "even those that are too big for the result" 0 'out14/result-1.png.: 3145728 bytes' exec --output "$T/out14" -c "${PICTURE}Picture(bytes(3 << 20))"
+json "a file of the snippet's stays" 0 files.0.size=4 'warnings.0.message~/output/result-1.png was not written' -- exec --output "$T/out15" -c "${PICTURE}with open('/output/result-1.png', 'w') as f: f.write('mine')
+Picture()"
 aj exec --dry-run --output "$T/out12" -c 1
 if [ -e "$T/out12" ]; then fail "a dry run makes no folder" "$(ls -la "$T")"; else ok "a dry run makes no folder"; fi
 json "a variable" 0 'value=v=w' -- exec --layer off --env 'AJ_X=v=w' -c 'import os; os.environ["AJ_X"]'

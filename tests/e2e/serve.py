@@ -194,6 +194,20 @@ def a_handle_goes_to_a_tool_and_back(s):
 
 
 @test
+def rich_results(s):
+    """As notebooks show them: of a fresh jail, and of each run of a session by itself."""
+    code = "class A:\n    def __repr__(self): return 'A'\n    def _repr_html_(self): return '<b>a</b>'\nA()"
+    c, shown = s.client(), [{"text/plain": "A", "text/html": "<b>a</b>"}]
+    same(c.ask("exec", code=code)["results"], shown)
+    name = c.ask("open")["session"]
+    same(c.ask("run", session=name, code=code)["results"], shown)
+    assert "results" not in c.ask("run", session=name, code="x = A()")
+    assert "results" not in c.ask("get", session=name, name="x")
+    same(c.ask("run", session=name, code="display(x, 5)")["results"], shown + [{"text/plain": "5"}])
+    same([row["name"] for row in c.ask("vars", session=name)["value"]], ["A", "x"])
+
+
+@test
 def variables_are_read_and_listed(s):
     c = s.client()
     session = c.ask("open", tools=[{"name": "t", "parameters": {"type": "object", "properties": {}}}])["session"]

@@ -39,6 +39,9 @@ Test(claim, what_a_runner_may_say)
 		"{\"status\":\"ok\",\"value\":{\"__type__\":\"tuple\",\"data\":[1,2.5,\"x\"]},\"repr\":\"(1,)\",\"type\":\"tuple\"}",
 		"{\"status\":\"ok\",\"imports\":[\"math\",\"re\"],\"is_final\":true,\"final_answer\":[[]],\"errors\":[{}]}",
 		"{\"status\":\"ok\",\"imports_refused\":[{\"module\":\"os\",\"line\":2},{\"line\":null,\"module\":\"\"}]}",
+		"{\"status\":\"ok\",\"results\":[]}",
+		"{\"status\":\"ok\",\"results\":[{\"text/plain\":\"1\",\"image/png\":\"iVBORw==\",\"image/svg+xml\":\"<svg/>\","
+		"\"application/json\":[{\"a\":\"\\u0000\"}],\"application/vnd.x+json\":5}]}",
 		"{\"status\":\"ok\",\"value\":9223372036854775807}",
 		"{\"status\":\"ok\",\"warnings\":[{\"type\":\"RuntimeWarning\"}]}",
 		"{\"status\":\"ok\",\"value\":-9223372036854775808}",
@@ -152,9 +155,40 @@ Test(claim, wrong_types)
 		"{\"status\":\"ok\",\"imports_refused\":[{\"module\":\"os\",\"line\":1.5}]}",
 		"{\"status\":\"ok\",\"imports_refused\":[{\"module\":\"os\",\"line\":1,\"x\":1}]}",
 		"{\"status\":\"ok\",\"truncated\":true}",
+		"{\"status\":\"ok\",\"results\":{}}",
+		"{\"status\":\"ok\",\"results\":null}",
+		"{\"status\":\"ok\",\"results\":[5]}",
+		"{\"status\":\"ok\",\"results\":[{}]}",
+		"{\"status\":\"ok\",\"results\":[{\"text/plain\":5}]}",
+		"{\"status\":\"ok\",\"results\":[{\"text/plain\":null}]}",
+		"{\"status\":\"ok\",\"results\":[{\"text/plain\":\"a\\u0000b\"}]}",
+		"{\"status\":\"ok\",\"results\":[{\"plain\":\"a\"}]}",
+		"{\"status\":\"ok\",\"results\":[{\"text/a b\":\"a\"}]}",
+		"{\"status\":\"ok\",\"results\":[{\"image/png\":\"iVBORw=\"}]}",
+		"{\"status\":\"ok\",\"results\":[{\"image/png\":\"iV=ORw==\"}]}",
+		"{\"status\":\"ok\",\"results\":[{\"image/png\":\"<png>===\"}]}",
+		"{\"status\":\"ok\",\"results\":[{\"image/png\":[\"iVBORw==\"]}]}",
 		NULL,
 	};
 	check(bad, false);
+}
+
+/* A list of bundles, and a bundle, have as many members as the runner ever writes. */
+Test(claim, many_bundles)
+{
+	char text[8000], why[160];
+	static const int counts[][3] = { { 100, 1, true }, { 101, 1, false }, { 1, 20, true }, { 1, 21, false } };
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		size_t n = (size_t)sprintf(text, "{\"status\":\"ok\",\"results\":[");
+		for (int bundle = 0; bundle < counts[i][0]; bundle++) {
+			n += (size_t)sprintf(text + n, bundle ? ",{" : "{");
+			for (int entry = 0; entry < counts[i][1]; entry++)
+				n += (size_t)sprintf(text + n, "%s\"text/%d\":\"\"", entry ? "," : "", entry);
+			n += (size_t)sprintf(text + n, "}");
+		}
+		n += (size_t)sprintf(text + n, "]}");
+		cr_expect_eq(accepts(text, n, why, sizeof why), counts[i][2], "%d bundles of %d", counts[i][0], counts[i][1]);
+	}
 }
 
 Test(claim, duplicates)

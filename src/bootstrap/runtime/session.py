@@ -9,12 +9,13 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.runtime import CONTROL_FD
 from agentjail.runtime.compiler import VALUE_NAME, compile_source
 from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
-from agentjail.runtime.values import RawJson, claim_json, own_str, safe_repr, value_json
+from agentjail.runtime.values import RawJson, claim_json, has_rich_repr, own_str, safe_repr, value_json
 
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
 CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
 LAYER_KEYS = 4          # of the policy: layer, builtin set, imports, when these are checked
+SHORT_OF = ("TimeoutError", "KeyboardInterrupt", "MemoryError")  # errors after which there is no time or memory for figures
 MAX_IMPORTS, MAX_FILE_NAMES, MAX_SOURCES = 1000, 1024, 64
 
 OUT_OF_MEMORY = (b'{"status":"error","value":null,"repr":"","type":"","error":{"type":"MemoryError","message":'
@@ -54,6 +55,9 @@ class Session:
         self.handles = None         # the same, where the request under way wants them
         self.recorded = None        # names that IMPORT_RECORDER saw
         self.unawaited = None       # warnings for the claim, see unawaited.py
+        self.display = None         # the agent's function; absent from `minimal`
+        self.results = None         # rich.Results of the snippet under way, from the first one on
+        self.keeps_files = False    # the caller takes the files of /output
 
     # --- one snippet ---
 
@@ -133,6 +137,8 @@ class Session:
                 posix.environ[name.encode()] = value.encode()
                 if "os" in sys.modules:
                     sys.modules["os"].environ[name] = value
+            if not layer or builtin_set != "minimal":
+                self.display = self.module.display = self.make_display()
             self.final_answer = self.give_answer = self.make_final_answer()
         namespace = self.module.__dict__
         namespace["__builtins__"] = self.builtins
@@ -148,6 +154,19 @@ class Session:
             raise FinalAnswer
         return final_answer
 
+    def make_display(self):
+        """The agent's function, as IPython's. Agent code may use the name for something else."""
+        def display(*objects, raw=False, **options):
+            """Show objects in the result: a MIME bundle for each. Other options of IPython's display() have no effect."""
+            self.rich_results().display(objects, raw)
+        return display
+
+    def rich_results(self):
+        if self.results is None:
+            from agentjail.runtime.rich import Results
+            self.results = Results(self.limits, self.keeps_files)
+        return self.results
+
     def run_snippet(self, req, claim, started):
         source = req["code"]
         self.soft_ms = req["soft_ms"]
@@ -155,6 +174,7 @@ class Session:
         self.filename = self.name_source(req["filename"], source or "")
         namespace = self.open()
         self.answers = []
+        self.results, self.keeps_files = None, req["output"]
         self.handles = self.open_handles() if req["handles"] else None
         if STDOUT is not None and STDOUT.line_buffering is not req["lines"]:
             STDOUT.reconfigure(line_buffering=req["lines"])
@@ -218,6 +238,8 @@ class Session:
                 namespace["_"] = value
             self.report_repr(value, claim)
             self.report_value(value, "value", claim)
+            if has_rich_repr(value):
+                self.rich_results().add(value)
         except FinalAnswer:
             pass
         except SystemExit as e:
@@ -242,6 +264,12 @@ class Session:
                 self.report_value(answers[0], "final_answer", claim)
                 if claim["error"] is None:
                     self.report_repr(answers[0], claim)
+                    if has_rich_repr(answers[0]):
+                        self.rich_results().add(answers[0])
+            if has_open_figures():
+                self.rich_results().add_figures(claim["error"] is None or claim["error"]["type"] not in SHORT_OF)
+            if self.results is not None:
+                self.results.report(claim)
 
     def refuse_coroutine(self, value, claim):
         from agentjail.runtime.unawaited import refuse_value
@@ -261,7 +289,7 @@ class Session:
         if listed or name is not None:
             from agentjail.runtime.variables import list_variables, read_variable
             if listed:
-                ours = dict(self.tool_functions, final_answer=self.final_answer)
+                ours = dict(self.tool_functions, final_answer=self.final_answer, display=self.display)
                 rows, cut = list_variables(namespace, ours, self.limits["value_bytes"])
                 claim["type"] = "list"  # its repr would say the same a second time
                 self.report_value(rows, "value", claim)
@@ -351,6 +379,11 @@ def run_coroutine(coroutine, wants_loop):
                 coroutine.throw(RuntimeError("nothing can end this await: there is no event loop"))
     except StopIteration:
         return None
+
+
+def has_open_figures():
+    pyplot = sys.modules.get("matplotlib._pylab_helpers")
+    return pyplot is not None and len(pyplot.Gcf.figs) > 0
 
 
 def install_event_loop():

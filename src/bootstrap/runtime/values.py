@@ -19,6 +19,14 @@ VISIBLE_ESCAPES = dict(ESCAPES)
 VISIBLE_ESCAPES[0] = "\\\\x00"
 
 
+# Methods by which a class says how a notebook shows its objects -> the MIME type of what the method gives; rich.py calls them.
+RICH_METHODS = {
+    "_repr_mimebundle_": None, "_repr_html_": "text/html", "_repr_markdown_": "text/markdown", "_repr_svg_": "image/svg+xml",
+    "_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg", "_repr_pdf_": "application/pdf", "_repr_latex_": "text/latex",
+    "_repr_json_": "application/json", "_repr_javascript_": "application/javascript",
+}
+
+
 class TooBig(Exception):
     """The value is over a limit; the caller writes its repr instead."""
 
@@ -96,6 +104,15 @@ def own_str(x, cap):
         return truncate(text if type(text) is str else str.__getitem__(text, slice(None)), cap)
     except Exception as e:
         return "<str failed: %s>" % type(e).__name__, False
+
+
+def has_rich_repr(x):
+    """Has the class of x a method of RICH_METHODS? No built-in type has."""
+    t = type(x)
+    try:
+        return t.__module__ != "builtins" and any([getattr(t, name, None) is not None for name in RICH_METHODS])
+    except Exception:  # of the class's own class
+        return False
 
 
 BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), dict: ("{", "}"), set: ("{", "}"), frozenset: ("frozenset({", "})")}
