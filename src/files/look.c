@@ -20,8 +20,10 @@
 static int fail(struct aj_error *err, int errnum, const char *what, const char *path)
 {
 	if (errnum == ELOOP)
-		return aj_fail_because(err, AJ_REASON_FILE, AJ_EXIT_USAGE, "files", 0, "%s `%s`: a symlink is not followed", what, path);
-	return aj_fail_because(err, AJ_REASON_FILE, AJ_EXIT_USAGE, "files", errnum, "%s `%s`", what, path);
+		aj_fail_because(err, AJ_REASON_FILE, AJ_EXIT_USAGE, "files", 0, "%s `%s`: a symlink is not followed", what, path);
+	else
+		aj_fail_because(err, AJ_REASON_FILE, AJ_EXIT_USAGE, "files", errnum, "%s `%s`", what, path);
+	return -1;
 }
 
 /* The path below scratch->tmp; NULL with err. */
