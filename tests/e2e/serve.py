@@ -426,6 +426,8 @@ def tools_answer(s):
         raise LookupError("nothing there")
     r = c.ask("run", {"echo": broken}, session=session, code="try:\n echo(x=1)\nexcept ToolError as e:\n t = str(e)\nt")
     same(r["value"], "LookupError: nothing there")
+    r = c.ask("run", {"echo": broken}, session=session, code="try:\n echo(x=1)\nexcept LookupError as e:\n t = isinstance(e, ToolError)\nt")
+    same(r["value"], True)
     same(c.ask("run", session=session, code="number()")["error"]["type"], "NameError")
     same(c.ask("tools", session=session, tools=[NUMBER]), {})
     same(c.ask("run", {"number": lambda: 5}, session=session, code="number() + 1")["value"], 6)

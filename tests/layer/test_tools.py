@@ -225,7 +225,20 @@ def errors(score):
          and c["error"]["message"] == "E: m" and "agentjail/" not in c["error"]["traceback"], say(type="E", message="m"))
     case("error-clean", caught, lambda c, calls: c["value"][0] == "E?: a?b\nc?" and c["value"][2] == "E?", say(type="E\x1b", message="a\x00b\nc\x7f"))
     case("error-long", caught, lambda c, calls: len(c["value"][0]) < 8300, say(type="E", message="x" * 100000))
-    case("not-exception-group", "try: t(1)\nexcept ValueError: pass", lambda c, calls: c["error"]["type"] == "ToolError", say(type="ValueError", message="bad"))
+    # (error that the host names, exception that catches it beside ToolError)
+    for kind, base in (("ValueError", "ValueError"), ("KeyError", "LookupError"), ("FileNotFoundError", "OSError"), ("TimeoutError", "TimeoutError"), ("IOError", "OSError"),
+                       ("UnicodeDecodeError", "ValueError"), ("ModuleNotFoundError", "ImportError"), ("ZeroDivisionError", "ArithmeticError"), ("AttributeError", "AttributeError")):
+        for first in (base, "ToolError"):
+            case("error-is %s %s" % (kind, first), "try: t(1)\nexcept %s as e: r = [str(e), e.type, e.tool, isinstance(e, ToolError), isinstance(e, %s), type(e).__name__]\nr" % (first, base),
+                 lambda c, calls, kind=kind: c["value"] == [kind + ": bad", kind, "t", True, True, "ToolError"], say(type=kind, message="bad"))
+        case("error-is-uncaught " + kind, "t(1)", lambda c, calls, kind=kind: (c["error"]["type"], c["error"]["message"], c["error"]["line"], c["error"].get("hint"))
+             == ("ToolError", kind + ": bad", 1, None), say(type=kind, message="bad"))
+    # Errors that end more than a call, or that only the interpreter raises, are a ToolError alone.
+    for kind in ("StopIteration", "StopAsyncIteration", "SystemExit", "KeyboardInterrupt", "GeneratorExit", "MemoryError", "RecursionError", "SyntaxError", "BaseException", "ExceptionGroup", "int", "E"):
+        case("error-alone " + kind, "try: t(1)\nexcept ToolError as e: r = [type(e) is ToolError, e.type]\nr", lambda c, calls, kind=kind: c["value"] == [True, kind],
+             say(type=kind, message="bad"))
+    case("error-ends-no-loop", "class A:\n    def __iter__(s): return s\n    def __next__(s): return t(1)\n[x for x in A()]", lambda c, calls: c["error"]["type"] == "ToolError",
+         say(type="StopIteration", message=""))
     for i, (kind, body, word) in enumerate(WRONG):
         def wrong(guest, call, kind=kind, body=body):
             if call["call"] > 1:

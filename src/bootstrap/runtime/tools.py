@@ -21,8 +21,23 @@ MAX_TOOLS, MAX_PARAMETERS = 1000, 100
 NO_ANNOTATION = object()
 
 
+# The exceptions of Python that a tool's error is, too, if the host names one of them. Left out are those that end more than a call
+# (StopIteration a loop, GeneratorExit), that speak of this interpreter or of the snippet's own text (MemoryError, RecursionError,
+# SyntaxError), and groups. An error in the coding of text needs five arguments, so it is a UnicodeError.
+BUILTIN_ERRORS = dict({e.__name__: e for e in (
+    ArithmeticError, AssertionError, AttributeError, BlockingIOError, BrokenPipeError, BufferError, ChildProcessError,
+    ConnectionAbortedError, ConnectionError, ConnectionRefusedError, ConnectionResetError, EOFError, FileExistsError,
+    FileNotFoundError, FloatingPointError, ImportError, IndexError, InterruptedError, IsADirectoryError, KeyError, LookupError,
+    ModuleNotFoundError, NameError, NotADirectoryError, NotImplementedError, OSError, OverflowError, PermissionError,
+    ProcessLookupError, ReferenceError, RuntimeError, TimeoutError, TypeError, UnicodeError, ValueError, ZeroDivisionError)},
+    IOError=OSError, EnvironmentError=OSError,
+    UnicodeDecodeError=UnicodeError, UnicodeEncodeError=UnicodeError, UnicodeTranslateError=UnicodeError)
+ERROR_CLASSES = {}      # builtin exception -> the class that is both
+
+
 class ToolError(Exception):
     """A tool failed. `tool` is its name, `type` the host's name of the error."""
+    __str__ = Exception.__str__     # not that of KeyError, which quotes its argument
 
     def __init__(self, message="", tool=None, type="ToolError"):
         super().__init__(message)
@@ -30,6 +45,16 @@ class ToolError(Exception):
 
 
 ToolError.__module__ = "builtins"
+
+
+def error_class(kind):
+    """ToolError, or the class that is the builtin exception `kind` as well. Both have one name: a reader sees a ToolError."""
+    builtin = BUILTIN_ERRORS.get(kind)
+    if builtin is None:
+        return ToolError
+    if builtin not in ERROR_CLASSES:
+        ERROR_CLASSES[builtin] = type("ToolError", (ToolError, builtin), {"__module__": "builtins", "__doc__": ToolError.__doc__})
+    return ERROR_CLASSES[builtin]
 
 
 def define_tools(session, namespace, declarations):
@@ -205,7 +230,7 @@ def make_caller(session, name, absent, is_async, ends):
         error = answer.get("error")
         if error is not None:
             kind, text = clean_text(error["type"]), clean_text(error["message"])
-            raise ToolError(kind + ": " + text if kind and kind != "ToolError" else text, name, kind)
+            raise error_class(kind)(kind + ": " + text if kind and kind != "ToolError" else text, name, kind)
         try:
             value = decode(answer["value"], session)
         except TagError as e:
