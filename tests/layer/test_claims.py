@@ -238,7 +238,7 @@ def errors(score):
         score.check("error/help-no-command", "--allow" not in json.dumps(claim), claim["error"])
         (claim,), _ = run(request("\n".join("import os" for _ in range(50))))
         score.check("error/help-cap", len(claim["errors"]) == 20 and claim["errors"][19]["line"] == 20, len(claim["errors"]))
-        (claim,), _ = run(request("vars()"))
+        (claim,), _ = run(request("locals()"))
         score.check("error/help-absent", "standard" in claim["error"]["hint"], claim["error"])
         (claim,), _ = run(request("n = 'o' + 's'\n__import__(n)", imports=["math"]))
         score.check("error/help-runtime", claim["error"]["rule"] == "PY-IMPORT" and claim["error"]["allowed"] == ["math"]

@@ -17,6 +17,19 @@ class S(str):
     def __getitem__(self, k): return 'real'
     def startswith(self, *a): return False
 PWN = getattr(print, S('__se' + 'lf__'))"""),
+    ("vars-module", ["json"], "import json\nPWN = vars(json)['codecs'].open"),
+    ("vars-class", [], "PWN = vars(type)['__di' + 'ct__'].__get__(type(lambda: 0))['__glo' + 'bals__']"),
+    ("vars-own-class", [], "class A: pass\nPWN = vars(A)['__di' + 'ct__']"),
+    ("vars-function", [], "def f(): pass\nf.x = 1\nPWN = vars(f)['x']"),
+    ("vars-module-subclass", ["types"], """
+import types
+class M(types.ModuleType): pass
+PWN = vars(M('x'))['__name__']"""),
+    ("vars-named-module", ["types", "json"], """
+import json
+class Namespace(type(json)): pass
+PWN = vars(Namespace('x'))['__name__']"""),
+    ("vars-caller", [], "def f(): return vars()\nx = 1\nPWN = f() or 1"),
     ("eval-dunder", [], "PWN = eval('print.__se' + 'lf__')"),
     ("eval-guarded", [], "PWN = eval('getattr(print, x)', {'x': '__se' + 'lf__'})"),
     ("eval-in-map", [], "PWN = list(map(eval, ['print.__se' + 'lf__']))[0]"),

@@ -223,6 +223,15 @@ from http import HTTPStatus
 (html.escape('<'), ipaddress.ip_address('10.0.0.1').is_private, keyword.iskeyword('if'), os.path.join('a', 'b.txt'), os.path.splitext('b.txt'),
  pprint.pformat({'a': 1}), len(secrets.token_hex(4)), uuid.UUID(int=1), fnmatch.fnmatch('a.py', '*.py'), HTTPStatus.NOT_FOUND.phrase,
  timeit.timeit(lambda: 1, number=1) >= 0, gc.collect() >= 0, errno.ENOENT, platform.python_implementation())"""),
+    ("vars", """
+import argparse, types
+class A:
+    def __init__(self): self.a = 1
+    def __eq__(self, o): return vars(self) == vars(o)
+p = argparse.ArgumentParser(); p.add_argument('n')
+a = A(); vars(a)['b'] = 2
+(vars(p.parse_args(['5'])), vars(types.SimpleNamespace(x=1)), A() == A(), a.b)"""),
+    ("timeit", "import timeit\nn = []\ntimeit.timeit('n.append(k)', 'k = 2', number=2, globals={'n': n})\n(n, timeit.timeit('sum(range(9))', number=1) >= 0)"),
     ("exit", "import sys\nx = 1\ndef main(): return 0\ntry: sys.exit(main())\nexcept SystemExit as e: x = e.code\nx"),
 ]
 

@@ -76,6 +76,8 @@ class Guards:
             for name in DYNAMIC:
                 out[name] = guarded[name]
             out["exit"] = out["quit"] = guarded["exit"]
+            if self.builtin_set == "standard":
+                out["vars"] = guarded["vars"]
         if self.opens_files and self.builtin_set == "standard":
             out["open"] = builtins.open
         elif self.builtin_set != "full" and self.files:
@@ -173,8 +175,15 @@ class Guards:
         def exit(code=None):
             raise SystemExit(code)
 
+        def vars(o):
+            """The attributes of an object whose class is of this code, or of a namespace."""
+            kind = REAL_TYPE(o)
+            if isinstance(o, (REAL_TYPE, ModuleType)) or kind.__module__ != "__main__" and kind.__name__ not in ("Namespace", "SimpleNamespace"):
+                raise TypeError("vars() is not allowed for %r: it takes objects of this code's classes" % kind.__name__)
+            return REAL_GETATTR(o, "__dict__")
+
         return {"attribute": attribute, "getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr,
-                "type": make_type, "__import__": __import__, "eval": eval, "exec": exec, "compile": compile, "exit": exit}
+                "type": make_type, "__import__": __import__, "eval": eval, "exec": exec, "compile": compile, "exit": exit, "vars": vars}
 
 
 native_sets = {}    # builtin set -> its native functions and constants; copied for agent code, never handed out

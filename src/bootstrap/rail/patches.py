@@ -126,18 +126,22 @@ def patch_loaded_modules(guards):
             REAL_GETATTR(testing_guards, patch)(guards)
     if "timeit" not in patched and "timeit" in sys.modules:
         patched.add("timeit")
-        patch_timer(sys.modules["timeit"].Timer)
+        patch_timer(sys.modules["timeit"].Timer, guards)
 
 
-def patch_timer(cls):
-    """timeit.Timer runs text with the real built-in functions, and leaves these in `globals`: functions remain."""
+def patch_timer(cls, guards):
+    """timeit.Timer runs text with the real built-in functions, and leaves these in `globals`: text becomes a function that checks it."""
     real = cls.__init__
 
+    def function_of(code, namespace):
+        if not isinstance(code, str) or type(code) is str and code == "pass":
+            return code
+        run, compiled = guards.builtins["exec"], guards.builtins["compile"](code, "<timeit>", "exec")
+        return lambda: run(compiled, namespace)
+
     def __init__(self, stmt="pass", setup="pass", timer=sys.modules["timeit"].default_timer, globals=None):
-        for code in (stmt, setup):
-            if isinstance(code, str) and (type(code) is not str or code != "pass"):
-                raise TypeError("text is not allowed here: pass a function, as in timeit.timeit(lambda: f(x))")
-        real(self, stmt, setup, timer, None)
+        namespace = {} if globals is None else dict(globals)
+        real(self, function_of(stmt, namespace), function_of(setup, namespace), timer, None)
     cls.__init__ = __init__
 
 
