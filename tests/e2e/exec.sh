@@ -318,7 +318,7 @@ done
 
 # --- imports, builtins, layer ---
 json "an import allowed" 0 'value~^/' -- exec --allow-import os -c 'import os; os.getcwd()'
-json "data-analysis works on the files of the jail" 0 status=ok 'violations.0=(absent)' 'stdout=[\"a.csv\", \"s/b.csv\"] [[5]] hello gz OSError\n' -- exec --policy data-analysis -c '
+json "data-analysis works on the files of the jail" 0 status=ok 'violations.0=(absent)' 'stdout=["a.csv", "s/b.csv"] [[5]] hello gz OSError\n' -- exec --policy data-analysis -c '
 import glob, gzip, json, os, pathlib, shutil, sqlite3, tempfile, zipfile
 d = tempfile.mkdtemp()
 with open(d + "/a.csv", "w") as f: f.write("x,y")
