@@ -213,10 +213,10 @@ def _(x: list): return 'list'
     ("make-dataclass-errors", ["dataclasses"], """
 import dataclasses
 out = []
-for fields in ([()], ['a-b'], [('class', int)]):
+for fields in ([()], [(1,)], ['a-b'], [('class', int)]):
     try: dataclasses.make_dataclass('C', fields)
     except TypeError as e: out.append(str(e))
-out""", "['Invalid field: ()', \"Field names must be valid identifiers: 'a-b'\", \"Field names must not be keywords: 'class'\"]"),
+out""", "['Invalid field: ()', 'Invalid field: (1,)', \"Field names must be valid identifiers: 'a-b'\", \"Field names must not be keywords: 'class'\"]"),
     ("dataclass-text", ["dataclasses", "typing"], """
 from __future__ import annotations
 import dataclasses, typing as t

@@ -69,14 +69,15 @@ def patch_is_type(module):
 def guarded_make_dataclass(real):
     def make_dataclass(cls_name, fields, *, bases=(), namespace=None, **options):
         # Copies: an object of the agent could show one content to the checks and another to dataclasses.
-        fields = [item if isinstance(item, str) else tuple(item) for item in fields]
+        fields = [item if isinstance(item, str) or not hasattr(type(item), "__iter__") else tuple(item) for item in fields]
         bases = tuple(bases)
         namespace = {} if namespace is None else dict(namespace)
         for base in bases:
             for name in inherited_fields(base):
                 check_field_name(name, reserved=False)
-        for item in filter(None, fields):  # of an empty one dataclasses says what is wrong
-            check_field_name(item if isinstance(item, str) else item[0])
+        for item in fields:
+            if isinstance(item, str) or len(item) in (2, 3):  # of another one dataclasses says what is wrong
+                check_field_name(item if isinstance(item, str) else item[0])
         if any(type(k) is not str or forbidden_by(k, True) for k in namespace):
             raise TypeError("the namespace holds names that are not allowed")
         options.pop("module", None)
