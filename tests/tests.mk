@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-vm fuzz fuzzers faults smolagents bench bench-warm bench-walls
+.PHONY: check check-vm fuzz fuzzers faults smolagents doctests bench bench-warm bench-walls
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -37,6 +37,10 @@ faults: all $B/probe $B/inject
 # smolagents' own tests of its Python executor, in jails; its packages come from PyPI.
 smolagents: all
 	@tests/smolagents/run.sh
+
+# make doctests documented examples of Python's modules, and CPython's own tests, in jails and outside; writes docs/python.md (a quarter of an hour)
+doctests: all
+	$Q $(JAILS) sh tests/doctests/run.sh
 
 # make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter; make bench-walls: the cost of single walls
 bench: all $B/bench-warm $B/probe

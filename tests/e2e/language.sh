@@ -50,6 +50,18 @@ TABLE
 check "control: the table was read" test "$number" -gt 30
 json "control: a wrong expectation fails here too" 0 'value!^3$' -- exec -c '2'
 
+# C code imports by way of the snippet's __import__: the tree's table says which modules.
+json "strptime" 0 status=ok 'value=["2020-05-03",17]' -- exec -c 'import datetime, time
+[str(datetime.datetime.strptime("3 May 2020", "%d %b %Y").date()), time.strptime("17:40", "%H:%M").tm_hour]'
+data=$(dirname "$ROOTFS")/data
+if [ -f "$data/manifest" ] && grep -q '^with .*numpy' "$data/manifest"; then
+	json "methods of arrays" 0 status=ok 'value=[45.0,4.5,"array([0, 1])"]' -- exec --rootfs "$data" --policy data-analysis -c 'import numpy as np
+a = np.arange(10.0)
+[float(a.sum()), float(a.mean()), repr(np.arange(2))]'
+else
+	skip "methods of arrays" "build/rootfs/data has no numpy (rootfs/build.sh --with numpy)"
+fi
+
 # Modules that are loaded before the filter stands, as --allow-import says; extension modules cannot be mapped later.
 allow=
 for module in asyncio threading concurrent.futures os tempfile sqlite3 zlib gzip bz2 lzma random uuid xml.etree.ElementTree; do
