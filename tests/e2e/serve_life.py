@@ -440,10 +440,10 @@ def policies_are_read_again():
         write('extends = "snippet"\n')
         same(c.ask("exec", code="import json\n1")["status"], "ok")
         assert "import check" not in s.said(), s.said()
-        write('extends = "snippet"\n[python]\nextend_imports = ["os"]\n')
+        write('extends = "snippet"\n[python]\nextend_imports = ["mmap"]\n')
         for _ in range(2):
-            same(c.ask("exec", code="import os\n1")["status"], "ok")
-        same(s.said().count("the module `os` undoes the import check"), 1, "once for each reading: " + s.said())
+            same(c.ask("exec", code="import mmap\n1")["status"], "ok")
+        same(s.said().count("the module `mmap` undoes the import check"), 1, "once for each reading: " + s.said())
         s.process.send_signal(signal.SIGHUP)
         assert until(lambda: "SIGHUP" in s.said()), s.said()
         same(c.ask("ping"), {})
