@@ -15,6 +15,7 @@ import time
 import traceback
 
 import procfs
+import result_schema
 
 AJ, FOLDER = sys.argv[1:3]
 BUILD, TESTS = os.path.dirname(AJ), os.path.dirname(os.path.abspath(__file__))
@@ -27,7 +28,19 @@ os.environ.pop("PYTHONPATH", None)
 spec = importlib.util.spec_from_file_location("example", EXAMPLES + "/client.py")
 example = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(example)
-Client, ServiceError = example.Client, example.ServiceError
+ServiceError = example.ServiceError
+
+
+class Client(example.Client):
+    """Every result that comes must fit docs/result.schema.json."""
+
+    def receive(self):
+        message = super().receive()
+        result = message.get("result")
+        if result_schema.is_result(result):
+            assert not result_schema.problems(result), result_schema.problems(result)
+        return message
+
 
 # --- checks ---
 

@@ -9,7 +9,8 @@
 #   counted NAME COMMAND...          COMMAND holds tests itself, and ends with their numbers
 #   driver SCRIPT ARGS...            so does SCRIPT.py, which uses client.py
 #   text NAME RC REGEX ARGS...       runs aj ARGS; exit code and (unless empty) a regex in its two outputs
-#   json NAME RC EXPECT... -- ARGS...  the same with --json results: `path=value` (\n is a newline), `path~regex`, `path!regex`, `path<number`
+#   json NAME RC EXPECT... -- ARGS...  the same with --json results: `path=value` (\n is a newline), `path~regex`, `path!regex`, `path<number`;
+#                                    each result must also fit docs/result.schema.json
 #   field PATH            one field of the last result
 #   probe ARGS... / runner ARGS...   the probe under `run`, or in place of Python under the filter of a snippet
 #   says NAME REGEX / silent NAME REGEX   about the output of the last of these
@@ -151,6 +152,9 @@ text() {
 JUDGE='
 import json, os, re, signal, sys
 ask, answer, result = (sys.argv[1] + name for name in ("/ask", "/answer", "/out"))
+sys.path.insert(0, sys.argv[2])
+sys.dont_write_bytecode = True
+from result_schema import is_result, problems
 def at(value, path):
     for key in filter(None, path.split(".")):
         value = value[int(key)] if isinstance(value, list) else value[key]
@@ -166,7 +170,7 @@ def judge(verb, wants):
             return "", at(doc, wants[0])
         except Exception as e:
             return "no field %s: %r" % (wants[0], e), ""
-    bad = []
+    bad = problems(doc) if is_result(doc) else []
     for want in wants:
         path, how, value = re.fullmatch(r"([\w.]*)([=~!<])(.*)", want, re.S).groups()
         try:
@@ -199,7 +203,7 @@ asked() { # VERB WORD...
 	if [ ! -p "$T/ask" ]; then
 		mkfifo "$T/answer" "$T/ask"
 		# No child of this shell, which may wait for all of its own.
-		("$PY" -I -S -c "$JUDGE" "$T" </dev/null >/dev/null 2>"$T/judge" &)
+		("$PY" -I -S -c "$JUDGE" "$T" "$tests" </dev/null >/dev/null 2>"$T/judge" &)
 	fi
 	printf '%s\036' "$@" >"$T/ask"
 	{

@@ -69,7 +69,7 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_host host;
 	struct aj_plan plan;
 	struct aj_trail trail;
-	if (!o->request.snippet || o->dry_run || o->request.binds.count || o->request.env.count)
+	if (!o->request.snippet || o->dry_run || o->request.binds.count || o->request.env.count || o->output)
 		run_cold();
 	if (!o->request.id)
 		o->request.id = "00000000000000aa";

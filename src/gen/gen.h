@@ -5,6 +5,11 @@
 void aj_man_options(int command);
 void aj_man_keys(int site);
 void aj_man_codes(void);
+void aj_man_result(void);
+
+/* The fields of a result: rows of Markdown, and a JSON Schema. */
+void aj_result_table(void);
+void aj_result_schema(void);
 
 /* libFuzzer dictionaries: of policies and sites' configurations, of requests to the service, of schemas. */
 void aj_dictionary_policies(void);

@@ -22,10 +22,10 @@ $B/gen/%.o: $B/gen/%.c
 # --- pages: the tables of the code, between the markers of each page ---
 
 DOCS   := docs
-FILLED := architecture.md protocol.md serve.md syscalls.md tools.md agentjail.1 agentjail.toml.5
-WHOLE  := policy.schema.json agentjail.toml.schema.json reach.md
+FILLED := architecture.md protocol.md result.md serve.md syscalls.md tools.md agentjail.1 agentjail.toml.5
+WHOLE  := policy.schema.json result.schema.json agentjail.toml.schema.json reach.md
 
-$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary) $(LIB_OBJS)
+$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result) $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS)
 
 # make docs     write the tables of the code into the pages of docs/; make check-docs: are they there?
@@ -33,6 +33,7 @@ docs: $B/gen-docs
 	$Q for page in $(FILLED); do $< --fill docs/$$page > $B/page && cp $B/page $(DOCS)/$$page || exit; done
 	$Q $< policy-schema > $(DOCS)/policy.schema.json
 	$Q $< site-schema > $(DOCS)/agentjail.toml.schema.json
+	$Q $< result-schema > $(DOCS)/result.schema.json
 	$Q python3 tests/reach/page.py > $B/page && cp $B/page $(DOCS)/reach.md
 
 # Are the committed pages what the tables say? And is a marker without a part, or without an end, an error?

@@ -6,6 +6,7 @@
 #include "gen/gen.h"
 #include "policycmd/policy.h"
 #include "policyload/site.h"
+#include "result/fields.h"
 
 /* A hyphen in man(7) text must be escaped to stay a hyphen that can be copied. */
 static void put_text(const char *text)
@@ -47,6 +48,29 @@ void aj_man_keys(int site)
 		printf("\n");
 	}
 	aj_arena_free(&arena);
+}
+
+/* Of the result itself: docs/result.md has the members of its objects. */
+void aj_man_result(void)
+{
+	for (const struct aj_field *f = aj_fields; f->path; f++) {
+		if (!aj_field_is_top(f))
+			continue;
+		printf(".TP\n.B ");
+		put_text(f->path);
+		printf("\n");
+		put_text(f->help);
+		printf(f->words ? ": " : ".\n");
+		for (const char *word = f->words; word && *word; word++)
+			printf(*word == ' ' ? ", " : "%c", *word);
+		printf(f->words ? ".\n" : "");
+		printf(f->claimed ? "Claimed" : "Attested");
+		if (f->when) {
+			printf("; there where: ");
+			put_text(f->when);
+		}
+		printf(".\n");
+	}
 }
 
 void aj_man_codes(void)

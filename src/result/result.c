@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "result/bundle.h"
 #include "result/capture.h"
+#include "result/fields.h"
 #include "json/tree.h"
 
 static const struct {
@@ -174,12 +175,10 @@ json_t *aj_json_text(const char *text, size_t bytes)
 
 static void add_claims(json_t *doc, const struct aj_result *r)
 {
-	static const char *const keys[] = { "value",    "repr",         "str",      "type",    "error",           "errors",
-		                            "warnings", "final_answer", "is_final", "imports", "imports_refused", "results" };
-	for (size_t i = 0; r->claim && i < sizeof keys / sizeof *keys; i++) {
-		json_t *value = json_object_get(r->claim, keys[i]);
+	for (const struct aj_field *f = aj_fields; r->claim && f->path; f++) {
+		json_t *value = f->claimed && aj_field_is_top(f) ? json_object_get(r->claim, f->path) : NULL;
 		if (value)
-			json_object_set(doc, keys[i], value);
+			json_object_set(doc, f->path, value);
 	}
 }
 

@@ -1,6 +1,8 @@
 """What requests do, and what is done with bad ones; one service for all of these. serve.sh runs it and counts."""
 import json, os, struct, subprocess, sys, time
 
+import result_schema
+
 from client import AJ, Client, EXAMPLES, FOLDER, LONG, Server, exchange, fails, frame, main, same, test, until
 from procfs import below
 
@@ -27,6 +29,18 @@ def exec_gives_what_exec_prints(s):
     for key in ("status", "value", "stdout", "policy", "code_sha256", "enforced", "type"):
         same(got[key], plain[key], key)
     same(got["warm"], True)
+
+
+@test
+def results_fit_their_schema(s):
+    """client.py checks each one that comes; these would not pass."""
+    result = s.client().ask("exec", code="1/0")
+    same(result_schema.problems(result), [])
+    for name, changed in (("status", {"status": "fine"}), ("wall_ms", {"wall_ms": 1.5}), ("new", {"new": 1}), ("lines", {"error": dict(result["error"], lines=1)}),
+                          ("syscall", {"violations": [{}]}), ("imports[0]", {"imports": [5]}), ("enforced.x", {"enforced": {"x": None}})):
+        found = result_schema.problems(dict(result, **changed))
+        assert found and name in "".join(found), (name, found)
+    assert result_schema.problems({"id": "x", "status": "ok"}) == ["result: reason is missing"]
 
 
 @test

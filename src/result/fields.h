@@ -1,0 +1,30 @@
+/* THE table of a result's fields: the result's claims, docs/result.md, its JSON Schema and agentjail(1) are made from it. */
+#pragma once
+#include <stdbool.h>
+
+enum aj_field_types {
+	AJ_FIELD_ANY, /* any JSON value */
+	AJ_FIELD_STRING = 1,
+	AJ_FIELD_INTEGER = 2,
+	AJ_FIELD_BOOLEAN = 4,
+	AJ_FIELD_OBJECT = 8,
+	AJ_FIELD_ARRAY = 16,
+	AJ_FIELD_NULL = 32,
+};
+
+struct aj_field {
+	/* `a.b` is the member b of the object a, `a[]` is an item of the array a, `a.*` any member of the object a. */
+	const char *path;
+	unsigned types;
+	bool claimed;      /* else the supervisor attests it */
+	const char *when;  /* when it is there; NULL: always, in the object that it is a member of */
+	const char *help;  /* a sentence without its period */
+	const char *words; /* the strings that it may be, with spaces between; NULL: any string */
+	const char *like;  /* the path of an object with the same members */
+};
+
+/* In the order in which a result has them. The last row has no path. */
+extern const struct aj_field aj_fields[];
+
+/* Is it a field of the result itself, and not of an object or array in it? */
+bool aj_field_is_top(const struct aj_field *field);
