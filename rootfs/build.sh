@@ -16,23 +16,26 @@ cache=$top/build/cache/rootfs
 
 usage() {
 	cat <<-'USAGE'
-	usage: rootfs/build.sh [--out DIR] [--with NAME,NAME...] [--from packages|host] [--guest FILE.so] [--layer DIR]
+	usage: rootfs/build.sh [--out DIR] [--with NAME,NAME...] [--from packages|host] [--wheels DIR] [--locked FILE]
+	                       [--guest FILE.so] [--layer DIR]
 
 	  --out DIR    where to build (default build/rootfs/default): DIR/manifest and DIR/tree
 	  --with LIST  add Python packages, for example numpy,pandas
 	  --from KIND  packages: the distribution's own, downloaded and unpacked without root
 	               host: the python3 installed here (default: packages where apt is, else host)
+	  --wheels DIR take wheels from DIR alone, and from no index; implies --from host
+	  --locked FILE  build from what this packages.lock of another tree names, with equal hashes
 	  --guest FILE copy FILE to /usr/lib/agentjail/guest.so
 	  --layer DIR  compile the .py files of DIR's folders to /usr/lib/python3.X/agentjail
 	USAGE
 }
 
 out=$top/build/rootfs/default
-with='' from='' guest='' layer=''
+with='' from='' guest='' layer='' wheels='' locked=''
 
 while [ $# -gt 0 ]; do
 	case $1 in
-	--out | --with | --from | --guest | --layer)
+	--out | --with | --from | --guest | --layer | --wheels | --locked)
 		[ $# -ge 2 ] || die "$1 needs a value"
 		case $1 in
 		--out) out=$2 ;;
@@ -40,6 +43,8 @@ while [ $# -gt 0 ]; do
 		--from) from=$2 ;;
 		--guest) guest=$2 ;;
 		--layer) layer=$2 ;;
+		--wheels) wheels=$2 from=${from:-host} ;;
+		--locked) locked=$2 ;;
 		esac
 		shift 2
 		;;
@@ -60,7 +65,9 @@ case $with in
 esac
 [ -z "$guest" ] || [ -f "$guest" ] || die "--guest: no such file: $guest"
 [ -z "$layer" ] || [ -d "$layer" ] || die "--layer: no such folder: $layer"
-need_tools awk sed sort find sha256sum cp mv rm mkdir
+[ -z "$wheels" ] || [ -d "$wheels" ] || die "--wheels: no such folder: $wheels"
+[ -z "$wheels" ] || [ "$from" = host ] || die "--wheels is for --from host"
+need_tools awk sed sort find sha256sum cp mv rm mkdir python3
 
 # From here on every path is absolute, because the work happens in other folders.
 parent=$(dirname -- "$out")
@@ -69,6 +76,16 @@ parent=$(CDPATH='' cd -- "$parent" && pwd -P)
 name=$(basename -- "$out")
 out=$parent/$name
 [ -z "$guest" ] || guest=$(absolute "$guest")
+[ -z "$wheels" ] || wheels=$(CDPATH='' cd -- "$wheels" && pwd -P)
+if [ -n "$locked" ]; then
+	[ -z "$with$from" ] || [ -n "$wheels" ] || die "--locked says itself what to take: without --with and --from"
+	locked=$(absolute "$locked")
+	with=$(lock head "$locked" with) || exit 1
+	from=$(lock head "$locked" from) || exit 1
+	[ "$with" != - ] || with=''
+	[ "$(lock head "$locked" arch)" = "$(uname -m)" ] || die "--locked: $locked is for $(lock head "$locked" arch), this is $(uname -m)"
+	[ -z "$wheels" ] || [ "$from" = host ] || die "--wheels: $locked is for packages"
+fi
 [ -z "$layer" ] || layer=$(absolute "$layer")
 if [ -e "$out" ] && [ ! -f "$out/manifest" ] && [ -n "$(ls -A -- "$out")" ]; then
 	die "$out is there but is not a rootfs: remove it, or choose another --out"

@@ -22,7 +22,9 @@ host_find() {
 	# shellcheck disable=SC2086
 	set -- $facts
 	version=$1
-	python=$2
+	python=$2 exe=$2
+	[ -z "$locked" ] || [ "$version" = "$(lock head "$locked" python)" ] ||
+		die "--locked: the lock is for Python $(lock head "$locked" python), this host has $version"
 	say "host python: $python"
 	places="--version $version --exe $2 --stdlib $3 --dynload $4 --zoneinfo /usr/share/zoneinfo --root /"
 	[ -z "$with" ] || host_wheels
@@ -30,16 +32,27 @@ host_find() {
 
 # Wheels, never source packages: building one would run its code here.
 host_wheels() {
-	wheels=$cache/wheels/$version
-	mkdir -p -- "$wheels" "$tmp/dist" "$tmp/get" || die "cannot write to $wheels"
+	kept=$cache/wheels/$version
+	mkdir -p -- "$kept" "$tmp/dist" "$tmp/came" || die "cannot write to $kept"
+	asked=$tmp/asked
+	if [ -n "$locked" ]; then
+		lock wheels "$locked" >"$asked" || exit 1
+		set -- --no-deps --require-hashes
+	else
+		for name_ in $(printf '%s' "$with" | tr ',' ' '); do
+			wheel=$(other_name "$name_" 3)
+			printf '%s\n' "${wheel:-$name_}"
+		done >"$asked"
+		set --
+	fi
+	# pip compares what an index gives with the hashes of the index.
+	if [ -n "$wheels" ]; then set -- "$@" --no-index --find-links "$wheels"; else set -- "$@" --find-links "$kept"; fi
 	"$python" -m pip --version >/dev/null 2>&1 || die "--with needs pip for $python (not there)"
-	# shellcheck disable=SC2046
-	"$python" -m pip --disable-pip-version-check -q download --only-binary=:all: --find-links "$wheels" -d "$tmp/get" \
-		$(printf '%s' "$with" | tr ',' ' ') >"$tmp/get.log" 2>&1 ||
-		die "pip cannot download $with: $(sed -n '/^ERROR/{p;q;}' "$tmp/get.log")"
-	for wheel in "$tmp"/get/*.whl; do
+	"$python" -m pip --disable-pip-version-check -q download --only-binary=:all: -d "$tmp/came" "$@" -r "$asked" \
+		>"$tmp/get.log" 2>&1 || die "pip cannot get $with: $(sed -n '/^ERROR/{p;q;}' "$tmp/get.log")"
+	for wheel in "$tmp"/came/*.whl; do
 		"$python" -m zipfile -e "$wheel" "$tmp/dist" || die "cannot unpack $wheel"
-		mv -- "$wheel" "$wheels/"
+		cp -- "$wheel" "$kept/"
 	done
 	# A wheel may keep modules under NAME.data/purelib or platlib.
 	for data in "$tmp"/dist/*.data/purelib "$tmp"/dist/*.data/platlib; do

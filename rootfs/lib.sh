@@ -38,6 +38,27 @@ clean_python() {
 	env -i PATH=/usr/bin:/bin LC_ALL=C PYTHONHASHSEED=0 "$@"
 }
 
+lock() { python3 -I -S "$rootfs/lock.py" "$@"; }
+
+# The column of names.list for a name: 2 the package, 3 the wheel, 4 the module; empty for a name that has no row.
+other_name() {
+	awk -v name="$(printf '%s' "$1" | tr 'A-Z_' 'a-z-')" -v column="$2" '$1 == name { print $column }' "$rootfs/names.list"
+}
+
+# The files that came in, and the interpreter where that is the host's own: it comes with no package.
+write_lock() {
+	mkdir -p -- "$tmp/came"
+	case $from in
+	packages) while read -r file _; do ln -s -- "$debs/$file" "$tmp/came/$file"; done <"$tmp/chosen" ;;
+	esac
+	interpreter=-
+	[ "$from" = packages ] || interpreter=$(sha256sum <"$exe" | cut -c1-64)
+	[ -z "$locked" ] || lock check "$locked" "$tmp/came" || exit 1
+	[ -z "$locked" ] || [ "$(lock head "$locked" interpreter)" = "$interpreter" ] ||
+		die "--locked: the host's python ($exe) is not the one of the lock"
+	lock write "$tmp/came" "$version" "$interpreter" "$from" "$with" >"$tmp/packages.lock" || die "cannot write the lock"
+}
+
 reset_source() {
 	rm -rf -- "$tmp/raw" "$tmp/apt"
 	# shellcheck disable=SC2034
@@ -45,10 +66,16 @@ reset_source() {
 }
 
 run_pack() {
+	write_lock
+	modules=''
+	for name_ in $(printf '%s' "$with" | tr ',' ' '); do
+		module=$(other_name "$name_" 4)
+		modules="$modules,${module:-$(printf '%s' "$name_" | tr - _)}"
+	done
 	# $python and $places are lists of words made by us, without spaces in any word (checked by the sources).
 	# shellcheck disable=SC2086
 	clean_python $python -X no_debug_ranges -S -s -B "$rootfs/pack.py" $places \
-		--source "$from" --with "$with" --guest "$guest" --layer "$layer" --out "$tmp/new" ||
+		--source "$from" --with "$with" --modules "${modules#,}" --lock "$tmp/packages.lock" --guest "$guest" --layer "$layer" --out "$tmp/new" ||
 		die "packing failed; nothing was written to $out"
 }
 

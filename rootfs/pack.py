@@ -7,14 +7,17 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import bundle
+import edits
 import elf
 import lazy
 import manifest
 import pyc
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+DIST = "/usr/lib/python3/dist-packages"
 DATA_LIMIT = 4 << 20  # a larger file that is neither code nor a library deserves a look first
 
 
@@ -64,10 +67,11 @@ class Tree:
         with open(source, "rb") as f:
             self.write(jail_path, f.read(), mode)
 
-    def copy_elf(self, source, jail_path, mode=0o644):
-        """Also remembers the object, so that close_over() brings what it needs."""
+    def copy_elf(self, source, jail_path, mode=0o644, whole=False):
+        """Also remembers the object, so that close_over() brings what it needs. whole: strip would break it, as it does
+        what tools for wheels patched."""
         self.copy(source, jail_path, mode)
-        if self.strip:
+        if self.strip and not whole:
             subprocess.run(["strip", "--strip-unneeded", self.top + jail_path], check=True, stderr=subprocess.DEVNULL)
             os.chmod(self.top + jail_path, mode)
         self.objects.append((source, jail_path))
@@ -168,14 +172,28 @@ def take_modules(tree, args, source, jail, excludes, jobs, lenient=False):
             if name.endswith(".py"):
                 jobs.append((real, target, lenient))
             elif elf.is_elf(real):
-                tree.copy_elf(real, target)
+                tree.copy_elf(real, target, whole=lenient)
             elif os.path.getsize(real) > DATA_LIMIT:
                 note("left out: %s (%d bytes of data)" % (target, os.path.getsize(real)))
             else:
                 tree.copy(real, target)
 
 
-def close_over(tree, libraries, libdir, interp):
+def take_data(tree, args, excludes):
+    """What a distribution keeps of a package outside of it, back to where the package's own build has it: /usr/share/matplotlib
+    is dist-packages/matplotlib."""
+    share = args.root.rstrip("/") + "/usr/share"
+    for name in sorted(os.listdir(args.dist)):
+        for folder, folders, names in os.walk(os.path.join(share, name)):
+            rel = os.path.relpath(folder, share) + "/"
+            folders[:] = sorted(d for d in folders if rel + d not in excludes)
+            for file in sorted(names):
+                real = beneath(args.root, os.path.join(folder, file))
+                if real and rel + file not in excludes:
+                    tree.copy(real, DIST + "/" + rel + file)
+
+
+def close_over(tree, libraries, libdir, interp, dist):
     """Brings every needed library, and what those need, to libdir; an optional extension that lacks one is dropped."""
     have, queue = {os.path.basename(interp)}, list(tree.objects)
     inside = {jail for _, jail in tree.objects}
@@ -193,7 +211,7 @@ def close_over(tree, libraries, libdir, interp):
                 lacks.append(soname)
                 continue
             have.add(soname)
-            tree.copy_elf(found, libdir + "/" + soname)
+            tree.copy_elf(found, libdir + "/" + soname, whole=bool(dist) and found.startswith(dist + "/"))
             queue.append(tree.objects[-1])
         if lacks and "/lib-dynload/" in jail:
             note("left out: %s needs %s, not found" % (jail, ", ".join(lacks)))
@@ -247,8 +265,10 @@ def build(args):
         link = tree.path("/usr/%s/python%s" % (sys.platlibdir, args.version))
         os.symlink("../lib/python" + args.version, link)
     if args.with_:
-        take_modules(tree, args, args.dist, "/usr/lib/python3/dist-packages", Excludes("pkg"), jobs, lenient=True)
-        take_modules(tree, args, HERE + "/stub", "/usr/lib/python3/dist-packages", (), jobs)
+        take_modules(tree, args, args.dist, DIST, Excludes("pkg"), jobs, lenient=True)
+        if args.source == "packages":
+            take_data(tree, args, Excludes("share"))
+        take_modules(tree, args, HERE + "/stub", DIST, (), jobs)
     if args.layer:
         jobs.append((args.layer, stdlib + "/agentjail.py", False))  # a folder: pyc.py bundles its core
         jobs.extend((os.path.join(args.layer, name), stdlib + "/agentjail/" + name, False) for name in bundle.rest(args.layer))
@@ -257,13 +277,15 @@ def build(args):
         tree.objects.append((args.guest, "/usr/lib/agentjail/guest.so"))
     if os.path.isdir(args.zoneinfo):
         take_zoneinfo(tree, args)
-    close_over(tree, libraries, libdir, interp)
+    close_over(tree, libraries, libdir, interp, args.dist)
     if args.layer:
         rows = os.path.dirname(args.out) + "/lazy_extensions.py"
         lazy.write(tree, stdlib, [target for _, target, _ in jobs], rows)
         jobs.append((rows, stdlib + "/agentjail/rail/lazy_extensions.py", False))
     pyc.compile_all(tree, jobs)
-    prove(tree, interp, libdir)
+    if args.lock:
+        tree.copy(args.lock, "/usr/lib/agentjail/packages.lock")
+    prove(tree, interp, libdir, [name for name in args.modules.split(",") if name])
     manifest.write(args.out, {
         "python": "%d.%d.%d" % sys.version_info[:3], "source": args.source,
         "arch": os.uname().machine, "with": args.with_ or "-"})
@@ -286,18 +308,34 @@ def can_strip():
         return False
 
 
-def prove(tree, interp, libdir):
-    """A tree that cannot even start is not written."""
-    code = "import json, re, datetime, random, hashlib, decimal, math; hashlib.new('md5')"
-    argv = [tree.top + interp, "--library-path", tree.top + libdir, tree.top + "/usr/bin/python3", "-I", "-S", "-c", code]
-    got = subprocess.run(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def prove(tree, interp, libdir, modules):
+    """A tree that cannot even start is not written, nor one in which a package cannot be imported."""
+    run_packed(tree, interp, libdir, "import json, re, datetime, random, hashlib, decimal, math; hashlib.new('md5')",
+               "the packed python does not work")
+    for module in modules:
+        run_packed(tree, interp, libdir, "import " + module, "the packed `%s` cannot be imported" % module)
+    for module, code, file in edits.MADE:
+        if module in modules:
+            path = tree.path(DIST + "/" + file)
+            run_packed(tree, interp, libdir, "path = %r; %s" % (path, code), "%s cannot be made" % file)
+            os.chmod(path, 0o644)
+
+
+def run_packed(tree, interp, libdir, code, failure):
+    """As a jail would, as far as that goes without one: the packed loader, libraries and modules, and nothing of the caller's."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(tree.top)) as home:
+        argv = [tree.top + interp, "--library-path", tree.top + libdir, tree.top + "/usr/bin/python3", "-I", "-S", "-B", "-W", "ignore",
+                "-c", "import sys; sys.path.append(%r); %s" % (tree.top + DIST, code)]
+        env = {"HOME": home, "LC_CTYPE": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        got = subprocess.run(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
     if got.returncode:
-        die("the packed python does not work: " + got.stderr.decode(errors="replace").strip()[-300:])
+        lines = got.stderr.decode(errors="replace").strip().splitlines()
+        die("%s: %s" % (failure, lines[-1][:300] if lines else "exit code %d" % got.returncode))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    for name in ("source", "guest", "layer", "out", "version", "exe", "stdlib", "dynload", "dist", "zoneinfo", "root"):
+    for name in ("source", "guest", "layer", "out", "lock", "modules", "version", "exe", "stdlib", "dynload", "dist", "zoneinfo", "root"):
         p.add_argument("--" + name, default="")
     p.add_argument("--with", dest="with_", default="")
     os.umask(0o022)

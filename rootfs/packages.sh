@@ -49,18 +49,29 @@ packages_fetch() {
 # Sets reason, and unknown when the fault is the caller's (no such package) rather than the network's.
 packages_download() {
 	unknown=''
+	if [ -n "$locked" ]; then
+		version=$(lock head "$locked" python)
+		lock debs "$locked" >"$tmp/chosen" || exit 1
+	else
+		packages_plan || return 1
+	fi
+	packages_get
+}
+
+packages_plan() {
 	minimal=$(apt_show depends python3-minimal 2>/dev/null | sed -n 's/.*Depends: \(python3\.[0-9]*-minimal\).*/\1/p' | sed 1q)
 	version=${minimal#python}
 	version=${version%-minimal}
 	[ -n "$version" ] || { reason="apt knows no python3-minimal"; return 1; }
 	wanted="$minimal libpython$version-stdlib tzdata"
 	for name_ in $(printf '%s' "$with" | tr ',' ' '); do
-		extra=$(printf '%s' "$name_" | tr 'A-Z_' 'a-z-')
-		if ! apt_show show "python3-$extra" >/dev/null 2>&1; then
-			reason="this distribution has no package python3-$extra (for --with $name_)" unknown=1
+		extra=$(other_name "$name_" 2)
+		extra=${extra:-python3-$(printf '%s' "$name_" | tr 'A-Z_' 'a-z-')}
+		if ! apt_show show "$extra" >/dev/null 2>&1; then
+			reason="this distribution has no package $extra (for --with $name_)" unknown=1
 			return 1
 		fi
-		wanted="$wanted python3-$extra"
+		wanted="$wanted $extra"
 	done
 	# shellcheck disable=SC2086
 	if ! apt_plan $wanted >"$tmp/plan" 2>"$tmp/plan.log"; then
@@ -69,6 +80,9 @@ packages_download() {
 	fi
 	packages_choose <"$tmp/plan" >"$tmp/chosen"
 	[ -s "$tmp/chosen" ] || { reason="apt's plan is empty"; return 1; }
+}
+
+packages_get() {
 	missing=''
 	while read -r file size sum; do
 		have_deb "$file" "$size" "$sum" || missing="$missing $(deb_spec "$file")"
@@ -96,7 +110,7 @@ packages_choose() {
 		BEGIN { while ((getline line < rows) > 0) if (line ~ /^deb:/) { split(substr(line, 5), f, /[ \t]+/); drop[glob(f[1])] } }
 		{
 			name = $2; sub(/_.*/, "", name)
-			if (name !~ /^(lib|python3-)/ && name != minimal && name != "zlib1g" && name != "tzdata") next
+			if (name !~ /^(lib|python3-|python-.*-data$)/ && name != minimal && name != "zlib1g" && name != "tzdata") next
 			for (p in drop) if (name ~ p) next
 			sum = $4; sub(/^SHA256:/, "", sum)
 			print $2, $3, sum

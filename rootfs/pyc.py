@@ -10,6 +10,7 @@ import traceback
 import warnings
 
 import bundle
+import edits
 
 
 def compile_all(tree, jobs):
@@ -48,6 +49,8 @@ def compile_one(tree, source, target, lenient):
         else:
             with open(source, "rb") as f:
                 text = f.read()
+            if lenient:
+                text = edits.edit(text, target.partition("/dist-packages/")[2])
             if re.match(r"_sysconfigdata_", os.path.basename(target)):
                 text = plain_sysconfig(text)
             code = compile(text, target, "exec", dont_inherit=True, optimize=0)

@@ -1,0 +1,27 @@
+"""The changes to the text of packages before they are compiled: a file, what stands there, what shall stand there, and why.
+It changes no behaviour that a program can see but the time and the place of a file, and leaves a text that it does not find."""
+
+EDITS = {
+    # The jail has no /etc. Debian moved the file there; it is the one beside the fonts.
+    "matplotlib/__init__.py": (
+        ("yield '/etc/matplotlibrc'", "yield os.path.join(get_data_path(), 'matplotlibrc')"),
+    ),
+    # The list of fonts is made once, with the tree: a jail's /tmp is empty, and each start would read a hundred files.
+    "matplotlib/font_manager.py": (
+        ("\nfontManager = _load_fontmanager()\n",
+         "\ntry:\n    fontManager = json_load(Path(__file__).with_name('fontlist.json'))\n"
+         "except OSError:\n    fontManager = _load_fontmanager()\n"),
+    ),
+}
+
+# Files that a tree's own python makes at the end: (the module that makes it, the code, given `path`; the file below dist-packages).
+MADE = (
+    ("matplotlib", "import matplotlib.font_manager as f; f.json_dump(f.FontManager(), path)", "matplotlib/fontlist.json"),
+)
+
+
+def edit(text, path):
+    """text: bytes of a source file; path: that of the file below dist-packages."""
+    for old, new in EDITS.get(path, ()):
+        text = text.replace(old.encode(), new.encode())
+    return text
