@@ -29,19 +29,37 @@ static const char *module_of(struct aj_arena *arena, const char *pattern)
 	return aj_strndup(arena, pattern, bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0 ? bytes - 2 : bytes);
 }
 
-/* Layer on: the allowed modules whose names occur anywhere in the code. */
+static bool has_word(const struct aj_request *request, const char *word, size_t bytes)
+{
+	const char *end = request->code + request->code_bytes;
+	for (const char *at = request->code; (at = memmem(at, (size_t)(end - at), word, bytes)); at++)
+		if ((at == request->code || !word_byte(at[-1])) && (at + bytes == end || !word_byte(at[bytes])))
+			return true;
+	return false;
+}
+
+/* Layer on: the allowed modules of whose names every part occurs anywhere in the code. */
 static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
 	for (size_t i = 0; i < policy->imports.count; i++) {
-		const char *pattern = policy->imports.items[i];
-		size_t top_bytes = strcspn(pattern, ".");
-		const char *end = request->code + request->code_bytes;
-		for (const char *at = request->code; (at = memmem(at, (size_t)(end - at), pattern, top_bytes)); at++) {
-			if ((at > request->code && word_byte(at[-1])) || (at + top_bytes < end && word_byte(at[top_bytes])))
-				continue;
-			*AJ_PUSH(arena, &plan->preload) = module_of(arena, pattern);
-			break;
+		const char *pattern = policy->imports.items[i], *part = pattern;
+		size_t bytes = strcspn(part, ".");
+		while (has_word(request, part, bytes) && part[bytes] == '.' && part[bytes + 1] != '*') {
+			part += bytes + 1;
+			bytes = strcspn(part, ".");
 		}
+		if (has_word(request, part, bytes))
+			*AJ_PUSH(arena, &plan->preload) = module_of(arena, pattern);
+	}
+}
+
+/* What allowed modules import late: the policy says which word of the code calls for it. */
+static void preload_late(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+{
+	for (size_t i = 0; i < policy->preload.count; i++) {
+		const char *word = policy->preload.items[i], *colon = strchr(word, ':');
+		if (request->lasting || has_word(request, word, strcspn(word, ":.")))
+			*AJ_PUSH(arena, &plan->preload) = aj_strdup(arena, colon ? colon + 1 : word);
 	}
 }
 
@@ -108,4 +126,6 @@ void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		preload_allowed(plan, arena, policy, request);
 	else if (has_code)
 		preload_named(plan, arena, request);
+	if (request->lasting || has_code)
+		preload_late(plan, arena, policy, request);
 }

@@ -50,6 +50,14 @@ static bool covers_import(struct aj_arena *arena, const char *outer, const char 
 	return aj_import_covers(outer, inner);
 }
 
+static const char *check_preload(struct aj_arena *arena, const char *text)
+{
+	const char *colon = strchr(text, ':'), *module = colon ? colon + 1 : text;
+	bool named = !colon || (colon > text && !memchr(text, '.', (size_t)(colon - text)) &&
+	                        aj_import_pattern_valid(aj_strndup(arena, text, (size_t)(colon - text))));
+	return named && aj_import_pattern_valid(module) && !strchr(module, '*') ? NULL : "not MODULE, nor WORD:MODULE";
+}
+
 /* --- paths --- */
 
 static const char *no_expansion(const char *text)
@@ -323,6 +331,8 @@ static const char *check_text(struct aj_arena *arena, const char *text)
 
 const struct aj_item_kind aj_item_import = { "a module pattern", check_import, covers_import,
 	                                     "^(\\*|[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*(\\.\\*)?)$" };
+const struct aj_item_kind aj_item_preload = { "a module to load", check_preload, same_item,
+	                                      "^([A-Za-z_][A-Za-z0-9_]*:)?[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$" };
 const struct aj_item_kind aj_item_bind = { "a bind", check_bind, covers_bind, "^/[^:$]*(:/[^:$]*)?(:r[ow])?$" };
 const struct aj_item_kind aj_item_mask = { "a path in the jail or the workspace", check_mask, covers_mask, "^[^$~][^$]*$" };
 const struct aj_item_kind aj_item_env = { "a variable", check_env, same_item, "^[A-Za-z_][A-Za-z0-9_]*=" };

@@ -80,6 +80,7 @@ struct aj_policy {
 	enum aj_builtins builtins;
 	AJ_LIST(const char *) imports; /* module names, `pkg.*` for a package with its submodules, `*` for every module */
 	enum aj_imports_checked imports_checked;
+	AJ_LIST(const char *) preload; /* [WORD:]MODULE, see policy/item_types.h */
 	/* How far one request of a client may loosen the layer for itself, see policyload/for_request.c. */
 	AJ_LIST(const char *) request_imports; /* besides `imports` */
 	enum aj_builtins request_builtins;     /* where it is more than `builtins` */

@@ -29,6 +29,9 @@ const struct aj_key aj_policy_keys[] = {
 	{ "python.imports_checked", AJ_KEY_ENUM, AT(imports_checked), .names = checked_names, .fallback = "before", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "when a snippet learns of the imports that it may not make: before (all at once, and no line of it runs; an import that the code itself guards, by a handler of "
 	          "ImportError or `if TYPE_CHECKING:`, raises where it stands), or run (each raises ImportError where it stands)" },
+	{ "python.preload", AJ_KEY_LIST, AT(preload), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_NOBODY, .items = &aj_item_preload,
+	  .help = "modules of the Python tree that libraries import while they run, as [WORD:]MODULE: they are loaded ahead of a snippet in which WORD occurs (without it: "
+	          "the module's top name), because no extension module can be mapped later. A snippet may not import them by this" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names, .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection; eval, exec and compile check their text) or full" },
 	{ "python.source_size", AJ_KEY_BYTES, AT(source_bytes), .min = 1, .max = 8 * M, .fallback = "1M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,

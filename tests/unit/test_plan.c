@@ -200,7 +200,13 @@ Test(plan, preload_by_words)
 		{ "math math math", "math" }, /* once */
 		{ "\xc3\xa9math", "math" },   /* more than needed does no harm */
 		{ "import numpy.linalg", "numpy" },
-		{ "import os", "os.path" }, /* found by its top name, preloaded as allowed */
+		{ "import os", "" }, /* every part of the name is a word of the code */
+		{ "import os; os.path", "os.path" },
+		{ "from os import path", "os.path" },
+		{ "os path numpy", "numpy os.path" },
+		{ "pandas", "tables.fast" }, /* a row of the preload list, by its word */
+		{ "tables", "tables.slow" },
+		{ "import fast", "" },
 		{ "path", "" },
 		{ "mat", "" },
 		{ "", "" },
@@ -215,6 +221,9 @@ Test(plan, preload_by_words)
 		*AJ_PUSH(&arena, &policy.imports) = "re";
 		*AJ_PUSH(&arena, &policy.imports) = "numpy.*";
 		*AJ_PUSH(&arena, &policy.imports) = "os.path";
+		policy.preload.count = 0;
+		*AJ_PUSH(&arena, &policy.preload) = "pandas:tables.fast";
+		*AJ_PUSH(&arena, &policy.preload) = "tables.slow";
 		request.code = rows[i].code;
 		request.code_bytes = strlen(rows[i].code);
 		must_build();
