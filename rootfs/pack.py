@@ -204,7 +204,8 @@ def close_over(tree, libraries, libdir, interp, dist):
             if soname in have:
                 continue
             beside = [os.path.normpath(d.replace("$ORIGIN", os.path.dirname(jail))) + "/" + soname for d in wants.runpath]
-            if any(b in inside for b in beside):
+            # A library of a wheel may have no run path: the loader also looks where the module's own (DT_RPATH) leads.
+            if any(b in inside for b in [*beside, os.path.dirname(jail) + "/" + soname]):
                 continue  # a wheel's own library, already copied with it
             found = libraries.find(soname, source, wants.runpath)
             if found is None:
