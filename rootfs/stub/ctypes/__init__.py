@@ -1,6 +1,6 @@
 """Stands where ctypes would, because some packages import it at start without using it.
 It refuses to do anything: every name is an empty class, and calling one raises. Only types of pointers and functions can be
-made, as empty as the rest: SciPy makes some at start, and compares others with them."""
+made, as empty as the rest: SciPy makes some at start, and compares others with them. The integer types have a size for SymPy."""
 
 
 class _Absent(type):
@@ -28,6 +28,16 @@ def CFUNCTYPE(*types, **options):
 def cast(value, kind):
     """Of an address that compiled code names: to a function that cannot be called."""
     return kind
+
+
+SIZES = {"c_int": "i", "c_long": "l", "c_longlong": "q", "c_size_t": "N", "c_ssize_t": "n", "c_void_p": "P"}
+
+
+def sizeof(kind):
+    from struct import calcsize
+    if kind.__name__ not in SIZES:
+        raise RuntimeError("ctypes.sizeof is not available in this jail")
+    return calcsize(SIZES[kind.__name__])
 
 
 def __getattr__(name):
