@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-vm fuzz fuzzers faults smolagents doctests bench bench-warm bench-walls
+.PHONY: check check-vm fuzz fuzzers faults trees check-trees smolagents doctests bench bench-warm bench-walls
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -33,6 +33,15 @@ faults: all $B/probe $B/inject
 	$Q rm -f $B/fault-table.txt
 	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt $(JAILS) sh tests/fault/run.sh
 	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
+
+# make check-trees build the Python tree of data-analysis and run the programs of data agents in it (minutes); make trees: build it alone
+DATA_TREE := build/rootfs/data
+trees: all
+	$Q rootfs/build.sh --with numpy,pandas,matplotlib,pil,scipy,sympy --out $(DATA_TREE) --guest build/guest.so --layer src/bootstrap
+
+check-trees: trees $B/probe $B/warm
+	$Q for script in check plots; do AGENTJAIL=$(CURDIR)/$(AJ) TREE=$(CURDIR)/$(DATA_TREE) sh tests/trees/$$script.sh || exit 1; done
+	$Q AGENTJAIL=$(CURDIR)/$B/warm AGENTJAIL_COLD=$(CURDIR)/$(AJ) TREE=$(CURDIR)/$(DATA_TREE) sh tests/trees/plots.sh
 
 # smolagents' own tests of its Python executor, in jails; its packages come from PyPI.
 smolagents: all

@@ -63,11 +63,17 @@ static const struct {
 	const struct aj_item_kind *kind;
 	const char *small, *other;
 } samples[] = {
-	{ &aj_item_import, "json", "re" },      { &aj_item_bind, "/srv/a:/a", "/srv/b:/b:rw" },
-	{ &aj_item_mask, "/a/b", "/c" },        { &aj_item_socket, "/run/a.sock", "/run/b.sock" },
-	{ &aj_item_env, "A=1", "B=\"\\" },      { &aj_item_host, "a.example:443", "b.example:80" },
-	{ &aj_item_under, "/srv/a", "/srv/b" }, { &aj_item_text, "one", "two \xc3\xa9 \"\\" },
-	{ &aj_item_rootfs, "data", "numpy" },   { &aj_item_place, "src/a", "b/" },
+	{ &aj_item_import, "json", "re" },
+	{ &aj_item_preload, "kde:scipy.stats", "json" },
+	{ &aj_item_bind, "/srv/a:/a", "/srv/b:/b:rw" },
+	{ &aj_item_mask, "/a/b", "/c" },
+	{ &aj_item_socket, "/run/a.sock", "/run/b.sock" },
+	{ &aj_item_env, "A=1", "B=\"\\" },
+	{ &aj_item_host, "a.example:443", "b.example:80" },
+	{ &aj_item_under, "/srv/a", "/srv/b" },
+	{ &aj_item_text, "one", "two \xc3\xa9 \"\\" },
+	{ &aj_item_rootfs, "data", "numpy" },
+	{ &aj_item_place, "src/a", "b/" },
 };
 
 static const char *sample(const struct aj_key *key, bool other)

@@ -1,0 +1,11 @@
+#!/bin/sh
+# A tree with numpy, pandas, matplotlib, PIL, scipy and sympy: what a data agent writes works in it, cold and warm.
+# The tree is $TREE; `make check-trees` builds it. Nothing here measures time.
+AGENTJAIL_ROOTFS=${TREE:?}
+export AGENTJAIL_ROOTFS
+. "$(dirname "$0")/../lib.sh"
+
+check 'the tree is what its manifest says' "$AJ" rootfs verify "$ROOTFS"
+counted 'programs print the same in a jail and outside' $PY "$tests/trees/programs.py" "$AJ" "$ROOTFS"
+
+finish
