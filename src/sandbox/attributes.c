@@ -45,11 +45,11 @@ static const char *reset_io_priority(void)
 	return NULL;
 }
 
-/* Without address randomisation, or with readable memory executable, the guest's program would be easier to exploit. */
+/* Without address randomisation, or with readable memory executable, the guest's program would be easier to exploit. A service manager's
+ * filter may lock the personality (LockPersonality= of systemd): it lets one value pass, and refuses the question for the present one. */
 static const char *reset_personality(void)
 {
-	int now = personality(0xffffffff);
-	if (now < 0 || (now && personality(PER_LINUX) < 0))
+	if (personality(PER_LINUX) < 0 && personality(0xffffffff) != PER_LINUX)
 		return "reset the personality";
 	return prctl(PR_SET_TIMERSLACK, DEFAULT_SLACK_NS, 0, 0, 0) < 0 ? "reset the timer slack" : NULL;
 }

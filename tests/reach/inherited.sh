@@ -164,6 +164,21 @@ inside setarch -R
 says "inherited-personality: address randomisation is on" "$plain"
 inside setarch -X
 says "inherited-personality: what can be read cannot be executed" "$plain"
+cat >"$T/lock.py" <<'X'
+# What LockPersonality= of systemd does: personality(2) with any argument but 0 fails with EPERM.
+import ctypes, os, struct, sys
+LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
+rows = [(LOAD, 0, 0, 0), (EQUAL, 0, 3, int(sys.argv[1])), (LOAD, 0, 0, 16), (EQUAL, 1, 0, 0), (RETURN, 0, 0, 0x50001), (RETURN, 0, 0, 0x7fff0000)]
+filter = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(38, 1, 0, 0, 0)
+if libc.prctl(22, 2, struct.pack("HxxxxxxP", len(rows), ctypes.addressof(filter))) or libc.personality(0xffffffff) != -1:
+    sys.exit("no such filter")
+os.execvp(sys.argv[2], sys.argv[2:])
+X
+call=$(call_numbers | sed -n 's,^\([0-9]*\) personality$,\1,p')
+inside "$PY" -I "$T/lock.py" "$call"
+says "inherited-personality: a filter that locks it at 0 is no obstacle" "class 0 nice $own personality [-0-9]* oom 0"
 inside sh -c 'umask 0; exec "$@"' sh
 says "inherited-umask: not the caller's" "$plain"
 
