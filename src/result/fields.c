@@ -157,6 +157,13 @@ const struct aj_field aj_fields[] = {
 	{ "code_sha256", S, .when = "a snippet", .help = "Of its source" },
 	{ "session", S, .when = "a session's run", .help = "Does the session go on?", .words = "alive ended" },
 	{ "warm", B, .when = "the service and the library", .help = "Was the jail born from a zygote?" },
+	{ "tool_calls", A, .when = "the snippet called a tool", .help = "The first 100 calls (docs/tools.md)" },
+	{ "tool_calls[]", O, .help = "A call" },
+	{ "tool_calls[].tool", S | NIL, .help = "Name of the tool; null where no tool of the name in the call is declared" },
+	{ "tool_calls[].args_bytes", I, .help = "Size of the arguments as JSON" },
+	{ "tool_calls[].wall_ms", I, .help = "From the call's arrival to its outcome" },
+	{ "tool_calls[].outcome", S, .help = "How it went", .words = "ok error timeout refused unanswered" },
+	{ "tool_calls_more", I, .when = "the snippet made more than 100", .help = "How many calls are not in the list" },
 	{ 0 },
 };
 /* clang-format on */

@@ -33,8 +33,9 @@ char *aj_calls_tools(const struct aj_calls *c)
 	return text;
 }
 
-static void forget_call(struct aj_waiting_call *w)
+static void forget_call(struct aj_waiting_call *w, enum aj_call_outcome outcome)
 {
+	aj_call_log_end(&w->calls->log, w->logged, outcome);
 	aj_loop_unset(w->calls->loop, &w->timer);
 	aj_tool_call_free(&w->call);
 	w->calls->bytes -= w->bytes;
@@ -69,7 +70,7 @@ static void on_timeout(struct aj_timer *timer)
 	char message[200];
 	uint64_t number = w->call.number;
 	snprintf(message, sizeof message, "no answer within %lu ms", (unsigned long)w->call.tool->timeout_ms);
-	forget_call(w);
+	forget_call(w, AJ_CALL_TIMEOUT);
 	reply_error(c, number, AJ_TOOL_TIMEOUT, message);
 }
 
@@ -87,9 +88,10 @@ static unsigned broken_call(const char **ret_why, const char *why)
 	return AJ_CHANNEL_BROKEN;
 }
 
-static unsigned refuse_call(struct aj_calls *c, uint64_t number, const char *type, const char *message, size_t cost, size_t bytes,
-                            const char **ret_why)
+static unsigned refuse_call(struct aj_calls *c, uint64_t number, size_t logged, const char *type, const char *message,
+                            size_t cost, size_t bytes, const char **ret_why)
 {
+	aj_call_log_end(&c->log, logged, AJ_CALL_TURNED_DOWN);
 	c->refused += cost + bytes / BYTES_OF_COST;
 	if (c->refused > MOST_COST) {
 		snprintf(c->why, sizeof c->why, "%s", message);
@@ -112,6 +114,13 @@ static struct aj_waiting_call *find_slot(struct aj_calls *c, size_t bytes, const
 	return *ret_why ? NULL : slot;
 }
 
+/* The arguments are the text's last member, unless the code inside wrote the call itself; of too many values only the beginning was read. */
+static size_t log_call(struct aj_calls *c, const char *body, size_t bytes, const struct aj_scan *scan)
+{
+	const struct aj_span *args = aj_scan_member(scan, body, "args");
+	return aj_call_log_begin(&c->log, aj_tools_called(&c->tools, body, scan), args->bytes ? args->bytes : bytes - args->at);
+}
+
 /* The cheapest checks come first: arguments are checked only once the tool is known and a slot is free. */
 unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why)
 {
@@ -128,22 +137,24 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 		aj_tool_call_free(&call);
 		return broken_call(ret_why, "two calls of tools with one number");
 	}
+	size_t logged = log_call(c, body, bytes, scan);
 	if (kind == AJ_CALL_REFUSED)
-		return refuse_call(c, number, type, why, COST_OF_MISFIT, bytes, ret_why);
+		return refuse_call(c, number, logged, type, why, COST_OF_MISFIT, bytes, ret_why);
 	struct aj_waiting_call *slot = find_slot(c, bytes, &full);
 	if (!slot) {
 		aj_tool_call_free(&call);
-		return refuse_call(c, number, AJ_TOOL_FAILED, full, COST_OF_CROWD, bytes, ret_why);
+		return refuse_call(c, number, logged, AJ_TOOL_FAILED, full, COST_OF_CROWD, bytes, ret_why);
 	}
 	kind = aj_tool_check_args(&call, body, scan, &type, why, sizeof why);
 	if (kind != AJ_CALL_OK) {
 		aj_tool_call_free(&call);
-		return kind == AJ_CALL_REFUSED ? refuse_call(c, number, type, why, COST_OF_MISFIT, bytes, ret_why)
+		return kind == AJ_CALL_REFUSED ? refuse_call(c, number, logged, type, why, COST_OF_MISFIT, bytes, ret_why)
 		                               : broken_call(ret_why, "a call of a tool that is none");
 	}
 	slot->calls = c;
 	slot->call = (struct aj_tool_call){ .number = number, .tool = call.tool };
 	slot->bytes = bytes;
+	slot->logged = logged;
 	c->bytes += bytes;
 	slot->timer = (struct aj_timer){ .fn = on_timeout, .arg = slot };
 	aj_loop_set(c->loop, &slot->timer, aj_in_ms(call.tool->timeout_ms));
@@ -169,7 +180,7 @@ int aj_calls_value(struct aj_calls *c, uint64_t number, const json_t *value, str
 		return unknown_call(c, err, number);
 	if (!aj_tool_check_result(w->call.tool, value, why, sizeof why))
 		return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "the value of `%s` does not fit: %s", w->call.tool->name, why);
-	forget_call(w);
+	forget_call(w, AJ_CALL_VALUE);
 	reply(c, number, "value", json_incref((json_t *)value));
 	return 0;
 }
@@ -179,7 +190,7 @@ int aj_calls_error(struct aj_calls *c, uint64_t number, const char *type, const 
 	struct aj_waiting_call *w = find_call(c, number);
 	if (!w)
 		return unknown_call(c, err, number);
-	forget_call(w);
+	forget_call(w, AJ_CALL_ERROR);
 	reply_error(c, number, type, message);
 	return 0;
 }
@@ -188,12 +199,13 @@ void aj_calls_drop(struct aj_calls *c)
 {
 	for (size_t i = 0; i < AJ_CALLS_MAX; i++)
 		if (c->waiting[i].call.tool)
-			forget_call(&c->waiting[i]);
+			forget_call(&c->waiting[i], AJ_CALL_UNANSWERED);
 	c->refused = 0;
 }
 
 void aj_calls_free(struct aj_calls *c)
 {
 	aj_calls_drop(c);
+	aj_call_log_free(&c->log);
 	aj_tools_free(&c->tools);
 }

@@ -1,6 +1,7 @@
 /* A session's tools, and the tool calls that wait for an answer. */
 #pragma once
 #include "base/loop.h"
+#include "session/call_log.h"
 #include "tools/tools.h"
 
 enum {
@@ -15,6 +16,7 @@ struct aj_waiting_call {
 	struct aj_calls *calls;
 	struct aj_tool_call call; /* tool NULL: a free slot. Without the arguments: on_call() owns those */
 	size_t bytes;
+	size_t logged; /* its index in the log */
 	struct aj_timer timer;
 };
 
@@ -28,6 +30,7 @@ struct aj_calls {
 	size_t bytes;                /* of all pending calls */
 	size_t refused;              /* cost of the run's refused calls, see session/calls.c */
 	char why[AJ_TOOL_WHY_BYTES]; /* of the last refused call */
+	struct aj_call_log log;      /* of the run */
 	struct aj_waiting_call waiting[AJ_CALLS_MAX];
 };
 
@@ -42,6 +45,6 @@ char *aj_calls_tools(const struct aj_calls *calls);
 unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why);
 int aj_calls_value(struct aj_calls *calls, uint64_t number, const json_t *value, struct aj_error *err);
 int aj_calls_error(struct aj_calls *calls, uint64_t number, const char *type, const char *message, struct aj_error *err);
-/* The run is over: drop all pending calls. */
+/* The run is over: drop all pending calls. The log stays, for aj_call_log_report(). */
 void aj_calls_drop(struct aj_calls *calls);
 void aj_calls_free(struct aj_calls *calls);

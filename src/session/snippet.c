@@ -19,6 +19,7 @@ static json_t *result_json(struct aj_session *s, bool alive)
 	if (s->request.lasting)
 		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
 	json_object_set_new(result, "warm", json_boolean(s->jail->warm));
+	aj_call_log_report(&s->calls.log, result);
 	return result;
 }
 

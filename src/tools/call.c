@@ -38,15 +38,16 @@ static bool whole_number(const char *text, const struct aj_span *span, uint64_t 
 }
 
 /* Declared names are plain ASCII, so a name written with escapes matches none. */
-static struct aj_tool *find_tool(const struct aj_tools *tools, const char *text, const struct aj_span *span)
+const struct aj_tool *aj_tools_called(const struct aj_tools *tools, const char *text, const struct aj_scan *scan)
 {
+	const struct aj_span *span = aj_scan_member(scan, text, "tool");
 	char name[AJ_TOOL_NAME_BYTES + 1];
 	size_t bytes = span->bytes - 2;
 	if (bytes > AJ_TOOL_NAME_BYTES)
 		return NULL;
 	memcpy(name, text + span->at + 1, bytes);
 	name[bytes] = '\0';
-	return (struct aj_tool *)aj_tools_find(tools, name);
+	return aj_tools_find(tools, name);
 }
 
 enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
@@ -61,7 +62,7 @@ enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text,
 			     *args = aj_scan_member(scan, text, "args");
 	if (!number || !name || !args || !whole_number(text, number, &ret->number) || text[name->at] != '"' || text[args->at] != '{')
 		return misshapen(ret_why, why_bytes);
-	struct aj_tool *tool = find_tool(tools, text, name);
+	struct aj_tool *tool = (struct aj_tool *)aj_tools_called(tools, text, scan);
 	if (!tool)
 		return refuse(ret_type, AJ_TOOL_UNKNOWN, ret_why, why_bytes, "no tool has this name");
 	if (many || args->values > AJ_TOOL_ARGUMENT_VALUES) {

@@ -85,6 +85,8 @@ enum aj_call {
  * is one of the names above when refused. `scan` has been fed the whole text, or as much of it as AJ_TOOL_CALL_VALUES allows. */
 enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
                                  const char **ret_type, char *ret_why, size_t why_bytes);
+/* The declared tool that a message names which is not misshapen; NULL without one. */
+const struct aj_tool *aj_tools_called(const struct aj_tools *tools, const char *text, const struct aj_scan *scan);
 /* Then check that call's arguments, from the same text; sets `call->args` when OK. Pass these on, never the jail's own text: only they are
  * checked. */
 enum aj_call aj_tool_check_args(struct aj_tool_call *call, const char *text, const struct aj_scan *scan, const char **ret_type,

@@ -451,6 +451,31 @@ def tools_answer(s):
 
 
 @test
+def tool_calls_are_in_the_result(s):
+    c = s.client()
+
+    def broken(x):
+        raise ValueError("no")
+    code = "number()\necho({'a': 'ü'})\ntry: echo(1)\nexcept ValueError: pass\ntry: number(**{})\nexcept ToolError as e: r = e.type"
+    answers = [{"x": {"a": "ü"}}, {"x": 1}]
+    r = c.ask("exec", {"number": lambda: 6, "echo": lambda x: broken(x) if x == 1 else x}, code=code, tools=[ECHO, NUMBER])
+    bytes_of = [len(json.dumps(a, separators=(",", ":"), ensure_ascii=False).encode()) for a in answers]
+    same([(t["tool"], t["args_bytes"], t["outcome"]) for t in r["tool_calls"]],
+         [("number", 2, "ok"), ("echo", bytes_of[0], "ok"), ("echo", bytes_of[1], "error"), ("number", 2, "ok")])
+    same("tool_calls_more" in r, False)
+    session = c.ask("open", tools=[dict(ECHO, timeout_ms=1), dict(NUMBER, name="all")])["session"]
+    same("tool_calls" in c.ask("run", session=session, code="1"), False)
+    c.send(op="run", id=77, session=session, code="try: echo(1)\nexcept TimeoutError as e: r = e.type\nr")
+    while (frame := c.receive())["id"] != 77 or "result" not in frame:
+        pass
+    r = frame["result"]
+    same((r["value"], [(t["tool"], t["outcome"]) for t in r["tool_calls"]]), ("TimeoutError", [("echo", "timeout")]))
+    r = c.ask("run", {"all": lambda: 0}, session=session, code="for i in range(130): all()")
+    same((len(r["tool_calls"]), r["tool_calls_more"], {t["outcome"] for t in r["tool_calls"]}), (100, 30, {"ok"}))
+    same("tool_calls" in c.ask("run", session=session, code="1"), False)
+
+
+@test
 def tool_results_that_do_not_fit(s):
     c = s.client()
     c.send(op="exec", id=1, code="number()", tools=[NUMBER])

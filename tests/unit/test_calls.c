@@ -140,6 +140,88 @@ Test(calls, too_many_at_a_time_are_no_misfits)
 	cr_expect_eq(refused, 1000);
 }
 
+static json_t *report(void)
+{
+	json_t *result = json_object();
+	aj_calls_drop(&calls);
+	aj_call_log_report(&calls.log, result);
+	return result;
+}
+
+static void expect_row(const json_t *result, size_t i, const char *tool, json_int_t args_bytes, const char *outcome)
+{
+	const json_t *row = json_array_get(json_object_get(result, "tool_calls"), i);
+	const char *name = json_string_value(json_object_get(row, "tool"));
+	cr_assert_eq(json_object_size(row), 4, "%zu", i);
+	cr_expect_str_eq(name ? name : "", tool, "%zu", i);
+	cr_expect_eq(json_integer_value(json_object_get(row, "args_bytes")), args_bytes, "%zu", i);
+	cr_expect(json_is_integer(json_object_get(row, "wall_ms")), "%zu", i);
+	cr_expect_str_eq(json_string_value(json_object_get(row, "outcome")), outcome, "%zu", i);
+}
+
+Test(calls, the_log_has_each_with_its_outcome)
+{
+	struct aj_error err = { 0 };
+	const char *why = NULL;
+	json_t *value = json_true(), *result = report();
+	cr_expect_eq(json_object_size(result), 0, "without a call nothing is told");
+	json_decref(result);
+	json_t *list = json_loads("[{\"name\":\"n\",\"parameters\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}}}]",
+	                          0, NULL);
+	cr_assert_eq(aj_calls_declare(&calls, list, &err), 0, "%s", err.cause);
+	json_decref(list);
+	enum { THREE = sizeof "{\"x\":[1,2,\"\"]}" - 1 };
+	call(1, 0);
+	call(2, 10);
+	cr_expect_eq(take("{\"call\":3,\"tool\":\"none\",\"args\":{}}", &why), 0u);
+	cr_expect_eq(take("{\"args\":{\"x\":\"one\"},\"call\":4,\"tool\":\"n\"}", &why), 0u);
+	call(5, 1);
+	cr_expect_eq(aj_calls_error(&calls, 2, "Error", "no", &err), 0);
+	cr_expect_eq(aj_calls_value(&calls, 1, value, &err), 0);
+	result = report();
+	cr_assert_eq(json_array_size(json_object_get(result, "tool_calls")), 5);
+	expect_row(result, 0, "t", THREE, "ok");
+	expect_row(result, 1, "t", THREE + 10, "error");
+	expect_row(result, 2, "", 2, "refused");
+	expect_row(result, 3, "n", 11, "refused");
+	expect_row(result, 4, "t", THREE + 1, "unanswered");
+	cr_expect_eq(json_object_size(result), 1);
+	json_decref(result);
+	result = report();
+	cr_expect_eq(json_object_size(result), 0, "a run later");
+	json_decref(result);
+}
+
+Test(calls, the_log_is_bounded)
+{
+	struct aj_error err = { 0 };
+	json_t *value = json_true();
+	for (unsigned i = 1; i <= AJ_CALLS_LOGGED + 7; i++) {
+		call(i, i);
+		cr_assert_eq(aj_calls_value(&calls, i, value, &err), 0, "%s", err.cause);
+	}
+	json_t *result = report();
+	cr_expect_eq(json_array_size(json_object_get(result, "tool_calls")), AJ_CALLS_LOGGED);
+	cr_expect_eq(json_integer_value(json_object_get(result, "tool_calls_more")), 7);
+	json_decref(result);
+}
+
+static void until_run_ends(const char *text, unsigned most)
+{
+	const char *why = NULL;
+	for (unsigned i = 0; i < most && take(text, &why) == 0; i++)
+		;
+}
+
+Test(calls, the_log_of_refused_calls_is_bounded)
+{
+	until_run_ends("{\"call\":1,\"tool\":\"none\",\"args\":{}}", 2 * AJ_CALLS_REFUSED);
+	json_t *result = report();
+	cr_expect_eq(json_array_size(json_object_get(result, "tool_calls")), AJ_CALLS_LOGGED);
+	cr_expect_eq(json_integer_value(json_object_get(result, "tool_calls_more")), AJ_CALLS_REFUSED + 1 - AJ_CALLS_LOGGED);
+	json_decref(result);
+}
+
 /* How many blocks of JSON it takes to answer a call with so many values. */
 static long blocks_for(const char *tool, size_t values)
 {
