@@ -95,6 +95,10 @@ for where in probe runner; do
 		if [ $where = probe ]; then says "K45 $door ends the process" "$door 165 SIGSYS"; else is "K45 $door ends the snippet" 159 "$rc"; fi
 	done
 done
+json "K45 and the result of a snippet names the cause" 159 status=signal 'reason~SIGSYS.*another architecture .i386' -- exec --rootfs "$T/runner" -c 'x32 165'
+printf 'extends = "command"\nprocess.fork = false\n' >"$T/single.toml"
+json "K45 and that of a command" 159 status=signal 'reason~SIGSYS.*another architecture .i386' -- run --policy-file "$T/single.toml" \
+	--bind "$PROBE:/opt/probe" -- /opt/probe int80 20
 probe x32 0 1 59 101 520 521
 every "K45 x32, the harmless ones too" SIGSYS
 bare int80 20
