@@ -497,6 +497,15 @@ static void part_interrupt(void)
 
 /* --- tools --- */
 
+#define T(...)                                                     \
+	(struct agentjail_tool)                                    \
+	{                                                          \
+		.size = sizeof(struct agentjail_tool), __VA_ARGS__ \
+	}
+
+static const char two_integers[] = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"integer\"}},"
+				   "\"required\":[\"a\",\"b\"],\"additionalProperties\":false}";
+
 static char *add(void *arg, const char *args, char **error)
 {
 	int a, b;
@@ -545,14 +554,61 @@ static char *closer(void *arg, const char *args, char **error)
 	return NULL;
 }
 
+static char *slow(void *arg, const char *args, char **error)
+{
+	(void)args, (void)error;
+	usleep(300000);
+	++*(int *)arg;
+	return strdup("\"late\"");
+}
+
+/* The snippet ends with the tool's answer or with the signal to stop, whichever reaches it first: no deadline is checked while the tool runs. */
+static int ok_or_timeout(const agentjail_result *r)
+{
+	return r && (agentjail_result_status(r) == AGENTJAIL_OK || agentjail_result_status(r) == AGENTJAIL_TIMEOUT);
+}
+
+/* A tool that answers when its call, or the whole snippet, is at its end: no other call and no later run takes that answer for its own. */
+static void part_late(void)
+{
+	agentjail *h = open_with(1);
+	int slows = 0, adds = 0;
+	check(agentjail_add_tool(h, &T(.name = "slow", .call = slow, .arg = &slows, .timeout_ms = 50), &err) == 0 &&
+	          agentjail_add_tool(h, &T(.name = "slow_async", .call = slow, .arg = &slows, .timeout_ms = 50, .is_async = 1), &err) == 0 &&
+	          agentjail_add_tool(h, &T(.name = "patient", .call = slow, .arg = &slows), &err) == 0 &&
+	          agentjail_add_tool(h, &T(.name = "add", .call = add, .arg = &adds, .parameters = two_integers), &err) == 0,
+	      "late: tools", "refused");
+	agentjail_session *s = agentjail_session_open(h, NULL, &err);
+	runs_to(s,
+	        "def tried(f):\n    try: return f()\n    except ToolError as e: return type(e).__name__\n"
+	        "[tried(slow), add(a=1, b=2), tried(slow), add(a=3, b=4)]",
+	        "[\"late\",3,\"late\",7]", "late: calls before and after one that is late get their own answers");
+	runs_to(s,
+	        "import asyncio\nasync def a():\n    try: return await slow_async()\n    except ToolError as e: return type(e).__name__\n"
+	        "[len(await asyncio.gather(a(), a())), add(a=5, b=6)]",
+	        "[2,11]", "late: so do calls at the same time");
+	struct agentjail_snippet one = S(.code = "x = 'before'\npatient()", .timeout_ms = 100);
+	agentjail_result *r = agentjail_session_run(s, &one, &err);
+	check(ok_or_timeout(r), "late: a tool that outlasts its snippet", "%s", r ? agentjail_result_json(r) : "none");
+	agentjail_result_free(r);
+	runs_to(s, "[x, add(a=7, b=8)]", "[\"before\",15]", "late: and the next run gets its own answers");
+	r = agentjail_run(h, &one, &err);
+	check(ok_or_timeout(r), "late: the same of a single run", "%s", r ? agentjail_result_json(r) : "none");
+	agentjail_result_free(r);
+	one = (struct agentjail_snippet)S(.code = "add(a=9, b=10)");
+	r = agentjail_run(h, &one, &err);
+	is(r ? agentjail_result_get(r, "value") : NULL, "19", "late: and the next one");
+	agentjail_result_free(r);
+	check(slows > 0, "late: control: the tools did answer", "%d", slows);
+	agentjail_close(h);
+}
+
 static void part_tools(void)
 {
-	static const char two[] = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"integer\"}},"
-				  "\"required\":[\"a\",\"b\"],\"additionalProperties\":false}";
 	agentjail *h = open_with(1);
 	int calls = 0;
-#define T(...) (struct agentjail_tool){ .size = sizeof(struct agentjail_tool), __VA_ARGS__ }
-	check(agentjail_add_tool(h, &T(.name = "add", .description = "Adds.", .parameters = two, .call = add, .arg = &calls), &err) == 0,
+	check(agentjail_add_tool(h, &T(.name = "add", .description = "Adds.", .parameters = two_integers, .call = add, .arg = &calls),
+	                         &err) == 0,
 	      "tools: one is added", "refused");
 	check(agentjail_add_tool(h, &T(.name = "fail", .call = fail), &err) == 0, "tools: without parameters", "refused");
 	check(agentjail_add_tool(h, &T(.name = "class", .call = add), &err) < 0 && strstr(err.cause, "`class`") &&
@@ -579,7 +635,7 @@ static void part_tools(void)
 	runs_to(s, "try: fail()\nexcept Exception as e: r = 'no such book' in str(e)\nr", "true", "tools: an error with its words");
 	check(agentjail_session_add_tool(s, &T(.name = "bad", .call = garbage), &err) == 0, "tools: one for a session", "refused");
 	runs_to(s, "try: bad()\nexcept Exception as e: r = 'not JSON' in str(e)\nr", "true", "tools: a value that is not JSON");
-	check(agentjail_session_add_tool(s, &T(.name = "typed", .call = add, .arg = &calls, .parameters = two, .returns = "{\"type\":\"string\"}"),
+	check(agentjail_session_add_tool(s, &T(.name = "typed", .call = add, .arg = &calls, .parameters = two_integers, .returns = "{\"type\":\"string\"}"),
 	                                 &err) == 0,
 	      "tools: with a type of its own", "refused");
 	runs_to(s, "try: typed(a=1, b=2)\nexcept Exception as e: r = str(e) != ''\nr", "true", "tools: a value that does not fit");
@@ -1036,12 +1092,23 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} parts[] = {
-		{ "run", part_run },         { "errors", part_errors }, { "tree", part_tree },           { "audit", part_audit },
-		{ "session", part_session }, { "files", part_files },   { "interrupt", part_interrupt }, { "tools", part_tools },
-		{ "branch", part_branch },   { "loop", part_loop },     { "threads", part_threads },     { "host", part_host },
-		{ "log", part_log },         { "copies", part_copies }, { "closed", part_closed },       { "leaks", part_leaks }
-	};
+	} parts[] = { { "run", part_run },
+		      { "errors", part_errors },
+		      { "tree", part_tree },
+		      { "audit", part_audit },
+		      { "session", part_session },
+		      { "files", part_files },
+		      { "interrupt", part_interrupt },
+		      { "tools", part_tools },
+		      { "late", part_late },
+		      { "branch", part_branch },
+		      { "loop", part_loop },
+		      { "threads", part_threads },
+		      { "host", part_host },
+		      { "log", part_log },
+		      { "copies", part_copies },
+		      { "closed", part_closed },
+		      { "leaks", part_leaks } };
 	(void)forks_seen;
 	for (int i = 1; i < argc; i++)
 		for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)

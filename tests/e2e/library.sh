@@ -37,6 +37,7 @@ part session 31
 part files 22
 part interrupt 6
 part tools 22
+part late 9
 part branch 18
 part loop 12
 part threads 6
