@@ -90,6 +90,16 @@ reported='violations=[]'
 json "what only Python's start may do is refused, and counted of a warm jail alone" 0 "$reported" violations_seen=true 'stdout=1 ' -- exec --layer off -c 'import os
 try: os.execv("/usr/bin/python3", ["python3"])
 except PermissionError as e: print(e.errno, end=" ")'
+# So it is with executable memory: of one's own, and of an extension module that is imported too late.
+[ -z "${AGENTJAIL_COLD:-}" ] || reported='violations~^.{"syscall":"mmap","count":2,"pids":.2.,"why":"no new machine code"'
+json "new executable memory is refused, and counted of a warm jail alone" 0 "$reported" violations_seen=true \
+	'stdout~^1 .*_late.so: failed to map segment' -- exec --layer off -c 'import glob, mmap, sys
+try: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+except PermissionError as e: print(e.errno, end=" ")
+with open(glob.glob("/usr/lib/python3*/lib-dynload/_json.*.so")[0], "rb") as f, open("/tmp/_late.so", "wb") as to: to.write(f.read())
+sys.path.append("/tmp")
+try: import _late
+except ImportError as e: print(e)'
 
 # --- denied groups: with sendmsg gone, which hands listeners on ---
 printf 'extends = "command"\n[process]\ndeny_syscalls = ["sockets", "memfd"]\n' >"$T/denied.toml"
