@@ -14,6 +14,14 @@ EDITS = {
     ),
 }
 
+# Beside the package itself, what its own start does not import: it must be importable, too, before a tree is accepted.
+ALSO = {
+    "matplotlib": ("matplotlib.pyplot", "matplotlib.backends.backend_agg", "mpl_toolkits.mplot3d"),
+    "numpy": ("numpy.fft", "numpy.linalg", "numpy.random"),
+    "PIL": ("PIL.Image", "PIL.ImageDraw", "PIL.ImageFont"),
+    "scipy": ("scipy.integrate", "scipy.optimize", "scipy.signal", "scipy.sparse.linalg", "scipy.stats"),
+}
+
 # Files that a tree's own python makes at the end: (the module that makes it, the code, given `path`; the file below dist-packages).
 MADE = (
     ("matplotlib", "import matplotlib.font_manager as f; f.json_dump(f.FontManager(), path)", "matplotlib/fontlist.json"),

@@ -314,7 +314,7 @@ def prove(tree, interp, libdir, modules):
     run_packed(tree, interp, libdir, "import json, re, datetime, random, hashlib, decimal, math; hashlib.new('md5')",
                "the packed python does not work")
     for module in modules:
-        run_packed(tree, interp, libdir, "import " + module, "the packed `%s` cannot be imported" % module)
+        run_packed(tree, interp, libdir, "import " + ", ".join([module, *edits.ALSO.get(module, ())]), "the packed `%s` cannot be imported" % module)
     for module, code, file in edits.MADE:
         if module in modules:
             path = tree.path(DIST + "/" + file)
