@@ -125,6 +125,13 @@ static const char *add_input(struct aj_options *o, const char *v)
 	return NULL;
 }
 
+static const char *set_for_model(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->request.for_model = true;
+	return NULL;
+}
+
 static const char *set_value_of(struct aj_options *o, const char *v)
 {
 	o->request.value_of_statement = strcmp(v, "statement") == 0;
@@ -238,6 +245,7 @@ static const struct option {
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
 	{ "--value-of", "WHAT", AJ_FOR_EXEC | AJ_FOR_SESSION, set_value_of, NULL,
 	  "expression (default): a last expression has a value; statement: a last assignment, too" },
+	{ "--for-model", NULL, AJ_FOR_EXEC, set_for_model, NULL, "with --json: for_model in the result, a text for a model to read" },
 	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL,
 	  "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
 	{ "--output", "DIR", AJ_FOR_EXEC, set_output, NULL,

@@ -18,7 +18,7 @@
 #define OF_PYTHON "an error of Python's"
 #define OF_SETUP "nothing ran"
 
-/* clang-format off: a row, a line or two */
+/* clang-format off */
 const struct aj_field aj_fields[] = {
 	{ "id", S, .help = "Name of the run: the caller's, or a random one" },
 	{ "status", S, .help = "How the run ended", .words = "ok error rejected timeout oom limit signal protocol_error setup_error" },
@@ -163,6 +163,7 @@ const struct aj_field aj_fields[] = {
 	{ "audit.recorded", B, .help = "Were both records written?" },
 	{ "audit.error", S, .when = "recorded is false", .help = "Why not" },
 	{ "code_sha256", S, .when = "a snippet", .help = "Of its source" },
+	{ "for_model", S, CLAIMED, "the request asked for it", "A text for a model, at most 2000 bytes: what happened, where, what to do; it quotes claims" },
 	{ "session", S, .when = "a session's run", .help = "Does the session go on?", .words = "alive ended" },
 	{ "warm", B, .when = "the service and the library", .help = "Was the jail born from a zygote?" },
 	{ "tool_calls", A, .when = "the snippet called a tool", .help = "The first 100 calls (docs/tools.md)" },

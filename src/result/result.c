@@ -11,6 +11,7 @@
 #include "result/bundle.h"
 #include "result/capture.h"
 #include "result/fields.h"
+#include "result/for_model.h"
 #include "json/tree.h"
 
 static const struct {
@@ -351,6 +352,8 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		                              r->recorded == AJ_MISSED ? aj_json_text(r->audit_why, strlen(r->audit_why)) : NULL));
 	if (plan->snippet)
 		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));
+	if (request->for_model)
+		json_object_set_new(doc, "for_model", aj_for_model_json(doc));
 	return doc;
 }
 

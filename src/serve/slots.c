@@ -40,6 +40,7 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_f
 		                      .inputs_checked = true,
 		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
 		                      .last = !slot->lasting,
+		                      .for_model = json_is_true(q->member[AJ_M_FOR_MODEL]),
 		                      .value_of_statement = aj_query_wants_statement(q->member[AJ_M_VALUE_OF]),
 		                      .lines = req->stream };
 	if (aj_session_run(slot->session, &snippet, &err) < 0)

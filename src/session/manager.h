@@ -105,6 +105,7 @@ struct aj_snippet {
 	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
 	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
 	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */
+	bool for_model;          /* the result has a text for a model to read */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
 	bool lines;              /* output comes line by line, for live display, at the price of a system call each */
 };

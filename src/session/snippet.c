@@ -115,6 +115,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .vars = snippet->vars,
 		                          .handles = snippet->handles,
 		                          .keep_value = snippet->keep_value,
+		                          .for_model = snippet->for_model,
 		                          .value_of_statement = snippet->value_of_statement,
 		                          .terminal_fd = -1,
 		                          .workspace = s->pool->workspace,

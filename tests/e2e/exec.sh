@@ -263,6 +263,17 @@ ln -s "$T/out2" "$T/outlink"
 text "a folder behind a symlink" 2 'symlink' exec --output "$T/outlink" -c 1
 text "a file" 2 '' exec --output "$T/data.txt" -c 1
 text "with a file at /input" 0 'host data' exec --file "$T/data.txt" --output "$T/out2" -c 'print(open("/input/data.txt").read())'
+# --- a text for a model ---
+json "for a model: a value and output" 0 'for_model=The code ran to its end.\nValue: 4\nOutput:\nhi\n' -- exec --for-model -c 'print("hi"); 2+2'
+json "for a model: an error" 1 'for_model=The code failed.\nLine 2: ZeroDivisionError: division by zero\n    y = 1 / 0\n' -- exec --for-model -c 'x = 1
+y = 1 / 0'
+json "for a model: a rejection" 126 'for_model~^The code was refused before it ran. Correct it:\nLine 1: PolicyError: Import of os is not allowed. Allowed: .*\n    import os' -- exec --for-model -c 'import os'
+json "for a model: a timeout" 124 'for_model~^The code was stopped: .*300 ms' -- exec --for-model --timeout 300ms -c 'while True: pass'
+json "for a model: the end of long output, and whole characters" 0 'for_model~^The code ran to its end.\nFinal answer: .ž+\.\.\.\n\(the end of the output\)\nOutput:\nž+\n$' -- exec --for-model -c 'print("ž" * 5000); final_answer("ž" * 5000)'
+is "at most 2000 bytes" yes "$("$AJ" exec --json --for-model -c 'import sys
+class E(Exception): pass
+print("ž" * 5000); sys.stderr.write("é" * 5000); raise E("ü" * 9999)' --allow-import sys | "$PY" -c 'import json, sys; n = len(json.load(sys.stdin)["for_model"].encode()); print("yes" if 1500 < n <= 2000 else n)')"
+json "without the option there is none" 0 'for_model=(absent)' -- exec -c 1
 # --- rich results ---
 PICTURE='class Picture:
     def __init__(self, data=b"\x89PNG"): self.data = data

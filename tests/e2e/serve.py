@@ -215,6 +215,7 @@ def rich_results(s):
     same(c.ask("exec", code=code)["results"], shown)
     name = c.ask("open")["session"]
     same(c.ask("run", session=name, code=code)["results"], shown)
+    same(c.ask("run", session=name, code="5", for_model=True)["for_model"], "The code ran to its end.\nValue: 5\n")
     assert "results" not in c.ask("run", session=name, code="x = A()")
     assert "results" not in c.ask("get", session=name, name="x")
     same(c.ask("run", session=name, code="display(x, 5)")["results"], shown + [{"text/plain": "5"}])

@@ -51,6 +51,7 @@ static const struct {
 	{ "--file", EXEC, { "/etc/hosts", "data.csv", "x:/input/y", "x:/tmp/y:ro" }, { "", ":/x", "x:y", "x:/y:rw", "x:", "/a/", ".." } },
 	{ "--output", EXEC, { "out", "/srv/out" }, { "" } },
 	{ "--value-of", EXEC, { "expression", "statement" }, { "", "Statement", "all" } },
+	{ "--for-model", EXEC, { NULL }, { NULL } },
 	{ "--policy", EXEC | RUN, { "snippet", "locked" }, { "", "../x", "snippet.toml", "/etc/passwd", "http://x/y", "a/b", "." } },
 	{ "--policy-file", EXEC | RUN, { "agentjail-unit-test.toml" }, { "", "/does/not/exist", "http://x/y", "/" } },
 	{ "--config", EXEC | RUN, { "agentjail-unit-test.toml" }, { "", "/does/not/exist", "/" } },

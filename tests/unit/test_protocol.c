@@ -37,7 +37,7 @@ static const char *const good[] = {
 	"{\"op\":\"set\",\"id\":1,\"session\":\"s1\",\"variables\":{\"a\":null}}",
 	"{\"op\":\"get\",\"id\":1,\"session\":\"s1\",\"name\":\"x\",\"handles\":true,\"timeout_ms\":5}",
 	"{\"op\":\"vars\",\"id\":1,\"session\":\"s1\",\"run_id\":\"r\"}",
-	"{\"op\":\"run\",\"id\":1,\"session\":\"s1\",\"code\":\"1\",\"value_of\":\"statement\",\"handles\":false}",
+	"{\"op\":\"run\",\"id\":1,\"session\":\"s1\",\"code\":\"1\",\"value_of\":\"statement\",\"handles\":false,\"for_model\":true}",
 	"{\"op\":\"exec\",\"id\":1,\"code\":\"1\",\"value_of\":\"expression\"}",
 	"{\"op\":\"tools\",\"id\":1,\"session\":\"s1\",\"tools\":[{}]}",
 	"{\"op\":\"tool_result\",\"request\":1,\"call\":0,\"value\":null}",
