@@ -47,7 +47,7 @@ const struct aj_field aj_fields[] = {
 	{ "error.fix", S, .when = OF_SETUP, .help = "What to do; empty: the message says it all" },
 	{ "errors", A, CLAIMED, ANSWERED, "All errors of a rejected snippet" },
 	{ "errors[]", O, CLAIMED, NULL, "As `error`", .like = "error" },
-	{ "warnings", A, CLAIMED, "there are some", "Coroutines that were never awaited, and parts of `results` that were dropped" },
+	{ "warnings", A, CLAIMED, "there are some", "Coroutines that were never awaited, names of tools that got another value, and parts of `results` that were dropped" },
 	{ "warnings[]", O, CLAIMED, NULL, "As `error`", .like = "error" },
 	{ "final_answer", AJ_FIELD_ANY, CLAIMED, ANSWERED, "What final_answer() got, as `value`; null without a call" },
 	{ "is_final", B, CLAIMED, ANSWERED, "Was final_answer() called?" },

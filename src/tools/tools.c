@@ -145,6 +145,13 @@ static const char *take_async(struct aj_tool *tool, json_t *value, char *why)
 	return json_is_boolean(value) ? NULL : "must be true or false";
 }
 
+static const char *take_reserved(struct aj_tool *tool, json_t *value, char *why)
+{
+	(void)why;
+	tool->reserved = json_is_true(value);
+	return json_is_boolean(value) ? NULL : "must be true or false";
+}
+
 static const char *take_timeout(struct aj_tool *tool, json_t *value, char *why)
 {
 	(void)why;
@@ -171,6 +178,7 @@ static const struct {
 	{ "parameters", true, take_parameters },
 	{ "returns", false, take_returns },
 	{ "async", false, take_async },
+	{ "reserved", false, take_reserved },
 	{ "timeout_ms", false, take_timeout },
 	{ "result_bytes", false, take_result_bytes },
 };
@@ -319,8 +327,11 @@ json_t *aj_tools_json(const struct aj_tools *tools)
 	json_t *list = json_array();
 	for (size_t i = 0; i < tools->count; i++) {
 		const struct aj_tool *t = tools->items[i];
-		json_array_append_new(list, json_pack("{s:s, s:s, s:O, s:O?, s:b}", "name", t->name, "description", t->description,
-		                                      "parameters", t->parameters, "returns", t->returns, "async", t->async));
+		json_t *one = json_pack("{s:s, s:s, s:O, s:O?, s:b}", "name", t->name, "description", t->description,
+		                        "parameters", t->parameters, "returns", t->returns, "async", t->async);
+		if (t->reserved)
+			json_object_set_new(one, "reserved", json_true());
+		json_array_append_new(list, one);
 	}
 	return list;
 }

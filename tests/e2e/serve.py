@@ -477,6 +477,24 @@ def tool_calls_are_in_the_result(s):
 
 
 @test
+def names_of_tools_are_kept(s):
+    c = s.client()
+    session = c.ask("open", tools=[NUMBER])["session"]
+    same(c.ask("run", session=session, code="(")["error"]["type"], "SyntaxError", "and the tools are there all the same")
+    r = c.ask("run", {"number": lambda: 5}, session=session, code="number = number() + 1\nnumber")
+    same((r["value"], [(w["type"], w["line"]) for w in r["warnings"]]), (6, [("RuntimeWarning", 1)]))
+    same(c.ask("get", session=session, name="number")["value"], 6)
+    r = c.ask("run", {"number": lambda: 5}, session=session, code="number() + 2")
+    same((r["value"], "warnings" in r), (7, False))
+    for way in (dict(op="exec", tools=[dict(NUMBER, reserved=True)]), dict(op="run", session=session)):
+        if "session" in way:
+            c.ask("tools", session=session, tools=[dict(NUMBER, reserved=True)])
+        r = c.ask(way.pop("op"), code="x = 1\nnumber = number()", **way)
+        same((r["status"], r["error"]["rule"], r["error"]["line"], "tool_calls" in r), ("rejected", "PY-TOOL", 2, False))
+    same(c.ask("run", {"number": lambda: 5}, session=session, code="number() + 3")["value"], 8)
+
+
+@test
 def tool_results_that_do_not_fit(s):
     c = s.client()
     c.send(op="exec", id=1, code="number()", tools=[NUMBER])

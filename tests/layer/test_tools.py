@@ -184,8 +184,43 @@ def with_host(score):
     case("unawaited-kept", "x = at(5)\nx", lambda c, calls: c["status"] == "ok" and "warnings" not in c)
     case("unawaited-in-list", "[at(5)]", lambda c, calls: c["status"] == "ok" and warned(c, None))
     case("unawaited-operand", "at(5) + '!'", lambda c, calls: c["error"]["type"] == "TypeError" and "`await` before" in c["error"]["hint"] and warned(c, 1))
-    case("unawaited-own", "async def at(x): pass\nat(1)", lambda c, calls: c["status"] == "ok" and warned(c, 2))
+    case("unawaited-own", "async def at(x): pass\nat(1)", lambda c, calls: c["status"] == "ok" and warned(c, 2), tools=[ANY])
     case("awaited", "await at(1)", lambda c, calls: "warnings" not in c)
+    # The name of a tool is given another meaning: a warning with the line, and the tool is back in the next snippet.
+    for code, line, column in (("t = t(1)", 1, 1), ("x = 1\nif x:\n    del t", 3, 9), ("def t(): pass", 1, 1), ("class t: pass", 1, 1), ("import math as t", 1, 8),
+                               ("for t in [1]: pass", 1, 5), ("def f():\n    global t\n    t = 2\nf()", 2, 5), ("[t := 5 for i in [1]]", 1, 2), ("match [1]:\n    case [*t]: pass", 2, 11),
+                               ("try: 1/0\nexcept Exception as t: pass", 2, 1), ("(a, t), b = (1, 2), 3", 1, 5), ("with memoryview(b'') as t: pass", 1, 25), ("t = 1\n1/0", 1, 1), ("globals()['t'] = 5", None, None)):
+        name = "tool/name " + code[:20]
+        if score.wants(name):
+            with Guest(imports=["math"], builtins="full", layer="globals" not in code) as guest:
+                claim = guest.run(code, tools=[ANY, SLOW])
+                held, again = guest.run(None, get="t"), guest.run("t(7)['x']")
+                rows = [(w["type"], w["line"], w["column"], "'t' of a tool was" in w["message"] and "next snippet" in w["message"], "t_result" in w["hint"]) for w in claim.get("warnings", [])]
+                score.check(name, rows == [("RuntimeWarning", line, column, True, True)] and (held["type"] != "function" or "def" in code or "del" in code or "as t: pass" in code)
+                            and again["value"] == 7 and "warnings" not in again, (claim, held, again))
+    for code in ("def f(t): return t\nf(1)", "[t for t in [1]]", "def f():\n    t = 1\n    return t\nf()", "class A:\n    t = 1", "(lambda t: t)(1)", "t(1)", "x = {t: 1 for t in [2]}"):
+        case("name-local " + code[:20], code, lambda c, calls: c["status"] == "ok" and "warnings" not in c)
+        case("name-reserved-local " + code[:20], code, lambda c, calls: c["status"] == "ok" and "warnings" not in c, tools=[dict(ANY, reserved=True)])
+    case("name-in-last", "t = 5", lambda c, calls: [w["message"] for w in c["warnings"]] == ["the name 't' of a tool was given another value"], last=True)
+    for layer in (True, False):
+        case("name-reserved-%s" % layer, "x = 2\nprint(t(1))\nfor t in [1]: pass\ndef slow(): pass", lambda c, calls: c["status"] == "rejected" and not calls
+             and [(e["rule"], e["line"], e["column"], e["message"]) for e in c["errors"]] == [("PY-TOOL", 3, 5, "Cannot assign to 't': it is the name of a tool")],
+             tools=[dict(ANY, reserved=True), SLOW], layer=layer)
+    if score.wants("tool/name-reserved-later"):
+        with Guest() as guest:
+            claims = [guest.run("t = 5", tools=[dict(ANY, reserved=True)]), guest.run("t(7)['x']"), guest.run("t = 6", tools=[ANY]), guest.run("t = 6", tools=[dict(ANY, reserved=True)]), guest.run("t(8)['x']")]
+            score.check("tool/name-reserved-later", [c["status"] for c in claims] == ["rejected", "ok", "ok", "rejected", "ok"] and [claims[1]["value"], claims[4]["value"]] == [7, 8], claims)
+    if score.wants("tool/name-of-input"):
+        with Guest() as guest:
+            claims = [guest.run("1", tools=[ANY]), guest.run("t", inputs={"t": 5}), guest.run("t + 1"), guest.run("t(7)['x']", tools=[ANY], inputs={"t": 5})]
+            score.check("tool/name-of-input", [c["value"] for c in claims] == [1, 5, 6, 7] and not any("warnings" in c for c in claims), claims)
+            changed = [guest.run("t = 1"), guest.run(None, inputs={"t": 5}), guest.run("t")]
+            score.check("tool/name-of-input/changed", changed[2]["value"] == 5, changed)
+    if score.wants("tool/kept-by-rejected"):
+        with Guest() as guest:
+            first = guest.run("(", tools=[ANY])
+            second = guest.run("t(7)['x']")
+            score.check("tool/kept-by-rejected", first["error"]["type"] == "SyntaxError" and second["value"] == 7, (first, second))
     case("value-null", "t(1)", lambda c, calls: c["status"] == "ok" and c["value"] is None, lambda call: {"value": None})
     case("large", "len(t('x' * 900000)['x'])", lambda c, calls: c["value"] == 900000)
     case("large-value", "len(t(1))", lambda c, calls: c["value"] == 20000000, lambda call: {"value": "y" * 20000000})

@@ -51,7 +51,7 @@ static void declare(const char *list)
 Test(tools, a_declaration)
 {
 	declare("[{'name':'add','description':'Adds.','parameters':{'type':'object','properties':{'a':{'type':'integer'}}},'returns':{'type':'integer'},"
-	        "'async':true,'timeout_ms':1500,'result_bytes':64},{'name':'plain'," SCHEMA "}]");
+	        "'async':true,'reserved':true,'timeout_ms':1500,'result_bytes':64},{'name':'plain'," SCHEMA "}]");
 	const struct aj_tool *add = aj_tools_find(&tools, "add"), *plain = aj_tools_find(&tools, "plain");
 	cr_assert(add && plain);
 	cr_expect_eq(add->timeout_ms, 1500);
@@ -63,7 +63,7 @@ Test(tools, a_declaration)
 	cr_expect(!aj_tools_find(&tools, "ad") && !aj_tools_find(&tools, "") && !aj_tools_find(&tools, "Add"));
 	/* what the guest need not know is not in it */
 	json_t *got = keep(aj_tools_json(&tools)),
-	       *want = json("[{'name':'add','description':'Adds.','parameters':{'type':'object','properties':{'a':{'type':'integer'}}},'returns':{'type':'integer'},'async':true},"
+	       *want = json("[{'name':'add','description':'Adds.','parameters':{'type':'object','properties':{'a':{'type':'integer'}}},'returns':{'type':'integer'},'async':true,'reserved':true},"
 	                    "{'name':'plain','description':'','parameters':{'type':'object'},'returns':null,'async':false}]");
 	cr_expect(json_equal(got, want), "%s", json_dumps(got, 0));
 }
@@ -104,6 +104,7 @@ static const struct {
 	{ "[{'name':'a'," SCHEMA ",'description':null}]", "/0/description: must be a string" },
 	{ "[{'name':'a'," SCHEMA ",'async':1}]", "/0/async: must be true or false" },
 	{ "[{'name':'a'," SCHEMA ",'async':null}]", "/0/async: must be true or false" },
+	{ "[{'name':'a'," SCHEMA ",'reserved':1}]", "/0/reserved: must be true or false" },
 	{ "[{'name':'a'," SCHEMA ",'timeout_ms':0}]", "/0/timeout_ms: must be an integer from 1 to 3600000" },
 	{ "[{'name':'a'," SCHEMA ",'timeout_ms':-1}]", "/0/timeout_ms: must be an integer from 1 to 3600000" },
 	{ "[{'name':'a'," SCHEMA ",'timeout_ms':3600001}]", "/0/timeout_ms: must be an integer from 1 to 3600000" },

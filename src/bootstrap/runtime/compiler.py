@@ -36,6 +36,10 @@ def compile_source(session, source, claim, value_of="expression"):
         if errors:
             from agentjail.runtime.error_report import reject
             return reject(session, claim, errors)
+    if session.reserved_names:
+        from agentjail.runtime.tool_names import reject_bindings
+        if reject_bindings(session, tree, claim):
+            return None
     if value_of == "expression":
         keep_last_value(tree)
     else:

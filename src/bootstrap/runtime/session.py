@@ -51,6 +51,8 @@ class Session:
         self.name_counts = {}       # file name of the request -> number of snippets with it
         self.tools = None           # channel.Channel, when there are tools
         self.tool_functions = {}    # name -> what tools.py put into the namespace
+        self.reserved_names = ()    # of tools, which no snippet may bind
+        self.changed_tools = ()     # names of tools that the last snippet has given another meaning
         self.handle_table = None    # type_tags.Handles, from the first request on that wants handles
         self.handles = None         # the same, where the request under way wants them
         self.recorded = None        # names that IMPORT_RECORDER saw
@@ -186,25 +188,32 @@ class Session:
             before = set(sys.modules)
             if self.recorded is not None:
                 self.recorded.clear()
+        made = {}
+        if req["tools"]:    # the host sends them once: a snippet that does not compile loses none
+            from agentjail.runtime.tools import define_tools
+            made = define_tools(self, namespace, req["tools"])
         code = None
         if source is not None:
             code = compile_source(self, source, claim, req["value_of"])
             if code is None:
                 return
+            for name in self.changed_tools:
+                if name in self.tool_functions:
+                    namespace[name] = self.tool_functions[name]
+            self.changed_tools = ()
         if req["inputs"]:
             from agentjail.runtime.type_tags import decode
             for name, value in req["inputs"].items():
                 namespace[name] = decode(value, self)
+                if name not in made:    # the caller's own variable takes the name from a tool
+                    self.tool_functions.pop(name, None)
+            namespace.update(made)
         if req["output"]:
             from agentjail.runtime.files import make_output
             make_output()
         if req["put"]:
             from agentjail.runtime.files import write_files
             write_files(req["put"])
-        if req["tools"]:
-            from agentjail.runtime.tools import define_tools
-            define_tools(self, namespace, req["tools"])
-
         namespace["final_answer"] = self.final_answer
         namespace.pop(VALUE_NAME, None)
         self.running = self.answers if code is not None else None
@@ -256,6 +265,8 @@ class Session:
             if self.unawaited is not None:
                 value = None  # which frees the coroutines in it
                 self.report_unawaited(claim)
+            if tools is not None:
+                self.report_changed_tools(namespace, claim)
             claim["imports"] = self.new_modules(before) if self.guards is None else self.guards.imported[:MAX_IMPORTS]
             if self.guards is not None and self.guards.refused:
                 claim["imports_refused"] = [{"module": module, "line": line} for module, line in self.guards.refused]
@@ -282,6 +293,13 @@ class Session:
         if self.unawaited:
             claim["warnings"] = self.unawaited
             self.unawaited = []
+
+    def report_changed_tools(self, namespace, claim):
+        self.changed_tools = [name for name, function in self.tool_functions.items() 
+                              if namespace.get(name) is not function and name != "ToolError"]
+        if self.changed_tools:
+            from agentjail.runtime.tool_names import warn_of_changed
+            warn_of_changed(self, namespace, claim)
 
     def report_variables(self, name, listed, namespace, claim):
         """The value of a request without code: a variable, the list of them, or None."""

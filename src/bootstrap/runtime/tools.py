@@ -14,6 +14,7 @@ from agentjail.runtime.values import MESSAGE_BYTES, Encoder, TooBig, json_string
 # The keys of a declaration: type, default (... for a key without one).
 DECLARATION_KEYS = {
     "name": (str, ...), "description": (str, ""), "parameters": (dict, {}), "returns": (dict, None), "async": (bool, False),
+    "reserved": (bool, False),
 }
 RESERVED_NAMES = ("ToolError", "type")  # the layer gives these a meaning
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict, "null": None}
@@ -58,14 +59,14 @@ def error_class(kind):
 
 
 def define_tools(session, namespace, declarations):
-    """Put the tools into the namespace, all of them or none."""
+    """Put the tools into the namespace, all of them or none. Returns name -> function."""
     if session.tools is None:
         try:
             from agentjail.runtime.channel import Channel
         except ImportError:
             raise RequestError("tools need the select module, which this Python lacks") from None
         session.tools = Channel()
-    made = {}
+    made, reserved = {}, set(session.reserved_names)
     if len(declarations) > MAX_TOOLS:
         raise RequestError("more than %d tools" % MAX_TOOLS)
     for declaration in declarations:
@@ -75,13 +76,17 @@ def define_tools(session, namespace, declarations):
         ends = session.give_answer if tool["name"] == "final_answer" else None
         function = make_function(session, tool, ends)
         made[function.__name__] = function
+        (reserved.add if tool["reserved"] else reserved.discard)(tool["name"])
     session.tool_functions.update(made, ToolError=ToolError)
+    session.reserved_names = reserved
+    session.changed_tools = [name for name in session.changed_tools if name not in made]
     if session.unawaited is None and any([d.get("async") for d in declarations]):
         from agentjail.runtime.unawaited import watch_tools
         watch_tools(session)
     namespace.update(made)
     namespace["ToolError"] = ToolError
     session.final_answer = made.get("final_answer", session.final_answer)
+    return made
 
 
 # --- from a declaration to a function ---

@@ -15,7 +15,7 @@ from agentjail.runtime.reseed import reseed
 # Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
 # event loop is not among them: it loads asyncio.
 RAIL = "check guards name_rules allowed_imports check_late guarded_imports import_advice format_guards module_proxy annotations hidden shown patches testing_guards dataclass_guards dynamic_code"
-RUNTIME = "json_reader values request compiler error_report type_tags array_tags tools channel signals last_statement variables unawaited"
+RUNTIME = "json_reader values request compiler error_report type_tags array_tags tools channel signals last_statement variables unawaited tool_names"
 PARTS = (["agentjail.rail." + name for name in RAIL.split()] + ["agentjail.runtime." + name for name in RUNTIME.split()]
          + ["_json", "binascii", "_string"])
 
