@@ -7,5 +7,7 @@ export AGENTJAIL_ROOTFS
 
 check 'the tree is what its manifest says' "$AJ" rootfs verify "$ROOTFS"
 counted 'programs print the same in a jail and outside' $PY "$tests/trees/programs.py" "$AJ" "$ROOTFS"
+json 'text that libraries evaluate leads no further than code' 0 status=ok 'stdout=refused\nrefused\nrefused\nrefused\nrefused\nrefused\n' -- \
+	exec --json --policy data-analysis "$tests/trees/refusals.py"
 
 finish

@@ -127,6 +127,10 @@ def patch_loaded_modules(guards):
     if "timeit" not in patched and "timeit" in sys.modules:
         patched.add("timeit")
         patch_timer(sys.modules["timeit"].Timer, guards)
+    if "sympy.parsing.sympy_parser" not in patched and "sympy.parsing.sympy_parser" in sys.modules:
+        patched.add("sympy.parsing.sympy_parser")
+        from agentjail.rail.sympy_text import patch_parser
+        patch_parser(sys.modules["sympy.parsing.sympy_parser"])
 
 
 def patch_timer(cls, guards):
