@@ -106,6 +106,11 @@ static void part_run(void)
 	r = agentjail_run(h, &s, &err);
 	is(r ? agentjail_result_get(r, "value") : NULL, "3", "run: the value of an assignment");
 	agentjail_result_free(r);
+	static const uint32_t zero;
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "import random\nrandom.random()", .seed = &zero };
+	r = agentjail_run(h, &s, &err);
+	is(r ? agentjail_result_get(r, "repr") : NULL, "0.8444218515250481", "run: a seed");
+	agentjail_result_free(r);
 	size_t bytes = 0;
 	s = (struct agentjail_snippet){ .size = sizeof s, .code = "print('a\\0b')\nx + y", .variables = "{\"x\":\"1\\u0000\",\"y\":\"2\"}" };
 	r = agentjail_run(h, &s, &err);

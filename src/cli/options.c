@@ -138,6 +138,16 @@ static const char *set_value_of(struct aj_options *o, const char *v)
 	return o->request.value_of_statement || strcmp(v, "expression") == 0 ? NULL : "not one of expression, statement";
 }
 
+static const char *set_seed(struct aj_options *o, const char *v)
+{
+	uint64_t seed;
+	if (!aj_parse_count(v, &seed) || seed > UINT32_MAX)
+		return "not a number from 0 to 4294967295";
+	o->request.seeded = true;
+	o->request.seed = (uint32_t)seed;
+	return NULL;
+}
+
 static const char *add_bind(struct aj_options *o, const char *v)
 {
 	struct aj_bind bind;
@@ -246,6 +256,8 @@ static const struct option {
 	{ "--value-of", "WHAT", AJ_FOR_EXEC | AJ_FOR_SESSION, set_value_of, NULL,
 	  "expression (default): a last expression has a value; statement: a last assignment, too" },
 	{ "--for-model", NULL, AJ_FOR_EXEC, set_for_model, NULL, "with --json: for_model in the result, a text for a model to read" },
+	{ "--seed", "N", AJ_FOR_EXEC | AJ_FOR_SESSION, set_seed, NULL,
+	  "seed `random` and numpy's older random functions, as random.seed(N) does; a session as it begins (default: differs each time)" },
 	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL,
 	  "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
 	{ "--output", "DIR", AJ_FOR_EXEC, set_output, NULL,

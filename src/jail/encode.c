@@ -183,6 +183,8 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 		aj_buffer_text(out, ",\"put\":");
 		aj_buffer_text(out, request->put_json);
 	}
+	if (request->seeded)
+		add_number(out, ",\"seed\":", request->seed);
 	if (request->soft_ms)
 		add_number(out, ",\"soft_ms\":", request->soft_ms);
 	if (!nonce) {

@@ -122,6 +122,7 @@ struct agentjail_snippet {
 	size_t files_count;
 	int output_files; /* AGENTJAIL_OUTPUT_LIST: the result has "files", those of /output that the run has made or changed; _DATA: with their bytes */
 	int for_model; /* the result has "for_model", a text for a model of at most 2000 bytes: what happened, where, what to do */
+	const uint32_t *seed; /* for `random` and numpy's older random functions, until the session's next seed; NULL: the kernel's entropy */
 };
 
 /* Run one snippet in a fresh jail of its own. NULL with *err when nothing ran; anything else is in the result. */

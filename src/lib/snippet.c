@@ -102,6 +102,8 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		                          .files = files,
 		                          .output = t.output_files != 0,
 		                          .output_data = t.output_files == AGENTJAIL_OUTPUT_DATA,
+		                          .seeded = t.seed != NULL,
+		                          .seed = t.seed ? *t.seed : 0,
 		                          .timeout_ms = t.timeout_ms,
 		                          .last = kind == ALONE,
 		                          .keep_value = s->handle->keep_values,

@@ -30,8 +30,10 @@ struct aj_request {
 	bool output;          /* new files of /output come back in the result */
 	int output_to;        /* a folder of the host that gets copies of them, never 0 to 2; 0: none */
 	bool output_data;     /* their bytes come back, too */
-	bool lines;           /* a snippet's output is flushed after each line, not when the buffer is full */
-	uint64_t soft_ms;     /* after this time the snippet is interrupted; 0: never */
+	bool seeded;          /* `seed` is for the random generators; else these are seeded by the kernel's entropy */
+	uint32_t seed;
+	bool lines;              /* a snippet's output is flushed after each line, not when the buffer is full */
+	uint64_t soft_ms;        /* after this time the snippet is interrupted; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
 	bool inputs_checked;     /* json/scan has accepted it, and its names are names of variables */
 

@@ -63,7 +63,7 @@ static void on_opened(struct aj_session *session, void *arg, const struct aj_err
 	}
 	if (req->query.op != AJ_OP_FORK)
 		aj_histogram_add(&s->metrics.queue, aj_now_us() - req->since_us);
-	slot->filling = slot->lasting && req->query.member[AJ_M_FILES];
+	slot->filling = slot->lasting && (req->query.member[AJ_M_FILES] || req->query.member[AJ_M_SEED]);
 	if (slot->lasting && !slot->filling)
 		answer_open(slot);
 	else if (aj_slot_run(slot, req, &fault) < 0)

@@ -49,6 +49,7 @@ static const struct {
 	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for" },
 	[AJ_M_NAME] = { "name", NAME, 1024, "a variable's name" },
 	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop, from 1; no later than the policy says. A second later its jail is killed" },
+	[AJ_M_SEED] = { "seed", COUNT, UINT32_MAX, "for `random` and numpy's older random functions, before the code, also where it imports them later: as `random.seed(N)` and `numpy.random.seed(N)`. In a session it holds until the next seed. Not for `secrets`, `os.urandom`, `uuid` and generators that the code makes without a seed" },
 	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
 	[AJ_M_VALUE_OF] = { "value_of", VALUE_OF, 0, "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment (the right side; of `+=` the sum), or a block in which an expression or an assignment ran last" },
 	[AJ_M_HANDLES] = { "handles", SWITCH, 0, "whether a value that cannot cross stays inside and its name crosses, as a handle (docs/values.md), in place of its repr; in `exec` for the arguments of tools alone" },
@@ -68,7 +69,7 @@ static const struct {
 _Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
 #define M(x) (1ull << AJ_M_##x)
 #define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER))
-#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT))
+#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
 
 static const struct {
 	const char *name;
@@ -76,7 +77,7 @@ static const struct {
 	const char *help;
 } ops[AJ_OPS] = {
 	[AJ_OP_EXEC] = { "exec", M(ID) | M(CODE), PLACE | SNIPPET, 0, "run one snippet in a jail of its own. The answer is the result" },
-	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING) | M(FILES), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
+	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING) | M(FILES) | M(SEED), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
 	[AJ_OP_RUN] = { "run", M(ID) | M(SESSION) | M(CODE), SNIPPET, 0, "run a snippet in a session. The answer is the result" },
 	[AJ_OP_SET] = { "set", M(ID) | M(SESSION) | M(VARIABLES), M(RUN_ID), 0, "set variables in a session. The answer is a result too" },
 	[AJ_OP_GET] = { "get", M(ID) | M(SESSION) | M(NAME), M(HANDLES) | M(TIMEOUT_MS) | M(RUN_ID), 0, "read a variable of a session. The answer is a result, with the variable's `value`, `repr` and `type`; the error is a `NameError` where there is none of that name. No code is run but the value's own `__repr__` and `__str__`" },

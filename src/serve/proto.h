@@ -62,6 +62,7 @@ enum aj_member {
 	AJ_M_VARIABLES,
 	AJ_M_NAME,
 	AJ_M_TIMEOUT_MS,
+	AJ_M_SEED,
 	AJ_M_STREAM,
 	AJ_M_VALUE_OF,
 	AJ_M_HANDLES,

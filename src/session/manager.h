@@ -101,7 +101,9 @@ struct aj_snippet {
 	bool inputs_checked;     /* json/scan has accepted them, and their names are names of variables */
 	const json_t *files; /* array of {"name", "data" or "text"}, for /input or another of the folders, written first; NULL: none */
 	bool output;         /* the result names the files of /output that the run has changed */
-	bool output_data;        /* the same, with their bytes */
+	bool output_data; /* the same, with their bytes */
+	bool seeded;      /* `seed` is for the random generators */
+	uint32_t seed;
 	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
 	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
 	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */

@@ -111,6 +111,8 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .lines = snippet->lines,
 		                          .output = snippet->output || snippet->output_data,
 		                          .output_data = snippet->output_data,
+		                          .seeded = snippet->seeded,
+		                          .seed = snippet->seed,
 		                          .get = snippet->get,
 		                          .vars = snippet->vars,
 		                          .handles = snippet->handles,

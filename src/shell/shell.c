@@ -45,6 +45,7 @@ int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error 
 	struct aj_manager_config config = { .site = o->config, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup };
 	shell->json = o->json;
 	shell->value_of_statement = o->request.value_of_statement;
+	shell->seed = o->request.seeded ? &o->request.seed : NULL;
 	aj_show_init(&shell->show, NULL);
 	shell->show.tracebacks = true;
 	for (int fd = 1; fd <= 2; fd++)
@@ -156,7 +157,11 @@ static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, s
 		snippet.output = on_output;
 		snippet.output_arg = &shell->show;
 	}
-	if (!shell->session && !(shell->session = agentjail_session_open(shell->handle, NULL, &err))) {
+	if (!shell->session) {
+		snippet.seed = shell->seed;
+		shell->session = agentjail_session_open(shell->handle, NULL, &err);
+	}
+	if (!shell->session) {
 		print_error(shell, &err);
 		return NULL;
 	}

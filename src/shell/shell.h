@@ -11,6 +11,7 @@ struct aj_shell {
 	agentjail_session *session; /* NULL: there is none, and the next snippet opens one */
 	bool json;
 	bool value_of_statement; /* also a last assignment has a value */
+	const uint32_t *seed;    /* of each new session; NULL: none */
 	bool person; /* at a terminal: output as it arrives, tracebacks, and the session survives the end of its jail */
 	struct aj_show show;
 	json_t *workspace; /* the report in the last snippet's result, whose lines are not shown again */

@@ -17,6 +17,15 @@ json "imports are listed" 0 'imports=["math","json"]' -- exec -c 'import math, j
 json "an assignment has a value on request" 0 value=5 type=int -- exec --value-of statement -c 'x = 5'
 json "an assignment has none otherwise" 0 value=null type=NoneType -- exec --value-of=expression -c 'x = 5'
 json "str beside repr" 0 str=2024-01-02 'repr=datetime.date(2024, 1, 2)' -- exec -c 'import datetime; datetime.date(2024, 1, 2)'
+json "a seed" 0 value=0.8444218515250481 -- exec --seed 0 -c 'import random
+random.random()'
+json "a seed, without the layer" 0 value=0.8444218515250481 -- exec --seed 0 --layer off -c 'import random
+random.random()'
+json "a seed, for a module that another one imports" 0 value=0.8444218515250481 -- exec --seed 0 -c 'import statistics, random
+random.random()'
+json "a seed loads no module" 0 value=false -- exec --seed 0 --layer off -c 'import sys
+"random" in sys.modules'
+text "a seed that is none" 2 'seed .-1.: not a number' exec --seed -1 -c 1
 text "a value of nothing known" 2 'value-of .*expression, statement' exec --value-of all -c 1
 json "final answer" 0 status=ok is_final=true final_answer.n=1 'stdout=' -- exec -c 'final_answer({"n": 1}); print("never")'
 json "no final answer" 0 is_final=false final_answer=null -- exec -c '1'

@@ -59,6 +59,13 @@ def exec_members(s):
     same(c.ask("exec", code="import os")["status"], "rejected")
     same([c.ask("exec", code="x = 4", value_of=of)["value"] for of in ("expression", "statement")], [None, 4])
     same(fails("bad_request", c.ask, "exec", code="1", value_of="all").args[0], "bad_request: `value_of` is neither `expression` nor `statement`")
+    draw = "import random\nrandom.random()"
+    same([c.ask("exec", code=draw, seed=seed)["value"] for seed in (0, 0, 1)], [0.8444218515250481, 0.8444218515250481, 0.13436424411240122])
+    assert c.ask("exec", code=draw)["value"] != c.ask("exec", code=draw)["value"], "two jails without a seed drew the same number"
+    session = c.ask("open", seed=0)["session"]
+    same([c.ask("run", session=session, code=draw, **seed)["value"] for seed in ({}, {}, dict(seed=0))],
+         [0.8444218515250481, 0.7579544029403025, 0.8444218515250481])
+    c.ask("close", session=session)
     same(c.ask("exec", code="1", policy="minimal")["policy"]["name"], "minimal")
     same(c.ask("exec", code="1", tenant="somebody")["status"], "ok")
     fails("no_such_policy", c.ask, "exec", code="1", policy="none-of-that-name")

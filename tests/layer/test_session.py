@@ -53,6 +53,28 @@ def test(score):
     case("variables-bad", [request("y = 1"), request(None, inputs={"x": {"__type__": "bytes", "data": "a"}}), request("y")],
          lambda c: c[1]["status"] == "error" and c[2]["value"] == 1)
     case("nothing-asked", [request(None), request("1")], lambda c: c[0]["error"]["type"] == "RequestError" and c[1]["value"] == 1)
+    # CPython's own numbers after random.seed(0) and random.seed(1).
+    zero, one = [0.8444218515250481, 0.7579544029403025], [0.13436424411240122]
+    for layer in (True, False):
+        def draw(layer=layer, **keys):
+            return request("import random\nrandom.random()", imports=["random", "statistics"], layer=layer, **keys)
+        word = "" if layer else "/layer-off"
+        case("seed" + word, [draw(seed=0), draw(), draw(seed=1), draw(seed=0)],
+             lambda c: [x["value"] for x in c] == zero + one + zero[:1])
+        case("seed/before-the-import" + word, [request("1", imports=["random", "statistics"], layer=layer, seed=0), draw()],
+             lambda c: c[1]["value"] == zero[0])
+        case("seed/imported-by-a-library" + word, [request("import statistics", imports=["random", "statistics"], layer=layer, seed=0), draw()],
+             lambda c: c[1]["value"] == zero[0])
+        case("seed/none" + word, [draw()], lambda c: c[0]["status"] == "ok" and c[0]["value"] not in zero + one)
+        case("seed/gauss" + word, [request("import random\nrandom.gauss(0, 1)", imports=["random", "statistics"], layer=layer, seed=0)] * 2,
+             lambda c: c[0]["value"] == c[1]["value"])
+    case("seed/alone", [request(None, seed=0), request("1")], lambda c: c[0]["status"] == "ok" and c[1]["value"] == 1)
+    forget = "import sys\nfor name in ('random', 'statistics'):\n    sys.modules.pop(name, None)\n"
+    case("seed/loads-nothing", [request(forget, layer=False, seed=3), request("'random' in sys.modules", layer=False, seed=4)],
+         lambda c: c[1]["value"] is False)
+    case("seed/loaded-later", [request(forget + "import statistics", layer=False, seed=0), request("import random\nrandom.random()", layer=False)], lambda c: c[1]["value"] == zero[0])
+    case("seed/bad", [request("1", seed="x"), request("1", seed=True), request("1")],
+         lambda c: [x["status"] for x in c] == ["error", "error", "ok"])
     case("file-names", [request("def f(): 1/0")] + [request("1")] * 80 + [request("f()"), request("1/0"), request("1/0", filename="b.py")],
          lambda c: '"<snippet>#82", line 1' in c[-3]["error"]["traceback"] and '"<snippet>"' not in c[-3]["error"]["traceback"]
          and '"<snippet>#83"' in c[-2]["error"]["traceback"] and '"b.py"' in c[-1]["error"]["traceback"])

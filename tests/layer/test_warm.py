@@ -136,6 +136,20 @@ def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=N
     return out
 
 
+# A seed is the caller's for one session: a branch, seeded anew, does not apply it to modules that it loads.
+SEEDED_BRANCH = """
+import sys, os
+sys.path.insert(0, FOLDER)
+from agentjail.runtime import reseed
+def draw():
+    sys.modules.pop("random", None)
+    import random
+    return random.random()
+reseed.seed_by_choice(0)
+print(draw(), draw())
+reseed.reseed(os.urandom(64))
+print(draw())
+"""
 # Runs in an interpreter that holds nothing but what a zygote holds. Jails made as the runner makes them, by a bare clone, all with
 # the process id 1: nothing then tells libraries that they are copies. Without after_fork they must agree, else the test shows nothing.
 SAME_PID = """
@@ -317,6 +331,23 @@ def randomness(score):
         same = [o[0]["value"] for o in claims_of_jails([code], 2, lambda n: b"e" * n)]
         other = claims_of_jails([code], 1, lambda n: b"f" * n)[0][0]["value"]
         score.check("warm/entropy", same[0] == same[1] != other, (same, other))
+    if score.wants("warm/seed"):
+        code = request("import random\nrandom.random()", layer=False, seed=0)
+        values = [o[0]["value"] for o in claims_of_jails([code], 2)]
+        score.check("warm/seed", values == [0.8444218515250481] * 2, values)
+    if score.wants("warm/seed-numpy"):
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            score.skip("warm/seed-numpy", "numpy is not installed")
+        else:
+            code = request("import numpy\nnumpy.random.rand(3).tolist()", layer=False, seed=0)
+            for names in (NAMES, NAMES + b"\nnumpy"):  # loaded by the code, and before
+                out = claims_of_jails([code], 2, names=names)
+                score.check("warm/seed-numpy", out[0][0]["value"] == out[1][0]["value"] != None, out)
+    if score.wants("warm/seed-branch"):
+        out = alone(SEEDED_BRANCH).stdout.split()
+        score.check("warm/seed-branch", len(out) == 3 and out[0] == out[1] != out[2], out)
     if score.wants("warm/same-pid"):
         done = alone(SAME_PID)
         out = [line.split() for line in done.stdout.splitlines()]

@@ -113,16 +113,22 @@ Test(wire, variables)
 {
 	struct aj_policy policy;
 	struct aj_plan plan = { .snippet = true };
-	struct aj_request request = {
-		.snippet = true, .lasting = true, .id = "x", .filename = "f.py", .get = "a\"b", .vars = true, .handles = true, .value_of_statement = true
-	};
+	struct aj_request request = { .snippet = true,
+		                      .lasting = true,
+		                      .id = "x",
+		                      .filename = "f.py",
+		                      .get = "a\"b",
+		                      .vars = true,
+		                      .handles = true,
+		                      .value_of_statement = true,
+		                      .seeded = true };
 	struct aj_error err = { 0 };
 	aj_policy_preset(&policy, &arena, "snippet");
 	cr_assert_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);
 	next_frame(AJ_FRAME_SNIPPET);
 	json_t *doc = json_loadb(body + AJ_NONCE_BYTES, body_bytes - AJ_NONCE_BYTES, 0, NULL);
-	json_t *want = json_pack("{s:s, s:s, s:b, s:b, s:s}", "filename", "f.py", "get", "a\"b", "vars", 1, "handles", 1,
-	                         "value_of", "statement");
+	json_t *want = json_pack("{s:s, s:s, s:b, s:b, s:s, s:i}", "filename", "f.py", "get", "a\"b", "vars", 1, "handles", 1,
+	                         "value_of", "statement", "seed", 0);
 	cr_expect(json_equal(doc, want), "%.*s", (int)body_bytes, body);
 	json_decref(doc);
 	json_decref(want);

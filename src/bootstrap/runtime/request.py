@@ -13,6 +13,7 @@ SNIPPET_KEYS = {
     "put": (dict, {}),            # files to write first, see files.py
     "output": (bool, False),      # the caller takes the files of /output, which then is there
     "tools": (list, ()),          # functions that the host runs, see tools.py
+    "seed": (int, None),          # of the random generators, see reseed.py
     "value_of": (str, "expression"),  # the last statement has a value if it is an expression; "statement": an assignment too
     "handles": (bool, False),     # a value that cannot cross stays inside, and its name crosses, see type_tags.py
     "get": (str, None),           # in place of code: the variable to read
@@ -74,7 +75,7 @@ def check_snippet(raw):
         req[key] = value
     if req["value_of"] not in VALUES_OF:
         raise ValueError("value_of must be one of " + ", ".join(VALUES_OF))
-    if req["code"] is None and req["get"] is None and not (req["vars"] or req["inputs"] or req["put"] or req["tools"]):
+    if req["code"] is None and req["get"] is None and not (req["vars"] or req["inputs"] or req["put"] or req["tools"]) and req["seed"] is None:
         raise ValueError("the request has no code")
     for name in req["inputs"]:
         if not name.isidentifier() or name[:2] == "__":

@@ -214,6 +214,9 @@ class Session:
         if req["put"]:
             from agentjail.runtime.files import write_files
             write_files(req["put"])
+        if req["seed"] is not None:
+            from agentjail.runtime.reseed import seed_by_choice
+            seed_by_choice(req["seed"])
         namespace["final_answer"] = self.final_answer
         namespace.pop(VALUE_NAME, None)
         self.running = self.answers if code is not None else None
