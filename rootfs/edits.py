@@ -24,7 +24,10 @@ ALSO = {
 
 # Files that a tree's own python makes at the end: (the module that makes it, the code, given `path`; the file below dist-packages).
 MADE = (
-    ("matplotlib", "import matplotlib.font_manager as f; f.json_dump(f.FontManager(), path)", "matplotlib/fontlist.json"),
+    # The package's own fonts alone, in one order: the machine that builds may have others.
+    ("matplotlib", "import matplotlib as m, matplotlib.font_manager as f; own = f.FontManager(); "
+                   "[setattr(own, kind, sorted([e for e in getattr(own, kind) if e.fname.startswith(m.get_data_path())], "
+                   "key=lambda e: e.fname)) for kind in ('ttflist', 'afmlist')]; f.json_dump(own, path)", "matplotlib/fontlist.json"),
 )
 
 

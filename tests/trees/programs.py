@@ -33,6 +33,8 @@ with open(HERE + "/programs.txt", encoding="utf-8") as f:
 for name, code in programs:
     if word not in name:
         continue
+    if "matplotlib.pyplot as plt" in code:
+        code += "plt.close('all')\n"    # exec shows the figures that are open at the end
     with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
         file.write(code)
         file.flush()
