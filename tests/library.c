@@ -537,6 +537,12 @@ static char *echo(void *arg, const char *args, char **error)
 	return strdup(strcmp(args, "{\"text\":\"a\\u0000b\"}") == 0 ? "\"c\\u0000d\"" : "null");
 }
 
+static char *give_back(void *arg, const char *args, char **error)
+{
+	(void)arg, (void)error;
+	return strdup(args);
+}
+
 static char *garbage(void *arg, const char *args, char **error)
 {
 	(void)arg, (void)args, (void)error;
@@ -625,6 +631,7 @@ static void part_tools(void)
 	struct agentjail_snippet once = S(.code = "add(a=40, b=2)");
 	agentjail_result *r = agentjail_run(h, &once, &err);
 	is(r ? agentjail_result_get(r, "value") : NULL, "42", "tools: called by a single run");
+	check(r && strstr(agentjail_result_json(r), "\"outcome\":\"ok\""), "tools: its result lists the call", "not there");
 	agentjail_result_free(r);
 	check(agentjail_add_tool(h, &T(.name = "echo", .call = echo, .parameters = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}"),
 	                         &err) == 0,
@@ -638,6 +645,18 @@ static void part_tools(void)
 	runs_to(s, "try: add(a='1', b=1)\nexcept Exception as e: r = type(e).__name__\nr", "ToolError", "tools: arguments that do not fit");
 	check(calls == 11, "tools: were not passed on", "%d", calls);
 	runs_to(s, "try: fail()\nexcept Exception as e: r = 'no such book' in str(e)\nr", "true", "tools: an error with its words");
+	static const char words[] = "{\"type\":\"object\",\"properties\":{\"w\":{\"type\":\"array\"}},\"additionalProperties\":true}";
+	check(agentjail_add_tool(h, &T(.name = "x", .call = give_back, .parameters = words, .variadic = "v"), &err) < 0 &&
+	          strstr(err.cause, "variadic"),
+	      "tools: a variadic parameter that is none", "taken");
+	check(agentjail_session_add_tool(s, &T(.name = "words", .call = give_back, .parameters = words, .variadic = "w", .reserved = 1),
+	                                 &err) == 0,
+	      "tools: a variadic one", "refused");
+	runs_to(s, "words(1, 2, k=3)", "{\"w\":[1,2],\"k\":3}", "tools: gets all arguments");
+	once = (struct agentjail_snippet)S(.code = "words = 1");
+	r = agentjail_session_run(s, &once, &err);
+	check(r && agentjail_result_status(r) == AGENTJAIL_REJECTED, "tools: a reserved name", "%s", r ? agentjail_result_json(r) : "none");
+	agentjail_result_free(r);
 	check(agentjail_session_add_tool(s, &T(.name = "bad", .call = garbage), &err) == 0, "tools: one for a session", "refused");
 	runs_to(s, "try: bad()\nexcept Exception as e: r = 'not JSON' in str(e)\nr", "true", "tools: a value that is not JSON");
 	check(agentjail_session_add_tool(s, &T(.name = "typed", .call = add, .arg = &calls, .parameters = two_integers, .returns = "{\"type\":\"string\"}"),

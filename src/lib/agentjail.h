@@ -74,6 +74,8 @@ struct agentjail_tool {
 	 * the library frees them. The tool may run other sessions of the handle; until it returns no deadline of the handle is checked. */
 	char *(*call)(void *arg, const char *args_json, char **error);
 	void *arg;
+	int reserved;         /* a snippet that gives the name another meaning is rejected */
+	const char *variadic; /* the property of `parameters` that takes all further positional arguments; NULL: none */
 };
 
 /* Declare a tool for the sessions and runs that begin from now on, or replace the tool of that name. -1 with *err. */

@@ -85,11 +85,14 @@ static struct aj_lib_tool *new_tool(const struct agentjail_tool *theirs, struct 
 		aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "a tool needs a name and a function");
 		return NULL;
 	}
-	json_t *d = json_pack("{s:s, s:s, s:b}", "name", t.name, "description", t.description ? t.description : "", "async", t.is_async);
+	json_t *d = json_pack("{s:s, s:s, s:b, s:s*}", "name", t.name, "description", t.description ? t.description : "", "async",
+	                      t.is_async, "variadic", t.variadic);
 	if (!d) {
-		aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "the tool's name or description is not UTF-8");
+		aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "the tool's name, description or variadic parameter is not UTF-8");
 		return NULL;
 	}
+	if (t.reserved)
+		json_object_set_new(d, "reserved", json_true());
 	if (t.timeout_ms)
 		json_object_set_new(d, "timeout_ms", json_integer((json_int_t)t.timeout_ms));
 	if (t.result_bytes)

@@ -152,6 +152,19 @@ static const char *take_reserved(struct aj_tool *tool, json_t *value, char *why)
 	return json_is_boolean(value) ? NULL : "must be true or false";
 }
 
+static const char *take_variadic(struct aj_tool *tool, json_t *value, char *why)
+{
+	const json_t *property = json_object_get(json_object_get(tool->parameters, "properties"), json_string_value(value));
+	const char *type = json_string_value(json_object_get(property, "type"));
+	(void)why;
+	tool->variadic = json_string_value(value);
+	if (!property)
+		return "must be the name of a property in `parameters`";
+	if (!type || strcmp(type, "array") != 0)
+		return "must name a property of \"type\": \"array\"";
+	return json_object_get(property, "default") ? "must name a property without a default" : NULL;
+}
+
 static const char *take_timeout(struct aj_tool *tool, json_t *value, char *why)
 {
 	(void)why;
@@ -179,6 +192,7 @@ static const struct {
 	{ "returns", false, take_returns },
 	{ "async", false, take_async },
 	{ "reserved", false, take_reserved },
+	{ "variadic", false, take_variadic }, /* reads `parameters` */
 	{ "timeout_ms", false, take_timeout },
 	{ "result_bytes", false, take_result_bytes },
 };
@@ -331,6 +345,8 @@ json_t *aj_tools_json(const struct aj_tools *tools)
 		                        "parameters", t->parameters, "returns", t->returns, "async", t->async);
 		if (t->reserved)
 			json_object_set_new(one, "reserved", json_true());
+		if (t->variadic)
+			json_object_set_new(one, "variadic", json_string(t->variadic));
 		json_array_append_new(list, one);
 	}
 	return list;

@@ -39,7 +39,8 @@ struct aj_tool {
 	json_t *parameters;
 	json_t *returns; /* NULL: anything */
 	bool async;
-	bool reserved; /* a snippet that binds the name is rejected */
+	bool reserved;        /* a snippet that binds the name is rejected */
+	const char *variadic; /* the property that takes all further positional arguments; NULL: none */
 	uint64_t timeout_ms;
 	size_t result_bytes;
 	/* Private to src/tools. */
@@ -55,14 +56,14 @@ struct aj_tools {
 	size_t count;
 };
 
-/* Add the tools of `list`, an array of objects {"name", "description", "parameters", "returns", "async", "reserved",
+/* Add the tools of `list`, an array of objects {"name", "description", "parameters", "returns", "async", "reserved", "variadic",
  * "timeout_ms", "result_bytes"}; a tool replaces one of the same name. Adds all of them and returns 0, or none and returns -1 with `err`.
  * The set keeps references to the objects of the list, which must not be changed from then on. */
 int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error *err);
 /* Fill the empty set `ret` with references to the same tools. */
 void aj_tools_share(struct aj_tools *ret, const struct aj_tools *tools);
 const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *name);
-/* The declarations for the guest, [{"name", "description", "parameters", "returns" (null: anything), "async", "reserved" (if true)}]: a new
+/* The declarations for the guest, [{"name", "description", "parameters", "returns" (null: anything), "async", "reserved" (if true), "variadic" (if there)}]: a new
  * reference, whose schemas are the set's own and must not be changed. */
 json_t *aj_tools_json(const struct aj_tools *tools);
 void aj_tools_free(struct aj_tools *tools);

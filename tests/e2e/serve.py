@@ -484,6 +484,23 @@ def tool_calls_are_in_the_result(s):
 
 
 @test
+def tools_take_any_arguments(s):
+    c = s.client()
+    log = {"name": "log", "variadic": "words", "parameters": {"type": "object", "required": ["words"], "additionalProperties": {"type": "integer"},
+           "properties": {"words": {"type": "array", "items": {"type": "string"}}, "end": {"type": "string", "default": "."}}}}
+    got = []
+    session = c.ask("open", tools=[log])["session"]
+    call = lambda code: c.ask("run", {"log": lambda **args: got.append(args)}, session=session, code=code)
+    same(call("log('a', 'b', code=7)")["status"], "ok")
+    same(call("log()")["status"], "ok")
+    same(got, [{"words": ["a", "b"], "end": ".", "code": 7}, {"words": [], "end": "."}])
+    for code in ("log(5)", "log(code='x')", "log(**{'__type__': 'tuple', 'data': 1})", "log(**{'a' * 1000: 'x'})"):
+        r = call(code)
+        same((r["status"], r["error"]["type"], "ArgumentError" in r["error"]["message"], r["tool_calls"][0]["outcome"]), ("error", "ToolError", True, "refused"), code)
+    same(len(got), 2)
+
+
+@test
 def names_of_tools_are_kept(s):
     c = s.client()
     session = c.ask("open", tools=[NUMBER])["session"]

@@ -55,7 +55,7 @@ BAD = [
     ({"name": "t", "parameters": {"properties": []}}, "object"), ({"name": "t", "parameters": {"required": "a"}}, "object"),
     ({"name": "t", "parameters": {"properties": {"a-b": {}}}}, "a-b"), ({"name": "t", "parameters": {"properties": {"a": 5}}}, "'a'"),
     ({"name": "t", "parameters": {"properties": {"a, b=1": {}}}}, "identifier"), ({"name": "t", "parameters": {"properties": {"__a": {}}}}, "__a"),
-    ({"name": "t", "parameters": {"required": ["a"]}}, "'a'"), ({"name": "t", "parameters": {"required": [5]}}, "5"),
+    ({"name": "t", "variadic": "a"}, "'a'"), ({"name": "t", "parameters": {"required": ["a"]}}, "'a'"), ({"name": "t", "parameters": {"required": [5]}}, "5"),
     ({"name": "t", "parameters": {"properties": {"p%d" % i: {} for i in range(101)}}}, "100"),
 ]
 
@@ -186,6 +186,20 @@ def with_host(score):
     case("unawaited-operand", "at(5) + '!'", lambda c, calls: c["error"]["type"] == "TypeError" and "`await` before" in c["error"]["hint"] and warned(c, 1))
     case("unawaited-own", "async def at(x): pass\nat(1)", lambda c, calls: c["status"] == "ok" and warned(c, 2), tools=[ANY])
     case("awaited", "await at(1)", lambda c, calls: "warnings" not in c)
+    # *args and **kwargs. (code, args that the host gets, or a word of the TypeError)
+    log = {"name": "log", "variadic": "words", "parameters": {"type": "object", "required": ["level"], "additionalProperties": {"type": "integer"},
+           "properties": {"n": {"type": "integer"}, "level": {"type": "string"}, "words": {"type": "array", "items": {"type": "string"}}, "end": {"default": "."}, "from": {}}}}
+    case("variadic-signature", "import inspect\nstr(inspect.signature(log))", lambda c, calls: c["value"] == "(level: str, n: int = None, *words: str, end='.', from_=None, **kwargs: int)", tools=[log], imports=["inspect"])
+    for code, want in (("log('a')", {"level": "a", "words": [], "end": "."}), ("log('a', 1, 'x', 'y')", {"level": "a", "n": 1, "words": ["x", "y"], "end": "."}),
+                       ("log('a', code=7, end='', kwargs=2)", {"level": "a", "words": [], "end": "", "code": 7, "kwargs": 2}), ("log('a', from_=1)", {"level": "a", "words": [], "end": ".", "from": 1}),
+                       ("log('a', **{'from': 1, 'user-id': None})", {"level": "a", "words": [], "end": ".", "from": 1, "user-id": None}), ("log('a', from_=1, **{'from': 2})", "multiple values"),
+                       ("log('a', **{'\\n': 2})", "cannot be passed"), ("log('a', **{'\\ud800': 2})", "cannot be passed"), ("log()", "missing 1 required"), ("log('a', level='b')", "multiple values"),
+                       ("log('a', 1, 'x', print)", "argument 'words'"), ("log('a', x=print)", "argument 'x'")):
+        for is_async in (False, True):
+            case("variadic-%s %s" % (is_async, code), "await " * is_async + code, lambda c, calls, want=want: calls and calls[0]["args"] == want if type(want) is dict else
+                 not calls and c["error"]["type"] == "TypeError" and want in c["error"]["message"], tools=[dict(log, **{"async": is_async})])
+    case("kwargs-of-any", "t(a=1, kwargs=2, call=3)", lambda c, calls: calls[0]["args"] == {"a": 1, "kwargs": 2, "call": 3}, tools=[{"name": "t", "parameters": {"type": "object", "properties": {"kwargs": {}, "call": {}}, "additionalProperties": True}}])
+    case("kwargs-of-none", "t(a=1)", lambda c, calls: "unexpected keyword" in c["error"]["message"], tools=[{"name": "t", "parameters": {"type": "object", "additionalProperties": False}}])
     # The name of a tool is given another meaning: a warning with the line, and the tool is back in the next snippet.
     for code, line, column in (("t = t(1)", 1, 1), ("x = 1\nif x:\n    del t", 3, 9), ("def t(): pass", 1, 1), ("class t: pass", 1, 1), ("import math as t", 1, 8),
                                ("for t in [1]: pass", 1, 5), ("def f():\n    global t\n    t = 2\nf()", 2, 5), ("[t := 5 for i in [1]]", 1, 2), ("match [1]:\n    case [*t]: pass", 2, 11),

@@ -48,6 +48,14 @@ static void declare(const char *list)
 	cr_assert_eq(aj_tools_declare(&tools, json(list), &err), 0, "%s: %s", list, err.cause);
 }
 
+Test(tools, a_variadic_one)
+{
+	declare("[{'name':'a','variadic':'x','parameters':{'type':'object','properties':{'x':{'type':'array'}}}}]");
+	cr_expect_str_eq(aj_tools_find(&tools, "a")->variadic, "x");
+	json_t *got = keep(aj_tools_json(&tools));
+	cr_expect_str_eq(json_string_value(json_object_get(json_array_get(got, 0), "variadic")), "x");
+}
+
 Test(tools, a_declaration)
 {
 	declare("[{'name':'add','description':'Adds.','parameters':{'type':'object','properties':{'a':{'type':'integer'}}},'returns':{'type':'integer'},"
@@ -105,6 +113,12 @@ static const struct {
 	{ "[{'name':'a'," SCHEMA ",'async':1}]", "/0/async: must be true or false" },
 	{ "[{'name':'a'," SCHEMA ",'async':null}]", "/0/async: must be true or false" },
 	{ "[{'name':'a'," SCHEMA ",'reserved':1}]", "/0/reserved: must be true or false" },
+	{ "[{'name':'a'," SCHEMA ",'variadic':1}]", "/0/variadic: must be the name of a property in `parameters`" },
+	{ "[{'name':'a'," SCHEMA ",'variadic':'x'}]", "/0/variadic: must be the name of a property in `parameters`" },
+	{ "[{'name':'a','variadic':'x','parameters':{'type':'object','properties':{'x':{}}}}]",
+	  "/0/variadic: must name a property of \"type\": \"array\"" },
+	{ "[{'name':'a','variadic':'x','parameters':{'type':'object','properties':{'x':{'type':'array','default':[]}}}}]",
+	  "/0/variadic: must name a property without a default" },
 	{ "[{'name':'a'," SCHEMA ",'timeout_ms':0}]", "/0/timeout_ms: must be an integer from 1 to 3600000" },
 	{ "[{'name':'a'," SCHEMA ",'timeout_ms':-1}]", "/0/timeout_ms: must be an integer from 1 to 3600000" },
 	{ "[{'name':'a'," SCHEMA ",'timeout_ms':3600001}]", "/0/timeout_ms: must be an integer from 1 to 3600000" },

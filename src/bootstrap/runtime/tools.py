@@ -14,7 +14,7 @@ from agentjail.runtime.values import MESSAGE_BYTES, Encoder, TooBig, json_string
 # The keys of a declaration: type, default (... for a key without one).
 DECLARATION_KEYS = {
     "name": (str, ...), "description": (str, ""), "parameters": (dict, {}), "returns": (dict, None), "async": (bool, False),
-    "reserved": (bool, False),
+    "reserved": (bool, False), "variadic": (str, None),
 }
 RESERVED_NAMES = ("ToolError", "type")  # the layer gives these a meaning
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict, "null": None}
@@ -114,6 +114,8 @@ def check_declaration(declaration):
     for p in required:
         if type(p) is not str or p not in properties:
             raise RequestError("tool %s: the required parameter %r is not among the properties" % (name, p))
+    if tool["variadic"] is not None and tool["variadic"] not in properties:
+        raise RequestError("tool %s: the variadic parameter %r is not among the properties" % (name, tool["variadic"]))
     if len(properties) > MAX_PARAMETERS:
         raise RequestError("tool %s: more than %d parameters" % (name, MAX_PARAMETERS))
     return tool
@@ -133,28 +135,47 @@ def make_function(session, tool, ends=None):
     value and ends the snippet."""
     schema = tool["parameters"]
     properties, required = schema.get("properties", {}), schema.get("required", [])
-    order = [p for p in properties if p in required] + [p for p in properties if p not in required]
+    variadic, places = tool["variadic"], list(properties)
+    at = places.index(variadic) if variadic is not None else len(places)
+    # As in Python: a parameter behind the variadic one is passed by name, so those may stay in their order.
+    order = ([p for p in places[:at] if p in required] + [p for p in places[:at] if p not in required] + places[at:])
     space = {"__builtins__": {}, "__name__": "__main__"}
     signature, passed, names, absent = [], [], [], set()
     for i, p in enumerate(order):
         name = text = parameter_name(p)
         about = properties[p] if type(properties[p]) is dict else {}
         names.append(name)
+        if p == variadic:
+            about = about.get("items") if type(about.get("items")) is dict else {}
         note = schema_annotation(about)
         if note is not NO_ANNOTATION:
             space["a%d" % i] = note
             text += ": a%d" % i
-        if p not in required:
+        if p == variadic:
+            text, name = "*" + text, "[*%s]" % name
+        elif p not in required:
             space["d%d" % i] = decode(about.get("default"), session)
             text += " = d%d" % i
             if "default" not in about:
                 absent.add(p)
         signature.append(text)
         passed.append("(%s, %s)" % (json_string(p), name))
+    others = schema.get("additionalProperties")
+    takes_others = others is True or type(others) is dict
+    if takes_others:
+        name = "kwargs"
+        while name in names:
+            name += "_"
+        names.append(name)
+        note = schema_annotation(others) if type(others) is dict else NO_ANNOTATION
+        if note is not NO_ANNOTATION:
+            space["k"] = note
+        signature.append("**" + name + (": k" if "k" in space else ""))
+        passed.append("*%s.items()" % name)
     note = schema_annotation(tool["returns"] or {})
     if note is not NO_ANNOTATION:
         space["r"] = note
-    space["m"] = make_caller(session, tool["name"], absent, tool["async"], ends)
+    space["m"] = make_caller(session, tool["name"], absent, takes_others, tool["async"], ends)
     define, wait = ("async def", "await ") if tool["async"] else ("def", "")
     caller = "call"
     while caller in names:
@@ -202,13 +223,16 @@ def make_docstring(tool, order, properties):
 
 # --- from a call to a frame, and back ---
 
-def make_caller(session, name, absent, is_async, ends):
-    """The function that a tool calls with its (parameter, value) pairs. absent: parameters whose None means "not given"."""
+def make_caller(session, name, absent, takes_others, is_async, ends):
+    """The function that a tool calls with its (parameter, value) pairs. absent: parameters whose None means "not given".
+    takes_others: the code inside chooses names, too."""
     channel = session.tools
 
     def encode_arguments(pairs):
         handles = session.handles
         encoder, out = Encoder(channel.max_bytes, handles), []
+        if takes_others:
+            pairs = check_names(name, [(p, value) for p, value in pairs if value is not None or p not in absent])
         for p, value in pairs:
             if value is None and p in absent:
                 continue
@@ -273,6 +297,18 @@ def make_caller(session, name, absent, is_async, ends):
         return result(made.answer)
 
     return call_async if is_async else call
+
+
+def check_names(tool, pairs):
+    """The pairs, or TypeError for a name that the host would not take: it refuses an object in which one is there twice."""
+    names = set()
+    for p, _ in pairs:
+        if p in names:  # a keyword of Python, which the signature has with an underscore
+            raise TypeError("%s() got multiple values for argument %r" % (tool, p))
+        if not p.isprintable():
+            raise TypeError("%s() got an argument whose name %r cannot be passed to a tool" % (tool, p))
+        names.add(p)
+    return pairs
 
 
 def clean_text(text):
