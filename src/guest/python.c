@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -62,6 +63,8 @@ static const struct {
 	{ "Py_UnbufferedStdioFlag", 0 },
 };
 
+enum { FLAGS_OF_ENV = 2 }; /* the first ones, by which Python ignores PYTHON* */
+
 const char *aj_python_find(void)
 {
 	static char text[128];
@@ -77,7 +80,8 @@ const char *aj_python_find(void)
 		int *flag = dlsym(RTLD_DEFAULT, flags[i].name);
 		if (!flag)
 			return "this Python lacks the flags for isolated mode";
-		*flag = flags[i].value;
+		/* The environment is the plan's; a seed in it would be ignored as the rest of it is. */
+		*flag = i < FLAGS_OF_ENV && getenv("PYTHONHASHSEED") ? 0 : flags[i].value;
 	}
 	return NULL;
 }

@@ -139,7 +139,9 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		hide_value(plan, arena, request->env.items[i]);
 	}
 	if (request->snippet) {
-		set_env(plan, arena, python_env, NULL, 0);
+		bool seeded = strcmp(policy->hash_seed, "random") != 0;
+		const char *seed = aj_printf(arena, "PYTHONHASHSEED=%s", policy->hash_seed);
+		set_env(plan, arena, python_env, &seed, seeded);
 		for (size_t i = 0; i < asked.count; i++)
 			*AJ_PUSH(arena, &plan->late_env) = asked.items[i];
 	} else {

@@ -288,6 +288,15 @@ static const char *check_rootfs(struct aj_arena *arena, const char *text)
 	return check_name(arena, text);
 }
 
+static const char *check_hash_seed(struct aj_arena *arena, const char *text)
+{
+	uint64_t seed;
+	(void)arena;
+	return strcmp(text, "random") == 0 || (aj_parse_count(text, &seed) && seed <= UINT32_MAX)
+	         ? NULL
+	         : "neither \"random\" nor a number from 0 to 4294967295";
+}
+
 static const char *check_key(struct aj_arena *arena, const char *text)
 {
 	(void)arena;
@@ -345,4 +354,5 @@ const struct aj_item_kind aj_item_socket = { "a socket's path on the host", chec
 const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^(/[^$]*|@default|@anywhere)$" };
 const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same_item, "^([0-9]+-[0-9]+)?$" };
 const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same_item, "^(none|syslog|journal|file:/[^$]+)$" };
+const struct aj_item_kind aj_item_hash_seed = { "a seed", check_hash_seed, same_item, "^(random|[0-9]{1,10})$" };
 const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same_item, NAME_PATTERN };

@@ -36,6 +36,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection; eval, exec and compile check their text) or full" },
 	{ "python.source_size", AJ_KEY_BYTES, AT(source_bytes), .min = 1, .max = 8 * M, .fallback = "1M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "largest snippet" },
+	{ "python.hash_seed", AJ_KEY_TEXT, AT(hash_seed), .fallback = "random", .looser = AJ_LOOSER_ANY, .by = AJ_BY_LAUNCHER, .items = &aj_item_hash_seed,
+	  .help = "seed of hash() of text and bytes, which the order of a set follows: random (each interpreter has its own; jails of one zygote share it), or a number "
+	          "as in PYTHONHASHSEED, from 0 to 4294967295; then code may choose keys that collide" },
 
 	{ "requests.imports", AJ_KEY_LIST, AT(request_imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
 	  .help = "modules that a request of a client may allow itself beyond python.imports; jails have them imported beforehand. Fewer than python.imports is every request's choice" },

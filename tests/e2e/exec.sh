@@ -25,6 +25,10 @@ json "a seed, for a module that another one imports" 0 value=0.8444218515250481 
 random.random()'
 json "a seed loads no module" 0 value=false -- exec --seed 0 --layer off -c 'import sys
 "random" in sys.modules'
+mkdir -p "$T/hash"
+printf 'extends = "snippet"\n[python]\nhash_seed = "%s"\n' 0 >"$T/hash/zero.toml"
+hash=$("$AJ" exec --policy-file "$T/hash/zero.toml" -c 'hash("a seed")')
+json "a hash seed" 0 "repr=$hash" -- exec --policy-file "$T/hash/zero.toml" -c 'hash("a seed")'
 text "a seed that is none" 2 'seed .-1.: not a number' exec --seed -1 -c 1
 text "a value of nothing known" 2 'value-of .*expression, statement' exec --value-of all -c 1
 json "final answer" 0 status=ok is_final=true final_answer.n=1 'stdout=' -- exec -c 'final_answer({"n": 1}); print("never")'

@@ -151,6 +151,7 @@ static const struct {
 	  { "", "-a", "_a", ".", "..", "a.b", "a/b", "/a", "../../tmp/evil", "http://x", "a b", "a\n", "\xc3\xa9", "a:b", "~", LABEL_63 "45" },
 	  { { "a", "a" } },
 	  { { "a", "A" }, { "a", "b" } } },
+	{ &aj_item_hash_seed, { "random", "0", "4294967295" }, { "", "-1", "Random", "1x", "4294967296" }, { { "1", "1" } }, { { "1", "2" } } },
 	{ &aj_item_rootfs, { "default", "host" }, { "", "..", "/x", "a/b", "a.b" }, { { "a", "a" } }, { { "a", "b" } } },
 	{ &aj_item_text, { "", "a", "\xc3\xa9" }, { "a\n", "\x1b[2J", "\x7f" }, { { "a", "a" } }, { { "a", "b" } } },
 	{ &aj_item_folder, { "/a" }, { "", "/", "a", "~", "~root/x", "/a/", "/a/..", "$HOME/x" }, { { "/a", "/a" } }, { { "/a", "/a/b" } } },

@@ -72,6 +72,7 @@ static const struct {
 	{ &aj_item_host, "a.example:443", "b.example:80" },
 	{ &aj_item_under, "/srv/a", "/srv/b" },
 	{ &aj_item_text, "one", "two \xc3\xa9 \"\\" },
+	{ &aj_item_hash_seed, "1", "2" },
 	{ &aj_item_rootfs, "data", "numpy" },
 	{ &aj_item_place, "src/a", "b/" },
 };
