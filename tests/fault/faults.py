@@ -69,6 +69,7 @@ ALLOWED = [
     ("supervisor", "openat|getcwd|read|newfstatat", "localtime|loginuid|^$|^fd:$", "same", "words of an audit record, without which it is one"),
     ("supervisor", "shutdown", "", "same", "the channel's end, which is closed next"),
     ("init", "bind|getsockname", "", "same", "libnl tries another port"),
+    ("init", "personality", "", "same", "where it cannot be set the kernel is asked, and any other answer than the default ends the start"),
     ("supervisor", "uname", "", "same", "the version of the kernel is for `doctor`"),
     ("supervisor", "landlock_create_ruleset", "", "told", "taken for a kernel without Landlock; `enforced` says so, and a policy can require it"),
     ("supervisor", "readlink", "^/(bin|sbin|lib|lib32|lib64)$", "walls", "taken for a host without that link, which the jail then lacks"),

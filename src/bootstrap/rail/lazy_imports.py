@@ -32,6 +32,9 @@ try:
 except ImportError:
     BY_EXTENSIONS = {}
 
+# Modules of which pickle writes names for built-in types and for protocols before 4.
+FOUND_BY_PICKLE = ("builtins", "copyreg", "_codecs", "__main__")
+
 
 def load_for_c(name, guards):
     """Load the module of this name if C code that is loaded may ask for it. Returns whether it may."""
@@ -41,5 +44,8 @@ def load_for_c(name, guards):
                 REAL_IMPORT(name)
                 patch_loaded_modules(guards)
                 return True
-    # pickle finds what it reads and writes by the names of modules. A policy that allows pickle gives up the rail (AJ101).
-    return name in sys.modules and guards.imports.allows("pickle") and name.partition(".")[0] != "agentjail"
+    # pickle finds what it reads and writes by the names of modules. A policy that allows pickle gives up the rail (AJ101); which other
+    # modules a zygote happens to have loaded makes no difference all the same.
+    allows = guards.imports.allows
+    return name in sys.modules and allows("pickle") and (
+        name in FOUND_BY_PICKLE or allows(name) or allows(name.partition(".")[0]))
