@@ -129,6 +129,12 @@ aj() {
 	rc=$?
 	if grep -qF "$SECRET" "$T/out" "$T/err"; then fail "the secret is in the output of: $*"; fi
 }
+# The check with a jail that was made for it alone, also where the scripts run with jails from a zygote: a lasting jail has every module of
+# its policy loaded, and /input, /output and open(), because a later request may bring files.
+cold() { # CHECK...
+	local AJ=${AGENTJAIL_COLD:-$AJ}
+	"$@"
+}
 shown() {
 	# On one line, or whoever looks for lines of failures would see half of it.
 	printf 'exit %s, stdout `%s`, stderr `%s`' "$rc" "$(head -c 500 "$T/out" | tr -d '\000' | tr '\n' '|')" \

@@ -23,7 +23,7 @@ json "a seed, without the layer" 0 value=0.8444218515250481 -- exec --seed 0 --l
 random.random()'
 json "a seed, for a module that another one imports" 0 value=0.8444218515250481 -- exec --seed 0 -c 'import statistics, random
 random.random()'
-json "a seed loads no module" 0 value=false -- exec --seed 0 --layer off -c 'import sys
+cold json "a seed loads no module" 0 value=false -- exec --seed 0 --layer off -c 'import sys
 "random" in sys.modules'
 mkdir -p "$T/hash"
 printf 'extends = "snippet"\n[python]\nhash_seed = "%s"\n' 0 >"$T/hash/zero.toml"
@@ -142,7 +142,7 @@ says "no operand is standard input" '^from file$'
 json "an empty source" 0 status=ok value=null -- exec -c ''
 : >"$T/empty.py"
 json "an empty file" 0 status=ok value=null -- exec "$T/empty.py"
-json "machine code that comes too late: with a hint" 1 error.type=ImportError 'error.hint~--allow-import' -- exec --layer off -c 'm = "_sqlite3"
+cold json "machine code that comes too late: with a hint" 1 error.type=ImportError 'error.hint~--allow-import' -- exec --layer off -c 'm = "_sqlite3"
 __import__(m)'
 text "a coroutine of one's own that nobody awaits" 0 "line 2, column 1: RuntimeWarning: coroutine 'f' was never awaited" exec -c 'async def f(): pass
 f()'
@@ -174,7 +174,7 @@ json "a wrong value, as JSON" 2 status=setup_error error.type=UsageError 'reason
 json "a policy that is none, as JSON" 2 status=setup_error error.type=UsageError 'reason~AJ009: there is no policy .nosuch' 'error.fix~policy list' -- exec --policy nosuch -c 1
 json "a file that is none, as JSON" 2 status=setup_error id=run-9 error.type=UsageError 'reason~missing.py' -- exec --id run-9 "$T/missing.py"
 json "an input that is none, as JSON" 2 status=setup_error error.type=UsageError 'reason~not JSON' -- exec --input a=x -c 1
-json "a tree that is none, as JSON" 125 status=setup_error error.type=SetupError -- exec --rootfs "$T/none" -c 1
+cold json "a tree that is none, as JSON" 125 status=setup_error error.type=SetupError -- exec --rootfs "$T/none" -c 1
 json "no command, as JSON" 2 status=setup_error 'reason~no command' -- run
 json "an option of the command, which is no --json" 0 'stdout~^x --json' -- run -- echo x --json
 aj run --nope -- echo --json
@@ -229,7 +229,7 @@ json "writing is refused with what to do" 1 error.type=PermissionError 'error.me
 json "what was read is no place to write" 1 error.type=UnsupportedOperation -- exec --file "$T/data.txt" -c 'open("/input/data.txt").write("x")'
 json "nor are its bytes" 1 error.type=UnsupportedOperation -- exec --file "$T/data.txt" -c 'open("/input/data.txt", "rb").writelines([b"x"])'
 json "the smallest set has it as well" 0 'value=host data\n' -- exec --builtins minimal --file "$T/data.txt" -c 'open("/input/data.txt").read()'
-json "without files there is no open" 1 error.type=NameError 'error.hint~the caller shows no file' -- exec -c 'open("/input/data.txt")'
+cold json "without files there is no open" 1 error.type=NameError 'error.hint~the caller shows no file' -- exec -c 'open("/input/data.txt")'
 json "a file" 0 'value=host data\n' -- exec --builtins full --file "$T/data.txt:/input/d.txt" -c 'open("/input/d.txt").read()'
 json "a file by its own name" 0 'value=host data\n' -- exec --builtins full --file "$T/data.txt" -c 'open("/input/data.txt").read()'
 json "a file is read-only" 1 'error.type~OSError|PermissionError' -- exec --builtins full --file "$T/data.txt" -c 'open("/input/data.txt", "w")'
@@ -256,7 +256,7 @@ f.write(b"world")
 f.close()'
 is "and their copies" "1,2 hello world" "$(cat "$T/out1/a.csv") $(cat "$T/out1/sub/b.bin")"
 json "without --output there is no list" 0 'truncated!files' 'files=(absent)' 'files_skipped=(absent)' -- exec -c 1
-json "and no folder" 0 'value=false' -- exec --layer off -c 'import os; os.path.lexists("/output")'
+cold json "and no folder" 0 'value=false' -- exec --layer off -c 'import os; os.path.lexists("/output")'
 json "nothing came" 0 'files=[]' -- exec --output "$T/out2" -c 1
 json "files of a run that fails" 1 files.0.name=half -- exec --output "$T/out3" -c 'open("/output/half", "x").write("1")
 1/0'
@@ -356,7 +356,7 @@ text = zipfile.ZipFile(d + "/z.zip").read("t").decode()
 try: pathlib.Path("/usr/x").write_text("no")
 except OSError as e: refused = type(e).__name__
 print(json.dumps(found), json.dumps(rows), text, gzip.open(d + "/g", "rt").read(), refused)'
-json "a policy without files has no open()" 1 error.type=NameError -- exec -c 'open("/tmp/x", "w")'
+cold json "a policy without files has no open()" 1 error.type=NameError -- exec -c 'open("/tmp/x", "w")'
 json "and no process where it has files" 1 error.type=AttributeError -- exec --policy data-analysis -c 'import os; os.system("true")'
 json "a package with its submodules" 0 status=ok -- exec --allow-import 'xml.*' -c 'import xml.etree.ElementTree as e; e.fromstring("<a/>").tag'
 json "a package alone" 126 status=rejected -- exec --allow-import xml -c 'import xml.dom.minidom'
@@ -378,7 +378,7 @@ json "all of them told where they stand" 1 status=error error.type=ImportError e
 import os'
 json "builtins minimal" 1 error.type=NameError -- exec --builtins minimal -c 'hex(1)'
 json "builtins standard" 0 "value=0x1" -- exec --builtins standard -c 'hex(1)'
-json "no open in standard" 1 error.type=NameError 'error.hint~open' -- exec -c 'open("/tmp/x")'
+cold json "no open in standard" 1 error.type=NameError 'error.hint~open' -- exec -c 'open("/tmp/x")'
 json "open in full" 0 status=ok -- exec --builtins full -c 'open("/tmp/x", "w").write("y")'
 json "eval in full is checked" 1 'error.message~os' -- exec --builtins full -c 'eval("__import__(\"os\")")'
 json "control: layer off" 0 status=ok enforced.python_layer='none: switched off' -- exec --layer off -c 'import os; __import__("os").getpid()'

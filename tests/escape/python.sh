@@ -98,12 +98,14 @@ def writable(d):
 world["writable"] = [d for d in ["/"] + [d for d, _, _ in os.walk("/")] if writable(d)]
 world
 EOS
+input='' output='' # the folders are there in a lasting jail, to which a later request may bring files
+[ -z "${AGENTJAIL_COLD:-}" ] || input=',"input"' output=',"output"'
 aj exec --json --layer off --allow-import socket "$T/world.py"
 while IFS='|' read -r name want; do
 	check "empty world: $name" expect "$want"
-done <<'TABLE'
+done <<TABLE
 it was looked at|status=ok
-the root|value.root=["dev","lib","lib64","tmp","usr"]
+the root|value.root=["dev"$input,"lib","lib64"$output,"tmp","usr"]
 files beside Python|value.files=["/dev/null","/dev/urandom"]
 variables|value.env~^\["HOME","LC_CTYPE"(,"OMP_NUM_THREADS")?(,"OPENBLAS_NUM_THREADS")?(,"OMP_NUM_THREADS")?,"PATH"\]$
 processes: init and itself|value.pids=[1,2]
