@@ -82,6 +82,7 @@ def until(condition, seconds=LONG):
 class Server:
     """A process `agentjail serve`, at a socket of its own. `fds`: sockets that it inherits as from systemd."""
     count = 0
+    started = []
 
     def __init__(self, *options, path=None, wait=True, env=None, fds=(), names=None, program=AJ, **popen):
         Server.count += 1
@@ -103,6 +104,7 @@ class Server:
             popen.update(preexec_fn=child)
         self.process = subprocess.Popen(arguments, stderr=self.log, stdin=subprocess.DEVNULL, env=env, close_fds=not fds, **popen)
         self.pid = self.process.pid
+        Server.started.append(self)
         if wait:
             assert until(lambda: "serving at" in self.said() or self.process.poll() is not None), "it does not start"
             assert self.process.poll() is None, self.said()
@@ -326,6 +328,9 @@ def main():
         except Exception as e:
             lines = [f.lineno for f in traceback.extract_tb(e.__traceback__)]
             check(name, False, "%s: %s (lines %s)" % (type(e).__name__, str(e)[:600], lines))
+            for server in Server.started:  # a test that fails has not come to its own stop()
+                if server is not shared and server.process.poll() is None:
+                    server.stop()
     if shared:
         check("the shared service ended well", shared.stop() == 0, shared.said()[-500:])
     done()
