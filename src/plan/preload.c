@@ -7,23 +7,10 @@
 
 /* Pure Python down to the last import, large and seldom imported: in a lasting jail the import statement loads these modules. In a
  * zygote they would make each birth dearer. */
-static const char *const late[] = {
-	"argparse", "configparser", "doctest", "html.parser", "http",     "ipaddress",
-	"platform", "pprint",       "timeit",  "tomllib",     "unittest",
-};
+static const char *const late[] = { "argparse", "configparser", "doctest", "html.parser", "ipaddress", "tomllib" };
 
-static bool allows(const struct aj_policy *policy, const char *pattern)
+static bool is_late(const char *pattern)
 {
-	for (size_t i = 0; i < policy->imports.count; i++)
-		if (strcmp(policy->imports.items[i], pattern) == 0)
-			return true;
-	return false;
-}
-
-static bool is_late(const struct aj_policy *policy, const char *pattern)
-{
-	if (strcmp(pattern, "unittest.mock") == 0) /* it imports asyncio, whose extension modules must be there by then */
-		return allows(policy, "asyncio");
 	for (size_t i = 0; i < sizeof late / sizeof *late; i++)
 		if (strcmp(pattern, late[i]) == 0)
 			return true;
@@ -93,10 +80,10 @@ static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char
 static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	for (size_t i = 0; i < policy->imports.count; i++)
-		if (!is_late(policy, policy->imports.items[i]))
+		if (!is_late(policy->imports.items[i]))
 			*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->imports.items[i]);
 	for (size_t i = 0; i < policy->request_imports.count; i++)
-		if (!is_late(policy, policy->request_imports.items[i]))
+		if (!is_late(policy->request_imports.items[i]))
 			*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->request_imports.items[i]);
 	/* Layer off: all modules. The runner finds them in its tree. */
 	if (!policy->layer || !policy->request_layer)
