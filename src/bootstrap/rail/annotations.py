@@ -15,9 +15,24 @@ TYPES = {name: value for name, value in builtins.__dict__.items() if isinstance(
 CodeType = type((lambda: 0).__code__)
 
 
+def every_node(tree):
+    """The nodes of a syntax tree, each once; without recursion."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        for field in node._fields:
+            child = getattr(node, field, None)
+            todo.extend(c for c in (child if isinstance(child, list) else (child,)) if isinstance(c, _ast.AST))
+
+
+def is_plain_attribute(name):
+    return name[:1] != "_" and forbidden_by(name) is None and name not in GUARDED
+
+
 def is_harmless(node):
     if isinstance(node, _ast.Attribute):
-        return node.attr[:1] != "_" and forbidden_by(node.attr) is None and node.attr not in GUARDED
+        return is_plain_attribute(node.attr)
     return isinstance(node, HARMLESS) and not (isinstance(node, _ast.Name) and node.id[:2] == "__")
 
 
@@ -26,15 +41,9 @@ def compile_annotation(source, *args, **kw):
     if "agentjail.rail.tree_classes" in sys.modules:
         sys.modules["agentjail.rail.tree_classes"].verify()
     tree = compile(source, "<annotation>", "eval", _ast.PyCF_ONLY_AST, True)
-    todo = [tree]
-    while todo:
-        node = todo.pop()
-        if not is_harmless(node):
-            # typing would replace a SyntaxError by one without the reason.
-            raise TypeError("the string annotation %r is not allowed: it is not a plain type expression" % source)
-        for field in node._fields:
-            child = getattr(node, field, None)
-            todo.extend(c for c in (child if isinstance(child, list) else (child,)) if isinstance(c, _ast.AST))
+    if not all(is_harmless(node) for node in every_node(tree)):
+        # typing would replace a SyntaxError by one without the reason.
+        raise TypeError("the string annotation %r is not allowed: it is not a plain type expression" % source)
     return compile(tree, "<annotation>", "eval", 0, True)
 
 

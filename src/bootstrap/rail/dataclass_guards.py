@@ -52,7 +52,7 @@ def guarded_dataclass(real):
     return dataclass
 
 
-def patch_is_type(module):
+def patch_is_type(module, guards):
     """dataclasses looks in the class's module for itself, to know `dataclasses.InitVar` in text: there it meets a proxy."""
     real, pattern = module._is_type, module._MODULE_IDENTIFIER_RE
 

@@ -102,7 +102,7 @@ def read_guarded(o, name):
         return read_below_stream(o, name)
     if name == "vformat" or name == "get_field":
         if "string" in sys.modules:
-            patch_formatter(sys.modules["string"].Formatter)
+            patch_string(sys.modules["string"])
         return REAL_GETATTR(o, name)
     return checked_attribute_method(o, name)
 
@@ -177,9 +177,10 @@ def checked_attribute_method(o, name):
     return method
 
 
-def patch_formatter(cls):
+def patch_string(string, guards=None):
     """string.Formatter does in Python what str.format does in C. The class itself is patched, because the real class
     would be among the bases of a safe subclass."""
+    cls = string.Formatter
     if cls.__dict__["get_field"].__name__ == "checked_get_field":
         return
     real = cls.get_field

@@ -41,6 +41,8 @@ ABSENT = {
 FULL_NATIVE = "open input globals locals vars"  # unchecked
 DYNAMIC = ("eval", "exec", "compile")  # of the sets standard and full: the text is checked, see dynamic_code.py
 
+BY_NAME = ("getattr", "setattr", "delattr", "hasattr")    # the guarded functions that take an attribute by its name
+
 ACTIONS = {"read": "Reading", "set": "Setting", "delete": "Deleting", "define": "Defining"}
 
 
@@ -71,7 +73,7 @@ class Guards:
         guarded = self.make_guarded()
         out["__import__"] = guarded["__import__"]
         if self.builtin_set != "minimal":
-            for name in ("getattr", "setattr", "delattr", "hasattr"):
+            for name in BY_NAME:
                 out[name] = guarded[name]
             for name in DYNAMIC:
                 out[name] = guarded[name]

@@ -6,7 +6,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.annotations import compile_annotation, eval_annotation, eval_hint, hints_function
-from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType
+from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, ModuleType
 from agentjail.rail.name_rules import FRAME_ATTRIBUTES, forbidden_by
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
@@ -95,6 +95,15 @@ PATCHED_GLOBALS = {
     "xmlrpc.server": {"getattr": checked_getattr},
     "importlib.metadata": {"import_module": refused_import},
 }
+# Modules whose patch is more than other globals -> the file and its function(module, guards), loaded with the module.
+PATCHES = {
+    "string": ("agentjail.rail.format_guards", "patch_string"),
+    "dataclasses": ("agentjail.rail.dataclass_guards", "patch_is_type"),
+    "unittest.mock": ("agentjail.rail.testing_guards", "patch_mock"),
+    "doctest": ("agentjail.rail.testing_guards", "patch_doctest"),
+    "timeit": ("agentjail.rail.testing_guards", "patch_timer"),
+    "sympy.parsing.sympy_parser": ("agentjail.rail.sympy_text", "patch_parser"),
+}
 # Modules that these import in the course of a call: loaded with them, so that they are patched before the call.
 LOADED_WITH = {"warnings": "linecache", "unittest": "linecache"}
 patched = set()     # modules that were patched or whose hook was called, over all sessions
@@ -111,42 +120,10 @@ def patch_loaded_modules(guards):
         if name not in patched and name in sys.modules:
             patched.add(name)
             hook()
-    if "string" not in patched and "string" in sys.modules:
-        patched.add("string")
-        from agentjail.rail.format_guards import patch_formatter
-        patch_formatter(sys.modules["string"].Formatter)
-    if "dataclasses" not in patched and "dataclasses" in sys.modules:
-        patched.add("dataclasses")
-        from agentjail.rail.dataclass_guards import patch_is_type
-        patch_is_type(sys.modules["dataclasses"])
-    for name, patch in (("unittest.mock", "patch_mock"), ("doctest", "patch_doctest")):
+    for name, (file, function) in PATCHES.items():
         if name not in patched and name in sys.modules:
             patched.add(name)
-            from agentjail.rail import testing_guards
-            REAL_GETATTR(testing_guards, patch)(guards)
-    if "timeit" not in patched and "timeit" in sys.modules:
-        patched.add("timeit")
-        patch_timer(sys.modules["timeit"].Timer, guards)
-    if "sympy.parsing.sympy_parser" not in patched and "sympy.parsing.sympy_parser" in sys.modules:
-        patched.add("sympy.parsing.sympy_parser")
-        from agentjail.rail.sympy_text import patch_parser
-        patch_parser(sys.modules["sympy.parsing.sympy_parser"])
-
-
-def patch_timer(cls, guards):
-    """timeit.Timer runs text with the real built-in functions, and leaves these in `globals`: text becomes a function that checks it."""
-    real = cls.__init__
-
-    def function_of(code, namespace):
-        if not isinstance(code, str) or type(code) is str and code == "pass":
-            return code
-        run, compiled = guards.builtins["exec"], guards.builtins["compile"](code, "<timeit>", "exec")
-        return lambda: run(compiled, namespace)
-
-    def __init__(self, stmt="pass", setup="pass", timer=sys.modules["timeit"].default_timer, globals=None):
-        namespace = {} if globals is None else dict(globals)
-        real(self, function_of(stmt, namespace), function_of(setup, namespace), timer, None)
-    cls.__init__ = __init__
+            REAL_GETATTR(REAL_IMPORT(file, None, None, (function,)), function)(sys.modules[name], guards)
 
 
 def replacement(value, guards):

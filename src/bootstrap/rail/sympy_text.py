@@ -5,31 +5,24 @@ A text with a private attribute, or with a function that agent code has not or h
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.guards import ABSENT, attribute_error
-from agentjail.rail.name_rules import GUARDED, forbidden_by
+from agentjail.rail.annotations import every_node, is_plain_attribute
+from agentjail.rail.guards import ABSENT, BY_NAME, attribute_error
 
 
-GUARDED_FUNCTIONS = ("getattr", "setattr", "delattr", "hasattr")
-
-
-def patch_parser(module):
+def patch_parser(module, guards):
     """stringify_expr() makes of the text what parse_expr() evaluates."""
     real = module.stringify_expr
 
     def stringify_expr(*args, **kw):
         text = real(*args, **kw)
         try:
-            todo = [compile(text, "<expression>", "eval", _ast.PyCF_ONLY_AST, True)]
+            tree = compile(text, "<expression>", "eval", _ast.PyCF_ONLY_AST, True)
         except SyntaxError:
             return text     # which is then told by parse_expr()
-        while todo:
-            node = todo.pop()
-            if isinstance(node, _ast.Attribute) and (node.attr[:1] == "_" or forbidden_by(node.attr) is not None or node.attr in GUARDED):
+        for node in every_node(tree):
+            if isinstance(node, _ast.Attribute) and not is_plain_attribute(node.attr):
                 raise attribute_error(node.attr)
-            if isinstance(node, _ast.Name) and (node.id in ABSENT or node.id in GUARDED_FUNCTIONS or node.id[:2] == "__"):
+            if isinstance(node, _ast.Name) and (node.id in ABSENT or node.id in BY_NAME or node.id[:2] == "__"):
                 raise NameError("the name `%s` is not allowed in the text of an expression" % node.id)
-            for field in node._fields:
-                child = getattr(node, field, None)
-                todo.extend(c for c in (child if isinstance(child, list) else (child,)) if isinstance(c, _ast.AST))
         return text
     module.stringify_expr = stringify_expr

@@ -1,4 +1,4 @@
-"""The replacements in unittest.mock and doctest: targets by dotted names are found as an import statement finds them, and examples pass the check.
+"""The replacements in unittest.mock, doctest and timeit: targets by dotted names are found as an import statement finds them, and examples pass the check.
 They refuse modules that the policy does not allow, names that code may not read, and examples of other modules.
 """
 
@@ -51,8 +51,7 @@ class Resolver:
         self.resolve_name = resolve_name
 
 
-def patch_mock(guards):
-    mock = sys.modules["unittest.mock"]
+def patch_mock(mock, guards):
     resolver = Resolver(guards)
     mock.__dict__.update(getattr=mock_getattr, setattr=mock_setattr, pkgutil=resolver, _importer=resolver.resolve_name)
     patch_class = mock._patch
@@ -69,15 +68,29 @@ def patch_mock(guards):
     patch_class.get_original = get_original
 
 
-def patch_doctest(guards):
-    real = sys.modules["doctest"]
-
+def patch_doctest(doctest, guards):
     def run(code, globs):
         guards.builtins["exec"](code, globs)
 
     def compile(source, filename, mode, *_):
         return guards.builtins["compile"](source, filename, mode)
-    real.__dict__.update(compile=compile, exec=run)
+    doctest.__dict__.update(compile=compile, exec=run)
+
+
+def patch_timer(timeit, guards):
+    """timeit.Timer runs text with the real built-in functions, and leaves these in `globals`: text becomes a function that checks it."""
+    real = timeit.Timer.__init__
+
+    def function_of(code, namespace):
+        if not isinstance(code, str) or type(code) is str and code == "pass":
+            return code
+        run, compiled = guards.builtins["exec"], guards.builtins["compile"](code, "<timeit>", "exec")
+        return lambda: run(compiled, namespace)
+
+    def __init__(self, stmt="pass", setup="pass", timer=timeit.default_timer, globals=None):
+        namespace = {} if globals is None else dict(globals)
+        real(self, function_of(stmt, namespace), function_of(setup, namespace), timer, None)
+    timeit.Timer.__init__ = __init__
 
 
 def testmod(guards, real):

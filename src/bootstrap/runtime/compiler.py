@@ -22,9 +22,7 @@ def compile_source(session, source, claim, value_of="expression"):
         return reject(session, claim, [("PY-SIZE", "The code is too long (%d characters, limit %d bytes)" % (
             len(source), limits["source_bytes"]), "Split it into several snippets.", 1, 0, None, None, {})])
     try:
-        # A leading byte order mark is not a part of the program; the parser reports every other character.
-        tree = compile(source[1:] if source[:1] == "\ufeff" else source, session.filename, "exec",
-                       _ast.PyCF_ONLY_AST | TOP_LEVEL_AWAIT, True)
+        tree = parse(source, session.filename)
     except COMPILE_ERRORS as e:
         from agentjail.runtime.error_report import report_uncompilable
         return report_uncompilable(session, claim, e)
@@ -52,6 +50,11 @@ def compile_source(session, source, claim, value_of="expression"):
         return report_uncompilable(session, claim, e)
     session.checker = checker
     return code
+
+
+def parse(source, filename=""):
+    # A leading byte order mark is not a part of the program; the parser reports every other character.
+    return compile(source[1:] if source[:1] == "\ufeff" else source, filename, "exec", _ast.PyCF_ONLY_AST | TOP_LEVEL_AWAIT, True)
 
 
 def keep_last_value(tree):

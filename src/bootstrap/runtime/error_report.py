@@ -97,6 +97,17 @@ def locate_bad_character(source, e):
     return SyntaxError(str(e), ("", 1, 1, ""))
 
 
+def located(session, kind, message, at, hint):
+    """A warning or an error of the claim. at: (file name, line[, offset in bytes]) in the sources of the session, or None."""
+    out = {"type": kind, "message": message, "line": None, "column": None, "source": "", "hint": hint}
+    if at is not None:
+        text = line_at(session.sources[at[0]], at[1])
+        out.update(line=at[1], source=shorten_line(text))
+        if len(at) > 2:
+            out["column"] = column(text, at[2])
+    return out
+
+
 # --- exceptions ---
 
 def message_of(session, e):

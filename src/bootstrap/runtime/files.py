@@ -45,6 +45,11 @@ def write_file(path, content, mode):
         posix.unlink(path)
     except FileNotFoundError:
         pass
+    create_file(path, data, mode)
+
+
+def create_file(path, data, mode=WRITABLE):
+    """A new file: OSError where something of that name is there, even a link."""
     fd = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC, mode)
     try:
         view = memoryview(data)

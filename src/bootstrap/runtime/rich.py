@@ -4,7 +4,6 @@ It imports no module for the snippet. A method that fails, or gives another type
 The names and rules are IPython's. Loaded only where there is something to show.
 """
 
-import posix
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
@@ -19,7 +18,6 @@ BINARY = ("image/", "audio/", "video/", "application/pdf", "application/octet-st
 SVG = "image/svg+xml"
 # Entries that are files of /output too, where the caller takes these.
 FILE_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", SVG: ".svg", "application/pdf": ".pdf"}
-OUTPUT = "/tmp/output/"
 
 
 class WrongType(Exception):
@@ -152,15 +150,10 @@ class Results:
         """Write an image as a file of /output. What is too big for the result may have room there."""
         if not self.keeps_files or mime not in FILE_ENDINGS:
             return
+        from agentjail.runtime.files import FOLDERS, create_file
         name = "result-%d%s" % (len(self.bundles) + 1, FILE_ENDINGS[mime])
         try:
-            fd = posix.open(OUTPUT + name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC, 0o644)
-            try:
-                view = memoryview(data)
-                while view:
-                    view = view[posix.write(fd, view):]
-            finally:
-                posix.close(fd)
+            create_file(FOLDERS["/output"] + "/" + name, data)
         except OSError as e:
             self.note("display: /output/%s was not written: %s" % (name, describe(e)))
 

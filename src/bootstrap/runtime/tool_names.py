@@ -5,7 +5,8 @@ It looks at the module's names alone: a parameter or a local variable of that na
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.error_report import column, line_at, reject, shorten_line
+from agentjail.runtime.compiler import parse
+from agentjail.runtime.error_report import located, reject
 
 MAX_LISTED = 20
 SCOPES = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef, _ast.Lambda)
@@ -62,18 +63,13 @@ def warn_of_changed(session, namespace, claim):
     source = session.sources[session.filename]
     places = {}
     try:
-        tree = compile(source[source[:1] == "\ufeff":], "", "exec", _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
-        for name, node in find_bindings(tree, session.changed_tools):
-            places.setdefault(name, node)
+        for name, node in find_bindings(parse(source), session.changed_tools):
+            places.setdefault(name, (session.filename, node.lineno, node.col_offset))
     except Exception:
         pass  # the warning has no line then
     listed = claim.setdefault("warnings", [])
     for name in session.changed_tools[:MAX_LISTED]:
         what = "was given another value" if name in namespace else "was deleted"
         later = "" if session.last else "; the next snippet has the tool there again"
-        warning = {"type": "RuntimeWarning", "message": "the name '%s' of a tool %s%s" % (name, what, later), "line": None,
-                   "column": None, "source": "", "hint": other_name(name)}
-        if name in places:
-            text = line_at(source, places[name].lineno)
-            warning.update(line=places[name].lineno, column=column(text, places[name].col_offset), source=shorten_line(text))
-        listed.append(warning)
+        listed.append(located(session, "RuntimeWarning", "the name '%s' of a tool %s%s" % (name, what, later), places.get(name),
+                              other_name(name)))

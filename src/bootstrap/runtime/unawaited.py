@@ -9,7 +9,8 @@ import warnings
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.error_report import column, line_at, shorten_line
+from agentjail.runtime.compiler import parse
+from agentjail.runtime.error_report import located
 
 TOOL_FILE = "<tool>"    # co_filename of tools, see tools.py
 MAX_WARNINGS, MAX_FRAMES = 20, 50
@@ -48,14 +49,8 @@ def add_warning(session, coroutine, frame=None):
 def describe(session, coroutine, kind, at):
     """A warning or an error of the claim. at: (file name, line[, offset]) or None."""
     name = coroutine.__name__[:200]
-    out = {"type": kind, "message": "coroutine '%s' was never awaited, so it did not run" % name, "line": None, "column": None,
-           "source": "", "hint": "`%s` is async: write `await %s(...)`." % (name, name)}
-    if at is not None:
-        text = line_at(session.sources[at[0]], at[1])
-        out.update(line=at[1], source=shorten_line(text))
-        if len(at) > 2:
-            out["column"] = column(text, at[2])
-    return out
+    return located(session, kind, "coroutine '%s' was never awaited, so it did not run" % name, at,
+                   "`%s` is async: write `await %s(...)`." % (name, name))
 
 
 def refuse_value(session, coroutine, claim):
@@ -78,7 +73,7 @@ def refuse_value(session, coroutine, claim):
 def last_statement(session):
     source = session.sources[session.filename]
     try:
-        return compile(source[source[:1] == "\ufeff":], "", "exec", _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True).body[-1]
+        return parse(source).body[-1]
     except Exception:
         return None
 
