@@ -1,12 +1,23 @@
-/* Encodes bytes as base64.
+/* Encodes bytes as base64, and tells base64 from other text.
  * It decodes nothing: no base64 from inside a jail is read on the host. */
 #include "base/base64.h"
 
 #include <string.h>
 
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+bool aj_base64_valid(const char *text, size_t bytes)
+{
+	size_t padding = 0, at = 0;
+	while (padding < 2 && padding < bytes && text[bytes - 1 - padding] == '=')
+		padding++;
+	while (at < bytes - padding && text[at] && strchr(digits, text[at]))
+		at++;
+	return bytes % 4 == 0 && at == bytes - padding;
+}
+
 void aj_base64(char *out, const void *data, size_t bytes)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *in = data;
 	for (; bytes >= 3; bytes -= 3, in += 3) {
 		*out++ = digits[in[0] >> 2];

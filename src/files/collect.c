@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "base/beneath.h"
 #include "base/buffer.h"
 #include "base/fd.h"
@@ -20,6 +19,7 @@
 #include "base/text.h"
 #include "files/copy_out.h"
 #include "files/media_type.h"
+#include "json/tree.h"
 
 /* Bounds of what a hostile tree can take of the supervisor: entries looked at, memory for the names of folders, depth, entries of the
  * list of what was left out. */
@@ -305,15 +305,8 @@ static json_t *file_json(const struct file *f)
 {
 	json_t *one = json_pack("{s:s, s:I, s:s, s:s}", "name", f->name, "size", (json_int_t)f->bytes, "media_type",
 	                        aj_media_type(f->name), "sha256", f->sha256);
-	if (!f->data)
-		return one;
-	size_t bytes = AJ_BASE64_BYTES(f->bytes);
-	char *text = malloc(bytes + 1);
-	if (!text)
-		abort();
-	aj_base64(text, f->data, f->bytes);
-	json_object_set_new(one, "data", json_stringn_nocheck(text, bytes));
-	free(text);
+	if (f->data)
+		json_object_set_new(one, "data", aj_json_base64(f->data, f->bytes));
 	return one;
 }
 

@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
 #include "files/media_type.h"
+#include "json/tree.h"
 
 static int fail(struct aj_error *err, int errnum, const char *what, const char *path)
 {
@@ -37,15 +37,11 @@ static const char *below(const char *path, char room[AJ_SCRATCH_PATH], struct aj
 
 static json_t *part_json(const struct stat *st, const char *path, uint64_t offset, const char *data, size_t bytes)
 {
-	char sha256[AJ_SHA256_HEX], *text = malloc(AJ_BASE64_BYTES(bytes) + 1);
-	if (!text)
-		abort();
+	char sha256[AJ_SHA256_HEX];
 	aj_sha256(data, bytes, sha256);
-	aj_base64(text, data, bytes);
 	json_t *part = json_pack("{s:I, s:s, s:I, s:s, s:b}", "size", (json_int_t)st->st_size, "media_type", aj_media_type(path),
 	                         "offset", (json_int_t)offset, "sha256", sha256, "end", offset + bytes >= (uint64_t)st->st_size);
-	json_object_set_new(part, "data", json_stringn_nocheck(text, AJ_BASE64_BYTES(bytes)));
-	free(text);
+	json_object_set_new(part, "data", aj_json_base64(data, bytes));
 	return part;
 }
 

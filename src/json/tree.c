@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "json/scan.h"
 
 struct reader {
@@ -286,4 +287,15 @@ bool aj_json_has_nul(const json_t *value)
 		if (aj_json_has_nul(item))
 			return true;
 	return false;
+}
+
+json_t *aj_json_base64(const void *data, size_t bytes)
+{
+	char *text = malloc(AJ_BASE64_BYTES(bytes) + 1);
+	if (!text)
+		abort();
+	aj_base64(text, data, bytes);
+	json_t *string = json_stringn_nocheck(text, AJ_BASE64_BYTES(bytes));
+	free(text);
+	return string;
 }

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "base/fd.h"
 #include "lib/inner.h"
+#include "json/tree.h"
 
 enum { FILE_BYTES = 64 << 20 };
 
@@ -36,17 +36,6 @@ static int read_host(const char *path, char **ret_data, size_t *ret_bytes, struc
 	return 0;
 }
 
-static json_t *file_json(const char *name, const void *data, size_t bytes)
-{
-	char *text = malloc(AJ_BASE64_BYTES(bytes) + 1);
-	if (!text)
-		abort();
-	aj_base64(text, data, bytes);
-	json_t *file = json_pack("{s:s, s:o}", "name", name, "data", json_stringn_nocheck(text, AJ_BASE64_BYTES(bytes)));
-	free(text);
-	return file;
-}
-
 static json_t *one_file(const struct agentjail_file *f, struct aj_error *err)
 {
 	char *host = NULL;
@@ -54,7 +43,7 @@ static json_t *one_file(const struct agentjail_file *f, struct aj_error *err)
 	if (!f->name || !f->data == !f->path)
 		aj_fail(err, AJ_EXIT_USAGE, "files", 0, "a file has a name, and either data or a path");
 	else if (!f->path || read_host(f->path, &host, &bytes, err) == 0) {
-		json_t *file = file_json(f->name, host ? host : f->data, bytes);
+		json_t *file = json_pack("{s:s, s:o}", "name", f->name, "data", aj_json_base64(host ? host : f->data, bytes));
 		if (!file)
 			aj_fail(err, AJ_EXIT_USAGE, "files", 0, "the name of a file is not UTF-8");
 		free(host);

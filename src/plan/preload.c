@@ -76,15 +76,18 @@ static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char
 		*AJ_PUSH(arena, &plan->preload) = copy;
 }
 
+static void preload_list(struct aj_plan *plan, struct aj_arena *arena, const char *const *patterns, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!is_late(patterns[i]))
+			*AJ_PUSH(arena, &plan->preload) = module_of(arena, patterns[i]);
+}
+
 /* A lasting jail: every module that a later snippet may import. */
 static void preload_all(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
-	for (size_t i = 0; i < policy->imports.count; i++)
-		if (!is_late(policy->imports.items[i]))
-			*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->imports.items[i]);
-	for (size_t i = 0; i < policy->request_imports.count; i++)
-		if (!is_late(policy->request_imports.items[i]))
-			*AJ_PUSH(arena, &plan->preload) = module_of(arena, policy->request_imports.items[i]);
+	preload_list(plan, arena, policy->imports.items, policy->imports.count);
+	preload_list(plan, arena, policy->request_imports.items, policy->request_imports.count);
 	/* Layer off: all modules. The runner finds them in its tree. */
 	if (!policy->layer || !policy->request_layer)
 		*AJ_PUSH(arena, &plan->preload) = "*";

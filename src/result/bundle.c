@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/base64.h"
 #include "json/tree.h"
 
 enum { BUNDLES_MAX = 100, ENTRIES_MAX = 20, MIME_CHARS = 100 };
@@ -32,16 +33,6 @@ static bool is_binary_type(const char *mime)
 	return false;
 }
 
-static bool is_base64(const json_t *value)
-{
-	const char *text = json_string_value(value);
-	size_t bytes = json_string_length(value);
-	if (!text || bytes % 4 != 0)
-		return false;
-	size_t used = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
-	return used == bytes || (bytes - used <= 2 && strspn(text + used, "=") == bytes - used);
-}
-
 static bool is_bundle(const json_t *bundle)
 {
 	const char *mime;
@@ -50,9 +41,10 @@ static bool is_bundle(const json_t *bundle)
 	if (count == 0 || count > ENTRIES_MAX)
 		return false;
 	json_object_foreach((json_t *)bundle, mime, data) {
-		bool fits = is_json_type(mime)   ? true
-		          : is_binary_type(mime) ? is_base64(data)
-		                                 : json_is_string(data) && !aj_json_has_nul(data);
+		bool fits = is_json_type(mime) ? true
+		          : is_binary_type(mime)
+		              ? json_is_string(data) && aj_base64_valid(json_string_value(data), json_string_length(data))
+		              : json_is_string(data) && !aj_json_has_nul(data);
 		if (!fits || !is_mime(mime))
 			return false;
 	}

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/text.h"
+#include "json/tree.h"
 
 /* Was something omitted, and is `text` UTF-8 but for the characters that this cut? */
 static bool is_cut_text(const struct aj_output_buffer *c, const char *text, size_t bytes)
@@ -19,17 +19,6 @@ static bool is_cut_text(const struct aj_output_buffer *c, const char *text, size
 	return aj_utf8_valid_prefix(text, head) == head && aj_utf8_valid_prefix(text + tail, bytes - tail) == bytes - tail;
 }
 
-static json_t *base64_json(const char *data, size_t bytes)
-{
-	char *text = malloc(AJ_BASE64_BYTES(bytes) + 1);
-	if (!text)
-		return json_null();
-	aj_base64(text, data, bytes);
-	json_t *json = json_stringn_nocheck(text, AJ_BASE64_BYTES(bytes));
-	free(text);
-	return json;
-}
-
 static void add_stream(json_t *doc, const char *name, const char *name_base64, const struct aj_output_buffer *c)
 {
 	size_t bytes = 0;
@@ -38,7 +27,7 @@ static void add_stream(json_t *doc, const char *name, const char *name_base64, c
 	bool whole = aj_utf8_valid_prefix(kept, bytes) == bytes;
 	json_object_set_new(doc, name, whole ? json_stringn_nocheck(kept, bytes) : aj_json_text(kept, bytes));
 	if (!whole && !is_cut_text(c, kept, bytes))
-		json_object_set_new(doc, name_base64, base64_json(kept, bytes));
+		json_object_set_new(doc, name_base64, aj_json_base64(kept, bytes));
 	free(text);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/fd.h"
 #include "files/look.h"
 #include "session/session.h"
@@ -12,18 +13,6 @@ enum { TURN_US = 500, PAUSE_US = 500 };
 enum { FILES_MAX = 1000 };
 
 /* --- into the jail --- */
-
-static bool is_base64(const char *text, size_t bytes)
-{
-	size_t digits = bytes;
-	for (int i = 0; i < 2 && digits && text[digits - 1] == '='; i++)
-		digits--;
-	for (size_t i = 0; i < digits; i++)
-		if (!((text[i] >= 'A' && text[i] <= 'Z') || (text[i] >= 'a' && text[i] <= 'z') ||
-		      (text[i] >= '0' && text[i] <= '9') || text[i] == '+' || text[i] == '/'))
-			return false;
-	return bytes % 4 == 0;
-}
 
 /* NULL with the reason why the file is refused. */
 static const char *put_path(const char *name, struct aj_arena *arena, const char **ret_why)
@@ -44,7 +33,7 @@ static int put_one(json_t *all, const json_t *file, struct aj_arena *arena, stru
 		               "a file is {\"name\": TEXT, \"data\": BASE64} or {\"name\": TEXT, \"text\": TEXT}");
 	if (!(path = put_path(name, arena, &why)))
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "the file `%.200s`: %s", aj_scratch_name_bad(name) ? "" : name, why);
-	if (data && !is_base64(json_string_value(data), json_string_length(data)))
+	if (data && !aj_base64_valid(json_string_value(data), json_string_length(data)))
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "the file `%.200s`: its data is not base64", name);
 	if (json_object_get(all, path))
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "the file `%.200s` is given twice", name);

@@ -56,3 +56,19 @@ Test(base64, every_byte)
 			free(text);
 		}
 }
+
+Test(base64, valid)
+{
+	static const struct {
+		const char *text;
+		size_t bytes;
+		bool valid;
+	} rows[] = {
+		{ "", 0, true },       { "Zg==", 4, true },           { "Zm8=", 4, true },  { "Zm9v", 4, true },
+		{ "+/Z0", 4, true },   { "====", 4, false },          { "Z===", 4, false }, { "Zg=", 3, false },
+		{ "Zg=v", 4, false },  { "Zm9", 3, false },           { "Zm-_", 4, false }, { "Zm\n9", 4, false },
+		{ "Zm\0v", 4, false }, { "Zm9vZg==Zm9v", 12, false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect_eq(aj_base64_valid(rows[i].text, rows[i].bytes), rows[i].valid, "row %zu", i);
+}
