@@ -10,7 +10,7 @@
 /* Of the bytes that come back as base64, whatever the policy says: results are held in memory, and sent as a whole. */
 enum { AJ_COLLECT_DATA_BYTES = 16 << 20 };
 
-/* What is wanted of the files. */
+/* The caller's wishes for the files. */
 struct aj_collect_how {
 	uint64_t bytes_max, files_max; /* of all files */
 	bool data;                     /* their bytes as base64 */
@@ -29,7 +29,7 @@ void aj_collected_free(struct aj_collected *collected);
 struct aj_collect *aj_collect_begin(const struct aj_scratch *scratch, const struct aj_collect_how *how);
 /* Walk on until `until_us`; true: everything is collected. */
 bool aj_collect_turn(struct aj_collect *collect, int64_t until_us);
-/* What was collected, and free the walk. */
+/* Give the collected files to the caller, and free the walk. */
 void aj_collect_end(struct aj_collect *collect, struct aj_collected *ret);
 /* Give up. Accepts NULL. */
 void aj_collect_free(struct aj_collect *collect);

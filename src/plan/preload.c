@@ -53,7 +53,7 @@ static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const 
 	}
 }
 
-/* What allowed modules import late: the policy says which word of the code calls for it. */
+/* Modules that allowed modules import late: the policy says which word of the code calls for it. */
 static void preload_late(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
 	for (size_t i = 0; i < policy->preload.count; i++) {

@@ -71,7 +71,7 @@ static struct aj_policy widest(const struct aj_policy *policy, struct aj_arena *
 	return wide;
 }
 
-/* What of the request is too loose, for an error: of a list only the items. */
+/* The part of the request that is too loose, for an error: of a list only the items. */
 static const char *excess(const struct aj_key *key, const struct aj_policy *limit, const struct aj_policy *next, struct aj_arena *arena)
 {
 	return aj_key_is_list(key) ? aj_key_excess(key, limit, next, arena) : aj_key_value(key, next, arena);

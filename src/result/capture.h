@@ -1,4 +1,4 @@
-/* What a jail wrote, and how much is missing, as members of the result. */
+/* The output that a jail wrote, and how much of it is missing, as members of the result. */
 #pragma once
 #include "result/result.h"
 

@@ -50,7 +50,7 @@ def encode_ndarray(encoder, x, depth):
 
 
 def column(encoder, series, depth):
-    """(the dtype, the values) of a Series, as JSON texts. What is missing is null."""
+    """(the dtype, the values) of a Series, as JSON texts. A missing value is null."""
     if len(series) > encoder.nodes:
         raise TooBig
     pandas = modules["pandas"]

@@ -147,7 +147,7 @@ class Results:
         return '"' + b2a_base64(data, newline=False).decode("ascii") + '"'
 
     def keep(self, mime, data):
-        """Write an image as a file of /output. What is too big for the result may have room there."""
+        """Write an image as a file of /output. An image that is too big for the result may have room there."""
         if not self.keeps_files or mime not in FILE_ENDINGS:
             return
         from agentjail.runtime.files import FOLDERS, create_file
