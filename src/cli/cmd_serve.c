@@ -61,7 +61,10 @@ static int configure(struct aj_server_config *config, struct aj_options *o, bool
 		return -1;
 	for (size_t i = 0; i < config->fds.count; i++)
 		main_given |= strcmp(config->fds.items[i].name, "metrics") != 0;
-	if (!s->socket && !main_given && !(config->socket = default_socket(o->arena, ret_made, err)))
+	config->connection = s->connection;
+	if (s->connection >= 0 && s->socket)
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "--connection serves one connection, and --socket waits for others");
+	if (s->connection < 0 && !s->socket && !main_given && !(config->socket = default_socket(o->arena, ret_made, err)))
 		return -1;
 	if (s->asks.count == 0)
 		AJ_PUSH(o->arena, &s->asks);

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -226,6 +227,15 @@ static const char *set_socket(struct aj_options *o, const char *v)
 	return v[0] == '/' ? NULL : "not an absolute path";
 }
 
+static const char *set_connection(struct aj_options *o, const char *v)
+{
+	uint64_t fd;
+	if (!aj_parse_count(v, &fd) || fd < 3 || fd > INT_MAX)
+		return "not the number of an inherited descriptor, from 3";
+	o->serving.connection = (int)fd;
+	return NULL;
+}
+
 static const char *set_metrics(struct aj_options *o, const char *v)
 {
 	o->serving.metrics = v;
@@ -287,6 +297,8 @@ static const struct option {
 	{ "--policy-file", "FILE", AJ_FOR_SERVE, add_policy_file, NULL, "a policy to serve, by its path (repeatable)" },
 	{ "--socket", "PATH", AJ_FOR_SERVE, set_socket, NULL,
 	  "where to listen (default agentjail.sock below $XDG_RUNTIME_DIR; root: /run/agentjail)" },
+	{ "--connection", "FD", AJ_FOR_SERVE, set_connection, NULL,
+	  "serve this inherited, connected socket alone; the service ends with it, and with the process that made it" },
 	{ "--metrics", "WHERE", AJ_FOR_SERVE, set_metrics, NULL, "numbers for Prometheus, at an absolute path or 127.0.0.1:PORT" },
 	{ "--parked", "N", AJ_FOR_SERVE, NULL, NULL, "jails that are kept ready, for each policy and tenant" },
 	{ "--jails-max", "N", AJ_FOR_SERVE, NULL, NULL, "jails in use at a time, not counting parked jails" },

@@ -59,6 +59,7 @@ const char *aj_serve_options_set(struct aj_serve_options *serving, const char *o
 
 void aj_serve_options_defaults(struct aj_serve_options *ret)
 {
+	ret->connection = -1;
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		numbers[i].parse(numbers[i].fallback, (uint64_t *)((char *)ret + numbers[i].member));
 }

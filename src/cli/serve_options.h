@@ -8,6 +8,7 @@
 struct aj_serve_options {
 	AJ_LIST(struct aj_ask) asks; /* --policy and --policy-file, in their order */
 	const char *socket, *metrics;
+	int connection; /* -1: none */
 	uint64_t parked, jails_max, sessions_max, queue_max, clients_max, pools_max;
 	uint64_t idle_ms, lifetime_ms, grace_ms;
 	uint64_t request_bytes, unread_bytes, request_ms;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sockets/connection.h"
 #include "serve/state.h"
 
 enum {
@@ -77,6 +78,8 @@ static void stop_serving(struct aj_server *s, int signal)
 /* Is no request left, and has every client read its last answer or had FLUSH_US for it? */
 static bool is_over(struct aj_server *s)
 {
+	if (s->config->connection >= 0 && LIST_EMPTY(&s->clients))
+		s->done = true;
 	if (s->done || !s->stopping || s->requests)
 		return s->done;
 	for (struct aj_client *c = LIST_FIRST(&s->clients); c; c = LIST_NEXT(c, of_server))
@@ -99,6 +102,15 @@ static void on_signal(struct aj_io *io, uint32_t events)
 		aj_server_log(s, "SIGHUP has no effect: policies are read again whenever their files change");
 	else
 		stop_serving(s, (int)info.ssi_signo);
+}
+
+/* The process that a private service belongs to has ended; a process that it forked may still hold the connection open. */
+static void on_owner_ended(struct aj_io *io, uint32_t events)
+{
+	struct aj_server *s = io->arg;
+	(void)events;
+	aj_server_log(s, "the process that made the connection has ended: stopping");
+	s->done = true;
 }
 
 /* --- metrics --- */
@@ -181,17 +193,34 @@ static int take_inherited(struct aj_server *s, struct aj_listener *metrics, stru
 	return 0;
 }
 
+static int take_connection(struct aj_server *s, struct aj_error *err)
+{
+	int owner;
+	if (s->accept.listener.fd >= 0)
+		return aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "a socket was passed by the service manager, and --connection gives another");
+	if (aj_connection_given(s->config->connection, &owner, err) < 0)
+		return -1;
+	if (owner >= 0 && aj_loop_watch(s->loop, &s->owner, owner, EPOLLIN) < 0) {
+		aj_close(&owner);
+		return aj_fail(err, AJ_EXIT_SETUP, "connection", errno, "wait for the end of the process that made it");
+	}
+	aj_client_admit(s, s->config->connection);
+	return 0;
+}
+
 static int open_sockets(struct aj_server *s, struct aj_error *err)
 {
 	struct aj_listener metrics = AJ_NO_LISTENER;
 	int r = take_inherited(s, &metrics, err);
-	if (r == 0 && s->accept.listener.fd < 0)
+	if (r == 0 && s->config->connection >= 0)
+		r = take_connection(s, err);
+	else if (r == 0 && s->accept.listener.fd < 0)
 		r = aj_listen_unix(&s->accept.listener, s->config->socket, err);
 	if (r == 0 && s->config->metrics)
 		r = aj_listen_metrics(&metrics, s->config->metrics, err);
 	if (r == 0 && metrics.fd >= 0 && !(s->http = aj_http_new(s->loop, &metrics, print_metrics, s)))
 		r = aj_fail(err, AJ_EXIT_SETUP, "metrics", errno, "wait for connections");
-	if (r == 0 && aj_accept_begin(&s->accept, s->loop) < 0)
+	if (r == 0 && s->config->connection < 0 && aj_accept_begin(&s->accept, s->loop) < 0)
 		r = aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "wait for connections");
 	aj_listen_end(&metrics);
 	return r;
@@ -272,9 +301,12 @@ static void end_server(struct aj_server *s)
 	free(s->warming);
 	if (s->manager)
 		aj_manager_free(s->manager);
-	int fd = s->signals.fd;
-	aj_loop_unwatch(s->loop, &s->signals);
-	aj_close(&fd);
+	struct aj_io *watched[] = { &s->signals, &s->owner };
+	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+		int fd = watched[i]->fd;
+		aj_loop_unwatch(s->loop, watched[i]);
+		aj_close(&fd);
+	}
 	aj_loop_free(s->loop);
 }
 
@@ -288,6 +320,7 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		                 .loop = aj_loop_new(),
 		                 .accept = { .listener = AJ_NO_LISTENER, .on_connection = on_connection, .on_failure = on_failure, .arg = s },
 		                 .signals = { .fn = on_signal, .arg = s, .fd = -1 },
+		                 .owner = { .fn = on_owner_ended, .arg = s, .fd = -1 },
 		                 .watchdog = { .fn = on_watchdog, .arg = s },
 		                 .grace = { .fn = on_grace_over, .arg = s },
 		                 .flush = { .fn = on_flush_over, .arg = s },
@@ -307,7 +340,9 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 	if (r == 0)
 		r = open_sockets(s, err);
 	if (r == 0)
-		serve_clients(s, config->fds.count ? "the socket that the service manager passed" : config->socket);
+		serve_clients(s, config->connection >= 0 ? "the connection that was passed"
+		                 : config->fds.count     ? "the socket that the service manager passed"
+		                                         : config->socket);
 	end_server(s);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	free(s);

@@ -7,6 +7,7 @@
 struct aj_server_config {
 	const char *socket;       /* path; ignored when a socket was inherited */
 	bool socket_given;        /* --socket was given, so an inherited socket is an error */
+	int connection;           /* serve this connected socket alone, and listen nowhere; -1: listen. Owned from the start on */
 	const char *metrics;      /* path or loopback address; NULL: none */
 	struct aj_listen_fds fds; /* inherited sockets (socket activation) */
 	const char *notify;       /* NOTIFY_SOCKET; NULL: none */

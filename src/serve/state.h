@@ -72,6 +72,7 @@ struct aj_server {
 	struct aj_manager *manager;
 	struct aj_acceptor accept;
 	struct aj_io signals;
+	struct aj_io owner; /* the process at the other end of config->connection */
 	struct aj_timer watchdog, grace, flush, warm_up;
 	struct aj_http *http;
 	struct aj_metrics metrics;

@@ -1,7 +1,7 @@
 """How the service begins, how much it takes, and how it ends; each test has a service of its own. serve.sh runs it and counts."""
-import hashlib, json, os, resource, signal, socket, struct, subprocess, sys, time
+import hashlib, itertools, json, os, resource, signal, socket, struct, subprocess, sys, time
 
-from client import AJ, EXAMPLES, FOLDER, LONG, ROOT, Server, ServiceError, Skipped, exchange, fails, main, same, test, until
+from client import AJ, Client, EXAMPLES, FOLDER, LONG, ROOT, Server, ServiceError, Skipped, exchange, fails, main, same, test, until
 from procfs import alive, below, guests, status
 
 NUMBER = {"name": "number", "parameters": {"type": "object", "properties": {}}}
@@ -719,6 +719,83 @@ def numbers_for_http_only():
         same(slow[0].recv(10), b"", "who is slow is ended")
         assert "agentjail_build_info" in numbers(address).__repr__()
         same(s.stop(), 0)
+
+
+# --- a private service: one connection that was passed ---
+
+class Private:
+    """A service at one end of a socket pair."""
+
+    def __init__(self, ours, theirs, *options):
+        self.log = open(FOLDER + "/private", "w+")
+        self.process = subprocess.Popen([AJ, "serve", "--connection", str(theirs.fileno()), *options], stderr=self.log,
+                                        stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+        theirs.close()
+        self.client = Client.__new__(Client)
+        self.client.socket, self.client.ids = ours, itertools.count(1)
+        ours.settimeout(LONG)
+
+    def hello(self):
+        return self.client.receive()["hello"]
+
+
+@test
+def a_connection_that_is_passed():
+    s = Private(*socket.socketpair(), "--parked", "1")
+    same(s.hello()["protocol"], 1)
+    same(s.client.ask("exec", code="6 * 7")["value"], 42)
+    session = s.client.ask("open")["session"]
+    s.client.ask("run", session=session, code="x = 5")
+    same(s.client.ask("run", session=session, code="x + 1")["value"], 6)
+    jailed = below(s.process.pid)
+    assert jailed, "a session has a jail"
+    s.client.socket.close()
+    same(s.process.wait(LONG), 0, "it ends with the connection")
+    assert until(lambda: not any(alive(pid) for pid in jailed)), "and so do its jails"
+
+
+@test
+def a_private_service_ends_with_its_owner():
+    """Although another process, which the owner forked, still holds the connection."""
+    owner = subprocess.Popen([sys.executable, "-I", "-S", "-c", """
+import os, socket, subprocess, sys, time
+ours, theirs = socket.socketpair()
+service = subprocess.Popen([sys.argv[1], "serve", "--connection", str(theirs.fileno()), "--parked", "0"], pass_fds=[theirs.fileno()])
+theirs.close()
+ours.recv(4)
+child = os.fork()
+if child:
+    print(service.pid, child, flush=True)
+time.sleep(1000)
+""", AJ], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    service, child = map(int, owner.stdout.readline().split())
+    try:
+        assert alive(service)
+        owner.kill()
+        owner.wait()
+        assert until(lambda: not alive(service)), "it lives on"
+        assert alive(child), "the other holder of the connection"
+    finally:
+        os.kill(child, signal.SIGKILL)
+        owner.stdout.close()
+
+
+@test
+def connections_that_cannot_be_served():
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_INET) as inet, socket.socket(socket.AF_UNIX) as lone:
+        listening.bind(FOLDER + "/listening")
+        listening.listen()
+        packets = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        with open("/dev/null") as null:
+            for fd, text in ((inet, "not a connected Unix stream socket"), (packets[0], "not a connected Unix stream socket"),
+                             (lone, "not a connected Unix stream socket"), (listening, "not a connected Unix stream socket"), (null, "descriptor")):
+                refused(text, "--connection", str(fd.fileno()), path="", pass_fds=[fd.fileno()])
+        for end in packets:
+            end.close()
+    refused("not the number of an inherited descriptor", "--connection", "2", path="")
+    refused("not the number of an inherited descriptor", "--connection", "x", path="")
+    refused("descriptor 99", "--connection", "99", path="")
+    refused("--socket waits for others", "--connection", "5")
 
 
 main()
