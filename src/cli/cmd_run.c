@@ -33,6 +33,9 @@ int aj_cmd_run(int argc, char **argv)
 		aj_advise(&err, "try: agentjail run -- sh -c 'id; ls /'");
 		first = -1;
 	}
+	if (first >= 0 && o.mcp && o.json)
+		first = aj_fail(&err, AJ_EXIT_USAGE, "options", 0,
+		                "--json prints one result at the end, and --mcp leaves standard output to the server");
 	if (first < 0 || aj_options_load(&o, AJ_FOR_RUN, &err) < 0 || aj_options_check_workspace(&o, AJ_FOR_RUN, &err) < 0) {
 		code = aj_refuse_setup(&o, &err);
 	} else {

@@ -116,7 +116,7 @@ int aj_jail_and_report(struct aj_options *o)
 	} else if (plan.snippet) {
 		aj_show_result(&show, &result);
 	} else if (result.status == AJ_STATUS_SETUP_ERROR) {
-		aj_print_error(&result.setup);
+		aj_refuse_setup(o, &result.setup);
 	} else if (result.status != AJ_STATUS_OK && result.status != AJ_STATUS_ERROR && result.status != AJ_STATUS_SIGNAL) {
 		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result.status), result.reason);
 	}

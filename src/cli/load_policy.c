@@ -26,7 +26,7 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	struct aj_diags diags = { .arena = o->arena }, warnings = { .arena = o->arena };
 	if (aj_site_load(&o->site, o->config, &diags) == 0) {
 		if (!o->ask.name && !o->ask.file)
-			o->ask.name = command == AJ_FOR_RUN ? o->site.default_run : o->site.default_exec;
+			o->ask.name = o->mcp ? "mcp-server" : command == AJ_FOR_RUN ? o->site.default_run : o->site.default_exec;
 		o->ask.local = AJ_LOCAL_FILE;
 		o->ask.workspace = o->request.workspace;
 		aj_choose_policy(&o->loaded, &o->site, &o->ask, &diags);
@@ -41,7 +41,7 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	}
 	fflush(stdout);
 	aj_findings_print(&diags, stderr);
-	if (o->json && diags.list.count) { /* the one error of the result names a finding */
+	if ((o->json || o->mcp) && diags.list.count) { /* the one error of the result names a finding */
 		const struct aj_diag *d = &diags.list.items[0];
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "%s: %s: %s", aj_origin_text(&d->at, o->arena),
 		                d->code, d->message);

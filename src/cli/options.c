@@ -23,6 +23,13 @@ static const char *set_json(struct aj_options *o, const char *v)
 	return NULL;
 }
 
+static const char *set_mcp(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->mcp = true;
+	return NULL;
+}
+
 static const char *set_dry_run(struct aj_options *o, const char *v)
 {
 	(void)v;
@@ -279,6 +286,8 @@ static const struct option {
 	  "a Unix socket of the host that the command may connect to where a bind shows it (repeatable)" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL, set_workspace, NULL, "the folder that a policy with a workspace shows at /workspace" },
 	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default /workspace or /tmp)" },
+	{ "--mcp", NULL, AJ_FOR_RUN, set_mcp, NULL,
+	  "COMMAND is an MCP server on standard input and output (default policy mcp-server): its client is told why it did not start" },
 	{ "--proc", "fresh|none", AJ_FOR_RUN, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },
 	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, NULL,
 	  "set a variable, or pass ours on; nothing else is passed but TERM to a terminal (repeatable)" },

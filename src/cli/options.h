@@ -28,6 +28,7 @@ struct aj_options {
 	struct aj_loaded loaded;
 	struct aj_request request;
 	bool json, dry_run;
+	bool mcp;                        /* run --mcp: standard input and output carry an MCP server's messages */
 	const char *code;                /* exec -c */
 	const char *output;              /* exec --output: a folder of the host */
 	AJ_LIST(const char *) inputs;    /* name=json */

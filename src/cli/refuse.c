@@ -1,12 +1,15 @@
 /* The end of a command that runs nothing: the error as text, or with --json as a result.
- * It decides nothing, and prints one of the two. */
+ * It decides nothing, and prints one of the two; the client of an MCP server is told, too. */
 #include "cli/refuse.h"
 
 #include "audit/trail.h"
+#include "cli/mcp.h"
 #include "terminal/findings.h"
 
 int aj_refuse(const struct aj_options *o, enum aj_status status, const char *type, const struct aj_error *err)
 {
+	if (o->mcp)
+		aj_mcp_refuse(err);
 	if (!o->json)
 		return aj_print_error(err);
 	aj_show_json(aj_result_refused_json(o->request.id ? o->request.id : aj_trail_new_id(o->arena), status, type, err)); /* main() sees a failed write */

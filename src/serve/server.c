@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sockets/connection.h"
 #include "serve/state.h"
+#include "sockets/connection.h"
 
 enum {
 	FLUSH_US = 1000000,  /* time for clients to read their last answers */
@@ -197,7 +197,8 @@ static int take_connection(struct aj_server *s, struct aj_error *err)
 {
 	int owner;
 	if (s->accept.listener.fd >= 0)
-		return aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "a socket was passed by the service manager, and --connection gives another");
+		return aj_fail(err, AJ_EXIT_USAGE, "activation", 0,
+		               "a socket was passed by the service manager, and --connection gives another");
 	if (aj_connection_given(s->config->connection, &owner, err) < 0)
 		return -1;
 	if (owner >= 0 && aj_loop_watch(s->loop, &s->owner, owner, EPOLLIN) < 0) {

@@ -32,6 +32,27 @@ aj run -- sh -c 'cat; echo E >&2' <<'IN'
 from stdin
 IN
 is "the three standard streams" "from stdin|E" "$(cat "$T/out")|$(cat "$T/err")"
+# --- an MCP server: standard output is the server's alone; its client is told why it did not start ---
+first='{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}'
+# NAME EXIT ANSWER ARGUMENT...: `run --mcp` is sent one request, and ANSWER is a pattern for all that it prints.
+mcp() {
+	name=$1 want=$2 answer=$3
+	shift 3
+	printf '%s\n' "${REQUEST:-$first}" | timeout 60 "$AJ" run --mcp "$@" >"$T/out" 2>"$T/err"
+	is "$name: exit" "$want" $?
+	if [ "$answer" ]; then check "$name" grep -Eqx -- "$answer" "$T/out"; else is "$name" "" "$(cat "$T/out")"; fi
+}
+refusal='\{"jsonrpc":"2.0","id":"a","error":\{"code":-32603,"message":"agentjail: '
+mcp "a server's answers pass" 0 '\{"jsonrpc":"2.0","id":"a",.*"params":\{\}\}' -- cat
+mcp "a server that is not there" 127 "$refusal"'exec: run `no-such-server` in the jail: .*"\}\}' -- no-such-server
+mcp "a policy that is not there" 2 "$refusal"'policy: .*no-such-policy.*; fix: .*"\}\}' --policy no-such-policy -- cat
+mcp "an option that is not there" 2 "$refusal"'options: unknown option.*"\}\}' --no-such-option -- cat
+mcp "a wall that cannot be built" 125 "$refusal"'cgroup: .*"\}\}' --limits strict --cgroup /nowhere -- cat
+REQUEST='{"jsonrpc":"2.0","method":"x"}' mcp "a notification gets no answer" 127 '' -- no-such-server
+REQUEST='[' mcp "no request gets no answer" 127 '' -- no-such-server
+text "--json and --mcp" 2 'leaves standard output to the server' run --mcp --json -- true
+text "the policy of --mcp" 0 'mcp-server' run --mcp --dry-run -- true
+
 printf 'from\nstdin' >"$T/input"
 aj run --json -- cat <"$T/input"
 check "standard input, with --json too" expect status=ok 'stdout=from\nstdin'

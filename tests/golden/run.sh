@@ -92,6 +92,7 @@ printf 'rootfs.path = "%s"\n' "$scratch" > "$scratch/site.toml"
 plan policy-locked exec --dry-run --config "$scratch/site.toml" --policy locked -c 'print(2 + 2)'
 plan policy-command run --dry-run --policy command -- true
 plan policy-offline-build run --dry-run --policy offline-build --workspace "$scratch/ws" -- make
+plan policy-mcp-server run --dry-run --mcp -- mcp-server
 plan policy-coding-agent run --dry-run --policy coding-agent --network none --workspace "$scratch/ws" -- sh -c 'make test'
 
 echo "$passed passed, $failed failed, $skipped skipped"

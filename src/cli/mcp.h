@@ -1,0 +1,7 @@
+/* `agentjail run --mcp`: a jailed MCP server, whose client reads JSON-RPC from standard output and seldom shows standard error. */
+#pragma once
+#include "base/error.h"
+
+/* The server was not started: answer the request that each MCP connection begins with by a JSON-RPC error that
+ * holds `err` and its fix. Without effect where standard input brings no request within a few seconds. */
+void aj_mcp_refuse(const struct aj_error *err);
