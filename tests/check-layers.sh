@@ -49,7 +49,8 @@ layer gen        base json toml policyload seccomp plan sandbox result jsonschem
 
 # python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
 python rail
-python runtime   rail
+python values    rail
+python runtime   rail values
 
 # door: one file may include one header of a layer that its folder may not see
 door guest/guest.c      seccomp/compile.h  installs the ready filter
@@ -366,12 +367,13 @@ mediate/violations.c|static int planted(void) { return aj_notify_pass(0, 0, 0); 
 sandbox/launch.c|static int planted(void) { return SECCOMP_USER_NOTIF_FLAG_CONTINUE; }
 base/fd.c|static long planted(void) { return syscall(SYS_clone3, 0, 0); }
 new/file.c|int planted;'
-	planted_python='bootstrap/rail/check.py|    from agentjail.runtime.values import quote
+	planted_python='bootstrap/rail/check.py|    from agentjail.values.texts import quote
 bootstrap/rail/check.py|import agentjail.runtime.main
 bootstrap/rail/guards.py|from agentjail import runtime
-bootstrap/rail/guards.py|from ..runtime import values
+bootstrap/rail/guards.py|from ..runtime import session
 bootstrap/rail/patches.py|    __import__("agentjail.runtime.main")
-bootstrap/runtime/values.py|from agentjail.elsewhere import x
+bootstrap/values/json_writer.py|from agentjail.runtime.session import x
+bootstrap/runtime/main.py|from agentjail.elsewhere import x
 bootstrap/new/file.py|PLANTED = 1'
 	harmless='base/fd.c|/* fork() and system() in a comment */
 base/fd.c|static const char planted[] = "mount(x) printf(y) stderr";
@@ -396,7 +398,7 @@ base/fd.c|#include <stdio.h>'
 	if [ -n "$missed" ]; then echo "check-layers: planted and not seen, or seen and not planted:" "$missed"; exit 1; fi
 	rm -r "${copy:?}"/* && cp -R src/. "$copy"
 	printf '%s\n' "$harmless" | while IFS='|' read -r file line; do printf '%s\n' "$line" >> "$copy/$file"; done
-	printf '%s\n' '# from here on' 'from agentjail.rail import guards' 'HINT = "agentjail --allow-import x"' >> "$copy/bootstrap/runtime/values.py"
+	printf '%s\n' '# from here on' 'from agentjail.rail import guards' 'HINT = "agentjail --allow-import x"' >> "$copy/bootstrap/runtime/main.py"
 	check "$copy" && check_python "$copy" || { echo 'check-layers: complains where nothing is wrong'; exit 1; }
 }
 

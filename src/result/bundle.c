@@ -1,4 +1,4 @@
-/* Checks the bundles that a jail claims: how many, the names, and the type of the data. bootstrap/runtime/rich.py writes them.
+/* Checks the bundles that a jail claims: how many, the names, and the type of the data. bootstrap/values/rich.py writes them.
  * It decodes nothing: an image may be any bytes. */
 #include "result/bundle.h"
 

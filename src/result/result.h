@@ -59,7 +59,7 @@ struct aj_result {
 const char *aj_status_name(enum aj_status status);
 int aj_status_exit_code(const struct aj_result *result, const struct aj_plan *plan);
 
-/* JSON values of a claim, whose tree the host builds. The runner writes no value of more than 200,000 (bootstrap/runtime/values.py). */
+/* JSON values of a claim, whose tree the host builds. The runner writes no value of more than 200,000 (bootstrap/values/json_writer.py). */
 enum { AJ_CLAIM_VALUES = 250000 };
 
 /* Parse the guest's claim and check its shape; NULL with a reason when it is malformed. */

@@ -258,7 +258,7 @@ def arrays(score):
 def documented(score):
     """docs/values.md has the table of tags."""
     if score.wants("documented"):
-        from agentjail.runtime.type_tags import READERS, TAGS
+        from agentjail.values.type_tags import READERS, TAGS
         with open(os.path.join(HERE, "..", "..", "docs", "values.md")) as f:
             rows = re.findall(r"^\| `(\S+)` \| (.+) \| (.+) \|$", f.read(), re.M)
         score.check("values/documented", {row[0]: row[1:] for row in rows} == TAGS, set(rows) ^ {(k, *v) for k, v in TAGS.items()})

@@ -21,7 +21,7 @@ before = dict(sys.modules)
 from agentjail.runtime import main, session, signals
 def same():
     import builtins, gc, os, linecache, warnings, signal, threading, functools, typing, contextlib, copy
-    import agentjail.rail.patches, agentjail.rail.module_proxy, agentjail.runtime.json_reader, agentjail.rail.guards
+    import agentjail.rail.patches, agentjail.rail.module_proxy, agentjail.values.json_reader, agentjail.rail.guards
     layer = agentjail
     g = gc.get_threshold()
     return dict(
@@ -32,7 +32,7 @@ def same():
         registry=[m for m in sys.modules.values() if "__warningregistry__" in getattr(m, "__dict__", {})], once=len(warnings.onceregistry), filters=len(warnings.filters),
         last=[n for n in dir(sys) if n.startswith("last_")], threads=threading.active_count(), garbage=gc.garbage, enabled=gc.isenabled(), thresholds=g,
         environ=dict(os.environ), posix=len(os.environ), path=sys.path, limit=sys.getrecursionlimit(), hooks=tuple(sys.get_asyncgen_hooks()), trace=sys.gettrace(),
-        argv=sys.argv, meta=len(sys.meta_path), formatter=__import__("string").Formatter.get_field.__name__, memo=layer.runtime.json_reader.ScannerContext.memo,
+        argv=sys.argv, meta=len(sys.meta_path), formatter=__import__("string").Formatter.get_field.__name__, memo=layer.values.json_reader.ScannerContext.memo,
         fds=sorted(os.listdir("/proc/self/fd"))[:-1], cwd=os.getcwd(), exc=sys.exc_info(), switch=sys.getswitchinterval(),
         starters=[o for o in gc.get_objects() if type(o) is session.Session], spaces=[o for o in gc.get_objects() if type(o) is dict and o.get("__name__") == "__main__" and o is not globals()],
         intern=sys.flags, unraisable=sys.unraisablehook is sys.__unraisablehook__, displayhook=sys.displayhook is sys.__displayhook__)

@@ -28,8 +28,8 @@ FOLDER = tempfile.mkdtemp(prefix="smolagents-")
 os.symlink(os.path.join(ROOT, "src", "bootstrap"), FOLDER + "/agentjail")
 sys.path.insert(0, FOLDER)
 
-from agentjail.runtime import type_tags  # noqa: E402
-from agentjail.runtime.values import Encoder  # noqa: E402
+from agentjail.values import type_tags  # noqa: E402
+from agentjail.values.json_writer import Encoder  # noqa: E402
 
 spec = importlib.util.spec_from_file_location("client", os.path.join(ROOT, "docs", "examples", "client.py"))
 client_module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""From the request to the claim: snippets, sessions, tools, values, error reports; the rail decides what agent code may do."""
+"""From the request to the claim: snippets, sessions, tools, error reports; the rail decides what agent code may do."""
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 

@@ -14,8 +14,8 @@ from select import POLLIN, poll
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime import CONTROL_FD, make_frame
-from agentjail.runtime.json_reader import read_json
-from agentjail.runtime.values import json_string
+from agentjail.values.json_reader import read_json
+from agentjail.values.json_writer import json_string
 
 CALL, ANSWER = b"C", b"T"       # kinds of frames, see base/frame.h
 HEADER_BYTES = 5

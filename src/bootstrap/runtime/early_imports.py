@@ -3,7 +3,7 @@ It keeps no exception, whose frames would keep objects alive, and decides nothin
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.values import truncate
+from agentjail.values.texts import truncate
 
 MAX_FAILED, TEXT_BYTES = 100, 300
 FAILED = {}     # top-level module -> "importing `a.b` before the walls stood failed: TYPE: MESSAGE"

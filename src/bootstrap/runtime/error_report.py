@@ -7,7 +7,7 @@ Lines and columns count from 1; columns count characters, not bytes. Loaded only
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.values import MESSAGE_BYTES, truncate
+from agentjail.values.texts import MESSAGE_BYTES, truncate
 
 TRACEBACK_BYTES, LINE_CHARS = 16 << 10, 400
 MAX_FRAMES, MAX_REPEATS, MAX_CHAIN = 40, 3, 8

@@ -3,7 +3,7 @@ An unknown key is an error: a misspelt limit must not be ignored.
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.json_reader import read_json
+from agentjail.values.json_reader import read_json
 
 # The keys of a snippet: type, default.
 SNIPPET_KEYS = {

@@ -9,7 +9,8 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.runtime import CONTROL_FD
 from agentjail.runtime.compiler import VALUE_NAME, compile_source
 from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
-from agentjail.runtime.values import RawJson, claim_json, has_rich_repr, own_str, safe_repr, value_json
+from agentjail.values.json_writer import RawJson, claim_json, value_json
+from agentjail.values.texts import has_rich_repr, own_str, safe_repr, type_name
 
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
@@ -165,7 +166,7 @@ class Session:
 
     def rich_results(self):
         if self.results is None:
-            from agentjail.runtime.rich import Results
+            from agentjail.values.rich import Results
             self.results = Results(self.limits, self.keeps_files)
         return self.results
 
@@ -202,17 +203,17 @@ class Session:
                     namespace[name] = self.tool_functions[name]
             self.changed_tools = ()
         if req["inputs"]:
-            from agentjail.runtime.type_tags import decode
+            from agentjail.values.type_tags import decode
             for name, value in req["inputs"].items():
                 namespace[name] = decode(value, self)
                 if name not in made:    # the caller's own variable takes the name from a tool
                     self.tool_functions.pop(name, None)
             namespace.update(made)
         if req["output"]:
-            from agentjail.runtime.files import make_output
+            from agentjail.values.files import make_output
             make_output()
         if req["put"]:
-            from agentjail.runtime.files import write_files
+            from agentjail.values.files import write_files
             write_files(req["put"])
         if req["seed"] is not None:
             from agentjail.runtime.reseed import seed_by_choice
@@ -229,7 +230,7 @@ class Session:
 
     def open_handles(self):
         if self.handle_table is None:
-            from agentjail.runtime.type_tags import Handles
+            from agentjail.values.type_tags import Handles
             self.handle_table = Handles()
         return self.handle_table
 
@@ -411,13 +412,6 @@ def install_event_loop():
     """Python's own event loop makes a socket pair, which the jail's filter refuses."""
     from agentjail.runtime.event_loop import install_policy
     install_policy()
-
-
-def type_name(value):
-    t = type(value)
-    name = t.__qualname__ if type(t.__qualname__) is str else "?"
-    module = t.__dict__.get("__module__") if t.__module__.__class__ is not str else t.__module__
-    return name if module in ("builtins", "__main__") or type(module) is not str else module + "." + name
 
 
 def flush_streams():

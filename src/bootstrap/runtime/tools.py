@@ -8,8 +8,9 @@ from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime.request import KEYWORDS, RequestError
-from agentjail.runtime.type_tags import TagError, NoTag, decode
-from agentjail.runtime.values import MESSAGE_BYTES, Encoder, TooBig, json_string, truncate
+from agentjail.values.type_tags import TagError, NoTag, decode
+from agentjail.values.json_writer import Encoder, TooBig, json_string
+from agentjail.values.texts import MESSAGE_BYTES, truncate
 
 # The keys of a declaration: type, default (... for a key without one).
 DECLARATION_KEYS = {

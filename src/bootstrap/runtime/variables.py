@@ -3,8 +3,7 @@ No text of a snippet is run, but a value's own __repr__, __str__ and __len__ are
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.session import type_name
-from agentjail.runtime.values import safe_repr
+from agentjail.values.texts import safe_repr, type_name
 
 MAX_LISTED = 1000
 LISTED_REPR_BYTES = 200

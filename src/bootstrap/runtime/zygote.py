@@ -15,9 +15,10 @@ from agentjail.runtime.reseed import reseed
 # Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
 # event loop is not among them: it loads asyncio.
 RAIL = "check guards name_rules allowed_imports check_late guarded_imports import_advice format_guards module_proxy annotations hidden shown patches testing_guards dataclass_guards dynamic_code"
-RUNTIME = "json_reader values request compiler error_report type_tags array_tags tools channel signals last_statement variables unawaited tool_names"
-PARTS = (["agentjail.rail." + name for name in RAIL.split()] + ["agentjail.runtime." + name for name in RUNTIME.split()]
-         + ["_json", "binascii", "_string"])
+VALUES = "json_reader texts json_writer type_tags array_tags"
+RUNTIME = "request compiler error_report tools channel signals last_statement variables unawaited tool_names"
+PARTS = (["agentjail." + room + "." + name for room, names in (("rail", RAIL), ("values", VALUES), ("runtime", RUNTIME))
+          for name in names.split()] + ["_json", "binascii", "_string"])
 
 # The trial runs: keys of requests, each list in one session. They import only modules that are loaded anyway.
 TRIALS = (
@@ -133,7 +134,7 @@ def load_extensions():
 
 
 def make_request(keys):
-    from agentjail.runtime.values import claim_json
+    from agentjail.values.json_writer import claim_json
     return claim_json(dict({"imports": ["math", "json"]}, **keys)).encode()
 
 

@@ -7,7 +7,8 @@ One table has all tags; docs/values.md has it too, and tests/layer/test_values.p
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.values import TooBig, json_string
+from agentjail.values.json_writer import TooBig, json_string
+from agentjail.values.texts import safe_repr, type_name
 
 # tag -> (what it stands for, its members beside "__type__")
 TAGS = {
@@ -110,10 +111,10 @@ def encode_tag(encoder, x, depth):
     if isinstance(x, tuple) and type(getattr(t, "_fields", None)) is tuple:
         return tagged("tuple", encoder.items(tuple.__getitem__(x, slice(None)), depth))
     if module.partition(".")[0] in ARRAY_MODULES:
-        from agentjail.runtime.array_tags import encode_array
+        from agentjail.values.array_tags import encode_array
         return encode_array(encoder, x, depth)
     if "PIL.Image" in modules and isinstance(x, modules["PIL.Image"].Image):
-        from agentjail.runtime.array_tags import encode_image
+        from agentjail.values.array_tags import encode_image
         return encode_image(encoder, x)
     if "enum" in modules and isinstance(x, modules["enum"].Enum):
         return ('{"__type__":"Enum",' + class_members(t) + ',"name":' + encoder.encode_item(x.name, depth + 1)
@@ -147,8 +148,6 @@ class Handles:
 
     def encode(self, x):
         """The tag of x. The same object has the same name, as long as it is kept."""
-        from agentjail.runtime.session import type_name
-        from agentjail.runtime.values import safe_repr
         text = safe_repr(x, HANDLE_REPR_BYTES)[0]
         name = self.names.get(id(x))
         if name is None:
@@ -251,7 +250,7 @@ def read_handle(x, session):
 
 
 def read_array(x, session):
-    from agentjail.runtime.array_tags import ARRAY_READERS
+    from agentjail.values.array_tags import ARRAY_READERS
     return ARRAY_READERS[x["__type__"]](x, session)
 
 

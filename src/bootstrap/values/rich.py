@@ -7,8 +7,9 @@ The names and rules are IPython's. Loaded only where there is something to show.
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime.type_tags import NoTag
-from agentjail.runtime.values import MESSAGE_BYTES, RICH_METHODS, Encoder, RawJson, TooBig, json_string, safe_repr, truncate
+from agentjail.values.type_tags import NoTag, base64_string
+from agentjail.values.json_writer import Encoder, RawJson, TooBig, json_string
+from agentjail.values.texts import MESSAGE_BYTES, RICH_METHODS, safe_repr, truncate
 
 MAX_BUNDLES, MAX_ENTRIES, MAX_NOTES = 100, 20, 20
 MIME_CHARS = 100
@@ -136,21 +137,21 @@ class Results:
             if len(data) > left:
                 raise TooBig
             return json_string(data)
-        from binascii import a2b_base64, b2a_base64
         if isinstance(data, str):  # base64 already, perhaps on several lines
+            from binascii import a2b_base64
             data = a2b_base64(str.encode(data, "ascii"))
         elif not isinstance(data, (bytes, bytearray)):
             raise WrongType("bytes are expected, not %s" % type(data).__name__)
         self.keep(mime, data)
         if len(data) > left:
             raise TooBig
-        return '"' + b2a_base64(data, newline=False).decode("ascii") + '"'
+        return base64_string(data)
 
     def keep(self, mime, data):
         """Write an image as a file of /output. An image that is too big for the result may have room there."""
         if not self.keeps_files or mime not in FILE_ENDINGS:
             return
-        from agentjail.runtime.files import FOLDERS, create_file
+        from agentjail.values.files import FOLDERS, create_file
         name = "result-%d%s" % (len(self.bundles) + 1, FILE_ENDINGS[mime])
         try:
             create_file(FOLDERS["/output"] + "/" + name, data)

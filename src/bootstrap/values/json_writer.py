@@ -1,30 +1,21 @@
-"""JSON text of Python values, with a type tag where JSON has no word for the type, and their repr.
+"""JSON text of Python values, with a type tag where JSON has no word for the type; the claim is written here too.
 The encoder imports no module to test a type, and never writes NaN, a lone surrogate, or a NUL in a name.
 
 The values are agent objects: every walk has a budget, and every call into such an object may raise.
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.values.texts import MAX_DIGIT_BITS, safe_repr
 
 MAX_DEPTH = 64          # deeper values fall back to repr: the host's JSON reader has a limit as well
 MAX_NODES = 200000      # encoding a value of a million small items would cost seconds in the jail
 SAFE_INT = 1 << 53      # a reader that holds numbers as doubles would change larger ones
-MESSAGE_BYTES = 8 << 10  # of an error, for a model to read
-MAX_DIGIT_BITS = 14000  # about the 4300 digits that CPython converts; larger ints are written in hex
 
 # Escapes in JSON strings. In text for people NUL becomes visible: a C reader would end the text there.
 ESCAPES = {c: "\\u%04x" % c for c in range(32)}
 ESCAPES.update({34: '\\"', 92: "\\\\", 8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r"})
 VISIBLE_ESCAPES = dict(ESCAPES)
 VISIBLE_ESCAPES[0] = "\\\\x00"
-
-
-# Methods by which a class says how a notebook shows its objects -> the MIME type of what the method gives; rich.py calls them.
-RICH_METHODS = {
-    "_repr_mimebundle_": None, "_repr_html_": "text/html", "_repr_markdown_": "text/markdown", "_repr_svg_": "image/svg+xml",
-    "_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg", "_repr_pdf_": "application/pdf", "_repr_latex_": "text/latex",
-    "_repr_json_": "application/json", "_repr_javascript_": "application/javascript",
-}
 
 
 class TooBig(Exception):
@@ -42,7 +33,7 @@ def json_string(s, exact=False):
             return '"' + s + '"'
     elif has_surrogate(s):
         if exact:
-            from agentjail.runtime.type_tags import encode_surrogates
+            from agentjail.values.type_tags import encode_surrogates
             return encode_surrogates(s)
         s = s.encode("utf-8", "backslashreplace").decode("utf-8")
     return '"' + s.translate(ESCAPES if exact else VISIBLE_ESCAPES) + '"'
@@ -80,96 +71,6 @@ class RawJson:
 
     def __init__(self, text):
         self.text = text
-
-
-def safe_repr(x, cap):
-    """(repr(x) of at most cap bytes, was the text cut?); an agent's __repr__ may do anything."""
-    out = []
-    try:
-        left = write_repr(x, out, cap, ())
-    except Exception as e:
-        return "<repr failed: %s>" % type(e).__name__, False
-    text, was_cut = truncate("".join(out), cap)
-    return text, was_cut or left < 0
-
-
-def own_str(x, cap):
-    """(str(x) of at most cap bytes, was the text cut?) for an object whose class has an str() of its own, else (None, False).
-    The text of str and bytes is their value, and that of most other types their repr."""
-    t = type(x)
-    if t is str or t is bytes or t is bytearray or t.__str__ is object.__str__:
-        return None, False
-    try:
-        text = str(x)
-        return truncate(text if type(text) is str else str.__getitem__(text, slice(None)), cap)
-    except Exception as e:
-        return "<str failed: %s>" % type(e).__name__, False
-
-
-def has_rich_repr(x):
-    """Has the class of x a method of RICH_METHODS? No built-in type has."""
-    t = type(x)
-    try:
-        return t.__module__ != "builtins" and any([getattr(t, name, None) is not None for name in RICH_METHODS])
-    except Exception:  # of the class's own class
-        return False
-
-
-BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), dict: ("{", "}"), set: ("{", "}"), frozenset: ("frozenset({", "})")}
-
-
-def write_repr(x, out, left, parents):
-    """Append the pieces of repr(x), about `left` characters at most: ten nested lists of ten shared lists would make
-    a text that fills any memory. Returns the characters that are left; below zero, a piece is missing."""
-    t = type(x)
-    if t not in BRACKETS or not x:
-        if (t is str or t is bytes or t is bytearray) and len(x) > left:
-            text = t.__repr__(x[:max(left, 0) + 1])
-        elif t is int and x.bit_length() > MAX_DIGIT_BITS:
-            text = hex(x)
-        else:
-            text = repr(x)
-            if type(text) is not str:
-                text = str.__getitem__(text, slice(None))
-        out.append(text)
-        return left - len(text)
-    first, last = BRACKETS[t]
-    if id(x) in parents:
-        out.append(t.__name__ + "(...)" if t is set or t is frozenset else first + "..." + last)
-        return left - 5
-    if len(parents) > 150:
-        out.append("...")
-        return -1
-    out.append(first)
-    left -= len(first)
-    parents += (id(x),)
-    items = tuple(x.items()) if t is dict else x
-    comma = False
-    for item in items:
-        if left < 0:
-            break
-        if comma:
-            out.append(", ")
-            left -= 2
-        comma = True
-        if t is dict:
-            left = write_repr(item[0], out, left, parents)
-            out.append(": ")
-            left = write_repr(item[1], out, left - 2, parents)
-        else:
-            left = write_repr(item, out, left, parents)
-    out.append(",)" if t is tuple and len(x) == 1 else last)
-    return left - 1
-
-
-def truncate(text, cap):
-    """(at most cap bytes of UTF-8, whole characters alone; was the text cut?)"""
-    if len(text) * 4 <= cap:
-        return text, False
-    data = text[:cap + 1].encode("utf-8", "backslashreplace")
-    if len(data) <= cap:
-        return text, False
-    return data[:cap].decode("utf-8", "ignore"), True
 
 
 def value_json(x, value_cap, repr_cap, handles=None):
@@ -239,7 +140,7 @@ class Encoder:
             return text if t is list else '{"__type__":"' + t.__name__ + '","data":' + text + "}"
         if t is dict:
             return self.mapping(x, depth)
-        from agentjail.runtime.type_tags import encode_rare
+        from agentjail.values.type_tags import encode_rare
         return encode_rare(self, x, depth)
 
     def enter(self, x):
