@@ -32,11 +32,14 @@ def in_turns(s):
 
 @row("files-service: no descriptor of a jail's /tmp is left, however the run ended")
 def descriptors(s):
-    def count():
-        return len(os.listdir("/proc/%d/fd" % s.pid))
     c = s.client()
+
+    def count():
+        """The service's descriptors, when every pool has its two parked jails and nothing else."""
+        assert until(lambda: (lambda now: now["in_use"] == now["starting"] == now["waiting"] == 0 and
+                              all(pool["parked"] == 2 for pool in now["pools"]))(c.ask("stats"))), c.ask("stats")
+        return len(os.listdir("/proc/%d/fd" % s.pid))
     c.ask("exec", policy="any", output="data", code="open('/output/x', 'w')")
-    until(lambda: c.ask("stats")["in_use"] == 0)
     before = count()
     for i in range(10):
         c.ask("exec", policy="any", output="data", code="open('/output/x', 'w'); 1 / %d" % (i % 2))
