@@ -141,9 +141,11 @@ enum aj_char_kind aj_char_first(const char *text, size_t bytes, size_t *ret_byte
 
 bool aj_has_control(const char *text)
 {
-	while (*text && !aj_is_control(*text))
-		text++;
-	return *text != '\0';
+	enum aj_char_kind kind;
+	for (size_t left = strlen(text), n; left; text += n, left -= n)
+		if ((kind = aj_char_first(text, left, &n)) == AJ_CHAR_CONTROL || kind == AJ_CHAR_BREAK)
+			return true;
+	return false;
 }
 
 size_t aj_printable(char *out, const char *text, size_t bytes)

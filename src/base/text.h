@@ -37,6 +37,7 @@ static inline bool aj_is_control(char c)
 {
 	return (unsigned char)c < 0x20 || c == 0x7f;
 }
+/* Does the text hold a control character: one of ASCII, or of C1 in UTF-8, which some terminals interpret as well? */
 bool aj_has_control(const char *text);
 
 /* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline and tab, and every byte that is not

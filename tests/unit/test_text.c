@@ -241,6 +241,10 @@ Test(text, control_characters_of_ascii)
 		cr_expect_eq(aj_has_control(text), c < 0x20 || c == 0x7f, "byte %d", c);
 	}
 	cr_expect_not(aj_has_control(""));
+	cr_expect(aj_has_control("a\xc2\x80"));
+	cr_expect(aj_has_control("\xc2\x9b"
+	                         "31m"));                      /* CSI, for terminals that know C1 */
+	cr_expect_not(aj_has_control("\xc2\xa0\xc3\xa9\x9b")); /* no C1: a space, a letter, and a byte that is no character */
 }
 
 static void expect_printable(const char *in, size_t bytes, const char *want)
