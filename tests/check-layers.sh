@@ -20,7 +20,7 @@ layer sandbox    base seccomp plan cgroup mounts
 layer mediate    base seccomp plan cgroup mounts sandbox
 layer result     base json plan cgroup mediate
 # What crosses between a jail's scratch space and the host: this room reads hostile trees and writes none.
-layer files      base json plan
+layer files      base json policy plan
 layer git        base plan mounts result
 layer workspace  base toml policy policyload plan mounts result git
 layer jail       base json policy policyload seccomp plan cgroup sandbox mediate result files workspace

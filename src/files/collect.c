@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "files/copy_out.h"
 #include "files/media_type.h"
+#include "policy/protect.h"
 #include "json/tree.h"
 
 /* Bounds of what a hostile tree can take of the supervisor: entries looked at, memory for the names of folders, depth, entries of the
@@ -149,6 +150,8 @@ static void begin_file(struct aj_collect *c, const char *name, const char *path)
 		return;
 	}
 	const char *why = unwanted(c, &st);
+	if (!why && c->how.to && aj_protect_refuses(c->how.protect, c->how.protect_count, path))
+		why = "programs of the host obey a file of that name (filesystem.protect)";
 	if (!why && c->how.to)
 		why = aj_copy_out_begin(&c->copy, c->how.to, path);
 	if (why) {

@@ -15,6 +15,8 @@ struct aj_collect_how {
 	uint64_t bytes_max, files_max; /* of all files */
 	bool data;                     /* their bytes as base64 */
 	int to;                        /* a folder of the host that gets copies, never in the place of another file; 0: none */
+	const char *const *protect;    /* places of filesystem.protect, of which no copy is made */
+	size_t protect_count;
 	struct timespec since; /* only what was changed since then, by the time of change that no program can set; 0: everything */
 };
 

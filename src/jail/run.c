@@ -269,6 +269,8 @@ struct aj_collect *aj_run_collect(struct aj_run *run, const struct aj_request *r
 		                            .files_max = run->policy->output_files_max,
 		                            .data = request->output_data,
 		                            .to = request->output_to,
+		                            .protect = run->policy->protect.items,
+		                            .protect_count = run->policy->protect.count,
 		                            .since = run->lasting ? run->since : (struct timespec){ 0 } };
 	return run->wants_files && run->scratch.tmp ? aj_collect_begin(&run->scratch, &how) : NULL;
 }

@@ -3,6 +3,7 @@
 #include "policy/protect.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -101,6 +102,11 @@ static const char *const defaults[] = {
 };
 enum { DEFAULTS = sizeof defaults / sizeof *defaults };
 
+/* What `@default` leaves to git in a workspace, where git has to work; among files that a jail only hands over no repository has to. */
+static const char *const handed_over[] = {
+	".git", "HEAD", /* without which git takes no folder for a bare repository */
+};
+
 /* The next component of a path, or 0 bytes at its end. */
 static size_t next_component(const char **at)
 {
@@ -122,35 +128,63 @@ const char *aj_protect_next(const char *const *items, size_t count, size_t *at)
 	return NULL;
 }
 
-bool aj_protect_part_matches(const char *pattern, size_t pattern_bytes, const char *name)
+/* strncmp() or strncasecmp() */
+typedef int compare_fn(const char *, const char *, size_t);
+
+static bool part_matches(const char *pattern, size_t pattern_bytes, const char *name, size_t bytes, compare_fn *compare)
 {
 	const char *star = memchr(pattern, '*', pattern_bytes);
-	size_t bytes = strlen(name);
 	if (!star)
-		return bytes == pattern_bytes && memcmp(pattern, name, bytes) == 0;
+		return bytes == pattern_bytes && compare(pattern, name, bytes) == 0;
 	size_t before = (size_t)(star - pattern), after = pattern_bytes - before - 1;
 	/* As in a shell, a star does not match a leading dot. */
 	if (before == 0 && name[0] == '.')
 		return false;
-	return bytes >= before + after && memcmp(name, pattern, before) == 0 && memcmp(name + bytes - after, star + 1, after) == 0;
+	return bytes >= before + after && compare(name, pattern, before) == 0 && compare(name + bytes - after, star + 1, after) == 0;
 }
 
-bool aj_protect_covers_path(const char *pattern, const char *path)
+bool aj_protect_part_matches(const char *pattern, size_t pattern_bytes, const char *name)
+{
+	return part_matches(pattern, pattern_bytes, name, strlen(name), strncmp);
+}
+
+static bool covers_path(const char *pattern, const char *path, compare_fn *compare)
 {
 	for (;;) {
 		size_t a = next_component(&pattern), b = next_component(&path);
-		char name[256];
 		if (a == 0)
 			return true;
-		if (b == 0 || b >= sizeof name)
-			return false;
-		memcpy(name, path, b);
-		name[b] = '\0';
-		if (!aj_protect_part_matches(pattern, a, name))
+		if (b == 0 || !part_matches(pattern, a, path, b, compare))
 			return false;
 		pattern += a;
 		path += b;
 	}
+}
+
+bool aj_protect_covers_path(const char *pattern, const char *path)
+{
+	return covers_path(pattern, path, strncmp);
+}
+
+static bool covers_handed_over(const char *const *items, size_t count, const char *path)
+{
+	const char *pattern;
+	for (size_t at = 0; (pattern = aj_protect_next(items, count, &at));)
+		if (covers_path(pattern, path, strncasecmp))
+			return true;
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; strcmp(items[i], AJ_PROTECT_DEFAULT) == 0 && k < sizeof handed_over / sizeof *handed_over; k++)
+			if (covers_path(handed_over[k], path, strncasecmp))
+				return true;
+	return false;
+}
+
+bool aj_protect_refuses(const char *const *items, size_t count, const char *path)
+{
+	for (const char *at = path; at; at = strchr(at, '/'), at += at != NULL)
+		if (covers_handed_over(items, count, at))
+			return true;
+	return false;
 }
 
 static const char *check_place(struct aj_arena *arena, const char *text)

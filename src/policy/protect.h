@@ -12,3 +12,6 @@ const char *aj_protect_next(const char *const *items, size_t count, size_t *at);
 bool aj_protect_part_matches(const char *pattern, size_t pattern_bytes, const char *name);
 /* Does this pattern match `path` (relative, plain) or a folder above it? */
 bool aj_protect_covers_path(const char *pattern, const char *path);
+/* May a jail hand over no file of this path (relative, plain), since programs of the host would obey it in whichever folder of the path
+ * they are started? Upper and lower case make no difference: for some file systems they are one. */
+bool aj_protect_refuses(const char *const *items, size_t count, const char *path);

@@ -62,7 +62,8 @@ const struct aj_key aj_policy_keys[] = {
 	  .unbuilt = "overlay", .help = "how the folder that the caller names with --workspace is shown at /workspace" },
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,
 	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
-	          "name, a slash at the end for a folder that is protected even before it exists; `@default` is the built-in list" },
+	          "name, a slash at the end for a folder that is protected even before it exists; `@default` is the built-in list. "
+	          "No copy for `exec --output` is made at such a place, in whichever folder" },
 	{ "filesystem.workspace_under", AJ_KEY_LIST, AT(workspace_under), .max = 100, .fallback = AJ_UNDER_DEFAULT, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .items = &aj_item_under,
 	  .help = "folders in which a workspace may lie, themselves included. `@default` is the working directory, the folders below the caller's home that are not hidden, "
 	          "and the folders below /tmp and /var/tmp; `@anywhere` is every folder except the system's own, the home itself and the folders with agentjail's configuration, "

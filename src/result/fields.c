@@ -87,7 +87,7 @@ const struct aj_field aj_fields[] = {
 	{ "files[].data", S, .when = "the request asked for it", .help = "The bytes, as base64" },
 	{ "files_skipped", A, .when = "something was left out",
 	  .help = "The first 20: no regular file, a name with control characters or not UTF-8, "
-	          "more than 16 folders deep, beyond output.files or output.files_count" },
+	          "more than 16 folders deep, beyond output.files or output.files_count; for `exec --output` also files at the places of filesystem.protect" },
 	{ "files_skipped[]", O, .help = "One of them" },
 	{ "files_skipped[].name", S, .help = "Its path below /output" },
 	{ "files_skipped[].why", S, .help = "Why it did not come" },

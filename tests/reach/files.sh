@@ -41,9 +41,9 @@ os.link('/tmp/x', o + 'x')"
 hostile "files-tree: FIFOs and sockets" 0 'files.0.name=ok' 'files.1=(absent)' 'files_skipped.1.why=it is no regular file' -- \
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
 os.mkfifo(o + 'fifo'); socket.socket(socket.AF_UNIX).bind(o + 'socket')"
-hostile "files-tree: names" 0 'files.0.name=..x' 'files.1.name=ok' 'files.2=(absent)' 'files_skipped.2.why~its name' -- \
+hostile "files-tree: names" 0 'files.0.name=..x' 'files.1.name=ok' 'files.2=(absent)' 'files_skipped.3.why~its name' -- \
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
-for name in (b'a\nb', b'\x1b[31m', b'\xff', b'..x'): open(o.encode() + name, 'w')"
+for name in (b'a\nb', b'\x1b[31m', b'\xc2\x9b31m', b'\xff', b'..x'): open(o.encode() + name, 'w')"
 hostile "files-tree: a terabyte of nothing" 0 'files.0.name=ok' 'files.1=(absent)' 'files_skipped.0.why~output.files' 'peak_memory_bytes<100000000' -- \
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
 os.truncate(os.open(o + 'sparse', os.O_RDWR | os.O_CREAT), 64 << 20)"
@@ -64,6 +64,18 @@ hostile "files-copies: no mode of the jail's" 0 files.0.name=ok -- \
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
 os.chmod(o + 'ok', 0o777)"
 is "files-copies: 0644" 644 "$(stat -c %a "$T/copies/out/ok")"
+# A copy that programs of the host obey would have them run what the jail wrote: git its core.fsmonitor at the next `git status`.
+OBEYED="$MAKE
+for name in ('.git/config', '.git/HEAD', 'sub/.git', 'bare/HEAD', 'bare/config', '.envrc', 'sub/.vscode/tasks.json', '.Git/config', 'agentjail-policy.toml'):
+    os.makedirs(os.path.dirname(o + name), exist_ok=True); open(o + name, 'x')"
+hostile "files-obeyed: none is copied" 0 files.0.name=bare/config files.1.name=ok 'files.2=(absent)' 'files_skipped.7.why~filesystem.protect' 'files_skipped.8=(absent)' -- \
+	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$OBEYED"
+is "files-obeyed: nor is a folder made for one" "bare bare/config ok" "$(cd "$T/copies/out" && find . -mindepth 1 | sed 's|^./||' | sort | tr '\n' ' ' | sed 's/ $//')"
+sed 's/^\[python\]/[filesystem]\nprotect = []\n&/' "$T/any.toml" >"$T/all.toml"
+chmod 644 "$T/all.toml"
+hostile "files-obeyed: the policy may want them" 0 'files.9.name~tasks.json' files_skipped=\(absent\) -- exec --policy-file "$T/all.toml" --output "$T/copies/out" -c "$OBEYED"
+rm -rf "$T/copies/out"
+mkdir "$T/copies/out"
 echo mine >"$T/copies/out/mine"
 text "files-copies: not beside files of the host" 2 'is not empty' exec --output "$T/copies/out" -c 1
 ln -s "$T/secret" "$T/copies/link"

@@ -152,8 +152,7 @@ Test(answer, system_calls)
 	plan.deny = AJ_DENY_FORK | AJ_DENY_MEMFD;
 	cr_expect(CALL("fork").verdict == AJ_DENIED && strcmp(CALL("fork").key, "process.fork") == 0);
 	cr_expect(CALL("memfd_create").verdict == AJ_DENIED && strcmp(CALL("memfd_create").key, "process.deny_syscalls") == 0);
-	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "argument 1 & 0x10000 is 0 "),
-	          "threads are left");
+	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "argument 1 & 0x10000 is 0 "), "threads are left");
 	plan.deny = AJ_DENY_THREADS;
 	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "argument 1 & 0x10000 is 0x10000"));
 	plan.deny = AJ_DENY_THREADS | AJ_DENY_FORK;

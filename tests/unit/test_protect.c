@@ -50,6 +50,40 @@ Test(protect, paths)
 		             rows[i].path);
 }
 
+Test(protect, files_that_are_handed_over)
+{
+	static const char *const items[] = { AJ_PROTECT_DEFAULT, "own/*.cfg" };
+	static const struct {
+		const char *path;
+		bool refused;
+	} rows[] = {
+		{ "a.csv", false },
+		{ "git/config", false },
+		{ ".git", true }, /* a file that names a folder */
+		{ ".git/config", true },
+		{ "sub/.git/objects/x", true },
+		{ ".GIT/config", true },
+		{ "bare/HEAD", true },
+		{ "head", true },
+		{ "header.csv", false },
+		{ ".envrc", true },
+		{ "a/b/c/.envrc", true },
+		{ ".envrc.txt", false },
+		{ "sub/.vscode/tasks.json", true },
+		{ "agentjail-policy.toml", true },
+		{ ".github/workflows/ci.yml", false },
+		{ ".github/hooks/x", true },
+		{ "own/x.cfg", true },
+		{ "sub/own/x.cfg", true },
+		{ "own/x.cfg2", false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		cr_expect_eq(aj_protect_refuses(items, 2, rows[i].path), rows[i].refused, "%s", rows[i].path);
+		cr_expect_not(aj_protect_refuses(NULL, 0, rows[i].path), "%s", rows[i].path);
+	}
+	cr_expect_not(aj_protect_refuses(items + 1, 1, ".git/config"));
+}
+
 Test(protect, the_default_is_spelled_out)
 {
 	static const char *const items[] = { "first", AJ_PROTECT_DEFAULT, "last" };
