@@ -36,6 +36,12 @@ docs: $B/gen-docs
 	$Q $< result-schema > $(DOCS)/result.schema.json
 	$Q python3 tests/reach/page.py > $B/page && cp $B/page $(DOCS)/reach.md
 
+# make pictures draw the walls of a jail of this host, and record commands as they run here: docs/walls.svg, docs/session.svg
+.PHONY: pictures
+pictures: all
+	$Q $(AJ) exec --json --rootfs $(ROOTFS) -c 1 | python3 src/gen/walls.py > $B/page && cp $B/page docs/walls.svg
+	$Q PATH="$(CURDIR)/$B:$$PATH" python3 src/gen/recording.py src/gen/recording.txt > $B/page && cp $B/page docs/session.svg
+
 # Are the committed pages what the tables say? And is a marker without a part, or without an end, an error?
 check-docs: $B/gen-docs
 	$Q for marker in nothing steps; do ! echo "<!-- $$marker begin -->" | $< --fill /dev/stdin > /dev/null 2>&1 || exit 1; done
