@@ -7,21 +7,17 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime import CONTROL_FD
+from agentjail.runtime.claim import (OUT_OF_MEMORY, claim_bytes, new_claim, report_answer, report_changed_tools, report_error,
+                                     report_imports, report_last_value, report_results, report_texts, report_unawaited,
+                                     report_variables)
 from agentjail.runtime.compiler import VALUE_NAME, compile_source
 from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
-from agentjail.values.json_writer import RawJson, claim_json, value_json
-from agentjail.values.texts import has_rich_repr, own_str, safe_repr, type_name
 
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
 CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
 LAYER_KEYS = 4          # of the policy: layer, builtin set, imports, when these are checked
-SHORT_OF = ("TimeoutError", "KeyboardInterrupt", "MemoryError")  # errors after which there is no time or memory for figures
-MAX_IMPORTS, MAX_FILE_NAMES, MAX_SOURCES = 1000, 1024, 64
-
-OUT_OF_MEMORY = (b'{"status":"error","value":null,"repr":"","type":"","error":{"type":"MemoryError","message":'
-                 b'"no memory left to report the result","line":null,"column":null,"source":"","traceback":""},'
-                 b'"errors":[],"final_answer":null,"is_final":false,"imports":[],"truncated":{}}')
+MAX_FILE_NAMES, MAX_SOURCES = 1024, 64
 
 # Set by zygote.py, which has loaded every module already: a function that records the imports of a namespace without guards.
 IMPORT_RECORDER = None
@@ -68,8 +64,7 @@ class Session:
         """The claim. `started` goes to the control socket between check and code: the host believes no `rejected` after it."""
         self.begun = True
         reserve = bytearray(16384)  # freed when memory is short, for the claim
-        claim = {"status": "ok", "value": RawJson("null"), "repr": "", "type": "", "error": None, "errors": [],
-                 "final_answer": RawJson("null"), "is_final": False, "imports": [], "truncated": {}}
+        claim = new_claim()
         try:
             try:
                 req = self.read(request)
@@ -78,12 +73,12 @@ class Session:
             self.run_snippet(req, claim, started)
         except MemoryError as e:
             del reserve
-            self.report_error(e, claim)
+            report_error(self, e, claim)
         except BaseException as e:
-            self.report_error(e, claim)
+            report_error(self, e, claim)
         try:
             flush_streams()
-            return claim_json(claim).encode("utf-8", "backslashreplace")
+            return claim_bytes(claim)
         except BaseException:
             return OUT_OF_MEMORY
 
@@ -224,7 +219,7 @@ class Session:
         if started:
             posix.write(CONTROL_FD, started)
         if code is None:
-            self.report_variables(req["get"], req["vars"], namespace, claim)
+            report_variables(self, req["get"], req["vars"], namespace, claim)
             return
         self.execute(code, namespace, before, claim, req["keep_value"])
 
@@ -245,95 +240,40 @@ class Session:
                 exec(code, namespace)
             self.running = None
             value = namespace.pop(VALUE_NAME, None)
-            if type(value).__name__ == "coroutine" and self.refuse_coroutine(value, claim):
-                return
+            if type(value).__name__ == "coroutine":
+                from agentjail.runtime.unawaited import refuse_value
+                if refuse_value(self, value, claim):
+                    return
             if keep_value and value is not None:
                 namespace["_"] = value
-            self.report_repr(value, claim)
-            self.report_value(value, "value", claim)
-            if has_rich_repr(value):
-                self.rich_results().add(value)
+            report_last_value(self, value, claim)
         except FinalAnswer:
             pass
         except SystemExit as e:
             if not is_success(e):
-                self.report_error(e, claim)
+                report_error(self, e, claim)
             elif not answers:
-                self.report_repr(None, claim)
+                report_texts(self, None, claim)
         except BaseException as e:
-            self.report_error(e, claim)
+            report_error(self, e, claim)
         finally:
             self.running = None
             if tools is not None:
                 tools.end_snippet()
             if self.unawaited is not None:
                 value = None  # which frees the coroutines in it
-                self.report_unawaited(claim)
+                report_unawaited(self, claim)
             if tools is not None:
-                self.report_changed_tools(namespace, claim)
-            claim["imports"] = self.new_modules(before) if self.guards is None else self.guards.imported[:MAX_IMPORTS]
-            if self.guards is not None and self.guards.refused:
-                claim["imports_refused"] = [{"module": module, "line": line} for module, line in self.guards.refused]
-            if answers:  # also after code that went on, or failed, behind an `except:` that swallowed the end
-                claim["is_final"] = True
-                self.report_value(answers[0], "final_answer", claim)
-                if claim["error"] is None:
-                    self.report_repr(answers[0], claim)
-                    if has_rich_repr(answers[0]):
-                        self.rich_results().add(answers[0])
-            if has_open_figures():
-                self.rich_results().add_figures(claim["error"] is None or claim["error"]["type"] not in SHORT_OF)
-            if self.results is not None:
-                self.results.report(claim)
-
-    def refuse_coroutine(self, value, claim):
-        from agentjail.runtime.unawaited import refuse_value
-        return refuse_value(self, value, claim)
-
-    def report_unawaited(self, claim):
-        from agentjail.runtime.unawaited import look_at_variables
-        if self.last:
-            look_at_variables(self)
-        if self.unawaited:
-            claim["warnings"] = self.unawaited
-            self.unawaited = []
-
-    def report_changed_tools(self, namespace, claim):
-        self.changed_tools = [name for name, function in self.tool_functions.items() 
-                              if namespace.get(name) is not function and name != "ToolError"]
-        if self.changed_tools:
-            from agentjail.runtime.tool_names import warn_of_changed
-            warn_of_changed(self, namespace, claim)
-
-    def report_variables(self, name, listed, namespace, claim):
-        """The value of a request without code: a variable, the list of them, or None."""
-        value = None
-        if listed or name is not None:
-            from agentjail.runtime.variables import list_variables, read_variable
-            if listed:
-                ours = dict(self.tool_functions, final_answer=self.final_answer, display=self.display)
-                rows, cut = list_variables(namespace, ours, self.limits["value_bytes"])
-                claim["type"] = "list"  # its repr would say the same a second time
-                self.report_value(rows, "value", claim)
-                if cut:
-                    claim["truncated"]["value"] = True
-                return
-            value = read_variable(namespace, name)
-        self.report_repr(value, claim)
-        self.report_value(value, "value", claim)
+                report_changed_tools(self, namespace, claim)
+            report_imports(self, before, claim)
+            if answers:
+                report_answer(self, answers[0], claim)
+            report_results(self, claim)
 
     def wants_event_loop(self, code):
         if "asyncio" in sys.modules:
             return True
         return "asyncio" in code.co_names and (self.guards is None or self.guards.imports.allows("asyncio"))
-
-    def new_modules(self, before):
-        """The imports of code without guards: the public top-level modules that are new, and the names that IMPORT_RECORDER
-        saw where every module was loaded before."""
-        new = set(sys.modules) - before
-        if self.recorded is not None:
-            new = new | self.recorded
-        return sorted([m for m in new if m[:1] != "_" and "." not in m])[:MAX_IMPORTS]
 
     def name_source(self, name, source):
         """A file name that is unique in the session: tracebacks then show the right lines."""
@@ -346,38 +286,6 @@ class Session:
         if len(self.sources) > MAX_SOURCES:
             del self.sources[next(iter(self.sources))]
         return unique
-
-    # --- the claim ---
-
-    def report_value(self, value, key, claim):
-        handles = None if self.last else self.handles  # the name of a value in a jail that ends would be of no use
-        text, cut = value_json(value, self.limits["value_bytes"], self.limits["repr_bytes"], handles)
-        claim[key] = RawJson(text)
-        if cut:
-            claim["truncated"][key] = True
-
-    def report_repr(self, value, claim):
-        claim["repr"], cut = safe_repr(value, self.limits["repr_bytes"]) if value is not None else ("None", False)
-        claim["type"] = type_name(value)
-        if cut:
-            claim["truncated"]["repr"] = True
-        text, cut = own_str(value, self.limits["repr_bytes"])
-        if text is not None and text != claim["repr"]:
-            claim["str"] = text
-            if cut:
-                claim["truncated"]["str"] = True
-
-    def report_error(self, e, claim):
-        if isinstance(e, KeyboardInterrupt) and "agentjail.runtime.signals" in sys.modules:
-            sys.modules["agentjail.runtime.signals"].reset_asyncio()
-        claim["status"] = "error"
-        try:
-            from agentjail.runtime.error_report import describe_error
-            claim["error"] = describe_error(self, e)
-        except BaseException as inner:  # such as no descriptor for the import
-            why = "" if isinstance(inner, MemoryError) else safe_repr(inner, 200)[0]
-            claim["error"] = {"type": type(e).__name__, "message": "%s (the report of the error failed: %s)" % (
-                safe_repr(e, 1000)[0], why or type(inner).__name__), "line": None, "column": None, "source": "", "traceback": ""}
 
 
 def is_success(e):
@@ -401,11 +309,6 @@ def run_coroutine(coroutine, wants_loop):
                 coroutine.throw(RuntimeError("nothing can end this await: there is no event loop"))
     except StopIteration:
         return None
-
-
-def has_open_figures():
-    pyplot = sys.modules.get("matplotlib._pylab_helpers")
-    return pyplot is not None and len(pyplot.Gcf.figs) > 0
 
 
 def install_event_loop():
