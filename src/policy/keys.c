@@ -12,6 +12,11 @@ const struct aj_key *aj_key_find(const struct aj_key *keys, const char *name)
 	return NULL;
 }
 
+size_t aj_key_index(const char *name)
+{
+	return (size_t)(aj_key_find(aj_policy_keys, name) - aj_policy_keys);
+}
+
 static const char *key_name_at(size_t i, const void *keys)
 {
 	return ((const struct aj_key *)keys)[i].name;

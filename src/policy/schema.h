@@ -57,8 +57,10 @@ extern const size_t aj_policy_key_count;
 /* The value of a limit that follows the wall clock until that limit is known. */
 #define AJ_AS_WALL UINT64_MAX
 
-/* NULL for an unknown name. `index` of a policy key: key - aj_policy_keys. */
+/* NULL for an unknown name. */
 const struct aj_key *aj_key_find(const struct aj_key *keys, const char *name);
+/* The index in aj_policy_keys of a key that is there. */
+size_t aj_key_index(const char *name);
 const char *aj_key_suggest(const struct aj_key *keys, const char *name);
 /* Is the part before the dot a section, and which one does it misspell? */
 bool aj_section_known(const struct aj_key *keys, const char *section);

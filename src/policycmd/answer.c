@@ -44,7 +44,7 @@ static const struct aj_origin *answer_origin(const struct aj_explained *e, const
 {
 	if (!a->key)
 		return NULL;
-	size_t k = (size_t)(aj_key_find(aj_policy_keys, a->key) - aj_policy_keys);
+	size_t k = aj_key_index(a->key);
 	return a->item < e->loaded.items_at[k].count ? &e->loaded.items_at[k].items[a->item] : &e->loaded.at[k];
 }
 

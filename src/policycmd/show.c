@@ -11,11 +11,6 @@
 
 enum { LINE = 100 };
 
-static const struct aj_origin *item_origin(const struct aj_loaded *loaded, size_t k, size_t i)
-{
-	return i < loaded->items_at[k].count ? &loaded->items_at[k].items[i] : &loaded->at[k];
-}
-
 static bool one_file(const struct aj_loaded *loaded, size_t k)
 {
 	for (size_t i = 1; i < loaded->items_at[k].count; i++) {
@@ -36,7 +31,7 @@ static void print_list(const struct aj_loaded *loaded, size_t k, const char *nam
 	for (size_t i = 0; i < list->count; i++) {
 		const char *item = aj_toml_quote(list->items[i], arena);
 		if (!together) {
-			printf("  %s, # %s\n", item, aj_where(item_origin(loaded, k, i), arena));
+			printf("  %s, # %s\n", item, aj_where(aj_loaded_item_at(loaded, k, i), arena));
 			continue;
 		}
 		if (used && used + (int)strlen(item) > LINE) {

@@ -200,8 +200,8 @@ static int tree_variable(struct aj_stack *s, const struct aj_ask *ask)
  * a mistake, and stay to be reported. */
 static void drop_hosts(struct aj_loaded *loaded)
 {
-	size_t mode = (size_t)(aj_key_find(aj_policy_keys, "network.mode") - aj_policy_keys);
-	size_t hosts = (size_t)(aj_key_find(aj_policy_keys, "network.allow") - aj_policy_keys);
+	size_t mode = aj_key_index("network.mode");
+	size_t hosts = aj_key_index("network.allow");
 	struct aj_policy *p = &loaded->policy;
 	if (p->network == AJ_NET_ALLOW || !p->allow.count || loaded->layer[mode] <= loaded->layer[hosts])
 		return;
@@ -240,6 +240,11 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 		loaded->policy.cpu_ms = loaded->policy.wall_ms;
 	aj_policy_contradictions(loaded, diags);
 	return diags->errors ? -1 : r;
+}
+
+const struct aj_origin *aj_loaded_item_at(const struct aj_loaded *loaded, size_t k, size_t i)
+{
+	return i < loaded->items_at[k].count ? &loaded->items_at[k].items[i] : &loaded->at[k];
 }
 
 bool aj_policy_preset(struct aj_policy *policy, struct aj_arena *arena, const char *name)

@@ -123,7 +123,7 @@ static bool is_bound(const struct aj_stack *s, size_t k, enum aj_trust trust, st
 /* limits.cpu = "wall" follows limits.wall. */
 static size_t cpu_key(void)
 {
-	return (size_t)(aj_key_find(aj_policy_keys, "limits.cpu") - aj_policy_keys);
+	return aj_key_index("limits.cpu");
 }
 
 static bool follows_wall(size_t k)

@@ -227,7 +227,7 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 static int check_workspace(struct asked *a, struct aj_error *err)
 {
 	const struct aj_policy *p = &a->loaded->policy;
-	size_t k = (size_t)(aj_key_find(aj_policy_keys, "filesystem.workspace_under") - aj_policy_keys);
+	size_t k = aj_key_index("filesystem.workspace_under");
 	if (!(a->path = plain_path(a->request->workspace, a->arena, err)))
 		return -1;
 	a->home = home_of(a->arena);
