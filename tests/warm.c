@@ -15,6 +15,7 @@
 #include "session/manager.h"
 #include "terminal/findings.h"
 #include "terminal/show.h"
+#include "terminal/summary.h"
 
 struct aj_manager *__real_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err);
 struct aj_manager *__wrap_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err);

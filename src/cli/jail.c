@@ -19,6 +19,7 @@
 #include "plan/paths.h"
 #include "terminal/findings.h"
 #include "terminal/show.h"
+#include "terminal/summary.h"
 #include "terminal/terminal.h"
 #include "workspace/places.h"
 #include "workspace/worktree.h"

@@ -11,6 +11,7 @@
 #include "cli/scope.h"
 #include "lib/inner.h"
 #include "terminal/findings.h"
+#include "terminal/summary.h"
 
 /* So many SIGINTs end the jail; each of them interrupts the snippet. */
 enum { INTERRUPTS = 3 };

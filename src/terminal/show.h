@@ -30,17 +30,6 @@ void aj_show_stream_end(struct aj_show *show);
 bool aj_show_flush(struct aj_show *show, int *ret_fd);
 void aj_show_close(struct aj_show *show);
 
-/* Print the refused system calls, a line each, at most ten, and the advice once; `list`: of a result. */
-void aj_show_violations(const json_t *list);
-/* Print a result's own hint; NULL: there is none. */
-void aj_show_hint(const char *hint);
-/* Both. */
-void aj_show_refusals(const struct aj_result *result);
-/* Print the changes to places in the workspace that the host runs or obeys, a line each. `report`: of a result, or NULL;
- * `earlier`: an earlier report of the same jail, whose lines are not repeated, or NULL. */
-void aj_show_workspace(const json_t *report, const json_t *earlier);
-/* Print the files that came back, of which `folder` has copies, and those that did not, a line each. */
-void aj_show_files(const struct aj_result *result, const char *folder);
 /* Print the parts not shown yet: the tail of long output, the value, the error with its source line. */
 void aj_show_result(struct aj_show *show, const struct aj_result *result);
 /* Print the value, final answer or error of a jail's claim or of a whole result. */

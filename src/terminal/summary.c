@@ -1,0 +1,135 @@
+/* What a run did beside its result, on standard error: refused system calls, changes to the workspace, files that came back.
+ * It prints no text of a jail without escaping its control characters, and no more lines of a kind than fit on a screen. */
+#include "terminal/summary.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "terminal/findings.h"
+
+enum { MOST_VIOLATIONS = 10, MOST_CHANGES = 20 };
+
+void aj_show_violations(const json_t *list)
+{
+	struct aj_arena arena = { 0 };
+	const char *said = "";
+	const json_t *one;
+	size_t i;
+	json_array_foreach(list, i, one) {
+		const char *name = json_string_value(json_object_get(one, "syscall")),
+			   *why = json_string_value(json_object_get(one, "why")),
+			   *instead = json_string_value(json_object_get(one, "instead"));
+		if (i == MOST_VIOLATIONS || !name || !why)
+			break;
+		fprintf(stderr, "agentjail: refused by the kernel: %s x%lld (%s)\n", aj_line(&arena, name),
+		        (long long)json_integer_value(json_object_get(one, "count")), aj_line(&arena, why));
+		if (instead && strcmp(said, instead) != 0)
+			fprintf(stderr, "  hint: %s\n", aj_line(&arena, instead));
+		said = instead ? instead : "";
+	}
+	aj_arena_free(&arena);
+}
+
+void aj_show_hint(const char *hint)
+{
+	struct aj_arena arena = { 0 };
+	if (hint)
+		fprintf(stderr, "agentjail: hint: %s\n", aj_line(&arena, hint));
+	aj_arena_free(&arena);
+}
+
+void aj_show_refusals(const struct aj_result *result)
+{
+	json_t *violations = aj_violations_json(&result->violations);
+	aj_show_violations(violations);
+	json_decref(violations);
+	aj_show_hint(result->hint[0] ? result->hint : NULL);
+}
+
+static void show_moved(struct aj_arena *arena, const json_t *item)
+{
+	const char *to = json_string_value(json_object_get(item, "moved_to")),
+		   *why = json_string_value(json_object_get(item, "not_moved"));
+	if (to)
+		fprintf(stderr, "  renamed to: `%s`\n", aj_line(arena, to));
+	if (why)
+		fprintf(stderr, "  not renamed: %s\n", why);
+}
+
+static void show_change(struct aj_arena *arena, const json_t *item)
+{
+	fprintf(stderr, "agentjail: workspace: `%s`: %s; review it before a program of the host uses it\n",
+	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
+	        aj_line(arena, json_string_value(json_object_get(item, "what"))));
+	show_moved(arena, item);
+}
+
+static void show_repository(struct aj_arena *arena, const json_t *item)
+{
+	const json_t *runs = json_object_get(item, "runs"), *run;
+	size_t i;
+	fprintf(stderr, "agentjail: workspace: repository `%s` (%s): %s; ",
+	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
+	        json_string_value(json_object_get(item, "kind")), json_string_value(json_object_get(item, "what")));
+	if (json_array_size(runs) == 0)
+		fprintf(stderr, "its configuration runs no program\n");
+	else
+		fprintf(stderr, "review this before you run git there:\n");
+	json_array_foreach(runs, i, run)
+		if (i < MOST_CHANGES)
+			fprintf(stderr, "  %s: %s\n", aj_line(arena, json_string_value(json_object_get(run, "by"))),
+			        aj_line(arena, json_string_value(json_object_get(run, "value"))));
+	show_moved(arena, item);
+}
+
+static bool list_contains(const json_t *list, const json_t *item)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_equal(json_array_get(list, i), item))
+			return true;
+	return false;
+}
+
+void aj_show_workspace(const json_t *report, const json_t *earlier)
+{
+	static const struct {
+		const char *key;
+		void (*show)(struct aj_arena *arena, const json_t *item);
+	} lists[] = { { "changed", show_change }, { "repositories", show_repository } };
+	struct aj_arena arena = { 0 };
+	size_t at;
+	json_t *item;
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		const json_t *list = json_object_get(report, lists[i].key), *old = json_object_get(earlier, lists[i].key);
+		size_t shown = 0;
+		json_array_foreach(list, at, item)
+			if (!list_contains(old, item) && ++shown <= MOST_CHANGES)
+				lists[i].show(&arena, item);
+		if (shown > MOST_CHANGES)
+			fprintf(stderr, "agentjail: workspace: %zu more; --json names them\n", shown - MOST_CHANGES);
+	}
+	const char *why = json_string_value(json_object_get(report, "why"));
+	if (why && !json_equal(json_object_get(earlier, "why"), json_object_get(report, "why")))
+		fprintf(stderr, "agentjail: workspace: the search was not complete: %s\n", aj_line(&arena, why));
+	aj_arena_free(&arena);
+}
+
+void aj_show_files(const struct aj_result *r, const char *folder)
+{
+	struct aj_arena arena = { 0 };
+	size_t i;
+	json_t *one;
+	json_array_foreach(r->files, i, one)
+		if (i < MOST_CHANGES)
+			fprintf(stderr, "agentjail: file `%s/%s`: %lld bytes, %s\n", aj_line(&arena, folder),
+			        aj_line(&arena, json_string_value(json_object_get(one, "name"))),
+			        (long long)json_integer_value(json_object_get(one, "size")),
+			        json_string_value(json_object_get(one, "media_type")));
+	if (json_array_size(r->files) > MOST_CHANGES)
+		fprintf(stderr, "agentjail: and %zu more files\n", json_array_size(r->files) - MOST_CHANGES);
+	json_array_foreach(r->files_skipped, i, one)
+		fprintf(stderr, "agentjail: /output/%s was left out: %s\n",
+		        aj_line(&arena, json_string_value(json_object_get(one, "name"))),
+		        json_string_value(json_object_get(one, "why")));
+	aj_arena_free(&arena);
+}

@@ -1,0 +1,15 @@
+/* What a run did beside its result, for people at a terminal: a line each on standard error. */
+#pragma once
+#include "result/result.h"
+
+/* Print the refused system calls, a line each, at most ten, and the advice once; `list`: of a result. */
+void aj_show_violations(const json_t *list);
+/* Print a result's own hint; NULL: there is none. */
+void aj_show_hint(const char *hint);
+/* Both. */
+void aj_show_refusals(const struct aj_result *result);
+/* Print the changes to places in the workspace that the host runs or obeys, a line each. `report`: of a result, or NULL;
+ * `earlier`: an earlier report of the same jail, whose lines are not repeated, or NULL. */
+void aj_show_workspace(const json_t *report, const json_t *earlier);
+/* Print the files that came back, of which `folder` has copies, and those that did not, a line each. */
+void aj_show_files(const struct aj_result *result, const char *folder);
