@@ -124,7 +124,7 @@ run_script() { # NAME COMMAND...: as the user whose turn it is
 }
 
 scripts() { # FOLDER BUILD: the scripts of all groups in FOLDER; those that take longest begin first
-	for suite in ${SUITES:-fault e2e escape reach cgroup}; do
+	for suite in ${SUITES:-fault e2e sdk escape reach cgroup}; do
 		for script in "$1/$suite"/*.sh "$1/$suite.sh"; do
 			[ -e "$script" ] || continue
 			name=${script#"$1/"}
@@ -156,6 +156,8 @@ copy_for_user() {
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
 	cp -R --no-preserve=ownership "$tests/../docs" "$copy/docs"
 	cp "$tests/../README.md" "$copy/README.md"
+	mkdir "$copy/src"
+	cp -R --no-preserve=ownership "$tests/../src/sdk" "$copy/src/sdk"
 	chmod -R a+rX "$copy"
 }
 

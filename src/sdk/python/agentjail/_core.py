@@ -1,0 +1,179 @@
+"""The client's side of the protocol as pure state: which requests are under way, and what each message of the service means for them.
+It reads and writes no socket, waits for nothing and runs no tool; _link.py and _alink.py do, for threads and for asyncio.
+"""
+
+from __future__ import annotations
+
+import itertools
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from . import errors
+from ._wire import BrokenStream, Frames, Message, frame
+
+if TYPE_CHECKING:
+    from .tools import Tool
+
+T = TypeVar("T")
+
+
+def same(answer: Any) -> Any:
+    return answer
+
+
+@dataclass(slots=True)
+class Request(Generic[T]):
+    """One question to the service.
+
+    members: of the message, without `op` and `id`. finish: makes the caller's value from the answer.
+    tools: that its snippet may call. on_output: is given each piece of ("stdout" or "stderr", text).
+    """
+
+    op: str
+    members: Message
+    finish: Callable[[Any], T] = same
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    on_output: Callable[[str, str], None] | None = None
+
+
+class Pending(Generic[T]):
+    """A request that has no answer yet. `wake` is called whenever there is something new for the one that waits for it."""
+
+    __slots__ = ("answer", "context", "error", "id", "inbox", "over", "request", "wake")
+
+    def __init__(self, id: int, request: Request[T], wake: Callable[[], Any]) -> None:
+        self.id, self.request, self.wake = id, request, wake
+        self.over = False
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.inbox: list[tuple[str, str]] = []  # output that was not handed on yet
+        self.context: Any = None  # of the caller's variables, for its tools
+
+    def end(self, answer: Any, error: BaseException | None) -> None:
+        self.answer, self.error, self.over = answer, error, True
+        self.wake()
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A snippet waits for the value of one of the caller's functions."""
+
+    pending: Pending[Any]
+    call: int
+    tool: str
+    args: Message
+
+
+class Core:
+    """One connection's state. It is not safe for threads: the caller holds a lock, or runs in one event loop."""
+
+    def __init__(self) -> None:
+        self._frames = Frames()
+        self._ids = itertools.count(1)
+        self._pending: dict[int, Pending[Any]] = {}
+        self.hello: Message | None = None
+        self.refused: errors.ServiceError | None = None  # the service's last word about the connection itself
+        self.ended: dict[str, str] = {}  # sessions whose jail is gone -> why
+
+    @property
+    def request_bytes(self) -> int:
+        """The longest request that the service takes, in bytes."""
+        return int(self.hello["limits"]["request_bytes"]) if self.hello else 1 << 22
+
+    def begin(self, request: Request[T], wake: Callable[[], Any]) -> tuple[Pending[T], bytes]:
+        """The state and the bytes of a new request. TooLarge, ValueNotSent: nothing was begun."""
+        id = next(self._ids)
+        data = self._bytes({"id": id, "op": request.op, **request.members})
+        pending = self._pending[id] = Pending(id, request, wake)
+        return pending, data
+
+    def forget(self, pending: Pending[Any]) -> bytes:
+        """Nobody waits for it any more: the bytes that end it, or none. Its answer is then dropped when it comes."""
+        if self._pending.pop(pending.id, None) is None:
+            return b""
+        if pending.request.op in ("exec", "open"):
+            return self._bytes({"id": next(self._ids), "op": "close", "request": pending.id})
+        if pending.request.op in ("run", "set", "get", "vars"):
+            return self._bytes({"id": next(self._ids), "op": "interrupt", "request": pending.id})
+        return b""
+
+    def tool_answer(self, call: ToolCall, answer: Message) -> bytes:
+        """The bytes that give a tool's `value` or `error`; none when the request is over."""
+        if call.pending.id not in self._pending:
+            return b""
+        head = {"op": "tool_result", "request": call.pending.id, "call": call.call}
+        try:
+            return self._bytes({**head, **answer})
+        except errors.AgentjailError as e:
+            return self._bytes({**head, "error": {"type": "ResultError", "message": str(e)[:500]}})
+
+    def receive(self, data: bytes) -> list[ToolCall]:
+        """What came from the service: ends and wakes requests, and returns the calls of tools. BrokenStream: close the connection."""
+        calls: list[ToolCall] = []
+        for message in self._frames.feed(data):
+            try:
+                self._take(message, calls)
+            except (KeyError, TypeError, ValueError) as e:
+                raise BrokenStream(f"a message without sense ({type(e).__name__}: {e})") from None
+        return calls
+
+    def drop_all(self, error: BaseException) -> None:
+        """The connection is over: every request ends with this error."""
+        pending, self._pending = list(self._pending.values()), {}
+        for p in pending:
+            p.end(None, error)
+
+    def _take(self, message: Message, calls: list[ToolCall]) -> None:
+        event = message.get("event")
+        if event is None:
+            if "result" in message:
+                pending = self._pending.pop(message["id"], None)
+                if pending is not None:
+                    pending.end(message["result"], None)
+            elif "error" in message:
+                self._take_error(message, calls)
+            elif "hello" in message:
+                self.hello = message["hello"]
+        elif event == "ended":
+            self.ended[message["session"]] = message["why"]
+        elif event == "tool_call":
+            pending = self._pending.get(message["id"])
+            if pending is not None:
+                calls.append(ToolCall(pending, message["call"], message["tool"], message["args"]))
+        elif event in ("stdout", "stderr"):
+            pending = self._pending.get(message["id"])
+            if pending is not None:
+                pending.inbox.append((event, message["data"]))
+                pending.wake()
+
+    def _take_error(self, message: Message, calls: list[ToolCall]) -> None:
+        id, error = message.get("id"), errors.from_error(message["error"])
+        if id is not None:
+            pending = self._pending.pop(id, None)
+            if pending is not None:
+                pending.end(None, error)
+        elif "call" in message:  # the tool's value does not fit its declaration: so the tool has failed
+            pending = self._pending.get(message["request"])
+            if pending is not None and error.code == "no_such_call":
+                calls.append(ToolCall(pending, message["call"], "", {"type": "ResultError", "message": error.message}))
+        else:
+            self.refused = error
+
+    def _bytes(self, message: Message) -> bytes:
+        try:
+            data = frame(message)
+        except (TypeError, ValueError, RecursionError) as e:
+            raise errors.ValueNotSent(f"the request has no form as JSON: {e}") from None
+        if len(data) - 4 > self.request_bytes:
+            raise errors.TooLarge(
+                f"a request of {len(data) - 4} bytes is longer than the {self.request_bytes} that the service takes",
+                "send less at a time, as files in parts, or start the service with --request-max",
+            )
+        return data
+
+
+def output_bytes(message: Message) -> bytes:
+    """The bytes of an event of output."""
+    return b64decode(message["data_base64"]) if "data_base64" in message else message["data"].encode()

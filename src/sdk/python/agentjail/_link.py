@@ -1,0 +1,240 @@
+"""One connection for threads: a thread reads it, any number of threads ask. What a message means is _core.py's.
+The reader runs no code of the caller's: output goes to the thread that asked, tools to threads of their own.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import copy
+import queue
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import errors
+from ._core import Core, Pending, Request, ToolCall
+from ._wire import BrokenStream
+from ._workers import Workers
+from .tools import failed, finished
+
+T = TypeVar("T")
+
+GREETING_S = 60.0
+READ_BYTES = 1 << 16
+
+
+class Link:
+    """A connection that was greeted.
+
+    why_gone: makes the exception of requests whose connection has ended.
+    """
+
+    def __init__(self, sock: socket.socket, why_gone: Callable[[str], BaseException]) -> None:
+        self._socket, self._why_gone = sock, why_gone
+        self._core = Core()
+        self._lock = threading.RLock()  # of the core; a collected object may come back to it
+        self._sending = threading.Lock()  # of the socket, so that frames are not mixed
+        self._ending = threading.RLock()
+        self._workers = Workers()
+        self.orphans: queue.SimpleQueue[str] = queue.SimpleQueue()  # sessions that were given up without a close
+        self.gone: BaseException | None = None
+        self._greet()
+        self._reader = threading.Thread(target=self._read, name="agentjail-reader", daemon=True)
+        self._reader.start()
+
+    @property
+    def hello(self) -> dict[str, Any]:
+        return self._core.hello or {}
+
+    @property
+    def request_bytes(self) -> int:
+        """The longest request, in bytes."""
+        return self._core.request_bytes
+
+    @property
+    def ended(self) -> dict[str, str]:
+        """Sessions whose jail is gone, and why."""
+        return self._core.ended
+
+    def _greet(self) -> None:
+        self._socket.settimeout(GREETING_S)
+        while self._core.hello is None:
+            try:
+                data = self._socket.recv(READ_BYTES)
+                self._core.receive(data)
+            except (OSError, BrokenStream) as e:
+                raise self._why_gone(f"no greeting of the service: {e or type(e).__name__}") from None
+            if self._core.refused:
+                raise self._core.refused
+            if not data:
+                raise self._why_gone("the service ended the connection without a greeting")
+        self._socket.settimeout(None)
+        if self.hello.get("protocol") != 1:
+            raise errors.ServiceError(f"the service speaks version {self.hello.get('protocol')} of the protocol, this client version 1")
+
+    # --- asking ---
+
+    def ask(self, request: Request[T]) -> T:
+        """Send a request and wait for its answer. An exception while waiting, as Ctrl-C raises, ends the request."""
+        arrived = threading.Semaphore(0) if request.on_output else threading.Lock()
+        if not request.on_output:
+            arrived.acquire()
+        pending = self.start(request, arrived.release)
+        try:
+            while True:
+                arrived.acquire()
+                if request.on_output:
+                    for stream, text in self.pieces(pending):
+                        request.on_output(stream, text)
+                if pending.over:
+                    break
+        except BaseException:
+            self.forget(pending)
+            raise
+        return self.answer(pending)
+
+    def start(self, request: Request[T], wake: Callable[[], Any]) -> Pending[T]:
+        """Send a request. `wake` is called by the reader when there is something new: it must return at once."""
+        if not self.orphans.empty():
+            self._close_orphans()
+        with self._lock:
+            if self.gone is not None:
+                raise copy.copy(self.gone)
+            pending, data = self._core.begin(request, wake)
+            if request.tools:
+                pending.context = contextvars.copy_context()
+        self._send(data)
+        return pending
+
+    def answer(self, pending: Pending[T]) -> T:
+        """What the request gave, or its exception."""
+        if pending.error is not None:
+            raise copy.copy(pending.error)  # of one lost connection many threads are told
+        return pending.request.finish(pending.answer)
+
+    def forget(self, pending: Pending[Any]) -> None:
+        """End a request for whose answer nobody waits."""
+        with self._lock:
+            data = self._core.forget(pending) if self.gone is None else b""
+        if data:
+            try:
+                self._send(data)
+            except errors.AgentjailError:
+                pass  # the connection has ended, and the request with it
+
+    def pieces(self, pending: Pending[Any]) -> list[tuple[str, str]]:
+        """The output that has come since the last call."""
+        with self._lock:
+            pieces, pending.inbox = pending.inbox, []
+        return pieces
+
+    def _close_orphans(self) -> None:
+        while True:
+            try:
+                name = self.orphans.get_nowait()
+            except queue.Empty:
+                return
+            with self._lock:
+                _, data = self._core.begin(Request("close", {"session": name}), lambda: None)
+            self._send(data)
+
+    def _send(self, data: bytes) -> None:
+        try:
+            with self._sending:
+                self._socket.sendall(data)
+        except OSError as e:
+            self._lost(f"the connection to the service broke: {e}")
+            raise copy.copy(self.gone or e) from None
+        except BaseException:  # Ctrl-C, perhaps amid a frame: nothing that follows could be read
+            self._lost("interrupted while a request was sent")
+            raise
+
+    # --- reading ---
+
+    def _read(self) -> None:
+        try:
+            while True:
+                data = self._socket.recv(READ_BYTES)
+                if not data:
+                    reason = "the service ended the connection"
+                    break
+                with self._lock:
+                    calls = self._core.receive(data)
+                for call in calls:
+                    self._start_tool(call)
+        except (OSError, BrokenStream) as e:
+            reason = f"the connection to the service broke: {e}"
+        self._lost(reason)
+
+    def _lost(self, reason: str) -> None:
+        with self._ending:
+            if self.gone is None:
+                error = self._core.refused or self._why_gone(reason)  # which may have to wait for the process
+                with self._lock:
+                    self.gone = error
+                    self._core.drop_all(error)
+        self._shut()
+
+    def _shut(self) -> None:
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._workers.close()
+
+    def close(self, error: BaseException) -> None:
+        """End the connection; all that waits raises `error`. May be called again."""
+        with self._ending, self._lock:
+            if self.gone is None:
+                self.gone = error
+                self._core.drop_all(error)
+        self._shut()
+        if threading.current_thread() is not self._reader:
+            self._reader.join(5)
+        self._socket.close()
+
+    def leave(self) -> None:
+        """In a process that was forked: the connection is the other process's."""
+        self._lock, self._sending, self._ending = threading.RLock(), threading.Lock(), threading.RLock()
+        self._socket.close()
+
+    # --- tools ---
+
+    def _start_tool(self, call: ToolCall) -> None:
+        tool = call.pending.request.tools.get(call.tool)
+        if tool is None:  # also the service's word that a value did not fit
+            error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
+            self._workers.submit(lambda: self._give(call, {"error": error}))
+        elif tool.is_async:
+            self._workers.run_async(self._await_tool(call))
+        else:
+            self._workers.submit(lambda: self._run_tool(call))
+
+    def _run_tool(self, call: ToolCall) -> None:
+        tool = call.pending.request.tools[call.tool]
+        try:
+            positional, named = tool.arguments(call.args)
+            answer = finished(call.pending.context.copy().run(tool.function, *positional, **named))
+        except BaseException as e:
+            answer = failed(e)
+        self._give(call, answer)
+
+    async def _await_tool(self, call: ToolCall) -> None:
+        tool = call.pending.request.tools[call.tool]
+        try:
+            positional, named = tool.arguments(call.args)
+            answer = finished(await tool.function(*positional, **named))
+        except BaseException as e:
+            answer = failed(e)
+        self._give(call, answer)
+
+    def _give(self, call: ToolCall, answer: dict[str, Any]) -> None:
+        with self._lock:
+            data = b"" if self.gone is not None else self._core.tool_answer(call, answer)
+        if data:
+            try:
+                self._send(data)
+            except errors.AgentjailError:
+                pass  # the run has ended with the connection
+

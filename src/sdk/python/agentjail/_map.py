@@ -1,0 +1,90 @@
+"""Many snippets with a bound: the requests that are under way at a time, their order, and those that found no room.
+One thread does it all, the caller's: the service runs the snippets.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import queue
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import errors
+from ._core import Pending, Request
+from ._progress import Bar
+from .result import Result
+
+if TYPE_CHECKING:
+    from .jail import Progress
+    from .service import Service
+
+
+def default_workers() -> int:
+    return 2 * len(os.sched_getaffinity(0))
+
+
+def run_all(
+    service: Service, requests: Iterator[Request[Result]], workers: int | None, progress: Progress, ordered: bool, total: int | None
+) -> Iterator[Any]:
+    """The Results of the requests; in their order, or with their numbers."""
+    from .service import Pauses
+
+    bound = workers or default_workers()
+    link = service.link()
+    arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
+    running: dict[int, Pending[Result]] = {}
+    waiting: list[tuple[float, int, Request[Result]]] = []  # those that found no room: when to try again
+    pauses: dict[int, Pauses] = {}
+    ready: dict[int, Result] = {}  # ended before one that comes earlier
+    bar = Bar(progress, total)
+    started = given = ended = 0
+    more = True
+
+    def send(number: int, request: Request[Result]) -> None:
+        running[number] = link.start(request, lambda: arrived.put(number))
+
+    try:
+        while True:
+            # What has ended and waits for an earlier one counts, so that a slow first snippet does not gather all others' results.
+            while more and len(running) + len(waiting) < bound and started - given < 16 * bound:
+                request = next(requests, None)
+                if request is None:
+                    more = False
+                    break
+                send(started, request)
+                started += 1
+            while waiting and waiting[0][0] <= time.monotonic():
+                _, number, request = heapq.heappop(waiting)
+                send(number, request)
+            if not running and not waiting:
+                break
+            try:
+                number = arrived.get(timeout=max(0.0, waiting[0][0] - time.monotonic()) if waiting else None)
+            except queue.Empty:
+                continue
+            pending = running.pop(number)
+            try:
+                result = link.answer(pending)
+            except errors.Busy as e:
+                pause = pauses.setdefault(number, Pauses(service.busy_timeout)).next(e)
+                if pause is None:
+                    raise
+                heapq.heappush(waiting, (time.monotonic() + pause, number, pending.request))
+                continue
+            pauses.pop(number, None)
+            ended += 1
+            bar.show(ended)
+            if not ordered:
+                given += 1
+                yield number, result
+                continue
+            ready[number] = result
+            while given in ready:
+                yield ready.pop(given)
+                given += 1
+    finally:
+        bar.end()
+        for pending in running.values():
+            link.forget(pending)

@@ -1,0 +1,243 @@
+"""The requests of sessions and jails: what the keyword arguments mean as members of the protocol, and what its answers mean.
+The blocking and the asyncio classes share it; it sends nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict, TypeVar, Union
+
+from ._core import Request
+from .errors import SetupError
+from .result import Result
+from .tools import Tool
+from .values import encode_members
+
+S = TypeVar("S")
+FileContent = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
+Files = Union[Mapping[str, FileContent], Iterable[Union[str, "os.PathLike[str]"]]]
+OnText = Callable[[str], Any]
+
+PART_BYTES = 1 << 20  # of a file that is read: the protocol's own bound
+
+
+class JailOptions(TypedDict, total=False):
+    """What a jail or session is made with; the names are the protocol's.
+
+    imports: modules that the code may import, in place of the policy's: `["json", "numpy.*"]`.
+    builtins: `minimal`, `standard` or `full`. layer: False switches the Python layer off. imports_checked: `before` or `run`.
+    workspace: a folder of this host, under a policy that has one. tenant: on whose behalf. seed: for the code's random numbers.
+    """
+
+    imports: Sequence[str] | None
+    builtins: str | None
+    layer: bool | None
+    imports_checked: str | None
+    workspace: str | os.PathLike[str] | None
+    tenant: str | None
+    seed: int | None
+
+
+class RunOptions(TypedDict, total=False):
+    """What one run is made with.
+
+    inputs: variables to set before it. files: files to write before it, see Session.write_files. timeout: seconds.
+    output: `list` or `data`: the result names, or holds, the files of /output that the run made. seed: for random numbers.
+    value_of: `statement`: a last assignment is a value too. handles: what cannot cross gets a name, a Handle.
+    for_model: the service writes the text of Result.for_model(). filename: of the code, in errors. run_id: in the result and audit.
+    """
+
+    inputs: Mapping[str, Any] | None
+    files: Files | None
+    timeout: float | None
+    output: Literal["list", "data"] | None
+    seed: int | None
+    value_of: Literal["expression", "statement"] | None
+    handles: bool | None
+    for_model: bool | None
+    filename: str | None
+    run_id: str | None
+
+
+JAIL_OPTIONS = frozenset(JailOptions.__annotations__)
+RUN_OPTIONS = frozenset(RunOptions.__annotations__)
+
+
+def members(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """Keyword arguments as members. TypeError: one that is not known."""
+    out: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise TypeError(f"there is no option {name!r}; there are: {', '.join(sorted(known))}")
+        if value is None:
+            continue
+        if name == "inputs":
+            out[name] = encode_members(value)
+        elif name == "files":
+            out[name] = files_of(value)
+        elif name == "timeout":
+            out["timeout_ms"] = milliseconds(value)
+        elif name == "workspace":
+            out[name] = os.path.realpath(value)
+        elif name == "imports":
+            out[name] = list(value)
+        else:
+            out[name] = value
+    return out
+
+
+def place(service: S | None, policy: Any, options: Mapping[str, Any], shared: Callable[..., S]) -> tuple[S, dict[str, Any]]:
+    """The service for a jail, and the members that its requests have. Without a service it is one that is shared by all such jails."""
+    jail = members(options, JAIL_OPTIONS)
+    if service is None:
+        return shared(policy, options.get("imports"), options.get("builtins"), options.get("layer")), jail
+    if policy is not None:
+        if not isinstance(policy, str) or "/" in policy or "\n" in policy:
+            raise TypeError("with a service, policy is the name of one that it serves: Service(policy=...) takes a file or a dict")
+        jail["policy"] = policy
+    return service, jail
+
+
+def milliseconds(seconds: float) -> int:
+    if seconds <= 0:
+        raise ValueError(f"a timeout of {seconds} s: it is more than 0")
+    return max(1, round(seconds * 1000))
+
+
+def files_of(files: Files) -> list[dict[str, str]]:
+    """Files for a jail: a mapping of names to bytes, text or paths of this host, or a list of paths, whose last parts are the names."""
+    if isinstance(files, Mapping):
+        pairs: Iterable[tuple[str, FileContent]] = files.items()
+    elif isinstance(files, (str, bytes)):
+        raise TypeError("files are a mapping of names to contents, or a list of paths")
+    else:
+        pairs = [(os.path.basename(os.fspath(path)), Path(path)) for path in files]
+    return [_file(name, content) for name, content in pairs]
+
+
+def _file(name: str, content: FileContent) -> dict[str, str]:
+    if isinstance(content, str):
+        if content.isascii() and "\0" not in content:
+            return {"name": name, "text": content}
+        content = content.encode("utf-8", "surrogatepass")
+    elif isinstance(content, os.PathLike):
+        content = Path(content).read_bytes()
+    return {"name": name, "data": b64encode(content).decode()}
+
+
+# --- answers ---
+
+
+def result_of(answer: Any) -> Result:
+    """A Result. SetupError: there was no jail to run in."""
+    if answer.get("status") == "setup_error":
+        error = answer.get("error") or {}
+        raise SetupError(str(error.get("message") or answer.get("reason")), str(error.get("fix") or ""))
+    return Result(answer)
+
+
+def session_of(answer: Any) -> tuple[str, str]:
+    return str(answer["session"]), str(answer["policy"])
+
+
+def part_of(answer: Any) -> tuple[bytes, bool]:
+    return b64decode(answer["data"]), bool(answer["end"])
+
+
+def nothing(_: Any) -> None:
+    return None
+
+
+# --- requests ---
+
+
+def handler(on_stdout: OnText | None, on_stderr: OnText | None) -> Callable[[str, str], None] | None:
+    """One function for both streams, or None."""
+    if on_stdout is None and on_stderr is None:
+        return None
+    by_name = {"stdout": on_stdout, "stderr": on_stderr}
+
+    def hand(stream: str, text: str) -> None:
+        function = by_name[stream]
+        if function is not None:
+            function(text)
+
+    return hand
+
+
+OnOutput = Union[Callable[[str, str], Any], None]
+
+
+def execute(code: str, jail: dict[str, Any], run: dict[str, Any], tools: Mapping[str, Tool], on_output: OnOutput) -> Request[Result]:
+    """A snippet in a jail of its own."""
+    message = {"code": code, **jail, **run}
+    if tools:
+        message["tools"] = [t.declaration for t in tools.values()]
+    if on_output:
+        message["stream"] = True
+    return Request("exec", message, result_of, tools, on_output)
+
+
+def open_session(jail: dict[str, Any], tools: Mapping[str, Tool], branching: bool, files: Files | None) -> Request[tuple[str, str]]:
+    message = dict(jail)
+    if tools:
+        message["tools"] = [t.declaration for t in tools.values()]
+    if branching:
+        message["branching"] = True
+    if files is not None:
+        message["files"] = files_of(files)
+    return Request("open", message, session_of)
+
+
+def run(session: str, code: str, options: dict[str, Any], tools: Mapping[str, Tool], on_output: OnOutput) -> Request[Result]:
+    message = {"session": session, "code": code, **options}
+    if on_output:
+        message["stream"] = True
+    return Request("run", message, result_of, tools, on_output)
+
+
+def set_variables(session: str, variables: Mapping[str, Any]) -> Request[Result]:
+    return Request("set", {"session": session, "variables": encode_members(variables)}, result_of)
+
+
+def get_variable(session: str, name: str, timeout: float | None, handles: bool) -> Request[Result]:
+    message: dict[str, Any] = {"session": session, "name": name}
+    if timeout is not None:
+        message["timeout_ms"] = milliseconds(timeout)
+    if handles:
+        message["handles"] = True
+    return Request("get", message, result_of)
+
+
+def list_variables(session: str, timeout: float | None) -> Request[Result]:
+    message: dict[str, Any] = {"session": session}
+    if timeout is not None:
+        message["timeout_ms"] = milliseconds(timeout)
+    return Request("vars", message, result_of)
+
+
+def read_part(session: str, path: str, offset: int) -> Request[tuple[bytes, bool]]:
+    return Request("read_file", {"session": session, "path": path, "offset": offset, "bytes": PART_BYTES}, part_of)
+
+
+def batches(files: Files, limit: int) -> list[list[dict[str, str]]]:
+    """Files in groups, each of which fits into a request of `limit` bytes."""
+    groups: list[list[dict[str, str]]] = [[]]
+    size = 0
+    for file in files_of(files):
+        length = len(file.get("data", "")) + 6 * len(file["name"]) + sum(len(c) if c >= " " else 6 for c in file.get("text", "")) + 64
+        if groups[-1] and size + length > limit - 4096:
+            groups.append([])
+            size = 0
+        groups[-1].append(file)
+        size += length
+    return groups
+
+
+def variable_missing(result: Result) -> bool:
+    return result.error is not None and result.error.type == "NameError"
+
+

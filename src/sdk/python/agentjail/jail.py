@@ -1,0 +1,105 @@
+"""Jails: each run gets one of its own, which was never used and ends with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
+
+from . import _requests as rq
+from ._core import Request
+from ._process import PolicyLike
+from ._requests import JailOptions, OnText, RunOptions
+from .result import Result
+from .service import Service, shared
+from .tools import ToolLike, collect
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Job = Union[str, Mapping[str, Any]]  # code, or the arguments of run(): {"code": ..., "inputs": ...}
+Progress = Union[bool, Callable[[int, "int | None"], Any], None]
+
+
+class Jail:
+    """How jails are made; each run() is in a fresh one.
+
+    policy: a policy's name, or, without a service, a file or a dict too. tools: functions that the code may call, see Tool.
+    timeout: seconds for each run that says none. service: where it runs; without it the private service of this process for such
+    jails. options: see JailOptions.
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: PolicyLike | None = None,
+        tools: Iterable[ToolLike] | Mapping[str, ToolLike] = (),
+        timeout: float | None = None,
+        service: Service | None = None,
+        **options: Unpack[JailOptions],
+    ) -> None:
+        self.tools = collect(tools)
+        self.timeout = timeout
+        self.service, self._members = rq.place(service, policy, options, shared)
+
+    def run(self, code: str, *, on_stdout: OnText | None = None, on_stderr: OnText | None = None, **options: Unpack[RunOptions]) -> Result:
+        """Run a snippet in a jail of its own. A snippet that fails is a Result too.
+
+        on_stdout, on_stderr: are given output as it comes, in this thread. options: see RunOptions. SetupError: no jail can be
+        made. Busy: there was no room for `Service.busy_timeout` seconds. ServiceDied: the service died meanwhile.
+        """
+        return self.service.ask(self._request(code, options, rq.handler(on_stdout, on_stderr)))
+
+    def _request(self, code: str, options: Mapping[str, Any], on_output: Any = None) -> Request[Result]:
+        given = {"timeout": self.timeout, **options}
+        return rq.execute(code, self._members, rq.members(given, rq.RUN_OPTIONS), self.tools, on_output)
+
+    @overload
+    def map(
+        self,
+        codes: Iterable[Job],
+        *,
+        ordered: Literal[True] = True,
+        workers: int | None = None,
+        progress: Progress = None,
+        **options: Unpack[RunOptions],
+    ) -> Iterator[Result]: ...
+
+    @overload
+    def map(
+        self, codes: Iterable[Job], *, ordered: Literal[False], workers: int | None = None, progress: Progress = None, **options: Unpack[RunOptions]
+    ) -> Iterator[tuple[int, Result]]: ...
+
+    def map(
+        self, codes: Iterable[Job], *, ordered: bool = True, workers: int | None = None, progress: Progress = None, **options: Unpack[RunOptions]
+    ) -> Iterator[Any]:
+        """Run many snippets, `workers` at a time (without it two for each processor), and give their Results as they are read.
+
+        codes: snippets, or dicts with the arguments of run(); they are read as they are needed. ordered: in the order of `codes`;
+        False: (number from 0, Result) as they end. progress: None: a bar on stderr if that is a terminal; or True, False, or a
+        function of (how many have ended, how many there are, or None). Leaving the loop ends what still runs.
+        """
+        from ._map import run_all
+
+        requests = (self._request(*_job(job, options)) for job in codes)
+        return run_all(self.service, requests, workers, progress, ordered, total_of(codes))
+
+
+def _job(job: Job, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    if isinstance(job, str):
+        return job, dict(options)
+    own = dict(job)
+    return own.pop("code"), {**options, **own}
+
+
+def total_of(codes: Any) -> int | None:
+    try:
+        return len(codes)
+    except TypeError:
+        return None
+
+
+def run(code: str, **options: Any) -> Result:
+    """Run one snippet in a jail of its own, with the options of Jail and of Jail.run."""
+    own = {name: options.pop(name) for name in list(options) if name in rq.RUN_OPTIONS or name in ("on_stdout", "on_stderr")}
+    seed = {"seed": own.pop("seed")} if "seed" in own else {}
+    return Jail(**options).run(code, **own, **seed)

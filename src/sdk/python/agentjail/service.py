@@ -1,0 +1,250 @@
+"""The service that runs the jails, for threads: a private one, which starts when it is first asked, or one at an address.
+It holds no session and no snippet; session.py and jail.py ask it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import random
+import socket
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from . import errors
+from ._core import Request
+from ._link import Link
+from ._process import PolicyLike, Process, Recipe, key_of, words
+
+T = TypeVar("T")
+
+BUSY_S = 30.0  # how long a request is tried again while the service has no room
+SHARED_MAX = 4  # shared services that stay although nothing uses them
+
+
+class Service:
+    """A service of this program's own, or a connection to one that runs.
+
+    address: the path of a running service's socket. Without it `agentjail serve` is started for this program alone when the first
+    request is made; it ends with close(), with this program however that ends, and is started again when it has died.
+
+    program, rootfs: the program and its Python tree; without them $AGENTJAIL and $AGENTJAIL_ROOTFS, those packed with this
+    package, and PATH are tried. policy, policies: what the private service serves, the first is the default: names, files, texts of
+    TOML, or dicts. busy_timeout: seconds for which a request that finds no room is tried again. options: further words for the
+    command; env: variables for it. limits: as keywords, `memory="1G"`, `timeout=10`, `sessions_max=64`, `allow_imports=["numpy.*"]`;
+    the names are those of the options of `agentjail serve`, times are in seconds.
+
+    Any number of threads may use a Service. In a process that was forked it starts, or connects, anew.
+    """
+
+    def __init__(
+        self,
+        address: str | os.PathLike[str] | None = None,
+        *,
+        program: str | os.PathLike[str] | None = None,
+        rootfs: str | os.PathLike[str] | None = None,
+        policy: PolicyLike | None = None,
+        policies: Sequence[PolicyLike] = (),
+        busy_timeout: float = BUSY_S,
+        options: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        **limits: Any,
+    ) -> None:
+        given = (*(() if policy is None else (policy,)), *policies)
+        self.address = None if address is None else os.fspath(address)
+        self._recipe = Recipe(program, rootfs, given, (*words(limits), *options), env or {})
+        if self.address is not None and self._recipe != Recipe():
+            raise TypeError("a service at an address has its own program, policies and limits")
+        self.busy_timeout = busy_timeout
+        self._lock = threading.Lock()
+        self._link: Link | None = None
+        self._process: Process | None = None
+        self._closed = False
+        _all.add(self)
+
+    # --- what a program asks ---
+
+    @property
+    def pid(self) -> int | None:
+        """The private service's process; None while there is none, or at an address."""
+        process = self._process
+        return process.pid if process else None
+
+    @property
+    def policies(self) -> list[str]:
+        """The names of the policies that the service serves; the first is the default."""
+        return [str(name) for name in self.link().hello["policies"]]
+
+    @property
+    def version(self) -> str:
+        return str(self.link().hello["version"])
+
+    def ping(self) -> None:
+        """Ask for nothing. ServiceDied: there is no answer."""
+        self.ask(Request("ping", {}))
+
+    def stats(self) -> dict[str, Any]:
+        """Numbers about the service, see docs/serve.md."""
+        answer: dict[str, Any] = self.ask(Request("stats", {}))
+        return answer
+
+    def close(self) -> None:
+        """End the connection, and a private service. Everything under way raises ServiceClosed. May be called again."""
+        with self._lock:
+            self._closed = True
+            link, self._link = self._link, None
+            process, self._process = self._process, None
+        if link is not None:
+            link.close(errors.ServiceClosed("the service was closed"))
+        if process is not None:
+            process.end()
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_link", None) is not None:
+            self.close()
+
+    # --- for the other modules of this package ---
+
+    def ask(self, request: Request[T], link: Link | None = None) -> T:
+        """The answer to a request. While the service has no room it is sent again, for busy_timeout seconds at most.
+
+        link: the connection that the request belongs to, as a session's; without it that of the moment.
+        """
+        pauses: Pauses | None = None
+        while True:
+            try:
+                return (link or self.link()).ask(request)
+            except errors.Busy as e:
+                pauses = pauses or Pauses(self.busy_timeout)
+                pause = pauses.next(e)
+                if pause is None:
+                    raise
+            time.sleep(pause)
+
+    def link(self) -> Link:
+        """The connection, made anew where the last one has ended. SetupError: the service does not start."""
+        link = self._link
+        if link is not None and link.gone is None:
+            return link
+        with self._lock:
+            if self._closed:
+                raise errors.ServiceClosed("the service was closed; make another one")
+            if self._link is not None and self._link.gone is not None:
+                self._link.close(self._link.gone)
+                self._link = None
+                if self._process is not None:
+                    self._process.end(0)
+                    self._process = None
+            if self._link is None:
+                self._link = self._connect() if self.address is not None else self._start()
+            return self._link
+
+    def _connect(self) -> Link:
+        sock = socket.socket(socket.AF_UNIX)
+        try:
+            sock.connect(self.address or "")
+            return Link(sock, lambda reason: errors.ServiceDied(f"{reason} (at {self.address})"))
+        except OSError as e:
+            sock.close()
+            message = f"no service answers at {self.address}: {e.strerror or e}"
+            raise errors.SetupError(message, "start `agentjail serve`, or give no address") from None
+        except BaseException:
+            sock.close()
+            raise
+
+    def _start(self) -> Link:
+        process = Process(self._recipe)
+        try:
+            link = Link(process.socket, lambda reason: _died(process, reason))
+        except errors.ServiceDied:
+            raise process.start_failed() from None
+        except BaseException:
+            process.end(0)
+            raise
+        self._process = process
+        return link
+
+    def _leave(self) -> None:
+        """After a fork, in the child."""
+        self._lock = threading.Lock()
+        link, self._link = self._link, None
+        process, self._process = self._process, None
+        if link is not None:
+            link.gone = errors.ServiceClosed("this connection belongs to the process that this one was forked from")
+            link.leave()
+        if process is not None:
+            process.leave()
+
+
+class Pauses:
+    """How long to wait before a request that found no room is sent again."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._end, self._own_ms = time.monotonic() + limit_s, 5.0
+
+    def next(self, error: errors.Busy) -> float | None:
+        """Seconds, or None when there was enough waiting."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            return None
+        self._own_ms = min(self._own_ms * 1.5, 500.0)
+        return min(max(error.retry_ms or 0, self._own_ms) * random.uniform(0.5, 1.5) / 1000, left)
+
+
+def _died(process: Process, reason: str) -> errors.ServiceDied:
+    try:
+        status: int | None = process.process.wait(1)
+    except Exception:
+        status = None
+    how = f" (signal {-status})" if status is not None and status < 0 else f" (exit status {status})" if status else ""
+    return errors.ServiceDied(f"the private service has died{how}: {reason}", process.last_words())
+
+
+# --- the services that are shared, and the ends of this process ---
+
+_all: weakref.WeakSet[Service] = weakref.WeakSet()
+_shared: weakref.WeakValueDictionary[tuple[Any, ...], Service] = weakref.WeakValueDictionary()
+_kept: OrderedDict[tuple[Any, ...], Service] = OrderedDict()
+_registry = threading.Lock()
+
+
+def shared(policy: PolicyLike | None = None, imports: Sequence[str] | None = None, builtins: str | None = None, layer: bool | None = None) -> Service:
+    """The private service of this process for such jails: one for each policy and list of imports that is in use."""
+    key = (key_of(policy), tuple(sorted(imports or ())), builtins, layer)
+    with _registry:
+        service = _kept.get(key) or _shared.get(key)
+        if service is None or service._closed:
+            service = Service(policy=policy, allow_imports=imports, builtins=builtins, layer=layer)
+            _shared[key] = service
+        _kept[key] = service
+        _kept.move_to_end(key)
+        dropped = _kept.popitem(last=False)[1] if len(_kept) > SHARED_MAX else None
+    del dropped  # which ends it, if nothing uses it
+    return service
+
+
+def close_all() -> None:
+    """End every service of this process."""
+    for service in list(_all):
+        service.close()
+
+
+def _after_fork() -> None:
+    global _registry
+    _registry = threading.Lock()
+    for service in list(_all):
+        service._leave()
+
+
+atexit.register(close_all)
+os.register_at_fork(after_in_child=_after_fork)

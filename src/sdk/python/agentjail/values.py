@@ -1,0 +1,267 @@
+"""Python values to the tagged JSON of docs/values.md, and back. What comes from a jail is a claim: nothing is unpickled,
+evaluated or constructed by a name that the jail chose, and a tag that makes no value here stays the plain object that it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import PurePath, PurePosixPath
+from typing import Any
+
+from .errors import ValueNotSent
+
+SAFE_INT = 1 << 53  # beyond it an int goes as a tag: a reader that holds numbers as doubles would change it
+LEVELS_MAX = 120
+# Keys and members whose hash is that of their number: the jail could choose thousands with the same hash.
+NUMBERS_HASHED_MAX = 4000
+
+
+@dataclasses.dataclass(frozen=True)
+class Handle:
+    """The name of an object that stays in its session; passed in, it is that very object again. type, repr: what the jail says of it."""
+
+    id: str
+    type: str = ""
+    repr: str = dataclasses.field(default="", compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Opaque:
+    """A value of the jail that has no form outside: its repr, cut where it is long."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return f"<Opaque {self.text}>"
+
+
+@dataclasses.dataclass(frozen=True)
+class EnumMember:
+    """A member of an Enum of the jail's. Passed in, it is the member again where the class is known."""
+
+    class_name: str
+    module: str
+    name: str
+    value: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Instance:
+    """An instance of a dataclass of the jail's; its fields are attributes. Passed in, it is an instance again where the class is known."""
+
+    class_name: str
+    module: str
+    fields: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["fields"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+# --- values to tags ---
+
+
+def encode(value: Any) -> Any:
+    """The JSON of a value. ValueNotSent: a type without a tag, or too many levels."""
+    return _encode(value, 0)
+
+
+def encode_members(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables by name; the error names the variable."""
+    out: dict[str, Any] = {}
+    for name, value in values.items():
+        try:
+            out[name] = _encode(value, 0)
+        except ValueNotSent as e:
+            raise ValueNotSent(f"{name}: {e}") from None
+    return out
+
+
+def _encode(x: Any, level: int) -> Any:
+    t = type(x)
+    if t is str:
+        return x if x.isascii() else _text(x)
+    if x is None or t is bool:
+        return x
+    if t is int:
+        return x if -SAFE_INT <= x <= SAFE_INT else _tag("int", hex(x))
+    if t is float:
+        return x if x - x == 0 else _tag("float", repr(x))
+    if level > LEVELS_MAX:
+        raise ValueNotSent(f"a value of more than {LEVELS_MAX} levels, or one that contains itself")
+    if t is list:
+        return [_encode(v, level + 1) for v in x]
+    if t is dict:
+        return _mapping(x, level)
+    if t is tuple:
+        return _tag("tuple", [_encode(v, level + 1) for v in x])
+    write = _WRITERS.get(t)
+    if write is not None:
+        return write(x, level)
+    return _rare(x, level)
+
+
+_BASES: tuple[type[Any], ...] = (str, int, float, bytes, bytearray, tuple, list, frozenset, set)
+
+
+def _tag(name: str, data: Any, **members: Any) -> dict[str, Any]:
+    return {"__type__": name, "data": data, **members}
+
+
+def _text(x: str) -> Any:
+    try:
+        x.encode()
+        return x
+    except UnicodeEncodeError:
+        return _tag("str", b64encode(x.encode("utf-8", "surrogatepass")).decode())
+
+
+def _mapping(x: Mapping[Any, Any], level: int) -> dict[str, Any]:
+    if all(type(k) is str and (k.isascii() or _text(k) is k) and "\0" not in k for k in x) and "__type__" not in x:
+        return {k: _encode(v, level + 1) for k, v in x.items()}
+    return _tag("dict_with_complex_keys", [[_encode(k, level + 1), _encode(v, level + 1)] for k, v in x.items()])
+
+
+def _base64(x: Any) -> str:
+    return b64encode(x).decode()
+
+
+_WRITERS: dict[type, Callable[[Any, int], Any]] = {
+    set: lambda x, n: _tag("set", [_encode(v, n + 1) for v in x]),
+    frozenset: lambda x, n: _tag("frozenset", [_encode(v, n + 1) for v in x]),
+    bytes: lambda x, n: _tag("bytes", _base64(x)),
+    bytearray: lambda x, n: _tag("bytearray", _base64(x)),
+    memoryview: lambda x, n: _tag("bytes", _base64(x)),
+    complex: lambda x, n: {"__type__": "complex", "real": _encode(x.real, n), "imag": _encode(x.imag, n)},
+    datetime.datetime: lambda x, n: _tag("datetime", x.isoformat()),
+    datetime.date: lambda x, n: _tag("date", x.isoformat()),
+    datetime.time: lambda x, n: _tag("time", x.isoformat()),
+    datetime.timedelta: lambda x, n: {"__type__": "timedelta", "total_seconds": x.total_seconds()},
+    Decimal: lambda x, n: _tag("Decimal", str(x)),
+    Handle: lambda x, n: {"__type__": "handle", "id": x.id},
+    Opaque: lambda x, n: x.text,
+    EnumMember: lambda x, n: {
+        "__type__": "Enum", "class_name": x.class_name, "module": x.module, "name": x.name, "value": _encode(x.value, n + 1)
+    },
+    Instance: lambda x, n: {
+        "__type__": "dataclass", "class_name": x.class_name, "module": x.module, "data": _mapping(x.fields, n)
+    },
+}  # fmt: skip
+
+
+def _rare(x: Any, level: int) -> Any:
+    """Types that are known by a base class, or by the module that they come from; that module is loaded if such a value exists."""
+    if isinstance(x, enum.Enum):  # its class is not in the jail
+        return _encode(x.value, level + 1)
+    if isinstance(x, PurePath):
+        return _tag("Path", _text(str(x)))
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        return _mapping({f.name: getattr(x, f.name) for f in dataclasses.fields(x)}, level)
+    if isinstance(x, Mapping):
+        return _mapping(x, level)
+    module = type(x).__module__.partition(".")[0]
+    if module in ("numpy", "pandas", "PIL") or "PIL.Image" in sys.modules:
+        from ._arrays import write
+
+        out = write(x, lambda v: _encode(v, level + 1))
+        if out is not None:
+            return out
+    if hasattr(type(x), "model_dump") and "pydantic" in sys.modules:
+        return _encode(x.model_dump(), level + 1)
+    for base in _BASES:
+        if isinstance(x, base):
+            return _encode(base(x), level)
+    if isinstance(x, (range, Fraction)) or hasattr(x, "__next__"):
+        raise ValueNotSent(f"a {type(x).__name__} cannot go into a jail; pass list(x), or float(x)")
+    raise ValueNotSent(f"a value of type {type(x).__module__}.{type(x).__qualname__} cannot go into a jail; docs/values.md lists the types that can")
+
+
+# --- from tags to values ---
+
+
+def decode(x: Any) -> Any:
+    """The Python value of JSON from a jail. A tag that is unknown, or says what cannot be, stays a plain dict."""
+    t = type(x)
+    if t is list:
+        return [decode(v) for v in x]
+    if t is not dict:
+        return x
+    kind = x.get("__type__")
+    if kind is None:
+        return {k: decode(v) for k, v in x.items()}
+    read = _READERS.get(kind) if type(kind) is str else None
+    if read is not None:
+        try:
+            return read(x)
+        except Exception:  # a claim may say anything
+            return x
+    return x
+
+
+def _items(x: dict[str, Any]) -> list[Any]:
+    if type(x["data"]) is not list:
+        raise TypeError("data")
+    return [decode(v) for v in x["data"]]
+
+
+def _hashed(items: list[Any]) -> list[Any]:
+    chosen = sum(type(v) in (Decimal, complex) or (type(v) is int and abs(v) > SAFE_INT) for v in items)
+    if chosen > NUMBERS_HASHED_MAX:
+        raise ValueError("too many numbers whose hashes the jail could choose")
+    return items
+
+
+def _pairs(x: dict[str, Any]) -> dict[Any, Any]:
+    pairs = [(decode(k), decode(v)) for k, v in x["data"]]
+    _hashed([k for k, _ in pairs])
+    return dict(pairs)
+
+
+def _bytes(x: dict[str, Any]) -> bytes:
+    return b64decode(x["data"], validate=True)
+
+
+def _array(x: dict[str, Any]) -> Any:
+    from ._arrays import read
+
+    return read(x, decode)
+
+
+def _string(x: Any) -> str:
+    if type(x) is not str:
+        raise TypeError("text")
+    return x
+
+
+_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "tuple": lambda x: tuple(_items(x)),
+    "set": lambda x: set(_hashed(_items(x))),
+    "frozenset": lambda x: frozenset(_hashed(_items(x))),
+    "dict_with_complex_keys": _pairs,
+    "int": lambda x: int(_string(x["data"]), 0),
+    "float": lambda x: float(_string(x["data"])),
+    "complex": lambda x: complex(decode(x["real"]), decode(x["imag"])),
+    "str": lambda x: _bytes(x).decode("utf-8", "surrogatepass"),
+    "bytes": _bytes,
+    "bytearray": lambda x: bytearray(_bytes(x)),
+    "datetime": lambda x: datetime.datetime.fromisoformat(x["data"]),
+    "date": lambda x: datetime.date.fromisoformat(x["data"]),
+    "time": lambda x: datetime.time.fromisoformat(x["data"]),
+    "timedelta": lambda x: datetime.timedelta(seconds=x["total_seconds"]),
+    "Decimal": lambda x: Decimal(_string(x["data"])),
+    "Path": lambda x: PurePosixPath(_string(decode(x["data"]))),
+    "Enum": lambda x: EnumMember(_string(x["class_name"]), _string(x["module"]), _string(x["name"]), decode(x["value"])),
+    "dataclass": lambda x: Instance(_string(x["class_name"]), _string(x["module"]), {k: decode(v) for k, v in x["data"].items()}),
+    "handle": lambda x: Handle(_string(x["id"]), _string(x.get("type", "")), _string(x.get("repr", ""))),
+    "repr": lambda x: Opaque(_string(x["data"])),
+    **dict.fromkeys(("ndarray", "Series", "DataFrame", "Timestamp", "Timedelta", "PIL.Image"), _array),
+}

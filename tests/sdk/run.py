@@ -1,0 +1,50 @@
+"""Runs the tests of the Python client that are beside this file, with unittest, and ends with the line that tests/run.sh adds up.
+
+Usage: run.py [WORD...]    only tests whose name holds one of the words. AGENTJAIL and AGENTJAIL_ROOTFS say what the client starts.
+$ROOT_TOO: root runs these tests as well, so what no user changes (files that begin with test_pure_) is left out.
+"""
+
+import gc
+import io
+import os
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CLIENT = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src", "sdk", "python")
+sys.path[:0] = [CLIENT, HERE]
+os.environ["PYTHONPATH"] = os.pathsep.join([CLIENT, HERE])  # for the programs that tests start
+
+
+def cases(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from cases(item)
+        else:
+            yield item
+
+
+def main():
+    words = sys.argv[1:]
+    loader = unittest.TestLoader()
+    found = list(cases(loader.discover(HERE, "test_*.py", HERE)))
+    if os.environ.get("ROOT_TOO"):
+        found = [t for t in found if not type(t).__module__.startswith("test_pure_")]
+    chosen = unittest.TestSuite(t for t in found if not words or any(word in t.id() for word in words))
+    result = unittest.TextTestRunner(stream=io.StringIO(), verbosity=0, warnings="error").run(chosen)
+    bad = result.failures + result.errors + [(t, "passes, and was expected to fail") for t in result.unexpectedSuccesses]
+    for test, text in bad:
+        print("  FAIL  sdk: %s: %s" % (test.id(), " | ".join(text.strip().splitlines()[-6:])[:800]))
+        if os.environ.get("V"):
+            print(text)
+    for test, why in result.skipped:
+        print("  SKIP  sdk: %s: %s" % (test.id(), why))
+    count = chosen.countTestCases() if words else len(found)
+    del found, chosen
+    gc.collect()
+    print("%d passed, %d failed, %d skipped" % (count - len(bad) - len(result.skipped), len(bad), len(result.skipped)))
+    return bool(bad) or not count
+
+
+if __name__ == "__main__":
+    sys.exit(main())

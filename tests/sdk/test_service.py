@@ -1,0 +1,129 @@
+"""The service behind the client: how it is found and started, how it ends, and what a program is told when it has died."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import agentjail
+from agentjail import Jail, Service, ServiceDied, Session, SessionEnded, SetupError, errors
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def children():
+    pid = os.getpid()
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        found += pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+    return found
+
+
+class TestPrivate(unittest.TestCase):
+    def test_nothing_is_left(self):
+        Service(parked=0).close()
+        before = descriptors(), threading.active_count(), children()
+        with Service(parked=1) as service:
+            with Session([print_nothing], service=service) as s:
+                s.run("print_nothing()").raise_for_status()
+            Jail(service=service).run("1", on_stdout=lambda text: None)
+        for thread in threading.enumerate():
+            if thread.name.startswith("agentjail"):
+                thread.join(10)
+        self.assertEqual((descriptors(), threading.active_count(), children()), before)
+
+    def test_after_close(self):
+        service = Service()
+        service.close()
+        with self.assertRaises(errors.ServiceClosed):
+            Jail(service=service).run("1")
+
+    def test_killed(self):
+        with Service() as service:
+            session = Session(service=service)
+            failure = []
+
+            def wait():
+                try:
+                    session.run("print(1, flush=True)\nwhile True: pass", on_stdout=lambda text: os.kill(service.pid, signal.SIGKILL))
+                except Exception as e:
+                    failure.append(e)
+
+            threads = [threading.Thread(target=wait) for _ in range(1)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            self.assertEqual([type(e) for e in failure], [ServiceDied])
+            self.assertIn("signal 9", str(failure[0]))
+            with self.assertRaisesRegex(SessionEnded, "ended with its service"):
+                session.run("1")
+            session.close()
+            self.assertEqual(Jail(service=service).run("1").value, 1)
+
+    def test_policies(self):
+        with Service(policies=[{"extends": "snippet", "python": {"imports": ["json"]}}, "minimal"]) as service:
+            self.assertEqual(service.policies, ["private", "minimal"])
+            self.assertEqual(Jail(service=service).run("import math").status, "rejected")
+            self.assertEqual(Jail(service=service, policy="minimal").run("1").raw["policy"]["name"], "minimal")
+            with self.assertRaises(errors.NoSuchPolicy):
+                Jail(service=service, policy="none").run("1")
+
+    def test_limits(self):
+        with Service(timeout=0.3, parked=0) as service:
+            self.assertEqual(Jail(service=service).run("while True: pass").status, "timeout")
+        with self.assertRaisesRegex(TypeError, "timeuot"):
+            Service(timeuot=1)
+
+    def test_shared_by_like_jails(self):
+        one, two, other = Jail(), Jail(timeout=1), Jail(imports=["json"])
+        self.assertIs(one.service, two.service)
+        self.assertIsNot(one.service, other.service)
+        self.assertEqual(other.run("import json; json.loads('1')").value, 1)
+        self.assertEqual(agentjail.run("2 ** 3").value, 8)
+        agentjail.service.close_all()
+
+    def test_address(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(SetupError, "no service answers"):
+                Service(folder + "/none").ping()
+            log = open(folder + "/log", "w")
+            process = subprocess.Popen([os.environ["AGENTJAIL"], "serve", "--socket", folder + "/s", "--parked", "0"], stderr=log)
+            try:
+                while not os.path.exists(folder + "/s"):
+                    self.assertIsNone(process.poll())
+                with Service(folder + "/s") as service:
+                    self.assertEqual(Jail(service=service).run("1").value, 1)
+                    self.assertIsNone(service.pid)
+            finally:
+                process.terminate()
+                process.wait()
+                log.close()
+
+
+class TestStart(unittest.TestCase):
+    def test_no_program(self):
+        with self.assertRaisesRegex(SetupError, "fix: pip install"):
+            Service(program="/nonexistent/agentjail").ping()
+
+    def test_a_policy_that_does_not_load(self):
+        with self.assertRaisesRegex(SetupError, "nonsense"), Service(policy={"nonsense": 1}) as service:
+            service.ping()
+
+    def test_a_program_that_is_none(self):
+        with self.assertRaises(SetupError):
+            Service(program="/bin/false").ping()
+
+
+def print_nothing():
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
