@@ -16,7 +16,8 @@ enum {
 	AJ_FOR_SESSION = 8,
 	AJ_FOR_JAIL = AJ_FOR_BOTH | AJ_FOR_SESSION, /* one policy, one workspace */
 	AJ_FOR_SNIPPETS = AJ_FOR_EXEC | AJ_FOR_SERVE | AJ_FOR_SESSION,
-	AJ_FOR_ALL = AJ_FOR_SNIPPETS | AJ_FOR_RUN
+	AJ_FOR_ALL = AJ_FOR_SNIPPETS | AJ_FOR_RUN,
+	AJ_FOR_POLICY = 16 /* also an option of `agentjail policy`, as is each that sets a key of the policy */
 };
 
 /* The parsed command line. */

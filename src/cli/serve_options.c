@@ -1,7 +1,8 @@
-/* The numeric options of `agentjail serve`: syntax, range and default of each.
+/* The options of `agentjail serve` alone: its policies and sockets, and its numbers with syntax, range and default of each.
  * A value out of its range is refused, not clamped. */
 #include "cli/serve_options.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -34,6 +35,50 @@ static const struct number {
 };
 /* clang-format on */
 
+static const char *add_policy(struct aj_serve_options *serving, const char *v, struct aj_arena *arena)
+{
+	*AJ_PUSH(arena, &serving->asks) = (struct aj_ask){ .name = v };
+	return aj_policy_name_valid(v) ? NULL : "not a policy's name (letters, digits, - and _); for a file use --policy-file";
+}
+
+static const char *add_policy_file(struct aj_serve_options *serving, const char *v, struct aj_arena *arena)
+{
+	*AJ_PUSH(arena, &serving->asks) = (struct aj_ask){ .file = v };
+	return *v ? NULL : "empty";
+}
+
+static const char *set_socket(struct aj_serve_options *serving, const char *v, struct aj_arena *arena)
+{
+	(void)arena;
+	serving->socket = v;
+	return v[0] == '/' ? NULL : "not an absolute path";
+}
+
+static const char *set_connection(struct aj_serve_options *serving, const char *v, struct aj_arena *arena)
+{
+	(void)arena;
+	uint64_t fd;
+	if (!aj_parse_count(v, &fd) || fd < 3 || fd > INT_MAX)
+		return "not the number of an inherited descriptor, from 3";
+	serving->connection = (int)fd;
+	return NULL;
+}
+
+static const char *set_metrics(struct aj_serve_options *serving, const char *v, struct aj_arena *arena)
+{
+	(void)arena;
+	serving->metrics = v;
+	return v[0] == '/' || strchr(v, ':') ? NULL : "neither an absolute path nor ADDRESS:PORT";
+}
+
+static const struct {
+	const char *option;
+	const char *(*set)(struct aj_serve_options *serving, const char *value, struct aj_arena *arena);
+} others[] = {
+	{ "--policy", add_policy },         { "--policy-file", add_policy_file }, { "--socket", set_socket },
+	{ "--connection", set_connection }, { "--metrics", set_metrics },
+};
+
 static const struct number *find_number(const char *option)
 {
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -44,6 +89,9 @@ static const struct number *find_number(const char *option)
 
 const char *aj_serve_options_set(struct aj_serve_options *serving, const char *option, const char *value, struct aj_arena *arena)
 {
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strcmp(others[i].option, option) == 0)
+			return others[i].set(serving, value, arena);
 	const struct number *row = find_number(option);
 	uint64_t number;
 	if (!row->parse(value, &number))

@@ -1,4 +1,4 @@
-/* Options of `agentjail serve` alone: its numbers are one table, with ranges and defaults. */
+/* Options of `agentjail serve` alone: its policies, its sockets, and its numbers, one table with ranges and defaults. */
 #pragma once
 #include <stdint.h>
 
@@ -15,7 +15,7 @@ struct aj_serve_options {
 };
 
 void aj_serve_options_defaults(struct aj_serve_options *ret);
-/* Set the number that `option` names. Returns NULL, or why the value is wrong. */
+/* Set what `option`, one of serve's own, names. Returns NULL, or why the value is wrong. */
 const char *aj_serve_options_set(struct aj_serve_options *serving, const char *option, const char *value, struct aj_arena *arena);
 /* The default as --help shows it; NULL when the option is not in the table. */
 const char *aj_serve_options_default(const char *option);

@@ -73,6 +73,7 @@ static const struct {
 	{ "--id", EXEC | RUN, { "a", "\xc3\xa9", LONG_128 }, { "", LONG_128 "x", "\xff", "a\xc3" } },
 	{ "--dry-run", EXEC | RUN, { NULL }, { NULL } },
 	{ "--local-policy", EXEC | RUN, { NULL }, { NULL } },
+	{ "--mcp", RUN, { NULL }, { NULL } },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -320,6 +321,7 @@ static const struct {
 	{ "--policy", { "snippet", "a-b_1" }, { "", "../x", "x.toml", "/etc/passwd" } },
 	{ "--policy-file", { "x.toml", "/a/b" }, { "" } },
 	{ "--socket", { "/run/x" }, { "", "x", "./x", "@x" } },
+	{ "--connection", { "3", "2147483647" }, { "", "2", "0", "-1", "2147483648", "3x", "stdin" } },
 	{ "--metrics", { "/run/m", "127.0.0.1:9464", "[::1]:1" }, { "", "9464", "m" } },
 	{ "--parked", { "0", "64" }, { "", "-1", "65", "two", "1K" } },
 	{ "--jails-max", { "1", "100000" }, { "", "0", "100001", "many" } },

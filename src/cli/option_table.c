@@ -1,0 +1,292 @@
+/* The options of exec, run, session and serve: one table, and a function for each whose value is no key of the policy.
+ * A value that is wrong is refused with the reason; a value that sets a key is checked here, and merged when the policy is loaded. */
+#include "cli/option_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "policy/bind.h"
+
+static const char *set_json(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->json = true;
+	o->request.capture = true;
+	return NULL;
+}
+
+static const char *set_mcp(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->mcp = true;
+	return NULL;
+}
+
+static const char *set_dry_run(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->dry_run = true;
+	return NULL;
+}
+
+static const char *set_local(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->ask.local_asked = true;
+	return NULL;
+}
+
+static const char *set_code(struct aj_options *o, const char *v)
+{
+	o->code = v;
+	return NULL;
+}
+
+/* Add an option that sets a key of the policy: its value is checked here, and merged when the policy is loaded. */
+static const char *push_setting(struct aj_options *o, const char *option, const char *key, const char *value, bool request_only)
+{
+	struct aj_policy scratch = { 0 };
+	const char *wrong = request_only ? NULL : aj_key_set_text(aj_key_find(aj_policy_keys, key), &scratch, o->arena, value);
+	if (!wrong)
+		*AJ_PUSH(o->arena, &o->ask.settings) = (struct aj_setting){
+			.option = option, .key = key, .value = value, .request_only = request_only
+		};
+	return wrong;
+}
+
+static const char *on_off(struct aj_options *o, const char *option, const char *key, const char *v, const char *on, const char *off)
+{
+	if (strcmp(v, on) != 0 && strcmp(v, off) != 0)
+		return aj_printf(o->arena, "not one of %s, %s", on, off);
+	return push_setting(o, option, key, strcmp(v, on) == 0 ? "true" : "false", false);
+}
+
+static const char *set_layer(struct aj_options *o, const char *v)
+{
+	return on_off(o, "--layer", "python.layer", v, "on", "off");
+}
+
+static const char *set_proc(struct aj_options *o, const char *v)
+{
+	return on_off(o, "--proc", "filesystem.proc", v, "fresh", "none");
+}
+
+static const char *set_policy(struct aj_options *o, const char *v)
+{
+	o->ask.name = v;
+	return o->ask.file             ? "given together with --policy-file"
+	     : aj_policy_name_valid(v) ? NULL
+	                               : "not a policy's name (letters, digits, - and _); for a file use --policy-file";
+}
+
+static const char *set_policy_file(struct aj_options *o, const char *v)
+{
+	o->ask.file = v;
+	return o->ask.name ? "given together with --policy" : *v ? NULL : "empty";
+}
+
+static const char *set_config(struct aj_options *o, const char *v)
+{
+	o->config = v;
+	return *v ? NULL : "empty";
+}
+
+static const char *set_workspace(struct aj_options *o, const char *v)
+{
+	o->request.workspace = v;
+	return *v ? NULL : "empty";
+}
+
+static const char *add_env(struct aj_options *o, const char *v)
+{
+	const char *eq = strchr(v, '=');
+	if (!eq) {
+		const char *value = getenv(v);
+		if (!*v || !value)
+			return "neither NAME=VALUE nor the name of a variable that is set here";
+		v = aj_printf(o->arena, "%s=%s", v, value);
+	} else if (eq == v) {
+		return "without a name";
+	}
+	/* A snippet gets its variables after Python has started, so these would have no effect. */
+	if (strncmp(v, "LD_", 3) == 0 || strncmp(v, "PYTHON", 6) == 0)
+		if (o->request.snippet)
+			return "LD_* and PYTHON* have no effect on a snippet";
+	*AJ_PUSH(o->arena, &o->request.env) = v;
+	return push_setting(o, "--env", "process.env", v, true);
+}
+
+static const char *add_input(struct aj_options *o, const char *v)
+{
+	const char *eq = strchr(v, '=');
+	if (!eq || eq == v)
+		return "not NAME=JSON";
+	*AJ_PUSH(o->arena, &o->inputs) = v;
+	return NULL;
+}
+
+static const char *set_for_model(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->request.for_model = true;
+	return NULL;
+}
+
+static const char *set_value_of(struct aj_options *o, const char *v)
+{
+	o->request.value_of_statement = strcmp(v, "statement") == 0;
+	return o->request.value_of_statement || strcmp(v, "expression") == 0 ? NULL : "not one of expression, statement";
+}
+
+static const char *set_seed(struct aj_options *o, const char *v)
+{
+	uint64_t seed;
+	if (!aj_parse_count(v, &seed) || seed > UINT32_MAX)
+		return "not a number from 0 to 4294967295";
+	o->request.seeded = true;
+	o->request.seed = (uint32_t)seed;
+	return NULL;
+}
+
+static const char *add_bind(struct aj_options *o, const char *v)
+{
+	struct aj_bind bind;
+	const char *wrong = aj_bind_parse(o->arena, v, &bind);
+	if (!wrong)
+		*AJ_PUSH(o->arena, &o->request.binds) = bind;
+	return wrong ? wrong : push_setting(o, "--bind", "filesystem.binds", v, true);
+}
+
+static const char *add_file(struct aj_options *o, const char *v)
+{
+	const char *rest = strchrnul(v, ':');
+	if (rest[0] != ':' || rest[1] != '/') { /* no path in the jail: /input and the file's own name */
+		const char *source = aj_strndup(o->arena, v, (size_t)(rest - v)), *slash = strrchr(source, '/');
+		if (*source)
+			v = aj_printf(o->arena, "%s:/input/%s%s", source, slash ? slash + 1 : source, rest);
+	}
+	struct aj_bind bind;
+	const char *wrong = aj_bind_parse(o->arena, v, &bind);
+	if (!wrong && bind.writable)
+		wrong = "an input file is always read-only";
+	if (!wrong)
+		*AJ_PUSH(o->arena, &o->request.binds) = bind;
+	return wrong ? wrong : push_setting(o, "--file", "filesystem.binds", v, true);
+}
+
+static const char *set_output(struct aj_options *o, const char *v)
+{
+	o->output = v;
+	o->request.output = true;
+	return *v ? NULL : "empty";
+}
+
+static const char *set_chdir(struct aj_options *o, const char *v)
+{
+	o->request.chdir = v;
+	return v[0] == '/' ? NULL : "not an absolute path in the jail";
+}
+
+static const char *set_cgroup(struct aj_options *o, const char *v)
+{
+	o->request.cgroup = v;
+	return v[0] == '/' ? NULL : "not an absolute path";
+}
+
+static const char *set_rootfs(struct aj_options *o, const char *v)
+{
+	o->request.rootfs = v;
+	/* --rootfs names a folder, never a tree of the configuration: `default` here is ./default. */
+	const char *folder = strchr(v, '/') ? v : aj_printf(o->arena, "./%s", v);
+	return *v ? push_setting(o, "--rootfs", "filesystem.rootfs", folder, true) : "empty";
+}
+
+static const char *set_id(struct aj_options *o, const char *v)
+{
+	size_t bytes = strlen(v);
+	o->request.id = v;
+	return bytes && bytes <= 128 && aj_utf8_valid_prefix(v, bytes) == bytes ? NULL : "not 1 to 128 bytes of UTF-8";
+}
+
+const struct aj_option aj_option_table[] = {
+	{ "-c", "CODE", AJ_FOR_EXEC, set_code, NULL, "the snippet itself" },
+	{ "--policy", "NAME", AJ_FOR_JAIL, set_policy, NULL, "a policy of `agentjail policy list` (snippet; run: command)" },
+	{ "--policy-file", "FILE", AJ_FOR_JAIL, set_policy_file, NULL, "a policy by its path; see agentjail.toml(5)" },
+	{ "--local-policy", NULL, AJ_FOR_JAIL | AJ_FOR_POLICY, set_local, NULL,
+	  "use the agentjail-policy.toml of the working directory, which may only tighten" },
+	{ "--config", "FILE", AJ_FOR_ALL | AJ_FOR_POLICY, set_config, NULL,
+	  "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
+	{ "--json", NULL, AJ_FOR_JAIL | AJ_FOR_POLICY, set_json, NULL,
+	  "print the whole result as one JSON object on one line; run: with the output in it" },
+	{ "--allow-import", "MODULE", AJ_FOR_SNIPPETS, NULL, "python.imports",
+	  "allow one more module, `package.*` with its submodules, or `*` (repeatable)" },
+	{ "--imports-checked", "WHEN", AJ_FOR_SNIPPETS, NULL, "python.imports_checked",
+	  "before (default): a refused import is told before any code runs; run: where the import stands" },
+	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, standard (default) or full" },
+	{ "--layer", "on|off", AJ_FOR_SNIPPETS | AJ_FOR_POLICY, set_layer, NULL,
+	  "off: no import check, no restricted builtins; only the kernel's walls" },
+	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
+	{ "--value-of", "WHAT", AJ_FOR_EXEC | AJ_FOR_SESSION, set_value_of, NULL,
+	  "expression (default): a last expression has a value; statement: a last assignment, too" },
+	{ "--for-model", NULL, AJ_FOR_EXEC, set_for_model, NULL, "with --json: for_model in the result, a text for a model to read" },
+	{ "--seed", "N", AJ_FOR_EXEC | AJ_FOR_SESSION, set_seed, NULL,
+	  "seed `random` and numpy's older random functions, as random.seed(N) does; a session as it begins (default: differs each time)" },
+	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL,
+	  "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
+	{ "--output", "DIR", AJ_FOR_EXEC, set_output, NULL,
+	  "take the files that the snippet leaves in /output: copies in DIR, which is made, or must be empty" },
+	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
+	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
+	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
+	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
+	  "a Unix socket of the host that the command may connect to where a bind shows it (repeatable)" },
+	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL,
+	  "the folder that a policy with a workspace shows at /workspace" },
+	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default /workspace or /tmp)" },
+	{ "--mcp", NULL, AJ_FOR_RUN, set_mcp, NULL,
+	  "COMMAND is an MCP server on standard input and output (default policy mcp-server): its client is told why it did not start" },
+	{ "--proc", "fresh|none", AJ_FOR_RUN | AJ_FOR_POLICY, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },
+	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, NULL,
+	  "set a variable, or pass ours on; nothing else is passed but TERM to a terminal (repeatable)" },
+	{ "--timeout", "TIME", AJ_FOR_ALL, NULL, "limits.wall", "wall clock limit of a run: 500ms, 10s, 2m (30s; run: none)" },
+	{ "--memory", "SIZE", AJ_FOR_ALL, NULL, "limits.memory", "memory limit: 256M, 2G (512M; run: none)" },
+	{ "--pids", "N", AJ_FOR_ALL, NULL, "limits.pids", "processes and threads (32; run: 512)" },
+	{ "--cpu-percent", "N", AJ_FOR_ALL, NULL, "limits.cpu_percent", "share of processors, 100 is one; needs cgroup v2 (default none)" },
+	{ "--limits", "MODE", AJ_FOR_ALL, NULL, "limits.enforce",
+	  "best-effort (default): rlimits where there is no cgroup v2; strict: refuse to run there" },
+	{ "--cgroup", "DIR", AJ_FOR_ALL, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },
+	{ "--id", "TEXT", AJ_FOR_BOTH, set_id, NULL, "name of this run in its result (default: random)" },
+	{ "--dry-run", NULL, AJ_FOR_BOTH, set_dry_run, NULL,
+	  "print the plan, without the values of --env and of what looks like a secret, and run nothing" },
+	{ "--policy", "NAME", AJ_FOR_SERVE, NULL, NULL,
+	  "a policy to serve; the first is the default (repeatable; without one: the site's for exec)" },
+	{ "--policy-file", "FILE", AJ_FOR_SERVE, NULL, NULL, "a policy to serve, by its path (repeatable)" },
+	{ "--socket", "PATH", AJ_FOR_SERVE, NULL, NULL,
+	  "where to listen (default agentjail.sock below $XDG_RUNTIME_DIR; root: /run/agentjail)" },
+	{ "--connection", "FD", AJ_FOR_SERVE, NULL, NULL,
+	  "serve this inherited, connected socket alone; the service ends with it, and with the process that made it" },
+	{ "--metrics", "WHERE", AJ_FOR_SERVE, NULL, NULL, "numbers for Prometheus, at an absolute path or 127.0.0.1:PORT" },
+	{ "--parked", "N", AJ_FOR_SERVE, NULL, NULL, "jails that are kept ready, for each policy and tenant" },
+	{ "--jails-max", "N", AJ_FOR_SERVE, NULL, NULL, "jails in use at a time, not counting parked jails" },
+	{ "--sessions-max", "N", AJ_FOR_SERVE, NULL, NULL, "sessions that are open at a time" },
+	{ "--queue-max", "N", AJ_FOR_SERVE, NULL, NULL, "requests that may wait for a jail; one client may have half of them" },
+	{ "--clients-max", "N", AJ_FOR_SERVE, NULL, NULL, "connections at a time" },
+	{ "--pools-max", "N", AJ_FOR_SERVE, NULL, NULL,
+	  "pairs of policy and tenant that are kept warm; the least recently used is dropped first" },
+	{ "--idle", "TIME", AJ_FOR_SERVE, NULL, NULL, "end a session after this time without a snippet; 0: never" },
+	{ "--lifetime", "TIME", AJ_FOR_SERVE, NULL, NULL,
+	  "end a session and its checkpoints after this time, even while a snippet runs; 0: never" },
+	{ "--grace", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long snippets may go on after SIGTERM" },
+	{ "--request-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "largest request" },
+	{ "--request-time", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long a client may take to send a request, from its first byte to its last" },
+	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "drop a client that leaves more than this unread" },
+	{ NULL },
+};
+
+const char *aj_option_apply(struct aj_options *o, const struct aj_option *option, const char *value)
+{
+	return option->set ? option->set(o, value)
+	     : option->key ? push_setting(o, option->name, option->key, value, false)
+	                   : aj_serve_options_set(&o->serving, option->name, value, o->arena);
+}
