@@ -236,7 +236,7 @@ const struct aj_option aj_option_table[] = {
 	  "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
 	{ "--output", "DIR", AJ_FOR_EXEC, set_output, NULL,
 	  "take the files that the snippet leaves in /output: copies in DIR, which is made, or must be empty" },
-	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL, "the Python tree to use; see `agentjail rootfs`" },
+	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL, "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",

@@ -22,6 +22,11 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		aj_fail(err, AJ_EXIT_USAGE, "rootfs", 0,
 		        "policy `%s` shows the host's /usr, which contains no runner for snippets", policy->name);
 		aj_advise(err, "use `agentjail run`, or another policy");
+	} else if (host_programs && request->rootfs && !request->inspect) {
+		aj_fail(err, AJ_EXIT_USAGE, "rootfs", 0,
+		        "policy `%s` shows the host's /usr (filesystem.rootfs = \"host\"), so the tree `%s` would not be used",
+		        policy->name, request->rootfs);
+		aj_advise(err, "leave --rootfs out, or set filesystem.rootfs to the name of a tree, in a policy file that extends this policy");
 	} else if (!request->snippet && !policy->exec) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
 		                "policy `%s` is for snippets (process.exec = false): it cannot start a command", policy->name);

@@ -65,6 +65,8 @@ text "rootfs of nowhere" 125 'rootfs: ' exec --rootfs /nonexistent -c 1
 mkdir "$T/hollow"
 text "a rootfs without Python" 125 'rootfs: .*python3' exec --rootfs "$T/hollow" -c 1
 says "with the way to build one" 'fix: .*make rootfs'
+text "a rootfs that no mount would show" 2 "rootfs: .*shows the host's /usr.*$T/hollow" run --rootfs "$T/hollow" -- true
+says "with the key that chooses" 'fix: .*filesystem.rootfs'
 text "rootfs verify of nothing" 125 'rootfs' rootfs verify "$T/hollow"
 text "rootfs without a verb" 2 'fix: ' rootfs
 text "rootfs with a bad verb" 2 'fix: ' rootfs build

@@ -22,7 +22,7 @@ static void prepare(bool snippet)
 {
 	aj_policy_preset(&policy, &arena, snippet ? "snippet" : "command");
 	request = (struct aj_request){ .snippet = snippet, .id = "unit", .code = "", .filename = "<snippet>", .terminal_fd = -1 };
-	request.rootfs = "/rootfs";
+	request.rootfs = snippet ? "/rootfs" : NULL;
 	request.argv = command_argv;
 	host = (struct aj_host){ .uid = 1001, .gid = 1002, .landlock_abi = 3, .cgroup_why = "there is none" };
 	memcpy(host.top_links, (const char *[]){ "usr/bin", "usr/sbin", "usr/lib", "", NULL, NULL }, sizeof host.top_links);
@@ -1076,6 +1076,7 @@ Test(plan, rootfs_by_name)
 {
 	prepare(false);
 	policy.rootfs = "default";
+	request.rootfs = "/rootfs";
 	static char *python[] = { "/usr/bin/python3", "-c", "print(1)", NULL };
 	request.argv = python;
 	must_build();
@@ -1087,6 +1088,9 @@ Test(plan, rootfs_by_name)
 	cr_expect_str_eq(err.step, "rootfs");
 	policy.rootfs = "host";
 	must_build();
+	request.rootfs = "/rootfs";
+	cr_expect_eq(build(), -1, "a tree that no mount would show");
+	cr_expect(err.exit_code == AJ_EXIT_USAGE && strstr(err.cause, "`/rootfs`") && strstr(err.fix, "filesystem.rootfs"));
 	prepare(true);
 	policy.rootfs = "host";
 	cr_expect_eq(build(), -1, "no runner in there");
