@@ -7,7 +7,7 @@ import os
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "result.schema.json")
 TYPES = {"string": str, "integer": int, "boolean": bool, "object": dict, "array": list, "null": type(None)}
-KEYWORDS = {"$schema", "title", "description", "type", "properties", "required", "additionalProperties", "items", "enum"}
+KEYWORDS = {"$schema", "title", "description", "type", "properties", "required", "additionalProperties", "items", "enum", "maxLength", "maxItems"}
 
 with open(PATH, encoding="utf-8") as f:
     SCHEMA = json.load(f)
@@ -25,6 +25,8 @@ def problems(value, schema=SCHEMA, at="result"):
     found = []
     if "enum" in schema and value not in schema["enum"]:
         found.append("%s: %.60r is none of %s" % (at, value, schema["enum"]))
+    if isinstance(value, (str, list)) and len(value) > schema.get("maxLength", schema.get("maxItems", len(value))):
+        found.append("%s: longer than %s" % (at, schema.get("maxLength", schema.get("maxItems"))))
     if isinstance(value, list) and "items" in schema:
         for i, item in enumerate(value):
             found += problems(item, schema["items"], "%s[%d]" % (at, i))

@@ -76,6 +76,8 @@ static json_t *field_schema(const struct aj_field *f)
 		json_object_set_new(schema, "type", type_schema(f->types));
 	if (f->words)
 		add_words(schema, f->words);
+	if (f->most) /* of a string bytes are counted, of which no character has fewer than one */
+		json_object_set_new(schema, f->types & AJ_FIELD_ARRAY ? "maxItems" : "maxLength", json_integer(f->most));
 	snprintf(path, sizeof path, "%s[]", f->path);
 	const struct aj_field *item = find(path);
 	if (item)
@@ -118,6 +120,8 @@ void aj_result_table(void)
 		for (const char *word = f->words; word && *word;
 		     word += word[strcspn(word, " ")] == ' ' ? strcspn(word, " ") + 1 : strlen(word))
 			printf("%s`%.*s`", word == f->words ? ": " : ", ", (int)strcspn(word, " "), word);
+		if (f->most)
+			printf("; at most %u %s", f->most, f->types & AJ_FIELD_ARRAY ? "items" : "bytes");
 		printf(" |\n");
 	}
 }

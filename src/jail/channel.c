@@ -13,6 +13,7 @@
 #include "base/procfs.h"
 #include "base/text.h"
 #include "jail/encode.h"
+#include "result/claim.h"
 #include "sandbox/handshake.h"
 
 /* Limits for tool answers that the jail has not read. Honest code has as many calls pending as waiting threads; each unread answer costs

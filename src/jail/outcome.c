@@ -7,6 +7,7 @@
 #include "cgroup/leaf.h"
 #include "jail/inner.h"
 #include "jail/usage.h"
+#include "result/claim.h"
 #include "workspace/owner.h"
 
 void aj_run_renew(struct aj_run *run)

@@ -17,10 +17,12 @@ struct aj_field {
 	const char *path;
 	unsigned types;
 	bool claimed;      /* else the supervisor attests it */
+	bool sent;         /* a guest may send it; a claim is refused for any other member */
 	const char *when;  /* when it is there; NULL: always, in the object that it is a member of */
 	const char *help;  /* a sentence without its period */
 	const char *words; /* the strings that it may be, with spaces between; NULL: any string */
 	const char *like;  /* the path of an object with the same members */
+	unsigned most;     /* of what is sent: bytes of a string, or items of an array; 0: what the whole result may have */
 };
 
 /* In the order in which a result has them. The last row has no path. */

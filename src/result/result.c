@@ -1,5 +1,5 @@
 /* The result as JSON: attested fields from the supervisor, claimed fields from the jail, never mixed.
- * It checks a claim's shape and size, and trusts no value in it. */
+ * It checks no claim (claim.c does), and trusts no value in one. */
 #include "result/result.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "result/bundle.h"
 #include "result/capture.h"
 #include "result/fields.h"
 #include "result/for_model.h"
@@ -43,125 +42,6 @@ int aj_status_exit_code(const struct aj_result *r, const struct aj_plan *plan)
 	if (r->status == AJ_STATUS_ERROR && !plan->snippet)
 		return r->exit_code;
 	return statuses[r->status].exit_code;
-}
-
-enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
-
-enum shape { ANY, STRING, BOOLEAN, OBJECT_OR_NULL, ARRAY, STRINGS, REFUSALS, BUNDLES };
-
-/* A value of ANY shape is the code's own, and may hold NULs, as may the JSON in BUNDLES; the rest is read as C strings. */
-static const struct {
-	const char *key;
-	enum shape shape;
-} claim_keys[] = {
-	{ "status", STRING },
-	{ "value", ANY },
-	{ "repr", STRING },
-	{ "str", STRING },
-	{ "type", STRING },
-	{ "error", OBJECT_OR_NULL },
-	{ "errors", ARRAY },
-	{ "warnings", ARRAY },
-	{ "final_answer", ANY },
-	{ "is_final", BOOLEAN },
-	{ "imports", STRINGS },
-	{ "truncated", OBJECT_OR_NULL },
-	{ "imports_refused", REFUSALS },
-	{ "results", BUNDLES },
-};
-
-/* {"module": text, "line": number or null} */
-static bool is_refusal(const json_t *value)
-{
-	const json_t *line = json_object_get(value, "line");
-	return json_object_size(value) == 2 && json_is_string(json_object_get(value, "module")) &&
-	       (json_is_integer(line) || json_is_null(line));
-}
-
-static bool has_shape(const json_t *value, enum shape shape)
-{
-	size_t i;
-	json_t *item;
-	switch (shape) {
-	case ANY:
-		return true;
-	case STRING:
-		return json_is_string(value) || json_is_null(value);
-	case BOOLEAN:
-		return json_is_boolean(value);
-	case OBJECT_OR_NULL:
-		return json_is_object(value) || json_is_null(value);
-	case ARRAY:
-		return json_is_array(value);
-	case STRINGS:
-		if (!json_is_array(value))
-			return false;
-		json_array_foreach(value, i, item)
-			if (!json_is_string(item))
-				return false;
-		return true;
-	case REFUSALS:
-		if (!json_is_array(value))
-			return false;
-		json_array_foreach(value, i, item)
-			if (!is_refusal(item))
-				return false;
-		return true;
-	case BUNDLES:
-		return aj_bundles_are_valid(value);
-	}
-	return false;
-}
-
-static bool may_hold_nul(enum shape shape)
-{
-	return shape == ANY || shape == BUNDLES;
-}
-
-json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes)
-{
-	json_error_t why;
-	if (aj_json_tree_bytes(text, bytes, MAX_DEPTH) > MAX_TREE_BYTES) {
-		snprintf(ret_reason, reason_bytes, "the result would take more than %d MiB of memory, or is nested more than %d deep",
-		         MAX_TREE_BYTES >> 20, MAX_DEPTH);
-		return NULL;
-	}
-	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
-	if (!json_is_object(claim)) {
-		snprintf(ret_reason, reason_bytes, "not a JSON object: %.100s", claim ? "another type" : why.text);
-		json_decref(claim);
-		return NULL;
-	}
-	const char *key;
-	json_t *value;
-	json_object_foreach(claim, key, value) {
-		size_t i = 0;
-		while (i < sizeof claim_keys / sizeof *claim_keys && strcmp(claim_keys[i].key, key) != 0)
-			i++;
-		if (i < sizeof claim_keys / sizeof *claim_keys && has_shape(value, claim_keys[i].shape) &&
-		    (may_hold_nul(claim_keys[i].shape) || !aj_json_has_nul(value)))
-			continue;
-		snprintf(ret_reason, reason_bytes, "unknown key, or key with a wrong value: `%.60s`", key);
-		json_decref(claim);
-		return NULL;
-	}
-	const char *status = aj_claim_status(claim);
-	if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0 && strcmp(status, "rejected") != 0)) {
-		snprintf(ret_reason, reason_bytes, "a status that a runner may not claim");
-		json_decref(claim);
-		return NULL;
-	}
-	if (strcmp(status, "ok") == 0 && json_is_object(json_object_get(claim, "error"))) {
-		snprintf(ret_reason, reason_bytes, "the status `ok` with an error");
-		json_decref(claim);
-		return NULL;
-	}
-	return claim;
-}
-
-const char *aj_claim_status(const json_t *claim)
-{
-	return json_string_value(json_object_get(claim, "status"));
 }
 
 json_t *aj_json_text(const char *text, size_t bytes)

@@ -59,14 +59,6 @@ struct aj_result {
 const char *aj_status_name(enum aj_status status);
 int aj_status_exit_code(const struct aj_result *result, const struct aj_plan *plan);
 
-/* JSON values of a claim, whose tree the host builds. The runner writes no value of more than 200,000 (bootstrap/values/json_writer.py). */
-enum { AJ_CLAIM_VALUES = 250000 };
-
-/* Parse the guest's claim and check its shape; NULL with a reason when it is malformed. */
-json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes);
-/* "ok", "error" or "rejected", as aj_claim_parse() has checked. */
-const char *aj_claim_status(const json_t *claim);
-
 /* Add throttled_ms, io_read_bytes, io_written_bytes, as far as the kernel reports them. */
 void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf);
 /* The policy's files, each with its sha256 (new reference). */

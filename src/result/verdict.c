@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "result/claim.h"
+
 /* Add a limit to the result's list, once. */
 static void add_limit_hit(struct aj_result *r, const char *limit)
 {

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "jail/channel.h"
 #include "plan/plan.h"
+#include "result/claim.h"
 #include "seccomp/compile.h"
 #include "seccomp/syscalls.h"
 #include "session/calls.h"
@@ -95,6 +96,23 @@ const char *aj_builtins_name(enum aj_builtins builtins)
 	abort();
 }
 
+/* What a reader of the result takes for granted. */
+static void look_at_error(const json_t *error)
+{
+	size_t i;
+	json_t *item;
+	must(!error || json_is_null(error) || json_is_object(error), "an error is an object");
+	if (!json_is_object(error))
+		return;
+	must(json_is_string(json_object_get(error, "type")) && json_is_string(json_object_get(error, "message")),
+	     "it has a type and a message");
+	must(!json_object_get(error, "step") && !json_object_get(error, "fix"), "it has no member of the supervisor's");
+	json_array_foreach(json_object_get(error, "frames"), i, item)
+		must(i < 40 && json_is_integer(json_object_get(item, "line")), "a frame has a line");
+	json_array_foreach(json_object_get(error, "chain"), i, item)
+		must(i < 8 && json_is_string(json_object_get(item, "message")) && !json_object_get(item, "chain"), "a chain is flat");
+}
+
 static void look(unsigned found)
 {
 	must(!(found & AJ_CHANNEL_ARMED) || (channel.armed && attested), "armed is what the kernel says");
@@ -112,6 +130,7 @@ static void look(unsigned found)
 		must(strcmp(aj_claim_status(result.claim), "ok") == 0 || strcmp(aj_claim_status(result.claim), "error") == 0 ||
 		         strcmp(aj_claim_status(result.claim), "rejected") == 0,
 		     "a claim's status is one of three");
+	look_at_error(json_object_get(result.claim, "error"));
 }
 
 static void put(int fd, const void *data, size_t bytes)

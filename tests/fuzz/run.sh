@@ -56,11 +56,14 @@ act() { # ACT [BODY]
 	# shellcheck disable=SC2059
 	printf "\\$(printf %03o "$1")"
 	# shellcheck disable=SC2059
-	[ $# = 1 ] || printf "\\$(printf %03o ${#2})\\000%s" "$2"
+	[ $# = 1 ] || printf "\\$(printf %03o $((${#2} % 256)))\\$(printf %03o $((${#2} / 256)))%s" "$2"
 }
 mkdir -p "$work/channel"
 claim='{"status":"ok","value":["\u0000"],"repr":"1","type":"int","error":null,"errors":[],"final_answer":null,"is_final":false,"imports":["re"],"truncated":{}}'
 { act 0 A; act 4; act 7; act 5; act 0 S; act 4; act 2 "$claim"; act 4; } >"$work/channel/one"
+error='{"status":"error","error":{"type":"E","message":"m","line":1,"frames":[{"file":"f","line":1,"column":1,"function":"g","source":""}]}}'
+chain='{"status":"error","error":{"type":"E","message":"","chain":[{"type":"E","message":"","line":1,"column":1,"source":"","relation":"cause"}]}}'
+{ act 0 A; act 4; act 6; act 5; act 0 S; act 4; act 2 "$error"; act 4; act 6; act 5; act 0 S; act 2 "$chain"; act 4; } >"$work/channel/errors"
 { act 0 A; act 4; for turn in 1 2 3; do act 6; act 5; act 0 S; act 2 "$claim"; act 4; done; act 0 R12345678{}; act 4; } >"$work/channel/session"
 { act 0 A; act 4; act 6; act 0 S; act 0 'C{"call":1,"tool":"t","args":{"n":1}}'; act 0 'C{"call":2,"tool":"none","args":{}}'; act 0 'C{"call":3,"tool":"t","args":{"n":"x"}}'
 	act 4; act 8; act 5; act 10 "  "; act 2 '{"status":"rejected"}'; act 4; } >"$work/channel/calls"

@@ -11,6 +11,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import result_schema  # noqa: E402
 SOURCE = os.path.join(HERE, "..", "..", "src", "bootstrap")
 STDLIB = ("math cmath json re datetime time calendar collections.* itertools functools random statistics string decimal "
           "fractions typing dataclasses enum abc operator copy contextlib textwrap heapq bisect uuid hashlib base64 "
@@ -69,7 +71,19 @@ def run(*requests, probe=None, seconds=120):
                  "value": None, "repr": "", "errors": [], "imports": [], "is_final": False, "final_answer": None,
                  "truncated": {}}] * len(requests), None
     held, *claims = data.decode("utf-8").split("\0")
-    return [json.loads(c, parse_constant=strict) for c in claims], held[1:] if held[0] == "+" else None
+    claims = [json.loads(c, parse_constant=strict) for c in claims]
+    for claim in claims:
+        must_fit(claim)
+    return claims, held[1:] if held[0] == "+" else None
+
+
+def must_fit(claim):
+    """The supervisor refuses a claim whose members are not those of the table of fields: the layer writes no such claim."""
+    for name, value in claim.items():
+        schema = result_schema.SCHEMA["properties"][name]
+        found = result_schema.problems(value, dict(schema, required=[]), name)
+        if found:
+            raise ValueError("the supervisor would refuse this claim: %s" % found[:3])
 
 
 def strict(word):

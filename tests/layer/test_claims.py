@@ -88,6 +88,11 @@ ERRORS = [
     ("u2028-in-string", "x = 'a\u2028b'\n1/0", "error", "ZeroDivisionError", 2, 1, "1/0"),
     ("utf7-cookie", "# -*- coding: utf-7 -*-\n+AG8AcwBfAA-", "error", "SyntaxError", 2, None, None),
     ("latin-cookie", "# -*- coding: latin-1 -*-\nassert 'ü' == '\\xfc'\n1/0", "error", "ZeroDivisionError", 3, 1, "1/0"),
+    ("long-name", "raise type('E' * 10**5, (ValueError,), {})", "error", "E" * 200, 1, 1, None),
+    ("line-of-code", "raise SyntaxError('m', ('f', 10**30, -5, 't', 10**30, 10**30))", "error", "SyntaxError", 1, 1, None),
+    ("line-of-text", "raise SyntaxError('m', ('f', 'x', 'y', 't'))", "error", "SyntaxError", 1, 1, None),
+    ("rule-of-code", "e = ValueError('m')\ne.agentjail = 'R' * 10**5\ne.agentjail_hint = 'h' * 10**6\nraise e", "error", "ValueError", 4, 1, None),
+    ("nul-message", "raise ValueError('\\0' * 10**5)", "error", "ValueError", 1, 1, None),
     ("absent-builtin", "open('/x')", "error", "NameError", 1, 1, "open('/x')"),
     ("group", "raise ExceptionGroup('g', [ValueError(1)])", "error", "ExceptionGroup", 1, 1, "raise ExceptionGroup('g', [ValueError(1)])"),
     ("await-nothing", "class A:\n    def __await__(self): yield 5\nawait A()", "error", "RuntimeError", 2, None, None),
@@ -208,6 +213,27 @@ def errors(score):
         score.check("error/traceback-recursion", len(text) < 3000 and "more times" in text or "left out" in text, text)
         (claim,), _ = run(request("raise ValueError('x' * 10**6)"))
         score.check("error/message-cap", len(claim["error"]["message"]) <= 8192 and len(claim["error"]["traceback"]) < 20000, "")
+    if score.wants("error/frames"):
+        code = "def f(x):\n    return {}[x]\ndef g(x):\n    try: f(x)\n    except KeyError as e: raise ValueError('v') from e\n"
+        (one, two), _ = run(request(code), request("\ng('k')", filename="later.py"))
+        e = two["error"]
+        score.check("error/frames", [(x["file"], x["line"], x["column"], x["function"], x["source"]) for x in e["frames"]] == [
+            ("later.py", 2, 1, "<module>", "g('k')"), ("<snippet>", 5, 27, "g", "    except KeyError as e: raise ValueError('v') from e")], e)
+        score.check("error/frames-chain", [(x["type"], x["message"], x["line"], x["relation"]) for x in e["chain"]] == [("KeyError", "'k'", 2, "cause")]
+                    and e["chain"][0]["source"] == "    return {}[x]" and "frames_omitted" not in e, e)
+        (claim,), _ = run(request("try: 1/0\nexcept ZeroDivisionError: {}['k']"))
+        e = claim["error"]
+        score.check("error/frames-context", "frames" not in e and [(x["type"], x["relation"]) for x in e["chain"]] == [("ZeroDivisionError", "context")], e)
+        (claim,), _ = run(request("try: 1/0\nexcept ZeroDivisionError: raise KeyError('k') from None"))
+        score.check("error/frames-from-none", not {"frames", "chain"} & set(claim["error"]), claim["error"])
+        (claim,), _ = run(request("def f(n):\n    return f(n + 1)\nf(0)"))
+        e = claim["error"]
+        score.check("error/frames-recursion", len(e["frames"]) == 40 and e["frames_omitted"] > 100 and e["frames"][0]["line"] == 3 and e["frames"][39]["line"] == 2, e)
+        (claim,), _ = run(request("e = None\nfor i in range(30):\n    x = ValueError(i)\n    x.__cause__ = e\n    e = x\nraise e", layer=False))
+        e = claim["error"]
+        score.check("error/frames-long-chain", [x["message"] for x in e["chain"]] == ["28", "27", "26", "25", "24", "23", "22"], e)
+        (claim,), _ = run(request("e = ValueError(1)\ne.__cause__ = e\nraise e", layer=False))
+        score.check("error/frames-own-cause", "chain" not in claim["error"], claim["error"])
     if score.wants("error/help"):
         (claim,), _ = run(request("import numpy.linalg, os\nfrom sys import path\neval('1').__dict__", imports=["numpy", "math"]))
         e = claim["errors"]

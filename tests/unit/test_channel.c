@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "jail/channel.h"
+#include "result/claim.h"
 #include "peer.h"
 
 static struct aj_channel channel;

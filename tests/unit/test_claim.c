@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "result/result.h"
+#include "result/claim.h"
+#include "result/fields.h"
 
 /* clang-format off: lists of short texts, several on a line */
 
@@ -35,15 +36,15 @@ Test(claim, what_a_runner_may_say)
 		" { \"status\" : \"error\" } \n",
 		"{\"status\":\"rejected\",\"error\":{\"type\":\"PolicyError\",\"message\":\"m\",\"line\":1}}",
 		"{\"status\":\"ok\",\"value\":null,\"repr\":null,\"type\":null,\"error\":null,\"errors\":[],\"final_answer\":null,"
-		"\"is_final\":false,\"imports\":[],\"truncated\":null}",
+		"\"is_final\":false,\"imports\":[],\"truncated\":{\"value\":true,\"repr\":false}}",
 		"{\"status\":\"ok\",\"value\":{\"__type__\":\"tuple\",\"data\":[1,2.5,\"x\"]},\"repr\":\"(1,)\",\"type\":\"tuple\"}",
-		"{\"status\":\"ok\",\"imports\":[\"math\",\"re\"],\"is_final\":true,\"final_answer\":[[]],\"errors\":[{}]}",
+		"{\"status\":\"ok\",\"imports\":[\"math\",\"re\"],\"is_final\":true,\"final_answer\":[[]],\"errors\":[{\"type\":\"E\",\"message\":\"\"}]}",
 		"{\"status\":\"ok\",\"imports_refused\":[{\"module\":\"os\",\"line\":2},{\"line\":null,\"module\":\"\"}]}",
 		"{\"status\":\"ok\",\"results\":[]}",
 		"{\"status\":\"ok\",\"results\":[{\"text/plain\":\"1\",\"image/png\":\"iVBORw==\",\"image/svg+xml\":\"<svg/>\","
 		"\"application/json\":[{\"a\":\"\\u0000\"}],\"application/vnd.x+json\":5}]}",
 		"{\"status\":\"ok\",\"value\":9223372036854775807}",
-		"{\"status\":\"ok\",\"warnings\":[{\"type\":\"RuntimeWarning\"}]}",
+		"{\"status\":\"ok\",\"warnings\":[{\"type\":\"RuntimeWarning\",\"message\":\"m\"}]}",
 		"{\"status\":\"ok\",\"value\":-9223372036854775808}",
 		"{\"status\":\"ok\",\"value\":\"\\ud83d\\udc0d\"}",
 		NULL,
@@ -171,6 +172,120 @@ Test(claim, wrong_types)
 		NULL,
 	};
 	check(bad, false);
+}
+
+/* The members of an error are those of the table, which the supervisor's own fields are not. */
+Test(claim, errors)
+{
+	static const char *const members[] = { "error", "errors", "warnings" };
+	static const struct {
+		const char *error;
+		bool fits;
+	} table[] = {
+		{ "{\"type\":\"E\",\"message\":\"m\"}", true },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"line\":1,\"column\":2,\"end_line\":3,\"end_column\":null,\"source\":\"x\","
+		  "\"traceback\":\"\",\"rule\":\"PY-IMPORT\",\"hint\":\"h\",\"allowed\":[\"re\",\"a.*\"],\"exit_code\":-1}",
+		  true },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"line\":null,\"column\":null}", true },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"frames\":[{\"file\":\"f\",\"line\":1,\"column\":null,\"function\":\"g\",\"source\":\"\"}],\"frames_omitted\":2}",
+		  true },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"chain\":[{\"type\":\"E\",\"message\":\"m\",\"line\":1,\"column\":1,\"source\":\"\",\"relation\":\"cause\"}]}",
+		  true },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"frames\":[{}]}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"frames\":{}}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"frames\":[{\"file\":1,\"line\":1,\"column\":null,\"function\":\"g\",\"source\":\"\"}]}",
+		  false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"frames\":[{\"file\":\"f\",\"line\":null,\"column\":null,\"function\":\"g\",\"source\":\"\"}]}",
+		  false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"frames\":[{\"file\":\"f\",\"line\":1,\"column\":null,\"function\":\"g\",\"source\":\"\",\"code\":1}]}",
+		  false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"frames_omitted\":\"2\"}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"chain\":[{\"type\":\"E\",\"message\":\"m\",\"line\":1,\"column\":1,\"source\":\"\",\"relation\":\"reason\"}]}",
+		  false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"chain\":[{\"type\":\"E\",\"message\":\"m\",\"line\":1,\"column\":1,\"source\":\"\",\"relation\":\"cause\",\"chain\":[]}]}",
+		  false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"chain\":[null]}", false },
+		{ "{}", false },
+		{ "{\"type\":\"E\"}", false },
+		{ "{\"message\":\"m\"}", false },
+		{ "{\"type\":null,\"message\":\"m\"}", false },
+		{ "{\"type\":\"E\",\"message\":5}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"line\":\"1\"}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"line\":1.5}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"line\":2147483648}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"column\":[1]}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"source\":null}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"hint\":{}}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"allowed\":\"re\"}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"allowed\":[1]}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"exit_code\":true}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"exit_code\":null}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"step\":\"mounts\"}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"fix\":\"\"}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"Type\":\"\"}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"\":\"\"}", false },
+		{ "{\"type\":\"E\",\"message\":\"m\",\"error\":{}}", false },
+		{ "[]", false },
+		{ "\"E\"", false },
+	};
+	char text[600], why[160];
+	for (size_t m = 0; m < sizeof members / sizeof *members; m++)
+		for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+			const char *open = m ? "[" : "", *close = m ? "]" : "";
+			int n = sprintf(text, "{\"status\":\"error\",\"%s\":%s%s%s}", members[m], open, table[i].error, close);
+			cr_expect_eq(accepts(text, (size_t)n, why, sizeof why), table[i].fits, "%s: %s", text, why);
+		}
+}
+
+Test(claim, what_was_cut)
+{
+	static const char *const bad[] = {
+		"{\"status\":\"ok\",\"truncated\":null}",
+		"{\"status\":\"ok\",\"truncated\":{\"value\":1}}",
+		"{\"status\":\"ok\",\"truncated\":{\"stdout\":true}}",
+		"{\"status\":\"ok\",\"truncated\":{\"files\":true}}",
+		"{\"status\":\"ok\",\"truncated\":{\"total_bytes\":1}}",
+		"{\"status\":\"ok\",\"limits_claimed\":[\"memory\"]}",
+		"{\"status\":\"ok\",\"for_model\":\"\"}",
+		NULL,
+	};
+	check(bad, false);
+}
+
+/* Each text and list as long as its row says, and one longer. */
+Test(claim, sizes)
+{
+	char why[160], *text = malloc(1 << 20);
+	size_t tried = 0;
+	for (const struct aj_field *f = aj_fields; f->path; f++) {
+		const char *name = strncmp(f->path, "error.", 6) == 0 ? f->path + 6 : f->path;
+		if (!f->most || strchr(name, '[') || strchr(name, '.'))
+			continue;
+		bool array = f->types & AJ_FIELD_ARRAY, in_error = name != f->path,
+		     objects = strcmp(name, "errors") == 0 || strcmp(name, "warnings") == 0;
+		const char *item = strcmp(name, "frames") == 0
+		                     ? "{\"file\":\"f\",\"line\":1,\"column\":null,\"function\":\"g\",\"source\":\"\"}"
+		                 : strcmp(name, "chain") == 0
+		                     ? "{\"type\":\"E\",\"message\":\"m\",\"line\":1,\"column\":1,\"source\":\"\",\"relation\":\"cause\"}"
+		                 : objects                              ? "{\"type\":\"E\",\"message\":\"\"}"
+		                 : strcmp(name, "imports_refused") == 0 ? "{\"module\":\"\",\"line\":1}"
+		                                                        : "\"a\"";
+		for (unsigned extra = 0; extra < 2; extra++) {
+			size_t n = (size_t)sprintf(text, "{\"status\":\"error\",%s", in_error ? "\"error\":{" : "");
+			if (in_error && strcmp(name, "type") != 0)
+				n += (size_t)sprintf(text + n, "\"type\":\"E\",");
+			if (in_error && strcmp(name, "message") != 0)
+				n += (size_t)sprintf(text + n, "\"message\":\"m\",");
+			n += (size_t)sprintf(text + n, "\"%s\":%s", name, array ? "[" : "\"");
+			for (unsigned i = 0; i < f->most + extra; i++)
+				n += (size_t)sprintf(text + n, "%s%s", array && i ? "," : "", array ? item : "x");
+			n += (size_t)sprintf(text + n, "%s%s}", array ? "]" : "\"", in_error ? "}" : "");
+			cr_expect_eq(accepts(text, n, why, sizeof why), !extra, "%s, %u too many: %s", f->path, extra, why);
+		}
+		tried++;
+	}
+	cr_expect_geq(tried, 13u);
+	free(text);
 }
 
 /* A list of bundles, and a bundle, have as many members as the runner ever writes. */

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "result/claim.h"
 #include "result/verdict.h"
 
 #define EXIT(code) ((code) << 8)
 #define KILLED(sig) (sig)
-#define RAISED "{\"status\":\"error\",\"error\":{\"type\":\"ValueError\"}}"
-#define NO_MEMORY "{\"status\":\"error\",\"error\":{\"type\":\"MemoryError\"}}"
+#define RAISED "{\"status\":\"error\",\"error\":{\"type\":\"ValueError\",\"message\":\"\"}}"
+#define NO_MEMORY "{\"status\":\"error\",\"error\":{\"type\":\"MemoryError\",\"message\":\"\"}}"
 #define OOM                              \
 	{                                \
 		.oom = 1, .oom_kills = 1 \

@@ -9,6 +9,7 @@ from agentjail.values.json_writer import RawJson, claim_json, value_json
 from agentjail.values.texts import has_rich_repr, own_str, safe_repr, type_name
 
 MAX_IMPORTS = 1000
+MAX_NAME = 1000         # characters of the name of a module or of an exception
 SHORT_OF = ("TimeoutError", "KeyboardInterrupt", "MemoryError")  # errors after which there is no time or memory for figures
 
 OUT_OF_MEMORY = (b'{"status":"error","value":null,"repr":"","type":"","error":{"type":"MemoryError","message":'
@@ -62,7 +63,7 @@ def report_error(session, e, claim):
         claim["error"] = describe_error(session, e)
     except BaseException as inner:  # such as no descriptor for the import
         why = "" if isinstance(inner, MemoryError) else safe_repr(inner, 200)[0]
-        claim["error"] = {"type": type(e).__name__, "message": "%s (the report of the error failed: %s)" % (
+        claim["error"] = {"type": type(e).__name__[:MAX_NAME], "message": "%s (the report of the error failed: %s)" % (
             safe_repr(e, 1000)[0], why or type(inner).__name__), "line": None, "column": None, "source": "", "traceback": ""}
 
 
@@ -86,7 +87,7 @@ def report_variables(session, name, listed, namespace, claim):
 
 def report_imports(session, before, claim):
     guards = session.guards
-    claim["imports"] = new_modules(before, session.recorded) if guards is None else guards.imported[:MAX_IMPORTS]
+    claim["imports"] = new_modules(before, session.recorded) if guards is None else [m[:MAX_NAME] for m in guards.imported[:MAX_IMPORTS]]
     if guards is not None and guards.refused:
         claim["imports_refused"] = [{"module": module, "line": line} for module, line in guards.refused]
 
@@ -97,7 +98,7 @@ def new_modules(before, recorded):
     new = set(sys.modules) - before
     if recorded is not None:
         new = new | recorded
-    return sorted([m for m in new if m[:1] != "_" and "." not in m])[:MAX_IMPORTS]
+    return sorted([m[:MAX_NAME] for m in new if type(m) is str and m[:1] != "_" and "." not in m])[:MAX_IMPORTS]
 
 
 def report_answer(session, answer, claim):

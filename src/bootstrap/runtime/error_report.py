@@ -12,6 +12,8 @@ from agentjail.values.texts import MESSAGE_BYTES, truncate
 TRACEBACK_BYTES, LINE_CHARS = 16 << 10, 400
 MAX_FRAMES, MAX_REPEATS, MAX_CHAIN = 40, 3, 8
 MAX_LISTED = 120         # allowed modules that a message names
+MAX_NAME = 200           # characters of the name of an exception or of a rule
+MAX_LINE = 1 << 31       # a line or column from here on is none
 POLICY = "PolicyError"  # error.type of a rejection
 
 
@@ -57,7 +59,7 @@ def reject(session, claim, errors):
         item["traceback"] = ""
         # A model reads the whole list: each hint comes once, and so do the allowed modules.
         if hint and hint not in hints:
-            item["hint"] = hint
+            item["hint"] = truncate(hint, MESSAGE_BYTES)[0]
             hints.add(hint)
         if "allowed" in extra and not listed:
             listed = True
@@ -153,15 +155,14 @@ def agent_frames(session, e):
 
 def describe_error(session, e):
     """The error object of the claim."""
-    name = type(e).__name__
-    out = {"type": name, "message": message_of(session, e), "line": None, "column": None, "source": ""}
+    out = {"type": type(e).__name__[:MAX_NAME], "message": message_of(session, e), "line": None, "column": None, "source": ""}
     frames = agent_frames(session, e)
     if isinstance(e, SyntaxError) and not frames and e.lineno is not None:
-        text = line_at(session.sources.get(session.filename, ""), e.lineno)
-        # CPython's column is 1 or more, in characters; 0 or less means an unknown column.
-        at = e.offset if type(e.offset) is int and e.offset > 0 else 1
-        out.update(message=syntax_message(e), line=e.lineno, column=at, source=shorten_line(text))
-        if type(e.end_lineno) is int and e.end_lineno >= e.lineno:
+        # CPython's line and column are 1 or more, in characters; 0 or less means unknown. Code may raise one with any.
+        line = e.lineno if is_line(e.lineno) else 1
+        text = line_at(session.sources.get(session.filename, ""), line)
+        out.update(message=syntax_message(e), line=line, column=e.offset if is_line(e.offset) else 1, source=shorten_line(text))
+        if is_line(e.end_lineno) and e.end_lineno >= line:
             out["end_line"] = e.end_lineno
     elif frames:
         filename, line, col, end, _, _ = frames[-1]
@@ -169,12 +170,60 @@ def describe_error(session, e):
         out.update(line=line, column=column(text, col), source=shorten_line(text))
         if end is not None:
             out["end_line"] = end
+    if len(frames) > 1:
+        add_frames(session, frames, out)
+    chain = [(inner, relation) for inner, relation in chain_of(e) if relation is not None]
+    if chain:
+        out["chain"] = [describe_link(session, inner, relation) for inner, relation in chain]
     if isinstance(e, SystemExit):
         code = e.code
         out["exit_code"] = code if type(code) is int and abs(code) < 1 << 31 else (0 if code is None else 1)
     add_hints(session, e, out)
     out["traceback"] = format_traceback(session, e)
     return out
+
+
+def add_frames(session, frames, out):
+    """The agent's frames, outermost first; of many the first and the last."""
+    omitted = max(len(frames) - MAX_FRAMES, 0)
+    if omitted:
+        frames = frames[:MAX_FRAMES // 2] + frames[-(MAX_FRAMES // 2):]
+        out["frames_omitted"] = omitted
+    out["frames"] = []
+    for filename, line, col, _, _, function in frames:
+        text = line_at(session.sources[filename], line)
+        out["frames"].append({"file": filename, "line": line, "column": column(text, col), "function": function[:MAX_NAME],
+                              "source": shorten_line(text)})
+
+
+def chain_of(e):
+    """(exception, its relation to the one before) from e, whose relation is None, to the one that came first."""
+    out, relation, seen = [], None, set()
+    while e is not None and id(e) not in seen and len(out) < MAX_CHAIN:
+        seen.add(id(e))
+        out.append((e, relation))
+        if e.__cause__ is not None:
+            e, relation = e.__cause__, "cause"
+        elif e.__context__ is not None and not e.__suppress_context__:
+            e, relation = e.__context__, "context"
+        else:
+            e = None
+    return out
+
+
+def describe_link(session, e, relation):
+    out = {"type": type(e).__name__[:MAX_NAME], "message": message_of(session, e), "line": None, "column": None, "source": "",
+           "relation": relation}
+    frames = agent_frames(session, e)
+    if frames:
+        filename, line, col, _, _, _ = frames[-1]
+        text = line_at(session.sources[filename], line)
+        out.update(line=line, column=column(text, col), source=shorten_line(text))
+    return out
+
+
+def is_line(n):
+    return type(n) is int and 0 < n < MAX_LINE
 
 
 def syntax_message(e):
@@ -185,11 +234,11 @@ def add_hints(session, e, out):
     """Add the rule, the allowed modules and a hint to the error of a guard, and a hint to that of an absent built-in function."""
     attributes = getattr(e, "__dict__", None)
     if type(attributes) is dict and type(attributes.get("agentjail")) is str:
-        out["rule"] = attributes["agentjail"]
+        out["rule"] = attributes["agentjail"][:MAX_NAME]
         if type(attributes.get("allowed")) is list and session.guards is not None:
             list_allowed(out, session.guards.imports.patterns)
         if type(attributes.get("agentjail_hint")) is str:
-            out["hint"] = truncate(attributes["agentjail_hint"], MESSAGE_BYTES)[0]
+            out["hint"] = attributes["agentjail_hint"]
     if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
         out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
     if isinstance(e, ImportError) and "failed to map segment" in out["message"]:
@@ -211,6 +260,8 @@ def add_hints(session, e, out):
             hint = name_hint(session.guards.imports, e.name)
             if hint is not None:
                 out["hint"] = hint
+    if "hint" in out:
+        out["hint"] = truncate(out["hint"], MESSAGE_BYTES)[0]
 
 
 def format_frame(session, frame):
@@ -228,20 +279,13 @@ def format_frame(session, frame):
     return "".join(out)
 
 
+LINKS = {"cause": "\nThe above exception was the direct cause of the following exception:\n\n",
+         "context": "\nDuring handling of the above exception, another exception occurred:\n\n"}
+
+
 def format_traceback(session, e):
     """Like Python's own traceback, with the agent's frames alone."""
-    parts, seen = [], set()
-    link = None
-    while e is not None and id(e) not in seen and len(seen) < MAX_CHAIN:
-        seen.add(id(e))
-        parts.append(format_exception(session, e) + (link or ""))
-        if e.__cause__ is not None:
-            e, link = e.__cause__, ("\nThe above exception was the direct cause of the following exception:\n\n")
-        elif e.__context__ is not None and not e.__suppress_context__:
-            e, link = e.__context__, "\nDuring handling of the above exception, another exception occurred:\n\n"
-        else:
-            e = None
-    text = "".join(reversed(parts))
+    text = "".join([format_exception(session, inner) + LINKS.get(relation, "") for inner, relation in reversed(chain_of(e))])
     short, was_cut = truncate(text, TRACEBACK_BYTES)
     return short + ("\n[traceback cut]\n" if was_cut else "")
 
@@ -276,17 +320,18 @@ def format_exception(session, e):
     frames = agent_frames(session, e)
     out = format_frames(session, frames) if frames else []
     if isinstance(e, SyntaxError) and not frames:
-        text = line_at(session.sources.get(session.filename, ""), e.lineno or 0)
-        out.append('  File "%s", line %s\n' % (session.filename, e.lineno))
+        line = e.lineno if is_line(e.lineno) else 1
+        text = line_at(session.sources.get(session.filename, ""), line)
+        out.append('  File "%s", line %s\n' % (session.filename, line))
         if text.strip() and len(text) <= LINE_CHARS:
             pad = len(text) - len(text.lstrip())
             out.append("    %s\n" % text.strip())
-            if type(e.offset) is int and e.offset > pad:
+            if is_line(e.offset) and pad < e.offset <= LINE_CHARS:
                 out.append("    " + " " * (e.offset - 1 - pad) + "^\n")
         out.append("%s: %s\n" % (type(e).__name__, syntax_message(e)))
     else:
         text = message_of(session, e)
-        out.append(type(e).__name__ + (": " + text if text else "") + "\n")
+        out.append(type(e).__name__[:MAX_NAME] + (": " + text if text else "") + "\n")
     notes = getattr(e, "__notes__", None)
     if type(notes) is list:
         out.extend([n + "\n" for n in notes[:10] if type(n) is str])

@@ -4,6 +4,7 @@ A text that would be longer than its cap is cut, and an agent's __repr__ or __st
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 
+MAX_NAME = 1000         # characters of the name of a type, or of its module
 MESSAGE_BYTES = 8 << 10  # of an error, for a model to read
 MAX_DIGIT_BITS = 14000  # about the 4300 digits that CPython converts; larger ints are written in hex
 
@@ -109,4 +110,5 @@ def type_name(value):
     t = type(value)
     name = t.__qualname__ if type(t.__qualname__) is str else "?"
     module = t.__dict__.get("__module__") if t.__module__.__class__ is not str else t.__module__
-    return name if module in ("builtins", "__main__") or type(module) is not str else module + "." + name
+    name = name[:MAX_NAME]
+    return name if module in ("builtins", "__main__") or type(module) is not str else module[:MAX_NAME] + "." + name
