@@ -4,11 +4,13 @@
     >>> agentjail.run("sum(range(10))").value
     45
 
-Jail: a fresh jail for each run. Session: a jail that lasts, with variables, files and tools. Service: the service that they
-share, private to this process or at an address.
+Jail: a fresh jail for each run. Session: a jail that lasts, with variables, files and tools. AsyncJail and AsyncSession: the
+same for asyncio. Service, AsyncService: the service that they share, private to this process or at an address.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ._options import Entry, Output, Variable
 from .errors import AgentjailError, Busy, ServiceDied, ServiceError, SessionEnded, SetupError, SnippetError
@@ -19,10 +21,22 @@ from .session import Session
 from .tools import Tool, tool
 from .values import EnumMember, Handle, Instance, Opaque
 
+if TYPE_CHECKING:
+    from .aio import AsyncJail, AsyncService, AsyncSession
+
 __version__ = "0.1.0"
 
 __all__ = [
-    "AgentjailError", "Busy", "Entry", "EnumMember", "ErrorInfo", "File", "Handle", "Instance",
+    "AgentjailError", "AsyncJail", "AsyncService", "AsyncSession", "Busy", "Entry", "EnumMember", "ErrorInfo", "File", "Handle", "Instance",
     "Jail", "Opaque", "Output", "Result", "Service", "ServiceDied", "ServiceError", "Session", "SessionEnded", "SetupError", "SnippetError",
     "Tool", "Variable", "run", "tool",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The asyncio classes are loaded when they are used: asyncio is large."""
+    if name in ("AsyncJail", "AsyncService", "AsyncSession"):
+        from . import aio
+
+        return getattr(aio, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,6 @@ It reads and writes no socket, waits for nothing and runs no tool; _link.py and 
 from __future__ import annotations
 
 import itertools
-from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -35,7 +34,7 @@ class Request(Generic[T]):
     members: Message
     finish: Callable[[Any], T] = same
     tools: Mapping[str, Tool] = field(default_factory=dict)
-    on_output: Callable[[str, str], None] | None = None
+    on_output: Callable[[str, str], Any] | None = None
 
 
 class Pending(Generic[T]):
@@ -172,8 +171,3 @@ class Core:
                 "send less at a time, as files in parts, or start the service with --request-max",
             )
         return data
-
-
-def output_bytes(message: Message) -> bytes:
-    """The bytes of an event of output."""
-    return b64decode(message["data_base64"]) if "data_base64" in message else message["data"].encode()

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import errors
+from ._base import Pauses
 from ._core import Pending, Request
 from ._progress import Bar
 from .result import Result
@@ -29,8 +30,6 @@ def run_all(
     service: Service, requests: Iterator[Request[Result]], workers: int | None, progress: Progress, ordered: bool, total: int | None
 ) -> Iterator[Any]:
     """The Results of the requests; in their order, or with their numbers."""
-    from .service import Pauses
-
     bound = workers or default_workers()
     link = service.link()
     arrived: queue.SimpleQueue[int] = queue.SimpleQueue()

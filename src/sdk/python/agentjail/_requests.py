@@ -5,18 +5,18 @@ The blocking and the asyncio classes share it; it sends nothing.
 from __future__ import annotations
 
 import os
+import warnings
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, Union
+from typing import Any, Literal, TypedDict, Union
 
 from ._core import Request
-from .errors import SetupError
+from .errors import NoSuchSession, SessionEnded, SetupError
 from .result import Result
 from .tools import Tool
 from .values import encode_members
 
-S = TypeVar("S")
 FileContent = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 Files = Union[Mapping[str, FileContent], Iterable[Union[str, "os.PathLike[str]"]]]
 OnText = Callable[[str], Any]
@@ -89,16 +89,17 @@ def members(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     return out
 
 
-def place(service: S | None, policy: Any, options: Mapping[str, Any], shared: Callable[..., S]) -> tuple[S, dict[str, Any]]:
-    """The service for a jail, and the members that its requests have. Without a service it is one that is shared by all such jails."""
+def place(own_service: bool, policy: Any, options: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a shared service for a jail is chosen by, and the members that the jail's requests have.
+
+    own_service: the caller named a service. Then a policy is the name of one that it serves.
+    """
     jail = members(options, JAIL_OPTIONS)
-    if service is None:
-        return shared(policy, options.get("imports"), options.get("builtins"), options.get("layer")), jail
-    if policy is not None:
+    if own_service and policy is not None:
         if not isinstance(policy, str) or "/" in policy or "\n" in policy:
             raise TypeError("with a service, policy is the name of one that it serves: Service(policy=...) takes a file or a dict")
         jail["policy"] = policy
-    return service, jail
+    return (policy, options.get("imports"), options.get("builtins"), options.get("layer")), jail
 
 
 def milliseconds(seconds: float) -> int:
@@ -154,16 +155,15 @@ def nothing(_: Any) -> None:
 # --- requests ---
 
 
-def handler(on_stdout: OnText | None, on_stderr: OnText | None) -> Callable[[str, str], None] | None:
-    """One function for both streams, or None."""
+def handler(on_stdout: OnText | None, on_stderr: OnText | None) -> Callable[[str, str], Any] | None:
+    """One function for both streams, or None. It gives what the caller's function gives: a coroutine is awaited by asyncio's side."""
     if on_stdout is None and on_stderr is None:
         return None
     by_name = {"stdout": on_stdout, "stderr": on_stderr}
 
-    def hand(stream: str, text: str) -> None:
+    def hand(stream: str, text: str) -> Any:
         function = by_name[stream]
-        if function is not None:
-            function(text)
+        return function(text) if function is not None else None
 
     return hand
 
@@ -237,7 +237,49 @@ def batches(files: Files, limit: int) -> list[list[dict[str, str]]]:
     return groups
 
 
+def write(session: str, batch: list[dict[str, str]]) -> Request[Result]:
+    return Request("write_files", {"session": session, "files": batch}, result_of)
+
+
+def declare(session: str, tools: Mapping[str, Tool]) -> Request[None]:
+    return Request("tools", {"session": session, "tools": [t.declaration for t in tools.values()]}, nothing)
+
+
+def checkpoint_of(answer: Any) -> int:
+    return int(answer["checkpoint"])
+
+
 def variable_missing(result: Result) -> bool:
     return result.error is not None and result.error.type == "NameError"
 
 
+
+
+# --- how a session ends ---
+
+
+class Explained:
+    """Around a session's requests: where the service does not know the session any more, the error says why."""
+
+    def __init__(self, session: str, link: Any) -> None:
+        self._session, self._link = session, link
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, NoSuchSession) and not isinstance(error, SessionEnded):
+            why = self._link.ended.get(self._session)
+            raise SessionEnded(f"the session's jail has ended: {why or error.message}", "open another one") from None
+
+
+def check_open(is_open: bool, gone: BaseException | None) -> None:
+    """SessionEnded: it was closed, or its connection is gone."""
+    if not is_open:
+        raise SessionEnded("the session was closed", "open another one")
+    if gone is not None:
+        raise SessionEnded(f"the session has ended with its service: {gone}", "open another one")
+
+
+def warn_unclosed(session: str, source: object) -> None:
+    warnings.warn(f"the session {session} was not closed", ResourceWarning, source=source, stacklevel=3)

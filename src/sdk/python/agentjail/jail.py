@@ -39,7 +39,8 @@ class Jail:
     ) -> None:
         self.tools = collect(tools)
         self.timeout = timeout
-        self.service, self._members = rq.place(service, policy, options, shared)
+        key, self._members = rq.place(service is not None, policy, options)
+        self.service = service or shared(*key)
 
     def run(self, code: str, *, on_stdout: OnText | None = None, on_stderr: OnText | None = None, **options: Unpack[RunOptions]) -> Result:
         """Run a snippet in a jail of its own. A snippet that fails is a Result too.
@@ -80,11 +81,11 @@ class Jail:
         """
         from ._map import run_all
 
-        requests = (self._request(*_job(job, options)) for job in codes)
+        requests = (self._request(*job_of(job, options)) for job in codes)
         return run_all(self.service, requests, workers, progress, ordered, total_of(codes))
 
 
-def _job(job: Job, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def job_of(job: Job, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if isinstance(job, str):
         return job, dict(options)
     own = dict(job)

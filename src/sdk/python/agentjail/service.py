@@ -4,29 +4,27 @@ It holds no session and no snippet; session.py and jail.py ask it.
 
 from __future__ import annotations
 
-import atexit
 import os
-import random
 import socket
 import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from . import errors
+from ._base import BaseService, Pauses, close_all, died
 from ._core import Request
 from ._link import Link
-from ._process import PolicyLike, Process, Recipe, key_of, words
+from ._process import PolicyLike, Process, key_of
 
 T = TypeVar("T")
 
-BUSY_S = 30.0  # how long a request is tried again while the service has no room
 SHARED_MAX = 4  # shared services that stay although nothing uses them
 
 
-class Service:
+class Service(BaseService):
     """A service of this program's own, or a connection to one that runs.
 
     address: the path of a running service's socket. Without it `agentjail serve` is started for this program alone when the first
@@ -41,38 +39,12 @@ class Service:
     Any number of threads may use a Service. In a process that was forked it starts, or connects, anew.
     """
 
-    def __init__(
-        self,
-        address: str | os.PathLike[str] | None = None,
-        *,
-        program: str | os.PathLike[str] | None = None,
-        rootfs: str | os.PathLike[str] | None = None,
-        policy: PolicyLike | None = None,
-        policies: Sequence[PolicyLike] = (),
-        busy_timeout: float = BUSY_S,
-        options: Sequence[str] = (),
-        env: Mapping[str, str] | None = None,
-        **limits: Any,
-    ) -> None:
-        given = (*(() if policy is None else (policy,)), *policies)
-        self.address = None if address is None else os.fspath(address)
-        self._recipe = Recipe(program, rootfs, given, (*words(limits), *options), env or {})
-        if self.address is not None and self._recipe != Recipe():
-            raise TypeError("a service at an address has its own program, policies and limits")
-        self.busy_timeout = busy_timeout
+    _link: Link | None = None
+
+    def _prepare(self) -> None:
         self._lock = threading.Lock()
-        self._link: Link | None = None
-        self._process: Process | None = None
-        self._closed = False
-        _all.add(self)
 
     # --- what a program asks ---
-
-    @property
-    def pid(self) -> int | None:
-        """The private service's process; None while there is none, or at an address."""
-        process = self._process
-        return process.pid if process else None
 
     @property
     def policies(self) -> list[str]:
@@ -102,6 +74,8 @@ class Service:
             link.close(errors.ServiceClosed("the service was closed"))
         if process is not None:
             process.end()
+
+    close_now = close
 
     def __enter__(self) -> Service:
         return self
@@ -165,7 +139,7 @@ class Service:
     def _start(self) -> Link:
         process = Process(self._recipe)
         try:
-            link = Link(process.socket, lambda reason: _died(process, reason))
+            link = Link(process.socket, lambda reason: died(process, reason))
         except errors.ServiceDied:
             raise process.start_failed() from None
         except BaseException:
@@ -174,8 +148,7 @@ class Service:
         self._process = process
         return link
 
-    def _leave(self) -> None:
-        """After a fork, in the child."""
+    def leave(self) -> None:
         self._lock = threading.Lock()
         link, self._link = self._link, None
         process, self._process = self._process, None
@@ -186,33 +159,9 @@ class Service:
             process.leave()
 
 
-class Pauses:
-    """How long to wait before a request that found no room is sent again."""
 
-    def __init__(self, limit_s: float) -> None:
-        self._end, self._own_ms = time.monotonic() + limit_s, 5.0
+# --- the services that are shared ---
 
-    def next(self, error: errors.Busy) -> float | None:
-        """Seconds, or None when there was enough waiting."""
-        left = self._end - time.monotonic()
-        if left <= 0:
-            return None
-        self._own_ms = min(self._own_ms * 1.5, 500.0)
-        return min(max(error.retry_ms or 0, self._own_ms) * random.uniform(0.5, 1.5) / 1000, left)
-
-
-def _died(process: Process, reason: str) -> errors.ServiceDied:
-    try:
-        status: int | None = process.process.wait(1)
-    except Exception:
-        status = None
-    how = f" (signal {-status})" if status is not None and status < 0 else f" (exit status {status})" if status else ""
-    return errors.ServiceDied(f"the private service has died{how}: {reason}", process.last_words())
-
-
-# --- the services that are shared, and the ends of this process ---
-
-_all: weakref.WeakSet[Service] = weakref.WeakSet()
 _shared: weakref.WeakValueDictionary[tuple[Any, ...], Service] = weakref.WeakValueDictionary()
 _kept: OrderedDict[tuple[Any, ...], Service] = OrderedDict()
 _registry = threading.Lock()
@@ -233,18 +182,11 @@ def shared(policy: PolicyLike | None = None, imports: Sequence[str] | None = Non
     return service
 
 
-def close_all() -> None:
-    """End every service of this process."""
-    for service in list(_all):
-        service.close()
-
-
-def _after_fork() -> None:
+def _new_registry() -> None:
     global _registry
     _registry = threading.Lock()
-    for service in list(_all):
-        service._leave()
 
 
-atexit.register(close_all)
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_new_registry)
+
+__all__ = ["Service", "close_all", "shared"]

@@ -5,8 +5,7 @@ Its jail belongs to the connection that opened it; when that ends the session ha
 from __future__ import annotations
 
 import queue
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _requests as rq
@@ -50,7 +49,8 @@ class Session:
         self._state = "new"
         self.tools = collect(tools)
         self.timeout = timeout
-        self.service, jail = rq.place(service, policy, options, shared)
+        key, jail = rq.place(service is not None, policy, options)
+        self.service = service or shared(*key)
         self._link: Link = self.service.link()
         request = rq.open_session(jail, self.tools, branching, files)
         self.name, self.policy = self.service.ask(request, self._link)
@@ -73,7 +73,8 @@ class Session:
         """Run a snippet: an Output for each piece of output, as it comes, and at the end its Result. Leaving the loop ends the run."""
         arrived: queue.SimpleQueue[None] = queue.SimpleQueue()
         request = self._run_request(code, options, lambda stream, text: None)
-        pending = self._translated(lambda: self._link.start(request, lambda: arrived.put(None)))
+        with self._explained():
+            pending = self._link.start(request, lambda: arrived.put(None))
         try:
             while True:
                 arrived.get()
@@ -82,7 +83,9 @@ class Session:
                     break
         finally:
             self._link.forget(pending)
-        yield self._translated(lambda: self._link.answer(pending))
+        with rq.Explained(self.name, self._link):
+            result = self._link.answer(pending)
+        yield result
 
     def _run_request(self, code: str, options: Mapping[str, Any], on_output: Any) -> Request[Result]:
         given = {"timeout": self.timeout, **options}
@@ -118,7 +121,7 @@ class Session:
         could not write one.
         """
         for batch in rq.batches(files, self._link.request_bytes):
-            self._ask(Request("write_files", {"session": self.name, "files": batch}, rq.result_of)).raise_for_status()
+            self._ask(rq.write(self.name, batch)).raise_for_status()
 
     def read_file(self, path: str) -> bytes:
         """The bytes of a regular file below /tmp, /input or /output, also while code runs. NoSuchFile: there is none."""
@@ -141,7 +144,7 @@ class Session:
     def add_tools(self, tools: Iterable[ToolLike] | Mapping[str, ToolLike]) -> None:
         """Declare more tools, or replace some; the next run knows them."""
         added = collect(tools)
-        self._ask(Request("tools", {"session": self.name, "tools": [t.declaration for t in added.values()]}, rq.nothing))
+        self._ask(rq.declare(self.name, added))
         self.tools.update(added)
 
     def fork(self) -> Session:
@@ -151,7 +154,7 @@ class Session:
 
     def checkpoint(self) -> int:
         """Keep what the session is now; the number is for rollback and forget. It needs `branching`."""
-        return self._ask(Request("checkpoint", {"session": self.name}, lambda answer: int(answer["checkpoint"])))
+        return self._ask(Request("checkpoint", {"session": self.name}, rq.checkpoint_of))
 
     def rollback(self, checkpoint: int) -> None:
         """Go on from a checkpoint, which stays; also after the session's jail has ended."""
@@ -187,23 +190,15 @@ class Session:
     def __del__(self) -> None:
         if getattr(self, "_state", "") == "open" and self._link.gone is None:
             self._link.orphans.put(self.name)  # closed with the next request: here nothing may wait
-            warnings.warn(f"the session {self.name} was not closed", ResourceWarning, source=self, stacklevel=2)
+            rq.warn_unclosed(self.name, self)
 
     def __repr__(self) -> str:
         return f"<Session {self.name} {'closed' if self.closed else self.policy}>"
 
     def _ask(self, request: Request[T]) -> T:
-        return self._translated(lambda: self.service.ask(request, self._link))
+        with self._explained():
+            return self.service.ask(request, self._link)
 
-    def _translated(self, ask: Callable[[], T]) -> T:
-        if self._state != "open":
-            raise errors.SessionEnded("the session was closed", "open another one")
-        if self._link.gone is not None:
-            raise errors.SessionEnded(f"the session has ended with its service: {self._link.gone}", "open another one")
-        try:
-            return ask()
-        except errors.SessionEnded:
-            raise
-        except errors.NoSuchSession as e:
-            why = self._link.ended.get(self.name)
-            raise errors.SessionEnded(f"the session's jail has ended: {why or e.message}", "open another one") from None
+    def _explained(self) -> rq.Explained:
+        rq.check_open(self._state == "open", self._link.gone)
+        return rq.Explained(self.name, self._link)

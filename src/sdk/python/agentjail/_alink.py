@@ -1,0 +1,230 @@
+"""One connection for asyncio. What a message means is _core.py's, as for threads; here are transports, futures and tasks.
+It belongs to one event loop, and touches nothing from another thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import copy
+import queue
+import socket
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import errors
+from ._core import Core, Pending, Request, ToolCall
+from ._wire import BrokenStream
+from ._workers import Workers
+from .tools import failed, finished
+
+T = TypeVar("T")
+
+GREETING_S = 60.0
+
+
+class AsyncLink(asyncio.Protocol):
+    """A connection. why_gone: makes the exception of requests whose connection has ended."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, why_gone: Callable[[str], BaseException]) -> None:
+        self.loop, self._why_gone = loop, why_gone
+        self._core = Core()
+        self._workers = Workers()
+        self._transport: asyncio.Transport | None = None
+        self._tasks: dict[Pending[Any], set[asyncio.Task[None]]] = {}
+        self._greeted: asyncio.Future[None] = loop.create_future()
+        self._over: asyncio.Future[None] = loop.create_future()
+        self._room = asyncio.Event()
+        self._room.set()
+        self.orphans: queue.SimpleQueue[str] = queue.SimpleQueue()  # sessions that were given up without a close
+        self.gone: BaseException | None = None
+
+    @classmethod
+    async def over(cls, sock: socket.socket, why_gone: Callable[[str], BaseException]) -> AsyncLink:
+        """A connection over this socket, when it was greeted."""
+        loop = asyncio.get_running_loop()
+        sock.setblocking(False)
+        _, link = await loop.create_connection(lambda: cls(loop, why_gone), sock=sock)
+        try:
+            await asyncio.wait_for(link._greeted, GREETING_S)
+        except asyncio.TimeoutError:
+            raise why_gone("no greeting of the service") from None
+        finally:
+            if not link._greeted.done() or link._greeted.cancelled() or link._greeted.exception():
+                link.close(errors.ServiceClosed("the service did not greet"))
+        if link.hello.get("protocol") != 1:
+            raise errors.ServiceError(f"the service speaks version {link.hello.get('protocol')} of the protocol, this client version 1")
+        return link
+
+    @property
+    def hello(self) -> dict[str, Any]:
+        return self._core.hello or {}
+
+    @property
+    def request_bytes(self) -> int:
+        """The longest request, in bytes."""
+        return self._core.request_bytes
+
+    @property
+    def ended(self) -> dict[str, str]:
+        """Sessions whose jail is gone, and why."""
+        return self._core.ended
+
+    # --- asking ---
+
+    async def ask(self, request: Request[T]) -> T:
+        """Send a request and wait for its answer. Cancelling the wait ends the request."""
+        if not self._room.is_set():
+            await self._room.wait()
+        arrived = asyncio.Event()
+        pending = self.start(request, arrived.set)
+        try:
+            while True:
+                await arrived.wait()
+                arrived.clear()
+                for stream, text in self.pieces(pending):
+                    handed = request.on_output(stream, text) if request.on_output else None
+                    if asyncio.iscoroutine(handed):
+                        await handed
+                if pending.over:
+                    break
+        except BaseException:
+            self.forget(pending)
+            raise
+        return self.answer(pending)
+
+    def start(self, request: Request[T], wake: Callable[[], Any]) -> Pending[T]:
+        """Send a request. `wake` is called in the loop when there is something new."""
+        while not self.orphans.empty():
+            _, data = self._core.begin(Request("close", {"session": self.orphans.get()}), lambda: None)
+            self._send(data)
+        if self.gone is not None:
+            raise copy.copy(self.gone)
+        pending, data = self._core.begin(request, wake)
+        if request.tools:
+            pending.context = contextvars.copy_context()
+        self._send(data)
+        return pending
+
+    def answer(self, pending: Pending[T]) -> T:
+        """What the request gave, or its exception."""
+        self._end_tools(pending)
+        if pending.error is not None:
+            raise copy.copy(pending.error)
+        return pending.request.finish(pending.answer)
+
+    def pieces(self, pending: Pending[Any]) -> list[tuple[str, str]]:
+        """The output that has come since the last call."""
+        pieces, pending.inbox = pending.inbox, []
+        return pieces
+
+    def forget(self, pending: Pending[Any]) -> None:
+        """End a request for whose answer nobody waits."""
+        self._end_tools(pending)
+        if self.gone is None:
+            self._send(self._core.forget(pending))
+
+    def _send(self, data: bytes) -> None:
+        if data and self._transport is not None:
+            self._transport.write(data)
+
+    # --- what the transport says ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            calls = self._core.receive(data)
+        except BrokenStream as e:
+            self._lost(f"the connection to the service broke: {e}")
+            return
+        if not self._greeted.done():
+            if self._core.refused is not None:
+                self._greeted.set_exception(self._core.refused)
+            elif self._core.hello is not None:
+                self._greeted.set_result(None)
+        for call in calls:
+            self._start_tool(call)
+
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost(f"the connection to the service broke: {exc}" if exc else "the service ended the connection")
+        if not self._over.done():
+            self._over.set_result(None)
+
+    def _lost(self, reason: str) -> None:
+        if self.gone is None:
+            self.close(self._core.refused or self._why_gone(reason))
+
+    def close(self, error: BaseException) -> None:
+        """End the connection; all that waits raises `error`. May be called again."""
+        if self.gone is None:
+            self.gone = error
+            self._core.drop_all(error)
+            self._room.set()
+        for pending in list(self._tasks):
+            self._end_tools(pending)
+        if not self._greeted.done():
+            self._greeted.set_exception(copy.copy(error))
+        self._workers.close()
+        if self._transport is not None and not self.loop.is_closed():
+            self._transport.abort()
+
+    async def closed(self) -> None:
+        """Until the transport has let go of the socket."""
+        if self._transport is not None:
+            await self._over
+
+    # --- tools ---
+
+    def _start_tool(self, call: ToolCall) -> None:
+        tool = call.pending.request.tools.get(call.tool)
+        if tool is None:  # also the service's word that a value did not fit
+            error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
+            self._give(call, {"error": error})
+        elif tool.is_async:
+            task = call.pending.context.copy().run(self.loop.create_task, self._await_tool(call))
+            tasks = self._tasks.setdefault(call.pending, set())
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        else:
+            self._workers.submit(lambda: self._run_tool(call))
+
+    async def _await_tool(self, call: ToolCall) -> None:
+        tool = call.pending.request.tools[call.tool]
+        try:
+            positional, named = tool.arguments(call.args)
+            answer = finished(await tool.function(*positional, **named))
+        except asyncio.CancelledError:
+            self._give(call, {"error": {"type": "ToolFailure", "message": "the tool was cancelled"}})
+            raise
+        except BaseException as e:
+            answer = failed(e)
+        self._give(call, answer)
+
+    def _run_tool(self, call: ToolCall) -> None:  # in a thread
+        tool = call.pending.request.tools[call.tool]
+        try:
+            positional, named = tool.arguments(call.args)
+            answer = finished(call.pending.context.copy().run(tool.function, *positional, **named))
+        except BaseException as e:
+            answer = failed(e)
+        try:
+            self.loop.call_soon_threadsafe(self._give, call, answer)
+        except RuntimeError:
+            pass  # the loop is closed, and the run with it
+
+    def _give(self, call: ToolCall, answer: dict[str, Any]) -> None:
+        if self.gone is None:
+            self._send(self._core.tool_answer(call, answer))
+
+    def _end_tools(self, pending: Pending[Any]) -> None:
+        for task in self._tasks.pop(pending, ()):
+            task.cancel()

@@ -1,0 +1,314 @@
+"""Jails and sessions for asyncio: the same names and arguments as Jail and Session, to be awaited.
+The requests and answers are those of _requests.py; cancelling a call ends what it runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from . import _requests as rq
+from . import errors
+from ._alink import AsyncLink
+from ._core import Request
+from ._map import default_workers
+from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
+from ._process import PolicyLike
+from ._progress import Bar
+from ._requests import Files, JailOptions, OnText, RunOptions
+from .aservice import AsyncService, shared
+from .jail import Job, Progress, job_of, total_of
+from .result import Result
+from .tools import ToolLike, collect
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+T = TypeVar("T")
+
+__all__ = ["AsyncJail", "AsyncService", "AsyncSession"]
+
+
+class AsyncJail:
+    """As Jail; without a service it uses the private one of the running event loop. Tools that are coroutines run in that loop."""
+
+    def __init__(
+        self,
+        *,
+        policy: PolicyLike | None = None,
+        tools: Iterable[ToolLike] | Mapping[str, ToolLike] = (),
+        timeout: float | None = None,
+        service: AsyncService | None = None,
+        **options: Unpack[JailOptions],
+    ) -> None:
+        self.tools = collect(tools)
+        self.timeout = timeout
+        self._service = service
+        self._key, self._members = rq.place(service is not None, policy, options)
+
+    @property
+    def service(self) -> AsyncService:
+        """Where it runs; of the running loop."""
+        return self._service or shared(*self._key)
+
+    async def run(self, code: str, *, on_stdout: OnText | None = None, on_stderr: OnText | None = None, **options: Unpack[RunOptions]) -> Result:
+        """Run a snippet in a jail of its own. on_stdout, on_stderr: functions or coroutine functions. options: see RunOptions."""
+        return await self.service.ask(self._request(code, options, rq.handler(on_stdout, on_stderr)))
+
+    def _request(self, code: str, options: Mapping[str, Any], on_output: Any = None) -> Request[Result]:
+        given = {"timeout": self.timeout, **options}
+        return rq.execute(code, self._members, rq.members(given, rq.RUN_OPTIONS), self.tools, on_output)
+
+    @overload
+    def map(
+        self,
+        codes: Iterable[Job],
+        *,
+        ordered: Literal[True] = True,
+        workers: int | None = None,
+        progress: Progress = None,
+        **options: Unpack[RunOptions],
+    ) -> AsyncIterator[Result]: ...
+
+    @overload
+    def map(
+        self, codes: Iterable[Job], *, ordered: Literal[False], workers: int | None = None, progress: Progress = None, **options: Unpack[RunOptions]
+    ) -> AsyncIterator[tuple[int, Result]]: ...
+
+    async def map(
+        self, codes: Iterable[Job], *, ordered: bool = True, workers: int | None = None, progress: Progress = None, **options: Unpack[RunOptions]
+    ) -> AsyncIterator[Any]:
+        """Run many snippets, as Jail.map: an async generator. Close it, or end the loop over it by `aclosing`, to end what still runs."""
+        service = self.service
+        jobs = enumerate(codes)
+        bound = workers or default_workers()
+        bar = Bar(progress, total_of(codes))
+        running: dict[asyncio.Task[Result], int] = {}
+        ready: dict[int, Result] = {}
+        given = ended = started = 0
+        more = True
+        try:
+            while True:
+                while more and len(running) < bound and started - given < 16 * bound:
+                    number, job = next(jobs, (-1, ""))
+                    if number < 0:
+                        more = False
+                        break
+                    running[asyncio.ensure_future(service.ask(self._request(*job_of(job, options))))] = number
+                    started += 1
+                if not running:
+                    break
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    number = running.pop(task)
+                    ready[number] = task.result()
+                    ended += 1
+                    bar.show(ended)
+                if ordered:
+                    while given in ready:
+                        yield ready.pop(given)
+                        given += 1
+                else:
+                    for number in sorted(ready):
+                        given += 1
+                        yield number, ready.pop(number)
+        finally:
+            bar.end()
+            for task in running:
+                task.cancel()
+            if running:
+                await asyncio.gather(*running, return_exceptions=True)
+
+
+class AsyncSession:
+    """As Session; it opens with `async with`, or with its first call, and ends with `async with` or close()."""
+
+    def __init__(
+        self,
+        tools: Iterable[ToolLike] | Mapping[str, ToolLike] = (),
+        *,
+        service: AsyncService | None = None,
+        policy: PolicyLike | None = None,
+        branching: bool = False,
+        timeout: float | None = None,
+        files: Files | None = None,
+        **options: Unpack[JailOptions],
+    ) -> None:
+        self.tools = collect(tools)
+        self.timeout = timeout
+        self.name = self.policy = ""
+        self._state = "new"
+        self._link: AsyncLink | None = None
+        self._how = service, policy, branching, files, options
+        self._opening: asyncio.Lock | None = None
+
+    async def open(self) -> AsyncSession:
+        """Open it; the other calls do it as well."""
+        if self._opening is None:
+            self._opening = asyncio.Lock()
+        async with self._opening:
+            if self._state == "new":
+                service, policy, branching, files, options = self._how
+                key, jail = rq.place(service is not None, policy, options)
+                self.service = service or shared(*key)
+                self._link = await self.service.link()
+                request = rq.open_session(jail, self.tools, branching, files)
+                self.name, self.policy = await self.service.ask(request, self._link)
+                self._state = "open"
+        return self
+
+    # --- code ---
+
+    async def run(self, code: str, *, on_stdout: OnText | None = None, on_stderr: OnText | None = None, **options: Unpack[RunOptions]) -> Result:
+        """Run a snippet. on_stdout, on_stderr: functions or coroutine functions. Cancelling it interrupts the snippet."""
+        await self._need()
+        return await self._ask(self._run_request(code, options, rq.handler(on_stdout, on_stderr)))
+
+    async def stream(self, code: str, **options: Unpack[RunOptions]) -> AsyncIterator[Output | Result]:
+        """Run a snippet: an Output for each piece of output, as it comes, and at the end its Result. Closing the iterator ends the run."""
+        link = await self._need()
+        arrived = asyncio.Event()
+        with self._explained():
+            pending = link.start(self._run_request(code, options, lambda stream, text: None), arrived.set)
+        try:
+            while True:
+                await arrived.wait()
+                arrived.clear()
+                for piece in link.pieces(pending):
+                    yield Output(*piece)
+                if pending.over:
+                    break
+        finally:
+            link.forget(pending)
+        with self._explained():
+            result = link.answer(pending)
+        yield result
+
+    def _run_request(self, code: str, options: Mapping[str, Any], on_output: Any) -> Request[Result]:
+        given = {"timeout": self.timeout, **options}
+        return rq.run(self.name, code, rq.members(given, rq.RUN_OPTIONS), self.tools, on_output)
+
+    async def interrupt(self) -> None:
+        """Raise KeyboardInterrupt in the snippet that runs; the session goes on."""
+        await self._ask_named(lambda name: Request("interrupt", {"session": name}, rq.nothing))
+
+    # --- variables ---
+
+    async def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        """Set variables. SnippetError: a value cannot be what it stands for there."""
+        (await self._ask_named(lambda name: rq.set_variables(name, {**(variables or {}), **more}))).raise_for_status()
+
+    async def get(self, name: str, default: Any = NO_DEFAULT, *, timeout: float | None = None, handles: bool = False) -> Any:
+        """The value of a variable. SnippetError: there is none of that name, and no default."""
+        result = await self._ask_named(lambda session: rq.get_variable(session, name, timeout, handles))
+        if default is not NO_DEFAULT and rq.variable_missing(result):
+            return default
+        return result.value
+
+    async def vars(self, *, timeout: float | None = None) -> dict[str, Variable]:
+        """The variables by name, without tools: their types, texts and lengths."""
+        return variables(await self._ask_named(lambda name: rq.list_variables(name, timeout)))
+
+    # --- files ---
+
+    async def write_files(self, files: Files) -> None:
+        """Write files, see Session.write_files."""
+        link = await self._need()
+        for batch in rq.batches(files, link.request_bytes):
+            (await self._ask(rq.write(self.name, batch))).raise_for_status()
+
+    async def read_file(self, path: str) -> bytes:
+        """The bytes of a regular file below /tmp, /input or /output, also while code runs. NoSuchFile: there is none."""
+        await self._need()
+        data, end = bytearray(), False
+        while not end:
+            part, end = await self._ask(rq.read_part(self.name, path, len(data)))
+            data += part
+        return bytes(data)
+
+    async def list_files(self, path: str = "/tmp") -> list[Entry]:
+        """The entries of a folder of the jail, at most 1,000 and in no order."""
+        return await self._ask_named(lambda name: Request("list_files", {"session": name, "path": path}, entries))
+
+    async def remove_file(self, path: str) -> None:
+        """Remove a file, a link or an empty folder of the jail."""
+        await self._ask_named(lambda name: Request("remove_file", {"session": name, "path": path}, rq.nothing))
+
+    # --- tools and branches ---
+
+    async def add_tools(self, tools: Iterable[ToolLike] | Mapping[str, ToolLike]) -> None:
+        """Declare more tools, or replace some; the next run knows them."""
+        added = collect(tools)
+        await self._ask_named(lambda name: rq.declare(name, added))
+        self.tools.update(added)
+
+    async def fork(self) -> AsyncSession:
+        """A second session that goes on where this one is: memory, open files and /tmp. It needs `branching`."""
+        name, policy = await self._ask_named(lambda name: Request("fork", {"session": name}, rq.session_of))
+        fork = AsyncSession(self.tools, timeout=self.timeout)
+        fork.service, fork._link, fork.name, fork.policy, fork._state = self.service, self._link, name, policy, "open"
+        return fork
+
+    async def checkpoint(self) -> int:
+        """Keep what the session is now; the number is for rollback and forget. It needs `branching`."""
+        return await self._ask_named(lambda name: Request("checkpoint", {"session": name}, rq.checkpoint_of))
+
+    async def rollback(self, checkpoint: int) -> None:
+        """Go on from a checkpoint, which stays; also after the session's jail has ended."""
+        await self._ask_named(lambda name: Request("rollback", {"session": name, "checkpoint": checkpoint}, rq.nothing))
+
+    async def forget(self, checkpoint: int) -> None:
+        """Give a checkpoint and its memory up."""
+        await self._ask_named(lambda name: Request("forget", {"session": name, "checkpoint": checkpoint}, rq.nothing))
+
+    # --- the end ---
+
+    @property
+    def closed(self) -> bool:
+        return self._state == "closed" or (self._link is not None and self._link.gone is not None)
+
+    async def close(self) -> None:
+        """End the session and what it runs. May be called again, and after its jail or its service has ended."""
+        state, self._state = self._state, "closed"
+        if state == "open" and self._link is not None and self._link.gone is None:
+            try:
+                await self._link.ask(Request("close", {"session": self.name}, rq.nothing))
+            except (errors.NoSuchSession, errors.ServiceDied, errors.ServiceClosed):
+                pass  # it has ended already
+
+    async def __aenter__(self) -> AsyncSession:
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_state", "") == "open" and self._link is not None and self._link.gone is None:
+            self._link.orphans.put(self.name)
+            rq.warn_unclosed(self.name, self)
+
+    def __repr__(self) -> str:
+        return f"<AsyncSession {self.name} {'closed' if self.closed else self.policy or 'not open yet'}>"
+
+    async def _need(self) -> AsyncLink:
+        """Its connection, open."""
+        if self._state == "new":
+            await self.open()
+        assert self._link is not None
+        rq.check_open(self._state == "open", self._link.gone)
+        return self._link
+
+    async def _ask(self, request: Request[T]) -> T:
+        link = await self._need()
+        with self._explained():
+            return await self.service.ask(request, link)
+
+    async def _ask_named(self, make: Callable[[str], Request[T]]) -> T:
+        await self._need()
+        return await self._ask(make(self.name))
+
+    def _explained(self) -> rq.Explained:
+        return rq.Explained(self.name, self._link)
+
+
