@@ -16,9 +16,10 @@ static bool has_python(struct aj_arena *arena, const char *dir)
 	return access(aj_printf(arena, "%s/tree/usr/bin/python3", dir), X_OK) == 0;
 }
 
-/* Relative to the program or the library: in a build tree, and in the layout of `make install`, where a distribution may add a folder
- * for its architecture. */
-static const char *const places[] = { "rootfs", "../lib/agentjail/rootfs", "agentjail/rootfs", "../agentjail/rootfs" };
+/* Relative to the program or the library: in a build tree; in the layout of `make install`, where a distribution may add a folder for its
+ * architecture; and in that of the wheel. */
+static const char *const places[] = { "rootfs", "../lib/agentjail/rootfs", "agentjail/rootfs", "../agentjail/rootfs",
+	                              "../libexec/agentjail/rootfs" };
 
 static char library[PATH_MAX];
 

@@ -110,6 +110,16 @@ cp "$T/saved" "$T/copy/tree/$file"
 chmod 4755 "$T/copy/tree/$file"
 damage "a set-id bit" 'abc.*different mode'
 chmod "$(stat -c %a "$ROOTFS/tree/$file")" "$T/copy/tree/$file"
+# An installer's umask.
+chmod g+w "$T/copy/tree/$file"
+text "verify: a group that may write" 0 'files as in the manifest' rootfs verify "$T/copy"
+chmod u=rw,go= "$T/copy/tree/$file"
+if [ "$(id -u)" = 0 ]; then
+	damage "a file that root's jails cannot read" 'abc.*different mode'
+else
+	text "verify: a file for its owner alone, whose jails they are" 0 'files as in the manifest' rootfs verify "$T/copy"
+fi
+chmod "$(stat -c %a "$ROOTFS/tree/$file")" "$T/copy/tree/$file"
 text "control: mended" 0 'files as in the manifest' rootfs verify "$T/copy"
 echo 'print(1)' >"$T/copy/tree/usr/lib/extra.py"
 damage "a file too many" 'in the tree'
