@@ -163,9 +163,9 @@ help:
 	@echo "make lib      libagentjail, shared and static; make install-lib: it alone"
 	@echo "make install  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); make uninstall"
 	@echo "make format   clang-format; make tidy: clang-tidy; make clean"
-	@sed -n 's/^# make /make /p' src/gen/gen.mk tests/tests.mk
+	@sed -n 's/^# make /make /p' src/gen/gen.mk src/packaging/packaging.mk tests/tests.mk
 
-include src/gen/gen.mk tests/tests.mk
+include src/gen/gen.mk src/packaging/packaging.mk tests/tests.mk
 
 .SECONDARY:
 -include $(shell find $(sort $B/src build/src) $B/gen $B/tests build/fuzz -type f -name '*.d' 2>/dev/null)

@@ -176,6 +176,8 @@ for turn in beside alone; do
 		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-5}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
 		part golden sh "$tests/golden/run.sh"
 		part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$build/toml-check"
+		# Sanitizers do not link statically. As a user this script runs what it installs itself.
+		case $build in *-san) ;; *) part wheel sh "$tests/wheel/wheel.sh" ;; esac
 	fi
 	scripts "$tests" "$build"
 	warm "$tests" "$build" "$WARM_WALLS$([ -n "$both" ] || echo " $WARM_COMMAND $WARM_LAYER")"

@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-sdk check-vm fuzz fuzzers faults trees check-trees smolagents doctests bench bench-warm bench-walls
+.PHONY: check check-sdk check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere bench bench-warm bench-walls
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -10,7 +10,7 @@ JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
 # make check    build everything and run all tests (SAN=1: with sanitizers)
 # With all processors, unless -j says otherwise; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(if $(SAN),build/guest.so) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
 	$Q sh tests/check-layers.sh
 	@$(MAKE) --no-print-directory check-docs
 	$Q $(JAILS) sh tests/run.sh $(UNITS)
@@ -38,6 +38,14 @@ $(VENV)/made: tests/sdk/requirements.txt
 sdk-text: $(VENV)/made
 	$Q $(VENV)/bin/ruff check -q --cache-dir build/venv/ruff $(SDK)
 	$Q $(VENV)/bin/mypy --strict --no-error-summary --cache-dir build/venv/mypy $(SDK)/agentjail
+
+# make check-wheel what the wheel holds and what an installed one does (part of make check); make check-elsewhere: on other systems, and built twice (minutes)
+check-wheel: deps-check
+	@$(MAKE) --no-print-directory all $(PROGRAMS) $B/toml-check wheel-file
+	$Q $(JAILS) ONLY=wheel sh tests/run.sh
+
+check-elsewhere: deps-vm wheel
+	$Q $(JAILS) sh tests/wheel/elsewhere.sh
 
 # make check-vm the same scripts and those of cgroups in test machines: stock Debian kernels, root and user, systemd
 # VM_OPTIONS=--quick: minutes instead of half an hour.

@@ -1,0 +1,29 @@
+# Rules that make packages of the product; the Makefile includes them. A comment that begins with `make ` is a line of `make help`.
+# A package holds what `make all` built and nothing that was made for it alone, but for the program, which is linked once more without symbols.
+.PHONY: wheel wheel-file
+
+WHEEL  := build/wheel
+STAGE  := $(WHEEL)/stage
+# In a folder that Python is told of, so that no virtual environment is needed.
+HATCH  := build/cache/hatchling
+
+# make wheel    a Python wheel that holds the program, its Python tree and the client, in build/wheel/
+wheel: deps-build
+	@$(MAKE) --no-print-directory wheel-file
+
+wheel-file: all $(WHEEL)/bin/agentjail $(HATCH)/fetched
+	$(call say,WHEEL,$(WHEEL))rm -rf $(STAGE) $(WHEEL)/*.whl && mkdir -p $(STAGE)/bin $(STAGE)/rootfs
+	$Q cp -R src/packaging/wheel/pyproject.toml src/packaging/wheel/hatch_build.py README.md LICENSE src/sdk/python/agentjail $(STAGE)
+	$Q cp $(WHEEL)/bin/agentjail $(STAGE)/bin && cp -R --preserve=mode $(ROOTFS) $(STAGE)/rootfs/default
+	$Q src/packaging/licences.sh $(WHEEL)/bin/agentjail.inputs $(ROOTFS) build/cache/rootfs/debs $(STAGE)/licenses
+	$Q chmod -R u=rwX,go=rX $(STAGE)
+	$Q cd $(STAGE) && AGENTJAIL_VERSION=$(VERSION) PYTHONPATH=$(CURDIR)/$(HATCH) python3 -m hatchling build -t wheel -d $(abspath $(WHEEL))
+	$Q rm -rf $(STAGE)
+
+# Without symbols: they are most of the file, and hold paths of the machine that builds.
+$(WHEEL)/bin/agentjail: $B/src/cli/main.o $(LIB_OBJS)
+	$(call say,LD)mkdir -p $(@D) && $(CXX) $(CFLAGS) $(LINK) -s -Wl,--trace -o $@ $^ $(LDLIBS) > $@.inputs
+
+$(HATCH)/fetched: src/packaging/wheel/requirements.txt
+	$(call say,FETCH,$<)rm -rf $(@D) && pip3 install -q --disable-pip-version-check --root-user-action ignore --no-warn-script-location \
+	    --no-deps --only-binary :all: --require-hashes -r $< -t $(@D) && touch $@
