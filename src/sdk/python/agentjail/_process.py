@@ -19,6 +19,7 @@ from typing import Any, Union
 
 from . import _toml
 from ._program import find_program, find_tree
+from ._verified import verify_tree
 from .errors import SetupError
 
 PolicyLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -72,7 +73,9 @@ class Process:
 
     def __init__(self, recipe: Recipe) -> None:
         program = find_program(recipe.program)
-        tree = find_tree(program, recipe.rootfs)
+        tree = find_tree(recipe.rootfs)
+        if tree is None:
+            verify_tree(program)
         self._folder: Folder | None = None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._log = os.memfd_create("agentjail-log")

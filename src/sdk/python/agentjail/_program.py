@@ -1,4 +1,4 @@
-"""Where the program `agentjail` and its Python tree are: given, in the environment, packed beside this module, or on PATH.
+"""Where the program `agentjail` and its Python tree are: given, in the environment, installed with this package, or on PATH.
 It starts nothing, and gives paths without symlinks: what a jail binds is opened without following any.
 """
 
@@ -10,11 +10,16 @@ from pathlib import Path
 
 from .errors import SetupError
 
-HERE = Path(__file__).resolve().parent
-PACKED_PROGRAM = HERE / "_bin" / "agentjail"
-PACKED_TREE = HERE / "_tree"
+INSTALL = "pip install --force-reinstall libagentjail has the program; or name it: Service(program=...), or the variable AGENTJAIL"
 
-INSTALL = "pip install libagentjail has the program; or name it: Service(program=...), or the variable AGENTJAIL"
+
+def _beside() -> list[Path]:
+    """Where the program is when it was installed with this package, or built with this source."""
+    folders = Path(__file__).absolute().parents
+    if folders[3].name == "src":
+        return [folders[4] / "build" / "agentjail"]
+    # PREFIX/lib/python3.X/site-packages/agentjail; with `pip install --target DIR`: DIR/agentjail
+    return [folders[4] / "bin" / "agentjail", folders[1] / "bin" / "agentjail"]
 
 
 def find_program(given: str | os.PathLike[str] | None = None) -> str:
@@ -25,23 +30,22 @@ def find_program(given: str | os.PathLike[str] | None = None) -> str:
             if not os.access(real, os.X_OK) or os.path.isdir(real):
                 raise SetupError(f"{source} names {os.fspath(path)!r}, which is no program", INSTALL)
             return real
-    if PACKED_PROGRAM.exists():
-        if not os.access(PACKED_PROGRAM, os.X_OK):
-            raise SetupError(f"{PACKED_PROGRAM} may not be run", f"chmod +x {PACKED_PROGRAM}, or reinstall libagentjail")
-        return os.path.realpath(PACKED_PROGRAM)
+    for beside in _beside():
+        if beside.is_file():
+            if not os.access(beside, os.X_OK):
+                raise SetupError(f"{beside} may not be run", f"chmod +x {beside}, or reinstall libagentjail")
+            return os.path.realpath(beside)
     found = shutil.which("agentjail")
     if found is None:
-        raise SetupError("there is no program agentjail: neither packed beside this module nor on PATH", INSTALL)
+        raise SetupError("there is no program agentjail: neither installed with this package nor on PATH", INSTALL)
     return os.path.realpath(found)
 
 
-def find_tree(program: str, given: str | os.PathLike[str] | None = None) -> str | None:
-    """The Python tree's real path, or None where the program finds its own. SetupError: a tree was named that is not there."""
+def find_tree(given: str | os.PathLike[str] | None = None) -> str | None:
+    """The real path of a Python tree that was named, or None where the program finds its own. SetupError: the tree is not there."""
     for source, path in (("the argument rootfs", given), ("the variable AGENTJAIL_ROOTFS", os.environ.get("AGENTJAIL_ROOTFS"))):
         if path:
             if not os.path.isdir(path):
                 raise SetupError(f"{source} names {os.fspath(path)!r}, which is no folder", "name a tree that `agentjail rootfs` or the package made")
             return os.path.realpath(path)
-    if PACKED_TREE.is_dir() and program == os.path.realpath(PACKED_PROGRAM):
-        return os.path.realpath(PACKED_TREE)
     return None

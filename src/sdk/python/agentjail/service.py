@@ -30,7 +30,7 @@ class Service(BaseService):
     address: the path of a running service's socket. Without it `agentjail serve` is started for this program alone when the first
     request is made; it ends with close(), with this program however that ends, and is started again when it has died.
 
-    program, rootfs: the program and its Python tree; without them $AGENTJAIL and $AGENTJAIL_ROOTFS, those packed with this
+    program, rootfs: the program and its Python tree; without them $AGENTJAIL and $AGENTJAIL_ROOTFS, those installed with this
     package, and PATH are tried. policy, policies: what the private service serves, the first is the default: names, files, texts of
     TOML, or dicts. busy_timeout: seconds for which a request that finds no room is tried again. options: further words for the
     command; env: variables for it. limits: as keywords, `memory="1G"`, `timeout=10`, `sessions_max=64`, `allow_imports=["numpy.*"]`;
