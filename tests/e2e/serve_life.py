@@ -792,6 +792,7 @@ def connections_that_cannot_be_served():
                 refused(text, "--connection", str(fd.fileno()), path="", pass_fds=[fd.fileno()])
         for end in packets:
             end.close()
+    os.unlink(FOLDER + "/listening")
     refused("not the number of an inherited descriptor", "--connection", "2", path="")
     refused("not the number of an inherited descriptor", "--connection", "x", path="")
     refused("descriptor 99", "--connection", "99", path="")
