@@ -97,7 +97,7 @@ owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/guest.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
+owner sys/socket.h      sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c
 owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
