@@ -5,6 +5,9 @@
 /* run.c */
 /* End the jail, and record why, unless the run has a cause already or its process has exited. */
 void aj_run_end_by(struct aj_run *run, enum aj_cause cause);
+
+/* events.c */
+void aj_run_events_init(struct aj_run *run);
 /* Stop watching a descriptor and close it: epoll keeps reporting a closed descriptor while another process holds a duplicate. */
 void aj_run_close(struct aj_run *run, enum aj_run_fd which, int *fd);
 
