@@ -6,9 +6,11 @@ must be as in the undisturbed run wherever the guest's program begins at all. A 
 Usage: faults.py INJECT TABLE NAME [--all] [--sticky] -- COMMAND...     TABLE: appended to, one tab-separated line a fault
 """
 import collections
+import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -49,6 +51,8 @@ CANNOT = set("getpid gettid getppid getpgrp getuid geteuid getgid getegid umask 
 #   unconnected  a connect of the jail fails, and nothing else is different
 #   held         a place that an empty folder of ours covers elsewhere is covered by itself, read-only, and nothing else is different
 #   bound  a read-only folder is a bind and no overlay, `enforced` says so, and nothing else is different
+#   skipped  a file of /output has no copy, `files_skipped` names it, and nothing else is different
+#   lost     the same, but the result does not name it
 #   ended  the guest's program had begun; the run ends with a status that is not `ok`, or the launcher's own exit code
 ALLOWED = [
     ("any", "close", "", "same", "the number stays taken until exec or exit closes it; the fds of the guest are compared"),
@@ -112,6 +116,8 @@ ALLOWED = [
 ]
 ALLOWED += [
     ("any", ".*", "", "unconnected", "what makes a jail's connects is not there, cannot tell where one leads, or cannot read the address: the connect fails, with ENOSYS without a listener"),
+    ("supervisor", "openat|openat2|fstatfs|statx|fcntl|poll", "^$|^/proc/[0-9]+/(root|status)$|^fd:(tmp)?$|^fd [0-9]+,0x406$", "ended walls", "the jail's /tmp cannot be opened: nothing runs, and the runner ends while its walls are looked at"),
+    ("supervisor", ".*", "", "skipped", "the file, its copy or its folder cannot be read or made: there is no copy, and `files_skipped` names it"),
     ("supervisor", "newfstatat|getdents64", "^fd:$|^$", "held", "whether a folder is an empty placeholder of ours cannot be told, so the folder is shown read-only, as it is"),
     ("init", "open_tree|openat|mkdirat|fstatfs|fchdir|fsopen|fsconfig|fsmount|move_mount", "", "bound", "no overlay can be made: the folder is a "
      "read-only bind, `enforced` names it, and connects are mediated"),
@@ -129,6 +135,7 @@ ALLOWED += [
 LIES = [
     ("supervisor", "newfstatat|openat|openat2", "^fd:", "same walls", "a place of the workspace that is closed to us is closed to the jail, unless the jail owns the folder around it: then nothing runs", "EACCES"),
     ("supervisor", "mkdirat", "^fd:", "walls", "no placeholder can be made in a folder that the jail does not own, so the jail cannot make that place either", "EACCES"),
+    ("supervisor", "newfstatat|openat2", "^fd:", "lost", "taken for a file that the jail has removed meanwhile", "ENOENT"),
     ("init", "openat", "^fd:", "walls", "a folder that the jail may not search and does not own keeps the place below it out of the jail's reach", "EACCES"),
     ("any", ".*", "", "same", "it is tried again", "EINTR"),
     ("any", "mkdirat", "", "same", "then it is there, and opened as a folder", "EEXIST"),
@@ -147,6 +154,19 @@ LIES = [
     ("supervisor", "ioctl", "0x540f", "walls", "every later ioctl fails with it: the listener is closed, and what was refused with EPERM is refused with ENOSYS", "ENOTTY[+]"),
 ]
 ALLOWED = [(row[0], re.compile(row[1]), re.compile(row[2]), row[3].split(), row[4], re.compile((row + (".*",))[5])) for row in LIES + ALLOWED]
+
+
+def take_copies(command):
+    """What `--output` made, by name, and removes it."""
+    found = {}
+    if "--output" in command:
+        top = command[command.index("--output") + 1]
+        for folder, _, names in os.walk(top):
+            for path in (os.path.join(folder, name) for name in names):
+                with open(path, "rb") as f:
+                    found[os.path.relpath(path, top)] = hashlib.sha256(f.read()).hexdigest()
+        shutil.rmtree(top, ignore_errors=True)
+    return found
 
 
 class Run:
@@ -182,6 +202,12 @@ class Run:
             self.doc = None
         if not self.began and self.doc and self.doc.get("stdout"):
             self.bad.append("output of a guest that never began")
+        copies = take_copies(args.command)
+        if self.doc and copies != self.copies():
+            self.bad.append("the copies are %s, and the result has %s" % (copies, self.copies()))
+
+    def copies(self):
+        return {f["name"]: f["sha256"] for f in self.doc.get("files") or []}
 
     def step(self):
         if self.doc:
@@ -191,7 +217,7 @@ class Run:
 
     def said(self):
         """What of the result must not differ: all but times, sizes and the like."""
-        keys = "status", "exit_code", "signal", "value", "repr", "stdout", "stderr", "error", "limits_hit", "enforced", "note", "audit"
+        keys = "status", "exit_code", "signal", "value", "repr", "stdout", "stderr", "error", "limits_hit", "enforced", "note", "audit", "files"
         return {k: self.doc.get(k) for k in keys} if self.doc else None
 
 
@@ -227,6 +253,11 @@ def judge(base, run, started):
     diff = differs(base, run)
     if not diff:
         return "same", ""
+    if len(diff) == 1 and diff[0].startswith("files: "):
+        came, skipped = run.copies(), [f["name"] for f in run.doc.get("files_skipped") or []]
+        lost = [n for n, sum in base.copies().items() if came.get(n) != sum]
+        told = skipped and all(any(s in (n, ".") or n.startswith(s + "/") for s in skipped) for n in lost)
+        return ("skipped", "; ".join(f["name"] + ": " + f["why"] for f in run.doc["files_skipped"])) if told else ("lost", ", ".join(lost))
     status = run.doc["status"] if run.doc else None
     if run.end == "exit 125" and run.step() and not [d for d in diff if d[0] in "-+"]:
         audit = run.doc and (run.doc.get("audit") or {}).get("recorded") is False

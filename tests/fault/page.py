@@ -21,6 +21,8 @@ injects a sample. A run must end in one of these ways:
 | told | a wall or limit that depends on the host is missing, and the result says so |
 | bound | no overlay could be made: the folder or file is a read-only bind mount, which `enforced` names |
 | held | a protected place is covered by itself, read-only, where an empty folder of ours would have covered the place |
+| skipped | a file of /output has no copy, and the result says so; nothing else is different |
+| lost | the same, and the result does not say so |
 | unconnected | a connect of the jail fails; nothing else is different |
 | unreached | the call was not made in this run |
 | walls | the inside differs in a point that is no wall; the reason names the point |

@@ -43,12 +43,19 @@ faults() {
 }
 
 probe="--bind $PROBE:/opt/probe -- /opt/probe walls"
+# Files of /output in its first folder and below it: some larger than a piece of the copy.
+files='import os
+os.makedirs("/output/s/t")
+open("/output/a", "wb").write(bytes(100000))
+for name in ("s/t/b", "c"):
+    with open("/output/" + name, "w") as f: f.write(name)
+2'
 strict="--config $T/site.toml --policy-file $T/command.toml --workspace $ws"
 # shellcheck disable=SC2086
 if [ "${FAULTS:-}" = all ]; then
 	for how in --all --sticky; do
 		faults run $how -- "$AJ" run --json $probe
-		faults exec $how -- "$AJ" exec --json -c 1+1
+		faults exec $how -- "$AJ" exec --json --output "$T/copies" --allow-import os -c "$files"
 		faults run-policy $how -- "$AJ" run --json $strict $probe
 		faults exec-policy $how -- "$AJ" exec --json --config "$T/site.toml" --policy-file "$T/snippet.toml" -c 1+1
 	done
@@ -57,6 +64,6 @@ else
 	inside='' within="--role=supervisor --role=init"
 	[ -n "$ROOT_TOO" ] || inside=yes within=''
 	faults run-policy $within -- "$AJ" run --json $strict $probe
-	[ -z "$inside" ] || faults exec --role=supervisor --role=runner -- "$AJ" exec --json -c 1+1
+	[ -z "$inside" ] || faults exec --role=supervisor --role=runner -- "$AJ" exec --json --output "$T/copies" --allow-import os -c "$files"
 fi
 finish
