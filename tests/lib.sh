@@ -208,8 +208,12 @@ asked() { # VERB WORD...
 	local bad line
 	if [ ! -p "$T/ask" ]; then
 		mkfifo "$T/answer" "$T/ask"
-		# No child of this shell, which may wait for all of its own.
-		("$PY" -I -S -c "$JUDGE" "$T" "$tests" </dev/null >/dev/null 2>"$T/judge" &)
+		# No child of this shell, which may wait for all of its own. Without the judge it would wait for an answer for ever.
+		({
+			"$PY" -I -S -c "$JUDGE" "$T" "$tests" 2>"$T/judge" && exit
+			sed 's/^/  the judge: /' "$T/judge" >>"/proc/$$/fd/1"
+			kill -- "-$$"
+		} </dev/null >/dev/null 2>&1 &)
 	fi
 	printf '%s\036' "$@" >"$T/ask"
 	{
