@@ -161,11 +161,13 @@ static bool retry_open(struct aj_session *s)
 	};
 	s->open_error = (struct aj_error){ 0 };
 	struct aj_tenant_pool *pool = aj_tenant_pool_get(old->manager, &place, &s->open_error);
-	struct aj_own_policy *own = pool && s->own ? aj_own_policy_new(pool, &s->own->ask, &s->open_error) : NULL;
-	if (pool && s->own && !own)
-		aj_tenant_pool_release(pool);
-	if (s->open_error.exit_code)
+	if (!pool)
 		return false;
+	struct aj_own_policy *own = s->own ? aj_own_policy_new(pool, &s->own->ask, &s->open_error) : NULL;
+	if (s->own && !own) {
+		aj_tenant_pool_release(pool);
+		return false;
+	}
 	aj_own_policy_release(s->own);
 	s->own = own;
 	s->pool = pool;

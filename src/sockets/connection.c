@@ -28,7 +28,7 @@ static int open_owner(int fd, pid_t pid)
 
 int aj_connection_given(int fd, int *ret_owner_pidfd, struct aj_error *err)
 {
-	struct sockaddr_storage peer;
+	struct sockaddr_storage peer = { 0 };
 	socklen_t peer_bytes = sizeof peer;
 	int type = 0;
 	socklen_t type_bytes = sizeof type;
