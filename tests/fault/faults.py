@@ -148,7 +148,7 @@ LIES = [
     ("init", "open_tree|openat2", "", "same walls", "an optional file of the host that is not there", "ENOENT"),
     ("init", "prctl", "^2[34],(4[1-9]|5.|6.)$", "same", "there is no such capability", "EINVAL|EPERM"),
     ("init", "prctl", "^47,", "same", "the ambient set goes with the permitted one", "EINVAL|EPERM"),
-    ("guest", "openat|landlock_add_rule", "", "same walls", "taken for a place that is not there, or no folder: fewer rights, never more", "ENOENT|EINVAL"),
+    ("guest", "openat|landlock_add_rule", "", "same walls ended", "taken for a place that is not there, or no folder: fewer rights, never more", "ENOENT|EINVAL"),
     ("guest", "rt_sigaction", "", "walls", "a signal that the caller ignored stays ignored, which is no wall", "EINVAL"),
     ("guest", "execve", "", "walls", "libc's execvp hands it to the jail's shell, behind the same walls", "ENOEXEC"),
     ("supervisor", "ioctl", "0x540f", "walls", "every later ioctl fails with it: the listener is closed, and what was refused with EPERM is refused with ENOSYS", "ENOTTY[+]"),
