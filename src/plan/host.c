@@ -128,6 +128,11 @@ void aj_host_advise(struct aj_error *err)
 		aj_advise(err, "no more processes may be created: raise the limit (`ulimit -u`, or pids.max of agentjail's cgroup), or leave SCHED_DEADLINE");
 		return;
 	}
+	if (err->reason == AJ_REASON_SOURCE && err->errnum == ENOSYS) {
+		aj_advise(err, "a filter around agentjail refuses openat2(): leave RestrictSUIDSGID= out of the systemd unit, or let the container's "
+		               "seccomp profile allow openat2");
+		return;
+	}
 	if (err->reason < AJ_REASON_PROCESS || (err->reason == AJ_REASON_SOURCE && !in_container()))
 		return;
 	if (err->errnum != EPERM && err->errnum != EACCES && err->errnum != ENOSPC && err->errnum != EUSERS &&

@@ -47,6 +47,24 @@ else
 	silent "a jail in a jail runs nothing" '^RAN'
 fi
 
+# --- filters ---
+cat >"$T/openat2.py" <<'X'
+# What RestrictSUIDSGID= of systemd does: openat2(2), whose modes a filter cannot read, fails with ENOSYS.
+import ctypes, os, struct, sys
+LOAD, EQUAL, RETURN, OPENAT2 = 0x20, 0x15, 0x06, 437
+rows = [(LOAD, 0, 0, 0), (EQUAL, 0, 1, OPENAT2), (RETURN, 0, 0, 0x50026), (RETURN, 0, 0, 0x7fff0000)]
+filter = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(38, 1, 0, 0, 0)
+if libc.prctl(22, 2, struct.pack("HxxxxxxP", len(rows), ctypes.addressof(filter))):
+    sys.exit("no such filter")
+os.execvp(sys.argv[1], sys.argv[1:])
+X
+timeout 60 "$PY" -I "$T/openat2.py" "$AJ" run -- echo RAN >"$T/out" 2>"$T/err"
+is "openat2 refused: run fails" 125 $?
+says "openat2 refused: the cause has a fix" 'fix: .*RestrictSUIDSGID'
+silent "openat2 refused: nothing runs" '^RAN'
+
 # --- cgroups ---
 text "a cgroup that is none" 125 'not a cgroup' run --cgroup "$T" -- true
 text "a cgroup that is not there" 125 'not a cgroup' run --cgroup /sys/fs/cgroup/not-there -- true

@@ -8,8 +8,8 @@
 
 #include "base/fd.h"
 #include "jail/channel.h"
-#include "result/claim.h"
 #include "peer.h"
+#include "result/claim.h"
 
 static struct aj_channel channel;
 static struct aj_result result;
