@@ -111,6 +111,11 @@ static void part_run(void)
 	r = agentjail_run(h, &s, &err);
 	is(r ? agentjail_result_get(r, "repr") : NULL, "0.8444218515250481", "run: a seed");
 	agentjail_result_free(r);
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "6 * 7", .brief = 1 };
+	r = agentjail_run(h, &s, NULL);
+	is(r ? agentjail_result_get(r, "value") : NULL, "42", "run: brief");
+	is(r ? agentjail_result_get(r, "policy") : "", NULL, "run: without the policy");
+	agentjail_result_free(r);
 	size_t bytes = 0;
 	s = (struct agentjail_snippet){ .size = sizeof s, .code = "print('a\\0b')\nx + y", .variables = "{\"x\":\"1\\u0000\",\"y\":\"2\"}" };
 	r = agentjail_run(h, &s, &err);

@@ -120,6 +120,8 @@ void aj_result_table(void)
 		for (const char *word = f->words; word && *word;
 		     word += word[strcspn(word, " ")] == ' ' ? strcspn(word, " ") + 1 : strlen(word))
 			printf("%s`%.*s`", word == f->words ? ": " : ", ", (int)strcspn(word, " "), word);
+		if (f->unbrief)
+			printf("; a brief result lacks it");
 		if (f->most)
 			printf("; at most %u %s", f->most, f->types & AJ_FIELD_ARRAY ? "items" : "bytes");
 		printf(" |\n");

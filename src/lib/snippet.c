@@ -108,6 +108,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		                          .last = kind == ALONE,
 		                          .keep_value = s->handle->keep_values,
 		                          .handles = t.handles != 0,
+		                          .brief = t.brief != 0,
 		                          .for_model = t.for_model != 0,
 		                          .value_of_statement = t.value_of_statement != 0,
 		                          .lines = t.output != NULL };

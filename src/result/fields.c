@@ -10,8 +10,8 @@
 #define O AJ_FIELD_OBJECT
 #define A AJ_FIELD_ARRAY
 #define NIL AJ_FIELD_NULL
-#define CLAIMED .claimed = true, .sent = true
-#define QUOTED .claimed = true, .sent = false /* the supervisor makes it of claims */
+#define CLAIMED .claimed = true, .sent = true, .unbrief = false
+#define QUOTED .claimed = true, .sent = false, .unbrief = false /* the supervisor makes it of claims */
 
 #define ANSWERED "the snippet's runner answered"
 #define CAPTURED "`exec`, and `run --json`"
@@ -115,7 +115,7 @@ const struct aj_field aj_fields[] = {
 	{ "wall_ms", I, .when = RAN, .help = "Duration" },
 	{ "cpu_ms", I, .when = RAN, .help = "Processor time, user and system" },
 	{ "peak_memory_bytes", I, .when = RAN, .help = "Largest use of memory" },
-	{ "usage", O, .when = RAN, .help = "More of the kernel's figures" },
+	{ "usage", O, .unbrief = true, .when = RAN, .help = "More of the kernel's figures" },
 	{ "usage.peak_memory", S, .help = "Source of peak_memory_bytes" },
 	{ "usage.throttled_ms", I, .when = "a cgroup has it", .help = "Time for which the processor quota held the run back" },
 	{ "usage.io_read_bytes", I, .when = "a cgroup has it", .help = "Bytes read from disks" },
@@ -132,7 +132,7 @@ const struct aj_field aj_fields[] = {
 	{ "oom.limit_bytes", I, .help = "The limit" },
 	{ "oom.peak_bytes", I, .help = "As peak_memory_bytes" },
 	{ "oom.kills", I, .help = "Processes that the kernel killed" },
-	{ "enforced", O, .when = RAN, .help = "Each wall and rail, and what enforces it here" },
+	{ "enforced", O, .unbrief = true, .when = RAN, .help = "Each wall and rail, and what enforces it here" },
 	{ "enforced.*", S, .help = "What enforces it" },
 	{ "violations", A, .when = RAN, .help = "System calls that the kernel refused" },
 	{ "violations[]", O, .help = "A call" },
@@ -169,7 +169,7 @@ const struct aj_field aj_fields[] = {
 	{ "workspace.why", S, .when = "it is not complete", .help = "Why" },
 	{ "note", S, .when = "there is one", .help = "An optional wall that could not be built" },
 	{ "hint", S, .when = "a run failed and the supervisor knows a likely cause", .help = "The cause, and what to do" },
-	{ "policy", O, .when = RAN, .help = "The policy of the run" },
+	{ "policy", O, .unbrief = true, .when = RAN, .help = "The policy of the run" },
 	{ "policy.name", S, .help = "Its name" },
 	{ "policy.sha256", S | NIL, .help = "Of its file" },
 	{ "policy.files", A, .help = "All files that it was made of" },
@@ -181,7 +181,7 @@ const struct aj_field aj_fields[] = {
 	{ "audit", O, .when = "there is an audit trail", .help = "Is the run in it?" },
 	{ "audit.recorded", B, .help = "Were both records written?" },
 	{ "audit.error", S, .when = "recorded is false", .help = "Why not" },
-	{ "code_sha256", S, .when = "a snippet", .help = "Of its source" },
+	{ "code_sha256", S, .unbrief = true, .when = "a snippet", .help = "Of its source" },
 	{ "for_model", S, QUOTED, "the request asked for it", "A text for a model, at most 2000 bytes: what happened, where, what to do; it quotes claims" },
 	{ "session", S, .when = "a session's run", .help = "Does the session go on?", .words = "alive ended" },
 	{ "warm", B, .when = "the service and the library", .help = "Was the jail born from a zygote?" },

@@ -156,6 +156,18 @@ const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan
 	return room;
 }
 
+json_t *aj_enforced_json(const struct aj_result *r, const struct aj_plan *plan)
+{
+	char room[AJ_WALL_TEXT];
+	json_t *enforced = json_object();
+	for (size_t i = 0; i < plan->enforced.count; i++) {
+		const struct aj_enforced *wall = &plan->enforced.items[i];
+		const char *by = aj_result_wall(r, plan, wall, room);
+		json_object_set_new(enforced, wall->wall, aj_json_text(by, strlen(by)));
+	}
+	return enforced;
+}
+
 json_t *aj_result_refused_json(const char *id, enum aj_status status, const char *type, const struct aj_error *err)
 {
 	char text[600];
@@ -180,13 +192,6 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
                        const struct aj_request *request)
 {
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
-	char room[AJ_WALL_TEXT];
-	json_t *enforced = json_object();
-	for (size_t i = 0; ran && i < plan->enforced.count; i++) {
-		const struct aj_enforced *wall = &plan->enforced.items[i];
-		const char *by = aj_result_wall(r, plan, wall, room);
-		json_object_set_new(enforced, wall->wall, aj_json_text(by, strlen(by)));
-	}
 	json_t *limits = json_array();
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		json_array_append_new(limits, json_string(r->limits_hit[i]));
@@ -216,7 +221,8 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		json_object_set_new(doc, "oom",
 		                    json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
 		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
-	json_object_set_new(doc, "enforced", enforced);
+	if (!request->brief)
+		json_object_set_new(doc, "enforced", ran ? aj_enforced_json(r, plan) : json_object());
 	json_object_set_new(doc, "violations", aj_violations_json(&r->violations));
 	json_object_set_new(doc, "violations_seen", json_boolean(r->violations.seen));
 	if (r->workspace)
@@ -225,7 +231,8 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		json_object_set_new(doc, "note", aj_json_text(r->note, strlen(r->note)));
 	if (r->hint[0])
 		json_object_set_new(doc, "hint", aj_json_text(r->hint, strlen(r->hint)));
-	json_object_set_new(doc, "policy", aj_policy_json(policy));
+	if (!request->brief)
+		json_object_set_new(doc, "policy", aj_policy_json(policy));
 	if (r->recorded != AJ_NOT_ASKED)
 		json_object_set_new(doc, "audit",
 		                    json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",

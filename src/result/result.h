@@ -74,6 +74,8 @@ bool aj_result_bound(struct aj_result *result, const struct aj_plan *plan, const
 enum { AJ_WALL_TEXT = 1024 };
 const char *aj_result_wall(const struct aj_result *result, const struct aj_plan *plan, const struct aj_enforced *wall,
                            char room[AJ_WALL_TEXT]);
+/* Each wall of the plan with its enforcer, as built (new reference). */
+json_t *aj_enforced_json(const struct aj_result *result, const struct aj_plan *plan);
 /* The result of a run that was refused before a jail was planned: it has no other members. `type`: of the error. */
 json_t *aj_result_refused_json(const char *id, enum aj_status status, const char *type, const struct aj_error *err);
 /* The refused system calls, a list (new reference). */
@@ -83,4 +85,6 @@ void aj_result_add_files(json_t *doc, json_t *files, json_t *skipped);
 /* The whole result as one JSON object (new reference). */
 json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request);
+/* Remove what each result of a policy repeats, and members that say nothing: from a whole result, with files and the tools' calls. */
+void aj_result_make_brief(json_t *doc);
 void aj_result_free(struct aj_result *result);

@@ -31,6 +31,10 @@ static void answer_open(struct aj_slot *slot)
 	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
 	json_t *result = json_pack("{s:s, s:s, s:b}", "session", slot->name, "policy", slot->policy, "warm",
 	                           aj_session_warm(slot->session));
+	json_t *constants = slot->brief ? aj_session_constants(slot->session) : NULL;
+	if (constants)
+		json_object_update(result, constants);
+	json_decref(constants);
 	aj_client_request_answer(slot->request, result);
 	json_decref(result);
 }
@@ -268,6 +272,7 @@ static int open_for_request(struct aj_client_request *req, const char *policy, s
 		return aj_server_fault(s, &err, fault);
 	}
 	slot->lasting = req->query.op == AJ_OP_OPEN;
+	slot->brief = slot->lasting && json_is_true(req->query.member[AJ_M_BRIEF]);
 	take_slot(slot, req, policy);
 	return 0;
 }
@@ -339,6 +344,7 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 		return aj_server_fault(s, &err, fault);
 	}
 	slot->lasting = true;
+	slot->brief = from->brief;
 	s->sessions++;
 	take_slot(slot, aj_client_request_new(c, query), from->policy);
 	return 0;

@@ -54,6 +54,7 @@ static const struct {
 	[AJ_M_VALUE_OF] = { "value_of", VALUE_OF, 0, "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment (the right side; of `+=` the sum), or a block in which an expression or an assignment ran last" },
 	[AJ_M_HANDLES] = { "handles", SWITCH, 0, "whether a value that cannot cross stays inside and its name crosses, as a handle (docs/values.md), in place of its repr; in `exec` for the arguments of tools alone" },
 	[AJ_M_FOR_MODEL] = { "for_model", SWITCH, 0, "whether the result has `for_model`, a text for a model of at most 2000 bytes: what happened, where, what to do" },
+	[AJ_M_BRIEF] = { "brief", SWITCH, 0, "whether the result is brief: without the parts that each result of the policy repeats, and without members that say nothing. In `open`: of all results of the session, and the answer has those parts, `enforced` and `policy`" },
 	[AJ_M_FILES] = { "files", ARRAY, 0, "files to write first: `{\"name\": \"data.csv\", \"data\": BASE64}`, or `text` in place of `data`. A name is below /input, where a file cannot be opened for writing; or it is a path below /input, /output or /tmp. A file of that name is replaced" },
 	[AJ_M_OUTPUT] = { "output", OUTPUT, 0, "`list`: the result names the files of /output that the run has made or changed; `data`: with their bytes. /output is there from the first such request on" },
 	[AJ_M_PATH] = { "path", PATH, 1000, "a path of the jail: /tmp, /input or /output, or below one of them" },
@@ -69,7 +70,7 @@ static const struct {
 _Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
 #define M(x) (1ull << AJ_M_##x)
 #define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER))
-#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
+#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(BRIEF) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
 
 static const struct {
 	const char *name;
@@ -77,7 +78,7 @@ static const struct {
 	const char *help;
 } ops[AJ_OPS] = {
 	[AJ_OP_EXEC] = { "exec", M(ID) | M(CODE), PLACE | SNIPPET, 0, "run one snippet in a jail of its own. The answer is the result" },
-	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING) | M(FILES) | M(SEED), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
+	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING) | M(BRIEF) | M(FILES) | M(SEED), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
 	[AJ_OP_RUN] = { "run", M(ID) | M(SESSION) | M(CODE), SNIPPET, 0, "run a snippet in a session. The answer is the result" },
 	[AJ_OP_SET] = { "set", M(ID) | M(SESSION) | M(VARIABLES), M(RUN_ID), 0, "set variables in a session. The answer is a result too" },
 	[AJ_OP_GET] = { "get", M(ID) | M(SESSION) | M(NAME), M(HANDLES) | M(TIMEOUT_MS) | M(RUN_ID), 0, "read a variable of a session. The answer is a result, with the variable's `value`, `repr` and `type`; the error is a `NameError` where there is none of that name. No code is run but the value's own `__repr__` and `__str__`" },

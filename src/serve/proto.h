@@ -67,6 +67,7 @@ enum aj_member {
 	AJ_M_VALUE_OF,
 	AJ_M_HANDLES,
 	AJ_M_FOR_MODEL,
+	AJ_M_BRIEF,
 	AJ_M_FILES,
 	AJ_M_OUTPUT,
 	AJ_M_PATH,

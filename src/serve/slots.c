@@ -42,6 +42,7 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_f
 		                      .seed = (uint32_t)aj_query_count(q, AJ_M_SEED),
 		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
 		                      .last = !slot->lasting,
+		                      .brief = slot->brief || json_is_true(q->member[AJ_M_BRIEF]),
 		                      .for_model = json_is_true(q->member[AJ_M_FOR_MODEL]),
 		                      .value_of_statement = aj_query_wants_statement(q->member[AJ_M_VALUE_OF]),
 		                      .lines = req->stream };

@@ -107,6 +107,7 @@ struct aj_snippet {
 	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
 	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
 	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */
+	bool brief;              /* see result/brief.c */
 	bool for_model;          /* the result has a text for a model to read */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
 	bool lines;              /* output comes line by line, for live display, at the price of a system call each */
@@ -120,6 +121,8 @@ int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_e
 /* Begin a run; one at a time, and not before `opened`. -1 with err: nothing has begun. */
 int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);
 void aj_session_interrupt(struct aj_session *session);
+/* What each result of the session repeats, `enforced` and `policy` (new reference): of an open session. */
+json_t *aj_session_constants(struct aj_session *session);
 /* Files at and below /tmp, /input and /output, also while a snippet runs; see files/look.h. NULL, -1 with err. */
 json_t *aj_session_read_file(struct aj_session *session, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err);
 ssize_t aj_session_read_bytes(struct aj_session *session, const char *path, uint64_t offset, void *buffer, size_t bytes,

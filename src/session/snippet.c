@@ -20,7 +20,16 @@ static json_t *result_json(struct aj_session *s, bool alive)
 		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
 	json_object_set_new(result, "warm", json_boolean(s->jail->warm));
 	aj_call_log_report(&s->calls.log, result);
+	if (s->request.brief)
+		aj_result_make_brief(result);
 	return result;
+}
+
+json_t *aj_session_constants(struct aj_session *s)
+{
+	struct aj_run *run = s->jail;
+	run->result.layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
+	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&run->result, run->plan), "policy", aj_policy_json(policy_of(s)));
 }
 
 static void record_end(struct aj_session *s, struct aj_result *result)
@@ -117,6 +126,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .vars = snippet->vars,
 		                          .handles = snippet->handles,
 		                          .keep_value = snippet->keep_value,
+		                          .brief = snippet->brief,
 		                          .for_model = snippet->for_model,
 		                          .value_of_statement = snippet->value_of_statement,
 		                          .terminal_fd = -1,

@@ -215,6 +215,27 @@ def a_handle_goes_to_a_tool_and_back(s):
 
 
 @test
+def brief_results(s):
+    """Small, and without a loss: what is left out is in the answer to `open`, or says nothing."""
+    c = s.client()
+    whole = c.ask("exec", code="2 + 2")
+    brief = c.ask("exec", code="2 + 2", brief=True)
+    assert len(json.dumps(brief, separators=(",", ":"))) < 300, brief
+    same((brief["status"], brief["value"], brief["repr"], brief["type"]), ("ok", 4, "4", "int"))
+    assert set(brief) <= set(whole) and not {"enforced", "policy", "errors", "error", "code_sha256", "violations_seen"} & set(brief), brief
+    opened = c.ask("open", brief=True)
+    same((opened["enforced"], opened["policy"]), (whole["enforced"], whole["policy"]))
+    assert "enforced" not in c.ask("open")
+    session = opened["session"]
+    r = c.ask("run", session=session, code="print('x'); import math; 1/0")
+    same((r["error"]["type"], r["stdout"], r["imports"], r["session"]), ("ZeroDivisionError", "x\n", ["math"], "alive"))
+    assert not {"enforced", "policy", "final_answer"} & set(r), r
+    same(c.ask("run", session=session, code="print('x' * 10**7)")["truncated"]["stdout"], True)
+    assert "policy" not in c.ask("set", session=session, variables={"a": 1}) | c.ask("get", session=session, name="a") | c.ask("vars", session=session)
+    assert "policy" in c.ask("run", session=c.ask("open")["session"], code="1")
+
+
+@test
 def rich_results(s):
     """As notebooks show them: of a fresh jail, and of each run of a session by itself."""
     code = "class A:\n    def __repr__(self): return 'A'\n    def _repr_html_(self): return '<b>a</b>'\nA()"

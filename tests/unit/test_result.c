@@ -70,6 +70,36 @@ Test(result, fields)
 	json_decref(doc);
 }
 
+/* A brief result has what differs from run to run, and each member that tells of more than a plain success. */
+Test(result, brief)
+{
+	claim("{\"status\":\"ok\",\"value\":0,\"repr\":\"0\",\"str\":\"\",\"type\":\"int\",\"error\":null,\"errors\":[],"
+	      "\"final_answer\":null,\"is_final\":false,\"imports\":[],\"truncated\":{}}");
+	plan.capture = true;
+	result.violations.seen = true;
+	result.recorded = AJ_RECORDED;
+	json_t *whole = aj_result_json(&result, &plan, &policy, &request);
+	request.brief = true;
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
+	aj_result_make_brief(doc);
+	static const char *const kept[] = { "id",   "status",    "reason",  "value",  "repr",
+		                            "type", "exit_code", "wall_ms", "cpu_ms", "peak_memory_bytes" };
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		cr_expect(json_equal(json_object_get(doc, kept[i]), json_object_get(whole, kept[i])), "%s", kept[i]);
+	cr_expect_eq(json_object_size(doc), sizeof kept / sizeof *kept, "%zu members", json_object_size(doc));
+	json_decref(doc);
+	result.violations.seen = false;
+	result.recorded = AJ_MISSED;
+	aj_output_buffer_add(&result.err, "more than eight", 15);
+	doc = aj_result_json(&result, &plan, &policy, &request);
+	aj_result_make_brief(doc);
+	cr_expect(json_is_false(json_object_get(doc, "violations_seen")));
+	cr_expect_not_null(json_object_get(doc, "audit"), "what is missing in the trail");
+	cr_expect_not_null(json_object_get(json_object_get(doc, "truncated"), "total_bytes"), "what was cut");
+	json_decref(doc);
+	json_decref(whole);
+}
+
 /* A claim may say what it likes of status and truncation; the supervisor's word stands in the result. */
 Test(result, claims_change_no_attested_field)
 {
