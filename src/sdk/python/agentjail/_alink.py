@@ -23,7 +23,7 @@ T = TypeVar("T")
 GREETING_S = 60.0
 
 
-class AsyncLink(asyncio.Protocol):
+class AsyncLink(asyncio.BufferedProtocol):
     """A connection. why_gone: makes the exception of requests whose connection has ended."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, why_gone: Callable[[str], BaseException]) -> None:
@@ -76,6 +76,8 @@ class AsyncLink(asyncio.Protocol):
         """Send a request and wait for its answer. Cancelling the wait ends the request."""
         if not self._room.is_set():
             await self._room.wait()
+        if request.on_output is None:
+            return await self._ask_silent(request)
         arrived = asyncio.Event()
         pending = self.start(request, arrived.set)
         try:
@@ -83,11 +85,27 @@ class AsyncLink(asyncio.Protocol):
                 await arrived.wait()
                 arrived.clear()
                 for stream, text in self.pieces(pending):
-                    handed = request.on_output(stream, text) if request.on_output else None
+                    handed = request.on_output(stream, text)
                     if asyncio.iscoroutine(handed):
                         await handed
                 if pending.over:
                     break
+        except BaseException:
+            self.forget(pending)
+            raise
+        return self.answer(pending)
+
+    async def _ask_silent(self, request: Request[T]) -> T:
+        """One that has no output to hand on: a future is enough."""
+        answered: asyncio.Future[None] = self.loop.create_future()
+
+        def wake() -> None:
+            if not answered.done():
+                answered.set_result(None)
+
+        pending = self.start(request, wake)
+        try:
+            await answered
         except BaseException:
             self.forget(pending)
             raise
@@ -108,7 +126,8 @@ class AsyncLink(asyncio.Protocol):
 
     def answer(self, pending: Pending[T]) -> T:
         """What the request gave, or its exception."""
-        self._end_tools(pending)
+        if self._tasks:
+            self._end_tools(pending)
         if pending.error is not None:
             raise copy.copy(pending.error)
         return pending.request.finish(pending.answer)
@@ -134,9 +153,12 @@ class AsyncLink(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._core.space()
+
+    def buffer_updated(self, nbytes: int) -> None:
         try:
-            calls = self._core.receive(data)
+            calls = self._core.received(nbytes)
         except BrokenStream as e:
             self._lost(f"the connection to the service broke: {e}")
             return

@@ -70,6 +70,7 @@ class Core:
 
     def __init__(self) -> None:
         self._frames = Frames()
+        self.space = self._frames.space  # where the next bytes of the service go
         self._ids = itertools.count(1)
         self._pending: dict[int, Pending[Any]] = {}
         self.hello: Message | None = None
@@ -108,10 +109,10 @@ class Core:
         except errors.AgentjailError as e:
             return self._bytes({**head, "error": {"type": "ResultError", "message": str(e)[:500]}})
 
-    def receive(self, data: bytes) -> list[ToolCall]:
-        """What came from the service: ends and wakes requests, and returns the calls of tools. BrokenStream: close the connection."""
+    def received(self, count: int) -> list[ToolCall]:
+        """So many bytes came into space(): ends and wakes requests, and returns the calls of tools. BrokenStream: close the connection."""
         calls: list[ToolCall] = []
-        for message in self._frames.feed(data):
+        for message in self._frames.filled(count):
             try:
                 self._take(message, calls)
             except (KeyError, TypeError, ValueError) as e:

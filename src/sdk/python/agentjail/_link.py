@@ -21,7 +21,6 @@ from .tools import failed, finished
 T = TypeVar("T")
 
 GREETING_S = 60.0
-READ_BYTES = 1 << 16
 
 
 class Link:
@@ -61,13 +60,13 @@ class Link:
         self._socket.settimeout(GREETING_S)
         while self._core.hello is None:
             try:
-                data = self._socket.recv(READ_BYTES)
-                self._core.receive(data)
+                count = self._socket.recv_into(self._core.space())
+                self._core.received(count)
             except (OSError, BrokenStream) as e:
                 raise self._why_gone(f"no greeting of the service: {e or type(e).__name__}") from None
             if self._core.refused:
                 raise self._core.refused
-            if not data:
+            if not count:
                 raise self._why_gone("the service ended the connection without a greeting")
         self._socket.settimeout(None)
         if self.hello.get("protocol") != 1:
@@ -153,14 +152,15 @@ class Link:
     # --- reading ---
 
     def _read(self) -> None:
+        core, recv_into = self._core, self._socket.recv_into
         try:
             while True:
-                data = self._socket.recv(READ_BYTES)
-                if not data:
+                count = recv_into(core.space())
+                if not count:
                     reason = "the service ended the connection"
                     break
                 with self._lock:
-                    calls = self._core.receive(data)
+                    calls = core.received(count)
                 for call in calls:
                     self._start_tool(call)
         except (OSError, BrokenStream) as e:

@@ -11,8 +11,10 @@ Message = dict[str, Any]
 
 FRAME_MAX = 1 << 29  # bytes; above what any policy lets a result have, so that a broken stream is not taken for a long frame
 
+READ_BYTES = 1 << 16  # of the buffer that frames arrive in; it grows with a longer one, and shrinks after it
+
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
-_decode = json.JSONDecoder().decode
+_decode = json.JSONDecoder().raw_decode
 
 
 class BrokenStream(Exception):
@@ -26,18 +28,26 @@ def frame(message: Message) -> bytes:
 
 
 class Frames:
-    """Bytes in, whole messages out; what is not whole waits for the next bytes."""
+    """Where bytes arrive, and the messages in them.
 
-    __slots__ = ("_buffer",)
+    The reader writes into space() and says how many bytes it wrote: filled() gives the messages that are whole. What is not
+    whole waits for the next bytes.
+    """
+
+    __slots__ = ("_buffer", "_end", "_view")
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
+        self._resize(READ_BYTES)
+        self._end = 0
 
-    def feed(self, data: bytes) -> list[Message]:
-        buffer = self._buffer
-        buffer += data
+    def space(self) -> memoryview:
+        """Where the next bytes go; never empty."""
+        return self._view[self._end :] if self._end else self._view
+
+    def filled(self, count: int) -> list[Message]:
+        """So many bytes have been written there: the messages that are whole. BrokenStream: these are no frames."""
+        buffer, start, end = self._buffer, 0, self._end + count
         messages: list[Message] = []
-        start, end = 0, len(buffer)
         while end - start >= 4:
             length = int.from_bytes(buffer[start : start + 4], "big")
             if length > FRAME_MAX:
@@ -46,16 +56,33 @@ class Frames:
                 break
             messages.append(_message(buffer[start + 4 : start + 4 + length]))
             start += 4 + length
-        if start:
-            del buffer[:start]
+        if start == end:
+            self._end = 0
+            if len(buffer) > READ_BYTES:
+                self._resize(READ_BYTES)
+        else:
+            self._keep(start, end)
         return messages
+
+    def _keep(self, start: int, end: int) -> None:
+        """The beginning of a frame moves to the front. The buffer grows with what has come, not with what a frame says of itself."""
+        rest = bytes(self._view[start:end])
+        self._end = len(rest)
+        if self._end * 2 > len(self._buffer):
+            self._resize(len(self._buffer) * 2)
+        self._view[: self._end] = rest
+
+    def _resize(self, size: int) -> None:
+        self._buffer = bytearray(size)
+        self._view = memoryview(self._buffer)
 
 
 def _message(body: bytearray) -> Message:
     try:
-        message = _decode(body.decode("utf-8"))
+        text = body.decode("utf-8")
+        message, end = _decode(text)
     except (ValueError, RecursionError) as e:
         raise BrokenStream(f"a frame that is no JSON ({e})") from None
-    if not isinstance(message, dict):
+    if not isinstance(message, dict) or end != len(text):
         raise BrokenStream("a frame that is no object")
     return message
