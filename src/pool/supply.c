@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
+#include "plan/host.h"
 #include "pool/inner.h"
 
 /* A session's workspace is searched at each answer; the limit keeps the loop responsive. */
@@ -24,9 +25,12 @@ static void report_trouble(struct aj_pool *p, const struct aj_error *err)
 	tell_owner(p, err);
 }
 
-/* Fails the current waiters; later ones wait for the next try. */
-static void pause_after(struct aj_pool *p, const struct aj_error *err)
+/* Fails the current waiters, and tells them what this host lacks; later ones wait for the next try. */
+static void pause_after(struct aj_pool *p, const struct aj_error *cause)
 {
+	struct aj_error advised = *cause;
+	const struct aj_error *err = &advised;
+	aj_host_advise(&advised);
 	report_trouble(p, err);
 	p->pause_us = p->pause_us ? p->pause_us * 2 : FIRST_PAUSE_US;
 	if (p->pause_us > LONGEST_PAUSE_US)
