@@ -1,6 +1,7 @@
 """Runs the tests of the Python client that are beside this file, with unittest, and ends with the line that tests/run.sh adds up.
 
-Usage: run.py [WORD...]    only tests whose name holds one of the words. AGENTJAIL and AGENTJAIL_ROOTFS say what the client starts.
+Usage: run.py [WORD...]    only tests whose name holds one of the words. AGENTJAIL and AGENTJAIL_ROOTFS say what the client starts,
+without them it is build/agentjail.
 $ROOT_TOO: root runs these tests as well, so what no user changes (files that begin with test_pure_) is left out.
 """
 
@@ -11,7 +12,9 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CLIENT = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src", "sdk", "python")
+TOP = os.path.dirname(os.path.dirname(HERE))
+CLIENT = os.path.join(TOP, "src", "sdk", "python")
+os.environ.setdefault("AGENTJAIL", os.path.join(TOP, "build", "agentjail"))
 sys.path[:0] = [CLIENT, HERE]
 os.environ["PYTHONPATH"] = os.pathsep.join([CLIENT, HERE])  # for the programs that tests start
 
