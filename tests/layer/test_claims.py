@@ -93,7 +93,9 @@ ERRORS = [
     ("line-of-text", "raise SyntaxError('m', ('f', 'x', 'y', 't'))", "error", "SyntaxError", 1, 1, None),
     ("rule-of-code", "e = ValueError('m')\ne.agentjail = 'R' * 10**5\ne.agentjail_hint = 'h' * 10**6\nraise e", "error", "ValueError", 4, 1, None),
     ("nul-message", "raise ValueError('\\0' * 10**5)", "error", "ValueError", 1, 1, None),
-    ("absent-builtin", "open('/x')", "error", "NameError", 1, 1, "open('/x')"),
+    ("absent-builtin", "help('/x')", "error", "NameError", 1, 1, "help('/x')"),
+    ("no-file", "open('/etc/hostname')", "error", "PermissionError", 1, 1, "open('/etc/hostname')"),
+    ("no-stdin", "input()", "error", "EOFError", 1, 1, "input()"),
     ("group", "raise ExceptionGroup('g', [ValueError(1)])", "error", "ExceptionGroup", 1, 1, "raise ExceptionGroup('g', [ValueError(1)])"),
     ("await-nothing", "class A:\n    def __await__(self): yield 5\nawait A()", "error", "RuntimeError", 2, None, None),
     ("return-outside", "return 5", "error", "SyntaxError", 1, 1, "return 5"),
@@ -235,7 +237,7 @@ def errors(score):
         (claim,), _ = run(request("e = ValueError(1)\ne.__cause__ = e\nraise e", layer=False))
         score.check("error/frames-own-cause", "chain" not in claim["error"], claim["error"])
     if score.wants("error/help"):
-        (claim,), _ = run(request("import numpy.linalg, os\nfrom sys import path\neval('1').__dict__", imports=["numpy", "math"]))
+        (claim,), _ = run(request("import numpy.linalg, os\nfrom sys import path\neval('1').__globals__", imports=["numpy", "math"]))
         e = claim["errors"]
         score.check("error/help-all", [x["rule"] for x in e] == ["PY-IMPORT", "PY-IMPORT", "PY-IMPORT", "PY-DUNDER"], e)
         score.check("error/help-text", e[0]["message"] == "Import of numpy.linalg is not allowed. Allowed: numpy, math"
@@ -264,7 +266,7 @@ def errors(score):
         score.check("error/help-no-command", "--allow" not in json.dumps(claim), claim["error"])
         (claim,), _ = run(request("\n".join("import os" for _ in range(50))))
         score.check("error/help-cap", len(claim["errors"]) == 20 and claim["errors"][19]["line"] == 20, len(claim["errors"]))
-        (claim,), _ = run(request("locals()"))
+        (claim,), _ = run(request("help()"))
         score.check("error/help-absent", "standard" in claim["error"]["hint"], claim["error"])
         (claim,), _ = run(request("n = 'o' + 's'\n__import__(n)", imports=["math"]))
         score.check("error/help-runtime", claim["error"]["rule"] == "PY-IMPORT" and claim["error"]["allowed"] == ["math"]
@@ -272,9 +274,9 @@ def errors(score):
         (claim,), _ = run(request("from . import x\nimport math\nmath._x\nlicense._Printer__x\ng.gi_frame\n", imports=["math"]))
         score.check("error/help-rules", [x["rule"] for x in claim["errors"]] == [
             "PY-RELIMPORT", "PY-PRIVATE", "PY-MANGLED", "PY-FRAME"], claim["errors"])
-        for code, want in (("input", "input variables"), ("open", "input")):
+        for code, want in (("input()", "input variables"), ("help", "__doc__"), ("open('/x')", "/tmp"), ("len.__dict__", "own"), ("int.__subclasses__()", "list")):
             (claim,), _ = run(request(code))
-            score.check("error/help-" + code, want in claim["error"].get("hint", ""), claim["error"])
+            score.check("error/help-" + code, want in claim["error"].get("hint", "") + claim["error"]["message"], claim["error"])
 
 
 def policies(score):
@@ -361,8 +363,9 @@ def sessions(score):
          lambda c: c[1]["error"]["line"] == 2 and c[1]["error"]["source"] == "    return 1/0" and "#2" in c[1]["error"]["traceback"])
     case("match-across", [request("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int", **many),
                           request("match P(1):\n    case P(a): r = a\nr", **many)], lambda c: c[1]["value"] == 1)
-    case("match-across-rebound", [request("class P: pass", **many), request("T = type\nP = T('P', (), {})", **many),
-                                  request("match P():\n    case P(a): pass", **many)], lambda c: c[2]["status"] == "rejected")
+    case("match-across-rebound", [request("class P: pass", **many), request(
+        "class M(type):\n    def __getattr__(c, n): return ('__dict__',)\nT = type\nP = M('P', (), {})\np = P()", **many),
+        request("match p:\n    case P(a): r = a\nr", **many)], lambda c: c[1]["status"] == "ok" and c[2]["error"]["rule"] == "PY-MATCHCLASS")
     case("builtins-stay", [request("try:\n    del print\nexcept NameError: pass\nprint = None"), request("del print\nprint")],
          lambda c: c[1]["status"] == "ok")
     case("policy-fixed", [request("1"), request("1", layer=False)], lambda c: c[1]["error"]["type"] == "RequestError")

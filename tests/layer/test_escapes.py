@@ -362,7 +362,7 @@ copy.copy(R())
 PWN = X.__match_args__"""),
     ("io-open", ["io"], "import io\nPWN = io.open('/etc/hostname').read()"),
     ("io-fileio", ["io"], "import io\nPWN = io.FileIO('/etc/hostname').read()"),
-    ("builtins-module", ["builtins"], "import builtins\nPWN = builtins.open"),
+    ("builtins-module", ["builtins"], "import builtins\nPWN = builtins.breakpoint"),
     ("sys-modules", ["sys"], "from sys import modules\nPWN = modules['posix']"),
     ("sys-modules-get", ["sys", "json"], "import sys, json\nPWN = sys.modules['json'].codecs.builtins.open"),
     ("sys-stream-raw", ["sys"], "import sys\nPWN = type(sys.stderr.buffer.raw)('/etc/hostname').read()"),
@@ -449,6 +449,200 @@ PWN = getattr(c.tb, 'tb_fr' + 'ame')"""),
     ("asyncio-hidden", ["asyncio"], "import asyncio\nPWN = asyncio.base_events.sys"),
     ("inspect-through-dataclasses", ["dataclasses"], "import dataclasses\nPWN = dataclasses.inspect.currentframe()"),
     ("deferred-annotation", [], "x: __import__('os') = 1\nPWN = 1"),
+    # What code may read of its own objects, tried on others.
+    ("own-dict-function", ["json"], "import json\nPWN = json.dumps.__dict__"),
+    ("own-dict-class", ["json"], "import json\nPWN = json.JSONDecoder.__dict__['decode']"),
+    ("own-dict-builtin-class", [], "PWN = str.__dict__['format']"),
+    ("own-dict-getattr", ["json"], "import json\nPWN = getattr(json, '__di' + 'ct__')"),
+    ("own-dict-super", [], """
+class S(super): pass
+class M(type): pass
+class C(metaclass=M): pass
+PWN = S(M, C).__dict__"""),
+    ("own-dict-descriptor", [], "class A: pass\nPWN = A.__dict__['__di' + 'ct__'].__get__(A())"),
+    ("own-dict-module-class", ["types"], "import types\nclass M(types.ModuleType): pass\nPWN = M('x').__dict__"),
+    ("own-dict-set-module", ["types"], "import types\nclass M(types.ModuleType): pass\nm = M('x')\nm.__class__ = types.ModuleType\nPWN = m"),
+    ("own-defaults-library", ["textwrap"], "import textwrap\nPWN = textwrap.fill.__defaults__"),
+    ("own-defaults-set", ["json"], "import json\njson.dumps.__kwdefaults__ = {'indent': 1}\nPWN = json.dumps"),
+    ("own-subclasses-metaclass", [], "class M(type): pass\nPWN = M.__subclasses__(object)"),
+    ("own-subclasses-getattr", [], "class M(type): pass\nPWN = getattr(M, '__subcla' + 'sses__')(object)"),
+    ("own-base", [], "PWN = bool.__base__"),
+    ("own-bases-set", ["json"], "import json\nclass A(json.JSONDecoder): pass\nclass B: pass\nA.__bases__ = (json.JSONDecoder, B)\nPWN = A"),
+    ("own-class-set-library", ["json"], "import json\nclass A: pass\no = json.JSONDecoder()\no.__class__ = A\nPWN = o"),
+    ("own-class-set-class", [], "class M(type):\n    def __getattr__(c, n): return n\nclass A(metaclass=M): pass\nclass N(type): pass\nA.__class__ = N\nPWN = A"),
+    ("own-module-set", [], "class A: pass\nA.__module__ = 'os'\nPWN = A.__module__"),
+    ("own-module-set-getattr", [], "class A: pass\nsetattr(A, '__mod' + 'ule__', 'os')\nPWN = A.__module__"),
+    ("own-annotations-set", [], "class A: pass\nA.__annotations__ = {'x()': 1}\nPWN = A.__annotations__"),
+    ("own-set-augmented", [], "class A: pass\na = A()\na.__dict__ |= {'x': 1}\nPWN = a.x"),
+    ("own-set-guard-name", [], "class A: pass\nt = __agentjail_set__(A(), '__class__')\nPWN = t"),
+    ("own-private-library", ["threading"], """
+import threading
+class A: pass
+threading.Thread._A__x = 1
+PWN = threading.Thread._A__x"""),
+    ("own-private-getattr", ["threading"], "import threading\nclass A: pass\nPWN = getattr(threading.Barrier(1), '_A' + '__x', 0) or setattr(threading.Barrier, '_A' + '__x', 1) or 1"),
+    ("own-code-object", [], "def f(): pass\ng = f\nPWN = g.__code__"),
+    ("own-code-constants", [], "def f(): return 1\nPWN = f.__code__.co_consts"),
+    ("own-code-getattr", [], "def f(): return 1\nPWN = getattr(f, '__co' + 'de__')"),
+    ("own-code-dotted", [], "def f(): return 1\nsetattr(f, '__code__.co_name', 1)\nPWN = f.__code__"),
+    ("own-traceback-frame", [], """
+try: 1 / 0
+except ZeroDivisionError as e: tb = e.__traceback__
+PWN = tb.tb_frame"""),
+    ("own-traceback-layer", [], """
+try: getattr(1, '__dict__')
+except AttributeError as e: tb = e.__traceback__
+while tb.tb_next is not None: tb = tb.tb_next
+PWN = getattr(tb, 'tb_fr' + 'ame')"""),
+    ("main-builtins", [], "import __main__\nPWN = __main__.__builtins__"),
+    ("main-from-builtins", [], "f = __import__\nPWN = getattr(f('__main__', None, None, ('__builtins__',)), '__built' + 'ins__')"),
+    ("main-dict", [], "import __main__\nPWN = __main__.__dict__"),
+    ("vars-main", [], "import __main__\nPWN = vars(__main__)['__name__']"),
+    # globals() and locals(): the names on which the check relies stay as they are, and lead to no other namespace.
+    ("globals-builtins", [], "globals()['__builtins__'] = {}\nPWN = 1"),
+    ("globals-builtins-update", [], "globals().update(__builtins__={})\nPWN = 1"),
+    ("globals-builtins-real", [], "PWN = globals()['__builtins__'].breakpoint"),
+    ("globals-guard", [], "globals()['__agentjail_class0__'] = 1\nPWN = 1"),
+    ("globals-pop", [], "globals().pop('__builtins__')\nPWN = 1"),
+    ("globals-dict-method", [], "dict.__setitem__(globals(), '__doc' + '__', 'mine')\nif __doc__ != 'mine': raise ValueError\nPWN = 1"),
+    ("globals-str-subclass", [], """
+class S(str):
+    def __getitem__(self, i): return 'x'
+globals()[S('__builtins__')] = {}
+PWN = 1"""),
+    ("globals-of-library", ["concurrent.futures"], """
+from concurrent.futures import ThreadPoolExecutor
+PWN = ThreadPoolExecutor().submit(globals).result()['threading']"""),
+    ("locals-of-library", ["concurrent.futures"], """
+from concurrent.futures import ThreadPoolExecutor
+PWN = ThreadPoolExecutor().submit(locals).result()['self']"""),
+    ("locals-of-dataclass", ["dataclasses"], """
+import dataclasses
+@dataclasses.dataclass(frozen=True)
+class D: x: object = dataclasses.field(default_factory=locals)
+PWN = D().x['__dataclass_builtins_object__']"""),
+    ("locals-class-body", ["json"], """
+import json
+class P: locals()['__match' + '_args__'] = ('__globals__',)
+class M(type): pass
+PWN = P.__match_args__"""),
+    # Positional class patterns read what __match_args__ says, natively.
+    ("match-exec-class", ["json"], """
+import json
+class P: pass
+exec('class M(type):\\n    def __getattr__(c, n): return ("__globals__",)\\n    def __instancecheck__(c, o): return True\\nclass P(metaclass=M): pass')
+match json.dumps:
+    case P(g): PWN = g"""),
+    ("match-exec-names", ["json"], """
+import json
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class P(metaclass=M): pass
+d = {'int': P, 'f': json.dumps}
+exec('match f:\\n    case int(g): pass', d)
+PWN = d['g']['__builtins__']"""),
+    ("match-exec-two", ["json"], """
+import json
+class M(type):
+    def __getattr__(c, n): return ('__doc__', '__globals__')
+    def __instancecheck__(c, o): return True
+class P(metaclass=M): pass
+d = {'int': P, 'f': json.dumps}
+exec('match f:\\n    case int(_, g): pass', d)
+PWN = d['g']"""),
+    ("match-exec-build-class", ["json"], """
+import json
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class X(metaclass=M): pass
+d = {}
+exec('def g():\\n    def f(o):\\n        class Y: pass\\n        match o:\\n            case Y(g): return g\\n    return f', d)
+d['__builtins__'] = {'__build_class__': lambda *a: X, '__agentjail_class__': lambda c: c}
+PWN = d['g']()(json.dumps)"""),
+    ("match-metaclass-later", ["json"], """
+import json
+class M(type):
+    def __instancecheck__(c, o):
+        M.__getattr__ = lambda c, n: ('__globals__',)
+        return True
+class P(metaclass=M): pass
+match json.dumps:
+    case P(g): PWN = g"""),
+    ("match-metaclass-getattribute", ["json"], """
+import json
+class M(type):
+    def __instancecheck__(c, o):
+        M.__getattribute__ = lambda c, n: ('__globals__',)
+        return True
+class P(metaclass=M): __match_args__ = ('x',)
+match json.dumps:
+    case P(g): PWN = g
+    case _: raise ValueError"""),
+    ("match-abcmeta", ["abc", "json"], """
+import abc, json
+class P(abc.ABC): pass
+P.register(type(json.dumps))
+abc.ABCMeta.__getattr__ = lambda c, n: ('__globals__',)
+match json.dumps:
+    case P(g): PWN = g"""),
+    ("match-descriptor", [], """
+class D:
+    n = 0
+    def __get__(self, o, c):
+        D.n += 1
+        return ('x',) if D.n == 1 else ('__dict__',)
+T = type
+P = T('P', (), {'__match' + '_args__': D(), 'x': 1})
+D.n = 1
+match P():
+    case P(g): PWN = g"""),
+    ("match-namedtuple", ["collections", "abc"], """
+import collections, abc
+class P(collections.namedtuple('P', 'tb_frame'), abc.ABC): pass
+try: 1 / 0
+except ZeroDivisionError as e: tb = e.__traceback__
+P.register(type(tb))
+match tb:
+    case P(f): PWN = f"""),
+    ("match-class-body", ["json"], """
+import json
+class E(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class X(metaclass=E): pass
+class N(dict):
+    def __getitem__(self, k): return X if k[:2] == '__' and 'class' in k or k == 'P' else dict.__getitem__(self, k)
+class M(type):
+    @classmethod
+    def __prepare__(m, *a): return N()
+class P: pass
+class C(metaclass=M):
+    match json.dumps:
+        case P(g): PWN = g
+PWN = C.PWN"""),
+    ("match-global-name", ["json"], """
+import json
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class X(metaclass=M): pass
+class P: pass
+def swap():
+    globals()['P'] = X
+    for n in list(dict.keys(globals())):
+        if 'class' in n: globals()[n] = X
+    return json.dumps
+match swap():
+    case P(g): PWN = g
+    case _: raise ValueError"""),
+    # Files of the code's own.
+    ("open-host", [], "PWN = open('/etc/hostname').read()"),
+    ("open-dots", [], "PWN = open('/tmp/../etc/hostname').read()"),
+    ("open-folder", [], "PWN = open(__import__('os').path.abspath('/etc/hostname')).read()"),
+    ("open-descriptor", [], "PWN = open(1, 'w')"),
+    ("open-write", [], "PWN = open('/dev/shm/x', 'w')"),
     ("decorator-getattr", [], "@(lambda f: getattr(f, '__glo' + 'bals__'))\ndef f(): pass\nPWN = f"),
 ]
 
@@ -530,15 +724,15 @@ def gen(): yield 1
 g = gen()
 def f(a: "g.gi_frame"): pass
 PWN = typing.get_type_hints(f)['a']"""),
-    ("timeit-text", ["timeit"], "import timeit\ngot = []\ntimeit.timeit('got.append(open)', number=1, globals={'got': got})\nPWN = got[0]"),
-    ("timeit-setup", ["timeit"], "import timeit\ngot = []\ntimeit.repeat(lambda: 1, 'got.append(open)', number=1, globals={'got': got})\nPWN = got[0]"),
+    ("timeit-text", ["timeit"], "import timeit\ngot = []\ntimeit.timeit('got.append(breakpoint)', number=1, globals={'got': got})\nPWN = got[0]"),
+    ("timeit-setup", ["timeit"], "import timeit\ngot = []\ntimeit.repeat(lambda: 1, 'got.append(breakpoint)', number=1, globals={'got': got})\nPWN = got[0]"),
     ("timeit-globals", ["timeit"], "import timeit\nd = {}\ntimeit.Timer(lambda: 1, globals=d).timeit(1)\nif not d: raise ValueError\nPWN = d['__builtins__']"),
     ("timeit-str-callable", ["timeit"], """
 import timeit
 class S(str):
     def __call__(self): pass
 got = []
-timeit.Timer(S('got.append(open)'), globals={'got': got}).timeit(1)
+timeit.Timer(S('got.append(breakpoint)'), globals={'got': got}).timeit(1)
 PWN = got[0]"""),
     ("doctest-text", ["doctest"], """
 import doctest
@@ -546,11 +740,11 @@ got = []
 test = doctest.DocTestParser().get_doctest('>>> got.append(open)', {'got': got}, 'x', None, 0)
 doctest.DocTestRunner().run(test)
 PWN = got[0]"""),
-    ("bdb-run", ["bdb"], "import bdb\ngot = []\nbdb.Bdb().runeval('got.append(open)', {'got': got})\nPWN = got[0]"),
+    ("bdb-run", ["bdb"], "import bdb\ngot = []\nbdb.Bdb().runeval('got.append(breakpoint)', {'got': got})\nPWN = got[0]"),
     ("pdb-run", ["pdb"], "import pdb\ngot = []\npdb.Pdb.set_trace = None\nPWN = pdb.Pdb"),
-    ("trace-run", ["trace"], "import trace\ngot = []\ntrace.Trace(count=0, trace=0).runctx('got.append(open)', {'got': got})\nPWN = got[0]"),
-    ("profile-run", ["cProfile"], "import cProfile\ngot = []\ncProfile.Profile().runctx('got.append(open)', {'got': got}, {})\nPWN = got[0]"),
-    ("profile-python-run", ["profile"], "import profile\ngot = []\nprofile.Profile().runctx('got.append(open)', {'got': got}, {})\nPWN = got[0]"),
+    ("trace-run", ["trace"], "import trace\ngot = []\ntrace.Trace(count=0, trace=0).runctx('got.append(breakpoint)', {'got': got})\nPWN = got[0]"),
+    ("profile-run", ["cProfile"], "import cProfile\ngot = []\ncProfile.Profile().runctx('got.append(breakpoint)', {'got': got}, {})\nPWN = got[0]"),
+    ("profile-python-run", ["profile"], "import profile\ngot = []\nprofile.Profile().runctx('got.append(breakpoint)', {'got': got}, {})\nPWN = got[0]"),
     ("runpy-module", ["runpy"], "import runpy\nPWN = runpy.run_module('keyword')['__builtins__']"),
     ("pkgutil-resolve", ["pkgutil"], "import pkgutil\nPWN = pkgutil.resolve_name('os:getpid')()"),
     ("pydoc-locate", ["pydoc"], "import pydoc\nPWN = pydoc.locate('os')"),
@@ -700,7 +894,7 @@ except configparser.Error: PWN = 1"""),
     ("http-client", ["http"], "import http.client\nPWN = http.client"),
     ("gc-objects", ["gc"], "import gc\nPWN = gc.get_objects()"),
     ("gc-referrers", ["gc"], "import gc\nPWN = gc.get_referrers(int)"),
-    ("code-interpreter", ["code"], "import code\ngot = []\ncode.InteractiveInterpreter({'got': got}).runsource('got.append(open)')\nPWN = got[0]"),
+    ("code-interpreter", ["code"], "import code\ngot = []\ncode.InteractiveInterpreter({'got': got}).runsource('got.append(breakpoint)')\nPWN = got[0]"),
     ("codeop-compile", ["codeop"], "import codeop\nPWN = codeop.compile_command('1')"),
     ("asyncio-task-stack", ["asyncio"], """
 import asyncio
@@ -762,6 +956,7 @@ TOOLS = [{"name": name, "async": name == "at", "parameters": {"properties": {"x"
 # The attempts that do nothing natively either: they would clash with a guard that a plain interpreter has not.
 CONTROL_DIES = {
     "guard-name-load": "there is no such name",
+    "own-set-guard-name": "there is no such name",
     "format-augassign": "str objects take no attribute of that name",
     "import-star-private": "star imports leave private names out",
     "import-level": "there is no such package",

@@ -232,6 +232,158 @@ p = argparse.ArgumentParser(); p.add_argument('n')
 a = A(); vars(a)['b'] = 2
 (vars(p.parse_args(['5'])), vars(types.SimpleNamespace(x=1)), A() == A(), a.b)"""),
     ("timeit", "import timeit\nn = []\ntimeit.timeit('n.append(k)', 'k = 2', number=2, globals={'n': n})\n(n, timeit.timeit('sum(range(9))', number=1) >= 0)"),
+    ("own-dict", """
+import json
+class P:
+    shared = {}
+    def __init__(self, **k): self.__dict__.update(k)
+    def __eq__(self, o): return self.__dict__ == o.__dict__
+class Borg:
+    def __init__(self): self.__dict__ = P.shared
+class Record(dict):
+    def __init__(self, **k):
+        super().__init__(**k)
+        self.__dict__ = self
+a, b = Borg(), Borg(); a.x = 1
+r = Record(n=1); r.m = 2
+(json.dumps([P(a=1)], default=lambda o: o.__dict__), P(a=1) == P(a=1), b.x, dict(r), hasattr(1, '__dict__'), getattr(P(z=3), '__dict__'),
+ [k for k in P.__dict__ if k[:1] != '_'], sorted(k for k in vars(P) if k[:1] != '_'), 'shared' in P.__dict__)"""),
+    ("own-private", """
+class A:
+    def __init__(self): self.__x = 1
+    __y = 2
+class B(A): pass
+a = B(); a._A__x = 3
+a._A__z = 4
+(a._A__x, A._A__y, getattr(a, '_A__x'), hasattr(a, '_A__q'), vars(a))"""),
+    ("own-classes", """
+class A: pass
+class B(A): pass
+class C(B, dict): pass
+class On:
+    def press(self): self.__class__ = Off
+class Off: pass
+s = On(); s.press()
+([c.__name__ for c in C.__mro__], C.__bases__ == (B, dict), B.__base__ is A, A.__subclasses__() == [B], [c.__name__ for c in bool.__mro__],
+ type(s).__name__, [c.__name__ for c in type(KeyError()).__bases__],
+ [any('press' in k.__dict__ for k in c.__mro__) for c in (On, A)])"""),
+    ("own-functions", """
+def deco(f):
+    def wrapper(*a, **k): return f(*a, **k)
+    wrapper.__name__, wrapper.__doc__, wrapper.__module__, wrapper.__qualname__ = f.__name__, f.__doc__, f.__module__, f.__qualname__
+    wrapper.__annotations__ = f.__annotations__
+    wrapper.__dict__.update(f.__dict__)
+    wrapper.__wrapped__ = f
+    return wrapper
+def g(a, b=2, *c, d: int = 3) -> str: return a
+g.mark = 1
+h = deco(g)
+def curry(f, n): return f.__code__.co_argcount - n
+g.__defaults__ = (5,)
+class M:
+    def m(self, x=1): pass
+(h(1), h.mark, h.__annotations__, h.__module__, g.__defaults__, g.__kwdefaults__, curry(g, 1), g.__code__.co_varnames, g.__code__.co_name,
+ M.m.__defaults__, M().m.__code__.co_argcount, g.__wrapped__ if hasattr(g, '__wrapped__') else None)"""),
+    ("own-tracebacks", """
+import sys, traceback
+def f(): raise ValueError('bad')
+try: f()
+except ValueError as e:
+    tb = e.__traceback__
+    lines = tb.tb_lineno, tb.tb_next.tb_lineno, tb.tb_next.tb_next, sys.exc_info()[2].tb_lineno
+    text = traceback.format_exception(type(e), e, e.__traceback__)
+    names = [x.name for x in traceback.extract_tb(tb)][1:]
+    try: raise KeyError('k').with_traceback(tb) from None
+    except KeyError as k: again = k.__traceback__ is not None
+(lines, text[-1], names, again, (i for i in '').gi_running)"""),
+    ("namespaces", """
+import __main__, timeit
+def op_add(a, b): return a + b
+for i in range(3): globals()['v%d' % i] = i
+globals().update(alpha=1)
+x = 3
+exec('x = x + 1', globals())
+def f(a):
+    b = 2
+    return locals(), eval('a + b + x', globals(), locals())
+class K:
+    p = 1
+    q = sorted(n for n in locals() if n[:1] != '_')
+d = dict(globals())
+(globals()['op_' + 'add'](3, 4), v0, v2, alpha, 'nope' in globals(), globals().get('nope'), x, f(1), K.q, '{x}{v1}'.format(**locals()), '%(x)s' % globals(),
+ d['x'], [k for k, v in globals().items() if v is op_add], isinstance(globals(), dict), __main__.x, eval('x', globals()), globals().setdefault('x', 9),
+ globals().pop('alpha'), 'alpha' in globals(), timeit.timeit('op_add(1, 2)', globals=globals(), number=1) >= 0)"""),
+    ("input", """
+import io, sys
+sys.stdin = io.StringIO('2\\n3 4\\nlast')
+n = int(input()); a = list(map(int, input().split())); rest = sys.stdin.read()
+try: input()
+except EOFError as e: end = str(e)
+(n, a, rest, end)"""),
+    ("open-own", """
+import csv, json
+with open('/tmp/test-programs.csv', 'w', newline='') as f: csv.writer(f).writerows([['a', 'b'], [1, 2]])
+with open('/tmp/test-programs.csv') as f: rows = [line.rstrip() for line in f]
+with open('/tmp/test-programs.csv', 'a') as f: print('c', file=f)
+json.dump({'a': [1]}, open('/tmp/test-programs.csv', 'wt'))
+try: open('/tmp/test-programs.none')
+except FileNotFoundError as e: absent = e.errno
+(rows, json.load(open('/tmp/test-programs.csv')), absent)"""),
+    ("patterns", """
+import abc, collections, dataclasses, enum, fractions, typing
+P = collections.namedtuple('P', 'x y')
+class Q(typing.NamedTuple):
+    a: int
+    b: int = 0
+class Shape(abc.ABC):
+    @abc.abstractmethod
+    def area(self): ...
+@dataclasses.dataclass
+class Sq(Shape):
+    s: int
+    def area(self): return self.s ** 2
+class Meta(type): pass
+class Own(metaclass=Meta):
+    __match_args__ = ('v', 'w')
+    def __init__(self, v, w): self.v, self.w = v, w
+def made():
+    @dataclasses.dataclass
+    class Inner: k: str
+    return Inner
+Inner = made()
+def look(o):
+    match o:
+        case P(x, y): return 'P', x, y
+        case Q(a, b): return 'Q', a, b
+        case Sq(s): return 'Sq', s
+        case Own(v, w=9): return 'nine', v
+        case Own(v, w): return 'Own', v, w
+        case [Inner(k), *rest]: return k, rest
+        case {'k': Sq(s) | Own(s), **more}: return s, more
+        case int(n) | float(n) if n > 5: return 'n', n
+        case bool(): return 'bool'
+        case int(0 | 1 as n): return 'small', n
+        case str(s): return 's' + s
+        case (int(), str(t)): return t
+        case Own(): return 'own'
+        case _: return None
+[look(o) for o in (P(1, 2), Q(3), Sq(4), Own(1, 9), Own(1, 2), [Inner('i'), 5], {'k': Sq(7), 'z': 1}, {'k': Own(8, 1)}, 9, 6.5, True, 1, 0, 'a', (1, 'b'), None)]"""),
+    ("patterns-top", """
+import dataclasses
+@dataclasses.dataclass
+class A: x: int
+out = []
+for o in (A(1), A(2), 3):
+    match o:
+        case A(1): out.append('one')
+        case A(x): out.append(x)
+        case int(n): out.append(-n)
+exec('match [1, "a"]:\\n    case [int(i), str(s)]: out.append((i, s))')
+class K:
+    match 3:
+        case int(n): pass
+out, K.n"""),
+    ("members", "import inspect\nclass A:\n    def m(self): pass\n    @staticmethod\n    def s(): pass\n[n for n, v in inspect.getmembers(A, inspect.isfunction)]"),
     ("exit", "import sys\nx = 1\ndef main(): return 0\ntry: sys.exit(main())\nexcept SystemExit as e: x = e.code\nx"),
 ]
 

@@ -29,7 +29,7 @@ class AllowedImports:
         if name == "agentjail" or name[:10] == "agentjail.":
             return False
         return self.all or name in self.exact or (
-            name == "__future__" or bool(self.prefixes) and name.startswith(tuple(self.prefixes)))
+            name == "__future__" or name == "__main__" or bool(self.prefixes) and name.startswith(tuple(self.prefixes)))
 
     def allows_below(self, name):
         """Is a module below this one allowed? `import a.b` needs a way through a, and gets no more than that."""

@@ -9,18 +9,22 @@ import _ast
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.name_rules import DEFINABLE, GUARDED, READABLE_VARIABLES, forbidden_by
+from agentjail.rail.name_rules import (CODE_FACTS, DEFINABLE, GUARDED, OWN_ONLY, OWN_SETTABLE, READABLE_VARIABLES,
+                                       forbidden_by, is_mangled, is_own_only)
 
 ATTR_GUARD = "__agentjail_attr__"    # both ends underscored: never mangled in a class body, never bindable
 TYPE_GUARD = "__agentjail_type__"
+SET_GUARD = "__agentjail_set__"
 MAX_ERRORS = 20
 MAX_NODES = 400000                   # a tree of 400000 nodes is some 150 MB; the source cap allows more
 
 ATTR_FUNCTIONS = frozenset(("getattr", "setattr", "delattr"))
 
 Name, Attribute, Call, Constant = _ast.Name, _ast.Attribute, _ast.Call, _ast.Constant
-Load = _ast.Load
+Load, Store = _ast.Load, _ast.Store
 LOAD = Load()
+# A literal is no object of the code's own classes: it is refused before the code runs.
+LITERALS = (Constant, _ast.Tuple, _ast.List, _ast.Dict, _ast.Set, _ast.JoinedStr)
 # Nodes without children and without rules: they are most of a tree, so the walk skips them first.
 LEAF_NODES = frozenset((_ast.Load, _ast.Store, _ast.Del, _ast.Pass, _ast.Break, _ast.Continue, _ast.And, _ast.Or,
                     _ast.Add, _ast.Sub, _ast.Mult, _ast.Div, _ast.Mod, _ast.Eq, _ast.Lt, _ast.Gt, _ast.NotEq))
@@ -29,23 +33,22 @@ LEAF_NODES = frozenset((_ast.Load, _ast.Store, _ast.Del, _ast.Pass, _ast.Break, 
 class Checker:
     """State of one check: the allowed imports, the names that the snippet binds, the violations."""
 
-    def __init__(self, imports, max_depth, previous=None):
-        """previous: the checker of the snippet that ran before in the same namespace, or None."""
+    def __init__(self, imports, max_depth, previous=None, own_namespace=True):
+        """previous: the checker of the snippet that ran before in the same namespace, or None. own_namespace: no code
+        chooses the dicts in which the names of this code are looked up."""
+        self.own_namespace = own_namespace
         self.imports = imports          # AllowedImports
         self.max_depth = max_depth
         self.errors = []                # (rule, message, hint, line, column, end line, end column, further keys)
         self.import_errors = []         # (node, error): an error unless the code copes with it, see guarded_imports.py
         self.modules = set()            # names bound by an import
         self.bound = {}                 # name -> frozenset of kinds, over all scopes (a coarse but safe view)
-        self.classes = {}               # name -> are its positional patterns safe?
         if previous is not None:
             self.modules |= previous.modules
             self.bound = dict(previous.bound)
-            self.classes.update(previous.classes)
-        # For check_late.check_bindings(), when all bindings are known:
-        self.class_nodes = []
-        self.class_patterns = []
-        self.private_reads = []         # (module name, attribute, node)
+        self.private_reads = []         # (module name, attribute, node), for check_late when all bindings are known
+        self.mangled = []               # (attribute, node), for the same
+        self.matches = 0                # the number of names that guard_patterns() made
 
     def add_error(self, node, rule, message, hint=None, **extra):
         self.errors.append(self.error_at(node, rule, message, hint, extra))
@@ -100,7 +103,7 @@ class Checker:
                             setattr(node, field, new)
                             child = new
                     push((child, depth))
-        if self.class_nodes or self.class_patterns or self.private_reads:
+        if self.private_reads or self.mangled:
             from agentjail.rail import check_late
             check_late.check_bindings(self)
         if self.import_errors:
@@ -120,7 +123,7 @@ class Checker:
         elif kind not in kinds:
             self.bound[name] = kinds | {kind}
         if name[:2] == "__" and name[-2:] == "__" and len(name) > 4:
-            if kind not in ("variable", "function") or name not in DEFINABLE:
+            if (kind not in ("variable", "function") or name not in DEFINABLE) and (kind, name) != ("import", "__main__"):
                 self.add_error(node, "PY-NAME", "The name `%s` is reserved" % name, "Use another name.")
 
     def visit_name(self, node):
@@ -128,10 +131,10 @@ class Checker:
         if ctx is Load:
             if name[:2] == "__" and name[-2:] == "__" and len(name) > 4 and (
                     name not in READABLE_VARIABLES and name not in DEFINABLE):
-                if name not in (ATTR_GUARD, TYPE_GUARD) or node.__dict__.get("is_guard") is not True:
+                if node.__dict__.get("is_guard") is not True:
                     self.add_error(node, "PY-NAME", "The name `%s` is not available" % name,
                                    "Write the code without it.")
-        elif name != "__match_args__":
+        elif name != "__match_args__" and node.__dict__.get("is_guard") is not True:
             self.bind(node, name, "variable")
 
     def visit_arg(self, node):
@@ -199,6 +202,9 @@ class Checker:
         rule = forbidden_by(name, store)
         if rule is not None:
             self.refuse_attribute(node, name, rule, store)
+            below = node.value
+            if type(below) is Attribute and below.attr in OWN_ONLY:  # read for this attribute
+                self.refuse_attribute(below, below.attr, forbidden_by(below.attr))
         elif name[:1] == "_" and type(node.value) is Name:
             self.private_reads.append((node.value.id, name, node))
 
@@ -207,13 +213,16 @@ class Checker:
         if type(func) is Name:
             name = func.id
             if name in ATTR_FUNCTIONS and len(args) > 1 and type(args[1]) is Constant and type(args[1].value) is str:
-                rule = forbidden_by(args[1].value, name != "getattr")
-                if rule is not None and len(args) + (name == "setattr") < 4:
-                    self.refuse_attribute(args[1], args[1].value, rule, name != "getattr")
+                value = args[1].value
+                rule = forbidden_by(value, name != "getattr")
+                if rule is not None and not is_own_only(value) and value not in OWN_SETTABLE and len(args) + (name == "setattr") < 4:
+                    self.refuse_attribute(args[1], value, rule, name != "getattr")
             elif name == "__import__" and args and type(args[0]) is Constant:
                 value = args[0].value
                 if type(value) is str and not self.imports.allows(value):
                     self.refuse_import(args[0], value)
+            elif (name == ATTR_GUARD or name == SET_GUARD) and is_mangled(args[1].value):
+                self.mangled.append((args[1].value, args[1]))
             elif name == ATTR_GUARD and args[1].value in ("format", "format_map") and type(args[0]) is Constant:
                 template = args[0].value
                 if type(template) is str and "{" in template:
@@ -253,7 +262,9 @@ class Checker:
 
     def visit_aug_assign(self, node):
         target = node.target
-        if type(target) is Attribute and target.attr in GUARDED:
+        if type(target) is Attribute and is_own_only(target.attr, True):
+            self.refuse_attribute(target, target.attr, forbidden_by(target.attr, True), True)
+        elif type(target) is Attribute and target.attr in GUARDED:
             # The load half of `x.format += y` is native code: no guard would see the value that y's __radd__ receives.
             self.add_error(target, "PY-FORMAT", "`%s` cannot be the target of an augmented assignment" % target.attr,
                            "Assign with `=`.")
@@ -262,7 +273,19 @@ class Checker:
 
     def visit_class(self, node):
         self.bind(node, node.name, "class")
-        self.class_nodes.append(node)
+        todo = list(node.body)
+        while todo:  # the match statements that the class body itself runs
+            part = todo.pop()
+            if type(part) is _ast.Match:
+                part.in_class = True
+            if isinstance(part, BLOCKS):
+                for field in part._fields:
+                    child = getattr(part, field)
+                    todo.extend(child if type(child) is list else ())
+
+    def visit_match(self, node):
+        from agentjail.rail import check_late
+        check_late.guard_patterns(self, node)
 
     def visit_pattern(self, node):
         from agentjail.rail import check_late
@@ -279,6 +302,9 @@ class Checker:
         check_late.refuse_attribute(self, node, name, rule, store)
 
 
+# The statements that hold statements, and scopes of their own no names: their blocks.
+BLOCKS = (_ast.If, _ast.For, _ast.AsyncFor, _ast.While, _ast.With, _ast.AsyncWith, _ast.Try, _ast.TryStar, _ast.ExceptHandler, _ast.Match,
+          _ast.match_case)
 # Fields of these types hold no tree: numbers, text, the None of a Constant.
 PLAIN_TYPES = frozenset((str, int, float, complex, bytes, bool, type(None), type(...)))
 
@@ -292,7 +318,7 @@ RULES = {
     _ast.AnnAssign: Checker.visit_other_target, _ast.NamedExpr: Checker.visit_other_target,
     _ast.For: Checker.visit_other_target, _ast.AsyncFor: Checker.visit_other_target,
     _ast.comprehension: Checker.visit_other_target, _ast.withitem: Checker.visit_other_target,
-    _ast.MatchAs: Checker.visit_match_name, _ast.MatchStar: Checker.visit_match_name,
+    _ast.Match: Checker.visit_match, _ast.MatchAs: Checker.visit_match_name, _ast.MatchStar: Checker.visit_match_name,
     _ast.MatchMapping: Checker.visit_match_mapping, _ast.MatchClass: Checker.visit_pattern, _ast.MatchValue: Checker.visit_pattern,
 }
 for _kind in ("TypeVar", "ParamSpec", "TypeVarTuple"):  # 3.12
@@ -303,18 +329,38 @@ for _kind in ("TypeVar", "ParamSpec", "TypeVarTuple"):  # 3.12
 def insert_guard(node):
     """The node, or the guard call that takes its place; the walk then visits the new node."""
     if type(node) is Attribute:
-        if node.attr not in GUARDED or type(node.ctx) is not Load or forbidden_by(node.attr):
+        name, value = node.attr, node.value
+        mangled = name[:1] == "_" and is_mangled(name)
+        if type(node.ctx) is Store and (mangled or name in OWN_SETTABLE):
+            call = guard_call(SET_GUARD, node, [value, copy_location(Constant(name), node)])
+            return copy_location(Attribute(call, "value", node.ctx), node)
+        if type(node.ctx) is not Load:
             return node
-        args = [node.value, copy_location(Constant(node.attr), node)]
-        return copy_location(Call(guard_name(ATTR_GUARD, node), args, []), node)
+        if name in CODE_FACTS and type(value) is Attribute and value.attr == "__code__":
+            name, value = "__code__." + name, value.value
+        elif (mangled or name in OWN_ONLY) and not is_of_literal(value) or name in GUARDED and not forbidden_by(name):
+            pass
+        else:
+            return node
+        return guard_call(ATTR_GUARD, node, [value, copy_location(Constant(name), node)])
     func = node.func
     if type(func) is not Name or func.id != "type" or (len(node.args) < 2 and not node.keywords):
         return node
-    return copy_location(Call(guard_name(TYPE_GUARD, node), node.args, node.keywords), node)
+    return guard_call(TYPE_GUARD, node, node.args, node.keywords)
 
 
-def guard_name(name, node):
-    new = copy_location(Name(name, LOAD), node)
+def is_of_literal(node):
+    while type(node) is Attribute:
+        node = node.value
+    return isinstance(node, LITERALS)
+
+
+def guard_call(name, node, args, keywords=()):
+    return copy_location(Call(guard_name(name, node), args, list(keywords)), node)
+
+
+def guard_name(name, node, ctx=LOAD):
+    new = copy_location(Name(name, ctx), node)
     new.is_guard = True  # source text cannot set this
     return new
 

@@ -5,10 +5,12 @@ and the texts of violations. No rule here weakens one of check.py: these rules o
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.check import LOAD, Store, copy_location, guard_call, guard_name
 from agentjail.rail.import_advice import import_hint
-from agentjail.rail.name_rules import GUARDED, PRIVATE_DENIED, forbidden_by
+from agentjail.rail.name_rules import GUARDED, OWN_ONLY, PRIVATE_DENIED, forbidden_by
 
-Name, Attribute, Call = _ast.Name, _ast.Attribute, _ast.Call
+Name, Attribute, Call, Constant, MatchClass, MatchAs = (_ast.Name, _ast.Attribute, _ast.Call, _ast.Constant, _ast.MatchClass,
+                                                        _ast.MatchAs)
 
 # Positional class patterns read the attributes that __match_args__ names. These types match themselves.
 SELF_MATCHING = frozenset("bool bytearray bytes dict float frozenset int list set str tuple".split())
@@ -20,6 +22,7 @@ HINTS = {
     "PY-FRAME": "Frames, tracebacks and code objects are not available; handle the exception itself.",
     "PY-PRIVATE": "Use a public name.",
     "PY-MANGLED": "Use the public attributes of the object.",
+    "__prepare__": "Leave it out: the names of a class body are a dict, in the order of their definition.",
     "__dict__": "Name the attributes you need, or keep the data in a dict of your own.",
     "__traceback__": "The traceback is part of the result; use str(e) or repr(e) here.",
     "__bases__": "Use isinstance() or issubclass().",
@@ -51,7 +54,7 @@ def refuse_attribute(checker, node, name, rule, store=False):
 
 def check_pattern(checker, node):
     """A pattern compares `a.obj` with the subject in native code, where no guard can stand."""
-    if type(node) is _ast.MatchClass:
+    if type(node) is MatchClass:
         check_class_pattern(checker, node)
     todo = list(getattr(node, "keys", None) or [getattr(node, "value", None) or getattr(node, "cls", None)])
     while todo:
@@ -59,7 +62,7 @@ def check_pattern(checker, node):
         if type(part) is Call:  # a guard that the walk inserted: report the attribute before the compiler rejects the call
             refuse_pattern_attribute(checker, part, part.args[-1].value)
         elif type(part) is Attribute:
-            if part.attr in GUARDED:
+            if part.attr in GUARDED or part.attr in OWN_ONLY:
                 refuse_pattern_attribute(checker, part, part.attr)
             todo.append(part.value)
 
@@ -79,49 +82,58 @@ def check_class_pattern(checker, node):
                               "Match the class alone and read the value in the body.")
         elif name[:1] == "_" and type(node.cls) is Name:
             checker.private_reads.append((node.cls.id, name, node))
-    if node.patterns:
-        checker.class_patterns.append(node)
 
 
-def is_plain_class(checker, node):
-    """Does the class statement make a class whose __match_args__ no code at run time can choose?"""
-    if any(k.arg == "metaclass" or k.arg is None for k in node.keywords):
-        return False
-    for base in node.bases:
-        if type(base) is _ast.Subscript:
-            base = base.value
-        if type(base) is Attribute:
-            if type(base.value) is not Name or not is_imported(checker, base.value.id):
-                return False
-        elif type(base) is not Name or base.id == "type" or not (
-                is_imported(checker, base.id) or base.id not in checker.bound or checker.classes.get(base.id)):
-            return False
-    for d in node.decorator_list:
-        d = d.func if type(d) is Call else d
-        d = d.value if type(d) is Attribute else d
-        if type(d) is not Name or not is_imported(checker, d.id):
-            return False  # a decorator of the agent may return another class
-    return True
+def guard_patterns(checker, match):
+    """Let no pattern of this statement read attributes that the check has not seen. `case int(x)` becomes `case int() as x`. `case C(a, b)`
+    takes its class from a name of the layer, which the subject binds: `match (name := guard(C), subject)[-1]`."""
+    parts, todo = [], [(case, "pattern", case.pattern) for case in match.cases]
+    while todo:
+        parent, at, pattern = todo.pop()
+        if type(pattern) is MatchClass and pattern.patterns:
+            if is_capture(pattern) and pattern.cls.id not in checker.bound:
+                replace_pattern(parent, at, copy_location(MatchAs(pattern, pattern.patterns[0].name), pattern))
+                pattern.patterns = []
+            elif checker.own_namespace and not match.__dict__.get("in_class"):
+                name, cls = "__agentjail_class%d__" % checker.matches, pattern.cls
+                checker.matches += 1
+                value = guard_call("__agentjail_class__", cls, [cls])
+                parts.append(copy_location(_ast.NamedExpr(guard_name(name, cls, Store()), value), cls))
+                pattern.cls = guard_name(name, cls)
+            else:
+                checker.add_error(pattern, "PY-MATCHCLASS", "Positional patterns of classes are not allowed in %s" % (
+                    "the body of a class" if checker.own_namespace else "text for exec()"),
+                    "Write the pattern with names: Point(x=a, y=b).")
+        for field in ("patterns", "kwd_patterns"):
+            group = getattr(pattern, field, None) or ()
+            todo.extend([(group, i, inner) for i, inner in enumerate(group)])
+        if getattr(pattern, "pattern", None) is not None:
+            todo.append((pattern, "pattern", pattern.pattern))
+    if parts:
+        subject = match.subject
+        both = copy_location(_ast.Tuple(parts + [subject], LOAD), subject)
+        match.subject = copy_location(_ast.Subscript(both, copy_location(Constant(-1), subject), LOAD), subject)
 
 
-def is_imported(checker, name):
-    return name in checker.modules and checker.bound[name] <= {"import", "from"}
+def is_capture(pattern):
+    """Is this `int(x)`? The built-in types of SELF_MATCHING match themselves."""
+    inner = pattern.patterns[0]
+    return (type(pattern.cls) is Name and pattern.cls.id in SELF_MATCHING and len(pattern.patterns) == 1 and not pattern.kwd_attrs
+            and type(inner) is MatchAs and inner.pattern is None and inner.name is not None)
+
+
+def replace_pattern(parent, at, new):
+    if type(parent) is list:
+        parent[at] = new
+    else:
+        setattr(parent, at, new)
 
 
 def check_bindings(checker):
-    """The rules that need all bindings: patterns of rebound classes, private names of modules that are bound further down."""
-    for node in sorted(checker.class_nodes, key=lambda n: n.lineno):
-        checker.classes[node.name] = is_plain_class(checker, node) and checker.classes.get(node.name) is not False
-    for node in checker.class_patterns:
-        cls = node.cls
-        name = cls.id if type(cls) is Name else None
-        kinds = checker.bound.get(name, ())
-        if name in SELF_MATCHING and not kinds and name not in checker.classes:
-            continue
-        if name is not None and checker.classes.get(name) and not (set(kinds) - {"class"}):
-            continue
-        checker.add_error(node, "PY-MATCHCLASS", "Positional patterns are allowed only for built-in types and for classes "
-                          "that a class statement of this code defines", "Write the pattern with names: Point(x=a, y=b).")
+    """The rules that need all bindings: private names of modules and of classes that are bound further down."""
+    for name, node in checker.mangled:
+        if "class" not in checker.bound.get(name[1:].partition("__")[0], ()):
+            refuse_attribute(checker, node, name, "PY-MANGLED")
     for name, attr, node in checker.private_reads:
         if name in checker.modules and attr not in READABLE_OF_MODULES and (
                 checker.bound.get(name, {"import"}) <= {"import"}):

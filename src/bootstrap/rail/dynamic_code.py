@@ -45,7 +45,7 @@ class DynamicCode:
         if type(source) is not str:
             source = str.__getitem__(source, slice(None))
         tree = real_compile(source.lstrip(" \t") if mode == "eval" else source, FILENAME, mode, _ast.PyCF_ONLY_AST, True)
-        errors = Checker(self.guards.imports, MAX_DEPTH).check_tree(tree)
+        errors = Checker(self.guards.imports, MAX_DEPTH, own_namespace=False).check_tree(tree)
         if errors:
             rule, message, _, line, col, *_ = errors[0]
             e = SyntaxError("%s (%s, line %d, column %d)" % (message, rule, line, col + 1))
@@ -75,6 +75,9 @@ class DynamicCode:
                 locals = globals if locals is None else locals
             elif locals is None:
                 locals = frame.f_locals
+        view = self.guards.global_view
+        if view is not None:
+            globals, locals = [self.guards.namespace() if names is view else names for names in (globals, locals)]
         if type(globals) is not dict:
             raise TypeError("globals must be a dict")
         code = self.code_of(source) if type(source) is CompiledCode else self.check_and_compile(source, mode)

@@ -9,7 +9,7 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.name_rules import DEFINABLE, GUARDED, forbidden_by
+from agentjail.rail.name_rules import DEFINABLE, GUARDED, forbidden_by, is_own_only
 
 ModuleType, get_frame = type(sys), sys._getframe
 REAL_IMPORT, REAL_GETATTR, REAL_SETATTR, REAL_DELATTR, REAL_TYPE = (
@@ -20,7 +20,7 @@ MINIMAL = "abs all any bool dict enumerate float int len list max min print rang
 # ... and the names that class, def, with and try statements need; exceptions and constants come with every set.
 STATEMENTS = "object super property staticmethod classmethod isinstance issubclass set frozenset repr"
 # The other functions without I/O or reflection.
-STANDARD = ("aiter anext ascii bin bytearray bytes callable chr complex dir divmod filter format hash hex id iter map "
+STANDARD = ("aiter anext ascii bin bytearray bytes callable chr complex dir divmod filter format hash hex id input iter map "
             "memoryview next oct ord pow reversed slice")
 # Functions that a set may lack -> the hint after a NameError.
 ABSENT = {
@@ -38,7 +38,8 @@ ABSENT = {
     "quit": "call final_answer(x), or let the code end",
     "license": "", "copyright": "", "credits": "",
 }
-FULL_NATIVE = "open input globals locals vars"  # unchecked
+FULL_NATIVE = "open globals locals vars"  # unchecked
+NAMESPACES = ("globals", "locals", "vars")  # of the set standard: they show the names and attributes of agent code alone
 DYNAMIC = ("eval", "exec", "compile")  # of the sets standard and full: the text is checked, see dynamic_code.py
 
 BY_NAME = ("getattr", "setattr", "delattr", "hasattr")    # the guarded functions that take an attribute by its name
@@ -60,11 +61,18 @@ class Guards:
         # pathlib opens files whatever open() does: a policy that allows it means the files of the jail.
         self.opens_files = builtin_set == "full" or self.imports.allows("pathlib")
         self.code_files = ()                # file names of the agent's own code
+        self.opens = None                   # input_files.make_open(), from the first open() on
+        self.global_view = None             # what globals() returns, from the first call on
         self.dynamic = None                 # dynamic_code.DynamicCode, from the first eval, exec or compile on
         # A module, and not a dict: code can read it (exec() leaves it in a namespace), and the attribute rules keep `__import__`
         # and the like in it as they are.
         self.module = ModuleType("builtins")
         self.builtins = self.make_builtins(self.module.__dict__)
+
+    @staticmethod
+    def namespace():
+        """The names of agent code."""
+        return sys.modules["__main__"].__dict__
 
     def make_builtins(self, out):
         """Fill the dict of the module that becomes __builtins__ of agent code."""
@@ -78,14 +86,15 @@ class Guards:
             for name in DYNAMIC:
                 out[name] = guarded[name]
             out["exit"] = out["quit"] = guarded["exit"]
-            if self.builtin_set == "standard":
-                out["vars"] = guarded["vars"]
-        if self.opens_files and self.builtin_set == "standard":
-            out["open"] = builtins.open
-        elif self.builtin_set != "full" and self.files:
-            from agentjail.rail.input_files import make_open
-            out["open"] = make_open(self.files)
+        if self.builtin_set == "standard":
+            for name in NAMESPACES:
+                out[name] = guarded[name]
+            out["open"] = builtins.open if self.opens_files else guarded["open"]
+        elif self.builtin_set == "minimal" and self.files:
+            out["open"] = guarded["open"]
         out["__agentjail_attr__"] = guarded["attribute"]
+        out["__agentjail_set__"] = guarded["target"]
+        out["__agentjail_class__"] = guarded["class_of_pattern"]
         out["__agentjail_type__"] = guarded["type"]
         return out
 
@@ -95,11 +104,14 @@ class Guards:
             if name in GUARDED:
                 from agentjail.rail.format_guards import read_guarded
                 return read_guarded(o, name)
+            if name[:1] == "_" and (is_own_only(name) or name[:9] == "__code__."):
+                from agentjail.rail.own_objects import read_own
+                return read_own(o, name)
             return REAL_GETATTR(o, name)
 
         def getattr(o, name, *default):
             name = exact_name(name)
-            if forbidden_by(name) is not None or (name[:1] == "_" and isinstance(o, ModuleType)):
+            if forbidden_by(name) is not None and not is_own_only(name) or (name[:1] == "_" and isinstance(o, ModuleType)):
                 if default:
                     return default[0]
                 raise attribute_error(name)
@@ -114,16 +126,19 @@ class Guards:
 
         def hasattr(o, name):
             name = exact_name(name)
-            if forbidden_by(name) is not None:
+            if forbidden_by(name) is not None and not is_own_only(name):
                 return False
             try:
-                REAL_GETATTR(o, name)
+                attribute(o, name)
             except AttributeError:
                 return False
             return True
 
         def setattr(o, name, value):
             name = exact_name(name)
+            if is_own_only(name, True):
+                target(o, name).value = value
+                return
             if forbidden_by(name, True) is not None:
                 raise attribute_error(name, "set")
             REAL_SETATTR(o, name, value)
@@ -177,15 +192,40 @@ class Guards:
         def exit(code=None):
             raise SystemExit(code)
 
-        def vars(o):
-            """The attributes of an object whose class is of this code, or of a namespace."""
-            kind = REAL_TYPE(o)
-            if isinstance(o, (REAL_TYPE, ModuleType)) or kind.__module__ != "__main__" and kind.__name__ not in ("Namespace", "SimpleNamespace"):
-                raise TypeError("vars() is not allowed for %r: it takes objects of this code's classes" % kind.__name__)
-            return REAL_GETATTR(o, "__dict__")
+        def target(o, name):
+            """What stands for o in `o.name = value`, for the names of OWN_SETTABLE."""
+            from agentjail.rail.own_objects import Target
+            return Target(o, name)
+
+        def class_of_pattern(cls):
+            from agentjail.rail.own_objects import checked_class
+            return checked_class(cls, is_unmatchable)
+
+        def vars(*o):
+            """The attributes of an object whose class is of this code, or of this class."""
+            if len(o) != 1:
+                raise TypeError("vars() without an object is not allowed: use locals()")
+            from agentjail.rail.own_objects import variables_of
+            return variables_of(o[0])
+
+        def globals():
+            from agentjail.rail.namespaces import global_names
+            return global_names(self, get_frame(1))
+
+        def locals():
+            from agentjail.rail.namespaces import local_names
+            return local_names(self, get_frame(1))
+
+        def open(*args, **keys):
+            """Read a file of the caller's, or write one of /tmp or /output."""
+            if self.opens is None:
+                from agentjail.rail.input_files import make_open
+                self.opens = make_open(self.files if "/tmp" in self.files else (*self.files, "/tmp"))
+            return self.opens(*args, **keys)
 
         return {"attribute": attribute, "getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr,
-                "type": make_type, "__import__": __import__, "eval": eval, "exec": exec, "compile": compile, "exit": exit, "vars": vars}
+                "type": make_type, "__import__": __import__, "eval": eval, "exec": exec, "compile": compile, "exit": exit, "vars": vars,
+                "target": target, "class_of_pattern": class_of_pattern, "globals": globals, "locals": locals, "open": open}
 
 
 native_sets = {}    # builtin set -> its native functions and constants; copied for agent code, never handed out
@@ -217,6 +257,11 @@ def exact_name(name):
     if not isinstance(name, str):
         raise TypeError("attribute name must be string, not '%s'" % REAL_TYPE(name).__name__)
     return str.__getitem__(name, slice(None))
+
+
+def is_unmatchable(name):
+    """May a positional class pattern not read this attribute?"""
+    return forbidden_by(name) is not None or name in GUARDED or name[:2] == "__" or not name.isidentifier()
 
 
 def check_class_namespace(namespace):

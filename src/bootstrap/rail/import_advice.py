@@ -7,8 +7,8 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 DEFAULT = "Use an allowed module or write the code without it."
 NETWORK = "This code has no network: call a tool, or work on the data that is given."
 PROCESSES = "This code starts no processes: do the work in Python, or call a tool."
-FILES = ("No module for files is allowed here: data comes in as input variables, or from open() where the caller shows a file, "
-         "and results go out as values.")
+FILES = ("No module for files is allowed here: data comes in as input variables, or from open() where the caller shows a file; "
+         "open() writes below /tmp, and results go out as values.")
 THREADS = "This code starts no threads or processes of its own: write a loop."
 PICKLE = "Unpickling runs code."
 REFLECTION = "Frames, live objects and evaluated text are not available: call functions and name attributes directly."

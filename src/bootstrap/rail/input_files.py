@@ -1,4 +1,4 @@
-"""open() for the files that the caller shows to a snippet, and for those that the snippet leaves in /output and /tmp: each is
+"""open() for the files that the caller shows to a snippet, and for the snippet's own in /tmp and /output: each is
 a file in memory, read as a whole at the start and written as a whole by flush() and close().
 It opens no other path, and hands out no descriptor: the object that it returns leads to none.
 """
@@ -110,10 +110,11 @@ def make_open(files):
         dots = ".." in path.split("/")
         writes = letter != "r" or both
         if writes and (dots or not within(path, writable)):
-            where = "write below " + " or ".join(writable) if writable else "return a value, or print, instead of writing"
-            raise PermissionError(EROFS, "Input files can only be read; " + where, file)
+            where = "write below " + " or ".join(writable)
+            raise PermissionError(EROFS, ("Input files can only be read; " if within(path, files) else "Writing here is not allowed: ") + where, file)
         if dots or not within(path, files):
-            raise PermissionError(EACCES, "Only the files that the caller shows can be read here: " + shown, file)
+            raise PermissionError(EACCES, ("Only the files that the caller shows can be read here: " if len(files) > 1 else
+                                           "Only files of this code's own are allowed here, below ") + shown, file)
         must, must_not, emptied = KINDS[letter]
         data = b""
         if must or letter == "a":

@@ -5,10 +5,10 @@ The tables refuse exact names, never prefixes: `node.f_score` and `co_author` ar
 from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 
 # Double-underscore attributes that may be *read*. Each gives a value that ordinary syntax gives as well
-# (len(x), x + y, type(x), str(e)) or plain text. These are absent on purpose: __dict__, __globals__, __code__,
-# __closure__, __builtins__, __self__, __func__, __base__, __bases__, __mro__, __subclasses__, __reduce__,
-# __reduce_ex__, __getstate__, __traceback__, __loader__, __spec__, __objclass__, __thisclass__. Each of them is
-# one step from frames, modules or the real builtins.
+# (len(x), x + y, type(x), str(e)) or plain text. These are absent on purpose: __globals__, __code__, __closure__,
+# __builtins__, __self__, __func__, __reduce__, __reduce_ex__, __getstate__, __loader__, __spec__,
+# __objclass__, __thisclass__. Each of them is one step from frames, modules or the real builtins. So are those of
+# OWN_ONLY below, of any object but the code's own.
 READABLE = frozenset((
     # text
     "__name__ __qualname__ __doc__ __module__ __version__ __author__ __file__ __all__ "
@@ -33,6 +33,9 @@ READABLE = frozenset((
     # data of the agent's own classes and errors
     "__annotations__ __slots__ __match_args__ __members__ __origin__ __args__ __parameters__ __wrapped__ "
     "__cause__ __context__ __suppress_context__ __notes__ __isabstractmethod__ __value__ __type_params__ "
+    "__signature__ __orig_bases__ __orig_class__ __metadata__ __supertype__ __bound__ __constraints__ __covariant__ "
+    "__contravariant__ __total__ __required_keys__ __optional_keys__ __forward_arg__ __dataclass_fields__ "
+    "__abstractmethods__ __final__ __dir__ "
     # sys
     "__stdout__ __stderr__ __stdin__"
 ).split())
@@ -44,7 +47,9 @@ READABLE = frozenset((
 NOT_DEFINABLE = frozenset(
     "__name__ __module__ __class__ __annotations__ __members__ __prepare__ __file__ __wrapped__ __context__ __cause__ "
     "__suppress_context__ __value__ __type_params__ __match_args__ __origin__ "
-    "__args__ __parameters__ __stdout__ __stderr__ __stdin__".split())
+    "__args__ __parameters__ __stdout__ __stderr__ __stdin__ __signature__ __orig_class__ __metadata__ __supertype__ "
+    "__bound__ __constraints__ __covariant__ __contravariant__ __total__ __required_keys__ __optional_keys__ "
+    "__forward_arg__ __dataclass_fields__ __abstractmethods__ __final__".split())
 DEFINABLE = (READABLE - NOT_DEFINABLE) | {"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
                                           "__getnewargs__", "__getnewargs_ex__", "__dir__", "__mro_entries__",
                                           "__license__", "__date__", "__email__", "__copyright__", "__credits__",
@@ -53,20 +58,29 @@ DEFINABLE = (READABLE - NOT_DEFINABLE) | {"__reduce__", "__reduce_ex__", "__gets
 
 # Double-underscore names that may be read as plain variables.
 READABLE_VARIABLES = frozenset("__name__ __doc__ __debug__ __import__ __file__ __class__ __qualname__ __version__ "
-                           "__author__ __all__ __slots__".split())
+                           "__author__ __all__ __slots__ __annotations__ __main__".split())
 
 # Attributes that may be assigned from outside a class body (decorators copy names and docstrings).
 ASSIGNABLE = (DEFINABLE - {"__slots__"}) | {"__name__", "__wrapped__", "__cause__", "__context__",
-                                            "__suppress_context__"}
+                                            "__suppress_context__", "__signature__"}
 
 # Attributes without underscores at both ends that lead to frames and code objects.
 FRAME_ATTRIBUTES = frozenset((
-    "gi_frame gi_code gi_yieldfrom gi_running gi_suspended cr_frame cr_code cr_await cr_origin cr_running cr_suspended "
-    "ag_frame ag_code ag_await ag_running ag_suspended tb_frame tb_next tb_lasti tb_lineno f_back f_globals f_builtins "
+    "gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code ag_await tb_frame f_back f_globals f_builtins "
     "f_locals f_code f_lasti f_lineno f_trace f_trace_lines f_trace_opcodes co_code co_consts co_names co_varnames "
     "co_freevars co_cellvars co_filename co_firstlineno co_flags co_lnotab co_name co_qualname co_stacksize "
     "co_argcount co_kwonlyargcount co_posonlyargcount co_nlocals co_linetable co_exceptiontable co_lines co_positions "
     "func_globals func_code func_closure").split())
+
+# Attributes that are read of the code's own objects alone, by a guard at run time (own_objects.py): of other objects they
+# lead to real functions, modules and frames. Every other way to them (formats, patterns, libraries) is as closed as ever.
+OWN_ONLY = frozenset("__dict__ __mro__ __bases__ __base__ __subclasses__ __defaults__ __kwdefaults__ __traceback__".split())
+# What may be read of x.__code__, in one step: the code object itself is never handed out.
+CODE_FACTS = frozenset((
+    "co_name co_qualname co_varnames co_names co_freevars co_cellvars co_argcount co_posonlyargcount co_kwonlyargcount co_nlocals co_flags "
+    "co_filename co_firstlineno co_code").split())
+# Attributes that code sets of its own objects alone, by the same guard.
+OWN_SETTABLE = frozenset("__class__ __dict__ __module__ __annotations__ __defaults__ __kwdefaults__".split())
 
 # Single-underscore attributes that lead to whole modules or run text, on objects that are not modules: the reason for each.
 PRIVATE_DENIED = {
@@ -91,6 +105,16 @@ def forbidden_by(name, store=False):
         return None if name in (ASSIGNABLE if store else READABLE) else "PY-DUNDER"
     if name in PRIVATE_DENIED:
         return "PY-PRIVATE"
-    if name[1:2].isupper() and "__" in name[2:-1]:
+    if is_mangled(name):
         return "PY-MANGLED"
     return None
+
+
+def is_mangled(name):
+    """Is this the name of a class's private attribute, as others see it: `_Class__name`?"""
+    return name[:1] == "_" and name[1:2].isupper() and "__" in name[2:-1]
+
+
+def is_own_only(name, store=False):
+    """May a guard read (or set) this attribute of the code's own objects?"""
+    return name in (OWN_SETTABLE if store else OWN_ONLY) or is_mangled(name)

@@ -7,7 +7,7 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.annotations import compile_annotation, eval_annotation, eval_hint, hints_function
 from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, ModuleType
-from agentjail.rail.name_rules import FRAME_ATTRIBUTES, forbidden_by
+from agentjail.rail.name_rules import FRAME_ATTRIBUTES, GUARDED, forbidden_by
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
 
@@ -141,14 +141,18 @@ def replacement(value, guards):
 
 def exc_info(guards, real):
     def exc_info():
-        """Like sys.exc_info, without the traceback."""
-        kind, value, _ = real()
-        return kind, value, None
+        """Like sys.exc_info; the traceback is without the frames of the layer."""
+        kind, value, traceback = real()
+        if traceback is not None:
+            from agentjail.rail.own_objects import without_layer
+            traceback = without_layer(traceback)
+        return kind, value, traceback
     return exc_info
 
 
 def getmembers(guards, real):
     read = guarded_getattr(guards)
+    of_inspect = [f for name, f in sys.modules["inspect"].__dict__.items() if name[:2] == "is"]
 
     def getmembers(object, predicate=None):
         """Like inspect.getmembers, without the attributes that code may not read."""
@@ -157,9 +161,11 @@ def getmembers(guards, real):
             if type(name) is str and forbidden_by(name) is None:
                 try:
                     value = read(object, name)
+                    # inspect's own predicates look at the object that a guard stands for, and hand it to nobody.
+                    seen = REAL_GETATTR(object, name) if predicate in of_inspect and name in GUARDED else value
                 except AttributeError:
                     continue
-                if predicate is None or predicate(value):
+                if predicate is None or predicate(seen):
                     out.append((name, value))
         return sorted(out, key=lambda pair: pair[0])
     return getmembers

@@ -239,6 +239,9 @@ def add_hints(session, e, out):
             list_allowed(out, session.guards.imports.patterns)
         if type(attributes.get("agentjail_hint")) is str:
             out["hint"] = attributes["agentjail_hint"]
+    if isinstance(e, EOFError) and "input(" in out["source"]:
+        out["hint"] = ("This code has no standard input: data comes in as input variables; after `sys.stdin = io.StringIO(text)` input() reads "
+                       "the lines of that text.")
     if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
         out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
     if isinstance(e, ImportError) and "failed to map segment" in out["message"]:
