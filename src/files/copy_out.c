@@ -60,6 +60,8 @@ int aj_copy_out_folder(const char *path, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_USAGE, "output", 0, "`%s` is a symlink, or below one", path);
 	if (fd < 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "output", errno, "open the folder `%s`", path);
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return aj_fail(err, AJ_EXIT_USAGE, "output", errno, "write to the folder `%s`", path);
 	if (!is_empty(fd)) {
 		aj_fail(err, AJ_EXIT_USAGE, "output", 0, "`%s` is not empty", path);
 		aj_advise(err, "name a new or an empty folder: the snippet chooses the names of its files, and none may take another file's place");

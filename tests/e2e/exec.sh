@@ -275,6 +275,12 @@ text "a folder with something in it" 2 'is not empty' exec --output "$T/out11" -
 ln -s "$T/out2" "$T/outlink"
 text "a folder behind a symlink" 2 'symlink' exec --output "$T/outlink" -c 1
 text "a file" 2 '' exec --output "$T/data.txt" -c 1
+mkdir -m 555 "$T/outclosed"
+if [ -w "$T/outclosed" ]; then
+	skip "a folder that cannot be written to" "root may write everywhere"
+else
+	text "a folder that cannot be written to" 2 'write to the folder' exec --output "$T/outclosed" -c 1
+fi
 text "with a file at /input" 0 'host data' exec --file "$T/data.txt" --output "$T/out2" -c 'print(open("/input/data.txt").read())'
 # --- a text for a model ---
 json "for a model: a value and output" 0 'for_model=The code ran to its end.\nValue: 4\nOutput:\nhi\n' -- exec --for-model -c 'print("hi"); 2+2'
