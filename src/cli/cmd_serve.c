@@ -53,18 +53,19 @@ static int read_manager_variables(struct aj_server_config *config, struct aj_are
 	return good ? 0 : aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES contradict each other");
 }
 
-static int configure(struct aj_server_config *config, struct aj_options *o, bool *ret_made, struct aj_error *err)
+static int configure(struct aj_options *o, bool *ret_made, struct aj_error *err)
 {
 	struct aj_serve_options *s = &o->serving;
+	struct aj_server_config *config = &s->config;
 	bool main_given = false;
 	if (read_manager_variables(config, o->arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < config->fds.count; i++)
 		main_given |= strcmp(config->fds.items[i].name, "metrics") != 0;
-	config->connection = s->connection;
-	if (s->connection >= 0 && s->socket)
+	config->socket_given = config->socket != NULL;
+	if (config->connection >= 0 && config->socket_given)
 		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "--connection serves one connection, and --socket waits for others");
-	if (s->connection < 0 && !s->socket && !main_given && !(config->socket = default_socket(o->arena, ret_made, err)))
+	if (config->connection < 0 && !config->socket_given && !main_given && !(config->socket = default_socket(o->arena, ret_made, err)))
 		return -1;
 	if (s->asks.count == 0)
 		AJ_PUSH(o->arena, &s->asks);
@@ -73,27 +74,11 @@ static int configure(struct aj_server_config *config, struct aj_options *o, bool
 		ask->settings.items = o->ask.settings.items;
 		ask->settings.count = o->ask.settings.count;
 	}
-	config->socket_given = s->socket != NULL;
-	if (s->socket)
-		config->socket = s->socket;
-	config->metrics = s->metrics;
 	config->policies = s->asks.items;
 	config->policy_count = s->asks.count;
 	config->site = o->config;
 	config->rootfs = o->request.rootfs;
 	config->cgroup = o->request.cgroup;
-	config->parked = s->parked;
-	config->jails_max = s->jails_max;
-	config->sessions_max = s->sessions_max;
-	config->queue_max = s->queue_max;
-	config->clients_max = s->clients_max;
-	config->pools_max = s->pools_max;
-	config->idle_ms = s->idle_ms;
-	config->lifetime_ms = s->lifetime_ms;
-	config->grace_ms = s->grace_ms;
-	config->request_bytes = s->request_bytes;
-	config->unread_bytes = s->unread_bytes;
-	config->request_ms = s->request_ms;
 	config->log = log_line;
 	return 0;
 }
@@ -103,7 +88,6 @@ int aj_cmd_serve(int argc, char **argv)
 	struct aj_arena arena = { 0 };
 	struct aj_error err = { 0 };
 	struct aj_options o = { .arena = &arena, .request.snippet = true };
-	struct aj_server_config config = { 0 };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail serve [options]\n\nKeeps jails ready, and runs snippets and sessions for the clients of a Unix socket, "
 		       "as docs/protocol.md says.\nClients must be the service's own user or root. SIGTERM stops the service when the running snippets have finished; a second SIGTERM "
@@ -117,7 +101,7 @@ int aj_cmd_serve(int argc, char **argv)
 		first = aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`", argv[first]);
 	int code = 0;
 	bool made = false;
-	if (first < 0 || configure(&config, &o, &made, &err) < 0 || aj_server_run(&config, &err) < 0)
+	if (first < 0 || configure(&o, &made, &err) < 0 || aj_server_run(&o.serving.config, &err) < 0)
 		code = aj_print_error(&err);
 	if (made)
 		rmdir(ROOT_FOLDER);

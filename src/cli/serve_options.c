@@ -13,12 +13,12 @@ enum { MOST_MS = 7 * 24 * 3600 * 1000 };
 /* clang-format off */
 static const struct number {
 	const char *option;
-	size_t member; /* of struct aj_serve_options */
+	size_t member; /* of struct aj_server_config */
 	bool (*parse)(const char *text, uint64_t *ret);
 	uint64_t min, max;
 	const char *fallback;
 } numbers[] = {
-#define NUMBER(option, member, ...) { option, offsetof(struct aj_serve_options, member), __VA_ARGS__ },
+#define NUMBER(option, member, ...) { option, offsetof(struct aj_server_config, member), __VA_ARGS__ },
 	NUMBER("--parked", parked, aj_parse_count, 0, 64, "2")
 	NUMBER("--jails-max", jails_max, aj_parse_count, 1, 100000, "64")
 	NUMBER("--sessions-max", sessions_max, aj_parse_count, 0, 100000, "48")
@@ -50,7 +50,7 @@ static const char *add_policy_file(struct aj_serve_options *serving, const char 
 static const char *set_socket(struct aj_serve_options *serving, const char *v, struct aj_arena *arena)
 {
 	(void)arena;
-	serving->socket = v;
+	serving->config.socket = v;
 	return v[0] == '/' ? NULL : "not an absolute path";
 }
 
@@ -60,14 +60,14 @@ static const char *set_connection(struct aj_serve_options *serving, const char *
 	uint64_t fd;
 	if (!aj_parse_count(v, &fd) || fd < 3 || fd > INT_MAX)
 		return "not the number of an inherited descriptor, from 3";
-	serving->connection = (int)fd;
+	serving->config.connection = (int)fd;
 	return NULL;
 }
 
 static const char *set_metrics(struct aj_serve_options *serving, const char *v, struct aj_arena *arena)
 {
 	(void)arena;
-	serving->metrics = v;
+	serving->config.metrics = v;
 	return v[0] == '/' || strchr(v, ':') ? NULL : "neither an absolute path nor ADDRESS:PORT";
 }
 
@@ -101,15 +101,15 @@ const char *aj_serve_options_set(struct aj_serve_options *serving, const char *o
 	if (number < row->min || number > row->max)
 		return aj_printf(arena, "not from %lu to %lu%s", (unsigned long)row->min, (unsigned long)row->max,
 		                 row->parse == aj_parse_duration ? " ms" : "");
-	*(uint64_t *)((char *)serving + row->member) = number;
+	*(uint64_t *)((char *)&serving->config + row->member) = number;
 	return NULL;
 }
 
 void aj_serve_options_defaults(struct aj_serve_options *ret)
 {
-	ret->connection = -1;
+	ret->config.connection = -1;
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		numbers[i].parse(numbers[i].fallback, (uint64_t *)((char *)ret + numbers[i].member));
+		numbers[i].parse(numbers[i].fallback, (uint64_t *)((char *)&ret->config + numbers[i].member));
 }
 
 const char *aj_serve_options_default(const char *option)

@@ -3,15 +3,12 @@
 #include <stdint.h>
 
 #include "policyload/load.h"
+#include "serve/server.h"
 
 /* Options of `serve` alone. */
 struct aj_serve_options {
-	AJ_LIST(struct aj_ask) asks; /* --policy and --policy-file, in their order */
-	const char *socket, *metrics;
-	int connection; /* -1: none */
-	uint64_t parked, jails_max, sessions_max, queue_max, clients_max, pools_max;
-	uint64_t idle_ms, lifetime_ms, grace_ms;
-	uint64_t request_bytes, unread_bytes, request_ms;
+	AJ_LIST(struct aj_ask) asks;    /* --policy and --policy-file, in their order */
+	struct aj_server_config config; /* all else that the options set */
 };
 
 void aj_serve_options_defaults(struct aj_serve_options *ret);

@@ -8,6 +8,8 @@
 
 /* Open the sources of all binds as detached mounts; one fd per row into `fds` (-1: none, or optional and absent). */
 int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err);
+/* The source of a bind could not be opened, and errno says why: -1 with err set. */
+int aj_mount_fail_source(const char *path, struct aj_error *err);
 /* A fresh tmpfs as the new root, then the rows in order. Returns the new root's fd. */
 int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *err);
 /* Make `root` the root of this mount namespace, drop the old tree, seal the new root read-only. */

@@ -14,6 +14,16 @@
 #include "mounts/mount.h"
 #include "mounts/named_sockets.h"
 
+int aj_mount_fail_source(const char *path, struct aj_error *err)
+{
+	bool link = errno == ELOOP;
+	aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
+	                link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", path);
+	if (link)
+		aj_advise(err, "name the path itself: an earlier run may have chosen where the symlink leads");
+	return -1;
+}
+
 /* All mounts of this namespace were copied from one with more privileges, so the kernel clones no mount without the mounts below it
  * (they are locked). An overlay would show what those cover. */
 static int clone_tree(int path, struct aj_mount *m)
@@ -66,14 +76,7 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 		clone_parent(path, m);
 	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
 		return -1;
-	if (tree < 0) {
-		bool link = errno == ELOOP;
-		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
-		                link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", m->source);
-		if (link)
-			aj_advise(err, "name the path itself: an earlier run may have chosen where the symlink leads");
-	}
-	return tree;
+	return tree < 0 ? aj_mount_fail_source(m->source, err) : tree;
 }
 
 /* A bound socket is reachable without any further check, so it must be one that the policy names. */

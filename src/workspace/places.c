@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "mounts/mount.h"
 #include "plan/paths.h"
 #include "policy/bind.h"
 #include "toml/source.h"
@@ -209,7 +210,7 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 {
 	const char *found = real(given, arena), *whole = given;
 	if (!found) {
-		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno, "open `%s` to bind it into the jail", given);
+		aj_mount_fail_source(given, err);
 		return NULL;
 	}
 	if (given[0] != '/') {
@@ -219,8 +220,8 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 	}
 	if (strcmp(aj_path_simplify(whole, arena), found) == 0)
 		return found;
-	aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", ELOOP, "a symlink in the path `%s`", given);
-	aj_advise(err, "name the path itself: an earlier run may have chosen where the symlink leads");
+	errno = ELOOP;
+	aj_mount_fail_source(given, err);
 	return NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "git/search.h"
 #include "mounts/blanks.h"
+#include "mounts/mount.h"
 #include "workspace/expand.h"
 #include "workspace/hard_links.h"
 #include "workspace/placeholder.h"
@@ -167,14 +168,8 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 	if (!plan->writable_workspace || plan->inspect || (!plan->protect.count && !plan->quarantine))
 		return 0;
 	int workspace = aj_beneath_open(AT_FDCWD, plan->writable_workspace, O_PATH | O_DIRECTORY);
-	if (workspace < 0) {
-		bool link = errno == ELOOP;
-		aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", errno,
-		                link ? "a symlink in the path `%s`" : "open `%s` to bind it into the jail", plan->writable_workspace);
-		if (link)
-			aj_advise(err, "name the path itself: an earlier run may have chosen where the symlink leads");
-		return -1;
-	}
+	if (workspace < 0)
+		return aj_mount_fail_source(plan->writable_workspace, err);
 	struct aj_protect *p = calloc(1, sizeof *p);
 	if (!p)
 		abort();

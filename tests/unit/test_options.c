@@ -395,14 +395,14 @@ Test(options, what_serve_is_told)
 	o = (struct aj_options){ .arena = &arena };
 	err = (struct aj_error){ 0 };
 	aj_serve_options_defaults(&o.serving);
-	cr_expect_eq(o.serving.parked, 2);
-	cr_expect_eq(o.serving.unread_bytes, 32 << 20);
-	cr_expect_eq(o.serving.grace_ms, 10000);
+	cr_expect_eq(o.serving.config.parked, 2);
+	cr_expect_eq(o.serving.config.unread_bytes, 32 << 20);
+	cr_expect_eq(o.serving.config.grace_ms, 10000);
 	cr_assert_eq(aj_options_parse(&o, AJ_FOR_SERVE, 10, argv, &err), 10, "%s", err.cause);
 	cr_assert_eq(o.serving.asks.count, 2);
 	cr_expect_str_eq(o.serving.asks.items[0].name, "a");
 	cr_expect_str_eq(o.serving.asks.items[1].file, "b");
-	cr_expect_eq(o.serving.parked, 7);
-	cr_expect_eq(o.serving.idle_ms, 2000);
+	cr_expect_eq(o.serving.config.parked, 7);
+	cr_expect_eq(o.serving.config.idle_ms, 2000);
 	cr_expect_eq(o.ask.settings.count, 1, "settings are for all of them");
 }
