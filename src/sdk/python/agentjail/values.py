@@ -31,6 +31,9 @@ class Handle:
     type: str = ""
     repr: str = dataclasses.field(default="", compare=False)
 
+    def __str__(self) -> str:
+        return self.repr or f"<{self.type or 'object'} {self.id}>"
+
 
 @dataclasses.dataclass(frozen=True)
 class Opaque:
