@@ -25,7 +25,7 @@ PANDAS_DTYPE = re.compile(rf"[A-Za-z]{{1,16}}[0-9]{{0,3}}(\[{WORD}(, {WORD}(/{WO
 
 
 def write(x: Any, encode: Convert) -> Any:
-    """The tag of x, or None when x is of none of these modules' types."""
+    """The tag of x, or NotImplemented when x is of none of these modules' types."""
     numpy, pandas, image = (sys.modules.get(name) for name in ("numpy", "pandas", "PIL.Image"))
     if numpy is not None:
         if isinstance(x, numpy.ndarray):
@@ -54,7 +54,7 @@ def write(x: Any, encode: Convert) -> Any:
         buffer = BytesIO()
         x.save(buffer, format="PNG")
         return {"__type__": "PIL.Image", "data": b64encode(buffer.getvalue()).decode()}
-    return None
+    return NotImplemented
 
 
 def _write_array(x: Any, encode: Convert) -> Any:

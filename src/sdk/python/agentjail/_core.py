@@ -115,7 +115,7 @@ class Core:
         for message in self._frames.filled(count):
             try:
                 self._take(message, calls)
-            except (KeyError, TypeError, ValueError) as e:
+            except (AttributeError, KeyError, TypeError, ValueError) as e:
                 raise BrokenStream(f"a message without sense ({type(e).__name__}: {e})") from None
         return calls
 

@@ -210,36 +210,42 @@ def _set_default(schema: dict[str, Any], default: Any) -> None:
         value = encode(default)
     except ValueNotSent:
         return
-    if value is None and schema:
-        names = schema.get("type")
-        if isinstance(names, str):
-            schema["type"] = [names, "null"]
-        elif "enum" in schema:
-            schema["enum"] = [*schema["enum"], None]
-        elif "anyOf" in schema:
-            schema["anyOf"] = [*schema["anyOf"], {"type": "null"}]
+    if value is None and schema and not _fits(schema, None):
+        _allow_null(schema)
     if _fits(schema, value):
         schema["default"] = value
+
+
+def _allow_null(schema: dict[str, Any]) -> None:
+    """`x: int = None` means a parameter that may be None."""
+    if isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+    for key, also in (("enum", None), ("anyOf", {"type": "null"})):
+        if key in schema:
+            schema[key] = [*schema[key], also]
+
+
+JSON_TYPES: dict[type, str] = {
+    str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array", dict: "object"
+}  # fmt: skip
 
 
 def _fits(schema: Mapping[str, Any], value: Any) -> bool:
     """Whether a default surely fits: a declaration with one that does not is refused as a whole."""
     if not schema:
         return True
-    names = schema.get("type")
     if "enum" in schema:
         return any(value == v and type(value) is type(v) for v in schema["enum"])
-    if value is None and isinstance(names, list) and "null" in names:
-        return True
-    if value in ([], {}) and set(schema) <= {"type", "items", "additionalProperties"}:
-        return names == ("array" if value == [] else "object")
-    if not isinstance(names, (str, list)) or set(schema) - {"type", "description"}:
+    if "anyOf" in schema:
+        return any(_fits(part, value) for part in schema["anyOf"])
+    names = schema.get("type")
+    wanted = [names] if isinstance(names, str) else names or []
+    have = JSON_TYPES[type(value)]
+    if have not in wanted and not (have == "integer" and "number" in wanted):
         return False
-    have = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array", dict: "object"}[type(value)]
-    wanted = [names] if isinstance(names, str) else names
-    if isinstance(value, dict) and "__type__" in value:
-        return False
-    return have in wanted or (have == "integer" and "number" in wanted)
+    if isinstance(value, (list, dict)):
+        return not value and set(schema) <= {"type", "description", "items", "additionalProperties"}
+    return value is None or set(schema) <= {"type", "description", "items", "additionalProperties", "properties", "required"}
 
 
 def _is_default(schema: Mapping[str, Any], value: Any, sent: Any) -> bool:

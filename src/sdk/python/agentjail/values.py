@@ -176,7 +176,7 @@ def _rare(x: Any, level: int) -> Any:
         from ._arrays import write
 
         out = write(x, lambda v: _encode(v, level + 1))
-        if out is not None:
+        if out is not NotImplemented:
             return out
     if hasattr(type(x), "model_dump") and "pydantic" in sys.modules:
         return _encode(x.model_dump(), level + 1)

@@ -1,0 +1,250 @@
+"""The client without a service: frames, requests and events as state, values both ways, hostile claims, errors."""
+
+import datetime
+import decimal
+import enum
+import json
+import pathlib
+import pickle
+import unittest
+from dataclasses import dataclass
+
+from agentjail import EnumMember, Handle, Instance, Opaque, Result, SnippetError, _core, _toml, errors, values
+from agentjail._process import words
+from agentjail._wire import READ_BYTES, BrokenStream, Frames, frame
+
+
+def feed(frames, data, piece=None):
+    out = []
+    while data:
+        space = frames.space()
+        count = min(len(space), len(data), piece or len(data))
+        space[:count] = data[:count]
+        del space
+        out += frames.filled(count)
+        data = data[count:]
+    return out
+
+
+class TestFrames(unittest.TestCase):
+    def test_any_pieces(self):
+        messages = [{"id": i, "text": "é" * i} for i in range(9)]
+        data = b"".join(map(frame, messages))
+        for piece in (1, 3, 7, 1000, None):
+            self.assertEqual(feed(Frames(), data, piece), messages)
+
+    def test_a_long_frame_between_short_ones(self):
+        messages = [{"a": 1}, {"a": "x" * (5 * READ_BYTES)}, {"a": 2}]
+        frames = Frames()
+        self.assertEqual(feed(frames, b"".join(map(frame, messages)), 50_000), messages)
+        self.assertEqual(len(frames.space()), READ_BYTES)
+
+    def test_a_length_alone_takes_no_memory(self):
+        frames = Frames()
+        feed(frames, (1 << 28).to_bytes(4, "big"))
+        self.assertLess(len(frames.space()), 4 * READ_BYTES)
+
+    def test_broken(self):
+        for data in (b"\xff\xff\xff\xff", b"\0\0\0\2[]", b"\0\0\0\2{x", b"\0\0\0\3{} ", b"\0\0\0\0", b"\0\0\0\1\xff", frame({})[:3] + b"\xff" + b"[" * 255):
+            with self.assertRaises(BrokenStream):
+                feed(Frames(), data)
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self):
+        self.count += 1
+
+
+class TestCore(unittest.TestCase):
+    def setUp(self):
+        self.core = _core.Core()
+        self.woken = Counter()
+        self.say(hello={"protocol": 1, "limits": {"request_bytes": 1000}})
+
+    def say(self, **message):
+        data = frame(message)
+        space = self.core.space()
+        space[: len(data)] = data
+        return self.core.received(len(data))
+
+    def begin(self, op="run", **members):
+        pending, data = self.core.begin(_core.Request(op, members), self.woken)
+        return pending, json.loads(data[4:])
+
+    def test_answers_in_any_order(self):
+        one, sent = self.begin(code="1")
+        two, _ = self.begin()
+        self.assertEqual(sent, {"id": one.id, "op": "run", "code": "1"})
+        self.say(id=two.id, result={"value": 2})
+        self.assertEqual((one.over, two.over, two.answer), (False, True, {"value": 2}))
+        self.say(id=one.id, error={"code": "busy", "message": "full", "fix": "", "retry_ms": 7})
+        self.assertIsInstance(one.error, errors.Busy)
+        self.assertEqual((one.error.retry_ms, self.woken.count), (7, 2))
+
+    def test_a_late_answer_is_dropped(self):
+        pending, _ = self.begin()
+        ends = json.loads(self.core.forget(pending)[4:])
+        self.assertEqual((ends["op"], ends["request"]), ("interrupt", pending.id))
+        self.assertEqual(self.say(id=pending.id, result={}), [])
+        self.assertEqual(self.say(id=pending.id, event="tool_call", call=1, tool="t", args={}), [])
+        self.assertEqual((self.core.forget(pending), pending.over, self.woken.count), (b"", False, 0))
+
+    def test_output_and_tools(self):
+        pending, _ = self.begin()
+        self.say(id=pending.id, event="stdout", data="a")
+        (call,) = self.say(id=pending.id, event="tool_call", call=3, tool="t", args={"x": 1})
+        self.assertEqual((pending.inbox, call.call, call.tool, call.args), ([("stdout", "a")], 3, "t", {"x": 1}))
+        answer = json.loads(self.core.tool_answer(call, {"value": 1})[4:])
+        self.assertEqual(answer, {"op": "tool_result", "request": pending.id, "call": 3, "value": 1})
+        too_long = json.loads(self.core.tool_answer(call, {"value": "x" * 2000})[4:])
+        self.assertEqual(too_long["error"]["type"], "ResultError")
+        (again,) = self.say(id=None, request=pending.id, call=3, error={"code": "no_such_call", "message": "does not fit", "fix": ""})
+        self.assertEqual((again.tool, again.args["type"]), ("", "ResultError"))
+
+    def test_a_request_that_is_too_long(self):
+        with self.assertRaises(errors.TooLarge):
+            self.begin(code="x" * 2000)
+        with self.assertRaises(errors.ValueNotSent):
+            self.begin(code=float("nan"))
+
+    def test_the_end(self):
+        one, two = self.begin()[0], self.begin()[0]
+        self.core.drop_all(errors.ServiceDied("gone"))
+        self.assertTrue(one.over and two.over and type(one.error) is errors.ServiceDied)
+        self.say(id=None, error={"code": "busy", "message": "m", "fix": ""})
+        self.assertEqual(self.core.refused.code, "busy")
+        self.say(event="ended", session="s", why="idle")
+        self.assertEqual(self.core.ended, {"s": "idle"})
+
+    def test_unknown_things_are_ignored(self):
+        self.assertEqual(self.say(event="something", id=1) + self.say(nothing=1), [])
+
+    def test_messages_without_sense(self):
+        for message in ({"event": "tool_call"}, {"result": {}}, {"event": "ended"}, {"id": 1, "error": 3}):
+            with self.subTest(message), self.assertRaises(BrokenStream):
+                self.say(**message)
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+@dataclass
+class Point:
+    x: int
+    y: float
+
+
+class TestValues(unittest.TestCase):
+    def test_there_and_back(self):
+        surrogate = "a\udc80"
+        for value in (
+            None, True, 1, -(1 << 53), 1 << 70, 1.5, "text", "é", surrogate, [1, [2]], {"a": {"b": 1}}, (1, (2,)), {1, 2}, frozenset((1,)), b"\0x",
+            bytearray(b"y"), 1 + 2j, {1: "a", (2,): 3}, {"__type__": 1}, datetime.datetime(2026, 1, 2, 3, 4, 5, 6, datetime.timezone.utc),
+            datetime.date(2026, 1, 2), datetime.time(3, 4), datetime.timedelta(1, 2, 3), decimal.Decimal("1.10"), pathlib.PurePosixPath("/a/b"),
+            float("inf"), {"a\0b": 1}, {surrogate: 1}, Handle("h1"), EnumMember("C", "__main__", "A", 1), Instance("P", "__main__", {"x": (1,)}),
+        ):  # fmt: skip
+            tagged = json.loads(json.dumps(values.encode(value), allow_nan=False))
+            back = values.decode(tagged)
+            self.assertEqual((back, type(back)), (value, type(value)))
+        self.assertNotEqual(*[values.decode(values.encode(float("nan")))] * 2)
+
+    def test_one_way(self):
+        self.assertEqual(values.encode(Color.RED), 1)
+        self.assertEqual(values.encode(Point(1, 2.5)), {"x": 1, "y": 2.5})
+        self.assertEqual(values.encode(type("S", (str,), {})("s")), "s")
+        self.assertEqual(values.encode(pathlib.Path("/x")), {"__type__": "Path", "data": "/x"})
+        self.assertEqual(values.decode({"__type__": "repr", "data": "<x>"}), Opaque("<x>"))
+
+    def test_what_cannot_go(self):
+        loop = []
+        loop.append(loop)
+        for value in (object(), lambda: 1, loop, open, (i for i in ()), {"a": [object()]}):
+            with self.assertRaises(errors.ValueNotSent):
+                values.encode(value)
+        with self.assertRaisesRegex(errors.ValueNotSent, "^deep: .*object"):
+            values.encode_members({"deep": {"a": object()}})
+
+    def test_claims_that_make_no_value_stay_what_they_are(self):
+        for claim in (
+            {"__type__": "unknown", "data": 1}, {"__type__": []}, {"__type__": "set", "data": [[1]]}, {"__type__": "set", "data": "abc"},
+            {"__type__": "bytes", "data": "%"}, {"__type__": "bytes"}, {"__type__": "int", "data": "__import__"}, {"__type__": "int", "data": "9" * 5000},
+            {"__type__": "datetime", "data": 5}, {"__type__": "timedelta", "total_seconds": 1e300}, {"__type__": "Decimal", "data": [1]},
+            {"__type__": "dict_with_complex_keys", "data": [[[], 1]]}, {"__type__": "dataclass", "class_name": "C", "module": "os", "data": []},
+            {"__type__": "handle", "id": 1}, {"__type__": "Timestamp", "data": "2026; x"}, {"__type__": "complex", "real": "x", "imag": 0},
+        ):  # fmt: skip
+            self.assertEqual(values.decode(claim), claim)
+
+    def test_numbers_with_chosen_hashes(self):
+        many = [{"__type__": "int", "data": hex((2**61 - 1) * i)} for i in range(1, 6000)]
+        claim = {"__type__": "set", "data": many}
+        self.assertIs(values.decode(claim), claim)
+        self.assertIsInstance(values.decode({"__type__": "dict_with_complex_keys", "data": [[n, 1] for n in many]})["data"], list)
+
+    def test_a_class_is_never_looked_up(self):
+        claim = {"__type__": "Enum", "class_name": "Color", "module": __name__, "name": "RED", "value": 1}
+        self.assertEqual(values.decode(claim), EnumMember("Color", __name__, "RED", 1))
+        instance = values.decode({"__type__": "dataclass", "class_name": "Point", "module": __name__, "data": {"x": 1, "y": 2}})
+        self.assertEqual((type(instance), instance.x), (Instance, 1))
+        self.assertRaises(AttributeError, lambda: instance.z)
+
+
+class TestResult(unittest.TestCase):
+    RAW = {"id": "a", "status": "error", "reason": "r", "value": None, "repr": None, "stdout": "out\n", "stderr": "",
+           "error": {"type": "ValueError", "message": "m", "line": 2, "column": 1, "source": "  x", "hint": "do y"}}  # fmt: skip
+
+    def test_pickle(self):
+        for thing in (Result(self.RAW), SnippetError(Result(self.RAW)), errors.Busy("m", "f", 3), errors.ServiceDied("m", "log"), Handle("h"), Opaque("x"),
+                      Instance("C", "m", {"a": 1}), errors.from_error({"code": "new_code", "message": "m"})):  # fmt: skip
+            back = pickle.loads(pickle.dumps(thing))
+            self.assertEqual((type(back), str(back)), (type(thing), str(thing)))
+        self.assertEqual(errors.from_error({"code": "new_code"}).code, "new_code")
+
+    def test_words(self):
+        text = Result(self.RAW).for_model()
+        for word in ("failed", "line 2: ValueError: m", "x", "hint: do y", "out"):
+            self.assertIn(word, text)
+        self.assertEqual(Result({**self.RAW, "for_model": "own"}).for_model(), "own")
+        long = Result({"status": "ok", "repr": "é" * 5000, "stdout": "ü" * 5000, "value": 1})
+        self.assertLessEqual(len(long.for_model().encode()), 2000)
+
+    def test_in_a_notebook(self):
+        ok = {"status": "ok", "value": 1, "repr": "1", "stdout": "a\n"}
+        show = lambda **more: Result({**ok, **more})._repr_mimebundle_()  # noqa: E731
+        self.assertEqual(show(), {"text/plain": "a\n1"})
+        self.assertEqual(show(results=[{"text/plain": "<Figure>", "image/png": "iVBO"}]), {"text/plain": "a\n<Figure>", "image/png": "iVBO"})
+        html = show(results=[{"text/plain": "t", "text/html": "<b onclick='x'>\"</b><script>alert(1)</script>", "application/javascript": "alert(1)"}])
+        self.assertEqual(set(html), {"text/plain", "text/html"})
+        self.assertTrue(html["text/html"].startswith('<iframe sandbox srcdoc="') and "<script" not in html["text/html"])
+        self.assertNotIn("<svg", show(results=[{"text/plain": "t", "image/svg+xml": "<svg onload='x'/>"}])["text/html"])
+
+    def test_names_of_files_have_no_say(self):
+        import tempfile
+
+        from agentjail import File
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(File("../../a", 1, "", "", b"x").save(folder), pathlib.Path(folder, "a"))
+            self.assertRaises(ValueError, File("..", 1, "", "", b"x").save, folder)
+            self.assertRaises(ValueError, File("a", 1, "", "", None).save, folder)
+
+
+class TestWords(unittest.TestCase):
+    def test_options(self):
+        self.assertEqual(words({"timeout": 1.5, "memory": "1G", "idle": 0, "parked": None, "allow_imports": ["a", "b.*"], "layer": False}),
+                         ("--timeout", "1500ms", "--memory", "1G", "--idle", "0", "--allow-import", "a", "--allow-import", "b.*", "--layer", "off"))  # fmt: skip
+
+    def test_toml(self):
+        import tomllib
+
+        policy = {"extends": "snippet", "python": {"imports": ["a", 'b"\n'], "layer": True}, "a b": {"c": {"d": 1.5}}, "n": -3}
+        self.assertEqual(tomllib.loads(_toml.write(policy)), policy)
+        with self.assertRaisesRegex(TypeError, "a.b"):
+            _toml.write({"a": {"b": object()}})
+
+
+if __name__ == "__main__":
+    unittest.main()
