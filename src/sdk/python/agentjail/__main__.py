@@ -28,7 +28,7 @@ def doctor() -> int:
     """Say what is found, what the program's own doctor says, and how one run goes. 0: jails work here, in full; 1: in part."""
     try:
         program = find_program()
-        tree = find_tree(program)
+        tree = find_tree()
         print(f"ok    python package     libagentjail {__version__}, Python {sys.version.split()[0]}")
         print(f"ok    program            {program}")
         print(f"ok    python tree        {tree or 'the one that the program finds'}", flush=True)

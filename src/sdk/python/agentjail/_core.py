@@ -169,6 +169,6 @@ class Core:
         if len(data) - 4 > self.request_bytes:
             raise errors.TooLarge(
                 f"a request of {len(data) - 4} bytes is longer than the {self.request_bytes} that the service takes",
-                "send less at a time, as files in parts, or start the service with --request-max",
+                "send less at a time, or start the service with a larger --request-max (64M at most)",
             )
         return data

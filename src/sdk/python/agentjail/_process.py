@@ -26,6 +26,7 @@ PolicyLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 LOG_BYTES = 1 << 20  # of the service's messages; older ones go
 LAST_WORDS_BYTES = 2000
+REQUEST_MAX = "64M"  # the most that the service allows: a private one serves nobody who must be bounded
 END_S = 5.0  # until a service that does not end is killed
 
 
@@ -84,7 +85,7 @@ class Process:
             command = [program, "serve", "--connection", str(theirs.fileno())]
             if tree is not None:
                 command += ["--rootfs", tree]
-            command += [*self._policies(recipe.policies), *recipe.options]
+            command += ["--request-max", REQUEST_MAX, *self._policies(recipe.policies), *recipe.options]
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log, pass_fds=(theirs.fileno(),),
                 env={**os.environ, **recipe.env}, start_new_session=True,  # so that Ctrl-C at a terminal is this program's alone

@@ -47,7 +47,8 @@ class RunOptions(TypedDict, total=False):
     inputs: variables to set before it. files: files to write before it, see Session.write_files. timeout: seconds.
     output: `list` or `data`: the result names, or holds, the files of /output that the run made. seed: for random numbers.
     value_of: `statement`: a last assignment is a value too. handles: what cannot cross gets a name, a Handle.
-    for_model: the service writes the text of Result.for_model(). filename: of the code, in errors. run_id: in the result and audit.
+    for_model: False: without the service's text for Result.for_model(), which is then short. filename: of the code, in errors.
+    run_id: in the result and the audit trail.
     """
 
     inputs: Mapping[str, Any] | None
@@ -87,6 +88,11 @@ def members(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
         else:
             out[name] = value
     return out
+
+
+def run_members(timeout: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's members. The text for a model is asked for, unless the caller says otherwise: it costs less than a line of output."""
+    return members({"timeout": timeout, "for_model": True, **options}, RUN_OPTIONS)
 
 
 def place(own_service: bool, policy: Any, options: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

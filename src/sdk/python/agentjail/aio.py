@@ -57,8 +57,7 @@ class AsyncJail:
         return await self.service.ask(self._request(code, options, rq.handler(on_stdout, on_stderr)))
 
     def _request(self, code: str, options: Mapping[str, Any], on_output: Any = None) -> Request[Result]:
-        given = {"timeout": self.timeout, **options}
-        return rq.execute(code, self._members, rq.members(given, rq.RUN_OPTIONS), self.tools, on_output)
+        return rq.execute(code, self._members, rq.run_members(self.timeout, options), self.tools, on_output)
 
     @overload
     def map(
@@ -186,8 +185,7 @@ class AsyncSession:
         yield result
 
     def _run_request(self, code: str, options: Mapping[str, Any], on_output: Any) -> Request[Result]:
-        given = {"timeout": self.timeout, **options}
-        return rq.run(self.name, code, rq.members(given, rq.RUN_OPTIONS), self.tools, on_output)
+        return rq.run(self.name, code, rq.run_members(self.timeout, options), self.tools, on_output)
 
     async def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the snippet that runs; the session goes on."""

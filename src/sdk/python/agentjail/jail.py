@@ -51,8 +51,7 @@ class Jail:
         return self.service.ask(self._request(code, options, rq.handler(on_stdout, on_stderr)))
 
     def _request(self, code: str, options: Mapping[str, Any], on_output: Any = None) -> Request[Result]:
-        given = {"timeout": self.timeout, **options}
-        return rq.execute(code, self._members, rq.members(given, rq.RUN_OPTIONS), self.tools, on_output)
+        return rq.execute(code, self._members, rq.run_members(self.timeout, options), self.tools, on_output)
 
     @overload
     def map(

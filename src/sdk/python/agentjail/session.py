@@ -88,8 +88,7 @@ class Session:
         yield result
 
     def _run_request(self, code: str, options: Mapping[str, Any], on_output: Any) -> Request[Result]:
-        given = {"timeout": self.timeout, **options}
-        return rq.run(self.name, code, rq.members(given, rq.RUN_OPTIONS), self.tools, on_output)
+        return rq.run(self.name, code, rq.run_members(self.timeout, options), self.tools, on_output)
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the snippet that runs; another thread calls this. The session goes on."""
