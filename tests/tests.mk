@@ -90,6 +90,8 @@ bench-walls: all $B/probe $B/warm
 
 # --- test programs ---
 
+# Code of the runner that needs no interpreter.
+$B/unit/test_holes: $B/src/guest/holes.o
 $B/unit/%: $B/tests/unit/%.o $(LIB_OBJS) $B/src/seccomp/compile.o
 	$(call say,LD)mkdir -p $(@D) && $(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
 

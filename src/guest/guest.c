@@ -18,6 +18,7 @@
 #include "base/frame.h"
 #include "guest/birth.h"
 #include "guest/branch.h"
+#include "guest/holes.h"
 #include "guest/python.h"
 #include "guest/zygote.h"
 #include "seccomp/compile.h"
@@ -162,6 +163,7 @@ static void run_zygote(const struct frame *plan, const struct frame *policy, con
 	call_layer("agentjail.runtime.signals", "install_handlers", NULL, 0);
 	after_fork = layer_function("agentjail.runtime.zygote", "after_fork");
 	reseed = layer_function("agentjail.runtime.reseed", "reseed");
+	aj_holes_fill();
 	const char *missing = aj_zygote_prepare();
 	if (missing)
 		exit_refused(missing, errno);

@@ -21,8 +21,6 @@
 #endif
 
 enum { PAGE = 4096, RANGES_MAX = 1500, MAPS_BYTES = 256 << 10, BATCH = 512 };
-/* A gap of so many pages is populated too: cheaper than another call. */
-enum { GAP = 1 };
 /* The kernel maps file pages around a fault in pieces of this size and alignment (fault-around), so one page of each piece is enough. */
 enum { AROUND = 64 << 10 };
 /* Bits of a /proc/PID/pagemap entry: page present; page mapped exclusively. */
@@ -43,7 +41,7 @@ static struct learnt {
 static void add_page(uintptr_t page, int advice)
 {
 	struct range *last = learnt->count ? &learnt->ranges[learnt->count - 1] : NULL;
-	if (last && last->advice == advice && page >= last->start && page <= last->end + (uintptr_t)GAP * PAGE)
+	if (last && last->advice == advice && page == last->end)
 		last->end = page + PAGE;
 	else if (learnt->count < RANGES_MAX)
 		learnt->ranges[learnt->count++] = (struct range){ page, page + PAGE, advice };

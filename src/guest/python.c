@@ -24,6 +24,7 @@ static const char *(*py_version)(void);
 static int (*py_gc)(void);
 static int (*py_gc_off)(void);
 static void (*py_forget)(object *);
+static void *(*py_allocate)(size_t);
 static void (*py_before_fork)(void);
 static void (*py_after_fork_child)(void);
 static void (*py_after_fork_parent)(void);
@@ -48,6 +49,7 @@ static const struct {
 	{ "PyGC_Enable", &py_gc },
 	{ "PyGC_Disable", &py_gc_off },
 	{ "Py_DecRef", &py_forget },
+	{ "PyObject_Malloc", &py_allocate },
 	{ "PyOS_BeforeFork", &py_before_fork },
 	{ "PyOS_AfterFork_Child", &py_after_fork_child },
 	{ "PyOS_AfterFork_Parent", &py_after_fork_parent },
@@ -174,6 +176,11 @@ void aj_python_collect(int on)
 		py_gc();
 	else
 		py_gc_off();
+}
+
+void *aj_python_allocate(size_t bytes)
+{
+	return py_allocate(bytes);
 }
 
 void aj_python_before_fork(void)

@@ -22,6 +22,8 @@ object *aj_python_call_about(object *function, const char *bytes, size_t count, 
 int aj_python_bytes(object *value, char **ret, ssize_t *ret_bytes);
 void aj_python_release(object *value);
 void aj_python_collect(int on); /* the garbage collector */
+/* Memory as objects get it. */
+void *aj_python_allocate(size_t bytes);
 
 /* Call around a fork that is not libc's own. */
 void aj_python_before_fork(void);
