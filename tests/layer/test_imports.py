@@ -2,8 +2,30 @@
 It refuses to take the check's word alone: what is not rejected has to raise when it runs.
 """
 
+import os
+import shutil
+import sys
+import tempfile
+
 from harness import request, run
 
+# A library whose own annotations, as text, are no plain type expressions; and what agent code may do with it. (name, code, value or the type of the error)
+LIBRARY = """from __future__ import annotations
+import os
+import typing
+class Part(typing.NamedTuple):
+    x: list[os._Environ]
+    y: int = 3
+def hint_of(text):
+    return typing.List[text]
+"""
+LATE = [
+    ("own-annotations", "import typing, late_library\nlate_library.Part(1).y", 3),
+    ("own-annotations-first", "import late_library, typing\nlate_library.Part(1).y", 3),
+    ("its-hints", "import typing, late_library\ntyping.get_type_hints(late_library.Part)", "TypeError"),
+    ("text-of-agent", "import typing, late_library\nlate_library.hint_of('typing._eval_type')", "TypeError"),
+    ("plain-text-of-agent", "import typing, late_library\nclass A: x: late_library.hint_of('int')\nstr(typing.get_type_hints(A))", "{'x': typing.List[int]}"),
+]
 
 # name, code; each has one import of a refused module, with which the code copes, and gives True
 COPED = [
@@ -80,6 +102,7 @@ def test(score):
             # The same code, told when it runs: nothing is rejected for an import.
             (claim,), _ = run(request(code, imports=IMPORTS, imports_checked="run"))
             score.check("imports/run-" + name, claim["status"] == "rejected" if name == "all-at-once" else claim["status"] != "rejected", claim)
+    late(score)
     if score.wants("imports/when"):
         when(score)
 
@@ -112,3 +135,19 @@ def when(score):
     # No handler makes a private name of a module readable.
     (claim,), _ = run(request("try: from json import _default_decoder as d\nexcept ImportError: d = None\nd", imports=["json"]))
     score.check("imports/when-private", claim["status"] == "ok" and claim["repr"] == "None", claim)
+
+
+def late(score):
+    """Text annotations of a library that is imported after typing."""
+    folder = tempfile.mkdtemp()
+    sys.path.append(folder)
+    try:
+        with open(os.path.join(folder, "late_library.py"), "w", encoding="utf-8") as f:
+            f.write(LIBRARY)
+        for name, code, want in LATE:
+            if score.wants("imports/late-" + name):
+                (claim,), _ = run(request(code, imports=["typing", "late_library"]))
+                score.check("imports/late-" + name, want == (claim["error"]["type"] if claim.get("error") else claim["value"]), claim)
+    finally:
+        sys.path.remove(folder)
+        shutil.rmtree(folder)

@@ -11,6 +11,7 @@ from agentjail.rail.name_rules import GUARDED, forbidden_by
 
 HARMLESS = (_ast.Expression, _ast.Name, _ast.Load, _ast.Attribute, _ast.Subscript, _ast.Tuple, _ast.List,
             _ast.Constant, _ast.BinOp, _ast.BitOr, _ast.Starred, _ast.UnaryOp, _ast.USub)
+CHECKED = "<annotation>"    # the file of code objects that were checked
 TYPES = {name: value for name, value in builtins.__dict__.items() if isinstance(value, type) and name[:2] != "__"}
 CodeType = type((lambda: 0).__code__)
 
@@ -40,11 +41,11 @@ def compile_annotation(source, *args, **kw):
     """In place of compile(): the code object of a plain type expression."""
     if "agentjail.rail.tree_classes" in sys.modules:
         sys.modules["agentjail.rail.tree_classes"].verify()
-    tree = compile(source, "<annotation>", "eval", _ast.PyCF_ONLY_AST, True)
+    tree = compile(source, CHECKED, "eval", _ast.PyCF_ONLY_AST, True)
     if not all(is_harmless(node) for node in every_node(tree)):
         # typing would replace a SyntaxError by one without the reason.
         raise TypeError("the string annotation %r is not allowed: it is not a plain type expression" % source)
-    return compile(tree, "<annotation>", "eval", 0, True)
+    return compile(tree, CHECKED, "eval", 0, True)
 
 
 def is_of_library(namespace):
@@ -55,9 +56,31 @@ def is_of_library(namespace):
     return found is builtins or found is builtins.__dict__
 
 
+def compile_hint(source, *args, **kw):
+    """In place of compile() in typing: the text that a library's own file holds may be any; no agent code evaluates it."""
+    try:
+        return compile_annotation(source)
+    except TypeError:
+        if not library_is_loading():
+            raise
+        return compile(source, *args, **kw)
+
+
+def library_is_loading():
+    """Did the body of a library's module ask for this, and no function that agent code may have called with a text of its own?"""
+    frame = sys._getframe(2)
+    while frame is not None and is_of_library(frame.f_globals):
+        if frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def eval_annotation(source, globals=None, locals=None, /):
     """In place of eval(): with types as the only built-in names."""
     code = source if isinstance(source, CodeType) else compile_annotation(source)
+    if code.co_filename != CHECKED:
+        raise TypeError("the string annotation of a library is not allowed: it is not a plain type expression")
     names = {} if globals is None or is_of_library(globals) else dict(globals)
     names["__builtins__"] = TYPES
     return eval(code, names, names if locals is None or is_of_library(locals) else locals)

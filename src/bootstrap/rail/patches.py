@@ -5,7 +5,7 @@ functions with a guarded replacement (hidden.py has the hidden names). Honest ca
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.annotations import compile_annotation, eval_annotation, eval_hint, hints_function
+from agentjail.rail.annotations import compile_hint, eval_annotation, eval_hint, hints_function
 from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, ModuleType
 from agentjail.rail.name_rules import FRAME_ATTRIBUTES, GUARDED, forbidden_by
 
@@ -89,7 +89,7 @@ PATCHED_GLOBALS = {
     "unittest.main": {"__import__": main_import, "getattr": checked_getattr},
     "xml.etree.ElementTree": {"open": refused_open},
     "optparse": {"getattr": library_getattr, "setattr": library_setattr},
-    "typing": {"compile": compile_annotation, "eval": eval_hint},
+    "typing": {"compile": compile_hint, "eval": eval_hint},
     "inspect": {"eval": eval_annotation},
     "unittest.loader": {"__import__": refused_import, "getattr": loader_getattr},
     "xmlrpc.server": {"getattr": checked_getattr},
