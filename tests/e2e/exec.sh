@@ -120,7 +120,7 @@ text "text: what to do in place of a refused call" 1 '^  hint: ' exec --layer of
 json "a top-level await without asyncio" 1 error.type=NameError error.line=1 'error.hint~asyncio is not allowed' stderr= -- exec --policy text -c 'await asyncio.sleep(0)'
 json "a top-level await with asyncio" 0 value=5 stderr= -- exec --allow-import asyncio -c 'import asyncio
 await asyncio.sleep(0, 5)'
-text "text: a warning of a module that weakens the check" 0 '^--allow-import: warning AJ101: the module `pickle`' exec --allow-import pickle -c 1
+text "text: a warning of a module that weakens the check" 0 '^--allow-import: warning AJ101: the module `marshal`' exec --allow-import marshal -c 1
 text "text: of another kind" 0 'warning AJ101: the module `urllib.request`' exec --allow-import urllib.request -c 1
 aj exec --allow-import ast -c 1
 is "text: no warning of a harmless one" "" "$(cat "$T/err")"

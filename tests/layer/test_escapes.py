@@ -663,6 +663,13 @@ import inspect
 def f(a: "sys"): pass
 f.__wrapped__ = inspect.getdoc
 PWN = inspect.get_annotations(f, eval_str=True)['a'].modules"""),
+    ("pickle-other-module", ["pickle"], "import pickle\nPWN = pickle.loads(b'cposix\\ngetpid\\n(tR.')"),
+    ("pickle-file", ["pickle", "io"], "import io, pickle\nPWN = pickle.load(io.BytesIO(b'cposix\\ngetpid\\n(tR.'))"),
+    ("pickle-inner-function", ["pickle", "json"], "import pickle\nPWN = pickle.loads(b'cjson.decoder\\nscanstring\\n.')"),
+    ("pickle-private-module", ["pickle", "random"], "import pickle\nPWN = pickle.loads(b'crandom\\n_os\\n.')"),
+    ("pickle-dotted", ["pickle", "json"], "import pickle\nPWN = pickle.loads(b'\\x80\\x04\\x8c\\x04json\\x8c\\x11loads.__globals__\\x93.')"),
+    ("pickle-build", ["pickle"], "import pickle\nclass A: pass\npickle.loads(b'c__main__\\nA\\n(N(dV__match_args__\\n(Vx\\ntstb.')\nPWN = A.__match_args__"),
+    ("pickle-builtin", ["pickle"], "import pickle\nPWN = pickle.loads(b'cbuiltins\\ngetattr\\n(cbuiltins\\nprint\\nV__self__\\ntR.')"),
     ("inspect-getmodule", ["inspect", "json"], "import inspect, json\nPWN = inspect.getmodule(json.loads).codecs.builtins.open"),
     ("inspect-classify", ["inspect"], """
 import inspect

@@ -207,6 +207,39 @@ def _(x: list): return 'list'
     ("c-date", ["datetime"], "import datetime\n(datetime.date.today().timetuple().tm_hour, datetime.date(2020, 5, 3).strftime('%d.%m.'))", "(0, '03.05.')"),
     ("c-memoryview", ["array"], "from array import array\nmemoryview(array('f', [1])) == memoryview(array('d', [1]))", "True"),
     ("c-character-name", [], "'°'.encode('ascii', 'namereplace')", "b'\\\\N{DEGREE SIGN}'"),
+    ("pickle", "pickle dataclasses enum datetime decimal fractions collections functools uuid re random array io math types".split(), """import pickle, dataclasses, enum, datetime, decimal, fractions, collections, functools, uuid, re, random, array, io, math, types
+class E(enum.Enum): a = 1
+@dataclasses.dataclass
+class D:
+    x: int = 3
+class Outer:
+    class Inner:
+        def __getstate__(self): return {'v': 1}
+        def __setstate__(self, s): self.s = s
+P = collections.namedtuple('P', 'a b')
+class Slots:
+    __slots__ = ('x',)
+slots = Slots(); slots.x = 5
+class Mine(Exception): pass
+def f(): return 7
+values = [None, True, 1 << 70, 1.5, 'é', b'x', bytearray(b'y'), (1, (2,)), {1, 2}, frozenset([3]), {'a': [1]}, 1j, range(3), slice(1, 2), ..., E.a, D(), P(1, 2), int, D, f, len, math.sin,
+          datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc), decimal.Decimal('1.5'), fractions.Fraction(1, 3), collections.OrderedDict(a=1), collections.Counter('aab'),
+          collections.deque([1], 5), uuid.UUID(int=5), re.compile('a+'), array.array('i', [1]), types.SimpleNamespace(a=1)]
+for protocol in range(6):
+    for v in values:
+        w = pickle.loads(pickle.dumps(v, protocol))
+        assert w == v and type(w) is type(v), (protocol, v, w)
+    assert pickle.loads(pickle.dumps(slots, max(protocol, 2))).x == 5 and str(pickle.loads(pickle.dumps(Mine('m'), protocol))) == 'm'
+    assert pickle.loads(pickle.dumps(random.Random(5), protocol)).random() == random.Random(5).random()
+    assert pickle.loads(pickle.dumps(functools.partial(int, base=2), protocol))('11') == 3 and pickle.loads(pickle.dumps(collections.defaultdict(list, a=[1]), protocol)).default_factory is list
+assert pickle.loads(pickle.dumps(Outer.Inner(), 4)).s == {'v': 1}
+l = [1]; l.append(l); m = pickle.loads(pickle.dumps(l)); assert m[1] is m
+b = io.BytesIO(); pickle.dump({'k': 1}, b); b.seek(0)
+r = []
+for data in (b'junk', b'?', b''):
+    try: pickle.loads(data)
+    except (pickle.UnpicklingError, EOFError) as e: r.append(str(e) or 'Ran out of input')
+(pickle.load(b), r, pickle.HIGHEST_PROTOCOL)""", "({'k': 1}, ['pickle data was truncated', \"invalid load key, '?'.\", 'Ran out of input'], 5)"),
     ("type-module", ["dataclasses"], "import dataclasses\nC = type('C', (), {'__annotations__': {'x': int}, 'n': 1})\n(C, dataclasses.dataclass(C)(3))", "(<class '__main__.C'>, C(x=3))"),
     ("time-zone", ["time", "os"], "import os, time\nfrom time import tzname\nos.environ['TZ'] = 'EST+05EDT'; time.tzset()\ntime.tzname", "('EST', 'EDT')"),
     ("method-name", [], "class A: pass\n(A.__setattr__.__name__, A().__getattribute__.__qualname__)", "('__setattr__', 'object.__getattribute__')"),

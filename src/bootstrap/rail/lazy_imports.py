@@ -44,8 +44,7 @@ def load_for_c(name, guards):
                 REAL_IMPORT(name)
                 patch_loaded_modules(guards)
                 return True
-    # pickle finds what it reads and writes by the names of modules. A policy that allows pickle gives up the rail (AJ101); which other
-    # modules a zygote happens to have loaded makes no difference all the same.
+    # pickle finds what it writes by the names of modules; which other modules a zygote happens to have loaded makes no difference.
     allows = guards.imports.allows
     return name in sys.modules and allows("pickle") and (
         name in FOUND_BY_PICKLE or allows(name) or allows(name.partition(".")[0]))

@@ -102,6 +102,7 @@ PATCHES = {
     "unittest.mock": ("agentjail.rail.testing_guards", "patch_mock"),
     "doctest": ("agentjail.rail.testing_guards", "patch_doctest"),
     "timeit": ("agentjail.rail.testing_guards", "patch_timer"),
+    "pickle": ("agentjail.rail.pickle_guards", "patch_pickle"),
     "sympy.parsing.sympy_parser": ("agentjail.rail.sympy_text", "patch_parser"),
 }
 # Modules that these import in the course of a call: loaded with them, so that they are patched before the call.

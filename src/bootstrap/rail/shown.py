@@ -47,6 +47,13 @@ SHOWN = {
         "mkdir name pardir path pathsep readlink remove removedirs rename renames replace rmdir scandir sep stat stat_result statvfs "
         "strerror supports_follow_symlinks symlink terminal_size times times_result truncate umask uname uname_result unlink urandom "
         "utime walk".split()), "it starts or ends processes, or uses descriptors by their numbers"),
+    "pickle": (frozenset(
+        "DEFAULT_PROTOCOL HIGHEST_PROTOCOL PickleError PicklingError UnpicklingError dump dumps load loads".split()),
+        "it finds objects by their names"),
+    "numpy.testing": (frozenset(
+        "assert_ assert_allclose assert_almost_equal assert_approx_equal assert_array_almost_equal assert_array_almost_equal_nulp "
+        "assert_array_compare assert_array_equal assert_array_less assert_array_max_ulp assert_equal assert_no_gc_cycles assert_no_warnings "
+        "assert_raises assert_raises_regex assert_string_equal assert_warns".split()), "it runs text as code"),
     "tracemalloc": (frozenset("clear_traces get_traced_memory get_tracemalloc_memory is_tracing reset_peak start stop".split()),
                     "it writes files"),
 }
