@@ -12,6 +12,19 @@ EDITS = {
          "\ntry:\n    fontManager = json_load(Path(__file__).with_name('fontlist.json'))\n"
          "except OSError:\n    fontManager = _load_fontmanager()\n"),
     ),
+    # It would look for libraries by ctypes, which calls nothing here. A jail's environment has one thread for each of them.
+    "threadpoolctl.py": (
+        ("    def _load_libraries(self):\n", "    def _load_libraries(self):\n        return\n"),
+    ),
+    # A jail has no process beside its own: what would run in several runs in one, as joblib does without the module.
+    "joblib/_multiprocessing_helpers.py": (
+        ("'JOBLIB_MULTIPROCESSING', 1)", "'JOBLIB_MULTIPROCESSING', 0)"),
+        ('"JOBLIB_MULTIPROCESSING", 1)', '"JOBLIB_MULTIPROCESSING", 0)'),
+    ),
+    # An import that nothing there uses; what it imports installs packages, and is left out.
+    "joblib/backports.py": (
+        ("import distutils  # noqa\n", "\n"),
+    ),
 }
 
 # Beside the package itself, what its own start does not import: it must be importable, too, before a tree is accepted.
@@ -19,6 +32,7 @@ ALSO = {
     "matplotlib": ("matplotlib.pyplot", "matplotlib.backends.backend_agg", "mpl_toolkits.mplot3d"),
     "numpy": ("numpy.fft", "numpy.linalg", "numpy.random"),
     "PIL": ("PIL.Image", "PIL.ImageDraw", "PIL.ImageFont"),
+    "sklearn": ("sklearn.cluster", "sklearn.ensemble", "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm", "sklearn.tree"),
     "scipy": ("scipy.integrate", "scipy.optimize", "scipy.signal", "scipy.sparse.linalg", "scipy.stats"),
 }
 

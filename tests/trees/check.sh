@@ -1,13 +1,14 @@
 #!/bin/sh
-# A tree with numpy, pandas, matplotlib, PIL, scipy and sympy: what a data agent writes works in it, cold and warm.
+# A tree with numpy, pandas, matplotlib, PIL, scipy, sympy, sklearn and seaborn: what a data agent writes works in it, cold and warm.
 # The tree is $TREE; `make check-trees` builds it. Nothing here measures time.
 AGENTJAIL_ROOTFS=${TREE:?}
 export AGENTJAIL_ROOTFS
 . "$(dirname "$0")/../lib.sh"
 
 check 'the tree is what its manifest says' "$AJ" rootfs verify "$ROOTFS"
-counted 'programs print the same in a jail and outside' $PY "$tests/trees/programs.py" "$AJ" "$ROOTFS"
-json 'text that libraries evaluate leads no further than code' 0 status=ok 'stdout=refused\nrefused\nrefused\nrefused\nrefused\nrefused\n' -- \
+driver trees/results "$ROOTFS"
+driver trees/programs "$ROOTFS"
+json 'text that libraries evaluate leads no further than code' 0 status=ok 'stdout=refused\nrefused\nrefused\nrefused\nrefused\nrefused\nrefused\nrefused\nrefused\nrefused\n' -- \
 	exec --json --policy data-analysis "$tests/trees/refusals.py"
 
 finish
