@@ -16,10 +16,13 @@ import typing
 class Part(typing.NamedTuple):
     x: list[os._Environ]
     y: int = 3
+import json as alias, random as other
 def hint_of(text):
     return typing.List[text]
 """
 LATE = [
+    ("module-under-another-name", "import late_library\nlate_library.alias.dumps(1)", "1"),
+    ("module-that-is-not-named", "import late_library\nlate_library.other", "AttributeError"),
     ("own-annotations", "import typing, late_library\nlate_library.Part(1).y", 3),
     ("own-annotations-first", "import late_library, typing\nlate_library.Part(1).y", 3),
     ("its-hints", "import typing, late_library\ntyping.get_type_hints(late_library.Part)", "TypeError"),
@@ -146,7 +149,7 @@ def late(score):
             f.write(LIBRARY)
         for name, code, want in LATE:
             if score.wants("imports/late-" + name):
-                (claim,), _ = run(request(code, imports=["typing", "late_library"]))
+                (claim,), _ = run(request(code, imports=["typing", "late_library", "late_library.alias"]))
                 score.check("imports/late-" + name, want == (claim["error"]["type"] if claim.get("error") else claim["value"]), claim)
     finally:
         sys.path.remove(folder)

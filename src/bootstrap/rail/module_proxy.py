@@ -222,7 +222,10 @@ class ModuleProxies:
         return None if why is NO_FILES and self.guards.opens_files else why
 
     def allowed_name(self, name, key, value):
-        """The full name under which the policy allows this module, or None."""
+        """The full name under which the policy allows this module, or None. A package may show a module under a name that no import
+        statement takes: numpy.rec was numpy.core.records. Then the policy has to say just that name."""
+        if name + "." + key in self.imports.exact and name + "." + key not in sys.modules:
+            return name + "." + key
         for full in (name + "." + key, value.__name__):
             if self.imports.allows(full) and sys.modules.get(full) is value:
                 return full
