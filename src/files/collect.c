@@ -30,7 +30,8 @@ struct file {
 	char *name;
 	uint64_t bytes;
 	char sha256[AJ_SHA256_HEX];
-	char *data; /* NULL: not asked for */
+	char *data;  /* NULL: not asked for */
+	bool obeyed; /* by programs of the host, for its name */
 };
 
 struct aj_collect {
@@ -150,7 +151,8 @@ static void begin_file(struct aj_collect *c, const char *name, const char *path)
 		return;
 	}
 	const char *why = unwanted(c, &st);
-	if (!why && c->how.to && aj_protect_refuses(c->how.protect, c->how.protect_count, path))
+	bool obeyed = aj_protect_refuses(c->how.protect, c->how.protect_count, path);
+	if (!why && c->how.to && obeyed)
 		why = "programs of the host obey a file of that name (filesystem.protect)";
 	if (!why && c->how.to)
 		why = aj_copy_out_begin(&c->copy, c->how.to, path);
@@ -159,7 +161,7 @@ static void begin_file(struct aj_collect *c, const char *name, const char *path)
 		return;
 	}
 	c->want = (uint64_t)st.st_size;
-	c->now = (struct file){ .name = strdup(path), .data = c->how.data ? malloc(c->want + 1) : NULL };
+	c->now = (struct file){ .name = strdup(path), .data = c->how.data ? malloc(c->want + 1) : NULL, .obeyed = obeyed };
 	if (!c->now.name || (c->how.data && !c->now.data))
 		abort();
 	aj_sha256_begin(&c->sum);
@@ -308,6 +310,8 @@ static json_t *file_json(const struct file *f)
 {
 	json_t *one = json_pack("{s:s, s:I, s:s, s:s}", "name", f->name, "size", (json_int_t)f->bytes, "media_type",
 	                        aj_media_type(f->name), "sha256", f->sha256);
+	if (f->obeyed)
+		json_object_set_new(one, "obeyed", json_true());
 	if (f->data)
 		json_object_set_new(one, "data", aj_json_base64(f->data, f->bytes));
 	return one;

@@ -22,7 +22,7 @@ struct aj_collect_how {
 
 /* For the result. */
 struct aj_collected {
-	json_t *files;   /* array of {"name", "size", "media_type", "sha256"[, "data"]}, by name; NULL: none were asked for */
+	json_t *files; /* array of {"name", "size", "media_type", "sha256"[, "obeyed"][, "data"]}, by name; NULL: none were asked for */
 	json_t *skipped; /* array of {"name", "why"}, the first ones; NULL: nothing was left out */
 };
 void aj_collected_free(struct aj_collected *collected);

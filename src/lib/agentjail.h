@@ -124,7 +124,7 @@ struct agentjail_snippet {
 	size_t files_count;
 	int output_files; /* AGENTJAIL_OUTPUT_LIST: the result has "files", those of /output that the run has made or changed; _DATA: with their bytes */
 	int for_model; /* the result has "for_model", a text for a model of at most 2000 bytes: what happened, where, what to do */
-	int brief;     /* the result lacks what each result of the handle repeats ("enforced", "policy") and members that say nothing, see docs/result.md */
+	int brief; /* the result lacks what each result of the handle repeats ("enforced", "policy") and members that say nothing, see docs/result.md */
 	const uint32_t *seed; /* for `random` and numpy's older random functions, until the session's next seed; NULL: the kernel's entropy */
 };
 

@@ -103,6 +103,8 @@ const struct aj_field aj_fields[] = {
 	{ "files[].size", I, .help = "Bytes that the supervisor read" },
 	{ "files[].media_type", S, .help = "A guess from the name's ending" },
 	{ "files[].sha256", S, .help = "Of the bytes that the supervisor read" },
+	{ "files[].obeyed", B, .when = "its name is at a place of filesystem.protect, in whichever folder",
+	  .help = "Programs of the host would obey a file of that name: do not write it under that name" },
 	{ "files[].data", S, .when = "the request asked for it", .help = "The bytes, as base64" },
 	{ "files_skipped", A, .when = "something was left out",
 	  .help = "The first 20: no regular file, a name with control characters or not UTF-8, "

@@ -16,9 +16,9 @@ struct aj_field {
 	/* `a.b` is the member b of the object a, `a[]` is an item of the array a, `a.*` any member of the object a. */
 	const char *path;
 	unsigned types;
-	bool claimed;      /* else the supervisor attests it */
-	bool sent;         /* a guest may send it; a claim is refused for any other member */
-	bool unbrief;      /* a brief result lacks it: the same in each result of a policy, known to the caller, or of no use to a program */
+	bool claimed; /* else the supervisor attests it */
+	bool sent;    /* a guest may send it; a claim is refused for any other member */
+	bool unbrief; /* a brief result lacks it: the same in each result of a policy, known to the caller, or of no use to a program */
 	const char *when;  /* when it is there; NULL: always, in the object that it is a member of */
 	const char *help;  /* a sentence without its period */
 	const char *words; /* the strings that it may be, with spaces between; NULL: any string */

@@ -40,7 +40,7 @@ struct aj_slot {
 	struct aj_session *session;
 	struct aj_client_request *request; /* the request that it runs or that waits for it to open */
 	bool lasting, open;
-	bool brief; /* its results are, see result/brief.c */
+	bool brief;   /* its results are, see result/brief.c */
 	bool filling; /* the files that came with `open` are being written, or its seed is set */
 	const char *policy;
 };

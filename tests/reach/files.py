@@ -30,6 +30,13 @@ def in_turns(s):
         same(sorted(f["id"] for f in frames if "event" not in f), ["x%d" % i, "y%d" % i])
 
 
+@row("files-obeyed: a result marks them")
+def obeyed(s):
+    code = "for name in ('a', '.envrc', 'HEADER', 'HEAD'): open('/output/' + name, 'x')"
+    files = s.client().ask("exec", policy="any", output="list", code=code)["files"]
+    same([(f["name"], f.get("obeyed")) for f in files], [(".envrc", True), ("HEAD", True), ("HEADER", None), ("a", None)])
+
+
 @row("files-service: no descriptor of a jail's /tmp is left, however the run ended")
 def descriptors(s):
     c = s.client()

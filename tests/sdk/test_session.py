@@ -1,6 +1,7 @@
 """Jails and sessions, as a program uses them: code, values, variables, files, tools, output as it comes, branches."""
 
 import io
+import os
 import pathlib
 import tempfile
 import threading
@@ -68,6 +69,12 @@ class TestJail(Shared):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(file.save(folder).read_bytes(), b"TEXT")
             self.assertRaises(FileExistsError, file.save, folder)
+
+    def test_a_file_that_programs_of_the_host_obey(self):
+        result = Jail(service=self.service).run("open('/output/.envrc', 'x').write('touch /tmp/x')", output="data")
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertRaisesRegex(ValueError, "obey", result.files[0].save, folder)
+            self.assertEqual(os.listdir(folder), [])
 
     def test_unknown_option(self):
         with self.assertRaisesRegex(TypeError, "timeout_s"):

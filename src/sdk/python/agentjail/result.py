@@ -47,7 +47,8 @@ class ErrorInfo:
 class File:
     """A file that the run left in /output. Its name and contents are the jail's own.
 
-    name: its path below /output. size: bytes. data: its bytes, or None where the request asked for a list alone.
+    name: its path below /output. size: bytes. data: its bytes, or None where the request asked for a list alone. obeyed: programs of this
+    host would obey a file of that name, as git does a `.git/config` and direnv an `.envrc`.
     """
 
     name: str
@@ -55,19 +56,23 @@ class File:
     media_type: str
     sha256: str
     data: bytes | None = field(default=None, repr=False)
+    obeyed: bool = False
 
     @classmethod
     def of(cls, raw: dict[str, Any]) -> File:
         data = b64decode(raw["data"]) if "data" in raw else None
-        return cls(raw["name"], raw["size"], raw["media_type"], raw["sha256"], data)
+        return cls(raw["name"], raw["size"], raw["media_type"], raw["sha256"], data, raw.get("obeyed", False))
 
     def save(self, folder: str | Path) -> Path:
         """Write it into a folder of this host under the last part of its name, which has no say in where that is. Returns the path.
 
-        ValueError: the result has no data. FileExistsError: there is such a file; none is overwritten.
+        ValueError: the result has no data, or programs of this host would obey a file of that name. FileExistsError: there is such a
+        file; none is overwritten.
         """
         if self.data is None:
             raise ValueError("the result lists this file without its data: run with output='data'")
+        if self.obeyed:
+            raise ValueError(f"programs of this host would obey a file called {self.name!r}: write its data under another name")
         path = Path(folder) / (self.name.rpartition("/")[2] or "file")
         if path.name in ("", ".", ".."):
             raise ValueError(f"{self.name!r} is no name for a file")
