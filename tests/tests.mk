@@ -85,6 +85,11 @@ bench: all $B/bench-warm $B/probe
 bench-warm: all $B/bench-warm
 	$Q sh tests/bench/warm.sh
 
+# make bench-executors  agentjail beside tinyagent, smolagents and monty, with their packages from PyPI; writes docs/performance.md (some minutes)
+.PHONY: bench-executors
+bench-executors: all
+	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/bench/executors/run.sh
+
 bench-walls: all $B/probe $B/warm
 	$Q sh tests/bench/walls.sh
 
