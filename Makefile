@@ -108,13 +108,16 @@ $B/%.o: %.cc
 # --- installation ---
 
 TO    := $(DESTDIR)$(PREFIX)
+# Pages and completions: the file in docs/, and its place below share/.
+SHARED := agentjail.1:man/man1/agentjail.1 agentjail.toml.5:man/man5/agentjail.toml.5 \
+    completions/agentjail.bash:bash-completion/completions/agentjail completions/_agentjail:zsh/site-functions/_agentjail \
+    completions/agentjail.fish:fish/vendor_completions.d/agentjail.fish
 UNITS_OF_SYSTEMD := $(foreach for,system user,$(foreach unit,service socket,$(for)/agentjail.$(unit)))
 
 install: all
-	install -d $(TO)/bin $(TO)/share/man/man1 $(TO)/share/man/man5 $(TO)/share/agentjail/policies $(TO)/lib/agentjail/rootfs
+	install -d $(TO)/bin $(TO)/share/agentjail/policies $(TO)/lib/agentjail/rootfs
 	install -m 0755 $(AJ) $(TO)/bin/agentjail
-	install -m 0644 docs/agentjail.1 $(TO)/share/man/man1/agentjail.1
-	install -m 0644 docs/agentjail.toml.5 $(TO)/share/man/man5/agentjail.toml.5
+	for file in $(SHARED); do install -D -m 0644 docs/$${file%%:*} $(TO)/share/$${file#*:} || exit 1; done
 	install -m 0644 policies/*.toml $(TO)/share/agentjail/policies/
 	install -m 0644 agentjail.toml docs/policy.schema.json docs/agentjail.toml.schema.json $(TO)/share/agentjail/
 	$(if $(SCOPE),install -m 0755 $(SCOPE) $(TO)/lib/agentjail/agentjail-scope)
@@ -137,7 +140,7 @@ install-lib: lib
 
 # All that `install` put there, and nothing else.
 uninstall:
-	rm -f $(TO)/bin/agentjail $(TO)/share/man/man1/agentjail.1 $(TO)/share/man/man5/agentjail.toml.5 $(TO)/include/agentjail.h \
+	rm -f $(TO)/bin/agentjail $(foreach file,$(SHARED),$(TO)/share/$(lastword $(subst :, ,$(file)))) $(TO)/include/agentjail.h \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/agentjail.pc $(addprefix $(DESTDIR)$(LIBDIR)/libagentjail.,a so so.0 so.$(VERSION)) \
 	    $(addprefix $(TO)/lib/systemd/,$(UNITS_OF_SYSTEMD))
 	rm -rf $(TO)/share/agentjail $(TO)/lib/agentjail

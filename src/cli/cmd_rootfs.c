@@ -157,6 +157,12 @@ int aj_cmd_rootfs(int argc, char **argv)
 	struct aj_arena arena = { 0 };
 	struct aj_error err = { 0 };
 	struct aj_request request = { .rootfs = argc > 2 ? argv[2] : NULL };
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		printf("Usage: agentjail rootfs verify [DIR]   compare each file of the Python tree with its manifest\n"
+		       "       agentjail rootfs path [DIR]     print the folder of the tree that a snippet gets\n\n"
+		       "Exit status: 0; 125 where the tree is missing or differs.\n");
+		return 0;
+	}
 	if (argc < 2 || argc > 3 || (strcmp(argv[1], "verify") != 0 && strcmp(argv[1], "path") != 0)) {
 		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "no subcommand, or an unknown one");
 		aj_advise(&err, "use `agentjail rootfs verify [DIR]` or `agentjail rootfs path`");

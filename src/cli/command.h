@@ -8,6 +8,7 @@
 struct aj_command {
 	const char *name;
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
+	int options;                       /* AJ_FOR_*: its rows in the table of options; 0: none */
 	const char *synopsis;
 	const char *help;
 };

@@ -12,18 +12,6 @@
 #include "cli/command.h"
 #include "terminal/findings.h"
 
-const struct aj_command aj_commands[] = {
-	{ "exec", aj_cmd_exec, "exec [options] [FILE | -c CODE | -]", "run one Python snippet in a jail and print its result" },
-	{ "run", aj_cmd_run, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail" },
-	{ "session", aj_cmd_session, "session [options]", "a Python shell in one jail: each snippet runs as it is typed" },
-	{ "serve", aj_cmd_serve, "serve [options]", "keep jails ready and run snippets and sessions for clients of a socket" },
-	{ "policy", aj_cmd_policy, "policy list|show|explain|check|diff|schema ...", "show policies, and ask what they allow" },
-	{ "doctor", aj_cmd_doctor, "doctor [--json | --apparmor]", "list what this host can enforce, and how to enable what is missing" },
-	{ "rootfs", aj_cmd_rootfs, "rootfs verify|path [DIR]", "check the Python tree against its manifest, or print its path" },
-	{ "audit", aj_cmd_audit, "audit verify FILE [--head HASH]", "check that an audit file is whole" },
-	{ NULL, NULL, NULL, NULL },
-};
-
 static void usage(FILE *out)
 {
 	fprintf(out, "agentjail runs code and commands of AI agents in a jail, where they cannot harm the host.\n\nUsage:\n");

@@ -227,7 +227,7 @@ const struct aj_option aj_option_table[] = {
 	{ "--layer", "on|off", AJ_FOR_SNIPPETS | AJ_FOR_POLICY, set_layer, NULL,
 	  "off: no import check, no restricted builtins; only the kernel's walls" },
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
-	{ "--value-of", "WHAT", AJ_FOR_EXEC | AJ_FOR_SESSION, set_value_of, NULL,
+	{ "--value-of", "expression|statement", AJ_FOR_EXEC | AJ_FOR_SESSION, set_value_of, NULL,
 	  "expression (default): a last expression has a value; statement: a last assignment, too" },
 	{ "--for-model", NULL, AJ_FOR_EXEC, set_for_model, NULL, "with --json: for_model in the result, a text for a model to read" },
 	{ "--seed", "N", AJ_FOR_EXEC | AJ_FOR_SESSION, set_seed, NULL,

@@ -64,9 +64,10 @@ bool aj_options_row(int command, size_t *i, struct aj_option_row *ret)
 {
 	while (aj_option_table[*i].name) {
 		const struct aj_option *o = &aj_option_table[(*i)++];
-		if (!(o->commands & command))
+		if (!(o->commands & command) && !(command == AJ_FOR_POLICY && o->key && o->commands & AJ_FOR_BOTH))
 			continue;
-		*ret = (struct aj_option_row){ o->name, o->value, o->help, aj_serve_options_default(o->name) };
+		const struct aj_key *key = o->key ? aj_key_find(aj_policy_keys, o->key) : NULL;
+		*ret = (struct aj_option_row){ o->name, o->value, o->help, aj_serve_options_default(o->name), key ? key->names : NULL };
 		return true;
 	}
 	return false;

@@ -228,6 +228,9 @@ static const struct part {
 	{ "dictionary-policy", .print = aj_dictionary_policies },
 	{ "dictionary-serve", .print = aj_dictionary_requests },
 	{ "dictionary-tools", .print = aj_dictionary_schemas },
+	{ "completions-bash", .print_of = aj_completions, .what = AJ_BASH },
+	{ "completions-zsh", .print_of = aj_completions, .what = AJ_ZSH },
+	{ "completions-fish", .print_of = aj_completions, .what = AJ_FISH },
 };
 
 static const struct part *find_part(const char *name)
@@ -247,11 +250,12 @@ static void print_part(const struct part *part)
 		part->print_of(part->what);
 }
 
-/* A marker is a comment of Markdown or troff that begins with the part's name and one of these words. */
+/* A marker is a comment of Markdown, troff or a shell that begins with the part's name and one of these words. */
 static bool read_marker(const char *line, const char *word, char name[40])
 {
 	char found[8];
-	if (sscanf(line, "<!-- %39[a-z0-9-] %7[a-z]", name, found) != 2 && sscanf(line, ".\\\" %39[a-z0-9-] %7[a-z]", name, found) != 2)
+	if (sscanf(line, "<!-- %39[a-z0-9-] %7[a-z]", name, found) != 2 &&
+	    sscanf(line, ".\\\" %39[a-z0-9-] %7[a-z]", name, found) != 2 && sscanf(line, "# %39[a-z0-9-] %7[a-z]", name, found) != 2)
 		return false;
 	return strcmp(found, word) == 0;
 }

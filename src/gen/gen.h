@@ -15,3 +15,7 @@ void aj_result_schema(void);
 void aj_dictionary_policies(void);
 void aj_dictionary_requests(void);
 void aj_dictionary_schemas(void);
+
+/* What a shell completes on a command line of agentjail. */
+enum { AJ_BASH, AJ_ZSH, AJ_FISH };
+void aj_completions(int shell);

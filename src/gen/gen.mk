@@ -22,10 +22,11 @@ $B/gen/%.o: $B/gen/%.c
 # --- pages: the tables of the code, between the markers of each page ---
 
 DOCS   := docs
-FILLED := architecture.md protocol.md result.md serve.md syscalls.md tools.md agentjail.1 agentjail.toml.5
+FILLED := architecture.md protocol.md result.md serve.md syscalls.md tools.md agentjail.1 agentjail.toml.5 \
+    completions/agentjail.bash completions/_agentjail completions/agentjail.fish
 WHOLE  := policy.schema.json result.schema.json agentjail.toml.schema.json reach.md
 
-$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result) $(LIB_OBJS)
+$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result places completions) $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS)
 
 # make docs     write the tables of the code into the pages of docs/; make check-docs: are they there?
@@ -45,5 +46,5 @@ pictures: all
 # Are the committed pages what the tables say? And is a marker without a part, or without an end, an error?
 check-docs: $B/gen-docs
 	$Q for marker in nothing steps; do ! echo "<!-- $$marker begin -->" | $< --fill /dev/stdin > /dev/null 2>&1 || exit 1; done
-	$Q mkdir -p $B/docs && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
+	$Q mkdir -p $B/docs/completions && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
 	$Q for f in $(FILLED) $(WHOLE); do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done

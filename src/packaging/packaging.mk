@@ -15,6 +15,7 @@ wheel-file: all $(WHEEL)/bin/agentjail $(HATCH)/fetched
 	$(call say,WHEEL,$(WHEEL))rm -rf $(STAGE) $(WHEEL)/*.whl && mkdir -p $(STAGE)/bin $(STAGE)/rootfs
 	$Q cp -R src/packaging/wheel/pyproject.toml src/packaging/wheel/hatch_build.py README.md LICENSE src/sdk/python/agentjail $(STAGE)
 	$Q cp $(WHEEL)/bin/agentjail $(STAGE)/bin && cp -R --preserve=mode $(ROOTFS) $(STAGE)/rootfs/default
+	$Q for file in $(SHARED); do install -D -m 0644 docs/$${file%%:*} $(STAGE)/share/$${file#*:} || exit 1; done
 	$Q src/packaging/licences.sh $(WHEEL)/bin/agentjail.inputs $(ROOTFS) build/cache/rootfs/debs $(STAGE)/licenses
 	$Q chmod -R u=rwX,go=rX $(STAGE)
 	$Q cd $(STAGE) && AGENTJAIL_VERSION=$(VERSION) PYTHONPATH=$(CURDIR)/$(HATCH) python3 -m hatchling build -t wheel -d $(abspath $(WHEEL))

@@ -115,6 +115,24 @@ static bool takes_policy_option(const char *command, const char *option, size_t 
 	return shows_effective(command);
 }
 
+bool aj_policy_options_row(const struct aj_policy_command *command, size_t *i, struct aj_option_row *ret)
+{
+	size_t own = sizeof table / sizeof *table;
+	for (; *i < own; (*i)++)
+		if (aj_has_word(table[*i].commands, command->name)) {
+			*ret = (struct aj_option_row){ table[*i].name, table[*i].value, table[*i].help, NULL, NULL };
+			(*i)++;
+			return true;
+		}
+	size_t row = *i - own;
+	bool found;
+	do
+		found = aj_options_row(AJ_FOR_POLICY, &row, ret);
+	while (found && !takes_policy_option(command->name, ret->name, strlen(ret->name)));
+	*i = own + row;
+	return found;
+}
+
 void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
 {
 	fprintf(out, "Options:\n");

@@ -42,6 +42,8 @@ int aj_policy_schema(struct aj_policy_args *args, struct aj_error *err);
 
 /* Parse the arguments after the subcommand. Returns 0, or -1 with err set. */
 int aj_policy_parse(struct aj_policy_args *args, const struct aj_policy_command *command, int argc, char **argv, struct aj_error *err);
+/* The subcommand's next option from row *i on, which is 0 for the first. False: there is none. */
+bool aj_policy_options_row(const struct aj_policy_command *command, size_t *i, struct aj_option_row *ret);
 void aj_policy_options_help(const struct aj_policy_command *command, FILE *out);
 
 /* Load the site's configuration into args->options.site. On failure prints the findings and returns -1 with err set. */

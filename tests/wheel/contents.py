@@ -76,7 +76,11 @@ check("the tree is as in its manifest", packed == listed, sorted(set(packed.item
 # --- the client, and the one program ---
 there = {os.path.relpath(p, os.path.dirname(CLIENT)) for p in glob.glob(CLIENT + "/**/*.py", recursive=True)} | {"agentjail/py.typed"}
 check("the whole client", there == {n for n in names if n.startswith("agentjail/")}, there ^ {n for n in names if n.startswith("agentjail/")})
-check("nothing beside client, program, tree and metadata", not [n for n in names if not n.startswith(("agentjail/", info, top)) and not n.endswith("/scripts/agentjail")], "")
+shared = {n.split(".data/data/share/")[1] for n in names if ".data/data/share/" in n}
+check("manual and completions", shared == {"man/man1/agentjail.1", "man/man5/agentjail.toml.5", "bash-completion/completions/agentjail",
+      "zsh/site-functions/_agentjail", "fish/vendor_completions.d/agentjail.fish"}, shared)
+check("nothing beside client, program, tree, these and metadata", not [n for n in names if not n.startswith(("agentjail/", info, top))
+      and not n.endswith("/scripts/agentjail") and ".data/data/share/" not in n], "")
 program = next(n for n in names if n.endswith(".data/scripts/agentjail"))
 check("one copy of the program", sum(d == data[program] for d in data.values()) == 1, "")
 with tempfile.NamedTemporaryFile() as f:

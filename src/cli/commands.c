@@ -1,0 +1,17 @@
+/* The table of commands: main.c runs them, and the completions of shells are generated from it.
+ * It holds no logic; a row whose options are not in the table of options has them in its synopsis. */
+#include "cli/command.h"
+#include "cli/options.h"
+
+const struct aj_command aj_commands[] = {
+	{ "exec", aj_cmd_exec, AJ_FOR_EXEC, "exec [options] [FILE | -c CODE | -]", "run one Python snippet in a jail and print its result" },
+	{ "run", aj_cmd_run, AJ_FOR_RUN, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail" },
+	{ "session", aj_cmd_session, AJ_FOR_SESSION, "session [options]", "a Python shell in one jail: each snippet runs as it is typed" },
+	{ "serve", aj_cmd_serve, AJ_FOR_SERVE, "serve [options]", "keep jails ready and run snippets and sessions for clients of a socket" },
+	{ "policy", aj_cmd_policy, 0, "policy list|show|explain|check|diff|schema ...", "show policies, and ask what they allow" },
+	{ "doctor", aj_cmd_doctor, 0, "doctor [--json] [--config FILE] | --apparmor",
+	  "list what this host can enforce, and how to enable what is missing" },
+	{ "rootfs", aj_cmd_rootfs, 0, "rootfs verify|path [DIR]", "check the Python tree against its manifest, or print its path" },
+	{ "audit", aj_cmd_audit, 0, "audit verify FILE [--head HASH]", "check that an audit file is whole" },
+	{ 0 },
+};
