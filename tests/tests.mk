@@ -60,13 +60,15 @@ faults: all $B/probe $B/inject
 	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
 
 # make check-trees build the Python tree of data-analysis and run the programs of data agents in it (minutes); make trees: build it alone
+# DATA_FROM=packages or host: as rootfs/build.sh --from.
 DATA_TREE     := build/rootfs/data
 DATA_PACKAGES := numpy,pandas,matplotlib,pil,scipy,sympy,sklearn,seaborn
 trees: all
-	$Q rootfs/build.sh --with $(DATA_PACKAGES) --out $(DATA_TREE) --guest build/guest.so --layer src/bootstrap
+	$Q rootfs/build.sh $(if $(DATA_FROM),--from $(DATA_FROM)) --with $(DATA_PACKAGES) --out $(DATA_TREE) --guest build/guest.so --layer src/bootstrap
 
 check-trees: trees
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) TREE=$(CURDIR)/$(DATA_TREE) sh tests/trees/check.sh
+	$Q sh tests/trees/locked.sh $(DATA_TREE)
 
 # smolagents' own tests of its Python executor, in jails; its packages come from PyPI.
 smolagents: all
