@@ -60,7 +60,7 @@ int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const str
 	/* Before the trail is opened, and whatever the policy's audit.on_failure: a jail that sees the trail could write records. */
 	if (r == 0 && check_visible(&trail->audit, plan, err) < 0)
 		return -1;
-	json_t *named = aj_policy_json(policy);
+	json_t *named = aj_policy_json(policy, request);
 	if (r == 0)
 		r = aj_audit_ready(&trail->audit, &why);
 	if (r == 0)
@@ -83,7 +83,7 @@ int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, c
 	if (trail->audit.kind == AJ_AUDIT_NONE && !trail->missed[0])
 		return 0;
 	struct aj_error why = { 0 };
-	json_t *named = aj_policy_json(policy);
+	json_t *named = aj_policy_json(policy, request);
 	int r = trail->audit.kind == AJ_AUDIT_NONE
 	          ? -1
 	          : append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);

@@ -2,12 +2,15 @@
  * Parses no answer: jail/channel.c does. */
 #include "jail/encode.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/python_name.h"
 #include "base/text.h"
 #include "plan/pack.h"
+#include "policy/clock.h"
 #include "seccomp/compile.h"
 #include "json/scan.h"
 #include "json/tree.h"
@@ -76,6 +79,16 @@ static void layer_keys(struct aj_buffer *out, const struct aj_policy *policy)
 		aj_buffer_add(out, " ", 1);
 	}
 	aj_buffer_text(out, policy->imports_checked == AJ_CHECKED_AT_RUN ? "\",\"imports_checked\":\"run\"" : "\"");
+	struct aj_clock clock;
+	char text[40];
+	if (aj_clock_parse(policy->clock, &clock) && clock.chosen) {
+		snprintf(text, sizeof text, clock.fixed ? "=%" PRId64 : "%+" PRId64, clock.ns);
+		aj_buffer_text(out, ",\"clock\":\"");
+		aj_buffer_text(out, text);
+		aj_buffer_text(out, "\"");
+	}
+	if (policy->sleep_ms)
+		add_number(out, ",\"sleep_ms\":", policy->sleep_ms);
 }
 
 static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy)

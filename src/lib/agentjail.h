@@ -93,6 +93,8 @@ struct agentjail_python {
 	const char *imports_checked; /* "before" or "run" */
 	const char *builtins;        /* "minimal", "standard" or "full" */
 	const char *layer;           /* "on" or "off" */
+	const char *clock;           /* of time and datetime: "real", "2026-01-01T00:00:00Z", "+24h" or "-90s" */
+	const char *sleep_max;       /* longest time.sleep(): "100ms" */
 };
 
 /* A file for the jail, written by the jail itself before the code runs. */

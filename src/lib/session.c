@@ -95,6 +95,8 @@ int aj_lib_take_python(struct aj_python_ask *ret, const struct agentjail_python 
 	*ret = (struct aj_python_ask){ .imports = p.imports,
 		                       .imports_checked = p.imports_checked,
 		                       .builtins = p.builtins,
+		                       .clock = p.clock,
+		                       .sleep_max = p.sleep_max,
 		                       .layer = !p.layer ? NULL
 		                              : off      ? "false"
 		                                         : "true" };

@@ -81,6 +81,8 @@ struct aj_policy {
 	AJ_LIST(const char *) imports; /* module names, `pkg.*` for a package with its submodules, `*` for every module */
 	enum aj_imports_checked imports_checked;
 	AJ_LIST(const char *) preload; /* [WORD:]MODULE, see policy/item_types.h */
+	const char *clock;             /* of time and datetime, as aj_clock_parse() reads it */
+	uint64_t sleep_ms;             /* longest time.sleep(); 0: none */
 	const char *hash_seed;         /* of hash() and so of the order of sets: "random", or a number */
 	/* How far one request of a client may loosen the layer for itself, see policyload/for_request.c. */
 	AJ_LIST(const char *) request_imports; /* besides `imports` */

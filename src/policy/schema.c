@@ -39,6 +39,11 @@ const struct aj_key aj_policy_keys[] = {
 	{ "python.hash_seed", AJ_KEY_TEXT, AT(hash_seed), .fallback = "random", .looser = AJ_LOOSER_ANY, .by = AJ_BY_LAUNCHER, .items = &aj_item_hash_seed,
 	  .help = "seed of hash() of text and bytes, which the order of a set follows: random (each interpreter has its own; jails of one zygote share it), or a number "
 	          "as in PYTHONHASHSEED, from 0 to 4294967295; then code may choose keys that collide" },
+	{ "python.clock", AJ_KEY_TEXT, AT(clock), .fallback = "real", .looser = AJ_LOOSER_ANY, .by = AJ_BY_RAIL, .items = &aj_item_clock,
+	  .help = "the time that time and datetime show: real, a fixed time in UTC (2026-01-01T00:00:00Z), or a shift of the real one (+24h, -90s). "
+	          "Monotonic clocks, times of files and libraries that ask the kernel themselves stay real" },
+	{ "python.sleep_max", AJ_KEY_DURATION, AT(sleep_ms), .min = 1, .max = 168 * HOUR, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
+	  .help = "longest time that one call of time.sleep() or asyncio.sleep() takes; a longer one is cut short without an error" },
 
 	{ "requests.imports", AJ_KEY_LIST, AT(request_imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
 	  .help = "modules that a request of a client may allow itself beyond python.imports; jails have them imported beforehand. Fewer than python.imports is every request's choice" },

@@ -1,5 +1,5 @@
 /* The last layer of a served policy: what one request asks of the Python layer, checked as an option is, and against [requests] too.
- * It knows four keys, all of the rail, and no wall: a jail that was born before the request came serves it. */
+ * It knows six keys, all of the rail, and no wall: a jail that was born before the request came serves it. */
 #include "policyload/for_request.h"
 
 #include <string.h>
@@ -13,8 +13,10 @@ static const struct row {
 	{ "imports_checked", "python.imports_checked", NULL },
 	{ "builtins", "python.builtins", "requests.builtins" },
 	{ "layer", "python.layer", "requests.layer" },
+	{ "clock", "python.clock", NULL },
+	{ "sleep_max", "python.sleep_max", "a longer python.sleep_max" },
 };
-enum { IMPORTS, IMPORTS_CHECKED, BUILTINS, LAYER, ROWS };
+enum { IMPORTS, IMPORTS_CHECKED, BUILTINS, LAYER, CLOCK, SLEEP_MAX, ROWS };
 _Static_assert(sizeof rows / sizeof *rows == ROWS, "a row for each member");
 
 struct aj_python_ask aj_python_ask_copy(const struct aj_python_ask *ask, struct aj_arena *arena)
@@ -31,6 +33,8 @@ struct aj_python_ask aj_python_ask_copy(const struct aj_python_ask *ask, struct 
 		.imports_checked = ask->imports_checked ? aj_strdup(arena, ask->imports_checked) : NULL,
 		.builtins = ask->builtins ? aj_strdup(arena, ask->builtins) : NULL,
 		.layer = ask->layer ? aj_strdup(arena, ask->layer) : NULL,
+		.clock = ask->clock ? aj_strdup(arena, ask->clock) : NULL,
+		.sleep_max = ask->sleep_max ? aj_strdup(arena, ask->sleep_max) : NULL,
 	};
 }
 
@@ -38,7 +42,9 @@ struct aj_python_ask aj_python_ask_copy(const struct aj_python_ask *ask, struct 
 static bool set_value(struct aj_policy *policy, int row, const struct aj_python_ask *ask, struct aj_arena *arena, struct aj_error *err)
 {
 	const struct aj_key *key = aj_key_find(aj_policy_keys, rows[row].key);
-	const char *const texts[ROWS] = { [IMPORTS_CHECKED] = ask->imports_checked, [BUILTINS] = ask->builtins, [LAYER] = ask->layer };
+	const char *const texts[ROWS] = {
+		[IMPORTS_CHECKED] = ask->imports_checked, [BUILTINS] = ask->builtins, [LAYER] = ask->layer, [CLOCK] = ask->clock, [SLEEP_MAX] = ask->sleep_max
+	};
 	const char *const *words = row == IMPORTS ? ask->imports : &texts[row];
 	size_t count = row == IMPORTS ? ask->imports_count : 1;
 	if (row == IMPORTS ? !ask->imports : !texts[row])
@@ -56,7 +62,7 @@ static bool set_value(struct aj_policy *policy, int row, const struct aj_python_
 }
 
 /* The loosest policy that requests may ask for. */
-static struct aj_policy widest(const struct aj_policy *policy, struct aj_arena *arena)
+static struct aj_policy widest(const struct aj_policy *policy, const struct aj_policy *next, struct aj_arena *arena)
 {
 	struct aj_policy wide = *policy;
 	memset(&wide.imports, 0, sizeof wide.imports);
@@ -65,6 +71,7 @@ static struct aj_policy widest(const struct aj_policy *policy, struct aj_arena *
 	for (size_t i = 0; i < policy->request_imports.count; i++)
 		*AJ_PUSH(arena, &wide.imports) = policy->request_imports.items[i];
 	wide.imports_checked = AJ_CHECKED_AT_RUN;
+	wide.clock = next->clock; /* no clock is looser than another */
 	if (policy->request_builtins > policy->builtins)
 		wide.builtins = policy->request_builtins;
 	wide.layer = policy->layer && policy->request_layer;
@@ -91,7 +98,7 @@ static int check_value(int row, const struct aj_loaded *loaded, const struct aj_
 	const struct aj_policy *policy = &loaded->policy;
 	if (aj_key_within(key, policy, next, arena))
 		return 0;
-	struct aj_policy wide = widest(policy, arena);
+	struct aj_policy wide = widest(policy, next, arena);
 	const char *name = rows[row].member;
 	if (!aj_key_within(key, &wide, next, arena)) {
 		deny(err, name, excess(key, &wide, next, arena),

@@ -7,12 +7,12 @@
 struct aj_python_ask {
 	const char *const *imports; /* module patterns, which replace the policy's */
 	size_t imports_count;
-	const char *imports_checked, *builtins, *layer;
+	const char *imports_checked, *builtins, *layer, *clock, *sleep_max;
 };
 
 static inline bool aj_python_asked(const struct aj_python_ask *ask)
 {
-	return ask->imports || ask->imports_checked || ask->builtins || ask->layer;
+	return ask->imports || ask->imports_checked || ask->builtins || ask->layer || ask->clock || ask->sleep_max;
 }
 
 /* Copy the ask with all that it points to. */

@@ -178,7 +178,7 @@ const struct aj_field aj_fields[] = {
 	{ "policy.files[]", O, .help = "A file" },
 	{ "policy.files[].file", S, .help = "Its path" },
 	{ "policy.files[].sha256", S, .help = "Of its bytes" },
-	{ "policy.options", A, .help = "What was changed by options or by the request" },
+	{ "policy.options", A, .help = "What was changed by options or by the request, also the seed of its random numbers" },
 	{ "policy.options[]", S, .help = "An option" },
 	{ "audit", O, .when = "there is an audit trail", .help = "Is the run in it?" },
 	{ "audit.recorded", B, .help = "Were both records written?" },

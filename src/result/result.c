@@ -102,11 +102,15 @@ json_t *aj_files_json(const struct aj_policy *policy)
 	return files;
 }
 
-json_t *aj_policy_json(const struct aj_policy *policy)
+json_t *aj_policy_json(const struct aj_policy *policy, const struct aj_request *request)
 {
+	char seed[40];
 	json_t *options = json_array();
 	for (size_t i = 0; i < policy->options.count; i++)
 		json_array_append_new(options, aj_json_text(policy->options.items[i], strlen(policy->options.items[i])));
+	snprintf(seed, sizeof seed, "request: seed = %u", request ? request->seed : 0);
+	if (request && request->seeded)
+		json_array_append_new(options, json_string(seed));
 	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256",
 	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", aj_files_json(policy), "options", options);
 }
@@ -232,7 +236,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	if (r->hint[0])
 		json_object_set_new(doc, "hint", aj_json_text(r->hint, strlen(r->hint)));
 	if (!request->brief)
-		json_object_set_new(doc, "policy", aj_policy_json(policy));
+		json_object_set_new(doc, "policy", aj_policy_json(policy, request));
 	if (r->recorded != AJ_NOT_ASKED)
 		json_object_set_new(doc, "audit",
 		                    json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",

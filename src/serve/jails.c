@@ -241,6 +241,8 @@ static struct aj_python_ask python_of(const struct aj_query *query, struct aj_ar
 		                       .imports_count = json_array_size(imports),
 		                       .imports_checked = aj_query_text(query, AJ_M_IMPORTS_CHECKED),
 		                       .builtins = aj_query_text(query, AJ_M_BUILTINS),
+		                       .clock = aj_query_text(query, AJ_M_CLOCK),
+		                       .sleep_max = aj_query_text(query, AJ_M_SLEEP_MAX),
 		                       .layer = !layer              ? NULL
 		                              : json_is_true(layer) ? "true"
 		                                                    : "false" };

@@ -40,6 +40,8 @@ static const struct {
 	[AJ_M_IMPORTS_CHECKED] = { "imports_checked", NAME, 32, "`before` or `run`, in place of python.imports_checked of the policy" },
 	[AJ_M_BUILTINS] = { "builtins", NAME, 32, "`minimal`, `standard` or `full`, in place of python.builtins of the policy. See below" },
 	[AJ_M_LAYER] = { "layer", SWITCH, 0, "whether the Python layer is on, in place of python.layer of the policy. See below" },
+	[AJ_M_CLOCK] = { "clock", NAME, 64, "the time that time and datetime show, in place of python.clock of the policy: `real`, a fixed time in UTC (`2026-01-01T00:00:00Z`), or a shift (`+24h`, `-90s`)" },
+	[AJ_M_SLEEP_MAX] = { "sleep_max", NAME, 32, "longest time that one call of time.sleep() takes (`100ms`), in place of python.sleep_max of the policy, and no longer than that" },
 	[AJ_M_BRANCHING] = { "branching", SWITCH, 0, "whether the session can be forked, kept and rolled back; writes inside are then bounded by mounts alone, not by Landlock too" },
 	[AJ_M_SESSION] = { "session", NAME, 64, "a session's name, as the answer to `open` gave it" },
 	[AJ_M_CHECKPOINT] = { "checkpoint", COUNT, INT64_MAX, "what `checkpoint` answered, to this session or to one that has the same origin" },
@@ -69,7 +71,7 @@ static const struct {
 
 _Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
 #define M(x) (1ull << AJ_M_##x)
-#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER))
+#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER) | M(CLOCK) | M(SLEEP_MAX))
 #define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(BRIEF) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
 
 static const struct {

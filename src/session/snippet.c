@@ -29,7 +29,7 @@ json_t *aj_session_constants(struct aj_session *s)
 {
 	struct aj_run *run = s->jail;
 	run->result.layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
-	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&run->result, run->plan), "policy", aj_policy_json(policy_of(s)));
+	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&run->result, run->plan), "policy", aj_policy_json(policy_of(s), NULL));
 }
 
 static void record_end(struct aj_session *s, struct aj_result *result)

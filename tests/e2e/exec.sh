@@ -27,6 +27,12 @@ cold json "a seed loads no module" 0 value=false -- exec --seed 0 --layer off -c
 "random" in sys.modules'
 mkdir -p "$T/hash"
 printf 'extends = "snippet"\n[python]\nhash_seed = "%s"\n' 0 >"$T/hash/zero.toml"
+printf 'extends = "snippet"\n[python]\nclock = "2026-01-01T00:00:00Z"\nsleep_max = "10ms"\n' >"$T/hash/clock.toml"
+json "a policy's clock and sleep" 0 "repr=('2026-01-01 00:00:00', 2026, '2026-01-01')" -- exec --policy-file "$T/hash/clock.toml" -c 'import asyncio, time, datetime
+time.sleep(25); await asyncio.sleep(25)
+str(datetime.datetime.now()), time.gmtime().tm_year, str(datetime.date.today())' --allow-import asyncio
+json "a shifted clock, without the layer" 0 repr=True "policy.options=[\"--clock=+24h\",\"--layer=false\"]" -- exec --clock +24h --layer off -c 'import time, datetime
+now = time.clock_gettime(time.CLOCK_REALTIME); abs(now - time.time()) < 9 and datetime.datetime.now().timestamp() - now < 9'
 hash=$("$AJ" exec --policy-file "$T/hash/zero.toml" -c 'hash("a seed")')
 json "a hash seed" 0 "repr=$hash" -- exec --policy-file "$T/hash/zero.toml" -c 'hash("a seed")'
 text "a seed that is none" 2 'seed .-1.: not a number' exec --seed -1 -c 1

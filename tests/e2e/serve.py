@@ -215,6 +215,25 @@ def a_handle_goes_to_a_tool_and_back(s):
 
 
 @test
+def a_clock_and_a_cap_on_sleep(s):
+    """Of one exec, and of a session: named in the result, and gone with the jail."""
+    c = s.client()
+    code = "import time, datetime\ntime.sleep(20); str(datetime.datetime.now()), time.gmtime()[:3], time.monotonic() > 1"
+    fixed = {"clock": "2026-01-01T00:00:00Z", "sleep_max": "10ms"}
+    r = c.ask("exec", code=code, seed=7, **fixed)
+    same(r["repr"], "('2026-01-01 00:00:00', (2026, 1, 1), True)")
+    same(r["policy"]["options"], ['request: clock = "2026-01-01T00:00:00Z"', 'request: sleep_max = "10ms"', "request: seed = 7"])
+    session = c.ask("open", **fixed)["session"]
+    same([c.ask("run", session=session, code=code)["status"] for _ in range(2)], ["ok", "ok"])
+    same(c.ask("run", session=session, code="time.time()")["value"], 1767225600.0)
+    r = c.ask("exec", code="import time; time.time()", clock="-1h")
+    assert 3500 < time.time() - r["value"] < 3700, r["value"]
+    r = c.ask("exec", code="import time; time.time()")
+    assert abs(time.time() - r["value"]) < 100 and r["policy"]["options"] == [], r
+    fails("bad_request", c.ask, "exec", code="1", clock="noon")
+
+
+@test
 def brief_results(s):
     """Small, and without a loss: what is left out is in the answer to `open`, or says nothing."""
     c = s.client()

@@ -53,6 +53,29 @@ def test(score):
     case("variables-bad", [request("y = 1"), request(None, inputs={"x": {"__type__": "bytes", "data": "a"}}), request("y")],
          lambda c: c[1]["status"] == "error" and c[2]["value"] == 1)
     case("nothing-asked", [request(None), request("1")], lambda c: c[0]["error"]["type"] == "RequestError" and c[1]["value"] == 1)
+    # 2026-01-01 in UTC, fixed; and a day later than now.
+    fixed, shifted = "=1767225600000000000", "+86400000000000"
+    for layer in (True, False):
+        word = "/layer-%s" % layer
+        keys = {"imports": ["time", "datetime", "asyncio"], "layer": layer}
+        case("clock/fixed" + word, [request("import time, datetime as d\nfrom datetime import datetime\n[time.time(), str(datetime.now()), str(datetime.utcnow()), "
+                                            "str(d.date.today()), str(datetime.today()), time.gmtime()[:1], time.strftime('%Y'), time.ctime()[-4:], time.asctime()[-4:], "
+                                            "datetime.now(d.timezone.utc).isoformat(), time.time_ns() // 10**9, time.clock_gettime(time.CLOCK_REALTIME)]", clock=fixed, **keys)],
+             lambda c: c[0]["status"] == "ok" and c[0]["repr"] == repr([
+                 1767225600.0, "2026-01-01 00:00:00", "2026-01-01 00:00:00", "2026-01-01", "2026-01-01 00:00:00", (2026,), "2026", "2026", "2026",
+                 "2026-01-01T00:00:00+00:00", 1767225600, 1767225600.0]))
+        case("clock/what-stays" + word, [request("import time, datetime as d\nclass D(d.datetime): pass\n[type(D.now()).__name__, repr(d.datetime(2026, 1, 1)), "
+                                                 "time.gmtime(0)[0], time.strftime('%Y', time.gmtime(0)), time.monotonic() < 10**9, d.datetime.fromtimestamp(0).year]", clock=fixed, **keys)],
+             lambda c: c[0]["value"] == ["D", "datetime.datetime(2026, 1, 1, 0, 0)", 1970, "1970", True, 1970])
+        case("clock/shifted" + word, [request("import time; time.time()", clock=shifted, **keys)],
+             lambda c: 80000 < c[0]["value"] - time.time() < 90000)
+        case("clock/none" + word, [request("import time, datetime\n[time.time(), datetime.datetime.now().timestamp()]", **keys)],
+             lambda c: all(abs(at - time.time()) < 1000 for at in c[0]["value"]))
+        case("sleep" + word, [request("import asyncio, time\nbefore = time.monotonic()\ntime.sleep(30)\nawait asyncio.sleep(30)\ntime.monotonic() - before < 20", sleep_ms=5, **keys)],
+             lambda c: c[0]["value"] is True)
+        for wrong, kind in (("'x'", "TypeError"), ("-1", "ValueError"), ("", "TypeError")):
+            case("sleep/wrong-%s" % kind + word, [request("import time\ntime.sleep(%s)" % wrong, sleep_ms=5, **keys)],
+                 lambda c: c[0]["error"]["type"] == kind)  # noqa: B023
     # CPython's own numbers after random.seed(0) and random.seed(1).
     zero, one = [0.8444218515250481, 0.7579544029403025], [0.13436424411240122]
     for layer in (True, False):

@@ -59,6 +59,25 @@ static enum aj_reason ask_imports(const char *text)
 	return ask(&(struct aj_python_ask){ .imports = list.count ? list.items : none, .imports_count = list.count });
 }
 
+/* A clock has no order, so any may be asked for where none is locked; a sleep may only become shorter. */
+Test(for_request, clock_and_sleep)
+{
+	serve("json", "");
+	cr_expect_eq(ask(&(struct aj_python_ask){ .clock = "2026-01-01T00:00:00Z", .sleep_max = "10ms" }), AJ_REASON_NONE);
+	cr_expect_str_eq(got.clock, "2026-01-01T00:00:00Z");
+	cr_expect_eq(got.sleep_ms, 10u);
+	cr_expect_str_eq(got.options.items[0], "request: clock = \"2026-01-01T00:00:00Z\"");
+	cr_expect_eq(ask(&(struct aj_python_ask){ .clock = "noon" }), AJ_REASON_INPUT);
+	policy->sleep_ms = 1000;
+	cr_expect_eq(ask(&(struct aj_python_ask){ .sleep_max = "1s" }), AJ_REASON_NONE);
+	cr_expect_eq(ask(&(struct aj_python_ask){ .sleep_max = "2s" }), AJ_REASON_DENIED);
+	cr_expect_eq(ask(&(struct aj_python_ask){ .sleep_max = "none" }), AJ_REASON_DENIED);
+	cr_expect(strstr(err.fix, "python.sleep_max"), "%s", err.fix);
+	loaded.locked[of_key("python.clock")] = true;
+	cr_expect_eq(ask(&(struct aj_python_ask){ .clock = "+1h" }), AJ_REASON_DENIED);
+	cr_expect_eq(ask(&(struct aj_python_ask){ .clock = "real" }), AJ_REASON_NONE);
+}
+
 Test(for_request, imports)
 {
 	static const struct {

@@ -45,6 +45,8 @@ static const struct {
 	{ "--json", EXEC | RUN, { NULL }, { NULL } },
 	{ "--allow-import", EXEC, { "numpy", "numpy.*", "a.b", "*" }, { "", "**", "a b", "a.", "../x" } },
 	{ "--imports-checked", EXEC, { "before", "run" }, { "", "never", "Run" } },
+	{ "--clock", EXEC, { "real", "2026-01-01T00:00:00Z", "+24h" }, { "", "now", "2026-01-01" } },
+	{ "--sleep-max", EXEC, { "10ms", "1s", "none" }, { "", "0", "-1s", "x" } },
 	{ "--builtins", EXEC, { "minimal", "standard", "full" }, { "", "all", "Full" } },
 	{ "--layer", EXEC, { "on", "off" }, { "", "true", "ON" } },
 	{ "--input", EXEC, { "a=1", "a=", "a==" }, { "", "a", "=1" } },

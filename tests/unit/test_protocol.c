@@ -39,7 +39,7 @@ static const char *const good[] = {
 	"{\"op\":\"vars\",\"id\":1,\"session\":\"s1\",\"run_id\":\"r\"}",
 	"{\"op\":\"run\",\"id\":1,\"session\":\"s1\",\"code\":\"1\",\"value_of\":\"statement\",\"handles\":false,\"for_model\":true}",
 	"{\"op\":\"exec\",\"id\":1,\"code\":\"1\",\"value_of\":\"expression\",\"brief\":true}",
-	"{\"op\":\"open\",\"id\":1,\"brief\":true}",
+	"{\"op\":\"open\",\"id\":1,\"brief\":true,\"clock\":\"+1h\",\"sleep_max\":\"1s\"}",
 	"{\"op\":\"run\",\"id\":1,\"session\":\"s1\",\"code\":\"1\",\"seed\":4294967295}",
 	"{\"op\":\"open\",\"id\":1,\"seed\":0}",
 	"{\"op\":\"tools\",\"id\":1,\"session\":\"s1\",\"tools\":[{}]}",

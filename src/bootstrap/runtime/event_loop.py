@@ -4,6 +4,7 @@ streams do not.
 """
 
 import asyncio
+import sys
 from _thread import _count as count_threads, allocate_lock
 
 from agentjail.runtime import CONTROL_FD
@@ -91,6 +92,8 @@ def wakeup_lock(loop, channel):
 def install_policy():
     """From now on asyncio.run() makes such a loop."""
     asyncio.set_event_loop_policy(EventLoopPolicy())
+    if "agentjail.runtime.clock" in sys.modules:
+        sys.modules["agentjail.runtime.clock"].cap_asyncio(asyncio)
 
 
 def run_loop(coroutine):

@@ -29,6 +29,8 @@ POLICY_KEYS = {
     "builtins": (str, "standard"),
     "imports": (list, ()),
     "imports_checked": (str, "before"),     # before the code, or where each import stands ("run")
+    "clock": (str, ""),           # of time and datetime, see clock.py
+    "sleep_ms": (int, 0),         # longest time.sleep(); 0: any
     "env": (list, ()),            # NAME=value; set after the start, so that no loader saw them
     "files": (list, ()),          # paths of the jail that are the caller's files and folders
     "limits": (dict, {}),
@@ -86,7 +88,7 @@ def check_snippet(raw):
 
 
 def check_policy(keys):
-    """The policy as a tuple: layer, builtin set, imports, when these are checked, env, files, limits."""
+    """The policy as a tuple: layer, builtin set, imports, when these are checked, clock, longest sleep, env, files, limits."""
     if type(keys.get("imports")) is str:  # the reader takes one string with spaces faster than a list
         keys["imports"] = keys["imports"].split()
     for key, (kind, default) in POLICY_KEYS.items():
@@ -104,8 +106,8 @@ def check_policy(keys):
         if key not in limits or type(value) is not int or value < 0:
             raise ValueError("unknown or bad limit " + key)
         limits[key] = value
-    return keys["layer"], keys["builtins"], tuple(keys["imports"]), keys["imports_checked"], tuple(
-        keys["env"]), tuple(keys["files"]), limits
+    return keys["layer"], keys["builtins"], tuple(keys["imports"]), keys["imports_checked"], keys["clock"], keys[
+        "sleep_ms"], tuple(keys["env"]), tuple(keys["files"]), limits
 
 
 def type_expected(key, kind):

@@ -16,7 +16,7 @@ from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy
 STDOUT, STDERR = sys.stdout, sys.stderr
 ModuleType = type(sys)
 CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
-LAYER_KEYS = 4          # of the policy: layer, builtin set, imports, when these are checked
+LAYER_KEYS = 6          # of the policy: layer, builtin set, imports, when these are checked, clock, longest sleep
 MAX_FILE_NAMES, MAX_SOURCES = 1024, 64
 
 # Set by zygote.py, which has loaded every module already: a function that records the imports of a namespace without guards.
@@ -101,7 +101,9 @@ class Session:
         if self.begun:
             raise ValueError("the policy of a session cannot change")
         old, self.policy = self.policy, check_policy(keys)[:LAYER_KEYS] + self.policy[LAYER_KEYS:]
-        layer, builtin_set, imports, imports_checked = self.policy[:LAYER_KEYS]
+        layer, builtin_set, imports, imports_checked, clock, sleep_ms = self.policy[:LAYER_KEYS]
+        if (clock, sleep_ms) != old[4:LAYER_KEYS]:
+            choose_clock(clock, sleep_ms)
         if layer and (layer, builtin_set) == old[:2]:  # the guards look at the list that is there when they are called
             from agentjail.rail.allowed_imports import AllowedImports
             self.guards.imports = AllowedImports(list(imports), imports_checked)
@@ -112,7 +114,9 @@ class Session:
     def open(self):
         """The namespace, with its guards: made for the first snippet, or in a zygote that knows the policy."""
         if self.module is None:
-            layer, builtin_set, imports, imports_checked, env, files, _ = self.policy
+            layer, builtin_set, imports, imports_checked, clock, sleep_ms, env, files, _ = self.policy
+            if clock or sleep_ms:
+                choose_clock(clock, sleep_ms)
             self.module = ModuleType("__main__")
             # Libraries look for the module of the agent's classes here; the interpreter's own would be the wrong one.
             self.starter = self.starter or sys.modules.get("__main__")
@@ -286,6 +290,11 @@ class Session:
         if len(self.sources) > MAX_SOURCES:
             del self.sources[next(iter(self.sources))]
         return unique
+
+
+def choose_clock(clock, sleep_ms):
+    from agentjail.runtime.clock import choose
+    choose(clock, sleep_ms)
 
 
 def is_success(e):
