@@ -92,6 +92,11 @@ bench-warm: all $B/bench-warm
 bench-executors: all
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/bench/executors/run.sh
 
+# make bench-sdk what a call through the Python client costs beside the bare protocol
+.PHONY: bench-sdk
+bench-sdk: all
+	$Q AGENTJAIL=$(CURDIR)/$(AJ) python3 tests/bench/sdk.py
+
 bench-walls: all $B/probe $B/warm
 	$Q sh tests/bench/walls.sh
 

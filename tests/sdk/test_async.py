@@ -98,6 +98,17 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([r.value async for r in jail.map([str(i) for i in range(20)], workers=4)], list(range(20)))
         self.assertEqual(sorted([(i, r.value) async for i, r in jail.map(["5", "6"], ordered=False)]), [(0, 5), (1, 6)])
 
+    async def test_left_early(self):
+        jail = AsyncJail(service=self.service)
+        results = jail.map(["1", *["while True: pass"] * 5], workers=3)
+        self.assertEqual((await anext(results)).value, 1)
+        await results.aclose()
+        async with AsyncSession(service=self.service) as s:
+            pieces = s.stream("print(1, flush=True)\nwhile True: pass")
+            self.assertEqual((await anext(pieces)).text, "1\n")
+            await pieces.aclose()
+            self.assertEqual((await s.run("2")).value, 2)
+
     async def test_killed(self):
         async with AsyncSession(service=self.service) as s:
             with self.assertRaises(ServiceDied) as caught:

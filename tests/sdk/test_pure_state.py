@@ -1,8 +1,10 @@
 """The client without a service: frames, requests and events as state, values both ways, hostile claims, errors."""
 
+import contextlib
 import datetime
 import decimal
 import enum
+import io
 import json
 import pathlib
 import pickle
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 
 from agentjail import EnumMember, Handle, Instance, Opaque, Result, SnippetError, _core, _toml, errors, values
 from agentjail._process import words
+from agentjail._progress import Bar
 from agentjail._wire import READ_BYTES, BrokenStream, Frames, frame
 
 
@@ -238,12 +241,35 @@ class TestWords(unittest.TestCase):
                          ("--timeout", "1500ms", "--memory", "1G", "--idle", "0", "--allow-import", "a", "--allow-import", "b.*", "--layer", "off"))  # fmt: skip
 
     def test_toml(self):
-        import tomllib
-
+        try:
+            import tomllib
+        except ImportError:
+            self.skipTest("this Python has no tomllib")
         policy = {"extends": "snippet", "python": {"imports": ["a", 'b"\n'], "layer": True}, "a b": {"c": {"d": 1.5}}, "n": -3}
         self.assertEqual(tomllib.loads(_toml.write(policy)), policy)
         with self.assertRaisesRegex(TypeError, "a.b"):
             _toml.write({"a": {"b": object()}})
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class TestBar(unittest.TestCase):
+    def shown(self, stream, wanted, total=4):
+        with contextlib.redirect_stderr(stream):
+            bar = Bar(wanted, total)
+            for done in range(1, 5):
+                bar.show(done)
+            bar.end()
+        return stream.getvalue()
+
+    def test_a_bar_on_a_terminal_alone(self):
+        self.assertRegex(self.shown(Terminal(), None), r"\[#{30}\] 4/4  .*\n$")
+        self.assertRegex(self.shown(Terminal(), None, None), "4 done")
+        self.assertEqual((self.shown(io.StringIO(), None), self.shown(Terminal(), False)), ("", ""))
+        self.assertIn("4/4", self.shown(io.StringIO(), True))
 
 
 if __name__ == "__main__":

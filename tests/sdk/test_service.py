@@ -21,7 +21,10 @@ def children():
     pid = os.getpid()
     found = []
     for task in os.listdir(f"/proc/{pid}/task"):
-        found += pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+        try:
+            found += pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+        except FileNotFoundError:
+            pass  # a thread that has just ended
     return found
 
 
@@ -74,6 +77,21 @@ class TestPrivate(unittest.TestCase):
             self.assertEqual(Jail(service=service, policy="minimal").run("1").raw["policy"]["name"], "minimal")
             with self.assertRaises(errors.NoSuchPolicy):
                 Jail(service=service, policy="none").run("1")
+
+    def test_a_policy_as_text_and_as_file(self):
+        text = 'extends = "snippet"\n[python]\nimports = ["json"]\n'
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "mine.toml")
+            path.write_text(text)
+            os.symlink(folder, folder + ".link")
+            self.addCleanup(os.unlink, folder + ".link")
+            with Service(policies=[text, path], parked=0) as service:
+                self.assertEqual(service.policies, ["private", "mine"])
+                self.assertEqual([Jail(service=service, policy=p).run("import math").status for p in service.policies], ["rejected"] * 2)
+            with Service(policy=folder + ".link/mine.toml", parked=0) as service:
+                self.assertEqual(service.policies, ["mine"])
+        with Service(parked=0) as service, self.assertRaisesRegex(TypeError, "name of one"):
+            Jail(service=service, policy={"extends": "snippet"})
 
     def test_limits(self):
         with Service(timeout=0.3, parked=0) as service:

@@ -163,8 +163,8 @@ class Link:
                     calls = core.received(count)
                 for call in calls:
                     self._start_tool(call)
-        except (OSError, BrokenStream) as e:
-            reason = f"the connection to the service broke: {e}"
+        except Exception as e:  # whatever it is: nobody may wait for a reader that has gone
+            reason = f"the connection to the service broke: {str(e) or type(e).__name__}"
         self._lost(reason)
 
     def _lost(self, reason: str) -> None:

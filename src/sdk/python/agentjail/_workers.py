@@ -34,8 +34,8 @@ class Workers:
             if self._idle > 0:
                 self._idle -= 1  # it is this task's now
             elif self._threads < THREADS_MAX:
-                self._threads += 1
                 threading.Thread(target=self._work, name="agentjail-tool", daemon=True).start()
+                self._threads += 1
             self._tasks.put(task)
 
     def _work(self) -> None:

@@ -70,7 +70,8 @@ class Session:
         return self._ask(self._run_request(code, options, rq.handler(on_stdout, on_stderr)))
 
     def stream(self, code: str, **options: Unpack[RunOptions]) -> Iterator[Output | Result]:
-        """Run a snippet: an Output for each piece of output, as it comes, and at the end its Result. Leaving the loop ends the run."""
+        """Run a snippet, from the first step of the loop on: an Output for each piece of output, as it comes, and at the end its Result.
+        Leaving the loop ends the run."""
         arrived: queue.SimpleQueue[None] = queue.SimpleQueue()
         request = self._run_request(code, options, lambda stream, text: None)
         with self._explained():
@@ -174,6 +175,7 @@ class Session:
         if self._state != "open":
             return
         self._state = "closed"
+        self._link.ended.pop(self.name, None)
         if self._link.gone is None:
             try:
                 self._link.ask(Request("close", {"session": self.name}, rq.nothing))
