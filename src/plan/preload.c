@@ -63,6 +63,41 @@ static void preload_late(struct aj_plan *plan, struct aj_arena *arena, const str
 	}
 }
 
+/* The encodings whose codecs are extension modules: the word of the code, in lower case, and the module. encode() imports it by the name
+ * of the encoding. Not in a lasting jail: there the word is not known, and each of them costs every birth. */
+static const struct codec {
+	const char *word, *module;
+} codecs[] = {
+	{ "big5", "encodings.big5" },
+	{ "big5hkscs", "encodings.big5hkscs" },
+	{ "cp932", "encodings.cp932" },
+	{ "cp949", "encodings.cp949" },
+	{ "cp950", "encodings.cp950" },
+	{ "euc_jp", "encodings.euc_jp" },
+	{ "euc-jp", "encodings.euc_jp" },
+	{ "euc_kr", "encodings.euc_kr" },
+	{ "euc-kr", "encodings.euc_kr" },
+	{ "gb18030", "encodings.gb18030" },
+	{ "gb2312", "encodings.gb2312" },
+	{ "gbk", "encodings.gbk" },
+	{ "iso2022_jp", "encodings.iso2022_jp" },
+	{ "iso-2022-jp", "encodings.iso2022_jp" },
+	{ "shift_jis", "encodings.shift_jis" },
+	{ "shift-jis", "encodings.shift_jis" },
+	{ "sjis", "encodings.shift_jis" },
+};
+
+static void preload_codecs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
+{
+	char *lower = aj_strndup(arena, request->code, request->code_bytes);
+	struct aj_request copy = { .code = lower, .code_bytes = request->code_bytes };
+	for (char *c = lower; c < lower + copy.code_bytes; c++)
+		*c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+		if (has_word(&copy, codecs[i].word, strlen(codecs[i].word)))
+			*AJ_PUSH(arena, &plan->preload) = codecs[i].module;
+}
+
 static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char *name, size_t bytes)
 {
 	enum { MOST_NAMES = 64, NAME_BYTES = 100 };
@@ -131,4 +166,6 @@ void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		preload_named(plan, arena, request);
 	if (request->lasting || has_code)
 		preload_late(plan, arena, policy, request);
+	if (has_code && !request->lasting)
+		preload_codecs(plan, arena, request);
 }

@@ -136,6 +136,7 @@ def run_in_child(unit):
 
 def main():
     sys.path.append("/usr/lib/python3/dist-packages")
+    sys.argv = ["-c"]   # as a snippet has it
     what, items = json.load(sys.stdin)
     if what == "find":
         answer = find(items)

@@ -29,7 +29,7 @@ PWN = vars(M('x'))['__name__']"""),
 import json
 class Namespace(type(json)): pass
 PWN = vars(Namespace('x'))['__name__']"""),
-    ("vars-caller", [], "def f(): return vars()\nx = 1\nPWN = f() or 1"),
+    ("vars-caller", ["concurrent.futures"], "from concurrent.futures import ThreadPoolExecutor\nPWN = ThreadPoolExecutor().submit(vars).result()['self']"),
     ("eval-dunder", [], "PWN = eval('print.__se' + 'lf__')"),
     ("eval-guarded", [], "PWN = eval('getattr(print, x)', {'x': '__se' + 'lf__'})"),
     ("eval-in-map", [], "PWN = list(map(eval, ['print.__se' + 'lf__']))[0]"),
@@ -741,10 +741,25 @@ class S(str):
 got = []
 timeit.Timer(S('got.append(breakpoint)'), globals={'got': got}).timeit(1)
 PWN = got[0]"""),
+    ("doctest-debugger", ["doctest"], """
+import doctest
+r = doctest.DocTestRunner(verbose=False)
+r.run(doctest.DocTestParser().get_doctest('>>> 1\\n1', {}, 't', 't', 0))
+PWN = r.debugger.runctx"""),
+    ("doctest-finder", ["doctest", "json"], "import doctest, json\nPWN = doctest.DocTestFinder(exclude_empty=False).find(json)[0].globs['codecs']"),
+    ("doctest-runner-text", ["doctest"], """
+import doctest
+got = []
+t = doctest.DocTestParser().get_doctest('>>> got.append(().__class__.__base__.__subclasses__)', {'got': got}, 't', 't', 0)
+doctest.DocTestRunner(verbose=False).run(t, out=lambda s: None)
+PWN = got[0]"""),
+    ("own-self-builtin", [], "f = print\nPWN = f.__self__"),
+    ("own-self-getattr", [], "PWN = getattr([].append, '__se' + 'lf__')"),
+    ("own-func-library", ["random"], "import random\nm = random.Random().shuffle\nPWN = m.__func__"),
     ("doctest-text", ["doctest"], """
 import doctest
 got = []
-test = doctest.DocTestParser().get_doctest('>>> got.append(open)', {'got': got}, 'x', None, 0)
+test = doctest.DocTestParser().get_doctest('>>> got.append(breakpoint)', {'got': got}, 'x', None, 0)
 doctest.DocTestRunner().run(test)
 PWN = got[0]"""),
     ("bdb-run", ["bdb"], "import bdb\ngot = []\nbdb.Bdb().runeval('got.append(breakpoint)', {'got': got})\nPWN = got[0]"),

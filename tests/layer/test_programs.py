@@ -284,6 +284,24 @@ class M:
     def m(self, x=1): pass
 (h(1), h.mark, h.__annotations__, h.__module__, g.__defaults__, g.__kwdefaults__, curry(g, 1), g.__code__.co_varnames, g.__code__.co_name,
  M.m.__defaults__, M().m.__code__.co_argcount, g.__wrapped__ if hasattr(g, '__wrapped__') else None)"""),
+    ("own-methods", """
+class A:
+    def m(self): return 1
+    @classmethod
+    def c(cls): pass
+    class E(dict):
+        E = vars()
+        for i in range(3): E['n%d' % i] = i
+def f(): y = 2; return vars()
+a = A(); k = a.m
+(k.__self__ is a, k.__func__ is A.m, A.c.__self__ is A, getattr(k, '__self__') is a, A.E.n2, f())"""),
+    ("doctest-runner", """
+import doctest
+test = doctest.DocTestParser().get_doctest('>>> x + 1\\n3\\n', {'x': 2}, 'name', 'file', 0)
+r = doctest.DocTestRunner(verbose=False).run(test)
+try: doctest.DebugRunner(verbose=False).run(doctest.DocTestParser().get_doctest('>>> 1\\n2\\n', {}, 'n', 'f', 0))
+except doctest.DocTestFailure as e: got = e.got, e.example.want
+(tuple(r), got, doctest.script_from_examples('>>> 1\\n1\\n'), doctest.OutputChecker().check_output('1', '1', 0))"""),
     ("own-tracebacks", """
 import sys, traceback
 def f(): raise ValueError('bad')

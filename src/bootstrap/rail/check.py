@@ -48,6 +48,7 @@ class Checker:
             self.bound = dict(previous.bound)
         self.private_reads = []         # (module name, attribute, node), for check_late when all bindings are known
         self.mangled = []               # (attribute, node), for the same
+        self.of_names = []              # (name, attribute, node), for the same
         self.matches = 0                # the number of names that guard_patterns() made
 
     def add_error(self, node, rule, message, hint=None, **extra):
@@ -103,7 +104,7 @@ class Checker:
                             setattr(node, field, new)
                             child = new
                     push((child, depth))
-        if self.private_reads or self.mangled:
+        if self.private_reads or self.mangled or self.of_names:
             from agentjail.rail import check_late
             check_late.check_bindings(self)
         if self.import_errors:
@@ -223,6 +224,8 @@ class Checker:
                     self.refuse_import(args[0], value)
             elif (name == ATTR_GUARD or name == SET_GUARD) and is_mangled(args[1].value):
                 self.mangled.append((args[1].value, args[1]))
+            elif name == ATTR_GUARD and args[1].value == "__self__" and type(args[0]) is Name:
+                self.of_names.append((args[0].id, "__self__", args[1]))
             elif name == ATTR_GUARD and args[1].value in ("format", "format_map") and type(args[0]) is Constant:
                 template = args[0].value
                 if type(template) is str and "{" in template:

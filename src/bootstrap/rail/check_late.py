@@ -134,6 +134,9 @@ def check_bindings(checker):
     for name, node in checker.mangled:
         if "class" not in checker.bound.get(name[1:].partition("__")[0], ()):
             refuse_attribute(checker, node, name, "PY-MANGLED")
+    for name, attr, node in checker.of_names:
+        if name not in checker.bound:   # a built-in function's
+            refuse_attribute(checker, node, attr, "PY-DUNDER")
     for name, attr, node in checker.private_reads:
         if name in checker.modules and attr not in READABLE_OF_MODULES and (
                 checker.bound.get(name, {"import"}) <= {"import"}):

@@ -202,11 +202,12 @@ class Guards:
             return checked_class(cls, is_unmatchable)
 
         def vars(*o):
-            """The attributes of an object whose class is of this code, or of this class."""
-            if len(o) != 1:
-                raise TypeError("vars() without an object is not allowed: use locals()")
+            """The attributes of an object whose class is of this code, or of this class; without an argument, locals()."""
+            if not o:
+                from agentjail.rail.namespaces import local_names
+                return local_names(self, get_frame(1))
             from agentjail.rail.own_objects import variables_of
-            return variables_of(o[0])
+            return variables_of(*o)
 
         def globals():
             from agentjail.rail.namespaces import global_names

@@ -6,7 +6,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see __init__.py)
 
 # Double-underscore attributes that may be *read*. Each gives a value that ordinary syntax gives as well
 # (len(x), x + y, type(x), str(e)) or plain text. These are absent on purpose: __globals__, __code__, __closure__,
-# __builtins__, __self__, __func__, __reduce__, __reduce_ex__, __getstate__, __loader__, __spec__,
+# __builtins__, __reduce__, __reduce_ex__, __getstate__, __loader__, __spec__,
 # __objclass__, __thisclass__. Each of them is one step from frames, modules or the real builtins. So are those of
 # OWN_ONLY below, of any object but the code's own.
 READABLE = frozenset((
@@ -74,7 +74,8 @@ FRAME_ATTRIBUTES = frozenset((
 
 # Attributes that are read of the code's own objects alone, by a guard at run time (own_objects.py): of other objects they
 # lead to real functions, modules and frames. Every other way to them (formats, patterns, libraries) is as closed as ever.
-OWN_ONLY = frozenset("__dict__ __mro__ __bases__ __base__ __subclasses__ __defaults__ __kwdefaults__ __traceback__".split())
+OWN_ONLY = frozenset("__dict__ __mro__ __bases__ __base__ __subclasses__ __defaults__ __kwdefaults__ __traceback__ "
+                     "__self__ __func__".split())
 # What may be read of x.__code__, in one step: the code object itself is never handed out.
 CODE_FACTS = frozenset((
     "co_name co_qualname co_varnames co_names co_freevars co_cellvars co_argcount co_posonlyargcount co_kwonlyargcount co_nlocals co_flags "

@@ -59,6 +59,9 @@ def read_own(o, name):
     elif name == "__dict__":
         if has_own_data(kind) or is_own_function(o):
             return REAL_GETATTR(o, name)
+    elif name in ("__self__", "__func__"):
+        if kind is MethodType and is_own_function(o.__func__):
+            return REAL_GETATTR(o, name)
     elif name in ("__defaults__", "__kwdefaults__"):
         if kind is MethodType:
             o = o.__func__
@@ -147,7 +150,9 @@ def may_set(o, name, value):
     kind = REAL_TYPE(o)
     if is_mangled(name):
         return has_own_private(o, kind, name)
-    if name == "__class__":     # from one class of the code's own to another
+    if name == "__class__":     # from one class of the code's own to another; a mock has a property of this name
+        if SLOTS["__module__"](kind) == "unittest.mock":
+            return is_class(REAL_TYPE(value))
         return has_own_data(kind) and is_own_class(kind) and is_own_class(value) and has_own_data(value)
     if name == "__dict__":
         return (has_own_data(kind) or is_own_function(o)) and isinstance(value, dict)

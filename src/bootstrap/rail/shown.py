@@ -27,19 +27,20 @@ SHOWN = {
         "it chooses the namespace of a class statement"),
     "inspect": (frozenset(
         "BoundArguments CORO_CLOSED CORO_CREATED CORO_RUNNING CORO_SUSPENDED FullArgSpec GEN_CLOSED GEN_CREATED GEN_RUNNING GEN_SUSPENDED "
-        "Parameter Signature cleandoc formatannotation get_annotations getcoroutinestate getdoc getfullargspec getgeneratorstate getmembers getmro "
+        "Parameter Signature cleandoc formatannotation get_annotations getcallargs getcoroutinestate getdoc getfullargspec getgeneratorstate getmembers getmro "
         "isabstract isasyncgen isasyncgenfunction isawaitable isbuiltin isclass iscode iscoroutine iscoroutinefunction isdatadescriptor "
         "isframe isfunction isgenerator isgeneratorfunction isgetsetdescriptor ismemberdescriptor ismethod ismethoddescriptor "
         "ismethodwrapper ismodule isroutine istraceback markcoroutinefunction signature".split()),
         "it reads frames or attributes by itself"),
     "gc": (frozenset(
-        "collect disable enable freeze get_count get_debug get_freeze_count get_stats get_threshold is_tracked isenabled set_threshold "
+        "collect disable enable freeze get_count get_debug get_freeze_count get_stats get_threshold is_finalized is_tracked isenabled set_threshold "
         "unfreeze".split()), "it returns objects of other code"),
     "http": (frozenset("HTTPStatus HTTPMethod".split()), "there is no network"),
     "doctest": (frozenset(
-        "COMPARISON_FLAGS DONT_ACCEPT_BLANKLINE DONT_ACCEPT_TRUE_FOR_1 ELLIPSIS FAIL_FAST IGNORE_EXCEPTION_DETAIL NORMALIZE_WHITESPACE "
-        "REPORTING_FLAGS REPORT_CDIFF REPORT_NDIFF REPORT_ONLY_FIRST_FAILURE REPORT_UDIFF SKIP TestResults run_docstring_examples "
-        "testmod".split()), "it runs text in namespaces of other modules"),
+        "COMPARISON_FLAGS DONT_ACCEPT_BLANKLINE DONT_ACCEPT_TRUE_FOR_1 DebugRunner DocTest DocTestCase DocTestFailure DocTestParser DocTestRunner "
+        "ELLIPSIS Example FAIL_FAST IGNORE_EXCEPTION_DETAIL NORMALIZE_WHITESPACE OutputChecker REPORTING_FLAGS REPORT_CDIFF REPORT_NDIFF "
+        "REPORT_ONLY_FIRST_FAILURE REPORT_UDIFF SKIP TestResults UnexpectedException register_optionflag run_docstring_examples "
+        "script_from_examples testmod".split()), "it runs text in namespaces of other modules"),
     # Files and folders by their paths; no process, and no descriptor by its number.
     "os": (frozenset(
         "DirEntry F_OK PathLike R_OK W_OK X_OK access altsep chdir chmod cpu_count curdir defpath devnull environ error extsep fsdecode "

@@ -68,13 +68,28 @@ def patch_mock(mock, guards):
     patch_class.get_original = get_original
 
 
+class NoDebugger:
+    """In place of the debugger that each doctest runner makes and shows: that one runs any text."""
+
+    def __init__(self, out):
+        pass
+
+    def reset(self):
+        pass
+
+    set_continue = reset
+
+    def set_trace(self, frame=None):
+        raise RuntimeError("a jail has no debugger")
+
+
 def patch_doctest(doctest, guards):
     def run(code, globs):
         guards.builtins["exec"](code, globs)
 
     def compile(source, filename, mode, *_):
         return guards.builtins["compile"](source, filename, mode)
-    doctest.__dict__.update(compile=compile, exec=run)
+    doctest.__dict__.update(compile=compile, exec=run, _OutputRedirectingPdb=NoDebugger)
 
 
 def patch_timer(timeit, guards):

@@ -242,6 +242,9 @@ def add_hints(session, e, out):
     if isinstance(e, EOFError) and "input(" in out["source"]:
         out["hint"] = ("This code has no standard input: data comes in as input variables; after `sys.stdin = io.StringIO(text)` input() reads "
                        "the lines of that text.")
+    if isinstance(e, LookupError) and out["message"].startswith("unknown encoding"):
+        out["hint"] = ("The codecs of Chinese, Japanese and Korean character sets are machine code, which a jail of one snippet loads ahead where "
+                       "the code names the encoding, and no session does. UTF-8, UTF-16 and the 8-bit character sets are always there.")
     if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
         out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
     if isinstance(e, ImportError) and "failed to map segment" in out["message"]:

@@ -174,6 +174,8 @@ class Session:
         self.soft_ms = req["soft_ms"]
         self.last = req["last"]
         self.filename = self.name_source(req["filename"], source or "")
+        if sys.argv == [""]:    # as python3 FILE and python3 -c have it
+            sys.argv = ["-c" if req["filename"][:1] == "<" else req["filename"]]
         namespace = self.open()
         self.answers = []
         self.results, self.keeps_files = None, req["output"]

@@ -31,7 +31,7 @@ def own_str(x, cap):
     """(str(x) of at most cap bytes, was the text cut?) for an object whose class has an str() of its own, else (None, False).
     The text of str and bytes is their value, and that of most other types their repr."""
     t = type(x)
-    if t is str or t is bytes or t is bytearray or t.__str__ is object.__str__:
+    if t is str or t is bytes or t is bytearray or t.__str__ is object.__str__ or t.__module__ == "unittest.mock":   # it counts its calls
         return None, False
     try:
         text = str(x)
