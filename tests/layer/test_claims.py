@@ -311,6 +311,7 @@ def policies(score):
     case("view-patch", "import json\njson.dumps = lambda x: 'mine'\njson.dumps(1)", lambda c: c["repr"] == "'mine'", ["json"])
     case("version", "import json, decimal\n(json.__name__, decimal.__version__, json.__doc__[:4])", fine, ["json", "decimal"])
     case("module-repr", "import json\nstr(json)", lambda c: "json" in c["repr"], ["json"])
+    case("open-stdin", "import io, sys\nsys.stdin = io.StringIO('5 6')\nopen(0).read()", lambda c: c["value"] == "5 6", ["io", "sys"])
     case("full-open", "open('/dev/null').read()", fine, builtins="full")
     case("full-eval", "eval('1 + x', {'x': 2}), exec('y = 5'), y, eval(compile('2', 'f', 'eval'))", lambda c: c["repr"] == "(3, None, 5, 2)", builtins="full")
     case("full-eval-checked", "eval('().__cla' + 'ss__.__base__')", lambda c: c["error"].get("rule") == "PY-DUNDER", builtins="full")

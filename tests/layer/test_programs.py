@@ -338,6 +338,12 @@ n = int(input()); a = list(map(int, input().split())); rest = sys.stdin.read()
 try: input()
 except EOFError as e: end = str(e)
 (n, a, rest, end)"""),
+    ("own-builtins", "g = {'__builtins__': __builtins__}\nexec('x = len([1])', g)\n(g['x'], hasattr(__builtins__, 'print'), __builtins__.abs(-1))"),
+    ("own-module", """
+import types
+m = types.ModuleType('solution', 'doc')
+exec('import math\\ndef f(x): return math.sqrt(x)', m.__dict__)
+(m.f(9), m.__doc__, 'f' in vars(m), sorted(k for k in m.__dict__ if k[:1] != '_'))"""),
     ("open-own", """
 import csv, json
 with open('/tmp/test-programs.csv', 'w', newline='') as f: csv.writer(f).writerows([['a', 'b'], [1, 2]])

@@ -5,6 +5,7 @@ It opens no other path, and hands out no descriptor: the object that it returns 
 
 import _io
 import posix
+import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 
@@ -101,6 +102,9 @@ def make_open(files):
 
     def open(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None):
         """Read an input file, or write a file of /output or /tmp."""
+        if REAL_TYPE(file) is int and file == 0:  # standard input, as code has set it
+            stdin = sys.stdin
+            return stdin.buffer if "b" in mode else stdin
         if hasattr(file, "__fspath__") and REAL_TYPE(file).__module__ == "pathlib":
             file = str(file)
         if REAL_TYPE(file) is not str or REAL_TYPE(mode) is not str:

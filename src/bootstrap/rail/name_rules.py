@@ -35,7 +35,7 @@ READABLE = frozenset((
     "__cause__ __context__ __suppress_context__ __notes__ __isabstractmethod__ __value__ __type_params__ "
     "__signature__ __orig_bases__ __orig_class__ __metadata__ __supertype__ __bound__ __constraints__ __covariant__ "
     "__contravariant__ __total__ __required_keys__ __optional_keys__ __forward_arg__ __dataclass_fields__ "
-    "__abstractmethods__ __final__ __dir__ "
+    "__abstractmethods__ __final__ __dir__ __dataclass_params__ "
     # sys
     "__stdout__ __stderr__ __stdin__"
 ).split())
@@ -49,7 +49,7 @@ NOT_DEFINABLE = frozenset(
     "__suppress_context__ __value__ __type_params__ __match_args__ __origin__ "
     "__args__ __parameters__ __stdout__ __stderr__ __stdin__ __signature__ __orig_class__ __metadata__ __supertype__ "
     "__bound__ __constraints__ __covariant__ __contravariant__ __total__ __required_keys__ __optional_keys__ "
-    "__forward_arg__ __dataclass_fields__ __abstractmethods__ __final__".split())
+    "__forward_arg__ __dataclass_fields__ __dataclass_params__ __abstractmethods__ __final__".split())
 DEFINABLE = (READABLE - NOT_DEFINABLE) | {"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
                                           "__getnewargs__", "__getnewargs_ex__", "__dir__", "__mro_entries__",
                                           "__license__", "__date__", "__email__", "__copyright__", "__credits__",
@@ -58,7 +58,7 @@ DEFINABLE = (READABLE - NOT_DEFINABLE) | {"__reduce__", "__reduce_ex__", "__gets
 
 # Double-underscore names that may be read as plain variables.
 READABLE_VARIABLES = frozenset("__name__ __doc__ __debug__ __import__ __file__ __class__ __qualname__ __version__ "
-                           "__author__ __all__ __slots__ __annotations__ __main__".split())
+                           "__author__ __all__ __slots__ __annotations__ __main__ __builtins__".split())
 
 # Attributes that may be assigned from outside a class body (decorators copy names and docstrings).
 ASSIGNABLE = (DEFINABLE - {"__slots__"}) | {"__name__", "__wrapped__", "__cause__", "__context__",

@@ -12,6 +12,7 @@ FunctionType, MethodType, MappingProxyType = type(lambda: 0), type(attribute_err
 # The slots of the class `type` itself: no metaclass of agent code answers in their place.
 SLOTS = {name: type.__dict__[name].__get__ for name in ("__module__", "__mro__", "__bases__", "__base__", "__dict__")}
 real_subclasses, builtins_of = type.__subclasses__, FunctionType.__dict__["__builtins__"].__get__
+names_of_module = ModuleType.__dict__["__dict__"].__get__
 traceback_of = BaseException.__dict__["__traceback__"].__get__
 WITHOUT_DATA = (type, ModuleType, super)    # the attributes of their instances are not data of code's own
 # Classes of libraries whose instances are bags of attributes: (module, class).
@@ -57,7 +58,7 @@ def read_own(o, name):
             if name == "__subclasses__":
                 return lambda: real_subclasses(o)
     elif name == "__dict__":
-        if has_own_data(kind) or is_own_function(o):
+        if has_own_data(kind) or is_own_function(o) or kind is ModuleType and is_own_module(o):
             return REAL_GETATTR(o, name)
     elif name in ("__self__", "__func__"):
         if kind is MethodType and is_own_function(o.__func__):
@@ -92,6 +93,12 @@ def is_class(kind):
 
 def is_own_class(o):
     return is_class(REAL_TYPE(o)) and SLOTS["__module__"](o) == "__main__"
+
+
+def is_own_module(o):
+    """Is this a module that code made with types.ModuleType()? Those of the import system have a __spec__, and the proxies have no such name."""
+    names = names_of_module(o)
+    return names.get("__spec__", o) is None and names is not sys.modules["__main__"].__dict__
 
 
 def has_own_private(o, kind, name):
