@@ -1,7 +1,7 @@
 """Measures the executors of peers.py side by side in one run, and writes the table, its plot and their figures.
 It takes every pair of executor and case once in each round, in a new random order, so that the machine's other work affects all alike.
 
-Usage: bench.py DOCS JSON [ROUNDS]   (docs/performance.md and docs/executors.svg below DOCS are rewritten)
+Usage: bench.py DOCS JSON [ROUNDS]   (performance.md, executors.svg and ../README.md below DOCS are rewritten)
 """
 
 import gzip
@@ -174,6 +174,19 @@ def page(figures, facts):
     return "\n".join(lines)
 
 
+def first_screen(figures, facts):
+    """What README.md shows: a public set of programs, and a snippet, beside what a user would have without a jail."""
+    rows = [("a bare `python3` process each, no boundary", peers.BarePython), ("smolagents' interpreter, no boundary", peers.Smolagents),
+            ("monty, an interpreter of its own", peers.MontyFresh), ("**agentjail, a fresh jail each**", peers.AgentjailFresh)]
+    lines = ["| | HumanEval: %d programs with their tests | `2**10 + 5` |" % facts["programs"], "|---|---|---|"]
+    for words, kind in rows:
+        row = figures[kind.name]
+        failed = row["HumanEval"]["failed"]
+        lines.append("| %s | %.1f s%s | %s ms |" % (words, row["HumanEval"]["seconds"], ", %d fail" % failed if failed else "", shown(row["simple math"])))
+    lines.append("| **agentjail, a session** | | %s ms |" % shown(figures[peers.AgentjailSession.name]["simple math"]))
+    return "\n".join([*lines, "", "From Python, one after the other, on 2 processors; [more](docs/performance.md#beside-other-executors)."])
+
+
 def write_between(path, name, text):
     with open(path) as f:
         whole = f.read()
@@ -202,6 +215,7 @@ def main():
     text = page(figures, facts)
     print(text)
     write_between(os.path.join(docs, "performance.md"), "executors", text)
+    write_between(os.path.join(docs, os.pardir, "README.md"), "figures", first_screen(figures, facts))
     with open(os.path.join(docs, "executors.svg"), "w") as f:
         f.write(plot.bars(figures, [kind.name for kind in peers.ALL], [*peers.CASES, "start"]))
 
