@@ -49,21 +49,24 @@ def schema_of(hint):
     return Tool(f).declaration["parameters"]["properties"]["x"]
 
 
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "number"}}, "required": ["x"], "additionalProperties": False}
+HINTS = (
+    (int, {"type": "integer"}), (float, {"type": "number"}), (str, {"type": "string"}), (bool, {"type": "boolean"}), (Any, {}), (None, {"type": "null"}),
+    (list, {"type": "array"}), (list[int], {"type": "array", "items": {"type": "integer"}}), (typing.List[str], {"type": "array", "items": {"type": "string"}}),
+    (dict, {"type": "object"}), (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}), (dict[int, str], {}),
+    (Optional[int], {"type": ["integer", "null"]}), (Union[int, str], {"type": ["integer", "string"]}), (int | None, {"type": ["integer", "null"]}),
+    (Union[list[int], str], {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}), (Union[int, object], {}),
+    (Literal["a", 1], {"enum": ["a", 1]}), (Color, {"enum": ["red", "blue"]}), (tuple[int, str], {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "minItems": 2, "maxItems": 2}),
+    (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}), (set, {}), (bytes, {}), (datetime.date, {}), (object, {}), (pathlib.Path, {}),
+    (Annotated[int, "how many", {"minimum": 1}], {"type": "integer", "description": "how many", "minimum": 1}), (Point, POINT),
+    (Row, {"type": "object", "properties": {"name": {"type": "string"}, "at": POINT}, "required": ["name", "at"], "additionalProperties": False}),
+    (typing.NewType("Id", int), {"type": "integer"}), ("a text", {}), (typing.TypeVar("T"), {}), (typing.Callable[[int], str], {}),
+)  # fmt: skip
+
+
 class TestSchemas(unittest.TestCase):
     def test_hints(self):
-        point = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "number"}}, "required": ["x"], "additionalProperties": False}
-        for hint, schema in (
-            (int, {"type": "integer"}), (float, {"type": "number"}), (str, {"type": "string"}), (bool, {"type": "boolean"}), (Any, {}), (None, {"type": "null"}),
-            (list, {"type": "array"}), (list[int], {"type": "array", "items": {"type": "integer"}}), (typing.List[str], {"type": "array", "items": {"type": "string"}}),
-            (dict, {"type": "object"}), (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}), (dict[int, str], {}),
-            (Optional[int], {"type": ["integer", "null"]}), (Union[int, str], {"type": ["integer", "string"]}), (int | None, {"type": ["integer", "null"]}),
-            (Union[list[int], str], {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}), (Union[int, object], {}),
-            (Literal["a", 1], {"enum": ["a", 1]}), (Color, {"enum": ["red", "blue"]}), (tuple[int, str], {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "minItems": 2, "maxItems": 2}),
-            (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}), (set, {}), (bytes, {}), (datetime.date, {}), (object, {}), (pathlib.Path, {}),
-            (Annotated[int, "how many", {"minimum": 1}], {"type": "integer", "description": "how many", "minimum": 1}), (Point, point),
-            (Row, {"type": "object", "properties": {"name": {"type": "string"}, "at": point}, "required": ["name", "at"], "additionalProperties": False}),
-            (typing.NewType("Id", int), {"type": "integer"}), ("a text", {}), (typing.TypeVar("T"), {}), (typing.Callable[[int], str], {}),
-        ):  # fmt: skip
+        for hint, schema in HINTS:
             with self.subTest(hint=hint):
                 self.assertEqual(schema_of(hint), schema)
         json.dumps(schema_of(Tree))  # one that contains itself has an end

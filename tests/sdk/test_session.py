@@ -6,9 +6,11 @@ import pathlib
 import tempfile
 import threading
 import unittest
+from typing import Optional
 
 import agentjail
 from agentjail import Jail, Service, Session, SessionEnded, SnippetError, errors
+from test_pure_tools import HINTS, Color, Point
 
 
 class Shared(unittest.TestCase):
@@ -205,6 +207,31 @@ class TestTools(Shared):
         self.assertIn("What it will be like.", s.run("weather.__doc__").value)
         self.assertEqual(s.run("await double((1, 2))").value, [1, 2, 1, 2])
         self.assertEqual(s.run("total(1, 2, scale=10, a=5)").value, 35)
+
+    def test_the_service_takes_every_declaration(self):
+        def every(i):
+            def f(x, y=None, *more, z=None, **rest):
+                return [x]
+
+            f.__annotations__ = dict.fromkeys(("x", "y", "more", "z", "rest"), HINTS[i][0])
+            return agentjail.Tool(f, name=f"f{i}", returns=i % 2 == 0)
+
+        s = self.session(*[every(i) for i in range(len(HINTS))])
+        names = [f"f{i}" for i, (hint, _) in enumerate(HINTS) if hint is int]
+        self.assertEqual(s.run(f"{names[0]}(1, 2, 3, 4, z=5, k=6)").value, [1])
+        self.assertIn("expected integer", s.run(f"{names[0]}('1')").error.message)
+
+    def test_objects_by_their_hints(self):
+        def move(points: list[Point], by: Point = Point(1), *, color: Optional[Color] = None) -> Point:  # noqa: B008
+            seen.append((points, by, color))
+            return Point(points[0].x + by.x)
+
+        seen = []
+        s = self.session(move)
+        self.assertEqual(s.run("move([{'x': 4}], color='red')").value, {"x": 5, "y": 0.5})
+        self.assertEqual(s.run("move(points=[{'x': 4}], by={'x': 2, 'y': 0})").value, {"x": 6, "y": 0.5})
+        self.assertEqual(seen, [([Point(4)], Point(1), Color.RED), ([Point(4)], Point(2, 0), None)])
+        self.assertIn("/points", s.run("move([{}])").error.message)
 
     def test_an_exception_is_its_type_and_text(self):
         def fails():

@@ -89,13 +89,12 @@ def _literal(values: tuple[Any, ...]) -> Shape:
 
 def _union(args: tuple[Any, ...], level: int) -> Shape:
     shapes = [shape(a, level + 1) for a in args]
+    others = [s for a, s in zip(args, shapes) if a is not type(None)]
+    if len(others) == 1 and others[0].convert:
+        return Shape(_any_of(shapes), _unless_none(others[0].convert))
     if any(not s.schema for s in shapes):
         only = [s for s in shapes if s.convert]
         return Shape({}, only[0].convert if len(only) == 1 else None)
-    if all(set(s.schema) == {"type"} and isinstance(s.schema["type"], str) for s in shapes):
-        schema: Schema = {"type": [s.schema["type"] for s in shapes]}
-    else:
-        schema = {"anyOf": [s.schema for s in shapes]}
     # Of the parts at most one is made from an object and one from an array: then it is known which conversion is meant.
     by_type: dict[Any, Convert] = {s.schema.get("type"): s.convert for s in shapes if s.convert and isinstance(s.schema.get("type"), str)}
 
@@ -104,7 +103,19 @@ def _union(args: tuple[Any, ...], level: int) -> Shape:
         found = by_type.get(name)
         return found(x) if found else x
 
-    return Shape(schema, convert if {"object", "array"} & set(by_type) else None)
+    return Shape(_any_of(shapes), convert if {"object", "array"} & set(by_type) else None)
+
+
+def _any_of(shapes: list[Shape]) -> Schema:
+    if any(not s.schema for s in shapes):
+        return {}
+    if all(set(s.schema) == {"type"} and isinstance(s.schema["type"], str) for s in shapes):
+        return {"type": [s.schema["type"] for s in shapes]}
+    return {"anyOf": [s.schema for s in shapes]}
+
+
+def _unless_none(convert: Convert) -> Convert:
+    return lambda x: None if x is None else convert(x)
 
 
 def _list(args: tuple[Any, ...], level: int) -> Shape:
