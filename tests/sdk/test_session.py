@@ -5,6 +5,7 @@ import os
 import pathlib
 import tempfile
 import threading
+import time
 import unittest
 from typing import Optional
 
@@ -182,6 +183,28 @@ class TestSession(Shared):
             s.rollback(kept)
             self.assertEqual((s.get("x"), f.get("x")), (1, 2))
             s.forget(kept)
+
+    def test_a_jail_that_ends(self):
+        stubborn = "sum(range(10 ** 12))"  # which looks at no signal
+        s, b = self.session(), self.session(branching=True)
+        b.run("x = 1")
+        kept = b.checkpoint()
+        for session in (s, b):
+            result = session.run(stubborn, timeout=0.1)
+            self.assertEqual((result.status, result.session_alive), ("timeout", False))
+        with self.assertRaisesRegex(SessionEnded, "fix: open another one"):
+            s.run("1")
+        s.close()
+        b.rollback(kept)
+        self.assertEqual(b.get("x"), 1)
+
+    def test_a_session_that_was_idle_too_long(self):
+        with Service(idle=0.1, parked=0) as service, Session(service=service) as s:
+            end = time.monotonic() + 60
+            while service.stats()["sessions"] and time.monotonic() < end:
+                time.sleep(0.02)
+            with self.assertRaisesRegex(SessionEnded, "idle"):
+                s.run("1")
 
     def test_handles(self):
         s = self.session()

@@ -101,5 +101,4 @@ def total_of(codes: Any) -> int | None:
 def run(code: str, **options: Any) -> Result:
     """Run one snippet in a jail of its own, with the options of Jail and of Jail.run."""
     own = {name: options.pop(name) for name in list(options) if name in rq.RUN_OPTIONS or name in ("on_stdout", "on_stderr")}
-    seed = {"seed": own.pop("seed")} if "seed" in own else {}
-    return Jail(**options).run(code, **own, **seed)
+    return Jail(**options).run(code, **own)
