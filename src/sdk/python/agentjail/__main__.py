@@ -1,4 +1,6 @@
-"""`python -m agentjail doctor` and `version`: what this installation consists of, and whether it works here. It changes nothing."""
+"""`python -m agentjail doctor` and `version`: the parts of this installation, and whether jails work here.
+The commands change nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def version() -> str:
 
 
 def doctor() -> int:
-    """Say what is found, what the program's own doctor says, and how one run goes. 0: jails work here, in full; 1: in part."""
+    """Print the parts that were found, the report of the program's own doctor, and one run. 0: jails work here in full; 1: in part."""
     try:
         program = find_program()
         tree = find_tree()
@@ -48,7 +50,7 @@ def doctor() -> int:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m agentjail", description="The Python client of agentjail, see docs/client.md.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("doctor", help="what was found, what this host can enforce, and one run; status 0: in full, 1: in part, 125: no jail")
+    commands.add_parser("doctor", help="the installation, the walls of this host, and one run; status 0: in full, 1: in part, 125: no jail")
     commands.add_parser("version", help="the versions of this package and of the program")
     chosen = parser.parse_args(arguments)
     if chosen.command == "doctor":

@@ -1,5 +1,5 @@
-"""One connection for asyncio. What a message means is _core.py's, as for threads; here are transports, futures and tasks.
-It belongs to one event loop, and touches nothing from another thread.
+"""One connection for asyncio: transports, futures and tasks around the state of _core.py, which interprets the messages.
+A connection belongs to one event loop, and other threads reach it by call_soon_threadsafe() alone.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class AsyncLink(asyncio.BufferedProtocol):
         return pending
 
     def answer(self, pending: Pending[T]) -> T:
-        """What the request gave, or its exception."""
+        """Return the request's value, or raise its exception."""
         if self._tasks:
             self._end_tools(pending)
         if pending.error is not None:
@@ -138,7 +138,7 @@ class AsyncLink(asyncio.BufferedProtocol):
         return pieces
 
     def forget(self, pending: Pending[Any]) -> None:
-        """End a request for whose answer nobody waits."""
+        """End a request whose caller has given it up."""
         self._end_tools(pending)
         if self.gone is None:
             self._send(self._core.forget(pending))
@@ -147,7 +147,7 @@ class AsyncLink(asyncio.BufferedProtocol):
         if data and self._transport is not None:
             self._transport.write(data)
 
-    # --- what the transport says ---
+    # --- callbacks of the transport ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

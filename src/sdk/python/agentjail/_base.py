@@ -1,5 +1,5 @@
-"""What the services for threads and for asyncio share: how a private one is described, pauses while there is no room, the words for a
-death, and the list of all services of this process, for its forks and its end. It asks a service nothing.
+"""The common part of the services for threads and for asyncio: the recipe of a private service, pauses while a service has no room, the
+error for a dead one, and the list of all services of this process, for its forks and its end. This module sends no request.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class BaseService:
         _all.add(self)
 
     def _prepare(self) -> None:
-        """What a subclass needs beside."""
+        """Set the fields of a subclass."""
 
     @property
     def pid(self) -> int | None:
@@ -56,11 +56,11 @@ class BaseService:
         return process.pid if process else None
 
     def close_now(self) -> None:
-        """Close it without waiting for what is under way."""
+        """Close the service without waiting for requests under way."""
         raise NotImplementedError
 
     def leave(self) -> None:
-        """After a fork, in the child: give up what belongs to the process that forked."""
+        """After a fork, in the child: give up the connection and the process, which belong to the parent."""
         raise NotImplementedError
 
 

@@ -1,5 +1,5 @@
-"""The client's side of the protocol as pure state: which requests are under way, and what each message of the service means for them.
-It reads and writes no socket, waits for nothing and runs no tool; _link.py and _alink.py do, for threads and for asyncio.
+"""The client's side of the protocol as pure state: the requests under way, and the effect of each message of the service on them.
+This module reads no socket, never waits and runs no tool; _link.py does so for threads, _alink.py for asyncio.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Request(Generic[T]):
 
 
 class Pending(Generic[T]):
-    """A request that has no answer yet. `wake` is called whenever there is something new for the one that waits for it."""
+    """A request that has no answer yet. `wake` is called for its answer and for each piece of its output."""
 
     __slots__ = ("answer", "context", "error", "id", "inbox", "over", "request", "wake")
 
@@ -66,7 +66,7 @@ class ToolCall:
 
 
 class Core:
-    """One connection's state. It is not safe for threads: the caller holds a lock, or runs in one event loop."""
+    """One connection's state. Not safe for threads: the caller holds a lock, or runs in one event loop."""
 
     def __init__(self) -> None:
         self._frames = Frames()
@@ -90,7 +90,7 @@ class Core:
         return pending, data
 
     def forget(self, pending: Pending[Any]) -> bytes:
-        """Nobody waits for it any more: the bytes that end it, or none. Its answer is then dropped when it comes."""
+        """The caller has given the request up. Returns the bytes that end the request in the service, or none; its answer is dropped."""
         if self._pending.pop(pending.id, None) is None:
             return b""
         if pending.request.op in ("exec", "open"):
@@ -110,7 +110,7 @@ class Core:
             return self._bytes({**head, "error": {"type": "ResultError", "message": str(e)[:500]}})
 
     def received(self, count: int) -> list[ToolCall]:
-        """So many bytes came into space(): ends and wakes requests, and returns the calls of tools. BrokenStream: close the connection."""
+        """`count` bytes came into space(). Ends and wakes requests, and returns the calls of tools. BrokenStream: close the connection."""
         calls: list[ToolCall] = []
         for message in self._frames.filled(count):
             try:

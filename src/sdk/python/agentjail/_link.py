@@ -1,5 +1,5 @@
-"""One connection for threads: a thread reads it, any number of threads ask. What a message means is _core.py's.
-The reader runs no code of the caller's: output goes to the thread that asked, tools to threads of their own.
+"""One connection for threads: one thread reads, any number of threads send requests; _core.py interprets the messages.
+The reader runs no code of the caller's: output goes to the requesting thread, tools run in threads of their own.
 """
 
 from __future__ import annotations
@@ -107,13 +107,13 @@ class Link:
         return pending
 
     def answer(self, pending: Pending[T]) -> T:
-        """What the request gave, or its exception."""
+        """Return the request's value, or raise its exception."""
         if pending.error is not None:
             raise copy.copy(pending.error)  # of one lost connection many threads are told
         return pending.request.finish(pending.answer)
 
     def forget(self, pending: Pending[Any]) -> None:
-        """End a request for whose answer nobody waits."""
+        """End a request whose caller has given it up."""
         with self._lock:
             data = self._core.forget(pending) if self.gone is None else b""
         if data:
@@ -163,7 +163,7 @@ class Link:
                     calls = core.received(count)
                 for call in calls:
                     self._start_tool(call)
-        except Exception as e:  # whatever it is: nobody may wait for a reader that has gone
+        except Exception as e:  # of any kind: no request may wait for a reader that has ended
             reason = f"the connection to the service broke: {str(e) or type(e).__name__}"
         self._lost(reason)
 

@@ -46,7 +46,7 @@ def run_all(
 
     try:
         while True:
-            # What has ended and waits for an earlier one counts, so that a slow first snippet does not gather all others' results.
+            # Results that wait for an earlier one count too: a slow first snippet must not gather the results of all others.
             while more and len(running) + len(waiting) < bound and started - given < 16 * bound:
                 request = next(requests, None)
                 if request is None:

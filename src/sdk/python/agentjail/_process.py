@@ -26,13 +26,16 @@ PolicyLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 LOG_BYTES = 1 << 20  # of the service's messages; older ones go
 LAST_WORDS_BYTES = 2000
-REQUEST_MAX = "64M"  # the most that the service allows: a private one serves nobody who must be bounded
+REQUEST_MAX = "64M"  # the most that the service allows: a private service has one client, this process
 END_S = 5.0  # until a service that does not end is killed
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a private service is started with. policies: names, files, texts of TOML, or dicts. options: further words for the command."""
+    """The program, tree, policies and options of a private service.
+
+    policies: names, files, texts of TOML, or dicts. options: further words for the command. env: variables for it.
+    """
 
     program: str | os.PathLike[str] | None = None
     rootfs: str | os.PathLike[str] | None = None
@@ -125,7 +128,7 @@ class Process:
         return self.process.pid
 
     def last_words(self) -> str:
-        """The end of what the service wrote to its stderr."""
+        """The end of the service's stderr."""
         if self._log < 0:
             return ""
         size = os.fstat(self._log).st_size
@@ -144,7 +147,7 @@ class Process:
     _said = ""
 
     def end(self, patience_s: float = END_S) -> None:
-        """End it and reap it; it ends by itself once its connection is closed. May be called again."""
+        """Close the connection, upon which the service ends, and reap the process. May be called again."""
         self.socket.close()
         try:
             self.process.wait(patience_s)

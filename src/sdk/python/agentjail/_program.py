@@ -1,5 +1,5 @@
 """Where the program `agentjail` and its Python tree are: given, in the environment, installed with this package, or on PATH.
-It starts nothing, and gives paths without symlinks: what a jail binds is opened without following any.
+It starts nothing, and gives paths without symlinks: a jail's binds are opened without following any.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The requests of sessions and jails: what the keyword arguments mean as members of the protocol, and what its answers mean.
-The blocking and the asyncio classes share it; it sends nothing.
+"""The requests of sessions and jails: from keyword arguments to members of the protocol, and from answers to objects.
+The blocking and the asyncio classes share this module, which sends nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PART_BYTES = 1 << 20  # of a file that is read: the protocol's own bound
 
 
 class JailOptions(TypedDict, total=False):
-    """What a jail or session is made with; the names are the protocol's.
+    """Options of a jail or session; the names are the protocol's.
 
     imports: modules that the code may import, in place of the policy's: `["json", "numpy.*"]`.
     builtins: `minimal`, `standard` or `full`. layer: False switches the Python layer off. imports_checked: `before` or `run`.
@@ -42,11 +42,11 @@ class JailOptions(TypedDict, total=False):
 
 
 class RunOptions(TypedDict, total=False):
-    """What one run is made with.
+    """Options of one run.
 
     inputs: variables to set before it. files: files to write before it, see Session.write_files. timeout: seconds.
     output: `list` or `data`: the result names, or holds, the files of /output that the run made. seed: for random numbers.
-    value_of: `statement`: a last assignment is a value too. handles: what cannot cross gets a name, a Handle.
+    value_of: `statement`: a last assignment is a value too. handles: a value that cannot cross gets a name, a Handle.
     for_model: False: without the service's text for Result.for_model(), which is then short. filename: of the code, in errors.
     run_id: in the result and the audit trail.
     """
@@ -96,7 +96,7 @@ def run_members(timeout: float | None, options: Mapping[str, Any]) -> dict[str, 
 
 
 def place(own_service: bool, policy: Any, options: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a shared service for a jail is chosen by, and the members that the jail's requests have.
+    """The key of a shared service for a jail, and the members of the jail's requests.
 
     own_service: the caller named a service. Then a policy is the name of one that it serves.
     """
@@ -162,7 +162,7 @@ def nothing(_: Any) -> None:
 
 
 def handler(on_stdout: OnText | None, on_stderr: OnText | None) -> Callable[[str, str], Any] | None:
-    """One function for both streams, or None. It gives what the caller's function gives: a coroutine is awaited by asyncio's side."""
+    """One function for both streams, or None. Its result is that of the caller's function, which asyncio's side awaits if it is a coroutine."""
     if on_stdout is None and on_stderr is None:
         return None
     by_name = {"stdout": on_stdout, "stderr": on_stderr}

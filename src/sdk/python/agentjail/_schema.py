@@ -1,5 +1,5 @@
-"""Type hints to JSON Schema, in the part of it that docs/tools.md lists, and from checked arguments to what the hints say.
-The service checks a call against the schema; here is no second check, only conversion. A hint without a schema allows any value.
+"""Type hints to the part of JSON Schema that docs/tools.md lists, and from checked arguments to objects of the hinted types.
+The service checks a call against the schema; this module only converts. A hint without a schema allows any value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 @dataclasses.dataclass(slots=True)
 class Shape:
-    """What a hint means: the schema of its values as they cross, and what makes the caller's object of one; None: it stays as it is."""
+    """The meaning of a hint: the schema of its values as they cross, and the function that makes an object of the hinted type; None: values stay
+    as they are."""
 
     schema: Schema
     convert: Convert | None = None

@@ -1,4 +1,4 @@
-"""A policy that is given as a dict, as the text of a TOML file. It writes what a policy can hold, and refuses all else."""
+"""From a policy in a dict to the text of a TOML file. Values that no policy can hold are refused."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ def frame(message: Message) -> bytes:
 
 
 class Frames:
-    """Where bytes arrive, and the messages in them.
+    """The buffer for arriving bytes, and the messages in it.
 
-    The reader writes into space() and says how many bytes it wrote: filled() gives the messages that are whole. What is not
-    whole waits for the next bytes.
+    The reader writes into space() and passes the number of bytes to filled(), which returns the messages that are whole. An
+    incomplete message waits for the next bytes.
     """
 
     __slots__ = ("_buffer", "_end", "_view")
@@ -41,11 +41,11 @@ class Frames:
         self._end = 0
 
     def space(self) -> memoryview:
-        """Where the next bytes go; never empty."""
+        """The place for the next bytes; never empty."""
         return self._view[self._end :] if self._end else self._view
 
     def filled(self, count: int) -> list[Message]:
-        """So many bytes have been written there: the messages that are whole. BrokenStream: these are no frames."""
+        """`count` bytes were written there. Returns the messages that are whole. BrokenStream: the bytes are no frames."""
         buffer, start, end = self._buffer, 0, self._end + count
         messages: list[Message] = []
         while end - start >= 4:
@@ -65,7 +65,7 @@ class Frames:
         return messages
 
     def _keep(self, start: int, end: int) -> None:
-        """The beginning of a frame moves to the front. The buffer grows with what has come, not with what a frame says of itself."""
+        """The beginning of a frame moves to the front. The buffer grows with the bytes that came, not with the length that a frame claims."""
         rest = bytes(self._view[start:end])
         self._end = len(rest)
         if self._end * 2 > len(self._buffer):

@@ -1,4 +1,4 @@
-"""Threads for tools: daemon threads that end when they have nothing to do, and one event loop for tools that are coroutines.
+"""Threads for tools: daemon threads that end when they are idle, and one event loop for tools that are coroutine functions.
 The interpreter waits for none of them at its end, since a tool may hang.
 """
 

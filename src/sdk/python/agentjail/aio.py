@@ -1,5 +1,5 @@
 """Jails and sessions for asyncio: the same names and arguments as Jail and Session, to be awaited.
-The requests and answers are those of _requests.py; cancelling a call ends what it runs.
+The requests and answers are those of _requests.py; cancelling a call ends its snippet.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class AsyncJail:
     async def map(
         self, codes: Iterable[Job], *, ordered: bool = True, workers: int | None = None, progress: Progress = None, **options: Unpack[RunOptions]
     ) -> AsyncIterator[Any]:
-        """Run many snippets, as Jail.map: an async generator. Close it, or end the loop over it by `aclosing`, to end what still runs."""
+        """Run many snippets, as Jail.map: an async generator. Closing it, as `contextlib.aclosing` does, ends the snippets that still run."""
         service = self.service
         jobs = enumerate(codes)
         bound = workers or default_workers()
@@ -194,7 +194,7 @@ class AsyncSession:
     # --- variables ---
 
     async def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Set variables. SnippetError: a value cannot be what it stands for there."""
+        """Set variables. SnippetError: the jail cannot make one of the values."""
         (await self._ask_named(lambda name: rq.set_variables(name, {**(variables or {}), **more}))).raise_for_status()
 
     async def get(self, name: str, default: Any = NO_DEFAULT, *, timeout: float | None = None, handles: bool = False) -> Any:
@@ -242,14 +242,14 @@ class AsyncSession:
         self.tools.update(added)
 
     async def fork(self) -> AsyncSession:
-        """A second session that goes on where this one is: memory, open files and /tmp. It needs `branching`."""
+        """A second session that goes on where this one is: memory, open files and /tmp. Needs `branching`."""
         name, policy = await self._ask_named(lambda name: Request("fork", {"session": name}, rq.session_of))
         fork = AsyncSession(self.tools, timeout=self.timeout)
         fork.service, fork._link, fork.name, fork.policy, fork._state = self.service, self._link, name, policy, "open"
         return fork
 
     async def checkpoint(self) -> int:
-        """Keep what the session is now; the number is for rollback and forget. It needs `branching`."""
+        """Keep the session's present state; the number is for rollback and forget. Needs `branching`."""
         return await self._ask_named(lambda name: Request("checkpoint", {"session": name}, rq.checkpoint_of))
 
     async def rollback(self, checkpoint: int) -> None:
@@ -267,7 +267,7 @@ class AsyncSession:
         return self._state == "closed" or (self._link is not None and self._link.gone is not None)
 
     async def close(self) -> None:
-        """End the session and what it runs. May be called again, and after its jail or its service has ended."""
+        """End the session and its snippet. May be called again, and after its jail or its service has ended."""
         state, self._state = self._state, "closed"
         if state == "open" and self._link is not None and self._link.gone is None:
             try:

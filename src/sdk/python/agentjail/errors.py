@@ -15,7 +15,7 @@ class AgentjailError(Exception):
 
 
 class ServiceError(AgentjailError):
-    """The service could not do what was asked, so no snippet ran to its end.
+    """The service could not fulfil a request, so no snippet ran to its end.
 
     code: for programs, see docs/protocol.md. message: the cause. fix: the remedy, or empty.
     retry_ms: in how many milliseconds it makes sense to try again, or None.
@@ -104,7 +104,7 @@ class Denied(ServiceError):
 
 
 class SetupError(ServiceError):
-    """No jail could be made, or no service started. `message` names the cause and `fix` what to do."""
+    """No jail could be made, or no service started. `message` names the cause, `fix` the remedy."""
 
     code = "setup_error"
 

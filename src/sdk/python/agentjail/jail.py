@@ -76,7 +76,7 @@ class Jail:
 
         codes: snippets, or dicts with the arguments of run(); they are read as they are needed. ordered: in the order of `codes`;
         False: (number from 0, Result) as they end. progress: None: a bar on stderr if that is a terminal; or True, False, or a
-        function of (how many have ended, how many there are, or None). Leaving the loop ends what still runs.
+        function of (how many have ended, how many there are, or None). Leaving the loop ends the snippets that still run.
         """
         from ._map import run_all
 

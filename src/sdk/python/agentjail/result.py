@@ -21,7 +21,7 @@ FOR_MODEL_BYTES = 2000
 class ErrorInfo:
     """One error of a snippet. It is the jail's word, but for status `setup_error`.
 
-    line, column: from 1, or None. source: that line. hint: what to do instead, or "". raw: all members.
+    line, column: from 1, or None. source: that line. hint: the way to do it instead, or "". raw: all members.
     """
 
     type: str
@@ -90,7 +90,7 @@ class Result:
     def __init__(self, raw: dict[str, Any]) -> None:
         self.raw = raw
 
-    # --- the verdict: the supervisor's ---
+    # --- attested by the supervisor ---
 
     @property
     def id(self) -> str:
@@ -136,7 +136,7 @@ class Result:
         """Whether the session goes on; False too where there is none."""
         return self.raw.get("session") == "alive"
 
-    # --- what the code gave: the jail's word ---
+    # --- claims of the jail ---
 
     @cached_property
     def _value(self) -> Any:
@@ -150,7 +150,7 @@ class Result:
 
     @cached_property
     def final_answer(self) -> Any:
-        """What final_answer() got; None without a call."""
+        """The argument of final_answer(); None without a call."""
         return decode(self.raw.get("final_answer"))
 
     @property
@@ -211,7 +211,7 @@ class Result:
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """What a notebook would show: MIME bundles, see docs/values.md."""
+        """Rich output as in a notebook: MIME bundles, see docs/values.md."""
         return list(self.raw.get("results", ()))
 
     @cached_property
@@ -219,7 +219,7 @@ class Result:
         """The files of /output that the run made or changed, where the request asked for them."""
         return [File.of(raw) for raw in self.raw.get("files", ())]
 
-    # --- what to do with it ---
+    # --- uses ---
 
     def raise_for_status(self) -> Result:
         """SnippetError unless the status is `ok`."""
@@ -228,7 +228,7 @@ class Result:
         return self
 
     def for_model(self) -> str:
-        """A text for a model, of at most 2000 bytes: what happened, where, what to do, the value and the end of the output."""
+        """A text for a model, of at most 2000 bytes: the outcome, the place, the remedy, the value and the end of the output."""
         text = self.raw.get("for_model")
         return str(text) if text is not None else self._own_words()
 
@@ -253,7 +253,7 @@ class Result:
         return {"raw": self.raw}
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What a notebook shows for this result: its last rich value, else its output and value as text."""
+        """The display of this result in a notebook: its last rich value, else its output and value as text."""
         bundle = dict(self.results[-1]) if self.results else {}
         if self.ok:
             lines = [self.stdout.rstrip("\n"), str(bundle.get("text/plain") or self.raw.get("repr") or "")]
@@ -269,7 +269,7 @@ class Result:
 
 
 SHOWN = frozenset(("image/png", "image/jpeg", "text/latex", "application/json"))
-# What a snippet calls HTML would run in the notebook's page, with the user's rights there: it is shown in a frame
-# without scripts, which loads nothing, so that it can tell nobody what the snippet has read.
+# HTML of a snippet would run in the notebook's page, with the user's rights. The frame has no scripts, and loads nothing from
+# anywhere: a request for an image could carry data of the snippet to another machine.
 FRAME = '<iframe sandbox srcdoc="%s" style="width:100%%;height:24em;border:0"></iframe>'
 PAGE_POLICY = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"

@@ -31,7 +31,7 @@ class Service(BaseService):
     request is made; it ends with close(), with this program however that ends, and is started again when it has died.
 
     program, rootfs: the program and its Python tree; without them $AGENTJAIL and $AGENTJAIL_ROOTFS, those installed with this
-    package, and PATH are tried. policy, policies: what the private service serves, the first is the default: names, files, texts of
+    package, and PATH are tried. policy, policies: of the private service, the first is the default: names, files, texts of
     TOML, or dicts. busy_timeout: seconds for which a request that finds no room is tried again. options: further words for the
     command; env: variables for it. limits: as keywords, `memory="1G"`, `timeout=10`, `sessions_max=64`, `allow_imports=["numpy.*"]`;
     the names are those of the options of `agentjail serve`, times are in seconds.
@@ -44,7 +44,7 @@ class Service(BaseService):
     def _prepare(self) -> None:
         self._lock = threading.Lock()
 
-    # --- what a program asks ---
+    # --- for programs ---
 
     @property
     def policies(self) -> list[str]:

@@ -1,5 +1,5 @@
 """A session: a jail that lasts, with its variables, files and tools, from one snippet to the next.
-Its jail belongs to the connection that opened it; when that ends the session has ended, and says so.
+A session's jail belongs to one connection. When the connection ends the session has ended, and raises SessionEnded.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Session:
     # --- variables ---
 
     def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Set variables. SnippetError: a value cannot be what it stands for there."""
+        """Set variables. SnippetError: the jail cannot make one of the values."""
         self._ask(rq.set_variables(self.name, {**(variables or {}), **more})).raise_for_status()
 
     def get(self, name: str, default: Any = NO_DEFAULT, *, timeout: float | None = None, handles: bool = False) -> Any:
@@ -148,12 +148,12 @@ class Session:
         self.tools.update(added)
 
     def fork(self) -> Session:
-        """A second session that goes on where this one is: memory, open files and /tmp. It needs `branching`."""
+        """A second session that goes on where this one is: memory, open files and /tmp. Needs `branching`."""
         name, policy = self._ask(Request("fork", {"session": self.name}, rq.session_of))
         return self._made(self, name, policy)
 
     def checkpoint(self) -> int:
-        """Keep what the session is now; the number is for rollback and forget. It needs `branching`."""
+        """Keep the session's present state; the number is for rollback and forget. Needs `branching`."""
         return self._ask(Request("checkpoint", {"session": self.name}, rq.checkpoint_of))
 
     def rollback(self, checkpoint: int) -> None:
@@ -171,7 +171,7 @@ class Session:
         return self._state != "open" or self._link.gone is not None
 
     def close(self) -> None:
-        """End the session and what it runs. May be called again, and after its jail or its service has ended."""
+        """End the session and its snippet. May be called again, and after its jail or its service has ended."""
         if self._state != "open":
             return
         self._state = "closed"

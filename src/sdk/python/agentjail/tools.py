@@ -27,7 +27,7 @@ MESSAGE_CHARACTERS = 2000
 class Tool:
     """A function and how the jail sees it.
 
-    name, description, parameters: in place of what the function says; parameters is a JSON Schema of type `object`.
+    name, description, parameters: in place of those of the function; parameters is a JSON Schema of type `object`.
     returns: a schema of the value, or True for that of the function's return hint; without it any value is allowed.
     timeout: seconds that one call may take (60). asynchronous: inside it is an `async def`, also when the function is not.
     reserved: a snippet that gives the name another value is rejected.
@@ -116,7 +116,7 @@ class Tool:
         return out
 
     def arguments(self, args: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """What the function is called with, from the arguments of a call that the service has checked."""
+        """The positional and named arguments for the function, from those of a call that the service has checked."""
         named = {k: decode(v) for k, v in args.items()}
         rest = self._converts.get("**")
         known = self.declaration["parameters"].get("properties", {})
@@ -170,7 +170,7 @@ def _named(tool: ToolLike, name: str) -> Tool:
 
 
 def failed(error: BaseException) -> Answer:
-    """What the jail learns of an exception: the name of its type, and its text without control characters."""
+    """An exception as the jail sees it: the name of its type, and its text without control characters."""
     try:
         text = str(error)
     except Exception:

@@ -1,5 +1,5 @@
-"""Python values to the tagged JSON of docs/values.md, and back. What comes from a jail is a claim: nothing is unpickled,
-evaluated or constructed by a name that the jail chose, and a tag that makes no value here stays the plain object that it was.
+"""Python values to the tagged JSON of docs/values.md, and back. JSON from a jail is a claim: nothing is unpickled,
+evaluated or constructed by a name that the jail chose, and a tag that makes no value here stays a plain object.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NUMBERS_HASHED_MAX = 4000
 
 @dataclasses.dataclass(frozen=True)
 class Handle:
-    """The name of an object that stays in its session; passed in, it is that very object again. type, repr: what the jail says of it."""
+    """The name of an object that stays in its session; passed in, the handle is that very object again. type, repr: claims of the jail."""
 
     id: str
     type: str = ""
@@ -192,7 +192,7 @@ def _rare(x: Any, level: int) -> Any:
 
 
 def decode(x: Any) -> Any:
-    """The Python value of JSON from a jail. A tag that is unknown, or says what cannot be, stays a plain dict."""
+    """The Python value of JSON from a jail. An unknown tag, and one with impossible members, stays a plain dict."""
     t = type(x)
     if t is list:
         return [decode(v) for v in x]
