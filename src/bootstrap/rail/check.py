@@ -125,7 +125,8 @@ class Checker:
             self.bound[name] = kinds | {kind}
         if name[:2] == "__" and name[-2:] == "__" and len(name) > 4:
             if (kind not in ("variable", "function") or name not in DEFINABLE) and (kind, name) != ("import", "__main__"):
-                self.add_error(node, "PY-NAME", "The name `%s` is reserved" % name, "Use another name.")
+                self.add_error(node, "PY-NAME", "The name `%s` is reserved" % name, "Use another name." if name != "__prepare__" else
+                               "Leave it out: the names of a class body are a dict, in the order of their definition.")
 
     def visit_name(self, node):
         name, ctx = node.id, type(node.ctx)

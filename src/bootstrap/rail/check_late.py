@@ -22,7 +22,6 @@ HINTS = {
     "PY-FRAME": "Frames, tracebacks and code objects are not available; handle the exception itself.",
     "PY-PRIVATE": "Use a public name.",
     "PY-MANGLED": "Use the public attributes of the object.",
-    "__prepare__": "Leave it out: the names of a class body are a dict, in the order of their definition.",
     "__dict__": "Name the attributes you need, or keep the data in a dict of your own.",
     "__traceback__": "The traceback is part of the result; use str(e) or repr(e) here.",
     "__bases__": "Use isinstance() or issubclass().",

@@ -43,9 +43,9 @@ SHOWN = {
         "script_from_examples testmod".split()), "it runs text in namespaces of other modules"),
     # Files and folders by their paths; no process, and no descriptor by its number.
     "os": (frozenset(
-        "DirEntry F_OK PathLike R_OK W_OK X_OK access altsep chdir chmod cpu_count curdir defpath devnull environ error extsep fsdecode "
+        "DirEntry F_OK PathLike R_OK SEEK_CUR SEEK_END SEEK_SET W_OK X_OK access altsep chdir chmod cpu_count curdir defpath devnull environ error extsep fsdecode "
         "fsencode fspath get_terminal_size getcwd getenv getpid getppid getuid getgid geteuid getegid link linesep listdir lstat makedirs "
-        "mkdir name pardir path pathsep readlink remove removedirs rename renames replace rmdir scandir sep stat stat_result statvfs "
+        "mkdir name pardir path pathsep readlink remove removedirs rename renames replace rmdir scandir sched_getaffinity sep stat stat_result statvfs "
         "strerror supports_follow_symlinks symlink terminal_size times times_result truncate umask uname uname_result unlink urandom "
         "utime walk".split()), "it starts or ends processes, or uses descriptors by their numbers"),
     "pickle": (frozenset(
