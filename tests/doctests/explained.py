@@ -25,6 +25,7 @@ EXAMPLES = [
     (r"^library/unittest\.mock\.rst", "`mock` reads attributes by their names: a name of a module that a proxy hides, or a class of the standard library in a spec"),
     (r"^library/argparse\.rst|print\(sys\.argv\)|^library/traceback\.rst", "the name of the program, the width of the terminal, and tracebacks without the layer's frames"),
     (r"^library/(gc|inspect)\.rst", "a hidden name of an allowed module"),
+    (r"^numpy\.linalg\.eigvals", "the last digit differs with the place of an array in memory"),
     (r"sys\.path", "`sys.path` is that of the jail"),
     (r"^tutorial/datastructures\.rst", "the order of a set"),
     (r"MemoryError", "the error names the jail's limit of memory"),
