@@ -50,7 +50,7 @@ Q := $(if $(V),,@)
 # Before a command: what it makes, and for which file; with V=1 the command itself instead.
 say = $(if $(V),,@printf '  %-7s %s\n' $1 $(or $2,$@) && )
 
-.PHONY: all lib run rootfs install install-lib uninstall tidy format clean help deps-build deps-check deps-vm always
+.PHONY: all lib run rootfs install install-lib uninstall tidy format clean help deps-build deps-check deps-vm deps-package always
 
 all: $(AJ) lib $(SCOPE) rootfs
 
@@ -157,7 +157,7 @@ format:
 clean:
 	$(RM) -r build build-san
 
-deps-build deps-check deps-vm: deps-%:
+deps-build deps-check deps-vm deps-package: deps-%:
 	$Q .ci/deps $*
 
 help:

@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-sdk check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere bench bench-warm bench-walls
+.PHONY: check check-sdk check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -46,6 +46,10 @@ check-wheel: deps-check
 
 check-elsewhere: deps-vm wheel
 	$Q $(JAILS) sh tests/wheel/elsewhere.sh
+
+# make check-deb the Debian packages: lintian, and dpkg installs and removes them on a Debian 12 (minutes)
+check-deb: deps-vm deb
+	$Q $(JAILS) sh tests/wheel/deb.sh
 
 # make check-vm the same scripts and those of cgroups in test machines: stock Debian kernels, root and user, systemd
 # VM_OPTIONS=--quick: minutes instead of half an hour.

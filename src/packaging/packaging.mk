@@ -1,6 +1,6 @@
 # Rules that make packages of the product; the Makefile includes them. A comment that begins with `make ` is a line of `make help`.
 # A package holds what `make all` built and nothing that was made for it alone, but for the program, which is linked once more without symbols.
-.PHONY: wheel wheel-file
+.PHONY: wheel wheel-file deb
 
 WHEEL  := build/wheel
 STAGE  := $(WHEEL)/stage
@@ -28,3 +28,15 @@ $(WHEEL)/bin/agentjail: $B/src/cli/main.o $(LIB_OBJS)
 $(HATCH)/fetched: src/packaging/wheel/requirements.txt
 	$(call say,FETCH,$<)rm -rf $(@D) && pip3 install -q --disable-pip-version-check --root-user-action ignore --no-warn-script-location \
 	    --no-deps --only-binary :all: --require-hashes -r $< -t $(@D) && touch $@
+
+# --- Debian ---
+
+DEB := build/deb
+
+# make deb      Debian packages of the program, the library and the client, in build/deb/
+deb: deps-build deps-package
+	@$(MAKE) --no-print-directory all $(WHEEL)/bin/agentjail
+	$(call say,DEB,$(DEB))rm -rf $(DEB) && mkdir -p $(DEB)/agentjail && cp -R src/packaging/debian $(DEB)/agentjail/
+	$Q src/packaging/licences.sh $(WHEEL)/bin/agentjail.inputs $(ROOTFS) build/cache/rootfs/debs $(DEB)/agentjail/third-party
+	$Q cd $(DEB)/agentjail && env -u MAKEFLAGS -u MAKELEVEL TOP=$(CURDIR) dpkg-buildpackage --build=binary --no-sign >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
+	$Q ls $(DEB)/*.deb

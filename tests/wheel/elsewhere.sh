@@ -8,51 +8,13 @@
 
 top=$(cd "$tests/.." && pwd -P)
 WHEEL=$(readlink -f "$(echo "$top"/build/wheel/*.whl)")
-cache=${AGENTJAIL_CACHE:-${HOME:?}/.cache/agentjail}/elsewhere
 unset AGENTJAIL AGENTJAIL_ROOTFS PYTHONPATH
 USER_ID=58902
 
 [ "$(id -u)" = 0 ] || { skip "other systems" "only root can change the root of all files"; finish; }
 
-# --- packages of a release, unpacked: what they need comes with them, except what only installs packages ---
-release() { # SUITE PACKAGE...: into $T/SUITE
-	local suite=$1 apt=$cache/$1 deb
-	shift
-	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/debs"
-	: >"$apt/status"
-	echo "deb [arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${AGENTJAIL_MIRROR:-http://deb.debian.org/debian} $suite main" >"$apt/sources.list"
-	cat >"$apt/conf" <<-CONF
-		Dir::Etc::SourceList "$apt/sources.list";
-		Dir::Etc::SourceParts "/dev/null";
-		Dir::Etc::PreferencesParts "/dev/null";
-		Dir::State::Lists "$apt/lists";
-		Dir::State::Status "$apt/status";
-		Dir::Cache "$apt/cache";
-		APT::Architecture "amd64";
-		APT::Install-Recommends "false";
-		APT::Sandbox::User "";
-		Acquire::Languages "none";
-		Debug::NoLocking "true";
-	CONF
-	if [ "$(cat "$apt/complete" 2>/dev/null)" != "$*" ]; then
-		rm -f "$apt"/debs/*
-		APT_CONFIG=$apt/conf apt-get -qq update &&
-			(cd "$apt/debs" && APT_CONFIG=$apt/conf apt-get -qq -s install "$@" | awk '/^Inst / { print $2 }' |
-				grep -vxE 'perl.*|libperl.*|debconf|gcc-.*-base|dpkg|tar|media-types' | APT_CONFIG=$apt/conf xargs apt-get -qq download) &&
-			echo "$*" >"$apt/complete" || return 1
-	fi
-	for folder in bin sbin lib lib64; do
-		mkdir -p "$T/$suite/usr/$folder"
-		ln -s "usr/$folder" "$T/$suite/$folder"
-	done
-	for deb in "$apt"/debs/*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink --no-same-owner -C "$T/$suite" || return 1
-	done
-	mkdir -p "$T/$suite/proc" "$T/$suite/dev" "$T/$suite/tmp"
-}
-enter() { # ROOT USER COMMAND...
-	timeout 120 "$PY" -I "$tests/wheel/enter.py" "$T/$@" 2>&1
-}
+. "$tests/wheel/systems.sh"
+
 # The program of the wheel and its tree, as pip puts them below a prefix.
 unpack() { # ROOT
 	mkdir -p "$T/$1/usr/local/bin" "$T/unpacked"
