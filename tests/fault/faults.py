@@ -116,7 +116,6 @@ ALLOWED = [
 ]
 ALLOWED += [
     ("any", ".*", "", "unconnected", "what makes a jail's connects is not there, cannot tell where one leads, or cannot read the address: the connect fails, with ENOSYS without a listener"),
-    ("supervisor", "openat|openat2|fstatfs|statx|fcntl|poll", "^$|^/proc/[0-9]+/(root|status)$|^fd:(tmp)?$|^fd [0-9]+,0x406$", "ended walls", "the jail's /tmp cannot be opened: nothing runs, and the runner ends while its walls are looked at"),
     ("supervisor", ".*", "", "skipped", "the file, its copy or its folder cannot be read or made: there is no copy, and `files_skipped` names it"),
     ("supervisor", "newfstatat|getdents64", "^fd:$|^$", "held", "whether a folder is an empty placeholder of ours cannot be told, so the folder is shown read-only, as it is"),
     ("init", "open_tree|openat|mkdirat|fstatfs|fchdir|fsopen|fsconfig|fsmount|move_mount", "", "bound", "no overlay can be made: the folder is a "
@@ -130,6 +129,7 @@ ALLOWED += [
     ("supervisor", "openat|fstat|read", "^/etc/passwd$", "same", "HOME alone says then where the caller's home is"),
     ("supervisor", "fchown", "", "same", "a placeholder that a killed run leaves is root's then"),
     ("supervisor", "openat|read", "^/proc/[0-9]+/status$|^fd [0-9]+$", "walls", "whose listener it is cannot be told, so it is not taken: what was refused with EPERM is refused with ENOSYS"),
+    ("supervisor", "openat|openat2|fstatfs|statx|fcntl", "^$|^/proc/[0-9]+/(root|status)$|^fd:(tmp)?$|^fd [0-9]+,0x406$", "ended walls", "the jail's /tmp cannot be opened: nothing runs, and the runner ends while its walls are looked at"),
 ]
 # The same where only one errno makes it right; with a + it is one that persists.
 LIES = [
