@@ -41,7 +41,7 @@ NEEDS_HOST_IN_TESTS = r"Function not implemented|can't start new thread|memory l
 TESTS = [
     ("queue", r".", "the test loads a second copy of `_queue`: an extension module cannot be mapped after the filter stands"),
     ("statistics random", r"AssertionError: [\d.]+ != [\d.]+", "the test's data are random, and its last digits differ outside too"),
-    ("operator decimal statistics ordered_dict", r"it's not the same object|is not an instance of|KeyError: 'collections'",
+    ("operator decimal statistics ordered_dict functools", r"it's not the same object|is not an instance of|KeyError: 'collections'",
      "the test puts another module into `sys.modules`: a snippet has a copy of it"),
     ("random", r"'_urandom'|No module named 'random.Random'", "`mock.patch` sets no private name, and none of a class, in a module that a proxy shows"),
     ("statistics", r"DocTests", "`doctest.testmod` tests the examples of the snippet's own code alone"),

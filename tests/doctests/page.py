@@ -68,8 +68,8 @@ since examples write and remove files: without the layer, and with another filte
 tests/doctests/explained.py does not explain makes `make doctests` fail.
 
 Two facts are not visible in the tables. The codecs of Chinese, Japanese and Korean character sets (`gbk`,
-`big5`, `shift_jis`, `euc_kr` and so on) are C modules that a snippet cannot load after its filter stands: encoding
-with them is a LookupError. And C code of a module imports by way of the calling code: a table, made when the tree is
+`big5`, `shift_jis`, `euc_kr` and so on) are C modules, which cannot be loaded after the filter stands: `exec` loads
+them before where the code names the encoding; in a session encoding with them is a LookupError. And C code of a module imports by way of the calling code: a table, made when the tree is
 built, says which module may load which ([decisions.md](decisions.md)).
 """
 
