@@ -5,7 +5,7 @@
 # Usage: tests/vm/check.sh [--quick] [WORD]     WORD: only the variants whose name holds it
 #        --quick: only what another kernel or a cgroup makes different: cgroups, sessions, ends, walls
 #        JOBS=2: machines at a time, each with one CPU.  KEEP=DIR: the logs stay there.  V=1: all of each log
-#        VM_LIMIT=3000: seconds until a machine is given up
+#        VM_LIMIT=7200: seconds until a machine is given up
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 folders='cgroup e2e escape reach' quick=''
@@ -14,9 +14,9 @@ if [ "${1:-}" = --quick ]; then
 	shift
 fi
 
-# The limit is for a machine that hangs. A machine needs up to twenty minutes for everything, and a session half a minute; where the
-# processors are shared with other work, ten times that.
-: "${VM_LIMIT:=3000}"
+# The limit is for a machine that hangs. A machine needs up to twenty minutes for everything, and a session a minute; where the
+# processors are shared with other work, several times that.
+: "${VM_LIMIT:=7200}"
 
 # One machine: KERNEL WHO FOLDER...
 if [ "${1:-}" = one ]; then
