@@ -158,7 +158,7 @@ word SYS_pidfd_getfd   mediate/socket_holders.c
 word SYS_process_vm_readv mediate/endpoint.c mediate/lockable.c
 # The one way to make a process that a snippet has: nobody else names its flags.
 word AJ_BRANCH_FLAGS   base/branch.h guest/branch.c seccomp/notify.c
-word execv()
+word execv()                        cli/cmd_mcp.c
 word execve()
 word execvp()                      sandbox/child.c
 word execvpe()

@@ -97,7 +97,7 @@ complete -F _agentjail agentjail
 _agentjail_words() # PLACE
 {
 	case $1 in
-	'') echo 'exec run session serve policy doctor rootfs audit --help --version' ;;
+	'') echo 'exec run session serve mcp policy doctor rootfs audit --help --version' ;;
 	'policy') echo 'list show explain check diff schema --help' ;;
 	'rootfs') echo 'verify path --help' ;;
 	'audit') echo 'verify --help' ;;
@@ -111,6 +111,7 @@ _agentjail_options() # PLACE
 	'run') echo '--policy --policy-file --local-policy --config --json --rootfs --network --bind --connect --workspace --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
 	'session') echo '--policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --timeout --memory --pids --cpu-percent --limits --cgroup --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --parked --jails-max --sessions-max --queue-max --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
+	'mcp') echo '--workspace --http --help' ;;
 	'policy list') echo '--config --json --help' ;;
 	'policy show') echo '--policy-file --source --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --connect --workspace --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
 	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --connect --workspace --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
@@ -172,6 +173,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--request-max) echo text ;;
 	--request-time) echo text ;;
 	--unread-max) echo text ;;
+	--http) echo text ;;
 	--path) echo files ;;
 	--host) echo text ;;
 	--import) echo text ;;

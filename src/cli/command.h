@@ -17,6 +17,7 @@ int aj_cmd_exec(int argc, char **argv);
 int aj_cmd_run(int argc, char **argv);
 int aj_cmd_session(int argc, char **argv);
 int aj_cmd_serve(int argc, char **argv);
+int aj_cmd_mcp(int argc, char **argv);
 int aj_cmd_doctor(int argc, char **argv);
 int aj_cmd_rootfs(int argc, char **argv);
 int aj_cmd_audit(int argc, char **argv);

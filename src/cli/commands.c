@@ -8,6 +8,8 @@ const struct aj_command aj_commands[] = {
 	{ "run", aj_cmd_run, AJ_FOR_RUN, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail" },
 	{ "session", aj_cmd_session, AJ_FOR_SESSION, "session [options]", "a Python shell in one jail: each snippet runs as it is typed" },
 	{ "serve", aj_cmd_serve, AJ_FOR_SERVE, "serve [options]", "keep jails ready and run snippets and sessions for clients of a socket" },
+	{ "mcp", aj_cmd_mcp, 0, "mcp [--workspace DIR] [--http HOST:PORT] ...",
+	  "an MCP server with Python, commands and files in jails, see docs/mcp.md" },
 	{ "policy", aj_cmd_policy, 0, "policy list|show|explain|check|diff|schema ...", "show policies, and ask what they allow" },
 	{ "doctor", aj_cmd_doctor, 0, "doctor [--json] [--config FILE] | --apparmor",
 	  "list what this host can enforce, and how to enable what is missing" },

@@ -1,0 +1,137 @@
+"""The jails of one server: fresh ones, and a session for each client that asks for one. Sessions are told apart by keys that the
+transports attest or that are secrets; a session that ended is said to be gone once, and the next call opens another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ..aio import AsyncJail, AsyncService, AsyncSession
+from ..errors import ServiceDied, SessionEnded
+from .commands import Commands
+from .options import Options, Refused
+
+SESSIONS_MAX = 32
+IDLE_S = 30 * 60.0  # by HTTP: how long a session without calls is kept, as long as the SDK keeps a client's
+GONE = "Its variables, imports and files are gone: run again what defines them. The next call starts a new session."
+
+
+class Slot:
+    """A client's place for a session. Calls of one client to one session wait for each other here."""
+
+    def __init__(self, session: AsyncSession) -> None:
+        self.session = session
+        self.lock = asyncio.Lock()
+        self.users = 0
+        self.used_at = time.monotonic()
+
+
+class Jails:
+    """What the tools run in. The service starts with the first call."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.commands = Commands(options)
+        self._service: AsyncService | None = None
+        self._slots: dict[str, Slot] = {}
+        self._why_gone: dict[str, str] = {}
+
+    @property
+    def service(self) -> AsyncService:
+        if self._service is None:
+            o = self.options
+            self._service = AsyncService(
+                policy=o.policy, timeout=o.timeout, memory=o.memory, allow_imports=o.imports or None, parked=1, sessions_max=SESSIONS_MAX
+            )
+        return self._service
+
+    def fresh(self) -> AsyncJail:
+        return AsyncJail(service=self.service)
+
+    def new_key(self) -> str:
+        """A session's name for a client that its transport does not tell from others. Who knows the name has the session."""
+        return secrets.token_urlsafe(16)
+
+    def known(self, key: str) -> bool:
+        return key in self._slots or key in self._why_gone
+
+    @asynccontextmanager
+    async def session(self, key: str) -> AsyncIterator[AsyncSession]:
+        """The session of this key, opened where there is none, for one call. Refused: it ended since the last call, and why."""
+        why = self._why_gone.pop(key, None)
+        if why is not None:
+            raise Refused(f"The session has ended: {why}. {GONE}")
+        slot = self._slots.get(key)
+        if slot is None:
+            await self._make_room()
+            slot = self._slots[key] = Slot(AsyncSession(service=self.service))
+        slot.users += 1
+        try:
+            async with slot.lock:
+                if self._slots.get(key) is not slot:
+                    raise Refused(f"The session was reset while this call waited. {GONE}")
+                yield slot.session
+        except (SessionEnded, ServiceDied) as e:
+            if self._slots.get(key) is slot:
+                await self.end(key)
+            raise Refused(f"The session has ended: {e}. {GONE}") from None
+        finally:
+            slot.users -= 1
+            slot.used_at = time.monotonic()
+            if slot.session._state == "new" and self._slots.get(key) is slot and not slot.users:
+                del self._slots[key]  # it could not be opened
+
+    async def end(self, key: str, why: str | None = None) -> bool:
+        """End a session; True: there was one. why: what its client is told with its next call."""
+        slot = self._slots.pop(key, None)
+        if slot is None:
+            self._why_gone.pop(key, None)
+            return False
+        if why is not None:
+            self._why_gone[key] = why
+            while len(self._why_gone) > 1000:
+                self._why_gone.pop(next(iter(self._why_gone)))
+        await slot.session.close()
+        return True
+
+    async def end_of_client(self, client: str) -> None:
+        """End all sessions of a client that has left."""
+        for key in [k for k in self._slots if k.partition("/")[0] == client]:
+            await self.end(key)
+
+    async def sweep(self) -> None:
+        """End sessions that were idle for long; runs until it is cancelled."""
+        while True:
+            await asyncio.sleep(min(60.0, IDLE_S / 4))
+            now = time.monotonic()
+            for key, slot in list(self._slots.items()):
+                if not slot.users and now - slot.used_at > IDLE_S:
+                    await self.end(key, f"it was idle for {IDLE_S / 60:.0f} minutes")
+
+    async def _make_room(self) -> None:
+        if len(self._slots) < SESSIONS_MAX:
+            return
+        idle = [(slot.used_at, key) for key, slot in self._slots.items() if not slot.users]
+        if not idle:
+            raise Refused(f"All {SESSIONS_MAX} sessions of this server are busy. Try again when one has finished, or use run_python.")
+        await self.end(min(idle)[1], "other sessions needed its place")
+
+    async def close(self) -> None:
+        """End everything. May be called again."""
+        self.commands.end_now()
+        for key in list(self._slots):
+            await self.end(key)
+        if self._service is not None:
+            await self._service.close()
+
+    def close_now(self) -> None:
+        """The same from a signal's handler: without the loop."""
+        self.commands.end_now()
+        for slot in self._slots.values():
+            slot.session._state = "closed"
+        if self._service is not None:
+            self._service.close_now()

@@ -1,0 +1,92 @@
+"""The structured output of each tool, as models: the SDK publishes their schemas and checks each answer against them."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class ErrorShape(BaseModel):
+    """What was raised, or why the code was rejected."""
+
+    type: str
+    message: str
+    line: int | None = None
+    hint: str = ""
+
+
+class FileShape(BaseModel):
+    """A file that the code left in /output."""
+
+    name: str = Field(description="its path below /output")
+    size: int = Field(description="bytes")
+    media_type: str
+    embedded: bool = Field(description="whether the answer has its content as a resource")
+
+
+class RunOutput(BaseModel):
+    """How Python code ended."""
+
+    status: str = Field(description="ok, error, rejected, timeout, oom, limit, signal or protocol_error")
+    reason: str = Field(description="the status in a sentence")
+    value: Any = Field(default=None, description="the last expression's value as JSON, types without a JSON form tagged; null where it is long")
+    repr: str | None = Field(default=None, description="repr() of the value, cut where it is long")
+    type: str | None = None
+    stdout: str = ""
+    stderr: str = ""
+    output_cut: bool = Field(default=False, description="whether stdout or stderr was longer; its end is here")
+    error: ErrorShape | None = None
+    files: list[FileShape] = []
+    wall_ms: int = 0
+    session: str | None = Field(default=None, description="where it is given: the session's name, to be passed with the next call")
+    session_alive: bool | None = Field(default=None, description="of session_run: whether the session goes on")
+
+
+class CommandOutput(BaseModel):
+    """How a command ended."""
+
+    status: str = Field(description="ok (exit status 0), error, timeout, oom, limit or signal")
+    reason: str
+    exit_code: int | None = None
+    signal: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    output_cut: bool = Field(default=False, description="whether stdout or stderr was longer; its end is here")
+    wall_ms: int = 0
+    workspace: str | None = Field(default=None, description="the folder of the host at /workspace")
+    planted: list[str] = Field(default=[], description="files that programs of the host obey unasked, made or changed by the command: tell the user")
+
+
+class ResetOutput(BaseModel):
+    """Whether there was a session to end."""
+
+    ended: bool
+
+
+class ReadOutput(BaseModel):
+    """A file, or a part of one."""
+
+    path: str
+    offset: int
+    bytes: int = Field(description="how many bytes this part has")
+    next_offset: int | None = Field(default=None, description="where to go on; null: this is the end")
+    text: str | None = Field(default=None, description="the part, where it is UTF-8")
+    base64: str | None = Field(default=None, description="the part, where it is not")
+
+
+class WriteOutput(BaseModel):
+    path: str
+    bytes: int
+
+
+class EntryShape(BaseModel):
+    name: str
+    type: str = Field(description="file, folder, link or other")
+    size: int
+
+
+class ListOutput(BaseModel):
+    """The entries of a folder, sorted by name."""
+
+    path: str
+    entries: list[EntryShape]
+    complete: bool = Field(default=True, description="false: there are more")
