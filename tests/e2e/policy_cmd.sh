@@ -8,7 +8,7 @@ P=$T/policies
 mkdir -m 755 "$P" "$T/site"
 p() { aj policy "$@"; }
 presets=$(aj policy list --json; "$PY" -I -S -c 'import json, sys; print(*[p["name"] for p in json.load(open(sys.argv[1]))])' "$T/out")
-is "the presets are policies/*.toml" "$(cd "$tests/../policies" && ls | sed -n 's/\.toml$//p' | sort)" "$(printf '%s\n' $presets | sort)"
+[ ! -d "$tests/../policies" ] || is "the presets are policies/*.toml" "$(cd "$tests/../policies" && ls | sed -n 's/\.toml$//p' | sort)" "$(printf '%s\n' $presets | sort)"
 
 # --- list ---
 text "list" 0 '^\* snippet +built-in +exec ' policy list
