@@ -87,7 +87,7 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
         async with AsyncSession(service=self.service) as s:
             begun = asyncio.Event()
             task = asyncio.create_task(s.run("x = 1\nprint(1, flush=True)\nwhile True: pass", on_stdout=lambda text: begun.set()))
-            await begun.wait()
+            await asyncio.wait_for(begun.wait(), 60)
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await task

@@ -118,9 +118,28 @@ class TestMany(unittest.TestCase):
 
     def test_context_of_the_caller(self):
         who = contextvars.ContextVar("who")
-        with Service(parked=0) as service, Session({"whoami": lambda: who.get()}, service=service) as s:
+
+        async def later():
+            return who.get()
+
+        with Service(parked=0) as service, Session({"whoami": lambda: who.get(), "later": later}, service=service) as s:
             who.set("alice")
-            self.assertEqual(s.run("whoami()").value, "alice")
+            self.assertEqual(s.run("whoami(), await later()").value, ("alice", "alice"))
+
+    def test_a_tool_that_asks_its_own_session(self):
+        async def ask_later():
+            return s.get("x")
+
+        with Service(parked=0) as service:
+            tools = {"ask": lambda: s.run("1"), "files": lambda: len(s.list_files("/tmp")), "other": lambda: Jail(service=service).run("2").value, "ask_later": ask_later}
+            with Session(tools, service=service) as s:
+                for code in ("ask()", "await ask_later()"):
+                    self.assertRegex(s.run(code).error.message, "ReentrantCall: a tool cannot ask for .(run|get). in the session")
+                self.assertEqual(s.run("files(), other()").value, (0, 2))
+                with Service(parked=0) as elsewhere, Session(service=elsewhere) as namesake:
+                    self.assertEqual(namesake.name, s.name)
+                    s.add_tools({"far": lambda: namesake.run("3").value})
+                    self.assertEqual(s.run("far()").value, 3)
 
     def test_calls_at_the_same_time(self):
         both = threading.Barrier(2, timeout=60)

@@ -5,7 +5,6 @@ A connection belongs to one event loop, and other threads reach it by call_soon_
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import copy
 import queue
 import socket
@@ -119,8 +118,6 @@ class AsyncLink(asyncio.BufferedProtocol):
         if self.gone is not None:
             raise copy.copy(self.gone)
         pending, data = self._core.begin(request, wake)
-        if request.tools:
-            pending.context = contextvars.copy_context()
         self._send(data)
         return pending
 
@@ -212,7 +209,7 @@ class AsyncLink(asyncio.BufferedProtocol):
             error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
             self._give(call, {"error": error})
         elif tool.is_async:
-            task = call.pending.context.copy().run(self.loop.create_task, self._await_tool(call))
+            task = call.context().run(self.loop.create_task, self._await_tool(call))
             tasks = self._tasks.setdefault(call.pending, set())
             tasks.add(task)
             task.add_done_callback(tasks.discard)
@@ -235,7 +232,7 @@ class AsyncLink(asyncio.BufferedProtocol):
         tool = call.pending.request.tools[call.tool]
         try:
             positional, named = tool.arguments(call.args)
-            answer = finished(call.pending.context.copy().run(tool.function, *positional, **named))
+            answer = finished(call.context().run(tool.function, *positional, **named))
         except BaseException as e:
             answer = failed(e)
         try:

@@ -4,6 +4,7 @@ This module reads no socket, never waits and runs no tool; _link.py does so for 
 
 from __future__ import annotations
 
+import contextvars
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from .tools import Tool
 
 T = TypeVar("T")
+
+
+# In a tool: the session whose run waits for it. Such a session answers nothing that needs its Python.
+waiting_session: contextvars.ContextVar[tuple[int, str] | None] = contextvars.ContextVar("agentjail_waiting_session", default=None)
+NEEDS_PYTHON = frozenset(("run", "set", "get", "vars", "fork", "checkpoint"))
 
 
 def same(answer: Any) -> Any:
@@ -40,7 +46,7 @@ class Request(Generic[T]):
 class Pending(Generic[T]):
     """A request that has no answer yet. `wake` is called for its answer and for each piece of its output."""
 
-    __slots__ = ("answer", "context", "error", "id", "inbox", "over", "request", "wake")
+    __slots__ = ("answer", "context", "error", "id", "inbox", "over", "request", "session", "wake")
 
     def __init__(self, id: int, request: Request[T], wake: Callable[[], Any]) -> None:
         self.id, self.request, self.wake = id, request, wake
@@ -48,7 +54,8 @@ class Pending(Generic[T]):
         self.answer: Any = None
         self.error: BaseException | None = None
         self.inbox: list[tuple[str, str]] = []  # output that was not handed on yet
-        self.context: Any = None  # of the caller's variables, for its tools
+        self.context: contextvars.Context | None = None  # of the caller, for its tools
+        self.session: tuple[int, str] | None = None  # of a run with tools: its connection and name
 
     def end(self, answer: Any, error: BaseException | None) -> None:
         self.answer, self.error, self.over = answer, error, True
@@ -63,6 +70,12 @@ class ToolCall:
     call: int
     tool: str
     args: Message
+
+    def context(self) -> contextvars.Context:
+        """A context for the tool: a copy of the caller's, in which the session is known to wait."""
+        context = (self.pending.context or contextvars.Context()).copy()
+        context.run(waiting_session.set, self.pending.session)
+        return context
 
 
 class Core:
@@ -84,9 +97,15 @@ class Core:
 
     def begin(self, request: Request[T], wake: Callable[[], Any]) -> tuple[Pending[T], bytes]:
         """The state and the bytes of a new request. TooLarge, ValueNotSent: nothing was begun."""
-        id = next(self._ids)
-        data = self._bytes({"id": id, "op": request.op, **request.members})
-        pending = self._pending[id] = Pending(id, request, wake)
+        name = request.members.get("session")
+        session = None if name is None else (id(self), name)  # of another connection a session may have the same name
+        if session is not None and session == waiting_session.get() and request.op in NEEDS_PYTHON:
+            raise errors.ReentrantCall(f"a tool cannot ask for `{request.op}` in the session whose run waits for the tool")
+        number = next(self._ids)
+        data = self._bytes({"id": number, "op": request.op, **request.members})
+        pending = self._pending[number] = Pending(number, request, wake)
+        if request.tools:
+            pending.context, pending.session = contextvars.copy_context(), session
         return pending, data
 
     def forget(self, pending: Pending[Any]) -> bytes:

@@ -4,7 +4,6 @@ The reader runs no code of the caller's: output goes to the requesting thread, t
 
 from __future__ import annotations
 
-import contextvars
 import copy
 import queue
 import socket
@@ -101,8 +100,6 @@ class Link:
             if self.gone is not None:
                 raise copy.copy(self.gone)
             pending, data = self._core.begin(request, wake)
-            if request.tools:
-                pending.context = contextvars.copy_context()
         self._send(data)
         return pending
 
@@ -207,7 +204,7 @@ class Link:
             error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
             self._workers.submit(lambda: self._give(call, {"error": error}))
         elif tool.is_async:
-            self._workers.run_async(self._await_tool(call))
+            self._workers.run_async(self._await_tool(call), call.context())
         else:
             self._workers.submit(lambda: self._run_tool(call))
 
@@ -215,7 +212,7 @@ class Link:
         tool = call.pending.request.tools[call.tool]
         try:
             positional, named = tool.arguments(call.args)
-            answer = finished(call.pending.context.copy().run(tool.function, *positional, **named))
+            answer = finished(call.context().run(tool.function, *positional, **named))
         except BaseException as e:
             answer = failed(e)
         self._give(call, answer)

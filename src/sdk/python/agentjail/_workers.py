@@ -4,6 +4,7 @@ The interpreter waits for none of them at its end, since a tool may hang.
 
 from __future__ import annotations
 
+import contextvars
 import queue
 import threading
 from collections.abc import Callable, Coroutine
@@ -24,6 +25,7 @@ class Workers:
         self._lock = threading.Lock()
         self._idle = self._threads = 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks_of_loop: set[asyncio.Task[Any]] = set()  # a loop alone would not keep them
         self._closed = False
 
     def submit(self, task: Callable[[], Any]) -> None:
@@ -58,8 +60,8 @@ class Workers:
                     return
                 self._idle += 1
 
-    def run_async(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the one loop thread. It must catch its own exceptions."""
+    def run_async(self, coroutine: Coroutine[Any, Any, Any], context: contextvars.Context) -> None:
+        """Run a coroutine in the one loop thread, in a context. It must catch its own exceptions."""
         with self._lock:
             if self._closed:
                 coroutine.close()
@@ -69,7 +71,12 @@ class Workers:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=_serve_loop, args=(self._loop,), name="agentjail-loop", daemon=True).start()
-            asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            self._loop.call_soon_threadsafe(self._begin, self._loop, coroutine, context=context)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any]) -> None:
+        task = loop.create_task(coroutine)
+        self._tasks_of_loop.add(task)
+        task.add_done_callback(self._tasks_of_loop.discard)
 
     def close(self) -> None:
         """Let all threads end; those that run a tool end after it."""

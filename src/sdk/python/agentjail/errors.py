@@ -153,6 +153,10 @@ class ValueNotSent(AgentjailError, TypeError):
     """A value that cannot go into a jail: its type has no tag (docs/values.md)."""
 
 
+class ReentrantCall(AgentjailError, RuntimeError):
+    """A tool asked the session whose run waits for that tool. Neither could go on."""
+
+
 class SnippetError(AgentjailError):
     """The value of a snippet that failed was read.
 
