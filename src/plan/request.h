@@ -27,7 +27,7 @@ struct aj_request {
 	bool brief;              /* the result has no `enforced` and no `policy`; see result/brief.c */
 	bool for_model;          /* the result has a text for a model to read */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
-	const char *put_json; /* object: path in the jail -> "b" and base64, or "t" and text: files to write first; NULL for none */
+	const char *put_json; /* object: path in the jail -> "b" and base64, or "t" and text: files to write first, or with "B" or "T" to append to; NULL for none */
 	bool output;          /* new files of /output come back in the result */
 	int output_to;        /* a folder of the host that gets copies of them, never 0 to 2; 0: none */
 	bool output_data;     /* their bytes come back, too */

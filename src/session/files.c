@@ -28,9 +28,10 @@ static int put_one(json_t *all, const json_t *file, struct aj_arena *arena, stru
 {
 	const char *name = json_string_value(json_object_get(file, "name")), *why = NULL, *path;
 	const json_t *data = json_object_get(file, "data"), *text = json_object_get(file, "text"), *content = data ? data : text;
-	if (!name || json_object_size(file) != 2 || !json_is_string(content))
+	const json_t *append = json_object_get(file, "append");
+	if (!name || json_object_size(file) != (append ? 3 : 2) || !json_is_string(content) || (append && !json_is_boolean(append)))
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0,
-		               "a file is {\"name\": TEXT, \"data\": BASE64} or {\"name\": TEXT, \"text\": TEXT}");
+		               "a file is {\"name\": TEXT, \"data\": BASE64} or {\"name\": TEXT, \"text\": TEXT}, and may have \"append\": BOOLEAN");
 	if (!(path = put_path(name, arena, &why)))
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "the file `%.200s`: %s", aj_scratch_name_bad(name) ? "" : name, why);
 	if (data && !aj_base64_valid(json_string_value(data), json_string_length(data)))
@@ -41,7 +42,7 @@ static int put_one(json_t *all, const json_t *file, struct aj_arena *arena, stru
 	char *kind = malloc(bytes + 1);
 	if (!kind)
 		abort();
-	kind[0] = data ? 'b' : 't';
+	kind[0] = json_is_true(append) ? (data ? 'B' : 'T') : (data ? 'b' : 't');
 	memcpy(kind + 1, json_string_value(content), bytes);
 	json_object_set_new_nocheck(all, path, json_stringn_nocheck(kind, bytes + 1));
 	free(kind);

@@ -39,7 +39,7 @@ rows = list(csv.reader(open("/input/data.csv")))
 with open("/output/out.csv", "w") as f: csv.writer(f, lineterminator="\\n").writerows(rows[::-1])
 with open("/output/raw.png", "wb") as f: f.write(open("/input/sub/raw.bin", "rb").read()[::-1])
 [rows, open("/tmp/t").read()]""")
-    same(r["status"], "ok", r["error"])
+    same(r["status"], "ok", str(r["error"]))
     same(r["warm"], warm)
     same(r["value"], [[["a", "b"], ["1", "2"]], "é"])
     same([(f["name"], f["size"], f["media_type"], content(f)) for f in r["files"]],
@@ -114,12 +114,104 @@ def large_files_come_in_parts(s):
     same(hashlib.sha256(data).hexdigest(), hashlib.sha256(bytes(range(256)) * 10000).hexdigest())
 
 
+PARTS = [bytes([i]) * 300_000 for i in range(5)]
+
+
+@test
+def parts_are_appended(s):
+    c = s.client()
+    for policy in "", "any":
+        session = c.ask("open", **({"policy": policy} if policy else {}))["session"]
+        for name in ("x/big", "/tmp/big"):
+            path = name if name[0] == "/" else "/input/" + name
+            for n, part in enumerate(PARTS):
+                r = c.ask("write_files", session=session, files=[{"name": name, "data": b64(part), "append": n > 0}])
+                same((r["status"], r["error"]), ("ok", None))
+                if n == 2:    # another file between two parts, and code that looks
+                    r = c.ask("run", session=session, files=[{"name": "other", "text": "1", "append": True}], code="len(open(%r).read())" % path)
+                    same(r["value"], 900_000, str(r["error"]))
+            r = c.ask("write_files", session=session, files=[{"name": name, "text": "\u00e9", "append": True}])
+            same(r["status"], "ok")
+            r = c.ask("run", session=session, code="""data = open(%r, 'rb').read()
+[len(data), data == b''.join(bytes([i]) * 300_000 for i in range(5)) + b'\\xc3\\xa9']""" % path)
+            same(r["value"], [1_500_002, True], str(r["error"]))
+        r = c.ask("run", session=session, code="open('/input/x/big', 'a')")
+        same(r["error"]["type"], "PermissionError", "it is as read-only as a file that came at once")
+        c.ask("write_files", session=session, files=[{"name": "x/big", "text": "short"}])
+        same(content(c.ask("read_file", session=session, path="/input/x/big")), b"short")
+        c.ask("write_files", session=session, files=[{"name": "x/big", "text": "er", "append": True}, {"name": "/tmp/new", "text": "new", "append": True}])
+        same(content(c.ask("read_file", session=session, path="/input/x/big")), b"shorter")
+        same(content(c.ask("read_file", session=session, path="/tmp/new")), b"new")
+    same(c.ask("exec", files=[{"name": "x", "text": "alone", "append": True}], code="open('/input/x').read()")["value"], "alone")
+
+
+@test
+def parts_of_a_branch(s):
+    """A branch has a file of its own; the descriptor of the original's leads to no other file."""
+    c = s.client()
+    session = c.ask("open", branching=True, files=[{"name": "big", "text": "a"}])["session"]
+    more = lambda to, text: same(c.ask("write_files", session=to, files=[{"name": "big", "text": text, "append": True}])["status"], "ok")
+    more(session, "b")
+    fork = c.ask("fork", session=session)["session"]
+    more(fork, "F")
+    more(session, "c")
+    more(fork, "G")
+    same(content(c.ask("read_file", session=session, path="/input/big")), b"abc")
+    same(content(c.ask("read_file", session=fork, path="/input/big")), b"abFG")
+
+
+@test
+def parts_for_no_file(s):
+    """A link, a FIFO, a folder, a file behind the runner's back, more than /tmp takes: an error, and the session goes on."""
+    c = s.client()
+    session = c.ask("open", policy="any", files=[{"name": "mine", "text": "1"}])["session"]
+    more = lambda name, data=b"x": c.ask("write_files", session=session, timeout_ms=20_000, files=[{"name": name, "data": b64(data), "append": True}])
+    r = c.ask("run", session=session, code="""import os
+open('/tmp/aim', 'w').write('aim')
+for place in '/tmp/', '/input/':
+    os.symlink('/tmp/aim', place + 'link'); os.symlink('/tmp/none', place + 'dangling'); os.mkfifo(place + 'fifo'); os.mkdir(place + 'folder')
+    open(place + 'secret', 'w').close(); os.chmod(place + 'secret', 0)
+open('/tmp/closed', 'w').close(); os.chmod('/tmp/closed', 0o444)
+fifo = os.open('/tmp/fifo', os.O_RDONLY | os.O_NONBLOCK); fifo2 = os.open('/input/fifo', os.O_RDWR)""")
+    same(r["status"], "ok", str(r["error"]))
+    for name, kind in (("link", "OSError"), ("dangling", "OSError"), ("fifo", "OSError"), ("folder", ("IsADirectoryError", "OSError")), ("secret", "PermissionError")):
+        for place in "/tmp/", "/input/":
+            r = more(place + name)
+            same(r["status"], "error", (place, name))
+            assert r["error"]["type"] in kind, (place, name, r["error"])
+    same(more("/tmp/closed")["error"]["type"], "PermissionError", "the jail's own file, which it closed")
+    same(content(c.ask("read_file", session=session, path="/tmp/aim")), b"aim")
+    refused("no_such_file", "", c.ask, "read_file", session=session, path="/tmp/none")
+    same(more("mine", b"2")["status"], "ok")
+    r = c.ask("run", session=session, code="os.rename('/tmp/input/mine', '/tmp/input/moved'); os.symlink('/tmp/input/moved', '/tmp/input/mine')")
+    same(r["status"], "ok", str(r["error"]))
+    same(more("mine", b"3")["status"], "error", "a link where the file was")
+    same(content(c.ask("read_file", session=session, path="/input/moved")), b"12")
+    r = c.ask("run", session=session, code="""closed = 0
+for n in os.listdir('/proc/self/fd'):
+    if os.path.lexists('/proc/self/fd/' + n) and os.readlink('/proc/self/fd/' + n) == '/tmp/input/moved':
+        os.close(int(n)); closed += 1
+closed""")
+    same(r["value"], 1, str(r["error"]))
+    c.ask("remove_file", session=session, path="/tmp/input/mine")
+    same(more("mine", b"4")["status"], "ok", "its descriptor is closed, or another's")
+    same(content(c.ask("read_file", session=session, path="/input/mine")), b"4")
+    for name in "/tmp/grows", "grows":
+        for n in range(40):
+            r = more(name, bytes(2 << 20))
+            if r["status"] != "ok":
+                break
+        assert n > 10 and "No space" in r["error"]["message"], (n, r)
+        c.ask("remove_file", session=session, path="/tmp/grows" if name[0] == "/" else "/input/grows")
+    same(c.ask("run", session=session, code="6 * 7")["value"], 42)
+
+
 @test
 def bad_requests(s):
     c = s.client()
     session = c.ask("open")["session"]
     for files, text in (([{"name": "x"}], "a file is"), ([{"name": "x", "text": 1}], "a file is"), (["x"], "a file is"),
-                        ([{"name": "x", "text": "", "data": ""}], "a file is"), ([{"name": "", "text": ""}], ""),
+                        ([{"name": "x", "text": "", "data": ""}], "a file is"), ([{"name": "x", "text": "", "append": 1}], "a file is"), ([{"name": "x", "append": True}], "a file is"), ([{"name": "", "text": ""}], ""),
                         ([{"name": "x", "data": "a"}], "not base64"), ([{"name": "x", "data": "a===" }], "not base64"), ([{"name": "x", "data": "a b="}], "not base64"),
                         ([{"name": "../x", "text": ""}], "`..`"), ([{"name": "/etc/passwd", "text": ""}], "not at or below"),
                         ([{"name": "/input", "text": ""}], "folder"), ([{"name": "a\nb", "text": ""}], "control"),

@@ -175,7 +175,7 @@ class TestMany(unittest.TestCase):
             s.write_files({"large": bytes(12_000_000)})
             self.assertEqual(s.run("len(open('/input/large', 'rb').read())").value, 12_000_000)
             with self.assertRaisesRegex(errors.TooLarge, "request-max"):
-                s.write_files({"larger": bytes(60_000_000)})
+                s.run("1", files={"larger": bytes(60_000_000)})
             out = []
             s.run("print('x' * 300_000)", on_stdout=out.append)
             self.assertEqual(sum(map(len, out)), 300_001)

@@ -9,9 +9,10 @@ import json
 import pathlib
 import pickle
 import unittest
+from base64 import b64decode
 from dataclasses import dataclass
 
-from agentjail import EnumMember, Handle, Instance, Opaque, Result, SnippetError, _core, _toml, errors, values
+from agentjail import EnumMember, Handle, Instance, Opaque, Result, SnippetError, _core, _requests, _toml, errors, values
 from agentjail._process import words
 from agentjail._progress import Bar
 from agentjail._wire import READ_BYTES, BrokenStream, Frames, frame
@@ -254,6 +255,22 @@ class TestWords(unittest.TestCase):
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+class TestBatches(unittest.TestCase):
+    def test_each_fits_and_all_come(self):
+        files = {"a": b"1", "big": bytes(range(251)) * 400, "text": "x\n" * 30_000, "empty": b"", "é": "ů", "end": bytes(3000)}
+        for limit in (4096, 8192, 10_000, 65_536, 1 << 20):
+            got = {}
+            for batch in _requests.batches(files, limit):
+                self.assertLess(len(frame({"id": 1, "op": "write_files", "session": "s" * 32, "files": batch})), limit)
+                self.assertEqual(len({f["name"] for f in batch}), len(batch))
+                for f in batch:
+                    content = b64decode(f["data"], validate=True) if "data" in f else f["text"].encode()
+                    got[f["name"]] = got[f["name"]] + content if f.get("append") else content
+            self.assertEqual(got, {name: c.encode() if isinstance(c, str) else c for name, c in files.items()})
+        self.assertEqual(len(_requests.batches(files, 1 << 20)), 1)
+        self.assertEqual(_requests.batches({}, 4096), [[]])
 
 
 class TestBar(unittest.TestCase):

@@ -1,5 +1,6 @@
 """Jails and sessions, as a program uses them: code, values, variables, files, tools, output as it comes, branches."""
 
+import hashlib
 import io
 import os
 import pathlib
@@ -140,6 +141,19 @@ class TestSession(Shared):
         s = self.session()
         s.write_files({f"{i}.bin": bytes(900_000) for i in range(8)})
         self.assertEqual(s.run("sum(len(open(f'/input/{i}.bin', 'rb').read()) for i in range(8))").value, 7_200_000)
+
+    def test_files_larger_than_a_request(self):
+        data, text = bytes(range(256)) * (80 << 10), "line\n" * 100_000
+        with Service(request_max="4M", parked=0) as service, Session(service=service) as s:
+            s.write_files({"before": b"1", "big": data, "later": "2"})
+            code = "import hashlib; d = open('/input/big', 'rb').read(); [len(d), hashlib.sha256(d).hexdigest()]"
+            self.assertEqual(s.run(code, timeout=60).value, [20 << 20, hashlib.sha256(data).hexdigest()])
+            self.assertEqual(s.run("[open('/input/' + n).read() for n in ('before', 'later')]").value, ["1", "2"])
+        with Service(request_max="64K", parked=0) as service, Session(service=service) as s:
+            s.write_files({"/tmp/text": text})
+            self.assertEqual(s.read_file("/tmp/text"), text.encode())
+            with self.assertRaisesRegex(SnippetError, "Not a directory"):
+                s.write_files({"/tmp/text/x": text})
 
     def test_output_as_it_comes(self):
         s = self.session()

@@ -9,6 +9,10 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 # /input and /output are symlinks to folders of /tmp.
 FOLDERS = {"/input": "/tmp/input", "/output": "/tmp/output"}
 READ_ONLY, WRITABLE, FOLDER = 0o444, 0o644, 0o755
+REGULAR, KIND = 0o100000, 0o170000
+NO_LINK = posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC    # and a FIFO has nobody wait
+# The path of the file of /input that was appended to last -> its descriptor: its mode lets nobody open it for writing again.
+LAST = {}
 
 
 def make_folder(path):
@@ -23,7 +27,7 @@ def make_output():
 
 
 def write_files(files):
-    """`files`: path -> "b" and base64, or "t" and text. A file of that name is replaced."""
+    """`files`: path -> "b" and base64, or "t" and text: a file of that name is replaced. With "B" or "T" it is appended to."""
     for path, content in files.items():
         top, _, rest = path[1:].partition("/")
         names = rest.split("/")
@@ -36,24 +40,93 @@ def write_files(files):
 
 
 def write_file(path, content, mode):
-    if content[:1] == "b":
+    kind = content[:1]
+    if kind in "bB":
         from binascii import a2b_base64
         data = a2b_base64(content[1:])
     else:
         data = content[1:].encode("utf-8", "surrogatepass")
+    if kind in "BT":
+        append_file(path, data, mode)
+        return
+    remove_file(path)
+    create_file(path, data, mode)
+
+
+def remove_file(path):
     try:
         posix.unlink(path)
     except FileNotFoundError:
         pass
-    create_file(path, data, mode)
 
 
 def create_file(path, data, mode=WRITABLE):
     """A new file: OSError where something of that name is there, even a link."""
-    fd = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC, mode)
+    fd = open_new(path, mode)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[posix.write(fd, view):]
+        write_all(fd, data)
     finally:
         posix.close(fd)
+
+
+def open_new(path, mode):
+    return posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC, mode)
+
+
+def write_all(fd, data):
+    view = memoryview(data)
+    while view:
+        view = view[posix.write(fd, view):]
+
+
+def append_file(path, data, mode):
+    """A regular file gets longer, or is made."""
+    if mode == READ_ONLY:
+        write_all(open_input(path), data)
+        return
+    fd = posix.open(path, posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | NO_LINK, mode)
+    try:
+        check_regular(fd, path)
+        write_all(fd, data)
+    finally:
+        posix.close(fd)
+
+
+def open_input(path):
+    """The descriptor stays open for the next part. A file that some other descriptor wrote is copied once."""
+    fd = LAST.get(path)
+    if fd is None or not is_at(fd, path):
+        while LAST:
+            posix.close(LAST.popitem()[1])
+        LAST[path] = fd = copy_anew(path)
+    return fd
+
+
+def is_at(fd, path):
+    """Is this the file at the path? A branch of the jail has other files, and agent code may have changed either."""
+    try:
+        there, ours = posix.lstat(path), posix.fstat(fd)
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def copy_anew(path):
+    try:
+        old = posix.open(path, posix.O_RDONLY | NO_LINK)
+    except FileNotFoundError:
+        return open_new(path, READ_ONLY)
+    try:
+        check_regular(old, path)
+        posix.unlink(path)
+        fd = open_new(path, READ_ONLY)
+        while part := posix.read(old, 1 << 16):
+            write_all(fd, part)
+    finally:
+        posix.close(old)
+    return fd
+
+
+def check_regular(fd, path):
+    if posix.fstat(fd).st_mode & KIND != REGULAR:
+        raise OSError(22, "Not a regular file", path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import warnings
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Union
 
@@ -19,6 +19,7 @@ from .values import encode_members
 
 FileContent = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 Files = Union[Mapping[str, FileContent], Iterable[Union[str, "os.PathLike[str]"]]]
+Member = dict[str, Union[str, bool]]  # a file as the protocol has it
 OnText = Callable[[str], Any]
 
 PART_BYTES = 1 << 20  # of a file that is read: the protocol's own bound
@@ -114,7 +115,7 @@ def milliseconds(seconds: float) -> int:
     return max(1, round(seconds * 1000))
 
 
-def files_of(files: Files) -> list[dict[str, str]]:
+def files_of(files: Files) -> list[Member]:
     """Files for a jail: a mapping of names to bytes, text or paths of this host, or a list of paths, whose last parts are the names."""
     if isinstance(files, Mapping):
         pairs: Iterable[tuple[str, FileContent]] = files.items()
@@ -125,7 +126,7 @@ def files_of(files: Files) -> list[dict[str, str]]:
     return [_file(name, content) for name, content in pairs]
 
 
-def _file(name: str, content: FileContent) -> dict[str, str]:
+def _file(name: str, content: FileContent) -> Member:
     if isinstance(content, str):
         if content.isascii() and "\0" not in content:
             return {"name": name, "text": content}
@@ -229,21 +230,40 @@ def read_part(session: str, path: str, offset: int) -> Request[tuple[bytes, bool
     return Request("read_file", {"session": session, "path": path, "offset": offset, "bytes": PART_BYTES}, part_of)
 
 
-def batches(files: Files, limit: int) -> list[list[dict[str, str]]]:
-    """Files in groups, each of which fits into a request of `limit` bytes."""
-    groups: list[list[dict[str, str]]] = [[]]
-    size = 0
+def batches(files: Files, limit: int) -> list[list[Member]]:
+    """Files in groups, each of which fits into a request of `limit` bytes. A file that fits into none comes in parts."""
+    room = max(limit - 4096, limit // 2)
+    groups: list[list[Member]] = [[]]
+    used = 0
     for file in files_of(files):
-        length = len(file.get("data", "")) + 6 * len(file["name"]) + sum(len(c) if c >= " " else 6 for c in file.get("text", "")) + 64
-        if groups[-1] and size + length > limit - 4096:
-            groups.append([])
-            size = 0
-        groups[-1].append(file)
-        size += length
+        for part in [file] if _length(file) <= room else _parts(file, room):
+            length = _length(part)
+            if groups[-1] and used + length > room:
+                groups.append([])
+                used = 0
+            groups[-1].append(part)
+            used += length
     return groups
 
 
-def write(session: str, batch: list[dict[str, str]]) -> Request[Result]:
+def _length(file: Member) -> int:
+    """At most so many bytes does a file need in a request."""
+    text = str(file.get("text", ""))
+    return len(str(file.get("data", ""))) + 6 * len(str(file["name"])) + sum(len(c) if c >= " " else 6 for c in text) + 64
+
+
+def _parts(file: Member, room: int) -> Iterator[Member]:
+    """An empty file and what is appended to it: the jail copies the first part of a file in /input when the second one comes. Each part
+    but the last fills a request, so that no request has two."""
+    name = file["name"]
+    data = str(file["data"]) if "data" in file else b64encode(str(file["text"]).encode()).decode()
+    yield {"name": name, "text": ""}
+    step = max(room - _length({"name": name}), 1024) // 4 * 4  # base64 comes in fours
+    for start in range(0, len(data), step):
+        yield {"name": name, "data": data[start : start + step], "append": True}
+
+
+def write(session: str, batch: list[Member]) -> Request[Result]:
     return Request("write_files", {"session": session, "files": batch}, result_of)
 
 

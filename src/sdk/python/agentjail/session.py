@@ -117,8 +117,8 @@ class Session:
     def write_files(self, files: Files) -> None:
         """Write files: a mapping of names to bytes, text, or paths of this host; or a list of paths of this host.
 
-        A name is below /input, where code can only read; or it is a path below /input, /output or /tmp. SnippetError: the jail
-        could not write one.
+        A name is below /input, where code can only read; or it is a path below /input, /output or /tmp. A file that is larger than
+        a request is sent in parts. SnippetError: the jail could not write one.
         """
         for batch in rq.batches(files, self._link.request_bytes):
             self._ask(rq.write(self.name, batch)).raise_for_status()
