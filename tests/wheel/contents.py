@@ -100,7 +100,7 @@ meta = email.message_from_bytes(data[info + "METADATA"])
 check("name", meta["Name"] == "libagentjail", meta["Name"])
 check("Python 3.10 and later", meta["Requires-Python"] == ">=3.10", meta["Requires-Python"])
 check("needs nothing by itself", all("extra ==" in r for r in meta.get_all("Requires-Dist", [])), meta.get_all("Requires-Dist"))
-check("extras", {"smolagents", "mcp", "ray"} <= set(meta.get_all("Provides-Extra", [])), meta.get_all("Provides-Extra"))
+check("extras", {"smolagents", "tinyagent", "mcp", "ray"} <= set(meta.get_all("Provides-Extra", [])), meta.get_all("Provides-Extra"))
 texts = {n[len(info + "licenses/"):]: d.decode("utf-8", "replace") for n, d in data.items() if n.startswith(info + "licenses/")}
 check("licences are those that the metadata lists", set(texts) == set(meta.get_all("License-File", [])), "")
 check("agentjail's own", texts["LICENSE"].startswith("MIT License"), "")

@@ -3,6 +3,7 @@
 # Nothing is installed on this host, whose AppArmor and systemd see nothing of it.
 #
 # Usage: tests/wheel/deb.sh     as root; `make check-deb`
+export AGENTJAIL_CACHE="${AGENTJAIL_CACHE:-${HOME:?}/.cache/agentjail}" # before a test's own home
 . "$(dirname "$0")/../lib.sh"
 
 top=$(cd "$tests/.." && pwd -P)

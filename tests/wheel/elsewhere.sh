@@ -4,6 +4,7 @@
 # Packages come from Debian's archive as apt verifies them, and stay in ~/.cache/agentjail; nothing is installed on this host.
 #
 # Usage: tests/wheel/elsewhere.sh     as root; `make check-elsewhere`
+export AGENTJAIL_CACHE="${AGENTJAIL_CACHE:-${HOME:?}/.cache/agentjail}" # before a test's own home
 . "$(dirname "$0")/../lib.sh"
 
 top=$(cd "$tests/.." && pwd -P)
@@ -78,11 +79,11 @@ else
 fi
 
 # --- another clone, compiled again, gives the same bytes ---
-clone() {
+clone() (
 	git clone -q "$top" "$T/another/place/of/the/source" && cd "$T/another/place/of/the/source" &&
 		mkdir -p build/cache && cp -R "$top/build/cache/rootfs" "$top/build/cache/hatchling" build/cache/ &&
-		nice make -s -j"$(nproc)" wheel >"$T/log" 2>&1 && cmp build/wheel/*.whl "$WHEEL" || { tail -c 1000 "$T/log"; return 1; }
-}
+		nice make -s -j"$(nproc)" wheel >"$T/log" 2>&1 && cmp build/wheel/*.whl "$WHEEL" || { tail -c 1000 "$T/log"; exit 1; }
+)
 if git -C "$top" diff --quiet HEAD -- . 2>/dev/null; then
 	check "built in another clone: the same bytes" clone
 else

@@ -1,7 +1,8 @@
 # Other systems for tests: packages of a Debian release, unpacked below $T, and commands that run with such a folder as their root.
-# It installs nothing on this host; what it fetches, apt verifies, and it stays in ~/.cache/agentjail. For scripts that sourced lib.sh.
+# It installs nothing on this host; what it fetches, apt verifies, and it stays in ~/.cache/agentjail. For scripts that
+# set AGENTJAIL_CACHE and then sourced lib.sh.
 
-cache=${AGENTJAIL_CACHE:-${HOME:?}/.cache/agentjail}/elsewhere
+cache=${AGENTJAIL_CACHE:?}/elsewhere
 
 release() { # SUITE PACKAGE...: unpacked into $T/SUITE, with what they need
 	local suite=$1 apt=$cache/$1-$(echo "$*" | cksum | cut -d' ' -f1) deb

@@ -36,8 +36,8 @@ venv=$T/venv
 check "pip installs the wheel" "$PY" -m pip --python "$venv/bin/python" install -q "$WHEEL"
 runs "in a virtual environment"
 is "the version" "agentjail $(basename "$WHEEL" | cut -d- -f2)" "$("$venv/bin/agentjail" --version)"
-py 'import importlib.metadata as m; print(m.version("libagentjail"))'
-is "the version for Python" "$(basename "$WHEEL" | cut -d- -f2)" "$(cat "$T/out")"
+py 'import agentjail, importlib.metadata as m; print(m.version("libagentjail"), agentjail.__version__)'
+is "the version for Python" "$(basename "$WHEEL" | cut -d- -f2 | sed 's/.*/& &/')" "$(cat "$T/out")"
 py 'from agentjail._program import find_program; print(find_program())'
 is "the client finds the program of its environment" "$(readlink -f "$venv/bin/agentjail")" "$(cat "$T/out")"
 check "the tree is as in its manifest" "$venv/bin/agentjail" rootfs verify
