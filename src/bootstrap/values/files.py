@@ -11,8 +11,8 @@ FOLDERS = {"/input": "/tmp/input", "/output": "/tmp/output"}
 READ_ONLY, WRITABLE, FOLDER = 0o444, 0o644, 0o755
 REGULAR, KIND = 0o100000, 0o170000
 NO_LINK = posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC    # and a FIFO has nobody wait
-# The path of the file of /input that was appended to last -> its descriptor: its mode lets nobody open it for writing again.
-LAST = {}
+# The file of /input that was appended to last: path, descriptor, device and inode. Its mode lets nobody open it for writing again.
+LAST = []
 
 
 def make_folder(path):
@@ -94,21 +94,25 @@ def append_file(path, data, mode):
 
 def open_input(path):
     """The descriptor stays open for the next part. A file that some other descriptor wrote is copied once."""
-    fd = LAST.get(path)
-    if fd is None or not is_at(fd, path):
-        while LAST:
-            posix.close(LAST.popitem()[1])
-        LAST[path] = fd = copy_anew(path)
+    if LAST:
+        last, fd, file = LAST
+        ours = inode(posix.fstat, fd) == file    # agent code may have closed it; in a branch it leads nowhere
+        if ours and last == path and inode(posix.lstat, path) == file:
+            return fd
+        LAST.clear()
+        if ours:
+            posix.close(fd)
+    fd = copy_anew(path)
+    LAST[:] = path, fd, inode(posix.fstat, fd)
     return fd
 
 
-def is_at(fd, path):
-    """Is this the file at the path? A branch of the jail has other files, and agent code may have changed either."""
+def inode(stat, place):
     try:
-        there, ours = posix.lstat(path), posix.fstat(fd)
+        found = stat(place)
     except OSError:
-        return False
-    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+        return None
+    return found.st_dev, found.st_ino
 
 
 def copy_anew(path):
