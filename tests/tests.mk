@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-sdk check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls
+.PHONY: check check-sdk check-ray check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -27,11 +27,18 @@ check-sdk: deps-check
 	@$(MAKE) --no-print-directory all $(PROGRAMS) $B/toml-check sdk-text
 	$Q $(JAILS) ONLY=sdk sh tests/run.sh
 
+# make check-ray agentjail.ray on a cluster of Ray, with nodes that are killed (minutes; Ray comes from PyPI, 240 MB installed)
+check-ray: all build/venv/ray/made
+	$Q $(JAILS) sh tests/ray/run.sh
+
+build/venv/ray/made: tests/ray/requirements.txt
+
 # Its tools and the packages that its tests use, in an environment of their own.
 VENV := build/venv/sdk
 SDK  := src/sdk/python
 .PHONY: sdk-text
 $(VENV)/made: tests/sdk/requirements.txt
+$(VENV)/made build/venv/ray/made:
 	$(call say,VENV)rm -rf $(@D) && $(firstword $(wildcard /usr/bin/python3) python3) -m venv --without-pip $(@D)
 	$Q pip3 --python $(@D)/bin/python install -q --disable-pip-version-check --only-binary :all: -r $< && touch $@
 

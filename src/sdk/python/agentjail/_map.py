@@ -8,18 +8,24 @@ import heapq
 import os
 import queue
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import errors
 from ._base import Pauses
-from ._core import Pending, Request
 from ._progress import Bar
-from .result import Result
 
 if TYPE_CHECKING:
     from .jail import Progress
-    from .service import Service
+
+
+class Runner(Protocol):
+    """What runs the requests: a Service, or the machines of a cluster. busy_timeout: seconds for which one that is Busy is sent again."""
+
+    busy_timeout: float
+
+    def link(self) -> Any:
+        """It has start(request, wake), answer(pending) and forget(pending), as _link.Link."""
 
 
 def default_workers() -> int:
@@ -27,21 +33,21 @@ def default_workers() -> int:
 
 
 def run_all(
-    service: Service, requests: Iterator[Request[Result]], workers: int | None, progress: Progress, ordered: bool, total: int | None
-) -> Iterator[Any]:
+    service: Runner, requests: Iterator[Any], workers: int | None, progress: Progress, ordered: bool, total: int | None
+) -> Generator[Any, None, None]:
     """The Results of the requests; in their order, or with their numbers."""
     bound = workers or default_workers()
     link = service.link()
     arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
-    running: dict[int, Pending[Result]] = {}
-    waiting: list[tuple[float, int, Request[Result]]] = []  # those that found no room: when to try again
+    running: dict[int, Any] = {}
+    waiting: list[tuple[float, int, Any]] = []  # those that found no room: when to try again
     pauses: dict[int, Pauses] = {}
-    ready: dict[int, Result] = {}  # ended before one that comes earlier
+    ready: dict[int, Any] = {}  # ended before one that comes earlier
     bar = Bar(progress, total)
     started = given = ended = 0
     more = True
 
-    def send(number: int, request: Request[Result]) -> None:
+    def send(number: int, request: Any) -> None:
         running[number] = link.start(request, lambda: arrived.put(number))
 
     try:

@@ -141,6 +141,20 @@ class ServiceDied(AgentjailError):
         return type(self), (self.message, self.log)
 
 
+class NodeDied(AgentjailError):
+    """A machine of a cluster (agentjail.ray) died or could not be reached while a call was under way. Whether its snippet ran is not known.
+
+    node: the machine. cause: Ray's words.
+    """
+
+    def __init__(self, node: str, cause: str = "") -> None:
+        super().__init__(f"the node {node} has died or cannot be reached{f': {cause}' if cause else ''}")
+        self.node, self.cause = node, cause
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.node, self.cause)
+
+
 class ServiceClosed(AgentjailError):
     """The service, or the event loop that it belongs to, was closed by this program."""
 
