@@ -810,6 +810,8 @@ def gen(): yield xmlrpc.server.resolve_dotted_attribute(g, 'gi_frame.f_back.f_bu
 g = gen()
 PWN = next(g)['open']"""),
     ("os-system", ["os"], "import os\nPWN = os.system('true')"),
+    ("posix-system", ["posix"], "import posix\nPWN = posix.system"),
+    ("posix-through-os", ["os", "posix"], "import os, posix\nPWN = posix.fork"),
     ("os-fork", ["os"], "import os\nPWN = os.fork\nos.getpid()"),
     ("os-from", ["os"], "from os import execv, kill, popen\nPWN = popen"),
     ("os-descriptors", ["os"], "import os\nPWN = os.write(2, b'x')"),

@@ -2,11 +2,16 @@
 the host, and what its users have reported: limits of time that hold, threads, errors that a model can mend, nothing left behind."""
 
 import contextlib
+import copy
+import gc
 import io
 import os
+import pickle
 import runpy
 import threading
 import time
+import traceback
+import types
 import unittest
 from unittest import mock
 
@@ -133,6 +138,11 @@ class TestSmolagents(unittest.TestCase):
         executor = self.executor(["os.*", "json"])
         self.assertEqual(executor("import os.path, json\nos.path.join('a', 'b')").output, "a/b")
         self.assertEqual(self.executor(["*"])("import tempfile, string\nstring.digits").output, "0123456789")
+        # A module's own imports are its own business, and a module below another is allowed alone.
+        executor = self.executor(["email.utils"])
+        self.assertEqual(executor("import statistics\nfrom email.utils import quote\n(statistics.mean([1, 2]), quote('a'))").output, (1.5, "a"))
+        with self.assertRaises(InterpreterError):
+            executor("import fractions")
 
     def test_limits_of_time_hold(self):
         """Each of these outlasts LocalPythonExecutor's limit, or never ends there."""
@@ -149,21 +159,59 @@ class TestSmolagents(unittest.TestCase):
     def test_variables_survive_a_timeout(self):
         executor = self.executor(timeout_seconds=0.5)
         executor("x = 41")
-        with self.assertRaises(ExecutionTimeoutError):
-            executor("while True: pass")
+        caught = []
+
+        def step():  # not in the main thread, which alone gets signals
+            try:
+                executor("while True: pass")
+            except ExecutionTimeoutError as e:
+                caught.append(str(e))
+        thread = threading.Thread(target=step)
+        thread.start()
+        thread.join(30)
+        self.assertEqual(len(caught), 1)
+        self.assertIn("0.5 seconds", caught[0])
         self.assertEqual(executor("x + 1").output, 42)
 
     def test_a_session_that_ends_says_so(self):
-        executor = self.executor()
-        executor.send_variables({"n": 5})
-        executor("x = 1")
-        executor.session.close()
-        with self.assertRaises(InterpreterError) as caught:
-            executor._opened = lambda: executor.session
-            executor("x")
-        self.assertIn("gone", str(caught.exception))
-        del executor._opened
-        self.assertEqual(executor("n").output, 5)
+        """Once, and the next step has a new one: after a jail that ended, a service that died, and a fork."""
+        def dies(executor):
+            executor.session.service._process.process.kill()
+            executor.session._link._reader.join(20)
+
+        def in_a_child(executor, *checks):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    for check in checks:
+                        check()
+                    executor.cleanup()
+                    os._exit(0)
+                except BaseException:
+                    traceback.print_exc()
+                    os._exit(1)
+            self.assertEqual(os.waitpid(pid, 0)[1], 0)
+
+        with Service(parked=0) as service:
+            executor = self.executor(service=service)
+            executor.send_variables({"n": 5})
+
+            def tells():
+                with self.assertRaises(InterpreterError) as caught:
+                    executor("x")
+                self.assertIn("gone", str(caught.exception))
+
+            def goes_on():
+                self.assertEqual(executor("x = 1\nn").output, 5)
+            goes_on()
+            in_a_child(executor, tells, goes_on)
+            self.assertEqual(executor("x").output, 1)
+            for end in (lambda e: e.session.close(), dies):
+                end(executor)
+                tells()
+                goes_on()
+            executor.cleanup()
+            goes_on()
 
     def test_secrets_and_state_stay_on_the_host(self):
         executor, tool = self.executor(["*"]), shop()
@@ -215,12 +263,120 @@ class TestSmolagents(unittest.TestCase):
 
     def test_state_is_read_from_the_session(self):
         executor = self.executor()
-        executor("x = {'a': (1, 2)}\ny = object()")
-        self.assertEqual(executor.state["x"], {"a": (1, 2)})
-        self.assertIsInstance(executor.state["y"], agentjail.Handle)
-        self.assertIn("object object", str(executor.state["y"]))
+        executor.send_variables({"n": 1, "class": 2, "a name": 3})
+        executor("x = {'a': (1, 2)}\ny = object()\nn += 1\n_ = 5")
+        state = executor.state
+        self.assertEqual(state["x"], {"a": (1, 2)})
+        self.assertEqual((state["n"], state["class"], state["a name"], state.get("_")), (2, 2, 3, 5))
+        self.assertIn("object object", str(state["y"]))
+        self.assertTrue("x" in state and "z" not in state)
         with self.assertRaises(KeyError):
-            executor.state["z"]
+            state["z"]
+
+    def test_objects_of_the_session_are_live(self):
+        executor = self.executor(["enum"])
+        executor("from enum import Enum\nclass Colour(Enum):\n    RED = 1\n"
+                 "class Box:\n    'A box.'\n    size: int = 5\n    def grow(self, by, *, times=1):\n        self.size += by * times\n        return self\n"
+                 "    def __str__(self):\n        return f'box of {self.size}'\n    def __getitem__(self, key):\n        return {'k': 1}[key]\n"
+                 "box, numbers = Box(), (n for n in range(250))")
+        box, Box, numbers = (executor.state[name] for name in ("box", "Box", "numbers"))
+        self.assertEqual((box.size, box.__doc__, str(box), box["k"], bool(box)), (5, "A box.", "box of 5", 1, True))
+        self.assertEqual(box.grow(2, times=3).size, 11)
+        self.assertEqual(executor("box.size").output, 11)
+        self.assertTrue(isinstance(box, Box) and isinstance(Box, type) and not isinstance(5, Box))
+        self.assertEqual((Box.__annotations__, Box.__name__, executor.state["Colour"].RED.value), ({"size": int}, "Box", 1))
+        self.assertIsInstance(numbers, types.GeneratorType)
+        self.assertEqual(list(numbers), list(range(250)))
+        for error, wrong in ((AttributeError, lambda: box.none), (KeyError, lambda: box["none"]), (TypeError, lambda: len(box)),
+                             (AttributeError, lambda: box.__dict__), (AttributeError, lambda: setattr(box, "size", 3)),
+                             (AttributeError, lambda: getattr(box, "size; import os"))):
+            with self.assertRaises(error):
+                wrong()
+        self.assertEqual(executor("sorted(n for n in globals() if 'agentjail' in n)").output, [])
+        self.assertEqual((box, copy.deepcopy(box)), (executor.state["box"], box))
+        self.assertEqual(pickle.loads(pickle.dumps(box)), object.__getattribute__(box, "_handle"))
+        executor.send_variables({"again": [box]})
+        self.assertTrue(executor("again[0] is box").output)
+        executor.cleanup()
+        self.assertIn("Box object", str(box))
+        with self.assertRaises(agentjail.SessionEnded):
+            box.size
+
+    def test_tools_fail_in_every_way(self):
+        class Odd(Exception):
+            def __str__(self):
+                raise ValueError("no text")
+
+        class NoText:
+            __str__ = __repr__ = lambda self: 1 / 0
+
+        def odd(): raise Odd
+        def leave(): raise SystemExit(3)
+        def huge(): return "x" * (2 << 20)
+        def itself(a=[]): return a.append(a) or a
+        def again(): return executor("1")
+        def reads(): return executor.state.get("x", "the step is in the way")
+        executor = self.executor(additional_functions={"odd": odd, "leave": leave, "huge": huge, "itself": itself, "again": again, "reads": reads,
+                                                       "least": min, "print": print, "eval": eval, "no_text": NoText})
+        for code, words in (("odd()", "Odd"), ("leave()", "SystemExit"), ("huge()", "bytes"), ("itself()", "Recursion"), ("again()", "waits for the tool")):
+            with self.subTest(code=code), self.assertRaises(InterpreterError) as caught:
+                executor(code)
+            self.assertIn(words, str(caught.exception))
+        got = executor("x = 1\nprint(reads())\n[least(3, 2), eval('2 + 2')]")
+        self.assertEqual((got.output, got.logs), ([2, 4], "the step is in the way\n"))  # print and eval are the jail's own
+        self.assertIn("<NoText>", executor("str(no_text())").output)
+
+    def test_a_tool_that_is_taken_back_is_gone(self):
+        executor = self.executor()
+        executor.send_tools({"one": lambda: 1, "two": lambda: 2})
+        self.assertEqual(executor("one() + two()").output, 3)
+        executor.send_tools({"one": lambda: 10})
+        self.assertEqual(executor("one()").output, 10)
+        for _ in range(2):
+            with self.assertRaises(InterpreterError) as caught:
+                executor("two()")
+            self.assertIn("two", str(caught.exception))
+            executor.cleanup()
+        executor.send_variables({"one": 5})  # the tool's name stays the tool's
+        self.assertEqual((executor("one()").output, executor.state["one"]), (10, 5))
+
+    def test_a_module_that_the_tree_lacks(self):
+        for modules in (["i_do_not_exist"], ["json", "i_do_not_exist.*"]):
+            with self.assertRaises(InterpreterError) as caught:
+                self.executor(modules)
+            for word in ("Non-installed authorized modules: i_do_not_exist.", "--with i_do_not_exist"):
+                self.assertIn(word, str(caught.exception))
+        self.assertEqual(self.executor(["*", "json.decoder"])("1").output, 1)
+
+    def test_the_prompt_names_what_the_executor_allows(self):
+        executor = self.executor(["json", "email.*"])
+        one, _ = agent(executor, [], additional_authorized_imports=["json", "email.*"])
+        self.assertEqual(sorted(one.authorized_imports), executor.authorized_imports)
+        with self.assertRaises(InterpreterError) as caught:
+            executor("import os")
+        self.assertIn("Authorized imports are: %s" % sorted(one.authorized_imports), str(caught.exception))
+
+    def test_an_end_for_memory_says_so(self):
+        executor = self.executor()
+        executor.send_variables({"n": 5})
+        with self.assertRaises(InterpreterError) as caught:
+            executor("x = [bytes(1 << 20) for _ in range(10**6)]")
+        self.assertRegex(str(caught.exception).lower(), "memory")
+        self.assertEqual(executor("n").output, 5)
+
+    def test_one_executor_in_threads(self):
+        executor, got = self.executor(additional_functions={"slow": lambda: time.sleep(0.05)}), []
+
+        def one(i):
+            step = executor("slow()\nprint(%d)\nx%d = %d" % (i, i, i))
+            got.append((step.output, step.logs))
+        threads = [threading.Thread(target=one, args=(i,)) for i in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+        self.assertEqual(sorted(got), [(i, "%d\n" % i) for i in range(6)])
+        self.assertEqual(executor("[x0, x1, x2, x3, x4, x5]").output, [0, 1, 2, 3, 4, 5])
 
     def test_twelve_agents_in_threads(self):
         answers, lock = {}, threading.Lock()
@@ -246,6 +402,11 @@ class TestSmolagents(unittest.TestCase):
         one, _ = agent(self.executor(), ["final_answer(1)"])
         with one:
             one.run("go")
+        self.assertEqual(self.service.stats()["sessions"], before)
+        dropped = AgentjailExecutor(service=self.service)
+        dropped("1")
+        del dropped  # nobody called cleanup()
+        gc.collect()
         self.assertEqual(self.service.stats()["sessions"], before)
 
     def test_the_example(self):

@@ -59,6 +59,8 @@ SHOWN = {
                     "it writes files"),
 }
 
+SHOWN["posix"] = SHOWN["os"]     # where os has its functions from
+
 # The names of sys that code sets and libraries read: the proxy passes them on in both ways.
 PASSED_ON = frozenset(("stdout", "stderr", "stdin", "argv"))
 # module -> the names whose value changes: a proxy reads them anew each time.

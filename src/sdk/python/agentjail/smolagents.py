@@ -4,9 +4,15 @@ The code of each step runs in one session of a jail; tools and managed agents ru
 
 from __future__ import annotations
 
+import builtins as python_builtins
+import inspect
+import keyword
+import os
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from smolagents.default_tools import BASE_PYTHON_TOOLS  # type: ignore[import-untyped]
 from smolagents.local_python_executor import (  # type: ignore[import-untyped]
     BASE_BUILTIN_MODULES,
     DEFAULT_MAX_LEN_OUTPUT,
@@ -19,89 +25,73 @@ from smolagents.local_python_executor import (  # type: ignore[import-untyped]
 from smolagents.utils import truncate_content  # type: ignore[import-untyped]
 
 from . import errors
+from ._host_objects import HostObjects
 from ._process import PolicyLike
+from .jail import Jail
+from .live import live
 from .result import ErrorInfo, Result
 from .service import Service
 from .session import Session
 from .tools import Tool
-from .values import encode
 
 __all__ = ["AgentjailExecutor", "HostObjects"]
 
 # smolagents gives its code these functions without an import.
 PREAMBLE = "from math import acos, asin, atan, atan2, ceil, cos, degrees, exp, floor, log, radians, sin, sqrt, tan"
-HOST_OBJECT = "__host_object__"
 GONE = "The variables of earlier steps are gone: run again what defines them."
+# A function that imports one module, and returns whether there is none of that name.
+IMPORTED = """def missing_{n}():
+    try:
+        import {module}
+    except ModuleNotFoundError as e:
+        return e.name == "{root}"
+"""
 
 
-class HostObjects:
-    """Objects that tools return and that have no form in a jail. There they are a dict with their number, type and text; passed to a
-    tool they are the object again. Code can name any object of its own executor by its number, and no other.
+class Called(threading.local):
+    """How many tools run in this thread that code of one executor has called."""
 
-    imports: what the code may import. An array, a table or an image goes in as itself only where its module is among them.
-    """
-
-    def __init__(self, imports: Iterable[str] = ("*",)) -> None:
-        self._roots = {name.partition(".")[0] for name in imports}
-        self._objects: list[Any] = []
-
-    def outgoing(self, value: Any) -> Any:
-        """The value as it goes into the jail."""
-        if type(value) in (list, tuple):
-            return type(value)(self.outgoing(v) for v in value)
-        if type(value) is dict:
-            return {k: self.outgoing(v) for k, v in value.items()}
-        root = type(value).__module__.partition(".")[0]
-        if root == "numpy" and getattr(value, "ndim", 1) == 0:
-            value, root = value.item(), "builtins"
-        if root not in ("numpy", "pandas", "PIL") or self._roots & {root, "*"}:
-            try:
-                encode(value)
-                return value
-            except errors.ValueNotSent:
-                pass
-        number = next((i for i, known in enumerate(self._objects) if known is value), len(self._objects))
-        if number == len(self._objects):
-            self._objects.append(value)
-        return {HOST_OBJECT: number, "type": type(value).__name__, "text": str(value)[:200]}
-
-    def incoming(self, value: Any) -> Any:
-        """A value of the jail's, with the objects in the places of their dicts."""
-        if type(value) is dict:
-            number = value.get(HOST_OBJECT)
-            if type(number) is int and 0 <= number < len(self._objects):
-                return self._objects[number]
-            return {k: self.incoming(v) for k, v in value.items()}
-        if type(value) in (list, tuple):
-            return type(value)(self.incoming(v) for v in value)
-        return value
+    depth = 0
 
 
 class State(dict[str, Any]):
-    """`executor.state`: what was sent and `_print_outputs`; any other name is read from the session."""
+    """`executor.state`: what was sent, `_print_outputs`, and the session's variables as they are now."""
 
     def __init__(self, executor: AgentjailExecutor) -> None:
         super().__init__(__name__="__main__")
         self._executor = executor
 
-    def __missing__(self, name: str) -> Any:
-        session = self._executor.session
-        if session is None or not name.isidentifier():
-            raise KeyError(name)
+    def __getitem__(self, name: str) -> Any:
+        session = self._executor.session_to_read
+        own = not name.isidentifier() or name.startswith("__") or name == "_print_outputs"
+        if session is not None and not own and name not in session.tools:
+            try:
+                return self._executor.outside(session.get(name, handles=True), session)
+            except errors.AgentjailError:  # there is none of that name, or no session any more
+                pass
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
         try:
-            return self._executor.objects.incoming(session.get(name, handles=True))
-        except errors.SnippetError as e:
-            raise KeyError(name) from e
+            return self[name]
+        except KeyError:
+            return default
+
+    def __contains__(self, name: object) -> bool:
+        return self.get(str(name), self) is not self
 
 
 class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
     """A PythonExecutor whose code runs in a jail.
 
     additional_authorized_imports: modules beside smolagents' own list, `numpy.*` and `*` included: pass CodeAgent the same list, which
-    tells the model. max_print_outputs_length: characters of output that a step keeps. additional_functions: called here, as tools.
-    timeout_seconds: for one step, or None for the policy's limit; the session survives it. policy, service: as of Session, the
-    policy is `snippet` without one. builtins: `minimal`, `standard` or `full`. imports_checked: `run` (an import that is not allowed
-    fails where it stands, as in LocalPythonExecutor) or `before` (the whole step is refused, and every such import is named).
+    tells the model. max_print_outputs_length: characters of output that a step keeps. additional_functions: called here, as tools; a
+    function of Python's own under its own name is the jail's. timeout_seconds: for one step, or None for the policy's limit; the session
+    survives it. policy, service: as of Session, the policy is `snippet` without one. builtins: `minimal`, `standard` or `full`.
+    imports_checked: `run` (an import that is not allowed fails where it stands, as in LocalPythonExecutor) or `before` (the whole step is
+    refused, and every such import is named).
+
+    Threads take turns. InterpreterError: the jail's Python tree lacks a module of additional_authorized_imports.
     """
 
     def __init__(
@@ -116,6 +106,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         builtins: str = "standard",
         imports_checked: str = "run",
     ) -> None:
+        self.session: Session | None = None
         self.additional_authorized_imports = list(additional_authorized_imports)
         self.authorized_imports = sorted(set(BASE_BUILTIN_MODULES) | set(self.additional_authorized_imports))
         self.max_print_outputs_length = DEFAULT_MAX_LEN_OUTPUT if max_print_outputs_length is None else max_print_outputs_length
@@ -123,49 +114,45 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         self.timeout_seconds = timeout_seconds
         self.objects = HostObjects(self.authorized_imports)
         self.state = State(self)
-        self.session: Session | None = None
         self._options: dict[str, Any] = {
             "policy": policy, "service": service, "imports": self.authorized_imports, "builtins": builtins, "imports_checked": imports_checked
         }  # fmt: skip
         self._tools: dict[str, Tool] = {}
         self._variables: dict[str, Any] = {}
+        self._turn, self._process = threading.Lock(), os.getpid()
+        self._called = Called()
+        self._check_modules()
         self.send_tools({})
 
     # --- what CodeAgent calls ---
 
     def send_tools(self, tools: Mapping[str, Any]) -> None:
-        """Tools and managed agents by name; they replace those of before that the session knows by the same name."""
-        functions = {**tools, **self.additional_functions}
+        """Tools and managed agents by name, in place of all those of before."""
+        functions = {name: f for name, f in {**tools, **self.additional_functions}.items() if not is_pythons_own(name, f)}
         if is_default_final_answer(functions.get("final_answer")):
             del functions["final_answer"]  # the jail's own ends the step, too, and takes any arguments
-        self._tools = {name: self._tool(name, function) for name, function in functions.items()}
-        if self.session is not None and self._tools:
-            self.session.add_tools(self._tools)
+        made = {name: self._tool(name, function) for name, function in functions.items()}
+        gone = {name: gone_tool(name) for name in self._tools if name not in made and name != "final_answer"}
+        if self.session is not None and not self.session.closed and (made or gone):
+            self.session.add_tools({**made, **gone})
+        self._tools = made
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
-        """Variables for the steps that follow. What has no form in a jail arrives as HostObjects says."""
-        sent = {name: self.objects.outgoing(value) for name, value in variables.items() if not name.startswith("_")}
+        """Variables for the steps that follow. What has no form in a jail arrives as HostObjects says. A name that no code can write, or
+        that is a tool's, stays in `state`."""
+        sent = {name: self.objects.outgoing(value) for name, value in variables.items() if self._is_name(name)}
         self.state.update(variables)
-        self._variables.update(sent)
-        if self.session is not None and sent:
+        if self.session is not None and not self.session.closed and sent:
             self.session.set(sent)
+        self._variables.update(sent)
 
     def __call__(self, code_action: str) -> CodeOutput:
-        self._print("")
-        try:
-            result = self._opened().run(code_action, timeout=self.timeout_seconds, value_of="statement", handles=True)
-        except errors.SessionEnded as e:
-            self.cleanup()
-            raise InterpreterError(f"The Python session has ended ({e.message}). {GONE}") from e
-        except errors.AgentjailError as e:
-            raise InterpreterError(f"The code could not be run: {e}") from e
-        logs = self._print(result.stdout)
-        if not result.session_alive:
-            self.cleanup()
-        if not result.ok:
-            raise self._error(result)
-        value = self.objects.incoming(result.final_answer if result.is_final else result.value)
-        return CodeOutput(output=value, logs=logs, is_final_answer=result.is_final)
+        if self._called.depth:
+            raise InterpreterError("A tool cannot run code in the session whose step called it: that step waits for the tool.")
+        if self._process != os.getpid():  # in a child another thread of the parent's would hold the lock for ever
+            self._turn, self._process = threading.Lock(), os.getpid()
+        with self._turn:
+            return self._step(code_action)
 
     def cleanup(self) -> None:
         """End the session. The next step has a new one, with the tools and variables that were sent."""
@@ -185,26 +172,88 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
 
     # --- inside ---
 
+    def _step(self, code: str) -> CodeOutput:
+        self._print("")
+        try:
+            session = self._opened()
+            result = session.run(code, timeout=self.timeout_seconds, value_of="statement", handles=True)
+        except errors.SessionEnded as e:
+            self.cleanup()
+            raise InterpreterError(f"The Python session has ended ({e.message}). {GONE}") from e
+        except errors.ServiceDied as e:
+            self.cleanup()
+            raise InterpreterError(f"The Python session has ended while the code ran: {e.message}. {GONE}") from e
+        except errors.AgentjailError as e:
+            raise InterpreterError(f"The code could not be run: {e}") from e
+        logs = self._print(result.stdout)
+        if not result.session_alive:
+            self.cleanup()
+        if not result.ok:
+            raise self._error(result)
+        value = result.final_answer if result.is_final else result.value
+        return CodeOutput(output=self.outside(value, session), logs=logs, is_final_answer=result.is_final)
+
     def _opened(self) -> Session:
-        if self.session is None or self.session.closed:
-            self.session = Session(self._tools, **self._options)
-            if not self.session.run(PREAMBLE).ok and "math" in self.authorized_imports:
-                self.cleanup()
+        if self.session is not None:
+            if self.session.closed:
+                raise errors.SessionEnded("its service or its jail has ended")
+            return self.session
+        session = Session(self._tools, timeout=self.timeout_seconds, **self._options)
+        try:
+            if not session.run(PREAMBLE).ok:
                 raise errors.SetupError("the session does not run smolagents' preamble", "use a policy whose Python layer allows math")
             if self._variables:
-                self.session.set(self._variables)
-        return self.session
+                session.set(self._variables)
+        except BaseException:
+            session.close()
+            raise
+        self.session = session
+        return session
+
+    @property
+    def session_to_read(self) -> Session | None:
+        """The session, where its variables can be read: a step that waits for a tool is in the tool's way."""
+        return None if self.session is None or self.session.closed or self._called.depth else self.session
+
+    def outside(self, value: Any, session: Session) -> Any:
+        """A value of the session's as the caller has it."""
+        return live(self.objects.incoming(value), session)
+
+    def _is_name(self, name: str) -> bool:
+        tools = self._tools if self.session is None else self.session.tools
+        return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") and name not in tools
 
     def _tool(self, name: str, function: Callable[..., Any]) -> Tool:
         def call(*args: Any, **kwargs: Any) -> Any:
-            answer = function(*map(self.objects.incoming, args), **{k: self.objects.incoming(v) for k, v in kwargs.items()})
-            return self.objects.outgoing(answer)
+            self._called.depth += 1
+            try:
+                answer = function(*map(self.objects.incoming, args), **{k: self.objects.incoming(v) for k, v in kwargs.items()})
+                return self.objects.outgoing(answer)
+            finally:
+                self._called.depth -= 1
 
         inputs = getattr(function, "inputs", None)
-        if not isinstance(inputs, Mapping):
+        if isinstance(inputs, Mapping):
+            return Tool(call, name=name, description=getattr(function, "description", ""), parameters=parameters_of(inputs), reserved=True)
+        if has_signature(function):  # else any arguments are passed on
             call.__wrapped__ = function  # type: ignore[attr-defined]
-            return Tool(call, name=name, description=getattr(function, "__doc__", None) or "", reserved=True)
-        return Tool(call, name=name, description=getattr(function, "description", ""), parameters=parameters_of(inputs), reserved=True)
+        return Tool(call, name=name, description=getattr(function, "__doc__", None) or "", reserved=True)
+
+    def _check_modules(self) -> None:
+        modules = {name.removesuffix(".*") for name in self.additional_authorized_imports} - {"*", *BASE_BUILTIN_MODULES}
+        pairs = [(name, name.partition(".")[0]) for name in sorted(modules) if all(part.isidentifier() for part in name.split("."))]
+        if not pairs:
+            return
+        code = "".join(IMPORTED.format(n=n, module=module, root=root) for n, (module, root) in enumerate(pairs))
+        code += f"[{', '.join(f'missing_{n}()' for n in range(len(pairs)))}]"
+        result = Jail(**self._options).run(code, for_model=False)
+        missing = sorted({root for (_, root), lacks in zip(pairs, result.value) if lacks is True}) if result.ok else []
+        if missing:
+            raise InterpreterError(
+                f"Non-installed authorized modules: {', '.join(missing)}. The jail's Python tree lacks them, whatever this program's Python has. "
+                f"Build a tree that has them (rootfs/build.sh --with {','.join(missing)} --out DIR, then AGENTJAIL_ROOTFS=DIR), "
+                "or remove them from the authorized imports list."
+            )
 
     def _print(self, text: str) -> str:
         """Keep what a step printed where CodeAgent looks for it when the step failed."""
@@ -214,22 +263,48 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
 
     def _error(self, result: Result) -> Exception:
         if result.status == "timeout":
-            text = f"Code execution exceeded the maximum execution time of {self.timeout_seconds} seconds"
-            return ExecutionTimeoutError(text)  # type: ignore[no-any-return]
+            limit = f"of {self.timeout_seconds} seconds" if self.timeout_seconds is not None else "of the policy"
+            return ExecutionTimeoutError(f"Code execution exceeded the maximum execution time {limit}")  # type: ignore[no-any-return]
         found = result.errors or ([result.error] if result.error else [])
-        lines = [line_of(error) for error in found] or [f"Code execution failed: {result.status}: {result.reason}"]
+        lines = [self._line(error) for error in found] or [f"Code execution failed: {result.status}: {result.reason}"]
+        if "*" in self.authorized_imports and any("failed to map segment" in error.message for error in found):
+            lines.append("Hint: '*' loads no package with C code ahead: the executor's list names it, too, as in ['*', 'numpy.*'].")
         if not result.session_alive:
             lines.append(f"The Python session has ended. {GONE}")
         return InterpreterError("\n".join(lines))  # type: ignore[no-any-return]
 
+    def _line(self, error: ErrorInfo) -> str:
+        where = f"at line '{error.source.strip()}'" if error.source.strip() else f"at line {error.line}"
+        message = error.message
+        if error.rule == "PY-IMPORT":
+            message = f"{message.partition(' Allowed: ')[0]} Authorized imports are: {self.authorized_imports}"
+        return f"Code execution failed {where} due to: {error.type}: {message}" + (f"\nHint: {error.hint}" if error.hint else "")
 
-def line_of(error: ErrorInfo) -> str:
-    where = f"at line '{error.source.strip()}'" if error.source.strip() else f"at line {error.line}"
-    return f"Code execution failed {where} due to: {error.type}: {error.message}" + (f"\nHint: {error.hint}" if error.hint else "")
+
+def has_signature(function: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(function)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def gone_tool(name: str) -> Tool:
+    """In the place of a tool that was taken back: a session's names of tools stay."""
+
+    def gone(*args: Any, **kwargs: Any) -> Any:
+        raise NameError(f"name {name!r} is not defined: the tool was taken back")
+
+    return Tool(gone, name=name, description="Taken back.", reserved=True)
+
+
+def is_pythons_own(name: str, function: Any) -> bool:
+    """Whether the jail has this function of its own. As a tool, `print` would write here, and `eval` evaluate here."""
+    return function is not None and (function is getattr(python_builtins, name, None) or function is BASE_PYTHON_TOOLS.get(name))
 
 
 def is_default_final_answer(tool: Any) -> bool:
-    from smolagents.default_tools import FinalAnswerTool  # type: ignore[import-untyped]
+    from smolagents.default_tools import FinalAnswerTool
 
     return type(tool) is FinalAnswerTool
 

@@ -1,0 +1,142 @@
+"""Objects that stay in their session, and are read, called and compared there: a Handle with its session behind it.
+It runs fixed texts in the jail, with the object as an input; the names of attributes are the only words that a caller adds to them.
+"""
+
+from __future__ import annotations
+
+import keyword
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from . import errors
+from .session import Session
+from .values import Handle
+
+__all__ = ["LiveObject", "live", "plain"]
+
+# Names of the session's that a text uses and deletes.
+IT, KEY, ARGS, NAMED = "agentjail_it", "agentjail_key", "agentjail_args", "agentjail_named"
+PIECE = 100  # items that one request fetches
+# Any other name with an underscore belongs to Python, to numpy or to a notebook, which only ask whether it is there.
+UNDERSCORED = frozenset(("__annotations__", "__name__", "__qualname__", "__module__"))
+# Classes of Python itself, which a caller compares by `is`. A claim chooses among them and makes none.
+CLASSES = {repr(c): c for c in (object, type, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)}
+KINDS: dict[str, type] = {"type": type, "ABCMeta": type, "EnumType": type, "EnumMeta": type, "generator": types.GeneratorType}
+
+
+class LiveObject:
+    # What __doc__ says is the object's own. Attributes, items, len(), bool(), iteration, str(), calls and isinstance() ask the session; a
+    # value that can cross arrives as such, any other as a LiveObject. AttributeError, KeyError, IndexError and TypeError are raised as
+    # such, any other error as SnippetError; SessionEnded: the object is gone. Its text survives the session.
+    __slots__ = ("_handle", "_session")
+    # Annotations here would be those of every class in a session.
+
+    def __init__(self, handle: Handle, session: Session) -> None:
+        object.__setattr__(self, "_handle", handle)
+        object.__setattr__(self, "_session", session)
+
+    def __getattr__(self, name: str) -> Any:
+        readable = name.isidentifier() and not keyword.iskeyword(name) and (not name.startswith("_") or name in UNDERSCORED)
+        if not readable:
+            raise AttributeError(name)
+        return ask(self, f"{IT}.{name}")
+
+    __doc__ = property(lambda self: ask(self, f"{IT}.__doc__"))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return KINDS.get(self._handle.type.rpartition(".")[2], LiveObject)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"attributes of an object in a session are read only: {name}")
+
+    def __getitem__(self, key: Any) -> Any:
+        return ask(self, f"{IT}[{KEY}]", **{KEY: plain(key)})
+
+    def __len__(self) -> int:
+        return int(ask(self, f"len({IT})"))
+
+    def __bool__(self) -> bool:
+        return bool(ask(self, f"bool({IT})"))
+
+    def __iter__(self) -> Iterator[Any]:
+        iterator = ask(self, f"iter({IT})")
+        while True:
+            piece = ask(iterator, f"[item for _, item in zip(range({PIECE}), {IT})]")
+            yield from piece
+            if len(piece) < PIECE:
+                return
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return ask(self, f"{IT}(*{ARGS}, **{NAMED})", **{ARGS: plain(args), NAMED: plain(named)})
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        try:
+            return bool(ask(self, f"isinstance({KEY}, {IT})", **{KEY: plain(instance)}))
+        except errors.ValueNotSent:
+            return False
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is LiveObject and self._handle == other._handle and self._session is other._session
+
+    def __hash__(self) -> int:
+        return hash(self._handle)
+
+    def __str__(self) -> str:
+        try:
+            return str(ask(self, f"str({IT})"))
+        except (errors.AgentjailError, TypeError, LookupError):
+            return str(self._handle)
+
+    def __repr__(self) -> str:
+        return str(self._handle)
+
+    def __copy__(self) -> LiveObject:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> LiveObject:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:  # what is kept is the handle
+        return Handle, (self._handle.id, self._handle.type, self._handle.repr)
+
+
+RAISED = {e.__name__: e for e in (AttributeError, KeyError, IndexError, TypeError)}
+
+
+def ask(it: Any, expression: str, **more: Any) -> Any:
+    """The value of an expression of fixed text, in the object's session, whose variables stay as they are."""
+    session, inputs = it._session, {IT: it._handle, **more}
+    text = f"try:\n    {expression}\nfinally:\n    del {', '.join(inputs)}"
+    result = session.run(text, inputs=inputs, value_of="statement", handles=True, for_model=False)
+    if not result.ok:
+        error = result.error
+        if result.status == "rejected":
+            raise AttributeError(error.message if error else result.reason)
+        if error is not None and error.type in RAISED:
+            raise RAISED[error.type](error.message)
+        result.raise_for_status()
+    return live(result.value, session)
+
+
+def live(value: Any, session: Session) -> Any:
+    """A value with live objects in the places of its handles. A class of Python itself is that class."""
+    if type(value) is Handle:
+        return CLASSES[value.repr] if value.type == "type" and value.repr in CLASSES else LiveObject(value, session)
+    if type(value) in (list, tuple):
+        return type(value)(live(v, session) for v in value)
+    if type(value) is dict:
+        return {k: live(v, session) for k, v in value.items()}
+    return value
+
+
+def plain(value: Any) -> Any:
+    """The value with handles in the places of live objects, as live() was given it."""
+    if type(value) is LiveObject:
+        return value._handle
+    if type(value) in (list, tuple):
+        return type(value)(plain(v) for v in value)
+    if type(value) is dict:
+        return {k: plain(v) for k, v in value.items()}
+    return value
