@@ -1,6 +1,7 @@
 """One machine's figures for docs/machines.md: sessions alive and what each takes, births and snippets a second, what a connection takes.
 
-Usage: capacity.py [SESSIONS]    1000 without it. With the client of src/sdk and a service of its own; $AGENTJAIL names another program.
+Usage: capacity.py [SESSIONS]    1000 without it, of a tenant for each thousand. With the client of src/sdk and a service of its own;
+$AGENTJAIL names another program.
 """
 
 import os
@@ -60,7 +61,7 @@ def sessions(most):
         begin = (below(pid), descriptors(pid), resident_kib(pid), available_kib())
         for want in (n for n in (10, 100, 300, 1000, 3000) if n <= most):
             start, count = time.monotonic(), want - len(opened)
-            opened += [agentjail.Session(service=service) for _ in range(count)]
+            opened += [agentjail.Session(service=service, tenant=f"tenant-{n // 1000}") for n in range(len(opened), want)]
             opening = (time.monotonic() - start) / count
             turns = min(want, 300)
             start = time.monotonic()
