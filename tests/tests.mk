@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-sdk check-ray check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls
+.PHONY: check check-sdk check-mcp check-ray check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -45,6 +45,19 @@ $(VENV)/made build/venv/ray/made:
 sdk-text: $(VENV)/made
 	$Q $(VENV)/bin/ruff check -q --cache-dir build/venv/ruff $(SDK)
 	$Q $(VENV)/bin/mypy --strict --no-error-summary --cache-dir build/venv/mypy $(SDK)/agentjail
+
+# make check-mcp MCP servers of other authors, from PyPI and npm, in jails with `agentjail run --mcp` (downloads 90 MB)
+SERVERS := build/mcp
+check-mcp: deps-check
+	@$(MAKE) --no-print-directory all $(VENV)/made $(SERVERS)/made
+	$Q $(VENV)/bin/python -B tests/mcp/servers.py $B/agentjail $(SERVERS)
+
+# The servers run as installed, from folders that their jails only read. Scripts of npm's packages are not run.
+$(SERVERS)/made: tests/mcp/requirements.txt tests/mcp/package.json
+	$(call say,VENV)rm -rf $(@D) && mkdir -p $(@D)/node && $(firstword $(wildcard /usr/bin/python3) python3) -m venv --without-pip $(@D)/python
+	$Q pip3 --python $(@D)/python/bin/python install -q --disable-pip-version-check --only-binary :all: -r $<
+	$Q cp tests/mcp/package.json $(@D)/node && if command -v npm >/dev/null; then npm install -s --prefix $(@D)/node --ignore-scripts --no-audit --no-fund; fi
+	$Q touch $@
 
 # make check-wheel what the wheel holds and what an installed one does (part of make check); make check-elsewhere: on other systems, and built twice (minutes)
 check-wheel: deps-check

@@ -41,6 +41,7 @@ is "the version for Python" "$(basename "$WHEEL" | cut -d- -f2 | sed 's/.*/& &/'
 py 'from agentjail._program import find_program; print(find_program())'
 is "the client finds the program of its environment" "$(readlink -f "$venv/bin/agentjail")" "$(cat "$T/out")"
 check "the tree is as in its manifest" "$venv/bin/agentjail" rootfs verify
+is "agentjail mcp without the SDK names the extra" "  fix: pip install 'libagentjail[mcp]'" "$("$venv/bin/agentjail" mcp </dev/null 2>&1 | tail -1)"
 check "a line in the cache says that it was read" test -s "$(echo "$T"/cache/agentjail/verified-*)"
 
 # --- root installs, another user runs: nothing there may be written, and the user has no home ---
