@@ -94,7 +94,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!plan.snippet)
 		aj_terminal_save(&saved);
 	aj_show_init(&show, &plan);
-	aj_output_fn *output = o->json ? NULL : aj_show_output;
+	aj_output_fn *output = o->json && !o->json_to ? NULL : aj_show_output;
 	aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
 	if (result.setup.exit_code && do_without_cgroup(&result, &host, &plan, o)) {
 		aj_result_free(&result);
@@ -113,7 +113,7 @@ int aj_jail_and_report(struct aj_options *o)
 		fprintf(stderr, "agentjail: warning: the audit trail's record of this run is not complete: %s\n",
 		        aj_line(o->arena, result.audit_why));
 	if (o->json) {
-		show.failed = aj_show_json(aj_result_json(&result, &plan, &o->loaded.policy, &o->request)) < 0;
+		show.failed = aj_show_json(aj_result_json(&result, &plan, &o->loaded.policy, &o->request), o->json_to) < 0;
 	} else if (plan.snippet) {
 		aj_show_result(&show, &result);
 	} else if (result.status == AJ_STATUS_SETUP_ERROR) {

@@ -2,6 +2,8 @@
  * A value that is wrong is refused with the reason; a value that sets a key is checked here, and merged when the policy is loaded. */
 #include "cli/option_table.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,15 @@ static const char *set_json(struct aj_options *o, const char *v)
 	o->json = true;
 	o->request.capture = true;
 	return NULL;
+}
+
+static const char *set_json_fd(struct aj_options *o, const char *v)
+{
+	uint64_t fd;
+	if (!aj_parse_count(v, &fd) || fd < 3 || fd > INT_MAX || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+		return "not the number of an inherited descriptor, from 3";
+	o->json_to = fdopen((int)fd, "w");
+	return o->json_to ? set_json(o, NULL) : "not a descriptor that can be written";
 }
 
 static const char *set_mcp(struct aj_options *o, const char *v)
@@ -219,6 +230,8 @@ const struct aj_option aj_option_table[] = {
 	  "a site's configuration, where there is no /etc/agentjail/agentjail.toml" },
 	{ "--json", NULL, AJ_FOR_JAIL | AJ_FOR_POLICY, set_json, NULL,
 	  "print the whole result as one JSON object on one line; run: with the output in it" },
+	{ "--json-fd", "FD", AJ_FOR_RUN, set_json_fd, NULL,
+	  "write that object to this inherited descriptor, and pass output on as it comes, the first half of output.capture" },
 	{ "--allow-import", "MODULE", AJ_FOR_SNIPPETS, NULL, "python.imports",
 	  "allow one more module, `package.*` with its submodules, or `*` (repeatable)" },
 	{ "--imports-checked", "WHEN", AJ_FOR_SNIPPETS, NULL, "python.imports_checked",

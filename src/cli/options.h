@@ -29,6 +29,7 @@ struct aj_options {
 	struct aj_loaded loaded;
 	struct aj_request request;
 	bool json, dry_run;
+	FILE *json_to;                   /* run --json-fd: where the result goes; NULL: standard output */
 	bool mcp;                        /* run --mcp: standard input and output carry an MCP server's messages */
 	const char *code;                /* exec -c */
 	const char *output;              /* exec --output: a folder of the host */

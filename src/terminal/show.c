@@ -244,11 +244,12 @@ void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status sta
 	put_text(show, 2, "\n");
 }
 
-int aj_show_json(json_t *doc)
+int aj_show_json(json_t *doc, FILE *to)
 {
+	FILE *out = to ? to : stdout;
 	/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
-	int r = json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
+	int r = json_dumpf(doc, out, JSON_COMPACT | (isatty(fileno(out)) ? JSON_ENSURE_ASCII : 0));
 	json_decref(doc);
-	putchar('\n');
-	return r < 0 || fflush(stdout) != 0 ? -1 : 0;
+	putc('\n', out);
+	return r < 0 || fflush(out) != 0 ? -1 : 0;
 }

@@ -1,5 +1,7 @@
 /* Results for people at a terminal. */
 #pragma once
+#include <stdio.h>
+
 #include "result/result.h"
 #include "terminal/screen.h"
 
@@ -35,5 +37,5 @@ void aj_show_result(struct aj_show *show, const struct aj_result *result);
 /* Print the value, final answer or error of a jail's claim or of a whole result. */
 void aj_show_claim(struct aj_show *show, const json_t *claim, enum aj_status status, const char *reason);
 
-/* Print one JSON document on a line of standard output; takes the reference. -1: it could not be written. */
-int aj_show_json(json_t *doc);
+/* Print one JSON document on a line, to standard output where `to` is NULL; takes the reference. -1: it could not be written. */
+int aj_show_json(json_t *doc, FILE *to);

@@ -59,6 +59,13 @@ check "standard input, with --json too" expect status=ok 'stdout=from\nstdin'
 # shellcheck disable=SC2094
 (printf 'a pipe' | timeout 60 "$AJ" run --json -- sh -c 'cat; echo more >&2') >"$T/out" 2>"$T/err"
 check "a pipe, with --json" expect 'stdout=a pipe' 'stderr=more\n'
+timeout 60 "$AJ" run --json-fd 3 -- sh -c 'echo early; sleep 0.1; echo late >&2; ls /proc/self/fd; exit 3' 3>"$T/out" >"$T/passed" 2>"$T/err"
+is "--json-fd: the exit status" 3 $?
+check "--json-fd: the result" expect status=error exit_code=3 'stdout~^early' 'stderr=late\n'
+is "--json-fd: output passes, and the command has no such descriptor" "early 0 1 2 3 late" "$(cat "$T/passed" "$T/err" | tr '\n' ' ' | sed 's/ $//')"
+timeout 60 "$AJ" run --json-fd 3 --policy none -- true 3>"$T/out" 2>"$T/err"
+check "--json-fd: a refusal" expect status=setup_error error.type=UsageError
+text "--json-fd without a descriptor" 2 'inherited descriptor' run --json-fd 99 -- true
 json "as JSON" 3 status=error exit_code=3 'stdout=o\n' 'stderr=e\n' policy.name=command signal=null 'enforced.seccomp~command' -- run -- sh -c 'echo o; echo e >&2; exit 3'
 json "a signal as JSON" 143 status=signal signal=15 exit_code=null -- run -- sh -c 'kill -TERM $$'
 json "output beyond the cap keeps head and tail" 0 'stdout~^HEAD\n(?s:.*)bytes omitted(?s:.*)\nTAIL\n$' truncated.stdout=true \
