@@ -5,13 +5,16 @@ here opens a file of the workspace: those are touched from inside a jail alone, 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import ctypes
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import anyio
 
 from .._program import find_program
 from .._requests import result_of
@@ -23,6 +26,8 @@ NO_WORKSPACE_TIMEOUT = "10m"  # the policy `command` has no end, and a client th
 GRACE_S = 2.0  # between a request to end and the order; the jail's own patience is longer
 PR_SET_PDEATHSIG = 1
 
+OnOutput = Callable[[str], Awaitable[None]]
+
 _libc = ctypes.CDLL(None)
 
 
@@ -33,31 +38,52 @@ class Commands:
         self._options = options
         self.running: set[asyncio.subprocess.Process] = set()
 
-    async def run(self, command: Sequence[str], workspace: str | None, *, stdin: bytes = b"", timeout: float | None = None) -> Result:
-        """Run a program to its end. SetupError: there was no jail to run in, or its policy refuses."""
-        process = await asyncio.create_subprocess_exec(
-            *self._words(workspace, timeout), "--", *command,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            start_new_session=True, preexec_fn=_end_with_parent,
-        )  # fmt: skip
-        self.running.add(process)
+    async def run(
+        self, command: Sequence[str], workspace: str | None, *, stdin: bytes = b"", timeout: float | None = None, on_output: OnOutput | None = None
+    ) -> Result:
+        """Run a program to its end. on_output gets both streams as they come. SetupError: there was no jail to run in, or its policy refuses."""
+        ours, theirs = os.pipe()
         try:
-            out, err = await process.communicate(stdin)
+            process = await asyncio.create_subprocess_exec(
+                *self._words(workspace, timeout), "--json-fd", str(theirs), "--", *command, pass_fds=(theirs,),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                start_new_session=True, preexec_fn=_end_with_parent,
+            )  # fmt: skip
         except BaseException:
-            await asyncio.shield(_end(process))
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        self.running.add(process)
+        said: list[str] = []
+
+        async def errors(text: str) -> None:
+            said[:] = ["".join([*said, text])[-2000:]]
+            if on_output is not None:
+                await on_output(text)
+
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        try:
+            out, *_ = await asyncio.gather(
+                _all_of(ours), _pump(process.stdout, on_output), _pump(process.stderr, errors), _feed(process.stdin, stdin), process.wait()
+            )
+        except BaseException:
+            with anyio.CancelScope(shield=True):  # a scope that is cancelled interrupts each wait in it
+                await _end(process)
             raise
         finally:
             self.running.discard(process)
         try:
             raw: dict[str, Any] = json.loads(out)
         except ValueError:
-            said = err.decode("utf-8", "replace").strip()[-2000:]
-            raise SetupError(f"agentjail run ended with status {process.returncode}: {said}") from None
+            raise SetupError(f"agentjail run ended with status {process.returncode}: {''.join(said).strip()}") from None
         return result_of(raw)
 
     def _words(self, workspace: str | None, timeout: float | None) -> list[str]:
         options = self._options
-        words = [find_program(), "run", "--json"]
+        words = [find_program(), "run"]
         policy = options.command_policy or ("offline-build" if workspace else "command")
         words += ["--policy-file", os.path.realpath(policy)] if isinstance(policy, Path) else ["--policy", policy]
         limit = f"{max(1, round(timeout * 1000))}ms" if timeout is not None else options.timeout
@@ -79,6 +105,34 @@ class Commands:
                     process.send_signal(signal.SIGTERM)
                 except ProcessLookupError:
                     break
+
+
+async def _all_of(fd: int) -> bytes:
+    """What is written to a pipe, to its end."""
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb"))
+    try:
+        return await reader.read()
+    finally:
+        transport.close()
+
+
+async def _pump(stream: asyncio.StreamReader, hand: OnOutput | None) -> None:
+    """Read a stream to its end, and hand on whole characters."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    while chunk := await stream.read(65536):
+        text = decoder.decode(chunk)
+        if hand is not None and text:
+            await hand(text)
+
+
+async def _feed(stream: asyncio.StreamWriter, data: bytes) -> None:
+    try:
+        stream.write(data)
+        await stream.drain()
+        stream.close()
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # a command need not read its input
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -160,8 +160,9 @@ async def run_command(
         raise Refused("A command has no NUL character.")
     jails = ctx.request_context.lifespan_context
     workspace = Workspace(jails, roots)
-    async with Progress(ctx):
-        result = await jails.commands.run(command, workspace.folder, stdin=stdin.encode("utf-8", "surrogatepass"), timeout=timeout_s)
+    given = stdin.encode("utf-8", "surrogatepass")
+    async with Progress(ctx) as progress:
+        result = await jails.commands.run(command, workspace.folder, stdin=given, timeout=timeout_s, on_output=progress.output)
     if workspace.folder is None:
         workspace.notes.append(NO_WORKSPACE)
     return content.of_command(result, workspace.folder, workspace.notes)
