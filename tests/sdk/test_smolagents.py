@@ -315,10 +315,13 @@ class TestSmolagents(unittest.TestCase):
         def huge(): return "x" * (2 << 20)
         def itself(a=[]): return a.append(a) or a
         def again(): return executor("1")
+        def by_another(): return other("again()").output
         def reads(): return executor.state.get("x", "the step is in the way")
-        executor = self.executor(additional_functions={"odd": odd, "leave": leave, "huge": huge, "itself": itself, "again": again, "reads": reads,
+        executor = self.executor(additional_functions={"odd": odd, "leave": leave, "huge": huge, "itself": itself, "again": again, "reads": reads, "by_another": by_another,
                                                        "least": min, "print": print, "eval": eval, "no_text": NoText})
-        for code, words in (("odd()", "Odd"), ("leave()", "SystemExit"), ("huge()", "bytes"), ("itself()", "Recursion"), ("again()", "waits for the tool")):
+        other = self.executor(additional_functions={"again": again})
+        for code, words in (("odd()", "Odd"), ("leave()", "SystemExit"), ("huge()", "bytes"), ("itself()", "Recursion"), ("again()", "waits for the tool"),
+                            ("by_another()", "waits for the tool")):
             with self.subTest(code=code), self.assertRaises(InterpreterError) as caught:
                 executor(code)
             self.assertIn(words, str(caught.exception))

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-# In a tool: the session whose run waits for it. Such a session answers nothing that needs its Python.
-waiting_session: contextvars.ContextVar[tuple[int, str] | None] = contextvars.ContextVar("agentjail_waiting_session", default=None)
+# In a tool: the sessions whose runs wait for it, more than one where a tool ran code in another session. Such a session answers nothing
+# that needs its Python.
+waiting_sessions: contextvars.ContextVar[frozenset[tuple[int, str]]] = contextvars.ContextVar("agentjail_waiting_sessions", default=frozenset())
 NEEDS_PYTHON = frozenset(("run", "set", "get", "vars", "fork", "checkpoint"))
 
 
@@ -74,7 +75,8 @@ class ToolCall:
     def context(self) -> contextvars.Context:
         """A context for the tool: a copy of the caller's, in which the session is known to wait."""
         context = (self.pending.context or contextvars.Context()).copy()
-        context.run(waiting_session.set, self.pending.session)
+        if self.pending.session is not None:
+            context.run(waiting_sessions.set, context.run(waiting_sessions.get) | {self.pending.session})
         return context
 
 
@@ -95,11 +97,15 @@ class Core:
         """The longest request that the service takes, in bytes."""
         return int(self.hello["limits"]["request_bytes"]) if self.hello else 1 << 22
 
+    def waits_for_caller(self, session: str | None) -> bool:
+        """Whether this is asked in a tool that a run of the session waits for."""
+        return (id(self), session) in waiting_sessions.get()
+
     def begin(self, request: Request[T], wake: Callable[[], Any]) -> tuple[Pending[T], bytes]:
         """The state and the bytes of a new request. TooLarge, ValueNotSent: nothing was begun."""
         name = request.members.get("session")
         session = None if name is None else (id(self), name)  # of another connection a session may have the same name
-        if session is not None and session == waiting_session.get() and request.op in NEEDS_PYTHON:
+        if request.op in NEEDS_PYTHON and self.waits_for_caller(name):
             raise errors.ReentrantCall(f"a tool cannot ask for `{request.op}` in the session whose run waits for the tool")
         number = next(self._ids)
         data = self._bytes({"id": number, "op": request.op, **request.members})

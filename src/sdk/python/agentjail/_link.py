@@ -103,6 +103,9 @@ class Link:
         self._send(data)
         return pending
 
+    def waits_for_caller(self, session: str) -> bool:
+        return self._core.waits_for_caller(session)
+
     def answer(self, pending: Pending[T]) -> T:
         """Return the request's value, or raise its exception."""
         if pending.error is not None:

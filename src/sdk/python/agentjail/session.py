@@ -170,6 +170,11 @@ class Session:
     def closed(self) -> bool:
         return self._state != "open" or self._link.gone is not None
 
+    @property
+    def waits_for_caller(self) -> bool:
+        """Whether this is read in a tool that a run of this session waits for."""
+        return self._link.waits_for_caller(self.name)
+
     def close(self) -> None:
         """End the session and its snippet. May be called again, and after its jail or its service has ended."""
         if self._state != "open":

@@ -48,12 +48,6 @@ IMPORTED = """def missing_{n}():
 """
 
 
-class Called(threading.local):
-    """How many tools run in this thread that code of one executor has called."""
-
-    depth = 0
-
-
 class State(dict[str, Any]):
     """`executor.state`: what was sent, `_print_outputs`, and the session's variables as they are now."""
 
@@ -62,12 +56,12 @@ class State(dict[str, Any]):
         self._executor = executor
 
     def __getitem__(self, name: str) -> Any:
-        session = self._executor.session_to_read
+        session = self._executor.session
         own = not name.isidentifier() or name.startswith("__") or name == "_print_outputs"
         if session is not None and not own and name not in session.tools:
             try:
                 return self._executor.outside(session.get(name, handles=True), session)
-            except errors.AgentjailError:  # there is none of that name, or no session any more
+            except errors.AgentjailError:  # there is none of that name, or no session any more, or its step waits for the tool that asks
                 pass
         return super().__getitem__(name)
 
@@ -120,7 +114,6 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         self._tools: dict[str, Tool] = {}
         self._variables: dict[str, Any] = {}
         self._turn, self._process = threading.Lock(), os.getpid()
-        self._called = Called()
         self._check_modules()
         self.send_tools({})
 
@@ -147,7 +140,8 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         self._variables.update(sent)
 
     def __call__(self, code_action: str) -> CodeOutput:
-        if self._called.depth:
+        session = self.session
+        if session is not None and session.waits_for_caller:
             raise InterpreterError("A tool cannot run code in the session whose step called it: that step waits for the tool.")
         if self._process != os.getpid():  # in a child another thread of the parent's would hold the lock for ever
             self._turn, self._process = threading.Lock(), os.getpid()
@@ -210,11 +204,6 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         self.session = session
         return session
 
-    @property
-    def session_to_read(self) -> Session | None:
-        """The session, where its variables can be read: a step that waits for a tool is in the tool's way."""
-        return None if self.session is None or self.session.closed or self._called.depth else self.session
-
     def outside(self, value: Any, session: Session) -> Any:
         """A value of the session's as the caller has it."""
         return live(self.objects.incoming(value), session)
@@ -225,12 +214,8 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
 
     def _tool(self, name: str, function: Callable[..., Any]) -> Tool:
         def call(*args: Any, **kwargs: Any) -> Any:
-            self._called.depth += 1
-            try:
-                answer = function(*map(self.objects.incoming, args), **{k: self.objects.incoming(v) for k, v in kwargs.items()})
-                return self.objects.outgoing(answer)
-            finally:
-                self._called.depth -= 1
+            answer = function(*map(self.objects.incoming, args), **{k: self.objects.incoming(v) for k, v in kwargs.items()})
+            return self.objects.outgoing(answer)
 
         inputs = getattr(function, "inputs", None)
         if isinstance(inputs, Mapping):
