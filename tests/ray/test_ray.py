@@ -157,6 +157,37 @@ class TestRay(unittest.TestCase):
         with self.assertRaises(SessionEnded):
             copy.run("1")
 
+    def test_a_service_that_runs(self):
+        folder = tempfile.mkdtemp()
+        address = os.path.join(folder, "s")
+        command = [os.environ["AGENTJAIL"], "serve", "--socket", address, "--rootfs", os.environ["AGENTJAIL_ROOTFS"]]
+        service = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            self.assertTrue(wait_until(lambda: os.path.exists(address)))
+            jails = self.connect(jails=2, address=address)
+            self.assertEqual([r.value for r in jails.map(map(str, range(8)))], list(range(8)))
+            with agentjail.Service(address) as other, jails.session():
+                self.assertEqual(other.stats()["sessions"], 1)
+            jails.close()
+        finally:
+            service.terminate()
+            service.wait()
+            os.rmdir(folder)
+        with self.assertRaisesRegex(SetupError, "no service answers at"):
+            self.connect(address=address)
+
+    def test_a_map_that_is_left(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ran")
+            jails = self.connect(nodes=[self.second.node_id], jails=1, queue=20, tools=[note])
+            code = "import time; note(path, n); time.sleep(0.3)"
+            results = jails.map(({"code": code, "inputs": {"path": path, "n": n}} for n in range(1000)), workers=16)
+            self.assertTrue(next(results).ok)
+            results.close()
+            self.assertEqual(jails.run("1").value, 1)  # after all that waits there
+            with open(path) as f:
+                self.assertLess(len(f.readlines()), 12)  # what had begun, not what had been sent
+
     # --- how much at a time ---
 
     def test_backpressure(self):
