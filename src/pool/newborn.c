@@ -107,6 +107,9 @@ static enum aj_newborn give_up_birth(struct aj_jail *jail, int errnum, struct aj
 	aj_jail_kill(jail);
 	aj_jail_end(jail, NULL);
 	aj_fail(err, AJ_EXIT_SETUP, "birth", errnum, "the zygote cannot make a jail");
+	if (errnum == EAGAIN)
+		aj_advise(err, "the processes of one policy and tenant are bounded (`enforced.zygote`): spread the jails over tenants, "
+		               "raise limits.pids, or delegate a cgroup");
 	return AJ_NEWBORN_GONE;
 }
 

@@ -1,5 +1,6 @@
 /* Tests of pool/newborn: what a zygote says that it has born is a claim, and whoever it names wrongly is left alone. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -112,6 +113,14 @@ Test(newborn, says_that_there_is_none)
 	cr_expect_eq(take(-1, 12, &err), AJ_NEWBORN_GONE);
 	cr_expect_eq(err.errnum, 12);
 	cr_expect(runs(victim));
+}
+
+/* EAGAIN is the limit of its processes, which an operator can do something about. */
+Test(newborn, says_that_there_are_too_many)
+{
+	struct aj_error err = { 0 };
+	cr_expect_eq(take(-1, EAGAIN, &err), AJ_NEWBORN_GONE);
+	cr_expect(strstr(err.fix, "limits.pids"), "%s", err.fix);
 }
 
 /* Not even that: neither an init nor an error. */
