@@ -82,7 +82,7 @@ static void check_seccomp(struct doctor *d)
 	char text[256];
 	bool known = read_line("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text);
 	if (!known)
-		add_check(d, FAIL, "seccomp", "not in this kernel", "use use use use use a kernel with CONFIG_SECCOMP_FILTER");
+		add_check(d, FAIL, "seccomp", "not in this kernel", "use a kernel with CONFIG_SECCOMP_FILTER");
 	else if (!strstr(text, "user_notif"))
 		add_check(d, PART, "seccomp", "filters without notifications: refused calls are not reported", "use Linux 5.0 or newer");
 	else

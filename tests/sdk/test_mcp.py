@@ -22,6 +22,7 @@ import urllib.request
 import warnings
 
 from agentjail.mcp.options import loopback, parse
+from test_service import children
 
 try:
     with warnings.catch_warnings():
@@ -178,6 +179,7 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
         self.jails = jails.Jails(Options(**options))
         async with Client(make_server(self.jails), mode=mode, list_roots_callback=list_roots if roots is not None else None) as client:
             yield client
+        self.assertEqual((children(), asyncio.all_tasks()), ([], {asyncio.current_task()}))
 
     def folder(self):
         made = tempfile.TemporaryDirectory()
@@ -269,6 +271,19 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
             self.assertIn("The session has ended", text_of(said))
             self.assertEqual((await self.call(client, "session_run", code="2")).structured_content["value"], 2)
             self.assertEqual((await self.call(client, "run_python", code="3")).structured_content["value"], 3)
+            seen = []
+
+            async def progress(number, total, message):
+                seen.append(message)
+
+            endless = {"code": "print('go')\nwhile True: pass"}
+            calls = [asyncio.create_task(client.call_tool(t, endless, progress_callback=progress)) for t in ("run_python", "session_run")]
+            await until(lambda: seen.count("go\n") == 2)
+            os.kill(self.jails.service.pid, signal.SIGKILL)
+            alone, going = await asyncio.gather(*calls)
+            self.assertIn("died", text_of(alone))
+            self.assertIn("The session has ended", text_of(going))
+            self.assertEqual((await self.call(client, "session_run", code="5")).structured_content["value"], 5)
             await self.jails.end("stdio/", "it was idle for 30 minutes")
             self.assertIn("idle", text_of(await self.call(client, "session_run", code="x")))
             self.assertEqual((await self.call(client, "session_run", code="4")).structured_content["value"], 4)
@@ -350,7 +365,7 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
             for path in ("file", "up/secret", "folder/made", "new"):
                 await self.call(client, "write_file", path=path, text="CHANGED")
             self.assertNotIn("secret", (await self.call(client, "list_files", path="folder")).model_dump_json())
-            self.assertTrue((await self.call(client, "write_file", path=".git/hooks/pre-commit", text="x")).is_error or True)
+            self.assertTrue((await self.call(client, "write_file", path=".vscode/tasks.json", text="{}")).is_error)  # editors run it
         self.assertEqual((secret.read_text(), os.listdir(outside)), ("SECRET", ["secret"]))
 
     async def test_roots(self):
@@ -495,6 +510,9 @@ class TestHttp(unittest.IsolatedAsyncioTestCase):
             second = (await c.call_tool("session_run", {"code": "x = 'd'"})).structured_content["session"]
             values = [(await c.call_tool("session_run", {"code": "x", "session": s})).structured_content["value"] for s in (first, second)]
             self.assertEqual(values, ["c", "d"])
+            for tool, arguments in (("list_files", {"path": "/tmp"}), ("session_reset", {})):
+                self.assertIn("Which session?", text_of(await c.call_tool(tool, arguments)))
+            self.assertTrue((await c.call_tool("session_reset", {"session": second})).structured_content["ended"])
             guessed = await c.call_tool("session_run", {"code": "x", "session": "guessed"})
             self.assertIn("There is no session guessed", text_of(guessed))
             stolen = await b.call_tool("session_run", {"code": "x", "session": first})

@@ -95,8 +95,8 @@ def _explained(tool: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
     return call
 
 
-def _session_key(jails: Jails, ctx: Ctx, name: str | None) -> tuple[str, str | None]:
-    """The key of the session that a call means, and the name to be given back where the client has to remember it.
+def _session_key(jails: Jails, ctx: Ctx, name: str | None, *, begin: bool = False) -> tuple[str, str | None]:
+    """The key of the session that a call means, and the name to be given back where the client has to remember it. begin: the call may begin one.
 
     A client of stdio is this process's own, one of the handshake's HTTP has the id that the SDK gave it and checks. By later HTTP there is no
     client but requests: there the name is a secret that this server made.
@@ -107,6 +107,8 @@ def _session_key(jails: Jails, ctx: Ctx, name: str | None) -> tuple[str, str | N
     if client is not None:
         return f"{client}/{name or ''}", None
     if name is None:
+        if not begin:
+            raise Refused("Which session? Fix: pass as `session` the name that session_run or write_file gave")
         name = jails.new_key()
     elif not jails.known(f"/{name}"):
         raise Refused(f"There is no session {name}: it was reset, or idle for long. Fix: leave `session` out, and the answer names another")
@@ -127,7 +129,7 @@ async def run_python(code: Code, ctx: Ctx, timeout_s: Timeout = None) -> Annotat
 async def session_run(code: Code, ctx: Ctx, timeout_s: Timeout = None, session: SessionName = None) -> Annotated[CallToolResult, RunOutput]:
     """Run Python code in a session: variables, imports and files in /tmp and /output last until session_reset."""
     jails = ctx.request_context.lifespan_context
-    key, name = _session_key(jails, ctx, session)
+    key, name = _session_key(jails, ctx, session, begin=True)
     async with jails.session(key) as jail, Progress(ctx) as progress:
         result = await jail.run(code, timeout=timeout_s, output="data", on_stdout=progress.output, on_stderr=progress.output)
     notes = [] if name is None else [f"Session: {name} (pass it as `session` with the next call)"]
@@ -245,7 +247,7 @@ async def write_file(
     if of_workspace:
         await files.write_to_workspace(jails.commands, workspace.folder or "", full, data)
     else:
-        key, name = _session_key(jails, ctx, session)
+        key, name = _session_key(jails, ctx, session, begin=True)
         async with jails.session(key) as jail:
             await jail.write_files({full: data})
         notes = [] if name is None else [f"Session: {name} (pass it as `session` with the next call)"]
