@@ -297,8 +297,9 @@ class TestSmolagents(unittest.TestCase):
         self.assertEqual(pickle.loads(pickle.dumps(box)), object.__getattribute__(box, "_handle"))
         executor.send_variables({"again": [box]})
         self.assertTrue(executor("again[0] is box").output)
+        self.assertEqual(str(box), "box of 11")
         executor.cleanup()
-        self.assertIn("Box object", str(box))
+        self.assertEqual((str(box), "Box object" in repr(box)), ("box of 11", True))
         with self.assertRaises(agentjail.SessionEnded):
             box.size
 

@@ -28,13 +28,14 @@ KINDS: dict[str, type] = {"type": type, "ABCMeta": type, "EnumType": type, "Enum
 class LiveObject:
     # What __doc__ says is the object's own. Attributes, items, len(), bool(), iteration, str(), calls and isinstance() ask the session; a
     # value that can cross arrives as such, any other as a LiveObject. AttributeError, KeyError, IndexError and TypeError are raised as
-    # such, any other error as SnippetError; SessionEnded: the object is gone. Its text survives the session.
-    __slots__ = ("_handle", "_session")
+    # such, any other error as SnippetError; SessionEnded: the object is gone. Its last text survives the session.
+    __slots__ = ("_handle", "_session", "_text")
     # Annotations here would be those of every class in a session.
 
     def __init__(self, handle: Handle, session: Session) -> None:
         object.__setattr__(self, "_handle", handle)
         object.__setattr__(self, "_session", session)
+        object.__setattr__(self, "_text", str(handle))
 
     def __getattr__(self, name: str) -> Any:
         readable = name.isidentifier() and not keyword.iskeyword(name) and (not name.startswith("_") or name in UNDERSCORED)
@@ -85,9 +86,10 @@ class LiveObject:
 
     def __str__(self) -> str:
         try:
-            return str(ask(self, f"str({IT})"))
-        except (errors.AgentjailError, TypeError, LookupError):
-            return str(self._handle)
+            object.__setattr__(self, "_text", str(ask(self, f"str({IT})")))
+        except (errors.AgentjailError, AttributeError, LookupError, TypeError):
+            pass  # the last text, or the handle's
+        return str(self._text)
 
     def __repr__(self) -> str:
         return str(self._handle)
