@@ -262,7 +262,7 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((await self.call(client, "session_run", code="x")).structured_content["error"]["type"], "NameError")
 
     async def test_a_session_that_ended_is_said_once(self):
-        async with self.client() as client:
+        async with self.client(mode="legacy") as client:
             await self.call(client, "session_run", code="x = 1")
             os.kill(self.jails.service.pid, signal.SIGKILL)
             await until(lambda: self.jails.service._link.gone is not None)
