@@ -111,6 +111,10 @@ static void part_run(void)
 	r = agentjail_run(h, &s, &err);
 	is(r ? agentjail_result_get(r, "repr") : NULL, "0.8444218515250481", "run: a seed");
 	agentjail_result_free(r);
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "int(input()) + int(input())", .stdin_text = "40\n2" };
+	r = agentjail_run(h, &s, &err);
+	is(r ? agentjail_result_get(r, "value") : NULL, "42", "run: a standard input");
+	agentjail_result_free(r);
 	s = (struct agentjail_snippet){ .size = sizeof s, .code = "6 * 7", .brief = 1 };
 	r = agentjail_run(h, &s, NULL);
 	is(r ? agentjail_result_get(r, "value") : NULL, "42", "run: brief");
@@ -188,6 +192,7 @@ static void part_errors(void)
 	check(agentjail_open(NULL, NULL) == NULL, "errors: nobody asked why", "opened");
 #define S(...) (struct agentjail_snippet){ .size = sizeof(struct agentjail_snippet), __VA_ARGS__ }
 	refused(h, S(.code = "'\xff'"), "UTF-8", "errors: code that is not UTF-8");
+	refused(h, S(.code = "1", .stdin_text = "1\xff"), "the standard input is not UTF-8", "errors: a standard input that is not UTF-8");
 	refused(h, S(.code = "a\0b", .code_bytes = 3), "0x00", "errors: a NUL in the code");
 	refused(h, S(.id = "x"), "code", "errors: no code");
 	refused(h, S(.code = "1", .variables = "{"), "JSON", "errors: variables that are not JSON");

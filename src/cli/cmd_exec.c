@@ -17,49 +17,78 @@
 #include "cli/refuse.h"
 #include "plan/paths.h"
 
-static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
+/* A text with a NUL after it: at most `most` bytes, and one more where the file is longer. */
+static int read_text(struct aj_options *o, const char *path, const char *step, size_t most, const char **ret_text,
+                     size_t *ret_bytes, struct aj_error *err)
 {
 	bool standard_input = strcmp(path, "-") == 0;
 	cleanup_fd int fd = standard_input ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return aj_fail(err, AJ_EXIT_USAGE, "source", errno, "open `%s`", path);
+		return aj_fail(err, AJ_EXIT_USAGE, step, errno, "open `%s`", path);
 	struct stat st;
 	if (!standard_input && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
-		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is not a regular file", path);
-	size_t room = o->loaded.policy.source_bytes + 1;
-	char *text = aj_alloc(o->arena, room + 1);
+		return aj_fail(err, AJ_EXIT_USAGE, step, 0, "`%s` is not a regular file", path);
+	char *text = aj_alloc(o->arena, most + 2);
 	size_t have = 0;
-	for (ssize_t n = 1; n > 0 && have < room; have += (size_t)n)
-		if ((n = read(fd, text + have, room - have)) < 0)
-			return aj_fail(err, AJ_EXIT_USAGE, "source", errno, "read `%s`", path);
-	o->request.code = text;
-	o->request.code_bytes = have;
-	bool nameable = aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
-	o->request.filename = standard_input ? "<stdin>" : nameable ? path : "<file>";
+	for (ssize_t n = 1; n > 0 && have <= most; have += (size_t)n)
+		if ((n = read(fd, text + have, most + 1 - have)) < 0)
+			return aj_fail(err, AJ_EXIT_USAGE, step, errno, "read `%s`", path);
+	*ret_text = text;
+	*ret_bytes = have;
 	return 0;
+}
+
+static int check_text(const char *name, const char *step, const char *text, size_t bytes, struct aj_error *err)
+{
+	size_t bad = aj_utf8_valid_prefix(text, bytes);
+	const char *nul = memchr(text, '\0', bytes);
+	if (nul && (size_t)(nul - text) < bad)
+		bad = (size_t)(nul - text);
+	if (bad == bytes)
+		return 0;
+	size_t line = 1;
+	for (size_t i = 0; i < bad; i++)
+		line += text[i] == '\n';
+	return aj_fail(err, AJ_EXIT_USAGE, step, 0, "`%s` is not UTF-8 text: byte 0x%02x at offset %zu (line %zu)", name,
+	               (unsigned char)text[bad], bad, line);
+}
+
+static const char *shown_path(const char *path)
+{
+	bool nameable = aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
+	return strcmp(path, "-") == 0 ? "<stdin>" : nameable ? path : "<file>";
+}
+
+static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
+{
+	o->request.filename = shown_path(path);
+	return read_text(o, path, "source", o->loaded.policy.source_bytes, &o->request.code, &o->request.code_bytes, err);
 }
 
 static int check_source(const struct aj_options *o, struct aj_error *err)
 {
-	const char *code = o->request.code;
-	size_t bytes = o->request.code_bytes;
-	if (bytes > o->loaded.policy.source_bytes)
+	if (o->request.code_bytes > o->loaded.policy.source_bytes)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is larger than a snippet may be (%lu bytes)",
 		               o->request.filename, o->loaded.policy.source_bytes);
-	size_t bad = aj_utf8_valid_prefix(code, bytes);
-	const char *nul = memchr(code, '\0', bytes);
-	if (nul && (size_t)(nul - code) < bad)
-		bad = (size_t)(nul - code);
-	if (bad < bytes) {
-		size_t line = 1;
-		for (size_t i = 0; i < bad; i++)
-			line += code[i] == '\n';
-		aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is not UTF-8 text: byte 0x%02x at offset %zu (line %zu)",
-		        o->request.filename, (unsigned char)code[bad], bad, line);
+	if (check_text(o->request.filename, "source", o->request.code, o->request.code_bytes, err) < 0) {
 		aj_advise(err, "Python source is UTF-8 without NUL bytes; is this a compiled or compressed file?");
 		return -1;
 	}
 	return 0;
+}
+
+/* The text of --stdin, as a whole: the snippet gets no descriptor of the caller's. */
+static int read_stdin(struct aj_options *o, struct aj_error *err)
+{
+	size_t bytes = 0;
+	if (!o->stdin_file)
+		return 0;
+	if (read_text(o, o->stdin_file, "stdin", AJ_STDIN_BYTES, &o->request.stdin_text, &bytes, err) < 0)
+		return -1;
+	if (bytes > AJ_STDIN_BYTES)
+		return aj_fail(err, AJ_EXIT_USAGE, "stdin", 0, "`%s` is larger than a snippet's standard input may be (%d MiB)",
+		               shown_path(o->stdin_file), AJ_STDIN_BYTES >> 20);
+	return check_text(shown_path(o->stdin_file), "stdin", o->request.stdin_text, bytes, err);
 }
 
 /* Join the --input options to one JSON object; each value is parsed here, so that an error can name its option. */
@@ -113,7 +142,13 @@ static int take_operands(struct aj_options *o, int first, int argc, char **argv,
 		aj_advise(err, "try: agentjail exec -c 'print(2 + 2)'");
 		return -1;
 	}
-	return read_source(o, first == argc ? "-" : argv[first], err);
+	const char *path = first == argc ? "-" : argv[first];
+	if (strcmp(path, "-") == 0 && o->stdin_file && strcmp(o->stdin_file, "-") == 0) {
+		aj_fail(err, AJ_EXIT_USAGE, "stdin", 0, "standard input holds the snippet, so `--stdin -` has nothing to read");
+		aj_advise(err, "give the snippet as FILE or by -c CODE");
+		return -1;
+	}
+	return read_source(o, path, err);
 }
 
 int aj_cmd_exec(int argc, char **argv)
@@ -135,7 +170,7 @@ int aj_cmd_exec(int argc, char **argv)
 	else if (check_source(&o, &err) < 0)
 		code = aj_refuse(&o, AJ_STATUS_REJECTED, "SourceError", &err);
 	else
-		code = gather_inputs(&o, &err) < 0 ? aj_refuse_setup(&o, &err) : aj_jail_and_report(&o);
+		code = gather_inputs(&o, &err) < 0 || read_stdin(&o, &err) < 0 ? aj_refuse_setup(&o, &err) : aj_jail_and_report(&o);
 	aj_arena_free(&arena);
 	return code;
 }

@@ -137,6 +137,12 @@ static const char *add_input(struct aj_options *o, const char *v)
 	return NULL;
 }
 
+static const char *set_stdin(struct aj_options *o, const char *v)
+{
+	o->stdin_file = v;
+	return *v ? NULL : "not a file's path";
+}
+
 static const char *set_for_model(struct aj_options *o, const char *v)
 {
 	(void)v;
@@ -243,6 +249,8 @@ const struct aj_option aj_option_table[] = {
 	{ "--layer", "on|off", AJ_FOR_SNIPPETS | AJ_FOR_POLICY, set_layer, NULL,
 	  "off: no import check, no restricted builtins; only the kernel's walls" },
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
+	{ "--stdin", "FILE", AJ_FOR_EXEC, set_stdin, NULL,
+	  "text that the snippet reads from its standard input; -: our own, where that is not the snippet (default: nothing)" },
 	{ "--value-of", "expression|statement", AJ_FOR_EXEC | AJ_FOR_SESSION, set_value_of, NULL,
 	  "expression (default): a last expression has a value; statement: a last assignment, too" },
 	{ "--for-model", NULL, AJ_FOR_EXEC, set_for_model, NULL, "with --json: for_model in the result, a text for a model to read" },

@@ -32,6 +32,7 @@ struct aj_options {
 	FILE *json_to;                   /* run --json-fd: where the result goes; NULL: standard output */
 	bool mcp;                        /* run --mcp: standard input and output carry an MCP server's messages */
 	const char *code;                /* exec -c */
+	const char *stdin_file;          /* exec --stdin; "-": our own standard input */
 	const char *output;              /* exec --output: a folder of the host */
 	AJ_LIST(const char *) inputs;    /* name=json */
 	struct aj_serve_options serving; /* initialized by aj_serve_options_defaults() */

@@ -177,6 +177,11 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 	char name[AJ_BAD_NAME];
 	if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
+	size_t stdin_bytes = request->stdin_text ? strlen(request->stdin_text) : 0;
+	if (stdin_bytes > AJ_STDIN_BYTES)
+		return aj_fail(err, AJ_EXIT_USAGE, "stdin", 0, "the standard input is larger than %d MiB", AJ_STDIN_BYTES >> 20);
+	if (aj_utf8_valid_prefix(request->stdin_text, stdin_bytes) != stdin_bytes)
+		return aj_fail(err, AJ_EXIT_USAGE, "stdin", 0, "the standard input is not valid UTF-8");
 	begin_frame(out, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
 	aj_buffer_add(out, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
 	aj_buffer_text(out, "{\"filename\":");
@@ -195,6 +200,10 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 	if (request->put_json) {
 		aj_buffer_text(out, ",\"put\":");
 		aj_buffer_text(out, request->put_json);
+	}
+	if (request->stdin_text) {
+		aj_buffer_text(out, ",\"stdin\":");
+		aj_buffer_string(out, request->stdin_text, stdin_bytes);
 	}
 	if (request->seeded)
 		add_number(out, ",\"seed\":", request->seed);

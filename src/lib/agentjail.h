@@ -128,6 +128,7 @@ struct agentjail_snippet {
 	int for_model; /* the result has "for_model", a text for a model of at most 2000 bytes: what happened, where, what to do */
 	int brief; /* the result lacks what each result of the handle repeats ("enforced", "policy") and members that say nothing, see docs/result.md */
 	const uint32_t *seed; /* for `random` and numpy's older random functions, until the session's next seed; NULL: the kernel's entropy */
+	const char *stdin_text; /* at most 16 MiB of UTF-8, which sys.stdin and input() read in this run; NULL: it is empty */
 };
 
 /* Run one snippet in a fresh jail of its own. NULL with *err when nothing ran; anything else is in the result. */

@@ -57,6 +57,7 @@ static void keep_snippet(agentjail_session *s)
 	keep_text(s, &t->get, t->get ? strlen(t->get) : 0);
 	keep_text(s, &t->filename, t->filename ? strlen(t->filename) : 0);
 	keep_text(s, &t->inputs_json, t->inputs_json ? strlen(t->inputs_json) : 0);
+	keep_text(s, &t->stdin_text, t->stdin_text ? strlen(t->stdin_text) : 0);
 }
 
 enum kind {
@@ -82,6 +83,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		return aj_fail(err, AJ_EXIT_USAGE, "variables", 0, "no name is given");
 	size_t bytes = !t.code ? 0 : t.code_bytes ? t.code_bytes : strlen(t.code);
 	if (check_text(kind == GET ? "the name" : "the code", t.code, bytes, err) < 0 ||
+	    check_text("the standard input", t.stdin_text, t.stdin_text ? strlen(t.stdin_text) : 0, err) < 0 ||
 	    check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
 	    check_text("the file name", t.filename, t.filename ? strlen(t.filename) : 0, err) < 0)
 		return -1;
@@ -99,6 +101,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		                          .code_bytes = bytes,
 		                          .filename = t.filename,
 		                          .inputs_json = t.variables,
+		                          .stdin_text = t.stdin_text,
 		                          .files = files,
 		                          .output = t.output_files != 0,
 		                          .output_data = t.output_files == AGENTJAIL_OUTPUT_DATA,

@@ -11,6 +11,8 @@
 /* JOINED: both outputs are the same file, and share one pipe, which keeps the order. */
 enum { AJ_PUMP_OUT = 1, AJ_PUMP_ERR = 2, AJ_PUMP_JOINED = 4 };
 
+enum { AJ_STDIN_BYTES = 16 << 20 }; /* largest standard input of a snippet */
+
 struct aj_request {
 	bool snippet;   /* else a command */
 	const char *id; /* chosen by the caller or by agentjail */
@@ -37,6 +39,7 @@ struct aj_request {
 	uint64_t soft_ms;        /* after this time the snippet is interrupted; 0: never */
 	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
 	bool inputs_checked;     /* json/scan has accepted it, and its names are names of variables */
+	const char *stdin_text;  /* UTF-8, which sys.stdin has; NULL: that is empty */
 
 	/* command */
 	char **argv;

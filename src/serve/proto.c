@@ -48,6 +48,7 @@ static const struct {
 	[AJ_M_CODE] = { "code", TEXT, INT32_MAX, "the snippet" },
 	[AJ_M_FILENAME] = { "filename", NAME, 255, "the snippet's name in errors; without it `<snippet>`" },
 	[AJ_M_INPUTS] = { "inputs", OBJECT, 0, "variables to set before the snippet runs: name to value. Typed tags become what they stand for" },
+	[AJ_M_STDIN] = { "stdin", TEXT, 16 << 20, "the standard input of this run, which `sys.stdin` and `input()` read; without it that is empty. At most 16 MiB" },
 	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for" },
 	[AJ_M_NAME] = { "name", NAME, 1024, "a variable's name" },
 	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop, from 1; no later than the policy says. A second later its jail is killed" },
@@ -72,7 +73,7 @@ static const struct {
 _Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
 #define M(x) (1ull << AJ_M_##x)
 #define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER) | M(CLOCK) | M(SLEEP_MAX))
-#define SNIPPET (M(INPUTS) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(BRIEF) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
+#define SNIPPET (M(INPUTS) | M(STDIN) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(BRIEF) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
 
 static const struct {
 	const char *name;

@@ -61,6 +61,7 @@ enum aj_member {
 	AJ_M_CODE,
 	AJ_M_FILENAME,
 	AJ_M_INPUTS,
+	AJ_M_STDIN,
 	AJ_M_VARIABLES,
 	AJ_M_NAME,
 	AJ_M_TIMEOUT_MS,

@@ -38,6 +38,7 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_f
 		                      .filename = aj_query_text(q, AJ_M_FILENAME),
 		                      .inputs_json = q->passed_on,
 		                      .inputs_checked = true,
+		                      .stdin_text = aj_query_text(q, AJ_M_STDIN),
 		                      .seeded = q->member[AJ_M_SEED] != NULL,
 		                      .seed = (uint32_t)aj_query_count(q, AJ_M_SEED),
 		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),

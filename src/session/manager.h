@@ -99,6 +99,7 @@ struct aj_snippet {
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
 	bool inputs_checked;     /* json/scan has accepted them, and their names are names of variables */
+	const char *stdin_text;  /* UTF-8, which sys.stdin has in this run; NULL: that is empty */
 	const json_t *files; /* array of {"name", "data" or "text"}, for /input or another of the folders, written first; NULL: none */
 	bool output;         /* the result names the files of /output that the run has changed */
 	bool output_data; /* the same, with their bytes */

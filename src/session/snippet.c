@@ -29,7 +29,8 @@ json_t *aj_session_constants(struct aj_session *s)
 {
 	struct aj_run *run = s->jail;
 	run->result.layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
-	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&run->result, run->plan), "policy", aj_policy_json(policy_of(s), NULL));
+	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&run->result, run->plan), "policy",
+	                 aj_policy_json(policy_of(s), NULL));
 }
 
 static void record_end(struct aj_session *s, struct aj_result *result)
@@ -117,6 +118,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .filename = snippet->filename ? snippet->filename : "<snippet>",
 		                          .inputs_json = snippet->inputs_json,
 		                          .inputs_checked = snippet->inputs_checked,
+		                          .stdin_text = snippet->stdin_text,
 		                          .lines = snippet->lines,
 		                          .output = snippet->output || snippet->output_data,
 		                          .output_data = snippet->output_data,
@@ -147,7 +149,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	free(tools);
 	free(put);
 	/* These are the caller's, and the run outlives them. */
-	s->request.code = s->request.get = s->request.inputs_json = s->request.tools_json = s->request.put_json = NULL;
+	s->request.code = s->request.get = s->request.inputs_json = s->request.stdin_text = s->request.tools_json = s->request.put_json = NULL;
 	s->request.filename = NULL;
 	if (r < 0)
 		return -1;

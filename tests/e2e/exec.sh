@@ -199,6 +199,28 @@ text "two files" 2 'one snippet' exec "$T/a.py" "$T/b.py"
 
 # --- inputs, files, variables ---
 json "inputs" 0 'value=[1,{"k":[true,null]},"s"]' -- exec --input 'a=1' --input 'b={"k":[true,null]}' --input 'c="s"' -c '[a, b, c]'
+printf '3\n1 2\nlast' >"$T/in.txt"
+chmod 644 "$T/in.txt"
+json "a standard input" 0 value.0=3 'value.1=1 2\n' 'value.2=["last"]' value.3= 'stdout=n? ' -- exec --stdin "$T/in.txt" -c 'import sys
+[input("n? "), sys.stdin.readline(), list(sys.stdin), sys.stdin.read()]'
+json "with the layer off" 0 'value.data=Mwo=' -- exec --layer off --stdin "$T/in.txt" -c 'import sys
+sys.stdin.buffer.readline()'
+json "it has no descriptor" 1 error.type=UnsupportedOperation -- exec --stdin "$T/in.txt" -c 'import sys
+sys.stdin.fileno()'
+json "one that ends" 1 error.type=EOFError 'error.hint~Standard input ends here' -- exec --stdin "$T/in.txt" -c 'while True: input()'
+json "none" 1 error.type=EOFError 'error.hint~agentjail exec --stdin FILE' -- exec -c 'input()'
+echo ours >"$T/ours.txt"
+json "our own" 0 'value=ours' -- exec --stdin - -c 'input()' <"$T/ours.txt"
+text "which holds the snippet" 2 'holds the snippet, so .--stdin -. has nothing to read' exec --stdin - - <"$T/ours.txt"
+text "also without an operand" 2 'holds the snippet' exec --stdin - <"$T/ours.txt"
+text "a standard input that is not there" 2 'stdin: open .*No such file' exec --stdin "$T/nowhere" -c 1
+text "a folder as standard input" 2 'is not a regular file' exec --stdin "$T" -c 1
+printf '1\n\377' >"$T/bytes.txt"
+chmod 644 "$T/bytes.txt"
+text "a standard input that is no text" 2 'bytes.txt. is not UTF-8 text: byte 0xff at offset 2 \(line 2\)' exec --stdin "$T/bytes.txt" -c 1
+truncate -s 17M "$T/large.txt"
+text "a standard input that is too large" 2 'large.txt. is larger than a snippet.s standard input may be \(16 MiB\)' exec --stdin "$T/large.txt" -c 1
+rm "$T/large.txt"
 text "an input that is no JSON" 2 '`a`.*not JSON' exec --input 'a=x' -c 1
 text "an input without a value" 2 'not NAME=JSON' exec --input a -c 1
 text "an input twice" 2 'given twice' exec --input a=1 --input a=2 -c 1

@@ -59,6 +59,15 @@ def exec_members(s):
     same(c.ask("exec", code="import os")["status"], "rejected")
     same([c.ask("exec", code="x = 4", value_of=of)["value"] for of in ("expression", "statement")], [None, 4])
     same(fails("bad_request", c.ask, "exec", code="1", value_of="all").args[0], "bad_request: `value_of` is neither `expression` nor `statement`")
+    lines = "[input(), __import__('sys').stdin.read()]"
+    same(c.ask("exec", code=lines, stdin="1 2\né\n")["value"], ["1 2", "é\n"])
+    same(c.ask("exec", code=lines, stdin="1\n", brief=True)["value"], ["1", ""])
+    session = c.ask("open")["session"]
+    same([c.ask("run", session=session, code="input()", **given)["value"] for given in (dict(stdin="a\nb"), dict(stdin="c"))], ["a", "c"])
+    r = c.ask("run", session=session, code="input()")
+    assert r["error"]["type"] == "EOFError" and "`stdin`" in r["error"]["hint"], r["error"]
+    c.ask("close", session=session)
+    fails("bad_request", c.ask, "exec", code="1", stdin=["1"])
     draw = "import random\nrandom.random()"
     same([c.ask("exec", code=draw, seed=seed)["value"] for seed in (0, 0, 1)], [0.8444218515250481, 0.8444218515250481, 0.13436424411240122])
     assert c.ask("exec", code=draw)["value"] != c.ask("exec", code=draw)["value"], "two jails without a seed drew the same number"

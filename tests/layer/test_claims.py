@@ -358,6 +358,23 @@ def sessions(score):
                 "class S(str): pass\nlen = isinstance = getattr = type = print", **many),
         request("import os", **many), request("().__class__.__base__", **many), request("[1, 'a']", **many)],
          lambda c: [x["status"] for x in c] == ["ok", "rejected", "rejected", "ok"] and c[3]["value"] == [1, "a"])
+    for layer in (True, False):
+        keys = dict(imports=["sys"], layer=layer)
+        case("stdin/layer-%s" % layer, [
+            request("import sys\nold = sys.stdin\nn = int(input())\n[n, sys.stdin.readline(), [l for l in sys.stdin], sys.stdin.read()]", stdin="3\r\na b\nü\nlast", **keys),
+            request("input()", **keys),
+            request("[sys.stdin is old, sys.stdin.isatty(), sys.stdin.name, sys.stdin.buffer.read(), old.closed]", stdin="", **keys),
+            request("input()", stdin="", **keys), request("sys.stdin.close()", stdin="1", **keys), request("sys.stdin.closed, sys.stdin.read()", **keys),
+            request("try: sys.stdin.fileno()\nexcept OSError as e: why = type(e).__name__\nwhy, sys.stdin.readlines()", stdin="1\n2", **keys),
+            request("sys.stdin = old = ['mine']", stdin="1", **keys), request("sys.stdin is old", **keys), request("input()", stdin="theirs", **keys),
+            request("sys.stdin is not old, sys.stdin.read()", **keys)],
+             lambda c: c[0]["value"] == [3, "a b\n", ["ü\n", "last"], ""] and c[1]["error"]["type"] == c[3]["error"]["type"] == "EOFError"
+             and "--stdin FILE" in c[1]["error"]["hint"] and c[3]["error"]["hint"].startswith("Standard input ends here")
+             and c[2]["repr"] == "[False, False, '<stdin>', b'', False]" and c[4]["status"] == "ok" and c[5]["repr"] == "(False, '')"
+             and c[6]["repr"] == "('UnsupportedOperation', ['1\\n', '2'])" and c[8]["value"] is True and c[9]["value"] == "theirs"
+             and c[10]["repr"] == "(True, '')")
+    case("stdin-open", [request("open(0).read(), open(0, 'rb').read()", stdin="5 6"), request("print(input('n? '))", stdin=7), request("1")],
+         lambda c: c[0]["repr"] == "('5 6', b'')" and c[1]["error"]["type"] == "RequestError" and c[2]["value"] == 1)
     case("after-error", [request("x = 5\n1/0"), request("x")], lambda c: c[0]["status"] == "error" and c[1]["value"] == 5)
     case("rejected-runs-nothing", [request("x = 5\nimport os"), request("x")], lambda c: c[1]["error"]["type"] == "NameError")
     case("error-lines", [request("def f():\n    return 1/0"), request("\n\nf()")],

@@ -93,6 +93,14 @@ class TestJail(Shared):
         jobs = ({"code": "x + 1", "inputs": {"x": i}} for i in range(5))
         self.assertEqual(sorted((i, r.value) for i, r in jail.map(jobs, ordered=False)), [(i, i + 1) for i in range(5)])
 
+    def test_stdin(self):
+        jail = Jail(service=self.service)
+        self.assertEqual(jail.run("[int(x) for x in input().split()]", stdin="1 2\n").value, [1, 2])
+        self.assertEqual([r.value for r in jail.map({"code": "int(input()) * 2", "stdin": f"{i}\n"} for i in range(3))], [0, 2, 4])
+        with Session(service=self.service) as s:
+            self.assertEqual(s.run("input()", stdin="a\nb").value, "a")
+            self.assertEqual(s.run("input()").error.type, "EOFError")
+
     def test_map_left_early(self):
         results = Jail(service=self.service).map(["1", *["while True: pass"] * 8], workers=3)
         self.assertEqual(next(results).value, 1)

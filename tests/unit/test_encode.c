@@ -121,17 +121,42 @@ Test(wire, variables)
 		                      .vars = true,
 		                      .handles = true,
 		                      .value_of_statement = true,
+		                      .stdin_text = "1\n\"\xc3\xa9",
 		                      .seeded = true };
 	struct aj_error err = { 0 };
 	aj_policy_preset(&policy, &arena, "snippet");
 	cr_assert_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);
 	next_frame(AJ_FRAME_SNIPPET);
 	json_t *doc = json_loadb(body + AJ_NONCE_BYTES, body_bytes - AJ_NONCE_BYTES, 0, NULL);
-	json_t *want = json_pack("{s:s, s:s, s:b, s:b, s:s, s:i}", "filename", "f.py", "get", "a\"b", "vars", 1, "handles", 1,
-	                         "value_of", "statement", "seed", 0);
+	json_t *want = json_pack("{s:s, s:s, s:b, s:b, s:s, s:s, s:i}", "filename", "f.py", "get", "a\"b", "vars", 1, "handles",
+	                         1, "value_of", "statement", "stdin", "1\n\"\xc3\xa9", "seed", 0);
 	cr_expect(json_equal(doc, want), "%.*s", (int)body_bytes, body);
 	json_decref(doc);
 	json_decref(want);
+}
+
+/* As large as may be, and too large; and no text. */
+Test(wire, standard_input)
+{
+	struct aj_policy policy;
+	struct aj_plan plan = { .snippet = true };
+	char *text = malloc(AJ_STDIN_BYTES + 2);
+	cr_assert(text);
+	memset(text, 'a', AJ_STDIN_BYTES + 1);
+	text[AJ_STDIN_BYTES] = '\0';
+	struct aj_request request = { .snippet = true, .lasting = true, .id = "x", .filename = "f.py", .code = "", .stdin_text = text };
+	struct aj_error err = { 0 };
+	aj_policy_preset(&policy, &arena, "snippet");
+	cr_expect_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);
+	text[AJ_STDIN_BYTES] = 'a';
+	text[AJ_STDIN_BYTES + 1] = '\0';
+	cr_expect_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), -1);
+	cr_expect(strstr(err.cause, "the standard input is larger than 16 MiB"), "%s", err.cause);
+	err = (struct aj_error){ 0 };
+	request.stdin_text = "a\xff";
+	cr_expect_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), -1);
+	cr_expect(strstr(err.cause, "the standard input is not valid UTF-8"), "%s", err.cause);
+	free(text);
 }
 
 /* More snippets may follow: the nonce first, and no policy, which has come before. */

@@ -53,6 +53,7 @@ static const struct {
 	{ "--file", EXEC, { "/etc/hosts", "data.csv", "x:/input/y", "x:/tmp/y:ro" }, { "", ":/x", "x:y", "x:/y:rw", "x:", "/a/", ".." } },
 	{ "--output", EXEC, { "out", "/srv/out" }, { "" } },
 	{ "--seed", EXEC, { "0", "7", "4294967295" }, { "", "-1", "x", "1.5", "4294967296" } },
+	{ "--stdin", EXEC, { "-", "in.txt", "/srv/in" }, { "" } },
 	{ "--value-of", EXEC, { "expression", "statement" }, { "", "Statement", "all" } },
 	{ "--for-model", EXEC, { NULL }, { NULL } },
 	{ "--policy", EXEC | RUN, { "snippet", "locked" }, { "", "../x", "snippet.toml", "/etc/passwd", "http://x/y", "a/b", "." } },

@@ -240,8 +240,9 @@ def add_hints(session, e, out):
         if type(attributes.get("agentjail_hint")) is str:
             out["hint"] = attributes["agentjail_hint"]
     if isinstance(e, EOFError) and "input(" in out["source"]:
-        out["hint"] = ("This code has no standard input: data comes in as input variables; after `sys.stdin = io.StringIO(text)` input() reads "
-                       "the lines of that text.")
+        out["hint"] = ("Standard input ends here: all that the caller gave this run was read." if session.stdin is not None else
+                       "This code has no standard input: its caller gives one for a run by the option `stdin` (agentjail exec --stdin FILE). "
+                       "Data also comes in as input variables; after `sys.stdin = io.StringIO(text)` input() reads the lines of that text.")
     if isinstance(e, LookupError) and out["message"].startswith("unknown encoding"):
         out["hint"] = ("The codecs of Chinese, Japanese and Korean character sets are machine code, which a jail of one snippet loads ahead where "
                        "the code names the encoding, and no session does. UTF-8, UTF-16 and the 8-bit character sets are always there.")

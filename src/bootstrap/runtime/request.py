@@ -10,6 +10,7 @@ SNIPPET_KEYS = {
     "code": (str, None),
     "filename": (str, "<snippet>"),
     "inputs": (dict, {}),
+    "stdin": (str, None),         # the text of sys.stdin for this snippet; without it that is empty
     "put": (dict, {}),            # files to write first, see files.py
     "output": (bool, False),      # the caller takes the files of /output, which then is there
     "tools": (list, ()),          # functions that the host runs, see tools.py

@@ -13,7 +13,7 @@ from agentjail.runtime.claim import (OUT_OF_MEMORY, claim_bytes, new_claim, repo
 from agentjail.runtime.compiler import VALUE_NAME, compile_source
 from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
 
-STDOUT, STDERR = sys.stdout, sys.stderr
+STDIN, STDOUT, STDERR = sys.stdin, sys.stdout, sys.stderr
 ModuleType = type(sys)
 CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
 LAYER_KEYS = 6          # of the policy: layer, builtin set, imports, when these are checked, clock, longest sleep
@@ -54,6 +54,7 @@ class Session:
         self.handles = None         # the same, where the request under way wants them
         self.recorded = None        # names that IMPORT_RECORDER saw
         self.unawaited = None       # warnings for the claim, see unawaited.py
+        self.stdin = None           # sys.stdin of the snippet under way, where the caller gave its text
         self.display = None         # the agent's function; absent from `minimal`
         self.results = None         # rich.Results of the snippet under way, from the first one on
         self.keeps_files = False    # the caller takes the files of /output
@@ -78,6 +79,8 @@ class Session:
             report_error(self, e, claim)
         try:
             flush_streams()
+            if self.stdin is not None:
+                self.take_stdin()
             return claim_bytes(claim)
         except BaseException:
             return OUT_OF_MEMORY
@@ -219,6 +222,8 @@ class Session:
         if req["seed"] is not None:
             from agentjail.runtime.reseed import seed_by_choice
             seed_by_choice(req["seed"])
+        if req["stdin"] is not None:
+            self.give_stdin(req["stdin"])
         namespace["final_answer"] = self.final_answer
         namespace.pop(VALUE_NAME, None)
         self.running = self.answers if code is not None else None
@@ -228,6 +233,19 @@ class Session:
             report_variables(self, req["get"], req["vars"], namespace, claim)
             return
         self.execute(code, namespace, before, claim, req["keep_value"])
+
+    def give_stdin(self, text):
+        """A stream in memory: as the interpreter's own it leaves the ends of lines as they are. It has no descriptor."""
+        from _io import BytesIO, TextIOWrapper
+        data = BytesIO(text.encode())
+        data.name = "<stdin>"
+        sys.stdin = self.stdin = TextIOWrapper(data, "utf-8", newline="\n")
+
+    def take_stdin(self):
+        """The next snippet has its own, or an empty one. A stream of the code's stays, as any variable does."""
+        if getattr(sys, "stdin", None) is self.stdin:
+            sys.stdin = STDIN
+        self.stdin = None
 
     def open_handles(self):
         if self.handle_table is None:

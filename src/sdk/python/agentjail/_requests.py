@@ -45,7 +45,8 @@ class JailOptions(TypedDict, total=False):
 class RunOptions(TypedDict, total=False):
     """Options of one run.
 
-    inputs: variables to set before it. files: files to write before it, see Session.write_files. timeout: seconds.
+    inputs: variables to set before it. stdin: the text that sys.stdin and input() read. files: files to write before it, see
+    Session.write_files. timeout: seconds.
     output: `list` or `data`: the result names, or holds, the files of /output that the run made. seed: for random numbers.
     value_of: `statement`: a last assignment is a value too. handles: a value that cannot cross gets a name, a Handle.
     for_model: False: without the service's text for Result.for_model(), which is then short. filename: of the code, in errors.
@@ -53,6 +54,7 @@ class RunOptions(TypedDict, total=False):
     """
 
     inputs: Mapping[str, Any] | None
+    stdin: str | None
     files: Files | None
     timeout: float | None
     output: Literal["list", "data"] | None
