@@ -53,7 +53,10 @@ def is_of_library(namespace):
     if type(namespace) is not dict:
         return False
     found = namespace.get("__builtins__")
-    return found is builtins or found is builtins.__dict__
+    if found is builtins or found is builtins.__dict__:
+        return True
+    module = sys.modules.get(namespace.get("__name__"))     # modules in C have no __builtins__
+    return module is not None and module is not sys.modules["__main__"] and vars(module) is namespace
 
 
 def compile_hint(source, *args, **kw):

@@ -3,6 +3,7 @@ They take no code object of another origin, hand none out, and run no text in th
 """
 
 import _ast
+import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
@@ -80,8 +81,12 @@ class DynamicCode:
             globals, locals = [self.guards.namespace() if names is view else names for names in (globals, locals)]
         if type(globals) is not dict:
             raise TypeError("globals must be a dict")
-        code = self.code_of(source) if type(source) is CompiledCode else self.check_and_compile(source, mode)
+        if globals is not self.guards.namespace() and not all([type(name) is str for name in globals]):
+            raise TypeError("the names in globals must be strings: other keys are not allowed")  # one may be equal to `__builtins__`, at times
         given = globals.get("__builtins__", self)
+        if given is builtins or given is builtins.__dict__:
+            raise TypeError("the names of a library are not allowed as globals")
+        code = self.code_of(source) if type(source) is CompiledCode else self.check_and_compile(source, mode)
         globals["__builtins__"] = self.builtins_for(given)
         try:
             return (real_eval if mode == "eval" else real_exec)(code, globals, globals if locals is None else locals)

@@ -16,8 +16,9 @@ def is_ours(name):
 def make_view(names):
     """A dict by type alone: each method reads and writes `names`, which no attribute of the view holds."""
     def check(key):
-        if isinstance(key, str) and (type(key) is not str or key[:2] == "__" == key[-2:] and key not in DEFINABLE):
-            e = AttributeError("Setting the name `%s` is not allowed" % str(key))
+        # Not only a subclass of str: any object may be equal to a reserved name, and a dict keeps the name and takes the value.
+        if type(key) is not str or key[:2] == "__" == key[-2:] and key not in DEFINABLE:
+            e = AttributeError("Setting the name `%s` is not allowed" % (key if type(key) is str else type(key).__name__))
             e.agentjail = "PY-NAME"
             raise e
         return key

@@ -6,7 +6,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, REAL_TYPE, ModuleType, attribute_error
-from agentjail.rail.name_rules import GUARDED, forbidden_by, is_mangled
+from agentjail.rail.name_rules import CODE_FACTS, GUARDED, forbidden_by, is_mangled
 
 FunctionType, MethodType, MappingProxyType = type(lambda: 0), type(attribute_error.__get__(0)), type(type.__dict__)
 # The slots of the class `type` itself: no metaclass of agent code answers in their place.
@@ -42,7 +42,7 @@ def read_own(o, name):
         while kind is MethodType:
             o = o.__func__
             kind = REAL_TYPE(o)
-        if kind is FunctionType:
+        if kind is FunctionType and name[9:] in CODE_FACTS:
             return REAL_GETATTR(o.__code__, name[9:])
     elif is_class(kind):
         module = SLOTS["__module__"](o)
