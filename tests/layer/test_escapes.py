@@ -647,6 +647,172 @@ match swap():
     ("open-folder", [], "PWN = open(__import__('os').path.abspath('/etc/hostname')).read()"),
     ("open-descriptor", [], "PWN = open(1, 'w')"),
     ("open-write", [], "PWN = open('/dev/shm/x', 'w')"),
+    # Functions of libraries that read and write attributes and namespaces under names of the code's own.
+    ("own-code-replace", [], "def f(): return 1\nPWN = getattr(f, '__code__.replace')"),
+    ("own-code-nested", [], "def f():\n    def g(): pass\nPWN = getattr(f, '__code__.co_consts')"),
+    ("cached-property-read", ["functools", "json"], """
+import functools, json
+p = functools.cached_property(lambda o: 1)
+p.attrname = '__globals__'
+PWN = p.__get__(type(json.dumps)).__get__(json.dumps)"""),
+    ("cached-property-write", ["functools", "json"], """
+import functools, json, __main__
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class P(metaclass=M): pass
+p = functools.cached_property(lambda o: lambda c: c)
+p.attrname = '__agentjail_class__'
+p.__get__(__main__)
+match json.dumps:
+    case P(g): PWN = g"""),
+    ("wraps-class-dict", ["functools", "json"], """
+import functools, json
+got = []
+class W:
+    def __setattr__(self, name, value): got.append(value)
+functools.update_wrapper(W(), type(json.dumps), assigned=('__dict__',), updated=())
+PWN = got[0]['__globals__'].__get__(json.dumps)"""),
+    ("wraps-class-updated", ["functools", "json"], """
+import functools, json
+got = []
+class U:
+    def update(self, names): got.append(names)
+class W:
+    def __getattribute__(self, name): return U()
+functools.update_wrapper(W(), type(json.dumps), assigned=(), updated=('__dict__',))
+PWN = got[0]['__globals__'].__get__(json.dumps)"""),
+    ("wraps-module-of-class", ["functools", "json"], """
+import functools, json
+class A: pass
+functools.update_wrapper(json.JSONDecoder, A, assigned=('__module__',), updated=())
+PWN = json.JSONDecoder.__dict__['decode']"""),
+    ("wraps-defaults-of-library", ["functools", "json"], """
+import functools, json
+def f(*, indent=3): pass
+functools.update_wrapper(json.dumps, f, assigned=('__kwdefaults__',), updated=())
+PWN = 1"""),
+    ("copy-state-of-main", ["copy", "json"], """
+import copy, json, __main__
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class P(metaclass=M): pass
+class R:
+    def __reduce_ex__(self, p): return (lambda: __main__, (), {'__agentjail_class__': lambda c: c})
+copy.copy(R())
+match json.dumps:
+    case P(g): PWN = g"""),
+    ("mock-autospec-name", ["unittest", "unittest.mock"], """
+from unittest import mock
+class S(str):
+    def isidentifier(self): return True
+    def __str__(self): return 'f(*a, **k): pass\\nimport __main__; __main__.PWN = print.__self__\\ndef f'
+def f(): pass
+f.__name__ = S('f')
+mock.create_autospec(f)"""),
+    ("dataclass-annotations-late", ["dataclasses"], """
+import dataclasses
+got = []
+class D:
+    def __get__(self, o, c):
+        names = c.__annotations__
+        if 'z' in names:
+            del names['z']
+            names['x) and got.append(print.__self__) or (self.x'] = int
+        return 0
+class B:
+    x: int = D()
+    z: int = 1
+dataclasses.dataclass(repr=False, init=False, eq=False, unsafe_hash=True)(B)
+hash(B())
+PWN = got[0]"""),
+    ("dataclass-super", ["copy", "dataclasses", "json"], """
+import copy, dataclasses, json, __main__
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class P(metaclass=M): pass
+def super(c, s): return __main__
+@dataclasses.dataclass(frozen=True)
+class D: x: int = 0
+class E(D): pass
+e = E()
+class R:
+    def __reduce_ex__(self, p): return (lambda: e, (), (None, {'__agentjail_class__': lambda c: c}))
+copy.copy(R())
+match json.dumps:
+    case P(g): PWN = g"""),
+    ("doctest-of-library", ["doctest", "json"], """
+import doctest, json
+def f():
+    '''
+    >>> import __main__
+    >>> __main__.PWN = codecs
+    '''
+f.__module__ = 'json'
+doctest.run_docstring_examples(f, None)
+if 'PWN' not in globals(): raise ValueError"""),
+    ("globals-equal-key", ["json"], """
+import json
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class X(metaclass=M): pass
+class P: pass
+class E:
+    def __init__(self, name): self.name = name
+    def __hash__(self): return hash(self.name)
+    def __eq__(self, other): return self.name == other
+def swap():
+    for name in ('P', '__agentjail_class0__'): globals()[E(name)] = X
+    return json.dumps
+match swap():
+    case P(g): PWN = g"""),
+    ("exec-equal-key", [], """
+class E:
+    def __hash__(self): return hash('__builtins__')
+    def __eq__(self, other): return other == '__builtins__'
+d = {E(): None}
+exec('x = 1', d)
+PWN = d"""),
+    ("star-of-proxy", ["json"], """
+import json
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class P(metaclass=M): pass
+setattr(json, '__all__', ['__agentjail_class__', 'dumps'])
+for name in ('__getattr__',): setattr(json, name, lambda n: lambda c: c)
+from json import *
+match json.dumps:
+    case P(g): PWN = g"""),
+    ("star-of-table", ["json", "sys", "types"], """
+import json, sys, types
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class P(metaclass=M): pass
+m = types.ModuleType('m')
+m.__all__ = ['__agentjail_class__']
+m.__dict__['__agentjail_class__'] = lambda c: c
+sys.modules['__main__'] = m
+from __main__ import *
+match json.dumps:
+    case P(g): PWN = g"""),
+    ("table-traceback", ["sys"], """
+import sys
+try: 1 / 0
+except ZeroDivisionError as e: tb = e.__traceback__
+sys.modules['__main__'] = tb
+from __main__ import tb_frame as f
+PWN = f"""),
+    ("logging-brace-field", ["json", "logging"], "import json, logging\nPWN = logging.Formatter('{f.__globals__}', style='{').format(logging.makeLogRecord({'f': json.dumps}))"),
+    ("typing-hints-module-in-c", ["typing"], """
+import typing
+T = type
+A = T('A', (), {'__module__': 'sys', '__annotations__': {'a': 'modules'}})
+PWN = typing.get_type_hints(A) if hasattr(typing, 'Generic') else 0"""),
     ("decorator-getattr", [], "@(lambda f: getattr(f, '__glo' + 'bals__'))\ndef f(): pass\nPWN = f"),
 ]
 
@@ -673,6 +839,21 @@ PWN = inspect.get_annotations(f, eval_str=True)['a'].modules"""),
     ("pickle-private-module", ["pickle", "random"], "import pickle\nPWN = pickle.loads(b'crandom\\n_os\\n.')"),
     ("pickle-dotted", ["pickle", "json"], "import pickle\nPWN = pickle.loads(b'\\x80\\x04\\x8c\\x04json\\x8c\\x11loads.__globals__\\x93.')"),
     ("pickle-build", ["pickle"], "import pickle\nclass A: pass\npickle.loads(b'c__main__\\nA\\n(N(dV__match_args__\\n(Vx\\ntstb.')\nPWN = A.__match_args__"),
+    ("pickle-private-helper", ["pickle", "typing"], """
+import pickle, typing
+evaluate = pickle.loads(b'ctyping\\n_eval_type\\n.')
+PWN = evaluate(typing.Optional['exec'].__args__[0], {}, {})"""),
+    ("pickle-state-of-main", ["json", "pickle"], """
+import json, pickle
+import __main__ as m
+class M(type):
+    def __getattr__(c, n): return ('__globals__',)
+    def __instancecheck__(c, o): return True
+class P(metaclass=M): pass
+f = lambda c: c
+pickle.loads(b'c__main__\\nm\\n(dV__agentjail_class__\\nc__main__\\nf\\nsb.')
+match json.dumps:
+    case P(g): PWN = g"""),
     ("pickle-builtin", ["pickle"], "import pickle\nPWN = pickle.loads(b'cbuiltins\\ngetattr\\n(cbuiltins\\nprint\\nV__self__\\ntR.')"),
     ("inspect-getmodule", ["inspect", "json"], "import inspect, json\nPWN = inspect.getmodule(json.loads).codecs.builtins.open"),
     ("inspect-classify", ["inspect"], """
@@ -985,6 +1166,8 @@ TOOLS = [{"name": name, "async": name == "at", "parameters": {"properties": {"x"
 CONTROL_DIES = {
     "guard-name-load": "there is no such name",
     "own-set-guard-name": "there is no such name",
+    "own-code-replace": "functions have no such attribute",
+    "own-code-nested": "functions have no such attribute",
     "format-augassign": "str objects take no attribute of that name",
     "import-star-private": "star imports leave private names out",
     "import-level": "there is no such package",

@@ -2,11 +2,14 @@
 They refuse names that are not plain identifiers, and objects that could show other names to dataclasses than to the check.
 """
 
+import _ast
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.annotations import every_node
+from agentjail.rail.check import ATTR_GUARD, copy_location, guard_call
 from agentjail.rail.guards import ModuleType
-from agentjail.rail.name_rules import GUARDED, forbidden_by
+from agentjail.rail.name_rules import DEFINABLE, GUARDED, forbidden_by
 
 
 def check_field_name(name, reserved=True):
@@ -52,6 +55,43 @@ def guarded_dataclass(real):
     return dataclass
 
 
+# The attributes with two underscores that the text of dataclasses itself reads.
+OF_TEXT = frozenset("__class__ __qualname__ __post_init__ __setattr__ __delattr__".split())
+NOT_IN_TEXT = (_ast.Import, _ast.ImportFrom, _ast.Global, _ast.Nonlocal, _ast.ClassDef, _ast.Match)
+
+
+def check_text(tree):
+    """Names become text late: agent code that runs in between, a descriptor or a subclass of Field, may have changed them by then."""
+    by_name = []
+    for node in every_node(tree):
+        kind = type(node)
+        if kind is _ast.Attribute:
+            name, store = node.attr, type(node.ctx) is not _ast.Load
+            bad = (store or name not in OF_TEXT) and (forbidden_by(name, store) is not None or name in GUARDED)
+        elif kind is _ast.Name:
+            bad = node.id[:2] == "__" == node.id[-2:] and node.id[:12] != "__dataclass_" and node.id not in DEFINABLE
+        else:
+            bad = kind in NOT_IN_TEXT
+        if bad:
+            raise TypeError("the names of the fields are not allowed: they must be plain names")
+        if kind is _ast.Call and type(node.func) is _ast.Attribute and node.func.attr in ("__setattr__", "__delattr__"):
+            name = node.args[1].value if len(node.args) > 1 and type(node.args[1]) is _ast.Constant else None
+            if type(name) is not str or forbidden_by(name, True) is not None:
+                by_name.append(node)
+    for node in by_name:    # a name of run time: the guard sees it
+        func = node.func
+        node.func = guard_call(ATTR_GUARD, func, [func.value, copy_location(_ast.Constant(func.attr), func)])
+
+
+def run_text(text, names, out):
+    """In place of exec() in dataclasses."""
+    if "agentjail.rail.tree_classes" in sys.modules:
+        sys.modules["agentjail.rail.tree_classes"].verify()
+    tree = compile(text, "<string>", "exec", _ast.PyCF_ONLY_AST, True)
+    check_text(tree)
+    exec(compile(tree, "<string>", "exec", 0, True), names, out)
+
+
 def patch_is_type(module, guards):
     """dataclasses looks in the class's module for itself, to know `dataclasses.InitVar` in text: there it meets a proxy."""
     real, pattern = module._is_type, module._MODULE_IDENTIFIER_RE
@@ -63,7 +103,7 @@ def patch_is_type(module, guards):
         proxy = sys.modules[cls.__module__].__dict__.get(match.group(1)) if match and match.group(1) else None
         return (type(proxy) is ModuleType and proxy.__dict__.get("__name__") == a_module.__name__
                 and is_type_predicate(proxy.__dict__.get(match.group(2)), a_module))
-    module._is_type = _is_type
+    module._is_type, module.exec = _is_type, run_text
 
 
 def guarded_make_dataclass(real):

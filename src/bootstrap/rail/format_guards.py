@@ -177,6 +177,18 @@ def checked_attribute_method(o, name):
     return method
 
 
+def patch_logging(logging, guards):
+    """logging.Formatter(style="{") formats with a template of the code's own."""
+    cls = logging.StrFormatStyle
+    real = cls._format
+
+    def _format(self, record):
+        self._fmt = check_template(self._fmt)
+        return real(self, record)
+    if real.__name__ == "_format" and real.__module__ == "logging":
+        cls._format = _format
+
+
 def patch_string(string, guards=None):
     """string.Formatter does in Python what str.format does in C. The class itself is patched, because the real class
     would be among the bases of a safe subclass."""

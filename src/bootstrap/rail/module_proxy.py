@@ -12,6 +12,7 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.guards import ABSENT, BY_NAME, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
 from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN, NO_FILES
+from agentjail.rail.name_rules import DEFINABLE
 from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules, replacement
 from agentjail.rail.shown import CHANGING, MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
 
@@ -49,11 +50,12 @@ class ModuleProxies:
             if not names or len(allowed) != len(names):
                 raise self.import_refusal(name if not names or not imports.allows_below(name) else name + "." + names[0])
         if name == "__main__":  # the snippet itself
-            return self.table[name]
+            main = sys.modules[name]    # not that of the table, which code may change
+            return main if "*" not in names else self.names_of_star(main, name)
         if name == "builtins":
             self.record_import(name)
             self.table[name] = self.guards.module
-            return self.guards.module
+            return self.guards.module if "*" not in names else self.names_of_star(self.guards.module, name)
         real = self.load_module(name, names)
         self.record_import(name)
         if not names:
@@ -65,10 +67,22 @@ class ModuleProxies:
         for n in names:
             if n != "*":
                 self.check_imported_name(proxy, name, n)
-            elif "__all__" not in proxy.__dict__:
-                for key in self.submodules.get(name, ()):
-                    REAL_GETATTR(proxy, key)
+            else:
+                return self.names_of_star(proxy, name)
         return proxy
+
+    def names_of_star(self, proxy, name):
+        """What `from x import *` takes its names from: a module of its own, since code may have set __all__ and __getattr__ of the proxy."""
+        names = proxy.__dict__.get("__all__")
+        if names is None:
+            for key in self.submodules.get(name, ()):
+                REAL_GETATTR(proxy, key)
+            names = [key for key in proxy.__dict__ if key[:1] != "_"]
+        out, names = ModuleType(name), list(names)
+        if not all([type(n) is str and (n[:2] != "__" or n in DEFINABLE) for n in names]):
+            raise import_error("`%s.__all__` holds names that are not allowed" % name, "PY-NAME", name)
+        out.__dict__.update({n: REAL_GETATTR(proxy, n) for n in names}, __all__=names)
+        return out
 
     def load_module(self, name, names):
         real = REAL_IMPORT(name, None, None, ("__name__",))

@@ -6,7 +6,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.annotations import compile_hint, eval_annotation, eval_hint, hints_function
-from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, ModuleType
+from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, ModuleType, exact_name
 from agentjail.rail.name_rules import FRAME_ATTRIBUTES, GUARDED, forbidden_by
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
@@ -20,20 +20,40 @@ LIBRARY_DENIED = FRAME_ATTRIBUTES | {"__globals__", "__code__", "__closure__", "
 STREAMS = ("stdout", "stderr", "stdin")  # the attributes of sys that contextlib may redirect
 
 
+def is_class(o):
+    return issubclass(type(o), type)
+
+
 def library_getattr(o, name, *default):
+    name = exact_name(name)
+    if name == "__dict__" and is_class(o) or name in ("__defaults__", "__kwdefaults__"):
+        from agentjail.rail.own_objects import read_own
+        try:
+            return read_own(o, name)
+        except AttributeError:
+            if default:
+                return default[0]
+            raise
     if (name in LIBRARY_DENIED and name != "__class__") or (isinstance(o, ModuleType) and name not in STREAMS):
         raise AttributeError("Reading the attribute `%s` is not allowed" % name)
     return REAL_GETATTR(o, name, *default)
 
 
 def library_setattr(o, name, value):
-    if name in LIBRARY_DENIED or (isinstance(o, ModuleType) and name not in STREAMS):
+    name = exact_name(name)
+    if name in ("__defaults__", "__kwdefaults__") or name == "__module__" and is_class(o):
+        from agentjail.rail.own_objects import is_own_class, is_own_function
+        refused = not is_own_function(o) and not (is_class(o) and is_own_class(o))
+    else:
+        refused = name in LIBRARY_DENIED or name[:12] == "__agentjail_" or isinstance(o, ModuleType) and name not in STREAMS
+    if refused:
         raise AttributeError("Setting the attribute `%s` is not allowed" % name)
     REAL_SETATTR(o, name, value)
 
 
 def checked_getattr(o, name, *default):
     """For libraries that walk along dotted names of the agent's."""
+    name = exact_name(name)
     if forbidden_by(name) is not None:
         if default:
             return default[0]
@@ -97,6 +117,10 @@ PATCHED_GLOBALS = {
 }
 # Modules whose patch is more than other globals -> the file and its function(module, guards), loaded with the module.
 PATCHES = {
+    "copy": ("agentjail.rail.copy_guards", "patch_copy"),
+    "enum": ("agentjail.rail.copy_guards", "patch_enum"),
+    "functools": ("agentjail.rail.copy_guards", "patch_functools"),
+    "logging": ("agentjail.rail.format_guards", "patch_logging"),
     "string": ("agentjail.rail.format_guards", "patch_string"),
     "dataclasses": ("agentjail.rail.dataclass_guards", "patch_is_type"),
     "unittest.mock": ("agentjail.rail.testing_guards", "patch_mock"),
@@ -107,24 +131,25 @@ PATCHES = {
 }
 # Modules that these import in the course of a call: loaded with them, so that they are patched before the call.
 LOADED_WITH = {"warnings": "linecache", "unittest": "linecache"}
-patched = set()     # modules that were patched or whose hook was called, over all sessions
+patched = set()     # modules with patched globals or whose hook was called, and functions of PATCHES that were called, over all sessions
 
 
 def patch_loaded_modules(guards):
     """Patch the modules that were loaded since the last call, and call the runtime's hooks for them."""
     for name, names in PATCHED_GLOBALS.items():
         if name not in patched and name in sys.modules:
-            patched.add(name)
             sys.modules[name].__dict__.update(names if not guards.opens_files else {
                 key: value for key, value in names.items() if value not in (refused_open, refused_lines)})
+            patched.add(name)
     for name, hook in guards.module_hooks.items():
         if name not in patched and name in sys.modules:
             patched.add(name)
             hook()
     for name, (file, function) in PATCHES.items():
-        if name not in patched and name in sys.modules:
-            patched.add(name)
+        if function not in patched and name in sys.modules:
+            # Noted last: code may run out of stack in the middle, and the next import begins again.
             REAL_GETATTR(REAL_IMPORT(file, None, None, (function,)), function)(sys.modules[name], guards)
+            patched.add(function)
 
 
 def replacement(value, guards):
@@ -247,6 +272,11 @@ def testmod(guards, real):
     return testmod(guards, real)
 
 
+def run_docstring_examples(guards, real):
+    from agentjail.rail.testing_guards import run_docstring_examples
+    return run_docstring_examples(guards, real)
+
+
 def catch_warnings(guards, real):
     class catch_warnings:
         """Like warnings.catch_warnings, which keeps the real module in an attribute."""
@@ -277,4 +307,5 @@ REPLACEMENTS = {
     "exc_info": ("sys", exc_info),
     "getmembers": ("inspect", getmembers),
     "testmod": ("doctest", testmod),
+    "run_docstring_examples": ("doctest", run_docstring_examples),
 }

@@ -13,7 +13,7 @@ from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, ModuleType
 from agentjail.rail.shown import SHOWN
 
 # What pickle itself writes, for types without a module of their own and in protocols before 4.
-OF_PICKLE = (("copyreg", "_reconstructor"), ("_codecs", "encode"))
+OF_PICKLE = (("copyreg", "_reconstructor"), ("_codecs", "encode"), ("re", "_compile"), ("array", "_array_reconstructor"))
 # Public functions of inner modules that rebuild values.
 REBUILDING = (("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"))
 
@@ -43,13 +43,22 @@ def patch_pickle(module, guards):
             raise TypeError("a bytes-like object is required, not 'str'")
         return load(module.io.BytesIO(data), fix_imports=fix_imports, encoding=encoding, errors=errors, buffers=buffers)
 
+    from agentjail.rail.copy_guards import no_module
     from agentjail.rail.patches import library_setattr
 
     class Dispatch(dict):
         def __missing__(self, key):
             raise module.UnpicklingError("invalid load key, %r." % chr(key))
 
+    real_build = unpickler.load_build
+
+    def load_build(self):
+        if len(self.stack) > 1:
+            no_module(self.stack[-2])
+        real_build(self)
+
     unpickler.find_class, unpickler.dispatch = find_class, Dispatch(unpickler.dispatch)
+    unpickler.load_build = unpickler.dispatch[module.BUILD[0]] = load_build
     module.setattr = library_setattr
     module.Unpickler, module.load, module.loads = unpickler, load, loads
 
@@ -85,7 +94,10 @@ def read_own(module, name):
 
 
 def inner(where, name):
-    """A class or a private function of an allowed package, which the module itself defines or its package."""
+    """A class or a private function of an allowed package, which the module itself defines or its package. Python's own modules have private
+    helpers that run text, and need none of them for pickles but those of OF_PICKLE."""
+    if name[:1] == "_" and where.partition(".")[0] in sys.stdlib_module_names:
+        raise AttributeError("it is private")
     value = REAL_GETATTR(REAL_IMPORT(where, None, None, ("__name__",)), name)
     own = isinstance(value, type) or (where, name) in REBUILDING or name[:1] == "_" and callable(value)
     if not own or isinstance(value, ModuleType) or where in SHOWN or REAL_GETATTR(value, "__module__", where).partition(".")[0] != where.partition(".")[0]:

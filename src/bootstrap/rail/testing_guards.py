@@ -5,7 +5,7 @@ They refuse modules that the policy does not allow, names that code may not read
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType, attribute_error
+from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType, attribute_error, exact_name
 from agentjail.rail.name_rules import forbidden_by
 from agentjail.rail.patches import LIBRARY_DENIED
 from agentjail.rail.shown import PASSED_ON, SysProxy
@@ -14,7 +14,12 @@ from agentjail.rail.shown import PASSED_ON, SysProxy
 READ_BY_MOCK = frozenset("__bases__ __class__ __code__ __func__ __mro__ __self__".split())
 
 
+def checked_exec(guards):
+    return guards.builtins.get("exec") or guards.make_guarded()["exec"]
+
+
 def mock_getattr(o, name, *default):
+    name = exact_name(name)
     if name in LIBRARY_DENIED and name not in READ_BY_MOCK or name[:1] == "_" and isinstance(o, ModuleType):
         if default:
             return default[0]
@@ -23,6 +28,7 @@ def mock_getattr(o, name, *default):
 
 
 def mock_setattr(o, name, value):
+    name = exact_name(name)
     if name in LIBRARY_DENIED or name[:1] == "_" and isinstance(o, ModuleType):
         raise attribute_error(name, "set")
     REAL_SETATTR(o, name, value)
@@ -53,7 +59,8 @@ class Resolver:
 
 def patch_mock(mock, guards):
     resolver = Resolver(guards)
-    mock.__dict__.update(getattr=mock_getattr, setattr=mock_setattr, pkgutil=resolver, _importer=resolver.resolve_name)
+    mock.__dict__.update(getattr=mock_getattr, setattr=mock_setattr, pkgutil=resolver, _importer=resolver.resolve_name,
+                         exec=lambda text, names: checked_exec(guards)(text, names))    # the text holds the __name__ of a function
     patch_class = mock._patch
     real = patch_class.get_original
 
@@ -106,6 +113,14 @@ def patch_timer(timeit, guards):
         namespace = {} if globals is None else dict(globals)
         real(self, function_of(stmt, namespace), function_of(setup, namespace), timer, None)
     timeit.Timer.__init__ = __init__
+
+
+def run_docstring_examples(guards, real):
+    def run_docstring_examples(f, globs=None, *args, **options):
+        """Like doctest.run_docstring_examples; without globs, the examples have the names of this code."""
+        # doctest itself would take the names of the module that f.__module__ says.
+        real(f, dict(guards.namespace()) if globs is None else globs, *args, **options)
+    return run_docstring_examples
 
 
 def testmod(guards, real):

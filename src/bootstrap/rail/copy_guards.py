@@ -1,0 +1,62 @@
+"""Patches of copy, functools and enum: their functions read and write `x.__dict__` and attributes of any x that agent code passes to them.
+They refuse modules, and classes where a class is no honest argument: so no reserved name gets into a namespace that the check relies on.
+"""
+
+from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.guards import REAL_TYPE, ModuleType, attribute_error, exact_name
+from agentjail.rail.name_rules import forbidden_by
+
+
+def no_module(o):
+    if issubclass(REAL_TYPE(o), ModuleType):
+        raise TypeError("the state of a module is not allowed to be set")
+    return o
+
+
+def patch_copy(copy, guards):
+    """copy.copy() and deepcopy() set the state that __reduce_ex__ returns: not that of a module."""
+    real = copy._reconstruct
+    if real.__module__ != "copy":
+        return
+
+    def _reconstruct(x, memo, func, args, state=None, *rest, **keys):
+        if state is None:
+            return real(x, memo, func, args, None, *rest, **keys)
+        return real(x, memo, lambda *args: no_module(func(*args)), args, state, *rest, **keys)
+    copy._reconstruct = _reconstruct
+
+
+def patch_functools(functools, guards):
+    """functools.cached_property reads and writes instance.__dict__ under any name, of any object."""
+    cls = functools.cached_property
+    real = cls.__get__
+    if real.__module__ != "functools":
+        return
+
+    def __get__(self, instance, owner=None):
+        if instance is not None:
+            name = self.attrname
+            if issubclass(REAL_TYPE(instance), (REAL_TYPE, ModuleType)):
+                raise TypeError("a cached_property is not allowed for modules and classes")
+            if name is not None:
+                self.attrname = name = exact_name(name)
+                if forbidden_by(name) is not None:
+                    raise attribute_error(name)
+        return real(self, instance, owner)
+    cls.__get__ = __get__
+
+
+def patch_enum(enum, guards):
+    """enum.property of Python 3.12 and later reads an attribute of an object, both of which code may set."""
+    cls = enum.property
+    real = cls.__get__
+    if real.__module__ != "enum" or "_attr_type" not in real.__code__.co_names:
+        return
+
+    def __get__(self, instance, ownerclass=None):
+        if self.fget is None:
+            self.name = exact_name(self.name)
+            if forbidden_by(self.name) is not None or self.name == "obj":
+                raise attribute_error(self.name)
+        return real(self, instance, ownerclass)
+    cls.__get__ = __get__
