@@ -138,6 +138,14 @@ class TestRay(unittest.TestCase):
             one.rollback(kept)
             self.assertEqual((one.get("x"), fork.get("x")), (4, "fork"))
 
+        two.run("n = 0")
+        threads = [threading.Thread(target=two.run, args=("import time; m = n; time.sleep(0.05); n = m + 1",)) for _ in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(two.get("n"), 6)  # one at a time, and each once
+
         waker = threading.Timer(1, one.interrupt)
         waker.start()
         self.assertEqual(one.run("while True: pass").error.type, "KeyboardInterrupt")
