@@ -225,6 +225,18 @@ class TestResult(unittest.TestCase):
         self.assertTrue(html["text/html"].startswith('<iframe sandbox srcdoc="') and "<script" not in html["text/html"])
         self.assertNotIn("<svg", show(results=[{"text/plain": "t", "image/svg+xml": "<svg onload='x'/>"}])["text/html"])
 
+    def test_no_escape_sequences_on_a_terminal(self):
+        evil = "a\x1b]52;c;eA==\x07\x9b2J\rb\n\tc"
+        ok = Result({"status": "ok", "value": 1, "repr": evil, "stdout": evil})
+        failed = Result({"status": "error", "reason": "r", "error": {"type": evil, "message": evil, "traceback": evil, "hint": evil}})
+        shown = [repr(ok), repr(failed), str(errors.SnippetError(failed)), ok._repr_mimebundle_()["text/plain"],
+                 failed._repr_mimebundle_()["text/plain"]]  # fmt: skip
+        for text in shown:
+            self.assertIn("a\\x1b]52", text)
+            self.assertFalse([c for c in text if c not in "\n\t" and not c.isprintable()], text)
+        self.assertEqual(ok.stdout, evil)   # the data itself is as it was
+        Result({"status": "ok", "results": [{"text/plain": "t", "image/svg+xml": "<svg>\ud800"}]})._repr_mimebundle_()
+
     def test_names_of_files_have_no_say(self):
         import tempfile
 

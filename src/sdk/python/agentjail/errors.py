@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from .result import Result
 
 
+# A jail's text on a terminal: an escape sequence could set the clipboard or the title, or hide lines. They are shown, and do nothing.
+_SHOWN = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
+
+
+def harmless(text: str) -> str:
+    """The text without control characters but line feeds and tabs, for a terminal."""
+    return text.translate(_SHOWN)
+
+
 class AgentjailError(Exception):
     """The base of all exceptions of this package."""
 
@@ -185,7 +194,7 @@ class SnippetError(AgentjailError):
             where = f"line {error.line}: " if error.line else ""
             hint = f"\nhint: {error.hint}" if error.hint else ""
             text = f"{where}{error.type}: {error.message}{hint}"
-        super().__init__(text)
+        super().__init__(harmless(text))
         self.result = result
         self.type = error.type if error else result.status
         self.line = error.line if error else None

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from .errors import SnippetError
+from .errors import SnippetError, harmless
 from .values import decode
 
 FOR_MODEL_BYTES = 2000
@@ -242,12 +242,12 @@ class Result:
         for name, output in (("Output", self.stdout), ("Error output", self.stderr)):
             if output.strip():
                 parts.append(f"{name}:\n{output[-600:]}")
-        return "\n".join(parts).encode()[:FOR_MODEL_BYTES].decode("utf-8", "ignore")
+        return "\n".join(parts).encode("utf-8", "replace")[:FOR_MODEL_BYTES].decode("utf-8", "ignore")
 
     def __repr__(self) -> str:
         if self.ok:
-            return f"<Result ok: {(self.raw.get('repr') or 'None')[:200]}>"
-        return f"<Result {self.status}: {str(self.error or self.reason)[:200]}>"
+            return harmless(f"<Result ok: {(self.raw.get('repr') or 'None')[:200]}>")
+        return harmless(f"<Result {self.status}: {str(self.error or self.reason)[:200]}>")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"raw": self.raw}
@@ -261,11 +261,11 @@ class Result:
             lines = [self.stdout.rstrip("\n"), (self.error.traceback if self.error else "").rstrip("\n"), str(self.error or self.reason)]
         shown = {k: v for k, v in bundle.items() if k in SHOWN}
         if isinstance(bundle.get("image/svg+xml"), str):
-            data = b64encode(bundle["image/svg+xml"].encode()).decode()
+            data = b64encode(bundle["image/svg+xml"].encode("utf-8", "replace")).decode()
             shown["text/html"] = f'<img src="data:image/svg+xml;base64,{data}">'  # as an image it runs nothing and loads nothing
         elif isinstance(bundle.get("text/html"), str):
             shown["text/html"] = FRAME % escape(PAGE_POLICY + bundle["text/html"], quote=True)
-        return {**shown, "text/plain": "\n".join(line for line in lines if line)}
+        return {**shown, "text/plain": harmless("\n".join(line for line in lines if line))}
 
 
 SHOWN = frozenset(("image/png", "image/jpeg", "text/latex", "application/json"))
