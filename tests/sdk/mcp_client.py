@@ -1,0 +1,80 @@
+"""What the tests of agentjail.mcp share: the official client where it is installed, and the processes below this one."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import pathlib
+import sys
+import time
+import unittest
+import warnings
+
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import mcp.server.mcpserver  # noqa: F401
+        from mcp import Client
+        from mcp.client.stdio import StdioServerParameters
+        from mcp_types import ListRootsResult, Root
+except ImportError:
+    Client = ListRootsResult = Root = None
+
+WORDS = [sys.executable, "-m", "agentjail.mcp"]
+needs_sdk = unittest.skipIf(Client is None, "the package mcp is not installed")
+
+
+def quiet():
+    logging.disable(logging.WARNING)  # the SDK shows asyncio's remarks about slow steps, which -X dev asks for
+
+
+def loud():
+    logging.disable(logging.NOTSET)
+
+
+def text_of(result):
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+def stdio(*options):
+    env = {k: v for k, v in os.environ.items() if k not in ("AGENTJAIL_MCP_TOKEN",)}
+    return StdioServerParameters(command=WORDS[0], args=[*WORDS[1:], *options], env=env)
+
+
+def below(pid):
+    """The processes below this one, as far as /proc knows parents."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                parents[int(name)] = int(pathlib.Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1])
+    found, more = set(), {pid}
+    while more:
+        found |= more
+        more = {child for child, parent in parents.items() if parent in found} - found
+    return found - {pid}
+
+
+async def until(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come about in time")
+        await asyncio.sleep(0.02)
+
+
+def alive(pids):
+    """Those of the processes that run still; a zombie does not."""
+    out = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                out.add(pid)
+    return out
+
+
+def command(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""
