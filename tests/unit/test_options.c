@@ -77,6 +77,7 @@ static const struct {
 	{ "--dry-run", EXEC | RUN, { NULL }, { NULL } },
 	{ "--local-policy", EXEC | RUN, { NULL }, { NULL } },
 	{ "--mcp", RUN, { NULL }, { NULL } },
+	{ "--json-fd", RUN, { "99" }, { "", "2", "98", "-1", "2147483648", "9x", "stdout" } }, /* 99: the test opens it */
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -122,6 +123,7 @@ Test(options, every_option_with_good_and_bad_values)
 	setenv("UNIT_TEST_SET", "yes", 1);
 	unsetenv("UNIT_TEST_NOT_SET");
 	cr_assert(mkdtemp(folder) && chdir(folder) == 0);
+	cr_assert_eq(dup2(2, 99), 99);
 	fclose(fopen("agentjail-unit-test.toml", "w")); /* empty: neither a policy nor a configuration has to say anything */
 	fclose(fopen(AJ_LOCAL_FILE, "w"));
 	FILE *policy = fopen("agentjail-unit-workspace.toml", "w");
