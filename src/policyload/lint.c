@@ -14,7 +14,6 @@ static const struct {
 	const char *name, *why;
 } dangerous[] = {
 	{ "os", "files, processes and the environment" },
-	{ "posix", "os by another name" },
 	{ "sys", "every loaded module is in sys.modules" },
 	{ "subprocess", "starts programs" },
 	{ "_posixsubprocess", "starts programs" },
