@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 IMPORTS = ("json", "math", "re", "random", "statistics", "datetime", "itertools", "collections")
+MORE_IMPORTS = ("typing", "copy", "functools", "hashlib", "heapq", "operator", "string", "sys")  # of HumanEval's programs
 
 
 def add(a: int, b: int) -> int:
@@ -57,7 +58,7 @@ class Smolagents(Executor):
 
     def begin(self):
         from smolagents.local_python_executor import LocalPythonExecutor
-        self.executor = LocalPythonExecutor(list(IMPORTS), timeout_seconds=None)
+        self.executor = LocalPythonExecutor([*IMPORTS, *MORE_IMPORTS], timeout_seconds=None)
         self.executor.send_tools({"add": add})
 
     def run(self, code):
@@ -72,7 +73,7 @@ class MontySession(Executor):
     def begin(self):
         from pydantic_monty import Monty
         self.pool = Monty().__enter__()
-        self.checkout = self.pool.checkout()
+        self.checkout = self.pool.checkout(limits={"max_suspensions": 1_000_000})  # calls of tools, of which a session here makes thousands
         self.session = self.checkout.__enter__()
 
     def run(self, code):
