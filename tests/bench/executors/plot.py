@@ -5,7 +5,7 @@ import math
 from html import escape
 
 COLOURS = ("#8c8c8c", "#c9a227", "#d1495b", "#8f6fbf", "#b79fdc", "#1b6b93", "#59a5d8")
-LEFT, WIDTH, BAR, GAP, TOP = 130, 560, 9, 14, 46
+LEFT, WIDTH, BAR, GAP, TOP = 130, 560, 9, 14, 62
 LEAST_MS, MOST_MS = 0.01, 10000.0
 
 
@@ -19,10 +19,12 @@ def bars(figures, names, cases):
     height = TOP + len(cases) * (len(names) * BAR + GAP) + 30
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">' % (LEFT + WIDTH + 60, height),
            '<rect width="100%" height="100%" fill="#ffffff"/>']
-    x = 10
+    x, line = 10, 8
     for name, colour in zip(names, COLOURS):
-        out.append('<rect x="%d" y="8" width="10" height="10" fill="%s"/><text x="%d" y="17">%s</text>' % (x, colour, x + 14, escape(name)))
-        x += 24 + 6 * len(name)
+        if x + 24 + 7 * len(name) > LEFT + WIDTH:
+            x, line = 10, line + 18
+        out.append('<rect x="%d" y="%d" width="10" height="10" fill="%s"/><text x="%d" y="%d">%s</text>' % (x, line, colour, x + 14, line + 9, escape(name)))
+        x += 24 + 7 * len(name)
     for power in range(-2, 5):
         place = at(10.0 ** power)
         out.append('<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#dddddd"/>' % (place, place, TOP - 8, height - 24))
