@@ -60,7 +60,7 @@ class Terminal:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 got = os.waitstatus_to_exitcode(status)
-                check(name, got == code, "exit code %d" % got)
+                check(name, got == code, "exit code %d; %r" % (got, self.text[-300:]))
                 return
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)

@@ -87,7 +87,7 @@ int aj_channel_branch(struct aj_channel *c, struct aj_error *err)
 	if (getrandom(entropy, sizeof entropy, 0) != sizeof entropy)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "draw random bytes");
 	aj_encode_frame(&c->outbox, AJ_FRAME_BRANCH, entropy, sizeof entropy);
-	c->branching = true;
+	c->branching++;
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static unsigned on_frame(struct aj_channel *c, const char *frame, pid_t sender)
 	if (kind == AJ_FRAME_BRANCH && c->branching && bytes == sizeof(int32_t)) {
 		int32_t answer;
 		memcpy(&answer, body, sizeof answer);
-		c->branching = false;
+		c->branching--;
 		c->branch_errnum = answer > 0 && answer < 4096 ? answer : 0;
 		return AJ_CHANNEL_BRANCHED;
 	}

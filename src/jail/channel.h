@@ -36,12 +36,12 @@ struct aj_channel {
 	struct aj_scan scan; /* over the part of a call or result that has arrived */
 	size_t filters;      /* for the kernel to confirm: the plan's, and those that we run under ourselves */
 	pid_t listener_sender;
-	int listener;      /* a descriptor number in that process: a claim */
-	pid_t runner;      /* pid of the armed runner, in our PID namespace; 0 before */
-	pid_t init;        /* pid of the jail's init, the runner's parent */
-	pid_t expected;    /* a branch: the only process that may arm; 0: the first child of init */
-	bool branching;    /* the runner was asked for a copy of itself, and has not answered */
-	int branch_errnum; /* answer to that: a claim */
+	int listener;       /* a descriptor number in that process: a claim */
+	pid_t runner;       /* pid of the armed runner, in our PID namespace; 0 before */
+	pid_t init;         /* pid of the jail's init, the runner's parent */
+	pid_t expected;     /* a branch: the only process that may arm; 0: the first child of init */
+	unsigned branching; /* requests for a copy of itself that the runner has not answered; the copy may be ready sooner */
+	int branch_errnum;  /* the latest answer to that: a claim */
 	bool armed;
 	bool busy, started, answered; /* the snippet's states, in this order */
 	char nonce[AJ_NONCE_BYTES];   /* of the snippet under way, when more may follow: its result starts with it */

@@ -135,6 +135,21 @@ Test(channel, a_result_without_this_snippets_nonce)
 	cr_expect_str_eq(channel.why, "a result of another snippet");
 }
 
+/* A branch may be armed, and the next one be asked for, before the original has said that it copied itself. */
+Test(channel, answers_to_requests_for_branches_may_be_behind)
+{
+	const int32_t copied = 0;
+	struct aj_error err;
+	cr_assert_eq(aj_channel_branch(&channel, &err), 0);
+	cr_assert_eq(aj_channel_branch(&channel, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		say_bytes(theirs, AJ_FRAME_BRANCH, &copied, sizeof copied);
+		cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_BRANCHED);
+	}
+	say_bytes(theirs, AJ_FRAME_BRANCH, &copied, sizeof copied);
+	cr_expect_eq(aj_channel_read(&channel), AJ_CHANNEL_BROKEN, "one answer more than there were requests");
+}
+
 /* The run is over, and with it who would answer. */
 Test(channel, a_call_after_the_answer)
 {
