@@ -11,12 +11,15 @@
 #include "shell/prompt.h"
 #include "shell/shell.h"
 #include "shell/statement.h"
+#include "shell/transfer.h"
 #include "terminal/findings.h"
 
 #define CELL "# %%"
 
 static const char help[] = "Python is run as it is typed: a statement at once, a block after an empty line. Variables are kept.\n"
 			   "Ctrl-C stops the snippet (three times: ends its jail) or clears the line, Ctrl-D ends the session. Only these are not Python:\n"
+			   "  :put FILE [NAME]  give the jail a file of the host: below /input, or at a path below /tmp or /output\n"
+			   "  :get NAME [FILE]  copy a file of the jail's, below /tmp or at a path, to a new file of the host\n"
 			   "  :new   begin a new jail, without variables\n"
 			   "  :vars  list the variables\n"
 			   "  :quit  as Ctrl-D, and so are exit, quit, exit() and quit() alone on a line\n"
@@ -34,6 +37,13 @@ static bool blank(const char *text)
 	return text[strspn(text, " \t\r\n\f")] == '\0';
 }
 
+/* Is this the line's first word? */
+static bool has_word(const char *line, const char *word)
+{
+	size_t bytes = strlen(word);
+	return strncmp(line, word, bytes) == 0 && strchr(" \t", line[bytes]);
+}
+
 enum line_kind { PYTHON, OURS, QUIT };
 
 /* Carry out a command of the shell: a line that begins with a colon, which no Python line does, or what ends Python's own shell. */
@@ -49,6 +59,10 @@ static enum line_kind run_command(struct aj_shell *shell, const char *line)
 		aj_shell_renew(shell);
 	else if (strcmp(line, ":vars") == 0)
 		aj_shell_vars(shell);
+	else if (has_word(line, ":put"))
+		aj_transfer_put(shell, line + strlen(":put"));
+	else if (has_word(line, ":get"))
+		aj_transfer_get(shell, line + strlen(":get"));
 	else
 		fputs(help, stderr);
 	return OURS;

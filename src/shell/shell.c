@@ -30,7 +30,7 @@ static void on_interrupt(int sig)
 		agentjail_interrupt(running);
 }
 
-static void print_error(struct aj_shell *shell, const struct agentjail_error *why)
+void aj_shell_print_error(struct aj_shell *shell, const struct agentjail_error *why)
 {
 	struct aj_error err = { 0 };
 	aj_fail(&err, why->code, why->step, 0, "%s", why->cause);
@@ -147,6 +147,17 @@ static void show_all(struct aj_shell *shell)
 		;
 }
 
+bool aj_shell_need_session(struct aj_shell *shell)
+{
+	struct agentjail_error err;
+	if (shell->session)
+		return true;
+	shell->unseeded = true;
+	if (!(shell->session = agentjail_session_open(shell->handle, NULL, &err)))
+		aj_shell_print_error(shell, &err);
+	return shell->session;
+}
+
 /* NULL: the snippet did not run, and the error was printed; or SIGINTs ended the session. */
 static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, size_t bytes)
 {
@@ -158,17 +169,13 @@ static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, s
 		snippet.output = on_output;
 		snippet.output_arg = &shell->show;
 	}
-	if (!shell->session) {
-		snippet.seed = shell->seed;
-		shell->session = agentjail_session_open(shell->handle, NULL, &err);
-	}
-	if (!shell->session) {
-		print_error(shell, &err);
+	if (!aj_shell_need_session(shell))
 		return NULL;
-	}
+	snippet.seed = shell->unseeded ? shell->seed : NULL;
+	shell->unseeded = false;
 	sig_atomic_t before = aj_shell_interrupts;
 	if (agentjail_session_start(shell->session, &snippet, &err) < 0) {
-		print_error(shell, &err);
+		aj_shell_print_error(shell, &err);
 		return NULL;
 	}
 	running = shell->session;
@@ -186,7 +193,7 @@ static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, s
 	}
 	agentjail_result *result = agentjail_session_take(shell->session, &err);
 	if (!result)
-		print_error(shell, &err);
+		aj_shell_print_error(shell, &err);
 	return result;
 }
 
@@ -201,13 +208,7 @@ bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes)
 		show_result(shell, result);
 		agentjail_result_free(result);
 	}
-	if (shell->session && !agentjail_session_alive(shell->session)) {
-		aj_shell_renew(shell);
-		if (shell->person)
-			fprintf(stderr, "agentjail: the jail has ended; the next snippet has new variables\n");
-		else
-			return false;
-	}
+	aj_shell_notice_end(shell);
 	return shell->person || (shell->session && !interrupted);
 }
 
@@ -223,7 +224,7 @@ void aj_shell_vars(struct aj_shell *shell)
 	result = agentjail_session_vars(shell->session, &err);
 	running = NULL;
 	if (!result) {
-		print_error(shell, &err);
+		aj_shell_print_error(shell, &err);
 		return;
 	}
 	json_array_foreach(json_object_get(result->doc, "value"), i, row) {
@@ -239,14 +240,22 @@ void aj_shell_vars(struct aj_shell *shell)
 		aj_show_claim(&shell->show, result->doc, result->status, text_of(result->doc, "reason"));
 	show_all(shell);
 	agentjail_result_free(result);
-	if (!agentjail_session_alive(shell->session))
-		aj_shell_renew(shell);
+	aj_shell_notice_end(shell);
 }
 
 void aj_shell_renew(struct aj_shell *shell)
 {
 	agentjail_session_close(shell->session);
 	shell->session = NULL;
+}
+
+void aj_shell_notice_end(struct aj_shell *shell)
+{
+	if (!shell->session || agentjail_session_alive(shell->session))
+		return;
+	aj_shell_renew(shell);
+	if (shell->person)
+		fprintf(stderr, "agentjail: the jail has ended; the next snippet has new variables\n");
 }
 
 void aj_shell_close(struct aj_shell *shell)

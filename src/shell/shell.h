@@ -11,7 +11,8 @@ struct aj_shell {
 	agentjail_session *session; /* NULL: there is none, and the next snippet opens one */
 	bool json;
 	bool value_of_statement; /* also a last assignment has a value */
-	const uint32_t *seed;    /* of each new session; NULL: none */
+	const uint32_t *seed;    /* of each new session's first snippet; NULL: none */
+	bool unseeded;           /* no snippet has run in the session */
 	bool person; /* at a terminal: output as it arrives, tracebacks, and the session survives the end of its jail */
 	struct aj_show show;
 	json_t *workspace; /* the report in the last snippet's result, whose lines are not shown again */
@@ -26,6 +27,11 @@ int aj_shell_open(struct aj_shell *shell, struct aj_options *options, struct aj_
 bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes);
 /* Show the variables, one a line: name, type, the beginning of the repr. */
 void aj_shell_vars(struct aj_shell *shell);
+/* Open a session where there is none. False: the error was printed. */
+bool aj_shell_need_session(struct aj_shell *shell);
+void aj_shell_print_error(struct aj_shell *shell, const struct agentjail_error *why);
 /* End the jail; the next snippet gets another one. */
 void aj_shell_renew(struct aj_shell *shell);
+/* The same where it has ended by itself, and a person is told so. */
+void aj_shell_notice_end(struct aj_shell *shell);
 void aj_shell_close(struct aj_shell *shell);

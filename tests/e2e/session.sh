@@ -99,7 +99,9 @@ printf 'open("f").read()\n' | timeout 60 "$AJ" session --policy-file "$T/p/space
 says "and a workspace's, where the session begins" "^'from the host.n'"
 
 # --- at a terminal ---
-export XDG_STATE_HOME="$T/state"
+printf 'extends = "snippet"\n[limits]\nfile_size = "2048G"\n' >"$T/p/sparse.toml"
+export XDG_STATE_HOME="$T/state" SHARED="$T/shared" SPARSE="$T/p/sparse.toml"
+mkdir -p "$SHARED"
 mkdir -p "$T/state"
 cat >"$T/person.py" <<'PY'
 import os, signal, stat, sys
@@ -197,8 +199,54 @@ t.type(":vars\n")
 t.expect(":vars lists them", r"y  int  7\r\n.*>>> ")
 t.type(":new\n:vars\ny\n")
 t.expect(":new is another jail", r"NameError.*>>> ")
+
+t.type(":new\n")
+t.expect("a jail without files", r">>> ")
+there = os.environ["SHARED"] + "/"
+def got(name, path, content=None):
+    try: here = open(there + path, "rb").read()
+    except OSError: here = None
+    check(name, here == content and not os.path.islink(there + path) if content is not None else here is None, repr(here))
+for path, content in ("data.csv", b"a,b\n"), ("taken", b"mine"):
+    open(there + path, "wb").write(content)
+os.symlink("taken", there + "link")
+os.symlink("none", there + "dangling")
+os.mkdir(there + "real")
+os.symlink("real", there + "folder")
+t.type(":get nothing\n")
+t.expect("without a jail there is no file", r"no jail is there.*>>> ")
+t.type(":put %sdata.csv\n" % there)
+t.expect(":put gives a file", r"/input/data\.csv\r\n.*>>> ")
+t.type(":put %sdata.csv /tmp/x.csv\n" % there)
+t.expect("under another name, too", r"/tmp/x\.csv\r\n.*>>> ")
+t.type("open('/input/data.csv').read() + open('/tmp/x.csv').read()\n")
+t.expect("and the code reads it", r"'a,b\\na,b\\n'\r\n>>> ")
+t.type(":put %snone\n" % there)
+t.expect("a file that is not there", r"No such file.*>>> ")
+t.type(":put %sdata.csv /etc/x\n" % there)
+t.expect("or may not be there", r"not at or below.*>>> ")
+t.type(":put\n")
+t.expect("a file is named", r":put FILE \[NAME\].*>>> ")
+t.type("f = open('out.bin', 'wb'); _ = f.write(bytes(range(256)) * 8192); f.close()\n")
+t.expect("the jail makes a file", r">>> ")
+t.type(":get out.bin %sout.bin\n" % there)
+t.expect(":get copies it", r"out\.bin: 2097152 bytes\r\n.*>>> ")
+got("as it is", "out.bin", bytes(range(256)) * 8192)
+t.type(":get /tmp/x.csv %sreal/y\n" % there)
+t.expect("from a path", r"/y: 4 bytes.*>>> ")
+for path, words in ("taken", "is there"), ("link", "is there"), ("dangling", "is there"), ("folder/new", "symlink"), ("none/new", "No such"), ("real", "is there"):
+    t.type(":get out.bin %s\n" % (there + path))
+    t.expect("no copy at " + path, words + ".*>>> ")
+got("what was there stays", "taken", b"mine")
+got("no link is followed", "none")
+got("nor one on the way", "real/new")
+t.type(":get none %snew\n" % there)
+t.expect("no file of the jail's", r"No such file.*>>> ")
+t.type(":get /etc/passwd %snew\n" % there)
+t.expect("nor one of the host's", r"not at or below.*>>> ")
+got("leaves none", "new")
 t.type(":help\n")
-t.expect(":help", r":quit.*>>> ")
+t.expect(":help", r":put FILE.*:get NAME.*:quit.*>>> ")
 t.type(D)
 t.exits("Ctrl-D ends, with 0", 0)
 
@@ -242,8 +290,27 @@ t.exits("and the end of it", 0)
 check("somebody's file is left alone", os.readlink(history) == "/etc/hostname", "")
 os.unlink(history)
 
+t = Terminal(aj, "session", "--layer", "off", "--policy-file", os.environ["SPARSE"])
+t.expect("a session whose files may be large", r">>> ")
+for name, size in ("most", 64 << 20), ("more", (64 << 20) + 1), ("huge", 1 << 40):
+    t.type("f = open('%s', 'wb'); f.truncate(%d)\n" % (name, size))
+    t.expect("a sparse file of %d bytes" % size, r"\n%d\r\n>>> " % size)
+    t.type(":get %s %s\n" % (name, there + name))
+    t.expect("which is copied" if name == "most" else "which is not copied", ("most: %d bytes" % size if name == "most" else "larger than 64 MiB") + r"\r\n.*>>> ")
+got("whole", "most", bytes(64 << 20))
+got("nor in part", "more")
+got("of any size", "huge")
+t.type(D)
+t.exits("and the end of that", 0)
+
 t = Terminal(aj, "session", "--memory", "100M", "--layer", "off")
 t.expect("a session to be ended", r">>> ")
+t.type("open('huge', 'wb').truncate(1 << 40)\n")
+t.expect("a file beyond the policy's limit ends the jail", r"limit of 67108864 bytes for a file\r\n.*the jail has ended.*>>> ")
+t.type(":get huge %shuge\n" % there)
+t.expect("and its files", r"no jail is there.*>>> ")
+t.type(":put %smost f\n" % there)
+t.expect("a file for which the jail's memory is too small", r"agentjail: files: .*the jail has ended.*>>> ")
 t.type("import os; os._exit(3)\n")
 t.expect("when the jail ends it says so", r"the jail has ended.*>>> ")
 t.type("1 + 1\n")
@@ -259,7 +326,7 @@ while read -r verdict name; do
 	esac
 done <"$T/lines"
 is "terminal: nothing went wrong in the test itself" "" "$(head -c 800 "$T/err")"
-[ "$(wc -l <"$T/lines")" -ge 69 ] || fail "terminal: all of its checks" "$(wc -l <"$T/lines")"
+[ "$(wc -l <"$T/lines")" -ge 111 ] || fail "terminal: all of its checks" "$(wc -l <"$T/lines")"
 
 # Ctrl-C ends a session that is fed by a program.
 say 'while True: pass\n# %%\nprint("never")\n'
