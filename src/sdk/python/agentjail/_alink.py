@@ -6,40 +6,34 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import queue
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from . import errors
-from ._core import Core, Pending, Request, ToolCall
+from ._base import GREETING_S, BaseLink, WhyGone
+from ._core import Pending, Request, ToolCall
 from ._wire import BrokenStream
-from ._workers import Workers
-from .tools import failed, finished
+from .tools import Answer
 
 T = TypeVar("T")
 
-GREETING_S = 60.0
 
+class AsyncLink(BaseLink, asyncio.BufferedProtocol):
+    """A connection."""
 
-class AsyncLink(asyncio.BufferedProtocol):
-    """A connection. why_gone: makes the exception of requests whose connection has ended."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, why_gone: Callable[[str], BaseException]) -> None:
-        self.loop, self._why_gone = loop, why_gone
-        self._core = Core()
-        self._workers = Workers()
+    def __init__(self, loop: asyncio.AbstractEventLoop, why_gone: WhyGone) -> None:
+        super().__init__(why_gone)
+        self.loop = loop
         self._transport: asyncio.Transport | None = None
         self._tasks: dict[Pending[Any], set[asyncio.Task[None]]] = {}
         self._greeted: asyncio.Future[None] = loop.create_future()
         self._over: asyncio.Future[None] = loop.create_future()
         self._room = asyncio.Event()
         self._room.set()
-        self.orphans: queue.SimpleQueue[str] = queue.SimpleQueue()  # sessions that were given up without a close
-        self.gone: BaseException | None = None
 
     @classmethod
-    async def over(cls, sock: socket.socket, why_gone: Callable[[str], BaseException]) -> AsyncLink:
+    async def over(cls, sock: socket.socket, why_gone: WhyGone) -> AsyncLink:
         """A connection over this socket, when it was greeted."""
         loop = asyncio.get_running_loop()
         sock.setblocking(False)
@@ -51,23 +45,8 @@ class AsyncLink(asyncio.BufferedProtocol):
         finally:
             if not link._greeted.done() or link._greeted.cancelled() or link._greeted.exception():
                 link.close(errors.ServiceClosed("the service did not greet"))
-        if link.hello.get("protocol") != 1:
-            raise errors.ServiceError(f"the service speaks version {link.hello.get('protocol')} of the protocol, this client version 1")
+        link._check_version()
         return link
-
-    @property
-    def hello(self) -> dict[str, Any]:
-        return self._core.hello or {}
-
-    @property
-    def request_bytes(self) -> int:
-        """The longest request, in bytes."""
-        return self._core.request_bytes
-
-    @property
-    def ended(self) -> dict[str, str]:
-        """Sessions whose jail is gone, and why."""
-        return self._core.ended
 
     # --- asking ---
 
@@ -203,46 +182,21 @@ class AsyncLink(asyncio.BufferedProtocol):
 
     # --- tools ---
 
-    def _start_tool(self, call: ToolCall) -> None:
-        tool = call.pending.request.tools.get(call.tool)
-        if tool is None:  # also the service's word that a value did not fit
-            error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
-            self._give(call, {"error": error})
-        elif tool.is_async:
-            task = call.context().run(self.loop.create_task, self._await_tool(call))
-            tasks = self._tasks.setdefault(call.pending, set())
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-        else:
-            self._workers.submit(lambda: self._run_tool(call))
+    def _run_async(self, call: ToolCall, answering: Coroutine[Any, Any, None]) -> None:
+        task = call.context().run(self.loop.create_task, answering)
+        tasks = self._tasks.setdefault(call.pending, set())
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
-    async def _await_tool(self, call: ToolCall) -> None:
-        tool = call.pending.request.tools[call.tool]
-        try:
-            positional, named = tool.arguments(call.args)
-            answer = finished(await tool.function(*positional, **named))
-        except asyncio.CancelledError:
-            self._give(call, {"error": {"type": "ToolFailure", "message": "the tool was cancelled"}})
-            raise
-        except BaseException as e:
-            answer = failed(e)
-        self._give(call, answer)
+    def _give(self, call: ToolCall, answer: Answer) -> None:
+        if self.gone is None:
+            self._send(self._core.tool_answer(call, answer))
 
-    def _run_tool(self, call: ToolCall) -> None:  # in a thread
-        tool = call.pending.request.tools[call.tool]
-        try:
-            positional, named = tool.arguments(call.args)
-            answer = finished(call.context().run(tool.function, *positional, **named))
-        except BaseException as e:
-            answer = failed(e)
+    def _give_from_thread(self, call: ToolCall, answer: Answer) -> None:
         try:
             self.loop.call_soon_threadsafe(self._give, call, answer)
         except RuntimeError:
             pass  # the loop is closed, and the run with it
-
-    def _give(self, call: ToolCall, answer: dict[str, Any]) -> None:
-        if self.gone is None:
-            self._send(self._core.tool_answer(call, answer))
 
     def _end_tools(self, pending: Pending[Any]) -> None:
         for task in self._tasks.pop(pending, ()):

@@ -1,22 +1,32 @@
-"""The common part of the services for threads and for asyncio: the recipe of a private service, pauses while a service has no room, the
-error for a dead one, and the list of all services of this process, for its forks and its end. This module sends no request.
+"""The common part of the clients for threads and for asyncio: how a service is started and left, what a connection knows and how it
+calls tools, pauses while a service has no room, and the list of all services of this process. This module sends nothing and never waits.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import queue
 import random
+import socket
 import time
 import weakref
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from . import errors
-from ._process import PolicyLike, Process, Recipe, words
+from ._core import Core, ToolCall
+from ._process import PolicyLike, Process, Recipe, key_of, words
+from ._workers import Workers
+from .tools import Answer, Tool
 
 BUSY_S = 30.0  # how long a request is tried again while the service has no room
 DEATH_S = 0.5  # how long a process may take to be dead after its connection has ended
+GREETING_S = 60.0
+
+WhyGone = Callable[[str], BaseException]
+S = TypeVar("S", bound="BaseService")
 
 
 class BaseService:
@@ -41,13 +51,14 @@ class BaseService:
         if self.address is not None and self._recipe != Recipe():
             raise TypeError("a service at an address has its own program, policies and limits")
         self.busy_timeout = busy_timeout
+        self._link: Any = None
         self._process: Process | None = None
         self._closed = False
         self._prepare()
         _all.add(self)
 
     def _prepare(self) -> None:
-        """Set the fields of a subclass."""
+        """Set the fields of a subclass, at first and in a process that was forked."""
 
     @property
     def pid(self) -> int | None:
@@ -57,11 +68,128 @@ class BaseService:
 
     def close_now(self) -> None:
         """Close the service without waiting for requests under way."""
-        raise NotImplementedError
+        self._closed = True
+        self._drop("the service was closed")
 
     def leave(self) -> None:
         """After a fork, in the child: give up the connection and the process, which belong to the parent."""
+        self._prepare()
+        link, process = self._taken()
+        if link is not None:
+            link.leave()
+        if process is not None:
+            process.leave()
+
+    def _taken(self) -> tuple[Any, Process | None]:
+        """The connection and the process, which this object has no more."""
+        link, self._link = self._link, None
+        process, self._process = self._process, None
+        return link, process
+
+    def _drop(self, why: str) -> None:
+        link, process = self._taken()
+        if link is not None:
+            link.close(errors.ServiceClosed(why))
+        if process is not None:
+            process.end()
+
+    @contextmanager
+    def _line(self) -> Iterator[tuple[socket.socket, WhyGone]]:
+        """For a new connection: its socket, and what makes the exception for its end. SetupError: the service does not start, or answer."""
+        if self.address is not None:
+            sock = socket.socket(socket.AF_UNIX)
+            try:
+                sock.connect(self.address)
+                yield sock, lambda reason: errors.ServiceDied(f"{reason} (at {self.address})")
+            except OSError as e:
+                sock.close()
+                message = f"no service answers at {self.address}: {e.strerror or e}"
+                raise errors.SetupError(message, "start `agentjail serve`, or give no address") from None
+            except BaseException:
+                sock.close()
+                raise
+            return
+        process = Process(self._recipe)
+        try:
+            yield process.socket, lambda reason: died(process, reason)
+        except errors.ServiceDied:
+            raise process.start_failed() from None
+        except BaseException:
+            process.end(0)
+            raise
+        self._process = process
+
+
+def found(services: MutableMapping[Any, S], make: type[S], policy: PolicyLike | None, imports: Sequence[str] | None, **limits: Any) -> S:
+    """The one of `services` for such jails, which is made where there is none that is open."""
+    key = (key_of(policy), tuple(sorted(imports or ())), *limits.values())
+    service = services.get(key)
+    if service is None or service._closed:
+        service = services[key] = make(policy=policy, allow_imports=imports, **limits)
+    return service
+
+
+class BaseLink:
+    """What a connection knows, and how it answers calls of tools.
+
+    why_gone: makes the exception of requests whose connection has ended.
+    """
+
+    def __init__(self, why_gone: WhyGone) -> None:
+        self._why_gone = why_gone
+        self._core = Core()
+        self._workers = Workers()
+        self.orphans: queue.SimpleQueue[str] = queue.SimpleQueue()  # sessions that were given up without a close
+        self.gone: BaseException | None = None
+
+    @property
+    def hello(self) -> dict[str, Any]:
+        return self._core.hello or {}
+
+    @property
+    def request_bytes(self) -> int:
+        """The longest request, in bytes."""
+        return self._core.request_bytes
+
+    @property
+    def ended(self) -> dict[str, str]:
+        """Sessions whose jail is gone, and why."""
+        return self._core.ended
+
+    def _check_version(self) -> None:
+        version = self.hello.get("protocol")
+        if version != 1:
+            raise errors.ServiceError(f"the service speaks version {version} of the protocol, this client version 1")
+
+    def leave(self) -> None:
+        """In a process that was forked: the connection is the other process's."""
+        self.gone = errors.ServiceClosed("this connection belongs to the process that this one was forked from")
+
+    # --- tools ---
+
+    def _start_tool(self, call: ToolCall) -> None:
+        tool = call.pending.request.tools.get(call.tool)
+        if tool is None:  # also the service's word that a value did not fit
+            error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
+            self._workers.submit(lambda: self._give_from_thread(call, {"error": error}))
+        elif tool.is_async:
+            self._run_async(call, self._await_tool(call, tool))
+        else:
+            self._workers.submit(lambda: self._give_from_thread(call, tool.answer(call.args, call.context())))
+
+    async def _await_tool(self, call: ToolCall, tool: Tool) -> None:
+        self._give(call, await tool.answer_async(call.args))
+
+    def _run_async(self, call: ToolCall, answering: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine in the tool's context."""
         raise NotImplementedError
+
+    def _give(self, call: ToolCall, answer: Answer) -> None:
+        """Send a tool's answer, where its run still waits for it."""
+        raise NotImplementedError
+
+    def _give_from_thread(self, call: ToolCall, answer: Answer) -> None:
+        self._give(call, answer)
 
 
 class Pauses:

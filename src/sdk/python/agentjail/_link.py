@@ -8,52 +8,30 @@ import copy
 import queue
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from . import errors
-from ._core import Core, Pending, Request, ToolCall
+from ._base import GREETING_S, BaseLink, WhyGone
+from ._core import Pending, Request, ToolCall
 from ._wire import BrokenStream
-from ._workers import Workers
-from .tools import failed, finished
+from .tools import Answer
 
 T = TypeVar("T")
 
-GREETING_S = 60.0
 
+class Link(BaseLink):
+    """A connection that was greeted."""
 
-class Link:
-    """A connection that was greeted.
-
-    why_gone: makes the exception of requests whose connection has ended.
-    """
-
-    def __init__(self, sock: socket.socket, why_gone: Callable[[str], BaseException]) -> None:
-        self._socket, self._why_gone = sock, why_gone
-        self._core = Core()
+    def __init__(self, sock: socket.socket, why_gone: WhyGone) -> None:
+        super().__init__(why_gone)
+        self._socket = sock
         self._lock = threading.RLock()  # of the core; a collected object may come back to it
         self._sending = threading.Lock()  # of the socket, so that frames are not mixed
         self._ending = threading.RLock()
-        self._workers = Workers()
-        self.orphans: queue.SimpleQueue[str] = queue.SimpleQueue()  # sessions that were given up without a close
-        self.gone: BaseException | None = None
         self._greet()
         self._reader = threading.Thread(target=self._read, name="agentjail-reader", daemon=True)
         self._reader.start()
-
-    @property
-    def hello(self) -> dict[str, Any]:
-        return self._core.hello or {}
-
-    @property
-    def request_bytes(self) -> int:
-        """The longest request, in bytes."""
-        return self._core.request_bytes
-
-    @property
-    def ended(self) -> dict[str, str]:
-        """Sessions whose jail is gone, and why."""
-        return self._core.ended
 
     def _greet(self) -> None:
         self._socket.settimeout(GREETING_S)
@@ -68,8 +46,7 @@ class Link:
             if not count:
                 raise self._why_gone("the service ended the connection without a greeting")
         self._socket.settimeout(None)
-        if self.hello.get("protocol") != 1:
-            raise errors.ServiceError(f"the service speaks version {self.hello.get('protocol')} of the protocol, this client version 1")
+        self._check_version()
 
     # --- asking ---
 
@@ -195,41 +172,16 @@ class Link:
         self._socket.close()
 
     def leave(self) -> None:
-        """In a process that was forked: the connection is the other process's."""
+        super().leave()
         self._lock, self._sending, self._ending = threading.RLock(), threading.Lock(), threading.RLock()
         self._socket.close()
 
     # --- tools ---
 
-    def _start_tool(self, call: ToolCall) -> None:
-        tool = call.pending.request.tools.get(call.tool)
-        if tool is None:  # also the service's word that a value did not fit
-            error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
-            self._workers.submit(lambda: self._give(call, {"error": error}))
-        elif tool.is_async:
-            self._workers.run_async(self._await_tool(call), call.context())
-        else:
-            self._workers.submit(lambda: self._run_tool(call))
+    def _run_async(self, call: ToolCall, answering: Coroutine[Any, Any, None]) -> None:
+        self._workers.run_async(answering, call.context())
 
-    def _run_tool(self, call: ToolCall) -> None:
-        tool = call.pending.request.tools[call.tool]
-        try:
-            positional, named = tool.arguments(call.args)
-            answer = finished(call.context().run(tool.function, *positional, **named))
-        except BaseException as e:
-            answer = failed(e)
-        self._give(call, answer)
-
-    async def _await_tool(self, call: ToolCall) -> None:
-        tool = call.pending.request.tools[call.tool]
-        try:
-            positional, named = tool.arguments(call.args)
-            answer = finished(await tool.function(*positional, **named))
-        except BaseException as e:
-            answer = failed(e)
-        self._give(call, answer)
-
-    def _give(self, call: ToolCall, answer: dict[str, Any]) -> None:
+    def _give(self, call: ToolCall, answer: Answer) -> None:
         with self._lock:
             data = b"" if self.gone is not None else self._core.tool_answer(call, answer)
         if data:
@@ -237,4 +189,3 @@ class Link:
                 self._send(data)
             except errors.AgentjailError:
                 pass  # the run has ended with the connection
-

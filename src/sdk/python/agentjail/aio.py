@@ -18,7 +18,7 @@ from ._process import PolicyLike
 from ._progress import Bar
 from ._requests import Files, JailOptions, OnText, RunOptions
 from .aservice import AsyncService, shared
-from .jail import Job, Progress, job_of, total_of
+from .jail import BaseJail, Job, Progress, job_of, total_of
 from .result import Result
 from .tools import ToolLike, collect
 
@@ -30,22 +30,8 @@ T = TypeVar("T")
 __all__ = ["AsyncJail", "AsyncService", "AsyncSession"]
 
 
-class AsyncJail:
+class AsyncJail(BaseJail[AsyncService]):
     """As Jail; without a service it uses the private one of the running event loop. Tools that are coroutines run in that loop."""
-
-    def __init__(
-        self,
-        *,
-        policy: PolicyLike | None = None,
-        tools: Iterable[ToolLike] | Mapping[str, ToolLike] = (),
-        timeout: float | None = None,
-        service: AsyncService | None = None,
-        **options: Unpack[JailOptions],
-    ) -> None:
-        self.tools = collect(tools)
-        self.timeout = timeout
-        self._service = service
-        self._key, self._members = rq.place(service is not None, policy, options)
 
     @property
     def service(self) -> AsyncService:
@@ -55,9 +41,6 @@ class AsyncJail:
     async def run(self, code: str, *, on_stdout: OnText | None = None, on_stderr: OnText | None = None, **options: Unpack[RunOptions]) -> Result:
         """Run a snippet in a jail of its own. on_stdout, on_stderr: functions or coroutine functions. options: see RunOptions."""
         return await self.service.ask(self._request(code, options, rq.handler(on_stdout, on_stderr)))
-
-    def _request(self, code: str, options: Mapping[str, Any], on_output: Any = None) -> Request[Result]:
-        return rq.execute(code, self._members, rq.run_members(self.timeout, options), self.tools, on_output)
 
     @overload
     def map(

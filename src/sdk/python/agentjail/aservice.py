@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import warnings
 import weakref
 from collections.abc import AsyncGenerator, Sequence
@@ -14,9 +13,9 @@ from typing import Any, TypeVar
 
 from . import errors
 from ._alink import AsyncLink
-from ._base import BaseService, Pauses, died
+from ._base import BaseService, Pauses, found
 from ._core import Request
-from ._process import END_S, PolicyLike, Process, key_of
+from ._process import END_S, PolicyLike
 
 T = TypeVar("T")
 
@@ -28,10 +27,12 @@ class AsyncService(BaseService):
     program however that ends.
     """
 
-    _link: AsyncLink | None = None
-    _guard: AsyncGenerator[None, None] | None = None
-    _opening: asyncio.Lock | None = None
-    _loop: asyncio.AbstractEventLoop | None = None
+    _link: AsyncLink | None
+
+    def _prepare(self) -> None:
+        self._guard: AsyncGenerator[None, None] | None = None
+        self._opening: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def policies(self) -> list[str]:
         """The names of the policies that the service serves; the first is the default."""
@@ -62,24 +63,6 @@ class AsyncService(BaseService):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-    def close_now(self) -> None:
-        self._closed = True
-        link, self._link = self._link, None
-        process, self._process = self._process, None
-        if link is not None:
-            link.close(errors.ServiceClosed("the service was closed"))
-        if process is not None:
-            process.end()
-
-    def leave(self) -> None:
-        link, self._link = self._link, None
-        process, self._process = self._process, None
-        self._loop = self._opening = self._guard = None
-        if link is not None:
-            link.gone = errors.ServiceClosed("this connection belongs to the process that this one was forked from")
-        if process is not None:
-            process.leave()
 
     def __del__(self) -> None:
         if getattr(self, "_process", None) is not None:
@@ -115,45 +98,20 @@ class AsyncService(BaseService):
                 raise errors.ServiceClosed("the service was closed; make another one")
             if self._link is None or self._link.gone is not None:
                 await self._end(errors.ServiceClosed("the service is made anew"))
-                self._link = await (self._connect() if self.address is not None else self._start())
+                self._link = await self._connect()
             return self._link
 
     def _move(self, loop: asyncio.AbstractEventLoop) -> None:
         """To another loop, if the first one is closed."""
         if self._loop is not None and not self._loop.is_closed():
             raise errors.ServiceClosed("this AsyncService belongs to another event loop; make one for each")
-        link, self._link = self._link, None
-        process, self._process = self._process, None
-        if link is not None:
-            link.close(errors.ServiceClosed("the event loop was closed"))
-        if process is not None:
-            process.end()
+        self._drop("the event loop was closed")
         self._loop, self._opening, self._guard = loop, asyncio.Lock(), None
 
     async def _connect(self) -> AsyncLink:
-        sock = socket.socket(socket.AF_UNIX)
-        try:
-            sock.connect(self.address or "")
-            return await AsyncLink.over(sock, lambda reason: errors.ServiceDied(f"{reason} (at {self.address})"))
-        except OSError as e:
-            sock.close()
-            message = f"no service answers at {self.address}: {e.strerror or e}"
-            raise errors.SetupError(message, "start `agentjail serve`, or give no address") from None
-        except BaseException:
-            sock.close()
-            raise
-
-    async def _start(self) -> AsyncLink:
-        process = Process(self._recipe)
-        try:
-            link = await AsyncLink.over(process.socket, lambda reason: died(process, reason))
-        except errors.ServiceDied:
-            raise process.start_failed() from None
-        except BaseException:
-            process.end(0)
-            raise
-        self._process = process
-        if self._guard is None:
+        with self._line() as (sock, why_gone):
+            link = await AsyncLink.over(sock, why_gone)
+        if self._process is not None and self._guard is None:
             self._guard = self._until_the_loop_ends()
             await self._guard.__anext__()
         return link
@@ -166,8 +124,7 @@ class AsyncService(BaseService):
             await self._end(errors.ServiceClosed("the event loop ended"))
 
     async def _end(self, error: BaseException) -> None:
-        link, self._link = self._link, None
-        process, self._process = self._process, None
+        link, process = self._taken()
         if link is not None:
             link.close(error)
             await link.closed()
@@ -203,9 +160,4 @@ def shared(
 ) -> AsyncService:
     """The private service of the running loop for such jails."""
     loop = asyncio.get_running_loop()
-    services = _shared.setdefault(loop, {})
-    key = (key_of(policy), tuple(sorted(imports or ())), builtins, layer)
-    service = services.get(key)
-    if service is None or service._closed:
-        service = services[key] = AsyncService(policy=policy, allow_imports=imports, builtins=builtins, layer=layer)
-    return service
+    return found(_shared.setdefault(loop, {}), AsyncService, policy, imports, builtins=builtins, layer=layer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Union, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Union, overload
 
 from . import _requests as rq
 from ._core import Request
@@ -18,15 +18,11 @@ if TYPE_CHECKING:
 
 Job = Union[str, Mapping[str, Any]]  # code, or the arguments of run(): {"code": ..., "inputs": ...}
 Progress = Union[bool, Callable[[int, "int | None"], Any], None]
+S = TypeVar("S")
 
 
-class Jail:
-    """How jails are made; each run() is in a fresh one.
-
-    policy: a policy's name, or, without a service, a file or a dict too. tools: functions that the code may call, see Tool.
-    timeout: seconds for each run that says none. service: where it runs; without it the private service of this process for such
-    jails. options: see JailOptions.
-    """
+class BaseJail(Generic[S]):
+    """The common part of Jail and AsyncJail, which have the words."""
 
     def __init__(
         self,
@@ -34,13 +30,32 @@ class Jail:
         policy: PolicyLike | None = None,
         tools: Iterable[ToolLike] | Mapping[str, ToolLike] = (),
         timeout: float | None = None,
-        service: Service | None = None,
+        service: S | None = None,
         **options: Unpack[JailOptions],
     ) -> None:
         self.tools = collect(tools)
         self.timeout = timeout
-        key, self._members = rq.place(service is not None, policy, options)
-        self.service = service or shared(*key)
+        self._service = service
+        self._key, self._members = rq.place(service is not None, policy, options)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set the fields of a subclass."""
+
+    def _request(self, code: str, options: Mapping[str, Any], on_output: Any = None) -> Request[Result]:
+        return rq.execute(code, self._members, rq.run_members(self.timeout, options), self.tools, on_output)
+
+
+class Jail(BaseJail[Service]):
+    """How jails are made; each run() is in a fresh one.
+
+    policy: a policy's name, or, without a service, a file or a dict too. tools: functions that the code may call, see Tool.
+    timeout: seconds for each run that says none. service: where it runs; without it the private service of this process for such
+    jails. options: see JailOptions.
+    """
+
+    def _prepare(self) -> None:
+        self.service = self._service or shared(*self._key)
 
     def run(self, code: str, *, on_stdout: OnText | None = None, on_stderr: OnText | None = None, **options: Unpack[RunOptions]) -> Result:
         """Run a snippet in a jail of its own. A snippet that fails is a Result too.
@@ -49,9 +64,6 @@ class Jail:
         made. Busy: there was no room for `Service.busy_timeout` seconds. ServiceDied: the service died meanwhile.
         """
         return self.service.ask(self._request(code, options, rq.handler(on_stdout, on_stderr)))
-
-    def _request(self, code: str, options: Mapping[str, Any], on_output: Any = None) -> Request[Result]:
-        return rq.execute(code, self._members, rq.run_members(self.timeout, options), self.tools, on_output)
 
     @overload
     def map(

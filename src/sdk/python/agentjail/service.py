@@ -5,19 +5,17 @@ It holds no session and no snippet; session.py and jail.py ask it.
 from __future__ import annotations
 
 import os
-import socket
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from . import errors
-from ._base import BaseService, Pauses, close_all, died
+from ._base import BaseService, Pauses, close_all, found
 from ._core import Request
 from ._link import Link
-from ._process import PolicyLike, Process, key_of
+from ._process import PolicyLike, Process
 
 T = TypeVar("T")
 
@@ -39,7 +37,7 @@ class Service(BaseService):
     Any number of threads may use a Service. In a process that was forked it starts, or connects, anew.
     """
 
-    _link: Link | None = None
+    _link: Link | None
 
     def _prepare(self) -> None:
         self._lock = threading.Lock()
@@ -66,16 +64,7 @@ class Service(BaseService):
 
     def close(self) -> None:
         """End the connection, and a private service. Everything under way raises ServiceClosed. May be called again."""
-        with self._lock:
-            self._closed = True
-            link, self._link = self._link, None
-            process, self._process = self._process, None
-        if link is not None:
-            link.close(errors.ServiceClosed("the service was closed"))
-        if process is not None:
-            process.end()
-
-    close_now = close
+        self.close_now()
 
     def __enter__(self) -> Service:
         return self
@@ -120,65 +109,32 @@ class Service(BaseService):
                     self._process.end(0)
                     self._process = None
             if self._link is None:
-                self._link = self._connect() if self.address is not None else self._start()
+                self._link = self._connect()
             return self._link
 
     def _connect(self) -> Link:
-        sock = socket.socket(socket.AF_UNIX)
-        try:
-            sock.connect(self.address or "")
-            return Link(sock, lambda reason: errors.ServiceDied(f"{reason} (at {self.address})"))
-        except OSError as e:
-            sock.close()
-            message = f"no service answers at {self.address}: {e.strerror or e}"
-            raise errors.SetupError(message, "start `agentjail serve`, or give no address") from None
-        except BaseException:
-            sock.close()
-            raise
+        with self._line() as (sock, why_gone):
+            return Link(sock, why_gone)
 
-    def _start(self) -> Link:
-        process = Process(self._recipe)
-        try:
-            link = Link(process.socket, lambda reason: died(process, reason))
-        except errors.ServiceDied:
-            raise process.start_failed() from None
-        except BaseException:
-            process.end(0)
-            raise
-        self._process = process
-        return link
-
-    def leave(self) -> None:
-        self._lock = threading.Lock()
-        link, self._link = self._link, None
-        process, self._process = self._process, None
-        if link is not None:
-            link.gone = errors.ServiceClosed("this connection belongs to the process that this one was forked from")
-            link.leave()
-        if process is not None:
-            process.leave()
-
+    def _taken(self) -> tuple[Link | None, Process | None]:
+        with self._lock:
+            return super()._taken()
 
 
 # --- the services that are shared ---
 
 _shared: weakref.WeakValueDictionary[tuple[Any, ...], Service] = weakref.WeakValueDictionary()
-_kept: OrderedDict[tuple[Any, ...], Service] = OrderedDict()
+_kept: list[Service] = []  # those that were used last
 _registry = threading.Lock()
 
 
 def shared(policy: PolicyLike | None = None, imports: Sequence[str] | None = None, builtins: str | None = None, layer: bool | None = None) -> Service:
     """The private service of this process for such jails: one for each policy and list of imports that is in use."""
-    key = (key_of(policy), tuple(sorted(imports or ())), builtins, layer)
+    global _kept
     with _registry:
-        service = _kept.get(key) or _shared.get(key)
-        if service is None or service._closed:
-            service = Service(policy=policy, allow_imports=imports, builtins=builtins, layer=layer)
-            _shared[key] = service
-        _kept[key] = service
-        _kept.move_to_end(key)
-        dropped = _kept.popitem(last=False)[1] if len(_kept) > SHARED_MAX else None
-    del dropped  # which ends it, if nothing uses it
+        service = found(_shared, Service, policy, imports, builtins=builtins, layer=layer)
+        before, _kept = _kept, [*(s for s in _kept if s is not service and not s._closed), service][-SHARED_MAX:]
+    del before  # which ends one that nothing uses
     return service
 
 

@@ -4,6 +4,7 @@ The function stays here: no source goes into the jail, and of an exception only 
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
 import keyword
@@ -136,6 +137,26 @@ class Tool:
                 named.pop(self._variadic or "", None)
                 break
         return positional, named
+
+    def answer(self, args: Mapping[str, Any], context: contextvars.Context) -> Answer:
+        """Call the function."""
+        try:
+            positional, named = self.arguments(args)
+            return finished(context.run(self.function, *positional, **named))
+        except BaseException as e:
+            return failed(e)
+
+    async def answer_async(self, args: Mapping[str, Any]) -> Answer:
+        """Call the function, which is a coroutine function, in the context of now."""
+        try:
+            positional, named = self.arguments(args)
+            return finished(await self.function(*positional, **named))
+        except BaseException as e:
+            import asyncio  # its loop runs this
+
+            if isinstance(e, asyncio.CancelledError):
+                return {"error": {"type": "ToolFailure", "message": "the tool was cancelled"}}
+            return failed(e)
 
     def __repr__(self) -> str:
         return f"<Tool {self.name}>"
