@@ -4,9 +4,9 @@ in order when it is imported; the other parts stay files. It refuses files outsi
 import os
 
 # In the order in which they import one another. A room (a name without a dot) stands before its modules.
-CORE = ("rail", "rail.name_rules", "rail.allowed_imports", "rail.guards", "rail.check", "values", "values.json_reader",
-        "values.texts", "values.json_writer", "runtime", "runtime.request", "runtime.claim", "runtime.compiler",
-        "runtime.session", "runtime.main")
+CORE = ("check", "check.name_rules", "check.allowed_imports", "check.guard_calls", "check.checker", "rail", "rail.guards",
+        "values", "values.json_reader", "values.texts", "values.json_writer", "runtime", "runtime.request", "runtime.claim",
+        "runtime.compiler", "runtime.session", "runtime.main")
 
 # Runs inside, as the module `agentjail`, after the code of __init__.py. The codes of the core take the place of one constant.
 # Each module imports from `agentjail`: with a spec, whose module is not yet complete, each of these imports would take a lock.

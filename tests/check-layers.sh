@@ -48,9 +48,10 @@ layer scope
 layer gen        base json toml policyload seccomp plan sandbox result jsonschema metrics serve cli policycmd
 
 # python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
-python rail
+python check
+python rail      check
 python values    rail
-python runtime   rail values
+python runtime   check rail values
 
 # door: one file may include one header of a layer that its folder may not see
 door guest/guest.c      seccomp/compile.h  installs the ready filter
@@ -367,8 +368,9 @@ mediate/violations.c|static int planted(void) { return aj_notify_pass(0, 0, 0); 
 sandbox/launch.c|static int planted(void) { return SECCOMP_USER_NOTIF_FLAG_CONTINUE; }
 base/fd.c|static long planted(void) { return syscall(SYS_clone3, 0, 0); }
 new/file.c|int planted;'
-	planted_python='bootstrap/rail/check.py|    from agentjail.values.texts import quote
-bootstrap/rail/check.py|import agentjail.runtime.main
+	planted_python='bootstrap/check/checker.py|    from agentjail.rail.format_guards import read_guarded
+bootstrap/rail/guards.py|    from agentjail.values.texts import quote
+bootstrap/rail/guards.py|import agentjail.runtime.main
 bootstrap/rail/guards.py|from agentjail import runtime
 bootstrap/rail/guards.py|from ..runtime import session
 bootstrap/rail/patches.py|    __import__("agentjail.runtime.main")

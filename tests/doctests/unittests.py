@@ -63,8 +63,8 @@ class Check:
         atexit.register(shutil.rmtree, folder)
         shutil.copytree(SOURCES, folder + "/agentjail")
         sys.path.insert(0, folder)
-        self.checker = importlib.import_module("agentjail.rail.check").Checker
-        self.imports = importlib.import_module("agentjail.rail.allowed_imports").AllowedImports(allowed)
+        self.checker = importlib.import_module("agentjail.check.checker").Checker
+        self.imports = importlib.import_module("agentjail.check.allowed_imports").AllowedImports(allowed)
         hidden = importlib.import_module("agentjail.rail.hidden").HIDDEN
         self.hidden = {".".join(pair) for pair in hidden if pair[1] != "*"}
 

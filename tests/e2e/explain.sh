@@ -189,7 +189,7 @@ done
 [ -z "$ROOT_TOO" ] || finish
 
 # --- modules: snippets import them, those together that should end in the same way, and all by themselves if they do not ---
-MODULES="__future__ json math re os sys subprocess socket collections collections.abc numpy numpy.random pandas agentjail agentjail.rail.name_rules builtins
+MODULES="__future__ json math re os sys subprocess socket collections collections.abc numpy numpy.random pandas agentjail agentjail.check.name_rules builtins
  zlib array datetime zoneinfo ctypes pickle no_such_module os.path email.mime importlib"
 code_for() {
 	case $1 in __future__) echo "from __future__ import annotations" ;; *) echo "import $1" ;; esac

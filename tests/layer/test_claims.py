@@ -437,5 +437,6 @@ def test_process(score):
         script = ("import sys; sys.path.insert(0, %r); from agentjail.runtime import main; before = set(sys.modules);"
                   "main.run(%r); print(sorted(set(sys.modules) - before))" % (folder, request("2+2", imports=["math"])))
         done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", script], capture_output=True, timeout=60)
-        loaded = done.stdout.decode().replace("agentjail.rail", "rail")
-        score.check("process/light", loaded == "['rail', 'rail.allowed_imports', 'rail.check', 'rail.guards', 'rail.name_rules']\n", (done.stdout, done.stderr))
+        loaded = done.stdout.decode().replace("agentjail.", "")
+        score.check("process/light", loaded == "['check', 'check.allowed_imports', 'check.checker', 'check.guard_calls', 'check.name_rules', "
+                    "'rail', 'rail.guards']\n", (done.stdout, done.stderr))

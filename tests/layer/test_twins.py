@@ -15,7 +15,7 @@ ROOT = os.path.join(HERE, "..", "..")
 SAID = """
 import json, sys
 sys.path.insert(0, FOLDER)
-from agentjail.rail.allowed_imports import AllowedImports
+from agentjail.check.allowed_imports import AllowedImports
 from agentjail.runtime import tools
 print(json.dumps([sorted(tools.KEYWORDS), sorted(tools.RESERVED_NAMES), [AllowedImports(patterns.split()).allows(module) for patterns, module in ROWS]]))
 """

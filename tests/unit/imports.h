@@ -1,5 +1,5 @@
 /* Rows of the import rule: patterns, a module, may code import it? Stated twice, by plan/answer.c for `policy explain` and by
- * bootstrap/rail/allowed_imports.py for the code itself, so both are asked: by test_answer.c, and as text by tests/layer/test_twins.py. */
+ * bootstrap/check/allowed_imports.py for the code itself, so both are asked: by test_answer.c, and as text by tests/layer/test_twins.py. */
 IMPORT("json a.b numpy.*", "json", true)
 IMPORT("json a.b numpy.*", "json.decoder", false)
 IMPORT("json a.b numpy.*", "jso", false)
@@ -13,7 +13,7 @@ IMPORT("json a.b numpy.*", "numpyx", false)
 IMPORT("json a.b numpy.*", "os", false)
 IMPORT("json a.b numpy.*", "__future__", true)
 IMPORT("*", "os.path", true)
-IMPORT("json *", "agentjail.rail.name_rules", false)
+IMPORT("json *", "agentjail.check.name_rules", false)
 IMPORT("", "json", false)
 IMPORT("", "__future__", true)
 IMPORT("a.b.*", "a", false)
@@ -22,6 +22,6 @@ IMPORT("a.b.*", "a.bc", false)
 IMPORT("a.b.*", "a.b.c.d", true)
 IMPORT("json json.*", "json.decoder", true)
 IMPORT("agentjail agentjail.*", "agentjail", false)
-IMPORT("agentjail agentjail.*", "agentjail.rail.name_rules", false)
+IMPORT("agentjail agentjail.*", "agentjail.check.name_rules", false)
 IMPORT("agentjail agentjail.*", "agentjails", false)
 IMPORT("agentjails", "agentjails", true)

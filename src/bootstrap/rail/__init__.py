@@ -1,1 +1,1 @@
-"""The rules for agent code: syntax tree check, guards, restricted builtins, module proxies; no module here imports the runtime."""
+"""The rules for agent code while it runs: guards, restricted builtins, module proxies, patches; no module here imports the runtime."""

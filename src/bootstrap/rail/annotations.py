@@ -7,7 +7,7 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.name_rules import GUARDED, forbidden_by
+from agentjail.check.name_rules import GUARDED, forbidden_by
 
 HARMLESS = (_ast.Expression, _ast.Name, _ast.Load, _ast.Attribute, _ast.Subscript, _ast.Tuple, _ast.List,
             _ast.Constant, _ast.BinOp, _ast.BitOr, _ast.Starred, _ast.UnaryOp, _ast.USub)
@@ -39,8 +39,8 @@ def is_harmless(node):
 
 def compile_annotation(source, *args, **kw):
     """In place of compile(): the code object of a plain type expression."""
-    if "agentjail.rail.tree_classes" in sys.modules:
-        sys.modules["agentjail.rail.tree_classes"].verify()
+    if "agentjail.check.tree_classes" in sys.modules:
+        sys.modules["agentjail.check.tree_classes"].verify()
     tree = compile(source, CHECKED, "eval", _ast.PyCF_ONLY_AST, True)
     if not all(is_harmless(node) for node in every_node(tree)):
         # typing would replace a SyntaxError by one without the reason.

@@ -3,8 +3,8 @@ They refuse modules, and classes where a class is no honest argument: so no rese
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.name_rules import forbidden_by
 from agentjail.rail.guards import REAL_TYPE, ModuleType, attribute_error, exact_name
-from agentjail.rail.name_rules import forbidden_by
 
 
 def no_module(o):

@@ -6,10 +6,10 @@ import _ast
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.guard_calls import ATTR_GUARD, copy_location, guard_call
+from agentjail.check.name_rules import DEFINABLE, GUARDED, forbidden_by
 from agentjail.rail.annotations import every_node
-from agentjail.rail.check import ATTR_GUARD, copy_location, guard_call
 from agentjail.rail.guards import ModuleType
-from agentjail.rail.name_rules import DEFINABLE, GUARDED, forbidden_by
 
 
 def check_field_name(name, reserved=True):
@@ -85,8 +85,8 @@ def check_text(tree):
 
 def run_text(text, names, out):
     """In place of exec() in dataclasses."""
-    if "agentjail.rail.tree_classes" in sys.modules:
-        sys.modules["agentjail.rail.tree_classes"].verify()
+    if "agentjail.check.tree_classes" in sys.modules:
+        sys.modules["agentjail.check.tree_classes"].verify()
     tree = compile(text, "<string>", "exec", _ast.PyCF_ONLY_AST, True)
     check_text(tree)
     exec(compile(tree, "<string>", "exec", 0, True), names, out)

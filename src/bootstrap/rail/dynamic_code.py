@@ -7,7 +7,7 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.check import Checker
+from agentjail.check.checker import Checker
 from agentjail.rail.guards import ModuleType
 
 MAX_DEPTH = 400

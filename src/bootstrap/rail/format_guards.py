@@ -3,41 +3,16 @@ The guard refuses templates that read forbidden attributes; harmless templates g
 """
 
 import _io
-import _string
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.name_rules import GUARDED, forbidden_by, forbidden_field, is_forbidden_path
 from agentjail.rail.guards import REAL_GETATTR, REAL_TYPE, attribute_error, exact_name
-from agentjail.rail.name_rules import GUARDED, forbidden_by
 
 STR_METHODS = {"format": str.format, "format_map": str.format_map}
 METHOD, BUILTIN = type(str.format), type("".format)
 BUFFERED = (_io.BufferedReader, _io.BufferedWriter, _io.BufferedRandom)
 NATIVE_MEMBERS = (METHOD, type(_io.BufferedReader.raw), type(_io.FileIO.closed))
-MAX_NESTING = 4  # str.format itself stops at 2
-
-
-def is_forbidden_path(field):
-    """Does `0.a[b].c` read a forbidden attribute?"""
-    _, rest = _string.formatter_field_name_split(field)
-    return any(attr and (name[:1] == "_" or name == "obj" or forbidden_by(name) is not None) for attr, name in rest)
-
-
-def forbidden_field(template, depth=0):
-    """The first field of a format template that reads a forbidden attribute, or None."""
-    if depth > MAX_NESTING:
-        return None
-    try:
-        for _, field, spec, _ in _string.formatter_parser(template):
-            if field and "." in field and is_forbidden_path(field):
-                return field
-            if spec and "{" in spec:
-                nested = forbidden_field(spec, depth + 1)
-                if nested is not None:
-                    return nested
-    except ValueError:
-        return None  # not a template: the native method reports the reason
-    return None
 
 
 def check_template(template):

@@ -9,7 +9,7 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.name_rules import DEFINABLE, GUARDED, forbidden_by, is_own_only
+from agentjail.check.name_rules import DEFINABLE, GUARDED, forbidden_by, is_own_only
 
 ModuleType, get_frame = type(sys), sys._getframe
 REAL_IMPORT, REAL_GETATTR, REAL_SETATTR, REAL_DELATTR, REAL_TYPE = (

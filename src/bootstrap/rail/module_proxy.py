@@ -10,9 +10,9 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.name_rules import DEFINABLE
 from agentjail.rail.guards import ABSENT, BY_NAME, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
 from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN, NO_FILES
-from agentjail.rail.name_rules import DEFINABLE
 from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules, replacement
 from agentjail.rail.shown import CHANGING, MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
 
@@ -134,7 +134,7 @@ class ModuleProxies:
             refused[name[:MAX_NAME], line] = None
 
     def import_refusal(self, name):
-        from agentjail.rail.import_advice import import_hint
+        from agentjail.check.import_advice import import_hint
         self.record_refusal(name)
         e = import_error("Import of %s is not allowed" % name, "PY-IMPORT", name, list(self.imports.patterns), self.imports.error)
         e.agentjail_hint = import_hint(self.imports, name)
@@ -150,7 +150,7 @@ class ModuleProxies:
         proxy = (SysProxy if name == "sys" else ModuleType)(name, getattr(real, "__doc__", None))
         self.proxies[name] = self.table[name] = proxy
         if name == "ast":
-            from agentjail.rail import tree_classes  # noqa: F401 (notes the classes before code can reach them)
+            from agentjail.check import tree_classes  # noqa: F401 (notes the classes before code can reach them)
         proxy.__dict__.pop("__loader__", None)
         proxy.__dict__.pop("__spec__", None)
         members, submodules = proxy.__dict__, set()

@@ -3,7 +3,7 @@ They lead to no other dict: a function of a library that calls them gets the sni
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.name_rules import DEFINABLE
+from agentjail.check.name_rules import DEFINABLE
 
 CO_NEWLOCALS = 2    # of the code of a function, as inspect.CO_NEWLOCALS
 MISSING = object()

@@ -5,8 +5,8 @@ It shows none of a module, a library's class, or a function of a library or of t
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.name_rules import CODE_FACTS, GUARDED, forbidden_by, is_mangled
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, REAL_TYPE, ModuleType, attribute_error
-from agentjail.rail.name_rules import CODE_FACTS, GUARDED, forbidden_by, is_mangled
 
 FunctionType, MethodType, MappingProxyType = type(lambda: 0), type(attribute_error.__get__(0)), type(type.__dict__)
 # The slots of the class `type` itself: no metaclass of agent code answers in their place.

@@ -5,8 +5,8 @@ They refuse modules that the policy does not allow, names that code may not read
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.name_rules import forbidden_by
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType, attribute_error, exact_name
-from agentjail.rail.name_rules import forbidden_by
 from agentjail.rail.patches import LIBRARY_DENIED
 from agentjail.rail.shown import PASSED_ON, SysProxy
 

@@ -28,7 +28,7 @@ def compile_source(session, source, claim, value_of="expression"):
         return report_uncompilable(session, claim, e)
     checker = None
     if session.guards is not None:
-        from agentjail.rail.check import Checker
+        from agentjail.check.checker import Checker
         checker = Checker(session.guards.imports, limits["ast_depth"], session.checker)
         errors = checker.check_tree(tree)
         if errors:

@@ -263,7 +263,7 @@ def add_hints(session, e, out):
             out["hint"] = "`%s` is not in the %s set of built-in functions%s." % (
                 e.name, session.guards.builtin_set, ": " + why if why else "")
         else:
-            from agentjail.rail.import_advice import name_hint
+            from agentjail.check.import_advice import name_hint
             hint = name_hint(session.guards.imports, e.name)
             if hint is not None:
                 out["hint"] = hint

@@ -108,7 +108,7 @@ class Session:
         if (clock, sleep_ms) != old[4:LAYER_KEYS]:
             choose_clock(clock, sleep_ms)
         if layer and (layer, builtin_set) == old[:2]:  # the guards look at the list that is there when they are called
-            from agentjail.rail.allowed_imports import AllowedImports
+            from agentjail.check.allowed_imports import AllowedImports
             self.guards.imports = AllowedImports(list(imports), imports_checked)
         else:
             self.module = self.guards = self.recorded = None
@@ -125,7 +125,7 @@ class Session:
             self.starter = self.starter or sys.modules.get("__main__")
             sys.modules["__main__"] = self.module
             if layer:
-                from agentjail.rail.allowed_imports import AllowedImports
+                from agentjail.check.allowed_imports import AllowedImports
                 from agentjail.rail.guards import Guards
                 self.guards = Guards(AllowedImports(list(imports), imports_checked), builtin_set,
                                      {"asyncio": install_event_loop}, files)

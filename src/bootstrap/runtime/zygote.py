@@ -14,10 +14,11 @@ from agentjail.runtime.reseed import reseed
 
 # Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
 # event loop is not among them: it loads asyncio.
-RAIL = "check guards name_rules allowed_imports check_late guarded_imports import_advice format_guards module_proxy annotations hidden shown patches testing_guards dataclass_guards dynamic_code"
+CHECK = "name_rules allowed_imports guard_calls checker rare_rules guarded_imports import_advice"
+RAIL = "guards format_guards module_proxy annotations hidden shown patches testing_guards dataclass_guards dynamic_code"
 VALUES = "json_reader texts json_writer type_tags array_tags"
 RUNTIME = "request compiler error_report tools channel signals last_statement variables unawaited tool_names"
-PARTS = (["agentjail." + room + "." + name for room, names in (("rail", RAIL), ("values", VALUES), ("runtime", RUNTIME))
+PARTS = (["agentjail." + room + "." + name for room, names in (("check", CHECK), ("rail", RAIL), ("values", VALUES), ("runtime", RUNTIME))
           for name in names.split()] + ["_json", "binascii", "_string"])
 
 # The trial runs: keys of requests, each list in one session. They import only modules that are loaded anyway.

@@ -5,8 +5,8 @@ is not loaded cannot be there. On the way in the policy must allow the module, a
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.values.type_tags import TagError, NoTag, base64_string, decode, read_bytes, tagged
 from agentjail.values.json_writer import TooBig, json_string
+from agentjail.values.type_tags import TagError, NoTag, base64_string, decode, read_bytes, tagged
 
 PLAIN_KINDS = "biufcmMUS"   # of numpy's dtypes: those whose text is enough to make the dtype again, and whose items are values
 

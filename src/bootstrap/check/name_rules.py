@@ -1,4 +1,4 @@
-"""The names and attributes that agent code may use: tables, and the one function that reads them.
+"""The names and attributes that agent code may use: tables, and the functions that read them.
 The tables refuse exact names, never prefixes: `node.f_score` and `co_author` are normal agent code.
 """
 
@@ -42,7 +42,7 @@ READABLE = frozenset((
 
 # Names that a class body or a `def` may bind. Reading the names of NOT_DEFINABLE is harmless, binding them is not:
 # dataclasses builds source text from __annotations__, __prepare__ chooses the namespace that class statements fill,
-# libraries look names up in the module that __module__ names, and __match_args__ (literal only, see check.py) names
+# libraries look names up in the module that __module__ names, and __match_args__ (literal only, see checker.py) names
 # attributes to read.
 NOT_DEFINABLE = frozenset(
     "__name__ __module__ __class__ __annotations__ __members__ __prepare__ __file__ __wrapped__ __context__ __cause__ "
@@ -76,7 +76,7 @@ FRAME_ATTRIBUTES = frozenset((
 # lead to real functions, modules and frames. Every other way to them (formats, patterns, libraries) is as closed as ever.
 OWN_ONLY = frozenset("__dict__ __mro__ __bases__ __base__ __subclasses__ __defaults__ __kwdefaults__ __traceback__ "
                      "__self__ __func__".split())
-# What may be read of x.__code__, in one step: the code object itself is never handed out.
+# The facts that may be read of x.__code__, in one step: the code object itself is never handed out.
 CODE_FACTS = frozenset((
     "co_name co_qualname co_varnames co_names co_freevars co_cellvars co_argcount co_posonlyargcount co_kwonlyargcount co_nlocals co_flags "
     "co_filename co_firstlineno co_code").split())
@@ -96,6 +96,7 @@ PRIVATE_DENIED = {
 # Attributes whose *load* goes through a guard at run time, because the source does not tell harmless uses from harmful ones.
 GUARDED = frozenset(("format", "format_map", "obj", "vformat", "get_field", "raw", "detach",
                      "__getattribute__", "__getattr__", "__setattr__", "__delattr__"))
+MAX_NESTING = 4  # of format templates; str.format itself stops at 2
 
 
 def forbidden_by(name, store=False):
@@ -119,3 +120,30 @@ def is_mangled(name):
 def is_own_only(name, store=False):
     """May a guard read (or set) this attribute of the code's own objects?"""
     return name in (OWN_SETTABLE if store else OWN_ONLY) or is_mangled(name)
+
+
+# --- names in the text of a format template ---
+
+def is_forbidden_path(field):
+    """Does `0.a[b].c` read a forbidden attribute?"""
+    import _string
+    _, rest = _string.formatter_field_name_split(field)
+    return any(attr and (name[:1] == "_" or name == "obj" or forbidden_by(name) is not None) for attr, name in rest)
+
+
+def forbidden_field(template, depth=0):
+    """The first field of a format template that reads a forbidden attribute, or None."""
+    if depth > MAX_NESTING:
+        return None
+    import _string
+    try:
+        for _, field, spec, _ in _string.formatter_parser(template):
+            if field and "." in field and is_forbidden_path(field):
+                return field
+            if spec and "{" in spec:
+                nested = forbidden_field(spec, depth + 1)
+                if nested is not None:
+                    return nested
+    except ValueError:
+        return None  # not a template: the native method reports the reason
+    return None

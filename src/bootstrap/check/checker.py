@@ -1,5 +1,5 @@
 """The rules for agent source: one walk over the syntax tree, every violation with its line and column.
-The check runs no agent code, and leaves to guards.py the questions that only run time can answer.
+The check runs no agent code, and leaves to the guards of rail/ the questions that only run time can answer.
 
 The tree that is walked here is the tree that is compiled: the walk inserts guards by changing it in place, and the
 source text is never read a second time. The walk keeps a stack of its own, so deep trees cannot exhaust the interpreter's.
@@ -9,22 +9,17 @@ import _ast
 from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.name_rules import (CODE_FACTS, DEFINABLE, GUARDED, OWN_ONLY, OWN_SETTABLE, READABLE_VARIABLES,
-                                       forbidden_by, is_mangled, is_own_only)
+from agentjail.check.guard_calls import ATTR_GUARD, SET_GUARD, insert_guard
+from agentjail.check.name_rules import (DEFINABLE, GUARDED, OWN_ONLY, OWN_SETTABLE, READABLE_VARIABLES, forbidden_by, forbidden_field,
+                                        is_mangled, is_own_only)
 
-ATTR_GUARD = "__agentjail_attr__"    # both ends underscored: never mangled in a class body, never bindable
-TYPE_GUARD = "__agentjail_type__"
-SET_GUARD = "__agentjail_set__"
 MAX_ERRORS = 20
 MAX_NODES = 400000                   # a tree of 400000 nodes is some 150 MB; the source cap allows more
 
 ATTR_FUNCTIONS = frozenset(("getattr", "setattr", "delattr"))
 
 Name, Attribute, Call, Constant = _ast.Name, _ast.Attribute, _ast.Call, _ast.Constant
-Load, Store = _ast.Load, _ast.Store
-LOAD = Load()
-# A literal is no object of the code's own classes: it is refused before the code runs.
-LITERALS = (Constant, _ast.Tuple, _ast.List, _ast.Dict, _ast.Set, _ast.JoinedStr)
+Load = _ast.Load
 # Nodes without children and without rules: they are most of a tree, so the walk skips them first.
 LEAF_NODES = frozenset((_ast.Load, _ast.Store, _ast.Del, _ast.Pass, _ast.Break, _ast.Continue, _ast.And, _ast.Or,
                     _ast.Add, _ast.Sub, _ast.Mult, _ast.Div, _ast.Mod, _ast.Eq, _ast.Lt, _ast.Gt, _ast.NotEq))
@@ -46,7 +41,7 @@ class Checker:
         if previous is not None:
             self.modules |= previous.modules
             self.bound = dict(previous.bound)
-        self.private_reads = []         # (module name, attribute, node), for check_late when all bindings are known
+        self.private_reads = []         # (module name, attribute, node), for rare_rules when all bindings are known
         self.mangled = []               # (attribute, node), for the same
         self.of_names = []              # (name, attribute, node), for the same
         self.matches = 0                # the number of names that guard_patterns() made
@@ -67,8 +62,8 @@ class Checker:
 
     def check_tree(self, tree):
         """Check the tree and insert the guards. Returns the first errors, by position."""
-        if "agentjail.rail.tree_classes" in modules:  # code has imported ast
-            modules["agentjail.rail.tree_classes"].verify()
+        if "agentjail.check.tree_classes" in modules:  # code has imported ast
+            modules["agentjail.check.tree_classes"].verify()
         rules, max_depth, seen = RULES, self.max_depth, 0
         stack = [(tree, 0)]
         pop, push = stack.pop, stack.append
@@ -105,10 +100,10 @@ class Checker:
                             child = new
                     push((child, depth))
         if self.private_reads or self.mangled or self.of_names:
-            from agentjail.rail import check_late
-            check_late.check_bindings(self)
+            from agentjail.check import rare_rules
+            rare_rules.check_bindings(self)
         if self.import_errors:
-            from agentjail.rail import guarded_imports
+            from agentjail.check import guarded_imports
             guarded_imports.settle(self, tree)
         self.errors.sort(key=lambda e: (e[3], e[4]))
         return self.errors[:MAX_ERRORS]
@@ -230,7 +225,6 @@ class Checker:
             elif name == ATTR_GUARD and args[1].value in ("format", "format_map") and type(args[0]) is Constant:
                 template = args[0].value
                 if type(template) is str and "{" in template:
-                    from agentjail.rail.format_guards import forbidden_field
                     field = forbidden_field(template)
                     if field is not None:
                         self.add_error(node, "PY-FORMAT", "The format field `%s` reads an attribute that is not allowed"
@@ -288,22 +282,22 @@ class Checker:
                     todo.extend(child if type(child) is list else ())
 
     def visit_match(self, node):
-        from agentjail.rail import check_late
-        check_late.guard_patterns(self, node)
+        from agentjail.check import rare_rules
+        rare_rules.guard_patterns(self, node)
 
     def visit_pattern(self, node):
-        from agentjail.rail import check_late
-        check_late.check_pattern(self, node)
+        from agentjail.check import rare_rules
+        rare_rules.check_pattern(self, node)
 
-    # --- violations, with the texts of check_late.py ---
+    # --- violations, with the texts of rare_rules.py ---
 
     def refuse_import(self, node, name):
-        from agentjail.rail import check_late
-        check_late.refuse_import(self, node, name)
+        from agentjail.check import rare_rules
+        rare_rules.refuse_import(self, node, name)
 
     def refuse_attribute(self, node, name, rule, store=False):
-        from agentjail.rail import check_late
-        check_late.refuse_attribute(self, node, name, rule, store)
+        from agentjail.check import rare_rules
+        rare_rules.refuse_attribute(self, node, name, rule, store)
 
 
 # The statements that hold statements, and scopes of their own no names: their blocks.
@@ -328,48 +322,3 @@ RULES = {
 for _kind in ("TypeVar", "ParamSpec", "TypeVarTuple"):  # 3.12
     if hasattr(_ast, _kind):
         RULES[getattr(_ast, _kind)] = Checker.visit_type_param
-
-
-def insert_guard(node):
-    """The node, or the guard call that takes its place; the walk then visits the new node."""
-    if type(node) is Attribute:
-        name, value = node.attr, node.value
-        mangled = name[:1] == "_" and is_mangled(name)
-        if type(node.ctx) is Store and (mangled or name in OWN_SETTABLE):
-            call = guard_call(SET_GUARD, node, [value, copy_location(Constant(name), node)])
-            return copy_location(Attribute(call, "value", node.ctx), node)
-        if type(node.ctx) is not Load:
-            return node
-        if name in CODE_FACTS and type(value) is Attribute and value.attr == "__code__":
-            name, value = "__code__." + name, value.value
-        elif (mangled or name in OWN_ONLY) and not is_of_literal(value) or name in GUARDED and not forbidden_by(name):
-            pass
-        else:
-            return node
-        return guard_call(ATTR_GUARD, node, [value, copy_location(Constant(name), node)])
-    func = node.func
-    if type(func) is not Name or func.id != "type" or (len(node.args) < 2 and not node.keywords):
-        return node
-    return guard_call(TYPE_GUARD, node, node.args, node.keywords)
-
-
-def is_of_literal(node):
-    while type(node) is Attribute:
-        node = node.value
-    return isinstance(node, LITERALS)
-
-
-def guard_call(name, node, args, keywords=()):
-    return copy_location(Call(guard_name(name, node), args, list(keywords)), node)
-
-
-def guard_name(name, node, ctx=LOAD):
-    new = copy_location(Name(name, ctx), node)
-    new.is_guard = True  # source text cannot set this
-    return new
-
-
-def copy_location(new, node):
-    new.lineno, new.col_offset = node.lineno, node.col_offset
-    new.end_lineno, new.end_col_offset = node.end_lineno, node.end_col_offset
-    return new

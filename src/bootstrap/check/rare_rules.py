@@ -1,13 +1,13 @@
 """The rarer rules of the check, loaded for code with classes, patterns or a violation: rules that need the whole tree,
-and the texts of violations. No rule here weakens one of check.py: these rules only add violations.
+and the texts of violations. No rule here weakens one of checker.py: these rules only add violations.
 """
 
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.check import LOAD, Store, copy_location, guard_call, guard_name
-from agentjail.rail.import_advice import import_hint
-from agentjail.rail.name_rules import GUARDED, OWN_ONLY, PRIVATE_DENIED, forbidden_by
+from agentjail.check.guard_calls import LOAD, Store, copy_location, guard_call, guard_name
+from agentjail.check.import_advice import import_hint
+from agentjail.check.name_rules import GUARDED, OWN_ONLY, PRIVATE_DENIED, forbidden_by
 
 Name, Attribute, Call, Constant, MatchClass, MatchAs = (_ast.Name, _ast.Attribute, _ast.Call, _ast.Constant, _ast.MatchClass,
                                                         _ast.MatchAs)
