@@ -87,13 +87,16 @@ static void read_terminal(struct aj_shell *shell, const struct aj_options *o)
 		enum line_kind kind = text.bytes || (pasting && !blank(line)) ? PYTHON : run_command(shell, line);
 		if (kind == QUIT)
 			break;
-		if (kind == OURS)
+		if (kind == OURS) {
+			aj_prompt_skip_interrupts(prompt);
 			continue;
+		}
 		append_line(&text, line, strlen(line));
 		append_line(&text, "\n", 1);
 		if (pasting || !aj_statement_complete(text.data))
 			continue;
 		aj_shell_run(shell, text.data, text.bytes);
+		aj_prompt_skip_interrupts(prompt);
 		aj_buffer_free(&text);
 	}
 	if (typed == AJ_TYPED_END)

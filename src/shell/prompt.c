@@ -30,8 +30,9 @@ struct aj_prompt {
 	int history_fd;
 	const char *words;
 	const volatile sig_atomic_t *interrupts;
-	sig_atomic_t seen; /* *interrupts when the line was begun */
+	sig_atomic_t seen; /* of *interrupts: those that discard no line any more */
 	bool interrupted;
+	sigset_t before; /* the signals that were blocked when the line was begun */
 	mbstate_t state; /* of an incomplete multibyte character */
 	FILE *out;
 	bool brackets;    /* the terminal marks what is pasted */
@@ -47,22 +48,30 @@ static char *prompt_text(EditLine *edit)
 	return (char *)p->words;
 }
 
+/* Signals that arrive while a line is typed are delivered in await_key() alone: libedit's handlers do not restart a write, and stdio would
+ * take the interrupted write for an error of standard output. */
+static void block_signals(sigset_t *ret_before)
+{
+	static const int held[] = { SIGINT, SIGWINCH, SIGTSTP, SIGCONT };
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+		sigaddset(&set, held[i]);
+	sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
 /* Wait for input; false when SIGINT arrives first. SIGINT is unblocked only by ppoll(), so none is lost between check and wait. */
 static bool await_key(const struct aj_prompt *p)
 {
-	sigset_t interrupt, before;
-	sigemptyset(&interrupt);
-	sigaddset(&interrupt, SIGINT);
-	sigprocmask(SIG_BLOCK, &interrupt, &before);
 	struct pollfd key = { .fd = STDIN_FILENO, .events = POLLIN };
 	bool again = true;
 	while (again && *p->interrupts == p->seen) {
-		again = ppoll(&key, 1, NULL, &before) < 0 && errno == EINTR;
-		/* libedit's handler raises SIGINT again, for our handler: let it through. */
-		sigprocmask(SIG_SETMASK, &before, NULL);
-		sigprocmask(SIG_BLOCK, &interrupt, NULL);
+		again = ppoll(&key, 1, NULL, &p->before) < 0 && errno == EINTR;
+		/* libedit's handler raises the signal again, for the handler before it: let it through. */
+		sigset_t blocked;
+		sigprocmask(SIG_SETMASK, &p->before, &blocked);
+		sigprocmask(SIG_SETMASK, &blocked, NULL);
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	return *p->interrupts == p->seen;
 }
 
@@ -161,6 +170,7 @@ struct aj_prompt *aj_prompt_open(FILE *out, const volatile sig_atomic_t *interru
 	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		setlocale(LC_CTYPE, "C.UTF-8");
 	p->interrupts = interrupts;
+	p->seen = *interrupts;
 	p->edit = el_init("agentjail", stdin, out, stderr);
 	p->history = history_init();
 	if (!p->edit || !p->history)
@@ -193,13 +203,18 @@ enum aj_typed aj_prompt_read(struct aj_prompt *p, const char *text, const char *
 	int bytes = 0;
 	p->words = text;
 	p->interrupted = false;
-	p->seen = *p->interrupts;
 	memset(&p->state, 0, sizeof p->state);
 	/* Set the terminal's modes before the prompt appears: until then the kernel edits what is typed. */
 	el_set(p->edit, EL_PREP_TERM, 1);
+	block_signals(&p->before);
 	const char *line = el_gets(p->edit, &bytes);
+	sigprocmask(SIG_SETMASK, &p->before, NULL);
+	if (p->interrupted) {
+		aj_prompt_skip_interrupts(p);
+		return AJ_TYPED_INTERRUPT;
+	}
 	if (!line || bytes <= 0)
-		return p->interrupted ? AJ_TYPED_INTERRUPT : AJ_TYPED_END;
+		return AJ_TYPED_END;
 	free(p->line);
 	p->line = strdup(line);
 	if (!p->line)
@@ -211,6 +226,11 @@ enum aj_typed aj_prompt_read(struct aj_prompt *p, const char *text, const char *
 	}
 	*ret_line = p->line;
 	return AJ_TYPED_LINE;
+}
+
+void aj_prompt_skip_interrupts(struct aj_prompt *p)
+{
+	p->seen = *p->interrupts;
 }
 
 bool aj_prompt_pasting(const struct aj_prompt *p)

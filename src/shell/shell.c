@@ -57,7 +57,8 @@ int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error 
 	shell->handle = aj_lib_open(&config, &o->ask, NULL, o->request.workspace, err);
 	if (shell->handle)
 		shell->handle->keep_values = shell->person;
-	sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_interrupt }, NULL);
+	/* SA_RESTART: stdio takes a write to the terminal that a signal interrupts for an error of standard output. poll() never restarts. */
+	sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_interrupt, .sa_flags = SA_RESTART }, NULL);
 	return shell->handle ? 0 : -1;
 }
 
