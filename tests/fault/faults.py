@@ -129,7 +129,7 @@ ALLOWED += [
     ("supervisor", "openat|fstat|read", "^/etc/passwd$", "same", "HOME alone says then where the caller's home is"),
     ("supervisor", "fchown", "", "same", "a placeholder that a killed run leaves is root's then"),
     ("supervisor", "openat|read", "^/proc/[0-9]+/status$|^fd [0-9]+$", "walls", "whose listener it is cannot be told, so it is not taken: what was refused with EPERM is refused with ENOSYS"),
-    ("supervisor", "openat|openat2|fstatfs|statx|fcntl", "^$|^/proc/[0-9]+/(root|status)$|^fd:(tmp)?$|^fd [0-9]+,0x406$", "ended walls", "the jail's /tmp cannot be opened: nothing runs, and the runner ends while its walls are looked at"),
+    ("supervisor", "openat|openat2|fstatfs|statx|fcntl|pidfd_open", "^$|^/proc/[0-9]+/(root|status)$|^fd:(tmp)?$|^fd [0-9]+,0x406$", "ended walls", "the jail's /tmp cannot be opened: nothing runs, and the runner ends while its walls are looked at"),
 ]
 # The same where only one errno makes it right; with a + it is one that persists.
 LIES = [
