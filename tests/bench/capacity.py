@@ -12,10 +12,11 @@ import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "src", "sdk", "python"))
+sys.path[:0] = [os.path.join(TOP, "src", "sdk", "python"), os.path.join(TOP, "tests")]
 os.environ.setdefault("AGENTJAIL", os.path.join(TOP, "build", "agentjail"))
 
 import agentjail
+import procfs
 
 
 def available_kib():
@@ -24,28 +25,11 @@ def available_kib():
 
 
 def resident_kib(pid):
-    with open(f"/proc/{pid}/status") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+    return int(procfs.status(pid)["VmRSS"].split()[0])
 
 
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
-
-
-def below(pid):
-    """How many processes descend from it."""
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat") as f:
-                    parents.setdefault(int(f.read().rpartition(")")[2].split()[1]), []).append(int(name))
-            except OSError:
-                pass
-    found = [pid]
-    for p in found:
-        found += parents.get(p, [])
-    return len(found) - 1
 
 
 def load():
@@ -58,7 +42,7 @@ def sessions(most):
         service.ping()
         time.sleep(1)
         pid, opened = service.pid, []
-        begin = (below(pid), descriptors(pid), resident_kib(pid), available_kib())
+        begin = (len(procfs.below(pid)), descriptors(pid), resident_kib(pid), available_kib())
         for want in (n for n in (10, 100, 300, 1000, 3000) if n <= most):
             start, count = time.monotonic(), want - len(opened)
             opened += [agentjail.Session(service=service, tenant=f"tenant-{n // 1000}") for n in range(len(opened), want)]
@@ -68,7 +52,7 @@ def sessions(most):
             for s in opened[-turns:]:
                 s.run("1+1")
             snippet = (time.monotonic() - start) / turns
-            now = (below(pid), descriptors(pid), resident_kib(pid), available_kib())
+            now = (len(procfs.below(pid)), descriptors(pid), resident_kib(pid), available_kib())
             print(f"{want:6}  opened {opening * 1e3:5.1f} ms each, `1+1` in turn {snippet * 1e3:5.2f} ms; each: processes {(now[0] - begin[0]) / want:.1f}, "
                   f"descriptors {(now[1] - begin[1]) / want:.1f}, the service {(now[2] - begin[2]) / want:.0f} KiB, the machine {(begin[3] - now[3]) / want:.0f} KiB")
         start = time.monotonic()

@@ -5,7 +5,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 export AGENTJAIL="${AGENTJAIL:-$top/build/agentjail}" AGENTJAIL_ROOTFS="${AGENTJAIL_ROOTFS:-$top/build/rootfs/default}"
-export PYTHONPATH="$top/src/sdk/python" PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH="$top/src/sdk/python:$top/tests" PYTHONDONTWRITEBYTECODE=1
 RAY_TMPDIR=$(mktemp -d) # Ray leaves its logs and sockets
 export RAY_TMPDIR
 log=$RAY_TMPDIR/log

@@ -18,6 +18,7 @@ from ray.cluster_utils import Cluster
 
 import agentjail
 import agentjail.ray
+import procfs
 from agentjail import SessionEnded, SetupError, SnippetError, errors
 from agentjail.ray import NodeDied
 
@@ -26,28 +27,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 PATIENCE_S = 120  # for what happens at once, on a machine that has much else to do
 
 
-def below(pid):
+def tree(pid):
     """A process and all that descend from it."""
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat") as f:
-                    parents.setdefault(int(f.read().rpartition(")")[2].split()[1]), []).append(int(name))
-            except OSError:
-                pass
-    found = [pid]
-    for p in found:
-        found += parents.get(p, [])
-    return found
-
-
-def lives(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+    return [pid, *procfs.below(pid)]
 
 
 def wait_until(true):
@@ -72,10 +54,9 @@ def note(path: str, number: int):
 
 def service_of(actor):
     """The service that an actor's process has started."""
-    for pid in below(actor)[1:]:
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            if b"\0serve\0--connection\0" in f.read():
-                return pid
+    for pid in procfs.below(actor):
+        if b"\0serve\0--connection\0" in procfs.read(f"/proc/{pid}/cmdline", "rb"):
+            return pid
     raise AssertionError(f"the actor {actor} has no service")
 
 
@@ -94,7 +75,7 @@ class TestRay(unittest.TestCase):
         return jails
 
     def ended(self, pids):
-        self.assertTrue(wait_until(lambda: not any(map(lives, pids))), f"these live on: {[p for p in pids if lives(p)]}")
+        self.assertTrue(wait_until(lambda: not any(map(procfs.alive, pids))), f"these live on: {[p for p in pids if procfs.alive(p)]}")
 
     # --- what crosses ---
 
@@ -234,7 +215,7 @@ class TestRay(unittest.TestCase):
         jails = self.connect(jails=2, tools=[where], policy={"extends": "snippet"})
         jails.session()
         actors = {r.value for r in jails.map(["where()"] * 16)}
-        pids = [pid for actor in actors for pid in below(actor)]
+        pids = [pid for actor in actors for pid in tree(actor)]
         self.assertGreater(len(pids), 6)
         jails.close()
         self.ended(pids)
@@ -248,7 +229,7 @@ class TestRay(unittest.TestCase):
         with self.assertRaises((errors.ServiceDied, SessionEnded)):
             session.run("1")
         self.assertTrue(wait_until(lambda: self.value_or_none(jails) == 1))  # by another service
-        pids = below(actor)
+        pids = tree(actor)
         os.kill(actor, signal.SIGKILL)
         with self.assertRaises(NodeDied) as caught:
             jails.run("1")
@@ -275,7 +256,7 @@ class TestRay(unittest.TestCase):
             [sys.executable, "-c", DRIVER, self.cluster.address], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
         )
         with program:
-            pids = below(int(program.stdout.readline()))
+            pids = tree(int(program.stdout.readline()))
             self.assertGreater(len(pids), 2)
             program.kill()
         self.ended(pids)
@@ -287,7 +268,7 @@ class TestRay(unittest.TestCase):
         for s in sessions:
             s.run("x = 41")
         lost, kept = sorted(sessions, key=lambda s: node.node_id[:8] not in s.node)
-        pids = below(lost.run("where()").value)
+        pids = tree(lost.run("where()").value)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "ran")
             codes = [{"code": "import time; note(path, n); time.sleep(0.2); n", "inputs": {"path": path, "n": n}} for n in range(80)]

@@ -1,14 +1,14 @@
 """What the tests of agentjail.mcp share: the official client where it is installed, and the processes below this one."""
 
 import asyncio
-import contextlib
 import logging
 import os
-import pathlib
 import sys
 import time
 import unittest
 import warnings
+
+import procfs
 
 try:
     with warnings.catch_warnings():
@@ -42,17 +42,7 @@ def stdio(*options):
 
 
 def below(pid):
-    """The processes below this one, as far as /proc knows parents."""
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                parents[int(name)] = int(pathlib.Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1])
-    found, more = set(), {pid}
-    while more:
-        found |= more
-        more = {child for child, parent in parents.items() if parent in found} - found
-    return found - {pid}
+    return set(procfs.below(pid))
 
 
 async def until(what, seconds=60):
@@ -64,17 +54,12 @@ async def until(what, seconds=60):
 
 
 def alive(pids):
-    """Those of the processes that run still; a zombie does not."""
-    out = set()
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            if pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                out.add(pid)
-    return out
+    """Those of the processes that have not ended."""
+    return set(filter(procfs.alive, pids))
 
 
 def command(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+        return procfs.read(f"/proc/{pid}/cmdline", "rb").replace(b"\0", b" ").decode("utf-8", "replace")
     except OSError:
         return ""

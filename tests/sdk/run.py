@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 CLIENT = os.path.join(TOP, "src", "sdk", "python")
 os.environ.setdefault("AGENTJAIL", os.path.join(TOP, "build", "agentjail"))
-sys.path[:0] = [CLIENT, HERE]
+sys.path[:0] = [CLIENT, HERE, os.path.dirname(HERE)]
 os.environ["PYTHONPATH"] = os.pathsep.join([CLIENT, HERE])  # for the programs that tests start
 
 

@@ -9,6 +9,8 @@ import textwrap
 import time
 import unittest
 
+import procfs
+
 PATIENCE_S = 60
 
 
@@ -18,17 +20,9 @@ def program(text, *how, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, **options)
 
 
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
-
-
 def gone(pid):
     end = time.monotonic() + PATIENCE_S
-    while is_alive(pid):
+    while procfs.alive(pid):
         if time.monotonic() > end:
             return False
         time.sleep(0.01)
@@ -45,12 +39,12 @@ class TestEnds(unittest.TestCase):
         return done.stdout.split()
 
     def test_a_program_that_closes_nothing(self):
-        (pid, value) = self.ends("""
+        pid, value = self.ends("""
             import agentjail
             jail = agentjail.Jail()
             print(jail.service.link() and jail.service.pid, jail.run("1").value)
         """)
-        self.assertTrue(value == "1" and gone(pid))
+        self.assertTrue(value == "1" and gone(int(pid)))
 
     def test_a_tool_that_hangs_does_not_hold_the_end(self):
         (pid,) = self.ends("""
@@ -59,7 +53,7 @@ class TestEnds(unittest.TestCase):
                 s.run("hang()", timeout=0.2)
                 print(s.service.pid)
         """)
-        self.assertTrue(gone(pid))
+        self.assertTrue(gone(int(pid)))
 
     def test_kill(self):
         text = """
@@ -75,12 +69,12 @@ class TestEnds(unittest.TestCase):
         """
         done = program(text)
         self.assertEqual(done.returncode, -signal.SIGKILL)
-        service, child = done.stdout.split()
+        service, child = map(int, done.stdout.split())
         try:
             self.assertTrue(gone(service))
-            self.assertTrue(is_alive(child))
+            self.assertTrue(procfs.alive(child))
         finally:
-            os.kill(int(child), signal.SIGKILL)
+            os.kill(child, signal.SIGKILL)
 
     def test_fork(self):
         said = self.ends("""

@@ -10,6 +10,7 @@ import threading
 import unittest
 
 import agentjail
+import procfs
 from agentjail import Jail, Service, ServiceDied, Session, SessionEnded, SetupError, errors
 
 
@@ -18,14 +19,7 @@ def descriptors():
 
 
 def children():
-    pid = os.getpid()
-    found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        try:
-            found += pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split()
-        except FileNotFoundError:
-            pass  # a thread that has just ended
-    return found
+    return procfs.children(os.getpid())
 
 
 class TestPrivate(unittest.TestCase):

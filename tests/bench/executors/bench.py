@@ -17,6 +17,7 @@ import time
 
 import peers
 import plot
+import procfs
 
 BUDGET_S = 12.0  # for all samples of one executor and case: slow pairs get fewer rounds, at least MIN_ROUNDS
 MIN_ROUNDS = 3
@@ -25,17 +26,13 @@ STARTS = 7
 
 def pss_mib(pid):
     """Proportional memory of a process and all its descendants; swap is not counted."""
-    total = 0
-    try:
-        with open("/proc/%d/smaps_rollup" % pid) as f:
-            total += int(re.search(r"^Pss:\s+(\d+)", f.read(), re.M).group(1))
-    except (OSError, AttributeError):
-        return 0.0
-    children = []
-    for task in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/children" % (pid, task)) as f:
-            children += map(int, f.read().split())
-    return total / 1024 + sum(map(pss_mib, children))
+    total_kib = 0
+    for one in (pid, *procfs.below(pid)):
+        try:
+            total_kib += int(re.search(r"^Pss:\s+(\d+)", procfs.read("/proc/%d/smaps_rollup" % one), re.M).group(1))
+        except (OSError, AttributeError):
+            pass  # it has ended
+    return total_kib / 1024
 
 
 def sample(executor, code):

@@ -11,5 +11,5 @@ if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
 	"$venv/bin/pip" install -q --disable-pip-version-check -r "$here/requirements.txt"
 	cp "$here/requirements.txt" "$venv/"
 fi
-export PYTHONPATH="$top/src/sdk/python" PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH="$top/src/sdk/python:$top/tests" PYTHONDONTWRITEBYTECODE=1
 exec "$venv/bin/python" "$here/bench.py" "$top/docs" "$top/build/executors.json" "$@"
