@@ -94,6 +94,7 @@ class TestRay(unittest.TestCase):
             f.flush()
             name = os.path.basename(f.name)
             self.assertEqual(jails.run(f"open('/input/{name}').read() + x", files=[f.name], inputs={"x": "!"}).value, "hello!")
+        self.assertEqual([r.value for r in jails.map({"code": "int(input()) * 2", "stdin": f"{i}\n"} for i in range(3))], [0, 2, 4])
         self.assertNotEqual(jails.run("where()").value, os.getpid())
         self.assertEqual(len({r.value for r in jails.map(["where()"] * 16)}), 2)
         with self.assertRaises(TypeError):

@@ -95,6 +95,10 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
             long = await self.call(client, "run_python", code="print('x' * 100_000); 'y' * 100_000")
             self.assertLess(len(long.model_dump_json()), 80_000)
             self.assertTrue(long.structured_content["output_cut"])
+            for tool in ("run_python", "session_run"):
+                read = await self.call(client, tool, code="import sys\n[input(), sys.stdin.read()]", stdin="a\nb\nc")
+                self.assertEqual(read.structured_content["value"], ["a", "b\nc"])
+                self.assertIn("EOFError", text_of(await self.call(client, tool, code="input()")))
             wrong = await self.call(client, "run_python", code="1", timeout_s=-1)
             self.assertTrue(wrong.is_error)
             self.assertIn("greater than 0", text_of(wrong))

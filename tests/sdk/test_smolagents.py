@@ -249,6 +249,18 @@ class TestSmolagents(unittest.TestCase):
         self.assertEqual(executor("image = draw()\nwidth(image)").output, 3)
         self.assertEqual(executor("image").output.size, (3, 2))
 
+    def test_input_is_this_programs_where_it_is_given(self):
+        code = "name = input('name? \\x1b]52;c;AAAA\\a')\nname"
+        for executor, shown in ((self.executor(additional_functions={"input": input}), "name? \\x1b]52;c;AAAA\\x07"),
+                                (LocalPythonExecutor([], additional_functions={"input": input}), "name? \x1b]52;c;AAAA\a")):
+            executor.send_tools({})
+            with mock.patch("sys.stdin", io.StringIO("Ada\n")), mock.patch("sys.stdout", io.StringIO()) as out:
+                self.assertEqual(executor(code).output, "Ada")
+            self.assertEqual(out.getvalue(), shown)
+        executor = self.executor()
+        with mock.patch("sys.stdin", io.StringIO("Ada\n")), self.assertRaisesRegex(InterpreterError, "EOFError"):
+            executor(code)
+
     def test_a_final_answer_of_the_callers(self):
         class Final(smolagents.Tool):
             name, description, output_type = "final_answer", "Ends.", "any"

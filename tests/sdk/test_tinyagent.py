@@ -113,6 +113,11 @@ class TestBeside(unittest.TestCase):
             executor.run("print('out'); 1 / 0; final_answer(1)")
         self.assertEqual(executor.run("x = 2"), ("", False))
 
+    def test_standard_input(self):
+        self.assertEqual(self.executor(builtins="standard").run("final_answer(input())", stdin="a\nb"), ("a", True))
+        with self.assertRaisesRegex(NameError, "input"):
+            self.executor().run("input()", stdin="a")
+
     def test_time_runs_out(self):
         with self.assertRaises(TimeoutError):
             self.executor(timeout=0.3).run("while True: pass")
@@ -142,6 +147,8 @@ class TestLaterShape(unittest.TestCase):
         self.assertEqual((got.timed_out, got.killed, got.error.partition(":")[0]), (True, False, "ExecutionTimeout"))
         self.assertGreater(got.duration, 0.9)
         self.assertIn("not allowed", executor.run("import os").error)
+        self.assertEqual(executor.run("print(int(input()) + int(input()))", stdin="4\n5").output, "9")
+        self.assertEqual(executor.run("input()").error.partition(":")[0], "EOFError")
 
     def test_kill(self):
         executor = JailExecutor({"time"})

@@ -80,10 +80,10 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
 
     additional_authorized_imports: modules beside smolagents' own list, `numpy.*` and `*` included: pass CodeAgent the same list, which
     tells the model. max_print_outputs_length: characters of output that a step keeps. additional_functions: called here, as tools; a
-    function of Python's own under its own name is the jail's. timeout_seconds: for one step, or None for the policy's limit; the session
-    survives it. policy, service: as of Session, the policy is `snippet` without one. builtins: `minimal`, `standard` or `full`.
-    imports_checked: `run` (an import that is not allowed fails where it stands, as in LocalPythonExecutor) or `before` (the whole step is
-    refused, and every such import is named).
+    function of Python's own under its own name is the jail's, but for `input`, which reads here. timeout_seconds: for one step, or None
+    for the policy's limit; the session survives it. policy, service: as of Session, the policy is `snippet` without one. builtins:
+    `minimal`, `standard` or `full`. imports_checked: `run` (an import that is not allowed fails where it stands, as in
+    LocalPythonExecutor) or `before` (the whole step is refused, and every such import is named).
 
     Threads take turns. InterpreterError: the jail's Python tree lacks a module of additional_authorized_imports.
     """
@@ -213,6 +213,9 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") and name not in tools
 
     def _tool(self, name: str, function: Callable[..., Any]) -> Tool:
+        if function is input:
+            function = ask
+
         def call(*args: Any, **kwargs: Any) -> Any:
             answer = function(*map(self.objects.incoming, args), **{k: self.objects.incoming(v) for k, v in kwargs.items()})
             return self.objects.outgoing(answer)
@@ -274,6 +277,11 @@ def has_signature(function: Callable[..., Any]) -> bool:
     return True
 
 
+def ask(prompt: object = "", /) -> str:
+    """input() for code in a jail: its prompt does nothing to a terminal."""
+    return input(errors.harmless(str(prompt)))
+
+
 def gone_tool(name: str) -> Tool:
     """In the place of a tool that was taken back: a session's names of tools stay."""
 
@@ -284,8 +292,10 @@ def gone_tool(name: str) -> Tool:
 
 
 def is_pythons_own(name: str, function: Any) -> bool:
-    """Whether the jail has this function of its own. As a tool, `print` would write here, and `eval` evaluate here."""
-    return function is not None and (function is getattr(python_builtins, name, None) or function is BASE_PYTHON_TOOLS.get(name))
+    """Whether the jail has this function of its own. As a tool, `print` would write here, and `eval` evaluate here. `input` is one that
+    reads nothing, so a caller who gives this program's means that."""
+    pythons = getattr(python_builtins, name, None), BASE_PYTHON_TOOLS.get(name)
+    return function is not None and function is not input and any(function is own for own in pythons)
 
 
 def is_default_final_answer(tool: Any) -> bool:

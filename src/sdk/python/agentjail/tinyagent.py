@@ -63,7 +63,7 @@ class _Runner:
         self.session: Session | None = None
         self.killed = False
 
-    def run(self, code: str, names: dict[str, Any]) -> Result:
+    def run(self, code: str, names: dict[str, Any], stdin: str | None) -> Result:
         """RequestClosed: kill() ended it."""
         functions = {name: value for name, value in names.items() if callable(value) and not isinstance(value, type)}
         session = Session(tools=functions, imports=self.imports, builtins=self.builtin_set, service=self.service)
@@ -71,7 +71,7 @@ class _Runner:
             self.session, self.killed = session, False
         try:
             values = {name: value for name, value in names.items() if name not in functions}
-            return session.run(code, inputs=values, timeout=self.limits.timeout)
+            return session.run(code, inputs=values, stdin=stdin, timeout=self.limits.timeout)
         finally:
             with self.lock:
                 self.session = None
@@ -131,8 +131,9 @@ class PythonExecutor:
         self._globals: dict[str, Any] = {}
         self._runner = _Runner(self._allowed, ExecutionLimits(timeout=timeout), builtins, service)
 
-    def run(self, code: str) -> tuple[str, bool]:
-        result = self._runner.run(code, dict(self._globals))
+    def run(self, code: str, *, stdin: str | None = None) -> tuple[str, bool]:
+        """stdin: the text that input() reads, which the builtins `standard` have."""
+        result = self._runner.run(code, dict(self._globals), stdin)
         if not result.ok:
             raise _exception(result)
         if result.is_final:
@@ -168,9 +169,10 @@ class JailExecutor:
             raise ValueError(f"{name!r} is no name of a variable")
         self._names[name] = value
 
-    def run(self, code: str) -> ExecutionResult:
+    def run(self, code: str, *, stdin: str | None = None) -> ExecutionResult:
+        """stdin: the text that input() reads."""
         try:
-            result = self._runner.run(code, dict(self._names))
+            result = self._runner.run(code, dict(self._names), stdin)
         except errors.RequestClosed:
             return ExecutionResult("", error="killed", killed=True)
         output = _final_text(result) if result.ok and result.is_final else result.stdout.strip()

@@ -38,6 +38,7 @@ NO_WORKSPACE = "There is no workspace: the command saw no file of the user. Fix:
 WHERE = "below /workspace, or of the session below /tmp, /input or /output; a relative path is below /workspace, where there is one"
 Code = Annotated[str, Field(description="Python source; the value of its last expression is returned")]
 Timeout = Annotated[float | None, Field(gt=0, description="seconds; at most what the server's policy allows")]
+Stdin = Annotated[str | None, Field(description="the text that input() and sys.stdin read")]
 SessionName = Annotated[
     str | None,
     Field(max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="a name that an earlier answer gave; left out: your one session"),
@@ -116,22 +117,24 @@ def _session_key(jails: Jails, ctx: Ctx, name: str | None, *, begin: bool = Fals
 
 
 @_explained
-async def run_python(code: Code, ctx: Ctx, timeout_s: Timeout = None) -> Annotated[CallToolResult, RunOutput]:
+async def run_python(code: Code, ctx: Ctx, stdin: Stdin = None, timeout_s: Timeout = None) -> Annotated[CallToolResult, RunOutput]:
     """Run Python code in a fresh jail: no variables or files of earlier calls, no network. Returns the last expression's value, the output,
     images that were shown, and the files that the code wrote to /output."""
     jails = ctx.request_context.lifespan_context
     async with Progress(ctx) as progress:
-        result = await jails.fresh().run(code, timeout=timeout_s, output="data", on_stdout=progress.output, on_stderr=progress.output)
+        result = await jails.fresh().run(code, stdin=stdin, timeout=timeout_s, output="data", on_stdout=progress.output, on_stderr=progress.output)
     return content.of_run(result, [])
 
 
 @_explained
-async def session_run(code: Code, ctx: Ctx, timeout_s: Timeout = None, session: SessionName = None) -> Annotated[CallToolResult, RunOutput]:
+async def session_run(
+    code: Code, ctx: Ctx, stdin: Stdin = None, timeout_s: Timeout = None, session: SessionName = None
+) -> Annotated[CallToolResult, RunOutput]:
     """Run Python code in a session: variables, imports and files in /tmp and /output last until session_reset."""
     jails = ctx.request_context.lifespan_context
     key, name = _session_key(jails, ctx, session, begin=True)
     async with jails.session(key) as jail, Progress(ctx) as progress:
-        result = await jail.run(code, timeout=timeout_s, output="data", on_stdout=progress.output, on_stderr=progress.output)
+        result = await jail.run(code, stdin=stdin, timeout=timeout_s, output="data", on_stdout=progress.output, on_stderr=progress.output)
     notes = [] if name is None else [f"Session: {name} (pass it as `session` with the next call)"]
     if not result.session_alive:
         await jails.end(key)
