@@ -1,0 +1,30 @@
+/* The client's side of a plain HTTP/1 connection: every request on it names the one host that the connection is for (RFC 9112).
+ * Requests that two servers could read differently are refused; answers, bodies' contents and HTTP/2 are not read. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { AJ_HTTP_HEAD_MAX_BYTES = 16 << 10 }; /* of a head, and of a chunked body's trailers */
+
+enum aj_http_said { AJ_HTTP_PASS, AJ_HTTP_REFUSED };
+
+struct aj_http {
+	char host[256], why[200]; /* why: with AJ_HTTP_REFUSED, in ASCII, for a sentence's end; a jail's own words may be in it */
+	uint64_t body_left;       /* bytes of the body, or of its chunk, that are still to come */
+	uint16_t port;
+	uint8_t state;  /* enum in http_head.c */
+	size_t scanned; /* bytes of an incomplete head that were searched for its end */
+};
+
+/* `host`: a name in lower case without a final dot, or an address in its usual text without brackets. */
+void aj_http_begin(struct aj_http *h, const char *host, uint16_t port);
+
+/* `data`: the bytes of the connection that have not passed yet, from the first on, so each call has those that the last one left, and
+ * more. `ret_pass` of them may go on; the others wait for more,
+ * at most AJ_HTTP_HEAD_MAX_BYTES. With AJ_HTTP_REFUSED nothing passes, now or later. */
+enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t bytes, size_t *ret_pass);
+
+/* Do a connection's first bytes look like a request, on a port that is for no protocol in particular? */
+enum aj_http_looks { AJ_HTTP_NO, AJ_HTTP_MORE, AJ_HTTP_YES };
+enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes);
