@@ -1,1 +1,1 @@
-"""The check of source before it runs: name rules, import rules, one walk over the syntax tree; no module here runs agent code or imports the rail."""
+"""The check of source, and of the text of annotations, before it runs: name rules, import rules, one walk over the syntax tree; no module here imports the rail."""

@@ -1,1 +1,1 @@
-"""The rules for agent code while it runs: guards, restricted builtins, module proxies, patches; no module here imports the runtime."""
+"""The rules for agent code while it runs: guards, restricted builtins, module proxies, patches, the clock; no module here imports the runtime."""

@@ -6,9 +6,9 @@ import _ast
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.annotations import every_node
 from agentjail.check.guard_calls import ATTR_GUARD, copy_location, guard_call
 from agentjail.check.name_rules import DEFINABLE, GUARDED, forbidden_by
-from agentjail.rail.annotations import every_node
 from agentjail.rail.guards import ModuleType
 
 

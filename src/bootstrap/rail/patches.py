@@ -5,8 +5,8 @@ functions with a guarded replacement (hidden.py has the hidden names). Honest ca
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.annotations import compile_hint, eval_annotation, eval_hint, hints_function
 from agentjail.check.name_rules import FRAME_ATTRIBUTES, GUARDED, forbidden_by
-from agentjail.rail.annotations import compile_hint, eval_annotation, eval_hint, hints_function
 from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, ModuleType, exact_name
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")

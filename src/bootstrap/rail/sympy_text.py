@@ -5,7 +5,7 @@ A text with a private attribute, or with a function that agent code has not or h
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.annotations import every_node, is_plain_attribute
+from agentjail.check.annotations import every_node, is_plain_attribute
 from agentjail.rail.guards import ABSENT, BY_NAME, attribute_error
 
 

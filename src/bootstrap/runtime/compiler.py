@@ -41,7 +41,7 @@ def compile_source(session, source, claim, value_of="expression"):
     if value_of == "expression":
         keep_last_value(tree)
     else:
-        from agentjail.runtime.last_statement import keep_statement_value
+        from agentjail.check.last_statement import keep_statement_value
         keep_statement_value(tree.body, VALUE_NAME)
     try:
         code = compile(tree, session.filename, "exec", TOP_LEVEL_AWAIT, True)

@@ -92,8 +92,8 @@ def wakeup_lock(loop, channel):
 def install_policy():
     """From now on asyncio.run() makes such a loop."""
     asyncio.set_event_loop_policy(EventLoopPolicy())
-    if "agentjail.runtime.clock" in sys.modules:
-        sys.modules["agentjail.runtime.clock"].cap_asyncio(asyncio)
+    if "agentjail.rail.clock" in sys.modules:
+        sys.modules["agentjail.rail.clock"].cap_asyncio(asyncio)
 
 
 def run_loop(coroutine):

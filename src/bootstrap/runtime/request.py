@@ -30,7 +30,7 @@ POLICY_KEYS = {
     "builtins": (str, "standard"),
     "imports": (list, ()),
     "imports_checked": (str, "before"),     # before the code, or where each import stands ("run")
-    "clock": (str, ""),           # of time and datetime, see clock.py
+    "clock": (str, ""),           # of time and datetime, see rail/clock.py
     "sleep_ms": (int, 0),         # longest time.sleep(); 0: any
     "env": (list, ()),            # NAME=value; set after the start, so that no loader saw them
     "files": (list, ()),          # paths of the jail that are the caller's files and folders

@@ -13,7 +13,7 @@ from agentjail.runtime.claim import (OUT_OF_MEMORY, claim_bytes, new_claim, repo
 from agentjail.runtime.compiler import VALUE_NAME, compile_source
 from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
 
-STDIN, STDOUT, STDERR = sys.stdin, sys.stdout, sys.stderr
+STDIN, STDOUT, STDERR = sys.stdin, sys.stdout, sys.stderr     # before code can set others
 ModuleType = type(sys)
 CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
 LAYER_KEYS = 6          # of the policy: layer, builtin set, imports, when these are checked, clock, longest sleep
@@ -80,7 +80,8 @@ class Session:
         try:
             flush_streams()
             if self.stdin is not None:
-                self.take_stdin()
+                from agentjail.runtime.stdin import take_stdin
+                take_stdin(self)
             return claim_bytes(claim)
         except BaseException:
             return OUT_OF_MEMORY
@@ -223,7 +224,8 @@ class Session:
             from agentjail.runtime.reseed import seed_by_choice
             seed_by_choice(req["seed"])
         if req["stdin"] is not None:
-            self.give_stdin(req["stdin"])
+            from agentjail.runtime.stdin import give_stdin
+            give_stdin(self, req["stdin"])
         namespace["final_answer"] = self.final_answer
         namespace.pop(VALUE_NAME, None)
         self.running = self.answers if code is not None else None
@@ -233,19 +235,6 @@ class Session:
             report_variables(self, req["get"], req["vars"], namespace, claim)
             return
         self.execute(code, namespace, before, claim, req["keep_value"])
-
-    def give_stdin(self, text):
-        """A stream in memory: as the interpreter's own it leaves the ends of lines as they are. It has no descriptor."""
-        from _io import BytesIO, TextIOWrapper
-        data = BytesIO(text.encode())
-        data.name = "<stdin>"
-        sys.stdin = self.stdin = TextIOWrapper(data, "utf-8", newline="\n")
-
-    def take_stdin(self):
-        """The next snippet has its own, or an empty one. A stream of the code's stays, as any variable does."""
-        if getattr(sys, "stdin", None) is self.stdin:
-            sys.stdin = STDIN
-        self.stdin = None
 
     def open_handles(self):
         if self.handle_table is None:
@@ -313,7 +302,7 @@ class Session:
 
 
 def choose_clock(clock, sleep_ms):
-    from agentjail.runtime.clock import choose
+    from agentjail.rail.clock import choose
     choose(clock, sleep_ms)
 
 

@@ -14,10 +14,10 @@ from agentjail.runtime.reseed import reseed
 
 # Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
 # event loop is not among them: it loads asyncio.
-CHECK = "name_rules allowed_imports guard_calls checker rare_rules guarded_imports import_advice"
-RAIL = "guards format_guards module_proxy annotations hidden shown patches testing_guards dataclass_guards dynamic_code"
+CHECK = "name_rules allowed_imports guard_calls checker rare_rules guarded_imports import_advice annotations last_statement"
+RAIL = "guards format_guards module_proxy hidden shown patches testing_guards dataclass_guards dynamic_code"
 VALUES = "json_reader texts json_writer type_tags array_tags"
-RUNTIME = "request compiler error_report tools channel signals last_statement variables unawaited tool_names"
+RUNTIME = "request compiler error_report tools channel signals stdin variables unawaited tool_names"
 PARTS = (["agentjail." + room + "." + name for room, names in (("check", CHECK), ("rail", RAIL), ("values", VALUES), ("runtime", RUNTIME))
           for name in names.split()] + ["_json", "binascii", "_string"])
 

@@ -1,10 +1,11 @@
 """The value of a last statement that is no expression: of an assignment, or of the last such statement that ran in a block.
-It changes a tree that was checked, so it adds names and reads of plain targets, and no call.
+This file changes a tree that was checked, so it adds names and reads of plain targets, and no call.
 """
 
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.guard_calls import copy_location
 
 LOAD, STORE = _ast.Load(), _ast.Store()
 # Fields that hold the statements of a block, or parts with a body of their own. Not `finalbody`: it runs after what counts.
@@ -36,15 +37,15 @@ def keep_statement_value(body, variable):
 def keep(statements, last, variable):
     """A last statement without a block in it; one that is no expression and no assignment stays as it is."""
     kind = type(last)
-    target = place(_ast.Name(variable, STORE), last)
+    target = copy_location(_ast.Name(variable, STORE), last)
     if kind is _ast.Expr:
-        statements[-1] = place(_ast.Assign([target], last.value), last)
+        statements[-1] = copy_location(_ast.Assign([target], last.value), last)
     elif kind is _ast.Assign:
         last.targets.insert(0, target)
     elif kind is _ast.AnnAssign and last.value is not None:
-        last.value = place(_ast.NamedExpr(target, last.value), last)
+        last.value = copy_location(_ast.NamedExpr(target, last.value), last)
     elif kind is _ast.AugAssign and is_plain(last.target):
-        statements.append(place(_ast.Assign([target], read(last.target)), last))
+        statements.append(copy_location(_ast.Assign([target], read(last.target)), last))
 
 
 def is_plain(node):
@@ -68,10 +69,4 @@ def read(target):
         new = _ast.Attribute(target.value, target.attr, LOAD)
     else:
         new = _ast.Subscript(target.value, target.slice, LOAD)
-    return place(new, target)
-
-
-def place(new, node):
-    new.lineno, new.col_offset = node.lineno, node.col_offset
-    new.end_lineno, new.end_col_offset = node.end_lineno, node.end_col_offset
-    return new
+    return copy_location(new, target)
