@@ -58,10 +58,10 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
             yield client
         self.assertEqual((set(children()) - set(before), asyncio.all_tasks()), (set(), {asyncio.current_task()}))
 
-    def folder(self):
+    def folder(self, mode=0o777):  # a jail of root's writes as another user
         made = tempfile.TemporaryDirectory()
         self.addCleanup(made.cleanup)
-        os.chmod(made.name, 0o777)  # a jail of root's writes as another user
+        os.chmod(made.name, mode)
         return os.path.realpath(made.name)
 
     async def call(self, client, tool, **arguments):
@@ -227,6 +227,46 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
                                     ("write_file", {"path": "x", "text": "?", "encoding": "base64"})):  # fmt: skip
                 with self.subTest(tool=tool, **arguments):
                     self.assertTrue((await self.call(client, tool, **arguments)).is_error)
+
+    async def test_python_in_the_workspace(self):
+        folder, other, outside = self.folder(), self.folder(), self.folder()
+        pathlib.Path(folder, "rows.csv").write_text("1,2")
+        pathlib.Path(outside, "secret").write_text("SECRET")
+        pathlib.Path(folder, "link").symlink_to(pathlib.Path(outside, "secret"))
+        read, tools = "open('rows.csv').read(), open('/workspace/rows.csv').read()", ("run_python", "session_run")
+        async with self.client(workspace=folder) as client:
+            self.assertIn("Python code does not see the workspace", client.instructions)
+            for tool in tools:
+                self.assertTrue((await self.call(client, tool, code=read)).is_error)
+        async with self.client(workspace=folder, python_workspace="read-only") as client:
+            self.assertIn("Python code sees the workspace", client.instructions)
+            for tool in tools:
+                self.assertEqual((await self.call(client, tool, code=read)).structured_content["value"]["data"], ["1,2", "1,2"])
+                for code in ("open('link').read()", "open('rows.csv', 'w')", "open('new', 'w')"):
+                    self.assertTrue((await self.call(client, tool, code=code)).is_error, code)
+            await self.call(client, "write_file", path="later", text="yes")
+            self.assertEqual((await self.call(client, "session_run", code="open('later').read()")).structured_content["value"], "yes")
+            await self.call(client, "write_file", path="/input/x", text="in", session="begun")
+            begun = await self.call(client, "session_run", code="open('/input/x').read() + open('later').read()", session="begun")
+            self.assertEqual(begun.structured_content["value"], "inyes")
+        async with self.client(roots=[folder, other], python_workspace="read-only", policy="data-analysis") as client:
+            code = "import os, pathlib\ntry:\n    pathlib.Path('new').write_text('x')\nexcept OSError as e:\n    print(e.strerror)\nsorted(os.listdir())"
+            listed = await self.call(client, "run_python", code=code)
+            self.assertEqual((listed.structured_content["value"], listed.structured_content["stdout"]), (["later", "link", "rows.csv"], "Read-only file system\n"))
+            self.assertIn("2 roots", text_of(listed))
+        async with self.client(python_workspace="read-only") as client:  # there is none
+            self.assertEqual((await self.call(client, "run_python", code="6 * 7")).structured_content["value"], 42)
+        rules = pathlib.Path(self.folder(mode=0o755), "rules.toml")
+        rules.write_text('extends = "data-analysis"\n[filesystem]\nworkspace = "read-write"\n')
+        async with self.client(workspace=folder, python_workspace="policy", policy=rules) as client:
+            wrote = await self.call(client, "run_python", code="open('.envrc', 'w').write('x')")
+            self.assertEqual((wrote.structured_content["planted"], "Tell the user" in text_of(wrote)), ([".envrc"], True))
+        self.assertEqual(pathlib.Path(folder, ".envrc").read_text(), "x")
+        async with self.client(workspace=folder, python_workspace="policy") as client:
+            self.assertIn("has no workspace", text_of(await self.call(client, "run_python", code="1")))
+        rules.write_text('extends = "snippet"\nlock = ["filesystem.workspace"]\n')
+        async with self.client(workspace=folder, python_workspace="read-only", policy=rules) as client:
+            self.assertIn("locks that key", text_of(await self.call(client, "run_python", code="1")))
 
     async def test_a_hostile_workspace_leads_nowhere(self):
         folder, outside = self.folder(), self.folder()

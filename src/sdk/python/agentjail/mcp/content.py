@@ -90,10 +90,12 @@ def of_run(result: Result, notes: list[str], session: str | None = None, *, in_s
         status=result.status, reason=result.reason, value=value if fits else None, repr=(result.repr or "")[:TEXT_CHARACTERS] or None,
         type=result.type or None, stdout=stdout, stderr=stderr, output_cut=cut,
         error=ErrorShape(type=error.type, message=error.message, line=error.line, hint=error.hint) if error else None,
-        files=shapes, wall_ms=result.wall_ms, session=session, session_alive=result.session_alive if in_session else None,
+        files=shapes, wall_ms=result.wall_ms, planted=_planted(result) or None,
+        session=session, session_alive=result.session_alive if in_session else None,
     )  # fmt: skip
     text = result.for_model().rstrip("\n") or "The code ran. It has no value and no output."
-    return answer("\n".join([text, *_file_lines(shapes), *notes]), shape, more, failed=not result.ok)
+    said = _planted_lines("code", shape.planted)
+    return answer("\n".join([text, *_file_lines(shapes), *said, *notes]), shape, more, failed=not result.ok)
 
 
 def _file_lines(shapes: list[FileShape]) -> list[str]:
@@ -142,8 +144,7 @@ def _output(result: Result) -> tuple[str, str, bool]:
 def of_command(result: Result, workspace: str | None, notes: list[str]) -> CallToolResult:
     """The answer for a command."""
     stdout, stderr, cut = _output(result)
-    changed: Any = (result.raw.get("workspace") or {}).get("changed") or []
-    planted = [str(c.get("path", c)) if isinstance(c, dict) else str(c) for c in changed][:100]
+    planted = _planted(result)
     shape = CommandOutput(
         status=result.status, reason=result.reason, exit_code=result.raw.get("exit_code"), signal=result.raw.get("signal"),
         stdout=stdout, stderr=stderr, output_cut=cut, wall_ms=result.wall_ms, workspace=workspace, planted=planted,
@@ -154,6 +155,15 @@ def of_command(result: Result, workspace: str | None, notes: list[str]) -> CallT
     for name, text in (("Output", stdout), ("Error output", stderr)):
         if text.strip():
             lines.append(f"{name}{' (its end)' if cut else ''}:\n{text.rstrip()}")
-    if planted:
-        lines.append(f"The command made or changed files that programs of the host obey unasked: {', '.join(planted)}. Tell the user.")
-    return answer("\n".join([*lines, *notes]), shape, failed=not result.ok)
+    return answer("\n".join([*lines, *_planted_lines("command", planted), *notes]), shape, failed=not result.ok)
+
+
+def _planted(result: Result) -> list[str]:
+    changed: Any = (result.raw.get("workspace") or {}).get("changed") or []
+    return [str(c.get("path", c)) if isinstance(c, dict) else str(c) for c in changed][:100]
+
+
+def _planted_lines(maker: str, planted: list[str] | None) -> list[str]:
+    if not planted:
+        return []
+    return [f"The {maker} made or changed files that programs of the host obey unasked: {', '.join(planted)}. Tell the user."]

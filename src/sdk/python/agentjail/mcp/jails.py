@@ -5,11 +5,17 @@ transports attest or that are secrets; a session that ended is said to be gone o
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import secrets
+import subprocess
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
+from .._program import find_program
 from ..aio import AsyncJail, AsyncService, AsyncSession
 from ..errors import ServiceDied, SessionEnded
 from .commands import Commands
@@ -44,13 +50,24 @@ class Jails:
     def service(self) -> AsyncService:
         if self._service is None:
             o = self.options
+            policies: list[Any] = [] if o.policy is None else [o.policy]
+            if o.python_workspace == "read-only":
+                policies = policies or [default_policy()]
+                base = os.path.realpath(policies[0]) if isinstance(policies[0], Path) else policies[0]
+                policies.append({"extends": base, "filesystem": {"workspace": "read-only"}})
             self._service = AsyncService(
-                policy=o.policy, timeout=o.timeout, memory=o.memory, allow_imports=o.imports or None, parked=1, sessions_max=SESSIONS_MAX
+                policies=policies, timeout=o.timeout, memory=o.memory, allow_imports=o.imports or None, parked=1, sessions_max=SESSIONS_MAX
             )
         return self._service
 
-    def fresh(self) -> AsyncJail:
-        return AsyncJail(service=self.service)
+    async def place(self, workspace: str | None) -> dict[str, Any]:
+        """Where Python code runs, as the arguments of AsyncJail and AsyncSession."""
+        shown = workspace if self.options.python_workspace else None
+        name = (await self.service.policies())[1] if shown and self.options.python_workspace == "read-only" else None
+        return {"service": self.service, "policy": name, "workspace": shown}
+
+    async def fresh(self, workspace: str | None) -> AsyncJail:
+        return AsyncJail(**await self.place(workspace))
 
     def new_key(self) -> str:
         """A session's name for a client that its transport does not tell from others. Who knows the name has the session."""
@@ -60,15 +77,21 @@ class Jails:
         return key in self._slots or key in self._why_gone
 
     @asynccontextmanager
-    async def session(self, key: str) -> AsyncIterator[AsyncSession]:
-        """The session of this key, opened where there is none, for one call. Refused: it ended since the last call, and why."""
+    async def session(self, key: str, workspace: str | None) -> AsyncIterator[AsyncSession]:
+        """The session of this key, opened where there is none, for one call. Refused: it ended since the last call, and why.
+
+        workspace: that of a session that is opened; one that is there keeps its own.
+        """
         why = self._why_gone.pop(key, None)
         if why is not None:
             raise Refused(f"The session has ended: {why}. {GONE}")
+        place = {}
+        if key not in self._slots:
+            await self._make_room()
+            place = await self.place(workspace)
         slot = self._slots.get(key)
         if slot is None:
-            await self._make_room()
-            slot = self._slots[key] = Slot(AsyncSession(service=self.service))
+            slot = self._slots[key] = Slot(AsyncSession(**place))
         slot.users += 1
         try:
             async with slot.lock:
@@ -135,3 +158,12 @@ class Jails:
             slot.session._state = "closed"
         if self._service is not None:
             self._service.close_now()
+
+
+def default_policy() -> str:
+    """The name of the policy of Python code where the server was given none: this machine may have chosen another than `snippet`."""
+    said = subprocess.run([find_program(), "policy", "explain", "--json"], capture_output=True, check=False).stdout
+    try:
+        return str(json.loads(said)["policy"])
+    except (ValueError, KeyError):
+        return "snippet"  # with which the service says what is wrong

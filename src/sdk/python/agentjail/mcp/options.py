@@ -23,7 +23,8 @@ loopback port, so --http with --workspace is refused without it. See docs/mcp.md
 
 @dataclass(frozen=True)
 class Options:
-    """What the server was started with. workspace: a folder of this host, or None. http: address and port, or None for stdio."""
+    """What the server was started with. workspace: a folder of this host, or None. python_workspace: how Python code sees it: `read-only`,
+    `policy` (as its policy says) or None. http: address and port, or None for stdio."""
 
     policy: str | Path | None = None
     command_policy: str | Path | None = None
@@ -31,6 +32,7 @@ class Options:
     memory: str | None = None
     imports: tuple[str, ...] = ()
     workspace: str | None = None
+    python_workspace: str | None = None
     http: tuple[str, int] | None = None
     token: str | None = None
 
@@ -47,6 +49,7 @@ def parse(arguments: Sequence[str] | None = None) -> Options:
     add("--memory", metavar="SIZE", help="memory limit of a jail: 256M, 2G (default: the policy's)")
     add("--allow-import", metavar="MODULE", action="append", default=[], help="a module that Python code may import, too (repeatable)")
     add("--workspace", metavar="DIR", help="the folder that commands see at /workspace (on stdio default: the client's first root)")
+    add("--python-workspace", choices=("read-only", "policy"), help="Python code sees that folder, too: to read, or as its policy says")
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at http://HOST:PORT/mcp; HOST is a loopback address, PORT 0 any")
     given = parser.parse_args(arguments)
     token = os.environ.get(TOKEN_VARIABLE) or None
@@ -71,6 +74,7 @@ def parse(arguments: Sequence[str] | None = None) -> Options:
         memory=given.memory,
         imports=tuple(given.allow_import),
         workspace=given.workspace,
+        python_workspace=given.python_workspace,
         http=http,
         token=token,
     )

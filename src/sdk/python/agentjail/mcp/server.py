@@ -32,7 +32,13 @@ Ctx = Context[Jails, Any]
 
 INSTRUCTIONS = """Runs code in jails of the Linux kernel: no network, no access to the user's files beyond the workspace.
 run_python starts from nothing each time; session_run keeps variables, imports and files between calls. Files for the user go to /output.
-run_command runs a program of this machine, with the workspace at /workspace."""
+run_command runs a program of this machine, with the workspace at /workspace.
+"""
+PYTHON_SEES = {
+    None: "Python code does not see the workspace: write_file brings it files, to /input of the session.",
+    "read-only": "Python code sees the workspace at /workspace, its current folder, and can read there.",
+    "policy": "Python code sees the workspace at /workspace, its current folder.",
+}
 
 NO_WORKSPACE = "There is no workspace: the command saw no file of the user. Fix: the server's option --workspace DIR, or a root of the client."
 WHERE = "below /workspace, or of the session below /tmp, /input or /output; a relative path is below /workspace, where there is one"
@@ -54,7 +60,12 @@ async def roots(ctx: Ctx) -> ListRoots | ListRootsResult:
     return ListRoots()
 
 
+async def roots_for_python(ctx: Ctx) -> ListRoots | ListRootsResult:
+    return await roots(ctx) if ctx.request_context.lifespan_context.options.python_workspace else ListRootsResult(roots=[])
+
+
 Roots = Annotated[ListRootsResult, Resolve(roots)]
+RootsForPython = Annotated[ListRootsResult, Resolve(roots_for_python)]
 
 
 class Workspace:
@@ -117,25 +128,30 @@ def _session_key(jails: Jails, ctx: Ctx, name: str | None, *, begin: bool = Fals
 
 
 @_explained
-async def run_python(code: Code, ctx: Ctx, stdin: Stdin = None, timeout_s: Timeout = None) -> Annotated[CallToolResult, RunOutput]:
+async def run_python(
+    code: Code, ctx: Ctx, roots: RootsForPython, stdin: Stdin = None, timeout_s: Timeout = None
+) -> Annotated[CallToolResult, RunOutput]:
     """Run Python code in a fresh jail: no variables or files of earlier calls, no network. Returns the last expression's value, the output,
     images that were shown, and the files that the code wrote to /output."""
     jails = ctx.request_context.lifespan_context
+    workspace = Workspace(jails, roots)
+    jail = await jails.fresh(workspace.folder)
     async with Progress(ctx) as progress:
-        result = await jails.fresh().run(code, stdin=stdin, timeout=timeout_s, output="data", on_stdout=progress.output, on_stderr=progress.output)
-    return content.of_run(result, [])
+        result = await jail.run(code, stdin=stdin, timeout=timeout_s, output="data", on_stdout=progress.output, on_stderr=progress.output)
+    return content.of_run(result, workspace.notes)
 
 
 @_explained
 async def session_run(
-    code: Code, ctx: Ctx, stdin: Stdin = None, timeout_s: Timeout = None, session: SessionName = None
+    code: Code, ctx: Ctx, roots: RootsForPython, stdin: Stdin = None, timeout_s: Timeout = None, session: SessionName = None
 ) -> Annotated[CallToolResult, RunOutput]:
     """Run Python code in a session: variables, imports and files in /tmp and /output last until session_reset."""
     jails = ctx.request_context.lifespan_context
+    workspace = Workspace(jails, roots)
     key, name = _session_key(jails, ctx, session, begin=True)
-    async with jails.session(key) as jail, Progress(ctx) as progress:
+    async with jails.session(key, workspace.folder) as jail, Progress(ctx) as progress:
         result = await jail.run(code, stdin=stdin, timeout=timeout_s, output="data", on_stdout=progress.output, on_stderr=progress.output)
-    notes = [] if name is None else [f"Session: {name} (pass it as `session` with the next call)"]
+    notes = [*workspace.notes, *([] if name is None else [f"Session: {name} (pass it as `session` with the next call)"])]
     if not result.session_alive:
         await jails.end(key)
         notes = ["The session has ended with this run: its variables and files are gone. The next call starts a new one."]
@@ -194,7 +210,7 @@ async def read_file(
         if of_workspace:
             return await files.read_of_workspace(jails.commands, workspace.folder or "", full, offset, length)
         key, _ = _session_key(jails, ctx, session)
-        async with jails.session(key) as jail:
+        async with jails.session(key, workspace.folder) as jail:
             return await files.read_of_session(jail, full, offset, length)
 
     got = await part(length)
@@ -251,7 +267,7 @@ async def write_file(
         await files.write_to_workspace(jails.commands, workspace.folder or "", full, data)
     else:
         key, name = _session_key(jails, ctx, session, begin=True)
-        async with jails.session(key) as jail:
+        async with jails.session(key, workspace.folder) as jail:
             await jail.write_files({full: data})
         notes = [] if name is None else [f"Session: {name} (pass it as `session` with the next call)"]
     return content.answer("\n".join([f"{len(data)} bytes written to {full}", *notes]), WriteOutput(path=full, bytes=len(data)))
@@ -267,7 +283,7 @@ async def list_files(ctx: Ctx, roots: Roots, path: Path = ".", session: SessionN
         entries = await files.list_of_workspace(jails.commands, workspace.folder or "", full)
     else:
         key, _ = _session_key(jails, ctx, session)
-        async with jails.session(key) as jail:
+        async with jails.session(key, workspace.folder) as jail:
             entries = await files.list_of_session(jail, full)
     complete = len(entries) < files.ENTRIES_MAX
     shown = sorted(entries, key=lambda e: e.name)[: files.ENTRIES_MAX]
@@ -307,8 +323,9 @@ def make_server(jails: Jails) -> MCPServer[Jails]:
                 sweep.cancel()
             await jails.close()
 
+    instructions = INSTRUCTIONS + PYTHON_SEES[jails.options.python_workspace]
     server = MCPServer[Jails](
-        "agentjail", title="agentjail", instructions=INSTRUCTIONS, version=__version__, lifespan=lifespan, log_level="WARNING"
+        "agentjail", title="agentjail", instructions=instructions, version=__version__, lifespan=lifespan, log_level="WARNING"
     )
     for function, title, annotations in TOOLS:
         server.add_tool(function, title=title, annotations=annotations)

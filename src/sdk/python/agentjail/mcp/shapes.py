@@ -37,6 +37,7 @@ class RunOutput(BaseModel):
     error: ErrorShape | None = None
     files: list[FileShape] = []
     wall_ms: int = 0
+    planted: list[str] | None = Field(default=None, description="files that programs of the host obey unasked, made or changed here: tell the user")
     session: str | None = Field(default=None, description="where it is given: the session's name, to be passed with the next call")
     session_alive: bool | None = Field(default=None, description="of session_run: whether the session goes on")
 
