@@ -15,7 +15,9 @@ layer policyload base toml policy
 # Bytes of the network, judged: this room opens no socket and allocates nothing.
 layer inspect    base
 layer seccomp    base policy
-layer plan       base policy seccomp
+# The machine as it is found: plan/ gets these facts, and asks the machine nothing itself.
+layer host       base policy
+layer plan       base policy seccomp host
 layer cgroup     base plan
 layer mounts     base plan
 layer sandbox    base seccomp plan cgroup mounts
@@ -24,23 +26,23 @@ layer result     base json plan cgroup mediate
 # What crosses between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
 layer git        base plan mounts result
-layer workspace  base toml policy policyload plan mounts result git
-layer jail       base json policy policyload seccomp plan cgroup sandbox mediate result files workspace
+layer workspace  base toml policy policyload host plan mounts result git
+layer jail       base json policy policyload seccomp host plan cgroup sandbox mediate result files workspace
 layer fork       base plan mounts sandbox mediate jail
-layer pool       base plan cgroup sandbox jail fork
+layer pool       base host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
 layer jsonschema base
 # Declarations and calls as data: this room runs no tool and knows no jail.
 layer tools      base json jsonschema
-layer session    base json toml policyload plan files workspace jail pool audit tools
-layer lib        base json policy plan mediate result tools session
+layer session    base json toml policyload host plan files workspace jail pool audit tools
+layer lib        base json policy host plan mediate result tools session
 # The sockets that a service listens on, and what is sent by them.
 layer sockets    base
 layer metrics    base result sockets
 layer serve      base json policyload result session sockets metrics
 layer terminal   base toml plan result
-layer cli        base policy policyload plan files workspace jail audit serve terminal
-layer policycmd  base policy policyload seccomp plan result workspace jail terminal cli
+layer cli        base policy policyload host plan files workspace jail audit serve terminal
+layer policycmd  base policy policyload seccomp host plan result workspace jail terminal cli
 layer shell      base lib terminal cli
 # The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
 layer guest      base
@@ -106,21 +108,21 @@ owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
 owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c plan/host.c guest/guest.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
+owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/guest.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           sandbox/attributes.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c
 owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
-owner sys/utsname.h     plan/host.c cli/cmd_doctor.c
+owner sys/utsname.h     host/host.c cli/cmd_doctor.c
 owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c
 owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
 owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
-owner linux/capability.h plan/host.c guest/birth.c guest/branch.c mediate/endpoint.c
+owner linux/capability.h host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
 owner systemd/          scope/agentjail-scope.c
@@ -328,7 +330,7 @@ self_test() {
 	cp -R src/. "$copy"
 	planted='base/fd.c|#include "plan/plan.h"
 jail/run.c|static int planted(void) { return setgroups(0, 0); }
-policyload/load.c|#include "plan/host.h"
+policyload/load.c|#include "host/host.h"
 policyload/load.c|#include <sys/socket.h>
 policyload/load.c|#include <toml++/toml.h>
 toml/toml.cc|#include <iostream>

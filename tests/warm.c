@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "cli/command.h"
 #include "cli/jail.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "pool/pool.h"
 #include "session/manager.h"
 #include "terminal/findings.h"
@@ -74,7 +74,7 @@ int aj_jail_and_report(struct aj_options *o)
 		run_cold();
 	if (!o->request.id)
 		o->request.id = "00000000000000aa";
-	if (aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0 ||
+	if (aj_find_rootfs(&o->request.rootfs, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0 ||
 	    aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0 ||
 	    aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0)
 		return aj_print_error(&err);

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "cli/command.h"
 #include "jail/once.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "policyload/load.h"
 #include "terminal/findings.h"
 
@@ -156,7 +156,7 @@ static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_
 	policy.network = network;
 	policy.proc = proc;
 	policy.wall_ms = 20000;
-	if ((snippet && aj_find_rootfs(&request, policy.rootfs, d->site_fits ? d->site.rootfs : "", &d->arena, &err) < 0) ||
+	if ((snippet && aj_find_rootfs(&request.rootfs, policy.rootfs, d->site_fits ? d->site.rootfs : "", &d->arena, &err) < 0) ||
 	    aj_plan_build(&plan, &d->arena, &policy, &request, &d->host, &err) < 0) {
 		char text[600];
 		add_check(d, FAIL, check, aj_error_text(&err, text, sizeof text), err.fix);
@@ -212,7 +212,7 @@ static void check_default_policy(struct doctor *d, bool snippet)
 	if (loaded.policy.workspace == AJ_WORKSPACE_NONE)
 		request.workspace = NULL;
 	if (strcmp(loaded.policy.rootfs, "host") != 0 &&
-	    aj_find_rootfs(&request, loaded.policy.rootfs, d->site.rootfs, &d->arena, &err) < 0) {
+	    aj_find_rootfs(&request.rootfs, loaded.policy.rootfs, d->site.rootfs, &d->arena, &err) < 0) {
 		add_check(d, FAIL, check, aj_error_text(&err, text, sizeof text), err.fix);
 	} else if (aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) < 0) {
 		add_check(d, FAIL, check,

@@ -15,7 +15,7 @@
 #include "cli/jail.h"
 #include "cli/options.h"
 #include "cli/refuse.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 
 /* A text with a NUL after it: at most `most` bytes, and one more where the file is longer. */
 static int read_text(struct aj_options *o, const char *path, const char *step, size_t most, const char **ret_text,

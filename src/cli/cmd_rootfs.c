@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "cli/command.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "terminal/findings.h"
 
 struct check {
@@ -156,7 +156,7 @@ int aj_cmd_rootfs(int argc, char **argv)
 {
 	struct aj_arena arena = { 0 };
 	struct aj_error err = { 0 };
-	struct aj_request request = { .rootfs = argc > 2 ? argv[2] : NULL };
+	const char *rootfs = argc > 2 ? argv[2] : NULL;
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail rootfs verify [DIR]   compare each file of the Python tree with its manifest\n"
 		       "       agentjail rootfs path [DIR]     print the folder of the tree that a snippet gets\n\n"
@@ -166,11 +166,11 @@ int aj_cmd_rootfs(int argc, char **argv)
 	if (argc < 2 || argc > 3 || (strcmp(argv[1], "verify") != 0 && strcmp(argv[1], "path") != 0)) {
 		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "no subcommand, or an unknown one");
 		aj_advise(&err, "use `agentjail rootfs verify [DIR]` or `agentjail rootfs path`");
-	} else if (aj_find_rootfs(&request, "default", "", &arena, &err) == 0) {
+	} else if (aj_find_rootfs(&rootfs, "default", "", &arena, &err) == 0) {
 		if (strcmp(argv[1], "path") == 0)
-			puts(request.rootfs);
+			puts(rootfs);
 		else
-			verify_tree(request.rootfs, &err);
+			verify_tree(rootfs, &err);
 	}
 	aj_arena_free(&arena);
 	return err.exit_code ? aj_print_error(&err) : 0;

@@ -16,7 +16,7 @@
 #include "files/copy_out.h"
 #include "jail/host_ids.h"
 #include "jail/once.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "terminal/findings.h"
 #include "terminal/show.h"
 #include "terminal/summary.h"
@@ -57,7 +57,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!o->request.id)
 		o->request.id = aj_trail_new_id(o->arena);
 	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&
-	    aj_find_rootfs(&o->request, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
+	    aj_find_rootfs(&o->request.rootfs, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
 		return aj_refuse_setup(o, &err);
 	if (aj_places_check(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
 		return aj_refuse_setup(o, &err);

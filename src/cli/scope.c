@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "plan/plan.h"
 
 enum { LIMIT_US = 5000000 };

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/arena.h"
 #include "cli/options.h"
-#include "plan/host.h"
+#include "host/host.h"
 
 /* Have this process moved to a delegated scope of its own. Returns NULL, or one line on why that failed; takes at most five seconds. */
 const char *aj_scope_enter(struct aj_arena *arena);

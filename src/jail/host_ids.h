@@ -1,6 +1,6 @@
 /* Host ids for jails of root: one each, from the range that the site configures. */
 #pragma once
-#include "plan/host.h"
+#include "host/host.h"
 #include "policyload/site.h"
 
 struct aj_id {

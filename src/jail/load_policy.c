@@ -2,7 +2,7 @@
  * It does not decide which settings a variable may change: the code of the options does. */
 #include "jail/load_policy.h"
 
-#include "plan/paths.h"
+#include "host/paths.h"
 
 int aj_choose_policy(struct aj_loaded *loaded, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags)
 {

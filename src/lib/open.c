@@ -6,7 +6,7 @@
 
 #include "lib/inner.h"
 #include "mediate/violations.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "policy/schema.h"
 
 /* Finds the file that holds this function, in /proc/self/maps. */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "plan/host.h"
+#include "host/host.h"
 #include "plan/request.h"
 #include "policy/policy.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "jail/host_ids.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "result/result.h"
 #include "terminal/findings.h"
 #include "workspace/places.h"
@@ -27,7 +27,7 @@ static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struc
 	request->inspect = true;
 	request->terminal_fd = -1;
 	if (strcmp(e->loaded.policy.rootfs, "host") == 0 ||
-	    aj_find_rootfs(request, e->loaded.policy.rootfs, args->options.site.rootfs, args->arena, &no_tree) < 0)
+	    aj_find_rootfs(&request->rootfs, e->loaded.policy.rootfs, args->options.site.rootfs, args->arena, &no_tree) < 0)
 		request->rootfs = NULL;
 	e->rootfs = request->rootfs;
 	if (request->workspace && aj_places_check(request, &e->loaded, &args->options.site, args->arena, err) < 0)

@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
-#include "plan/host.h"
+#include "host/host.h"
 #include "pool/inner.h"
 
 /* A session's workspace is searched at each answer; the limit keeps the loop responsive. */

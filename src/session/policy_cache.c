@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "jail/load_policy.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "toml/source.h"
 
 static struct aj_file_id file_id_of(const char *path)
@@ -87,8 +87,8 @@ struct aj_policy_version *aj_policy_version_read(const char *site, const struct 
 	if (!v)
 		abort();
 	struct aj_diags diags = { .arena = &v->arena };
-	struct aj_request request = { .rootfs = rootfs };
 	v->references = 1;
+	v->rootfs = rootfs;
 	/* stat() before reading: a change in between then differs from the id, and the policy is read again. */
 	add_site_files(v, site, ask);
 	struct aj_ask asked = *ask;
@@ -97,8 +97,7 @@ struct aj_policy_version *aj_policy_version_read(const char *site, const struct 
 		asked.name = v->site.default_exec;
 	r = r < 0 || aj_choose_policy(&v->loaded, &v->site, &asked, &diags) < 0 ? first_finding(&diags, err) : 0;
 	if (r == 0)
-		r = aj_find_rootfs(&request, v->loaded.policy.rootfs, v->site.rootfs, &v->arena, err);
-	v->rootfs = request.rootfs;
+		r = aj_find_rootfs(&v->rootfs, v->loaded.policy.rootfs, v->site.rootfs, &v->arena, err);
 	if (r == 0)
 		r = add_policy_files(v, err);
 	if (r < 0) {

@@ -2,7 +2,7 @@
 #pragma once
 #include <time.h>
 
-#include "plan/host.h"
+#include "host/host.h"
 #include "policyload/load.h"
 
 /* Identity of a file when it was read. */

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "mounts/mount.h"
-#include "plan/paths.h"
+#include "host/paths.h"
 #include "policy/bind.h"
 #include "toml/source.h"
 

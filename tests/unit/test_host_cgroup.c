@@ -1,4 +1,4 @@
-/* Tests of plan/host_cgroup: which folder of an invented hierarchy is taken, and what is said when none is.
+/* Tests of host/cgroup: which folder of an invented hierarchy is taken, and what is said when none is.
  * Files of the kernel's are ordinary files here; rights are tested as an ordinary user only, as root has them all. */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "plan/host.h"
+#include "host/host.h"
 
 static char root[] = "/tmp/test_cgroup.XXXXXX";
 static struct aj_arena arena;

@@ -1,12 +1,11 @@
 /* Finds the files of the program or the library. */
 #pragma once
-#include "plan/request.h"
+#include "base/arena.h"
+#include "base/error.h"
 
-struct aj_error;
-
-/* Fill request->rootfs with the Python tree `name`: the one given, else in the site's folder `path` ("" for none), else
+/* Fill *rootfs with the Python tree `name`: the one that is there already, else in the site's folder `path` ("" for none), else
  * $AGENTJAIL_ROOTFS (for the tree `default`), else beside the program (build tree), else installed. */
-int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err);
+int aj_find_rootfs(const char **rootfs, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err);
 
 /* Called by the library: its file is in this folder, and no file beside the calling program belongs to agentjail. */
 void aj_paths_library(const char *folder);

@@ -1,6 +1,6 @@
 /* Finds the files of the program or the library, in the build tree or where `make install` put them.
  * It never looks in the working directory: an agent may have written the files there. */
-#include "plan/paths.h"
+#include "host/paths.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "policy/policy.h"
 
 static bool has_python(struct aj_arena *arena, const char *dir)
@@ -73,9 +72,9 @@ const char *aj_rootfs_variable(void)
 	return secure_getenv(AJ_TREE_VARIABLE);
 }
 
-int aj_find_rootfs(struct aj_request *request, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err)
+int aj_find_rootfs(const char **rootfs, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err)
 {
-	const char *given = request->rootfs;
+	const char *given = *rootfs;
 	if (!given && *path)
 		given = aj_printf(arena, "%s/%s", path, name);
 	if (!given && strcmp(name, "default") == 0)
@@ -84,14 +83,14 @@ int aj_find_rootfs(struct aj_request *request, const char *name, const char *pat
 		char *real = realpath(given, NULL);
 		if (!real)
 			return aj_fail(err, AJ_EXIT_SETUP, "rootfs", errno, "`%s`", given);
-		request->rootfs = aj_strdup(arena, real);
+		*rootfs = aj_strdup(arena, real);
 		free(real);
-		if (has_python(arena, request->rootfs))
+		if (has_python(arena, *rootfs))
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` contains no tree/usr/bin/python3", request->rootfs);
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` contains no tree/usr/bin/python3", *rootfs);
 	} else {
-		request->rootfs = beside_program(arena, name);
-		if (request->rootfs)
+		*rootfs = beside_program(arena, name);
+		if (*rootfs)
 			return 0;
 		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "no Python tree `%s` lies beside the %s (rootfs/%s, ../lib/agentjail/rootfs/%s)",
 		        name, library[0] ? "library" : "program", name, name);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "plan/host.h"
+#include "host/host.h"
 
 int aj_host_controllers(const char *dir, unsigned *ret)
 {

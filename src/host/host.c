@@ -1,6 +1,6 @@
-/* Gathers facts about this kernel and this user: ids, Landlock, the layout of /; cgroup v2 is in host_cgroup.c.
+/* Gathers facts about this kernel and this user: ids, Landlock, the layout of /; cgroup v2 is in cgroup.c.
  * It changes nothing on the host and treats every missing feature as a fact, not as an error. */
-#include "plan/host.h"
+#include "host/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
