@@ -1,15 +1,21 @@
-/* Hosts of a policy, as HOST:PORT or *.HOST:PORT: the check of the text, and which hosts a rule covers.
- * It resolves no name, and refuses addresses in every form that a resolver takes. */
+/* Hosts of a policy: HOST:PORT, *.HOST:PORT, ADDRESS:PORT, ADDRESS/BITS:PORT, with [...] around an IPv6 address.
+ * It resolves no name, and refuses an address in every form but the usual one, as resolvers read the others differently. */
+#include "policy/hosts.h"
+
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "policy/item_types.h"
 
-static bool host_valid(const char *host, size_t bytes)
+enum { NAME_MAX_BYTES = 253, LABEL_MAX = 63, TEXT_MAX_BYTES = 300 };
+
+static bool name_valid(const char *host, size_t bytes)
 {
 	size_t label = 0, dots = 0;
-	if (bytes == 0 || bytes > 253)
+	if (bytes == 0 || bytes > NAME_MAX_BYTES)
 		return false;
 	for (size_t i = 0; i < bytes; i++) {
 		unsigned char c = (unsigned char)host[i];
@@ -20,7 +26,7 @@ static bool host_valid(const char *host, size_t bytes)
 			dots++;
 			continue;
 		}
-		if (!(isalnum(c) || (c == '-' && label > 0)) || ++label > 63)
+		if (!(isalnum(c) || (c == '-' && label > 0)) || ++label > LABEL_MAX)
 			return false;
 	}
 	return label > 0 && host[bytes - 1] != '-' && dots > 0;
@@ -34,7 +40,7 @@ static bool is_numeric(const char *host, size_t bytes)
 	return true;
 }
 
-/* Resolvers also accept 127.1 and 0x7f.0x1 as addresses: every host that ends in a number counts as one. */
+/* Resolvers also accept 127.1, 0177.0.0.1, 2130706433 and 0x7f.0x1 as addresses: every host that ends in a number counts as one. */
 static bool ends_in_number(const char *host, size_t bytes)
 {
 	size_t start = bytes;
@@ -45,43 +51,156 @@ static bool ends_in_number(const char *host, size_t bytes)
 	return is_numeric(host + start, bytes - start);
 }
 
+static bool parse_number(const char *text, size_t bytes, unsigned long max, unsigned long *ret)
+{
+	unsigned long value = 0;
+	if (bytes == 0 || (text[0] == '0' && bytes > 1))
+		return false;
+	for (size_t i = 0; i < bytes; i++) {
+		if (!isdigit((unsigned char)text[i]) || (value = value * 10 + (unsigned long)(text[i] - '0')) > max)
+			return false;
+	}
+	*ret = value;
+	return true;
+}
+
+static bool is_mapped(const uint8_t address[16])
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, 0xff };
+	return memcmp(address, prefix, sizeof prefix) == 0;
+}
+
+static bool rest_is_zero(const struct aj_host_rule *rule)
+{
+	size_t bytes = rule->family == AF_INET ? 4 : 16, whole = rule->bits / 8;
+	if (whole < bytes && (uint8_t)(rule->address[whole] << rule->bits % 8))
+		return false;
+	for (size_t i = whole + 1; i < bytes; i++)
+		if (rule->address[i])
+			return false;
+	return true;
+}
+
+/* ADDRESS or ADDRESS/BITS; `host` is without brackets. */
+static const char *parse_network(const char *host, size_t bytes, int family, struct aj_host_rule *ret)
+{
+	char text[INET6_ADDRSTRLEN];
+	const char *slash = memchr(host, '/', bytes);
+	size_t address = slash ? (size_t)(slash - host) : bytes;
+	unsigned long width = family == AF_INET ? 32 : 128, bits = width;
+	ret->kind = AJ_HOST_NETWORK;
+	ret->family = family;
+	if (address >= sizeof text)
+		return "not an address";
+	memcpy(text, host, address);
+	text[address] = '\0';
+	if (inet_pton(family, text, ret->address) != 1)
+		return family == AF_INET ? "an address that is not four decimal numbers with dots, the one form that all programs read alike"
+		                         : "not an IPv6 address in brackets";
+	if (slash && !parse_number(slash + 1, bytes - address - 1, width, &bits))
+		return "a network whose prefix is no number of bits";
+	if (bits == 0)
+		return "every address there is: that is network.mode = \"host\"";
+	ret->bits = (unsigned)bits;
+	return rest_is_zero(ret) ? NULL : "a network whose address has bits beyond its prefix";
+}
+
+static const char *parse_host(const char *host, size_t bytes, struct aj_host_rule *ret)
+{
+	if (bytes && host[0] == '[')
+		return host[bytes - 1] == ']' ? parse_network(host + 1, bytes - 2, AF_INET6, ret) : "not an IPv6 address in brackets";
+	if (memchr(host, '/', bytes) || (bytes && ends_in_number(host, bytes)))
+		return parse_network(host, bytes, AF_INET, ret);
+	if (memchr(host, ':', bytes))
+		return "an IPv6 address without brackets: write [address]:port";
+	ret->kind = strncmp(host, "*.", 2) == 0 ? AJ_HOST_BELOW : AJ_HOST_NAME;
+	size_t star = ret->kind == AJ_HOST_BELOW ? 2 : 0;
+	if (bytes < star || !name_valid(host + star, bytes - star))
+		return "not host:port, *.host:port (letters, digits and - between dots), address:port or network/bits:port";
+	for (size_t i = star; i < bytes; i++)
+		ret->name[i - star] = (char)tolower((unsigned char)host[i]);
+	ret->name[bytes - star] = '\0';
+	return NULL;
+}
+
+/* A rule, or a question about one host, whose name may have a dot at its end and whose address may be IPv4's in IPv6's form. */
+static const char *parse(const char *text, struct aj_host_rule *ret, bool question)
+{
+	const char *colon = strrchr(text, ':');
+	unsigned long port;
+	*ret = (struct aj_host_rule){ 0 };
+	if (strstr(text, "://"))
+		return "a URL: write host:port";
+	if (!colon || strlen(text) > TEXT_MAX_BYTES || (*text == '[' && colon[-1] != ']'))
+		return "without a port: write host:port";
+	if (!parse_number(colon + 1, strlen(colon + 1), 65535, &port) || port == 0)
+		return "with a port that is no number from 1 to 65535";
+	ret->port = (uint16_t)port;
+	size_t bytes = (size_t)(colon - text);
+	if (question && bytes > 1 && text[bytes - 1] == '.')
+		bytes--;
+	const char *wrong = parse_host(text, bytes, ret);
+	if (wrong || ret->kind != AJ_HOST_NETWORK || ret->family != AF_INET6 || !is_mapped(ret->address))
+		return wrong;
+	if (!question || ret->bits != 128)
+		return "an IPv4 address in IPv6's form: write it as an IPv4 address";
+	memmove(ret->address, ret->address + 12, 4);
+	ret->family = AF_INET;
+	ret->bits = 32;
+	return NULL;
+}
+
+const char *aj_host_rule_parse(const char *text, struct aj_host_rule *ret)
+{
+	return parse(text, ret, false);
+}
+
+bool aj_host_rule_has_name(const struct aj_host_rule *rule, const char *name, uint16_t port)
+{
+	if (rule->kind == AJ_HOST_NETWORK || (port && port != rule->port))
+		return false;
+	size_t bytes = strlen(name), want = strlen(rule->name);
+	if (rule->kind == AJ_HOST_NAME)
+		return bytes == want && memcmp(name, rule->name, bytes) == 0;
+	/* `*.a.b` is every name below a.b, and not a.b */
+	return bytes > want + 1 && name[bytes - want - 1] == '.' && memcmp(name + bytes - want, rule->name, want) == 0;
+}
+
+bool aj_host_rule_has_address(const struct aj_host_rule *rule, int family, const void *address, uint16_t port)
+{
+	const uint8_t *at = address;
+	if (family == AF_INET6 && is_mapped(at)) {
+		family = AF_INET;
+		at += 12;
+	}
+	if (rule->kind != AJ_HOST_NETWORK || rule->family != family || (port && port != rule->port))
+		return false;
+	unsigned whole = rule->bits / 8, rest = rule->bits % 8;
+	return memcmp(at, rule->address, whole) == 0 && (!rest || ((at[whole] ^ rule->address[whole]) >> (8 - rest)) == 0);
+}
+
 static const char *check_host(struct aj_arena *arena, const char *text)
 {
 	(void)arena;
-	const char *colon = strrchr(text, ':'), *host = strncmp(text, "*.", 2) == 0 ? text + 2 : text;
-	if (strstr(text, "://"))
-		return "a URL: write host:port";
-	if (!colon || colon < host)
-		return "without a port: write host:port";
-	char *end;
-	long port = isdigit((unsigned char)colon[1]) ? strtoul(colon + 1, &end, 10) > 65535 ? 0 : (long)strtoul(colon + 1, &end, 10) : 0;
-	if (port < 1 || *end || colon[1] == '0')
-		return "with a port that is no number from 1 to 65535";
-	size_t bytes = (size_t)(colon - host);
-	if (is_numeric(host, bytes) || ends_in_number(host, bytes) || strchr(host, '[') || strchr(host, ']'))
-		return "an address: name hosts, whose addresses are checked when they are used";
-	return host_valid(host, bytes) ? NULL : "not host:port or *.host:port (letters, digits and - between dots)";
-}
-
-static size_t host_bytes(const char *text)
-{
-	const char *colon = strrchr(text, ':');
-	size_t bytes = colon ? (size_t)(colon - text) : strlen(text);
-	return bytes && text[bytes - 1] == '.' ? bytes - 1 : bytes;
+	struct aj_host_rule rule;
+	return aj_host_rule_parse(text, &rule);
 }
 
 bool aj_host_covers(const char *rule, const char *host_port)
 {
-	const char *port = strrchr(host_port, ':'), *rule_port = strrchr(rule, ':');
-	if (!port || !rule_port || strcmp(port, rule_port) != 0)
+	struct aj_host_rule outer, inner;
+	if (parse(rule, &outer, false) || parse(host_port, &inner, true) || outer.port != inner.port)
 		return false;
-	size_t bytes = host_bytes(host_port), want = host_bytes(rule);
-	if (strncmp(rule, "*.", 2) != 0)
-		return bytes == want && strncasecmp(rule, host_port, bytes) == 0;
-	/* `*.a.b` matches every name below a.b, not a.b, and covers rules below it */
-	const char *suffix = rule + 1;
-	want--;
-	return bytes > want && strncasecmp(host_port + bytes - want, suffix, want) == 0;
+	switch (inner.kind) {
+	case AJ_HOST_NAME:
+		return aj_host_rule_has_name(&outer, inner.name, inner.port);
+	case AJ_HOST_BELOW: /* the same names, or fewer */
+		return outer.kind == AJ_HOST_BELOW &&
+		       (strcmp(outer.name, inner.name) == 0 || aj_host_rule_has_name(&outer, inner.name, inner.port));
+	case AJ_HOST_NETWORK:
+		return outer.bits <= inner.bits && aj_host_rule_has_address(&outer, inner.family, inner.address, inner.port);
+	}
+	return false;
 }
 
 static bool covers_host(struct aj_arena *arena, const char *outer, const char *inner)
@@ -90,4 +209,5 @@ static bool covers_host(struct aj_arena *arena, const char *outer, const char *i
 	return aj_host_covers(outer, inner);
 }
 
-const struct aj_item_kind aj_item_host = { "a host", check_host, covers_host, "^(\\*\\.)?[A-Za-z0-9.-]+:[0-9]{1,5}$" };
+const struct aj_item_kind aj_item_host = { "a host", check_host, covers_host,
+	                                   "^((\\*\\.)?[A-Za-z0-9.-]+|[0-9.]+/[0-9]+|\\[[0-9A-Fa-f:.]+(/[0-9]+)?\\]):[0-9]{1,5}$" };

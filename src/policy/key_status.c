@@ -10,6 +10,14 @@ bool aj_key_unbuilt(const struct aj_key *key, const struct aj_policy *policy)
 	return key->unbuilt && strcmp(key->unbuilt, key->names[*field]) == 0;
 }
 
+/* Enforced by network.mode's wall, or not in use. */
+static bool is_of_allow(const struct aj_key *key)
+{
+	return key->offset == offsetof(struct aj_policy, allow) || key->offset == offsetof(struct aj_policy, connections) ||
+	       key->offset == offsetof(struct aj_policy, connections_per_s) || key->offset == offsetof(struct aj_policy, bytes_out) ||
+	       key->offset == offsetof(struct aj_policy, bytes_in);
+}
+
 const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy)
 {
 	static const char later[] = "not built yet: a run under this policy is refused";
@@ -18,8 +26,10 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 	const char *value = key->type == AJ_KEY_ENUM ? key->names[*(const int *)field] : "";
 	if (aj_key_unbuilt(key, policy))
 		return later;
-	if (key->offset == offsetof(struct aj_policy, allow)) /* enforced by network.mode's wall, or irrelevant */
-		return policy->network == AJ_NET_ALLOW ? later : NULL;
+	if (is_of_allow(key) && aj_key_unbuilt(aj_key_find(aj_policy_keys, "network.mode"), policy))
+		return later;
+	if (is_of_allow(key) && policy->network != AJ_NET_ALLOW)
+		return "not in use: network.mode is not \"allow\"";
 	if (key->offset == offsetof(struct aj_policy, protect)) {
 		if (policy->workspace != AJ_WORKSPACE_READ_WRITE)
 			return "not in use: the policy has no writable workspace";

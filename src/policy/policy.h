@@ -101,8 +101,11 @@ struct aj_policy {
 	AJ_LIST(const char *) sockets;         /* absolute host paths of sockets that the jail may connect to */
 	AJ_LIST(const char *) workspace_under; /* folders, AJ_UNDER_*: see workspace/places.h */
 	enum aj_network network;
-	AJ_LIST(const char *) allow; /* host:port, *.host:port */
-	bool exec;                   /* the system call list of commands instead of the snippets' */
+	AJ_LIST(const char *) allow; /* as aj_host_rule_parse() reads them; the four below are for AJ_NET_ALLOW alone */
+	uint64_t connections;        /* open at a time */
+	uint64_t connections_per_s;
+	uint64_t bytes_out, bytes_in; /* of all connections together */
+	bool exec;                    /* the system call list of commands instead of the snippets' */
 	bool fork;
 	uint64_t deny_syscalls;    /* AJ_DENY_* */
 	uint64_t uid;              /* inside the jail; the group id too */

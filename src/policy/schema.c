@@ -87,7 +87,16 @@ const struct aj_key aj_policy_keys[] = {
 	{ "network.mode", AJ_KEY_ENUM, AT(network), .names = network_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE,
 	  .unbuilt = "allow", .unwalled = "host", .help = "none (no interface is up), loopback, allow (only the hosts of network.allow) or host (the host's own network: no wall)" },
 	{ "network.allow", AJ_KEY_LIST, AT(allow), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE, .items = &aj_item_host,
-	  .help = "hosts of network.mode = \"allow\", as name:port or *.name:port" },
+	  .help = "hosts of network.mode = \"allow\", as name:port, *.name:port (every name below it), address:port or network/bits:port, with [...] around an IPv6 address. "
+	          "A name whose address is private, or otherwise not public, is refused unless an item writes that address out" },
+	{ "network.connections", AJ_KEY_COUNT, AT(connections), .min = 1, .max = 64 * K, .fallback = "1024", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "connections that network.mode = \"allow\" has open at a time; further ones are refused" },
+	{ "network.connections_per_second", AJ_KEY_COUNT, AT(connections_per_s), .min = 1, .max = 64 * K, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "new connections of network.mode = \"allow\" in a second; further ones are refused" },
+	{ "network.bytes_out", AJ_KEY_BYTES, AT(bytes_out), .min = 1 * K, .max = 4096 * G, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "bytes that the jail may send by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
+	{ "network.bytes_in", AJ_KEY_BYTES, AT(bytes_in), .min = 1 * K, .max = 4096 * G, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "bytes that the jail may receive by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
 
 	{ "process.exec", AJ_KEY_BOOL, AT(exec), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
 	  .help = "whether programs may be started: false is the short system call list of snippets, true that of commands" },
