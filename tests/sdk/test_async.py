@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from agentjail import AsyncJail, AsyncService, AsyncSession, ServiceDied, SessionEnded, SnippetError, errors
+from agentjail import AsyncJail, AsyncService, AsyncSession, Output, ServiceDied, SessionEnded, SnippetError, errors
 from test_service import children, descriptors
 
 
@@ -55,6 +55,27 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
             await s.run("print('a')", on_stdout=later)
             pieces = [piece async for piece in s.stream("print('b')\n1")]
             self.assertEqual((got, pieces[0].text, pieces[-1].value), (["a\n"], "b\n", 1))
+
+    async def test_output_for_a_slow_reader(self):
+        """Nothing is lost of what comes, with the run's end, while an earlier piece is handed on."""
+        async def shown():
+            while not got:
+                await asyncio.sleep(0.01)
+
+        async def slow(text):
+            got.append(text)
+            while s._link._core._pending:  # until the run has ended
+                await asyncio.sleep(0.01)
+        async with AsyncSession([shown], service=self.service) as s:
+            for _ in range(2):
+                got = []
+                await s.run("print('a', flush=True); await shown(); print('b', flush=True)", on_stdout=slow)
+                self.assertEqual("".join(got), "a\nb\n")
+                got = []
+                async for piece in s.stream("print('a', flush=True); await shown(); print('b', flush=True)"):
+                    if isinstance(piece, Output):
+                        await slow(piece.text)
+                self.assertEqual("".join(got), "a\nb\n")
 
     async def test_tools(self):
         here = threading.current_thread()

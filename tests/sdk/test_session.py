@@ -174,6 +174,27 @@ class TestSession(Shared):
         *pieces, result = s.stream("print('x' * 10)\n3")
         self.assertEqual(("".join(p.text for p in pieces), result.value), ("x" * 10 + "\n", 3))
 
+    def test_output_for_a_slow_reader(self):
+        """Nothing is lost of what comes, with the run's end, while an earlier piece is handed on."""
+        def shown():
+            while not got:
+                time.sleep(0.01)
+
+        def slow(text):
+            got.append(text)
+            while s._link._core._pending:  # until the run has ended
+                time.sleep(0.01)
+        s = self.session(shown)
+        for _ in range(2):
+            got = []
+            s.run("print('a', flush=True); shown(); print('b', flush=True)", on_stdout=slow)
+            self.assertEqual("".join(got), "a\nb\n")
+            got = []
+            for piece in s.stream("print('a', flush=True); shown(); print('b', flush=True)"):
+                if isinstance(piece, agentjail.Output):
+                    slow(piece.text)
+            self.assertEqual("".join(got), "a\nb\n")
+
     def test_stream_left_early_ends_the_run(self):
         s = self.session()
         for _ in s.stream("print('begun', flush=True)\nwhile True: pass"):

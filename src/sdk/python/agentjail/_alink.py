@@ -62,11 +62,12 @@ class AsyncLink(BaseLink, asyncio.BufferedProtocol):
             while True:
                 await arrived.wait()
                 arrived.clear()
+                over = pending.over
                 for stream, text in self.pieces(pending):
                     handed = request.on_output(stream, text)
                     if asyncio.iscoroutine(handed):
                         await handed
-                if pending.over:
+                if over:
                     break
         except BaseException:
             self.forget(pending)

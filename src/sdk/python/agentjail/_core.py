@@ -45,7 +45,10 @@ class Request(Generic[T]):
 
 
 class Pending(Generic[T]):
-    """A request that has no answer yet. `wake` is called for its answer and for each piece of its output."""
+    """A request that has no answer yet. `wake` is called for its answer and for each piece of its output.
+
+    Who hands output on reads `over` before the inbox: the last pieces may come while an earlier one is handed on.
+    """
 
     __slots__ = ("answer", "context", "error", "id", "inbox", "over", "request", "session", "wake")
 

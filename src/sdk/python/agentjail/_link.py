@@ -59,10 +59,11 @@ class Link(BaseLink):
         try:
             while True:
                 arrived.acquire()
+                over = pending.over
                 if request.on_output:
                     for stream, text in self.pieces(pending):
                         request.on_output(stream, text)
-                if pending.over:
+                if over:
                     break
         except BaseException:
             self.forget(pending)

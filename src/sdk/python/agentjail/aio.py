@@ -157,9 +157,10 @@ class AsyncSession:
             while True:
                 await arrived.wait()
                 arrived.clear()
+                over = pending.over
                 for piece in link.pieces(pending):
                     yield Output(*piece)
-                if pending.over:
+                if over:
                     break
         finally:
             link.forget(pending)

@@ -79,8 +79,9 @@ class Session:
         try:
             while True:
                 arrived.get()
+                over = pending.over
                 yield from (Output(*piece) for piece in self._link.pieces(pending))
-                if pending.over:
+                if over:
                     break
         finally:
             self._link.forget(pending)
