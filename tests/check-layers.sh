@@ -39,7 +39,9 @@ layer lib        base json policy host plan mediate result tools session
 # The sockets that a service listens on, and what is sent by them.
 layer sockets    base
 layer metrics    base result sockets
-layer serve      base json policyload result session sockets metrics
+# Requests, faults and output as data: this room knows no session and no socket.
+layer protocol   base json
+layer serve      base json policyload result session sockets metrics protocol
 layer terminal   base toml plan result
 layer cli        base policy policyload host plan files workspace jail audit serve terminal
 layer policycmd  base policy policyload seccomp host plan result workspace jail terminal cli
@@ -49,7 +51,7 @@ layer guest      base
 # A program of its own, which nothing of ours goes into.
 layer scope
 # Build-time tools read the tables that they print.
-layer gen        base json toml policyload seccomp plan sandbox result jsonschema metrics serve cli policycmd
+layer gen        base json toml policyload seccomp plan sandbox result jsonschema metrics protocol serve cli policycmd
 
 # python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
 python check
@@ -121,7 +123,7 @@ owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
-owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h serve/proto.h
+owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h protocol/query.h
 owner linux/capability.h host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c

@@ -6,7 +6,7 @@
 #include "gen/gen.h"
 #include "jsonschema/keyword.h"
 #include "policyload/site.h"
-#include "serve/proto.h"
+#include "protocol/query.h"
 #include "toml/source.h"
 
 /* A word: quotes and backslashes escaped. */

@@ -8,9 +8,9 @@
 #include "jsonschema/keyword.h"
 #include "metrics/metrics.h"
 #include "policycmd/policy.h"
+#include "protocol/query.h"
 #include "sandbox/steps.h"
 #include "seccomp/syscalls.h"
-#include "serve/proto.h"
 
 #define REFUSED_HEAD "| call | condition | why | instead |\n|---|---|---|---|\n"
 

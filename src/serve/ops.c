@@ -1,5 +1,5 @@
 /* The operations of the protocol: one function a row.
- * It parses nothing: each request fits the tables of proto.c already, but may name sessions or requests that no longer exist. */
+ * It parses nothing: each request fits the tables of protocol/query.c already, but may name sessions or requests that no longer exist. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The service from start to stop: policies, sockets, one event loop, and an end that leaves nothing behind.
- * It reads no request and starts no jail but one for each policy at the start, which shows early whether the policy's jails can be built. */
+ * It reads no request and starts no jail. */
 #include "serve/server.h"
 
 #include <errno.h>
@@ -75,13 +75,14 @@ static void stop_serving(struct aj_server *s, int signal)
 	aj_loop_set(s->loop, &s->grace, aj_in_ms(s->config->grace_ms));
 }
 
-/* Is no request left, and has every client read its last answer or had FLUSH_US for it? */
+/* Has the connection of --connection been closed? Or, after a signal: is no request left, and has every client read its last answer or
+ * had FLUSH_US for it? */
 static bool is_over(struct aj_server *s)
 {
-	if (s->config->connection >= 0 && LIST_EMPTY(&s->clients))
-		s->done = true;
-	if (s->done || !s->stopping || s->requests)
-		return s->done;
+	if (s->done || (s->config->connection >= 0 && LIST_EMPTY(&s->clients)))
+		return true;
+	if (!s->stopping || s->requests)
+		return false;
 	for (struct aj_client *c = LIST_FIRST(&s->clients); c; c = LIST_NEXT(c, of_server))
 		if (!c->dropped && aj_buffer_left(&c->out)) {
 			if (!s->flush.place)
@@ -146,33 +147,6 @@ static void on_watchdog(struct aj_timer *timer)
 }
 
 /* --- the start --- */
-
-/* One jail of each policy is opened and closed: its zygote then lives before the first client comes, and a policy without one is logged. */
-static void on_warm(struct aj_session *session, void *arg, const struct aj_error *err)
-{
-	struct aj_server *s = arg;
-	char text[600];
-	if (err)
-		aj_server_log(s, "no jail could be made: %s%s%s", aj_error_text(err, text, sizeof text), *err->fix ? "; " : "", err->fix);
-	for (size_t i = 0; i < aj_manager_policies(s->manager); i++)
-		if (s->warming[i] == session)
-			s->warming[i] = NULL;
-	aj_session_close(session);
-}
-
-static void on_warm_up(struct aj_timer *timer)
-{
-	static const struct aj_session_events events = { .opened = on_warm };
-	struct aj_server *s = timer->arg;
-	char text[600];
-	for (size_t i = 0; s->config->parked && i < aj_manager_policies(s->manager); i++) {
-		struct aj_session_params place = { .policy = aj_manager_policy_name(s->manager, i) };
-		struct aj_error err = { 0 };
-		s->warming[i] = aj_session_open(s->manager, &place, &events, s, &err);
-		if (!s->warming[i])
-			aj_server_log(s, "%s is not kept warm: %s", place.policy, aj_error_text(&err, text, sizeof text));
-	}
-}
 
 static int take_inherited(struct aj_server *s, struct aj_listener *metrics, struct aj_error *err)
 {
@@ -244,9 +218,6 @@ static int open_manager(struct aj_server *s, struct aj_error *err)
 	for (size_t i = 0; s->manager && i < c->policy_count; i++)
 		if (aj_manager_add_policy(s->manager, &c->policies[i], NULL, err) < 0)
 			return -1;
-	s->warming = calloc(c->policy_count + 1, sizeof(struct aj_session *));
-	if (!s->warming)
-		abort();
 	return s->manager ? 0 : -1;
 }
 
@@ -296,10 +267,7 @@ static void end_server(struct aj_server *s)
 	s->stopping = true;
 	while (!LIST_EMPTY(&s->clients))
 		aj_client_free(LIST_FIRST(&s->clients));
-	for (size_t i = 0; s->warming && i < s->config->policy_count; i++)
-		if (s->warming[i])
-			aj_session_close(s->warming[i]);
-	free(s->warming);
+	aj_warm_up_end(s);
 	if (s->manager)
 		aj_manager_free(s->manager);
 	struct aj_io *watched[] = { &s->signals, &s->owner };
@@ -325,9 +293,10 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		                 .watchdog = { .fn = on_watchdog, .arg = s },
 		                 .grace = { .fn = on_grace_over, .arg = s },
 		                 .flush = { .fn = on_flush_over, .arg = s },
-		                 .warm_up = { .fn = on_warm_up, .arg = s },
+		                 .warm_up = { .fn = aj_warm_up, .arg = s },
 		                 .on_frame = aj_ops_request,
 		                 .on_closed = aj_ops_abandon,
+		                 .on_slot = &aj_slot_events,
 		                 .started_us = aj_now_us() };
 	TAILQ_INIT(&s->queue);
 	if (!s->loop) {

@@ -1,5 +1,5 @@
 /* A client's jails, and what its requests have them do: run, checkpoint, roll back, end.
- * It opens no jail and hears of no event: jails.c does. */
+ * It opens no jail (jails.c does), and hears of no event (events.c does). */
 #include <stdlib.h>
 #include <string.h>
 

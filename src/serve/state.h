@@ -8,8 +8,8 @@
 #include "base/loop.h"
 #include "metrics/http.h"
 #include "metrics/metrics.h"
-#include "serve/piece.h"
-#include "serve/proto.h"
+#include "protocol/piece.h"
+#include "protocol/query.h"
 #include "serve/server.h"
 #include "session/manager.h"
 #include "sockets/accept.h"
@@ -80,6 +80,7 @@ struct aj_server {
 	/* A frame's body, which `scan` has been fed. */
 	void (*on_frame)(struct aj_client *client, const char *text, size_t bytes, struct aj_scan *scan);
 	void (*on_closed)(struct aj_client *client); /* the client is being freed */
+	const struct aj_session_events *on_slot;     /* of the sessions of slots; a slot is the argument */
 	LIST_HEAD(, aj_client) clients;
 	TAILQ_HEAD(, aj_client) queue; /* clients with waiting requests, in turn */
 	uint64_t client_count, in_use, waiting, requests;
@@ -87,7 +88,7 @@ struct aj_server {
 	size_t held_bytes; /* of requests that wait for a jail */
 	uint64_t next_session;
 	int64_t started_us;
-	struct aj_session **warming; /* one for each policy, or NULL */
+	struct aj_session **warming; /* one for each policy, or NULL; see warm_up.c */
 	bool stopping, done;
 	char input[AJ_READ_BYTES];
 };
@@ -160,6 +161,9 @@ int aj_slot_fork(struct aj_slot *slot, struct aj_query *query, struct aj_fault *
 /* Open jails for waiting requests while jails_max allows. */
 void aj_slots_fill(struct aj_server *server);
 
+/* --- events.c --- */
+extern const struct aj_session_events aj_slot_events;
+
 /* --- ops.c --- */
 /* Carry out one frame's body. */
 void aj_ops_request(struct aj_client *client, const char *text, size_t bytes, struct aj_scan *scan);
@@ -167,3 +171,9 @@ void aj_ops_request(struct aj_client *client, const char *text, size_t bytes, st
 void aj_ops_abandon(struct aj_client *client);
 /* The service stops: fail waiting requests, and end sessions that run nothing; with `now` also those that run. */
 void aj_ops_stop(struct aj_client *client, bool now);
+
+/* --- warm_up.c --- */
+/* Open and close one jail of each policy; a function of server->warm_up. */
+void aj_warm_up(struct aj_timer *timer);
+/* End the jails that are being opened for that. */
+void aj_warm_up_end(struct aj_server *server);

@@ -7,8 +7,8 @@
 #include "base/frame.h"
 #include "base/text.h"
 #include "metrics/http.h"
-#include "serve/piece.h"
-#include "serve/proto.h"
+#include "protocol/piece.h"
+#include "protocol/query.h"
 #include "sockets/sd_notify.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);

@@ -8,7 +8,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
-#include "serve/piece.h"
+#include "protocol/piece.h"
 #include "sockets/send.h"
 
 static struct aj_buffer out;

@@ -1,10 +1,10 @@
-/* Tests of serve/proto: requests that are taken, and those that are refused, each with its code and the word that names what is wrong.
+/* Tests of protocol/query: requests that are taken, and those that are refused, each with its code and the word that names what is wrong.
  * No jail and no socket: what a request does is tested where it is done. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
 
-#include "serve/proto.h"
+#include "protocol/query.h"
 
 static struct aj_query query;
 static struct aj_fault fault;

@@ -1,6 +1,6 @@
 /* Cuts captured output between characters, and adds the bytes where they are no text.
  * It repairs nothing: json/json.c makes each byte of no character U+FFFD. */
-#include "serve/piece.h"
+#include "protocol/piece.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/fault.h"
+#include "protocol/fault.h"
 #include "json/scan.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* The tree of a request, from the body of its frame. */
 #pragma once
-#include "serve/proto.h"
+#include "protocol/query.h"
 
 bool aj_query_is_id(const json_t *value);
 /* Set `doc`, `weight` and `passed_on` of an empty query. -1 with fault: the body is no JSON object, or one of too many values; then the query

@@ -1,6 +1,6 @@
 /* The protocol's error codes: one table for their names, one from an error's reason to its code.
  * It reads no word of an error to decide by, and leaves retry_ms to callers that know how busy the service is. */
-#include "serve/fault.h"
+#include "protocol/fault.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Reads requests by the tables: a frame's body becomes an operation with members of the right types, or an error that names the
  * wrong member. It carries no operation out, and accepts no unknown member. */
-#include "serve/proto.h"
+#include "protocol/query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/python_name.h"
 #include "base/text.h"
-#include "serve/query_tree.h"
+#include "protocol/query_tree.h"
 #include "json/tree.h"
 
 enum { WEEK_MS = 7 * 24 * 3600 * 1000 };

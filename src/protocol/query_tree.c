@@ -1,6 +1,6 @@
 /* Makes the tree of a request: `inputs` and `variables` stay text, and of a request that cannot be read the id is told where it can be.
- * It looks at no other member: proto.c does. */
-#include "serve/query_tree.h"
+ * It looks at no other member: query.c does. */
+#include "protocol/query_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
