@@ -84,7 +84,15 @@ owner locale.h          shell/prompt.c
 owner langinfo.h        shell/prompt.c
 owner sys/capability.h  sandbox/caps.c
 owner linux/securebits.h sandbox/caps.h
-owner netlink/          sandbox/netns.c
+owner netlink/          sandbox/netns.c sandbox/egress_net.c sandbox/redirect.c
+owner linux/netfilter.h sandbox/redirect.c
+owner linux/netfilter/nf_tables.h sandbox/redirect.c
+owner linux/netfilter/nfnetlink.h sandbox/redirect.c
+owner linux/rtnetlink.h sandbox/egress_net.c
+owner linux/if_addr.h   sandbox/egress_net.c
+owner arpa/inet.h       sandbox/egress_net.c sandbox/redirect.c
+owner sys/socket.h      sandbox/egress_net.c
+owner jansson.h         result/network.h
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c
 owner sys/eventfd.h     lib/handle.c

@@ -70,6 +70,7 @@ static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 #define step_mounts NULL
 #define step_pivot NULL
 #define step_loopback NULL
+#define step_egress NULL
 #define step_drop_caps NULL
 #define step_tie_to_parent NULL
 #define step_seccomp NULL

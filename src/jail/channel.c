@@ -281,7 +281,7 @@ unsigned aj_channel_read(struct aj_channel *c)
 	char *there = aj_frame_room(&c->inbox, AJ_CHUNK_BYTES); /* a long message is read in place, not copied */
 	pid_t sender;
 	size_t room = c->inbox.body ? AJ_CHUNK_BYTES : AJ_SMALL_CHUNK_BYTES;
-	ssize_t n = aj_recv_from(*c->fd, there ? there : chunk, room, MSG_DONTWAIT, &sender);
+	ssize_t n = aj_recv_from(*c->fd, there ? there : chunk, room, MSG_DONTWAIT, &sender, NULL);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {

@@ -54,7 +54,7 @@ void aj_run_on_report(struct aj_run *run)
 {
 	struct aj_msg msg;
 	pid_t sender;
-	int r = aj_msg_recv_from(run->jail.report_fd, &msg, MSG_DONTWAIT, &sender);
+	int r = aj_msg_recv_from(run->jail.report_fd, &msg, MSG_DONTWAIT, &sender, NULL);
 	/* Init died with an unread message of ours: ECONNRESET comes once, before init's last messages. */
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return;

@@ -79,7 +79,7 @@ static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
 	 * below the zygote's. */
 	if (plan->zygote)
 		plan->namespaces &= ~(unsigned long)(CLONE_NEWPID | CLONE_NEWCGROUP);
-	plan->loopback = policy->network == AJ_NET_LOOPBACK;
+	plan->loopback = policy->network == AJ_NET_LOOPBACK || policy->network == AJ_NET_ALLOW;
 	plan->hostname = "jail";
 }
 
@@ -231,7 +231,9 @@ static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const st
 /* A branch gets scratch space of its own, so the jail may have no other writable mount. */
 static int branchable(const struct aj_plan *plan, struct aj_error *err)
 {
-	const char *why = !plan->snippet ? "a command cannot be copied while it runs" : NULL;
+	const char *why = !plan->snippet                ? "a command cannot be copied while it runs"
+	                : plan->network == AJ_NET_ALLOW ? "a jail and its branches would share the relay of network.mode = \"allow\""
+	                                                : NULL;
 	for (size_t i = 0; i < plan->mounts.count && !why; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (m->kind == AJ_MOUNT_PROC || m->kind == AJ_MOUNT_DEVPTS)

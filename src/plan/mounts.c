@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "plan/egress.h"
 #include "plan/plan.h"
 #include "policy/bind.h"
 #include "policy/protect.h"
@@ -63,10 +64,11 @@ static void proc(struct aj_plan *plan, struct aj_arena *arena)
 		        "describes the host, not the jail");
 }
 
-static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_host *host, bool network)
+static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_host *host)
 {
 	static const char *const etc[] = { "/etc/ld.so.cache", "/etc/alternatives" };
-	static const char *const etc_network[] = { "/etc/resolv.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki" };
+	static const char *const certificates[] = { "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki" };
+	unsigned flags = AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC;
 	add_row(plan, arena, AJ_MOUNT_BIND, "/usr", "/usr", AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "the host's programs");
 	for (int i = 0; aj_top_links[i]; i++) {
 		const char *target = aj_printf(arena, "/%s", aj_top_links[i]);
@@ -78,11 +80,12 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 			add_row(plan, arena, AJ_MOUNT_BIND, target, target, AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "as on the host");
 	}
 	for (size_t i = 0; i < sizeof etc / sizeof *etc; i++)
-		add_row(plan, arena, AJ_MOUNT_BIND, etc[i], etc[i], AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC,
-		        "programs start with it");
-	for (size_t i = 0; network && i < sizeof etc_network / sizeof *etc_network; i++)
-		add_row(plan, arena, AJ_MOUNT_BIND, etc_network[i], etc_network[i],
-		        AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC, "names and certificates for the network");
+		add_row(plan, arena, AJ_MOUNT_BIND, etc[i], etc[i], flags, "programs start with it");
+	if (plan->network == AJ_NET_HOST)
+		add_row(plan, arena, AJ_MOUNT_BIND, "/etc/resolv.conf", "/etc/resolv.conf", flags,
+		        "names and certificates for the network");
+	for (size_t i = 0; plan->network >= AJ_NET_ALLOW && i < sizeof certificates / sizeof *certificates; i++)
+		add_row(plan, arena, AJ_MOUNT_BIND, certificates[i], certificates[i], flags, "names and certificates for the network");
 }
 
 /* The files in which C libraries look up names of users and hosts. */
@@ -95,6 +98,9 @@ static void name_files(struct aj_plan *plan, struct aj_arena *arena)
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0,
 	        "no name services of the host");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
+	if (plan->network == AJ_NET_ALLOW)
+		add_row(plan, arena, AJ_MOUNT_FILE, "/etc/resolv.conf", "nameserver " AJ_EGRESS_V4 "\n", 0,
+		        "names of network.allow, which the relay answers");
 }
 
 static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, const struct aj_bind *b,
@@ -223,7 +229,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
                    const struct aj_host *host, struct aj_error *err)
 {
 	if (strcmp(policy->rootfs, "host") == 0) {
-		host_programs(plan, arena, host, policy->network == AJ_NET_HOST);
+		host_programs(plan, arena, host);
 	} else {
 		const char *rootfs = request->rootfs ? request->rootfs : "ROOTFS";
 		/* A bind under a snippet's filter: the tree is agentjail's own, without sockets or FIFOs, and locks in it can be
@@ -233,7 +239,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the dynamic loader looks for libraries");
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the dynamic loader is");
 	}
-	if (!plan->snippet)
+	if (!plan->snippet || policy->network == AJ_NET_ALLOW)
 		name_files(plan, arena);
 	devices(plan, arena, policy);
 	if (policy->proc)

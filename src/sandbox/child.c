@@ -17,6 +17,7 @@
 #include "mounts/handles.h"
 #include "mounts/mount.h"
 #include "sandbox/caps.h"
+#include "sandbox/egress_net.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
@@ -99,6 +100,11 @@ static int step_pivot(struct aj_steps *w, struct aj_error *err)
 static int step_loopback(struct aj_steps *w, struct aj_error *err)
 {
 	return w->plan->loopback ? aj_netns_loopback_up(err) : 0;
+}
+
+static int step_egress(struct aj_steps *w, struct aj_error *err)
+{
+	return w->plan->network == AJ_NET_ALLOW ? aj_egress_net(w, err) : 0;
 }
 
 static int step_drop_caps(struct aj_steps *w, struct aj_error *err)

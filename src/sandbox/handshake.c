@@ -51,21 +51,33 @@ int aj_msg_hand_over(int fd, int listener)
 	return -1;
 }
 
+int aj_msg_hand_over_sockets(int fd, const int *sockets, size_t count)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_SOCKETS };
+	if (aj_message_send_all(fd, &msg, sizeof msg, sockets, count) < 0)
+		return -1;
+	int r = aj_msg_recv(fd, &msg, 0);
+	if (r > 0 && msg.kind == AJ_MSG_TAKEN)
+		return 0;
+	errno = r < 0 ? errno : 0;
+	return -1;
+}
+
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags)
 {
 	pid_t sender;
-	return aj_msg_recv_from(fd, msg, flags, &sender);
+	return aj_msg_recv_from(fd, msg, flags, &sender, NULL);
 }
 
-int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender)
+int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender, struct aj_passed *ret_passed)
 {
 	ssize_t n;
-	do
-		n = aj_recv_from(fd, msg, sizeof *msg, flags | MSG_TRUNC, ret_sender); /* the real length, even if the message does not fit */
+	do /* MSG_TRUNC: the real length, even if the message does not fit */
+		n = aj_recv_from(fd, msg, sizeof *msg, flags | MSG_TRUNC, ret_sender, ret_passed);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return (int)n;
-	if (n != (ssize_t)sizeof *msg || msg->kind < AJ_MSG_MAPS_WRITTEN || msg->kind > AJ_MSG_PARTED) {
+	if (n != (ssize_t)sizeof *msg || msg->kind < AJ_MSG_MAPS_WRITTEN || msg->kind > AJ_MSG_SOCKETS) {
 		errno = EPROTO;
 		return -1;
 	}

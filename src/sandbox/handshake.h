@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/message.h"
 
 enum aj_msg_kind {
 	AJ_MSG_MAPS_WRITTEN = 0x616a0001, /* supervisor to init */
@@ -17,6 +18,7 @@ enum aj_msg_kind {
 	AJ_MSG_BOUND_FILE, /* the same for a file */
 	AJ_MSG_EXITED,     /* init to supervisor: the guest, or a branch, has ended */
 	AJ_MSG_PARTED,     /* a zygote's builder to supervisor: zygote and holder exist, and the builder exits */
+	AJ_MSG_SOCKETS, /* init to supervisor: with the sockets of the network by allow-list, for the relay; init waits for TAKEN */
 };
 
 struct aj_msg {
@@ -39,8 +41,12 @@ int aj_msg_send(int fd, const struct aj_msg *msg);
 void aj_msg_error(const struct aj_msg *msg, struct aj_error *err);
 /* 1: a message; 0: the peer has closed; -1: error (EAGAIN when nonblocking and no message is queued, EPROTO for a malformed one). */
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags);
-/* The same; *ret_sender is the sender's process id as the kernel attests it (SO_PASSCRED), else 0. */
-int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender);
+/* The same; *ret_sender is the sender's process id as the kernel attests it (SO_PASSCRED), else 0. `ret_passed` gets the descriptors of
+ * the message, also of a malformed one; NULL: they are closed. */
+int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender, struct aj_passed *ret_passed);
+/* Called by init: the supervisor gets these sockets, and has started the relay on this call's return. -1: it did not, with errno, 0 for no
+ * answer. */
+int aj_msg_hand_over_sockets(int fd, const int *sockets, size_t count);
 
 /* Has the supervisor ended? For a process that has just set its parent-death signal, as the supervisor may have died before: its socket
  * closes before its children get the signal, so one question suffices. A message in the socket, perhaps for another process, is no end. */

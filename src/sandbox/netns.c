@@ -1,4 +1,4 @@
-/* Brings the loopback interface of the current network namespace up; the only user of libnl.
+/* Brings the loopback interface of the current network namespace up.
  * It adds no address, route or interface: the kernel gives lo its addresses. */
 #include "sandbox/netns.h"
 
@@ -29,9 +29,6 @@ struct protoent *getprotobynumber(int proto)
 	return NULL;
 }
 
-/* A new network namespace always numbers its loopback interface 1. */
-enum { LOOPBACK_INDEX = 1 };
-
 int aj_netns_loopback_up(struct aj_error *err)
 {
 	struct nl_sock *sock = nl_socket_alloc();
@@ -39,7 +36,7 @@ int aj_netns_loopback_up(struct aj_error *err)
 	struct rtnl_link *want = rtnl_link_alloc();
 	int r = -NLE_NOMEM;
 	if (sock && was && want && (r = nl_connect(sock, NETLINK_ROUTE)) == 0) {
-		rtnl_link_set_ifindex(was, LOOPBACK_INDEX);
+		rtnl_link_set_ifindex(was, AJ_LOOPBACK_INDEX);
 		rtnl_link_set_flags(want, IFF_UP);
 		r = rtnl_link_change(sock, was, want, 0);
 	}

@@ -33,6 +33,7 @@ enum {
 	X(pivot,         AJ_BY_BUILDERS, "after every bind; the host tree is gone below this line")                    \
 	X(hostname,      AJ_BY_OWNERS,   "needs CAP_SYS_ADMIN too")                                                    \
 	X(loopback,      AJ_BY_INIT,     "needs CAP_NET_ADMIN over the jail's network namespace")                               \
+	X(egress,        AJ_BY_INIT,     "makes the sockets behind every address of a network by allow-list, and waits for the relay that serves them: needs CAP_NET_ADMIN too") \
 	X(drop_caps,     AJ_BY_BUILDERS, "the last user of capabilities is above")                                     \
 	X(drop_own_caps, AJ_BY_JAIL,     "drops the capabilities of the jail's own user namespace from every set; the jail's init has done the same")  \
 	X(no_new_privs,  AJ_BY_OWNERS,   "the kernel requires it for an unprivileged seccomp filter, and exec grants no privileges from here on") \

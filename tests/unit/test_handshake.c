@@ -75,7 +75,7 @@ Test(handshake, wrong_lengths)
 
 Test(handshake, unknown_kinds)
 {
-	static const uint32_t kinds[] = { 0, 1, AJ_MSG_MAPS_WRITTEN - 1, AJ_MSG_PARTED + 1, 0xffffffff };
+	static const uint32_t kinds[] = { 0, 1, AJ_MSG_MAPS_WRITTEN - 1, AJ_MSG_SOCKETS + 1, 0xffffffff };
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		struct aj_msg msg = { .kind = kinds[i] };
 		aj_msg_send(ends[0], &msg);
@@ -134,13 +134,13 @@ Test(handshake, senders)
 	pid_t sender = 7;
 	int on = 1, status;
 	aj_msg_send(ends[0], &msg);
-	cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender), 1);
+	cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender, NULL), 1);
 	cr_expect_eq(sender, 0);
 	cr_assert_eq(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
 	pid_t child = fork();
 	if (child == 0)
 		_exit(aj_msg_send(ends[0], &msg) < 0);
-	cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender), 1);
+	cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender, NULL), 1);
 	cr_expect_eq(sender, child);
 	waitpid(child, &status, 0);
 }
@@ -160,7 +160,7 @@ Test(handshake, descriptors_are_dropped)
 	for (int passcred = 0; passcred < 2; passcred++) {
 		cr_assert_eq(sendmsg(ends[0], &whole, 0), (ssize_t)sizeof msg);
 		pid_t sender;
-		cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender), 1);
+		cr_expect_eq(aj_msg_recv_from(ends[1], &msg, 0, &sender, NULL), 1);
 		int now = dup(0);
 		cr_expect_eq(now, lowest);
 		close(now);

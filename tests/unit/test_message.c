@@ -91,9 +91,36 @@ Test(message, an_empty_one_with_descriptors_leaves_none_open)
 	cr_expect_eq(got, -1);
 	cr_expect_eq(open_fds(), before);
 	send_three("", 0);
-	cr_expect_eq(aj_recv_from(ends[1], &(struct order){ 0 }, sizeof(struct order), 0, &sender), 0);
+	cr_expect_eq(aj_recv_from(ends[1], &(struct order){ 0 }, sizeof(struct order), 0, &sender, NULL), 0);
 	cr_expect_eq(sender, 0);
 	cr_expect_eq(open_fds(), before);
+}
+
+Test(message, several_descriptors_and_no_more_than_that)
+{
+	int pipes[2], on = 1, many[AJ_PASSED_MAX + 1] = { 0 };
+	struct aj_passed passed;
+	struct order order = { .number = 1 };
+	pid_t sender;
+	cr_assert_eq(pipe(pipes), 0);
+	for (int attested = 0; attested < 2; attested++) {
+		int before = open_fds();
+		cr_assert_eq(aj_message_send_all(ends[0], &order, sizeof order, (int[]){ pipes[0], pipes[1], 0 }, 3), 0);
+		cr_assert_eq(aj_recv_from(ends[1], &order, sizeof order, 0, &sender, &passed), (ssize_t)sizeof order);
+		cr_assert_eq(passed.count, 3);
+		cr_expect_eq(sender, attested ? getpid() : 0);
+		char byte;
+		cr_expect(write(passed.fds[1], "x", 1) == 1 && read(passed.fds[0], &byte, 1) == 1 && byte == 'x', "in their order");
+		for (size_t i = 0; i < passed.count; i++) {
+			cr_expect_eq(fcntl(passed.fds[i], F_GETFD), FD_CLOEXEC);
+			close(passed.fds[i]);
+		}
+		cr_assert_eq(aj_message_send_all(ends[0], &order, sizeof order, many, AJ_PASSED_MAX), 0);
+		cr_assert_eq(aj_recv_from(ends[1], &order, sizeof order, 0, &sender, NULL), (ssize_t)sizeof order);
+		cr_expect_eq(open_fds(), before);
+		cr_assert_eq(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
+	}
+	cr_expect_eq(aj_message_send_all(ends[0], &order, sizeof order, many, AJ_PASSED_MAX + 1), -1);
 }
 
 Test(message, end_and_nothing)

@@ -218,7 +218,7 @@ static int supervise(pid_t child)
 	struct aj_msg msg;
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		pid_t sender;
-		if (aj_msg_recv_from(ends[0], &msg, MSG_DONTWAIT, &sender) == 1) {
+		if (aj_msg_recv_from(ends[0], &msg, MSG_DONTWAIT, &sender, NULL) == 1) {
 			cr_expect(msg.kind == AJ_MSG_LISTENER && sender == child);
 			if (!untaken)
 				aj_violations_listen(&seen, &listener, sender, getpid(), msg.listener);
@@ -294,7 +294,7 @@ Test(violations, without_a_listener_nothing_is_let_through)
 	struct aj_msg msg;
 	pid_t sender;
 	int status;
-	cr_assert_eq(aj_msg_recv_from(ends[0], &msg, 0, &sender), 1);
+	cr_assert_eq(aj_msg_recv_from(ends[0], &msg, 0, &sender, NULL), 1);
 	aj_violations_listen(&seen, &listener, sender, getpid(), msg.listener);
 	cr_assert(seen.seen);
 	aj_close(&listener); /* the supervisor is gone */
@@ -331,7 +331,7 @@ Test(violations, a_caller_that_dies_is_no_problem)
 	struct aj_msg msg;
 	int status;
 	pid_t sender;
-	cr_assert_eq(aj_msg_recv_from(ends[0], &msg, 0, &sender), 1);
+	cr_assert_eq(aj_msg_recv_from(ends[0], &msg, 0, &sender, NULL), 1);
 	aj_violations_listen(&seen, &listener, sender, getpid(), msg.listener);
 	aj_msg_send(ends[0], &(struct aj_msg){ .kind = AJ_MSG_TAKEN });
 	waitpid(child, &status, 0);
@@ -372,7 +372,7 @@ Test(violations, not_of_a_child_of_that_parent)
 		lock_in();
 		_exit(0);
 	}
-	cr_assert_eq(aj_msg_recv_from(ends[0], &msg, 0, &sender), 1);
+	cr_assert_eq(aj_msg_recv_from(ends[0], &msg, 0, &sender, NULL), 1);
 	aj_violations_listen(&seen, &listener, sender, getppid(), msg.listener);
 	cr_expect(listener == -1 && !seen.seen);
 	aj_violations_listen(&seen, &listener, sender, getpid(), msg.listener);

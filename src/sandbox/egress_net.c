@@ -1,0 +1,146 @@
+/* Builds the jail's side of a network by allow-list: every address is local to its network namespace and ends at sockets of the relay's.
+ * It decides on no name and no address: that is the relay's. The namespace has no other way out. */
+#include "sandbox/egress_net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "sandbox/handshake.h"
+#include "sandbox/netns.h"
+#include "sandbox/redirect.h"
+
+enum { FAMILIES = 2, BACKLOG = 4096, ANY = 0 };
+
+static const struct family {
+	int family, address_bytes;
+	const char *address;
+} families[FAMILIES] = { { AF_INET, 4, AJ_EGRESS_V4 }, { AF_INET6, 16, AJ_EGRESS_V6 } };
+
+static const struct {
+	const char *name;
+	int type;
+	uint16_t port;
+} rows[AJ_EGRESS_SOCKETS] = {
+	[AJ_EGRESS_DNS_UDP] = { "DNS (UDP)", SOCK_DGRAM, AJ_EGRESS_DNS_PORT },
+	[AJ_EGRESS_DNS_TCP] = { "DNS (TCP)", SOCK_STREAM, AJ_EGRESS_DNS_PORT },
+	[AJ_EGRESS_LISTENER] = { "connections", SOCK_STREAM, AJ_EGRESS_PORT },
+};
+
+static int ask(struct nl_sock *sock, struct nl_msg *msg)
+{
+	int r = msg ? nl_send_auto(sock, msg) : -NLE_NOMEM;
+	nlmsg_free(msg);
+	return r < 0 ? r : nl_wait_for_ack(sock);
+}
+
+static struct nl_msg *begin(int type, const void *header, size_t bytes)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE);
+	if (msg)
+		nlmsg_append(msg, (void *)header, bytes, NLMSG_ALIGNTO);
+	return msg;
+}
+
+/* A second address of lo, of global scope: C libraries look for one before they ask for addresses of its family (AI_ADDRCONFIG). */
+static int add_address(struct nl_sock *sock, const struct family *f)
+{
+	char address[16];
+	const struct ifaddrmsg header = { .ifa_family = (uint8_t)f->family,
+		                          .ifa_prefixlen = (uint8_t)(f->address_bytes * 8),
+		                          .ifa_flags = IFA_F_NODAD,
+		                          .ifa_index = AJ_LOOPBACK_INDEX };
+	struct nl_msg *msg = begin(RTM_NEWADDR, &header, sizeof header);
+	inet_pton(f->family, f->address, address);
+	if (msg) {
+		nla_put(msg, IFA_LOCAL, f->address_bytes, address);
+		nla_put(msg, IFA_ADDRESS, f->address_bytes, address);
+	}
+	return ask(sock, msg);
+}
+
+/* `local default dev lo`: a packet to any address is delivered in this namespace. */
+static int add_route(struct nl_sock *sock, const struct family *f)
+{
+	const struct rtmsg header = { .rtm_family = (uint8_t)f->family,
+		                      .rtm_table = RT_TABLE_LOCAL,
+		                      .rtm_protocol = RTPROT_STATIC,
+		                      .rtm_scope = RT_SCOPE_HOST,
+		                      .rtm_type = RTN_LOCAL };
+	struct nl_msg *msg = begin(RTM_NEWROUTE, &header, sizeof header);
+	if (msg)
+		nla_put_u32(msg, RTA_OIF, AJ_LOOPBACK_INDEX);
+	return ask(sock, msg);
+}
+
+static int make_addresses(bool *ret_v6, struct aj_error *err)
+{
+	struct nl_sock *sock = nl_socket_alloc();
+	int r = sock ? nl_connect(sock, NETLINK_ROUTE) : -NLE_NOMEM;
+	for (size_t i = 0; r >= 0 && i < FAMILIES; i++) {
+		r = add_address(sock, &families[i]);
+		/* The host has no IPv6, or has switched it off: then no IPv6 packet goes anywhere. */
+		*ret_v6 = r >= 0;
+		if (i == 1 && (r == -NLE_OPNOTSUPP || r == -NLE_AF_NOSUPPORT || r == -NLE_NOACCESS)) {
+			r = 0;
+			break;
+		}
+		if (r >= 0)
+			r = add_route(sock, &families[i]);
+	}
+	nl_socket_free(sock);
+	return r < 0 ? aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "egress", 0,
+	                               "give the jail's network its address and route: %s", nl_geterror(r))
+	             : 0;
+}
+
+static int make_socket(const struct family *f, enum aj_egress_socket which)
+{
+	const int on = 1;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { .any.sa_family = (sa_family_t)f->family };
+	bool v6 = f->family == AF_INET6;
+	inet_pton(f->family, f->address, v6 ? (void *)&address.v6.sin6_addr : (void *)&address.v4.sin_addr);
+	*(v6 ? &address.v6.sin6_port : &address.v4.sin_port) = htons(rows[which].port);
+	cleanup_fd int fd = socket(f->family, rows[which].type | SOCK_CLOEXEC | SOCK_NONBLOCK, ANY);
+	if (fd < 0 || (v6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0) ||
+	    bind(fd, &address.any, v6 ? sizeof address.v6 : sizeof address.v4) < 0 ||
+	    (rows[which].type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
+		return -1;
+	return aj_steal(&fd);
+}
+
+int aj_egress_net(struct aj_steps *w, struct aj_error *err)
+{
+	int sockets[FAMILIES * AJ_EGRESS_SOCKETS];
+	size_t count = 0;
+	bool v6 = false;
+	if (make_addresses(&v6, err) < 0 || aj_redirect_tcp(err) < 0)
+		return -1;
+	/* The port of a closed connection is free again at once: else 28,000 connections to one host are the most in a minute. Where the
+	 * host's /proc/sys is read-only, that bound stays. */
+	aj_write_text(w->proc_fd, "sys/net/ipv4/tcp_tw_reuse", "1");
+	for (size_t i = 0; !err->exit_code && i < (v6 ? FAMILIES : 1); i++)
+		for (int j = 0; !err->exit_code && j < AJ_EGRESS_SOCKETS; j++) {
+			sockets[count] = make_socket(&families[i], (enum aj_egress_socket)j);
+			if (sockets[count] < 0)
+				aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "egress", errno,
+				                "make the relay's socket for %s on %s port %u", rows[j].name, families[i].address,
+				                rows[j].port);
+			else
+				count++;
+		}
+	if (!err->exit_code && aj_msg_hand_over_sockets(w->report, sockets, count) < 0)
+		aj_fail(err, AJ_EXIT_SETUP, "egress", errno, "hand the relay's sockets to the supervisor");
+	while (count)
+		aj_close(&sockets[--count]);
+	return err->exit_code ? -1 : 0;
+}

@@ -1,0 +1,190 @@
+/* Tests of sandbox/egress_net and sandbox/redirect in a network namespace of their own: where connections arrive, and what stays the guest's.
+ * No relay runs: this process takes the sockets as a supervisor does, and asks each connection for its original destination. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netfilter_ipv4.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/egress_net.h"
+#include "sandbox/handshake.h"
+#include "sandbox/netns.h"
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static socklen_t make_address(union address *a, const char *text, uint16_t port)
+{
+	bool v6 = strchr(text, ':');
+	*a = (union address){ .any.sa_family = v6 ? AF_INET6 : AF_INET };
+	cr_assert_eq(inet_pton(a->any.sa_family, text, v6 ? (void *)&a->v6.sin6_addr : (void *)&a->v4.sin_addr), 1);
+	*(v6 ? &a->v6.sin6_port : &a->v4.sin_port) = htons(port);
+	return v6 ? sizeof a->v6 : sizeof a->v4;
+}
+
+/* Addresses that no interface has: the relay's listener gets them all, whatever they are on the host. */
+static const struct {
+	const char *address;
+	uint16_t port;
+} led[] = { { "203.0.113.7", 443 }, { "198.18.3.4", 5432 }, { AJ_EGRESS_V4, 80 }, { "169.254.169.254", 80 }, { "10.0.0.1", 22 },
+	    { "2001:db8::7", 443 }, { "fd00:a9e7::9", 22 }, { "fdff::1", 8080 },  { AJ_EGRESS_V6, 443 } };
+enum { LED = sizeof led / sizeof *led };
+
+/* As a guest would; errno, or 0. */
+static int try_connect(int type, const char *address, uint16_t port)
+{
+	union address to;
+	socklen_t bytes = make_address(&to, address, port);
+	cleanup_fd int fd = socket(to.any.sa_family, type, 0);
+	if (fd < 0 || connect(fd, &to.any, bytes) < 0)
+		return errno;
+	char byte = 'x';
+	if (type == SOCK_STREAM)
+		return 0;
+	/* The answer to a datagram is an error of the socket. */
+	return send(fd, &byte, 1, 0) < 0 ||
+	               (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 2000), recv(fd, &byte, 1, MSG_DONTWAIT)) < 0
+	         ? errno
+	         : 0;
+}
+
+static int own_server(const char *bound, const char *address)
+{
+	union address here;
+	socklen_t bytes = make_address(&here, bound, 8080);
+	cleanup_fd int fd = socket(here.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	const int on = 1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (bind(fd, &here.any, bytes) < 0 || listen(fd, 8) < 0 || try_connect(SOCK_STREAM, address, 8080) != 0)
+		return -1;
+	cleanup_fd int got = accept(fd, NULL, NULL);
+	return got < 0 ? -1 : 0;
+}
+
+/* In the namespace. 0, or the line that failed. */
+#define MUST(x)                          \
+	do {                             \
+		if (!(x))                \
+			return __LINE__; \
+	} while (0)
+static int be_init_and_guest(int report)
+{
+	struct aj_error err = { 0 };
+	struct aj_steps w = { .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), .report = report };
+	int before = dup(0);
+	close(before);
+	MUST(aj_netns_loopback_up(&err) == 0);
+	if (aj_egress_net(&w, &err) < 0) {
+		fprintf(stderr, "egress: %s: %s\n", err.cause, strerror(err.errnum));
+		return __LINE__;
+	}
+	int after = dup(0);
+	close(after);
+	MUST(before == after); /* no socket stays */
+	for (size_t i = 0; i < LED; i++)
+		MUST(try_connect(SOCK_STREAM, led[i].address, led[i].port) == 0);
+	/* Its own addresses, with no server there. */
+	MUST(try_connect(SOCK_STREAM, "127.0.0.1", 1) == ECONNREFUSED && try_connect(SOCK_STREAM, "127.0.0.5", 443) == ECONNREFUSED);
+	MUST(try_connect(SOCK_STREAM, "::1", 443) == ECONNREFUSED);
+	MUST(own_server("127.0.0.1", "127.0.0.1") == 0 && own_server("0.0.0.0", "127.0.0.1") == 0 && own_server("::1", "::1") == 0);
+	/* A server of the guest's on all addresses gets no connection to another one. */
+	MUST(own_server("0.0.0.0", "203.0.113.7") < 0);
+	/* UDP but DNS: refused at once. */
+	MUST(try_connect(SOCK_DGRAM, "203.0.113.7", 443) == ECONNREFUSED && try_connect(SOCK_DGRAM, "2001:db8::7", 53) == ECONNREFUSED);
+	MUST(try_connect(SOCK_STREAM, AJ_EGRESS_V4, 53) == 0 && try_connect(SOCK_STREAM, AJ_EGRESS_V6, 53) == 0);
+	return 0;
+}
+
+static void write_file(const char *path, const char *format, unsigned id)
+{
+	char text[40];
+	snprintf(text, sizeof text, format, id);
+	aj_write_text(AT_FDCWD, path, text);
+}
+
+static void original_destination(int fd, int family, char text[64])
+{
+	union address to;
+	socklen_t bytes = sizeof to;
+	char name[INET6_ADDRSTRLEN];
+	bool v6 = family == AF_INET6;
+	cr_expect_eq(getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, SO_ORIGINAL_DST, &to, &bytes), 0);
+	inet_ntop(family, v6 ? (void *)&to.v6.sin6_addr : (void *)&to.v4.sin_addr, name, sizeof name);
+	snprintf(text, 64, "%s %u", name, ntohs(v6 ? to.v6.sin6_port : to.v4.sin_port));
+}
+
+Test(egress_net, every_connection_ends_at_the_listener)
+{
+	int ends[2], status = -1;
+	unsigned uid = getuid(), gid = getgid();
+	struct aj_msg msg;
+	struct aj_passed passed;
+	pid_t sender;
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+			_exit(255);
+		write_file("/proc/self/setgroups", "deny", 0);
+		write_file("/proc/self/uid_map", "1000 %u 1", uid);
+		write_file("/proc/self/gid_map", "1000 %u 1", gid);
+		int line = be_init_and_guest(ends[1]);
+		if (line)
+			fprintf(stderr, "test_egress_net.c:%d failed in the namespace\n", line);
+		_exit(line != 0);
+	}
+	close(ends[1]);
+	cr_assert_eq(aj_msg_recv_from(ends[0], &msg, 0, &sender, &passed), 1, "no message: can this user make a user namespace?");
+	cr_expect_eq(msg.kind, AJ_MSG_SOCKETS);
+	cr_assert_eq(passed.count, 2 * AJ_EGRESS_SOCKETS, "IPv4 and IPv6");
+	for (size_t i = 0; i < passed.count; i++) {
+		cr_expect_eq(fcntl(passed.fds[i], F_GETFD), FD_CLOEXEC);
+		cr_expect(fcntl(passed.fds[i], F_GETFL) & O_NONBLOCK);
+	}
+	cr_assert_eq(aj_msg_send(ends[0], &(struct aj_msg){ .kind = AJ_MSG_TAKEN }), 0);
+	waitpid(child, &status, 0);
+	cr_expect_eq(status, 0);
+	for (size_t i = 0; i <= LED; i++) {
+		bool v6 = i < LED && strchr(led[i].address, ':');
+		int got = accept(passed.fds[AJ_EGRESS_LISTENER + (v6 ? AJ_EGRESS_SOCKETS : 0)], NULL, NULL);
+		char is[64], want[64];
+		cr_assert(got >= 0, "connection %zu has not arrived", i);
+		original_destination(got, v6 ? AF_INET6 : AF_INET, is);
+		snprintf(want, sizeof want, "%s %u", i < LED ? led[i].address : "203.0.113.7", i < LED ? led[i].port : 8080);
+		/* Each family in its order; the last one was meant for another address than the server's own. */
+		cr_expect_str_eq(is, want);
+		close(got);
+	}
+	for (size_t i = 0; i < 2; i++)
+		cr_expect(accept(passed.fds[AJ_EGRESS_DNS_TCP + (i ? AJ_EGRESS_SOCKETS : 0)], NULL, NULL) >= 0,
+		          "DNS over TCP is not led away");
+}
+
+/* A supervisor that ends, or answers anything else, is no consent: nothing runs. */
+Test(egress_net, without_the_supervisors_word_the_step_fails)
+{
+	for (int answers = 0; answers < 2; answers++) {
+		int ends[2], fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+		if (answers)
+			aj_msg_send(ends[0], &(struct aj_msg){ .kind = AJ_MSG_MAPS_WRITTEN });
+		else
+			shutdown(ends[0], SHUT_WR);
+		cr_expect_eq(aj_msg_hand_over_sockets(ends[1], &fd, 1), -1);
+		close(fd);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
