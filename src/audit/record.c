@@ -82,15 +82,20 @@ static void set_member(struct composer *c, const char *key, json_t *value)
 	json_object_set_new(c->doc, key, value);
 }
 
+static json_t *time_json(time_t s, long ms)
+{
+	struct tm utc;
+	char seconds[32];
+	gmtime_r(&s, &utc);
+	strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
+	return json_sprintf("%s.%03ldZ", seconds, ms);
+}
+
 static json_t *time_now(void)
 {
 	struct timespec now;
-	struct tm utc;
-	char seconds[32];
 	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
-	strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
-	return json_sprintf("%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+	return time_json(now.tv_sec, now.tv_nsec / 1000000);
 }
 
 static json_t *user_json(void)
@@ -224,6 +229,22 @@ static void add_violations(json_t *list, const struct aj_violations *v, size_t *
 	}
 }
 
+static bool add_refused_host(struct composer *c, json_t *list, const struct aj_network_trouble *one, size_t *budget)
+{
+	json_t *denial = json_pack("{s:s, s:o, s:s, s:I}", "by", "relay", "rule",
+	                           one->port ? json_sprintf("%s:%u", one->host, one->port) : json_string(one->host), "message",
+	                           one->why, "count", (json_int_t)one->count);
+	size_t bytes = json_dumpb(denial, NULL, 0, JSON_COMPACT) + 1;
+	if (bytes > *budget) {
+		c->truncated = true;
+		json_decref(denial);
+		return false;
+	}
+	*budget -= bytes;
+	json_array_append_new(list, denial);
+	return true;
+}
+
 /* Imports that were tried and refused while the code ran, whether or not it coped with that. */
 static void add_imports_refused(struct composer *c, json_t *list, const json_t *refused, size_t *budget)
 {
@@ -246,6 +267,8 @@ static json_t *denials_json(struct composer *c, const struct aj_result *r)
 	const json_t *refused = json_object_get(r->claim, "imports_refused"), *error = json_object_get(r->claim, "error");
 	const char *rule = json_string_value(json_object_get(error, "rule"));
 	add_violations(list, &r->violations, &budget);
+	for (i = 0; i < r->network.refused.count && add_refused_host(c, list, &r->network.refused.items[i], &budget); i++)
+		;
 	add_imports_refused(c, list, refused, &budget);
 	/* A guard's refusal at run time; an import's is in the list above already. */
 	if (json_array_size(errors) == 0 && !(json_array_size(refused) && rule && strcmp(rule, "PY-IMPORT") == 0))
@@ -292,6 +315,30 @@ static json_int_t milliseconds(uint64_t us)
 	return (json_int_t)((us + 999) / 1000);
 }
 
+json_t *aj_record_connections(const struct aj_request *request, const struct aj_network_use *network, size_t *at)
+{
+	enum { MOST = 100 }; /* each takes 500 bytes at most */
+	struct composer c = { .doc = json_object() };
+	json_t *list = json_array();
+	for (size_t end = *at + MOST; *at < network->listed && *at < end; ++*at) {
+		const struct aj_network_connection *one = &network->connections[*at];
+		json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:o, s:I, s:I, s:I}", "host", one->host, "address",
+		                                      one->address, "port", one->port, "time",
+		                                      time_json(one->began_us / 1000000, one->began_us / 1000 % 1000),
+		                                      "lasted_ms", (json_int_t)(one->lasted_us / 1000), "bytes_out",
+		                                      (json_int_t)one->bytes_out, "bytes_in", (json_int_t)one->bytes_in));
+	}
+	set_member(&c, "v", json_integer(1));
+	set_member(&c, "event", json_string("connections"));
+	set_member(&c, "id", short_text(&c, request->id, SHORT_BYTES));
+	set_member(&c, "time", time_now());
+	set_member(&c, "connections", list);
+	if (json_array_size(list))
+		return c.doc;
+	json_decref(c.doc);
+	return NULL;
+}
+
 json_t *aj_record_end(const struct aj_request *request, json_t *policy, const struct aj_plan *plan, const struct aj_result *r)
 {
 	struct composer c = { 0 };
@@ -314,6 +361,11 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 	set_member(&c, "limits_hit", limits);
 	set_member(&c, "enforced", ran ? enforced_json(&c, plan, r) : json_object());
 	set_member(&c, "denials", denials_json(&c, r));
+	json_t *network = aj_network_json(&r->network);
+	if (network) /* failures are many lines, and the result's */
+		json_object_del(network, "failed");
+	if (network)
+		set_member(&c, "network", network);
 	if (plan->snippet)
 		set_member(&c, "claimed", json_pack("{s:o}", "imports", imports_json(&c, r)));
 	return end_record(&c);

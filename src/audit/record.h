@@ -1,4 +1,4 @@
-/* Audit records: one before a run starts, and one when it has ended.
+/* Audit records: one before a run starts, and when it has ended one, after those of its connections.
  * docs/audit.md describes the fields. */
 #pragma once
 #include "result/result.h"
@@ -7,4 +7,6 @@
  * shared, not copied. Any bytes in names, arguments and claims become text; a record fits into AJ_CHAIN_RECORD_BYTES, with
  * `"truncated":true` where parts had to be left out. */
 json_t *aj_record_start(const struct aj_request *request, json_t *policy);
+/* The connections that the relay of a network by allow-list made, from number *at on, as many as a record has room for; NULL: no more. */
+json_t *aj_record_connections(const struct aj_request *request, const struct aj_network_use *network, size_t *at);
 json_t *aj_record_end(const struct aj_request *request, json_t *policy, const struct aj_plan *plan, const struct aj_result *result);

@@ -84,9 +84,12 @@ int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, c
 		return 0;
 	struct aj_error why = { 0 };
 	json_t *named = aj_policy_json(policy, request);
-	int r = trail->audit.kind == AJ_AUDIT_NONE
-	          ? -1
-	          : append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);
+	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : 0;
+	size_t at = 0;
+	for (json_t *record; r == 0 && (record = aj_record_connections(request, &result->network, &at));)
+		r = append_record(&trail->audit, false, record, &why);
+	if (r == 0)
+		r = append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);
 	json_decref(named);
 	result->recorded = r == 0 && !trail->missed[0] ? AJ_RECORDED : AJ_MISSED;
 	if (result->recorded == AJ_RECORDED)

@@ -124,6 +124,8 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!o->json && result.status != AJ_STATUS_OK)
 		aj_show_refusals(&result);
 	if (!o->json)
+		aj_show_network(&result.network);
+	if (!o->json)
 		aj_show_workspace(result.workspace, NULL);
 	if (!o->json)
 		aj_show_files(&result, o->output);

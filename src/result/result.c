@@ -227,8 +227,12 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
 	if (!request->brief)
 		json_object_set_new(doc, "enforced", ran ? aj_enforced_json(r, plan) : json_object());
-	json_object_set_new(doc, "violations", aj_violations_json(&r->violations));
+	json_t *violations = aj_violations_json(&r->violations), *network = aj_network_json(&r->network);
+	aj_network_add_violations(&r->network, violations);
+	json_object_set_new(doc, "violations", violations);
 	json_object_set_new(doc, "violations_seen", json_boolean(r->violations.seen));
+	if (network)
+		json_object_set_new(doc, "network", network);
 	if (r->workspace)
 		json_object_set(doc, "workspace", r->workspace);
 	if (r->note[0])
@@ -252,6 +256,7 @@ void aj_result_free(struct aj_result *r)
 {
 	aj_output_buffer_free(&r->out);
 	aj_output_buffer_free(&r->err);
+	aj_network_free(&r->network);
 	json_decref(r->claim);
 	json_decref(r->workspace);
 	json_decref(r->files);

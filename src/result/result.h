@@ -8,6 +8,7 @@
 #include "cgroup/leaf.h"
 #include "mediate/violations.h"
 #include "plan/plan.h"
+#include "result/network.h"
 #include "result/output_buffer.h"
 
 enum aj_status {
@@ -47,6 +48,7 @@ struct aj_result {
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
+	struct aj_network_use network;
 	json_t *workspace;             /* changes to the places of a writable workspace that the host obeys; NULL without one */
 	json_t *files, *files_skipped; /* of /output: what came back and what did not; NULL where none were asked for, or all came */
 	struct aj_output_buffer out, err;

@@ -9,6 +9,15 @@
 
 enum { MOST_VIOLATIONS = 10, MOST_CHANGES = 20 };
 
+/* `what`: "was refused", and `advice`, or "" where there is nothing to do. */
+static void show_host(struct aj_arena *arena, const json_t *one, const char *what, const char *advice)
+{
+	const char *host = json_string_value(json_object_get(one, "host")), *why = json_string_value(json_object_get(one, "why"));
+	json_int_t port = json_integer_value(json_object_get(one, "port"));
+	const char *at = port ? aj_printf(arena, ":%lld", (long long)port) : "";
+	fprintf(stderr, "agentjail: %s%s %s: %s%s\n", aj_line(arena, host), at, what, aj_line(arena, why), advice);
+}
+
 void aj_show_violations(const json_t *list)
 {
 	struct aj_arena arena = { 0 };
@@ -16,6 +25,10 @@ void aj_show_violations(const json_t *list)
 	const json_t *one;
 	size_t i;
 	json_array_foreach(list, i, one) {
+		if (i < MOST_VIOLATIONS && json_object_get(one, "host")) {
+			show_host(&arena, one, "was refused", "; ask for it or work without it");
+			continue;
+		}
 		const char *name = json_string_value(json_object_get(one, "syscall")),
 			   *why = json_string_value(json_object_get(one, "why")),
 			   *instead = json_string_value(json_object_get(one, "instead"));
@@ -44,6 +57,21 @@ void aj_show_refusals(const struct aj_result *result)
 	aj_show_violations(violations);
 	json_decref(violations);
 	aj_show_hint(result->hint[0] ? result->hint : NULL);
+}
+
+void aj_show_network(const struct aj_network_use *network)
+{
+	struct aj_arena arena = { 0 };
+	json_t *refused = json_array(), *doc = aj_network_json(network), *one;
+	size_t i;
+	aj_network_add_violations(network, refused);
+	aj_show_violations(refused);
+	json_array_foreach(json_object_get(doc, "failed"), i, one)
+		if (i < MOST_VIOLATIONS)
+			show_host(&arena, one, "could not be reached", "");
+	json_decref(refused);
+	json_decref(doc);
+	aj_arena_free(&arena);
 }
 
 static void show_moved(struct aj_arena *arena, const json_t *item)

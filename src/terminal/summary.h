@@ -2,12 +2,14 @@
 #pragma once
 #include "result/result.h"
 
-/* Print the refused system calls, a line each, at most ten, and the advice once; `list`: of a result. */
+/* Print the refused system calls, a line each, at most ten, and the advice once, and the refused hosts; `list`: of a result. */
 void aj_show_violations(const json_t *list);
 /* Print a result's own hint; NULL: there is none. */
 void aj_show_hint(const char *hint);
 /* Both. */
 void aj_show_refusals(const struct aj_result *result);
+/* Print the hosts to which a network by allow-list made no connection: those that it refused, and those that did not answer. */
+void aj_show_network(const struct aj_network_use *network);
 /* Print the changes to places in the workspace that the host runs or obeys, a line each. `report`: of a result, or NULL;
  * `earlier`: an earlier report of the same jail, whose lines are not repeated, or NULL. */
 void aj_show_workspace(const json_t *report, const json_t *earlier);

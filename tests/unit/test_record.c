@@ -96,6 +96,39 @@ Test(record, start)
 	json_decref(policy);
 }
 
+/* A line for each hundred connections, within the room whatever the names are; refused hosts are denials, as many as fit. */
+Test(record, connections_and_refused_hosts)
+{
+	struct aj_network_trouble refused = { .port = 443, .count = 1, .why = "not on this jail's list" };
+	struct aj_network_connection made = { .address = "203.0.113.7", .port = 443, .began_us = 1700000000123000, .lasted_us = 5000, .bytes_in = 9 };
+	memset(refused.host, '"', sizeof refused.host - 1);
+	memset(made.host, '\\', sizeof made.host - 1);
+	result.network.relayed = true;
+	for (int i = 0; i < 250; i++) {
+		refused.host[0] = (char)('a' + i % 26);
+		aj_network_add_trouble(&result.network.refused, &refused);
+		aj_network_add_connection(&result.network, &made);
+	}
+	size_t at = 0, lines = 0, seen = 0;
+	for (json_t *doc; (doc = aj_record_connections(&request, &result.network, &at)); json_decref(doc)) {
+		json_t *list = json_object_get(doc, "connections"), *first = json_array_get(list, 0);
+		cr_expect_str_eq(text_of(doc, "event"), "connections");
+		cr_expect_str_eq(text_of(first, "time"), "2023-11-14T22:13:20.123Z");
+		cr_expect(number_of(first, "lasted_ms") == 5 && number_of(first, "bytes_in") == 9 && number_of(first, "port") == 443);
+		seen += json_array_size(list);
+		lines++;
+		one_line(doc);
+	}
+	cr_expect(lines == 3 && seen == 250, "%zu lines, %zu connections", lines, seen);
+	json_t *doc = aj_record_end(&request, NULL, &plan, &result), *list = json_object_get(doc, "denials");
+	cr_expect(json_array_size(list) > 5);
+	cr_expect_str_eq(text_of(json_array_get(list, 0), "by"), "relay");
+	cr_expect(json_is_true(json_object_get(doc, "truncated")));
+	cr_expect_eq(number_of(json_object_get(doc, "network"), "connections"), 250);
+	one_line(doc);
+	json_decref(doc);
+}
+
 Test(record, command)
 {
 	request.snippet = plan.snippet = plan.capture = false;

@@ -70,6 +70,58 @@ Test(result, fields)
 	json_decref(doc);
 }
 
+static struct aj_network_trouble trouble(const char *host, uint16_t port, const char *why)
+{
+	struct aj_network_trouble one = { .port = port, .count = 2 };
+	strcpy(one.host, host);
+	strcpy(one.why, why);
+	return one;
+}
+
+/* Equal refusals are one row with a count; what exceeds the list is in the sum. */
+Test(result, network_by_allow_list)
+{
+	struct aj_network_use *use = &result.network;
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
+	cr_expect_null(json_object_get(doc, "network"), "other networks have no such field");
+	json_decref(doc);
+	use->relayed = true;
+	for (int i = 0; i < 2; i++) {
+		struct aj_network_trouble evil = trouble("evil.test", 443, "not on the list"), name = trouble("evil.test", 0, "not on the list"),
+					  down = trouble("down.test", 443, "no host answered");
+		aj_network_add_trouble(&use->refused, &evil);
+		aj_network_add_trouble(&use->refused, &name);
+		aj_network_add_trouble(&use->failed, &down);
+		aj_network_add_connection(use, &(struct aj_network_connection){ .host = "a.test", .bytes_out = 3, .bytes_in = 4 });
+	}
+	doc = aj_result_json(&result, &plan, &policy, &request);
+	json_t *network = json_object_get(doc, "network"), *list = json_object_get(doc, "violations"), *first = json_array_get(list, 0);
+	cr_assert_eq(json_array_size(list), 2);
+	cr_expect_str_eq(text_of(first, "host"), "evil.test");
+	cr_expect_eq(json_integer_value(json_object_get(first, "port")), 443);
+	cr_expect_eq(json_integer_value(json_object_get(first, "count")), 4);
+	cr_expect_str_eq(text_of(first, "instead"), "Ask for evil.test, or work without it.");
+	cr_expect(json_is_null(json_object_get(json_array_get(list, 1), "port")), "a question for the name's address has no port");
+	cr_expect_eq(json_integer_value(json_object_get(network, "connections")), 2);
+	cr_expect_eq(json_integer_value(json_object_get(network, "bytes_in")), 8);
+	cr_expect_eq(json_integer_value(json_object_get(network, "refused")), 8);
+	cr_expect_eq(json_array_size(json_object_get(network, "failed")), 1);
+	json_decref(doc);
+	for (int i = 0; i < 100; i++) {
+		char host[16];
+		snprintf(host, sizeof host, "h%d.test", i);
+		struct aj_network_trouble one = trouble(host, 1, "no");
+		aj_network_add_trouble(&use->refused, &one);
+	}
+	for (int i = 0; i < AJ_NETWORK_CONNECTIONS_MAX + 10; i++)
+		aj_network_add_connection(use, &(struct aj_network_connection){ .bytes_out = 1 });
+	cr_expect_eq(use->refused.count, AJ_NETWORK_TROUBLES_MAX);
+	cr_expect_eq(use->refused.total, 208);
+	cr_expect_eq(use->listed, AJ_NETWORK_CONNECTIONS_MAX);
+	cr_expect_eq(use->total, AJ_NETWORK_CONNECTIONS_MAX + 12);
+	cr_expect_eq(use->bytes_out, AJ_NETWORK_CONNECTIONS_MAX + 16);
+}
+
 /* A brief result has what differs from run to run, and each member that tells of more than a plain success. */
 Test(result, brief)
 {

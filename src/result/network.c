@@ -1,0 +1,84 @@
+/* Collects the relay's reports of one run, and composes the fields of a result from them.
+ * It keeps a bounded number of different reports, and counts the others. */
+#include "result/network.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more of `count` items: the array grows by doubling. */
+static void *make_room(void *items, size_t count, size_t item_bytes)
+{
+	if (count & (count - 1))
+		return items;
+	items = realloc(items, (count ? 2 * count : 1) * item_bytes);
+	if (!items)
+		abort();
+	return items;
+}
+
+static bool is_same(const struct aj_network_trouble *a, const struct aj_network_trouble *b)
+{
+	return a->port == b->port && strcmp(a->host, b->host) == 0 && strcmp(a->why, b->why) == 0;
+}
+
+void aj_network_add_trouble(struct aj_network_troubles *list, const struct aj_network_trouble *one)
+{
+	list->total += one->count;
+	for (size_t i = 0; i < list->count; i++)
+		if (is_same(&list->items[i], one)) {
+			list->items[i].count += one->count;
+			return;
+		}
+	if (list->count == AJ_NETWORK_TROUBLES_MAX)
+		return;
+	list->items = make_room(list->items, list->count, sizeof *list->items);
+	list->items[list->count++] = *one;
+}
+
+void aj_network_add_connection(struct aj_network_use *network, const struct aj_network_connection *one)
+{
+	network->total++;
+	network->bytes_out += one->bytes_out;
+	network->bytes_in += one->bytes_in;
+	if (network->listed == AJ_NETWORK_CONNECTIONS_MAX)
+		return;
+	network->connections = make_room(network->connections, network->listed, sizeof *network->connections);
+	network->connections[network->listed++] = *one;
+}
+
+void aj_network_free(struct aj_network_use *network)
+{
+	free(network->refused.items);
+	free(network->failed.items);
+	free(network->connections);
+	*network = (struct aj_network_use){ 0 };
+}
+
+static json_t *trouble_json(const struct aj_network_trouble *one)
+{
+	return json_pack("{s:s, s:o, s:I, s:s}", "host", one->host, "port", one->port ? json_integer(one->port) : json_null(),
+	                 "count", (json_int_t)one->count, "why", one->why);
+}
+
+void aj_network_add_violations(const struct aj_network_use *network, json_t *violations)
+{
+	for (size_t i = 0; i < network->refused.count; i++) {
+		const struct aj_network_trouble *one = &network->refused.items[i];
+		json_t *json = trouble_json(one);
+		json_object_set_new(json, "instead", json_sprintf("Ask for %s, or work without it.", one->host));
+		json_array_append_new(violations, json);
+	}
+}
+
+json_t *aj_network_json(const struct aj_network_use *network)
+{
+	if (!network->relayed)
+		return NULL;
+	json_t *failed = json_array();
+	for (size_t i = 0; i < network->failed.count; i++)
+		json_array_append_new(failed, trouble_json(&network->failed.items[i]));
+	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "connections", (json_int_t)network->total, "refused",
+	                 (json_int_t)network->refused.total, "bytes_out", (json_int_t)network->bytes_out, "bytes_in",
+	                 (json_int_t)network->bytes_in, "failed", failed);
+}
