@@ -207,6 +207,13 @@ json "with the layer off" 0 'value.data=Mwo=' -- exec --layer off --stdin "$T/in
 sys.stdin.buffer.readline()'
 json "it has no descriptor" 1 error.type=UnsupportedOperation -- exec --stdin "$T/in.txt" -c 'import sys
 sys.stdin.fileno()'
+json "but where open() is the real one" 0 value.data.0.data=Mwo= 'value.data.1=1 2\nlast' -- exec --policy data-analysis --stdin "$T/in.txt" -c 'import os
+os.read(0, 2), open(0).read()'
+json "fileinput" 0 'value.0=3\n' 'value.1=1 2\n' value.2=last value.3= -- exec --policy data-analysis --stdin "$T/in.txt" -c 'import fileinput
+[*fileinput.input(), open(0).read()]'
+printf 'extends = "snippet"\n[limits]\nfile_size = "1"\n' >"$T/byte.toml"
+json "within the limit of a file it is in memory" 0 value.data.0= 'value.data.1=3\n1 2\nlast' -- exec --policy-file "$T/byte.toml" --layer off --stdin "$T/in.txt" -c 'import sys
+open(0, closefd=False).read(), sys.stdin.read()'
 json "one that ends" 1 error.type=EOFError 'error.hint~Standard input ends here' -- exec --stdin "$T/in.txt" -c 'while True: input()'
 json "none" 1 error.type=EOFError 'error.hint~agentjail exec --stdin FILE' -- exec -c 'input()'
 echo ours >"$T/ours.txt"

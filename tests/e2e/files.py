@@ -100,6 +100,16 @@ def a_session(s):
 
 
 @test
+def programs_read_the_standard_input(s):
+    c = s.client()
+    session = c.ask("open", policy="any")["session"]
+    for given in "a\nb\n", "", "c\n":
+        r = c.ask("run", session=session, stdin=given, timeout_ms=20_000, code="import subprocess\n"
+                  "subprocess.run(['/usr/bin/python3', '-ISc', 'import sys; print(sys.stdin.read())'], capture_output=True, text=True, check=True).stdout")
+        same(r.get("value"), given + "\n", str(r)[:800])
+
+
+@test
 def large_files_come_in_parts(s):
     c = s.client()
     session = c.ask("open", policy="any")["session"]

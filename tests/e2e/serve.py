@@ -82,6 +82,21 @@ def exec_members(s):
 
 
 @test
+def standard_input_is_descriptor_0_where_open_is_the_real_one(s):
+    c = s.client()
+    session = c.ask("open", policy="open", branching=True)["session"]
+    number = "import os, sys\n(os.read(0, 2).decode(), sys.stdin.fileno(), open(0).read(), len(os.listdir('/tmp')))"
+    def reads(session, value, **given):
+        same(c.ask("run", session=session, code=number, **given)["value"]["data"], value)
+    reads(session, ["a ", 0, "b", 0], stdin="a b")
+    branch = c.ask("fork", session=session)["session"]
+    for each in branch, session:
+        reads(each, ["", 0, "", 0])
+        reads(each, ["cd", 0, "", 0], stdin="cd")
+    same(c.ask("exec", policy="open", stdin="a b", code=number)["value"]["data"], ["a ", 0, "b", 0])
+
+
+@test
 def a_request_may_tighten_its_python_layer(s):
     c = s.client()
     r = c.ask("exec", code="import json\njson.dumps([1])", imports=["json"])

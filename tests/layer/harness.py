@@ -45,6 +45,9 @@ def run(*requests, probe=None, seconds=120):
         code = 1
         try:
             os.close(read)
+            null = os.open("/dev/null", os.O_RDONLY)
+            os.dup2(null, 0)
+            os.close(null)
             null = os.open("/dev/null", os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)

@@ -365,16 +365,26 @@ def sessions(score):
             request("input()", **keys),
             request("[sys.stdin is old, sys.stdin.isatty(), sys.stdin.name, sys.stdin.buffer.read(), old.closed]", stdin="", **keys),
             request("input()", stdin="", **keys), request("sys.stdin.close()", stdin="1", **keys), request("sys.stdin.closed, sys.stdin.read()", **keys),
-            request("try: sys.stdin.fileno()\nexcept OSError as e: why = type(e).__name__\nwhy, sys.stdin.readlines()", stdin="1\n2", **keys),
+            request("try: why = sys.stdin.fileno()\nexcept OSError as e: why = type(e).__name__\nwhy, sys.stdin.mode, sys.stdin.readlines()", stdin="1\n2", **keys),
             request("sys.stdin = old = ['mine']", stdin="1", **keys), request("sys.stdin is old", **keys), request("input()", stdin="theirs", **keys),
             request("sys.stdin is not old, sys.stdin.read()", **keys)],
              lambda c: c[0]["value"] == [3, "a b\n", ["ü\n", "last"], ""] and c[1]["error"]["type"] == c[3]["error"]["type"] == "EOFError"
              and "--stdin FILE" in c[1]["error"]["hint"] and c[3]["error"]["hint"].startswith("Standard input ends here")
              and c[2]["repr"] == "[False, False, '<stdin>', b'', False]" and c[4]["status"] == "ok" and c[5]["repr"] == "(False, '')"
-             and c[6]["repr"] == "('UnsupportedOperation', ['1\\n', '2'])" and c[8]["value"] is True and c[9]["value"] == "theirs"
+             and c[6]["repr"] == "(%s, 'r', ['1\\n', '2'])" % ("'UnsupportedOperation'" if layer else 0) and c[8]["value"] is True and c[9]["value"] == "theirs"
              and c[10]["repr"] == "(True, '')")
     case("stdin-open", [request("open(0).read(), open(0, 'rb').read()", stdin="5 6"), request("print(input('n? '))", stdin=7), request("1")],
          lambda c: c[0]["repr"] == "('5 6', b'')" and c[1]["error"]["type"] == "RequestError" and c[2]["value"] == 1)
+    for layer in (True, False):
+        keys = dict(imports=["fileinput", "os", "os.path", "pathlib", "sys"], layer=layer)
+        case("stdin-descriptor/layer-%s" % layer, [
+            request("import os, sys\nos.read(0, 2), sys.stdin.fileno(), os.fstat(0).st_size, input(), open(0).read(), input('')", stdin="a b\nc\nd", **keys),
+            request("os.path.samestat(os.fstat(0), os.stat('/dev/null')), open(0, closefd=False).read()", **keys),
+            request("import fileinput\nsum(int(n) for l in fileinput.input() for n in l.split()), [x for x in os.listdir('/tmp') if 'stdin' in x]", stdin="1 2\n3", **keys),
+            request("open(0).close()\nf = open('/dev/null')\nf.fileno()", **keys), request("f.fileno(), sys.stdin.read()", stdin="theirs", **keys),
+            request("f.close(); f.closed", **keys), request("open(0).read()", stdin="theirs", **keys)],
+             lambda c: c[0]["repr"] == "(b'a ', 0, 7, 'b', '', 'c')" and c[1]["repr"] == "(True, '')" and c[2]["repr"] == "(6, [])"
+             and c[3]["value"] == 0 and c[4]["repr"] == "(0, 'theirs')" and c[6]["value"] == "theirs")
     case("after-error", [request("x = 5\n1/0"), request("x")], lambda c: c[0]["status"] == "error" and c[1]["value"] == 5)
     case("rejected-runs-nothing", [request("x = 5\nimport os"), request("x")], lambda c: c[1]["error"]["type"] == "NameError")
     case("error-lines", [request("def f():\n    return 1/0"), request("\n\nf()")],

@@ -277,6 +277,16 @@ def run_docstring_examples(guards, real):
     return run_docstring_examples(guards, real)
 
 
+def of_standard(guards, real):
+    def by_number(fd, *args, **kw):
+        if type(fd) is not int or not 0 <= fd <= 2:
+            raise PermissionError(13, "Of the descriptors only those of stdin, stdout and stderr are allowed here", fd)
+        return real(fd, *args, **kw)
+    by_number.__name__ = by_number.__qualname__ = real.__name__
+    by_number.__doc__ = real.__doc__
+    return by_number
+
+
 def catch_warnings(guards, real):
     class catch_warnings:
         """Like warnings.catch_warnings, which keeps the real module in an attribute."""
@@ -305,6 +315,11 @@ REPLACEMENTS = {
     "dataclass": ("dataclasses", dataclass),
     "make_dataclass": ("dataclasses", make_dataclass),
     "exc_info": ("sys", exc_info),
+    "fdopen": ("os", of_standard),
+    "fstat": ("posix", of_standard),
+    "isatty": ("posix", of_standard),
+    "read": ("posix", of_standard),
+    "write": ("posix", of_standard),
     "getmembers": ("inspect", getmembers),
     "testmod": ("doctest", testmod),
     "run_docstring_examples": ("doctest", run_docstring_examples),

@@ -41,13 +41,13 @@ SHOWN = {
         "ELLIPSIS Example FAIL_FAST IGNORE_EXCEPTION_DETAIL NORMALIZE_WHITESPACE OutputChecker REPORTING_FLAGS REPORT_CDIFF REPORT_NDIFF "
         "REPORT_ONLY_FIRST_FAILURE REPORT_UDIFF SKIP TestResults UnexpectedException register_optionflag run_docstring_examples "
         "script_from_examples testmod".split()), "it runs text in namespaces of other modules"),
-    # Files and folders by their paths; no process, and no descriptor by its number.
+    # Files and folders by their paths; no process, and no descriptor by its number but the standard ones (patches.py).
     "os": (frozenset(
-        "DirEntry F_OK PathLike R_OK SEEK_CUR SEEK_END SEEK_SET W_OK X_OK access altsep chdir chmod cpu_count curdir defpath devnull environ error extsep fsdecode "
-        "fsencode fspath get_terminal_size getcwd getenv getpid getppid getuid getgid geteuid getegid link linesep listdir lstat makedirs "
-        "mkdir name pardir path pathsep readlink remove removedirs rename renames replace rmdir scandir sched_getaffinity sep stat stat_result statvfs "
+        "DirEntry F_OK PathLike R_OK SEEK_CUR SEEK_END SEEK_SET W_OK X_OK access altsep chdir chmod cpu_count curdir defpath devnull environ error extsep fdopen fsdecode "
+        "fsencode fspath fstat get_terminal_size getcwd getenv getpid getppid getuid getgid geteuid getegid isatty link linesep listdir lstat makedirs "
+        "mkdir name pardir path pathsep read readlink remove removedirs rename renames replace rmdir scandir sched_getaffinity sep stat stat_result statvfs "
         "strerror supports_follow_symlinks symlink terminal_size times times_result truncate umask uname uname_result unlink urandom "
-        "utime walk".split()), "it starts or ends processes, or uses descriptors by their numbers"),
+        "utime walk write".split()), "it starts or ends processes, or uses descriptors by their numbers"),
     "pickle": (frozenset(
         "DEFAULT_PROTOCOL HIGHEST_PROTOCOL PickleError PicklingError UnpicklingError dump dumps load loads".split()),
         "it finds objects by their names"),

@@ -54,7 +54,7 @@ class Session:
         self.handles = None         # the same, where the request under way wants them
         self.recorded = None        # names that IMPORT_RECORDER saw
         self.unawaited = None       # warnings for the claim, see unawaited.py
-        self.stdin = None           # sys.stdin of the snippet under way, where the caller gave its text
+        self.stdin = None           # stdin.StandardInput of the snippet under way, where the caller gave its text
         self.display = None         # the agent's function; absent from `minimal`
         self.results = None         # rich.Results of the snippet under way, from the first one on
         self.keeps_files = False    # the caller takes the files of /output
@@ -80,8 +80,8 @@ class Session:
         try:
             flush_streams()
             if self.stdin is not None:
-                from agentjail.runtime.stdin import take_stdin
-                take_stdin(self)
+                self.stdin.take()
+                self.stdin = None
             return claim_bytes(claim)
         except BaseException:
             return OUT_OF_MEMORY
@@ -225,7 +225,7 @@ class Session:
             seed_by_choice(req["seed"])
         if req["stdin"] is not None:
             from agentjail.runtime.stdin import give_stdin
-            give_stdin(self, req["stdin"])
+            self.stdin = give_stdin(req["stdin"], STDIN, self.guards is None or self.guards.opens_files)
         namespace["final_answer"] = self.final_answer
         namespace.pop(VALUE_NAME, None)
         self.running = self.answers if code is not None else None
