@@ -177,13 +177,13 @@ $B/library-static: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.p
 
 # --- fuzzers: the rooms that read what others wrote, built once more by clang; a fuzzer takes from them what it calls ---
 
-# make fuzz     fuzz what reads policies, schemas of tools, requests, what a jail says and git's configurations, for FUZZ_SECONDS=20 each (clang)
+# make fuzz     fuzz what reads policies, schemas of tools, requests, what a jail says and sends and git's configurations, for FUZZ_SECONDS=20 each (clang)
 fuzz: fuzzers
 	$Q sh tests/fuzz/run.sh build/fuzz
 
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
-FUZZERS    := policy tools serve channel gitconfig
-FUZZ_ROOMS := base git host jail json jsonschema mediate metrics mounts plan policy policyload protocol result sandbox seccomp serve session sockets toml tools workspace
+FUZZERS    := policy tools serve channel gitconfig inspect
+FUZZ_ROOMS := base git host inspect jail json jsonschema mediate metrics mounts plan policy policyload protocol result sandbox seccomp serve session sockets toml tools workspace
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CC     = $(CPPFLAGS) $(LIBNL) -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link
 # Of the rooms' functions these are the fuzzer's own.
