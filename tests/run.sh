@@ -124,7 +124,7 @@ run_script() { # NAME COMMAND...: as the user whose turn it is
 }
 
 scripts() { # FOLDER BUILD: the scripts of all groups in FOLDER; those that take longest begin first
-	for suite in ${SUITES:-fault e2e sdk escape reach cgroup}; do
+	for suite in ${SUITES:-fault e2e sdk escape reach egress cgroup}; do
 		for script in "$1/$suite"/*.sh "$1/$suite.sh"; do
 			[ -e "$script" ] || continue
 			name=${script#"$1/"}
