@@ -7,9 +7,8 @@
 #        AGENTJAIL_MIRROR=URL: another mirror of the Debian archive than deb.debian.org
 set -eu
 umask 022
+. "$(dirname "$0")/../private_apt.sh"
 release=bookworm
-mirror=${AGENTJAIL_MIRROR:-http://deb.debian.org/debian}
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 fresh_days=7
 cache=${1:-${AGENTJAIL_CACHE:-${HOME:?}/.cache/agentjail}/vm}
 
@@ -36,7 +35,7 @@ say() {
 for tool in apt-get dpkg-deb tar flock xz; do
 	command -v $tool >/dev/null || die "$tool is needed: this works on Debian and its relatives"
 done
-[ -r $keyring ] || die "$keyring is missing: install debian-archive-keyring (.ci/deps vm)"
+[ -r $debian_keyring ] || die "$debian_keyring is missing: install debian-archive-keyring (.ci/deps vm)"
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd)
 exec 9>"$cache/lock"
@@ -47,43 +46,16 @@ trap 'exit 130' HUP INT TERM
 rm -rf "$work"
 mkdir "$work"
 
-# --- an apt of our own: its sources, lists and (empty) record of what is installed; the system's proxies and certificates ---
-apt=$cache/apt
-mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-: >"$apt/status"
-for suite in $release $release-backports; do
-	echo "deb [arch=amd64 signed-by=$keyring] $mirror $suite main"
-done >"$apt/sources.list"
-cat >"$apt/conf" <<CONF
-Dir::Etc::SourceList "$apt/sources.list";
-Dir::Etc::SourceParts "/dev/null";
-Dir::Etc::Preferences "/dev/null";
-Dir::Etc::PreferencesParts "/dev/null";
-Dir::State::Lists "$apt/lists";
-Dir::State::Status "$apt/status";
-Dir::Cache "$apt/cache";
-APT::Architecture "amd64";
-APT::Install-Recommends "false";
-APT::Sandbox::User "";
-Acquire::Languages "none";
-Acquire::GzipIndexes "true";
-Acquire::Retries "3";
-Debug::NoLocking "true";
-CONF
-in_apt() { # COMMAND ARGS...
-	command=$1
-	shift
-	env LC_ALL=C APT_CONFIG="$apt/conf" "$command" "$@"
-}
+private_apt "$cache/apt" $release $release-backports
 refresh() {
 	if [ -e "$apt/refreshed" ] && cmp -s "$apt/sources.list" "$apt/refreshed" && [ -z "$(find "$apt/refreshed" -mtime +$fresh_days)" ]; then
 		return
 	fi
-	say "asking $mirror what there is"
+	say "asking $debian_mirror what there is"
 	if in_apt apt-get -qq update >"$work/log" 2>&1; then
 		cp "$apt/sources.list" "$apt/refreshed"
 	elif [ -e "$apt/refreshed" ]; then
-		say "$mirror does not answer; going on with the lists of $(date -r "$apt/refreshed" +%F)"
+		say "$debian_mirror does not answer; going on with the lists of $(date -r "$apt/refreshed" +%F)"
 	else
 		# One suite may be unreachable and the other not: what can be had is seen below.
 		cat "$work/log" >&2

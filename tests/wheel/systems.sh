@@ -3,37 +3,24 @@
 # set AGENTJAIL_CACHE and then sourced lib.sh.
 
 cache=${AGENTJAIL_CACHE:?}/elsewhere
+. "$tests/private_apt.sh"
 
 release() { # SUITE PACKAGE...: unpacked into $T/SUITE, with what they need
-	local suite=$1 apt=$cache/$1-$(echo "$*" | cksum | cut -d' ' -f1) deb
+	local suite=$1 packages=$cache/$1-$(echo "$*" | cksum | cut -d' ' -f1) deb
 	shift
-	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/debs"
-	: >"$apt/status"
-	echo "deb [arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${AGENTJAIL_MIRROR:-http://deb.debian.org/debian} $suite main" >"$apt/sources.list"
-	cat >"$apt/conf" <<-CONF
-		Dir::Etc::SourceList "$apt/sources.list";
-		Dir::Etc::SourceParts "/dev/null";
-		Dir::Etc::PreferencesParts "/dev/null";
-		Dir::State::Lists "$apt/lists";
-		Dir::State::Status "$apt/status";
-		Dir::Cache "$apt/cache";
-		APT::Architecture "amd64";
-		APT::Install-Recommends "false";
-		APT::Sandbox::User "";
-		Acquire::Languages "none";
-		Debug::NoLocking "true";
-	CONF
-	if [ ! -e "$apt/complete" ]; then
-		APT_CONFIG=$apt/conf apt-get -qq update &&
-			(cd "$apt/debs" && APT_CONFIG=$apt/conf apt-get -qq -s install "$@" | awk '/^Inst / { print $2 }' |
-				grep -vxE 'debconf|gcc-.*-base|media-types' | APT_CONFIG=$apt/conf xargs apt-get -qq download) &&
-			: >"$apt/complete" || return 1
+	private_apt "$packages" "$suite"
+	mkdir -p "$packages/debs"
+	if [ ! -e "$packages/complete" ]; then
+		in_apt apt-get -qq update &&
+			(cd "$packages/debs" && in_apt apt-get -qq -s install "$@" | awk '/^Inst / { print $2 }' |
+				grep -vxE 'debconf|gcc-.*-base|media-types' | in_apt xargs apt-get -qq download) &&
+			: >"$packages/complete" || return 1
 	fi
 	for folder in bin sbin lib lib64; do
 		mkdir -p "$T/$suite/usr/$folder"
 		ln -s "usr/$folder" "$T/$suite/$folder"
 	done
-	for deb in "$apt"/debs/*.deb; do
+	for deb in "$packages"/debs/*.deb; do
 		dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink --no-same-owner -C "$T/$suite" || return 1
 	done
 	mkdir -p "$T/$suite/proc" "$T/$suite/dev" "$T/$suite/tmp"
