@@ -154,7 +154,7 @@ copy_for_user() {
 	done
 	cp -R --no-preserve=ownership "$AGENTJAIL_ROOTFS" "$copied/rootfs/default"
 	cp -R --no-preserve=ownership "$tests" "$copy/tests"
-	cp -R --no-preserve=ownership "$tests/../docs" "$copy/docs"
+	for folder in docs policies; do cp -R --no-preserve=ownership "$tests/../$folder" "$copy/$folder"; done
 	cp "$tests/../README.md" "$copy/README.md"
 	mkdir "$copy/src"
 	cp -R --no-preserve=ownership "$tests/../src/sdk" "$copy/src/sdk"

@@ -36,7 +36,7 @@ for helper in "$(dirname "$AGENTJAIL")"/agentjail-*; do # these may need librari
 done
 cp -R "$rootfs" "$tree/agentjail/build/rootfs/default"
 cp -R "$tests" "$tree/agentjail/tests"
-cp -R "$tests/../docs" "$tree/agentjail/docs"
+for folder in docs policies; do cp -R "$tests/../$folder" "$tree/agentjail/$folder"; done
 chmod -R a+rX,go-w "$tree/agentjail"
 
 # The one thing that the tests ask a compiler, answered by this system's: the numbers of the system calls.
