@@ -62,6 +62,11 @@ static void print_syscalls(void)
 	       "It reports no refusal: the jail's own filter does.\n\n"
 	       "| call | condition | why |\n|---|---|---|\n");
 	aj_syscalls_births_each(syscall_row, &not_refused);
+	printf("\n## The relay of a jail's network\n\n"
+	       "The relay reads what the jail and the network send. It is a process of agentjail outside the jail, under a filter with\n"
+	       "these calls and no others.\n\n"
+	       "| call | condition | why |\n|---|---|---|\n");
+	aj_syscalls_relay_each(syscall_row, &not_refused);
 	printf("\n## A command may call\n\n%d calls without a network, %d with one:\n\n",
 	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE), aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
 	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);

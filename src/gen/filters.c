@@ -55,6 +55,9 @@ int main(void)
 	for (int g = 0; g < AJ_FILTER_GROUPS; g++)
 		if (print_filter("denied", g, 0, aj_filter_compile_denied(1ULL << g, insns, ROOM, &err), &err) < 0)
 			return 1;
+	if (print_filter("relay", 0, 0, aj_filter_compile_relay(insns, ROOM, &err), &err) < 0)
+		return 1;
+	printf("static const struct aj_filter relay = { relay_0_0, sizeof relay_0_0 / sizeof(struct sock_filter) };\n");
 	printf("static const struct aj_filter ready[%d][%d] = {\n", AJ_PROFILE_COUNT, NETWORKS);
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int n = 0; n < NETWORKS; n++)
@@ -71,6 +74,7 @@ int main(void)
 	printf("};\n\nconst struct aj_filter *aj_filter_ready(enum aj_profile profile, enum aj_network network)\n"
 	       "{\n\treturn &ready[profile][network];\n}\n\n"
 	       "const struct aj_filter *aj_filter_zygote(enum aj_profile profile)\n{\n\treturn &zygotes[profile];\n}\n\n"
+	       "const struct aj_filter *aj_filter_relay(void)\n{\n\treturn &relay;\n}\n\n"
 	       "const struct aj_filter *aj_filter_stage(enum aj_stage stage)\n{\n\treturn &stages[stage];\n}\n\n"
 	       "const struct aj_filter *aj_filter_denied(uint64_t group)\n"
 	       "{\n\treturn &denied[__builtin_ctzll(group)];\n}\n");

@@ -15,6 +15,11 @@ int aj_caps_drop_all(struct aj_error *err)
 		if (cap_drop_bound(cap) < 0 && !(errno == EINVAL && cap > CAP_LAST_CAP && cap_get_bound(cap) < 0))
 			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno,
 			                       "drop capability %d from the bounding set", cap);
+	return aj_caps_empty(err);
+}
+
+int aj_caps_empty(struct aj_error *err)
+{
 	if (cap_reset_ambient() < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno, "clear the ambient set");
 	cap_t none = cap_init();

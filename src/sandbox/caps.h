@@ -1,4 +1,4 @@
-/* Capabilities: there is one operation, and it takes everything. */
+/* Capabilities: what there is takes everything. */
 #pragma once
 #include <linux/securebits.h>
 
@@ -14,3 +14,5 @@ enum { AJ_CAPS_MAX = 64 };
 
 /* Empty the bounding, ambient, inheritable, permitted and effective sets and lock securebits. */
 int aj_caps_drop_all(struct aj_error *err);
+/* Empty the ambient, inheritable, permitted and effective sets, for a process that can run no other program. It needs no capability. */
+int aj_caps_empty(struct aj_error *err);

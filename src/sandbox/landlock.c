@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -34,6 +35,7 @@ enum {
 	SCOPE_SIGNAL = 1 << 1,
 	FS_ABI_1 = (1 << 13) - 1,
 	RULE_PATH_BENEATH = 1,
+	RULE_NET_PORT = 2,
 };
 enum {
 	READS = FS_READ_FILE | FS_READ_DIR,
@@ -49,6 +51,9 @@ struct path_beneath_attr {
 	uint64_t allowed_access;
 	int32_t parent_fd;
 } __attribute__((packed));
+struct net_port_attr {
+	uint64_t allowed_access, port;
+};
 
 static int allow_beneath(int ruleset, const char *path, uint64_t access, struct aj_error *err)
 {
@@ -67,18 +72,30 @@ static int allow_beneath(int ruleset, const char *path, uint64_t access, struct 
 	return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "add a rule for `%s`", path);
 }
 
+/* All that an ABI knows to refuse. */
+static struct ruleset_attr everything(int abi, bool network)
+{
+	return (struct ruleset_attr){
+		.handled_access_fs = FS_ABI_1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0),
+		.handled_access_net = abi >= 4 && network ? NET_BIND_TCP | NET_CONNECT_TCP : 0,
+		.scoped = abi >= 6 ? SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL : 0,
+	};
+}
+
+static int create_ruleset(int abi, const struct ruleset_attr *attr, struct aj_error *err)
+{
+	size_t bytes = abi >= 6 ? sizeof *attr : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+	int ruleset = (int)syscall(SYS_landlock_create_ruleset, attr, bytes, 0);
+	return ruleset < 0 ? aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "create the ruleset") : ruleset;
+}
+
 int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 {
 	int abi = plan->landlock_abi;
-	struct ruleset_attr attr = {
-		.handled_access_fs = FS_ABI_1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0),
-		.handled_access_net = abi >= 4 && plan->network == AJ_NET_NONE ? NET_BIND_TCP | NET_CONNECT_TCP : 0,
-		.scoped = abi >= 6 ? SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL : 0,
-	};
-	size_t bytes = abi >= 6 ? sizeof attr : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
-	cleanup_fd int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0);
+	struct ruleset_attr attr = everything(abi, plan->network == AJ_NET_NONE);
+	cleanup_fd int ruleset = create_ruleset(abi, &attr, err);
 	if (ruleset < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "create the ruleset");
+		return -1;
 	uint64_t exec = plan->profile == AJ_PROFILE_COMMAND ? FS_EXECUTE : 0;
 	/* Execution stays allowed below /usr: the runner and its libraries are executed before the filter forbids it. */
 	/* A rule applies to an existing file system: only the root above can cover what a branch will mount over /tmp. The mounts
@@ -99,6 +116,28 @@ int aj_landlock_restrict(const struct aj_plan *plan, struct aj_error *err)
 	}
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "restrict the guest");
+	return 0;
+}
+
+int aj_landlock_relay(int abi, const char *const *folders, size_t folder_count, const uint16_t *ports, size_t port_count,
+                      struct aj_error *err)
+{
+	if (abi < 1)
+		return 0;
+	struct ruleset_attr attr = everything(abi, true);
+	cleanup_fd int ruleset = create_ruleset(abi, &attr, err);
+	if (ruleset < 0)
+		return -1;
+	for (size_t i = 0; i < folder_count; i++)
+		if (allow_beneath(ruleset, folders[i], FS_READ_FILE, err) < 0)
+			return -1;
+	for (size_t i = 0; i < port_count && attr.handled_access_net; i++) {
+		struct net_port_attr rule = { .allowed_access = NET_CONNECT_TCP, .port = ports[i] };
+		if (syscall(SYS_landlock_add_rule, ruleset, RULE_NET_PORT, &rule, 0) < 0)
+			return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "add a rule for port %u", ports[i]);
+	}
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "restrict the relay");
 	return 0;
 }
 

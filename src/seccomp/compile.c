@@ -85,6 +85,15 @@ int aj_filter_compile_zygote(enum aj_profile profile, struct sock_filter *out, s
 	return finish_filter(ctx, r, out, room, err);
 }
 
+int aj_filter_compile_relay(struct sock_filter *out, size_t room, struct aj_error *err)
+{
+	scmp_filter_ctx ctx;
+	int r = start_filter(SCMP_ACT_ERRNO(ENOSYS), &ctx);
+	if (r == 0)
+		r = aj_syscalls_relay_each(add_row, ctx);
+	return finish_filter(ctx, r, out, room, err);
+}
+
 int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err)
 {
 	scmp_filter_ctx ctx;

@@ -40,6 +40,9 @@ const struct aj_filter *aj_filter_zygote(enum aj_profile profile);
 /* The ready filter of a stage of a snippet's life; generated, never fails. */
 const struct aj_filter *aj_filter_stage(enum aj_stage stage);
 
+/* The filter of the relay of a jail's network: see seccomp/relay.c. Generated, never fails. */
+const struct aj_filter *aj_filter_relay(void);
+
 /* Turn every errno action into a notification, except errno 0 and ENOSYS: ENOSYS is for unlisted calls, which libraries try all the
  * time. A notification without a listener is ENOSYS. */
 void aj_filter_report(struct sock_filter *insns, size_t count);
@@ -47,9 +50,10 @@ void aj_filter_report(struct sock_filter *insns, size_t count);
 /* Compile the table into at most `room` instructions; returns their number or -1. Needs libseccomp. */
 int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room, struct aj_error *err);
 
-/* The same for a stage, a zygote and a group. */
+/* The same for a stage, a zygote, the relay and a group. */
 int aj_filter_compile_stage(enum aj_stage stage, struct sock_filter *out, size_t room, struct aj_error *err);
 int aj_filter_compile_zygote(enum aj_profile profile, struct sock_filter *out, size_t room, struct aj_error *err);
+int aj_filter_compile_relay(struct sock_filter *out, size_t room, struct aj_error *err);
 int aj_filter_compile_denied(uint64_t group, struct sock_filter *out, size_t room, struct aj_error *err);
 
 /* The name of a system call of this architecture; -1 when the number has none. Needs libseccomp. */

@@ -39,6 +39,9 @@ int aj_syscalls_startup_each(int (*each)(const struct aj_syscall *row, void *dat
 int aj_syscalls_zygote_each(enum aj_profile profile, int (*each)(const struct aj_syscall *row, void *data), void *data);
 int aj_syscalls_births_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
 
+/* The calls of the relay of a jail's network: every row allows. */
+int aj_syscalls_relay_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
+
 /* The clone flags for a jail's init: CLONE_NEWUSER, NEWPID, NEWNS, NEWIPC, NEWUTS and NEWNET, and VM, PARENT, PIDFD, CHILD_SETTID and
  * CHILD_CLEARTID. A zygote whose plan has other namespaces bears no jail. */
 #define AJ_BIRTH_FLAGS 0x7d229100u

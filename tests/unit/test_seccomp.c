@@ -670,6 +670,38 @@ Test(seccomp, the_zygotes)
 		}
 }
 
+/* A process that parses foreign bytes: nothing that makes processes, signals, writes files or listens. */
+Test(seccomp, the_relays)
+{
+	static const char *const never[] = {
+		"fork",   "vfork",       "clone",     "clone3",           "execve",       "execveat",          "kill",     "tkill",   "tgkill",
+		"ptrace", "bind",        "listen",    "socketpair",       "open",         "creat",             "unlinkat", "renameat", "write",
+		"mount",  "unshare",     "setns",     "bpf",              "seccomp",      "process_vm_readv",  "prctl",    "dup",      "pidfd_getfd",
+		"chroot", "io_uring_setup", "keyctl", "perf_event_open",  "memfd_create", "pidfd_send_signal", "linkat",   "fchmodat", "setuid",
+	};
+	const struct {
+		const char *name;
+		uint64_t args[4];
+		bool allowed;
+	} rows[] = {
+		{ "socket", { 2, 1 | 0x80800 }, true },  { "socket", { 10, 2 }, true }, { "socket", { 1, 1 }, false },
+		{ "socket", { 2, 3 }, false },           { "socket", { 16, 3 }, false }, { "openat", { 0, 0, 0x80000 }, true },
+		{ "openat", { 0, 0, 1 }, false },        { "openat", { 0, 0, 2 }, false }, { "openat", { 0, 0, 0x40 }, false },
+		{ "openat", { 0, 0, 0x200 }, false },    { "mmap", { 0, 4096, 3 }, true }, { "mmap", { 0, 4096, 5 }, false },
+		{ "mprotect", { 0, 4096, 4 }, false },   { "getsockopt", { 3, 0, 80 }, true }, { "setsockopt", { 3, 0, 1 }, false },
+		{ "fcntl", { 3, 0 }, false },            { "splice", { 0 }, true },
+	};
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+		struct seccomp_data data = { .nr = nr_of(never[i]), .arch = NATIVE };
+		cr_expect_eq(interpret(aj_filter_relay(), &data), SECCOMP_RET_ERRNO | ENOSYS, "`%s`", never[i]);
+	}
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct seccomp_data data = { .nr = nr_of(rows[i].name), .arch = NATIVE };
+		memcpy(data.args, rows[i].args, sizeof rows[i].args);
+		cr_expect_eq(interpret(aj_filter_relay(), &data) == SECCOMP_RET_ALLOW, rows[i].allowed, "`%s`, row %zu", rows[i].name, i);
+	}
+}
+
 /* The interpreter above agrees with the kernel: a child locks itself in and tries. */
 static int in_a_child(enum aj_profile profile, bool foreign)
 {
