@@ -22,6 +22,8 @@ layer cgroup     base plan
 layer mounts     base plan
 layer sandbox    base seccomp plan cgroup mounts
 layer mediate    base seccomp plan cgroup mounts sandbox
+# The relay of a jail's network: a process of its own, which reads what the jail and the network send.
+layer egress     base policy inspect seccomp sandbox
 layer result     base json plan cgroup mediate
 # What crosses between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
@@ -219,6 +221,22 @@ word SYS_pidfd_getfd               pool/newborn.c
 word open_tree()                   mounts/handles.c
 word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
+
+# The relay, beside what is named above.
+owner sys/socket.h      egress/egress.c egress/endpoint.h egress/flow.c egress/names.c egress/own_address.c egress/process.c egress/relay.c egress/reports.c
+owner sys/epoll.h       egress/relay.c egress/reports.c egress/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c
+owner arpa/inet.h       egress/endpoint.h egress/resolver.c
+owner netinet/          egress/endpoint.h egress/resolver.c egress/connection.c egress/upstream.c
+owner netdb.h           egress/resolver.c
+owner ares.h            egress/resolver.c
+owner sys/time.h        egress/resolver.c
+owner sys/prctl.h       egress/process.c
+owner sys/syscall.h     egress/process.c
+word fork()             egress/egress.c
+word aj_pidfd_signal()  egress/egress.c
+word setresuid()        egress/process.c
+word setresgid()        egress/process.c
+word prctl()            egress/process.c
 RULES
 )
 

@@ -147,6 +147,10 @@ $B/raw.so: tests/raw.c
 $B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS))
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -Wl,--wrap=aj_manager_new -o $@ $^ $(LDLIBS)
 
+# A network namespace with a relay, and nothing else of a jail.
+$B/relayed: $B/tests/egress/relayed.o $(LIB_OBJS)
+	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
 # Measures the warm path, with the library's own code in its process.
 $B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)

@@ -1,0 +1,233 @@
+/* The life of one connection: its first bytes are judged, a connection to the host is made, bytes move both ways, half-closes and resets
+ * are passed on, and its end is reported.
+ * It knows no address: the listener says what is meant, and egress/upstream.c where to. */
+#include "egress/connection.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum {
+	FIRST_US = 30 * 1000000,          /* for the first bytes, where they are awaited */
+	HALF_US = 600 * INT64_C(1000000), /* without a byte, once one side has ended */
+};
+
+static void on_inside(struct aj_io *io, uint32_t events);
+static void on_outside(struct aj_io *io, uint32_t events);
+
+static void reset(int fd)
+{
+	struct linger now = { .l_onoff = 1 };
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+static void report_end(const struct aj_connection *c, enum aj_egress_kind kind, const char *why)
+{
+	struct aj_egress_event event = {
+		.kind = kind,
+		.count = 1,
+		.port = c->port,
+		.bytes_out = c->out.moved,
+		.bytes_in = c->in.moved,
+		.opened_us = c->opened_us,
+		.lasted_us = aj_now_us() - c->opened_us,
+	};
+	snprintf(event.name, sizeof event.name, "%s", c->name ? c->name->text : "");
+	snprintf(event.address, sizeof event.address, "%s", c->address);
+	snprintf(event.why, sizeof event.why, "%s", why);
+	aj_report(c->relay, &event);
+}
+
+void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool abruptly, const char *why)
+{
+	struct aj_relay *relay = c->relay;
+	struct aj_io *ios[] = { &c->inside, &c->outside };
+	aj_loop_unset(relay->loop, &c->timer);
+	aj_resolver_forget(&c->waiter);
+	aj_flow_end(&c->out);
+	aj_flow_end(&c->in);
+	int fds[] = { c->out.from, c->outside.fd >= 0 ? c->outside.fd : c->in.from };
+	for (int i = 0; i < 2; i++) {
+		aj_loop_unwatch(relay->loop, ios[i]);
+		if (fds[i] >= 0 && abruptly)
+			reset(fds[i]);
+		aj_close(&fds[i]);
+	}
+	if (why)
+		report_end(c, kind, why);
+	if (c->name)
+		c->name->connections--;
+	if ((*c->at = c->next))
+		c->next->at = c->at;
+	relay->connection_count--;
+	free(c->http);
+	free(c);
+	if (relay->parked && !relay->stopping)
+		aj_listeners_watch(relay);
+}
+
+static enum aj_egress_kind kind_of(const struct aj_connection *c)
+{
+	return c->reached ? AJ_EGRESS_CLOSED : AJ_EGRESS_FAILED;
+}
+
+void aj_connections_end(struct aj_relay *relay, const char *why)
+{
+	while (relay->connections)
+		aj_connection_end(relay->connections, kind_of(relay->connections), true, why);
+}
+
+/* Watches what the flows want. A side that has hung up would be reported in every turn: once nothing more is written to a side, it is
+ * watched only while its bytes are wanted. */
+static int watch(struct aj_connection *c)
+{
+	struct aj_loop *loop = c->relay->loop;
+	uint32_t inside = (aj_flow_wants_bytes(&c->out) ? EPOLLIN : 0) | (aj_flow_wants_room(&c->in) ? EPOLLOUT : 0);
+	uint32_t outside = (aj_flow_wants_bytes(&c->in) ? EPOLLIN : 0) | (aj_flow_wants_room(&c->out) ? EPOLLOUT : 0);
+	if (!inside && c->in.finished)
+		aj_loop_unwatch(loop, &c->inside);
+	else if (aj_loop_watch(loop, &c->inside, c->out.from, inside) < 0)
+		return -1;
+	if (c->upstream != AJ_UPSTREAM_OPEN)
+		return 0;
+	if (!outside && c->out.finished)
+		aj_loop_unwatch(loop, &c->outside);
+	else if (aj_loop_watch(loop, &c->outside, c->in.from, outside) < 0)
+		return -1;
+	return 0;
+}
+
+static void on_idle(struct aj_timer *timer)
+{
+	struct aj_connection *c = timer->arg;
+	if (c->upstream == AJ_UPSTREAM_OPEN)
+		aj_connection_end(c, AJ_EGRESS_CLOSED, true, "one side had ended, and no byte came from the other");
+	else
+		aj_connection_end(c, AJ_EGRESS_FAILED, true, "the program sent nothing that says for whom it is");
+}
+
+static bool over_cap(const struct aj_relay *relay, const char **ret_why)
+{
+	const struct aj_policy *caps = relay->policy;
+	*ret_why = caps->bytes_out && relay->bytes_out > caps->bytes_out ? "the jail has sent all the bytes that its policy allows"
+	         : caps->bytes_in && relay->bytes_in > caps->bytes_in ? "the jail has received all the bytes that its policy allows"
+	                                                              : NULL;
+	return *ret_why;
+}
+
+void aj_connection_settle(struct aj_connection *c)
+{
+	struct aj_relay *relay = c->relay;
+	const char *why;
+	if (over_cap(relay, &why)) {
+		aj_report_refusal(relay, c->name ? c->name->text : "", c->address, c->port, "%s", why);
+		aj_connections_end(relay, why);
+		return;
+	}
+	if (c->out.refused) {
+		/* The gate has reported why. */
+		aj_connection_end(c, AJ_EGRESS_CLOSED, true, c->reached ? "refused" : NULL);
+		return;
+	}
+	int error = c->out.error ? c->out.error : c->in.error;
+	if (error) {
+		char text[120];
+		snprintf(text, sizeof text, "%s", strerrordesc_np(error));
+		aj_connection_end(c, kind_of(c), true, text);
+		return;
+	}
+	if (c->out.finished && c->in.finished) {
+		aj_connection_end(c, AJ_EGRESS_CLOSED, false, "");
+		return;
+	}
+	if (c->out.ended && c->out.gate && c->out.held_bytes > c->out.passed) {
+		aj_connection_end(c, kind_of(c), true, "the program ended in the middle of a message that says for whom it is");
+		return;
+	}
+	if (c->out.ended && c->upstream == AJ_UPSTREAM_NONE && !c->out.passed) {
+		aj_connection_end(c, AJ_EGRESS_FAILED, true, "the program closed it before it had sent anything");
+		return;
+	}
+	if (c->upstream == AJ_UPSTREAM_OPEN) {
+		c->outside.fn = on_outside;
+		c->timer.fn = on_idle;
+		if (c->out.ended || c->in.ended)
+			aj_loop_set(relay->loop, &c->timer, aj_now_us() + HALF_US);
+	}
+	if (watch(c) < 0)
+		aj_connection_end(c, kind_of(c), true, "the relay has no memory left");
+	else if (c->upstream == AJ_UPSTREAM_NONE && c->out.passed)
+		aj_upstream_start(c); /* settles again, unless the connection is gone */
+}
+
+static void on_events(struct aj_connection *c, uint32_t events, struct aj_flow *from, struct aj_flow *to)
+{
+	if ((events & EPOLLOUT) && aj_flow_wants_room(to))
+		aj_flow_pump(to);
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		aj_flow_pump(from);
+	if ((events & EPOLLERR) && !from->error) {
+		socklen_t bytes = sizeof from->error;
+		if (getsockopt(from->from, SOL_SOCKET, SO_ERROR, &from->error, &bytes) < 0 || !from->error)
+			from->error = ECONNRESET;
+	}
+	aj_connection_settle(c);
+}
+
+static void on_inside(struct aj_io *io, uint32_t events)
+{
+	struct aj_connection *c = io->arg;
+	on_events(c, events, &c->out, &c->in);
+}
+
+static void on_outside(struct aj_io *io, uint32_t events)
+{
+	struct aj_connection *c = io->arg;
+	on_events(c, events, &c->in, &c->out);
+}
+
+static void on_turned(struct aj_flow *flow)
+{
+	aj_connection_settle(flow->arg);
+}
+
+void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, const struct aj_resolved *target, uint16_t port)
+{
+	struct aj_connection *c = calloc(1, sizeof *c);
+	int one = 1;
+	if (!c) {
+		reset(fd);
+		close(fd);
+		return;
+	}
+	*c = (struct aj_connection){ .relay = relay, .name = name, .port = port, .opened_us = aj_now_us(), .at = &relay->connections };
+	if (target) {
+		c->target = *target;
+		aj_endpoint_text(target->family, target->address, c->address);
+	}
+	c->inside = (struct aj_io){ .fn = on_inside, .arg = c, .fd = -1 };
+	c->outside = (struct aj_io){ .fn = on_outside, .arg = c, .fd = -1 };
+	c->timer = (struct aj_timer){ .fn = on_idle, .arg = c };
+	c->out = (struct aj_flow){ .from = fd, .to = -1, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_out };
+	c->in = (struct aj_flow){ .from = -1, .to = fd, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_in };
+	c->out.gate = name ? aj_first_bytes : NULL;
+	if ((c->next = relay->connections))
+		c->next->at = &c->next;
+	relay->connections = c;
+	relay->connection_count++;
+	if (name)
+		name->connections++;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	if (!name || !aj_first_bytes_awaited(port)) {
+		aj_upstream_start(c);
+		return;
+	}
+	aj_loop_set(relay->loop, &c->timer, c->opened_us + FIRST_US);
+	aj_flow_pump(&c->out); /* the first bytes are often there already */
+	aj_connection_settle(c);
+}

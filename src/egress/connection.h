@@ -1,0 +1,52 @@
+/* One connection of the jail's: from the accepted socket to its end. */
+#pragma once
+#include "egress/endpoint.h"
+#include "egress/relay.h"
+#include "egress/resolver.h"
+#include "inspect/http_head.h"
+
+/* What its first bytes are, as far as they say it. */
+enum aj_first { AJ_FIRST_UNKNOWN, AJ_FIRST_TLS, AJ_FIRST_HTTP, AJ_FIRST_OTHER };
+enum aj_upstream { AJ_UPSTREAM_NONE, AJ_UPSTREAM_RESOLVING, AJ_UPSTREAM_CONNECTING, AJ_UPSTREAM_OPEN };
+
+struct aj_connection {
+	struct aj_relay *relay;
+	struct aj_connection *next, **at;
+	struct aj_name *name; /* NULL: by address, which the policy writes out */
+	uint16_t port;
+	enum aj_first first;
+	enum aj_upstream upstream;
+	bool reached;              /* there was a connection to `address` */
+	struct aj_resolved target; /* of a connection by address */
+	unsigned tried;            /* addresses of the name */
+	char address[46];
+	struct aj_io inside, outside;
+	struct aj_timer timer;
+	struct aj_waiter waiter;
+	struct aj_http *http;
+	struct aj_flow out, in;
+	int64_t opened_us;
+};
+
+/* Takes `fd`, a connection that the policy allows, to a name or (NULL) to an address. */
+void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, const struct aj_resolved *target, uint16_t port);
+void aj_connections_end(struct aj_relay *relay, const char *why);
+
+/* --- egress/first_bytes.c --- */
+
+/* The gate of what the jail sends: flow->arg is the connection. It reports what it refuses. */
+bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass);
+/* Does this port wait for the first bytes before any connection is made? */
+static inline bool aj_first_bytes_awaited(uint16_t port)
+{
+	return port == 443 || port == 80;
+}
+
+/* --- egress/upstream.c --- */
+
+/* Resolve, check the address, connect to it: afterwards, or later, aj_connection_settle() is called. */
+void aj_upstream_start(struct aj_connection *c);
+
+void aj_connection_settle(struct aj_connection *c);
+/* End it: reported as `kind` with `why`, reset where `abruptly`. The connection is freed. */
+void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool abruptly, const char *why);

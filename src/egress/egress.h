@@ -1,0 +1,58 @@
+/* The way out of a jail whose network is an allow-list: the relay, one process for each jail, outside of the jail, which takes over the
+ * sockets that were made in the jail's network namespace before its guest started.
+ *
+ *   guest ──► DNS socket     the relay answers each name of the list with a synthetic address of its own (egress/names.h)
+ *   guest ──► listener       the relay finds the name by that address, checks the first bytes, resolves the name itself, connects to
+ *                            the address that it checked, and moves bytes
+ *   relay ──► supervisor     each refusal and each connection that ended, as one struct aj_egress_event
+ *
+ * The relay is of our code alone, but foreign bytes come near it. So it has a filter of its own (seccomp/relay.c), no capability, no file
+ * but those that say how names are resolved, and no descriptor but these sockets. A relay that dies opens no way: its sockets close. */
+#pragma once
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "policy/policy.h"
+
+/* IPv4, IPv6; -1: none. The DNS sockets are bound to the addresses that the jail's resolv.conf names; those of TCP and the listeners
+ * listen. A listener takes the connections of all ports by a redirection in the jail's namespace, or those of the port that it is bound to. */
+struct aj_egress_sockets {
+	int dns_udp[2], dns_tcp[2], listener[2];
+};
+
+/* The supervisor's handle. */
+struct aj_egress {
+	int pidfd;  /* a child of ours; -1: none */
+	int socket; /* readable: aj_egress_read() has something; -1: none */
+	pid_t pid;
+};
+
+enum aj_egress_kind {
+	AJ_EGRESS_REFUSED, /* a name, or a connection, that the policy does not allow: a violation */
+	AJ_EGRESS_FAILED,  /* allowed, and not made: its name did not resolve, no host answered */
+	AJ_EGRESS_CLOSED,  /* a connection that was made, and has ended */
+	AJ_EGRESS_LOST,    /* the relay ends itself by an error: every later connection fails */
+};
+
+/* The same refusal within a second is one event with a count. `why` is a clause without a subject, as in "NAME: WHY". */
+struct aj_egress_event {
+	uint32_t kind, count;
+	uint16_t port;    /* 0: a DNS query */
+	char name[256];   /* as the jail asked, in lower case; "": by address */
+	char address[46]; /* that the relay connected to, or the jail meant; "": none */
+	char why[200];
+	uint64_t bytes_out, bytes_in;
+	int64_t opened_us, lasted_us; /* aj_now_us() */
+};
+
+/* Start the relay, and wait until its walls stand. The sockets are duplicated: the caller closes its own. Thread-safe as fork(). */
+int aj_egress_start(struct aj_egress *e, const struct aj_policy *policy, const struct aj_egress_sockets *sockets, struct aj_error *err);
+/* Does not wait. 1; 0: the relay is gone, or has ended after aj_egress_stop(); -1: none now. A relay whose reports are not read takes no
+ * further connection until they are. */
+int aj_egress_read(struct aj_egress *e, struct aj_egress_event *ret);
+/* No new connections; those that are open are closed and reported, and then the relay ends. */
+void aj_egress_stop(struct aj_egress *e);
+void aj_egress_kill(struct aj_egress *e);
+/* Reap the relay, after killing it where it does not end by itself, and close the handle. Harmless without a relay. */
+void aj_egress_end(struct aj_egress *e);

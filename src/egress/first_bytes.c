@@ -1,0 +1,79 @@
+/* Judges what the jail sends on a connection to a name: the server name of TLS and the host of each plain HTTP request must be the name
+ * that the connection is for. Port 443 is for TLS alone and port 80 for HTTP alone; on other ports anything else passes as it is.
+ * It decrypts nothing, and changes no byte. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress/connection.h"
+#include "inspect/client_hello.h"
+
+enum { HTTPS = 443, HTTP = 80, TLS_HANDSHAKE = 22 };
+
+static bool refuse(struct aj_connection *c, const char *why)
+{
+	aj_report_refusal(c->relay, c->name->text, "", c->port, "%s", why);
+	return false;
+}
+
+static bool feed_http(struct aj_connection *c, const uint8_t *data, size_t bytes, size_t *ret_pass)
+{
+	if (aj_http_feed(c->http, data, bytes, ret_pass) == AJ_HTTP_PASS)
+		return true;
+	return refuse(c, c->http->why);
+}
+
+static bool begin_http(struct aj_connection *c, const uint8_t *data, size_t bytes, size_t *ret_pass)
+{
+	c->http = malloc(sizeof *c->http);
+	if (!c->http)
+		return refuse(c, "there is no memory to check its requests");
+	c->first = AJ_FIRST_HTTP;
+	aj_http_begin(c->http, c->name->text, c->port);
+	return feed_http(c, data, bytes, ret_pass);
+}
+
+static bool judge_hello(struct aj_connection *c, const uint8_t *data, size_t bytes)
+{
+	char name[256];
+	enum aj_hello hello = aj_client_hello(data, bytes, name);
+	if (hello == AJ_HELLO_MORE)
+		return true;
+	if (hello == AJ_HELLO_NOT_TLS && c->port != HTTPS)
+		c->first = AJ_FIRST_OTHER;
+	else if (hello == AJ_HELLO_NAME && strcmp(name, c->name->text) == 0)
+		c->first = AJ_FIRST_TLS;
+	else if (hello == AJ_HELLO_NAME) {
+		aj_report_refusal(c->relay, c->name->text, "", c->port,
+		                  "TLS asks for %.150s, another name than the connection is for", name);
+		return false;
+	} else
+		return refuse(c, aj_hello_why(hello));
+	return true;
+}
+
+bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass)
+{
+	struct aj_connection *c = flow->arg;
+	*ret_pass = 0;
+	if (c->first == AJ_FIRST_HTTP)
+		return feed_http(c, data, bytes, ret_pass);
+	if (c->port == HTTP)
+		return begin_http(c, data, bytes, ret_pass);
+	if (c->port == HTTPS || data[0] == TLS_HANDSHAKE) {
+		if (!judge_hello(c, data, bytes))
+			return false;
+	} else {
+		switch (aj_http_looks(data, bytes)) {
+		case AJ_HTTP_YES:
+			return begin_http(c, data, bytes, ret_pass);
+		case AJ_HTTP_NO:
+			c->first = AJ_FIRST_OTHER;
+			break;
+		case AJ_HTTP_MORE:
+			break;
+		}
+	}
+	if (c->first != AJ_FIRST_UNKNOWN)
+		flow->gate = NULL;
+	return true;
+}

@@ -1,0 +1,296 @@
+/* Moves the bytes of one direction: a small amount by one read and one write, bulk data in chunks through a shared pipe, or by copies
+ * where none of the few pipes is free. It never waits, and holds no more than its buffer or its pipe. */
+#include "egress/flow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	PIPE_BYTES = 1 << 20,
+	PIPE_LEAST_BYTES = AJ_FLOW_CHUNK_BYTES, /* smaller ones are slower than copies */
+};
+
+static uint8_t scratch[AJ_FLOW_CHUNK_BYTES];
+
+/* --- the pipes --- */
+
+void aj_bulk_begin(struct aj_bulk *bulk)
+{
+	*bulk = (struct aj_bulk){ 0 };
+	bulk->last = &bulk->first;
+}
+
+static struct aj_pipe *take_pipe(struct aj_bulk *bulk)
+{
+	struct aj_pipe *pipe = bulk->free;
+	if (pipe) {
+		bulk->free = pipe->next;
+		return pipe;
+	}
+	if (bulk->made == AJ_FLOW_PIPES || bulk->no_more)
+		return NULL;
+	pipe = &bulk->pipes[bulk->made];
+	if (pipe2(pipe->ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return NULL;
+	if (fcntl(pipe->ends[0], F_SETPIPE_SZ, PIPE_BYTES) < PIPE_LEAST_BYTES) {
+		/* The uid has as many pages in pipes as it may have unprivileged. */
+		close(pipe->ends[0]);
+		close(pipe->ends[1]);
+		bulk->no_more = true;
+		return NULL;
+	}
+	bulk->made++;
+	return pipe;
+}
+
+static void give_pipe(struct aj_flow *flow)
+{
+	if (flow->pipe) {
+		flow->pipe->next = flow->bulk->free;
+		flow->bulk->free = flow->pipe;
+		flow->pipe = NULL;
+	}
+}
+
+/* --- reading and writing --- */
+
+static bool would_wait(int error)
+{
+	return error == EAGAIN || error == EINTR;
+}
+
+static void count(struct aj_flow *flow, size_t bytes)
+{
+	flow->moved += bytes;
+	*flow->total += bytes;
+}
+
+/* Writes; the bytes that were taken. */
+static size_t write_some(struct aj_flow *flow, const uint8_t *data, size_t bytes)
+{
+	ssize_t n = send(flow->to, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n < 0 && !would_wait(errno))
+		flow->error = errno;
+	flow->blocked = n < (ssize_t)bytes;
+	if (n > 0)
+		count(flow, (size_t)n);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* Reads; 0: nothing now, or never again. */
+static size_t read_some(struct aj_flow *flow, uint8_t *data, size_t bytes)
+{
+	ssize_t n = recv(flow->from, data, bytes, MSG_DONTWAIT);
+	if (n < 0 && !would_wait(errno))
+		flow->error = errno;
+	flow->ended = n == 0;
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* --- what is held --- */
+
+static uint8_t *hold(struct aj_flow *flow, size_t bytes)
+{
+	flow->held = malloc(bytes);
+	if (!flow->held)
+		flow->error = ENOMEM;
+	flow->held_at = flow->held_bytes = flow->passed = 0;
+	return flow->held;
+}
+
+static void drop_held(struct aj_flow *flow)
+{
+	free(flow->held);
+	flow->held = NULL;
+	flow->held_at = flow->held_bytes = flow->passed = 0;
+}
+
+/* Asks the gate about the bytes that it has not let pass. */
+static void ask_gate(struct aj_flow *flow)
+{
+	size_t pass = 0, bytes = flow->held_bytes - flow->passed;
+	if (!flow->gate(flow, flow->held + flow->held_at + flow->passed, bytes, &pass))
+		flow->refused = true;
+	else
+		flow->passed += flow->gate ? pass : bytes;
+}
+
+static void read_gated(struct aj_flow *flow)
+{
+	if (!flow->held && !hold(flow, AJ_FLOW_GATED_BYTES))
+		return;
+	if (flow->held_at) {
+		memmove(flow->held, flow->held + flow->held_at, flow->held_bytes);
+		flow->held_at = 0;
+	}
+	if (flow->held_bytes == AJ_FLOW_GATED_BYTES) { /* a gate that waits for more than it may */
+		flow->refused = true;
+		return;
+	}
+	size_t n = read_some(flow, flow->held + flow->held_bytes, AJ_FLOW_GATED_BYTES - flow->held_bytes);
+	flow->held_bytes += n;
+	if (n)
+		ask_gate(flow);
+	else if (!flow->held_bytes)
+		drop_held(flow);
+}
+
+static void write_held(struct aj_flow *flow)
+{
+	size_t n = write_some(flow, flow->held + flow->held_at, flow->passed);
+	flow->held_at += n;
+	flow->held_bytes -= n;
+	flow->passed -= n;
+	if (!flow->held_bytes)
+		drop_held(flow);
+}
+
+/* --- bulk --- */
+
+static void queue(struct aj_flow *flow)
+{
+	flow->queued = true;
+	flow->next = NULL;
+	*flow->bulk->last = flow;
+	flow->bulk->last = &flow->next;
+}
+
+static void unqueue(struct aj_flow *flow)
+{
+	struct aj_flow **at = &flow->bulk->first;
+	while (*at != flow)
+		at = &(*at)->next;
+	*at = flow->next;
+	if (!*at)
+		flow->bulk->last = at;
+	flow->queued = false;
+}
+
+static void write_pipe(struct aj_flow *flow)
+{
+	while (flow->piped && !flow->error) {
+		ssize_t n = splice(flow->pipe->ends[0], NULL, flow->to, NULL, flow->piped, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+		if (n <= 0) {
+			if (n < 0 && !would_wait(errno))
+				flow->error = errno;
+			flow->blocked = true;
+			return;
+		}
+		flow->piped -= (size_t)n;
+		count(flow, (size_t)n);
+	}
+}
+
+/* One chunk. Bytes that were read are written or held; the flow stays bulk while there are more. */
+static void move_chunk(struct aj_flow *flow)
+{
+	size_t n = 0;
+	if (!flow->pipe)
+		flow->pipe = take_pipe(flow->bulk);
+	if (flow->pipe) {
+		ssize_t in = splice(flow->from, NULL, flow->pipe->ends[1], NULL, AJ_FLOW_CHUNK_BYTES, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+		if (in < 0 && !would_wait(errno))
+			flow->error = errno;
+		flow->ended = in == 0;
+		flow->piped = n = in > 0 ? (size_t)in : 0;
+		write_pipe(flow);
+	} else if ((n = read_some(flow, scratch, sizeof scratch)) > 0) {
+		size_t written = write_some(flow, scratch, n);
+		if (written < n && !flow->error && hold(flow, n - written)) {
+			memcpy(flow->held, scratch + written, n - written);
+			flow->held_bytes = flow->passed = n - written;
+		}
+	}
+	if (n == 0 || flow->error)
+		give_pipe(flow);
+	else if (!flow->blocked)
+		queue(flow);
+}
+
+void aj_bulk_turn(struct aj_bulk *bulk)
+{
+	struct aj_flow *flow = bulk->first;
+	unqueue(flow);
+	if (flow->piped || flow->held)
+		aj_flow_pump(flow);
+	else
+		move_chunk(flow);
+	if (flow->ended && !flow->piped && !flow->held)
+		aj_flow_pump(flow);
+	flow->turned(flow);
+}
+
+void aj_bulk_rest(struct aj_bulk *bulk)
+{
+	for (struct aj_pipe *pipe; !bulk->first && bulk->made && (pipe = bulk->free) == &bulk->pipes[bulk->made - 1]; bulk->made--) {
+		close(pipe->ends[0]);
+		close(pipe->ends[1]);
+		bulk->free = pipe->next;
+	}
+}
+
+/* --- a flow --- */
+
+static void read_and_write(struct aj_flow *flow)
+{
+	size_t n = read_some(flow, scratch, AJ_FLOW_READ_BYTES);
+	if (!n)
+		return;
+	size_t written = write_some(flow, scratch, n);
+	if (written < n && !flow->error && hold(flow, n - written)) {
+		memcpy(flow->held, scratch + written, n - written);
+		flow->held_bytes = flow->passed = n - written;
+	}
+	if (n == AJ_FLOW_READ_BYTES && !flow->blocked)
+		queue(flow);
+}
+
+void aj_flow_pump(struct aj_flow *flow)
+{
+	flow->blocked = false;
+	if (flow->piped)
+		write_pipe(flow);
+	if (flow->to >= 0 && flow->passed && !flow->error)
+		write_held(flow);
+	if (aj_flow_wants_bytes(flow)) {
+		if (flow->gate)
+			read_gated(flow);
+		else
+			read_and_write(flow);
+		if (flow->to >= 0 && flow->passed && !flow->error)
+			write_held(flow);
+	}
+	if (flow->ended && !flow->piped && !flow->held && flow->to >= 0 && !flow->error && !flow->finished) {
+		shutdown(flow->to, SHUT_WR);
+		flow->finished = true;
+	}
+	if (!flow->queued && !flow->piped)
+		give_pipe(flow);
+}
+
+bool aj_flow_wants_bytes(const struct aj_flow *flow)
+{
+	return !flow->ended && !flow->blocked && !flow->queued && !flow->refused && !flow->error && !flow->piped && !flow->passed;
+}
+
+bool aj_flow_wants_room(const struct aj_flow *flow)
+{
+	return flow->blocked && !flow->error;
+}
+
+void aj_flow_end(struct aj_flow *flow)
+{
+	if (flow->queued)
+		unqueue(flow);
+	if (flow->piped) { /* what is in the pipe is of this connection: another must not get it */
+		ssize_t n;
+		while (flow->piped && (n = read(flow->pipe->ends[0], scratch, sizeof scratch)) > 0)
+			flow->piped -= (size_t)n < flow->piped ? (size_t)n : flow->piped;
+	}
+	give_pipe(flow);
+	drop_held(flow);
+}

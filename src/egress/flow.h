@@ -1,0 +1,71 @@
+/* One direction of a connection: bytes from one socket to another, checked by a gate where there is one. Small amounts are copied at once;
+ * a flow that fills a whole buffer is bulk, and waits in a queue for its turns of one chunk each. It closes no socket. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	AJ_FLOW_READ_BYTES = 16 << 10,   /* read at once; a flow that fills this is bulk */
+	AJ_FLOW_GATED_BYTES = 32 << 10,  /* held at most for a gate, which refuses longer messages itself */
+	AJ_FLOW_CHUNK_BYTES = 256 << 10, /* of a bulk flow, a turn */
+	AJ_FLOW_PIPES = 16,              /* of all flows; a bulk flow without one is copied */
+};
+
+struct aj_flow;
+
+/* Judges the bytes that have not passed yet; `ret_pass` of them may. False: refused, and the flow is broken. It may take itself away by
+ * setting flow->gate to NULL: what is held then passes, and all that follows. */
+typedef bool aj_gate(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass);
+
+struct aj_pipe {
+	int ends[2];
+	struct aj_pipe *next; /* of the free ones */
+};
+
+/* Flows that wait for their turn, and the pipes that they share. */
+struct aj_bulk {
+	struct aj_flow *first, **last;
+	struct aj_pipe pipes[AJ_FLOW_PIPES], *free;
+	unsigned made;
+	bool no_more; /* the kernel gives no large pipe */
+};
+
+struct aj_flow {
+	int from, to; /* to: -1 until there is a connection */
+	struct aj_bulk *bulk;
+	aj_gate *gate;
+	void *arg;                            /* of the gate and of `turned` */
+	void (*turned)(struct aj_flow *flow); /* after a turn of bulk */
+	uint64_t moved, *total;
+	/* What was read and not written: `passed` of `held_bytes` from `held_at` on may be. */
+	uint8_t *held;
+	size_t held_at, held_bytes, passed;
+	struct aj_pipe *pipe;
+	size_t piped;
+	bool ended;    /* the end of `from` was read */
+	bool finished; /* and passed on */
+	bool blocked;  /* `to` takes no more now */
+	bool queued;   /* in the queue of bulk */
+	bool refused;  /* by the gate */
+	int error;     /* of a socket: the flow is broken */
+	struct aj_flow *next;
+};
+
+void aj_bulk_begin(struct aj_bulk *bulk);
+static inline bool aj_bulk_waits(const struct aj_bulk *bulk)
+{
+	return bulk->first;
+}
+/* The first flow's chunk; its `turned` is called. */
+void aj_bulk_turn(struct aj_bulk *bulk);
+/* Close the pipes that no flow has. */
+void aj_bulk_rest(struct aj_bulk *bulk);
+
+/* Move what can be moved now. Afterwards the flow may be ended, blocked, queued, refused or broken. */
+void aj_flow_pump(struct aj_flow *flow);
+/* Should `from` be watched for bytes, or `to` for room? */
+bool aj_flow_wants_bytes(const struct aj_flow *flow);
+bool aj_flow_wants_room(const struct aj_flow *flow);
+/* Give back what it holds. */
+void aj_flow_end(struct aj_flow *flow);

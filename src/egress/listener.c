@@ -1,0 +1,149 @@
+/* Accepts the jail's connections, finds out for whom each is, and judges it by the list and the caps. It reads no byte of one.
+ * A connection that is not allowed is reset, and reported. */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "egress/connection.h"
+
+enum {
+	ACCEPTS = 16, /* a turn */
+	UNPARK_US = 100000,
+	ORIGINAL_DESTINATION = 80, /* SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST */
+};
+
+static void refuse(struct aj_relay *relay, int fd, const char *name, const char *address, uint16_t port, const char *why)
+{
+	struct linger now = { .l_onoff = 1 };
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+	close(fd);
+	aj_report_refusal(relay, name, address, port, "%s", why);
+}
+
+/* The address that the jail connected to. */
+static bool meant(int fd, union aj_endpoint *ret)
+{
+	socklen_t bytes = sizeof *ret;
+	if (getsockname(fd, &ret->any, &bytes) < 0)
+		return false;
+	union aj_endpoint original;
+	bytes = sizeof original;
+	int level = ret->any.sa_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+	if (getsockopt(fd, level, ORIGINAL_DESTINATION, &original, &bytes) == 0 && original.any.sa_family == ret->any.sa_family)
+		*ret = original;
+	return ret->any.sa_family == AF_INET || ret->any.sa_family == AF_INET6;
+}
+
+static const char *over_cap(struct aj_relay *relay, int64_t now_us)
+{
+	const struct aj_policy *caps = relay->policy;
+	if (relay->connection_count >= relay->connections_max)
+		return "too many connections at once";
+	if (caps->connections_per_s &&
+	    !aj_rate_take(&relay->accepted, (unsigned)caps->connections_per_s, (unsigned)caps->connections_per_s, now_us))
+		return "too many new connections a second";
+	if (caps->bytes_out && relay->bytes_out > caps->bytes_out)
+		return "the jail has sent all the bytes that its policy allows";
+	if (caps->bytes_in && relay->bytes_in > caps->bytes_in)
+		return "the jail has received all the bytes that its policy allows";
+	return NULL;
+}
+
+static void judge(struct aj_relay *relay, int fd)
+{
+	union aj_endpoint to;
+	char address[46];
+	uint32_t number;
+	struct aj_name *name = NULL;
+	struct aj_resolved target;
+	int64_t now_us = aj_now_us();
+	if (!meant(fd, &to)) { /* the jail's side is gone already */
+		close(fd);
+		return;
+	}
+	uint16_t port = aj_endpoint_port(&to);
+	target = (struct aj_resolved){ .family = to.any.sa_family };
+	memcpy(target.address, aj_endpoint_bytes(&to), target.family == AF_INET ? 4 : 16);
+	aj_endpoint_text(target.family, target.address, address);
+	bool synthetic = aj_names_number(target.family, target.address, &number);
+	if (synthetic && !(name = aj_names_at(relay->names, number))) {
+		refuse(relay, fd, "", address, port, "no name has this address; names must be looked up before each use");
+		return;
+	}
+	if (name)
+		name->used_us = now_us;
+	if (name ? !aj_rules_name(&relay->rules, name->text, port)
+	         : !aj_rules_address(&relay->rules, target.family, target.address, port)) {
+		refuse(relay, fd, name ? name->text : "", name ? "" : address, port,
+		       name ? "this port of it is not on the jail's list" : "this address is not on the jail's list");
+		return;
+	}
+	const char *why = over_cap(relay, now_us);
+	if (why)
+		refuse(relay, fd, name ? name->text : "", name ? "" : address, port, why);
+	else
+		aj_connection_begin(relay, fd, name, name ? NULL : &target, port);
+}
+
+static void on_listener(struct aj_io *io, uint32_t events)
+{
+	struct aj_relay *relay = io->arg;
+	(void)events;
+	for (int i = 0; i < ACCEPTS && io->fd >= 0; i++) {
+		if (aj_reports_full(relay)) {
+			aj_listeners_park(relay);
+			return;
+		}
+		int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0)
+			judge(relay, fd);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			aj_listeners_park(relay);
+		else if (errno != ECONNABORTED)
+			return;
+	}
+}
+
+static void on_unpark(struct aj_timer *timer)
+{
+	aj_listeners_watch(timer->arg);
+}
+
+int aj_listeners_watch(struct aj_relay *relay)
+{
+	if (aj_reports_full(relay))
+		return 0; /* aj_reports_send() calls again */
+	relay->parked = false;
+	aj_loop_unset(relay->loop, &relay->unpark);
+	for (int i = 0; i < 2; i++) {
+		struct aj_io *io = &relay->listener[i];
+		if (!io->fn)
+			*io = (struct aj_io){ .fn = on_listener, .arg = relay, .fd = -1 };
+		if (relay->sockets.listener[i] >= 0 && aj_loop_watch(relay->loop, io, relay->sockets.listener[i], EPOLLIN) < 0)
+			return -1;
+	}
+	return aj_dns_server_watch(relay->dns, true);
+}
+
+void aj_listeners_park(struct aj_relay *relay)
+{
+	relay->parked = true;
+	for (int i = 0; i < 2; i++)
+		aj_loop_unwatch(relay->loop, &relay->listener[i]);
+	if (aj_reports_full(relay)) {
+		aj_dns_server_watch(relay->dns, false);
+		return;
+	}
+	relay->unpark = (struct aj_timer){ .fn = on_unpark, .arg = relay, .at_us = relay->unpark.at_us, .place = relay->unpark.place };
+	aj_loop_set(relay->loop, &relay->unpark, aj_now_us() + UNPARK_US);
+}
+
+void aj_listeners_close(struct aj_relay *relay)
+{
+	aj_loop_unset(relay->loop, &relay->unpark);
+	for (int i = 0; i < 2; i++) {
+		aj_loop_unwatch(relay->loop, &relay->listener[i]);
+		aj_close(&relay->sockets.listener[i]);
+	}
+}

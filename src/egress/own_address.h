@@ -1,0 +1,7 @@
+/* Is an address one of the host's own, so that a connection to it would end at the host's own services? */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Asks the kernel's routes, and sends nothing. *ret_unreachable: there is no route to it. True where the kernel does not answer. */
+bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable);

@@ -1,0 +1,102 @@
+/* The relay's loop: events first, then one chunk of one bulk transfer, then reports. So no transfer delays a connection by more than
+ * its chunk, and the transfers share what is left.
+ * It makes no decision of its own: the listener, the DNS server and the connections do. */
+#include "egress/relay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "egress/connection.h"
+#include "egress/resolver.h"
+
+enum {
+	CONNECTIONS_MAX = 4096, /* of one relay, whatever the policy says */
+	FDS_ELSEWHERE = 128,    /* that are not for connections: pipes, the resolver, DNS over TCP */
+	FDS_EACH = 2,           /* of a connection */
+};
+
+bool aj_rate_take(struct aj_rate *rate, unsigned per_s, unsigned most, int64_t now_us)
+{
+	if (rate->filled_us == 0)
+		rate->tokens = most;
+	else
+		rate->tokens += (double)(now_us - rate->filled_us) * per_s / 1e6;
+	if (rate->tokens > most)
+		rate->tokens = most;
+	rate->filled_us = now_us;
+	if (rate->tokens < 1)
+		return false;
+	rate->tokens--;
+	return true;
+}
+
+/* The supervisor says one thing, by closing its end or half of it: no more. */
+static void on_supervisor(struct aj_io *io, uint32_t events)
+{
+	struct aj_relay *relay = io->arg;
+	char byte;
+	if (events & EPOLLHUP) /* no one reads the reports any more */
+		_exit(0);
+	if (!(events & EPOLLIN) || relay->stopping || recv(io->fd, &byte, 1, MSG_DONTWAIT) != 0)
+		return;
+	relay->stopping = true;
+	aj_listeners_close(relay);
+	aj_dns_server_watch(relay->dns, false);
+	aj_connections_end(relay, "the jail has ended");
+	aj_reports_flush(relay);
+}
+
+static unsigned connections_max(const struct aj_relay *relay)
+{
+	struct rlimit fds;
+	uint64_t most = CONNECTIONS_MAX;
+	if (relay->policy->connections && relay->policy->connections < most)
+		most = relay->policy->connections;
+	if (getrlimit(RLIMIT_NOFILE, &fds) == 0 && fds.rlim_cur < FDS_ELSEWHERE + most * FDS_EACH)
+		most = fds.rlim_cur < FDS_ELSEWHERE + FDS_EACH ? 1 : (fds.rlim_cur - FDS_ELSEWHERE) / FDS_EACH;
+	return (unsigned)most;
+}
+
+struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *policy, const struct aj_rules *rules,
+                              const struct aj_egress_sockets *sockets, int supervisor, struct aj_error *err)
+{
+	struct aj_relay *relay = calloc(1, sizeof *relay);
+	if (relay) {
+		*relay = (struct aj_relay){ .loop = loop, .policy = policy, .rules = *rules, .sockets = *sockets };
+		relay->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = relay, .fd = -1 };
+		relay->last_report = &relay->first_report;
+		relay->connections_max = connections_max(relay);
+		aj_bulk_begin(&relay->bulk);
+		relay->names = aj_names_new();
+		relay->resolver = aj_resolver_new(loop);
+		relay->dns = aj_dns_server_new(relay);
+	}
+	if (!relay || !relay->names || !relay->resolver || !relay->dns ||
+	    aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 || aj_listeners_watch(relay) < 0) {
+		aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "prepare the relay");
+		return NULL;
+	}
+	return relay;
+}
+
+void aj_relay_run(struct aj_relay *relay)
+{
+	for (;;) {
+		bool bulk = aj_bulk_waits(&relay->bulk);
+		if (aj_loop_turn(relay->loop, bulk ? 0 : INT64_MAX) < 0)
+			break;
+		if (bulk)
+			aj_bulk_turn(&relay->bulk);
+		if (aj_reports_send(relay) < 0 || (relay->stopping && !relay->connections && !relay->first_report))
+			return;
+	}
+	struct aj_egress_event event = { .kind = AJ_EGRESS_LOST, .count = 1, .why = "its loop failed" };
+	aj_report(relay, &event);
+	aj_reports_send(relay);
+}

@@ -1,0 +1,80 @@
+/* The relay from the inside: one loop, the table of names, the resolver, the connections, the reports. This header is for this room. */
+#pragma once
+#include "base/loop.h"
+#include "egress/egress.h"
+#include "egress/flow.h"
+#include "egress/names.h"
+#include "egress/rules.h"
+
+enum {
+	AJ_RELAY_SAID = 16,
+	AJ_RELAY_REPORTS_MAX = 256, /* waiting for the supervisor: no more is taken from the jail until they are fewer */
+};
+
+/* A bucket of tokens: `rate` a second, `most` at once. */
+struct aj_rate {
+	double tokens;
+	int64_t filled_us;
+};
+bool aj_rate_take(struct aj_rate *rate, unsigned per_s, unsigned most, int64_t now_us);
+
+struct aj_resolver;
+struct aj_dns_server;
+struct aj_connection;
+
+struct aj_relay {
+	struct aj_loop *loop;
+	const struct aj_policy *policy; /* its caps */
+	struct aj_rules rules;          /* its list */
+	struct aj_egress_sockets sockets;
+	/* The supervisor: at its end of file the relay ends. */
+	struct aj_io supervisor;
+	struct aj_report *first_report, **last_report;
+	unsigned reports;
+	struct aj_egress_event said[AJ_RELAY_SAID]; /* refusals of this second; count: that came again */
+	struct aj_timer say_again;
+	bool stopping;
+	/* The jail: names and connections. */
+	struct aj_names *names;
+	struct aj_resolver *resolver;
+	struct aj_dns_server *dns;
+	struct aj_io listener[2];
+	bool parked; /* the listeners are not watched: no descriptor is left, or too many reports wait */
+	struct aj_timer unpark;
+	struct aj_connection *connections; /* all of them */
+	unsigned connection_count, connections_max;
+	struct aj_rate accepted;
+	uint64_t bytes_out, bytes_in;
+	struct aj_bulk bulk;
+};
+
+/* NULL with an error. It reads from the sockets only in aj_relay_run(). */
+struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *policy, const struct aj_rules *rules,
+                              const struct aj_egress_sockets *sockets, int supervisor, struct aj_error *err);
+/* Until the supervisor ends it. */
+void aj_relay_run(struct aj_relay *relay);
+
+/* --- egress/reports.c --- */
+
+/* Queue an event for the supervisor; it is copied. Equal refusals within a second are counted together. */
+void aj_report(struct aj_relay *relay, const struct aj_egress_event *event);
+/* A refusal of a name, or of a connection to it. `why` is a format. */
+void aj_report_refusal(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Queue what was counted and not said yet. */
+void aj_reports_flush(struct aj_relay *relay);
+/* Send what is queued. -1: the supervisor is gone. */
+int aj_reports_send(struct aj_relay *relay);
+/* Are there so many reports that nothing more may be taken from the jail? */
+bool aj_reports_full(const struct aj_relay *relay);
+
+/* --- egress/listener.c --- */
+
+int aj_listeners_watch(struct aj_relay *relay);
+void aj_listeners_park(struct aj_relay *relay); /* and try again soon */
+void aj_listeners_close(struct aj_relay *relay);
+
+/* --- egress/dns_server.c --- */
+
+struct aj_dns_server *aj_dns_server_new(struct aj_relay *relay); /* NULL: no memory */
+int aj_dns_server_watch(struct aj_dns_server *server, bool on);

@@ -1,0 +1,121 @@
+/* The relay's reports to the supervisor: sent in order, held while the supervisor does not read, equal refusals counted together.
+ * No report is dropped: while too many wait, nothing more is taken from the jail. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "egress/relay.h"
+
+enum { TOGETHER_US = 1000000 };
+
+struct aj_report {
+	struct aj_report *next;
+	struct aj_egress_event event;
+};
+
+bool aj_reports_full(const struct aj_relay *relay)
+{
+	return relay->reports >= AJ_RELAY_REPORTS_MAX;
+}
+
+static void queue(struct aj_relay *relay, const struct aj_egress_event *event)
+{
+	struct aj_report *report = calloc(1, sizeof *report);
+	if (!report)
+		abort(); /* fail closed: the supervisor sees the relay's end */
+	report->event = *event;
+	*relay->last_report = report;
+	relay->last_report = &report->next;
+	relay->reports++;
+}
+
+static bool is_equal(const struct aj_egress_event *a, const struct aj_egress_event *b)
+{
+	return a->port == b->port && strcmp(a->name, b->name) == 0 && strcmp(a->address, b->address) == 0 && strcmp(a->why, b->why) == 0;
+}
+
+/* What came again is reported when its second is over. */
+static void report_again(struct aj_relay *relay, struct aj_egress_event *said)
+{
+	if (said->count)
+		queue(relay, said);
+	said->count = 0;
+}
+
+void aj_reports_flush(struct aj_relay *relay)
+{
+	for (int i = 0; i < AJ_RELAY_SAID; i++)
+		report_again(relay, &relay->said[i]);
+}
+
+static void on_said(struct aj_timer *timer)
+{
+	aj_reports_flush(timer->arg);
+}
+
+/* Was the same refusal reported in this second? Then it is counted. Else it is reported at once, and remembered. */
+static bool was_said(struct aj_relay *relay, const struct aj_egress_event *event)
+{
+	struct aj_egress_event *oldest = &relay->said[0];
+	for (int i = 0; i < AJ_RELAY_SAID; i++) {
+		struct aj_egress_event *said = &relay->said[i];
+		if (event->opened_us - said->opened_us < TOGETHER_US && is_equal(said, event)) {
+			if (!said->count++ && !relay->say_again.place) {
+				relay->say_again = (struct aj_timer){ .fn = on_said, .arg = relay };
+				aj_loop_set(relay->loop, &relay->say_again, event->opened_us + TOGETHER_US);
+			}
+			return true;
+		}
+		if (said->opened_us < oldest->opened_us)
+			oldest = said;
+	}
+	report_again(relay, oldest);
+	*oldest = *event;
+	oldest->count = 0;
+	return false;
+}
+
+void aj_report(struct aj_relay *relay, const struct aj_egress_event *event)
+{
+	if (event->kind != AJ_EGRESS_REFUSED || !was_said(relay, event))
+		queue(relay, event);
+}
+
+void aj_report_refusal(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why, ...)
+{
+	struct aj_egress_event event = { .kind = AJ_EGRESS_REFUSED, .count = 1, .port = port, .opened_us = aj_now_us() };
+	va_list args;
+	va_start(args, why);
+	vsnprintf(event.why, sizeof event.why, why, args);
+	va_end(args);
+	snprintf(event.name, sizeof event.name, "%s", name);
+	snprintf(event.address, sizeof event.address, "%s", address);
+	aj_report(relay, &event);
+}
+
+int aj_reports_send(struct aj_relay *relay)
+{
+	bool was_full = aj_reports_full(relay);
+	while (relay->first_report) {
+		struct aj_report *report = relay->first_report;
+		if (send(relay->supervisor.fd, &report->event, sizeof report->event, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+			if (errno != EAGAIN && errno != ENOBUFS)
+				return -1;
+			break;
+		}
+		relay->first_report = report->next;
+		if (!relay->first_report)
+			relay->last_report = &relay->first_report;
+		relay->reports--;
+		free(report);
+	}
+	uint32_t events = relay->stopping ? 0 : EPOLLIN;
+	if (aj_loop_watch(relay->loop, &relay->supervisor, relay->supervisor.fd, events | (relay->first_report ? EPOLLOUT : 0)) < 0)
+		return -1;
+	return was_full && !aj_reports_full(relay) ? aj_listeners_watch(relay) : 0;
+}

@@ -1,0 +1,20 @@
+/* What the policy's list says of names, addresses and ports. It resolves nothing. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/hosts.h"
+#include "policy/policy.h"
+
+struct aj_rules {
+	struct aj_host_rule *items; /* owned */
+	size_t count;
+};
+
+/* -1: no memory, or a rule that cannot be read. */
+int aj_rules_parse(struct aj_rules *rules, const struct aj_policy *policy);
+/* Port 0: any, as a DNS question has none. */
+bool aj_rules_name(const struct aj_rules *rules, const char *name, uint16_t port);
+/* Is that address written out in the list, with that port? `family`: AF_INET, AF_INET6. */
+bool aj_rules_address(const struct aj_rules *rules, int family, const uint8_t *address, uint16_t port);

@@ -1,0 +1,155 @@
+/* The connection to the host: resolves the name, takes the first address that may be used, connects to that very address.
+ * No other address is ever connected to, whatever a name server says later. */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/fd.h"
+#include "egress/connection.h"
+#include "inspect/address.h"
+
+enum {
+	NEXT_US = 3 * 1000000,  /* for one address of several */
+	LAST_US = 60 * 1000000, /* for the last one */
+	KEEPALIVE_S = 60,
+	KEEPALIVE_EVERY_S = 20,
+	KEEPALIVE_TIMES = 6,
+};
+
+static void try_next(struct aj_connection *c);
+
+/* The next address that may be connected to; NULL: none is left. *ret_refused: the first one that may not. */
+static const struct aj_resolved *next_address(struct aj_connection *c, bool *ret_last)
+{
+	const struct aj_relay *relay = c->relay;
+	const struct aj_resolved *found = NULL;
+	*ret_last = true;
+	if (!c->name)
+		return c->tried++ ? NULL : &c->target;
+	for (unsigned i = c->tried; i < c->name->count; i++) {
+		const struct aj_resolved *a = &c->name->addresses[i];
+		if (a->refused && !aj_rules_address(&relay->rules, a->family, a->address, c->port))
+			continue;
+		if (found) {
+			*ret_last = false;
+			return found;
+		}
+		found = a;
+		c->tried = i + 1;
+	}
+	return found;
+}
+
+static void give_up(struct aj_connection *c, int error)
+{
+	char why[200];
+	const struct aj_resolved *first = c->name && c->name->count ? c->name->addresses : NULL;
+	if (c->name && c->name->failed)
+		aj_connection_end(c, AJ_EGRESS_FAILED, true, c->name->failed);
+	else if (!error && first) {
+		aj_endpoint_text(first->family, first->address, c->address);
+		snprintf(why, sizeof why, "resolves to %s: %s, which the policy does not write out", c->address, first->refused);
+		aj_connection_end(c, AJ_EGRESS_REFUSED, true, why);
+	} else {
+		snprintf(why, sizeof why, "connect: %s", strerrordesc_np(error));
+		aj_connection_end(c, AJ_EGRESS_FAILED, true, why);
+	}
+}
+
+static void set_option(int fd, int level, int option, int value)
+{
+	setsockopt(fd, level, option, &value, sizeof value);
+}
+
+static void connected(struct aj_connection *c)
+{
+	int fd = c->outside.fd;
+	c->upstream = AJ_UPSTREAM_OPEN;
+	c->reached = true;
+	aj_loop_unset(c->relay->loop, &c->timer);
+	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_EVERY_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_TIMES);
+	c->out.to = c->in.from = fd;
+	aj_flow_pump(&c->out);
+	aj_connection_settle(c);
+}
+
+static void drop_attempt(struct aj_connection *c)
+{
+	int fd = c->outside.fd;
+	aj_loop_unwatch(c->relay->loop, &c->outside);
+	aj_close(&fd);
+}
+
+/* While it connects; afterwards the connection has another callback. */
+static void on_connect(struct aj_io *io, uint32_t events)
+{
+	struct aj_connection *c = io->arg;
+	int error = 0;
+	socklen_t bytes = sizeof error;
+	(void)events;
+	if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
+		error = errno;
+	if (!error) {
+		connected(c);
+		return;
+	}
+	drop_attempt(c);
+	c->out.error = error;
+	try_next(c);
+}
+
+static void on_slow(struct aj_timer *timer)
+{
+	struct aj_connection *c = timer->arg;
+	drop_attempt(c);
+	c->out.error = ETIMEDOUT;
+	try_next(c);
+}
+
+/* c->out.error: how the last attempt ended; until there is a connection the flow itself has none. */
+static void try_next(struct aj_connection *c)
+{
+	union aj_endpoint to;
+	bool last;
+	const struct aj_resolved *a;
+	int error = c->out.error;
+	c->out.error = 0;
+	while ((a = next_address(c, &last))) {
+		socklen_t bytes = aj_endpoint_make(&to, a->family, a->address, c->port);
+		aj_endpoint_text(a->family, a->address, c->address);
+		int fd = socket(a->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		if (fd >= 0 && (connect(fd, &to.any, bytes) == 0 || errno == EINPROGRESS)) {
+			c->upstream = AJ_UPSTREAM_CONNECTING;
+			c->outside.fn = on_connect;
+			c->timer.fn = on_slow;
+			if (aj_loop_watch(c->relay->loop, &c->outside, fd, EPOLLOUT) == 0) {
+				aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + (last ? LAST_US : NEXT_US));
+				return;
+			}
+		}
+		error = errno;
+		aj_close(&fd);
+		if (error == EMFILE || error == ENFILE)
+			break;
+	}
+	give_up(c, error);
+}
+
+static void on_resolved(struct aj_waiter *waiter)
+{
+	try_next(waiter->arg);
+}
+
+void aj_upstream_start(struct aj_connection *c)
+{
+	c->upstream = AJ_UPSTREAM_RESOLVING;
+	c->waiter = (struct aj_waiter){ .fn = on_resolved, .arg = c };
+	if (!c->name || aj_resolver_ask(c->relay->resolver, c->name, &c->waiter))
+		try_next(c);
+}
