@@ -264,6 +264,9 @@ class Sessions(Server):
     def inits(self):
         return procfs.inits(self.pid)
 
+    def waiting(self):
+        return procfs.waiting(self.pid)
+
 
 # --- tests as functions: one service for all that take it as an argument ---
 

@@ -72,7 +72,16 @@ def holders(supervisor):
 
 
 def inits(supervisor):
-    return [pid for pid in children(supervisor) if numbers(pid)[-1:] == ["1"] and status(pid).get("Name") != "holder" and state(pid) not in "ZX"]
+    """Of jails: a zygote makes the next jail's init ahead, which has no guest yet, and the zygote's name."""
+    return [pid for pid in first_processes(supervisor) if status(pid).get("Name") not in ("holder", "python3")]
+
+
+def waiting(supervisor):
+    return [pid for pid in first_processes(supervisor) if status(pid).get("Name") == "python3"]
+
+
+def first_processes(supervisor):
+    return [pid for pid in children(supervisor) if numbers(pid)[-1:] == ["1"] and state(pid) not in "ZX"]
 
 
 def guests(supervisor):

@@ -2,7 +2,8 @@
  *
  *   zygote      waits in aj_birth_make() until its copy is made, so the copy is of a process at rest
  *     init      shares the zygote's memory, on a stack of its own, and is born into every new namespace; the supervisor's child.
- *               It goes on running beside the zygote, so it only makes raw system calls: no libc, no errno
+ *               It may be there before the order, since new namespaces are the dearest part of a birth.
+ *               It runs beside the zygote, so it only makes raw system calls: no libc, no errno
  *       guest   init's fork, and so the copy; it returns to the zygote's stack and continues there
  *
  * It builds no wall but init's own; the guest walks the table of steps.h. */
@@ -38,9 +39,10 @@ enum { CONTROL_FD = 3 }; /* the zygote's control socket */
 struct slot {
 	struct slot *next;
 	int tid;
-	int outcome;    /* UNBORN, BORN or a negative errno: a futex */
-	int init_ready; /* init's end of the pipe */
-	char name[16];  /* init's comm in /proc, for people */
+	int ordered;   /* may init make its guest? A futex */
+	int outcome;   /* UNBORN, BORN or a negative errno: a futex */
+	int ready[2];  /* a pipe, to which init writes */
+	char name[16]; /* init's comm in /proc, for people */
 	struct aj_birth_args *birth;
 	char *stack;
 };
@@ -69,25 +71,28 @@ const char *aj_birth_prepare(void)
 
 /* Like sandbox/caps.c, without libcap: init shares the zygote's memory, and libcap allocates and sets errno there. guest.so would also
  * have to carry the library into every Python process. */
-static long drop_all_caps(void)
+static long bound_caps(void)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
 	long r = aj_syscall_raw(SYS_prctl, PR_SET_SECUREBITS, AJ_SECUREBITS, 0, 0, 0, 0);
 	long cap = 0;
 	while (r == 0 && cap < AJ_CAPS_MAX)
 		r = aj_syscall_raw(SYS_prctl, PR_CAPBSET_DROP, cap++, 0, 0, 0, 0);
 	/* The first capability number that the kernel does not know. */
-	if (r == -EINVAL && cap > CAP_LAST_CAP + 1)
-		r = 0;
-	if (r == 0)
-		r = aj_syscall_raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0);
+	return r == -EINVAL && cap > CAP_LAST_CAP + 1 ? 0 : r;
+}
+
+static long drop_caps(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+	long r = aj_syscall_raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0);
 	return r < 0 ? r : aj_syscall_raw(SYS_capset, (long)&head, (long)none, 0, 0, 0, 0);
 }
 
+/* The bounding set and the securebits are those of init, which emptied and locked them before it made the guest. */
 int aj_birth_drop_caps(void)
 {
-	long r = drop_all_caps();
+	long r = drop_caps();
 	errno = r < 0 ? (int)-r : 0;
 	return r < 0 ? -1 : 0;
 }
@@ -120,34 +125,45 @@ __attribute__((noinline, noreturn)) static void jump_to_guest(void)
 	__builtin_longjmp(guest_context, 1);
 }
 
-/* Init, from its first instruction to its end. */
-__attribute__((noinline)) static int init_main(void *arg)
+/* Fork the guest. In the guest this does not return; in init: the guest's pid, or a negative errno. */
+__attribute__((noinline)) static long fork_guest(int leaves_fd, const char *leaf)
 {
-	struct slot *slot = arg;
-	const struct aj_birth_args *birth = slot->birth;
-	const struct aj_plan *plan = birth->plan;
-	int report_fd = birth->report_fd, ready = slot->init_ready;
 	struct clone_args args = { .flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
 		                   .child_tid = (uint64_t)(uintptr_t)guest_tid,
 		                   .exit_signal = SIGCHLD };
-	if (birth->cgroup_fd >= 0) {
+	if (*leaf) {
+		long fd = aj_syscall_raw(SYS_openat, leaves_fd, (long)leaf, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
+		if (fd < 0)
+			return fd;
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)birth->cgroup_fd;
+		args.cgroup = (uint64_t)fd;
 	}
 	long guest = aj_syscall_raw(SYS_clone3, (long)&args, sizeof args, 0, 0, 0, 0);
 	if (guest == 0)
 		jump_to_guest();
+	return guest;
+}
+
+/* Init, from its first instruction to its end. An error before the order is reported once there is a guest, as a later one is. */
+__attribute__((noinline)) static int init_main(void *arg)
+{
+	struct slot *slot = arg;
+	const struct aj_plan *plan = slot->birth->plan;
+	int report_fd = slot->birth->report_fd, ready = slot->ready[1];
+	long r = bound_caps(), tied = tie_to_parent();
+	while (!__atomic_load_n(&slot->ordered, __ATOMIC_ACQUIRE))
+		aj_syscall_raw(SYS_futex, (long)&slot->ordered, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0, 0, 0);
+	long guest = fork_guest(slot->birth->leaves_fd, slot->birth->leaf);
 	aj_syscall_raw(SYS_prctl, PR_SET_NAME, (long)slot->name, 0, 0, 0, 0);
 	/* From here on the zygote runs again, and may reuse `birth`. */
 	__atomic_store_n(&slot->outcome, guest > 0 ? BORN : (int)guest, __ATOMIC_RELEASE);
 	aj_syscall_raw(SYS_futex, (long)&slot->outcome, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
 	if (guest < 0)
 		fail_init(report_fd, "fork", guest);
-	long r = drop_all_caps();
-	if (r < 0)
+	if (r < 0 || (r = drop_caps()) < 0)
 		fail_init(report_fd, "drop_caps", r);
-	if ((r = tie_to_parent()) < 0)
-		fail_init(report_fd, "tie_to_parent", r);
+	if (tied < 0)
+		fail_init(report_fd, "tie_to_parent", tied);
 	char byte = 1;
 	aj_syscall_raw(SYS_write, ready, (long)&byte, 1, 0, 0, 0);
 	/* The supervisor takes its ends of the channels from this process, which has the only copies: if this process ended, the guest's
@@ -200,38 +216,49 @@ pid_t aj_birth_fork_trial(void)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
-int aj_birth_make(struct aj_birth_args *birth)
+/* Of the init that waits; static: the guest returns into aj_birth_make() with the memory of the copy. */
+static struct slot *begun;
+
+int aj_birth_begin(struct aj_birth_args *birth)
 {
-	static struct slot *slot; /* static: the guest returns into this function with the memory of the copy */
-	static int ready[2];
-	slot = free_slot();
-	if (!slot || pipe2(ready, O_CLOEXEC) < 0)
+	struct slot *slot = free_slot();
+	if (!slot || pipe2(slot->ready, O_CLOEXEC) < 0)
 		return -1;
-	birth->init_ready = ready[0];
-	slot->init_ready = ready[1];
+	birth->init_ready = slot->ready[0];
 	slot->birth = birth;
-	snprintf(slot->name, sizeof slot->name, "init-%u", birth->number);
+	slot->ordered = 0;
 	slot->outcome = UNBORN;
 	slot->tid = -1;
-	if (__builtin_setjmp(guest_context) != 0) {
-		munmap(slot->stack, STACK_BYTES); /* the stack may contain what the init of an earlier jail left there */
-		return 1;
-	}
 	unsigned long flags = birth->plan->namespaces | CLONE_NEWPID | CLONE_VM | CLONE_PARENT | CLONE_PIDFD |
 	                      CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
 	int error = clone(init_main, slot->stack + STACK_BYTES, (int)flags, slot, &birth->init_pidfd, NULL, &slot->tid) < 0 ? errno : 0;
-	if (error)
-		slot->tid = 0;
-	else if ((error = -await_birth(slot)) < 0)
-		error = 0;
-	close(ready[0]);
-	close(ready[1]);
+	close(slot->ready[0]);
+	close(slot->ready[1]);
 	if (!error) {
-		/* Exclude the stack from later copies: init writes its jail's data there, and a later guest would see how this jail
-		 * ended. */
-		madvise(slot->stack, STACK_BYTES, MADV_DONTFORK);
+		begun = slot;
 		return 0;
 	}
+	slot->tid = 0;
 	errno = error;
+	return -1;
+}
+
+int aj_birth_make(struct aj_birth_args *birth)
+{
+	if (__builtin_setjmp(guest_context) != 0) {
+		munmap(begun->stack, STACK_BYTES); /* the stack may contain what the init of an earlier jail left there */
+		return 1;
+	}
+	snprintf(begun->name, sizeof begun->name, "init-%u", birth->number);
+	__atomic_store_n(&begun->ordered, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &begun->ordered, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+	int outcome = await_birth(begun);
+	if (outcome == BORN) {
+		/* Exclude the stack from later copies: init writes its jail's data there, and a later guest would see how this jail
+		 * ended. */
+		madvise(begun->stack, STACK_BYTES, MADV_DONTFORK);
+		return 0;
+	}
+	errno = -outcome;
 	return -1;
 }

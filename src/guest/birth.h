@@ -9,10 +9,11 @@
 struct aj_birth_args {
 	const struct aj_plan *plan;
 	int report_fd;
-	uint32_t number; /* number of the order */
-	int cgroup_fd;   /* the leaf that the guest is born into; -1: the zygote's */
-	int init_ready;  /* guest: readable once init has dropped its privileges */
-	int init_pidfd;  /* zygote: init, or -1; the caller closes it. Set even without a jail: the supervisor reaps init */
+	int leaves_fd;    /* the folder of the leaves */
+	uint32_t number;  /* number of the order */
+	const char *leaf; /* name of the leaf that the guest is born into; "": the zygote's */
+	int init_ready;   /* guest: readable once init has dropped its privileges */
+	int init_pidfd;   /* zygote: init, or -1; the caller closes it. Set even without a jail: the supervisor reaps init */
 };
 
 /* The address of libc's copy of this thread's id; NULL where the kernel does not report it. Call it first before the filter, which
@@ -20,9 +21,13 @@ struct aj_birth_args {
 int *aj_birth_tid(void);
 /* Call once, before the first birth. NULL, or the missing requirement. */
 const char *aj_birth_prepare(void);
-/* 1 in the guest, 0 in the zygote, -1 in the zygote with errno and no jail. The caller has blocked every signal. */
+/* Make an init in new namespaces, which waits for its guest: one at a time. `plan`, `report_fd` and `leaves_fd` are set, and kept as long as init lives.
+ * -1 with errno: there is none. The caller has blocked every signal. */
+int aj_birth_begin(struct aj_birth_args *birth);
+/* Have the waiting init make its guest, with `number` and `leaf`. 1 in the guest, 0 in the zygote, -1 in the
+ * zygote with errno and no jail; ECHILD: that init had ended. */
 int aj_birth_make(struct aj_birth_args *birth);
 /* A plain copy of the zygote, its own child, in the zygote's namespaces, for trials. Like fork(): 0 in the copy, -1 with errno. */
 pid_t aj_birth_fork_trial(void);
-/* In the guest: drop all capabilities in its own user namespace. -1 with errno. */
+/* In the guest: drop all capabilities that it still has in its own user namespace. -1 with errno. */
 int aj_birth_drop_caps(void);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -134,54 +135,91 @@ static void close_channels(struct aj_jail *ours, struct aj_jail_ends *ends)
 	aj_jail_ends_close(ends);
 }
 
+/* A jail as far as it is made before its order: its channels, and an init in namespaces of its own. */
+static struct {
+	bool there;
+	struct aj_birth_args birth;
+	struct aj_jail ours;
+	struct aj_jail_ends ends;
+} next; /* static: init reads `birth` as long as it lives, and a guest returns into aj_zygote_serve() */
+
+/* -1 with errno: there is none. */
+static int begin_next(const struct aj_plan *plan)
+{
+	next.birth = (struct aj_birth_args){ .plan = plan, .leaves_fd = AJ_BIRTH_CGROUP, .leaf = "", .init_pidfd = -1 };
+	int r = make_channels(&next.ours, &next.ends);
+	next.birth.report_fd = next.ends.report;
+	if (r == 0)
+		r = aj_birth_begin(&next.birth);
+	int error = errno;
+	/* Init has copies with the same numbers. */
+	struct aj_jail ours = next.ours;
+	struct aj_jail_ends ends = next.ends;
+	close_channels(&ours, &ends);
+	next.there = r == 0;
+	errno = error;
+	return r;
+}
+
+/* While no order comes the next jail's init is made: half a millisecond that the order then does not wait for. Not at once, as the last
+ * jail is still being built. Where it cannot be made, the order tries again and reports why. */
+static void make_ahead(const struct aj_plan *plan)
+{
+	enum { AHEAD_MS = 2 };
+	struct pollfd on = { .fd = CONTROL_FD, .events = POLLIN };
+	if (!next.there && poll(&on, 1, AHEAD_MS) == 0)
+		begin_next(plan);
+}
+
+static void learn(void (*trial)(const struct aj_birth *))
+{
+	newborn = trial;
+	aj_atfork_before();
+	aj_prefault_learn(AJ_BIRTH_PROC, try_newborn);
+	aj_atfork_after(false);
+}
+
 const struct aj_birth *aj_zygote_serve(const char *packed, size_t packed_bytes, void (*trial)(const struct aj_birth *))
 {
 	static struct aj_plan plan; /* static: init reads it as long as init lives, and a guest returns into this function */
-	static bool learnt;
-	static struct aj_birth_args birth;
-	static struct aj_jail ours;
-	static struct aj_jail_ends ends;
 	/* Kept open until the supervisor has taken the inits' ends, which it has done once it sends that many more orders. */
 	static int inits[AJ_BIRTHS_MAX] = { -1, -1, -1, -1, -1, -1, -1, -1 };
 	_Static_assert(AJ_BIRTHS_MAX == 8, "as many initial values");
 	if (aj_plan_unpack(&plan, packed, packed_bytes) < 0)
 		_exit(EXIT_BROKEN);
-	for (;;) {
+	for (bool learnt = false;; learnt = true) {
+		if (learnt)
+			make_ahead(&plan);
 		int r = aj_message_recv(CONTROL_FD, &order, sizeof order, NULL, 0);
 		if (r <= 0)
 			_exit(r < 0 ? EXIT_BROKEN : 0);
-		if (!learnt) {
-			learnt = true;
-			newborn = trial;
-			aj_atfork_before();
-			aj_prefault_learn(AJ_BIRTH_PROC, try_newborn);
-			aj_atfork_after(false);
-		}
+		if (!learnt)
+			learn(trial);
 		order.leaf[sizeof order.leaf - 1] = '\0';
-		birth = (struct aj_birth_args){ .plan = &plan, .number = order.number, .cgroup_fd = -1, .init_pidfd = -1 };
-		aj_atfork_before();
-		r = make_channels(&ours, &ends);
-		birth.report_fd = ends.report;
-		if (r == 0 && order.leaf[0])
-			birth.cgroup_fd = openat(AJ_BIRTH_CGROUP, order.leaf, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (r == 0)
-			r = order.leaf[0] && birth.cgroup_fd < 0 ? -1 : aj_birth_make(&birth);
-		if (r == 1) {
-			build_newborn(&plan, &ends, birth.init_ready);
-			return &order;
+		r = next.there ? 0 : begin_next(&plan);
+		next.there = false;
+		next.birth.number = order.number;
+		next.birth.leaf = order.leaf;
+		if (r == 0) {
+			aj_atfork_before();
+			r = aj_birth_make(&next.birth);
+			if (r == 1) {
+				build_newborn(&plan, &next.ends, next.birth.init_ready);
+				return &order;
+			}
+			int error = errno;
+			aj_atfork_after(false);
+			errno = error;
 		}
 		struct aj_birth_answer born = { .errnum = r < 0 ? errno : 0,
-			                        .init = birth.init_pidfd,
-			                        .report = ours.report_fd,
-			                        .control = ours.control_fd,
-			                        .out = ours.stdout_fd,
-			                        .err = ours.stderr_fd };
-		aj_atfork_after(false);
+			                        .init = next.birth.init_pidfd,
+			                        .report = next.ours.report_fd,
+			                        .control = next.ours.control_fd,
+			                        .out = next.ours.stdout_fd,
+			                        .err = next.ours.stderr_fd };
 		int *place = &inits[order.number % AJ_BIRTHS_MAX];
 		aj_close(place);
-		*place = birth.init_pidfd;
-		aj_close(&birth.cgroup_fd);
-		close_channels(&ours, &ends);
+		*place = next.birth.init_pidfd;
 		if (aj_write_all(CONTROL_FD, &born, sizeof born) < 0)
 			_exit(EXIT_BROKEN);
 	}

@@ -137,7 +137,9 @@ int aj_zygote_order(struct aj_zygote *z, struct aj_error *err)
 		aj_fail(err, AJ_EXIT_SETUP, "birth", errno, "draw random bytes");
 	else if (z->plan->cgroup) {
 		struct aj_zygote_cgroups *cgroups = aj_holder_cgroups(z->jail.holder);
-		if (aj_zygote_cgroups_make_room(z->plan, cgroups, aj_holder_jails(z->jail.holder) + z->waiting_count + 1, err) == 0)
+		enum { THIS_ONE = 1, NEXT_ONE = 1 }; /* the zygote makes an init ahead */
+		size_t jails = aj_holder_jails(z->jail.holder) + z->waiting_count + THIS_ONE + NEXT_ONE;
+		if (aj_zygote_cgroups_make_room(z->plan, cgroups, jails, err) == 0)
 			cgroup = aj_cgroup_create(z->plan, cgroups->folder, jail.cgroup, sizeof jail.cgroup, err);
 	}
 	/* A zygote of root's is not root, and may not use root's cgroups. */

@@ -76,13 +76,26 @@ static bool is_holder(pid_t pid)
 	return strcmp(name, "holder\n") == 0;
 }
 
-/* Every jail's init has a child; zygote and holder have none. */
+/* Holder and inits: also the one that the zygote makes ahead of its order, which has the zygote's name. */
+static bool is_first_of_namespace(pid_t pid)
+{
+	char path[64], line[200];
+	bool is = false;
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, "NSpid:", 6) == 0)
+			is = strcmp(strrchr(line, '\t'), "\t1\n") == 0;
+	if (f)
+		fclose(f);
+	return is;
+}
+
 static pid_t find_zygote(const pid_t *children, size_t count)
 {
-	static pid_t found[CHILDREN_MAX];
 	pid_t zygote = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (is_other(children[i]) || is_holder(children[i]) || children_of(children[i], found))
+		if (is_other(children[i]) || is_first_of_namespace(children[i]))
 			continue;
 		if (zygote)
 			die("there is more than one zygote");

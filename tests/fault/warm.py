@@ -26,11 +26,12 @@ def below(pid):
 
 
 def counts(service):
-    """Of the host and of the supervisor, which has nothing to do now. How many holders of killed zygotes a parked jail keeps is chance."""
-    holders = len(service.holders())
+    """Of the host and of the supervisor, which has nothing to do now. How many holders of killed zygotes a parked jail keeps is chance, and
+    so is whether the zygote has made the next init yet."""
+    holders, waiting = len(service.holders()), len(service.waiting())
     found = {"mounts": read("/proc/self/mountinfo").count("\n"), "processes": len(below(os.getpid())),
              "open files": int(read("/proc/sys/fs/file-nr").split()[0]), "supervisor fds": len(os.listdir("/proc/%d/fd" % service.pid)) - holders,
-             "children": len(service.children()) - holders, "zombies": sum(state(pid) == "Z" for pid in service.children()),
+             "children": len(service.children()) - holders - waiting, "zombies": sum(state(pid) == "Z" for pid in service.children()),
              "supervisor KiB": int(status(service.pid)["VmRSS"].split()[0]), "cgroups": sum(len(d) for _, d, _ in os.walk("/sys/fs/cgroup")),
              "supervisor threads": int(status(service.pid)["Threads"])}
     try:
@@ -46,7 +47,7 @@ def rest(service):
     while time.monotonic() < until:
         s = service.stats()
         if s["starting"] == s["waiting"] == 0 and s["parked"] == PARKED and s["zygotes"] == 1 and \
-                len(service.children()) == PARKED + 1 + len(service.holders()) and 1 <= len(service.holders()) <= PARKED + 1:
+                len(service.children()) == PARKED + 1 + len(service.holders() + service.waiting()) and 1 <= len(service.holders()) <= PARKED + 1:
             return True
         time.sleep(0.05)
     return False
@@ -193,6 +194,8 @@ def kill_new(what, times, zygote_too):
         service.close("%s%d" % (what, n))
         if not zygote_too and service.zygotes() != born_of:
             return n
+    service.open("after")  # the zygote reports an init that was killed while it waited when it would use it
+    service.close("after")
     until = time.monotonic() + 30
     while left() and time.monotonic() < until:
         time.sleep(0.05)
@@ -202,7 +205,7 @@ def kill_new(what, times, zygote_too):
 def left():
     """Zombies, and holders of neither a zygote nor a jail."""
     found = [(pid, status(pid).get("Name"), numbers(pid)) for pid in service.children()]
-    return [f for f in found if state(f[0]) in "ZX" or f[0] not in service.holders() + service.inits() + service.zygotes()] or (
+    return [f for f in found if state(f[0]) in "ZX" or f[0] not in service.holders() + service.inits() + service.waiting() + service.zygotes()] or (
         found if len(service.holders()) > len(service.inits()) + len(service.zygotes()) else [])
 
 

@@ -199,9 +199,9 @@ while (error := opened(service, "again")) and time.monotonic() < deadline:
     time.sleep(0.2)
 check("zygote-answer: the pool recovers", not error, error)
 check("zygote-strays: no process of any such zygote is left", all(numbers(pid) for pid in below(service)) and not [
-    pid for pid in below(service) if pid not in service.holders() + service.zygotes() + service.inits() and int(status(pid)["PPid"]) not in service.inits()],
+    pid for pid in below(service) if pid not in service.holders() + service.zygotes() + service.inits() + service.waiting() and int(status(pid)["PPid"]) not in service.inits()],
     [(pid, status(pid).get("Name"), numbers(pid)) for pid in below(service)])
-check("zygote-strays: the supervisor has no child that it does not know", len(service.children()) == len(service.holders() + service.zygotes() + service.inits()),
+check("zygote-strays: the supervisor has no child that it does not know", len(service.children()) == len(service.holders() + service.zygotes() + service.inits() + service.waiting()),
       service.children())
 service.stop()
 victim.send_signal(signal.SIGKILL)
