@@ -1,4 +1,4 @@
-# The source "packages": asks apt what the distribution's default Python needs, downloads it as whoever we are, unpacks it.
+# The source "packages": asks apt what the distribution's default Python needs, downloads it as the user who builds, unpacks it.
 # It refuses to install anything on the host, and to use a file whose hash apt's signed lists do not confirm.
 # shellcheck shell=sh disable=SC2034,SC2154
 

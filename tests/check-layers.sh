@@ -25,7 +25,7 @@ layer mediate    base seccomp plan cgroup mounts sandbox
 # The relay of a jail's network: a process of its own, which reads what the jail and the network send.
 layer egress     base policy inspect seccomp sandbox
 layer result     base json plan cgroup mediate
-# What crosses between a jail's scratch space and the host: this room reads hostile trees and writes none.
+# Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
 layer git        base plan mounts result
 layer workspace  base toml policy policyload host plan mounts result git

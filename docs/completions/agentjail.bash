@@ -1,4 +1,4 @@
-# What bash completes after `agentjail`. The tables below are generated from those of the program; this part reads them.
+# Completions of bash for `agentjail`. The tables below are generated from those of the program; this part reads them.
 # It asks `agentjail` for the names of policies, and starts nothing else.
 
 _agentjail_complete() # KIND CURRENT [WORD...]
@@ -52,7 +52,7 @@ _agentjail()
 		place+=${place:+ }${COMP_WORDS[first]}
 		((first++))
 	done
-	# What follows the options of `run` is a command line of its own.
+	# The words behind the options of `run` are a command line of their own.
 	if [ "$(_agentjail_kind "$place")" = programs ]; then
 		for ((i = first; i < COMP_CWORD; i++)); do
 			case ${COMP_WORDS[i]} in

@@ -1,4 +1,4 @@
-# What fish completes after `agentjail`. The tables below are generated from those of the program; this part reads them.
+# Completions of fish for `agentjail`. The tables below are generated from those of the program; this part reads them.
 # It asks `agentjail` for the names of policies, and starts nothing else.
 
 # Is the line so far `agentjail WORD...`, and nothing behind that?

@@ -16,6 +16,6 @@ void aj_dictionary_policies(void);
 void aj_dictionary_requests(void);
 void aj_dictionary_schemas(void);
 
-/* What a shell completes on a command line of agentjail. */
+/* The completions of agentjail's command line, for one shell. */
 enum { AJ_BASH, AJ_ZSH, AJ_FISH };
 void aj_completions(int shell);

@@ -2,9 +2,9 @@
 #pragma once
 #include "cli/options.h"
 
-/* What a value or an operand is. */
+/* The kind of an option's value, or of an operand. */
 enum aj_kind {
-	AJ_KIND_SWITCH, /* nothing */
+	AJ_KIND_SWITCH, /* no value */
 	AJ_KIND_TEXT,
 	AJ_KIND_WORDS, /* one of a few words */
 	AJ_KIND_FILES,

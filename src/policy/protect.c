@@ -102,7 +102,7 @@ static const char *const defaults[] = {
 };
 enum { DEFAULTS = sizeof defaults / sizeof *defaults };
 
-/* What `@default` leaves to git in a workspace, where git has to work; among files that a jail only hands over no repository has to. */
+/* `@default` leaves these to git in a workspace, where git has to work. Among files that a jail only hands over no repository has to. */
 static const char *const handed_over[] = {
 	".git", "HEAD", /* without which git takes no folder for a bare repository */
 };

@@ -1,4 +1,4 @@
-/* What the rules over several keys read, and where they put their findings. For contradictions.c and lint.c alone. */
+/* The input of the rules over several keys, and the list of their findings. For contradictions.c and lint.c alone. */
 #pragma once
 #include "policyload/load.h"
 

@@ -107,7 +107,7 @@ static const struct aj_syscall mediated_locks[] = {
 	  .why = "descriptors of one thread's own", .instead = "Use close_range without CLOSE_RANGE_UNSHARE." },
 };
 
-/* A socket file is an inode, whoever made it, and no namespace separates it from a jail that can name it. So where host inodes are in
+/* A socket file is an inode, of a jail's as of a host's process, and no namespace separates it from a jail that can name it. So where host inodes are in
  * reach, connect is reported, and mediate/connector.c connects to the sockets that the jail may reach. A datagram needs no connect: the
  * kernel takes a path with each message, and SOCK_RAW for SOCK_DGRAM. Stream and seqpacket sockets take no address. */
 #undef INSTEAD

@@ -55,7 +55,7 @@ struct aj_session_params {
 	/* The session can be forked, and rolled back to checkpoints; `enforced` in results says which walls differ for that. Not with a
 	 * writable host folder. */
 	bool branching;
-	/* What this session asks of the Python layer in place of the policy; copied. */
+	/* Keys of the Python layer that this session asks for in place of the policy's; copied. */
 	struct aj_python_ask python;
 };
 
@@ -122,7 +122,7 @@ int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_e
 /* Begin a run; one at a time, and not before `opened`. -1 with err: nothing has begun. */
 int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);
 void aj_session_interrupt(struct aj_session *session);
-/* What each result of the session repeats, `enforced` and `policy` (new reference): of an open session. */
+/* Of an open session: the members that each of its results repeats, `enforced` and `policy` (new reference). */
 json_t *aj_session_constants(struct aj_session *session);
 /* Files at and below /tmp, /input and /output, also while a snippet runs; see files/look.h. NULL, -1 with err. */
 json_t *aj_session_read_file(struct aj_session *session, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err);

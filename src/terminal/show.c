@@ -191,7 +191,7 @@ void aj_show_result(struct aj_show *show, const struct aj_result *r)
 		aj_show_claim(show, r->claim, r->status, r->reason);
 }
 
-/* What display() and figures have as text; the last value is not repeated. */
+/* The text of display() and of figures; that of the last value is not repeated. */
 static void put_bundles(struct aj_show *show, const json_t *bundles, const char *repr)
 {
 	size_t i;

@@ -1,4 +1,4 @@
-/* What a run did beside its result, on standard error: refused system calls, changes to the workspace, files that came back.
+/* The effects of a run beside its result, on standard error: refused system calls, changes to the workspace, files that came back.
  * It prints no text of a jail without escaping its control characters, and no more lines of a kind than fit on a screen. */
 #include "terminal/summary.h"
 

@@ -1,4 +1,4 @@
-/* What a run did beside its result, for people at a terminal: a line each on standard error. */
+/* The effects of a run beside its result, for people at a terminal: a line each on standard error. */
 #pragma once
 #include "result/result.h"
 

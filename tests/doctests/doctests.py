@@ -48,7 +48,7 @@ memory = "2G"
 
 
 def imports_of_presets():
-    """The modules of `snippet`, and of `science` and `data-analysis` those of packages. What works on files is no part of the comparison."""
+    """The modules of `snippet`, and of `science` and `data-analysis` those of packages. Modules that work on files are no part of the comparison."""
     names = set()
     for policy in ("snippet", "science", "data-analysis"):
         with open("%s/policies/%s.toml" % (TOP, policy), "rb") as f:
@@ -142,7 +142,7 @@ class Jails:
 # --- comparing ---
 
 def settle(units, first, inside, run):
-    """The verdicts of each unit. What differs runs again as an ordinary program, since two outcomes of chance can be equal."""
+    """The verdicts of each unit. An example that differs runs again as an ordinary program, since two outcomes of chance can be equal."""
     second = list(first)
     for _ in range(CHANCES):
         again = [i for i, unit in enumerate(units) if "differs" in [verdict for verdict, _ in compare(unit, first[i], second[i], inside[i])]]

@@ -17,7 +17,7 @@ import tempfile
 import types
 
 UNIT_SECONDS = 60
-# What the documentation of a package takes for granted.
+# The imports that the documentation of a package takes for granted.
 GRANTED = {"numpy": ["import numpy as np"], "pandas": ["import numpy as np", "import pandas as pd"],
            "scipy": ["import numpy as np"], "matplotlib": ["import numpy as np", "import matplotlib.pyplot as plt"]}
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What bash, zsh and fish complete after `agentjail`: the shells' own functions are called with the lines that a person would type.
+# Completions of bash, zsh and fish for `agentjail`: the shells' own functions are called with the lines that a person would type.
 # It needs no jail; a shell that is not here is skipped.
 . "$(dirname "$0")/../lib.sh"
 

@@ -40,7 +40,7 @@ refused 'a file with another hash' "$wheel has sha256 [0-9a-f]{64}, the lock say
 rm "$T/came/$wheel"
 refused 'a file that did not come' "$wheel is in the lock, and did not come" lock check "$T/lock" "$T/came"
 
-# What is no lock, or leads elsewhere.
+# Files that are no lock, or lead elsewhere.
 bad() { # NAME REGEX SED-SCRIPT
 	sed "$3" "$T/lock" >"$T/bad"
 	refused "$1" "$2" lock check "$T/bad" "$T/came"

@@ -53,7 +53,7 @@ def namespace(pid, kind):
 
 
 def within(pid, take, *args):
-    """What `take` says to somebody in that process's user namespace, who has every capability there and its id."""
+    """The answer of `take` in a child that joined that process's user namespace, with its id and every capability there."""
     there, here = os.pipe()
     child = os.fork()
     if not child:

@@ -96,7 +96,7 @@ const char *aj_builtins_name(enum aj_builtins builtins)
 	abort();
 }
 
-/* What a reader of the result takes for granted. */
+/* The shape that readers of the result rely on. */
 static void look_at_error(const json_t *error)
 {
 	size_t i;

@@ -449,7 +449,7 @@ PWN = getattr(c.tb, 'tb_fr' + 'ame')"""),
     ("asyncio-hidden", ["asyncio"], "import asyncio\nPWN = asyncio.base_events.sys"),
     ("inspect-through-dataclasses", ["dataclasses"], "import dataclasses\nPWN = dataclasses.inspect.currentframe()"),
     ("deferred-annotation", [], "x: __import__('os') = 1\nPWN = 1"),
-    # What code may read of its own objects, tried on others.
+    # Attributes that code may read of its own objects, tried on others.
     ("own-dict-function", ["json"], "import json\nPWN = json.dumps.__dict__"),
     ("own-dict-class", ["json"], "import json\nPWN = json.JSONDecoder.__dict__['decode']"),
     ("own-dict-builtin-class", [], "PWN = str.__dict__['format']"),

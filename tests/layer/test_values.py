@@ -10,7 +10,7 @@ from harness import HERE, request, run
 TAG = "__type__"
 NONE = "no value"
 
-# (code, value with value_of = statement). What has a value as an expression has the same one.
+# (code, value with value_of = statement). An expression has the same value as ever.
 STATEMENTS = [
     ("5", 5), ("", NONE), ("x = 3", 3), ("x: int = 4", 4), ("x: int", NONE), ("x = y = [1]", [1]), ("a, b = 1, 2", {TAG: "tuple", "data": [1, 2]}),
     ("a, *b = 'xyz'", "xyz"), ("x = 1\nx += 2", 3), ("d = {'k': 1}\nd['k'] += 1", 2), ("d = {}\nd['k'] = 7", 7), ("l = [1, 2]\nl[0:1] = [5]", [5]),

@@ -97,7 +97,7 @@ static void named(const char *name)
 	end_hello(at, 16384);
 }
 
-/* What is found, with every byte behind the message out of bounds. */
+/* The name that is found, with every byte behind the message out of bounds. */
 static enum aj_hello judge_first(size_t count, char name[256])
 {
 	uint8_t *copy = malloc(count + 1);

@@ -1,4 +1,4 @@
-/* What is collected of a hostile folder: no link is followed, no FIFO waited for, no cap passed, whatever changes meanwhile. */
+/* Collecting a hostile folder: no link is followed, no FIFO waited for, no cap passed, whatever changes meanwhile. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -338,7 +338,7 @@ Test(collect, copies_are_new_files)
 	put("output/sub/link", "theirs");
 	cr_assert_eq(chmod("output/sub/run.sh", 07777), 0);
 	cr_assert_geq(how.to = folder("host"), 3);
-	/* What somebody else puts there meanwhile. */
+	/* Files of another program, which came meanwhile. */
 	put("host/taken", "ours");
 	cr_assert_eq(mkdir("host/sub", 0755), 0);
 	cr_assert_eq(symlink("../secret", "host/sub/link"), 0);

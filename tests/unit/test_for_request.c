@@ -192,7 +192,7 @@ Test(for_request, when_imports_are_checked)
 	cr_expect_eq(got.imports_checked, AJ_CHECKED_BEFORE);
 }
 
-/* What binds an option binds a request: [requests] opens no way around a lock or a ceiling. */
+/* Rules that bind an option bind a request: [requests] opens no way around a lock or a ceiling. */
 Test(for_request, locks_and_ceilings)
 {
 	size_t imports = of_key("python.imports"), layer = of_key("python.layer");

@@ -430,7 +430,7 @@ Test(tools, arguments_have_so_many_values)
 	cr_expect_str_eq(why, "t: the arguments have too many values, of at most 10000");
 }
 
-/* Whose call it is must be known by then, or there is nobody to answer. */
+/* The call's number must be known by then, or no answer can be sent. */
 Test(tools, a_call_of_too_many_values_is_refused_by_its_beginning)
 {
 	static char values[AJ_TOOL_CALL_VALUES * 2 + 1], text[sizeof values + 100];

@@ -1,4 +1,4 @@
-"""Unpickling, by agent code and by libraries for it: what a pickle names is found under the rules of imports and of attributes.
+"""Unpickling, by agent code and by libraries for it: names in a pickle are found under the rules of imports and of attributes.
 It refuses modules that the policy does not allow, and public functions of modules that no import statement reaches.
 
 The classes of a package's inner modules, and their private functions, build its own values again: numpy's `_reconstruct`, pandas' `_new_Index`.
@@ -12,7 +12,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, ModuleType
 from agentjail.rail.shown import SHOWN
 
-# What pickle itself writes, for types without a module of their own and in protocols before 4.
+# Functions whose names pickle itself writes, for types without a module of their own and in protocols before 4.
 OF_PICKLE = (("copyreg", "_reconstructor"), ("_codecs", "encode"), ("re", "_compile"), ("array", "_array_reconstructor"))
 # Public functions of inner modules that rebuild values.
 REBUILDING = (("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"))

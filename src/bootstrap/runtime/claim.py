@@ -1,4 +1,4 @@
-"""The claim of a snippet: what the host is told of its value, answer, error, variables, imports and warnings.
+"""The claim of a snippet, which goes to the host: its value, answer, error, variables, imports and warnings.
 It decides nothing about the run, and a report of an error that fails is an error that says so. It is the jail's word alone.
 """
 

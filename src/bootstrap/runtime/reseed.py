@@ -78,7 +78,7 @@ FINDERS = []    # none, or the one that is in sys.meta_path
 
 
 class SeedingFinder:
-    """Seeds a module right after it was loaded, whoever imports it: the code, or a library in the course of a call."""
+    """Seeds a module right after it was loaded, by an import of the code or of a library in the course of a call."""
 
     number = None
 
