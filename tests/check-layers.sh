@@ -29,7 +29,7 @@ layer result     base json plan cgroup mediate
 layer files      base json policy plan
 layer git        base plan mounts result
 layer workspace  base toml policy policyload host plan mounts result git
-layer jail       base json policy policyload seccomp host plan cgroup sandbox mediate result files workspace
+layer jail       base json policy policyload seccomp host plan cgroup sandbox egress mediate result files workspace
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
@@ -93,7 +93,7 @@ owner linux/netfilter/nfnetlink.h sandbox/redirect.c
 owner linux/rtnetlink.h sandbox/egress_net.c
 owner linux/if_addr.h   sandbox/egress_net.c
 owner arpa/inet.h       sandbox/egress_net.c sandbox/redirect.c
-owner sys/socket.h      sandbox/egress_net.c
+owner sys/socket.h      sandbox/egress_net.c jail/relay.c
 owner jansson.h         result/network.h
 owner net/if.h          sandbox/netns.c
 owner netdb.h           sandbox/netns.c

@@ -67,6 +67,7 @@ void aj_run_watch(struct aj_run *run)
 	watch_output(run, AJ_RUN_ERR, jail->stderr_fd);
 	watch_fd(run, AJ_RUN_LISTENER, run->listener_fd, EPOLLIN);
 	watch_fd(run, AJ_RUN_CONNECTOR, run->mediator ? run->mediator->connector.socket : -1, EPOLLIN);
+	watch_fd(run, AJ_RUN_RELAY, run->relay.socket, EPOLLIN);
 	watch_fd(run, AJ_RUN_INIT, jail->init_pidfd, EPOLLIN);
 	int64_t due_us = next_deadline_us(run);
 	if (due_us == INT64_MAX)
@@ -110,6 +111,9 @@ static unsigned handle_ready(struct aj_run *run, enum aj_run_fd which, uint32_t 
 		break;
 	case AJ_RUN_CONNECTOR:
 		aj_run_on_connector(run);
+		break;
+	case AJ_RUN_RELAY:
+		aj_run_on_relay(run);
 		break;
 	default:
 		aj_run_on_exit(run);

@@ -1,5 +1,6 @@
 /* Private to src/jail/: the parts of a run, each in the file that is named for it. */
 #pragma once
+#include "base/message.h"
 #include "jail/run.h"
 
 /* run.c */
@@ -23,6 +24,16 @@ bool aj_run_on_output(struct aj_run *run, int number);
 /* listener.c */
 void aj_run_on_listener(struct aj_run *run);
 void aj_run_on_connector(struct aj_run *run);
+
+/* relay.c, for a network by allow-list. */
+/* Init has made the sockets: start the relay with them, and let init go on. The descriptors are closed. */
+void aj_run_on_sockets(struct aj_run *run, struct aj_passed *passed);
+/* Read what the relay has reported; a relay that has ended is noted. */
+void aj_run_on_relay(struct aj_run *run);
+/* The jail is gone: read the last reports, and end the relay. */
+void aj_run_end_relay(struct aj_run *run);
+/* Move the reports since the last call into the result. */
+void aj_run_report_network(struct aj_run *run);
 
 /* outcome.c */
 /* Before a lasting jail's next run. */

@@ -53,8 +53,13 @@ static void on_bound(struct aj_run *run, const struct aj_msg *msg)
 void aj_run_on_report(struct aj_run *run)
 {
 	struct aj_msg msg;
+	struct aj_passed passed;
 	pid_t sender;
-	int r = aj_msg_recv_from(run->jail.report_fd, &msg, MSG_DONTWAIT, &sender, NULL);
+	int r = aj_msg_recv_from(run->jail.report_fd, &msg, MSG_DONTWAIT, &sender, &passed);
+	if (r > 0 && msg.kind == AJ_MSG_SOCKETS)
+		aj_run_on_sockets(run, &passed);
+	while (passed.count)
+		aj_close(&passed.fds[--passed.count]);
 	/* Init died with an unread message of ours: ECONNRESET comes once, before init's last messages. */
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return;
@@ -68,6 +73,8 @@ void aj_run_on_report(struct aj_run *run)
 		return;
 	case AJ_MSG_NOTE:
 		snprintf(run->result.note, sizeof run->result.note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
+		return;
+	case AJ_MSG_SOCKETS: /* above */
 		return;
 	case AJ_MSG_LISTENER:
 		take_listener(run, sender, msg.listener);

@@ -68,6 +68,8 @@ void aj_run_conclude(struct aj_run *run)
 		run->facts.full = aj_meter_full(run->channel.runner, run->plan);
 	run->result.wall_us = (uint64_t)(aj_now_us() - run->started_us);
 	report_workspace(run, false);
+	aj_run_on_relay(run);
+	aj_run_report_network(run);
 	give_verdict(run);
 }
 
@@ -103,6 +105,8 @@ void aj_run_on_exit(struct aj_run *run)
 	read_rest(run);
 	if (run->mediator)
 		aj_mediator_close(run->mediator);
+	aj_run_end_relay(run);
+	aj_run_report_network(run);
 	aj_locks_close(&run->locks);
 	aj_close(&run->listener_fd);
 	memcpy(run->facts.protocol_why, run->channel.why, sizeof run->facts.protocol_why);

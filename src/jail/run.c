@@ -16,6 +16,7 @@ enum { STOP_US = 100000 };
 int aj_run_open(struct aj_run *run, int filters)
 {
 	run->listener_fd = -1;
+	run->relay = (struct aj_egress){ .pidfd = -1, .socket = -1 };
 	run->soft_us = run->deadline_us = INT64_MAX;
 	run->facts.cpu_limit_ms = run->policy->cpu_ms;
 	run->facts.pids_limit = run->policy->pids;
@@ -175,4 +176,5 @@ void aj_run_free(struct aj_run *run)
 	aj_loop_forget(run->loop, &run->quota);
 	aj_scratch_close(&run->scratch);
 	aj_result_free(&run->result);
+	aj_network_free(&run->network);
 }

@@ -4,6 +4,7 @@
 #include <sys/queue.h>
 
 #include "base/loop.h"
+#include "egress/egress.h"
 #include "files/collect.h"
 #include "jail/channel.h"
 #include "jail/pump.h"
@@ -22,6 +23,7 @@ enum aj_run_fd {
 	AJ_RUN_ERR,
 	AJ_RUN_LISTENER,
 	AJ_RUN_CONNECTOR,
+	AJ_RUN_RELAY,
 	AJ_RUN_INIT,
 	AJ_RUN_FDS
 };
@@ -65,9 +67,11 @@ struct aj_run {
 	struct aj_growth *growth;   /* owned: closed when the jail is gone. NULL without a limit of the workspace */
 	struct aj_protect *protect; /* owned: closed when the jail is gone. NULL without a writable workspace */
 
-	struct aj_mediator *mediator; /* for a command; open where the plan mediates calls. NULL: none */
-	struct aj_locks locks;        /* where the plan mediates locks */
-	struct aj_plan built;         /* replaces the caller's plan once a folder could not be an overlay */
+	struct aj_mediator *mediator;  /* for a command; open where the plan mediates calls. NULL: none */
+	struct aj_locks locks;         /* where the plan mediates locks */
+	struct aj_egress relay;        /* of a network by allow-list */
+	struct aj_network_use network; /* its reports that are in no result yet */
+	struct aj_plan built;          /* replaces the caller's plan once a folder could not be an overlay */
 
 	/* Set while the run is in a fork group, see fork/group.h; else NULL. */
 	struct aj_fork_group *fork_group;
