@@ -139,6 +139,27 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
                 await s.run("1")
         self.assertEqual((await AsyncJail(service=self.service).run("1")).value, 1)
 
+    async def test_a_service_that_does_not_read(self):
+        """Requests longer than its socket wait in this process, the loop goes on, and all are sent, or end with the service."""
+        jail, text = AsyncJail(service=self.service), "x" * 1_000_000
+        await self.service.ping()
+        for ends in (False, True):
+            os.kill(self.service.pid, signal.SIGSTOP)
+            runs = [asyncio.create_task(jail.run(f"len(text) + {i}", inputs={"text": text})) for i in range(4)]
+            await asyncio.sleep(0.05)
+            link = self.service._link
+            self.assertGreater(len(link._unsent), 0)
+            self.assertFalse(link._room.is_set() or any(run.done() for run in runs))
+            if ends:
+                os.kill(self.service.pid, signal.SIGKILL)
+                for run in runs:
+                    with self.assertRaises(ServiceDied):
+                        await run
+            else:
+                os.kill(self.service.pid, signal.SIGCONT)
+                self.assertEqual([(await run).value for run in runs], [1_000_000 + i for i in range(4)])
+        self.assertEqual((await jail.run("1")).value, 1)
+
     async def test_busy_is_tried_again(self):
         async with AsyncSession(service=self.service) as s:
             both = await asyncio.gather(s.run("import time; time.sleep(0.1); 1"), s.run("2"))

@@ -1,4 +1,4 @@
-"""One connection for asyncio: transports, futures and tasks around the state of _core.py, which interprets the messages.
+"""One connection for asyncio: a socket, futures and tasks around the state of _core.py, which interprets the messages.
 A connection belongs to one event loop, and other threads reach it by call_soon_threadsafe() alone.
 """
 
@@ -18,26 +18,27 @@ from .tools import Answer
 
 T = TypeVar("T")
 
+UNSENT_BYTES = 1 << 16  # above that a request waits until the service has read more
 
-class AsyncLink(BaseLink, asyncio.BufferedProtocol):
-    """A connection."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, why_gone: WhyGone) -> None:
-        super().__init__(why_gone)
+class AsyncLink(BaseLink):
+    """A connection. It reads and writes its socket itself: a transport of asyncio's would do the same with more steps for each message."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, why_gone: WhyGone) -> None:
+        super().__init__(sock, why_gone)
         self.loop = loop
-        self._transport: asyncio.Transport | None = None
         self._tasks: dict[Pending[Any], set[asyncio.Task[None]]] = {}
         self._greeted: asyncio.Future[None] = loop.create_future()
-        self._over: asyncio.Future[None] = loop.create_future()
+        self._unsent = bytearray()
         self._room = asyncio.Event()
         self._room.set()
+        sock.setblocking(False)
+        loop.add_reader(sock, self._read)
 
     @classmethod
     async def over(cls, sock: socket.socket, why_gone: WhyGone) -> AsyncLink:
         """A connection over this socket, when it was greeted."""
-        loop = asyncio.get_running_loop()
-        sock.setblocking(False)
-        _, link = await loop.create_connection(lambda: cls(loop, why_gone), sock=sock)
+        link = cls(asyncio.get_running_loop(), sock, why_gone)
         try:
             await asyncio.wait_for(link._greeted, GREETING_S)
         except asyncio.TimeoutError:
@@ -54,37 +55,23 @@ class AsyncLink(BaseLink, asyncio.BufferedProtocol):
         """Send a request and wait for its answer. Cancelling the wait ends the request."""
         if not self._room.is_set():
             await self._room.wait()
-        if request.on_output is None:
-            return await self._ask_silent(request)
-        arrived = asyncio.Event()
-        pending = self.start(request, arrived.set)
-        try:
-            while True:
-                await arrived.wait()
-                arrived.clear()
-                over = pending.over
-                for stream, text in self.pieces(pending):
-                    handed = request.on_output(stream, text)
-                    if asyncio.iscoroutine(handed):
-                        await handed
-                if over:
-                    break
-        except BaseException:
-            self.forget(pending)
-            raise
-        return self.answer(pending)
-
-    async def _ask_silent(self, request: Request[T]) -> T:
-        """One that has no output to hand on: a future is enough."""
-        answered: asyncio.Future[None] = self.loop.create_future()
+        arrived: asyncio.Future[None] = self.loop.create_future()
 
         def wake() -> None:
-            if not answered.done():
-                answered.set_result(None)
+            if not arrived.done():
+                arrived.set_result(None)
 
-        pending = self.start(request, wake)
+        pending, hand, over = self.start(request, wake), request.on_output, False
         try:
-            await answered
+            while not over:
+                await arrived
+                over = pending.over
+                if not over:
+                    arrived = self.loop.create_future()
+                for stream, text in self.pieces(pending):
+                    handed = hand(stream, text) if hand else None
+                    if asyncio.iscoroutine(handed):
+                        await handed
         except BaseException:
             self.forget(pending)
             raise
@@ -93,8 +80,7 @@ class AsyncLink(BaseLink, asyncio.BufferedProtocol):
     def start(self, request: Request[T], wake: Callable[[], Any]) -> Pending[T]:
         """Send a request. `wake` is called in the loop when there is something new."""
         while not self.orphans.empty():
-            _, data = self._core.begin(Request("close", {"session": self.orphans.get()}), lambda: None)
-            self._send(data)
+            self._send(self._core.begin(Request("close", {"session": self.orphans.get()}), lambda: None)[1])
         if self.gone is not None:
             raise copy.copy(self.gone)
         pending, data = self._core.begin(request, wake)
@@ -117,26 +103,51 @@ class AsyncLink(BaseLink, asyncio.BufferedProtocol):
     def forget(self, pending: Pending[Any]) -> None:
         """End a request whose caller has given it up."""
         self._end_tools(pending)
-        if self.gone is None:
-            self._send(self._core.forget(pending))
+        data = self._core.forget(pending) if self.gone is None else b""
+        if data:
+            self._send(data)
+
+    # --- the socket ---
 
     def _send(self, data: bytes) -> None:
-        if data and self._transport is not None:
-            self._transport.write(data)
+        if not self._unsent:
+            try:
+                data = data[self._socket.send(data) :]
+            except BlockingIOError:
+                pass
+            except OSError as e:
+                self._lost(f"the connection to the service broke: {e}")
+                return
+            if not data:
+                return
+            self.loop.add_writer(self._socket, self._send_rest)
+        self._unsent += data
+        if len(self._unsent) > UNSENT_BYTES:
+            self._room.clear()
 
-    # --- callbacks of the transport ---
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._core.space()
-
-    def buffer_updated(self, nbytes: int) -> None:
+    def _send_rest(self) -> None:
         try:
-            calls = self._core.received(nbytes)
-        except BrokenStream as e:
+            del self._unsent[: self._socket.send(self._unsent)]
+        except BlockingIOError:
+            return
+        except OSError as e:
+            self._lost(f"the connection to the service broke: {e}")
+            return
+        if len(self._unsent) <= UNSENT_BYTES:
+            self._room.set()
+        if not self._unsent:
+            self.loop.remove_writer(self._socket)
+
+    def _read(self) -> None:
+        try:
+            count = self._socket.recv_into(self._core.space())
+            if not count:
+                self._lost("the service ended the connection")
+                return
+            calls = self._core.received(count)
+        except BlockingIOError:
+            return
+        except (OSError, BrokenStream) as e:
             self._lost(f"the connection to the service broke: {e}")
             return
         if not self._greeted.done():
@@ -146,17 +157,6 @@ class AsyncLink(BaseLink, asyncio.BufferedProtocol):
                 self._greeted.set_result(None)
         for call in calls:
             self._start_tool(call)
-
-    def pause_writing(self) -> None:
-        self._room.clear()
-
-    def resume_writing(self) -> None:
-        self._room.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._lost(f"the connection to the service broke: {exc}" if exc else "the service ended the connection")
-        if not self._over.done():
-            self._over.set_result(None)
 
     def _lost(self, reason: str) -> None:
         if self.gone is None:
@@ -168,18 +168,15 @@ class AsyncLink(BaseLink, asyncio.BufferedProtocol):
             self.gone = error
             self._core.drop_all(error)
             self._room.set()
+            if not self.loop.is_closed():
+                self.loop.remove_reader(self._socket)
+                self.loop.remove_writer(self._socket)
+            self._socket.close()
         for pending in list(self._tasks):
             self._end_tools(pending)
         if not self._greeted.done():
             self._greeted.set_exception(copy.copy(error))
         self._workers.close()
-        if self._transport is not None and not self.loop.is_closed():
-            self._transport.abort()
-
-    async def closed(self) -> None:
-        """Until the transport has let go of the socket."""
-        if self._transport is not None:
-            await self._over
 
     # --- tools ---
 
@@ -190,8 +187,9 @@ class AsyncLink(BaseLink, asyncio.BufferedProtocol):
         task.add_done_callback(tasks.discard)
 
     def _give(self, call: ToolCall, answer: Answer) -> None:
-        if self.gone is None:
-            self._send(self._core.tool_answer(call, answer))
+        data = self._core.tool_answer(call, answer) if self.gone is None else b""
+        if data:
+            self._send(data)
 
     def _give_from_thread(self, call: ToolCall, answer: Answer) -> None:
         try:

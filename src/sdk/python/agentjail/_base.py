@@ -135,8 +135,8 @@ class BaseLink:
     why_gone: makes the exception of requests whose connection has ended.
     """
 
-    def __init__(self, why_gone: WhyGone) -> None:
-        self._why_gone = why_gone
+    def __init__(self, sock: socket.socket, why_gone: WhyGone) -> None:
+        self._socket, self._why_gone = sock, why_gone
         self._core = Core()
         self._workers = Workers()
         self.orphans: queue.SimpleQueue[str] = queue.SimpleQueue()  # sessions that were given up without a close
@@ -164,6 +164,7 @@ class BaseLink:
     def leave(self) -> None:
         """In a process that was forked: the connection is the other process's."""
         self.gone = errors.ServiceClosed("this connection belongs to the process that this one was forked from")
+        self._socket.close()
 
     # --- tools ---
 

@@ -92,29 +92,26 @@ class Core:
         self._ids = itertools.count(1)
         self._pending: dict[int, Pending[Any]] = {}
         self.hello: Message | None = None
+        self.request_bytes = 1 << 22  # the longest request that the service takes
         self.refused: errors.ServiceError | None = None  # the service's last word about the connection itself
         self.ended: dict[str, str] = {}  # sessions whose jail is gone -> why
 
-    @property
-    def request_bytes(self) -> int:
-        """The longest request that the service takes, in bytes."""
-        return int(self.hello["limits"]["request_bytes"]) if self.hello else 1 << 22
-
     def waits_for_caller(self, session: str | None) -> bool:
         """Whether this is asked in a tool that a run of the session waits for."""
-        return (id(self), session) in waiting_sessions.get()
+        waiting = waiting_sessions.get()
+        return bool(waiting) and (id(self), session) in waiting
 
     def begin(self, request: Request[T], wake: Callable[[], Any]) -> tuple[Pending[T], bytes]:
         """The state and the bytes of a new request. TooLarge, ValueNotSent: nothing was begun."""
         name = request.members.get("session")
-        session = None if name is None else (id(self), name)  # of another connection a session may have the same name
         if request.op in NEEDS_PYTHON and self.waits_for_caller(name):
             raise errors.ReentrantCall(f"a tool cannot ask for `{request.op}` in the session whose run waits for the tool")
         number = next(self._ids)
         data = self._bytes({"id": number, "op": request.op, **request.members})
         pending = self._pending[number] = Pending(number, request, wake)
         if request.tools:
-            pending.context, pending.session = contextvars.copy_context(), session
+            pending.context = contextvars.copy_context()
+            pending.session = None if name is None else (id(self), name)  # of another connection a session may have the same name
         return pending, data
 
     def forget(self, pending: Pending[Any]) -> bytes:
@@ -164,6 +161,7 @@ class Core:
                 self._take_error(message, calls)
             elif "hello" in message:
                 self.hello = message["hello"]
+                self.request_bytes = int(self.hello["limits"]["request_bytes"])
         elif event == "ended":
             self.ended[message["session"]] = message["why"]
         elif event == "tool_call":

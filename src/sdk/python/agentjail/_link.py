@@ -24,8 +24,7 @@ class Link(BaseLink):
     """A connection that was greeted."""
 
     def __init__(self, sock: socket.socket, why_gone: WhyGone) -> None:
-        super().__init__(why_gone)
-        self._socket = sock
+        super().__init__(sock, why_gone)
         self._lock = threading.RLock()  # of the core; a collected object may come back to it
         self._sending = threading.Lock()  # of the socket, so that frames are not mixed
         self._ending = threading.RLock()
@@ -175,7 +174,6 @@ class Link(BaseLink):
     def leave(self) -> None:
         super().leave()
         self._lock, self._sending, self._ending = threading.RLock(), threading.Lock(), threading.RLock()
-        self._socket.close()
 
     # --- tools ---
 

@@ -281,24 +281,14 @@ def variable_missing(result: Result) -> bool:
     return result.error is not None and result.error.type == "NameError"
 
 
-
-
 # --- how a session ends ---
 
 
-class Explained:
-    """Around a session's requests: where the service does not know the session any more, the error says why."""
-
-    def __init__(self, session: str, link: Any) -> None:
-        self._session, self._link = session, link
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, NoSuchSession) and not isinstance(error, SessionEnded):
-            why = self._link.ended.get(self._session)
-            raise SessionEnded(f"the session's jail has ended: {why or error.message}", "open another one") from None
+def why_ended(error: NoSuchSession, session: str, ended: Mapping[str, str]) -> SessionEnded:
+    """The service does not know the session any more: the error that says why. ended: what the connection knows of sessions."""
+    if isinstance(error, SessionEnded):
+        return error
+    return SessionEnded(f"the session's jail has ended: {ended.get(session) or error.message}", "open another one")
 
 
 def check_open(is_open: bool, gone: BaseException | None) -> None:

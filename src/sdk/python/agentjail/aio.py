@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _requests as rq
@@ -144,15 +145,13 @@ class AsyncSession:
 
     async def run(self, code: str, *, on_stdout: OnText | None = None, on_stderr: OnText | None = None, **options: Unpack[RunOptions]) -> Result:
         """Run a snippet. on_stdout, on_stderr: functions or coroutine functions. Cancelling it interrupts the snippet."""
-        await self._need()
-        return await self._ask(self._run_request(code, options, rq.handler(on_stdout, on_stderr)))
+        return await self._ask(lambda _: self._run_request(code, options, rq.handler(on_stdout, on_stderr)))
 
     async def stream(self, code: str, **options: Unpack[RunOptions]) -> AsyncIterator[Output | Result]:
         """Run a snippet: an Output for each piece of output, as it comes, and at the end its Result. Closing the iterator ends the run."""
         link = await self._need()
         arrived = asyncio.Event()
-        with self._explained():
-            pending = link.start(self._run_request(code, options, lambda stream, text: None), arrived.set)
+        pending = link.start(self._run_request(code, options, lambda stream, text: None), arrived.set)
         try:
             while True:
                 await arrived.wait()
@@ -164,8 +163,10 @@ class AsyncSession:
                     break
         finally:
             link.forget(pending)
-        with self._explained():
+        try:
             result = link.answer(pending)
+        except errors.NoSuchSession as e:
+            raise rq.why_ended(e, self.name, link.ended) from None
         yield result
 
     def _run_request(self, code: str, options: Mapping[str, Any], on_output: Any) -> Request[Result]:
@@ -173,24 +174,24 @@ class AsyncSession:
 
     async def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the snippet that runs; the session goes on."""
-        await self._ask_named(lambda name: Request("interrupt", {"session": name}, rq.nothing))
+        await self._ask(lambda name: Request("interrupt", {"session": name}, rq.nothing))
 
     # --- variables ---
 
     async def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Set variables. SnippetError: the jail cannot make one of the values."""
-        (await self._ask_named(lambda name: rq.set_variables(name, {**(variables or {}), **more}))).raise_for_status()
+        (await self._ask(lambda name: rq.set_variables(name, {**(variables or {}), **more}))).raise_for_status()
 
     async def get(self, name: str, default: Any = NO_DEFAULT, *, timeout: float | None = None, handles: bool = False) -> Any:
         """The value of a variable. SnippetError: there is none of that name, and no default."""
-        result = await self._ask_named(lambda session: rq.get_variable(session, name, timeout, handles))
+        result = await self._ask(lambda session: rq.get_variable(session, name, timeout, handles))
         if default is not NO_DEFAULT and rq.variable_missing(result):
             return default
         return result.value
 
     async def vars(self, *, timeout: float | None = None) -> dict[str, Variable]:
         """The variables by name, without tools: their types, texts and lengths."""
-        return variables(await self._ask_named(lambda name: rq.list_variables(name, timeout)))
+        return variables(await self._ask(lambda name: rq.list_variables(name, timeout)))
 
     # --- files ---
 
@@ -198,51 +199,50 @@ class AsyncSession:
         """Write files, see Session.write_files."""
         link = await self._need()
         for batch in rq.batches(files, link.request_bytes):
-            (await self._ask(rq.write(self.name, batch))).raise_for_status()
+            (await self._ask(partial(rq.write, batch=batch))).raise_for_status()
 
     async def read_file(self, path: str) -> bytes:
         """The bytes of a regular file below /tmp, /input or /output, also while code runs. NoSuchFile: there is none."""
-        await self._need()
         data, end = bytearray(), False
         while not end:
-            part, end = await self._ask(rq.read_part(self.name, path, len(data)))
-            data += part
+            part, end = await self._ask(lambda name: rq.read_part(name, path, len(data)))
+            data.extend(part)
         return bytes(data)
 
     async def list_files(self, path: str = "/tmp") -> list[Entry]:
         """The entries of a folder of the jail, at most 1,000 and in no order."""
-        return await self._ask_named(lambda name: Request("list_files", {"session": name, "path": path}, entries))
+        return await self._ask(lambda name: Request("list_files", {"session": name, "path": path}, entries))
 
     async def remove_file(self, path: str) -> None:
         """Remove a file, a link or an empty folder of the jail."""
-        await self._ask_named(lambda name: Request("remove_file", {"session": name, "path": path}, rq.nothing))
+        await self._ask(lambda name: Request("remove_file", {"session": name, "path": path}, rq.nothing))
 
     # --- tools and branches ---
 
     async def add_tools(self, tools: Iterable[ToolLike] | Mapping[str, ToolLike]) -> None:
         """Declare more tools, or replace some; the next run knows them."""
         added = collect(tools)
-        await self._ask_named(lambda name: rq.declare(name, added))
+        await self._ask(lambda name: rq.declare(name, added))
         self.tools.update(added)
 
     async def fork(self) -> AsyncSession:
         """A second session that goes on where this one is: memory, open files and /tmp. Needs `branching`."""
-        name, policy = await self._ask_named(lambda name: Request("fork", {"session": name}, rq.session_of))
+        name, policy = await self._ask(lambda name: Request("fork", {"session": name}, rq.session_of))
         fork = AsyncSession(self.tools, timeout=self.timeout)
         fork.service, fork._link, fork.name, fork.policy, fork._state = self.service, self._link, name, policy, "open"
         return fork
 
     async def checkpoint(self) -> int:
         """Keep the session's present state; the number is for rollback and forget. Needs `branching`."""
-        return await self._ask_named(lambda name: Request("checkpoint", {"session": name}, rq.checkpoint_of))
+        return await self._ask(lambda name: Request("checkpoint", {"session": name}, rq.checkpoint_of))
 
     async def rollback(self, checkpoint: int) -> None:
         """Go on from a checkpoint, which stays; also after the session's jail has ended."""
-        await self._ask_named(lambda name: Request("rollback", {"session": name, "checkpoint": checkpoint}, rq.nothing))
+        await self._ask(lambda name: Request("rollback", {"session": name, "checkpoint": checkpoint}, rq.nothing))
 
     async def forget(self, checkpoint: int) -> None:
         """Give a checkpoint and its memory up."""
-        await self._ask_named(lambda name: Request("forget", {"session": name, "checkpoint": checkpoint}, rq.nothing))
+        await self._ask(lambda name: Request("forget", {"session": name, "checkpoint": checkpoint}, rq.nothing))
 
     # --- the end ---
 
@@ -281,16 +281,10 @@ class AsyncSession:
         rq.check_open(self._state == "open", self._link.gone)
         return self._link
 
-    async def _ask(self, request: Request[T]) -> T:
+    async def _ask(self, make: Callable[[str], Request[T]]) -> T:
+        """make: the request, from the session's name, which it has once it is open."""
         link = await self._need()
-        with self._explained():
-            return await self.service.ask(request, link)
-
-    async def _ask_named(self, make: Callable[[str], Request[T]]) -> T:
-        await self._need()
-        return await self._ask(make(self.name))
-
-    def _explained(self) -> rq.Explained:
-        return rq.Explained(self.name, self._link)
-
-
+        try:
+            return await self.service.ask(make(self.name), link)
+        except errors.NoSuchSession as e:
+            raise rq.why_ended(e, self.name, link.ended) from None

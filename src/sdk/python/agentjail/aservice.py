@@ -127,7 +127,6 @@ class AsyncService(BaseService):
         link, process = self._taken()
         if link is not None:
             link.close(error)
-            await link.closed()
         if process is not None:
             process.socket.close()
             await _ended(process.pid)

@@ -74,8 +74,8 @@ class Session:
         Leaving the loop ends the run."""
         arrived: queue.SimpleQueue[None] = queue.SimpleQueue()
         request = self._run_request(code, options, lambda stream, text: None)
-        with self._explained():
-            pending = self._link.start(request, lambda: arrived.put(None))
+        self._check_open()
+        pending = self._link.start(request, lambda: arrived.put(None))
         try:
             while True:
                 arrived.get()
@@ -85,8 +85,10 @@ class Session:
                     break
         finally:
             self._link.forget(pending)
-        with rq.Explained(self.name, self._link):
+        try:
             result = self._link.answer(pending)
+        except errors.NoSuchSession as e:
+            raise rq.why_ended(e, self.name, self._link.ended) from None
         yield result
 
     def _run_request(self, code: str, options: Mapping[str, Any], on_output: Any) -> Request[Result]:
@@ -203,9 +205,11 @@ class Session:
         return f"<Session {self.name} {'closed' if self.closed else self.policy}>"
 
     def _ask(self, request: Request[T]) -> T:
-        with self._explained():
+        self._check_open()
+        try:
             return self.service.ask(request, self._link)
+        except errors.NoSuchSession as e:
+            raise rq.why_ended(e, self.name, self._link.ended) from None
 
-    def _explained(self) -> rq.Explained:
+    def _check_open(self) -> None:
         rq.check_open(self._state == "open", self._link.gone)
-        return rq.Explained(self.name, self._link)

@@ -58,8 +58,7 @@ def resolve(path: str, has_workspace: bool) -> tuple[str, bool]:
 
 
 async def read_of_session(session: AsyncSession, path: str, offset: int, length: int) -> Part:
-    await session.open()
-    data, end = await session._ask(read_part(session.name, path, offset))
+    data, end = await session._ask(lambda name: read_part(name, path, offset))
     return Part(data[:length], end and len(data) <= length)
 
 
