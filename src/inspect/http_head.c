@@ -344,10 +344,22 @@ enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t by
 	return h->state == REFUSED ? AJ_HTTP_REFUSED : AJ_HTTP_PASS;
 }
 
-/* Methods have letters and `-` alone: other protocols' first words, such as git's, have digits. */
+/* Does the first line, which may not be whole, end with a version of HTTP? Beyond the longest head the strict reader is to judge. */
+static enum aj_http_looks ends_with_version(const char *at, const char *end)
+{
+	static const char version[] = " HTTP/";
+	const char *line = memchr(at, '\n', (size_t)(end - at));
+	for (const char *c = at; c < (line ? line : end); c++)
+		if (aj_is_control(*c) && *c != '\t' && *c != '\r')
+			return AJ_HTTP_NO;
+	if (!line)
+		return end - at < AJ_HTTP_HEAD_MAX_BYTES / 2 ? AJ_HTTP_MORE : AJ_HTTP_YES;
+	return memmem(at, (size_t)(line - at), version, sizeof version - 1) ? AJ_HTTP_YES : AJ_HTTP_NO;
+}
+
+/* Methods have letters and `-` alone: other protocols' first words, such as those of git and ssh, have digits. */
 enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes)
 {
-	static const char scheme[] = "http://", connect[] = "CONNECT";
 	const char *at = (const char *)data, *end = at + bytes;
 	while (at < end && (*at == '\r' || *at == '\n'))
 		at++;
@@ -358,14 +370,5 @@ enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes)
 		return bytes < AJ_HTTP_HEAD_MAX_BYTES ? AJ_HTTP_MORE : AJ_HTTP_NO;
 	if (at == method || *at != ' ')
 		return AJ_HTTP_NO;
-	if (is_word((struct span){ method, (size_t)(at - method) }, connect))
-		return AJ_HTTP_YES;
-	if (++at == end)
-		return AJ_HTTP_MORE;
-	if (*at == '/' || *at == '*')
-		return AJ_HTTP_YES;
-	size_t there = (size_t)(end - at) < sizeof scheme - 1 ? (size_t)(end - at) : sizeof scheme - 1;
-	if (strncasecmp(at, scheme, there) != 0)
-		return AJ_HTTP_NO;
-	return there == sizeof scheme - 1 ? AJ_HTTP_YES : AJ_HTTP_MORE;
+	return at + 1 < end && at[1] == '/' ? AJ_HTTP_YES : ends_with_version(at, end);
 }

@@ -217,9 +217,9 @@ def serve(port, server):
     sock.listen(4096)
 
     def one(conn):
-        log(kind="tcp", peer=conn.getpeername()[0], **place(conn))
         try:
             with conn:
+                log(kind="tcp", **place(conn))
                 server(conn, port)
         except (OSError, EOFError, ValueError) as e:
             log(kind="broken", port=port, why=repr(e)[:100])
