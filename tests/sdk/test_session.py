@@ -93,6 +93,21 @@ class TestJail(Shared):
         jobs = ({"code": "x + 1", "inputs": {"x": i}} for i in range(5))
         self.assertEqual(sorted((i, r.value) for i, r in jail.map(jobs, ordered=False)), [(i, i + 1) for i in range(5)])
 
+    def test_brief_results(self):
+        """They read as the others do, but for the figures of each run."""
+        shown = ("status", "ok", "reason", "limits_hit", "tool_calls", "session_alive", "final_answer", "is_final", "repr", "text", "type",
+                 "stdout", "stderr", "stdout_bytes", "errors", "warnings", "imports", "results", "files")
+        jail = Jail(service=self.service)
+        for code in ("import math\nprint(1)\n(2, 'a')", "None", "1 / 0", "import os", "final_answer([])"):
+            whole, brief = jail.run(code), jail.run(code, brief=True)
+            for name in shown:
+                self.assertEqual(getattr(whole, name) or None, getattr(brief, name) or None, (code, name))
+            self.assertEqual((whole.for_model(), repr(whole)), (brief.for_model(), repr(brief)))
+            self.assertLess(len(brief.raw), len(whole.raw))
+            self.assertNotIn("enforced", brief.raw)
+        with Session(service=self.service) as s:
+            self.assertTrue(s.run("1", brief=True).session_alive)
+
     def test_stdin(self):
         jail = Jail(service=self.service)
         self.assertEqual(jail.run("[int(x) for x in input().split()]", stdin="1 2\n").value, [1, 2])

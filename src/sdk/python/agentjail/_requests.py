@@ -49,8 +49,8 @@ class RunOptions(TypedDict, total=False):
     Session.write_files. timeout: seconds.
     output: `list` or `data`: the result names, or holds, the files of /output that the run made. seed: for random numbers.
     value_of: `statement`: a last assignment is a value too. handles: a value that cannot cross gets a name, a Handle.
-    for_model: False: without the service's text for Result.for_model(), which is then short. filename: of the code, in errors.
-    run_id: in the result and the audit trail.
+    for_model: False: without the service's text for Result.for_model(), which is then short. brief: `raw` lacks what each result of the
+    policy repeats and what says nothing, see docs/result.md. filename: of the code, in errors. run_id: in the result and the audit trail.
     """
 
     inputs: Mapping[str, Any] | None
@@ -62,6 +62,7 @@ class RunOptions(TypedDict, total=False):
     value_of: Literal["expression", "statement"] | None
     handles: bool | None
     for_model: bool | None
+    brief: bool | None
     filename: str | None
     run_id: str | None
 
