@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
@@ -19,13 +22,25 @@
 
 struct check {
 	int tree;
-	unsigned long listed, present, wrong;
+	unsigned long count, wrong;
+	struct aj_arena arena;
+	void *listed; /* the manifest's paths, for tsearch() */
 };
 
 static void report_difference(struct check *c, const char *path, const char *why)
 {
-	printf("%s: %s\n", path, why);
+	printf("%s: %s\n", aj_line(&c->arena, path), why);
 	c->wrong++;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void keep_nothing(void *path)
+{
+	(void)path; /* the arena's */
 }
 
 static void check_link(struct check *c, char *path)
@@ -75,40 +90,55 @@ static bool check_line(struct check *c, char *line)
 	int at = 0;
 	if (sscanf(line, "%64s %llu %o %n", hash, &size, &mode, &at) != 3 || line[at] != '/' || strstr(line + at, "/../"))
 		return false;
-	c->listed++;
-	if (strcmp(hash, "link") == 0)
+	c->count++;
+	bool is_link = strcmp(hash, "link") == 0;
+	const char *end = is_link ? strstr(line + at, " -> ") : NULL, *path = line + at;
+	if (!tsearch(aj_printf(&c->arena, "%.*s", end ? (int)(end - path) : (int)strlen(path), path), &c->listed, compare))
+		abort();
+	if (is_link)
 		check_link(c, line + at);
 	else
 		check_file(c, hash, size, mode, line + at);
 	return true;
 }
 
-/* Count the tree's files: one that the manifest does not list is visible to a snippet all the same. */
-static void count_present(struct check *c, int dir_fd)
+/* Look for files that the manifest does not list: a snippet sees them all the same. `path`: of the folder, with room for PATH_MAX bytes. */
+static void check_folder(struct check *c, int dir_fd, char *path)
 {
-	DIR *dir = fdopendir(dir_fd);
+	size_t used = strlen(path);
+	DIR *dir = dir_fd < 0 ? NULL : fdopendir(dir_fd);
 	if (!dir) {
-		close(dir_fd);
+		report_difference(c, path, strerror(errno));
+		aj_close(&dir_fd);
 		return;
 	}
 	for (struct dirent *e; (e = readdir(dir));) {
+		struct stat st;
 		if (aj_path_is_dots(e->d_name))
 			continue;
-		struct stat st;
-		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (!S_ISDIR(st.st_mode))
-			c->present++;
-		else
-			count_present(c, openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+		if (snprintf(path + used, PATH_MAX - used, "/%s", e->d_name) >= (int)(PATH_MAX - used))
+			report_difference(c, path, "longer than any path of the manifest");
+		else if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			report_difference(c, path, strerror(errno));
+		else if (S_ISDIR(st.st_mode))
+			check_folder(c, openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), path);
+		else if (!tfind(path, &c->listed, compare))
+			report_difference(c, path, "not in the manifest");
 	}
+	path[used] = '\0';
 	closedir(dir);
+}
+
+static void free_check(struct check *c)
+{
+	tdestroy(c->listed, keep_nothing);
+	aj_arena_free(&c->arena);
 }
 
 static int verify_tree(const char *rootfs, struct aj_error *err)
 {
-	char path[4200];
-	struct check c = { 0 };
+	char path[PATH_MAX + 100];
+	__attribute__((cleanup(free_check))) struct check c = { 0 };
 	snprintf(path, sizeof path, "%s/tree", rootfs);
 	cleanup_fd int tree = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (tree < 0)
@@ -141,14 +171,11 @@ static int verify_tree(const char *rootfs, struct aj_error *err)
 		return -1;
 	if (!body)
 		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` ends too early", path);
-	count_present(&c, openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	if (c.present != c.listed) {
-		printf("%lu files in the tree, %lu in the manifest\n", c.present, c.listed);
-		c.wrong++;
-	}
+	path[0] = '\0';
+	check_folder(&c, openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path);
 	if (c.wrong)
 		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` differs from its manifest: %lu differences", rootfs, c.wrong);
-	printf("%s: %lu files as in the manifest\n", rootfs, c.listed);
+	printf("%s: %lu files as in the manifest\n", rootfs, c.count);
 	return 0;
 }
 

@@ -140,8 +140,13 @@ fi
 chmod "$(stat -c %a "$ROOTFS/tree/$file")" "$T/copy/tree/$file"
 text "control: mended" 0 'files as in the manifest' rootfs verify "$T/copy"
 echo 'print(1)' >"$T/copy/tree/usr/lib/extra.py"
-damage "a file too many" 'in the tree'
-rm "$T/copy/tree/usr/lib/extra.py"
+damage "a file too many" '^/usr/lib/extra.py: not in the manifest'
+mv "$T/copy/tree/usr/lib/extra.py" "$T/copy/tree/usr/lib/$(printf 'a\033\342\200\256b')"
+damage "and shows its name" '^/usr/lib/a.x1b.xe2.x80.xaeb: not in the manifest'
+mkdir "$T/copy/tree/usr/lib/new"
+mv "$T/copy/tree/usr/lib/a"*b "$T/copy/tree/usr/lib/new/x"
+damage "one in a new folder" '^/usr/lib/new/x: not in the manifest'
+rm -r "$T/copy/tree/usr/lib/new"
 cp "$T/copy/manifest" "$T/manifest"
 head -c 300 "$T/manifest" >"$T/copy/manifest"
 damage "half a manifest" 'manifest|different|in the tree'
