@@ -40,8 +40,9 @@ static inline bool aj_is_control(char c)
 /* Does the text hold a control character: one of ASCII, or of C1 in UTF-8, which some terminals interpret as well? */
 bool aj_has_control(const char *text);
 
-/* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline and tab, and every byte that is not
- * UTF-8, made visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
+/* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline and tab, every one that reverses text
+ * (a name that ends in `gpj.exe` could look as if it ended in `exe.jpg`), and every byte that is not UTF-8, made visible as \xNN, so that a
+ * jail cannot drive the reader's terminal. Returns the length. */
 size_t aj_printable(char *out, const char *text, size_t bytes);
 
 /* Copy `text` to `out`, cut where it ends; every byte but printable ASCII becomes '?'. For one-line reasons that a jail may have written. */

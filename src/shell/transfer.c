@@ -49,6 +49,7 @@ static void tell(struct aj_shell *shell, struct aj_error *err)
 void aj_transfer_put(struct aj_shell *shell, const char *words)
 {
 	struct agentjail_error err;
+	struct aj_arena arena = { 0 };
 	char *path;
 	const char *name;
 	if (!split(words, &path, &name)) {
@@ -61,8 +62,9 @@ void aj_transfer_put(struct aj_shell *shell, const char *words)
 	else if (agentjail_session_write_files(shell->session, &file, 1, &err) < 0)
 		aj_shell_print_error(shell, &err);
 	else
-		fprintf(stderr, "%s%s\n", file.name[0] == '/' ? "" : "/input/", file.name);
+		fprintf(stderr, "%s%s\n", file.name[0] == '/' ? "" : "/input/", aj_line(&arena, file.name));
 	free(path);
+	aj_arena_free(&arena);
 	aj_shell_notice_end(shell);
 }
 
@@ -132,7 +134,7 @@ void aj_transfer_get(struct aj_shell *shell, const char *words)
 	if (bytes < 0)
 		tell(shell, &err);
 	else
-		fprintf(stderr, "%s: %lld bytes\n", to, (long long)bytes);
+		fprintf(stderr, "%s: %lld bytes\n", aj_line(&arena, to), (long long)bytes);
 	free(given);
 	aj_arena_free(&arena);
 }

@@ -306,6 +306,7 @@ json "an unknown mode" 1 error.type=ValueError -- exec --output "$T/out8" -c 'op
 json "elsewhere nothing is written" 1 error.type=PermissionError 'error.message~write below /output or /tmp' -- exec --output "$T/out9" -c 'open("/usr/x", "w")'
 json "what is open for writing alone cannot be read" 1 error.type=UnsupportedOperation -- exec --output "$T/out10" -c 'open("/output/x", "w").read()'
 text "where the copies are" 0 'file `.*/out11/x`: 1 bytes' exec --output "$T/out11" -c 'with open("/output/x", "w") as f: f.write("1")'
+text "a name that would reverse the line" 0 'file `.*/out11b/a.xe2.x80.xaecod.exe`: 1 bytes' exec --output "$T/out11b" -c 'with open("/output/a\u202ecod.exe", "w") as f: f.write("1")'
 text "a folder with something in it" 2 'is not empty' exec --output "$T/out11" -c 1
 ln -s "$T/out2" "$T/outlink"
 text "a folder behind a symlink" 2 'symlink' exec --output "$T/outlink" -c 1

@@ -226,7 +226,7 @@ class TestResult(unittest.TestCase):
         self.assertNotIn("<svg", show(results=[{"text/plain": "t", "image/svg+xml": "<svg onload='x'/>"}])["text/html"])
 
     def test_no_escape_sequences_on_a_terminal(self):
-        evil = "a\x1b]52;c;eA==\x07\x9b2J\rb\n\tc"
+        evil = "a\x1b]52;c;eA==\x07\x9b2J\rb\n\tc\u202egpj.exe\u2066\u2069"
         ok = Result({"status": "ok", "value": 1, "repr": evil, "stdout": evil})
         failed = Result({"status": "error", "reason": "r", "error": {"type": evil, "message": evil, "traceback": evil, "hint": evil}})
         shown = [repr(ok), repr(failed), str(errors.SnippetError(failed)), ok._repr_mimebundle_()["text/plain"],

@@ -267,6 +267,20 @@ Test(text, printable)
 }
 
 /* No byte of a C1 control may arrive as such: an 8-bit terminal takes 0x9b for ESC [. */
+Test(text, printable_shows_what_reverses_text)
+{
+	expect_printable("a\xe2\x80\xae"
+	                 "gpj.exe",
+	                 11, "a\\xe2\\x80\\xaegpj.exe");
+	for (unsigned c = 0x2028; c < 0x2070; c++) {
+		const char encoded[] = { (char)0xe2, (char)(0x80 | (c >> 6 & 0x3f)), (char)(0x80 | (c & 0x3f)) };
+		char out[3 * 4];
+		bool reverses = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+		cr_expect_eq(aj_printable(out, encoded, sizeof encoded), reverses ? 12 : 3, "U+%04X", c);
+	}
+	expect_printable("\xd7\xa9\xe2\x80\x8f\xd9\x84\xe2\x80\x8e", 10, "\xd7\xa9\xe2\x80\x8f\xd9\x84\xe2\x80\x8e");
+}
+
 Test(text, printable_hides_c1_controls)
 {
 	char out[64];

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 # A jail's text on a terminal: an escape sequence could set the clipboard or the title, or hide lines. They are shown, and do nothing.
+# So are the characters that reverse the text up to the line's end: a file's name could seem to have another suffix.
 _SHOWN = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
+_SHOWN |= {c: f"\\u{c:04x}" for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 def harmless(text: str) -> str:
