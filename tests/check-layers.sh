@@ -129,6 +129,7 @@ owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     host/host.c cli/cmd_doctor.c
 owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c
+owner search.h            cli/cmd_rootfs.c
 owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
