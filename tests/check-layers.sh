@@ -140,7 +140,7 @@ owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
 owner systemd/          scope/agentjail-scope.c
 owner spawn.h           cli/scope.c
-owner dlfcn.h           guest/guest.c guest/python.c
+owner dlfcn.h           guest/guest.c guest/python.c guest/plain_python.c
 
 # word: what only these files may say in code (comments and strings do not count)
 word SYS_clone3                    sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
@@ -190,7 +190,7 @@ word setresuid()                   sandbox/jail_steps.c fork/copier.c mediate/co
 word setresgid()                   sandbox/jail_steps.c fork/copier.c mediate/connector_process.c
 word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/jail_steps.c sandbox/caps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 word dlopen()
-word dlsym()                       guest/guest.c guest/python.c
+word dlsym()                       guest/guest.c guest/python.c guest/plain_python.c
 # Library code never prints: only the rooms of the program itself and the build-time tools decide what a person sees.
 word printf()                      terminal/* cli/* policycmd/* shell/* gen/*
 word puts()                        terminal/* cli/* policycmd/* shell/* gen/* scope/*

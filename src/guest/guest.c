@@ -19,6 +19,7 @@
 #include "guest/birth.h"
 #include "guest/branch.h"
 #include "guest/holes.h"
+#include "guest/plain_code.h"
 #include "guest/python.h"
 #include "guest/zygote.h"
 #include "seccomp/compile.h"
@@ -270,6 +271,8 @@ static int runner_main(int argc, char **argv, char **env)
 	aj_python_start();
 	aj_python_collect(0); /* nothing loaded now is garbage */
 	object *run = layer_function("agentjail.runtime.main", "run");
+	if ((missing = aj_plain_code_prepare()))
+		exit_broken(missing);
 	if (role == AJ_FRAME_PLAN) {
 		run_zygote(&plan, &policy, &names);
 	} else {

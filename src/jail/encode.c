@@ -150,8 +150,41 @@ void aj_encode_zygote(struct aj_buffer *out, const struct aj_plan *plan, const s
 	arm_newborn(out, plan, reported);
 }
 
+/* A request, as bootstrap/runtime/request.py reads it: its head, and then an object of the keys that few requests have. */
+enum { HAS_CODE = 1, LAST = 2, LINES = 4, KEEP_VALUE = 8, OF_STATEMENT = 16, HANDLES = 32, OUTPUT = 64, VARS = 128 };
+
+static void add_little_endian(struct aj_buffer *out, uint64_t number, size_t bytes)
+{
+	char text[sizeof number];
+	for (size_t i = 0; i < bytes; i++)
+		text[i] = (char)(number >> 8 * i);
+	aj_buffer_add(out, text, bytes);
+}
+
+static void add_head(struct aj_buffer *out, const struct aj_request *r)
+{
+	size_t name_bytes = strlen(r->filename), code_bytes = r->code ? r->code_bytes : 0;
+	unsigned flags = (r->code ? HAS_CODE : 0) | (r->lasting ? 0 : LAST) | (r->lines ? LINES : 0) |
+	                 (r->keep_value ? KEEP_VALUE : 0) | (r->value_of_statement ? OF_STATEMENT : 0) |
+	                 (r->handles ? HANDLES : 0) | (r->output ? OUTPUT : 0) | (r->vars ? VARS : 0);
+	add_little_endian(out, flags, 4);
+	add_little_endian(out, r->soft_ms, 8);
+	add_little_endian(out, name_bytes, 4);
+	add_little_endian(out, code_bytes, 4);
+	aj_buffer_add(out, r->filename, name_bytes);
+	aj_buffer_add(out, r->code ? r->code : "", code_bytes);
+}
+
+/* Begins a member of the object that begins at offset `object`: the first one opens it. */
+static void add_key(struct aj_buffer *out, size_t object, const char *key)
+{
+	aj_buffer_text(out, out->bytes == object ? "{\"" : ",\"");
+	aj_buffer_text(out, key);
+	aj_buffer_text(out, "\":");
+}
+
 /* The caller's JSON is passed on as it is, and checked first unless that was done: it may come from an untrusted source. */
-static const char *add_json(struct aj_buffer *out, const char *key, const char *text, char first, bool checked)
+static const char *add_json(struct aj_buffer *out, size_t object, const char *key, const char *text, char first, bool checked)
 {
 	size_t bytes = text ? strlen(text) : 0;
 	struct aj_scan scan = { .max_values = MOST_VALUES };
@@ -164,57 +197,53 @@ static const char *add_json(struct aj_buffer *out, const char *key, const char *
 		if (text[strspn(text, " \t\r\n")] != first)
 			return "it is of another type";
 	}
-	aj_buffer_text(out, key);
+	add_key(out, object, key);
 	aj_buffer_add(out, text, bytes);
 	return NULL;
 }
 
-/* Omitted members get the guest's defaults: see SNIPPET_KEYS in bootstrap/runtime/request.py. */
+static int check_text(const char *text, size_t bytes, const char *step, const char *what, struct aj_error *err)
+{
+	return aj_utf8_valid_prefix(text, bytes) == bytes ? 0 : aj_fail(err, AJ_EXIT_USAGE, step, 0, "%s is not valid UTF-8", what);
+}
+
 int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                       const struct aj_request *request, struct aj_error *err)
 {
 	const char *wrong;
 	char name[AJ_BAD_NAME];
-	if (request->code && aj_utf8_valid_prefix(request->code, request->code_bytes) != request->code_bytes)
-		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the snippet is not valid UTF-8");
 	size_t stdin_bytes = request->stdin_text ? strlen(request->stdin_text) : 0;
 	if (stdin_bytes > AJ_STDIN_BYTES)
 		return aj_fail(err, AJ_EXIT_USAGE, "stdin", 0, "the standard input is larger than %d MiB", AJ_STDIN_BYTES >> 20);
-	if (aj_utf8_valid_prefix(request->stdin_text, stdin_bytes) != stdin_bytes)
-		return aj_fail(err, AJ_EXIT_USAGE, "stdin", 0, "the standard input is not valid UTF-8");
+	if ((request->code && check_text(request->code, request->code_bytes, "input", "the snippet", err) < 0) ||
+	    check_text(request->stdin_text, stdin_bytes, "stdin", "the standard input", err) < 0)
+		return -1;
 	begin_frame(out, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
 	aj_buffer_add(out, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
-	aj_buffer_text(out, "{\"filename\":");
-	aj_buffer_string(out, request->filename, strlen(request->filename));
+	add_head(out, request);
+	size_t object = out->bytes;
 	if (request->get) {
-		aj_buffer_text(out, ",\"get\":");
+		add_key(out, object, "get");
 		aj_buffer_string(out, request->get, strlen(request->get));
 	}
-	aj_buffer_text(out, request->vars ? ",\"vars\":true" : "");
-	aj_buffer_text(out, request->handles ? ",\"handles\":true" : "");
-	aj_buffer_text(out, request->keep_value ? ",\"keep_value\":true" : "");
-	aj_buffer_text(out, request->value_of_statement ? ",\"value_of\":\"statement\"" : "");
-	aj_buffer_text(out, request->lines ? ",\"lines\":true" : "");
-	aj_buffer_text(out, request->lasting ? "" : ",\"last\":true");
-	aj_buffer_text(out, request->output ? ",\"output\":true" : "");
 	if (request->put_json) {
-		aj_buffer_text(out, ",\"put\":");
+		add_key(out, object, "put");
 		aj_buffer_text(out, request->put_json);
 	}
 	if (request->stdin_text) {
-		aj_buffer_text(out, ",\"stdin\":");
+		add_key(out, object, "stdin");
 		aj_buffer_string(out, request->stdin_text, stdin_bytes);
 	}
-	if (request->seeded)
-		add_number(out, ",\"seed\":", request->seed);
-	if (request->soft_ms)
-		add_number(out, ",\"soft_ms\":", request->soft_ms);
+	if (request->seeded) {
+		add_key(out, object, "seed");
+		aj_buffer_number(out, request->seed);
+	}
 	if (!nonce) {
-		aj_buffer_text(out, ",");
+		aj_buffer_text(out, out->bytes == object ? "{" : ",");
 		policy_keys(out, plan, policy);
 	}
-	if ((wrong = add_json(out, ",\"inputs\":", request->inputs_json, '{', request->inputs_checked)) ||
-	    (wrong = add_json(out, ",\"tools\":", request->tools_json, '[', false))) {
+	if ((wrong = add_json(out, object, "inputs", request->inputs_json, '{', request->inputs_checked)) ||
+	    (wrong = add_json(out, object, "tools", request->tools_json, '[', false))) {
 		aj_buffer_cancel(out);
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object of at most %d values: %s",
 		               MOST_VALUES, wrong);
@@ -224,11 +253,7 @@ int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_
 		aj_buffer_cancel(out);
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the name `%s` %s", name, wrong);
 	}
-	if (request->code) {
-		aj_buffer_text(out, ",\"code\":");
-		aj_buffer_string(out, request->code, request->code_bytes);
-	}
-	aj_buffer_text(out, "}");
+	aj_buffer_text(out, out->bytes == object ? "" : "}");
 	aj_buffer_end(out);
 	return 0;
 }

@@ -34,7 +34,12 @@ def request(code, **keys):
     keys.setdefault("imports", [])
     if code is not None:
         keys["code"] = code
-    return json.dumps(keys).encode()
+    return framed(json.dumps(keys))
+
+
+def framed(text):
+    """A request whose head is empty: every key is in its JSON object."""
+    return bytes(20) + text.encode()
 
 
 def run(*requests, probe=None, seconds=120):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from guest import Guest
-from harness import request, run
+from harness import framed, request, run
 
 MODULES = "json random uuid tempfile asyncio math re dataclasses typing functools string collections datetime no_such_module"
 NAMES = "\n".join(MODULES.split()).encode()
@@ -89,7 +89,7 @@ def late_choice():
     pid = os.fork()
     if pid == 0:
         main.set_policy(b"{}")
-        main.run(b'{"code":"1"}')
+        main.run(framed('{"code":"1"}'))
         try:
             main.choose_layer(b"{}")
         except ValueError as e:
@@ -199,7 +199,7 @@ for _ in range(9):
         took = time.perf_counter() - began
         parked = private()
         began = time.perf_counter()
-        claim = main.run(b'{"code":"2 + 2","imports":["math"]}')
+        claim = main.run(bytes(20) + b'{"code":"2 + 2","imports":["math"]}')
         first = time.perf_counter() - began
         print(int(took * 1e6), parked, int(first * 1e6), private(), claim.count(b'"value":4,'), flush=True)
         os._exit(0)
@@ -226,29 +226,29 @@ def test(score):
             (cold,), _ = run(r)
             ((claim,),) = claims_of_jails([r], 1)
             keys = dict(keys, imports=imports)
-            ((settled,),) = claims_of_jails([json.dumps({"code": code}).encode()], 1, policy=json.dumps(keys).encode())
+            ((settled,),) = claims_of_jails([framed(json.dumps({"code": code}))], 1, policy=json.dumps(keys).encode())
             # A request that chose another layer than the zygote's policy has.
-            ((chosen,),) = claims_of_jails([json.dumps({"code": code}).encode()], 1, policy=LIKE if len(code) % 2 else OTHER, own=json.dumps(keys).encode())
+            ((chosen,),) = claims_of_jails([framed(json.dumps({"code": code}))], 1, policy=LIKE if len(code) % 2 else OTHER, own=json.dumps(keys).encode())
             if keys.get("layer") is False:
                 # Cold they are what is new in sys.modules.
                 del cold["imports"], claim["imports"], settled["imports"], chosen["imports"]
             score.check(name, claim == settled == chosen == cold, (claim, settled, chosen, cold))
     if score.wants("warm/settled"):
         policy = json.dumps({"imports": "math ", "env": ["A=é"], "limits": {"repr_bytes": 8}}).encode()
-        (claims,) = claims_of_jails([request(None, inputs={"s": "x" * 99}, imports=["math"], env=["A=é"], limits={"repr_bytes": 8}), b'{"code":"s"}',
-                            request("1", imports=[]), b'{"code":"import json"}', b'{"code":"import math\\n1"}'], 1, policy=policy)
+        (claims,) = claims_of_jails([request(None, inputs={"s": "x" * 99}, imports=["math"], env=["A=é"], limits={"repr_bytes": 8}), framed('{"code":"s"}'),
+                            request("1", imports=[]), framed('{"code":"import json"}'), framed('{"code":"import math\\n1"}')], 1, policy=policy)
         score.check("warm/settled", [c["status"] for c in claims] == ["ok", "ok", "error", "rejected", "ok"] and len(claims[1]["repr"]) == 8
                     and "cannot change" in claims[2]["error"]["message"], claims)
-        env = claims_of_jails([b'{"code":"import os\\nos.environ[\'A\'], os.getenv(\'A\')"}'], 1, policy=b'{"layer":false,"env":["A=1"]}')
+        env = claims_of_jails([framed('{"code":"import os\\nos.environ[\'A\'], os.getenv(\'A\')"}')], 1, policy=b'{"layer":false,"env":["A=1"]}')
         score.check("warm/settled-env", env[0][0]["repr"] == "('1', '1')", env)
     if score.wants("warm/chosen"):
-        (claims,) = claims_of_jails([b'{"code":"x = 1"}', b'{"code":"import json\\nx"}', b'{"code":"import csv"}'], 1, policy=OTHER, own=b'{"imports":["json"]}')
+        (claims,) = claims_of_jails([framed('{"code":"x = 1"}'), framed('{"code":"import json\\nx"}'), framed('{"code":"import csv"}')], 1, policy=OTHER, own=b'{"imports":["json"]}')
         score.check("warm/chosen", [c["status"] for c in claims] == ["ok", "ok", "rejected"] and claims[2]["error"]["allowed"] == ["json"], claims)
-        (claims,) = claims_of_jails([b'{"code":"import json\\nhex(10)"}', b'{"code":"import csv"}'], 1, policy=LIKE, own=b'{"imports":["json"]}')
+        (claims,) = claims_of_jails([framed('{"code":"import json\\nhex(10)"}'), framed('{"code":"import csv"}')], 1, policy=LIKE, own=b'{"imports":["json"]}')
         score.check("warm/chosen-imports", [c["status"] for c in claims] == ["ok", "rejected"] and claims[1]["error"]["allowed"] == ["json"], claims)
-        (claims,) = claims_of_jails([b'{"code":"import os"}'], 1, policy=b'{"layer":false}', own=b'{"imports":["json"]}')
+        (claims,) = claims_of_jails([framed('{"code":"import os"}')], 1, policy=b'{"layer":false}', own=b'{"imports":["json"]}')
         score.check("warm/chosen-layer-on", claims[0]["status"] == "rejected", claims)
-        (claims,) = claims_of_jails([b'{"code":"import textwrap, functools\\nhasattr(functools, \'getattr\')"}'], 1, policy=OTHER, own=b'{"layer":false}')
+        (claims,) = claims_of_jails([framed('{"code":"import textwrap, functools\\nhasattr(functools, \'getattr\')"}')], 1, policy=OTHER, own=b'{"layer":false}')
         score.check("warm/chosen-layer-off", claims[0]["value"] is False and claims[0]["imports"] == ["functools", "textwrap"], claims)
         score.check("warm/chosen-late", late_choice() == "the policy of a session cannot change", late_choice())
     hooks(score)

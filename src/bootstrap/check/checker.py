@@ -12,6 +12,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.check.guard_calls import ATTR_GUARD, SET_GUARD, insert_guard
 from agentjail.check.name_rules import (DEFINABLE, GUARDED, OWN_ONLY, OWN_SETTABLE, READABLE_VARIABLES, forbidden_by, forbidden_field,
                                         is_mangled, is_own_only)
+from agentjail.check.plain_code import new_bindings
 
 MAX_ERRORS = 20
 MAX_NODES = 400000                   # a tree of 400000 nodes is some 150 MB; the source cap allows more
@@ -28,19 +29,15 @@ LEAF_NODES = frozenset((_ast.Load, _ast.Store, _ast.Del, _ast.Pass, _ast.Break, 
 class Checker:
     """State of one check: the allowed imports, the names that the snippet binds, the violations."""
 
-    def __init__(self, imports, max_depth, previous=None, own_namespace=True):
-        """previous: the checker of the snippet that ran before in the same namespace, or None. own_namespace: no code
+    def __init__(self, imports, max_depth, bindings=None, own_namespace=True):
+        """bindings: those of the snippets before in the same namespace, see plain_code.py, or None. own_namespace: no code
         chooses the dicts in which the names of this code are looked up."""
         self.own_namespace = own_namespace
         self.imports = imports          # AllowedImports
         self.max_depth = max_depth
         self.errors = []                # (rule, message, hint, line, column, end line, end column, further keys)
         self.import_errors = []         # (node, error): an error unless the code copes with it, see guarded_imports.py
-        self.modules = set()            # names bound by an import
-        self.bound = {}                 # name -> frozenset of kinds, over all scopes (a coarse but safe view)
-        if previous is not None:
-            self.modules |= previous.modules
-            self.bound = dict(previous.bound)
+        self.bindings = new_bindings() if bindings is None else {kind: set(names) for kind, names in bindings.items()}
         self.private_reads = []         # (module name, attribute, node), for rare_rules when all bindings are known
         self.mangled = []               # (attribute, node), for the same
         self.of_names = []              # (name, attribute, node), for the same
@@ -110,14 +107,14 @@ class Checker:
 
     # --- bindings ---
 
+    def is_bound(self, name, but=None):
+        """Is the name bound, in another way than `but`?"""
+        return any([name in names for kind, names in self.bindings.items() if kind != but])
+
     def bind(self, node, name, kind):
         if name is None:
             return
-        kinds = self.bound.get(name)
-        if kinds is None:
-            self.bound[name] = frozenset((kind,))
-        elif kind not in kinds:
-            self.bound[name] = kinds | {kind}
+        self.bindings[kind].add(name)
         if name[:2] == "__" and name[-2:] == "__" and len(name) > 4:
             if (kind not in ("variable", "function") or name not in DEFINABLE) and (kind, name) != ("import", "__main__"):
                 self.add_error(node, "PY-NAME", "The name `%s` is reserved" % name, "Use another name." if name != "__prepare__" else
@@ -163,9 +160,7 @@ class Checker:
         for alias in node.names:
             if not self.imports.allows(alias.name):
                 self.refuse_import(alias, alias.name)
-            name = alias.asname or alias.name.partition(".")[0]
-            self.modules.add(name)
-            self.bind(alias, name, "import")
+            self.bind(alias, alias.asname or alias.name.partition(".")[0], "import")
 
     def visit_import_from(self, node):
         module = node.module or ""
@@ -189,7 +184,6 @@ class Checker:
                 self.refuse_import(alias, module + "." + name)
             if name != "*":
                 self.bind(alias, alias.asname or name, "from")
-                self.modules.add(alias.asname or name)
 
     # --- expressions ---
 

@@ -90,7 +90,7 @@ def guard_patterns(checker, match):
     while todo:
         parent, at, pattern = todo.pop()
         if type(pattern) is MatchClass and pattern.patterns:
-            if is_capture(pattern) and pattern.cls.id not in checker.bound:
+            if is_capture(pattern) and not checker.is_bound(pattern.cls.id):
                 replace_pattern(parent, at, copy_location(MatchAs(pattern, pattern.patterns[0].name), pattern))
                 pattern.patterns = []
             elif checker.own_namespace and not match.__dict__.get("in_class"):
@@ -131,13 +131,12 @@ def replace_pattern(parent, at, new):
 def check_bindings(checker):
     """The rules that need all bindings: private names of modules and of classes that are bound further down."""
     for name, node in checker.mangled:
-        if "class" not in checker.bound.get(name[1:].partition("__")[0], ()):
+        if name[1:].partition("__")[0] not in checker.bindings["class"]:
             refuse_attribute(checker, node, name, "PY-MANGLED")
     for name, attr, node in checker.of_names:
-        if name not in checker.bound:   # a built-in function's
+        if not checker.is_bound(name):  # a built-in function's
             refuse_attribute(checker, node, attr, "PY-DUNDER")
     for name, attr, node in checker.private_reads:
-        if name in checker.modules and attr not in READABLE_OF_MODULES and (
-                checker.bound.get(name, {"import"}) <= {"import"}):
+        if name in checker.bindings["import"] and attr not in READABLE_OF_MODULES and not checker.is_bound(name, but="import"):
             checker.add_error(node, "PY-PRIVATE", "`%s.%s` is private and not allowed" % (name, attr),
                               "Use the public names of %s." % name)

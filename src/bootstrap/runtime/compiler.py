@@ -7,10 +7,10 @@ The functions fill the claim with the errors and return None where there is no c
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check import plain_code
+from agentjail.check.plain_code import CODE_FLAGS, PARSE_FLAGS, VALUE_NAME
 
-VALUE_NAME = "__agentjail_value__"  # the variable that receives the value of the last statement
 COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
-TOP_LEVEL_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def compile_source(session, source, claim, value_of="expression"):
@@ -21,6 +21,11 @@ def compile_source(session, source, claim, value_of="expression"):
         from agentjail.runtime.error_report import reject
         return reject(session, claim, [("PY-SIZE", "The code is too long (%d characters, limit %d bytes)" % (
             len(source), limits["source_bytes"]), "Split it into several snippets.", 1, 0, None, None, {})])
+    plain = plain_code.compile_plain
+    if plain is not None and session.guards is not None and value_of == "expression" and not session.reserved_names:
+        code = plain(source, session.filename, session.guards.imports.exact, session.bindings)
+        if code is not None:
+            return code
     try:
         tree = parse(source, session.filename)
     except COMPILE_ERRORS as e:
@@ -29,7 +34,7 @@ def compile_source(session, source, claim, value_of="expression"):
     checker = None
     if session.guards is not None:
         from agentjail.check.checker import Checker
-        checker = Checker(session.guards.imports, limits["ast_depth"], session.checker)
+        checker = Checker(session.guards.imports, limits["ast_depth"], session.bindings)
         errors = checker.check_tree(tree)
         if errors:
             from agentjail.runtime.error_report import reject
@@ -44,17 +49,18 @@ def compile_source(session, source, claim, value_of="expression"):
         from agentjail.check.last_statement import keep_statement_value
         keep_statement_value(tree.body, VALUE_NAME)
     try:
-        code = compile(tree, session.filename, "exec", TOP_LEVEL_AWAIT, True)
+        code = compile(tree, session.filename, "exec", CODE_FLAGS, True)
     except COMPILE_ERRORS as e:
         from agentjail.runtime.error_report import report_uncompilable
         return report_uncompilable(session, claim, e)
-    session.checker = checker
+    if checker is not None:
+        session.bindings = checker.bindings
     return code
 
 
 def parse(source, filename=""):
     # A leading byte order mark is not a part of the program; the parser reports every other character.
-    return compile(source[1:] if source[:1] == "\ufeff" else source, filename, "exec", _ast.PyCF_ONLY_AST | TOP_LEVEL_AWAIT, True)
+    return compile(source[1:] if source[:1] == "\ufeff" else source, filename, "exec", PARSE_FLAGS, True)
 
 
 def keep_last_value(tree):

@@ -1,5 +1,8 @@
-"""The keys of a request, as tables, and their checks. A session's policy comes with its first request or ahead of it.
+"""The form of a request, its keys as tables, and their checks. A session's policy comes with its first request or ahead of it.
 An unknown key is an error: a misspelt limit must not be ignored.
+
+A request is a head of fixed length, the file name, the code, and a JSON object of all other keys, or nothing. The head, in
+little-endian order: flags (4 bytes, FLAGS below), soft_ms (8), bytes of the file name (4), bytes of the code (4).
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
@@ -45,6 +48,12 @@ DEFAULT_LIMITS = {
     "tool_bytes": 1 << 20,      # the arguments of one call of a tool
     "memory_bytes": 0,          # named in the message of a MemoryError; the kernel keeps the limit. 0: none
 }
+HEAD_BYTES = 20
+# Of the head: bit -> key of the snippet, value.
+HAS_CODE = 1
+FLAGS = {2: ("last", True), 4: ("lines", True), 8: ("keep_value", True), 16: ("value_of", "statement"), 32: ("handles", True),
+         64: ("output", True), 128: ("vars", True)}
+FLAGS_END = 256
 DEFAULTS = {key: default for key, (_, default) in SNIPPET_KEYS.items()}
 UNKNOWN_KEY = (None, ...)
 # No variable has such a name; base/python_name.c has the same list. (A constant tuple: the start pays nothing for it.)
@@ -52,6 +61,7 @@ KEYWORDS = ("False", "None", "True", "and", "as", "assert", "async", "await", "b
             "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
             "pass", "raise", "return", "try", "while", "with", "yield")
 VALUES_OF = ("expression", "statement")
+NO_CODE = "the request has no code"
 BUILTIN_SETS = ("minimal", "standard", "full")
 
 
@@ -60,17 +70,37 @@ class RequestError(Exception):
 
 
 def read_request(data):
-    """(keys of the snippet, keys of the policy), not yet checked."""
-    raw = read_json(data)
-    if type(raw) is not dict:
-        raise ValueError("the request is not a JSON object")
-    policy = {key: raw.pop(key) for key in POLICY_KEYS if key in raw}
-    return raw, policy
-
-
-def check_snippet(raw):
-    """The snippet's keys with defaults for the absent ones."""
+    """(keys of the snippet, with defaults for the absent ones; keys of the policy, not yet checked)."""
+    number = int.from_bytes
+    flags = number(data[:4], "little")
+    code_at = HEAD_BYTES + number(data[12:16], "little")
+    end = code_at + number(data[16:HEAD_BYTES], "little")
+    if end > len(data) or flags >= FLAGS_END:
+        raise ValueError("the head of the request is wrong")
     req = dict(DEFAULTS)
+    req["soft_ms"] = number(data[4:12], "little")
+    if code_at > HEAD_BYTES:
+        req["filename"] = data[HEAD_BYTES:code_at].decode("utf-8", "replace")
+    if flags & HAS_CODE:
+        req["code"] = data[code_at:end].decode()
+    if flags > HAS_CODE:
+        for bit, (key, value) in FLAGS.items():
+            if flags & bit:
+                req[key] = value
+    policy = {}
+    if end < len(data):
+        raw = read_json(data[end:])
+        if type(raw) is not dict:
+            raise ValueError("the request is not a JSON object")
+        policy = {key: raw.pop(key) for key in POLICY_KEYS if key in raw}
+        check_snippet(raw, req)
+    elif req["code"] is None and not req["vars"]:
+        raise ValueError(NO_CODE)
+    return req, policy
+
+
+def check_snippet(raw, req):
+    """Adds the keys of the JSON object to those of the head."""
     for key, value in raw.items():
         kind, default = SNIPPET_KEYS.get(key, UNKNOWN_KEY)
         if type(value) is not kind and value is not default:
@@ -79,13 +109,12 @@ def check_snippet(raw):
     if req["value_of"] not in VALUES_OF:
         raise ValueError("value_of must be one of " + ", ".join(VALUES_OF))
     if req["code"] is None and req["get"] is None and not (req["vars"] or req["inputs"] or req["put"] or req["tools"]) and req["seed"] is None:
-        raise ValueError("the request has no code")
+        raise ValueError(NO_CODE)
     for name in req["inputs"]:
         if not name.isidentifier() or name[:2] == "__":
             raise ValueError("the input name %r is not a plain identifier" % name)
         if name in KEYWORDS:
             raise ValueError("the input name %r is a keyword of Python" % name)
-    return req
 
 
 def check_policy(keys):

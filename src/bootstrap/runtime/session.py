@@ -10,8 +10,9 @@ from agentjail.runtime import CONTROL_FD
 from agentjail.runtime.claim import (OUT_OF_MEMORY, claim_bytes, new_claim, report_answer, report_changed_tools, report_error,
                                      report_imports, report_last_value, report_results, report_texts, report_unawaited,
                                      report_variables)
-from agentjail.runtime.compiler import VALUE_NAME, compile_source
-from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, check_snippet, read_request
+from agentjail.check.plain_code import VALUE_NAME, new_bindings
+from agentjail.runtime.compiler import compile_source
+from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, read_request
 
 STDIN, STDOUT, STDERR = sys.stdin, sys.stdout, sys.stderr     # before code can set others
 ModuleType = type(sys)
@@ -34,7 +35,7 @@ class Session:
         self.begun = False          # a request has come
         self.module = None          # __main__ of agent code
         self.starter = None         # __main__ of the interpreter, kept alive
-        self.checker = None         # of the last snippet: the meaning of names in the namespace
+        self.bindings = None        # how the snippets so far bound the names of the namespace, see plain_code.new_bindings()
         self.guards = None
         self.builtins = None
         self.policy = None          # see request.check_policy()
@@ -58,13 +59,15 @@ class Session:
         self.display = None         # the agent's function; absent from `minimal`
         self.results = None         # rich.Results of the snippet under way, from the first one on
         self.keeps_files = False    # the caller takes the files of /output
+        self.reserve = None         # freed when memory is short, for the claim
 
     # --- one snippet ---
 
     def run(self, request, started=b""):
         """The claim. `started` goes to the control socket between check and code: the host believes no `rejected` after it."""
         self.begun = True
-        reserve = bytearray(16384)  # freed when memory is short, for the claim
+        if self.reserve is None:
+            self.reserve = bytearray(16384)
         claim = new_claim()
         try:
             try:
@@ -73,7 +76,7 @@ class Session:
                 raise RequestError(str(e)) from None
             self.run_snippet(req, claim, started)
         except MemoryError as e:
-            del reserve
+            self.reserve = None
             report_error(self, e, claim)
         except BaseException as e:
             report_error(self, e, claim)
@@ -91,7 +94,7 @@ class Session:
         snippet, policy = read_request(request)
         if policy or self.policy is None:
             self.set_policy(policy)
-        return check_snippet(snippet)
+        return snippet
 
     def set_policy(self, keys):
         policy = check_policy(keys)
@@ -131,6 +134,7 @@ class Session:
                 self.guards = Guards(AllowedImports(list(imports), imports_checked), builtin_set,
                                      {"asyncio": install_event_loop}, files)
                 self.guards.code_files = self.sources
+                self.bindings = new_bindings()
                 self.builtins = self.guards.module
             else:
                 import builtins
@@ -337,7 +341,8 @@ def install_event_loop():
 
 def flush_streams():
     """Write the buffers of print(), in the agent's replacement streams as well as in the interpreter's."""
-    for stream in (sys.stdout, sys.stderr, STDOUT, STDERR):
+    streams = (STDOUT, STDERR) if sys.stdout is STDOUT and sys.stderr is STDERR else (sys.stdout, sys.stderr, STDOUT, STDERR)
+    for stream in streams:
         try:
             stream.flush()
         except BaseException:

@@ -10,11 +10,12 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime import CONTROL_FD, main, make_frame, session
+from agentjail.runtime.request import HAS_CODE, HEAD_BYTES
 from agentjail.runtime.reseed import reseed
 
 # Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
 # event loop is not among them: it loads asyncio.
-CHECK = "name_rules allowed_imports guard_calls checker rare_rules guarded_imports import_advice annotations last_statement"
+CHECK = "name_rules plain_code allowed_imports guard_calls checker rare_rules guarded_imports import_advice annotations last_statement"
 RAIL = "guards format_guards module_proxy hidden shown patches testing_guards dataclass_guards dynamic_code"
 VALUES = "json_reader texts json_writer type_tags array_tags"
 RUNTIME = "request compiler error_report tools channel signals stdin variables unawaited tool_names"
@@ -39,7 +40,8 @@ TRIALS = (
     ({"code": "x = 1\nx", "layer": False},),
 )
 ROUNDS = 12     # the interpreter specialises code in its first ten runs or so
-FIRST_REQUEST = b'{"filename":"<snippet>","code":"x = [i for i in (1, 2)]\\nx"}'
+FIRST_CODE = b"x = [i for i in (1, 2)]\nx"
+FIRST_REQUEST = b"".join([n.to_bytes(size, "little") for n, size in ((HAS_CODE, 4), (0, 8), (0, 4), (len(FIRST_CODE), 4))]) + FIRST_CODE
 
 
 # --- in the zygote ---
@@ -136,7 +138,7 @@ def load_extensions():
 
 def make_request(keys):
     from agentjail.values.json_writer import claim_json
-    return claim_json(dict({"imports": ["math", "json"]}, **keys)).encode()
+    return bytes(HEAD_BYTES) + claim_json(dict({"imports": ["math", "json"]}, **keys)).encode()
 
 
 def run_trial(requests):

@@ -1,0 +1,56 @@
+/* What the walk over plain code uses of the interpreter: functions of its stable interface, names made once, tables of the layer.
+ * For plain_code.c alone; no Python header. */
+#pragma once
+#include "guest/python.h"
+
+struct aj_plain_py {
+	object *(*import)(const char *);
+	object *(*attribute)(object *, const char *);
+	int (*set_attribute)(object *, const char *, object *);
+	object *(*get)(object *, object *);
+	int (*set)(object *, object *, object *);
+	object *(*type)(object *);
+	object *(*intern)(const char *);
+	object *(*text)(const char *, ssize_t);
+	const char *(*utf8)(object *, ssize_t *);
+	ssize_t (*list_size)(object *);
+	object *(*list_item)(object *, ssize_t);
+	int (*list_set)(object *, ssize_t, object *);
+	ssize_t (*tuple_size)(object *);
+	object *(*tuple_item)(object *, ssize_t);
+	object *(*dict_item)(object *, object *);
+	int (*contains)(object *, object *);
+	int (*add)(object *, object *);
+	long (*number)(object *);
+	object *(*call)(object *, ...);
+	object *(*function)(void *, object *, object *);
+	int (*is_error)(object *);
+	object *(*error)(void);
+	void (*clear)(void);
+	void (*keep)(object *);
+	object **exception;
+	object *none, *list;
+};
+extern struct aj_plain_py aj_plain_py;
+
+/* Names of fields, and kinds of bindings. */
+struct aj_plain_names {
+	object *id, *ctx, *attr, *arg, *args, *func, *name, *names, *asname, *module, *level, *keywords, *value, *body;
+	object *exec, *tree_classes;
+	/* kinds of bindings, as check/checker.py has them */
+	object *variable, *argument, *function, *class, *except, *global, *import, *from;
+};
+extern struct aj_plain_names aj_plain_names;
+
+/* The tables of check/plain_code.py. */
+struct aj_plain_layer {
+	object *compile, *modules, *parse_flags, *code_flags, *yes, *assign;
+	object *refused_attributes, *read_specials, *bound_specials, *loaded_specials, *looked_at_calls;
+	object *Name, *Load, *Expr;
+};
+extern struct aj_plain_layer aj_plain_layer;
+
+/* NULL, or the name of what is missing: fills all three. */
+const char *aj_plain_find(void);
+/* Hands the layer a function of this C signature, as `name` of check/plain_code.py. */
+int aj_plain_offer(const char *name, object *(*function)(object *, object *));

@@ -1,0 +1,32 @@
+"""What the runner compiles without the checker (guest/plain_code.c) is what the checker accepts as it stands: programs, attacks and mutants of both.
+It refuses to be content with a walk that declines everything: most programs of models must be accepted.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+from test_language import PROGRAMS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+GUEST = os.environ.get("GUEST", os.path.join(HERE, "..", "..", "build", "guest.so"))
+SECONDS = float(os.environ.get("PLAIN_SECONDS", "3"))
+SEED = os.environ.get("PLAIN_SEED", "1")
+
+
+def test(score):
+    if not score.wants("plain/walk"):
+        return
+    if not os.path.exists(GUEST):
+        score.skip("plain/walk", "the runner's library is not built")
+        return
+    with open(os.path.join(HERE, "corpus.json"), encoding="utf-8") as file:
+        attacks = [case["code"] for case in json.load(file)]
+    programs = [program[1] for program in PROGRAMS]
+    for name, sources, least in (("programs", programs, 0.6), ("attacks", attacks, 0)):
+        done = subprocess.run([sys.executable, "-I", "-B", os.path.join(HERE, "plain_code.py"), sys.path[0], GUEST, str(SECONDS), SEED],
+                              input=json.dumps(sources), capture_output=True, text=True)
+        said = json.loads(done.stdout) if done.returncode == 0 else {"wrong": [done.stderr[-1000:]]}
+        score.check("plain/" + name, not said["wrong"], said["wrong"])
+        score.check("plain/many-" + name, said.get("accepted", 0) >= least * len(sources) and said.get("mutants_accepted", 0) > 20, said)
