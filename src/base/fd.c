@@ -46,6 +46,21 @@ static const char *name_link(int fd, char link[LINK_BYTES])
 	return link;
 }
 
+int aj_fd_close_others(unsigned first, const int keep[], size_t count)
+{
+	for (;;) {
+		int next = -1; /* the lowest that stays */
+		for (size_t i = 0; i < count; i++)
+			if (keep[i] >= (int)first && (next < 0 || keep[i] < next))
+				next = keep[i];
+		if (next < 0)
+			return close_range(first, ~0U, 0);
+		if (next > (int)first && close_range(first, (unsigned)next - 1, 0) < 0)
+			return -1;
+		first = (unsigned)next + 1;
+	}
+}
+
 bool aj_fd_path(int fd, char *out, size_t out_bytes)
 {
 	char link[LINK_BYTES];

@@ -14,6 +14,9 @@ int aj_steal(int *fd);
 /* Give it a number that no plan uses for a descriptor of the jail: 10 or more, close-on-exec. -1 with errno: unchanged. */
 int aj_fd_move_high(int *fd);
 
+/* Close the descriptors from `first` on, but those of `keep` (-1: none). -1 with errno. */
+int aj_fd_close_others(unsigned first, const int keep[], size_t count);
+
 /* The file of `fd` as the kernel names it: a path, or a name of the kernel's. False, and "": unknown, or longer than `out`. */
 bool aj_fd_path(int fd, char *out, size_t out_bytes);
 /* An open file description of its own, close-on-exec, for the same file: the status flags of `fd` are shared with others. -1 with errno. */

@@ -33,17 +33,7 @@ static int close_other_fds(const struct aj_egress_sockets *s, int socket, int lo
 {
 	int keep[8] = { socket,        loop_fd,       s->dns_udp[0],  s->dns_udp[1],
 		        s->dns_tcp[0], s->dns_tcp[1], s->listener[0], s->listener[1] };
-	for (unsigned next = 0;;) {
-		int first = -1;
-		for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
-			if (keep[i] >= (int)next && (first < 0 || keep[i] < first))
-				first = keep[i];
-		if (first < 0)
-			return close_range(next, ~0U, 0);
-		if (first > (int)next && close_range(next, (unsigned)first - 1, 0) < 0)
-			return -1;
-		next = (unsigned)first + 1;
-	}
+	return aj_fd_close_others(0, keep, sizeof keep / sizeof *keep);
 }
 
 /* Where only one id is mapped (a user namespace), there is no other to take. */

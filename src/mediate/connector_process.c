@@ -206,17 +206,7 @@ static int close_other_fds(const struct work *w)
 	size_t count = 3;
 	for (size_t i = 0; i < w->jail->named->count; i++)
 		keep[count++] = w->jail->named->fds[i];
-	for (unsigned next = 0;;) {
-		int first = -1;
-		for (size_t i = 0; i < count; i++)
-			if (keep[i] >= (int)next && (first < 0 || keep[i] < first))
-				first = keep[i];
-		if (first < 0)
-			return close_range(next, ~0U, 0);
-		if (first > (int)next && close_range(next, (unsigned)first - 1, 0) < 0)
-			return -1;
-		next = (unsigned)first + 1;
-	}
+	return aj_fd_close_others(0, keep, count);
 }
 
 /* A mount on top of a scratch space may be the host's. */

@@ -222,7 +222,6 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 	if (guest == 0)
 		start_program(&w, guest_steps, sizeof guest_steps / sizeof *guest_steps);
 	/* Only the report socket stays open in init. */
-	close_range(0, (unsigned)w.report - 1, 0);
-	close_range((unsigned)w.report + 1, ~0U, 0);
+	aj_fd_close_others(0, &w.report, 1);
 	aj_init_run(w.report, guest, plan);
 }

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "sandbox/caps.h"
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
@@ -49,19 +50,8 @@ _Noreturn static void hold(struct aj_steps *w)
 /* The supervisor's other descriptors are not for holder and zygote; a listening socket would outlive the supervisor here. */
 static void keep_only(const struct aj_steps *w)
 {
-	unsigned low = 3, keep[] = { (unsigned)w->proc_fd, (unsigned)w->report, (unsigned)w->control };
-	enum { COUNT = sizeof keep / sizeof *keep };
-	for (int done = 0; done < COUNT; done++) {
-		unsigned next = ~0U;
-		for (int i = 0; i < COUNT; i++)
-			if (keep[i] >= low && keep[i] < next)
-				next = keep[i];
-		if (next > low)
-			close_range(low, next - 1, 0);
-		low = next == ~0U ? next : next + 1;
-	}
-	if (low != ~0U)
-		close_range(low, ~0U, 0);
+	int keep[] = { w->proc_fd, w->report, w->control };
+	aj_fd_close_others(3, keep, sizeof keep / sizeof *keep);
 }
 
 /* The supervisor can reap only children that it knows, so a new zygote does nothing, and stays in the builder's session, until it is known. */

@@ -96,8 +96,7 @@ int aj_step_stdio(struct aj_steps *w, struct aj_error *err)
 	unsigned first = zygote              ? w->cgroup < 0 ? AJ_BIRTH_CGROUP : AJ_BIRTH_CGROUP + 1
 	               : w->plan->control_fd ? CONTROL_FD + 1
 	                                     : CONTROL_FD;
-	unsigned report = (unsigned)w->report;
-	if (close_range(first, report - 1, 0) < 0 || close_range(report + 1, ~0U, 0) < 0)
+	if (aj_fd_close_others(first, &w->report, 1) < 0)
 		return aj_step_fail(err, "stdio", "close every other descriptor");
 	return 0;
 }

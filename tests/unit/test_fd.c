@@ -68,6 +68,24 @@ static char *text_file(const char *text)
 	return path;
 }
 
+/* In a child, which has descriptors of its own to lose. */
+Test(fd, closes_others)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		int keep[] = { 23, -1, 20, 20 };
+		for (int fd = 20; fd < 26; fd++)
+			dup2(1, fd);
+		bool ok = aj_fd_close_others(19, keep, sizeof keep / sizeof *keep) == 0 && is_open(2);
+		for (int fd = 20; fd < 26; fd++)
+			ok = ok && is_open(fd) == (fd == 20 || fd == 23);
+		_exit(!ok || aj_fd_close_others(0, NULL, 0) < 0 || is_open(20) || is_open(1));
+	}
+	int status;
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", status);
+}
+
 Test(fd, paths_and_other_descriptions)
 {
 	char *path = text_file("text"), real[300], small[4];
