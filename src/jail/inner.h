@@ -36,7 +36,9 @@ void aj_run_end_relay(struct aj_run *run);
 void aj_run_report_network(struct aj_run *run);
 
 /* outcome.c */
-/* Before a lasting jail's next run. */
+/* Before a lasting jail's next run, before its code is sent: note what the jail has used so far. */
+void aj_run_count_before(struct aj_run *run);
+/* Then: a new result in place of the last one. */
 void aj_run_renew(struct aj_run *run);
 /* A lasting jail has answered: complete the result while the jail is there. */
 void aj_run_conclude(struct aj_run *run);

@@ -10,10 +10,23 @@
 #include "result/claim.h"
 #include "workspace/owner.h"
 
+void aj_run_count_before(struct aj_run *run)
+{
+	uint64_t peak_bytes = run->result.peak_memory_bytes;
+	run->facts = (struct aj_facts){ .cpu_limit_ms = run->facts.cpu_limit_ms,
+		                        .pids_limit = run->facts.pids_limit,
+		                        .file_limit_bytes = run->facts.file_limit_bytes,
+		                        .workspace_limit_bytes = run->facts.workspace_limit_bytes };
+	/* Only where the old peak could be taken for this run's: resetting it costs a tenth of a small snippet. */
+	if (run->plan->memory_by_rlimit && peak_bytes > run->plan->memory_bytes / 2 && !aj_meter_forget_peak(run->channel.runner))
+		run->facts.peak_before_bytes = peak_bytes;
+	aj_leaf_read(run->jail.cgroup, &run->leaf_before);
+	run->cpu_before_us = aj_meter_cpu_us(run->channel.runner);
+}
+
 void aj_run_renew(struct aj_run *run)
 {
 	struct aj_result *r = &run->result;
-	uint64_t peak_bytes = r->peak_memory_bytes;
 	/* After too many refusals the listener is closed. */
 	bool seen = r->violations.seen && (run->fork_group ? run->group->listens(run->fork_group) : run->listener_fd >= 0);
 	char note[sizeof r->note], bound[sizeof r->bound];
@@ -26,15 +39,6 @@ void aj_run_renew(struct aj_run *run)
 	/* These were found before the first run, and hold for all. */
 	memcpy(r->note, note, sizeof note);
 	memcpy(r->bound, bound, sizeof bound);
-	run->facts = (struct aj_facts){ .cpu_limit_ms = run->facts.cpu_limit_ms,
-		                        .pids_limit = run->facts.pids_limit,
-		                        .file_limit_bytes = run->facts.file_limit_bytes,
-		                        .workspace_limit_bytes = run->facts.workspace_limit_bytes };
-	/* Only where the old peak could be taken for this run's: resetting it costs a tenth of a small snippet. */
-	if (run->plan->memory_by_rlimit && peak_bytes > run->plan->memory_bytes / 2 && !aj_meter_forget_peak(run->channel.runner))
-		run->facts.peak_before_bytes = peak_bytes;
-	aj_leaf_read(run->jail.cgroup, &run->leaf_before);
-	run->cpu_before_us = aj_meter_cpu_us(run->channel.runner);
 }
 
 static void report_workspace(struct aj_run *run, bool jail_gone)
@@ -63,7 +67,7 @@ void aj_run_conclude(struct aj_run *run)
 	run->soft_us = run->deadline_us = INT64_MAX;
 	run->facts.alive = true;
 	read_leaf(run);
-	aj_meter_read(run->channel.runner, run->cpu_before_us, &run->facts.usage);
+	aj_meter_read(run->channel.runner, &run->status_fd, run->cpu_before_us, &run->facts.usage);
 	if (strcmp(aj_claim_status(run->result.claim), "error") == 0)
 		run->facts.full = aj_meter_full(run->channel.runner, run->plan);
 	run->result.wall_us = (uint64_t)(aj_now_us() - run->started_us);
@@ -109,6 +113,7 @@ void aj_run_on_exit(struct aj_run *run)
 	aj_run_report_network(run);
 	aj_locks_close(&run->locks);
 	aj_close(&run->listener_fd);
+	aj_close(&run->status_fd);
 	memcpy(run->facts.protocol_why, run->channel.why, sizeof run->facts.protocol_why);
 	read_leaf(run);
 	if (jail->init_pidfd >= 0 && run->plan->snippet && run->facts.cause == AJ_CAUSE_NONE && !run->result.setup.exit_code)

@@ -15,7 +15,7 @@ enum { STOP_US = 100000 };
 
 int aj_run_open(struct aj_run *run, int filters)
 {
-	run->listener_fd = -1;
+	run->listener_fd = run->status_fd = -1;
 	run->relay = (struct aj_egress){ .pidfd = -1, .socket = -1 };
 	run->soft_us = run->deadline_us = INT64_MAX;
 	run->facts.cpu_limit_ms = run->policy->cpu_ms;
@@ -65,8 +65,13 @@ int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t 
 	clock_gettime(CLOCK_REALTIME_COARSE, &run->since);
 	if (asked.snippet && aj_channel_request(&run->channel, run->lasting, run->plan, run->policy, &asked, err) < 0)
 		return -1;
-	if (run->lasting)
+	/* The code goes first: the jail reads it while the result is renewed. */
+	if (run->lasting) {
+		aj_run_count_before(run);
+		if (run->channel.armed && aj_channel_writing(&run->channel) && aj_run_reads_control(run))
+			aj_channel_write(&run->channel);
 		aj_run_renew(run);
+	}
 	if (asked.snippet && asked.code)
 		aj_sha256(asked.code, asked.code_bytes, run->result.code_sha256);
 	run->running = true;

@@ -89,6 +89,7 @@ struct aj_run {
 	struct aj_result result; /* of the run under way, or of the last one */
 	struct aj_facts facts;
 	int listener_fd;     /* the filter's listener; -1: none */
+	int status_fd;       /* /proc/PID/status of a lasting jail's runner; -1: not opened yet */
 	bool running;        /* a run is under way */
 	bool stopping;       /* the jail is being ended */
 	bool blind;          /* a descriptor could not be watched; the jail was killed */

@@ -154,16 +154,16 @@ static const char *misfit(json_t *claim, char *room, size_t room_bytes)
 
 json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t reason_bytes)
 {
-	json_error_t error;
+	const char *wrong;
 	char room[120];
 	if (aj_json_tree_bytes(text, bytes, MAX_DEPTH) > MAX_TREE_BYTES) {
 		snprintf(ret_reason, reason_bytes, "the result would take more than %d MiB of memory, or is nested more than %d deep",
 		         MAX_TREE_BYTES >> 20, MAX_DEPTH);
 		return NULL;
 	}
-	json_t *claim = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+	json_t *claim = aj_json_read(text, bytes, &wrong);
 	if (!json_is_object(claim)) {
-		snprintf(ret_reason, reason_bytes, "not a JSON object: %.100s", claim ? "another type" : error.text);
+		snprintf(ret_reason, reason_bytes, "not a JSON object: %s", claim ? "another type" : wrong);
 		json_decref(claim);
 		return NULL;
 	}

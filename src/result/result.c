@@ -192,8 +192,38 @@ void aj_result_add_files(json_t *doc, json_t *files, json_t *skipped)
 	json_object_set_new(json_object_get(doc, "truncated"), "files", json_true());
 }
 
+void aj_common_free(struct aj_common *c)
+{
+	json_decref(c->enforced);
+	json_decref(c->policy);
+	*c = (struct aj_common){ 0 };
+}
+
+static json_t *common_enforced(struct aj_common *c, const struct aj_result *r, const struct aj_plan *plan)
+{
+	if (!c || r->bound[0])
+		return aj_enforced_json(r, plan);
+	if (!c->enforced || c->layer != r->layer || c->unheard != r->unheard || c->seen != r->violations.seen) {
+		json_decref(c->enforced);
+		c->enforced = aj_enforced_json(r, plan);
+		c->layer = r->layer;
+		c->unheard = r->unheard;
+		c->seen = r->violations.seen;
+	}
+	return json_incref(c->enforced);
+}
+
+static json_t *common_policy(struct aj_common *c, const struct aj_policy *policy, const struct aj_request *request)
+{
+	if (!c || request->seeded)
+		return aj_policy_json(policy, request);
+	if (!c->policy)
+		c->policy = aj_policy_json(policy, request);
+	return json_incref(c->policy);
+}
+
 json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
-                       const struct aj_request *request)
+                       const struct aj_request *request, struct aj_common *common)
 {
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
 	json_t *limits = json_array();
@@ -226,7 +256,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 		                    json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
 		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
 	if (!request->brief)
-		json_object_set_new(doc, "enforced", ran ? aj_enforced_json(r, plan) : json_object());
+		json_object_set_new(doc, "enforced", ran ? common_enforced(common, r, plan) : json_object());
 	json_t *violations = aj_violations_json(&r->violations), *network = aj_network_json(&r->network);
 	aj_network_add_violations(&r->network, violations);
 	json_object_set_new(doc, "violations", violations);
@@ -240,7 +270,7 @@ json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, co
 	if (r->hint[0])
 		json_object_set_new(doc, "hint", aj_json_text(r->hint, strlen(r->hint)));
 	if (!request->brief)
-		json_object_set_new(doc, "policy", aj_policy_json(policy, request));
+		json_object_set_new(doc, "policy", common_policy(common, policy, request));
 	if (r->recorded != AJ_NOT_ASKED)
 		json_object_set_new(doc, "audit",
 		                    json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",

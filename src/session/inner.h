@@ -1,6 +1,7 @@
 /* Private to src/session/: the session manager's own structs. */
 #pragma once
 #include "jail/host_ids.h"
+#include "jail/run.h"
 #include "pool/pool.h"
 #include "session/manager.h"
 #include "session/policy_cache.h"
@@ -16,8 +17,9 @@ struct aj_tenant_pool {
 	char *tenant, *workspace; /* "" and NULL: none */
 	bool branching;
 	struct aj_pool *pool;
-	bool stale;        /* gets no new session */
-	unsigned sessions; /* that use the pool or wait for it */
+	struct aj_common common; /* of its jails' results */
+	bool stale;              /* gets no new session */
+	unsigned sessions;       /* that use the pool or wait for it */
 	int64_t last_used_us;
 };
 

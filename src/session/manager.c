@@ -21,6 +21,7 @@ static void free_pool(struct aj_tenant_pool *pool)
 {
 	LIST_REMOVE(pool, listed);
 	aj_pool_free(pool->pool);
+	aj_common_free(&pool->common);
 	aj_id_give(&pool->id);
 	aj_policy_version_release(pool->version);
 	free(pool->tenant);

@@ -15,7 +15,7 @@ static const struct aj_policy *policy_of(const struct aj_session *s)
 static json_t *result_json(struct aj_session *s, bool alive)
 {
 	const struct aj_run *run = s->jail;
-	json_t *result = aj_result_json(&run->result, run->plan, policy_of(s), &s->request);
+	json_t *result = aj_result_json(&run->result, run->plan, policy_of(s), &s->request, s->own ? NULL : &s->pool->common);
 	if (s->request.lasting)
 		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
 	json_object_set_new(result, "warm", json_boolean(s->jail->warm));

@@ -7,12 +7,20 @@
 
 #include "result/claim.h"
 #include "result/fields.h"
+#include "json/scan.h"
 
 /* clang-format off: lists of short texts, several on a line */
 
 static bool accepts(const char *text, size_t bytes, char *why, size_t why_bytes)
 {
 	memset(why, 0, why_bytes);
+	/* As jail/channel.c does, while the text arrives. */
+	struct aj_scan scan = { .max_values = AJ_CLAIM_VALUES };
+	aj_scan_feed(&scan, text, bytes);
+	if (aj_scan_end(&scan)) {
+		snprintf(why, why_bytes, "%s", scan.wrong);
+		return false;
+	}
 	json_t *claim = aj_claim_parse(text, bytes, why, why_bytes);
 	bool yes = claim != NULL;
 	json_decref(claim);
