@@ -118,16 +118,14 @@ json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct 
 	}
 	json_t *files = json_array();
 	bool truncated = false;
-	for (size_t seen = 0; errno = 0, (e = readdir(dir)); seen++) {
+	for (size_t seen = 0; errno = 0, (e = readdir(dir));) {
 		if (aj_path_is_dots(e->d_name))
 			continue;
-		if (seen > AJ_LOOK_ENTRIES || aj_scratch_name_bad(e->d_name)) {
-			truncated = true;
-			if (seen > AJ_LOOK_ENTRIES)
-				break;
-			continue;
-		}
-		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		bool full = seen++ == AJ_LOOK_ENTRIES, bad = aj_scratch_name_bad(e->d_name);
+		truncated = truncated || full || bad;
+		if (full)
+			break;
+		if (!bad && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			json_array_append_new(files, json_pack("{s:s, s:s, s:I}", "name", e->d_name, "type", type_of(st.st_mode),
 			                                       "size", (json_int_t)(S_ISREG(st.st_mode) ? st.st_size : 0)));
 	}

@@ -100,6 +100,16 @@ def a_session(s):
 
 
 @test
+def a_list_has_a_thousand_entries(s):
+    c = s.client()
+    session = c.ask("open")["session"]
+    for have, shown, truncated in (999, 999, False), (1000, 1000, False), (1001, 1000, True):
+        c.ask("run", session=session, code="for i in range(%d): open('/tmp/%%d' %% i, 'w').close()" % have)
+        listed = c.ask("list_files", session=session, path="/tmp")
+        same((len(listed["files"]), listed["truncated"]), (shown, truncated))
+
+
+@test
 def programs_read_the_standard_input(s):
     c = s.client()
     session = c.ask("open", policy="any")["session"]

@@ -228,6 +228,23 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
                 with self.subTest(tool=tool, **arguments):
                     self.assertTrue((await self.call(client, tool, **arguments)).is_error)
 
+    async def test_long_lists_say_that_they_are_cut(self):
+        folder = self.folder()
+        async with self.client(workspace=folder) as client:
+            held = (await self.call(client, "list_files")).structured_content["entries"]  # places that the jail's policy protects
+            for number in range(files.ENTRIES_MAX - len(held)):
+                pathlib.Path(folder, f"{number:04}").touch()
+            whole = (await self.call(client, "list_files")).structured_content
+            pathlib.Path(folder, "z").touch()
+            cut = (await self.call(client, "list_files")).structured_content
+            self.assertEqual([(len(x["entries"]), x["complete"]) for x in (whole, cut)], [(1000, True), (1000, False)])
+            await self.call(client, "session_run", code="1")
+            there = len((await self.call(client, "list_files", path="/tmp")).structured_content["entries"])
+            for count, complete in ((1000, True), (1001, False)):
+                await self.call(client, "session_run", code=f"for i in range({count - there}): open(f'/tmp/{{i}}', 'w').close()")
+                listed = (await self.call(client, "list_files", path="/tmp")).structured_content
+                self.assertEqual((len(listed["entries"]), listed["complete"]), (1000, complete))
+
     async def test_python_in_the_workspace(self):
         folder, other, outside = self.folder(), self.folder(), self.folder()
         pathlib.Path(folder, "rows.csv").write_text("1,2")

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 
+from .._core import Request
+from .._options import entries
 from .._requests import read_part
 from ..aio import AsyncSession
 from ..result import Result
@@ -72,20 +75,24 @@ async def write_to_workspace(commands: Commands, workspace: str, path: str, data
     await _script(commands, workspace, WRITE, path, stdin=data)
 
 
-async def list_of_session(session: AsyncSession, path: str) -> list[EntryShape]:
-    return [EntryShape(name=e.name, type=e.type, size=e.size) for e in await session.list_files(path)]
+async def list_of_session(session: AsyncSession, path: str) -> tuple[list[EntryShape], bool]:
+    """The entries, and whether these are all."""
+    answer: dict[str, Any] = await session._ask(lambda name: Request("list_files", {"session": name, "path": path}))
+    return [EntryShape(name=e.name, type=e.type, size=e.size) for e in entries(answer)], not answer["truncated"]
 
 
-async def list_of_workspace(commands: Commands, workspace: str, path: str) -> list[EntryShape]:
-    """One more than ENTRIES_MAX at most. Names are the jail's word."""
+async def list_of_workspace(commands: Commands, workspace: str, path: str) -> tuple[list[EntryShape], bool]:
+    """The same. Names are the jail's word."""
     result = await _script(commands, workspace, LIST, path)
     out: list[EntryShape] = []
     for line in result.stdout_bytes.decode("utf-8", "replace").splitlines():
         kind, _, rest = line.partition("/")
         size, _, name = rest.partition("/./")
-        if size.isdecimal() and len(out) <= ENTRIES_MAX:
+        if size.isdecimal():
+            if len(out) == ENTRIES_MAX:
+                return out, False
             out.append(EntryShape(name=name, type=TYPES.get(kind, "other"), size=int(size)))
-    return out
+    return out, True
 
 
 async def _script(commands: Commands, workspace: str, script: str, *arguments: str, stdin: bytes = b"") -> Result:

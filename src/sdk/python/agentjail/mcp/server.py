@@ -280,13 +280,12 @@ async def list_files(ctx: Ctx, roots: Roots, path: Path = ".", session: SessionN
     workspace = Workspace(jails, roots)
     full, of_workspace = files.resolve(path, workspace.folder is not None)
     if of_workspace:
-        entries = await files.list_of_workspace(jails.commands, workspace.folder or "", full)
+        entries, complete = await files.list_of_workspace(jails.commands, workspace.folder or "", full)
     else:
         key, _ = _session_key(jails, ctx, session)
         async with jails.session(key, workspace.folder) as jail:
-            entries = await files.list_of_session(jail, full)
-    complete = len(entries) < files.ENTRIES_MAX
-    shown = sorted(entries, key=lambda e: e.name)[: files.ENTRIES_MAX]
+            entries, complete = await files.list_of_session(jail, full)
+    shown = sorted(entries, key=lambda e: e.name)
     marks = {"folder": "/", "link": " (link)", "file": "", "other": " (special file)"}
     lines = [f"{e.name}{marks.get(e.type, '')}{f'  {e.size} bytes' if e.type == 'file' else ''}" for e in shown] or ["The folder is empty."]
     shape = ListOutput(path=full, entries=shown, complete=complete)
