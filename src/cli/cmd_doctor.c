@@ -9,8 +9,8 @@
 
 #include "base/fd.h"
 #include "cli/command.h"
-#include "jail/once.h"
 #include "host/paths.h"
+#include "jail/once.h"
 #include "policyload/load.h"
 #include "terminal/findings.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/paths.h"
 #include "lib/inner.h"
 #include "mediate/violations.h"
-#include "host/paths.h"
 #include "policy/schema.h"
 
 /* Finds the file that holds this function, in /proc/self/maps. */

@@ -92,7 +92,8 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 	struct aj_answer a = answer(AJ_ALLOWED, own, AJ_BY_SUPERVISOR, "");
 	if (item < policy->allow.count) {
 		a.item = item;
-		a.why = numeric(host) ? "the list writes this address out" : "the list allows this host, where its address is public or written out";
+		a.why = numeric(host) ? "the list writes this address out"
+		                      : "the list allows this host, where its address is public or written out";
 	} else if (own_loopback(host)) {
 		a = answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, "the jail's own loopback, not the host's: a server in the jail");
 	} else {
@@ -101,8 +102,9 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 	}
 	if (unbuilt) {
 		a.verdict = AJ_NOT_YET;
-		a.why = a.item != AJ_NO_ITEM ? "the list allows this host, but the list's wall is not built yet: a run under this policy is refused"
-		                             : "no item of the list covers this host; the list's wall is not built yet, and a run under this policy is refused";
+		a.why = a.item != AJ_NO_ITEM
+		          ? "the list allows this host, but the list's wall is not built yet: a run under this policy is refused"
+		          : "no item of the list covers this host; the list's wall is not built yet, and a run under this policy is refused";
 	}
 	return a;
 }

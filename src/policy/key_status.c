@@ -14,8 +14,8 @@ bool aj_key_unbuilt(const struct aj_key *key, const struct aj_policy *policy)
 static bool is_of_allow(const struct aj_key *key)
 {
 	return key->offset == offsetof(struct aj_policy, allow) || key->offset == offsetof(struct aj_policy, connections) ||
-	       key->offset == offsetof(struct aj_policy, connections_per_s) || key->offset == offsetof(struct aj_policy, bytes_out) ||
-	       key->offset == offsetof(struct aj_policy, bytes_in);
+	       key->offset == offsetof(struct aj_policy, connections_per_s) ||
+	       key->offset == offsetof(struct aj_policy, bytes_out) || key->offset == offsetof(struct aj_policy, bytes_in);
 }
 
 const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy)

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jail/host_ids.h"
 #include "host/paths.h"
+#include "jail/host_ids.h"
 #include "result/result.h"
 #include "terminal/findings.h"
 #include "workspace/places.h"

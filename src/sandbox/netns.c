@@ -18,8 +18,8 @@ void freeaddrinfo(struct addrinfo *res)
 {
 	(void)res;
 }
-int getnameinfo(const struct sockaddr *address, socklen_t bytes, char *host, socklen_t host_bytes, char *service, socklen_t service_bytes,
-                int flags)
+int getnameinfo(const struct sockaddr *address, socklen_t bytes, char *host, socklen_t host_bytes, char *service,
+                socklen_t service_bytes, int flags)
 {
 	(void)address, (void)bytes, (void)host, (void)host_bytes, (void)service, (void)service_bytes, (void)flags;
 	return EAI_FAIL;

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "jail/load_policy.h"
 #include "host/paths.h"
+#include "jail/load_policy.h"
 #include "toml/source.h"
 
 static struct aj_file_id file_id_of(const char *path)

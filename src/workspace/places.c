@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/path.h"
-#include "mounts/mount.h"
 #include "host/paths.h"
+#include "mounts/mount.h"
 #include "policy/bind.h"
 #include "toml/source.h"
 

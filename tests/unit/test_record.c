@@ -100,7 +100,9 @@ Test(record, start)
 Test(record, connections_and_refused_hosts)
 {
 	struct aj_network_trouble refused = { .port = 443, .count = 1, .why = "not on this jail's list" };
-	struct aj_network_connection made = { .address = "203.0.113.7", .port = 443, .began_us = 1700000000123000, .lasted_us = 5000, .bytes_in = 9 };
+	struct aj_network_connection made = {
+		.address = "203.0.113.7", .port = 443, .began_us = 1700000000123000, .lasted_us = 5000, .bytes_in = 9
+	};
 	memset(refused.host, '"', sizeof refused.host - 1);
 	memset(made.host, '\\', sizeof made.host - 1);
 	result.network.relayed = true;

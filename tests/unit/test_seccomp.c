@@ -673,6 +673,7 @@ Test(seccomp, the_zygotes)
 /* A process that parses foreign bytes: nothing that makes processes, signals, writes files or listens. */
 Test(seccomp, the_relays)
 {
+	/* clang-format off */
 	static const char *const never[] = {
 		"fork",   "vfork",       "clone",     "clone3",           "execve",       "execveat",          "kill",     "tkill",   "tgkill",
 		"ptrace", "bind",        "listen",    "socketpair",       "open",         "creat",             "unlinkat", "renameat", "write",
@@ -691,6 +692,7 @@ Test(seccomp, the_relays)
 		{ "mprotect", { 0, 4096, 4 }, false },   { "getsockopt", { 3, 0, 80 }, true }, { "setsockopt", { 3, 0, 1 }, false },
 		{ "fcntl", { 3, 0 }, false },            { "splice", { 0 }, true },
 	};
+	/* clang-format on */
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
 		struct seccomp_data data = { .nr = nr_of(never[i]), .arch = NATIVE };
 		cr_expect_eq(interpret(aj_filter_relay(), &data), SECCOMP_RET_ERRNO | ENOSYS, "`%s`", never[i]);
