@@ -12,9 +12,11 @@
 
 enum { REQUEST_BYTES = 64 << 10, WAIT_MS = 5000, JSONRPC_INTERNAL_ERROR = -32603 };
 
-/* The first line of standard input, without waiting for longer than WAIT_MS; 0: there is none. */
+/* The first line of standard input, without waiting for longer than WAIT_MS; 0: there is none, or a person would have to type it. */
 static size_t read_line(char *line, size_t bytes)
 {
+	if (isatty(0))
+		return 0;
 	int64_t until_us = aj_in_ms(WAIT_MS);
 	for (size_t have = 0; have < bytes;) {
 		struct pollfd input = { .fd = 0, .events = POLLIN };

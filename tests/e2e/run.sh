@@ -201,7 +201,7 @@ silent "with no advice" 'fix:'
 cat >"$T/term.py" <<'PY'
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from terminal import Terminal
+from terminal import Terminal, check
 SAY = ("sh", "-c", "printenv TERM || echo none")
 def at_a_terminal(name, want, *more, term="xterm"):
     t = Terminal("/usr/bin/env", "TERM=" + term, sys.argv[2], "run", *more, "--", *SAY)
@@ -211,9 +211,14 @@ at_a_terminal("TERM is passed to a terminal", "xterm")
 at_a_terminal("one that is no name of a terminal is not", "none", term="../../x")
 at_a_terminal("nor an empty one", "none", term="")
 at_a_terminal("an option's wins", "dumb", "--env", "TERM=dumb")
+t = Terminal(sys.argv[2], "run", "--mcp", "--no-such-option")
+t.type('{"jsonrpc":"2.0","id":1}\n')
+t.expect("an MCP server that is refused at a terminal", "unknown option")
+t.exits("and ends", 2)
+check("and answers no client", "error" not in t.text, repr(t.text))
 PY
 "$PY" -B "$T/term.py" "$tests" "$AJ" >"$T/lines" 2>&1
-is "TERM" "8 ok" "$(grep -c '^ok' "$T/lines") $(grep -v '^ok' "$T/lines" | head -c 600)ok"
+is "terminals" "11 ok" "$(grep -c '^ok' "$T/lines") $(grep -v '^ok' "$T/lines" | head -c 600)ok"
 TERM=xterm text "without a terminal it is not passed" 1 '' run -- printenv TERM
 TERM=xterm json "nor when outputs are collected" 1 stdout= -- run -- printenv TERM
 AJ_TOKEN=$SECRET aj run --dry-run --env AJ_TOKEN --env "AJ_TYPED=$SECRET" -- true
