@@ -135,8 +135,8 @@ static void check_identity(struct doctor *d)
 
 /* --- jails --- */
 
-/* Run a real jail under a built-in policy with one change; its line says whether it worked. */
-static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_network network, bool proc)
+/* Run a real jail under a built-in policy with one change; its line says whether it worked. `lacking`: the mark if it did not. */
+static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_network network, bool proc, enum mark lacking)
 {
 	static char *true_argv[] = { "true", NULL };
 	struct aj_error err = { 0 };
@@ -154,29 +154,33 @@ static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_
 		                      .terminal_fd = -1 };
 	aj_policy_preset(&policy, &d->arena, snippet ? "snippet" : "command");
 	policy.network = network;
+	if (network == AJ_NET_ALLOW)
+		*AJ_PUSH(&d->arena, &policy.allow) = "example.org:443";
 	policy.proc = proc;
 	policy.wall_ms = 20000;
 	if ((snippet && aj_find_rootfs(&request.rootfs, policy.rootfs, d->site_fits ? d->site.rootfs : "", &d->arena, &err) < 0) ||
 	    aj_plan_build(&plan, &d->arena, &policy, &request, &d->host, &err) < 0) {
 		char text[600];
-		add_check(d, FAIL, check, aj_error_text(&err, text, sizeof text), err.fix);
+		add_check(d, lacking, check, aj_error_text(&err, text, sizeof text), err.fix);
 		return false;
 	}
 	aj_run_once(&plan, &policy, &request, NULL, NULL, &result);
 	bool ok = result.status == AJ_STATUS_OK;
 	aj_host_advise(&result.setup);
-	add_check(d, ok ? OK : FAIL, check, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);
+	add_check(d, ok ? OK : lacking, check, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);
 	aj_result_free(&result);
 	return ok;
 }
 
 static void check_jails(struct doctor *d)
 {
-	if (try_jail(d, "command jail", false, AJ_NET_NONE, true))
-		try_jail(d, "loopback network", false, AJ_NET_LOOPBACK, true);
-	else
-		try_jail(d, "without /proc", false, AJ_NET_NONE, false);
-	try_jail(d, "snippet jail", true, AJ_NET_NONE, false);
+	if (try_jail(d, "command jail", false, AJ_NET_NONE, true, FAIL)) {
+		try_jail(d, "loopback network", false, AJ_NET_LOOPBACK, true, FAIL);
+		try_jail(d, "network by list", false, AJ_NET_ALLOW, true, PART);
+	} else {
+		try_jail(d, "without /proc", false, AJ_NET_NONE, false, FAIL);
+	}
+	try_jail(d, "snippet jail", true, AJ_NET_NONE, false, FAIL);
 }
 
 /* --- policies --- */

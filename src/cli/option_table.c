@@ -175,6 +175,13 @@ static const char *add_bind(struct aj_options *o, const char *v)
 	return wrong ? wrong : push_setting(o, "--bind", "filesystem.binds", v, true);
 }
 
+/* Beside the policy's hosts, where there are some. */
+static const char *add_host(struct aj_options *o, const char *v)
+{
+	const char *wrong = push_setting(o, "--allow-host", "network.mode", "allow", false);
+	return wrong ? wrong : push_setting(o, "--allow-host", "network.allow", v, false);
+}
+
 static const char *add_file(struct aj_options *o, const char *v)
 {
 	const char *rest = strchrnul(v, ':');
@@ -263,6 +270,8 @@ const struct aj_option aj_option_table[] = {
 	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL,
 	  "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
+	{ "--allow-host", "HOST:PORT", AJ_FOR_RUN, add_host, NULL,
+	  "connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address (repeatable)" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
 	  "a Unix socket of the host that the command may connect to where a bind shows it (repeatable)" },

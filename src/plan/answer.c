@@ -84,35 +84,24 @@ static bool own_loopback(const char *host_port)
 /* The first rule that covers the host decides. Whether a name's address is public is known only when it is resolved. */
 static struct aj_answer by_list(const struct aj_policy *policy, const char *host)
 {
-	static const char own[] = "network.allow";
-	bool unbuilt = aj_key_unbuilt(aj_key_find(aj_policy_keys, "network.mode"), policy);
-	size_t item = 0;
-	while (item < policy->allow.count && !aj_host_covers(policy->allow.items[item], host))
-		item++;
-	struct aj_answer a = answer(AJ_ALLOWED, own, AJ_BY_SUPERVISOR, "");
-	if (item < policy->allow.count) {
-		a.item = item;
-		a.why = numeric(host) ? "the list writes this address out"
-		                      : "the list allows this host, where its address is public or written out";
-	} else if (own_loopback(host)) {
-		a = answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, "the jail's own loopback, not the host's: a server in the jail");
-	} else {
-		a.verdict = AJ_DENIED;
-		a.why = numeric(host) ? "an address that no item of the list writes out" : "no item of the list covers this host";
-	}
-	if (unbuilt) {
-		a.verdict = AJ_NOT_YET;
-		a.why = a.item != AJ_NO_ITEM
-		          ? "the list allows this host, but the list's wall is not built yet: a run under this policy is refused"
-		          : "no item of the list covers this host; the list's wall is not built yet, and a run under this policy is refused";
-	}
+	/* No packet to these leaves the jail, whatever the list says. */
+	if (own_loopback(host))
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, "the jail's own loopback, not the host's: a server in the jail");
+	struct aj_answer a = answer(AJ_DENIED, "network.allow", AJ_BY_SUPERVISOR, "no item of the list covers this host");
+	for (size_t i = 0; i < policy->allow.count && a.verdict == AJ_DENIED; i++)
+		if (aj_host_covers(policy->allow.items[i], host)) {
+			a.verdict = AJ_ALLOWED;
+			a.item = i;
+			a.why = numeric(host) ? "the list writes this address out"
+			                      : "the list allows this host, where its address is public or written out";
+		}
+	if (a.verdict == AJ_DENIED && numeric(host))
+		a.why = "an address that no item of the list writes out";
 	return a;
 }
 
 struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host)
 {
-	if (aj_key_unbuilt(aj_key_find(aj_policy_keys, "network.mode"), policy))
-		return by_list(policy, host);
 	if (plan->profile == AJ_PROFILE_SNIPPET)
 		return answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP,
 		              "a snippet cannot open a socket, whatever the network: the system call list has none");

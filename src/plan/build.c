@@ -281,6 +281,8 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};
+	for (size_t i = 0; policy->network == AJ_NET_ALLOW && i < policy->allow.count; i++)
+		*AJ_PUSH(arena, &plan->allow) = policy->allow.items[i];
 	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE : 0; /* a snippet's allow-list has neither */
 	identity(plan, policy, host);
 	namespaces(plan, policy);

@@ -89,7 +89,10 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 		if (plan->namespaces & namespace_names[i].flag)
 			fprintf(out, " %s", namespace_names[i].name);
 	fprintf(out, "\nidentity: uid %u gid %u inside, %u %u on the host\n", plan->uid, plan->gid, plan->host_uid, plan->host_gid);
-	fprintf(out, "network: %s\nhostname: %s\nchdir: %s\nargv:", aj_network_name(plan->network), plan->hostname, plan->chdir);
+	fprintf(out, "network: %s\n", aj_network_name(plan->network));
+	for (size_t i = 0; i < plan->allow.count; i++)
+		fprintf(out, "  %s\n", plan->allow.items[i]);
+	fprintf(out, "hostname: %s\nchdir: %s\nargv:", plan->hostname, plan->chdir);
 	for (char **a = plan->argv; *a; a++)
 		fprintf(out, " %s", *a);
 	fprintf(out, "\nenv:\n");

@@ -51,7 +51,11 @@ const char *aj_plan_layer(const struct aj_policy *policy)
 
 void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
-	const char *net = plan->network == AJ_NET_ALLOW ? "none: not built yet, so a run would be refused"
+	const char *net = plan->network == AJ_NET_ALLOW
+	                    ? aj_printf(arena,
+	                                "own namespace; a relay of the supervisor's connects by TCP to what the %zu items of network.allow cover; all else is "
+	                                "refused and reported, except for UDP and ICMP, which are refused unseen",
+	                                plan->allow.count)
 	                : plan->namespaces & CLONE_NEWNET
 	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
 	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"

@@ -6,12 +6,6 @@
 
 int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err)
 {
-	if (policy->network == AJ_NET_ALLOW) {
-		aj_fail(err, AJ_EXIT_SETUP, "network", 0,
-		        "the wall for network.mode = \"allow\" is not built yet, so agentjail runs nothing under this policy");
-		aj_advise(err, "run without a network (--network none), or with the host's whole network (--network host)");
-		return -1;
-	}
 	if (policy->workspace == AJ_WORKSPACE_OVERLAY) {
 		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0,
 		        "an overlay workspace is not built yet, so agentjail runs nothing under this policy");

@@ -20,14 +20,11 @@ static bool is_of_allow(const struct aj_key *key)
 
 const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy)
 {
-	static const char later[] = "not built yet: a run under this policy is refused";
 	const char *field = (const char *)policy + key->offset;
 	bool commands = strcmp(policy->rootfs, "host") == 0;
 	const char *value = key->type == AJ_KEY_ENUM ? key->names[*(const int *)field] : "";
 	if (aj_key_unbuilt(key, policy))
-		return later;
-	if (is_of_allow(key) && aj_key_unbuilt(aj_key_find(aj_policy_keys, "network.mode"), policy))
-		return later;
+		return "not built yet: a run under this policy is refused";
 	if (is_of_allow(key) && policy->network != AJ_NET_ALLOW)
 		return "not in use: network.mode is not \"allow\"";
 	if (key->offset == offsetof(struct aj_policy, protect)) {

@@ -173,9 +173,8 @@ for name in command offline-build; do
 	done
 done
 text "the host's own network" 0 'no wall enforces it' policy explain command --network host --host "127.0.0.1:$TCP"
-text "coding-agent: by its list, which is not built" 1 '^not yet +host pypi.org:443: the list allows this host.*network.allow: "pypi.org:443"' policy explain coding-agent --host pypi.org:443
-aj run --policy coding-agent --workspace "$T/ws" -- true
-is "and so nothing runs" 125 "$rc"
+text "coding-agent: by its list" 0 '^allowed +host pypi.org:443: the list allows this host.*network.allow: "pypi.org:443"' policy explain coding-agent --host pypi.org:443
+text "and no other host" 1 '^denied +host example.org:443: no item of the list' policy explain coding-agent --host example.org:443
 for name in $PRESETS; do
 	is_command "$name" && continue
 	aj policy explain "$name" --host localhost:80

@@ -228,6 +228,6 @@ under "a network required, with the host's" 2 'require.walls asks for the networ
 under "the layer required and off" 2 'require.walls asks for the Python layer' 'require.walls = ["python-layer"]' 'python.layer = false' -c 1
 under "the layer required of a command" 2 'no Python layer' 'require.walls = ["python-layer"]' -- true
 under "the layer required and on" 0 '"value":1' 'require.walls = ["python-layer"]' -c 1
-under "a network by names is not built" 125 'network.mode = "allow" is not built' 'network.mode = "allow"' 'network.allow = ["example.org:443"]' -- true
+under "a network by names, required" 0 '' 'require.walls = ["network"]' 'network.mode = "allow"' 'network.allow = ["example.org:443"]' -- true
 
 finish
