@@ -93,7 +93,7 @@ def report_variables(session, name, listed, namespace, claim):
     """The value of a request without code: a variable, the list of them, or None."""
     value = None
     if listed or name is not None:
-        from agentjail.runtime.variables import list_variables, read_variable
+        from agentjail.values.variables import list_variables, read_variable
         if listed:
             ours = dict(session.tool_functions, final_answer=session.final_answer, display=session.display)
             rows, cut = list_variables(namespace, ours, session.limits["value_bytes"])

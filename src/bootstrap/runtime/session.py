@@ -228,7 +228,7 @@ class Session:
             from agentjail.runtime.reseed import seed_by_choice
             seed_by_choice(req["seed"])
         if req["stdin"] is not None:
-            from agentjail.runtime.stdin import give_stdin
+            from agentjail.values.stdin import give_stdin
             self.stdin = give_stdin(req["stdin"], STDIN, self.guards is None or self.guards.opens_files)
         namespace["final_answer"] = self.final_answer
         namespace.pop(VALUE_NAME, None)

@@ -1,1 +1,1 @@
-"""How values and files cross the wall: JSON both ways, type tags, texts, rich results; no module here runs a snippet."""
+"""How values and files cross the wall: JSON both ways, type tags, texts, rich results, files, standard input, variables; no module here runs a snippet."""
