@@ -120,8 +120,18 @@ def place(conn):
     return {"address": host.removeprefix("::ffff:"), "port": port}
 
 
+def file_of(host, path):
+    """FOLDER/www/HOST/PATH, for package managers; None: there is none."""
+    path = os.path.normpath("%s/www/%s/%s" % (FOLDER, (host or "x").split(":")[0], path.partition("?")[0]))
+    for name in (path, path + "/index.html"):
+        if path.startswith(FOLDER + "/www/") and os.path.isfile(name):
+            with open(name, "rb") as f:
+                return f.read()
+    return None
+
+
 def http(conn, port, sni=None):
-    """Keeps the connection; GET /bytes/N gives N bytes, everything else says what was asked for."""
+    """Keeps the connection; GET /bytes/N gives N bytes, a file of www/ is given, everything else says what was asked for."""
     stream, where = conn.makefile("rb"), place(conn)
     while True:
         line = stream.readline(65536)
@@ -143,12 +153,19 @@ def http(conn, port, sni=None):
             body = stream.read(int(head["content-length"]))
         log(kind="http", line=line.decode("latin-1").strip(), host=head.get("host"), sni=sni, body=len(body), **where)
         path = line.split(b" ")[1] if line.count(b" ") > 1 else b"/"
+        status, found = "200 OK", file_of(head.get("host"), path.decode("latin-1"))
         if path.startswith(b"/bytes/"):
             answer = b"x" * int(path[7:])
+        elif found is not None:
+            answer = found
+        elif os.path.isdir("%s/www/%s" % (FOLDER, head.get("host"))):
+            status, answer = "404 Not Found", b"no such file\n"
         else:
             answer = b"%s %s on %s:%d %s\n" % (NAME.encode(), head.get("host", "").encode(), where["address"].encode(), port,
                                                hashlib.sha256(body).hexdigest().encode() if body else b"")
-        conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
+        kind = "text/html" if answer[:1] == b"<" else "application/json" if answer[:1] == b"{" else "application/octet-stream"
+        body = b"" if line.startswith(b"HEAD") else answer
+        conn.sendall(b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (status.encode(), kind.encode(), len(answer), body))
 
 
 def tls(conn, port):
