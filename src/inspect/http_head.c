@@ -306,6 +306,9 @@ static size_t take_head(struct aj_http *h, struct span s, bool request)
 	/* Empty lines before a request, which servers skip. */
 	if (request && s.at[0] == '\r' && (s.bytes == 1 || s.at[1] == '\n'))
 		return s.bytes == 1 ? 0 : 2;
+	/* Frames of another protocol may never have a line's end. */
+	if (request && s.at[0] != '\n' && !is_token((struct span){ s.at, 1 }))
+		return refuse(h, "bytes that are no HTTP request");
 	size_t bytes = head_bytes(h, s);
 	if (!bytes)
 		return 0;

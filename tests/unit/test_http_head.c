@@ -97,6 +97,7 @@ Test(http_head, refused)
 		{ "GET / HTTP/1.1\r\nHost: [api.test]\r\n\r\n", "names" },
 		{ "GET / HTTP/1.1\r\nHost: api.test\x7f\r\n\r\n", "control" },
 		{ "GET / HTTP/1.1\r\nHost : api.test\r\n\r\n", "name: value" },
+		{ "\x81\x85", "no HTTP request" }, /* and not held for its end */
 		{ "GET / HTTP/1.1\r\n Host: api.test\r\n\r\n", "name: value" },
 		{ "GET / HTTP/1.1\r\n" HOST " evil.test\r\n\r\n", "name: value" }, /* folded */
 		{ "GET / HTTP/1.1\r\n" HOST "\tX: y\r\n\r\n", "name: value" },
