@@ -93,6 +93,7 @@ plan policy-locked exec --dry-run --config "$scratch/site.toml" --policy locked 
 plan policy-command run --dry-run --policy command -- true
 plan policy-offline-build run --dry-run --policy offline-build --workspace "$scratch/ws" -- make
 plan policy-mcp-server run --dry-run --mcp -- mcp-server
+# The policies for one agent or language change its network and variables alone, as tests/e2e/policy_cmd.sh checks.
 plan policy-coding-agent run --dry-run --policy coding-agent --workspace "$scratch/ws" -- sh -c 'make test'
 plan run-allow-host run --dry-run --allow-host pypi.org:443 --allow-host "*.pythonhosted.org:443" --proc none -- pip install x
 
