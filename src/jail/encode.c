@@ -113,6 +113,17 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 		aj_buffer_string(out, m->target, strlen(m->target));
 		before = ",";
 	}
+	before = "],\"folders\":[";
+	if (policy->workspace != AJ_WORKSPACE_NONE) {
+		aj_buffer_text(out, before);
+		aj_buffer_text(out, "\"" AJ_WORKSPACE "\"");
+		before = ",";
+	}
+	for (size_t i = 0; i < policy->reached.count; i++) {
+		aj_buffer_text(out, before);
+		aj_buffer_string(out, policy->reached.items[i], strlen(policy->reached.items[i]));
+		before = ",";
+	}
 	add_number(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);
 	add_number(out, ",\"repr_bytes\":", REPR_BYTES);
 	add_number(out, ",\"value_bytes\":", policy->result_bytes / 4);

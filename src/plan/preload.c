@@ -5,16 +5,47 @@
 #include "plan/plan.h"
 #include "policy/item_types.h"
 
-/* Pure Python down to the last import, large and seldom imported: in a lasting jail the import statement loads these modules. In a
- * zygote they would make each birth dearer. */
-static const char *const late[] = { "argparse", "configparser", "doctest", "html.parser", "ipaddress", "tomllib" };
+/* Large or seldom imported: in a lasting jail the import statement loads these modules, since in a zygote they would make each birth
+ * dearer. What they import is pure Python, but for `before`: modules that lead to extension modules, and are loaded in their place. */
+enum { BEFORE_MAX = 4 };
+static const struct late {
+	const char *pattern, *before[BEFORE_MAX];
+} late[] = {
+	{ "argparse", { 0 } },
+	{ "cmd", { 0 } },
+	{ "configparser", { 0 } },
+	{ "doctest", { 0 } },
+	{ "email", { 0 } },
+	{ "email.", { "socket" } },
+	{ "filecmp", { 0 } },
+	{ "fileinput", { 0 } },
+	{ "gettext", { 0 } },
+	{ "html.parser", { 0 } },
+	{ "http.cookies", { 0 } },
+	{ "ipaddress", { 0 } },
+	{ "logging.handlers", { "pickle", "queue", "socket", "struct" } },
+	{ "mimetypes", { 0 } },
+	{ "ntpath", { 0 } },
+	{ "optparse", { 0 } },
+	{ "plistlib", { "binascii", "datetime", "pyexpat", "struct" } },
+	{ "quopri", { "binascii" } },
+	{ "tomllib", { 0 } },
+	{ "wave", { "struct" } },
+	{ "xml.dom.minidom", { "pyexpat" } },
+	{ "xml.sax", { "hashlib", "pyexpat", "socket", "tempfile" } },
+	{ "xml.sax.", { "hashlib", "pyexpat", "socket", "tempfile" } },
+};
 
-static bool is_late(const char *pattern)
+/* The row of a module; a row that ends in a dot is for all modules below. */
+static const struct late *find_late(const char *pattern)
 {
-	for (size_t i = 0; i < sizeof late / sizeof *late; i++)
-		if (strcmp(pattern, late[i]) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
+		size_t bytes = strlen(late[i].pattern);
+		bool below = late[i].pattern[bytes - 1] == '.';
+		if (below ? strncmp(pattern, late[i].pattern, bytes) == 0 : strcmp(pattern, late[i].pattern) == 0)
+			return &late[i];
+	}
+	return NULL;
 }
 
 static bool word_byte(char c)
@@ -111,11 +142,23 @@ static void add_preload(struct aj_plan *plan, struct aj_arena *arena, const char
 		*AJ_PUSH(arena, &plan->preload) = copy;
 }
 
+static void preload_once(struct aj_plan *plan, struct aj_arena *arena, const char *name)
+{
+	for (size_t i = 0; i < plan->preload.count; i++)
+		if (strcmp(plan->preload.items[i], name) == 0)
+			return;
+	*AJ_PUSH(arena, &plan->preload) = name;
+}
+
 static void preload_list(struct aj_plan *plan, struct aj_arena *arena, const char *const *patterns, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!is_late(patterns[i]))
+	for (size_t i = 0; i < count; i++) {
+		const struct late *row = find_late(patterns[i]);
+		if (!row)
 			*AJ_PUSH(arena, &plan->preload) = module_of(arena, patterns[i]);
+		for (int j = 0; row && j < BEFORE_MAX && row->before[j]; j++)
+			preload_once(plan, arena, row->before[j]);
+	}
 }
 
 /* A lasting jail: every module that a later snippet may import. */

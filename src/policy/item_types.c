@@ -90,6 +90,11 @@ static bool covers_path(struct aj_arena *arena, const char *outer, const char *i
 	return aj_path_within(inner, outer);
 }
 
+static const char *check_reached(struct aj_arena *arena, const char *text)
+{
+	return strcmp(text, "/") == 0 ? NULL : check_folder(arena, text);
+}
+
 static const char *check_mask(struct aj_arena *arena, const char *text)
 {
 	struct aj_masked mask;
@@ -263,6 +268,7 @@ const struct aj_item_kind aj_item_name = { "a policy's name", check_name, same_i
 const struct aj_item_kind aj_item_key = { "a key or section", check_key, same_item, "^([a-z_]+(\\.[a-z_]+)?|\\*)$" };
 const struct aj_item_kind aj_item_text = { "text", check_text, same_item, "^.{0,200}$" };
 const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same_item, "^/[^$]+$" };
+const struct aj_item_kind aj_item_reached = { "a folder of the jail", check_reached, covers_path, "^/[^$]*$" };
 const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same_item, "^/[^$]+$" };
 const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^(/[^$]*|@default|@anywhere)$" };
 const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same_item, "^([0-9]+-[0-9]+)?$" };

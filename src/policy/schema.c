@@ -34,6 +34,9 @@ const struct aj_key aj_policy_keys[] = {
 	          "the module's top name), because no extension module can be mapped later. A snippet may not import them by this" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names, .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection; eval, exec and compile check their text) or full" },
+	{ "python.files", AJ_KEY_LIST, AT(reached), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_reached,
+	  .help = "folders of the jail that open(), os, pathlib and other modules for files reach, beside /tmp, /output and the caller's files: /data, or `/` for all that the "
+	          "jail's mounts show; the mounts say what is writable" },
 	{ "python.source_size", AJ_KEY_BYTES, AT(source_bytes), .min = 1, .max = 8 * M, .fallback = "1M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "largest snippet" },
 	{ "python.hash_seed", AJ_KEY_TEXT, AT(hash_seed), .fallback = "random", .looser = AJ_LOOSER_ANY, .by = AJ_BY_LAUNCHER, .items = &aj_item_hash_seed,

@@ -51,9 +51,9 @@ json "an exception in a function" 1 error.line=2 'error.traceback~in f' -- exec 
 f()'
 json "a syntax error" 1 status=error error.type=SyntaxError error.line=2 'error.source=y = = 2' -- exec -c 'x = 1
 y = = 2'
-json "a rejected import" 126 status=rejected error.type=PolicyError error.rule=PY-IMPORT error.line=2 error.column=8 'error.source=import os' \
-	'error.message~Import of os is not allowed. Allowed: .*math' stdout= -- exec -c 'print("not even this")
-import os'
+json "a rejected import" 126 status=rejected error.type=PolicyError error.rule=PY-IMPORT error.line=2 error.column=8 'error.source=import pty' \
+	'error.message~Import of pty is not allowed. Allowed: .*math' stdout= -- exec -c 'print("not even this")
+import pty'
 json "sys.exit(0) ends the snippet" 0 status=ok reason=finished value=null 'stdout=1\n' -- exec -c 'import sys; print(1); sys.exit(0); print(2)'
 json "another code is an error" 1 status=error error.type=SystemExit error.exit_code=3 -- exec -c 'import sys; sys.exit(3)'
 json "a text for sys.exit is an error" 1 status=error error.exit_code=1 error.message=no -- exec -c 'import sys; sys.exit("no")'
@@ -116,8 +116,8 @@ text "text: final answer" 0 '^final answer: \[1\]$' exec -c 'final_answer([1])'
 text "text: an error with place and source" 1 'line 1, column 1: ZeroDivisionError' exec -c '1/0'
 says "text: the source line" '^    1/0$'
 says "text: the status" '^agentjail: error:'
-text "text: a rejection" 126 'Import of os is not allowed. Allowed: ' exec -c 'import os'
-is "text: the allowed modules once" 1 "$(aj exec -c 'import os, requests'; grep -c 'Allowed: ' "$T/err")"
+text "text: a rejection" 126 'Import of pty is not allowed. Allowed: ' exec -c 'import pty'
+is "text: the allowed modules once" 1 "$(aj exec -c 'import pty, requests'; grep -c 'Allowed: ' "$T/err")"
 says "text: a hint for a model" '  hint: This code has no network: call a tool'
 check "text: no command line" sh -c "! grep -q -e '--allow' '$T/err'"
 text "text: the frames of the snippet" 1 'line 1, in f$' exec -c 'def f(): return 1 / 0
@@ -258,13 +258,13 @@ echo deep >"$T/folder/sub/x"
 json "a file of a folder" 0 'value=deep\n' -- exec --file "$T/folder:/in" -c 'open("/in/sub/x").read()'
 json "a file that is not there" 1 error.type=FileNotFoundError -- exec --file "$T/folder:/in" -c 'open("/in/y")'
 json "a file of the tree is not" 1 error.type=PermissionError 'error.message~Only the files that the caller shows can be read here: /input/data.txt' -- \
-	exec --file "$T/data.txt" -c 'open("/usr/lib/python3.11/os.py")'
-json "nor by way of one" 1 error.type=PermissionError -- exec --file "$T/data.txt" -c 'open("/input/data.txt/../../usr/lib/python3.11/os.py")'
+	exec --file "$T/data.txt" -c 'open("/usr/bin/python3", "rb")'
+json "nor by way of one" 1 error.type=PermissionError -- exec --file "$T/data.txt" -c 'open("/input/data.txt/../../../usr/bin/python3", "rb")'
 json "writing is refused with what to do" 1 error.type=PermissionError 'error.message~can only be read; write below /tmp' -- exec --file "$T/data.txt" -c 'open("/input/data.txt", "a")'
 json "what was read is no place to write" 1 error.type=UnsupportedOperation -- exec --file "$T/data.txt" -c 'open("/input/data.txt").write("x")'
 json "nor are its bytes" 1 error.type=UnsupportedOperation -- exec --file "$T/data.txt" -c 'open("/input/data.txt", "rb").writelines([b"x"])'
 json "the smallest set has it as well" 0 'value=host data\n' -- exec --builtins minimal --file "$T/data.txt" -c 'open("/input/data.txt").read()'
-cold json "without files open() has those of /tmp alone" 1 error.type=PermissionError 'error.message~own are allowed here, below /tmp' -- exec -c 'open("/input/data.txt")'
+cold json "without files open() has those of /tmp alone" 1 error.type=PermissionError 'error.message~own are allowed here, below /tmp' -- exec -c 'open("/usr/bin/python3")'
 json "a file" 0 'value=host data\n' -- exec --builtins full --file "$T/data.txt:/input/d.txt" -c 'open("/input/d.txt").read()'
 json "a file by its own name" 0 'value=host data\n' -- exec --builtins full --file "$T/data.txt" -c 'open("/input/data.txt").read()'
 json "a file is read-only" 1 'error.type~OSError|PermissionError' -- exec --builtins full --file "$T/data.txt" -c 'open("/input/data.txt", "w")'
@@ -322,7 +322,7 @@ text "with a file at /input" 0 'host data' exec --file "$T/data.txt" --output "$
 json "for a model: a value and output" 0 'for_model=The code ran to its end.\nValue: 4\nOutput:\nhi\n' -- exec --for-model -c 'print("hi"); 2+2'
 json "for a model: an error" 1 'for_model=The code failed.\nLine 2: ZeroDivisionError: division by zero\n    y = 1 / 0\n' -- exec --for-model -c 'x = 1
 y = 1 / 0'
-json "for a model: a rejection" 126 'for_model~^The code was refused before it ran. Correct it:\nLine 1: PolicyError: Import of os is not allowed. Allowed: .*\n    import os' -- exec --for-model -c 'import os'
+json "for a model: a rejection" 126 'for_model~^The code was refused before it ran. Correct it:\nLine 1: PolicyError: Import of pty is not allowed. Allowed: .*\n    import pty' -- exec --for-model -c 'import pty'
 json "for a model: a timeout" 124 'for_model~^The code was stopped: .*300 ms' -- exec --for-model --timeout 300ms -c 'while True: pass'
 json "for a model: the end of long output, and whole characters" 0 'for_model~^The code ran to its end.\nFinal answer: .ž+\.\.\.\n\(the end of the output\)\nOutput:\nž+\n$' -- exec --for-model -c 'print("ž" * 5000); final_answer("ž" * 5000)'
 is "at most 2000 bytes" yes "$("$AJ" exec --json --for-model -c 'import sys
@@ -383,7 +383,7 @@ for name in PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONINSPECT LD_PRELOAD; do
 done
 
 # --- imports, builtins, layer ---
-json "an import allowed" 0 'value~^/' -- exec --allow-import os -c 'import os; os.getcwd()'
+json "an import allowed" 0 'value=a' -- exec --allow-import netrc -c 'import netrc; netrc.__name__[4:3] + "a"'
 json "data-analysis works on the files of the jail" 0 status=ok 'violations.0=(absent)' 'stdout=["a.csv", "s/b.csv"] [[5]] hello gz OSError\n' -- exec --policy data-analysis -c '
 import glob, gzip, json, os, pathlib, shutil, sqlite3, tempfile, zipfile
 d = tempfile.mkdtemp()
@@ -398,34 +398,34 @@ text = zipfile.ZipFile(d + "/z.zip").read("t").decode()
 try: pathlib.Path("/usr/x").write_text("no")
 except OSError as e: refused = type(e).__name__
 print(json.dumps(found), json.dumps(rows), text, gzip.open(d + "/g", "rt").read(), refused)'
-cold json "a policy without files has the snippet's own alone" 1 error.type=PermissionError -- exec -c 'open("/etc/hostname")'
+cold json "a policy without files has the snippet's own alone" 1 error.type=PermissionError -- exec -c 'open("/usr/bin/python3", "rb")'
 json "and no process where it has files" 1 error.type=AttributeError -- exec --policy data-analysis -c 'import os; os.system("true")'
-json "a package with its submodules" 0 status=ok -- exec --allow-import 'xml.*' -c 'import xml.etree.ElementTree as e; e.fromstring("<a/>").tag'
-json "a package alone" 126 status=rejected -- exec --allow-import xml -c 'import xml.dom.minidom'
-json "another import is not" 126 status=rejected 'error.message~Allowed: .*\bos\b' -- exec --allow-import os -c 'import subprocess'
+json "a package with its submodules" 0 status=ok -- exec --allow-import 'wsgiref.*' -c 'import wsgiref.headers as h; h.Headers([("a", "b")])["a"]'
+json "a package alone" 126 status=rejected -- exec --allow-import wsgiref -c 'import wsgiref.util'
+json "another import is not" 126 status=rejected 'error.hint~.' -- exec --allow-import netrc -c 'import subprocess'
 json "an import that the code guards" 0 status=ok value=no 'imports_refused=[{"module":"requests","line":2}]' -- exec -c 'try:
     import requests
 except ImportError as e:
     r = "no" if str(e) == "Import of requests is not allowed" else e
 r'
 json "guarded, and never run" 0 status=ok 'imports_refused=(absent)' -- exec -c 'if False:
-    import os'
+    import pty'
 json "a refused import beside a guarded one is told before anything runs" 126 status=rejected errors.0.line=5 stdout= 'imports_refused=(absent)' -- exec -c 'print(1)
-try: import os
+try: import pty
 except ImportError: pass
 finally:
     import subprocess'
 json "all of them told where they stand" 1 status=error error.type=ImportError error.rule=PY-IMPORT error.line=2 'stdout=1\n' \
-	'error.message~Import of os is not allowed. Allowed: .*math' 'imports_refused=[{"module":"os","line":2}]' -- exec --imports-checked run -c 'print(1)
-import os'
+	'error.message~Import of pty is not allowed. Allowed: .*math' 'imports_refused=[{"module":"pty","line":2}]' -- exec --imports-checked run -c 'print(1)
+import pty'
 json "builtins minimal" 1 error.type=NameError -- exec --builtins minimal -c 'hex(1)'
 json "builtins standard" 0 "value=0x1" -- exec --builtins standard -c 'hex(1)'
 cold json "open in standard" 0 value=y -- exec -c 'open("/tmp/x", "w").write("y"); open("/tmp/x").read()'
 cold json "no open in minimal" 1 error.type=NameError 'error.hint~open' -- exec --builtins minimal -c 'open("/tmp/x")'
 json "open in full" 0 status=ok -- exec --builtins full -c 'open("/tmp/x", "w").write("y")'
-json "eval in full is checked" 1 'error.message~os' -- exec --builtins full -c 'eval("__import__(\"os\")")'
+json "eval in full is checked" 1 'error.message~pty' -- exec --builtins full -c 'eval("__import__(\"pty\")")'
 json "control: layer off" 0 status=ok enforced.python_layer='none: switched off' -- exec --layer off -c 'import os; __import__("os").getpid()'
-json "several violations at once" 126 errors.0.line=1 errors.1.line=2 -- exec -c 'import os
+json "several violations at once" 126 errors.0.line=1 errors.1.line=2 -- exec -c 'import pty
 import subprocess'
 
 # --- bad options: OPTION VALUE, one a line; each must end with 2 and name the option ---

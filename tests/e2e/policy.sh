@@ -31,7 +31,7 @@ for preset in snippet minimal smolagents data-analysis text utility science lock
 	json "$preset runs a snippet" 0 status=ok value=42 "stdout=RAN\n" -- exec --policy $preset -c "$SAY
 42"
 	text "$preset refuses subprocess" 126 "not allowed" exec --policy $preset -c 'import subprocess'
-	[ $preset = data-analysis ] || text "$preset refuses os" 126 "not allowed" exec --policy $preset -c 'import os'
+	text "$preset refuses processes" 126 "not allowed" exec --policy $preset -c 'import subprocess'
 done
 text "minimal has no imports" 126 "not allowed" exec --policy minimal -c 'import math'
 text "science has math" 0 '^3$' exec --policy science -c 'import math; math.floor(3.5)'
@@ -63,7 +63,7 @@ text "an overlay workspace is not there yet" 125 'overlay workspace is not built
 
 # --- locked: every option that loosens ---
 echo data >"$T/data"
-for option in '--timeout 11s' '--timeout 1h' '--memory 257M' '--memory 4G' '--pids 9' '--builtins full' '--layer off' '--imports-checked run' '--allow-import os' '--env A=1' \
+for option in '--timeout 11s' '--timeout 1h' '--memory 257M' '--memory 4G' '--pids 9' '--builtins full' '--layer off' '--imports-checked run' '--allow-import pty' '--env A=1' \
 	"--file $T/data" "--rootfs $ROOTFS"; do
 	# shellcheck disable=SC2086
 	refused "locked: $option" 'AJ005.*locked.toml locks that key' exec --policy locked $option -c "$SAY"
@@ -220,7 +220,7 @@ local_policy() { # text on stdin
 printf '[limits]\nwall = "1s"\n' | local_policy
 json "the working directory's policy tightens" 124 status=timeout 'reason~1000 ms' -- exec --local-policy -c 'while True: pass'
 json "also a named one" 124 status=timeout 'reason~1000 ms' -- exec --local-policy --policy science -c 'while True: pass'
-for text in '[limits]\nwall = "1h"' '[python]\nlayer = false' '[network]\nmode = "host"' '[python]\nextend_imports = ["os"]' 'extends = "command"' \
+for text in '[limits]\nwall = "1h"' '[python]\nlayer = false' '[network]\nmode = "host"' '[python]\nextend_imports = ["pty"]' 'extends = "command"' \
 	'[filesystem]\nbinds = ["/etc:/x"]' '[process]\nuid = 1'; do
 	# shellcheck disable=SC2059
 	printf "$text\n" | local_policy

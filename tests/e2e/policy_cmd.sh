@@ -296,7 +296,7 @@ for name in $presets; do
 	text "explain $name: read" 0 '^allowed +syscall read' policy explain "$name" --syscall read
 	text "explain $name: a host" 1 '^denied +host metadata.internal:80' policy explain "$name" --host metadata.internal:80
 done
-text "several questions, one answer each" 1 '^denied +import os' policy explain --import json --import os
+text "several questions, one answer each" 1 '^denied +import pty' policy explain --import json --import pty
 is "in their order" "allowed denied" "$(cut -d' ' -f1 "$T/out" | tr '\n' ' ' | sed 's/ $//')"
 text "an item's own place" 0 'python.imports: "json", built-in snippet.toml:[0-9]+:[0-9]+' policy explain --import json
 text "what the tree lacks" 0 'but the tree does not have it' policy explain science --import numpy

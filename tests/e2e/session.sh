@@ -24,10 +24,10 @@ is "output, then the value" "hi 42" "$(tr '\n' ' ' <"$T/out" | sed 's/ $//')"
 is "and nothing else" "" "$(cat "$T/err")"
 say 'def f():\n\n    return 1\n\n\nf()\n'
 fed "without a separator all of it is one snippet" 0 '^1$'
-say '# %% first\n1/0\n# %%\n"on"\n# %%\nimport os\n'
+say '# %% first\n1/0\n# %%\n"on"\n# %%\nimport pty\n'
 fed "it goes on after an error, and ends with its code" 1 "^'on'\$"
 check "a traceback as Python's" grep -q '^ZeroDivisionError: division by zero$' "$T/err"
-check "a rejection with its reason" grep -q 'Import of os is not allowed' "$T/err"
+check "a rejection with its reason" grep -q 'Import of pty is not allowed' "$T/err"
 say '\n# %%\n\n# %%\n'
 "$AJ" session <"$T/in" >"$T/out" 2>"$T/err"
 is "nothing to run is nothing to say" "0||" "$?|$(cat "$T/out")|$(cat "$T/err")"
@@ -130,8 +130,8 @@ t.type("(1,\n2)\n")
 t.expect("an open bracket goes on", r"\.\.\. .*\(1, 2\)\r\n>>> ")
 t.type("1/0\n")
 t.expect("an error as Python shows it", r"Traceback.*ZeroDivisionError: division by zero\r\n>>> ")
-t.type("import os\n")
-t.expect("a refusal with its reason", r"Import of os is not allowed.*rejected.*>>> ")
+t.type("import pty\n")
+t.expect("a refusal with its reason", r"Import of pty is not allowed.*rejected.*>>> ")
 t.type("print('a\\x1b[31mb\\x9b', end='')\n")
 t.expect("no control character of the jail's", r"a\\x1b\[31mb\\xc2\\x9b\r\n>>> ")
 check("none at all", "\x1b[31m" not in t.text and "\x9b" not in t.text, repr(t.text[-200:]))

@@ -20,7 +20,7 @@ line 1
 check "its start" expect event=start id=one command=exec policy.name=snippet "policy.sha256~^[0-9a-f]{64}$" "code_sha256~^[0-9a-f]{64}$" seq=1
 line 2
 check "its end" expect event=end id=one status=ok exit_code=0 'claimed.imports=["math"]' seq=2
-json "a refused snippet" 126 status=rejected -- exec --config "$T/site.toml" -c 'import os'
+json "a refused snippet" 126 status=rejected -- exec --config "$T/site.toml" -c 'import pty'
 line 4
 check "its denial" expect status=rejected denials.0.by=layer denials.0.rule=PY-IMPORT denials.0.line=1
 json "a command with hostile words" 3 audit.recorded=true -- run --config "$T/site.toml" -- sh -c 'exit 3' "$(printf 'a\nb\033[2J\377"}')"
@@ -32,10 +32,10 @@ check "its end says so" expect status=timeout 'limits_hit=["wall_clock"]'
 text "options are recorded" 0 "" exec --config "$T/site.toml" --memory 64M -c 1
 line 10
 check "by name and value" expect 'policy.options=["--memory=64M"]'
-json "an import that is refused while the code runs" 0 status=ok -- exec --config "$T/site.toml" -c 'try: import os
+json "an import that is refused while the code runs" 0 status=ok -- exec --config "$T/site.toml" -c 'try: import pty
 except ImportError: pass'
 line 12
-check "is a denial too" expect status=ok denials.0.by=layer denials.0.rule=PY-IMPORT 'denials.0.message~of os ' denials.0.line=1
+check "is a denial too" expect status=ok denials.0.by=layer denials.0.rule=PY-IMPORT 'denials.0.message~of pty ' denials.0.line=1
 text "the trail is whole" 0 'whole: records 12, runs begun 6' audit verify "$LOG"
 text "a dry run is no run" 0 "" exec --config "$T/site.toml" --dry-run -c 1
 text "and leaves no record" 0 'records 12' audit verify "$LOG"

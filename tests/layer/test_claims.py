@@ -381,7 +381,7 @@ def sessions(score):
     case("stdin-open", [request("open(0).read(), open(0, 'rb').read()", stdin="5 6"), request("print(input('n? '))", stdin=7), request("1")],
          lambda c: c[0]["repr"] == "('5 6', b'')" and c[1]["error"]["type"] == "RequestError" and c[2]["value"] == 1)
     for layer in (True, False):
-        keys = dict(imports=["fileinput", "os", "os.path", "pathlib", "sys"], layer=layer)
+        keys = dict(imports=["fileinput", "os", "os.path", "pathlib", "sys"], layer=layer, folders=["/"])
         case("stdin-descriptor/layer-%s" % layer, [
             request("import os, sys\nos.read(0, 2), sys.stdin.fileno(), os.fstat(0).st_size, input(), open(0).read(), input('')", stdin="a b\nc\nd", **keys),
             request("os.path.samestat(os.fstat(0), os.stat('/dev/null')), open(0, closefd=False).read()", **keys),

@@ -1001,6 +1001,7 @@ PWN = next(g)['open']"""),
     ("os-control-stat", ["os"], "from os import fstat\nPWN = fstat(3)"),
     ("os-number-like", ["os"], "import os\nclass N(int):\n    def __lt__(s, o): return False\n    __le__ = __ge__ = lambda s, o: True\nPWN = os.fstat(N(3))"),
     ("os-descriptors", ["os"], "import os\nPWN = os.dup(0)"),
+    ("os-close", ["os"], "import os\nPWN = [os.close(1)]"),
     ("os-through-pathlib", ["os", "pathlib"], "import pathlib\nPWN = pathlib.os.system"),
     ("pathlib-flavour", ["pathlib"], "from pathlib import Path\nf = getattr(Path(), '_flav' + 'our')\nPWN = f.pathmod.os if hasattr(f, 'pathmod') else f.os"),
     ("shutil-os", ["shutil"], "import shutil\nPWN = shutil.os.system"),
@@ -1082,13 +1083,13 @@ f._fields = ('__glo' + 'bals__',)
 PWN = [v for k, v in ast.iter_fields(f)][0]['__name__']"""),
     ("ast-compile", ["ast"], "import ast\nPWN = eval(compile(ast.parse('print.__self' + '__', mode='eval'), 'f', 'eval'))"),
     ("inspect-members-function", ["inspect"], "import inspect\ndef f(): pass\nPWN = dict(inspect.getmembers(f))['__globals__']"),
-    ("logging-file", ["logging"], "import logging\nlogging.basicConfig(filename='/tmp/agentjail-test-log')\nlogging.error('x')\nPWN = 1"),
-    ("logging-handler", ["logging"], "import logging\nPWN = logging.FileHandler('/tmp/agentjail-test-log')"),
+    ("logging-file", ["logging"], "import logging\nlogging.basicConfig(filename='/dev/shm/agentjail-test-log')\nlogging.error('x')\nPWN = 1"),
+    ("logging-handler", ["logging"], "import logging\nPWN = logging.FileHandler('/dev/shm/agentjail-test-log')"),
     ("warnings-line", ["warnings"], "import warnings\nPWN = warnings.formatwarning('m', UserWarning, '/etc/hostname', 1).split('\\n')[1][0]"),
     ("traceback-line", ["traceback"], "import traceback\nPWN = traceback.FrameSummary('/etc/hostname', 1, 'f').line[0]"),
     ("xml-file", ["xml.etree.ElementTree"], """
 import xml.etree.ElementTree as E
-E.ElementTree(E.Element('a')).write('/tmp/agentjail-test-xml')
+E.ElementTree(E.Element('a')).write('/dev/shm/agentjail-test-xml')
 PWN = 1"""),
     ("argparse-file", ["argparse"], """
 import argparse

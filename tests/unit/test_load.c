@@ -565,10 +565,10 @@ Test(load, locks)
 		{ "limits.cpu", "[limits]\ncpu = \"none\"", false },
 		{ "limits.cpu", "[limits]\ncpu = \"wall\"\nwall = \"31s\"", false },
 		{ "python", "[python]\nlayer = false", false },
-		{ "python", "[python]\nextend_imports = [\"os\"]", false },
+		{ "python", "[python]\nextend_imports = [\"pty\"]", false },
 		{ "python", "[python]\nextend_imports = []", true },
 		{ "python", "[python]\nimports = [\"json\", \"json\"]", true },
-		{ "python", "[python]\nimports = [\"json\", \"os\"]", false },
+		{ "python", "[python]\nimports = [\"json\", \"pty\"]", false },
 		{ "python", "[python]\nimports = [\"json.*\"]", false },
 		{ "python", "[python]\nimports = []", true },
 		{ "python", "[python]\nbuiltins = \"full\"", false },
@@ -681,7 +681,7 @@ Test(load, options_and_locks)
 		{ "--layer", "python.layer", "true", false, true },
 		{ "--builtins", "python.builtins", "full", false, false },
 		{ "--builtins", "python.builtins", "minimal", false, true },
-		{ "--allow-import", "python.imports", "os", false, false },
+		{ "--allow-import", "python.imports", "pty", false, false },
 		{ "--allow-import", "python.imports", "json", false, true },
 		{ "--network", "network.mode", "loopback", false, false },
 		{ "--network", "network.mode", "none", false, true },
@@ -840,7 +840,7 @@ Test(load, ceilings_lower_what_is_built_in)
 	/* a file is told, not lowered; and what it inherits from a built-in policy is lowered */
 	REFUSED(load_text("[limits]\nwall = \"11s\"\n"), CEILING, 2, 1, "ceiling of \"10s\"");
 	REFUSED(load_text("[limits]\nmemory = \"none\"\n"), CEILING, 2, 1, "limits.memory");
-	REFUSED(load_text("[python]\nimports = [\"json\", \"os\"]\n"), CEILING, 2, 1, "python.imports");
+	REFUSED(load_text("[python]\nimports = [\"json\", \"pty\"]\n"), CEILING, 2, 1, "python.imports");
 	REFUSED(load_text("[filesystem]\nmasks = [\"/other\"]\n"), CEILING, 2, 1, "filesystem.masks");
 	REFUSED(load_text("[process]\ndeny_syscalls = [\"memfd\"]\n"), CEILING, 2, 1, "process.deny_syscalls");
 	OK(load_text("extends = \"snippet\"\n[python]\nextend_imports = [\"json\"]\n[filesystem]\nextend_masks = [\"/x\"]\n"
@@ -866,7 +866,7 @@ Test(load, ceilings_refuse_options)
 		{ "--network", "network.mode", "loopback", false, true },
 		{ "--network", "network.mode", "host", false, false },
 		{ "--allow-import", "python.imports", "json", false, true },
-		{ "--allow-import", "python.imports", "os", false, false },
+		{ "--allow-import", "python.imports", "pty", false, false },
 		{ "--env", "process.env", "A=1", true, true },
 		{ "--env", "process.env", "A=2", true, false },
 		{ "--bind", "filesystem.binds", "/srv/a:/a", true, true },
@@ -943,8 +943,8 @@ Test(load, local_policies_tighten)
 		{ "description = \"mine\"\nlock = [\"*\"]\n", NULL, 0 },
 		{ "[limits]\nwall = \"31s\"\n", TIGHTEN_ONLY, 2 },
 		{ "limits.wall = \"none\"\n", TIGHTEN_ONLY, 1 },
-		{ "[python]\nextend_imports = [\"os\"]\n", TIGHTEN_ONLY, 2 },
-		{ "[python]\nimports = [\"os\"]\n", TIGHTEN_ONLY, 2 },
+		{ "[python]\nextend_imports = [\"pty\"]\n", TIGHTEN_ONLY, 2 },
+		{ "[python]\nimports = [\"pty\"]\n", TIGHTEN_ONLY, 2 },
 		{ "[python]\nlayer = false\n", TIGHTEN_ONLY, 2 },
 		{ "[network]\nmode = \"host\"\n", TIGHTEN_ONLY, 2 },
 		{ "[filesystem]\nrootfs = \"data\"\n", TIGHTEN_ONLY, 2 },

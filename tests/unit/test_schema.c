@@ -67,6 +67,7 @@ static const struct {
 	{ &aj_item_preload, "kde:scipy.stats", "json" },
 	{ &aj_item_bind, "/srv/a:/a", "/srv/b:/b:rw" },
 	{ &aj_item_mask, "/a/b", "/c" },
+	{ &aj_item_reached, "/data/a", "/srv" },
 	{ &aj_item_socket, "/run/a.sock", "/run/b.sock" },
 	{ &aj_item_env, "A=1", "B=\"\\" },
 	{ &aj_item_host, "a.example:443", "b.example:80" },

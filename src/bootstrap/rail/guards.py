@@ -50,24 +50,31 @@ ACTIONS = {"read": "Reading", "set": "Setting", "delete": "Deleting", "define": 
 class Guards:
     """The guarded functions of one session. Agent code holds closures over this object, never the object."""
 
-    def __init__(self, imports, builtin_set, module_hooks, files=()):
+    def __init__(self, imports, builtin_set, module_hooks, files=(), folders=()):
         self.imports = imports              # AllowedImports
         self.builtin_set = builtin_set      # minimal, standard, full
         self.files = files                  # paths that the caller shows, for open()
+        self.folders = folders              # those of the policy's python.files
         self.module_hooks = module_hooks    # module name -> function to call once after that module was loaded
         self.imported = []                  # modules that agent code imported, in order
         self.refused = {}                   # (module, line) of the imports that were tried and refused, in order
         self.proxies = None                 # module_proxy.ModuleProxies, from the first import on
-        # pathlib opens files whatever open() does: a policy that allows it means the files of the jail.
-        self.opens_files = builtin_set == "full" or self.imports.allows("pathlib")
+        self.opens_files = builtin_set == "full" or "/" in folders  # every path that the jail shows
         self.code_files = ()                # file names of the agent's own code
-        self.opens = None                   # input_files.make_open(), from the first open() on
+        self.held = None                    # file_modules.HeldFiles, from the first open() on
         self.global_view = None             # what globals() returns, from the first call on
         self.dynamic = None                 # dynamic_code.DynamicCode, from the first eval, exec or compile on
         # A module, and not a dict: code can read it (exec() leaves it in a namespace), and the attribute rules keep `__import__`
         # and the like in it as they are.
         self.module = ModuleType("builtins")
         self.builtins = self.make_builtins(self.module.__dict__)
+
+    def held_files(self):
+        """open(), os and io as agent code has them."""
+        if self.held is None:
+            from agentjail.rail.file_modules import HeldFiles
+            self.held = HeldFiles(self.files, self.folders if not self.opens_files else ("/",))
+        return self.held
 
     @staticmethod
     def namespace():
@@ -219,10 +226,7 @@ class Guards:
 
         def open(*args, **keys):
             """Read a file of the caller's, or write one of /tmp or /output."""
-            if self.opens is None:
-                from agentjail.rail.input_files import make_open
-                self.opens = make_open(self.files if "/tmp" in self.files else (*self.files, "/tmp"))
-            return self.opens(*args, **keys)
+            return self.held_files().open(*args, **keys)
 
         return {"attribute": attribute, "getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr,
                 "type": make_type, "__import__": __import__, "eval": eval, "exec": exec, "compile": compile, "exit": exit, "vars": vars,

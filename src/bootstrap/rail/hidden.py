@@ -14,9 +14,6 @@ DANGEROUS_ORIGINS = frozenset("posix os sys subprocess _posixsubprocess importli
 NO_FILES = "files are not available"    # the reason of rows that do not hold where a policy means files
 # (module, name) -> why the name is hidden although the module is allowed. "*": no name of the module is shown.
 HIDDEN = {
-    ("importlib", "reload"): "modules of the jail stay as they are",
-    ("importlib", "find_loader"): "loaders read files and make modules",
-    ("importlib", "invalidate_caches"): "modules of the jail stay as they are",
     ("dataclasses", "FunctionType"): "it makes functions from code objects",
     ("threading", "setprofile"): "it hands out frames and real functions",
     ("threading", "setprofile_all_threads"): "it hands out frames and real functions",
@@ -30,7 +27,6 @@ HIDDEN = {
     ("io", "open_code"): NO_FILES,
     ("io", "FileIO"): NO_FILES,
     ("io", "OpenWrapper"): NO_FILES,
-    ("codecs", "open"): NO_FILES,
     ("asyncio", "create_subprocess_exec"): "processes are not available",
     ("asyncio", "create_subprocess_shell"): "processes are not available",
     ("ast", "main"): NO_FILES,

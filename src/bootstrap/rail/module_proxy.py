@@ -17,6 +17,7 @@ from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_mod
 from agentjail.rail.shown import CHANGING, MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
 
 MAX_REFUSED, MAX_NAME = 100, 200    # refusals that the claim lists, characters of each name
+OF_OS = ("posix", "os")
 GUARDED_BUILTINS = BY_NAME + ("__import__",)
 
 
@@ -96,7 +97,8 @@ class ModuleProxies:
                     if e.name != full:
                         raise
         if name in LOADED_WITH:
-            REAL_IMPORT(LOADED_WITH[name])
+            for other in LOADED_WITH[name]:
+                REAL_IMPORT(other)
         patch_loaded_modules(self.guards)
         return real
 
@@ -209,6 +211,8 @@ class ModuleProxies:
         if why is not None:
             return False, "`%s.%s` is not allowed: %s" % (name, key, why)
         if isinstance(value, ModuleType):
+            if self.guards.held is not None:
+                value = self.guards.held.real_modules.get(value, value)
             full = self.allowed_name(name, key, value)
             if full is not None:
                 return True, self.proxy_of(value, full)
@@ -216,6 +220,8 @@ class ModuleProxies:
         made = MADE.get((name, key))
         if made is not None:
             return True, made(self, value)
+        if origin in OF_OS and callable(value):
+            value = self.guards.held_files().by_real.get(value, value)
         new = replacement(value, self.guards)
         if new is not None:
             return True, new

@@ -86,6 +86,17 @@ def refused_import(name, *args, **kw):
     raise ImportError("Import of %s is not allowed here: import the module by a statement" % (name,))
 
 
+def refused_exec(source, *args):
+    raise TypeError("text of a file is not allowed to run")
+
+
+def reader_import(name, *args, **kw):
+    """For xml.sax.make_parser(), which asks for a reader by the name of its module."""
+    if name != "xml.sax.expatreader":
+        refused_import(name)
+    return REAL_IMPORT(name, None, None, ("__name__",))
+
+
 def main_import(name, *args, **kw):
     """For unittest.main(), which tests the module of this name."""
     if name != "__main__":
@@ -98,22 +109,31 @@ PATCHED_GLOBALS = {
     "functools": {"getattr": library_getattr, "setattr": library_setattr},
     "contextlib": {"getattr": library_getattr, "setattr": library_setattr},
     "copy": {"setattr": library_setattr},
-    "argparse": {"getattr": library_getattr, "setattr": library_setattr, "open": refused_open},
+    "argparse": {"getattr": library_getattr, "setattr": library_setattr},
     "ast": {"getattr": library_getattr, "setattr": library_setattr},
-    "configparser": {"getattr": library_getattr, "setattr": library_setattr, "open": refused_open},
+    "configparser": {"getattr": library_getattr, "setattr": library_setattr},
     "linecache": {"updatecache": refused_lines},
-    "logging": {"open": refused_open},
     "platform": {"open": refused_open},
-    "shlex": {"open": refused_open},
     "shutil": {"copymode": keep_mode, "copystat": keep_mode},
     "unittest.main": {"__import__": main_import, "getattr": checked_getattr},
-    "xml.etree.ElementTree": {"open": refused_open},
-    "optparse": {"getattr": library_getattr, "setattr": library_setattr},
+    "optparse": {"getattr": library_getattr, "setattr": library_setattr, "__import__": refused_import, "exec": refused_exec},
+    "tarfile": {"getattr": library_getattr, "setattr": library_setattr, "pwd": None, "grp": None},     # a jail has no names of users
+    "xml.sax": {"__import__": reader_import},
+    "xml.dom.minicompat": {"getattr": library_getattr, "setattr": library_setattr},
     "typing": {"compile": compile_hint, "eval": eval_hint},
     "inspect": {"eval": eval_annotation},
     "unittest.loader": {"__import__": refused_import, "getattr": loader_getattr},
     "xmlrpc.server": {"getattr": checked_getattr},
     "importlib.metadata": {"import_module": refused_import},
+}
+# Modules that open files by paths of the agent's, which get a held open() and os (file_modules.py) -> the module by which agent code reaches them.
+FILE_MODULES = {
+    **{name: name for name in (
+        "argparse bz2 codecs configparser filecmp fileinput getpass gettext glob gzip logging logging.handlers lzma mimetypes pathlib "
+        "shlex shutil tarfile tempfile tokenize wave xml.etree.ElementTree zipfile").split()},
+    "pathlib._local": "pathlib", "pathlib._os": "pathlib", "pathlib.types": "pathlib", "zipfile._path": "zipfile",
+    "xml.dom.expatbuilder": "xml.dom.minidom", "xml.sax.saxutils": "xml.sax", "urllib.request": "xml.sax",
+    "_pyio": "io",
 }
 # Modules whose patch is more than other globals -> the file and its function(module, guards), loaded with the module.
 PATCHES = {
@@ -123,14 +143,18 @@ PATCHES = {
     "logging": ("agentjail.rail.format_guards", "patch_logging"),
     "string": ("agentjail.rail.format_guards", "patch_string"),
     "dataclasses": ("agentjail.rail.dataclass_guards", "patch_is_type"),
+    "tarfile": ("agentjail.rail.file_modules", "patch_tarfile"),
     "unittest.mock": ("agentjail.rail.testing_guards", "patch_mock"),
+    "xml.dom.xmlbuilder": ("agentjail.rail.xml_guards", "patch_builder"),
+    "xml.sax.saxutils": ("agentjail.rail.xml_guards", "patch_saxutils"),
     "doctest": ("agentjail.rail.testing_guards", "patch_doctest"),
     "timeit": ("agentjail.rail.testing_guards", "patch_timer"),
     "pickle": ("agentjail.rail.pickle_guards", "patch_pickle"),
     "sympy.parsing.sympy_parser": ("agentjail.rail.sympy_text", "patch_parser"),
 }
 # Modules that these import in the course of a call: loaded with them, so that they are patched before the call.
-LOADED_WITH = {"warnings": "linecache", "unittest": "linecache"}
+LOADED_WITH = {"warnings": ("linecache",), "unittest": ("linecache",), "tarfile": ("gzip",), "fileinput": ("gzip",), "xml.dom.minidom": ("xml.dom.expatbuilder",),
+               "xml.sax": ("xml.sax.saxutils",)}
 patched = set()     # modules with patched globals or whose hook was called, and functions of PATCHES that were called, over all sessions
 
 
@@ -141,6 +165,10 @@ def patch_loaded_modules(guards):
             sys.modules[name].__dict__.update(names if not guards.opens_files else {
                 key: value for key, value in names.items() if value not in (refused_open, refused_lines)})
             patched.add(name)
+    for name, by in FILE_MODULES.items() if not guards.opens_files else ():
+        if ("files", name) not in patched and name in sys.modules and guards.imports.allows(by):
+            guards.held_files().patch(sys.modules[name])
+            patched.add(("files", name))
     for name, hook in guards.module_hooks.items():
         if name not in patched and name in sys.modules:
             patched.add(name)
@@ -243,6 +271,17 @@ def import_module(guards, real):
     return import_module
 
 
+def archive_function(guards, real):
+    """shutil loads the module of an archive's format in the call: it must be patched by then."""
+    def function(*args, **keys):
+        import tarfile  # noqa: F401
+        import zipfile  # noqa: F401
+        patch_loaded_modules(guards)
+        return real(*args, **keys)
+    function.__name__ = function.__qualname__ = real.__name__
+    return function
+
+
 def single_dispatch(guards, real):
     """functools loads typing when a function is registered by its annotations: typing must be patched by then."""
     def decorate(func):
@@ -277,16 +316,6 @@ def run_docstring_examples(guards, real):
     return run_docstring_examples(guards, real)
 
 
-def of_standard(guards, real):
-    def by_number(fd, *args, **kw):
-        if type(fd) is not int or not 0 <= fd <= 2:
-            raise PermissionError(13, "Of the descriptors only those of stdin, stdout and stderr are allowed here", fd)
-        return real(fd, *args, **kw)
-    by_number.__name__ = by_number.__qualname__ = real.__name__
-    by_number.__doc__ = real.__doc__
-    return by_number
-
-
 def catch_warnings(guards, real):
     class catch_warnings:
         """Like warnings.catch_warnings, which keeps the real module in an attribute."""
@@ -310,16 +339,13 @@ REPLACEMENTS = {
     "get_type_hints": ("typing", get_type_hints),
     "import_module": ("importlib", import_module),
     "catch_warnings": ("warnings", catch_warnings),
+    "make_archive": ("shutil", archive_function),
+    "unpack_archive": ("shutil", archive_function),
     "singledispatch": ("functools", single_dispatch),
     "singledispatchmethod": ("functools", single_dispatch),
     "dataclass": ("dataclasses", dataclass),
     "make_dataclass": ("dataclasses", make_dataclass),
     "exc_info": ("sys", exc_info),
-    "fdopen": ("os", of_standard),
-    "fstat": ("posix", of_standard),
-    "isatty": ("posix", of_standard),
-    "read": ("posix", of_standard),
-    "write": ("posix", of_standard),
     "getmembers": ("inspect", getmembers),
     "testmod": ("doctest", testmod),
     "run_docstring_examples": ("doctest", run_docstring_examples),

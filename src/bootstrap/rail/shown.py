@@ -41,16 +41,22 @@ SHOWN = {
         "ELLIPSIS Example FAIL_FAST IGNORE_EXCEPTION_DETAIL NORMALIZE_WHITESPACE OutputChecker REPORTING_FLAGS REPORT_CDIFF REPORT_NDIFF "
         "REPORT_ONLY_FIRST_FAILURE REPORT_UDIFF SKIP TestResults UnexpectedException register_optionflag run_docstring_examples "
         "script_from_examples testmod".split()), "it runs text in namespaces of other modules"),
-    # Files and folders by their paths; no process, and no descriptor by its number but the standard ones (patches.py).
+    # Files and folders by their paths, and descriptors of files that the code opened (held_os.py); no process.
     "os": (frozenset(
-        "DirEntry F_OK PathLike R_OK SEEK_CUR SEEK_END SEEK_SET W_OK X_OK access altsep chdir chmod cpu_count curdir defpath devnull environ error extsep fdopen fsdecode "
-        "fsencode fspath fstat get_terminal_size getcwd getenv getpid getppid getuid getgid geteuid getegid isatty link linesep listdir lstat makedirs "
-        "mkdir name pardir path pathsep read readlink remove removedirs rename renames replace rmdir scandir sched_getaffinity sep stat stat_result statvfs "
-        "strerror supports_follow_symlinks symlink terminal_size times times_result truncate umask uname uname_result unlink urandom "
-        "utime walk write".split()), "it starts or ends processes, or uses descriptors by their numbers"),
+        "DirEntry EX_OK F_OK O_ACCMODE O_APPEND O_CLOEXEC O_CREAT O_DIRECTORY O_EXCL O_NOFOLLOW O_RDONLY O_RDWR O_TRUNC O_WRONLY PathLike R_OK SEEK_CUR "
+        "SEEK_END SEEK_SET W_OK X_OK access altsep chdir chmod chown close cpu_count curdir defpath devnull environ environb error extsep fdatasync fdopen "
+        "fsdecode fsencode fspath fstat fsync ftruncate get_exec_path get_terminal_size getcwd getcwdb getenv getenvb getloadavg getpid getppid getuid getgid "
+        "geteuid getegid isatty link linesep listdir lseek lstat makedirs "
+        "mkdir name open pardir path pathsep pread putenv pwrite read readlink remove removedirs rename renames replace rmdir scandir sched_getaffinity sep stat "
+        "stat_result statvfs strerror supports_bytes_environ supports_follow_symlinks symlink sysconf sysconf_names terminal_size times times_result truncate umask "
+        "uname uname_result unlink unsetenv urandom utime walk write".split()), "it starts or ends processes, or uses descriptors of other code"),
     "pickle": (frozenset(
-        "DEFAULT_PROTOCOL HIGHEST_PROTOCOL PickleError PicklingError UnpicklingError dump dumps load loads".split()),
+        "DEFAULT_PROTOCOL HIGHEST_PROTOCOL PickleError PicklingError UnpicklingError decode_long dump dumps encode_long load loads".split()),
         "it finds objects by their names"),
+    "importlib": (frozenset(("import_module",)), "loaders read files and make modules"),
+    "logging.handlers": (frozenset(
+        "BaseRotatingHandler BufferingHandler MemoryHandler QueueHandler QueueListener RotatingFileHandler TimedRotatingFileHandler "
+        "WatchedFileHandler".split()), "there is no network"),
     "numpy.testing": (frozenset(
         "assert_ assert_allclose assert_almost_equal assert_approx_equal assert_array_almost_equal assert_array_almost_equal_nulp "
         "assert_array_compare assert_array_equal assert_array_less assert_array_max_ulp assert_equal assert_no_gc_cycles assert_no_warnings "

@@ -237,8 +237,8 @@ def add_hints(session, e, out):
         out["rule"] = attributes["agentjail"][:MAX_NAME]
         if type(attributes.get("allowed")) is list and session.guards is not None:
             list_allowed(out, session.guards.imports.patterns)
-        if type(attributes.get("agentjail_hint")) is str:
-            out["hint"] = attributes["agentjail_hint"]
+    if type(attributes) is dict and type(attributes.get("agentjail_hint")) is str:
+        out["hint"] = attributes["agentjail_hint"]
     if isinstance(e, EOFError) and "input(" in out["source"]:
         out["hint"] = ("Standard input ends here: all that the caller gave this run was read." if session.stdin is not None else
                        "This code has no standard input: its caller gives one for a run by the option `stdin` (agentjail exec --stdin FILE). "

@@ -37,6 +37,7 @@ POLICY_KEYS = {
     "sleep_ms": (int, 0),         # longest time.sleep(); 0: any
     "env": (list, ()),            # NAME=value; set after the start, so that no loader saw them
     "files": (list, ()),          # paths of the jail that are the caller's files and folders
+    "folders": (list, ()),        # of the jail, that the policy's python.files names
     "limits": (dict, {}),
 }
 # Keys of "limits": default.
@@ -118,7 +119,7 @@ def check_snippet(raw, req):
 
 
 def check_policy(keys):
-    """The policy as a tuple: layer, builtin set, imports, when these are checked, clock, longest sleep, env, files, limits."""
+    """The policy as a tuple: layer, builtin set, imports, when these are checked, clock, longest sleep, env, files, folders, limits."""
     if type(keys.get("imports")) is str:  # the reader takes one string with spaces faster than a list
         keys["imports"] = keys["imports"].split()
     for key, (kind, default) in POLICY_KEYS.items():
@@ -137,7 +138,7 @@ def check_policy(keys):
             raise ValueError("unknown or bad limit " + key)
         limits[key] = value
     return keys["layer"], keys["builtins"], tuple(keys["imports"]), keys["imports_checked"], keys["clock"], keys[
-        "sleep_ms"], tuple(keys["env"]), tuple(keys["files"]), limits
+        "sleep_ms"], tuple(keys["env"]), tuple(keys["files"]), tuple(keys["folders"]), limits
 
 
 def type_expected(key, kind):

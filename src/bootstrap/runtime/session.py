@@ -121,7 +121,7 @@ class Session:
     def open(self):
         """The namespace, with its guards: made for the first snippet, or in a zygote that knows the policy."""
         if self.module is None:
-            layer, builtin_set, imports, imports_checked, clock, sleep_ms, env, files, _ = self.policy
+            layer, builtin_set, imports, imports_checked, clock, sleep_ms, env, files, folders, _ = self.policy
             if clock or sleep_ms:
                 choose_clock(clock, sleep_ms)
             self.module = ModuleType("__main__")
@@ -132,7 +132,7 @@ class Session:
                 from agentjail.check.allowed_imports import AllowedImports
                 from agentjail.rail.guards import Guards
                 self.guards = Guards(AllowedImports(list(imports), imports_checked), builtin_set,
-                                     {"asyncio": install_event_loop}, files)
+                                     {"asyncio": install_event_loop}, files, folders)
                 self.guards.code_files = self.sources
                 self.bindings = new_bindings()
                 self.builtins = self.guards.module
