@@ -38,7 +38,7 @@ async def run(snippet: Snippet) -> dict[str, object]:
 
 @app.post("/visitors/{name}/run")
 async def run_in_session(name: str, snippet: Snippet) -> dict[str, object]:
-    """Where the visitor's variables are."""
+    """The session with the visitor's variables."""
     if name not in sessions:
         sessions[name] = await AsyncSession(timeout=5).open()
     try:

@@ -14,7 +14,7 @@ def sample(task: dict[str, str], attempt: int) -> str:
 
 
 def reward(result: agentjail.Result) -> float:
-    """What the supervisor attests decides: no word of the program's own."""
+    """The supervisor's facts decide, and no word of the program's own."""
     return {"ok": 1.0, "timeout": -0.5}.get(result.status, 0.0)
 
 

@@ -5,7 +5,7 @@
 #include "egress/resolver.h"
 #include "inspect/http_head.h"
 
-/* What its first bytes are, as far as they say it. */
+/* The protocol of its first bytes, as far as they tell. */
 enum aj_first { AJ_FIRST_UNKNOWN, AJ_FIRST_TLS, AJ_FIRST_HTTP, AJ_FIRST_OTHER };
 enum aj_upstream { AJ_UPSTREAM_NONE, AJ_UPSTREAM_RESOLVING, AJ_UPSTREAM_CONNECTING, AJ_UPSTREAM_OPEN };
 

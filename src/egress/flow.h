@@ -38,7 +38,7 @@ struct aj_flow {
 	void *arg;                            /* of the gate and of `turned` */
 	void (*turned)(struct aj_flow *flow); /* after a turn of bulk */
 	uint64_t moved, *total;
-	/* What was read and not written: `passed` of `held_bytes` from `held_at` on may be. */
+	/* Bytes that were read and not written: `passed` of `held_bytes`, from `held_at` on, may be written. */
 	uint8_t *held;
 	size_t held_at, held_bytes, passed;
 	struct aj_pipe *pipe;

@@ -39,7 +39,7 @@ static bool is_equal(const struct aj_egress_event *a, const struct aj_egress_eve
 	return a->port == b->port && strcmp(a->name, b->name) == 0 && strcmp(a->address, b->address) == 0 && strcmp(a->why, b->why) == 0;
 }
 
-/* What came again is reported when its second is over. */
+/* A refusal that came again is reported when its second is over. */
 static void report_again(struct aj_relay *relay, struct aj_egress_event *said)
 {
 	if (said->count)

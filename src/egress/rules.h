@@ -1,4 +1,4 @@
-/* What the policy's list says of names, addresses and ports. It resolves nothing. */
+/* The verdict of the policy's list on names, addresses and ports. It resolves nothing. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

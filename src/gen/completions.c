@@ -1,4 +1,4 @@
-/* Prints the tables of completions for bash, zsh and fish: docs/completions/ holds what reads them.
+/* Prints the tables of completions for bash, zsh and fish: docs/completions/ holds the files that read them.
  * It knows no command and no option; places.c gathers them from the program's tables. */
 #include <stdio.h>
 #include <string.h>

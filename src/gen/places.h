@@ -1,4 +1,4 @@
-/* Where on a command line which options and operands can stand: what completions of shells are printed from. */
+/* The places of a command line, each with its options and operands: the completions of shells are printed from these. */
 #pragma once
 #include "cli/options.h"
 

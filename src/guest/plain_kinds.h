@@ -6,7 +6,7 @@
 
 #include "guest/python.h"
 
-/* What of a node is looked at, besides its children. */
+/* The parts of a node that are looked at, besides its children. */
 enum aj_plain_rule {
 	AJ_PLAIN_NODE,
 	AJ_PLAIN_NAME,

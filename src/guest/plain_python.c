@@ -1,4 +1,4 @@
-/* Finds what the walk over plain code uses of the interpreter, once, before any code comes.
+/* Finds the parts of the interpreter that the walk over plain code uses, once, before any code comes.
  * It walks nothing. A missing function is an error that names it. */
 #include "guest/plain_python.h"
 

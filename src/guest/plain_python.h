@@ -1,4 +1,4 @@
-/* What the walk over plain code uses of the interpreter: functions of its stable interface, names made once, tables of the layer.
+/* The parts of the interpreter that the walk over plain code uses: functions of its stable interface, names made once, tables of the layer.
  * For plain_code.c alone; no Python header. */
 #pragma once
 #include "guest/python.h"

@@ -22,7 +22,7 @@ uint64_t aj_meter_cpu_us(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* The file stays open: to find it takes as long as to read it. It belongs to this process, whoever gets its number later. */
+/* The file stays open: to find it takes as long as to read it. It belongs to this process, also when its number is another's. */
 static unsigned long peak_kib(pid_t pid, int *status_fd)
 {
 	static const char name[] = "\nVmHWM:";

@@ -73,7 +73,7 @@ class ModuleProxies:
         return proxy
 
     def names_of_star(self, proxy, name):
-        """What `from x import *` takes its names from: a module of its own, since code may have set __all__ and __getattr__ of the proxy."""
+        """The module that `from x import *` takes its names from: no proxy, since code may have set __all__ and __getattr__ of that."""
         names = proxy.__dict__.get("__all__")
         if names is None:
             for key in self.submodules.get(name, ()):

@@ -10,7 +10,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 FOLDERS = {"/input": "/tmp/input", "/output": "/tmp/output"}
 READ_ONLY, WRITABLE, FOLDER = 0o444, 0o644, 0o755
 REGULAR, KIND = 0o100000, 0o170000
-NO_LINK = posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC    # and a FIFO has nobody wait
+NO_LINK = posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC    # and open() waits for no writer of a FIFO
 # The file of /input that was appended to last: path, descriptor, device and inode. Its mode lets nobody open it for writing again.
 LAST = []
 
