@@ -128,6 +128,7 @@ bench-walls: all $B/probe $B/warm
 
 # Code of the runner that needs no interpreter.
 $B/unit/test_holes: $B/src/guest/holes.o
+$B/unit/test_huge: $B/src/guest/huge.o
 $B/unit/%: $B/tests/unit/%.o $(LIB_OBJS) $B/src/seccomp/compile.o
 	$(call say,LD)mkdir -p $(@D) && $(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
 

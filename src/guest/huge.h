@@ -1,0 +1,7 @@
+/* Huge pages for Python's memory. */
+#pragma once
+
+/* Before Python starts in a zygote: all its arenas lie in pairs where a huge page can be, and not the first two alone. */
+void aj_huge_all_arenas(void);
+/* In a zygote that is ready to serve: its memory becomes huge pages as far as the kernel has them; arenas from here on are ordinary ones. */
+void aj_huge_collapse(void);
