@@ -131,6 +131,13 @@ void aj_run_end(struct aj_run *run)
 	aj_run_limit(run, aj_now_us() + STOP_US);
 }
 
+void aj_run_give_up(struct aj_run *run)
+{
+	/* The last reference to its /tmp goes with its last process then, so a thread of the kernel frees that, and not this one. */
+	aj_scratch_close(&run->scratch);
+	aj_run_end(run);
+}
+
 void aj_run_end_by(struct aj_run *run, enum aj_cause cause)
 {
 	if (run->facts.cause == AJ_CAUSE_NONE && !run->facts.exited) {

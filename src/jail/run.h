@@ -141,6 +141,8 @@ enum { AJ_ARM_US = 20000000 };
 void aj_run_limit(struct aj_run *run, int64_t deadline_us);
 /* End the jail; it is gone some time later. */
 void aj_run_end(struct aj_run *run);
+/* The same for a jail whose caller asks for nothing of it any more. */
+void aj_run_give_up(struct aj_run *run);
 /* End the jail for a lock that was not allowed. */
 void aj_run_cheated(struct aj_run *run);
 /* Fail the run: the jail cannot be watched any more. */

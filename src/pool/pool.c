@@ -47,7 +47,7 @@ static void end_jail(struct aj_pool *p, struct aj_run *jail)
 	if (jail->gone)
 		on_ended(jail, AJ_RUN_GONE);
 	else
-		aj_run_end(jail);
+		aj_run_give_up(jail);
 }
 
 struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *config, struct aj_error *err)
