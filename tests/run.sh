@@ -41,9 +41,9 @@ mkfifo "$work/ended"
 exec 3<>"$work/ended"
 total_passed=0 total_failed=0 total_skipped=0 parts=0 running=0 began=$(date +%s)
 
-for need in "$AGENTJAIL" "$build/probe" "$build/warm" "$build/raw.so" "$build/inject" "$build/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
+for need in "$AGENTJAIL" "$build/probe" "$build/warm" "$build/raw.so" "$build/relayed" "$build/inject" "$build/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
 	case $need in */toml-check | */inject) [ -z "${SUITES:-}" ] || continue ;; esac
-	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/warm build/raw.so build/inject build/toml-check" >&2; exit 1; }
+	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/warm build/raw.so build/relayed build/inject build/toml-check" >&2; exit 1; }
 done
 
 # --- one part ---
@@ -148,7 +148,7 @@ copy_for_user() {
 	copied=$copy/$(basename "$build") # its name says whether there are sanitizers
 	chmod 755 "$work"
 	mkdir -p "$copied/rootfs"
-	for program in agentjail probe inject warm raw.so; do cp "$build/$program" "$copied/"; done
+	for program in agentjail probe inject warm raw.so relayed; do cp "$build/$program" "$copied/"; done
 	for file in "$build"/library-* "$build/libagentjail.so.0"; do
 		[ ! -f "$file" ] || cp "$file" "$copied/"
 	done

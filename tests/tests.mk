@@ -1,10 +1,10 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-sdk check-mcp check-ray check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls
+.PHONY: check check-sdk check-mcp check-ray check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls bench-egress
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
-PROGRAMS := $(addprefix $B/,probe inject raw.so warm)
+PROGRAMS := $(addprefix $B/,probe inject raw.so warm relayed)
 JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
 
 # make check    build everything and run all tests (SAN=1: with sanitizers)
@@ -121,6 +121,10 @@ bench-executors: all
 bench-sdk: all
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) python3 tests/bench/sdk.py
 
+# make bench-egress connections through the relay beside direct ones
+bench-egress: $B/relayed $B/bench-egress
+	$Q BUILD=$B sh tests/bench/egress.sh
+
 bench-walls: all $B/probe $B/warm
 	$Q sh tests/bench/walls.sh
 
@@ -151,6 +155,9 @@ $B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS)
 # A network namespace with a relay, and nothing else of a jail.
 $B/relayed: $B/tests/egress/relayed.o $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
+
+$B/bench-egress: $B/tests/bench/egress.o
+	$(call say,LD)$(CC) $(CFLAGS) $(LINK_TOOL) -o $@ $^
 
 # Measures the warm path, with the library's own code in its process.
 $B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)

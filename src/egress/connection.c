@@ -15,6 +15,10 @@
 enum {
 	FIRST_US = 30 * 1000000,          /* for the first bytes, where they are awaited */
 	HALF_US = 600 * INT64_C(1000000), /* without a byte, once one side has ended */
+	KEPT_US = 60 * 1000000,           /* a connection of this age is kept alive by probes: a host that is gone is noticed */
+	KEEPALIVE_S = 60,
+	KEEPALIVE_EVERY_S = 20,
+	KEEPALIVE_TIMES = 6,
 };
 
 static void on_inside(struct aj_io *io, uint32_t events);
@@ -102,10 +106,25 @@ static int watch(struct aj_connection *c)
 	return 0;
 }
 
+static void set_option(int fd, int level, int option, int value)
+{
+	setsockopt(fd, level, option, &value, sizeof value);
+}
+
+static void keep_alive(int fd)
+{
+	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_EVERY_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_TIMES);
+	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
 static void on_idle(struct aj_timer *timer)
 {
 	struct aj_connection *c = timer->arg;
-	if (c->upstream == AJ_UPSTREAM_OPEN)
+	if (c->upstream == AJ_UPSTREAM_OPEN && !c->out.ended && !c->in.ended)
+		keep_alive(c->in.from);
+	else if (c->upstream == AJ_UPSTREAM_OPEN)
 		aj_connection_end(c, AJ_EGRESS_CLOSED, true, "one side had ended, and no byte came from the other");
 	else
 		aj_connection_end(c, AJ_EGRESS_FAILED, true, "the program sent nothing that says for whom it is");
@@ -145,6 +164,13 @@ void aj_connection_settle(struct aj_connection *c)
 		aj_connection_end(c, AJ_EGRESS_CLOSED, false, "");
 		return;
 	}
+	if (c->out.ended && c->out.gate && c->out.held_bytes > c->out.passed && aj_first_bytes_ended(c)) {
+		c->out.gate = NULL;
+		c->out.passed = c->out.held_bytes;
+		aj_flow_pump(&c->out);
+		aj_connection_settle(c);
+		return;
+	}
 	if (c->out.ended && c->out.gate && c->out.held_bytes > c->out.passed) {
 		aj_connection_end(c, kind_of(c), true, "the program ended in the middle of a message that says for whom it is");
 		return;
@@ -154,8 +180,11 @@ void aj_connection_settle(struct aj_connection *c)
 		return;
 	}
 	if (c->upstream == AJ_UPSTREAM_OPEN) {
-		c->outside.fn = on_outside;
-		c->timer.fn = on_idle;
+		if (c->outside.fn != on_outside) {
+			c->outside.fn = on_outside;
+			c->timer.fn = on_idle;
+			aj_loop_set(relay->loop, &c->timer, aj_now_us() + KEPT_US);
+		}
 		if (c->out.ended || c->in.ended)
 			aj_loop_set(relay->loop, &c->timer, aj_now_us() + HALF_US);
 	}
@@ -199,7 +228,6 @@ static void on_turned(struct aj_flow *flow)
 void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, const struct aj_resolved *target, uint16_t port)
 {
 	struct aj_connection *c = calloc(1, sizeof *c);
-	int one = 1;
 	if (!c) {
 		reset(fd);
 		close(fd);
@@ -222,7 +250,6 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	relay->connection_count++;
 	if (name)
 		name->connections++;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	if (!name || !aj_first_bytes_awaited(port)) {
 		aj_upstream_start(c);
 		return;

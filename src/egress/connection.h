@@ -36,6 +36,8 @@ void aj_connections_end(struct aj_relay *relay, const char *why);
 
 /* The gate of what the jail sends: flow->arg is the connection. It reports what it refuses. */
 bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass);
+/* The jail sends no more: may what the gate holds pass? Only an incomplete message of TLS or HTTP may not. */
+bool aj_first_bytes_ended(const struct aj_connection *c);
 /* Does this port wait for the first bytes before any connection is made? */
 static inline bool aj_first_bytes_awaited(uint16_t port)
 {

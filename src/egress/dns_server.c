@@ -12,13 +12,13 @@
 #include "inspect/dns.h"
 
 enum {
-	MESSAGES = 32, /* a turn */
 	QUERY_BYTES = 1232,
 	CLIENTS = 16, /* over TCP, at once */
 	CLIENT_US = 10 * 1000000,
 	QUERIES_PER_S = 2000, /* beyond that they are dropped, as on a network */
 	NEW_PER_S = 16,       /* names that were not asked for before: a wildcard is no way to send data by names */
 	NEW_AT_ONCE = 256,
+	BELOW_BYTES = 100, /* that a wildcard stands for, for the same reason */
 };
 
 struct client {
@@ -50,6 +50,9 @@ static size_t answer(struct aj_dns_server *s, const uint8_t *message, size_t byt
 	if (rcode == AJ_DNS_OK && !aj_rules_name(&relay->rules, q.name, 0)) {
 		aj_report_refusal(relay, q.name, "", 0, "this name is not on the jail's list");
 		rcode = AJ_DNS_NO_NAME;
+	} else if (rcode == AJ_DNS_OK && aj_rules_below(&relay->rules, q.name) > BELOW_BYTES) {
+		aj_report_refusal(relay, q.name, "", 0, "a wildcard stands for %d bytes at most", BELOW_BYTES);
+		rcode = AJ_DNS_NO_NAME;
 	} else if (rcode == AJ_DNS_OK && (q.type == AJ_DNS_A || (q.type == AJ_DNS_AAAA && relay->sockets.listener[1] >= 0))) {
 		struct aj_name *name = aj_names_find(relay->names, q.name);
 		if (!name && (!aj_rate_take(&s->fresh, NEW_PER_S, NEW_AT_ONCE, now_us) ||
@@ -71,17 +74,15 @@ static void on_udp(struct aj_io *io, uint32_t events)
 {
 	struct aj_dns_server *s = io->arg;
 	uint8_t message[QUERY_BYTES], out[AJ_DNS_ANSWER_BYTES];
+	union aj_endpoint from;
+	socklen_t from_bytes = sizeof from;
 	(void)events;
-	for (int i = 0; i < MESSAGES && !aj_reports_full(s->relay); i++) {
-		union aj_endpoint from;
-		socklen_t from_bytes = sizeof from;
-		ssize_t n = recvfrom(io->fd, message, sizeof message, MSG_DONTWAIT | MSG_TRUNC, &from.any, &from_bytes);
-		if (n < 0)
-			return;
-		size_t bytes = (size_t)n <= sizeof message ? answer(s, message, (size_t)n, out) : 0;
-		if (bytes)
-			sendto(io->fd, out, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, &from.any, from_bytes);
-	}
+	ssize_t n = recvfrom(io->fd, message, sizeof message, MSG_DONTWAIT | MSG_TRUNC, &from.any, &from_bytes);
+	size_t bytes = n > 0 && (size_t)n <= sizeof message ? answer(s, message, (size_t)n, out) : 0;
+	if (bytes)
+		sendto(io->fd, out, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, &from.any, from_bytes);
+	if (aj_reports_full(s->relay))
+		aj_listeners_park(s->relay);
 }
 
 /* --- TCP: a length of two bytes before each message --- */
@@ -104,7 +105,7 @@ static void on_client_slow(struct aj_timer *timer)
 static bool answer_client(struct client *client)
 {
 	uint8_t out[2 + AJ_DNS_ANSWER_BYTES];
-	while (client->bytes >= 2) {
+	while (client->bytes >= 2 && !aj_reports_full(client->server->relay)) {
 		size_t want = (size_t)client->data[0] << 8 | client->data[1];
 		if (want > QUERY_BYTES)
 			return false;
@@ -131,7 +132,7 @@ static void on_client(struct aj_io *io, uint32_t events)
 		return;
 	if (n > 0)
 		client->bytes += (size_t)n;
-	if (n <= 0 || !answer_client(client))
+	if (n <= 0 || !answer_client(client) || aj_reports_full(client->server->relay))
 		end_client(client);
 	else
 		aj_loop_set(client->server->relay->loop, &client->timer, aj_now_us() + CLIENT_US);

@@ -77,3 +77,9 @@ bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, siz
 		flow->gate = NULL;
 	return true;
 }
+
+bool aj_first_bytes_ended(const struct aj_connection *c)
+{
+	const struct aj_flow *out = &c->out;
+	return c->first == AJ_FIRST_UNKNOWN && !aj_first_bytes_awaited(c->port) && out->held[out->held_at + out->passed] != TLS_HANDSHAKE;
+}

@@ -98,12 +98,16 @@ static uint8_t *hold(struct aj_flow *flow, size_t bytes)
 	flow->held = malloc(bytes);
 	if (!flow->held)
 		flow->error = ENOMEM;
+	else
+		flow->bulk->held_bytes += flow->held_room = bytes;
 	flow->held_at = flow->held_bytes = flow->passed = 0;
 	return flow->held;
 }
 
 static void drop_held(struct aj_flow *flow)
 {
+	if (flow->held)
+		flow->bulk->held_bytes -= flow->held_room;
 	free(flow->held);
 	flow->held = NULL;
 	flow->held_at = flow->held_bytes = flow->passed = 0;
@@ -147,6 +151,17 @@ static void write_held(struct aj_flow *flow)
 	flow->passed -= n;
 	if (!flow->held_bytes)
 		drop_held(flow);
+}
+
+/* Reads at most so many bytes, and writes or holds them; their number. */
+static size_t copy_some(struct aj_flow *flow, size_t most)
+{
+	size_t n = read_some(flow, scratch, most), written = n ? write_some(flow, scratch, n) : 0;
+	if (written < n && !flow->error && hold(flow, n - written)) {
+		memcpy(flow->held, scratch + written, n - written);
+		flow->held_bytes = flow->passed = n - written;
+	}
+	return n;
 }
 
 /* --- bulk --- */
@@ -198,16 +213,11 @@ static void move_chunk(struct aj_flow *flow)
 		flow->ended = in == 0;
 		flow->piped = n = in > 0 ? (size_t)in : 0;
 		write_pipe(flow);
-	} else if ((n = read_some(flow, scratch, sizeof scratch)) > 0) {
-		size_t written = write_some(flow, scratch, n);
-		if (written < n && !flow->error && hold(flow, n - written)) {
-			memcpy(flow->held, scratch + written, n - written);
-			flow->held_bytes = flow->passed = n - written;
-		}
-	}
-	if (n == 0 || flow->error)
+	} else
+		n = copy_some(flow, flow->bulk->held_bytes < AJ_FLOW_HELD_BYTES ? sizeof scratch : AJ_FLOW_READ_BYTES);
+	if (!flow->piped)
 		give_pipe(flow);
-	else if (!flow->blocked)
+	if (n && !flow->error && !flow->blocked)
 		queue(flow);
 }
 
@@ -226,28 +236,21 @@ void aj_bulk_turn(struct aj_bulk *bulk)
 
 void aj_bulk_rest(struct aj_bulk *bulk)
 {
-	for (struct aj_pipe *pipe; !bulk->first && bulk->made && (pipe = bulk->free) == &bulk->pipes[bulk->made - 1]; bulk->made--) {
-		close(pipe->ends[0]);
-		close(pipe->ends[1]);
-		bulk->free = pipe->next;
+	unsigned unused = 0;
+	for (struct aj_pipe *pipe = bulk->free; pipe; pipe = pipe->next)
+		unused++;
+	if (unused < bulk->made)
+		return;
+	for (unsigned i = 0; i < bulk->made; i++) {
+		close(bulk->pipes[i].ends[0]);
+		close(bulk->pipes[i].ends[1]);
 	}
+	bulk->made = 0;
+	bulk->free = NULL;
+	bulk->no_more = false;
 }
 
 /* --- a flow --- */
-
-static void read_and_write(struct aj_flow *flow)
-{
-	size_t n = read_some(flow, scratch, AJ_FLOW_READ_BYTES);
-	if (!n)
-		return;
-	size_t written = write_some(flow, scratch, n);
-	if (written < n && !flow->error && hold(flow, n - written)) {
-		memcpy(flow->held, scratch + written, n - written);
-		flow->held_bytes = flow->passed = n - written;
-	}
-	if (n == AJ_FLOW_READ_BYTES && !flow->blocked)
-		queue(flow);
-}
 
 void aj_flow_pump(struct aj_flow *flow)
 {
@@ -259,8 +262,8 @@ void aj_flow_pump(struct aj_flow *flow)
 	if (aj_flow_wants_bytes(flow)) {
 		if (flow->gate)
 			read_gated(flow);
-		else
-			read_and_write(flow);
+		else if (copy_some(flow, AJ_FLOW_READ_BYTES) == AJ_FLOW_READ_BYTES && !flow->blocked && !flow->error)
+			queue(flow);
 		if (flow->to >= 0 && flow->passed && !flow->error)
 			write_held(flow);
 	}

@@ -9,7 +9,8 @@ enum {
 	AJ_FLOW_READ_BYTES = 16 << 10,   /* read at once; a flow that fills this is bulk */
 	AJ_FLOW_GATED_BYTES = 32 << 10,  /* held at most for a gate, which refuses longer messages itself */
 	AJ_FLOW_CHUNK_BYTES = 256 << 10, /* of a bulk flow, a turn */
-	AJ_FLOW_PIPES = 16,              /* of all flows; a bulk flow without one is copied */
+	AJ_FLOW_PIPES = 16, /* of all flows: one that is bulk has one for its turn, and while its data waits; without one it is copied */
+	AJ_FLOW_HELD_BYTES = 32 << 20, /* of all flows: then a chunk is as small as any other read */
 };
 
 struct aj_flow;
@@ -28,7 +29,8 @@ struct aj_bulk {
 	struct aj_flow *first, **last;
 	struct aj_pipe pipes[AJ_FLOW_PIPES], *free;
 	unsigned made;
-	bool no_more; /* the kernel gives no large pipe */
+	bool no_more;      /* the kernel gives no large pipe */
+	size_t held_bytes; /* of all flows */
 };
 
 struct aj_flow {
@@ -40,7 +42,7 @@ struct aj_flow {
 	uint64_t moved, *total;
 	/* Bytes that were read and not written: `passed` of `held_bytes`, from `held_at` on, may be written. */
 	uint8_t *held;
-	size_t held_at, held_bytes, passed;
+	size_t held_room, held_at, held_bytes, passed;
 	struct aj_pipe *pipe;
 	size_t piped;
 	bool ended;    /* the end of `from` was read */
@@ -59,7 +61,7 @@ static inline bool aj_bulk_waits(const struct aj_bulk *bulk)
 }
 /* The first flow's chunk; its `turned` is called. */
 void aj_bulk_turn(struct aj_bulk *bulk);
-/* Close the pipes that no flow has. */
+/* Close the pipes, if no flow has one: they count against a limit of the user's. */
 void aj_bulk_rest(struct aj_bulk *bulk);
 
 /* Move what can be moved now. Afterwards the flow may be ended, blocked, queued, refused or broken. */

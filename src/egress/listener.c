@@ -1,6 +1,7 @@
 /* Accepts the jail's connections, finds out for whom each is, and judges it by the list and the caps. It reads no byte of one.
  * A connection that is not allowed is reset, and reported. */
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -8,7 +9,6 @@
 #include "egress/connection.h"
 
 enum {
-	ACCEPTS = 16, /* a turn */
 	UNPARK_US = 100000,
 	ORIGINAL_DESTINATION = 80, /* SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST */
 };
@@ -21,18 +21,16 @@ static void refuse(struct aj_relay *relay, int fd, const char *name, const char 
 	aj_report_refusal(relay, name, address, port, "%s", why);
 }
 
-/* The address that the jail connected to. */
-static bool meant(int fd, union aj_endpoint *ret)
+/* The address that the jail connected to: before a redirection, or without one. */
+static bool meant(int fd, int family, union aj_endpoint *ret)
 {
 	socklen_t bytes = sizeof *ret;
-	if (getsockname(fd, &ret->any, &bytes) < 0)
-		return false;
-	union aj_endpoint original;
-	bytes = sizeof original;
-	int level = ret->any.sa_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
-	if (getsockopt(fd, level, ORIGINAL_DESTINATION, &original, &bytes) == 0 && original.any.sa_family == ret->any.sa_family)
-		*ret = original;
-	return ret->any.sa_family == AF_INET || ret->any.sa_family == AF_INET6;
+	if (getsockopt(fd, family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6, ORIGINAL_DESTINATION, ret, &bytes) < 0) {
+		bytes = sizeof *ret;
+		if (getsockname(fd, &ret->any, &bytes) < 0)
+			return false;
+	}
+	return ret->any.sa_family == family;
 }
 
 static const char *over_cap(struct aj_relay *relay, int64_t now_us)
@@ -50,7 +48,7 @@ static const char *over_cap(struct aj_relay *relay, int64_t now_us)
 	return NULL;
 }
 
-static void judge(struct aj_relay *relay, int fd)
+static void judge(struct aj_relay *relay, int fd, int family)
 {
 	union aj_endpoint to;
 	char address[46];
@@ -58,7 +56,7 @@ static void judge(struct aj_relay *relay, int fd)
 	struct aj_name *name = NULL;
 	struct aj_resolved target;
 	int64_t now_us = aj_now_us();
-	if (!meant(fd, &to)) { /* the jail's side is gone already */
+	if (!meant(fd, family, &to)) { /* the jail's side is gone already */
 		close(fd);
 		return;
 	}
@@ -90,19 +88,15 @@ static void on_listener(struct aj_io *io, uint32_t events)
 {
 	struct aj_relay *relay = io->arg;
 	(void)events;
-	for (int i = 0; i < ACCEPTS && io->fd >= 0; i++) {
-		if (aj_reports_full(relay)) {
-			aj_listeners_park(relay);
-			return;
-		}
-		int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd >= 0)
-			judge(relay, fd);
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			aj_listeners_park(relay);
-		else if (errno != ECONNABORTED)
-			return;
+	if (aj_reports_full(relay)) {
+		aj_listeners_park(relay);
+		return;
 	}
+	int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0)
+		judge(relay, fd, io == &relay->listener[1] ? AF_INET6 : AF_INET);
+	else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+		aj_listeners_park(relay);
 }
 
 static void on_unpark(struct aj_timer *timer)
@@ -110,20 +104,33 @@ static void on_unpark(struct aj_timer *timer)
 	aj_listeners_watch(timer->arg);
 }
 
-int aj_listeners_watch(struct aj_relay *relay)
+int aj_listeners_begin(struct aj_relay *relay)
 {
-	if (aj_reports_full(relay))
-		return 0; /* aj_reports_send() calls again */
-	relay->parked = false;
-	aj_loop_unset(relay->loop, &relay->unpark);
+	int on = 1;
 	for (int i = 0; i < 2; i++) {
-		struct aj_io *io = &relay->listener[i];
-		if (!io->fn)
-			*io = (struct aj_io){ .fn = on_listener, .arg = relay, .fd = -1 };
-		if (relay->sockets.listener[i] >= 0 && aj_loop_watch(relay->loop, io, relay->sockets.listener[i], EPOLLIN) < 0)
+		int fd = relay->sockets.listener[i];
+		relay->listener[i] = (struct aj_io){ .fn = on_listener, .arg = relay, .fd = -1 };
+		if (fd >= 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0) /* for all that are accepted */
 			return -1;
 	}
-	return aj_dns_server_watch(relay->dns, true);
+	relay->unpark = (struct aj_timer){ .fn = on_unpark, .arg = relay };
+	aj_listeners_watch(relay);
+	return 0;
+}
+
+void aj_listeners_watch(struct aj_relay *relay)
+{
+	bool failed = false;
+	if (aj_reports_full(relay))
+		return; /* aj_reports_send() calls again */
+	relay->parked = false;
+	aj_loop_unset(relay->loop, &relay->unpark);
+	for (int i = 0; i < 2; i++)
+		if (relay->sockets.listener[i] >= 0 &&
+		    aj_loop_watch(relay->loop, &relay->listener[i], relay->sockets.listener[i], EPOLLIN) < 0)
+			failed = true;
+	if (aj_dns_server_watch(relay->dns, true) < 0 || failed)
+		aj_listeners_park(relay);
 }
 
 void aj_listeners_park(struct aj_relay *relay)
@@ -135,7 +142,6 @@ void aj_listeners_park(struct aj_relay *relay)
 		aj_dns_server_watch(relay->dns, false);
 		return;
 	}
-	relay->unpark = (struct aj_timer){ .fn = on_unpark, .arg = relay, .at_us = relay->unpark.at_us, .place = relay->unpark.place };
 	aj_loop_set(relay->loop, &relay->unpark, aj_now_us() + UNPARK_US);
 }
 

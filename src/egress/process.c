@@ -3,6 +3,7 @@
 #include "egress/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,12 +29,41 @@ enum {
 	LANDLOCK_VERSION = 1, /* LANDLOCK_CREATE_RULESET_VERSION */
 };
 
-/* A lasting process must not keep the supervisor's descriptors. */
-static int close_other_fds(const struct aj_egress_sockets *s, int socket, int loop_fd)
+/* A lasting process must not keep the supervisor's descriptors. Numbers 0 to 2 lead nowhere: what libc says of a broken heap must not go
+ * into a socket. */
+static int keep_own_fds(struct aj_egress_sockets *s, int *socket)
 {
-	int keep[8] = { socket,        loop_fd,       s->dns_udp[0],  s->dns_udp[1],
-		        s->dns_tcp[0], s->dns_tcp[1], s->listener[0], s->listener[1] };
-	return aj_fd_close_others(0, keep, sizeof keep / sizeof *keep);
+	int *own[] = { socket, &s->dns_udp[0], &s->dns_udp[1], &s->dns_tcp[0], &s->dns_tcp[1], &s->listener[0], &s->listener[1] };
+	enum { OWN = sizeof own / sizeof *own };
+	int keep[OWN];
+	for (int i = 0; i < OWN; i++) {
+		if (*own[i] >= 0 && aj_fd_move_high(own[i]) < 0)
+			return -1;
+		keep[i] = *own[i];
+	}
+	if (aj_fd_close_others(0, keep, OWN) < 0)
+		return -1;
+	for (int i = 0; i < 3; i++)
+		if (open("/dev/null", O_RDWR | O_CLOEXEC) != i)
+			return -1;
+	return 0;
+}
+
+/* LOCALDOMAIN, RES_OPTIONS and HOSTALIASES would change how c-ares resolves; other variables may be secrets of the supervisor's, which are
+ * wiped where the kernel put them: our memory is a copy of its memory. */
+static void forget_environment(void)
+{
+	enum { ENV_START = 50, ENV_END = 51, AFTER_NAME = 2 }; /* fields of proc_pid_stat(5) */
+	char text[2048];
+	uintptr_t ends[2] = { 0 };
+	ssize_t n = aj_read_text("/proc/self/stat", text, sizeof text);
+	char *at = n > 0 ? strrchr(text, ')') : NULL;
+	for (int field = AFTER_NAME; at && field <= ENV_END; field++, at = strchr(at + 1, ' '))
+		if (field >= ENV_START)
+			ends[field - ENV_START] = strtoul(at + 1, NULL, 10);
+	clearenv();
+	if (ends[0] && ends[0] < ends[1])
+		memset((void *)ends[0], 0, ends[1] - ends[0]);
 }
 
 /* Where only one id is mapped (a user namespace), there is no other to take. */
@@ -122,15 +152,18 @@ _Noreturn void aj_relay_process(const struct aj_policy *policy, const struct aj_
 	struct aj_error err = { 0 };
 	struct aj_rules rules;
 	struct aj_relay *relay = NULL;
-	setsid();   /* what a terminal sends to its foreground is not for the relay */
-	clearenv(); /* LOCALDOMAIN, RES_OPTIONS and HOSTALIASES change how c-ares resolves; other variables may be secrets */
-	struct aj_loop *loop = aj_loop_new();
-	if (!loop || close_other_fds(sockets, socket, aj_loop_fd(loop)) < 0)
+	if (chdir("/") < 0) /* no folder is kept busy */
+		_exit(1);
+	setsid(); /* what a terminal sends to its foreground is not for the relay */
+	forget_environment();
+	struct aj_loop *loop = NULL;
+	struct aj_egress_sockets own = *sockets;
+	if (keep_own_fds(&own, &socket) < 0 || !(loop = aj_loop_new()))
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "start the loop");
 	else if (aj_rules_parse(&rules, policy) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", ENOMEM, "read the list of hosts");
 	else if (put_up_walls(&rules, parent, &err) == 0)
-		relay = aj_relay_new(loop, policy, &rules, sockets, socket, &err);
+		relay = aj_relay_new(loop, policy, &rules, &own, socket, &err);
 	if (send(socket, &err, sizeof err, MSG_NOSIGNAL) != (ssize_t)sizeof err || !relay)
 		_exit(1);
 	aj_relay_run(relay);

@@ -19,6 +19,7 @@ enum {
 	CONNECTIONS_MAX = 4096, /* of one relay, whatever the policy says */
 	FDS_ELSEWHERE = 128,    /* that are not for connections: pipes, the resolver, DNS over TCP */
 	FDS_EACH = 2,           /* of a connection */
+	REST_US = 2 * 1000000,  /* after bulk data, until the pipes are closed */
 };
 
 bool aj_rate_take(struct aj_rate *rate, unsigned per_s, unsigned most, int64_t now_us)
@@ -50,6 +51,7 @@ static void on_supervisor(struct aj_io *io, uint32_t events)
 	aj_dns_server_watch(relay->dns, false);
 	aj_connections_end(relay, "the jail has ended");
 	aj_reports_flush(relay);
+	relay->report_us = 0;
 }
 
 static unsigned connections_max(const struct aj_relay *relay)
@@ -78,21 +80,29 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *poli
 		relay->dns = aj_dns_server_new(relay);
 	}
 	if (!relay || !relay->names || !relay->resolver || !relay->dns ||
-	    aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 || aj_listeners_watch(relay) < 0) {
+	    aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 || aj_listeners_begin(relay) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "prepare the relay");
 		return NULL;
 	}
 	return relay;
 }
 
+static void on_rest(struct aj_timer *timer)
+{
+	struct aj_relay *relay = timer->arg;
+	aj_bulk_rest(&relay->bulk);
+}
+
 void aj_relay_run(struct aj_relay *relay)
 {
+	relay->rest = (struct aj_timer){ .fn = on_rest, .arg = relay };
 	for (;;) {
-		bool bulk = aj_bulk_waits(&relay->bulk);
-		if (aj_loop_turn(relay->loop, bulk ? 0 : INT64_MAX) < 0)
+		if (aj_loop_turn(relay->loop, aj_bulk_waits(&relay->bulk) ? 0 : aj_reports_due_us(relay)) < 0)
 			break;
-		if (bulk)
+		if (aj_bulk_waits(&relay->bulk)) /* the turn may have ended what waited */
 			aj_bulk_turn(&relay->bulk);
+		else if (relay->bulk.made && !relay->rest.place)
+			aj_loop_set(relay->loop, &relay->rest, aj_now_us() + REST_US);
 		if (aj_reports_send(relay) < 0 || (relay->stopping && !relay->connections && !relay->first_report))
 			return;
 	}

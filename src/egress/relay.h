@@ -33,6 +33,7 @@ struct aj_relay {
 	unsigned reports;
 	struct aj_egress_event said[AJ_RELAY_SAID]; /* refusals of this second; count: that came again */
 	struct aj_timer say_again;
+	int64_t report_us; /* when they are sent; 0: at once */
 	bool stopping;
 	/* The jail: names and connections. */
 	struct aj_names *names;
@@ -46,6 +47,7 @@ struct aj_relay {
 	struct aj_rate accepted;
 	uint64_t bytes_out, bytes_in;
 	struct aj_bulk bulk;
+	struct aj_timer rest; /* then its pipes are closed */
 };
 
 /* NULL with an error. It reads from the sockets only in aj_relay_run(). */
@@ -63,14 +65,17 @@ void aj_report_refusal(struct aj_relay *relay, const char *name, const char *add
     __attribute__((format(printf, 5, 6)));
 /* Queue what was counted and not said yet. */
 void aj_reports_flush(struct aj_relay *relay);
-/* Send what is queued. -1: the supervisor is gone. */
+/* When there is something to send; INT64_MAX: never, or when the supervisor has read some. */
+int64_t aj_reports_due_us(const struct aj_relay *relay);
+/* Send what is queued and due. -1: the supervisor is gone. */
 int aj_reports_send(struct aj_relay *relay);
 /* Are there so many reports that nothing more may be taken from the jail? */
 bool aj_reports_full(const struct aj_relay *relay);
 
 /* --- egress/listener.c --- */
 
-int aj_listeners_watch(struct aj_relay *relay);
+int aj_listeners_begin(struct aj_relay *relay);
+void aj_listeners_watch(struct aj_relay *relay);
 void aj_listeners_park(struct aj_relay *relay); /* and try again soon */
 void aj_listeners_close(struct aj_relay *relay);
 

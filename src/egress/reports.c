@@ -11,7 +11,11 @@
 #include "base/fd.h"
 #include "egress/relay.h"
 
-enum { TOGETHER_US = 1000000 };
+enum {
+	TOGETHER_US = 1000000,
+	ENDS_US = 20000, /* for which ends of connections wait for each other: each report wakes the supervisor */
+	ENDS_MAX = 64,
+};
 
 struct aj_report {
 	struct aj_report *next;
@@ -32,6 +36,10 @@ static void queue(struct aj_relay *relay, const struct aj_egress_event *event)
 	*relay->last_report = report;
 	relay->last_report = &report->next;
 	relay->reports++;
+	if (event->kind != AJ_EGRESS_CLOSED || relay->reports >= ENDS_MAX || relay->stopping)
+		relay->report_us = 0;
+	else if (relay->reports == 1)
+		relay->report_us = aj_now_us() + ENDS_US;
 }
 
 static bool is_equal(const struct aj_egress_event *a, const struct aj_egress_event *b)
@@ -98,8 +106,15 @@ void aj_report_refusal(struct aj_relay *relay, const char *name, const char *add
 	aj_report(relay, &event);
 }
 
+int64_t aj_reports_due_us(const struct aj_relay *relay)
+{
+	return relay->first_report && !(relay->supervisor.events & EPOLLOUT) ? relay->report_us : INT64_MAX;
+}
+
 int aj_reports_send(struct aj_relay *relay)
 {
+	if (!relay->first_report || (relay->report_us && relay->report_us > aj_now_us()))
+		return 0;
 	bool was_full = aj_reports_full(relay);
 	while (relay->first_report) {
 		struct aj_report *report = relay->first_report;
@@ -117,5 +132,7 @@ int aj_reports_send(struct aj_relay *relay)
 	uint32_t events = relay->stopping ? 0 : EPOLLIN;
 	if (aj_loop_watch(relay->loop, &relay->supervisor, relay->supervisor.fd, events | (relay->first_report ? EPOLLOUT : 0)) < 0)
 		return -1;
-	return was_full && !aj_reports_full(relay) ? aj_listeners_watch(relay) : 0;
+	if (was_full && !aj_reports_full(relay) && !relay->stopping)
+		aj_listeners_watch(relay);
+	return 0;
 }

@@ -23,7 +23,7 @@ enum {
 	MOST_US = 3600 * INT64_C(1000000),
 	FAILED_US = 2 * 1000000,
 	QUERY_MS = 2500, /* until the next name server is asked */
-	QUERY_TRIES = 3,
+	QUERY_TRIES = 2,
 };
 
 /* c-ares asks libc for services by name, which no caller here wants; a static program would get libc's loader of shared objects by it. */

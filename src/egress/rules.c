@@ -2,6 +2,7 @@
 #include "egress/rules.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int aj_rules_parse(struct aj_rules *rules, const struct aj_policy *policy)
 {
@@ -21,6 +22,18 @@ bool aj_rules_name(const struct aj_rules *rules, const char *name, uint16_t port
 		if (aj_host_rule_has_name(&rules->items[i], name, port))
 			return true;
 	return false;
+}
+
+size_t aj_rules_below(const struct aj_rules *rules, const char *name)
+{
+	size_t least = strlen(name);
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct aj_host_rule *rule = &rules->items[i];
+		size_t below = rule->kind == AJ_HOST_BELOW ? strlen(name) - strlen(rule->name) : 0;
+		if (aj_host_rule_has_name(rule, name, 0) && below < least)
+			least = below;
+	}
+	return least;
 }
 
 bool aj_rules_address(const struct aj_rules *rules, int family, const uint8_t *address, uint16_t port)

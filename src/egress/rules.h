@@ -16,5 +16,7 @@ struct aj_rules {
 int aj_rules_parse(struct aj_rules *rules, const struct aj_policy *policy);
 /* Port 0: any, as a DNS question has none. */
 bool aj_rules_name(const struct aj_rules *rules, const char *name, uint16_t port);
+/* How much of the name a wildcard stands for, in bytes; 0: the name itself is on the list. */
+size_t aj_rules_below(const struct aj_rules *rules, const char *name);
 /* Is that address written out in the list, with that port? `family`: AF_INET, AF_INET6. */
 bool aj_rules_address(const struct aj_rules *rules, int family, const uint8_t *address, uint16_t port);

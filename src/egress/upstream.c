@@ -13,9 +13,6 @@
 enum {
 	NEXT_US = 3 * 1000000,  /* for one address of several */
 	LAST_US = 60 * 1000000, /* for the last one */
-	KEEPALIVE_S = 60,
-	KEEPALIVE_EVERY_S = 20,
-	KEEPALIVE_TIMES = 6,
 };
 
 static void try_next(struct aj_connection *c);
@@ -58,22 +55,13 @@ static void give_up(struct aj_connection *c, int error)
 	}
 }
 
-static void set_option(int fd, int level, int option, int value)
-{
-	setsockopt(fd, level, option, &value, sizeof value);
-}
-
 static void connected(struct aj_connection *c)
 {
-	int fd = c->outside.fd;
+	int fd = c->outside.fd, on = 1;
 	c->upstream = AJ_UPSTREAM_OPEN;
 	c->reached = true;
 	aj_loop_unset(c->relay->loop, &c->timer);
-	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_EVERY_S);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_TIMES);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	c->out.to = c->in.from = fd;
 	aj_flow_pump(&c->out);
 	aj_connection_settle(c);
@@ -92,8 +80,7 @@ static void on_connect(struct aj_io *io, uint32_t events)
 	struct aj_connection *c = io->arg;
 	int error = 0;
 	socklen_t bytes = sizeof error;
-	(void)events;
-	if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
+	if ((events & (EPOLLERR | EPOLLHUP)) && getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
 		error = errno;
 	if (!error) {
 		connected(c);

@@ -110,7 +110,7 @@ static int make_socket(int family, int type, uint16_t port)
 
 static void run_inside(int channel, char **command)
 {
-	char go;
+	char relay[16] = "";
 	if (unshare(CLONE_NEWNET) < 0)
 		die("unshare");
 	make_network();
@@ -124,8 +124,9 @@ static void run_inside(int channel, char **command)
 			close(fds[j]);
 		}
 	}
-	if (recv(channel, &go, 1, 0) != 1)
+	if (recv(channel, relay, sizeof relay - 1, 0) <= 0)
 		exit(99);
+	setenv("RELAY_PID", relay, 1);
 	execvp(command[0], command);
 	die(command[0]);
 }
@@ -181,7 +182,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < SOCKETS; i++)
 		close(fds[i]);
 	fprintf(stderr, "relay %d\n", relay.pid);
-	send(channel[0], "", 1, 0);
+	snprintf(text, sizeof text, "%d", relay.pid);
+	send(channel[0], text, strlen(text), 0);
 	int status = 0, gone = 0;
 	while (!gone) {
 		struct pollfd p = { .fd = relay.socket, .events = POLLIN };

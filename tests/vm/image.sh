@@ -28,7 +28,7 @@ mkdir -m 700 "$tree/root"
 mkdir -m 1777 "$tree/tmp" "$tree/var/tmp"
 
 cp "$AGENTJAIL" "$(dirname "$AGENTJAIL")/probe" "$tree/agentjail/build/"
-for program in inject warm raw.so; do
+for program in inject warm raw.so relayed; do
 	[ ! -e "$(dirname "$AGENTJAIL")/$program" ] || cp "$(dirname "$AGENTJAIL")/$program" "$tree/agentjail/build/"
 done
 for helper in "$(dirname "$AGENTJAIL")"/agentjail-*; do # these may need libraries: the tree's own

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Connections through the relay beside direct ones over loopback, in one run: on all processors, then the latencies on one.
+# It measures in network namespaces of its own, as root or as a user who may make them, and touches no network of the host's.
+#
+# usage: tests/bench/egress.sh    BUILD=build
+set -eu
+cd "$(dirname "$0")/../.."
+: "${BUILD:=build}"
+
+if [ "${1:-}" != inside ]; then
+	exec unshare -Urnm sh "$0" inside
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+ip link set lo up
+ip route add local 203.0.113.0/24 dev lo
+printf '203.0.113.10 bench.example.org\n' >"$work/hosts"
+printf 'nameserver 127.0.0.1\n' >"$work/resolv.conf"
+mount --bind "$work/hosts" /etc/hosts
+mount --bind "$work/resolv.conf" /etc/resolv.conf
+exec 3</proc/self/ns/net
+ulimit -n 16384 2>/dev/null || :
+
+run() {
+	# shellcheck disable=SC2086
+	$1 "$BUILD/relayed" --connections 2000 bench.example.org:7000 bench.example.org:443 203.0.113.10:7000 203.0.113.10:443 -- \
+		"$BUILD/bench-egress" ${2:-} 2>"$work/events" || { tail -n 5 "$work/events" >&2; exit 1; }
+}
+echo "On $(nproc) processors:"
+run ''
+echo 'On one processor:'
+run 'taskset -c 0' latency

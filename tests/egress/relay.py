@@ -1,0 +1,539 @@
+"""The relay alone: each case runs a function in the network namespace of a jail, beside servers here that it may reach.
+
+usage: relay.py RELAYED FOLDER, in network and mount namespaces of its own; relay.py --inside CASE is what `relayed` runs."""
+
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+HOST, OTHER, DEAD = "203.0.113.10", "203.0.113.11", "203.0.113.12"
+ECHO, SINK, SOURCE, RESETS, HALF = 7, 9, 19, 20, 21
+NAME_SERVER = "127.0.0.77"
+RESET = socket.SO_LINGER, struct.pack("ii", 1, 0)
+RULES = ["echo.test.org:%d" % port for port in (ECHO, SINK, SOURCE, RESETS, HALF, 80, 443, 8443)]
+RULES += ["%s:%d" % (HOST, port) for port in (ECHO, SINK, SOURCE, RESETS, HALF, 80, 443, 8443)]
+seen = []  # what servers here saw
+
+
+# --- servers, in threads ---
+
+
+def serve(port, talk, address=HOST):
+    listener = socket.create_server((address, port), backlog=4096)
+
+    def run():
+        while True:
+            threading.Thread(target=talk, args=(listener.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+def echo(s):
+    try:
+        while data := s.recv(65536):
+            s.sendall(data)
+    except OSError as e:
+        seen.append("echo %s" % type(e).__name__)
+    s.close()
+
+
+def sink(s):
+    count = 0
+    while data := s.recv(65536):
+        count += len(data)
+    s.sendall(b"%d" % count)
+    s.close()
+
+
+def source(s):
+    try:
+        want = int(s.recv(64).strip(b"\1"))
+        s.sendall(bytes(range(256)) * (want // 256))
+    except OSError as e:
+        seen.append("source %s" % type(e).__name__)
+    s.close()
+
+
+def resets(s):
+    s.recv(1)
+    s.setsockopt(socket.SOL_SOCKET, *RESET)
+    s.close()
+
+
+def half(s):
+    s.sendall(b"bye")
+    s.shutdown(socket.SHUT_WR)
+    data = b""
+    while more := s.recv(100):
+        data += more
+    seen.append("half %s" % data.decode())
+    s.close()
+
+
+def wire(name):
+    return b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+
+
+def answers(query):
+    """What a lying name server says to one query: messages."""
+    at = query.index(b"\0", 12) + 1
+    name = ".".join(re.findall(rb"[a-z0-9-]+", query[12:at])[i].decode() for i in range(len(re.findall(rb"[a-z0-9-]+", query[12:at]))))
+    kind, = struct.unpack(">H", query[at : at + 2])
+    seen.append("dns %s %d" % (name, kind))
+
+    def message(records, rcode=0, number=query[:2], question=query[12 : at + 4], flags=0x8180):
+        return number + struct.pack(">HHHHH", flags | rcode, 1, len(records), 0, 0) + question + b"".join(records)
+
+    def a(address, ttl=60, owner=name):
+        return wire(owner) + struct.pack(">HHIH", 1, 1, ttl, 4) + socket.inet_aton(address)
+
+    def cname(owner, target):
+        return wire(owner) + struct.pack(">HHIH", 5, 1, 60, len(wire(target))) + wire(target)
+
+    first = name.split(".")[0]
+    if kind != 1 and first != "nobody":
+        return [message([])]
+    return {
+        "echo": lambda: [message([a(HOST)])],
+        "private": lambda: [message([a("10.0.0.1")])],
+        "mixed": lambda: [message([a("169.254.169.254"), a("127.0.0.1"), a(HOST)])],
+        "chain": lambda: [message([cname(name, "x.test.org"), cname("x.test.org", "y.test.org"), a("192.168.1.1", owner="y.test.org")])],
+        "loop": lambda: [message([cname(name, "x.test.org"), cname("x.test.org", name)])],
+        "wrongid": lambda: [message([a("198.51.100.1")], number=bytes([query[0] ^ 1, query[1]])), message([a(HOST)])],
+        "wrongname": lambda: [message([a("198.51.100.1", owner="z.test.org")], question=wire("z.test.org") + b"\0\1\0\1"), message([a(HOST)])],
+        "hugettl": lambda: [message([a(HOST, ttl=0xFFFFFFFF)])],
+        "zerottl": lambda: [message([a(HOST, ttl=0)])],
+        "nobody": lambda: [message([], 3)],
+        "empty": lambda: [message([])],
+        "refuses": lambda: [message([], 5)],
+        "silent": lambda: [],
+        "garbage": lambda: [query[:2] + os.urandom(100), query[:2] + b"\x81\x80\xff\xff\xff\xff\xff\xff\xff\xff" + b"\xc0\x0c" * 50],
+        "many": lambda: [message([a("10.0.%d.%d" % (i, i)) for i in range(25)])],
+        "dead": lambda: [message([a(DEAD)])],
+    }.get(first, lambda: [message([], 3)])()
+
+
+def name_server():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((NAME_SERVER, 53))
+
+    def run():
+        while True:
+            query, who = s.recvfrom(2000)
+            for answer in answers(query):
+                s.sendto(answer, who)
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+# --- inside ---
+
+
+def ask(name, kind=1, tcp=False, pieces=False, query=None):
+    q = query or b"\x12\x34\1\0\0\1\0\0\0\0\0\0" + wire(name) + struct.pack(">HH", kind, 1)
+    if tcp:
+        with socket.create_connection(("198.18.0.1", 53), 5) as s:
+            framed = struct.pack(">H", len(q)) + q
+            for i in range(len(framed)) if pieces else [None]:
+                s.sendall(framed if i is None else framed[i : i + 1])
+            r = s.recv(600)[2:]
+    else:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.settimeout(3)
+            s.sendto(q, ("198.18.0.1", 53))
+            r = s.recv(600)
+    return r[3] & 15, r[-4:] if kind == 1 and r[7] else None
+
+
+def reach(port, name="echo.test.org"):
+    if name[0].isdigit():
+        return socket.create_connection((name, port), 10)
+    rcode, address = ask(name)
+    assert rcode == 0 and address, (name, rcode)
+    return socket.create_connection((socket.inet_ntoa(address), port), 30)
+
+
+def say(s, data, want=None):
+    """What comes back from a socket, or from what reach() makes for a port and a name; or the error's name."""
+    try:
+        if not isinstance(s, socket.socket):
+            s = reach(*s) if isinstance(s, tuple) else reach(s)
+        s.sendall(data)
+        back = b""
+        while len(back) < (len(data) if want is None else want) and (more := s.recv(65536)):
+            back += more
+        return back
+    except OSError as e:
+        return type(e).__name__
+
+
+def hello(name):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    out = ssl.MemoryBIO()
+    try:
+        context.wrap_bio(ssl.MemoryBIO(), out, server_hostname=name).do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return out.read()
+
+
+def relay_pid():
+    return int(os.environ["RELAY_PID"])
+
+
+def relay_memory():
+    with open("/proc/%d/statm" % relay_pid(), encoding="ascii") as f:
+        return int(f.read().split()[1]) * 4096
+
+
+def inside_passes():
+    s = reach(ECHO)
+    yield say(s, b"\1" * 5) == b"\1" * 5
+    s.shutdown(socket.SHUT_WR)
+    yield s.recv(1) == b""
+    six = ask("echo.test.org", 28)
+    yield six[0] == 0
+    big = b"\1" + os.urandom(1 << 20) * 8
+    s, got = reach(ECHO), bytearray()
+    sender = threading.Thread(target=lambda: (s.sendall(big), s.shutdown(socket.SHUT_WR)))
+    sender.start()
+    while more := s.recv(1 << 20):
+        got += more
+    yield bytes(got) == big
+
+
+def inside_half_close():
+    s = reach(HALF)
+    data = b""
+    while more := s.recv(10):
+        data += more
+    yield data == b"bye"
+    s.sendall(b"later")
+    s.shutdown(socket.SHUT_WR)
+    yield s.recv(1) == b""
+    s = reach(SINK)
+    s.sendall(b"\1" * 100000)
+    s.shutdown(socket.SHUT_WR)
+    yield s.recv(10) == b"100000"
+
+
+def inside_resets():
+    yield say(RESETS, b"\1") == "ConnectionResetError"
+    s = reach(ECHO)
+    say(s, b"\1")
+    s.setsockopt(socket.SOL_SOCKET, *RESET)
+    s.close()
+    time.sleep(0.3)
+    yield say(ECHO, b"\1") == b"\1"
+
+
+def inside_tls():
+    good = hello("echo.test.org")
+    yield say(443, good) == good
+    s = reach(443)
+    for i in range(len(good) - 1):
+        s.sendall(good[i : i + 1])
+    s.settimeout(0.2)
+    try:
+        early = s.recv(1)
+    except TimeoutError:
+        early = None
+    yield early is None
+    s.settimeout(10)
+    yield say(s, good[-1:], len(good)) == good
+    yield say(443, hello("evil.test.org")) == "ConnectionResetError"
+    yield say(8443, hello("evil.test.org")) == "ConnectionResetError"
+    yield say(443, hello(None)) == "ConnectionResetError"
+    yield say(443, b"SSH-2.0-x\r\n") == "ConnectionResetError"
+    yield say(8443, b"SSH-2.0-x\r\n") == b"SSH-2.0-x\r\n"
+    yield say(8443, b"GET / HTTP/1.1\r\nHost: evil.test.org\r\n\r\n") == "ConnectionResetError"
+
+
+def inside_http():
+    head = b"GET / HTTP/1.1\r\nHost: %s\r\n\r\n"
+    good = head % b"echo.test.org"
+    s = reach(80)
+    yield say(s, good) == good
+    yield say(s, good) == good
+    yield say(s, head % b"evil.test.org") == "ConnectionResetError"
+    s = reach(80)
+    s.sendall(good[:20])
+    time.sleep(0.1)
+    yield say(s, good[20:], len(good)) == good
+    yield say(80, good + head % b"evil.test.org", len(good) + 1) == "ConnectionResetError"
+    yield say(80, good) == good
+
+
+def inside_refused():
+    yield ask("evil.test.org") == (3, None)
+    yield ask("evil.test.org", tcp=True) == (3, None)
+    yield ask("echo.test.org", 65) == (0, None)
+    yield ask("echo.test.org", tcp=True, pieces=True)[0] == 0
+    for address, port in (("1.2.3.4", 443), ("198.18.77.7", ECHO), (HOST, 22), ("10.0.0.1", 80), ("169.254.169.254", 80)):
+        yield say((port, address), b"x") == "ConnectionResetError"
+    yield say(22, b"x") == "ConnectionResetError"
+    yield say((ECHO, HOST), b"\1") == b"\1"
+
+
+def inside_liars():
+    want = {"mixed": True, "wrongid": True, "wrongname": True, "hugettl": True, "private": False, "chain": False, "loop": False, "nobody": False,
+            "empty": False, "refuses": False, "garbage": False, "many": False, "dead": False}
+    said = {}
+
+    def one(name):
+        said[name] = say((ECHO, name + ".test.org"), b"\1") == b"\1"
+
+    threads = [threading.Thread(target=one, args=(name,)) for name in want]
+    for t in threads:
+        t.start()
+    for _ in range(10):
+        say((ECHO, "zerottl.test.org"), b"\1")
+    for t in threads:
+        t.join()
+    yield said == want
+
+
+def inside_caps():
+    open_ones = [reach(ECHO) for _ in range(4)]
+    yield [say(s, b"\1") for s in open_ones] == [b"\1"] * 4
+    yield say(ECHO, b"\1") == "ConnectionResetError"
+    open_ones.pop().close()
+    time.sleep(0.3)
+    yield say(ECHO, b"\1") == b"\1"
+
+
+def inside_rate():
+    results = [say(ECHO, b"\1") for _ in range(30)]
+    yield results.count(b"\1") < 30 and results.count("ConnectionResetError") > 0
+    time.sleep(1)
+    yield say(ECHO, b"\1") == b"\1"
+
+
+def inside_bytes():
+    yield len(say(SOURCE, b"\1%d" % (1 << 16), 1 << 16)) == 1 << 16
+    s = reach(SOURCE)
+    got = say(s, b"\1%d" % (64 << 20), 64 << 20)
+    yield got == "ConnectionResetError" or len(got) < 64 << 20
+    yield say(ECHO, b"\1") == "ConnectionResetError"
+
+
+def inside_slow():
+    slow = []
+    for _ in range(60):
+        s = reach(SOURCE)
+        s.sendall(b"\1%d" % (8 << 20))
+        slow.append(s)
+    time.sleep(1)
+    yield say(ECHO, b"\1") == b"\1"
+    yield relay_memory() < 100 << 20
+    for s in slow[:3]:
+        count = 0
+        while more := s.recv(1 << 20):
+            count += len(more)
+        yield count == 8 << 20
+
+
+def inside_thousand():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    count = min(1000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
+    address = socket.inet_ntoa(ask("echo.test.org")[1])
+    many = [socket.create_connection((address, ECHO), 30) for _ in range(count)]
+    for s in many:
+        s.sendall(b"\1\2")
+    yield all(s.recv(2) == b"\1\2" for s in many)
+    yield relay_memory() < 100 << 20
+    for s in many:
+        s.close()
+    time.sleep(0.5)
+    yield say(ECHO, b"\1") == b"\1"
+
+
+def inside_flood():
+    for i in range(300):
+        ask("evil.test.org")
+    for i in range(2000):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.sendto(os.urandom(i % 1500), ("198.18.0.1", 53))
+    for data in (b"\0", b"\0\0", b"\xff\xff" + b"x" * 3000, b"\0\x0c" + b"\0" * 12, b"\0\x20" + os.urandom(32) * 40):
+        with socket.create_connection(("198.18.0.1", 53), 5) as s:
+            try:
+                s.sendall(data)
+                s.shutdown(socket.SHUT_WR)
+                while s.recv(100):
+                    pass
+            except OSError:
+                pass
+    held = [socket.create_connection(("198.18.0.1", 53), 5) for _ in range(40)]
+    yield ask("echo.test.org")[0] == 0
+    for s in held:
+        s.close()
+    long_name = "a" * 60 + "." + "b" * 60 + ".below.test.org"
+    yield ask(long_name)[0] == 3
+    yield ask("a.below.test.org")[0] == 0
+    refused = [ask("n%d.below.test.org" % i)[0] for i in range(400)]
+    yield refused.count(2) > 0 and refused.count(0) >= 250
+
+
+def inside_deaf():
+    parent = os.getppid()
+    os.kill(parent, signal.SIGSTOP)
+    asked = 0
+    try:
+        for i in range(2000):
+            ask("evil%d.test.org" % i)
+            asked += 1
+    except TimeoutError:
+        pass
+    yield 200 < asked < 2000
+    yield relay_memory() < 100 << 20
+    os.kill(parent, signal.SIGCONT)
+    time.sleep(0.5)
+    yield say(ECHO, b"\1") == b"\1"
+    print("asked", asked)
+
+
+def inside_killed():
+    s = reach(ECHO)
+    yield say(s, b"\1") == b"\1"
+    os.kill(relay_pid(), signal.SIGKILL)
+    yield say(s, b"\1") in ("ConnectionResetError", b"")
+    try:
+        socket.create_connection((HOST, ECHO), 5)
+        yield False
+    except OSError as e:
+        yield isinstance(e, ConnectionRefusedError)
+
+
+def inside_walls():
+    with open("/proc/%d/status" % relay_pid(), encoding="ascii") as f:
+        status = dict(line.rstrip("\n").split(":\t", 1) for line in f)
+    yield status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
+    yield all(int(status[name], 16) == 0 for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"))
+    if os.environ.get("REALLY_ROOT"):
+        yield status["Uid"].split() == ["65534"] * 4 and status["Gid"].split() == ["65534"] * 4 and not status["Groups"].split()
+        folder = "/proc/%d/fd/" % relay_pid()
+        links = sorted(os.readlink(folder + fd).split(":")[0] for fd in os.listdir(folder))
+        yield links == ["/dev/null"] * 3 + ["anon_inode"] + ["socket"] * 7
+        yield os.readlink("/proc/%d/cwd" % relay_pid()) == "/"
+        with open("/proc/%d/environ" % relay_pid(), "rb") as f:
+            yield b"RELAY_SECRET" not in f.read()
+
+
+def inside_few_descriptors():
+    results = []
+
+    def one():
+        results.append(say(ECHO, b"\1"))
+
+    threads = [threading.Thread(target=one) for _ in range(40)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    yield results.count(b"\1") > 0 and len(results) == 40
+    time.sleep(0.3)
+    yield say(ECHO, b"\1") == b"\1"
+
+
+# --- outside: rules and options of a case, and what its reports must hold ---
+
+CASES = {
+    "passes": ([], ["closed 1 echo.test.org %s %d 5 5 " % (HOST, ECHO), "closed 1 echo.test.org %s %d %d %d " % (HOST, ECHO, 1 + (8 << 20), 1 + (8 << 20))]),
+    "half_close": ([], []),
+    "resets": ([], ["closed 1 echo.test.org %s %d 1 0 Connection reset by peer" % (HOST, RESETS)]),
+    "tls": ([], ["refused . echo.test.org - 443 0 0 TLS asks for evil.test.org", "refused . echo.test.org - 8443 0 0 "]),
+    "http": ([], ["refused . echo.test.org - 80 0 0 .*evil.test.org"]),
+    "refused": ([], ["refused 2? ?1? ?evil.test.org - 0 ", "refused 1 - 1.2.3.4 443 .*this address is not on", "refused 1 - 198.18.77.7 7 .*no name has",
+                     "refused 1 echo.test.org - 22 .*this port", "refused 1 - 169.254.169.254 80"]),
+    "liars": ([name + ".test.org:7" for name in ("mixed", "wrongid", "wrongname", "hugettl", "private", "chain", "loop", "nobody", "empty", "refuses",
+                                                 "garbage", "many", "zerottl", "dead")] + [DEAD + ":7"],
+              ["refused 1 private.test.org 10.0.0.1 7 .*10.0.0.1: private", "refused 1 chain.test.org 192.168.1.1 7",
+               "failed 1 nobody.test.org - 7 .*does not exist", "failed 1 dead.test.org %s 7 .*Connection refused" % DEAD,
+               "closed 1 mixed.test.org %s 7 1 1" % HOST]),
+    "caps": (["--connections", "4"], ["refused 1 echo.test.org - 7 .*too many connections at once"]),
+    "rate": (["--per-second", "5"], ["refused .* echo.test.org - 7 .*too many new connections a second"]),
+    "bytes": (["--bytes-in", str(1 << 20)], ["refused .* received all the bytes"]),
+    "slow": ([], []),
+    "thousand": ([], []),
+    "flood": (["*.below.test.org:7"], ["refused 299 evil.test.org", "refused .*below.test.org.* a wildcard stands for", "too many names"]),
+    "deaf": ([], ["refused 1 evil0.test.org", "refused 1 evil199.test.org"]),
+    "killed": ([], ["gone"]),
+    "walls": ([], []),
+    "few_descriptors": ([], []),
+}
+
+
+def run_case(case, relayed):
+    options, reports = CASES[case]
+    if isinstance(options, list) and options and options[0].startswith("--"):
+        words = options + RULES
+    else:
+        words = RULES + options
+    env = dict(os.environ, RELAY_SECRET="x")
+    if os.geteuid() == 0 and not os.environ.get("AJ_USER"):
+        with open("/proc/self/uid_map", encoding="ascii") as f:
+            if f.read().split()[2] != "1":
+                env["REALLY_ROOT"] = "1"
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))) if case == "few_descriptors" else None
+    done = subprocess.run([relayed, *words, "--", sys.executable, "-s", "-B", __file__, "--inside", case], capture_output=True, text=True,
+                          timeout=120, env=env, check=False, preexec_fn=limit)
+    problems = [line for line in done.stdout.splitlines() if line.startswith("wrong")]
+    if done.returncode:
+        problems.append("exit %d: %s" % (done.returncode, (done.stdout + done.stderr)[-900:]))
+    problems += ["no report like `%s` in: %s" % (want, done.stderr[-3000:]) for want in reports if not re.search(want, done.stderr)]
+    if case != "killed" and "relay gone" in done.stderr:
+        problems.append("the relay ended")
+    return problems
+
+
+def main():
+    relayed, folder = sys.argv[1:3]
+    for words in ("link set lo up", "route add local 203.0.113.0/24 dev lo"):
+        subprocess.run(["ip", *words.split()], check=True)
+    for path, text in (("/etc/hosts", "127.0.0.1 localhost\n"), ("/etc/resolv.conf", "nameserver %s\noptions timeout:1 attempts:1\n" % NAME_SERVER)):
+        own = os.path.join(folder, os.path.basename(path))
+        with open(own, "w", encoding="ascii") as f:
+            f.write(text)
+        os.chmod(own, 0o644)
+        subprocess.run(["mount", "--bind", own, path], check=True)
+    name_server()
+    for port, talk in ((ECHO, echo), (SINK, sink), (SOURCE, source), (RESETS, resets), (HALF, half), (80, echo), (443, echo), (8443, echo)):
+        serve(port, talk)
+    passed = failed = 0
+    only = sys.argv[3:]
+    for case in only or CASES:
+        del seen[:]
+        began = time.monotonic()
+        problems = run_case(case, relayed)
+        if os.environ.get("V"):
+            print("  %-16s %.1f s" % (case, time.monotonic() - began))
+        if case == "half_close" and "half later" not in seen:
+            problems.append("the server saw %s" % seen)
+        if case == "resets":
+            if "echo ConnectionResetError" not in seen:
+                problems.append("the server saw %s" % seen)
+        if case == "liars" and seen.count("dns zerottl.test.org 1") != 1:
+            problems.append("%d queries for a name that was used ten times at once" % seen.count("dns zerottl.test.org 1"))
+        passed, failed = passed + (not problems), failed + bool(problems)
+        for problem in problems:
+            print("  FAIL  egress/relay: %s: %s" % (case, problem))
+    print("%d passed, %d failed, 0 skipped" % (passed, failed))
+
+
+if sys.argv[1] == "--inside":
+    for number, good in enumerate(globals()["inside_" + sys.argv[2]]()):
+        if not good:
+            print("wrong: expectation %d" % (number + 1))
+else:
+    main()

@@ -1,0 +1,309 @@
+/* Tests of egress/flow: bytes arrive whole and in order, a gate holds what it has not judged, bulk flows take turns, a slow reader holds no
+ * more than its share, and a pipe takes no byte from one flow to another. The sockets are of AF_UNIX. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "egress/flow.h"
+
+struct line {
+	struct aj_flow flow;
+	int source, sink; /* the far ends */
+	unsigned turns;
+};
+
+static struct aj_bulk bulk;
+static uint64_t total;
+static uint8_t data[4 << 20], got[4 << 20];
+
+static void on_turned(struct aj_flow *flow)
+{
+	((struct line *)flow->arg)->turns++;
+}
+
+static void begin(struct line *l)
+{
+	int in[2], out[2];
+	cr_assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, in) == 0 &&
+	          socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, out) == 0);
+	if (!bulk.last)
+		aj_bulk_begin(&bulk);
+	*l = (struct line){ .source = in[0], .sink = out[1] };
+	l->flow = (struct aj_flow){ .from = in[1], .to = out[0], .bulk = &bulk, .arg = l, .turned = on_turned, .total = &total };
+	for (size_t i = 0; i < sizeof data; i++)
+		data[i] = (uint8_t)(i * 7 + i / 251);
+}
+
+static void end(struct line *l)
+{
+	aj_flow_end(&l->flow);
+	int fds[] = { l->source, l->sink, l->flow.from, l->flow.to };
+	for (int i = 0; i < 4; i++)
+		close(fds[i]);
+}
+
+static size_t drain(struct line *l, size_t at)
+{
+	ssize_t n;
+	while ((n = recv(l->sink, got + at, sizeof got - at, 0)) > 0)
+		at += (size_t)n;
+	return at;
+}
+
+/* Everything, with a reader that takes what there is. */
+static size_t carry(struct line *l, size_t bytes, bool shut)
+{
+	size_t sent = 0, had = 0;
+	for (int i = 0; i < 100000 && !l->flow.finished && had < bytes + shut; i++) {
+		ssize_t n = sent < bytes ? send(l->source, data + sent, bytes - sent, MSG_NOSIGNAL) : -1;
+		sent += n > 0 ? (size_t)n : 0;
+		if (sent == bytes && shut)
+			shutdown(l->source, SHUT_WR);
+		if (aj_bulk_waits(&bulk))
+			aj_bulk_turn(&bulk);
+		else
+			aj_flow_pump(&l->flow);
+		had = drain(l, had);
+	}
+	return had;
+}
+
+Test(flow, small_amounts_and_the_end)
+{
+	struct line l;
+	begin(&l);
+	send(l.source, "hello", 5, 0);
+	aj_flow_pump(&l.flow);
+	cr_expect(drain(&l, 0) == 5 && memcmp(got, "hello", 5) == 0);
+	cr_expect(!l.flow.ended && !l.flow.queued && aj_flow_wants_bytes(&l.flow) && !aj_flow_wants_room(&l.flow));
+	aj_flow_pump(&l.flow);
+	cr_expect(!l.flow.ended, "nothing to read is no end");
+	shutdown(l.source, SHUT_WR);
+	aj_flow_pump(&l.flow);
+	cr_expect(l.flow.ended && l.flow.finished && recv(l.sink, got, 1, 0) == 0);
+	cr_expect(l.flow.moved == 5 && total == 5);
+	end(&l);
+}
+
+Test(flow, bulk_is_whole_and_in_order)
+{
+	struct line l;
+	begin(&l);
+	cr_expect_eq(carry(&l, sizeof data - 5, true), sizeof data - 5);
+	cr_expect_eq(memcmp(got, data, sizeof data - 5), 0);
+	cr_expect(l.flow.finished && !l.flow.error && l.turns > 0 && l.flow.moved == sizeof data - 5);
+	cr_expect(!l.flow.pipe && bulk.held_bytes == 0);
+	end(&l);
+	cr_expect_gt(bulk.made, 0u);
+	aj_bulk_rest(&bulk);
+	cr_expect_eq(bulk.made, 0u);
+}
+
+Test(flow, without_a_pipe_it_is_copied)
+{
+	struct line l;
+	begin(&l);
+	bulk.no_more = true;
+	cr_expect_eq(carry(&l, sizeof data, true), sizeof data);
+	cr_expect(memcmp(got, data, sizeof data) == 0 && bulk.made == 0);
+	end(&l);
+}
+
+Test(flow, a_slow_reader_stops_its_own_flow)
+{
+	struct line slow, other;
+	begin(&slow);
+	begin(&other);
+	size_t sent = 0;
+	for (int i = 0; i < 1000; i++) {
+		ssize_t n = send(slow.source, data + sent % sizeof data, 65536, MSG_NOSIGNAL);
+		sent += n > 0 ? (size_t)n : 0;
+		if (aj_bulk_waits(&bulk))
+			aj_bulk_turn(&bulk);
+		else if (aj_flow_wants_bytes(&slow.flow))
+			aj_flow_pump(&slow.flow);
+	}
+	cr_expect(slow.flow.blocked && aj_flow_wants_room(&slow.flow) && !aj_flow_wants_bytes(&slow.flow) && !slow.flow.queued);
+	cr_expect_lt(sent, (size_t)4 << 20, "%zu bytes were taken from the sender", sent);
+	cr_expect_eq(carry(&other, 1 << 20, true), (size_t)1 << 20, "the other one goes on");
+	cr_expect_eq(memcmp(got, data, 1 << 20), 0);
+	/* It ends with bytes in its pipe: they are nobody's. */
+	cr_expect(slow.flow.piped || slow.flow.held);
+	end(&other);
+	end(&slow);
+	begin(&other);
+	cr_expect_eq(carry(&other, 1 << 20, true), (size_t)1 << 20);
+	cr_expect_eq(memcmp(got, data, 1 << 20), 0);
+	end(&other);
+	cr_expect_eq(bulk.held_bytes, (size_t)0);
+}
+
+Test(flow, more_slow_readers_than_pipes)
+{
+	enum { SLOW = AJ_FLOW_PIPES + 8 };
+	static struct line lines[SLOW];
+	for (int i = 0; i < SLOW; i++)
+		begin(&lines[i]);
+	for (int round = 0; round < 400; round++)
+		for (int i = 0; i < SLOW; i++) {
+			send(lines[i].source, data, 65536, MSG_NOSIGNAL);
+			if (aj_bulk_waits(&bulk))
+				aj_bulk_turn(&bulk);
+			else if (aj_flow_wants_bytes(&lines[i].flow))
+				aj_flow_pump(&lines[i].flow);
+		}
+	cr_expect_leq(bulk.made, (unsigned)AJ_FLOW_PIPES);
+	cr_expect_leq(bulk.held_bytes, (size_t)SLOW * AJ_FLOW_CHUNK_BYTES);
+	for (int i = 0; i < SLOW; i++) {
+		cr_expect(lines[i].flow.blocked && !lines[i].flow.error, "%d", i);
+		end(&lines[i]);
+	}
+	cr_expect_eq(bulk.held_bytes, (size_t)0);
+	cr_expect_null(bulk.first);
+}
+
+Test(flow, bulk_flows_take_turns)
+{
+	struct line lines[3];
+	for (int i = 0; i < 3; i++) {
+		begin(&lines[i]);
+		send(lines[i].source, data, AJ_FLOW_READ_BYTES, 0);
+		aj_flow_pump(&lines[i].flow);
+		cr_expect(lines[i].flow.queued);
+	}
+	for (int round = 0; round < 5; round++)
+		for (int i = 0; i < 3; i++) {
+			send(lines[i].source, data, AJ_FLOW_READ_BYTES, 0);
+			aj_bulk_turn(&bulk);
+			cr_expect_eq(lines[i].turns, round + 1u, "flow %d", i);
+			drain(&lines[i], 0);
+		}
+	aj_flow_end(&lines[1].flow);
+	cr_expect(!lines[1].flow.queued && bulk.first == &lines[0].flow && lines[0].flow.next == &lines[2].flow);
+	for (int i = 0; i < 3; i++)
+		end(&lines[i]);
+	cr_expect(!bulk.first && bulk.last == &bulk.first);
+}
+
+/* Lets lines pass, once each is whole; `!` is refused, and after `$` the gate is gone. */
+static bool by_line(struct aj_flow *flow, const uint8_t *bytes, size_t count, size_t *ret_pass)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (bytes[i] == '!')
+			return false;
+		if (bytes[i] == '$')
+			flow->gate = NULL;
+		if (bytes[i] == '\n')
+			*ret_pass = i + 1;
+	}
+	return true;
+}
+
+static const char *pump(struct line *l, const char *text)
+{
+	static char said[256];
+	if (*text)
+		send(l->source, text, strlen(text), 0);
+	aj_flow_pump(&l->flow);
+	size_t n = drain(l, 0);
+	memcpy(said, got, n);
+	said[n] = '\0';
+	return said;
+}
+
+Test(flow, a_gate_holds_what_it_has_not_judged)
+{
+	struct line l;
+	begin(&l);
+	l.flow.gate = by_line;
+	cr_expect_str_eq(pump(&l, "ab"), "");
+	cr_expect_str_eq(pump(&l, "c\nde"), "abc\n");
+	cr_expect_str_eq(pump(&l, "f\n"), "def\n");
+	cr_expect_str_eq(pump(&l, "gh"), "");
+	cr_expect_str_eq(pump(&l, "$i"), "gh$i", "without a gate all passes");
+	cr_expect_str_eq(pump(&l, "!"), "!");
+	cr_expect(!l.flow.refused && l.flow.moved == 13);
+	end(&l);
+	begin(&l);
+	l.flow.gate = by_line;
+	cr_expect_str_eq(pump(&l, "ab\ncd!"), "", "nothing of what is refused passes");
+	cr_expect(l.flow.refused && !aj_flow_wants_bytes(&l.flow));
+	end(&l);
+}
+
+Test(flow, until_there_is_a_connection_it_holds_one_message)
+{
+	struct line l;
+	begin(&l);
+	int to = l.flow.to;
+	l.flow.to = -1;
+	l.flow.gate = by_line;
+	cr_expect_str_eq(pump(&l, "ab\n"), "");
+	cr_expect(l.flow.passed == 3 && !aj_flow_wants_bytes(&l.flow));
+	shutdown(l.source, SHUT_WR);
+	aj_flow_pump(&l.flow);
+	cr_expect_not(l.flow.finished);
+	l.flow.to = to;
+	cr_expect_str_eq(pump(&l, ""), "ab\n");
+	aj_flow_pump(&l.flow);
+	cr_expect(l.flow.finished);
+	end(&l);
+}
+
+Test(flow, a_gate_that_waits_for_ever_is_a_refusal)
+{
+	struct line l;
+	begin(&l);
+	l.flow.gate = by_line;
+	memset(data, 'a', sizeof data);
+	for (int i = 0; i < 20 && !l.flow.refused; i++) {
+		send(l.source, data, 4096, 0);
+		aj_flow_pump(&l.flow);
+	}
+	cr_expect(l.flow.refused && !l.flow.moved);
+	cr_expect_leq(bulk.held_bytes, (size_t)AJ_FLOW_GATED_BYTES);
+	end(&l);
+}
+
+Test(flow, a_reader_that_is_gone_is_an_error)
+{
+	struct line l;
+	begin(&l);
+	close(l.sink);
+	send(l.source, "x", 1, 0);
+	aj_flow_pump(&l.flow);
+	cr_expect_eq(l.flow.error, EPIPE);
+	cr_expect(!aj_flow_wants_bytes(&l.flow) && !aj_flow_wants_room(&l.flow));
+	l.sink = -1;
+	end(&l);
+}
+
+Test(flow, a_half_close_waits_for_what_is_held)
+{
+	struct line l;
+	begin(&l);
+	size_t sent = 0;
+	while (!l.flow.blocked) {
+		ssize_t n = send(l.source, data, 65536, MSG_NOSIGNAL);
+		sent += n > 0 ? (size_t)n : 0;
+		if (aj_bulk_waits(&bulk))
+			aj_bulk_turn(&bulk);
+		else
+			aj_flow_pump(&l.flow);
+	}
+	shutdown(l.source, SHUT_WR);
+	aj_flow_pump(&l.flow);
+	cr_expect_not(l.flow.finished);
+	size_t had = 0;
+	for (int i = 0; i < 1000 && !l.flow.finished; i++) {
+		had = drain(&l, had);
+		aj_flow_pump(&l.flow);
+		while (aj_bulk_waits(&bulk))
+			aj_bulk_turn(&bulk);
+	}
+	cr_expect_eq(drain(&l, had), sent);
+	cr_expect(l.flow.finished);
+	end(&l);
+}
