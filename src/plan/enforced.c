@@ -53,7 +53,7 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 {
 	const char *net = plan->network == AJ_NET_ALLOW
 	                    ? aj_printf(arena,
-	                                "own namespace; a relay of the supervisor's connects by TCP to what the %zu items of network.allow cover; all else is "
+	                                "own namespace; a relay of the supervisor's connects by TCP to what network.allow covers (items: %zu); all else is "
 	                                "refused and reported, except for UDP and ICMP, which are refused unseen",
 	                                plan->allow.count)
 	                : plan->namespaces & CLONE_NEWNET

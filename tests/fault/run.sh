@@ -55,6 +55,7 @@ strict="--config $T/site.toml --policy-file $T/command.toml --workspace $ws"
 if [ "${FAULTS:-}" = all ]; then
 	for how in --all --sticky; do
 		faults run $how -- "$AJ" run --json $probe
+		faults run-allow $how -- "$AJ" run --json --allow-host a.test:80 $probe
 		faults exec $how -- "$AJ" exec --json --output "$T/copies" --allow-import os -c "$files"
 		faults run-policy $how -- "$AJ" run --json $strict $probe
 		faults exec-policy $how -- "$AJ" exec --json --config "$T/site.toml" --policy-file "$T/snippet.toml" -c 1+1
@@ -64,6 +65,7 @@ else
 	inside='' within="--role=supervisor --role=init"
 	[ -n "$ROOT_TOO" ] || inside=yes within=''
 	faults run-policy $within -- "$AJ" run --json $strict $probe
+	[ -z "$inside" ] || faults run-allow --role=init -- "$AJ" run --json --allow-host a.test:80 $probe
 	[ -z "$inside" ] || faults exec --role=supervisor --role=runner -- "$AJ" exec --json --output "$T/copies" --allow-import os -c "$files"
 fi
 finish

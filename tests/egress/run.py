@@ -1,0 +1,240 @@
+"""A network by allow-list as its caller meets it: the result, the audit trail, the lines on standard error, the command line, sessions and
+the service, and that neither a relay nor a socket is left when agentjail ends, whichever way it does."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import world
+
+world.enter()
+from client import AJ, FOLDER, Server, Sessions, check, main, test, until  # noqa: E402
+from procfs import alive, below, children, numbers  # noqa: E402
+
+ROOTFS = os.environ["ROOTFS"]
+W = world.World(AJ, FOLDER)
+API = "api.allowed.test"
+ALLOW = [API + ":80", API + ":443"]
+FETCH = "import urllib.request as u; print(u.urlopen('http://api.allowed.test/').read().decode())"
+# For sessions: a snippet that may open sockets.
+SNIPPET = FOLDER + "/snippet.toml"
+with open(SNIPPET, "w", encoding="utf-8") as f:
+    f.write('extends = "snippet"\n[python]\nlayer = false\n[process]\nexec = true\n[network]\nmode = "allow"\nallow = ["%s:80"]\n' % API)
+os.chmod(SNIPPET, 0o644)
+
+
+def whole():
+    """Is it root's world? An ordinary user's agentjail runs behind one more process, in one more user namespace."""
+    return os.environ.get("AJ_WORLD") == "root"
+
+
+def before():
+    W.name(API, "203.0.113.7")
+
+
+@test
+def a_result():
+    before()
+    code = FETCH + """
+import socket
+for place in ("evil.test", 443), ("203.0.113.9", 25), ("203.0.113.9", 25), ("api.allowed.test", 8080), ("gone.allowed.test", 443):
+    try: socket.create_connection(place, 5).recv(1)
+    except OSError: pass
+"""
+    run = W.python(code, allow=[*ALLOW, "gone.allowed.test:443"])
+    network, found = run.result.get("network", {}), run.result.get("violations", [])
+    check("has what came", "internet api.allowed.test on 203.0.113.7:80" in run.stdout, run)
+    check("names what was refused", [(v["host"], v["port"], v["count"]) for v in found] ==
+          [("evil.test", None, 2), ("203.0.113.9", 25, 2), (API, 8080, 1)], run)  # a name is asked for with A and with AAAA
+    check("with a sentence for a model", found and found[0]["instead"] == "Ask for evil.test, or work without it.", run)
+    check("counts connections and bytes", network.get("connections") == 1 and network["refused"] == 5 and network["bytes_out"] > 50 and network["bytes_in"] > 50, run)
+    check("names what did not answer", [v["host"] for v in network.get("failed", [])] == ["gone.allowed.test"], run)
+    check("`enforced` says how", "a relay of the supervisor's" in run.result["enforced"]["network"], run)
+    other = W.run("true", mode="loopback")
+    check("other networks have no such field", other.code == 0 and "network" not in other.result, other)
+
+
+@test
+def what_a_person_reads():
+    before()
+    policy = W.policy(ALLOW)
+    done = W.agent("run", "--policy-file", policy, "--", "sh", "-c", "curl -s http://evil.test/; curl -s --max-time 5 http://203.0.113.9/; true")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("agentjail: ")]
+    check("each refusal is a line, also after a success", done.returncode == 0 and len(lines) == 2 and
+          lines[0].startswith("agentjail: evil.test was refused: ") and lines[1].startswith("agentjail: 203.0.113.9:80 was refused: ") and
+          all(line.endswith("; ask for it or work without it") for line in lines), done.stderr)
+    done = W.agent("run", "--policy-file", policy, "--", "curl", "-sS", "http://%s/" % API)
+    check("a run without a refusal says nothing", done.returncode == 0 and not done.stderr, done.stderr)
+
+
+@test
+def the_option():
+    before()
+    get = ["curl", "-s", "--max-time", "10", "http://%s/" % API]
+    done = W.agent("run", "--allow-host", API + ":80", "--", *get)
+    check("--allow-host is enough", done.returncode == 0 and "internet" in done.stdout, done)
+    done = W.agent("run", "--allow-host", "other.test:80", "--", *get)
+    check("and another host is not", done.returncode != 0 and "was refused" in done.stderr, done)
+    done = W.agent("run", "--policy-file", W.policy(["other.test:80"]), "--allow-host", API + ":80", "--", *get)
+    check("it adds to the policy's hosts", done.returncode == 0, done)
+    done = W.agent("run", "--policy", "locked", "--allow-host", API + ":80", "--", "true")
+    check("unless the policy is locked", done.returncode == 2, done)
+
+
+@test
+def the_jails_files_and_addresses():
+    before()
+    code = """
+import socket, os
+print(open("/etc/resolv.conf").read().strip())
+for family in socket.AF_INET, socket.AF_INET6:
+    print(*{a[4][0] for a in socket.getaddrinfo("api.allowed.test", 80, family, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)})
+print(sorted(name for _, name in socket.if_nameindex()))
+for what in (socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP), (socket.AF_INET, socket.SOCK_RAW, 1), (socket.AF_PACKET, socket.SOCK_RAW, 0):
+    try: socket.socket(*what); print("open")
+    except OSError as e: print("refused")
+s = socket.socket()
+try: s.bind(("0.0.0.0", 1)); print("bound")
+except OSError: print("refused")
+s.bind(("0.0.0.0", 8080)); print("bound")
+"""
+    lines = W.python(code, allow=ALLOW).stdout.splitlines()
+    check("resolv.conf names the relay", lines[:1] == ["nameserver 198.18.0.1"], lines)
+    check("addresses of both families, of no host", len(lines) > 2 and lines[1].startswith("198.18.") and lines[2].startswith("fd00:a9e7:"), lines)
+    check("lo alone", lines[3:4] == ["['lo']"], lines)
+    check("no ICMP, no raw socket, no port of the relay's", lines[4:8] == ["refused"] * 4, lines)
+    check("its own ports are free", lines[8:] == ["bound"], lines)
+    run = W.run("sh", "-c", "ls /proc/self/fd", allow=ALLOW)
+    check("no descriptor of the relay's is in the jail", run.stdout.split() == ["0", "1", "2", "3"], run)
+
+
+@test
+def the_audit_trail():
+    if not whole():  # the folders above are of no id of this user's namespace, and so refused
+        return
+    before()
+    folder = FOLDER + "/trail"
+    os.mkdir(folder, 0o700)
+    site = FOLDER + "/site.toml"
+    with open(site, "w", encoding="utf-8") as f:
+        f.write('[audit]\ndestination = "file:%s/a.jsonl"\n' % folder)
+    W.python(FETCH + "\nimport socket\ntry: socket.gethostbyname('evil.test')\nexcept OSError: pass", allow=ALLOW, options=("--config", site, "--id", "one"))
+    with open(folder + "/a.jsonl", encoding="utf-8") as f:
+        records = [json.loads(line) for line in f]
+    check("start, connections, end", [r["event"] for r in records] == ["start", "connections", "end"] and {r["id"] for r in records} == {"one"}, records)
+    made = records[1]["connections"] if len(records) > 1 else []
+    check("each connection with name, address, port, bytes and time", len(made) == 1 and made[0]["host"] == API and made[0]["address"] == "203.0.113.7" and
+          made[0]["port"] == 80 and made[0]["bytes_out"] > 50 and made[0]["bytes_in"] > 50 and made[0]["time"][:2] == "20", made)
+    denied = [d for d in records[-1].get("denials", []) if d["by"] == "relay"]
+    check("each refused host is a denial", [d["rule"] for d in denied] == ["evil.test"], records[-1])
+    check("the sums", records[-1].get("network", {}).get("connections") == 1, records[-1])
+    done = W.agent("audit", "verify", folder + "/a.jsonl")
+    check("the chain is whole", done.returncode == 0 and "whole: records 3, runs begun 1" in done.stdout, done)
+
+
+# --- ends ---
+
+
+def started(*words):
+    """agentjail with a command that says when it has begun; with its relay and its jail's init."""
+    process = subprocess.Popen([AJ, "run", "--policy-file", W.policy(ALLOW), "--", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    line = process.stdout.readline()
+    relays = [pid for pid in children(process.pid) if len(numbers(pid)) == len(numbers(process.pid))]
+    return process, line, relays
+
+
+WAITS = "import sys, time; print('begun', flush=True); time.sleep(600)"
+
+
+@test
+def a_supervisor_that_is_killed():
+    if not whole():
+        return
+    before()
+    process, line, relays = started(world.PYTHON, "-I", "-S", "-c", WAITS)
+    tree = below(process.pid)
+    check("control: one relay, and the jail", line == "begun\n" and len(relays) == 1 and len(tree) >= 3, (line, relays, tree))
+    process.kill()
+    process.wait()
+    check("takes all with it", until(lambda: not any(alive(pid) for pid in tree)), [pid for pid in tree if alive(pid)])
+
+
+@test
+def a_relay_that_is_killed():
+    if not whole():
+        return
+    before()
+    code = """
+import socket, sys, time, urllib.request as u
+print(len(u.urlopen("http://api.allowed.test/").read()) > 10, flush=True)
+time.sleep(600 if len(sys.argv) < 2 else float(sys.argv[1]))
+for place in ("api.allowed.test", 80), ("203.0.113.7", 80), ("127.0.0.1", 80):
+    try: socket.setdefaulttimeout(5); s = socket.create_connection(place); print("open", repr(s.recv(1)))
+    except OSError as e: print(type(e).__name__)
+"""
+    process, line, relays = started(world.PYTHON, "-I", "-S", "-c", code, "2")
+    check("control: it had a network", line == "True\n" and len(relays) == 1, (line, relays))
+    W.forget()
+    os.kill(relays[0], signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    check("every later connection fails", "open" not in out and len(out.splitlines()) == 3, (out, err))
+    check("the command goes on to its end", process.returncode == 0, process.returncode)
+    check("one line says so", err.count("agentjail: every host was refused: agentjail's relay has ended") == 1, err)
+    check("nothing reached a server", not W.log(kind="tcp"), W.log())
+
+
+@test
+def a_run_leaves_nothing():
+    before()
+    mine = len(children(os.getpid()))
+    for words in (["true"], ["sh", "-c", "kill -9 $$"], ["no-such-program"], ["curl", "-s", "http://%s/" % API]):
+        W.run(*words, allow=ALLOW)
+    check("no process", len(children(os.getpid())) == mine, children(os.getpid()))
+
+
+# --- sessions and the service ---
+
+
+def descriptors(pid):
+    return len(os.listdir("/proc/%d/fd" % pid))
+
+
+@test
+def sessions():
+    before()
+    with Sessions(SNIPPET, 0, "--rootfs", ROOTFS) as s:
+        check("start cold", s.open("a")["warm"] is False)
+        result = s.run("a", FETCH)
+        check("have the network", result.get("status") == "ok" and "internet" in result["stdout"], result)
+        result = s.run("a", "import socket\nsocket.gethostbyname('evil.test')")
+        check("what is refused is in the result of that snippet", [v["host"] for v in result.get("violations", [])] == ["evil.test"], result)
+        result = s.run("a", "1")
+        check("and in no later one", result.get("violations") == [] and result["network"]["refused"] == 0, result)
+        s.send("open", "b", branching=True)
+        event = s.wait("opened", "b")
+        check("cannot be branched, and say why", "share the relay" in event.get("error", ""), event)
+        s.open("c")
+        had, kept = descriptors(s.pid), len(below(s.pid))
+        for _ in range(10):
+            s.open("d")
+            s.run("d", FETCH)
+            s.ask("close", "d")
+        check("one that is closed leaves no process", until(lambda: len(below(s.pid)) == kept), below(s.pid))
+        check("and no descriptor", until(lambda: descriptors(s.pid) <= had), (had, descriptors(s.pid)))
+        tree = below(s.pid)
+        s.process.kill()
+        s.process.wait()
+        check("a service that is killed takes every relay with it", until(lambda: not any(alive(pid) for pid in tree)), tree)
+
+
+@test
+def other_sessions_need_no_relay():
+    with Sessions("snippet", 0, "--rootfs", ROOTFS) as s:
+        check("control: warm without a network", s.open("a")["warm"] is True)
+        check("no field of the network", "network" not in s.run("a", "1"))
+
+
+main()
