@@ -161,12 +161,15 @@ class World:
         os.chmod(path, 0o644)
         return path
 
-    def agent(self, *words, **options):
-        """agentjail itself, as the user who started the test."""
+    def words(self, *words):
+        """The command line of agentjail itself, as the user who started the test."""
         before = []
         if os.environ["AJ_WORLD"] == "user":
             before = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
-        return subprocess.run([*before, self.agentjail, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=120, **options)
+        return [*before, self.agentjail, *words]
+
+    def agent(self, *words, **options):
+        return subprocess.run(self.words(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=120, **options)
 
     def run(self, *command, allow=("api.allowed.test:443",), mode="allow", more="", options=()):
         path = self.policy(allow, mode, more)

@@ -1,0 +1,212 @@
+"""Connections of a network by allow-list: which there are, how they end, how many there may be, and what is said of them."""
+
+import json
+import socket
+import subprocess
+
+from jails import API, INSIDE, W, jail, refused, unseen, world
+from client import check, main, test
+
+
+def connects(place):
+    try:
+        socket.create_connection(place, 1).close()
+    except OSError:
+        return False
+    return True
+
+
+# --- what is allowed works ---
+
+
+@test
+def allowed():
+    allow = [API + ":443", API + ":80", API + ":8443", API + ":8080", API + ":5432", API + ":22"]
+    run = jail("for port in 443, 80, 8443, 8080, 5432: said(reaches('%s', port))\nsaid(talk('%s', 22, 'SSH-2.0-x\\r\\n'))" % (API, API), allow=allow)
+    check("TLS, HTTP and others", len(run.lines) == 6 and all("internet " + API in line for line in run.lines[:4]) and run.lines[4] == "ping\n"
+          and run.lines[5] == "SSH-2.0-world\r\nSSH-2.0-x\r\n", run)
+    check("without a violation", run.result.get("violations") == [], run)
+    network = run.result.get("network", {})
+    check("counted", network.get("connections") == 6 and network.get("refused") == 0 and network.get("bytes_out", 0) > 500, network)
+    run = jail("said(resolve('%s'))" % API)
+    check("its address is one that stands for it", run.lines and all(address.startswith(("198.18.", "198.19.", "fd00:a9e7:")) for address in run.lines[0]), run)
+    run = W.run("curl", "-sS", "--http1.1", "https://%s/x" % API)
+    check("curl, with a certificate that it checks", run.stdout.startswith("internet " + API), run)
+
+
+@test
+def ipv6():
+    W.name("six.pkg.test", "2001:db8::26")
+    run = jail("said(reaches('six.pkg.test', 443))", allow=["*.pkg.test:443"])
+    check("a name that has only an IPv6 address", "on 2001:db8::26" in "".join(run.lines), run)
+
+
+@test
+def addresses_that_are_written_out():
+    allow = ["203.0.113.7:443", "10.1.0.0/16:5432", "[2001:db8::/64]:80"]
+    run = jail("for place in ('203.0.113.7', 443), ('10.1.2.3', 5432), ('2001:db8::9', 80), ('203.0.113.8', 443), ('10.2.0.1', 5432), "
+               "('10.1.2.3', 80), ('2001:db8:1::9', 80): said(reaches(*place))", allow=allow)
+    check("by their rule", len(run.lines) == 7 and "internet" in run.lines[0] and run.lines[1] == "ping\n" and "internet" in run.lines[2], run)
+    check("and no others", all(line[:1] == "!" or line == "" for line in run.lines[3:]), run)
+    for host, port in (("203.0.113.8", 443), ("10.2.0.1", 5432), ("10.1.2.3", 80), ("2001:db8:1::9", 80)):
+        check("%s is reported" % host, refused(run, host, port), run)
+    check("nor seen", len(W.log(kind="tcp")) == 3, W.log())
+
+
+@test
+def a_jails_own_loopback():
+    code = """
+import threading
+server = socket.create_server(("127.0.0.1", 8080))
+threading.Thread(target=lambda: server.accept()[0].sendall(b"own"), daemon=True).start()
+said(talk("127.0.0.1", 8080))
+said(talk("127.0.0.1", 80), talk("::1", 80))
+"""
+    run = jail(code)
+    check("is its own", run.lines[:1] == ["own"] and run.lines[1:] == [["!ConnectionRefusedError", "!ConnectionRefusedError"]] and unseen(kind="tcp"), run)
+
+
+# --- UDP and others ---
+
+
+@test
+def datagrams():
+    code = """
+for host, port in ("203.0.113.7", 443), ("8.8.8.8", 53), ("239.255.255.250", 1900), ("224.0.0.251", 5353), ("255.255.255.255", 123), ("2001:db8::7", 443), \\
+        ("ff02::fb", 5353), ("api.allowed.test", 443):
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+            s.settimeout(0.2)
+            s.sendto(b"secret", place)
+            said(s.recv(9).decode())
+    except OSError as e:
+        said(error(e))
+for family, kind, proto in (socket.AF_INET, socket.SOCK_RAW, 1), (socket.AF_INET, socket.SOCK_DGRAM, 1), (socket.AF_PACKET, socket.SOCK_RAW, 0), (socket.AF_NETLINK, socket.SOCK_RAW, 0):
+    try:
+        s = socket.socket(family, kind, proto)
+        s.settimeout(0.2)
+        s.sendto(b"\\x08\\0\\xf7\\xff\\0\\0\\0\\0", ("203.0.113.7", 0))
+        said(s.recv(100) and "answered")
+    except Exception as e:
+        said(error(e))
+"""
+    run = jail(code)
+    check("go nowhere", len(run.lines) == 12 and all(line[:1] == "!" for line in run.lines) and unseen(kind="udp") and unseen(kind="dns"), run)
+
+
+@test
+def ends_of_connections():
+    allow = ["%s:%d" % (API, port) for port in (9001, 9002, 9003, 9004, 5432)]
+    code = """
+import hashlib
+data = os.urandom(1 << 20)
+said(talk("api.allowed.test", 9002, data) == "%d %s\\n" % (len(data), hashlib.sha256(data).hexdigest()))
+said(talk("api.allowed.test", 9001, "x\\n", end=False))
+s = socket.create_connection(("api.allowed.test", 9004))
+s.sendall(b"12345")
+time.sleep(0.3)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+s.close()
+s = socket.create_connection(("api.allowed.test", 9004))
+s.sendall(b"12345")
+s.close()
+time.sleep(0.3)
+slow = socket.create_connection(("api.allowed.test", 9003))
+slow.setblocking(False)
+try:
+    while True: slow.send(data)
+except BlockingIOError:
+    said("full")
+said([talk("api.allowed.test", 5432, "ping\\n") for i in range(20)])
+"""
+    run = jail(code, allow=allow)
+    check("a half-closed one gets its answer", run.lines[:1] == [True], run)
+    check("a reset arrives inside", run.lines[1:2] in (["!ConnectionResetError"], [""]), run)
+    ends = [line["how"] for line in W.log(kind="end")]
+    check("and outside", sorted(ends) == ["ConnectionResetError", "fin"], ends)
+    check("one that nobody reads stops no other", run.lines[2:] == ["full", ["ping\n"] * 20], run)
+
+
+@test
+def caps():
+    code = """
+kept = []
+for i in range(9):
+    s = socket.create_connection(("api.allowed.test", 5432))
+    s.settimeout(WAIT)
+    try:
+        s.sendall(b"x\\n")
+        kept.append(s.recv(1) and s)
+    except OSError:
+        kept.append(None)
+said(sum(s is not None and s != b"" for s in kept))
+"""
+    run = jail(code, allow=[API + ":5432"], more="connections = 5")
+    check("connections at once", run.lines == [5] and refused(run, API, 5432, "connections"), run)
+    run = jail("said(len(talk('%s', 5432, b'x' * 1000000)))" % API, allow=[API + ":5432"], more='bytes_out = "64K"')
+    check("bytes out", refused(run, API, 5432, "sent"), run)
+    check("and few are sent beyond", run.result["network"]["bytes_out"] < 64 * 1024 + 1024 * 1024, run)
+    run = jail("said(talk('%s', 80, 'GET /bytes/3000000 HTTP/1.1\\r\\n%s\\r\\n', end=False, most=4000000)[-3:], talk('%s', 80, 'x\\n'))" % (API, "Host: %s\\r\\n" % API, API),
+               allow=[API + ":80"], more='bytes_in = "64K"')
+    check("bytes in", refused(run, API, 80, "received"), run)
+    run = jail("said([talk('%s', 5432, 'x\\n') for i in range(20)].count('x\\n'))" % API, allow=[API + ":5432"], more="connections_per_second = 3")
+    check("new ones a second", run.lines and 3 <= run.lines[0] < 20 and refused(run, API, 5432, "a second"), run)
+
+
+@test
+def many():
+    code = """
+open_ones = [socket.create_connection(("api.allowed.test", 5432)) for i in range(400)]
+for i, s in enumerate(open_ones): s.sendall(b"%04d" % i)
+said(all(s.recv(4, socket.MSG_WAITALL) == b"%04d" % i for i, s in enumerate(open_ones)))
+"""
+    run = jail(code, allow=[API + ":5432"], more="[limits]\nopen_files = 1024")
+    check("four hundred connections at once", run.lines == [True], run)
+
+
+@test
+def other_jails():
+    """What stands for a name does so in one jail alone, and a jail's servers are out of reach for other jails and for the host."""
+    code = "server = socket.create_server(('0.0.0.0', 7777))\nsaid(resolve('api.allowed.test'))\ntime.sleep(100)"
+    words = W.words("run", "--policy-file", W.policy([API + ":443"]), "--", world.PYTHON, "-I", "-S", "-c", INSIDE + code)
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as other:
+        try:
+            addresses = json.loads(other.stdout.readline())
+            run = jail("for place in json.loads(sys.argv[1]):\n    for port in 443, 7777: said(talk(place, port))", json.dumps(addresses))
+            check("another jail's address for a name", len(addresses) == 2 and len(run.lines) == 4 and all("Error" in line for line in run.lines)
+                  and all(refused(run, address, 443, "no name has this address") for address in addresses), run)
+            places = [("127.0.0.1", 7777), (world.HOST4, 7777), *[(address, 7777) for address in addresses]]
+            check("its server, from the host", not any(connects(place) for place in places), places)
+        finally:
+            other.terminate()
+
+
+# --- what is said of it ---
+
+
+@test
+def a_refusal_is_told():
+    run = jail("said(reaches('files.example.org', 443))", allow=[API + ":443"])
+    wrong = [v for v in run.result.get("violations", []) if v.get("host") == "files.example.org"]
+    check("to the caller, with a sentence for the model", wrong and "files.example.org" in wrong[0]["instead"] and "list" in wrong[0]["why"], run)
+    done = W.agent("run", "--policy-file", W.policy(), "--", world.PYTHON, "-I", "-S", "-c", INSIDE + "said(reaches('files.example.org', 443))")
+    check("and on the terminal", "files.example.org" in done.stderr, done)
+
+
+@test
+def explain_agrees():
+    allow = [API + ":443", "*.pkg.test:80", "10.1.0.0/16:5432", "[2001:db8::/64]:80"]
+    rows = [(API, 443), (API, 80), ("a.pkg.test", 80), ("pkg.test", 80), ("evil.test", 443), ("10.1.2.3", 5432), ("10.2.2.3", 5432), ("203.0.113.7", 443),
+            ("2001:db8::9", 80), ("2001:db8:1::9", 80), ("::ffff:10.1.2.3", 5432), (API.upper() + ".", 443)]
+    run = jail("for host, port in json.loads(sys.argv[1]): said(reaches(host, port))", json.dumps(rows), allow=allow)
+    policy = W.policy(allow)
+    for (host, port), line in zip(rows, run.lines + [None] * len(rows)):
+        place = "%s:%d" % ("[%s]" % host if ":" in host else host, port)
+        said = W.agent("policy", "explain", "--policy-file", policy, "--host", place).stdout.split(" ")[0]
+        did = "allowed" if line and line[:1] != "!" else "denied"
+        check("explain --host %s" % place, said == did, (said, did, line))
+
+
+main()

@@ -1,0 +1,39 @@
+"""What the attacks of these tests have in common: a world with an API that is allowed and hosts that are not, and a jail that runs lines of
+inside.py. An attack has failed when no server saw it and the result's violations say so.
+
+A script imports this module first of all: that starts it again inside the world (world.enter())."""
+
+import json
+import os
+
+import world
+
+world.enter()
+from client import AJ, FOLDER  # noqa: E402
+
+W = world.World(AJ, FOLDER)
+with open(os.path.join(world.HERE, "inside.py"), encoding="utf-8") as source:
+    INSIDE = source.read()
+API = "api.allowed.test"
+W.name(API, "203.0.113.7", "2001:db8::7")
+W.name("evil.test", "203.0.113.99")
+W.name("pkg.test", "203.0.113.20")
+for each in ("a.pkg.test", "b.pkg.test"):
+    W.name(each, "203.0.113.21")
+
+
+def jail(code, *args, allow=(API + ":443",), **how):
+    """Runs lines of Python in a jail; `lines` of the result are what said() said."""
+    W.forget()
+    run = W.python(INSIDE + code, *args, allow=allow, **how)
+    run.lines = [json.loads(line) for line in run.stdout.splitlines() if line[:1] in '["0123456789ntf{']
+    return run
+
+
+def refused(run, host, port, why=""):
+    """The violation of a host and port (None: of the name itself), where there is one."""
+    return any(v.get("host") == host and v.get("port") == port and why in v["why"] and v["instead"] and v["count"] > 0 for v in run.result.get("violations", []))
+
+
+def unseen(**want):
+    return not W.log("internet", **want) and not W.log("host", **want)

@@ -1,0 +1,189 @@
+"""Attacks by names and by the addresses that names have, on a network by allow-list."""
+
+import os
+
+from jails import API, W, jail, refused, unseen
+from client import check, main, test
+
+
+# --- names ---
+
+
+@test
+def names_like_the_allowed_ones():
+    for name in ("evil-" + API, API + ".attacker.tld", "x." + API, "allowed.test", "notpkg.test", "pkg.test", "a.pkg.test.evil", "test", "evil.test", "localhost.evil.test"):
+        W.name(name, "203.0.113.99")
+    bad = ["evil-" + API, API + ".attacker.tld", "x." + API, "allowed.test", "notpkg.test", "pkg.test", "a.pkg.test.evil", "test", "evil.test",
+           "localhost.evil.test", "metadata.google.internal", "xn--ap-kia.allowed.test"]
+    code = "for name in sys.argv[1:]: said(dns(query(name)))"
+    run = jail(code, *bad, allow=[API + ":443", "*.pkg.test:443"])
+    check("have no address", len(run.lines) == len(bad) and all(line == [3, None] for line in run.lines), run)
+    check("and are reported", all(refused(run, name, None, "not on the jail's list") for name in bad), run)
+    check("no question left the host", unseen(kind="dns"), W.log(kind="dns"))
+    run = jail(code, "API.Allowed.TEST", "A.b.C.pkg.test", "_x.pkg.test", API + ".", allow=[API + ":443", "*.pkg.test:443"])
+    check("control: case and a dot at the end do not matter", len(run.lines) == 4 and all(line[0] == 0 and line[1] for line in run.lines), run)
+    run = jail("said(reaches('%s', 443), reaches('%s', 443))" % (API.upper(), API + "."))
+    check("nor for a connection", "internet" in run.lines[0][0], run)
+
+
+@test
+def questions_that_are_none():
+    code = """
+good = query("api.allowed.test")
+for labels in [b"api.allowed", b"test"], [b"api", b"allowed", b"te\\0t"], [b"*", b"pkg", b"test"], [b"api allowed", b"test"], [b"a" * 63] * 4:
+    said(dns(query(labels), timeout=2))
+said(dns(good[:12] + b"\\xc0\\x0c\\0\\1\\0\\1", timeout=2), dns(good[:12] + b"\\3api\\xc0\\x0c\\0\\1\\0\\1", timeout=2))
+said(dns(good[:-2] + b"\\0\\3"), dns(query("api.allowed.test", flags=0x2800)))
+said(dns(good[:20], timeout=1), dns(query("api.allowed.test", flags=0x8100), timeout=1), dns(b"", timeout=1))
+for kind in 5, 10, 12, 15, 16, 33, 64, 65, 255: said(dns(query("api.allowed.test", kind)))
+said(dns(good), dns(query("api.allowed.test", 28)), dns(good, proto="tcp"), dns(good, server="fd00:a9e7::1"))
+"""
+    run = jail(code, allow=[API + ":443", "*.pkg.test:443"])
+    check("odd labels", run.lines[:5] == [[3, None]] * 4 + [[1, None]], run)
+    check("compression pointers are not followed", run.lines[5] == [[1, None], [1, None]], run)
+    check("other classes, updates", run.lines[6] == [[5, None], [4, None]], run)
+    check("half a question, an answer, nothing", run.lines[7][1:] == ["!TimeoutError", "!TimeoutError"] and run.lines[7][0] in ([1, None], "!TimeoutError"), run)
+    check("other types are empty", run.lines[8:17] == [[0, None]] * 9, run)
+    check("control: A and AAAA, UDP and TCP, IPv4 and IPv6", len(run.lines) == 18 and all(line[0] == 0 and line[1] for line in run.lines[17]), run)
+
+
+@test
+def data_in_names():
+    """A wildcard's names: none leaves the host before a connection is made, and new ones are few a second."""
+    code = """
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    s.connect((DNS, 53))
+    s.settimeout(1)
+    answers = 0
+    for i in range(3000):
+        s.send(query("%060d.pkg.test" % i))
+        try:
+            answers += s.recv(4096)[3] & 15 == 0
+        except TimeoutError:
+            pass
+        if i > 1000 and i > 4 * answers:
+            break
+said(answers)
+"""
+    run = jail(code, allow=["*.pkg.test:443"])
+    check("names below a wildcard", run.lines and 200 < run.lines[0] < 1000, run)
+    check("are refused beyond some", any("too many names" in v["why"] for v in run.result.get("violations", [])), run)
+    check("none left the host", unseen(kind="dns"), W.log(kind="dns")[:3])
+
+
+@test
+def other_name_servers():
+    code = """
+message = query("evil.test")
+said([dns(message, "8.8.8.8", proto, 1) for proto in ("udp", "tcp")] + [dns(message, "192.0.2.1", proto, 1) for proto in ("udp", "tcp")])
+"""
+    run = jail(code)
+    check("are out of reach", run.lines and all(str(line)[0] == "!" for line in run.lines[0]) and unseen(kind="dns") and unseen(kind="tcp"), run)
+    check("and reported over TCP", refused(run, "8.8.8.8", 53) and refused(run, "192.0.2.1", 53), run)
+
+
+@test
+def resolution():
+    """The host's resolver, by the relay: cached, over UDP and TCP, and reported where it fails."""
+    W.name("cached.pkg.test", "203.0.113.22", ttl=60)
+    run = jail("said([reaches('cached.pkg.test', 80) for i in range(5)])", allow=["*.pkg.test:80"])
+    check("a name is resolved once for its time to live", len(W.log(kind="dns", name="cached.pkg.test", type="A")) == 1
+          and "".join(run.lines[0]).count("internet") == 5, W.log(kind="dns"))
+    W.name("long.pkg.test", "203.0.113.22", truncate=True)
+    W.name("late.pkg.test", "203.0.113.22", delay=0.8)
+    W.name("crowd.pkg.test", *["203.0.113.%d" % i for i in range(100, 220)], "2001:db8::1", "2001:db8::2")
+    run = jail("for name in ('long', 'late', 'crowd'): said(reaches(name + '.pkg.test', 80))", allow=["*.pkg.test:80"])
+    check("answers that are cut, late, and of 122 addresses", len(run.lines) == 3 and all("internet" in line for line in run.lines), run)
+    check("the first one over TCP", W.log(kind="dns", name="long.pkg.test", proto="tcp"), W.log(kind="dns"))
+    W.name("empty.pkg.test")
+    W.name("broken.pkg.test", rcode=2)
+    W.name("silent.pkg.test", drop=True)
+    names = ["empty.pkg.test", "broken.pkg.test", "absent.pkg.test"]
+    if not os.environ.get("ROOT_TOO"):  # seconds of waiting, and the same for every user
+        names.append("silent.pkg.test")
+    run = jail("for name in sys.argv[1:]: said(reaches(name, 80))", *names, allow=["*.pkg.test:80"])
+    failed = {row["host"]: row["why"] for row in run.result.get("network", {}).get("failed", [])}
+    check("what has no address is told, as no violation", sorted(failed) == sorted(names) and all(failed.values()) and not run.result["violations"], run)
+
+
+# --- addresses that a name may have ---
+
+
+PRIVATE = {"loopback": ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"], "this host": ["0.0.0.0", "::"],
+           "private": ["10.1.2.3", "172.16.0.1", "192.168.1.1", "fd00::1", "::ffff:10.1.2.3"], "link-local": ["169.254.1.1", "fe80::1"],
+           "metadata": ["169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "::ffff:169.254.169.254"],
+           "shared by a provider": ["100.64.0.1"], "multicast": ["224.0.0.251", "ff02::1"], "broadcast": ["255.255.255.255"],
+           "": ["192.0.2.2", "2001:db8:ffff::2"]}  # the host's own
+
+
+@test
+def names_of_private_addresses():
+    rows = [(why, address) for why, addresses in PRIVATE.items() for address in addresses]
+    names = ["n%d.pkg.test" % i for i in range(len(rows))]
+    for name, (_, address) in zip(names, rows):
+        W.name(name, address, ttl=0)
+    run = jail("for name in sys.argv[1:]: said(reaches(name, 80))", *names, allow=["*.pkg.test:80"])
+    check("give no connection", len(run.lines) == len(names) and all(line[:1] == "!" or line == "" for line in run.lines), run)
+    for name, (why, address) in zip(names, rows):
+        check("%s is refused as what it is" % address, refused(run, name, 80, why), run)
+    check("and no server saw one", unseen(kind="tcp"), W.log(kind="tcp") + W.log("host", kind="tcp"))
+    run = jail("said(reaches('n6.pkg.test', 80), reaches('n8.pkg.test', 80))", allow=["*.pkg.test:80", "10.1.0.0/16:80"])
+    place = names.index("n8.pkg.test")
+    check("control: rows are where this test thinks", rows[place][1] == "10.1.2.3", rows[place])
+    check("control: where the policy writes the address out, there is one", "on 10.1.2.3" in run.lines[0][1], run)
+
+
+@test
+def rebinding():
+    W.name("turns.pkg.test", A=[["203.0.113.21"], ["127.0.0.1"]], ttl=0)
+    code = """
+said(reaches("turns.pkg.test", 80))
+for i in range(50):
+    last = reaches("turns.pkg.test", 80)
+    if last[:1] == "!" or not last: break
+    time.sleep(0.2)
+said(last)
+"""
+    run = jail(code, allow=["*.pkg.test:80"])
+    check("to loopback is refused", len(run.lines) == 2 and "on 203.0.113.21" in run.lines[0] and "internet" not in run.lines[1]
+          and refused(run, "turns.pkg.test", 80, "loopback") and unseen(kind="tcp", address="127.0.0.1"), run)
+    W.name("mixed.pkg.test", "127.0.0.1", "10.1.2.3", "203.0.113.21", "::1")
+    run = jail("said(reaches('mixed.pkg.test', 80))", allow=["*.pkg.test:80"])
+    check("among several addresses the public one is taken", "on 203.0.113.21" in run.lines[0] and not W.log("host", kind="tcp"), run)
+
+
+@test
+def aliases():
+    W.name("inner.corp", "10.1.2.3")
+    W.name("alias.pkg.test", CNAME="inner.corp")
+    W.name("chain.pkg.test", CNAME="alias.pkg.test")
+    W.name("loop.pkg.test", CNAME="loop.pkg.test")
+    W.name("good.pkg.test", CNAME="b.pkg.test")
+    run = jail("for name in ('alias', 'chain', 'loop', 'good'): said(reaches(name + '.pkg.test', 80))", allow=["*.pkg.test:80"])
+    check("of private names", "internet" not in run.lines[0] + run.lines[1] + run.lines[2] and refused(run, "alias.pkg.test", 80, "private")
+          and refused(run, "chain.pkg.test", 80, "private"), run)
+    check("control: of public ones", "on 203.0.113.21" in run.lines[3], run)
+
+
+@test
+def addresses_in_other_forms():
+    """Decimal, octal, hexadecimal, short: the jail's programs make addresses of them, which are not on the list."""
+    code = "for text in sys.argv[1:]: said(reaches(text, 80))"
+    run = jail(code, "3405803783", "0xcb007107", "0313.0.0161.07", "203.113", "2852039166", "0xa9.254.0251.0376", "::ffff:203.0.113.7",
+               "::ffff:169.254.169.254", "0", "127.1", allow=[API + ":80"])
+    check("give no connection", len(run.lines) == 10 and all("internet" not in line and "host" not in line for line in run.lines) and unseen(kind="tcp"), run)
+    check("and are reported as the addresses that they are", refused(run, "203.0.113.7", 80) and refused(run, "169.254.169.254", 80), run)
+    for item in ("3405803783:80", "0xcb.0.113.7:80", "0313.0.113.7:80", "127.1:80"):
+        run = W.run("true", allow=[item])
+        check("%s is no item of a policy" % item, run.code == 125 or run.code == 2, run)
+
+
+@test
+def metadata_by_address():
+    code = "for place in sys.argv[1:]: said(reaches(place, 80))"
+    places = ["169.254.169.254", "100.100.100.200", "168.63.129.16", "fd00:ec2::254", "169.254.170.2"]
+    run = jail(code, *places, allow=["*.pkg.test:80", "*.google.internal:80"])
+    check("is out of reach", len(run.lines) == 5 and unseen(kind="tcp") and all(refused(run, place, 80) for place in places), run)
+
+
+main()
