@@ -1,6 +1,6 @@
 # Rules that test, fuzz and measure the product; the Makefile includes them.
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
-.PHONY: check check-sdk check-mcp check-ray check-vm fuzz fuzzers faults trees check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls bench-egress
+.PHONY: check check-sdk check-mcp check-ray check-vm fuzz fuzzers faults trees check-agents check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls bench-egress
 
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
@@ -82,6 +82,14 @@ faults: all $B/probe $B/inject
 	$Q rm -f $B/fault-table.txt
 	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt $(JAILS) sh tests/fault/run.sh
 	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
+
+# make check-agents Claude Code and codex, from npm, under an allow-list, with a stand-in for their models (downloads 200 MB)
+CODING_AGENTS := build/agents
+check-agents: all $(CODING_AGENTS)/made
+	$Q $(JAILS) AGENTS=$(abspath $(CODING_AGENTS))/node_modules sh tests/agents/run.sh
+
+$(CODING_AGENTS)/made: tests/agents/package.json
+	$(call say,NPM)rm -rf $(@D) && mkdir -p $(@D) && cp $< $(@D) && npm install -s --prefix $(@D) --ignore-scripts --no-audit --no-fund && touch $@
 
 # make check-trees build the Python tree of data-analysis and run the programs of data agents in it (minutes); make trees: build it alone
 # DATA_FROM=packages or host: as rootfs/build.sh --from.

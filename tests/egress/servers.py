@@ -15,6 +15,11 @@ import threading
 import time
 
 FOLDER, NAME = sys.argv[1:3]
+# A module with answer(host, path, body), for hosts that are more than an echo: see tests/agents/models.py.
+answers = None
+if os.environ.get("AJ_WORLD_ANSWERS"):
+    sys.path.insert(0, os.path.dirname(os.environ["AJ_WORLD_ANSWERS"]))
+    answers = __import__(os.path.basename(os.environ["AJ_WORLD_ANSWERS"]).removesuffix(".py"))
 log_file = open("%s/%s.log" % (FOLDER, NAME), "a", buffering=1)
 lock = threading.Lock()
 
@@ -153,8 +158,11 @@ def http(conn, port, sni=None):
             body = stream.read(int(head["content-length"]))
         log(kind="http", line=line.decode("latin-1").strip(), host=head.get("host"), sni=sni, body=len(body), **where)
         path = line.split(b" ")[1] if line.count(b" ") > 1 else b"/"
-        status, found = "200 OK", file_of(head.get("host"), path.decode("latin-1"))
-        if path.startswith(b"/bytes/"):
+        status, found, kind = "200 OK", file_of(head.get("host"), path.decode("latin-1")), None
+        own = answers and answers.answer(head.get("host"), path.decode("latin-1"), body)
+        if own:
+            status, kind, answer = own
+        elif path.startswith(b"/bytes/"):
             answer = b"x" * int(path[7:])
         elif found is not None:
             answer = found
@@ -163,7 +171,7 @@ def http(conn, port, sni=None):
         else:
             answer = b"%s %s on %s:%d %s\n" % (NAME.encode(), head.get("host", "").encode(), where["address"].encode(), port,
                                                hashlib.sha256(body).hexdigest().encode() if body else b"")
-        kind = "text/html" if answer[:1] == b"<" else "application/json" if answer[:1] == b"{" else "application/octet-stream"
+        kind = kind or ("text/html" if answer[:1] == b"<" else "application/json" if answer[:1] == b"{" else "application/octet-stream")
         body = b"" if line.startswith(b"HEAD") else answer
         conn.sendall(b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (status.encode(), kind.encode(), len(answer), body))
 
