@@ -12,6 +12,7 @@ import harness  # noqa: E402
 import test_claims  # noqa: E402
 import test_escapes  # noqa: E402
 import test_examples  # noqa: E402
+import test_files  # noqa: E402
 import test_imports  # noqa: E402
 import test_language  # noqa: E402
 import test_plain  # noqa: E402
@@ -30,7 +31,7 @@ def main():
     folder = harness.package()
     sys.path += [path for path in os.environ.get("LAYER_PATH", "").split(":") if path]  # of packages that this Python lacks
     try:
-        for module in (test_escapes, test_language, test_plain, test_programs, test_claims, test_imports, test_values, test_rich, test_session, test_strings, test_tools, test_twins, test_warm, test_examples):
+        for module in (test_escapes, test_files, test_language, test_plain, test_programs, test_claims, test_imports, test_values, test_rich, test_session, test_strings, test_tools, test_twins, test_warm, test_examples):
             module.test(score)
     finally:
         shutil.rmtree(folder)

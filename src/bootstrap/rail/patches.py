@@ -113,6 +113,7 @@ PATCHED_GLOBALS = {
     "ast": {"getattr": library_getattr, "setattr": library_setattr},
     "configparser": {"getattr": library_getattr, "setattr": library_setattr},
     "linecache": {"updatecache": refused_lines},
+    "mimetypes": {"knownfiles": []},    # of the host
     "platform": {"open": refused_open},
     "shutil": {"copymode": keep_mode, "copystat": keep_mode},
     "unittest.main": {"__import__": main_import, "getattr": checked_getattr},

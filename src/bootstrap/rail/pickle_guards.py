@@ -36,6 +36,13 @@ def patch_pickle(module, guards):
             return unpickler(file, fix_imports=fix_imports, encoding=encoding, errors=errors, buffers=buffers).load()
         except struct.error as e:
             raise module.UnpicklingError("pickle data was truncated") from e
+        except IndexError as e:     # of the stack, and not of the code's own __setstate__()
+            at = e.__traceback__
+            while at.tb_next is not None:
+                at = at.tb_next
+            if at.tb_frame.f_globals is not module.__dict__:
+                raise
+            raise module.UnpicklingError("unpickling stack underflow") from None
 
     def loads(data, /, *, fix_imports=True, encoding="ASCII", errors="strict", buffers=None):
         """Read and return an object from the given pickle data."""
