@@ -122,7 +122,7 @@ check_python() {
 
 check_build() {
 	from=$(sed -n 's/^source //p;/^$/q' "$dir/manifest")
-	mkdir -p "$work/layer/check" "$work/layer/rail" "$work/layer/values" "$work/layer/runtime"
+	mkdir -p "$work/layer/check" "$work/layer/files" "$work/layer/rail" "$work/layer/values" "$work/layer/runtime"
 	echo 'ANSWER = 42' >"$work/layer/__init__.py"
 	for n in $(cd "$rootfs" && python3 -B -c 'import bundle; print(*map(bundle.path_of, bundle.CORE))') runtime/part; do
 		echo 'from agentjail import ANSWER' >"$work/layer/$n.py"

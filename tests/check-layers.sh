@@ -57,7 +57,8 @@ layer gen        base json toml policyload seccomp plan sandbox result jsonschem
 
 # python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
 python check
-python rail      check
+python files
+python rail      check files
 python values    rail
 python runtime   check rail values
 

@@ -61,7 +61,7 @@ class Guards:
         self.proxies = None                 # module_proxy.ModuleProxies, from the first import on
         self.opens_files = builtin_set == "full" or "/" in folders  # every path that the jail shows
         self.code_files = ()                # file names of the agent's own code
-        self.held = None                    # file_modules.HeldFiles, from the first open() on
+        self.held = None                    # files/file_modules.HeldFiles, from the first open() on
         self.global_view = None             # what globals() returns, from the first call on
         self.dynamic = None                 # dynamic_code.DynamicCode, from the first eval, exec or compile on
         # A module, and not a dict: code can read it (exec() leaves it in a namespace), and the attribute rules keep `__import__`
@@ -72,7 +72,7 @@ class Guards:
     def held_files(self):
         """open(), os and io as agent code has them."""
         if self.held is None:
-            from agentjail.rail.file_modules import HeldFiles
+            from agentjail.files.file_modules import HeldFiles
             self.held = HeldFiles(self.files, self.folders if not self.opens_files else ("/",))
         return self.held
 

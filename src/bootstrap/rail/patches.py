@@ -127,7 +127,7 @@ PATCHED_GLOBALS = {
     "xmlrpc.server": {"getattr": checked_getattr},
     "importlib.metadata": {"import_module": refused_import},
 }
-# Modules that open files by paths of the agent's, which get a held open() and os (file_modules.py) -> the module by which agent code reaches them.
+# Modules that open files by paths of the agent's, which get a held open() and os (files/file_modules.py) -> the module by which agent code reaches them.
 FILE_MODULES = {
     **{name: name for name in (
         "argparse bz2 codecs configparser filecmp fileinput getpass gettext glob gzip logging logging.handlers lzma mimetypes pathlib "
@@ -144,7 +144,7 @@ PATCHES = {
     "logging": ("agentjail.rail.format_guards", "patch_logging"),
     "string": ("agentjail.rail.format_guards", "patch_string"),
     "dataclasses": ("agentjail.rail.dataclass_guards", "patch_is_type"),
-    "tarfile": ("agentjail.rail.file_modules", "patch_tarfile"),
+    "tarfile": ("agentjail.files.file_modules", "patch_tarfile"),
     "unittest.mock": ("agentjail.rail.testing_guards", "patch_mock"),
     "xml.dom.xmlbuilder": ("agentjail.rail.xml_guards", "patch_builder"),
     "xml.sax.saxutils": ("agentjail.rail.xml_guards", "patch_saxutils"),

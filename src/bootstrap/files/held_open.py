@@ -9,7 +9,7 @@ import sys
 from stat import S_ISDIR
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.places import plain_path
+from agentjail.files.places import plain_path
 
 EISDIR, REAL_TYPE = 21, type
 BUFFER_BYTES = 1 << 16

@@ -10,9 +10,9 @@ import posix
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.held_open import make_open
-from agentjail.rail.held_os import make_os
-from agentjail.rail.places import Places
+from agentjail.files.held_open import make_open
+from agentjail.files.held_os import make_os
+from agentjail.files.places import Places
 
 ModuleType, FunctionType, REAL_TYPE = type(sys), type(lambda: 0), type
 

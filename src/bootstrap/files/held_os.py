@@ -6,7 +6,7 @@ import os
 import posix
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.rail.places import plain_path
+from agentjail.files.places import plain_path
 
 ModuleType, FunctionType, REAL_TYPE = type(os), type(lambda: 0), type
 READ, WRITE, WRITE_LINK = (False, True), (True, True), (True, False)  # (writes, follows a link at the end of the path)
