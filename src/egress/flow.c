@@ -14,14 +14,17 @@ enum {
 	PIPE_LEAST_BYTES = AJ_FLOW_CHUNK_BYTES, /* smaller ones are slower than copies */
 };
 
-static uint8_t scratch[AJ_FLOW_CHUNK_BYTES];
+/* Of the relay alone: as static memory each process of ours would have it, and count it against RLIMIT_DATA. */
+static uint8_t *scratch;
 
 /* --- the pipes --- */
 
-void aj_bulk_begin(struct aj_bulk *bulk)
+bool aj_bulk_begin(struct aj_bulk *bulk)
 {
 	*bulk = (struct aj_bulk){ 0 };
 	bulk->last = &bulk->first;
+	scratch = malloc(AJ_FLOW_CHUNK_BYTES);
+	return scratch;
 }
 
 static struct aj_pipe *take_pipe(struct aj_bulk *bulk)
@@ -214,7 +217,7 @@ static void move_chunk(struct aj_flow *flow)
 		flow->piped = n = in > 0 ? (size_t)in : 0;
 		write_pipe(flow);
 	} else
-		n = copy_some(flow, flow->bulk->held_bytes < AJ_FLOW_HELD_BYTES ? sizeof scratch : AJ_FLOW_READ_BYTES);
+		n = copy_some(flow, flow->bulk->held_bytes < AJ_FLOW_HELD_BYTES ? AJ_FLOW_CHUNK_BYTES : AJ_FLOW_READ_BYTES);
 	if (!flow->piped)
 		give_pipe(flow);
 	if (n && !flow->error && !flow->blocked)
@@ -291,7 +294,7 @@ void aj_flow_end(struct aj_flow *flow)
 		unqueue(flow);
 	if (flow->piped) { /* what is in the pipe is of this connection: another must not get it */
 		ssize_t n;
-		while (flow->piped && (n = read(flow->pipe->ends[0], scratch, sizeof scratch)) > 0)
+		while (flow->piped && (n = read(flow->pipe->ends[0], scratch, AJ_FLOW_CHUNK_BYTES)) > 0)
 			flow->piped -= (size_t)n < flow->piped ? (size_t)n : flow->piped;
 	}
 	give_pipe(flow);

@@ -54,7 +54,7 @@ struct aj_flow {
 	struct aj_flow *next;
 };
 
-void aj_bulk_begin(struct aj_bulk *bulk);
+bool aj_bulk_begin(struct aj_bulk *bulk); /* once in a process; false: out of memory */
 static inline bool aj_bulk_waits(const struct aj_bulk *bulk)
 {
 	return bulk->first;

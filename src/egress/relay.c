@@ -74,12 +74,11 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *poli
 		relay->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = relay, .fd = -1 };
 		relay->last_report = &relay->first_report;
 		relay->connections_max = connections_max(relay);
-		aj_bulk_begin(&relay->bulk);
 		relay->names = aj_names_new();
 		relay->resolver = aj_resolver_new(loop);
 		relay->dns = aj_dns_server_new(relay);
 	}
-	if (!relay || !relay->names || !relay->resolver || !relay->dns ||
+	if (!relay || !aj_bulk_begin(&relay->bulk) || !relay->names || !relay->resolver || !relay->dns ||
 	    aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 || aj_listeners_begin(relay) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "prepare the relay");
 		return NULL;
