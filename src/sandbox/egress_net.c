@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -118,6 +119,18 @@ static int make_socket(const struct family *f, enum aj_egress_socket which)
 	return aj_steal(&fd);
 }
 
+/* Another jail of this user may have filled the count of descriptors in flight, which the kernel holds against the sender's soft limit on
+ * open files: raised for this one message, since the guest is to inherit the caller's. */
+static int hand_over(int report, const int *sockets, size_t count)
+{
+	struct rlimit before;
+	if (getrlimit(RLIMIT_NOFILE, &before) < 0)
+		return -1;
+	aj_fd_raise_limit();
+	int r = aj_msg_hand_over_sockets(report, sockets, count);
+	return setrlimit(RLIMIT_NOFILE, &before) < 0 ? -1 : r;
+}
+
 int aj_egress_net(struct aj_steps *w, struct aj_error *err)
 {
 	int sockets[FAMILIES * AJ_EGRESS_SOCKETS];
@@ -138,7 +151,7 @@ int aj_egress_net(struct aj_steps *w, struct aj_error *err)
 			else
 				count++;
 		}
-	if (!err->exit_code && aj_msg_hand_over_sockets(w->report, sockets, count) < 0)
+	if (!err->exit_code && hand_over(w->report, sockets, count) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "egress", errno, "hand the relay's sockets to the supervisor");
 	while (count)
 		aj_close(&sockets[--count]);

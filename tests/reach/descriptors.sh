@@ -33,6 +33,8 @@ is "inflight-start: control: 4,000 are in flight" "inflight 4000 OK" "$(cat "$T/
 is "inflight-program: control: and a program of that uid, with a limit of 1024, cannot send one" "inflight 0 ETOOMANYREFS" "$(program)"
 json "inflight-start: a command starts" 0 status=ok violations_seen=true -- run --json -- true
 json "inflight-start: one without sockets" 0 status=ok violations_seen=true -- run --json --policy-file "$T/denied.toml" -- true
+json "inflight-relay: one with a network by allow-list" 0 status=ok violations_seen=true -- run --json --allow-host a.test:80 -- sh -c 'ulimit -Sn'
+is "inflight-relay: its own limit is not raised" 768 "$(field stdout | tr -d '\n')"
 json "inflight-start: a snippet" 0 status=ok value=2 violations_seen=true -- exec -c '1+1'
 json "inflight-start: its refusals are counted" 0 violations.0.syscall=clone -- exec --layer off -c 'import os
 try: os.fork()

@@ -1,0 +1,70 @@
+#!/bin/sh
+# What a jail with a network by allow-list reaches of the host's network, with no internet behind it; tests/egress has one. Each check names its row.
+. "$(dirname "$0")/../lib.sh"
+
+start_canaries
+address=$(hostname -I 2>/dev/null | tr ' ' '\n' | grep -m1 '\.')
+cat >"$T/attack.py" <<'X'
+import socket, sys
+what, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def tried(name, do):
+    try: print(name, do() or "OK", flush=True)
+    except OSError as e: print(name, type(e).__name__, flush=True)
+def talk(host, port):
+    with socket.create_connection((host, port), 10) as s:
+        return s.recv(9).decode() or "closed"
+def tracked():
+    return int(open("/proc/sys/net/netfilter/nf_conntrack_count").read())
+def datagrams(n):
+    for i in range(n):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s: s.sendto(b"x", ("203.0.113.9", i + 1))
+if what == "servers":
+    tried("127.0.0.1", lambda: talk("127.0.0.1", port))
+    tried("address", lambda: talk(address, port))
+if what == "datagrams":
+    def send(host, p):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.settimeout(10); s.connect((host, p)); s.send(b"x"); return s.recv(9).decode()
+    tried("udp", lambda: send(address, port)); tried("quic", lambda: send("203.0.113.9", 443))
+    for name, kind in ("icmp", (2, 2, 1)), ("raw", (2, 3, 255)), ("packet", (17, 3, 0)): tried(name, lambda: socket.socket(*kind).close())
+if what == "settings":
+    def ask(number):
+        with socket.socket(16, 3, 0) as s:
+            # RTM_NEWLINK and RTM_DELROUTE for lo: an acknowledgement is wanted
+            body = b"\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0" if number == 16 else b"\2\0\0\0\xff\0\0\0\0\0\0\0"
+            s.sendto((16 + len(body)).to_bytes(4, "little") + number.to_bytes(2, "little") + b"\5\0\1\0\0\0\0\0\0\0" + body, (0, 0))
+            return "errno %d" % -int.from_bytes(s.recv(4096)[16:20], "little", signed=True)
+    tried("link", lambda: ask(16)); tried("route", lambda: ask(25)); tried("netfilter", lambda: socket.socket(16, 3, 12).close())
+if what == "tracked":
+    datagrams(200); print("datagrams", tracked())
+    for i in range(50):
+        try: talk("203.0.113.9", i + 1)
+        except OSError: pass
+    print("connections", tracked() >= 50)
+if what == "relay":
+    kept = []
+    for i in range(port):
+        try: kept.append(socket.create_connection(("203.0.113.9", 25), 10))
+        except ConnectionResetError: kept.append(None)
+    print("tried", len(kept))
+X
+attack() { aj run --timeout 50s --allow-host a.test:80 "$@" --bind "$T/attack.py:/opt/attack.py" -- "$PY" -I -S -B /opt/attack.py $what; }
+
+what="servers ${address:-192.0.2.1} $TCP"
+attack
+is "network-host-servers: none answers" "127.0.0.1 ConnectionRefusedError|address" "$(sed 's/ \(ConnectionResetError\|closed\)$//' "$T/out" | tr '\n' '|' | sed 's/|$//')"
+check "network-host-servers: the host's own address is reported" grep -q "^agentjail: ${address:-192.0.2.1}:$TCP was refused" "$T/err"
+what="datagrams ${address:-192.0.2.1} 9"
+attack
+is "network-datagrams: all are refused" "udp ConnectionRefusedError|quic ConnectionRefusedError|icmp PermissionError|raw PermissionError|packet OSError" \
+	"$(tr '\n' '|' <"$T/out" | sed 's/|$//')"
+what="settings - 0"
+attack
+is "network-settings: none can be changed" "link errno 1|route errno 1|netfilter OSError" "$(tr '\n' '|' <"$T/out" | sed 's/|$//')"
+what="tracked - 0"
+attack
+is "network-connections-tracked: TCP alone" "datagrams 0|connections True" "$(tr '\n' '|' <"$T/out" | sed 's/|$//')"
+what="relay - 300"
+attack
+is "network-relay: refused connections are closed, and one line" "tried 300|1" "$(tr '\n' '|' <"$T/out")$(grep -c 'was refused' "$T/err")"
+finish
