@@ -37,7 +37,7 @@ def results_fit_their_schema(s):
     result = s.client().ask("exec", code="1/0")
     same(result_schema.problems(result), [])
     for name, changed in (("status", {"status": "fine"}), ("wall_ms", {"wall_ms": 1.5}), ("new", {"new": 1}), ("lines", {"error": dict(result["error"], lines=1)}),
-                          ("syscall", {"violations": [{}]}), ("imports[0]", {"imports": [5]}), ("enforced.x", {"enforced": {"x": None}})):
+                          ("violations[0]: count", {"violations": [{}]}), ("imports[0]", {"imports": [5]}), ("enforced.x", {"enforced": {"x": None}})):
         found = result_schema.problems(dict(result, **changed))
         assert found and name in "".join(found), (name, found)
     assert result_schema.problems({"id": "x", "status": "ok"}) == ["result: reason is missing"]
