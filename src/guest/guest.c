@@ -19,6 +19,7 @@
 #include "guest/holes.h"
 #include "guest/huge.h"
 #include "guest/plain_code.h"
+#include "guest/prefault.h"
 #include "guest/python.h"
 #include "guest/zygote.h"
 #include "seccomp/compile.h"
@@ -140,6 +141,7 @@ static void run_trial(const struct aj_birth *order)
 	if (null < 0 || dup2(null, CONTROL_FD) < 0)
 		_exit(EXIT_BROKEN);
 	init_newborn(order);
+	aj_prefault_born();
 	aj_python_collect(1);
 	aj_frame_header(started, 0, AJ_FRAME_STARTED);
 	object *claim = aj_python_call(layer_function("agentjail.runtime.zygote", "first_snippet"), (char *)started,
@@ -288,7 +290,9 @@ static int runner_main(int argc, char **argv, char **env)
 		if (role == AJ_FRAME_SESSION)
 			call_layer("agentjail.runtime.main", "set_policy", policy.body, policy.bytes);
 	}
-	serve_requests(run, install_filter(&insns));
+	int listener = install_filter(&insns);
+	aj_prefault_snippet();
+	serve_requests(run, listener);
 }
 
 /* libc's entry code calls this with Python's main, which the runner's main replaces. */

@@ -32,25 +32,42 @@ struct range {
 	int advice;
 };
 
-/* Shared between zygote and trial; the newborn only reads a private copy. */
 static struct learnt {
-	size_t count;
+	size_t count, of_birth; /* ranges in all; the first ones, of the birth, in ascending order, then those of the snippet */
 	struct range ranges[RANGES_MAX];
-} * learnt;
+} * learnt; /* private: jails may share no memory */
+
+/* Shared between zygote and trial: what the trial writes here is no page that a jail will write. */
+static struct trial {
+	struct learnt learnt;
+	int proc_fd;
+	char maps[MAPS_BYTES];
+	uint64_t entries[BATCH];
+} * trial;
 
 static void add_page(uintptr_t page, int advice)
 {
-	struct range *last = learnt->count ? &learnt->ranges[learnt->count - 1] : NULL;
+	struct learnt *l = &trial->learnt;
+	struct range *last = l->count > l->of_birth ? &l->ranges[l->count - 1] : NULL;
 	if (last && last->advice == advice && page == last->end)
 		last->end = page + PAGE;
-	else if (learnt->count < RANGES_MAX)
-		learnt->ranges[learnt->count++] = (struct range){ page, page + PAGE, advice };
+	else if (l->count < RANGES_MAX)
+		l->ranges[l->count++] = (struct range){ page, page + PAGE, advice };
+}
+
+/* Was the page learnt at the birth? *at: where the search for the page before has ended. */
+static bool is_known(uintptr_t page, uintptr_t piece, size_t *at)
+{
+	const struct learnt *l = &trial->learnt;
+	while (*at < l->of_birth && l->ranges[*at].end <= page / piece * piece)
+		(*at)++;
+	return *at < l->of_birth && l->ranges[*at].start / piece * piece <= page;
 }
 
 /* One mapping: its written pages; in a read-only mapping, its mapped pages. */
-static void learn_mapping(int pagemap, uintptr_t start, uintptr_t end, bool writable)
+static void learn_mapping(int pagemap, uintptr_t start, uintptr_t end, bool writable, size_t *known)
 {
-	static uint64_t entries[BATCH];
+	uint64_t *entries = trial->entries;
 	uintptr_t last = 0;
 	for (uintptr_t at = start; at < end; at += BATCH * (uintptr_t)PAGE) {
 		size_t count = (end - at) / PAGE < BATCH ? (end - at) / PAGE : BATCH;
@@ -59,7 +76,7 @@ static void learn_mapping(int pagemap, uintptr_t start, uintptr_t end, bool writ
 			return;
 		for (size_t i = 0; i < count; i++) {
 			uintptr_t page = at + i * PAGE;
-			if (!(entries[i] & PRESENT))
+			if (!(entries[i] & PRESENT) || is_known(page, writable ? PAGE : AROUND, known))
 				continue;
 			if (writable && (entries[i] & EXCLUSIVE))
 				add_page(page, MADV_POPULATE_WRITE);
@@ -69,15 +86,15 @@ static void learn_mapping(int pagemap, uintptr_t start, uintptr_t end, bool writ
 	}
 }
 
-static void read_pagemap(int proc_fd)
+static void learn_pages(void)
 {
-	static char maps[MAPS_BYTES];
+	char *maps = trial->maps;
+	size_t have = 0, known = 0;
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* otherwise /proc/self/maps and pagemap are not readable */
-	cleanup_fd int maps_fd = openat(proc_fd, "self/maps", O_RDONLY | O_CLOEXEC);
-	cleanup_fd int pagemap = openat(proc_fd, "self/pagemap", O_RDONLY | O_CLOEXEC);
-	size_t have = 0;
-	for (ssize_t n = 1; maps_fd >= 0 && n > 0 && have<sizeof maps - 1; have += n> 0 ? (size_t)n : 0)
-		n = read(maps_fd, maps + have, sizeof maps - 1 - have);
+	cleanup_fd int maps_fd = openat(trial->proc_fd, "self/maps", O_RDONLY | O_CLOEXEC);
+	cleanup_fd int pagemap = openat(trial->proc_fd, "self/pagemap", O_RDONLY | O_CLOEXEC);
+	for (ssize_t n = 1; maps_fd >= 0 && n > 0 && have<MAPS_BYTES - 1; have += n> 0 ? (size_t)n : 0)
+		n = read(maps_fd, maps + have, MAPS_BYTES - 1 - have);
 	maps[have] = '\0';
 	for (char *line = maps, *next; pagemap >= 0 && *line; line = next) {
 		uintptr_t start, end;
@@ -87,38 +104,54 @@ static void read_pagemap(int proc_fd)
 		/* Shared mappings are not copied, and "[vvar]" and the like are the kernel's. */
 		if (sscanf(line, "%lx-%lx %4s", &start, &end, rights) == 3 && rights[0] == 'r' && rights[3] == 'p' &&
 		    end < UINTPTR_MAX / 2 && !memmem(line, (size_t)(next - line), "[v", 2))
-			learn_mapping(pagemap, start, end, rights[1] == 'w');
+			learn_mapping(pagemap, start, end, rights[1] == 'w', &known);
 	}
 }
 
-void aj_prefault_learn(int proc_fd, void (*trial)(void))
+void aj_prefault_born(void)
 {
-	struct learnt *room = mmap(NULL, sizeof *room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (room == MAP_FAILED)
+	learn_pages();
+	trial->learnt.of_birth = trial->learnt.count;
+}
+
+void aj_prefault_learn(int proc_fd, void (*run_trial)(void))
+{
+	trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (trial == MAP_FAILED)
 		return;
-	learnt = room;
+	trial->proc_fd = proc_fd;
 	pid_t pid = aj_birth_fork_trial();
 	if (pid == 0) {
-		trial();
-		read_pagemap(proc_fd);
+		run_trial();
+		learn_pages();
 		_exit(0);
 	}
 	int status;
 	bool whole = pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	/* Jails may share no memory: copy the result out of the shared mapping. Not into the heap, which must look as before the trial. */
+	/* Copied not into the heap, which must look as before the trial. */
 	learnt = whole ? mmap(NULL, sizeof *learnt, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
 	if (learnt == MAP_FAILED)
 		learnt = NULL;
 	if (learnt)
-		memcpy(learnt, room, sizeof *learnt);
-	munmap(room, sizeof *room);
+		memcpy(learnt, &trial->learnt, sizeof *learnt);
+	munmap(trial, sizeof *trial);
+}
+
+static void populate(size_t from, size_t to)
+{
+	for (const struct range *r = learnt->ranges + from; r < learnt->ranges + to; r++)
+		/* A mapping that is gone, or an old kernel without this advice, costs page faults only. */
+		madvise((void *)r->start, r->end - r->start, r->advice); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 void aj_prefault(void)
 {
-	for (size_t i = 0; learnt && i < learnt->count; i++) {
-		const struct range *r = &learnt->ranges[i];
-		/* A mapping that is gone, or an old kernel without this advice, costs page faults only. */
-		madvise((void *)r->start, r->end - r->start, r->advice); /* NOLINT(performance-no-int-to-ptr) */
-	}
+	if (learnt)
+		populate(0, learnt->of_birth);
+}
+
+void aj_prefault_snippet(void)
+{
+	if (learnt)
+		populate(learnt->of_birth, learnt->count);
 }
