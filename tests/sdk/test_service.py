@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,12 @@ def descriptors():
 
 def children():
     return procfs.children(os.getpid())
+
+
+def answers(path):
+    """Does a service listen there? Its socket is there a moment before it does."""
+    with socket.socket(socket.AF_UNIX) as one:
+        return one.connect_ex(path) == 0
 
 
 class TestPrivate(unittest.TestCase):
@@ -108,7 +115,7 @@ class TestPrivate(unittest.TestCase):
             log = open(folder + "/log", "w")
             process = subprocess.Popen([os.environ["AGENTJAIL"], "serve", "--socket", folder + "/s", "--parked", "0"], stderr=log)
             try:
-                while not os.path.exists(folder + "/s"):
+                while not answers(folder + "/s"):
                     self.assertIsNone(process.poll())
                 with Service(folder + "/s") as service:
                     self.assertEqual(Jail(service=service).run("1").value, 1)
