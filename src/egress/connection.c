@@ -239,7 +239,7 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 		aj_endpoint_text(target->family, target->address, c->address);
 	}
 	c->inside = (struct aj_io){ .fn = on_inside, .arg = c, .fd = -1 };
-	c->outside = (struct aj_io){ .fn = on_outside, .arg = c, .fd = -1 };
+	c->outside = (struct aj_io){ .arg = c, .fd = -1 }; /* its callback: on_connect, then on_outside */
 	c->timer = (struct aj_timer){ .fn = on_idle, .arg = c };
 	c->out = (struct aj_flow){ .from = fd, .to = -1, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_out };
 	c->in = (struct aj_flow){ .from = -1, .to = fd, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_in };

@@ -55,9 +55,9 @@ static void give_up(struct aj_connection *c, int error)
 	}
 }
 
-static void connected(struct aj_connection *c)
+static void connected(struct aj_connection *c, int fd)
 {
-	int fd = c->outside.fd, on = 1;
+	int on = 1;
 	c->upstream = AJ_UPSTREAM_OPEN;
 	c->reached = true;
 	aj_loop_unset(c->relay->loop, &c->timer);
@@ -83,7 +83,7 @@ static void on_connect(struct aj_io *io, uint32_t events)
 	if ((events & (EPOLLERR | EPOLLHUP)) && getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
 		error = errno;
 	if (!error) {
-		connected(c);
+		connected(c, io->fd);
 		return;
 	}
 	drop_attempt(c);
@@ -99,6 +99,15 @@ static void on_slow(struct aj_timer *timer)
 	try_next(c);
 }
 
+/* 0, EALREADY while it goes on, or why not. A host that is near has answered by the second call, and no turn of the loop is needed. */
+static int begin_connect(int fd, const union aj_endpoint *to, socklen_t bytes)
+{
+	int r = fd < 0 ? -1 : connect(fd, &to->any, bytes);
+	if (r < 0 && fd >= 0 && errno == EINPROGRESS)
+		r = connect(fd, &to->any, bytes);
+	return r == 0 ? 0 : errno;
+}
+
 /* c->out.error: how the last attempt ended; until there is a connection the flow itself has none. */
 static void try_next(struct aj_connection *c)
 {
@@ -111,7 +120,12 @@ static void try_next(struct aj_connection *c)
 		socklen_t bytes = aj_endpoint_make(&to, a->family, a->address, c->port);
 		aj_endpoint_text(a->family, a->address, c->address);
 		int fd = socket(a->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		if (fd >= 0 && (connect(fd, &to.any, bytes) == 0 || errno == EINPROGRESS)) {
+		error = begin_connect(fd, &to, bytes);
+		if (error == 0) {
+			connected(c, fd);
+			return;
+		}
+		if (error == EALREADY) {
 			c->upstream = AJ_UPSTREAM_CONNECTING;
 			c->outside.fn = on_connect;
 			c->timer.fn = on_slow;
@@ -119,8 +133,8 @@ static void try_next(struct aj_connection *c)
 				aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + (last ? LAST_US : NEXT_US));
 				return;
 			}
+			error = errno;
 		}
-		error = errno;
 		aj_close(&fd);
 		if (error == EMFILE || error == ENFILE)
 			break;
