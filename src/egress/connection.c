@@ -82,8 +82,10 @@ static enum aj_egress_kind kind_of(const struct aj_connection *c)
 
 void aj_connections_end(struct aj_relay *relay, const char *why)
 {
-	while (relay->connections)
-		aj_connection_end(relay->connections, kind_of(relay->connections), true, why);
+	for (struct aj_connection *c = relay->connections, *next; c; c = next) {
+		next = c->next;
+		aj_connection_end(c, kind_of(c), true, why);
+	}
 }
 
 /* Watches what the flows want. A side that has hung up would be reported in every turn: once nothing more is written to a side, it is

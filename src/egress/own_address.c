@@ -11,7 +11,7 @@
 
 bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable)
 {
-	union aj_endpoint to, from;
+	union aj_endpoint to, from = { .any.sa_family = AF_UNSPEC };
 	socklen_t bytes = aj_endpoint_make(&to, family, address, 9), from_bytes = sizeof from;
 	cleanup_fd int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	*ret_unreachable = false;
