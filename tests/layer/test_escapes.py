@@ -836,6 +836,13 @@ PWN = inspect.get_annotations(f, eval_str=True)['a'].modules"""),
     ("pickle-other-module", ["pickle"], "import pickle\nPWN = pickle.loads(b'cposix\\ngetpid\\n(tR.')"),
     ("pickle-file", ["pickle", "io"], "import io, pickle\nPWN = pickle.load(io.BytesIO(b'cposix\\ngetpid\\n(tR.'))"),
     ("pickle-inner-function", ["pickle", "json"], "import pickle\nPWN = pickle.loads(b'cjson.decoder\\nscanstring\\n.')"),
+    ("pickle-names-module", ["pickle"], """
+import pickle
+class A: pass
+A.__module__, A.__qualname__ = 'antigravity', 'fly'
+try: pickle.dumps(A)
+except pickle.PicklingError as e: assert 'import of module' not in str(e); PWN = 1"""),
+    ("pickle-inner-class", ["pickle", "logging"], "import pickle\nPWN = pickle.loads(b'clogging.handlers\\nSocketHandler\\n.')"),
     ("pickle-private-module", ["pickle", "random"], "import pickle\nPWN = pickle.loads(b'crandom\\n_os\\n.')"),
     ("pickle-dotted", ["pickle", "json"], "import pickle\nPWN = pickle.loads(b'\\x80\\x04\\x8c\\x04json\\x8c\\x11loads.__globals__\\x93.')"),
     ("pickle-build", ["pickle"], "import pickle\nclass A: pass\npickle.loads(b'c__main__\\nA\\n(N(dV__match_args__\\n(Vx\\ntstb.')\nPWN = A.__match_args__"),

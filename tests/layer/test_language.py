@@ -260,6 +260,8 @@ class A:
     z: int = 0
     def __post_init__(self, x): self.z = x
 (A(4), [f.name for f in dataclasses.fields(A)])""", "(A(z=4), ['z'])"),
+    ("pickle-methods", ["pickle"], "import pickle\nclass A:\n    def f(self): return 5\n"
+     "[pickle.loads(pickle.dumps('a'.upper))(), pickle.loads(pickle.dumps(A().f))(), list(pickle.loads(pickle.dumps(iter([1, 2]))))]", "['A', 5, [1, 2]]"),
     ("c-pickle", ["pickle", "itertools"], """
 import pickle, itertools
 class P:

@@ -24,6 +24,14 @@ rows = [
     (lambda: pd.read_pickle(io.BytesIO(system)), lambda: pd.read_pickle(io.BytesIO(plain))),
     (lambda: np.load(io.BytesIO(header + system), allow_pickle=True), lambda: np.load(io.BytesIO(array.getvalue()), allow_pickle=True)),
     (lambda: joblib.load(io.BytesIO(system)), lambda: joblib.load(io.BytesIO(plain))),
+    # Classes and functions of inner modules that make functions of text, import by a name or start programs.
+    *((lambda data=data: pickle.loads(data), lambda: pickle.loads(plain)) for data in (
+        b"cscipy._lib.decorator\nFunctionMaker\n.", b"cnumpy.core\n_ufunc_reconstruct\n(Vos\nVgetpid\ntR.",
+        b"cjoblib.externals.cloudpickle.cloudpickle\nsubimport\n(Vos\ntR.", b"cjoblib.externals.cloudpickle.cloudpickle\n_make_function\n.",
+        b"cjoblib.externals.loky.process_executor\nProcessPoolExecutor\n.", b"cnumpy.distutils.exec_command\n_exec_command\n.",
+        b"cnumpy.testing._private.utils\nrundocs\n.", b"cpandas.core.computation.scope\nScope\n.", b"cpandas.io.common\nos\n.",
+        b"csympy.plotting.experimental_lambdify\nLambdifier\n.", b"cpytz\nopen_resource\n(V../../../etc/passwd\ntR.",
+        b"clogging.handlers\nSocketHandler\n.", b"cconcurrent.futures.process\nProcessPoolExecutor\n.", b"cunittest.__main__\nmain\n.")),
 ]
 for refused, control in rows:
     control()

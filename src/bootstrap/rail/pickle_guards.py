@@ -1,7 +1,7 @@
-"""Unpickling, by agent code and by libraries for it: names in a pickle are found under the rules of imports and of attributes.
-It refuses modules that the policy does not allow, and public functions of modules that no import statement reaches.
+"""Unpickling, by agent code and by libraries for it: what a pickle names is found under the rules of imports and of attributes.
+It hands out no class and no function that an import statement would refuse, but those of the tables in pickle_names.py, and classes that a
+package derives from its public ones: matplotlib's axes, sklearn's estimators.
 
-The classes of a package's inner modules, and their private functions, build its own values again: numpy's `_reconstruct`, pandas' `_new_Index`.
 Python's own Unpickler does the work: C code would set any attribute that a pickle names.
 """
 
@@ -10,12 +10,9 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, ModuleType
-from agentjail.rail.shown import SHOWN
+from agentjail.rail.pickle_names import OF_CYTHON, OF_PICKLE, PARTS_OF, is_listed
 
-# Functions whose names pickle itself writes, for types without a module of their own and in protocols before 4.
-OF_PICKLE = (("copyreg", "_reconstructor"), ("_codecs", "encode"), ("re", "_compile"), ("array", "_array_reconstructor"))
-# Public functions of inner modules that rebuild values.
-REBUILDING = (("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"))
+FunctionType = type(is_listed)
 
 
 def patch_pickle(module, guards):
@@ -68,27 +65,51 @@ def patch_pickle(module, guards):
     unpickler.load_build = unpickler.dispatch[module.BUILD[0]] = load_build
     module.setattr = library_setattr
     module.Unpickler, module.load, module.loads = unpickler, load, loads
+    module.dump, module.dumps = writers(module, guards)
+
+
+def writers(module, guards):
+    """dump() and dumps(), which C code of pickle carries out with the built-in functions of the frame that called it: it writes `getattr` for
+    a method, and looks into the module that an object names as its own. With the guards of agent code there, neither is found."""
+    real_dump, real_dumps, main_import = module.dump, module.dumps, guards.builtins["__import__"]
+
+    def dump(obj, file, protocol=None, *, fix_imports=True, buffer_callback=None):
+        """Write a pickled representation of obj to the open file object file."""
+        return real_dump(obj, file, protocol, fix_imports=fix_imports, buffer_callback=buffer_callback)
+
+    def dumps(obj, protocol=None, *, fix_imports=True, buffer_callback=None):
+        """Return the pickled representation of the object as a bytes object."""
+        return real_dumps(obj, protocol, fix_imports=fix_imports, buffer_callback=buffer_callback)
+
+    def find_loaded(name, *rest):
+        """No object needs a module that is not loaded; an object can name any."""
+        return sys.modules[name] if name in sys.modules else main_import(name, *rest)
+
+    def with_builtins(function, namespace):
+        made = FunctionType(function.__code__, namespace, None, function.__defaults__, function.__closure__)
+        made.__kwdefaults__, made.__doc__ = function.__kwdefaults__, function.__doc__
+        return made
+
+    namespace = {"__name__": __name__, "__builtins__": {**__builtins__, "__import__": find_loaded}}
+    return with_builtins(dump, namespace), with_builtins(dumps, namespace)
 
 
 def find(guards, where, name):
     """The object of this module and this name, as agent code may have it."""
     read = guards.builtins.get("getattr") or guards.make_guarded()["getattr"]
     first, *rest = name.split(".")
-    imports = guards.imports
     if where == "__main__":
         value = read_own(sys.modules[where], first)
     elif where == "builtins":
         value = read_own(guards.module, first)
     elif (where, name) in OF_PICKLE:
-        value = REAL_GETATTR(REAL_IMPORT(where), name)
-    elif imports.allows(where) and first[:1] != "_":
-        before = len(guards.imported)
-        value = read(guards.builtins["__import__"](where, None, None, (first,)), first)
-        del guards.imported[before:]    # no import statement of the agent's
-    elif imports.allows(where) or imports.allows(where.partition(".")[0]):
-        value = inner(where, first)
+        return REAL_GETATTR(REAL_IMPORT(where), name)
+    elif guards.imports.allows(where) and first[:1] != "_":
+        value = import_from(guards, where, first)
     else:
-        raise AttributeError("the module is not allowed")
+        value = find_inner(guards, where, name if is_listed(where, name, None) else first)
+        if is_listed(where, name, None):
+            return value
     for part in rest:
         value = read(value, part)
     return value
@@ -100,13 +121,54 @@ def read_own(module, name):
     return module.__dict__[name]
 
 
-def inner(where, name):
-    """A class or a private function of an allowed package, which the module itself defines or its package. Python's own modules have private
-    helpers that run text, and need none of them for pickles but those of OF_PICKLE."""
-    if name[:1] == "_" and where.partition(".")[0] in sys.stdlib_module_names:
-        raise AttributeError("it is private")
-    value = REAL_GETATTR(REAL_IMPORT(where, None, None, ("__name__",)), name)
-    own = isinstance(value, type) or (where, name) in REBUILDING or name[:1] == "_" and callable(value)
-    if not own or isinstance(value, ModuleType) or where in SHOWN or REAL_GETATTR(value, "__module__", where).partition(".")[0] != where.partition(".")[0]:
-        raise AttributeError("it is no class of an allowed module")
-    return value
+def import_from(guards, where, name):
+    """What `from where import name` gives."""
+    before = len(guards.imported)
+    try:
+        return REAL_GETATTR(guards.builtins["__import__"](where, None, None, (name,)), name)
+    finally:
+        del guards.imported[before:]    # no import statement of the agent's
+
+
+def find_inner(guards, where, name):
+    """An object of a module that the policy allows as a part of its package alone, or a private one."""
+    package = where.partition(".")[0]
+    if not any([guards.imports.allows(p) for p in (package, *PARTS_OF.get(package, ()))]) and not guards.imports.allows(where):
+        raise AttributeError("the module is not allowed")
+    if "__" in where or where == "agentjail" or where[:10] == "agentjail.":
+        raise AttributeError("it is no module of a package")
+    of_python = package in sys.stdlib_module_names
+    module = REAL_IMPORT(where, None, None, ("__name__",)) if not of_python else REAL_IMPORT(package) and sys.modules.get(where)
+    if module is None:
+        raise AttributeError("the module is not allowed")
+    value = module
+    for part in name.split("."):
+        value = REAL_GETATTR(value, part)
+    if not isinstance(value, ModuleType):
+        for public in public_places(guards, package, name, value):
+            return import_from(guards, public, name)
+        of_cython = name[:len(OF_CYTHON)] == OF_CYTHON and module.__file__[-3:] == ".so"
+        if not of_python and (of_cython or is_listed(where, name, value) or derives_from_public(guards, package, value)):
+            return value
+    raise AttributeError("no import statement gives it")
+
+
+def public_places(guards, package, name, value):
+    """The allowed modules of the package that show this object under this name."""
+    if name[:1] == "_":
+        return
+    for where in guards.imports.exact:
+        if (where == package or where.startswith(package + ".")) and where in sys.modules and sys.modules[where].__dict__.get(name) is value:
+            yield where
+
+
+def derives_from_public(guards, package, value):
+    """Is this a class of the package whose base is one that agent code can import from it?"""
+    if not isinstance(value, type) or value.__module__.partition(".")[0] != package:
+        return False
+    for base in value.__mro__[1:]:
+        if base.__module__.partition(".")[0] == package:
+            for where in public_places(guards, package, base.__name__, base):
+                if import_from(guards, where, base.__name__) is base:
+                    return True
+    return False
