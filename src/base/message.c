@@ -86,7 +86,7 @@ int aj_message_recv(int socket, void *data, size_t bytes, int *ret_fd, int flags
 		return -1;
 	/* An empty message looks like the end of the stream, but may bring descriptors. */
 	take_control(&msg, NULL, &passed, n && ret_fd ? 1 : 0);
-	if (passed.count)
+	if (ret_fd && passed.count)
 		*ret_fd = passed.fds[0];
 	if (n == 0)
 		return 0;

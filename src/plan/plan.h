@@ -104,8 +104,8 @@ struct aj_plan {
 	uint64_t deny; /* AJ_DENY_*: groups taken away from the profile */
 	enum aj_network network;
 	AJ_LIST(const char *) allow; /* hosts, for AJ_NET_ALLOW: the relay has them from the policy */
-	int landlock_abi; /* 0: no ruleset */
-	bool mediated;    /* socket files of the host are in reach, so every connect is checked: mediate/connector.h */
+	int landlock_abi;            /* 0: no ruleset */
+	bool mediated;               /* socket files of the host are in reach, so every connect is checked: mediate/connector.h */
 	AJ_LIST(const char *) sockets; /* host paths of sockets that may be reached all the same */
 	const char *chdir;
 	char **argv;

@@ -80,7 +80,7 @@ struct aj_policy {
 	enum aj_builtins builtins;
 	AJ_LIST(const char *) imports; /* module names, `pkg.*` for a package with its submodules, `*` for every module */
 	enum aj_imports_checked imports_checked;
-	AJ_LIST(const char *) reached;  /* folders of the jail, beside those of the snippet's own */
+	AJ_LIST(const char *) reached; /* folders of the jail, beside those of the snippet's own */
 	AJ_LIST(const char *) preload; /* [WORD:]MODULE, see policy/item_types.h */
 	const char *clock;             /* of time and datetime, as aj_clock_parse() reads it */
 	uint64_t sleep_ms;             /* longest time.sleep(); 0: none */
