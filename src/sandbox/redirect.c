@@ -268,6 +268,8 @@ int aj_redirect_tcp(struct aj_error *err)
 		return 0;
 	aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "egress", 0,
 	                "lead the jail's connections to the relay by nftables: %s", nl_geterror(r));
-	aj_advise(err, "the kernel lacks NAT for nftables: `sudo modprobe -a nf_tables nft_chain_nat nft_nat nft_ct`, or use --network none");
+	bool refused = r == -NLE_PERM || r == -NLE_NOACCESS || r == -NLE_NOMEM;
+	aj_advise(err, refused ? "use a policy with another network (--network none), or find out what denies nftables to user namespaces here"
+	                       : "the kernel lacks NAT for nftables: `sudo modprobe -a nf_tables nft_chain_nat nft_nat nft_ct`, or use --network none");
 	return -1;
 }

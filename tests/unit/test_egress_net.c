@@ -4,12 +4,14 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/netfilter_ipv4.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 #include "sandbox/egress_net.h"
 #include "sandbox/handshake.h"
 #include "sandbox/netns.h"
+#include "sandbox/redirect.h"
 
 union address {
 	struct sockaddr any;
@@ -170,6 +173,23 @@ Test(egress_net, every_connection_ends_at_the_listener)
 	for (size_t i = 0; i < 2; i++)
 		cr_expect(accept(passed.fds[AJ_EGRESS_DNS_TCP + (i ? AJ_EGRESS_SOCKETS : 0)], NULL, NULL) >= 0,
 		          "DNS over TCP is not led away");
+}
+
+/* Without a right over the namespace: an error of this step, with something to do. */
+Test(egress_net, refused_by_the_kernel)
+{
+	int status = -1;
+	pid_t child = fork();
+	if (child == 0) {
+		struct aj_error err = { 0 };
+		struct __user_cap_header_struct version = { .version = _LINUX_CAPABILITY_VERSION_3 };
+		struct __user_cap_data_struct none[2] = { 0 };
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0 || syscall(SYS_capset, &version, none) < 0)
+			_exit(255);
+		_exit(aj_redirect_tcp(&err) == 0 || strcmp(err.step, "egress") != 0 || !err.cause[0] || !err.fix[0]);
+	}
+	waitpid(child, &status, 0);
+	cr_expect_eq(status, 0);
 }
 
 /* A supervisor that ends, or answers anything else, is no consent: nothing runs. */
