@@ -71,7 +71,7 @@ static bool take(struct part *p, size_t bytes, size_t *ret)
 		return stop(p->c, AJ_HELLO_MALFORMED);
 	p->left -= bytes;
 	while (bytes--) {
-		uint8_t byte;
+		uint8_t byte = 0;
 		if (!take_byte(p->c, &byte))
 			return false;
 		value = value << 8 | byte;
@@ -87,7 +87,7 @@ static bool skip(struct part *p, size_t bytes)
 	p->left -= bytes;
 	while (bytes) {
 		struct cursor *c = p->c;
-		uint8_t byte;
+		uint8_t byte = 0;
 		if (!take_byte(c, &byte))
 			return false;
 		bytes--;
@@ -104,7 +104,7 @@ static bool skip(struct part *p, size_t bytes)
 /* A vector: a length of `bytes` bytes, and as much; `ret` is that much of `p`. */
 static bool take_vector(struct part *p, size_t bytes, size_t min, struct part *ret)
 {
-	size_t length;
+	size_t length = 0;
 	if (!take(p, bytes, &length))
 		return false;
 	if (length < min || length > p->left)
@@ -117,7 +117,7 @@ static bool take_vector(struct part *p, size_t bytes, size_t min, struct part *r
 /* Letters, digits, `-`, `_` and dots between labels that are not empty. */
 static bool take_host_name(struct part *p, char ret_name[256])
 {
-	size_t bytes = 0, label = 0, c;
+	size_t bytes = 0, label = 0, c = 0;
 	if (p->left > NAME_MAX_BYTES + 1)
 		return stop(p->c, AJ_HELLO_MALFORMED);
 	while (p->left) {
@@ -140,8 +140,8 @@ static bool take_host_name(struct part *p, char ret_name[256])
 /* One entry, of the one type that there is: a server could choose among several. */
 static bool take_server_name(struct part *extension, char ret_name[256])
 {
-	struct part list, name;
-	size_t type;
+	struct part list = { 0 }, name = { 0 };
+	size_t type = 0;
 	if (!take_vector(extension, 2, 1, &list) || !take(&list, 1, &type))
 		return false;
 	if (extension->left || type != HOST_NAME)
@@ -160,8 +160,8 @@ static bool is_ech(size_t type)
 static bool take_extensions(struct part *list, bool *ret_named, bool *ret_ech, char name[256])
 {
 	while (list->left) {
-		size_t type;
-		struct part extension;
+		size_t type = 0;
+		struct part extension = { 0 };
 		if (!take(list, 2, &type) || !take_vector(list, 2, 0, &extension))
 			return false;
 		*ret_ech |= is_ech(type);
@@ -181,7 +181,7 @@ static bool take_extensions(struct part *list, bool *ret_named, bool *ret_ech, c
 
 static bool take_hello(struct part *p, bool *ret_named, bool *ret_ech, char name[256])
 {
-	struct part session, ciphers, compressions, extensions;
+	struct part session = { 0 }, ciphers = { 0 }, compressions = { 0 }, extensions = { 0 };
 	if (!skip(p, 2 + 32)) /* version, random */
 		return false;
 	if (!take_vector(p, 1, 0, &session) || session.left > 32 || !skip(&session, session.left))

@@ -47,7 +47,7 @@ static size_t read_name(const uint8_t *at, size_t bytes, char ret_name[256], boo
 			return 0;
 		for (size_t end = used + label; used < end; used++) {
 			*ret_odd |= !host_char(at[used]);
-			ret_name[letters++] = host_char(at[used]) ? (char)tolower(at[used]) : '?';
+			ret_name[letters++] = (char)(host_char(at[used]) ? tolower(at[used]) : '?');
 		}
 		ret_name[letters++] = '.';
 	}

@@ -242,7 +242,9 @@ static size_t head_bytes(struct aj_http *h, struct span s)
 {
 	size_t end = s.bytes < AJ_HTTP_HEAD_MAX_BYTES ? s.bytes : AJ_HTTP_HEAD_MAX_BYTES;
 	for (size_t i = h->scanned; i < end; i++) {
-		char c = s.at[i], before = i ? s.at[i - 1] : '\0';
+		char c = s.at[i], before = '\0';
+		if (i)
+			before = s.at[i - 1];
 		if ((c == '\n') != (before == '\r') || c == '\0') {
 			refuse(h, "a line of a request that does not end with CR LF, or has a NUL");
 			return 0;
