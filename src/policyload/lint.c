@@ -6,6 +6,7 @@
 #include "policy/bind.h"
 #include "policy/env.h"
 #include "policy/field.h"
+#include "policy/item_types.h"
 #include "policyload/check.h"
 
 /* Modules that lead out of the Python layer, or evaluate the text that they are given; `_socket` counts as `socket`. A module of which
@@ -161,6 +162,21 @@ static void secrets(const struct aj_check *c)
 	}
 }
 
+/* The services at these addresses give the machine's credentials to every program that asks. */
+static void allowed_host(const struct aj_check *c, size_t i)
+{
+	static const char *const metadata[] = { "169.254.169.254", "169.254.170.2",   "100.100.100.200", "168.63.129.16",
+		                                "192.0.0.192",     "[fd00:ec2::254]", "[fd20:ce::254]" };
+	const char *item = c->p->allow.items[i];
+	if (item[0] == '*')
+		aj_diag_warn(c->diags, aj_item_at(c, "network.allow", i), AJ_W_STAR,
+		             "`%s` allows every host name below this domain, whichever user registers the name", item);
+	for (size_t j = 0; j < sizeof metadata / sizeof *metadata; j++)
+		if (aj_host_covers(item, aj_printf(c->diags->arena, "%s%s", metadata[j], strrchr(item, ':'))))
+			aj_diag_warn(c->diags, aj_item_at(c, "network.allow", i), AJ_W_METADATA,
+			             "`%s` holds %s, where a cloud's machines get their credentials", item, metadata[j]);
+}
+
 static void rails(const struct aj_check *c)
 {
 	if (c->p->layer && c->p->builtins == AJ_BUILTINS_FULL && !c->p->exec)
@@ -183,10 +199,7 @@ static void rails(const struct aj_check *c)
 	if (!c->p->pids)
 		aj_diag_warn(c->diags, aj_at(c, "limits.pids"), AJ_W_NO_LIMIT, "the jail has no limit on processes");
 	for (size_t i = 0; i < c->p->allow.count; i++)
-		if (c->p->allow.items[i][0] == '*')
-			aj_diag_warn(c->diags, aj_item_at(c, "network.allow", i), AJ_W_STAR,
-			             "`%s` allows every host name below this domain, whichever user registers the name",
-			             c->p->allow.items[i]);
+		allowed_host(c, i);
 }
 
 static void binds(const struct aj_check *c)

@@ -199,6 +199,11 @@ finds "a mask in a writable bind" 1 AJ110 <<-'E'
 	binds = ["/srv/work:/work:rw"]
 	masks = ["/work/secret"]
 	E
+finds "a cloud's credentials" 1 AJ112 <<-'E'
+	[network]
+	mode = "allow"
+	allow = ["169.254.0.0/16:80"]
+	E
 finds "a wall that is not built: an overlay workspace" 1 AJ111 <<-'E'
 	extends = "offline-build"
 	[filesystem]

@@ -1215,6 +1215,8 @@ Test(load, lint)
 		{ "[process]\nenv = [\"API_TOKEN=x\"]\n", "AJ103", 2 },
 		{ "[process]\nenv = [\"A=ghp_x\"]\n", "AJ103", 2 },
 		{ "[python]\nbuiltins = \"full\"\n", "AJ104", 2 },
+		{ "[network]\nmode = \"allow\"\nallow = [\"169.254.169.0/24:80\"]\n", "AJ112", 3 },
+		{ "[network]\nmode = \"allow\"\nallow = [\"[fd00:ec2::254]:80\"]\n", "AJ112", 3 },
 		{ "[network]\nmode = \"host\"\n", "AJ105", 2 },
 		{ "[network]\nmode = \"host\"\n", "AJ106", 2 },
 		{ "[limits]\nmemory = \"none\"\n", "AJ107", 2 },
@@ -1230,6 +1232,7 @@ Test(load, lint)
 		"[process]\nenv = [\"TOKEN=\", \"GIT_TERMINAL_PROMPT=0\"]\n",
 		"[filesystem]\nbinds = [\"/srv/etc:/host-etc\"]\nmasks = [\"/w\"]\n",
 		"[filesystem]\nbinds = [\"/srv/w:/w\"]\nmasks = [\"/w/a\"]\n",
+		"[network]\nmode = \"allow\"\nallow = [\"10.0.0.0/8:80\", \"a.example.org:443\"]\n",
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		OK(load_text(cases[i].text));
