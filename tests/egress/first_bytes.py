@@ -1,9 +1,10 @@
 """Attacks by the first bytes of connections to an allowed host, on a network by allow-list: TLS and plain HTTP."""
 
 import json
+import os
 
 from jails import API, W, jail, refused
-from client import check, main, test
+from client import check, main, skip, test
 
 
 # --- TLS ---
@@ -53,6 +54,32 @@ def what_cannot_be_stopped():
     code = "said(https('api.allowed.test', 443, 'api.allowed.test', 'GET / HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n'))"
     run = jail(code)
     check("another Host behind an allowed name", "internet evil.test on " in "".join(run.lines) and W.log(kind="http", host="evil.test", sni=API), run)
+    if not os.path.isdir("/usr/lib/python3/dist-packages/h2"):
+        skip("a second name on one connection of HTTP/2", "python3-h2 is not installed")
+        return
+    run = jail(HTTP2, API, "evil.test", allow=[API + ":8444"])
+    check("a second name on one connection of HTTP/2", run.lines == ["internet %s\n" % API, "internet evil.test\n"] and W.log(kind="h2", host="evil.test", sni=API), run)
+
+
+HTTP2 = """
+sys.path.append("/usr/lib/python3/dist-packages")
+import h2.connection, h2.events
+c = context()
+c.set_alpn_protocols(["h2"])
+with socket.create_connection((sys.argv[1], 8444), WAIT) as raw, c.wrap_socket(raw, server_hostname=sys.argv[1]) as s:
+    http2 = h2.connection.H2Connection()
+    http2.initiate_connection()
+    for name in sys.argv[1:]:
+        stream = http2.get_next_available_stream_id()
+        http2.send_headers(stream, [(":method", "GET"), (":authority", name), (":scheme", "https"), (":path", "/")], end_stream=True)
+        s.sendall(http2.data_to_send())
+        got = b""
+        while not got:
+            for event in http2.receive_data(s.recv(65536)):
+                if isinstance(event, h2.events.DataReceived): got += event.data
+            s.sendall(http2.data_to_send())
+        said(got.decode())
+"""
 
 
 # --- plain HTTP ---

@@ -176,15 +176,41 @@ def http(conn, port, sni=None):
         conn.sendall(b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (status.encode(), kind.encode(), len(answer), body))
 
 
-def tls(conn, port):
+def secured(conn, protocol):
     seen = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*sys.argv[3:5])
     context.sni_callback = lambda _sock, name, _context: seen.append(name)
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([protocol])
     secure = context.wrap_socket(conn, server_side=True)
-    log(kind="tls", sni=seen[0] if seen else None, **place(conn if conn.fileno() >= 0 else secure))
-    http(secure, port, seen[0] if seen else None)
+    log(kind="tls", sni=seen[0] if seen else None, **place(secure))
+    return secure, seen[0] if seen else None
+
+
+def tls(conn, port):
+    secure, sni = secured(conn, "http/1.1")
+    http(secure, port, sni)
+
+
+def http2(conn, port):
+    """Answers each stream with the host that its request names."""
+    import h2.connection
+    import h2.events
+
+    secure, sni = secured(conn, "h2")
+    h2conn = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
+    h2conn.initiate_connection()
+    secure.sendall(h2conn.data_to_send())
+    while data := secure.recv(65536):
+        for event in h2conn.receive_data(data):
+            if isinstance(event, h2.events.RequestReceived):
+                head = {bytes(k) if isinstance(k, bytes) else k.encode(): v for k, v in event.headers}
+                authority = head[b":authority"]
+                authority = authority.decode() if isinstance(authority, bytes) else authority
+                log(kind="h2", host=authority, sni=sni, **place(secure))
+                h2conn.send_headers(event.stream_id, [(":status", "200")])
+                h2conn.send_data(event.stream_id, b"%s %s\n" % (NAME.encode(), authority.encode()), end_stream=True)
+        secure.sendall(h2conn.data_to_send())
 
 
 def echo(conn, port):
@@ -230,7 +256,7 @@ def counts_to_end(conn, port):
         log(kind="end", how=type(e).__name__, bytes=count, port=port)
 
 
-SERVERS = {53: dns_tcp, 80: http, 8080: http, 443: tls, 8443: tls, 5432: echo, 22: banner, 9001: reset, 9002: digest, 9003: never_reads,
+SERVERS = {53: dns_tcp, 80: http, 8080: http, 443: tls, 8443: tls, 8444: http2, 5432: echo, 22: banner, 9001: reset, 9002: digest, 9003: never_reads,
            9004: counts_to_end}
 
 
@@ -270,7 +296,7 @@ def hear(port):
 
 threading.stack_size(256 << 10)
 for number, program in SERVERS.items():
-    if program is not tls or len(sys.argv) > 3:
+    if program not in (tls, http2) or len(sys.argv) > 3:
         serve(number, program)
 for number in (443, 5353, 1900, 123):
     threading.Thread(target=hear, args=(number,), daemon=True).start()
