@@ -36,9 +36,15 @@ json "an import that is refused while the code runs" 0 status=ok -- exec --confi
 except ImportError: pass'
 line 12
 check "is a denial too" expect status=ok denials.0.by=layer denials.0.rule=PY-IMPORT 'denials.0.message~of pty ' denials.0.line=1
-text "the trail is whole" 0 'whole: records 12, runs begun 6' audit verify "$LOG"
+json "a clock, a longest sleep and a seed" 0 'value=[2001,0.32383276483316237]' -- exec --config "$T/site.toml" --clock 2001-01-01T00:00:00Z --sleep-max 10ms --seed 7 -c 'import datetime, random, time
+time.sleep(3600); [datetime.date.today().year, random.random()]'
+line 13
+check "are options, and change no record" expect event=start 'time~^20[2-9]' 'policy.options=["--clock=2001-01-01T00:00:00Z","--sleep-max=10ms","request: seed = 7"]'
+line 14
+check "nor its end" expect event=end status=ok 'time~^20[2-9]'
+text "the trail is whole" 0 'whole: records 14, runs begun 7' audit verify "$LOG"
 text "a dry run is no run" 0 "" exec --config "$T/site.toml" --dry-run -c 1
-text "and leaves no record" 0 'records 12' audit verify "$LOG"
+text "and leaves no record" 0 'records 14' audit verify "$LOG"
 text "without a destination nothing is said" 0 "" exec --json -c 1
 silent "nor claimed" '"audit"'
 
