@@ -88,7 +88,7 @@ static void part_run(void)
 	check(r && agentjail_result_status(r) == AGENTJAIL_ERROR, "run: nothing of another run is there", "it is");
 	is(r ? agentjail_result_get(r, "error.type") : NULL, "NameError", "run: an error's type");
 	agentjail_result_free(r);
-	s = (struct agentjail_snippet){ .size = sizeof s, .code = "import os" };
+	s = (struct agentjail_snippet){ .size = sizeof s, .code = "import pty" };
 	r = agentjail_run(h, &s, &err);
 	check(r && agentjail_result_status(r) == AGENTJAIL_REJECTED, "run: rejected", "another status");
 	agentjail_result_free(r);
@@ -382,7 +382,7 @@ static void part_session(void)
 	read = agentjail_session_vars(s, &err);
 	is(read ? agentjail_result_get(read, "value.0.name") : NULL, "f", "session: vars");
 	agentjail_result_free(read);
-	const char *json_alone[] = { "json", NULL }, *too_many[] = { "json", "os", NULL };
+	const char *json_alone[] = { "json", NULL }, *too_many[] = { "json", "pty", NULL };
 	struct agentjail_python python = { .size = sizeof python, .imports = json_alone, .builtins = "minimal" };
 	struct agentjail_session_options asks = { .size = sizeof asks, .python = &python };
 	agentjail_session *narrow = agentjail_session_open(h, &asks, &err);
