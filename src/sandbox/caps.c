@@ -11,16 +11,21 @@ int aj_caps_drop_all(struct aj_error *err)
 	if (prctl(PR_SET_SECUREBITS, AJ_SECUREBITS) < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno, "lock securebits");
 	/* Not up to cap_max_bits(): libcap takes the first query that fails for the end of the list. */
-	for (cap_value_t cap = 0; cap < AJ_CAPS_MAX; cap++)
-		if (cap_drop_bound(cap) < 0 && !(errno == EINVAL && cap > CAP_LAST_CAP && cap_get_bound(cap) < 0))
-			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno,
-			                       "drop capability %d from the bounding set", cap);
+	for (cap_value_t cap = 0; cap < AJ_CAPS_MAX; cap++) {
+		if (cap_drop_bound(cap) == 0)
+			continue;
+		if (errno == EINVAL && cap > CAP_LAST_CAP && cap_get_bound(cap) < 0)
+			break; /* the kernel's numbers have no gaps */
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno,
+		                       "drop capability %d from the bounding set", cap);
+	}
 	return aj_caps_empty(err);
 }
 
 int aj_caps_empty(struct aj_error *err)
 {
-	if (cap_reset_ambient() < 0)
+	/* libcap's own call asks for each capability first. */
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno, "clear the ambient set");
 	cap_t none = cap_init();
 	int r = none ? cap_set_proc(none) : -1;
