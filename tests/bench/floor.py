@@ -3,6 +3,7 @@ It is no sandbox: it checks nothing and limits nothing. Frames on fd 3, both way
 
   e  an expression: compiled, evaluated; its repr comes back      x  statements, the same way
   f  fork, and wait for its end                                   j  fork into namespaces; the child answers, then we do
+  n s l c p  the same without a network namespace; with the filter, Landlock, the counts of /proc/sys/user, no capabilities
   t  how many nanoseconds compile, eval and repr take in here     u  microseconds of processor time so far, children's too
 """
 
@@ -12,6 +13,7 @@ import time
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 CONTROL_FD = 3
+WALLS = b"jnslcp"
 sys.path.insert(0, sys.argv[1])
 from floor_fork import birth  # noqa: E402
 for name in sys.argv[2:]:
@@ -59,8 +61,8 @@ while True:
         if not pid:
             os._exit(0)
         answer(str(ended(pid)))
-    elif kind == b"j":
-        pid = birth()
+    elif kind in WALLS:
+        pid = birth(WALLS.index(kind))
         if pid < 0:
             sys.exit("floor: clone failed")
         if not pid:

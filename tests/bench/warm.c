@@ -54,11 +54,35 @@ static double bare_fork(void)
 {
 	return floor_ask(&bare, 'f', "", NULL);
 }
-static double birth_of(const struct floor *f)
+static double walled_birth(const struct floor *f, char kind)
 {
-	double us = floor_ask(f, 'j', "2+2", NULL);
+	double us = floor_ask(f, kind, "2+2", NULL);
 	floor_rest(f);
 	return us;
+}
+static double birth_of(const struct floor *f)
+{
+	return walled_birth(f, 'j');
+}
+static double without_network(void)
+{
+	return walled_birth(&bare, 'n');
+}
+static double with_filter(void)
+{
+	return walled_birth(&bare, 's');
+}
+static double with_landlock(void)
+{
+	return walled_birth(&bare, 'l');
+}
+static double with_counts(void)
+{
+	return walled_birth(&bare, 'c');
+}
+static double without_capabilities(void)
+{
+	return walled_birth(&bare, 'p');
 }
 static double bare_birth(void)
 {
@@ -142,6 +166,11 @@ static struct row rows[] = {
 	{ "fork", "floor: fork of the warm Python, and its end", bare_fork, 1, 1, .us = NULL },
 	{ "birth-floor", "floor: fork into namespaces, answer", bare_birth, 1, 1, .us = NULL },
 	{ "birth-floor-modules", "floor: the same, the policy's modules loaded", loaded_birth, 1, 1, .us = NULL },
+	{ "no-network", "floor: without a network namespace", without_network, 1, 1, .us = NULL },
+	{ "filter", "floor: with a snippet's filter", with_filter, 1, 1, .us = NULL },
+	{ "landlock", "floor: with Landlock", with_landlock, 1, 1, .us = NULL },
+	{ "counts", "floor: with limits in /proc/sys/user", with_counts, 1, 1, .us = NULL },
+	{ "capabilities", "floor: with all capabilities dropped", without_capabilities, 1, 1, .us = NULL },
 	{ "birth", "agentjail: a fresh jail, order to armed", birth, 1, 1, .us = NULL },
 	{ "spawn", "bare python3 -I -S -c pass", bare_spawn, 1, 4, .us = NULL },
 	{ "bwrap", "bubblewrap -- python3 -I -S -c pass", bwrap_spawn, 1, 4, .us = NULL },

@@ -9,7 +9,7 @@ build=build/bench
 mkdir -p "$build"
 python=$(pwd)/build/rootfs/default/tree/usr/bin/python3 # the jails' own
 # shellcheck disable=SC2086
-${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o "$build/floor_fork.so" tests/bench/floor_fork.c
+${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -Isrc -shared -fPIC -o "$build/floor_fork.so" tests/bench/floor_fork.c build/gen/filters.o
 
 set -- "$rounds" "$python" tests/bench/floor.py "$build" "$(pwd)/build/agentjail"
 if peer=$(command -v bwrap); then
