@@ -147,10 +147,10 @@ t = T()'
 check "P101 and not on the host" test ! -e /tmp/late
 json "P105 an import after tampering with the checker" 126 status=rejected error.line=3 -- exec --allow-import ast -c 'import ast
 ast.walk = lambda t: []
-import os'
+import pty'
 json "P105 tampering with builtins does not free anything" 1 'status=error' 'stdout!PWNED' -- exec -c 'isinstance = lambda *a: True
 type = str = len = None
-x = __import__("o" + "s")
+x = __import__("pt" + "y")
 print("PWN" + "ED")'
 for name in print getattr __import__ isinstance len list str type; do
 	json "a snippet that replaces $name still gets a true result" 0 status=ok value=5 -- exec --layer off -c "import builtins

@@ -6,11 +6,13 @@ start_canaries
 
 cat >"$T/attacks.py" <<'EOS'
 import json, subprocess, sys
-aj, table, secret = sys.argv[1:4]
+aj, table, secret, pure = sys.argv[1:5]
 MARK = "\nprint('PWN' + 'ED', PWN)"  # the marker is not in the source, which errors quote
 
-def run(item, layer, allow):
+def run(item, layer, allow, policy=None):
     command = [aj, "exec", "--json", "--timeout", "20s", "--layer", layer]
+    if policy:
+        command += ["--policy-file", policy]
     for module in item["imports"] if allow else ():
         command += ["--allow-import", module]
     r = subprocess.run(command + ["-c", item["code"] + MARK], capture_output=True, timeout=60)
@@ -28,7 +30,10 @@ def say(good, name, result):
 fired = 0
 for item in json.load(open(table, encoding="utf-8")):
     name = "%s %s" % (item["id"], item["title"])
-    r = run(item, "on", False)
+    if "harmless" not in item:
+        r = run(item, "on", False)
+        say(r["status"] in ("error", "rejected") and "PWNED" not in r["stdout"], name + ": refused by default", r)
+    r = run(item, "on", False, pure)
     error = r.get("error") or {}
     if item["on"] == "any":
         say(r["status"] in ("error", "rejected") and "PWNED" not in r["stdout"], name + ": refused", r)
@@ -52,7 +57,9 @@ for item in json.load(open(table, encoding="utf-8")):
         say(r["status"] in ("ok", "error"), name + ": ends without the layer", r)
 say(fired >= 35, "control: most attacks fire without the layer", {"status": fired})
 EOS
-"$PY" -I -S "$T/attacks.py" "$AJ" "$(dirname "$0")/python.json" "$SECRET" >"$T/cases" 2>"$T/attacks.err"
+# An operator's list without modules for files.
+printf 'extends = "snippet"\n[python]\nimports = ["ast", "asyncio", "collections", "inspect", "json", "logging", "math", "operator", "queue", "random", "re", "statistics", "string", "sys", "threading", "timeit", "types", "typing", "uuid"]\n' >"$T/pure.toml"
+"$PY" -I -S "$T/attacks.py" "$AJ" "$(dirname "$0")/python.json" "$SECRET" "$T/pure.toml" >"$T/cases" 2>"$T/attacks.err"
 while IFS='	' read -r verdict name detail; do "$verdict" "$name" "$detail"; done <"$T/cases"
 check "the table was walked to its end" sh -c "! test -s '$T/attacks.err' && test \$(wc -l <'$T/cases') -gt 110"
 

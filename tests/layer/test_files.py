@@ -2,7 +2,9 @@
 Each program is compared with the same code without the layer; it refuses an attempt whose control, without the layer, does not fire.
 """
 
+import glob
 import os
+import shutil
 
 from harness import HERE, request, run
 from test_programs import default_imports
@@ -38,7 +40,7 @@ ATTEMPTS = [
     ("tar-extract", "import tarfile,io\nb=io.BytesIO()\nt=tarfile.open(fileobj=b,mode='w');i=tarfile.TarInfo('a');i.size=1;t.addfile(i,io.BytesIO(b'x'));t.close();b.seek(0)\ntarfile.open(fileobj=b).extractall('/dev/shm/agentjail-test')\nPWN=1"),
     ("tar-bltn", "import tarfile\nPWN=tarfile.bltn_open('/etc/hostname').read()"),
     ("tar-bltn-g", "import tarfile\nPWN=getattr(tarfile.bltn_open,'__se'+'lf__')"),
-    ("gzip-open", "import gzip\nPWN=gzip.open('/etc/hostname','wb')"),
+    ("gzip-open", "import gzip\nPWN=gzip.open('/etc/hostname')"),
     ("gzip-builtins", "import gzip\nPWN=gzip.builtins.open('/etc/hostname').read()"),
     ("bz2", "import bz2\nPWN=bz2.open('/etc/hostname')"),
     ("lzma", "import lzma\nPWN=lzma.LZMAFile('/etc/hostname')"),
@@ -74,7 +76,7 @@ ATTEMPTS = [
     ("ntpath-os", "import ntpath\nPWN=ntpath.os.system"),
     ("genericpath", "import os\nPWN=os.path.genericpath.os.system"),
     ("tempfile-io", "import tempfile\nPWN=tempfile._io"),
-    ("tempfile-dir", "import tempfile\nPWN=tempfile.mkdtemp(dir='/dev/shm')"),
+    ("tempfile-dir", "import tempfile\nPWN=tempfile.mkdtemp(dir='/dev/shm',prefix='agentjail-test')"),
     ("tempfile-named", "import tempfile\nPWN=tempfile.NamedTemporaryFile(dir='/dev/shm')"),
     ("tempfile-closer", "import tempfile\nt=tempfile.NamedTemporaryFile()\nPWN=getattr(t._closer.close,'__defaults__')"),
     ("tempfile-weak", "import tempfile\nd=tempfile.TemporaryDirectory()\nPWN=d._finalizer.detach()[1].__globals__"),
@@ -96,7 +98,6 @@ ATTEMPTS = [
     ("zipfile-pyzip", "import zipfile\nopen('/tmp/agentjail-testm.py','w').write('x')\nPWN=zipfile.PyZipFile('/tmp/agentjail-test.zip','w').writepy('/usr/lib/python3.11/this.py') or 1"),
     ("statprofile", "import os\nPWN=os.popen('true').read()"),
     ("os-open-flag", "import os\nclass F(int):\n    def __and__(s,o): return 0\nPWN=os.open('/dev/shm/agentjail-testx',F(os.O_CREAT|os.O_WRONLY))"),
-    ("path-chmod", "import pathlib\nPWN=pathlib.Path('/dev/shm').chmod(0o777) or 1"),
     ("mock-os", "from unittest.mock import patch\nimport os, pathlib\nwith patch('os.open',None): pass\nPWN=pathlib.Path('/etc/hostname').read_text()"),
     ("mock-gzip-b", "from unittest.mock import patch\nimport gzip\np=patch('gzip.builtins.open')\nPWN=p.get_original()[0]('/etc/hostname').read()"),
     ("held-defaults", "import os\nPWN=os.walk.__defaults__"),
@@ -138,3 +139,5 @@ def test(score):
             score.check(name, held in (None, "None"), (claim["status"], held))
             (_,), held = run(request(code, layer=False), probe="PWN")
             score.check(name + "/control", held not in (None, "None"), "the control did not fire")
+    for path in glob.glob("/tmp/agentjail-test*") + glob.glob("/dev/shm/agentjail-test*"):
+        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)

@@ -11,7 +11,8 @@ DANGEROUS_ORIGINS = frozenset("posix os sys subprocess _posixsubprocess importli
                               "codeop runpy pty socket _socket multiprocessing linecache pkgutil zipimport signal "
                               "_signal shelve timeit trace pdb bdb faulthandler tracemalloc".split())
 
-NO_FILES = "files are not available"    # the reason of rows that do not hold where a policy means files
+NO_FILES = "files are not available"    # the reasons of rows that do not hold where a policy means all files of the jail
+NO_PROCESS = "the process is not the code's"
 # (module, name) -> why the name is hidden although the module is allowed. "*": no name of the module is shown.
 HIDDEN = {
     ("dataclasses", "FunctionType"): "it makes functions from code objects",
@@ -24,6 +25,10 @@ HIDDEN = {
     ("enum", "global_enum"): "it writes names into any module",
     ("enum", "global_enum_repr"): "it belongs to global_enum",
     ("typing", "ForwardRef"): "it turns text into code",
+    ("os", "getpid"): NO_PROCESS,
+    ("os", "getppid"): NO_PROCESS,
+    ("posix", "getpid"): NO_PROCESS,
+    ("posix", "getppid"): NO_PROCESS,
     ("io", "open_code"): NO_FILES,
     ("io", "FileIO"): NO_FILES,
     ("io", "OpenWrapper"): NO_FILES,

@@ -12,7 +12,7 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.check.name_rules import DEFINABLE
 from agentjail.rail.guards import ABSENT, BY_NAME, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
-from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN, NO_FILES
+from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN, NO_FILES, NO_PROCESS
 from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules, replacement
 from agentjail.rail.shown import CHANGING, MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
 
@@ -239,7 +239,7 @@ class ModuleProxies:
 
     def hidden_row(self, name, key):
         why = HIDDEN.get((name, key))
-        return None if why is NO_FILES and self.guards.opens_files else why
+        return None if why in (NO_FILES, NO_PROCESS) and self.guards.opens_files else why
 
     def allowed_name(self, name, key, value):
         """The full name under which the policy allows this module, or None. A package may show a module under a name that no import
