@@ -121,7 +121,7 @@ class TestExamples(unittest.TestCase):
             outputs = [cell["outputs"] for cell in json.load(f)["cells"] if cell["cell_type"] == "code"]
         self.assertEqual(outputs[1][0]["data"]["text/plain"], ["1.25"])
         self.assertIn("image/svg+xml", "".join(outputs[2][0]["data"]["text/html"]))
-        self.assertIn("Import of os is not allowed", "".join(outputs[3][0]["data"]["text/plain"]))
+        self.assertIn("Import of socket is not allowed", "".join(outputs[3][0]["data"]["text/plain"]))
 
 
 if __name__ == "__main__":
