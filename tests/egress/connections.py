@@ -155,6 +155,49 @@ said(sum(s is not None and s != b"" for s in kept))
     check("new ones a second", run.lines and 3 <= run.lines[0] < 20 and refused(run, API, 5432, "a second"), run)
 
 
+HOSTILE = r"""
+import random, threading
+PIECES = [b"GET / HTTP/1.1\r\n", b"Host: api.allowed.test\r\n", b"\r\n", b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"3\r\nabc\r\n",
+          b"0\r\n\r\n", b"POST /x HTTP/1.1\r\n", hello(sni(b"api.allowed.test")), hello(sni(b"evil.test")), b"\x16\3\1", b"\0\0", b"x" * 70000, b"SSH-2.0-x\r\n"]
+
+def one(r):
+    host, port = r.choice(["api.allowed.test", "api.allowed.test", "203.0.113.7", "198.18.0.99"]), r.choice([80, 443, 8080, 8443, 5432, 22, 9001, 9002, 9003, 9004, 81, 53])
+    with socket.create_connection((DNS if port == 53 else host, port), WAIT) as s:
+        for _ in range(r.randrange(6)):
+            data = b"".join(r.choice(PIECES) for _ in range(r.randrange(4))) + r.randbytes(r.randrange(20))
+            while data:
+                cut = r.randrange(1, 3000)
+                s.sendall(data[:cut])
+                data = data[cut:]
+        end = r.randrange(4)
+        if end == 0: s.shutdown(socket.SHUT_WR)
+        if end == 1: s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if end == 2: s.shutdown(socket.SHUT_RD)
+
+def many(seed):
+    r = random.Random(seed)
+    for _ in range(60):
+        try: one(r)
+        except OSError: pass
+
+threads = [threading.Thread(target=many, args=(seed,)) for seed in range(16)]
+for thread in threads: thread.start()
+said([reaches("api.allowed.test", 80).count("internet") for _ in range(20)])
+for thread in threads: thread.join()
+said(reaches("api.allowed.test", 443))
+"""
+
+
+@test
+def hostile_clients():
+    """Connections of random pieces, cut and ended in random ways, beside requests that must be answered."""
+    allow = ["%s:%d" % (API, port) for port in (80, 443, 8080, 8443, 5432, 22, 9001, 9002, 9003, 9004, 81)] + ["203.0.113.7:443"]
+    run = jail(HOSTILE, allow=allow, more="[limits]\nopen_files = 1024\npids = 64")
+    check("a thousand of them stop nobody", run.lines[:1] == [[1] * 20] and "internet" in run.lines[1], run)
+    seen = W.log(kind="tls", sni="evil.test") + [line for line in W.log(kind="http") if line["host"] not in (API, None)]
+    check("and none gets through", not seen and "relay has ended" not in str(run.result["violations"]), seen or run)
+
+
 @test
 def many():
     code = """
