@@ -53,10 +53,11 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	                       diags.errors == 1 ? "error" : "errors");
 }
 
-/* The policies for which --workspace means something here, by their options: "--policy a or --policy b". NULL: none. */
+/* The policies for which --workspace means something here: "--policy a has one", or "a, b have one (--policy NAME)". NULL: none. */
 static const char *with_a_workspace(struct aj_options *o, int command)
 {
 	const char *list = NULL;
+	size_t found = 0;
 	aj_policy_names names = { 0 };
 	aj_policy_names_find(&o->site, o->arena, &names);
 	for (size_t i = 0; i < names.count; i++) {
@@ -67,9 +68,12 @@ static const char *with_a_workspace(struct aj_options *o, int command)
 		    loaded.policy.workspace == AJ_WORKSPACE_NONE || aj_plan_buildable(&loaded.policy, &err) < 0 ||
 		    (command == AJ_FOR_RUN ? !loaded.policy.exec : strcmp(loaded.policy.rootfs, "host") == 0))
 			continue;
-		list = aj_printf(o->arena, "%s%s--policy %s", list ? list : "", list ? " or " : "", names.items[i]);
+		list = aj_printf(o->arena, "%s%s%s", list ? list : "", list ? ", " : "", names.items[i]);
+		found++;
 	}
-	return list;
+	return !list      ? NULL
+	     : found == 1 ? aj_printf(o->arena, "--policy %s has one", list)
+	                  : aj_printf(o->arena, "%s have one (--policy NAME)", list);
 }
 
 int aj_options_check_workspace(struct aj_options *o, int command, struct aj_error *err)
@@ -80,7 +84,7 @@ int aj_options_check_workspace(struct aj_options *o, int command, struct aj_erro
 	aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown",
 	        o->loaded.policy.name, o->request.workspace);
 	if (others)
-		aj_advise(err, "%s has one%s", others, command == AJ_FOR_RUN ? "; --bind DIR:/dir shows a folder under any policy" : "");
+		aj_advise(err, "%s%s", others, command == AJ_FOR_RUN ? "; --bind DIR:/dir shows a folder under any policy" : "");
 	else
 		aj_advise(err, "no policy here has one: a file with `extends = \"%s\"` and `filesystem.workspace = \"read-only\"` does (--policy-file)",
 		          o->loaded.policy.name);

@@ -167,7 +167,7 @@ aj run --bind "$T/open:/mnt:rw" --dry-run -- touch /mnt/dry
 is "a dry run exits with 0" 0 "$rc"
 says "a dry run prints the plan" '^namespaces: user pid mount net ipc uts cgroup'
 # --- what a newcomer tries first ---
-text "a workspace under a policy without one" 2 'fix: --policy .*offline-build has one; --bind DIR' run --workspace "$T/dir" -- ls
+text "a workspace under a policy without one" 2 'fix: aider, .*offline-build, .* have one \(--policy NAME\); --bind DIR' run --workspace "$T/dir" -- ls
 text "for snippets no policy has one" 2 'extends = .snippet.. and .filesystem.workspace' exec --workspace "$T/dir" -c 1
 silent "and none is named" 'offline-build'
 mkdir -m 755 "$T/more"
