@@ -23,6 +23,8 @@ from agentjail import SessionEnded, SetupError, SnippetError, errors
 from agentjail.ray import NodeDied
 
 NODE = {"num_cpus": 1, "resources": {"jails": 4}, "object_store_memory": 80 << 20, "include_dashboard": False}
+# Ray's own figures, 10 s each time and 3 s between them, let a minute pass until a machine that answers nothing is called dead.
+DEATH = {"health_check_timeout_ms": 4000, "health_check_period_ms": 1000, "health_check_failure_threshold": 5}
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE_S = 120  # for what happens at once, on a machine that has much else to do
 
@@ -63,7 +65,7 @@ def service_of(actor):
 class TestRay(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(initialize_head=True, head_node_args=NODE)
+        cls.cluster = Cluster(initialize_head=True, head_node_args={**NODE, "_system_config": DEATH})
         cls.addClassCleanup(cls.cluster.shutdown)
         cls.second = cls.cluster.add_node(**NODE)
         ray.init(address=cls.cluster.address, log_to_driver=False, logging_level="error")
@@ -299,6 +301,49 @@ class TestRay(unittest.TestCase):
         self.ended(pids)
         self.assertTrue(wait_until(lambda: jails.run("1", retries=2).value == 1 and len(jails.nodes) == 1))  # it is struck off
         self.assertEqual([r.value for r in jails.map(map(str, range(20)))], list(range(20)))
+
+    def test_node_cut_off(self):
+        """A machine from which no packet comes, and whose connections stay open: its processes are stopped, and go on when it is back."""
+        node = self.cluster.add_node(**NODE)
+        jails = self.connect(nodes=[self.second.node_id, node.node_id], jails=2, tools=[where, note])
+        sessions = [jails.session(), jails.session()]
+        for s in sessions:
+            s.run("x = 41")
+        lost, kept = sorted(sessions, key=lambda s: node.node_id[:8] not in s.node)
+        of_the_actor = tree(lost.run("where()").value)
+        raylet = node.all_processes["raylet"][0].process
+        cut = tree(raylet.pid)
+        self.assertLessEqual(set(of_the_actor), set(cut))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ran")
+            outcome = []
+
+            def wait():
+                with self.assertRaises(NodeDied) as caught:
+                    lost.run("note(path, 1)", inputs={"path": path})
+                outcome.append(caught.exception.node)
+            for pid in cut:
+                os.kill(pid, signal.SIGSTOP)
+            waits = threading.Thread(target=wait)
+            waits.start()
+            try:
+                self.assertEqual([kept.run("x + 1").value for _ in range(3)], [42] * 3)
+                self.assertEqual([r.value for r in jails.map(map(str, range(8)), retries=1)], list(range(8)))
+                waits.join(PATIENCE_S)
+            finally:
+                for pid in cut:
+                    os.kill(pid, signal.SIGCONT)
+            waits.join(PATIENCE_S)
+            self.assertEqual(len(outcome), 1)
+            self.assertIn(node.node_id[:8], outcome[0])
+            raylet.wait(PATIENCE_S)  # it hears that it is dead, and ends
+            self.ended(of_the_actor)  # and so do the actor, its service and its jails
+            if os.path.exists(path):
+                with open(path) as f:
+                    self.assertEqual(f.read(), "1\n")  # at most once
+        self.cluster.remove_node(node, allow_graceful=False)
+        lost.close()
+        self.assertEqual((kept.run("x + 1").value, jails.run("1", retries=1).value), (42, 1))
 
     def test_stateless_work_goes_elsewhere(self):
         node = self.cluster.add_node(**NODE)
