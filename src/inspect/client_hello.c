@@ -32,12 +32,26 @@ static bool stop(struct cursor *c, enum aj_hello fault)
 	return false;
 }
 
+/* A first record with a version that no client sends. Servers may ignore the version (RFC 8446, section 5.1), so it is the rest that
+ * tells TLS from other protocols: an empty record, or a ClientHello. Versions of 16 and above no server takes. */
+static enum aj_hello odd_version(const uint8_t *at, size_t there)
+{
+	if (there > 1 && at[1] >= 16)
+		return AJ_HELLO_NOT_TLS;
+	if (there <= RECORD_HEADER)
+		return AJ_HELLO_MORE;
+	bool empty = at[3] == 0 && at[4] == 0;
+	return empty || at[RECORD_HEADER] == CLIENT_HELLO ? AJ_HELLO_MALFORMED : AJ_HELLO_NOT_TLS;
+}
+
 /* At the start of a record: false where it is not there yet, or no record of a handshake. */
-static bool open_record(struct cursor *c, enum aj_hello otherwise)
+static bool open_record(struct cursor *c, bool first)
 {
 	size_t there = (size_t)(c->end - c->at);
-	if ((there > 0 && c->at[0] != HANDSHAKE) || (there > 1 && c->at[1] != 3) || (there > 2 && c->at[2] > 4))
-		return stop(c, otherwise);
+	if (there > 0 && c->at[0] != HANDSHAKE)
+		return stop(c, first ? AJ_HELLO_NOT_TLS : AJ_HELLO_MALFORMED);
+	if ((there > 1 && c->at[1] != 3) || (there > 2 && c->at[2] > 4))
+		return stop(c, first ? odd_version(c->at, there) : AJ_HELLO_MALFORMED);
 	if (there < RECORD_HEADER)
 		return stop(c, AJ_HELLO_MORE);
 	c->record = (size_t)c->at[3] << 8 | c->at[4];
@@ -49,7 +63,7 @@ static bool open_record(struct cursor *c, enum aj_hello otherwise)
 
 static bool take_byte(struct cursor *c, uint8_t *ret)
 {
-	if (c->stopped || (c->record == 0 && !open_record(c, AJ_HELLO_MALFORMED)))
+	if (c->stopped || (c->record == 0 && !open_record(c, false)))
 		return false;
 	if (c->at == c->end)
 		return stop(c, AJ_HELLO_MORE);
@@ -205,7 +219,7 @@ enum aj_hello aj_client_hello(const uint8_t *data, size_t bytes, char ret_name[2
 	struct part header = { &c, 4 };
 	size_t type = 0, length = 0;
 	ret_name[0] = '\0';
-	if (!open_record(&c, AJ_HELLO_NOT_TLS))
+	if (!open_record(&c, true))
 		return c.fault;
 	if (take(&header, 1, &type) && type != CLIENT_HELLO)
 		return AJ_HELLO_MALFORMED;

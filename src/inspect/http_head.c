@@ -349,31 +349,42 @@ enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t by
 	return h->state == REFUSED ? AJ_HTTP_REFUSED : AJ_HTTP_PASS;
 }
 
-/* Does the first line, which may not be whole, end with a version of HTTP? Beyond the longest head the strict reader is to judge. */
-static enum aj_http_looks ends_with_version(const char *at, const char *end)
+/* What lenient servers take between the words of a request's first line (RFC 9112, section 3). */
+static bool is_blank(char c)
 {
-	static const char version[] = " HTTP/";
-	const char *line = memchr(at, '\n', (size_t)(end - at));
-	for (const char *c = at; c < (line ? line : end); c++)
-		if (aj_is_control(*c) && *c != '\t' && *c != '\r')
-			return AJ_HTTP_NO;
-	if (!line)
-		return end - at < AJ_HTTP_HEAD_MAX_BYTES / 2 ? AJ_HTTP_MORE : AJ_HTTP_YES;
-	return memmem(at, (size_t)(line - at), version, sizeof version - 1) ? AJ_HTTP_YES : AJ_HTTP_NO;
+	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
 }
 
-/* Methods have letters and `-` alone: other protocols' first words, such as those of git and ssh, have digits. */
+/* Does the first line, which may not be whole, end with a version of HTTP? A NUL before its end: no server reads on. Other control
+ * characters some servers let pass. Beyond the longest head the strict reader is to judge. */
+static enum aj_http_looks ends_with_version(const char *at, const char *end)
+{
+	static const char version[] = "HTTP/";
+	const char *line = memchr(at, '\n', (size_t)(end - at)), *stop = line ? line : end;
+	if (memchr(at, '\0', (size_t)(stop - at)))
+		return AJ_HTTP_NO;
+	if (!line)
+		return end - at < AJ_HTTP_HEAD_MAX_BYTES / 2 ? AJ_HTTP_MORE : AJ_HTTP_YES;
+	for (; line - at >= (ptrdiff_t)sizeof version; at++)
+		if (is_blank(*at) && strncasecmp(at + 1, version, sizeof version - 1) == 0)
+			return AJ_HTTP_YES;
+	return AJ_HTTP_NO;
+}
+
+/* Servers take any token for a method, and some of them blanks before it. The usual methods have letters and `-` alone: other protocols'
+ * first words, such as those of git and ssh, have digits, so a path behind one of these proves nothing. */
 enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes)
 {
 	const char *at = (const char *)data, *end = at + bytes;
-	while (at < end && (*at == '\r' || *at == '\n'))
+	bool letters = true;
+	while (at < end && (is_blank(*at) || *at == '\n'))
 		at++;
 	const char *method = at;
-	while (at < end && at - method <= METHOD_MAX && (isalpha((unsigned char)*at) || *at == '-'))
-		at++;
+	for (; at < end && is_token((struct span){ at, 1 }); at++)
+		letters = letters && (isalpha((unsigned char)*at) || *at == '-');
 	if (at == end)
-		return bytes < AJ_HTTP_HEAD_MAX_BYTES ? AJ_HTTP_MORE : AJ_HTTP_NO;
-	if (at == method || *at != ' ')
+		return bytes < AJ_HTTP_HEAD_MAX_BYTES ? AJ_HTTP_MORE : AJ_HTTP_YES;
+	if (at == method || !is_blank(*at))
 		return AJ_HTTP_NO;
-	return at + 1 < end && at[1] == '/' ? AJ_HTTP_YES : ends_with_version(at, end);
+	return letters && *at == ' ' && at + 1 < end && at[1] == '/' ? AJ_HTTP_YES : ends_with_version(at, end);
 }

@@ -23,17 +23,19 @@ said(talk("api.allowed.test", 443, b"\\x16\\3\\1\\x40\\0\\1\\1\\0\\0" + bytes(20
 said(talk("api.allowed.test", 443, "GET / HTTP/1.1\\r\\nHost: api.allowed.test\\r\\n\\r\\n", end=False))
 said(talk("api.allowed.test", 443, "SSH-2.0-x\\r\\n", end=False))
 said(talk("api.allowed.test", 8443, hello(sni(b"evil.test")), end=False))
+said(talk("api.allowed.test", 8443, b"\\x16\\3\\5" + hello(sni(b"evil.test"))[3:], end=False))
 said(https("api.allowed.test", 443, "API.allowed.TEST"))
 """
     run = jail(code, allow=[API + ":443", API + ":8443"])
-    good = run.lines[-1:] if len(run.lines) == 16 else []
+    good = run.lines[-1:] if len(run.lines) == 17 else []
     check("other than the connection's are refused", good and all(line[:1] == "!" or line == "" for line in run.lines[:-1]), run)
     check("control: in another case it is the same", good and "internet" in good[0], run)
     seen = [line for line in W.log(kind="tls") if line["sni"] not in ("api.allowed.test", "API.allowed.TEST")]
-    check("no server saw another one", not seen and len(W.log(kind="tcp")) <= 2, W.log())
+    check("no server saw another one", not seen and len(W.log(kind="tcp")) <= 3, W.log())
     for why in ("evil.test", "SNI", "ECH", "ClientHello", "16 KiB", "no TLS"):
         check("`%s` is a reason" % why, refused(run, API, 443, why), run)
     check("on another port, too", refused(run, API, 8443, "evil.test"), run)
+    check("whatever version its record has", refused(run, API, 8443, "no valid ClientHello"), run)
 
 
 @test
@@ -103,6 +105,12 @@ REQUESTS = [  # each would have evil.test served, by one server or another
     "CONNECT evil.test:443 HTTP/1.1\r\n%s\r\n" % HOST,
     "CONNECT %s:443 HTTP/1.1\r\n%s\r\n" % (API, HOST),
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "_GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+    "G1 / HTTP/1.1\r\nHost: evil.test\r\n\r\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+    "%s / HTTP/1.1\r\nHost: evil.test\r\n\r\n" % ("G" * 40),
+    " GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+    "GET\t/ HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+    "GET http://evil.test/\x01 HTTP/1.1\r\n%s\r\n" % HOST,
     "GET / HTTP/1.1\r\n%s\r\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n" % HOST,
     "POST / HTTP/1.1\r\n%sContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n" % HOST,
     "POST / HTTP/1.1\r\n%sContent-Length: 4\r\nContent-Length: 0\r\n\r\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n" % HOST,

@@ -312,12 +312,28 @@ Test(client_hello, too_long)
 
 Test(client_hello, other_protocols)
 {
-	static const char *const texts[] = { "GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n", "\x80\x2e\1\3\1", "\x16\2\0",
-		                             "\x15\3\1\0\2",       "\x17\3\3\0\1",  "\x16\3\5" };
+	static const char *const texts[] = { "GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n", "\x80\x2e\1\3\1", "\x16\2\1\1\7\7",
+		                             "\x15\3\1\0\2",       "\x17\3\3\0\1",  "\x16\3\5\1\1\2", "\x16\x10" };
 	char name[256];
 	cr_expect_eq(aj_client_hello(NULL, 0, name), AJ_HELLO_MORE);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		cr_expect_eq(aj_client_hello((const uint8_t *)texts[i], strlen(texts[i]), name), AJ_HELLO_NOT_TLS, "%zu", i);
 		cr_expect(aj_hello_why(AJ_HELLO_NOT_TLS));
+	}
+}
+
+/* Servers may ignore a record's version, so one that no client sends makes no other protocol of a ClientHello. */
+Test(client_hello, odd_versions)
+{
+	static const uint8_t versions[][2] = { { 3, 5 }, { 3, 0xff }, { 2, 0 }, { 0, 0 }, { 0x0f, 0xff } };
+	char name[256];
+	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+		uint8_t record[] = { 22, versions[i][0], versions[i][1], 1, 0, 1, 0, 0 };
+		for (size_t cut = 1; cut < 6; cut++)
+			cr_expect_eq(aj_client_hello(record, cut, name), AJ_HELLO_MORE, "%zu", cut);
+		cr_expect_eq(aj_client_hello(record, sizeof record, name), AJ_HELLO_MALFORMED, "%zu", i);
+		record[3] = 0;
+		record[5] = 22; /* an empty record, and the next one */
+		cr_expect_eq(aj_client_hello(record, sizeof record, name), AJ_HELLO_MALFORMED, "empty");
 	}
 }

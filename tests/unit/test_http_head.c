@@ -255,20 +255,39 @@ Test(http_head, looks)
 		{ "GET HTTP://evil HTTP/1.1\n", AJ_HTTP_YES },
 		{ "GET https://evil.test/ HTTP/1.1\r\n", AJ_HTTP_YES },
 		{ "GET key\r\n", AJ_HTTP_NO },
-		{ "GET k\1y", AJ_HTTP_NO },
+		{ "GET k\1y\r\n", AJ_HTTP_NO },
+		{ "GET http://evil.test/\1 HTTP/1.1\r\n", AJ_HTTP_YES },
 		{ "CONNECT evil.test:443", AJ_HTTP_MORE },
 		{ "CONNECT evil.test:443 HTTP/1.1\r\n", AJ_HTTP_YES },
 		{ "CONNECT {\"verbose\":false}\r\n", AJ_HTTP_NO }, /* NATS */
 		{ "CONNECT\nhost:x\n", AJ_HTTP_NO },               /* STOMP */
 		{ "OPTIONS rtsp://x RTSP/1.0\r\n", AJ_HTTP_NO },
 		{ "PRI * HTTP/2.0\r\n", AJ_HTTP_YES },
-		{ "SSH-2.0-OpenSSH_9.2 /", AJ_HTTP_NO },
-		{ "0032git-upload-pack /p", AJ_HTTP_NO },
+		{ "SSH-2.0-OpenSSH_9.2 /\r\n", AJ_HTTP_NO },
+		{ "0032git-upload-pack /p", AJ_HTTP_MORE },
+		{ "RFB 003.008\n", AJ_HTTP_NO },
+		{ "a001 LOGIN x y\r\n", AJ_HTTP_NO },
+		{ "*1\r\n$4\r\n", AJ_HTTP_NO }, /* Redis */
 		{ "PING\r\n", AJ_HTTP_NO },
 		{ "\x16\3\1", AJ_HTTP_NO },
-		{ " GET /", AJ_HTTP_NO },
-		{ "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", AJ_HTTP_NO },
+		{ " GET /", AJ_HTTP_YES },
+		{ "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", AJ_HTTP_MORE },
+		{ "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA / HTTP/1.1\r\n", AJ_HTTP_YES },
+		/* Servers take other methods, other blanks and other spellings of the version. */
+		{ "_GET / HTTP/1.1\r\n", AJ_HTTP_YES },
+		{ "GET1 / HTTP/1.1\r\n", AJ_HTTP_YES },
+		{ "!G / http/1.0\n", AJ_HTTP_YES },
+		{ "GET\t/ HTTP/1.1\r\n", AJ_HTTP_YES },
+		{ "GET\v/\fHTTP/1.1\r\n", AJ_HTTP_YES },
+		{ "GET\r/\rHTTP/1.1\r\n", AJ_HTTP_YES },
+		{ " \t\r\nG1 / HTTP/1.1\r\n", AJ_HTTP_YES },
 	};
+	static const char git[] = "0032git-upload-pack /p HTTP/\0host=x\0";
+	static char method[AJ_HTTP_HEAD_MAX_BYTES];
+	memset(method, 'A', sizeof method);
+	cr_expect_eq(aj_http_looks((const uint8_t *)method, sizeof method - 1), AJ_HTTP_MORE);
+	cr_expect_eq(aj_http_looks((const uint8_t *)method, sizeof method), AJ_HTTP_YES);
+	cr_expect_eq(aj_http_looks((const uint8_t *)git, sizeof git), AJ_HTTP_NO);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		cr_expect_eq(aj_http_looks((const uint8_t *)rows[i].text, strlen(rows[i].text)), rows[i].want, "%s", rows[i].text);
 }
