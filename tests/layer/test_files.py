@@ -77,7 +77,7 @@ ATTEMPTS = [
     ("genericpath", "import os\nPWN=os.path.genericpath.os.system"),
     ("tempfile-io", "import tempfile\nPWN=tempfile._io"),
     ("tempfile-dir", "import tempfile\nPWN=tempfile.mkdtemp(dir='/dev/shm',prefix='agentjail-test')"),
-    ("tempfile-named", "import tempfile\nPWN=tempfile.NamedTemporaryFile(dir='/dev/shm')"),
+    ("tempfile-named", "import tempfile\nPWN=tempfile.NamedTemporaryFile(dir='/dev/shm',prefix='agentjail-test')"),
     ("tempfile-closer", "import tempfile\nt=tempfile.NamedTemporaryFile()\nPWN=getattr(t._closer.close,'__defaults__')"),
     ("tempfile-weak", "import tempfile\nd=tempfile.TemporaryDirectory()\nPWN=d._finalizer.detach()[1].__globals__"),
     ("finalizer", "import tempfile\nd=tempfile.TemporaryDirectory()\nPWN=d._finalizer.peek()[1].__func__.__globals__"),
@@ -132,12 +132,13 @@ def test(score):
             (bare,), _ = run(request(printing(code), layer=False))
             score.check(name, bare["status"] == claim["status"] == "ok" and bare["value"] == claim["value"] != "",
                         (claim["value"], bare["value"], (claim["error"] or {}).get("traceback"), (bare["error"] or {}).get("traceback")))
+    mark = "agentjail-test-%d" % os.getpid()    # another run of these tests has files of its own
     for name, code in ATTEMPTS:
-        name = "reach/" + name
+        name, code = "reach/" + name, code.replace("agentjail-test", mark)
         if score.wants(name):
             (claim,), held = run(request(code, imports=imports), probe="PWN")
             score.check(name, held in (None, "None"), (claim["status"], held))
             (_,), held = run(request(code, layer=False), probe="PWN")
             score.check(name + "/control", held not in (None, "None"), "the control did not fire")
-    for path in glob.glob("/tmp/agentjail-test*") + glob.glob("/dev/shm/agentjail-test*"):
+    for path in glob.glob("/tmp/" + mark + "*") + glob.glob("/dev/shm/" + mark + "*"):
         shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
