@@ -31,7 +31,7 @@ Test(answer, modules_that_a_request_may_ask_for)
 	*AJ_PUSH(&arena, &policy.request_imports) = "xmlrpc.*";
 	struct aj_answer a = IMPORTED("xmlrpc.client");
 	cr_expect(a.verdict == AJ_DENIED && strstr(a.why, "may ask for `xmlrpc.*`"), "%s", a.why);
-	a = IMPORTED("xml");
+	a = IMPORTED("xmlr"); /* text that a pattern begins with is no module of it */
 	cr_expect(a.verdict == AJ_DENIED && !strstr(a.why, "ask"), "%s", a.why);
 	cr_expect_eq(IMPORTED("math").verdict, AJ_ALLOWED);
 }
