@@ -51,6 +51,8 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 {
 	struct aj_relay *relay = c->relay;
 	struct aj_io *ios[] = { &c->inside, &c->outside };
+	if (why)
+		report_end(c, kind, why);
 	aj_loop_unset(relay->loop, &c->timer);
 	aj_resolver_forget(&c->waiter);
 	aj_flow_end(&c->out);
@@ -62,8 +64,6 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 			reset(fds[i]);
 		aj_close(&fds[i]);
 	}
-	if (why)
-		report_end(c, kind, why);
 	if (c->name)
 		c->name->connections--;
 	if ((*c->at = c->next))

@@ -16,9 +16,9 @@ enum {
 static void refuse(struct aj_relay *relay, int fd, const char *name, const char *address, uint16_t port, const char *why)
 {
 	struct linger now = { .l_onoff = 1 };
+	aj_report_refusal(relay, name, address, port, "%s", why);
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 	close(fd);
-	aj_report_refusal(relay, name, address, port, "%s", why);
 }
 
 /* The address that the jail connected to: before a redirection, or without one. */

@@ -34,6 +34,7 @@ struct aj_relay {
 	struct aj_egress_event said[AJ_RELAY_SAID]; /* refusals of this second; count: that came again */
 	struct aj_timer say_again;
 	int64_t report_us; /* when they are sent; 0: at once */
+	unsigned said_times[AJ_RELAY_SAID];         /* reported in that second, one by one */
 	bool stopping;
 	/* The jail: names and connections. */
 	struct aj_names *names;

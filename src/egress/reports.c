@@ -13,6 +13,7 @@
 
 enum {
 	TOGETHER_US = 1000000,
+	ALONE = 8,       /* equal refusals in that time, before they are counted together */
 	ENDS_US = 20000, /* for which ends of connections wait for each other: each report wakes the supervisor */
 	ENDS_MAX = 64,
 };
@@ -66,13 +67,15 @@ static void on_said(struct aj_timer *timer)
 	aj_reports_flush(timer->arg);
 }
 
-/* Was the same refusal reported in this second? Then it is counted. Else it is reported at once, and remembered. */
+/* Was the same refusal reported some times in this second? Then it is counted. Else it is reported at once, and remembered. */
 static bool was_said(struct aj_relay *relay, const struct aj_egress_event *event)
 {
 	struct aj_egress_event *oldest = &relay->said[0];
 	for (int i = 0; i < AJ_RELAY_SAID; i++) {
 		struct aj_egress_event *said = &relay->said[i];
 		if (event->opened_us - said->opened_us < TOGETHER_US && is_equal(said, event)) {
+			if (relay->said_times[i]++ < ALONE)
+				return false;
 			if (!said->count++ && !relay->say_again.place) {
 				relay->say_again = (struct aj_timer){ .fn = on_said, .arg = relay };
 				aj_loop_set(relay->loop, &relay->say_again, event->opened_us + TOGETHER_US);
@@ -85,13 +88,18 @@ static bool was_said(struct aj_relay *relay, const struct aj_egress_event *event
 	report_again(relay, oldest);
 	*oldest = *event;
 	oldest->count = 0;
+	relay->said_times[oldest - relay->said] = 1;
 	return false;
 }
 
 void aj_report(struct aj_relay *relay, const struct aj_egress_event *event)
 {
-	if (event->kind != AJ_EGRESS_REFUSED || !was_said(relay, event))
-		queue(relay, event);
+	if (event->kind == AJ_EGRESS_REFUSED && was_said(relay, event))
+		return;
+	queue(relay, event);
+	/* Before the program notices: a snippet that ends at once has the reason in its result. An error is met again by the loop. */
+	if (event->kind != AJ_EGRESS_CLOSED)
+		aj_reports_send(relay);
 }
 
 void aj_report_refusal(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why, ...)

@@ -46,10 +46,12 @@ for place in ("evil.test", 443), ("203.0.113.9", 25), ("203.0.113.9", 25), ("api
     run = W.python(code, allow=[*ALLOW, "gone.allowed.test:443"])
     network, found = run.result.get("network", {}), run.result.get("violations", [])
     check("has what came", "internet api.allowed.test on 203.0.113.7:80" in run.stdout, run)
-    check("names what was refused", [(v["host"], v["port"], v["count"]) for v in found] ==
-          [("evil.test", None, 2), ("203.0.113.9", 25, 2), (API, 8080, 1)], run)  # a name is asked for with A and with AAAA
+    # A name is asked for with A and with AAAA, and a connection that is reset early is tried once more, with the other address.
+    counts = [v["count"] for v in found]
+    check("names what was refused", [(v["host"], v["port"]) for v in found] == [("evil.test", None), ("203.0.113.9", 25), (API, 8080)] and
+          counts[:2] == [2, 2] and counts[2] in (1, 2), run)
     check("with a sentence for a model", found and found[0]["instead"] == "Ask for evil.test, or work without it.", run)
-    check("counts connections and bytes", network.get("connections") == 1 and network["refused"] == 5 and network["bytes_out"] > 50 and network["bytes_in"] > 50, run)
+    check("counts connections and bytes", network.get("connections") == 1 and network["refused"] == sum(counts) and network["bytes_out"] > 50 and network["bytes_in"] > 50, run)
     check("names what did not answer", [v["host"] for v in network.get("failed", [])] == ["gone.allowed.test"], run)
     check("`enforced` says how", "a relay of the supervisor's" in run.result["enforced"]["network"], run)
     other = W.run("true", mode="loopback")
