@@ -226,7 +226,7 @@ word prctl()                       sandbox/holder.c
 
 # The relay, beside what is named above.
 owner sys/socket.h      egress/egress.c egress/endpoint.h egress/flow.c egress/names.c egress/own_address.c egress/process.c egress/relay.c egress/reports.c
-owner sys/epoll.h       egress/relay.c egress/reports.c egress/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c
+owner sys/epoll.h       egress/relay.c egress/reports.c egress/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c
 owner arpa/inet.h       egress/endpoint.h egress/resolver.c
 owner netinet/          egress/endpoint.h egress/resolver.c egress/connection.c egress/listener.c egress/upstream.c
 owner netdb.h           egress/resolver.c

@@ -70,6 +70,7 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 		c->next->at = c->at;
 	relay->connection_count--;
 	free(c->http);
+	free(c->answer);
 	free(c);
 	if (relay->parked && !relay->stopping)
 		aj_listeners_watch(relay);

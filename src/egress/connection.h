@@ -7,7 +7,7 @@
 
 /* The protocol of its first bytes, as far as they tell. */
 enum aj_first { AJ_FIRST_UNKNOWN, AJ_FIRST_TLS, AJ_FIRST_HTTP, AJ_FIRST_OTHER };
-enum aj_upstream { AJ_UPSTREAM_NONE, AJ_UPSTREAM_RESOLVING, AJ_UPSTREAM_CONNECTING, AJ_UPSTREAM_OPEN };
+enum aj_upstream { AJ_UPSTREAM_NONE, AJ_UPSTREAM_RESOLVING, AJ_UPSTREAM_CONNECTING, AJ_UPSTREAM_ASKING, AJ_UPSTREAM_OPEN };
 
 struct aj_connection {
 	struct aj_relay *relay;
@@ -18,7 +18,10 @@ struct aj_connection {
 	enum aj_upstream upstream;
 	bool reached;              /* there was a connection to `address` */
 	struct aj_resolved target; /* of a connection by address */
-	unsigned tried;            /* addresses of the name */
+	struct aj_name *via; /* the name to whose addresses the connection is made: `name`, or the proxy's; NULL: `target` */
+	unsigned tried;      /* addresses of it */
+	char *answer;        /* of the proxy, so far */
+	size_t answer_bytes;
 	char address[46];
 	struct aj_io inside, outside;
 	struct aj_timer timer;
@@ -48,6 +51,10 @@ static inline bool aj_first_bytes_awaited(uint16_t port)
 
 /* Resolve, check the address, connect to it: afterwards, or later, aj_connection_settle() is called. */
 void aj_upstream_start(struct aj_connection *c);
+/* `fd` leads to the host that is meant. */
+void aj_upstream_made(struct aj_connection *c, int fd);
+/* No other address will do: the connection ends. */
+void aj_upstream_failed(struct aj_connection *c, const char *why);
 
 void aj_connection_settle(struct aj_connection *c);
 /* End it: reported as `kind` with `why`, reset where `abruptly`. The connection is freed. */

@@ -156,14 +156,21 @@ static void write_held(struct aj_flow *flow)
 		drop_held(flow);
 }
 
+bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes)
+{
+	if (!hold(flow, bytes))
+		return false;
+	memcpy(flow->held, data, bytes);
+	flow->held_bytes = flow->passed = bytes;
+	return true;
+}
+
 /* Reads at most so many bytes, and writes or holds them; their number. */
 static size_t copy_some(struct aj_flow *flow, size_t most)
 {
 	size_t n = read_some(flow, scratch, most), written = n ? write_some(flow, scratch, n) : 0;
-	if (written < n && !flow->error && hold(flow, n - written)) {
-		memcpy(flow->held, scratch + written, n - written);
-		flow->held_bytes = flow->passed = n - written;
-	}
+	if (written < n && !flow->error)
+		aj_flow_hold(flow, scratch + written, n - written);
 	return n;
 }
 

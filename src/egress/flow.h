@@ -66,6 +66,8 @@ void aj_bulk_rest(struct aj_bulk *bulk);
 
 /* Move what can be moved now. Afterwards the flow may be ended, blocked, queued, refused or broken. */
 void aj_flow_pump(struct aj_flow *flow);
+/* Bytes that were read elsewhere and go first; the flow holds none. False: no memory. */
+bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes);
 /* Should `from` be watched for bytes, or `to` for room? */
 bool aj_flow_wants_bytes(const struct aj_flow *flow);
 bool aj_flow_wants_room(const struct aj_flow *flow);

@@ -108,7 +108,7 @@ static char *readable(const char *path, char room[PATH_MAX])
 	return strcmp(room, "/run") == 0 ? NULL : room;
 }
 
-static int restrict_files_and_ports(const struct aj_rules *rules, struct aj_error *err)
+static int restrict_files_and_ports(const struct aj_rules *rules, uint16_t proxy_port, struct aj_error *err)
 {
 	static char resolv[PATH_MAX], hosts[PATH_MAX];
 	const char *folders[3] = { "/etc" }; /* root's relay is nobody by now */
@@ -118,12 +118,14 @@ static int restrict_files_and_ports(const struct aj_rules *rules, struct aj_erro
 		if (folder)
 			folders[folder_count++] = folder;
 	}
-	uint16_t *ports = calloc(rules->count + 1, sizeof *ports);
+	uint16_t *ports = calloc(rules->count + 2, sizeof *ports);
 	if (!ports)
 		return aj_fail(err, AJ_EXIT_SETUP, "relay", ENOMEM, "list the ports");
 	size_t port_count = 0;
 	ports[port_count++] = NAME_SERVER_PORT;
-	for (size_t i = 0; i < rules->count; i++)
+	if (proxy_port)
+		ports[port_count++] = proxy_port;
+	for (size_t i = 0; i < rules->count && !proxy_port; i++)
 		ports[port_count++] = rules->items[i].port;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	int r = aj_landlock_relay(abi > 0 ? (int)abi : 0, folders, folder_count, ports, port_count, err);
@@ -131,7 +133,7 @@ static int restrict_files_and_ports(const struct aj_rules *rules, struct aj_erro
 	return r;
 }
 
-static int put_up_walls(const struct aj_rules *rules, pid_t parent, struct aj_error *err)
+static int put_up_walls(const struct aj_rules *rules, uint16_t proxy_port, pid_t parent, struct aj_error *err)
 {
 	if (set_limits() < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "set the relay's limits");
@@ -142,7 +144,7 @@ static int put_up_walls(const struct aj_rules *rules, pid_t parent, struct aj_er
 		return aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "give up privileges");
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
 		return aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "tie the relay to the supervisor");
-	if (aj_caps_empty(err) < 0 || restrict_files_and_ports(rules, err) < 0)
+	if (aj_caps_empty(err) < 0 || restrict_files_and_ports(rules, proxy_port, err) < 0)
 		return -1;
 	return aj_filter_install(aj_filter_relay(), err);
 }
@@ -151,6 +153,7 @@ _Noreturn void aj_relay_process(const struct aj_policy *policy, const struct aj_
 {
 	struct aj_error err = { 0 };
 	struct aj_rules rules;
+	struct aj_proxy proxy;
 	struct aj_relay *relay = NULL;
 	if (chdir("/") < 0) /* no folder is kept busy */
 		_exit(1);
@@ -162,7 +165,9 @@ _Noreturn void aj_relay_process(const struct aj_policy *policy, const struct aj_
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "start the loop");
 	else if (aj_rules_parse(&rules, policy) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", ENOMEM, "read the list of hosts");
-	else if (put_up_walls(&rules, parent, &err) == 0)
+	else if (aj_proxy_parse(&proxy, policy) < 0)
+		aj_fail(&err, AJ_EXIT_SETUP, "relay", 0, "the site's upstream proxy is not http://HOST:PORT: %s", policy->upstream_proxy);
+	else if (put_up_walls(&rules, proxy.port, parent, &err) == 0)
 		relay = aj_relay_new(loop, policy, &rules, &own, socket, &err);
 	if (send(socket, &err, sizeof err, MSG_NOSIGNAL) != (ssize_t)sizeof err || !relay)
 		_exit(1);

@@ -74,6 +74,7 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *poli
 		relay->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = relay, .fd = -1 };
 		relay->last_report = &relay->first_report;
 		relay->connections_max = connections_max(relay);
+		aj_proxy_parse(&relay->proxy, policy); /* it was parsed for the walls */
 		relay->names = aj_names_new();
 		relay->resolver = aj_resolver_new(loop);
 		relay->dns = aj_dns_server_new(relay);

@@ -4,6 +4,7 @@
 #include "egress/egress.h"
 #include "egress/flow.h"
 #include "egress/names.h"
+#include "egress/proxy.h"
 #include "egress/rules.h"
 
 enum {
@@ -26,15 +27,16 @@ struct aj_relay {
 	struct aj_loop *loop;
 	const struct aj_policy *policy; /* its caps */
 	struct aj_rules rules;          /* its list */
+	struct aj_proxy proxy;
 	struct aj_egress_sockets sockets;
 	/* The supervisor: at its end of file the relay ends. */
 	struct aj_io supervisor;
 	struct aj_report *first_report, **last_report;
 	unsigned reports;
 	struct aj_egress_event said[AJ_RELAY_SAID]; /* refusals of this second; count: that came again */
+	unsigned said_times[AJ_RELAY_SAID];         /* reported in that second, one by one */
 	struct aj_timer say_again;
 	int64_t report_us; /* when they are sent; 0: at once */
-	unsigned said_times[AJ_RELAY_SAID];         /* reported in that second, one by one */
 	bool stopping;
 	/* The jail: names and connections. */
 	struct aj_names *names;

@@ -23,11 +23,11 @@ static const struct aj_resolved *next_address(struct aj_connection *c, bool *ret
 	const struct aj_relay *relay = c->relay;
 	const struct aj_resolved *found = NULL;
 	*ret_last = true;
-	if (!c->name)
+	if (!c->via)
 		return c->tried++ ? NULL : &c->target;
-	for (unsigned i = c->tried; i < c->name->count; i++) {
-		const struct aj_resolved *a = &c->name->addresses[i];
-		if (a->refused && !aj_rules_address(&relay->rules, a->family, a->address, c->port))
+	for (unsigned i = c->tried; i < c->via->count; i++) {
+		const struct aj_resolved *a = &c->via->addresses[i];
+		if (a->refused && !relay->proxy.port && !aj_rules_address(&relay->rules, a->family, a->address, c->port))
 			continue;
 		if (found) {
 			*ret_last = false;
@@ -42,20 +42,22 @@ static const struct aj_resolved *next_address(struct aj_connection *c, bool *ret
 static void give_up(struct aj_connection *c, int error)
 {
 	char why[200];
-	const struct aj_resolved *first = c->name && c->name->count ? c->name->addresses : NULL;
-	if (c->name && c->name->failed)
-		aj_connection_end(c, AJ_EGRESS_FAILED, true, c->name->failed);
-	else if (!error && first) {
+	const struct aj_resolved *first = c->via && c->via->count ? c->via->addresses : NULL;
+	const char *proxy = c->relay->proxy.port ? "the site's proxy: " : "";
+	if (c->via && c->via->failed) {
+		snprintf(why, sizeof why, "%s%s", proxy, c->via->failed);
+		aj_upstream_failed(c, why);
+	} else if (!error && first) {
 		aj_endpoint_text(first->family, first->address, c->address);
 		snprintf(why, sizeof why, "resolves to %s: %s, which the policy does not write out", c->address, first->refused);
 		aj_connection_end(c, AJ_EGRESS_REFUSED, true, why);
 	} else {
-		snprintf(why, sizeof why, "connect: %s", strerrordesc_np(error));
-		aj_connection_end(c, AJ_EGRESS_FAILED, true, why);
+		snprintf(why, sizeof why, "%sconnect: %s", proxy, strerrordesc_np(error));
+		aj_upstream_failed(c, why);
 	}
 }
 
-static void connected(struct aj_connection *c, int fd)
+void aj_upstream_made(struct aj_connection *c, int fd)
 {
 	int on = 1;
 	c->upstream = AJ_UPSTREAM_OPEN;
@@ -63,8 +65,23 @@ static void connected(struct aj_connection *c, int fd)
 	aj_loop_unset(c->relay->loop, &c->timer);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	c->out.to = c->in.from = fd;
+	if (c->in.held) /* from a proxy, with its answer */
+		aj_flow_pump(&c->in);
 	aj_flow_pump(&c->out);
 	aj_connection_settle(c);
+}
+
+void aj_upstream_failed(struct aj_connection *c, const char *why)
+{
+	aj_connection_end(c, AJ_EGRESS_FAILED, true, why);
+}
+
+static void connected(struct aj_connection *c, int fd)
+{
+	if (c->relay->proxy.port)
+		aj_proxy_ask(c, fd);
+	else
+		aj_upstream_made(c, fd);
 }
 
 static void drop_attempt(struct aj_connection *c)
@@ -115,9 +132,10 @@ static void try_next(struct aj_connection *c)
 	bool last;
 	const struct aj_resolved *a;
 	int error = c->out.error;
+	uint16_t proxy_port = c->relay->proxy.port;
 	c->out.error = 0;
 	while ((a = next_address(c, &last))) {
-		socklen_t bytes = aj_endpoint_make(&to, a->family, a->address, c->port);
+		socklen_t bytes = aj_endpoint_make(&to, a->family, a->address, proxy_port ? proxy_port : c->port);
 		aj_endpoint_text(a->family, a->address, c->address);
 		int fd = socket(a->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		error = begin_connect(fd, &to, bytes);
@@ -151,6 +169,7 @@ void aj_upstream_start(struct aj_connection *c)
 {
 	c->upstream = AJ_UPSTREAM_RESOLVING;
 	c->waiter = (struct aj_waiter){ .fn = on_resolved, .arg = c };
-	if (!c->name || aj_resolver_ask(c->relay->resolver, c->name, &c->waiter))
+	c->via = c->relay->proxy.port ? &c->relay->proxy.name : c->name;
+	if (!c->via || aj_resolver_ask(c->relay->resolver, c->via, &c->waiter))
 		try_next(c);
 }

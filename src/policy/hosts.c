@@ -211,3 +211,21 @@ static bool covers_host(struct aj_arena *arena, const char *outer, const char *i
 
 const struct aj_item_kind aj_item_host = { "a host", check_host, covers_host,
 	                                   "^((\\*\\.)?[A-Za-z0-9.-]+|[0-9.]+/[0-9]+|\\[[0-9A-Fa-f:.]+(/[0-9]+)?\\]):[0-9]{1,5}$" };
+
+static const char *check_proxy(struct aj_arena *arena, const char *text)
+{
+	static const char scheme[] = "http://";
+	struct aj_host_rule rule;
+	(void)arena;
+	if (!*text)
+		return NULL;
+	if (strncmp(text, scheme, sizeof scheme - 1) != 0)
+		return "not http://HOST:PORT";
+	const char *wrong = aj_host_rule_parse(text + sizeof scheme - 1, &rule);
+	if (wrong)
+		return wrong;
+	bool one = rule.kind == AJ_HOST_NAME || (rule.kind == AJ_HOST_NETWORK && rule.bits == (rule.family == AF_INET ? 32 : 128));
+	return one ? NULL : "not one host";
+}
+
+const struct aj_item_kind aj_item_proxy = { "a proxy", check_proxy, covers_host, "^(http://[A-Za-z0-9.:\\[\\]-]+:[0-9]{1,5})?$" };

@@ -106,6 +106,7 @@ struct aj_policy {
 	uint64_t connections;        /* open at a time */
 	uint64_t connections_per_s;
 	uint64_t bytes_out, bytes_in; /* of all connections together */
+	const char *upstream_proxy;   /* the site's: http://HOST:PORT; NULL or "": none */
 	bool exec;                    /* the system call list of commands instead of the snippets' */
 	bool fork;
 	uint64_t deny_syscalls;    /* AJ_DENY_* */

@@ -12,11 +12,12 @@ static int unknown_key(struct aj_diags *diags, const struct aj_origin *at, const
 {
 	aj_diag_error(diags, at, AJ_E_UNKNOWN, "there is no key `%s` in a site's configuration", name);
 	const char *meant = aj_key_suggest(aj_site_keys, name);
+	bool of_policies = aj_key_find(aj_policy_keys, name);
 	if (!meant)
 		meant = aj_section_suggest(aj_site_keys, name, diags->arena);
-	if (meant)
+	if (meant && !of_policies)
 		aj_diag_advise(diags, "did you mean `%s`?", meant);
-	else if (aj_key_find(aj_policy_keys, name) || aj_section_known(aj_policy_keys, name))
+	else if (of_policies || aj_section_known(aj_policy_keys, name))
 		aj_diag_advise(diags, "`%s` is a key of policies: it belongs into a policy, or below [ceilings]", name);
 	return -1;
 }

@@ -22,6 +22,8 @@ const struct aj_key aj_site_keys[] = {
 	  .help = "the folder that holds the Python trees by name; empty: beside the program" },
 	{ "identity.uids", AJ_KEY_TEXT, AT(uids), .fallback = "", .by = AJ_BY_LAUNCHER, .items = &aj_item_ids,
 	  .help = "FIRST-LAST: host ids that no user has, one for each jail of root, or for the jails of one tenant and policy; empty: all jails of root share 65534" },
+	{ "network.upstream_proxy", AJ_KEY_TEXT, AT(upstream_proxy), .fallback = "", .by = AJ_BY_SUPERVISOR, .items = &aj_item_proxy,
+	  .help = "http://HOST:PORT: the proxy that jails with network.mode = \"allow\" are connected through, by CONNECT; it resolves their names. Empty: none" },
 	{ "audit.destination", AJ_KEY_TEXT, AT(audit), .fallback = "none", .by = AJ_BY_LAUNCHER, .items = &aj_item_destination,
 	  .help = "where every run is recorded: none, file:/path, syslog or journal" },
 	{ 0 },

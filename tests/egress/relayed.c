@@ -1,7 +1,7 @@
 /* A network namespace with a relay, and nothing else of a jail: runs a command whose every TCP connection goes to the relay, by the rules
  * given. It prints the relay's reports on stderr, one a line, and is no part of the product.
  *
- * usage: relayed [--connections N] [--per-second N] [--bytes-out N] [--bytes-in N] RULE... -- COMMAND...
+ * usage: relayed [--connections N] [--per-second N] [--bytes-out N] [--bytes-in N] [http://HOST:PORT] RULE... -- COMMAND...
  * In a network namespace that the caller made, with the rights over it: that one is the relay's. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -156,6 +156,8 @@ int main(int argc, char **argv)
 			cap++;
 		if (cap < 4 && at + 1 < argc)
 			*caps[cap].value = strtoull(argv[++at], NULL, 10);
+		else if (strncmp(argv[at], "http://", 7) == 0)
+			policy.upstream_proxy = argv[at];
 		else
 			*AJ_PUSH(&arena, &policy.allow) = argv[at];
 	}

@@ -59,6 +59,21 @@ for place in ("evil.test", 443), ("203.0.113.9", 25), ("203.0.113.9", 25), ("api
 
 
 @test
+def the_sites_proxy():
+    before()
+    W.name("proxy.corp.test", "203.0.113.9")
+    config = FOLDER + "/site.toml"
+    with open(config, "w", encoding="utf-8") as f:
+        f.write('network.upstream_proxy = "http://proxy.corp.test:80"\n')
+    os.chmod(config, 0o644)
+    W.forget()
+    run = W.python(FETCH, allow=ALLOW, options=("--config", config))
+    asked = [line["line"] for line in W.log(kind="http", address="203.0.113.9")]
+    check("is asked for each connection", asked[:1] == ["CONNECT %s:80 HTTP/1.1" % API], (asked, run))
+    check("resolves the names", W.log(kind="dns", name="proxy.corp.test") and not W.log(kind="dns", name=API), W.log())
+
+
+@test
 def what_a_person_reads():
     before()
     policy = W.policy(ALLOW)

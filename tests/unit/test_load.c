@@ -763,6 +763,18 @@ Test(load, site_locks_bind_whoever_is_not_the_site)
 	REFUSED(load_file("site/loose.toml"), LOCKED, 3, 1, "limits.memory");
 }
 
+Test(load, the_sites_proxy_is_every_policys)
+{
+	OK(site_text("[network]\nupstream_proxy = \"http://proxy.example:3128\"\n"));
+	OK(load_name("command"));
+	cr_expect_str_eq(loaded.policy.upstream_proxy, "http://proxy.example:3128");
+	OK(site_text("[network]\nupstream_proxy = \"http://[2001:db8::1]:3128\"\n"));
+	OK(site_text(""));
+	OK(load_text(""));
+	cr_expect_str_eq(loaded.policy.upstream_proxy, "");
+	REFUSED(load_text("[network]\nupstream_proxy = \"http://proxy.example:3128\"\n"), UNKNOWN, 2, 1, "upstream_proxy");
+}
+
 Test(load, no_files_by_path)
 {
 	OK(site_text("[policies]\nfiles = false\n"));
@@ -806,6 +818,12 @@ Test(load, site_mistakes)
 		{ "[audit]\ndestination = \"file:x\"", VALUE, 2, 1, "`audit.destination`" },
 		{ "[audit]\ndestination = \"\"", VALUE, 2, 1, "`audit.destination`" },
 		{ "[default]\nexec = \"../x\"", VALUE, 2, 1, "not a name" },
+		{ "[network]\nupstream_proxy = \"https://proxy.example:3128\"", VALUE, 2, 1, "not http://HOST:PORT" },
+		{ "[network]\nupstream_proxy = \"http://proxy.example\"", VALUE, 2, 1, "without a port" },
+		{ "[network]\nupstream_proxy = \"http://*.example.org:3128\"", VALUE, 2, 1, "not one host" },
+		{ "[network]\nupstream_proxy = \"http://10.0.0.0/8:3128\"", VALUE, 2, 1, "not one host" },
+		{ "[network]\nupstream_proxy = \"http://u:p@proxy.example:3128\"", VALUE, 2, 1, "" },
+		{ "[network]\nmode = \"none\"", UNKNOWN, 2, 1, "below [ceilings]" },
 		{ "[policies", SYNTAX, 1, 0, "" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
