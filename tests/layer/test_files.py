@@ -57,6 +57,8 @@ ATTEMPTS = [
     ("dircmp", "import filecmp\nPWN=filecmp.dircmp('/etc','/tmp').left_list"),
     ("wave", "import wave\nPWN=wave.open('/dev/shm/agentjail-test.wav','wb')"),
     ("mimetypes", "import mimetypes\nPWN=mimetypes.read_mime_types('/etc/mime.types') or mimetypes.MimeTypes(['/etc/hostname'])"),
+    ("sqlite-extensions", "import sqlite3\nc=sqlite3.connect(':memory:')\nc.enable_load_extension(True)\nPWN=1"),
+    ("sqlite-extensions-class", "import sqlite3\nclass C(sqlite3.Connection):\n    def __init__(self): super().__init__(':memory:')\nC().enable_load_extension(1)\nPWN=1"),
     ("optparse-mod2", "import optparse\nv=optparse.Values()\nv.read_module('os','loose')\nPWN=v.fork"),
     ("optparse-file", "import optparse\nopen('/tmp/agentjail-test-e','w').write('import os\\nx=os.fork')\nv=optparse.Values()\nv.x=None\nv.read_file('/tmp/agentjail-test-e')\nPWN=v.x"),
     ("sax-urlopen", "import xml.sax, xml.sax.saxutils\nPWN=xml.sax.saxutils.prepare_input_source('file:///etc/hostname').getByteStream().read()"),
