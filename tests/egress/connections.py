@@ -145,7 +145,7 @@ said(sum(s is not None and s != b"" for s in kept))
 """
     run = jail(code, allow=[API + ":5432"], more="connections = 5")
     check("connections at once", run.lines == [5] and refused(run, API, 5432, "connections"), run)
-    run = jail("said(len(talk('%s', 5432, b'x' * 1000000)))" % API, allow=[API + ":5432"], more='bytes_out = "64K"')
+    run = jail("said(len(talk('%s', 5432, b'x\\n' * 500000)))" % API, allow=[API + ":5432"], more='bytes_out = "64K"')
     check("bytes out", refused(run, API, 5432, "sent"), run)
     check("and few are sent beyond", run.result["network"]["bytes_out"] < 64 * 1024 + 1024 * 1024, run)
     run = jail("said(talk('%s', 80, 'GET /bytes/3000000 HTTP/1.1\\r\\n%s\\r\\n', end=False, most=4000000)[-3:], talk('%s', 80, 'x\\n'))" % (API, "Host: %s\\r\\n" % API, API),
@@ -202,8 +202,8 @@ def hostile_clients():
 def many():
     code = """
 open_ones = [socket.create_connection(("api.allowed.test", 5432)) for i in range(400)]
-for i, s in enumerate(open_ones): s.sendall(b"%04d" % i)
-said(all(s.recv(4, socket.MSG_WAITALL) == b"%04d" % i for i, s in enumerate(open_ones)))
+for i, s in enumerate(open_ones): s.sendall(b"%04d\\n" % i)
+said(all(s.recv(5, socket.MSG_WAITALL) == b"%04d\\n" % i for i, s in enumerate(open_ones)))
 """
     run = jail(code, allow=[API + ":5432"], more="[limits]\nopen_files = 1024")
     check("four hundred connections at once", run.lines == [True], run)
