@@ -25,6 +25,7 @@
 enum {
 	HOST_NAMESPACE = 3, /* a descriptor */
 	PORT = 7000,
+	BULK_PORT = 7001, /* of a server of its own: the others must not wait for its chunks */
 	TLS_PORT = 443,
 	HELLO_BYTES = 1700,
 	SAMPLES = 2000,
@@ -122,13 +123,13 @@ static void serve_client(int epoll_fd, int fd, struct client *c, bool room)
 	close(fd);
 }
 
-_Noreturn static void serve(void)
+_Noreturn static void serve(const uint16_t *ports)
 {
 	static struct client clients[8192];
 	int epoll_fd = epoll_create1(0), listeners[2], on = 1;
 	for (int i = 0; i < 2; i++) {
 		struct sockaddr_in a = direct_address;
-		a.sin_port = htons(i ? TLS_PORT : PORT);
+		a.sin_port = htons(ports[i]);
 		listeners[i] = socket(AF_INET, SOCK_STREAM, 0);
 		setsockopt(listeners[i], SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 		if (bind(listeners[i], (void *)&a, sizeof a) < 0 || listen(listeners[i], 4096) < 0)
@@ -149,7 +150,8 @@ _Noreturn static void serve(void)
 			if (made < 0 || made >= 8192)
 				continue;
 			setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-			clients[made] = (struct client){ .hello = fd == listeners[1], .to_read = fd == listeners[1] ? HELLO_BYTES : 0 };
+			clients[made] = (struct client){ .hello = fd == listeners[1] && ports[1] == TLS_PORT };
+			clients[made].to_read = clients[made].hello ? HELLO_BYTES : 0;
 			struct epoll_event e = { .events = EPOLLIN, .data.u64 = (uint64_t)made };
 			epoll_ctl(epoll_fd, EPOLL_CTL_ADD, made, &e);
 		}
@@ -329,7 +331,7 @@ static double download(bool relayed, int streams, uint64_t bytes_each)
 	double began = now_us();
 	for (int i = 0; i < streams; i++) {
 		fds[i] = (struct pollfd){ .fd = new_socket(relayed), .events = POLLIN };
-		reach(fds[i].fd, relayed, PORT);
+		reach(fds[i].fd, relayed, BULK_PORT);
 		ask(fds[i].fd, 'D', left[i] = bytes_each);
 	}
 	while (open && poll(fds, (nfds_t)streams, -1) > 0)
@@ -371,11 +373,11 @@ static void measure_streams(int streams, uint64_t bytes_each)
 static double many(bool relayed)
 {
 	static int fds[MANY];
-	double began = now_us();
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i < MANY; i++)
 		fds[i] = new_socket(relayed);
+	double began = now_us();
+	for (int i = 0; i < MANY; i++)
 		reach(fds[i], relayed, PORT);
-	}
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < MANY; i++) {
 			ask(fds[i], 'E', 1);
@@ -450,13 +452,15 @@ int main(int argc, char **argv)
 	inet_pton(AF_INET, SERVER, &direct_address.sin_addr);
 	own_namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 16384, 16384 });
-	pid_t server = fork();
-	if (server == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (setns(HOST_NAMESPACE, CLONE_NEWNET) < 0)
-			die("setns");
-		serve();
-	}
+	static const uint16_t ports[2][2] = { { PORT, TLS_PORT }, { BULK_PORT, BULK_PORT + 1 } };
+	pid_t servers[2];
+	for (int i = 0; i < 2; i++)
+		if ((servers[i] = fork()) == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (setns(HOST_NAMESPACE, CLONE_NEWNET) < 0)
+				die("setns");
+			serve(ports[i]);
+		}
 	usleep(100000);
 	look_up();
 	make_hello();
@@ -472,7 +476,9 @@ int main(int argc, char **argv)
 		measure_many();
 		measure_beside_bulk();
 	}
-	kill(server, SIGKILL);
-	waitpid(server, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		kill(servers[i], SIGKILL);
+		waitpid(servers[i], NULL, 0);
+	}
 	return 0;
 }

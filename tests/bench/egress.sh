@@ -24,7 +24,7 @@ ulimit -n 16384 2>/dev/null || :
 
 run() {
 	# shellcheck disable=SC2086
-	$1 "$BUILD/relayed" --connections 2000 bench.example.org:7000 bench.example.org:443 203.0.113.10:7000 203.0.113.10:443 -- \
+	$1 "$BUILD/relayed" --connections 2000 bench.example.org:7000 bench.example.org:443 bench.example.org:7001 203.0.113.10:7001 203.0.113.10:7000 203.0.113.10:443 -- \
 		"$BUILD/bench-egress" ${2:-} 2>"$work/events" || { tail -n 5 "$work/events" >&2; exit 1; }
 }
 echo "On $(nproc) processors:"
