@@ -6,6 +6,7 @@
 
 #include "egress/connection.h"
 #include "inspect/client_hello.h"
+#include "inspect/http_looks.h"
 
 enum { HTTPS = 443, HTTP = 80, TLS_HANDSHAKE = 22 };
 

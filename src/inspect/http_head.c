@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "inspect/http_looks.h"
 
 enum { HEAD, BODY, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILERS, REFUSED };
 enum { METHOD_MAX = 32, LENGTH_DIGITS_MAX = 18, HEX_DIGITS_MAX = 15 };
@@ -47,7 +48,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct aj_http *h, cons
 static bool is_token(struct span s)
 {
 	for (size_t i = 0; i < s.bytes; i++)
-		if (!isalnum((unsigned char)s.at[i]) && (s.at[i] == '\0' || !strchr("!#$%&'*+-.^_`|~", s.at[i])))
+		if (!aj_http_token_char(s.at[i]))
 			return false;
 	return s.bytes > 0;
 }
@@ -347,44 +348,4 @@ enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t by
 	}
 	*ret_pass = h->state == REFUSED ? 0 : bytes - rest.bytes;
 	return h->state == REFUSED ? AJ_HTTP_REFUSED : AJ_HTTP_PASS;
-}
-
-/* What lenient servers take between the words of a request's first line (RFC 9112, section 3). */
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
-}
-
-/* Does the first line, which may not be whole, end with a version of HTTP? A NUL before its end: no server reads on. Other control
- * characters some servers let pass. Beyond the longest head the strict reader is to judge. */
-static enum aj_http_looks ends_with_version(const char *at, const char *end)
-{
-	static const char version[] = "HTTP/";
-	const char *line = memchr(at, '\n', (size_t)(end - at)), *stop = line ? line : end;
-	if (memchr(at, '\0', (size_t)(stop - at)))
-		return AJ_HTTP_NO;
-	if (!line)
-		return end - at < AJ_HTTP_HEAD_MAX_BYTES / 2 ? AJ_HTTP_MORE : AJ_HTTP_YES;
-	for (; line - at >= (ptrdiff_t)sizeof version; at++)
-		if (is_blank(*at) && strncasecmp(at + 1, version, sizeof version - 1) == 0)
-			return AJ_HTTP_YES;
-	return AJ_HTTP_NO;
-}
-
-/* Servers take any token for a method, and some of them blanks before it. The usual methods have letters and `-` alone: other protocols'
- * first words, such as those of git and ssh, have digits, so a path behind one of these proves nothing. */
-enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes)
-{
-	const char *at = (const char *)data, *end = at + bytes;
-	bool letters = true;
-	while (at < end && (is_blank(*at) || *at == '\n'))
-		at++;
-	const char *method = at;
-	for (; at < end && is_token((struct span){ at, 1 }); at++)
-		letters = letters && (isalpha((unsigned char)*at) || *at == '-');
-	if (at == end)
-		return bytes < AJ_HTTP_HEAD_MAX_BYTES ? AJ_HTTP_MORE : AJ_HTTP_YES;
-	if (at == method || !is_blank(*at))
-		return AJ_HTTP_NO;
-	return letters && *at == ' ' && at + 1 < end && at[1] == '/' ? AJ_HTTP_YES : ends_with_version(at, end);
 }

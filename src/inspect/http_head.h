@@ -24,7 +24,3 @@ void aj_http_begin(struct aj_http *h, const char *host, uint16_t port);
  * more. `ret_pass` of them may go on; the others wait for more,
  * at most AJ_HTTP_HEAD_MAX_BYTES. With AJ_HTTP_REFUSED nothing passes, now or later. */
 enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t bytes, size_t *ret_pass);
-
-/* Do a connection's first bytes look like a request, on a port that is for no protocol in particular? */
-enum aj_http_looks { AJ_HTTP_NO, AJ_HTTP_MORE, AJ_HTTP_YES };
-enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes);

@@ -7,6 +7,7 @@
 #include "inspect/client_hello.h"
 #include "inspect/dns.h"
 #include "inspect/http_head.h"
+#include "inspect/http_looks.h"
 #include "policy/hosts.h"
 #include "policy/item_types.h"
 

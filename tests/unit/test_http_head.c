@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inspect/http_head.h"
+#include "inspect/http_looks.h"
 
 static struct aj_http h;
 

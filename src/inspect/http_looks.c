@@ -1,0 +1,54 @@
+/* The first words of a connection, as lenient servers would take them for a request: in doubt they count as one, and the strict reader of
+ * inspect/http_head.h refuses them. It follows no connection beyond its first line. */
+#include "inspect/http_looks.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "inspect/http_head.h"
+
+bool aj_http_token_char(char c)
+{
+	return isalnum((unsigned char)c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+/* What lenient servers take between the words of a request's first line (RFC 9112, section 3). */
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
+}
+
+/* Does the first line, which may not be whole, end with a version of HTTP? A NUL before its end: no server reads on. Other control
+ * characters some servers let pass. Beyond the longest head the strict reader is to judge. */
+static enum aj_http_looks ends_with_version(const char *at, const char *end)
+{
+	static const char version[] = "HTTP/";
+	const char *line = memchr(at, '\n', (size_t)(end - at)), *stop = line ? line : end;
+	if (memchr(at, '\0', (size_t)(stop - at)))
+		return AJ_HTTP_NO;
+	if (!line)
+		return end - at < AJ_HTTP_HEAD_MAX_BYTES / 2 ? AJ_HTTP_MORE : AJ_HTTP_YES;
+	for (; line - at >= (ptrdiff_t)sizeof version; at++)
+		if (is_blank(*at) && strncasecmp(at + 1, version, sizeof version - 1) == 0)
+			return AJ_HTTP_YES;
+	return AJ_HTTP_NO;
+}
+
+/* Servers take any token for a method, and some of them blanks before it. The usual methods have letters and `-` alone: other protocols'
+ * first words, such as those of git and ssh, have digits, so a path behind one of these proves nothing. */
+enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes)
+{
+	const char *at = (const char *)data, *end = at + bytes;
+	bool letters = true;
+	while (at < end && (is_blank(*at) || *at == '\n'))
+		at++;
+	const char *method = at;
+	for (; at < end && aj_http_token_char(*at); at++)
+		letters = letters && (isalpha((unsigned char)*at) || *at == '-');
+	if (at == end)
+		return bytes < AJ_HTTP_HEAD_MAX_BYTES ? AJ_HTTP_MORE : AJ_HTTP_YES;
+	if (at == method || !is_blank(*at))
+		return AJ_HTTP_NO;
+	return letters && *at == ' ' && at + 1 < end && at[1] == '/' ? AJ_HTTP_YES : ends_with_version(at, end);
+}
