@@ -196,6 +196,17 @@ static void ask(int fd, char kind, uint64_t bytes)
 		die("bench: send");
 }
 
+/* One byte back, for one segment. */
+static void ask_echo(int fd)
+{
+	const struct {
+		struct request ask;
+		char byte;
+	} __attribute__((packed)) message = { { 1, 'E', 1 }, 'x' };
+	if (send(fd, &message, sizeof message, MSG_NOSIGNAL) != sizeof message)
+		die("bench: send");
+}
+
 /* --- DNS --- */
 
 static void look_up(void)
@@ -280,8 +291,7 @@ static void measure_connects(const char *what, bool dns, bool tls, int samples)
 			if (tls)
 				send(fd, hello, sizeof hello, 0);
 			else {
-				ask(fd, 'E', 1);
-				send(fd, "x", 1, 0);
+				ask_echo(fd);
 			}
 			read_all(fd, 1);
 			if (i >= 0)
@@ -380,8 +390,7 @@ static double many(bool relayed)
 		reach(fds[i], relayed, PORT);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < MANY; i++) {
-			ask(fds[i], 'E', 1);
-			send(fds[i], "x", 1, 0);
+			ask_echo(fds[i]);
 		}
 		for (int i = 0; i < MANY; i++)
 			read_all(fds[i], 1);
@@ -409,8 +418,7 @@ static void measure_cost(void)
 	for (int i = 0; i < SAMPLES; i++) {
 		int fd = new_socket(true);
 		reach(fd, true, PORT);
-		ask(fd, 'E', 1);
-		send(fd, "x", 1, 0);
+		ask_echo(fd);
 		read_all(fd, 1);
 		close(fd);
 	}
@@ -432,8 +440,7 @@ static void measure_beside_bulk(void)
 			int fd = new_socket(relayed);
 			double began = now_us();
 			reach(fd, relayed, PORT);
-			ask(fd, 'E', 1);
-			send(fd, "x", 1, 0);
+			ask_echo(fd);
 			read_all(fd, 1);
 			if (i >= 0)
 				took[relayed][i] = now_us() - began;
