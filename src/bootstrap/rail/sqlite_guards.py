@@ -9,12 +9,15 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.files.places import plain_path
 
 REAL_TYPE = type
-PLAIN_TYPES = (str, bytes, int, float, bool, type(None))
+PLAIN_TYPES = (str, bytes, type(None))
 FACTORY = 5     # its place among the arguments of connect()
 
 
 def plain(value):
     """The value without code of the agent's, which must not run between the opening of a connection and its guards."""
+    for number in (int, float):
+        if isinstance(value, number):
+            return number.__pos__(value)
     return value if REAL_TYPE(value) in PLAIN_TYPES else plain_path(value)
 
 
