@@ -48,7 +48,7 @@ static size_t answer(struct aj_dns_server *s, const uint8_t *message, size_t byt
 	if (rcode < 0 || !aj_rate_take(&s->queries, QUERIES_PER_S, QUERIES_PER_S, now_us))
 		return 0;
 	if (rcode == AJ_DNS_OK && !aj_rules_name(&relay->rules, q.name, 0)) {
-		aj_report_refusal(relay, q.name, "", 0, "this name is not on the jail's list");
+		aj_report_unlisted(relay, q.name, "", 0, "this name is not on the jail's list");
 		rcode = AJ_DNS_NO_NAME;
 	} else if (rcode == AJ_DNS_OK && aj_rules_below(&relay->rules, q.name) > BELOW_BYTES) {
 		aj_report_refusal(relay, q.name, "", 0, "a wildcard stands for %d bytes at most", BELOW_BYTES);

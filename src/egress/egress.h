@@ -9,6 +9,7 @@
  * The relay is of our code alone, but foreign bytes come near it. So it has a filter of its own (seccomp/relay.c), no capability, no file
  * but those that say how names are resolved, and no descriptor but these sockets. A relay that dies opens no way: its sockets close. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,6 +40,7 @@ enum aj_egress_kind {
 struct aj_egress_event {
 	uint32_t kind, count;
 	uint16_t port;    /* 0: a DNS query */
+	bool unlisted;    /* of a refusal: the policy's list lacks it; else it is on the list, and `why` is of something else */
 	char name[256];   /* as the jail asked, in lower case; "": by address */
 	char address[46]; /* that the relay connected to, or the jail meant; "": none */
 	char why[200];

@@ -13,10 +13,10 @@ enum {
 	ORIGINAL_DESTINATION = 80, /* SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST */
 };
 
-static void refuse(struct aj_relay *relay, int fd, const char *name, const char *address, uint16_t port, const char *why)
+/* After the report of why: the program notices this. */
+static void reset(int fd)
 {
 	struct linger now = { .l_onoff = 1 };
-	aj_report_refusal(relay, name, address, port, "%s", why);
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 	close(fd);
 }
@@ -66,21 +66,24 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	aj_endpoint_text(target.family, target.address, address);
 	bool synthetic = aj_names_number(target.family, target.address, &number);
 	if (synthetic && !(name = aj_names_at(relay->names, number))) {
-		refuse(relay, fd, "", address, port, "no name has this address; names must be looked up before each use");
+		aj_report_refusal(relay, "", address, port, "no name has this address; names must be looked up before each use");
+		reset(fd);
 		return;
 	}
 	if (name)
 		name->used_us = now_us;
 	if (name ? !aj_rules_name(&relay->rules, name->text, port)
 	         : !aj_rules_address(&relay->rules, target.family, target.address, port)) {
-		refuse(relay, fd, name ? name->text : "", name ? "" : address, port,
-		       name ? "this port of it is not on the jail's list" : "this address is not on the jail's list");
+		aj_report_unlisted(relay, name ? name->text : "", name ? "" : address, port,
+		                   name ? "this port of it is not on the jail's list" : "this address is not on the jail's list");
+		reset(fd);
 		return;
 	}
 	const char *why = over_cap(relay, now_us);
-	if (why)
-		refuse(relay, fd, name ? name->text : "", name ? "" : address, port, why);
-	else
+	if (why) {
+		aj_report_refusal(relay, name ? name->text : "", name ? "" : address, port, "%s", why);
+		reset(fd);
+	} else
 		aj_connection_begin(relay, fd, name, name ? NULL : &target, port);
 }
 

@@ -66,6 +66,8 @@ void aj_report(struct aj_relay *relay, const struct aj_egress_event *event);
 /* A refusal of a name, or of a connection to it. `why` is a format. */
 void aj_report_refusal(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why, ...)
     __attribute__((format(printf, 5, 6)));
+/* One for which the policy's list has no item. */
+void aj_report_unlisted(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why);
 /* Queue what was counted and not said yet. */
 void aj_reports_flush(struct aj_relay *relay);
 /* When there is something to send; INT64_MAX: never, or when the supervisor has read some. */

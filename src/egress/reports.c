@@ -114,6 +114,15 @@ void aj_report_refusal(struct aj_relay *relay, const char *name, const char *add
 	aj_report(relay, &event);
 }
 
+void aj_report_unlisted(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why)
+{
+	struct aj_egress_event event = { .kind = AJ_EGRESS_REFUSED, .unlisted = true, .count = 1, .port = port, .opened_us = aj_now_us() };
+	snprintf(event.why, sizeof event.why, "%s", why);
+	snprintf(event.name, sizeof event.name, "%s", name);
+	snprintf(event.address, sizeof event.address, "%s", address);
+	aj_report(relay, &event);
+}
+
 int64_t aj_reports_due_us(const struct aj_relay *relay)
 {
 	return relay->first_report && !(relay->supervisor.events & EPOLLOUT) ? relay->report_us : INT64_MAX;

@@ -52,7 +52,7 @@ void aj_run_on_sockets(struct aj_run *run, struct aj_passed *passed)
 /* Names are the jail's: any byte may be in them. */
 static struct aj_network_trouble trouble(const struct aj_egress_event *event)
 {
-	struct aj_network_trouble one = { .port = event->port, .count = event->count ? event->count : 1 };
+	struct aj_network_trouble one = { .port = event->port, .unlisted = event->unlisted, .count = event->count ? event->count : 1 };
 	aj_ascii(one.host, sizeof one.host, event->name[0] ? event->name : event->address);
 	aj_ascii(one.why, sizeof one.why, event->why);
 	return one;

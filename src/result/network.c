@@ -66,7 +66,10 @@ void aj_network_add_violations(const struct aj_network_use *network, json_t *vio
 	for (size_t i = 0; i < network->refused.count; i++) {
 		const struct aj_network_trouble *one = &network->refused.items[i];
 		json_t *json = trouble_json(one);
-		json_object_set_new(json, "instead", json_sprintf("Ask for %s, or work without it.", one->host));
+		json_object_set_new(json, "instead",
+		                    json_sprintf(one->unlisted ? "Ask for %s, or work without it."
+		                                               : "%s is on the list: connect as the reason asks for, or work without it.",
+		                                 one->host));
 		json_array_append_new(violations, json);
 	}
 }

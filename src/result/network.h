@@ -10,6 +10,7 @@ struct aj_network_trouble {
 	char host[256]; /* the name as the jail asked, else the address */
 	char why[120];
 	uint16_t port; /* 0: a question for the name's address */
+	bool unlisted; /* of a refusal: the list lacks it, so that asking for it helps */
 	uint64_t count;
 };
 

@@ -9,13 +9,16 @@
 
 enum { MOST_VIOLATIONS = 10, MOST_CHANGES = 20 };
 
-/* `what`: "was refused", and `advice`, or "" where there is nothing to do. */
-static void show_host(struct aj_arena *arena, const json_t *one, const char *what, const char *advice)
+/* `what`: "was refused", say. */
+static void show_host(struct aj_arena *arena, const json_t *one, const char *what)
 {
 	const char *host = json_string_value(json_object_get(one, "host")), *why = json_string_value(json_object_get(one, "why"));
 	json_int_t port = json_integer_value(json_object_get(one, "port"));
 	const char *at = port ? aj_printf(arena, ":%lld", (long long)port) : "";
-	fprintf(stderr, "agentjail: %s%s %s: %s%s\n", aj_line(arena, host), at, what, aj_line(arena, why), advice);
+	const char *instead = json_string_value(json_object_get(one, "instead"));
+	fprintf(stderr, "agentjail: %s%s %s: %s\n", aj_line(arena, host), at, what, aj_line(arena, why));
+	if (instead)
+		fprintf(stderr, "  hint: %s\n", aj_line(arena, instead));
 }
 
 void aj_show_violations(const json_t *list)
@@ -26,7 +29,7 @@ void aj_show_violations(const json_t *list)
 	size_t i;
 	json_array_foreach(list, i, one) {
 		if (i < MOST_VIOLATIONS && json_object_get(one, "host")) {
-			show_host(&arena, one, "was refused", "; ask for it or work without it");
+			show_host(&arena, one, "was refused");
 			continue;
 		}
 		const char *name = json_string_value(json_object_get(one, "syscall")),
@@ -68,7 +71,7 @@ void aj_show_network(const struct aj_network_use *network)
 	aj_show_violations(refused);
 	json_array_foreach(json_object_get(doc, "failed"), i, one)
 		if (i < MOST_VIOLATIONS)
-			show_host(&arena, one, "could not be reached", "");
+			show_host(&arena, one, "could not be reached");
 	json_decref(refused);
 	json_decref(doc);
 	aj_arena_free(&arena);
