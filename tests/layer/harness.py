@@ -56,6 +56,7 @@ def run(*requests, probe=None, seconds=120):
             null = os.open("/dev/null", os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
+            os.chdir("/tmp")    # as in a jail: relative paths lead there, wherever the tests were started
             signal.alarm(seconds)
             from agentjail.runtime.session import Session
             session = Session()

@@ -44,6 +44,8 @@ class Places:
         text = path if REAL_TYPE(path) is str else str(path, "utf-8", "surrogateescape")
         if "\0" in text:
             raise ValueError("embedded null byte")
+        if not text:
+            raise FileNotFoundError(ENOENT, "No such file or directory", path)  # as the kernel says it; realpath() would make it the working directory
         if self.everything:
             return text
         full = join(below if below is not None else posix.getcwd(), text)
