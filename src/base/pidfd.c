@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/fd.h"
 
 int aj_pidfd_open(pid_t pid)
 {
@@ -30,6 +33,16 @@ bool aj_pidfd_ended(int pidfd)
 bool aj_pidfd_is_child(int pidfd)
 {
 	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
+}
+
+void aj_pidfd_end(int *pidfd, int patience_ms)
+{
+	if (*pidfd < 0)
+		return;
+	if (poll(&(struct pollfd){ .fd = *pidfd, .events = POLLIN }, 1, patience_ms) <= 0)
+		aj_pidfd_signal(*pidfd, SIGKILL);
+	aj_pidfd_wait(*pidfd, 0, NULL);
+	aj_close(pidfd);
 }
 
 void aj_pidfd_wait(int pidfd, int flags, struct rusage *ret_usage)

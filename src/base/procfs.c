@@ -80,12 +80,20 @@ static const char *missing_wall(const char *status, size_t filters, bool branch)
 	return strstr(status, count) ? NULL : "the kernel does not confirm the number of the runner's filters";
 }
 
+const char *aj_procfs_field(const char *status, const char *name)
+{
+	char line[32];
+	snprintf(line, sizeof line, "\n%s:", name);
+	const char *at = strstr(status, line);
+	return at ? at + strlen(line) : NULL;
+}
+
 /* The last number of a line. */
 static pid_t last_number(const char *status, const char *name)
 {
-	const char *line = strstr(status, name);
+	const char *line = aj_procfs_field(status, name);
 	long last = 0;
-	for (line = line ? line + strlen(name) : ""; *line && *line != '\n';) {
+	for (line = line ? line : ""; *line && *line != '\n';) {
 		char *end;
 		long next = (long)strtoul(line, &end, 10);
 		if (end == line)
@@ -98,25 +106,23 @@ static pid_t last_number(const char *status, const char *name)
 
 unsigned long aj_procfs_number(int proc_fd, pid_t pid, const char *name)
 {
-	char line[32];
 	cleanup_text struct text status;
 	read_below(&status, proc_fd, pid, "status");
-	snprintf(line, sizeof line, "\n%s:", name);
-	const char *at = status.data ? strstr(status.data, line) : NULL;
-	return at ? strtoul(at + strlen(line), NULL, 10) : 0;
+	const char *at = status.data ? aj_procfs_field(status.data, name) : NULL;
+	return at ? strtoul(at, NULL, 10) : 0;
 }
 
 bool aj_procfs_signalled(int proc_fd, pid_t tid)
 {
-	static const char *const names[] = { "\nSigPnd:", "\nShdPnd:", "\nSigBlk:", "\nSigIgn:" };
+	static const char *const names[] = { "SigPnd", "ShdPnd", "SigBlk", "SigIgn" };
 	unsigned long sets[4];
 	cleanup_text struct text status;
 	read_below(&status, proc_fd, tid, "status");
 	for (int i = 0; i < 4; i++) {
-		const char *at = status.data ? strstr(status.data, names[i]) : NULL;
+		const char *at = status.data ? aj_procfs_field(status.data, names[i]) : NULL;
 		if (!at)
 			return true;
-		sets[i] = strtoul(at + strlen(names[i]), NULL, 16);
+		sets[i] = strtoul(at, NULL, 16);
 	}
 	return (sets[0] | sets[1]) & ~sets[2] & ~sets[3];
 }
@@ -129,7 +135,7 @@ const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 	read_of(&status, pid, "status");
 	if (pidfd < 0 || !status.data)
 		return "the runner's state cannot be read in /proc";
-	if (last_number(status.data, "\nTgid:") != pid || last_number(status.data, "\nPPid:") != init)
+	if (last_number(status.data, "Tgid") != pid || last_number(status.data, "PPid") != init)
 		return "a process that is not a child of the jail's init reports that it is the runner";
 	const char *wrong = missing_wall(status.data, filters, false);
 	return wrong || !aj_pidfd_ended(pidfd) ? wrong : "the runner has ended";
@@ -148,10 +154,10 @@ struct aj_process_info aj_procfs_process(pid_t tid)
 	read_of(&status, tid, "status");
 	if (!status.data)
 		return (struct aj_process_info){ 0 };
-	return (struct aj_process_info){ .process = last_number(status.data, "\nTgid:"),
-		                         .parent = last_number(status.data, "\nPPid:"),
-		                         .inner = last_number(status.data, "\nNStgid:"),
-		                         .threads = last_number(status.data, "\nThreads:") };
+	return (struct aj_process_info){ .process = last_number(status.data, "Tgid"),
+		                         .parent = last_number(status.data, "PPid"),
+		                         .inner = last_number(status.data, "NStgid"),
+		                         .threads = last_number(status.data, "Threads") };
 }
 
 bool aj_procfs_is_ending(pid_t pid)

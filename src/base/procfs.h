@@ -18,6 +18,8 @@ struct aj_process_info {
 struct aj_process_info aj_procfs_process(pid_t tid);
 /* `pid` has ended or has begun to: its memory and descriptors may be gone long before it can be waited for. */
 bool aj_procfs_is_ending(pid_t pid);
+/* Behind `name` and its colon, in the text of a status file; NULL: there is no such line. */
+const char *aj_procfs_field(const char *status, const char *name);
 /* A decimal number of PID/status, by the name of its line; 0: no such process or line. `proc_fd`: a folder of a /proc, or AT_FDCWD for
  * the caller's own. */
 unsigned long aj_procfs_number(int proc_fd, pid_t pid, const char *name);

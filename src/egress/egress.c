@@ -3,7 +3,6 @@
 #include "egress/egress.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -79,11 +78,5 @@ void aj_egress_kill(struct aj_egress *e)
 void aj_egress_end(struct aj_egress *e)
 {
 	aj_close(&e->socket);
-	if (e->pidfd < 0)
-		return;
-	struct pollfd p = { .fd = e->pidfd, .events = POLLIN };
-	if (poll(&p, 1, END_MS) <= 0)
-		aj_egress_kill(e);
-	aj_pidfd_wait(e->pidfd, 0, NULL);
-	aj_close(&e->pidfd);
+	aj_pidfd_end(&e->pidfd, END_MS);
 }

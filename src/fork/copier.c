@@ -228,9 +228,5 @@ int aj_copier_read(struct aj_copier *copier, struct aj_copy_msg *ret, int *ret_f
 void aj_copier_end(struct aj_copier *copier)
 {
 	aj_close(&copier->socket);
-	if (copier->pidfd < 0)
-		return;
-	aj_pidfd_signal(copier->pidfd, SIGKILL);
-	aj_pidfd_wait(copier->pidfd, 0, NULL);
-	aj_close(&copier->pidfd);
+	aj_pidfd_end(&copier->pidfd, 0);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/procfs.h"
 
 uint64_t aj_meter_cpu_us(pid_t pid)
 {
@@ -25,15 +26,16 @@ uint64_t aj_meter_cpu_us(pid_t pid)
 /* The file stays open: to find it takes as long as to read it. It belongs to this process, also when its number is another's. */
 static unsigned long peak_kib(pid_t pid, int *status_fd)
 {
-	static const char name[] = "\nVmHWM:";
 	char path[40], text[8192];
 	snprintf(path, sizeof path, "/proc/%d/status", pid);
 	if (*status_fd < 0 && pid > 0)
 		*status_fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = *status_fd < 0 ? -1 : pread(*status_fd, text, sizeof text - 1, 0);
+	if (n == sizeof text - 1) /* the groups of the process, which come first, may be 65,536 */
+		return aj_procfs_number(AT_FDCWD, pid, "VmHWM");
 	text[n > 0 ? n : 0] = '\0';
-	const char *line = strstr(text, name);
-	return line ? strtoul(line + strlen(name), NULL, 10) : 0;
+	const char *kib = aj_procfs_field(text, "VmHWM");
+	return kib ? strtoul(kib, NULL, 10) : 0;
 }
 
 void aj_meter_read(pid_t pid, int *status_fd, uint64_t before_us, struct rusage *ret)

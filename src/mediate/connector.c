@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/sched.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -73,11 +72,5 @@ void aj_connector_kill(struct aj_connector *c)
 void aj_connector_end(struct aj_connector *c)
 {
 	aj_close(&c->socket);
-	if (c->pidfd < 0)
-		return;
-	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
-	if (poll(&p, 1, END_MS) <= 0)
-		aj_pidfd_signal(c->pidfd, SIGKILL);
-	aj_pidfd_wait(c->pidfd, 0, NULL);
-	aj_close(&c->pidfd);
+	aj_pidfd_end(&c->pidfd, END_MS);
 }
