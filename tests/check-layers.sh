@@ -141,7 +141,7 @@ owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
 owner systemd/          scope/agentjail-scope.c
 owner spawn.h           cli/scope.c
-owner dlfcn.h           guest/guest.c guest/python.c guest/plain_python.c
+owner dlfcn.h           guest/guest.c guest/python.c
 
 # word: what only these files may say in code (comments and strings do not count)
 word SYS_clone3                    sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
@@ -191,7 +191,7 @@ word setresuid()                   sandbox/jail_steps.c fork/copier.c mediate/co
 word setresgid()                   sandbox/jail_steps.c fork/copier.c mediate/connector_process.c
 word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/jail_steps.c sandbox/caps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 word dlopen()
-word dlsym()                       guest/guest.c guest/python.c guest/plain_python.c
+word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only the rooms of the program itself and the build-time tools decide what a person sees.
 word printf()                      terminal/* cli/* policycmd/* shell/* gen/*
 word puts()                        terminal/* cli/* policycmd/* shell/* gen/* scope/*
@@ -225,10 +225,10 @@ word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
 
 # The relay, beside what is named above.
-owner sys/socket.h      egress/egress.c egress/endpoint.h egress/flow.c egress/names.c egress/own_address.c egress/process.c egress/relay.c egress/reports.c
+owner sys/socket.h      egress/egress.c base/sockaddr.h egress/flow.c egress/names.c egress/own_address.c egress/process.c egress/relay.c egress/reports.c
 owner sys/epoll.h       egress/relay.c egress/reports.c egress/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c
-owner arpa/inet.h       egress/endpoint.h egress/resolver.c
-owner netinet/          egress/endpoint.h egress/resolver.c egress/connection.c egress/listener.c egress/upstream.c
+owner arpa/inet.h       base/sockaddr.h egress/resolver.c
+owner netinet/          base/sockaddr.h egress/resolver.c egress/connection.c egress/listener.c egress/upstream.c
 owner netdb.h           egress/resolver.c
 owner ares.h            egress/resolver.c
 owner sys/time.h        egress/resolver.c

@@ -24,10 +24,11 @@ enum {
 static void on_inside(struct aj_io *io, uint32_t events);
 static void on_outside(struct aj_io *io, uint32_t events);
 
-static void reset(int fd)
+void aj_connection_reset(int fd)
 {
 	struct linger now = { .l_onoff = 1 };
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+	close(fd);
 }
 
 static void report_end(const struct aj_connection *c, enum aj_egress_kind kind, const char *why)
@@ -61,7 +62,7 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 	for (int i = 0; i < 2; i++) {
 		aj_loop_unwatch(relay->loop, ios[i]);
 		if (fds[i] >= 0 && abruptly)
-			reset(fds[i]);
+			aj_connection_reset(aj_steal(&fds[i]));
 		aj_close(&fds[i]);
 	}
 	if (c->name)
@@ -232,14 +233,13 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 {
 	struct aj_connection *c = calloc(1, sizeof *c);
 	if (!c) {
-		reset(fd);
-		close(fd);
+		aj_connection_reset(fd);
 		return;
 	}
 	*c = (struct aj_connection){ .relay = relay, .name = name, .port = port, .opened_us = aj_now_us(), .at = &relay->connections };
 	if (target) {
 		c->target = *target;
-		aj_endpoint_text(target->family, target->address, c->address);
+		aj_sockaddr_text(target->family, target->address, c->address);
 	}
 	c->inside = (struct aj_io){ .fn = on_inside, .arg = c, .fd = -1 };
 	c->outside = (struct aj_io){ .arg = c, .fd = -1 }; /* its callback: on_connect, then on_outside */

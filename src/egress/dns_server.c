@@ -74,7 +74,7 @@ static void on_udp(struct aj_io *io, uint32_t events)
 {
 	struct aj_dns_server *s = io->arg;
 	uint8_t message[QUERY_BYTES], out[AJ_DNS_ANSWER_BYTES];
-	union aj_endpoint from;
+	union aj_sockaddr from;
 	socklen_t from_bytes = sizeof from;
 	(void)events;
 	ssize_t n = recvfrom(io->fd, message, sizeof message, MSG_DONTWAIT | MSG_TRUNC, &from.any, &from_bytes);

@@ -13,16 +13,8 @@ enum {
 	ORIGINAL_DESTINATION = 80, /* SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST */
 };
 
-/* After the report of why: the program notices this. */
-static void reset(int fd)
-{
-	struct linger now = { .l_onoff = 1 };
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-	close(fd);
-}
-
 /* The address that the jail connected to: before a redirection, or without one. */
-static bool meant(int fd, int family, union aj_endpoint *ret)
+static bool meant(int fd, int family, union aj_sockaddr *ret)
 {
 	socklen_t bytes = sizeof *ret;
 	if (getsockopt(fd, family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6, ORIGINAL_DESTINATION, ret, &bytes) < 0) {
@@ -50,7 +42,7 @@ static const char *over_cap(struct aj_relay *relay, int64_t now_us)
 
 static void judge(struct aj_relay *relay, int fd, int family)
 {
-	union aj_endpoint to;
+	union aj_sockaddr to;
 	char address[46];
 	uint32_t number;
 	struct aj_name *name = NULL;
@@ -60,14 +52,14 @@ static void judge(struct aj_relay *relay, int fd, int family)
 		close(fd);
 		return;
 	}
-	uint16_t port = aj_endpoint_port(&to);
+	uint16_t port = aj_sockaddr_port(&to);
 	target = (struct aj_resolved){ .family = to.any.sa_family };
-	memcpy(target.address, aj_endpoint_bytes(&to), target.family == AF_INET ? 4 : 16);
-	aj_endpoint_text(target.family, target.address, address);
+	memcpy(target.address, aj_sockaddr_bytes(&to), target.family == AF_INET ? 4 : 16);
+	aj_sockaddr_text(target.family, target.address, address);
 	bool synthetic = aj_names_number(target.family, target.address, &number);
 	if (synthetic && !(name = aj_names_at(relay->names, number))) {
 		aj_report_refusal(relay, "", address, port, "no name has this address; names must be looked up before each use");
-		reset(fd);
+		aj_connection_reset(fd);
 		return;
 	}
 	if (name)
@@ -76,13 +68,13 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	         : !aj_rules_address(&relay->rules, target.family, target.address, port)) {
 		aj_report_unlisted(relay, name ? name->text : "", name ? "" : address, port,
 		                   name ? "this port of it is not on the jail's list" : "this address is not on the jail's list");
-		reset(fd);
+		aj_connection_reset(fd);
 		return;
 	}
 	const char *why = over_cap(relay, now_us);
 	if (why) {
 		aj_report_refusal(relay, name ? name->text : "", name ? "" : address, port, "%s", why);
-		reset(fd);
+		aj_connection_reset(fd);
 	} else
 		aj_connection_begin(relay, fd, name, name ? NULL : &target, port);
 }

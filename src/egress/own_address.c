@@ -7,12 +7,12 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "egress/endpoint.h"
+#include "base/sockaddr.h"
 
 bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable)
 {
-	union aj_endpoint to, from = { .any.sa_family = AF_UNSPEC };
-	socklen_t bytes = aj_endpoint_make(&to, family, address, 9), from_bytes = sizeof from;
+	union aj_sockaddr to, from = { .any.sa_family = AF_UNSPEC };
+	socklen_t bytes = aj_sockaddr_make(&to, family, address, 9), from_bytes = sizeof from;
 	cleanup_fd int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	*ret_unreachable = false;
 	if (fd < 0 && errno == EAFNOSUPPORT) {
@@ -27,5 +27,5 @@ bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable)
 	}
 	if (getsockname(fd, &from.any, &from_bytes) < 0)
 		return true;
-	return memcmp(aj_endpoint_bytes(&to), aj_endpoint_bytes(&from), family == AF_INET ? 4 : 16) == 0;
+	return memcmp(aj_sockaddr_bytes(&to), aj_sockaddr_bytes(&from), family == AF_INET ? 4 : 16) == 0;
 }

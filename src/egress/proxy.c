@@ -26,7 +26,7 @@ int aj_proxy_parse(struct aj_proxy *proxy, const struct aj_policy *policy)
 	if (strncmp(text, scheme, sizeof scheme - 1) != 0 || aj_host_rule_parse(text + sizeof scheme - 1, &rule) || rule.kind == AJ_HOST_BELOW)
 		return -1;
 	if (rule.kind == AJ_HOST_NETWORK)
-		aj_endpoint_text(rule.family, rule.address, proxy->name.text);
+		aj_sockaddr_text(rule.family, rule.address, proxy->name.text);
 	else
 		snprintf(proxy->name.text, sizeof proxy->name.text, "%s", rule.name);
 	proxy->port = rule.port;
@@ -80,7 +80,7 @@ void aj_proxy_ask(struct aj_connection *c, int fd)
 	if (c->name)
 		snprintf(host, sizeof host, "%s:%u", c->name->text, c->port);
 	else {
-		aj_endpoint_text(c->target.family, c->target.address, address);
+		aj_sockaddr_text(c->target.family, c->target.address, address);
 		snprintf(host, sizeof host, c->target.family == AF_INET ? "%s:%u" : "[%s]:%u", address, c->port);
 	}
 	int bytes = snprintf(request, sizeof request, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", host, host);

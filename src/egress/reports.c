@@ -102,24 +102,29 @@ void aj_report(struct aj_relay *relay, const struct aj_egress_event *event)
 		aj_reports_send(relay);
 }
 
-void aj_report_refusal(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why, ...)
+static struct aj_egress_event refusal(const char *name, const char *address, uint16_t port)
 {
 	struct aj_egress_event event = { .kind = AJ_EGRESS_REFUSED, .count = 1, .port = port, .opened_us = aj_now_us() };
+	snprintf(event.name, sizeof event.name, "%s", name);
+	snprintf(event.address, sizeof event.address, "%s", address);
+	return event;
+}
+
+void aj_report_refusal(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why, ...)
+{
+	struct aj_egress_event event = refusal(name, address, port);
 	va_list args;
 	va_start(args, why);
 	vsnprintf(event.why, sizeof event.why, why, args);
 	va_end(args);
-	snprintf(event.name, sizeof event.name, "%s", name);
-	snprintf(event.address, sizeof event.address, "%s", address);
 	aj_report(relay, &event);
 }
 
 void aj_report_unlisted(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why)
 {
-	struct aj_egress_event event = { .kind = AJ_EGRESS_REFUSED, .unlisted = true, .count = 1, .port = port, .opened_us = aj_now_us() };
+	struct aj_egress_event event = refusal(name, address, port);
+	event.unlisted = true;
 	snprintf(event.why, sizeof event.why, "%s", why);
-	snprintf(event.name, sizeof event.name, "%s", name);
-	snprintf(event.address, sizeof event.address, "%s", address);
 	aj_report(relay, &event);
 }
 

@@ -17,7 +17,7 @@ enum {
 
 static void try_next(struct aj_connection *c);
 
-/* The next address that may be connected to; NULL: none is left. *ret_refused: the first one that may not. */
+/* The next address that may be connected to; NULL: none is left. *ret_last: no other one comes after it. */
 static const struct aj_resolved *next_address(struct aj_connection *c, bool *ret_last)
 {
 	const struct aj_relay *relay = c->relay;
@@ -48,7 +48,7 @@ static void give_up(struct aj_connection *c, int error)
 		snprintf(why, sizeof why, "%s%s", proxy, c->via->failed);
 		aj_upstream_failed(c, why);
 	} else if (!error && first) {
-		aj_endpoint_text(first->family, first->address, c->address);
+		aj_sockaddr_text(first->family, first->address, c->address);
 		snprintf(why, sizeof why, "resolves to %s: %s, which the policy does not write out", c->address, first->refused);
 		aj_connection_end(c, AJ_EGRESS_REFUSED, true, why);
 	} else {
@@ -117,7 +117,7 @@ static void on_slow(struct aj_timer *timer)
 }
 
 /* 0, EALREADY while it goes on, or why not. A host that is near has answered by the second call, and no turn of the loop is needed. */
-static int begin_connect(int fd, const union aj_endpoint *to, socklen_t bytes)
+static int begin_connect(int fd, const union aj_sockaddr *to, socklen_t bytes)
 {
 	int r = fd < 0 ? -1 : connect(fd, &to->any, bytes);
 	if (r < 0 && fd >= 0 && errno == EINPROGRESS)
@@ -128,15 +128,15 @@ static int begin_connect(int fd, const union aj_endpoint *to, socklen_t bytes)
 /* c->out.error: how the last attempt ended; until there is a connection the flow itself has none. */
 static void try_next(struct aj_connection *c)
 {
-	union aj_endpoint to;
+	union aj_sockaddr to;
 	bool last;
 	const struct aj_resolved *a;
 	int error = c->out.error;
 	uint16_t proxy_port = c->relay->proxy.port;
 	c->out.error = 0;
 	while ((a = next_address(c, &last))) {
-		socklen_t bytes = aj_endpoint_make(&to, a->family, a->address, proxy_port ? proxy_port : c->port);
-		aj_endpoint_text(a->family, a->address, c->address);
+		socklen_t bytes = aj_sockaddr_make(&to, a->family, a->address, proxy_port ? proxy_port : c->port);
+		aj_sockaddr_text(a->family, a->address, c->address);
 		int fd = socket(a->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		error = begin_connect(fd, &to, bytes);
 		if (error == 0) {

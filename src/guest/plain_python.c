@@ -2,9 +2,7 @@
  * It walks nothing. A missing function is an error that names it. */
 #include "guest/plain_python.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
 struct aj_plain_py aj_plain_py;
 struct aj_plain_names aj_plain_names;
@@ -12,10 +10,7 @@ struct aj_plain_layer aj_plain_layer;
 
 enum { VARARGS = 1 }; /* METH_VARARGS */
 
-static const struct {
-	const char *name;
-	void *slot;
-} symbols[] = {
+static const struct aj_python_symbol symbols[] = {
 	{ "PyImport_ImportModule", &aj_plain_py.import },
 	{ "PyObject_GetAttrString", &aj_plain_py.attribute },
 	{ "PyObject_SetAttrString", &aj_plain_py.set_attribute },
@@ -100,12 +95,9 @@ static object *module;
 const char *aj_plain_find(void)
 {
 	struct aj_plain_py *py = &aj_plain_py;
-	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-		void *found = dlsym(RTLD_DEFAULT, symbols[i].name);
-		if (!found)
-			return symbols[i].name;
-		memcpy(symbols[i].slot, &found, sizeof found);
-	}
+	const char *missing = aj_python_symbols(symbols, sizeof symbols / sizeof *symbols);
+	if (missing)
+		return missing;
 	for (size_t i = 0; i < sizeof interned / sizeof *interned; i++)
 		if (!(*interned[i].slot = py->intern(interned[i].text)))
 			return interned[i].text;

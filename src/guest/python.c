@@ -29,10 +29,7 @@ static void (*py_before_fork)(void);
 static void (*py_after_fork_child)(void);
 static void (*py_after_fork_parent)(void);
 
-static const struct {
-	const char *name;
-	void *slot;
-} symbols[] = {
+static const struct aj_python_symbol symbols[] = {
 	{ "Py_InitializeEx", &py_initialize },
 	{ "PyImport_ImportModule", &py_import },
 	{ "PyObject_GetAttrString", &py_getattr },
@@ -67,16 +64,24 @@ static const struct {
 
 enum { FLAGS_OF_ENV = 2 }; /* the first ones, by which Python ignores PYTHON* */
 
+const char *aj_python_symbols(const struct aj_python_symbol *wanted, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		void *found = dlsym(RTLD_DEFAULT, wanted[i].name);
+		if (!found)
+			return wanted[i].name;
+		memcpy(wanted[i].slot, &found, sizeof found);
+	}
+	return NULL;
+}
+
 const char *aj_python_find(void)
 {
 	static char text[128];
-	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-		void *found = dlsym(RTLD_DEFAULT, symbols[i].name);
-		if (!found) {
-			snprintf(text, sizeof text, "this Python does not export %s", symbols[i].name);
-			return text;
-		}
-		memcpy(symbols[i].slot, &found, sizeof found);
+	const char *missing = aj_python_symbols(symbols, sizeof symbols / sizeof *symbols);
+	if (missing) {
+		snprintf(text, sizeof text, "this Python does not export %s", missing);
+		return text;
 	}
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
 		int *flag = dlsym(RTLD_DEFAULT, flags[i].name);

@@ -6,6 +6,13 @@
 
 typedef struct object object;
 
+struct aj_python_symbol {
+	const char *name;
+	void *slot; /* of a pointer: gets the symbol's address */
+};
+/* NULL, or the name of the first one that this interpreter does not export. */
+const char *aj_python_symbols(const struct aj_python_symbol *symbols, size_t count);
+
 /* Find the functions, set isolated mode. NULL, or the name of a missing function. */
 const char *aj_python_find(void);
 /* Start the interpreter. */

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/sockaddr.h"
 #include "sandbox/handshake.h"
 #include "sandbox/netns.h"
 #include "sandbox/redirect.h"
@@ -103,18 +104,13 @@ static int make_addresses(bool *ret_v6, struct aj_error *err)
 static int make_socket(const struct family *f, enum aj_egress_socket which)
 {
 	const int on = 1;
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} address = { .any.sa_family = (sa_family_t)f->family };
-	bool v6 = f->family == AF_INET6;
-	inet_pton(f->family, f->address, v6 ? (void *)&address.v6.sin6_addr : (void *)&address.v4.sin_addr);
-	*(v6 ? &address.v6.sin6_port : &address.v4.sin_port) = htons(rows[which].port);
+	uint8_t address[16];
+	union aj_sockaddr to;
+	inet_pton(f->family, f->address, address);
+	socklen_t bytes = aj_sockaddr_make(&to, f->family, address, rows[which].port);
 	cleanup_fd int fd = socket(f->family, rows[which].type | SOCK_CLOEXEC | SOCK_NONBLOCK, ANY);
-	if (fd < 0 || (v6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0) ||
-	    bind(fd, &address.any, v6 ? sizeof address.v6 : sizeof address.v4) < 0 ||
-	    (rows[which].type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
+	if (fd < 0 || (f->family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0) ||
+	    bind(fd, &to.any, bytes) < 0 || (rows[which].type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
 		return -1;
 	return aj_steal(&fd);
 }

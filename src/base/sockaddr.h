@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-union aj_endpoint {
+union aj_sockaddr {
 	struct sockaddr any;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
 };
 
-static inline socklen_t aj_endpoint_make(union aj_endpoint *e, int family, const uint8_t *address, uint16_t port)
+static inline socklen_t aj_sockaddr_make(union aj_sockaddr *e, int family, const uint8_t *address, uint16_t port)
 {
 	memset(e, 0, sizeof *e);
 	e->any.sa_family = (sa_family_t)family;
@@ -26,17 +26,17 @@ static inline socklen_t aj_endpoint_make(union aj_endpoint *e, int family, const
 	return sizeof e->v6;
 }
 
-static inline const uint8_t *aj_endpoint_bytes(const union aj_endpoint *e)
+static inline const uint8_t *aj_sockaddr_bytes(const union aj_sockaddr *e)
 {
 	return e->any.sa_family == AF_INET ? (const uint8_t *)&e->v4.sin_addr : e->v6.sin6_addr.s6_addr;
 }
 
-static inline uint16_t aj_endpoint_port(const union aj_endpoint *e)
+static inline uint16_t aj_sockaddr_port(const union aj_sockaddr *e)
 {
 	return ntohs(e->any.sa_family == AF_INET ? e->v4.sin_port : e->v6.sin6_port);
 }
 
-static inline void aj_endpoint_text(int family, const uint8_t *address, char out[46])
+static inline void aj_sockaddr_text(int family, const uint8_t *address, char out[46])
 {
 	if (!inet_ntop(family, address, out, 46))
 		out[0] = '\0';
