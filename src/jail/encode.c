@@ -91,39 +91,33 @@ static void layer_keys(struct aj_buffer *out, const struct aj_policy *policy)
 		add_number(out, ",\"sleep_ms\":", policy->sleep_ms);
 }
 
+/* An item of a list: `before` is what begins the list, and separates its items afterwards. So a list without items is left out. */
+static void add_item(struct aj_buffer *out, const char **before, const char *text)
+{
+	aj_buffer_text(out, *before);
+	aj_buffer_string(out, text, strlen(text));
+	*before = ",";
+}
+
 static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const struct aj_policy *policy)
 {
+	static const char *const own[] = { AJ_INPUT, AJ_OUTPUT, "/tmp" };
 	layer_keys(out, policy);
 	aj_buffer_text(out, ",\"env\":[");
-	for (size_t i = 0; i < plan->late_env.count; i++) {
-		aj_buffer_text(out, i ? "," : "");
-		aj_buffer_string(out, plan->late_env.items[i], strlen(plan->late_env.items[i]));
-	}
-	const char *before = "],\"files\":[";
-	if (plan->files) {
-		aj_buffer_text(out, before);
-		aj_buffer_text(out, "\"" AJ_INPUT "\",\"" AJ_OUTPUT "\",\"/tmp\"");
-		before = ",";
-	}
-	for (size_t i = 0; i < plan->mounts.count; i++) {
-		const struct aj_mount *m = &plan->mounts.items[i];
-		if (!aj_mount_is_named(m))
-			continue;
-		aj_buffer_text(out, before);
-		aj_buffer_string(out, m->target, strlen(m->target));
-		before = ",";
-	}
+	const char *before = "";
+	for (size_t i = 0; i < plan->late_env.count; i++)
+		add_item(out, &before, plan->late_env.items[i]);
+	before = "],\"files\":[";
+	for (size_t i = 0; plan->files && i < sizeof own / sizeof *own; i++)
+		add_item(out, &before, own[i]);
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (aj_mount_is_named(&plan->mounts.items[i]))
+			add_item(out, &before, plan->mounts.items[i].target);
 	before = "],\"folders\":[";
-	if (policy->workspace != AJ_WORKSPACE_NONE) {
-		aj_buffer_text(out, before);
-		aj_buffer_text(out, "\"" AJ_WORKSPACE "\"");
-		before = ",";
-	}
-	for (size_t i = 0; i < policy->reached.count; i++) {
-		aj_buffer_text(out, before);
-		aj_buffer_string(out, policy->reached.items[i], strlen(policy->reached.items[i]));
-		before = ",";
-	}
+	if (policy->workspace != AJ_WORKSPACE_NONE)
+		add_item(out, &before, AJ_WORKSPACE);
+	for (size_t i = 0; i < policy->reached.count; i++)
+		add_item(out, &before, policy->reached.items[i]);
 	add_number(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);
 	add_number(out, ",\"repr_bytes\":", REPR_BYTES);
 	add_number(out, ",\"value_bytes\":", policy->result_bytes / 4);

@@ -26,8 +26,8 @@ void aj_run_on_listener(struct aj_run *run);
 void aj_run_on_connector(struct aj_run *run);
 
 /* relay.c, for a network by allow-list. */
-/* Init has made the sockets: start the relay with them, and let init go on. The descriptors are closed. */
-void aj_run_on_sockets(struct aj_run *run, struct aj_passed *passed);
+/* Init has made the sockets: start the relay with them, and let init go on. The descriptors stay the caller's. */
+void aj_run_on_sockets(struct aj_run *run, const struct aj_passed *passed);
 /* Read what the relay has reported; a relay that has ended is noted. */
 void aj_run_on_relay(struct aj_run *run);
 /* The jail is gone: read the last reports, and end the relay. */

@@ -32,13 +32,11 @@ static int start_relay(struct aj_run *run, const struct aj_passed *passed, struc
 	return aj_egress_start(&run->relay, run->policy, &sockets, err);
 }
 
-void aj_run_on_sockets(struct aj_run *run, struct aj_passed *passed)
+void aj_run_on_sockets(struct aj_run *run, const struct aj_passed *passed)
 {
 	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	struct aj_error err = { 0 };
 	int r = start_relay(run, passed, &err);
-	while (passed->count)
-		aj_close(&passed->fds[--passed->count]);
 	if (r < 0) {
 		run->result.setup = err;
 		aj_jail_kill(&run->jail);

@@ -32,12 +32,17 @@ int aj_run_open(struct aj_run *run, int filters)
 	return run->result.setup.exit_code ? -1 : 0;
 }
 
-void aj_run_flush(struct aj_run *run)
+static void send_now(struct aj_run *run)
 {
 	const struct aj_channel *c = &run->channel;
 	/* aj_channel_read() sends what was added meanwhile, in one piece. */
 	if (aj_channel_writing(c) && aj_run_reads_control(run) && !c->reading)
 		aj_channel_write(&run->channel);
+}
+
+void aj_run_flush(struct aj_run *run)
+{
+	send_now(run);
 	aj_run_watch(run);
 }
 
@@ -68,8 +73,7 @@ int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t 
 	/* The code goes first: the jail reads it while the result is renewed. */
 	if (run->lasting) {
 		aj_run_count_before(run);
-		if (run->channel.armed && aj_channel_writing(&run->channel) && aj_run_reads_control(run))
-			aj_channel_write(&run->channel);
+		send_now(run);
 		aj_run_renew(run);
 	}
 	if (asked.snippet && asked.code)

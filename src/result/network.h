@@ -18,7 +18,7 @@ struct aj_network_connection {
 	char host[256], address[46];
 	uint16_t port;
 	uint64_t bytes_out, bytes_in;
-	int64_t began_us, lasted_us; /* since 1970; */
+	int64_t began_us, lasted_us; /* the former since 1970 */
 };
 
 enum {
