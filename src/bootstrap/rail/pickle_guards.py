@@ -107,8 +107,9 @@ def find(guards, where, name):
     elif guards.imports.allows(where) and first[:1] != "_":
         value = import_from(guards, where, first)
     else:
-        value = find_inner(guards, where, name if is_listed(where, name, None) else first)
-        if is_listed(where, name, None):
+        listed = is_listed(where, name, None)
+        value = find_inner(guards, where, name if listed else first)
+        if listed:
             return value
     for part in rest:
         value = read(value, part)

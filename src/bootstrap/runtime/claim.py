@@ -17,15 +17,15 @@ OUT_OF_MEMORY = (b'{"status":"error","value":null,"repr":"","type":"","error":{"
                  b'"errors":[],"final_answer":null,"is_final":false,"imports":[],"truncated":{}}')
 
 
-# What claim_json() makes of most claims, at a fraction of the cost.
-PLAIN_CLAIM = ('{"status":"ok","value":%s,"repr":%s,"type":%s,"error":null,"errors":[],"final_answer":%s,"is_final":%s,'
-               '"imports":[],"truncated":{}}')
-KEYS = 10   # of new_claim()
-
-
 def new_claim():
     return {"status": "ok", "value": RawJson("null"), "repr": "", "type": "", "error": None, "errors": [],
             "final_answer": RawJson("null"), "is_final": False, "imports": [], "truncated": {}}
+
+
+# The text of most claims, with a place for each of these members: at a fraction of the cost of claim_json().
+PLACES = ("value", "repr", "type", "final_answer", "is_final")
+KEYS = len(new_claim())
+PLAIN_CLAIM = claim_json({**new_claim(), **{key: RawJson("%s") for key in PLACES}})
 
 
 def claim_bytes(claim):

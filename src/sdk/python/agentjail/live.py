@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import keyword
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import errors
@@ -124,21 +124,24 @@ def ask(it: Any, expression: str, **more: Any) -> Any:
 
 def live(value: Any, session: Session) -> Any:
     """A value with live objects in the places of its handles. A class of Python itself is that class."""
-    if type(value) is Handle:
-        return CLASSES[value.repr] if value.type == "type" and value.repr in CLASSES else LiveObject(value, session)
-    if type(value) in (list, tuple):
-        return type(value)(live(v, session) for v in value)
-    if type(value) is dict:
-        return {k: live(v, session) for k, v in value.items()}
-    return value
+
+    def object_of(handle: Handle) -> Any:
+        return CLASSES[handle.repr] if handle.type == "type" and handle.repr in CLASSES else LiveObject(handle, session)
+
+    return with_each(value, Handle, object_of)
 
 
 def plain(value: Any) -> Any:
     """The value with handles in the places of live objects, as live() was given it."""
-    if type(value) is LiveObject:
-        return value._handle
+    return with_each(value, LiveObject, lambda it: it._handle)
+
+
+def with_each(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
+    """The value with every part of this very type changed, in lists, tuples and dicts, too."""
+    if type(value) is kind:
+        return change(value)
     if type(value) in (list, tuple):
-        return type(value)(plain(v) for v in value)
+        return type(value)(with_each(v, kind, change) for v in value)
     if type(value) is dict:
-        return {k: plain(v) for k, v in value.items()}
+        return {k: with_each(v, kind, change) for k, v in value.items()}
     return value
