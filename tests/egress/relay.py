@@ -248,14 +248,20 @@ def inside_passes():
     yield bytes(got) == big
 
 
-def inside_half_close():
+def half_closed():
+    """A connection whose server has ended its side first, after it had said this, and then the program its own."""
     s = reach(HALF)
-    data = b""
+    said = b""
     while more := s.recv(10):
-        data += more
-    yield data == b"bye"
+        said += more
     s.sendall(b"later")
     s.shutdown(socket.SHUT_WR)
+    return s, said
+
+
+def inside_half_close():
+    s, said = half_closed()
+    yield said == b"bye"
     yield s.recv(1) == b""
     s = reach(SINK)
     s.sendall(b"\1" * 100000)
@@ -342,13 +348,8 @@ def inside_liars():
 def inside_proxy():
     yield say(ECHO, b"\1" * 1000) == b"\1" * 1000
     yield say((ECHO, HOST), b"\1") == b"\1"
-    s = reach(HALF)
-    data = b""
-    while more := s.recv(10):
-        data += more
-    yield data == b"bye"
-    s.sendall(b"later")
-    s.shutdown(socket.SHUT_WR)
+    s, said = half_closed()
+    yield said == b"bye"
     yield say(8443, b"\1") == "ConnectionResetError"
     yield say(ECHO, hello("evil.test.org")) == "ConnectionResetError"
     yield say(443, hello("echo.test.org")) == "ConnectionResetError"

@@ -1,25 +1,16 @@
 /* Fuzzes what reads the bytes of a jail's connections: the first byte chooses DNS, a ClientHello, HTTP or a rule of network.allow.
  * It opens no socket. Beyond not crashing: names are names, a verdict stands however the bytes are cut, answers fit and are no questions. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/client_hello.h"
 #include "inspect/dns.h"
 #include "inspect/http_head.h"
 #include "inspect/http_looks.h"
+#include "must.h"
 #include "policy/hosts.h"
 #include "policy/item_types.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
-
-static void must(bool holds, const char *rule)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "broken: %s\n", rule);
-	abort();
-}
 
 static void is_name(const char *name, const char *extra)
 {

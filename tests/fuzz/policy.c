@@ -1,10 +1,9 @@
 /* Fuzzes policies: any bytes, loaded as a policy, as a child of a locked one, as the working directory's and as a site's configuration.
  * It reads no file: what would be read is served from memory. Beyond not crashing, what was accepted must obey the rules. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "must.h"
 #include "policyload/load.h"
 #include "toml/source.h"
 
@@ -31,21 +30,13 @@ int __wrap_aj_source_read(struct aj_source *source, const char *path, bool optio
 	return optional ? 1 : aj_diag_error(diags, at, AJ_E_TRUST, "`%s` is not there", path);
 }
 
-static void must(bool holds, const char *rule, const char *key)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "broken: %s: %s\n", rule, key);
-	abort();
-}
-
 static void findings(const struct aj_diags *diags)
 {
 	for (size_t i = 0; i < diags->list.count; i++) {
 		const struct aj_diag *d = &diags->list.items[i];
-		must(d->at.file != NULL, "a finding has a place", d->message);
-		must(aj_utf8_valid_prefix(d->message, strlen(d->message)) == strlen(d->message), "a finding is UTF-8", d->code);
-		must(!d->advice || aj_utf8_valid_prefix(d->advice, strlen(d->advice)) == strlen(d->advice), "advice is UTF-8", d->code);
+		must_of(d->at.file != NULL, "a finding has a place", d->message);
+		must_of(aj_utf8_valid_prefix(d->message, strlen(d->message)) == strlen(d->message), "a finding is UTF-8", d->code);
+		must_of(!d->advice || aj_utf8_valid_prefix(d->advice, strlen(d->advice)) == strlen(d->advice), "advice is UTF-8", d->code);
 	}
 }
 
@@ -60,18 +51,18 @@ static void print_and_parse(const struct aj_policy *policy, struct aj_arena *are
 		const char *text = aj_key_value(key, policy, arena), *line = aj_printf(arena, "x = %s", text);
 		if (strlen(line) > AJ_TOML_MAX_BYTES)
 			continue; /* escapes make it longer than it was */
-		must(aj_toml_parse(&root, arena, line, strlen(line), &err) == 0, "a printed value is TOML", key->name);
-		must(aj_key_set_toml(key, &back, root.children, false, "printed", &diags) == 0, "a printed value is accepted", line);
-		must(strcmp(aj_key_value(key, &back, arena), text) == 0, "a printed value is the value", line);
-		must(aj_key_compare(key, policy, &back, arena) == AJ_SAME, "a printed value is as loose", line);
+		must_of(aj_toml_parse(&root, arena, line, strlen(line), &err) == 0, "a printed value is TOML", key->name);
+		must_of(aj_key_set_toml(key, &back, root.children, false, "printed", &diags) == 0, "a printed value is accepted", line);
+		must_of(strcmp(aj_key_value(key, &back, arena), text) == 0, "a printed value is the value", line);
+		must_of(aj_key_compare(key, policy, &back, arena) == AJ_SAME, "a printed value is as loose", line);
 	}
 }
 
 static void within(const struct aj_site *site, const struct aj_policy *policy, struct aj_arena *arena)
 {
 	for (size_t k = 0; k < aj_policy_key_count; k++)
-		must(!site->ceiling_at[k].file || aj_key_within(&aj_policy_keys[k], &site->ceilings, policy, arena),
-		     "nothing passes a ceiling", aj_policy_keys[k].name);
+		must_of(!site->ceiling_at[k].file || aj_key_within(&aj_policy_keys[k], &site->ceilings, policy, arena),
+		        "nothing passes a ceiling", aj_policy_keys[k].name);
 }
 
 /* `only`: of these keys, or of all. */
@@ -80,7 +71,7 @@ static void not_looser(const struct aj_policy *from, const struct aj_policy *to,
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
 		const struct aj_key *key = &aj_policy_keys[k];
 		enum aj_order order = aj_key_compare(key, from, to, arena);
-		must((only && !only[k]) || key->looser == AJ_LOOSER_NEVER || order == AJ_SAME || order == AJ_TIGHTER, rule, key->name);
+		must_of((only && !only[k]) || key->looser == AJ_LOOSER_NEVER || order == AJ_SAME || order == AJ_TIGHTER, rule, key->name);
 	}
 }
 
@@ -90,12 +81,12 @@ static int load(struct aj_loaded *loaded, const struct aj_site *site, const char
 	struct aj_diags diags = { .arena = arena };
 	struct aj_ask ask = { .name = name, .file = file, .local = local, .local_asked = true };
 	int r = aj_policy_load(loaded, site, &ask, &diags);
-	must(r == 0 ? diags.errors == 0 : diags.errors != 0, "an error is a finding, and a finding an error", "load");
+	must_of(r == 0 ? diags.errors == 0 : diags.errors != 0, "an error is a finding, and a finding an error", "load");
 	if (r == 0) {
 		within(site, &loaded->policy, arena);
 		print_and_parse(&loaded->policy, arena);
 		aj_policy_lint(loaded, &diags);
-		must(diags.errors == 0, "lint only warns", "load");
+		must_of(diags.errors == 0, "lint only warns", "load");
 	}
 	findings(&diags);
 	return r;
@@ -134,7 +125,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 
 	file_count = 0;
 	serve("/f/site.toml", rules, strlen(rules));
-	must(aj_site_load(&site, "/f/site.toml", &diags) == 0, "the fuzzer's own site is sound", "site");
+	must_of(aj_site_load(&site, "/f/site.toml", &diags) == 0, "the fuzzer's own site is sound", "site");
 
 	serve("/f/p.toml", text, own);
 	serve("/site/p.toml", text, own);
@@ -158,7 +149,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 
 	/* as a child of a locked policy */
 	if (load(&loaded, &site, NULL, "/f/child.toml", NULL, &arena) == 0) {
-		must(load(&base, &site, "locked", NULL, NULL, &arena) == 0, "the parent loads", "locked");
+		must_of(load(&base, &site, "locked", NULL, NULL, &arena) == 0, "the parent loads", "locked");
 		not_looser(&base.policy, &loaded.policy, NULL, &arena, "a locked policy is not loosened by its child");
 	}
 
@@ -171,7 +162,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 
 	/* as a site's configuration */
 	if (aj_site_load(&theirs, "/f/p.toml", &diags) == 0) {
-		must(diags.errors == 0, "a site with errors is none", "site");
+		must_of(diags.errors == 0, "a site with errors is none", "site");
 		for (const struct aj_builtin *b = aj_builtins; b->name; b++)
 			if (strcmp(b->name, AJ_BUILTIN_SITE) != 0)
 				load(&loaded, &theirs, b->name, NULL, NULL, &arena);

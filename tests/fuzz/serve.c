@@ -1,25 +1,17 @@
 /* Fuzzes what clients of the service send: a stream of frames in pieces, a request's body, an HTTP request, output that becomes JSON.
  * No jail and no socket. Beyond not crashing: what is accepted fits the tables, and whatever is written for a client is a JSON text. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/frame.h"
 #include "base/text.h"
 #include "metrics/http.h"
+#include "must.h"
 #include "protocol/piece.h"
 #include "protocol/query.h"
 #include "sockets/sd_notify.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
-
-static void must(bool holds, const char *rule)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "broken: %s\n", rule);
-	abort();
-}
 
 static void is_json(struct aj_buffer *out)
 {
