@@ -11,15 +11,10 @@
 
 #include "base/text.h"
 #include "inspect/http_looks.h"
+#include "inspect/span.h"
 
 enum { HEAD, BODY, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILERS, REFUSED };
 enum { METHOD_MAX = 32, LENGTH_DIGITS_MAX = 18, HEX_DIGITS_MAX = 15 };
-
-/* Bytes in a head, never with a NUL at the end. */
-struct span {
-	const char *at;
-	size_t bytes;
-};
 
 struct head {
 	size_t hosts, lengths, encodings;
@@ -45,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct aj_http *h, cons
 	return false;
 }
 
-static bool is_token(struct span s)
+static bool is_token(struct aj_span s)
 {
 	for (size_t i = 0; i < s.bytes; i++)
 		if (!aj_http_token_char(s.at[i]))
@@ -53,34 +48,9 @@ static bool is_token(struct span s)
 	return s.bytes > 0;
 }
 
-static bool is_word(struct span s, const char *word)
-{
-	return s.bytes == strlen(word) && strncasecmp(s.at, word, s.bytes) == 0;
-}
-
-/* Takes from `rest` what lies before `mark`, and the mark; without it, nothing. */
-static bool split(struct span *rest, char mark, struct span *ret)
-{
-	const char *end = memchr(rest->at, mark, rest->bytes);
-	if (!end)
-		return false;
-	*ret = (struct span){ rest->at, (size_t)(end - rest->at) };
-	*rest = (struct span){ end + 1, rest->bytes - ret->bytes - 1 };
-	return true;
-}
-
-static struct span trimmed(struct span s)
-{
-	for (; s.bytes && (*s.at == ' ' || *s.at == '\t'); s.at++)
-		s.bytes--;
-	while (s.bytes && (s.at[s.bytes - 1] == ' ' || s.at[s.bytes - 1] == '\t'))
-		s.bytes--;
-	return s;
-}
-
 /* --- the host that a request names --- */
 
-static bool is_port(struct span s, uint16_t port)
+static bool is_port(struct aj_span s, uint16_t port)
 {
 	char text[8];
 	int bytes = snprintf(text, sizeof text, "%u", port);
@@ -88,7 +58,7 @@ static bool is_port(struct span s, uint16_t port)
 }
 
 /* Is `s` the host, as a name or as another spelling of the address? */
-static bool is_host(const struct aj_http *h, struct span s)
+static bool is_host(const struct aj_http *h, struct aj_span s)
 {
 	char text[INET6_ADDRSTRLEN];
 	uint8_t ours[16], theirs[16];
@@ -105,14 +75,14 @@ static bool is_host(const struct aj_http *h, struct span s)
 }
 
 /* HOST or HOST:PORT, and nothing else: no user, blank or list. Without a port: any, since programs leave it out. */
-static bool check_authority(struct aj_http *h, struct span s, const char *place)
+static bool check_authority(struct aj_http *h, struct aj_span s, const char *place)
 {
-	struct span host = s, port = { NULL, 0 };
+	struct aj_span host = s, port = { NULL, 0 };
 	const char *bracket = s.bytes && *s.at == '[' ? memchr(s.at, ']', s.bytes) : NULL;
 	const char *from = bracket ? bracket : s.at, *colon = s.bytes ? memchr(from, ':', s.bytes - (size_t)(from - s.at)) : NULL;
 	if (colon) {
 		host.bytes = (size_t)(colon - s.at);
-		port = (struct span){ colon + 1, s.bytes - host.bytes - 1 };
+		port = (struct aj_span){ colon + 1, s.bytes - host.bytes - 1 };
 	}
 	if (is_host(h, host) && (!colon || is_port(port, h->port)))
 		return true;
@@ -122,7 +92,7 @@ static bool check_authority(struct aj_http *h, struct span s, const char *place)
 
 /* --- a head --- */
 
-static bool check_target(struct aj_http *h, struct span target, bool options)
+static bool check_target(struct aj_http *h, struct aj_span target, bool options)
 {
 	static const char scheme[] = "http://";
 	for (size_t i = 0; i < target.bytes; i++)
@@ -139,19 +109,19 @@ static bool check_target(struct aj_http *h, struct span target, bool options)
 	size_t bytes = 0;
 	while (bytes < target.bytes && !strchr("/?#", target.at[bytes]))
 		bytes++;
-	return check_authority(h, (struct span){ target.at, bytes }, "the request's target");
+	return check_authority(h, (struct aj_span){ target.at, bytes }, "the request's target");
 }
 
-static bool check_request_line(struct aj_http *h, struct span line, struct head *head)
+static bool check_request_line(struct aj_http *h, struct aj_span line, struct head *head)
 {
-	struct span method, target;
-	if (!split(&line, ' ', &method) || method.bytes > METHOD_MAX || !is_token(method))
+	struct aj_span method, target;
+	if (!aj_span_split(&line, ' ', &method) || method.bytes > METHOD_MAX || !is_token(method))
 		return refuse(h, "bytes that are no HTTP request");
 	if (method.bytes == 3 && memcmp(method.at, "PRI", 3) == 0)
 		return refuse(h, "HTTP/2 in plain text, whose requests are not checked: HTTP/1.1 or https works");
-	if (is_word(method, "CONNECT"))
+	if (aj_span_is_word(method, "CONNECT"))
 		return refuse(h, "CONNECT asks the server for a connection to another host");
-	if (!split(&line, ' ', &target))
+	if (!aj_span_split(&line, ' ', &target))
 		return refuse(h, "a request without a version of HTTP");
 	if (line.bytes != 8 || (memcmp(line.at, "HTTP/1.1", 8) != 0 && memcmp(line.at, "HTTP/1.0", 8) != 0))
 		return refuse(h, "a request that is not HTTP/1.1 or HTTP/1.0");
@@ -159,7 +129,7 @@ static bool check_request_line(struct aj_http *h, struct span line, struct head 
 	return check_target(h, target, method.bytes == 7 && memcmp(method.at, "OPTIONS", 7) == 0);
 }
 
-static bool read_length(struct span s, uint64_t *ret)
+static bool read_length(struct aj_span s, uint64_t *ret)
 {
 	uint64_t value = 0;
 	if (s.bytes == 0 || s.bytes > LENGTH_DIGITS_MAX)
@@ -173,44 +143,45 @@ static bool read_length(struct span s, uint64_t *ret)
 	return true;
 }
 
-static bool check_field(struct aj_http *h, struct span line, struct head *head)
+static bool check_field(struct aj_http *h, struct aj_span line, struct head *head)
 {
-	struct span name, value = line;
-	if (!split(&value, ':', &name) || !is_token(name))
+	struct aj_span name, value = line;
+	if (!aj_span_split(&value, ':', &name) || !is_token(name))
 		return refuse(h, "a header line that is not `name: value`, or goes on over two lines");
-	value = trimmed(value);
+	value = aj_span_trimmed(value);
 	for (size_t i = 0; i < value.bytes; i++)
 		if (aj_is_control(value.at[i]) && value.at[i] != '\t')
 			return refuse(h, "a header with a control character");
-	if (is_word(name, "Host"))
+	if (aj_span_is_word(name, "Host"))
 		return head->hosts++ ? refuse(h, "a request with two Host headers") : check_authority(h, value, "the request's Host");
-	if (is_word(name, "Content-Length"))
+	if (aj_span_is_word(name, "Content-Length"))
 		return head->lengths++ || !read_length(value, &head->body_bytes)
 		         ? refuse(h, "a Content-Length that is given twice, or is no number")
 		         : true;
-	if (is_word(name, "Transfer-Encoding")) {
+	if (aj_span_is_word(name, "Transfer-Encoding")) {
 		head->chunked = true;
-		return head->encodings++ || !is_word(value, "chunked") ? refuse(h, "a Transfer-Encoding that is not `chunked` alone")
-		                                                       : true;
+		return head->encodings++ || !aj_span_is_word(value, "chunked")
+		         ? refuse(h, "a Transfer-Encoding that is not `chunked` alone")
+		         : true;
 	}
 	return true;
 }
 
 /* The line at the start of `rest`, which a CRLF ends: `rest` has no other line feed or carriage return (see head_bytes()). */
-static struct span take_line(struct span *rest)
+static struct aj_span take_line(struct aj_span *rest)
 {
 	const char *end = memchr(rest->at, '\n', rest->bytes);
-	struct span line = { rest->at, (size_t)(end - rest->at) - 1 };
-	*rest = (struct span){ end + 1, rest->bytes - line.bytes - 2 };
+	struct aj_span line = { rest->at, (size_t)(end - rest->at) - 1 };
+	*rest = (struct aj_span){ end + 1, rest->bytes - line.bytes - 2 };
 	return line;
 }
 
-static bool check_head(struct aj_http *h, struct span rest)
+static bool check_head(struct aj_http *h, struct aj_span rest)
 {
 	struct head head = { 0 };
 	if (!check_request_line(h, take_line(&rest), &head))
 		return false;
-	for (struct span line = take_line(&rest); line.bytes; line = take_line(&rest))
+	for (struct aj_span line = take_line(&rest); line.bytes; line = take_line(&rest))
 		if (!check_field(h, line, &head))
 			return false;
 	if (!head.hosts)
@@ -222,10 +193,10 @@ static bool check_head(struct aj_http *h, struct span rest)
 	return true;
 }
 
-static bool check_trailers(struct aj_http *h, struct span rest)
+static bool check_trailers(struct aj_http *h, struct aj_span rest)
 {
 	struct head head = { 0 };
-	for (struct span line = take_line(&rest); line.bytes; line = take_line(&rest)) {
+	for (struct aj_span line = take_line(&rest); line.bytes; line = take_line(&rest)) {
 		if (!check_field(h, line, &head))
 			return false;
 		if (head.hosts || head.lengths || head.encodings)
@@ -239,7 +210,7 @@ static bool check_trailers(struct aj_http *h, struct span rest)
 
 /* The bytes of a head with the empty line that ends it; 0: the end has not come, or the head is refused. A line feed without a carriage
  * return, or the other way round, refuses the connection: servers differ in how they read these. */
-static size_t head_bytes(struct aj_http *h, struct span s)
+static size_t head_bytes(struct aj_http *h, struct aj_span s)
 {
 	size_t end = s.bytes < AJ_HTTP_HEAD_MAX_BYTES ? s.bytes : AJ_HTTP_HEAD_MAX_BYTES;
 	for (size_t i = h->scanned; i < end; i++) {
@@ -262,7 +233,7 @@ static size_t head_bytes(struct aj_http *h, struct span s)
 }
 
 /* The bytes of a complete line `HEX CR LF`; 0: not complete, or refused. Extensions of chunks mean nothing to servers, and are refused. */
-static size_t chunk_line(struct aj_http *h, struct span s)
+static size_t chunk_line(struct aj_http *h, struct aj_span s)
 {
 	uint64_t size = 0;
 	size_t digits = 0;
@@ -283,7 +254,7 @@ static size_t chunk_line(struct aj_http *h, struct span s)
 	return digits + 2;
 }
 
-static size_t chunk_end(struct aj_http *h, struct span s)
+static size_t chunk_end(struct aj_http *h, struct aj_span s)
 {
 	if (s.bytes && (s.at[0] != '\r' || (s.bytes > 1 && s.at[1] != '\n'))) {
 		refuse(h, "a chunk of a body that is longer than its size");
@@ -295,7 +266,7 @@ static size_t chunk_end(struct aj_http *h, struct span s)
 	return 2;
 }
 
-static size_t take_body(struct aj_http *h, struct span s, uint8_t next)
+static size_t take_body(struct aj_http *h, struct aj_span s, uint8_t next)
 {
 	size_t bytes = h->body_left < s.bytes ? (size_t)h->body_left : s.bytes;
 	h->body_left -= bytes;
@@ -304,21 +275,21 @@ static size_t take_body(struct aj_http *h, struct span s, uint8_t next)
 	return bytes;
 }
 
-static size_t take_head(struct aj_http *h, struct span s, bool request)
+static size_t take_head(struct aj_http *h, struct aj_span s, bool request)
 {
 	/* Empty lines before a request, which servers skip. */
 	if (request && s.at[0] == '\r' && (s.bytes == 1 || s.at[1] == '\n'))
 		return s.bytes == 1 ? 0 : 2;
 	/* Frames of another protocol may never have a line's end. */
-	if (request && s.at[0] != '\n' && !is_token((struct span){ s.at, 1 }))
+	if (request && s.at[0] != '\n' && !is_token((struct aj_span){ s.at, 1 }))
 		return refuse(h, "bytes that are no HTTP request");
 	size_t bytes = head_bytes(h, s);
 	if (!bytes)
 		return 0;
-	return (request ? check_head : check_trailers)(h, (struct span){ s.at, bytes }) ? bytes : 0;
+	return (request ? check_head : check_trailers)(h, (struct aj_span){ s.at, bytes }) ? bytes : 0;
 }
 
-static size_t step(struct aj_http *h, struct span s)
+static size_t step(struct aj_http *h, struct aj_span s)
 {
 	switch (h->state) {
 	case HEAD:
@@ -339,7 +310,7 @@ static size_t step(struct aj_http *h, struct span s)
 
 enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t bytes, size_t *ret_pass)
 {
-	struct span rest = { (const char *)data, bytes };
+	struct aj_span rest = { (const char *)data, bytes };
 	size_t taken = 1;
 	while (rest.bytes && taken && h->state != REFUSED) {
 		taken = step(h, rest);

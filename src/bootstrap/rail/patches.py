@@ -308,14 +308,10 @@ def get_type_hints(guards, real):
     return hints_function(real)
 
 
-def testmod(guards, real):
-    from agentjail.rail.testing_guards import testmod
-    return testmod(guards, real)
-
-
-def run_docstring_examples(guards, real):
-    from agentjail.rail.testing_guards import run_docstring_examples
-    return run_docstring_examples(guards, real)
+def of_testing(name):
+    def make(guards, real):
+        return REAL_GETATTR(REAL_IMPORT("agentjail.rail.testing_guards", None, None, (name,)), name)(guards, real)
+    return make
 
 
 def catch_warnings(guards, real):
@@ -349,6 +345,6 @@ REPLACEMENTS = {
     "make_dataclass": ("dataclasses", make_dataclass),
     "exc_info": ("sys", exc_info),
     "getmembers": ("inspect", getmembers),
-    "testmod": ("doctest", testmod),
-    "run_docstring_examples": ("doctest", run_docstring_examples),
+    "testmod": ("doctest", of_testing("testmod")),
+    "run_docstring_examples": ("doctest", of_testing("run_docstring_examples")),
 }
