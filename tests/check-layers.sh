@@ -20,10 +20,14 @@ layer host       base policy
 layer plan       base policy seccomp host
 layer cgroup     base plan
 layer mounts     base plan
-layer sandbox    base seccomp plan cgroup mounts
+# A jail's network namespace from the inside: addresses, routes, redirections. This room talks to the kernel alone.
+layer netns      base plan
+layer sandbox    base seccomp plan cgroup mounts netns
 layer mediate    base seccomp plan cgroup mounts sandbox
+# Names and what they resolve to: this room knows no list of names, and takes nothing from a jail.
+layer resolve    base inspect
 # The relay of a jail's network: a process of its own, which reads what the jail and the network send.
-layer egress     base policy inspect seccomp sandbox
+layer egress     base policy inspect seccomp sandbox resolve
 layer result     base json plan cgroup mediate
 # Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
@@ -87,17 +91,17 @@ owner locale.h          shell/prompt.c
 owner langinfo.h        shell/prompt.c
 owner sys/capability.h  sandbox/caps.c
 owner linux/securebits.h sandbox/caps.h
-owner netlink/          sandbox/netns.c sandbox/egress_net.c sandbox/redirect.c
-owner linux/netfilter.h sandbox/redirect.c
-owner linux/netfilter/nf_tables.h sandbox/redirect.c
-owner linux/netfilter/nfnetlink.h sandbox/redirect.c
-owner linux/rtnetlink.h sandbox/egress_net.c
-owner linux/if_addr.h   sandbox/egress_net.c
-owner arpa/inet.h       sandbox/egress_net.c sandbox/redirect.c
-owner sys/socket.h      sandbox/egress_net.c jail/relay.c
+owner netlink/          netns/loopback.c netns/egress_net.c netns/redirect.c
+owner linux/netfilter.h netns/redirect.c
+owner linux/netfilter/nf_tables.h netns/redirect.c
+owner linux/netfilter/nfnetlink.h netns/redirect.c
+owner linux/rtnetlink.h netns/egress_net.c
+owner linux/if_addr.h   netns/egress_net.c
+owner arpa/inet.h       netns/egress_net.c netns/redirect.c
+owner sys/socket.h      netns/egress_net.c jail/relay.c
 owner jansson.h         result/network.h
-owner net/if.h          sandbox/netns.c
-owner netdb.h           sandbox/netns.c
+owner net/if.h          netns/loopback.c
+owner netdb.h           netns/loopback.c
 owner sys/eventfd.h     lib/handle.c
 owner elf.h             sandbox/interpreter.c
 owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sources.c
@@ -225,13 +229,13 @@ word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
 
 # The relay, beside what is named above.
-owner sys/socket.h      egress/egress.c base/sockaddr.h egress/flow.c egress/names.c egress/own_address.c egress/process.c egress/relay.c egress/reports.c
-owner sys/epoll.h       egress/relay.c egress/reports.c egress/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c
-owner arpa/inet.h       base/sockaddr.h egress/resolver.c
-owner netinet/          base/sockaddr.h egress/resolver.c egress/connection.c egress/listener.c egress/upstream.c
-owner netdb.h           egress/resolver.c
-owner ares.h            egress/resolver.c
-owner sys/time.h        egress/resolver.c
+owner sys/socket.h      egress/egress.c base/sockaddr.h egress/flow.c resolve/names.c resolve/own_address.c egress/process.c egress/relay.c egress/reports.c
+owner sys/epoll.h       egress/relay.c egress/reports.c resolve/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c
+owner arpa/inet.h       base/sockaddr.h resolve/resolver.c
+owner netinet/          base/sockaddr.h resolve/resolver.c egress/connection.c egress/listener.c egress/upstream.c
+owner netdb.h           resolve/resolver.c
+owner ares.h            resolve/resolver.c
+owner sys/time.h        resolve/resolver.c
 owner sys/prctl.h       egress/process.c
 owner sys/syscall.h     egress/process.c
 word fork()             egress/egress.c

@@ -407,13 +407,16 @@ static void part_session(void)
 	alone.seed = &seven;
 	python = (struct agentjail_python){ .size = sizeof python, .clock = "2001-01-01T00:00:00Z", .sleep_max = "10ms" };
 	no = agentjail_run(h, &alone, &err);
-	is(no ? agentjail_result_get(no, "value") : err.cause, "[978307200.0,2001,0.32383276483316237]", "session: a clock, a longest sleep and a seed");
+	is(no ? agentjail_result_get(no, "value") : err.cause, "[978307200.0,2001,0.32383276483316237]",
+	   "session: a clock, a longest sleep and a seed");
 	agentjail_result_free(no);
 	alone.seed = NULL;
 	python.clock = "yesterday";
-	check(!agentjail_run(h, &alone, &err) && strcmp(err.step, "clock") == 0, "session: a clock that is none", "%s: %s", err.step, err.cause);
+	check(!agentjail_run(h, &alone, &err) && strcmp(err.step, "clock") == 0, "session: a clock that is none", "%s: %s",
+	      err.step, err.cause);
 	python.clock = NULL, python.sleep_max = "soon";
-	check(!agentjail_run(h, &alone, &err) && strcmp(err.step, "sleep_max") == 0, "session: a sleep that is none", "%s: %s", err.step, err.cause);
+	check(!agentjail_run(h, &alone, &err) && strcmp(err.step, "sleep_max") == 0, "session: a sleep that is none", "%s: %s",
+	      err.step, err.cause);
 	python = (struct agentjail_python){ .size = sizeof python, .layer = "false" };
 	check(!agentjail_run(h, &alone, &err) && strcmp(err.step, "layer") == 0, "session: a layer is on or off", "%s", err.cause);
 	python.layer = "off";

@@ -2,8 +2,8 @@
 #pragma once
 #include "base/sockaddr.h"
 #include "egress/relay.h"
-#include "egress/resolver.h"
 #include "inspect/http_head.h"
+#include "resolve/resolver.h"
 
 /* The protocol of its first bytes, as far as they tell. */
 enum aj_first { AJ_FIRST_UNKNOWN, AJ_FIRST_TLS, AJ_FIRST_HTTP, AJ_FIRST_OTHER };

@@ -1,7 +1,7 @@
 /* The way out of a jail whose network is an allow-list: the relay, one process for each jail, outside of the jail, which takes over the
  * sockets that were made in the jail's network namespace before its guest started.
  *
- *   guest ──► DNS socket     the relay answers each name of the list with a synthetic address of its own (egress/names.h)
+ *   guest ──► DNS socket     the relay answers each name of the list with a synthetic address of its own (resolve/names.h)
  *   guest ──► listener       the relay finds the name by that address, checks the first bytes, resolves the name itself, connects to
  *                            the address that it checked, and moves bytes
  *   relay ──► supervisor     each refusal and each connection that ended, as one struct aj_egress_event

@@ -1,8 +1,8 @@
 /* The host's own upstream proxy, which the site names: every connection goes through it, asked for by CONNECT (RFC 9110). The proxy then
  * resolves names, so the addresses behind them are not judged here. */
 #pragma once
-#include "egress/names.h"
 #include "policy/policy.h"
+#include "resolve/names.h"
 
 struct aj_connection;
 

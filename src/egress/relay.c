@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "egress/connection.h"
-#include "egress/resolver.h"
+#include "resolve/resolver.h"
 
 enum {
 	CONNECTIONS_MAX = 4096, /* of one relay, whatever the policy says */

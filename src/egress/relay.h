@@ -3,9 +3,9 @@
 #include "base/loop.h"
 #include "egress/egress.h"
 #include "egress/flow.h"
-#include "egress/names.h"
 #include "egress/proxy.h"
 #include "egress/rules.h"
+#include "resolve/names.h"
 
 enum {
 	AJ_RELAY_SAID = 16,

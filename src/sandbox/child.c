@@ -16,14 +16,14 @@
 #include "base/fd.h"
 #include "mounts/handles.h"
 #include "mounts/mount.h"
+#include "netns/egress_net.h"
+#include "netns/loopback.h"
 #include "sandbox/caps.h"
-#include "sandbox/egress_net.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
 #include "sandbox/interpreter.h"
 #include "sandbox/jail_steps.h"
-#include "sandbox/netns.h"
 #include "sandbox/steps.h"
 #include "seccomp/compile.h"
 
@@ -104,7 +104,14 @@ static int step_loopback(struct aj_steps *w, struct aj_error *err)
 
 static int step_egress(struct aj_steps *w, struct aj_error *err)
 {
-	return w->plan->network == AJ_NET_ALLOW ? aj_egress_net(w, err) : 0;
+	struct aj_egress_made made;
+	if (w->plan->network != AJ_NET_ALLOW)
+		return 0;
+	if (aj_egress_net(w->proc_fd, &made, err) < 0)
+		return -1;
+	return aj_msg_hand_over_sockets(w->report, made.sockets, made.count) < 0
+	         ? aj_fail(err, AJ_EXIT_SETUP, "egress", errno, "hand the relay's sockets to the supervisor")
+	         : 0;
 }
 
 static int step_drop_caps(struct aj_steps *w, struct aj_error *err)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -51,10 +52,27 @@ int aj_msg_hand_over(int fd, int listener)
 	return -1;
 }
 
-int aj_msg_hand_over_sockets(int fd, const int *sockets, size_t count)
+/* Another jail of this user may have filled the count of descriptors in flight, which the kernel holds against the sender's soft limit on
+ * open files: raised for this one message, since the guest is to inherit the caller's. */
+static int send_sockets(int fd, const int *sockets, size_t count)
 {
-	struct aj_msg msg = { .kind = AJ_MSG_SOCKETS };
-	if (aj_message_send_all(fd, &msg, sizeof msg, sockets, count) < 0)
+	const struct aj_msg msg = { .kind = AJ_MSG_SOCKETS };
+	struct rlimit before;
+	if (getrlimit(RLIMIT_NOFILE, &before) < 0)
+		return -1;
+	aj_fd_raise_limit();
+	int r = aj_message_send_all(fd, &msg, sizeof msg, sockets, count);
+	return setrlimit(RLIMIT_NOFILE, &before) < 0 ? -1 : r;
+}
+
+int aj_msg_hand_over_sockets(int fd, int *sockets, size_t count)
+{
+	struct aj_msg msg;
+	int sent = send_sockets(fd, sockets, count), errnum = errno;
+	for (size_t i = 0; i < count; i++)
+		aj_close(&sockets[i]);
+	errno = errnum;
+	if (sent < 0)
 		return -1;
 	int r = aj_msg_recv(fd, &msg, 0);
 	if (r > 0 && msg.kind == AJ_MSG_TAKEN)

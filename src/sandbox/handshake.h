@@ -44,9 +44,9 @@ int aj_msg_recv(int fd, struct aj_msg *msg, int flags);
 /* The same; *ret_sender is the sender's process id as the kernel attests it (SO_PASSCRED), else 0. `ret_passed` gets the descriptors of
  * the message, also of a malformed one; NULL: they are closed. */
 int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender, struct aj_passed *ret_passed);
-/* Called by init: the supervisor gets these sockets, and has started the relay on this call's return. -1: it did not, with errno, 0 for no
- * answer. */
-int aj_msg_hand_over_sockets(int fd, const int *sockets, size_t count);
+/* Called by init: the supervisor gets these sockets, which are closed here, and has started the relay on this call's return. -1: it did
+ * not, with errno, 0 for no answer. */
+int aj_msg_hand_over_sockets(int fd, int *sockets, size_t count);
 
 /* Has the supervisor ended? For a process that has just set its parent-death signal, as the supervisor may have died before: its socket
  * closes before its children get the signal, so one question suffices. A message in the socket, perhaps for another process, is no end. */

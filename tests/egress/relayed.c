@@ -24,7 +24,7 @@
 #include "base/fd.h"
 #include "base/message.h"
 #include "egress/egress.h"
-#include "sandbox/redirect.h"
+#include "netns/redirect.h"
 
 enum { SOCKETS = 6, LO = 1, REQUEST = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE };
 

@@ -1,4 +1,4 @@
-/* Tests of sandbox/egress_net and sandbox/redirect in a network namespace of their own: where connections arrive, and what stays the guest's.
+/* Tests of netns/egress_net and netns/redirect in a network namespace of their own: where connections arrive, and what stays the guest's.
  * No relay runs: this process takes the sockets as a supervisor does, and asks each connection for its original destination. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -10,16 +10,17 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/egress_net.h"
+#include "netns/egress_net.h"
+#include "netns/loopback.h"
+#include "netns/redirect.h"
 #include "sandbox/handshake.h"
-#include "sandbox/netns.h"
-#include "sandbox/redirect.h"
 
 union address {
 	struct sockaddr any;
@@ -84,14 +85,20 @@ static int own_server(const char *bound, const char *address)
 static int be_init_and_guest(int report)
 {
 	struct aj_error err = { 0 };
-	struct aj_steps w = { .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), .report = report };
+	struct aj_egress_made made;
+	int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int before = dup(0);
 	close(before);
 	MUST(aj_netns_loopback_up(&err) == 0);
-	if (aj_egress_net(&w, &err) < 0) {
+	if (aj_egress_net(proc_fd, &made, &err) < 0) {
 		fprintf(stderr, "egress: %s: %s\n", err.cause, strerror(err.errnum));
 		return __LINE__;
 	}
+	struct rlimit limit, limit_after;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	MUST(aj_msg_hand_over_sockets(report, made.sockets, made.count) == 0);
+	getrlimit(RLIMIT_NOFILE, &limit_after);
+	MUST(limit.rlim_cur == limit_after.rlim_cur); /* raised for the message alone */
 	int after = dup(0);
 	close(after);
 	MUST(before == after); /* no socket stays */
@@ -203,7 +210,7 @@ Test(egress_net, without_the_supervisors_word_the_step_fails)
 		else
 			shutdown(ends[0], SHUT_WR);
 		cr_expect_eq(aj_msg_hand_over_sockets(ends[1], &fd, 1), -1);
-		close(fd);
+		cr_expect_eq(fd, -1, "the socket stays open");
 		close(ends[0]);
 		close(ends[1]);
 	}

@@ -1,11 +1,11 @@
-/* Tests of egress/names: each name has one address, the table is bounded, and an address does not move to another name while it may be
+/* Tests of resolve/names: each name has one address, the table is bounded, and an address does not move to another name while it may be
  * remembered. The clock is a number here. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "egress/names.h"
+#include "resolve/names.h"
 
 static struct aj_name *take(struct aj_names *names, int i, int64_t now_us)
 {

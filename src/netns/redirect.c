@@ -1,6 +1,6 @@
 /* Leads every TCP connection of this network namespace to one listener, except for connections to its own loopback and DNS server.
  * It filters nothing: the namespace has no interface but lo, so a packet that no rule matches leads nowhere either. */
-#include "sandbox/redirect.h"
+#include "netns/redirect.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Builds the jail's side of a network by allow-list: every address is local to its network namespace and ends at sockets of the relay's.
- * It decides on no name and no address: that is the relay's. The namespace has no other way out. */
-#include "sandbox/egress_net.h"
+ * It decides on no name and no address: the relay does. The namespace has no other way out. */
+#include "netns/egress_net.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,16 +8,14 @@
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
 #include "base/sockaddr.h"
-#include "sandbox/handshake.h"
-#include "sandbox/netns.h"
-#include "sandbox/redirect.h"
+#include "netns/loopback.h"
+#include "netns/redirect.h"
 
-enum { FAMILIES = 2, BACKLOG = 4096, ANY = 0 };
+enum { FAMILIES = AJ_EGRESS_FAMILIES, BACKLOG = 4096, ANY = 0 };
 
 static const struct family {
 	int family, address_bytes;
@@ -115,41 +113,27 @@ static int make_socket(const struct family *f, enum aj_egress_socket which)
 	return aj_steal(&fd);
 }
 
-/* Another jail of this user may have filled the count of descriptors in flight, which the kernel holds against the sender's soft limit on
- * open files: raised for this one message, since the guest is to inherit the caller's. */
-static int hand_over(int report, const int *sockets, size_t count)
+int aj_egress_net(int proc_fd, struct aj_egress_made *ret, struct aj_error *err)
 {
-	struct rlimit before;
-	if (getrlimit(RLIMIT_NOFILE, &before) < 0)
-		return -1;
-	aj_fd_raise_limit();
-	int r = aj_msg_hand_over_sockets(report, sockets, count);
-	return setrlimit(RLIMIT_NOFILE, &before) < 0 ? -1 : r;
-}
-
-int aj_egress_net(struct aj_steps *w, struct aj_error *err)
-{
-	int sockets[FAMILIES * AJ_EGRESS_SOCKETS];
-	size_t count = 0;
 	bool v6 = false;
+	*ret = (struct aj_egress_made){ 0 };
 	if (make_addresses(&v6, err) < 0 || aj_redirect_tcp(err) < 0)
 		return -1;
 	/* The port of a closed connection is free again at once: else 28,000 connections to one host are the most in a minute. Where the
 	 * host's /proc/sys is read-only, that bound stays. */
-	aj_write_text(w->proc_fd, "sys/net/ipv4/tcp_tw_reuse", "1");
-	for (size_t i = 0; !err->exit_code && i < (v6 ? FAMILIES : 1); i++)
-		for (int j = 0; !err->exit_code && j < AJ_EGRESS_SOCKETS; j++) {
-			sockets[count] = make_socket(&families[i], (enum aj_egress_socket)j);
-			if (sockets[count] < 0)
+	aj_write_text(proc_fd, "sys/net/ipv4/tcp_tw_reuse", "1");
+	for (size_t i = 0; i < (v6 ? FAMILIES : 1); i++)
+		for (int j = 0; j < AJ_EGRESS_SOCKETS; j++) {
+			int fd = make_socket(&families[i], (enum aj_egress_socket)j);
+			if (fd < 0) {
 				aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "egress", errno,
 				                "make the relay's socket for %s on %s port %u", rows[j].name, families[i].address,
 				                rows[j].port);
-			else
-				count++;
+				while (ret->count)
+					aj_close(&ret->sockets[--ret->count]);
+				return -1;
+			}
+			ret->sockets[ret->count++] = fd;
 		}
-	if (!err->exit_code && hand_over(w->report, sockets, count) < 0)
-		aj_fail(err, AJ_EXIT_SETUP, "egress", errno, "hand the relay's sockets to the supervisor");
-	while (count)
-		aj_close(&sockets[--count]);
-	return err->exit_code ? -1 : 0;
+	return 0;
 }

@@ -1,6 +1,6 @@
 /* Resolves names with c-ares; the only user of that library. Its sockets and deadlines are the loop's.
  * It answers no query of the jail, keeps no answer beyond its time to live, and trusts no address: each is judged. */
-#include "egress/resolver.h"
+#include "resolve/resolver.h"
 
 #include <ares.h>
 #include <arpa/inet.h>
@@ -13,8 +13,8 @@
 #include <sys/time.h>
 
 #include "base/fd.h"
-#include "egress/own_address.h"
 #include "inspect/address.h"
+#include "resolve/own_address.h"
 
 enum {
 	SOCKETS = 16,           /* of c-ares, at once: two for each name server */

@@ -2,7 +2,7 @@
  * (/etc/hosts, search domains, the name servers of resolv.conf). Each address is judged when it arrives. */
 #pragma once
 #include "base/loop.h"
-#include "egress/names.h"
+#include "resolve/names.h"
 
 struct aj_waiter {
 	void (*fn)(struct aj_waiter *waiter);

@@ -1,6 +1,6 @@
 /* Brings the loopback interface of the current network namespace up.
  * It adds no address, route or interface: the kernel gives lo its addresses. */
-#include "sandbox/netns.h"
+#include "netns/loopback.h"
 
 #include <net/if.h>
 #include <netdb.h>

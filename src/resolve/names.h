@@ -30,7 +30,7 @@ struct aj_name {
 	unsigned connections; /* that hold a pointer to it */
 	int64_t used_us;
 	struct aj_name *next; /* in its bucket */
-	/* The answer of the relay's own resolution; egress/resolver.c. */
+	/* The answer of the relay's own resolution; resolve/resolver.c. */
 	enum aj_resolution state;
 	int64_t until_us;   /* of AJ_RESOLVED */
 	const char *failed; /* NULL: `count` addresses follow */

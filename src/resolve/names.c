@@ -1,6 +1,6 @@
 /* The table of names and synthetic addresses: found by text and by number; the one that was unused for longest makes room.
  * A number is given to another name only after all others were given: what a program of the jail remembers leads nowhere else. */
-#include "egress/names.h"
+#include "resolve/names.h"
 
 #include <stdlib.h>
 #include <string.h>

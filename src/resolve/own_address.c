@@ -1,6 +1,6 @@
 /* A UDP socket that is connected to an address of the host's own gets that very address as its source.
  * No packet is sent, and no list of interfaces is kept that could be out of date. */
-#include "egress/own_address.h"
+#include "resolve/own_address.h"
 
 #include <errno.h>
 #include <string.h>
