@@ -28,12 +28,14 @@ layer mediate    base seccomp plan cgroup mounts sandbox
 layer resolve    base inspect
 # The relay of a jail's network: a process of its own, which reads what the jail and the network send.
 layer egress     base policy inspect seccomp sandbox resolve
+# Ports of the host that lead into a jail: one more process of its own, which moves bytes as the relay does.
+layer publish    base policy seccomp plan sandbox egress
 layer result     base json plan cgroup mediate
 # Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
 layer git        base plan mounts result
 layer workspace  base toml policy policyload host plan mounts result git
-layer jail       base json policy policyload seccomp host plan cgroup sandbox egress mediate result files workspace
+layer jail       base json policy policyload seccomp host plan cgroup sandbox egress publish mediate result files workspace
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
@@ -229,20 +231,31 @@ word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
 
 # The relay, beside what is named above.
-owner sys/socket.h      egress/egress.c base/sockaddr.h egress/flow.c resolve/names.c resolve/own_address.c egress/process.c egress/relay.c egress/reports.c
+owner sys/socket.h      egress/egress.c base/sockaddr.h egress/flow.c resolve/names.c resolve/own_address.c egress/helper.c egress/relay.c egress/reports.c
 owner sys/epoll.h       egress/relay.c egress/reports.c resolve/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c
 owner arpa/inet.h       base/sockaddr.h resolve/resolver.c
 owner netinet/          base/sockaddr.h resolve/resolver.c egress/connection.c egress/listener.c egress/upstream.c
 owner netdb.h           resolve/resolver.c
 owner ares.h            resolve/resolver.c
 owner sys/time.h        resolve/resolver.c
-owner sys/prctl.h       egress/process.c
+owner sys/prctl.h       egress/helper.c
 owner sys/syscall.h     egress/process.c
-word fork()             egress/egress.c
-word aj_pidfd_signal()  egress/egress.c
+word fork()             egress/helper.c
+word aj_pidfd_signal()  egress/helper.c
 word setresuid()        egress/process.c
 word setresgid()        egress/process.c
-word prctl()            egress/process.c
+word prctl()            egress/helper.c
+
+# The publisher, beside what is named above.
+owner arpa/inet.h       policy/publish.c
+owner sched.h           publish/process.c
+owner netinet/          publish/passage.c
+owner sys/epoll.h       publish/passage.c
+owner sys/socket.h      publish/publish.c publish/passage.c
+owner sys/syscall.h     publish/process.c
+word setns()            publish/process.c
+word setresuid()        publish/process.c
+word setresgid()        publish/process.c
 RULES
 )
 

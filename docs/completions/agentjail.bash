@@ -108,7 +108,7 @@ _agentjail_options() # PLACE
 {
 	case $1 in
 	'exec') echo '-c --policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --for-model --seed --file --output --rootfs --workspace --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
-	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --rootfs --network --allow-host --bind --connect --workspace --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
+	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --rootfs --network --allow-host --publish --bind --connect --workspace --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
 	'session') echo '--policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --timeout --memory --pids --cpu-percent --limits --cgroup --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --parked --jails-max --sessions-max --queue-max --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
@@ -157,6 +157,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--json-fd) echo text ;;
 	--network) echo 'words none loopback allow host' ;;
 	--allow-host) echo text ;;
+	--publish) echo text ;;
 	--bind) echo files ;;
 	--connect) echo files ;;
 	--chdir) echo folders ;;

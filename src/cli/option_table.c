@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "policy/bind.h"
+#include "policy/publish.h"
 
 static const char *set_json(struct aj_options *o, const char *v)
 {
@@ -182,6 +183,21 @@ static const char *add_host(struct aj_options *o, const char *v)
 	return wrong ? wrong : push_setting(o, "--allow-host", "network.allow", v, false);
 }
 
+/* A server in the jail needs the loopback interface that the client connects by; an address that others reach is said to the site's locks. */
+static const char *add_published(struct aj_options *o, const char *v)
+{
+	static const char option[] = "--publish";
+	struct aj_publish_rule rule;
+	const char *wrong = aj_publish_rule_parse(v, &rule);
+	if (!wrong)
+		*AJ_PUSH(o->arena, &o->ask.settings) = (struct aj_setting){
+			.option = option, .key = "network.mode", .value = "loopback", .at_least = true
+		};
+	if (!wrong && !rule.loopback)
+		wrong = push_setting(o, option, "network.publish_to", "any", false);
+	return wrong ? wrong : push_setting(o, option, "network.publish", v, false);
+}
+
 static const char *add_file(struct aj_options *o, const char *v)
 {
 	const char *rest = strchrnul(v, ':');
@@ -272,6 +288,8 @@ const struct aj_option aj_option_table[] = {
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--allow-host", "HOST:PORT", AJ_FOR_RUN, add_host, NULL,
 	  "connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address (repeatable)" },
+	{ "--publish", "[HOST:]PORT[:GUESTPORT]", AJ_FOR_RUN, add_published, NULL,
+	  "open a port of this host, on 127.0.0.1 unless HOST is another address, that leads to a server in the jail (repeatable)" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
 	  "a Unix socket of the host that the command may connect to where a bind shows it (repeatable)" },

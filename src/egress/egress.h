@@ -13,20 +13,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/error.h"
+#include "egress/helper.h"
 #include "policy/policy.h"
 
 /* IPv4, IPv6; -1: none. The DNS sockets are bound to the addresses that the jail's resolv.conf names; those of TCP and the listeners
  * listen. A listener takes the connections of all ports by a redirection in the jail's namespace, or those of the port that it is bound to. */
 struct aj_egress_sockets {
 	int dns_udp[2], dns_tcp[2], listener[2];
-};
-
-/* The supervisor's handle. */
-struct aj_egress {
-	int pidfd;  /* a child of ours; -1: none */
-	int socket; /* readable: aj_egress_read() has something; -1: none */
-	pid_t pid;
 };
 
 enum aj_egress_kind {
@@ -48,13 +41,10 @@ struct aj_egress_event {
 	int64_t opened_us, lasted_us; /* aj_now_us() */
 };
 
-/* Start the relay, and wait until its walls stand. The sockets are duplicated: the caller closes its own. Thread-safe as fork(). */
-int aj_egress_start(struct aj_egress *e, const struct aj_policy *policy, const struct aj_egress_sockets *sockets, struct aj_error *err);
+/* Start the relay, and wait until its walls stand; aj_helper_end() ends it. The sockets are duplicated: the caller closes its own. Thread-safe as fork(). */
+int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const struct aj_egress_sockets *sockets, struct aj_error *err);
 /* Does not wait. 1; 0: the relay is gone, or has ended after aj_egress_stop(); -1: none now. A relay whose reports are not read takes no
  * further connection until they are. */
-int aj_egress_read(struct aj_egress *e, struct aj_egress_event *ret);
+int aj_egress_read(struct aj_helper *e, struct aj_egress_event *ret);
 /* No new connections; those that are open are closed and reported, and then the relay ends. */
-void aj_egress_stop(struct aj_egress *e);
-void aj_egress_kill(struct aj_egress *e);
-/* Reap the relay, after killing it where it does not end by itself, and close the handle. Harmless without a relay. */
-void aj_egress_end(struct aj_egress *e);
+void aj_egress_stop(struct aj_helper *e);

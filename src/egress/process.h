@@ -1,6 +1,11 @@
-/* The relay as a process: it puts up its own walls before it reads a byte of the jail's. */
+/* The relay's process, from its birth on. */
 #pragma once
 #include "egress/egress.h"
 
-/* In the child. Sends one struct aj_error over `socket`: of exit code 0 when the walls stand, else why not. */
-_Noreturn void aj_relay_process(const struct aj_policy *policy, const struct aj_egress_sockets *sockets, int socket, pid_t parent);
+struct aj_relay_of {
+	const struct aj_policy *policy;
+	const struct aj_egress_sockets *sockets;
+};
+
+/* An aj_helper_fn, with a struct aj_relay_of; does not return. */
+void aj_relay_process(void *arg, int socket, pid_t parent);

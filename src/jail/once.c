@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
+#include "publish/publish.h"
 
 /* Except for signals that the caller ignores, as nohup does. */
 static int watched_signals(sigset_t *before)
@@ -58,7 +59,21 @@ static void watch_run(struct aj_run *run)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-static int launch_jail(struct aj_run *run, struct aj_error *err)
+/* The jail, and what serves its published ports before it begins. */
+static int launch_published(struct aj_run *run, const struct aj_plan *plan, struct aj_publish *publish, struct aj_error *err)
+{
+	if (aj_publish_open(publish, plan, err) < 0 || aj_launch(plan, &run->jail, err) < 0)
+		return -1;
+	if (!plan->publish.count ||
+	    (aj_publish_start(publish, plan, run->jail.user_ns, run->jail.net_ns, (unsigned)run->policy->connections, err) == 0 &&
+	     aj_jail_go(&run->jail, err) == 0))
+		return 0;
+	aj_jail_kill(&run->jail);
+	aj_jail_end(&run->jail, NULL);
+	return -1;
+}
+
+static int launch_jail(struct aj_run *run, struct aj_publish *publish, struct aj_error *err)
 {
 	const struct aj_plan *launched;
 	if (!(run->loop = aj_loop_new()))
@@ -68,7 +83,7 @@ static int launch_jail(struct aj_run *run, struct aj_error *err)
 	if (aj_protect_open(&run->protect, run->plan, SEARCH_MS, &launched, err) < 0 ||
 	    aj_growth_open(&run->growth, run->plan, &aj_growth_alone, MEASURE_MS, err) < 0)
 		return -1;
-	return aj_launch(launched, &run->jail, err);
+	return launch_published(run, launched, publish, err);
 }
 
 /* No process of the jail is left, so nothing changes meanwhile. */
@@ -91,12 +106,14 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	static struct aj_run run;
 	static struct aj_pump pumps[2];
 	static struct aj_mediator mediator;
+	struct aj_publish publish = AJ_NO_PUBLISH;
 	mediator = (struct aj_mediator){ .connector = { -1, -1 } };
 	int64_t started_us = aj_now_us();
 	*ret = (struct aj_result){ 0 };
 	run = (struct aj_run){ .plan = plan, .policy = policy, .output = output, .output_arg = output_arg };
 	run.mediator = plan->snippet ? NULL : &mediator;
-	if (launch_jail(&run, &ret->setup) < 0) {
+	if (launch_jail(&run, &publish, &ret->setup) < 0) {
+		aj_publish_end(&publish);
 		if (run.mediator)
 			aj_mediator_close(run.mediator);
 		aj_growth_close(run.growth);
@@ -116,6 +133,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	if (aj_run_begin(&run, request, 0, started_us, &run.result.setup) < 0)
 		aj_jail_kill(&run.jail);
 	watch_run(&run);
+	aj_publish_end(&publish);
 	collect_output(&run, request);
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_close(&pumps[i]);

@@ -88,7 +88,7 @@ static void on_end(struct aj_run *run)
 	if (!run->exited)
 		aj_network_add_trouble(&run->network.refused, &lost);
 	aj_run_unwatch(run, AJ_RUN_RELAY);
-	aj_egress_end(&run->relay);
+	aj_helper_end(&run->relay);
 }
 
 /* False: the relay has ended. */

@@ -16,7 +16,7 @@ enum { STOP_US = 100000 };
 int aj_run_open(struct aj_run *run, int filters)
 {
 	run->listener_fd = run->status_fd = -1;
-	run->relay = (struct aj_egress){ .pidfd = -1, .socket = -1 };
+	run->relay = AJ_NO_HELPER;
 	run->soft_us = run->deadline_us = INT64_MAX;
 	run->facts.cpu_limit_ms = run->policy->cpu_ms;
 	run->facts.pids_limit = run->policy->pids;

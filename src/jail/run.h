@@ -69,7 +69,7 @@ struct aj_run {
 
 	struct aj_mediator *mediator;  /* for a command; open where the plan mediates calls. NULL: none */
 	struct aj_locks locks;         /* where the plan mediates locks */
-	struct aj_egress relay;        /* of a network by allow-list */
+	struct aj_helper relay;        /* of a network by allow-list */
 	struct aj_network_use network; /* its reports that are in no result yet */
 	struct aj_plan built;          /* replaces the caller's plan once a folder could not be an overlay */
 

@@ -83,6 +83,19 @@ static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
 	plan->hostname = "jail";
 }
 
+static void publish(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
+{
+	char place[AJ_PUBLISH_TEXT];
+	for (size_t i = 0; i < policy->publish.count; i++) {
+		struct aj_published one;
+		if (aj_publish_rule_parse(policy->publish.items[i], &one.rule)) /* it was checked when it was loaded */
+			continue;
+		aj_publish_rule_place(&one.rule, place);
+		one.place = aj_strdup(arena, place);
+		*AJ_PUSH(arena, &plan->publish) = one;
+	}
+}
+
 /* Of two settings of a variable the last one wins, as in a shell. */
 static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *const *defaults, const char *const *more, size_t more_count)
 {
@@ -266,7 +279,8 @@ const char *aj_plan_warm_why_not(const struct aj_plan *plan)
 int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                   const struct aj_host *host, struct aj_error *err)
 {
-	if ((!request->inspect && aj_plan_buildable(policy, err) < 0) || fits(policy, request, err) < 0)
+	if ((!request->inspect && (aj_plan_buildable(policy, err) < 0 || aj_plan_publishable(policy, request->snippet, err) < 0)) ||
+	    fits(policy, request, err) < 0)
 		return -1;
 	*plan = (struct aj_plan){
 		.snippet = request->snippet,
@@ -283,6 +297,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	};
 	for (size_t i = 0; policy->network == AJ_NET_ALLOW && i < policy->allow.count; i++)
 		*AJ_PUSH(arena, &plan->allow) = policy->allow.items[i];
+	publish(plan, arena, policy);
 	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE : 0; /* a snippet's allow-list has neither */
 	identity(plan, policy, host);
 	namespaces(plan, policy);

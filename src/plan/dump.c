@@ -92,6 +92,9 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	fprintf(out, "network: %s\n", aj_network_name(plan->network));
 	for (size_t i = 0; i < plan->allow.count; i++)
 		fprintf(out, "  %s\n", plan->allow.items[i]);
+	for (size_t i = 0; i < plan->publish.count; i++)
+		fprintf(out, "published: %s of the host leads to port %u of the jail\n", plan->publish.items[i].place,
+		        plan->publish.items[i].rule.guest_port);
 	fprintf(out, "hostname: %s\nchdir: %s\nargv:", plan->hostname, plan->chdir);
 	for (char **a = plan->argv; *a; a++)
 		fprintf(out, " %s", *a);

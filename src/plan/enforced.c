@@ -60,6 +60,10 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
 	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
 	                                          : "none: the policy gives the host's network, its abstract sockets included";
+	for (size_t i = 0; i < plan->publish.count; i++)
+		net = aj_printf(arena, "%s%s%s to port %u of the jail", net,
+		                i ? ", " : "; published for clients of the host: ", plan->publish.items[i].place,
+		                plan->publish.items[i].rule.guest_port);
 	static const char *const workspaces[] = { "", ", read-only workspace",
 		                                  ", none for the workspace: not built yet, so a run would be refused",
 		                                  ", writable workspace" };

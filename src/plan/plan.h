@@ -11,6 +11,7 @@
 #include "host/host.h"
 #include "plan/request.h"
 #include "policy/policy.h"
+#include "policy/publish.h"
 
 enum aj_mount_kind {
 	AJ_MOUNT_TMPFS,
@@ -65,6 +66,11 @@ struct aj_cgroup_row {
 };
 
 /* The enforcer of a limit or wall: an entry of the result's `enforced`. */
+struct aj_published {
+	struct aj_publish_rule rule;
+	const char *place; /* of the host: "127.0.0.1:8080" */
+};
+
 struct aj_enforced {
 	const char *wall;
 	const char *by; /* "none: reason" without one */
@@ -103,9 +109,10 @@ struct aj_plan {
 	enum aj_profile profile;
 	uint64_t deny; /* AJ_DENY_*: groups taken away from the profile */
 	enum aj_network network;
-	AJ_LIST(const char *) allow; /* hosts, for AJ_NET_ALLOW: the relay has them from the policy */
-	int landlock_abi;            /* 0: no ruleset */
-	bool mediated;               /* socket files of the host are in reach, so every connect is checked: mediate/connector.h */
+	AJ_LIST(const char *) allow;          /* hosts, for AJ_NET_ALLOW: the relay has them from the policy */
+	AJ_LIST(struct aj_published) publish; /* ports of the host that lead to ports of the jail */
+	int landlock_abi;                     /* 0: no ruleset */
+	bool mediated; /* socket files of the host are in reach, so every connect is checked: mediate/connector.h */
 	AJ_LIST(const char *) sockets; /* host paths of sockets that may be reached all the same */
 	const char *chdir;
 	char **argv;
@@ -188,6 +195,8 @@ const char *aj_plan_warm_why_not(const struct aj_plan *plan);
 
 /* -1 when the policy requires an unimplemented feature; aj_plan_build() checks this first, except for an inspection. */
 int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err);
+/* Ports are published for commands alone. */
+int aj_plan_publishable(const struct aj_policy *policy, bool snippet, struct aj_error *err);
 /* Socket files of the host are in reach: connects are mediated, or Unix sockets are denied. aj_plan_build() calls it where the plan
  * itself says so; guest and supervisor call it after a folder could not be shown through an overlay. */
 void aj_plan_reach_sockets(struct aj_plan *plan);

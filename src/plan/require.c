@@ -15,6 +15,15 @@ int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err)
 	return 0;
 }
 
+int aj_plan_publishable(const struct aj_policy *policy, bool snippet, struct aj_error *err)
+{
+	if (!policy->publish.count || !snippet)
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "publish", 0, "network.publish is for commands, and this is a snippet");
+	aj_advise(err, "start the server with `agentjail run`, or leave network.publish away");
+	return -1;
+}
+
 struct asked {
 	const struct aj_plan *plan;
 	const struct aj_policy *policy;

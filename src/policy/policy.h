@@ -11,6 +11,7 @@ enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STANDARD, AJ_BUILTINS_FULL }
 /* The values of every enum are ordered from tight to loose: this order defines "looser". */
 enum aj_imports_checked { AJ_CHECKED_BEFORE, AJ_CHECKED_AT_RUN };
 enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
+enum aj_publish_to { AJ_PUBLISH_LOOPBACK, AJ_PUBLISH_ANY };
 enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_READ_WRITE };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
@@ -45,6 +46,7 @@ enum {
 	AJ_FILTER_GROUPS = 14
 };
 enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and return 0 */
+enum { AJ_PUBLISHED_MAX = 32 };                          /* the same */
 enum { AJ_SOCKETS_MAX = 16 };                            /* maximum per policy */
 /* Walls that a policy can require, as a host may lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
@@ -105,9 +107,11 @@ struct aj_policy {
 	AJ_LIST(const char *) allow; /* as aj_host_rule_parse() reads them; the four below are for AJ_NET_ALLOW alone */
 	uint64_t connections;        /* open at a time */
 	uint64_t connections_per_s;
-	uint64_t bytes_out, bytes_in; /* of all connections together */
-	const char *upstream_proxy;   /* the site's: http://HOST:PORT; NULL or "": none */
-	bool exec;                    /* the system call list of commands instead of the snippets' */
+	uint64_t bytes_out, bytes_in;  /* of all connections together */
+	AJ_LIST(const char *) publish; /* as aj_publish_rule_parse() reads them */
+	enum aj_publish_to publish_to;
+	const char *upstream_proxy; /* the site's: http://HOST:PORT; NULL or "": none */
+	bool exec;                  /* the system call list of commands instead of the snippets' */
 	bool fork;
 	uint64_t deny_syscalls;    /* AJ_DENY_* */
 	uint64_t uid;              /* inside the jail; the group id too */

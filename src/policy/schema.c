@@ -5,6 +5,7 @@
 static const char *const checked_names[] = { "before", "run", NULL };
 static const char *const builtins_names[] = { "minimal", "standard", "full", NULL };
 static const char *const network_names[] = { "none", "loopback", "allow", "host", NULL };
+static const char *const publish_names[] = { "loopback", "any", NULL };
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "read-write", NULL };
 static const char *const enforce_names[] = { "strict", "best-effort", NULL };
 static const char *const failure_names[] = { "refuse", "flag", NULL };
@@ -100,6 +101,11 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "bytes that the jail may send by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
 	{ "network.bytes_in", AJ_KEY_BYTES, AT(bytes_in), .min = 1 * K, .max = 4096 * G, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "bytes that the jail may receive by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
+	{ "network.publish", AJ_KEY_LIST, AT(publish), .max = AJ_PUBLISHED_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_publish,
+	  .help = "ports of this host that lead to servers of a command, as [HOST:]PORT[:GUESTPORT]: the address of the host (127.0.0.1), the port there, and the port that the "
+	          "server in the jail listens on (the same)" },
+	{ "network.publish_to", AJ_KEY_ENUM, AT(publish_to), .names = publish_names, .fallback = "loopback", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
+	  .help = "on which addresses network.publish may open ports: loopback (127.0.0.0/8 and ::1, for programs of this host), or any (whoever reaches the host)" },
 
 	{ "process.exec", AJ_KEY_BOOL, AT(exec), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
 	  .help = "whether programs may be started: false is the short system call list of snippets, true that of commands" },

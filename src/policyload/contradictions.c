@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "policy/bind.h"
+#include "policy/publish.h"
 #include "policyload/check.h"
 
 static void network(const struct aj_check *c)
@@ -24,6 +25,28 @@ static void network(const struct aj_check *c)
 		aj_diag_error(c->diags, aj_at(c, "network.mode"), AJ_E_CONTRADICTION,
 		              "network.mode is \"host\", but require.walls asks for the network wall (%s)",
 		              aj_origin_text(aj_at(c, "require.walls"), c->diags->arena));
+}
+
+static void published(const struct aj_check *c)
+{
+	struct aj_publish_rule rule;
+	if (c->p->publish.count && (c->p->network == AJ_NET_NONE || c->p->network == AJ_NET_HOST)) {
+		aj_diag_error(c->diags, aj_at(c, "network.publish"), AJ_E_CONTRADICTION,
+		              c->p->network == AJ_NET_HOST
+		                  ? "network.publish is of no use with network.mode = \"host\" (%s): servers of the jail listen on the host itself"
+		                  : "network.publish needs an interface in the jail, but network.mode is \"none\" (%s)",
+		              aj_origin_text(aj_at(c, "network.mode"), c->diags->arena));
+		aj_diag_advise(c->diags, c->p->network == AJ_NET_HOST ? "remove the published ports"
+		                                                      : "set network.mode = \"loopback\" or \"allow\"");
+	}
+	for (size_t i = 0; i < c->p->publish.count && c->p->publish_to == AJ_PUBLISH_LOOPBACK; i++) {
+		if (aj_publish_rule_parse(c->p->publish.items[i], &rule) || rule.loopback)
+			continue;
+		aj_diag_error(c->diags, aj_item_at(c, "network.publish", i), AJ_E_CONTRADICTION,
+		              "network.publish = \"%s\" is open to more than this host, but network.publish_to is \"loopback\" (%s)",
+		              c->p->publish.items[i], aj_origin_text(aj_at(c, "network.publish_to"), c->diags->arena));
+		aj_diag_advise(c->diags, "leave HOST away, or set network.publish_to = \"any\"");
+	}
 }
 
 static void files(const struct aj_check *c)
@@ -118,6 +141,7 @@ void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *d
 {
 	const struct aj_check c = { loaded, &loaded->policy, diags };
 	network(&c);
+	published(&c);
 	files(&c);
 	masks(&c);
 	process(&c);

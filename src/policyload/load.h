@@ -10,6 +10,7 @@ struct aj_setting {
 	const char *key;    /* in aj_policy_keys */
 	const char *value;
 	bool request_only; /* already part of the request: only check that the policy allows it */
+	bool at_least;     /* without effect where the policy's value is looser */
 };
 
 struct aj_ask {

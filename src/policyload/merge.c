@@ -298,6 +298,9 @@ int aj_merge_options(struct aj_stack *s, const struct aj_ask *ask)
 			aj_key_push(key, &next, s->diags->arena, setting->value);
 		else
 			wrong = aj_key_set_text(key, &next, s->diags->arena, setting->value);
+		enum aj_order order = wrong ? AJ_SAME : aj_key_compare(key, &s->loaded->policy, &next, s->diags->arena);
+		if (setting->at_least && !wrong && (order == AJ_SAME || order == AJ_TIGHTER))
+			continue;
 		*AJ_PUSH(s->diags->arena, &s->loaded->policy.options) = option_text(setting, key, s->diags->arena);
 		if (wrong) {
 			r = aj_diag_error(s->diags, &at, AJ_E_VALUE, "`%s`: %s", setting->value, wrong);

@@ -52,6 +52,32 @@ static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *er
 	return 0;
 }
 
+/* For the process that connects to published ports. Later init is undumpable, and its namespaces are closed to us. */
+static int keep_namespaces(struct aj_jail *jail, struct aj_error *err)
+{
+	char path[48];
+	const struct {
+		const char *name;
+		int *fd;
+	} rows[] = { { "user", &jail->user_ns }, { "net", &jail->net_ns } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		snprintf(path, sizeof path, "/proc/%d/ns/%s", jail->init_pid, rows[i].name);
+		if ((*rows[i].fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "publish", errno, "open %s", path);
+	}
+	return 0;
+}
+
+int aj_jail_go(struct aj_jail *jail, struct aj_error *err)
+{
+	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail->listens };
+	aj_close(&jail->user_ns);
+	aj_close(&jail->net_ns);
+	if (aj_msg_send(jail->report_fd, &go) == 0)
+		return 0;
+	return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the id maps are written");
+}
+
 static long clone_with(const struct aj_plan *plan, uint64_t flags, int cgroup_fd, int *ret_pidfd)
 {
 	struct clone_args args = { .flags = plan->namespaces | CLONE_PIDFD | flags,
@@ -190,9 +216,10 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 	/* Before init hears that its maps stand, as it may make itself undumpable then. */
 	jail.listens = aj_notify_may_take(jail.init_pidfd);
 	jail.baseline = plan->snippet;
-	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail.listens };
-	if (write_maps(plan, jail.init_pid, err) == 0 && aj_msg_send(jail.report_fd, &go) < 0)
-		aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the id maps are written");
+	if (write_maps(plan, jail.init_pid, err) == 0 && plan->publish.count)
+		keep_namespaces(&jail, err);
+	else if (!err->exit_code)
+		aj_jail_go(&jail, err);
 out:
 	aj_jail_ends_close(&ends);
 	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */
@@ -242,6 +269,8 @@ void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
 	if (jail->holder && !jail->branch)
 		aj_holder_leave(jail->holder, jail->init_pid);
 	jail->holder = NULL;
+	aj_close(&jail->user_ns);
+	aj_close(&jail->net_ns);
 	aj_close(&jail->report_fd);
 	aj_close(&jail->control_fd);
 	aj_close(&jail->stdout_fd);

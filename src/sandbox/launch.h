@@ -21,12 +21,13 @@ struct aj_jail {
 	bool branch;  /* one of several guests of an init: init_pidfd is the guest's own, the leaf is shared by all of them */
 	bool listens; /* the supervisor can take a guest's listener */
 	int baseline; /* filters under which its program, or its zygote's, starts; the runner installs one more */
-	bool outside; /* its guest could not be born in the leaf, and must be moved there before it gets any input */
+	int user_ns, net_ns; /* of a jail with published ports, until aj_jail_go(); else -1 */
+	bool outside;        /* its guest could not be born in the leaf, and must be moved there before it gets any input */
 };
 
-#define AJ_NO_JAIL                                                                                    \
-	{                                                                                             \
-		.init_pidfd = -1, .report_fd = -1, .control_fd = -1, .stdout_fd = -1, .stderr_fd = -1 \
+#define AJ_NO_JAIL                                                                                                                 \
+	{                                                                                                                          \
+		.init_pidfd = -1, .report_fd = -1, .control_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .user_ns = -1, .net_ns = -1 \
 	}
 
 /* The jail's ends of its channels; -1 where the plan has none. */
@@ -44,6 +45,9 @@ void aj_jail_ends_close(struct aj_jail_ends *ends);
 
 /* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set, and nothing left behind. */
 int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err);
+
+/* A jail with published ports waits for this call: until then it has its namespaces, and does nothing in them. */
+int aj_jail_go(struct aj_jail *jail, struct aj_error *err);
 
 /* Ask init to kill and reap all processes, so that their usage is counted. A jail that is still being set up ignores this. */
 void aj_jail_stop(struct aj_jail *jail);

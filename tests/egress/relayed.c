@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 		if (aj_message_recv(channel[0], &byte, 1, &fds[i], 0) != 1)
 			return 99;
 	struct aj_egress_sockets sockets = { { fds[0], fds[3] }, { fds[1], fds[4] }, { fds[2], fds[5] } };
-	struct aj_egress relay;
+	struct aj_helper relay;
 	struct aj_egress_event event;
 	struct aj_error err = { 0 };
 	char text[1200];
@@ -207,6 +207,6 @@ int main(int argc, char **argv)
 		else
 			poll(&(struct pollfd){ .fd = relay.socket, .events = POLLIN }, 1, 1000);
 	}
-	aj_egress_end(&relay);
+	aj_helper_end(&relay);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }

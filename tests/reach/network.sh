@@ -67,4 +67,8 @@ is "network-connections-tracked: TCP alone" "datagrams 0|connections True" "$(tr
 what="relay - 300"
 attack
 is "network-relay: refused connections are closed, and one line" "tried 300|1" "$(tr '\n' '|' <"$T/out")$(grep -c 'was refused' "$T/err")"
+port=$("$PY" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+what="servers 127.0.0.1 $port"
+attack --publish "$port:9"
+is "network-published: the host's side of a port is not in the jail" "127.0.0.1 ConnectionRefusedError" "$(grep -m1 '^127' "$T/out" | sed 's/ \(ConnectionResetError\|closed\)$//')"
 finish

@@ -1,0 +1,39 @@
+/* A helper of the supervisor's, which reads bytes of the jail's or of the network's: one more process, with nothing of the supervisor's but
+ * the descriptors that it is given. */
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct aj_helper {
+	int pidfd;  /* a child of ours; -1: none */
+	int socket; /* SOCK_SEQPACKET; closed: the other side is gone. -1: none */
+	pid_t pid;
+};
+#define AJ_NO_HELPER                      \
+	(struct aj_helper)                \
+	{                                 \
+		.pidfd = -1, .socket = -1 \
+	}
+
+/* In the helper, with all signals blocked; it must call aj_helper_ready(). */
+typedef void aj_helper_fn(void *arg, int socket, pid_t parent);
+
+/* Start one, and wait until it is ready, or has failed. `what`: for the error: "start the process that ...". Thread-safe as fork(). */
+int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err);
+void aj_helper_kill(struct aj_helper *helper);
+/* Reap it, after killing it where it does not end by itself, and close the handle. Harmless without a helper. */
+void aj_helper_end(struct aj_helper *helper);
+
+/* --- in the helper --- */
+
+/* No folder is kept busy, no terminal's signal arrives, and no variable of the environment is left, not even in memory. */
+int aj_helper_detach(void);
+/* Only these descriptors stay open (-1: none; others get new numbers), and 0 to 2 lead nowhere. */
+int aj_helper_keep(int *const own[], size_t count);
+int aj_helper_limits(void);
+/* After the last change of ids: undumpable, no new privileges, ends with its parent. */
+int aj_helper_tie(pid_t parent, struct aj_error *err);
+/* Tell the supervisor how it went; an error is the end. */
+void aj_helper_ready(int socket, const struct aj_error *err);

@@ -1,0 +1,303 @@
+/* The publisher's loop: each client of a published port gets a connection to the server in the jail, and bytes move both ways.
+ * It reads the bytes of neither side, and connects to the jail's own loopback alone. */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/sockaddr.h"
+#include "egress/flow.h"
+#include "publish/publish.h"
+
+enum {
+	CONNECT_US = 30 * 1000000,        /* for a server whose queue is full */
+	HALF_US = 600 * INT64_C(1000000), /* without a byte, once one side has ended */
+	FULL_US = 100000,                 /* until descriptors are looked for again */
+	REST_US = 2 * 1000000,            /* after bulk data, until the pipes are closed */
+	FDS_ELSEWHERE = 128,
+	FDS_EACH = 2,
+};
+
+struct port {
+	struct aj_publisher *publisher;
+	struct aj_io io;
+	int fd;
+	uint16_t guest_port;
+};
+
+/* One client and its server. */
+struct passage {
+	struct aj_publisher *publisher;
+	struct passage *next, **at;
+	struct aj_io client, server;
+	struct aj_flow in, out; /* to the server, from it */
+	struct aj_timer timer;
+	uint16_t guest_port;
+	int family; /* of the attempt: a server may listen on 127.0.0.1, or on ::1 alone */
+};
+
+struct aj_publisher {
+	struct aj_loop *loop;
+	struct aj_io supervisor;
+	struct port ports[AJ_PUBLISHED_MAX];
+	size_t port_count;
+	struct passage *passages;
+	unsigned count, most;
+	uint64_t moved; /* by all; no limit counts it */
+	struct aj_bulk bulk;
+	struct aj_timer rest, full;
+	bool parked;
+};
+
+static void watch_ports(struct aj_publisher *p, bool on)
+{
+	p->parked = !on;
+	for (size_t i = 0; i < p->port_count; i++)
+		if (!on)
+			aj_loop_unwatch(p->loop, &p->ports[i].io);
+		else if (aj_loop_watch(p->loop, &p->ports[i].io, p->ports[i].fd, EPOLLIN) < 0)
+			_exit(1);
+	aj_loop_unset(p->loop, &p->full);
+	if (!on)
+		aj_loop_set(p->loop, &p->full, aj_now_us() + FULL_US);
+}
+
+static void on_full(struct aj_timer *timer)
+{
+	struct aj_publisher *p = timer->arg;
+	watch_ports(p, p->count < p->most);
+}
+
+/* --- one passage --- */
+
+static void end_passage(struct passage *c, bool abruptly)
+{
+	struct aj_publisher *p = c->publisher;
+	const struct linger now = { .l_onoff = 1 };
+	int fds[] = { c->in.from, c->out.from };
+	aj_loop_unset(p->loop, &c->timer);
+	aj_flow_end(&c->in);
+	aj_flow_end(&c->out);
+	aj_loop_unwatch(p->loop, &c->client);
+	aj_loop_unwatch(p->loop, &c->server);
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] >= 0 && abruptly)
+			setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &now, sizeof now);
+		aj_close(&fds[i]);
+	}
+	if ((*c->at = c->next))
+		c->next->at = c->at;
+	p->count--;
+	free(c);
+	if (p->parked)
+		watch_ports(p, true);
+}
+
+/* As the relay's connections: a side that has ended is watched only while it is needed, since its end would be reported in every turn. */
+static int watch_side(struct passage *c, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to)
+{
+	uint32_t events = (aj_flow_wants_bytes(from) ? EPOLLIN : 0) | (aj_flow_wants_room(to) ? EPOLLOUT : 0);
+	if (events || !to->finished)
+		return aj_loop_watch(c->publisher->loop, io, from->from, events);
+	aj_loop_unwatch(c->publisher->loop, io);
+	return 0;
+}
+
+static void settle(struct passage *c)
+{
+	if (c->in.error || c->out.error) {
+		end_passage(c, true);
+		return;
+	}
+	if (c->in.finished && c->out.finished) {
+		end_passage(c, false);
+		return;
+	}
+	if (c->in.ended || c->out.ended)
+		aj_loop_set(c->publisher->loop, &c->timer, aj_now_us() + HALF_US);
+	if (watch_side(c, &c->client, &c->in, &c->out) < 0 || watch_side(c, &c->server, &c->out, &c->in) < 0)
+		end_passage(c, true);
+}
+
+static void on_events(struct passage *c, uint32_t events, struct aj_flow *from, struct aj_flow *to)
+{
+	if ((events & EPOLLOUT) && aj_flow_wants_room(to))
+		aj_flow_pump(to);
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		aj_flow_pump(from);
+	if ((events & EPOLLERR) && !from->error) {
+		socklen_t bytes = sizeof from->error;
+		if (getsockopt(from->from, SOL_SOCKET, SO_ERROR, &from->error, &bytes) < 0 || !from->error)
+			from->error = ECONNRESET;
+	}
+	settle(c);
+}
+
+static void on_client(struct aj_io *io, uint32_t events)
+{
+	struct passage *c = io->arg;
+	on_events(c, events, &c->in, &c->out);
+}
+
+static void on_server(struct aj_io *io, uint32_t events)
+{
+	struct passage *c = io->arg;
+	on_events(c, events, &c->out, &c->in);
+}
+
+static void on_turned(struct aj_flow *flow)
+{
+	settle(flow->arg);
+}
+
+static void on_timer(struct aj_timer *timer)
+{
+	end_passage(timer->arg, true);
+}
+
+static void connected(struct passage *c, int fd)
+{
+	const int on = 1;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	aj_loop_unset(c->publisher->loop, &c->timer);
+	c->server.fn = on_server;
+	c->in.to = c->out.from = fd;
+	aj_flow_pump(&c->in);
+	settle(c);
+}
+
+static void connect_server(struct passage *c);
+
+static void on_connect(struct aj_io *io, uint32_t events)
+{
+	struct passage *c = io->arg;
+	int error = 0, fd = io->fd;
+	socklen_t bytes = sizeof error;
+	if ((events & (EPOLLERR | EPOLLHUP)) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
+		error = errno;
+	if (!error) {
+		connected(c, fd);
+		return;
+	}
+	aj_loop_unwatch(c->publisher->loop, &c->server);
+	c->out.from = -1;
+	close(fd);
+	c->family = c->family == AF_INET ? AF_INET6 : AF_UNSPEC;
+	connect_server(c);
+}
+
+/* Nobody there: the client gets a reset, as a proxy's clients do. */
+static void connect_server(struct passage *c)
+{
+	static const uint8_t loopback[2][16] = { { 127, 0, 0, 1 }, { [15] = 1 } };
+	for (; c->family != AF_UNSPEC; c->family = c->family == AF_INET ? AF_INET6 : AF_UNSPEC) {
+		union aj_sockaddr to;
+		socklen_t bytes = aj_sockaddr_make(&to, c->family, loopback[c->family == AF_INET6], c->guest_port);
+		cleanup_fd int fd = socket(c->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		int r = fd < 0 ? -1 : connect(fd, &to.any, bytes);
+		if (r < 0 && fd >= 0 && errno == EINPROGRESS)
+			r = connect(fd, &to.any, bytes); /* most have answered by now */
+		if (r == 0) {
+			connected(c, aj_steal(&fd));
+			return;
+		}
+		if (fd < 0 || errno != EALREADY)
+			continue;
+		c->server.fn = on_connect;
+		if (aj_loop_watch(c->publisher->loop, &c->server, fd, EPOLLOUT) < 0)
+			break;
+		c->out.from = aj_steal(&fd);
+		aj_loop_set(c->publisher->loop, &c->timer, aj_now_us() + CONNECT_US);
+		return;
+	}
+	end_passage(c, true);
+}
+
+static void begin_passage(struct port *port, int fd)
+{
+	struct aj_publisher *p = port->publisher;
+	const int on = 1;
+	struct passage *c = calloc(1, sizeof *c);
+	if (!c) {
+		close(fd);
+		return;
+	}
+	*c = (struct passage){ .publisher = p, .guest_port = port->guest_port, .family = AF_INET, .at = &p->passages };
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	c->client = (struct aj_io){ .fn = on_client, .arg = c, .fd = -1 };
+	c->server = (struct aj_io){ .fn = on_connect, .arg = c, .fd = -1 };
+	c->timer = (struct aj_timer){ .fn = on_timer, .arg = c };
+	c->in = (struct aj_flow){ .from = fd, .to = -1, .bulk = &p->bulk, .arg = c, .turned = on_turned, .total = &p->moved };
+	c->out = (struct aj_flow){ .from = -1, .to = fd, .bulk = &p->bulk, .arg = c, .turned = on_turned, .total = &p->moved };
+	if ((c->next = p->passages))
+		c->next->at = &c->next;
+	p->passages = c;
+	p->count++;
+	connect_server(c);
+}
+
+static void on_port(struct aj_io *io, uint32_t events)
+{
+	struct port *port = io->arg;
+	struct aj_publisher *p = port->publisher;
+	(void)events;
+	int fd = p->count < p->most ? accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
+	if (fd >= 0)
+		begin_passage(port, fd);
+	else if (p->count >= p->most || errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+		watch_ports(p, false);
+}
+
+/* --- the publisher --- */
+
+/* The supervisor says one thing, by closing its end: the jail is gone. */
+static void on_supervisor(struct aj_io *io, uint32_t events)
+{
+	(void)io, (void)events;
+	_exit(0);
+}
+
+static void on_rest(struct aj_timer *timer)
+{
+	aj_bulk_rest(&((struct aj_publisher *)timer->arg)->bulk);
+}
+
+struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const int *listeners, const uint16_t *ports, size_t count,
+                                      int supervisor, unsigned connections)
+{
+	struct aj_publisher *p = calloc(1, sizeof *p);
+	struct rlimit fds;
+	if (!p || !aj_bulk_begin(&p->bulk))
+		return NULL;
+	p->loop = loop;
+	p->most = connections;
+	if (getrlimit(RLIMIT_NOFILE, &fds) == 0 && fds.rlim_cur < FDS_ELSEWHERE + (rlim_t)p->most * FDS_EACH)
+		p->most = fds.rlim_cur < FDS_ELSEWHERE + FDS_EACH ? 1 : (unsigned)(fds.rlim_cur - FDS_ELSEWHERE) / FDS_EACH;
+	p->rest = (struct aj_timer){ .fn = on_rest, .arg = p };
+	p->full = (struct aj_timer){ .fn = on_full, .arg = p };
+	p->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = p, .fd = -1 };
+	for (; p->port_count < count; p->port_count++)
+		p->ports[p->port_count] = (struct port){ .publisher = p,
+			                                 .io = { .fn = on_port, .arg = &p->ports[p->port_count], .fd = -1 },
+			                                 .fd = listeners[p->port_count],
+			                                 .guest_port = ports[p->port_count] };
+	if (aj_loop_watch(p->loop, &p->supervisor, supervisor, EPOLLIN) < 0)
+		return NULL;
+	watch_ports(p, true);
+	return p;
+}
+
+void aj_publisher_run(struct aj_publisher *p)
+{
+	while (aj_loop_turn(p->loop, aj_bulk_waits(&p->bulk) ? 0 : INT64_MAX) == 0) {
+		if (aj_bulk_waits(&p->bulk)) /* the turn may have ended what waited */
+			aj_bulk_turn(&p->bulk);
+		else if (p->bulk.made && !p->rest.place)
+			aj_loop_set(p->loop, &p->rest, aj_now_us() + REST_US);
+	}
+}

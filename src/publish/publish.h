@@ -1,0 +1,50 @@
+/* Ports of the host that lead to servers in a jail. Two network namespaces meet in one process, the publisher:
+ *
+ *   client of the host ──► listener      made by the supervisor, in the host's namespace, before the jail is
+ *   publisher ──► server of the jail     by a socket that the publisher makes itself: it is in the jail's namespace
+ *
+ * The publisher has no other way to the host's network than the connections that it accepts: each socket that it makes is the jail's. It
+ * has the relay's filter, the jail's ids, no capability and no file. */
+#pragma once
+#include "egress/helper.h"
+#include "plan/plan.h"
+
+struct aj_publish {
+	int listeners[AJ_PUBLISHED_MAX];
+	size_t count;
+	struct aj_helper publisher;
+};
+#define AJ_NO_PUBLISH                                     \
+	(struct aj_publish)                               \
+	{                                                 \
+		.publisher = {.pidfd = -1, .socket = -1 } \
+	}
+
+/* Open the plan's ports on the host. -1 with err, and none is open: a port is taken, for one. */
+int aj_publish_open(struct aj_publish *publish, const struct aj_plan *plan, struct aj_error *err);
+/* Start the publisher in these namespaces of the jail's; `connections`: that it has open at a time. */
+int aj_publish_start(struct aj_publish *publish, const struct aj_plan *plan, int user_ns, int net_ns, unsigned connections,
+                     struct aj_error *err);
+/* End the publisher, and close the ports. Harmless where nothing is published. */
+void aj_publish_end(struct aj_publish *publish);
+
+/* --- publish/process.c --- */
+
+struct aj_publisher_of {
+	const struct aj_plan *plan;
+	int *listeners; /* one for each of plan->publish */
+	int user_ns, net_ns;
+	unsigned connections;
+};
+/* An aj_helper_fn, with a struct aj_publisher_of; does not return. */
+void aj_publisher_process(void *arg, int socket, pid_t parent);
+
+/* --- publish/passage.c --- */
+
+struct aj_loop;
+struct aj_publisher;
+/* NULL: no memory. Listener i leads to port ports[i]. */
+struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const int *listeners, const uint16_t *ports, size_t count,
+                                      int supervisor, unsigned connections);
+/* Until the supervisor ends it. */
+void aj_publisher_run(struct aj_publisher *publisher);
