@@ -42,7 +42,7 @@ layer audit      base policyload plan result
 layer jsonschema base
 # Declarations and calls as data: this room runs no tool and knows no jail.
 layer tools      base json jsonschema
-layer session    base json toml policyload host plan files workspace jail pool audit tools
+layer session    base json toml policyload host plan result files workspace jail pool audit tools
 layer lib        base json policy host plan mediate result tools session
 # The sockets that a service listens on, and what is sent by them.
 layer sockets    base

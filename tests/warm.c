@@ -120,7 +120,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, result, &err) < 0)
 		code = aj_print_error(&err);
 	if (o->json) {
-		json_t *doc = aj_result_json(result, &plan, &o->loaded.policy, &o->request, NULL);
+		json_t *doc = aj_result_json(result, &plan, &o->loaded.policy, &o->request);
 		json_dumpf(doc, stdout, JSON_COMPACT | (isatty(1) ? JSON_ENSURE_ASCII : 0));
 		json_decref(doc);
 		putchar('\n');

@@ -113,7 +113,7 @@ int aj_jail_and_report(struct aj_options *o)
 		fprintf(stderr, "agentjail: warning: the audit trail's record of this run is not complete: %s\n",
 		        aj_line(o->arena, result.audit_why));
 	if (o->json) {
-		show.failed = aj_show_json(aj_result_json(&result, &plan, &o->loaded.policy, &o->request, NULL), o->json_to) < 0;
+		show.failed = aj_show_json(aj_result_json(&result, &plan, &o->loaded.policy, &o->request), o->json_to) < 0;
 	} else if (plan.snippet) {
 		aj_show_result(&show, &result);
 	} else if (result.status == AJ_STATUS_SETUP_ERROR) {

@@ -54,7 +54,7 @@ void aj_man_keys(int site)
 void aj_man_result(void)
 {
 	for (const struct aj_field *f = aj_fields; f->path; f++) {
-		if (!aj_field_is_top(f))
+		if (!aj_field_is_name(f->path))
 			continue;
 		printf(".TP\n.B ");
 		put_text(f->path);

@@ -91,9 +91,10 @@ agentjail_result *agentjail_session_list_files(agentjail_session *s, const char 
 		aj_lib_refuse(&err, ret_err);
 		return NULL;
 	}
-	agentjail_result *result = aj_lib_result(&(struct aj_result){ 0 }, found);
+	struct aj_buffer text = { 0 };
+	aj_buffer_json(&text, found);
 	json_decref(found);
-	return result;
+	return aj_lib_result(&(struct aj_result){ 0 }, &text);
 }
 
 int agentjail_session_remove_file(agentjail_session *s, const char *path, struct agentjail_error *ret_err)

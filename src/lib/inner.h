@@ -117,12 +117,16 @@ void aj_lib_calls_drop(agentjail_session *session);
 struct agentjail_result {
 	enum aj_status status;
 	int signal;            /* 0: no signal ended the code */
-	json_t *doc;           /* the result as JSON */
-	char *text;            /* the same as text */
+	char *text;            /* the result as JSON */
+	size_t bytes;          /* of `text` */
+	json_t *doc;           /* the same as a tree; NULL: not asked for yet */
 	AJ_LIST(char *) parts; /* texts of agentjail_result_get() */
 	struct aj_arena arena; /* of `parts` */
 };
-agentjail_result *aj_lib_result(const struct aj_result *result, const json_t *doc);
+/* `text`: taken, and left empty. */
+agentjail_result *aj_lib_result(const struct aj_result *result, struct aj_buffer *text);
+/* The result as a tree; borrowed. */
+const json_t *aj_lib_result_tree(agentjail_result *result);
 
 /* turn.c */
 void aj_lib_session_free(agentjail_session *session);

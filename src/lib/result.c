@@ -5,25 +5,32 @@
 
 #include "base/text.h"
 #include "lib/inner.h"
-#include "json/json.h"
+#include "json/tree.h"
 
 _Static_assert(AGENTJAIL_OK == (int)AJ_STATUS_OK && AGENTJAIL_LIMIT == (int)AJ_STATUS_LIMIT &&
                    AGENTJAIL_SETUP_ERROR == (int)AJ_STATUS_SETUP_ERROR,
                "one numbering");
 
-agentjail_result *aj_lib_result(const struct aj_result *result, const json_t *doc)
+agentjail_result *aj_lib_result(const struct aj_result *result, struct aj_buffer *text)
 {
 	agentjail_result *r = calloc(1, sizeof *r);
-	struct aj_buffer out = { 0 };
 	if (!r)
 		abort();
-	aj_buffer_json(&out, doc);
-	aj_buffer_add(&out, "", 1);
 	r->status = result->status;
 	r->signal = result->signal;
-	r->text = out.data;
-	r->doc = json_incref((json_t *)doc);
+	r->bytes = text->bytes;
+	aj_buffer_add(text, "", 1);
+	r->text = text->data;
+	*text = (struct aj_buffer){ 0 };
 	return r;
+}
+
+const json_t *aj_lib_result_tree(agentjail_result *r)
+{
+	const char *why;
+	if (!r->doc && !(r->doc = aj_json_read(r->text, r->bytes, &why)))
+		abort();
+	return r->doc;
 }
 
 enum agentjail_status agentjail_result_status(const agentjail_result *r)
@@ -52,7 +59,7 @@ static const json_t *step_into(const json_t *at, const char *name, size_t bytes)
 
 const char *agentjail_result_bytes(agentjail_result *r, const char *path, size_t *ret_bytes)
 {
-	const json_t *at = r->doc;
+	const json_t *at = aj_lib_result_tree(r);
 	for (const char *name = path; at; name++) {
 		size_t bytes = strcspn(name, ".");
 		at = step_into(at, name, bytes);

@@ -41,10 +41,10 @@ static void on_output(struct aj_session *inner, void *arg, int number, const cha
 	s->handle->in_callback = false;
 }
 
-static void on_answered(struct aj_session *inner, void *arg, const struct aj_result *result, const json_t *doc)
+static void on_answered(struct aj_session *inner, void *arg, const struct aj_result *result, struct aj_buffer *text)
 {
 	(void)inner;
-	aj_lib_run_finish(arg, aj_lib_result(result, doc), NULL);
+	aj_lib_run_finish(arg, aj_lib_result(result, text), NULL);
 }
 
 static void on_ended(struct aj_session *inner, void *arg, const char *why)

@@ -26,7 +26,7 @@ struct aj_request {
 	const char *get;         /* without code, in a lasting jail: the variable to read */
 	bool vars;               /* the same: list the variables */
 	bool keep_value;         /* a value that is not None is the variable _ of later snippets */
-	bool brief;              /* the result has no `enforced` and no `policy`; see result/brief.c */
+	bool brief;              /* the result has no `enforced` and no `policy`; see result/members.c */
 	bool for_model;          /* the result has a text for a model to read */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
 	const char *put_json; /* object: path in the jail -> "b" and base64, or "t" and text: files to write first, or with "B" or "T" to append to; NULL for none */

@@ -211,7 +211,17 @@ const struct aj_field aj_fields[] = {
 };
 /* clang-format on */
 
-bool aj_field_is_top(const struct aj_field *field)
+bool aj_field_is_name(const char *path)
 {
-	return field->path[strcspn(field->path, ".[")] == '\0';
+	while (*path && *path != '.' && *path != '[')
+		path++;
+	return !*path;
+}
+
+const struct aj_field *aj_field_of_result(const char *name)
+{
+	const struct aj_field *f = aj_fields;
+	while (strcmp(f->path, name) != 0)
+		f++;
+	return f;
 }

@@ -29,5 +29,7 @@ struct aj_field {
 /* In the order in which a result has them. The last row has no path. */
 extern const struct aj_field aj_fields[];
 
-/* Is it a field of the result itself, and not of an object or array in it? */
-bool aj_field_is_top(const struct aj_field *field);
+/* Is this path, or the rest of one, a single name? So the path of a field of the result itself is, and of one in an object or array is not. */
+bool aj_field_is_name(const char *path);
+/* The row of a member of the result itself, which must be in the table. */
+const struct aj_field *aj_field_of_result(const char *name);

@@ -54,22 +54,22 @@ json_t *aj_json_text(const char *text, size_t bytes)
 	return json;
 }
 
-static void add_claims(json_t *doc, const struct aj_result *r)
+/* Nothing ran in a jail that could not be set up, so there `error` is the supervisor's. */
+static void add_claims(struct aj_members *m, const struct aj_result *r)
 {
 	for (const struct aj_field *f = aj_fields; r->claim && f->path; f++) {
-		json_t *value = f->claimed && aj_field_is_top(f) ? json_object_get(r->claim, f->path) : NULL;
-		if (value)
-			json_object_set(doc, f->path, value);
+		const json_t *value = f->claimed && aj_field_is_name(f->path) ? json_object_get(r->claim, f->path) : NULL;
+		if (value && !(r->status == AJ_STATUS_SETUP_ERROR && strcmp(f->path, "error") == 0))
+			aj_buffer_json(aj_member(m, f->path), value);
 	}
 }
 
-static void add_error(json_t *doc, const char *type, const struct aj_error *e)
+static json_t *error_json(const char *type, const struct aj_error *e)
 {
 	char text[600];
 	aj_error_text(e, text, sizeof text);
-	json_object_set_new(doc, "error",
-	                    json_pack("{s:s, s:s, s:o, s:s}", "type", type, "step", e->step, "message",
-	                              aj_json_text(text, strlen(text)), "fix", e->fix));
+	return json_pack("{s:s, s:s, s:o, s:s}", "type", type, "step", e->step, "message", aj_json_text(text, strlen(text)),
+	                 "fix", e->fix);
 }
 
 void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf)
@@ -178,107 +178,153 @@ json_t *aj_result_refused_json(const char *id, enum aj_status status, const char
 	aj_error_text(err, text, sizeof text);
 	json_t *doc = json_pack("{s:s, s:s, s:o}", "id", id, "status", aj_status_name(status), "reason",
 	                        aj_json_text(text, strlen(text)));
-	add_error(doc, type, err);
+	json_object_set_new(doc, "error", error_json(type, err));
 	return doc;
-}
-
-void aj_result_add_files(json_t *doc, json_t *files, json_t *skipped)
-{
-	if (files)
-		json_object_set(doc, "files", files);
-	if (!skipped)
-		return;
-	json_object_set(doc, "files_skipped", skipped);
-	json_object_set_new(json_object_get(doc, "truncated"), "files", json_true());
 }
 
 void aj_common_free(struct aj_common *c)
 {
-	json_decref(c->enforced);
-	json_decref(c->policy);
+	aj_buffer_free(&c->enforced);
+	aj_buffer_free(&c->policy);
 	*c = (struct aj_common){ 0 };
 }
 
-static json_t *common_enforced(struct aj_common *c, const struct aj_result *r, const struct aj_plan *plan)
+static void keep(struct aj_buffer *text, json_t *value /* stolen */)
 {
-	if (!c || r->bound[0])
-		return aj_enforced_json(r, plan);
-	if (!c->enforced || c->layer != r->layer || c->unheard != r->unheard || c->seen != r->violations.seen) {
-		json_decref(c->enforced);
-		c->enforced = aj_enforced_json(r, plan);
+	aj_buffer_json(text, value);
+	json_decref(value);
+}
+
+static void add_enforced(struct aj_members *m, struct aj_common *c, const struct aj_result *r, const struct aj_plan *plan)
+{
+	if (!c || r->bound[0]) {
+		aj_member_json(m, "enforced", aj_enforced_json(r, plan));
+		return;
+	}
+	if (c->layer != r->layer || c->unheard != r->unheard || c->seen != r->violations.seen)
+		c->enforced.bytes = 0;
+	if (!c->enforced.bytes) {
+		keep(&c->enforced, aj_enforced_json(r, plan));
 		c->layer = r->layer;
 		c->unheard = r->unheard;
 		c->seen = r->violations.seen;
 	}
-	return json_incref(c->enforced);
+	aj_buffer_add(aj_member(m, "enforced"), c->enforced.data, c->enforced.bytes);
 }
 
-static json_t *common_policy(struct aj_common *c, const struct aj_policy *policy, const struct aj_request *request)
+static void add_policy(struct aj_members *m, struct aj_common *c, const struct aj_policy *policy, const struct aj_request *request)
 {
-	if (!c || request->seeded)
-		return aj_policy_json(policy, request);
-	if (!c->policy)
-		c->policy = aj_policy_json(policy, request);
-	return json_incref(c->policy);
+	if (!c || request->seeded) {
+		aj_member_json(m, "policy", aj_policy_json(policy, request));
+		return;
+	}
+	if (!c->policy.bytes)
+		keep(&c->policy, aj_policy_json(policy, request));
+	aj_buffer_add(aj_member(m, "policy"), c->policy.data, c->policy.bytes);
 }
 
-json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
-                       const struct aj_request *request, struct aj_common *common)
+static void add_string(struct aj_members *m, const char *name, const char *text)
 {
-	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
+	aj_buffer_string(aj_member(m, name), text, strlen(text));
+}
+
+/* Its bytes may be the jail's. */
+static void add_text(struct aj_members *m, const char *name, const char *text)
+{
+	aj_member_json(m, name, aj_json_text(text, strlen(text)));
+}
+
+static void add_number(struct aj_members *m, const char *name, uint64_t number)
+{
+	aj_buffer_number(aj_member(m, name), number);
+}
+
+static void add_number_or_null(struct aj_members *m, const char *name, bool known, int number)
+{
+	aj_member_json(m, name, known ? json_integer(number) : json_null());
+}
+
+/* What the kernel refused, and the network's relay. */
+static void add_refusals(struct aj_members *m, const struct aj_result *r)
+{
+	json_t *violations = aj_violations_json(&r->violations), *network = aj_network_json(&r->network);
+	aj_network_add_violations(&r->network, violations);
+	aj_member_json(m, "violations", violations);
+	aj_member_json(m, "violations_seen", json_boolean(r->violations.seen));
+	if (network)
+		aj_member_json(m, "network", network);
+}
+
+static void add_limits(struct aj_members *m, const struct aj_result *r, const struct aj_plan *plan)
+{
 	json_t *limits = json_array();
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		json_array_append_new(limits, json_string(r->limits_hit[i]));
-
-	json_t *doc = json_object();
-	json_object_set_new(doc, "id", json_string(request->id));
-	json_object_set_new(doc, "status", json_string(aj_status_name(r->status)));
-	json_object_set_new(doc, "reason", aj_json_text(r->reason, strlen(r->reason)));
-	add_claims(doc, r);
-	if (!ran)
-		add_error(doc, "SetupError", &r->setup);
-	if (plan->capture)
-		aj_capture_json(doc, r);
-	aj_result_add_files(doc, r->files, r->files_skipped);
-	json_object_set_new(doc, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
-	json_object_set_new(doc, "signal", r->signal ? json_integer(r->signal) : json_null());
-	json_object_set_new(doc, "wall_ms", json_integer((json_int_t)((r->wall_us + 999) / 1000)));
-	json_object_set_new(doc, "cpu_ms", json_integer((json_int_t)((r->cpu_us + 999) / 1000)));
-	json_object_set_new(doc, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
-	json_object_set_new(doc, "usage", usage_json(r));
-	json_object_set_new(doc, "limits_hit", limits);
+	aj_member_json(m, "limits_hit", limits);
 	if (r->limit_claimed)
-		json_object_set_new(doc, "limits_claimed", json_pack("[s]", r->limit_claimed));
+		aj_member_json(m, "limits_claimed", json_pack("[s]", r->limit_claimed));
 	if (r->told_to_stop)
-		json_object_set_new(doc, "told_to_stop", json_string(r->told_to_stop));
+		aj_member_json(m, "told_to_stop", json_string(r->told_to_stop));
 	if (r->status == AJ_STATUS_OOM)
-		json_object_set_new(doc, "oom",
-		                    json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
-		                              (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
-	if (!request->brief)
-		json_object_set_new(doc, "enforced", ran ? common_enforced(common, r, plan) : json_object());
-	json_t *violations = aj_violations_json(&r->violations), *network = aj_network_json(&r->network);
-	aj_network_add_violations(&r->network, violations);
-	json_object_set_new(doc, "violations", violations);
-	json_object_set_new(doc, "violations_seen", json_boolean(r->violations.seen));
-	if (network)
-		json_object_set_new(doc, "network", network);
+		aj_member_json(m, "oom",
+		               json_pack("{s:I, s:I, s:I}", "limit_bytes", (json_int_t)plan->memory_bytes, "peak_bytes",
+		                         (json_int_t)r->peak_memory_bytes, "kills", (json_int_t)r->leaf.oom_kills));
+}
+
+void aj_result_members(struct aj_members *m, const struct aj_result *r, const struct aj_plan *plan,
+                       const struct aj_policy *policy, const struct aj_request *request, struct aj_common *common)
+{
+	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
+	m->brief = request->brief;
+	add_string(m, "id", request->id);
+	add_string(m, "status", aj_status_name(r->status));
+	add_text(m, "reason", r->reason);
+	add_claims(m, r);
+	if (!ran)
+		aj_member_json(m, "error", error_json("SetupError", &r->setup));
+	if (plan->capture)
+		aj_capture_members(m, r);
+	aj_members_add_files(m, r->files, r->files_skipped);
+	add_number_or_null(m, "exit_code", r->exit_code >= 0 && ran, r->exit_code);
+	add_number_or_null(m, "signal", r->signal, r->signal);
+	add_number(m, "wall_ms", (r->wall_us + 999) / 1000);
+	add_number(m, "cpu_ms", (r->cpu_us + 999) / 1000);
+	add_number(m, "peak_memory_bytes", r->peak_memory_bytes);
+	aj_member_json(m, "usage", usage_json(r));
+	add_limits(m, r, plan);
+	if (!request->brief && ran)
+		add_enforced(m, common, r, plan);
+	else if (!request->brief)
+		aj_buffer_text(aj_member(m, "enforced"), "{}");
+	add_refusals(m, r);
 	if (r->workspace)
-		json_object_set(doc, "workspace", r->workspace);
+		aj_member_json(m, "workspace", json_incref(r->workspace));
 	if (r->note[0])
-		json_object_set_new(doc, "note", aj_json_text(r->note, strlen(r->note)));
+		add_text(m, "note", r->note);
 	if (r->hint[0])
-		json_object_set_new(doc, "hint", aj_json_text(r->hint, strlen(r->hint)));
+		add_text(m, "hint", r->hint);
 	if (!request->brief)
-		json_object_set_new(doc, "policy", common_policy(common, policy, request));
+		add_policy(m, common, policy, request);
 	if (r->recorded != AJ_NOT_ASKED)
-		json_object_set_new(doc, "audit",
-		                    json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",
-		                              r->recorded == AJ_MISSED ? aj_json_text(r->audit_why, strlen(r->audit_why)) : NULL));
+		aj_member_json(m, "audit",
+		               json_pack("{s:b, s:o*}", "recorded", r->recorded == AJ_RECORDED, "error",
+		                         r->recorded == AJ_MISSED ? aj_json_text(r->audit_why, strlen(r->audit_why)) : NULL));
 	if (plan->snippet)
-		json_object_set_new(doc, "code_sha256", json_string(r->code_sha256));
-	if (request->for_model)
-		json_object_set_new(doc, "for_model", aj_for_model_json(doc));
+		add_string(m, "code_sha256", r->code_sha256);
+	if (!request->for_model)
+		return;
+	json_t *doc = aj_members_tree(m);
+	aj_member_json(m, "for_model", aj_for_model_json(doc));
+	json_decref(doc);
+}
+
+json_t *aj_result_json(const struct aj_result *r, const struct aj_plan *plan, const struct aj_policy *policy,
+                       const struct aj_request *request)
+{
+	struct aj_members m = { 0 };
+	aj_result_members(&m, r, plan, policy, request, NULL);
+	json_t *doc = aj_members_tree(&m);
+	aj_buffer_free(&m.text);
 	return doc;
 }
 

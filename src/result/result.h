@@ -8,6 +8,7 @@
 #include "cgroup/leaf.h"
 #include "mediate/violations.h"
 #include "plan/plan.h"
+#include "result/members.h"
 #include "result/network.h"
 #include "result/output_buffer.h"
 
@@ -82,20 +83,18 @@ json_t *aj_enforced_json(const struct aj_result *result, const struct aj_plan *p
 json_t *aj_result_refused_json(const char *id, enum aj_status status, const char *type, const struct aj_error *err);
 /* The refused system calls, a list (new reference). */
 json_t *aj_violations_json(const struct aj_violations *violations);
-/* Add the files of /output to a result, and what was left out; either may be NULL. Takes no reference. */
-void aj_result_add_files(json_t *doc, json_t *files, json_t *skipped);
-/* The members that most results of one plan and one policy have in common, from one result to the next. Ready for use when zeroed; plan and
- * policy outlive it. */
+/* The texts of members that most results of one plan and one policy have in common, from one result to the next. Ready for use when
+ * zeroed; plan and policy outlive it. */
 struct aj_common {
-	json_t *enforced, *policy;
+	struct aj_buffer enforced, policy;
 	const char *layer, *unheard; /* `enforced` is of results with these */
 	bool seen;
 };
 void aj_common_free(struct aj_common *common);
-/* The whole result as one JSON object (new reference). `common` (NULL: none): its members may be shared with other results, so change the
- * outermost object alone. */
+/* Write the result's members. `common`: NULL for none. */
+void aj_result_members(struct aj_members *members, const struct aj_result *result, const struct aj_plan *plan,
+                       const struct aj_policy *policy, const struct aj_request *request, struct aj_common *common);
+/* The same as a tree (new reference). */
 json_t *aj_result_json(const struct aj_result *result, const struct aj_plan *plan, const struct aj_policy *policy,
-                       const struct aj_request *request, struct aj_common *common);
-/* Remove what each result of a policy repeats, and members that say nothing: from a whole result, with files and the tools' calls. */
-void aj_result_make_brief(json_t *doc);
+                       const struct aj_request *request);
 void aj_result_free(struct aj_result *result);

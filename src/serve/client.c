@@ -138,6 +138,16 @@ void aj_client_result(struct aj_client *c, const json_t *id, const json_t *resul
 	aj_client_end(c);
 }
 
+void aj_client_result_text(struct aj_client *c, const json_t *id, const struct aj_buffer *result)
+{
+	if (!aj_client_begin(c, id))
+		return;
+	aj_buffer_text(&c->out, ",\"result\":");
+	aj_buffer_add(&c->out, result->data, result->bytes);
+	aj_buffer_text(&c->out, "}");
+	aj_client_end(c);
+}
+
 void aj_client_expel(struct aj_client *c, const struct aj_fault *fault)
 {
 	c->closing = true;

@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "serve/state.h"
+#include "json/tree.h"
 
 static void fail_opening(struct aj_slot *slot, const struct aj_fault *fault)
 {
@@ -34,16 +35,19 @@ static void answer_open(struct aj_slot *slot)
 }
 
 /* The files that came with `open` are written, or the result says why not. */
-static void on_filled(struct aj_slot *slot, const struct aj_result *result, const json_t *doc)
+static void on_filled(struct aj_slot *slot, const struct aj_result *result, const struct aj_buffer *text)
 {
 	struct aj_fault fault;
-	const char *why = json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
+	const char *wrong;
 	slot->filling = false;
 	if (result->status == AJ_STATUS_OK) {
 		answer_open(slot);
 		return;
 	}
+	json_t *doc = aj_json_read(text->data, text->bytes, &wrong);
+	const char *why = json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
 	aj_fault(&fault, AJ_CODE_SETUP_ERROR, "the files could not be written: %.300s", why ? why : result->reason);
+	json_decref(doc);
 	fail_opening(slot, &fault);
 }
 
@@ -128,20 +132,21 @@ static void on_call(struct aj_session *session, void *arg, uint64_t call, const 
 	aj_client_end(req->client);
 }
 
-static void on_answered(struct aj_session *session, void *arg, const struct aj_result *result, const json_t *doc)
+static void on_answered(struct aj_session *session, void *arg, const struct aj_result *result, struct aj_buffer *text)
 {
 	struct aj_slot *slot = arg;
 	struct aj_server *s = slot->client->server;
 	struct aj_client_request *req = slot->request;
 	(void)session;
 	if (req && slot->filling) {
-		on_filled(slot, result, doc);
+		on_filled(slot, result, text);
 		return;
 	}
 	if (req) {
 		flush_pieces(req);
 		aj_metrics_run(&s->metrics, slot->policy, result, aj_now_us() - req->since_us);
-		aj_client_request_answer(req, doc);
+		aj_client_result_text(req->client, req->id, text);
+		aj_client_request_free(req);
 	}
 	if (!slot->lasting) {
 		aj_slot_close(slot);

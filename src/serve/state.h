@@ -40,7 +40,7 @@ struct aj_slot {
 	struct aj_session *session;
 	struct aj_client_request *request; /* the request that it runs or that waits for it to open */
 	bool lasting, open;
-	bool brief;   /* its results are, see result/brief.c */
+	bool brief;   /* its results are, see result/members.c */
 	bool filling; /* the files that came with `open` are being written, or its seed is set */
 	const char *policy;
 };
@@ -110,6 +110,7 @@ bool aj_client_begin(struct aj_client *client, const json_t *id);
 void aj_client_end(struct aj_client *client); /* end the frame and send it */
 /* A frame of one answer, {"id":...,"result":...}. */
 void aj_client_result(struct aj_client *client, const json_t *id, const json_t *result);
+void aj_client_result_text(struct aj_client *client, const json_t *id, const struct aj_buffer *result);
 void aj_client_error(struct aj_client *client, const json_t *id, const struct aj_fault *fault);
 /* Has a frame begun and not ended? */
 bool aj_client_in_frame(const struct aj_client *client);

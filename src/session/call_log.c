@@ -36,7 +36,7 @@ void aj_call_log_end(struct aj_call_log *log, size_t index, enum aj_call_outcome
 	log->calls[index].outcome = outcome;
 }
 
-void aj_call_log_report(struct aj_call_log *log, json_t *result)
+void aj_call_log_report(struct aj_call_log *log, struct aj_members *result)
 {
 	size_t kept = !log->calls ? 0 : log->count < AJ_CALLS_LOGGED ? log->count : AJ_CALLS_LOGGED;
 	if (log->count) {
@@ -47,10 +47,10 @@ void aj_call_log_report(struct aj_call_log *log, json_t *result)
 			                                      "args_bytes", (json_int_t)call->args_bytes, "wall_ms",
 			                                      (json_int_t)((call->us + 999) / 1000), "outcome", outcomes[call->outcome]));
 		}
-		json_object_set_new(result, "tool_calls", list);
+		aj_member_json(result, "tool_calls", list);
 	}
 	if (log->count > kept)
-		json_object_set_new(result, "tool_calls_more", json_integer((json_int_t)(log->count - kept)));
+		aj_member_json(result, "tool_calls_more", json_integer((json_int_t)(log->count - kept)));
 	aj_call_log_free(log);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "result/members.h"
 #include "tools/tools.h"
 
 enum { AJ_CALLS_LOGGED = 100 }; /* the first calls of a run; further ones are only counted */
@@ -31,5 +32,5 @@ struct aj_call_log {
 size_t aj_call_log_begin(struct aj_call_log *log, const struct aj_tool *tool, size_t args_bytes);
 void aj_call_log_end(struct aj_call_log *log, size_t index, enum aj_call_outcome outcome);
 /* Add `tool_calls` to a run's result, and `tool_calls_more` where calls were left out; without a call, nothing. Empties the log. */
-void aj_call_log_report(struct aj_call_log *log, json_t *result);
+void aj_call_log_report(struct aj_call_log *log, struct aj_members *result);
 void aj_call_log_free(struct aj_call_log *log);

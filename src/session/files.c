@@ -74,16 +74,17 @@ void aj_session_uncollect(struct aj_session *s)
 	TAILQ_REMOVE(&s->pool->manager->collecting, s, collecting);
 	aj_collect_free(s->collect);
 	s->collect = NULL;
-	json_decref(s->doc);
-	s->doc = NULL;
+	aj_buffer_free(&s->members.text);
 }
 
-static void add_files(struct aj_session *s)
+void aj_session_add_files(struct aj_session *s)
 {
 	struct aj_collected found;
+	if (!s->collect)
+		return;
 	aj_collect_end(s->collect, &found);
 	s->collect = NULL;
-	aj_result_add_files(s->doc, found.files, found.skipped);
+	aj_members_add_files(&s->members, found.files, found.skipped);
 	aj_collected_free(&found);
 }
 
@@ -96,9 +97,7 @@ static void on_turn(struct aj_timer *timer)
 		return;
 	bool done = aj_collect_turn(s->collect, aj_now_us() + TURN_US);
 	TAILQ_REMOVE(&m->collecting, s, collecting);
-	if (done)
-		add_files(s);
-	else
+	if (!done)
 		TAILQ_INSERT_TAIL(&m->collecting, s, collecting);
 	if (!TAILQ_EMPTY(&m->collecting))
 		aj_loop_set(m->loop, &m->collect, aj_now_us() + PAUSE_US);
@@ -106,19 +105,18 @@ static void on_turn(struct aj_timer *timer)
 		aj_session_deliver(s);
 }
 
-void aj_session_collect(struct aj_session *s, struct aj_collect *collect)
+bool aj_session_collect(struct aj_session *s, struct aj_collect *collect)
 {
 	struct aj_manager *m = s->pool->manager;
 	s->collect = collect;
-	if (TAILQ_EMPTY(&m->collecting) && aj_collect_turn(collect, aj_now_us() + TURN_US)) {
-		add_files(s);
-		return;
-	}
+	if (TAILQ_EMPTY(&m->collecting) && aj_collect_turn(collect, aj_now_us() + TURN_US))
+		return true;
 	TAILQ_INSERT_TAIL(&m->collecting, s, collecting);
 	m->collect.fn = on_turn;
 	m->collect.arg = m;
 	if (!m->collect.place)
 		aj_loop_set(m->loop, &m->collect, aj_now_us() + PAUSE_US);
+	return false;
 }
 
 /* --- at any time --- */

@@ -7,6 +7,7 @@
 #include "policyload/for_request.h"
 
 struct aj_manager;
+struct aj_buffer;
 struct aj_result;
 struct aj_session;
 
@@ -79,8 +80,8 @@ struct aj_session_events {
 	void (*output)(struct aj_session *session, void *arg, int number, const char *data, size_t bytes);
 	/* The snippet calls a tool, checked against its schema: answer with aj_session_tool_...(). `args` is borrowed. */
 	void (*call)(struct aj_session *session, void *arg, uint64_t call, const char *tool, const json_t *args);
-	/* The run is over. `doc` is `result` as JSON, with doc.session "alive" or "ended"; both are borrowed. */
-	void (*answered)(struct aj_session *session, void *arg, const struct aj_result *result, const json_t *doc);
+	/* The run is over. `text` is `result` as JSON; both are borrowed, but the receiver may take the text and leave it empty. */
+	void (*answered)(struct aj_session *session, void *arg, const struct aj_result *result, struct aj_buffer *text);
 	/* The session's jail is gone, after `answered` when a run was under way. `why`: one line. */
 	void (*ended)(struct aj_session *session, void *arg, const char *why);
 	/* The checkpoint is ready; or err, and its id is void. May be NULL. */
@@ -108,7 +109,7 @@ struct aj_snippet {
 	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
 	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
 	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */
-	bool brief;              /* see result/brief.c */
+	bool brief;              /* see result/members.c */
 	bool for_model;          /* the result has a text for a model to read */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
 	bool lines;              /* output comes line by line, for live display, at the price of a system call each */

@@ -73,10 +73,10 @@ static void on_event(struct aj_run *jail, unsigned found)
 		return;
 	if (!(found & AJ_RUN_GONE))
 		return;
-	if (s->state == AJ_SESSION_RUNNING && !s->doc && !aj_session_report(s, false))
+	if (s->state == AJ_SESSION_RUNNING && !aj_session_owes_report(s) && !aj_session_report(s, false))
 		return;
 	s->gone = true;
-	if (!s->doc) /* else once the report was delivered */
+	if (!aj_session_owes_report(s)) /* else once the report was delivered */
 		aj_session_gone(s);
 }
 
@@ -297,7 +297,7 @@ void aj_session_close(struct aj_session *s)
 	aj_calls_drop(&s->calls);
 	if (was == AJ_SESSION_WAITING)
 		aj_pool_cancel(s->pool->pool, &s->waiter);
-	if (was == AJ_SESSION_RUNNING && !s->doc)
+	if (was == AJ_SESSION_RUNNING && !aj_session_owes_report(s))
 		aj_session_record_cut(s);
 	aj_session_uncollect(s);
 	if (s->lineage_hooks)

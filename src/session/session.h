@@ -43,9 +43,9 @@ struct aj_session {
 	/* A run that is over, while its files are read: the session still counts as running it. */
 	struct aj_collect *collect; /* NULL: none is being read */
 	TAILQ_ENTRY(aj_session) collecting;
-	json_t *doc;            /* the result, without the files; NULL: no report is due */
-	struct aj_result brief; /* the result's own figures; the jail may end meanwhile, which changes its result */
-	bool alive, gone;       /* was the jail alive when it answered, and is it gone since? */
+	struct aj_members members; /* of the result, up to its files; without a text no report is due */
+	struct aj_result brief;    /* the result's own figures; the jail may end meanwhile, which changes its result */
+	bool alive, gone;          /* was the jail alive when it answered, and is it gone since? */
 
 	/* Branching, see session/checkpoint.c. */
 	struct aj_lineage *lineage;                   /* shared with its forks; NULL: never branched */
@@ -60,6 +60,12 @@ struct aj_session {
 static inline struct aj_loop *aj_session_loop(const struct aj_session *s)
 {
 	return s->pool->manager->loop;
+}
+
+/* A run is over, and was not reported yet. */
+static inline bool aj_session_owes_report(const struct aj_session *s)
+{
+	return s->members.text.bytes > 0;
 }
 
 /* A copy or a rollback of the session is being made. */
@@ -93,8 +99,10 @@ void aj_session_gone(struct aj_session *session);
 
 /* files.c: the caller's files as the runner takes them (malloced); -1 with err. */
 int aj_session_put_json(const json_t *files, struct aj_arena *arena, char **ret, struct aj_error *err);
-/* Read the files of the run, at once or in turns of the loop: session->collect is NULL when it is done, else aj_session_deliver() follows. */
-void aj_session_collect(struct aj_session *session, struct aj_collect *collect);
+/* Read the files of the run: true when that is done at once; else it is done in turns of the loop, and aj_session_deliver() follows. */
+bool aj_session_collect(struct aj_session *session, struct aj_collect *collect);
+/* Add the files to the result that is delivered. */
+void aj_session_add_files(struct aj_session *session);
 /* Give up. */
 void aj_session_uncollect(struct aj_session *session);
 /* A run that is cut short needs an end in the trail, too. */

@@ -12,19 +12,6 @@ static const struct aj_policy *policy_of(const struct aj_session *s)
 	return s->own ? &s->own->policy : s->jail->policy;
 }
 
-static json_t *result_json(struct aj_session *s, bool alive)
-{
-	const struct aj_run *run = s->jail;
-	json_t *result = aj_result_json(&run->result, run->plan, policy_of(s), &s->request, s->own ? NULL : &s->pool->common);
-	if (s->request.lasting)
-		json_object_set_new(result, "session", json_string(alive ? "alive" : "ended"));
-	json_object_set_new(result, "warm", json_boolean(s->jail->warm));
-	aj_call_log_report(&s->calls.log, result);
-	if (s->request.brief)
-		aj_result_make_brief(result);
-	return result;
-}
-
 json_t *aj_session_constants(struct aj_session *s)
 {
 	struct aj_run *run = s->jail;
@@ -47,31 +34,35 @@ bool aj_session_report(struct aj_session *s, bool alive)
 	struct aj_collect *collect = aj_run_collect(s->jail, &s->request);
 	aj_calls_drop(&s->calls);
 	record_end(s, &s->jail->result);
-	s->doc = result_json(s, alive);
+	s->members = (struct aj_members){ 0 };
+	aj_result_members(&s->members, &s->jail->result, s->jail->plan, policy_of(s), &s->request, s->own ? NULL : &s->pool->common);
 	s->brief = s->jail->result;
 	s->brief.claim = s->brief.workspace = s->brief.files = s->brief.files_skipped = NULL;
 	s->brief.out = s->brief.err = (struct aj_output_buffer){ 0 };
 	s->alive = alive;
 	s->gone = false;
-	if (collect)
-		aj_session_collect(s, collect);
-	return s->collect ? true : aj_session_deliver(s);
+	return collect && !aj_session_collect(s, collect) ? true : aj_session_deliver(s);
 }
 
 bool aj_session_deliver(struct aj_session *s)
 {
-	json_t *doc = s->doc;
+	struct aj_members *m = &s->members;
 	bool alive = s->alive && !s->gone, gone = s->gone;
-	s->doc = NULL;
+	if (s->request.lasting)
+		aj_buffer_text(aj_member(m, "session"), alive ? "\"alive\"" : "\"ended\"");
+	aj_member_json(m, "warm", json_boolean(s->jail->warm));
+	aj_call_log_report(&s->calls.log, m);
+	aj_session_add_files(s);
+	aj_members_end(m);
+	struct aj_buffer text = m->text;
+	*m = (struct aj_members){ 0 };
 	s->gone = false;
-	if (s->alive && gone)
-		json_object_set_new(doc, "session", json_string("ended"));
 	s->state = alive ? AJ_SESSION_IDLE : AJ_SESSION_ENDED;
 	if (alive)
 		aj_session_used(s);
 	aj_session_enter_callback(s);
-	s->on.answered(s, s->arg, &s->brief, doc);
-	json_decref(doc);
+	s->on.answered(s, s->arg, &s->brief, &text);
+	aj_buffer_free(&text);
 	bool open = aj_session_leave_callback(s);
 	if (open && gone)
 		aj_session_gone(s);

@@ -94,10 +94,10 @@ static void show_workspace(struct aj_shell *shell, const json_t *doc)
 	shell->workspace = json_incref(now);
 }
 
-static void show_result(struct aj_shell *shell, const agentjail_result *result)
+static void show_result(struct aj_shell *shell, agentjail_result *result)
 {
 	struct aj_show *s = &shell->show;
-	const json_t *doc = result->doc;
+	const json_t *doc = aj_lib_result_tree(result);
 	if (shell->json) {
 		/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
 		s->failed |= json_dumpf(doc, stdout, JSON_COMPACT | (s->terminal[1] ? JSON_ENSURE_ASCII : 0)) < 0;
@@ -228,7 +228,8 @@ void aj_shell_vars(struct aj_shell *shell)
 		aj_shell_print_error(shell, &err);
 		return;
 	}
-	json_array_foreach(json_object_get(result->doc, "value"), i, row) {
+	const json_t *doc = aj_lib_result_tree(result);
+	json_array_foreach(json_object_get(doc, "value"), i, row) {
 		static const char *const columns[] = { "name", "type", "repr" };
 		for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
 			const char *text = text_of(row, columns[c]);
@@ -238,7 +239,7 @@ void aj_shell_vars(struct aj_shell *shell)
 	}
 	aj_show_stream_end(&shell->show);
 	if (result->status != AJ_STATUS_OK)
-		aj_show_claim(&shell->show, result->doc, result->status, text_of(result->doc, "reason"));
+		aj_show_claim(&shell->show, doc, result->status, text_of(doc, "reason"));
 	show_all(shell);
 	agentjail_result_free(result);
 	aj_shell_notice_end(shell);

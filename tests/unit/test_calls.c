@@ -142,9 +142,11 @@ Test(calls, too_many_at_a_time_are_no_misfits)
 
 static json_t *report(void)
 {
-	json_t *result = json_object();
+	struct aj_members members = { 0 };
 	aj_calls_drop(&calls);
-	aj_call_log_report(&calls.log, result);
+	aj_call_log_report(&calls.log, &members);
+	json_t *result = aj_members_tree(&members);
+	aj_buffer_free(&members.text);
 	return result;
 }
 

@@ -51,7 +51,7 @@ Test(result, fields)
 	result.peak_memory_bytes = 4096;
 	strcpy(result.code_sha256, "abc");
 	aj_output_buffer_add(&result.out, "hi\n", 3);
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_str_eq(text_of(doc, "id"), "unit");
 	cr_expect_str_eq(text_of(doc, "status"), "ok");
 	cr_expect_str_eq(text_of(doc, "repr"), "[4]");
@@ -70,6 +70,15 @@ Test(result, fields)
 	json_decref(doc);
 }
 
+static json_t *with_common(struct aj_common *common)
+{
+	struct aj_members members = { 0 };
+	aj_result_members(&members, &result, &plan, &policy, &request, common);
+	json_t *doc = aj_members_tree(&members);
+	aj_buffer_free(&members.text);
+	return doc;
+}
+
 /* What results share is the same as what each would have of its own. */
 Test(result, in_common)
 {
@@ -86,15 +95,15 @@ Test(result, in_common)
 		strcpy(result.bound, which & 8 ? "/usr" : "");
 		request.seeded = which & 16;
 		request.seed = turn;
-		json_t *own = aj_result_json(&result, &plan, &policy, &request, NULL);
-		json_t *shared = aj_result_json(&result, &plan, &policy, &request, &common);
+		json_t *own = aj_result_json(&result, &plan, &policy, &request);
+		json_t *shared = with_common(&common);
 		cr_expect(json_equal(own, shared), "turn %u", turn);
 		json_decref(own);
 		json_decref(shared);
 	}
 	request.seeded = false;
 	aj_common_free(&common);
-	cr_expect_null(common.enforced);
+	cr_expect_null(common.enforced.data);
 }
 
 static struct aj_network_trouble trouble(const char *host, uint16_t port, const char *why)
@@ -109,7 +118,7 @@ static struct aj_network_trouble trouble(const char *host, uint16_t port, const 
 Test(result, network_by_allow_list)
 {
 	struct aj_network_use *use = &result.network;
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_null(json_object_get(doc, "network"), "other networks have no such field");
 	json_decref(doc);
 	use->relayed = true;
@@ -123,7 +132,7 @@ Test(result, network_by_allow_list)
 		aj_network_add_trouble(&use->failed, &down);
 		aj_network_add_connection(use, &(struct aj_network_connection){ .host = "a.test", .bytes_out = 3, .bytes_in = 4 });
 	}
-	doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	doc = aj_result_json(&result, &plan, &policy, &request);
 	json_t *network = json_object_get(doc, "network"), *list = json_object_get(doc, "violations"), *first = json_array_get(list, 0);
 	cr_assert_eq(json_array_size(list), 2);
 	cr_expect_str_eq(text_of(first, "host"), "evil.test");
@@ -161,10 +170,9 @@ Test(result, brief)
 	plan.capture = true;
 	result.violations.seen = true;
 	result.recorded = AJ_RECORDED;
-	json_t *whole = aj_result_json(&result, &plan, &policy, &request, NULL);
+	json_t *whole = aj_result_json(&result, &plan, &policy, &request);
 	request.brief = true;
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
-	aj_result_make_brief(doc);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	static const char *const kept[] = { "id",   "status",    "reason",  "value",  "repr",
 		                            "type", "exit_code", "wall_ms", "cpu_ms", "peak_memory_bytes" };
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
@@ -174,8 +182,7 @@ Test(result, brief)
 	result.violations.seen = false;
 	result.recorded = AJ_MISSED;
 	aj_output_buffer_add(&result.err, "more than eight", 15);
-	doc = aj_result_json(&result, &plan, &policy, &request, NULL);
-	aj_result_make_brief(doc);
+	doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect(json_is_false(json_object_get(doc, "violations_seen")));
 	cr_expect_not_null(json_object_get(doc, "audit"), "what is missing in the trail");
 	cr_expect_not_null(json_object_get(json_object_get(doc, "truncated"), "total_bytes"), "what was cut");
@@ -192,7 +199,7 @@ Test(result, claims_change_no_attested_field)
 	result.limits_hit[result.limits_hit_count++] = "wall_clock";
 	result.exit_code = -1;
 	result.signal = 9;
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_str_eq(text_of(doc, "status"), "timeout");
 	cr_expect(json_is_false(json_object_get(json_object_get(doc, "truncated"), "stdout")));
 	cr_expect_eq(json_integer_value(json_object_get(json_object_get(doc, "truncated"), "total_bytes")), 0);
@@ -206,7 +213,7 @@ Test(result, claims_change_no_attested_field)
 Test(result, truncated_claims)
 {
 	claim("{\"status\":\"ok\",\"truncated\":{\"value\":true,\"final_answer\":false}}");
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL), *truncated = json_object_get(doc, "truncated");
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *truncated = json_object_get(doc, "truncated");
 	cr_expect(json_is_true(json_object_get(truncated, "value")));
 	cr_expect_eq(json_object_size(truncated), 4, "stdout, stderr, total_bytes, value");
 	json_decref(doc);
@@ -235,14 +242,14 @@ Test(result, bytes_of_the_output)
 		aj_output_buffer_free(&result.out);
 		result.out.cap_bytes = 8;
 		aj_output_buffer_add(&result.out, rows[i].written, strlen(rows[i].written));
-		json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+		json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 		cr_expect_str_eq(text_of(doc, "stdout"), rows[i].text, "row %zu", i);
 		cr_expect_str_eq(text_of(doc, "stdout_base64"), rows[i].base64, "row %zu", i);
 		cr_expect_null(json_object_get(doc, "stderr_base64"));
 		json_decref(doc);
 	}
 	aj_output_buffer_add(&result.err, "\0\xfe", 2);
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_str_eq(text_of(doc, "stderr_base64"), "AP4=");
 	json_decref(doc);
 }
@@ -250,14 +257,14 @@ Test(result, bytes_of_the_output)
 /* A figure that the kernel did not give is absent: 0 would be an answer. */
 Test(result, usage)
 {
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL), *usage = json_object_get(doc, "usage");
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *usage = json_object_get(doc, "usage");
 	cr_expect_eq(json_object_size(usage), 1);
 	cr_expect_str_eq(text_of(usage, "peak_memory"), "largest process (ru_maxrss)");
 	json_decref(doc);
 	result.leaf = (struct aj_leaf_usage){
 		.peak_bytes = 1, .knows_throttling = true, .throttled_us = 1500, .knows_io = true, .io_read_bytes = 7, .io_written_bytes = 0
 	};
-	doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	doc = aj_result_json(&result, &plan, &policy, &request);
 	usage = json_object_get(doc, "usage");
 	cr_expect_eq(json_object_size(usage), 4);
 	cr_expect_str_eq(text_of(usage, "peak_memory"), "cgroup v2 memory.peak");
@@ -269,7 +276,7 @@ Test(result, usage)
 
 Test(result, oom_and_several_limits)
 {
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_null(json_object_get(doc, "oom"));
 	json_decref(doc);
 	result.status = AJ_STATUS_OOM;
@@ -278,7 +285,7 @@ Test(result, oom_and_several_limits)
 	result.limits_hit[result.limits_hit_count++] = "memory";
 	result.limits_hit[result.limits_hit_count++] = "pids";
 	plan.memory_bytes = 100;
-	doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	doc = aj_result_json(&result, &plan, &policy, &request);
 	json_t *oom = json_object_get(doc, "oom"), *limits = json_object_get(doc, "limits_hit");
 	cr_expect_eq(json_integer_value(json_object_get(oom, "limit_bytes")), 100);
 	cr_expect_eq(json_integer_value(json_object_get(oom, "peak_bytes")), 99);
@@ -293,7 +300,7 @@ Test(result, nothing_is_enforced_when_nothing_ran)
 	result.status = AJ_STATUS_SETUP_ERROR;
 	aj_fail(&result.setup, AJ_EXIT_SETUP, "mounts", 0, "no /proc");
 	aj_advise(&result.setup, "use --proc none");
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL), *error = json_object_get(doc, "error");
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *error = json_object_get(doc, "error");
 	cr_expect_eq(json_object_size(json_object_get(doc, "enforced")), 0);
 	cr_expect_str_eq(text_of(error, "type"), "SetupError");
 	cr_expect_str_eq(text_of(error, "step"), "mounts");
@@ -317,7 +324,7 @@ Test(result, folders_without_an_overlay)
 	cr_expect_str_eq(aj_result_wall(&result, &plan, &wall, room), tree);
 	aj_result_bound(&result, &plan, "/a", EBUSY);
 	aj_result_bound(&result, &plan, "/b\xff", EINVAL);
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	const char *text = text_of(json_object_get(doc, "enforced"), "filesystem");
 	cr_expect(strstr(text, tree) == text && strstr(text, "at or below /a (another mount lies there), /b"), "%s", text);
 	cr_expect_str_eq(text_of(json_object_get(doc, "enforced"), "seccomp"), "allow-list");
@@ -331,7 +338,7 @@ Test(result, truncated_output)
 {
 	aj_output_buffer_add(&result.out, "0123456789", 10);
 	aj_output_buffer_add(&result.err, "01234567", 8);
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL), *truncated = json_object_get(doc, "truncated");
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request), *truncated = json_object_get(doc, "truncated");
 	cr_expect_str_eq(text_of(doc, "stdout"), "0123\n[... 2 bytes omitted ...]\n6789");
 	cr_expect_str_eq(text_of(doc, "stderr"), "01234567");
 	cr_expect(json_is_true(json_object_get(truncated, "stdout")) && json_is_false(json_object_get(truncated, "stderr")));
@@ -359,7 +366,7 @@ Test(result, output_that_is_not_text)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		aj_output_buffer_add(&result.out, rows[i].bytes, rows[i].count);
-		json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+		json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 		cr_expect_str_eq(text_of(doc, "stdout"), rows[i].want, "row %zu", i);
 		char *text = json_dumps(doc, JSON_COMPACT);
 		cr_expect_not_null(text, "row %zu cannot be printed", i);
@@ -371,7 +378,7 @@ Test(result, output_that_is_not_text)
 	for (int byte = 0; byte < 256; byte++) {
 		const char c = (char)byte;
 		aj_output_buffer_add(&result.out, &c, 1);
-		json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+		json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 		char *text = json_dumps(doc, JSON_COMPACT | JSON_ENSURE_ASCII);
 		cr_expect_not_null(text, "byte %d", byte);
 		free(text);
@@ -384,7 +391,7 @@ Test(result, output_that_is_not_text)
 Test(result, without_capture_there_is_no_output_field)
 {
 	plan.capture = plan.snippet = false;
-	json_t *doc = aj_result_json(&result, &plan, &policy, &request, NULL);
+	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	cr_expect_null(json_object_get(doc, "stdout"));
 	cr_expect_null(json_object_get(doc, "code_sha256"));
 	json_decref(doc);

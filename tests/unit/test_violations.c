@@ -390,12 +390,12 @@ Test(violations, as_json)
 	struct aj_policy policy;
 	struct aj_request request = { .id = "x" };
 	aj_policy_preset(&policy, &arena, "command");
-	json_t *doc = aj_result_json(&r, &plan, &policy, &request, NULL);
+	json_t *doc = aj_result_json(&r, &plan, &policy, &request);
 	cr_expect_eq(json_array_size(json_object_get(doc, "violations")), 0);
 	cr_expect(json_is_array(json_object_get(doc, "violations")) && json_is_false(json_object_get(doc, "violations_seen")));
 	json_decref(doc);
 	r.violations = (struct aj_violations){ .seen = true, .count = 1, .items = { { &row, 3, { 2, 5 }, 2, 0 } } };
-	doc = aj_result_json(&r, &plan, &policy, &request, NULL);
+	doc = aj_result_json(&r, &plan, &policy, &request);
 	char *text = json_dumps(json_object_get(doc, "violations"), JSON_COMPACT);
 	cr_expect_str_eq(text, "[{\"syscall\":\"ptrace\",\"count\":3,\"pids\":[2,5],\"why\":\"why\",\"instead\":\"do this\"}]");
 	cr_expect(json_is_true(json_object_get(doc, "violations_seen")));
