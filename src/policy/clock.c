@@ -9,7 +9,7 @@
 #include "policy/item_types.h"
 
 enum { LAST_YEAR = 2200 };
-static const int64_t second_ns = 1000 * 1000 * 1000, ms_ns = 1000 * 1000, most_ms = 100LL * 366 * 24 * 3600 * 1000;
+static const int64_t second_ns = INT64_C(1000000000), ms_ns = INT64_C(1000000), most_ms = 100LL * 366 * 24 * 3600 * 1000;
 
 static bool parse_time(const char *text, int64_t *ret_ns)
 {
