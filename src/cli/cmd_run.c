@@ -7,6 +7,7 @@
 #include "cli/jail.h"
 #include "cli/options.h"
 #include "cli/refuse.h"
+#include "cli/surroundings.h"
 #include "jail/run.h"
 #include "terminal/terminal.h"
 
@@ -36,7 +37,10 @@ int aj_cmd_run(int argc, char **argv)
 	if (first >= 0 && o.mcp && o.json)
 		first = aj_fail(&err, AJ_EXIT_USAGE, "options", 0,
 		                "--json prints one result at the end, and --mcp leaves standard output to the server");
-	if (first < 0 || aj_options_load(&o, AJ_FOR_RUN, &err) < 0 || aj_options_check_workspace(&o, AJ_FOR_RUN, &err) < 0) {
+	bool loaded = first >= 0 && aj_options_load(&o, AJ_FOR_RUN, &err) == 0;
+	if (loaded)
+		aj_surroundings_take(&o);
+	if (!loaded || aj_options_check_workspace(&o, AJ_FOR_RUN, &err) < 0) {
 		code = aj_refuse_setup(&o, &err);
 	} else {
 		o.request.argv = argv + first;

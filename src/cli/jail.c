@@ -13,6 +13,7 @@
 #include "cli/host_program.h"
 #include "cli/refuse.h"
 #include "cli/scope.h"
+#include "cli/surroundings.h"
 #include "files/copy_out.h"
 #include "host/paths.h"
 #include "jail/host_ids.h"
@@ -61,6 +62,7 @@ int aj_jail_and_report(struct aj_options *o)
 		return aj_refuse_setup(o, &err);
 	if (aj_places_check(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
 		return aj_refuse_setup(o, &err);
+	aj_surroundings_start(o);
 	if (aj_worktree_find(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
 		return aj_refuse_setup(o, &err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)

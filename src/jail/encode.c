@@ -114,8 +114,8 @@ static void policy_keys(struct aj_buffer *out, const struct aj_plan *plan, const
 		if (aj_mount_is_named(&plan->mounts.items[i]))
 			add_item(out, &before, plan->mounts.items[i].target);
 	before = "],\"folders\":[";
-	if (policy->workspace != AJ_WORKSPACE_NONE)
-		add_item(out, &before, AJ_WORKSPACE);
+	if (plan->workspace_at)
+		add_item(out, &before, plan->workspace_at);
 	for (size_t i = 0; i < policy->reached.count; i++)
 		add_item(out, &before, policy->reached.items[i]);
 	add_number(out, "],\"limits\":{\"source_bytes\":", policy->source_bytes);

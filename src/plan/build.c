@@ -165,7 +165,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	} else {
 		set_env(plan, arena, command_env, asked.items, asked.count);
 	}
-	plan->chdir = request->chdir ? request->chdir : policy->workspace != AJ_WORKSPACE_NONE ? AJ_WORKSPACE : "/tmp";
+	plan->chdir = request->chdir ? request->chdir : plan->workspace_at ? plan->workspace_at : "/tmp";
 	plan->control_fd = request->snippet;
 	plan->capture = request->capture || request->snippet;
 	plan->terminal_fd = plan->capture ? -1 : request->terminal_fd;

@@ -107,15 +107,15 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		dump_mount(&plan->mounts.items[i], out);
 	if (plan->protect.count)
-		fprintf(out, "held in %s:\n", AJ_WORKSPACE);
+		fprintf(out, "held in %s:\n", plan->workspace_at);
 	for (size_t i = 0; i < plan->protect.count; i++)
 		fprintf(out, "  %s\n", plan->protect.items[i]);
 	if (plan->workspace_bytes)
-		fprintf(out, "%s may grow by %lu bytes\n", AJ_WORKSPACE, plan->workspace_bytes);
+		fprintf(out, "%s may grow by %lu bytes\n", plan->workspace_at, plan->workspace_bytes);
 	if (plan->workspace_files)
-		fprintf(out, "%s may grow by %lu files\n", AJ_WORKSPACE, plan->workspace_files);
+		fprintf(out, "%s may grow by %lu files\n", plan->workspace_at, plan->workspace_files);
 	if (plan->quarantine)
-		fprintf(out, "renamed at the end: repositories and watched places that the jail made in %s\n", AJ_WORKSPACE);
+		fprintf(out, "renamed at the end: repositories and watched places that the jail made in %s\n", plan->workspace_at);
 	fprintf(out, "rlimits:\n");
 	for (size_t i = 0; i < plan->rlimits.count; i++) {
 		const struct aj_rlimit *r = &plan->rlimits.items[i];

@@ -103,6 +103,12 @@ static void name_files(struct aj_plan *plan, struct aj_arena *arena)
 		        "names of network.allow, which the relay answers");
 }
 
+const char *aj_plan_in_workspace(const struct aj_plan *plan, const char *target, struct aj_arena *arena)
+{
+	bool there = plan->workspace_at && !aj_path_within(target, plan->workspace_at) && aj_path_within(target, AJ_WORKSPACE);
+	return there ? aj_printf(arena, "%s%s", plan->workspace_at, aj_path_rest(target, AJ_WORKSPACE)) : target;
+}
+
 static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, const struct aj_bind *b,
                     bool workspace, const char *why, struct aj_error *err)
 {
@@ -113,10 +119,29 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 		if (j ? aj_path_within(b->target, covered[j]) : strcmp(b->target, covered[j]) == 0)
 			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail's own tree (%s)",
 			               b->target, covered[j]);
-	if (workspace && strcmp(b->target, AJ_WORKSPACE) == 0)
+	const char *target = aj_plan_in_workspace(plan, b->target, arena);
+	if (workspace && (strcmp(target, AJ_WORKSPACE) == 0 || (plan->workspace_at && aj_path_within(plan->workspace_at, target))))
 		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
-	add_row(plan, arena, AJ_MOUNT_BIND, b->target, b->source, folder_flags(plan, request, b->writable), why);
+	add_row(plan, arena, AJ_MOUNT_BIND, target, b->source, folder_flags(plan, request, b->writable), why);
 	return 0;
+}
+
+/* The same path as on the host, where it covers nothing of the jail's own: below /tmp its parents are folders of the jail's /tmp. */
+static const char *same_path(const struct aj_plan *plan, const char *source, struct aj_arena *arena, struct aj_error *err)
+{
+	static const char *const own[] = { "/proc",  "/dev",    "/usr", "/etc",  "/lib",   "/lib64",
+		                           "/lib32", "/libx32", "/bin", "/sbin", AJ_INPUT, AJ_OUTPUT };
+	const char *covered = aj_path_within("/tmp", source)                  ? "/tmp"
+	                    : plan->snippet && aj_path_within(source, "/tmp") ? "/tmp"
+	                                                                      : NULL;
+	for (size_t i = 0; i < sizeof own / sizeof *own && !covered; i++)
+		covered = aj_path_within(source, own[i]) ? own[i] : NULL;
+	if (!covered)
+		return aj_strdup(arena, source);
+	aj_fail(err, AJ_EXIT_USAGE, "workspace", 0,
+	        "`%s` cannot be shown at its own path, which would cover a part of the jail's own tree (%s)", source, covered);
+	aj_advise(err, "show it at /workspace, with --workspace-at /workspace or filesystem.workspace_at");
+	return NULL;
 }
 
 static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
@@ -136,13 +161,18 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		aj_advise(err, "name a folder with --workspace DIR");
 		return -1;
 	}
-	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE;
+	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, same = policy->workspace_at == AJ_AT_SAME && source;
+	if (!(plan->workspace_at = same ? same_path(plan, source, arena, err) : AJ_WORKSPACE))
+		return -1;
 	plan->writable_workspace = writable ? (source ? source : "DIR") : NULL;
 	plan->quarantine = writable && policy->quarantine;
 	const char *place;
 	for (size_t at = 0; writable && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
 		*AJ_PUSH(arena, &plan->protect) = place;
-	add_row(plan, arena, AJ_MOUNT_BIND, AJ_WORKSPACE, source ? source : "DIR", folder_flags(plan, request, writable),
+	if (!aj_path_within(AJ_WORKSPACE, plan->workspace_at) && !aj_path_within(plan->workspace_at, AJ_WORKSPACE))
+		add_row(plan, arena, AJ_MOUNT_SYMLINK, AJ_WORKSPACE, plan->workspace_at, 0,
+		        "the workspace, by the name that it has under other policies");
+	add_row(plan, arena, AJ_MOUNT_BIND, plan->workspace_at, source ? source : "DIR", folder_flags(plan, request, writable),
 	        policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
 	        : writable                                ? "the caller's folder; changes in it are permanent"
 	                                                  : "the caller's folder");
@@ -188,8 +218,8 @@ static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 		if (wrong)
 			return aj_fail(err, AJ_EXIT_USAGE, "mask", 0, "`%s` of policy `%s`: %s", policy->masks.items[i],
 			               policy->name, wrong);
-		add_row(plan, arena, AJ_MOUNT_MASK, mask.target, "", AJ_RO | AJ_NOEXEC | (mask.if_present ? AJ_OPTIONAL : 0),
-		        "hidden by the policy");
+		add_row(plan, arena, AJ_MOUNT_MASK, aj_plan_in_workspace(plan, mask.target, arena), "",
+		        AJ_RO | AJ_NOEXEC | (mask.if_present ? AJ_OPTIONAL : 0), "hidden by the policy");
 	}
 	return 0;
 }
@@ -248,8 +278,11 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	      "scratch, gone with the jail");
 	if (!plan->snippet)
 		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes, "shared memory of its own");
-	if (workspace(plan, arena, policy, request, err) < 0 || main_repository(plan, arena, request, err) < 0 ||
-	    binds(plan, arena, policy, request, err) < 0)
+	/* Where one of the two lies in the other, at their own paths: the outer one first. */
+	bool outer = policy->workspace_at == AJ_AT_SAME && request->main_repository &&
+	             aj_path_within(request->workspace, request->main_repository);
+	if ((outer && main_repository(plan, arena, request, err) < 0) || workspace(plan, arena, policy, request, err) < 0 ||
+	    (!outer && main_repository(plan, arena, request, err) < 0) || binds(plan, arena, policy, request, err) < 0)
 		return -1;
 	if (plan->snippet && (request->lasting || request->zygote || request->output))
 		file_folders(plan, arena);

@@ -92,6 +92,7 @@ struct aj_plan {
 	bool loopback;
 	int terminal_fd; /* the guest becomes its foreground process group; -1: the guest gets a session of its own */
 	AJ_LIST(struct aj_mount) mounts;
+	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
 	const char *main_repository; /* of a workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
@@ -141,7 +142,7 @@ enum { AJ_BRANCHES_MAX = 64, AJ_BRANCH_DEPTH_MAX = 26 };
 /* The growth of a workspace is measured: a pass begins so long after the last one, and visits so many entries a second at most. */
 enum { AJ_GROWTH_PASS_S = 1, AJ_GROWTH_ENTRIES_S = 40000 };
 
-/* The workspace's path in the jail. */
+/* The workspace's path in the jail, or a symlink to that path. */
 #define AJ_WORKSPACE "/workspace"
 
 /* Where a jail finds the caller's files, and leaves its own: folders of its scratch space, shown by symlinks. */
@@ -149,6 +150,8 @@ enum { AJ_GROWTH_PASS_S = 1, AJ_GROWTH_ENTRIES_S = 40000 };
 #define AJ_OUTPUT "/output"
 enum { AJ_SCRATCH_PATH = 1024 }; /* bytes of a path below the scratch space, with its NUL */
 
+/* The path in the jail of a mask: /workspace stands for the workspace, wherever that is shown. */
+const char *aj_plan_in_workspace(const struct aj_plan *plan, const char *target, struct aj_arena *arena);
 /* The first mask in the tree that programs start from, NULL for none. */
 const char *aj_plan_masked_programs(const struct aj_plan *plan);
 
@@ -173,7 +176,7 @@ static inline bool aj_mount_is_named(const struct aj_mount *m)
 /* A writable folder of the host that is neither the workspace nor its main repository: nothing in it is held. */
 static inline bool aj_plan_unheld(const struct aj_plan *plan, const struct aj_mount *m)
 {
-	return aj_mount_is_shared(m) && strcmp(m->target, AJ_WORKSPACE) != 0 &&
+	return aj_mount_is_shared(m) && !(plan->workspace_at && strcmp(m->target, plan->workspace_at) == 0) &&
 	       !(plan->main_repository && strcmp(m->target, plan->main_repository) == 0);
 }
 

@@ -56,7 +56,7 @@ struct aj_request {
 	bool capture;  /* collect stdout and stderr instead of passing the supervisor's on */
 
 	const char *rootfs;    /* folder that contains `tree` and `manifest`; ignored where the policy shows the host's /usr */
-	const char *workspace; /* host folder shown at /workspace, if the policy has a workspace */
+	const char *workspace; /* host folder that is shown, if the policy has a workspace */
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	bool lasting;                /* more snippets may follow: the plan does not depend on this code */
 	bool branching;              /* such a jail may be copied while it lasts, with all its state */

@@ -163,17 +163,31 @@ static const char *check_destination(struct aj_arena *arena, const char *text)
 
 /* --- variables --- */
 
+static const char *check_variable_name(const char *text, const char *end)
+{
+	for (const char *c = text; c < end; c++)
+		if (!(isalpha((unsigned char)*c) || *c == '_' || (c > text && isdigit((unsigned char)*c))))
+			return "a name other than letters, digits and underscores";
+	if (strncmp(text, "LD_", 3) == 0 || strncmp(text, "PYTHON", 6) == 0)
+		return "LD_* and PYTHON* change which code is loaded, before any wall stands";
+	return NULL;
+}
+
+static const char *check_variable(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	return *text ? check_variable_name(text, text + strlen(text)) : "empty";
+}
+
 static const char *check_env(struct aj_arena *arena, const char *text)
 {
 	(void)arena;
 	const char *eq = strchr(text, '=');
 	if (!eq || eq == text)
-		return "not NAME=VALUE (a policy passes no variable of its caller on)";
-	for (const char *c = text; c < eq; c++)
-		if (!(isalpha((unsigned char)*c) || *c == '_' || (c > text && isdigit((unsigned char)*c))))
-			return "a name other than letters, digits and underscores";
-	if (strncmp(text, "LD_", 3) == 0 || strncmp(text, "PYTHON", 6) == 0)
-		return "LD_* and PYTHON* change which code is loaded, before any wall stands";
+		return "not NAME=VALUE (process.pass_env names variables that are passed on)";
+	const char *wrong = check_variable_name(text, eq);
+	if (wrong)
+		return wrong;
 	/* A lone dollar sign may be part of a password; before a name, a brace or a parenthesis it was meant for a shell. */
 	for (const char *c = eq; (c = strchr(c, '$')); c++)
 		if (isalpha((unsigned char)c[1]) || (c[1] && strchr("_{(", c[1])))
@@ -264,6 +278,7 @@ const struct aj_item_kind aj_item_preload = { "a module to load", check_preload,
 const struct aj_item_kind aj_item_bind = { "a bind", check_bind, covers_bind, "^/[^:$]*(:/[^:$]*)?(:r[ow])?$" };
 const struct aj_item_kind aj_item_mask = { "a path in the jail or the workspace", check_mask, covers_mask, "^[^$~][^$]*$" };
 const struct aj_item_kind aj_item_env = { "a variable", check_env, same_item, "^[A-Za-z_][A-Za-z0-9_]*=" };
+const struct aj_item_kind aj_item_variable = { "a variable's name", check_variable, same_item, "^[A-Za-z_][A-Za-z0-9_]*$" };
 const struct aj_item_kind aj_item_name = { "a policy's name", check_name, same_item, NAME_PATTERN };
 const struct aj_item_kind aj_item_key = { "a key or section", check_key, same_item, "^([a-z_]+(\\.[a-z_]+)?|\\*)$" };
 const struct aj_item_kind aj_item_text = { "text", check_text, same_item, "^.{0,200}$" };

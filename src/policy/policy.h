@@ -13,6 +13,8 @@ enum aj_imports_checked { AJ_CHECKED_BEFORE, AJ_CHECKED_AT_RUN };
 enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
 enum aj_publish_to { AJ_PUBLISH_LOOPBACK, AJ_PUBLISH_ANY };
 enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_READ_WRITE };
+/* Not ordered by looseness: a reviewer looks at every change. */
+enum aj_workspace_at { AJ_AT_WORKSPACE, AJ_AT_SAME };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
 /* The profiles of allowed system calls; the lists are in seccomp/syscalls.c. */
@@ -96,6 +98,8 @@ struct aj_policy {
 	const char *rootfs; /* name of a Python tree; "host": the host's /usr read-only instead */
 	bool proc;          /* a fresh, read-only /proc */
 	enum aj_workspace workspace;
+	enum aj_workspace_at workspace_at;
+	bool workspace_here;                   /* of a command: the working directory, where the caller names no folder */
 	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
 	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown as empty and read-only */
 	bool worktree;                         /* a linked worktree's main repository is shown too */
@@ -113,10 +117,11 @@ struct aj_policy {
 	const char *upstream_proxy; /* the site's: http://HOST:PORT; NULL or "": none */
 	bool exec;                  /* the system call list of commands instead of the snippets' */
 	bool fork;
-	uint64_t deny_syscalls;    /* AJ_DENY_* */
-	uint64_t uid;              /* inside the jail; the group id too */
-	AJ_LIST(const char *) env; /* NAME=value */
-	uint64_t require;          /* AJ_WALL_* */
+	uint64_t deny_syscalls;         /* AJ_DENY_* */
+	uint64_t uid;                   /* inside the jail; the group id too */
+	AJ_LIST(const char *) env;      /* NAME=value */
+	AJ_LIST(const char *) pass_env; /* names of the caller's variables */
+	uint64_t require;               /* AJ_WALL_* */
 
 	/* Audit. */
 	bool audit; /* without a destination no run starts */

@@ -7,6 +7,7 @@ static const char *const builtins_names[] = { "minimal", "standard", "full", NUL
 static const char *const network_names[] = { "none", "loopback", "allow", "host", NULL };
 static const char *const publish_names[] = { "loopback", "any", NULL };
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "read-write", NULL };
+static const char *const workspace_at_names[] = { "/workspace", "same", NULL };
 static const char *const enforce_names[] = { "strict", "best-effort", NULL };
 static const char *const failure_names[] = { "refuse", "flag", NULL };
 static const char *const deny_names[] = { "threads", "sockets", "ipc", "inotify", "memfd", "shared-memory", "locks", NULL };
@@ -68,7 +69,12 @@ const struct aj_key aj_policy_keys[] = {
 	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket,
 	  .help = "host paths of Unix stream sockets that a command may connect to where a bind shows them; all other sockets of the host are out of reach" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
-	  .unbuilt = "overlay", .help = "how the folder that the caller names with --workspace is shown at /workspace" },
+	  .unbuilt = "overlay", .help = "how the folder that the caller names with --workspace is shown" },
+	{ "filesystem.workspace_at", AJ_KEY_ENUM, AT(workspace_at), .names = workspace_at_names, .fallback = "/workspace", .looser = AJ_LOOSER_ANY, .by = AJ_BY_MOUNTS,
+	  .help = "the workspace's path in the jail: /workspace, or same (its own path on the host, which virtual environments, build caches and agents' histories hold; "
+	          "/workspace is then a symlink to it)" },
+	{ "filesystem.workspace_here", AJ_KEY_BOOL, AT(workspace_here), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
+	  .help = "whether the working directory of `agentjail run` is the workspace where the caller names none" },
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,
 	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
 	          "name, a slash at the end for a folder that is protected even before it exists; `@default` is the built-in list. "
@@ -114,7 +120,9 @@ const struct aj_key aj_policy_keys[] = {
 	{ "process.deny_syscalls", AJ_KEY_FLAGS, AT(deny_syscalls), .names = deny_names, .looser = AJ_LOOSER_LESS, .by = AJ_BY_SECCOMP,
 	  .help = "groups of system calls that are removed from the list" },
 	{ "process.env", AJ_KEY_LIST, AT(env), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .seen = true, .items = &aj_item_env,
-	  .help = "variables of the jail, as NAME=VALUE; nothing of the caller's environment is passed on" },
+	  .help = "variables of the jail, as NAME=VALUE; of the caller's environment only the names of process.pass_env are passed on" },
+	{ "process.pass_env", AJ_KEY_LIST, AT(pass_env), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .seen = true, .items = &aj_item_variable,
+	  .help = "names of variables that `agentjail run` passes on from its own environment, where they are set; a value of process.env gives way" },
 	{ "process.uid", AJ_KEY_COUNT, AT(uid), .min = 1, .max = 65533, .fallback = "1000", .looser = AJ_LOOSER_ANY, .by = AJ_BY_NAMESPACE,
 	  .help = "the jail's only user id and group id, as seen inside" },
 

@@ -35,14 +35,15 @@ static void find_rule(const struct query *l, const struct aj_mount *row, struct 
 	static const struct {
 		const char *folder, *key; /* NULL: every jail has it */
 	} rules[] = {
-		{ "/proc", "filesystem.proc" },           { "/tmp", "filesystem.tmp_size" },
-		{ "/dev/shm", "filesystem.tmp_size" },    { "/dev", NULL },
-		{ AJ_WORKSPACE, "filesystem.workspace" }, { "", "filesystem.rootfs" },
+		{ "/proc", "filesystem.proc" },        { "/tmp", "filesystem.tmp_size" },
+		{ "/dev/shm", "filesystem.tmp_size" }, { "/dev", NULL },
+		{ "", "filesystem.rootfs" },
 	};
 	struct aj_bind bind;
 	struct aj_masked mask;
 	for (size_t i = 0; row->kind == AJ_MOUNT_MASK && i < l->policy->masks.count; i++)
-		if (!aj_mask_parse(l->arena, l->policy->masks.items[i], &mask) && strcmp(mask.target, row->target) == 0) {
+		if (!aj_mask_parse(l->arena, l->policy->masks.items[i], &mask) &&
+		    strcmp(aj_plan_in_workspace(l->plan, mask.target, l->arena), row->target) == 0) {
 			a->key = "filesystem.masks";
 			a->item = i;
 			return;
@@ -53,6 +54,10 @@ static void find_rule(const struct query *l, const struct aj_mount *row, struct 
 			a->item = i;
 			return;
 		}
+	if (l->plan->workspace_at && (strcmp(row->target, l->plan->workspace_at) == 0 || strcmp(row->target, AJ_WORKSPACE) == 0)) {
+		a->key = strcmp(row->target, l->plan->workspace_at) == 0 ? "filesystem.workspace" : "filesystem.workspace_at";
+		return;
+	}
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!*rules[i].folder || aj_path_within(row->target, rules[i].folder)) {
 			a->key = rules[i].key;
@@ -153,7 +158,7 @@ static void apply_protected_places(const struct query *l, const struct aj_path_m
 	const struct aj_mount *row = place->row;
 	if (!l->write || !l->plan->writable_workspace)
 		return;
-	if (strcmp(row->target, AJ_WORKSPACE) == 0 && *place->rest)
+	if (l->plan->workspace_at && strcmp(row->target, l->plan->workspace_at) == 0 && *place->rest)
 		apply_protect(l, place->rest + 1, row->source[0] == '/', a);
 	else if (l->plan->main_repository && strcmp(row->target, l->plan->main_repository) == 0)
 		apply_protect(l, aj_printf(l->arena, "%s%s", row->target, place->rest), true, a);

@@ -147,8 +147,9 @@ static const char *writable_around(const struct aj_stack *s, const struct aj_ask
 		if (!aj_bind_parse(arena, binds.items[i], &bind) && bind.writable && aj_source_within(path, bind.source, arena))
 			return bind.source;
 	}
-	bool shared = ask->workspace && p->workspace == AJ_WORKSPACE_READ_WRITE;
-	return shared && aj_source_within(path, ask->workspace, arena) ? ask->workspace : NULL;
+	const char *workspace = ask->workspace ? ask->workspace : p->workspace_here ? "." : NULL;
+	bool shared = workspace && p->workspace == AJ_WORKSPACE_READ_WRITE;
+	return shared && aj_source_within(path, workspace, arena) ? workspace : NULL;
 }
 
 /* A jail can write such a file for the next caller in that folder. So the file is read only if the caller or the site asks for it. */

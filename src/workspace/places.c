@@ -241,7 +241,7 @@ static int check_workspace(struct asked *a, struct aj_error *err)
 		why = aj_printf(a->arena, "contains agentjail's configuration or program (%s)", own);
 	if (why) {
 		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "`%s` cannot be a workspace: the folder %s", a->path, why);
-		aj_advise(err, "use a folder of its own; a policy can allow this folder by naming it in filesystem.workspace_under");
+		aj_advise(err, "start in a project's folder, or name one with --workspace; a policy can allow this folder by naming it in filesystem.workspace_under");
 		return -1;
 	}
 	if (below_allowed(a))

@@ -140,7 +140,7 @@ static void add_rows(struct aj_protect *p)
 			all[count++] = (struct aj_mount){ .kind = AJ_MOUNT_HOLD,
 				                          .target = place->path[0] == '/'
 				                                      ? place->path
-				                                      : aj_printf(&p->arena, "%s/%s", AJ_WORKSPACE, place->path),
+				                                      : aj_printf(&p->arena, "%s/%s", p->plan.workspace_at, place->path),
 				                          .source = place->blank ? place->blank : "",
 				                          .flags = AJ_RO,
 				                          .why = "the host runs or obeys this file later" };

@@ -29,7 +29,7 @@ normalise() {
 		-e 's/^(identity: uid 1000 gid 1000 inside), [0-9]+ [0-9]+ on the host$/\1, HOST_UID HOST_GID on the host/' \
 		-e 's/^(  identity: )host id [0-9]+, shared.*$/\1AS_ON_HOST/' \
 		-e "s|<- $scratch/rootfs/tree/usr |<- ROOTFS/tree/usr |" \
-		-e "s|<- $scratch/ws |<- WORKSPACE |" \
+		-e "s|$scratch/ws|WORKSPACE|g" \
 		-e '/^  (symlink|bind) +\/(bin|sbin|lib|lib64|lib32) .*# as on the host$/d' \
 		-e 's/^(  landlock: )(ABI [0-9]+|none: this kernel has no Landlock)$/\1AS_ON_HOST/' \
 		-e "s/^(  network: none: the policy gives the host's network)(, its abstract sockets included)?\$/\1/" \
@@ -44,7 +44,7 @@ passed=0 failed=0 skipped=0
 plan() {
 	name=$1
 	shift
-	if ! "$agentjail" "$@" > "$scratch/raw" 2> "$scratch/err" < /dev/null; then
+	if ! env -u LANG -u LC_ALL -u LC_CTYPE -u TZ -u COLORTERM -u NO_COLOR "$agentjail" "$@" > "$scratch/raw" 2> "$scratch/err" < /dev/null; then
 		echo "FAIL $name: agentjail $*"
 		sed 's/^/     /' "$scratch/err"
 		failed=$((failed + 1))

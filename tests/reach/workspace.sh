@@ -35,7 +35,7 @@ for place in $PLACES; do
 		is "workspace-system: $place under $policy" "2 " "$rc $(cat "$T/out")"
 	done
 done
-refused "workspace-system: the reason and what helps" '^  fix: use a folder of its own' --policy-file "$T/p/default.toml" --workspace /etc
+refused "workspace-system: the reason and what helps" '^  fix: start in a project.s folder' --policy-file "$T/p/default.toml" --workspace /etc
 says "workspace-system: names the place" '`/etc` cannot be a workspace: the folder belongs to the system'
 for from in / /etc "$HOME"; do
 	cd "$from" || exit 1

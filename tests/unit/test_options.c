@@ -60,6 +60,7 @@ static const struct {
 	{ "--policy-file", EXEC | RUN, { "agentjail-unit-test.toml" }, { "", "/does/not/exist", "http://x/y", "/" } },
 	{ "--config", EXEC | RUN, { "agentjail-unit-test.toml" }, { "", "/does/not/exist", "/" } },
 	{ "--workspace", EXEC | RUN, { "/srv", "." }, { "" } },
+	{ "--workspace-at", EXEC | RUN, { "same", "/workspace" }, { "", "/", "Same", "/srv" } },
 	{ "--rootfs", EXEC | RUN, { "/r", "r" }, { "" } },
 	{ "--network", RUN, { "none", "loopback", "host" }, { "", "allowed", "None" } },
 	{ "--connect", RUN, { "/run/a.sock" }, { "", "a.sock", "~/a.sock", "/run/../a.sock" } },

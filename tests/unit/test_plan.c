@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/path.h"
 #include "plan/plan.h"
 #include "policyload/load.h"
 
@@ -667,6 +668,50 @@ Test(plan, workspace)
 		cr_expect_eq(build(), -1, "a folder that the policy does not show");
 		cr_expect_str_eq(err.step, "workspace");
 	}
+}
+
+static void same_path_of(const char *path)
+{
+	prepare(false);
+	policy.workspace = AJ_WORKSPACE_READ_WRITE;
+	policy.workspace_at = AJ_AT_SAME;
+	request.workspace = path;
+}
+
+Test(plan, workspace_at_its_own_path)
+{
+	static const char *const good[] = { "/home/u/project", "/tmp/x", "/var/tmp/x/y", "/srv", "/workspaces", "/etcetera" };
+	static const char *const bad[] = { "/",          "/tmp",    "/usr/src/x", "/etc/x", "/proc/1",
+		                           "/dev/shm/x", "/output", "/input/x",   "/lib/x" };
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		same_path_of(good[i]);
+		*AJ_PUSH(&arena, &policy.masks) = "/workspace/.env";
+		must_build();
+		cr_expect_str_eq(mount_at(good[i])->source, good[i]);
+		cr_expect_str_eq(mount_at("/workspace")->source, good[i]);
+		cr_expect_eq(mount_at("/workspace")->kind, AJ_MOUNT_SYMLINK);
+		cr_expect_str_eq(plan.chdir, good[i]);
+		cr_expect_eq(plan.mounts.items[plan.mounts.count - 1].kind, AJ_MOUNT_MASK);
+		cr_expect(aj_path_below(plan.mounts.items[plan.mounts.count - 1].target, good[i]), "a mask follows the workspace");
+		cr_expect_not(aj_plan_unheld(&plan, mount_at(good[i])), "its places are held");
+		bind("/src", good[i], true);
+		cr_expect_eq(build(), -1, "a bind over the workspace");
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		same_path_of(bad[i]);
+		cr_expect_eq(build(), -1, "%s", bad[i]);
+		cr_expect(strstr(err.fix, "--workspace-at"), "%s", err.fix);
+	}
+	same_path_of("/workspace");
+	must_build();
+	cr_expect_eq(mount_at("/workspace")->kind, AJ_MOUNT_BIND);
+	same_path_of("/home/u/project");
+	bind("/home/u", "/home/u", false);
+	cr_expect_eq(build(), -1, "a bind over a folder above the workspace");
+	same_path_of("/repo/trees/one");
+	request.main_repository = "/repo";
+	must_build();
+	cr_expect(mount_at("/repo") < mount_at("/repo/trees/one"), "of two that lie in one another the outer one comes first");
 }
 
 Test(plan, masks_come_last)

@@ -70,6 +70,7 @@ static const struct {
 	{ &aj_item_reached, "/data/a", "/srv" },
 	{ &aj_item_socket, "/run/a.sock", "/run/b.sock" },
 	{ &aj_item_env, "A=1", "B=\"\\" },
+	{ &aj_item_variable, "A", "_b2" },
 	{ &aj_item_host, "a.example:443", "b.example:80" },
 	{ &aj_item_publish, "8000", "[::1]:8000:80" },
 	{ &aj_item_under, "/srv/a", "/srv/b" },
@@ -186,6 +187,15 @@ Test(schema, quantities)
 	}
 }
 
+static enum aj_order turned(const struct aj_key *key, enum aj_order more)
+{
+	if (key->looser == AJ_LOOSER_MORE || more == AJ_SAME)
+		return more;
+	if (key->looser == AJ_LOOSER_LESS)
+		return more == AJ_LOOSER ? AJ_TIGHTER : AJ_LOOSER;
+	return AJ_DIFFERENT;
+}
+
 Test(schema, names)
 {
 	for (const struct aj_key *key = aj_policy_keys; key->name; key++) {
@@ -199,16 +209,18 @@ Test(schema, names)
 			cr_expect_null(aj_key_set_text(key, &c, &arena, key->names[i]));
 			cr_expect_str_eq(of(key, &c), text);
 			cr_expect_eq(take(key, &b, aj_printf(&arena, flags ? "[\"%sx\"]" : "\"%sx\"", key->names[i])), -1);
-			cr_expect_eq(take(key, &b,
-			                  aj_printf(&arena, flags ? "[\"%c%s\"]" : "\"%c%s\"", key->names[i][0] - 32, key->names[i] + 1)),
-			             -1, "%s: capitals", key->name);
+			if (key->names[i][0] >= 'a')
+				cr_expect_eq(take(key, &b,
+				                  aj_printf(&arena, flags ? "[\"%c%s\"]" : "\"%c%s\"", key->names[i][0] - 32,
+				                            key->names[i] + 1)),
+				             -1, "%s: capitals", key->name);
 			cr_expect_str_eq(of(key, &b), text, "%s: a bad value leaves the old one", key->name);
 			if (i == 0 || flags)
 				continue;
 			take(key, &c, aj_printf(&arena, "\"%s\"", key->names[i - 1]));
-			cr_expect_eq(aj_key_compare(key, &c, &b, &arena), AJ_LOOSER, "%s: %s is looser than the name before it",
-			             key->name, key->names[i]);
-			cr_expect_eq(aj_key_compare(key, &b, &c, &arena), AJ_TIGHTER, "%s", key->name);
+			cr_expect_eq(aj_key_compare(key, &c, &b, &arena), turned(key, AJ_LOOSER),
+			             "%s: %s is looser than the name before it", key->name, key->names[i]);
+			cr_expect_eq(aj_key_compare(key, &b, &c, &arena), turned(key, AJ_TIGHTER), "%s", key->name);
 		}
 	}
 }
@@ -227,15 +239,6 @@ Test(schema, names_and_numbers)
 	take(key_of("require.walls"), &a, "[\"landlock\", \"python-layer\"]");
 	cr_expect_eq(a.deny_syscalls, AJ_DENY_THREADS | AJ_DENY_MEMFD);
 	cr_expect_eq(a.require, AJ_WALL_LANDLOCK | AJ_WALL_PYTHON_LAYER);
-}
-
-static enum aj_order turned(const struct aj_key *key, enum aj_order more)
-{
-	if (key->looser == AJ_LOOSER_MORE || more == AJ_SAME)
-		return more;
-	if (key->looser == AJ_LOOSER_LESS)
-		return more == AJ_LOOSER ? AJ_TIGHTER : AJ_LOOSER;
-	return AJ_DIFFERENT;
 }
 
 Test(schema, order)
