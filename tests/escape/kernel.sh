@@ -75,7 +75,7 @@ sleep 60 &
 bare trace $! # attaching stops it, so it is nobody else
 kill -KILL $!
 # Traced, it stops, which its parent takes for its end: it goes on to write where the next one's output will be.
-await sh -c "! grep -q pidfd_getfd '$T/out'"
+await grep -q '^pidfd_getfd' "$T/out"
 says "control: outside a process may be traced" 'traceme OK'
 probe handle
 every "K09 handles" "$NO\$"
