@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from client import Sessions, check, done
+from client import LONG, Sessions, check, done
 from procfs import children, numbers, state, status
 
 TREE, POLICY = sys.argv[3:5]
@@ -150,6 +150,21 @@ def below(service):
     return [pid for pid in found if state(pid) not in "ZX"]
 
 
+def strays(service):
+    """Those of them that are no zygote, no holder, and neither init nor guest of a jail."""
+    inits = service.inits()
+    known = service.holders() + service.zygotes() + service.waiting() + inits
+    said = {pid: status(pid) for pid in below(service) if pid not in known}
+    return [(pid, it["Name"], numbers(pid)) for pid, it in said.items() if it and int(it["PPid"]) not in inits]
+
+
+def gone_within(seconds):
+    end = time.monotonic() + seconds
+    while strays(service) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not strays(service)
+
+
 def opened(service, name):
     """The text of its error, or None."""
     service.send("open", name, tenant=name)
@@ -190,17 +205,13 @@ for mode, says in (("child", "not a child of the supervisor"),
     good = bool(error) and any(text in error for text in says.split("|"))
     check("zygote-answer: %s: the answer is refused, and the error says so" % mode, good, "%s after %.1f s" % (error, took))
     check("zygote-jails: %s: another tenant's jail and the host's processes go on" % mode, victim.poll() is None and service.run("beside", "40+2").get("value") == 42)
-    deadline = time.monotonic() + 5
-    while len(below(service)) > 8 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    check("zygote-strays: %s: no process of this zygote is left" % mode, gone_within(LONG), strays(service))
 turn("look")
 deadline = time.monotonic() + 30
 while (error := opened(service, "again")) and time.monotonic() < deadline:
     time.sleep(0.2)
 check("zygote-answer: the pool recovers", not error, error)
-check("zygote-strays: no process of any such zygote is left", all(numbers(pid) for pid in below(service)) and not [
-    pid for pid in below(service) if pid not in service.holders() + service.zygotes() + service.inits() + service.waiting() and int(status(pid)["PPid"]) not in service.inits()],
-    [(pid, status(pid).get("Name"), numbers(pid)) for pid in below(service)])
+check("zygote-strays: no process of any such zygote is left", gone_within(LONG) and all(numbers(pid) for pid in below(service)), strays(service))
 check("zygote-strays: the supervisor has no child that it does not know", len(service.children()) == len(service.holders() + service.zygotes() + service.inits() + service.waiting()),
       service.children())
 service.stop()
