@@ -27,6 +27,7 @@ def package():
     # By a process of its own, since what it imports would be there already in every case.
     subprocess.run([sys.executable, "-I", "-S", "-m", "compileall", "-q", layer], check=True)
     sys.path.insert(0, folder)
+    import agentjail.runtime.session  # noqa: F401
     return folder
 
 
