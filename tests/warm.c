@@ -29,6 +29,15 @@ struct aj_manager *__wrap_aj_manager_new(struct aj_loop *loop, const struct aj_m
 	return __real_aj_manager_new(loop, &patient, err);
 }
 
+static const struct aj_request *asked;
+void __real_aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request);
+void __wrap_aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request);
+
+void __wrap_aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+{
+	__real_aj_plan_preload(plan, arena, policy, request->lasting && asked ? asked : request);
+}
+
 static struct aj_run *jail;
 static unsigned seen;
 static struct aj_error failed;
@@ -80,6 +89,7 @@ int aj_jail_and_report(struct aj_options *o)
 		return aj_print_error(&err);
 	if (aj_plan_warm_why_not(&plan))
 		run_cold();
+	asked = &o->request;
 	struct aj_loop *loop = aj_loop_new();
 	struct aj_pool_config config = {
 		.policy = &o->loaded.policy, .host = &host, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup, .depth = 1
