@@ -297,14 +297,21 @@ def mounts():
         return set(f)
 
 
-def select(calls, everything):
-    """Which faults to try: all of them, or of calls that repeat themselves the first two and the last."""
+def group(role, name, detail):
+    """Calls that differ in no more than a number are one call that repeats itself."""
+    return role, name, detail.split("0x")[0] if name not in ("prctl", "rt_sigaction") else ""
+
+
+def select(calls, most, done):
+    """Which faults to try: all of them, or, of calls that repeat themselves and that no other command had (`done`), the first and the last."""
     of = collections.defaultdict(list)
     for role, name, n, detail in calls:
         if name not in CANNOT:
-            of[role, name, "" if everything else detail.split("0x")[0] if name not in ("prctl", "rt_sigaction") else ""].append((n, detail))
-    for (role, name, _), all_of in of.items():
-        for n, detail in all_of if everything or len(all_of) <= 3 else all_of[:2] + all_of[-1:]:
+            of[group(role, name, detail) if most else (role, name, "")].append((n, detail))
+    for (role, name, rest), all_of in of.items():
+        if (role, name, rest) in done:
+            continue
+        for n, detail in all_of if not most or len(all_of) <= most else all_of[:most - 1] + all_of[-1:]:
             yield role, name, n, detail
 
 
@@ -312,6 +319,7 @@ def main():
     class args:
         inject, table, name = sys.argv[1:4]
         everything, sticky = "--all" in sys.argv[4:sys.argv.index("--")], "--sticky" in sys.argv[4:sys.argv.index("--")]
+        most = 0 if everything else int(os.environ.get("FAULTS_MOST", 2))
         only = [w[7:] for w in sys.argv[4:sys.argv.index("--")] if w.startswith("--role=")]
         command = sys.argv[sys.argv.index("--") + 1:]
 
@@ -331,8 +339,10 @@ def main():
     early = set(c[:3] for c in base.calls[:start])
     before = mounts()
     left = sorted(os.listdir(os.environ["TMPDIR"]))
-    with open(args.table, "a") as table:
-        for role, name, n, detail in select(base.calls, args.everything):
+    with open(args.table, "a+") as table:
+        table.seek(0)
+        done = {group(row[1], row[2], row[4]) for row in (line.rstrip("\n").split("\t") for line in table) if row[0] != args.name} if args.most else set()
+        for role, name, n, detail in select(base.calls, args.most, done):
             if args.only and role not in args.only:
                 continue
             if args.sticky and n != 1 and not (role == "runner" and n < 4):
