@@ -34,6 +34,9 @@ layer result     base json plan cgroup mediate
 # Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
 layer git        base plan mounts result
+# Trees that a jail has made, beside the host's: this room writes to no workspace; the next one does.
+layer changes    base json policy git
+layer apply      base changes
 layer workspace  base toml policy policyload host plan mounts result git
 layer jail       base json policy policyload seccomp host plan cgroup sandbox egress publish mediate result files workspace
 layer fork       base plan mounts sandbox mediate jail
@@ -53,6 +56,7 @@ layer serve      base json policyload result session sockets metrics protocol
 layer terminal   base toml plan result
 layer cli        base policy policyload host plan files workspace jail audit serve terminal
 layer policycmd  base policy policyload seccomp host plan result workspace jail terminal cli
+layer changescmd base json terminal changes apply cli
 layer shell      base lib terminal cli
 # The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
 layer guest      base
@@ -101,7 +105,7 @@ owner linux/rtnetlink.h netns/egress_net.c
 owner linux/if_addr.h   netns/egress_net.c
 owner arpa/inet.h       netns/egress_net.c netns/redirect.c
 owner sys/socket.h      netns/egress_net.c jail/relay.c
-owner jansson.h         result/network.h
+owner jansson.h         result/network.h changes/record.h changescmd/changescmd.h
 owner net/if.h          netns/loopback.c
 owner netdb.h           netns/loopback.c
 owner sys/eventfd.h     lib/handle.c
@@ -116,7 +120,7 @@ owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/nam
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
-owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c mediate/winsize.h
+owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c mediate/winsize.h changes/node.c
 owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
@@ -124,7 +128,7 @@ owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      inspect/address.c sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
-owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
+owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c changes/state.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
@@ -135,7 +139,7 @@ owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     host/host.c cli/cmd_doctor.c
-owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c
+owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c apply/journal.c
 owner search.h            cli/cmd_rootfs.c
 owner termios.h         terminal/terminal.h
 owner sha2.h            base/sha256.c
@@ -143,10 +147,12 @@ owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
 owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/composer.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h protocol/query.h
 owner linux/capability.h host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
+owner sys/xattr.h changes/walk.c
+owner linux/fs.h changes/node.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
 owner systemd/          scope/agentjail-scope.c
-owner spawn.h           cli/scope.c
+owner spawn.h           cli/scope.c changes/patch.c
 owner dlfcn.h           guest/guest.c guest/python.c
 
 # word: what only these files may say in code (comments and strings do not count)
@@ -189,7 +195,7 @@ word execvp()                      sandbox/child.c
 word execvpe()
 word execl()
 word execlp()
-word posix_spawn()                 cli/scope.c
+word posix_spawn()                 cli/scope.c changes/patch.c
 word posix_spawnp()
 word system()
 word popen()
@@ -199,12 +205,12 @@ word prctl()                       sandbox/attributes.c sandbox/child.c sandbox/
 word dlopen()
 word dlsym()                       guest/guest.c guest/python.c
 # Library code never prints: only the rooms of the program itself and the build-time tools decide what a person sees.
-word printf()                      terminal/* cli/* policycmd/* shell/* gen/*
-word puts()                        terminal/* cli/* policycmd/* shell/* gen/* scope/*
-word putchar()                     terminal/* cli/* policycmd/* shell/* gen/*
+word printf()                      terminal/* cli/* policycmd/* shell/* gen/* changescmd/*
+word puts()                        terminal/* cli/* policycmd/* shell/* gen/* scope/* changescmd/*
+word putchar()                     terminal/* cli/* policycmd/* shell/* gen/* changescmd/*
 word perror()
-word stdout                        terminal/* cli/* policycmd/* shell/* gen/*
-word stderr                        terminal/* cli/* policycmd/* shell/* gen/* scope/*
+word stdout                        terminal/* cli/* policycmd/* shell/* gen/* changescmd/*
+word stderr                        terminal/* cli/* policycmd/* shell/* gen/* scope/* changescmd/*
 # Unbounded or silently wrong; base/text has what takes their place. sprintf: one fixed format into a measured buffer.
 word gets()
 word strcat()

@@ -166,6 +166,23 @@ bool aj_protect_covers_path(const char *pattern, const char *path)
 	return covers_path(pattern, path, strncmp);
 }
 
+size_t aj_protect_obeyed(const char *const *items, size_t count, const char *path)
+{
+	const char *pattern;
+	for (const char *at = path; at; at = strchr(at, '/'), at += at != NULL)
+		for (size_t i = 0; (pattern = aj_protect_next(items, count, &i));) {
+			if (!covers_path(pattern, at, strncasecmp))
+				continue;
+			const char *end = at;
+			for (size_t bytes; (bytes = next_component(&pattern)) > 0; pattern += bytes) {
+				size_t part = next_component(&end);
+				end += part;
+			}
+			return (size_t)(end - path);
+		}
+	return 0;
+}
+
 static bool covers_handed_over(const char *const *items, size_t count, const char *path)
 {
 	const char *pattern;

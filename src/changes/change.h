@@ -1,0 +1,28 @@
+/* One change that a run made to its view of a workspace. */
+#pragma once
+#include <stddef.h>
+#include <sys/stat.h>
+
+enum aj_change_kind {
+	AJ_CHANGE_ADDED,
+	AJ_CHANGE_MODIFIED, /* the content of a file, or the target of a link */
+	AJ_CHANGE_DELETED,
+	AJ_CHANGE_TYPE, /* such as a link in place of a file */
+	AJ_CHANGE_MODE, /* and nothing else */
+	AJ_CHANGE_KINDS
+};
+
+struct aj_change {
+	const char *path; /* relative to the workspace, as many bytes as the name has */
+	enum aj_change_kind kind;
+	struct stat was, is;  /* in the workspace now, and in the view; st_mode 0: absent */
+	const char *conflict; /* the host's own change since; NULL: none */
+	const char *refused;  /* why it is never applied; NULL: it can be */
+	const char *held;     /* why it is applied only by name; NULL: it is no such place */
+	size_t held_bytes;    /* the part of the path that names the held place, at least */
+	size_t unit_bytes;    /* the part of the path that names a repository that is applied whole; 0: none */
+	const char *note;     /* for people; NULL: none */
+};
+
+/* -1 ends the walk, with an error of the callback's own. */
+typedef int aj_change_fn(void *arg, const struct aj_change *change);

@@ -1,0 +1,90 @@
+/* Keeps marks in a file of fixed records, in the order of their making; a torn record at the end is ignored.
+ * It knows no path, only sums of paths. */
+#include "changes/marks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/sha256.h"
+#include "changes/node.h"
+
+#define FILE_NAME "marks"
+
+static int by_sum(const void *a, const void *b)
+{
+	const struct aj_mark *x = a, *y = b;
+	int order = memcmp(x->sum, y->sum, sizeof x->sum);
+	return order ? order : (x->ctime_ns > y->ctime_ns) - (x->ctime_ns < y->ctime_ns);
+}
+
+int aj_marks_read(struct aj_marks *marks, int dir)
+{
+	struct stat st;
+	*marks = (struct aj_marks){ 0 };
+	cleanup_fd int fd = aj_node_open_file(dir, FILE_NAME, false, &st);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	marks->count = (size_t)st.st_size / sizeof *marks->items;
+	marks->items = malloc((marks->count + 1) * sizeof *marks->items);
+	if (!marks->items)
+		abort();
+	if (aj_read_all(fd, marks->items, marks->count * sizeof *marks->items) < 0)
+		return -1;
+	if (marks->count)
+		qsort(marks->items, marks->count, sizeof *marks->items, by_sum);
+	return 0;
+}
+
+void aj_marks_free(struct aj_marks *marks)
+{
+	free(marks->items);
+	*marks = (struct aj_marks){ 0 };
+}
+
+void aj_marks_set(struct aj_mark *mark, const char *path, long long ctime_ns)
+{
+	char sum[AJ_SHA256_HEX];
+	aj_sha256(path, strlen(path), sum);
+	memcpy(mark->sum, sum, sizeof mark->sum);
+	mark->ctime_ns = ctime_ns;
+}
+
+static bool has(const struct aj_marks *marks, const char *path, long long ctime_ns)
+{
+	struct aj_mark wanted;
+	if (!marks->count)
+		return false;
+	aj_marks_set(&wanted, path, ctime_ns);
+	return bsearch(&wanted, marks->items, marks->count, sizeof wanted, by_sum) != NULL;
+}
+
+bool aj_marks_settled(const struct aj_marks *marks, const char *path)
+{
+	return has(marks, path, 0);
+}
+
+bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns)
+{
+	return has(marks, path, ctime_ns);
+}
+
+int aj_marks_open(int dir)
+{
+	struct stat st;
+	cleanup_fd int fd = aj_beneath_open_here(dir, FILE_NAME, O_WRONLY | O_CREAT | O_APPEND);
+	/* A torn record of an append that was killed. */
+	if (fd < 0 || fstat(fd, &st) < 0 || ftruncate(fd, st.st_size - st.st_size % (off_t)sizeof(struct aj_mark)) < 0)
+		return -1;
+	return aj_steal(&fd);
+}
+
+int aj_marks_append(int fd, const struct aj_mark *marks, size_t count)
+{
+	return aj_write_all(fd, marks, count * sizeof *marks);
+}

@@ -1,0 +1,231 @@
+/* Opens, lists, compares and copies single files of two trees, one of which a jail has made.
+ * It opens no FIFO, socket or device, follows no link, and enters no other file system. */
+#include "changes/node.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+enum { CHUNK = 64 << 10 };
+
+/* The mode of the file behind an O_PATH descriptor: fchmod() refuses one. */
+static int chmod_path(int fd, mode_t mode)
+{
+	char link[40];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	return chmod(link, mode & 07777);
+}
+
+int aj_node_open_place(int place, bool force, struct stat *ret)
+{
+	if (fstat(place, ret) < 0)
+		return -1;
+	errno = EINVAL;
+	if (!S_ISREG(ret->st_mode))
+		return -1;
+	int fd = aj_fd_reopen(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 || errno != EACCES || !force || chmod_path(place, ret->st_mode | S_IRUSR) < 0)
+		return fd;
+	fd = aj_fd_reopen(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	chmod_path(place, ret->st_mode);
+	return fd;
+}
+
+int aj_node_open_file(int dir, const char *name, bool force, struct stat *ret)
+{
+	cleanup_fd int place = aj_beneath_open_here(dir, name, O_PATH);
+	return place < 0 ? -1 : aj_node_open_place(place, force, ret);
+}
+
+int aj_node_place(int top, const char *path, bool force)
+{
+	int place = aj_beneath_open_here(top, path, O_PATH);
+	const char *slash = strchr(path, '/');
+	char name[NAME_MAX + 1];
+	struct stat st;
+	if (place >= 0 || errno != EACCES || !force || !slash || slash - path > NAME_MAX)
+		return place;
+	memcpy(name, path, (size_t)(slash - path));
+	name[slash - path] = '\0';
+	if (fstatat(top, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	cleanup_fd int folder = aj_node_open_folder(top, name, true);
+	if (folder < 0)
+		return -1;
+	place = aj_node_place(folder, slash + 1, true); /* as deep as the walk went */
+	aj_node_restore(folder, st.st_mode);
+	return place;
+}
+
+int aj_node_open_folder(int dir, const char *name, bool force)
+{
+	struct stat st;
+	cleanup_fd int place = aj_beneath_open_here(dir, name, O_PATH | O_DIRECTORY);
+	if (place < 0 || fstat(place, &st) < 0)
+		return -1;
+	if (force && (st.st_mode & S_IRWXU) != S_IRWXU && faccessat(place, ".", R_OK | X_OK, AT_EACCESS) < 0)
+		chmod_path(place, st.st_mode | S_IRWXU);
+	return aj_fd_reopen(place, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_NOCTTY);
+}
+
+void aj_node_restore(int folder, mode_t mode)
+{
+	struct stat st;
+	if (fstat(folder, &st) == 0 && ((st.st_mode ^ mode) & 07777))
+		fchmod(folder, mode & 07777);
+}
+
+ssize_t aj_node_link(int dir, const char *name, char *out, size_t out_bytes)
+{
+	ssize_t n = readlinkat(dir, name, out, out_bytes);
+	if (n >= 0 && (size_t)n >= out_bytes) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (n >= 0)
+		out[n] = '\0';
+	return n;
+}
+
+/* --- names --- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int aj_entries_read(int dir, struct aj_entries *ret)
+{
+	struct aj_buffer text = { 0 };
+	const struct dirent *e;
+	*ret = (struct aj_entries){ 0 };
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	if (!entries) {
+		aj_close(&fd);
+		return -1;
+	}
+	for (errno = 0; (e = readdir(entries)); errno = 0)
+		if (!aj_path_is_dots(e->d_name)) {
+			aj_buffer_add(&text, e->d_name, strlen(e->d_name) + 1);
+			ret->count++;
+		}
+	int error = errno;
+	closedir(entries);
+	ret->text = text.data;
+	ret->items = malloc((ret->count + 1) * sizeof *ret->items);
+	if (!ret->items)
+		abort();
+	char *at = text.data;
+	for (size_t i = 0; at && i < ret->count; i++, at += strlen(at) + 1)
+		ret->items[i] = at;
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof *ret->items, by_bytes);
+	if (error)
+		aj_entries_free(ret);
+	errno = error;
+	return error ? -1 : 0;
+}
+
+void aj_entries_free(struct aj_entries *names)
+{
+	free(names->items);
+	free(names->text);
+	*names = (struct aj_entries){ 0 };
+}
+
+/* --- content --- */
+
+/* Where the next data begins at or after `at`; `bytes` where only a hole follows. */
+static off_t next_data(int fd, off_t at, off_t bytes)
+{
+	off_t data = lseek(fd, at, SEEK_DATA);
+	return data >= 0 ? data : errno == ENXIO ? bytes : at;
+}
+
+static ssize_t read_chunk(int fd, char *buffer, off_t at, off_t bytes)
+{
+	off_t left = bytes - at;
+	return pread(fd, buffer, left < CHUNK ? (size_t)left : CHUNK, at);
+}
+
+int aj_node_same_content(int a, int b, off_t bytes)
+{
+	char *one = malloc(2 * (size_t)CHUNK), *two = one + CHUNK;
+	int same = 1;
+	if (!one)
+		abort();
+	for (off_t at = 0; at < bytes && same == 1;) {
+		off_t data_a = next_data(a, at, bytes), data_b = next_data(b, at, bytes);
+		at = data_a < data_b ? data_a : data_b;
+		if (at >= bytes)
+			break;
+		ssize_t n = read_chunk(a, one, at, bytes), m = read_chunk(b, two, at, bytes);
+		if (n < 0 || m < 0)
+			same = -1;
+		else if (n != m || n == 0 || memcmp(one, two, (size_t)n) != 0)
+			same = 0;
+		at += n;
+	}
+	free(one);
+	return same;
+}
+
+static int same_link(int dir_a, int dir_b, const char *name)
+{
+	char one[PATH_MAX], two[PATH_MAX];
+	ssize_t n = aj_node_link(dir_a, name, one, sizeof one), m = aj_node_link(dir_b, name, two, sizeof two);
+	return n < 0 || m < 0 ? -1 : n == m && memcmp(one, two, (size_t)n) == 0;
+}
+
+int aj_node_same(int dir_a, bool force, int dir_b, const char *name)
+{
+	struct stat st_a, st_b;
+	if (fstatat(dir_a, name, &st_a, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (S_ISLNK(st_a.st_mode))
+		return same_link(dir_a, dir_b, name);
+	if (fstatat(dir_b, name, &st_b, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (st_a.st_size != st_b.st_size) /* without reading either */
+		return 0;
+	cleanup_fd int fd_a = aj_node_open_file(dir_a, name, force, &st_a);
+	cleanup_fd int fd_b = fd_a < 0 ? -1 : aj_node_open_file(dir_b, name, false, &st_b);
+	if (fd_b < 0)
+		return -1;
+	return st_a.st_size == st_b.st_size ? aj_node_same_content(fd_a, fd_b, st_a.st_size) : 0;
+}
+
+int aj_node_copy(int from, int to)
+{
+	struct stat st;
+	if (fstat(from, &st) < 0)
+		return -1;
+	if (ioctl(to, FICLONE, from) == 0)
+		return 0;
+	char *buffer = malloc(CHUNK);
+	if (!buffer)
+		abort();
+	int error = ftruncate(to, st.st_size) < 0 ? errno : 0;
+	for (off_t at = next_data(from, 0, st.st_size); at < st.st_size && !error; at = next_data(from, at, st.st_size)) {
+		ssize_t n = read_chunk(from, buffer, at, st.st_size), done = n > 0 ? pwrite(to, buffer, (size_t)n, at) : n;
+		if (done <= 0)
+			error = done < 0 ? errno : EIO; /* it has become shorter, or the disk is full */
+		at += done;
+	}
+	free(buffer);
+	errno = error;
+	return error ? -1 : 0;
+}

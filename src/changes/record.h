@@ -1,0 +1,26 @@
+/* The record of a run over a private view of its workspace: record.json of its state folder. */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum { AJ_CHANGES_ID = 64, AJ_RECORD_BYTES = 1 << 20 };
+
+struct aj_change_record {
+	bool copy;                       /* the view was a copy of the tree; else an overlay */
+	const char *workspace, *seen_at; /* absolute paths: on the host, in the jail */
+	const char *policy, *command;    /* the command's words, with blanks between; may be "" */
+	int64_t started_ns, ended_ns;    /* CLOCK_REALTIME; ended_ns 0: the end was not written */
+	uint64_t device, inode;          /* of the workspace */
+	const char *const *protect;      /* places of filesystem.protect */
+	size_t protect_count;
+};
+
+/* -1 with err. */
+int aj_change_record_read(const char *text, size_t bytes, struct aj_arena *arena, struct aj_change_record *ret, struct aj_error *err);
+/* May a folder of the changes have this name? Letters, digits, `-`, `_` and `.`, which is not the first. */
+bool aj_changes_id_valid(const char *id);

@@ -1,0 +1,215 @@
+/* Finds and opens state folders, all beneath one descriptor. A folder of another user, or one that others may write, is refused.
+ * It makes no view of a workspace and reads none. */
+#include "changes/state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "changes/node.h"
+
+#define REMOVED ".removed-" /* and the id: a state folder that is being removed */
+
+static int fail(struct aj_error *err, int errnum, const char *what, const char *id)
+{
+	return aj_fail(err, errnum ? AJ_EXIT_SETUP : AJ_EXIT_USAGE, "changes", errnum, "%s `%s`", what, id);
+}
+
+static bool is_ours(int fd)
+{
+	struct stat st;
+	errno = EPERM;
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+/* One folder further down, through no link, which no other user may own or write. */
+static int go_down(int *dir, const char *name, bool make)
+{
+	if (make && mkdirat(*dir, name, 0700) < 0 && errno != EEXIST)
+		return -1;
+	int next = aj_beneath_open(*dir, name, O_RDONLY | O_DIRECTORY);
+	aj_close(dir);
+	*dir = next;
+	return next < 0 || !is_ours(next) ? -1 : 0;
+}
+
+/* The caller's own folder, which may be a link: the caller's environment names it. */
+static int open_state_home(bool make)
+{
+	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
+	char path[PATH_MAX];
+	errno = ENOENT;
+	if (state && state[0] == '/')
+		return make && mkdir(state, 0700) < 0 && errno != EEXIST ? -1 : open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!home || home[0] != '/' || (size_t)snprintf(path, sizeof path, "%s/.local/state", home) >= sizeof path)
+		return -1;
+	char *last = strrchr(path, '/');
+	*last = '\0';
+	if (make)
+		mkdir(path, 0700);
+	*last = '/';
+	if (make)
+		mkdir(path, 0700);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int aj_changes_folder(bool make)
+{
+	cleanup_fd int dir = open_state_home(make);
+	if (dir < 0 || go_down(&dir, "agentjail", make) < 0 || go_down(&dir, "changes", make) < 0)
+		return -1;
+	return aj_steal(&dir);
+}
+
+/* The one id that begins with `begin`, in `ret`. -1 with err. */
+static int find_id(int all, const char *begin, char ret[AJ_CHANGES_ID], struct aj_error *err)
+{
+	struct aj_entries names;
+	size_t found = 0;
+	if (aj_entries_read(all, &names) < 0)
+		return fail(err, errno, "list the runs, to find", begin);
+	for (size_t i = 0; i < names.count; i++) {
+		const char *name = names.items[i];
+		bool whole = strcmp(name, begin) == 0;
+		if (!aj_changes_id_valid(name) || strncmp(name, begin, strlen(begin)) != 0)
+			continue;
+		found = whole ? 1 : found + 1;
+		snprintf(ret, AJ_CHANGES_ID, "%s", name);
+		if (whole)
+			break;
+	}
+	aj_entries_free(&names);
+	if (found == 1)
+		return 0;
+	fail(err, 0, found ? "several runs begin with" : "there are no changes of a run", begin);
+	aj_advise(err, "`agentjail changes list` shows the runs");
+	return -1;
+}
+
+static int read_record(struct aj_change_state *s, struct aj_error *err)
+{
+	struct stat st;
+	cleanup_fd int fd = aj_node_open_file(s->dir, "record.json", false, &st);
+	if (fd < 0 || st.st_size > AJ_RECORD_BYTES)
+		return fail(err, fd < 0 ? errno : EFBIG, "read the record of", s->id);
+	char *text = aj_alloc(&s->arena, (size_t)st.st_size + 1);
+	if (aj_read_all(fd, text, (size_t)st.st_size) < 0)
+		return fail(err, errno, "read the record of", s->id);
+	return aj_change_record_read(text, (size_t)st.st_size, &s->arena, &s->record, err);
+}
+
+bool aj_change_state_interrupted(int dir)
+{
+	struct aj_entries names;
+	bool found = false;
+	if (aj_entries_read(dir, &names) < 0)
+		return true; /* whatever is wrong with it, no new apply begins */
+	for (size_t i = 0; i < names.count && !found; i++)
+		found = strncmp(names.items[i], AJ_CHANGES_JOURNAL, strlen(AJ_CHANGES_JOURNAL)) == 0;
+	aj_entries_free(&names);
+	return found;
+}
+
+bool aj_changes_own(const char *name)
+{
+	return strncmp(name, AJ_CHANGES_OWN, strlen(AJ_CHANGES_OWN)) == 0;
+}
+
+/* Somebody else's lock is a supervisor's, or another `changes apply`'s. */
+static int open_lock(struct aj_change_state *s, struct aj_error *err)
+{
+	s->lock = aj_beneath_open_here(s->dir, "lock", O_RDWR | O_CREAT);
+	if (s->lock < 0)
+		return fail(err, errno, "open the lock of", s->id);
+	s->running = flock(s->lock, LOCK_SH | LOCK_NB) < 0;
+	if (!s->running)
+		flock(s->lock, LOCK_UN);
+	return 0;
+}
+
+int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, struct aj_error *err)
+{
+	*ret = (struct aj_change_state){ .dir = -1, .lock = -1, .view = -1, .workspace = -1 };
+	if (!aj_changes_id_valid(id))
+		return fail(err, 0, "this is no id of a run:", id);
+	if (find_id(all, id, ret->id, err) < 0)
+		return -1;
+	ret->dir = aj_beneath_open(all, ret->id, O_RDONLY | O_DIRECTORY);
+	if (ret->dir < 0 || !is_ours(ret->dir))
+		return fail(err, errno, "open the changes of", ret->id);
+	if (open_lock(ret, err) < 0 || read_record(ret, err) < 0)
+		return -1;
+	ret->interrupted = aj_change_state_interrupted(ret->dir);
+	if (aj_marks_read(&ret->marks, ret->dir) < 0)
+		return fail(err, errno, "read the marks of", ret->id);
+	return 0;
+}
+
+int aj_change_state_trees(struct aj_change_state *s, struct aj_error *err)
+{
+	struct stat st;
+	const char *path = s->record.workspace;
+	s->view = aj_node_open_folder(s->dir, s->record.copy ? "copy" : "upper", !s->running);
+	if (s->view < 0)
+		return fail(err, errno, "open the files of", s->id);
+	s->workspace = aj_beneath_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+	if (s->workspace < 0 || fstat(s->workspace, &st) < 0)
+		return fail(err, errno, "open the workspace", path);
+	if (st.st_dev != s->record.device || st.st_ino != s->record.inode) {
+		fail(err, 0, "another folder lies in the place of the workspace", path);
+		aj_advise(err, "the changes were made to the folder that was there during the run: put it back, or discard the changes");
+		return -1;
+	}
+	return 0;
+}
+
+int aj_change_state_lock(struct aj_change_state *s, struct aj_error *err)
+{
+	if (flock(s->lock, LOCK_EX | LOCK_NB) == 0) {
+		s->interrupted = aj_change_state_interrupted(s->dir); /* of an apply that was killed since the state was opened */
+		return 0;
+	}
+	if (errno != EWOULDBLOCK)
+		return fail(err, errno, "lock the changes of", s->id);
+	aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "changes", 0,
+	                "the run `%s` is still running, or its changes are being applied", s->id);
+	aj_advise(err, "wait for its end; list, show and diff work meanwhile");
+	return -1;
+}
+
+void aj_change_state_close(struct aj_change_state *s)
+{
+	aj_close(&s->dir);
+	aj_close(&s->lock);
+	aj_close(&s->view);
+	aj_close(&s->workspace);
+	aj_marks_free(&s->marks);
+	aj_arena_free(&s->arena);
+}
+
+int aj_change_state_remove(int all, struct aj_change_state *s, struct aj_error *err)
+{
+	char removed[AJ_CHANGES_ID + sizeof REMOVED];
+	snprintf(removed, sizeof removed, REMOVED "%s", s->id);
+	/* From here on no command finds it, and a removal that was interrupted goes on with the next one of any run. */
+	if (renameat(all, s->id, all, removed) < 0)
+		return fail(err, errno, "remove the changes of", s->id);
+	struct aj_entries names;
+	if (aj_entries_read(all, &names) < 0)
+		return fail(err, errno, "list the runs, to remove", s->id);
+	int result = 0;
+	for (size_t i = 0; i < names.count; i++)
+		if (strncmp(names.items[i], REMOVED, strlen(REMOVED)) == 0 && aj_node_remove(all, names.items[i]) < 0)
+			result = fail(err, errno, "remove the files of", s->id);
+	aj_entries_free(&names);
+	return result;
+}

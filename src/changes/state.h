@@ -1,0 +1,34 @@
+/* State folders: what is kept of a run over a private view of its workspace, in $XDG_STATE_HOME/agentjail/changes/ID/. */
+#pragma once
+#include "changes/marks.h"
+#include "changes/record.h"
+
+struct aj_change_state {
+	char id[AJ_CHANGES_ID];
+	int dir, lock;       /* the state folder; its lock, which is held for aj_change_state_lock() */
+	int view, workspace; /* the run's tree (upper or copy), and the workspace now; -1: not opened */
+	bool running;        /* its supervisor lives */
+	bool interrupted;    /* an apply was begun and not ended */
+	struct aj_arena arena;
+	struct aj_change_record record;
+	struct aj_marks marks;
+};
+
+/* How the names of an apply's own files begin, in a workspace and, for its journal, in the state folder. */
+#define AJ_CHANGES_OWN ".agentjail-"
+#define AJ_CHANGES_JOURNAL "journal."
+bool aj_changes_own(const char *name);
+/* Is there a journal in the state folder? */
+bool aj_change_state_interrupted(int dir);
+
+/* The folder of all state folders; -1 with errno (ENOENT: there was no such run yet). `make`: make it where it is missing. */
+int aj_changes_folder(bool make);
+/* Open the run's state folder and read its record. `id`: whole, or the beginning of one alone. -1 with err. */
+int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, struct aj_error *err);
+/* Open its tree and the workspace, which must be the folder that the run had. -1 with err. */
+int aj_change_state_trees(struct aj_change_state *state, struct aj_error *err);
+/* No run and no other apply, from now on. -1 with err. */
+int aj_change_state_lock(struct aj_change_state *state, struct aj_error *err);
+void aj_change_state_close(struct aj_change_state *state);
+/* Remove a state folder with everything in it; the run must have ended, and its lock be held. -1 with err. */
+int aj_change_state_remove(int all, struct aj_change_state *state, struct aj_error *err);

@@ -1,0 +1,272 @@
+/* Walks the view and the workspace beside each other and tells the changes. Memory is bounded by the largest folders on one path.
+ * It changes nothing, follows no link, and opens of files only those whose type and size are the same in both trees. */
+#include "changes/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "changes/held.h"
+#include "changes/inner.h"
+#include "changes/node.h"
+
+/* File systems stamp a change with a clock that stands still for a tick: a change after the run's start can seem that much older. */
+enum { TICK_NS = 10000000 };
+#define OVERLAY "user.overlay."
+
+static const char gone[] = "the host has removed it since", changed[] = "the host has changed it since the run began",
+		  unreadable[] = "it cannot be read", elsewhere[] = "another file system is mounted there";
+
+bool aj_changed_since(const struct aj_change_state *s, const char *path, const struct stat *st)
+{
+	long long ns = aj_node_ctime_ns(st);
+	return ns > s->record.started_ns - TICK_NS && !aj_marks_ours(&s->marks, path, ns);
+}
+
+/* --- what overlayfs(5) leaves in an upper layer --- */
+
+static char attribute(int fd, const char *name)
+{
+	char value;
+	if (fgetxattr(fd, name, &value, 1) != 1)
+		return '\0';
+	return value;
+}
+
+/* Has the overlay made the entry of one that the workspace had? */
+static bool copied_up(const struct aj_walk *w, const struct aj_pair *p)
+{
+	struct stat st;
+	if (w->s->record.copy)
+		return false;
+	cleanup_fd int fd = S_ISDIR(p->is.st_mode) ? aj_node_open_folder(p->view, p->name, !w->s->running)
+	                  : S_ISREG(p->is.st_mode) ? aj_node_open_file(p->view, p->name, !w->s->running, &st)
+	                                           : -1;
+	bool found = fd >= 0 && fgetxattr(fd, OVERLAY "origin", NULL, 0) >= 0;
+	if (fd >= 0 && S_ISDIR(p->is.st_mode))
+		aj_node_restore(fd, p->is.st_mode);
+	return found;
+}
+
+/* `marked`: the folder holds whiteouts that are files with an attribute. */
+static bool is_whiteout(const struct aj_walk *w, int dir, const char *name, const struct stat *st, bool marked)
+{
+	struct stat again;
+	if (w->s->record.copy)
+		return false;
+	if (S_ISCHR(st->st_mode) && st->st_rdev == 0)
+		return true;
+	if (!marked || !S_ISREG(st->st_mode) || st->st_size != 0)
+		return false;
+	cleanup_fd int fd = aj_node_open_file(dir, name, !w->s->running, &again);
+	return fd >= 0 && fgetxattr(fd, OVERLAY "whiteout", NULL, 0) >= 0;
+}
+
+/* --- telling --- */
+
+static const char *never(const struct aj_pair *p)
+{
+	mode_t mode = p->is.st_mode;
+	return S_ISFIFO(mode)                 ? "it is a FIFO"
+	     : S_ISSOCK(mode)                 ? "it is a socket"
+	     : S_ISCHR(mode) || S_ISBLK(mode) ? "it is a device"
+	     : aj_changes_own(p->name)        ? "its name is one that apply uses itself"
+	                                      : NULL;
+}
+
+/* Take the case where more than one is true by its weight. */
+static int tell(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind kind, const char *conflict, const char *refused)
+{
+	struct aj_change c = { .path = w->path, .kind = kind, .was = p->was, .is = p->is, .conflict = conflict };
+	c.refused = refused ? refused : kind == AJ_CHANGE_DELETED ? NULL : never(p);
+	if (aj_marks_settled(&w->s->marks, w->path))
+		return 0;
+	aj_change_hold(&c, w->unit && !w->unit->made ? w->unit->bytes : 0, w->s);
+	if (w->unit && (w->unit->made || !c.held)) {
+		c.unit_bytes = w->unit->bytes;
+		c.held = w->unit->held;
+		c.held_bytes = c.held ? w->unit->bytes : 0;
+		c.conflict = c.conflict ? c.conflict : w->unit->conflict;
+	}
+	if (p->is.st_mode & (S_ISUID | S_ISGID) && !S_ISDIR(p->is.st_mode))
+		c.note = "its setuid or setgid bit is not applied";
+	else if (p->twin)
+		c.note = "another new name differs from it by case alone";
+	return w->each(w->arg, &c);
+}
+
+static const char *since(const struct aj_walk *w, const struct aj_pair *p)
+{
+	return aj_changed_since(w->s, w->path, &p->was) ? changed : NULL;
+}
+
+static bool same_mode(const struct aj_pair *p)
+{
+	return ((p->is.st_mode ^ p->was.st_mode) & 0777) == 0;
+}
+
+/* A file or a link in both. */
+static int tell_file(struct aj_walk *w, const struct aj_pair *p)
+{
+	int same = aj_node_same(p->view, !w->s->running, p->work, p->name);
+	if (same < 0)
+		return tell(w, p, AJ_CHANGE_MODIFIED, since(w, p), unreadable);
+	if (same && (S_ISLNK(p->is.st_mode) || same_mode(p)))
+		return 0;
+	return tell(w, p, same ? AJ_CHANGE_MODE : AJ_CHANGE_MODIFIED, since(w, p), NULL);
+}
+
+/* --- folders --- */
+
+static int by_case(const void *a, const void *b)
+{
+	return strcasecmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names once more, ordered without regard to case; NULL where all differ by more than case. */
+static char **find_twins(const struct aj_entries *names)
+{
+	bool found = false;
+	char **sorted = names->count > 1 ? malloc(names->count * sizeof *sorted) : NULL;
+	if (!sorted)
+		return NULL;
+	memcpy(sorted, names->items, names->count * sizeof *sorted);
+	qsort(sorted, names->count, sizeof *sorted, by_case);
+	for (size_t i = 1; i < names->count && !found; i++)
+		found = strcasecmp(sorted[i - 1], sorted[i]) == 0;
+	if (!found) {
+		free(sorted);
+		sorted = NULL;
+	}
+	return sorted;
+}
+
+static bool is_twin(char *const *sorted, size_t count, const char *name)
+{
+	char *const *at = sorted ? bsearch(&name, sorted, count, sizeof *sorted, by_case) : NULL;
+	return at && ((at > sorted && strcasecmp(at[-1], name) == 0) || (at + 1 < sorted + count && strcasecmp(at[1], name) == 0));
+}
+
+static int look_at(struct aj_walk *w, struct aj_pair *p, bool in_view, bool marked)
+{
+	size_t before = w->bytes, name = strlen(p->name);
+	if (w->bytes + name + 2 > sizeof w->path)
+		return 1; /* its folder is told to hold such a name */
+	if (in_view && fstatat(p->view, p->name, &p->is, AT_SYMLINK_NOFOLLOW) < 0)
+		p->is.st_mode = 0;
+	if (p->work >= 0 && fstatat(p->work, p->name, &p->was, AT_SYMLINK_NOFOLLOW) < 0)
+		p->was.st_mode = 0;
+	if (p->is.st_mode && is_whiteout(w, p->view, p->name, &p->is, marked)) {
+		p->is = (struct stat){ 0 };
+		p->whiteout = true;
+	}
+	if (!p->is.st_mode && !p->was.st_mode)
+		return 0;
+	if (w->bytes)
+		w->path[w->bytes++] = '/';
+	memcpy(w->path + w->bytes, p->name, name + 1);
+	w->bytes += name;
+	bool git = !w->unit && aj_is_git_name(p->name) && (S_ISDIR(p->is.st_mode) || S_ISDIR(p->was.st_mode));
+	int result = git ? aj_walk_git(w, p) : aj_walk_entry(w, p);
+	w->bytes = before;
+	w->path[before] = '\0';
+	return result;
+}
+
+/* The entries of a folder that is open in one tree or in both. Without `merged` a name that the view lacks is deleted. */
+static int walk_folder(struct aj_walk *w, int view, int work, bool merged)
+{
+	struct aj_entries in_view = { 0 }, in_work = { 0 };
+	bool marked = view >= 0 && attribute(view, OVERLAY "opaque") == 'x', too_long = false;
+	int result = 0;
+	if ((view >= 0 && aj_entries_read(view, &in_view) < 0) || (work >= 0 && !merged && aj_entries_read(work, &in_work) < 0))
+		result = aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "list the folder `%s`", w->bytes ? w->path : ".");
+	char **twins = find_twins(&in_view);
+	for (size_t i = 0, k = 0; result == 0 && (i < in_view.count || k < in_work.count);) {
+		int order = i == in_view.count ? 1 : k == in_work.count ? -1 : strcmp(in_view.items[i], in_work.items[k]);
+		struct aj_pair p = { .view = view, .work = work, .name = order <= 0 ? in_view.items[i] : in_work.items[k] };
+		p.twin = order <= 0 && is_twin(twins, in_view.count, p.name);
+		result = look_at(w, &p, order <= 0, marked);
+		i += order <= 0;
+		k += order >= 0;
+		too_long |= result > 0;
+		result = result > 0 ? 0 : result;
+	}
+	free(twins);
+	aj_entries_free(&in_view);
+	aj_entries_free(&in_work);
+	return result < 0 ? result : too_long;
+}
+
+/* -1: the walk ends. 1: something in it is too deep, or cannot be opened, which `*ret_why` says. */
+static int walk_into(struct aj_walk *w, const struct aj_pair *p, bool in_view, bool in_work, const char **ret_why)
+{
+	cleanup_fd int view = -1, work = -1;
+	*ret_why = "it is nested too deep, or has names that are too long";
+	if (w->depth >= AJ_CHANGES_DEPTH)
+		return 1;
+	if (in_view)
+		view = aj_node_open_folder(p->view, p->name, !w->s->running);
+	if (in_work && (view >= 0 || !in_view))
+		work = aj_node_open_folder(p->work, p->name, false);
+	if ((in_view && view < 0) || (in_work && work < 0)) {
+		if (errno == EMFILE || errno == ENFILE)
+			return aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "open the folder `%s`", w->path);
+		*ret_why = errno == EXDEV ? elsewhere : unreadable;
+		return 1;
+	}
+	bool merged = view >= 0 && work >= 0 && attribute(view, OVERLAY "opaque") != 'y' && !w->s->record.copy;
+	w->depth++;
+	int result = walk_folder(w, view, work, merged);
+	w->depth--;
+	if (view >= 0)
+		aj_node_restore(view, p->is.st_mode);
+	return result;
+}
+
+int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
+{
+	const char *why = NULL;
+	bool now = p->is.st_mode, folder_now = S_ISDIR(p->is.st_mode), folder_was = S_ISDIR(p->was.st_mode);
+	int result = 0;
+	if (folder_was && !folder_now) { /* its entries go first */
+		result = walk_into(w, p, false, true, &why);
+		return result < 0 ? -1 : tell(w, p, now ? AJ_CHANGE_TYPE : AJ_CHANGE_DELETED, NULL, result ? why : NULL);
+	}
+	if (!now)
+		return tell(w, p, AJ_CHANGE_DELETED, since(w, p), NULL);
+	if (folder_now && folder_was) {
+		result = walk_into(w, p, true, true, &why);
+		if (result > 0)
+			return tell(w, p, AJ_CHANGE_MODIFIED, NULL, why);
+		return result < 0 || same_mode(p) ? result : tell(w, p, AJ_CHANGE_MODE, since(w, p), NULL);
+	}
+	const char *conflict = p->was.st_mode ? since(w, p) : copied_up(w, p) ? gone : NULL;
+	if (!folder_now && p->was.st_mode && ((p->is.st_mode ^ p->was.st_mode) & S_IFMT) == 0 && !never(p))
+		return tell_file(w, p);
+	result = tell(w, p, p->was.st_mode ? AJ_CHANGE_TYPE : AJ_CHANGE_ADDED, conflict, NULL);
+	if (result < 0 || !folder_now)
+		return result;
+	result = walk_into(w, p, true, false, &why);
+	return result > 0 ? tell(w, p, AJ_CHANGE_MODIFIED, NULL, why) : result;
+}
+
+int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err)
+{
+	struct aj_walk *w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	*w = (struct aj_walk){ .s = state, .each = each, .arg = arg, .err = err };
+	bool merged = !state->record.copy && attribute(state->view, OVERLAY "opaque") != 'y';
+	int result = walk_folder(w, state->view, state->workspace, merged);
+	free(w);
+	return result < 0 ? -1 : 0;
+}

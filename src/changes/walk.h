@@ -1,0 +1,14 @@
+/* The walk over a run's view of a workspace and over the workspace as it is now: one call for each change, folder by folder, names in order.
+ * A deleted folder's entries come before the folder, an added folder before its entries. */
+#pragma once
+#include "changes/change.h"
+#include "changes/state.h"
+
+/* Deeper folders are refused, with everything in them. */
+enum { AJ_CHANGES_DEPTH = 256 };
+
+/* The trees of `state` are open. 0; -1 with err, or because `each` returned -1. */
+int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err);
+
+/* Was the workspace's file changed after the run began, by anybody but an apply of these changes? */
+bool aj_changed_since(const struct aj_change_state *state, const char *path, const struct stat *st);
